@@ -1,0 +1,375 @@
+//! Authenticated encryption in one call.
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use crate::family::Family;
+use crate::low::memory::{Buffer, WipedBytes};
+use crate::low::{self, Direction, InOut, State};
+use crate::types::Tag;
+use crate::{Decryptor, Encryptor, Error, limits};
+
+/// A cipher with its key: AEGIS-128X or AEGIS-256X of degree `D` (1 to 256) with tags of `T` bytes (16 or 32).
+///
+/// Use it through one of the names: [`Aegis128L`](crate::Aegis128L), [`Aegis128X2`](crate::Aegis128X2),
+/// [`Aegis128X4`](crate::Aegis128X4), [`Aegis256`](crate::Aegis256), [`Aegis256X2`](crate::Aegis256X2),
+/// [`Aegis256X4`](crate::Aegis256X4), or, for another degree, [`Aegis128X`](crate::Aegis128X) and
+/// [`Aegis256X`](crate::Aegis256X).
+///
+/// `seal` and `open` work on ciphertext and tag in one piece (the tag follows the ciphertext, RFC 10032 §6), `encrypt`
+/// and `decrypt` on both apart. Each comes `_in_place` and `_into` another buffer.
+///
+/// **When it fails.** A call that decrypts returns [`Error::VerificationFailed`] if anything was changed; the place
+/// where the message would be is then all zeros. A call whose arguments are wrong (a buffer of the wrong length)
+/// returns another error and has touched nothing.
+///
+/// **Lengths.** Messages and associated data have at most [`MAX_LEN`](crate::MAX_LEN) bytes each.
+///
+/// ```
+/// use palladion::{Aegis256X2, Key256, Nonce256};
+///
+/// let key = Key256::from([1; 32]); // with feature "getrandom": Key256::generate()?
+/// let cipher = Aegis256X2::<32>::new(&key);
+///
+/// let nonce = Nonce256::from([2; 32]); // never twice with one key
+/// let mut buffer = *b"attack at dawn";
+/// let tag = cipher.encrypt_in_place(&nonce, b"to: sergeant", &mut buffer)?;
+///
+/// cipher.decrypt_in_place(&nonce, b"to: sergeant", &mut buffer, &tag)?;
+/// assert_eq!(&buffer, b"attack at dawn");
+/// # Ok::<(), palladion::Error>(())
+/// ```
+pub struct Aegis<F: Family, const D: usize, const T: usize> {
+    key: F::Key,
+    family: PhantomData<F>,
+}
+
+impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
+    /// Bytes in a key and in a nonce: 16 or 32.
+    pub const KEY_LEN: usize = F::KEY_LEN;
+    /// Bytes in a tag: 16 or 32.
+    pub const TAG_LEN: usize = T;
+    /// Lanes that work side by side.
+    pub const DEGREE: usize = D;
+
+    /// The cipher with this key. For any number of messages, each with its own nonce.
+    #[must_use]
+    pub fn new(key: &F::Key) -> Self {
+        const {
+            assert!(D >= 1 && D <= 256, "the degree must be from 1 to 256");
+            assert!(T == 16 || T == 32, "a tag has 16 or 32 bytes");
+        }
+        Self { key: key.clone(), family: PhantomData }
+    }
+
+    // Tag apart.
+
+    /// Encrypts a message where it lies and returns its tag. `ad` is authenticated, but neither encrypted nor sent
+    /// along; it may be empty.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`], [`Error::Backend`].
+    pub fn encrypt_in_place(&self, nonce: &F::Nonce, ad: &[u8], buf: &mut [u8]) -> Result<Tag<T>, Error> {
+        self.encrypt_inout(nonce, ad, InOut::in_place(buf))
+    }
+
+    /// Encrypts a message into a buffer of the same length and returns the tag.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`] if the lengths differ, [`Error::TooLong`], [`Error::Backend`].
+    ///
+    /// ```
+    /// # use palladion::{Aegis128L, Key128, Nonce128};
+    /// let cipher = Aegis128L::<16>::new(&Key128::from([0; 16]));
+    /// let mut ciphertext = [0; 5];
+    /// let tag = cipher.encrypt_into(&Nonce128::default(), b"", b"hello", &mut ciphertext)?;
+    /// # Ok::<(), palladion::Error>(())
+    /// ```
+    pub fn encrypt_into(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        msg: &[u8],
+        ct: &mut [u8],
+    ) -> Result<Tag<T>, Error> {
+        self.encrypt_inout(nonce, ad, InOut::separate(msg, ct)?)
+    }
+
+    /// Decrypts a ciphertext where it lies, if the tag is right.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`], and the buffer is zeroed; [`Error::TooLong`], [`Error::Backend`].
+    pub fn decrypt_in_place(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        buf: &mut [u8],
+        tag: &Tag<T>,
+    ) -> Result<(), Error> {
+        self.decrypt_inout(nonce, ad, InOut::in_place(buf), tag)
+    }
+
+    /// Decrypts a ciphertext into a buffer of the same length, if the tag is right.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`], and `msg` is zeroed; [`Error::WrongLength`] if the lengths differ,
+    /// [`Error::TooLong`], [`Error::Backend`].
+    ///
+    /// ```
+    /// # use palladion::{Aegis128L, Error, Key128, Nonce128, Tag};
+    /// # let cipher = Aegis128L::<16>::new(&Key128::from([0; 16]));
+    /// let mut msg = [0xff; 5];
+    /// let forged = Tag::from([0; 16]);
+    /// let result = cipher.decrypt_into(&Nonce128::default(), b"", b"xxxxx", &forged, &mut msg);
+    /// assert_eq!(result, Err(Error::VerificationFailed));
+    /// assert_eq!(msg, [0; 5]);
+    /// ```
+    pub fn decrypt_into(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        ct: &[u8],
+        tag: &Tag<T>,
+        msg: &mut [u8],
+    ) -> Result<(), Error> {
+        self.decrypt_inout(nonce, ad, InOut::separate(ct, msg)?, tag)
+    }
+
+    /// Tells whether a ciphertext is authentic, without decrypting it anywhere.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`] if it is not; [`Error::TooLong`], [`Error::Backend`].
+    pub fn verify(&self, nonce: &F::Nonce, ad: &[u8], ct: &[u8], tag: &Tag<T>) -> Result<(), Error> {
+        let ad_len = limits::check("associated data", 0, ad.len())?;
+        let msg_len = limits::check("ciphertext", 0, ct.len())?;
+        let mut state = State::<F, D>::new(&self.key, nonce)?;
+        state.absorb(ad);
+        // The message has to be somewhere while it is absorbed: some steps at a time, in memory that is wiped. 8 KiB
+        // are a whole number of steps for the common degrees, and one step of the largest.
+        let mut scratch = Buffer::<32, 256>::zeroed();
+        let rate = F::Rate::<D>::LEN;
+        let steps = scratch.as_ref().len() / rate;
+        for chunk in ct.chunks(steps * rate) {
+            state.crypt(InOut::separate(chunk, &mut scratch.as_mut()[..chunk.len()])?, Direction::Decrypt);
+        }
+        let mut expected = Tag::zeroed();
+        state.finalize(ad_len, msg_len, expected.as_mut_bytes());
+        expected.verify(tag)
+    }
+
+    pub(crate) fn encrypt_inout(&self, nonce: &F::Nonce, ad: &[u8], io: InOut<'_>) -> Result<Tag<T>, Error> {
+        limits::check("associated data", 0, ad.len())?;
+        limits::check("message", 0, io.len())?;
+        let mut tag = Tag::zeroed();
+        low::seal::<F, D, T>(&self.key, nonce, ad, io, tag.as_mut_bytes())?;
+        Ok(tag)
+    }
+
+    pub(crate) fn decrypt_inout(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        io: InOut<'_>,
+        tag: &Tag<T>,
+    ) -> Result<(), Error> {
+        limits::check("associated data", 0, ad.len())?;
+        limits::check("ciphertext", 0, io.len())?;
+        let mut expected = Tag::zeroed();
+        low::open::<F, D, T>(&self.key, nonce, ad, &io, expected.as_mut_bytes())?;
+        expected.verify(tag).inspect_err(|_| io.zero_output())
+    }
+
+    // Tag behind the ciphertext.
+
+    /// Encrypts the message at the start of a buffer and puts the tag into its last [`TAG_LEN`](Self::TAG_LEN) bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooShort`] if the buffer has no room for the tag, [`Error::TooLong`], [`Error::Backend`].
+    ///
+    /// ```
+    /// # use palladion::{Aegis128L, Key128, Nonce128};
+    /// # let cipher = Aegis128L::<16>::new(&Key128::from([0; 16]));
+    /// # let nonce = Nonce128::default();
+    /// let mut buf = *b"hello, world!................";
+    /// cipher.seal_in_place(&nonce, b"", &mut buf)?;
+    /// assert_eq!(cipher.open_in_place(&nonce, b"", &mut buf)?, b"hello, world!");
+    /// # Ok::<(), palladion::Error>(())
+    /// ```
+    pub fn seal_in_place(&self, nonce: &F::Nonce, ad: &[u8], buf: &mut [u8]) -> Result<(), Error> {
+        let actual = buf.len();
+        let (msg, tag) =
+            buf.split_last_chunk_mut::<T>().ok_or(Error::TooShort { what: "buffer", min: T, actual })?;
+        *tag = *self.encrypt_in_place(nonce, ad, msg)?.as_bytes();
+        Ok(())
+    }
+
+    /// Encrypts a message into a buffer that is [`TAG_LEN`](Self::TAG_LEN) bytes longer: ciphertext and tag.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`] if it is not, [`Error::TooLong`], [`Error::Backend`].
+    pub fn seal_into(&self, nonce: &F::Nonce, ad: &[u8], msg: &[u8], sealed: &mut [u8]) -> Result<(), Error> {
+        Error::check_length("output", sealed.len(), msg.len().saturating_add(T))?;
+        let (ct, tag) = sealed.split_at_mut(msg.len());
+        tag.copy_from_slice(self.encrypt_into(nonce, ad, msg, ct)?.as_ref());
+        Ok(())
+    }
+
+    /// Encrypts a message; returns ciphertext and tag.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`], [`Error::Backend`].
+    ///
+    /// ```
+    /// # use palladion::{Aegis128L, Key128, Nonce128};
+    /// # let cipher = Aegis128L::<16>::new(&Key128::from([0; 16]));
+    /// # let nonce = Nonce128::default();
+    /// let sealed = cipher.seal(&nonce, b"ad", b"hello")?;
+    /// assert_eq!(sealed.len(), 5 + 16);
+    /// assert_eq!(cipher.open(&nonce, b"ad", &sealed)?, b"hello");
+    /// # Ok::<(), palladion::Error>(())
+    /// ```
+    #[cfg(feature = "alloc")]
+    pub fn seal(&self, nonce: &F::Nonce, ad: &[u8], msg: &[u8]) -> Result<alloc::vec::Vec<u8>, Error> {
+        let mut sealed = alloc::vec![0; msg.len() + T];
+        self.seal_into(nonce, ad, msg, &mut sealed)?;
+        Ok(sealed)
+    }
+
+    /// Decrypts ciphertext and tag where they lie, if the tag is right, and returns the message: the buffer without
+    /// its last [`TAG_LEN`](Self::TAG_LEN) bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`], and all of the ciphertext is zeroed; [`Error::TooShort`] if there is no room
+    /// for a tag; [`Error::TooLong`], [`Error::Backend`].
+    pub fn open_in_place<'a>(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        buf: &'a mut [u8],
+    ) -> Result<&'a mut [u8], Error> {
+        let actual = buf.len();
+        let (ct, tag) =
+            buf.split_last_chunk_mut::<T>().ok_or(Error::TooShort { what: "ciphertext", min: T, actual })?;
+        self.decrypt_in_place(nonce, ad, ct, &Tag::from(*tag))?;
+        Ok(ct)
+    }
+
+    /// Decrypts ciphertext and tag into a buffer that is [`TAG_LEN`](Self::TAG_LEN) bytes shorter, if the tag is right.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`], and `msg` is zeroed; [`Error::TooShort`] if there is no room for a tag;
+    /// [`Error::WrongLength`] if `msg` has the wrong length; [`Error::TooLong`], [`Error::Backend`].
+    pub fn open_into(&self, nonce: &F::Nonce, ad: &[u8], sealed: &[u8], msg: &mut [u8]) -> Result<(), Error> {
+        let actual = sealed.len();
+        let (ct, tag) =
+            sealed.split_last_chunk::<T>().ok_or(Error::TooShort { what: "ciphertext", min: T, actual })?;
+        self.decrypt_into(nonce, ad, ct, &Tag::from(*tag), msg)
+    }
+
+    /// Decrypts ciphertext and tag, if the tag is right; returns the message.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`]; [`Error::TooShort`] if there is no room for a tag; [`Error::TooLong`],
+    /// [`Error::Backend`].
+    #[cfg(feature = "alloc")]
+    pub fn open(&self, nonce: &F::Nonce, ad: &[u8], sealed: &[u8]) -> Result<alloc::vec::Vec<u8>, Error> {
+        let mut msg = alloc::vec![0; sealed.len().saturating_sub(T)];
+        self.open_into(nonce, ad, sealed, &mut msg)?;
+        Ok(msg)
+    }
+
+    /// Encrypts a message under a random nonce; returns nonce, ciphertext and tag in one piece.
+    ///
+    /// With AEGIS-256 and its parallel modes any number of messages; with the AEGIS-128 family at most 2^48 under one
+    /// key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoRandomness`], [`Error::TooLong`], [`Error::Backend`].
+    ///
+    /// ```
+    /// # use palladion::{Aegis256X2, Key256};
+    /// let cipher = Aegis256X2::<32>::new(&Key256::generate()?);
+    /// let sealed = cipher.seal_with_random_nonce(b"", b"hello")?;
+    /// assert_eq!(sealed.len(), 32 + 5 + 32);
+    /// assert_eq!(cipher.open_with_nonce(b"", &sealed)?, b"hello");
+    /// # Ok::<(), palladion::Error>(())
+    /// ```
+    #[cfg(all(feature = "alloc", feature = "getrandom"))]
+    pub fn seal_with_random_nonce(&self, ad: &[u8], msg: &[u8]) -> Result<alloc::vec::Vec<u8>, Error> {
+        let mut sealed = alloc::vec![0; F::KEY_LEN + msg.len() + T];
+        let (nonce, rest) = sealed.split_at_mut(F::KEY_LEN);
+        getrandom::fill(nonce).map_err(|_| Error::NoRandomness)?;
+        self.seal_into(&F::Nonce::try_from(nonce)?, ad, msg, rest)?;
+        Ok(sealed)
+    }
+
+    /// Decrypts nonce, ciphertext and tag in one piece, if the tag is right; returns the message. The counterpart of
+    /// `seal_with_random_nonce`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`]; [`Error::TooShort`] if there is no room for nonce and tag; [`Error::TooLong`],
+    /// [`Error::Backend`].
+    #[cfg(feature = "alloc")]
+    pub fn open_with_nonce(&self, ad: &[u8], sealed: &[u8]) -> Result<alloc::vec::Vec<u8>, Error> {
+        let min = F::KEY_LEN + T;
+        if sealed.len() < min {
+            return Err(Error::TooShort { what: "sealed message", min, actual: sealed.len() });
+        }
+        let (nonce, rest) = sealed.split_at(F::KEY_LEN);
+        self.open(&F::Nonce::try_from(nonce)?, ad, rest)
+    }
+
+    // Piece by piece.
+
+    /// Begins to encrypt a message that comes in pieces.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`], [`Error::Backend`].
+    pub fn encryptor(&self, nonce: &F::Nonce, ad: &[u8]) -> Result<Encryptor<F, D, T>, Error> {
+        Encryptor::new(&self.key, nonce, ad)
+    }
+
+    /// Begins to decrypt a message that comes in pieces, into `output`, which nobody sees before the tag is verified.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`], [`Error::Backend`].
+    pub fn decryptor<'a>(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        output: &'a mut [u8],
+    ) -> Result<Decryptor<'a, F, D, T>, Error> {
+        Decryptor::new(&self.key, nonce, ad, output)
+    }
+
+    pub(crate) fn key(&self) -> &F::Key {
+        &self.key
+    }
+}
+
+impl<F: Family, const D: usize, const T: usize> Clone for Aegis<F, D, T> {
+    fn clone(&self) -> Self {
+        Self { key: self.key.clone(), family: PhantomData }
+    }
+}
+
+impl<F: Family, const D: usize, const T: usize> fmt::Debug for Aegis<F, D, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}X{D} with {T}-byte tags, key not shown", F::NAME)
+    }
+}

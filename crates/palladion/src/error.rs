@@ -1,0 +1,77 @@
+//! The errors of this crate.
+
+use core::fmt;
+
+use crate::backend::BackendError;
+
+/// Why an operation failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The tag does not belong to this key, nonce, associated data and ciphertext: one of them was changed, or the
+    /// key is another one. Outputs have been zeroed.
+    VerificationFailed,
+    /// An input is longer than the standard allows (RFC 10032 §3, §4), in bytes.
+    TooLong {
+        /// Which input.
+        what: &'static str,
+        /// The longest that is allowed.
+        max: u64,
+    },
+    /// An input is shorter than it can be, in bytes.
+    TooShort {
+        /// Which input.
+        what: &'static str,
+        /// The shortest that is allowed.
+        min: usize,
+        /// What came.
+        actual: usize,
+    },
+    /// A buffer has another length than it must have, in bytes.
+    WrongLength {
+        /// Which buffer.
+        what: &'static str,
+        /// The length it must have.
+        expected: usize,
+        /// The length it has.
+        actual: usize,
+    },
+    /// The backend that the environment asks for cannot be used.
+    Backend(BackendError),
+    /// The operating system gave no random bytes.
+    NoRandomness,
+}
+
+impl Error {
+    /// `Ok` if a buffer has the length it must have.
+    pub(crate) fn check_length(what: &'static str, actual: usize, expected: usize) -> Result<(), Self> {
+        if actual == expected { Ok(()) } else { Err(Self::WrongLength { what, expected, actual }) }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::VerificationFailed => f.write_str(
+                "verification failed: the key is wrong, or the ciphertext, tag, nonce or associated data was changed",
+            ),
+            Self::TooLong { what, max } => write!(f, "the {what} is longer than {max} bytes"),
+            Self::TooShort { what, min, actual } => {
+                write!(f, "the {what} must have at least {min} bytes, but has {actual}")
+            }
+            Self::WrongLength { what, expected, actual } => {
+                write!(f, "the {what} must have {expected} bytes, but has {actual}")
+            }
+            Self::Backend(e) => e.fmt(f),
+            Self::NoRandomness => f.write_str("the operating system gave no random bytes"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+impl From<BackendError> for Error {
+    fn from(e: BackendError) -> Self {
+        Self::Backend(e)
+    }
+}

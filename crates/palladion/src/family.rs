@@ -1,0 +1,86 @@
+//! The two families: AEGIS-128 (AEGIS-128L and AEGIS-128X) and AEGIS-256 (AEGIS-256 and AEGIS-256X).
+
+use crate::low::memory::{Buffer, Memory, WipedBytes};
+use crate::types::{Key, Nonce};
+
+/// What the two families differ in. Sealed: implemented by [`Aegis128`] and [`Aegis256`] alone.
+pub trait Family: sealed::Sealed {
+    /// The key.
+    type Key: AsRef<[u8]> + Clone + for<'a> TryFrom<&'a [u8], Error = crate::Error>;
+    /// The nonce, as long as the key.
+    type Nonce: AsRef<[u8]> + Copy + Default + for<'a> TryFrom<&'a [u8], Error = crate::Error>;
+    /// Bytes in a key and in a nonce.
+    const KEY_LEN: usize;
+    /// The name, without the degree.
+    const NAME: &'static str;
+
+    #[doc(hidden)]
+    const INDEX: usize;
+    #[doc(hidden)]
+    type Memory<const D: usize>: WipedBytes;
+    #[doc(hidden)]
+    type Rate<const D: usize>: WipedBytes;
+    #[doc(hidden)]
+    #[cfg(feature = "aead")]
+    type Size: ::aead::array::ArraySize;
+    #[doc(hidden)]
+    #[cfg(feature = "aead")]
+    fn key_from_array(key: &::aead::array::Array<u8, Self::Size>) -> Self::Key;
+    #[doc(hidden)]
+    #[cfg(feature = "aead")]
+    fn nonce_from_array(nonce: &::aead::array::Array<u8, Self::Size>) -> Self::Nonce;
+}
+
+/// AEGIS-128: keys and nonces of 16 bytes, 32 bytes per lane and step (RFC 10032 §3, §5.4).
+#[derive(Clone, Copy, Debug)]
+pub enum Aegis128 {}
+
+/// AEGIS-256: keys and nonces of 32 bytes, 16 bytes per lane and step (RFC 10032 §4, §5.5).
+#[derive(Clone, Copy, Debug)]
+pub enum Aegis256 {}
+
+mod sealed {
+    pub trait Sealed: 'static {}
+    impl Sealed for super::Aegis128 {}
+    impl Sealed for super::Aegis256 {}
+}
+
+impl Family for Aegis128 {
+    type Key = Key<16>;
+    type Nonce = Nonce<16>;
+    const KEY_LEN: usize = 16;
+    const NAME: &'static str = "AEGIS-128";
+    const INDEX: usize = 0;
+    type Memory<const D: usize> = Memory<8, D>;
+    type Rate<const D: usize> = Buffer<32, D>;
+    #[cfg(feature = "aead")]
+    type Size = ::aead::consts::U16;
+    #[cfg(feature = "aead")]
+    fn key_from_array(key: &::aead::array::Array<u8, Self::Size>) -> Self::Key {
+        key.0.into()
+    }
+    #[cfg(feature = "aead")]
+    fn nonce_from_array(nonce: &::aead::array::Array<u8, Self::Size>) -> Self::Nonce {
+        nonce.0.into()
+    }
+}
+
+impl Family for Aegis256 {
+    type Key = Key<32>;
+    type Nonce = Nonce<32>;
+    const KEY_LEN: usize = 32;
+    const NAME: &'static str = "AEGIS-256";
+    const INDEX: usize = 1;
+    type Memory<const D: usize> = Memory<6, D>;
+    type Rate<const D: usize> = Buffer<16, D>;
+    #[cfg(feature = "aead")]
+    type Size = ::aead::consts::U32;
+    #[cfg(feature = "aead")]
+    fn key_from_array(key: &::aead::array::Array<u8, Self::Size>) -> Self::Key {
+        key.0.into()
+    }
+    #[cfg(feature = "aead")]
+    fn nonce_from_array(nonce: &::aead::array::Array<u8, Self::Size>) -> Self::Nonce {
+        nonce.0.into()
+    }
+}

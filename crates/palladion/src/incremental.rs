@@ -1,0 +1,155 @@
+//! Authenticated encryption of messages that come in pieces.
+
+use core::fmt;
+
+use crate::Error;
+use crate::family::Family;
+use crate::low::memory::wipe;
+use crate::low::{Direction, InOut};
+use crate::pieces::Pieces;
+use crate::types::Tag;
+
+/// Encrypts a message piece by piece; made by [`Aegis::encryptor`](crate::Aegis::encryptor).
+///
+/// Pieces may have any size, and each gives as many bytes as it takes; the result is the same as in one call.
+///
+/// ```
+/// # use palladion::{Aegis256X2, Key256, Nonce256};
+/// # let cipher = Aegis256X2::<32>::new(&Key256::from([1; 32]));
+/// # let nonce = Nonce256::default();
+/// let mut buffer = *b"one message in two pieces";
+/// let mut encryptor = cipher.encryptor(&nonce, b"ad")?;
+/// encryptor.update_in_place(&mut buffer[..7])?;
+/// encryptor.update_in_place(&mut buffer[7..])?;
+/// let tag = encryptor.finalize();
+///
+/// cipher.decrypt_in_place(&nonce, b"ad", &mut buffer, &tag)?;
+/// assert_eq!(&buffer, b"one message in two pieces");
+/// # Ok::<(), palladion::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Encryptor<F: Family, const D: usize, const T: usize> {
+    pieces: Pieces<F, D>,
+}
+
+impl<F: Family, const D: usize, const T: usize> Encryptor<F, D, T> {
+    pub(crate) fn new(key: &F::Key, nonce: &F::Nonce, ad: &[u8]) -> Result<Self, Error> {
+        Ok(Self { pieces: Pieces::new(key, nonce, ad)? })
+    }
+
+    /// Encrypts the next piece where it lies.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`] if the message grows past the limit; then nothing is encrypted.
+    pub fn update_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
+        self.pieces.next(InOut::in_place(buf), Direction::Encrypt)
+    }
+
+    /// Encrypts the next piece into a buffer of the same length.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`] if the lengths differ, [`Error::TooLong`]; then nothing is encrypted.
+    pub fn update_into(&mut self, msg: &[u8], ct: &mut [u8]) -> Result<(), Error> {
+        self.pieces.next(InOut::separate(msg, ct)?, Direction::Encrypt)
+    }
+
+    /// Ends the message and returns its tag.
+    #[must_use]
+    pub fn finalize(mut self) -> Tag<T> {
+        let mut tag = Tag::zeroed();
+        self.pieces.finalize(tag.as_mut_bytes());
+        tag
+    }
+}
+
+impl<F: Family, const D: usize, const T: usize> fmt::Debug for Encryptor<F, D, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Encryptor").field("bytes", &self.pieces.msg_len()).finish_non_exhaustive()
+    }
+}
+
+/// Decrypts a message piece by piece and shows it only when it is verified; made by
+/// [`Aegis::decryptor`](crate::Aegis::decryptor).
+///
+/// The output is borrowed: nobody can look at it before [`finalize`](Self::finalize) has compared the tags. If the
+/// decryptor is dropped before, or the tag is wrong, all that was written is zeroed. So the message must fit into
+/// memory; for more, encrypt it in chunks of their own (the crate `palladion-file` does), or see
+/// [`hazmat`](crate::hazmat).
+///
+/// ```
+/// # use palladion::{Aegis256X2, Key256, Nonce256};
+/// # let cipher = Aegis256X2::<32>::new(&Key256::from([1; 32]));
+/// # let nonce = Nonce256::default();
+/// # let mut ciphertext = *b"one message in two pieces";
+/// # let tag = cipher.encrypt_in_place(&nonce, b"ad", &mut ciphertext)?;
+/// let mut output = [0; 100];
+/// let mut decryptor = cipher.decryptor(&nonce, b"ad", &mut output)?;
+/// for piece in ciphertext.chunks(13) {
+///     decryptor.update(piece)?;
+/// }
+/// let message = decryptor.finalize(&tag)?;
+/// assert_eq!(message, b"one message in two pieces");
+/// # Ok::<(), palladion::Error>(())
+/// ```
+pub struct Decryptor<'a, F: Family, const D: usize, const T: usize> {
+    pieces: Pieces<F, D>,
+    /// The output, and how much of it is written. Empty once it is handed over.
+    output: &'a mut [u8],
+    written: usize,
+}
+
+impl<'a, F: Family, const D: usize, const T: usize> Decryptor<'a, F, D, T> {
+    pub(crate) fn new(
+        key: &F::Key,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        output: &'a mut [u8],
+    ) -> Result<Self, Error> {
+        Ok(Self { pieces: Pieces::new(key, nonce, ad)?, output, written: 0 })
+    }
+
+    /// Takes the next piece of the ciphertext.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooShort`] if the output has no room for it, [`Error::TooLong`]; then nothing is taken.
+    pub fn update(&mut self, ct: &[u8]) -> Result<(), Error> {
+        let end = self.written.saturating_add(ct.len());
+        let actual = self.output.len();
+        let place = self.output.get_mut(self.written..end).ok_or(Error::TooShort {
+            what: "output",
+            min: end,
+            actual,
+        })?;
+        self.pieces.next(InOut::separate(ct, place)?, Direction::Decrypt)?;
+        self.written = end;
+        Ok(())
+    }
+
+    /// Ends the ciphertext. If the tag is right, returns the message: the part of the output that was written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`]; what was written is zeroed.
+    pub fn finalize(mut self, tag: &Tag<T>) -> Result<&'a mut [u8], Error> {
+        let mut expected = Tag::zeroed();
+        self.pieces.finalize(expected.as_mut_bytes());
+        expected.verify(tag)?; // on failure `drop` zeroes the output
+        let output = core::mem::take(&mut self.output);
+        Ok(&mut output[..core::mem::take(&mut self.written)])
+    }
+}
+
+impl<F: Family, const D: usize, const T: usize> Drop for Decryptor<'_, F, D, T> {
+    fn drop(&mut self) {
+        wipe(&mut self.output[..self.written]);
+    }
+}
+
+impl<F: Family, const D: usize, const T: usize> fmt::Debug for Decryptor<'_, F, D, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decryptor").field("bytes", &self.written).finish_non_exhaustive()
+    }
+}

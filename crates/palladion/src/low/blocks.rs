@@ -1,0 +1,182 @@
+//! The block vector: a few AES blocks side by side in one register, and the handful of operations AEGIS needs on
+//! them. Each instruction set implements this trait once; the state machines know nothing else of the CPU.
+
+/// The largest [`Blocks::LANES`] of any implementation.
+pub(crate) const MAX_LANES: usize = 4;
+
+/// `LANES` AES blocks of 16 bytes, lane 0 first in memory.
+///
+/// # Safety
+///
+/// A value of an implementing type is proof that the CPU has the instructions which its methods use. This is why
+/// everything that makes a value from nothing (`load`, `load_partial`, `splat`, `zero`) is unsafe and may only be
+/// called inside a kernel that was reached through a dispatch table whose CPU features were checked, and why the
+/// operations on existing values are not. Implementations must treat all lanes alike and must not branch on, or
+/// index memory by, the value of a block.
+pub(crate) unsafe trait Blocks: Copy {
+    /// Blocks in one value: 1, 2 or 4.
+    const LANES: usize;
+
+    /// One block: the type to go on with when a single lane is left.
+    type Lane: Blocks;
+
+    /// Reads `16 * LANES` bytes; no alignment needed.
+    ///
+    /// # Safety
+    /// The CPU features of the implementation; `src` readable for `16 * LANES` bytes.
+    unsafe fn load(src: *const u8) -> Self;
+
+    /// Writes `16 * LANES` bytes; no alignment needed.
+    ///
+    /// # Safety
+    /// `dst` writable for `16 * LANES` bytes.
+    unsafe fn store(self, dst: *mut u8);
+
+    /// The same 16 bytes in every lane.
+    ///
+    /// # Safety
+    /// The CPU features of the implementation; `block` readable for 16 bytes.
+    unsafe fn splat(block: *const u8) -> Self;
+
+    /// All bits zero.
+    ///
+    /// # Safety
+    /// The CPU features of the implementation.
+    unsafe fn zero() -> Self;
+
+    /// Reads `len` bytes and fills the rest with zeros.
+    ///
+    /// # Safety
+    /// The CPU features of the implementation; `len <= 16 * LANES`; `src` readable for `len` bytes.
+    #[inline(always)]
+    unsafe fn load_partial(src: *const u8, len: usize) -> Self {
+        debug_assert!(len <= 16 * Self::LANES);
+        let mut buf = [0u8; 16 * MAX_LANES];
+        // SAFETY: `len` bytes are readable at `src` and fit into the buffer, which is as wide as the widest vector.
+        unsafe {
+            core::ptr::copy_nonoverlapping(src, buf.as_mut_ptr(), len);
+            Self::load(buf.as_ptr())
+        }
+    }
+
+    /// Writes the first `len` bytes.
+    ///
+    /// # Safety
+    /// `len <= 16 * LANES`; `dst` writable for `len` bytes.
+    #[inline(always)]
+    unsafe fn store_partial(self, dst: *mut u8, len: usize) {
+        debug_assert!(len <= 16 * Self::LANES);
+        let mut buf = [0u8; 16 * MAX_LANES];
+        // SAFETY: the buffer is as wide as the widest vector; `dst` takes `len` of its bytes.
+        unsafe {
+            self.store(buf.as_mut_ptr());
+            core::ptr::copy_nonoverlapping(buf.as_ptr(), dst, len);
+        }
+    }
+
+    /// `self ^ other`
+    fn xor(self, other: Self) -> Self;
+
+    /// `self ^ b ^ c`
+    #[inline(always)]
+    fn xor3(self, b: Self, c: Self) -> Self {
+        self.xor(b).xor(c)
+    }
+
+    /// `self ^ (b & c)`
+    fn xor_and(self, b: Self, c: Self) -> Self;
+
+    /// AESRound of the standard (§2): SubBytes, ShiftRows, MixColumns, then XOR with the round key.
+    fn aes(self, round_key: Self) -> Self;
+
+    /// `N` independent AES rounds: one step of a state. Implementations that gain from seeing all of them at once
+    /// (bitslicing) override it.
+    #[inline(always)]
+    fn rounds<const N: usize>(input: [Self; N], round_keys: [Self; N]) -> [Self; N] {
+        let mut out = input;
+        let mut i = 0;
+        while i < N {
+            out[i] = input[i].aes(round_keys[i]);
+            i += 1;
+        }
+        out
+    }
+
+    /// The same value, its origin hidden from the optimiser, which would otherwise move an XOR that follows an AES
+    /// round back into the round key, and so onto the longest dependency chain (docs/performance.md).
+    #[inline(always)]
+    fn pin(self) -> Self {
+        self
+    }
+
+    /// Lane 0.
+    fn first(self) -> Self::Lane;
+
+    /// The XOR of all lanes.
+    fn fold(self) -> Self::Lane;
+}
+
+/// Two vectors used as one of twice the lanes: for wide variants on narrow hardware where two interleaved chains
+/// hide each other's latency.
+#[derive(Clone, Copy)]
+pub(crate) struct Pair<V>(V, V);
+
+// SAFETY: forwards to `V` for each half; no branch or index depends on a value.
+unsafe impl<V: Blocks> Blocks for Pair<V> {
+    const LANES: usize = 2 * V::LANES;
+    type Lane = V::Lane;
+
+    #[inline(always)]
+    unsafe fn load(src: *const u8) -> Self {
+        // SAFETY: the caller grants the features and both halves of the memory.
+        unsafe { Self(V::load(src), V::load(src.add(16 * V::LANES))) }
+    }
+    #[inline(always)]
+    unsafe fn store(self, dst: *mut u8) {
+        // SAFETY: the caller grants both halves of the memory.
+        unsafe {
+            self.0.store(dst);
+            self.1.store(dst.add(16 * V::LANES));
+        }
+    }
+    #[inline(always)]
+    unsafe fn splat(block: *const u8) -> Self {
+        // SAFETY: the caller grants the features and the block.
+        let half = unsafe { V::splat(block) };
+        Self(half, half)
+    }
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        // SAFETY: the caller grants the features.
+        let half = unsafe { V::zero() };
+        Self(half, half)
+    }
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Self(self.0.xor(other.0), self.1.xor(other.1))
+    }
+    #[inline(always)]
+    fn xor3(self, b: Self, c: Self) -> Self {
+        Self(self.0.xor3(b.0, c.0), self.1.xor3(b.1, c.1))
+    }
+    #[inline(always)]
+    fn xor_and(self, b: Self, c: Self) -> Self {
+        Self(self.0.xor_and(b.0, c.0), self.1.xor_and(b.1, c.1))
+    }
+    #[inline(always)]
+    fn aes(self, round_key: Self) -> Self {
+        Self(self.0.aes(round_key.0), self.1.aes(round_key.1))
+    }
+    #[inline(always)]
+    fn pin(self) -> Self {
+        Self(self.0.pin(), self.1.pin())
+    }
+    #[inline(always)]
+    fn first(self) -> V::Lane {
+        self.0.first()
+    }
+    #[inline(always)]
+    fn fold(self) -> V::Lane {
+        self.0.fold().xor(self.1.fold())
+    }
+}

@@ -1,0 +1,86 @@
+//! Input and output of the same length: one buffer, or two that do not overlap.
+
+use core::marker::PhantomData;
+
+use crate::Error;
+
+/// Bytes to read and a place to write as many, in place or not.
+pub(crate) struct InOut<'a> {
+    src: *const u8,
+    dst: *mut u8,
+    len: usize,
+    lifetime: PhantomData<(&'a [u8], &'a mut [u8])>,
+}
+
+/// Which side of a step is the message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Encrypt,
+    Decrypt,
+}
+
+impl<'a> InOut<'a> {
+    #[inline(always)]
+    pub(crate) fn in_place(buf: &'a mut [u8]) -> Self {
+        let (dst, len) = (buf.as_mut_ptr(), buf.len());
+        Self { src: dst, dst, len, lifetime: PhantomData }
+    }
+
+    /// Fails if the lengths differ.
+    #[inline(always)]
+    pub(crate) fn separate(src: &'a [u8], dst: &'a mut [u8]) -> Result<Self, Error> {
+        Error::check_length("output", dst.len(), src.len())?;
+        Ok(Self { src: src.as_ptr(), dst: dst.as_mut_ptr(), len: src.len(), lifetime: PhantomData })
+    }
+
+    /// From the buffers of the `aead` crate.
+    #[cfg(feature = "aead")]
+    pub(crate) fn from_aead(buf: ::aead::inout::InOutBuf<'a, 'a, u8>) -> Self {
+        let len = buf.len();
+        let (src, dst) = buf.into_raw();
+        Self { src, dst, len, lifetime: PhantomData }
+    }
+
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline(always)]
+    pub(crate) fn src(&self) -> *const u8 {
+        self.src
+    }
+
+    #[inline(always)]
+    pub(crate) fn dst(&self) -> *mut u8 {
+        self.dst
+    }
+
+    /// The first `n` bytes and the rest. `n` is at most the length.
+    pub(crate) fn split_at(self, n: usize) -> (Self, Self) {
+        assert!(n <= self.len);
+        // SAFETY: `n` is within both buffers.
+        let (src, dst) = unsafe { (self.src.add(n), self.dst.add(n)) };
+        (Self { len: n, ..self }, Self { src, dst, len: self.len - n, ..self })
+    }
+
+    /// Writes input XOR key stream and keeps the message's side in `message`; both are as long as the input.
+    pub(crate) fn xor(self, keystream: &[u8], message: &mut [u8], direction: Direction) {
+        assert!(keystream.len() == self.len && message.len() == self.len);
+        for (i, (k, m)) in keystream.iter().zip(message).enumerate() {
+            // SAFETY: `i` is below the length of both buffers. Each byte is read before it is written.
+            unsafe {
+                let input = *self.src.add(i);
+                let output = input ^ k;
+                *self.dst.add(i) = output;
+                *m = if direction == Direction::Encrypt { input } else { output };
+            }
+        }
+    }
+
+    /// Zeroes the output.
+    pub(crate) fn zero_output(self) {
+        // SAFETY: the output is writable for its length.
+        unsafe { self.dst.write_bytes(0, self.len) };
+    }
+}

@@ -1,0 +1,572 @@
+//! The loops around the state machines, and the table of kernels that each backend fills with them.
+//!
+//! A state of degree D is kept as D / LANES *groups*, each the words of `LANES` lanes. Lanes never meet before the
+//! tag, so the groups take turns over chunks that stay in the first-level cache (the "periodic synchronisation" of
+//! the 2023 paper, §6). Where one group holds all lanes, the state stays in registers.
+
+use core::mem::MaybeUninit;
+
+use super::blocks::{Blocks, MAX_LANES};
+use super::machine::Machine;
+
+/// What a one-shot call works on. `src` and `dst` are equal for work in place and do not overlap otherwise.
+pub(crate) struct Message {
+    pub(super) key: *const u8,
+    pub(super) nonce: *const u8,
+    pub(super) ad: *const u8,
+    pub(super) ad_len: usize,
+    pub(super) src: *const u8,
+    pub(super) dst: *mut u8,
+    pub(super) len: usize,
+    pub(super) tag: *mut u8,
+    pub(super) tag_len: usize,
+}
+
+/// The kernels of one backend for one family and one class of degrees.
+///
+/// For every function: the caller has checked the backend's CPU features and passes the degree of this table. `state`
+/// is 64-byte aligned memory for `WORDS * degree` blocks; only `init` and the one-shot functions (which use it as
+/// scratch) take it uninitialised, and what one table wrote only the same table reads. `key` and `nonce` have the
+/// family's length. `src` is readable and `dst` writable for `len` bytes; they are equal or do not overlap. `len` need
+/// not be a multiple of the rate: the last step is padded with zeros.
+pub(crate) struct Kernels {
+    /// `init(state, degree, key, nonce, ctx)`: `ctx` is null for the standard's context, or 16 bytes (degree 1 only).
+    pub(super) init: unsafe fn(*mut u8, usize, *const u8, *const u8, *const u8),
+    /// `absorb(state, degree, src, len)`
+    pub(super) absorb: unsafe fn(*mut u8, usize, *const u8, usize),
+    /// `encrypt(state, degree, src, dst, len)`
+    pub(super) encrypt: unsafe fn(*mut u8, usize, *const u8, *mut u8, usize),
+    /// `decrypt(state, degree, src, dst, len)`
+    pub(super) decrypt: unsafe fn(*mut u8, usize, *const u8, *mut u8, usize),
+    /// `keystream(state, degree, dst)`: one rate of key stream; the state stays as it is.
+    pub(super) keystream: unsafe fn(*const u8, usize, *mut u8),
+    /// `finalize(state, degree, ad_len, msg_len, tag, tag_len)`: lengths in bytes. The state is spent.
+    pub(super) finalize: unsafe fn(*mut u8, usize, u64, u64, *mut u8, usize),
+    /// `finalize_mac(state, degree, data_len, tag, tag_len)`: likewise.
+    pub(super) finalize_mac: unsafe fn(*mut u8, usize, u64, *mut u8, usize),
+    /// `words(state, degree, dst)`: all words, word by word and in each lane by lane: `WORDS * degree` blocks.
+    pub(super) words: unsafe fn(*const u8, usize, *mut u8),
+    /// `seal(scratch, degree, message)`: encrypts and writes the tag.
+    pub(super) seal: unsafe fn(*mut u8, usize, &Message),
+    /// `open(scratch, degree, message)`: decrypts and writes the tag that the ciphertext should have.
+    pub(super) open: unsafe fn(*mut u8, usize, &Message),
+    /// `mac(scratch, degree, message)`: writes the MAC of the associated data; source and destination are unused.
+    pub(super) mac: unsafe fn(*mut u8, usize, &Message),
+}
+
+/// Bytes that one group works on before the next takes over.
+const CHUNK: usize = 4096;
+
+/// One way of going over data step by step. (A trait and not closures: what it does must be inlined into a function
+/// that carries the CPU features, and closures cannot be marked so.)
+trait Pass<M: Machine> {
+    /// Works on the whole step of one group that starts at `at`.
+    ///
+    /// # Safety
+    /// The CPU features; the step lies within the data.
+    unsafe fn whole(&self, s: &mut M, at: usize, row: usize);
+    /// Works on a last step of which `len` bytes from `at` on exist; `len` may be zero.
+    ///
+    /// # Safety
+    /// The CPU features; those bytes lie within the data.
+    unsafe fn part(&self, s: &mut M, at: usize, row: usize, len: usize);
+}
+
+struct Absorb(*const u8);
+struct Encrypt(*const u8, *mut u8);
+struct Decrypt(*const u8, *mut u8);
+
+impl<M: Machine> Pass<M> for Absorb {
+    #[inline(always)]
+    unsafe fn whole(&self, s: &mut M, at: usize, row: usize) {
+        // SAFETY: granted by the caller.
+        s.absorb(unsafe { M::load(self.0.add(at), row) });
+    }
+    #[inline(always)]
+    unsafe fn part(&self, s: &mut M, at: usize, row: usize, len: usize) {
+        // SAFETY: granted by the caller.
+        s.absorb(unsafe { M::load_partial(self.0.wrapping_add(at), row, len) });
+    }
+}
+
+impl<M: Machine> Pass<M> for Encrypt {
+    #[inline(always)]
+    unsafe fn whole(&self, s: &mut M, at: usize, row: usize) {
+        // SAFETY: granted by the caller. In place, all of the step is read before any of it is written.
+        unsafe {
+            let c = s.encrypt(M::load(self.0.add(at), row));
+            M::store(c, self.1.add(at), row);
+        }
+    }
+    #[inline(always)]
+    unsafe fn part(&self, s: &mut M, at: usize, row: usize, len: usize) {
+        // SAFETY: likewise.
+        unsafe {
+            let c = s.encrypt(M::load_partial(self.0.wrapping_add(at), row, len));
+            M::store_partial(c, self.1.wrapping_add(at), row, len);
+        }
+    }
+}
+
+impl<M: Machine> Pass<M> for Decrypt {
+    #[inline(always)]
+    unsafe fn whole(&self, s: &mut M, at: usize, row: usize) {
+        // SAFETY: granted by the caller. In place, all of the step is read before any of it is written.
+        unsafe {
+            let m = s.decrypt(M::load(self.0.add(at), row));
+            M::store(m, self.1.add(at), row);
+        }
+    }
+    #[inline(always)]
+    unsafe fn part(&self, s: &mut M, at: usize, row: usize, len: usize) {
+        // SAFETY: likewise. What is absorbed is the message padded with zeros, so it is read back (DecPartial, §3.2.6).
+        unsafe {
+            let dst = self.1.wrapping_add(at);
+            let m = M::xor(M::load_partial(self.0.wrapping_add(at), row, len), s.keystream());
+            M::store_partial(m, dst, row, len);
+            s.absorb(M::load_partial(dst, row, len));
+        }
+    }
+}
+
+/// Where the columns of a group begin within a step.
+#[inline(always)]
+fn column<M: Machine>(group: usize) -> usize {
+    16 * M::V::LANES * group
+}
+
+/// Goes over `len` bytes with every group.
+///
+/// # Safety
+/// The CPU features; the pass's data is `len` bytes long.
+#[inline(always)]
+unsafe fn go<M: Machine>(groups: &mut [M], degree: usize, len: usize, pass: impl Pass<M>) {
+    let row = 16 * degree;
+    let rate = row * M::BLOCKS;
+    let end = len - len % rate;
+    let chunk = if groups.len() == 1 { end } else { (CHUNK / rate).max(1) * rate };
+    let mut start = 0;
+    while start < end {
+        let stop = start + chunk.min(end - start);
+        for (g, group) in groups.iter_mut().enumerate() {
+            let mut s = *group; // a copy that the optimiser can keep in registers
+            let mut at = start;
+            while at < stop {
+                // SAFETY: a whole step begins at `at`, and the group's columns lie within it.
+                unsafe { pass.whole(&mut s, at + column::<M>(g), row) };
+                at += rate;
+            }
+            *group = s;
+        }
+        start = stop;
+    }
+    if end < len {
+        for (g, group) in groups.iter_mut().enumerate() {
+            let at = end + column::<M>(g);
+            // SAFETY: `len - at` bytes are left; none if the group's columns lie behind the end.
+            unsafe { pass.part(group, at, row, len.saturating_sub(at)) };
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn init_group<M: Machine>(
+    group: usize,
+    degree: usize,
+    key: *const u8,
+    nonce: *const u8,
+    ctx: *const u8,
+) -> M {
+    // SAFETY: the caller grants the features, the key, the nonce and `ctx`, if not null.
+    unsafe {
+        let ctx = if !ctx.is_null() {
+            M::V::splat(ctx)
+        } else if degree == 1 {
+            M::V::zero()
+        } else {
+            // ctx[i] = i || D - 1 || 0..0 (§5.4.2)
+            let mut lanes = [[0u8; 16]; MAX_LANES];
+            for (i, lane) in lanes.iter_mut().enumerate() {
+                lane[0] = (M::V::LANES * group + i) as u8;
+                lane[1] = (degree - 1) as u8;
+            }
+            M::V::load(lanes.as_ptr().cast())
+        };
+        M::init(key, nonce, ctx)
+    }
+}
+
+/// The block LE64(8 * a) || LE64(8 * b).
+#[inline(always)]
+fn lengths(a_bytes: u64, b_bytes: u64) -> [u8; 16] {
+    (u128::from(a_bytes << 3) | u128::from(b_bytes << 3) << 64).to_le_bytes()
+}
+
+#[inline(always)]
+unsafe fn finalize_all<M: Machine>(
+    groups: &mut [M],
+    ad_len: u64,
+    msg_len: u64,
+    tag: *mut u8,
+    tag_len: usize,
+) {
+    // SAFETY: the caller grants the features and `tag_len` (16 or 32) bytes at `tag`.
+    unsafe {
+        let lengths = M::V::splat(lengths(ad_len, msg_len).as_ptr());
+        if tag_len == 16 {
+            let mut sum = M::V::zero();
+            for s in groups {
+                s.finalize(lengths);
+                sum = sum.xor(s.tag128());
+            }
+            sum.fold().store(tag);
+        } else {
+            let mut sum = (M::V::zero(), M::V::zero());
+            for s in groups {
+                s.finalize(lengths);
+                let (a, b) = s.tag256();
+                sum = (sum.0.xor(a), sum.1.xor(b));
+            }
+            sum.0.fold().store(tag);
+            sum.1.fold().store(tag.add(16));
+        }
+    }
+}
+
+/// FinalizeMac (§8): every lane makes a tag; they are absorbed into lane 0, which makes the MAC.
+#[inline(always)]
+unsafe fn finalize_mac_all<M: Machine>(
+    groups: &mut [M],
+    degree: usize,
+    data_len: u64,
+    tag: *mut u8,
+    tag_len: usize,
+) {
+    // SAFETY: the caller grants the features and `tag_len` (16 or 32) bytes at `tag`. The buffers hold the largest
+    // number of lanes, and `pending` never passes the two blocks of the largest step.
+    unsafe {
+        let sizes = M::V::splat(lengths(data_len, tag_len as u64).as_ptr());
+        for s in groups.iter_mut() {
+            s.finalize(sizes);
+        }
+        let mut last = groups[0].first();
+        if degree > 1 {
+            let mut buf = [[0u8; 16]; 2];
+            let mut pending = 0;
+            for (g, s) in groups.iter().enumerate() {
+                let mut halves = [[[0u8; 16]; MAX_LANES]; 2];
+                if tag_len == 16 {
+                    s.tag128().store(halves[0].as_mut_ptr().cast());
+                } else {
+                    let (a, b) = s.tag256();
+                    a.store(halves[0].as_mut_ptr().cast());
+                    b.store(halves[1].as_mut_ptr().cast());
+                }
+                for lane in 0..M::V::LANES {
+                    if g * M::V::LANES + lane < M::first_mac_lane(tag_len) {
+                        continue;
+                    }
+                    for half in &halves[..tag_len / 16] {
+                        buf[pending] = half[lane];
+                        pending += 1;
+                        if pending == M::BLOCKS {
+                            last.absorb(M::Lane::load(buf.as_ptr().cast(), 16));
+                            pending = 0;
+                        }
+                    }
+                }
+            }
+            debug_assert!(pending == 0); // odd numbers of blocks are refused at compile time
+            let mut sizes = [0u8; 16];
+            sizes[..8].copy_from_slice(&(degree as u64).to_le_bytes());
+            sizes[8..].copy_from_slice(&(8 * tag_len as u64).to_le_bytes());
+            last.finalize(<M::Lane as Machine>::V::splat(sizes.as_ptr()));
+        }
+        if tag_len == 16 {
+            last.tag128().store(tag);
+        } else {
+            let (a, b) = last.tag256();
+            a.store(tag);
+            b.store(tag.add(16));
+        }
+    }
+}
+
+// The bodies of the kernels. `G` is the number of groups, or 0 where it is only known at run time; then `M` has one
+// lane. Constants that follow from `G` reach the loops above by inlining.
+
+/// The degree as a constant, where it is one.
+#[inline(always)]
+fn known<M: Machine, const G: usize>(degree: usize) -> usize {
+    debug_assert!(if G == 0 { M::V::LANES == 1 } else { degree == G * M::V::LANES });
+    if G == 0 { degree } else { G * M::V::LANES }
+}
+
+#[inline(always)]
+unsafe fn groups<'a, M: Machine, const G: usize>(state: *mut u8, degree: usize) -> &'a mut [M] {
+    // SAFETY: the caller grants exclusive, aligned memory for `degree` lanes, written by this table's `init`.
+    unsafe { core::slice::from_raw_parts_mut(state.cast(), degree / M::V::LANES) }
+}
+
+#[inline(always)]
+pub(super) unsafe fn init<M: Machine, const G: usize>(
+    state: *mut u8,
+    degree: usize,
+    key: *const u8,
+    nonce: *const u8,
+    ctx: *const u8,
+) {
+    let degree = known::<M, G>(degree);
+    for g in 0..degree / M::V::LANES {
+        // SAFETY: see `Kernels`.
+        unsafe { state.cast::<M>().add(g).write(init_group(g, degree, key, nonce, ctx)) };
+    }
+}
+
+#[inline(always)]
+pub(super) unsafe fn absorb<M: Machine, const G: usize>(
+    state: *mut u8,
+    degree: usize,
+    src: *const u8,
+    len: usize,
+) {
+    let degree = known::<M, G>(degree);
+    // SAFETY: see `Kernels`.
+    unsafe { go(groups::<M, G>(state, degree), degree, len, Absorb(src)) }
+}
+
+#[inline(always)]
+pub(super) unsafe fn encrypt<M: Machine, const G: usize>(
+    state: *mut u8,
+    degree: usize,
+    src: *const u8,
+    dst: *mut u8,
+    len: usize,
+) {
+    let degree = known::<M, G>(degree);
+    // SAFETY: see `Kernels`.
+    unsafe { go(groups::<M, G>(state, degree), degree, len, Encrypt(src, dst)) }
+}
+
+#[inline(always)]
+pub(super) unsafe fn decrypt<M: Machine, const G: usize>(
+    state: *mut u8,
+    degree: usize,
+    src: *const u8,
+    dst: *mut u8,
+    len: usize,
+) {
+    let degree = known::<M, G>(degree);
+    // SAFETY: see `Kernels`.
+    unsafe { go(groups::<M, G>(state, degree), degree, len, Decrypt(src, dst)) }
+}
+
+#[inline(always)]
+pub(super) unsafe fn keystream<M: Machine, const G: usize>(state: *const u8, degree: usize, dst: *mut u8) {
+    let degree = known::<M, G>(degree);
+    for g in 0..degree / M::V::LANES {
+        // SAFETY: see `Kernels`.
+        unsafe {
+            let s = state.cast::<M>().add(g).read();
+            M::store(s.keystream(), dst.add(column::<M>(g)), 16 * degree);
+        }
+    }
+}
+
+#[inline(always)]
+pub(super) unsafe fn finalize<M: Machine, const G: usize>(
+    state: *mut u8,
+    degree: usize,
+    ad_len: u64,
+    msg_len: u64,
+    tag: *mut u8,
+    tag_len: usize,
+) {
+    let degree = known::<M, G>(degree);
+    // SAFETY: see `Kernels`.
+    unsafe { finalize_all::<M>(groups::<M, G>(state, degree), ad_len, msg_len, tag, tag_len) }
+}
+
+#[inline(always)]
+pub(super) unsafe fn finalize_mac<M: Machine, const G: usize>(
+    state: *mut u8,
+    degree: usize,
+    data_len: u64,
+    tag: *mut u8,
+    tag_len: usize,
+) {
+    let degree = known::<M, G>(degree);
+    // SAFETY: see `Kernels`.
+    unsafe { finalize_mac_all::<M>(groups::<M, G>(state, degree), degree, data_len, tag, tag_len) }
+}
+
+#[inline(always)]
+pub(super) unsafe fn words<M: Machine, const G: usize>(state: *const u8, degree: usize, dst: *mut u8) {
+    let degree = known::<M, G>(degree);
+    for g in 0..degree / M::V::LANES {
+        // SAFETY: see `Kernels`.
+        unsafe {
+            let s = state.cast::<M>().add(g).read();
+            for (i, word) in s.words().iter().enumerate() {
+                word.store(dst.add(16 * (degree * i + M::V::LANES * g)));
+            }
+        }
+    }
+}
+
+/// What a one-shot call does.
+const SEAL: u8 = 0;
+const OPEN: u8 = 1;
+const MAC: u8 = 2;
+
+/// A whole message, its state in registers where the number of groups allows.
+#[inline(always)]
+unsafe fn one_shot<M: Machine, const G: usize, const WHAT: u8>(scratch: *mut u8, degree: usize, m: &Message) {
+    let degree = known::<M, G>(degree);
+    // SAFETY: see `Kernels`.
+    unsafe {
+        let mut local = [const { MaybeUninit::<M>::uninit() }; G];
+        let first = if G == 0 { scratch.cast() } else { local.as_mut_ptr().cast::<M>() };
+        let count = degree / M::V::LANES;
+        for g in 0..count {
+            first.add(g).write(init_group(g, degree, m.key, m.nonce, core::ptr::null()));
+        }
+        let groups = core::slice::from_raw_parts_mut(first, count);
+        go(groups, degree, m.ad_len, Absorb(m.ad));
+        match WHAT {
+            SEAL => go(groups, degree, m.len, Encrypt(m.src, m.dst)),
+            OPEN => go(groups, degree, m.len, Decrypt(m.src, m.dst)),
+            _ => return finalize_mac_all(groups, degree, m.ad_len as u64, m.tag, m.tag_len),
+        }
+        finalize_all(groups, m.ad_len as u64, m.len as u64, m.tag, m.tag_len);
+    }
+}
+
+#[inline(always)]
+pub(super) unsafe fn seal<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) {
+    // SAFETY: see `Kernels`.
+    unsafe { one_shot::<M, G, SEAL>(scratch, degree, m) }
+}
+
+#[inline(always)]
+pub(super) unsafe fn open<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) {
+    // SAFETY: see `Kernels`.
+    unsafe { one_shot::<M, G, OPEN>(scratch, degree, m) }
+}
+
+#[inline(always)]
+pub(super) unsafe fn mac<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) {
+    // SAFETY: see `Kernels`.
+    unsafe { one_shot::<M, G, MAC>(scratch, degree, m) }
+}
+
+/// All kernels of one backend: for AEGIS-128 and AEGIS-256, each for degree 1, 2, 4 and any other.
+pub(crate) type Tables = [[Kernels; 4]; 2];
+
+/// Defines `TABLES`, the kernels of one backend, compiled for its CPU features. For each of degree 1, 2, 4 and any it
+/// names the block vector and the number of groups (0: known at run time).
+macro_rules! tables {
+    (
+        $(#[target_feature(enable = $features:literal)])?
+        aegis128: [$($v128:ty, $g128:literal;)*]
+        aegis256: [$($v256:ty, $g256:literal;)*]
+    ) => {
+        /// The kernels of this backend.
+        pub(crate) static TABLES: $crate::low::kernels::Tables = {
+            use $crate::low::{aegis128::Aegis128, aegis256::Aegis256};
+            [
+                [$(entry::table::<Aegis128<$v128>, $g128>()),*],
+                [$(entry::table::<Aegis256<$v256>, $g256>()),*],
+            ]
+        };
+
+        /// The functions that carry the CPU features; the bodies are inlined into them.
+        mod entry {
+            use $crate::low::kernels::{self, Kernels, Message};
+            use $crate::low::machine::Machine;
+
+            pub(super) const fn table<M: Machine, const G: usize>() -> Kernels {
+                Kernels {
+                    init: init::<M, G>,
+                    absorb: absorb::<M, G>,
+                    encrypt: encrypt::<M, G>,
+                    decrypt: decrypt::<M, G>,
+                    keystream: keystream::<M, G>,
+                    finalize: finalize::<M, G>,
+                    finalize_mac: finalize_mac::<M, G>,
+                    words: words::<M, G>,
+                    seal: seal::<M, G>,
+                    open: open::<M, G>,
+                    mac: mac::<M, G>,
+                }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn init<M: Machine, const G: usize>(state: *mut u8, degree: usize, key: *const u8, nonce: *const u8, ctx: *const u8) {
+                // SAFETY: the contract is that of `Kernels`.
+                unsafe { kernels::init::<M, G>(state, degree, key, nonce, ctx) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn absorb<M: Machine, const G: usize>(state: *mut u8, degree: usize, src: *const u8, len: usize) {
+                // SAFETY: the contract is that of `Kernels`.
+                unsafe { kernels::absorb::<M, G>(state, degree, src, len) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn encrypt<M: Machine, const G: usize>(state: *mut u8, degree: usize, src: *const u8, dst: *mut u8, len: usize) {
+                // SAFETY: the contract is that of `Kernels`.
+                unsafe { kernels::encrypt::<M, G>(state, degree, src, dst, len) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn decrypt<M: Machine, const G: usize>(state: *mut u8, degree: usize, src: *const u8, dst: *mut u8, len: usize) {
+                // SAFETY: the contract is that of `Kernels`.
+                unsafe { kernels::decrypt::<M, G>(state, degree, src, dst, len) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn keystream<M: Machine, const G: usize>(state: *const u8, degree: usize, dst: *mut u8) {
+                // SAFETY: the contract is that of `Kernels`.
+                unsafe { kernels::keystream::<M, G>(state, degree, dst) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn finalize<M: Machine, const G: usize>(state: *mut u8, degree: usize, ad_len: u64, msg_len: u64, tag: *mut u8, tag_len: usize) {
+                // SAFETY: the contract is that of `Kernels`.
+                unsafe { kernels::finalize::<M, G>(state, degree, ad_len, msg_len, tag, tag_len) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn finalize_mac<M: Machine, const G: usize>(state: *mut u8, degree: usize, data_len: u64, tag: *mut u8, tag_len: usize) {
+                // SAFETY: the contract is that of `Kernels`.
+                unsafe { kernels::finalize_mac::<M, G>(state, degree, data_len, tag, tag_len) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn words<M: Machine, const G: usize>(state: *const u8, degree: usize, dst: *mut u8) {
+                // SAFETY: the contract is that of `Kernels`.
+                unsafe { kernels::words::<M, G>(state, degree, dst) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn seal<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) {
+                // SAFETY: the contract is that of `Kernels`.
+                unsafe { kernels::seal::<M, G>(scratch, degree, m) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn open<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) {
+                // SAFETY: the contract is that of `Kernels`.
+                unsafe { kernels::open::<M, G>(scratch, degree, m) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn mac<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) {
+                // SAFETY: the contract is that of `Kernels`.
+                unsafe { kernels::mac::<M, G>(scratch, degree, m) }
+            }
+        }
+    };
+}
+pub(super) use tables;

@@ -1,0 +1,102 @@
+//! What the loops in `kernels.rs` need of a state machine. There are two machines, AEGIS-128 and AEGIS-256; each is
+//! written once, generic over the block vector.
+
+use super::blocks::Blocks;
+
+/// The constants C0 and C1 (RFC 10032 §2): the Fibonacci sequence modulo 256.
+pub(super) const C0: [u8; 16] =
+    [0x00, 0x01, 0x01, 0x02, 0x03, 0x05, 0x08, 0x0d, 0x15, 0x22, 0x37, 0x59, 0x90, 0xe9, 0x79, 0x62];
+pub(super) const C1: [u8; 16] =
+    [0xdb, 0x3d, 0x18, 0x55, 0x6d, 0xc2, 0x2f, 0xf1, 0x20, 0x11, 0x31, 0x42, 0x73, 0xb5, 0x28, 0xdd];
+
+/// Updates after the lengths are absorbed (§3.2.7, §4.2.7).
+pub(super) const FINAL_ROUNDS: usize = 7;
+
+/// The states of `V::LANES` lanes, and what one step does to them.
+///
+/// # Safety
+///
+/// As for [`Blocks`]: a value is proof of the CPU features. `#[repr(transparent)]` over `[V; WORDS]`, so that a state
+/// can rest in plain memory between calls.
+pub(crate) unsafe trait Machine: Copy {
+    /// The block vector.
+    type V: Blocks;
+    /// The same machine for one lane.
+    type Lane: Machine<V = <Self::V as Blocks>::Lane>;
+    /// One step's input or output of these lanes.
+    type Step: Copy;
+    /// Blocks of input per lane and step: 2 for AEGIS-128, 1 for AEGIS-256.
+    const BLOCKS: usize;
+    /// The first lane whose tag is absorbed by the MAC finalisation for a tag of `tag_len` bytes (§8).
+    fn first_mac_lane(tag_len: usize) -> usize;
+
+    /// Loads a step whose vectors lie `row` bytes apart.
+    ///
+    /// # Safety
+    /// The CPU features; each vector readable.
+    unsafe fn load(src: *const u8, row: usize) -> Self::Step;
+    /// Stores a step, its vectors `row` bytes apart.
+    ///
+    /// # Safety
+    /// Each vector writable.
+    unsafe fn store(step: Self::Step, dst: *mut u8, row: usize);
+    /// Loads a step of which only the first `len` bytes from `src` on exist; the rest is zero. `len` may be zero or
+    /// more than a step.
+    ///
+    /// # Safety
+    /// The CPU features; `len` bytes readable.
+    unsafe fn load_partial(src: *const u8, row: usize, len: usize) -> Self::Step;
+    /// Stores those bytes of a step that lie within the first `len` from `dst` on.
+    ///
+    /// # Safety
+    /// `len` bytes writable.
+    unsafe fn store_partial(step: Self::Step, dst: *mut u8, row: usize, len: usize);
+
+    /// The state after initialisation with a key, a nonce and the lanes' context words.
+    ///
+    /// # Safety
+    /// The CPU features; `key` and `nonce` readable for the key's length.
+    unsafe fn init(key: *const u8, nonce: *const u8, ctx: Self::V) -> Self;
+    /// Absorbs a step of associated data or MAC input.
+    fn absorb(&mut self, m: Self::Step);
+    /// The key stream of the next step; changes nothing.
+    fn keystream(&self) -> Self::Step;
+    /// Encrypts a step and absorbs it.
+    fn encrypt(&mut self, m: Self::Step) -> Self::Step;
+    /// Decrypts a step and absorbs the result.
+    fn decrypt(&mut self, c: Self::Step) -> Self::Step;
+    /// XOR of two steps.
+    fn xor(a: Self::Step, b: Self::Step) -> Self::Step;
+    /// Absorbs the block with the lengths into every lane and mixes.
+    fn finalize(&mut self, lengths: Self::V);
+    /// The 128-bit tag of each lane.
+    fn tag128(&self) -> Self::V;
+    /// The two halves of the 256-bit tag of each lane.
+    fn tag256(&self) -> (Self::V, Self::V);
+    /// Lane 0 alone.
+    fn first(&self) -> Self::Lane;
+    /// The words of the state, in order.
+    fn words(&self) -> &[Self::V];
+}
+
+/// Loads the vector at `offset` of which only the bytes before `len` exist.
+///
+/// # Safety
+/// The CPU features; `len` bytes readable at `src`.
+#[inline(always)]
+pub(super) unsafe fn load_at<V: Blocks>(src: *const u8, offset: usize, len: usize) -> V {
+    let len = len.saturating_sub(offset).min(16 * V::LANES);
+    // SAFETY: `len` bytes exist from `offset` on; where that is none, the address is not used.
+    unsafe { V::load_partial(src.wrapping_add(offset), len) }
+}
+
+/// Stores those bytes of the vector at `offset` that lie before `len`.
+///
+/// # Safety
+/// `len` bytes writable at `dst`.
+#[inline(always)]
+pub(super) unsafe fn store_at<V: Blocks>(v: V, dst: *mut u8, offset: usize, len: usize) {
+    let len = len.saturating_sub(offset).min(16 * V::LANES);
+    // SAFETY: as for `load_at`.
+    unsafe { v.store_partial(dst.wrapping_add(offset), len) }
+}

@@ -1,0 +1,229 @@
+//! Everything unsafe. Above this module there is none: what it offers ([`State`], [`seal`], [`open`], [`mac`]) checks
+//! what the kernels rely on.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `blocks.rs` | the trait of a block vector |
+//! | `portable.rs`, `x86.rs`, `aarch64.rs` | a block vector for each instruction set |
+//! | `machine.rs`, `aegis128.rs`, `aegis256.rs` | the two state machines, generic over the block vector |
+//! | `kernels.rs` | the loops around them, and the table of kernels |
+//! | `dispatch.rs` | which table is used |
+//! | `inout.rs`, `memory.rs` | buffers |
+
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+mod aarch64;
+mod aegis128;
+mod aegis256;
+mod blocks;
+pub(crate) mod dispatch;
+mod inout;
+mod kernels;
+mod machine;
+pub(crate) mod memory;
+mod portable;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod x86;
+
+use core::mem::MaybeUninit;
+
+pub(crate) use inout::{Direction, InOut};
+use kernels::{Kernels, Message};
+use memory::WipedBytes;
+
+use crate::backend::BackendError;
+use crate::family::Family;
+
+/// The table for a family and a degree, from the backend in use.
+#[inline(always)]
+fn kernels<F: Family, const D: usize>() -> Result<&'static Kernels, BackendError> {
+    const { assert!(D >= 1 && D <= 256, "the degree must be from 1 to 256") };
+    let class = match D {
+        1 => 0,
+        2 => 1,
+        4 => 2,
+        _ => 3,
+    };
+    dispatch::active().map(|(_, tables)| &tables[F::INDEX][class])
+}
+
+/// Asserts what is true of the only two families there are.
+#[inline(always)]
+fn key_and_nonce<F: Family>(key: &F::Key, nonce: &F::Nonce) -> (*const u8, *const u8) {
+    let (key, nonce) = (key.as_ref(), nonce.as_ref());
+    assert!(key.len() == F::KEY_LEN && nonce.len() == F::KEY_LEN);
+    (key.as_ptr(), nonce.as_ptr())
+}
+
+/// At compile time: that this MAC is one to be had.
+const fn check_mac(family: usize, degree: usize, tag_len: usize) {
+    assert!(tag_len == 16 || tag_len == 32, "a tag has 16 or 32 bytes");
+    assert!(
+        family == 1 || tag_len == 32 || degree == 1 || degree % 2 == 0,
+        "FinalizeMac of AEGIS-128X leaves out the last lane if the degree is odd and the tag has 16 bytes"
+    );
+}
+
+/// The state of a cipher, with the kernels that understand it.
+pub(crate) struct State<F: Family, const D: usize> {
+    memory: F::Memory<D>,
+    kernels: &'static Kernels,
+}
+
+impl<F: Family, const D: usize> State<F, D> {
+    /// Init(key, nonce)
+    pub(crate) fn new(key: &F::Key, nonce: &F::Nonce) -> Result<Self, BackendError> {
+        let mut state = Self { memory: F::Memory::zeroed(), kernels: kernels::<F, D>()? };
+        state.init(key, nonce, core::ptr::null());
+        Ok(state)
+    }
+
+    /// Starts anew with another key and nonce.
+    pub(crate) fn restart(&mut self, key: &F::Key, nonce: &F::Nonce) {
+        self.init(key, nonce, core::ptr::null());
+    }
+
+    fn init(&mut self, key: &F::Key, nonce: &F::Nonce, ctx: *const u8) {
+        let (key, nonce) = key_and_nonce::<F>(key, nonce);
+        // SAFETY: the table came from `dispatch`, which has checked the CPU; the memory is that of degree `D`; key and
+        // nonce have their length; `ctx` is null or, from `with_context`, 16 bytes.
+        unsafe { (self.kernels.init)(self.ptr(), D, key, nonce, ctx) }
+    }
+
+    #[inline(always)]
+    fn ptr(&mut self) -> *mut u8 {
+        self.memory.as_mut().as_mut_ptr()
+    }
+
+    /// Absorbs data; the last step is padded with zeros.
+    #[inline(always)]
+    pub(crate) fn absorb(&mut self, data: &[u8]) {
+        // SAFETY: table and memory belong together; the slice is readable.
+        unsafe { (self.kernels.absorb)(self.ptr(), D, data.as_ptr(), data.len()) }
+    }
+
+    /// Encrypts or decrypts; the last step is padded with zeros.
+    #[inline(always)]
+    pub(crate) fn crypt(&mut self, io: InOut<'_>, direction: Direction) {
+        let kernel = match direction {
+            Direction::Encrypt => self.kernels.encrypt,
+            Direction::Decrypt => self.kernels.decrypt,
+        };
+        // SAFETY: table and memory belong together; `InOut` promises its buffers.
+        unsafe { kernel(self.ptr(), D, io.src(), io.dst(), io.len()) }
+    }
+
+    /// The key stream of the next step.
+    pub(crate) fn keystream(&self, out: &mut F::Rate<D>) {
+        // SAFETY: table and memory belong together; the buffer is one rate of degree `D`.
+        unsafe { (self.kernels.keystream)(self.memory.as_ref().as_ptr(), D, out.as_mut().as_mut_ptr()) }
+    }
+
+    /// Finalize(ad_len, msg_len), lengths in bytes. The state is spent.
+    pub(crate) fn finalize<const T: usize>(&mut self, ad_len: u64, msg_len: u64, tag: &mut [u8; T]) {
+        const { assert!(T == 16 || T == 32, "a tag has 16 or 32 bytes") };
+        // SAFETY: table and memory belong together; the tag has one of the two lengths.
+        unsafe { (self.kernels.finalize)(self.ptr(), D, ad_len, msg_len, tag.as_mut_ptr(), T) }
+    }
+
+    /// FinalizeMac(data_len), the length in bytes. The state is spent.
+    pub(crate) fn finalize_mac<const T: usize>(&mut self, data_len: u64, tag: &mut [u8; T]) {
+        const { check_mac(F::INDEX, D, T) };
+        // SAFETY: table and memory belong together; the tag has one of the two lengths.
+        unsafe { (self.kernels.finalize_mac)(self.ptr(), D, data_len, tag.as_mut_ptr(), T) }
+    }
+}
+
+impl<F: Family, const D: usize> Clone for State<F, D> {
+    fn clone(&self) -> Self {
+        Self { memory: self.memory.clone(), kernels: self.kernels }
+    }
+}
+
+impl<F: Family> State<F, 1> {
+    /// Init with a context word of one's own: see [`crate::historic`].
+    pub(crate) fn with_context(key: &F::Key, nonce: &F::Nonce, ctx: &[u8; 16]) -> Result<Self, BackendError> {
+        let mut state = Self { memory: F::Memory::zeroed(), kernels: kernels::<F, 1>()? };
+        state.init(key, nonce, ctx.as_ptr());
+        Ok(state)
+    }
+
+    /// The words of the state, in order.
+    pub(crate) fn words(&self) -> F::Memory<1> {
+        let mut words = F::Memory::zeroed();
+        // SAFETY: table and memory belong together; the words take as much room as the state.
+        unsafe { (self.kernels.words)(self.memory.as_ref().as_ptr(), 1, words.as_mut().as_mut_ptr()) };
+        words
+    }
+}
+
+/// One of the one-shot kernels.
+#[inline(always)]
+fn one_shot<F: Family, const D: usize, const T: usize>(
+    kernel: impl FnOnce(&'static Kernels) -> unsafe fn(*mut u8, usize, &Message),
+    key: &F::Key,
+    nonce: &F::Nonce,
+    ad: &[u8],
+    io: &InOut<'_>,
+    tag: &mut [u8; T],
+) -> Result<(), BackendError> {
+    const { assert!(T == 16 || T == 32, "a tag has 16 or 32 bytes") };
+    let kernel = kernel(kernels::<F, D>()?);
+    let (key, nonce) = key_and_nonce::<F>(key, nonce);
+    let message = Message {
+        key,
+        nonce,
+        ad: ad.as_ptr(),
+        ad_len: ad.len(),
+        src: io.src(),
+        dst: io.dst(),
+        len: io.len(),
+        tag: tag.as_mut_ptr(),
+        tag_len: T,
+    };
+    let mut scratch = MaybeUninit::<F::Memory<D>>::uninit();
+    // SAFETY: the table came from `dispatch`, which has checked the CPU; the scratch memory is that of degree `D`; key
+    // and nonce have their length, slices and `InOut` promise theirs, the tag has one of the two lengths.
+    unsafe { kernel(scratch.as_mut_ptr().cast(), D, &message) };
+    if !matches!(D, 1 | 2 | 4) {
+        // SAFETY: this table's kernel has used the scratch memory and written all of it. Dropping it wipes it.
+        unsafe { scratch.assume_init_drop() };
+    }
+    Ok(())
+}
+
+/// Encrypts a message and makes its tag.
+#[inline(always)]
+pub(crate) fn seal<F: Family, const D: usize, const T: usize>(
+    key: &F::Key,
+    nonce: &F::Nonce,
+    ad: &[u8],
+    io: InOut<'_>,
+    tag: &mut [u8; T],
+) -> Result<(), BackendError> {
+    one_shot::<F, D, T>(|k| k.seal, key, nonce, ad, &io, tag)
+}
+
+/// Decrypts a message and computes the tag that it should have. The output is not to be seen before the caller has
+/// compared the tags.
+#[inline(always)]
+pub(crate) fn open<F: Family, const D: usize, const T: usize>(
+    key: &F::Key,
+    nonce: &F::Nonce,
+    ad: &[u8],
+    io: &InOut<'_>,
+    tag: &mut [u8; T],
+) -> Result<(), BackendError> {
+    one_shot::<F, D, T>(|k| k.open, key, nonce, ad, io, tag)
+}
+
+/// The MAC of some data.
+#[inline(always)]
+pub(crate) fn mac<F: Family, const D: usize, const T: usize>(
+    key: &F::Key,
+    nonce: &F::Nonce,
+    data: &[u8],
+    tag: &mut [u8; T],
+) -> Result<(), BackendError> {
+    const { check_mac(F::INDEX, D, T) };
+    one_shot::<F, D, T>(|k| k.mac, key, nonce, data, &InOut::in_place(&mut []), tag)
+}

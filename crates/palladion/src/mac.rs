@@ -1,0 +1,166 @@
+//! Message authentication codes (RFC 10032 §8).
+
+use core::fmt;
+
+use crate::family::Family;
+use crate::low::memory::WipedBytes;
+use crate::low::{self, State};
+use crate::types::Tag;
+use crate::{Error, limits};
+
+/// AEGISMAC: authenticates data with a key, without encrypting it.
+///
+/// Use it through one of the names: [`Aegis128LMac`](crate::Aegis128LMac), [`Aegis128X2Mac`](crate::Aegis128X2Mac),
+/// [`Aegis128X4Mac`](crate::Aegis128X4Mac), [`Aegis256Mac`](crate::Aegis256Mac),
+/// [`Aegis256X2Mac`](crate::Aegis256X2Mac), [`Aegis256X4Mac`](crate::Aegis256X4Mac). All variants give different
+/// tags, and so do the two tag lengths.
+///
+/// Unlike in encryption the same key *and nonce* may serve any number of messages; the nonce may be all zeros
+/// ([`Default`]). But the same key must not be used for encryption too, the tag must not serve as a derived key, and
+/// this is not a hash function: who knows the key can make collisions (§8).
+///
+/// One combination does not compile: `Aegis128XMac<D, 16>` with an odd `D` above 1. The standard's FinalizeMac takes the
+/// lanes' tags in pairs there and leaves the last one out, so that lane's data would not be authenticated.
+///
+/// ```
+/// use palladion::{Aegis128X2Mac, Key128, Nonce128};
+///
+/// let key = Key128::from([1; 16]);
+/// let mut mac = Aegis128X2Mac::<32>::new(&key, &Nonce128::default())?;
+/// mac.update(b"some ")?;
+/// mac.update(b"data")?;
+/// let tag = mac.finalize();
+///
+/// assert_eq!(tag, Aegis128X2Mac::<32>::mac(&key, &Nonce128::default(), b"some data")?);
+/// # Ok::<(), palladion::Error>(())
+/// ```
+///
+/// ```compile_fail
+/// use palladion::{Aegis128XMac, Key128, Nonce128};
+/// let tag = Aegis128XMac::<3, 16>::mac(&Key128::from([1; 16]), &Nonce128::default(), b"data");
+/// ```
+pub struct Mac<F: Family, const D: usize, const T: usize> {
+    key: F::Key,
+    nonce: F::Nonce,
+    state: State<F, D>,
+    /// The beginning of a step that is not complete.
+    pending: F::Rate<D>,
+    used: usize,
+    len: u64,
+}
+
+impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
+    /// Bytes in a key and in a nonce: 16 or 32.
+    pub const KEY_LEN: usize = F::KEY_LEN;
+    /// Bytes in a tag: 16 or 32.
+    pub const TAG_LEN: usize = T;
+
+    /// Begins with no data. To authenticate many messages with the same key and nonce, clone it: that saves the
+    /// initialisation.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Backend`].
+    pub fn new(key: &F::Key, nonce: &F::Nonce) -> Result<Self, Error> {
+        Ok(Self {
+            key: key.clone(),
+            nonce: *nonce,
+            state: State::new(key, nonce)?,
+            pending: F::Rate::zeroed(),
+            used: 0,
+            len: 0,
+        })
+    }
+
+    /// Takes more data, in pieces of any size.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`] if there is more than the limit in all; then nothing is taken.
+    pub fn update(&mut self, mut data: &[u8]) -> Result<(), Error> {
+        self.len = limits::check("data", self.len, data.len())?;
+        let rate = self.pending.as_ref().len();
+        if self.used > 0 {
+            let (fill, rest) = data.split_at(data.len().min(rate - self.used));
+            self.pending.as_mut()[self.used..self.used + fill.len()].copy_from_slice(fill);
+            self.used += fill.len();
+            data = rest;
+            if self.used == rate {
+                self.state.absorb(self.pending.as_ref());
+                self.used = 0;
+            }
+        }
+        let (whole, rest) = data.split_at(data.len() - data.len() % rate);
+        self.state.absorb(whole);
+        if !rest.is_empty() {
+            self.pending.as_mut()[..rest.len()].copy_from_slice(rest);
+            self.used = rest.len();
+        }
+        Ok(())
+    }
+
+    /// The tag of all the data.
+    #[must_use]
+    pub fn finalize(mut self) -> Tag<T> {
+        self.state.absorb(&self.pending.as_ref()[..self.used]);
+        let mut tag = Tag::zeroed();
+        self.state.finalize_mac(self.len, tag.as_mut_bytes());
+        tag
+    }
+
+    /// Compares the tag of all the data with one that came along, in constant time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`] if they differ.
+    pub fn verify(self, tag: &Tag<T>) -> Result<(), Error> {
+        self.finalize().verify(tag)
+    }
+
+    /// Forgets all data and begins anew with the same key and nonce.
+    pub fn reset(&mut self) {
+        self.state.restart(&self.key, &self.nonce);
+        self.used = 0;
+        self.len = 0;
+    }
+
+    /// The tag of some data, in one call.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`], [`Error::Backend`].
+    pub fn mac(key: &F::Key, nonce: &F::Nonce, data: &[u8]) -> Result<Tag<T>, Error> {
+        limits::check("data", 0, data.len())?;
+        let mut tag = Tag::zeroed();
+        low::mac::<F, D, T>(key, nonce, data, tag.as_mut_bytes())?;
+        Ok(tag)
+    }
+
+    /// Compares the tag of some data with one that came along, in one call and in constant time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`] if they differ; [`Error::TooLong`], [`Error::Backend`].
+    pub fn verify_mac(key: &F::Key, nonce: &F::Nonce, data: &[u8], tag: &Tag<T>) -> Result<(), Error> {
+        Self::mac(key, nonce, data)?.verify(tag)
+    }
+}
+
+impl<F: Family, const D: usize, const T: usize> Clone for Mac<F, D, T> {
+    fn clone(&self) -> Self {
+        Self {
+            key: self.key.clone(),
+            nonce: self.nonce,
+            state: self.state.clone(),
+            pending: self.pending.clone(),
+            used: self.used,
+            len: self.len,
+        }
+    }
+}
+
+impl<F: Family, const D: usize, const T: usize> fmt::Debug for Mac<F, D, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mac").field("bytes", &self.len).finish_non_exhaustive()
+    }
+}

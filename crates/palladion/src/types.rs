@@ -1,0 +1,199 @@
+//! Keys, nonces and tags.
+
+use core::fmt;
+
+use subtle::ConstantTimeEq;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::Error;
+
+/// A secret key of `N` bytes: [`Key128`] or [`Key256`]. Wiped when dropped; never printed.
+///
+/// ```
+/// use palladion::Key128;
+/// let key = Key128::from([7; 16]);
+/// assert_eq!(format!("{key:?}"), "Key(..)");
+/// assert!(Key128::try_from(&[0u8; 15][..]).is_err());
+/// ```
+#[derive(Clone)]
+pub struct Key<const N: usize>([u8; N]);
+
+/// A nonce of `N` bytes: [`Nonce128`] or [`Nonce256`]. Not secret, but never to be used twice for encryption with the
+/// same key.
+///
+/// ```
+/// use palladion::Nonce256;
+/// let counter = 42u64;
+/// let mut nonce = Nonce256::default(); // all zeros
+/// nonce.as_mut()[..8].copy_from_slice(&counter.to_le_bytes());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Nonce<const N: usize>([u8; N]);
+
+/// An authentication tag of `T` bytes, 16 or 32. Comparing two takes the same time whatever they are.
+///
+/// ```
+/// use palladion::Tag;
+/// let tag = Tag::from([1; 16]);
+/// assert_eq!(tag, Tag::try_from(&[1u8; 16][..])?);
+/// assert!(Tag::<16>::try_from(&[1u8; 32][..]).is_err());
+/// # Ok::<(), palladion::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Tag<const T: usize>([u8; T]);
+
+/// The key of AEGIS-128L, AEGIS-128X2 and AEGIS-128X4: 16 bytes.
+pub type Key128 = Key<16>;
+/// The key of AEGIS-256, AEGIS-256X2 and AEGIS-256X4: 32 bytes.
+pub type Key256 = Key<32>;
+/// The nonce of AEGIS-128L, AEGIS-128X2 and AEGIS-128X4: 16 bytes.
+pub type Nonce128 = Nonce<16>;
+/// The nonce of AEGIS-256, AEGIS-256X2 and AEGIS-256X4: 32 bytes.
+pub type Nonce256 = Nonce<32>;
+
+macro_rules! byte_type {
+    ($name:ident, $what:literal) => {
+        impl<const N: usize> $name<N> {
+            /// The bytes.
+            #[must_use]
+            pub const fn as_bytes(&self) -> &[u8; N] {
+                &self.0
+            }
+        }
+
+        impl<const N: usize> AsRef<[u8]> for $name<N> {
+            fn as_ref(&self) -> &[u8] {
+                &self.0
+            }
+        }
+
+        impl<const N: usize> From<[u8; N]> for $name<N> {
+            fn from(bytes: [u8; N]) -> Self {
+                Self(bytes)
+            }
+        }
+
+        impl<const N: usize> TryFrom<&[u8]> for $name<N> {
+            type Error = Error;
+
+            /// Fails with [`Error::WrongLength`].
+            fn try_from(bytes: &[u8]) -> Result<Self, Error> {
+                Error::check_length($what, bytes.len(), N)?;
+                let mut copy = [0; N];
+                copy.copy_from_slice(bytes);
+                Ok(Self(copy))
+            }
+        }
+    };
+}
+byte_type!(Key, "key");
+byte_type!(Nonce, "nonce");
+byte_type!(Tag, "tag");
+
+impl<const N: usize> Key<N> {
+    /// A new key from the operating system's random number generator.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoRandomness`] if there is none.
+    #[cfg(feature = "getrandom")]
+    pub fn generate() -> Result<Self, Error> {
+        let mut key = Self([0; N]);
+        getrandom::fill(&mut key.0).map_err(|_| Error::NoRandomness)?;
+        Ok(key)
+    }
+}
+
+impl<const N: usize> Zeroize for Key<N> {
+    fn zeroize(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl<const N: usize> Drop for Key<N> {
+    fn drop(&mut self) {
+        self.zeroize();
+    }
+}
+
+impl<const N: usize> ZeroizeOnDrop for Key<N> {}
+
+impl<const N: usize> fmt::Debug for Key<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(..)")
+    }
+}
+
+impl<const N: usize> Nonce<N> {
+    /// A random nonce.
+    ///
+    /// With 32 bytes there is no practical limit to the messages of one key. With 16 bytes encrypt at most 2^48
+    /// messages (RFC 10032 §9.1.1), or count.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoRandomness`] if the operating system has none.
+    #[cfg(feature = "getrandom")]
+    pub fn generate() -> Result<Self, Error> {
+        let mut nonce = [0; N];
+        getrandom::fill(&mut nonce).map_err(|_| Error::NoRandomness)?;
+        Ok(Self(nonce))
+    }
+}
+
+impl<const N: usize> Default for Nonce<N> {
+    /// All zeros.
+    fn default() -> Self {
+        Self([0; N])
+    }
+}
+
+impl<const N: usize> AsMut<[u8]> for Nonce<N> {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}
+
+impl<const N: usize> fmt::Debug for Nonce<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        hex(f, "Nonce", &self.0)
+    }
+}
+
+impl<const T: usize> Tag<T> {
+    /// The bytes, to be filled in.
+    pub(crate) fn zeroed() -> Self {
+        Self([0; T])
+    }
+
+    pub(crate) fn as_mut_bytes(&mut self) -> &mut [u8; T] {
+        &mut self.0
+    }
+
+    /// `Ok` if equal, decided in constant time.
+    pub(crate) fn verify(&self, other: &Self) -> Result<(), Error> {
+        if self == other { Ok(()) } else { Err(Error::VerificationFailed) }
+    }
+}
+
+impl<const T: usize> PartialEq for Tag<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+impl<const T: usize> Eq for Tag<T> {}
+
+impl<const T: usize> fmt::Debug for Tag<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        hex(f, "Tag", &self.0)
+    }
+}
+
+fn hex(f: &mut fmt::Formatter<'_>, name: &str, bytes: &[u8]) -> fmt::Result {
+    write!(f, "{name}(")?;
+    for byte in bytes {
+        write!(f, "{byte:02x}")?;
+    }
+    f.write_str(")")
+}
