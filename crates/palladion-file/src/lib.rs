@@ -1,1 +1,80 @@
-//! To come.
+//! Encrypted files and streams of any size, in bounded memory, on all cores.
+//!
+//! A Palladion file is a 128-byte header and a row of chunks, each encrypted and authenticated with
+//! [AEGIS](palladion) under a key of this file alone. The byte-exact format is `docs/file-format.md` in the
+//! repository. What it promises:
+//!
+//! * **Nothing unverified comes out.** [`Decryptor`] and [`DecryptReader`] hand on a chunk only after its tag was
+//!   checked, so what was written before an error is always a true beginning of the original.
+//! * **Different accidents have different names.** A wrong key, a damaged, a truncated, an extended file and
+//!   something that never was a Palladion file are different [`Error`]s, each with a [hint](Error::hint).
+//! * **A file opens under one key only.** The header commits to the key.
+//!
+//! ```
+//! use palladion_file::{Decryptor, Encryptor, MasterKey};
+//!
+//! let key = MasterKey::generate()?;
+//! let mut sealed = Vec::new();
+//! Encryptor::new(&key).run(&b"from any reader"[..], &mut sealed)?;
+//!
+//! let mut opened = Vec::new();
+//! Decryptor::new(&key).run(&sealed[..], &mut opened)?;
+//! assert_eq!(opened, b"from any reader");
+//! # Ok::<(), palladion_file::Error>(())
+//! ```
+//!
+//! # Which type
+//!
+//! | you have | use |
+//! | --- | --- |
+//! | a reader and a writer (files, pipes) and want all cores | [`Encryptor`], [`Decryptor`] |
+//! | code that writes, or code that reads, piece by piece | [`EncryptWriter`], [`DecryptReader`] |
+//! | data to authenticate without hiding it | [`Mac`] |
+//!
+//! The secret is a [`MasterKey`] (32 random bytes, usually from a key file) or a [`Passphrase`] (stretched with
+//! Argon2id).
+
+#![forbid(unsafe_code)]
+
+mod chunk;
+mod cipher;
+mod decrypt;
+mod encrypt;
+mod engine;
+mod error;
+mod header;
+mod io;
+mod kdf;
+mod mac;
+mod secret;
+mod stream;
+
+pub use chunk::ChunkSize;
+pub use cipher::{Algorithm, UnknownAlgorithm};
+pub use decrypt::Decryptor;
+pub use encrypt::Encryptor;
+pub use error::{Error, KeyFileError};
+pub use header::{HEADER_LEN, MAGIC, VERSION};
+pub use kdf::{KdfLimits, KdfParams};
+pub use mac::Mac;
+pub use secret::{MasterKey, Passphrase, Secret};
+pub use stream::{DecryptReader, EncryptWriter};
+
+/// What an [`Encryptor`] or a [`Decryptor`] has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// The algorithm of the file.
+    pub algorithm: Algorithm,
+    /// Bytes of plaintext that went in or came out.
+    pub bytes: u64,
+    /// Number of chunks.
+    pub chunks: u64,
+}
+
+impl Summary {
+    fn add(&mut self, bytes: u64) {
+        self.bytes += bytes;
+        self.chunks += 1;
+    }
+}

@@ -1,0 +1,211 @@
+//! Chunks: the frame that announces one, how one is sealed and opened, and how they are cut from an input.
+//!
+//! A chunk in a file is `frame (4 bytes) || ciphertext || tag (32 bytes)`. In memory it lies in a buffer of the same
+//! shape, so that it is encrypted in place and written with one call.
+
+use std::io::Read;
+
+use crate::Error;
+use crate::cipher::{Cipher, TAG_LEN};
+use crate::header::HEADER_LEN;
+use crate::io::read_full;
+
+pub(crate) const FRAME_LEN: usize = 4;
+pub(crate) const OVERHEAD: usize = FRAME_LEN + TAG_LEN;
+const LAST: u32 = 1 << 31;
+
+/// How many bytes of plaintext go into a chunk: a power of two from 1 KiB to 16 MiB, by default 1 MiB.
+///
+/// Small chunks come out sooner when decrypting from a slow source; each chunk costs 36 bytes in the file.
+///
+/// ```
+/// use palladion_file::ChunkSize;
+///
+/// assert_eq!(ChunkSize::default().bytes(), 1 << 20);
+/// assert_eq!(ChunkSize::new(65536).unwrap().bytes(), 65536);
+/// assert!(ChunkSize::new(1000).is_none());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ChunkSize {
+    log2: u8,
+}
+
+impl Default for ChunkSize {
+    fn default() -> Self {
+        Self { log2: 20 }
+    }
+}
+
+impl ChunkSize {
+    /// 1 KiB.
+    pub const MIN: Self = Self { log2: 10 };
+    /// 16 MiB.
+    pub const MAX: Self = Self { log2: 24 };
+
+    /// The size of that many bytes, if there is one.
+    pub const fn new(bytes: usize) -> Option<Self> {
+        if bytes.is_power_of_two() { Self::from_log2(bytes.trailing_zeros() as u8) } else { None }
+    }
+
+    /// Bytes of plaintext in a chunk.
+    pub const fn bytes(self) -> usize {
+        1 << self.log2
+    }
+
+    pub(crate) const fn from_log2(log2: u8) -> Option<Self> {
+        if Self::MIN.log2 <= log2 && log2 <= Self::MAX.log2 { Some(Self { log2 }) } else { None }
+    }
+
+    pub(crate) const fn log2(self) -> u8 {
+        self.log2
+    }
+
+    /// Room for a whole chunk with its frame and tag.
+    pub(crate) const fn buffer_len(self) -> usize {
+        self.bytes() + OVERHEAD
+    }
+}
+
+/// One chunk in a buffer: which it is, and how much plaintext it holds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Chunk {
+    pub counter: u64,
+    pub len: usize,
+    pub last: bool,
+}
+
+impl Chunk {
+    /// How much of a buffer the sealed chunk takes.
+    fn sealed_len(&self) -> usize {
+        self.len + OVERHEAD
+    }
+
+    fn frame(&self) -> [u8; FRAME_LEN] {
+        (self.len as u32 | if self.last { LAST } else { 0 }).to_le_bytes()
+    }
+
+    /// The chunk that a frame announces, if that is possible at this place: all chunks but the last are full, and the
+    /// last holds something unless the whole file is empty.
+    fn from_frame(frame: [u8; FRAME_LEN], counter: u64, size: ChunkSize) -> Option<Self> {
+        let word = u32::from_le_bytes(frame);
+        let chunk = Self { counter, len: (word & !LAST) as usize, last: word & LAST != 0 };
+        let fits = match (chunk.last, chunk.len) {
+            (false, len) => len == size.bytes(),
+            (true, 0) => counter == 0,
+            (true, len) => len <= size.bytes(),
+        };
+        fits.then_some(chunk)
+    }
+
+    fn nonce(&self) -> [u8; 32] {
+        let mut nonce = [0; 32];
+        nonce[..8].copy_from_slice(&self.counter.to_le_bytes());
+        nonce[8] = self.last.into();
+        nonce
+    }
+
+    /// Turns `_ || plaintext || _` into `frame || ciphertext || tag`, and returns that.
+    pub fn seal<'a>(&self, cipher: &Cipher, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
+        let buffer = &mut buffer[..self.sealed_len()];
+        let (frame, rest) = buffer.split_at_mut(FRAME_LEN);
+        let (text, tag) = rest.split_at_mut(self.len);
+        frame.copy_from_slice(&self.frame());
+        tag.copy_from_slice(&cipher.encrypt_in_place(&self.nonce(), frame, text)?);
+        Ok(buffer)
+    }
+
+    /// Turns `frame || ciphertext || tag` into `frame || plaintext || tag`, and returns the plaintext. If it fails
+    /// verification, zeros are left in its place.
+    pub fn open<'a>(&self, cipher: &Cipher, offset: u64, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
+        let (frame, rest) = buffer[..self.sealed_len()].split_at_mut(FRAME_LEN);
+        let (text, tag) = rest.split_at_mut(self.len);
+        let tag = (&*tag).try_into().expect("32 bytes");
+        match cipher.decrypt_in_place(&self.nonce(), frame, text, tag)? {
+            true => Ok(text),
+            false => Err(Error::Damaged { chunk: self.counter, offset }),
+        }
+    }
+}
+
+/// Cuts plaintext into chunks. To know whether a chunk is the last it reads one byte further.
+pub(crate) struct PlainChunks<R> {
+    reader: R,
+    size: ChunkSize,
+    next: u64,
+    ahead: Option<u8>,
+    done: bool,
+}
+
+impl<R: Read> PlainChunks<R> {
+    pub fn new(reader: R, size: ChunkSize) -> Self {
+        Self { reader, size, next: 0, ahead: None, done: false }
+    }
+
+    /// Reads the next chunk into a buffer as [`Chunk::seal`] wants it; `None` after the last.
+    pub fn read(&mut self, buffer: &mut [u8]) -> Result<Option<Chunk>, Error> {
+        if self.done {
+            return Ok(None);
+        }
+        // The byte ahead lies where the tag will be written.
+        let room = &mut buffer[FRAME_LEN..][..self.size.bytes() + 1];
+        let mut len = 0;
+        if let Some(byte) = self.ahead.take() {
+            room[0] = byte;
+            len = 1;
+        }
+        len += read_full(&mut self.reader, &mut room[len..])?;
+        if len == room.len() {
+            len -= 1;
+            self.ahead = Some(room[len]);
+        }
+        self.done = self.ahead.is_none();
+        let chunk = Chunk { counter: self.next, len, last: self.done };
+        self.next += 1;
+        Ok(Some(chunk))
+    }
+}
+
+/// Cuts a file, after its header, into sealed chunks.
+pub(crate) struct SealedChunks<R> {
+    reader: R,
+    size: ChunkSize,
+    next: u64,
+    offset: u64,
+    last_seen: bool,
+}
+
+impl<R: Read> SealedChunks<R> {
+    pub fn new(reader: R, size: ChunkSize) -> Self {
+        Self { reader, size, next: 0, offset: HEADER_LEN as u64, last_seen: false }
+    }
+
+    /// Reads the next chunk into a buffer as [`Chunk::open`] wants it, with its place in the file; `None` after the
+    /// last, when nothing follows it.
+    pub fn read(&mut self, buffer: &mut [u8]) -> Result<Option<(Chunk, u64)>, Error> {
+        let offset = self.offset;
+        if self.last_seen {
+            return match read_full(&mut self.reader, &mut [0])? {
+                0 => Ok(None),
+                _ => Err(Error::TrailingData { offset }),
+            };
+        }
+        let mut frame = [0; FRAME_LEN];
+        self.read_exact(&mut frame)?;
+        let chunk = Chunk::from_frame(frame, self.next, self.size)
+            .ok_or(Error::Damaged { chunk: self.next, offset })?;
+        buffer[..FRAME_LEN].copy_from_slice(&frame);
+        self.read_exact(&mut buffer[FRAME_LEN..chunk.sealed_len()])?;
+        self.next += 1;
+        self.last_seen = chunk.last;
+        Ok(Some((chunk, offset)))
+    }
+
+    fn read_exact(&mut self, buffer: &mut [u8]) -> Result<(), Error> {
+        let len = read_full(&mut self.reader, buffer)?;
+        self.offset += len as u64;
+        match len == buffer.len() {
+            true => Ok(()),
+            false => Err(Error::Truncated { chunk: Some(self.next), offset: self.offset }),
+        }
+    }
+}

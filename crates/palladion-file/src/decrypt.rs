@@ -1,0 +1,111 @@
+//! A whole file into its plaintext.
+
+use std::fmt;
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::sync::atomic::AtomicBool;
+
+use crate::chunk::SealedChunks;
+use crate::header::Header;
+use crate::{Error, KdfLimits, Secret, Summary, engine};
+
+/// Decrypts a file from a reader to a writer, on several threads, in bounded memory.
+///
+/// Every chunk is verified before any of it is written, and chunks are written in order: whatever error ends a run,
+/// what came out before is a true beginning of the plaintext, the same with any number of threads. Only `Ok` says that
+/// it is all of it.
+///
+/// ```
+/// use palladion_file::{Decryptor, Encryptor, Error, MasterKey};
+///
+/// let key = MasterKey::generate()?;
+/// let mut file = Vec::new();
+/// Encryptor::new(&key).run(&b"meet at noon"[..], &mut file)?;
+///
+/// let cut = Decryptor::new(&key).run(&file[..file.len() - 1], Vec::new());
+/// assert!(matches!(cut, Err(Error::Truncated { .. })));
+///
+/// let other_key = MasterKey::generate()?;
+/// let locked = Decryptor::new(&other_key).run(&file[..], Vec::new());
+/// assert!(matches!(locked, Err(Error::WrongKey)));
+///
+/// file[140] ^= 1;
+/// let damaged = Decryptor::new(&key).run(&file[..], Vec::new());
+/// assert!(matches!(damaged, Err(Error::Damaged { chunk: 0, offset: 128 })));
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Decryptor<'a> {
+    secret: Secret<'a>,
+    limits: KdfLimits,
+    options: engine::Options<'a>,
+    progress: Box<dyn FnMut(u64) + Send + 'a>,
+}
+
+impl<'a> Decryptor<'a> {
+    /// Decrypts with a `&MasterKey` or a `&Passphrase`.
+    pub fn new(secret: impl Into<Secret<'a>>) -> Self {
+        Self {
+            secret: secret.into(),
+            limits: KdfLimits::default(),
+            options: engine::Options::default(),
+            progress: Box::new(|_| {}),
+        }
+    }
+
+    /// What a file may make this machine spend on a passphrase.
+    pub fn kdf_limits(mut self, limits: KdfLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// How many threads to use at most: by default as many as the machine runs at once.
+    pub fn threads(mut self, threads: NonZero<usize>) -> Self {
+        self.options.threads = Some(threads);
+        self
+    }
+
+    /// A flag that stops the run with [`Error::Cancelled`] at the next chunk once it is true.
+    pub fn cancel(mut self, flag: &'a AtomicBool) -> Self {
+        self.options.cancel = Some(flag);
+        self
+    }
+
+    /// Is called after each chunk with the number of bytes of plaintext that are done.
+    pub fn on_progress(mut self, progress: impl FnMut(u64) + Send + 'a) -> Self {
+        self.progress = Box::new(progress);
+        self
+    }
+
+    /// Decrypts the whole file.
+    pub fn run(
+        mut self,
+        mut input: impl Read + Send,
+        mut output: impl Write + Send,
+    ) -> Result<Summary, Error> {
+        let header = Header::read(&mut input)?;
+        let cipher = header.open(self.secret, &self.limits)?;
+
+        let mut chunks = SealedChunks::new(input, header.chunk_size);
+        let mut summary = Summary { algorithm: header.algorithm, bytes: 0, chunks: 0 };
+        engine::run(
+            header.chunk_size.buffer_len(),
+            self.options,
+            |buffer| chunks.read(buffer),
+            |(chunk, offset), buffer| chunk.open(&cipher, offset, buffer),
+            |text| {
+                output.write_all(text).map_err(Error::Write)?;
+                summary.add(text.len() as u64);
+                (self.progress)(summary.bytes);
+                Ok(())
+            },
+        )?;
+        output.flush().map_err(Error::Write)?;
+        Ok(summary)
+    }
+}
+
+impl fmt::Debug for Decryptor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decryptor").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}

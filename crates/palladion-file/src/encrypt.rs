@@ -1,0 +1,123 @@
+//! A whole input into a file.
+
+use std::fmt;
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::sync::atomic::AtomicBool;
+
+use crate::chunk::{OVERHEAD, PlainChunks};
+use crate::header::Header;
+use crate::{Algorithm, ChunkSize, Error, KdfParams, Secret, Summary, engine};
+
+/// Encrypts everything from a reader to a writer, on several threads, in bounded memory.
+///
+/// ```
+/// use palladion_file::{Algorithm, ChunkSize, Encryptor, MasterKey};
+///
+/// let key = MasterKey::generate()?;
+/// let mut file = Vec::new();
+/// let summary = Encryptor::new(&key)
+///     .algorithm(Algorithm::Aegis256X4)
+///     .chunk_size(ChunkSize::new(64 * 1024).unwrap())
+///     .on_progress(|bytes| eprintln!("{bytes} bytes encrypted"))
+///     .run(&[7; 100_000][..], &mut file)?;
+/// assert_eq!((summary.bytes, summary.chunks), (100_000, 2));
+/// assert_eq!(file.len(), 128 + 100_000 + 2 * 36);
+/// # Ok::<(), palladion_file::Error>(())
+/// ```
+///
+/// Memory is one chunk for each thread, at most 32 MiB together. Reading is done as far as the input gives at once;
+/// a chunk is written when the beginning of the next one has been read.
+pub struct Encryptor<'a> {
+    secret: Secret<'a>,
+    algorithm: Algorithm,
+    chunk_size: ChunkSize,
+    kdf: KdfParams,
+    options: engine::Options<'a>,
+    progress: Box<dyn FnMut(u64) + Send + 'a>,
+}
+
+impl<'a> Encryptor<'a> {
+    /// Encrypts with a `&MasterKey` or a `&Passphrase`, with AEGIS-256X2 and chunks of 1 MiB unless told otherwise.
+    pub fn new(secret: impl Into<Secret<'a>>) -> Self {
+        Self {
+            secret: secret.into(),
+            algorithm: Algorithm::default(),
+            chunk_size: ChunkSize::default(),
+            kdf: KdfParams::default(),
+            options: engine::Options::default(),
+            progress: Box::new(|_| {}),
+        }
+    }
+
+    /// Which algorithm to use.
+    pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
+        self.algorithm = algorithm;
+        self
+    }
+
+    /// How much plaintext goes into a chunk.
+    pub fn chunk_size(mut self, chunk_size: ChunkSize) -> Self {
+        self.chunk_size = chunk_size;
+        self
+    }
+
+    /// What to spend on a passphrase; without effect on a master key.
+    pub fn kdf(mut self, kdf: KdfParams) -> Self {
+        self.kdf = kdf;
+        self
+    }
+
+    /// How many threads to use at most: by default as many as the machine runs at once.
+    pub fn threads(mut self, threads: NonZero<usize>) -> Self {
+        self.options.threads = Some(threads);
+        self
+    }
+
+    /// A flag that stops the run with [`Error::Cancelled`] at the next chunk once it is true.
+    pub fn cancel(mut self, flag: &'a AtomicBool) -> Self {
+        self.options.cancel = Some(flag);
+        self
+    }
+
+    /// Is called after each chunk with the number of bytes of plaintext that are done.
+    pub fn on_progress(mut self, progress: impl FnMut(u64) + Send + 'a) -> Self {
+        self.progress = Box::new(progress);
+        self
+    }
+
+    /// Encrypts the whole input. What was written before an error is not a complete file, and no [`Decryptor`] takes
+    /// it for one.
+    ///
+    /// [`Decryptor`]: crate::Decryptor
+    pub fn run(mut self, input: impl Read + Send, mut output: impl Write + Send) -> Result<Summary, Error> {
+        let (header, cipher) = Header::create(self.secret, self.algorithm, self.chunk_size, self.kdf)?;
+        output.write_all(&header).map_err(Error::Write)?;
+
+        let mut chunks = PlainChunks::new(input, self.chunk_size);
+        let mut summary = Summary { algorithm: self.algorithm, bytes: 0, chunks: 0 };
+        engine::run(
+            self.chunk_size.buffer_len(),
+            self.options,
+            |buffer| chunks.read(buffer),
+            |chunk, buffer| chunk.seal(&cipher, buffer),
+            |sealed| {
+                output.write_all(sealed).map_err(Error::Write)?;
+                summary.add((sealed.len() - OVERHEAD) as u64);
+                (self.progress)(summary.bytes);
+                Ok(())
+            },
+        )?;
+        output.flush().map_err(Error::Write)?;
+        Ok(summary)
+    }
+}
+
+impl fmt::Debug for Encryptor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Encryptor")
+            .field("algorithm", &self.algorithm)
+            .field("chunk_size", &self.chunk_size)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,151 @@
+//! Many threads, one order: every worker takes the next piece of input, works on it, waits for its turn and writes.
+//!
+//! Nobody hands a buffer to anybody, so a piece stays in the cache of one core from read to write, memory is one
+//! buffer for each worker, and there is no queue to fill up. Reading, working and writing overlap because the workers
+//! do: at any time one may read, one may write, and all others work.
+//!
+//! Errors take their turn too: a piece that cannot be read or worked on ends the run only when all before it are
+//! written, so what comes out does not depend on the number of threads.
+
+use std::mem;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Scope};
+
+use zeroize::Zeroizing;
+
+use crate::Error;
+
+/// All buffers together take no more than this, as long as one does.
+const BUFFER_BUDGET: usize = 32 << 20;
+
+/// How many threads to use, and how to stop them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Options<'a> {
+    pub threads: Option<NonZero<usize>>,
+    pub cancel: Option<&'a AtomicBool>,
+}
+
+impl Options<'_> {
+    fn workers(&self, buffer_len: usize) -> usize {
+        let wanted = self.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
+        wanted.min(BUFFER_BUDGET / buffer_len).max(1)
+    }
+}
+
+/// Reads pieces into buffers of `buffer_len` bytes until `read` has none left or something fails, does `work` on each,
+/// several at a time, and gives the results to `write` in the order of the pieces.
+pub(crate) fn run<T: Send>(
+    buffer_len: usize,
+    options: Options<'_>,
+    read: impl FnMut(&mut [u8]) -> Result<Option<T>, Error> + Send,
+    work: impl Fn(T, &mut [u8]) -> Result<&[u8], Error> + Sync,
+    write: impl FnMut(&[u8]) -> Result<(), Error> + Send,
+) -> Result<(), Error> {
+    let engine = Engine {
+        buffer_len,
+        input: Mutex::new(Input { read, taken: 0, ended: false }),
+        work,
+        output: Mutex::new(Output { write, turn: 0, outcome: Ok(()) }),
+        turn_changed: Condvar::new(),
+        stopped: AtomicBool::new(false),
+        cancel: options.cancel,
+    };
+    let more_workers = options.workers(buffer_len) - 1;
+    thread::scope(|scope| engine.worker(scope, more_workers));
+    engine.output.into_inner().unwrap_or_else(PoisonError::into_inner).outcome
+}
+
+struct Engine<'a, R, W, O> {
+    buffer_len: usize,
+    input: Mutex<Input<R>>,
+    work: W,
+    output: Mutex<Output<O>>,
+    turn_changed: Condvar,
+    /// No more reading, working or writing: the outcome is settled.
+    stopped: AtomicBool,
+    cancel: Option<&'a AtomicBool>,
+}
+
+struct Input<R> {
+    read: R,
+    taken: u64,
+    ended: bool,
+}
+
+struct Output<O> {
+    write: O,
+    turn: u64,
+    outcome: Result<(), Error>,
+}
+
+impl<T, R, W, O> Engine<'_, R, W, O>
+where
+    T: Send,
+    R: FnMut(&mut [u8]) -> Result<Option<T>, Error> + Send,
+    W: Fn(T, &mut [u8]) -> Result<&[u8], Error> + Sync,
+    O: FnMut(&[u8]) -> Result<(), Error> + Send,
+{
+    /// The life of a worker. Each starts the next one once there is something to do, so a small input is not met by
+    /// a crowd.
+    fn worker<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, mut more_workers: usize) {
+        let unless_panic = StopOnDrop(self);
+        let mut buffer = Zeroizing::new(vec![0; self.buffer_len]);
+        while let Some((turn, taken)) = self.take(&mut buffer) {
+            if more_workers > 0 && taken.is_ok() {
+                let others = more_workers - 1;
+                // Without another thread the work gets done all the same.
+                let _ = thread::Builder::new().spawn_scoped(scope, move || self.worker(scope, others));
+                more_workers = 0;
+            }
+            let done = taken.and_then(|piece| (self.work)(piece, &mut buffer));
+            let Some(mut output) = self.wait_for(turn) else { break };
+            let outcome = done.and_then(|bytes| (output.write)(bytes));
+            output.turn += 1;
+            if outcome.is_err() {
+                output.outcome = outcome;
+                self.stopped.store(true, Ordering::Relaxed);
+            }
+            drop(output);
+            self.turn_changed.notify_all();
+        }
+        mem::forget(unless_panic);
+    }
+
+    /// The next piece or the error in its place; `None` when there is nothing more to do.
+    fn take(&self, buffer: &mut [u8]) -> Option<(u64, Result<T, Error>)> {
+        let mut input = self.input.lock().ok()?;
+        if input.ended || self.stopped.load(Ordering::Relaxed) {
+            return None;
+        }
+        let cancelled = self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
+        let taken = if cancelled { Err(Error::Cancelled) } else { (input.read)(buffer) };
+        input.ended = !matches!(taken, Ok(Some(_)));
+        let turn = input.taken;
+        input.taken += 1;
+        Some((turn, taken.transpose()?))
+    }
+
+    /// The output, once everything before this turn is written; `None` if it never will be.
+    fn wait_for(&self, turn: u64) -> Option<MutexGuard<'_, Output<O>>> {
+        let mut output = self.output.lock().ok()?;
+        while output.turn != turn && !self.stopped.load(Ordering::Relaxed) {
+            output = self.turn_changed.wait(output).ok()?;
+        }
+        (!self.stopped.load(Ordering::Relaxed)).then_some(output)
+    }
+}
+
+/// The reader, the writer or a callback of the caller may panic. Then nobody may wait for the turn that never comes;
+/// the scope passes the panic on.
+struct StopOnDrop<'a, 'b, R, W, O>(&'a Engine<'b, R, W, O>);
+
+impl<R, W, O> Drop for StopOnDrop<'_, '_, R, W, O> {
+    fn drop(&mut self) {
+        // Under the lock, so that nobody is between looking at the flag and going to sleep.
+        let _output = self.0.output.lock();
+        self.0.stopped.store(true, Ordering::Relaxed);
+        self.0.turn_changed.notify_all();
+    }
+}

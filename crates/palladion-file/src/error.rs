@@ -1,0 +1,221 @@
+//! Everything that can go wrong, told apart.
+
+use std::{fmt, io};
+
+/// Why a file could not be encrypted or decrypted.
+///
+/// `Display` says what happened; [`hint`](Self::hint) says what it means or what to do about it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The input could not be read.
+    Read(io::Error),
+    /// The output could not be written.
+    Write(io::Error),
+    /// The input does not begin like a Palladion file.
+    NotPalladion,
+    /// The header was changed after it was written: its checksum does not fit.
+    HeaderDamaged,
+    /// The file is of a version of the format that this library does not know.
+    UnsupportedVersion(u8),
+    /// The header is sound but asks for something that this library does not know.
+    UnsupportedHeader {
+        /// Which field.
+        field: &'static str,
+        /// What it holds.
+        value: u64,
+    },
+    /// The master key is not the one that the file was encrypted with.
+    WrongKey,
+    /// The passphrase is not the one that the file was encrypted with.
+    WrongPassphrase,
+    /// A passphrase was given, but the file was encrypted with a master key.
+    NeedsKey,
+    /// A master key was given, but the file was encrypted with a passphrase.
+    NeedsPassphrase,
+    /// To stretch the passphrase would cost more than the caller allows.
+    KdfTooCostly {
+        /// Which cost.
+        what: &'static str,
+        /// What the file asks for.
+        value: u32,
+        /// What the caller allows.
+        limit: u32,
+    },
+    /// There is not enough memory to stretch the passphrase.
+    KdfMemory,
+    /// The input ends before its last chunk is complete.
+    Truncated {
+        /// The chunk that is missing or incomplete, counted from 0; `None`: the header is incomplete.
+        chunk: Option<u64>,
+        /// Where the input ends: its length in bytes.
+        offset: u64,
+    },
+    /// A chunk was changed, or is not where it was written.
+    Damaged {
+        /// The chunk, counted from 0.
+        chunk: u64,
+        /// Where it begins in the input.
+        offset: u64,
+    },
+    /// Something follows the last chunk.
+    TrailingData {
+        /// Where it begins: the length that the input should have.
+        offset: u64,
+    },
+    /// The caller's flag asked to stop.
+    Cancelled,
+    /// The system gave no random bytes.
+    Random(getrandom::Error),
+    /// The cipher refused to work.
+    Cipher(palladion::Error),
+}
+
+impl Error {
+    /// What the error means for the user, or what to do about it.
+    ///
+    /// ```
+    /// use palladion_file::{Decryptor, Error, MasterKey};
+    ///
+    /// let error = Decryptor::new(&MasterKey::generate()?).run(&b"plain text"[..], Vec::new()).unwrap_err();
+    /// assert!(matches!(error, Error::NotPalladion));
+    /// assert_eq!(error.to_string(), "this is not a Palladion file");
+    /// assert!(error.hint().is_some());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Error::NotPalladion => "was it encrypted with another program, or not at all?",
+            Error::HeaderDamaged => {
+                "the file is damaged, perhaps by a transfer in text mode: fetch it again in binary mode"
+            }
+            Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. } => {
+                "a newer release of palladion may be able to read it"
+            }
+            Error::WrongKey => "the file itself looks sound: try the other keys that you have",
+            Error::WrongPassphrase => "the file itself looks sound: type the passphrase again",
+            Error::NeedsKey => "give the key file instead of a passphrase",
+            Error::NeedsPassphrase => "give the passphrase instead of a key file",
+            Error::KdfTooCostly { .. } => {
+                "a hostile file may ask for more than this machine can give: raise the limit only if you trust it"
+            }
+            Error::KdfMemory => "close other programs, or decrypt on a machine with more memory",
+            Error::Truncated { .. } => "the file is incomplete: fetch it again, or take it from a backup",
+            Error::Damaged { .. } => {
+                "the key is right, but the data was changed, reordered or corrupted: take the file from a backup"
+            }
+            Error::TrailingData { .. } => {
+                "the file was extended after it was written: all that belongs to it lies before that byte"
+            }
+            Error::Read(_) | Error::Write(_) | Error::Cancelled | Error::Random(_) | Error::Cipher(_) => {
+                return None;
+            }
+        })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Read(error) => write!(f, "cannot read the input: {error}"),
+            Error::Write(error) => write!(f, "cannot write the output: {error}"),
+            Error::NotPalladion => write!(f, "this is not a Palladion file"),
+            Error::HeaderDamaged => write!(f, "the header of the file is damaged"),
+            Error::UnsupportedVersion(version) => {
+                write!(f, "version {version} of the format is not supported")
+            }
+            Error::UnsupportedHeader { field, value } => {
+                write!(f, "the header holds an unsupported {field}: {value}")
+            }
+            Error::WrongKey => write!(f, "this is not the key that the file was encrypted with"),
+            Error::WrongPassphrase => {
+                write!(f, "this is not the passphrase that the file was encrypted with")
+            }
+            Error::NeedsKey => write!(f, "the file was encrypted with a key file, not with a passphrase"),
+            Error::NeedsPassphrase => {
+                write!(f, "the file was encrypted with a passphrase, not with a key file")
+            }
+            Error::KdfTooCostly { what, value, limit } => {
+                write!(
+                    f,
+                    "the passphrase would cost too much to check: {what} {value}, at most {limit} allowed"
+                )
+            }
+            Error::KdfMemory => write!(f, "not enough memory to check the passphrase"),
+            Error::Truncated { chunk: None, offset: 0 } => write!(f, "the input is empty"),
+            Error::Truncated { chunk: None, offset } => {
+                write!(f, "the file is truncated: it ends within the header, after {offset} bytes")
+            }
+            Error::Truncated { chunk: Some(chunk), offset } => {
+                write!(f, "the file is truncated: it ends within chunk {chunk}, after {offset} bytes")
+            }
+            Error::Damaged { chunk, offset } => {
+                write!(f, "the file is damaged: chunk {chunk} (at byte {offset}) fails verification")
+            }
+            Error::TrailingData { offset } => {
+                write!(f, "the file does not end where it should: something follows from byte {offset} on")
+            }
+            Error::Cancelled => write!(f, "cancelled"),
+            Error::Random(error) => write!(f, "the system gave no random bytes: {error}"),
+            Error::Cipher(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Read(error) | Error::Write(error) => Some(error),
+            Error::Random(error) => Some(error),
+            Error::Cipher(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<palladion::Error> for Error {
+    fn from(error: palladion::Error) -> Self {
+        Error::Cipher(error)
+    }
+}
+
+/// For [`io::Read`] and [`io::Write`]: an I/O error passes as it is, all else is [`io::ErrorKind::InvalidData`]
+/// (or [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) for a truncated file) around the [`Error`].
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Read(error) | Error::Write(error) => error,
+            Error::Truncated { .. } => io::Error::new(io::ErrorKind::UnexpectedEof, error),
+            Error::Cancelled | Error::Random(_) | Error::Cipher(_) | Error::KdfMemory => {
+                io::Error::other(error)
+            }
+            _ => io::Error::new(io::ErrorKind::InvalidData, error),
+        }
+    }
+}
+
+/// Why a text is not a key file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeyFileError {
+    /// There is no line that begins with `palladion-key-1:`.
+    NoKey,
+    /// There is more than one line that is not a comment.
+    NotOneKey,
+    /// What follows `palladion-key-1:` is not 64 hexadecimal digits.
+    NotHex,
+}
+
+impl fmt::Display for KeyFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            KeyFileError::NoKey => "this is not a Palladion key: no line begins with \"palladion-key-1:\"",
+            KeyFileError::NotOneKey => "a key file holds one line besides comments, this one holds more",
+            KeyFileError::NotHex => {
+                "the key is damaged: \"palladion-key-1:\" is followed by 64 hexadecimal digits"
+            }
+        })
+    }
+}
+
+impl std::error::Error for KeyFileError {}

@@ -1,0 +1,162 @@
+//! The 128 bytes at the beginning of a file, and the key that they give together with the secret.
+
+use std::io::Read;
+
+use hkdf::Hkdf;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+use crate::chunk::ChunkSize;
+use crate::cipher::Cipher;
+use crate::io::read_full;
+use crate::{Algorithm, Error, KdfLimits, KdfParams, Secret};
+
+/// Length of the header in bytes.
+pub const HEADER_LEN: usize = 128;
+
+/// The first eight bytes of every Palladion file. Like PNG's, they show what a transfer in text mode does to a file:
+/// a byte that is no ASCII, both kinds of line end, and the character that ends a text on DOS.
+pub const MAGIC: [u8; 8] = *b"\x89PLD\r\n\x1a\n";
+
+/// The version of the format that this library reads and writes.
+pub const VERSION: u8 = 1;
+
+// Where things lie: see docs/file-format.md.
+const KDF_INFO: &[u8] = b"palladion file v1";
+const SALT: std::ops::Range<usize> = 16..48;
+const BEFORE_COMMITMENT: usize = 64;
+const BEFORE_CHECKSUM: usize = 96;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeySource {
+    MasterKey,
+    Passphrase(KdfParams),
+}
+
+/// A header as it is in the file, known to be well formed.
+pub(crate) struct Header {
+    bytes: [u8; HEADER_LEN],
+    pub algorithm: Algorithm,
+    pub chunk_size: ChunkSize,
+    key_source: KeySource,
+}
+
+impl Header {
+    /// A header for a new file, and the cipher for its chunks.
+    pub fn create(
+        secret: Secret<'_>,
+        algorithm: Algorithm,
+        chunk_size: ChunkSize,
+        kdf: KdfParams,
+    ) -> Result<([u8; HEADER_LEN], Cipher), Error> {
+        let mut bytes = [0; HEADER_LEN];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8] = VERSION;
+        bytes[9] = algorithm.id();
+        bytes[11] = chunk_size.log2();
+        getrandom::fill(&mut bytes[SALT]).map_err(Error::Random)?;
+        let key_source = match secret {
+            Secret::Key(_) => KeySource::MasterKey,
+            Secret::Passphrase(_) => {
+                bytes[10] = 1;
+                for (field, value) in
+                    bytes[48..60].chunks_exact_mut(4).zip([kdf.memory_kib, kdf.passes, kdf.lanes])
+                {
+                    field.copy_from_slice(&value.to_le_bytes());
+                }
+                KeySource::Passphrase(kdf)
+            }
+        };
+        let mut header = Self { bytes, algorithm, chunk_size, key_source };
+        let (cipher, commitment) = header.derive(secret)?;
+        header.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM].copy_from_slice(&commitment);
+        let checksum = checksum(&header.bytes);
+        header.bytes[BEFORE_CHECKSUM..].copy_from_slice(&checksum);
+        Ok((header.bytes, cipher))
+    }
+
+    /// Reads a header. What is checked in which order decides which error an accident gives: a stranger, a cut
+    /// file, a damaged header, a newer version, and only then a field.
+    pub fn read(reader: &mut impl Read) -> Result<Self, Error> {
+        let mut bytes = [0; HEADER_LEN];
+        let len = read_full(reader, &mut bytes)?;
+        // The first half of the magic tells whose file this is. Where the second half differs, it is damage.
+        let ours = len.min(4);
+        if bytes[..ours] != MAGIC[..ours] {
+            return Err(Error::NotPalladion);
+        }
+        if len < HEADER_LEN {
+            return Err(Error::Truncated { chunk: None, offset: len as u64 });
+        }
+        if bytes[..8] != MAGIC || bytes[BEFORE_CHECKSUM..] != checksum(&bytes) {
+            return Err(Error::HeaderDamaged);
+        }
+        if bytes[8] != VERSION {
+            return Err(Error::UnsupportedVersion(bytes[8]));
+        }
+        Self::parse(bytes)
+    }
+
+    fn parse(bytes: [u8; HEADER_LEN]) -> Result<Self, Error> {
+        let unsupported = |field, value: u8| Error::UnsupportedHeader { field, value: value.into() };
+        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+
+        let algorithm = Algorithm::from_id(bytes[9]).ok_or(unsupported("algorithm", bytes[9]))?;
+        let chunk_size =
+            ChunkSize::from_log2(bytes[11]).ok_or(unsupported("chunk size (log2)", bytes[11]))?;
+        let mut reserved = bytes[12..16].iter().chain(&bytes[60..64]);
+        let key_source = match bytes[10] {
+            0 if bytes[48..60] == [0; 12] => KeySource::MasterKey,
+            0 => return Err(unsupported("passphrase cost in a file with a master key", 0)),
+            1 => KdfParams::new(word(48), word(52), word(56))
+                .map(KeySource::Passphrase)
+                .ok_or(unsupported("passphrase cost", 0))?,
+            other => return Err(unsupported("key source", other)),
+        };
+        match reserved.find(|&&byte| byte != 0) {
+            Some(&byte) => Err(unsupported("reserved byte", byte)),
+            None => Ok(Self { bytes, algorithm, chunk_size, key_source }),
+        }
+    }
+
+    /// The cipher for the chunks, if this is the secret that the header commits to.
+    pub fn open(&self, secret: Secret<'_>, limits: &KdfLimits) -> Result<Cipher, Error> {
+        if let KeySource::Passphrase(kdf) = &self.key_source {
+            limits.check(kdf)?;
+        }
+        let (cipher, commitment) = self.derive(secret)?;
+        match (bool::from(commitment.ct_eq(&self.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM])), secret) {
+            (true, _) => Ok(cipher),
+            (false, Secret::Key(_)) => Err(Error::WrongKey),
+            (false, Secret::Passphrase(_)) => Err(Error::WrongPassphrase),
+        }
+    }
+
+    /// HKDF from the secret, with all that comes before the commitment as info: the key of this file, and the
+    /// commitment to it.
+    fn derive(&self, secret: Secret<'_>) -> Result<(Cipher, [u8; 32]), Error> {
+        let salt: &[u8; 32] = self.bytes[SALT].try_into().expect("32 bytes");
+        let mut stretched = Zeroizing::new([0; 32]);
+        let master = match (self.key_source, secret) {
+            (KeySource::MasterKey, Secret::Key(key)) => key.as_bytes(),
+            (KeySource::Passphrase(kdf), Secret::Passphrase(passphrase)) => {
+                kdf.stretch(passphrase.as_bytes(), salt, &mut stretched)?;
+                &stretched
+            }
+            (KeySource::MasterKey, Secret::Passphrase(_)) => return Err(Error::NeedsKey),
+            (KeySource::Passphrase(_), Secret::Key(_)) => return Err(Error::NeedsPassphrase),
+        };
+        let key_len = self.algorithm.key_len();
+        let mut derived = Zeroizing::new([0; 64]);
+        Hkdf::<Sha256>::new(Some(salt), master)
+            .expand_multi_info(&[KDF_INFO, &self.bytes[..BEFORE_COMMITMENT]], &mut derived[..key_len + 32])
+            .expect("HKDF gives up to 8160 bytes");
+        let (key, commitment) = derived[..key_len + 32].split_at(key_len);
+        Ok((Cipher::new(self.algorithm, key)?, commitment.try_into().expect("32 bytes")))
+    }
+}
+
+fn checksum(header: &[u8; HEADER_LEN]) -> [u8; 32] {
+    Sha256::digest(&header[..BEFORE_CHECKSUM]).into()
+}

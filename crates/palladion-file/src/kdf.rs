@@ -1,0 +1,96 @@
+//! Argon2id's costs: what to spend on a passphrase, and what to allow a file to ask for.
+
+use crate::Error;
+
+/// What it costs to turn a passphrase into a key with Argon2id. The default is RFC 9106's recommendation for
+/// machines that cannot spare 2 GiB: 64 MiB, 3 passes, 4 lanes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KdfParams {
+    pub(crate) memory_kib: u32,
+    pub(crate) passes: u32,
+    pub(crate) lanes: u32,
+}
+
+impl Default for KdfParams {
+    fn default() -> Self {
+        Self { memory_kib: 64 * 1024, passes: 3, lanes: 4 }
+    }
+}
+
+impl KdfParams {
+    /// Memory in KiB, passes over it, and lanes. `None` if Argon2id cannot work with them: it needs one pass, one
+    /// lane, and 8 KiB for each lane.
+    ///
+    /// ```
+    /// use palladion_file::KdfParams;
+    ///
+    /// assert!(KdfParams::new(2 * 1024 * 1024, 1, 4).is_some()); // RFC 9106's first recommendation: 2 GiB
+    /// assert!(KdfParams::new(7, 1, 1).is_none());
+    /// ```
+    pub const fn new(memory_kib: u32, passes: u32, lanes: u32) -> Option<Self> {
+        match argon2::Params::new(memory_kib, passes, lanes, Some(32)) {
+            Ok(_) => Some(Self { memory_kib, passes, lanes }),
+            Err(_) => None,
+        }
+    }
+
+    /// 32 bytes from a passphrase.
+    pub(crate) fn stretch(
+        &self,
+        passphrase: &[u8],
+        salt: &[u8; 32],
+        out: &mut [u8; 32],
+    ) -> Result<(), Error> {
+        let params = argon2::Params::new(self.memory_kib, self.passes, self.lanes, Some(32));
+        // Parameters were checked by `new`, so what can still fail is the allocation (and a passphrase of 4 GiB).
+        let params = params.map_err(|_| Error::KdfMemory)?;
+        argon2::Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, params)
+            .hash_password_into(passphrase, salt, out)
+            .map_err(|_| Error::KdfMemory)
+    }
+}
+
+/// What a file may make its reader spend on Argon2id. A header is not authenticated before the passphrase is
+/// stretched, so its costs are checked against these limits before any memory is taken.
+///
+/// ```
+/// use palladion_file::{Decryptor, Encryptor, Error, KdfLimits, KdfParams, Passphrase};
+///
+/// let passphrase = Passphrase::new("correct horse battery staple");
+/// let mut file = Vec::new();
+/// Encryptor::new(&passphrase).kdf(KdfParams::new(64, 1, 1).unwrap()).run(&b"text"[..], &mut file)?;
+///
+/// let limits = KdfLimits { memory_kib: 32, ..KdfLimits::default() };
+/// let refused = Decryptor::new(&passphrase).kdf_limits(limits).run(&file[..], Vec::new());
+/// assert!(matches!(refused, Err(Error::KdfTooCostly { value: 64, limit: 32, .. })));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KdfLimits {
+    /// Largest memory in KiB; by default 1 GiB.
+    pub memory_kib: u32,
+    /// Most passes; by default 16.
+    pub passes: u32,
+    /// Most lanes; by default 16.
+    pub lanes: u32,
+}
+
+impl Default for KdfLimits {
+    fn default() -> Self {
+        Self { memory_kib: 1024 * 1024, passes: 16, lanes: 16 }
+    }
+}
+
+impl KdfLimits {
+    pub(crate) fn check(&self, params: &KdfParams) -> Result<(), Error> {
+        let costs = [
+            ("memory in KiB", params.memory_kib, self.memory_kib),
+            ("passes", params.passes, self.passes),
+            ("lanes", params.lanes, self.lanes),
+        ];
+        match costs.into_iter().find(|(_, value, limit)| value > limit) {
+            Some((what, value, limit)) => Err(Error::KdfTooCostly { what, value, limit }),
+            None => Ok(()),
+        }
+    }
+}

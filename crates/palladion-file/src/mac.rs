@@ -1,0 +1,57 @@
+//! Authentication without encryption.
+
+use crate::cipher::AnyMac;
+use crate::{Algorithm, Error, MasterKey};
+
+/// Authenticates data with AEGIS-MAC under a key derived from a [`MasterKey`], with 32-byte tags.
+///
+/// Equal data gives equal tags under one key and algorithm. The key is
+/// `HKDF-SHA-256(no salt, master key, "palladion mac v1" || algorithm id)`, so it never coincides with the key of a
+/// file; the nonce is all zero, which AEGIS-MAC allows. A tag is no hash: it says nothing to those without the key, and
+/// those with the key can make data for any tag.
+///
+/// ```
+/// use palladion_file::{Algorithm, Mac, MasterKey};
+///
+/// let key = MasterKey::generate()?;
+/// let mut mac = Mac::new(&key, Algorithm::default())?;
+/// mac.update(b"any ")?;
+/// mac.update(b"pieces")?;
+/// let tag = mac.finalize();
+///
+/// let mut mac = Mac::new(&key, Algorithm::default())?;
+/// mac.update(b"any pieces")?;
+/// assert!(mac.verify(&tag));
+/// # Ok::<(), palladion_file::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Mac(AnyMac);
+
+impl Mac {
+    /// Begins a message.
+    pub fn new(key: &MasterKey, algorithm: Algorithm) -> Result<Self, Error> {
+        let key = key.mac_key(algorithm);
+        AnyMac::new(algorithm, &key[..algorithm.key_len()]).map(Self)
+    }
+
+    /// Takes the next piece.
+    pub fn update(&mut self, data: &[u8]) -> Result<(), Error> {
+        self.0.update(data)
+    }
+
+    /// The tag of all pieces.
+    pub fn finalize(self) -> [u8; 32] {
+        self.0.finalize()
+    }
+
+    /// Whether this is the tag of all pieces, compared in constant time.
+    pub fn verify(self, tag: &[u8; 32]) -> bool {
+        subtle::ConstantTimeEq::ct_eq(&self.finalize()[..], &tag[..]).into()
+    }
+}
+
+impl std::fmt::Debug for Mac {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Mac(..)")
+    }
+}

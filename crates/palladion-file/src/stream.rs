@@ -1,0 +1,224 @@
+//! [`Write`] and [`Read`] adapters, for code that writes or reads piece by piece. They work on the caller's thread.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::ops::Range;
+
+use zeroize::Zeroizing;
+
+use crate::chunk::{Chunk, FRAME_LEN, SealedChunks};
+use crate::cipher::Cipher;
+use crate::header::Header;
+use crate::{Algorithm, ChunkSize, Error, KdfLimits, KdfParams, Secret};
+
+/// Encrypts what is written to it into another writer.
+///
+/// Call [`finish`](Self::finish) at the end: without it the last chunk is missing, and the file counts as truncated.
+/// That is on purpose, so that what a program wrote before it failed is not taken for the whole.
+///
+/// ```
+/// use std::io::{Read, Write};
+/// use palladion_file::{DecryptReader, EncryptWriter, MasterKey};
+///
+/// let key = MasterKey::generate()?;
+/// let mut writer = EncryptWriter::new(&key, Vec::new())?;
+/// writeln!(writer, "one line")?;
+/// writeln!(writer, "another line")?;
+/// let file = writer.finish()?;
+///
+/// let mut text = String::new();
+/// DecryptReader::new(&key, &file[..])?.read_to_string(&mut text)?;
+/// assert_eq!(text, "one line\nanother line\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct EncryptWriter<W> {
+    output: W,
+    cipher: Cipher,
+    chunk_size: ChunkSize,
+    buffer: Zeroizing<Vec<u8>>,
+    len: usize,
+    counter: u64,
+    /// How much of a sealed chunk in the buffer is not yet written.
+    unwritten: Range<usize>,
+}
+
+impl<W: Write> EncryptWriter<W> {
+    /// Writes the header of a file with the default algorithm and chunk size.
+    pub fn new<'a>(secret: impl Into<Secret<'a>>, output: W) -> Result<Self, Error> {
+        Self::with(secret, Algorithm::default(), ChunkSize::default(), KdfParams::default(), output)
+    }
+
+    /// Writes the header of a file of this kind.
+    pub fn with<'a>(
+        secret: impl Into<Secret<'a>>,
+        algorithm: Algorithm,
+        chunk_size: ChunkSize,
+        kdf: KdfParams,
+        mut output: W,
+    ) -> Result<Self, Error> {
+        let (header, cipher) = Header::create(secret.into(), algorithm, chunk_size, kdf)?;
+        output.write_all(&header).map_err(Error::Write)?;
+        let buffer = Zeroizing::new(vec![0; chunk_size.buffer_len()]);
+        Ok(Self { output, cipher, chunk_size, buffer, len: 0, counter: 0, unwritten: 0..0 })
+    }
+
+    /// Writes the last chunk, flushes, and returns the writer.
+    pub fn finish(mut self) -> Result<W, Error> {
+        self.drain().map_err(Error::Write)?;
+        self.seal(true)?;
+        self.drain().map_err(Error::Write)?;
+        self.output.flush().map_err(Error::Write)?;
+        Ok(self.output)
+    }
+
+    fn seal(&mut self, last: bool) -> Result<(), Error> {
+        let chunk = Chunk { counter: self.counter, len: self.len, last };
+        self.unwritten = 0..chunk.seal(&self.cipher, &mut self.buffer)?.len();
+        self.counter += 1;
+        self.len = 0;
+        Ok(())
+    }
+
+    /// Writes what is left of a sealed chunk. An error loses nothing: the next call goes on from there.
+    fn drain(&mut self) -> io::Result<()> {
+        while !self.unwritten.is_empty() {
+            match self.output.write(&self.buffer[self.unwritten.clone()]) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => self.unwritten.start += written,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Write for EncryptWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        // A full chunk waits until there is more: it might be the last.
+        if self.len == self.chunk_size.bytes() {
+            self.seal(false)?;
+        }
+        self.drain()?;
+        let taken = bytes.len().min(self.chunk_size.bytes() - self.len);
+        self.buffer[FRAME_LEN + self.len..][..taken].copy_from_slice(&bytes[..taken]);
+        self.len += taken;
+        Ok(taken)
+    }
+
+    /// Flushes the writer beneath. A chunk that is not full stays here: to write it early would end the file.
+    fn flush(&mut self) -> io::Result<()> {
+        self.drain()?;
+        self.output.flush()
+    }
+}
+
+impl<W> fmt::Debug for EncryptWriter<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EncryptWriter").field("chunks", &self.counter).finish_non_exhaustive()
+    }
+}
+
+/// Decrypts a file while it is read.
+///
+/// Only verified bytes come out. `Ok(0)` comes after the last chunk and only if nothing follows it: who stops reading
+/// earlier does not know whether the file was complete. Errors are [`Error`]s inside [`io::Error`]s, and stay: every
+/// further read fails too.
+///
+/// ```
+/// use std::io::Read;
+/// use palladion_file::{DecryptReader, Encryptor, Error, MasterKey};
+///
+/// let key = MasterKey::generate()?;
+/// let mut file = Vec::new();
+/// Encryptor::new(&key).run(&b"text"[..], &mut file)?;
+/// file.push(0);
+///
+/// let error = DecryptReader::new(&key, &file[..])?.read_to_end(&mut Vec::new()).unwrap_err();
+/// let error = error.downcast::<Error>().unwrap();
+/// assert!(matches!(error, Error::TrailingData { .. }));
+/// # Ok::<(), Error>(())
+/// ```
+pub struct DecryptReader<R> {
+    chunks: SealedChunks<R>,
+    cipher: Cipher,
+    algorithm: Algorithm,
+    buffer: Zeroizing<Vec<u8>>,
+    unread: Range<usize>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum State {
+    Open,
+    Ended,
+    Failed,
+}
+
+impl<R: Read> DecryptReader<R> {
+    /// Reads the header of a file and checks the secret.
+    pub fn new<'a>(secret: impl Into<Secret<'a>>, input: R) -> Result<Self, Error> {
+        Self::with_limits(secret, &KdfLimits::default(), input)
+    }
+
+    /// The same, with other limits to what the file may make this machine spend on a passphrase.
+    pub fn with_limits<'a>(
+        secret: impl Into<Secret<'a>>,
+        limits: &KdfLimits,
+        mut input: R,
+    ) -> Result<Self, Error> {
+        let header = Header::read(&mut input)?;
+        let cipher = header.open(secret.into(), limits)?;
+        Ok(Self {
+            chunks: SealedChunks::new(input, header.chunk_size),
+            cipher,
+            algorithm: header.algorithm,
+            buffer: Zeroizing::new(vec![0; header.chunk_size.buffer_len()]),
+            unread: 0..0,
+            state: State::Open,
+        })
+    }
+
+    fn next_chunk(&mut self) -> Result<(), Error> {
+        // Interrupted reads are retried below, so an error here is final: part of a chunk may be gone.
+        self.state = State::Failed;
+        match self.chunks.read(&mut self.buffer)? {
+            Some((chunk, offset)) => {
+                let len = chunk.open(&self.cipher, offset, &mut self.buffer)?.len();
+                self.unread = FRAME_LEN..FRAME_LEN + len;
+                self.state = State::Open;
+            }
+            None => self.state = State::Ended,
+        }
+        Ok(())
+    }
+}
+
+impl<R: Read> Read for DecryptReader<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        // The chunk of an empty file is empty, so look again.
+        while self.unread.is_empty() && !bytes.is_empty() {
+            match self.state {
+                State::Open => self.next_chunk()?,
+                State::Ended => return Ok(0),
+                State::Failed => return Err(io::Error::other("an earlier read of this file failed")),
+            }
+        }
+        let taken = bytes.len().min(self.unread.len());
+        bytes[..taken].copy_from_slice(&self.buffer[self.unread.start..][..taken]);
+        self.unread.start += taken;
+        Ok(taken)
+    }
+}
+
+impl<R> fmt::Debug for DecryptReader<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DecryptReader")
+            .field("algorithm", &self.algorithm)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,260 @@
+//! Nothing that happens to a file goes unnoticed, every accident has its name, and nothing unverified comes out.
+
+mod common;
+
+use std::io::Read;
+
+use common::*;
+use palladion_file::{
+    Algorithm, DecryptReader, Decryptor, Encryptor, Error, KdfLimits, MasterKey, Passphrase,
+};
+
+/// Two full chunks and one of 100 bytes.
+const LEN: usize = 2 * CHUNK + 100;
+
+/// A damaged file must fail, in the engine on one and on several threads and in the reader alike, and what came out
+/// before must be a true beginning in whole chunks.
+fn fails(file: &[u8], text: &[u8]) -> (usize, Error) {
+    let (out, result) = decrypt(file);
+    let error = result.expect_err("damage was not noticed");
+    assert_eq!(out, text[..out.len()]);
+    assert!(out.len().is_multiple_of(CHUNK) || out.len() == text.len());
+
+    let (on_threads, result) = decrypt_with(&key(), 3, file);
+    assert_eq!((on_threads, format!("{:?}", result.unwrap_err())), (out.clone(), format!("{error:?}")));
+
+    let mut read = Vec::new();
+    let result = DecryptReader::new(&key(), file).and_then(|mut reader| {
+        let result = reader.read_to_end(&mut read).map_err(|error| error.downcast::<Error>().unwrap());
+        assert!(result.is_ok() || reader.read(&mut [0]).is_err(), "an error must stay");
+        result
+    });
+    assert_eq!((read, format!("{:?}", result.unwrap_err())), (out.clone(), format!("{error:?}")));
+    (out.len(), error)
+}
+
+#[test]
+fn every_bit() {
+    for algorithm in [Algorithm::Aegis128L, Algorithm::Aegis256X2] {
+        let text = text(LEN);
+        let file = encrypt_streaming(algorithm, &text);
+        let mut damaged = file.clone();
+        for bit in 0..8 * file.len() {
+            let at = bit / 8;
+            damaged[at] ^= 1 << (bit % 8);
+            let (out, error) = fails(&damaged, &text);
+            let chunk = at.saturating_sub(HEADER) / (CHUNK + OVERHEAD);
+            let begin = HEADER + chunk * (CHUNK + OVERHEAD);
+            let as_expected = match error {
+                Error::NotPalladion => at < 4,
+                Error::HeaderDamaged => (4..HEADER).contains(&at),
+                Error::Damaged { chunk: which, offset } => {
+                    at >= HEADER && which == chunk as u64 && offset == begin as u64
+                }
+                // A greater length in the last frame: then the file ends too early.
+                Error::Truncated { chunk: Some(2), .. } => chunk == 2 && at < begin + 4,
+                _ => false,
+            };
+            assert!(as_expected, "bit {bit}: {error:?}");
+            assert_eq!(out, chunk * CHUNK, "bit {bit}");
+            damaged[at] ^= 1 << (bit % 8);
+        }
+        assert_eq!(damaged, file);
+    }
+}
+
+#[test]
+fn every_cut() {
+    let text = text(LEN);
+    let file = encrypt(&text);
+    for len in 0..file.len() {
+        let (out, error) = fails(&file[..len], &text);
+        let expected = len.checked_sub(HEADER).map(|len| (len / (CHUNK + OVERHEAD)) as u64);
+        assert!(
+            matches!(error, Error::Truncated { chunk, offset } if chunk == expected && offset == len as u64),
+            "{len}: {error:?}"
+        );
+        assert_eq!(out, expected.unwrap_or(0) as usize * CHUNK);
+    }
+}
+
+#[test]
+fn every_cut_of_a_file_that_ends_with_a_full_chunk() {
+    let text = text(2 * CHUNK);
+    let file = encrypt(&text);
+    for len in [file.len() - CHUNK - OVERHEAD, file.len() - 1] {
+        assert!(matches!(fails(&file[..len], &text).1, Error::Truncated { chunk: Some(1), .. }));
+    }
+}
+
+#[test]
+fn reordered_repeated_missing_chunks() {
+    let text = text(4 * CHUNK + 5);
+    let file = encrypt(&text);
+    let c = chunks(&file);
+    let damaged_at = |order: &[&[u8]], which: u64| {
+        let (out, error) = fails(&join(&file, order), &text);
+        assert!(matches!(error, Error::Damaged { chunk, .. } if chunk == which), "{error:?}");
+        assert_eq!(out as u64, which * CHUNK as u64);
+    };
+    damaged_at(&[c[1], c[0], c[2], c[3], c[4]], 0);
+    damaged_at(&[c[0], c[2], c[1], c[3], c[4]], 1);
+    damaged_at(&[c[0], c[0], c[1], c[2], c[3], c[4]], 1);
+    damaged_at(&[c[0], c[1], c[3], c[4]], 2);
+    damaged_at(&[c[0], c[1], c[2], c[4]], 3);
+    damaged_at(&[c[0], c[1], c[2], c[3], c[3], c[4]], 4);
+    damaged_at(&[c[4]], 0);
+    let (out, error) = fails(&join(&file, &[c[0], c[1], c[2], c[3]]), &text);
+    assert!(matches!(error, Error::Truncated { chunk: Some(4), .. }));
+    assert_eq!(out, 4 * CHUNK);
+}
+
+#[test]
+fn chunks_that_call_themselves_last() {
+    let text = text(3 * CHUNK);
+    let file = encrypt(&text);
+    for chunk in 0..3 {
+        // The last flag of a middle chunk set, of the last chunk cleared.
+        let mut damaged = file.clone();
+        damaged[HEADER + chunk * (CHUNK + OVERHEAD) + 3] ^= 0x80;
+        let (out, error) = fails(&damaged, &text);
+        assert!(matches!(error, Error::Damaged { chunk: which, .. } if which == chunk as u64));
+        assert_eq!(out, chunk * CHUNK);
+    }
+}
+
+#[test]
+fn extended() {
+    for len in [0, 1, CHUNK, LEN] {
+        let text = text(len);
+        let file = encrypt(&text);
+        for more in [&b"\0"[..], b"\n", &file, &file[HEADER..]] {
+            let (out, error) = fails(&[&file, more].concat(), &text);
+            assert!(matches!(error, Error::TrailingData { offset } if offset == file.len() as u64));
+            assert_eq!(out, len);
+        }
+    }
+}
+
+#[test]
+fn chunks_and_headers_of_other_files() {
+    let text = text(LEN);
+    let (a, b) = (encrypt(&text), encrypt(&text));
+    assert!(matches!(fails(&join(&a, &chunks(&b)), &text), (0, Error::Damaged { chunk: 0, .. })));
+    let (ours, theirs) = (chunks(&a), chunks(&b));
+    let mixed = join(&a, &[ours[0], theirs[1], ours[2]]);
+    assert!(matches!(fails(&mixed, &text), (CHUNK, Error::Damaged { chunk: 1, .. })));
+}
+
+#[test]
+fn empty_chunk_where_there_is_more() {
+    let empty = encrypt(b"");
+    let file = encrypt(&text(CHUNK));
+    let mixed = join(&file, &[&file[HEADER..], &empty[HEADER..]]);
+    assert!(matches!(decrypt(&mixed).1, Err(Error::TrailingData { .. })));
+    // Impossible frames at the beginning: an empty chunk that is not the last, one that is too long.
+    for frame in [0u32, 1, CHUNK as u32 + 1, 0x7fff_ffff, 0x8000_0401, u32::MAX] {
+        let mut damaged = file.clone();
+        damaged[HEADER..HEADER + 4].copy_from_slice(&frame.to_le_bytes());
+        assert!(matches!(decrypt(&damaged).1, Err(Error::Damaged { chunk: 0, offset: 128 })), "{frame:x}");
+    }
+}
+
+#[test]
+fn strangers() {
+    for bytes in [&b"plain text"[..], b"age-encryption.org/v1\n", b"\x89PNG\r\n\x1a\n", &[0; 4096]] {
+        assert!(matches!(decrypt(bytes).1, Err(Error::NotPalladion)));
+    }
+    assert!(matches!(decrypt(b"").1, Err(Error::Truncated { chunk: None, offset: 0 })));
+}
+
+#[test]
+fn text_mode() {
+    let file = encrypt(&text(LEN));
+    let mut unix = file.clone();
+    unix.remove(4);
+    assert!(matches!(decrypt(&unix).1, Err(Error::HeaderDamaged)));
+}
+
+#[test]
+fn wrong_secrets() {
+    let file = encrypt(&text(LEN));
+    let (out, result) = decrypt_with(&MasterKey::from([0x43; 32]), 2, &file);
+    assert!(out.is_empty() && matches!(result, Err(Error::WrongKey)));
+    let passphrase = Passphrase::new("open sesame");
+    assert!(matches!(Decryptor::new(&passphrase).run(&file[..], Vec::new()), Err(Error::NeedsKey)));
+
+    let mut file = Vec::new();
+    Encryptor::new(&passphrase).kdf(cheap()).run(&b"treasure"[..], &mut file).unwrap();
+    let other = Passphrase::new("open wheat");
+    assert!(matches!(Decryptor::new(&other).run(&file[..], Vec::new()), Err(Error::WrongPassphrase)));
+    assert!(matches!(Decryptor::new(&key()).run(&file[..], Vec::new()), Err(Error::NeedsPassphrase)));
+}
+
+#[test]
+fn forged_headers() {
+    // Whoever changes the header and puts its checksum right still meets the commitment, or a bound.
+    let file = encrypt(&text(LEN));
+    let forged = |at: usize, value: u8| {
+        let mut forged = file.clone();
+        forged[at] = value;
+        fix_checksum(&mut forged);
+        decrypt(&forged).1.unwrap_err()
+    };
+    assert!(matches!(forged(8, 2), Error::UnsupportedVersion(2)));
+    assert!(matches!(forged(9, 0), Error::UnsupportedHeader { field: "algorithm", value: 0 }));
+    assert!(matches!(forged(9, 7), Error::UnsupportedHeader { .. }));
+    assert!(matches!(forged(9, Algorithm::Aegis256.id()), Error::WrongKey));
+    assert!(matches!(forged(9, Algorithm::Aegis128L.id()), Error::WrongKey));
+    assert!(matches!(forged(10, 1), Error::UnsupportedHeader { .. }));
+    assert!(matches!(forged(10, 2), Error::UnsupportedHeader { field: "key source", value: 2 }));
+    assert!(matches!(forged(11, 9), Error::UnsupportedHeader { .. }));
+    assert!(matches!(forged(11, 11), Error::WrongKey));
+    assert!(matches!(forged(11, 25), Error::UnsupportedHeader { .. }));
+    for at in (12..16).chain(48..64) {
+        assert!(matches!(forged(at, 1), Error::UnsupportedHeader { .. }), "{at}");
+    }
+    for at in (16..48).chain(64..96) {
+        assert!(matches!(forged(at, !file[at]), Error::WrongKey), "{at}");
+    }
+}
+
+#[test]
+fn hostile_passphrase_costs() {
+    let passphrase = Passphrase::new("open sesame");
+    let mut file = Vec::new();
+    Encryptor::new(&passphrase).kdf(cheap()).run(&b"treasure"[..], &mut file).unwrap();
+    let costs = |memory: u32, passes: u32, lanes: u32| {
+        let mut file = file.clone();
+        for (at, value) in [(48, memory), (52, passes), (56, lanes)] {
+            file[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        fix_checksum(&mut file);
+        Decryptor::new(&passphrase).run(&file[..], Vec::new()).unwrap_err()
+    };
+    assert!(matches!(costs(u32::MAX, 1, 1), Error::KdfTooCostly { what: "memory in KiB", .. }));
+    assert!(matches!(costs((1 << 20) + 1, 1, 1), Error::KdfTooCostly { .. }));
+    assert!(matches!(costs(8, u32::MAX, 1), Error::KdfTooCostly { what: "passes", .. }));
+    assert!(matches!(costs(1 << 20, 1, 17), Error::KdfTooCostly { what: "lanes", .. }));
+    for (memory, passes, lanes) in [(0, 0, 0), (7, 1, 1), (8, 0, 1), (8, 1, 0), (8, 1, 2), (8, 1, u32::MAX)] {
+        assert!(matches!(
+            costs(memory, passes, lanes),
+            Error::UnsupportedHeader { field: "passphrase cost", .. }
+        ));
+    }
+    assert!(matches!(costs(9, 1, 1), Error::WrongPassphrase));
+
+    let limits = KdfLimits { memory_kib: 8, passes: 1, lanes: 1 };
+    Decryptor::new(&passphrase).kdf_limits(limits).run(&file[..], Vec::new()).unwrap();
+}
+
+#[test]
+fn every_error_tells() {
+    let text = text(LEN);
+    let file = encrypt(&text);
+    let cut = decrypt(&file[..1500]).1.unwrap_err();
+    assert_eq!(cut.to_string(), "the file is truncated: it ends within chunk 1, after 1500 bytes");
+    assert!(cut.hint().unwrap().contains("incomplete"));
+    let io: std::io::Error = cut.into();
+    assert_eq!(io.kind(), std::io::ErrorKind::UnexpectedEof);
+}

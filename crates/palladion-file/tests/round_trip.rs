@@ -1,0 +1,137 @@
+//! What goes in comes out, whatever the size, the pieces, the threads and the algorithm.
+
+mod common;
+
+use std::io::{self, Read, Write};
+
+use common::*;
+use palladion_file::{
+    Algorithm, ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, MasterKey, Passphrase,
+};
+use proptest::prelude::*;
+
+/// Gives at most `step` bytes at a time, like a pipe.
+struct Trickle<'a> {
+    left: &'a [u8],
+    step: usize,
+}
+
+impl Read for Trickle<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = buffer.len().min(self.step);
+        self.left.read(&mut buffer[..len])
+    }
+}
+
+fn algorithms() -> impl Strategy<Value = Algorithm> {
+    prop::sample::select(Algorithm::ALL.to_vec())
+}
+
+/// Any length, with the boundaries of chunks more often.
+fn lengths() -> impl Strategy<Value = usize> {
+    prop_oneof![0..6 * CHUNK, (0usize..6, 0usize..5).prop_map(|(n, d)| (n * CHUNK + d).saturating_sub(2))]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn any_pieces(algorithm in algorithms(), len in lengths(), step in 1usize..3000, n in 1usize..6) {
+        let text = text(len);
+        let mut file = Vec::new();
+        let summary = Encryptor::new(&key())
+            .algorithm(algorithm)
+            .chunk_size(ChunkSize::MIN)
+            .threads(threads(n))
+            .run(Trickle { left: &text, step }, &mut file)
+            .unwrap();
+        let chunks = len.div_ceil(CHUNK).max(1);
+        prop_assert_eq!((summary.bytes, summary.chunks), (len as u64, chunks as u64));
+        prop_assert_eq!(file.len(), HEADER + len + chunks * OVERHEAD);
+
+        let mut out = Vec::new();
+        let input = Trickle { left: &file, step };
+        let opened = Decryptor::new(&key()).threads(threads(7 - n)).run(input, &mut out).unwrap();
+        prop_assert_eq!(opened, summary);
+        prop_assert_eq!(out, text);
+    }
+
+    #[test]
+    fn adapters_speak_the_same_format(len in lengths(), step in 1usize..3000) {
+        let text = text(len);
+        let mut writer =
+            EncryptWriter::with(&key(), Algorithm::Aegis128L, ChunkSize::MIN, cheap(), Vec::new()).unwrap();
+        for piece in text.chunks(step) {
+            writer.write_all(piece).unwrap();
+            writer.flush().unwrap();
+        }
+        let file = writer.finish().unwrap();
+        let (out, result) = decrypt(&file);
+        prop_assert!(result.is_ok());
+        prop_assert_eq!(&out, &text);
+
+        let mut reader = DecryptReader::new(&key(), &file[..]).unwrap();
+        let (mut out, mut piece) = (Vec::new(), vec![0; step]);
+        loop {
+            match reader.read(&mut piece).unwrap() {
+                0 => break,
+                len => out.extend_from_slice(&piece[..len]),
+            }
+        }
+        prop_assert_eq!(out, text);
+    }
+}
+
+#[test]
+fn default_chunks_on_all_cores() {
+    let text = text((5 << 20) + 3);
+    let mut file = Vec::new();
+    let mut seen = Vec::new();
+    let key = key();
+    let encryptor = Encryptor::new(&key).on_progress(|done| seen.push(done));
+    assert_eq!(encryptor.run(&text[..], &mut file).unwrap().chunks, 6);
+    assert_eq!(seen, [1 << 20, 2 << 20, 3 << 20, 4 << 20, 5 << 20, (5 << 20) + 3]);
+    let mut out = Vec::new();
+    Decryptor::new(&key).run(&file[..], &mut out).unwrap();
+    assert!(out == text);
+}
+
+#[test]
+fn largest_chunks() {
+    let text = text((16 << 20) + 1);
+    let mut file = Vec::new();
+    Encryptor::new(&key()).chunk_size(ChunkSize::MAX).run(&text[..], &mut file).unwrap();
+    let (out, result) = decrypt(&file);
+    assert!(result.is_ok() && out == text);
+}
+
+#[test]
+fn passphrase() {
+    let passphrase = Passphrase::new("open sesame");
+    let mut file = Vec::new();
+    Encryptor::new(&passphrase).kdf(cheap()).run(&b"treasure"[..], &mut file).unwrap();
+    let mut out = Vec::new();
+    Decryptor::new(&passphrase).run(&file[..], &mut out).unwrap();
+    assert_eq!(out, b"treasure");
+}
+
+#[test]
+fn passphrase_with_the_default_cost() {
+    let passphrase = Passphrase::new("open sesame");
+    let mut file = Vec::new();
+    Encryptor::new(&passphrase).run(&b"treasure"[..], &mut file).unwrap();
+    assert_eq!(file[48..60], [0, 0, 1, 0, 3, 0, 0, 0, 4, 0, 0, 0]);
+    Decryptor::new(&passphrase).run(&file[..], Vec::new()).unwrap();
+}
+
+#[test]
+fn equal_plaintexts_give_unequal_files() {
+    let (a, b) = (encrypt(&text(100)), encrypt(&text(100)));
+    assert!(a[16..48] != b[16..48] && a[64..96] != b[64..96] && a[132..232] != b[132..232]);
+}
+
+#[test]
+fn generated_keys_differ() {
+    let [a, b] = [(); 2].map(|()| MasterKey::generate().unwrap());
+    assert_ne!(a.as_bytes(), b.as_bytes());
+}
