@@ -1,2 +1,46 @@
-//! To come.
-fn main() {}
+//! `palladion`: encrypts, decrypts and authenticates files with AEGIS.
+//!
+//! Thin on top of the libraries: the format and the threads are in `palladion-file`, the ciphers in `palladion`.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod backends;
+mod crypt;
+mod failure;
+mod input;
+mod interrupt;
+mod keys;
+mod mac;
+mod output;
+mod pages;
+mod progress;
+mod speed;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    interrupt::install();
+    let result = match args.command {
+        Command::Keygen(args) => keys::generate(&args),
+        Command::Encrypt(args) => crypt::encrypt(&args),
+        Command::Decrypt(args) => crypt::decrypt(&args),
+        Command::Mac(args) => mac::run(&args),
+        Command::Backends => backends::list(),
+        Command::Speed(args) => speed::table(&args),
+        Command::Completions { shell } => pages::completions(shell),
+        Command::Man { dir } => pages::man(dir.as_deref()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            failure.tell();
+            failure.exit_code()
+        }
+    }
+}

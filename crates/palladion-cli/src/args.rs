@@ -1,0 +1,236 @@
+//! The command line: what `--help`, the man pages and the completions say.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Parser, Subcommand};
+use palladion_file::{Algorithm, ChunkSize};
+
+/// Encrypts, decrypts and authenticates files with AEGIS (RFC 10032)
+#[derive(Parser)]
+#[command(name = "palladion", version, max_term_width = 100, after_help = OVERVIEW)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const OVERVIEW: &str = "\
+Examples:
+  palladion keygen -o my.key                        make a key, once
+  palladion encrypt -k my.key -o notes.pld notes.txt
+  palladion decrypt -k my.key -o notes.txt notes.pld
+  tar c photos | palladion encrypt -p -o photos.pld     with a passphrase, from a pipe
+  palladion decrypt -p photos.pld | tar x
+
+Exit status:
+  0  done
+  1  something failed: a file, the disk, a MAC that does not match
+  2  wrong usage
+  3  wrong key or passphrase
+  4  the input is damaged, truncated, extended, or no Palladion file
+After 1, 3 and 4 there is no output file; what a pipe got before is verified, but not the whole.";
+
+#[derive(Subcommand)]
+pub enum Command {
+    Keygen(KeygenArgs),
+    Encrypt(EncryptArgs),
+    Decrypt(DecryptArgs),
+    Mac(MacArgs),
+    /// Lists the implementations of the ciphers, and which one this machine uses
+    #[command(after_help = "\
+The best implementation that the CPU has is used. To choose another, for a test:
+  PALLADION_BACKEND=portable palladion speed")]
+    Backends,
+    Speed(SpeedArgs),
+    /// Prints a completion script for a shell
+    #[command(after_help = "\
+Examples:
+  palladion completions bash > ~/.local/share/bash-completion/completions/palladion
+  palladion completions zsh > \"${fpath[1]}/_palladion\"
+  palladion completions fish > ~/.config/fish/completions/palladion.fish")]
+    Completions {
+        shell: clap_complete::Shell,
+    },
+    /// Prints the manual page, or writes the pages of all commands into a directory
+    #[command(after_help = "\
+Examples:
+  palladion man | man -l -
+  palladion man ~/.local/share/man/man1")]
+    Man {
+        /// Where to write palladion.1, palladion-encrypt.1, …
+        dir: Option<PathBuf>,
+    },
+}
+
+/// Makes a new key file
+///
+/// A key file is one line of text with 32 random bytes. Keep a copy in a safe place: without it the files are lost, and
+/// whoever has it can read and forge them.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  palladion keygen -o my.key
+  palladion keygen | ssh backup 'umask 077; cat > backup.key'")]
+pub struct KeygenArgs {
+    /// Where to write the key, readable by you alone; without it, to standard output
+    #[arg(short, long, value_name = "KEYFILE")]
+    pub output: Option<PathBuf>,
+    /// Replace an existing key file: what was encrypted with the old key is lost
+    #[arg(short, long)]
+    pub force: bool,
+}
+
+/// How the user proves to be allowed.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+pub struct SecretArgs {
+    /// The key file, as keygen makes it; - reads the key from standard input
+    #[arg(short, long = "key", value_name = "KEYFILE")]
+    pub key_file: Option<PathBuf>,
+    /// Ask for a passphrase
+    #[arg(short, long)]
+    pub passphrase: bool,
+    /// Take the first line of a file as passphrase, for scripts
+    #[arg(long, value_name = "FILE")]
+    pub passphrase_file: Option<PathBuf>,
+}
+
+/// Where from, where to.
+#[derive(clap::Args)]
+pub struct InOutArgs {
+    /// The file to write; without it or with -, standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// Replace the output file if it exists
+    #[arg(short, long)]
+    pub force: bool,
+    /// How many threads to use [default: one for each core]
+    #[arg(short, long, value_name = "N")]
+    pub threads: Option<NonZero<usize>>,
+    /// The file to read; without it or with -, standard input
+    #[arg(value_name = "IN")]
+    pub input: Option<PathBuf>,
+}
+
+/// Encrypts a file or a pipe of any size
+///
+/// The output appears under its name only when it is complete, with the permissions that your umask gives. Nothing is
+/// overwritten without --force. The format is described in docs/file-format.md of the sources.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  palladion encrypt -k my.key -o notes.pld notes.txt
+  palladion encrypt -p -o notes.pld notes.txt
+  tar c photos | palladion encrypt -k my.key > photos.pld
+  pass show backup | palladion encrypt -k - -o notes.pld notes.txt")]
+pub struct EncryptArgs {
+    #[command(flatten)]
+    pub secret: SecretArgs,
+    #[command(flatten)]
+    pub in_out: InOutArgs,
+    /// Which variant of AEGIS to use
+    #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2", value_parser = algorithms(), ignore_case = true)]
+    pub algorithm: Algorithm,
+    /// How much to encrypt at once: a power of two from 1K to 16M
+    #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = chunk_size)]
+    pub chunk_size: ChunkSize,
+}
+
+/// Decrypts a file or a pipe and verifies that it is whole and unchanged
+///
+/// Nothing unverified comes out. The output file appears under its name only when all of it is verified; a pipe gets
+/// each piece as soon as it is verified, so wait for exit status 0 before you trust the end.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  palladion decrypt -k my.key -o notes.txt notes.pld
+  palladion decrypt -p photos.pld | tar x
+
+Exit status: 3 for a wrong key or passphrase, 4 for a damaged, truncated or extended file.")]
+pub struct DecryptArgs {
+    #[command(flatten)]
+    pub secret: SecretArgs,
+    #[command(flatten)]
+    pub in_out: InOutArgs,
+}
+
+/// Prints or checks message authentication codes of files
+///
+/// Like a checksum, but nobody without the key can make or check one. Lines are as b3sum writes them: 64 hexadecimal
+/// digits, two spaces, the name (after a backslash at the beginning of the line, \\, \n and \r in the name stand for a
+/// backslash, a newline and a carriage return).
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  palladion mac -k my.key *.iso > MACS
+  palladion mac -k my.key --check MACS
+  tar c photos | palladion mac -k my.key")]
+pub struct MacArgs {
+    /// The key file, as keygen makes it; it may be the one that encrypts
+    #[arg(short, long = "key", value_name = "KEYFILE")]
+    pub key_file: PathBuf,
+    /// Which variant of AEGIS to use
+    #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2", value_parser = algorithms(), ignore_case = true)]
+    pub algorithm: Algorithm,
+    /// Read lines from the files and check what they say
+    #[arg(short, long)]
+    pub check: bool,
+    /// With --check, say only what fails
+    #[arg(short, long, requires = "check")]
+    pub quiet: bool,
+    /// The files; without any or for -, standard input
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+}
+
+/// Measures how fast this machine runs each variant, in a few seconds
+#[derive(clap::Args)]
+#[command(after_help = "\
+Gigabytes (10^9 bytes) per second on one core, the median of several rounds. To compare implementations:
+  PALLADION_BACKEND=portable palladion speed")]
+pub struct SpeedArgs {
+    /// How long to measure, in seconds
+    #[arg(long, value_name = "N", default_value_t = 4.0, value_parser = seconds)]
+    pub seconds: f64,
+}
+
+fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
+    PossibleValuesParser::new(Algorithm::ALL.map(Algorithm::name)).try_map(|name| name.parse::<Algorithm>())
+}
+
+fn chunk_size(text: &str) -> Result<ChunkSize, String> {
+    let (digits, unit) = match text.as_bytes().last() {
+        Some(b'k' | b'K') => (&text[..text.len() - 1], 1 << 10),
+        Some(b'm' | b'M') => (&text[..text.len() - 1], 1 << 20),
+        _ => (text, 1),
+    };
+    let bytes = digits.parse::<usize>().ok().and_then(|number| number.checked_mul(unit));
+    bytes.and_then(ChunkSize::new).ok_or("a power of two from 1K to 16M, like 64K".into())
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.1..=3600.0).contains(seconds));
+    seconds.ok_or("a number from 0.1 to 3600".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn chunk_sizes() {
+        assert_eq!(chunk_size("1M").unwrap(), ChunkSize::default());
+        assert_eq!(chunk_size("1024").unwrap(), ChunkSize::MIN);
+        assert_eq!(chunk_size("16m").unwrap(), ChunkSize::MAX);
+        for wrong in ["", "K", "0", "1", "3K", "32M", "-1K", "1G", "99999999999999999999M", "1Ki", "\u{e9}"] {
+            assert!(chunk_size(wrong).is_err(), "{wrong}");
+        }
+    }
+}

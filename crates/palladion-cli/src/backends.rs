@@ -1,0 +1,20 @@
+//! `backends`.
+
+use std::io::{self, Write};
+
+use palladion::Backend;
+
+use crate::failure::{Failure, Result, stdout_failed};
+
+/// `backends`.
+pub fn list() -> Result<()> {
+    let used = palladion::backend();
+    let mut table = format!("{:12}  {:9}  {:4}  {}\n", "NAME", "AVAILABLE", "USED", "DESCRIPTION");
+    for &backend in Backend::ALL {
+        let available = if backend.is_available() { "yes" } else { "no" };
+        let mark = if used == Ok(backend) { "yes" } else { "" };
+        table += &format!("{:12}  {available:9}  {mark:4}  {}\n", backend.name(), backend.description());
+    }
+    io::stdout().write_all(table.as_bytes()).map_err(|error| stdout_failed(&error))?;
+    used.map(|_| ()).map_err(|error| Failure::new(error.to_string()))
+}

@@ -1,0 +1,103 @@
+//! How a command fails: a line `error: …`, a line `hint: …`, an exit status.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use palladion_file::Error;
+
+/// The exit statuses besides 0; clap itself exits with 2 for wrong usage. They are listed in `palladion --help`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    Failed = 1,
+    Usage = 2,
+    WrongKey = 3,
+    Damaged = 4,
+    /// What a shell reports for a program that was stopped by SIGPIPE.
+    BrokenPipe = 141,
+}
+
+pub struct Failure {
+    status: Status,
+    message: String,
+    hint: Option<String>,
+}
+
+pub type Result<T> = std::result::Result<T, Failure>;
+
+impl Failure {
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { status: Status::Failed, message: message.into(), hint: None }
+    }
+
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { status: Status::Usage, ..Self::new(message) }
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// `action` fails because of an I/O error; `name` is the file or what else stands for it.
+    pub fn io(action: &str, name: &str, error: &io::Error) -> Self {
+        let failure = Self::new(format!("cannot {action} {name}: {error}"));
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self { status: Status::BrokenPipe, ..failure },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                failure.hint("make room or write to another disk; nothing half-written is left")
+            }
+            _ => failure,
+        }
+    }
+
+    /// What the library says about this input and this output.
+    pub fn file(error: &Error, input: &str, output: &str) -> Self {
+        let status = match error {
+            Error::Read(error) => return Self::io("read", input, error),
+            Error::Write(error) => return Self::io("write", output, error),
+            Error::WrongKey | Error::WrongPassphrase | Error::NeedsKey | Error::NeedsPassphrase => {
+                Status::WrongKey
+            }
+            Error::NotPalladion
+            | Error::HeaderDamaged
+            | Error::Truncated { .. }
+            | Error::Damaged { .. }
+            | Error::TrailingData { .. } => Status::Damaged,
+            _ => Status::Failed,
+        };
+        let hint = match error {
+            Error::NeedsKey => Some("use -k KEYFILE"),
+            Error::NeedsPassphrase => Some("use -p"),
+            _ => error.hint(),
+        };
+        Self { status, message: format!("{input}: {error}"), hint: hint.map(Into::into) }
+    }
+
+    /// Tells the user, unless the user has closed the pipe and knows.
+    pub fn tell(&self) {
+        if self.status == Status::BrokenPipe {
+            return;
+        }
+        // If stderr is gone there is nobody to tell.
+        let mut stderr = io::stderr().lock();
+        let _ = writeln!(stderr, "error: {}", self.message);
+        if let Some(hint) = &self.hint {
+            let _ = writeln!(stderr, "hint: {hint}");
+        }
+    }
+
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.status as u8)
+    }
+}
+
+/// How a file is called in messages.
+pub fn quoted(path: &Path) -> String {
+    format!("{path:?}")
+}
+
+/// For text that goes to the user's stdout.
+pub fn stdout_failed(error: &io::Error) -> Failure {
+    Failure::io("write", "standard output", error)
+}

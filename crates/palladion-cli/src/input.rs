@@ -1,0 +1,54 @@
+//! What a command reads: a file or standard input.
+
+use std::fs::File;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use crate::failure::{Failure, Result, quoted};
+
+pub struct Input {
+    pub file: File,
+    /// How messages call it.
+    pub name: String,
+    /// How long it is, if that is known.
+    pub len: Option<u64>,
+}
+
+/// Whether a path on the command line means a standard stream.
+pub fn is_standard(path: Option<&Path>) -> bool {
+    path.is_none_or(|path| path == "-")
+}
+
+impl Input {
+    pub fn open(path: Option<&Path>) -> Result<Self> {
+        let (file, name) = match path.filter(|path| !is_standard(Some(path))) {
+            Some(path) => {
+                let name = quoted(path);
+                (File::open(path).map_err(|error| Failure::io("open", &name, &error))?, name)
+            }
+            None => {
+                let name = "standard input".to_string();
+                (standard_input().map_err(|error| Failure::io("open", &name, &error))?, name)
+            }
+        };
+        let metadata = file.metadata().map_err(|error| Failure::io("read", &name, &error))?;
+        if metadata.is_dir() {
+            return Err(Failure::new(format!("{name} is a directory"))
+                .hint("pack it first: tar c DIRECTORY | palladion …"));
+        }
+        if file.is_terminal() {
+            eprintln!("note: reading from the terminal; Ctrl-D ends the input");
+        }
+        let len = metadata.is_file().then_some(metadata.len());
+        Ok(Self { file, name, len })
+    }
+}
+
+/// Standard input without the buffer and the lock of [`io::Stdin`].
+fn standard_input() -> io::Result<File> {
+    #[cfg(unix)]
+    let own = std::os::fd::AsFd::as_fd(&io::stdin()).try_clone_to_owned()?;
+    #[cfg(windows)]
+    let own = std::os::windows::io::AsHandle::as_handle(&io::stdin()).try_clone_to_owned()?;
+    Ok(own.into())
+}

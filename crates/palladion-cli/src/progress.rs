@@ -1,0 +1,49 @@
+//! The progress bar on stderr, for work that takes a while.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Work that is done sooner needs no bar.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+pub struct Progress {
+    bar: ProgressBar,
+    hidden_since: Option<Instant>,
+}
+
+impl Progress {
+    /// For so many bytes, or nobody knows how many. Drawn only if stderr is a terminal.
+    pub fn of_bytes(total: Option<u64>) -> Self {
+        let template = match total {
+            Some(_) => "{bar:32} {percent:>3}%  {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left",
+            None => "{spinner} {bytes}  {bytes_per_sec}  {elapsed}",
+        };
+        Self::new(total, template)
+    }
+
+    /// For so many steps.
+    pub fn of_steps(total: u64, template: &str) -> Self {
+        Self::new(Some(total), template)
+    }
+
+    fn new(total: Option<u64>, template: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
+        bar.set_style(ProgressStyle::with_template(template).expect("the template is right"));
+        Self { bar, hidden_since: Some(Instant::now()) }
+    }
+
+    pub fn set(&mut self, done: u64) {
+        if self.hidden_since.is_some_and(|since| since.elapsed() > PATIENCE) {
+            self.hidden_since = None;
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.set_position(done);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
