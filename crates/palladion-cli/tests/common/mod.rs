@@ -1,0 +1,119 @@
+//! A folder of its own for each test, and the program run in it.
+#![allow(dead_code)] // Every test takes what it needs.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+pub struct Bench {
+    dir: tempfile::TempDir,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Run {
+    pub status: std::process::ExitStatus,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+impl Bench {
+    /// A folder with a key file `key`.
+    pub fn new() -> Self {
+        let bench = Self { dir: tempfile::tempdir().unwrap() };
+        bench.ok(&["keygen", "-o", "key"]);
+        bench
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    /// All names in the folder, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(self.dir())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_palladion"));
+        command.args(args).current_dir(self.dir()).env_remove("PALLADION_BACKEND");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// The program started, with a pipe on its standard input.
+    pub fn spawn(&self, args: &[&str]) -> Child {
+        self.command(args).stdin(Stdio::piped()).spawn().unwrap()
+    }
+
+    pub fn run(&self, args: &[&str]) -> Run {
+        finish(self.command(args).spawn().unwrap())
+    }
+
+    pub fn run_with_input(&self, args: &[&str], input: &[u8]) -> Run {
+        let mut child = self.spawn(args);
+        let mut stdin = child.stdin.take().unwrap();
+        std::thread::scope(|scope| {
+            // The program may end before it has read everything.
+            scope.spawn(move || stdin.write_all(input));
+            finish(child)
+        })
+    }
+
+    /// Must succeed, silently on stderr; returns stdout.
+    pub fn ok(&self, args: &[&str]) -> Vec<u8> {
+        let run = self.run(args);
+        assert!(run.status.success() && run.stderr.is_empty(), "{args:?}: {run:?}");
+        run.stdout
+    }
+
+    /// Must fail with this status, an error that says this, a hint, nothing on stdout, and leave the folder as it was.
+    pub fn fails(&self, args: &[&str], status: i32, message: &str) -> String {
+        let before = self.names();
+        let run = self.run(args);
+        assert_eq!(run.status.code(), Some(status), "{args:?}: {run:?}");
+        assert!(run.stderr.starts_with("error: ") && run.stderr.contains(message), "{args:?}: {run:?}");
+        assert!(run.stdout.is_empty(), "{args:?}");
+        assert_eq!(self.names(), before, "{args:?}");
+        run.stderr
+    }
+}
+
+pub fn finish(mut child: Child) -> Run {
+    let mut stderr_pipe = child.stderr.take().unwrap();
+    let stdout_pipe = child.stdout.take();
+    std::thread::scope(|scope| {
+        let stderr = scope.spawn(move || {
+            let mut text = String::new();
+            stderr_pipe.read_to_string(&mut text).map(|_| text)
+        });
+        let mut stdout = Vec::new();
+        if let Some(mut pipe) = stdout_pipe {
+            pipe.read_to_end(&mut stdout).unwrap();
+        }
+        Run { stdout, stderr: stderr.join().unwrap().unwrap(), status: child.wait().unwrap() }
+    })
+}
+
+/// Bytes without a pattern.
+pub fn text(len: usize) -> Vec<u8> {
+    (0..len as u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect()
+}

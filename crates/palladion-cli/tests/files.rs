@@ -1,0 +1,218 @@
+//! Real files, pipes and accidents, end to end.
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+
+use common::*;
+
+const MIB: usize = 1 << 20;
+
+#[test]
+fn files_of_all_sizes() {
+    let bench = Bench::new();
+    for len in [0, 1, MIB - 1, MIB, MIB + 1, 40 * MIB + 12345] {
+        let text = text(len);
+        bench.write("in", &text);
+        bench.ok(&["encrypt", "-k", "key", "-o", "sealed", "--force", "in"]);
+        assert_eq!(bench.read("sealed").len(), 128 + len + 36 * len.div_ceil(MIB).max(1));
+        bench.ok(&["decrypt", "-k", "key", "-o", "out", "--force", "sealed"]);
+        assert!(bench.read("out") == text, "{len}");
+    }
+    assert_eq!(bench.names(), ["in", "key", "out", "sealed"]);
+}
+
+#[test]
+fn pipes_of_all_sizes() {
+    let bench = Bench::new();
+    for len in [0, 1, 5 * MIB + 7] {
+        let text = text(len);
+        for args in [&["encrypt", "-k", "key"][..], &["encrypt", "-k", "key", "-o", "-", "-"]] {
+            let sealed = bench.run_with_input(args, &text);
+            assert!(sealed.status.success() && sealed.stderr.is_empty(), "{:?}", sealed.stderr);
+            let opened = bench.run_with_input(&["decrypt", "-k", "key"], &sealed.stdout);
+            assert!(opened.status.success() && opened.stdout == text);
+        }
+    }
+}
+
+#[test]
+fn algorithms_chunk_sizes_threads() {
+    let bench = Bench::new();
+    let text = text(300_000);
+    bench.write("in", &text);
+    let algorithms = ["AEGIS-128L", "aegis-128x2", "aegis-128x4", "aegis-256", "aegis-256X2", "aegis-256x4"];
+    for (id, algorithm) in (1..).zip(algorithms) {
+        let args =
+            ["encrypt", "-k", "key", "--algorithm", algorithm, "--chunk-size", "64K", "--threads", "3", "in"];
+        let sealed = bench.ok(&args);
+        assert_eq!((sealed[9], sealed[11]), (id, 16));
+        bench.write("sealed", &sealed);
+        assert!(bench.ok(&["decrypt", "-k", "key", "--threads", "1", "sealed"]) == text);
+    }
+}
+
+#[test]
+fn every_backend() {
+    let bench = Bench::new();
+    let text = text(100_000);
+    bench.write("in", &text);
+    let table = String::from_utf8(bench.ok(&["backends"])).unwrap();
+    let backends: Vec<_> =
+        table.lines().filter(|line| line.contains(" yes ")).map(|line| line.split(' ').next()).collect();
+    assert!(backends.contains(&Some("portable")), "{table}");
+    for backend in backends.into_iter().flatten() {
+        for args in [
+            ["encrypt", "-k", "key", "-o", "sealed", "-f", "in"],
+            ["decrypt", "-k", "key", "-o", "out", "-f", "sealed"],
+        ] {
+            let run = finish(bench.command(&args).env("PALLADION_BACKEND", backend).spawn().unwrap());
+            assert!(run.status.success(), "{run:?}");
+            assert!(args[0] == "encrypt" || bench.read("out") == text);
+        }
+    }
+    let run = finish(
+        bench.command(&["encrypt", "-k", "key", "in"]).env("PALLADION_BACKEND", "abacus").spawn().unwrap(),
+    );
+    assert_eq!(run.status.code(), Some(1));
+    assert!(run.stderr.contains("abacus") && run.stderr.contains("portable"), "{run:?}");
+}
+
+#[test]
+fn damaged_files() {
+    let bench = Bench::new();
+    bench.ok(&["keygen", "-o", "other"]);
+    bench.write("in", text(3 * MIB));
+    bench.ok(&["encrypt", "-k", "key", "-o", "sealed", "in"]);
+    let sealed = bench.read("sealed");
+    let damaged = |change: &dyn Fn(&mut Vec<u8>), status, message| {
+        let mut bytes = sealed.clone();
+        change(&mut bytes);
+        bench.write("damaged", bytes);
+        let stderr = bench.fails(&["decrypt", "-k", "key", "-o", "out", "damaged"], status, message);
+        assert!(stderr.contains("\"damaged\": ") && stderr.contains("\nhint: "), "{stderr}");
+    };
+    damaged(&|bytes| bytes[2 * MIB] ^= 1, 4, "damaged: chunk 1 (at byte 1048740)");
+    damaged(&|bytes| bytes.truncate(2 * MIB), 4, "truncated: it ends within chunk 1, after 2097152 bytes");
+    damaged(&|bytes| bytes.truncate(100), 4, "truncated: it ends within the header");
+    damaged(&|bytes| bytes.clear(), 4, "the input is empty");
+    damaged(&|bytes| bytes.push(b'\n'), 4, "something follows from byte 3145964");
+    damaged(&|bytes| bytes[20] ^= 1, 4, "the header of the file is damaged");
+    damaged(&|bytes| bytes[0] = b'P', 4, "not a Palladion file");
+    bench.fails(&["decrypt", "-k", "other", "-o", "out", "sealed"], 3, "not the key");
+}
+
+#[test]
+fn a_pipe_gets_only_what_is_verified() {
+    let bench = Bench::new();
+    let text = text(3 * MIB);
+    bench.write("in", &text);
+    let mut sealed = bench.ok(&["encrypt", "-k", "key", "in"]);
+    sealed[2 * MIB + 500] ^= 1;
+    let run = bench.run_with_input(&["decrypt", "-k", "key"], &sealed);
+    assert_eq!(run.status.code(), Some(4));
+    assert!(run.stdout == text[..2 * MIB]);
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    bench.write("out", "precious");
+    let stderr = bench.fails(&["encrypt", "-k", "key", "-o", "out", "in"], 1, "\"out\" exists already");
+    assert!(stderr.contains("--force"));
+    bench.fails(&["decrypt", "-k", "key", "-o", "out", "in"], 1, "exists already");
+    assert_eq!(bench.read("out"), b"precious");
+    // Not even when the decryption fails with --force.
+    bench.fails(&["decrypt", "-k", "key", "--force", "-o", "out", "in"], 4, "not a Palladion file");
+    assert_eq!(bench.read("out"), b"precious");
+    bench.ok(&["encrypt", "-k", "key", "--force", "-o", "out", "in"]);
+    assert!(bench.read("out").starts_with(b"\x89PLD\r\n\x1a\n"));
+}
+
+#[test]
+fn a_file_that_appears_meanwhile_is_not_overwritten() {
+    let bench = Bench::new();
+    let mut child = bench.spawn(&["encrypt", "-k", "key", "-o", "out"]);
+    child.stdin.as_mut().unwrap().write_all(&text(2 * MIB)).unwrap();
+    bench.write("out", "precious");
+    drop(child.stdin.take());
+    let run = finish(child);
+    assert_eq!(run.status.code(), Some(1));
+    assert!(run.stderr.contains("exists already"), "{run:?}");
+    assert_eq!(bench.read("out"), b"precious");
+    assert_eq!(bench.names(), ["key", "out"]);
+}
+
+#[test]
+fn places_that_do_not_work() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    fs::create_dir(bench.path("folder")).unwrap();
+    bench.fails(&["encrypt", "-k", "key", "-o", "missing/out", "in"], 1, "there is no directory \"missing\"");
+    bench.fails(&["encrypt", "-k", "key", "-o", "folder", "in"], 1, "is a directory");
+    bench.fails(&["encrypt", "-k", "key", "-o", "out", "folder"], 1, "is a directory");
+    bench.fails(&["encrypt", "-k", "key", "-o", "out", "missing"], 1, "cannot open \"missing\"");
+    bench.fails(&["encrypt", "-k", "missing", "-o", "out", "in"], 1, "cannot open \"missing\"");
+    bench.fails(&["encrypt", "-k", "in", "-o", "out", "in"], 1, "");
+}
+
+#[test]
+fn wrong_usage() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    for args in [
+        &["encrypt", "in"][..],
+        &["encrypt", "-k", "key", "-p", "in"],
+        &["encrypt", "-k", "key", "--chunk-size", "3K", "in"],
+        &["encrypt", "-k", "key", "--algorithm", "aes", "in"],
+        &["encrypt", "-k", "key", "--threads", "0", "in"],
+        &["encrypt", "-k", "key", "in", "in"],
+        &["encrypt", "-k", "-"],
+        &["mac", "-k", "-"],
+        &["mac", "-k", "key", "--quiet", "in"],
+        &["speed", "--seconds", "0"],
+    ] {
+        bench.fails(args, 2, "");
+    }
+    assert_eq!(bench.run(&[]).status.code(), Some(2));
+}
+
+#[test]
+fn key_from_standard_input() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    let sealed = bench.run_with_input(&["encrypt", "-k", "-", "in"], &bench.read("key")).stdout;
+    bench.write("sealed", sealed);
+    assert_eq!(bench.ok(&["decrypt", "-k", "key", "sealed"]), b"secret");
+}
+
+#[test]
+fn help_and_pages() {
+    let bench = Bench::new();
+    let help = String::from_utf8(bench.ok(&["--help"])).unwrap();
+    for command in ["keygen", "encrypt", "decrypt", "mac", "backends", "speed", "completions", "man"] {
+        assert!(help.contains(command));
+        let text = String::from_utf8(bench.ok(&[command, "--help"])).unwrap();
+        assert!(text.contains("palladion "), "{command}");
+    }
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        assert!(bench.ok(&["completions", shell]).len() > 1000);
+    }
+    assert!(bench.ok(&["man"]).starts_with(b".ie"));
+    fs::create_dir(bench.path("man1")).unwrap();
+    bench.ok(&["man", "man1"]);
+    assert!(bench.path("man1/palladion.1").exists() && bench.path("man1/palladion-encrypt.1").exists());
+}
+
+#[test]
+fn speed_table() {
+    let bench = Bench::new();
+    let table = String::from_utf8(bench.ok(&["speed", "--seconds", "0.1"])).unwrap();
+    for name in
+        ["AEGIS-128L", "AEGIS-128X2", "AEGIS-128X4", "AEGIS-256 ", "AEGIS-256X2", "AEGIS-256X4", "Backend"]
+    {
+        assert!(table.contains(name), "{table}");
+    }
+}

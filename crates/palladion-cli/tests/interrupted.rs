@@ -1,0 +1,160 @@
+//! Signals, full disks and closed pipes: nothing half-written stays.
+#![cfg(unix)]
+
+mod common;
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::*;
+
+fn kill(child: &Child, signal: &str) {
+    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+}
+
+fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !condition() {
+        assert!(begin.elapsed() < Duration::from_secs(30), "{what} does not happen");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Started, fed with some chunks, waiting for more, with an unfinished output beside `out`.
+fn stuck(bench: &Bench, args: &[&str], input: &[u8]) -> Child {
+    let before = bench.names().len();
+    let mut child = bench.spawn(args);
+    child.stdin.as_mut().unwrap().write_all(input).unwrap();
+    wait_for("the output", || {
+        let names = bench.names();
+        let size = |name: &String| fs::metadata(bench.path(name)).map_or(0, |metadata| metadata.len());
+        names.len() == before + 1 && names.iter().any(|name| name.ends_with(".tmp") && size(name) > 1 << 20)
+    });
+    child
+}
+
+#[test]
+fn signals() {
+    let bench = Bench::new();
+    bench.write("in", text(4 << 20));
+    let sealed = bench.ok(&["encrypt", "-k", "key", "in"]);
+    for (signal, number) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)] {
+        for (command, input) in [("encrypt", &bench.read("in")[..]), ("decrypt", &sealed[..3 << 20])] {
+            let child = stuck(&bench, &[command, "-k", "key", "-o", "out"], input);
+            kill(&child, signal);
+            let mut child = child;
+            assert_eq!(child.wait().unwrap().signal(), Some(number));
+            assert_eq!(bench.names(), ["in", "key"], "{signal}");
+        }
+    }
+}
+
+#[test]
+fn a_signal_that_was_ignored_stays_so() {
+    let bench = Bench::new();
+    let script = format!("trap '' HUP; exec {} encrypt -k key -o out", env!("CARGO_BIN_EXE_palladion"));
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).current_dir(bench.dir());
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.as_mut().unwrap().write_all(&text(3 << 20)).unwrap();
+    wait_for("the output", || bench.names().len() == 2);
+    kill(&child, "-HUP");
+    drop(child.stdin.take());
+    assert!(finish(child).status.success());
+    assert_eq!(bench.names(), ["key", "out"]);
+}
+
+#[test]
+fn full_disk() {
+    let bench = Bench::new();
+    bench.write("in", text(3 << 20));
+    let sealed = bench.ok(&["encrypt", "-k", "key", "in"]);
+    bench.write("sealed", sealed);
+    for args in [["encrypt", "-k", "key", "in"], ["decrypt", "-k", "key", "sealed"]] {
+        let stdout = File::options().write(true).open("/dev/full").unwrap();
+        let run = finish(bench.command(&args).stdout(stdout).spawn().unwrap());
+        assert_eq!(run.status.code(), Some(1));
+        assert!(run.stderr.contains("cannot write standard output: No space left"), "{run:?}");
+
+        let args = [&args[..], &["-o", "/dev/full"]].concat();
+        bench.fails(&args, 1, "cannot write \"/dev/full\": No space left");
+    }
+    for args in
+        [&["keygen"][..], &["backends"], &["man"], &["completions", "bash"], &["mac", "-k", "key", "in"]]
+    {
+        let stdout = File::options().write(true).open("/dev/full").unwrap();
+        let run = finish(bench.command(args).stdout(stdout).spawn().unwrap());
+        assert_eq!(run.status.code(), Some(1), "{args:?}");
+        assert!(run.stderr.contains("No space left"), "{args:?}: {run:?}");
+    }
+}
+
+#[test]
+fn devices_are_written_not_replaced() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    bench.ok(&["encrypt", "-k", "key", "-o", "/dev/null", "in"]);
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+}
+
+#[test]
+fn closed_pipe() {
+    let bench = Bench::new();
+    bench.write("in", text(8 << 20));
+    let sealed = bench.ok(&["encrypt", "-k", "key", "in"]);
+    bench.write("sealed", sealed);
+    for args in [["encrypt", "-k", "key", "in"], ["decrypt", "-k", "key", "sealed"]] {
+        let mut child = bench.command(&args).spawn().unwrap();
+        let mut stdout = child.stdout.take().unwrap();
+        stdout.read_exact(&mut [0; 10]).unwrap();
+        drop(stdout);
+        let run = finish(child);
+        assert_eq!((run.status.code(), &run.stderr[..]), (Some(141), ""));
+    }
+}
+
+#[test]
+fn input_and_output_the_same() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    symlink("in", bench.path("link")).unwrap();
+    fs::hard_link(bench.path("in"), bench.path("hard")).unwrap();
+    for out in ["in", "./in", "link", "hard"] {
+        bench.fails(&["encrypt", "-k", "key", "--force", "-o", out, "in"], 2, "both input and output");
+    }
+    let stdout = File::options().append(true).open(bench.path("in")).unwrap();
+    let run = finish(bench.command(&["encrypt", "-k", "key", "in"]).stdout(stdout).spawn().unwrap());
+    assert_eq!(run.status.code(), Some(2));
+    assert_eq!(bench.read("in"), b"secret");
+}
+
+#[test]
+fn permissions_and_links() {
+    let bench = Bench::new();
+    let mode = |name: &str| fs::metadata(bench.path(name)).unwrap().permissions().mode() & 0o777;
+    let sh = |umask: &str, args: &str| {
+        let script = format!("umask {umask}; {} {args}", env!("CARGO_BIN_EXE_palladion"));
+        assert!(
+            Command::new("sh").args(["-c", &script]).current_dir(bench.dir()).status().unwrap().success()
+        );
+    };
+    bench.write("in", "secret");
+    sh("022", "encrypt -k key -o a in");
+    sh("077", "decrypt -k key -o b a");
+    sh("000", "keygen -o c");
+    assert_eq!((mode("a"), mode("b"), mode("c")), (0o644, 0o600, 0o600));
+
+    // What is replaced keeps its permissions, and a link stays a link. A key is private all the same.
+    fs::set_permissions(bench.path("b"), fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("b", bench.path("link")).unwrap();
+    sh("022", "decrypt -k key --force -o link a");
+    assert!(fs::symlink_metadata(bench.path("link")).unwrap().is_symlink());
+    assert_eq!((mode("b"), &bench.read("b")[..]), (0o640, &b"secret"[..]));
+    fs::set_permissions(bench.path("c"), fs::Permissions::from_mode(0o644)).unwrap();
+    sh("022", "keygen --force -o c");
+    assert_eq!(mode("c"), 0o600);
+}
