@@ -45,7 +45,7 @@ impl Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self { status: Status::BrokenPipe, ..failure },
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                failure.hint("make room or write to another disk; nothing half-written is left")
+                failure.hint("make room, or write to another disk")
             }
             _ => failure,
         }

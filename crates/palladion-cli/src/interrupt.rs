@@ -31,7 +31,12 @@ fn lock() -> MutexGuard<'static, Option<PathBuf>> {
 /// Ends by the signal itself, as if there were no handler: so shells stop their loops, and `$?` is 128 + signal.
 #[cfg(unix)]
 pub fn install() {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    // A file that grows beyond `ulimit -f` is an error of `write`, like a full disk.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal));
     let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
     std::thread::spawn(move || {

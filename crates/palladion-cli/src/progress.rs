@@ -9,7 +9,8 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 pub struct Progress {
     bar: ProgressBar,
-    hidden_since: Option<Instant>,
+    /// When the first step was done: what comes before, like a passphrase, says nothing about the rate.
+    begin: Option<Instant>,
 }
 
 impl Progress {
@@ -30,12 +31,15 @@ impl Progress {
     fn new(total: Option<u64>, template: &str) -> Self {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
         bar.set_style(ProgressStyle::with_template(template).expect("the template is right"));
-        Self { bar, hidden_since: Some(Instant::now()) }
+        Self { bar, begin: None }
     }
 
     pub fn set(&mut self, done: u64) {
-        if self.hidden_since.is_some_and(|since| since.elapsed() > PATIENCE) {
-            self.hidden_since = None;
+        let begin = *self.begin.get_or_insert_with(|| {
+            self.bar.reset();
+            Instant::now()
+        });
+        if self.bar.is_hidden() && begin.elapsed() > PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         self.bar.set_position(done);

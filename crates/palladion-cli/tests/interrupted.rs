@@ -94,6 +94,20 @@ fn full_disk() {
 }
 
 #[test]
+fn file_size_limit() {
+    let bench = Bench::new();
+    bench.write("in", text(3 << 20));
+    let script = format!("ulimit -f 1000; exec {} encrypt -k key -o out in", env!("CARGO_BIN_EXE_palladion"));
+    let mut command = Command::new("bash");
+    let command = command.args(["-c", &script]).current_dir(bench.dir());
+    let run =
+        finish(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    assert_eq!(run.status.code(), Some(1), "{run:?}");
+    assert!(run.stderr.contains("File too large"), "{run:?}");
+    assert_eq!(bench.names(), ["in", "key"]);
+}
+
+#[test]
 fn devices_are_written_not_replaced() {
     let bench = Bench::new();
     bench.write("in", "secret");
