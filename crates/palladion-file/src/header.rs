@@ -108,7 +108,7 @@ impl Header {
         let mut reserved = bytes[12..16].iter().chain(&bytes[60..64]);
         let key_source = match bytes[10] {
             0 if bytes[48..60] == [0; 12] => KeySource::MasterKey,
-            0 => return Err(unsupported("passphrase cost in a file with a master key", 0)),
+            0 => return Err(unsupported("passphrase cost", 0)),
             1 => KdfParams::new(word(48), word(52), word(56))
                 .map(KeySource::Passphrase)
                 .ok_or(unsupported("passphrase cost", 0))?,
@@ -122,7 +122,7 @@ impl Header {
 
     /// The cipher for the chunks, if this is the secret that the header commits to.
     pub fn open(&self, secret: Secret<'_>, limits: &KdfLimits) -> Result<Cipher, Error> {
-        if let KeySource::Passphrase(kdf) = &self.key_source {
+        if let (KeySource::Passphrase(kdf), Secret::Passphrase(_)) = (&self.key_source, secret) {
             limits.check(kdf)?;
         }
         let (cipher, commitment) = self.derive(secret)?;
