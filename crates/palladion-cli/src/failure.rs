@@ -53,25 +53,29 @@ impl Failure {
 
     /// What the library says about this input and this output.
     pub fn file(error: &Error, input: &str, output: &str) -> Self {
-        let status = match error {
+        let (status, message) = match error {
             Error::Read(error) => return Self::io("read", input, error),
             Error::Write(error) => return Self::io("write", output, error),
             Error::WrongKey | Error::WrongPassphrase | Error::NeedsKey | Error::NeedsPassphrase => {
-                Status::WrongKey
+                (Status::WrongKey, format!("{input}: {error}"))
             }
             Error::NotPalladion
             | Error::HeaderDamaged
             | Error::Truncated { .. }
             | Error::Damaged { .. }
-            | Error::TrailingData { .. } => Status::Damaged,
-            _ => Status::Failed,
+            | Error::TrailingData { .. } => (Status::Damaged, format!("{input}: {error}")),
+            Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. } | Error::KdfTooCostly { .. } => {
+                (Status::Failed, format!("{input}: {error}"))
+            }
+            // Not the input's fault.
+            _ => (Status::Failed, error.to_string()),
         };
         let hint = match error {
             Error::NeedsKey => Some("use -k KEYFILE"),
             Error::NeedsPassphrase => Some("use -p"),
             _ => error.hint(),
         };
-        Self { status, message: format!("{input}: {error}"), hint: hint.map(Into::into) }
+        Self { status, message, hint: hint.map(Into::into) }
     }
 
     /// Tells the user, unless the user has closed the pipe and knows.

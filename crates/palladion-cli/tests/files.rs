@@ -76,7 +76,12 @@ fn every_backend() {
         bench.command(&["encrypt", "-k", "key", "in"]).env("PALLADION_BACKEND", "abacus").spawn().unwrap(),
     );
     assert_eq!(run.status.code(), Some(1));
-    assert!(run.stderr.contains("abacus") && run.stderr.contains("portable"), "{run:?}");
+    assert!(
+        run.stderr.starts_with("error: unknown backend")
+            && run.stderr.contains("abacus")
+            && run.stderr.contains("portable"),
+        "{run:?}"
+    );
 }
 
 #[test]

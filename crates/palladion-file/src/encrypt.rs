@@ -26,8 +26,9 @@ use crate::{Algorithm, ChunkSize, Error, KdfParams, Secret, Summary, engine};
 /// # Ok::<(), palladion_file::Error>(())
 /// ```
 ///
-/// Memory is one chunk for each thread, at most 32 MiB together. Reading is done as far as the input gives at once;
-/// a chunk is written when the beginning of the next one has been read.
+/// Memory is one chunk for each thread, and the number of threads is kept so low that it is 32 MiB at most. A chunk is
+/// written once the input has given one byte more, or has ended. After an error, `run` returns as soon as the read that
+/// is under way returns.
 pub struct Encryptor<'a> {
     secret: Secret<'a>,
     algorithm: Algorithm,
