@@ -1,0 +1,214 @@
+//! Random inputs: the same bytes as from the reference, on every backend, wherever the buffers lie in memory.
+
+mod common;
+
+use common::{Random, for_each_backend, for_each_mac, for_each_variant, framed, key, nonce, reference};
+use palladion::family::Family;
+use palladion::{Aegis, KeyStream, Mac, Tag};
+
+/// The chunk of the kernels, after which the lanes take turns.
+const CHUNK: usize = 4096;
+
+/// Lengths where something changes: around blocks, rates and chunks; and some random ones.
+fn lengths(rate: usize, random: &mut Random) -> Vec<usize> {
+    let chunk = (CHUNK / rate).max(1) * rate; // whole steps
+    let mut corners =
+        vec![0, 16, 32, 48, 64, rate / 2, chunk, chunk + rate, 2 * chunk, 3 * chunk, CHUNK, 2 * CHUNK];
+    corners.extend((1..=4).map(|n| n * rate));
+    let mut lengths: Vec<usize> = corners.iter().flat_map(|&n| [n.saturating_sub(1), n, n + 1]).collect();
+    lengths.push(chunk + rate / 2 + 3);
+    lengths.extend((0..6).map(|_| random.below(4 * rate)));
+    lengths.extend((0..4).map(|_| random.below(20 << 10)));
+    lengths.sort_unstable();
+    lengths.dedup();
+    lengths
+}
+
+/// The bytes of one case. All of them are random, and so is where buffers begin.
+struct Case {
+    key: Vec<u8>,
+    nonce: Vec<u8>,
+    ad: Vec<u8>,
+    msg: Vec<u8>,
+    offset: usize,
+}
+
+impl Case {
+    fn new<F: Family>(random: &mut Random, ad_len: usize, msg_len: usize) -> Self {
+        Case {
+            key: random.bytes(F::KEY_LEN),
+            nonce: random.bytes(F::KEY_LEN),
+            ad: random.bytes(ad_len),
+            msg: random.bytes(msg_len),
+            offset: random.below(64),
+        }
+    }
+
+    /// Everything that encrypts and decrypts, with 16- or 32-byte tags.
+    fn check_aead<F: Family, const D: usize, const T: usize>(&self, ct: &[u8], tag: &[u8]) {
+        let Case { key: key_bytes, nonce: nonce_bytes, ad, msg, offset } = self;
+        let context = format!("{} bytes, {} of associated data, offset {offset}", msg.len(), ad.len());
+        let (cipher, nonce) = (Aegis::<F, D, T>::new(&key::<F>(key_bytes)), nonce::<F>(nonce_bytes));
+        let sealed = [ct, tag].concat();
+        let tag = Tag::<T>::try_from(tag).unwrap();
+        // The other buffers lie elsewhere; between them all relations come up.
+        let (here, there) = (*offset, offset * 7 + msg.len());
+        let blank = vec![0xee; msg.len()];
+        framed(ad, offset * 5 + 1, |ad| {
+            let in_place = framed(msg, here, |buf| cipher.encrypt_in_place(&nonce, ad, buf));
+            assert_eq!(in_place, (ct.to_vec(), Ok(tag)), "{context}");
+            let in_place = framed(ct, here, |buf| cipher.decrypt_in_place(&nonce, ad, buf, &tag));
+            assert_eq!(in_place, (msg.clone(), Ok(())), "{context}");
+
+            let (source, _) = framed(msg, there, |msg| {
+                let separate = framed(&blank, here, |buf| cipher.encrypt_into(&nonce, ad, msg, buf));
+                assert_eq!(separate, (ct.to_vec(), Ok(tag)), "{context}");
+            });
+            assert_eq!(&source, msg, "{context}: the source has changed");
+            let (source, _) = framed(ct, there, |ct| {
+                let separate = framed(&blank, here, |buf| cipher.decrypt_into(&nonce, ad, ct, &tag, buf));
+                assert_eq!(separate, (msg.clone(), Ok(())), "{context}");
+                assert_eq!(cipher.verify(&nonce, ad, ct, &tag), Ok(()), "{context}");
+            });
+            assert_eq!(source, ct, "{context}: the source has changed");
+
+            let room = [&msg[..], &[0; T]].concat();
+            let (out, result) = framed(&room, here, |buf| cipher.seal_in_place(&nonce, ad, buf));
+            assert_eq!((&out, result), (&sealed, Ok(())), "{context}");
+            let (out, result) = framed(&room, here, |buf| cipher.seal_into(&nonce, ad, msg, buf));
+            assert_eq!((&out, result), (&sealed, Ok(())), "{context}");
+            let (out, _) = framed(&sealed, here, |buf| {
+                assert_eq!(cipher.open_in_place(&nonce, ad, buf).unwrap(), msg, "{context}");
+            });
+            assert_eq!(out[msg.len()..], sealed[msg.len()..], "{context}");
+            let (out, result) = framed(&blank, here, |buf| cipher.open_into(&nonce, ad, &sealed, buf));
+            assert_eq!((&out, result), (msg, Ok(())), "{context}");
+        });
+    }
+}
+
+/// Runs cases with given lengths of associated data and message.
+fn aead<F: Family, const D: usize>(cases: &[(usize, usize)], random: &mut Random) {
+    let cases: Vec<_> = cases
+        .iter()
+        .map(|&(ad_len, msg_len)| {
+            let case = Case::new::<F>(random, ad_len, msg_len);
+            let expected = [16, 32].map(|tag_len| {
+                reference::<F, D>().encrypt(&case.key, &case.nonce, &case.ad, &case.msg, tag_len)
+            });
+            (case, expected)
+        })
+        .collect();
+    for_each_backend(|_| {
+        for (case, [(ct16, tag16), (ct32, tag32)]) in &cases {
+            case.check_aead::<F, D, 16>(ct16, tag16);
+            case.check_aead::<F, D, 32>(ct32, tag32);
+        }
+    });
+}
+
+/// Every interesting length of the message, with some other of the associated data.
+fn lengths_of_messages<F: Family, const D: usize>() {
+    let mut random = Random(1);
+    let rate = reference::<F, D>().rate();
+    let lengths = lengths(rate, &mut random);
+    let cases: Vec<_> = lengths.iter().map(|&len| (random.below(2 * rate + 2), len)).collect();
+    aead::<F, D>(&cases, &mut random);
+}
+
+#[test]
+fn aead_lengths_of_messages() {
+    for_each_variant!(all: lengths_of_messages());
+}
+
+/// Every interesting length of the associated data, with some other of the message.
+fn lengths_of_ad<F: Family, const D: usize>() {
+    let mut random = Random(2);
+    let rate = reference::<F, D>().rate();
+    let lengths = lengths(rate, &mut random);
+    let cases: Vec<_> = lengths.iter().map(|&len| (len, random.below(100))).collect();
+    aead::<F, D>(&cases, &mut random);
+}
+
+#[test]
+fn aead_lengths_of_associated_data() {
+    for_each_variant!(all: lengths_of_ad());
+}
+
+/// Every offset of a buffer, with a message of whole steps and a part.
+fn offsets<F: Family, const D: usize>() {
+    let mut random = Random(3);
+    let rate = reference::<F, D>().rate();
+    let mut case = Case::new::<F>(&mut random, rate + 20, 2 * rate + rate / 2 + 7);
+    let expected = [16, 32]
+        .map(|tag_len| reference::<F, D>().encrypt(&case.key, &case.nonce, &case.ad, &case.msg, tag_len));
+    for_each_backend(|_| {
+        for offset in 0..64 {
+            case.offset = offset;
+            let [(ct16, tag16), (ct32, tag32)] = &expected;
+            case.check_aead::<F, D, 16>(ct16, tag16);
+            case.check_aead::<F, D, 32>(ct32, tag32);
+        }
+    });
+}
+
+#[test]
+fn aead_offsets() {
+    for_each_variant!(all: offsets());
+}
+
+fn macs_agree<F: Family, const D: usize, const T: usize>() {
+    let mut random = Random(4);
+    let aegis = reference::<F, D>();
+    let cases: Vec<_> = lengths(aegis.rate(), &mut random)
+        .into_iter()
+        .map(|len| {
+            let case = Case::new::<F>(&mut random, 0, len);
+            let tag = aegis.mac(&case.key, &case.nonce, &case.msg, T);
+            (case, Tag::<T>::try_from(&tag[..]).unwrap())
+        })
+        .collect();
+    for_each_backend(|_| {
+        for (Case { key: key_bytes, nonce: nonce_bytes, msg, offset, .. }, tag) in &cases {
+            let (key, nonce) = (key::<F>(key_bytes), nonce::<F>(nonce_bytes));
+            framed(msg, *offset, |data| {
+                let context = format!("{} bytes, offset {offset}", data.len());
+                assert_eq!(Mac::<F, D, T>::mac(&key, &nonce, data), Ok(*tag), "{context}");
+                assert_eq!(Mac::<F, D, T>::verify_mac(&key, &nonce, data, tag), Ok(()), "{context}");
+                let mut mac = Mac::<F, D, T>::new(&key, &nonce).unwrap();
+                mac.update(data).unwrap();
+                assert_eq!(mac.finalize(), *tag, "{context}");
+            });
+        }
+    });
+}
+
+#[test]
+fn macs() {
+    for_each_mac!(all: macs_agree());
+}
+
+fn streams_agree<F: Family, const D: usize>() {
+    let mut random = Random(5);
+    let aegis = reference::<F, D>();
+    let lengths = lengths(aegis.rate(), &mut random);
+    let (key_bytes, nonce_bytes) = (random.bytes(F::KEY_LEN), random.bytes(F::KEY_LEN));
+    let whole = aegis.stream(&key_bytes, &nonce_bytes, *lengths.last().unwrap());
+    let (key, nonce) = (key::<F>(&key_bytes), nonce::<F>(&nonce_bytes));
+    for_each_backend(|_| {
+        for &len in &lengths {
+            let offset = len * 11 + 3;
+            let (out, result) =
+                framed(&vec![0xee; len], offset, |buf| KeyStream::<F, D>::fill(&key, &nonce, buf));
+            assert_eq!((&out[..], result), (&whole[..len], Ok(())), "{len} bytes");
+            let (out, result) =
+                framed(&whole[..len], offset, |buf| KeyStream::<F, D>::new(&key, &nonce).unwrap().xor(buf));
+            assert_eq!((out, result), (vec![0; len], Ok(())), "{len} bytes");
+        }
+    });
+}
+
+#[test]
+fn streams() {
+    for_each_variant!(all: streams_agree());
+}

@@ -1,0 +1,226 @@
+//! The vectors of `vectors/`, whose README describes them, through everything that can make or check them.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::{for_each_backend, framed, key, nonce, unhex};
+use palladion::family::Family;
+use palladion::{Aegis, KeyStream, Mac, Tag};
+
+/// What a file says.
+struct File {
+    rate: usize,
+    seed: usize,
+    key: Vec<u8>,
+    nonce: Vec<u8>,
+    stream: Vec<u8>,
+    stream0: Vec<u8>,
+    groups: Vec<Group>,
+    macs: BTreeMap<usize, [Vec<u8>; 2]>,
+}
+
+/// The messages with associated data of one length. Tags go by the length of the message: 16 bytes, then 32.
+struct Group {
+    ad_len: usize,
+    ct: Vec<u8>,
+    tags: BTreeMap<usize, [Vec<u8>; 2]>,
+}
+
+fn fill(seed: usize, len: usize) -> Vec<u8> {
+    (0..len).map(|i| ((seed + 7 * i) % 251) as u8).collect()
+}
+
+impl File {
+    fn parse<F: Family, const D: usize>(text: &str) -> Self {
+        let rate = common::reference::<F, D>().rate();
+        let mut file = File {
+            rate,
+            seed: 0,
+            key: Vec::new(),
+            nonce: Vec::new(),
+            stream: Vec::new(),
+            stream0: Vec::new(),
+            groups: Vec::new(),
+            macs: BTreeMap::new(),
+        };
+        let number = |word: &str| word.parse::<usize>().unwrap();
+        for line in text.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let twice_new = match words[..] {
+                ["variant", _, family, degree, seed] => {
+                    assert_eq!(F::NAME, format!("AEGIS-{family}"));
+                    assert_eq!(number(degree), D);
+                    file.seed = number(seed);
+                    false
+                }
+                ["key", key] => !std::mem::replace(&mut file.key, unhex(key)).is_empty(),
+                ["nonce", nonce] => !std::mem::replace(&mut file.nonce, unhex(nonce)).is_empty(),
+                ["stream", s] => !std::mem::replace(&mut file.stream, unhex(s)).is_empty(),
+                ["stream0", s] => !std::mem::replace(&mut file.stream0, unhex(s)).is_empty(),
+                ["aead", ad_len, ct] => {
+                    let tags = BTreeMap::new();
+                    file.groups.push(Group { ad_len: number(ad_len), ct: unhex(ct), tags });
+                    false
+                }
+                ["tag", len, a, b] => {
+                    let group = file.groups.last_mut().unwrap();
+                    group.tags.insert(number(len), [unhex(a), unhex(b)]).is_some()
+                }
+                ["mac", len, a, b] => file.macs.insert(number(len), [unhex(a), unhex(b)]).is_some(),
+                _ => false, // the README asks to ignore them
+            };
+            assert!(!twice_new, "said twice: {line}");
+        }
+        file
+    }
+
+    /// That everything is there that the README promises.
+    fn check_completeness<F: Family, const D: usize>(&self) {
+        let r = self.rate;
+        assert_eq!(self.key, fill(self.seed, F::KEY_LEN));
+        assert_eq!(self.nonce, fill(self.seed + 60, F::KEY_LEN));
+        assert_eq!((self.stream.len(), self.stream0.len()), (4 * r, r));
+
+        let ad_lens: Vec<usize> = self.groups.iter().map(|group| group.ad_len).collect();
+        let promised =
+            BTreeSet::from([0, 1, 15, 16, 17, r - 1, r, r + 1, 2 * r - 1, 2 * r, 2 * r + 1, 4 * r + 3]);
+        assert_eq!(BTreeSet::from_iter(ad_lens.iter().copied()), promised);
+        assert_eq!(ad_lens.len(), promised.len());
+        for group in &self.groups {
+            let lens = BTreeSet::from_iter(group.tags.keys().copied());
+            let all_lengths = group.ad_len == r + 1 || (group.ad_len == 0 && matches!(D, 1 | 2 | 4));
+            if all_lengths {
+                assert_eq!(lens, BTreeSet::from_iter(0..=4 * r));
+            } else {
+                assert!(lens.is_superset(&BTreeSet::from([0, 1, 15, 16, 17, r - 1, r, r + 1])));
+            }
+            assert_eq!(Some(&group.ct.len()), lens.last());
+            assert!(group.tags.values().all(|[a, b]| (a.len(), b.len()) == (16, 32)));
+        }
+
+        assert!(self.macs.keys().copied().eq(0..=4 * r));
+        let has_short_mac = F::KEY_LEN == 32 || D == 1 || D.is_multiple_of(2);
+        let lens = (if has_short_mac { 16 } else { 0 }, 32);
+        assert!(self.macs.values().all(|[a, b]| (a.len(), b.len()) == lens));
+    }
+
+    fn aead<F: Family, const D: usize, const T: usize>(&self) {
+        let cipher = Aegis::<F, D, T>::new(&key::<F>(&self.key));
+        let nonce = nonce::<F>(&self.nonce);
+        for group in &self.groups {
+            let ad = fill(self.seed + 120, group.ad_len);
+            for (&len, tags) in &group.tags {
+                let msg = fill(self.seed + 180, len);
+                let ct = &group.ct[..len];
+                let tag = Tag::<T>::try_from(&tags[T / 32][..]).unwrap();
+                let sealed = [ct, tag.as_ref()].concat();
+                let context = || format!("{} bytes of associated data, message of {len}", group.ad_len);
+
+                let (out, made) = framed(&msg, len, |buf| cipher.encrypt_in_place(&nonce, &ad, buf));
+                assert_eq!((&out[..], made), (ct, Ok(tag)), "{}", context());
+                let zeros = vec![0; len];
+                let (out, made) = framed(&zeros, len, |buf| cipher.encrypt_into(&nonce, &ad, &msg, buf));
+                assert_eq!((&out[..], made), (ct, Ok(tag)), "{}", context());
+                assert_eq!(cipher.seal(&nonce, &ad, &msg).as_ref(), Ok(&sealed), "{}", context());
+
+                let (out, result) = framed(ct, len, |buf| cipher.decrypt_in_place(&nonce, &ad, buf, &tag));
+                assert_eq!((&out, result), (&msg, Ok(())), "{}", context());
+                let (out, result) =
+                    framed(&zeros, len, |buf| cipher.decrypt_into(&nonce, &ad, ct, &tag, buf));
+                assert_eq!((&out, result), (&msg, Ok(())), "{}", context());
+                assert_eq!(cipher.open(&nonce, &ad, &sealed).as_ref(), Ok(&msg), "{}", context());
+                assert_eq!(cipher.verify(&nonce, &ad, ct, &tag), Ok(()), "{}", context());
+
+                // Three pieces, wherever that happens to cut.
+                let mut encryptor = cipher.encryptor(&nonce, &ad).unwrap();
+                let mut out = msg.clone();
+                for piece in out.chunks_mut(len / 3 + 1) {
+                    encryptor.update_in_place(piece).unwrap();
+                }
+                assert_eq!((&out[..], encryptor.finalize()), (ct, tag), "{}", context());
+                let mut decryptor = cipher.decryptor(&nonce, &ad, &mut out).unwrap();
+                for piece in ct.chunks(len / 3 + 1) {
+                    decryptor.update(piece).unwrap();
+                }
+                assert_eq!(decryptor.finalize(&tag).unwrap(), msg, "{}", context());
+            }
+        }
+    }
+
+    fn streams<F: Family, const D: usize>(&self) {
+        let (key, nonce) = (key::<F>(&self.key), nonce::<F>(&self.nonce));
+        let mut out = vec![0xff; self.stream.len()];
+        for (nonce, expected) in [(nonce, &self.stream), (F::Nonce::default(), &self.stream0)] {
+            for len in 0..=expected.len() {
+                KeyStream::<F, D>::fill(&key, &nonce, &mut out[..len]).unwrap();
+                assert_eq!(out[..len], expected[..len]);
+            }
+            let mut stream = KeyStream::<F, D>::new(&key, &nonce).unwrap();
+            for piece in expected.chunks(self.rate / 3) {
+                stream.read(&mut out[..piece.len()]).unwrap();
+                assert_eq!(&out[..piece.len()], piece);
+            }
+        }
+    }
+
+    fn macs<F: Family, const D: usize, const T: usize>(&self) {
+        let (key, nonce) = (key::<F>(&self.key), nonce::<F>(&self.nonce));
+        let data = fill(self.seed + 180, 4 * self.rate);
+        let mut longest = Mac::<F, D, T>::new(&key, &nonce).unwrap();
+        for (&len, tags) in &self.macs {
+            let tag = Tag::<T>::try_from(&tags[T / 32][..]).unwrap();
+            let data = &data[..len];
+            assert_eq!(Mac::<F, D, T>::mac(&key, &nonce, data), Ok(tag), "{len} bytes");
+            assert_eq!(Mac::<F, D, T>::verify_mac(&key, &nonce, data, &tag), Ok(()));
+            // One byte at a time, looking at the tag after each.
+            longest.update(&data[len.saturating_sub(1)..]).unwrap();
+            assert_eq!(longest.clone().finalize(), tag, "{len} bytes");
+        }
+    }
+}
+
+macro_rules! files {
+    ($($name:ident: $file:literal, $family:ident $degree:literal, MACs of $($tag:literal)*;)*) => {
+        const FILES: &[&str] = &[$($file),*];
+        $(
+            #[test]
+            fn $name() {
+                use palladion::family::$family as F;
+                let file = File::parse::<F, $degree>(include_str!(concat!("../../../vectors/", $file)));
+                file.check_completeness::<F, $degree>();
+                for_each_backend(|_| {
+                    file.aead::<F, $degree, 16>();
+                    file.aead::<F, $degree, 32>();
+                    file.streams::<F, $degree>();
+                    $(file.macs::<F, $degree, $tag>();)*
+                });
+            }
+        )*
+    };
+}
+
+files! {
+    aegis_128l: "aegis-128l.txt", Aegis128 1, MACs of 16 32;
+    aegis_128x2: "aegis-128x2.txt", Aegis128 2, MACs of 16 32;
+    aegis_128x3: "aegis-128x3.txt", Aegis128 3, MACs of 32;
+    aegis_128x4: "aegis-128x4.txt", Aegis128 4, MACs of 16 32;
+    aegis_128x7: "aegis-128x7.txt", Aegis128 7, MACs of 32;
+    aegis_256: "aegis-256.txt", Aegis256 1, MACs of 16 32;
+    aegis_256x2: "aegis-256x2.txt", Aegis256 2, MACs of 16 32;
+    aegis_256x3: "aegis-256x3.txt", Aegis256 3, MACs of 16 32;
+    aegis_256x4: "aegis-256x4.txt", Aegis256 4, MACs of 16 32;
+    aegis_256x5: "aegis-256x5.txt", Aegis256 5, MACs of 16 32;
+}
+
+/// A new file has to be named above.
+#[test]
+fn no_file_is_left_out() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors");
+    let there: BTreeSet<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".txt"))
+        .collect();
+    assert_eq!(there, FILES.iter().map(|name| (*name).to_string()).collect());
+}

@@ -1,0 +1,65 @@
+//! The vectors of Project Wycheproof for AEGIS-128L and AEGIS-256.
+
+mod common;
+
+use common::{for_each_backend, key, nonce};
+use palladion::family::{Aegis128, Aegis256, Family};
+use palladion::{Aegis, Error, Tag};
+use wycheproof::TestResult;
+use wycheproof::aead::{TestFlag, TestName, TestSet};
+
+/// Runs one set on every backend. Returns how many cases there are, how many of them are invalid, and how many of these
+/// have the tag of an old version of AEGIS.
+fn run<F: Family>(name: TestName) -> [usize; 3] {
+    let groups = TestSet::load(name).unwrap().test_groups;
+    let mut counts = [0; 3];
+    for_each_backend(|backend| {
+        counts = [0; 3];
+        for group in &groups {
+            assert_eq!(
+                (group.key_size, group.nonce_size, group.tag_size),
+                (F::KEY_LEN * 8, F::KEY_LEN * 8, 128)
+            );
+            for test in &group.tests {
+                let context = format!("case {} on {backend}", test.tc_id);
+                let cipher = Aegis::<F, 1, 16>::new(&key::<F>(&test.key));
+                let (nonce, ad, tag) =
+                    (nonce::<F>(&test.nonce), &test.aad[..], Tag::try_from(&test.tag[..]).unwrap());
+                let sealed = [&test.ct[..], &test.tag[..]].concat();
+                let mut buf = test.ct.to_vec();
+                let decrypted = cipher.decrypt_in_place(&nonce, ad, &mut buf, &tag);
+                let is_old = test.flags.contains(&TestFlag::OldVersion);
+                match test.result {
+                    TestResult::Valid => {
+                        assert!(!is_old, "{context}");
+                        assert_eq!(cipher.seal(&nonce, ad, &test.pt), Ok(sealed.clone()), "{context}");
+                        assert_eq!((decrypted, &buf[..]), (Ok(()), &test.pt[..]), "{context}");
+                        assert_eq!(cipher.open(&nonce, ad, &sealed), Ok(test.pt.to_vec()), "{context}");
+                        assert_eq!(cipher.verify(&nonce, ad, &test.ct, &tag), Ok(()), "{context}");
+                    }
+                    TestResult::Invalid => {
+                        let failed = Error::VerificationFailed;
+                        assert_eq!((decrypted, buf), (Err(failed), vec![0; test.ct.len()]), "{context}");
+                        assert_eq!(cipher.open(&nonce, ad, &sealed), Err(failed), "{context}");
+                        assert_eq!(cipher.verify(&nonce, ad, &test.ct, &tag), Err(failed), "{context}");
+                        counts[1] += 1;
+                        counts[2] += usize::from(is_old);
+                    }
+                    TestResult::Acceptable => panic!("{context}: neither valid nor invalid"),
+                }
+                counts[0] += 1;
+            }
+        }
+    });
+    counts
+}
+
+#[test]
+fn aegis_128l() {
+    assert_eq!(run::<Aegis128>(TestName::Aegis128L), [479, 112, 4]);
+}
+
+#[test]
+fn aegis_256() {
+    assert_eq!(run::<Aegis256>(TestName::Aegis256), [472, 112, 4]);
+}
