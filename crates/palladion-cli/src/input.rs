@@ -16,7 +16,7 @@ pub struct Input {
 
 /// Whether a path on the command line means a standard stream.
 pub fn is_standard(path: Option<&Path>) -> bool {
-    path.is_none_or(|path| path == "-")
+    path.is_none_or(|path| path.as_os_str() == "-")
 }
 
 impl Input {

@@ -18,7 +18,7 @@ const BUFFER_LEN: usize = 256 * 1024;
 pub fn run(args: &MacArgs) -> Result<()> {
     let standard_input = [Path::new("-").to_path_buf()];
     let files = if args.files.is_empty() { &standard_input[..] } else { &args.files };
-    if args.key_file == Path::new("-") && files.iter().any(|file| file == "-") {
+    if args.key_file == Path::new("-") && files.iter().any(|file| file.as_os_str() == "-") {
         return Err(Failure::usage("standard input cannot be both the key and the data"));
     }
     let maker = Maker { key: keys::master_key(&args.key_file)?, args };
