@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Runs the core's vectors on the VAES backends where the machine has no VAES and AVX-512: on an Ice Lake that Bochs
+# emulates. Takes about five minutes; says nothing about speed.
+#
+#   scripts/test-avx512.sh [BACKEND ...]
+#
+# Needs (Debian): bochs bochs-term bochsbios vgabios cpio python3 gcc libc6-dev.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+[ $# -gt 0 ] || set -- vaes-avx512 vaes-avx2
+
+export RUSTFLAGS="-C target-feature=+crt-static"
+test=$(scripts/test-binaries.sh --target x86_64-unknown-linux-gnu --test vectors)
+for backend; do
+    echo "== Bochs, Ice Lake: $backend"
+    scripts/bochs/run.sh -t 900 -e PALLADION_BACKEND="$backend" "$test" --test-threads=1 --skip no_file_is_left_out |
+        tee /dev/stderr | grep -q 'test result: ok'
+done

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# The command line end to end on real files: empty, one byte, larger than all its buffers together, and a pipe.
+#
+#   scripts/test-cli.sh [PALLADION]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+if [ $# -gt 0 ]; then
+    palladion=$1
+else
+    cargo build --quiet --release -p palladion-cli
+    palladion=${CARGO_TARGET_DIR:-$PWD/target}/release/palladion
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+fails() { # STATUS COMMAND...
+    local expected=$1 status=0
+    shift
+    "$@" >/dev/null 2>errors || status=$?
+    [ "$status" = "$expected" ] || { echo "exit status $status, not $expected: $*" >&2; cat errors >&2; exit 1; }
+    grep -q '^error: ' errors || { echo "no error message: $*" >&2; exit 1; }
+}
+
+"$palladion" keygen -o key
+"$palladion" keygen -o other
+[ "$(stat -c %a key)" = 600 ]
+: >empty
+printf x >one
+head -c 100000001 /dev/urandom >large # 95 chunks and a bit; 32 MiB of buffers
+for file in empty one large; do
+    "$palladion" encrypt -k key -o "$file.pld" "$file"
+    "$palladion" decrypt -k key -o "$file.back" "$file.pld"
+    cmp "$file" "$file.back"
+    "$palladion" encrypt -k key <"$file" | "$palladion" decrypt -k key | cmp - "$file"
+    for algorithm in AEGIS-128L AEGIS-128X2 AEGIS-128X4 AEGIS-256 AEGIS-256X4; do
+        "$palladion" encrypt -a "$algorithm" -k key "$file" -o - | "$palladion" decrypt -k key | cmp - "$file"
+    done
+done
+
+(umask 077; printf 'correct horse' >passphrase; printf 'wrong' >wrong)
+"$palladion" encrypt --passphrase-file passphrase -o p.pld one
+"$palladion" decrypt --passphrase-file passphrase p.pld | cmp - one
+
+# Each kind of failure has its status and leaves nothing behind.
+fails 3 "$palladion" decrypt -k other -o bad large.pld
+fails 3 "$palladion" decrypt --passphrase-file wrong -o bad p.pld
+head -c 50000000 large.pld >cut
+fails 4 "$palladion" decrypt -k key -o bad cut
+{ head -c 50000000 large.pld; printf y; tail -c +50000002 large.pld; } >changed
+if ! cmp -s changed large.pld; then fails 4 "$palladion" decrypt -k key -o bad changed; fi
+{ cat large.pld; printf y; } >longer
+fails 4 "$palladion" decrypt -k key -o bad longer
+fails 4 "$palladion" decrypt -k key -o bad one
+fails 1 "$palladion" encrypt -k key -o one.pld one
+fails 1 "$palladion" encrypt -k key -o no/such/folder one
+fails 1 "$palladion" encrypt -k key -o bad missing
+fails 1 sh -c "'$palladion' encrypt -k key large > /dev/full"
+chmod 644 other
+fails 1 "$palladion" encrypt -k other -o bad one
+[ ! -e bad ]
+[ -z "$(find . -name '.*' -type f)" ]
+
+"$palladion" mac -k key empty one large >MACS
+"$palladion" mac -k key --check MACS >/dev/null
+printf y >>one
+fails 1 "$palladion" mac -k key --check MACS
+echo "the command line works"

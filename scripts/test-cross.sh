@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Runs the core's unit tests and vectors for other CPUs under qemu-user.
+#
+#   scripts/test-cross.sh [aarch64|armv7|i686|powerpc64le|riscv64|s390x ...]
+#
+# Needs (Debian): qemu-user, and for each CPU its gcc and libc6-dev-*-cross. The Rust target comes from rustup
+# (`rustup target add`) if it is installed, else from Debian's rustc-web, cargo-web and rust-web-src.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+[ $# -gt 0 ] || set -- aarch64 i686 s390x
+
+for cpu; do
+    case $cpu in
+    aarch64) target=aarch64-unknown-linux-gnu gnu=aarch64-linux-gnu qemu="qemu-aarch64 -cpu max" ;;
+    armv7) target=armv7-unknown-linux-gnueabihf gnu=arm-linux-gnueabihf qemu=qemu-arm ;;
+    i686) target=i686-unknown-linux-gnu gnu=i686-linux-gnu qemu="qemu-i386 -cpu max" ;;
+    powerpc64le) target=powerpc64le-unknown-linux-gnu gnu=powerpc64le-linux-gnu qemu=qemu-ppc64le ;;
+    riscv64) target=riscv64gc-unknown-linux-gnu gnu=riscv64-linux-gnu qemu=qemu-riscv64 ;;
+    s390x) target=s390x-unknown-linux-gnu gnu=s390x-linux-gnu qemu=qemu-s390x ;;
+    *) echo "unknown CPU: $cpu" >&2; exit 2 ;;
+    esac
+    upper=$(tr 'a-z-' 'A-Z_' <<<"$target")
+    export "CARGO_TARGET_${upper}_LINKER=$gnu-gcc" "CARGO_TARGET_${upper}_RUNNER=$qemu -L /usr/$gnu"
+    echo "== $target"
+    # The emulated machine is big and slow: few, optimised tests, and fast to build.
+    if rustup target list --installed 2>/dev/null | grep -qx "$target"; then
+        cargo test --release --target "$target" -p palladion --all-features --lib --test vectors
+    else
+        RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/cross" \
+            /usr/bin/cargo test --release -Zbuild-std=std,panic_unwind --target "$target" \
+            -p palladion --all-features --lib --test vectors
+    fi
+done

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Checks that everything but the benchmarks compiles with the oldest supported compiler (rust-version in Cargo.toml).
+#
+#   scripts/test-msrv.sh
+#
+# Needs rustup; installs that compiler if it can, and says so and stops if it cannot.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+version=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+if ! rustup run "$version" rustc --version >/dev/null 2>&1; then
+    rustup toolchain install "$version" --profile minimal >/dev/null 2>&1 ||
+        { echo "skipped: Rust $version cannot be installed here"; exit 0; }
+fi
+CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/msrv" cargo "+$version" check --quiet --locked --all-features
+echo "compiles with Rust $version"
