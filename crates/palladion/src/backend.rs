@@ -128,17 +128,38 @@ pub enum BackendError {
     Unknown,
     /// The CPU or the build does not have it.
     Unavailable(Backend),
+    /// The environment variable `PALLADION_BACKEND` names none, or this one that cannot run here.
+    Environment(Option<Backend>),
+}
+
+impl BackendError {
+    /// The same, as the fault of the environment.
+    #[cfg(feature = "std")]
+    pub(crate) fn in_environment(self) -> Self {
+        match self {
+            Self::Unknown => Self::Environment(None),
+            Self::Unavailable(backend) => Self::Environment(Some(backend)),
+            Self::Environment(_) => self,
+        }
+    }
 }
 
 impl fmt::Display for BackendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown => f.write_str("unknown backend")?,
+            Self::Unknown => f.write_str("there is no backend of this name")?,
             Self::Unavailable(backend) => write!(f, "the backend {backend} cannot run on this machine")?,
-        }
-        #[cfg(feature = "std")]
-        if let Some(value) = std::env::var_os(ENVIRONMENT_VARIABLE) {
-            write!(f, " ({ENVIRONMENT_VARIABLE} is set to \"{}\")", value.to_string_lossy())?;
+            Self::Environment(backend) => {
+                write!(f, "the environment variable {ENVIRONMENT_VARIABLE}")?;
+                #[cfg(feature = "std")]
+                if let Some(value) = std::env::var_os(ENVIRONMENT_VARIABLE) {
+                    write!(f, "=\"{}\"", value.to_string_lossy())?;
+                }
+                f.write_str(match backend {
+                    Some(_) => " asks for a backend that cannot run on this machine",
+                    None => " names no backend",
+                })?;
+            }
         }
         f.write_str("; choices here: ")?;
         let mut separator = "";

@@ -4,7 +4,7 @@ use crate::low::memory::{Buffer, Memory, WipedBytes};
 use crate::types::{Key, Nonce};
 
 /// What the two families differ in. Sealed: implemented by [`Aegis128`] and [`Aegis256`] alone.
-pub trait Family: sealed::Sealed {
+pub trait Family: sealed::Sealed + Copy {
     /// The key.
     type Key: AsRef<[u8]> + Clone + for<'a> TryFrom<&'a [u8], Error = crate::Error>;
     /// The nonce, as long as the key.

@@ -74,8 +74,9 @@ impl<F: Family, const D: usize, const T: usize> fmt::Debug for Encryptor<F, D, T
 /// [`Aegis::decryptor`](crate::Aegis::decryptor).
 ///
 /// The output is borrowed: nobody can look at it before [`finalize`](Self::finalize) has compared the tags. If the
-/// decryptor is dropped before, or the tag is wrong, all that was written is zeroed. So the message must fit into
-/// memory; for more, encrypt it in chunks of their own (the crate `palladion-file` does), or see
+/// decryptor is dropped before, or the tag is wrong, all that was written is zeroed. (Do not leak it with
+/// [`core::mem::forget`]: that would end the borrow and leave unverified bytes in the output.) So the message must fit
+/// into memory; for more, encrypt it in chunks of their own (the crate `palladion-file` does), or see
 /// [`hazmat`](crate::hazmat).
 ///
 /// ```

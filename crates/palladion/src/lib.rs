@@ -123,3 +123,8 @@ names! {
     Aegis256X2, Aegis256X2Mac, Aegis256X2Stream: Aegis256 of 2, "AEGIS-256X2 (RFC 10032 §5.5)";
     Aegis256X4, Aegis256X4Mac, Aegis256X4Stream: Aegis256 of 4, "AEGIS-256X4 (RFC 10032 §5.5)";
 }
+
+/// The examples in the README are tested too.
+#[cfg(all(doctest, feature = "alloc", feature = "getrandom"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

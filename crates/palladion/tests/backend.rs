@@ -203,7 +203,7 @@ fn assert_names_choices(message: Option<String>, value: &str) {
 #[test]
 fn an_unknown_name_is_an_error() {
     let (chosen, message) = run_child(Some(OsStr::new("nonsense")));
-    assert_eq!(chosen, "Err(Unknown)");
+    assert_eq!(chosen, "Err(Environment(None))");
     assert_names_choices(message, "\"nonsense\"");
 }
 
@@ -212,7 +212,7 @@ fn an_unknown_name_is_an_error() {
 fn a_name_that_is_no_text_is_an_error() {
     use std::os::unix::ffi::OsStrExt;
     let (chosen, message) = run_child(Some(OsStr::from_bytes(b"portable\xff")));
-    assert_eq!(chosen, "Err(Unknown)");
+    assert_eq!(chosen, "Err(Environment(None))");
     assert_names_choices(message, "portable");
 }
 
@@ -222,7 +222,7 @@ fn a_backend_that_cannot_run_here_is_an_error() {
     let mut count = 0;
     for &backend in Backend::ALL.iter().filter(|backend| !expected_here(**backend)) {
         let (chosen, message) = run_child(Some(OsStr::new(backend.name())));
-        assert_eq!(chosen, format!("Err(Unavailable({backend:?}))"));
+        assert_eq!(chosen, format!("Err(Environment(Some({backend:?})))"));
         assert_names_choices(message, backend.name());
         count += 1;
     }

@@ -79,20 +79,8 @@ pub(crate) fn active() -> Result<(Backend, &'static Tables), BackendError> {
 #[cold]
 #[inline(never)]
 fn choose() -> Result<(Backend, &'static Tables), BackendError> {
-    let wish: Option<Backend> = {
-        #[cfg(feature = "std")]
-        {
-            use crate::backend::ENVIRONMENT_VARIABLE;
-            match std::env::var_os(ENVIRONMENT_VARIABLE).filter(|value| !value.is_empty()) {
-                Some(name) => Some(name.to_str().ok_or(BackendError::Unknown)?.parse()?),
-                None => None,
-            }
-        }
-        #[cfg(not(feature = "std"))]
-        None
-    };
-    let index = match wish {
-        Some(backend) => index_of(backend).ok_or(BackendError::Unavailable(backend))?,
+    let index = match wish()? {
+        Some(index) => index,
         None => COMPILED
             .iter()
             .position(|(b, _)| cpu_has(*b))
@@ -101,4 +89,16 @@ fn choose() -> Result<(Backend, &'static Tables), BackendError> {
     // A call of `set` in the meantime wins.
     let _ = ACTIVE.compare_exchange(0, index + 1, Ordering::Relaxed, Ordering::Relaxed);
     Ok(COMPILED[index])
+}
+
+/// What the environment asks for.
+fn wish() -> Result<Option<usize>, BackendError> {
+    #[cfg(feature = "std")]
+    if let Some(name) = std::env::var_os(crate::backend::ENVIRONMENT_VARIABLE).filter(|name| !name.is_empty())
+    {
+        let backend: Result<Backend, _> = name.to_str().ok_or(BackendError::Unknown).and_then(str::parse);
+        let index = backend.and_then(|b| index_of(b).ok_or(BackendError::Unavailable(b)));
+        return index.map(Some).map_err(BackendError::in_environment);
+    }
+    Ok(None)
 }

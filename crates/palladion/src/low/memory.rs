@@ -6,8 +6,8 @@
 ///
 /// All bit patterns are valid, and `as_ref` and `as_mut` give all the bytes.
 pub unsafe trait WipedBytes: Clone + AsRef<[u8]> + AsMut<[u8]> {
-    /// How many bytes there are.
-    const LEN: usize = size_of::<Self>();
+    /// How many bytes `as_ref` and `as_mut` give.
+    const LEN: usize;
     /// All zeros.
     fn zeroed() -> Self;
 }
@@ -20,6 +20,8 @@ macro_rules! wiped_bytes {
 
         // SAFETY: nested arrays of bytes.
         unsafe impl<const $a: usize, const $b: usize> WipedBytes for $name<$a, $b> {
+            const LEN: usize = size_of::<$bytes>(); // without the padding that the alignment asks for
+
             #[inline(always)]
             fn zeroed() -> Self {
                 // SAFETY: bytes may be zero.
