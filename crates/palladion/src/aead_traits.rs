@@ -5,7 +5,7 @@ use ::aead::common::array::Array;
 use ::aead::inout::InOutBuf;
 use ::aead::{AeadCore, AeadInOut, KeyInit, KeySizeUser, Nonce, TagPosition};
 
-use crate::aead::Aegis;
+use crate::cipher::Aegis;
 use crate::family::Family;
 use crate::low::InOut;
 

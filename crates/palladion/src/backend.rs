@@ -104,7 +104,8 @@ pub fn backend() -> Result<Backend, BackendError> {
 }
 
 /// Makes everything that is created from now on use this backend, in all threads: for tests and measurements. What
-/// exists already keeps the one it was created with. Overrides the environment variable.
+/// exists already keeps the one it was created with. Overrides the environment variable. It is for programs to call, not
+/// for libraries: it decides for everybody in the process.
 ///
 /// # Errors
 ///

@@ -1,18 +1,27 @@
 //! The two families: AEGIS-128 (AEGIS-128L and AEGIS-128X) and AEGIS-256 (AEGIS-256 and AEGIS-256X).
 
-use crate::low::memory::{Buffer, Memory, WipedBytes};
+use zeroize::ZeroizeOnDrop;
+
+use crate::low::memory::{Wiped, WipedBytes};
 use crate::types::{Key, Nonce};
 
 /// What the two families differ in. Sealed: implemented by [`Aegis128`] and [`Aegis256`] alone.
 pub trait Family: sealed::Sealed + Copy {
     /// The key.
-    type Key: AsRef<[u8]> + Clone + for<'a> TryFrom<&'a [u8], Error = crate::Error>;
+    type Key: AsRef<[u8]>
+        + Clone
+        + Send
+        + Sync
+        + ZeroizeOnDrop
+        + for<'a> TryFrom<&'a [u8], Error = crate::Error>;
     /// The nonce, as long as the key.
-    type Nonce: AsRef<[u8]> + Copy + Default + for<'a> TryFrom<&'a [u8], Error = crate::Error>;
+    type Nonce: AsRef<[u8]> + Copy + Default + Send + Sync + for<'a> TryFrom<&'a [u8], Error = crate::Error>;
     /// Bytes in a key and in a nonce.
     const KEY_LEN: usize;
-    /// The name, without the degree.
+    /// The name of the cipher of degree 1.
     const NAME: &'static str;
+    /// The name of the parallel mode, without the degree.
+    const NAME_X: &'static str;
 
     #[doc(hidden)]
     const INDEX: usize;
@@ -49,10 +58,11 @@ impl Family for Aegis128 {
     type Key = Key<16>;
     type Nonce = Nonce<16>;
     const KEY_LEN: usize = 16;
-    const NAME: &'static str = "AEGIS-128";
+    const NAME: &'static str = "AEGIS-128L";
+    const NAME_X: &'static str = "AEGIS-128X";
     const INDEX: usize = 0;
-    type Memory<const D: usize> = Memory<8, D>;
-    type Rate<const D: usize> = Buffer<32, D>;
+    type Memory<const D: usize> = Wiped<{ 16 * 8 }, D>;
+    type Rate<const D: usize> = Wiped<32, D>;
     #[cfg(feature = "aead")]
     type Size = ::aead::consts::U16;
     #[cfg(feature = "aead")]
@@ -70,9 +80,10 @@ impl Family for Aegis256 {
     type Nonce = Nonce<32>;
     const KEY_LEN: usize = 32;
     const NAME: &'static str = "AEGIS-256";
+    const NAME_X: &'static str = "AEGIS-256X";
     const INDEX: usize = 1;
-    type Memory<const D: usize> = Memory<6, D>;
-    type Rate<const D: usize> = Buffer<16, D>;
+    type Memory<const D: usize> = Wiped<{ 16 * 6 }, D>;
+    type Rate<const D: usize> = Wiped<16, D>;
     #[cfg(feature = "aead")]
     type Size = ::aead::consts::U32;
     #[cfg(feature = "aead")]

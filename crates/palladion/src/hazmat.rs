@@ -11,11 +11,13 @@
 use core::fmt;
 
 use crate::Error;
-use crate::aead::Aegis;
+use zeroize::ZeroizeOnDrop;
+
+use crate::cipher::Aegis;
 use crate::family::Family;
 use crate::low::{Direction, InOut};
 use crate::pieces::Pieces;
-use crate::types::Tag;
+use crate::types::{Expected, Tag};
 
 /// Decrypts piece by piece and hands out each piece at once, **unverified**.
 ///
@@ -71,11 +73,11 @@ impl<F: Family, const D: usize, const T: usize> UnverifiedDecryptor<F, D, T> {
     ///
     /// [`Error::VerificationFailed`]: discard everything.
     pub fn verify(mut self, tag: &Tag<T>) -> Result<(), Error> {
-        let mut expected = Tag::zeroed();
-        self.pieces.finalize(expected.as_mut_bytes());
-        expected.verify(tag)
+        Expected::compute(|expected| self.pieces.finalize(expected)).verify(tag)
     }
 }
+
+impl<F: Family, const D: usize, const T: usize> ZeroizeOnDrop for UnverifiedDecryptor<F, D, T> {}
 
 impl<F: Family, const D: usize, const T: usize> fmt::Debug for UnverifiedDecryptor<F, D, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -30,9 +30,9 @@
 use core::num::NonZeroU32;
 
 use crate::family::{self, Family};
-use crate::low::memory::WipedBytes;
+use crate::low::memory::{WipedBytes, wipe};
 use crate::low::{Direction, State};
-use crate::types::{Key128, Key256, Nonce128, Nonce256, Tag};
+use crate::types::{Expected, Key128, Key256, Nonce128, Nonce256, Tag};
 use crate::{Error, limits};
 
 /// Which words of the final state make the 16-byte tag of a lane of AEGIS-128X.
@@ -88,9 +88,9 @@ pub fn dec_128l<const T: usize>(
     buf: &mut [u8],
     tag: &Tag<T>,
 ) -> Result<(), Error> {
-    with_context::<family::Aegis128, T>(ctx, key, iv, ad, buf, Direction::Decrypt)?
-        .verify(tag)
-        .inspect_err(|_| buf.fill(0))
+    let expected =
+        Expected::of(with_context::<family::Aegis128, T>(ctx, key, iv, ad, buf, Direction::Decrypt)?);
+    expected.verify(tag).inspect_err(|_| wipe(buf))
 }
 
 /// Enc_256(CTX, K, IV, A, M) of the paper's algorithm 4: AEGIS-256 with a context separator. Encrypts where the
@@ -123,9 +123,9 @@ pub fn dec_256<const T: usize>(
     buf: &mut [u8],
     tag: &Tag<T>,
 ) -> Result<(), Error> {
-    with_context::<family::Aegis256, T>(ctx, key, iv, ad, buf, Direction::Decrypt)?
-        .verify(tag)
-        .inspect_err(|_| buf.fill(0))
+    let expected =
+        Expected::of(with_context::<family::Aegis256, T>(ctx, key, iv, ad, buf, Direction::Decrypt)?);
+    expected.verify(tag).inspect_err(|_| wipe(buf))
 }
 
 /// AEGIS-128X\[ν\] of 2023: ν evaluations of [`enc_128l`] on interleaved blocks, their 16-byte tags XORed.
@@ -164,7 +164,8 @@ impl Aegis128X {
         buf: &mut [u8],
         tag: &Tag<16>,
     ) -> Result<(), Error> {
-        self.crypt(iv, ad, buf, Direction::Decrypt)?.verify(tag).inspect_err(|_| buf.fill(0))
+        let expected = Expected::of(self.crypt(iv, ad, buf, Direction::Decrypt)?);
+        expected.verify(tag).inspect_err(|_| wipe(buf))
     }
 
     fn crypt(
@@ -221,7 +222,8 @@ impl Aegis256X {
         buf: &mut [u8],
         tag: &Tag<16>,
     ) -> Result<(), Error> {
-        self.crypt(iv, ad, buf, Direction::Decrypt)?.verify(tag).inspect_err(|_| buf.fill(0))
+        let expected = Expected::of(self.crypt(iv, ad, buf, Direction::Decrypt)?);
+        expected.verify(tag).inspect_err(|_| wipe(buf))
     }
 
     fn crypt(
@@ -328,14 +330,16 @@ struct Columns {
 impl Columns {
     /// Bytes that all lanes take together in one step.
     fn rate<F: Family>(self) -> usize {
-        F::Rate::<1>::LEN * self.lanes
+        F::Rate::<1>::LEN.saturating_mul(self.lanes)
     }
 
-    /// Where this lane's blocks of the step lie that begins at `first`.
+    /// Where this lane's blocks of the step lie that begins at `first`. Blocks behind the end of memory count as behind
+    /// the end of the data, which is as well.
     fn of_step(self, first: usize) -> impl Iterator<Item = core::ops::Range<usize>> {
         (0..).map(move |row| {
-            let start = first + 16 * (row * self.lanes + self.lane);
-            start..start + 16
+            let block = self.lanes.saturating_mul(row).saturating_add(self.lane);
+            let start = block.saturating_mul(16).saturating_add(first);
+            start..start.saturating_add(16)
         })
     }
 }

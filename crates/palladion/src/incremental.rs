@@ -3,15 +3,18 @@
 use core::fmt;
 
 use crate::Error;
+use zeroize::ZeroizeOnDrop;
+
 use crate::family::Family;
 use crate::low::memory::wipe;
 use crate::low::{Direction, InOut};
 use crate::pieces::Pieces;
-use crate::types::Tag;
+use crate::types::{Expected, Tag};
 
 /// Encrypts a message piece by piece; made by [`Aegis::encryptor`](crate::Aegis::encryptor).
 ///
-/// Pieces may have any size, and each gives as many bytes as it takes; the result is the same as in one call.
+/// Pieces may have any size, and each gives as many bytes as it takes; the result is the same as in one call. It cannot
+/// be cloned: two messages that part in the middle would share a nonce.
 ///
 /// ```
 /// # use palladion::{Aegis256X2, Key256, Nonce256};
@@ -27,7 +30,6 @@ use crate::types::Tag;
 /// assert_eq!(&buffer, b"one message in two pieces");
 /// # Ok::<(), palladion::Error>(())
 /// ```
-#[derive(Clone)]
 pub struct Encryptor<F: Family, const D: usize, const T: usize> {
     pieces: Pieces<F, D>,
 }
@@ -63,6 +65,8 @@ impl<F: Family, const D: usize, const T: usize> Encryptor<F, D, T> {
         tag
     }
 }
+
+impl<F: Family, const D: usize, const T: usize> ZeroizeOnDrop for Encryptor<F, D, T> {}
 
 impl<F: Family, const D: usize, const T: usize> fmt::Debug for Encryptor<F, D, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -135,9 +139,8 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryptor<'a, F, D, T> {
     ///
     /// [`Error::VerificationFailed`]; what was written is zeroed.
     pub fn finalize(mut self, tag: &Tag<T>) -> Result<&'a mut [u8], Error> {
-        let mut expected = Tag::zeroed();
-        self.pieces.finalize(expected.as_mut_bytes());
-        expected.verify(tag)?; // on failure `drop` zeroes the output
+        // On failure `drop` zeroes the output.
+        Expected::compute(|expected| self.pieces.finalize(expected)).verify(tag)?;
         let output = core::mem::take(&mut self.output);
         Ok(&mut output[..core::mem::take(&mut self.written)])
     }
@@ -148,6 +151,8 @@ impl<F: Family, const D: usize, const T: usize> Drop for Decryptor<'_, F, D, T> 
         wipe(&mut self.output[..self.written]);
     }
 }
+
+impl<F: Family, const D: usize, const T: usize> ZeroizeOnDrop for Decryptor<'_, F, D, T> {}
 
 impl<F: Family, const D: usize, const T: usize> fmt::Debug for Decryptor<'_, F, D, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

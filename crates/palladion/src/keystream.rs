@@ -2,9 +2,11 @@
 
 use core::fmt;
 
-use crate::Error;
+use crate::{Error, limits};
+use zeroize::ZeroizeOnDrop;
+
 use crate::family::Family;
-use crate::low::memory::{Buffer, WipedBytes};
+use crate::low::memory::{Wiped, WipedBytes};
 use crate::low::{Direction, InOut};
 use crate::pieces::Pieces;
 
@@ -26,8 +28,8 @@ use crate::pieces::Pieces;
 ///
 /// let mut stream = Aegis128LStream::new(&key, &nonce)?;
 /// let (mut a, mut b) = ([0; 33], [0; 67]);
-/// stream.read(&mut a)?;
-/// stream.read(&mut b)?;
+/// stream.next_bytes(&mut a)?;
+/// stream.next_bytes(&mut b)?;
 /// assert_eq!([&a[..], &b[..]].concat(), whole);
 /// # Ok::<(), palladion::Error>(())
 /// ```
@@ -51,7 +53,8 @@ impl<F: Family, const D: usize> KeyStream<F, D> {
     /// # Errors
     ///
     /// [`Error::TooLong`] if they would go past the limit; then none are read.
-    pub fn read(&mut self, out: &mut [u8]) -> Result<(), Error> {
+    pub fn next_bytes(&mut self, out: &mut [u8]) -> Result<(), Error> {
+        limits::check("key stream", self.pieces.msg_len(), out.len())?;
         out.fill(0);
         self.pieces.next(InOut::in_place(out), Direction::Encrypt)
     }
@@ -60,12 +63,13 @@ impl<F: Family, const D: usize> KeyStream<F, D> {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`] if they would go past the limit.
+    /// [`Error::TooLong`] if they would go past the limit; then nothing happens.
     pub fn xor(&mut self, buf: &mut [u8]) -> Result<(), Error> {
-        let mut stream = Buffer::<32, 64>::zeroed();
+        limits::check("key stream", self.pieces.msg_len(), buf.len())?;
+        let mut stream = Wiped::<32, 64>::zeroed();
         for chunk in buf.chunks_mut(stream.as_ref().len()) {
             let stream = &mut stream.as_mut()[..chunk.len()];
-            self.read(stream)?;
+            self.next_bytes(stream)?;
             for (byte, key) in chunk.iter_mut().zip(stream) {
                 *byte ^= *key;
             }
@@ -79,7 +83,7 @@ impl<F: Family, const D: usize> KeyStream<F, D> {
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
     pub fn fill(key: &F::Key, nonce: &F::Nonce, out: &mut [u8]) -> Result<(), Error> {
-        Self::new(key, nonce)?.read(out)
+        Self::new(key, nonce)?.next_bytes(out)
     }
 }
 
@@ -87,10 +91,12 @@ impl<F: Family, const D: usize> KeyStream<F, D> {
 impl<F: Family, const D: usize> std::io::Read for KeyStream<F, D> {
     /// Always fills the buffer.
     fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
-        KeyStream::read(self, buf).map_err(std::io::Error::other)?;
+        self.next_bytes(buf).map_err(std::io::Error::other)?;
         Ok(buf.len())
     }
 }
+
+impl<F: Family, const D: usize> ZeroizeOnDrop for KeyStream<F, D> {}
 
 impl<F: Family, const D: usize> fmt::Debug for KeyStream<F, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

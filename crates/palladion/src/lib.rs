@@ -48,7 +48,7 @@
 //! | `std` (default) | the environment variable `PALLADION_BACKEND`, `std::io::Read` for key streams; implies `alloc` |
 //! | `alloc` | `seal` and `open`, which return a `Vec` |
 //! | `getrandom` | [`Key::generate`], [`Nonce::generate`], `seal_with_random_nonce` |
-//! | `aead` | the traits of the crate [`aead`](https://docs.rs/aead) 0.6 |
+//! | `aead` | the traits of the crate [`aead`](https://docs.rs/aead) 0.6, which is re-exported |
 //!
 //! # Associated data
 //!
@@ -64,10 +64,10 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
-mod aead;
 #[cfg(feature = "aead")]
 mod aead_traits;
 mod backend;
+mod cipher;
 mod error;
 pub mod family;
 pub mod hazmat;
@@ -80,8 +80,10 @@ mod mac;
 mod pieces;
 mod types;
 
-pub use aead::Aegis;
+#[cfg(feature = "aead")]
+pub use ::aead;
 pub use backend::{Backend, BackendError, ENVIRONMENT_VARIABLE, backend, set_backend};
+pub use cipher::Aegis;
 pub use error::Error;
 pub use incremental::{Decryptor, Encryptor};
 pub use keystream::KeyStream;

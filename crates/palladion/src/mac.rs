@@ -2,10 +2,12 @@
 
 use core::fmt;
 
+use zeroize::ZeroizeOnDrop;
+
 use crate::family::Family;
 use crate::low::memory::WipedBytes;
 use crate::low::{self, State};
-use crate::types::Tag;
+use crate::types::{Expected, Tag};
 use crate::{Error, limits};
 
 /// AEGISMAC: authenticates data with a key, without encrypting it.
@@ -40,8 +42,8 @@ use crate::{Error, limits};
 /// let tag = Aegis128XMac::<3, 16>::mac(&Key128::from([1; 16]), &Nonce128::default(), b"data");
 /// ```
 pub struct Mac<F: Family, const D: usize, const T: usize> {
-    key: F::Key,
-    nonce: F::Nonce,
+    /// The state before any data, for `reset`. With it there is no need to keep the key.
+    initial: State<F, D>,
     state: State<F, D>,
     /// The beginning of a step that is not complete.
     pending: F::Rate<D>,
@@ -55,21 +57,16 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     /// Bytes in a tag: 16 or 32.
     pub const TAG_LEN: usize = T;
 
-    /// Begins with no data. To authenticate many messages with the same key and nonce, clone it: that saves the
-    /// initialisation.
+    /// Begins with no data. To authenticate many messages with the same key and nonce, clone it or
+    /// [`reset`](Self::reset) it: that saves the initialisation.
     ///
     /// # Errors
     ///
     /// [`Error::Backend`].
     pub fn new(key: &F::Key, nonce: &F::Nonce) -> Result<Self, Error> {
-        Ok(Self {
-            key: key.clone(),
-            nonce: *nonce,
-            state: State::new(key, nonce)?,
-            pending: F::Rate::zeroed(),
-            used: 0,
-            len: 0,
-        })
+        const { low::check_mac(F::INDEX, D, T) };
+        let initial = State::new(key, nonce)?;
+        Ok(Self { state: initial.clone(), initial, pending: F::Rate::zeroed(), used: 0, len: 0 })
     }
 
     /// Takes more data, in pieces of any size.
@@ -102,9 +99,8 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     /// The tag of all the data.
     #[must_use]
     pub fn finalize(mut self) -> Tag<T> {
-        self.state.absorb(&self.pending.as_ref()[..self.used]);
         let mut tag = Tag::zeroed();
-        self.state.finalize_mac(self.len, tag.as_mut_bytes());
+        self.finish(tag.as_mut_bytes());
         tag
     }
 
@@ -114,12 +110,18 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     ///
     /// [`Error::VerificationFailed`] if they differ.
     pub fn verify(self, tag: &Tag<T>) -> Result<(), Error> {
-        self.finalize().verify(tag)
+        let mut this = self;
+        Expected::compute(|expected| this.finish(expected)).verify(tag)
+    }
+
+    fn finish(&mut self, tag: &mut [u8; T]) {
+        self.state.absorb(&self.pending.as_ref()[..self.used]);
+        self.state.finalize_mac(self.len, tag);
     }
 
     /// Forgets all data and begins anew with the same key and nonce.
     pub fn reset(&mut self) {
-        self.state.restart(&self.key, &self.nonce);
+        self.state.clone_from(&self.initial);
         self.used = 0;
         self.len = 0;
     }
@@ -142,15 +144,17 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     ///
     /// [`Error::VerificationFailed`] if they differ; [`Error::TooLong`], [`Error::Backend`].
     pub fn verify_mac(key: &F::Key, nonce: &F::Nonce, data: &[u8], tag: &Tag<T>) -> Result<(), Error> {
-        Self::mac(key, nonce, data)?.verify(tag)
+        limits::check("data", 0, data.len())?;
+        let mut expected = Expected::default();
+        low::mac::<F, D, T>(key, nonce, data, expected.as_mut_bytes())?;
+        expected.verify(tag)
     }
 }
 
 impl<F: Family, const D: usize, const T: usize> Clone for Mac<F, D, T> {
     fn clone(&self) -> Self {
         Self {
-            key: self.key.clone(),
-            nonce: self.nonce,
+            initial: self.initial.clone(),
             state: self.state.clone(),
             pending: self.pending.clone(),
             used: self.used,
@@ -158,6 +162,8 @@ impl<F: Family, const D: usize, const T: usize> Clone for Mac<F, D, T> {
         }
     }
 }
+
+impl<F: Family, const D: usize, const T: usize> ZeroizeOnDrop for Mac<F, D, T> {}
 
 impl<F: Family, const D: usize, const T: usize> fmt::Debug for Mac<F, D, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

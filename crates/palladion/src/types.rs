@@ -6,6 +6,7 @@ use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::Error;
+use crate::low::memory::wipe;
 
 /// A secret key of `N` bytes: [`Key128`] or [`Key256`]. Wiped when dropped; never printed.
 ///
@@ -169,10 +170,41 @@ impl<const T: usize> Tag<T> {
     pub(crate) fn as_mut_bytes(&mut self) -> &mut [u8; T] {
         &mut self.0
     }
+}
 
-    /// `Ok` if equal, decided in constant time.
-    pub(crate) fn verify(&self, other: &Self) -> Result<(), Error> {
-        if self == other { Ok(()) } else { Err(Error::VerificationFailed) }
+/// The tag that a message should have. Wiped when dropped: if it is not the one that came, it is a forgery.
+pub(crate) struct Expected<const T: usize>(Tag<T>);
+
+impl<const T: usize> Expected<T> {
+    pub(crate) fn compute(f: impl FnOnce(&mut [u8; T])) -> Self {
+        let mut expected = Self::default();
+        f(expected.as_mut_bytes());
+        expected
+    }
+
+    pub(crate) fn of(tag: Tag<T>) -> Self {
+        Self(tag)
+    }
+
+    pub(crate) fn as_mut_bytes(&mut self) -> &mut [u8; T] {
+        self.0.as_mut_bytes()
+    }
+
+    /// `Ok` if it is the tag that came, decided in constant time.
+    pub(crate) fn verify(&self, tag: &Tag<T>) -> Result<(), Error> {
+        if self.0 == *tag { Ok(()) } else { Err(Error::VerificationFailed) }
+    }
+}
+
+impl<const T: usize> Default for Expected<T> {
+    fn default() -> Self {
+        Self(Tag::zeroed())
+    }
+}
+
+impl<const T: usize> Drop for Expected<T> {
+    fn drop(&mut self) {
+        wipe(&mut self.0.0);
     }
 }
 
@@ -195,6 +227,12 @@ impl<const T: usize> PartialEq for Tag<T> {
 }
 
 impl<const T: usize> Eq for Tag<T> {}
+
+impl<const T: usize> From<Tag<T>> for [u8; T] {
+    fn from(tag: Tag<T>) -> Self {
+        tag.0
+    }
+}
 
 impl<const T: usize> fmt::Debug for Tag<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -98,7 +98,7 @@ impl<F: Family, const D: usize, const T: usize> Whole<F, D, T> {
 }
 
 /// What takes pieces in place or into another buffer.
-trait Update: Clone {
+trait Update {
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error>;
     fn into(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error>;
 
@@ -121,7 +121,7 @@ trait Update: Clone {
     }
 }
 
-impl<F: Family + Clone, const D: usize, const T: usize> Update for Encryptor<F, D, T> {
+impl<F: Family, const D: usize, const T: usize> Update for Encryptor<F, D, T> {
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         self.update_in_place(buf)
     }
@@ -131,7 +131,7 @@ impl<F: Family + Clone, const D: usize, const T: usize> Update for Encryptor<F, 
     }
 }
 
-impl<F: Family + Clone, const D: usize, const T: usize> Update for UnverifiedDecryptor<F, D, T> {
+impl<F: Family, const D: usize, const T: usize> Update for UnverifiedDecryptor<F, D, T> {
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         self.update_in_place(buf)
     }
@@ -141,23 +141,20 @@ impl<F: Family + Clone, const D: usize, const T: usize> Update for UnverifiedDec
     }
 }
 
-fn aead<F: Family + Clone, const D: usize, const T: usize>(plan: &Plan) {
+fn aead<F: Family, const D: usize, const T: usize>(plan: &Plan) {
     let Whole { cipher, nonce, ad, msg, ct, tag, .. } = Whole::<F, D, T>::new(plan);
     let (before, after, half) = plan.halves();
 
-    // A clone in the middle ends with other bytes first: it shares nothing with what it was cloned from.
     let mut encryptor = cipher.encryptor(&nonce, &ad).unwrap();
     assert_eq!(encryptor.feed(&msg[..half], before), ct[..half]);
-    let mut clone = encryptor.clone();
+    assert_eq!(encryptor.feed(&msg[half..], after), ct[half..]);
+    assert_eq!(encryptor.finalize(), tag);
+
+    // A clone in the middle ends with other bytes first: it shares nothing with what it was cloned from.
     let mut other = msg.clone();
     other.iter_mut().skip(half).for_each(|byte| *byte ^= 0xff);
     let mut other_ct = other.clone();
     let other_tag = cipher.encrypt_in_place(&nonce, &ad, &mut other_ct).unwrap();
-    assert_eq!(clone.feed(&other[half..], after), other_ct[half..]);
-    assert_eq!(clone.finalize(), other_tag);
-    assert_eq!(encryptor.feed(&msg[half..], after), ct[half..]);
-    assert_eq!(encryptor.finalize(), tag);
-
     let mut decryptor = UnverifiedDecryptor::new(&cipher, &nonce, &ad).unwrap();
     assert_eq!(decryptor.feed(&ct[..half], before), msg[..half]);
     let mut clone = decryptor.clone();
@@ -179,7 +176,7 @@ fn aead<F: Family + Clone, const D: usize, const T: usize>(plan: &Plan) {
     assert_eq!(output, [&msg[..], &[0xee; 9]].concat());
 }
 
-fn aead_holds<F: Family + Clone, const D: usize>() {
+fn aead_holds<F: Family, const D: usize>() {
     hold::<F, D>(|plan| {
         for_each_backend(|_| {
             aead::<F, D, 16>(plan);
@@ -193,7 +190,7 @@ fn encryption_and_decryption() {
     for_each_variant!(all: aead_holds());
 }
 
-fn keystream<F: Family + Clone, const D: usize>() {
+fn keystream<F: Family, const D: usize>() {
     hold::<F, D>(|plan| {
         for_each_backend(|_| {
             let Whole { key, cipher, nonce, msg, .. } = Whole::<F, D, 16>::new(plan);
@@ -215,7 +212,7 @@ fn keystream<F: Family + Clone, const D: usize>() {
                 } else {
                     let mut out = vec![0xee; piece.len];
                     if i % 2 == 0 {
-                        stream.read(&mut out).unwrap();
+                        stream.next_bytes(&mut out).unwrap();
                     } else {
                         assert_eq!(Read::read(&mut stream, &mut out).unwrap(), piece.len);
                     }
@@ -224,7 +221,7 @@ fn keystream<F: Family + Clone, const D: usize>() {
                 }
                 if i == plan.moment % plan.pieces.len() {
                     let mut out = vec![0xee; piece.len];
-                    clone.read(&mut out).unwrap();
+                    clone.next_bytes(&mut out).unwrap();
                     assert_eq!(out, whole[done - piece.len..done], "what the clone goes on with");
                 }
             }
@@ -305,7 +302,7 @@ fn without_a_tag() {
 }
 
 /// An object stays on the backend it was created with, while all others take turns as the process's choice.
-fn keeps_its_backend<F: Family + Clone, const D: usize>() {
+fn keeps_its_backend<F: Family, const D: usize>() {
     hold::<F, D>(|plan| {
         with_backends(|backends| {
             let mut turn = 0;
@@ -340,9 +337,9 @@ fn keeps_its_backend<F: Family + Clone, const D: usize>() {
                     decryptor.update(&ct[place.clone()]).unwrap();
                     mac.update(&msg[place.clone()]).unwrap();
                     let mut out = vec![0; piece.len];
-                    stream.read(&mut out).unwrap();
+                    stream.next_bytes(&mut out).unwrap();
                     assert_eq!(out, streamed[place]);
-                    (encryptor, mac) = (encryptor.clone(), mac.clone());
+                    mac = mac.clone();
                 }
                 next();
                 assert_eq!(encryptor.finalize(), tag);

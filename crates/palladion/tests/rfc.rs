@@ -25,7 +25,7 @@ fn vectors(kind: &str) -> Vec<Vec<&'static str>> {
 
 /// The fields after the degree, of those vectors that are of this variant.
 fn of_variant<F: Family, const D: usize>(vectors: &[Vec<&str>]) -> Vec<Vec<Vec<u8>>> {
-    let variant = [F::NAME.trim_start_matches("AEGIS-"), &D.to_string()];
+    let variant = [F::NAME_X.trim_start_matches("AEGIS-").trim_end_matches('X'), &D.to_string()];
     let these = vectors.iter().filter(|words| words[1..3] == variant);
     these.map(|words| words[3..].iter().map(|field| unhex(field)).collect()).collect()
 }

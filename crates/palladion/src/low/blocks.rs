@@ -1,6 +1,8 @@
 //! The block vector: a few AES blocks side by side in one register, and the handful of operations AEGIS needs on
 //! them. Each instruction set implements this trait once; the state machines know nothing else of the CPU.
 
+use super::memory::wipe;
+
 /// The largest [`Blocks::LANES`] of any implementation.
 pub(crate) const MAX_LANES: usize = 4;
 
@@ -55,7 +57,9 @@ pub(crate) unsafe trait Blocks: Copy {
         // SAFETY: `len` bytes are readable at `src` and fit into the buffer, which is as wide as the widest vector.
         unsafe {
             core::ptr::copy_nonoverlapping(src, buf.as_mut_ptr(), len);
-            Self::load(buf.as_ptr())
+            let blocks = Self::load(buf.as_ptr());
+            wipe(&mut buf);
+            blocks
         }
     }
 
@@ -72,6 +76,7 @@ pub(crate) unsafe trait Blocks: Copy {
             self.store(buf.as_mut_ptr());
             core::ptr::copy_nonoverlapping(buf.as_ptr(), dst, len);
         }
+        wipe(&mut buf);
     }
 
     /// `self ^ other`
@@ -118,6 +123,10 @@ pub(crate) unsafe trait Blocks: Copy {
 
 /// Two vectors used as one of twice the lanes: for wide variants on narrow hardware where two interleaved chains
 /// hide each other's latency.
+#[cfg_attr(
+    not(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")),
+    expect(dead_code, reason = "the portable backend does not use it")
+)]
 #[derive(Clone, Copy)]
 pub(crate) struct Pair<V>(V, V);
 

@@ -2,6 +2,7 @@
 
 use core::marker::PhantomData;
 
+use super::memory::wipe;
 use crate::Error;
 
 /// Bytes to read and a place to write as many, in place or not.
@@ -80,7 +81,7 @@ impl<'a> InOut<'a> {
 
     /// Zeroes the output.
     pub(crate) fn zero_output(self) {
-        // SAFETY: the output is writable for its length.
-        unsafe { self.dst.write_bytes(0, self.len) };
+        // SAFETY: the output is writable for its length, and the input is not looked at again.
+        wipe(unsafe { core::slice::from_raw_parts_mut(self.dst, self.len) });
     }
 }

@@ -8,6 +8,7 @@ use core::mem::MaybeUninit;
 
 use super::blocks::{Blocks, MAX_LANES};
 use super::machine::Machine;
+use super::memory::wipe;
 
 /// What a one-shot call works on. `src` and `dst` are equal for work in place and do not overlap otherwise.
 pub(crate) struct Message {
@@ -46,6 +47,8 @@ pub(crate) struct Kernels {
     pub(super) finalize_mac: unsafe fn(*mut u8, usize, u64, *mut u8, usize),
     /// `words(state, degree, dst)`: all words, word by word and in each lane by lane: `WORDS * degree` blocks.
     pub(super) words: unsafe fn(*const u8, usize, *mut u8),
+    /// Whether the one-shot functions use their scratch memory.
+    pub(super) uses_scratch: bool,
     /// `seal(scratch, degree, message)`: encrypts and writes the tag.
     pub(super) seal: unsafe fn(*mut u8, usize, &Message),
     /// `open(scratch, degree, message)`: decrypts and writes the tag that the ciphertext should have.
@@ -275,7 +278,9 @@ unsafe fn finalize_mac_all<M: Machine>(
                         }
                     }
                 }
+                wipe(halves.as_flattened_mut().as_flattened_mut());
             }
+            wipe(buf.as_flattened_mut());
             debug_assert!(pending == 0); // odd numbers of blocks are refused at compile time
             let mut sizes = [0u8; 16];
             sizes[..8].copy_from_slice(&(degree as u64).to_le_bytes());
@@ -436,9 +441,17 @@ unsafe fn one_shot<M: Machine, const G: usize, const WHAT: u8>(scratch: *mut u8,
         match WHAT {
             SEAL => go(groups, degree, m.len, Encrypt(m.src, m.dst)),
             OPEN => go(groups, degree, m.len, Decrypt(m.src, m.dst)),
-            _ => return finalize_mac_all(groups, degree, m.ad_len as u64, m.tag, m.tag_len),
+            _ => {}
         }
-        finalize_all(groups, m.ad_len as u64, m.len as u64, m.tag, m.tag_len);
+        if WHAT == MAC {
+            finalize_mac_all(groups, degree, m.ad_len as u64, m.tag, m.tag_len);
+        } else {
+            finalize_all(groups, m.ad_len as u64, m.len as u64, m.tag, m.tag_len);
+        }
+        if G > 1 {
+            // More than registers hold: the state was in memory. (With `G` = 0 the caller wipes it.)
+            wipe(core::slice::from_raw_parts_mut(first.cast(), count * size_of::<M>()));
+        }
     }
 }
 
@@ -495,6 +508,7 @@ macro_rules! tables {
                     finalize: finalize::<M, G>,
                     finalize_mac: finalize_mac::<M, G>,
                     words: words::<M, G>,
+                    uses_scratch: G == 0,
                     seal: seal::<M, G>,
                     open: open::<M, G>,
                     mac: mac::<M, G>,

@@ -1,72 +1,56 @@
 //! Memory that is wiped when it is dropped.
 
+use zeroize::ZeroizeOnDrop;
+
 /// Plain bytes with a fixed place, zero at first and wiped on drop.
 ///
 /// # Safety
 ///
-/// All bit patterns are valid, and `as_ref` and `as_mut` give all the bytes.
-pub unsafe trait WipedBytes: Clone + AsRef<[u8]> + AsMut<[u8]> {
-    /// How many bytes `as_ref` and `as_mut` give.
+/// A value begins with `LEN` bytes, aligned to 64, which `as_ref` and `as_mut` give; all bit patterns are valid.
+pub unsafe trait WipedBytes: Clone + Send + Sync + ZeroizeOnDrop + AsRef<[u8]> + AsMut<[u8]> {
+    /// How many bytes there are.
     const LEN: usize;
     /// All zeros.
     fn zeroed() -> Self;
 }
 
-macro_rules! wiped_bytes {
-    ($(#[$attribute:meta])* $name:ident<$a:ident, $b:ident>($bytes:ty), |$value:ident| $flat:expr, $flat_mut:expr) => {
-        $(#[$attribute])*
-        #[derive(Clone)]
-        pub struct $name<const $a: usize, const $b: usize>($bytes);
+/// `D` times `N` bytes.
+#[derive(Clone)]
+#[repr(C, align(64))]
+pub struct Wiped<const N: usize, const D: usize>([[u8; N]; D]);
 
-        // SAFETY: nested arrays of bytes.
-        unsafe impl<const $a: usize, const $b: usize> WipedBytes for $name<$a, $b> {
-            const LEN: usize = size_of::<$bytes>(); // without the padding that the alignment asks for
+// SAFETY: `repr(C)` puts the arrays of bytes at the beginning, and they have no padding between them.
+unsafe impl<const N: usize, const D: usize> WipedBytes for Wiped<N, D> {
+    const LEN: usize = N * D; // `size_of` would count the padding behind them
 
-            #[inline(always)]
-            fn zeroed() -> Self {
-                // SAFETY: bytes may be zero.
-                unsafe { core::mem::zeroed() }
-            }
-        }
-
-        impl<const $a: usize, const $b: usize> AsRef<[u8]> for $name<$a, $b> {
-            #[inline(always)]
-            fn as_ref(&self) -> &[u8] {
-                let $value = self;
-                $flat
-            }
-        }
-
-        impl<const $a: usize, const $b: usize> AsMut<[u8]> for $name<$a, $b> {
-            #[inline(always)]
-            fn as_mut(&mut self) -> &mut [u8] {
-                let $value = self;
-                $flat_mut
-            }
-        }
-
-        impl<const $a: usize, const $b: usize> Drop for $name<$a, $b> {
-            #[inline(always)]
-            fn drop(&mut self) {
-                wipe(self.as_mut());
-            }
-        }
-    };
+    #[inline(always)]
+    fn zeroed() -> Self {
+        Self([[0; N]; D])
+    }
 }
 
-wiped_bytes! {
-    /// The state of degree `D`: `WORDS` words of `D` blocks, aligned for the widest register.
-    #[repr(C, align(64))]
-    Memory<WORDS, D>([[[u8; 16]; D]; WORDS]),
-    |value| value.0.as_flattened().as_flattened(), value.0.as_flattened_mut().as_flattened_mut()
+impl<const N: usize, const D: usize> AsRef<[u8]> for Wiped<N, D> {
+    #[inline(always)]
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_flattened()
+    }
 }
 
-wiped_bytes! {
-    /// One rate of bytes: `D` times `RATE`.
-    #[repr(C, align(64))]
-    Buffer<RATE, D>([[u8; RATE]; D]),
-    |value| value.0.as_flattened(), value.0.as_flattened_mut()
+impl<const N: usize, const D: usize> AsMut<[u8]> for Wiped<N, D> {
+    #[inline(always)]
+    fn as_mut(&mut self) -> &mut [u8] {
+        self.0.as_flattened_mut()
+    }
 }
+
+impl<const N: usize, const D: usize> Drop for Wiped<N, D> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        wipe(self.as_mut());
+    }
+}
+
+impl<const N: usize, const D: usize> ZeroizeOnDrop for Wiped<N, D> {}
 
 /// Zeroes in a way that the optimiser does not take for a dead store.
 #[inline(always)]

@@ -43,6 +43,10 @@ fn kernels<F: Family, const D: usize>() -> Result<&'static Kernels, BackendError
         4 => 2,
         _ => 3,
     };
+    const {
+        let words = if F::INDEX == 0 { 8 } else { 6 };
+        assert!(F::Memory::<D>::LEN == 16 * words * D && align_of::<F::Memory<D>>() >= 64);
+    }
     dispatch::active().map(|(_, tables)| &tables[F::INDEX][class])
 }
 
@@ -55,7 +59,7 @@ fn key_and_nonce<F: Family>(key: &F::Key, nonce: &F::Nonce) -> (*const u8, *cons
 }
 
 /// At compile time: that this MAC is one to be had.
-const fn check_mac(family: usize, degree: usize, tag_len: usize) {
+pub(crate) const fn check_mac(family: usize, degree: usize, tag_len: usize) {
     assert!(tag_len == 16 || tag_len == 32, "a tag has 16 or 32 bytes");
     assert!(
         family == 1 || tag_len == 32 || degree == 1 || degree.is_multiple_of(2),
@@ -75,11 +79,6 @@ impl<F: Family, const D: usize> State<F, D> {
         let mut state = Self { memory: F::Memory::zeroed(), kernels: kernels::<F, D>()? };
         state.init(key, nonce, core::ptr::null());
         Ok(state)
-    }
-
-    /// Starts anew with another key and nonce.
-    pub(crate) fn restart(&mut self, key: &F::Key, nonce: &F::Nonce) {
-        self.init(key, nonce, core::ptr::null());
     }
 
     fn init(&mut self, key: &F::Key, nonce: &F::Nonce, ctx: *const u8) {
@@ -167,7 +166,7 @@ fn one_shot<F: Family, const D: usize, const T: usize>(
     tag: &mut [u8; T],
 ) -> Result<(), BackendError> {
     const { assert!(T == 16 || T == 32, "a tag has 16 or 32 bytes") };
-    let kernel = kernel(kernels::<F, D>()?);
+    let kernels = kernels::<F, D>()?;
     let (key, nonce) = key_and_nonce::<F>(key, nonce);
     let message = Message {
         key,
@@ -183,9 +182,9 @@ fn one_shot<F: Family, const D: usize, const T: usize>(
     let mut scratch = MaybeUninit::<F::Memory<D>>::uninit();
     // SAFETY: the table came from `dispatch`, which has checked the CPU; the scratch memory is that of degree `D`; key
     // and nonce have their length, slices and `InOut` promise theirs, the tag has one of the two lengths.
-    unsafe { kernel(scratch.as_mut_ptr().cast(), D, &message) };
-    if !matches!(D, 1 | 2 | 4) {
-        // SAFETY: this table's kernel has used the scratch memory and written all of it. Dropping it wipes it.
+    unsafe { kernel(kernels)(scratch.as_mut_ptr().cast(), D, &message) };
+    if kernels.uses_scratch {
+        // SAFETY: the kernel has kept its state there and so written all of it. Dropping it wipes it.
         unsafe { scratch.assume_init_drop() };
     }
     Ok(())

@@ -182,6 +182,18 @@ pub(crate) struct Features {
 
 impl Features {
     pub(crate) fn detect() -> Self {
+        // Without an operating system that saves the vector registers, CPUID says nothing about whether they may be
+        // used; in an SGX enclave it cannot even be asked. Then only what the whole program is compiled for counts.
+        if cfg!(any(target_os = "none", target_os = "uefi", target_env = "sgx")) {
+            return Self {
+                aes: cfg!(target_feature = "aes"),
+                avx: cfg!(target_feature = "avx"),
+                avx2: cfg!(target_feature = "avx2"),
+                vaes: cfg!(target_feature = "vaes"),
+                avx512f: cfg!(target_feature = "avx512f"),
+                avx512vl: cfg!(target_feature = "avx512vl"),
+            };
+        }
         let bit = |register: u32, bit: u32| register >> bit & 1 == 1;
         #[allow(unused_unsafe)] // safe in newer compilers than the oldest supported one
         // SAFETY: every CPU that this code runs on has CPUID: x86-64 by definition, x86 since 1993.

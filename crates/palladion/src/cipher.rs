@@ -3,10 +3,12 @@
 use core::fmt;
 use core::marker::PhantomData;
 
+use zeroize::ZeroizeOnDrop;
+
 use crate::family::Family;
-use crate::low::memory::{Buffer, WipedBytes};
+use crate::low::memory::{Wiped, WipedBytes};
 use crate::low::{self, Direction, InOut, State};
-use crate::types::Tag;
+use crate::types::{Expected, Tag};
 use crate::{Decryptor, Encryptor, Error, limits};
 
 /// A cipher with its key: AEGIS-128X or AEGIS-256X of degree `D` (1 to 256) with tags of `T` bytes (16 or 32).
@@ -151,15 +153,13 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         state.absorb(ad);
         // The message has to be somewhere while it is absorbed: some steps at a time, in memory that is wiped. 8 KiB
         // are a whole number of steps for the common degrees, and one step of the largest.
-        let mut scratch = Buffer::<32, 256>::zeroed();
+        let mut scratch = Wiped::<32, 256>::zeroed();
         let rate = F::Rate::<D>::LEN;
         let steps = scratch.as_ref().len() / rate;
         for chunk in ct.chunks(steps * rate) {
             state.crypt(InOut::separate(chunk, &mut scratch.as_mut()[..chunk.len()])?, Direction::Decrypt);
         }
-        let mut expected = Tag::zeroed();
-        state.finalize(ad_len, msg_len, expected.as_mut_bytes());
-        expected.verify(tag)
+        Expected::compute(|expected| state.finalize(ad_len, msg_len, expected)).verify(tag)
     }
 
     pub(crate) fn encrypt_inout(&self, nonce: &F::Nonce, ad: &[u8], io: InOut<'_>) -> Result<Tag<T>, Error> {
@@ -179,7 +179,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     ) -> Result<(), Error> {
         limits::check("associated data", 0, ad.len())?;
         limits::check("ciphertext", 0, io.len())?;
-        let mut expected = Tag::zeroed();
+        let mut expected = Expected::default();
         low::open::<F, D, T>(&self.key, nonce, ad, &io, expected.as_mut_bytes())?;
         expected.verify(tag).inspect_err(|_| io.zero_output())
     }
@@ -368,8 +368,14 @@ impl<F: Family, const D: usize, const T: usize> Clone for Aegis<F, D, T> {
     }
 }
 
+impl<F: Family, const D: usize, const T: usize> ZeroizeOnDrop for Aegis<F, D, T> {}
+
 impl<F: Family, const D: usize, const T: usize> fmt::Debug for Aegis<F, D, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}X{D} with {T}-byte tags, key not shown", F::NAME)
+        match D {
+            1 => f.write_str(F::NAME)?,
+            _ => write!(f, "{}{D}", F::NAME_X)?,
+        }
+        write!(f, " with {T}-byte tags, key not shown")
     }
 }
