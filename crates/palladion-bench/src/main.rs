@@ -10,9 +10,11 @@ use std::time::{Duration, Instant};
 
 use palladion::{Backend, family::Family, set_backend};
 
-/// One library (or backend) under test: calls to time for each operation.
+/// The library to compare with.
+const PEER: &str = "crate aegis";
+
+/// One backend of this library, or the peer, and its best times.
 struct Subject {
-    name: &'static str,
     backend: Option<Backend>,
     best: [Duration; 3],
 }
@@ -63,6 +65,10 @@ macro_rules! variant {
     }};
 }
 
+fn available() -> impl Iterator<Item = Backend> {
+    Backend::ALL.iter().copied().filter(|backend| backend.is_available())
+}
+
 type Run<'a> = &'a dyn Fn(&mut [u8], &mut [Duration; 3]);
 
 fn report(
@@ -71,12 +77,9 @@ fn report(
     ours: impl Fn(&mut [u8], &mut [Duration; 3]),
     theirs: impl Fn(&mut [u8], &mut [Duration; 3]),
 ) {
-    let mut subjects: Vec<Subject> = Backend::ALL
-        .iter()
-        .filter(|b| b.is_available())
-        .map(|&b| Subject { name: b.name(), backend: Some(b), best: [Duration::MAX; 3] })
-        .collect();
-    subjects.push(Subject { name: "crate aegis", backend: None, best: [Duration::MAX; 3] });
+    let mut subjects: Vec<Subject> =
+        available().map(|b| Subject { backend: Some(b), best: [Duration::MAX; 3] }).collect();
+    subjects.push(Subject { backend: None, best: [Duration::MAX; 3] });
     let mut buf = vec![0x5a; len];
     for round in 0..rounds {
         for s in &mut subjects {
@@ -109,11 +112,6 @@ fn report(
         let best = own.iter().map(|s| s.best[i]).min().expect("portable at least");
         println!("{:>9.2}", peer.best[i].as_secs_f64() / best.as_secs_f64());
     }
-    if name == "AEGIS-256X4" {
-        print!("\n{:22}", "");
-        subjects.iter().for_each(|s| print!("{:>14}", s.name));
-        println!("{:>9}", "ratio");
-    }
 }
 
 fn main() {
@@ -124,6 +122,9 @@ fn main() {
         "{len} bytes, 16-byte tags, no associated data; GB/s, the fastest of {} calls each\n",
         4 * rounds
     );
+    print!("{:22}", "");
+    available().for_each(|backend| print!("{:>14}", backend.name()));
+    println!("{:>14}{:>9}", PEER, "ratio");
     let args = (len, rounds);
     variant!("AEGIS-128L", Aegis128, 1, aegis128l, Aegis128L, Aegis128LMac, args);
     variant!("AEGIS-128X2", Aegis128, 2, aegis128x2, Aegis128X2, Aegis128X2Mac, args);

@@ -11,7 +11,8 @@ use super::blocks::{Blocks, Pair};
 macro_rules! register {
     (
         $(#[$doc:meta])*
-        $name:ident($register:ty): $lanes:literal lanes, needs $features:literal, $class:ident;
+        $name:ident($register:ty): $lanes:literal lanes, needs $features:literal, $class:ident
+            $(, $constant:ident = $value:expr)?;
         load $load:ident, store $store:ident, splat |$block:ident| $splat:expr, zero $zero:ident,
         xor $xor:ident, and $and:ident, aes $aes:ident,
         first |$first:ident| $first_expr:expr, fold |$fold:ident| $fold_expr:expr;
@@ -24,6 +25,7 @@ macro_rules! register {
         // the CPU has it.
         unsafe impl Blocks for $name {
             const LANES: usize = $lanes;
+            $(const $constant: bool = $value;)?
             type Lane = X1;
 
             #[inline(always)]
@@ -111,6 +113,14 @@ register! {
 }
 
 register! {
+    /// The same, for AEGIS-128 with AVX on cores with one AES unit.
+    X1Last(__m128i): 1 lanes, needs "sse2", xmm_reg, MESSAGE_LAST = true;
+    load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
+    xor _mm_xor_si128, and _mm_and_si128, aes _mm_aesenc_si128,
+    first |x| x, fold |x| X1(x.0);
+}
+
+register! {
     /// Two blocks in a YMM register: VAES with AVX2.
     X2(__m256i): 2 lanes, needs "avx2", ymm_reg;
     load _mm256_loadu_si256, store _mm256_storeu_si256, splat |block| _mm256_broadcastsi128_si256(block),
@@ -140,10 +150,10 @@ pub(crate) mod aesni {
 
 /// AES-NI in the three-operand encoding of AVX.
 pub(crate) mod aesni_avx {
-    use super::{Pair, X1};
+    use super::{Pair, X1, X1Last};
     crate::low::kernels::tables! {
         #[target_feature(enable = "avx,aes")]
-        aegis128: [X1, 1; X1, 2; X1, 4; X1, 0;]
+        aegis128: [X1Last, 1; X1Last, 2; X1, 4; X1Last, 0;]
         aegis256: [X1, 1; Pair<X1>, 1; Pair<X1>, 2; X1, 0;]
     }
 }
