@@ -77,8 +77,8 @@ fn every_backend() {
     );
     assert_eq!(run.status.code(), Some(1));
     assert!(
-        run.stderr.starts_with("error: unknown backend")
-            && run.stderr.contains("abacus")
+        run.stderr
+            .starts_with("error: the environment variable PALLADION_BACKEND=\"abacus\" names no backend")
             && run.stderr.contains("portable"),
         "{run:?}"
     );
