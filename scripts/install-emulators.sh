@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs, on Debian 12 as root, what the tests for other CPUs need: emulators, cross compilers, Debian's Rust with its
-# sources (for targets that rustup cannot fetch). Does nothing if all is there.
+# sources (to build for other targets without rustup). Does nothing if all is there.
 set -euo pipefail
 packages=(
     qemu-user rustc-web cargo-web rust-web-src
