@@ -32,7 +32,7 @@
 //! # Which nonce?
 //!
 //! A nonce must never be used twice with the same key, not even with other associated data or the other tag length.
-//! Either count, or draw it at random ([`Nonce::generate`]): with the AEGIS-256 family without limit, with the AEGIS-128
+//! Either count, or draw it at random (`Nonce::generate`): with the AEGIS-256 family without limit, with the AEGIS-128
 //! family for at most 2^48 messages under one key. A repeated nonce gives away the XOR of the two messages and allows
 //! forgeries. [`Mac`] is the exception: there one nonce may serve for everything.
 //!
@@ -47,8 +47,23 @@
 //! |---|---|
 //! | `std` (default) | the environment variable `PALLADION_BACKEND`, `std::io::Read` for key streams; implies `alloc` |
 //! | `alloc` | `seal` and `open`, which return a `Vec` |
-//! | `getrandom` | [`Key::generate`], [`Nonce::generate`], `seal_with_random_nonce` |
+//! | `getrandom` | `Key::generate`, `Nonce::generate`, `seal_with_random_nonce` |
 //! | `aead` | the traits of the crate [`aead`](https://docs.rs/aead) 0.6, which is re-exported |
+//!
+//! # With RustCrypto's traits
+//!
+//! With feature `aead` every cipher, with either tag length, has the traits `AeadInOut`, `KeyInit` and (with `alloc`) `Aead`:
+//!
+#![cfg_attr(feature = "aead", doc = "```")]
+#![cfg_attr(not(feature = "aead"), doc = "```ignore")]
+//! use palladion::aead::{Aead, KeyInit, Payload};
+//! use palladion::Aegis128L;
+//!
+//! let cipher = <Aegis128L<16> as KeyInit>::new(&[1; 16].into()); // or Aegis128L::<16>::new(&Key128::from([1; 16]))
+//! let sealed = cipher.encrypt(&[2; 16].into(), Payload { msg: b"message", aad: b"header" })?;
+//! assert_eq!(cipher.decrypt(&[2; 16].into(), Payload { msg: &sealed, aad: b"header" })?, b"message");
+//! # Ok::<(), palladion::aead::Error>(())
+//! ```
 //!
 //! # Associated data
 //!
