@@ -62,9 +62,14 @@ impl<W: Write> EncryptWriter<W> {
         Ok(Self { output, cipher, chunk_size, buffer, len: 0, counter: 0, unwritten: 0..0 })
     }
 
-    /// Writes the last chunk, flushes, and returns the writer.
+    /// Writes the last chunk, flushes, and returns the writer. Fails if a [`write`](Write::write) failed and was not
+    /// repeated until it succeeded.
     pub fn finish(mut self) -> Result<W, Error> {
         self.drain().map_err(Error::Write)?;
+        // A full chunk was sealed as not the last because more was to come, and that never came.
+        if self.len == 0 && self.counter > 0 {
+            return Err(Error::Write(io::Error::other("an earlier write failed and was not repeated")));
+        }
         self.seal(true)?;
         self.drain().map_err(Error::Write)?;
         self.output.flush().map_err(Error::Write)?;

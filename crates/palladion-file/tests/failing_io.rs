@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use common::*;
-use palladion_file::{ChunkSize, Decryptor, Encryptor, Error};
+use palladion_file::{Algorithm, ChunkSize, Decryptor, EncryptWriter, Encryptor, Error};
 
 const LEN: usize = 10 * CHUNK + 7;
 
@@ -134,6 +134,34 @@ fn panics_at_every_call() {
         catch_unwind(|| at_every_call(Fault::Panic, |_, _, result| assert!(!matches!(result, Some(Err(_))))));
     std::panic::set_hook(quiet);
     result.unwrap();
+}
+
+#[test]
+fn a_failed_write_is_repeated_or_the_file_has_no_end() {
+    /// Would block at its second call: the first writes the header.
+    struct Blocking(Vec<u8>, usize);
+    impl Write for Blocking {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.1 += 1;
+            if self.1 == 2 { Err(io::ErrorKind::WouldBlock.into()) } else { self.0.write(bytes) }
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    for repeat in [true, false] {
+        let output = Blocking(Vec::new(), 0);
+        let mut writer =
+            EncryptWriter::with(&key(), Algorithm::default(), ChunkSize::MIN, cheap(), output).unwrap();
+        writer.write_all(&text(CHUNK)).unwrap();
+        assert_eq!(writer.write(b"x").unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        if repeat {
+            assert_eq!(writer.write(b"x").unwrap(), 1);
+            assert_eq!(decrypt(&writer.finish().unwrap().0).0.len(), CHUNK + 1);
+        } else {
+            assert!(matches!(writer.finish(), Err(Error::Write(_))));
+        }
+    }
 }
 
 #[test]
