@@ -157,6 +157,22 @@ impl Header {
     }
 }
 
+/// Whether a file that begins with these bytes needs a passphrase (else a master key), to know before one is asked for.
+/// Fails as decryption would if the header is not sound.
+///
+/// ```
+/// use palladion_file::{Encryptor, Error, MasterKey, needs_passphrase};
+///
+/// let mut file = Vec::new();
+/// Encryptor::new(&MasterKey::generate()?).run(&b"text"[..], &mut file)?;
+/// assert!(!needs_passphrase(&file)?);
+/// assert!(matches!(needs_passphrase(b"text"), Err(Error::NotPalladion)));
+/// # Ok::<(), Error>(())
+/// ```
+pub fn needs_passphrase(mut beginning: &[u8]) -> Result<bool, Error> {
+    Header::read(&mut beginning).map(|header| header.key_source != KeySource::MasterKey)
+}
+
 fn checksum(header: &[u8; HEADER_LEN]) -> [u8; 32] {
     Sha256::digest(&header[..BEFORE_CHECKSUM]).into()
 }

@@ -54,7 +54,7 @@ pub use cipher::{Algorithm, UnknownAlgorithm};
 pub use decrypt::Decryptor;
 pub use encrypt::Encryptor;
 pub use error::{Error, KeyFileError};
-pub use header::{HEADER_LEN, MAGIC, VERSION};
+pub use header::{HEADER_LEN, MAGIC, VERSION, needs_passphrase};
 pub use kdf::{KdfLimits, KdfParams};
 pub use mac::Mac;
 pub use secret::{MasterKey, Passphrase, Secret};
