@@ -1,22 +1,25 @@
 //! `encrypt` and `decrypt`.
 
-use palladion_file::{Decryptor, Encryptor, Error, Summary};
+use std::io::Read;
 
-use crate::args::{DecryptArgs, EncryptArgs, InOutArgs};
+use palladion_file::{Decryptor, Encryptor, Error, HEADER_LEN, Summary};
+
+use crate::args::{DecryptArgs, EncryptArgs, InOutArgs, SecretArgs};
 use crate::failure::{Failure, Result};
 use crate::input::Input;
-use crate::keys;
+use crate::keys::Source;
 use crate::output::{Access, Output};
 use crate::progress::Progress;
 
 /// `encrypt`.
 pub fn encrypt(args: &EncryptArgs) -> Result<()> {
-    let (input, output) = open(&args.in_out)?;
+    let (input, source, output) = open(&args.in_out, &args.secret)?;
     if output.is_terminal() && args.in_out.output.is_none() {
         return Err(Failure::usage("an encrypted file is no text for a terminal")
             .hint("name a file with -o OUT, pipe the output on, or insist with -o -"));
     }
-    let secret = keys::secret(&args.secret, true, args.in_out.input.as_deref())?;
+    let secret = source.secret(true)?;
+    input.begin();
     let mut progress = Progress::of_bytes(input.len);
     let mut encryptor = Encryptor::new(secret.borrow())
         .algorithm(args.algorithm)
@@ -32,22 +35,36 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
 
 /// `decrypt`.
 pub fn decrypt(args: &DecryptArgs) -> Result<()> {
-    let (input, output) = open(&args.in_out)?;
-    let secret = keys::secret(&args.secret, false, args.in_out.input.as_deref())?;
+    let (input, source, output) = open(&args.in_out, &args.secret)?;
+    input.begin();
+    // Before a passphrase is asked for in vain.
+    let mut header = Vec::with_capacity(HEADER_LEN);
+    let read = (&input.file).take(HEADER_LEN as u64).read_to_end(&mut header);
+    read.map_err(|error| Failure::io("read", &input.name, &error))?;
+    let needs_passphrase = palladion_file::needs_passphrase(&header);
+    match needs_passphrase.and_then(|needed| source.fits(needed)) {
+        Ok(()) => {}
+        Err(error) => return Err(Failure::file(&error, &input.name, &output.name)),
+    }
+    let secret = source.secret(false)?;
     let mut progress = Progress::of_bytes(input.len);
     let mut decryptor = Decryptor::new(secret.borrow()).on_progress(|done| progress.set(done));
     if let Some(threads) = args.in_out.threads {
         decryptor = decryptor.threads(threads);
     }
-    let result = decryptor.run(&input.file, output.file());
+    let result = decryptor.run(header.as_slice().chain(&input.file), output.file());
     drop(progress);
     finish(result, &args.in_out, &input, output)
 }
 
-fn open(args: &InOutArgs) -> Result<(Input, Output)> {
+/// All that a command opens, so that nothing is asked or done when it cannot work.
+fn open<'a>(args: &InOutArgs, secret: &'a SecretArgs) -> Result<(Input, Source<'a>, Output)> {
     let input = Input::open(args.input.as_deref())?;
-    let output = Output::open(args.output.as_deref(), args.force, Access::Usual, Some(&input.file))?;
-    Ok((input, output))
+    let source = Source::open(secret, args.input.as_deref())?;
+    let mut inputs = vec![("input", &input.metadata)];
+    inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
+    let output = Output::open(args.output.as_deref(), args.force, Access::Usual, &inputs)?;
+    Ok((input, source, output))
 }
 
 fn finish(

@@ -96,6 +96,11 @@ impl Failure {
     }
 }
 
+/// What is no error; if stderr is gone there is nobody to tell.
+pub fn tell(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
 /// How a file is called in messages.
 pub fn quoted(path: &Path) -> String {
     format!("{path:?}")

@@ -1,15 +1,17 @@
 //! What a command reads: a file or standard input.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use crate::failure::{Failure, Result, quoted};
+use crate::failure::{Failure, Result, quoted, tell};
 
 pub struct Input {
     pub file: File,
     /// How messages call it.
     pub name: String,
+    pub is_standard: bool,
+    pub metadata: Metadata,
     /// How long it is, if that is known.
     pub len: Option<u64>,
 }
@@ -36,11 +38,15 @@ impl Input {
             return Err(Failure::new(format!("{name} is a directory"))
                 .hint("pack it first: tar c DIRECTORY | palladion …"));
         }
-        if file.is_terminal() {
-            eprintln!("note: reading from the terminal; Ctrl-D ends the input");
-        }
         let len = metadata.is_file().then_some(metadata.len());
-        Ok(Self { file, name, len })
+        Ok(Self { file, name, is_standard: is_standard(path), metadata, len })
+    }
+
+    /// To be called before the first read: tells a user whom the program waits for.
+    pub fn begin(&self) {
+        if self.file.is_terminal() {
+            tell("note: reading from the terminal; Ctrl-D ends the input");
+        }
     }
 }
 

@@ -34,18 +34,44 @@ pub fn install() {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::consts::{
+        SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
+    };
+    use signal_hook::iterator::Signals;
+    forbid_core_dumps();
     // A file that grows beyond `ulimit -f` is an error of `write`, like a full disk.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
-    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal));
-    let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
-    std::thread::spawn(move || {
-        if let Some(signal) = signals.forever().next() {
+    let (sender, receiver) = std::sync::mpsc::channel::<Signals>();
+    let watch = move || {
+        if let Some(signal) = receiver.recv().ok().and_then(|mut signals| signals.forever().next()) {
             let _nobody_begins_anew = clean_up();
             crate::keys::restore_terminal();
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
-    });
+    };
+    // Without a thread, signals do what they do by themselves, and an unfinished output may stay.
+    if std::thread::Builder::new().spawn(watch).is_ok() {
+        let wanted = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU];
+        if let Ok(signals) = Signals::new(wanted.into_iter().filter(|&signal| !is_ignored(signal))) {
+            let _ = sender.send(signals);
+        }
+    }
+}
+
+/// No core dump: there would be keys in it.
+#[cfg(unix)]
+fn forbid_core_dumps() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let none = Rlimit { current: Some(0), ..getrlimit(Resource::Core) };
+    let _ = setrlimit(Resource::Core, none);
+}
+
+/// Ends as Ctrl-C does, where the terminal sends no signal.
+pub fn end() -> ! {
+    let _nobody_begins_anew = clean_up();
+    #[cfg(unix)]
+    let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGINT);
+    std::process::exit(130)
 }
 
 /// Whether whoever started the program wants the signal ignored, as `nohup` does with SIGHUP.

@@ -4,16 +4,17 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use palladion_file::{MasterKey, Passphrase, Secret};
+use palladion_file::{Error, MasterKey, Passphrase, Secret};
 use zeroize::Zeroizing;
 
 use crate::args::{KeygenArgs, SecretArgs};
-use crate::failure::{Failure, Result, quoted};
+use crate::failure::{Failure, Result, tell};
 use crate::input::{Input, is_standard};
+use crate::interrupt;
 use crate::output::{Access, Output};
 
 /// Key files and passphrase files are short; what is longer is something else.
-const LONGEST: u64 = 64 * 1024;
+const LONGEST: usize = 64 * 1024;
 
 /// What the user gave, kept until the work is done.
 pub enum OwnSecret {
@@ -33,62 +34,113 @@ impl OwnSecret {
 /// `keygen`.
 pub fn generate(args: &KeygenArgs) -> Result<()> {
     let key = MasterKey::generate().map_err(|error| Failure::new(error.to_string()))?;
-    let output = Output::open(args.output.as_deref(), args.force, Access::Private, None)?;
+    let output = Output::open(args.output.as_deref(), args.force, Access::Private, &[])?;
     if is_standard(args.output.as_deref()) && open_to_others(output.file()) {
-        eprintln!("warning: others can read the file that the key goes to");
-        eprintln!("hint: use keygen -o KEYFILE, or chmod 600 the file");
+        tell("warning: others can read the file that the key goes to");
+        tell("hint: use keygen -o KEYFILE, or chmod 600 the file");
     }
     let written = output.file().write_all(key.to_key_file().as_bytes());
     written.map_err(|error| Failure::io("write", &output.name, &error))?;
     output.commit(args.force)
 }
 
-/// The secret of `encrypt` and `decrypt`. A new passphrase is asked for twice. `input` is what the command reads.
-pub fn secret(args: &SecretArgs, new: bool, input: Option<&Path>) -> Result<OwnSecret> {
-    if let Some(path) = &args.key_file {
-        if is_standard(Some(path)) && is_standard(input) {
-            return Err(Failure::usage("standard input cannot be both the key and the data")
-                .hint("name the file to read, or the key file"));
+/// Where `encrypt` and `decrypt` have their secret from: open, but not yet read or asked for.
+pub struct Source<'a> {
+    args: &'a SecretArgs,
+    file: Option<Input>,
+}
+
+impl<'a> Source<'a> {
+    /// `input` is what the command reads besides.
+    pub fn open(args: &'a SecretArgs, input: Option<&Path>) -> Result<Self> {
+        let path = args.key_file.as_deref().or(args.passphrase_file.as_deref());
+        let source = Self { args, file: path.map(|path| Input::open(Some(path))).transpose()? };
+        if path.is_some_and(|path| is_standard(Some(path))) && is_standard(input) {
+            let message = format!("standard input cannot be both the {} and the data", source.name());
+            return Err(
+                Failure::usage(message).hint(format!("name the file to read, or the {} file", source.name()))
+            );
         }
-        return master_key(path).map(OwnSecret::Key);
+        Ok(source)
     }
-    let passphrase = match &args.passphrase_file {
-        Some(path) => passphrase_file(path)?,
-        None => ask(new)?,
-    };
-    if passphrase.is_empty() {
-        return Err(Failure::usage("the passphrase is empty"));
+
+    /// How messages call it.
+    pub fn name(&self) -> &'static str {
+        if self.args.key_file.is_some() { "key" } else { "passphrase" }
     }
-    Ok(OwnSecret::Passphrase(Passphrase::new(passphrase.as_bytes())))
+
+    pub fn file(&self) -> Option<&Input> {
+        self.file.as_ref()
+    }
+
+    /// Whether it is of the kind that a file needs.
+    pub fn fits(&self, needs_passphrase: bool) -> std::result::Result<(), Error> {
+        match (needs_passphrase, self.args.key_file.is_some()) {
+            (true, true) => Err(Error::NeedsPassphrase),
+            (false, false) => Err(Error::NeedsKey),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads it or asks for it; a new passphrase is asked for twice.
+    pub fn secret(self, new: bool) -> Result<OwnSecret> {
+        let passphrase = match self.file {
+            Some(file) if self.args.key_file.is_some() => return read_key(file).map(OwnSecret::Key),
+            Some(file) => first_line(file)?,
+            None => ask(new)?,
+        };
+        if passphrase.is_empty() {
+            return Err(Failure::usage("the passphrase is empty"));
+        }
+        Ok(OwnSecret::Passphrase(Passphrase::new(passphrase.as_bytes())))
+    }
 }
 
 /// Reads a key file, if nobody else can.
 pub fn master_key(path: &Path) -> Result<MasterKey> {
-    let (name, text) = read_secret(path)?;
-    MasterKey::from_key_file(&text).map_err(|error| {
-        Failure::new(format!("{name}: {error}")).hint("make a key file with: palladion keygen -o KEYFILE")
-    })
+    read_key(Input::open(Some(path))?)
 }
 
-fn passphrase_file(path: &Path) -> Result<Zeroizing<String>> {
-    let (_, text) = read_secret(path)?;
+fn read_key(input: Input) -> Result<MasterKey> {
+    let key = MasterKey::from_key_file(&read_text(&input)?).map_err(|error| {
+        Failure::new(format!("{}: {error}", input.name))
+            .hint("make a key file with: palladion keygen -o KEYFILE")
+    })?;
+    private(&input).map(|()| key)
+}
+
+/// Without the line end, `\n` or `\r\n`.
+fn first_line(input: Input) -> Result<Zeroizing<String>> {
+    private(&input)?;
+    let text = read_text(&input)?;
     Ok(Zeroizing::new(text.lines().next().unwrap_or_default().to_string()))
 }
 
-fn read_secret(path: &Path) -> Result<(String, Zeroizing<String>)> {
-    let Input { mut file, name, .. } = Input::open(Some(path))?;
-    if open_to_others(&file) {
-        let hint = format!("make it yours alone: chmod 600 {}", quoted(path));
-        return Err(Failure::new(format!("others can read {name}")).hint(hint));
+fn private(input: &Input) -> Result<()> {
+    if !open_to_others(&input.file) {
+        return Ok(());
     }
-    let mut text = Zeroizing::new(String::with_capacity(4096));
-    let read = (&mut file).take(LONGEST).read_to_string(&mut text);
-    match read {
-        Ok(_) => Ok((name, text)),
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            Err(Failure::new(format!("{name} is not a text file")))
+    let hint = match input.is_standard {
+        true => "make the file yours alone with chmod 600".to_string(),
+        false => format!("make it yours alone: chmod 600 {}", input.name),
+    };
+    Err(Failure::new(format!("others can read {}", input.name)).hint(hint))
+}
+
+fn read_text(input: &Input) -> Result<Zeroizing<String>> {
+    input.begin();
+    // As large as needed from the start, and more than the reader likes to have left: growing would leave copies behind.
+    let mut text = Zeroizing::new(String::with_capacity(LONGEST + 1024));
+    match (&input.file).take(LONGEST as u64 + 1).read_to_string(&mut text) {
+        Ok(len) if len > LONGEST => {
+            let message = format!("{} is longer than {} KiB", input.name, LONGEST / 1024);
+            Err(Failure::new(message).hint("is it the right file?"))
         }
-        Err(error) => Err(Failure::io("read", &name, &error)),
+        Ok(_) => Ok(text),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            Err(Failure::new(format!("{} is not a text file", input.name)))
+        }
+        Err(error) => Err(Failure::io("read", &input.name, &error)),
     }
 }
 
@@ -109,9 +161,16 @@ fn open_to_others(file: &File) -> bool {
 fn ask(new: bool) -> Result<Zeroizing<String>> {
     remember_terminal();
     let prompt = |text: &str| {
-        rpassword::prompt_password(text).map(Zeroizing::new).map_err(|error| {
-            Failure::new(format!("cannot ask for the passphrase: {error}"))
-                .hint("without a terminal, use --passphrase-file FILE")
+        rpassword::prompt_password(text).map(Zeroizing::new).map_err(|error| match error.kind() {
+            // Ctrl-C
+            io::ErrorKind::Interrupted => interrupt::end(),
+            // Ctrl-D
+            io::ErrorKind::UnexpectedEof => {
+                tell("");
+                Failure::new("no passphrase was given")
+            }
+            _ => Failure::new(format!("cannot ask for the passphrase: {error}"))
+                .hint("without a terminal, use --passphrase-file FILE"),
         })
     };
     let passphrase = prompt("Passphrase: ")?;

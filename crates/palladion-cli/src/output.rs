@@ -29,29 +29,37 @@ enum Kind {
     /// Standard output, or something that is no regular file, like `/dev/null`: written as it comes.
     Direct(File),
     /// A new file beside the target that takes its name in the end.
-    New { file: NamedTempFile, target: PathBuf, replaced: Option<Permissions> },
+    New { file: NamedTempFile, dir: PathBuf, target: PathBuf, replaced: Option<Permissions> },
 }
 
 impl Output {
-    /// `input` must not be the same file.
-    pub fn open(path: Option<&Path>, force: bool, access: Access, input: Option<&File>) -> Result<Self> {
-        let input = input.and_then(|input| input.metadata().ok());
+    /// None of `inputs`, each with what it is, may be the same file.
+    pub fn open(
+        path: Option<&Path>,
+        force: bool,
+        access: Access,
+        inputs: &[(&str, &Metadata)],
+    ) -> Result<Self> {
         let output = match path.filter(|path| !is_standard(Some(path))) {
-            Some(path) => Self::beside(path, force, access, input.as_ref())?,
+            Some(path) => Self::beside(path, force, access, inputs)?,
             None => {
                 let name = "standard output".to_string();
                 let file = standard_output().map_err(|error| Failure::io("open", &name, &error))?;
-                same_file(&file.metadata().ok(), &input, &name)?;
+                same_file(file.metadata().ok().as_ref(), inputs, &name)?;
                 Self { name, kind: Kind::Direct(file) }
             }
         };
         Ok(output)
     }
 
-    fn beside(path: &Path, force: bool, access: Access, input: Option<&Metadata>) -> Result<Self> {
+    fn beside(path: &Path, force: bool, access: Access, inputs: &[(&str, &Metadata)]) -> Result<Self> {
         let name = quoted(path);
-        let existing = fs::metadata(path).ok();
-        same_file(&existing, &input.cloned(), &name)?;
+        let existing = match fs::metadata(path) {
+            Ok(metadata) => Some(metadata),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(Failure::io("create", &name, &error)),
+        };
+        same_file(existing.as_ref(), inputs, &name)?;
         let (target, replaced) = match existing {
             Some(metadata) if metadata.is_dir() => {
                 return Err(Failure::new(format!("{name} is a directory")).hint("name a file in it"));
@@ -67,13 +75,23 @@ impl Output {
                 let target = path.canonicalize().map_err(|error| Failure::io("open", &name, &error))?;
                 (target, Some(metadata.permissions()))
             }
+            None if fs::symlink_metadata(path).is_ok() => {
+                return Err(if force { dangling(&name) } else { exists(&name) });
+            }
+            None if names_no_file(path) => {
+                return Err(
+                    Failure::new(format!("{name} is no name for a file")).hint("name a file with -o OUT")
+                );
+            }
             None => (path.to_path_buf(), None),
         };
         let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let replaced = replaced.filter(|_| access == Access::Usual);
         let mut builder = tempfile::Builder::new();
         builder.prefix(".palladion-").suffix(".tmp").rand_bytes(10);
+        // What replaces a private file is private from the beginning, and gets its permissions in the end.
         #[cfg(unix)]
-        if access == Access::Usual {
+        if access == Access::Usual && replaced.is_none() {
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(Permissions::from_mode(0o666));
         }
@@ -82,14 +100,14 @@ impl Output {
             |file| file.as_ref().ok().map(NamedTempFile::path),
         );
         let file = file.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => {
+            io::ErrorKind::NotFound if !dir.exists() => {
                 Failure::new(format!("cannot create {name}: there is no directory {}", quoted(dir)))
                     .hint("create it first: mkdir -p DIRECTORY")
             }
             _ => Failure::new(format!("cannot create a file in {}: {}", quoted(dir), without_path(&error))),
         })?;
-        let replaced = replaced.filter(|_| access == Access::Usual);
-        Ok(Self { name, kind: Kind::New { file, target, replaced } })
+        let dir = dir.to_path_buf();
+        Ok(Self { name, kind: Kind::New { file, dir, target, replaced } })
     }
 
     /// Where to write.
@@ -106,10 +124,16 @@ impl Output {
 
     /// Everything is written: safely to disk, then under its name. Without this a new file vanishes.
     pub fn commit(self, force: bool) -> Result<()> {
-        let Kind::New { file, target, replaced } = self.kind else { return Ok(()) };
+        let (file, dir, target, replaced) = match self.kind {
+            Kind::New { file, dir, target, replaced } => (file, dir, target, replaced),
+            Kind::Direct(file) if file.metadata().is_ok_and(|metadata| metadata.is_file()) => {
+                return file.sync_data().map_err(|error| Failure::io("write", &self.name, &error));
+            }
+            Kind::Direct(_) => return Ok(()),
+        };
         let finish = || {
             if let Some(permissions) = replaced {
-                file.as_file().set_permissions(permissions)?;
+                file.as_file().set_permissions(plain(permissions))?;
             }
             file.as_file().sync_all()
         };
@@ -119,8 +143,17 @@ impl Output {
             false => file.persist_noclobber(&target),
         };
         // If renaming fails, the file goes with the error.
-        match interrupt::guarding(rename, |_| None) {
-            Ok(_) => Ok(()),
+        let renamed =
+            interrupt::guarding(rename, |renamed| renamed.as_ref().err().map(|failed| failed.file.path()));
+        match renamed {
+            Ok(_) => {
+                // The name must survive a power failure too. Not every file system can say so, so it is no error.
+                #[cfg(unix)]
+                let _ = File::open(dir).and_then(|dir| dir.sync_all());
+                #[cfg(not(unix))]
+                let _ = dir;
+                Ok(())
+            }
             Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Err(exists(&self.name)),
             Err(failed) => Err(Failure::io("create", &self.name, &failed.error)),
         }
@@ -131,24 +164,47 @@ fn exists(name: &str) -> Failure {
     Failure::new(format!("{name} exists already")).hint("choose another name, or replace it with --force")
 }
 
+fn dangling(name: &str) -> Failure {
+    Failure::new(format!("{name} is a symbolic link that leads nowhere"))
+        .hint("remove the link, or name the file that it should lead to")
+}
+
+/// Whether a path can only be a directory. [`Path`] itself overlooks what is at the end.
+fn names_no_file(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    let text = text.strip_suffix('.').unwrap_or(&text);
+    path.file_name().is_none() || text.ends_with(std::path::is_separator)
+}
+
+/// Permissions without setuid and the like, which are not for a file with another content.
+fn plain(permissions: Permissions) -> Permissions {
+    #[cfg(unix)]
+    return std::os::unix::fs::PermissionsExt::from_mode(
+        std::os::unix::fs::PermissionsExt::mode(&permissions) & 0o777,
+    );
+    #[cfg(not(unix))]
+    return permissions;
+}
+
 /// An error without the name of the temporary file, which nobody knows.
 fn without_path(error: &io::Error) -> String {
-    error.raw_os_error().map_or(error.to_string(), |code| io::Error::from_raw_os_error(code).to_string())
+    let text = error.to_string();
+    text.split_once(" at path ").map_or(text.as_str(), |(what, _)| what).to_string()
 }
 
 /// Refuses to write over what is being read.
-fn same_file(output: &Option<Metadata>, input: &Option<Metadata>, name: &str) -> Result<()> {
+fn same_file(output: Option<&Metadata>, inputs: &[(&str, &Metadata)], name: &str) -> Result<()> {
     #[cfg(unix)]
-    if let (Some(output), Some(input)) = (output, input) {
+    for (what, input) in inputs {
         use std::os::unix::fs::MetadataExt;
-        if output.is_file() && (output.dev(), output.ino()) == (input.dev(), input.ino()) {
-            return Err(
-                Failure::usage(format!("{name} is both input and output")).hint("choose another output")
-            );
+        let same = |output: &&Metadata| (output.dev(), output.ino()) == (input.dev(), input.ino());
+        if output.filter(|output| output.is_file()).filter(same).is_some() {
+            let message = format!("{name} is both {what} and output");
+            return Err(Failure::usage(message).hint("choose another output"));
         }
     }
     // Elsewhere a file that is open for reading cannot be replaced: renaming fails in the end.
-    let _ = (output, input, name);
+    let _ = (output, inputs, name);
     Ok(())
 }
 

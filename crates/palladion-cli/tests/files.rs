@@ -160,7 +160,31 @@ fn places_that_do_not_work() {
     bench.fails(&["encrypt", "-k", "key", "-o", "out", "folder"], 1, "is a directory");
     bench.fails(&["encrypt", "-k", "key", "-o", "out", "missing"], 1, "cannot open \"missing\"");
     bench.fails(&["encrypt", "-k", "missing", "-o", "out", "in"], 1, "cannot open \"missing\"");
-    bench.fails(&["encrypt", "-k", "in", "-o", "out", "in"], 1, "");
+    bench.fails(&["encrypt", "-k", "in", "-o", "out", "in"], 1, "not a Palladion key");
+    for out in ["new/", "new/."] {
+        bench.fails(&["encrypt", "-k", "key", "-o", out, "in"], 1, "no name for a file");
+    }
+    bench.fails(&["encrypt", "-k", "key", "-o", "in/out", "in"], 1, "cannot create");
+    let long = "x".repeat(300);
+    bench.fails(&["encrypt", "-k", "key", "-o", &long, "in"], 1, "cannot create");
+    // Nothing is asked for in vain: this test has no terminal, and that is not the error.
+    bench.fails(&["decrypt", "-p", "-o", "out", "in"], 4, "not a Palladion file");
+    bench.fails(&["decrypt", "-p", "-o", "missing/out", "in"], 1, "there is no directory");
+    bench.ok(&["encrypt", "-k", "key", "-o", "sealed", "in"]);
+    bench.fails(&["decrypt", "-p", "-o", "out", "sealed"], 3, "with a key file");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn links_and_places_of_others() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    std::os::unix::fs::symlink("nowhere", bench.path("link")).unwrap();
+    bench.fails(&["encrypt", "-p", "-o", "link", "in"], 1, "\"link\" exists already");
+    bench.fails(&["encrypt", "-p", "-f", "-o", "link", "in"], 1, "leads nowhere");
+    let stderr =
+        bench.fails(&["encrypt", "-k", "key", "-o", "/proc/out", "in"], 1, "cannot create a file in");
+    assert!(!stderr.contains(".palladion-"), "{stderr}");
 }
 
 #[test]

@@ -49,7 +49,10 @@ fn signals() {
     let bench = Bench::new();
     bench.write("in", text(4 << 20));
     let sealed = bench.ok(&["encrypt", "-k", "key", "in"]);
-    for (signal, number) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)] {
+    let others = [("-QUIT", 3), ("-ALRM", 14), ("-USR1", 10), ("-USR2", 12), ("-XCPU", 24)];
+    // The numbers differ between systems.
+    let others = if cfg!(target_os = "linux") { &others[..] } else { &[] };
+    for &(signal, number) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)].iter().chain(others) {
         if is_ignored(number) {
             continue;
         }
@@ -57,7 +60,10 @@ fn signals() {
             let child = stuck(&bench, &[command, "-k", "key", "-o", "out"], input);
             kill(&child, signal);
             let mut child = child;
-            assert_eq!(child.wait().unwrap().signal(), Some(number));
+            // Else `wait` would end the input, and the program might be done before the signal is.
+            let _stdin = child.stdin.take();
+            let status = child.wait().unwrap();
+            assert_eq!((status.signal(), status.core_dumped()), (Some(number), false));
             assert_eq!(bench.names(), ["in", "key"], "{signal}");
         }
     }
@@ -157,6 +163,29 @@ fn input_and_output_the_same() {
 }
 
 #[test]
+fn secret_and_output_the_same() {
+    let bench = Bench::new();
+    bench.write("in", "text");
+    let sealed = bench.ok(&["encrypt", "-k", "key", "in"]);
+    bench.write("sealed", sealed);
+    let key = bench.read("key");
+    symlink("key", bench.path("link")).unwrap();
+    fs::hard_link(bench.path("key"), bench.path("hard")).unwrap();
+    for out in ["key", "./key", "link", "hard"] {
+        for (command, input) in [("encrypt", "in"), ("decrypt", "sealed")] {
+            let args = [command, "-k", "key", "--force", "-o", out, input];
+            bench.fails(&args, 2, "both key and output");
+            let args = [command, "--passphrase-file", "key", "--force", "-o", out, input];
+            bench.fails(&args, 2, "both passphrase and output");
+        }
+    }
+    let stdout = File::options().append(true).open(bench.path("key")).unwrap();
+    let run = finish(bench.command(&["encrypt", "-k", "key", "in"]).stdout(stdout).spawn().unwrap());
+    assert_eq!(run.status.code(), Some(2));
+    assert_eq!(bench.read("key"), key);
+}
+
+#[test]
 fn permissions_and_links() {
     let bench = Bench::new();
     let mode = |name: &str| fs::metadata(bench.path(name)).unwrap().permissions().mode() & 0o777;
@@ -171,6 +200,18 @@ fn permissions_and_links() {
     sh("077", "decrypt -k key -o b a");
     sh("000", "keygen -o c");
     assert_eq!((mode("a"), mode("b"), mode("c")), (0o644, 0o600, 0o600));
+
+    // What replaces a file is private until it has that file's permissions.
+    bench.write("old", "old");
+    fs::set_permissions(bench.path("old"), fs::Permissions::from_mode(0o4644)).unwrap();
+    let input = text(3 << 20);
+    let mut child = stuck(&bench, &["encrypt", "-k", "key", "-f", "-o", "old"], &input);
+    let temporary = bench.names().into_iter().find(|name| name.ends_with(".tmp")).unwrap();
+    assert_eq!(mode(&temporary), 0o600);
+    drop(child.stdin.take());
+    assert!(finish(child).status.success());
+    let all = fs::metadata(bench.path("old")).unwrap().permissions().mode();
+    assert_eq!(all & 0o7777, 0o644);
 
     // What is replaced keeps its permissions, and a link stays a link. A key is private all the same.
     fs::set_permissions(bench.path("b"), fs::Permissions::from_mode(0o640)).unwrap();
