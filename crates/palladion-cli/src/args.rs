@@ -91,7 +91,7 @@ pub struct SecretArgs {
     /// Ask for a passphrase
     #[arg(short, long)]
     pub passphrase: bool,
-    /// Take the first line of a file as passphrase, for scripts
+    /// Take the first line of a file, without its line end (\n or \r\n), as passphrase, for scripts
     #[arg(long, value_name = "FILE")]
     pub passphrase_file: Option<PathBuf>,
 }
@@ -160,6 +160,10 @@ pub struct DecryptArgs {
 /// Like a checksum, but nobody without the key can make or check one. Lines are as b3sum writes them: 64 hexadecimal
 /// digits, two spaces, the name (after a backslash at the beginning of the line, \\, \n and \r in the name stand for a
 /// backslash, a newline and a carriage return).
+///
+/// A list of such lines authenticates the content of each file, but neither the names nor itself: somebody without the
+/// key can remove lines or exchange names. Against that, make a MAC of the list too (palladion mac -k my.key MACS) and
+/// keep that line elsewhere.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -13,6 +13,8 @@ use crate::keys;
 
 /// Large enough to make calls rare, small enough to stay in the cache.
 const BUFFER_LEN: usize = 256 * 1024;
+/// No name is nearly as long.
+const LONGEST_LINE: u64 = 64 * 1024;
 
 /// `mac`.
 pub fn run(args: &MacArgs) -> Result<()> {
@@ -22,15 +24,23 @@ pub fn run(args: &MacArgs) -> Result<()> {
         return Err(Failure::usage("standard input cannot be both the key and the data"));
     }
     let maker = Maker { key: keys::master_key(&args.key_file)?, args };
-    let mut failed = 0;
+    let (mut failed, mut unreadable) = (0, 0);
     for file in files {
-        failed += if args.check { maker.check(file)? } else { maker.print(file)? };
+        let done = match args.check {
+            true => maker.check(file, &mut failed)?,
+            false => maker.print(file)?,
+        };
+        if let Err(failure) = done {
+            failure.tell();
+            unreadable += 1;
+        }
     }
-    match (failed, args.check) {
-        (0, _) => Ok(()),
-        (failed, true) => Err(Failure::new(format!("{failed} of the files listed could not be verified"))
+    match (failed, unreadable, args.check) {
+        (0, 0, _) => Ok(()),
+        (0, _, true) => Err(Failure::new(format!("{unreadable} of the lists could not be checked as a whole"))),
+        (_, _, true) => Err(Failure::new(format!("{failed} of the files listed could not be verified"))
             .hint("besides a change, another key or another --algorithm than the list was made with may be the cause")),
-        (failed, false) => Err(Failure::new(format!("{failed} of the files could not be read"))),
+        (_, _, false) => Err(Failure::new(format!("{unreadable} of the files could not be read"))),
     }
 }
 
@@ -40,47 +50,78 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Prints the line of a file. Returns the number of failures, as does `check`.
-    fn print(&self, file: &Path) -> Result<u64> {
-        match self.mac(file) {
-            Ok(mac) => {
-                let line = Line { tag: mac.finalize(), file: file.into() };
-                io::stdout().write_all(&line.to_bytes()).map_err(|error| stdout_failed(&error))?;
-                Ok(0)
-            }
-            Err(failure) => {
-                failure.tell();
-                Ok(1)
-            }
-        }
+    /// Prints the line of a file. What is wrong with the file is the inner error, as in `check`.
+    fn print(&self, file: &Path) -> Result<Result<()>> {
+        let mac = match self.mac(file) {
+            Ok(mac) => mac,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let line = Line { tag: mac.finalize(), file: file.into() };
+        io::stdout().write_all(&line.to_bytes()).map_err(|error| stdout_failed(&error))?;
+        Ok(Ok(()))
     }
 
-    /// Checks what a list says.
-    fn check(&self, list: &Path) -> Result<u64> {
-        let Input { file, name, .. } = Input::open(Some(list))?;
-        let mut failed = 0;
-        for (number, line) in BufReader::new(file).split(b'\n').enumerate() {
-            let line = line.map_err(|error| Failure::io("read", &name, &error))?;
-            let line = Line::parse(line.strip_suffix(b"\r").unwrap_or(&line)).ok_or_else(|| {
-                Failure::new(format!("{name}: line {} is not a MAC and the name of a file", number + 1))
-            })?;
-            let verified = self.mac(Path::new(&line.file)).map(|mac| mac.verify(&line.tag));
-            failed += u64::from(!matches!(verified, Ok(true)));
-            if let Err(failure) = verified.as_ref() {
-                failure.tell();
+    /// Checks what a list says, and counts the files that fail.
+    fn check(&self, list: &Path, failed: &mut u64) -> Result<Result<()>> {
+        let Input { file, name, .. } = match open(list) {
+            Ok(input) => input,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let mut reader = BufReader::new(file);
+        let (mut checked, mut strange) = (0, 0);
+        for number in 1.. {
+            let mut line = Vec::new();
+            match (&mut reader).take(LONGEST_LINE + 1).read_until(b'\n', &mut line) {
+                Ok(0) => break,
+                Ok(len) if len as u64 > LONGEST_LINE => {
+                    return Ok(Err(Failure::new(format!("{name}: line {number} is too long"))));
+                }
+                Ok(_) => {}
+                Err(error) => return Ok(Err(Failure::io("read", &name, &error))),
             }
-            if !(self.args.quiet && matches!(verified, Ok(true))) {
-                let verdict = if matches!(verified, Ok(true)) { "OK" } else { "FAILED" };
-                let shown = [&line.shown_name()[..], b": ", verdict.as_bytes(), b"\n"].concat();
-                io::stdout().write_all(&shown).map_err(|error| stdout_failed(&error))?;
+            let line = line.strip_suffix(b"\n").unwrap_or(&line);
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            match Line::parse(line) {
+                Some(line) => {
+                    checked += 1;
+                    *failed += u64::from(!self.verify(&line)?);
+                }
+                None if line.is_empty() => {}
+                None => {
+                    strange += 1;
+                    // One tells enough, should this be no list at all.
+                    if strange == 1 {
+                        let message = format!("{name}: line {number} is not a MAC and the name of a file");
+                        Failure::new(message).tell();
+                    }
+                }
             }
         }
-        Ok(failed)
+        Ok(match (checked, strange) {
+            (0, 0) => Err(Failure::new(format!("{name}: the list is empty"))),
+            (_, 0) => Ok(()),
+            _ => Err(Failure::new(format!("{name}: {strange} of the lines could not be checked"))),
+        })
+    }
+
+    /// Checks a file and prints the verdict.
+    fn verify(&self, line: &Line) -> Result<bool> {
+        let verified = self.mac(Path::new(&line.file)).map(|mac| mac.verify(&line.tag));
+        if let Err(failure) = verified.as_ref() {
+            failure.tell();
+        }
+        let verified = matches!(verified, Ok(true));
+        if !(self.args.quiet && verified) {
+            let verdict = if verified { "OK" } else { "FAILED" };
+            let shown = format!("{}: {verdict}\n", printable(&line.shown_name()));
+            io::stdout().write_all(shown.as_bytes()).map_err(|error| stdout_failed(&error))?;
+        }
+        Ok(verified)
     }
 
     /// The MAC of a whole file, ready to be finalized.
     fn mac(&self, path: &Path) -> Result<Mac> {
-        let Input { mut file, name, .. } = Input::open(Some(path))?;
+        let Input { mut file, name, .. } = open(path)?;
         let failed = |error| Failure::file(&error, &name, "standard output");
         let mut mac = Mac::new(&self.key, self.args.algorithm).map_err(failed)?;
         let mut buffer = vec![0; BUFFER_LEN];
@@ -93,6 +134,22 @@ impl Maker<'_> {
             }
         }
     }
+}
+
+fn open(path: &Path) -> Result<Input> {
+    Input::open(Some(path)).inspect(Input::begin)
+}
+
+/// A name from a list, without what a terminal would take for commands.
+fn printable(name: &[u8]) -> String {
+    let mut shown = String::new();
+    for chunk in name.utf8_chunks() {
+        for char in chunk.valid().chars() {
+            if char.is_control() { shown.extend(char.escape_unicode()) } else { shown.push(char) }
+        }
+        shown.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    shown
 }
 
 /// A MAC and the file that it belongs to.

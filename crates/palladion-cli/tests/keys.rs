@@ -115,6 +115,51 @@ fn macs() {
     bench.fails(&["mac", "-k", "key", "--check", "SUMS"], 1, "\"SUMS\": line 1 is not a MAC");
 }
 
+#[test]
+fn lists_with_something_wrong() {
+    let bench = Bench::new();
+    bench.write("a", "text");
+    let line = bench.ok(&["mac", "-k", "key", "a"]);
+    for empty in ["", "\n\r\n"] {
+        bench.write("SUMS", empty);
+        bench.fails(&["mac", "-k", "key", "--check", "SUMS"], 1, "\"SUMS\": the list is empty");
+    }
+    bench.write("SUMS", [b"nonsense\n", &line[..], b"more nonsense\n", &line[..]].concat());
+    bench.write("LONG", [&line[..], &[b'x'; 70_000]].concat());
+    let run = bench.run(&["mac", "-k", "key", "--check", "missing", "SUMS", "LONG"]);
+    assert_eq!((run.status.code(), &run.stdout[..]), (Some(1), &b"a: OK\na: OK\na: OK\n"[..]));
+    for message in [
+        "cannot open \"missing\"",
+        "\"SUMS\": line 1 is not a MAC",
+        "\"SUMS\": 2 of the lines",
+        "\"LONG\": line 2 is too long",
+        "3 of the lists could not",
+    ] {
+        assert!(run.stderr.contains(message), "{message}: {run:?}");
+    }
+    bench.write("SUMS", [&line[..], b"\n"].concat());
+    bench.ok(&["mac", "-k", "key", "--check", "SUMS"]);
+
+    // A name may not command the terminal.
+    bench.write("SUMS", format!("{}  \x1b[2Ja\u{9b}\n", "00".repeat(32)));
+    let run = bench.run(&["mac", "-k", "key", "--check", "SUMS"]);
+    assert_eq!((run.status.code(), &run.stdout[..]), (Some(1), &b"\\u{1b}[2Ja\\u{9b}: FAILED\n"[..]));
+    assert!(!run.stderr.contains('\x1b'));
+}
+
+#[test]
+fn secrets_that_are_too_long() {
+    let bench = Bench::new();
+    bench.write("long", "x".repeat(64 * 1024 + 1));
+    bench.write("limit", "x".repeat(64 * 1024));
+    for name in ["long", "limit"] {
+        chmod(&bench, name, 0o600);
+    }
+    bench.fails(&["encrypt", "--passphrase-file", "long", "key"], 1, "\"long\" is longer than 64 KiB");
+    bench.fails(&["encrypt", "-k", "long", "key"], 1, "\"long\" is longer than 64 KiB");
+    bench.ok(&["encrypt", "--passphrase-file", "limit", "key"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn macs_of_files_with_strange_names() {
