@@ -93,12 +93,12 @@ impl Error {
                 "a newer release of palladion may be able to read it"
             }
             Error::WrongKey => "the file itself looks sound: try the other keys that you have",
-            Error::WrongPassphrase => "the file itself looks sound: type the passphrase again",
+            Error::WrongPassphrase => {
+                "the file itself looks sound: try other passphrases, and mind capitals and spaces"
+            }
             Error::NeedsKey => "give the key file instead of a passphrase",
             Error::NeedsPassphrase => "give the passphrase instead of a key file",
-            Error::KdfTooCostly { .. } => {
-                "a hostile file may ask for more than this machine can give: raise the limit only if you trust it"
-            }
+            Error::KdfTooCostly { .. } => "files usually ask for less: this one may be hostile",
             Error::KdfMemory => "close other programs, or decrypt on a machine with more memory",
             Error::Truncated { .. } => "the file is incomplete: fetch it again, or take it from a backup",
             Error::Damaged { .. } => {

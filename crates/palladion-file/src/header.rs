@@ -108,10 +108,27 @@ impl Header {
         let mut reserved = bytes[12..16].iter().chain(&bytes[60..64]);
         let key_source = match bytes[10] {
             0 if bytes[48..60] == [0; 12] => KeySource::MasterKey,
-            0 => return Err(unsupported("passphrase cost", 0)),
-            1 => KdfParams::new(word(48), word(52), word(56))
-                .map(KeySource::Passphrase)
-                .ok_or(unsupported("passphrase cost", 0))?,
+            0 => {
+                let field = "cost of a passphrase in a file with a master key";
+                let value = word(48).max(word(52)).max(word(56)).into();
+                return Err(Error::UnsupportedHeader { field, value });
+            }
+            1 => match (word(48), word(52), word(56)) {
+                (_, 0, _) => return Err(unsupported("number of passes for the passphrase", 0)),
+                (_, _, lanes @ (0 | 0x100_0000..)) => {
+                    return Err(Error::UnsupportedHeader {
+                        field: "number of lanes for the passphrase",
+                        value: lanes.into(),
+                    });
+                }
+                (memory, passes, lanes) => {
+                    let params = KdfParams::new(memory, passes, lanes);
+                    KeySource::Passphrase(params.ok_or(Error::UnsupportedHeader {
+                        field: "memory in KiB for the passphrase",
+                        value: memory.into(),
+                    })?)
+                }
+            },
             other => return Err(unsupported("key source", other)),
         };
         match reserved.find(|&&byte| byte != 0) {

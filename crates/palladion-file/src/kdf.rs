@@ -73,20 +73,24 @@ pub struct KdfLimits {
     pub passes: u32,
     /// Most lanes; by default 16.
     pub lanes: u32,
+    /// Largest product of memory in KiB and passes, which is what takes time; by default 4 GiB.
+    pub work_kib: u32,
 }
 
 impl Default for KdfLimits {
     fn default() -> Self {
-        Self { memory_kib: 1024 * 1024, passes: 16, lanes: 16 }
+        Self { memory_kib: 1024 * 1024, passes: 16, lanes: 16, work_kib: 4 * 1024 * 1024 }
     }
 }
 
 impl KdfLimits {
     pub(crate) fn check(&self, params: &KdfParams) -> Result<(), Error> {
+        let work = params.memory_kib.saturating_mul(params.passes);
         let costs = [
             ("memory in KiB", params.memory_kib, self.memory_kib),
             ("passes", params.passes, self.passes),
             ("lanes", params.lanes, self.lanes),
+            ("memory in KiB times passes", work, self.work_kib),
         ];
         match costs.into_iter().find(|(_, value, limit)| value > limit) {
             Some((what, value, limit)) => Err(Error::KdfTooCostly { what, value, limit }),

@@ -244,14 +244,19 @@ fn hostile_passphrase_costs() {
     assert!(matches!(costs(8, u32::MAX, 1), Error::KdfTooCostly { what: "passes", .. }));
     assert!(matches!(costs(1 << 20, 1, 17), Error::KdfTooCostly { what: "lanes", .. }));
     for (memory, passes, lanes) in [(0, 0, 0), (7, 1, 1), (8, 0, 1), (8, 1, 0), (8, 1, 2), (8, 1, u32::MAX)] {
-        assert!(matches!(
-            costs(memory, passes, lanes),
-            Error::UnsupportedHeader { field: "passphrase cost", .. }
-        ));
+        assert!(matches!(costs(memory, passes, lanes), Error::UnsupportedHeader { .. }));
     }
+    let told = costs(7, 1, 1).to_string();
+    assert_eq!(told, "the header holds an unsupported memory in KiB for the passphrase: 7");
+    let told = costs(8, 1, u32::MAX).to_string();
+    assert_eq!(told, "the header holds an unsupported number of lanes for the passphrase: 4294967295");
+    assert!(matches!(
+        costs(1 << 20, 5, 1),
+        Error::KdfTooCostly { what: "memory in KiB times passes", value: 0x50_0000, .. }
+    ));
     assert!(matches!(costs(9, 1, 1), Error::WrongPassphrase));
 
-    let limits = KdfLimits { memory_kib: 8, passes: 1, lanes: 1 };
+    let limits = KdfLimits { memory_kib: 8, passes: 1, lanes: 1, work_kib: 8 };
     Decryptor::new(&passphrase).kdf_limits(limits).run(&file[..], Vec::new()).unwrap();
 }
 
