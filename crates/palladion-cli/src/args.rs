@@ -19,17 +19,19 @@ const OVERVIEW: &str = "\
 Examples:
   palladion keygen -o my.key                        make a key, once
   palladion encrypt -k my.key -o notes.pld notes.txt
-  palladion decrypt -k my.key -o notes.txt notes.pld
+  palladion decrypt -k my.key -o notes2.txt notes.pld
   tar c photos | palladion encrypt -p -o photos.pld     with a passphrase, from a pipe
   palladion decrypt -p photos.pld | tar x
 
 Exit status:
   0  done
-  1  something failed: a file, the disk, a MAC that does not match
+  1  something failed: a file, the disk, a MAC that does not match, a version not supported
   2  wrong usage
   3  wrong key or passphrase
   4  the input is damaged, truncated, extended, or no Palladion file
-After 1, 3 and 4 there is no output file; what a pipe got before is verified, but not the whole.";
+  128 + number of the signal that ended it; 141 when nobody reads its output any more
+After all but 0 there is no new output file, and with --force the old one is still there. What a pipe got before is
+verified, but not the whole.";
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -106,7 +108,7 @@ pub struct InOutArgs {
     #[arg(short, long)]
     pub force: bool,
     /// How many threads to use [default: one for each core]
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = threads)]
     pub threads: Option<NonZero<usize>>,
     /// The file to read; without it or with -, standard input
     #[arg(value_name = "IN")]
@@ -144,7 +146,7 @@ pub struct EncryptArgs {
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  palladion decrypt -k my.key -o notes.txt notes.pld
+  palladion decrypt -k my.key -o notes2.txt notes.pld
   palladion decrypt -p photos.pld | tar x
 
 Exit status: 3 for a wrong key or passphrase, 4 for a damaged, truncated or extended file.")]
@@ -211,6 +213,10 @@ fn chunk_size(text: &str) -> Result<ChunkSize, String> {
     };
     let bytes = digits.parse::<usize>().ok().and_then(|number| number.checked_mul(unit));
     bytes.and_then(ChunkSize::new).ok_or("a power of two from 1K to 16M, like 64K".into())
+}
+
+fn threads(text: &str) -> Result<NonZero<usize>, String> {
+    text.parse().map_err(|_| "a number from 1".into())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -1,7 +1,8 @@
 //! `encrypt` and `decrypt`.
 
-use std::io::Read;
+use std::io::{self, Read, Write};
 
+use indicatif::ProgressBar;
 use palladion_file::{Decryptor, Encryptor, Error, HEADER_LEN, Summary};
 
 use crate::args::{DecryptArgs, EncryptArgs, InOutArgs, SecretArgs};
@@ -21,6 +22,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
     let secret = source.secret(true)?;
     input.begin();
     let mut progress = Progress::of_bytes(input.len);
+    let writer = Impatient { output: &output, bar: progress.bar() };
     let mut encryptor = Encryptor::new(secret.borrow())
         .algorithm(args.algorithm)
         .chunk_size(args.chunk_size)
@@ -28,7 +30,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
     if let Some(threads) = args.in_out.threads {
         encryptor = encryptor.threads(threads);
     }
-    let result = encryptor.run(&input.file, output.file());
+    let result = encryptor.run(&input.file, writer);
     drop(progress);
     finish(result, &args.in_out, &input, output)
 }
@@ -48,13 +50,35 @@ pub fn decrypt(args: &DecryptArgs) -> Result<()> {
     }
     let secret = source.secret(false)?;
     let mut progress = Progress::of_bytes(input.len);
+    let writer = Impatient { output: &output, bar: progress.bar() };
     let mut decryptor = Decryptor::new(secret.borrow()).on_progress(|done| progress.set(done));
     if let Some(threads) = args.in_out.threads {
         decryptor = decryptor.threads(threads);
     }
-    let result = decryptor.run(header.as_slice().chain(&input.file), output.file());
+    let result = decryptor.run(header.as_slice().chain(&input.file), writer);
     drop(progress);
     finish(result, &args.in_out, &input, output)
+}
+
+/// Ends the program when the output cannot be written, though another thread may be waiting for input.
+struct Impatient<'a> {
+    output: &'a Output,
+    bar: ProgressBar,
+}
+
+impl Write for Impatient<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.output.file().write(bytes).inspect_err(|error| {
+            if error.kind() != io::ErrorKind::Interrupted {
+                self.bar.finish_and_clear();
+                Failure::io("write", &self.output.name, error).end();
+            }
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// All that a command opens, so that nothing is asked or done when it cannot work.

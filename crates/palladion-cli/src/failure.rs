@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use palladion_file::Error;
 
+use crate::interrupt;
+
 /// The exit statuses besides 0; clap itself exits with 2 for wrong usage. They are listed in `palladion --help`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -72,7 +74,7 @@ impl Failure {
         };
         let hint = match error {
             Error::NeedsKey => Some("use -k KEYFILE"),
-            Error::NeedsPassphrase => Some("use -p"),
+            Error::NeedsPassphrase => Some("use -p or --passphrase-file FILE"),
             _ => error.hint(),
         };
         Self { status, message, hint: hint.map(Into::into) }
@@ -93,6 +95,13 @@ impl Failure {
 
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.status as u8)
+    }
+
+    /// Ends the program from any thread: the others may be waiting for input that never comes.
+    pub fn end(&self) -> ! {
+        let _nobody_begins_anew = interrupt::clean_up();
+        self.tell();
+        std::process::exit(self.status as i32)
     }
 }
 

@@ -16,7 +16,7 @@ pub fn guarding<T>(change: impl FnOnce() -> T, unfinished: impl FnOnce(&T) -> Op
 }
 
 /// Removes the unfinished output; the lock stays with the caller, who ends the program.
-fn clean_up() -> MutexGuard<'static, Option<PathBuf>> {
+pub fn clean_up() -> MutexGuard<'static, Option<PathBuf>> {
     let mut guard = lock();
     if let Some(path) = guard.take() {
         let _ = fs::remove_file(path);

@@ -1,7 +1,7 @@
 //! What a command writes: a file that appears only when it is whole, or standard output.
 
 use std::fs::{self, File, Metadata, Permissions};
-use std::io::{self, IsTerminal};
+use std::io::{self, ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -56,7 +56,7 @@ impl Output {
         let name = quoted(path);
         let existing = match fs::metadata(path) {
             Ok(metadata) => Some(metadata),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(Failure::io("create", &name, &error)),
         };
         same_file(existing.as_ref(), inputs, &name)?;
@@ -100,7 +100,7 @@ impl Output {
             |file| file.as_ref().ok().map(NamedTempFile::path),
         );
         let file = file.map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound if !dir.exists() => {
+            ErrorKind::NotFound if !dir.exists() => {
                 Failure::new(format!("cannot create {name}: there is no directory {}", quoted(dir)))
                     .hint("create it first: mkdir -p DIRECTORY")
             }
@@ -127,7 +127,15 @@ impl Output {
         let (file, dir, target, replaced) = match self.kind {
             Kind::New { file, dir, target, replaced } => (file, dir, target, replaced),
             Kind::Direct(file) if file.metadata().is_ok_and(|metadata| metadata.is_file()) => {
-                return file.sync_data().map_err(|error| Failure::io("write", &self.name, &error));
+                return match file.sync_data() {
+                    // Not every file system can.
+                    Err(error)
+                        if !matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) =>
+                    {
+                        Err(Failure::io("write", &self.name, &error))
+                    }
+                    _ => Ok(()),
+                };
             }
             Kind::Direct(_) => return Ok(()),
         };
@@ -154,7 +162,7 @@ impl Output {
                 let _ = dir;
                 Ok(())
             }
-            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Err(exists(&self.name)),
+            Err(failed) if failed.error.kind() == ErrorKind::AlreadyExists => Err(exists(&self.name)),
             Err(failed) => Err(Failure::io("create", &self.name, &failed.error)),
         }
     }

@@ -46,6 +46,13 @@ impl Progress {
     }
 }
 
+impl Progress {
+    /// The bar itself, for who must clear it from elsewhere.
+    pub fn bar(&self) -> ProgressBar {
+        self.bar.clone()
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();

@@ -110,6 +110,28 @@ fn full_disk() {
 }
 
 #[test]
+fn an_output_that_fails_while_the_input_stalls() {
+    let bench = Bench::new();
+    let stdout = File::options().write(true).open("/dev/full").unwrap();
+    let mut child =
+        bench.command(&["encrypt", "-k", "key"]).stdin(Stdio::piped()).stdout(stdout).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let _ = stdin.write_all(&text(3 << 20));
+    wait_for("the end", || child.try_wait().unwrap().is_some());
+    assert!(finish(child).stderr.contains("No space left"));
+}
+
+#[test]
+fn a_warning_that_nobody_can_read() {
+    let bench = Bench::new();
+    let key = File::create(bench.path("other")).unwrap();
+    key.set_permissions(fs::Permissions::from_mode(0o644)).unwrap();
+    let stderr = File::options().write(true).open("/dev/full").unwrap();
+    assert!(bench.command(&["keygen"]).stdout(key).stderr(stderr).status().unwrap().success());
+    assert_eq!(bench.read("other").len(), 81);
+}
+
+#[test]
 fn file_size_limit() {
     let bench = Bench::new();
     bench.write("in", text(3 << 20));

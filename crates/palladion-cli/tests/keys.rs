@@ -51,7 +51,7 @@ fn passphrases() {
     bench.fails(&["encrypt", "--passphrase-file", "empty", "in"], 2, "empty");
     let stderr =
         bench.fails(&["decrypt", "-k", "key", "sealed"], 3, "with a passphrase, not with a key file");
-    assert!(stderr.contains("use -p"));
+    assert!(stderr.contains("use -p or --passphrase-file"));
     bench.ok(&["encrypt", "-k", "key", "-o", "keyed", "in"]);
     bench.fails(
         &["decrypt", "--passphrase-file", "good", "keyed"],
@@ -72,6 +72,12 @@ fn secrets_that_others_can_read() {
         bench.fails(&["encrypt", "--passphrase-file", "key", "in"], 1, "others can read");
         bench.fails(&["mac", "-k", "key", "in"], 1, "others can read");
     }
+    let key = std::fs::File::open(bench.path("key")).unwrap();
+    let run = finish(bench.command(&["encrypt", "-k", "-", "in"]).stdin(key).spawn().unwrap());
+    assert!(run.stderr.contains("hint: make the file yours alone with chmod 600\n"), "{run:?}");
+    // What is no key at all needs no permissions.
+    chmod(&bench, "in", 0o644);
+    bench.fails(&["encrypt", "-k", "in", "in"], 1, "not a Palladion key");
     chmod(&bench, "key", 0o400);
     bench.ok(&["encrypt", "-k", "key", "in"]);
 }
