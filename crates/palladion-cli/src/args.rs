@@ -30,8 +30,8 @@ Exit status:
   3  wrong key or passphrase
   4  the input is damaged, truncated, extended, or no Palladion file
   128 + number of the signal that ended it; 141 when nobody reads its output any more
-After all but 0 there is no new output file, and with --force the old one is still there. What a pipe got before is
-verified, but not the whole.";
+After all but 0 there is no new output file, and with --force the old one is still there. What a
+pipe got before is verified, but not the whole.";
 
 #[derive(Subcommand)]
 pub enum Command {
