@@ -9,7 +9,7 @@ packages=(
     gcc-s390x-linux-gnu libc6-dev-s390x-cross
     bochs bochs-term bochsbios vgabios cpio python3 gcc libc6-dev
 )
-dpkg -s "${packages[@]}" >/dev/null 2>&1 && exit 0
+dpkg -s "${packages[@]}" >/dev/null 2>&1 && apt-cache show linux-image-cloud-amd64 >/dev/null 2>&1 && exit 0
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
 apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
