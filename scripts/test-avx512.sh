@@ -13,6 +13,8 @@ export RUSTFLAGS="-C target-feature=+crt-static"
 test=$(scripts/test-binaries.sh --target x86_64-unknown-linux-gnu --test vectors)
 for backend; do
     echo "== Bochs, Ice Lake: $backend"
-    scripts/bochs/run.sh -t 900 -e PALLADION_BACKEND="$backend" "$test" --test-threads=1 --skip no_file_is_left_out |
-        tr -d '\000' | tee /dev/stderr | grep -q 'test result: ok'
+    output=$(scripts/bochs/run.sh -t 900 -e PALLADION_BACKEND="$backend" \
+        "$test" --test-threads=1 --skip no_file_is_left_out | tr -d '\000') || { echo "$output"; exit 1; }
+    echo "$output"
+    grep -q 'test result: ok' <<<"$output"
 done
