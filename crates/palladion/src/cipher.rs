@@ -58,8 +58,8 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     #[must_use]
     pub fn new(key: &F::Key) -> Self {
         const {
-            assert!(D >= 1 && D <= 256, "the degree must be from 1 to 256");
-            assert!(T == 16 || T == 32, "a tag has 16 or 32 bytes");
+            low::check_degree(D);
+            low::check_tag(T);
         }
         Self { key: key.clone(), family: PhantomData }
     }

@@ -88,9 +88,8 @@ pub fn dec_128l<const T: usize>(
     buf: &mut [u8],
     tag: &Tag<T>,
 ) -> Result<(), Error> {
-    let expected =
-        Expected::of(with_context::<family::Aegis128, T>(ctx, key, iv, ad, buf, Direction::Decrypt)?);
-    expected.verify(tag).inspect_err(|_| wipe(buf))
+    let computed = with_context::<family::Aegis128, T>(ctx, key, iv, ad, buf, Direction::Decrypt)?;
+    verify_or_wipe(computed, tag, buf)
 }
 
 /// Enc_256(CTX, K, IV, A, M) of the paper's algorithm 4: AEGIS-256 with a context separator. Encrypts where the
@@ -123,9 +122,8 @@ pub fn dec_256<const T: usize>(
     buf: &mut [u8],
     tag: &Tag<T>,
 ) -> Result<(), Error> {
-    let expected =
-        Expected::of(with_context::<family::Aegis256, T>(ctx, key, iv, ad, buf, Direction::Decrypt)?);
-    expected.verify(tag).inspect_err(|_| wipe(buf))
+    let computed = with_context::<family::Aegis256, T>(ctx, key, iv, ad, buf, Direction::Decrypt)?;
+    verify_or_wipe(computed, tag, buf)
 }
 
 /// AEGIS-128X\[ν\] of 2023: ν evaluations of [`enc_128l`] on interleaved blocks, their 16-byte tags XORed.
@@ -164,8 +162,8 @@ impl Aegis128X {
         buf: &mut [u8],
         tag: &Tag<16>,
     ) -> Result<(), Error> {
-        let expected = Expected::of(self.crypt(iv, ad, buf, Direction::Decrypt)?);
-        expected.verify(tag).inspect_err(|_| wipe(buf))
+        let computed = self.crypt(iv, ad, buf, Direction::Decrypt)?;
+        verify_or_wipe(computed, tag, buf)
     }
 
     fn crypt(
@@ -222,8 +220,8 @@ impl Aegis256X {
         buf: &mut [u8],
         tag: &Tag<16>,
     ) -> Result<(), Error> {
-        let expected = Expected::of(self.crypt(iv, ad, buf, Direction::Decrypt)?);
-        expected.verify(tag).inspect_err(|_| wipe(buf))
+        let computed = self.crypt(iv, ad, buf, Direction::Decrypt)?;
+        verify_or_wipe(computed, tag, buf)
     }
 
     fn crypt(
@@ -235,6 +233,11 @@ impl Aegis256X {
     ) -> Result<Tag<16>, Error> {
         interleaved::<family::Aegis256>(&self.key, iv, self.degree, ad, buf, direction, |_, _| {})
     }
+}
+
+/// Compares the tag that a decrypted message should have with the one that came; the message goes if they differ.
+fn verify_or_wipe<const T: usize>(computed: Tag<T>, tag: &Tag<T>, buf: &mut [u8]) -> Result<(), Error> {
+    Expected::of(computed).verify(tag).inspect_err(|_| wipe(buf))
 }
 
 /// One lane with a context of its own: it takes blocks at any stride, and its tag goes by the whole lengths.

@@ -2,13 +2,13 @@
 
 use core::fmt;
 
-use crate::{Error, limits};
 use zeroize::ZeroizeOnDrop;
 
 use crate::family::Family;
 use crate::low::memory::{Wiped, WipedBytes};
 use crate::low::{Direction, InOut};
 use crate::pieces::Pieces;
+use crate::{Error, limits};
 
 /// An endless stream of bytes that depend on key and nonce alone: Stream of the standard, and a reader that continues
 /// where it stopped.

@@ -132,9 +132,8 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
     pub fn mac(key: &F::Key, nonce: &F::Nonce, data: &[u8]) -> Result<Tag<T>, Error> {
-        limits::check("data", 0, data.len())?;
         let mut tag = Tag::zeroed();
-        low::mac::<F, D, T>(key, nonce, data, tag.as_mut_bytes())?;
+        Self::compute(key, nonce, data, tag.as_mut_bytes())?;
         Ok(tag)
     }
 
@@ -144,10 +143,14 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     ///
     /// [`Error::VerificationFailed`] if they differ; [`Error::TooLong`], [`Error::Backend`].
     pub fn verify_mac(key: &F::Key, nonce: &F::Nonce, data: &[u8], tag: &Tag<T>) -> Result<(), Error> {
-        limits::check("data", 0, data.len())?;
         let mut expected = Expected::default();
-        low::mac::<F, D, T>(key, nonce, data, expected.as_mut_bytes())?;
+        Self::compute(key, nonce, data, expected.as_mut_bytes())?;
         expected.verify(tag)
+    }
+
+    fn compute(key: &F::Key, nonce: &F::Nonce, data: &[u8], tag: &mut [u8; T]) -> Result<(), Error> {
+        limits::check("data", 0, data.len())?;
+        Ok(low::mac::<F, D, T>(key, nonce, data, tag)?)
     }
 }
 

@@ -308,7 +308,7 @@ fn known<M: Machine, const G: usize>(degree: usize) -> usize {
 }
 
 #[inline(always)]
-unsafe fn groups<'a, M: Machine, const G: usize>(state: *mut u8, degree: usize) -> &'a mut [M] {
+unsafe fn groups<'a, M: Machine>(state: *mut u8, degree: usize) -> &'a mut [M] {
     // SAFETY: the caller grants exclusive, aligned memory for `degree` lanes, written by this table's `init`.
     unsafe { core::slice::from_raw_parts_mut(state.cast(), degree / M::V::LANES) }
 }
@@ -337,7 +337,7 @@ pub(super) unsafe fn absorb<M: Machine, const G: usize>(
 ) {
     let degree = known::<M, G>(degree);
     // SAFETY: see `Kernels`.
-    unsafe { go(groups::<M, G>(state, degree), degree, len, Absorb(src)) }
+    unsafe { go(groups::<M>(state, degree), degree, len, Absorb(src)) }
 }
 
 #[inline(always)]
@@ -350,7 +350,7 @@ pub(super) unsafe fn encrypt<M: Machine, const G: usize>(
 ) {
     let degree = known::<M, G>(degree);
     // SAFETY: see `Kernels`.
-    unsafe { go(groups::<M, G>(state, degree), degree, len, Encrypt(src, dst)) }
+    unsafe { go(groups::<M>(state, degree), degree, len, Encrypt(src, dst)) }
 }
 
 #[inline(always)]
@@ -363,7 +363,7 @@ pub(super) unsafe fn decrypt<M: Machine, const G: usize>(
 ) {
     let degree = known::<M, G>(degree);
     // SAFETY: see `Kernels`.
-    unsafe { go(groups::<M, G>(state, degree), degree, len, Decrypt(src, dst)) }
+    unsafe { go(groups::<M>(state, degree), degree, len, Decrypt(src, dst)) }
 }
 
 #[inline(always)]
@@ -389,7 +389,7 @@ pub(super) unsafe fn finalize<M: Machine, const G: usize>(
 ) {
     let degree = known::<M, G>(degree);
     // SAFETY: see `Kernels`.
-    unsafe { finalize_all::<M>(groups::<M, G>(state, degree), ad_len, msg_len, tag, tag_len) }
+    unsafe { finalize_all::<M>(groups::<M>(state, degree), ad_len, msg_len, tag, tag_len) }
 }
 
 #[inline(always)]
@@ -402,7 +402,7 @@ pub(super) unsafe fn finalize_mac<M: Machine, const G: usize>(
 ) {
     let degree = known::<M, G>(degree);
     // SAFETY: see `Kernels`.
-    unsafe { finalize_mac_all::<M>(groups::<M, G>(state, degree), degree, data_len, tag, tag_len) }
+    unsafe { finalize_mac_all::<M>(groups::<M>(state, degree), degree, data_len, tag, tag_len) }
 }
 
 #[inline(always)]

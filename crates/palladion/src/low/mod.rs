@@ -36,7 +36,7 @@ use crate::family::Family;
 /// The table for a family and a degree, from the backend in use.
 #[inline(always)]
 fn kernels<F: Family, const D: usize>() -> Result<&'static Kernels, BackendError> {
-    const { assert!(D >= 1 && D <= 256, "the degree must be from 1 to 256") };
+    const { check_degree(D) };
     let class = match D {
         1 => 0,
         2 => 1,
@@ -58,9 +58,19 @@ fn key_and_nonce<F: Family>(key: &F::Key, nonce: &F::Nonce) -> (*const u8, *cons
     (key.as_ptr(), nonce.as_ptr())
 }
 
+/// At compile time: that there is such a degree.
+pub(crate) const fn check_degree(degree: usize) {
+    assert!(degree >= 1 && degree <= 256, "the degree must be from 1 to 256");
+}
+
+/// At compile time: that there are such tags.
+pub(crate) const fn check_tag(tag_len: usize) {
+    assert!(tag_len == 16 || tag_len == 32, "a tag has 16 or 32 bytes");
+}
+
 /// At compile time: that this MAC is one to be had.
 pub(crate) const fn check_mac(family: usize, degree: usize, tag_len: usize) {
-    assert!(tag_len == 16 || tag_len == 32, "a tag has 16 or 32 bytes");
+    check_tag(tag_len);
     assert!(
         family == 1 || tag_len == 32 || degree == 1 || degree.is_multiple_of(2),
         "FinalizeMac of AEGIS-128X leaves out the last lane if the degree is odd and the tag has 16 bytes"
@@ -76,16 +86,17 @@ pub(crate) struct State<F: Family, const D: usize> {
 impl<F: Family, const D: usize> State<F, D> {
     /// Init(key, nonce)
     pub(crate) fn new(key: &F::Key, nonce: &F::Nonce) -> Result<Self, BackendError> {
-        let mut state = Self { memory: F::Memory::zeroed(), kernels: kernels::<F, D>()? };
-        state.init(key, nonce, core::ptr::null());
-        Ok(state)
+        Self::init(key, nonce, None)
     }
 
-    fn init(&mut self, key: &F::Key, nonce: &F::Nonce, ctx: *const u8) {
+    fn init(key: &F::Key, nonce: &F::Nonce, ctx: Option<&[u8; 16]>) -> Result<Self, BackendError> {
+        let mut state = Self { memory: F::Memory::zeroed(), kernels: kernels::<F, D>()? };
         let (key, nonce) = key_and_nonce::<F>(key, nonce);
+        let ctx = ctx.map_or(core::ptr::null(), |ctx| ctx.as_ptr());
         // SAFETY: the table came from `dispatch`, which has checked the CPU; the memory is that of degree `D`; key and
         // nonce have their length; `ctx` is null or, from `with_context`, 16 bytes.
-        unsafe { (self.kernels.init)(self.ptr(), D, key, nonce, ctx) }
+        unsafe { (state.kernels.init)(state.ptr(), D, key, nonce, ctx) };
+        Ok(state)
     }
 
     #[inline(always)]
@@ -119,7 +130,7 @@ impl<F: Family, const D: usize> State<F, D> {
 
     /// Finalize(ad_len, msg_len), lengths in bytes. The state is spent.
     pub(crate) fn finalize<const T: usize>(&mut self, ad_len: u64, msg_len: u64, tag: &mut [u8; T]) {
-        const { assert!(T == 16 || T == 32, "a tag has 16 or 32 bytes") };
+        const { check_tag(T) };
         // SAFETY: table and memory belong together; the tag has one of the two lengths.
         unsafe { (self.kernels.finalize)(self.ptr(), D, ad_len, msg_len, tag.as_mut_ptr(), T) }
     }
@@ -141,9 +152,7 @@ impl<F: Family, const D: usize> Clone for State<F, D> {
 impl<F: Family> State<F, 1> {
     /// Init with a context word of one's own: see [`crate::historic`].
     pub(crate) fn with_context(key: &F::Key, nonce: &F::Nonce, ctx: &[u8; 16]) -> Result<Self, BackendError> {
-        let mut state = Self { memory: F::Memory::zeroed(), kernels: kernels::<F, 1>()? };
-        state.init(key, nonce, ctx.as_ptr());
-        Ok(state)
+        Self::init(key, nonce, Some(ctx))
     }
 
     /// The words of the state, in order.
@@ -165,7 +174,7 @@ fn one_shot<F: Family, const D: usize, const T: usize>(
     io: &InOut<'_>,
     tag: &mut [u8; T],
 ) -> Result<(), BackendError> {
-    const { assert!(T == 16 || T == 32, "a tag has 16 or 32 bytes") };
+    const { check_tag(T) };
     let kernels = kernels::<F, D>()?;
     let (key, nonce) = key_and_nonce::<F>(key, nonce);
     let message = Message {
