@@ -2,7 +2,7 @@
 
 use core::arch::aarch64::*;
 
-use super::blocks::{Blocks, Pair};
+use super::blocks::{self, Blocks, MAX_LANES, Pair};
 
 /// One block in a NEON register.
 #[derive(Clone, Copy)]
@@ -35,6 +35,21 @@ unsafe impl Blocks for A1 {
         Self(unsafe { vdupq_n_u8(0) })
     }
     #[inline(always)]
+    unsafe fn load_partial(src: *const u8, len: usize) -> Self {
+        // SAFETY: passed on.
+        unsafe { blocks::load_by_buffer(src, len) }
+    }
+    #[inline(always)]
+    unsafe fn store_partial(self, dst: *mut u8, len: usize) {
+        // SAFETY: passed on.
+        unsafe { blocks::store_by_buffer(self, dst, len) }
+    }
+    #[inline(always)]
+    fn truncate(self, len: usize) -> Self {
+        // SAFETY: `self` is proof of the features.
+        Self(unsafe { vandq_u8(self.0, blocks::mask_of_length::<Self>(len).0) })
+    }
+    #[inline(always)]
     fn xor(self, other: Self) -> Self {
         // SAFETY: `self` is proof of the features.
         Self(unsafe { veorq_u8(self.0, other.0) })
@@ -59,6 +74,10 @@ unsafe impl Blocks for A1 {
     #[inline(always)]
     fn first(self) -> Self {
         self
+    }
+    #[inline(always)]
+    fn lanes(self) -> [Self; MAX_LANES] {
+        [self; MAX_LANES]
     }
     #[inline(always)]
     fn fold(self) -> Self {

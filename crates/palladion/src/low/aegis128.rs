@@ -1,7 +1,7 @@
 //! The AEGIS-128 state machine (RFC 10032 §3 and §5.4): eight words, two blocks a step.
 
 use super::blocks::Blocks;
-use super::machine::{C0, C1, FINAL_ROUNDS, Machine, load_at, store_at};
+use super::machine::{C0, C1, FINAL_ROUNDS, Machine, load_at, store_at, truncate_at};
 
 /// The words S0..S7 of `V::LANES` lanes.
 #[derive(Clone, Copy)]
@@ -43,6 +43,7 @@ unsafe impl<V: Blocks> Machine for Aegis128<V> {
     type V = V;
     type Lane = Aegis128<V::Lane>;
     type Step = [V; 2];
+    type Key = V;
     const BLOCKS: usize = 2;
 
     #[inline(always)]
@@ -78,10 +79,19 @@ unsafe impl<V: Blocks> Machine for Aegis128<V> {
     }
 
     #[inline(always)]
-    unsafe fn init(key: *const u8, nonce: *const u8, ctx: V) -> Self {
-        // SAFETY: the caller grants the features and 16 readable bytes each.
-        let (k, n, c0, c1) =
-            unsafe { (V::splat(key), V::splat(nonce), V::splat(C0.as_ptr()), V::splat(C1.as_ptr())) };
+    fn truncate(step: [V; 2], row: usize, len: usize) -> [V; 2] {
+        [truncate_at(step[0], 0, len), truncate_at(step[1], row, len)]
+    }
+
+    #[inline(always)]
+    unsafe fn load_key(src: *const u8) -> V {
+        // SAFETY: the caller grants the features and 16 bytes.
+        unsafe { V::splat(src) }
+    }
+    #[inline(always)]
+    unsafe fn init(k: V, n: V, ctx: V) -> Self {
+        // SAFETY: the caller grants the features.
+        let (c0, c1) = unsafe { (V::splat(C0.as_ptr()), V::splat(C1.as_ptr())) };
         let mut s = Self([k.xor(n), c1, c0, c1, k.xor(n), k.xor(c0), k.xor(c1), k.xor(c0)]);
         for _ in 0..10 {
             s.0[3] = s.0[3].xor(ctx);
@@ -136,6 +146,10 @@ unsafe impl<V: Blocks> Machine for Aegis128<V> {
     fn tag256(&self) -> (V, V) {
         let s = &self.0;
         (s[0].xor3(s[1], s[2]).xor(s[3]), s[4].xor3(s[5], s[6]).xor(s[7]))
+    }
+    #[inline(always)]
+    fn step(blocks: [V; 2]) -> [V; 2] {
+        blocks
     }
     #[inline(always)]
     fn first(&self) -> Self::Lane {

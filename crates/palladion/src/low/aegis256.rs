@@ -1,7 +1,7 @@
 //! The AEGIS-256 state machine (RFC 10032 §4 and §5.5): six words, one block a step.
 
 use super::blocks::Blocks;
-use super::machine::{C0, C1, FINAL_ROUNDS, Machine, load_at, store_at};
+use super::machine::{C0, C1, FINAL_ROUNDS, Machine, load_at, store_at, truncate_at};
 
 /// The words S0..S5 of `V::LANES` lanes.
 #[derive(Clone, Copy)]
@@ -37,6 +37,7 @@ unsafe impl<V: Blocks> Machine for Aegis256<V> {
     type V = V;
     type Lane = Aegis256<V::Lane>;
     type Step = V;
+    type Key = [V; 2];
     const BLOCKS: usize = 1;
 
     #[inline(always)]
@@ -66,18 +67,19 @@ unsafe impl<V: Blocks> Machine for Aegis256<V> {
     }
 
     #[inline(always)]
-    unsafe fn init(key: *const u8, nonce: *const u8, ctx: V) -> Self {
-        // SAFETY: the caller grants the features and 32 readable bytes each.
-        let (k0, k1, n0, n1, c0, c1) = unsafe {
-            (
-                V::splat(key),
-                V::splat(key.add(16)),
-                V::splat(nonce),
-                V::splat(nonce.add(16)),
-                V::splat(C0.as_ptr()),
-                V::splat(C1.as_ptr()),
-            )
-        };
+    fn truncate(step: V, _row: usize, len: usize) -> V {
+        truncate_at(step, 0, len)
+    }
+
+    #[inline(always)]
+    unsafe fn load_key(src: *const u8) -> [V; 2] {
+        // SAFETY: the caller grants the features and 32 bytes.
+        unsafe { [V::splat(src), V::splat(src.add(16))] }
+    }
+    #[inline(always)]
+    unsafe fn init([k0, k1]: [V; 2], [n0, n1]: [V; 2], ctx: V) -> Self {
+        // SAFETY: the caller grants the features.
+        let (c0, c1) = unsafe { (V::splat(C0.as_ptr()), V::splat(C1.as_ptr())) };
         let (k0n0, k1n1) = (k0.xor(n0), k1.xor(n1));
         let mut s = Self([k0n0, k1n1, c1, c0, k0.xor(c0), k1.xor(c1)]);
         for _ in 0..4 {
@@ -131,6 +133,10 @@ unsafe impl<V: Blocks> Machine for Aegis256<V> {
     fn tag256(&self) -> (V, V) {
         let s = &self.0;
         (s[0].xor3(s[1], s[2]), s[3].xor3(s[4], s[5]))
+    }
+    #[inline(always)]
+    fn step(blocks: [V; 2]) -> V {
+        blocks[0]
     }
     #[inline(always)]
     fn first(&self) -> Self::Lane {

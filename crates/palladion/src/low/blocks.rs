@@ -3,6 +3,60 @@
 
 use super::memory::wipe;
 
+/// `load_partial` by way of a buffer.
+///
+/// # Safety
+/// As for [`Blocks::load_partial`].
+#[inline(always)]
+pub(super) unsafe fn load_by_buffer<V: Blocks>(src: *const u8, len: usize) -> V {
+    debug_assert!(len <= 16 * V::LANES);
+    let mut buf = [0u8; 16 * MAX_LANES];
+    // SAFETY: `len` bytes are readable at `src` and fit into the buffer, which is as wide as the widest vector.
+    unsafe {
+        core::ptr::copy_nonoverlapping(src, buf.as_mut_ptr(), len);
+        let blocks = V::load(buf.as_ptr());
+        wipe(&mut buf);
+        blocks
+    }
+}
+
+/// `store_partial` by way of a buffer.
+///
+/// # Safety
+/// As for [`Blocks::store_partial`].
+#[inline(always)]
+pub(super) unsafe fn store_by_buffer<V: Blocks>(blocks: V, dst: *mut u8, len: usize) {
+    debug_assert!(len <= 16 * V::LANES);
+    let mut buf = [0u8; 16 * MAX_LANES];
+    // SAFETY: the buffer is as wide as the widest vector; `dst` takes `len` of its bytes.
+    unsafe {
+        blocks.store(buf.as_mut_ptr());
+        core::ptr::copy_nonoverlapping(buf.as_ptr(), dst, len);
+    }
+    wipe(&mut buf);
+}
+
+/// From byte `64 - len` on: `len` bytes of ones, then zeros. Indexed by lengths, never by secrets.
+pub(super) static ONES_THEN_ZEROS: [u8; 128] = {
+    let mut mask = [0; 128];
+    let mut i = 0;
+    while i < 64 {
+        mask[i] = 0xff;
+        i += 1;
+    }
+    mask
+};
+
+/// `truncate` by a mask.
+///
+/// # Safety
+/// The CPU features of the implementation.
+#[inline(always)]
+pub(super) unsafe fn mask_of_length<V: Blocks>(len: usize) -> V {
+    // SAFETY: 64 bytes are there from each of the first 65 on, and no vector is wider.
+    unsafe { V::load(ONES_THEN_ZEROS.as_ptr().add(64usize.saturating_sub(len))) }
+}
+
 /// The largest [`Blocks::LANES`] of any implementation.
 pub(crate) const MAX_LANES: usize = 4;
 
@@ -50,38 +104,31 @@ pub(crate) unsafe trait Blocks: Copy {
     /// The CPU features of the implementation.
     unsafe fn zero() -> Self;
 
+    /// The same block in every lane: two words of 64 bits, the first at the lower address, each little-endian.
+    ///
+    /// # Safety
+    /// The CPU features of the implementation.
+    #[inline(always)]
+    unsafe fn splat_words(first: u64, second: u64) -> Self {
+        let block = (u128::from(first) | u128::from(second) << 64).to_le_bytes();
+        // SAFETY: passed on; a block is readable.
+        unsafe { Self::splat(block.as_ptr()) }
+    }
+
     /// Reads `len` bytes and fills the rest with zeros.
     ///
     /// # Safety
     /// The CPU features of the implementation; `len <= 16 * LANES`; `src` readable for `len` bytes.
-    #[inline(always)]
-    unsafe fn load_partial(src: *const u8, len: usize) -> Self {
-        debug_assert!(len <= 16 * Self::LANES);
-        let mut buf = [0u8; 16 * MAX_LANES];
-        // SAFETY: `len` bytes are readable at `src` and fit into the buffer, which is as wide as the widest vector.
-        unsafe {
-            core::ptr::copy_nonoverlapping(src, buf.as_mut_ptr(), len);
-            let blocks = Self::load(buf.as_ptr());
-            wipe(&mut buf);
-            blocks
-        }
-    }
+    unsafe fn load_partial(src: *const u8, len: usize) -> Self;
 
     /// Writes the first `len` bytes.
     ///
     /// # Safety
     /// `len <= 16 * LANES`; `dst` writable for `len` bytes.
-    #[inline(always)]
-    unsafe fn store_partial(self, dst: *mut u8, len: usize) {
-        debug_assert!(len <= 16 * Self::LANES);
-        let mut buf = [0u8; 16 * MAX_LANES];
-        // SAFETY: the buffer is as wide as the widest vector; `dst` takes `len` of its bytes.
-        unsafe {
-            self.store(buf.as_mut_ptr());
-            core::ptr::copy_nonoverlapping(buf.as_ptr(), dst, len);
-        }
-        wipe(&mut buf);
-    }
+    unsafe fn store_partial(self, dst: *mut u8, len: usize);
+
+    /// The first `len` bytes, the rest zeros.
+    fn truncate(self, len: usize) -> Self;
 
     /// `self ^ other`
     fn xor(self, other: Self) -> Self;
@@ -120,6 +167,9 @@ pub(crate) unsafe trait Blocks: Copy {
 
     /// Lane 0.
     fn first(self) -> Self::Lane;
+
+    /// All lanes in order, in the first `LANES` places; what follows is of no use.
+    fn lanes(self) -> [Self::Lane; MAX_LANES];
 
     /// The XOR of all lanes.
     fn fold(self) -> Self::Lane;
@@ -165,6 +215,33 @@ unsafe impl<V: Blocks> Blocks for Pair<V> {
         Self(half, half)
     }
     #[inline(always)]
+    unsafe fn splat_words(first: u64, second: u64) -> Self {
+        // SAFETY: the caller grants the features.
+        let half = unsafe { V::splat_words(first, second) };
+        Self(half, half)
+    }
+    #[inline(always)]
+    unsafe fn load_partial(src: *const u8, len: usize) -> Self {
+        let (first, second) = halves::<V>(len);
+        // SAFETY: the caller grants the features and `len` bytes, of which these are the parts. Where the second has
+        // none, its address is not used.
+        unsafe { Self(V::load_partial(src, first), V::load_partial(src.wrapping_add(16 * V::LANES), second)) }
+    }
+    #[inline(always)]
+    unsafe fn store_partial(self, dst: *mut u8, len: usize) {
+        let (first, second) = halves::<V>(len);
+        // SAFETY: likewise.
+        unsafe {
+            self.0.store_partial(dst, first);
+            self.1.store_partial(dst.wrapping_add(16 * V::LANES), second);
+        }
+    }
+    #[inline(always)]
+    fn truncate(self, len: usize) -> Self {
+        let (first, second) = halves::<V>(len);
+        Self(self.0.truncate(first), self.1.truncate(second))
+    }
+    #[inline(always)]
     fn xor(self, other: Self) -> Self {
         Self(self.0.xor(other.0), self.1.xor(other.1))
     }
@@ -189,7 +266,20 @@ unsafe impl<V: Blocks> Blocks for Pair<V> {
         self.0.first()
     }
     #[inline(always)]
+    fn lanes(self) -> [V::Lane; MAX_LANES] {
+        let (mut lanes, second) = (self.0.lanes(), self.1.lanes());
+        lanes[V::LANES..2 * V::LANES].copy_from_slice(&second[..V::LANES]);
+        lanes
+    }
+    #[inline(always)]
     fn fold(self) -> V::Lane {
         self.0.fold().xor(self.1.fold())
     }
+}
+
+/// How many of `len` bytes lie in each vector of a pair.
+#[inline(always)]
+fn halves<V: Blocks>(len: usize) -> (usize, usize) {
+    let half = 16 * V::LANES;
+    (len.min(half), len.saturating_sub(half))
 }

@@ -32,10 +32,12 @@ fn cpu_has(backend: Backend) -> bool {
     {
         let f = super::x86::Features::detect();
         match backend {
-            Backend::VaesAvx512 => f.aes && f.avx && f.avx2 && f.vaes && f.avx512f && f.avx512vl,
+            Backend::VaesAvx512 => {
+                f.aes && f.avx && f.avx2 && f.vaes && f.avx512f && f.avx512bw && f.avx512vl
+            }
             Backend::VaesAvx2 => f.aes && f.avx && f.avx2 && f.vaes,
             Backend::AesNiAvx => f.aes && f.avx,
-            Backend::AesNi => f.aes,
+            Backend::AesNi => f.aes && f.ssse3,
             Backend::Portable => true,
             Backend::ArmAes => false,
         }

@@ -122,12 +122,12 @@ impl<M: Machine> Pass<M> for Decrypt {
     }
     #[inline(always)]
     unsafe fn part(&self, s: &mut M, at: usize, row: usize, len: usize) {
-        // SAFETY: likewise. What is absorbed is the message padded with zeros, so it is read back (DecPartial, §3.2.6).
+        // SAFETY: likewise. What is absorbed is the message padded with zeros (DecPartial, §3.2.6).
         unsafe {
-            let dst = self.1.wrapping_add(at);
-            let m = M::xor(M::load_partial(self.0.wrapping_add(at), row, len), s.keystream());
-            M::store_partial(m, dst, row, len);
-            s.absorb(M::load_partial(dst, row, len));
+            let c = M::load_partial(self.0.wrapping_add(at), row, len);
+            let m = M::truncate(M::xor(c, s.keystream()), row, len);
+            M::store_partial(m, self.1.wrapping_add(at), row, len);
+            s.absorb(m);
         }
     }
 }
@@ -138,39 +138,104 @@ fn column<M: Machine>(group: usize) -> usize {
     16 * M::V::LANES * group
 }
 
+/// Goes with one group over its columns of `len` bytes.
+///
+/// # Safety
+/// The CPU features; the pass's data is `len` bytes long.
+#[inline(always)]
+unsafe fn go_group<M: Machine>(s: &mut M, group: usize, degree: usize, len: usize, pass: &impl Pass<M>) {
+    let row = 16 * degree;
+    let rate = row * M::BLOCKS;
+    let end = len - len % rate;
+    // SAFETY: whole steps, and the rest of the data behind them.
+    unsafe {
+        go_whole(s, group, degree, (0, end), pass);
+        if end < len {
+            go_rest(s, group, degree, (end, len), pass);
+        }
+    }
+}
+
+/// Goes over the whole steps from `start` to `stop` with one group.
+///
+/// # Safety
+/// As for `go_group`; both are multiples of the rate.
+#[inline(always)]
+unsafe fn go_whole<M: Machine>(
+    state: &mut M,
+    group: usize,
+    degree: usize,
+    (start, stop): (usize, usize),
+    pass: &impl Pass<M>,
+) {
+    let row = 16 * degree;
+    let mut s = *state; // a copy that the optimiser can keep in registers
+    let mut at = start;
+    while at < stop {
+        // SAFETY: a whole step begins at `at`, and the group's columns lie within it.
+        unsafe { pass.whole(&mut s, at + column::<M>(group), row) };
+        at += row * M::BLOCKS;
+    }
+    *state = s;
+}
+
+/// Goes over the last step, from `end` to `len`, with one group.
+///
+/// # Safety
+/// As for `go_group`; `end` is a multiple of the rate, and less than a rate before `len`.
+#[inline(always)]
+unsafe fn go_rest<M: Machine>(
+    s: &mut M,
+    group: usize,
+    degree: usize,
+    (end, len): (usize, usize),
+    pass: &impl Pass<M>,
+) {
+    let at = end + column::<M>(group);
+    // SAFETY: `len - at` bytes are left; none if the group's columns lie behind the end.
+    unsafe { pass.part(s, at, 16 * degree, len.saturating_sub(at)) };
+}
+
 /// Goes over `len` bytes with every group.
 ///
 /// # Safety
 /// The CPU features; the pass's data is `len` bytes long.
 #[inline(always)]
 unsafe fn go<M: Machine>(groups: &mut [M], degree: usize, len: usize, pass: impl Pass<M>) {
-    let row = 16 * degree;
-    let rate = row * M::BLOCKS;
-    let end = len - len % rate;
-    let chunk = if groups.len() == 1 { end } else { (CHUNK / rate).max(1) * rate };
-    let mut start = 0;
-    while start < end {
-        let stop = start + chunk.min(end - start);
-        for (g, group) in groups.iter_mut().enumerate() {
-            let mut s = *group; // a copy that the optimiser can keep in registers
-            let mut at = start;
-            while at < stop {
-                // SAFETY: a whole step begins at `at`, and the group's columns lie within it.
-                unsafe { pass.whole(&mut s, at + column::<M>(g), row) };
-                at += rate;
-            }
-            *group = s;
+    // SAFETY: passed on; the chunks are multiples of the rate.
+    unsafe {
+        if let [group] = groups {
+            return go_group(group, 0, degree, len, &pass);
         }
-        start = stop;
-    }
-    if end < len {
-        for (g, group) in groups.iter_mut().enumerate() {
-            let at = end + column::<M>(g);
-            // SAFETY: `len - at` bytes are left; none if the group's columns lie behind the end.
-            unsafe { pass.part(group, at, row, len.saturating_sub(at)) };
+        let rate = 16 * degree * M::BLOCKS;
+        let end = len - len % rate;
+        let chunk = (CHUNK / rate).max(1) * rate;
+        let mut start = 0;
+        while start < end {
+            let stop = start + chunk.min(end - start);
+            for (g, group) in groups.iter_mut().enumerate() {
+                go_whole(group, g, degree, (start, stop), &pass);
+            }
+            start = stop;
+        }
+        if end < len {
+            for (g, group) in groups.iter_mut().enumerate() {
+                go_rest(group, g, degree, (end, len), &pass);
+            }
         }
     }
 }
+
+/// The context words of lanes 0 to 3 but for the degree (§5.4.2).
+static FIRST_CONTEXTS: [[u8; 16]; MAX_LANES] = {
+    let mut contexts = [[0; 16]; MAX_LANES];
+    let mut i = 0;
+    while i < MAX_LANES {
+        contexts[i][0] = i as u8;
+        i += 1;
+    }
+    contexts
+};
 
 #[inline(always)]
 unsafe fn init_group<M: Machine>(
@@ -187,22 +252,32 @@ unsafe fn init_group<M: Machine>(
         } else if degree == 1 {
             M::V::zero()
         } else {
-            // ctx[i] = i || D - 1 || 0..0 (§5.4.2)
-            let mut lanes = [[0u8; 16]; MAX_LANES];
-            for (i, lane) in lanes.iter_mut().enumerate() {
-                lane[0] = (M::V::LANES * group + i) as u8;
-                lane[1] = (degree - 1) as u8;
-            }
-            M::V::load(lanes.as_ptr().cast())
+            // ctx[i] = i || D - 1 || 0..0. The first lane's number is a multiple of a power of two that is more than
+            // any number added to it.
+            let common = (M::V::LANES * group) as u64 | ((degree - 1) as u64) << 8;
+            M::V::load(FIRST_CONTEXTS.as_ptr().cast()).xor(M::V::splat_words(common, 0))
         };
-        M::init(key, nonce, ctx)
+        M::init(M::load_key(key), M::load_key(nonce), ctx)
     }
 }
 
-/// The block LE64(8 * a) || LE64(8 * b).
+/// The block LE64(8 * a) || LE64(8 * b) in every lane.
 #[inline(always)]
-fn lengths(a_bytes: u64, b_bytes: u64) -> [u8; 16] {
-    (u128::from(a_bytes << 3) | u128::from(b_bytes << 3) << 64).to_le_bytes()
+unsafe fn lengths<V: Blocks>(a_bytes: u64, b_bytes: u64) -> V {
+    // SAFETY: the caller grants the features.
+    unsafe { V::splat_words(a_bytes << 3, b_bytes << 3) }
+}
+
+/// Writes the tag that is the XOR of the tags of all lanes.
+#[inline(always)]
+unsafe fn store_tag<V: Blocks>(sum: [V; 2], tag: *mut u8, tag_len: usize) {
+    // SAFETY: the caller grants `tag_len` (16 or 32) bytes at `tag`.
+    unsafe {
+        sum[0].fold().store(tag);
+        if tag_len != 16 {
+            sum[1].fold().store(tag.add(16));
+        }
+    }
 }
 
 #[inline(always)]
@@ -215,28 +290,62 @@ unsafe fn finalize_all<M: Machine>(
 ) {
     // SAFETY: the caller grants the features and `tag_len` (16 or 32) bytes at `tag`.
     unsafe {
-        let lengths = M::V::splat(lengths(ad_len, msg_len).as_ptr());
-        if tag_len == 16 {
-            let mut sum = M::V::zero();
-            for s in groups {
-                s.finalize(lengths);
-                sum = sum.xor(s.tag128());
+        let lengths = lengths::<M::V>(ad_len, msg_len);
+        let mut sum = [M::V::zero(); 2];
+        for s in groups {
+            s.finalize(lengths);
+            let [a, b] = s.tag(tag_len);
+            sum = [sum[0].xor(a), sum[1].xor(b)];
+        }
+        store_tag(sum, tag, tag_len);
+    }
+}
+
+/// The end of FinalizeMac (§8): the tags of all lanes are absorbed into lane 0, which makes the MAC.
+struct Combine<L: Machine> {
+    last: L,
+    /// The first block of a step that is not complete.
+    pending: Option<L::V>,
+}
+
+impl<L: Machine> Combine<L> {
+    /// Absorbs the tags of one group's lanes.
+    #[inline(always)]
+    fn absorb<M: Machine<Lane = L>>(&mut self, group: usize, halves: [M::V; 2], tag_len: usize)
+    where
+        M::V: Blocks<Lane = L::V>,
+    {
+        let halves = [halves[0].lanes(), halves[1].lanes()];
+        for lane in 0..M::V::LANES {
+            if group * M::V::LANES + lane < M::first_mac_lane(tag_len) {
+                continue;
             }
-            sum.fold().store(tag);
-        } else {
-            let mut sum = (M::V::zero(), M::V::zero());
-            for s in groups {
-                s.finalize(lengths);
-                let (a, b) = s.tag256();
-                sum = (sum.0.xor(a), sum.1.xor(b));
+            for half in &halves[..tag_len / 16] {
+                let block = half[lane];
+                if L::BLOCKS == 1 {
+                    self.last.absorb(L::step([block, block]));
+                } else if let Some(first) = self.pending.take() {
+                    self.last.absorb(L::step([first, block]));
+                } else {
+                    self.pending = Some(block);
+                }
             }
-            sum.0.fold().store(tag);
-            sum.1.fold().store(tag.add(16));
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn finish(mut self, degree: usize, tag: *mut u8, tag_len: usize) {
+        debug_assert!(self.pending.is_none()); // odd numbers of blocks are refused at compile time
+        // SAFETY: the caller grants `tag_len` (16 or 32) bytes at `tag`; `self` is proof of the features.
+        unsafe {
+            if degree > 1 {
+                self.last.finalize(L::V::splat_words(degree as u64, 8 * tag_len as u64));
+            }
+            store_tag(self.last.tag(tag_len), tag, tag_len);
         }
     }
 }
 
-/// FinalizeMac (§8): every lane makes a tag; they are absorbed into lane 0, which makes the MAC.
 #[inline(always)]
 unsafe fn finalize_mac_all<M: Machine>(
     groups: &mut [M],
@@ -245,55 +354,19 @@ unsafe fn finalize_mac_all<M: Machine>(
     tag: *mut u8,
     tag_len: usize,
 ) {
-    // SAFETY: the caller grants the features and `tag_len` (16 or 32) bytes at `tag`. The buffers hold the largest
-    // number of lanes, and `pending` never passes the two blocks of the largest step.
+    // SAFETY: the caller grants the features and `tag_len` (16 or 32) bytes at `tag`.
     unsafe {
-        let sizes = M::V::splat(lengths(data_len, tag_len as u64).as_ptr());
+        let sizes = lengths::<M::V>(data_len, tag_len as u64);
         for s in groups.iter_mut() {
             s.finalize(sizes);
         }
-        let mut last = groups[0].first();
+        let mut combine = Combine { last: groups[0].first(), pending: None };
         if degree > 1 {
-            let mut buf = [[0u8; 16]; 2];
-            let mut pending = 0;
             for (g, s) in groups.iter().enumerate() {
-                let mut halves = [[[0u8; 16]; MAX_LANES]; 2];
-                if tag_len == 16 {
-                    s.tag128().store(halves[0].as_mut_ptr().cast());
-                } else {
-                    let (a, b) = s.tag256();
-                    a.store(halves[0].as_mut_ptr().cast());
-                    b.store(halves[1].as_mut_ptr().cast());
-                }
-                for lane in 0..M::V::LANES {
-                    if g * M::V::LANES + lane < M::first_mac_lane(tag_len) {
-                        continue;
-                    }
-                    for half in &halves[..tag_len / 16] {
-                        buf[pending] = half[lane];
-                        pending += 1;
-                        if pending == M::BLOCKS {
-                            last.absorb(M::Lane::load(buf.as_ptr().cast(), 16));
-                            pending = 0;
-                        }
-                    }
-                }
-                wipe(halves.as_flattened_mut().as_flattened_mut());
+                combine.absorb::<M>(g, s.tag(tag_len), tag_len);
             }
-            wipe(buf.as_flattened_mut());
-            debug_assert!(pending == 0); // odd numbers of blocks are refused at compile time
-            let mut sizes = [0u8; 16];
-            sizes[..8].copy_from_slice(&(degree as u64).to_le_bytes());
-            sizes[8..].copy_from_slice(&(8 * tag_len as u64).to_le_bytes());
-            last.finalize(<M::Lane as Machine>::V::splat(sizes.as_ptr()));
         }
-        if tag_len == 16 {
-            last.tag128().store(tag);
-        } else {
-            let (a, b) = last.tag256();
-            a.store(tag);
-            b.store(tag.add(16));
-        }
+        combine.finish(degree, tag, tag_len);
     }
 }
 
@@ -424,12 +497,55 @@ const SEAL: u8 = 0;
 const OPEN: u8 = 1;
 const MAC: u8 = 2;
 
-/// A whole message, its state in registers where the number of groups allows.
+/// Goes over associated data and message with one group, whose state stays in registers, and finalizes.
+#[inline(always)]
+unsafe fn one_group<M: Machine, const WHAT: u8>(group: usize, degree: usize, m: &Message) -> M {
+    // SAFETY: see `Kernels`.
+    unsafe {
+        let mut s = init_group::<M>(group, degree, m.key, m.nonce, core::ptr::null());
+        go_group(&mut s, group, degree, m.ad_len, &Absorb(m.ad));
+        match WHAT {
+            SEAL => go_group(&mut s, group, degree, m.len, &Encrypt(m.src, m.dst)),
+            OPEN => go_group(&mut s, group, degree, m.len, &Decrypt(m.src, m.dst)),
+            _ => {}
+        }
+        let last = if WHAT == MAC { m.tag_len } else { m.len };
+        s.finalize(lengths::<M::V>(m.ad_len as u64, last as u64));
+        s
+    }
+}
+
+/// A whole message.
 #[inline(always)]
 unsafe fn one_shot<M: Machine, const G: usize, const WHAT: u8>(scratch: *mut u8, degree: usize, m: &Message) {
     let degree = known::<M, G>(degree);
     // SAFETY: see `Kernels`.
     unsafe {
+        if G == 1 || (G != 0 && m.ad_len <= 2 * CHUNK && m.len <= 2 * CHUNK) {
+            // One group after the other, the first last, because the MAC goes on with it.
+            let mut tags = [[M::V::zero(); 2]; G];
+            for g in (1..G).rev() {
+                tags[g] = one_group::<M, WHAT>(g, degree, m).tag(m.tag_len);
+            }
+            let s = one_group::<M, WHAT>(0, degree, m);
+            tags[0] = s.tag(m.tag_len);
+            if WHAT == MAC {
+                let mut combine = Combine { last: s.first(), pending: None };
+                if degree > 1 {
+                    for (g, tag) in tags.into_iter().enumerate() {
+                        combine.absorb::<M>(g, tag, m.tag_len);
+                    }
+                }
+                combine.finish(degree, m.tag, m.tag_len);
+            } else {
+                let mut sum = tags[0];
+                for tag in &tags[1..] {
+                    sum = [sum[0].xor(tag[0]), sum[1].xor(tag[1])];
+                }
+                store_tag(sum, m.tag, m.tag_len);
+            }
+            return;
+        }
         let mut local = [const { MaybeUninit::<M>::uninit() }; G];
         let first = if G == 0 { scratch.cast() } else { local.as_mut_ptr().cast::<M>() };
         let count = degree / M::V::LANES;
@@ -448,7 +564,7 @@ unsafe fn one_shot<M: Machine, const G: usize, const WHAT: u8>(scratch: *mut u8,
         } else {
             finalize_all(groups, m.ad_len as u64, m.len as u64, m.tag, m.tag_len);
         }
-        if G > 1 {
+        if G > 0 {
             // More than registers hold: the state was in memory. (With `G` = 0 the caller wipes it.)
             wipe(core::slice::from_raw_parts_mut(first.cast(), count * size_of::<M>()));
         }

@@ -25,6 +25,8 @@ pub(crate) unsafe trait Machine: Copy {
     type Lane: Machine<V = <Self::V as Blocks>::Lane>;
     /// One step's input or output of these lanes.
     type Step: Copy;
+    /// A key or a nonce.
+    type Key: Copy;
     /// Blocks of input per lane and step: 2 for AEGIS-128, 1 for AEGIS-256.
     const BLOCKS: usize;
     /// The first lane whose tag is absorbed by the MAC finalisation for a tag of `tag_len` bytes (§8).
@@ -52,11 +54,19 @@ pub(crate) unsafe trait Machine: Copy {
     /// `len` bytes writable.
     unsafe fn store_partial(step: Self::Step, dst: *mut u8, row: usize, len: usize);
 
+    /// Keeps of a step, whose vectors lie `row` bytes apart, the first `len` bytes and makes the rest zero.
+    fn truncate(step: Self::Step, row: usize, len: usize) -> Self::Step;
+
+    /// A key or nonce, the same for all lanes.
+    ///
+    /// # Safety
+    /// The CPU features; `src` readable for the key's length.
+    unsafe fn load_key(src: *const u8) -> Self::Key;
     /// The state after initialisation with a key, a nonce and the lanes' context words.
     ///
     /// # Safety
-    /// The CPU features; `key` and `nonce` readable for the key's length.
-    unsafe fn init(key: *const u8, nonce: *const u8, ctx: Self::V) -> Self;
+    /// The CPU features.
+    unsafe fn init(key: Self::Key, nonce: Self::Key, ctx: Self::V) -> Self;
     /// Absorbs a step of associated data or MAC input.
     fn absorb(&mut self, m: Self::Step);
     /// The key stream of the next step; changes nothing.
@@ -73,6 +83,18 @@ pub(crate) unsafe trait Machine: Copy {
     fn tag128(&self) -> Self::V;
     /// The two halves of the 256-bit tag of each lane.
     fn tag256(&self) -> (Self::V, Self::V);
+    /// The tag of `tag_len` bytes of each lane, in blocks. A tag of 16 bytes has one; the second is of no use then.
+    #[inline(always)]
+    fn tag(&self, tag_len: usize) -> [Self::V; 2] {
+        if tag_len == 16 {
+            let tag = self.tag128();
+            [tag, tag]
+        } else {
+            self.tag256().into()
+        }
+    }
+    /// A step of the first `BLOCKS` of two vectors.
+    fn step(blocks: [Self::V; 2]) -> Self::Step;
     /// Lane 0 alone.
     fn first(&self) -> Self::Lane;
     /// The words of the state, in order.
@@ -99,4 +121,10 @@ pub(super) unsafe fn store_at<V: Blocks>(v: V, dst: *mut u8, offset: usize, len:
     let len = len.saturating_sub(offset).min(16 * V::LANES);
     // SAFETY: as for `load_at`.
     unsafe { v.store_partial(dst.wrapping_add(offset), len) }
+}
+
+/// What lies before `len` of the vector at `offset`.
+#[inline(always)]
+pub(super) fn truncate_at<V: Blocks>(v: V, offset: usize, len: usize) -> V {
+    v.truncate(len.saturating_sub(offset).min(16 * V::LANES))
 }

@@ -1,7 +1,7 @@
 //! AES rounds without AES instructions and without a table: eight blocks at a time, bitsliced. Nothing here depends on
 //! a secret but the values of bits, whatever the machine.
 
-use super::blocks::Blocks;
+use super::blocks::{self, Blocks, MAX_LANES};
 
 /// One block, byte 0 in the lowest bits.
 #[derive(Clone, Copy)]
@@ -32,6 +32,21 @@ unsafe impl Blocks for Soft {
         Self(0)
     }
     #[inline(always)]
+    unsafe fn load_partial(src: *const u8, len: usize) -> Self {
+        // SAFETY: passed on.
+        unsafe { blocks::load_by_buffer(src, len) }
+    }
+    #[inline(always)]
+    unsafe fn store_partial(self, dst: *mut u8, len: usize) {
+        // SAFETY: passed on.
+        unsafe { blocks::store_by_buffer(self, dst, len) }
+    }
+    #[inline(always)]
+    fn truncate(self, len: usize) -> Self {
+        debug_assert!(len <= 16);
+        Self(if len < 16 { self.0 & ((1 << (8 * len)) - 1) } else { self.0 })
+    }
+    #[inline(always)]
     fn xor(self, other: Self) -> Self {
         Self(self.0 ^ other.0)
     }
@@ -59,6 +74,10 @@ unsafe impl Blocks for Soft {
     #[inline(always)]
     fn first(self) -> Self {
         self
+    }
+    #[inline(always)]
+    fn lanes(self) -> [Self; MAX_LANES] {
+        [self; MAX_LANES]
     }
     #[inline(always)]
     fn fold(self) -> Self {

@@ -5,28 +5,152 @@ use core::arch::x86::*;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
-use super::blocks::{Blocks, Pair};
+use super::blocks::{self, Blocks, MAX_LANES, Pair};
+
+/// Parts of a block without AVX-512: two overlapping pieces, whose halves of the register a byte shuffle brings together.
+/// Never a copy through memory, which would be written in small pieces and read in a large one, and so cost the time of
+/// a failed store forwarding. Branches and indices depend on lengths alone.
+mod overlapping {
+    use super::*;
+
+    /// Shuffles that move a block: loaded from `16 + n` on, by `n` bytes down; from `16 - n` on, by `n` bytes up.
+    static MOVES: [u8; 48] = {
+        let mut moves = [0x80; 48];
+        let mut i = 0;
+        while i < 16 {
+            moves[16 + i] = i as u8;
+            i += 1;
+        }
+        moves
+    };
+
+    /// Moves bytes towards higher addresses.
+    ///
+    /// # Safety
+    /// SSSE3; `n <= 16`.
+    #[inline(always)]
+    unsafe fn up(x: __m128i, n: usize) -> __m128i {
+        // SAFETY: the caller grants the feature; 16 bytes lie behind each of the first 17.
+        unsafe { _mm_shuffle_epi8(x, _mm_loadu_si128(MOVES.as_ptr().add(16 - n).cast())) }
+    }
+
+    /// Moves bytes towards lower addresses.
+    ///
+    /// # Safety
+    /// SSSE3; `n <= 16`.
+    #[inline(always)]
+    unsafe fn down(x: __m128i, n: usize) -> __m128i {
+        // SAFETY: the caller grants the feature; 16 bytes lie behind each of bytes 16 to 32.
+        unsafe { _mm_shuffle_epi8(x, _mm_loadu_si128(MOVES.as_ptr().add(16 + n).cast())) }
+    }
+
+    /// # Safety
+    /// SSSE3; `len` bytes, at most 16, readable.
+    #[inline(always)]
+    pub(super) unsafe fn load_128(src: *const u8, len: usize) -> __m128i {
+        // SAFETY: the caller grants the feature; each piece lies within the `len` bytes.
+        unsafe {
+            if len >= 16 {
+                _mm_loadu_si128(src.cast())
+            } else if len >= 8 {
+                let (a, b) = (_mm_loadl_epi64(src.cast()), _mm_loadl_epi64(src.add(len - 8).cast()));
+                _mm_or_si128(a, up(b, len - 8))
+            } else if len >= 4 {
+                let word = |at: usize| _mm_cvtsi32_si128(src.add(at).cast::<i32>().read_unaligned());
+                _mm_or_si128(word(0), up(word(len - 4), len - 4))
+            } else if len > 0 {
+                // One to three bytes: the first, the middle and the last, some of them the same.
+                let byte = |at: usize| u32::from(src.add(at).read()) << (8 * at);
+                _mm_cvtsi32_si128((byte(0) | byte(len / 2) | byte(len - 1)) as i32)
+            } else {
+                _mm_setzero_si128()
+            }
+        }
+    }
+
+    /// # Safety
+    /// SSSE3; `len` bytes, at most 16, writable.
+    #[inline(always)]
+    pub(super) unsafe fn store_128(x: __m128i, dst: *mut u8, len: usize) {
+        // SAFETY: the caller grants the feature; each piece lies within the `len` bytes.
+        unsafe {
+            if len >= 16 {
+                _mm_storeu_si128(dst.cast(), x);
+            } else if len >= 8 {
+                _mm_storel_epi64(dst.cast(), x);
+                _mm_storel_epi64(dst.add(len - 8).cast(), down(x, len - 8));
+            } else if len >= 4 {
+                dst.cast::<i32>().write_unaligned(_mm_cvtsi128_si32(x));
+                dst.add(len - 4).cast::<i32>().write_unaligned(_mm_cvtsi128_si32(down(x, len - 4)));
+            } else if len > 0 {
+                let word = _mm_cvtsi128_si32(x) as u32;
+                dst.write(word as u8);
+                dst.add(len / 2).write((word >> (8 * (len / 2))) as u8);
+                dst.add(len - 1).write((word >> (8 * (len - 1))) as u8);
+            }
+        }
+    }
+
+    /// # Safety
+    /// AVX2; `len` bytes, at most 32, readable.
+    #[inline(always)]
+    pub(super) unsafe fn load_256(src: *const u8, len: usize) -> __m256i {
+        // SAFETY: the caller grants the feature and the bytes.
+        unsafe {
+            if len > 16 {
+                let (low, high) = (_mm_loadu_si128(src.cast()), load_128(src.add(16), len - 16));
+                _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high)
+            } else {
+                _mm256_zextsi128_si256(load_128(src, len))
+            }
+        }
+    }
+
+    /// # Safety
+    /// AVX2; `len` bytes, at most 32, writable.
+    #[inline(always)]
+    pub(super) unsafe fn store_256(x: __m256i, dst: *mut u8, len: usize) {
+        // SAFETY: the caller grants the feature and the bytes.
+        unsafe {
+            if len > 16 {
+                _mm_storeu_si128(dst.cast(), _mm256_castsi256_si128(x));
+                store_128(_mm256_extracti128_si256::<1>(x), dst.add(16), len - 16);
+            } else {
+                store_128(_mm256_castsi256_si128(x), dst, len);
+            }
+        }
+    }
+}
+
+/// The mask register for the first `len` bytes, at most 64.
+#[inline(always)]
+fn mask(len: usize) -> u64 {
+    !u64::MAX.checked_shl(len as u32).unwrap_or(0)
+}
 
 /// Implements [`Blocks`] for one register width.
 macro_rules! register {
     (
         $(#[$doc:meta])*
-        $name:ident($register:ty): $lanes:literal lanes, needs $features:literal, $class:ident
+        $name:ident($register:ty): $lanes:literal lanes of $lane:ident, needs $features:literal, $class:ident
             $(, $constant:ident = $value:expr)?;
         load $load:ident, store $store:ident, splat |$block:ident| $splat:expr, zero $zero:ident,
         xor $xor:ident, and $and:ident, aes $aes:ident,
-        first |$first:ident| $first_expr:expr, fold |$fold:ident| $fold_expr:expr;
+        load_partial |$src:ident, $load_len:ident| $load_partial:expr,
+        store_partial |$value_:ident, $dst:ident, $store_len:ident| $store_partial:expr,
+        truncate |$whole:ident, $len:ident| $truncate:expr,
+        lanes |$all:ident| $lanes_expr:expr, fold |$fold:ident| $fold_expr:expr;
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub(crate) struct $name($register);
 
         // SAFETY: each method is the one instruction that its name says, on all lanes alike; a value is proof that
-        // the CPU has it.
+        // the CPU has it. Partial loads and stores touch no byte but those they are granted.
         unsafe impl Blocks for $name {
             const LANES: usize = $lanes;
             $(const $constant: bool = $value;)?
-            type Lane = X1;
+            type Lane = $lane;
 
             #[inline(always)]
             unsafe fn load(src: *const u8) -> Self {
@@ -47,9 +171,34 @@ macro_rules! register {
                 }
             }
             #[inline(always)]
+            unsafe fn splat_words(first: u64, second: u64) -> Self {
+                // SAFETY: the caller grants the features.
+                unsafe {
+                    let $block = _mm_set_epi64x(second as i64, first as i64);
+                    Self($splat)
+                }
+            }
+            #[inline(always)]
             unsafe fn zero() -> Self {
                 // SAFETY: the caller grants the features.
                 Self(unsafe { $zero() })
+            }
+            #[inline(always)]
+            unsafe fn load_partial($src: *const u8, $load_len: usize) -> Self {
+                // SAFETY: the caller grants the features and the bytes.
+                Self(unsafe { $load_partial })
+            }
+            #[inline(always)]
+            unsafe fn store_partial(self, $dst: *mut u8, $store_len: usize) {
+                let $value_ = self.0;
+                // SAFETY: the caller grants the bytes; `self` is proof of the features.
+                unsafe { $store_partial }
+            }
+            #[inline(always)]
+            fn truncate(self, $len: usize) -> Self {
+                let $whole = self;
+                // SAFETY: `self` is proof of the features.
+                Self(unsafe { $truncate })
             }
             #[inline(always)]
             fn xor(self, other: Self) -> Self {
@@ -85,14 +234,18 @@ macro_rules! register {
                 Self(unsafe { pin(self.0) })
             }
             #[inline(always)]
-            fn first(self) -> X1 {
-                let $first = self.0;
-                #[allow(unused_unsafe)] // nothing to do for one lane
-                // SAFETY: `self` is proof of the features.
-                X1(unsafe { $first_expr })
+            fn first(self) -> $lane {
+                self.lanes()[0]
             }
             #[inline(always)]
-            fn fold(self) -> X1 {
+            fn lanes(self) -> [$lane; MAX_LANES] {
+                let $all = self.0;
+                #[allow(unused_unsafe)] // nothing to do for one lane
+                // SAFETY: `self` is proof of the features.
+                (unsafe { $lanes_expr }).map($lane)
+            }
+            #[inline(always)]
+            fn fold(self) -> $lane {
                 let $fold = self;
                 #[allow(unused_unsafe)] // nothing to do for one lane
                 // SAFETY: `self` is proof of the features.
@@ -104,45 +257,100 @@ macro_rules! register {
     };
 }
 
-register! {
-    /// One block in an XMM register: AES-NI.
-    X1(__m128i): 1 lanes, needs "sse2", xmm_reg;
-    load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
-    xor _mm_xor_si128, and _mm_and_si128, aes _mm_aesenc_si128,
-    first |x| x, fold |x| x;
+/// One block in an XMM register, its parts by overlapping pieces.
+macro_rules! one_block {
+    ($(#[$doc:meta])* $name:ident $($constant:tt)*) => {
+        register! {
+            $(#[$doc])*
+            $name(__m128i): 1 lanes of $name, needs "sse2", xmm_reg $($constant)*;
+            load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
+            xor _mm_xor_si128, and _mm_and_si128, aes _mm_aesenc_si128,
+            load_partial |src, len| overlapping::load_128(src, len),
+            store_partial |x, dst, len| overlapping::store_128(x, dst, len),
+            truncate |x, len| _mm_and_si128(x.0, blocks::mask_of_length::<Self>(len).0),
+            lanes |x| [x; MAX_LANES], fold |x| x;
+        }
+    };
 }
 
-register! {
+one_block! {
+    /// One block in an XMM register: AES-NI.
+    X1
+}
+
+one_block! {
     /// The same, for AEGIS-128 with AVX on cores with one AES unit.
-    X1Last(__m128i): 1 lanes, needs "sse2", xmm_reg, MESSAGE_LAST = true;
-    load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
-    xor _mm_xor_si128, and _mm_and_si128, aes _mm_aesenc_si128,
-    first |x| x, fold |x| X1(x.0);
+    X1Last, MESSAGE_LAST = true
 }
 
 register! {
     /// Two blocks in a YMM register: VAES with AVX2.
-    X2(__m256i): 2 lanes, needs "avx2", ymm_reg;
+    X2(__m256i): 2 lanes of X1, needs "avx2", ymm_reg;
     load _mm256_loadu_si256, store _mm256_storeu_si256, splat |block| _mm256_broadcastsi128_si256(block),
     zero _mm256_setzero_si256, xor _mm256_xor_si256, and _mm256_and_si256, aes _mm256_aesenc_epi128,
-    first |x| _mm256_castsi256_si128(x),
-    fold |x| X1(_mm_xor_si128(_mm256_castsi256_si128(x.0), _mm256_extracti128_si256::<1>(x.0)));
+    load_partial |src, len| overlapping::load_256(src, len),
+    store_partial |x, dst, len| overlapping::store_256(x, dst, len),
+    truncate |x, len| _mm256_and_si256(x.0, blocks::mask_of_length::<Self>(len).0),
+    lanes |x| two_lanes(x), fold |x| fold_two(x.lanes());
+}
+
+register! {
+    /// One block in an XMM register: VAES with AVX-512.
+    M1(__m128i): 1 lanes of M1, needs "sse2", xmm_reg;
+    load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
+    xor _mm_xor_si128, and _mm_and_si128, aes _mm_aesenc_si128,
+    load_partial |src, len| _mm_maskz_loadu_epi8(mask(len) as __mmask16, src.cast()),
+    store_partial |x, dst, len| _mm_mask_storeu_epi8(dst.cast(), mask(len) as __mmask16, x),
+    truncate |x, len| _mm_maskz_mov_epi8(mask(len) as __mmask16, x.0),
+    lanes |x| [x; MAX_LANES], fold |x| x;
+}
+
+register! {
+    /// Two blocks in a YMM register: VAES with AVX-512.
+    M2(__m256i): 2 lanes of M1, needs "avx2", ymm_reg;
+    load _mm256_loadu_si256, store _mm256_storeu_si256, splat |block| _mm256_broadcastsi128_si256(block),
+    zero _mm256_setzero_si256, xor _mm256_xor_si256, and _mm256_and_si256, aes _mm256_aesenc_epi128,
+    load_partial |src, len| _mm256_maskz_loadu_epi8(mask(len) as __mmask32, src.cast()),
+    store_partial |x, dst, len| _mm256_mask_storeu_epi8(dst.cast(), mask(len) as __mmask32, x),
+    truncate |x, len| _mm256_maskz_mov_epi8(mask(len) as __mmask32, x.0),
+    lanes |x| two_lanes(x), fold |x| fold_two(x.lanes());
 }
 
 register! {
     /// Four blocks in a ZMM register: VAES with AVX-512.
-    X4(__m512i): 4 lanes, needs "avx512f", zmm_reg;
+    M4(__m512i): 4 lanes of M1, needs "avx512f", zmm_reg;
     load _mm512_loadu_si512, store _mm512_storeu_si512, splat |block| _mm512_broadcast_i32x4(block),
     zero _mm512_setzero_si512, xor _mm512_xor_si512, and _mm512_and_si512, aes _mm512_aesenc_epi128,
-    first |x| _mm512_castsi512_si128(x),
-    fold |x| X2(_mm512_castsi512_si256(x.0)).xor(X2(_mm512_extracti64x4_epi64::<1>(x.0))).fold();
+    load_partial |src, len| _mm512_maskz_loadu_epi8(mask(len), src.cast()),
+    store_partial |x, dst, len| _mm512_mask_storeu_epi8(dst.cast(), mask(len), x),
+    truncate |x, len| _mm512_maskz_mov_epi8(mask(len), x.0),
+    lanes |x| {
+        let ([a, b, ..], [c, d, ..]) =
+            (two_lanes(_mm512_castsi512_si256(x)), two_lanes(_mm512_extracti64x4_epi64::<1>(x)));
+        [a, b, c, d]
+    },
+    fold |x| fold_two(M2(_mm256_xor_si256(_mm512_castsi512_si256(x.0), _mm512_extracti64x4_epi64::<1>(x.0))).lanes());
+}
+
+/// # Safety
+/// AVX2.
+#[inline(always)]
+unsafe fn two_lanes(x: __m256i) -> [__m128i; MAX_LANES] {
+    // SAFETY: the caller grants the feature.
+    let (a, b) = unsafe { (_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x)) };
+    [a, b, a, b]
+}
+
+#[inline(always)]
+fn fold_two<V: Blocks>([a, b, ..]: [V; MAX_LANES]) -> V {
+    a.xor(b)
 }
 
 /// AES-NI in its first encoding, for CPUs without AVX.
 pub(crate) mod aesni {
     use super::{Pair, X1};
     crate::low::kernels::tables! {
-        #[target_feature(enable = "sse2,aes")]
+        #[target_feature(enable = "ssse3,aes")]
         aegis128: [X1, 1; X1, 2; X1, 4; X1, 0;]
         aegis256: [X1, 1; Pair<X1>, 1; Pair<X1>, 2; X1, 0;]
     }
@@ -168,13 +376,13 @@ pub(crate) mod vaes_avx2 {
     }
 }
 
-/// VAES with AVX-512VL: registers up to 512 bits and three-way logic.
+/// VAES with AVX-512: registers up to 512 bits, three-way logic, masks.
 pub(crate) mod vaes_avx512 {
-    use super::{X1, X2, X4};
+    use super::{M1, M2, M4};
     crate::low::kernels::tables! {
-        #[target_feature(enable = "avx2,aes,vaes,avx512f,avx512vl")]
-        aegis128: [X1, 1; X2, 1; X4, 1; X1, 0;]
-        aegis256: [X1, 1; X2, 1; X4, 1; X1, 0;]
+        #[target_feature(enable = "avx2,aes,vaes,avx512f,avx512bw,avx512vl")]
+        aegis128: [M1, 1; M2, 1; M4, 1; M1, 0;]
+        aegis256: [M1, 1; M2, 1; M4, 1; M1, 0;]
     }
 }
 
@@ -182,11 +390,13 @@ pub(crate) mod vaes_avx512 {
 /// (`is_x86_feature_detected!` needs `std`; this works without, and a test compares the two.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Features {
+    pub(crate) ssse3: bool,
     pub(crate) aes: bool,
     pub(crate) avx: bool,
     pub(crate) avx2: bool,
     pub(crate) vaes: bool,
     pub(crate) avx512f: bool,
+    pub(crate) avx512bw: bool,
     pub(crate) avx512vl: bool,
 }
 
@@ -196,11 +406,13 @@ impl Features {
         // used; in an SGX enclave it cannot even be asked. Then only what the whole program is compiled for counts.
         if cfg!(any(target_os = "none", target_os = "uefi", target_env = "sgx")) {
             return Self {
+                ssse3: cfg!(target_feature = "ssse3"),
                 aes: cfg!(target_feature = "aes"),
                 avx: cfg!(target_feature = "avx"),
                 avx2: cfg!(target_feature = "avx2"),
                 vaes: cfg!(target_feature = "vaes"),
                 avx512f: cfg!(target_feature = "avx512f"),
+                avx512bw: cfg!(target_feature = "avx512bw"),
                 avx512vl: cfg!(target_feature = "avx512vl"),
             };
         }
@@ -229,11 +441,13 @@ impl Features {
         let zmm = xcr0 & 0xe6 == 0xe6;
         let leaf7 = if highest >= 7 { cpuid(7) } else { CpuidResult { eax: 0, ebx: 0, ecx: 0, edx: 0 } };
         Self {
+            ssse3: bit(leaf1.ecx, 9),
             aes: true,
             avx: ymm && bit(leaf1.ecx, 28),
             avx2: ymm && bit(leaf7.ebx, 5),
             vaes: ymm && bit(leaf7.ecx, 9),
             avx512f: zmm && bit(leaf7.ebx, 16),
+            avx512bw: zmm && bit(leaf7.ebx, 30),
             avx512vl: zmm && bit(leaf7.ebx, 31),
         }
     }
@@ -244,11 +458,13 @@ impl Features {
 fn detection_agrees_with_the_standard_library() {
     use std::is_x86_feature_detected;
     let expected = Features {
+        ssse3: is_x86_feature_detected!("ssse3"),
         aes: is_x86_feature_detected!("aes"),
         avx: is_x86_feature_detected!("avx"),
         avx2: is_x86_feature_detected!("avx2"),
         vaes: is_x86_feature_detected!("vaes"),
         avx512f: is_x86_feature_detected!("avx512f"),
+        avx512bw: is_x86_feature_detected!("avx512bw"),
         avx512vl: is_x86_feature_detected!("avx512vl"),
     };
     let found = Features::detect();
