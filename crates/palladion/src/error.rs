@@ -45,6 +45,7 @@ pub enum Error {
 
 impl Error {
     /// `Ok` if a buffer has the length it must have.
+    #[inline(always)]
     pub(crate) fn check_length(what: &'static str, actual: usize, expected: usize) -> Result<(), Self> {
         if actual == expected { Ok(()) } else { Err(Self::WrongLength { what, expected, actual }) }
     }

@@ -7,8 +7,12 @@ use crate::Error;
 pub const MAX_LEN: u64 = (1 << 61) - 1;
 
 /// `Ok` if `len` more bytes after `before` are within the limit.
+#[inline(always)]
 pub(crate) fn check(what: &'static str, before: u64, len: usize) -> Result<u64, Error> {
-    before.checked_add(len as u64).filter(|&sum| sum <= MAX_LEN).ok_or(Error::TooLong { what, max: MAX_LEN })
+    match before.checked_add(len as u64) {
+        Some(sum) if sum <= MAX_LEN => Ok(sum),
+        _ => Err(Error::TooLong { what, max: MAX_LEN }),
+    }
 }
 
 #[cfg(test)]

@@ -191,6 +191,7 @@ impl<const T: usize> Expected<T> {
     }
 
     /// `Ok` if it is the tag that came, decided in constant time.
+    #[inline(always)]
     pub(crate) fn verify(&self, tag: &Tag<T>) -> Result<(), Error> {
         if self.0 == *tag { Ok(()) } else { Err(Error::VerificationFailed) }
     }
@@ -210,18 +211,16 @@ impl<const T: usize> Drop for Expected<T> {
 
 impl<const T: usize> PartialEq for Tag<T> {
     /// Word by word, and one decision at the end: `ct_eq` on the slices would take longer than a short message does.
+    #[inline(always)]
     fn eq(&self, other: &Self) -> bool {
-        let words = |tag: &Self| {
-            let mut words = [0u64; 4];
-            for (word, bytes) in words.iter_mut().zip(tag.0.chunks(8)) {
-                let mut padded = [0; 8];
-                padded[..bytes.len()].copy_from_slice(bytes);
-                *word = u64::from_ne_bytes(padded);
-            }
-            words
-        };
-        const { assert!(T <= 32) };
-        let difference = words(self).iter().zip(words(other)).fold(0, |sum, (a, b)| sum | (a ^ b));
+        let ((a, a_rest), (b, b_rest)) = (self.0.as_chunks(), other.0.as_chunks());
+        let mut difference = 0;
+        for (a, b) in a.iter().zip(b) {
+            difference |= u64::from_ne_bytes(*a) ^ u64::from_ne_bytes(*b);
+        }
+        for (a, b) in a_rest.iter().zip(b_rest) {
+            difference |= u64::from(a ^ b);
+        }
         difference.ct_eq(&0).into()
     }
 }

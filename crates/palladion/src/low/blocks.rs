@@ -1,6 +1,8 @@
 //! The block vector: a few AES blocks side by side in one register, and the handful of operations AEGIS needs on
 //! them. Each instruction set implements this trait once; the state machines know nothing else of the CPU.
 
+use subtle::ConstantTimeEq;
+
 use super::memory::wipe;
 
 /// `load_partial` by way of a buffer.
@@ -163,6 +165,15 @@ pub(crate) unsafe trait Blocks: Copy {
     #[inline(always)]
     fn pin(self) -> Self {
         self
+    }
+
+    /// Whether all bits are zero: one decision, at the end of a computation whose time does not depend on the bits.
+    #[inline(always)]
+    fn is_zero(self) -> bool {
+        let mut words = [0u64; 2 * MAX_LANES];
+        // SAFETY: the buffer is as wide as the widest vector.
+        unsafe { self.store(words.as_mut_ptr().cast()) };
+        words.iter().fold(0, |sum, word| sum | word).ct_eq(&0).into()
     }
 
     /// Lane 0.

@@ -19,6 +19,7 @@ pub(crate) struct Message {
     pub(super) src: *const u8,
     pub(super) dst: *mut u8,
     pub(super) len: usize,
+    /// Where the tag goes, or, for `open`, the tag to compare with, which is only read.
     pub(super) tag: *mut u8,
     pub(super) tag_len: usize,
 }
@@ -51,8 +52,9 @@ pub(crate) struct Kernels {
     pub(super) uses_scratch: bool,
     /// `seal(scratch, degree, message)`: encrypts and writes the tag.
     pub(super) seal: unsafe fn(*mut u8, usize, &Message),
-    /// `open(scratch, degree, message)`: decrypts and writes the tag that the ciphertext should have.
-    pub(super) open: unsafe fn(*mut u8, usize, &Message),
+    /// `open(scratch, degree, message)`: decrypts and tells whether the tag is right, which is decided in constant time.
+    /// The tag that the ciphertext should have stays in registers.
+    pub(super) open: unsafe fn(*mut u8, usize, &Message) -> bool,
     /// `mac(scratch, degree, message)`: writes the MAC of the associated data; source and destination are unused.
     pub(super) mac: unsafe fn(*mut u8, usize, &Message),
 }
@@ -280,6 +282,40 @@ unsafe fn store_tag<V: Blocks>(sum: [V; 2], tag: *mut u8, tag_len: usize) {
     }
 }
 
+/// Whether that tag is the one at `tag`, decided in constant time.
+#[inline(always)]
+unsafe fn is_tag<V: Blocks>(sum: [V; 2], tag: *const u8, tag_len: usize) -> bool {
+    // SAFETY: the caller grants `tag_len` (16 or 32) bytes at `tag`; vectors are proof of the features.
+    unsafe {
+        let mut same = sum[0].fold().xor(Blocks::load(tag)).is_zero();
+        if tag_len != 16 {
+            same &= sum[1].fold().xor(Blocks::load(tag.add(16))).is_zero();
+        }
+        same
+    }
+}
+
+/// Finalize (§3.2.7, §4.2.7, §5.4.5, §5.5.5): the XOR of the tags of all lanes, in vectors yet to be folded.
+#[inline(always)]
+unsafe fn finalize_lanes<M: Machine>(
+    groups: &mut [M],
+    ad_len: u64,
+    msg_len: u64,
+    tag_len: usize,
+) -> [M::V; 2] {
+    // SAFETY: the caller grants the features.
+    unsafe {
+        let lengths = lengths::<M::V>(ad_len, msg_len);
+        let mut sum = [M::V::zero(); 2];
+        for s in groups {
+            s.finalize(lengths);
+            let [a, b] = s.tag(tag_len);
+            sum = [sum[0].xor(a), sum[1].xor(b)];
+        }
+        sum
+    }
+}
+
 #[inline(always)]
 unsafe fn finalize_all<M: Machine>(
     groups: &mut [M],
@@ -289,16 +325,7 @@ unsafe fn finalize_all<M: Machine>(
     tag_len: usize,
 ) {
     // SAFETY: the caller grants the features and `tag_len` (16 or 32) bytes at `tag`.
-    unsafe {
-        let lengths = lengths::<M::V>(ad_len, msg_len);
-        let mut sum = [M::V::zero(); 2];
-        for s in groups {
-            s.finalize(lengths);
-            let [a, b] = s.tag(tag_len);
-            sum = [sum[0].xor(a), sum[1].xor(b)];
-        }
-        store_tag(sum, tag, tag_len);
-    }
+    unsafe { store_tag(finalize_lanes(groups, ad_len, msg_len, tag_len), tag, tag_len) }
 }
 
 /// The end of FinalizeMac (§8): the tags of all lanes are absorbed into lane 0, which makes the MAC.
@@ -515,9 +542,13 @@ unsafe fn one_group<M: Machine, const WHAT: u8>(group: usize, degree: usize, m: 
     }
 }
 
-/// A whole message.
+/// A whole message. For `OPEN`, whether the tag is right; true otherwise.
 #[inline(always)]
-unsafe fn one_shot<M: Machine, const G: usize, const WHAT: u8>(scratch: *mut u8, degree: usize, m: &Message) {
+unsafe fn one_shot<M: Machine, const G: usize, const WHAT: u8>(
+    scratch: *mut u8,
+    degree: usize,
+    m: &Message,
+) -> bool {
     let degree = known::<M, G>(degree);
     // SAFETY: see `Kernels`.
     unsafe {
@@ -542,9 +573,9 @@ unsafe fn one_shot<M: Machine, const G: usize, const WHAT: u8>(scratch: *mut u8,
                 for tag in &tags[1..] {
                     sum = [sum[0].xor(tag[0]), sum[1].xor(tag[1])];
                 }
-                store_tag(sum, m.tag, m.tag_len);
+                return deliver::<M::V, WHAT>(sum, m);
             }
-            return;
+            return true;
         }
         let mut local = [const { MaybeUninit::<M>::uninit() }; G];
         let first = if G == 0 { scratch.cast() } else { local.as_mut_ptr().cast::<M>() };
@@ -559,14 +590,31 @@ unsafe fn one_shot<M: Machine, const G: usize, const WHAT: u8>(scratch: *mut u8,
             OPEN => go(groups, degree, m.len, Decrypt(m.src, m.dst)),
             _ => {}
         }
+        let mut right = true;
         if WHAT == MAC {
             finalize_mac_all(groups, degree, m.ad_len as u64, m.tag, m.tag_len);
         } else {
-            finalize_all(groups, m.ad_len as u64, m.len as u64, m.tag, m.tag_len);
+            let sum = finalize_lanes(groups, m.ad_len as u64, m.len as u64, m.tag_len);
+            right = deliver::<M::V, WHAT>(sum, m);
         }
         if G > 0 {
             // More than registers hold: the state was in memory. (With `G` = 0 the caller wipes it.)
             wipe(core::slice::from_raw_parts_mut(first.cast(), count * size_of::<M>()));
+        }
+        right
+    }
+}
+
+/// Writes a tag, or compares it.
+#[inline(always)]
+unsafe fn deliver<V: Blocks, const WHAT: u8>(sum: [V; 2], m: &Message) -> bool {
+    // SAFETY: see `Kernels`.
+    unsafe {
+        if WHAT == OPEN {
+            is_tag(sum, m.tag, m.tag_len)
+        } else {
+            store_tag(sum, m.tag, m.tag_len);
+            true
         }
     }
 }
@@ -574,11 +622,11 @@ unsafe fn one_shot<M: Machine, const G: usize, const WHAT: u8>(scratch: *mut u8,
 #[inline(always)]
 pub(super) unsafe fn seal<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) {
     // SAFETY: see `Kernels`.
-    unsafe { one_shot::<M, G, SEAL>(scratch, degree, m) }
+    unsafe { one_shot::<M, G, SEAL>(scratch, degree, m) };
 }
 
 #[inline(always)]
-pub(super) unsafe fn open<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) {
+pub(super) unsafe fn open<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) -> bool {
     // SAFETY: see `Kernels`.
     unsafe { one_shot::<M, G, OPEN>(scratch, degree, m) }
 }
@@ -586,7 +634,7 @@ pub(super) unsafe fn open<M: Machine, const G: usize>(scratch: *mut u8, degree: 
 #[inline(always)]
 pub(super) unsafe fn mac<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) {
     // SAFETY: see `Kernels`.
-    unsafe { one_shot::<M, G, MAC>(scratch, degree, m) }
+    unsafe { one_shot::<M, G, MAC>(scratch, degree, m) };
 }
 
 /// All kernels of one backend: for AEGIS-128 and AEGIS-256, each for degree 1, 2, 4 and any other.
@@ -686,7 +734,7 @@ macro_rules! tables {
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn open<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) {
+            unsafe fn open<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) -> bool {
                 // SAFETY: the contract is that of `Kernels`.
                 unsafe { kernels::open::<M, G>(scratch, degree, m) }
             }

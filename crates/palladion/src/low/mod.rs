@@ -164,16 +164,16 @@ impl<F: Family> State<F, 1> {
     }
 }
 
-/// One of the one-shot kernels.
+/// One of the one-shot kernels. `tag` points to `T` bytes, writable if the kernel writes them.
 #[inline(always)]
-fn one_shot<F: Family, const D: usize, const T: usize>(
-    kernel: impl FnOnce(&'static Kernels) -> unsafe fn(*mut u8, usize, &Message),
+fn one_shot<R, F: Family, const D: usize, const T: usize>(
+    kernel: impl FnOnce(&'static Kernels) -> unsafe fn(*mut u8, usize, &Message) -> R,
     key: &F::Key,
     nonce: &F::Nonce,
     ad: &[u8],
     io: &InOut<'_>,
-    tag: &mut [u8; T],
-) -> Result<(), BackendError> {
+    tag: *mut u8,
+) -> Result<R, BackendError> {
     const { check_tag(T) };
     let kernels = kernels::<F, D>()?;
     let (key, nonce) = key_and_nonce::<F>(key, nonce);
@@ -185,18 +185,18 @@ fn one_shot<F: Family, const D: usize, const T: usize>(
         src: io.src(),
         dst: io.dst(),
         len: io.len(),
-        tag: tag.as_mut_ptr(),
+        tag,
         tag_len: T,
     };
     let mut scratch = MaybeUninit::<F::Memory<D>>::uninit();
     // SAFETY: the table came from `dispatch`, which has checked the CPU; the scratch memory is that of degree `D`; key
-    // and nonce have their length, slices and `InOut` promise theirs, the tag has one of the two lengths.
-    unsafe { kernel(kernels)(scratch.as_mut_ptr().cast(), D, &message) };
+    // and nonce have their length, slices and `InOut` promise theirs, the callers below the tag's.
+    let result = unsafe { kernel(kernels)(scratch.as_mut_ptr().cast(), D, &message) };
     if kernels.uses_scratch {
         // SAFETY: the kernel has kept its state there and so written all of it. Dropping it wipes it.
         unsafe { scratch.assume_init_drop() };
     }
-    Ok(())
+    Ok(result)
 }
 
 /// Encrypts a message and makes its tag.
@@ -208,20 +208,19 @@ pub(crate) fn seal<F: Family, const D: usize, const T: usize>(
     io: InOut<'_>,
     tag: &mut [u8; T],
 ) -> Result<(), BackendError> {
-    one_shot::<F, D, T>(|k| k.seal, key, nonce, ad, &io, tag)
+    one_shot::<_, F, D, T>(|k| k.seal, key, nonce, ad, &io, tag.as_mut_ptr())
 }
 
-/// Decrypts a message and computes the tag that it should have. The output is not to be seen before the caller has
-/// compared the tags.
+/// Decrypts a message and tells whether its tag is right. If it is not, the output is not to be seen.
 #[inline(always)]
 pub(crate) fn open<F: Family, const D: usize, const T: usize>(
     key: &F::Key,
     nonce: &F::Nonce,
     ad: &[u8],
     io: &InOut<'_>,
-    tag: &mut [u8; T],
-) -> Result<(), BackendError> {
-    one_shot::<F, D, T>(|k| k.open, key, nonce, ad, io, tag)
+    tag: &[u8; T],
+) -> Result<bool, BackendError> {
+    one_shot::<_, F, D, T>(|k| k.open, key, nonce, ad, io, tag.as_ptr().cast_mut())
 }
 
 /// The MAC of some data.
@@ -233,5 +232,5 @@ pub(crate) fn mac<F: Family, const D: usize, const T: usize>(
     tag: &mut [u8; T],
 ) -> Result<(), BackendError> {
     const { check_mac(F::INDEX, D, T) };
-    one_shot::<F, D, T>(|k| k.mac, key, nonce, data, &InOut::in_place(&mut []), tag)
+    one_shot::<_, F, D, T>(|k| k.mac, key, nonce, data, &InOut::in_place(&mut []), tag.as_mut_ptr())
 }

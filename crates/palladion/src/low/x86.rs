@@ -234,6 +234,15 @@ macro_rules! register {
                 Self(unsafe { pin(self.0) })
             }
             #[inline(always)]
+            fn is_zero(self) -> bool {
+                let mut zero = true;
+                for lane in &self.lanes()[..$lanes] {
+                    // SAFETY: `self` is proof of the features.
+                    zero &= unsafe { _mm_movemask_epi8(_mm_cmpeq_epi8(lane.0, _mm_setzero_si128())) } == 0xffff;
+                }
+                zero
+            }
+            #[inline(always)]
             fn first(self) -> $lane {
                 self.lanes()[0]
             }
