@@ -113,11 +113,7 @@ unsafe impl<V: Blocks> Machine for Aegis128<V> {
     #[inline(always)]
     fn encrypt(&mut self, m: [V; 2]) -> [V; 2] {
         let z = self.keystream();
-        if V::MESSAGE_LAST {
-            self.update_late(m[0], m[1]);
-        } else {
-            self.update(m[0], m[1]);
-        }
+        self.update(m[0], m[1]);
         Self::xor(m, z)
     }
     #[inline(always)]

@@ -75,10 +75,6 @@ pub(crate) unsafe trait Blocks: Copy {
     /// Blocks in one value: 1, 2 or 4.
     const LANES: usize;
 
-    /// Whether AEGIS-128 is faster if encryption, too, adds the message last (`Aegis128::update_late`): so on cores with
-    /// one AES unit and AVX (docs/performance.md).
-    const MESSAGE_LAST: bool = false;
-
     /// One block: the type to go on with when a single lane is left.
     type Lane: Blocks;
 

@@ -555,11 +555,15 @@ unsafe fn one_shot<M: Machine, const G: usize, const WHAT: u8>(
         if G == 1 || (G != 0 && m.ad_len <= 2 * CHUNK && m.len <= 2 * CHUNK) {
             // One group after the other, the first last, because the MAC goes on with it.
             let mut tags = [[M::V::zero(); 2]; G];
-            for g in (1..G).rev() {
-                tags[g] = one_group::<M, WHAT>(g, degree, m).tag(m.tag_len);
-            }
-            let s = one_group::<M, WHAT>(0, degree, m);
-            tags[0] = s.tag(m.tag_len);
+            let mut g = G;
+            let s = loop {
+                g -= 1;
+                let s = one_group::<M, WHAT>(g, degree, m);
+                tags[g] = s.tag(m.tag_len);
+                if g == 0 {
+                    break s;
+                }
+            };
             if WHAT == MAC {
                 let mut combine = Combine { last: s.first(), pending: None };
                 if degree > 1 {

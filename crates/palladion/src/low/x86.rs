@@ -132,8 +132,7 @@ fn mask(len: usize) -> u64 {
 macro_rules! register {
     (
         $(#[$doc:meta])*
-        $name:ident($register:ty): $lanes:literal lanes of $lane:ident, needs $features:literal, $class:ident
-            $(, $constant:ident = $value:expr)?;
+        $name:ident($register:ty): $lanes:literal lanes of $lane:ident, needs $features:literal, $class:ident;
         load $load:ident, store $store:ident, splat |$block:ident| $splat:expr, zero $zero:ident,
         xor $xor:ident, and $and:ident, aes $aes:ident,
         load_partial |$src:ident, $load_len:ident| $load_partial:expr,
@@ -149,7 +148,6 @@ macro_rules! register {
         // the CPU has it. Partial loads and stores touch no byte but those they are granted.
         unsafe impl Blocks for $name {
             const LANES: usize = $lanes;
-            $(const $constant: bool = $value;)?
             type Lane = $lane;
 
             #[inline(always)]
@@ -266,30 +264,15 @@ macro_rules! register {
     };
 }
 
-/// One block in an XMM register, its parts by overlapping pieces.
-macro_rules! one_block {
-    ($(#[$doc:meta])* $name:ident $($constant:tt)*) => {
-        register! {
-            $(#[$doc])*
-            $name(__m128i): 1 lanes of $name, needs "sse2", xmm_reg $($constant)*;
-            load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
-            xor _mm_xor_si128, and _mm_and_si128, aes _mm_aesenc_si128,
-            load_partial |src, len| overlapping::load_128(src, len),
-            store_partial |x, dst, len| overlapping::store_128(x, dst, len),
-            truncate |x, len| _mm_and_si128(x.0, blocks::mask_of_length::<Self>(len).0),
-            lanes |x| [x; MAX_LANES], fold |x| x;
-        }
-    };
-}
-
-one_block! {
+register! {
     /// One block in an XMM register: AES-NI.
-    X1
-}
-
-one_block! {
-    /// The same, for AEGIS-128 with AVX on cores with one AES unit.
-    X1Last, MESSAGE_LAST = true
+    X1(__m128i): 1 lanes of X1, needs "sse2", xmm_reg;
+    load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
+    xor _mm_xor_si128, and _mm_and_si128, aes _mm_aesenc_si128,
+    load_partial |src, len| overlapping::load_128(src, len),
+    store_partial |x, dst, len| overlapping::store_128(x, dst, len),
+    truncate |x, len| _mm_and_si128(x.0, blocks::mask_of_length::<Self>(len).0),
+    lanes |x| [x; MAX_LANES], fold |x| x;
 }
 
 register! {
@@ -367,10 +350,10 @@ pub(crate) mod aesni {
 
 /// AES-NI in the three-operand encoding of AVX.
 pub(crate) mod aesni_avx {
-    use super::{Pair, X1, X1Last};
+    use super::{Pair, X1};
     crate::low::kernels::tables! {
         #[target_feature(enable = "avx,aes")]
-        aegis128: [X1Last, 1; X1Last, 2; X1, 4; X1Last, 0;]
+        aegis128: [X1, 1; X1, 2; X1, 4; X1, 0;]
         aegis256: [X1, 1; Pair<X1>, 1; Pair<X1>, 2; X1, 0;]
     }
 }
