@@ -100,7 +100,7 @@ impl FromStr for Backend {
 /// # Ok::<(), palladion::BackendError>(())
 /// ```
 pub fn backend() -> Result<Backend, BackendError> {
-    low::dispatch::active().map(|(backend, _)| backend)
+    low::dispatch::active().map(|entry| entry.0)
 }
 
 /// Makes everything that is created from now on use this backend, in all threads: for tests and measurements. What

@@ -1,6 +1,7 @@
 //! The choice of a backend: one table of kernels for all the process, decided once.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::kernels::Tables;
 use crate::backend::{Backend, BackendError};
@@ -20,61 +21,76 @@ static COMPILED: &[(Backend, &Tables)] = &[
     (Backend::Portable, &super::portable::TABLES),
 ];
 
-/// 1 + the index of the chosen backend, or 0 before the first use.
-static ACTIVE: AtomicUsize = AtomicUsize::new(0);
+/// The chosen entry of `COMPILED`, or null before the first use.
+static ACTIVE: AtomicPtr<(Backend, &Tables)> = AtomicPtr::new(ptr::null_mut());
 
-/// Whether the CPU has what a backend's kernels are compiled for.
-fn cpu_has(backend: Backend) -> bool {
-    if cfg!(miri) {
-        return backend == Backend::Portable; // it knows neither CPUID nor `asm!`
-    }
+/// What there is to know of the CPU.
+struct Cpu {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    {
-        let f = super::x86::Features::detect();
-        match backend {
-            Backend::VaesAvx512 => {
-                f.aes && f.avx && f.avx2 && f.vaes && f.avx512f && f.avx512bw && f.avx512vl
-            }
-            Backend::VaesAvx2 => f.aes && f.avx && f.avx2 && f.vaes,
-            Backend::AesNiAvx => f.aes && f.avx,
-            Backend::AesNi => f.aes && f.ssse3,
-            Backend::Portable => true,
-            Backend::ArmAes => false,
+    features: super::x86::Features,
+    #[cfg(target_arch = "aarch64")]
+    aes: bool,
+}
+
+impl Cpu {
+    fn detect() -> Self {
+        Self {
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            features: super::x86::Features::detect(),
+            #[cfg(all(target_arch = "aarch64", feature = "std"))]
+            aes: std::arch::is_aarch64_feature_detected!("aes"),
+            #[cfg(all(target_arch = "aarch64", not(feature = "std")))] // no way to ask without an operating system
+            aes: cfg!(target_feature = "aes"),
         }
     }
-    #[cfg(target_arch = "aarch64")]
-    {
-        #[cfg(feature = "std")]
-        let aes = std::arch::is_aarch64_feature_detected!("aes");
-        #[cfg(not(feature = "std"))] // there is no way to ask without an operating system
-        let aes = cfg!(target_feature = "aes");
-        backend == Backend::Portable || (backend == Backend::ArmAes && aes)
+
+    /// Whether it has what a backend's kernels are compiled for.
+    fn has(&self, backend: Backend) -> bool {
+        if cfg!(miri) {
+            return backend == Backend::Portable; // it knows neither CPUID nor `asm!`
+        }
+        match backend {
+            Backend::Portable => true,
+            #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+            _ => self.features.allow(backend),
+            #[cfg(target_arch = "aarch64")]
+            _ => backend == Backend::ArmAes && self.aes,
+            #[cfg(not(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
+            _ => false,
+        }
     }
-    #[cfg(not(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
-    {
-        backend == Backend::Portable
+
+    /// The index of the fastest backend: the first that it has, but for registers that are wider than its units.
+    fn best(&self) -> Option<usize> {
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        let narrow = self.features.avx512_in_halves;
+        #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+        let narrow = false;
+        COMPILED.iter().position(|(b, _)| self.has(*b) && !(narrow && *b == Backend::VaesAvx512))
     }
 }
 
-fn index_of(backend: Backend) -> Option<usize> {
-    COMPILED.iter().position(|(b, _)| *b == backend).filter(|_| cpu_has(backend))
+fn find(backend: Backend) -> Result<&'static (Backend, &'static Tables), BackendError> {
+    let compiled = COMPILED.iter().find(|(b, _)| *b == backend);
+    compiled.filter(|_| Cpu::detect().has(backend)).ok_or(BackendError::Unavailable(backend))
 }
 
 pub(crate) fn is_available(backend: Backend) -> bool {
-    index_of(backend).is_some()
+    find(backend).is_ok()
 }
 
 pub(crate) fn set(backend: Backend) -> Result<(), BackendError> {
-    let index = index_of(backend).ok_or(BackendError::Unavailable(backend))?;
-    ACTIVE.store(index + 1, Ordering::Relaxed);
+    ACTIVE.store(ptr::from_ref(find(backend)?).cast_mut(), Ordering::Relaxed);
     Ok(())
 }
 
 /// The backend in use and its kernels.
 #[inline(always)]
-pub(crate) fn active() -> Result<(Backend, &'static Tables), BackendError> {
-    match COMPILED.get(ACTIVE.load(Ordering::Relaxed).wrapping_sub(1)) {
-        Some(&chosen) => Ok(chosen),
+pub(crate) fn active() -> Result<&'static (Backend, &'static Tables), BackendError> {
+    // SAFETY: null, or an entry of `COMPILED`, which is never written to. (Relaxed will do: nothing else is
+    // published with it.)
+    match unsafe { ACTIVE.load(Ordering::Relaxed).as_ref() } {
+        Some(chosen) => Ok(chosen),
         None => choose(),
     }
 }
@@ -83,27 +99,54 @@ pub(crate) fn active() -> Result<(Backend, &'static Tables), BackendError> {
 /// same result.
 #[cold]
 #[inline(never)]
-fn choose() -> Result<(Backend, &'static Tables), BackendError> {
-    let index = match wish()? {
-        Some(index) => index,
-        None => COMPILED
-            .iter()
-            .position(|(b, _)| cpu_has(*b))
-            .ok_or(BackendError::Unavailable(Backend::Portable))?,
+fn choose() -> Result<&'static (Backend, &'static Tables), BackendError> {
+    let chosen = match wish()? {
+        Some(chosen) => chosen,
+        None => {
+            let best = Cpu::detect().best().ok_or(BackendError::Unavailable(Backend::Portable))?;
+            &COMPILED[best]
+        }
     };
     // A call of `set` in the meantime wins.
-    let _ = ACTIVE.compare_exchange(0, index + 1, Ordering::Relaxed, Ordering::Relaxed);
-    Ok(COMPILED[index])
+    let entry = ptr::from_ref(chosen).cast_mut();
+    let _ = ACTIVE.compare_exchange(ptr::null_mut(), entry, Ordering::Relaxed, Ordering::Relaxed);
+    Ok(chosen)
 }
 
 /// What the environment asks for.
-fn wish() -> Result<Option<usize>, BackendError> {
+fn wish() -> Result<Option<&'static (Backend, &'static Tables)>, BackendError> {
     #[cfg(feature = "std")]
     if let Some(name) = std::env::var_os(crate::backend::ENVIRONMENT_VARIABLE).filter(|name| !name.is_empty())
     {
         let backend: Result<Backend, _> = name.to_str().ok_or(BackendError::Unknown).and_then(str::parse);
-        let index = backend.and_then(|b| index_of(b).ok_or(BackendError::Unavailable(b)));
-        return index.map(Some).map_err(BackendError::in_environment);
+        return backend.and_then(find).map(Some).map_err(BackendError::in_environment);
     }
     Ok(None)
+}
+
+#[cfg(all(test, any(target_arch = "x86", target_arch = "x86_64")))]
+#[test]
+fn registers_wider_than_the_units_are_for_those_who_ask() {
+    use super::x86::Features;
+    let all = Features {
+        ssse3: true,
+        aes: true,
+        avx: true,
+        avx2: true,
+        vaes: true,
+        avx512f: true,
+        avx512bw: true,
+        avx512vl: true,
+        avx512_in_halves: false,
+    };
+    let best = |features| Cpu { features }.best().map(|i| COMPILED[i].0);
+    assert_eq!(best(all), Some(Backend::VaesAvx512));
+    let halves = Features { avx512_in_halves: true, ..all };
+    assert_eq!(best(halves), Some(Backend::VaesAvx2));
+    assert!(Cpu { features: halves }.has(Backend::VaesAvx512));
+    assert_eq!(best(Features { avx512bw: false, ..all }), Some(Backend::VaesAvx2));
+    assert_eq!(best(Features { vaes: false, ..all }), Some(Backend::AesNiAvx));
+    assert_eq!(best(Features { avx: false, vaes: false, ..all }), Some(Backend::AesNi));
+    assert_eq!(best(Features { ssse3: false, avx: false, vaes: false, ..all }), Some(Backend::Portable));
+    assert_eq!(best(Features::default()), Some(Backend::Portable));
 }

@@ -47,7 +47,7 @@ fn kernels<F: Family, const D: usize>() -> Result<&'static Kernels, BackendError
         let words = if F::INDEX == 0 { 8 } else { 6 };
         assert!(F::Memory::<D>::LEN == 16 * words * D && align_of::<F::Memory<D>>() >= 64);
     }
-    dispatch::active().map(|(_, tables)| &tables[F::INDEX][class])
+    dispatch::active().map(|entry| &entry.1[F::INDEX][class])
 }
 
 /// Asserts what is true of the only two families there are.

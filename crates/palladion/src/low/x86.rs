@@ -6,6 +6,7 @@ use core::arch::x86::*;
 use core::arch::x86_64::*;
 
 use super::blocks::{self, Blocks, MAX_LANES, Pair};
+use crate::backend::Backend;
 
 /// Parts of a block without AVX-512: two overlapping pieces, whose halves of the register a byte shuffle brings together.
 /// Never a copy through memory, which would be written in small pieces and read in a large one, and so cost the time of
@@ -390,9 +391,25 @@ pub(crate) struct Features {
     pub(crate) avx512f: bool,
     pub(crate) avx512bw: bool,
     pub(crate) avx512vl: bool,
+    /// 512-bit instructions run as two halves (Zen 4, some Zen 5): they gain nothing over 256-bit ones, and can lose.
+    pub(crate) avx512_in_halves: bool,
 }
 
 impl Features {
+    /// Whether these are what a backend's kernels are compiled for.
+    pub(crate) fn allow(&self, backend: Backend) -> bool {
+        match backend {
+            Backend::VaesAvx512 => {
+                self.allow(Backend::VaesAvx2) && self.avx512f && self.avx512bw && self.avx512vl
+            }
+            Backend::VaesAvx2 => self.allow(Backend::AesNiAvx) && self.avx2 && self.vaes,
+            Backend::AesNiAvx => self.allow(Backend::AesNi) && self.avx,
+            Backend::AesNi => self.ssse3 && self.aes,
+            Backend::Portable => true,
+            Backend::ArmAes => false,
+        }
+    }
+
     pub(crate) fn detect() -> Self {
         // Without an operating system that saves the vector registers, CPUID says nothing about whether they may be
         // used; in an SGX enclave it cannot even be asked. Then only what the whole program is compiled for counts.
@@ -406,6 +423,7 @@ impl Features {
                 avx512f: cfg!(target_feature = "avx512f"),
                 avx512bw: cfg!(target_feature = "avx512bw"),
                 avx512vl: cfg!(target_feature = "avx512vl"),
+                avx512_in_halves: false,
             };
         }
         let bit = |register: u32, bit: u32| register >> bit & 1 == 1;
@@ -432,7 +450,15 @@ impl Features {
         let ymm = xcr0 & 0x06 == 0x06;
         let zmm = xcr0 & 0xe6 == 0xe6;
         let leaf7 = if highest >= 7 { cpuid(7) } else { CpuidResult { eax: 0, ebx: 0, ecx: 0, edx: 0 } };
+        // AMD tells how wide its units are: bit 3 for 512 bits. Where there is no such leaf, they are as wide as the
+        // instructions.
+        let amd = 0x8000_001a;
+        let in_halves = cpuid(0x8000_0000).eax >= amd && {
+            let widths = cpuid(amd).eax;
+            bit(widths, 2) && !bit(widths, 3)
+        };
         Self {
+            avx512_in_halves: in_halves,
             ssse3: bit(leaf1.ecx, 9),
             aes: true,
             avx: ymm && bit(leaf1.ecx, 28),
@@ -458,6 +484,7 @@ fn detection_agrees_with_the_standard_library() {
         avx512f: is_x86_feature_detected!("avx512f"),
         avx512bw: is_x86_feature_detected!("avx512bw"),
         avx512vl: is_x86_feature_detected!("avx512vl"),
+        avx512_in_halves: Features::detect().avx512_in_halves, // which it does not tell
     };
     let found = Features::detect();
     assert!(!expected.aes || found == expected, "{found:?} is not {expected:?}");
