@@ -2,6 +2,8 @@
 
 use core::arch::aarch64::*;
 
+use super::aegis128::Aegis128;
+use super::aegis256::Aegis256;
 use super::blocks::{self, Blocks, MAX_LANES, Pair};
 
 /// One block in a NEON register.
@@ -87,6 +89,6 @@ unsafe impl Blocks for A1 {
 
 super::kernels::tables! {
     #[target_feature(enable = "neon,aes")]
-    aegis128: [A1, 1; Pair<A1>, 1; Pair<A1>, 2; A1, 0;]
-    aegis256: [A1, 1; Pair<A1>, 1; Pair<Pair<A1>>, 1; A1, 0;]
+    aegis128: [Aegis128<A1>, 1; Aegis128<Pair<A1>>, 1; Aegis128<Pair<A1>>, 2; Aegis128<A1>, 0;]
+    aegis256: [Aegis256<A1>, 1; Aegis256<Pair<A1>>, 1; Aegis256<Pair<Pair<A1>>>, 1; Aegis256<A1>, 0;]
 }

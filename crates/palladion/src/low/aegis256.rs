@@ -1,7 +1,7 @@
 //! The AEGIS-256 state machine (RFC 10032 §4 and §5.5): six words, one block a step.
 
 use super::blocks::Blocks;
-use super::machine::{C0, C1, FINAL_ROUNDS, Machine, load_at, store_at, truncate_at};
+use super::machine::{C0, C1, FINAL_ROUNDS, Machine, load_at, store_all, store_at, truncate_at};
 
 /// The words S0..S5 of `V::LANES` lanes.
 #[derive(Clone, Copy)]
@@ -13,8 +13,8 @@ impl<V: Blocks> Aegis256<V> {
     #[inline(always)]
     fn update(&mut self, m: V) {
         let s = self.0;
-        let t = Self::rounds(s, m);
-        self.0 = [t[0].pin().xor(s[0]), t[1], t[2], t[3], t[4], t[5]];
+        let [t, s5, s4, s3, s2, s1] = Self::rounds(s, m);
+        self.0 = [t.pin().xor(s[0]), s1, s2, s3, s4, s5];
     }
 
     /// Update for a message that is known late: it is added last of all.
@@ -22,13 +22,14 @@ impl<V: Blocks> Aegis256<V> {
     fn update_late(&mut self, m: V) {
         let s = self.0;
         // SAFETY: `self` is proof of the CPU features.
-        let t = Self::rounds(s, unsafe { V::zero() });
-        self.0 = [t[0].pin().xor3(s[0], m), t[1], t[2], t[3], t[4], t[5]];
+        let [t, s5, s4, s3, s2, s1] = Self::rounds(s, unsafe { V::zero() });
+        self.0 = [t.pin().xor3(s[0], m), s1, s2, s3, s4, s5];
     }
 
+    /// What goes into S0, then S5 to S1: in this order each round is written over a word that is read no more.
     #[inline(always)]
     fn rounds(s: [V; 6], k0: V) -> [V; 6] {
-        V::rounds([s[5], s[0], s[1], s[2], s[3], s[4]], [k0, s[1], s[2], s[3], s[4], s[5]])
+        V::rounds([s[5], s[4], s[3], s[2], s[1], s[0]], [k0, s[5], s[4], s[3], s[2], s[1]])
     }
 }
 
@@ -103,9 +104,9 @@ unsafe impl<V: Blocks> Machine for Aegis256<V> {
     }
     #[inline(always)]
     fn encrypt(&mut self, m: V) -> V {
-        let z = self.keystream();
+        let before = *self;
         self.update(m);
-        m.xor(z)
+        m.xor(before.keystream())
     }
     #[inline(always)]
     fn decrypt(&mut self, c: V) -> V {
@@ -144,7 +145,8 @@ unsafe impl<V: Blocks> Machine for Aegis256<V> {
         Aegis256([s[0].first(), s[1].first(), s[2].first(), s[3].first(), s[4].first(), s[5].first()])
     }
     #[inline(always)]
-    fn words(&self) -> &[V] {
-        &self.0
+    unsafe fn store_words(&self, dst: *mut u8, stride: usize) {
+        // SAFETY: passed on.
+        unsafe { store_all(&self.0, dst, stride) }
     }
 }

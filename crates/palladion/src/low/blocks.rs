@@ -182,6 +182,21 @@ pub(crate) unsafe trait Blocks: Copy {
     fn fold(self) -> Self::Lane;
 }
 
+/// A register of two blocks whose halves can change places.
+///
+/// # Safety
+/// As for [`Blocks`]; `LANES` is 2.
+#[cfg_attr(
+    not(any(target_arch = "x86", target_arch = "x86_64")),
+    expect(dead_code, reason = "used where AES instructions work on two blocks")
+)]
+pub(crate) unsafe trait Halves: Blocks {
+    /// The halves exchanged.
+    fn swap(self) -> Self;
+    /// Two blocks in one register.
+    fn join(first: Self::Lane, second: Self::Lane) -> Self;
+}
+
 /// Two vectors used as one of twice the lanes: for wide variants on narrow hardware where two interleaved chains
 /// hide each other's latency.
 #[cfg_attr(

@@ -512,9 +512,7 @@ pub(super) unsafe fn words<M: Machine, const G: usize>(state: *const u8, degree:
         // SAFETY: see `Kernels`.
         unsafe {
             let s = state.cast::<M>().add(g).read();
-            for (i, word) in s.words().iter().enumerate() {
-                word.store(dst.add(16 * (degree * i + M::V::LANES * g)));
-            }
+            s.store_words(dst.add(column::<M>(g)), 16 * degree);
         }
     }
 }
@@ -645,21 +643,18 @@ pub(super) unsafe fn mac<M: Machine, const G: usize>(scratch: *mut u8, degree: u
 pub(crate) type Tables = [[Kernels; 4]; 2];
 
 /// Defines `TABLES`, the kernels of one backend, compiled for its CPU features. For each of degree 1, 2, 4 and any it
-/// names the block vector and the number of groups (0: known at run time).
+/// names the machine and the number of groups (0: known at run time).
 macro_rules! tables {
     (
         $(#[target_feature(enable = $features:literal)])?
-        aegis128: [$($v128:ty, $g128:literal;)*]
-        aegis256: [$($v256:ty, $g256:literal;)*]
+        aegis128: [$($machine128:ty, $groups128:literal;)*]
+        aegis256: [$($machine256:ty, $groups256:literal;)*]
     ) => {
         /// The kernels of this backend.
-        pub(crate) static TABLES: $crate::low::kernels::Tables = {
-            use $crate::low::{aegis128::Aegis128, aegis256::Aegis256};
-            [
-                [$(entry::table::<Aegis128<$v128>, $g128>()),*],
-                [$(entry::table::<Aegis256<$v256>, $g256>()),*],
-            ]
-        };
+        pub(crate) static TABLES: $crate::low::kernels::Tables = [
+            [$(entry::table::<$machine128, $groups128>()),*],
+            [$(entry::table::<$machine256, $groups256>()),*],
+        ];
 
         /// The functions that carry the CPU features; the bodies are inlined into them.
         mod entry {

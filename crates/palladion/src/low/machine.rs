@@ -97,8 +97,11 @@ pub(crate) unsafe trait Machine: Copy {
     fn step(blocks: [Self::V; 2]) -> Self::Step;
     /// Lane 0 alone.
     fn first(&self) -> Self::Lane;
-    /// The words of the state, in order.
-    fn words(&self) -> &[Self::V];
+    /// Stores the words of the state, in order, `stride` bytes apart.
+    ///
+    /// # Safety
+    /// Each word writable.
+    unsafe fn store_words(&self, dst: *mut u8, stride: usize);
 }
 
 /// Loads the vector at `offset` of which only the bytes before `len` exist.
@@ -127,4 +130,16 @@ pub(super) unsafe fn store_at<V: Blocks>(v: V, dst: *mut u8, offset: usize, len:
 #[inline(always)]
 pub(super) fn truncate_at<V: Blocks>(v: V, offset: usize, len: usize) -> V {
     v.truncate(len.saturating_sub(offset).min(16 * V::LANES))
+}
+
+/// `Machine::store_words` of words that lie in order.
+///
+/// # Safety
+/// Each word writable.
+#[inline(always)]
+pub(super) unsafe fn store_all<V: Blocks>(words: &[V], dst: *mut u8, stride: usize) {
+    for (i, word) in words.iter().enumerate() {
+        // SAFETY: the caller grants it.
+        unsafe { word.store(dst.add(i * stride)) };
+    }
 }

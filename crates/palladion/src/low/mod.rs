@@ -6,6 +6,7 @@
 //! | `blocks.rs` | the trait of a block vector |
 //! | `portable.rs`, `x86.rs`, `aarch64.rs` | a block vector for each instruction set |
 //! | `machine.rs`, `aegis128.rs`, `aegis256.rs` | the two state machines, generic over the block vector |
+//! | `packed128.rs` | AEGIS-128L again, two words to a register |
 //! | `kernels.rs` | the loops around them, and the table of kernels |
 //! | `dispatch.rs` | which table is used |
 //! | `inout.rs`, `memory.rs` | buffers |
@@ -20,6 +21,8 @@ mod inout;
 mod kernels;
 mod machine;
 pub(crate) mod memory;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod packed128;
 mod portable;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod x86;

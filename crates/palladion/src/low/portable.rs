@@ -1,6 +1,8 @@
 //! AES rounds without AES instructions and without a table: eight blocks at a time, bitsliced. Nothing here depends on
 //! a secret but the values of bits, whatever the machine.
 
+use super::aegis128::Aegis128;
+use super::aegis256::Aegis256;
 use super::blocks::{self, Blocks, MAX_LANES};
 
 /// One block, byte 0 in the lowest bits.
@@ -196,8 +198,8 @@ fn sub_bytes(planes: &mut [u128; 8]) {
 
 // One set of kernels for all degrees: to know the degree at compile time saves nothing that counts here.
 super::kernels::tables! {
-    aegis128: [Soft, 0; Soft, 0; Soft, 0; Soft, 0;]
-    aegis256: [Soft, 0; Soft, 0; Soft, 0; Soft, 0;]
+    aegis128: [Aegis128<Soft>, 0; Aegis128<Soft>, 0; Aegis128<Soft>, 0; Aegis128<Soft>, 0;]
+    aegis256: [Aegis256<Soft>, 0; Aegis256<Soft>, 0; Aegis256<Soft>, 0; Aegis256<Soft>, 0;]
 }
 
 #[cfg(test)]

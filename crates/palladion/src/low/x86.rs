@@ -5,7 +5,10 @@ use core::arch::x86::*;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
-use super::blocks::{self, Blocks, MAX_LANES, Pair};
+use super::aegis128::Aegis128;
+use super::aegis256::Aegis256;
+use super::blocks::{self, Blocks, Halves, MAX_LANES, Pair};
+use super::packed128::Packed128;
 use crate::backend::Backend;
 
 /// Parts of a block without AVX-512: two overlapping pieces, whose halves of the register a byte shuffle brings together.
@@ -325,6 +328,27 @@ register! {
     fold |x| fold_two(M2(_mm256_xor_si256(_mm512_castsi512_si256(x.0), _mm512_extracti64x4_epi64::<1>(x.0))).lanes());
 }
 
+/// Implements [`Halves`].
+macro_rules! halves {
+    ($name:ident of $lane:ident) => {
+        // SAFETY: two lanes, one instruction each; a value is proof that the CPU has AVX2.
+        unsafe impl Halves for $name {
+            #[inline(always)]
+            fn swap(self) -> Self {
+                // SAFETY: `self` is proof of the features.
+                Self(unsafe { _mm256_permute2x128_si256::<1>(self.0, self.0) })
+            }
+            #[inline(always)]
+            fn join(first: $lane, second: $lane) -> Self {
+                // SAFETY: `first` comes from a register of this kind, so it is proof of the features.
+                Self(unsafe { _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(first.0), second.0) })
+            }
+        }
+    };
+}
+halves!(X2 of X1);
+halves!(M2 of M1);
+
 /// # Safety
 /// AVX2.
 #[inline(always)]
@@ -341,41 +365,41 @@ fn fold_two<V: Blocks>([a, b, ..]: [V; MAX_LANES]) -> V {
 
 /// AES-NI in its first encoding, for CPUs without AVX.
 pub(crate) mod aesni {
-    use super::{Pair, X1};
+    use super::{Aegis128, Aegis256, Pair, X1};
     crate::low::kernels::tables! {
         #[target_feature(enable = "ssse3,aes")]
-        aegis128: [X1, 1; X1, 2; X1, 4; X1, 0;]
-        aegis256: [X1, 1; Pair<X1>, 1; Pair<X1>, 2; X1, 0;]
+        aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 2; Aegis128<X1>, 4; Aegis128<X1>, 0;]
+        aegis256: [Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1; Aegis256<Pair<X1>>, 2; Aegis256<X1>, 0;]
     }
 }
 
 /// AES-NI in the three-operand encoding of AVX.
 pub(crate) mod aesni_avx {
-    use super::{Pair, X1};
+    use super::{Aegis128, Aegis256, Pair, X1};
     crate::low::kernels::tables! {
         #[target_feature(enable = "avx,aes")]
-        aegis128: [X1, 1; X1, 2; X1, 4; X1, 0;]
-        aegis256: [X1, 1; Pair<X1>, 1; Pair<X1>, 2; X1, 0;]
+        aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 2; Aegis128<X1>, 4; Aegis128<X1>, 0;]
+        aegis256: [Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1; Aegis256<Pair<X1>>, 2; Aegis256<X1>, 0;]
     }
 }
 
 /// VAES on 256-bit registers.
 pub(crate) mod vaes_avx2 {
-    use super::{Pair, X1, X2};
+    use super::{Aegis128, Aegis256, Packed128, Pair, X1, X2};
     crate::low::kernels::tables! {
         #[target_feature(enable = "avx2,aes,vaes")]
-        aegis128: [X1, 1; X2, 1; X2, 2; X1, 0;]
-        aegis256: [X1, 1; X2, 1; Pair<X2>, 1; X1, 0;]
+        aegis128: [Packed128<X2>, 1; Aegis128<X2>, 1; Aegis128<X2>, 2; Aegis128<X1>, 0;]
+        aegis256: [Aegis256<X1>, 1; Aegis256<X2>, 1; Aegis256<Pair<X2>>, 1; Aegis256<X1>, 0;]
     }
 }
 
 /// VAES with AVX-512: registers up to 512 bits, three-way logic, masks.
 pub(crate) mod vaes_avx512 {
-    use super::{M1, M2, M4};
+    use super::{Aegis128, Aegis256, M1, M2, M4, Packed128};
     crate::low::kernels::tables! {
         #[target_feature(enable = "avx2,aes,vaes,avx512f,avx512bw,avx512vl")]
-        aegis128: [M1, 1; M2, 1; M4, 1; M1, 0;]
-        aegis256: [M1, 1; M2, 1; M4, 1; M1, 0;]
+        aegis128: [Packed128<M2>, 1; Aegis128<M2>, 1; Aegis128<M4>, 1; Aegis128<M1>, 0;]
+        aegis256: [Aegis256<M1>, 1; Aegis256<M2>, 1; Aegis256<M4>, 1; Aegis256<M1>, 0;]
     }
 }
 
