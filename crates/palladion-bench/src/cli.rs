@@ -15,7 +15,7 @@ const MORE_SIZES: [usize; 9] = [32, 128, 512, 1024, 2048, 8192, 32768, 1 << 18, 
 /// Associated data is measured with short messages only: with long ones it is lost in the noise.
 const MAX_SIZE_WITH_AD: usize = 1500;
 const ROUNDS: u32 = 1500;
-const QUICK_ROUNDS: u32 = 120;
+const QUICK_ROUNDS: u32 = 400;
 
 /// Measures AEGIS in this library and in others, and other ciphers and MACs, side by side in one run
 ///
@@ -36,7 +36,7 @@ Examples:
   palladion-bench --variants 128l,256x2 --ops encrypt --sizes 64,1500 --rounds 5000
   palladion-bench --backends aesni-avx,aesni --no-peers
   palladion-bench --peers aegis --ad 0,13,64
-  palladion-bench --render target/bench/results.json  tables and plots of an earlier run"
+  palladion-bench --render results.json --out again    tables and plots of an earlier run"
 )]
 pub struct Args {
     /// Few rounds and only the sizes that the goals are about
@@ -54,7 +54,7 @@ pub struct Args {
     /// Bytes of associated data, with messages of up to 1500 bytes
     #[arg(long, value_delimiter = ',', value_name = "LIST", default_value = "0,13")]
     pub ad: Vec<usize>,
-    /// Samples of each implementation for each task [default: 1500, with --quick 120]
+    /// Samples of each implementation for each task [default: 1500, with --quick 400]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
     /// This library's backends [default: all that can run here]
@@ -69,9 +69,9 @@ pub struct Args {
     /// The core to run on (Linux) [default: the last that the process may use]
     #[arg(long, value_name = "N")]
     pub core: Option<usize>,
-    /// The folder for results, plots and the page
-    #[arg(short, long, value_name = "DIR", default_value = "target/bench")]
-    pub out: PathBuf,
+    /// The folder for results, plots and the page [default: one in target/bench, named after the CPU]
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     /// Measure nothing: print and draw the results of an earlier run again
     #[arg(long, value_name = "results.json")]
     pub render: Option<PathBuf>,

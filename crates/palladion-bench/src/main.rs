@@ -7,14 +7,18 @@ mod bounds;
 mod cli;
 mod machine;
 mod measure;
+mod output;
+mod plots;
 mod report;
 mod results;
 mod stats;
 mod subjects;
+mod svg;
 mod table;
 mod verdict;
 
 use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -25,6 +29,9 @@ use crate::cli::Args;
 use crate::machine::Machine;
 use crate::measure::{Measurement, PASSES, SAMPLE_NS};
 use crate::results::{FORMAT, Results, Settings};
+
+/// Where results go if nobody says otherwise: a folder in here for each kind of CPU.
+const ROOT: &str = "target/bench";
 
 fn main() -> ExitCode {
     match run(&Args::parse()) {
@@ -56,6 +63,9 @@ fn run(args: &Args) -> Result<(), String> {
         println!("Note: {note}.");
     }
     print!("\n{}", verdict::text(&results));
+    let dir = args.out.clone().unwrap_or_else(|| Path::new(ROOT).join(results.machine.slug()));
+    output::write(&results, &dir)?;
+    println!("\nWritten to {}: results.json, results.csv, README.md, index.html, plots.", dir.display());
     Ok(())
 }
 

@@ -118,7 +118,12 @@ impl Bench {
             if *expected.entry(algorithm).or_insert_with(|| result.clone()) == result {
                 taking_part.push(place);
             } else if entry.is_known_to_be_wrong(task.operation, task.size) {
-                let note = format!("{who}, {}: wrong, as is known of this version, and left out", what());
+                let note = format!(
+                    "{}, {}: wrong, as is known of {}, and left out",
+                    entry.description.implementation(),
+                    what(),
+                    entry.description.version
+                );
                 if !notes.contains(&note) {
                     notes.push(note);
                 }
@@ -145,8 +150,11 @@ impl Bench {
     fn repeats(&mut self, entry: &mut Entry) -> Result<(u64, f64), String> {
         let mut repeats = 1;
         loop {
-            self.sample(entry, 1)?;
-            let ns = self.sample(entry, repeats)?.max(0.1);
+            // The best of some: an interrupted one would make the sample far too short, and the timer's own cost count.
+            let mut ns = f64::INFINITY;
+            for _ in 0..5 {
+                ns = ns.min(self.sample(entry, repeats)?.max(0.1));
+            }
             if ns * repeats as f64 >= SAMPLE_NS / 4.0 {
                 return Ok(((SAMPLE_NS / ns).round().max(1.0) as u64, ns));
             }
@@ -243,6 +251,8 @@ impl Measurement {
     }
 
     pub fn cells(&mut self) -> Vec<Cell> {
+        // More digits would say nothing.
+        let round = |x: f64| (x * 1e3).round() / 1e3;
         let mut cells = Vec::new();
         for (task, tracks) in self.tasks.iter().zip(&mut self.tracks) {
             cells.extend(tracks.iter_mut().flatten().map(|track| Cell {
@@ -250,10 +260,11 @@ impl Measurement {
                 operation: task.operation,
                 size: task.size,
                 ad: task.ad,
-                min_ns: track.best,
-                median_ns: median(&mut track.samples),
-                cycles: track.clock.map(|ghz| ghz * track.best),
+                min_ns: round(track.best),
+                median_ns: round(median(&mut track.samples)),
+                cycles: track.clock.map(|ghz| round(ghz * track.best)),
                 samples: track.samples.len(),
+                calls: track.repeats,
             }));
         }
         cells

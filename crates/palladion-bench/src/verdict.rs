@@ -103,6 +103,7 @@ pub fn all(results: &Results) -> Vec<Verdict> {
     aegis.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));
     let some = (!aegis.is_empty()).then_some(());
     let slower = aegis.iter().filter(|pair| pair.ratio() > 1.0).count();
+    let slower_by_median = aegis.iter().filter(|p| p.ours.median_ns > p.theirs.median_ns).count();
     let mut verdicts = vec![
         Verdict {
             goal: format!("geometric mean of our time over the best AEGIS peer's at most {MEAN:.2}"),
@@ -113,7 +114,7 @@ pub fn all(results: &Results) -> Vec<Verdict> {
         Verdict {
             goal: "no cell slower than the best AEGIS peer".into(),
             met: some.map(|()| slower == 0),
-            found: format!("{slower} slower; {measured}; the worst cells:"),
+            found: format!("{slower} slower (by medians {slower_by_median}); {measured}; the worst cells:"),
             details: aegis.iter().take(WORST).map(|pair| pair.text(results)).collect(),
         },
         bulk(results),
