@@ -15,7 +15,6 @@ const FORMS: [(&str, &[&str], &str, &str); 4] = [
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=peer-aegis");
-    println!("cargo:rerun-if-env-changed=PATH");
     export("BENCH_RUSTC", &version(env::var("RUSTC").expect("cargo sets it")));
     // Crate `aegis` takes clang if it is there, and so do we when we say what it was built by.
     let compilers = ["clang", "cc"].map(version);

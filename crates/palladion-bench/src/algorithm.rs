@@ -128,7 +128,8 @@ impl Variant {
     }
 }
 
-/// What is done.
+/// What is done. Many messages in one call will be one more operation: a line in `Algorithm::can`, one in each
+/// `Subject::run`, and its tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {

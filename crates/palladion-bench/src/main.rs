@@ -2,6 +2,8 @@
 //!
 //!     cargo run --release -p palladion-bench -- --help
 
+#![deny(unsafe_code)]
+
 mod algorithm;
 mod bounds;
 mod cli;

@@ -13,7 +13,7 @@ use crate::verdict;
 /// Writes all of them.
 pub fn write(results: &Results, dir: &Path) -> Result<(), String> {
     let plots = plots::all(results);
-    let json = serde_json::to_string_pretty(results).map_err(|error| error.to_string())?;
+    let json = serde_json::to_string(results).map_err(|error| error.to_string())?;
     let mut files = vec![
         ("results.json".to_owned(), json + "\n"),
         ("results.csv".to_owned(), results.csv()),
@@ -104,7 +104,7 @@ fn page(results: &Results, plots: &[Plot]) -> String {
          <title>Palladion: benchmarks</title>\n<style>{PAGE_STYLE}{}</style>\n\
          <h1>Palladion on {}</h1>\n<nav><a href=\"#goals\">Goals</a><a href=\"#plots\">Plots</a><a href=\"#tables\">Tables</a></nav>\n\
          <div class=\"scroll\"><table class=\"facts\">\n",
-        svg::STYLE,
+        svg::style(),
         escape(&results.machine.cpu)
     );
     for (name, value) in facts(results) {

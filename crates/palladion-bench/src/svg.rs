@@ -6,22 +6,48 @@ use std::fmt::Write;
 use crate::report::bytes;
 use crate::table::escape;
 
-/// The style of all charts. The eight colours can be told apart by readers who see fewer.
-pub const STYLE: &str = "
-.chart { --ink: #1c1c1c; --dim: #6b6b6b; --grid: #dcdcdc; --paper: #ffffff; --good: #009e73; --bad: #d55e00;
-  --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #b3579a; --c4: #b97a00; --c5: #3a9bd1; --c6: #7a7a7a; --c7: #8a6d3b;
-  font: 12px system-ui, sans-serif; }
-@media (prefers-color-scheme: dark) { .chart { --ink: #ececec; --dim: #a0a0a0; --grid: #3a3a3a; --paper: #161616;
-  --good: #2fbf94; --bad: #f08a4b; --c0: #58b0e8; --c1: #f08a4b; --c2: #2fbf94; --c3: #dc8fc4; --c4: #e0ab3a; --c5: #8fd0f5;
-  --c6: #a8a8a8; --c7: #c7a878; } }
-.chart .paper { fill: var(--paper); } .chart text { fill: var(--ink); } .chart .dim { fill: var(--dim); }
-.chart .title { font-size: 15px; font-weight: 600; } .chart .grid { stroke: var(--grid); } .chart .mark { stroke: var(--ink); stroke-width: 2; }
-.chart .line { fill: none; stroke-width: 2; } .chart .dash { stroke-dasharray: 5 4; }
-.chart .good { fill: var(--good); } .chart .bad { fill: var(--bad); }
-";
+type Colour = (&'static str, &'static str, &'static str);
+
+/// Roles and their colours in light and in dark mode. The curves' eight can be told apart by readers who see fewer.
+const COLOURS: [Colour; 14] = [
+    ("ink", "#1c1c1c", "#ececec"),
+    ("dim", "#6b6b6b", "#a0a0a0"),
+    ("grid", "#dcdcdc", "#3a3a3a"),
+    ("paper", "#ffffff", "#161616"),
+    ("good", "#009e73", "#2fbf94"),
+    ("bad", "#d55e00", "#f08a4b"),
+    ("c0", "#0072b2", "#58b0e8"),
+    ("c1", "#d55e00", "#f08a4b"),
+    ("c2", "#009e73", "#2fbf94"),
+    ("c3", "#b3579a", "#dc8fc4"),
+    ("c4", "#b97a00", "#e0ab3a"),
+    ("c5", "#3a9bd1", "#8fd0f5"),
+    ("c6", "#7a7a7a", "#a8a8a8"),
+    ("c7", "#8a6d3b", "#c7a878"),
+];
+const CURVES: usize = 8;
+
+/// The style of all charts: no variables, which not every viewer knows.
+pub fn style() -> String {
+    let rules = |pick: fn(&Colour) -> &'static str| {
+        let rule = |colour: &Colour| {
+            let (name, value) = (colour.0, pick(colour));
+            format!(
+                ".chart .{name} {{ fill: {value}; }} .chart .{name}-line {{ fill: none; stroke: {value}; }}\n"
+            )
+        };
+        COLOURS.iter().map(rule).collect::<String>()
+    };
+    format!(
+        ".chart {{ font: 12px system-ui, sans-serif; }} .chart .title {{ font-size: 15px; font-weight: 600; }}\n\
+         .chart .curve {{ stroke-width: 2; }} .chart .dash {{ stroke-dasharray: 5 4; }}\n\
+         {}@media (prefers-color-scheme: dark) {{\n{}}}\n",
+        rules(|colour| colour.1),
+        rules(|colour| colour.2)
+    )
+}
 
 const WIDTH: f64 = 860.0;
-const COLOURS: usize = 8;
 
 /// A curve.
 pub struct Series {
@@ -44,7 +70,7 @@ impl Svg {
         let text = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
              aria-label=\"{title}\">\n<rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\" rx=\"6\"/>\n\
-             <text class=\"title\" x=\"16\" y=\"26\">{title}</text>\n"
+             <text class=\"ink title\" x=\"16\" y=\"26\">{title}</text>\n"
         );
         Self { text }
     }
@@ -80,7 +106,7 @@ impl Svg {
 /// A file of its own from a chart in a page.
 pub fn standalone(chart: &str) -> String {
     let end = chart.find('>').map_or(0, |end| end + 1);
-    format!("{}<style>{STYLE}</style>{}", &chart[..end], &chart[end..])
+    format!("{}<style>{}</style>{}", &chart[..end], style(), &chart[end..])
 }
 
 /// A step between the lines of a grid: 1, 2 or 5 times a power of ten, at most eight of them.
@@ -121,35 +147,32 @@ pub fn lines(title: &str, unit: &str, series: &[Series]) -> Option<String> {
     let step = step(top);
     for i in 0..=(top / step) as u32 {
         let value = f64::from(i) * step;
-        svg.line("grid", (LEFT, y(value)), (RIGHT, y(value)));
+        svg.line("grid-line", (LEFT, y(value)), (RIGHT, y(value)));
         svg.text(LEFT - 8.0, y(value) + 4.0, "end", "dim", &number(value));
     }
-    let mut sizes: Vec<_> = points().map(|p| p.0).filter(|size| size.is_power_of_two()).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
     let mut last = f64::NEG_INFINITY;
-    for size in sizes.into_iter().filter(|size| x(*size) <= RIGHT + 1.0) {
+    for size in (0..usize::BITS).map(|bit| 1 << bit).filter(|size| (min..=max).contains(size)) {
         if x(size) - last >= 38.0 {
             last = x(size);
-            svg.line("grid", (last, BOTTOM), (last, BOTTOM + 5.0));
+            svg.line("grid-line", (last, BOTTOM), (last, BOTTOM + 5.0));
             svg.text(last, BOTTOM + 20.0, "middle", "dim", &bytes(size));
         }
     }
     svg.text((LEFT + RIGHT) / 2.0, BOTTOM + 40.0, "middle", "dim", "bytes");
     for s in series {
-        let class = if s.dashed { "line dash" } else { "line" };
-        let colour = s.colour % COLOURS;
+        let class = if s.dashed { "curve dash" } else { "curve" };
+        let colour = s.colour % CURVES;
         let path: Vec<_> =
             s.points.iter().map(|&(size, value)| format!("{:.1},{:.1}", x(size), y(value))).collect();
         svg.add(format_args!(
-            "<polyline class=\"{class}\" stroke=\"var(--c{colour})\" points=\"{}\"><title>{}</title></polyline>",
+            "<polyline class=\"{class} c{colour}-line\" points=\"{}\"><title>{}</title></polyline>",
             path.join(" "),
             escape(&s.name)
         ));
         if !s.dashed {
             for &(size, value) in &s.points {
                 svg.add(format_args!(
-                    "<circle fill=\"var(--c{colour})\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.6\"><title>{}, {size}: {value:.2}</title></circle>",
+                    "<circle class=\"c{colour}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.6\"><title>{}, {size}: {value:.2}</title></circle>",
                     x(size),
                     y(value),
                     escape(&s.name)
@@ -164,12 +187,12 @@ pub fn lines(title: &str, unit: &str, series: &[Series]) -> Option<String> {
     });
     for (i, s) in order.into_iter().enumerate() {
         let line = TOP + 8.0 + 20.0 * i as f64;
-        let (class, colour) = (if s.dashed { "line dash" } else { "line" }, s.colour % COLOURS);
+        let (class, colour) = (if s.dashed { "curve dash" } else { "curve" }, s.colour % CURVES);
         svg.add(format_args!(
-            "<path class=\"{class}\" stroke=\"var(--c{colour})\" d=\"M{:.1} {line:.1}h26\"/>",
+            "<path class=\"{class} c{colour}-line\" d=\"M{:.1} {line:.1}h26\"/>",
             RIGHT + 18.0
         ));
-        svg.text(RIGHT + 52.0, line + 4.0, "start", "", &s.name);
+        svg.text(RIGHT + 52.0, line + 4.0, "start", "ink", &s.name);
     }
     Some(svg.finish())
 }
@@ -196,11 +219,11 @@ pub fn bars(title: &str, unit: &str, bars: &[Bar]) -> Option<String> {
     svg.text(16.0, 46.0, "start", "dim", unit);
     for (i, bar) in bars.iter().enumerate() {
         let y = TOP + 22.0 * i as f64;
-        svg.text(LEFT - 10.0, y + 13.0, "end", "", &bar.name);
-        let style = format!("fill=\"var(--c{})\" rx=\"2\"", bar.colour % COLOURS);
+        svg.text(LEFT - 10.0, y + 13.0, "end", "ink", &bar.name);
+        let style = format!("class=\"c{}\" rx=\"2\"", bar.colour % CURVES);
         svg.rect(&style, (LEFT, y), ((x(bar.value) - LEFT).max(0.5), 17.0));
         if let Some(mark) = bar.mark {
-            svg.line("mark", (x(mark), y - 2.0), (x(mark), y + 19.0));
+            svg.line("ink-line curve", (x(mark), y - 2.0), (x(mark), y + 19.0));
         }
         let end = x(bar.value.max(bar.mark.unwrap_or(0.0)));
         svg.text(end + 6.0, y + 13.0, "start", "dim", &format!("{:.3}", bar.value));
@@ -229,7 +252,7 @@ pub fn grid(
     }
     for (i, (name, ratios)) in rows.iter().enumerate() {
         let y = TOP + ROW * i as f64;
-        svg.text(LEFT - 10.0, y + 15.0, "end", "", name);
+        svg.text(LEFT - 10.0, y + 15.0, "end", "ink", name);
         for (j, ratio) in ratios.iter().enumerate() {
             let Some(ratio) = ratio else { continue };
             let x = LEFT + width * j as f64;
@@ -240,7 +263,7 @@ pub fn grid(
                 (x + 1.0, y + 1.0),
                 (width - 2.0, ROW - 2.0),
             );
-            svg.text(x + width / 2.0, y + 15.0, "middle", "", &format!("{ratio:.2}"));
+            svg.text(x + width / 2.0, y + 15.0, "middle", "ink", &format!("{ratio:.2}"));
         }
     }
     Some(svg.finish())
@@ -261,7 +284,7 @@ mod tests {
         let points = vec![(16, 1.0), (1024, 9.0), (65536, 12.0)];
         let series = [Series { name: "a<b".into(), colour: 9, dashed: false, points }];
         let svg = lines("Title & more", "GB/s", &series).unwrap();
-        assert!(svg.contains("a&lt;b") && svg.contains("Title &amp; more") && svg.contains("var(--c1)"));
+        assert!(svg.contains("a&lt;b") && svg.contains("Title &amp; more") && svg.contains("c1-line"));
         assert!(svg.contains("points=\"56.0,") && svg.ends_with("</svg>\n"));
         assert!(standalone(&svg).contains("<style>"));
         assert!(lines("", "", &[]).is_none());

@@ -16,7 +16,12 @@ const _: job::Run = palladion_bench_aegis_run;
 ///
 /// `job` must say the truth about its pointers.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn palladion_bench_aegis_run(variant: u32, operation: u32, repeats: u64, job: &RawJob) -> i32 {
+pub unsafe extern "C" fn palladion_bench_aegis_run(
+    variant: u32,
+    operation: u32,
+    repeats: u64,
+    job: &RawJob,
+) -> i32 {
     let run = match variant {
         0 => aegis128l::run,
         1 => aegis128x2::run,
@@ -41,10 +46,28 @@ macro_rules! variant {
             use super::*;
 
             unsafe extern "C" {
-                fn $encrypt(c: *mut u8, mac: *mut u8, maclen: usize, m: *const u8, mlen: usize, ad: *const u8,
-                            adlen: usize, npub: *const u8, k: *const u8) -> i32;
-                fn $decrypt(m: *mut u8, c: *const u8, clen: usize, mac: *const u8, maclen: usize, ad: *const u8,
-                            adlen: usize, npub: *const u8, k: *const u8) -> i32;
+                fn $encrypt(
+                    c: *mut u8,
+                    mac: *mut u8,
+                    maclen: usize,
+                    m: *const u8,
+                    mlen: usize,
+                    ad: *const u8,
+                    adlen: usize,
+                    npub: *const u8,
+                    k: *const u8,
+                ) -> i32;
+                fn $decrypt(
+                    m: *mut u8,
+                    c: *const u8,
+                    clen: usize,
+                    mac: *const u8,
+                    maclen: usize,
+                    ad: *const u8,
+                    adlen: usize,
+                    npub: *const u8,
+                    k: *const u8,
+                ) -> i32;
                 fn $mac_init(st: *mut MacState, k: *const u8, npub: *const u8);
                 fn $mac_update(st: *mut MacState, m: *const u8, mlen: usize) -> i32;
                 fn $mac_final(st: *mut MacState, mac: *mut u8, maclen: usize) -> i32;
@@ -60,8 +83,12 @@ macro_rules! variant {
                     // SAFETY: the caller's promise; MacState is larger and more aligned than any of theirs.
                     unsafe {
                         failed |= match operation {
-                            0 => $encrypt(j.output, j.tag, TAG_LEN, j.input, j.len, j.ad, j.ad_len, j.nonce, j.key),
-                            1 => $decrypt(j.output, j.input, j.len, j.tag, TAG_LEN, j.ad, j.ad_len, j.nonce, j.key),
+                            0 => $encrypt(
+                                j.output, j.tag, TAG_LEN, j.input, j.len, j.ad, j.ad_len, j.nonce, j.key,
+                            ),
+                            1 => $decrypt(
+                                j.output, j.input, j.len, j.tag, TAG_LEN, j.ad, j.ad_len, j.nonce, j.key,
+                            ),
                             2 => {
                                 let mut state = std::mem::MaybeUninit::uninit();
                                 $mac_init(state.as_mut_ptr(), j.key, j.nonce);
@@ -96,7 +123,8 @@ macro_rules! variant {
                     let j = std::hint::black_box(j);
                     // SAFETY: the caller's promise; `copy` allows that input and output are the same.
                     unsafe {
-                        let (key, nonce) = (&*j.key.cast::<[u8; $key_len]>(), &*j.nonce.cast::<[u8; $key_len]>());
+                        let (key, nonce) =
+                            (&*j.key.cast::<[u8; $key_len]>(), &*j.nonce.cast::<[u8; $key_len]>());
                         let ad = std::slice::from_raw_parts(j.ad, j.ad_len);
                         match operation {
                             0 | 1 => {
@@ -127,15 +155,69 @@ macro_rules! variant {
     };
 }
 
-variant!(aegis128l, Aegis128L, Aegis128LMac, 16, aegis128l_encrypt_detached, aegis128l_decrypt_detached,
-         aegis128l_mac_init, aegis128l_mac_update, aegis128l_mac_final);
-variant!(aegis128x2, Aegis128X2, Aegis128X2Mac, 16, aegis128x2_encrypt_detached, aegis128x2_decrypt_detached,
-         aegis128x2_mac_init, aegis128x2_mac_update, aegis128x2_mac_final);
-variant!(aegis128x4, Aegis128X4, Aegis128X4Mac, 16, aegis128x4_encrypt_detached, aegis128x4_decrypt_detached,
-         aegis128x4_mac_init, aegis128x4_mac_update, aegis128x4_mac_final);
-variant!(aegis256, Aegis256, Aegis256Mac, 32, aegis256_encrypt_detached, aegis256_decrypt_detached,
-         aegis256_mac_init, aegis256_mac_update, aegis256_mac_final);
-variant!(aegis256x2, Aegis256X2, Aegis256X2Mac, 32, aegis256x2_encrypt_detached, aegis256x2_decrypt_detached,
-         aegis256x2_mac_init, aegis256x2_mac_update, aegis256x2_mac_final);
-variant!(aegis256x4, Aegis256X4, Aegis256X4Mac, 32, aegis256x4_encrypt_detached, aegis256x4_decrypt_detached,
-         aegis256x4_mac_init, aegis256x4_mac_update, aegis256x4_mac_final);
+variant!(
+    aegis128l,
+    Aegis128L,
+    Aegis128LMac,
+    16,
+    aegis128l_encrypt_detached,
+    aegis128l_decrypt_detached,
+    aegis128l_mac_init,
+    aegis128l_mac_update,
+    aegis128l_mac_final
+);
+variant!(
+    aegis128x2,
+    Aegis128X2,
+    Aegis128X2Mac,
+    16,
+    aegis128x2_encrypt_detached,
+    aegis128x2_decrypt_detached,
+    aegis128x2_mac_init,
+    aegis128x2_mac_update,
+    aegis128x2_mac_final
+);
+variant!(
+    aegis128x4,
+    Aegis128X4,
+    Aegis128X4Mac,
+    16,
+    aegis128x4_encrypt_detached,
+    aegis128x4_decrypt_detached,
+    aegis128x4_mac_init,
+    aegis128x4_mac_update,
+    aegis128x4_mac_final
+);
+variant!(
+    aegis256,
+    Aegis256,
+    Aegis256Mac,
+    32,
+    aegis256_encrypt_detached,
+    aegis256_decrypt_detached,
+    aegis256_mac_init,
+    aegis256_mac_update,
+    aegis256_mac_final
+);
+variant!(
+    aegis256x2,
+    Aegis256X2,
+    Aegis256X2Mac,
+    32,
+    aegis256x2_encrypt_detached,
+    aegis256x2_decrypt_detached,
+    aegis256x2_mac_init,
+    aegis256x2_mac_update,
+    aegis256x2_mac_final
+);
+variant!(
+    aegis256x4,
+    Aegis256X4,
+    Aegis256X4Mac,
+    32,
+    aegis256x4_encrypt_detached,
+    aegis256x4_decrypt_detached,
+    aegis256x4_mac_init,
+    aegis256x4_mac_update,
+    aegis256x4_mac_final
+);

@@ -1,5 +1,5 @@
-//! Libraries that are loaded while the program runs. All `unsafe` of this crate is here and in `openssl.rs`, and rests on
-//! one assumption: a library that has these functions has them with these types.
+//! Libraries that are loaded while the program runs. All `unsafe` of this crate is here and in the two modules that use
+//! it, and rests on one assumption: a library that has these functions has them with these types.
 
 use libloading::Library;
 

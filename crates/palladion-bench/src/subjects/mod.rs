@@ -3,9 +3,12 @@
 //! All work on the same buffers with the same key, nonce and 16-byte tags. AEGIS has no key schedule: each call starts from
 //! the key. Of the others, the key schedule is done once, before anything is measured.
 
+#[allow(unsafe_code)]
 mod aegis;
 mod aws_lc;
+#[allow(unsafe_code)]
 mod foreign;
+#[allow(unsafe_code)]
 mod openssl;
 mod palladion;
 mod rust;
