@@ -19,6 +19,7 @@ pub struct Machine {
     pub aes_units: u32,
     /// The same for 64 bytes.
     pub aes_units_512: u32,
+    /// 0 if unknown.
     pub cores: usize,
     /// The core that the program was pinned to.
     pub core: Option<usize>,
@@ -64,7 +65,7 @@ impl Machine {
             // Zen 5.
             aes_units_512: if amd && field(&["cpu family"]) == "26" { 2 } else { 1 },
             model,
-            cores: std::thread::available_parallelism().map_or(1, Into::into),
+            cores: info.lines().filter(|line| line.starts_with("processor")).count(),
             core,
             os: os(),
             rustc: env!("BENCH_RUSTC").into(),

@@ -4,7 +4,7 @@ use crate::algorithm::{Algorithm, Operation, Variant};
 use crate::bounds;
 use crate::results::{Cell, Results, Task};
 use crate::stats::geometric_mean;
-use crate::subjects::Description;
+use crate::subjects::{Description, Role};
 
 /// The sizes that the goals are about.
 pub const SIZES: [usize; 9] = [0, 16, 64, 256, 576, 1500, 4096, 16384, 65536];
@@ -79,6 +79,14 @@ pub fn against_aegis(results: &Results) -> Vec<Pair<'_>> {
         .collect()
 }
 
+/// The best AEGIS peer as anybody gets it, not compiled for this CPU alone.
+fn installed_peer(results: &Results, variant: Variant, task: Task) -> Option<&Cell> {
+    let wanted = |d: &Description| {
+        d.algorithm == variant.into() && d.role == Role::AegisPeer && !d.form.ends_with("native")
+    };
+    results.best(task, wanted)
+}
+
 fn tasks(operations: &[Operation]) -> impl Iterator<Item = Task> {
     operations.iter().flat_map(|&operation| SIZES.map(|size| Task::new(operation, size)))
 }
@@ -101,6 +109,9 @@ pub fn all(results: &Results) -> Vec<Verdict> {
     let mean = geometric_mean(aegis.iter().map(Pair::ratio));
     let by_median = geometric_mean(aegis.iter().map(|p| p.ours.median_ns / p.theirs.median_ns));
     aegis.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));
+    let installed =
+        aegis.iter().filter_map(|p| Some(p.ours.min_ns / installed_peer(results, p.variant, p.task)?.min_ns));
+    let installed = geometric_mean(installed);
     let some = (!aegis.is_empty()).then_some(());
     let slower = aegis.iter().filter(|pair| pair.ratio() > 1.0).count();
     let slower_by_median = aegis.iter().filter(|p| p.ours.median_ns > p.theirs.median_ns).count();
@@ -108,7 +119,9 @@ pub fn all(results: &Results) -> Vec<Verdict> {
         Verdict {
             goal: format!("geometric mean of our time over the best AEGIS peer's at most {MEAN:.2}"),
             met: some.map(|()| mean <= MEAN),
-            found: format!("{mean:.3} (by medians {by_median:.3}); {measured}"),
+            found: format!(
+                "{mean:.3} (by medians {by_median:.3}; without what is compiled for this CPU alone {installed:.3}); {measured}"
+            ),
             details: Vec::new(),
         },
         Verdict {
