@@ -1,0 +1,185 @@
+//! What is measured: ciphers and MACs, and the operations on them.
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+/// A cipher or a MAC, whoever has implemented it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Algorithm {
+    Aes128Gcm,
+    Aes256Gcm,
+    Aes128Ocb,
+    Aes256Ocb,
+    Chacha20Poly1305,
+    Blake3,
+    HmacSha256,
+    #[serde(untagged)]
+    Aegis(Variant),
+}
+
+impl Algorithm {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Aegis(variant) => variant.name(),
+            Self::Aes128Gcm => "AES-128-GCM",
+            Self::Aes256Gcm => "AES-256-GCM",
+            Self::Aes128Ocb => "AES-128-OCB",
+            Self::Aes256Ocb => "AES-256-OCB",
+            Self::Chacha20Poly1305 => "ChaCha20-Poly1305",
+            Self::Blake3 => "BLAKE3 keyed",
+            Self::HmacSha256 => "HMAC-SHA256",
+        }
+    }
+
+    pub const fn key_len(self) -> usize {
+        match self {
+            Self::Aegis(variant) => variant.key_len(),
+            Self::Aes128Gcm | Self::Aes128Ocb => 16,
+            _ => 32,
+        }
+    }
+
+    pub const fn can(self, operation: Operation) -> bool {
+        match self {
+            Self::Aegis(_) => true,
+            Self::Blake3 | Self::HmacSha256 => matches!(operation, Operation::Mac),
+            _ => !matches!(operation, Operation::Mac),
+        }
+    }
+}
+
+impl From<Variant> for Algorithm {
+    fn from(variant: Variant) -> Self {
+        Self::Aegis(variant)
+    }
+}
+
+/// A variant of AEGIS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum)]
+pub enum Variant {
+    #[value(name = "128l")]
+    #[serde(rename = "aegis-128l")]
+    Aegis128L,
+    #[value(name = "128x2")]
+    #[serde(rename = "aegis-128x2")]
+    Aegis128X2,
+    #[value(name = "128x4")]
+    #[serde(rename = "aegis-128x4")]
+    Aegis128X4,
+    #[value(name = "256")]
+    #[serde(rename = "aegis-256")]
+    Aegis256,
+    #[value(name = "256x2")]
+    #[serde(rename = "aegis-256x2")]
+    Aegis256X2,
+    #[value(name = "256x4")]
+    #[serde(rename = "aegis-256x4")]
+    Aegis256X4,
+}
+
+impl Variant {
+    pub const ALL: [Self; 6] = [
+        Self::Aegis128L,
+        Self::Aegis128X2,
+        Self::Aegis128X4,
+        Self::Aegis256,
+        Self::Aegis256X2,
+        Self::Aegis256X4,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Aegis128L => "AEGIS-128L",
+            Self::Aegis128X2 => "AEGIS-128X2",
+            Self::Aegis128X4 => "AEGIS-128X4",
+            Self::Aegis256 => "AEGIS-256",
+            Self::Aegis256X2 => "AEGIS-256X2",
+            Self::Aegis256X4 => "AEGIS-256X4",
+        }
+    }
+
+    /// Its place in `ALL`.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Lanes side by side.
+    pub const fn degree(self) -> usize {
+        [1, 2, 4][self.index() % 3]
+    }
+
+    const fn is_256(self) -> bool {
+        self.index() >= 3
+    }
+
+    pub const fn key_len(self) -> usize {
+        if self.is_256() { 32 } else { 16 }
+    }
+
+    /// AES blocks in the state of one lane.
+    pub const fn words(self) -> usize {
+        if self.is_256() { 6 } else { 8 }
+    }
+
+    /// Bytes of message in one step.
+    pub const fn rate(self) -> usize {
+        self.degree() * if self.is_256() { 16 } else { 32 }
+    }
+}
+
+/// What is done. Many messages in one call will be one more operation: a line in `Algorithm::can`, one in each
+/// `Subject::run`, and its tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// Encrypt from one buffer into another
+    #[value(alias = "enc")]
+    Encrypt,
+    /// Encrypt a buffer where it lies
+    #[value(alias = "encip")]
+    EncryptInPlace,
+    /// Decrypt from one buffer into another, and verify
+    #[value(alias = "dec")]
+    Decrypt,
+    /// The authentication code of data
+    Mac,
+}
+
+impl Operation {
+    /// Those that the goals are about.
+    pub const MAIN: [Self; 3] = [Self::Encrypt, Self::Decrypt, Self::Mac];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Encrypt => "encrypt",
+            Self::EncryptInPlace => "encrypt in place",
+            Self::Decrypt => "decrypt",
+            Self::Mac => "MAC",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters() {
+        for (i, variant) in Variant::ALL.into_iter().enumerate() {
+            assert_eq!(variant.index(), i);
+        }
+        assert_eq!(Variant::Aegis128X4.rate(), 128);
+        assert_eq!(Variant::Aegis256X2.rate(), 32);
+        assert_eq!((Variant::Aegis256.words(), Variant::Aegis256.key_len()), (6, 32));
+    }
+
+    #[test]
+    fn names_in_results() {
+        let text =
+            serde_json::to_string(&[Algorithm::Aegis(Variant::Aegis128X2), Algorithm::Aes128Gcm]).unwrap();
+        assert_eq!(text, r#"["aegis-128x2","aes128-gcm"]"#);
+        let back: Vec<Algorithm> = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, [Algorithm::Aegis(Variant::Aegis128X2), Algorithm::Aes128Gcm]);
+    }
+}

@@ -1,0 +1,109 @@
+//! How many cycles a step of AEGIS takes at least, and how many were within reach when it was tried out.
+//!
+//! A step of a variant is one AES round for each of its `words * degree` blocks. The bound is what the AES units need for
+//! those if each register holds one word of as many lanes as it can. On cores with VAES, AVX-512 and two AES units the
+//! logic instructions and the way from one step to the next decide instead: those bounds were derived by hand, for the best
+//! way to write a step that we know. They are estimates, not proofs.
+
+use palladion::Backend;
+
+use crate::algorithm::{Operation, Variant};
+use crate::machine::Machine;
+use crate::results::{Results, Task};
+
+/// Encrypt, decrypt and MAC of each variant on VAES with AVX-512VL and two AES units.
+const AVX512_BOUNDS: [[f64; 3]; 6] =
+    [[4.5, 4.5, 4.0], [4.83, 5.33, 4.0], [8.0, 8.0, 8.0], [3.5, 4.0, 3.5], [3.5, 4.0, 3.5], [6.0, 6.0, 6.0]];
+
+/// What experiments reached on such a core with intrinsics in Rust: the goal for kernels.
+const AVX512_GOALS: [[f64; 3]; 6] = [
+    [5.16, 5.56, 4.72],
+    [5.61, 6.67, 4.83],
+    [8.08, 8.08, 8.05],
+    [4.53, 5.10, 3.97],
+    [4.54, 5.11, 3.97],
+    [6.02, 6.02, 6.01],
+];
+
+/// The sizes between which the cycles of a step are taken, so that initialisation and finalisation cancel out.
+pub const BULK: [usize; 2] = [4096, 16384];
+
+fn column(operation: Operation) -> usize {
+    match operation {
+        Operation::Encrypt | Operation::EncryptInPlace => 0,
+        Operation::Decrypt => 1,
+        Operation::Mac => 2,
+    }
+}
+
+fn is_avx512(machine: &Machine, backend: Backend) -> bool {
+    backend == Backend::VaesAvx512 && machine.aes_units == 2
+}
+
+/// Cycles a step at least; nothing for a backend without AES instructions.
+pub fn bound(machine: &Machine, backend: Backend, variant: Variant, operation: Operation) -> Option<f64> {
+    let widest = match backend {
+        Backend::VaesAvx512 => 4,
+        Backend::VaesAvx2 => 2,
+        Backend::AesNiAvx | Backend::AesNi => 1,
+        _ => return None,
+    };
+    let lanes = variant.degree().min(widest);
+    let per_cycle = if lanes == 4 { machine.aes_units_512 } else { machine.aes_units };
+    let aes = (variant.words() * variant.degree() / lanes) as f64 / f64::from(per_cycle);
+    let by_hand = AVX512_BOUNDS[variant.index()][column(operation)];
+    // A core that begins more wide AES instructions is another one than the table is about.
+    let applies = is_avx512(machine, backend) && machine.aes_units_512 == 1;
+    Some(if applies { by_hand.max(aes) } else { aes })
+}
+
+/// Cycles a step that a kernel should reach; nothing where that was not tried out.
+pub fn goal(machine: &Machine, backend: Backend, variant: Variant, operation: Operation) -> Option<f64> {
+    is_avx512(machine, backend).then(|| AVX512_GOALS[variant.index()][column(operation)])
+}
+
+/// Cycles a step of this library in bulk.
+pub fn measured(results: &Results, variant: Variant, operation: Operation) -> Option<f64> {
+    let [small, large] = BULK.map(|size| results.ours(variant, Task::new(operation, size))?.cycles);
+    Some((large? - small?) / ((BULK[1] - BULK[0]) / variant.rate()) as f64)
+}
+
+/// The backend that stands for this library in a run.
+pub fn our_backend(results: &Results) -> Option<Backend> {
+    results.subjects.iter().find(|d| d.role == crate::subjects::Role::Ours)?.form.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::tests::sample;
+
+    #[test]
+    fn aes_units_bound_a_step() {
+        let mut machine = Machine::this(None);
+        (machine.aes_units, machine.aes_units_512) = (1, 1);
+        let of = |machine: &Machine, backend, variant| bound(machine, backend, variant, Operation::Encrypt);
+        assert_eq!(of(&machine, Backend::AesNiAvx, Variant::Aegis128L), Some(8.0));
+        assert_eq!(of(&machine, Backend::AesNi, Variant::Aegis256X4), Some(24.0));
+        machine.aes_units = 2;
+        assert_eq!(of(&machine, Backend::VaesAvx2, Variant::Aegis128X4), Some(8.0));
+        assert_eq!(of(&machine, Backend::VaesAvx512, Variant::Aegis128X4), Some(8.0));
+        assert_eq!(of(&machine, Backend::VaesAvx512, Variant::Aegis256), Some(3.5));
+        assert_eq!(of(&machine, Backend::Portable, Variant::Aegis256), None);
+    }
+
+    #[test]
+    fn goals_are_not_below_bounds() {
+        for (bounds, goals) in AVX512_BOUNDS.iter().zip(AVX512_GOALS) {
+            assert!(bounds.iter().zip(goals).all(|(bound, goal)| *bound <= goal));
+        }
+    }
+
+    #[test]
+    fn the_fixed_cost_cancels() {
+        // 0.2 cycles a byte in the sample.
+        let results = sample(1.5, 2.0);
+        let cycles = measured(&results, Variant::Aegis128X2, Operation::Mac).unwrap();
+        assert!((cycles - 0.2 * 64.0).abs() < 1e-9);
+    }
+}

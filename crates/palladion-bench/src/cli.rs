@@ -1,0 +1,192 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+use palladion::Backend;
+
+use crate::algorithm::{Operation, Variant};
+use crate::results::Task;
+use crate::subjects::PEERS;
+use crate::verdict;
+
+/// More than the goals', for smooth curves.
+const MORE_SIZES: [usize; 9] = [32, 128, 512, 1024, 2048, 8192, 32768, 1 << 18, 1 << 20];
+/// Associated data is measured with short messages only: with long ones it is lost in the noise.
+const MAX_SIZE_WITH_AD: usize = 1500;
+const ROUNDS: u32 = 1500;
+const QUICK_ROUNDS: u32 = 400;
+
+/// Measures AEGIS in this library and in others, and other ciphers and MACs, side by side in one run
+///
+/// Every implementation does a little of the same work in turn, for many rounds, on one core; the fastest and the median
+/// sample of each count, and the core's clock is measured beside every sample. Prints tables and whether the project's
+/// goals are met; writes results.json, results.csv, README.md, plots (SVG) and one self-contained page, index.html.
+#[derive(Parser)]
+#[command(
+    name = "palladion-bench",
+    version,
+    after_help = "\
+Units: sizes in bytes; speeds in GB/s, 10^9 bytes a second, for 0 bytes in nanoseconds a call; tags have 16 bytes. A full run \
+takes a few minutes, --quick less than one.
+
+Examples:
+  palladion-bench                                     all of it
+  palladion-bench --quick                             the goals' sizes, few rounds
+  palladion-bench --variants 128l,256x2 --ops encrypt --sizes 64,1500 --rounds 5000
+  palladion-bench --backends aesni-avx,aesni --no-peers
+  palladion-bench --peers aegis --ad 0,13,64
+  palladion-bench --render results.json --out again    tables and plots of an earlier run"
+)]
+pub struct Args {
+    /// Few rounds and only the sizes that the goals are about
+    #[arg(short, long)]
+    pub quick: bool,
+    /// Variants of AEGIS
+    #[arg(long, value_delimiter = ',', value_name = "LIST", default_values_t = Variant::ALL, hide_default_value = true)]
+    pub variants: Vec<Variant>,
+    /// Operations [default: encrypt,decrypt,mac]
+    #[arg(long, value_delimiter = ',', value_name = "LIST", default_values_t = Operation::MAIN, hide_default_value = true)]
+    pub ops: Vec<Operation>,
+    /// Bytes of message [default: 0 to 1048576, as the tables need]
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub sizes: Option<Vec<usize>>,
+    /// Bytes of associated data, with messages of up to 1500 bytes
+    #[arg(long, value_delimiter = ',', value_name = "LIST", default_value = "0,13")]
+    pub ad: Vec<usize>,
+    /// Samples of each implementation for each task [default: 1500, with --quick 400]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: Option<u32>,
+    /// This library's backends [default: all that can run here]
+    #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = backend)]
+    pub backends: Option<Vec<Backend>>,
+    /// Libraries to compare with [default: all]
+    #[arg(long, value_delimiter = ',', value_name = "LIST", ignore_case = true, value_parser = PEERS)]
+    pub peers: Option<Vec<String>>,
+    /// Compare with no other library
+    #[arg(long, conflicts_with = "peers")]
+    pub no_peers: bool,
+    /// The core to run on (Linux) [default: the last that the process may use]
+    #[arg(long, value_name = "N")]
+    pub core: Option<usize>,
+    /// The folder for results, plots and the page [default: one in target/bench, named after the CPU]
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Measure nothing: print and draw the results of an earlier run again
+    #[arg(long, value_name = "results.json")]
+    pub render: Option<PathBuf>,
+}
+
+impl Args {
+    pub fn rounds(&self) -> u32 {
+        self.rounds.unwrap_or(if self.quick { QUICK_ROUNDS } else { ROUNDS })
+    }
+
+    pub fn backends(&self) -> Vec<Backend> {
+        let wanted =
+            |b: &Backend| self.backends.as_ref().is_none_or(|list| list.contains(b)) && b.is_available();
+        Backend::ALL.iter().copied().filter(wanted).collect()
+    }
+
+    pub fn wants_peer(&self, library: &str) -> bool {
+        let listed = |list: &Vec<String>| list.iter().any(|name| name.eq_ignore_ascii_case(library));
+        !self.no_peers && self.peers.as_ref().is_none_or(listed)
+    }
+
+    /// What to measure, small sizes first.
+    pub fn tasks(&self) -> Vec<Task> {
+        let mut sizes = self.sizes.clone().unwrap_or_else(|| match self.quick {
+            true => verdict::SIZES.into(),
+            false => [verdict::SIZES, MORE_SIZES].concat(),
+        });
+        let (mut ops, mut ads) = (self.ops.clone(), self.ad.clone());
+        sizes.sort_unstable();
+        sizes.dedup();
+        ops.sort_unstable();
+        ops.dedup();
+        ads.sort_unstable();
+        ads.dedup();
+        let mut tasks = Vec::new();
+        for operation in ops {
+            for &ad in &ads {
+                let sizes = sizes.iter().filter(|&&size| ad == 0 || size <= MAX_SIZE_WITH_AD);
+                // A MAC has no associated data.
+                if operation != Operation::Mac || ad == 0 {
+                    tasks.extend(sizes.map(|&size| Task { operation, size, ad }));
+                }
+            }
+        }
+        tasks
+    }
+}
+
+fn backend(name: &str) -> Result<Backend, String> {
+    let backend: Backend = name.parse().map_err(|error: palladion::BackendError| error.to_string())?;
+    match backend.is_available() {
+        true => Ok(backend),
+        false => Err("this machine cannot run it".into()),
+    }
+}
+
+macro_rules! display_as_value {
+    ($($type:ty),*) => {
+        $(impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.to_possible_value().expect("none is skipped").get_name())
+            }
+        })*
+    };
+}
+
+display_as_value!(Variant, Operation);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parse(line: &str) -> Args {
+        Args::try_parse_from(line.split(' ')).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn defaults_cover_the_goals() {
+        for line in ["bench", "bench --quick"] {
+            let args = parse(line);
+            for operation in Operation::MAIN {
+                assert!(
+                    verdict::SIZES.iter().all(|&size| args.tasks().contains(&Task::new(operation, size)))
+                );
+            }
+            assert!(args.tasks().contains(&Task { operation: Operation::Decrypt, size: 1500, ad: 13 }));
+            assert!(
+                !args.tasks().iter().any(|t| t.ad > 0 && (t.size > 1500 || t.operation == Operation::Mac))
+            );
+            assert_eq!(args.variants, Variant::ALL);
+            assert!(args.wants_peer("OpenSSL"));
+        }
+        assert!(parse("bench").tasks().len() > parse("bench -q").tasks().len());
+        assert!(parse("bench").rounds() > parse("bench -q").rounds());
+    }
+
+    #[test]
+    fn filters() {
+        let args =
+            parse("bench --variants 256x2,128l --ops enc,mac --sizes 64,16,64 --ad 0 --peers Aegis,openssl");
+        assert_eq!(args.variants, [Variant::Aegis256X2, Variant::Aegis128L]);
+        let tasks: Vec<_> = args.tasks().iter().map(|task| (task.operation, task.size)).collect();
+        let (encrypt, mac) = (Operation::Encrypt, Operation::Mac);
+        assert_eq!(tasks, [(encrypt, 16), (encrypt, 64), (mac, 16), (mac, 64)]);
+        assert!(args.wants_peer("aegis") && args.wants_peer("OpenSSL") && !args.wants_peer("BLAKE3"));
+        assert!(!parse("bench --no-peers").wants_peer("aegis"));
+        assert_eq!(parse("bench --backends portable").backends(), [Backend::Portable]);
+        for wrong in ["--variants 128x3", "--ops hash", "--rounds 0", "--backends best", "--peers ring"] {
+            assert!(Args::try_parse_from(["bench"].into_iter().chain(wrong.split(' '))).is_err(), "{wrong}");
+        }
+    }
+}

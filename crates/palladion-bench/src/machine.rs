@@ -1,0 +1,184 @@
+//! This machine: what it is, one core of it to stay on, and how fast that core runs right now.
+
+use std::fs;
+use std::hint::black_box;
+use std::process::Command;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+/// What figures depend on, beside the code.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Machine {
+    pub cpu: String,
+    /// Family, model and stepping.
+    pub model: String,
+    /// Those of the CPU's features that matter here.
+    pub features: Vec<String>,
+    /// How many AES instructions on up to 32 bytes the core begins in a cycle.
+    pub aes_units: u32,
+    /// The same for 64 bytes.
+    pub aes_units_512: u32,
+    /// 0 if unknown.
+    pub cores: usize,
+    /// The core that the program was pinned to.
+    pub core: Option<usize>,
+    pub os: String,
+    pub rustc: String,
+    /// What builds crate `aegis`.
+    pub c_compiler: String,
+    /// Of this repository.
+    pub revision: String,
+    /// UTC.
+    pub date: String,
+}
+
+const FEATURES: [&str; 13] = [
+    "aes",
+    "vaes",
+    "pclmulqdq",
+    "vpclmulqdq",
+    "avx",
+    "avx2",
+    "avx512f",
+    "avx512vl",
+    "gfni",
+    "sha_ni",
+    "hypervisor",
+    "asimd",
+    "sha2",
+];
+
+impl Machine {
+    pub fn this(core: Option<usize>) -> Self {
+        let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let field = |names: &[&str]| names.iter().find_map(|name| cpuinfo(&info, name)).unwrap_or_default();
+        let flags = field(&["flags", "Features"]);
+        let has = |feature: &&str| flags.split(' ').any(|flag| flag == *feature);
+        let cpu = field(&["model name", "CPU part"]);
+        let model = ["cpu family", "model", "stepping"].map(|name| field(&[name])).join("-");
+        let amd = field(&["vendor_id"]) == "AuthenticAMD";
+        Self {
+            cpu: if cpu.is_empty() { format!("unknown {}", std::env::consts::ARCH) } else { cpu.to_owned() },
+            features: FEATURES.iter().filter(|f| has(f)).map(|f| (*f).to_owned()).collect(),
+            aes_units: if amd || has(&"vaes") { 2 } else { 1 },
+            // Zen 5.
+            aes_units_512: if amd && field(&["cpu family"]) == "26" { 2 } else { 1 },
+            model,
+            cores: info.lines().filter(|line| line.starts_with("processor")).count(),
+            core,
+            os: os(),
+            rustc: env!("BENCH_RUSTC").into(),
+            c_compiler: env!("BENCH_CC").into(),
+            revision: first_line("git", &["describe", "--always", "--dirty", "--exclude=*"]),
+            date: date(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs())),
+        }
+    }
+
+    /// A name for a folder.
+    pub fn slug(&self) -> String {
+        let cpu = self.cpu.to_lowercase().replace("(r)", "").replace("(tm)", "");
+        let words = cpu.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        words.collect::<Vec<_>>().join("-")
+    }
+}
+
+fn cpuinfo<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    let fields = info.lines().filter_map(|line| line.split_once(':'));
+    fields
+        .map(|(key, value)| (key.trim(), value.trim()))
+        .find(|(key, _)| *key == name)
+        .map(|(_, value)| value)
+}
+
+fn os() -> String {
+    let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
+    name.map_or(std::env::consts::OS, |name| name.trim_matches('"')).to_owned()
+}
+
+fn first_line(program: &str, args: &[&str]) -> String {
+    let output = Command::new(program).args(args).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    text.lines().next().unwrap_or("unknown").to_owned()
+}
+
+/// Seconds since 1970 as a day.
+fn date(seconds: u64) -> String {
+    // Years begin in March here, so that the day that comes and goes is the last.
+    let days = seconds / 86400 + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, january) = (day - (153 * month + 2) / 5 + 1, month >= 10);
+    let month = if january { month - 9 } else { month + 3 };
+    format!("{:04}-{month:02}-{day:02}", era * 400 + year + u64::from(january))
+}
+
+/// Keeps the program on this core, or on the last one that it may use. Returns which; nothing where that cannot be done.
+#[cfg(target_os = "linux")]
+pub fn pin(core: Option<usize>) -> Option<usize> {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    let allowed = sched_getaffinity(None).ok()?;
+    let last = || (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu));
+    let core = core.or_else(last).filter(|&core| core < CpuSet::MAX_CPU)?;
+    let mut set = CpuSet::new();
+    set.set(core);
+    sched_setaffinity(None, &set).ok().map(|()| core)
+}
+
+/// Other systems have no call for it that is worth a dependency.
+#[cfg(not(target_os = "linux"))]
+pub fn pin(_core: Option<usize>) -> Option<usize> {
+    None
+}
+
+/// Cycles from one multiplication to the next that needs its result, where all CPUs that matter agree.
+const MULTIPLICATION: Option<f64> = if cfg!(target_arch = "x86_64") { Some(3.0) } else { None };
+
+/// The core's clock at this moment in GHz, from a chain of multiplications of about 3 microseconds. If something
+/// interrupts it, the result is too low.
+pub fn clock() -> Option<f64> {
+    const STEPS: u32 = 2048;
+    let cycles = MULTIPLICATION? * f64::from(STEPS);
+    let start = Instant::now();
+    let mut x = black_box(3_u64);
+    for _ in 0..STEPS / 8 {
+        for _ in 0..8 {
+            x = x.wrapping_mul(x);
+        }
+    }
+    black_box(x);
+    Some(cycles / start.elapsed().as_nanos() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates() {
+        assert_eq!(date(0), "1970-01-01");
+        assert_eq!(date(951_782_399), "2000-02-28");
+        assert_eq!(date(951_782_400), "2000-02-29");
+        assert_eq!(date(951_868_800), "2000-03-01");
+        assert_eq!(date(1_798_761_599), "2026-12-31");
+        assert_eq!(date(1_798_761_600), "2027-01-01");
+    }
+
+    #[test]
+    fn fields_of_cpuinfo() {
+        let info = "vendor_id\t: GenuineIntel\nmodel\t\t: 85\nmodel name\t: Some: CPU\n";
+        assert_eq!(cpuinfo(info, "model name"), Some("Some: CPU"));
+        assert_eq!(cpuinfo(info, "model"), Some("85"));
+        assert_eq!(cpuinfo(info, "flags"), None);
+    }
+
+    #[test]
+    fn slugs() {
+        let mut machine = Machine::this(None);
+        machine.cpu = "Intel(R) Xeon(R) Processor @ 2.50GHz".into();
+        assert_eq!(machine.slug(), "intel-xeon-processor-2-50ghz");
+    }
+}

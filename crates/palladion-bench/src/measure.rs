@@ -1,0 +1,336 @@
+//! Measuring: every subject does a little of a task in turn, for many rounds, so that a disturbance hits all alike.
+//!
+//! A *sample* is a number of calls in a row that takes about 25 microseconds, after one call that does not count. A
+//! *round* takes a sample of each subject, in one order and the next time in the other. The run goes through all tasks
+//! several times, with a part of the rounds each, so that a bad minute does not fall on one task alone.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use crate::algorithm::{Algorithm, Operation};
+use crate::machine::clock;
+use crate::results::{Cell, Clock, Task};
+use crate::stats::median;
+use crate::subjects::{Entry, Job, TAG_LEN};
+
+pub const SAMPLE_NS: f64 = 25_000.0;
+/// How often the run goes through all tasks.
+pub const PASSES: u32 = 4;
+/// A subject whose call takes longer than so many samples is not sampled in every round.
+const SLOW: f64 = 4.0;
+
+/// Which bytes the message has makes no difference; nothing but zeros might.
+fn message(len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i * 167 + i / 251) as u8).collect()
+}
+
+/// Memory that begins at a cache line.
+struct Aligned {
+    bytes: Vec<u8>,
+    begin: usize,
+    len: usize,
+}
+
+impl Aligned {
+    /// So many bytes, `gap` bytes behind the beginning of a page: input and output are half a page apart, so that no CPU
+    /// takes a load from the one for a load of what was just stored to the other.
+    fn new(len: usize, gap: usize) -> Self {
+        let bytes = vec![0; len + 4096 + gap];
+        let begin = bytes.as_ptr().align_offset(4096) + gap;
+        Self { bytes, begin, len }
+    }
+
+    fn get(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.begin..][..self.len]
+    }
+}
+
+/// A task with the buffers for it. All subjects work on the same ones.
+struct Bench {
+    task: Task,
+    ad: Vec<u8>,
+    message: Aligned,
+    output: Aligned,
+    /// To decrypt: ciphertext and tag of each algorithm.
+    sealed: HashMap<Algorithm, (Aligned, [u8; TAG_LEN])>,
+}
+
+impl Bench {
+    fn new(task: Task) -> Self {
+        let mut bench = Self {
+            task,
+            ad: message(task.ad),
+            message: Aligned::new(task.size, 0),
+            output: Aligned::new(task.size, 2048),
+            sealed: HashMap::new(),
+        };
+        bench.message.get().copy_from_slice(&message(task.size));
+        bench
+    }
+
+    /// The job of this task, or another operation on the same message.
+    fn job(&mut self, algorithm: Algorithm, operation: Operation) -> Job<'_> {
+        let (input, tag) = match (operation, self.sealed.get_mut(&algorithm)) {
+            (Operation::Decrypt, Some((ciphertext, tag))) => (ciphertext.get(), *tag),
+            _ => (self.message.get(), [0; TAG_LEN]),
+        };
+        Job { operation, ad: &self.ad, input, output: self.output.get(), tag }
+    }
+
+    /// Does it once; returns output and tag.
+    fn result(
+        &mut self,
+        entry: &mut Entry,
+        operation: Operation,
+    ) -> Result<(Vec<u8>, [u8; TAG_LEN]), String> {
+        let message = message(self.task.size);
+        let mut job = self.job(entry.description.algorithm, operation);
+        job.output.copy_from_slice(&message);
+        entry.subject.run(&mut job, 1)?;
+        Ok((job.output.to_vec(), job.tag))
+    }
+
+    /// Makes the ciphertexts, and fails unless all implementations of an algorithm agree.
+    ///
+    /// Returns which entries take part: those that can do it, without those known to do it wrong.
+    fn prepare(&mut self, entries: &mut [Entry], notes: &mut Vec<String>) -> Result<Vec<usize>, String> {
+        let task = self.task;
+        let mut expected = HashMap::new();
+        let mut taking_part = Vec::new();
+        for (place, entry) in entries.iter_mut().enumerate() {
+            let algorithm = entry.description.algorithm;
+            if !algorithm.can(task.operation) {
+                continue;
+            }
+            let what = || format!("{} of {} bytes", task.operation.name(), task.size);
+            let who = format!("{} by {}", algorithm.name(), entry.description.implementation());
+            let failed = |error| format!("{who}, {}: {error}", what());
+            if task.operation == Operation::Decrypt && !self.sealed.contains_key(&algorithm) {
+                let (ciphertext, tag) = self.result(entry, Operation::Encrypt).map_err(failed)?;
+                let mut aligned = Aligned::new(task.size, 0);
+                aligned.get().copy_from_slice(&ciphertext);
+                self.sealed.insert(algorithm, (aligned, tag));
+            }
+            let result = self.result(entry, task.operation).map_err(failed)?;
+            if task.operation == Operation::Decrypt && result.0 != message(task.size) {
+                return Err(format!("{who}, {}: gives another message", what()));
+            }
+            if *expected.entry(algorithm).or_insert_with(|| result.clone()) == result {
+                taking_part.push(place);
+            } else if entry.is_known_to_be_wrong(task.operation, task.size) {
+                let note = format!(
+                    "{}, {}: wrong, as is known of {}, and left out",
+                    entry.description.implementation(),
+                    what(),
+                    entry.description.version
+                );
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            } else {
+                return Err(format!("{who}, {}: gives other bytes than the others", what()));
+            }
+        }
+        Ok(taking_part)
+    }
+
+    /// Nanoseconds for one call, over so many.
+    fn sample(&mut self, entry: &mut Entry, repeats: u64) -> Result<f64, String> {
+        let operation = self.task.operation;
+        let mut job = self.job(entry.description.algorithm, operation);
+        let tag = job.tag;
+        let start = Instant::now();
+        entry.subject.run(&mut job, repeats)?;
+        let elapsed = start.elapsed();
+        debug_assert!(operation != Operation::Decrypt || tag == job.tag);
+        Ok(elapsed.as_nanos() as f64 / repeats as f64)
+    }
+
+    /// How many calls make a sample.
+    fn repeats(&mut self, entry: &mut Entry) -> Result<(u64, f64), String> {
+        let mut repeats = 1;
+        loop {
+            // The best of some: an interrupted one would make the sample far too short, and the timer's own cost count.
+            let mut ns = f64::INFINITY;
+            for _ in 0..5 {
+                ns = ns.min(self.sample(entry, repeats)?.max(0.1));
+            }
+            if ns * repeats as f64 >= SAMPLE_NS / 4.0 {
+                return Ok(((SAMPLE_NS / ns).round().max(1.0) as u64, ns));
+            }
+            repeats *= 4;
+        }
+    }
+}
+
+/// What one subject needs to be sampled in a task, and its samples so far.
+struct Track {
+    entry: usize,
+    repeats: u64,
+    /// Takes part in every so-manieth round.
+    every: u32,
+    samples: Vec<f64>,
+    best: f64,
+    /// GHz beside the best sample.
+    clock: Option<f64>,
+}
+
+/// A run over all tasks.
+pub struct Measurement {
+    entries: Vec<Entry>,
+    tasks: Vec<Task>,
+    tracks: Vec<Option<Vec<Track>>>,
+    clocks: Vec<f64>,
+    pub notes: Vec<String>,
+}
+
+impl Measurement {
+    pub fn new(entries: Vec<Entry>, tasks: Vec<Task>, notes: Vec<String>) -> Self {
+        let tracks = tasks.iter().map(|_| None).collect();
+        Self { entries, tasks, tracks, clocks: Vec::new(), notes }
+    }
+
+    /// Measures everything; `progress` is told after each task of each pass how many of them are done.
+    pub fn run(&mut self, rounds: u32, mut progress: impl FnMut(u64, Task)) -> Result<(), String> {
+        let passes = PASSES.min(rounds);
+        let mut done = 0;
+        for pass in 0..passes {
+            let part = rounds * pass / passes..rounds * (pass + 1) / passes;
+            for place in 0..self.tasks.len() {
+                self.rounds(place, part.clone())?;
+                done += 1;
+                progress(done, self.tasks[place]);
+            }
+        }
+        Ok(())
+    }
+
+    fn rounds(&mut self, place: usize, rounds: std::ops::Range<u32>) -> Result<(), String> {
+        let mut bench = Bench::new(self.tasks[place]);
+        let taking_part = bench.prepare(&mut self.entries, &mut self.notes)?;
+        let tracks = match &mut self.tracks[place] {
+            Some(tracks) => tracks,
+            empty => {
+                let mut tracks = Vec::new();
+                for entry in taking_part {
+                    let (repeats, ns) = bench.repeats(&mut self.entries[entry])?;
+                    let every = (ns / (SLOW * SAMPLE_NS)).ceil().max(1.0) as u32;
+                    tracks.push(Track {
+                        entry,
+                        repeats,
+                        every,
+                        samples: Vec::new(),
+                        best: f64::INFINITY,
+                        clock: None,
+                    });
+                }
+                empty.insert(tracks)
+            }
+        };
+        let first = rounds.start;
+        for round in rounds {
+            let order: Box<dyn Iterator<Item = &mut Track>> =
+                if round % 2 == 0 { Box::new(tracks.iter_mut()) } else { Box::new(tracks.iter_mut().rev()) };
+            let mut before = clock();
+            for track in order.filter(|track| (round - first).is_multiple_of(track.every)) {
+                let entry = &mut self.entries[track.entry];
+                bench.sample(entry, 1)?;
+                let ns = bench.sample(entry, track.repeats)?;
+                let after = clock();
+                // A chain that was interrupted says too little.
+                let now = before.zip(after).map(|(before, after)| before.max(after));
+                before = after;
+                self.clocks.extend(now);
+                track.samples.push(ns);
+                if ns < track.best {
+                    (track.best, track.clock) = (ns, now);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub fn cells(&mut self) -> Vec<Cell> {
+        // More digits would say nothing.
+        let round = |x: f64| (x * 1e3).round() / 1e3;
+        let mut cells = Vec::new();
+        for (task, tracks) in self.tasks.iter().zip(&mut self.tracks) {
+            cells.extend(tracks.iter_mut().flatten().map(|track| Cell {
+                subject: track.entry,
+                operation: task.operation,
+                size: task.size,
+                ad: task.ad,
+                min_ns: round(track.best),
+                median_ns: round(median(&mut track.samples)),
+                cycles: track.clock.map(|ghz| round(ghz * track.best)),
+                samples: track.samples.len(),
+                calls: track.repeats,
+            }));
+        }
+        cells
+    }
+
+    pub fn clock(&mut self) -> Clock {
+        match self.clocks.is_empty() {
+            true => Clock::default(),
+            false => Clock {
+                min: self.clocks.iter().copied().fold(f64::INFINITY, f64::min),
+                median: median(&mut self.clocks),
+                max: self.clocks.iter().copied().fold(0.0, f64::max),
+            },
+        }
+    }
+
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithm::Variant;
+    use crate::subjects;
+
+    /// One short run in which everything that this build has takes part and must agree.
+    #[test]
+    fn a_whole_run() {
+        let backends: Vec<_> = palladion::Backend::ALL.iter().copied().filter(|b| b.is_available()).collect();
+        let (entries, notes) = subjects::all(&Variant::ALL, &backends, |_| true).unwrap();
+        let count = entries.len();
+        let mut tasks: Vec<_> =
+            Operation::MAIN.iter().flat_map(|&op| [0, 17, 300].map(|size| Task::new(op, size))).collect();
+        tasks.push(Task { ad: 13, ..Task::new(Operation::Encrypt, 64) });
+        tasks.push(Task { ad: 13, ..Task::new(Operation::Decrypt, 64) });
+        tasks.push(Task::new(Operation::EncryptInPlace, 300));
+        let mut measurement = Measurement::new(entries, tasks.clone(), notes);
+        let mut steps = 0;
+        measurement.run(2, |_, _| steps += 1).unwrap();
+        assert_eq!(steps, 2 * tasks.len());
+        let cells = measurement.cells();
+        assert!(cells.len() >= tasks.len() * 6 * backends.len());
+        assert!(cells.iter().all(|cell| cell.subject < count && cell.min_ns > 0.0 && cell.samples > 0));
+        assert!(cells.iter().all(|cell| cell.median_ns >= cell.min_ns));
+    }
+
+    /// A subject that gives wrong bytes must not be measured.
+    #[test]
+    fn wrong_bytes_are_noticed() {
+        struct Wrong(Box<dyn crate::subjects::Subject>);
+        impl crate::subjects::Subject for Wrong {
+            fn run(&mut self, job: &mut Job, repeats: u64) -> Result<(), String> {
+                self.0.run(job, repeats)?;
+                job.tag[0] ^= 1;
+                Ok(())
+            }
+        }
+        let portable = [palladion::Backend::Portable];
+        let all = || subjects::all(&[Variant::Aegis256], &portable, |_| false).unwrap().0;
+        let mut entries = all();
+        let mut wrong = all().remove(0);
+        wrong.subject = Box::new(Wrong(wrong.subject));
+        entries.push(wrong);
+        let mut measurement = Measurement::new(entries, vec![Task::new(Operation::Encrypt, 16)], Vec::new());
+        assert!(measurement.run(1, |_, _| ()).unwrap_err().contains("other bytes"));
+    }
+}

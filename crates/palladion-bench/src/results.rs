@@ -1,0 +1,233 @@
+//! What a run has found: written as JSON and CSV, read again to draw.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+
+use crate::algorithm::{Algorithm, Operation};
+use crate::machine::Machine;
+use crate::subjects::{Description, Role};
+
+/// The version of the JSON's form.
+pub const FORMAT: u32 = 1;
+
+/// One run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Results {
+    pub format: u32,
+    pub machine: Machine,
+    /// What was typed.
+    pub command: String,
+    pub settings: Settings,
+    pub clock: Clock,
+    pub notes: Vec<String>,
+    pub subjects: Vec<Description>,
+    pub cells: Vec<Cell>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Settings {
+    pub rounds: u32,
+    /// How long one sample takes, in microseconds, unless one call takes longer.
+    pub sample_us: f64,
+    pub tag_bytes: usize,
+    pub seconds: f64,
+}
+
+/// The core's clock beside the samples, in GHz; 0 where it cannot be measured.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Clock {
+    pub min: f64,
+    pub median: f64,
+    pub max: f64,
+}
+
+/// One subject doing one thing.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Cell {
+    /// Its place in `subjects`.
+    pub subject: usize,
+    pub operation: Operation,
+    /// Bytes of message, or of data for the MAC.
+    pub size: usize,
+    /// Bytes of associated data.
+    pub ad: usize,
+    /// Nanoseconds for a call: the fastest and the median sample.
+    pub min_ns: f64,
+    pub median_ns: f64,
+    /// Cycles for a call in the fastest sample, by the clock beside it.
+    pub cycles: Option<f64>,
+    pub samples: usize,
+    /// Calls in a sample.
+    pub calls: u64,
+}
+
+impl Cell {
+    /// GB/s at best, 10^9 bytes.
+    pub fn speed(&self) -> f64 {
+        self.size as f64 / self.min_ns
+    }
+}
+
+/// The question to a cell: what, how large, how much associated data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Task {
+    pub operation: Operation,
+    pub size: usize,
+    pub ad: usize,
+}
+
+impl Task {
+    pub const fn new(operation: Operation, size: usize) -> Self {
+        Self { operation, size, ad: 0 }
+    }
+}
+
+impl Results {
+    pub fn description(&self, cell: &Cell) -> &Description {
+        &self.subjects[cell.subject]
+    }
+
+    /// All cells of a task that `wanted` lets through.
+    fn cells(&self, task: Task, wanted: impl Fn(&Description) -> bool) -> impl Iterator<Item = &Cell> {
+        self.cells.iter().filter(move |cell| {
+            (cell.operation, cell.size, cell.ad) == (task.operation, task.size, task.ad)
+                && wanted(self.description(cell))
+        })
+    }
+
+    /// The cell of one subject.
+    pub fn of(&self, subject: usize, task: Task) -> Option<&Cell> {
+        self.cells(task, |_| true).find(|cell| cell.subject == subject)
+    }
+
+    /// The fastest of those that `wanted` lets through.
+    pub fn best(&self, task: Task, wanted: impl Fn(&Description) -> bool) -> Option<&Cell> {
+        self.cells(task, wanted).min_by(|a, b| a.min_ns.total_cmp(&b.min_ns))
+    }
+
+    /// This library as it runs by itself.
+    pub fn ours(&self, algorithm: impl Into<Algorithm>, task: Task) -> Option<&Cell> {
+        let algorithm = algorithm.into();
+        self.best(task, |d| d.algorithm == algorithm && d.role == Role::Ours)
+    }
+
+    /// The fastest other implementation of a variant of AEGIS.
+    pub fn peer(&self, algorithm: impl Into<Algorithm>, task: Task) -> Option<&Cell> {
+        let algorithm = algorithm.into();
+        self.best(task, |d| d.algorithm == algorithm && d.role == Role::AegisPeer)
+    }
+
+    /// The sizes that were measured, ascending.
+    pub fn sizes(&self) -> Vec<usize> {
+        self.cells.iter().map(|cell| cell.size).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    pub fn csv(&self) -> String {
+        let mut text = String::from(
+            "algorithm,library,form,role,operation,size,ad,min_ns,median_ns,cycles,samples,calls,gb_per_s\n",
+        );
+        for cell in &self.cells {
+            let Description { algorithm, library, form, role, .. } = self.description(cell);
+            let cycles = cell.cycles.map(|cycles| format!("{cycles:.1}")).unwrap_or_default();
+            writeln!(
+                text,
+                "{},{library},{form},{role:?},{},{},{},{:.2},{:.2},{cycles},{},{},{:.4}",
+                algorithm.name(),
+                cell.operation.name(),
+                cell.size,
+                cell.ad,
+                cell.min_ns,
+                cell.median_ns,
+                cell.samples,
+                cell.calls,
+                cell.speed()
+            )
+            .expect("a string takes everything");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::algorithm::Variant;
+
+    /// Two tiers of ours, a peer and AES-GCM, the latter two slower by these factors.
+    pub fn sample(peer: f64, gcm: f64) -> Results {
+        let mut results = Results {
+            format: FORMAT,
+            machine: Machine::this(None),
+            command: "palladion-bench --quick".into(),
+            settings: Settings { rounds: 2, sample_us: 25.0, tag_bytes: 16, seconds: 1.0 },
+            clock: Clock { min: 2.0, median: 2.0, max: 2.0 },
+            notes: Vec::new(),
+            subjects: Vec::new(),
+            cells: Vec::new(),
+        };
+        let mut subject = |algorithm: Algorithm, library: &str, form: &str, role, factor: f64| {
+            let place = results.subjects.len();
+            let (library, form, version) = (library.into(), form.into(), "1".into());
+            results.subjects.push(Description { algorithm, library, form, version, role });
+            for operation in Operation::MAIN.into_iter().filter(|&operation| algorithm.can(operation)) {
+                for size in [0, 16, 64, 4096, 16384] {
+                    let min_ns = factor * (40.0 + size as f64 / 10.0);
+                    let cell = Cell {
+                        subject: place,
+                        operation,
+                        size,
+                        ad: 0,
+                        min_ns,
+                        median_ns: 1.1 * min_ns,
+                        cycles: Some(2.0 * min_ns),
+                        samples: 2,
+                        calls: 10,
+                    };
+                    results.cells.push(cell);
+                }
+            }
+        };
+        for variant in Variant::ALL {
+            subject(variant.into(), "palladion", "vaes-avx512", Role::Ours, 1.0);
+            subject(variant.into(), "palladion", "portable", Role::OtherTier, 50.0);
+            subject(variant.into(), "aegis", "C", Role::AegisPeer, peer);
+        }
+        subject(Algorithm::Aes128Gcm, "AWS-LC", "", Role::Other, gcm);
+        subject(Algorithm::Aes256Gcm, "AWS-LC", "", Role::Other, gcm);
+        results
+    }
+
+    #[test]
+    fn json_and_back() {
+        let results = sample(1.5, 2.0);
+        let text = serde_json::to_string(&results).unwrap();
+        let back: Results = serde_json::from_str(&text).unwrap();
+        assert!(serde_json::to_string(&back).unwrap() == text);
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["subjects"][0]["algorithm"], "aegis-128l");
+        assert_eq!(value["cells"][0]["operation"], "encrypt");
+    }
+
+    #[test]
+    fn csv_has_a_line_for_each_cell() {
+        let results = sample(1.5, 2.0);
+        let csv = results.csv();
+        assert_eq!(csv.lines().count(), 1 + results.cells.len());
+        let columns = |line: &str| line.split(',').count();
+        assert!(csv.lines().all(|line| columns(line) == 13));
+    }
+
+    #[test]
+    fn the_best_are_found() {
+        let results = sample(1.5, 2.0);
+        let task = Task::new(Operation::Decrypt, 4096);
+        let ours = results.ours(Variant::Aegis256X2, task).unwrap();
+        assert_eq!(results.description(ours).form, "vaes-avx512");
+        let peer = results.peer(Variant::Aegis256X2, task).unwrap();
+        assert!((peer.min_ns / ours.min_ns - 1.5).abs() < 1e-9);
+        assert_eq!(results.sizes(), [0, 16, 64, 4096, 16384]);
+        assert!(results.ours(Variant::Aegis128L, Task::new(Operation::Encrypt, 17)).is_none());
+    }
+}

@@ -1,0 +1,32 @@
+//! Means.
+
+/// The middle one; of an even number, the lower of the two in the middle. Sorts. Not for nothing.
+pub fn median(samples: &mut [f64]) -> f64 {
+    let middle = (samples.len() - 1) / 2;
+    *samples.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+/// The geometric mean; 1 of nothing.
+pub fn geometric_mean(ratios: impl IntoIterator<Item = f64>) -> f64 {
+    let (sum, count) = ratios.into_iter().fold((0.0, 0), |(sum, count), ratio| (sum + ratio.ln(), count + 1));
+    if count == 0 { 1.0 } else { (sum / f64::from(count)).exp() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle() {
+        assert_eq!(median(&mut [3.0]), 3.0);
+        assert_eq!(median(&mut [9.0, 1.0, 5.0]), 5.0);
+        assert_eq!(median(&mut [4.0, 3.0, 2.0, 1.0]), 2.0);
+    }
+
+    #[test]
+    fn a_ratio_and_its_inverse_cancel() {
+        assert!((geometric_mean([0.5, 2.0]) - 1.0).abs() < 1e-12);
+        assert!((geometric_mean([0.8, 0.8, 0.8]) - 0.8).abs() < 1e-12);
+        assert_eq!(geometric_mean([]), 1.0);
+    }
+}

@@ -1,0 +1,165 @@
+//! Who is measured: one [`Subject`] for each implementation of each algorithm.
+//!
+//! All work on the same buffers with the same key, nonce and 16-byte tags. AEGIS has no key schedule: each call starts from
+//! the key. Of the others, the key schedule is done once, before anything is measured.
+
+#[allow(unsafe_code)]
+mod aegis;
+mod aws_lc;
+#[allow(unsafe_code)]
+mod foreign;
+#[allow(unsafe_code)]
+mod openssl;
+mod palladion;
+mod rust;
+
+use ::palladion::Backend;
+use serde::{Deserialize, Serialize};
+
+use crate::algorithm::{Algorithm, Operation, Variant};
+
+pub const TAG_LEN: usize = 16;
+pub const KEY: [u8; 32] = *b"a key with 32 bytes for everyone";
+pub const NONCE: [u8; 32] = *b"32 bytes, of which most take 12.";
+
+/// The arguments of one call.
+pub struct Job<'a> {
+    pub operation: Operation,
+    pub ad: &'a [u8],
+    /// Not for encryption in place.
+    pub input: &'a [u8],
+    /// As long as the input; not for the MAC.
+    pub output: &'a mut [u8],
+    /// Read by decryption, written by the others.
+    pub tag: [u8; TAG_LEN],
+}
+
+/// An implementation of one algorithm.
+pub trait Subject {
+    /// Does the job so many times. The loop is in here so that nothing but the calls is measured.
+    fn run(&mut self, job: &mut Job, repeats: u64) -> Result<(), String>;
+}
+
+/// What an implementation has to do with the comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// This library, as it runs if nobody says otherwise.
+    Ours,
+    /// This library with other instructions.
+    OtherTier,
+    /// Another implementation of AEGIS.
+    AegisPeer,
+    /// Another algorithm.
+    Other,
+}
+
+/// The description of a subject, for the results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Description {
+    pub algorithm: Algorithm,
+    pub library: String,
+    /// The backend or the way it was built; may be empty.
+    pub form: String,
+    pub version: String,
+    pub role: Role,
+}
+
+impl Description {
+    /// Library and form.
+    pub fn implementation(&self) -> String {
+        format!("{} {}", self.library, self.form).trim_end().to_owned()
+    }
+}
+
+pub struct Entry {
+    pub description: Description,
+    pub subject: Box<dyn Subject>,
+}
+
+impl Entry {
+    fn new(
+        algorithm: Algorithm,
+        library: &str,
+        version: &str,
+        role: Role,
+        subject: Box<dyn Subject>,
+    ) -> Self {
+        let form = String::new();
+        let description =
+            Description { algorithm, library: library.into(), form, version: version.into(), role };
+        Self { description, subject }
+    }
+
+    /// Whether the result is known to be wrong, so that there is no use in measuring it.
+    pub fn is_known_to_be_wrong(&self, operation: Operation, len: usize) -> bool {
+        let Description { library, form, .. } = &self.description;
+        library == aegis::LIBRARY && form.starts_with("Rust") && operation == Operation::Mac && len == 0
+    }
+}
+
+type Make = fn(&[Variant]) -> Result<Vec<Entry>, String>;
+
+/// Everything there is on this machine that the filters let through, and notes on what there is not.
+pub fn all(
+    variants: &[Variant],
+    backends: &[Backend],
+    peers: impl Fn(&str) -> bool,
+) -> Result<(Vec<Entry>, Vec<String>), String> {
+    let mut notes = Vec::new();
+    let mut entries = palladion::entries(variants, backends)?;
+    let families: [(&str, Make); 5] = [
+        (aegis::LIBRARY, aegis::entries),
+        (aws_lc::LIBRARY, |_| aws_lc::entries()),
+        (openssl::LIBRARY, |_| openssl::entries()),
+        (rust::RUST_CRYPTO, |_| {
+            Ok(vec![
+                rust::aes_gcm::<aes_gcm::Aes128Gcm>(Algorithm::Aes128Gcm),
+                rust::aes_gcm::<aes_gcm::Aes256Gcm>(Algorithm::Aes256Gcm),
+            ])
+        }),
+        (rust::BLAKE3, |_| Ok(vec![rust::blake3()])),
+    ];
+    for (library, make) in families {
+        if peers(library) {
+            match make(variants) {
+                Ok(more) => entries.extend(more),
+                Err(why) => notes.push(format!("{library} is not compared: {why}")),
+            }
+        }
+    }
+    Ok((entries, notes))
+}
+
+/// Names of libraries that can be compared with.
+pub const PEERS: [&str; 5] =
+    [aegis::LIBRARY, aws_lc::LIBRARY, openssl::LIBRARY, rust::RUST_CRYPTO, rust::BLAKE3];
+
+/// The version of a package in the lock file that this program was built with.
+fn locked_version(lock: &str, package: &str) -> String {
+    let mut lines = lock.lines().skip_while(|line| *line != format!("name = \"{package}\""));
+    let version = lines.nth(1).and_then(|line| line.strip_prefix("version = "));
+    version.map_or("unknown", |v| v.trim_matches('"')).to_owned()
+}
+
+/// The same, for packages of this workspace's lock file.
+fn version_of(package: &str) -> String {
+    locked_version(include_str!("../../../../Cargo.lock"), package)
+}
+
+/// Unwraps a result that cannot be an error unless a subject is broken.
+fn check<T, E: std::fmt::Debug>(result: Result<T, E>) -> Result<T, String> {
+    result.map_err(|error| format!("{error:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_found() {
+        assert_eq!(locked_version("[[package]]\nname = \"a\"\nversion = \"1.2.3\"\n", "a"), "1.2.3");
+        assert_eq!(locked_version("", "a"), "unknown");
+        assert_ne!(version_of("aws-lc-rs"), "unknown");
+    }
+}

@@ -1,0 +1,77 @@
+//! This library.
+
+use std::hint::black_box;
+
+use palladion::family::{Aegis128, Aegis256, Family};
+use palladion::{Aegis, Backend, Mac, Tag};
+
+use super::{Description, Entry, Job, KEY, NONCE, Role, Subject, TAG_LEN, check};
+use crate::algorithm::{Algorithm, Operation, Variant};
+
+/// Each variant on each backend.
+pub fn entries(variants: &[Variant], backends: &[Backend]) -> Result<Vec<Entry>, String> {
+    let default = check(palladion::backend())?;
+    // If the default one is left out, the best of the others stands for us.
+    let ours = if backends.contains(&default) { Some(default) } else { backends.first().copied() };
+    let mut entries = Vec::new();
+    for &variant in variants {
+        for &backend in backends {
+            let description = Description {
+                algorithm: Algorithm::Aegis(variant),
+                library: "palladion".into(),
+                form: backend.name().into(),
+                version: env!("CARGO_PKG_VERSION").into(),
+                role: if Some(backend) == ours { Role::Ours } else { Role::OtherTier },
+            };
+            let subject: Box<dyn Subject> = match variant {
+                Variant::Aegis128L => Palladion::<Aegis128, 1>::boxed(backend),
+                Variant::Aegis128X2 => Palladion::<Aegis128, 2>::boxed(backend),
+                Variant::Aegis128X4 => Palladion::<Aegis128, 4>::boxed(backend),
+                Variant::Aegis256 => Palladion::<Aegis256, 1>::boxed(backend),
+                Variant::Aegis256X2 => Palladion::<Aegis256, 2>::boxed(backend),
+                Variant::Aegis256X4 => Palladion::<Aegis256, 4>::boxed(backend),
+            };
+            entries.push(Entry { description, subject });
+        }
+    }
+    Ok(entries)
+}
+
+struct Palladion<F: Family, const D: usize> {
+    backend: Backend,
+    key: F::Key,
+    nonce: F::Nonce,
+    cipher: Aegis<F, D, TAG_LEN>,
+}
+
+impl<F: Family, const D: usize> Palladion<F, D> {
+    fn boxed(backend: Backend) -> Box<dyn Subject> {
+        let key = F::Key::try_from(&KEY[..F::KEY_LEN]).expect("length");
+        let nonce = F::Nonce::try_from(&NONCE[..F::KEY_LEN]).expect("length");
+        Box::new(Self { backend, cipher: Aegis::new(&key), key, nonce })
+    }
+}
+
+impl<F: Family, const D: usize> Subject for Palladion<F, D> {
+    fn run(&mut self, job: &mut Job, repeats: u64) -> Result<(), String> {
+        // Done by the call that does not count: setting asks the CPU what it is, which takes microseconds in a virtual
+        // machine.
+        if palladion::backend() != Ok(self.backend) {
+            check(palladion::set_backend(self.backend))?;
+        }
+        let Self { key, nonce, cipher, .. } = self;
+        let mut tag = Tag::from(job.tag);
+        for _ in 0..repeats {
+            let job = black_box(&mut *job);
+            match job.operation {
+                Operation::Encrypt => tag = check(cipher.encrypt_into(nonce, job.ad, job.input, job.output))?,
+                Operation::EncryptInPlace => tag = check(cipher.encrypt_in_place(nonce, job.ad, job.output))?,
+                Operation::Decrypt => check(cipher.decrypt_into(nonce, job.ad, job.input, &tag, job.output))?,
+                Operation::Mac => tag = check(Mac::<F, D, TAG_LEN>::mac(key, nonce, job.input))?,
+            }
+            black_box(&tag);
+        }
+        job.tag = *tag.as_bytes();
+        Ok(())
+    }
+}

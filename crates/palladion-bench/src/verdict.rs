@@ -1,0 +1,222 @@
+//! The goals, and whether a run meets them.
+
+use crate::algorithm::{Algorithm, Operation, Variant};
+use crate::bounds;
+use crate::results::{Cell, Results, Task};
+use crate::stats::geometric_mean;
+use crate::subjects::{Description, Role};
+
+/// The sizes that the goals are about.
+pub const SIZES: [usize; 9] = [0, 16, 64, 256, 576, 1500, 4096, 16384, 65536];
+/// The geometric mean of our time over the best AEGIS peer's is at most this.
+const MEAN: f64 = 0.80;
+/// So many of the worst cells are listed.
+const WORST: usize = 12;
+
+/// One goal.
+pub struct Verdict {
+    pub goal: String,
+    /// Whether it is met; nothing if it was not measured.
+    pub met: Option<bool>,
+    /// What was found.
+    pub found: String,
+    /// Cell by cell, the worst first.
+    pub details: Vec<String>,
+}
+
+impl Verdict {
+    pub const fn word(&self) -> &'static str {
+        match self.met {
+            Some(true) => "met",
+            Some(false) => "NOT MET",
+            None => "not measured",
+        }
+    }
+}
+
+/// One of our cells beside somebody else's.
+pub struct Pair<'a> {
+    pub variant: Variant,
+    pub task: Task,
+    pub ours: &'a Cell,
+    pub theirs: &'a Cell,
+}
+
+impl Pair<'_> {
+    /// Our time over theirs.
+    pub fn ratio(&self) -> f64 {
+        self.ours.min_ns / self.theirs.min_ns
+    }
+
+    fn text(&self, results: &Results) -> String {
+        format!(
+            "{:5.3}  {} {} {}: {} against {} ({} {})",
+            self.ratio(),
+            self.variant.name(),
+            self.task.operation.name(),
+            self.task.size,
+            nanoseconds(self.ours.min_ns),
+            nanoseconds(self.theirs.min_ns),
+            results.description(self.theirs).algorithm.name(),
+            results.description(self.theirs).implementation(),
+        )
+    }
+}
+
+fn nanoseconds(ns: f64) -> String {
+    format!("{ns:.1} ns")
+}
+
+/// All cells of ours that have a best AEGIS peer, of the goals' tasks.
+pub fn against_aegis(results: &Results) -> Vec<Pair<'_>> {
+    let pair = |variant, task| {
+        let (ours, theirs) = (results.ours(variant, task)?, results.peer(variant, task)?);
+        Some(Pair { variant, task, ours, theirs })
+    };
+    Variant::ALL
+        .into_iter()
+        .flat_map(|v| tasks(&Operation::MAIN).filter_map(move |task| pair(v, task)))
+        .collect()
+}
+
+/// The best AEGIS peer as anybody gets it, not compiled for this CPU alone.
+fn installed_peer(results: &Results, variant: Variant, task: Task) -> Option<&Cell> {
+    let wanted = |d: &Description| {
+        d.algorithm == variant.into() && d.role == Role::AegisPeer && !d.form.ends_with("native")
+    };
+    results.best(task, wanted)
+}
+
+fn tasks(operations: &[Operation]) -> impl Iterator<Item = Task> {
+    operations.iter().flat_map(|&operation| SIZES.map(|size| Task::new(operation, size)))
+}
+
+/// A variant of ours against AWS-LC's AES-GCM with keys of the same length.
+pub fn against_gcm(results: &Results, variant: Variant, algorithm: Algorithm) -> Vec<Pair<'_>> {
+    let wanted = |d: &Description| d.algorithm == algorithm && d.library == "AWS-LC";
+    let pair = |task| {
+        let (ours, theirs) = (results.ours(variant, task)?, results.best(task, wanted)?);
+        Some(Pair { variant, task, ours, theirs })
+    };
+    tasks(&[Operation::Encrypt, Operation::Decrypt]).filter_map(pair).collect()
+}
+
+/// All goals.
+pub fn all(results: &Results) -> Vec<Verdict> {
+    let mut aegis = against_aegis(results);
+    let cells = Variant::ALL.len() * Operation::MAIN.len() * SIZES.len();
+    let measured = format!("{} of {cells} cells measured", aegis.len());
+    let mean = geometric_mean(aegis.iter().map(Pair::ratio));
+    let by_median = geometric_mean(aegis.iter().map(|p| p.ours.median_ns / p.theirs.median_ns));
+    aegis.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));
+    let installed =
+        aegis.iter().filter_map(|p| Some(p.ours.min_ns / installed_peer(results, p.variant, p.task)?.min_ns));
+    let installed = geometric_mean(installed);
+    let some = (!aegis.is_empty()).then_some(());
+    let slower = aegis.iter().filter(|pair| pair.ratio() > 1.0).count();
+    let slower_by_median = aegis.iter().filter(|p| p.ours.median_ns > p.theirs.median_ns).count();
+    let mut verdicts = vec![
+        Verdict {
+            goal: format!("geometric mean of our time over the best AEGIS peer's at most {MEAN:.2}"),
+            met: some.map(|()| mean <= MEAN),
+            found: format!(
+                "{mean:.3} (by medians {by_median:.3}; without what is compiled for this CPU alone {installed:.3}); {measured}"
+            ),
+            details: Vec::new(),
+        },
+        Verdict {
+            goal: "no cell slower than the best AEGIS peer".into(),
+            met: some.map(|()| slower == 0),
+            found: format!("{slower} slower (by medians {slower_by_median}); {measured}; the worst cells:"),
+            details: aegis.iter().take(WORST).map(|pair| pair.text(results)).collect(),
+        },
+        bulk(results),
+    ];
+    for (variant, algorithm) in
+        [(Variant::Aegis128L, Algorithm::Aes128Gcm), (Variant::Aegis256X2, Algorithm::Aes256Gcm)]
+    {
+        let mut pairs = against_gcm(results, variant, algorithm);
+        pairs.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));
+        let slower: Vec<_> = pairs.iter().filter(|pair| pair.ratio() >= 1.0).collect();
+        let mean = geometric_mean(pairs.iter().map(Pair::ratio));
+        verdicts.push(Verdict {
+            goal: format!("{} faster than AWS-LC {} at every size", variant.name(), algorithm.name()),
+            met: (!pairs.is_empty()).then_some(slower.is_empty()),
+            found: format!("{} of {} cells not faster; geometric mean {mean:.3}", slower.len(), pairs.len()),
+            details: slower.iter().map(|pair| pair.text(results)).collect(),
+        });
+    }
+    verdicts
+}
+
+fn bulk(results: &Results) -> Verdict {
+    let mut cells = Vec::new();
+    let mut details = Vec::new();
+    for (variant, operation) in Variant::ALL.into_iter().flat_map(|v| Operation::MAIN.map(|o| (v, o))) {
+        let goal =
+            bounds::our_backend(results).and_then(|b| bounds::goal(&results.machine, b, variant, operation));
+        if let Some((found, goal)) = bounds::measured(results, variant, operation).zip(goal) {
+            cells.push(found <= goal);
+            if found > goal {
+                let (name, operation) = (variant.name(), operation.name());
+                details.push(format!(
+                    "{:5.3}  {name} {operation}: {found:.2} cycles, goal {goal:.2}",
+                    found / goal
+                ));
+            }
+        }
+    }
+    details.sort_by(|a, b| b.cmp(a));
+    Verdict {
+        goal: "cycles a step in bulk within the goals for this CPU".into(),
+        met: (!cells.is_empty()).then_some(details.is_empty()),
+        found: match cells.len() {
+            0 => "there are goals for VAES with AVX-512 and two AES units; see the table of cycles for the bounds".into(),
+            n => format!("{} of {n} above", details.len()),
+        },
+        details,
+    }
+}
+
+/// All of it as text.
+pub fn text(results: &Results) -> String {
+    let mut text = String::from("Goals\n");
+    for verdict in all(results) {
+        text += &format!("\n[{}] {}\n    {}\n", verdict.word(), verdict.goal, verdict.found);
+        for detail in verdict.details {
+            text += &format!("      {detail}\n");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::tests::sample;
+
+    fn met(results: &Results) -> Vec<Option<bool>> {
+        all(results).iter().map(|verdict| verdict.met).collect()
+    }
+
+    #[test]
+    fn met_and_not_met() {
+        let (yes, no) = (Some(true), Some(false));
+        let mut results = sample(1.5, 2.0);
+        (results.machine.aes_units, results.machine.aes_units_512) = (1, 1);
+        assert_eq!(met(&results), [yes, yes, None, yes, yes]);
+        (results.machine.aes_units, results.machine.aes_units_512) = (2, 1);
+        assert_eq!(met(&results)[2], no);
+        assert_eq!(met(&sample(1.1, 2.0))[..2], [no, yes]);
+        assert_eq!(met(&sample(0.9, 0.5))[..2], [no, no]);
+        assert_eq!(met(&sample(0.9, 0.5))[3..], [no, no]);
+        assert!(all(&sample(1.5, 2.0))[0].found.starts_with("0.667"));
+    }
+
+    #[test]
+    fn nothing_measured() {
+        let mut results = sample(1.5, 2.0);
+        results.cells.clear();
+        assert!(met(&results).iter().all(Option::is_none));
+    }
+}
