@@ -15,8 +15,8 @@ impl<V: Blocks> Aegis128<V> {
     #[inline(always)]
     fn update(&mut self, m0: V, m1: V) {
         let s = self.0;
-        let [t0, t4, s7, s3, s6, s2, s5, s1] = Self::rounds(s, m0, m1);
-        self.0 = [t0.pin().xor(s[0]), s1, s2, s3, t4.pin().xor(s[4]), s5, s6, s7];
+        let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, m0, m1);
+        self.0 = [t0.pin().xor(s[0]).in_order(), s1, s2, s3, t4.pin().xor(s[4]).in_order(), s5, s6, s7];
     }
 
     /// Update for a message that is known late, as in decryption: it is added last of all.
@@ -25,18 +25,26 @@ impl<V: Blocks> Aegis128<V> {
         let s = self.0;
         // SAFETY: `self` is proof of the CPU features.
         let zero = unsafe { V::zero() };
-        let [t0, t4, s7, s3, s6, s2, s5, s1] = Self::rounds(s, zero, zero);
+        let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, zero, zero);
         self.0 = [t0.pin().xor3(s[0], m0), s1, s2, s3, t4.pin().xor3(s[4], m1), s5, s6, s7];
     }
 
-    /// What goes into S0 and S4, then S7, S3, S6, S2, S5, S1: in this order each round is written over a word that is
-    /// read no more, and on cores with two AES units it is also the fastest (docs/performance.md).
+    /// What goes into S0, the new S1 to S3, what goes into S4, and the new S5 to S7.
     #[inline(always)]
     fn rounds(s: [V; 8], k0: V, k4: V) -> [V; 8] {
-        V::rounds(
-            [s[7], s[3], s[6], s[2], s[5], s[1], s[4], s[0]],
-            [k0, k4, s[7], s[3], s[6], s[2], s[5], s[1]],
-        )
+        if V::IN_ORDER {
+            // From the last down, each round is written over its round key, which is read no more.
+            let [t0, t4, s7, s3, s6, s2, s5, s1] = V::rounds(
+                [s[7], s[3], s[6], s[2], s[5], s[1], s[4], s[0]],
+                [k0, k4, s[7], s[3], s[6], s[2], s[5], s[1]],
+            );
+            [t0, s1, s2, s3, t4, s5, s6, s7]
+        } else {
+            V::rounds(
+                [s[7], s[0], s[1], s[2], s[3], s[4], s[5], s[6]],
+                [k0, s[1], s[2], s[3], k4, s[5], s[6], s[7]],
+            )
+        }
     }
 }
 
@@ -114,9 +122,16 @@ unsafe impl<V: Blocks> Machine for Aegis128<V> {
     }
     #[inline(always)]
     fn encrypt(&mut self, m: [V; 2]) -> [V; 2] {
-        let before = *self;
+        let mut before = *self;
+        if !V::IN_ORDER {
+            let z = self.keystream();
+            self.update(m[0], m[1]);
+            return Self::xor(m, z);
+        }
         self.update(m[0], m[1]);
-        Self::xor(m, before.keystream())
+        // The key stream is in no hurry: it comes last.
+        (before.0[2], before.0[6]) = (before.0[2].in_order(), before.0[6].in_order());
+        Self::xor(before.keystream(), m)
     }
     #[inline(always)]
     fn decrypt(&mut self, c: [V; 2]) -> [V; 2] {

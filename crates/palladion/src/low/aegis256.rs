@@ -13,8 +13,8 @@ impl<V: Blocks> Aegis256<V> {
     #[inline(always)]
     fn update(&mut self, m: V) {
         let s = self.0;
-        let [t, s5, s4, s3, s2, s1] = Self::rounds(s, m);
-        self.0 = [t.pin().xor(s[0]), s1, s2, s3, s4, s5];
+        let [t, s1, s2, s3, s4, s5] = Self::rounds(s, m);
+        self.0 = [t.pin().xor(s[0]).in_order(), s1, s2, s3, s4, s5];
     }
 
     /// Update for a message that is known late: it is added last of all.
@@ -22,14 +22,21 @@ impl<V: Blocks> Aegis256<V> {
     fn update_late(&mut self, m: V) {
         let s = self.0;
         // SAFETY: `self` is proof of the CPU features.
-        let [t, s5, s4, s3, s2, s1] = Self::rounds(s, unsafe { V::zero() });
+        let [t, s1, s2, s3, s4, s5] = Self::rounds(s, unsafe { V::zero() });
         self.0 = [t.pin().xor3(s[0], m), s1, s2, s3, s4, s5];
     }
 
-    /// What goes into S0, then S5 to S1: in this order each round is written over a word that is read no more.
+    /// What goes into S0, and the new S1 to S5.
     #[inline(always)]
     fn rounds(s: [V; 6], k0: V) -> [V; 6] {
-        V::rounds([s[5], s[4], s[3], s[2], s[1], s[0]], [k0, s[5], s[4], s[3], s[2], s[1]])
+        if V::IN_ORDER {
+            // From the last down, each round is written over its round key, which is read no more.
+            let [t, s5, s4, s3, s2, s1] =
+                V::rounds([s[5], s[4], s[3], s[2], s[1], s[0]], [k0, s[5], s[4], s[3], s[2], s[1]]);
+            [t, s1, s2, s3, s4, s5]
+        } else {
+            V::rounds([s[5], s[0], s[1], s[2], s[3], s[4]], [k0, s[1], s[2], s[3], s[4], s[5]])
+        }
     }
 }
 
@@ -104,9 +111,16 @@ unsafe impl<V: Blocks> Machine for Aegis256<V> {
     }
     #[inline(always)]
     fn encrypt(&mut self, m: V) -> V {
-        let before = *self;
+        let mut before = *self;
+        if !V::IN_ORDER {
+            let z = self.keystream();
+            self.update(m);
+            return m.xor(z);
+        }
         self.update(m);
-        m.xor(before.keystream())
+        // The key stream is in no hurry: it comes last.
+        (before.0[2], before.0[4]) = (before.0[2].in_order(), before.0[4].in_order());
+        before.keystream().xor(m)
     }
     #[inline(always)]
     fn decrypt(&mut self, c: V) -> V {

@@ -75,6 +75,11 @@ pub(crate) unsafe trait Blocks: Copy {
     /// Blocks in one value: 1, 2 or 4.
     const LANES: usize;
 
+    /// Whether the order of the instructions of a step is fixed, to the one that is fastest on cores with two AES units
+    /// (docs/performance.md). If not, the compiler decides, beginning with an order in which each AES round can
+    /// overwrite its input, as two-operand instructions want it.
+    const IN_ORDER: bool = false;
+
     /// One block: the type to go on with when a single lane is left.
     type Lane: Blocks;
 
@@ -143,14 +148,14 @@ pub(crate) unsafe trait Blocks: Copy {
     /// AESRound of the standard (§2): SubBytes, ShiftRows, MixColumns, then XOR with the round key.
     fn aes(self, round_key: Self) -> Self;
 
-    /// `N` independent AES rounds: one step of a state. Implementations that gain from seeing all of them at once
-    /// (bitslicing) override it.
+    /// `N` independent AES rounds in this order: one step of a state. Implementations that gain from seeing all of them
+    /// at once (bitslicing) override it.
     #[inline(always)]
     fn rounds<const N: usize>(input: [Self; N], round_keys: [Self; N]) -> [Self; N] {
         let mut out = input;
         let mut i = 0;
         while i < N {
-            out[i] = input[i].aes(round_keys[i]);
+            out[i] = input[i].aes(round_keys[i]).in_order();
             i += 1;
         }
         out
@@ -160,6 +165,13 @@ pub(crate) unsafe trait Blocks: Copy {
     /// round back into the round key, and so onto the longest dependency chain (docs/performance.md).
     #[inline(always)]
     fn pin(self) -> Self {
+        self
+    }
+
+    /// The same value. If `IN_ORDER`, the instructions that compute such values stay in the order of the source: CPUs
+    /// choose the oldest among those that are ready.
+    #[inline(always)]
+    fn in_order(self) -> Self {
         self
     }
 

@@ -136,7 +136,7 @@ fn mask(len: usize) -> u64 {
 macro_rules! register {
     (
         $(#[$doc:meta])*
-        $name:ident($register:ty): $lanes:literal lanes of $lane:ident, needs $features:literal, $class:ident;
+        $name:ident($register:ty): $lanes:literal lanes of $lane:ident, needs $features:literal, $class:ident $(, $in_order:ident)?;
         load $load:ident, store $store:ident, splat |$block:ident| $splat:expr, zero $zero:ident,
         xor $xor:ident, and $and:ident, aes $aes:ident,
         load_partial |$src:ident, $load_len:ident| $load_partial:expr,
@@ -152,6 +152,7 @@ macro_rules! register {
         // the CPU has it. Partial loads and stores touch no byte but those they are granted.
         unsafe impl Blocks for $name {
             const LANES: usize = $lanes;
+            $(const IN_ORDER: bool = stringify!($in_order).len() > 0;)?
             type Lane = $lane;
 
             #[inline(always)]
@@ -235,6 +236,25 @@ macro_rules! register {
                 // SAFETY: `self` is proof of the features.
                 Self(unsafe { pin(self.0) })
             }
+            $(
+                #[inline(always)]
+                fn in_order(self) -> Self {
+                    #[inline]
+                    #[target_feature(enable = $features)]
+                    fn $in_order(mut x: $register) -> $register {
+                        // SAFETY: no instruction at all. It is not `pure`, so that such blocks stay in order.
+                        unsafe {
+                            core::arch::asm!(
+                                "/* {0} */", inlateout($class) x,
+                                options(nomem, nostack, preserves_flags)
+                            );
+                        }
+                        x
+                    }
+                    // SAFETY: `self` is proof of the features.
+                    Self(unsafe { $in_order(self.0) })
+                }
+            )?
             #[inline(always)]
             fn is_zero(self) -> bool {
                 let mut zero = true;
@@ -280,8 +300,19 @@ register! {
 }
 
 register! {
+    /// One block in an XMM register: AES-NI where there is VAES.
+    V1(__m128i): 1 lanes of V1, needs "sse2", xmm_reg, in_order;
+    load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
+    xor _mm_xor_si128, and _mm_and_si128, aes _mm_aesenc_si128,
+    load_partial |src, len| overlapping::load_128(src, len),
+    store_partial |x, dst, len| overlapping::store_128(x, dst, len),
+    truncate |x, len| _mm_and_si128(x.0, blocks::mask_of_length::<Self>(len).0),
+    lanes |x| [x; MAX_LANES], fold |x| x;
+}
+
+register! {
     /// Two blocks in a YMM register: VAES with AVX2.
-    X2(__m256i): 2 lanes of X1, needs "avx2", ymm_reg;
+    V2(__m256i): 2 lanes of V1, needs "avx2", ymm_reg, in_order;
     load _mm256_loadu_si256, store _mm256_storeu_si256, splat |block| _mm256_broadcastsi128_si256(block),
     zero _mm256_setzero_si256, xor _mm256_xor_si256, and _mm256_and_si256, aes _mm256_aesenc_epi128,
     load_partial |src, len| overlapping::load_256(src, len),
@@ -292,7 +323,7 @@ register! {
 
 register! {
     /// One block in an XMM register: VAES with AVX-512.
-    M1(__m128i): 1 lanes of M1, needs "sse2", xmm_reg;
+    M1(__m128i): 1 lanes of M1, needs "sse2", xmm_reg, in_order;
     load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
     xor _mm_xor_si128, and _mm_and_si128, aes _mm_aesenc_si128,
     load_partial |src, len| _mm_maskz_loadu_epi8(mask(len) as __mmask16, src.cast()),
@@ -303,7 +334,7 @@ register! {
 
 register! {
     /// Two blocks in a YMM register: VAES with AVX-512.
-    M2(__m256i): 2 lanes of M1, needs "avx2", ymm_reg;
+    M2(__m256i): 2 lanes of M1, needs "avx2", ymm_reg, in_order;
     load _mm256_loadu_si256, store _mm256_storeu_si256, splat |block| _mm256_broadcastsi128_si256(block),
     zero _mm256_setzero_si256, xor _mm256_xor_si256, and _mm256_and_si256, aes _mm256_aesenc_epi128,
     load_partial |src, len| _mm256_maskz_loadu_epi8(mask(len) as __mmask32, src.cast()),
@@ -346,7 +377,7 @@ macro_rules! halves {
         }
     };
 }
-halves!(X2 of X1);
+halves!(V2 of V1);
 halves!(M2 of M1);
 
 /// # Safety
@@ -385,11 +416,11 @@ pub(crate) mod aesni_avx {
 
 /// VAES on 256-bit registers.
 pub(crate) mod vaes_avx2 {
-    use super::{Aegis128, Aegis256, Packed128, Pair, X1, X2};
+    use super::{Aegis128, Aegis256, Packed128, Pair, V1, V2};
     crate::low::kernels::tables! {
         #[target_feature(enable = "avx2,aes,vaes")]
-        aegis128: [Packed128<X2>, 1; Aegis128<X2>, 1; Aegis128<X2>, 2; Aegis128<X1>, 0;]
-        aegis256: [Aegis256<X1>, 1; Aegis256<X2>, 1; Aegis256<Pair<X2>>, 1; Aegis256<X1>, 0;]
+        aegis128: [Packed128<V2>, 1; Aegis128<V2>, 1; Aegis128<V2>, 2; Aegis128<V1>, 0;]
+        aegis256: [Aegis256<V1>, 1; Aegis256<V2>, 1; Aegis256<Pair<V2>>, 1; Aegis256<V1>, 0;]
     }
 }
 
