@@ -26,6 +26,11 @@ impl<V: Blocks> Aegis256<V> {
         self.0 = [t.pin().xor3(s[0], m), s1, s2, s3, s4, s5];
     }
 
+    #[inline(always)]
+    fn round(input: V, round_key: V) -> V {
+        input.aes(round_key).in_order()
+    }
+
     /// What goes into S0, and the new S1 to S5.
     #[inline(always)]
     fn rounds(s: [V; 6], k0: V) -> [V; 6] {
@@ -103,6 +108,32 @@ unsafe impl<V: Blocks> Machine for Aegis256<V> {
     #[inline(always)]
     fn absorb(&mut self, m: V) {
         self.update(m);
+    }
+    /// Without a key stream to compute, nothing but the chain of six rounds and one XOR over six steps is left. So the
+    /// second step begins with the words that its own are made from, before the first has come to its last.
+    const TWO_AT_ONCE: bool = V::IN_ORDER;
+    #[inline(always)]
+    fn absorb_two(&mut self, m: V, n: V) {
+        if !V::IN_ORDER {
+            self.update(m);
+            self.update(n);
+            return;
+        }
+        let s = self.0;
+        let t1 = Self::round(s[5], m);
+        let s5 = Self::round(s[4], s[5]);
+        let t2 = Self::round(s5, n);
+        let s3 = Self::round(s[2], s[3]);
+        let s4 = Self::round(s[3], s[4]);
+        let next5 = Self::round(s4, s5);
+        let next4 = Self::round(s3, s4);
+        let s1 = Self::round(s[0], s[1]);
+        let s2 = Self::round(s[1], s[2]);
+        let next3 = Self::round(s2, s3);
+        let next2 = Self::round(s1, s2);
+        let s0 = t1.pin().xor(s[0]).in_order();
+        let next1 = Self::round(s0, s1);
+        self.0 = [t2.pin().xor(s0).in_order(), next1, next2, next3, next4, next5];
     }
     #[inline(always)]
     fn keystream(&self) -> V {

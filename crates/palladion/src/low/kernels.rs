@@ -70,6 +70,23 @@ trait Pass<M: Machine> {
     /// # Safety
     /// The CPU features; the step lies within the data.
     unsafe fn whole(&self, s: &mut M, at: usize, row: usize);
+    /// Whether to call `two` while there are two steps.
+    #[inline(always)]
+    fn two_at_once(&self) -> bool {
+        false
+    }
+    /// Works on two whole steps of one group, `rate` bytes apart.
+    ///
+    /// # Safety
+    /// The CPU features; the steps lie within the data.
+    #[inline(always)]
+    unsafe fn two(&self, s: &mut M, at: usize, row: usize, rate: usize) {
+        // SAFETY: passed on.
+        unsafe {
+            self.whole(s, at, row);
+            self.whole(s, at + rate, row);
+        }
+    }
     /// Works on a last step of which `len` bytes from `at` on exist; `len` may be zero.
     ///
     /// # Safety
@@ -86,6 +103,15 @@ impl<M: Machine> Pass<M> for Absorb {
     unsafe fn whole(&self, s: &mut M, at: usize, row: usize) {
         // SAFETY: granted by the caller.
         s.absorb(unsafe { M::load(self.0.add(at), row) });
+    }
+    #[inline(always)]
+    fn two_at_once(&self) -> bool {
+        M::TWO_AT_ONCE
+    }
+    #[inline(always)]
+    unsafe fn two(&self, s: &mut M, at: usize, row: usize, rate: usize) {
+        // SAFETY: granted by the caller.
+        unsafe { s.absorb_two(M::load(self.0.add(at), row), M::load(self.0.add(at + rate), row)) };
     }
     #[inline(always)]
     unsafe fn part(&self, s: &mut M, at: usize, row: usize, len: usize) {
@@ -173,10 +199,18 @@ unsafe fn go_whole<M: Machine>(
     let row = 16 * degree;
     let mut s = *state; // a copy that the optimiser can keep in registers
     let mut at = start;
+    let rate = row * M::BLOCKS;
+    if pass.two_at_once() {
+        while stop - at >= 2 * rate {
+            // SAFETY: two whole steps begin at `at`, and the group's columns lie within them.
+            unsafe { pass.two(&mut s, at + column::<M>(group), row, rate) };
+            at += 2 * rate;
+        }
+    }
     while at < stop {
         // SAFETY: a whole step begins at `at`, and the group's columns lie within it.
         unsafe { pass.whole(&mut s, at + column::<M>(group), row) };
-        at += row * M::BLOCKS;
+        at += rate;
     }
     *state = s;
 }

@@ -69,6 +69,14 @@ pub(crate) unsafe trait Machine: Copy {
     unsafe fn init(key: Self::Key, nonce: Self::Key, ctx: Self::V) -> Self;
     /// Absorbs a step of associated data or MAC input.
     fn absorb(&mut self, m: Self::Step);
+    /// Whether `absorb_two` is faster than `absorb` twice.
+    const TWO_AT_ONCE: bool = false;
+    /// Absorbs two steps.
+    #[inline(always)]
+    fn absorb_two(&mut self, m: Self::Step, n: Self::Step) {
+        self.absorb(m);
+        self.absorb(n);
+    }
     /// The key stream of the next step; changes nothing.
     fn keystream(&self) -> Self::Step;
     /// Encrypts a step and absorbs it.
