@@ -135,7 +135,14 @@ unsafe impl<V: Blocks> Machine for Aegis128<V> {
     }
     #[inline(always)]
     fn decrypt(&mut self, c: [V; 2]) -> [V; 2] {
-        let m = Self::xor(c, self.keystream());
+        let m = if V::THREE_WAY {
+            Self::xor(c, self.keystream())
+        } else {
+            // The key stream becomes part of S0 and S4. S1 and S5, which are made from them, are added last: so the way
+            // from S0 over S1 back to S0 is short.
+            let s = &self.0;
+            [s[6].xor_and(s[2], s[3]).xor3(c[0], s[1]), s[2].xor_and(s[6], s[7]).xor3(c[1], s[5])]
+        };
         self.update_late(m[0], m[1]);
         m
     }

@@ -155,7 +155,14 @@ unsafe impl<V: Blocks> Machine for Aegis256<V> {
     }
     #[inline(always)]
     fn decrypt(&mut self, c: V) -> V {
-        let m = c.xor(self.keystream());
+        let m = if V::THREE_WAY {
+            c.xor(self.keystream())
+        } else {
+            // The key stream becomes part of S0. S1, which is made from S0, is added last: so the way from S0 over S1
+            // back to S0 is short.
+            let s = &self.0;
+            s[4].xor_and(s[2], s[3]).xor3(s[5], c).pin().xor(s[1])
+        };
         self.update_late(m);
         m
     }

@@ -80,6 +80,9 @@ pub(crate) unsafe trait Blocks: Copy {
     /// overwrite its input, as two-operand instructions want it.
     const IN_ORDER: bool = false;
 
+    /// Whether `xor3` and `xor_and` are one instruction.
+    const THREE_WAY: bool = false;
+
     /// One block: the type to go on with when a single lane is left.
     type Lane: Blocks;
 
@@ -136,7 +139,7 @@ pub(crate) unsafe trait Blocks: Copy {
     /// `self ^ other`
     fn xor(self, other: Self) -> Self;
 
-    /// `self ^ b ^ c`
+    /// `self ^ b ^ c`, where `c` comes last: if it takes two instructions, the second is the one with `c`.
     #[inline(always)]
     fn xor3(self, b: Self, c: Self) -> Self {
         self.xor(b).xor(c)

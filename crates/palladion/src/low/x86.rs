@@ -136,9 +136,10 @@ fn mask(len: usize) -> u64 {
 macro_rules! register {
     (
         $(#[$doc:meta])*
-        $name:ident($register:ty): $lanes:literal lanes of $lane:ident, needs $features:literal, $class:ident $(, $in_order:ident)?;
+        $name:ident($register:ty): $lanes:literal lanes of $lane:ident, needs $features:literal, $class:ident,
+            in_order $in_order:literal, three_way $three_way:literal;
         load $load:ident, store $store:ident, splat |$block:ident| $splat:expr, zero $zero:ident,
-        xor $xor:ident, and $and:ident, aes $aes:ident,
+        xor $xor:ident, xor3 |$a:ident, $b:ident, $c:ident| $xor3:expr, and $and:ident, aes $aes:ident,
         load_partial |$src:ident, $load_len:ident| $load_partial:expr,
         store_partial |$value_:ident, $dst:ident, $store_len:ident| $store_partial:expr,
         truncate |$whole:ident, $len:ident| $truncate:expr,
@@ -152,7 +153,8 @@ macro_rules! register {
         // the CPU has it. Partial loads and stores touch no byte but those they are granted.
         unsafe impl Blocks for $name {
             const LANES: usize = $lanes;
-            $(const IN_ORDER: bool = stringify!($in_order).len() > 0;)?
+            const IN_ORDER: bool = $in_order;
+            const THREE_WAY: bool = $three_way;
             type Lane = $lane;
 
             #[inline(always)]
@@ -209,6 +211,15 @@ macro_rules! register {
                 Self(unsafe { $xor(self.0, other.0) })
             }
             #[inline(always)]
+            fn xor3(self, $b: Self, $c: Self) -> Self {
+                let $a = self;
+                #[allow(unused_unsafe)] // nothing to do where it takes two instructions
+                // SAFETY: `self` is proof of the features.
+                unsafe {
+                    $xor3
+                }
+            }
+            #[inline(always)]
             fn xor_and(self, b: Self, c: Self) -> Self {
                 // SAFETY: `self` is proof of the features.
                 Self(unsafe { $xor(self.0, $and(b.0, c.0)) })
@@ -236,25 +247,23 @@ macro_rules! register {
                 // SAFETY: `self` is proof of the features.
                 Self(unsafe { pin(self.0) })
             }
-            $(
-                #[inline(always)]
-                fn in_order(self) -> Self {
-                    #[inline]
-                    #[target_feature(enable = $features)]
-                    fn $in_order(mut x: $register) -> $register {
-                        // SAFETY: no instruction at all. It is not `pure`, so that such blocks stay in order.
-                        unsafe {
-                            core::arch::asm!(
-                                "/* {0} */", inlateout($class) x,
-                                options(nomem, nostack, preserves_flags)
-                            );
-                        }
-                        x
+            #[inline(always)]
+            fn in_order(self) -> Self {
+                #[inline]
+                #[target_feature(enable = $features)]
+                fn in_order(mut x: $register) -> $register {
+                    // SAFETY: no instruction at all. It is not `pure`, so that such blocks stay in order.
+                    unsafe {
+                        core::arch::asm!(
+                            "/* {0} */", inlateout($class) x,
+                            options(nomem, nostack, preserves_flags)
+                        );
                     }
-                    // SAFETY: `self` is proof of the features.
-                    Self(unsafe { $in_order(self.0) })
+                    x
                 }
-            )?
+                // SAFETY: `self` is proof of the features.
+                if Self::IN_ORDER { Self(unsafe { in_order(self.0) }) } else { self }
+            }
             #[inline(always)]
             fn is_zero(self) -> bool {
                 let mut zero = true;
@@ -290,9 +299,10 @@ macro_rules! register {
 
 register! {
     /// One block in an XMM register: AES-NI.
-    X1(__m128i): 1 lanes of X1, needs "sse2", xmm_reg;
+    X1(__m128i): 1 lanes of X1, needs "sse2", xmm_reg, in_order false, three_way false;
     load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
-    xor _mm_xor_si128, and _mm_and_si128, aes _mm_aesenc_si128,
+    xor _mm_xor_si128, xor3 |a, b, c| a.xor(b).pin().xor(c),
+    and _mm_and_si128, aes _mm_aesenc_si128,
     load_partial |src, len| overlapping::load_128(src, len),
     store_partial |x, dst, len| overlapping::store_128(x, dst, len),
     truncate |x, len| _mm_and_si128(x.0, blocks::mask_of_length::<Self>(len).0),
@@ -301,9 +311,10 @@ register! {
 
 register! {
     /// One block in an XMM register: AES-NI where there is VAES.
-    V1(__m128i): 1 lanes of V1, needs "sse2", xmm_reg, in_order;
+    V1(__m128i): 1 lanes of V1, needs "sse2", xmm_reg, in_order true, three_way false;
     load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
-    xor _mm_xor_si128, and _mm_and_si128, aes _mm_aesenc_si128,
+    xor _mm_xor_si128, xor3 |a, b, c| a.xor(b).pin().xor(c),
+    and _mm_and_si128, aes _mm_aesenc_si128,
     load_partial |src, len| overlapping::load_128(src, len),
     store_partial |x, dst, len| overlapping::store_128(x, dst, len),
     truncate |x, len| _mm_and_si128(x.0, blocks::mask_of_length::<Self>(len).0),
@@ -312,9 +323,10 @@ register! {
 
 register! {
     /// Two blocks in a YMM register: VAES with AVX2.
-    V2(__m256i): 2 lanes of V1, needs "avx2", ymm_reg, in_order;
+    V2(__m256i): 2 lanes of V1, needs "avx2", ymm_reg, in_order true, three_way false;
     load _mm256_loadu_si256, store _mm256_storeu_si256, splat |block| _mm256_broadcastsi128_si256(block),
-    zero _mm256_setzero_si256, xor _mm256_xor_si256, and _mm256_and_si256, aes _mm256_aesenc_epi128,
+    zero _mm256_setzero_si256, xor _mm256_xor_si256, xor3 |a, b, c| a.xor(b).pin().xor(c),
+    and _mm256_and_si256, aes _mm256_aesenc_epi128,
     load_partial |src, len| overlapping::load_256(src, len),
     store_partial |x, dst, len| overlapping::store_256(x, dst, len),
     truncate |x, len| _mm256_and_si256(x.0, blocks::mask_of_length::<Self>(len).0),
@@ -323,9 +335,10 @@ register! {
 
 register! {
     /// One block in an XMM register: VAES with AVX-512.
-    M1(__m128i): 1 lanes of M1, needs "sse2", xmm_reg, in_order;
+    M1(__m128i): 1 lanes of M1, needs "sse2", xmm_reg, in_order true, three_way true;
     load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
-    xor _mm_xor_si128, and _mm_and_si128, aes _mm_aesenc_si128,
+    xor _mm_xor_si128, xor3 |a, b, c| Self(_mm_ternarylogic_epi64::<0x96>(a.0, b.0, c.0)),
+    and _mm_and_si128, aes _mm_aesenc_si128,
     load_partial |src, len| _mm_maskz_loadu_epi8(mask(len) as __mmask16, src.cast()),
     store_partial |x, dst, len| _mm_mask_storeu_epi8(dst.cast(), mask(len) as __mmask16, x),
     truncate |x, len| _mm_maskz_mov_epi8(mask(len) as __mmask16, x.0),
@@ -334,9 +347,10 @@ register! {
 
 register! {
     /// Two blocks in a YMM register: VAES with AVX-512.
-    M2(__m256i): 2 lanes of M1, needs "avx2", ymm_reg, in_order;
+    M2(__m256i): 2 lanes of M1, needs "avx2", ymm_reg, in_order true, three_way true;
     load _mm256_loadu_si256, store _mm256_storeu_si256, splat |block| _mm256_broadcastsi128_si256(block),
-    zero _mm256_setzero_si256, xor _mm256_xor_si256, and _mm256_and_si256, aes _mm256_aesenc_epi128,
+    zero _mm256_setzero_si256, xor _mm256_xor_si256, xor3 |a, b, c| Self(_mm256_ternarylogic_epi64::<0x96>(a.0, b.0, c.0)),
+    and _mm256_and_si256, aes _mm256_aesenc_epi128,
     load_partial |src, len| _mm256_maskz_loadu_epi8(mask(len) as __mmask32, src.cast()),
     store_partial |x, dst, len| _mm256_mask_storeu_epi8(dst.cast(), mask(len) as __mmask32, x),
     truncate |x, len| _mm256_maskz_mov_epi8(mask(len) as __mmask32, x.0),
@@ -345,9 +359,10 @@ register! {
 
 register! {
     /// Four blocks in a ZMM register: VAES with AVX-512.
-    M4(__m512i): 4 lanes of M1, needs "avx512f", zmm_reg;
+    M4(__m512i): 4 lanes of M1, needs "avx512f", zmm_reg, in_order false, three_way true;
     load _mm512_loadu_si512, store _mm512_storeu_si512, splat |block| _mm512_broadcast_i32x4(block),
-    zero _mm512_setzero_si512, xor _mm512_xor_si512, and _mm512_and_si512, aes _mm512_aesenc_epi128,
+    zero _mm512_setzero_si512, xor _mm512_xor_si512, xor3 |a, b, c| Self(_mm512_ternarylogic_epi64::<0x96>(a.0, b.0, c.0)),
+    and _mm512_and_si512, aes _mm512_aesenc_epi128,
     load_partial |src, len| _mm512_maskz_loadu_epi8(mask(len), src.cast()),
     store_partial |x, dst, len| _mm512_mask_storeu_epi8(dst.cast(), mask(len), x),
     truncate |x, len| _mm512_maskz_mov_epi8(mask(len), x.0),
