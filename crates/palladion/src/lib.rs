@@ -82,6 +82,7 @@ extern crate std;
 #[cfg(feature = "aead")]
 mod aead_traits;
 mod backend;
+pub mod batch;
 mod cipher;
 mod error;
 pub mod family;

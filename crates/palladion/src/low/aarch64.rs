@@ -83,10 +83,14 @@ unsafe impl Blocks for A1 {
     fn fold(self) -> Self {
         self
     }
+    #[inline(always)]
+    unsafe fn from_lanes(lanes: [Self; MAX_LANES]) -> Self {
+        lanes[0]
+    }
 }
 
 super::kernels::tables! {
     #[target_feature(enable = "neon,aes")]
-    aegis128: [A1, 1; Pair<A1>, 1; Pair<A1>, 2; A1, 0;]
-    aegis256: [A1, 1; Pair<A1>, 1; Pair<Pair<A1>>, 1; A1, 0;]
+    aegis128: [A1, 1, batch [Pair<A1>]; Pair<A1>, 1; Pair<A1>, 2; A1, 0;]
+    aegis256: [A1, 1, batch [Pair<Pair<A1>>, Pair<A1>]; Pair<A1>, 1, batch [Pair<Pair<A1>>]; Pair<Pair<A1>>, 1; A1, 0;]
 }

@@ -169,4 +169,18 @@ unsafe impl<V: Blocks> Machine for Aegis128<V> {
     fn words(&self) -> &[V] {
         &self.0
     }
+
+    const KEY_BLOCKS: usize = 1;
+    #[inline(always)]
+    fn key(blocks: [V; 2]) -> V {
+        blocks[0]
+    }
+    #[inline(always)]
+    fn blocks(step: [V; 2]) -> [V; 2] {
+        step
+    }
+    #[inline(always)]
+    fn words_mut(&mut self) -> &mut [V] {
+        &mut self.0
+    }
 }

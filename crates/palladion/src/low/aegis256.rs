@@ -147,4 +147,18 @@ unsafe impl<V: Blocks> Machine for Aegis256<V> {
     fn words(&self) -> &[V] {
         &self.0
     }
+
+    const KEY_BLOCKS: usize = 2;
+    #[inline(always)]
+    fn key(blocks: [V; 2]) -> [V; 2] {
+        blocks
+    }
+    #[inline(always)]
+    fn blocks(step: V) -> [V; 2] {
+        [step, step]
+    }
+    #[inline(always)]
+    fn words_mut(&mut self) -> &mut [V] {
+        &mut self.0
+    }
 }

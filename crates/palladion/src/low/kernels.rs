@@ -6,11 +6,13 @@
 
 use core::mem::MaybeUninit;
 
+use super::batch::{self, Batch};
 use super::blocks::{Blocks, MAX_LANES};
 use super::machine::Machine;
 use super::memory::wipe;
 
 /// What a one-shot call works on. `src` and `dst` are equal for work in place and do not overlap otherwise.
+#[derive(Clone, Copy)]
 pub(crate) struct Message {
     pub(super) key: *const u8,
     pub(super) nonce: *const u8,
@@ -55,6 +57,8 @@ pub(crate) struct Kernels {
     pub(super) open: unsafe fn(*mut u8, usize, &Message),
     /// `mac(scratch, degree, message)`: writes the MAC of the associated data; source and destination are unused.
     pub(super) mac: unsafe fn(*mut u8, usize, &Message),
+    /// The kernels for several messages at once, that for the most messages first.
+    pub(super) batch: [Batch; batch::KERNELS],
 }
 
 /// Bytes that one group works on before the next takes over.
@@ -227,7 +231,7 @@ unsafe fn go<M: Machine>(groups: &mut [M], degree: usize, len: usize, pass: impl
 }
 
 /// The context words of lanes 0 to 3 but for the degree (§5.4.2).
-static FIRST_CONTEXTS: [[u8; 16]; MAX_LANES] = {
+pub(super) static FIRST_CONTEXTS: [[u8; 16]; MAX_LANES] = {
     let mut contexts = [[0; 16]; MAX_LANES];
     let mut i = 0;
     while i < MAX_LANES {
@@ -593,28 +597,35 @@ pub(super) unsafe fn mac<M: Machine, const G: usize>(scratch: *mut u8, degree: u
 pub(crate) type Tables = [[Kernels; 4]; 2];
 
 /// Defines `TABLES`, the kernels of one backend, compiled for its CPU features. For each of degree 1, 2, 4 and any it
-/// names the block vector and the number of groups (0: known at run time).
+/// names the block vector and the number of groups (0: known at run time),
+/// and the block vectors to work on several messages with, if it is faster so.
 macro_rules! tables {
     (
         $(#[target_feature(enable = $features:literal)])?
-        aegis128: [$($v128:ty, $g128:literal;)*]
-        aegis256: [$($v256:ty, $g256:literal;)*]
+        aegis128: [$($v128:ty, $g128:literal $(, batch [$($b128:ty),*])?;)*]
+        aegis256: [$($v256:ty, $g256:literal $(, batch [$($b256:ty),*])?;)*]
     ) => {
         /// The kernels of this backend.
         pub(crate) static TABLES: $crate::low::kernels::Tables = {
-            use $crate::low::{aegis128::Aegis128, aegis256::Aegis256};
+            #[allow(unused_imports)] // where there are no batch kernels
+            use $crate::low::{aegis128::Aegis128, aegis256::Aegis256, batch, blocks::Blocks};
             [
-                [$(entry::table::<Aegis128<$v128>, $g128>()),*],
-                [$(entry::table::<Aegis256<$v256>, $g256>()),*],
+                [$(entry::table::<Aegis128<$v128>, $g128>(batch::list([
+                    $($(entry::batch::<Aegis128<$b128>, { $g128 * <$v128 as Blocks>::LANES }>(),)*)?
+                ])),)*],
+                [$(entry::table::<Aegis256<$v256>, $g256>(batch::list([
+                    $($(entry::batch::<Aegis256<$b256>, { $g256 * <$v256 as Blocks>::LANES }>(),)*)?
+                ])),)*],
             ]
         };
 
         /// The functions that carry the CPU features; the bodies are inlined into them.
         mod entry {
+            use $crate::low::batch::{self, Batch};
             use $crate::low::kernels::{self, Kernels, Message};
             use $crate::low::machine::Machine;
 
-            pub(super) const fn table<M: Machine, const G: usize>() -> Kernels {
+            pub(super) const fn table<M: Machine, const G: usize>(batch: [Batch; batch::KERNELS]) -> Kernels {
                 Kernels {
                     init: init::<M, G>,
                     absorb: absorb::<M, G>,
@@ -628,7 +639,25 @@ macro_rules! tables {
                     seal: seal::<M, G>,
                     open: open::<M, G>,
                     mac: mac::<M, G>,
+                    batch,
                 }
+            }
+
+            #[allow(dead_code)] // where there are no batch kernels
+            pub(super) const fn batch<M: Machine, const D: usize>() -> Batch {
+                Batch::new::<M, D>(seal_batch::<M, D>, open_batch::<M, D>)
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn seal_batch<M: Machine, const D: usize>(messages: &batch::Messages) {
+                // SAFETY: the contract is that of `Batch`.
+                unsafe { batch::seal::<M, D>(messages) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn open_batch<M: Machine, const D: usize>(messages: &batch::Messages) {
+                // SAFETY: the contract is that of `Batch`.
+                unsafe { batch::open::<M, D>(messages) }
             }
 
             $(#[target_feature(enable = $features)])?

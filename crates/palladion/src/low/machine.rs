@@ -99,6 +99,17 @@ pub(crate) unsafe trait Machine: Copy {
     fn first(&self) -> Self::Lane;
     /// The words of the state, in order.
     fn words(&self) -> &[Self::V];
+
+    // For lanes of different messages (`batch.rs`).
+
+    /// Blocks in a key: 1 for AEGIS-128, 2 for AEGIS-256.
+    const KEY_BLOCKS: usize;
+    /// A key or nonce from its first `KEY_BLOCKS` blocks.
+    fn key(blocks: [Self::V; 2]) -> Self::Key;
+    /// The vectors of a step. Of the two, the first `BLOCKS` count.
+    fn blocks(step: Self::Step) -> [Self::V; 2];
+    /// The words of the state, in order.
+    fn words_mut(&mut self) -> &mut [Self::V];
 }
 
 /// Loads the vector at `offset` of which only the bytes before `len` exist.

@@ -8,12 +8,14 @@
 //! | `machine.rs`, `aegis128.rs`, `aegis256.rs` | the two state machines, generic over the block vector |
 //! | `kernels.rs` | the loops around them, and the table of kernels |
 //! | `dispatch.rs` | which table is used |
+//! | `batch.rs` | kernels for several messages at once |
 //! | `inout.rs`, `memory.rs` | buffers |
 
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod aarch64;
 mod aegis128;
 mod aegis256;
+pub(crate) mod batch;
 mod blocks;
 pub(crate) mod dispatch;
 mod inout;
