@@ -51,10 +51,10 @@
 use core::fmt;
 
 use crate::family::Family;
-use crate::low::batch::{BatchKernels, HasItem, Item};
-use crate::low::memory::WipedBytes;
+use crate::low::batch::{Batch, BatchKernels, HasItem, Item, MOST};
+use crate::low::memory::{WipedBytes, wipe};
 use crate::low::{Direction, InOut};
-use crate::types::{Expected, Tag};
+use crate::types::Tag;
 use crate::{Aegis, Error, limits};
 
 /// A message to be encrypted by [`encrypt`].
@@ -62,7 +62,8 @@ use crate::{Aegis, Error, limits};
 /// Arguments that are wrong (a buffer of the wrong length) are no panic and stop no other message: this message gets an
 /// error, see [`result`](Self::result), and nothing of it is touched.
 pub struct Encryption<'a, F: Family, const D: usize, const T: usize> {
-    item: Item<'a, F, T>,
+    item: Item<'a, F>,
+    tag: Tag<T>,
     /// Where the tag goes, if it goes behind the ciphertext.
     behind: Option<&'a mut [u8; T]>,
 }
@@ -72,13 +73,14 @@ pub struct Encryption<'a, F: Family, const D: usize, const T: usize> {
 /// Arguments that are wrong (a buffer of the wrong length) are no panic and stop no other message: this message gets an
 /// error, see [`result`](Self::result), and nothing of it is touched.
 pub struct Decryption<'a, F: Family, const D: usize, const T: usize> {
-    item: Item<'a, F, T>,
+    item: Item<'a, F>,
     /// The tag that came.
     tag: Tag<T>,
 }
 
-impl<'a, F: Family, const T: usize> Item<'a, F, T> {
-    fn new<const D: usize>(
+impl<'a, F: Family> Item<'a, F> {
+    #[inline(always)]
+    fn new<const D: usize, const T: usize>(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
         ad: &'a [u8],
@@ -88,7 +90,7 @@ impl<'a, F: Family, const T: usize> Item<'a, F, T> {
             Ok(io) => (io, Err(Error::NotProcessed)),
             Err(error) => (InOut::in_place(&mut []), Err(error)),
         };
-        Self { key: cipher.key(), nonce: *nonce, ad, io, tag: Expected::default(), result }
+        Self { key: cipher.key(), nonce: *nonce, ad, io, result }
     }
 
     /// Whether nobody has worked on it yet.
@@ -99,6 +101,7 @@ impl<'a, F: Family, const T: usize> Item<'a, F, T> {
 }
 
 impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
+    #[inline(always)]
     fn new(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -109,11 +112,12 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
             Ok((io, behind)) => (Ok(io), behind),
             Err(error) => (Err(error), None),
         };
-        Self { item: Item::new(cipher, nonce, ad, io), behind }
+        Self { item: Item::new(cipher, nonce, ad, io), tag: Tag::zeroed(), behind }
     }
 
     /// Encrypts a message where it lies; then [`tag`](Self::tag) has its tag. Compare [`Aegis::encrypt_in_place`].
     #[must_use]
+    #[inline]
     pub fn encrypt_in_place(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -128,6 +132,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
     ///
     /// The result is [`Error::WrongLength`] if the lengths differ.
     #[must_use]
+    #[inline]
     pub fn encrypt_into(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -143,6 +148,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
     ///
     /// The result is [`Error::TooShort`] if the buffer has no room for the tag.
     #[must_use]
+    #[inline]
     pub fn seal_in_place(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -161,6 +167,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
     ///
     /// The result is [`Error::WrongLength`] if it is not.
     #[must_use]
+    #[inline]
     pub fn seal_into(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -192,7 +199,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
     ///
     /// Those of [`result`](Self::result).
     pub fn tag(&self) -> Result<Tag<T>, Error> {
-        self.result().map(|()| *self.item.tag.tag())
+        self.result().map(|()| self.tag)
     }
 
     /// The ciphertext, without the tag.
@@ -208,6 +215,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
 impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
     /// Decrypts a ciphertext where it lies, if the tag is right. Compare [`Aegis::decrypt_in_place`].
     #[must_use]
+    #[inline]
     pub fn decrypt_in_place(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -222,6 +230,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
     ///
     /// The result is [`Error::WrongLength`] if the lengths differ.
     #[must_use]
+    #[inline]
     pub fn decrypt_into(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -237,6 +246,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
     ///
     /// The result is [`Error::TooShort`] if there is no room for a tag.
     #[must_use]
+    #[inline]
     pub fn open_in_place(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -257,6 +267,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
     /// The result is [`Error::TooShort`] if there is no room for a tag, and [`Error::WrongLength`] if `msg` has the wrong
     /// length.
     #[must_use]
+    #[inline]
     pub fn open_into(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -321,7 +332,7 @@ impl From<BatchError> for Error {
     }
 }
 
-/// Encrypts all messages, each as [`Aegis`] would alone (RFC 10032 §3.2.5, §4.2.5, §5.4.3, §5.5.3).
+/// Encrypts all messages, each as [`Aegis`] would alone (RFC 10032 §3, §4, §5).
 ///
 /// Messages that have been worked on before are left alone: encrypting twice in place would give them away.
 ///
@@ -334,7 +345,7 @@ pub fn encrypt<F: Family, const D: usize, const T: usize>(
     run::<F, D, T, _>(jobs)
 }
 
-/// Decrypts all messages whose tags are right, each as [`Aegis`] would alone (RFC 10032 §3.2.6, §4.2.6, §5.4.4, §5.5.4).
+/// Decrypts all messages whose tags are right, each as [`Aegis`] would alone (RFC 10032 §3, §4, §5).
 ///
 /// Messages that have been worked on before are left alone.
 ///
@@ -349,16 +360,16 @@ pub fn decrypt<F: Family, const D: usize, const T: usize>(
 }
 
 /// What the two kinds of jobs differ in.
-trait Job<'a, F: Family, const T: usize>: HasItem<'a, F, T> {
+trait Job<'a, F: Family, const T: usize>: HasItem<'a, F> {
     const DIRECTION: Direction;
     const WHAT: &'static str;
-    /// What is to be done once the tag is computed.
-    fn finish(&mut self) -> Result<(), Error>;
+    /// What is to be done with the tag that was computed.
+    fn finish(&mut self, tag: &[u8; T]) -> Result<(), Error>;
 }
 
-impl<'a, F: Family, const D: usize, const T: usize> HasItem<'a, F, T> for Encryption<'a, F, D, T> {
+impl<'a, F: Family, const D: usize, const T: usize> HasItem<'a, F> for Encryption<'a, F, D, T> {
     #[inline(always)]
-    fn item(&mut self) -> &mut Item<'a, F, T> {
+    fn item(&mut self) -> &mut Item<'a, F> {
         &mut self.item
     }
 }
@@ -368,17 +379,18 @@ impl<'a, F: Family, const D: usize, const T: usize> Job<'a, F, T> for Encryption
     const WHAT: &'static str = "message";
 
     #[inline(always)]
-    fn finish(&mut self) -> Result<(), Error> {
+    fn finish(&mut self, tag: &[u8; T]) -> Result<(), Error> {
+        self.tag = Tag::from(*tag);
         if let Some(behind) = &mut self.behind {
-            **behind = *self.item.tag.tag().as_bytes();
+            **behind = *tag;
         }
         Ok(())
     }
 }
 
-impl<'a, F: Family, const D: usize, const T: usize> HasItem<'a, F, T> for Decryption<'a, F, D, T> {
+impl<'a, F: Family, const D: usize, const T: usize> HasItem<'a, F> for Decryption<'a, F, D, T> {
     #[inline(always)]
-    fn item(&mut self) -> &mut Item<'a, F, T> {
+    fn item(&mut self) -> &mut Item<'a, F> {
         &mut self.item
     }
 }
@@ -388,11 +400,10 @@ impl<'a, F: Family, const D: usize, const T: usize> Job<'a, F, T> for Decryption
     const WHAT: &'static str = "ciphertext";
 
     #[inline(always)]
-    fn finish(&mut self) -> Result<(), Error> {
-        let result = self.item.tag.verify(&self.tag);
+    fn finish(&mut self, tag: &[u8; T]) -> Result<(), Error> {
+        // In constant time. What comes of a forgery is not seen by anybody.
+        let result = if self.tag == Tag::from(*tag) { Ok(()) } else { Err(Error::VerificationFailed) };
         if result.is_err() {
-            // The expected tag would be that of a forgery: it is wiped with the output.
-            self.item.tag = Expected::default();
             core::mem::replace(&mut self.item.io, InOut::in_place(&mut [])).zero_output();
         }
         result
@@ -401,8 +412,6 @@ impl<'a, F: Family, const D: usize, const T: usize> Job<'a, F, T> for Decryption
 
 /// How many messages are sorted at once: what fits into the memory of a function.
 const WINDOW: usize = 64;
-/// The most messages that any kernel takes.
-const MOST: usize = 4;
 
 /// The size of a message in steps, and its place in the window. In order: by message, then by associated data.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -432,10 +441,9 @@ impl Size {
     }
 }
 
-/// Whether some messages at once, by a kernel for `lanes` of them, are faster than one after another. The unit of time
-/// is a quarter of what a step of a message alone takes; the factors are rounded up from measurements.
+/// Whether a kernel for several messages is faster than one message after another.
 #[inline(always)]
-fn pays<F: Family>(lanes: usize, group: &[Size]) -> bool {
+fn pays<F: Family>(kernel: &Batch, group: &[Size]) -> bool {
     let ends = if F::INDEX == 0 { 10 + 7 } else { 16 + 7 }; // the steps of initialisation and finalisation
     let [first, others @ ..] = group else { return false };
     let (mut msg, mut ad, mut alone) = ((first.msg(), first.msg()), (first.ad(), first.ad()), 0);
@@ -446,10 +454,10 @@ fn pays<F: Family>(lanes: usize, group: &[Size]) -> bool {
         msg = (msg.0.min(size.msg()), msg.1.max(size.msg()));
         ad = (ad.0.min(size.ad()), ad.1.max(size.ad()));
     }
-    // Steps that all messages have, and those that some have, or that are not whole.
+    // Steps that all messages have, and those that only some have.
     let (all, some) = (ends + msg.0 + ad.0, msg.1 - msg.0 + ad.1 - ad.0);
-    let together = if lanes > 2 { 8 * all + 16 * some } else { 5 * all + 10 * some };
-    together < alone
+    let costs = kernel.costs();
+    costs.0 * all + costs.1 * some < alone
 }
 
 /// The kernel for the first of the messages that are left, if not the one for a single message, and how many it takes.
@@ -457,7 +465,7 @@ fn pays<F: Family>(lanes: usize, group: &[Size]) -> bool {
 fn choose<F: Family, const D: usize>(kernels: &BatchKernels<F, D>, rest: &[Size]) -> (Option<usize>, usize) {
     for (i, kernel) in kernels.list().iter().enumerate() {
         let n = kernel.messages().min(rest.len());
-        if n >= kernel.fewest().max(2) && pays::<F>(kernel.messages(), &rest[..n]) {
+        if n >= kernel.fewest().max(2) && pays::<F>(kernel, &rest[..n]) {
             return (Some(i), n);
         }
     }
@@ -467,17 +475,40 @@ fn choose<F: Family, const D: usize>(kernels: &BatchKernels<F, D>, rest: &[Size]
 fn run<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, T>>(
     jobs: &mut [J],
 ) -> Result<(), BatchError> {
-    let kernels = BatchKernels::<F, D>::new();
-    for window in jobs.chunks_mut(WINDOW) {
-        match &kernels {
-            Ok(kernels) => run_window::<F, D, T, J>(kernels, window),
-            Err(e) => {
-                for item in window.iter_mut().map(HasItem::item).filter(|item| item.is_new()) {
-                    item.result = Err(Error::from(*e));
-                }
+    let kernels = match BatchKernels::<F, D>::new() {
+        Ok(kernels) => kernels,
+        Err(e) => {
+            for item in jobs.iter_mut().map(HasItem::item).filter(|item| item.is_new()) {
+                item.result = Err(e.into());
             }
+            return summary::<F, _>(jobs);
         }
+    };
+    let mut all_is_well = true;
+    // The tags that the messages should have: wiped, because those of forgeries are nobody's business.
+    let mut tags = Tags([[0; T]; MOST]);
+    for window in jobs.chunks_mut(WINDOW) {
+        all_is_well &= if kernels.list()[0].messages() == 0 {
+            one_by_one::<F, D, T, J>(&kernels, window, &mut tags)
+        } else {
+            together::<F, D, T, J>(&kernels, window, &mut tags)
+        };
     }
+    if all_is_well { Ok(()) } else { summary::<F, _>(jobs) }
+}
+
+/// Tags computed for some messages. Wiped when dropped.
+struct Tags<const T: usize>([[u8; T]; MOST]);
+
+impl<const T: usize> Drop for Tags<T> {
+    fn drop(&mut self) {
+        wipe(self.0.as_flattened_mut());
+    }
+}
+
+/// What the caller is told of jobs that did not all go well.
+#[cold]
+fn summary<'a, F: Family + 'a, J: HasItem<'a, F>>(jobs: &mut [J]) -> Result<(), BatchError> {
     let mut summary = Ok(());
     for (place, job) in jobs.iter_mut().enumerate() {
         if let Err(error) = job.item().result {
@@ -490,25 +521,66 @@ fn run<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, T>>(
     summary
 }
 
-fn run_window<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, T>>(
+/// Whether a job is to be done: it is new and within the limits.
+#[inline(always)]
+fn is_due<'a, F: Family + 'a, const T: usize, J: Job<'a, F, T>>(job: &mut J) -> bool {
+    let item = job.item();
+    if !item.is_new() {
+        return false;
+    }
+    let ad = limits::check("associated data", 0, item.ad.len());
+    if let Err(e) = ad.and(limits::check(J::WHAT, 0, item.io.len())) {
+        item.result = Err(e);
+        return false;
+    }
+    true
+}
+
+/// Does the jobs one after another. Tells whether all went well.
+#[inline(always)]
+fn one_by_one<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, T>>(
     kernels: &BatchKernels<F, D>,
     jobs: &mut [J],
+    tags: &mut Tags<T>,
+) -> bool {
+    let mut all_is_well = true;
+    for job in jobs {
+        if is_due(job) {
+            one(kernels, job, tags);
+        }
+        all_is_well &= job.item().result.is_ok();
+    }
+    all_is_well
+}
+
+#[inline(always)]
+fn one<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, T>>(
+    kernels: &BatchKernels<F, D>,
+    job: &mut J,
+    Tags(tags): &mut Tags<T>,
 ) {
+    let result = kernels.crypt_one(job.item(), J::DIRECTION, &mut tags[0]);
+    job.item().result = result.map_err(Error::from).and_then(|()| job.finish(&tags[0]));
+}
+
+/// Does the jobs, no more than `WINDOW`, in groups of similar sizes. Tells whether all went well.
+#[inline(always)]
+fn together<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, T>>(
+    kernels: &BatchKernels<F, D>,
+    jobs: &mut [J],
+    tags: &mut Tags<T>,
+) -> bool {
+    let mut all_is_well = true;
     let mut order = [Size(0); WINDOW];
     let mut count = 0;
     for (place, job) in jobs.iter_mut().enumerate() {
-        let item = job.item();
-        if !item.is_new() {
-            continue;
-        }
-        let (ad, msg) = (item.ad.len(), item.io.len());
-        match limits::check("associated data", 0, ad).and(limits::check(J::WHAT, 0, msg)) {
-            Ok(_) => {
-                let rate = F::Rate::<D>::LEN;
-                order[count] = Size::new(msg.div_ceil(rate), ad.div_ceil(rate), place);
-                count += 1;
-            }
-            Err(e) => item.result = Err(e),
+        if is_due(job) {
+            let (item, rate) = (job.item(), F::Rate::<D>::LEN);
+            let size = Size::new(item.io.len().div_ceil(rate), item.ad.len().div_ceil(rate), place);
+            order[count] = size;
+            count += 1;
+        } else {
+            all_is_well &= job.item().result.is_ok();
         }
     }
     let order = &mut order[..count];
@@ -522,18 +594,19 @@ fn run_window<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, 
         for (place, size) in places.iter_mut().zip(&rest[..n]) {
             *place = size.place();
         }
-        let places = &places[..n];
         rest = &rest[n..];
-        let result = match kernel {
+        match kernel {
             Some(kernel) => {
-                kernels.crypt(kernel, jobs, places, J::DIRECTION);
-                Ok(())
+                kernels.crypt(kernel, jobs, &places[..n], J::DIRECTION, &mut tags.0);
+                for (&place, tag) in places[..n].iter().zip(&tags.0) {
+                    jobs[place].item().result = jobs[place].finish(tag);
+                }
             }
-            None => kernels.crypt_one(jobs[places[0]].item(), J::DIRECTION),
-        };
-        for &place in places {
-            let job = &mut jobs[place];
-            job.item().result = result.map_err(Error::from).and_then(|()| job.finish());
+            None => one(kernels, &mut jobs[places[0]], tags),
+        }
+        for &place in &places[..n] {
+            all_is_well &= jobs[place].item().result.is_ok();
         }
     }
+    all_is_well
 }

@@ -36,6 +36,16 @@
 //! family for at most 2^48 messages under one key. A repeated nonce gives away the XOR of the two messages and allows
 //! forgeries. [`Mac`] is the exception: there one nonce may serve for everything.
 //!
+//! # Which function?
+//!
+//! | | |
+//! |---|---|
+//! | a message | [`Aegis::encrypt_in_place`] and the others of [`Aegis`] |
+//! | many messages, packets say | [`batch`]: up to three times as fast on CPUs with VAES |
+//! | a message that comes in pieces | [`Encryptor`], [`Decryptor`] |
+//! | data to be authenticated, not encrypted | [`Mac`] |
+//! | pseudo-random bytes | [`KeyStream`] |
+//!
 //! # What happens when it fails?
 //!
 //! Every call that decrypts verifies first, or zeroes what it has written and returns [`Error::VerificationFailed`]. No

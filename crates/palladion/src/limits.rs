@@ -7,6 +7,7 @@ use crate::Error;
 pub const MAX_LEN: u64 = (1 << 61) - 1;
 
 /// `Ok` if `len` more bytes after `before` are within the limit.
+#[inline(always)]
 pub(crate) fn check(what: &'static str, before: u64, len: usize) -> Result<u64, Error> {
     before.checked_add(len as u64).filter(|&sum| sum <= MAX_LEN).ok_or(Error::TooLong { what, max: MAX_LEN })
 }

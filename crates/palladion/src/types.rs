@@ -190,10 +190,6 @@ impl<const T: usize> Expected<T> {
         self.0.as_mut_bytes()
     }
 
-    pub(crate) fn tag(&self) -> &Tag<T> {
-        &self.0
-    }
-
     /// `Ok` if it is the tag that came, decided in constant time.
     pub(crate) fn verify(&self, tag: &Tag<T>) -> Result<(), Error> {
         if self.0 == *tag { Ok(()) } else { Err(Error::VerificationFailed) }

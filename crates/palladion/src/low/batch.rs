@@ -9,18 +9,28 @@
 //! Branches and addresses depend on lengths alone.
 
 use core::marker::PhantomData;
+use core::ptr;
 
 use super::blocks::{Blocks, MAX_LANES, ONES_THEN_ZEROS};
-use super::kernels::{FIRST_CONTEXTS, Kernels, Message};
+use super::kernels::{FIRST_CONTEXTS, Kernels};
 use super::machine::Machine;
 use super::{Direction, InOut};
 use crate::family::Family;
-use crate::types::Expected;
 use crate::{BackendError, Error};
 
-/// What a batch kernel works on: the first [`Batch::messages`] count. Two of them may be the same message; otherwise no
-/// memory that one writes is used by another.
-pub(super) type Messages = [Message; MAX_LANES];
+/// What a batch kernel works on: the first [`Batch::messages`] of each count. Two of them may be the same message;
+/// otherwise no memory that one writes is used by another.
+pub(super) struct Messages {
+    key: [*const u8; MAX_LANES],
+    nonce: [*const u8; MAX_LANES],
+    ad: [*const u8; MAX_LANES],
+    ad_len: [usize; MAX_LANES],
+    src: [*const u8; MAX_LANES],
+    dst: [*mut u8; MAX_LANES],
+    len: [usize; MAX_LANES],
+    tag: [*mut u8; MAX_LANES],
+    tag_len: usize,
+}
 
 /// How many batch kernels a variant has at most.
 pub(super) const KERNELS: usize = 2;
@@ -121,8 +131,9 @@ unsafe fn gather_step<M: Machine, const D: usize>(src: &[*const u8; MAX_LANES], 
 unsafe fn scatter_step<M: Machine, const D: usize>(step: M::Step, dst: &[*mut u8; MAX_LANES], at: usize) {
     let blocks = M::blocks(step);
     for (row, blocks) in blocks[..M::BLOCKS].iter().enumerate() {
+        // Pinned, because the optimiser would rather take vector and key stream apart and add them piece by piece.
         // SAFETY: granted by the caller.
-        unsafe { blocks.scatter::<D>(dst, at + 16 * D * row) };
+        unsafe { blocks.pin().scatter::<D>(dst, at + 16 * D * row) };
     }
 }
 
@@ -294,15 +305,13 @@ unsafe fn store_tags<V: Blocks, const D: usize>(tags: V, dst: &[*mut u8; MAX_LAN
 }
 
 #[inline(always)]
-unsafe fn crypt<M: Machine, const D: usize, const WHAT: u8>(messages: &Messages) {
+unsafe fn crypt<M: Machine, const D: usize, const WHAT: u8>(m: &Messages) {
     // SAFETY: the contract is that of `Batch`.
     unsafe {
-        let keys = messages.map(|m| m.key);
-        let nonces = messages.map(|m| m.nonce);
         let (mut key, mut nonce) = ([M::V::zero(); 2], [M::V::zero(); 2]);
         for i in 0..M::KEY_BLOCKS {
-            key[i] = gather_blocks::<M::V, D>(&keys, 16 * i);
-            nonce[i] = gather_blocks::<M::V, D>(&nonces, 16 * i);
+            key[i] = gather_blocks::<M::V, D>(&m.key, 16 * i);
+            nonce[i] = gather_blocks::<M::V, D>(&m.nonce, 16 * i);
         }
         let ctx = if D == 1 {
             M::V::zero()
@@ -313,22 +322,18 @@ unsafe fn crypt<M: Machine, const D: usize, const WHAT: u8>(messages: &Messages)
         };
         let mut s = M::init(M::key(key), M::key(nonce), ctx);
 
-        let dst = messages.map(|m| m.dst);
-        go::<M, D, ABSORB>(&mut s, &messages.map(|m| m.ad), &dst, &messages.map(|m| m.ad_len));
-        go::<M, D, WHAT>(&mut s, &messages.map(|m| m.src), &dst, &messages.map(|m| m.len));
+        go::<M, D, ABSORB>(&mut s, &m.ad, &m.dst, &m.ad_len);
+        go::<M, D, WHAT>(&mut s, &m.src, &m.dst, &m.len);
 
         let mut lengths = [<M::V as Blocks>::Lane::zero(); MAX_LANES];
         for (i, lane) in lengths[..M::V::LANES].iter_mut().enumerate() {
-            let m = &messages[i / D];
-            *lane = Blocks::splat_words((m.ad_len as u64) << 3, (m.len as u64) << 3);
+            *lane = Blocks::splat_words((m.ad_len[i / D] as u64) << 3, (m.len[i / D] as u64) << 3);
         }
         s.finalize(M::V::from_lanes(lengths));
-        let tags = messages.map(|m| m.tag);
-        let tag_len = messages[0].tag_len;
-        let [first, second] = s.tag(tag_len);
-        store_tags::<M::V, D>(first, &tags, 0);
-        if tag_len != 16 {
-            store_tags::<M::V, D>(second, &tags, 16);
+        let [first, second] = s.tag(m.tag_len);
+        store_tags::<M::V, D>(first, &m.tag, 0);
+        if m.tag_len != 16 {
+            store_tags::<M::V, D>(second, &m.tag, 16);
         }
     }
 }
@@ -348,39 +353,21 @@ pub(super) unsafe fn open<M: Machine, const D: usize>(messages: &Messages) {
 // What the rest of the crate sees.
 
 /// One message of a batch.
-pub(crate) struct Item<'a, F: Family, const T: usize> {
+pub(crate) struct Item<'a, F: Family> {
     pub(crate) key: &'a F::Key,
     pub(crate) nonce: F::Nonce,
     pub(crate) ad: &'a [u8],
     pub(crate) io: InOut<'a>,
-    /// The tag that the message has got, or should have.
-    pub(crate) tag: Expected<T>,
     pub(crate) result: Result<(), Error>,
 }
 
-impl<F: Family, const T: usize> Item<'_, F, T> {
-    /// The message, for the kernels. Good for as long as the item is borrowed.
-    #[inline(always)]
-    fn message(&mut self) -> Message {
-        let (key, nonce) = super::key_and_nonce::<F>(self.key, &self.nonce);
-        Message {
-            key,
-            nonce,
-            ad: self.ad.as_ptr(),
-            ad_len: self.ad.len(),
-            src: self.io.src(),
-            dst: self.io.dst(),
-            len: self.io.len(),
-            tag: self.tag.as_mut_bytes().as_mut_ptr(),
-            tag_len: T,
-        }
-    }
+/// What has an item of its own.
+pub(crate) trait HasItem<'a, F: Family> {
+    fn item(&mut self) -> &mut Item<'a, F>;
 }
 
-/// What has an item of its own.
-pub(crate) trait HasItem<'a, F: Family, const T: usize> {
-    fn item(&mut self) -> &mut Item<'a, F, T>;
-}
+/// The most messages that any kernel takes.
+pub(crate) const MOST: usize = MAX_LANES;
 
 /// The batch kernels of a variant, in the backend in use.
 pub(crate) struct BatchKernels<F: Family, const D: usize> {
@@ -404,22 +391,23 @@ impl<F: Family, const D: usize> BatchKernels<F, D> {
     #[inline(always)]
     pub(crate) fn crypt_one<const T: usize>(
         &self,
-        item: &mut Item<'_, F, T>,
+        item: &mut Item<'_, F>,
         direction: Direction,
+        tag: &mut [u8; T],
     ) -> Result<(), BackendError> {
-        let Item { key, nonce, ad, io, tag, .. } = item;
         let kernel = |k: &Kernels| if direction == Direction::Encrypt { k.seal } else { k.open };
-        super::one_shot::<F, D, T>(kernel, key, nonce, ad, io, tag.as_mut_bytes())
+        super::one_shot::<F, D, T>(kernel, item.key, &item.nonce, item.ad, &item.io, tag)
     }
 
     /// Encrypts or decrypts the chosen jobs, which are as many as the kernel takes or fewer, and computes their tags.
     #[inline(always)]
-    pub(crate) fn crypt<'a, J: HasItem<'a, F, T>, const T: usize>(
+    pub(crate) fn crypt<'a, J: HasItem<'a, F>, const T: usize>(
         &self,
         kernel: usize,
         jobs: &mut [J],
         chosen: &[usize],
         direction: Direction,
+        tags: &mut [[u8; T]; MOST],
     ) where
         F: 'a,
     {
@@ -429,10 +417,25 @@ impl<F: Family, const D: usize> BatchKernels<F, D> {
         for (n, a) in chosen.iter().enumerate() {
             assert!(chosen[..n].iter().all(|b| a != b), "a message is chosen once");
         }
-        // Lanes that are left over do the first message again: they read the same and write the same.
-        let mut messages = [jobs[chosen[0]].item().message(); MAX_LANES];
-        for (message, job) in messages[1..].iter_mut().zip(&chosen[1..]) {
-            *message = jobs[*job].item().message();
+        let mut messages = Messages {
+            key: [ptr::null(); MOST],
+            nonce: [ptr::null(); MOST],
+            ad: [ptr::null(); MOST],
+            ad_len: [0; MOST],
+            src: [ptr::null(); MOST],
+            dst: [ptr::null_mut(); MOST],
+            len: [0; MOST],
+            tag: [ptr::null_mut(); MOST],
+            tag_len: T,
+        };
+        for (i, tag) in tags.iter_mut().enumerate().take(kernel.messages) {
+            // Lanes that are left over do the first message again: they read the same and write the same.
+            let item = jobs[chosen.get(i).copied().unwrap_or(chosen[0])].item();
+            (messages.key[i], messages.nonce[i]) = super::key_and_nonce::<F>(item.key, &item.nonce);
+            (messages.ad[i], messages.ad_len[i]) = (item.ad.as_ptr(), item.ad.len());
+            (messages.src[i], messages.dst[i], messages.len[i]) =
+                (item.io.src(), item.io.dst(), item.io.len());
+            messages.tag[i] = tag.as_mut_ptr();
         }
         let kernel = if direction == Direction::Encrypt { kernel.seal } else { kernel.open };
         // SAFETY: the table came from `dispatch`, which has checked the CPU, and is that of the family and the degree.
@@ -450,9 +453,110 @@ impl Batch {
         self.messages
     }
 
+    /// What a step of all messages takes, and one that looks at what each has left, in quarters of a step of one message
+    /// alone. Rounded up; without the masks of AVX-512 the latter branches for each block.
+    #[inline(always)]
+    pub(crate) fn costs(&self) -> (u64, u64) {
+        match (self.messages, self.one_register) {
+            (..=2, _) => (5, 24),
+            (_, true) => (8, 16),
+            (_, false) => (8, 48),
+        }
+    }
+
     /// The fewest messages that are worth it.
     #[inline(always)]
     pub(crate) fn fewest(&self) -> usize {
         if self.one_register { self.messages / 2 + 1 } else { self.messages }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::vec::Vec;
+
+    use super::super::aegis128::Aegis128;
+    use super::super::aegis256::Aegis256;
+    use super::super::blocks::Pair;
+    use super::super::portable::Soft;
+    use super::*;
+
+    type Two = Pair<Soft>;
+    type Four = Pair<Pair<Soft>>;
+
+    /// Any bytes, other ones for each `seed`.
+    fn bytes(len: usize, seed: usize) -> Vec<u8> {
+        (0..len).map(|i| (i * i + 7 * i * seed + 31 * seed) as u8).collect()
+    }
+
+    /// A batch kernel against the kernels for one message. No backend needs to have it: it runs on every machine.
+    fn check<F: Family, M: Machine, const D: usize, const T: usize>(lens: &[(usize, usize)]) {
+        assert_eq!(lens.len(), count::<M::V, D>());
+        let messages: Vec<_> = lens
+            .iter()
+            .enumerate()
+            .map(|(i, &(ad, len))| {
+                (bytes(F::KEY_LEN, i), bytes(F::KEY_LEN, i + 9), bytes(ad, i), bytes(len, i + 3))
+            })
+            .collect();
+        let mut outputs: Vec<_> = messages.iter().map(|m| m.3.clone()).collect();
+        let mut tags = [[0; T]; MOST];
+        let pointers = |outputs: &mut [Vec<u8>], tags: &mut [[u8; T]; MOST]| {
+            let mut all = Messages {
+                key: [ptr::null(); MOST],
+                nonce: [ptr::null(); MOST],
+                ad: [ptr::null(); MOST],
+                ad_len: [0; MOST],
+                src: [ptr::null(); MOST],
+                dst: [ptr::null_mut(); MOST],
+                len: [0; MOST],
+                tag: [ptr::null_mut(); MOST],
+                tag_len: T,
+            };
+            for (i, ((message, output), tag)) in messages.iter().zip(outputs).zip(tags).enumerate() {
+                (all.key[i], all.nonce[i]) = (message.0.as_ptr(), message.1.as_ptr());
+                (all.ad[i], all.ad_len[i]) = (message.2.as_ptr(), message.2.len());
+                (all.dst[i], all.len[i]) = (output.as_mut_ptr(), output.len());
+                (all.src[i], all.tag[i]) = (all.dst[i], tag.as_mut_ptr());
+            }
+            all
+        };
+        // SAFETY: portable code, in place; all lengths are what they should be.
+        unsafe { seal::<M, D>(&pointers(&mut outputs, &mut tags)) };
+        for ((message, output), tag) in messages.iter().zip(&outputs).zip(&tags) {
+            let (mut expected, mut expected_tag) = (message.3.clone(), [0; T]);
+            let key = F::Key::try_from(&message.0).ok().unwrap();
+            let nonce = F::Nonce::try_from(&message.1).ok().unwrap();
+            let io = InOut::in_place(&mut expected);
+            super::super::seal::<F, D, T>(&key, &nonce, &message.2, io, &mut expected_tag).unwrap();
+            assert_eq!((output, tag), (&expected, &expected_tag), "{lens:?}");
+        }
+        let sealed = tags;
+        // SAFETY: likewise.
+        unsafe { open::<M, D>(&pointers(&mut outputs, &mut tags)) };
+        assert!(outputs.iter().eq(messages.iter().map(|m| &m.3)) && tags == sealed, "{lens:?}");
+    }
+
+    fn both_tags<F: Family, M: Machine, const D: usize>(lens: &[(usize, usize)]) {
+        check::<F, M, D, 16>(lens);
+        check::<F, M, D, 32>(lens);
+    }
+
+    #[test]
+    fn every_lane_has_its_own_message() {
+        use crate::family::{Aegis128 as F128, Aegis256 as F256};
+        let lens = [(0, 0), (1, 33), (64, 64), (31, 65), (16, 15), (48, 160), (100, 16), (32, 96), (0, 1)];
+        for (i, &a) in lens.iter().enumerate() {
+            for &b in &lens {
+                both_tags::<F128, Aegis128<Two>, 1>(&[a, b]);
+                both_tags::<F256, Aegis256<Two>, 1>(&[a, b]);
+                both_tags::<F128, Aegis128<Four>, 2>(&[a, b]);
+                both_tags::<F256, Aegis256<Four>, 2>(&[a, b]);
+                let (c, d) = (lens[(i + 1) % lens.len()], lens[(i + 4) % lens.len()]);
+                both_tags::<F128, Aegis128<Four>, 1>(&[a, b, c, d]);
+                both_tags::<F256, Aegis256<Four>, 1>(&[a, d, c, b]);
+            }
+        }
     }
 }

@@ -232,7 +232,7 @@ pub(crate) unsafe trait Blocks: Copy {
 /// Two vectors used as one of twice the lanes: for wide variants on narrow hardware where two interleaved chains
 /// hide each other's latency.
 #[cfg_attr(
-    not(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")),
+    not(any(test, target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")),
     expect(dead_code, reason = "the portable backend does not use it")
 )]
 #[derive(Clone, Copy)]

@@ -12,7 +12,6 @@ use super::machine::Machine;
 use super::memory::wipe;
 
 /// What a one-shot call works on. `src` and `dst` are equal for work in place and do not overlap otherwise.
-#[derive(Clone, Copy)]
 pub(crate) struct Message {
     pub(super) key: *const u8,
     pub(super) nonce: *const u8,
