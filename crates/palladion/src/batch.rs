@@ -413,6 +413,9 @@ impl<'a, F: Family, const D: usize, const T: usize> Job<'a, F, T> for Decryption
 /// How many messages are sorted at once: what fits into the memory of a function.
 const WINDOW: usize = 64;
 
+/// A small number of messages, not worth so much memory.
+const FEW: usize = 8;
+
 /// The size of a message in steps, and its place in the window. In order: by message, then by associated data.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Size(u64);
@@ -490,8 +493,10 @@ fn run<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, T>>(
     for window in jobs.chunks_mut(WINDOW) {
         all_is_well &= if kernels.list()[0].messages() == 0 {
             one_by_one::<F, D, T, J>(&kernels, window, &mut tags)
+        } else if window.len() <= FEW {
+            together::<F, D, T, J>(&kernels, window, &mut tags, &mut [Size(0); FEW])
         } else {
-            together::<F, D, T, J>(&kernels, window, &mut tags)
+            together::<F, D, T, J>(&kernels, window, &mut tags, &mut [Size(0); WINDOW])
         };
     }
     if all_is_well { Ok(()) } else { summary::<F, _>(jobs) }
@@ -553,6 +558,7 @@ fn one_by_one<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, 
     all_is_well
 }
 
+/// Does one job alone.
 #[inline(always)]
 fn one<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, T>>(
     kernels: &BatchKernels<F, D>,
@@ -563,15 +569,15 @@ fn one<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, T>>(
     job.item().result = result.map_err(Error::from).and_then(|()| job.finish(&tags[0]));
 }
 
-/// Does the jobs, no more than `WINDOW`, in groups of similar sizes. Tells whether all went well.
-#[inline(always)]
+/// Does the jobs in groups of similar sizes; `order` has room for all. Tells whether all went well.
+#[inline(never)]
 fn together<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, T>>(
     kernels: &BatchKernels<F, D>,
     jobs: &mut [J],
     tags: &mut Tags<T>,
+    order: &mut [Size],
 ) -> bool {
     let mut all_is_well = true;
-    let mut order = [Size(0); WINDOW];
     let mut count = 0;
     for (place, job) in jobs.iter_mut().enumerate() {
         if is_due(job) {
