@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the core's vectors on the VAES backends where the machine has no VAES and AVX-512: on an Ice Lake that Bochs
-# emulates. Takes about five minutes; says nothing about speed.
+# Runs the core's vectors and batches on the VAES backends where the machine has no VAES and AVX-512: on an Ice Lake that Bochs
+# emulates. Takes about eight minutes; says nothing about speed.
 #
 #   scripts/test-avx512.sh [BACKEND ...]
 #
@@ -10,11 +10,13 @@ cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- vaes-avx512 vaes-avx2
 
 export RUSTFLAGS="-C target-feature=+crt-static"
-test=$(scripts/test-binaries.sh --target x86_64-unknown-linux-gnu --test vectors)
+tests=$(scripts/test-binaries.sh --target x86_64-unknown-linux-gnu --test vectors --test batch)
 for backend; do
-    echo "== Bochs, Ice Lake: $backend"
-    output=$(scripts/bochs/run.sh -t 900 -e PALLADION_BACKEND="$backend" \
-        "$test" --test-threads=1 --skip no_file_is_left_out | tr -d '\000') || { echo "$output"; exit 1; }
-    echo "$output"
-    grep -q 'test result: ok' <<<"$output"
+    for test in $tests; do
+        echo "== Bochs, Ice Lake: $backend: $(basename "$test")"
+        output=$(scripts/bochs/run.sh -t 900 -e PALLADION_BACKEND="$backend" \
+            "$test" --test-threads=1 --skip no_file_is_left_out | tr -d '\000') || { echo "$output"; exit 1; }
+        echo "$output"
+        grep -q 'test result: ok' <<<"$output"
+    done
 done

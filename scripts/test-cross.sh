@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the core's unit tests and vectors for other CPUs under qemu-user.
+# Runs the core's unit tests, vectors and batches for other CPUs under qemu-user.
 #
 #   scripts/test-cross.sh [aarch64|armv7|i686|powerpc64le|riscv64|s390x ...]
 #
@@ -25,10 +25,10 @@ for cpu; do
     echo "== $target"
     # The emulated machine is big and slow: few, optimised tests, and fast to build.
     if rustup target list --installed 2>/dev/null | grep -qx "$target"; then
-        cargo test --release --target "$target" -p palladion --all-features --lib --test vectors
+        cargo test --release --target "$target" -p palladion --all-features --lib --test vectors --test batch
     else
         RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/cross" \
             /usr/bin/cargo test --release -Zbuild-std=std,panic_unwind --target "$target" \
-            -p palladion --all-features --lib --test vectors
+            -p palladion --all-features --lib --test vectors --test batch
     fi
 done

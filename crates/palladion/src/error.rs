@@ -37,6 +37,8 @@ pub enum Error {
         /// The length it has.
         actual: usize,
     },
+    /// A message of a [`batch`](crate::batch) has not been worked on yet.
+    NotProcessed,
     /// The backend that the environment asks for cannot be used.
     Backend(BackendError),
     /// The operating system gave no random bytes.
@@ -64,6 +66,7 @@ impl fmt::Display for Error {
             Self::WrongLength { what, expected, actual } => {
                 write!(f, "the {what} must have {expected} bytes, but has {actual}")
             }
+            Self::NotProcessed => f.write_str("the message has not been worked on yet"),
             Self::Backend(e) => e.fmt(f),
             Self::NoRandomness => f.write_str("the operating system gave no random bytes"),
         }

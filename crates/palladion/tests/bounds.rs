@@ -7,6 +7,7 @@ mod common;
 use std::ffi::c_void;
 
 use common::{Random, for_each_backend, for_each_mac, for_each_variant, key, nonce, reference};
+use palladion::batch::{self, Decryption, Encryption};
 use palladion::family::Family;
 use palladion::{Aegis, KeyStream, Mac, Tag};
 
@@ -126,4 +127,41 @@ fn mac<F: Family, const D: usize, const T: usize>() {
 #[test]
 fn macs_stay_within_their_buffers() {
     for_each_backend(|_| for_each_mac!(all: mac()));
+}
+
+/// Four messages at once, of lengths that end at different places, each between fences of its own.
+fn batches<F: Family, const D: usize>() {
+    let mut fenced: [_; 12] = std::array::from_fn(|_| Fenced::new());
+    let mut random = Random(42);
+    let cipher = Aegis::<F, D, 16>::new(&key::<F>(&random.bytes(F::KEY_LEN)));
+    let nonce = nonce::<F>(&random.bytes(F::KEY_LEN));
+    let rate = reference::<F, D>().rate();
+    for len in lengths(rate).filter(|len| *len <= 2 * rate + 1) {
+        for (at_end, shorter) in [(true, 0), (false, 0), (true, 1), (true, 17), (false, rate + 1)] {
+            let messages: [_; 4] =
+                std::array::from_fn(|i| random.bytes(len.saturating_sub(shorter * (i % 3))));
+            let mut buffers = fenced.iter_mut();
+            let mut buffer = |bytes: &[u8]| buffers.next().unwrap().buffer(bytes, at_end);
+            let places = messages.each_ref().map(|msg| (&*buffer(msg), &*buffer(msg), buffer(msg)));
+            let mut jobs =
+                places.map(|(ad, msg, out)| Encryption::encrypt_into(&cipher, &nonce, ad, msg, out));
+            batch::encrypt(&mut jobs).unwrap();
+            let sealed = jobs.each_ref().map(|job| (job.ciphertext().unwrap().to_vec(), job.tag().unwrap()));
+            let mut buffers = fenced.iter_mut();
+            let mut buffer = |bytes: &[u8]| buffers.next().unwrap().buffer(bytes, at_end);
+            let mut jobs: [_; 4] = std::array::from_fn(|i| {
+                let (ad, ct) = (&*buffer(&messages[i]), buffer(&sealed[i].0));
+                Decryption::decrypt_in_place(&cipher, &nonce, ad, ct, &sealed[i].1)
+            });
+            batch::decrypt(&mut jobs).unwrap();
+            for (job, msg) in jobs.iter().zip(&messages) {
+                assert_eq!(job.message(), Ok(&msg[..]));
+            }
+        }
+    }
+}
+
+#[test]
+fn batches_stay_within_their_buffers() {
+    for_each_backend(|_| for_each_variant!(rfc: batches()));
 }

@@ -85,10 +85,19 @@ unsafe impl Blocks for A1 {
     fn fold(self) -> Self {
         self
     }
+    #[inline(always)]
+    unsafe fn from_lanes(lanes: [Self; MAX_LANES]) -> Self {
+        lanes[0]
+    }
 }
 
 super::kernels::tables! {
     #[target_feature(enable = "neon,aes")]
-    aegis128: [Aegis128<A1>, 1; Aegis128<Pair<A1>>, 1; Aegis128<Pair<A1>>, 2; Aegis128<A1>, 0;]
-    aegis256: [Aegis256<A1>, 1; Aegis256<Pair<A1>>, 1; Aegis256<Pair<Pair<A1>>>, 1; Aegis256<A1>, 0;]
+    aegis128: [
+        Aegis128<A1>, 1, batch [Aegis128<Pair<A1>>]; Aegis128<Pair<A1>>, 1; Aegis128<Pair<A1>>, 2; Aegis128<A1>, 0;
+    ]
+    aegis256: [
+        Aegis256<A1>, 1, batch [Aegis256<Pair<Pair<A1>>>, Aegis256<Pair<A1>>];
+        Aegis256<Pair<A1>>, 1, batch [Aegis256<Pair<Pair<A1>>>]; Aegis256<Pair<Pair<A1>>>, 1; Aegis256<A1>, 0;
+    ]
 }

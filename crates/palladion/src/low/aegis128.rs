@@ -1,7 +1,7 @@
 //! The AEGIS-128 state machine (RFC 10032 §3 and §5.4): eight words, two blocks a step.
 
 use super::blocks::Blocks;
-use super::machine::{C0, C1, FINAL_ROUNDS, Machine, load_at, store_all, store_at, truncate_at};
+use super::machine::{Batched, C0, C1, FINAL_ROUNDS, Machine, load_at, store_all, store_at, truncate_at};
 
 /// The words S0..S7 of `V::LANES` lanes.
 #[derive(Clone, Copy)]
@@ -189,5 +189,22 @@ unsafe impl<V: Blocks> Machine for Aegis128<V> {
     unsafe fn store_words(&self, dst: *mut u8, stride: usize) {
         // SAFETY: passed on.
         unsafe { store_all(&self.0, dst, stride) }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<V: Blocks> Batched for Aegis128<V> {
+    const KEY_BLOCKS: usize = 1;
+    #[inline(always)]
+    fn key(blocks: [V; 2]) -> V {
+        blocks[0]
+    }
+    #[inline(always)]
+    fn blocks(step: [V; 2]) -> [V; 2] {
+        step
+    }
+    #[inline(always)]
+    fn words(&mut self) -> &mut [V] {
+        &mut self.0
     }
 }

@@ -1,7 +1,7 @@
 //! The AEGIS-256 state machine (RFC 10032 §4 and §5.5): six words, one block a step.
 
 use super::blocks::Blocks;
-use super::machine::{C0, C1, FINAL_ROUNDS, Machine, load_at, store_all, store_at, truncate_at};
+use super::machine::{Batched, C0, C1, FINAL_ROUNDS, Machine, load_at, store_all, store_at, truncate_at};
 
 /// The words S0..S5 of `V::LANES` lanes.
 #[derive(Clone, Copy)]
@@ -200,5 +200,22 @@ unsafe impl<V: Blocks> Machine for Aegis256<V> {
     unsafe fn store_words(&self, dst: *mut u8, stride: usize) {
         // SAFETY: passed on.
         unsafe { store_all(&self.0, dst, stride) }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<V: Blocks> Batched for Aegis256<V> {
+    const KEY_BLOCKS: usize = 2;
+    #[inline(always)]
+    fn key(blocks: [V; 2]) -> [V; 2] {
+        blocks
+    }
+    #[inline(always)]
+    fn blocks(step: V) -> [V; 2] {
+        [step, step]
+    }
+    #[inline(always)]
+    fn words(&mut self) -> &mut [V] {
+        &mut self.0
     }
 }

@@ -195,6 +195,60 @@ pub(crate) unsafe trait Blocks: Copy {
 
     /// The XOR of all lanes.
     fn fold(self) -> Self::Lane;
+
+    // Lanes that belong to different messages (`batch.rs`): each message has `D` lanes side by side.
+
+    /// How many registers a value takes: more than one in a [`Pair`].
+    const REGISTERS: usize = 1;
+
+    /// The first `LANES` of these blocks, side by side.
+    ///
+    /// # Safety
+    /// The CPU features of the implementation.
+    unsafe fn from_lanes(lanes: [Self::Lane; MAX_LANES]) -> Self;
+
+    /// Reads `16 * D` bytes of each message, `at` bytes behind its pointer.
+    ///
+    /// # Safety
+    /// The CPU features of the implementation; these bytes readable for each of the first `LANES / D` pointers.
+    #[inline(always)]
+    unsafe fn gather<const D: usize>(src: &[*const u8; MAX_LANES], at: usize) -> Self {
+        // SAFETY: the caller grants the features and, for the lanes of each message, these bytes.
+        unsafe {
+            let mut lanes = [Self::Lane::zero(); MAX_LANES];
+            let mut i = 0;
+            while i < Self::LANES {
+                lanes[i] = Self::Lane::load(src[i / D].add(at + 16 * (i % D)));
+                i += 1;
+            }
+            Self::from_lanes(lanes)
+        }
+    }
+
+    /// Reads `32 * D` bytes of each message, `at` bytes behind its pointer: two vectors.
+    ///
+    /// # Safety
+    /// The CPU features of the implementation; these bytes readable for each of the first `LANES / D` pointers.
+    #[inline(always)]
+    unsafe fn gather_two<const D: usize>(src: &[*const u8; MAX_LANES], at: usize) -> [Self; 2] {
+        // SAFETY: these are the two halves of what the caller grants.
+        unsafe { [Self::gather::<D>(src, at), Self::gather::<D>(src, at + 16 * D)] }
+    }
+
+    /// Writes `16 * D` bytes of each message, `at` bytes behind its pointer.
+    ///
+    /// # Safety
+    /// These bytes writable for each of the first `LANES / D` pointers.
+    #[inline(always)]
+    unsafe fn scatter<const D: usize>(self, dst: &[*mut u8; MAX_LANES], at: usize) {
+        let lanes = self.lanes();
+        let mut i = 0;
+        while i < Self::LANES {
+            // SAFETY: the caller grants, for the lanes of each message, these bytes.
+            unsafe { lanes[i].store(dst[i / D].add(at + 16 * (i % D))) };
+            i += 1;
+        }
+    }
 }
 
 /// A register of two blocks whose halves can change places.
@@ -215,7 +269,7 @@ pub(crate) unsafe trait Halves: Blocks {
 /// Two vectors used as one of twice the lanes: for wide variants on narrow hardware where two interleaved chains
 /// hide each other's latency.
 #[cfg_attr(
-    not(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")),
+    not(any(test, target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")),
     expect(dead_code, reason = "the portable backend does not use it")
 )]
 #[derive(Clone, Copy)]
@@ -311,6 +365,16 @@ unsafe impl<V: Blocks> Blocks for Pair<V> {
     #[inline(always)]
     fn fold(self) -> V::Lane {
         self.0.fold().xor(self.1.fold())
+    }
+
+    const REGISTERS: usize = 2 * V::REGISTERS;
+
+    #[inline(always)]
+    unsafe fn from_lanes(lanes: [V::Lane; MAX_LANES]) -> Self {
+        let mut second = lanes;
+        second[..V::LANES].copy_from_slice(&lanes[V::LANES..2 * V::LANES]);
+        // SAFETY: the caller grants the features.
+        unsafe { Self(V::from_lanes(lanes), V::from_lanes(second)) }
     }
 }
 

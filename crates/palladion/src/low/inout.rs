@@ -13,6 +13,12 @@ pub(crate) struct InOut<'a> {
     lifetime: PhantomData<(&'a [u8], &'a mut [u8])>,
 }
 
+// SAFETY: it is one slice of bytes borrowed for reading and one borrowed for writing, and these may go, and be seen,
+// anywhere.
+unsafe impl Send for InOut<'_> {}
+// SAFETY: likewise.
+unsafe impl Sync for InOut<'_> {}
+
 /// Which side of a step is the message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
@@ -77,6 +83,12 @@ impl<'a> InOut<'a> {
                 *m = if direction == Direction::Encrypt { input } else { output };
             }
         }
+    }
+
+    /// The output.
+    pub(crate) fn output(&self) -> &[u8] {
+        // SAFETY: the output is readable for its length, as it came from a slice, and borrowed with `self`.
+        unsafe { core::slice::from_raw_parts(self.dst, self.len) }
     }
 
     /// Zeroes the output.

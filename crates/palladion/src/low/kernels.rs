@@ -6,6 +6,7 @@
 
 use core::mem::MaybeUninit;
 
+use super::batch::{self, Batch};
 use super::blocks::{Blocks, MAX_LANES};
 use super::machine::Machine;
 use super::memory::wipe;
@@ -57,6 +58,8 @@ pub(crate) struct Kernels {
     pub(super) open: unsafe fn(*mut u8, usize, &Message) -> bool,
     /// `mac(scratch, degree, message)`: writes the MAC of the associated data; source and destination are unused.
     pub(super) mac: unsafe fn(*mut u8, usize, &Message),
+    /// The kernels for several messages at once, that for the most messages first.
+    pub(super) batch: [Batch; batch::KERNELS],
 }
 
 /// Bytes that one group works on before the next takes over.
@@ -263,7 +266,7 @@ unsafe fn go<M: Machine>(groups: &mut [M], degree: usize, len: usize, pass: impl
 }
 
 /// The context words of lanes 0 to 3 but for the degree (§5.4.2).
-static FIRST_CONTEXTS: [[u8; 16]; MAX_LANES] = {
+pub(super) static FIRST_CONTEXTS: [[u8; 16]; MAX_LANES] = {
     let mut contexts = [[0; 16]; MAX_LANES];
     let mut i = 0;
     while i < MAX_LANES {
@@ -677,25 +680,36 @@ pub(super) unsafe fn mac<M: Machine, const G: usize>(scratch: *mut u8, degree: u
 pub(crate) type Tables = [[Kernels; 4]; 2];
 
 /// Defines `TABLES`, the kernels of one backend, compiled for its CPU features. For each of degree 1, 2, 4 and any it
-/// names the machine and the number of groups (0: known at run time).
+/// names the machine and the number of groups (0: known at run time), and the machines to work on several messages
+/// with, if it is faster so.
 macro_rules! tables {
     (
         $(#[target_feature(enable = $features:literal)])?
-        aegis128: [$($machine128:ty, $groups128:literal;)*]
-        aegis256: [$($machine256:ty, $groups256:literal;)*]
+        aegis128: [$($machine128:ty, $groups128:literal $(, batch [$($batch128:ty),*])?;)*]
+        aegis256: [$($machine256:ty, $groups256:literal $(, batch [$($batch256:ty),*])?;)*]
     ) => {
         /// The kernels of this backend.
-        pub(crate) static TABLES: $crate::low::kernels::Tables = [
-            [$(entry::table::<$machine128, $groups128>()),*],
-            [$(entry::table::<$machine256, $groups256>()),*],
-        ];
+        pub(crate) static TABLES: $crate::low::kernels::Tables = {
+            #[allow(unused_imports)] // where there are no batch kernels
+            use $crate::low::{batch, machine::lanes};
+            [
+                [$(entry::table::<$machine128, $groups128>(batch::list([
+                    $($(entry::batch::<$batch128, { $groups128 * lanes::<$machine128>() }>(),)*)?
+                ])),)*],
+                [$(entry::table::<$machine256, $groups256>(batch::list([
+                    $($(entry::batch::<$batch256, { $groups256 * lanes::<$machine256>() }>(),)*)?
+                ])),)*],
+            ]
+        };
 
         /// The functions that carry the CPU features; the bodies are inlined into them.
         mod entry {
+            use $crate::low::batch::{self, Batch};
             use $crate::low::kernels::{self, Kernels, Message};
-            use $crate::low::machine::Machine;
+            #[allow(unused_imports)] // where there are no batch kernels
+            use $crate::low::machine::{Batched, Machine};
 
-            pub(super) const fn table<M: Machine, const G: usize>() -> Kernels {
+            pub(super) const fn table<M: Machine, const G: usize>(batch: [Batch; batch::KERNELS]) -> Kernels {
                 Kernels {
                     init: init::<M, G>,
                     absorb: absorb::<M, G>,
@@ -709,7 +723,25 @@ macro_rules! tables {
                     seal: seal::<M, G>,
                     open: open::<M, G>,
                     mac: mac::<M, G>,
+                    batch,
                 }
+            }
+
+            #[allow(dead_code)] // where there are no batch kernels
+            pub(super) const fn batch<M: Batched, const D: usize>() -> Batch {
+                Batch::new::<M, D>(seal_batch::<M, D>, open_batch::<M, D>)
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn seal_batch<M: Batched, const D: usize>(messages: &batch::Messages) {
+                // SAFETY: the contract is that of `Batch`.
+                unsafe { batch::seal::<M, D>(messages) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn open_batch<M: Batched, const D: usize>(messages: &batch::Messages) {
+                // SAFETY: the contract is that of `Batch`.
+                unsafe { batch::open::<M, D>(messages) }
             }
 
             $(#[target_feature(enable = $features)])?

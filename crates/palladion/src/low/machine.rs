@@ -112,6 +112,27 @@ pub(crate) unsafe trait Machine: Copy {
     unsafe fn store_words(&self, dst: *mut u8, stride: usize);
 }
 
+/// A machine whose lanes may belong to different messages (`batch.rs`).
+///
+/// # Safety
+///
+/// As for [`Machine`].
+pub(crate) unsafe trait Batched: Machine {
+    /// Blocks in a key: 1 for AEGIS-128, 2 for AEGIS-256.
+    const KEY_BLOCKS: usize;
+    /// A key or nonce from its first `KEY_BLOCKS` blocks.
+    fn key(blocks: [Self::V; 2]) -> Self::Key;
+    /// The vectors of a step. Of the two, the first `BLOCKS` count.
+    fn blocks(step: Self::Step) -> [Self::V; 2];
+    /// The words of the state, in order.
+    fn words(&mut self) -> &mut [Self::V];
+}
+
+/// Lanes of a machine.
+pub(super) const fn lanes<M: Machine>() -> usize {
+    M::V::LANES
+}
+
 /// Loads the vector at `offset` of which only the bytes before `len` exist.
 ///
 /// # Safety

@@ -9,12 +9,14 @@
 //! | `packed128.rs` | AEGIS-128L again, two words to a register |
 //! | `kernels.rs` | the loops around them, and the table of kernels |
 //! | `dispatch.rs` | which table is used |
+//! | `batch.rs` | kernels for several messages at once |
 //! | `inout.rs`, `memory.rs` | buffers |
 
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod aarch64;
 mod aegis128;
 mod aegis256;
+pub(crate) mod batch;
 mod blocks;
 pub(crate) mod dispatch;
 mod inout;

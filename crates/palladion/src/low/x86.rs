@@ -144,6 +144,8 @@ macro_rules! register {
         store_partial |$value_:ident, $dst:ident, $store_len:ident| $store_partial:expr,
         truncate |$whole:ident, $len:ident| $truncate:expr,
         lanes |$all:ident| $lanes_expr:expr, fold |$fold:ident| $fold_expr:expr;
+        from_lanes |$parts:ident| $from_lanes:expr;
+        $($more:tt)*
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
@@ -293,6 +295,14 @@ macro_rules! register {
                     $fold_expr
                 }
             }
+            #[inline(always)]
+            unsafe fn from_lanes(lanes: [$lane; MAX_LANES]) -> Self {
+                let $parts = lanes.map(|lane| lane.0);
+                #[allow(unused_unsafe)] // nothing to do for one lane
+                // SAFETY: the caller grants the features.
+                Self(unsafe { $from_lanes })
+            }
+            $($more)*
         }
     };
 }
@@ -307,6 +317,7 @@ register! {
     store_partial |x, dst, len| overlapping::store_128(x, dst, len),
     truncate |x, len| _mm_and_si128(x.0, blocks::mask_of_length::<Self>(len).0),
     lanes |x| [x; MAX_LANES], fold |x| x;
+    from_lanes |x| x[0];
 }
 
 register! {
@@ -319,6 +330,7 @@ register! {
     store_partial |x, dst, len| overlapping::store_128(x, dst, len),
     truncate |x, len| _mm_and_si128(x.0, blocks::mask_of_length::<Self>(len).0),
     lanes |x| [x; MAX_LANES], fold |x| x;
+    from_lanes |x| x[0];
 }
 
 register! {
@@ -331,6 +343,7 @@ register! {
     store_partial |x, dst, len| overlapping::store_256(x, dst, len),
     truncate |x, len| _mm256_and_si256(x.0, blocks::mask_of_length::<Self>(len).0),
     lanes |x| two_lanes(x), fold |x| fold_two(x.lanes());
+    from_lanes |x| join(x[0], x[1]);
 }
 
 register! {
@@ -343,6 +356,7 @@ register! {
     store_partial |x, dst, len| _mm_mask_storeu_epi8(dst.cast(), mask(len) as __mmask16, x),
     truncate |x, len| _mm_maskz_mov_epi8(mask(len) as __mmask16, x.0),
     lanes |x| [x; MAX_LANES], fold |x| x;
+    from_lanes |x| x[0];
 }
 
 register! {
@@ -355,6 +369,7 @@ register! {
     store_partial |x, dst, len| _mm256_mask_storeu_epi8(dst.cast(), mask(len) as __mmask32, x),
     truncate |x, len| _mm256_maskz_mov_epi8(mask(len) as __mmask32, x.0),
     lanes |x| two_lanes(x), fold |x| fold_two(x.lanes());
+    from_lanes |x| join(x[0], x[1]);
 }
 
 register! {
@@ -372,6 +387,50 @@ register! {
         [a, b, c, d]
     },
     fold |x| fold_two(M2(_mm256_xor_si256(_mm512_castsi512_si256(x.0), _mm512_extracti64x4_epi64::<1>(x.0))).lanes());
+    from_lanes |x| _mm512_inserti64x4::<1>(_mm512_castsi256_si512(join(x[0], x[1])), join(x[2], x[3]));
+
+    /// Two blocks of each of four messages: loads of both blocks at once, and shuffles that part them again, are fewer
+    /// instructions than eight loads of a block.
+    #[inline(always)]
+    unsafe fn gather_two<const D: usize>(src: &[*const u8; MAX_LANES], at: usize) -> [Self; 2] {
+        // SAFETY: the caller grants the features and, for the messages there are, `32 * D` bytes.
+        unsafe {
+            if D != 1 {
+                return [Self::gather::<D>(src, at), Self::gather::<D>(src, at + 16 * D)];
+            }
+            let (a, b) = (two_halves(src[0].add(at), src[1].add(at)), two_halves(src[2].add(at), src[3].add(at)));
+            [Self(_mm512_shuffle_i64x2::<0x88>(a, b)), Self(_mm512_shuffle_i64x2::<0xdd>(a, b))]
+        }
+    }
+    #[inline(always)]
+    unsafe fn gather<const D: usize>(src: &[*const u8; MAX_LANES], at: usize) -> Self {
+        // SAFETY: the caller grants the features and, for the messages there are, `16 * D` bytes.
+        unsafe {
+            if D == 2 {
+                return Self(two_halves(src[0].add(at), src[1].add(at)));
+            }
+            Self::from_lanes(src.map(|src| M1::load(src.add(at))))
+        }
+    }
+}
+
+/// # Safety
+/// AVX-512F; 32 bytes readable at each pointer.
+#[inline(always)]
+unsafe fn two_halves(low: *const u8, high: *const u8) -> __m512i {
+    // SAFETY: the caller grants the feature and the bytes.
+    unsafe {
+        let low = _mm512_castsi256_si512(_mm256_loadu_si256(low.cast()));
+        _mm512_inserti64x4::<1>(low, _mm256_loadu_si256(high.cast()))
+    }
+}
+
+/// # Safety
+/// AVX2.
+#[inline(always)]
+unsafe fn join(low: __m128i, high: __m128i) -> __m256i {
+    // SAFETY: the caller grants the feature.
+    unsafe { _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high) }
 }
 
 /// Implements [`Halves`].
@@ -387,7 +446,7 @@ macro_rules! halves {
             #[inline(always)]
             fn join(first: $lane, second: $lane) -> Self {
                 // SAFETY: `first` comes from a register of this kind, so it is proof of the features.
-                Self(unsafe { _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(first.0), second.0) })
+                Self(unsafe { join(first.0, second.0) })
             }
         }
     };
@@ -408,6 +467,9 @@ unsafe fn two_lanes(x: __m256i) -> [__m128i; MAX_LANES] {
 fn fold_two<V: Blocks>([a, b, ..]: [V; MAX_LANES]) -> V {
     a.xor(b)
 }
+
+// With AES-NI alone two interleaved messages are slower than one after another (measured on a core with one AES unit), so
+// there are no batch kernels.
 
 /// AES-NI in its first encoding, for CPUs without AVX.
 pub(crate) mod aesni {
@@ -434,8 +496,13 @@ pub(crate) mod vaes_avx2 {
     use super::{Aegis128, Aegis256, Packed128, Pair, V1, V2};
     crate::low::kernels::tables! {
         #[target_feature(enable = "avx2,aes,vaes")]
-        aegis128: [Packed128<V2>, 1; Aegis128<V2>, 1; Aegis128<V2>, 2; Aegis128<V1>, 0;]
-        aegis256: [Aegis256<V1>, 1; Aegis256<V2>, 1; Aegis256<Pair<V2>>, 1; Aegis256<V1>, 0;]
+        aegis128: [
+            Packed128<V2>, 1, batch [Aegis128<V2>]; Aegis128<V2>, 1; Aegis128<V2>, 2; Aegis128<V1>, 0;
+        ]
+        aegis256: [
+            Aegis256<V1>, 1, batch [Aegis256<Pair<V2>>, Aegis256<V2>];
+            Aegis256<V2>, 1, batch [Aegis256<Pair<V2>>]; Aegis256<Pair<V2>>, 1; Aegis256<V1>, 0;
+        ]
     }
 }
 
@@ -444,8 +511,14 @@ pub(crate) mod vaes_avx512 {
     use super::{Aegis128, Aegis256, M1, M2, M4, Packed128};
     crate::low::kernels::tables! {
         #[target_feature(enable = "avx2,aes,vaes,avx512f,avx512bw,avx512vl")]
-        aegis128: [Packed128<M2>, 1; Aegis128<M2>, 1; Aegis128<M4>, 1; Aegis128<M1>, 0;]
-        aegis256: [Aegis256<M1>, 1; Aegis256<M2>, 1; Aegis256<M4>, 1; Aegis256<M1>, 0;]
+        aegis128: [
+            Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>];
+            Aegis128<M2>, 1, batch [Aegis128<M4>]; Aegis128<M4>, 1; Aegis128<M1>, 0;
+        ]
+        aegis256: [
+            Aegis256<M1>, 1, batch [Aegis256<M4>, Aegis256<M2>];
+            Aegis256<M2>, 1, batch [Aegis256<M4>]; Aegis256<M4>, 1; Aegis256<M1>, 0;
+        ]
     }
 }
 

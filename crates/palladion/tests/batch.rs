@@ -1,0 +1,461 @@
+//! Many messages in one call: the same as one after another, whatever the number, the lengths and the keys; and a
+//! forgery among them hurts nobody else.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{Random, flipped, for_each_backend, framed, key, nonce, reference};
+use palladion::batch::{self, BatchError, Decryption, Encryption};
+use palladion::family::{Aegis128, Aegis256, Family};
+use palladion::{Aegis, Error, Tag};
+
+/// Calls `check::<F, D, T>(...)` for the variants that the RFC names, one more, and both tags.
+macro_rules! for_each_cipher {
+    ($check:ident $arguments:tt) => {
+        for_each_cipher!(@ $check $arguments [Aegis128 Aegis256] [1 2 3 4])
+    };
+    (@ $check:ident $arguments:tt [$($family:ident)*] $degrees:tt) => {{
+        $(for_each_cipher!(@@ $check $arguments $family $degrees);)*
+    }};
+    (@@ $check:ident $arguments:tt $family:ident [$($degree:literal)*]) => {{
+        $(
+            println!("{} of degree {}", stringify!($family), $degree); // shown when the test fails
+            $check::<$family, $degree, 16> $arguments;
+            $check::<$family, $degree, 32> $arguments;
+        )*
+    }};
+}
+
+/// A message and what becomes of it alone.
+struct Sample<F: Family, const D: usize, const T: usize> {
+    cipher: Aegis<F, D, T>,
+    nonce: F::Nonce,
+    ad: Vec<u8>,
+    msg: Vec<u8>,
+    ct: Vec<u8>,
+    tag: Tag<T>,
+}
+
+impl<F: Family, const D: usize, const T: usize> Sample<F, D, T> {
+    fn new(random: &mut Random, ad_len: usize, len: usize) -> Self {
+        let cipher = Aegis::new(&key::<F>(&random.bytes(F::KEY_LEN)));
+        let nonce = nonce::<F>(&random.bytes(F::KEY_LEN));
+        let (ad, msg) = (random.bytes(ad_len), random.bytes(len));
+        let mut ct = msg.clone();
+        let tag = cipher.encrypt_in_place(&nonce, &ad, &mut ct).unwrap();
+        Self { cipher, nonce, ad, msg, ct, tag }
+    }
+
+    fn sealed(&self) -> Vec<u8> {
+        [&self.ct, self.tag.as_ref()].concat()
+    }
+}
+
+/// Encrypts and decrypts the samples in one call, in each of the four ways.
+fn check<F: Family, const D: usize, const T: usize>(samples: &[Sample<F, D, T>]) {
+    let lens: Vec<_> = samples.iter().map(|s| (s.ad.len(), s.msg.len())).collect();
+    // In place.
+    let mut buffers: Vec<_> = samples.iter().map(|s| s.msg.clone()).collect();
+    let mut jobs: Vec<_> = samples
+        .iter()
+        .zip(&mut buffers)
+        .map(|(s, buf)| Encryption::encrypt_in_place(&s.cipher, &s.nonce, &s.ad, buf))
+        .collect();
+    batch::encrypt(&mut jobs).unwrap();
+    for (i, (job, s)) in jobs.iter().zip(samples).enumerate() {
+        assert_eq!(job.ciphertext(), Ok(&s.ct[..]), "ciphertext {i} of {lens:?}");
+        assert_eq!(job.tag(), Ok(s.tag), "tag {i} of {lens:?}");
+    }
+    let mut jobs: Vec<_> = samples
+        .iter()
+        .zip(&mut buffers)
+        .map(|(s, buf)| Decryption::decrypt_in_place(&s.cipher, &s.nonce, &s.ad, buf, &s.tag))
+        .collect();
+    assert_eq!(batch::decrypt(&mut jobs), Ok(()), "{lens:?}");
+    for (i, (job, s)) in jobs.iter().zip(samples).enumerate() {
+        assert_eq!(job.message(), Ok(&s.msg[..]), "message {i} of {lens:?}");
+    }
+
+    // Into other buffers, which hold something else before.
+    let mut buffers: Vec<_> = samples.iter().map(|s| vec![0xee; s.msg.len()]).collect();
+    let mut jobs: Vec<_> = samples
+        .iter()
+        .zip(&mut buffers)
+        .map(|(s, buf)| Encryption::encrypt_into(&s.cipher, &s.nonce, &s.ad, &s.msg, buf))
+        .collect();
+    batch::encrypt(&mut jobs).unwrap();
+    for (job, s) in jobs.iter().zip(samples) {
+        assert_eq!((job.ciphertext(), job.tag()), (Ok(&s.ct[..]), Ok(s.tag)), "{lens:?}");
+    }
+    let mut jobs: Vec<_> = samples
+        .iter()
+        .zip(&mut buffers)
+        .map(|(s, buf)| Decryption::decrypt_into(&s.cipher, &s.nonce, &s.ad, &s.ct, &s.tag, buf))
+        .collect();
+    assert_eq!(batch::decrypt(&mut jobs), Ok(()), "{lens:?}");
+    for (job, s) in jobs.iter().zip(samples) {
+        assert_eq!(job.message(), Ok(&s.msg[..]), "{lens:?}");
+    }
+
+    // The tag behind the ciphertext.
+    let mut buffers: Vec<_> = samples.iter().map(|s| [&s.msg[..], &[0; T]].concat()).collect();
+    let mut jobs: Vec<_> = samples
+        .iter()
+        .zip(&mut buffers)
+        .map(|(s, buf)| Encryption::seal_in_place(&s.cipher, &s.nonce, &s.ad, buf))
+        .collect();
+    batch::encrypt(&mut jobs).unwrap();
+    drop(jobs);
+    for (buf, s) in buffers.iter().zip(samples) {
+        assert_eq!(*buf, s.sealed(), "{lens:?}");
+    }
+    let mut jobs: Vec<_> = samples
+        .iter()
+        .zip(&mut buffers)
+        .map(|(s, buf)| Decryption::open_in_place(&s.cipher, &s.nonce, &s.ad, buf))
+        .collect();
+    assert_eq!(batch::decrypt(&mut jobs), Ok(()), "{lens:?}");
+    drop(jobs);
+    for (buf, s) in buffers.iter().zip(samples) {
+        assert_eq!(buf[..s.msg.len()], s.msg, "{lens:?}");
+    }
+
+    // The same into other buffers.
+    let mut jobs: Vec<_> = samples
+        .iter()
+        .zip(&mut buffers)
+        .map(|(s, buf)| Encryption::seal_into(&s.cipher, &s.nonce, &s.ad, &s.msg, buf))
+        .collect();
+    batch::encrypt(&mut jobs).unwrap();
+    drop(jobs);
+    let mut messages: Vec<_> = samples.iter().map(|s| vec![0xee; s.msg.len()]).collect();
+    let mut jobs: Vec<_> = samples
+        .iter()
+        .zip(&buffers)
+        .zip(&mut messages)
+        .map(|((s, buf), msg)| Decryption::open_into(&s.cipher, &s.nonce, &s.ad, buf, msg))
+        .collect();
+    assert_eq!(batch::decrypt(&mut jobs), Ok(()), "{lens:?}");
+    drop(jobs);
+    for ((buf, msg), s) in buffers.iter().zip(&messages).zip(samples) {
+        assert_eq!((buf, msg), (&s.sealed(), &s.msg), "{lens:?}");
+    }
+}
+
+fn samples<F: Family, const D: usize, const T: usize>(
+    random: &mut Random,
+    lens: impl IntoIterator<Item = (usize, usize)>,
+) -> Vec<Sample<F, D, T>> {
+    lens.into_iter().map(|(ad, msg)| Sample::new(random, ad, msg)).collect()
+}
+
+fn equal_lengths<F: Family, const D: usize, const T: usize>() {
+    let mut random = Random(1);
+    let rate = reference::<F, D>().rate();
+    for count in 0..=9 {
+        for len in [0, 1, 15, 16, 17, rate - 1, rate, rate + 1, 2 * rate, 3 * rate + 7, 600] {
+            let ad = if len == rate { rate } else { 13 };
+            check::<F, D, T>(&samples(&mut random, (0..count).map(|_| (ad, len))));
+        }
+    }
+}
+
+#[test]
+fn equal_lengths_as_one_after_another() {
+    for_each_backend(|_| for_each_cipher!(equal_lengths()));
+}
+
+/// Lengths that differ a little, so that they are worked on together, and end at different places.
+fn similar_lengths<F: Family, const D: usize, const T: usize>() {
+    let mut random = Random(2);
+    let rate = reference::<F, D>().rate();
+    for round in 0..60 {
+        let (count, ad, msg) = (2 + random.below(8), random.below(3 * rate), random.below(6 * rate));
+        let spread = [2, rate, 2 * rate + 2][round % 3];
+        let lens: Vec<_> =
+            (0..count).map(|_| (ad + random.below(spread), msg + random.below(spread))).collect();
+        check::<F, D, T>(&samples(&mut random, lens));
+    }
+}
+
+#[test]
+fn similar_lengths_as_one_after_another() {
+    for_each_backend(|_| for_each_cipher!(similar_lengths()));
+}
+
+fn any_lengths<F: Family, const D: usize, const T: usize>() {
+    let mut random = Random(3);
+    for round in 0..12 {
+        let count = if round == 0 { 150 } else { random.below(41) };
+        let (ads, msgs) = [(600, 600), (1, 600), (600, 1), (40, 2000)][round % 4];
+        let lens: Vec<_> = (0..count).map(|_| (random.below(ads + 1), random.below(msgs + 1))).collect();
+        check::<F, D, T>(&samples(&mut random, lens));
+    }
+}
+
+#[test]
+fn any_lengths_as_one_after_another() {
+    for_each_backend(|_| for_each_cipher!(any_lengths()));
+}
+
+/// All keys equal, and messages that share their source: the usual case, which the others leave out.
+fn one_key<F: Family, const D: usize, const T: usize>() {
+    let mut random = Random(4);
+    let cipher = Aegis::<F, D, T>::new(&key::<F>(&random.bytes(F::KEY_LEN)));
+    let nonces: Vec<_> = (0..9).map(|_| nonce::<F>(&random.bytes(F::KEY_LEN))).collect();
+    let msg = random.bytes(100);
+    let mut buffers = vec![vec![0; 100 + T]; 9];
+    let mut jobs: Vec<_> = nonces
+        .iter()
+        .zip(&mut buffers)
+        .map(|(nonce, buf)| Encryption::seal_into(&cipher, nonce, &msg, &msg, buf))
+        .collect();
+    batch::encrypt(&mut jobs).unwrap();
+    drop(jobs);
+    for (nonce, buf) in nonces.iter().zip(&buffers) {
+        assert_eq!(*buf, cipher.seal(nonce, &msg, &msg).unwrap());
+    }
+}
+
+#[test]
+fn one_key_and_one_source() {
+    for_each_backend(|_| for_each_cipher!(one_key()));
+}
+
+/// Of each batch some messages are forged, in their ciphertext, tag, associated data or nonce.
+fn forgeries<F: Family, const D: usize, const T: usize>() {
+    let mut random = Random(5);
+    for round in 0..40 {
+        let count = 1 + random.below(9);
+        let len = 1 + random.below(200);
+        let spread = if round % 2 == 0 { 1 } else { 40 };
+        let lens: Vec<_> =
+            (0..count).map(|_| (1 + random.below(spread), len + random.below(spread))).collect();
+        let mut samples = samples::<F, D, T>(&mut random, lens);
+        let forged: Vec<bool> = (0..count).map(|_| random.below(3) == 0).collect();
+        for (s, _) in samples.iter_mut().zip(&forged).filter(|(_, forged)| **forged) {
+            match random.below(4) {
+                0 => s.ct = flipped(&s.ct, random.below(8 * s.ct.len())),
+                1 => s.tag = flipped(s.tag.as_ref(), random.below(8 * T))[..].try_into().unwrap(),
+                2 => s.ad = flipped(&s.ad, random.below(8 * s.ad.len())),
+                _ => s.nonce = nonce::<F>(&flipped(s.nonce.as_ref(), random.below(8 * F::KEY_LEN))),
+            }
+        }
+        let in_place = random.below(2) == 0;
+        let mut buffers: Vec<_> =
+            samples.iter().map(|s| if in_place { s.ct.clone() } else { vec![0xee; s.ct.len()] }).collect();
+        let mut jobs: Vec<_> = samples
+            .iter()
+            .zip(&mut buffers)
+            .map(|(s, buf)| {
+                if in_place {
+                    Decryption::decrypt_in_place(&s.cipher, &s.nonce, &s.ad, buf, &s.tag)
+                } else {
+                    Decryption::decrypt_into(&s.cipher, &s.nonce, &s.ad, &s.ct, &s.tag, buf)
+                }
+            })
+            .collect();
+        let failed = forged.iter().filter(|forged| **forged).count();
+        match batch::decrypt(&mut jobs) {
+            Ok(()) => assert_eq!(failed, 0),
+            Err(e) => {
+                assert_eq!((e.failed, e.error), (failed, Error::VerificationFailed));
+                assert_eq!(Some(e.first), forged.iter().position(|forged| *forged));
+            }
+        }
+        for ((job, s), forged) in jobs.iter().zip(&samples).zip(&forged) {
+            let expected = if *forged { Err(Error::VerificationFailed) } else { Ok(&s.msg[..]) };
+            assert_eq!((job.message(), job.result()), (expected, expected.map(drop)));
+        }
+        drop(jobs);
+        for ((buf, s), forged) in buffers.iter().zip(&samples).zip(&forged) {
+            assert_eq!(*buf, if *forged { vec![0; s.msg.len()] } else { s.msg.clone() });
+        }
+    }
+}
+
+#[test]
+fn forgeries_fail_alone_and_are_zeroed() {
+    for_each_backend(|_| for_each_cipher!(forgeries()));
+}
+
+/// Outputs of any alignment have nothing written beside them.
+fn outputs<F: Family, const D: usize, const T: usize>() {
+    let mut random = Random(6);
+    for round in 0..20 {
+        let len = random.below(200);
+        let lens: Vec<_> = (0..4).map(|_| (3, len + random.below(1 + 2 * (round % 20)))).collect();
+        let samples = samples::<F, D, T>(&mut random, lens);
+        let [a, b, c, d] = &samples[..] else { unreachable!() };
+        let contents: Vec<u8> = samples.iter().flat_map(|s| s.msg.clone()).collect();
+        let (result, ()) = framed(&contents, round, |buf| {
+            let (first, rest) = buf.split_at_mut(a.msg.len());
+            let (second, rest) = rest.split_at_mut(b.msg.len());
+            let (third, fourth) = rest.split_at_mut(c.msg.len());
+            let mut jobs = [(a, first), (b, second), (c, third), (d, fourth)]
+                .map(|(s, buf)| Encryption::encrypt_in_place(&s.cipher, &s.nonce, &s.ad, buf));
+            batch::encrypt(&mut jobs).unwrap();
+        });
+        assert_eq!(result, samples.iter().flat_map(|s| s.ct.clone()).collect::<Vec<u8>>());
+    }
+}
+
+#[test]
+fn nothing_is_written_beside_the_outputs() {
+    for_each_backend(|_| for_each_cipher!(outputs()));
+}
+
+type Cipher = palladion::Aegis128L<16>;
+
+#[test]
+fn wrong_arguments_fail_alone_and_touch_nothing() {
+    let cipher = Cipher::new(&[1; 16].into());
+    let nonce = [2; 16].into();
+    let (msg, mut right, mut long, mut short, mut sealed, mut no_room) =
+        ([3; 20], [4; 20], [5; 21], [6; 15], [7; 35], [8; 15]);
+    let mut jobs = [
+        Encryption::encrypt_into(&cipher, &nonce, b"", &msg, &mut long),
+        Encryption::encrypt_into(&cipher, &nonce, b"", &msg, &mut right),
+        Encryption::seal_in_place(&cipher, &nonce, b"", &mut short),
+        Encryption::seal_into(&cipher, &nonce, b"", &msg, &mut sealed),
+        Encryption::seal_into(&cipher, &nonce, b"", &msg, &mut no_room),
+    ];
+    let wrong = |expected, actual| Err(Error::WrongLength { what: "output", expected, actual });
+    assert_eq!(
+        jobs.each_ref().map(Encryption::result)[1..3],
+        [Err(Error::NotProcessed), Err(Error::TooShort { what: "buffer", min: 16, actual: 15 }),]
+    );
+    let error = Error::WrongLength { what: "output", expected: 20, actual: 21 };
+    let failed = batch::encrypt(&mut jobs).unwrap_err();
+    assert_eq!((failed.failed, failed.first, failed.error), (4, 0, error));
+    assert_eq!(Error::from(failed), error);
+    assert_eq!(
+        jobs.each_ref().map(Encryption::result),
+        [
+            wrong(20, 21),
+            Ok(()),
+            Err(Error::TooShort { what: "buffer", min: 16, actual: 15 }),
+            wrong(36, 35),
+            wrong(36, 15),
+        ]
+    );
+    assert_eq!((jobs[0].tag(), jobs[0].ciphertext()), (Err(error), Err(error)));
+    let mut expected = msg;
+    let tag = cipher.encrypt_in_place(&nonce, b"", &mut expected).unwrap();
+    assert_eq!((long, right, short, sealed, no_room), ([5; 21], expected, [6; 15], [7; 35], [8; 15]));
+
+    let mut sealed = [&expected[..], tag.as_ref()].concat();
+    let mut jobs = [
+        Decryption::decrypt_into(&cipher, &nonce, b"", &expected, &tag, &mut long),
+        Decryption::open_into(&cipher, &nonce, b"", &sealed, &mut right),
+        Decryption::open_in_place(&cipher, &nonce, b"", &mut short),
+        Decryption::open_into(&cipher, &nonce, b"", &sealed[..15], &mut no_room),
+    ];
+    batch::decrypt(&mut jobs).unwrap_err();
+    let too_short = Err(Error::TooShort { what: "ciphertext", min: 16, actual: 15 });
+    assert_eq!(jobs.each_ref().map(Decryption::result), [wrong(20, 21), Ok(()), too_short, too_short]);
+    assert_eq!((long, right, short, no_room), ([5; 21], msg, [6; 15], [8; 15]));
+    sealed.clear();
+}
+
+#[test]
+fn jobs_are_done_once() {
+    let cipher = Cipher::new(&[1; 16].into());
+    let nonce = [2; 16].into();
+    let mut buf = [[3; 40]; 2];
+    let mut jobs = buf.each_mut().map(|buf| Encryption::encrypt_in_place(&cipher, &nonce, b"", buf));
+    batch::encrypt(&mut jobs[..1]).unwrap();
+    let first = jobs[0].ciphertext().unwrap().to_vec();
+    assert_eq!(jobs[1].tag(), Err(Error::NotProcessed));
+    batch::encrypt(&mut jobs).unwrap();
+    assert_eq!(jobs[0].ciphertext(), Ok(&first[..]));
+    assert_eq!(jobs[1].ciphertext(), Ok(&first[..]));
+    let tag = jobs[0].tag().unwrap();
+    let mut jobs = [Decryption::decrypt_in_place(&cipher, &nonce, b"", &mut buf[0], &tag)];
+    batch::decrypt(&mut jobs).unwrap();
+    batch::decrypt(&mut jobs).unwrap();
+    assert_eq!(jobs[0].message(), Ok(&[3; 40][..]));
+}
+
+#[test]
+fn errors_say_what_failed() {
+    let cipher = Cipher::new(&[1; 16].into());
+    let mut buf = [0; 3];
+    let mut jobs = [Encryption::seal_in_place(&cipher, &[2; 16].into(), b"", &mut buf)];
+    let error: BatchError = batch::encrypt(&mut jobs).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "1 message of the batch failed, the first at place 0: the buffer must have at least 16 bytes, but has 3"
+    );
+}
+
+#[test]
+fn jobs_can_go_to_other_threads() {
+    fn is_send<T: Send + Sync>(_: &T) {}
+    let cipher = Cipher::new(&[1; 16].into());
+    let mut buf = [0; 3];
+    is_send(&Encryption::encrypt_in_place(&cipher, &[2; 16].into(), b"", &mut buf));
+    is_send(&Decryption::decrypt_in_place(&cipher, &[2; 16].into(), b"", &mut buf, &Tag::from([0; 16])));
+}
+
+/// The shortest time that a piece of work takes, in nanoseconds for each of `count` messages. It is repeated so often
+/// that it takes some tenths of a millisecond.
+fn best(count: usize, len: usize, mut work: impl FnMut()) -> f64 {
+    let rounds = 400_000 / (len + 200) / count + 1;
+    let time = |_| {
+        let start = Instant::now();
+        (0..rounds).for_each(|_| work());
+        start.elapsed()
+    };
+    let best = (0..25).map(time).min().unwrap_or(Duration::MAX);
+    best.as_secs_f64() * 1e9 / (rounds * count) as f64
+}
+
+/// Prints how long a message takes alone and in a batch of `N`.
+fn time<F: Family, const D: usize, const N: usize>(len: usize) {
+    let mut random = Random(7);
+    let cipher = Aegis::<F, D, 16>::new(&key::<F>(&random.bytes(F::KEY_LEN)));
+    let nonces: [_; N] = std::array::from_fn(|_| nonce::<F>(&random.bytes(F::KEY_LEN)));
+    let ad = random.bytes(16);
+    let mut buffers: [_; N] = std::array::from_fn(|_| random.bytes(len));
+    let mut tags = [Tag::from([0; 16]); N];
+    let alone = best(N, len, || {
+        for ((nonce, buf), tag) in nonces.iter().zip(&mut buffers).zip(&mut tags) {
+            *tag = cipher.encrypt_in_place(nonce, &ad, buf).unwrap();
+        }
+    });
+    let together = best(N, len, || {
+        let mut buffers = buffers.iter_mut();
+        let mut jobs: [_; N] = std::array::from_fn(|i| {
+            Encryption::encrypt_in_place(&cipher, &nonces[i], &ad, buffers.next().unwrap())
+        });
+        batch::encrypt(&mut jobs).unwrap();
+    });
+    println!(
+        "{:?}: {len:>4} bytes, {N:>2} messages: alone {alone:>5.0} ns, together {together:>5.0} ns: {:.2} times",
+        cipher,
+        alone / together
+    );
+}
+
+/// `cargo test --release --test batch -- --ignored --nocapture throughput`
+#[test]
+#[ignore = "a measurement"]
+fn throughput() {
+    for_each_backend(|backend| {
+        println!("{backend}");
+        fn times<F: Family, const D: usize>() {
+            for len in [64, 256, 512, 1472] {
+                time::<F, D, 2>(len);
+                time::<F, D, 4>(len);
+                time::<F, D, 16>(len);
+                time::<F, D, 64>(len);
+            }
+        }
+        times::<Aegis128, 1>();
+        times::<Aegis128, 2>();
+        times::<Aegis256, 1>();
+        times::<Aegis256, 2>();
+    });
+}
