@@ -63,11 +63,18 @@ impl<F: Family, const D: usize> Subject for Palladion<F, D> {
         let mut tag = Tag::from(job.tag);
         for _ in 0..repeats {
             let job = black_box(&mut *job);
-            match job.operation {
-                Operation::Encrypt => tag = check(cipher.encrypt_into(nonce, job.ad, job.input, job.output))?,
-                Operation::EncryptInPlace => tag = check(cipher.encrypt_in_place(nonce, job.ad, job.output))?,
-                Operation::Decrypt => check(cipher.decrypt_into(nonce, job.ad, job.input, &tag, job.output))?,
-                Operation::Mac => tag = check(Mac::<F, D, TAG_LEN>::mac(key, nonce, job.input))?,
+            let made = match job.operation {
+                Operation::Encrypt => cipher.encrypt_into(nonce, job.ad, job.input, job.output),
+                Operation::EncryptInPlace => cipher.encrypt_in_place(nonce, job.ad, job.output),
+                Operation::Mac => Mac::<F, D, TAG_LEN>::mac(key, nonce, job.input),
+                Operation::Decrypt => match cipher.decrypt_into(nonce, job.ad, job.input, &tag, job.output) {
+                    Ok(()) => continue,
+                    Err(error) => Err(error),
+                },
+            };
+            match made {
+                Ok(made) => tag = made,
+                Err(error) => return Err(error.to_string()),
             }
             black_box(&tag);
         }
