@@ -12,7 +12,7 @@ machine and kernel there must be an innermost loop over whole steps, and each su
 
   - run the AES instructions of its steps and no others, load the message once, and store the result once,
   - use no more logic instructions and moves across lanes than the formulas need,
-  - keep the state in registers (spills: vector loads and stores at addresses that stay the same), and
+  - keep the state in registers (spills: vector loads and stores on the stack or at addresses that stay the same), and
   - not make a step wait for the one before longer than the form of the update must. For that the loop is run in a model
     with unlimited units: an AES round takes 3 cycles, a logic instruction 1, a move across lanes 3, the way from AES to
     any other kind or back 1 more; moves and loads take none.
@@ -138,7 +138,7 @@ class Loop:
         for i in self.body:
             if i.memory is not None:
                 address = i.operands[i.memory]
-                moves = moving & set(GENERAL.findall(address[address.index("["):]))
+                moves = "rsp" not in address and moving & set(GENERAL.findall(address[address.index("["):]))
                 accesses["spill" if not moves else "store" if i.memory == 0 else "load"] += 1
                 if moves:
                     i.reads = [place for place in i.reads if "[" not in place]
