@@ -23,13 +23,13 @@ fn reduced() -> bool {
     std::env::var_os("PALLADION_TEST_REDUCED").is_some_and(|value| !value.is_empty())
 }
 
-/// All lengths up to eight steps.
+/// All lengths up to eight steps. If reduced, up to one, and around the others.
 fn lengths(rate: usize) -> Vec<usize> {
     if !reduced() {
         return (0..=8 * rate).collect();
     }
-    let boundaries = (3..=8).flat_map(|steps| [steps * rate - 1, steps * rate, steps * rate + 1]);
-    (0..=2 * rate + 1).chain(boundaries).collect()
+    let boundaries = (2..=8).flat_map(|steps| [steps * rate - 1, steps * rate, steps * rate + 1]);
+    (0..=rate + 1).chain(boundaries).collect()
 }
 
 /// Lengths around the chunks, and random ones to 64 KiB.
