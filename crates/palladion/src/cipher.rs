@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::marker::PhantomData;
+use core::ops::Range;
 
 use zeroize::ZeroizeOnDrop;
 
@@ -19,7 +20,8 @@ use crate::{Decryptor, Encryptor, Error, limits};
 /// [`Aegis256X`](crate::Aegis256X).
 ///
 /// `seal` and `open` work on ciphertext and tag in one piece (the tag follows the ciphertext, RFC 10032 §6), `encrypt`
-/// and `decrypt` on both apart. Each comes `_in_place` and `_into` another buffer.
+/// and `decrypt` on both apart. Each comes `_in_place` and `_into` another buffer, and the latter two also `_within` one
+/// buffer, from one place to another.
 ///
 /// **When it fails.** A call that decrypts returns [`Error::VerificationFailed`] if anything was changed; the place
 /// where the message would be is then all zeros. A call whose arguments are wrong (a buffer of the wrong length)
@@ -139,6 +141,83 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         msg: &mut [u8],
     ) -> Result<(), Error> {
         self.decrypt_inout(nonce, ad, InOut::separate(ct, msg)?, tag)
+    }
+
+    /// Encrypts a message to another place in the same buffer: from `src` to as many bytes from `dst` on. The two may
+    /// overlap in any way, so that a packet's header can be put in front of the message or taken away. Returns the tag.
+    ///
+    /// Nothing but the ciphertext's place is written to: what of the message lies outside of it stays there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfBuffer`] if message or ciphertext do not lie within the buffer, [`Error::TooLong`],
+    /// [`Error::Backend`]; then nothing is touched.
+    ///
+    /// ```
+    /// # use palladion::{Aegis128L, Key128, Nonce128};
+    /// # let cipher = Aegis128L::<16>::new(&Key128::from([0; 16]));
+    /// # let nonce = Nonce128::default();
+    /// // The message moves up to make room for a header of five bytes; the tag follows it.
+    /// let header = *b"len: ";
+    /// let mut packet = *b"attack at dawn.....................";
+    /// let tag = cipher.encrypt_within(&nonce, &header, &mut packet, 0..14, 5)?;
+    /// packet[..5].copy_from_slice(&header);
+    /// packet[19..].copy_from_slice(tag.as_ref());
+    ///
+    /// // And back to the beginning.
+    /// cipher.decrypt_within(&nonce, &header, &mut packet, 5..19, 0, &tag)?;
+    /// assert_eq!(&packet[..14], b"attack at dawn");
+    /// # Ok::<(), palladion::Error>(())
+    /// ```
+    pub fn encrypt_within(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        buf: &mut [u8],
+        src: Range<usize>,
+        dst: usize,
+    ) -> Result<Tag<T>, Error> {
+        let io = Self::within(["message", "ciphertext"], ad, buf, src, dst)?;
+        self.encrypt_inout(nonce, ad, io)
+    }
+
+    /// Decrypts a ciphertext, if the tag is right, to another place in the same buffer: from `src` to as many bytes from
+    /// `dst` on. The two may overlap in any way. The counterpart of [`encrypt_within`](Self::encrypt_within).
+    ///
+    /// Nothing but the message's place is written to. Where that overlaps the ciphertext, the ciphertext is gone
+    /// afterwards, also if the tag was wrong.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`], and the message's place is zeroed; [`Error::OutOfBuffer`] if ciphertext or message
+    /// do not lie within the buffer, [`Error::TooLong`], [`Error::Backend`]; with these, nothing is touched.
+    pub fn decrypt_within(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        buf: &mut [u8],
+        src: Range<usize>,
+        dst: usize,
+        tag: &Tag<T>,
+    ) -> Result<(), Error> {
+        let io = Self::within(["ciphertext", "message"], ad, buf, src, dst)?;
+        self.decrypt_inout(nonce, ad, io, tag)
+    }
+
+    /// Input and output in one buffer. Before anything is moved, all is checked that can make the call fail.
+    fn within<'a>(
+        [input, output]: [&'static str; 2],
+        ad: &[u8],
+        buf: &'a mut [u8],
+        src: Range<usize>,
+        dst: usize,
+    ) -> Result<InOut<'a>, Error> {
+        Error::check_range(input, src.start, src.end, buf.len())?;
+        Error::check_range(output, dst, dst.saturating_add(src.len()), buf.len())?;
+        limits::check("associated data", 0, ad.len())?;
+        limits::check(input, 0, src.len())?;
+        crate::backend()?;
+        Ok(InOut::within(buf, src, dst))
     }
 
     /// Tells whether a ciphertext is authentic, without decrypting it anywhere.

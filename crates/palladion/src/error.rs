@@ -37,6 +37,17 @@ pub enum Error {
         /// The length it has.
         actual: usize,
     },
+    /// A range does not lie within the buffer, or ends before it begins.
+    OutOfBuffer {
+        /// Which bytes.
+        what: &'static str,
+        /// Where the range begins.
+        start: usize,
+        /// Where it ends.
+        end: usize,
+        /// The length of the buffer, in bytes.
+        len: usize,
+    },
     /// A message of a [`batch`](crate::batch) has not been worked on yet.
     NotProcessed,
     /// The backend that the environment asks for cannot be used.
@@ -50,6 +61,11 @@ impl Error {
     #[inline(always)]
     pub(crate) fn check_length(what: &'static str, actual: usize, expected: usize) -> Result<(), Self> {
         if actual == expected { Ok(()) } else { Err(Self::WrongLength { what, expected, actual }) }
+    }
+
+    /// `Ok` if a range lies within a buffer of `len` bytes.
+    pub(crate) fn check_range(what: &'static str, start: usize, end: usize, len: usize) -> Result<(), Self> {
+        if start <= end && end <= len { Ok(()) } else { Err(Self::OutOfBuffer { what, start, end, len }) }
     }
 }
 
@@ -65,6 +81,12 @@ impl fmt::Display for Error {
             }
             Self::WrongLength { what, expected, actual } => {
                 write!(f, "the {what} must have {expected} bytes, but has {actual}")
+            }
+            Self::OutOfBuffer { what, start, end, len } if start <= end => {
+                write!(f, "the {what} at {start}..{end} must lie within the buffer of {len} bytes")
+            }
+            Self::OutOfBuffer { what, start, end, .. } => {
+                write!(f, "the {what} at {start}..{end} must not end before it begins")
             }
             Self::NotProcessed => f.write_str("the message has not been worked on yet"),
             Self::Backend(e) => e.fmt(f),

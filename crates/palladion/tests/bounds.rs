@@ -4,61 +4,11 @@
 
 mod common;
 
-use std::ffi::c_void;
-
+use common::fenced::{Fenced, Place};
 use common::{Random, for_each_backend, for_each_mac, for_each_variant, key, nonce, reference};
 use palladion::batch::{self, Decryption, Encryption};
 use palladion::family::Family;
 use palladion::{Aegis, KeyStream, Mac, Tag};
-
-const PROT_NONE: i32 = 0;
-const PROT_READ_AND_WRITE: i32 = 1 | 2;
-const MAP_PRIVATE_AND_ANONYMOUS: i32 = 0x02 | 0x20;
-
-// The standard library links the C library anyway.
-unsafe extern "C" {
-    fn mmap(at: *mut c_void, len: usize, protection: i32, flags: i32, file: i32, offset: i64) -> *mut c_void;
-    fn mprotect(at: *mut c_void, len: usize, protection: i32) -> i32;
-    fn munmap(at: *mut c_void, len: usize) -> i32;
-}
-
-/// Some memory with a fence before and behind it, each as large as itself.
-struct Fenced {
-    map: *mut u8,
-}
-
-/// More than the longest buffer here, and whole pages of any size.
-const LEN: usize = 256 << 10;
-
-impl Fenced {
-    fn new() -> Self {
-        // SAFETY: new memory, and a part of it made accessible.
-        unsafe {
-            let map =
-                mmap(std::ptr::null_mut(), 3 * LEN, PROT_NONE, MAP_PRIVATE_AND_ANONYMOUS, -1, 0).cast::<u8>();
-            assert_ne!(map.addr(), usize::MAX, "no memory");
-            assert_eq!(mprotect(map.add(LEN).cast(), LEN, PROT_READ_AND_WRITE), 0);
-            Fenced { map }
-        }
-    }
-
-    /// A buffer at one of the fences, filled with these bytes.
-    fn buffer(&mut self, bytes: &[u8], at_end: bool) -> &mut [u8] {
-        assert!(bytes.len() <= LEN);
-        let start = LEN + if at_end { LEN - bytes.len() } else { 0 };
-        // SAFETY: within the accessible part, which is initialised (with zeros at first) and borrowed with `self`.
-        let buffer = unsafe { std::slice::from_raw_parts_mut(self.map.add(start), bytes.len()) };
-        buffer.copy_from_slice(bytes);
-        buffer
-    }
-}
-
-impl Drop for Fenced {
-    fn drop(&mut self) {
-        // SAFETY: made by `new`, and no buffer outlives `self`.
-        unsafe { munmap(self.map.cast(), 3 * LEN) };
-    }
-}
 
 /// All lengths up to two rates, or some of them, with their neighbours, if these are many.
 fn lengths(rate: usize) -> impl Iterator<Item = usize> {
@@ -69,7 +19,7 @@ fn lengths(rate: usize) -> impl Iterator<Item = usize> {
 fn aead<F: Family, const D: usize>() {
     fn with_tag<F: Family, const D: usize, const T: usize>(
         len: usize,
-        at_end: bool,
+        place: Place,
         fenced: &mut [Fenced; 3],
     ) {
         let mut random = Random(len as u64);
@@ -77,13 +27,12 @@ fn aead<F: Family, const D: usize>() {
         let nonce = nonce::<F>(&random.bytes(F::KEY_LEN));
         let msg = random.bytes(len);
         let [ad, source, target] = fenced;
-        let ad = &*ad.buffer(&msg, at_end);
-        let tag = cipher
-            .encrypt_into(&nonce, ad, source.buffer(&msg, at_end), target.buffer(&msg, at_end))
-            .unwrap();
-        let ct = target.buffer(&msg, at_end);
+        let ad = &*ad.buffer(&msg, place);
+        let tag =
+            cipher.encrypt_into(&nonce, ad, source.buffer(&msg, place), target.buffer(&msg, place)).unwrap();
+        let ct = target.buffer(&msg, place);
         assert_eq!(cipher.encrypt_in_place(&nonce, ad, ct), Ok(tag));
-        let out = source.buffer(&vec![0; len], at_end);
+        let out = source.buffer(&vec![0; len], place);
         cipher.decrypt_into(&nonce, ad, ct, &tag, out).unwrap();
         assert_eq!(out, msg);
         cipher.verify(&nonce, ad, ct, &tag).unwrap();
@@ -95,9 +44,9 @@ fn aead<F: Family, const D: usize>() {
     }
     let mut fenced = [Fenced::new(), Fenced::new(), Fenced::new()];
     for len in lengths(reference::<F, D>().rate()) {
-        for at_end in [true, false] {
-            with_tag::<F, D, 16>(len, at_end, &mut fenced);
-            with_tag::<F, D, 32>(len, at_end, &mut fenced);
+        for place in [Place::Back, Place::Front] {
+            with_tag::<F, D, 16>(len, place, &mut fenced);
+            with_tag::<F, D, 32>(len, place, &mut fenced);
         }
     }
 }
@@ -114,8 +63,8 @@ fn mac<F: Family, const D: usize, const T: usize>() {
     for len in lengths(reference::<F, D>().rate()) {
         let data = random.bytes(len);
         let tag = Mac::<F, D, T>::mac(&key, &nonce, &data).unwrap();
-        for at_end in [true, false] {
-            let data = fenced.buffer(&data, at_end);
+        for place in [Place::Back, Place::Front] {
+            let data = fenced.buffer(&data, place);
             assert_eq!(Mac::<F, D, T>::mac(&key, &nonce, data), Ok(tag));
             let mut mac = Mac::<F, D, T>::new(&key, &nonce).unwrap();
             mac.update(data).unwrap();
@@ -137,18 +86,24 @@ fn batches<F: Family, const D: usize>() {
     let nonce = nonce::<F>(&random.bytes(F::KEY_LEN));
     let rate = reference::<F, D>().rate();
     for len in lengths(rate).filter(|len| *len <= 2 * rate + 1) {
-        for (at_end, shorter) in [(true, 0), (false, 0), (true, 1), (true, 17), (false, rate + 1)] {
+        for (place, shorter) in [
+            (Place::Back, 0),
+            (Place::Front, 0),
+            (Place::Back, 1),
+            (Place::Back, 17),
+            (Place::Front, rate + 1),
+        ] {
             let messages: [_; 4] =
                 std::array::from_fn(|i| random.bytes(len.saturating_sub(shorter * (i % 3))));
             let mut buffers = fenced.iter_mut();
-            let mut buffer = |bytes: &[u8]| buffers.next().unwrap().buffer(bytes, at_end);
+            let mut buffer = |bytes: &[u8]| buffers.next().unwrap().buffer(bytes, place);
             let places = messages.each_ref().map(|msg| (&*buffer(msg), &*buffer(msg), buffer(msg)));
             let mut jobs =
                 places.map(|(ad, msg, out)| Encryption::encrypt_into(&cipher, &nonce, ad, msg, out));
             batch::encrypt(&mut jobs).unwrap();
             let sealed = jobs.each_ref().map(|job| (job.ciphertext().unwrap().to_vec(), job.tag().unwrap()));
             let mut buffers = fenced.iter_mut();
-            let mut buffer = |bytes: &[u8]| buffers.next().unwrap().buffer(bytes, at_end);
+            let mut buffer = |bytes: &[u8]| buffers.next().unwrap().buffer(bytes, place);
             let mut jobs: [_; 4] = std::array::from_fn(|i| {
                 let (ad, ct) = (&*buffer(&messages[i]), buffer(&sealed[i].0));
                 Decryption::decrypt_in_place(&cipher, &nonce, ad, ct, &sealed[i].1)

@@ -1,6 +1,7 @@
 //! Input and output of the same length: one buffer, or two that do not overlap.
 
 use core::marker::PhantomData;
+use core::ops::Range;
 
 use super::memory::wipe;
 use crate::Error;
@@ -38,6 +39,26 @@ impl<'a> InOut<'a> {
     pub(crate) fn separate(src: &'a [u8], dst: &'a mut [u8]) -> Result<Self, Error> {
         Error::check_length("output", dst.len(), src.len())?;
         Ok(Self { src: src.as_ptr(), dst: dst.as_mut_ptr(), len: src.len(), lifetime: PhantomData })
+    }
+
+    /// From `src` to the place of the same length that begins at `dst`. Where the two overlap, the input is moved there.
+    /// Both must lie within the buffer.
+    pub(crate) fn within(buf: &'a mut [u8], src: Range<usize>, dst: usize) -> Self {
+        let len = src.len();
+        let end = dst + len;
+        let (input, output) = if src.end <= dst {
+            let (before, after) = buf.split_at_mut(dst);
+            (&before[src], &mut after[..len])
+        } else if end <= src.start {
+            let (before, after) = buf.split_at_mut(src.start);
+            (&after[..len], &mut before[dst..end])
+        } else {
+            if src.start != dst {
+                buf.copy_within(src, dst);
+            }
+            return Self::in_place(&mut buf[dst..end]);
+        };
+        Self { src: input.as_ptr(), dst: output.as_mut_ptr(), len, lifetime: PhantomData }
     }
 
     /// From the buffers of the `aead` crate.

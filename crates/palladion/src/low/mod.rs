@@ -26,6 +26,8 @@ pub(crate) mod memory;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod packed128;
 mod portable;
+#[cfg(all(test, feature = "std"))]
+mod tests;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod x86;
 

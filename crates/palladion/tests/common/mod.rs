@@ -3,6 +3,8 @@
 
 #![allow(dead_code, unused_imports, unused_macros)] // each test file takes what it needs
 
+pub mod fenced;
+
 use std::sync::{Mutex, PoisonError};
 
 use palladion::family::Family;
@@ -43,6 +45,9 @@ macro_rules! for_each_variant {
     (all: $check:ident $arguments:tt) => {
         for_each_variant!(@ $check $arguments Aegis128: 1 2 3 4 7 16 256; Aegis256: 1 2 3 4 5 16 256;)
     };
+    (kernels: $check:ident $arguments:tt) => { // one of each class
+        for_each_variant!(@ $check $arguments Aegis128: 1 2 3 4; Aegis256: 1 2 3 4;)
+    };
     (@ $check:ident $arguments:tt $($family:ident: $($degree:literal)*;)*) => {{
         $($(
             println!("{} of degree {}", stringify!($family), $degree); // shown when the test fails
@@ -65,6 +70,12 @@ macro_rules! for_each_mac {
         for_each_mac!(@ $check $arguments
             Aegis128 16: 1 2 4 16 256; Aegis128 32: 1 2 3 4 7 16 256;
             Aegis256 16: 1 2 3 4 5 16 256; Aegis256 32: 1 2 3 4 5 16 256;
+        )
+    };
+    (kernels: $check:ident $arguments:tt) => {
+        for_each_mac!(@ $check $arguments
+            Aegis128 16: 1 2 4 6; Aegis128 32: 1 2 3 4;
+            Aegis256 16: 1 2 3 4; Aegis256 32: 1 2 3 4;
         )
     };
     (@ $check:ident $arguments:tt $($family:ident $tag:literal: $($degree:literal)*;)*) => {{
