@@ -128,8 +128,7 @@ impl Variant {
     }
 }
 
-/// What is done. Many messages in one call will be one more operation: a line in `Algorithm::can`, one in each
-/// `Subject::run`, and its tables.
+/// What is done to one message; for several in one call see `batch.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {

@@ -1,4 +1,4 @@
-//! How many cycles a step of AEGIS takes at least, and how many were within reach when it was tried out.
+//! How many cycles a step of AEGIS takes at least, and how many it may take by the project's goals.
 //!
 //! A step of a variant is one AES round for each of its `words * degree` blocks. The bound is what the AES units need for
 //! those if each register holds one word of as many lanes as it can. On cores with VAES, AVX-512 and two AES units the
@@ -15,14 +15,14 @@ use crate::results::{Results, Task};
 const AVX512_BOUNDS: [[f64; 3]; 6] =
     [[4.5, 4.5, 4.0], [4.83, 5.33, 4.0], [8.0, 8.0, 8.0], [3.5, 4.0, 3.5], [3.5, 4.0, 3.5], [6.0, 6.0, 6.0]];
 
-/// What experiments reached on such a core with intrinsics in Rust: the goal for kernels.
+/// The goals for kernels on such a core.
 const AVX512_GOALS: [[f64; 3]; 6] = [
-    [5.16, 5.56, 4.72],
-    [5.61, 6.67, 4.83],
-    [8.08, 8.08, 8.05],
-    [4.53, 5.10, 3.97],
-    [4.54, 5.11, 3.97],
-    [6.02, 6.02, 6.01],
+    [5.2, 5.7, 4.75],
+    [5.6, 6.6, 4.5],
+    [8.15, 8.15, 8.15],
+    [4.6, 5.2, 3.6],
+    [4.6, 5.2, 3.6],
+    [6.1, 6.1, 6.1],
 ];
 
 /// The sizes between which the cycles of a step are taken, so that initialisation and finalisation cancel out.
@@ -57,7 +57,7 @@ pub fn bound(machine: &Machine, backend: Backend, variant: Variant, operation: O
     Some(if applies { by_hand.max(aes) } else { aes })
 }
 
-/// Cycles a step that a kernel should reach; nothing where that was not tried out.
+/// Cycles a step that a kernel should reach; nothing where there is no goal.
 pub fn goal(machine: &Machine, backend: Backend, variant: Variant, operation: Operation) -> Option<f64> {
     is_avx512(machine, backend).then(|| AVX512_GOALS[variant.index()][column(operation)])
 }

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValue;
 use clap::{Parser, ValueEnum};
 use palladion::Backend;
 
 use crate::algorithm::{Operation, Variant};
+use crate::batch;
 use crate::results::Task;
 use crate::subjects::PEERS;
 use crate::verdict;
@@ -15,7 +17,11 @@ const MORE_SIZES: [usize; 9] = [32, 128, 512, 1024, 2048, 8192, 32768, 1 << 18, 
 /// Associated data is measured with short messages only: with long ones it is lost in the noise.
 const MAX_SIZE_WITH_AD: usize = 1500;
 const ROUNDS: u32 = 1500;
-const QUICK_ROUNDS: u32 = 400;
+const QUICK_ROUNDS: u32 = 350;
+/// Batches have so many times fewer rounds.
+const FEWER: u32 = 4;
+/// Longer messages are nothing for batches.
+const MAX_SIZE_IN_BATCH: usize = 16384;
 
 /// Measures AEGIS in this library and in others, and other ciphers and MACs, side by side in one run
 ///
@@ -33,6 +39,7 @@ takes a few minutes, --quick less than one.
 Examples:
   palladion-bench                                     all of it
   palladion-bench --quick                             the goals' sizes, few rounds
+  palladion-bench --ops batch                         several messages in one call, beside one after another
   palladion-bench --variants 128l,256x2 --ops encrypt --sizes 64,1500 --rounds 5000
   palladion-bench --backends aesni-avx,aesni --no-peers
   palladion-bench --peers aegis --ad 0,13,64
@@ -45,16 +52,16 @@ pub struct Args {
     /// Variants of AEGIS
     #[arg(long, value_delimiter = ',', value_name = "LIST", default_values_t = Variant::ALL, hide_default_value = true)]
     pub variants: Vec<Variant>,
-    /// Operations [default: encrypt,decrypt,mac]
-    #[arg(long, value_delimiter = ',', value_name = "LIST", default_values_t = Operation::MAIN, hide_default_value = true)]
-    pub ops: Vec<Operation>,
-    /// Bytes of message [default: 0 to 1048576, as the tables need]
+    /// Operations [default: encrypt,decrypt,mac,batch]
+    #[arg(long, value_delimiter = ',', value_name = "LIST", default_values_t = Op::MAIN, hide_default_value = true)]
+    pub ops: Vec<Op>,
+    /// Bytes of message [default: 0 to 1048576, as the tables need, in batches 64 to 1472]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub sizes: Option<Vec<usize>>,
     /// Bytes of associated data, with messages of up to 1500 bytes
     #[arg(long, value_delimiter = ',', value_name = "LIST", default_value = "0,13")]
     pub ad: Vec<usize>,
-    /// Samples of each implementation for each task [default: 1500, with --quick 400]
+    /// Samples of each implementation for each task, for batches a quarter of it [default: 1500, with --quick 350]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
     /// This library's backends [default: all that can run here]
@@ -75,6 +82,46 @@ pub struct Args {
     /// Measure nothing: print and draw the results of an earlier run again
     #[arg(long, value_name = "results.json")]
     pub render: Option<PathBuf>,
+}
+
+/// An operation as it is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    One(Operation),
+    Batch,
+}
+
+impl Op {
+    /// Those that the goals are about.
+    const MAIN: [Self; 4] = [
+        Self::One(Operation::MAIN[0]),
+        Self::One(Operation::MAIN[1]),
+        Self::One(Operation::MAIN[2]),
+        Self::Batch,
+    ];
+}
+
+impl ValueEnum for Op {
+    fn value_variants<'a>() -> &'a [Self] {
+        const {
+            &[
+                Self::One(Operation::Encrypt),
+                Self::One(Operation::EncryptInPlace),
+                Self::One(Operation::Decrypt),
+                Self::One(Operation::Mac),
+                Self::Batch,
+            ]
+        }
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::One(operation) => operation.to_possible_value(),
+            Self::Batch => Some(PossibleValue::new("batch").help(
+                "Seal and open several messages in one call, and one after another; this library alone",
+            )),
+        }
+    }
 }
 
 impl Args {
@@ -99,7 +146,11 @@ impl Args {
             true => verdict::SIZES.into(),
             false => [verdict::SIZES, MORE_SIZES].concat(),
         });
-        let (mut ops, mut ads) = (self.ops.clone(), self.ad.clone());
+        let one = |op: &Op| match op {
+            Op::One(operation) => Some(*operation),
+            Op::Batch => None,
+        };
+        let (mut ops, mut ads) = (self.ops.iter().filter_map(one).collect::<Vec<_>>(), self.ad.clone());
         sizes.sort_unstable();
         sizes.dedup();
         ops.sort_unstable();
@@ -117,6 +168,22 @@ impl Args {
             }
         }
         tasks
+    }
+
+    /// Bytes of each message in a batch; none if batches are not wanted.
+    pub fn batch_sizes(&self) -> Vec<usize> {
+        if !self.ops.contains(&Op::Batch) {
+            return Vec::new();
+        }
+        let mut sizes = self.sizes.clone().unwrap_or(batch::SIZES.into());
+        sizes.retain(|&size| size <= MAX_SIZE_IN_BATCH);
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    pub fn batch_rounds(&self) -> u32 {
+        self.rounds().div_ceil(FEWER)
     }
 }
 
@@ -138,7 +205,7 @@ macro_rules! display_as_value {
     };
 }
 
-display_as_value!(Variant, Operation);
+display_as_value!(Variant, Op);
 
 #[cfg(test)]
 mod tests {
@@ -168,6 +235,7 @@ mod tests {
                 !args.tasks().iter().any(|t| t.ad > 0 && (t.size > 1500 || t.operation == Operation::Mac))
             );
             assert_eq!(args.variants, Variant::ALL);
+            assert_eq!(args.batch_sizes(), batch::SIZES);
             assert!(args.wants_peer("OpenSSL"));
         }
         assert!(parse("bench").tasks().len() > parse("bench -q").tasks().len());
@@ -182,6 +250,10 @@ mod tests {
         let tasks: Vec<_> = args.tasks().iter().map(|task| (task.operation, task.size)).collect();
         let (encrypt, mac) = (Operation::Encrypt, Operation::Mac);
         assert_eq!(tasks, [(encrypt, 16), (encrypt, 64), (mac, 16), (mac, 64)]);
+        assert!(args.batch_sizes().is_empty());
+        let batches = parse("bench --ops batch --sizes 64,16,64,65536 --rounds 3");
+        assert_eq!((batches.batch_sizes(), batches.batch_rounds()), (vec![16, 64], 1));
+        assert!(batches.tasks().is_empty());
         assert!(args.wants_peer("aegis") && args.wants_peer("OpenSSL") && !args.wants_peer("BLAKE3"));
         assert!(!parse("bench --no-peers").wants_peer("aegis"));
         assert_eq!(parse("bench --backends portable").backends(), [Backend::Portable]);

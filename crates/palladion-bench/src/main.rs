@@ -5,6 +5,7 @@
 #![deny(unsafe_code)]
 
 mod algorithm;
+mod batch;
 mod bounds;
 mod cli;
 mod machine;
@@ -67,7 +68,10 @@ fn run(args: &Args) -> Result<(), String> {
     print!("\n{}", verdict::text(&results));
     let dir = args.out.clone().unwrap_or_else(|| Path::new(ROOT).join(results.machine.slug()));
     output::write(&results, &dir)?;
-    println!("\nWritten to {}: results.json, results.csv, README.md, index.html, plots.", dir.display());
+    println!(
+        "\nWritten to {}: results.json, results.csv, batch.csv, README.md, index.html, plots.",
+        dir.display()
+    );
     Ok(())
 }
 
@@ -85,7 +89,9 @@ fn measure(args: &Args) -> Result<Results, String> {
         notes.push("not pinned to a core: this system has no call for it".into());
     }
     let (tasks, rounds) = (args.tasks(), args.rounds());
-    let bar = ProgressBar::new(tasks.len() as u64 * u64::from(PASSES.min(rounds)));
+    let (batch_sizes, batch_rounds) = (args.batch_sizes(), args.batch_rounds());
+    let steps = tasks.len() as u64 * u64::from(PASSES.min(rounds));
+    let bar = ProgressBar::new(steps + batch::steps(&batch_sizes, batch_rounds));
     let style = ProgressStyle::with_template("{bar:32} {percent:>3}%  {msg}  {eta} left");
     bar.set_style(style.expect("the template is right"));
     let begin = Instant::now();
@@ -93,6 +99,11 @@ fn measure(args: &Args) -> Result<Results, String> {
     measurement.run(rounds, |done, task| {
         bar.set_position(done);
         bar.set_message(format!("{} {}", task.operation.name(), task.size));
+    })?;
+    let subjects: Vec<_> = measurement.entries().iter().map(|entry| entry.description.clone()).collect();
+    let batches = batch::measure(&subjects, &batch_sizes, batch_rounds, |operation, size| {
+        bar.inc(1);
+        bar.set_message(format!("batches, {} {size}", operation.name()));
     })?;
     bar.finish_and_clear();
     Ok(Results {
@@ -107,7 +118,8 @@ fn measure(args: &Args) -> Result<Results, String> {
         },
         clock: measurement.clock(),
         cells: measurement.cells(),
-        subjects: measurement.entries().iter().map(|entry| entry.description.clone()).collect(),
+        subjects,
+        batches,
         notes: measurement.notes,
     })
 }

@@ -20,12 +20,12 @@ pub const PASSES: u32 = 4;
 const SLOW: f64 = 4.0;
 
 /// Which bytes the message has makes no difference; nothing but zeros might.
-fn message(len: usize) -> Vec<u8> {
+pub fn message(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i * 167 + i / 251) as u8).collect()
 }
 
 /// Memory that begins at a cache line.
-struct Aligned {
+pub struct Aligned {
     bytes: Vec<u8>,
     begin: usize,
     len: usize,
@@ -34,13 +34,13 @@ struct Aligned {
 impl Aligned {
     /// So many bytes, `gap` bytes behind the beginning of a page: input and output are half a page apart, so that no CPU
     /// takes a load from the one for a load of what was just stored to the other.
-    fn new(len: usize, gap: usize) -> Self {
+    pub fn new(len: usize, gap: usize) -> Self {
         let bytes = vec![0; len + 4096 + gap];
         let begin = bytes.as_ptr().align_offset(4096) + gap;
         Self { bytes, begin, len }
     }
 
-    fn get(&mut self) -> &mut [u8] {
+    pub fn get(&mut self) -> &mut [u8] {
         &mut self.bytes[self.begin..][..self.len]
     }
 }
@@ -145,21 +145,21 @@ impl Bench {
         debug_assert!(operation != Operation::Decrypt || tag == job.tag);
         Ok(elapsed.as_nanos() as f64 / repeats as f64)
     }
+}
 
-    /// How many calls make a sample.
-    fn repeats(&mut self, entry: &mut Entry) -> Result<(u64, f64), String> {
-        let mut repeats = 1;
-        loop {
-            // The best of some: an interrupted one would make the sample far too short, and the timer's own cost count.
-            let mut ns = f64::INFINITY;
-            for _ in 0..5 {
-                ns = ns.min(self.sample(entry, repeats)?.max(0.1));
-            }
-            if ns * repeats as f64 >= SAMPLE_NS / 4.0 {
-                return Ok(((SAMPLE_NS / ns).round().max(1.0) as u64, ns));
-            }
-            repeats *= 4;
+/// How many calls make a sample, and the nanoseconds of one; `sample` measures one over so many.
+pub fn repeats(mut sample: impl FnMut(u64) -> Result<f64, String>) -> Result<(u64, f64), String> {
+    let mut repeats = 1;
+    loop {
+        // The best of some: an interrupted one would make the sample far too short, and the timer's own cost count.
+        let mut ns = f64::INFINITY;
+        for _ in 0..5 {
+            ns = ns.min(sample(repeats)?.max(0.1));
         }
+        if ns * repeats as f64 >= SAMPLE_NS / 4.0 {
+            return Ok(((SAMPLE_NS / ns).round().max(1.0) as u64, ns));
+        }
+        repeats *= 4;
     }
 }
 
@@ -213,7 +213,7 @@ impl Measurement {
             empty => {
                 let mut tracks = Vec::new();
                 for entry in taking_part {
-                    let (repeats, ns) = bench.repeats(&mut self.entries[entry])?;
+                    let (repeats, ns) = repeats(|repeats| bench.sample(&mut self.entries[entry], repeats))?;
                     let every = (ns / (SLOW * SAMPLE_NS)).ceil().max(1.0) as u32;
                     tracks.push(Track {
                         entry,

@@ -1,4 +1,4 @@
-//! The files: results.json, results.csv, README.md, index.html and the charts.
+//! The files: results.json, results.csv, batch.csv, README.md, index.html and the charts.
 
 use std::fs;
 use std::path::Path;
@@ -17,6 +17,7 @@ pub fn write(results: &Results, dir: &Path) -> Result<(), String> {
     let mut files = vec![
         ("results.json".to_owned(), json + "\n"),
         ("results.csv".to_owned(), results.csv()),
+        ("batch.csv".to_owned(), results.batch_csv()),
         ("README.md".to_owned(), readme(results, &plots)),
         ("index.html".to_owned(), page(results, &plots)),
     ];
@@ -62,7 +63,7 @@ fn facts(results: &Results) -> Vec<(&'static str, String)> {
 fn readme(results: &Results, plots: &[Plot]) -> String {
     let mut text = format!(
         "# {}\n\nWritten by `palladion-bench`. [Page with everything](index.html), \
-        [JSON](results.json), [CSV](results.csv).\n\n| | |\n|---|---|\n",
+        [JSON](results.json), [CSV](results.csv), [CSV of batches](batch.csv).\n\n| | |\n|---|---|\n",
         results.machine.cpu
     );
     for (name, value) in facts(results) {

@@ -1,6 +1,7 @@
 //! Which tables there are.
 
 use crate::algorithm::{Algorithm, Operation, Variant};
+use crate::batch;
 use crate::bounds;
 use crate::results::{Cell, Results, Task};
 use crate::subjects::{Description, Role};
@@ -18,6 +19,7 @@ pub fn short(results: &Results) -> Vec<Table> {
     tables.extend(paper(results));
     tables.extend(readme(results));
     tables.extend(cycles(results));
+    tables.extend(batches(results));
     tables.retain(|table| !table.rows.is_empty());
     tables
 }
@@ -259,6 +261,56 @@ fn cycles(results: &Results) -> Option<Table> {
     })
 }
 
+/// Several messages in one call beside one after another, a table for each backend.
+fn batches(results: &Results) -> Vec<Table> {
+    let mut forms: Vec<&String> = Vec::new();
+    for cell in &results.batches {
+        let form = &results.subjects[cell.subject].form;
+        if !forms.contains(&form) {
+            forms.push(form);
+        }
+    }
+    let mut head = vec![String::new(), String::new(), "bytes".into()];
+    for count in batch::COUNTS {
+        head.extend([format!("{count}: alone"), "batch".into(), "ratio".into()]);
+    }
+    let table = |form: &String| {
+        let mut rows = Vec::new();
+        for (subject, d) in results.subjects.iter().enumerate().filter(|(_, d)| d.form == *form) {
+            let mut cells: Vec<_> = results.batches.iter().filter(|cell| cell.subject == subject).collect();
+            cells.sort_by_key(|cell| (cell.operation, cell.size, cell.messages));
+            for cells in cells.chunk_by(|a, b| (a.operation, a.size) == (b.operation, b.size)) {
+                let (operation, size) = (cells[0].operation, cells[0].size);
+                let mut row: Vec<Item> =
+                    vec![d.algorithm.name().into(), operation.name().into(), size.to_string().into()];
+                for count in batch::COUNTS {
+                    row.extend(match cells.iter().find(|cell| cell.messages == count) {
+                        Some(cell) => [
+                            format!("{:.1}", cell.alone_min_ns).into(),
+                            format!("{:.1}", cell.batch_min_ns).into(),
+                            Item::ratio(cell.ratio()),
+                        ],
+                        None => Default::default(),
+                    });
+                }
+                rows.push(row);
+            }
+        }
+        Table {
+            title: format!("Batches of messages, {form}"),
+            note: format!(
+                "Nanoseconds a message, the fastest samples: 2 to 64 messages one after another and in one call, {} bytes of \
+                 associated data; the ratio is time in the batch / alone.",
+                batch::AD
+            ),
+            labels: 3,
+            head: head.clone(),
+            rows,
+        }
+    };
+    forms.into_iter().map(table).collect()
+}
+
 /// Every subject at every size.
 fn everything(results: &Results, operation: Operation, ad: usize) -> Table {
     let mut sizes = results.sizes();
@@ -324,6 +376,14 @@ mod tests {
         let ratios: Vec<_> = table.rows.iter().filter(|row| row[1].text.starts_with("time")).collect();
         assert_eq!(ratios.len(), 6);
         assert!(ratios.iter().all(|row| row[2..].iter().all(|item| *item == Item::ratio(2.0))));
+    }
+
+    #[test]
+    fn batches_are_in_a_table() {
+        let tables = batches(&sample(1.5, 2.0));
+        assert_eq!(tables.len(), 1);
+        assert_eq!(tables[0].rows.len(), 6 * 2);
+        assert_eq!(tables[0].rows[0][3..6], ["30.0".into(), "10.0".into(), Item::ratio(1.0 / 3.0)]);
     }
 
     #[test]

@@ -24,6 +24,9 @@ pub struct Results {
     pub notes: Vec<String>,
     pub subjects: Vec<Description>,
     pub cells: Vec<Cell>,
+    /// Not in results of earlier versions.
+    #[serde(default)]
+    pub batches: Vec<BatchCell>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -67,6 +70,31 @@ impl Cell {
     /// GB/s at best, 10^9 bytes.
     pub fn speed(&self) -> f64 {
         self.size as f64 / self.min_ns
+    }
+}
+
+/// One subject doing some messages in one call, and one after another. Times are those of one message.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BatchCell {
+    /// Its place in `subjects`.
+    pub subject: usize,
+    pub operation: Operation,
+    pub messages: usize,
+    /// Bytes of each message.
+    pub size: usize,
+    /// Bytes of associated data of each message.
+    pub ad: usize,
+    pub batch_min_ns: f64,
+    pub batch_median_ns: f64,
+    pub alone_min_ns: f64,
+    pub alone_median_ns: f64,
+    pub samples: usize,
+}
+
+impl BatchCell {
+    /// The time in a batch over that alone.
+    pub fn ratio(&self) -> f64 {
+        self.batch_min_ns / self.alone_min_ns
     }
 }
 
@@ -148,12 +176,39 @@ impl Results {
         }
         text
     }
+
+    pub fn batch_csv(&self) -> String {
+        let mut text = String::from(
+            "algorithm,form,operation,messages,size,ad,batch_min_ns,batch_median_ns,alone_min_ns,alone_median_ns,samples,ratio\n",
+        );
+        for cell in &self.batches {
+            let Description { algorithm, form, .. } = &self.subjects[cell.subject];
+            writeln!(
+                text,
+                "{},{form},{},{},{},{},{:.2},{:.2},{:.2},{:.2},{},{:.4}",
+                algorithm.name(),
+                cell.operation.name(),
+                cell.messages,
+                cell.size,
+                cell.ad,
+                cell.batch_min_ns,
+                cell.batch_median_ns,
+                cell.alone_min_ns,
+                cell.alone_median_ns,
+                cell.samples,
+                cell.ratio()
+            )
+            .expect("a string takes everything");
+        }
+        text
+    }
 }
 
 #[cfg(test)]
 pub mod tests {
     use super::*;
     use crate::algorithm::Variant;
+    use crate::batch;
 
     /// Two tiers of ours, a peer and AES-GCM, the latter two slower by these factors.
     pub fn sample(peer: f64, gcm: f64) -> Results {
@@ -166,6 +221,7 @@ pub mod tests {
             notes: Vec::new(),
             subjects: Vec::new(),
             cells: Vec::new(),
+            batches: Vec::new(),
         };
         let mut subject = |algorithm: Algorithm, library: &str, form: &str, role, factor: f64| {
             let place = results.subjects.len();
@@ -196,6 +252,22 @@ pub mod tests {
         }
         subject(Algorithm::Aes128Gcm, "AWS-LC", "", Role::Other, gcm);
         subject(Algorithm::Aes256Gcm, "AWS-LC", "", Role::Other, gcm);
+        // Batches of AEGIS-128L and AEGIS-256 take a third of the time, those of the others as long as alone.
+        for (subject, operation) in (0..18).step_by(3).flat_map(|s| batch::OPERATIONS.map(|o| (s, o))) {
+            let batch_min_ns = if subject % 9 == 0 { 10.0 } else { 30.0 };
+            results.batches.extend(batch::COUNTS.map(|messages| BatchCell {
+                subject,
+                operation,
+                messages,
+                size: 64,
+                ad: batch::AD,
+                batch_min_ns,
+                batch_median_ns: batch_min_ns,
+                alone_min_ns: 30.0,
+                alone_median_ns: 30.0,
+                samples: 2,
+            }));
+        }
         results
     }
 
@@ -211,12 +283,22 @@ pub mod tests {
     }
 
     #[test]
+    fn results_without_batches() {
+        let mut value = serde_json::to_value(sample(1.5, 2.0)).unwrap();
+        value.as_object_mut().unwrap().remove("batches").unwrap();
+        assert!(serde_json::from_value::<Results>(value).unwrap().batches.is_empty());
+    }
+
+    #[test]
     fn csv_has_a_line_for_each_cell() {
         let results = sample(1.5, 2.0);
         let csv = results.csv();
         assert_eq!(csv.lines().count(), 1 + results.cells.len());
         let columns = |line: &str| line.split(',').count();
         assert!(csv.lines().all(|line| columns(line) == 13));
+        let csv = results.batch_csv();
+        assert_eq!(csv.lines().count(), 1 + 6 * 2 * 4);
+        assert!(csv.lines().all(|line| columns(line) == 12));
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! The goals, and whether a run meets them.
 
+use palladion::Backend;
+
 use crate::algorithm::{Algorithm, Operation, Variant};
 use crate::bounds;
-use crate::results::{Cell, Results, Task};
+use crate::results::{BatchCell, Cell, Results, Task};
 use crate::stats::geometric_mean;
 use crate::subjects::{Description, Role};
 
@@ -12,6 +14,16 @@ pub const SIZES: [usize; 9] = [0, 16, 64, 256, 576, 1500, 4096, 16384, 65536];
 const MEAN: f64 = 0.80;
 /// So many of the worst cells are listed.
 const WORST: usize = 12;
+
+/// How many times as fast batches are, of these backends and variants.
+const BATCHES: [(Backend, [(Variant, f64); 2]); 2] = [
+    (Backend::VaesAvx512, [(Variant::Aegis128L, 2.2), (Variant::Aegis256, 2.6)]),
+    (Backend::VaesAvx2, [(Variant::Aegis128L, 1.7), (Variant::Aegis256, 1.7)]),
+];
+/// That is, with so many messages at least: two leave half of the widest registers empty.
+const FILLED: usize = 4;
+/// Ratios of what is equally fast go so far from 1 by chance.
+const CHANCE: f64 = 0.03;
 
 /// One goal.
 pub struct Verdict {
@@ -146,7 +158,73 @@ pub fn all(results: &Results) -> Vec<Verdict> {
             details: slower.iter().map(|pair| pair.text(results)).collect(),
         });
     }
+    verdicts.push(batches_slower(results));
+    verdicts.extend(BATCHES.map(|(backend, goals)| batches_faster(results, backend, &goals)));
     verdicts
+}
+
+fn batch_text(results: &Results, cell: &BatchCell, figure: f64) -> String {
+    let Description { algorithm, form, .. } = &results.subjects[cell.subject];
+    format!(
+        "{figure:5.3}  {} {} {} x {}: {} in a batch, {} alone ({form})",
+        algorithm.name(),
+        cell.operation.name(),
+        cell.messages,
+        cell.size,
+        nanoseconds(cell.batch_min_ns),
+        nanoseconds(cell.alone_min_ns),
+    )
+}
+
+fn batches_slower(results: &Results) -> Verdict {
+    let count = results.batches.len();
+    let mut slower: Vec<_> = results.batches.iter().filter(|cell| cell.ratio() > 1.0).collect();
+    slower.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));
+    let clearly = slower.iter().filter(|cell| cell.ratio() > 1.0 + CHANCE).count();
+    let by_median = results.batches.iter().filter(|c| c.batch_median_ns > c.alone_median_ns).count();
+    let mean = geometric_mean(results.batches.iter().map(BatchCell::ratio));
+    Verdict {
+        goal: "no batch slower than its messages one after another".into(),
+        met: (count > 0).then_some(slower.is_empty()),
+        found: format!(
+            "{} of {count} slower, {clearly} of them by more than {:.0} % (by medians {by_median} slower); geometric mean {mean:.3}",
+            slower.len(),
+            100.0 * CHANCE
+        ),
+        details: slower.iter().map(|cell| batch_text(results, cell, cell.ratio())).collect(),
+    }
+}
+
+fn batches_faster(results: &Results, backend: Backend, goals: &[(Variant, f64)]) -> Verdict {
+    let (mut found, mut below) = (Vec::new(), Vec::new());
+    for &(variant, goal) in goals {
+        let mut cells = Vec::new();
+        for cell in &results.batches {
+            let d = &results.subjects[cell.subject];
+            if d.algorithm == variant.into() && d.form == backend.name() && cell.messages >= FILLED {
+                cells.push(cell.ratio().recip());
+                if cell.ratio().recip() < goal {
+                    below.push((cell.ratio().recip(), cell));
+                }
+            }
+        }
+        if !cells.is_empty() {
+            let least = cells.iter().copied().fold(f64::INFINITY, f64::min);
+            let mean = geometric_mean(cells);
+            found.push(format!(
+                "{} {mean:.2} times in the geometric mean, at least {least:.2}",
+                variant.name()
+            ));
+        }
+    }
+    below.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let goals: Vec<_> = goals.iter().map(|(v, goal)| format!("{} {goal:.1} times", v.name())).collect();
+    Verdict {
+        goal: format!("batches of {FILLED} messages or more as fast, with {backend}: {}", goals.join(", ")),
+        met: (!found.is_empty()).then_some(below.is_empty()),
+        found: if found.is_empty() { "not on this CPU, or left out".into() } else { found.join("; ") },
+        details: below.iter().map(|(speed, cell)| batch_text(results, cell, *speed)).collect(),
+    }
 }
 
 fn bulk(results: &Results) -> Verdict {
@@ -204,19 +282,36 @@ mod tests {
         let (yes, no) = (Some(true), Some(false));
         let mut results = sample(1.5, 2.0);
         (results.machine.aes_units, results.machine.aes_units_512) = (1, 1);
-        assert_eq!(met(&results), [yes, yes, None, yes, yes]);
+        assert_eq!(met(&results), [yes, yes, None, yes, yes, yes, yes, None]);
         (results.machine.aes_units, results.machine.aes_units_512) = (2, 1);
         assert_eq!(met(&results)[2], no);
         assert_eq!(met(&sample(1.1, 2.0))[..2], [no, yes]);
         assert_eq!(met(&sample(0.9, 0.5))[..2], [no, no]);
-        assert_eq!(met(&sample(0.9, 0.5))[3..], [no, no]);
+        assert_eq!(met(&sample(0.9, 0.5))[3..5], [no, no]);
         assert!(all(&sample(1.5, 2.0))[0].found.starts_with("0.667"));
+    }
+
+    #[test]
+    fn batches() {
+        let of = |index: usize, ns: f64| {
+            let mut results = sample(1.5, 2.0);
+            results.batches[index].batch_min_ns = ns;
+            met(&results)[5..7].to_vec()
+        };
+        let (yes, no) = (Some(true), Some(false));
+        let two = 0;
+        let four = 1; // the first cells are of AEGIS-128L, and 30 ns alone
+        assert_eq!(of(two, 29.0), [yes, yes]);
+        assert_eq!(of(four, 30.0 / 2.25), [yes, yes]);
+        assert_eq!(of(four, 29.0), [yes, no]);
+        assert_eq!(of(four, 31.0), [no, no]);
     }
 
     #[test]
     fn nothing_measured() {
         let mut results = sample(1.5, 2.0);
         results.cells.clear();
+        results.batches.clear();
         assert!(met(&results).iter().all(Option::is_none));
     }
 }

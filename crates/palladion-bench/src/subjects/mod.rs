@@ -148,7 +148,7 @@ fn version_of(package: &str) -> String {
 }
 
 /// Unwraps a result that cannot be an error unless a subject is broken.
-fn check<T, E: std::fmt::Debug>(result: Result<T, E>) -> Result<T, String> {
+pub fn check<T, E: std::fmt::Debug>(result: Result<T, E>) -> Result<T, String> {
     result.map_err(|error| format!("{error:?}"))
 }
 

@@ -1,0 +1,323 @@
+//! This library's batches beside the same messages one after another.
+//!
+//! Both ways seal or open the same messages, from one buffer to another, each with a nonce of its own. Making the jobs
+//! belongs to the time of a batch: its users have to make them too.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use palladion::batch::{Decryption, Encryption, decrypt, encrypt};
+use palladion::family::{Aegis128, Aegis256, Family};
+use palladion::{Aegis, Backend};
+
+use crate::algorithm::{Algorithm, Operation, Variant};
+use crate::measure::{Aligned, PASSES, message, repeats};
+use crate::results::BatchCell;
+use crate::stats::median;
+use crate::subjects::{Description, KEY, NONCE, Role, TAG_LEN, check};
+
+/// How many messages there are in a batch.
+pub const COUNTS: [usize; 4] = [2, 4, 16, 64];
+/// Bytes of each message.
+pub const SIZES: [usize; 4] = [64, 256, 512, 1472];
+/// Bytes of associated data.
+pub const AD: usize = 13;
+pub const OPERATIONS: [Operation; 2] = [Operation::Encrypt, Operation::Decrypt];
+
+/// How the messages are worked on.
+#[derive(Clone, Copy)]
+enum Way {
+    Batch,
+    Alone,
+}
+
+const WAYS: [Way; 2] = [Way::Batch, Way::Alone];
+
+/// Some messages and what they are sealed with or opened into.
+trait Messages {
+    /// Does all of them so many times. The loop is in here so that nothing but the calls is measured.
+    fn run(&mut self, way: Way, repeats: u64) -> Result<(), String>;
+    /// The memory with all outputs.
+    fn outputs(&mut self) -> &mut [u8];
+}
+
+struct Group<F: Family, const D: usize> {
+    backend: Backend,
+    operation: Operation,
+    size: usize,
+    cipher: Aegis<F, D, TAG_LEN>,
+    nonces: Vec<F::Nonce>,
+    ad: Vec<u8>,
+    inputs: Aligned,
+    outputs: Aligned,
+}
+
+impl<F: Family + 'static, const D: usize> Group<F, D> {
+    fn new(backend: Backend, operation: Operation, size: usize, count: usize) -> Result<Self, String> {
+        let key = F::Key::try_from(&KEY[..F::KEY_LEN]).expect("length");
+        let nonce = |i| {
+            let mut nonce = NONCE;
+            nonce[0] ^= i as u8;
+            F::Nonce::try_from(&nonce[..F::KEY_LEN]).expect("length")
+        };
+        let len = count * stride(size);
+        let mut group = Self {
+            backend,
+            operation: Operation::Encrypt,
+            size,
+            cipher: Aegis::new(&key),
+            nonces: (0..count).map(nonce).collect(),
+            ad: message(AD),
+            inputs: Aligned::new(len, 0),
+            outputs: Aligned::new(len, 2048),
+        };
+        group.inputs.get().copy_from_slice(&message(len));
+        if operation == Operation::Decrypt {
+            group.run(Way::Alone, 1)?;
+            group.inputs.get().copy_from_slice(group.outputs.get());
+            group.operation = operation;
+        }
+        Ok(group)
+    }
+
+    fn boxed(
+        backend: Backend,
+        operation: Operation,
+        size: usize,
+        count: usize,
+    ) -> Result<Box<dyn Messages>, String> {
+        Ok(Box::new(Self::new(backend, operation, size, count)?))
+    }
+}
+
+/// Makes the jobs and does them. A few are an array, many a vector, as their users would have it: a vector for two would
+/// cost more than the jobs in it, and arrays are copied unless they are written out.
+macro_rules! with_jobs {
+    ($jobs:expr, $count:expr, $function:expr) => {{
+        let mut jobs = $jobs;
+        let mut next = || jobs.next().expect("one for each nonce");
+        match $count {
+            2 => $function(black_box(&mut [next(), next()])),
+            4 => $function(black_box(&mut [next(), next(), next(), next()])),
+            _ => $function(black_box(&mut *jobs.collect::<Vec<_>>())),
+        }
+    }};
+}
+
+/// Messages begin at cache lines.
+fn stride(size: usize) -> usize {
+    (size + TAG_LEN).next_multiple_of(64)
+}
+
+impl<F: Family, const D: usize> Messages for Group<F, D> {
+    fn run(&mut self, way: Way, repeats: u64) -> Result<(), String> {
+        // Done by the call that does not count.
+        if palladion::backend() != Ok(self.backend) {
+            check(palladion::set_backend(self.backend))?;
+        }
+        for _ in 0..repeats {
+            let Self { operation, size, cipher, nonces, ad, inputs, outputs, .. } = black_box(&mut *self);
+            let (short, long, stride) = (*size, *size + TAG_LEN, stride(*size));
+            let inputs = inputs.get().chunks_exact(stride);
+            let outputs = outputs.get().chunks_exact_mut(stride);
+            let messages = nonces.iter().zip(inputs).zip(outputs);
+            match (way, *operation) {
+                (Way::Batch, Operation::Decrypt) => {
+                    let jobs = messages.map(|((nonce, input), output)| {
+                        Decryption::open_into(cipher, nonce, ad, &input[..long], &mut output[..short])
+                    });
+                    check(with_jobs!(jobs, nonces.len(), decrypt))?;
+                }
+                (Way::Batch, _) => {
+                    let jobs = messages.map(|((nonce, input), output)| {
+                        Encryption::seal_into(cipher, nonce, ad, &input[..short], &mut output[..long])
+                    });
+                    check(with_jobs!(jobs, nonces.len(), encrypt))?;
+                }
+                (Way::Alone, Operation::Decrypt) => {
+                    for ((nonce, input), output) in messages {
+                        check(cipher.open_into(nonce, ad, &input[..long], &mut output[..short]))?;
+                    }
+                }
+                (Way::Alone, _) => {
+                    for ((nonce, input), output) in messages {
+                        check(cipher.seal_into(nonce, ad, &input[..short], &mut output[..long]))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn outputs(&mut self) -> &mut [u8] {
+        self.outputs.get()
+    }
+}
+
+/// Variant and backend, if batches of this subject are measured: this library as it runs by itself, and where there are
+/// wide AES instructions.
+fn wanted(d: &Description) -> Option<(Variant, Backend)> {
+    let Algorithm::Aegis(variant) = d.algorithm else { return None };
+    let backend = match d.role {
+        Role::Ours | Role::OtherTier => d.form.parse().ok()?,
+        _ => return None,
+    };
+    let wide = matches!(backend, Backend::VaesAvx512 | Backend::VaesAvx2);
+    (wide || d.role == Role::Ours).then_some((variant, backend))
+}
+
+/// One subject with some messages, and its samples so far; of each the batch comes first.
+struct Track {
+    subject: usize,
+    variant: Variant,
+    backend: Backend,
+    repeats: [u64; 2],
+    samples: [Vec<f64>; 2],
+}
+
+impl Track {
+    /// Makes the messages; fails unless both ways give the same bytes.
+    fn prepare(&self, operation: Operation, size: usize, count: usize) -> Result<Box<dyn Messages>, String> {
+        let make = match self.variant {
+            Variant::Aegis128L => Group::<Aegis128, 1>::boxed,
+            Variant::Aegis128X2 => Group::<Aegis128, 2>::boxed,
+            Variant::Aegis128X4 => Group::<Aegis128, 4>::boxed,
+            Variant::Aegis256 => Group::<Aegis256, 1>::boxed,
+            Variant::Aegis256X2 => Group::<Aegis256, 2>::boxed,
+            Variant::Aegis256X4 => Group::<Aegis256, 4>::boxed,
+        };
+        let mut messages = make(self.backend, operation, size, count)?;
+        let mut results = Vec::new();
+        for way in WAYS {
+            messages.outputs().fill(0);
+            messages.run(way, 1)?;
+            results.push(messages.outputs().to_vec());
+        }
+        if results[0] == results[1] {
+            Ok(messages)
+        } else {
+            Err(format!("{}: a batch gives other bytes", self.variant.name()))
+        }
+    }
+}
+
+/// Nanoseconds for all messages once, over so many times.
+fn sample(messages: &mut dyn Messages, way: Way, repeats: u64) -> Result<f64, String> {
+    let start = Instant::now();
+    messages.run(way, repeats)?;
+    Ok(start.elapsed().as_nanos() as f64 / repeats as f64)
+}
+
+/// How many times `progress` is told of something by [`measure`].
+pub fn steps(sizes: &[usize], rounds: u32) -> u64 {
+    (sizes.len() * OPERATIONS.len() * COUNTS.len()) as u64 * u64::from(PASSES.min(rounds))
+}
+
+/// Measures all batches, as the rest is measured: a little of everything in turn, and all of it several times.
+pub fn measure(
+    subjects: &[Description],
+    sizes: &[usize],
+    rounds: u32,
+    mut progress: impl FnMut(Operation, usize),
+) -> Result<Vec<BatchCell>, String> {
+    let mut all = Vec::new();
+    for operation in OPERATIONS {
+        for (&size, count) in sizes.iter().flat_map(|size| COUNTS.map(|count| (size, count))) {
+            let tracks = subjects.iter().enumerate().filter_map(|(subject, d)| {
+                let (variant, backend) = wanted(d)?;
+                Some(Track { subject, variant, backend, repeats: [0; 2], samples: Default::default() })
+            });
+            all.push((operation, size, count, tracks.collect::<Vec<_>>()));
+        }
+    }
+    let passes = PASSES.min(rounds);
+    for pass in 0..passes {
+        for (operation, size, count, tracks) in &mut all {
+            let mut groups = Vec::new();
+            for track in tracks.iter_mut() {
+                let mut messages = track.prepare(*operation, *size, *count)?;
+                for (times, way) in track.repeats.iter_mut().zip(WAYS) {
+                    if *times == 0 {
+                        *times = repeats(|repeats| sample(&mut *messages, way, repeats))?.0;
+                    }
+                }
+                groups.push((track, messages));
+            }
+            for round in rounds * pass / passes..rounds * (pass + 1) / passes {
+                for (track, messages) in &mut groups {
+                    let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
+                    for place in order {
+                        sample(&mut **messages, WAYS[place], 1)?;
+                        let ns = sample(&mut **messages, WAYS[place], track.repeats[place])?;
+                        track.samples[place].push(ns / *count as f64);
+                    }
+                }
+                groups.reverse();
+            }
+            progress(*operation, *size);
+        }
+    }
+    let mut cells = Vec::new();
+    for (operation, size, messages, tracks) in all {
+        for Track { subject, samples: [mut batch, mut alone], .. } in tracks {
+            cells.push(BatchCell {
+                subject,
+                operation,
+                messages,
+                size,
+                ad: AD,
+                batch_min_ns: fastest(&batch),
+                alone_min_ns: fastest(&alone),
+                batch_median_ns: rounded(median(&mut batch)),
+                alone_median_ns: rounded(median(&mut alone)),
+                samples: batch.len(),
+            });
+        }
+    }
+    Ok(cells)
+}
+
+fn fastest(samples: &[f64]) -> f64 {
+    rounded(samples.iter().copied().fold(f64::INFINITY, f64::min))
+}
+
+/// More digits would say nothing.
+fn rounded(ns: f64) -> f64 {
+    (ns * 1e3).round() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subjects;
+
+    #[test]
+    fn a_whole_run() {
+        let backends: Vec<_> = Backend::ALL.iter().copied().filter(|b| b.is_available()).collect();
+        let (entries, _) = subjects::all(&Variant::ALL, &backends, |_| false).unwrap();
+        let subjects: Vec<_> = entries.into_iter().map(|entry| entry.description).collect();
+        let mut done = 0;
+        let cells = measure(&subjects, &[0, 100], 1, |_, _| done += 1).unwrap();
+        assert_eq!(done, steps(&[0, 100], 1));
+        assert!(cells.len() as u64 >= done * 6);
+        assert!(cells.iter().all(|cell| cell.samples == 1 && cell.ratio() > 0.0));
+    }
+
+    #[test]
+    fn slow_backends_are_left_out() {
+        let mut d = Description {
+            algorithm: Variant::Aegis256.into(),
+            library: "palladion".into(),
+            form: "portable".into(),
+            version: "1".into(),
+            role: Role::OtherTier,
+        };
+        assert_eq!(wanted(&d), None);
+        d.form = "vaes-avx2".into();
+        assert_eq!(wanted(&d), Some((Variant::Aegis256, Backend::VaesAvx2)));
+        (d.form, d.role) = ("portable".into(), Role::Ours);
+        assert_eq!(wanted(&d), Some((Variant::Aegis256, Backend::Portable)));
+        d.role = Role::AegisPeer;
+        assert_eq!(wanted(&d), None);
+    }
+}
