@@ -51,9 +51,13 @@ impl Fenced {
         buffer
     }
 
-    /// A value that needs no alignment. It is never dropped.
+    /// A value, moved down from an offset to where it is aligned. It is never dropped.
     pub fn value<T>(&mut self, value: T, place: Place) -> &T {
-        assert!(align_of::<T>() == 1);
+        let place = match place {
+            Place::At(offset) => Place::At(offset - offset % align_of::<T>()),
+            fence => fence,
+        };
+        assert!(MARGIN.is_multiple_of(align_of::<T>()) && size_of::<T>().is_multiple_of(align_of::<T>()));
         let place = self.frame(size_of::<T>(), place);
         let at = self.map.bytes()[place].as_mut_ptr().cast::<T>();
         // SAFETY: as many bytes as the value has, aligned as it needs, and borrowed with `self`.
