@@ -117,7 +117,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
 
     /// Encrypts a message where it lies; then [`tag`](Self::tag) has its tag. Compare [`Aegis::encrypt_in_place`].
     #[must_use]
-    #[inline]
+    #[inline(always)] // a job is made where it stays
     pub fn encrypt_in_place(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -132,7 +132,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
     ///
     /// The result is [`Error::WrongLength`] if the lengths differ.
     #[must_use]
-    #[inline]
+    #[inline(always)] // a job is made where it stays
     pub fn encrypt_into(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -148,7 +148,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
     ///
     /// The result is [`Error::TooShort`] if the buffer has no room for the tag.
     #[must_use]
-    #[inline]
+    #[inline(always)] // a job is made where it stays
     pub fn seal_in_place(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -167,7 +167,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
     ///
     /// The result is [`Error::WrongLength`] if it is not.
     #[must_use]
-    #[inline]
+    #[inline(always)] // a job is made where it stays
     pub fn seal_into(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -215,7 +215,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
 impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
     /// Decrypts a ciphertext where it lies, if the tag is right. Compare [`Aegis::decrypt_in_place`].
     #[must_use]
-    #[inline]
+    #[inline(always)] // a job is made where it stays
     pub fn decrypt_in_place(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -230,7 +230,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
     ///
     /// The result is [`Error::WrongLength`] if the lengths differ.
     #[must_use]
-    #[inline]
+    #[inline(always)] // a job is made where it stays
     pub fn decrypt_into(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -246,7 +246,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
     ///
     /// The result is [`Error::TooShort`] if there is no room for a tag.
     #[must_use]
-    #[inline]
+    #[inline(always)] // a job is made where it stays
     pub fn open_in_place(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -267,7 +267,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
     /// The result is [`Error::TooShort`] if there is no room for a tag, and [`Error::WrongLength`] if `msg` has the wrong
     /// length.
     #[must_use]
-    #[inline]
+    #[inline(always)] // a job is made where it stays
     pub fn open_into(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
