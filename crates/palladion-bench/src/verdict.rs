@@ -191,7 +191,7 @@ fn batches_slower(results: &Results) -> Verdict {
             slower.len(),
             100.0 * CHANCE
         ),
-        details: slower.iter().map(|cell| batch_text(results, cell, cell.ratio())).collect(),
+        details: slower.iter().take(WORST).map(|cell| batch_text(results, cell, cell.ratio())).collect(),
     }
 }
 
