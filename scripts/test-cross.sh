@@ -7,6 +7,7 @@
 # (`rustup target add`) if it is installed, else from Debian's rustc-web, cargo-web and rust-web-src.
 # No VAES on i686: QEMU 7.2 computes it wrong, see test-x86-tiers.sh.
 set -euo pipefail
+export PALLADION_TEST_REDUCED=1 # emulators are slow
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- aarch64 i686 s390x
 
