@@ -4,7 +4,7 @@ use core::arch::aarch64::*;
 
 use super::aegis128::Aegis128;
 use super::aegis256::Aegis256;
-use super::blocks::{self, Blocks, MAX_LANES, Pair};
+use super::blocks::{self, Blocks, MAX_LANES, Pair, Vector, Word};
 
 /// One block in a NEON register.
 #[derive(Clone, Copy)]
@@ -12,6 +12,42 @@ pub(crate) struct A1(uint8x16_t);
 
 // SAFETY: each method is one or two instructions whose time does not depend on their operands; a value is proof that
 // the CPU has them.
+unsafe impl Vector for A1 {
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        // SAFETY: `self` is proof of the features.
+        Self(unsafe { veorq_u8(self.0, other.0) })
+    }
+}
+
+// SAFETY: likewise.
+unsafe impl Word for A1 {
+    type Blocks = Self;
+    type Single = Self;
+
+    #[inline(always)]
+    fn new(blocks: Self) -> Self {
+        blocks
+    }
+    #[inline(always)]
+    fn blocks(self) -> Self {
+        self
+    }
+    #[inline(always)]
+    fn aes(self, round_key: Self) -> Self {
+        // A function of its own, because the intrinsics want to be inlined where the feature is known. AESE adds its
+        // key before SubBytes, the standard's round after MixColumns: the former gets zero.
+        #[inline]
+        #[target_feature(enable = "neon,aes")]
+        fn round(block: uint8x16_t, round_key: uint8x16_t) -> uint8x16_t {
+            veorq_u8(vaesmcq_u8(vaeseq_u8(block, vdupq_n_u8(0))), round_key)
+        }
+        // SAFETY: `self` is proof of the features.
+        Self(unsafe { round(self.0, round_key.0) })
+    }
+}
+
+// SAFETY: likewise.
 unsafe impl Blocks for A1 {
     const LANES: usize = 1;
     type Lane = Self;
@@ -52,26 +88,9 @@ unsafe impl Blocks for A1 {
         Self(unsafe { vandq_u8(self.0, blocks::mask_of_length::<Self>(len).0) })
     }
     #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        // SAFETY: `self` is proof of the features.
-        Self(unsafe { veorq_u8(self.0, other.0) })
-    }
-    #[inline(always)]
     fn xor_and(self, b: Self, c: Self) -> Self {
         // SAFETY: `self` is proof of the features.
         Self(unsafe { veorq_u8(self.0, vandq_u8(b.0, c.0)) })
-    }
-    #[inline(always)]
-    fn aes(self, round_key: Self) -> Self {
-        // A function of its own, because the intrinsics want to be inlined where the feature is known. AESE adds its
-        // key before SubBytes, the standard's round after MixColumns: the former gets zero.
-        #[inline]
-        #[target_feature(enable = "neon,aes")]
-        fn round(block: uint8x16_t, round_key: uint8x16_t) -> uint8x16_t {
-            veorq_u8(vaesmcq_u8(vaeseq_u8(block, vdupq_n_u8(0))), round_key)
-        }
-        // SAFETY: `self` is proof of the features.
-        Self(unsafe { round(self.0, round_key.0) })
     }
     #[inline(always)]
     fn first(self) -> Self {

@@ -11,7 +11,7 @@
 use core::marker::PhantomData;
 use core::ptr;
 
-use super::blocks::{Blocks, MAX_LANES, ONES_THEN_ZEROS};
+use super::blocks::{Blocks, MAX_LANES, ONES_THEN_ZEROS, Vector};
 use super::kernels::{FIRST_CONTEXTS, Kernels};
 use super::machine::Batched;
 use super::{Direction, InOut};

@@ -62,26 +62,41 @@ pub(super) unsafe fn mask_of_length<V: Blocks>(len: usize) -> V {
 /// The largest [`Blocks::LANES`] of any implementation.
 pub(crate) const MAX_LANES: usize = 4;
 
+/// What can be added: blocks, and words of the state in whatever form they rest.
+///
+/// # Safety
+///
+/// A value of an implementing type is proof that the CPU has the instructions which the methods of this trait, of
+/// [`Blocks`] and of [`Word`] use. This is why everything that makes a value from nothing (`load`, `load_partial`,
+/// `splat`, `zero`) is unsafe and may only be called inside a kernel that was reached through a dispatch table whose CPU
+/// features were checked, and why the operations on existing values are not. Implementations must treat all lanes alike
+/// and must not branch on, or index memory by, the value of a block.
+pub(crate) unsafe trait Vector: Copy {
+    /// `self ^ other`
+    fn xor(self, other: Self) -> Self;
+
+    /// `self ^ b ^ c`, where `c` comes last: if it takes two instructions, the second is the one with `c`.
+    #[inline(always)]
+    fn xor3(self, b: Self, c: Self) -> Self {
+        self.xor(b).xor(c)
+    }
+
+    /// The same value, its origin hidden from the optimiser, which would otherwise move an XOR that follows an AES
+    /// round back into the round key, and so onto the longest dependency chain (docs/performance.md).
+    #[inline(always)]
+    fn pin(self) -> Self {
+        self
+    }
+}
+
 /// `LANES` AES blocks of 16 bytes, lane 0 first in memory.
 ///
 /// # Safety
 ///
-/// A value of an implementing type is proof that the CPU has the instructions which its methods use. This is why
-/// everything that makes a value from nothing (`load`, `load_partial`, `splat`, `zero`) is unsafe and may only be
-/// called inside a kernel that was reached through a dispatch table whose CPU features were checked, and why the
-/// operations on existing values are not. Implementations must treat all lanes alike and must not branch on, or
-/// index memory by, the value of a block.
-pub(crate) unsafe trait Blocks: Copy {
+/// As for [`Vector`].
+pub(crate) unsafe trait Blocks: Vector {
     /// Blocks in one value: 1, 2 or 4.
     const LANES: usize;
-
-    /// Whether the order of the instructions of a step is fixed, to the one that is fastest on cores with two AES units
-    /// (docs/performance.md). If not, the compiler decides, beginning with an order in which each AES round can
-    /// overwrite its input, as two-operand instructions want it.
-    const IN_ORDER: bool = false;
-
-    /// Whether `xor3` and `xor_and` are one instruction.
-    const THREE_WAY: bool = false;
 
     /// One block: the type to go on with when a single lane is left.
     type Lane: Blocks;
@@ -136,47 +151,8 @@ pub(crate) unsafe trait Blocks: Copy {
     /// The first `len` bytes, the rest zeros.
     fn truncate(self, len: usize) -> Self;
 
-    /// `self ^ other`
-    fn xor(self, other: Self) -> Self;
-
-    /// `self ^ b ^ c`, where `c` comes last: if it takes two instructions, the second is the one with `c`.
-    #[inline(always)]
-    fn xor3(self, b: Self, c: Self) -> Self {
-        self.xor(b).xor(c)
-    }
-
     /// `self ^ (b & c)`
     fn xor_and(self, b: Self, c: Self) -> Self;
-
-    /// AESRound of the standard (§2): SubBytes, ShiftRows, MixColumns, then XOR with the round key.
-    fn aes(self, round_key: Self) -> Self;
-
-    /// `N` independent AES rounds in this order: one step of a state. Implementations that gain from seeing all of them
-    /// at once (bitslicing) override it.
-    #[inline(always)]
-    fn rounds<const N: usize>(input: [Self; N], round_keys: [Self; N]) -> [Self; N] {
-        let mut out = input;
-        let mut i = 0;
-        while i < N {
-            out[i] = input[i].aes(round_keys[i]).in_order();
-            i += 1;
-        }
-        out
-    }
-
-    /// The same value, its origin hidden from the optimiser, which would otherwise move an XOR that follows an AES
-    /// round back into the round key, and so onto the longest dependency chain (docs/performance.md).
-    #[inline(always)]
-    fn pin(self) -> Self {
-        self
-    }
-
-    /// The same value. If `IN_ORDER`, the instructions that compute such values stay in the order of the source: CPUs
-    /// choose the oldest among those that are ready.
-    #[inline(always)]
-    fn in_order(self) -> Self {
-        self
-    }
 
     /// Whether all bits are zero: one decision, at the end of a computation whose time does not depend on the bits.
     #[inline(always)]
@@ -251,19 +227,68 @@ pub(crate) unsafe trait Blocks: Copy {
     }
 }
 
-/// A register of two blocks whose halves can change places.
+/// A word of the state in `LANES` lanes, in the form that its AES rounds want: blocks as they are where there are AES
+/// instructions.
 ///
 /// # Safety
-/// As for [`Blocks`]; `LANES` is 2.
+///
+/// As for [`Vector`].
+pub(crate) unsafe trait Word: Vector {
+    /// What messages, key stream and tags come in.
+    type Blocks: Blocks;
+
+    /// A word of one lane.
+    type Single: Word<Blocks = <Self::Blocks as Blocks>::Lane>;
+
+    /// Whether the order of the instructions of a step is fixed, to the one that is fastest on cores with two AES units
+    /// (docs/performance.md). If not, the compiler decides, beginning with an order in which each AES round can
+    /// overwrite its input, as two-operand instructions want it.
+    const IN_ORDER: bool = false;
+
+    /// Whether `xor3` and `xor_and` are one instruction.
+    const THREE_WAY: bool = false;
+
+    /// The word of these blocks.
+    fn new(blocks: Self::Blocks) -> Self;
+
+    /// Its blocks.
+    fn blocks(self) -> Self::Blocks;
+
+    /// AESRound of the standard (§2): SubBytes, ShiftRows, MixColumns, then XOR with the round key.
+    fn aes(self, round_key: Self) -> Self;
+
+    /// `N` independent AES rounds in this order: one step of a state. Implementations that gain from seeing all of them
+    /// at once (bitslicing) override it.
+    #[inline(always)]
+    fn rounds<const N: usize>(input: [Self; N], round_keys: [Self; N]) -> [Self; N] {
+        let mut out = input;
+        let mut i = 0;
+        while i < N {
+            out[i] = input[i].aes(round_keys[i]).in_order();
+            i += 1;
+        }
+        out
+    }
+
+    /// The same value. If `IN_ORDER`, the instructions that compute such values stay in the order of the source: CPUs
+    /// choose the oldest among those that are ready.
+    #[inline(always)]
+    fn in_order(self) -> Self {
+        self
+    }
+}
+
+/// Two lanes that can change places.
+///
+/// # Safety
+/// As for [`Vector`].
 #[cfg_attr(
     not(any(target_arch = "x86", target_arch = "x86_64")),
     expect(dead_code, reason = "used where AES instructions work on two blocks")
 )]
-pub(crate) unsafe trait Halves: Blocks {
-    /// The halves exchanged.
+pub(crate) unsafe trait Halves: Vector {
+    /// The lanes exchanged.
     fn swap(self) -> Self;
-    /// Two blocks in one register.
-    fn join(first: Self::Lane, second: Self::Lane) -> Self;
 }
 
 /// Two vectors used as one of twice the lanes: for wide variants on narrow hardware where two interleaved chains
@@ -276,6 +301,41 @@ pub(crate) unsafe trait Halves: Blocks {
 pub(crate) struct Pair<V>(V, V);
 
 // SAFETY: forwards to `V` for each half; no branch or index depends on a value.
+unsafe impl<V: Vector> Vector for Pair<V> {
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Self(self.0.xor(other.0), self.1.xor(other.1))
+    }
+    #[inline(always)]
+    fn xor3(self, b: Self, c: Self) -> Self {
+        Self(self.0.xor3(b.0, c.0), self.1.xor3(b.1, c.1))
+    }
+    #[inline(always)]
+    fn pin(self) -> Self {
+        Self(self.0.pin(), self.1.pin())
+    }
+}
+
+// SAFETY: likewise.
+unsafe impl<W: Word> Word for Pair<W> {
+    type Blocks = Pair<W::Blocks>;
+    type Single = W::Single;
+
+    #[inline(always)]
+    fn new(blocks: Pair<W::Blocks>) -> Self {
+        Self(W::new(blocks.0), W::new(blocks.1))
+    }
+    #[inline(always)]
+    fn blocks(self) -> Pair<W::Blocks> {
+        Pair(self.0.blocks(), self.1.blocks())
+    }
+    #[inline(always)]
+    fn aes(self, round_key: Self) -> Self {
+        Self(self.0.aes(round_key.0), self.1.aes(round_key.1))
+    }
+}
+
+// SAFETY: likewise.
 unsafe impl<V: Blocks> Blocks for Pair<V> {
     const LANES: usize = 2 * V::LANES;
     type Lane = V::Lane;
@@ -333,24 +393,8 @@ unsafe impl<V: Blocks> Blocks for Pair<V> {
         Self(self.0.truncate(first), self.1.truncate(second))
     }
     #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        Self(self.0.xor(other.0), self.1.xor(other.1))
-    }
-    #[inline(always)]
-    fn xor3(self, b: Self, c: Self) -> Self {
-        Self(self.0.xor3(b.0, c.0), self.1.xor3(b.1, c.1))
-    }
-    #[inline(always)]
     fn xor_and(self, b: Self, c: Self) -> Self {
         Self(self.0.xor_and(b.0, c.0), self.1.xor_and(b.1, c.1))
-    }
-    #[inline(always)]
-    fn aes(self, round_key: Self) -> Self {
-        Self(self.0.aes(round_key.0), self.1.aes(round_key.1))
-    }
-    #[inline(always)]
-    fn pin(self) -> Self {
-        Self(self.0.pin(), self.1.pin())
     }
     #[inline(always)]
     fn first(self) -> V::Lane {

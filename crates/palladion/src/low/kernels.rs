@@ -7,7 +7,7 @@
 use core::mem::MaybeUninit;
 
 use super::batch::{self, Batch};
-use super::blocks::{Blocks, MAX_LANES};
+use super::blocks::{Blocks, MAX_LANES, Vector};
 use super::machine::Machine;
 use super::memory::wipe;
 

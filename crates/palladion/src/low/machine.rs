@@ -1,7 +1,7 @@
 //! What the loops in `kernels.rs` need of a state machine. There are two machines, AEGIS-128 and AEGIS-256; each is
 //! written once, generic over the block vector.
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, Word};
 
 /// The constants C0 and C1 (RFC 10032 §2): the Fibonacci sequence modulo 256.
 pub(super) const C0: [u8; 16] =
@@ -159,6 +159,12 @@ pub(super) unsafe fn store_at<V: Blocks>(v: V, dst: *mut u8, offset: usize, len:
 #[inline(always)]
 pub(super) fn truncate_at<V: Blocks>(v: V, offset: usize, len: usize) -> V {
     v.truncate(len.saturating_sub(offset).min(16 * V::LANES))
+}
+
+/// Lane 0 of a word.
+#[inline(always)]
+pub(super) fn first<W: Word, V: Blocks<Lane = W::Blocks>>(blocks: V) -> W {
+    W::new(blocks.first())
 }
 
 /// `Machine::store_words` of words that lie in order.

@@ -6,7 +6,7 @@
 //! there the exchange is next to the XOR with (S0, S4): a chain that alternates between AES and other instructions then
 //! pays for the way between them once and not twice (docs/performance.md).
 
-use super::blocks::{Blocks, Halves};
+use super::blocks::{Blocks, Halves, Vector, Word};
 use super::machine::{C0, C1, FINAL_ROUNDS, Machine};
 
 /// The state of one lane.
@@ -14,33 +14,51 @@ use super::machine::{C0, C1, FINAL_ROUNDS, Machine};
 #[repr(transparent)]
 pub(crate) struct Packed128<W>([W; 4]);
 
-impl<W: Halves> Packed128<W> {
+/// A block.
+type Lane<W> = <<W as Word>::Blocks as Blocks>::Lane;
+
+/// Two blocks in a register.
+#[inline(always)]
+fn join<W: Word>(low: Lane<W>, high: Lane<W>) -> W::Blocks {
+    // SAFETY: a block is proof of the CPU features.
+    unsafe { W::Blocks::from_lanes([low, high, low, high]) }
+}
+
+impl<W: Word + Halves> Packed128<W> {
     /// Update(M0, M1), the message in one register. It is added last of all, whether it is known early or late.
     #[inline(always)]
     fn update(&mut self, m: W) {
         let s = self.0;
         // SAFETY: `self` is proof of the CPU features.
-        let zero = unsafe { W::zero() };
+        let zero = W::new(unsafe { W::Blocks::zero() });
         let [last, s3, s2, s1] = W::rounds([s[3], s[2], s[1], s[0]], [zero, s[3], s[2], s[1]]);
         self.0 = [last.swap().xor3(s[0], m), s1, s2, s3];
     }
 
-    /// The same block in both halves.
+    /// Two words.
     #[inline(always)]
-    fn both(block: W::Lane) -> W {
-        W::join(block, block)
+    fn pair(low: Lane<W>, high: Lane<W>) -> W {
+        W::new(join::<W>(low, high))
+    }
+
+    /// The words as blocks.
+    #[inline(always)]
+    fn plain(&self) -> [W::Blocks; 4] {
+        let s = &self.0;
+        [s[0].blocks(), s[1].blocks(), s[2].blocks(), s[3].blocks()]
     }
 }
 
 // SAFETY: transparent over its registers; all work is done by `W`.
-unsafe impl<W: Halves> Machine for Packed128<W>
+unsafe impl<W: Word + Halves> Machine for Packed128<W>
 where
-    W::Lane: Blocks<Lane = W::Lane>,
+    W::Blocks: Halves,
+    Lane<W>: Blocks<Lane = Lane<W>>,
 {
-    type V = W::Lane;
+    type V = Lane<W>;
     type Lane = Self;
-    type Step = W;
-    type Key = W::Lane;
+    type Step = W::Blocks;
+    type Key = Lane<W>;
     const BLOCKS: usize = 2;
 
     #[inline(always)]
@@ -49,44 +67,44 @@ where
     }
 
     #[inline(always)]
-    unsafe fn load(src: *const u8, row: usize) -> W {
+    unsafe fn load(src: *const u8, row: usize) -> W::Blocks {
         debug_assert!(row == 16);
         // SAFETY: the caller grants the features and both blocks, which are neighbours.
-        unsafe { W::load(src) }
+        unsafe { W::Blocks::load(src) }
     }
     #[inline(always)]
-    unsafe fn store(step: W, dst: *mut u8, row: usize) {
+    unsafe fn store(step: W::Blocks, dst: *mut u8, row: usize) {
         debug_assert!(row == 16);
         // SAFETY: likewise.
         unsafe { step.store(dst) }
     }
     #[inline(always)]
-    unsafe fn load_partial(src: *const u8, _row: usize, len: usize) -> W {
+    unsafe fn load_partial(src: *const u8, _row: usize, len: usize) -> W::Blocks {
         // SAFETY: the caller grants the features and `len` bytes.
-        unsafe { W::load_partial(src, len.min(32)) }
+        unsafe { W::Blocks::load_partial(src, len.min(32)) }
     }
     #[inline(always)]
-    unsafe fn store_partial(step: W, dst: *mut u8, _row: usize, len: usize) {
+    unsafe fn store_partial(step: W::Blocks, dst: *mut u8, _row: usize, len: usize) {
         // SAFETY: the caller grants `len` bytes.
         unsafe { step.store_partial(dst, len.min(32)) }
     }
     #[inline(always)]
-    fn truncate(step: W, _row: usize, len: usize) -> W {
+    fn truncate(step: W::Blocks, _row: usize, len: usize) -> W::Blocks {
         step.truncate(len.min(32))
     }
 
     #[inline(always)]
-    unsafe fn load_key(src: *const u8) -> W::Lane {
+    unsafe fn load_key(src: *const u8) -> Lane<W> {
         // SAFETY: the caller grants the features and 16 bytes.
-        unsafe { W::Lane::load(src) }
+        unsafe { Lane::<W>::load(src) }
     }
     #[inline(always)]
-    unsafe fn init(k: W::Lane, n: W::Lane, ctx: W::Lane) -> Self {
+    unsafe fn init(k: Lane<W>, n: Lane<W>, ctx: Lane<W>) -> Self {
         // SAFETY: the caller grants the features.
-        let (c0, c1) = unsafe { (W::Lane::load(C0.as_ptr()), W::Lane::load(C1.as_ptr())) };
-        let odd = W::join(c1, k.xor(c0));
-        let mut s = Self([Self::both(k.xor(n)), odd, W::join(c0, k.xor(c1)), odd]);
-        let (nk, ctx) = (W::join(n, k), Self::both(ctx));
+        let (c0, c1) = unsafe { (Lane::<W>::load(C0.as_ptr()), Lane::<W>::load(C1.as_ptr())) };
+        let odd = Self::pair(c1, k.xor(c0));
+        let mut s = Self([Self::pair(k.xor(n), k.xor(n)), odd, Self::pair(c0, k.xor(c1)), odd]);
+        let (nk, ctx) = (Self::pair(n, k), Self::pair(ctx, ctx));
         for _ in 0..10 {
             s.0[3] = s.0[3].xor(ctx);
             s.update(nk);
@@ -95,52 +113,53 @@ where
     }
 
     #[inline(always)]
-    fn absorb(&mut self, m: W) {
-        self.update(m);
+    fn absorb(&mut self, m: W::Blocks) {
+        self.update(W::new(m));
     }
     #[inline(always)]
-    fn keystream(&self) -> W {
-        let s = &self.0;
-        s[1].xor_and(s[2], s[3]).xor(s[2].swap())
+    fn keystream(&self) -> W::Blocks {
+        let [_, s1, s2, s3] = self.plain();
+        s1.xor_and(s2, s3).xor(s2.swap())
     }
     #[inline(always)]
-    fn encrypt(&mut self, m: W) -> W {
+    fn encrypt(&mut self, m: W::Blocks) -> W::Blocks {
         let mut before = *self;
-        self.update(m);
+        self.absorb(m);
         before.0[2] = before.0[2].in_order(); // the key stream comes last
         before.keystream().xor(m)
     }
     #[inline(always)]
-    fn decrypt(&mut self, c: W) -> W {
+    fn decrypt(&mut self, c: W::Blocks) -> W::Blocks {
         let m = c.xor(self.keystream());
-        self.update(m);
+        self.absorb(m);
         m
     }
     #[inline(always)]
-    fn xor(a: W, b: W) -> W {
+    fn xor(a: W::Blocks, b: W::Blocks) -> W::Blocks {
         a.xor(b)
     }
     #[inline(always)]
-    fn finalize(&mut self, lengths: W::Lane) {
-        let t = Self::both(self.0[2].first().xor(lengths));
+    fn finalize(&mut self, lengths: Lane<W>) {
+        let t = self.0[2].blocks().first().xor(lengths);
+        let t = Self::pair(t, t);
         for _ in 0..FINAL_ROUNDS {
             self.update(t);
         }
     }
     #[inline(always)]
-    fn tag128(&self) -> W::Lane {
+    fn tag128(&self) -> Lane<W> {
         let s = &self.0;
-        s[0].xor3(s[1], s[2]).fold().xor(s[3].first())
+        s[0].xor3(s[1], s[2]).blocks().fold().xor(s[3].blocks().first())
     }
     #[inline(always)]
-    fn tag256(&self) -> (W::Lane, W::Lane) {
+    fn tag256(&self) -> (Lane<W>, Lane<W>) {
         let s = &self.0;
-        let [first, second, ..] = s[0].xor3(s[1], s[2]).xor(s[3]).lanes();
+        let [first, second, ..] = s[0].xor3(s[1], s[2]).xor(s[3]).blocks().lanes();
         (first, second)
     }
     #[inline(always)]
-    fn step(blocks: [W::Lane; 2]) -> W {
-        W::join(blocks[0], blocks[1])
+    fn step(blocks: [Lane<W>; 2]) -> W::Blocks {
+        join::<W>(blocks[0], blocks[1])
     }
     #[inline(always)]
     fn first(&self) -> Self {
@@ -148,7 +167,7 @@ where
     }
     #[inline(always)]
     unsafe fn store_words(&self, dst: *mut u8, stride: usize) {
-        for (i, pair) in self.0.into_iter().enumerate() {
+        for (i, pair) in self.plain().into_iter().enumerate() {
             let [low, high, ..] = pair.lanes();
             // SAFETY: the caller grants each word.
             unsafe {

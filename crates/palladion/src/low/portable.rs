@@ -3,13 +3,53 @@
 
 use super::aegis128::Aegis128;
 use super::aegis256::Aegis256;
-use super::blocks::{self, Blocks, MAX_LANES};
+use super::blocks::{self, Blocks, MAX_LANES, Vector, Word};
 
 /// One block, byte 0 in the lowest bits.
 #[derive(Clone, Copy)]
 pub(crate) struct Soft(u128);
 
 // SAFETY: plain arithmetic; no branch or index depends on a value.
+unsafe impl Vector for Soft {
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Self(self.0 ^ other.0)
+    }
+}
+
+// SAFETY: likewise.
+unsafe impl Word for Soft {
+    type Blocks = Self;
+    type Single = Self;
+
+    #[inline(always)]
+    fn new(blocks: Self) -> Self {
+        blocks
+    }
+    #[inline(always)]
+    fn blocks(self) -> Self {
+        self
+    }
+    #[inline(always)]
+    fn aes(self, round_key: Self) -> Self {
+        Self::rounds([self], [round_key])[0]
+    }
+    #[inline(always)]
+    fn rounds<const N: usize>(input: [Self; N], round_keys: [Self; N]) -> [Self; N] {
+        let mut blocks = [0; 8];
+        for (block, input) in blocks.iter_mut().zip(input) {
+            *block = input.0;
+        }
+        rounds(&mut blocks);
+        let mut out = round_keys;
+        for (out, block) in out.iter_mut().zip(blocks) {
+            out.0 ^= block;
+        }
+        out
+    }
+}
+
+// SAFETY: likewise.
 unsafe impl Blocks for Soft {
     const LANES: usize = 1;
     type Lane = Self;
@@ -49,29 +89,8 @@ unsafe impl Blocks for Soft {
         Self(if len < 16 { self.0 & ((1 << (8 * len)) - 1) } else { self.0 })
     }
     #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        Self(self.0 ^ other.0)
-    }
-    #[inline(always)]
     fn xor_and(self, b: Self, c: Self) -> Self {
         Self(self.0 ^ (b.0 & c.0))
-    }
-    #[inline(always)]
-    fn aes(self, round_key: Self) -> Self {
-        Self::rounds([self], [round_key])[0]
-    }
-    #[inline(always)]
-    fn rounds<const N: usize>(input: [Self; N], round_keys: [Self; N]) -> [Self; N] {
-        let mut blocks = [0; 8];
-        for (block, input) in blocks.iter_mut().zip(input) {
-            *block = input.0;
-        }
-        rounds(&mut blocks);
-        let mut out = round_keys;
-        for (out, block) in out.iter_mut().zip(blocks) {
-            out.0 ^= block;
-        }
-        out
     }
     #[inline(always)]
     fn first(self) -> Self {

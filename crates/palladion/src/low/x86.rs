@@ -7,7 +7,7 @@ use core::arch::x86_64::*;
 
 use super::aegis128::Aegis128;
 use super::aegis256::Aegis256;
-use super::blocks::{self, Blocks, Halves, MAX_LANES, Pair};
+use super::blocks::{self, Blocks, Halves, MAX_LANES, Pair, Vector, Word};
 use super::packed128::Packed128;
 use crate::backend::Backend;
 
@@ -132,7 +132,7 @@ fn mask(len: usize) -> u64 {
     !u64::MAX.checked_shl(len as u32).unwrap_or(0)
 }
 
-/// Implements [`Blocks`] for one register width.
+/// Implements [`Blocks`], and [`Word`] with the AES instructions, for one register width.
 macro_rules! register {
     (
         $(#[$doc:meta])*
@@ -152,11 +152,84 @@ macro_rules! register {
         pub(crate) struct $name($register);
 
         // SAFETY: each method is the one instruction that its name says, on all lanes alike; a value is proof that
-        // the CPU has it. Partial loads and stores touch no byte but those they are granted.
-        unsafe impl Blocks for $name {
-            const LANES: usize = $lanes;
+        // the CPU has it.
+        unsafe impl Vector for $name {
+            #[inline(always)]
+            fn xor(self, other: Self) -> Self {
+                // SAFETY: `self` is proof of the features.
+                Self(unsafe { $xor(self.0, other.0) })
+            }
+            #[inline(always)]
+            fn xor3(self, $b: Self, $c: Self) -> Self {
+                let $a = self;
+                #[allow(unused_unsafe)] // nothing to do where it takes two instructions
+                // SAFETY: `self` is proof of the features.
+                unsafe {
+                    $xor3
+                }
+            }
+            #[inline(always)]
+            fn pin(self) -> Self {
+                // A function of its own, because `asm!` takes a wide register only where the feature is known.
+                #[inline]
+                #[target_feature(enable = $features)]
+                fn pin(mut x: $register) -> $register {
+                    // SAFETY: no instruction at all.
+                    unsafe {
+                        core::arch::asm!(
+                            "/* {0} */", inlateout($class) x,
+                            options(pure, nomem, nostack, preserves_flags)
+                        );
+                    }
+                    x
+                }
+                // SAFETY: `self` is proof of the features.
+                Self(unsafe { pin(self.0) })
+            }
+        }
+
+        // SAFETY: likewise.
+        unsafe impl Word for $name {
+            type Blocks = Self;
+            type Single = $lane;
             const IN_ORDER: bool = $in_order;
             const THREE_WAY: bool = $three_way;
+
+            #[inline(always)]
+            fn new(blocks: Self) -> Self {
+                blocks
+            }
+            #[inline(always)]
+            fn blocks(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn aes(self, round_key: Self) -> Self {
+                // SAFETY: `self` is proof of the features.
+                Self(unsafe { $aes(self.0, round_key.0) })
+            }
+            #[inline(always)]
+            fn in_order(self) -> Self {
+                #[inline]
+                #[target_feature(enable = $features)]
+                fn in_order(mut x: $register) -> $register {
+                    // SAFETY: no instruction at all. It is not `pure`, so that such blocks stay in order.
+                    unsafe {
+                        core::arch::asm!(
+                            "/* {0} */", inlateout($class) x,
+                            options(nomem, nostack, preserves_flags)
+                        );
+                    }
+                    x
+                }
+                // SAFETY: `self` is proof of the features.
+                if Self::IN_ORDER { Self(unsafe { in_order(self.0) }) } else { self }
+            }
+        }
+
+        // SAFETY: likewise. Partial loads and stores touch no byte but those they are granted.
+        unsafe impl Blocks for $name {
+            const LANES: usize = $lanes;
             type Lane = $lane;
 
             #[inline(always)]
@@ -208,63 +281,9 @@ macro_rules! register {
                 Self(unsafe { $truncate })
             }
             #[inline(always)]
-            fn xor(self, other: Self) -> Self {
-                // SAFETY: `self` is proof of the features.
-                Self(unsafe { $xor(self.0, other.0) })
-            }
-            #[inline(always)]
-            fn xor3(self, $b: Self, $c: Self) -> Self {
-                let $a = self;
-                #[allow(unused_unsafe)] // nothing to do where it takes two instructions
-                // SAFETY: `self` is proof of the features.
-                unsafe {
-                    $xor3
-                }
-            }
-            #[inline(always)]
             fn xor_and(self, b: Self, c: Self) -> Self {
                 // SAFETY: `self` is proof of the features.
                 Self(unsafe { $xor(self.0, $and(b.0, c.0)) })
-            }
-            #[inline(always)]
-            fn aes(self, round_key: Self) -> Self {
-                // SAFETY: `self` is proof of the features.
-                Self(unsafe { $aes(self.0, round_key.0) })
-            }
-            #[inline(always)]
-            fn pin(self) -> Self {
-                // A function of its own, because `asm!` takes a wide register only where the feature is known.
-                #[inline]
-                #[target_feature(enable = $features)]
-                fn pin(mut x: $register) -> $register {
-                    // SAFETY: no instruction at all.
-                    unsafe {
-                        core::arch::asm!(
-                            "/* {0} */", inlateout($class) x,
-                            options(pure, nomem, nostack, preserves_flags)
-                        );
-                    }
-                    x
-                }
-                // SAFETY: `self` is proof of the features.
-                Self(unsafe { pin(self.0) })
-            }
-            #[inline(always)]
-            fn in_order(self) -> Self {
-                #[inline]
-                #[target_feature(enable = $features)]
-                fn in_order(mut x: $register) -> $register {
-                    // SAFETY: no instruction at all. It is not `pure`, so that such blocks stay in order.
-                    unsafe {
-                        core::arch::asm!(
-                            "/* {0} */", inlateout($class) x,
-                            options(nomem, nostack, preserves_flags)
-                        );
-                    }
-                    x
-                }
-                // SAFETY: `self` is proof of the features.
-                if Self::IN_ORDER { Self(unsafe { in_order(self.0) }) } else { self }
             }
             #[inline(always)]
             fn is_zero(self) -> bool {
@@ -307,30 +326,30 @@ macro_rules! register {
     };
 }
 
-register! {
-    /// One block in an XMM register: AES-NI.
-    X1(__m128i): 1 lanes of X1, needs "sse2", xmm_reg, in_order false, three_way false;
-    load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
-    xor _mm_xor_si128, xor3 |a, b, c| a.xor(b).pin().xor(c),
-    and _mm_and_si128, aes _mm_aesenc_si128,
-    load_partial |src, len| overlapping::load_128(src, len),
-    store_partial |x, dst, len| overlapping::store_128(x, dst, len),
-    truncate |x, len| _mm_and_si128(x.0, blocks::mask_of_length::<Self>(len).0),
-    lanes |x| [x; MAX_LANES], fold |x| x;
-    from_lanes |x| x[0];
+/// One block in an XMM register, without AVX-512.
+macro_rules! one_block {
+    ($(#[$doc:meta])* $name:ident, in_order $in_order:literal) => {
+        register! {
+            $(#[$doc])*
+            $name(__m128i): 1 lanes of $name, needs "sse2", xmm_reg, in_order $in_order, three_way false;
+            load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
+            xor _mm_xor_si128, xor3 |a, b, c| a.xor(b).pin().xor(c),
+            and _mm_and_si128, aes _mm_aesenc_si128,
+            load_partial |src, len| overlapping::load_128(src, len),
+            store_partial |x, dst, len| overlapping::store_128(x, dst, len),
+            truncate |x, len| _mm_and_si128(x.0, blocks::mask_of_length::<Self>(len).0),
+            lanes |x| [x; MAX_LANES], fold |x| x;
+            from_lanes |x| x[0];
+        }
+    };
 }
-
-register! {
+one_block! {
+    /// One block in an XMM register: AES-NI.
+    X1, in_order false
+}
+one_block! {
     /// One block in an XMM register: AES-NI where there is VAES.
-    V1(__m128i): 1 lanes of V1, needs "sse2", xmm_reg, in_order true, three_way false;
-    load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
-    xor _mm_xor_si128, xor3 |a, b, c| a.xor(b).pin().xor(c),
-    and _mm_and_si128, aes _mm_aesenc_si128,
-    load_partial |src, len| overlapping::load_128(src, len),
-    store_partial |x, dst, len| overlapping::store_128(x, dst, len),
-    truncate |x, len| _mm_and_si128(x.0, blocks::mask_of_length::<Self>(len).0),
-    lanes |x| [x; MAX_LANES], fold |x| x;
-    from_lanes |x| x[0];
+    V1, in_order true
 }
 
 register! {
@@ -435,24 +454,18 @@ unsafe fn join(low: __m128i, high: __m128i) -> __m256i {
 
 /// Implements [`Halves`].
 macro_rules! halves {
-    ($name:ident of $lane:ident) => {
-        // SAFETY: two lanes, one instruction each; a value is proof that the CPU has AVX2.
+    ($($name:ident)*) => {$(
+        // SAFETY: one instruction; a value is proof that the CPU has AVX2.
         unsafe impl Halves for $name {
             #[inline(always)]
             fn swap(self) -> Self {
                 // SAFETY: `self` is proof of the features.
                 Self(unsafe { _mm256_permute2x128_si256::<1>(self.0, self.0) })
             }
-            #[inline(always)]
-            fn join(first: $lane, second: $lane) -> Self {
-                // SAFETY: `first` comes from a register of this kind, so it is proof of the features.
-                Self(unsafe { join(first.0, second.0) })
-            }
         }
-    };
+    )*};
 }
-halves!(V2 of V1);
-halves!(M2 of M1);
+halves!(V2 M2);
 
 /// # Safety
 /// AVX2.
