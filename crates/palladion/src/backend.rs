@@ -25,8 +25,18 @@ pub enum Backend {
     AesNiAvx,
     /// x86: AES-NI without AVX.
     AesNi,
+    /// x86 without AES-NI: byte shuffles of AVX2.
+    Avx2,
+    /// x86 without AES-NI: byte shuffles of SSSE3.
+    Ssse3,
     /// 64-bit ARM: the AES extension of ARMv8.
     ArmAes,
+    /// 64-bit ARM without the AES extension: byte shuffles of NEON.
+    Neon,
+    /// WebAssembly with relaxed SIMD: byte shuffles.
+    WasmRelaxedSimd,
+    /// WebAssembly with SIMD: byte shuffles.
+    WasmSimd128,
     /// Any CPU: bitsliced, constant time, no AES instructions.
     Portable,
 }
@@ -36,8 +46,19 @@ pub const ENVIRONMENT_VARIABLE: &str = "PALLADION_BACKEND";
 
 impl Backend {
     /// All backends, the best first.
-    pub const ALL: &'static [Self] =
-        &[Self::VaesAvx512, Self::VaesAvx2, Self::AesNiAvx, Self::AesNi, Self::ArmAes, Self::Portable];
+    pub const ALL: &'static [Self] = &[
+        Self::VaesAvx512,
+        Self::VaesAvx2,
+        Self::AesNiAvx,
+        Self::AesNi,
+        Self::Avx2,
+        Self::Ssse3,
+        Self::ArmAes,
+        Self::Neon,
+        Self::WasmRelaxedSimd,
+        Self::WasmSimd128,
+        Self::Portable,
+    ];
 
     /// The name, as the environment variable takes it.
     #[must_use]
@@ -47,7 +68,12 @@ impl Backend {
             Self::VaesAvx2 => "vaes-avx2",
             Self::AesNiAvx => "aesni-avx",
             Self::AesNi => "aesni",
+            Self::Avx2 => "avx2",
+            Self::Ssse3 => "ssse3",
             Self::ArmAes => "armv8-aes",
+            Self::Neon => "neon",
+            Self::WasmRelaxedSimd => "wasm-relaxed-simd",
+            Self::WasmSimd128 => "wasm-simd128",
             Self::Portable => "portable",
         }
     }
@@ -60,7 +86,12 @@ impl Backend {
             Self::VaesAvx2 => "x86 with VAES and AVX2: up to two AES blocks a register",
             Self::AesNiAvx => "x86 with AES-NI and AVX",
             Self::AesNi => "x86 with AES-NI",
+            Self::Avx2 => "x86 with AVX2, without AES-NI: byte shuffles on two AES blocks a register",
+            Self::Ssse3 => "x86 with SSSE3, without AES-NI: byte shuffles",
             Self::ArmAes => "64-bit ARM with the AES extension",
+            Self::Neon => "64-bit ARM without the AES extension: byte shuffles",
+            Self::WasmRelaxedSimd => "WebAssembly with relaxed SIMD: byte shuffles",
+            Self::WasmSimd128 => "WebAssembly with SIMD: byte shuffles",
             Self::Portable => "any CPU: bitsliced, without tables or AES instructions",
         }
     }

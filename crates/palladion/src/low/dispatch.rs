@@ -1,7 +1,7 @@
 //! The choice of a backend: one table of kernels for all the process, decided once.
-
-use core::ptr;
-use core::sync::atomic::{AtomicPtr, Ordering};
+//!
+//! Where there is nothing to decide (a bare machine with one backend compiled in), the table is known when the program
+//! is compiled: no atomics are needed, and the linker keeps those kernels alone that are called.
 
 use super::kernels::Tables;
 use crate::backend::{Backend, BackendError};
@@ -16,13 +16,16 @@ static COMPILED: &[(Backend, &Tables)] = &[
     (Backend::AesNiAvx, &super::x86::aesni_avx::TABLES),
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     (Backend::AesNi, &super::x86::aesni::TABLES),
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    (Backend::Avx2, &super::x86::avx2::TABLES),
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    (Backend::Ssse3, &super::x86::ssse3::TABLES),
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
     (Backend::ArmAes, &super::aarch64::TABLES),
     (Backend::Portable, &super::portable::TABLES),
 ];
 
-/// The chosen entry of `COMPILED`, or null before the first use.
-static ACTIVE: AtomicPtr<(Backend, &Tables)> = AtomicPtr::new(ptr::null_mut());
+type Entry = (Backend, &'static Tables);
 
 /// What there is to know of the CPU.
 struct Cpu {
@@ -60,6 +63,7 @@ impl Cpu {
         }
     }
 
+    #[cfg_attr(not(feature = "std"), allow(dead_code))] // where there is no choice
     /// The index of the fastest backend: the first that it has, but for registers that are wider than its units.
     fn best(&self) -> Option<usize> {
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -70,7 +74,7 @@ impl Cpu {
     }
 }
 
-fn find(backend: Backend) -> Result<&'static (Backend, &'static Tables), BackendError> {
+fn find(backend: Backend) -> Result<&'static Entry, BackendError> {
     let compiled = COMPILED.iter().find(|(b, _)| *b == backend);
     compiled.filter(|_| Cpu::detect().has(backend)).ok_or(BackendError::Unavailable(backend))
 }
@@ -79,50 +83,92 @@ pub(crate) fn is_available(backend: Backend) -> bool {
     find(backend).is_ok()
 }
 
-pub(crate) fn set(backend: Backend) -> Result<(), BackendError> {
-    ACTIVE.store(ptr::from_ref(find(backend)?).cast_mut(), Ordering::Relaxed);
-    Ok(())
-}
+/// A choice at run time: between several backends, or to tell that the environment asks for another.
+#[cfg(any(
+    feature = "std",
+    target_arch = "x86",
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little"),
+    all(target_family = "wasm", target_feature = "simd128")
+))]
+mod choice {
+    use core::ptr;
+    use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// The backend in use and its kernels.
-#[inline(always)]
-pub(crate) fn active() -> Result<&'static (Backend, &'static Tables), BackendError> {
-    // SAFETY: null, or an entry of `COMPILED`, which is never written to. (Relaxed will do: nothing else is
-    // published with it.)
-    match unsafe { ACTIVE.load(Ordering::Relaxed).as_ref() } {
-        Some(chosen) => Ok(chosen),
-        None => choose(),
+    use super::*;
+
+    /// The chosen entry of `COMPILED`, or null before the first use.
+    static ACTIVE: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
+
+    pub(crate) fn set(backend: Backend) -> Result<(), BackendError> {
+        ACTIVE.store(ptr::from_ref(find(backend)?).cast_mut(), Ordering::Relaxed);
+        Ok(())
     }
-}
 
-/// The first use: the environment's wish, or else the best there is. Two threads that come here at once come to the
-/// same result.
-#[cold]
-#[inline(never)]
-fn choose() -> Result<&'static (Backend, &'static Tables), BackendError> {
-    let chosen = match wish()? {
-        Some(chosen) => chosen,
-        None => {
-            let best = Cpu::detect().best().ok_or(BackendError::Unavailable(Backend::Portable))?;
-            &COMPILED[best]
+    /// The backend in use and its kernels.
+    #[inline(always)]
+    pub(crate) fn active() -> Result<&'static Entry, BackendError> {
+        // SAFETY: null, or an entry of `COMPILED`, which is never written to. (Relaxed will do: nothing else is
+        // published with it.)
+        match unsafe { ACTIVE.load(Ordering::Relaxed).as_ref() } {
+            Some(chosen) => Ok(chosen),
+            None => choose(),
         }
-    };
-    // A call of `set` in the meantime wins.
-    let entry = ptr::from_ref(chosen).cast_mut();
-    let _ = ACTIVE.compare_exchange(ptr::null_mut(), entry, Ordering::Relaxed, Ordering::Relaxed);
-    Ok(chosen)
+    }
+
+    /// The first use: the environment's wish, or else the best there is. Two threads that come here at once come to the
+    /// same result.
+    #[cold]
+    #[inline(never)]
+    fn choose() -> Result<&'static Entry, BackendError> {
+        let chosen = match wish()? {
+            Some(chosen) => chosen,
+            None => {
+                let best = Cpu::detect().best().and_then(|best| COMPILED.get(best));
+                best.ok_or(BackendError::Unavailable(Backend::Portable))?
+            }
+        };
+        // A call of `set` in the meantime wins.
+        let entry = ptr::from_ref(chosen).cast_mut();
+        let _ = ACTIVE.compare_exchange(ptr::null_mut(), entry, Ordering::Relaxed, Ordering::Relaxed);
+        Ok(chosen)
+    }
+
+    /// What the environment asks for.
+    fn wish() -> Result<Option<&'static Entry>, BackendError> {
+        #[cfg(feature = "std")]
+        if let Some(name) =
+            std::env::var_os(crate::backend::ENVIRONMENT_VARIABLE).filter(|name| !name.is_empty())
+        {
+            let backend: Result<Backend, _> = name.to_str().ok_or(BackendError::Unknown).and_then(str::parse);
+            return backend.and_then(find).map(Some).map_err(BackendError::in_environment);
+        }
+        Ok(None)
+    }
 }
 
-/// What the environment asks for.
-fn wish() -> Result<Option<&'static (Backend, &'static Tables)>, BackendError> {
-    #[cfg(feature = "std")]
-    if let Some(name) = std::env::var_os(crate::backend::ENVIRONMENT_VARIABLE).filter(|name| !name.is_empty())
-    {
-        let backend: Result<Backend, _> = name.to_str().ok_or(BackendError::Unknown).and_then(str::parse);
-        return backend.and_then(find).map(Some).map_err(BackendError::in_environment);
+/// No choice.
+#[cfg(not(any(
+    feature = "std",
+    target_arch = "x86",
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little"),
+    all(target_family = "wasm", target_feature = "simd128")
+)))]
+mod choice {
+    use super::*;
+
+    pub(crate) fn set(backend: Backend) -> Result<(), BackendError> {
+        find(backend).map(|_| ())
     }
-    Ok(None)
+    /// The only backend.
+    #[inline(always)]
+    pub(crate) fn active() -> Result<&'static Entry, BackendError> {
+        Ok(&COMPILED[0])
+    }
 }
+
+pub(crate) use choice::{active, set};
 
 #[cfg(all(test, any(target_arch = "x86", target_arch = "x86_64")))]
 #[test]
@@ -147,6 +193,9 @@ fn registers_wider_than_the_units_are_for_those_who_ask() {
     assert_eq!(best(Features { avx512bw: false, ..all }), Some(Backend::VaesAvx2));
     assert_eq!(best(Features { vaes: false, ..all }), Some(Backend::AesNiAvx));
     assert_eq!(best(Features { avx: false, vaes: false, ..all }), Some(Backend::AesNi));
+    assert_eq!(best(Features { aes: false, ..all }), Some(Backend::Avx2));
+    assert_eq!(best(Features { aes: false, avx2: false, ..all }), Some(Backend::Ssse3));
+    assert_eq!(best(Features { aes: false, ssse3: false, ..all }), Some(Backend::Portable));
     assert_eq!(best(Features { ssse3: false, avx: false, vaes: false, ..all }), Some(Backend::Portable));
     assert_eq!(best(Features::default()), Some(Backend::Portable));
 }

@@ -6,6 +6,7 @@
 //! | `blocks.rs` | the trait of a block vector |
 //! | `portable.rs`, `x86.rs`, `aarch64.rs` | a block vector for each instruction set |
 //! | `machine.rs`, `aegis128.rs`, `aegis256.rs` | the two state machines, generic over the block vector |
+//! | `vector_permute.rs` | AES rounds by byte shuffles, on any block vector that has those |
 //! | `packed128.rs` | AEGIS-128L again, two words to a register |
 //! | `kernels.rs` | the loops around them, and the table of kernels |
 //! | `dispatch.rs` | which table is used |
@@ -28,6 +29,8 @@ mod packed128;
 mod portable;
 #[cfg(all(test, feature = "std"))]
 mod tests;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod vector_permute;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod x86;
 
