@@ -32,7 +32,12 @@ extern "C" fn rust_eh_personality() {}
 
 type Result<T = ()> = core::result::Result<T, Error>;
 
-fn encrypt<F: Family, const D: usize>(key: &F::Key, nonce: &F::Nonce, ad: &[u8], buf: &mut [u8]) -> Result<Tag<16>> {
+fn encrypt<F: Family, const D: usize>(
+    key: &F::Key,
+    nonce: &F::Nonce,
+    ad: &[u8],
+    buf: &mut [u8],
+) -> Result<Tag<16>> {
     Aegis::<F, D, 16>::new(key).encrypt_in_place(nonce, ad, buf)
 }
 
@@ -50,7 +55,12 @@ fn mac<F: Family, const D: usize>(key: &F::Key, nonce: &F::Nonce, data: &[u8]) -
     Mac::<F, D, 16>::mac(key, nonce, data)
 }
 
-fn verify_mac<F: Family, const D: usize>(key: &F::Key, nonce: &F::Nonce, data: &[u8], tag: &Tag<16>) -> Result {
+fn verify_mac<F: Family, const D: usize>(
+    key: &F::Key,
+    nonce: &F::Nonce,
+    data: &[u8],
+    tag: &Tag<16>,
+) -> Result {
     Mac::<F, D, 16>::verify_mac(key, nonce, data, tag)
 }
 
