@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `blocks.rs` | the trait of a block vector |
 //! | `portable.rs`, `x86.rs`, `aarch64.rs` | a block vector for each instruction set |
+//! | `sbox.rs` | circuits of the S-box, for block vectors without AES instructions |
 //! | `machine.rs`, `aegis128.rs`, `aegis256.rs` | the two state machines, generic over the block vector |
 //! | `vector_permute.rs` | AES rounds by byte shuffles, on any block vector that has those |
 //! | `packed128.rs` | AEGIS-128L again, two words to a register |
@@ -27,6 +28,7 @@ pub(crate) mod memory;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod packed128;
 mod portable;
+mod sbox;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]

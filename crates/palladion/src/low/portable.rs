@@ -4,6 +4,7 @@
 use super::aegis128::Aegis128;
 use super::aegis256::Aegis256;
 use super::blocks::{self, Blocks, MAX_LANES, Vector, Word};
+use super::sbox::{self, Circuit};
 
 /// One block, byte 0 in the lowest bits.
 #[derive(Clone, Copy)]
@@ -114,7 +115,7 @@ unsafe impl Blocks for Soft {
 #[inline(never)]
 fn rounds(blocks: &mut [u128; 8]) {
     transpose(blocks);
-    sub_bytes(blocks);
+    *blocks = sbox::Chosen::sub_bytes(*blocks);
     for plane in blocks.iter_mut() {
         *plane = shift_rows(*plane);
     }
@@ -181,44 +182,6 @@ fn mix_columns(x: &mut [u128; 8]) {
     x[7] = rest[7] ^ doubled[6];
 }
 
-/// The S-box on planes, as the circuit of 113 gates by Boyar and Peralta ("A depth-16 circuit for the AES S-box",
-/// ePrint 2011/332), in their names: inputs x0 (highest bit) to x7, outputs s0 (highest bit) to s7.
-#[rustfmt::skip]
-fn sub_bytes(planes: &mut [u128; 8]) {
-    let [x7, x6, x5, x4, x3, x2, x1, x0] = *planes;
-    // The linear layer before the inversion.
-    let y14 = x3 ^ x5; let y13 = x0 ^ x6; let y9 = x0 ^ x3; let y8 = x0 ^ x5;
-    let t0 = x1 ^ x2; let y1 = t0 ^ x7; let y4 = y1 ^ x3; let y12 = y13 ^ y14;
-    let y2 = y1 ^ x0; let y5 = y1 ^ x6; let y3 = y5 ^ y8; let t1 = x4 ^ y12;
-    let y15 = t1 ^ x5; let y20 = t1 ^ x1; let y6 = y15 ^ x7; let y10 = y15 ^ t0;
-    let y11 = y20 ^ y9; let y7 = x7 ^ y11; let y17 = y10 ^ y11; let y19 = y10 ^ y8;
-    let y16 = t0 ^ y11; let y21 = y13 ^ y16; let y18 = x0 ^ y16;
-    // Inversion in GF(2^8), by way of GF(2^4).
-    let t2 = y12 & y15; let t3 = y3 & y6; let t4 = t3 ^ t2; let t5 = y4 & x7; let t6 = t5 ^ t2;
-    let t7 = y13 & y16; let t8 = y5 & y1; let t9 = t8 ^ t7; let t10 = y2 & y7; let t11 = t10 ^ t7;
-    let t12 = y9 & y11; let t13 = y14 & y17; let t14 = t13 ^ t12; let t15 = y8 & y10; let t16 = t15 ^ t12;
-    let t17 = t4 ^ t14; let t18 = t6 ^ t16; let t19 = t9 ^ t14; let t20 = t11 ^ t16;
-    let t21 = t17 ^ y20; let t22 = t18 ^ y19; let t23 = t19 ^ y21; let t24 = t20 ^ y18;
-    let t25 = t21 ^ t22; let t26 = t21 & t23; let t27 = t24 ^ t26; let t28 = t25 & t27; let t29 = t28 ^ t22;
-    let t30 = t23 ^ t24; let t31 = t22 ^ t26; let t32 = t31 & t30; let t33 = t32 ^ t24; let t34 = t23 ^ t33;
-    let t35 = t27 ^ t33; let t36 = t24 & t35; let t37 = t36 ^ t34; let t38 = t27 ^ t36; let t39 = t29 & t38;
-    let t40 = t25 ^ t39; let t41 = t40 ^ t37; let t42 = t29 ^ t33; let t43 = t29 ^ t40; let t44 = t33 ^ t37;
-    let t45 = t42 ^ t41;
-    let z0 = t44 & y15; let z1 = t37 & y6; let z2 = t33 & x7; let z3 = t43 & y16; let z4 = t40 & y1;
-    let z5 = t29 & y7; let z6 = t42 & y11; let z7 = t45 & y17; let z8 = t41 & y10; let z9 = t44 & y12;
-    let z10 = t37 & y3; let z11 = t33 & y4; let z12 = t43 & y13; let z13 = t40 & y5; let z14 = t29 & y2;
-    let z15 = t42 & y9; let z16 = t45 & y14; let z17 = t41 & y8;
-    // The linear layer after it, with the affine constant as four inversions.
-    let t46 = z15 ^ z16; let t47 = z10 ^ z11; let t48 = z5 ^ z13; let t49 = z9 ^ z10; let t50 = z2 ^ z12;
-    let t51 = z2 ^ z5; let t52 = z7 ^ z8; let t53 = z0 ^ z3; let t54 = z6 ^ z7; let t55 = z16 ^ z17;
-    let t56 = z12 ^ t48; let t57 = t50 ^ t53; let t58 = z4 ^ t46; let t59 = z3 ^ t54; let t60 = t46 ^ t57;
-    let t61 = z14 ^ t57; let t62 = t52 ^ t58; let t63 = t49 ^ t58; let t64 = z4 ^ t59; let t65 = t61 ^ t62;
-    let t66 = z1 ^ t63; let t67 = t64 ^ t65;
-    let s0 = t59 ^ t63; let s6 = t56 ^ !t62; let s7 = t48 ^ !t60; let s3 = t53 ^ t66;
-    let s4 = t51 ^ t66; let s5 = t47 ^ t65; let s1 = t64 ^ !s3; let s2 = t55 ^ !t67;
-    *planes = [s7, s6, s5, s4, s3, s2, s1, s0];
-}
-
 // One set of kernels for all degrees: to know the degree at compile time saves nothing that counts here.
 super::kernels::tables! {
     aegis128: [Aegis128<Soft>, 0; Aegis128<Soft>, 0; Aegis128<Soft>, 0; Aegis128<Soft>, 0;]
@@ -229,37 +192,22 @@ super::kernels::tables! {
 mod tests {
     use super::*;
 
-    /// The S-box from its definition: inversion in GF(2^8), then the affine map.
-    fn sbox(x: u8) -> u8 {
-        fn mul(mut a: u8, mut b: u8) -> u8 {
-            let mut product = 0;
-            while b != 0 {
-                if b & 1 == 1 {
-                    product ^= a;
-                }
-                a = (a << 1) ^ if a >> 7 == 1 { 0x1b } else { 0 };
-                b >>= 1;
-            }
-            product
-        }
-        let inverse = (0..=255).find(|&y| mul(x, y) == 1).unwrap_or(0);
-        (0..5).fold(0x63, |sum, i| sum ^ inverse.rotate_left(i))
-    }
-
     #[test]
-    fn s_box_is_right_for_every_byte_in_every_block() {
-        for first in 0..=255u8 {
-            let byte = |block: usize, i: usize| first.wrapping_add((block * 16 + i) as u8);
-            let mut x = core::array::from_fn(|b| u128::from_le_bytes(core::array::from_fn(|i| byte(b, i))));
-            transpose(&mut x);
-            sub_bytes(&mut x);
-            transpose(&mut x);
-            for (b, block) in x.iter().enumerate() {
-                for (i, out) in block.to_le_bytes().into_iter().enumerate() {
-                    assert_eq!(out, sbox(byte(b, i)));
+    fn transposition_makes_planes_and_undoes_itself() {
+        let blocks: [u128; 8] = core::array::from_fn(|b| {
+            u128::from_le_bytes(core::array::from_fn(|i| ((b * 16 + i) as u8).wrapping_mul(0x9d) ^ 0x35))
+        });
+        let mut planes = blocks;
+        transpose(&mut planes);
+        for (p, plane) in planes.iter().enumerate() {
+            for i in 0..16 {
+                for (b, block) in blocks.iter().enumerate() {
+                    assert_eq!(plane >> (8 * i + b) & 1, block >> (8 * i + p) & 1);
                 }
             }
         }
+        transpose(&mut planes);
+        assert_eq!(planes, blocks);
     }
 
     #[test]
