@@ -9,11 +9,17 @@ use crate::failure::{Failure, Result, stdout_failed};
 /// `backends`.
 pub fn list() -> Result<()> {
     let used = palladion::backend();
-    let mut table = format!("{:12}  {:9}  {:4}  {}\n", "NAME", "AVAILABLE", "USED", "DESCRIPTION");
+    let mut table = format!("{:17}  {:9}  {:4}  {}\n", "NAME", "AVAILABLE", "USED", "DESCRIPTION");
     for &backend in Backend::ALL {
         let available = if backend.is_available() { "yes" } else { "no" };
         let mark = if used == Ok(backend) { "yes" } else { "" };
-        table += &format!("{:12}  {available:9}  {mark:4}  {}\n", backend.name(), backend.description());
+        table += &format!("{:17}  {available:9}  {mark:4}  {}\n", backend.name(), backend.description());
+    }
+    table += "\nNo backend has a branch, or an index into memory, that depends on a secret.";
+    if let Ok(backend) = used {
+        table += &format!("\nInstructions of {backend}: {}.\n", backend.timing());
+    } else {
+        table += "\n";
     }
     io::stdout().write_all(table.as_bytes()).map_err(|error| stdout_failed(&error))?;
     used.map(|_| ()).map_err(|error| Failure::new(error.to_string()))

@@ -96,6 +96,26 @@ impl Backend {
         }
     }
 
+    /// On what it rests that the time does not depend on secrets. (No backend has a branch, or an index into memory, that
+    /// depends on one. What is left are the instructions themselves.)
+    #[must_use]
+    pub const fn timing(self) -> &'static str {
+        match self {
+            Self::VaesAvx512 | Self::VaesAvx2 | Self::AesNiAvx | Self::AesNi | Self::Avx2 | Self::Ssse3 => {
+                "the vendors list these instructions as independent of data (recent Intel CPUs: with DOITM set)"
+            }
+            Self::ArmAes | Self::Neon => {
+                "the architecture makes these instructions independent of data (Armv8.4 and later: with DIT set)"
+            }
+            Self::WasmRelaxedSimd | Self::WasmSimd128 => {
+                "swizzle, AND, XOR and shifts become such instructions in the engines we know; no standard promises it"
+            }
+            Self::Portable => {
+                "AND, OR, XOR, NOT and shifts by constants alone, independent of data on every CPU we know (RISC-V: Zkt)"
+            }
+        }
+    }
+
     /// Whether this CPU (and this build) can run it.
     #[must_use]
     pub fn is_available(self) -> bool {

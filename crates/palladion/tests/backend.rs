@@ -22,6 +22,8 @@ fn expected_here(backend: Backend) -> bool {
             Backend::VaesAvx2 => has!("vaes") && has!("avx2"),
             Backend::AesNiAvx => has!("aes") && has!("avx"),
             Backend::AesNi => has!("aes"),
+            Backend::Avx2 => has!("avx2"),
+            Backend::Ssse3 => has!("ssse3"),
             _ => backend == Backend::Portable,
         }
     }
@@ -53,8 +55,8 @@ fn names() {
     for (i, &backend) in Backend::ALL.iter().enumerate() {
         assert_eq!(backend.name().parse(), Ok(backend));
         assert_eq!(backend.to_string(), backend.name());
-        assert_eq!(format!("{backend:>14}").len(), 14);
-        assert!(!backend.description().is_empty());
+        assert_eq!(format!("{backend:>20}").len(), 20);
+        assert!(!backend.description().is_empty() && !backend.timing().is_empty());
         assert!(Backend::ALL[..i].iter().all(|other| other.name() != backend.name()));
     }
     for unknown in ["", "Portable", " portable", "nonsense"] {

@@ -32,6 +32,23 @@ pub(super) struct Messages {
     tag_len: usize,
 }
 
+impl Messages {
+    /// No messages, whose tags will have that length.
+    fn none(tag_len: usize) -> Self {
+        Self {
+            key: [ptr::null(); MOST],
+            nonce: [ptr::null(); MOST],
+            ad: [ptr::null(); MOST],
+            ad_len: [0; MOST],
+            src: [ptr::null(); MOST],
+            dst: [ptr::null_mut(); MOST],
+            len: [0; MOST],
+            tag: [ptr::null_mut(); MOST],
+            tag_len,
+        }
+    }
+}
+
 /// How many batch kernels a variant has at most.
 pub(super) const KERNELS: usize = 2;
 
@@ -426,17 +443,7 @@ impl<F: Family, const D: usize> BatchKernels<F, D> {
         for (n, a) in chosen.iter().enumerate() {
             assert!(chosen[..n].iter().all(|b| a != b), "a message is chosen once");
         }
-        let mut messages = Messages {
-            key: [ptr::null(); MOST],
-            nonce: [ptr::null(); MOST],
-            ad: [ptr::null(); MOST],
-            ad_len: [0; MOST],
-            src: [ptr::null(); MOST],
-            dst: [ptr::null_mut(); MOST],
-            len: [0; MOST],
-            tag: [ptr::null_mut(); MOST],
-            tag_len: T,
-        };
+        let mut messages = Messages::none(T);
         for (i, tag) in tags.iter_mut().enumerate().take(kernel.messages) {
             // Lanes that are left over do the first message again: they read the same and write the same.
             let item = jobs[chosen.get(i).copied().unwrap_or(chosen[0])].item();
@@ -512,17 +519,7 @@ mod tests {
         let mut outputs: Vec<_> = messages.iter().map(|m| m.3.clone()).collect();
         let mut tags = [[0; T]; MOST];
         let pointers = |outputs: &mut [Vec<u8>], tags: &mut [[u8; T]; MOST]| {
-            let mut all = Messages {
-                key: [ptr::null(); MOST],
-                nonce: [ptr::null(); MOST],
-                ad: [ptr::null(); MOST],
-                ad_len: [0; MOST],
-                src: [ptr::null(); MOST],
-                dst: [ptr::null_mut(); MOST],
-                len: [0; MOST],
-                tag: [ptr::null_mut(); MOST],
-                tag_len: T,
-            };
+            let mut all = Messages::none(T);
             for (i, ((message, output), tag)) in messages.iter().zip(outputs).zip(tags).enumerate() {
                 (all.key[i], all.nonce[i]) = (message.0.as_ptr(), message.1.as_ptr());
                 (all.ad[i], all.ad_len[i]) = (message.2.as_ptr(), message.2.len());

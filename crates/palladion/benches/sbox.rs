@@ -1,0 +1,200 @@
+//! The circuits of the S-box by themselves, timed on words and vectors: `cargo bench -p palladion --bench sbox`.
+//!
+//! Eight independent evaluations make a pass, as a state has several to offer; the next pass depends on them. The
+//! rounds go from circuit to circuit, and the least time of all rounds counts.
+
+#[path = "../src/low/sbox.rs"]
+mod sbox;
+
+use core::ops::{BitAnd, BitOr, BitXor, Not};
+use std::hint::black_box;
+use std::time::Instant;
+
+use sbox::*;
+
+/// Evaluations in a pass, independent of each other.
+const GROUPS: usize = 8;
+const PASSES: u32 = 16;
+
+/// One way to run a circuit once on one kind of word.
+type Run<B> = unsafe fn(&mut [B; 8]);
+
+/// Never inlined: the compiler must not make vectors of words, nor move work from one evaluation to another.
+#[inline(never)]
+unsafe fn plain<C: Circuit, B: Bits>(planes: &mut [B; 8]) {
+    *planes = C::sub_bytes(*planes);
+}
+
+/// The least time of one evaluation for each way, in nanoseconds.
+///
+/// # Safety
+///
+/// The machine has the instructions that the ways to run are compiled for.
+unsafe fn measure<B: Bits>(runs: &[Run<B>], rounds: u32, seed: fn(u64) -> B) -> Vec<f64> {
+    let mut planes: [[B; 8]; GROUPS] = std::array::from_fn(|g| {
+        std::array::from_fn(|p| seed(0x9e37_79b9_7f4a_7c15u64.wrapping_mul((8 * g + p + 1) as u64)))
+    });
+    let mut least = vec![f64::INFINITY; runs.len()];
+    for _ in 0..rounds {
+        for (run, least) in runs.iter().zip(&mut least) {
+            let start = Instant::now();
+            for _ in 0..PASSES {
+                for group in black_box(&mut planes) {
+                    // SAFETY: promised by the caller.
+                    unsafe { run(group) };
+                }
+            }
+            let time = start.elapsed().as_nanos() as f64 / f64::from(PASSES) / GROUPS as f64;
+            *least = least.min(time);
+        }
+    }
+    least
+}
+
+/// A vector whose operations are instructions of its machine.
+macro_rules! vector {
+    ($name:ident($raw:ty), $xor:path, $and:path, $or:path, $ones:expr) => {
+        #[derive(Clone, Copy)]
+        struct $name($raw);
+
+        impl BitXor for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn bitxor(self, other: Self) -> Self {
+                // SAFETY: there is such a vector only where the machine has been found to have the instructions.
+                Self(unsafe { $xor(self.0, other.0) })
+            }
+        }
+
+        impl BitAnd for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn bitand(self, other: Self) -> Self {
+                // SAFETY: as above.
+                Self(unsafe { $and(self.0, other.0) })
+            }
+        }
+
+        impl BitOr for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn bitor(self, other: Self) -> Self {
+                // SAFETY: as above.
+                Self(unsafe { $or(self.0, other.0) })
+            }
+        }
+
+        impl Not for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn not(self) -> Self {
+                // SAFETY: as above.
+                self ^ Self(unsafe { $ones })
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+mod vectors {
+    use core::arch::x86_64::*;
+
+    use super::*;
+
+    vector!(Sse2(__m128i), _mm_xor_si128, _mm_and_si128, _mm_or_si128, _mm_set1_epi8(-1));
+    vector!(Avx2(__m256i), _mm256_xor_si256, _mm256_and_si256, _mm256_or_si256, _mm256_set1_epi8(-1));
+
+    #[target_feature(enable = "avx2")]
+    #[inline(never)]
+    fn avx2<C: Circuit>(planes: &mut [Avx2; 8]) {
+        *planes = C::sub_bytes(*planes);
+    }
+
+    macro_rules! vectors {
+        ($($circuit:ty = $name:literal,)*) => {
+            pub(super) fn measure_all(rounds: u32) -> Vec<(&'static str, Vec<f64>)> {
+                // SAFETY: all x86-64 machines have SSE2.
+                let sse2 = unsafe {
+                    measure(&[$(plain::<$circuit, Sse2>),*], rounds, |x| Sse2(_mm_set1_epi64x(x as i64)))
+                };
+                let mut columns = vec![("SSE2", sse2)];
+                if is_x86_feature_detected!("avx2") {
+                    // SAFETY: the machine has AVX2.
+                    let avx2 = unsafe {
+                        measure(&[$(avx2::<$circuit>),*], rounds, |x| Avx2(_mm256_set1_epi64x(x as i64)))
+                    };
+                    columns.push(("AVX2", avx2));
+                }
+                columns
+            }
+        };
+    }
+    circuits!(vectors);
+}
+
+#[cfg(target_arch = "aarch64")]
+mod vectors {
+    use core::arch::aarch64::*;
+
+    use super::*;
+
+    vector!(Neon(uint8x16_t), veorq_u8, vandq_u8, vorrq_u8, vdupq_n_u8(0xff));
+
+    macro_rules! vectors {
+        ($($circuit:ty = $name:literal,)*) => {
+            pub(super) fn measure_all(rounds: u32) -> Vec<(&'static str, Vec<f64>)> {
+                // SAFETY: Rust's aarch64 targets with a standard library have Neon.
+                let neon = unsafe {
+                    measure(&[$(plain::<$circuit, Neon>),*], rounds, |x| Neon(vreinterpretq_u8_u64(vdupq_n_u64(x))))
+                };
+                vec![("Neon", neon)]
+            }
+        };
+    }
+    circuits!(vectors);
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod vectors {
+    pub(super) fn measure_all(_rounds: u32) -> Vec<(&'static str, Vec<f64>)> {
+        Vec::new()
+    }
+}
+
+macro_rules! words {
+    ($($circuit:ty = $name:literal,)*) => {
+        const CIRCUITS: &[(&str, Cost)] = &[$(($name, <$circuit>::COST)),*];
+
+        fn measure_words(rounds: u32) -> Vec<(&'static str, Vec<f64>)> {
+            // SAFETY: words need no instructions of their own.
+            let [u32s, u64s, u128s] = unsafe {[
+                measure(&[$(plain::<$circuit, u32>),*], rounds, |x| (x >> 32) as u32),
+                measure(&[$(plain::<$circuit, u64>),*], rounds, |x| x),
+                measure(&[$(plain::<$circuit, u128>),*], rounds, |x| u128::from(x) << 64 | u128::from(!x)),
+            ]};
+            vec![("u32", u32s), ("u64", u64s), ("u128", u128s)]
+        }
+    };
+}
+circuits!(words);
+
+fn main() {
+    // `cargo test --benches` runs this too: then it is enough that it runs.
+    let rounds = if std::env::args().any(|arg| arg == "--bench") { 20_000 } else { 1 };
+    let mut columns = measure_words(rounds);
+    columns.extend(vectors::measure_all(rounds));
+
+    println!("Nanoseconds for one evaluation, and the speed relative to the first circuit.");
+    println!("Gates: ANDs and ORs + XORs + inversions, without the four of the constant.\n");
+    print!("| circuit | gates | depth | AND depth |");
+    columns.iter().for_each(|(name, _)| print!(" {name} |"));
+    print!("\n|---|---|---:|---:|");
+    columns.iter().for_each(|_| print!("---:|"));
+    println!();
+    for (i, (name, cost)) in CIRCUITS.iter().enumerate() {
+        let Cost { and, or, xor, not, depth, and_depth } = cost;
+        print!("| {name} | {} + {xor} + {not} | {depth} | {and_depth} |", and + or);
+        columns.iter().for_each(|(_, times)| print!(" {:.2} ({:.2}) |", times[i], times[0] / times[i]));
+        println!();
+    }
+}
