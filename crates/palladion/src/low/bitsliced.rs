@@ -364,14 +364,23 @@ fn sub_bytes_of_all<W: Word, const N: usize>(state: &Planes<W, N>) -> Planes<W, 
     unsafe { out.assume_init() }
 }
 
+/// The words of one plane. Its number is a constant, and so known to be one of eight, whatever the optimiser inlines.
+#[inline(always)]
+fn plane<W: Word, const N: usize, const P: usize>(planes: &Planes<W, N>) -> [W; N] {
+    let mut words = [W::constant(0); N];
+    for (word, planes) in words.iter_mut().zip(planes) {
+        *word = planes[P];
+    }
+    words
+}
+
 /// ShiftRows and MixColumns. `take` gets the number of a plane and its words.
 #[inline(always)]
 fn mix<W: Layout<N>, const N: usize>(t: &Planes<W, N>, mut take: impl FnMut(usize, [W; N])) {
-    let plane = |p: usize| -> [W; N] { core::array::from_fn(|g| t[g][p]) };
-    let (carry, _) = W::shift_and_sum(plane(7));
+    let (carry, _) = W::shift_and_sum(plane::<W, N, 7>(t));
     let mut lower = carry;
     for_each_plane!(P: {
-        let (doubled, mut out) = W::shift_and_sum(plane(P));
+        let (doubled, mut out) = W::shift_and_sum(plane::<W, N, P>(t));
         for g in 0..N {
             out[g] = out[g] ^ lower[g];
             if P == 1 || P == 3 || P == 4 {
@@ -425,7 +434,7 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
     #[inline(always)]
     fn source(&self, n: usize, k: usize) -> W {
         let (group, plane) = W::source(n, k);
-        self.0[group][plane]
+        self.0[group % N][plane % 8] // as they are: said for an optimiser for size, which does not see it
     }
 
     /// Update (§3.2.3, §4.2.3). The standard adds a message block to a word of the state before that becomes the round

@@ -54,7 +54,6 @@ pub(super) static ONES_THEN_ZEROS: [u8; 128] = {
 /// # Safety
 /// The CPU features of the implementation.
 #[inline(always)]
-#[allow(dead_code)] // the portable backend does not use it
 pub(super) unsafe fn mask_of_length<V: Blocks>(len: usize) -> V {
     // SAFETY: 64 bytes are there from each of the first 65 on, and no vector is wider.
     unsafe { V::load(ONES_THEN_ZEROS.as_ptr().add(64usize.saturating_sub(len))) }
@@ -283,10 +282,6 @@ pub(crate) unsafe trait Word: Vector {
 ///
 /// # Safety
 /// As for [`Vector`].
-#[cfg_attr(
-    not(any(target_arch = "x86", target_arch = "x86_64")),
-    expect(dead_code, reason = "used where AES instructions work on two blocks")
-)]
 pub(crate) unsafe trait Halves: Vector {
     /// The lanes exchanged.
     fn swap(self) -> Self;
@@ -294,10 +289,6 @@ pub(crate) unsafe trait Halves: Vector {
 
 /// Two vectors used as one of twice the lanes: for wide variants on narrow hardware where two interleaved chains
 /// hide each other's latency.
-#[cfg_attr(
-    not(any(test, target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")),
-    expect(dead_code, reason = "the portable backend does not use it")
-)]
 #[derive(Clone, Copy)]
 pub(crate) struct Pair<V>(V, V);
 
@@ -425,7 +416,6 @@ unsafe impl<V: Blocks> Blocks for Pair<V> {
 
 /// How many of `len` bytes lie in each vector of a pair.
 #[inline(always)]
-#[allow(dead_code)] // nor this
 fn halves<V: Blocks>(len: usize) -> (usize, usize) {
     let half = 16 * V::LANES;
     (len.min(half), len.saturating_sub(half))

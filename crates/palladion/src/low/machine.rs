@@ -164,6 +164,7 @@ pub(super) fn truncate_at<V: Blocks>(v: V, offset: usize, len: usize) -> V {
 
 /// Lane 0 of a word.
 #[inline(always)]
+#[allow(dead_code)] // where there is the bitsliced backend alone
 pub(super) fn first<W: Word, V: Blocks<Lane = W::Blocks>>(blocks: V) -> W {
     W::new(blocks.first())
 }

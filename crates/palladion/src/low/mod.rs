@@ -17,10 +17,13 @@
 
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod aarch64;
+#[allow(dead_code)] // where there is the bitsliced backend alone
 mod aegis128;
+#[allow(dead_code)] // where there is the bitsliced backend alone
 mod aegis256;
 pub(crate) mod batch;
 mod bitsliced;
+#[allow(dead_code)] // likewise
 mod blocks;
 /// Where there is a choice at run time: between several backends, or to tell that the environment asks for another.
 #[cfg(any(
