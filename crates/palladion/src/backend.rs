@@ -151,7 +151,7 @@ impl FromStr for Backend {
 /// # Ok::<(), palladion::BackendError>(())
 /// ```
 pub fn backend() -> Result<Backend, BackendError> {
-    low::dispatch::active().map(|entry| entry.0)
+    low::dispatch::backend()
 }
 
 /// Makes everything that is created from now on use this backend, in all threads: for tests and measurements. What

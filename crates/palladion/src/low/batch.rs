@@ -8,11 +8,11 @@
 //!
 //! Branches and addresses depend on lengths alone.
 
-use core::marker::PhantomData;
 use core::ptr;
 
 use super::blocks::{Blocks, MAX_LANES, ONES_THEN_ZEROS, Vector};
-use super::kernels::{FIRST_CONTEXTS, Kernels};
+use super::dispatch::Variant;
+use super::kernels::FIRST_CONTEXTS;
 use super::machine::Batched;
 use super::{Direction, InOut};
 use crate::family::Family;
@@ -389,20 +389,19 @@ pub(crate) const MOST: usize = MAX_LANES;
 
 /// The batch kernels of a variant, in the backend in use.
 pub(crate) struct BatchKernels<F: Family, const D: usize> {
-    kernels: &'static Kernels,
-    variant: PhantomData<F>,
+    variant: Variant<F, D>,
 }
 
 impl<F: Family, const D: usize> BatchKernels<F, D> {
     #[inline(always)]
     pub(crate) fn new() -> Result<Self, BackendError> {
-        Ok(Self { kernels: super::kernels::<F, D>()?, variant: PhantomData })
+        Ok(Self { variant: Variant::new()? })
     }
 
     /// The kernels, the one for the most messages first.
     #[inline(always)]
     pub(crate) fn list(&self) -> &'static [Batch] {
-        &self.kernels.batch
+        &self.variant.kernels().batch
     }
 
     /// Encrypts one message alone and makes its tag.
@@ -439,7 +438,7 @@ impl<F: Family, const D: usize> BatchKernels<F, D> {
         F: 'a,
     {
         const { super::check_tag(T) };
-        let kernel = &self.kernels.batch[kernel];
+        let kernel = &self.variant.kernels().batch[kernel];
         assert!(!chosen.is_empty() && chosen.len() <= kernel.messages);
         for (n, a) in chosen.iter().enumerate() {
             assert!(chosen[..n].iter().all(|b| a != b), "a message is chosen once");

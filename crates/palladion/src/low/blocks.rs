@@ -54,6 +54,7 @@ pub(super) static ONES_THEN_ZEROS: [u8; 128] = {
 /// # Safety
 /// The CPU features of the implementation.
 #[inline(always)]
+#[allow(dead_code)] // the portable backend does not use it
 pub(super) unsafe fn mask_of_length<V: Blocks>(len: usize) -> V {
     // SAFETY: 64 bytes are there from each of the first 65 on, and no vector is wider.
     unsafe { V::load(ONES_THEN_ZEROS.as_ptr().add(64usize.saturating_sub(len))) }
@@ -424,6 +425,7 @@ unsafe impl<V: Blocks> Blocks for Pair<V> {
 
 /// How many of `len` bytes lie in each vector of a pair.
 #[inline(always)]
+#[allow(dead_code)] // nor this
 fn halves<V: Blocks>(len: usize) -> (usize, usize) {
     let half = 16 * V::LANES;
     (len.min(half), len.saturating_sub(half))

@@ -1,10 +1,14 @@
-//! The choice of a backend: one table of kernels for all the process, decided once.
-//!
-//! Where there is nothing to decide (a bare machine with one backend compiled in), the table is known when the program
-//! is compiled: no atomics are needed, and the linker keeps those kernels alone that are called.
+//! The choice of a backend: one table of kernels for all the process, decided once. Where there is
+//! nothing to decide, `no_choice.rs` stands in for this file.
 
-use super::kernels::Tables;
+use core::marker::PhantomData;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use super::class;
+use super::kernels::{Kernels, Tables};
 use crate::backend::{Backend, BackendError};
+use crate::family::Family;
 
 /// The backends that are compiled in, in the order of [`Backend::ALL`].
 static COMPILED: &[(Backend, &Tables)] = &[
@@ -63,7 +67,6 @@ impl Cpu {
         }
     }
 
-    #[cfg_attr(not(feature = "std"), allow(dead_code))] // where there is no choice
     /// The index of the fastest backend: the first that it has, but for registers that are wider than its units.
     fn best(&self) -> Option<usize> {
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
@@ -83,92 +86,74 @@ pub(crate) fn is_available(backend: Backend) -> bool {
     find(backend).is_ok()
 }
 
-/// A choice at run time: between several backends, or to tell that the environment asks for another.
-#[cfg(any(
-    feature = "std",
-    target_arch = "x86",
-    target_arch = "x86_64",
-    all(target_arch = "aarch64", target_endian = "little"),
-    all(target_family = "wasm", target_feature = "simd128")
-))]
-mod choice {
-    use core::ptr;
-    use core::sync::atomic::{AtomicPtr, Ordering};
+/// The chosen entry of `COMPILED`, or null before the first use.
+static ACTIVE: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
 
-    use super::*;
+pub(crate) fn set(backend: Backend) -> Result<(), BackendError> {
+    ACTIVE.store(ptr::from_ref(find(backend)?).cast_mut(), Ordering::Relaxed);
+    Ok(())
+}
 
-    /// The chosen entry of `COMPILED`, or null before the first use.
-    static ACTIVE: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
+/// The backend in use.
+pub(crate) fn backend() -> Result<Backend, BackendError> {
+    active().map(|entry| entry.0)
+}
 
-    pub(crate) fn set(backend: Backend) -> Result<(), BackendError> {
-        ACTIVE.store(ptr::from_ref(find(backend)?).cast_mut(), Ordering::Relaxed);
-        Ok(())
-    }
+/// The kernels of a variant, in the backend that was in use when the value was made.
+#[derive(Clone, Copy)]
+pub(crate) struct Variant<F: Family, const D: usize>(&'static Kernels, PhantomData<F>);
 
-    /// The backend in use and its kernels.
+impl<F: Family, const D: usize> Variant<F, D> {
     #[inline(always)]
-    pub(crate) fn active() -> Result<&'static Entry, BackendError> {
-        // SAFETY: null, or an entry of `COMPILED`, which is never written to. (Relaxed will do: nothing else is
-        // published with it.)
-        match unsafe { ACTIVE.load(Ordering::Relaxed).as_ref() } {
-            Some(chosen) => Ok(chosen),
-            None => choose(),
-        }
+    pub(crate) fn new() -> Result<Self, BackendError> {
+        active().map(|entry| Self(&entry.1[F::INDEX][class(D)], PhantomData))
     }
 
-    /// The first use: the environment's wish, or else the best there is. Two threads that come here at once come to the
-    /// same result.
-    #[cold]
-    #[inline(never)]
-    fn choose() -> Result<&'static Entry, BackendError> {
-        let chosen = match wish()? {
-            Some(chosen) => chosen,
-            None => {
-                let best = Cpu::detect().best().and_then(|best| COMPILED.get(best));
-                best.ok_or(BackendError::Unavailable(Backend::Portable))?
-            }
-        };
-        // A call of `set` in the meantime wins.
-        let entry = ptr::from_ref(chosen).cast_mut();
-        let _ = ACTIVE.compare_exchange(ptr::null_mut(), entry, Ordering::Relaxed, Ordering::Relaxed);
-        Ok(chosen)
-    }
-
-    /// What the environment asks for.
-    fn wish() -> Result<Option<&'static Entry>, BackendError> {
-        #[cfg(feature = "std")]
-        if let Some(name) =
-            std::env::var_os(crate::backend::ENVIRONMENT_VARIABLE).filter(|name| !name.is_empty())
-        {
-            let backend: Result<Backend, _> = name.to_str().ok_or(BackendError::Unknown).and_then(str::parse);
-            return backend.and_then(find).map(Some).map_err(BackendError::in_environment);
-        }
-        Ok(None)
+    #[inline(always)]
+    pub(crate) fn kernels(&self) -> &'static Kernels {
+        self.0
     }
 }
 
-/// No choice.
-#[cfg(not(any(
-    feature = "std",
-    target_arch = "x86",
-    target_arch = "x86_64",
-    all(target_arch = "aarch64", target_endian = "little"),
-    all(target_family = "wasm", target_feature = "simd128")
-)))]
-mod choice {
-    use super::*;
-
-    pub(crate) fn set(backend: Backend) -> Result<(), BackendError> {
-        find(backend).map(|_| ())
-    }
-    /// The only backend.
-    #[inline(always)]
-    pub(crate) fn active() -> Result<&'static Entry, BackendError> {
-        Ok(&COMPILED[0])
+/// The backend in use and its kernels.
+#[inline(always)]
+fn active() -> Result<&'static Entry, BackendError> {
+    // SAFETY: null, or an entry of `COMPILED`, which is never written to. (Relaxed will do: nothing else is
+    // published with it.)
+    match unsafe { ACTIVE.load(Ordering::Relaxed).as_ref() } {
+        Some(chosen) => Ok(chosen),
+        None => choose(),
     }
 }
 
-pub(crate) use choice::{active, set};
+/// The first use: the environment's wish, or else the best there is. Two threads that come here at once come to the
+/// same result.
+#[cold]
+#[inline(never)]
+fn choose() -> Result<&'static Entry, BackendError> {
+    let chosen = match wish()? {
+        Some(chosen) => chosen,
+        None => {
+            let best = Cpu::detect().best().and_then(|best| COMPILED.get(best));
+            best.ok_or(BackendError::Unavailable(Backend::Portable))?
+        }
+    };
+    // A call of `set` in the meantime wins.
+    let entry = ptr::from_ref(chosen).cast_mut();
+    let _ = ACTIVE.compare_exchange(ptr::null_mut(), entry, Ordering::Relaxed, Ordering::Relaxed);
+    Ok(chosen)
+}
+
+/// What the environment asks for.
+fn wish() -> Result<Option<&'static Entry>, BackendError> {
+    #[cfg(feature = "std")]
+    if let Some(name) = std::env::var_os(crate::backend::ENVIRONMENT_VARIABLE).filter(|name| !name.is_empty())
+    {
+        let backend: Result<Backend, _> = name.to_str().ok_or(BackendError::Unknown).and_then(str::parse);
+        return backend.and_then(find).map(Some).map_err(BackendError::in_environment);
+    }
+    Ok(None)
+}
 
 #[cfg(all(test, any(target_arch = "x86", target_arch = "x86_64")))]
 #[test]

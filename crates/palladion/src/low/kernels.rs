@@ -5,6 +5,7 @@
 //! the 2023 paper, §6). Where one group holds all lanes, the state stays in registers.
 
 use core::mem::MaybeUninit;
+use core::num::NonZeroUsize;
 
 use super::batch::{self, Batch};
 use super::blocks::{Blocks, MAX_LANES, Vector};
@@ -32,6 +33,7 @@ pub(crate) struct Message {
 /// scratch) take it uninitialised, and what one table wrote only the same table reads. `key` and `nonce` have the
 /// family's length. `src` is readable and `dst` writable for `len` bytes; they are equal or do not overlap. `len` need
 /// not be a multiple of the rate: the last step is padded with zeros.
+#[derive(Clone, Copy)]
 pub(crate) struct Kernels {
     /// `init(state, degree, key, nonce, ctx)`: `ctx` is null for the standard's context, or 16 bytes (degree 1 only).
     pub(super) init: unsafe fn(*mut u8, usize, *const u8, *const u8, *const u8),
@@ -163,6 +165,12 @@ impl<M: Machine> Pass<M> for Decrypt {
     }
 }
 
+/// Bytes of one step of all lanes. Never zero, as no degree is: its type says so, for divisions that need no check.
+#[inline(always)]
+fn rate<M: Machine>(degree: usize) -> NonZeroUsize {
+    NonZeroUsize::new(16 * degree * M::BLOCKS).unwrap_or(NonZeroUsize::MIN)
+}
+
 /// Where the columns of a group begin within a step.
 #[inline(always)]
 fn column<M: Machine>(group: usize) -> usize {
@@ -175,9 +183,7 @@ fn column<M: Machine>(group: usize) -> usize {
 /// The CPU features; the pass's data is `len` bytes long.
 #[inline(always)]
 unsafe fn go_group<M: Machine>(s: &mut M, group: usize, degree: usize, len: usize, pass: &impl Pass<M>) {
-    let row = 16 * degree;
-    let rate = row * M::BLOCKS;
-    let end = len - len % rate;
+    let end = len - len % rate::<M>(degree);
     // SAFETY: whole steps, and the rest of the data behind them.
     unsafe {
         go_whole(s, group, degree, (0, end), pass);
@@ -202,7 +208,7 @@ unsafe fn go_whole<M: Machine>(
     let row = 16 * degree;
     let mut s = *state; // a copy that the optimiser can keep in registers
     let mut at = start;
-    let rate = row * M::BLOCKS;
+    let rate = rate::<M>(degree).get();
     if pass.two_at_once() {
         while stop - at >= 2 * rate {
             // SAFETY: two whole steps begin at `at`, and the group's columns lie within them.
@@ -246,9 +252,9 @@ unsafe fn go<M: Machine>(groups: &mut [M], degree: usize, len: usize, pass: impl
         if let [group] = groups {
             return go_group(group, 0, degree, len, &pass);
         }
-        let rate = 16 * degree * M::BLOCKS;
+        let rate = rate::<M>(degree);
         let end = len - len % rate;
-        let chunk = (CHUNK / rate).max(1) * rate;
+        let chunk = (CHUNK / rate).max(1) * rate.get();
         let mut start = 0;
         while start < end {
             let stop = start + chunk.min(end - start);
@@ -384,7 +390,7 @@ impl<L: Machine> Combine<L> {
             if group * M::V::LANES + lane < M::first_mac_lane(tag_len) {
                 continue;
             }
-            for half in &halves[..tag_len / 16] {
+            for half in halves.iter().take(tag_len / 16) {
                 let block = half[lane];
                 if L::BLOCKS == 1 {
                     self.last.absorb(L::step([block, block]));
@@ -424,7 +430,8 @@ unsafe fn finalize_mac_all<M: Machine>(
         for s in groups.iter_mut() {
             s.finalize(sizes);
         }
-        let mut combine = Combine { last: groups[0].first(), pending: None };
+        let [first, ..] = groups else { return }; // there is always one
+        let mut combine = Combine { last: first.first(), pending: None };
         if degree > 1 {
             for (g, s) in groups.iter().enumerate() {
                 combine.absorb::<M>(g, s.tag(tag_len), tag_len);
@@ -689,7 +696,7 @@ macro_rules! tables {
         aegis256: [$($machine256:ty, $groups256:literal $(, batch [$($batch256:ty),*])?;)*]
     ) => {
         /// The kernels of this backend.
-        pub(crate) static TABLES: $crate::low::kernels::Tables = {
+        pub(crate) const TABLES: $crate::low::kernels::Tables = {
             #[allow(unused_imports)] // where there are no batch kernels
             use $crate::low::{batch, machine::lanes};
             [

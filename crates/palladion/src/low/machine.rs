@@ -129,6 +129,7 @@ pub(crate) unsafe trait Batched: Machine {
 }
 
 /// Lanes of a machine.
+#[allow(dead_code)] // where there are no batch kernels
 pub(super) const fn lanes<M: Machine>() -> usize {
     M::V::LANES
 }

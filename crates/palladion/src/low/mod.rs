@@ -10,7 +10,7 @@
 //! | `vector_permute.rs` | AES rounds by byte shuffles, on any block vector that has those |
 //! | `packed128.rs` | AEGIS-128L again, two words to a register |
 //! | `kernels.rs` | the loops around them, and the table of kernels |
-//! | `dispatch.rs` | which table is used |
+//! | `dispatch.rs`, `no_choice.rs` | which table is used |
 //! | `batch.rs` | kernels for several messages at once |
 //! | `inout.rs`, `memory.rs` | buffers |
 
@@ -20,6 +20,23 @@ mod aegis128;
 mod aegis256;
 pub(crate) mod batch;
 mod blocks;
+/// Where there is a choice at run time: between several backends, or to tell that the environment asks for another.
+#[cfg(any(
+    feature = "std",
+    target_arch = "x86",
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little"),
+    all(target_family = "wasm", target_feature = "simd128")
+))]
+pub(crate) mod dispatch;
+#[cfg(not(any(
+    feature = "std",
+    target_arch = "x86",
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little"),
+    all(target_family = "wasm", target_feature = "simd128")
+)))]
+#[path = "no_choice.rs"]
 pub(crate) mod dispatch;
 mod inout;
 mod kernels;
@@ -38,6 +55,7 @@ mod x86;
 
 use core::mem::MaybeUninit;
 
+use dispatch::Variant;
 pub(crate) use inout::{Direction, InOut};
 use kernels::{Kernels, Message};
 use memory::WipedBytes;
@@ -45,21 +63,14 @@ use memory::WipedBytes;
 use crate::backend::BackendError;
 use crate::family::Family;
 
-/// The table for a family and a degree, from the backend in use.
-#[inline(always)]
-fn kernels<F: Family, const D: usize>() -> Result<&'static Kernels, BackendError> {
-    const { check_degree(D) };
-    let class = match D {
+/// Which of a table's classes of degrees this one belongs to.
+const fn class(degree: usize) -> usize {
+    match degree {
         1 => 0,
         2 => 1,
         4 => 2,
         _ => 3,
-    };
-    const {
-        let words = if F::INDEX == 0 { 8 } else { 6 };
-        assert!(F::Memory::<D>::LEN == 16 * words * D && align_of::<F::Memory<D>>() >= 64);
     }
-    dispatch::active().map(|entry| &entry.1[F::INDEX][class])
 }
 
 /// Asserts what is true of the only two families there are.
@@ -73,6 +84,13 @@ fn key_and_nonce<F: Family>(key: &F::Key, nonce: &F::Nonce) -> (*const u8, *cons
 /// At compile time: that there is such a degree.
 pub(crate) const fn check_degree(degree: usize) {
     assert!(degree >= 1 && degree <= 256, "the degree must be from 1 to 256");
+}
+
+/// At compile time: that there is such a variant, and that its state fits into its memory.
+const fn check_memory<F: Family, const D: usize>() {
+    check_degree(D);
+    let words = if F::INDEX == 0 { 8 } else { 6 };
+    assert!(F::Memory::<D>::LEN == 16 * words * D && align_of::<F::Memory<D>>() >= 64);
 }
 
 /// At compile time: that there are such tags.
@@ -92,7 +110,7 @@ pub(crate) const fn check_mac(family: usize, degree: usize, tag_len: usize) {
 /// The state of a cipher, with the kernels that understand it.
 pub(crate) struct State<F: Family, const D: usize> {
     memory: F::Memory<D>,
-    kernels: &'static Kernels,
+    variant: Variant<F, D>,
 }
 
 impl<F: Family, const D: usize> State<F, D> {
@@ -102,13 +120,19 @@ impl<F: Family, const D: usize> State<F, D> {
     }
 
     fn init(key: &F::Key, nonce: &F::Nonce, ctx: Option<&[u8; 16]>) -> Result<Self, BackendError> {
-        let mut state = Self { memory: F::Memory::zeroed(), kernels: kernels::<F, D>()? };
+        const { check_memory::<F, D>() };
+        let mut state = Self { memory: F::Memory::zeroed(), variant: Variant::new()? };
         let (key, nonce) = key_and_nonce::<F>(key, nonce);
         let ctx = ctx.map_or(core::ptr::null(), |ctx| ctx.as_ptr());
         // SAFETY: the table came from `dispatch`, which has checked the CPU; the memory is that of degree `D`; key and
         // nonce have their length; `ctx` is null or, from `with_context`, 16 bytes.
-        unsafe { (state.kernels.init)(state.ptr(), D, key, nonce, ctx) };
+        unsafe { (state.kernels().init)(state.ptr(), D, key, nonce, ctx) };
         Ok(state)
+    }
+
+    #[inline(always)]
+    fn kernels(&self) -> &'static Kernels {
+        self.variant.kernels()
     }
 
     #[inline(always)]
@@ -120,15 +144,15 @@ impl<F: Family, const D: usize> State<F, D> {
     #[inline(always)]
     pub(crate) fn absorb(&mut self, data: &[u8]) {
         // SAFETY: table and memory belong together; the slice is readable.
-        unsafe { (self.kernels.absorb)(self.ptr(), D, data.as_ptr(), data.len()) }
+        unsafe { (self.kernels().absorb)(self.ptr(), D, data.as_ptr(), data.len()) }
     }
 
     /// Encrypts or decrypts; the last step is padded with zeros.
     #[inline(always)]
     pub(crate) fn crypt(&mut self, io: InOut<'_>, direction: Direction) {
         let kernel = match direction {
-            Direction::Encrypt => self.kernels.encrypt,
-            Direction::Decrypt => self.kernels.decrypt,
+            Direction::Encrypt => self.kernels().encrypt,
+            Direction::Decrypt => self.kernels().decrypt,
         };
         // SAFETY: table and memory belong together; `InOut` promises its buffers.
         unsafe { kernel(self.ptr(), D, io.src(), io.dst(), io.len()) }
@@ -137,27 +161,27 @@ impl<F: Family, const D: usize> State<F, D> {
     /// The key stream of the next step.
     pub(crate) fn keystream(&self, out: &mut F::Rate<D>) {
         // SAFETY: table and memory belong together; the buffer is one rate of degree `D`.
-        unsafe { (self.kernels.keystream)(self.memory.as_ref().as_ptr(), D, out.as_mut().as_mut_ptr()) }
+        unsafe { (self.kernels().keystream)(self.memory.as_ref().as_ptr(), D, out.as_mut().as_mut_ptr()) }
     }
 
     /// Finalize(ad_len, msg_len), lengths in bytes. The state is spent.
     pub(crate) fn finalize<const T: usize>(&mut self, ad_len: u64, msg_len: u64, tag: &mut [u8; T]) {
         const { check_tag(T) };
         // SAFETY: table and memory belong together; the tag has one of the two lengths.
-        unsafe { (self.kernels.finalize)(self.ptr(), D, ad_len, msg_len, tag.as_mut_ptr(), T) }
+        unsafe { (self.kernels().finalize)(self.ptr(), D, ad_len, msg_len, tag.as_mut_ptr(), T) }
     }
 
     /// FinalizeMac(data_len), the length in bytes. The state is spent.
     pub(crate) fn finalize_mac<const T: usize>(&mut self, data_len: u64, tag: &mut [u8; T]) {
         const { check_mac(F::INDEX, D, T) };
         // SAFETY: table and memory belong together; the tag has one of the two lengths.
-        unsafe { (self.kernels.finalize_mac)(self.ptr(), D, data_len, tag.as_mut_ptr(), T) }
+        unsafe { (self.kernels().finalize_mac)(self.ptr(), D, data_len, tag.as_mut_ptr(), T) }
     }
 }
 
 impl<F: Family, const D: usize> Clone for State<F, D> {
     fn clone(&self) -> Self {
-        Self { memory: self.memory.clone(), kernels: self.kernels }
+        Self { memory: self.memory.clone(), variant: self.variant }
     }
 }
 
@@ -171,7 +195,7 @@ impl<F: Family> State<F, 1> {
     pub(crate) fn words(&self) -> F::Memory<1> {
         let mut words = F::Memory::zeroed();
         // SAFETY: table and memory belong together; the words take as much room as the state.
-        unsafe { (self.kernels.words)(self.memory.as_ref().as_ptr(), 1, words.as_mut().as_mut_ptr()) };
+        unsafe { (self.kernels().words)(self.memory.as_ref().as_ptr(), 1, words.as_mut().as_mut_ptr()) };
         words
     }
 }
@@ -186,8 +210,11 @@ fn one_shot<R, F: Family, const D: usize, const T: usize>(
     io: &InOut<'_>,
     tag: *mut u8,
 ) -> Result<R, BackendError> {
-    const { check_tag(T) };
-    let kernels = kernels::<F, D>()?;
+    const {
+        check_memory::<F, D>();
+        check_tag(T);
+    }
+    let kernels = Variant::<F, D>::new()?.kernels();
     let (key, nonce) = key_and_nonce::<F>(key, nonce);
     let message = Message {
         key,

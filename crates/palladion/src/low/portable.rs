@@ -138,8 +138,9 @@ fn transpose(x: &mut [u128; 8]) {
     for (distance, mask) in [(1, bytes(0x55)), (2, bytes(0x33)), (4, bytes(0x0f))] {
         for i in 0..8 {
             if i & distance == 0 {
-                let t = ((x[i] >> distance) ^ x[i + distance]) & mask;
-                x[i + distance] ^= t;
+                let j = (i + distance) % 8; // which is less than 8 already; so the optimiser sees it too
+                let t = ((x[i] >> distance) ^ x[j]) & mask;
+                x[j] ^= t;
                 x[i] ^= t << distance;
             }
         }

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# That encryption, decryption and MACs in one call cannot panic: a program of these functions whose panic handler calls a
+# function that does not exist can be linked. Also shows that the core can be built for these machines.
+#
+#   scripts/test-panic-free.sh [cortex-m0|cortex-m3|cortex-m4|riscv32|host ...]
+#
+# All six variants, at the optimisation levels that firmware uses. On the host all that dispatch can choose is in it.
+# Needs for bare machines: see bare.sh.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/bare.sh
+[ $# -gt 0 ] || set -- cortex-m0 cortex-m4 riscv32 host
+functions=${variants// /,},encrypt,decrypt,mac
+
+for cpu; do
+    if [ "$cpu" = host ]; then
+        target=$(rustc -vV | sed -n 's/^host: //p')
+        # memcpy and its like come from the C library; nothing else of it is used.
+        build() {
+            (cd firmware && CARGO_TARGET_DIR=$built CARGO_PROFILE_RELEASE_OPT_LEVEL=$1 CARGO_PROFILE_RELEASE_LTO=false \
+                RUSTFLAGS="-C link-arg=-nostartfiles -C link-arg=-lc -C link-arg=-Wl,--gc-sections" \
+                cargo build --locked --quiet --release --target "$target" -p one-shot --features "$2")
+        }
+        levels=3
+    else
+        bare_target "$cpu"
+        build() { CARGO_PROFILE_RELEASE_OPT_LEVEL=$1 bare_cargo build -p one-shot --features "$2"; }
+        levels=s
+        [ "$cpu" != cortex-m4 ] || levels="3 s z"
+    fi
+    for level in $levels; do
+        build "$level" "$functions" || { echo "$target: something can panic, or does not build" >&2; exit 1; }
+        echo "$target, opt-level $level: no panic"
+    done
+    # That it would be noticed. (The level is the last one.)
+    if errors=$(build "$level" "$functions,planted-panic" 2>&1); then
+        echo "$target: a planted panic was not found" >&2
+        exit 1
+    elif ! grep -q 'undefined .*a_panic_can_be_reached' <<<"$errors"; then
+        echo "$errors" >&2
+        exit 1
+    fi
+done
