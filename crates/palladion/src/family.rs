@@ -82,7 +82,7 @@ impl Family for Aegis256 {
     const NAME: &'static str = "AEGIS-256";
     const NAME_X: &'static str = "AEGIS-256X";
     const INDEX: usize = 1;
-    type Memory<const D: usize> = Wiped<{ 16 * 6 }, D>;
+    type Memory<const D: usize> = Wiped<{ 16 * 8 }, D>; // six words, or eight of planes with unused bits
     type Rate<const D: usize> = Wiped<16, D>;
     #[cfg(feature = "aead")]
     type Size = ::aead::consts::U32;

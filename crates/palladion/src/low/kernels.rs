@@ -29,7 +29,7 @@ pub(crate) struct Message {
 /// The kernels of one backend for one family and one class of degrees.
 ///
 /// For every function: the caller has checked the backend's CPU features and passes the degree of this table. `state`
-/// is 64-byte aligned memory for `WORDS * degree` blocks; only `init` and the one-shot functions (which use it as
+/// is 64-byte aligned memory for `8 * degree` blocks; only `init` and the one-shot functions (which use it as
 /// scratch) take it uninitialised, and what one table wrote only the same table reads. `key` and `nonce` have the
 /// family's length. `src` is readable and `dst` writable for `len` bytes; they are equal or do not overlap. `len` need
 /// not be a multiple of the rate: the last step is padded with zeros.
@@ -441,13 +441,12 @@ unsafe fn finalize_mac_all<M: Machine>(
     }
 }
 
-// The bodies of the kernels. `G` is the number of groups, or 0 where it is only known at run time; then `M` has one
-// lane. Constants that follow from `G` reach the loops above by inlining.
+// The bodies of the kernels. `G` is the number of groups, or 0 where it is only known at run time. Constants that follow from `G` reach the loops above by inlining.
 
 /// The degree as a constant, where it is one.
 #[inline(always)]
 fn known<M: Machine, const G: usize>(degree: usize) -> usize {
-    debug_assert!(if G == 0 { M::V::LANES == 1 } else { degree == G * M::V::LANES });
+    debug_assert!(if G == 0 { degree.is_multiple_of(M::V::LANES) } else { degree == G * M::V::LANES });
     if G == 0 { degree } else { G * M::V::LANES }
 }
 

@@ -4,6 +4,7 @@
 //! | file | what it is |
 //! |---|---|
 //! | `blocks.rs` | the trait of a block vector |
+//! | `bitsliced.rs` | the state machines without AES instructions, bitsliced |
 //! | `portable.rs`, `x86.rs`, `aarch64.rs` | a block vector for each instruction set |
 //! | `sbox.rs` | circuits of the S-box, for block vectors without AES instructions |
 //! | `machine.rs`, `aegis128.rs`, `aegis256.rs` | the two state machines, generic over the block vector |
@@ -19,6 +20,7 @@ mod aarch64;
 mod aegis128;
 mod aegis256;
 pub(crate) mod batch;
+mod bitsliced;
 mod blocks;
 /// Where there is a choice at run time: between several backends, or to tell that the environment asks for another.
 #[cfg(any(
@@ -93,8 +95,7 @@ pub(crate) const fn check_degree(degree: usize) {
 /// At compile time: that there is such a variant, and that its state fits into its memory.
 const fn check_memory<F: Family, const D: usize>() {
     check_degree(D);
-    let words = if F::INDEX == 0 { 8 } else { 6 };
-    assert!(F::Memory::<D>::LEN == 16 * words * D && align_of::<F::Memory<D>>() >= 64);
+    assert!(F::Memory::<D>::LEN == 16 * 8 * D && align_of::<F::Memory<D>>() >= 64);
 }
 
 /// At compile time: that there are such tags.
@@ -195,10 +196,10 @@ impl<F: Family> State<F, 1> {
         Self::init(key, nonce, Some(ctx))
     }
 
-    /// The words of the state, in order.
+    /// The words of the state, in order, at the beginning of the memory.
     pub(crate) fn words(&self) -> F::Memory<1> {
         let mut words = F::Memory::zeroed();
-        // SAFETY: table and memory belong together; the words take as much room as the state.
+        // SAFETY: table and memory belong together; the words have room in the memory of a state.
         unsafe { (self.kernels().words)(self.memory.as_ref().as_ptr(), 1, words.as_mut().as_mut_ptr()) };
         words
     }
@@ -236,7 +237,9 @@ fn one_shot<R, F: Family, const D: usize, const T: usize>(
     // and nonce have their length, slices and `InOut` promise theirs, the callers below the tag's.
     let result = unsafe { kernel(kernels)(scratch.as_mut_ptr().cast(), D, &message) };
     if kernels.uses_scratch {
-        // SAFETY: the kernel has kept its state there and so written all of it. Dropping it wipes it.
+        // Not all of it need have been written: a state may take less room.
+        scratch.write(F::Memory::zeroed());
+        // SAFETY: written. Dropping it wipes it, in a way that the optimiser does not take for a dead store.
         unsafe { scratch.assume_init_drop() };
     }
     Ok(result)

@@ -1,10 +1,17 @@
-//! AES rounds without AES instructions and without a table: eight blocks at a time, bitsliced. Nothing here depends on
-//! a secret but the values of bits, whatever the machine.
+//! The backend for every machine: one block in general registers, and the kernels of `bitsliced.rs` in the width of the
+//! machine. Nothing depends on a secret but the values of bits.
+//!
+//! `--cfg palladion_portable="..."` in `RUSTFLAGS` asks for `"u32"` or `"u64"`, another width, or for `"repack"`, a state
+//! that rests in blocks, to measure what keeping it bitsliced is worth.
 
+#[cfg(palladion_portable = "repack")]
 use super::aegis128::Aegis128;
+#[cfg(palladion_portable = "repack")]
 use super::aegis256::Aegis256;
-use super::blocks::{self, Blocks, MAX_LANES, Vector, Word};
-use super::sbox::{self, Circuit};
+use super::bitsliced::Bitsliced;
+#[cfg(any(test, palladion_portable = "repack"))]
+use super::blocks::Word;
+use super::blocks::{self, Blocks, MAX_LANES, Vector};
 
 /// One block, byte 0 in the lowest bits.
 #[derive(Clone, Copy)]
@@ -19,6 +26,7 @@ unsafe impl Vector for Soft {
 }
 
 // SAFETY: likewise.
+#[cfg(any(test, palladion_portable = "repack"))]
 unsafe impl Word for Soft {
     type Blocks = Self;
     type Single = Self;
@@ -37,14 +45,14 @@ unsafe impl Word for Soft {
     }
     #[inline(always)]
     fn rounds<const N: usize>(input: [Self; N], round_keys: [Self; N]) -> [Self; N] {
-        let mut blocks = [0; 8];
+        let mut blocks = [Self(0); 8];
         for (block, input) in blocks.iter_mut().zip(input) {
-            *block = input.0;
+            *block = input;
         }
-        rounds(&mut blocks);
+        let blocks = OneLane::<2>::rounds(blocks);
         let mut out = round_keys;
         for (out, block) in out.iter_mut().zip(blocks) {
-            out.0 ^= block;
+            *out = out.xor(block);
         }
         out
     }
@@ -111,111 +119,39 @@ unsafe impl Blocks for Soft {
     }
 }
 
-/// SubBytes, ShiftRows and MixColumns on eight blocks.
-#[inline(never)]
-fn rounds(blocks: &mut [u128; 8]) {
-    transpose(blocks);
-    *blocks = sbox::Chosen::sub_bytes(*blocks);
-    for plane in blocks.iter_mut() {
-        *plane = shift_rows(*plane);
-    }
-    mix_columns(blocks);
-    transpose(blocks);
+/// The machine for one lane, of AEGIS-128 with two `BLOCKS` of input a step, of AEGIS-256 with one.
+#[cfg(not(any(
+    palladion_portable = "u64",
+    all(not(palladion_portable = "u32"), any(target_pointer_width = "64", target_family = "wasm"))
+)))]
+type OneLane<const BLOCKS: usize> = Bitsliced<u32, 4, BLOCKS>;
+#[cfg(any(
+    palladion_portable = "u64",
+    all(not(palladion_portable = "u32"), any(target_pointer_width = "64", target_family = "wasm"))
+))]
+type OneLane<const BLOCKS: usize> = Bitsliced<u64, 2, BLOCKS>;
+/// The machine for an even number of lanes.
+#[cfg(not(any(
+    palladion_portable = "u64",
+    all(not(palladion_portable = "u32"), any(target_pointer_width = "64", target_family = "wasm"))
+)))]
+type TwoLanes<const BLOCKS: usize> = OneLane<BLOCKS>;
+#[cfg(any(
+    palladion_portable = "u64",
+    all(not(palladion_portable = "u32"), any(target_pointer_width = "64", target_family = "wasm"))
+))]
+type TwoLanes<const BLOCKS: usize> = Bitsliced<u64, 4, BLOCKS>;
+
+// To know the degree at compile time saves nothing that counts here, so there is one set of kernels for each machine.
+#[cfg(not(palladion_portable = "repack"))]
+super::kernels::tables! {
+    aegis128: [OneLane<2>, 0; TwoLanes<2>, 0; TwoLanes<2>, 0; OneLane<2>, 0;]
+    aegis256: [OneLane<1>, 0; TwoLanes<1>, 0; TwoLanes<1>, 0; OneLane<1>, 0;]
 }
 
-/// `byte` in each of the sixteen bytes.
-const fn bytes(byte: u8) -> u128 {
-    u128::from_le_bytes([byte; 16])
-}
-
-/// `column` in each of the four columns.
-const fn columns(column: u32) -> u128 {
-    column as u128 * 0x0000_0001_0000_0001_0000_0001_0000_0001
-}
-
-/// From eight blocks to eight bit planes and back: afterwards bit b of byte i of plane p is bit p of byte i of block b.
-fn transpose(x: &mut [u128; 8]) {
-    for (distance, mask) in [(1, bytes(0x55)), (2, bytes(0x33)), (4, bytes(0x0f))] {
-        for i in 0..8 {
-            if i & distance == 0 {
-                let j = (i + distance) % 8; // which is less than 8 already; so the optimiser sees it too
-                let t = ((x[i] >> distance) ^ x[j]) & mask;
-                x[j] ^= t;
-                x[i] ^= t << distance;
-            }
-        }
-    }
-}
-
-/// Row r of the state moves r columns: in a plane, byte 4c + r comes from byte 4(c + r) + r.
-fn shift_rows(x: u128) -> u128 {
-    (x & columns(0xff))
-        | (x & columns(0xff00)).rotate_right(32)
-        | (x & columns(0xff_0000)).rotate_right(64)
-        | (x & columns(0xff00_0000)).rotate_right(96)
-}
-
-/// MixColumns on planes: a column (a0, a1, a2, a3) becomes 2 (a0 ^ a1) ^ a1 ^ a2 ^ a3, and so on around.
-fn mix_columns(x: &mut [u128; 8]) {
-    /// Row r of each column from row r + 1.
-    fn next_row(x: u128) -> u128 {
-        ((x >> 8) & columns(0x00ff_ffff)) | ((x << 24) & columns(0xff00_0000))
-    }
-    /// Row r of each column from row r + 2.
-    fn opposite_row(x: u128) -> u128 {
-        ((x >> 16) & columns(0xffff)) | ((x << 16) & columns(0xffff_0000))
-    }
-    let mut doubled = [0; 8]; // a0 ^ a1, before the multiplication by two moves it one plane up
-    let mut rest = [0; 8]; // a1 ^ a2 ^ a3
-    for i in 0..8 {
-        let next = next_row(x[i]);
-        doubled[i] = x[i] ^ next;
-        rest[i] = next ^ opposite_row(doubled[i]);
-    }
-    let carry = doubled[7]; // x^8 = x^4 + x^3 + x + 1
-    x[0] = rest[0] ^ carry;
-    x[1] = rest[1] ^ doubled[0] ^ carry;
-    x[2] = rest[2] ^ doubled[1];
-    x[3] = rest[3] ^ doubled[2] ^ carry;
-    x[4] = rest[4] ^ doubled[3] ^ carry;
-    x[5] = rest[5] ^ doubled[4];
-    x[6] = rest[6] ^ doubled[5];
-    x[7] = rest[7] ^ doubled[6];
-}
-
-// One set of kernels for all degrees: to know the degree at compile time saves nothing that counts here.
+// The state rests as blocks, which are taken apart into planes and put together again in every step.
+#[cfg(palladion_portable = "repack")]
 super::kernels::tables! {
     aegis128: [Aegis128<Soft>, 0; Aegis128<Soft>, 0; Aegis128<Soft>, 0; Aegis128<Soft>, 0;]
     aegis256: [Aegis256<Soft>, 0; Aegis256<Soft>, 0; Aegis256<Soft>, 0; Aegis256<Soft>, 0;]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn transposition_makes_planes_and_undoes_itself() {
-        let blocks: [u128; 8] = core::array::from_fn(|b| {
-            u128::from_le_bytes(core::array::from_fn(|i| ((b * 16 + i) as u8).wrapping_mul(0x9d) ^ 0x35))
-        });
-        let mut planes = blocks;
-        transpose(&mut planes);
-        for (p, plane) in planes.iter().enumerate() {
-            for i in 0..16 {
-                for (b, block) in blocks.iter().enumerate() {
-                    assert_eq!(plane >> (8 * i + b) & 1, block >> (8 * i + p) & 1);
-                }
-            }
-        }
-        transpose(&mut planes);
-        assert_eq!(planes, blocks);
-    }
-
-    #[test]
-    fn aes_round_of_the_standard() {
-        let input = Soft(u128::from_le_bytes(core::array::from_fn(|i| i as u8)));
-        let round_key = Soft(u128::from_le_bytes(core::array::from_fn(|i| 0x10 + i as u8)));
-        let expected = 0x7a7b_4e56_3878_2546_a8c0_477a_3b81_3f43_u128; // RFC 10032, appendix A.1
-        assert_eq!(input.aes(round_key).0, expected.swap_bytes());
-    }
 }
