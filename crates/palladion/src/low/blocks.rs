@@ -285,6 +285,9 @@ pub(crate) unsafe trait Word: Vector {
 pub(crate) unsafe trait Halves: Vector {
     /// The lanes exchanged.
     fn swap(self) -> Self;
+
+    /// The first lane of this and the second of the other.
+    fn beside(self, other: Self) -> Self;
 }
 
 /// Two vectors used as one of twice the lanes: for wide variants on narrow hardware where two interleaved chains

@@ -9,7 +9,7 @@
 //! | `sbox.rs` | circuits of the S-box, for block vectors without AES instructions |
 //! | `machine.rs`, `aegis128.rs`, `aegis256.rs` | the two state machines, generic over the block vector |
 //! | `vector_permute.rs` | AES rounds by byte shuffles, on any block vector that has those |
-//! | `packed128.rs` | AEGIS-128L again, two words to a register |
+//! | `packed.rs`, `packed128.rs`, `packed256.rs` | AEGIS-128L and AEGIS-256 again, two words to a register |
 //! | `kernels.rs` | the loops around them, and the table of kernels |
 //! | `dispatch.rs`, `no_choice.rs` | which table is used |
 //! | `batch.rs` | kernels for several messages at once |
@@ -48,7 +48,11 @@ mod kernels;
 mod machine;
 pub(crate) mod memory;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod packed;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod packed128;
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+mod packed256;
 mod portable;
 mod sbox;
 #[cfg(all(test, feature = "std"))]

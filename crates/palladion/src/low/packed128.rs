@@ -8,21 +8,12 @@
 
 use super::blocks::{Blocks, Halves, Vector, Word};
 use super::machine::{C0, C1, FINAL_ROUNDS, Machine};
+use super::packed::{Lane, join, pair, store_pairs};
 
 /// The state of one lane.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Packed128<W>([W; 4]);
-
-/// A block.
-type Lane<W> = <<W as Word>::Blocks as Blocks>::Lane;
-
-/// Two blocks in a register.
-#[inline(always)]
-fn join<W: Word>(low: Lane<W>, high: Lane<W>) -> W::Blocks {
-    // SAFETY: a block is proof of the CPU features.
-    unsafe { W::Blocks::from_lanes([low, high, low, high]) }
-}
 
 impl<W: Word + Halves> Packed128<W> {
     /// Update(M0, M1), the message in one register. It is added last of all, whether it is known early or late.
@@ -33,12 +24,6 @@ impl<W: Word + Halves> Packed128<W> {
         let zero = W::new(unsafe { W::Blocks::zero() });
         let [last, s3, s2, s1] = W::rounds([s[3], s[2], s[1], s[0]], [zero, s[3], s[2], s[1]]);
         self.0 = [last.swap().xor3(s[0], m), s1, s2, s3];
-    }
-
-    /// Two words.
-    #[inline(always)]
-    fn pair(low: Lane<W>, high: Lane<W>) -> W {
-        W::new(join::<W>(low, high))
     }
 
     /// The words as blocks.
@@ -102,9 +87,9 @@ where
     unsafe fn init(k: Lane<W>, n: Lane<W>, ctx: Lane<W>) -> Self {
         // SAFETY: the caller grants the features.
         let (c0, c1) = unsafe { (Lane::<W>::load(C0.as_ptr()), Lane::<W>::load(C1.as_ptr())) };
-        let odd = Self::pair(c1, k.xor(c0));
-        let mut s = Self([Self::pair(k.xor(n), k.xor(n)), odd, Self::pair(c0, k.xor(c1)), odd]);
-        let (nk, ctx) = (Self::pair(n, k), Self::pair(ctx, ctx));
+        let odd = pair::<W>(c1, k.xor(c0));
+        let mut s = Self([pair::<W>(k.xor(n), k.xor(n)), odd, pair::<W>(c0, k.xor(c1)), odd]);
+        let (nk, ctx) = (pair::<W>(n, k), pair::<W>(ctx, ctx));
         for _ in 0..10 {
             s.0[3] = s.0[3].xor(ctx);
             s.update(nk);
@@ -141,7 +126,7 @@ where
     #[inline(always)]
     fn finalize(&mut self, lengths: Lane<W>) {
         let t = self.0[2].blocks().first().xor(lengths);
-        let t = Self::pair(t, t);
+        let t = pair::<W>(t, t);
         for _ in 0..FINAL_ROUNDS {
             self.update(t);
         }
@@ -167,13 +152,7 @@ where
     }
     #[inline(always)]
     unsafe fn store_words(&self, dst: *mut u8, stride: usize) {
-        for (i, pair) in self.plain().into_iter().enumerate() {
-            let [low, high, ..] = pair.lanes();
-            // SAFETY: the caller grants each word.
-            unsafe {
-                low.store(dst.add(i * stride));
-                high.store(dst.add((i + 4) * stride));
-            }
-        }
+        // SAFETY: passed on.
+        unsafe { store_pairs(&self.plain(), dst, stride) }
     }
 }

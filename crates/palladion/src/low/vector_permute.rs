@@ -86,6 +86,10 @@ unsafe impl<B: Permute + Halves> Halves for Permuted<B> {
     fn swap(self) -> Self {
         Self(self.0.swap())
     }
+    #[inline(always)]
+    fn beside(self, other: Self) -> Self {
+        Self(self.0.beside(other.0))
+    }
 }
 
 // SAFETY: likewise.

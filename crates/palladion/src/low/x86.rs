@@ -9,6 +9,7 @@ use super::aegis128::Aegis128;
 use super::aegis256::Aegis256;
 use super::blocks::{self, Blocks, Halves, MAX_LANES, Pair, Vector, Word};
 use super::packed128::Packed128;
+use super::packed256::Packed256;
 use super::vector_permute::{Permute, Permuted};
 use crate::backend::Backend;
 
@@ -516,6 +517,11 @@ macro_rules! halves {
                 // SAFETY: `self` is proof of the features.
                 Self(unsafe { _mm256_permute2x128_si256::<1>(self.0, self.0) })
             }
+            #[inline(always)]
+            fn beside(self, other: Self) -> Self {
+                // SAFETY: `self` is proof of the features.
+                Self(unsafe { _mm256_blend_epi32::<0xf0>(self.0, other.0) })
+            }
         }
     )*};
 }
@@ -605,14 +611,14 @@ pub(crate) mod ssse3 {
 
 /// Byte shuffles on 256-bit registers.
 pub(crate) mod avx2 {
-    use super::{Aegis128, Aegis256, P1, P2, Packed128, Permuted};
+    use super::{Aegis128, Aegis256, P1, P2, Packed128, Packed256, Permuted};
     crate::low::kernels::tables! {
         #[target_feature(enable = "avx2")]
         aegis128: [
             Packed128<Permuted<P2>>, 1; Aegis128<Permuted<P2>>, 1; Aegis128<Permuted<P2>>, 2; Aegis128<Permuted<P1>>, 0;
         ]
         aegis256: [
-            Aegis256<Permuted<P1>>, 1; Aegis256<Permuted<P2>>, 1; Aegis256<Permuted<P2>>, 2; Aegis256<Permuted<P1>>, 0;
+            Packed256<Permuted<P2>>, 1; Aegis256<Permuted<P2>>, 1; Aegis256<Permuted<P2>>, 2; Aegis256<Permuted<P1>>, 0;
         ]
     }
 }
