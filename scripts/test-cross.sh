@@ -22,7 +22,10 @@ for cpu; do
     *) echo "unknown CPU: $cpu" >&2; exit 2 ;;
     esac
     upper=$(tr 'a-z-' 'A-Z_' <<<"$target")
-    export "CARGO_TARGET_${upper}_LINKER=$gnu-gcc" "CARGO_TARGET_${upper}_RUNNER=$qemu -L /usr/$gnu"
+    # The emulated loader reads the host's ld.so.cache, and would take a C library of the host's that fits the CPU (Debian's
+    # libc6-i386) though it does not fit the loader: threads then hang. So it is told where its own one is.
+    export "CARGO_TARGET_${upper}_LINKER=$gnu-gcc"
+    export "CARGO_TARGET_${upper}_RUNNER=$qemu -L /usr/$gnu -E LD_LIBRARY_PATH=/usr/$gnu/lib"
     echo "== $target"
     # The emulated machine is big and slow: few, optimised tests, and fast to build.
     if rustup target list --installed 2>/dev/null | grep -qx "$target"; then
