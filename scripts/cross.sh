@@ -42,6 +42,6 @@ cross_cargo() {
         cargo "$subcommand" --target "$target" "$@"
     else
         RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/cross" \
-            /usr/bin/cargo "$subcommand" -Zbuild-std=std,panic_unwind --target "$target" "$@"
+            /usr/bin/cargo "$subcommand" -Zbuild-std=std,panic_unwind -Zbuild-std-features=panic-unwind --target "$target" "$@"
     fi
 }
