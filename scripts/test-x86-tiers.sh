@@ -1,26 +1,34 @@
 #!/usr/bin/env bash
-# Runs the core's vectors on x86-64 CPUs of other classes, emulated: the choice of backend must follow the CPU, and an
-# instruction that the CPU lacks faults.
+# Runs the core's tests on x86-64 CPUs of other classes, emulated: the backends there must be those that the CPU has, the first
+# of them in use, and an instruction that the CPU lacks faults.
 #
-#   scripts/test-x86-tiers.sh [MODEL:BACKEND ...]
+#   scripts/test-x86-tiers.sh [MODEL:BACKEND,BACKEND... ...]
 #
 # Not VAES: QEMU 7.2 computes the upper half of a 256-bit VAESENC from the lower half of its input. See test-avx512.sh.
 #
 # Needs: qemu-x86_64 (Debian: qemu-user).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ $# -gt 0 ] || set -- Haswell:aesni-avx Westmere:aesni Nehalem:portable qemu64:portable
+# In turn: AES with and without AVX2, with SSE alone; the same without AES: AVX2, SSE4, SSSE3; and the least there is.
+[ $# -gt 0 ] || set -- Haswell:aesni-avx,aesni,avx2,ssse3,portable SandyBridge:aesni-avx,aesni,ssse3,portable \
+    Westmere:aesni,ssse3,portable Haswell,-aes:avx2,ssse3,portable \
+    Nehalem:ssse3,portable core2duo:ssse3,portable qemu64:portable
 
 cargo build --quiet --release -p palladion-cli
 palladion=${CARGO_TARGET_DIR:-target}/release/palladion
-tests=$(scripts/test-binaries.sh --lib --test vectors)
+tests=$(scripts/test-binaries.sh --lib --test vectors --test batch --test backend)
+export PALLADION_TEST_REDUCED=1
 for tier; do
-    model=${tier%%:*} expected=${tier#*:}
-    emulate() { qemu-x86_64 -cpu "$model" "$@" 2> >(grep -v "TCG doesn't support requested feature" >&2); }
-    used=$(emulate "$palladion" backends | awk '$3 == "yes" { print $1 }')
-    echo "== qemu-x86_64 -cpu $model: $used"
-    [ "$used" = "$expected" ] || { echo "expected $expected" >&2; exit 1; }
+    model=${tier%:*} expected=${tier##*:}
+    export PALLADION_TEST_EMULATOR="qemu-x86_64 -cpu $model"
+    emulate() { $PALLADION_TEST_EMULATOR "$@" 2> >(grep -v "TCG doesn't support requested feature" >&2); }
+    listed=$(emulate "$palladion" backends)
+    there=$(awk '$2 == "yes" { print $1 }' <<<"$listed" | paste -sd,)
+    used=$(awk '$3 == "yes" { print $1 }' <<<"$listed")
+    echo "== qemu-x86_64 -cpu $model: $there; in use: $used"
+    [ "$there" = "$expected" ] && [ "$used" = "${expected%%,*}" ] || { echo "expected $expected" >&2; exit 1; }
     for test in $tests; do
-        emulate "$test" --test-threads=2 | grep '^test result: ok'
+        output=$(cd crates/palladion && emulate "$test" --test-threads=2) || { echo "$output"; exit 1; }
+        grep '^test result: ok' <<<"$output"
     done
 done

@@ -159,7 +159,12 @@ fn child() {
 /// Runs `child` with a value of the environment variable. Returns what it printed about the backend and, if that is an
 /// error, its message.
 fn run_child(value: Option<&OsStr>) -> (String, Option<String>) {
-    let mut command = Command::new(std::env::current_exe().unwrap());
+    // Under an emulator of another CPU: the command that runs a program of that CPU.
+    let emulator = std::env::var("PALLADION_TEST_EMULATOR").unwrap_or_default();
+    let program = std::env::current_exe().unwrap();
+    let mut words = emulator.split_whitespace().map(OsStr::new).chain([program.as_os_str()]);
+    let mut command = Command::new(words.next().unwrap());
+    command.args(words);
     command.args(["--exact", "child", "--ignored", "--nocapture", "--test-threads=1"]);
     match value {
         Some(value) => command.env(ENVIRONMENT_VARIABLE, value),
@@ -180,6 +185,7 @@ fn run_child(value: Option<&OsStr>) -> (String, Option<String>) {
 }
 
 #[test]
+#[cfg_attr(target_family = "wasm", ignore = "no processes there")]
 fn the_environment_can_choose() {
     for &backend in Backend::ALL.iter().filter(|backend| backend.is_available()) {
         let (chosen, message) = run_child(Some(OsStr::new(backend.name())));
@@ -188,6 +194,7 @@ fn the_environment_can_choose() {
 }
 
 #[test]
+#[cfg_attr(target_family = "wasm", ignore = "no processes there")]
 fn without_a_wish_it_is_the_best() {
     let best = Backend::ALL.iter().find(|backend| expected_here(**backend)).unwrap();
     for nothing in [None, Some(OsStr::new(""))] {
@@ -203,6 +210,7 @@ fn assert_names_choices(message: Option<String>, value: &str) {
 }
 
 #[test]
+#[cfg_attr(target_family = "wasm", ignore = "no processes there")]
 fn an_unknown_name_is_an_error() {
     let (chosen, message) = run_child(Some(OsStr::new("nonsense")));
     assert_eq!(chosen, "Err(Environment(None))");
@@ -211,6 +219,7 @@ fn an_unknown_name_is_an_error() {
 
 #[cfg(unix)]
 #[test]
+#[cfg_attr(target_family = "wasm", ignore = "no processes there")]
 fn a_name_that_is_no_text_is_an_error() {
     use std::os::unix::ffi::OsStrExt;
     let (chosen, message) = run_child(Some(OsStr::from_bytes(b"portable\xff")));
@@ -219,6 +228,7 @@ fn a_name_that_is_no_text_is_an_error() {
 }
 
 #[test]
+#[cfg_attr(target_family = "wasm", ignore = "no processes there")]
 fn a_backend_that_cannot_run_here_is_an_error() {
     // No machine has both instruction sets.
     let mut count = 0;

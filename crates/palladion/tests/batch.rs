@@ -5,7 +5,7 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{Random, flipped, for_each_backend, framed, key, nonce, reference};
+use common::{Random, flipped, for_each_backend, framed, key, nonce, reduced, reference};
 use palladion::batch::{self, BatchError, Decryption, Encryption};
 use palladion::family::{Aegis128, Aegis256, Family};
 use palladion::{Aegis, Error, Tag};
@@ -170,7 +170,7 @@ fn equal_lengths_as_one_after_another() {
 fn similar_lengths<F: Family, const D: usize, const T: usize>() {
     let mut random = Random(2);
     let rate = reference::<F, D>().rate();
-    for round in 0..60 {
+    for round in 0..if reduced() { 12 } else { 60 } {
         let (count, ad, msg) = (2 + random.below(8), random.below(3 * rate), random.below(6 * rate));
         let spread = [2, rate, 2 * rate + 2][round % 3];
         let lens: Vec<_> =
@@ -186,8 +186,8 @@ fn similar_lengths_as_one_after_another() {
 
 fn any_lengths<F: Family, const D: usize, const T: usize>() {
     let mut random = Random(3);
-    for round in 0..12 {
-        let count = if round == 0 { 150 } else { random.below(41) };
+    for round in 0..if reduced() { 4 } else { 12 } {
+        let count = if round == 0 && !reduced() { 150 } else { random.below(41) };
         let (ads, msgs) = [(600, 600), (1, 600), (600, 1), (40, 2000)][round % 4];
         let lens: Vec<_> = (0..count).map(|_| (random.below(ads + 1), random.below(msgs + 1))).collect();
         check::<F, D, T>(&samples(&mut random, lens));

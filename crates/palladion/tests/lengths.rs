@@ -7,7 +7,9 @@
 mod common;
 
 use common::fenced::{Fenced, Place};
-use common::{Random, flipped, for_each_backend, for_each_mac, for_each_variant, key, nonce, reference};
+use common::{
+    Random, flipped, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced, reference,
+};
 use palladion::family::Family;
 use palladion::hazmat::UnverifiedDecryptor;
 use palladion::{Aegis, Error, KeyStream, Mac, Tag};
@@ -18,10 +20,6 @@ const CHUNK: usize = 4096;
 
 /// What buffers hold before: neither zeros nor a message.
 const BEFORE: u8 = 0xee;
-
-fn reduced() -> bool {
-    std::env::var_os("PALLADION_TEST_REDUCED").is_some_and(|value| !value.is_empty())
-}
 
 /// All lengths up to eight steps. If reduced, up to one, and around the others.
 fn lengths(rate: usize) -> Vec<usize> {

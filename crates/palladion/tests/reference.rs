@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{Random, for_each_backend, for_each_mac, for_each_variant, framed, key, nonce, reference};
+use common::{
+    Random, for_each_backend, for_each_mac, for_each_variant, framed, key, nonce, reduced, reference,
+};
 use palladion::family::Family;
 use palladion::{Aegis, KeyStream, Mac, Tag};
 
@@ -12,6 +14,9 @@ const CHUNK: usize = 4096;
 /// Lengths where something changes: around blocks, rates and chunks; and some random ones.
 fn lengths(rate: usize, random: &mut Random) -> Vec<usize> {
     let chunk = (CHUNK / rate).max(1) * rate; // whole steps
+    if reduced() {
+        return vec![0, 1, rate - 1, rate, rate + 1, 2 * rate + 17, 2 * chunk + rate - 1];
+    }
     let mut corners =
         vec![0, 16, 32, 48, 64, rate / 2, chunk, chunk + rate, 2 * chunk, 3 * chunk, CHUNK, 2 * CHUNK];
     corners.extend((1..=4).map(|n| n * rate));

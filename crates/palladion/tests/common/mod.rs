@@ -14,6 +14,12 @@ use palladion_reference as reference;
 /// The backend is a choice of the whole process: whoever makes it holds this.
 static CHOICE: Mutex<()> = Mutex::new(());
 
+/// Whether to test less, for emulators: with the environment variable `PALLADION_TEST_REDUCED`. What is left out then is
+/// more of the same.
+pub fn reduced() -> bool {
+    std::env::var_os("PALLADION_TEST_REDUCED").is_some_and(|value| !value.is_empty())
+}
+
 /// Runs a test with the list of the backends to be tested, while nobody else chooses one: all that can run here, or
 /// only the one that the environment variable names.
 pub fn with_backends(test: impl FnOnce(&[Backend])) {

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# Counts the instructions that the ciphers execute, per byte, on CPUs for which there is no hardware here. That is no
+# speed, but exact, and the same on every machine.
+#
+#   scripts/count-instructions.sh [-b BACKEND] [-s SIZE] [CPU ...]
+#   CPUs: aarch64 armv6 armv7 cortex-m4 i686 powerpc64le riscv64 s390x x86_64
+#
+# For messages of SIZE bytes (16384), on one backend or on all that the emulated CPU has; the call as a whole, so the
+# initialisation and the tag are in it. RUSTFLAGS are for the program: try -C target-cpu or -C target-feature.
+#
+# The count is the difference between a program that does a thing four times and one that does it once.
+#
+# Needs (Debian): gcc, qemu-user, and what test-cross.sh needs; for cortex-m4 qemu-system-arm and lld-19.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/cross.sh
+backend='' size=16384
+while getopts b:s: option; do
+    case $option in
+    b) backend=$OPTARG ;;
+    s) size=$OPTARG ;;
+    *) exit 2 ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ $# -gt 0 ] || set -- aarch64 armv6 armv7 cortex-m4 i686 riscv64
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cc -shared -fPIC -O1 -Wall -o "$work/count.so" scripts/qemu-plugin/count.c
+built=${CARGO_TARGET_DIR:-target}
+
+# Runs the program under the emulator with these arguments; the plugin writes its count to the file `counted`.
+run() {
+    if [ "$cpu" = cortex-m4 ]; then
+        local words=palladion-count word
+        for word; do words+=,arg=$word; done
+        "${qemu[@]}" -plugin "$work/count.so" -semihosting-config "enable=on,target=native,chardev=console,arg=$words" \
+            -kernel "$program" </dev/null
+    else
+        "${qemu[@]}" -plugin "$work/count.so" "$program" "$@"
+    fi 2>"$work/counted" || { cat "$work/counted" >&2; return 1; }
+}
+count() {
+    run "$@" && sed -n 's/^instructions: //p' "$work/counted" | grep .
+}
+
+for cpu; do
+    case $cpu in
+    cortex-m4)
+        target=thumbv7em-none-eabihf
+        qemu=(qemu-system-arm -M mps2-an386 -display none -monitor none -serial none -chardev stdio,id=console)
+        type "${qemu[0]}" ld.lld-19 >/dev/null
+        RUSTFLAGS="${RUSTFLAGS-} -C panic=abort -C link-arg=-T$PWD/crates/palladion-count/cortex-m.ld" \
+            CARGO_TARGET_THUMBV7EM_NONE_EABIHF_LINKER=ld.lld-19 RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="$built/cross" /usr/bin/cargo build --quiet --release \
+            -Zbuild-std=core,panic_abort --target "$target" -p palladion-count --no-default-features
+        program=$built/cross/$target/release/palladion-count
+        ;;
+    x86_64)
+        # No VAES: QEMU 7.2 computes it wrong, see test-x86-tiers.sh.
+        qemu=(qemu-x86_64 -cpu max,-vaes)
+        cargo build --quiet --release -p palladion-count
+        program=$built/release/palladion-count
+        ;;
+    *)
+        cross_target "$cpu"
+        cross_cargo build --quiet --release -p palladion-count
+        program=$(cross_directory)/release/palladion-count
+        ;;
+    esac
+    echo "== $cpu: instructions per byte, $size bytes"
+    for name in ${backend:-$(run)}; do
+        printf '%-14s %8s %8s %8s\n' "$name" encrypt decrypt mac
+        for variant in 128l 128x2 128x4 256 256x2 256x4; do
+            printf 'AEGIS-%-8s' "$variant"
+            for operation in encrypt decrypt mac; do
+                once=$(count "$variant" "$operation" "$size" 1 "$name")
+                often=$(count "$variant" "$operation" "$size" 4 "$name")
+                awk -v n=$((often - once)) -v bytes=$((3 * size)) 'BEGIN { printf " %8.2f", n / bytes }'
+            done
+            echo
+        done
+    done
+done

@@ -1,0 +1,47 @@
+# What the scripts for other CPUs share; to be sourced. `cross_target CPU` chooses one and sets
+#   target  Rust's name for it
+#   qemu    the command that runs its programs (an array)
+# `cross_cargo` is cargo for it, and `cross_directory` tells where it builds. The Rust target comes from rustup (`rustup target add`) if it is installed, else the
+# standard library is built from Debian's rustc-web, cargo-web and rust-web-src.
+
+cross_target() {
+    local gnu cpu=()
+    case $1 in
+    aarch64) target=aarch64-unknown-linux-gnu gnu=aarch64-linux-gnu qemu=qemu-aarch64 cpu=(-cpu max) ;;
+    armv6) target=arm-unknown-linux-gnueabihf gnu=arm-linux-gnueabihf qemu=qemu-arm ;;
+    armv7) target=armv7-unknown-linux-gnueabihf gnu=arm-linux-gnueabihf qemu=qemu-arm ;;
+    # No VAES: QEMU 7.2 computes it wrong, see test-x86-tiers.sh.
+    i686) target=i686-unknown-linux-gnu gnu=i686-linux-gnu qemu=qemu-i386 cpu=(-cpu max,-vaes) ;;
+    powerpc64le) target=powerpc64le-unknown-linux-gnu gnu=powerpc64le-linux-gnu qemu=qemu-ppc64le ;;
+    riscv64) target=riscv64gc-unknown-linux-gnu gnu=riscv64-linux-gnu qemu=qemu-riscv64 ;;
+    s390x) target=s390x-unknown-linux-gnu gnu=s390x-linux-gnu qemu=qemu-s390x ;;
+    *) echo "unknown CPU: $1" >&2; return 2 ;;
+    esac
+    type "$gnu-gcc" "$qemu" >/dev/null || return # says what is missing
+    # The emulated loader reads the host's ld.so.cache, and would take a C library of the host's that fits the CPU (Debian's
+    # libc6-i386) though it does not fit the loader: threads then hang. So it is told where its own one is.
+    qemu=("$qemu" ${cpu[@]+"${cpu[@]}"} -L "/usr/$gnu" -E "LD_LIBRARY_PATH=/usr/$gnu/lib")
+    local upper
+    upper=$(tr 'a-z-' 'A-Z_' <<<"$target")
+    export "CARGO_TARGET_${upper}_LINKER=$gnu-gcc" "CARGO_TARGET_${upper}_RUNNER=${qemu[*]}"
+}
+
+cross_from_rustup() { rustup target list --installed 2>/dev/null | grep -qx "$target"; }
+
+cross_directory() {
+    local directory=${CARGO_TARGET_DIR:-target}
+    cross_from_rustup || directory+=/cross
+    echo "$directory/$target"
+}
+
+# cargo SUBCOMMAND for the chosen target; the rest is its arguments.
+cross_cargo() {
+    local subcommand=$1
+    shift
+    if cross_from_rustup; then
+        cargo "$subcommand" --target "$target" "$@"
+    else
+        RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/cross" \
+            /usr/bin/cargo "$subcommand" -Zbuild-std=std,panic_unwind -Zbuild-std-features=panic-unwind --target "$target" "$@"
+    fi
+}
