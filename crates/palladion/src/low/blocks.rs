@@ -282,10 +282,7 @@ pub(crate) unsafe trait Word: Vector {
 ///
 /// # Safety
 /// As for [`Vector`].
-#[cfg_attr(
-    not(any(target_arch = "x86", target_arch = "x86_64")),
-    expect(dead_code, reason = "used where AES instructions work on two blocks")
-)]
+#[allow(dead_code)] // where no register has two blocks
 pub(crate) unsafe trait Halves: Vector {
     /// The lanes exchanged.
     fn swap(self) -> Self;

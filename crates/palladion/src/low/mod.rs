@@ -4,7 +4,7 @@
 //! | file | what it is |
 //! |---|---|
 //! | `blocks.rs` | the trait of a block vector |
-//! | `portable.rs`, `x86.rs`, `aarch64.rs` | a block vector for each instruction set |
+//! | `portable.rs`, `x86.rs`, `aarch64.rs`, `wasm.rs` | a block vector for each instruction set |
 //! | `machine.rs`, `aegis128.rs`, `aegis256.rs` | the two state machines, generic over the block vector |
 //! | `vector_permute.rs` | AES rounds by byte shuffles, on any block vector that has those |
 //! | `packed128.rs` | AEGIS-128L again, two words to a register |
@@ -29,8 +29,15 @@ mod packed128;
 mod portable;
 #[cfg(all(test, feature = "std"))]
 mod tests;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(any(
+    target_arch = "x86",
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little"),
+    all(target_family = "wasm", target_feature = "simd128")
+))]
 mod vector_permute;
+#[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+mod wasm;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod x86;
 
