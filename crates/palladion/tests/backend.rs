@@ -30,12 +30,21 @@ fn expected_here(backend: Backend) -> bool {
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
     {
         let aes = std::arch::is_aarch64_feature_detected!("aes");
-        backend == Backend::Portable || (backend == Backend::ArmAes && aes)
+        matches!(backend, Backend::Portable | Backend::Neon) || (backend == Backend::ArmAes && aes)
+    }
+    #[cfg(target_family = "wasm")]
+    {
+        match backend {
+            Backend::WasmRelaxedSimd => cfg!(target_feature = "relaxed-simd"),
+            Backend::WasmSimd128 => cfg!(target_feature = "simd128"),
+            _ => backend == Backend::Portable,
+        }
     }
     #[cfg(not(any(
         target_arch = "x86",
         target_arch = "x86_64",
-        all(target_arch = "aarch64", target_endian = "little")
+        all(target_arch = "aarch64", target_endian = "little"),
+        target_family = "wasm"
     )))]
     {
         backend == Backend::Portable

@@ -282,6 +282,7 @@ pub(crate) unsafe trait Word: Vector {
 ///
 /// # Safety
 /// As for [`Vector`].
+#[allow(dead_code)] // where no register has two blocks
 pub(crate) unsafe trait Halves: Vector {
     /// The lanes exchanged.
     fn swap(self) -> Self;

@@ -25,7 +25,13 @@ static COMPILED: &[(Backend, &Tables)] = &[
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     (Backend::Ssse3, &super::x86::ssse3::TABLES),
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-    (Backend::ArmAes, &super::aarch64::TABLES),
+    (Backend::ArmAes, &super::aarch64::aes::TABLES),
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    (Backend::Neon, &super::aarch64::neon::TABLES),
+    #[cfg(all(target_family = "wasm", target_feature = "relaxed-simd"))]
+    (Backend::WasmRelaxedSimd, &super::wasm::relaxed::TABLES),
+    #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+    (Backend::WasmSimd128, &super::wasm::simd128::TABLES),
     (Backend::Portable, &super::portable::TABLES),
 ];
 
@@ -36,6 +42,8 @@ struct Cpu {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     features: super::x86::Features,
     #[cfg(target_arch = "aarch64")]
+    neon: bool,
+    #[cfg(target_arch = "aarch64")]
     aes: bool,
 }
 
@@ -45,8 +53,12 @@ impl Cpu {
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
             features: super::x86::Features::detect(),
             #[cfg(all(target_arch = "aarch64", feature = "std"))]
+            neon: std::arch::is_aarch64_feature_detected!("neon"),
+            #[cfg(all(target_arch = "aarch64", feature = "std"))]
             aes: std::arch::is_aarch64_feature_detected!("aes"),
             #[cfg(all(target_arch = "aarch64", not(feature = "std")))] // no way to ask without an operating system
+            neon: cfg!(target_feature = "neon"),
+            #[cfg(all(target_arch = "aarch64", not(feature = "std")))]
             aes: cfg!(target_feature = "aes"),
         }
     }
@@ -61,8 +73,14 @@ impl Cpu {
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
             _ => self.features.allow(backend),
             #[cfg(target_arch = "aarch64")]
-            _ => backend == Backend::ArmAes && self.aes,
-            #[cfg(not(any(target_arch = "x86", target_arch = "x86_64", target_arch = "aarch64")))]
+            Backend::ArmAes => self.neon && self.aes,
+            #[cfg(target_arch = "aarch64")]
+            Backend::Neon => self.neon,
+            #[cfg(target_family = "wasm")] // a module that runs has all that it was compiled for
+            Backend::WasmRelaxedSimd => cfg!(target_feature = "relaxed-simd"),
+            #[cfg(target_family = "wasm")]
+            Backend::WasmSimd128 => cfg!(target_feature = "simd128"),
+            #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
             _ => false,
         }
     }

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `blocks.rs` | the trait of a block vector |
 //! | `bitsliced.rs` | the state machines without AES instructions, bitsliced |
-//! | `portable.rs`, `x86.rs`, `aarch64.rs` | a block vector for each instruction set |
+//! | `portable.rs`, `x86.rs`, `aarch64.rs`, `wasm.rs` | a block vector for each instruction set |
 //! | `sbox.rs` | circuits of the S-box, for block vectors without AES instructions |
 //! | `machine.rs`, `aegis128.rs`, `aegis256.rs` | the two state machines, generic over the block vector |
 //! | `vector_permute.rs` | AES rounds by byte shuffles, on any block vector that has those |
@@ -57,8 +57,15 @@ mod portable;
 mod sbox;
 #[cfg(all(test, feature = "std"))]
 mod tests;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(any(
+    target_arch = "x86",
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little"),
+    all(target_family = "wasm", target_feature = "simd128")
+))]
 mod vector_permute;
+#[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+mod wasm;
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod x86;
 

@@ -40,6 +40,13 @@ pub(crate) unsafe trait Permute: Blocks {
 
     /// The lower and the upper half of each byte, as numbers below 16.
     fn nibbles(self) -> [Self; 2];
+
+    /// The same value. Where the compiler would compute so much at once that it ran out of registers, an implementation
+    /// makes it believe that the value is not known before `earlier` is.
+    #[inline(always)]
+    fn after(self, _earlier: Self) -> Self {
+        self
+    }
 }
 
 /// A word in the basis of the tower.
@@ -125,6 +132,17 @@ where
         // SAFETY: `self` is proof of the CPU features.
         let constant = unsafe { B::table(&t.constant) };
         Self(round_key.0.xor(constant).xor(mixed))
+    }
+    #[inline(always)]
+    fn rounds<const N: usize>(input: [Self; N], round_keys: [Self; N]) -> [Self; N] {
+        let mut out = input;
+        let mut i = 0;
+        while i < N {
+            let input = if i == 0 { input[0] } else { Self(input[i].0.after(out[i - 1].0)) };
+            out[i] = input.aes(round_keys[i]);
+            i += 1;
+        }
+        out
     }
 }
 

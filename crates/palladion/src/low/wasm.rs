@@ -1,0 +1,142 @@
+//! WebAssembly with SIMD. What a module needs is decided when it is compiled: there is nothing to detect.
+
+use core::arch::wasm32::*;
+
+use super::aegis128::Aegis128;
+use super::aegis256::Aegis256;
+use super::blocks::{self, Blocks, MAX_LANES, Vector};
+use super::vector_permute::{Permute, Permuted};
+
+/// One block in a vector, whose bytes are looked up by this instruction.
+macro_rules! one_block {
+    ($(#[$attribute:meta])* $name:ident, $swizzle:ident) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy)]
+        pub(crate) struct $name(v128);
+
+        // SAFETY: each method is one or two instructions, on all bytes alike; the module is compiled for them.
+        $(#[$attribute])*
+        unsafe impl Vector for $name {
+            #[inline(always)]
+            fn xor(self, other: Self) -> Self {
+                Self(v128_xor(self.0, other.0))
+            }
+        }
+
+        // SAFETY: likewise.
+        $(#[$attribute])*
+        unsafe impl Blocks for $name {
+            const LANES: usize = 1;
+            type Lane = Self;
+
+            #[inline(always)]
+            unsafe fn load(src: *const u8) -> Self {
+                // SAFETY: the caller grants 16 bytes; no alignment needed.
+                Self(unsafe { v128_load(src.cast()) })
+            }
+            #[inline(always)]
+            unsafe fn store(self, dst: *mut u8) {
+                // SAFETY: likewise.
+                unsafe { v128_store(dst.cast(), self.0) }
+            }
+            #[inline(always)]
+            unsafe fn splat(block: *const u8) -> Self {
+                // SAFETY: passed on.
+                unsafe { Self::load(block) }
+            }
+            #[inline(always)]
+            unsafe fn zero() -> Self {
+                Self(u8x16_splat(0))
+            }
+            #[inline(always)]
+            unsafe fn load_partial(src: *const u8, len: usize) -> Self {
+                // SAFETY: passed on.
+                unsafe { blocks::load_by_buffer(src, len) }
+            }
+            #[inline(always)]
+            unsafe fn store_partial(self, dst: *mut u8, len: usize) {
+                // SAFETY: passed on.
+                unsafe { blocks::store_by_buffer(self, dst, len) }
+            }
+            #[inline(always)]
+            fn truncate(self, len: usize) -> Self {
+                // SAFETY: the module is compiled for it.
+                Self(v128_and(self.0, unsafe { blocks::mask_of_length::<Self>(len) }.0))
+            }
+            #[inline(always)]
+            fn xor_and(self, b: Self, c: Self) -> Self {
+                Self(v128_xor(self.0, v128_and(b.0, c.0)))
+            }
+            #[inline(always)]
+            fn first(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn lanes(self) -> [Self; MAX_LANES] {
+                [self; MAX_LANES]
+            }
+            #[inline(always)]
+            fn fold(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            unsafe fn from_lanes(lanes: [Self; MAX_LANES]) -> Self {
+                lanes[0]
+            }
+        }
+
+        // SAFETY: likewise.
+        $(#[$attribute])*
+        unsafe impl Permute for $name {
+            #[inline(always)]
+            unsafe fn table(table: &'static [u8; 16]) -> Self {
+                // SAFETY: the table is readable.
+                Self(unsafe { v128_load(table.as_ptr().cast()) })
+            }
+            #[inline(always)]
+            fn lookup(self, index: Self) -> Self {
+                Self($swizzle(self.0, index.0))
+            }
+            #[inline(always)]
+            fn nibbles(self) -> [Self; 2] {
+                [Self(v128_and(self.0, u8x16_splat(0x0f))), Self(u8x16_shr(self.0, 4))]
+            }
+        }
+    };
+}
+one_block! {
+    /// Bytes looked up with SIMD as it was first.
+    S1, u8x16_swizzle
+}
+one_block! {
+    /// Bytes looked up with relaxed SIMD, which does not say what becomes of indices from 16 to 127: there are none.
+    #[cfg(target_feature = "relaxed-simd")]
+    R1, u8x16_relaxed_swizzle
+}
+
+/// SIMD as it was first.
+pub(crate) mod simd128 {
+    use super::{Aegis128, Aegis256, Permuted, S1};
+    crate::low::kernels::tables! {
+        aegis128: [
+            Aegis128<Permuted<S1>>, 1; Aegis128<Permuted<S1>>, 2; Aegis128<Permuted<S1>>, 4; Aegis128<Permuted<S1>>, 0;
+        ]
+        aegis256: [
+            Aegis256<Permuted<S1>>, 1; Aegis256<Permuted<S1>>, 2; Aegis256<Permuted<S1>>, 4; Aegis256<Permuted<S1>>, 0;
+        ]
+    }
+}
+
+/// Relaxed SIMD.
+#[cfg(target_feature = "relaxed-simd")]
+pub(crate) mod relaxed {
+    use super::{Aegis128, Aegis256, Permuted, R1};
+    crate::low::kernels::tables! {
+        aegis128: [
+            Aegis128<Permuted<R1>>, 1; Aegis128<Permuted<R1>>, 2; Aegis128<Permuted<R1>>, 4; Aegis128<Permuted<R1>>, 0;
+        ]
+        aegis256: [
+            Aegis256<Permuted<R1>>, 1; Aegis256<Permuted<R1>>, 2; Aegis256<Permuted<R1>>, 4; Aegis256<Permuted<R1>>, 0;
+        ]
+    }
+}
