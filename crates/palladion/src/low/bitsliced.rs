@@ -30,6 +30,7 @@
 
 use core::mem::MaybeUninit;
 use core::ops::{Shl, Shr};
+use core::sync::atomic::{Ordering, compiler_fence};
 
 use super::blocks::{Blocks, MAX_LANES, Pair, Vector};
 use super::machine::{C0, C1, FINAL_ROUNDS, Machine, load_at, store_all, store_at, truncate_at};
@@ -59,6 +60,25 @@ pub(crate) trait Word: sbox::Bits + Shl<u32, Output = Self> + Shr<u32, Output = 
     unsafe fn store<const N: usize>(words: [Self; N], dst: *mut u8);
 }
 
+/// Whether the CPU surely takes words from any address. Elsewhere an aligned address has a way of its own: the compiler
+/// would go byte by byte.
+const UNALIGNED: bool = cfg!(any(
+    target_arch = "x86",
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    target_family = "wasm",
+    target_arch = "powerpc64",
+    target_arch = "s390x"
+));
+
+/// The same value, its origin hidden from the optimiser, which would otherwise make one of the ways with and without
+/// alignment: the slower.
+#[inline(always)]
+fn hidden<T: Copy>(x: &mut T) -> T {
+    compiler_fence(Ordering::SeqCst);
+    *x
+}
+
 macro_rules! word {
     ($word:ty, $log_cell:literal) => {
         impl Word for $word {
@@ -74,16 +94,35 @@ macro_rules! word {
             #[inline(always)]
             unsafe fn load<const N: usize>(src: *const u8) -> [Self; N] {
                 let src: *const [$word; N] = src.cast();
-                // Where a CPU may not read words that are not aligned, the compiler reads bytes unless it knows better.
+                let mut copy = MaybeUninit::<[$word; N]>::uninit();
                 // SAFETY: the caller grants the words; the address was looked at.
-                let words = unsafe { if src.is_aligned() { src.read() } else { src.read_unaligned() } };
+                let words = unsafe {
+                    if UNALIGNED {
+                        src.read_unaligned()
+                    } else if src.is_aligned() {
+                        src.read()
+                    } else {
+                        src.cast::<u8>().copy_to_nonoverlapping(copy.as_mut_ptr().cast(), size_of_val(&copy));
+                        hidden(&mut copy).assume_init()
+                    }
+                };
                 words.map(Self::from_le)
             }
             #[inline(always)]
             unsafe fn store<const N: usize>(words: [Self; N], dst: *mut u8) {
-                let (words, dst) = (words.map(Self::to_le), dst.cast::<[$word; N]>());
+                let words = words.map(Self::to_le);
+                let dst: *mut [$word; N] = dst.cast();
                 // SAFETY: likewise.
-                unsafe { if dst.is_aligned() { dst.write(words) } else { dst.write_unaligned(words) } }
+                unsafe {
+                    if UNALIGNED {
+                        dst.write_unaligned(words);
+                    } else if dst.is_aligned() {
+                        dst.write(words);
+                    } else {
+                        let words = hidden(&mut MaybeUninit::new(words)).assume_init();
+                        dst.write_unaligned(words);
+                    }
+                }
             }
         }
     };
@@ -352,16 +391,24 @@ fn sub_bytes<W: Word>(planes: &[W; 8], out: &mut MaybeUninit<[W; 8]>) {
     out.write(sbox::Chosen::sub_bytes(*planes));
 }
 
+/// Keeps loads and stores on their side. Without, the compiler begins many planes at once and runs out of registers.
+#[inline(always)]
+fn in_order() {
+    compiler_fence(Ordering::SeqCst);
+}
+
 /// SubBytes on a whole state.
 #[inline(always)]
-fn sub_bytes_of_all<W: Word, const N: usize>(state: &Planes<W, N>) -> Planes<W, N> {
-    let mut out = MaybeUninit::<Planes<W, N>>::uninit();
+fn sub_bytes_of_all<'a, W: Word, const N: usize>(
+    state: &Planes<W, N>,
+    out: &'a mut MaybeUninit<Planes<W, N>>,
+) -> &'a Planes<W, N> {
     for (g, planes) in state.iter().enumerate() {
         // SAFETY: the place of `N` such arrays has the place of this one; nothing is read from it.
-        sub_bytes(planes, unsafe { &mut *(&raw mut out).cast::<MaybeUninit<[W; 8]>>().add(g) });
+        sub_bytes(planes, unsafe { &mut *out.as_mut_ptr().cast::<MaybeUninit<[W; 8]>>().add(g) });
     }
     // SAFETY: `sub_bytes` has written all `N` arrays.
-    unsafe { out.assume_init() }
+    unsafe { out.assume_init_ref() }
 }
 
 /// ShiftRows and MixColumns. `take` gets the number of a plane and its words.
@@ -380,7 +427,9 @@ fn mix<W: Layout<N>, const N: usize>(t: &Planes<W, N>, mut take: impl FnMut(usiz
         }
         lower = doubled;
         take(P, out);
+        in_order();
     });
+    let _ = lower;
 }
 
 impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> {
@@ -388,8 +437,8 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
     #[cfg(any(test, palladion_portable = "repack"))]
     pub(super) fn rounds(blocks: [W::Blocks; 8]) -> [W::Blocks; 8] {
         let mut s = Self::from_words(blocks);
-        let t = sub_bytes_of_all(&s.0);
-        mix(&t, |p, out| {
+        let mut t = MaybeUninit::uninit();
+        mix(sub_bytes_of_all(&s.0, &mut t), |p, out| {
             for g in 0..N {
                 s.0[g][p] = out[g];
             }
@@ -432,18 +481,23 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
     /// key of another; here it is added to the sum, which is the same.
     #[inline(never)]
     fn update(&mut self, m: &Step<W, N, BLOCKS>) {
-        let t = sub_bytes_of_all(&self.0);
-        mix(&t, |p, out| {
+        let mut t = MaybeUninit::uninit();
+        mix(sub_bytes_of_all(&self.0, &mut t), |p, out| {
             for g in 0..N {
                 self.0[g][p] = self.0[g][p] ^ Self::next(out[g]) ^ Self::input(m, g, p);
             }
         });
     }
 
-    /// The key stream of the next step (§3.2.5, §4.2.5).
+    /// The key stream of the next step (§3.2.5, §4.2.5), added to a step's input.
     #[inline(never)]
-    fn keystream_into(&self, out: &mut MaybeUninit<Step<W, N, BLOCKS>>) {
-        let mut z = [[W::constant(0); N]; BLOCKS];
+    fn add_keystream(&self, m: &Step<W, N, BLOCKS>) -> Step<W, N, BLOCKS> {
+        let mut sum = MaybeUninit::<Step<W, N, BLOCKS>>::uninit();
+        let mut put = |b: usize, n: usize, z: W| {
+            // SAFETY: the place of word `n` of row `b`.
+            unsafe { sum.as_mut_ptr().cast::<W>().add(b * N + n).write(m[b][n] ^ z) };
+            in_order();
+        };
         for n in 0..N {
             // Words in pairs: afterwards one has the even blocks of both, the other the odd ones. So the number of a
             // pair of cells is half of that of a block.
@@ -458,9 +512,9 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
                     let (even, odd) = pair(k);
                     (even & odd) ^ (odd << (2 * W::CELL)) ^ even.rotate(4 * W::CELL)
                 };
-                for (b, z) in z.iter_mut().enumerate() {
+                for b in 0..BLOCKS {
                     let (low, high) = (logic(4 * b), logic(4 * b + 2));
-                    z[n] = high ^ (((low >> (2 * W::CELL)) ^ high) & cells::<W, 0b010>());
+                    put(b, n, high ^ (((low >> (2 * W::CELL)) ^ high) & cells::<W, 0b010>()));
                 }
             } else {
                 // S1 ^ (S2 & S3) ^ S4 ^ S5 in the pair of S2.
@@ -469,13 +523,15 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
                     let z = (even & odd) ^ (odd << (2 * W::CELL)) ^ ((even ^ odd) >> (2 * W::CELL));
                     (z >> (2 * W::CELL)) & cells::<W, 0b110>()
                 };
-                z[0][n] = logic(0)
+                let z = logic(0)
                     | (logic(2) << (2 * W::CELL))
                     | (logic(4) << (4 * W::CELL))
                     | (logic(6) << (6 * W::CELL));
+                put(0, n, z);
             }
         }
-        out.write(z);
+        // SAFETY: every word was written.
+        unsafe { sum.assume_init() }
     }
 
     /// Of each word, block `at` and (with two blocks) the fourth after it, as a step.
@@ -513,37 +569,6 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
         }
     }
 
-    /// The step of `BLOCKS` vectors in memory, `row` bytes apart.
-    ///
-    /// # Safety
-    /// Each readable.
-    #[inline(never)]
-    unsafe fn load_into(src: *const u8, row: usize, step: &mut MaybeUninit<Step<W, N, BLOCKS>>) {
-        let mut words = [[W::constant(0); N]; BLOCKS];
-        for (b, words) in words.iter_mut().enumerate() {
-            // SAFETY: the caller grants it.
-            *words = unsafe { W::load(src.add(b * row)) };
-        }
-        Self::halves(&mut words);
-        W::transpose(&mut words);
-        step.write(words);
-    }
-
-    /// The `BLOCKS` vectors of a step into memory, `row` bytes apart.
-    ///
-    /// # Safety
-    /// Each writable.
-    #[inline(never)]
-    unsafe fn store_from(step: &Step<W, N, BLOCKS>, dst: *mut u8, row: usize) {
-        let mut words = *step;
-        W::transpose(&mut words);
-        Self::halves(&mut words);
-        for (b, words) in words.into_iter().enumerate() {
-            // SAFETY: the caller grants it.
-            unsafe { W::store(words, dst.add(b * row)) };
-        }
-    }
-
     /// The vectors of a step; the second is of no use if there is but one.
     #[inline(always)]
     fn blocks(step: Step<W, N, BLOCKS>) -> [W::Blocks; 2] {
@@ -551,7 +576,7 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
         let row = 16 * W::Blocks::LANES;
         // SAFETY: two vectors have room; the portable block vectors need no CPU features.
         let blocks = unsafe {
-            Self::store_from(&step, bytes.as_mut_ptr(), row);
+            Self::store(step, bytes.as_mut_ptr(), row);
             [W::Blocks::load(bytes.as_ptr()), W::Blocks::load(bytes.as_ptr().add(row))]
         };
         wipe(&mut bytes);
@@ -621,19 +646,25 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Machine for Bitsl
         if BLOCKS == 2 && tag_len == 16 { 0 } else { 1 }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     unsafe fn load(src: *const u8, row: usize) -> Self::Step {
-        let mut step = MaybeUninit::uninit();
-        // SAFETY: passed on; `load_into` writes it.
-        unsafe {
-            Self::load_into(src, row, &mut step);
-            step.assume_init()
+        let mut step = [[W::constant(0); N]; BLOCKS];
+        for (b, words) in step.iter_mut().enumerate() {
+            // SAFETY: the caller grants it.
+            *words = unsafe { W::load(src.add(b * row)) };
         }
+        Self::halves(&mut step);
+        W::transpose(&mut step);
+        step
     }
-    #[inline(always)]
-    unsafe fn store(step: Self::Step, dst: *mut u8, row: usize) {
-        // SAFETY: passed on.
-        unsafe { Self::store_from(&step, dst, row) }
+    #[inline(never)]
+    unsafe fn store(mut step: Self::Step, dst: *mut u8, row: usize) {
+        W::transpose(&mut step);
+        Self::halves(&mut step);
+        for (b, words) in step.into_iter().enumerate() {
+            // SAFETY: the caller grants it.
+            unsafe { W::store(words, dst.add(b * row)) };
+        }
     }
     #[inline(never)]
     unsafe fn load_partial(src: *const u8, row: usize, len: usize) -> Self::Step {
@@ -704,20 +735,17 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Machine for Bitsl
     }
     #[inline(always)]
     fn keystream(&self) -> Self::Step {
-        let mut z = MaybeUninit::uninit();
-        self.keystream_into(&mut z);
-        // SAFETY: it was written.
-        unsafe { z.assume_init() }
+        self.add_keystream(&[[W::constant(0); N]; BLOCKS])
     }
     #[inline(always)]
     fn encrypt(&mut self, m: Self::Step) -> Self::Step {
-        let z = self.keystream();
+        let c = self.add_keystream(&m);
         self.update(&m);
-        Self::xor(m, z)
+        c
     }
     #[inline(always)]
     fn decrypt(&mut self, c: Self::Step) -> Self::Step {
-        let m = Self::xor(c, self.keystream());
+        let m = self.add_keystream(&c);
         self.update(&m);
         m
     }
@@ -769,5 +797,187 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Machine for Bitsl
         let words = self.to_words();
         // SAFETY: passed on.
         unsafe { store_all(&words[..if BLOCKS == 2 { 8 } else { 6 }], dst, stride) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::vec::Vec;
+
+    use super::*;
+
+    type Block = [u8; 16];
+
+    fn double(x: u8) -> u8 {
+        (x << 1) ^ if x >> 7 == 1 { 0x1b } else { 0 }
+    }
+
+    /// The S-box from its definition: inversion in GF(2^8), then the affine map.
+    fn s_box() -> [u8; 256] {
+        let multiply =
+            |a: u8, b: u8| (0..8).rev().fold(0, |sum, i| double(sum) ^ if b >> i & 1 == 1 { a } else { 0 });
+        core::array::from_fn(|x| {
+            let inverse = (0..=255).find(|&y| multiply(x as u8, y) == 1).unwrap_or(0);
+            (0..5).fold(0x63, |sum, i| sum ^ inverse.rotate_left(i))
+        })
+    }
+
+    /// ShiftRows and MixColumns of FIPS 197.
+    fn linear(x: Block) -> Block {
+        let a = |r: usize, c: usize| x[4 * ((c + r) % 4) + r % 4];
+        core::array::from_fn(|i| {
+            let (c, r) = (i / 4, i % 4);
+            let column = |k: usize| a((r + k) % 4, c);
+            double(column(0)) ^ double(column(1)) ^ column(1) ^ column(2) ^ column(3)
+        })
+    }
+
+    /// Blocks for eight words of as many lanes as the layout has, word by word.
+    fn words<W: Layout<N>, const N: usize>(mut block: impl FnMut(usize, usize) -> Block) -> [W::Blocks; 8] {
+        core::array::from_fn(|i| {
+            let bytes: Vec<u8> = (0..W::Blocks::LANES).flat_map(|lane| block(i, lane)).collect();
+            // SAFETY: as many bytes as there are in a vector.
+            unsafe { W::Blocks::load(bytes.as_ptr()) }
+        })
+    }
+
+    /// The blocks of the words that count, word by word and in each lane by lane.
+    fn bytes<W: Layout<N>, const N: usize>(words: [W::Blocks; 8], count: usize) -> Vec<Block> {
+        let store = |word: &W::Blocks| {
+            let mut blocks = [[0; 16]; MAX_LANES];
+            // SAFETY: no vector is wider.
+            unsafe { word.store(blocks.as_mut_ptr().cast()) };
+            blocks.into_iter().take(W::Blocks::LANES)
+        };
+        words[..count].iter().flat_map(store).collect()
+    }
+
+    /// A generator of bytes (xorshift).
+    fn random() -> impl FnMut() -> u8 {
+        let mut x = 0x9e37_79b9_7f4a_7c15_u64;
+        move || {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            (x >> 32) as u8
+        }
+    }
+
+    /// The round is SubBytes, which `sub_bytes` does to the bits of every byte alike, and then a linear map. So it is right
+    /// if the S-box is for every value of every byte, and the map for every single bit; that it is linear is seen from its
+    /// code, which has no operations but XOR, shifts and masks.
+    fn round<W: Layout<N>, const N: usize, const BLOCKS: usize>() {
+        let count = if BLOCKS == 2 { 8 } else { 6 };
+        let s_box = s_box();
+        for first in 0..=255u8 {
+            let value = |i: usize, lane: usize| -> Block {
+                core::array::from_fn(|j| first.wrapping_add((37 * i + 101 * lane + j) as u8))
+            };
+            let out = Bitsliced::<W, N, BLOCKS>::rounds(words::<W, N>(value));
+            for (k, block) in bytes::<W, N>(out, count).into_iter().enumerate() {
+                let (i, lane) = (k / W::Blocks::LANES, k % W::Blocks::LANES);
+                assert_eq!(block, linear(value(i, lane).map(|x| s_box[usize::from(x)])));
+            }
+        }
+        for bit in 0..128 * count * W::Blocks::LANES {
+            let one = |i: usize, lane: usize| -> Block {
+                core::array::from_fn(|j| {
+                    let at = 8 * (16 * (i * W::Blocks::LANES + lane) + j);
+                    if i < count && (at..at + 8).contains(&bit) { 1 << (bit - at) } else { 0 }
+                })
+            };
+            let s = Bitsliced::<W, N, BLOCKS>::from_words(words::<W, N>(one));
+            let mut out = s;
+            mix(&s.0, |p, words| (0..N).for_each(|g| out.0[g][p] = words[g]));
+            for (k, block) in bytes::<W, N>(out.to_words(), count).into_iter().enumerate() {
+                assert_eq!(block, linear(one(k / W::Blocks::LANES, k % W::Blocks::LANES)), "bit {bit}");
+            }
+        }
+    }
+
+    /// Steps of a state of any bytes: Update, the key stream, and the way of a message in and out.
+    fn steps<W: Layout<N>, const N: usize, const BLOCKS: usize>() {
+        let lanes = W::Blocks::LANES;
+        let count = if BLOCKS == 2 { 8 } else { 6 };
+        let s_box = s_box();
+        let mut random = random();
+        let mut any =
+            |n: usize| -> Vec<Block> { (0..n * lanes).map(|_| core::array::from_fn(|_| random())).collect() };
+        let xor = |a: Block, b: Block| -> Block { core::array::from_fn(|j| a[j] ^ b[j]) };
+        let mut before = any(count);
+        let mut s = Bitsliced::<W, N, BLOCKS>::from_words(words::<W, N>(|i, lane| {
+            before[(i % count) * lanes + lane]
+        }));
+        for _ in 0..100 {
+            let m = any(BLOCKS);
+            let row = 16 * lanes;
+            // SAFETY: a message has `BLOCKS` rows.
+            let step = unsafe { Bitsliced::<W, N, BLOCKS>::load(m.as_ptr().cast(), row) };
+            let mut back = std::vec![[0xee; 16]; BLOCKS * lanes];
+            let mut keystream = back.clone();
+            // SAFETY: likewise.
+            unsafe {
+                Bitsliced::<W, N, BLOCKS>::store(step, back.as_mut_ptr().cast(), row);
+                Bitsliced::<W, N, BLOCKS>::store(s.keystream(), keystream.as_mut_ptr().cast(), row);
+            }
+            assert_eq!(back, m);
+            s.absorb(step);
+
+            let mut after = before.clone();
+            for lane in 0..lanes {
+                let at = |i: usize| before[i % count * lanes + lane];
+                let and = |i: usize, k: usize| -> Block { core::array::from_fn(|j| at(i)[j] & at(k)[j]) };
+                let z = if BLOCKS == 2 {
+                    [xor(xor(at(1), at(6)), and(2, 3)), xor(xor(at(2), at(5)), and(6, 7))]
+                } else {
+                    [xor(xor(at(1), xor(at(4), at(5))), and(2, 3)), [0; 16]]
+                };
+                for b in 0..BLOCKS {
+                    assert_eq!(keystream[b * lanes + lane], z[b]);
+                }
+                for i in 0..count {
+                    let round = linear(at(i + count - 1).map(|x| s_box[usize::from(x)]));
+                    let message =
+                        if i % 4 == 0 && i / 4 < BLOCKS { m[i / 4 * lanes + lane] } else { [0; 16] };
+                    after[i * lanes + lane] = xor(xor(at(i), round), message);
+                }
+            }
+            before = after;
+            assert_eq!(bytes::<W, N>(s.to_words(), count), before);
+        }
+    }
+
+    #[test]
+    fn rounds_are_those_of_the_standard() {
+        round::<u32, 4, 2>();
+        round::<u32, 4, 1>();
+        round::<u64, 4, 2>();
+        round::<u64, 4, 1>();
+        round::<u64, 2, 2>();
+        round::<u64, 2, 1>();
+    }
+
+    #[test]
+    fn steps_are_those_of_the_standard() {
+        steps::<u32, 4, 2>();
+        steps::<u32, 4, 1>();
+        steps::<u64, 4, 2>();
+        steps::<u64, 4, 1>();
+        steps::<u64, 2, 2>();
+        steps::<u64, 2, 1>();
+    }
+
+    #[test]
+    fn a_step_has_each_bit_once() {
+        fn check<W: Layout<N>, const N: usize>() {
+            for (group, plane) in (0..N).flat_map(|g| (0..8).map(move |p| (g, p))) {
+                let (n, k) = W::home(group, plane);
+                assert_eq!(W::source(n, k), (group, plane));
+            }
+        }
+        check::<u32, 4>();
+        check::<u64, 4>();
+        check::<u64, 2>();
     }
 }
