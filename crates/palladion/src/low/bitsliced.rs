@@ -48,6 +48,9 @@ pub(crate) trait Word: sbox::Bits + Shl<u32, Output = Self> + Shr<u32, Output = 
     fn constant(bits: u64) -> Self;
     /// Rotation to the left.
     fn rotate(self, by: u32) -> Self;
+    /// The same value. On ARM its origin is hidden from the optimiser, which would otherwise leave out bits of a mask that
+    /// nobody asks for, and so make a constant that needs two instructions of one that needs none.
+    fn pin(self) -> Self;
     /// Reads `N` words, little-endian.
     ///
     /// # Safety
@@ -79,8 +82,19 @@ fn hidden<T: Copy>(x: &mut T) -> T {
     *x
 }
 
+#[cfg(all(target_arch = "arm", not(miri)))]
+macro_rules! pin {
+    ($x:expr, u32) => {
+        let mut x = $x;
+        // SAFETY: no instruction at all.
+        unsafe { core::arch::asm!("/* {} */", inout(reg) x, options(pure, nomem, nostack, preserves_flags)) };
+        return x;
+    };
+    ($x:expr, u64) => {}; // two registers: not worth it
+}
+
 macro_rules! word {
-    ($word:ty, $log_cell:literal) => {
+    ($word:ident, $log_cell:literal) => {
         impl Word for $word {
             const LOG_CELL: u32 = $log_cell;
             #[inline(always)]
@@ -90,6 +104,12 @@ macro_rules! word {
             #[inline(always)]
             fn rotate(self, by: u32) -> Self {
                 self.rotate_left(by)
+            }
+            #[inline(always)]
+            fn pin(self) -> Self {
+                #[cfg(all(target_arch = "arm", not(miri)))]
+                pin!(self, $word);
+                self
             }
             #[inline(always)]
             unsafe fn load<const N: usize>(src: *const u8) -> [Self; N] {
@@ -221,20 +241,25 @@ pub(crate) trait Layout<const N: usize>: Word {
     fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS>;
 }
 
+/// Whether a rotation costs nothing, as part of the instruction that takes its result.
+const ROTATION_IS_FREE: bool = cfg!(target_arch = "arm");
+
 /// Moves every column `BY` places down.
 #[inline(always)]
-fn shift_columns<W: Word>(x: W, by: u32) -> W {
-    match by {
-        1 => ((x >> 1) & columns::<W, 0, 3>()) | ((x << 3) & columns::<W, 3, 4>()),
-        2 => ((x >> 2) & columns::<W, 0, 2>()) | ((x << 2) & columns::<W, 2, 4>()),
-        _ => ((x >> 3) & columns::<W, 0, 1>()) | ((x << 1) & columns::<W, 1, 4>()),
+fn shift_columns<W: Word, const BY: u32>(x: W) -> W {
+    let low = columns::<W, 0, BY>();
+    if ROTATION_IS_FREE {
+        // The columns that go around to the next nibble first, then all of the word.
+        return ((x & !low) | (x & low).pin().rotate(4)).rotate(8 * W::CELL - BY);
     }
+    let high = columns::<W, 0, BY>() << (4 - BY);
+    ((x >> BY) & !high) | ((x << (4 - BY)) & high)
 }
 
 /// `Layout::shift_and_sum` where every row has a word of its own.
 #[inline(always)]
 fn shift_and_sum_rows<W: Word>([x0, x1, x2, x3]: [W; 4]) -> ([W; 4], [W; 4]) {
-    let (a1, a2, a3) = (shift_columns(x1, 1), shift_columns(x2, 2), shift_columns(x3, 3));
+    let (a1, a2, a3) = (shift_columns::<W, 1>(x1), shift_columns::<W, 2>(x2), shift_columns::<W, 3>(x3));
     let [d0, d1, d2, d3] = [x0 ^ a1, a1 ^ a2, a2 ^ a3, a3 ^ x0];
     ([d0, d1, d2, d3], [a1 ^ d2, a2 ^ d3, a3 ^ d0, x0 ^ d1])
 }
@@ -358,7 +383,7 @@ impl Layout<2> for u64 {
             ((x >> 4) & 0x0f0f_0f0f_0f0f_0f0f) | ((x << 4) & 0xf0f0_f0f0_f0f0_f0f0)
         }
         let a = shift_second(x);
-        let b = shift_second(shift_columns(y, 1));
+        let b = shift_second(shift_columns::<u64, 1>(y));
         let d0 = a ^ b;
         let d1 = b ^ swap(a);
         let e = swap(d0);
@@ -385,29 +410,33 @@ macro_rules! for_each_plane {
     };
 }
 
-/// SubBytes on the planes of some rows. A function of its own, so that its values alone compete for registers.
-#[inline(never)]
-fn sub_bytes<W: Word>(planes: &[W; 8], out: &mut MaybeUninit<[W; 8]>) {
-    out.write(sbox::Chosen::sub_bytes(*planes));
-}
-
 /// Keeps loads and stores on their side. Without, the compiler begins many planes at once and runs out of registers.
 #[inline(always)]
 fn in_order() {
     compiler_fence(Ordering::SeqCst);
 }
 
-/// SubBytes on a whole state.
-#[inline(always)]
-fn sub_bytes_of_all<'a, W: Word, const N: usize>(
+/// SubBytes on the planes of a group. A function of its own where there are few registers, so that its values alone
+/// compete for them.
+#[cfg_attr(target_arch = "arm", inline(never))]
+#[cfg_attr(not(target_arch = "arm"), inline(always))]
+fn sub_bytes_of_group<W: Word>(planes: &[W; 8], out: &mut MaybeUninit<[W; 8]>) {
+    out.write(sbox::Chosen::sub_bytes(*planes));
+}
+
+/// SubBytes. Where there are many registers, they are saved and restored once for all groups.
+#[cfg_attr(target_arch = "arm", inline(always))]
+#[cfg_attr(not(target_arch = "arm"), inline(never))]
+fn sub_bytes<'a, W: Word, const N: usize>(
     state: &Planes<W, N>,
     out: &'a mut MaybeUninit<Planes<W, N>>,
 ) -> &'a Planes<W, N> {
     for (g, planes) in state.iter().enumerate() {
-        // SAFETY: the place of `N` such arrays has the place of this one; nothing is read from it.
-        sub_bytes(planes, unsafe { &mut *out.as_mut_ptr().cast::<MaybeUninit<[W; 8]>>().add(g) });
+        // SAFETY: the place of group `g`; nothing is read from it.
+        sub_bytes_of_group(planes, unsafe { &mut *out.as_mut_ptr().cast::<MaybeUninit<[W; 8]>>().add(g) });
+        in_order();
     }
-    // SAFETY: `sub_bytes` has written all `N` arrays.
+    // SAFETY: all `N` groups are written.
     unsafe { out.assume_init_ref() }
 }
 
@@ -438,7 +467,7 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
     pub(super) fn rounds(blocks: [W::Blocks; 8]) -> [W::Blocks; 8] {
         let mut s = Self::from_words(blocks);
         let mut t = MaybeUninit::uninit();
-        mix(sub_bytes_of_all(&s.0, &mut t), |p, out| {
+        mix(sub_bytes(&s.0, &mut t), |p, out| {
             for g in 0..N {
                 s.0[g][p] = out[g];
             }
@@ -482,7 +511,7 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
     #[inline(never)]
     fn update(&mut self, m: &Step<W, N, BLOCKS>) {
         let mut t = MaybeUninit::uninit();
-        mix(sub_bytes_of_all(&self.0, &mut t), |p, out| {
+        mix(sub_bytes(&self.0, &mut t), |p, out| {
             for g in 0..N {
                 self.0[g][p] = self.0[g][p] ^ Self::next(out[g]) ^ Self::input(m, g, p);
             }
@@ -570,7 +599,7 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
     }
 
     /// The vectors of a step; the second is of no use if there is but one.
-    #[inline(always)]
+    #[inline(never)]
     fn blocks(step: Step<W, N, BLOCKS>) -> [W::Blocks; 2] {
         let mut bytes = [0; 32 * MAX_LANES];
         let row = 16 * W::Blocks::LANES;
@@ -584,7 +613,7 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
     }
 
     /// The state with these words, block `i` of each vector in word `i`.
-    #[inline(always)]
+    #[inline(never)]
     fn from_words(words: [W::Blocks; 8]) -> Self {
         let mut s = Self([[W::constant(0); 8]; N]);
         for i in 0..if BLOCKS == 2 { 4 } else { 6 } {
@@ -594,7 +623,7 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
     }
 
     /// The words of the state; with one block, the last two are of no use.
-    #[inline(always)]
+    #[inline(never)]
     fn to_words(self) -> [W::Blocks; 8] {
         // SAFETY: the portable block vectors need no CPU features.
         let mut words = [unsafe { W::Blocks::zero() }; 8];
@@ -609,7 +638,7 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
     }
 
     /// The sums of the first half of the words and of the second, and, for AEGIS-128, without the last word in it.
-    #[inline(always)]
+    #[inline(never)]
     fn sums(&self, all: bool) -> [W::Blocks; 2] {
         let mut s = *self;
         for x in s.0.as_flattened_mut() {
@@ -775,7 +804,7 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Machine for Bitsl
     fn tag256(&self) -> (W::Blocks, W::Blocks) {
         self.sums(true).into()
     }
-    #[inline(always)]
+    #[inline(never)]
     fn step(blocks: [W::Blocks; 2]) -> Self::Step {
         let mut bytes = [0; 32 * MAX_LANES];
         let row = 16 * W::Blocks::LANES;
