@@ -30,6 +30,7 @@
 
 use core::mem::MaybeUninit;
 use core::ops::{Shl, Shr};
+use core::sync::atomic::{Ordering, compiler_fence};
 
 use super::blocks::{Blocks, MAX_LANES, Pair, Vector};
 use super::machine::{C0, C1, FINAL_ROUNDS, Machine, load_at, store_all, store_at, truncate_at};
@@ -47,6 +48,9 @@ pub(crate) trait Word: sbox::Bits + Shl<u32, Output = Self> + Shr<u32, Output = 
     fn constant(bits: u64) -> Self;
     /// Rotation to the left.
     fn rotate(self, by: u32) -> Self;
+    /// The same value. On ARM its origin is hidden from the optimiser, which would otherwise leave out bits of a mask that
+    /// nobody asks for, and so make a constant that needs two instructions of one that needs none.
+    fn pin(self) -> Self;
     /// Reads `N` words, little-endian.
     ///
     /// # Safety
@@ -59,8 +63,38 @@ pub(crate) trait Word: sbox::Bits + Shl<u32, Output = Self> + Shr<u32, Output = 
     unsafe fn store<const N: usize>(words: [Self; N], dst: *mut u8);
 }
 
+/// Whether the CPU surely takes words from any address. Elsewhere an aligned address has a way of its own: the compiler
+/// would go byte by byte.
+const UNALIGNED: bool = cfg!(any(
+    target_arch = "x86",
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    target_family = "wasm",
+    target_arch = "powerpc64",
+    target_arch = "s390x"
+));
+
+/// The same value, its origin hidden from the optimiser, which would otherwise make one of the ways with and without
+/// alignment: the slower.
+#[inline(always)]
+fn hidden<T: Copy>(x: &mut T) -> T {
+    compiler_fence(Ordering::SeqCst);
+    *x
+}
+
+#[cfg(all(target_arch = "arm", not(miri)))]
+macro_rules! pin {
+    ($x:expr, u32) => {
+        let mut x = $x;
+        // SAFETY: no instruction at all.
+        unsafe { core::arch::asm!("/* {} */", inout(reg) x, options(pure, nomem, nostack, preserves_flags)) };
+        return x;
+    };
+    ($x:expr, u64) => {}; // two registers: not worth it
+}
+
 macro_rules! word {
-    ($word:ty, $log_cell:literal) => {
+    ($word:ident, $log_cell:literal) => {
         impl Word for $word {
             const LOG_CELL: u32 = $log_cell;
             #[inline(always)]
@@ -72,18 +106,43 @@ macro_rules! word {
                 self.rotate_left(by)
             }
             #[inline(always)]
+            fn pin(self) -> Self {
+                #[cfg(all(target_arch = "arm", not(miri)))]
+                pin!(self, $word);
+                self
+            }
+            #[inline(always)]
             unsafe fn load<const N: usize>(src: *const u8) -> [Self; N] {
                 let src: *const [$word; N] = src.cast();
-                // Where a CPU may not read words that are not aligned, the compiler reads bytes unless it knows better.
+                let mut copy = MaybeUninit::<[$word; N]>::uninit();
                 // SAFETY: the caller grants the words; the address was looked at.
-                let words = unsafe { if src.is_aligned() { src.read() } else { src.read_unaligned() } };
+                let words = unsafe {
+                    if UNALIGNED {
+                        src.read_unaligned()
+                    } else if src.is_aligned() {
+                        src.read()
+                    } else {
+                        src.cast::<u8>().copy_to_nonoverlapping(copy.as_mut_ptr().cast(), size_of_val(&copy));
+                        hidden(&mut copy).assume_init()
+                    }
+                };
                 words.map(Self::from_le)
             }
             #[inline(always)]
             unsafe fn store<const N: usize>(words: [Self; N], dst: *mut u8) {
-                let (words, dst) = (words.map(Self::to_le), dst.cast::<[$word; N]>());
+                let words = words.map(Self::to_le);
+                let dst: *mut [$word; N] = dst.cast();
                 // SAFETY: likewise.
-                unsafe { if dst.is_aligned() { dst.write(words) } else { dst.write_unaligned(words) } }
+                unsafe {
+                    if UNALIGNED {
+                        dst.write_unaligned(words);
+                    } else if dst.is_aligned() {
+                        dst.write(words);
+                    } else {
+                        let words = hidden(&mut MaybeUninit::new(words)).assume_init();
+                        dst.write_unaligned(words);
+                    }
+                }
             }
         }
     };
@@ -182,20 +241,25 @@ pub(crate) trait Layout<const N: usize>: Word {
     fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS>;
 }
 
+/// Whether a rotation costs nothing, as part of the instruction that takes its result.
+const ROTATION_IS_FREE: bool = cfg!(target_arch = "arm");
+
 /// Moves every column `BY` places down.
 #[inline(always)]
-fn shift_columns<W: Word>(x: W, by: u32) -> W {
-    match by {
-        1 => ((x >> 1) & columns::<W, 0, 3>()) | ((x << 3) & columns::<W, 3, 4>()),
-        2 => ((x >> 2) & columns::<W, 0, 2>()) | ((x << 2) & columns::<W, 2, 4>()),
-        _ => ((x >> 3) & columns::<W, 0, 1>()) | ((x << 1) & columns::<W, 1, 4>()),
+fn shift_columns<W: Word, const BY: u32>(x: W) -> W {
+    let low = columns::<W, 0, BY>();
+    if ROTATION_IS_FREE {
+        // The columns that go around to the next nibble first, then all of the word.
+        return ((x & !low) | (x & low).pin().rotate(4)).rotate(8 * W::CELL - BY);
     }
+    let high = columns::<W, 0, BY>() << (4 - BY);
+    ((x >> BY) & !high) | ((x << (4 - BY)) & high)
 }
 
 /// `Layout::shift_and_sum` where every row has a word of its own.
 #[inline(always)]
 fn shift_and_sum_rows<W: Word>([x0, x1, x2, x3]: [W; 4]) -> ([W; 4], [W; 4]) {
-    let (a1, a2, a3) = (shift_columns(x1, 1), shift_columns(x2, 2), shift_columns(x3, 3));
+    let (a1, a2, a3) = (shift_columns::<W, 1>(x1), shift_columns::<W, 2>(x2), shift_columns::<W, 3>(x3));
     let [d0, d1, d2, d3] = [x0 ^ a1, a1 ^ a2, a2 ^ a3, a3 ^ x0];
     ([d0, d1, d2, d3], [a1 ^ d2, a2 ^ d3, a3 ^ d0, x0 ^ d1])
 }
@@ -319,7 +383,7 @@ impl Layout<2> for u64 {
             ((x >> 4) & 0x0f0f_0f0f_0f0f_0f0f) | ((x << 4) & 0xf0f0_f0f0_f0f0_f0f0)
         }
         let a = shift_second(x);
-        let b = shift_second(shift_columns(y, 1));
+        let b = shift_second(shift_columns::<u64, 1>(y));
         let d0 = a ^ b;
         let d1 = b ^ swap(a);
         let e = swap(d0);
@@ -346,22 +410,34 @@ macro_rules! for_each_plane {
     };
 }
 
-/// SubBytes on the planes of some rows. A function of its own, so that its values alone compete for registers.
-#[inline(never)]
-fn sub_bytes<W: Word>(planes: &[W; 8], out: &mut MaybeUninit<[W; 8]>) {
+/// Keeps loads and stores on their side. Without, the compiler begins many planes at once and runs out of registers.
+#[inline(always)]
+fn in_order() {
+    compiler_fence(Ordering::SeqCst);
+}
+
+/// SubBytes on the planes of a group. A function of its own where there are few registers, so that its values alone
+/// compete for them.
+#[cfg_attr(target_arch = "arm", inline(never))]
+#[cfg_attr(not(target_arch = "arm"), inline(always))]
+fn sub_bytes_of_group<W: Word>(planes: &[W; 8], out: &mut MaybeUninit<[W; 8]>) {
     out.write(sbox::Chosen::sub_bytes(*planes));
 }
 
-/// SubBytes on a whole state.
-#[inline(always)]
-fn sub_bytes_of_all<W: Word, const N: usize>(state: &Planes<W, N>) -> Planes<W, N> {
-    let mut out = MaybeUninit::<Planes<W, N>>::uninit();
+/// SubBytes. Where there are many registers, they are saved and restored once for all groups.
+#[cfg_attr(target_arch = "arm", inline(always))]
+#[cfg_attr(not(target_arch = "arm"), inline(never))]
+fn sub_bytes<'a, W: Word, const N: usize>(
+    state: &Planes<W, N>,
+    out: &'a mut MaybeUninit<Planes<W, N>>,
+) -> &'a Planes<W, N> {
     for (g, planes) in state.iter().enumerate() {
-        // SAFETY: the place of `N` such arrays has the place of this one; nothing is read from it.
-        sub_bytes(planes, unsafe { &mut *(&raw mut out).cast::<MaybeUninit<[W; 8]>>().add(g) });
+        // SAFETY: the place of group `g`; nothing is read from it.
+        sub_bytes_of_group(planes, unsafe { &mut *out.as_mut_ptr().cast::<MaybeUninit<[W; 8]>>().add(g) });
+        in_order();
     }
-    // SAFETY: `sub_bytes` has written all `N` arrays.
-    unsafe { out.assume_init() }
+    // SAFETY: all `N` groups are written.
+    unsafe { out.assume_init_ref() }
 }
 
 /// The words of one plane. Its number is a constant, and so known to be one of eight, whatever the optimiser inlines.
@@ -389,7 +465,9 @@ fn mix<W: Layout<N>, const N: usize>(t: &Planes<W, N>, mut take: impl FnMut(usiz
         }
         lower = doubled;
         take(P, out);
+        in_order();
     });
+    let _ = lower;
 }
 
 impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> {
@@ -397,8 +475,8 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
     #[cfg(any(test, palladion_portable = "repack"))]
     pub(super) fn rounds(blocks: [W::Blocks; 8]) -> [W::Blocks; 8] {
         let mut s = Self::from_words(blocks);
-        let t = sub_bytes_of_all(&s.0);
-        mix(&t, |p, out| {
+        let mut t = MaybeUninit::uninit();
+        mix(sub_bytes(&s.0, &mut t), |p, out| {
             for g in 0..N {
                 s.0[g][p] = out[g];
             }
@@ -441,18 +519,23 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
     /// key of another; here it is added to the sum, which is the same.
     #[inline(never)]
     fn update(&mut self, m: &Step<W, N, BLOCKS>) {
-        let t = sub_bytes_of_all(&self.0);
-        mix(&t, |p, out| {
+        let mut t = MaybeUninit::uninit();
+        mix(sub_bytes(&self.0, &mut t), |p, out| {
             for g in 0..N {
                 self.0[g][p] = self.0[g][p] ^ Self::next(out[g]) ^ Self::input(m, g, p);
             }
         });
     }
 
-    /// The key stream of the next step (§3.2.5, §4.2.5).
+    /// The key stream of the next step (§3.2.5, §4.2.5), added to a step's input.
     #[inline(never)]
-    fn keystream_into(&self, out: &mut MaybeUninit<Step<W, N, BLOCKS>>) {
-        let mut z = [[W::constant(0); N]; BLOCKS];
+    fn add_keystream(&self, m: &Step<W, N, BLOCKS>) -> Step<W, N, BLOCKS> {
+        let mut sum = MaybeUninit::<Step<W, N, BLOCKS>>::uninit();
+        let mut put = |b: usize, n: usize, z: W| {
+            // SAFETY: the place of word `n` of row `b`.
+            unsafe { sum.as_mut_ptr().cast::<W>().add(b * N + n).write(m[b][n] ^ z) };
+            in_order();
+        };
         for n in 0..N {
             // Words in pairs: afterwards one has the even blocks of both, the other the odd ones. So the number of a
             // pair of cells is half of that of a block.
@@ -467,9 +550,9 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
                     let (even, odd) = pair(k);
                     (even & odd) ^ (odd << (2 * W::CELL)) ^ even.rotate(4 * W::CELL)
                 };
-                for (b, z) in z.iter_mut().enumerate() {
+                for b in 0..BLOCKS {
                     let (low, high) = (logic(4 * b), logic(4 * b + 2));
-                    z[n] = high ^ (((low >> (2 * W::CELL)) ^ high) & cells::<W, 0b010>());
+                    put(b, n, high ^ (((low >> (2 * W::CELL)) ^ high) & cells::<W, 0b010>()));
                 }
             } else {
                 // S1 ^ (S2 & S3) ^ S4 ^ S5 in the pair of S2.
@@ -478,13 +561,15 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
                     let z = (even & odd) ^ (odd << (2 * W::CELL)) ^ ((even ^ odd) >> (2 * W::CELL));
                     (z >> (2 * W::CELL)) & cells::<W, 0b110>()
                 };
-                z[0][n] = logic(0)
+                let z = logic(0)
                     | (logic(2) << (2 * W::CELL))
                     | (logic(4) << (4 * W::CELL))
                     | (logic(6) << (6 * W::CELL));
+                put(0, n, z);
             }
         }
-        out.write(z);
+        // SAFETY: every word was written.
+        unsafe { sum.assume_init() }
     }
 
     /// Of each word, block `at` and (with two blocks) the fourth after it, as a step.
@@ -522,45 +607,14 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
         }
     }
 
-    /// The step of `BLOCKS` vectors in memory, `row` bytes apart.
-    ///
-    /// # Safety
-    /// Each readable.
-    #[inline(never)]
-    unsafe fn load_into(src: *const u8, row: usize, step: &mut MaybeUninit<Step<W, N, BLOCKS>>) {
-        let mut words = [[W::constant(0); N]; BLOCKS];
-        for (b, words) in words.iter_mut().enumerate() {
-            // SAFETY: the caller grants it.
-            *words = unsafe { W::load(src.add(b * row)) };
-        }
-        Self::halves(&mut words);
-        W::transpose(&mut words);
-        step.write(words);
-    }
-
-    /// The `BLOCKS` vectors of a step into memory, `row` bytes apart.
-    ///
-    /// # Safety
-    /// Each writable.
-    #[inline(never)]
-    unsafe fn store_from(step: &Step<W, N, BLOCKS>, dst: *mut u8, row: usize) {
-        let mut words = *step;
-        W::transpose(&mut words);
-        Self::halves(&mut words);
-        for (b, words) in words.into_iter().enumerate() {
-            // SAFETY: the caller grants it.
-            unsafe { W::store(words, dst.add(b * row)) };
-        }
-    }
-
     /// The vectors of a step; the second is of no use if there is but one.
-    #[inline(always)]
+    #[inline(never)]
     fn blocks(step: Step<W, N, BLOCKS>) -> [W::Blocks; 2] {
         let mut bytes = [0; 32 * MAX_LANES];
         let row = 16 * W::Blocks::LANES;
         // SAFETY: two vectors have room; the portable block vectors need no CPU features.
         let blocks = unsafe {
-            Self::store_from(&step, bytes.as_mut_ptr(), row);
+            Self::store(step, bytes.as_mut_ptr(), row);
             [W::Blocks::load(bytes.as_ptr()), W::Blocks::load(bytes.as_ptr().add(row))]
         };
         wipe(&mut bytes);
@@ -568,7 +622,7 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
     }
 
     /// The state with these words, block `i` of each vector in word `i`.
-    #[inline(always)]
+    #[inline(never)]
     fn from_words(words: [W::Blocks; 8]) -> Self {
         let mut s = Self([[W::constant(0); 8]; N]);
         for i in 0..if BLOCKS == 2 { 4 } else { 6 } {
@@ -578,7 +632,7 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
     }
 
     /// The words of the state; with one block, the last two are of no use.
-    #[inline(always)]
+    #[inline(never)]
     fn to_words(self) -> [W::Blocks; 8] {
         // SAFETY: the portable block vectors need no CPU features.
         let mut words = [unsafe { W::Blocks::zero() }; 8];
@@ -593,7 +647,7 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
     }
 
     /// The sums of the first half of the words and of the second, and, for AEGIS-128, without the last word in it.
-    #[inline(always)]
+    #[inline(never)]
     fn sums(&self, all: bool) -> [W::Blocks; 2] {
         let mut s = *self;
         for x in s.0.as_flattened_mut() {
@@ -630,19 +684,25 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Machine for Bitsl
         if BLOCKS == 2 && tag_len == 16 { 0 } else { 1 }
     }
 
-    #[inline(always)]
+    #[inline(never)]
     unsafe fn load(src: *const u8, row: usize) -> Self::Step {
-        let mut step = MaybeUninit::uninit();
-        // SAFETY: passed on; `load_into` writes it.
-        unsafe {
-            Self::load_into(src, row, &mut step);
-            step.assume_init()
+        let mut step = [[W::constant(0); N]; BLOCKS];
+        for (b, words) in step.iter_mut().enumerate() {
+            // SAFETY: the caller grants it.
+            *words = unsafe { W::load(src.add(b * row)) };
         }
+        Self::halves(&mut step);
+        W::transpose(&mut step);
+        step
     }
-    #[inline(always)]
-    unsafe fn store(step: Self::Step, dst: *mut u8, row: usize) {
-        // SAFETY: passed on.
-        unsafe { Self::store_from(&step, dst, row) }
+    #[inline(never)]
+    unsafe fn store(mut step: Self::Step, dst: *mut u8, row: usize) {
+        W::transpose(&mut step);
+        Self::halves(&mut step);
+        for (b, words) in step.into_iter().enumerate() {
+            // SAFETY: the caller grants it.
+            unsafe { W::store(words, dst.add(b * row)) };
+        }
     }
     #[inline(never)]
     unsafe fn load_partial(src: *const u8, row: usize, len: usize) -> Self::Step {
@@ -713,20 +773,17 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Machine for Bitsl
     }
     #[inline(always)]
     fn keystream(&self) -> Self::Step {
-        let mut z = MaybeUninit::uninit();
-        self.keystream_into(&mut z);
-        // SAFETY: it was written.
-        unsafe { z.assume_init() }
+        self.add_keystream(&[[W::constant(0); N]; BLOCKS])
     }
     #[inline(always)]
     fn encrypt(&mut self, m: Self::Step) -> Self::Step {
-        let z = self.keystream();
+        let c = self.add_keystream(&m);
         self.update(&m);
-        Self::xor(m, z)
+        c
     }
     #[inline(always)]
     fn decrypt(&mut self, c: Self::Step) -> Self::Step {
-        let m = Self::xor(c, self.keystream());
+        let m = self.add_keystream(&c);
         self.update(&m);
         m
     }
@@ -756,7 +813,7 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Machine for Bitsl
     fn tag256(&self) -> (W::Blocks, W::Blocks) {
         self.sums(true).into()
     }
-    #[inline(always)]
+    #[inline(never)]
     fn step(blocks: [W::Blocks; 2]) -> Self::Step {
         let mut bytes = [0; 32 * MAX_LANES];
         let row = 16 * W::Blocks::LANES;
@@ -778,5 +835,187 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Machine for Bitsl
         let words = self.to_words();
         // SAFETY: passed on.
         unsafe { store_all(&words[..if BLOCKS == 2 { 8 } else { 6 }], dst, stride) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::vec::Vec;
+
+    use super::*;
+
+    type Block = [u8; 16];
+
+    fn double(x: u8) -> u8 {
+        (x << 1) ^ if x >> 7 == 1 { 0x1b } else { 0 }
+    }
+
+    /// The S-box from its definition: inversion in GF(2^8), then the affine map.
+    fn s_box() -> [u8; 256] {
+        let multiply =
+            |a: u8, b: u8| (0..8).rev().fold(0, |sum, i| double(sum) ^ if b >> i & 1 == 1 { a } else { 0 });
+        core::array::from_fn(|x| {
+            let inverse = (0..=255).find(|&y| multiply(x as u8, y) == 1).unwrap_or(0);
+            (0..5).fold(0x63, |sum, i| sum ^ inverse.rotate_left(i))
+        })
+    }
+
+    /// ShiftRows and MixColumns of FIPS 197.
+    fn linear(x: Block) -> Block {
+        let a = |r: usize, c: usize| x[4 * ((c + r) % 4) + r % 4];
+        core::array::from_fn(|i| {
+            let (c, r) = (i / 4, i % 4);
+            let column = |k: usize| a((r + k) % 4, c);
+            double(column(0)) ^ double(column(1)) ^ column(1) ^ column(2) ^ column(3)
+        })
+    }
+
+    /// Blocks for eight words of as many lanes as the layout has, word by word.
+    fn words<W: Layout<N>, const N: usize>(mut block: impl FnMut(usize, usize) -> Block) -> [W::Blocks; 8] {
+        core::array::from_fn(|i| {
+            let bytes: Vec<u8> = (0..W::Blocks::LANES).flat_map(|lane| block(i, lane)).collect();
+            // SAFETY: as many bytes as there are in a vector.
+            unsafe { W::Blocks::load(bytes.as_ptr()) }
+        })
+    }
+
+    /// The blocks of the words that count, word by word and in each lane by lane.
+    fn bytes<W: Layout<N>, const N: usize>(words: [W::Blocks; 8], count: usize) -> Vec<Block> {
+        let store = |word: &W::Blocks| {
+            let mut blocks = [[0; 16]; MAX_LANES];
+            // SAFETY: no vector is wider.
+            unsafe { word.store(blocks.as_mut_ptr().cast()) };
+            blocks.into_iter().take(W::Blocks::LANES)
+        };
+        words[..count].iter().flat_map(store).collect()
+    }
+
+    /// A generator of bytes (xorshift).
+    fn random() -> impl FnMut() -> u8 {
+        let mut x = 0x9e37_79b9_7f4a_7c15_u64;
+        move || {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            (x >> 32) as u8
+        }
+    }
+
+    /// The round is SubBytes, which `sub_bytes` does to the bits of every byte alike, and then a linear map. So it is right
+    /// if the S-box is for every value of every byte, and the map for every single bit; that it is linear is seen from its
+    /// code, which has no operations but XOR, shifts and masks.
+    fn round<W: Layout<N>, const N: usize, const BLOCKS: usize>() {
+        let count = if BLOCKS == 2 { 8 } else { 6 };
+        let s_box = s_box();
+        for first in 0..=255u8 {
+            let value = |i: usize, lane: usize| -> Block {
+                core::array::from_fn(|j| first.wrapping_add((37 * i + 101 * lane + j) as u8))
+            };
+            let out = Bitsliced::<W, N, BLOCKS>::rounds(words::<W, N>(value));
+            for (k, block) in bytes::<W, N>(out, count).into_iter().enumerate() {
+                let (i, lane) = (k / W::Blocks::LANES, k % W::Blocks::LANES);
+                assert_eq!(block, linear(value(i, lane).map(|x| s_box[usize::from(x)])));
+            }
+        }
+        for bit in 0..128 * count * W::Blocks::LANES {
+            let one = |i: usize, lane: usize| -> Block {
+                core::array::from_fn(|j| {
+                    let at = 8 * (16 * (i * W::Blocks::LANES + lane) + j);
+                    if i < count && (at..at + 8).contains(&bit) { 1 << (bit - at) } else { 0 }
+                })
+            };
+            let s = Bitsliced::<W, N, BLOCKS>::from_words(words::<W, N>(one));
+            let mut out = s;
+            mix(&s.0, |p, words| (0..N).for_each(|g| out.0[g][p] = words[g]));
+            for (k, block) in bytes::<W, N>(out.to_words(), count).into_iter().enumerate() {
+                assert_eq!(block, linear(one(k / W::Blocks::LANES, k % W::Blocks::LANES)), "bit {bit}");
+            }
+        }
+    }
+
+    /// Steps of a state of any bytes: Update, the key stream, and the way of a message in and out.
+    fn steps<W: Layout<N>, const N: usize, const BLOCKS: usize>() {
+        let lanes = W::Blocks::LANES;
+        let count = if BLOCKS == 2 { 8 } else { 6 };
+        let s_box = s_box();
+        let mut random = random();
+        let mut any =
+            |n: usize| -> Vec<Block> { (0..n * lanes).map(|_| core::array::from_fn(|_| random())).collect() };
+        let xor = |a: Block, b: Block| -> Block { core::array::from_fn(|j| a[j] ^ b[j]) };
+        let mut before = any(count);
+        let mut s = Bitsliced::<W, N, BLOCKS>::from_words(words::<W, N>(|i, lane| {
+            before[(i % count) * lanes + lane]
+        }));
+        for _ in 0..100 {
+            let m = any(BLOCKS);
+            let row = 16 * lanes;
+            // SAFETY: a message has `BLOCKS` rows.
+            let step = unsafe { Bitsliced::<W, N, BLOCKS>::load(m.as_ptr().cast(), row) };
+            let mut back = std::vec![[0xee; 16]; BLOCKS * lanes];
+            let mut keystream = back.clone();
+            // SAFETY: likewise.
+            unsafe {
+                Bitsliced::<W, N, BLOCKS>::store(step, back.as_mut_ptr().cast(), row);
+                Bitsliced::<W, N, BLOCKS>::store(s.keystream(), keystream.as_mut_ptr().cast(), row);
+            }
+            assert_eq!(back, m);
+            s.absorb(step);
+
+            let mut after = before.clone();
+            for lane in 0..lanes {
+                let at = |i: usize| before[i % count * lanes + lane];
+                let and = |i: usize, k: usize| -> Block { core::array::from_fn(|j| at(i)[j] & at(k)[j]) };
+                let z = if BLOCKS == 2 {
+                    [xor(xor(at(1), at(6)), and(2, 3)), xor(xor(at(2), at(5)), and(6, 7))]
+                } else {
+                    [xor(xor(at(1), xor(at(4), at(5))), and(2, 3)), [0; 16]]
+                };
+                for b in 0..BLOCKS {
+                    assert_eq!(keystream[b * lanes + lane], z[b]);
+                }
+                for i in 0..count {
+                    let round = linear(at(i + count - 1).map(|x| s_box[usize::from(x)]));
+                    let message =
+                        if i % 4 == 0 && i / 4 < BLOCKS { m[i / 4 * lanes + lane] } else { [0; 16] };
+                    after[i * lanes + lane] = xor(xor(at(i), round), message);
+                }
+            }
+            before = after;
+            assert_eq!(bytes::<W, N>(s.to_words(), count), before);
+        }
+    }
+
+    #[test]
+    fn rounds_are_those_of_the_standard() {
+        round::<u32, 4, 2>();
+        round::<u32, 4, 1>();
+        round::<u64, 4, 2>();
+        round::<u64, 4, 1>();
+        round::<u64, 2, 2>();
+        round::<u64, 2, 1>();
+    }
+
+    #[test]
+    fn steps_are_those_of_the_standard() {
+        steps::<u32, 4, 2>();
+        steps::<u32, 4, 1>();
+        steps::<u64, 4, 2>();
+        steps::<u64, 4, 1>();
+        steps::<u64, 2, 2>();
+        steps::<u64, 2, 1>();
+    }
+
+    #[test]
+    fn a_step_has_each_bit_once() {
+        fn check<W: Layout<N>, const N: usize>() {
+            for (group, plane) in (0..N).flat_map(|g| (0..8).map(move |p| (g, p))) {
+                let (n, k) = W::home(group, plane);
+                assert_eq!(W::source(n, k), (group, plane));
+            }
+        }
+        check::<u32, 4>();
+        check::<u64, 4>();
+        check::<u64, 2>();
     }
 }

@@ -155,3 +155,16 @@ super::kernels::tables! {
     aegis128: [Aegis128<Soft>, 0; Aegis128<Soft>, 0; Aegis128<Soft>, 0; Aegis128<Soft>, 0;]
     aegis256: [Aegis256<Soft>, 0; Aegis256<Soft>, 0; Aegis256<Soft>, 0; Aegis256<Soft>, 0;]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aes_round_of_the_standard() {
+        let input = Soft(u128::from_le_bytes(core::array::from_fn(|i| i as u8)));
+        let round_key = Soft(u128::from_le_bytes(core::array::from_fn(|i| 0x10 + i as u8)));
+        let expected = 0x7a7b_4e56_3878_2546_a8c0_477a_3b81_3f43_u128; // RFC 10032, appendix A.1
+        assert_eq!(input.aes(round_key).0, expected.swap_bytes());
+    }
+}
