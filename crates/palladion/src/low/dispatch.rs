@@ -49,6 +49,8 @@ struct Cpu {
 
 impl Cpu {
     fn detect() -> Self {
+        #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+        super::wasm::keep_unknown();
         Self {
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
             features: super::x86::Features::detect(),

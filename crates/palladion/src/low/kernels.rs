@@ -224,6 +224,24 @@ unsafe fn go_whole<M: Machine>(
     *state = s;
 }
 
+/// `go_whole` for one group among others, whose state comes from memory. A function of its own as WebAssembly: V8 allocates
+/// registers so badly where there are several loops that it takes twice as long.
+///
+/// # Safety
+/// As for `go_whole`.
+#[cfg_attr(target_family = "wasm", inline(never))]
+#[cfg_attr(not(target_family = "wasm"), inline(always))]
+unsafe fn go_chunk<M: Machine>(
+    state: &mut M,
+    group: usize,
+    degree: usize,
+    range: (usize, usize),
+    pass: &impl Pass<M>,
+) {
+    // SAFETY: passed on.
+    unsafe { go_whole(state, group, degree, range, pass) }
+}
+
 /// Goes over the last step, from `end` to `len`, with one group.
 ///
 /// # Safety
@@ -259,7 +277,7 @@ unsafe fn go<M: Machine>(groups: &mut [M], degree: usize, len: usize, pass: impl
         while start < end {
             let stop = start + chunk.min(end - start);
             for (g, group) in groups.iter_mut().enumerate() {
-                go_whole(group, g, degree, (start, stop), &pass);
+                go_chunk(group, g, degree, (start, stop), &pass);
             }
             start = stop;
         }

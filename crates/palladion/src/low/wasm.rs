@@ -1,6 +1,8 @@
 //! WebAssembly with SIMD. What a module needs is decided when it is compiled: there is nothing to detect.
 
 use core::arch::wasm32::*;
+use core::cell::UnsafeCell;
+use core::hint::black_box;
 
 use super::aegis128::Aegis128;
 use super::aegis256::Aegis256;
@@ -90,8 +92,8 @@ macro_rules! one_block {
         unsafe impl Permute for $name {
             #[inline(always)]
             unsafe fn table(table: &'static [u8; 16]) -> Self {
-                // SAFETY: the table is readable.
-                Self(unsafe { v128_load(table.as_ptr().cast()) })
+                // SAFETY: the number is zero, and the table readable.
+                Self(unsafe { v128_load(table.as_ptr().add(ZERO.get()).cast()) })
             }
             #[inline(always)]
             fn lookup(self, index: Self) -> Self {
@@ -99,7 +101,10 @@ macro_rules! one_block {
             }
             #[inline(always)]
             fn nibbles(self) -> [Self; 2] {
-                [Self(v128_and(self.0, u8x16_splat(0x0f))), Self(u8x16_shr(self.0, 4))]
+                // Not a shift of bytes, which x86 has not: engines would need a mask of their own for it.
+                // SAFETY: the module is compiled for it.
+                let low = unsafe { Self::table(&LOW_NIBBLES) }.0;
+                [Self(v128_and(self.0, low)), Self(v128_and(u32x4_shr(self.0, 4), low))]
             }
         }
     };
@@ -112,6 +117,36 @@ one_block! {
     /// Bytes looked up with relaxed SIMD, which does not say what becomes of indices from 16 to 127: there are none.
     #[cfg(target_feature = "relaxed-simd")]
     R1, u8x16_relaxed_swizzle
+}
+
+static LOW_NIBBLES: [u8; 16] = [0x0f; 16];
+
+/// A number that the compiler does not know. It knows what is in a table and would write it into the code, as constants
+/// that V8 puts together anew from immediate values at each use, and as shuffles by constants, which are slower still.
+/// From an address with an unknown part, tables are loaded.
+struct Unknown(UnsafeCell<usize>);
+
+// SAFETY: it is never written to.
+unsafe impl Sync for Unknown {}
+
+static ZERO: Unknown = Unknown(UnsafeCell::new(0));
+
+impl Unknown {
+    #[inline(always)]
+    fn get(&self) -> usize {
+        // SAFETY: it is never written to.
+        unsafe { *self.0.get() }
+    }
+}
+
+/// Does nothing, but might write to the number for all that the compiler knows. To be called where it must be kept.
+#[cold]
+#[inline(never)]
+pub(crate) fn keep_unknown() {
+    if black_box(false) {
+        // SAFETY: never executed.
+        unsafe { *ZERO.0.get() = black_box(1) };
+    }
 }
 
 /// SIMD as it was first.
