@@ -84,13 +84,21 @@ fn hidden<T: Copy>(x: &mut T) -> T {
 
 #[cfg(all(target_arch = "arm", not(miri)))]
 macro_rules! pin {
-    ($x:expr, u32) => {
-        let mut x = $x;
+    ($x:expr, u32) => {{
+        let mut x: u32 = $x;
         // SAFETY: no instruction at all.
         unsafe { core::arch::asm!("/* {} */", inout(reg) x, options(pure, nomem, nostack, preserves_flags)) };
-        return x;
+        x
+    }};
+    ($x:expr, u64) => {
+        $x // two registers: not worth it
     };
-    ($x:expr, u64) => {}; // two registers: not worth it
+}
+#[cfg(not(all(target_arch = "arm", not(miri))))]
+macro_rules! pin {
+    ($x:expr, $word:ident) => {
+        $x
+    };
 }
 
 macro_rules! word {
@@ -107,9 +115,7 @@ macro_rules! word {
             }
             #[inline(always)]
             fn pin(self) -> Self {
-                #[cfg(all(target_arch = "arm", not(miri)))]
-                pin!(self, $word);
-                self
+                pin!(self, $word)
             }
             #[inline(always)]
             unsafe fn load<const N: usize>(src: *const u8) -> [Self; N] {
