@@ -7,6 +7,8 @@
 use core::mem::MaybeUninit;
 use core::num::NonZeroUsize;
 
+use subtle::ConstantTimeEq;
+
 use super::batch::{self, Batch};
 use super::blocks::{Blocks, MAX_LANES, Vector};
 use super::machine::Machine;
@@ -264,10 +266,12 @@ unsafe fn go_rest<M: Machine>(
 /// # Safety
 /// The CPU features; the pass's data is `len` bytes long.
 #[inline(always)]
-unsafe fn go<M: Machine>(groups: &mut [M], degree: usize, len: usize, pass: impl Pass<M>) {
+unsafe fn go<M: Machine, const G: usize>(groups: &mut [M], degree: usize, len: usize, pass: impl Pass<M>) {
     // SAFETY: passed on; the chunks are multiples of the rate.
     unsafe {
-        if let [group] = groups {
+        if G == 1
+            && let [group] = groups
+        {
             return go_group(group, 0, degree, len, &pass);
         }
         let rate = rate::<M>(degree);
@@ -498,7 +502,7 @@ pub(super) unsafe fn absorb<M: Machine, const G: usize>(
 ) {
     let degree = known::<M, G>(degree);
     // SAFETY: see `Kernels`.
-    unsafe { go(groups::<M>(state, degree), degree, len, Absorb(src)) }
+    unsafe { go::<M, G>(groups::<M>(state, degree), degree, len, Absorb(src)) }
 }
 
 #[inline(always)]
@@ -511,7 +515,7 @@ pub(super) unsafe fn encrypt<M: Machine, const G: usize>(
 ) {
     let degree = known::<M, G>(degree);
     // SAFETY: see `Kernels`.
-    unsafe { go(groups::<M>(state, degree), degree, len, Encrypt(src, dst)) }
+    unsafe { go::<M, G>(groups::<M>(state, degree), degree, len, Encrypt(src, dst)) }
 }
 
 #[inline(always)]
@@ -524,7 +528,7 @@ pub(super) unsafe fn decrypt<M: Machine, const G: usize>(
 ) {
     let degree = known::<M, G>(degree);
     // SAFETY: see `Kernels`.
-    unsafe { go(groups::<M>(state, degree), degree, len, Decrypt(src, dst)) }
+    unsafe { go::<M, G>(groups::<M>(state, degree), degree, len, Decrypt(src, dst)) }
 }
 
 #[inline(always)]
@@ -603,15 +607,11 @@ unsafe fn one_group<M: Machine, const WHAT: u8>(group: usize, degree: usize, m: 
 
 /// A whole message. For `OPEN`, whether the tag is right; true otherwise.
 #[inline(always)]
-unsafe fn one_shot<M: Machine, const G: usize, const WHAT: u8>(
-    scratch: *mut u8,
-    degree: usize,
-    m: &Message,
-) -> bool {
-    let degree = known::<M, G>(degree);
+unsafe fn one_shot<M: Machine, const G: usize, const WHAT: u8>(m: &Message) -> bool {
+    let degree = G * M::V::LANES;
     // SAFETY: see `Kernels`.
     unsafe {
-        if G == 1 || (G != 0 && m.ad_len <= 2 * CHUNK && m.len <= 2 * CHUNK) {
+        if G == 1 || (m.ad_len <= 2 * CHUNK && m.len <= 2 * CHUNK) {
             // One group after the other, the first last, because the MAC goes on with it.
             let mut tags = [[M::V::zero(); 2]; G];
             let mut g = G;
@@ -641,16 +641,15 @@ unsafe fn one_shot<M: Machine, const G: usize, const WHAT: u8>(
             return true;
         }
         let mut local = [const { MaybeUninit::<M>::uninit() }; G];
-        let first = if G == 0 { scratch.cast() } else { local.as_mut_ptr().cast::<M>() };
-        let count = degree / M::V::LANES;
-        for g in 0..count {
+        let first = local.as_mut_ptr().cast::<M>();
+        for g in 0..G {
             first.add(g).write(init_group(g, degree, m.key, m.nonce, core::ptr::null()));
         }
-        let groups = core::slice::from_raw_parts_mut(first, count);
-        go(groups, degree, m.ad_len, Absorb(m.ad));
+        let groups = core::slice::from_raw_parts_mut(first, G);
+        go::<M, G>(groups, degree, m.ad_len, Absorb(m.ad));
         match WHAT {
-            SEAL => go(groups, degree, m.len, Encrypt(m.src, m.dst)),
-            OPEN => go(groups, degree, m.len, Decrypt(m.src, m.dst)),
+            SEAL => go::<M, G>(groups, degree, m.len, Encrypt(m.src, m.dst)),
+            OPEN => go::<M, G>(groups, degree, m.len, Decrypt(m.src, m.dst)),
             _ => {}
         }
         let mut right = true;
@@ -660,10 +659,8 @@ unsafe fn one_shot<M: Machine, const G: usize, const WHAT: u8>(
             let sum = finalize_lanes(groups, m.ad_len as u64, m.len as u64, m.tag_len);
             right = deliver::<M::V, WHAT>(sum, m);
         }
-        if G > 0 {
-            // More than registers hold: the state was in memory. (With `G` = 0 the caller wipes it.)
-            wipe(core::slice::from_raw_parts_mut(first.cast(), count * size_of::<M>()));
-        }
+        // More than registers hold: the state was in memory.
+        wipe(core::slice::from_raw_parts_mut(first.cast(), G * size_of::<M>()));
         right
     }
 }
@@ -682,22 +679,75 @@ unsafe fn deliver<V: Blocks, const WHAT: u8>(sum: [V; 2], m: &Message) -> bool {
     }
 }
 
+/// A whole message by way of the kernels of a state.
+unsafe fn in_parts<const WHAT: u8>(state: *mut u8, degree: usize, m: &Message, k: &Kernels) -> bool {
+    let mut expected = [0; 32];
+    let tag = if WHAT == OPEN { expected.as_mut_ptr() } else { m.tag };
+    // SAFETY: see `Kernels`; a tag has at most 32 bytes.
+    unsafe {
+        (k.init)(state, degree, m.key, m.nonce, core::ptr::null());
+        (k.absorb)(state, degree, m.ad, m.ad_len);
+        match WHAT {
+            SEAL => (k.encrypt)(state, degree, m.src, m.dst, m.len),
+            OPEN => (k.decrypt)(state, degree, m.src, m.dst, m.len),
+            _ => {}
+        }
+        if WHAT == MAC {
+            (k.finalize_mac)(state, degree, m.ad_len as u64, tag, m.tag_len);
+        } else {
+            (k.finalize)(state, degree, m.ad_len as u64, m.len as u64, tag, m.tag_len);
+        }
+        let bytes = |tag: *const u8| core::slice::from_raw_parts(tag, m.tag_len);
+        let right = WHAT != OPEN || bytes(tag).ct_eq(bytes(m.tag)).into();
+        wipe(&mut expected);
+        right
+    }
+}
+
+/// A whole message: with loops of its own where there are few groups, else, where the loops are large or seldom run, with
+/// those that there are, `k`.
 #[inline(always)]
-pub(super) unsafe fn seal<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) {
+unsafe fn whole<M: Machine, const G: usize, const WHAT: u8>(
+    scratch: *mut u8,
+    degree: usize,
+    m: &Message,
+    k: &Kernels,
+) -> bool {
     // SAFETY: see `Kernels`.
-    unsafe { one_shot::<M, G, SEAL>(scratch, degree, m) };
+    unsafe { if G == 0 { in_parts::<WHAT>(scratch, degree, m, k) } else { one_shot::<M, G, WHAT>(m) } }
 }
 
 #[inline(always)]
-pub(super) unsafe fn open<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) -> bool {
+pub(super) unsafe fn seal<M: Machine, const G: usize>(
+    scratch: *mut u8,
+    degree: usize,
+    m: &Message,
+    k: &Kernels,
+) {
     // SAFETY: see `Kernels`.
-    unsafe { one_shot::<M, G, OPEN>(scratch, degree, m) }
+    unsafe { whole::<M, G, SEAL>(scratch, degree, m, k) };
 }
 
 #[inline(always)]
-pub(super) unsafe fn mac<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) {
+pub(super) unsafe fn open<M: Machine, const G: usize>(
+    scratch: *mut u8,
+    degree: usize,
+    m: &Message,
+    k: &Kernels,
+) -> bool {
     // SAFETY: see `Kernels`.
-    unsafe { one_shot::<M, G, MAC>(scratch, degree, m) };
+    unsafe { whole::<M, G, OPEN>(scratch, degree, m, k) }
+}
+
+#[inline(always)]
+pub(super) unsafe fn mac<M: Machine, const G: usize>(
+    scratch: *mut u8,
+    degree: usize,
+    m: &Message,
+    k: &Kernels,
+) {
+    // SAFETY: see `Kernels`.
+    unsafe { whole::<M, G, MAC>(scratch, degree, m, k) };
 }
 
 /// All kernels of one backend: for AEGIS-128 and AEGIS-256, each for degree 1, 2, 4 and any other.
@@ -819,19 +869,19 @@ macro_rules! tables {
             $(#[target_feature(enable = $features)])?
             unsafe fn seal<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) {
                 // SAFETY: the contract is that of `Kernels`.
-                unsafe { kernels::seal::<M, G>(scratch, degree, m) }
+                unsafe { kernels::seal::<M, G>(scratch, degree, m, const { &table::<M, G>(batch::list([])) }) }
             }
 
             $(#[target_feature(enable = $features)])?
             unsafe fn open<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) -> bool {
                 // SAFETY: the contract is that of `Kernels`.
-                unsafe { kernels::open::<M, G>(scratch, degree, m) }
+                unsafe { kernels::open::<M, G>(scratch, degree, m, const { &table::<M, G>(batch::list([])) }) }
             }
 
             $(#[target_feature(enable = $features)])?
             unsafe fn mac<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) {
                 // SAFETY: the contract is that of `Kernels`.
-                unsafe { kernels::mac::<M, G>(scratch, degree, m) }
+                unsafe { kernels::mac::<M, G>(scratch, degree, m, const { &table::<M, G>(batch::list([])) }) }
             }
         }
     };
