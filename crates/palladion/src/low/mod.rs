@@ -17,7 +17,25 @@
 
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod aarch64;
+#[cfg_attr(
+    not(any(
+        target_arch = "x86",
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        palladion_portable = "repack"
+    )),
+    allow(dead_code, reason = "the portable backend has machines of its own")
+)]
 mod aegis128;
+#[cfg_attr(
+    not(any(
+        target_arch = "x86",
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        palladion_portable = "repack"
+    )),
+    allow(dead_code, reason = "likewise")
+)]
 mod aegis256;
 pub(crate) mod batch;
 mod bitsliced;
