@@ -60,6 +60,12 @@
 //! | `getrandom` | `Key::generate`, `Nonce::generate`, `seal_with_random_nonce` |
 //! | `aead` | the traits of the crate [`aead`](https://docs.rs/aead) 0.6, which is re-exported |
 //!
+//! # Build options
+//!
+//! To measure, in `RUSTFLAGS`, each as `--cfg palladion_portable="..."`: `"u32"` or `"u64"` is the width of the words of the
+//! portable backend (without: that of a pointer, and 64 bits in WebAssembly); `"repack"` lets its state rest in blocks, which are
+//! taken apart into bit planes at every step, where otherwise it stays in planes.
+//!
 //! # With RustCrypto's traits
 //!
 //! With feature `aead` every cipher, with either tag length, has the traits `AeadInOut`, `KeyInit` and (with `alloc`) `Aead`:

@@ -527,8 +527,8 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
     fn update(&mut self, m: &Step<W, N, BLOCKS>) {
         let mut t = MaybeUninit::uninit();
         mix(sub_bytes(&self.0, &mut t), |p, out| {
-            for g in 0..N {
-                self.0[g][p] = self.0[g][p] ^ Self::next(out[g]) ^ Self::input(m, g, p);
+            for (g, (planes, out)) in self.0.iter_mut().zip(out).enumerate() {
+                planes[p] = planes[p] ^ Self::next(out) ^ Self::input(m, g, p);
             }
         });
     }
@@ -582,11 +582,12 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
     #[inline(never)]
     fn words_at(&self, at: usize) -> Step<W, N, BLOCKS> {
         let mut step = [[W::constant(0); N]; BLOCKS];
-        for n in 0..N {
-            for k in 0..8 {
-                let cell = self.source(n, k).rotate(8 * W::CELL - W::CELL * at as u32) & Self::input_cells();
-                let (b, k) = if BLOCKS == 2 { (k / 4, k % 4) } else { (0, k) };
-                step[b][n] = step[b][n] | (cell << (W::CELL * k as u32));
+        for (b, words) in step.iter_mut().enumerate() {
+            for (n, word) in words.iter_mut().enumerate() {
+                for k in 0..8 / BLOCKS {
+                    let x = self.source(n, 8 / BLOCKS * b + k).rotate(8 * W::CELL - W::CELL * at as u32);
+                    *word = *word | ((x & Self::input_cells()) << (W::CELL * k as u32));
+                }
             }
         }
         step

@@ -53,6 +53,15 @@ pub(super) static ONES_THEN_ZEROS: [u8; 128] = {
 ///
 /// # Safety
 /// The CPU features of the implementation.
+#[cfg_attr(
+    not(any(
+        target_arch = "x86",
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        palladion_portable = "repack"
+    )),
+    allow(dead_code, reason = "for vectors")
+)]
 #[inline(always)]
 pub(super) unsafe fn mask_of_length<V: Blocks>(len: usize) -> V {
     // SAFETY: 64 bytes are there from each of the first 65 on, and no vector is wider.
@@ -75,6 +84,15 @@ pub(crate) unsafe trait Vector: Copy {
     /// `self ^ other`
     fn xor(self, other: Self) -> Self;
 
+    #[cfg_attr(
+        not(any(
+            target_arch = "x86",
+            target_arch = "x86_64",
+            target_arch = "aarch64",
+            palladion_portable = "repack"
+        )),
+        allow(dead_code, reason = "for vectors")
+    )]
     /// `self ^ b ^ c`, where `c` comes last: if it takes two instructions, the second is the one with `c`.
     #[inline(always)]
     fn xor3(self, b: Self, c: Self) -> Self {
@@ -233,6 +251,15 @@ pub(crate) unsafe trait Blocks: Vector {
 /// # Safety
 ///
 /// As for [`Vector`].
+#[cfg_attr(
+    not(any(
+        target_arch = "x86",
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        palladion_portable = "repack"
+    )),
+    allow(dead_code, reason = "for vectors")
+)]
 pub(crate) unsafe trait Word: Vector {
     /// What messages, key stream and tags come in.
     type Blocks: Blocks;

@@ -16,8 +16,8 @@ pub(super) const FINAL_ROUNDS: usize = 7;
 ///
 /// # Safety
 ///
-/// As for [`Blocks`]: a value is proof of the CPU features. `#[repr(transparent)]` over `[V; WORDS]`, so that a state
-/// can rest in plain memory between calls.
+/// As for [`Blocks`]: a value is proof of the CPU features. Plain data of at most eight blocks a lane, so that a
+/// state can rest in memory between calls.
 pub(crate) unsafe trait Machine: Copy {
     /// The block vector.
     type V: Blocks;
@@ -128,6 +128,15 @@ pub(crate) unsafe trait Batched: Machine {
     fn words(&mut self) -> &mut [Self::V];
 }
 
+#[cfg_attr(
+    not(any(
+        target_arch = "x86",
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        palladion_portable = "repack"
+    )),
+    allow(dead_code, reason = "for vectors")
+)]
 /// Lanes of a machine.
 #[allow(dead_code)] // where there are no batch kernels
 pub(super) const fn lanes<M: Machine>() -> usize {
@@ -162,6 +171,15 @@ pub(super) fn truncate_at<V: Blocks>(v: V, offset: usize, len: usize) -> V {
     v.truncate(len.saturating_sub(offset).min(16 * V::LANES))
 }
 
+#[cfg_attr(
+    not(any(
+        target_arch = "x86",
+        target_arch = "x86_64",
+        target_arch = "aarch64",
+        palladion_portable = "repack"
+    )),
+    allow(dead_code, reason = "for vectors")
+)]
 /// Lane 0 of a word.
 #[inline(always)]
 #[allow(dead_code)] // where there is the bitsliced backend alone

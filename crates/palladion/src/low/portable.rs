@@ -119,28 +119,35 @@ unsafe impl Blocks for Soft {
     }
 }
 
-/// The machine for one lane, of AEGIS-128 with two `BLOCKS` of input a step, of AEGIS-256 with one.
-#[cfg(not(any(
-    palladion_portable = "u64",
-    all(not(palladion_portable = "u32"), any(target_pointer_width = "64", target_family = "wasm"))
-)))]
-type OneLane<const BLOCKS: usize> = Bitsliced<u32, 4, BLOCKS>;
 #[cfg(any(
     palladion_portable = "u64",
     all(not(palladion_portable = "u32"), any(target_pointer_width = "64", target_family = "wasm"))
 ))]
-type OneLane<const BLOCKS: usize> = Bitsliced<u64, 2, BLOCKS>;
-/// The machine for an even number of lanes.
+mod machines {
+    use super::Bitsliced;
+
+    /// The machine for one lane, of AEGIS-128 with two `BLOCKS` of input a step, of AEGIS-256 with one.
+    pub(super) type OneLane<const BLOCKS: usize> = Bitsliced<u64, 2, BLOCKS>;
+    /// The machine for an even number of lanes.
+    #[cfg_attr(palladion_portable = "repack", expect(dead_code, reason = "it works on one lane"))]
+    pub(super) type TwoLanes<const BLOCKS: usize> = Bitsliced<u64, 4, BLOCKS>;
+}
 #[cfg(not(any(
     palladion_portable = "u64",
     all(not(palladion_portable = "u32"), any(target_pointer_width = "64", target_family = "wasm"))
 )))]
-type TwoLanes<const BLOCKS: usize> = OneLane<BLOCKS>;
-#[cfg(any(
-    palladion_portable = "u64",
-    all(not(palladion_portable = "u32"), any(target_pointer_width = "64", target_family = "wasm"))
-))]
-type TwoLanes<const BLOCKS: usize> = Bitsliced<u64, 4, BLOCKS>;
+mod machines {
+    use super::Bitsliced;
+
+    /// The machine for one lane, of AEGIS-128 with two `BLOCKS` of input a step, of AEGIS-256 with one.
+    pub(super) type OneLane<const BLOCKS: usize> = Bitsliced<u32, 4, BLOCKS>;
+    /// The machine for an even number of lanes.
+    #[cfg_attr(palladion_portable = "repack", expect(dead_code, reason = "it works on one lane"))]
+    pub(super) type TwoLanes<const BLOCKS: usize> = Bitsliced<u32, 4, BLOCKS>;
+}
+use machines::OneLane;
+#[cfg(not(palladion_portable = "repack"))]
+use machines::TwoLanes;
 
 // To know the degree at compile time saves nothing that counts here, so there is one set of kernels for each machine.
 #[cfg(not(palladion_portable = "repack"))]
