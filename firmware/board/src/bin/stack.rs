@@ -80,5 +80,7 @@ fn main() -> ! {
     );
     for_each_variant(Measure);
     debug::exit(debug::EXIT_SUCCESS);
-    loop {}
+    loop {
+        cortex_m::asm::wfi();
+    }
 }

@@ -73,7 +73,9 @@ fn main() -> ! {
         Err(error) => {
             hprintln!("not sent: {:?}", error);
             debug::exit(debug::EXIT_FAILURE);
-            loop {}
+            loop {
+                cortex_m::asm::wfi();
+            }
         }
     };
     hprintln!("header     {:02x?}", &packet[..HEADER]);
@@ -89,5 +91,7 @@ fn main() -> ! {
     let good = received && refused && zeroed;
     hprintln!("received: {}; a changed bit was refused: {}", received, refused && zeroed);
     debug::exit(if good { debug::EXIT_SUCCESS } else { debug::EXIT_FAILURE });
-    loop {}
+    loop {
+        cortex_m::asm::wfi();
+    }
 }

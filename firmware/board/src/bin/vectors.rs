@@ -181,5 +181,7 @@ impl Each for Reader {
 fn main() -> ! {
     for_each_variant(Reader { mistake: argument_is("mistake") });
     debug::exit(debug::EXIT_SUCCESS);
-    loop {}
+    loop {
+        cortex_m::asm::wfi();
+    }
 }
