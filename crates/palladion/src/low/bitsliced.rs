@@ -483,8 +483,8 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
         let mut s = Self::from_words(blocks);
         let mut t = MaybeUninit::uninit();
         mix(sub_bytes(&s.0, &mut t), |p, out| {
-            for g in 0..N {
-                s.0[g][p] = out[g];
+            for (planes, out) in s.0.iter_mut().zip(out) {
+                planes[p] = out;
             }
         });
         s.to_words()
@@ -538,8 +538,9 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
     fn add_keystream(&self, m: &Step<W, N, BLOCKS>) -> Step<W, N, BLOCKS> {
         let mut sum = MaybeUninit::<Step<W, N, BLOCKS>>::uninit();
         let mut put = |b: usize, n: usize, z: W| {
+            // The remainders are the numbers themselves; they show it to an optimiser for size.
             // SAFETY: the place of word `n` of row `b`.
-            unsafe { sum.as_mut_ptr().cast::<W>().add(b * N + n).write(m[b][n] ^ z) };
+            unsafe { sum.as_mut_ptr().cast::<W>().add(b * N + n).write(m[b % BLOCKS][n % N] ^ z) };
             in_order();
         };
         for n in 0..N {
