@@ -10,15 +10,17 @@ anything is. Needs objdump.
 The kernels rely on the compiler for much that no test of results can see (docs/performance.md). For every backend,
 machine and kernel there must be an innermost loop over whole steps, and each such loop must
 
-  - run the AES instructions of its steps and no others, load the message once, and store the result once,
+  - run the AES instructions of its steps and no others (where there are none, the byte shuffles), load the message once,
+    and store the result once,
   - use no more logic instructions and moves across lanes than the formulas need,
-  - keep the state in registers (spills: vector loads and stores on the stack or at addresses that stay the same), and
+  - keep the state in registers (with byte shuffles: in part; spills: vector loads and stores on the stack or at addresses that stay the same), and
   - not make a step wait for the one before longer than the form of the update must. For that the loop is run in a model
     with unlimited units: an AES round takes 3 cycles, a logic instruction 1, a move across lanes 3, the way from AES to
-    any other kind or back 1 more; moves and loads take none.
+    any other kind or back 1 more; moves and loads take none. (Not for byte shuffles: those wait for a unit.)
 
 Columns: how many such loops; steps in an iteration; then, per step (of both vectors where the machine works on a pair), the
-greatest number in any of them of instructions, AES, logic, moves across lanes, moves, spills, and cycles of waiting.
+greatest number in any of them of instructions, AES (or byte shuffles), logic, moves across lanes, moves, spills, and cycles
+of waiting. Tables are read from memory where registers do not suffice; that is no spill unless it is from the stack.
 """
 
 import collections
@@ -53,9 +55,34 @@ FORMS = {
 }
 SLACK = 0.05  # cycles
 
+# Byte shuffles, logic instructions and moves across lanes of a step where AES rounds are made of byte shuffles
+# (low/vector_permute.rs): 13 and 14 for a round, 14 because it ends with the XOR with the round key. A block becomes a word,
+# or a word a block, with 2 and 1, and 2 more logic instructions if its halves are not at hand from the word's AES round.
+# S0 (in AEGIS-128 S4 too) is added after the round. Loads and stores have units of their own: for half as many of them as of
+# shuffles, on the stack, nothing waits.
+Shuffled = collections.namedtuple("Shuffled", "shuffles logic lanes")
+SHUFFLED_FORMS = {
+    ("Aegis256", "absorb"): Shuffled(6 * 13 + 2, 6 * 14 + 3 + 1, 0),
+    # S1 ^ S4 ^ S5, S2 and S3 become blocks.
+    ("Aegis256", "encrypt"): Shuffled(6 * 13 + 4 * 2, 6 * 14 + 3 + 1 + (2 + 3 + 1 + 1) + 3, 0),
+    ("Aegis256", "decrypt"): Shuffled(6 * 13 + 4 * 2, 6 * 14 + 3 + 1 + (2 + 3 + 1 + 1) + 3, 0),
+    ("Aegis128", "absorb"): Shuffled(8 * 13 + 2 * 2, 8 * 14 + 2 * (3 + 1), 0),
+    ("Aegis128", "encrypt"): Shuffled(8 * 13 + 8 * 2, 8 * 14 + 2 * (3 + 1) + 6 + 2 * 4, 0),
+    ("Aegis128", "decrypt"): Shuffled(8 * 13 + 8 * 2, 8 * 14 + 2 * (3 + 1) + 6 + 2 * 4, 0),
+    ("Packed128", "absorb"): Shuffled(4 * 13 + 2, 4 * 14 + 3 + 1, 1),
+    ("Packed128", "encrypt"): Shuffled(4 * 13 + 4 * 2, 4 * 14 + 3 + 1 + 3 + 4, 2),
+    ("Packed128", "decrypt"): Shuffled(4 * 13 + 4 * 2, 4 * 14 + 3 + 1 + 3 + 4, 2),
+    ("Packed256", "absorb"): Shuffled(3 * 13 + 2, 3 * 14 + 3 + 1, 1),
+    # S1 ^ S4 ^ S5 beside S3, and S2.
+    ("Packed256", "encrypt"): Shuffled(3 * 13 + 3 * 2, 3 * 14 + 3 + 1 + (2 + 3 + 1) + 3, 3),
+    ("Packed256", "decrypt"): Shuffled(3 * 13 + 3 * 2, 3 * 14 + 3 + 1 + (2 + 3 + 1) + 3, 3),
+}
+
 # AES instructions and blocks of message in a step, per vector.
 Machine = collections.namedtuple("Machine", "aes blocks")
-MACHINES = {"Aegis128": Machine(8, 2), "Packed128": Machine(4, 1), "Aegis256": Machine(6, 1)}
+MACHINES = {
+    "Aegis128": Machine(8, 2), "Packed128": Machine(4, 1), "Aegis256": Machine(6, 1), "Packed256": Machine(3, 1),
+}
 
 # The machines that each backend must have.
 BACKENDS = {
@@ -63,7 +90,11 @@ BACKENDS = {
     "aesni_avx": ("Aegis128", "Aegis256"),
     "vaes_avx2": ("Packed128", "Aegis128", "Aegis256"),
     "vaes_avx512": ("Packed128", "Aegis128", "Aegis256"),
+    "ssse3": ("Aegis128", "Aegis256"),
+    "avx2": ("Packed128", "Aegis128", "Packed256", "Aegis256"),
 }
+SHUFFLED = ("ssse3", "avx2")
+SHUFFLED_SPILLS = 0.6  # for each byte shuffle
 THREE_WAY = ("vaes_avx512",)
 
 # Kernel -> its loops.
@@ -100,11 +131,12 @@ SPARE_SPILLS = 2  # where there are any: how many exactly is chance
 SYMBOL = re.compile(r"x86::(\w+)::entry::(\w+)::<(.*), (\d+)>>?$")
 KINDS = (
     ("aes", re.compile(r"v?aesenc$")),
+    ("shuffle", re.compile(r"v?pshufb$")),
     ("logic", re.compile(r"v?(p?xor|p?andn?|p?or)(p[sd]|[dq])?$|vpternlog[dq]$")),
     ("lanes", re.compile(r"v?(insert|extract|perm|p?shuf|palign|p?unpck|p?broadcast)")),
     ("move", re.compile(r"v?(mov[au]p[sd]|movdq[au]\d*|lddqu)$")),
 )
-LATENCY = {"aes": 3, "logic": 1, "lanes": 3, "move": 0, "other": 1}
+LATENCY = {"aes": 3, "shuffle": 1, "logic": 1, "lanes": 3, "move": 0, "other": 1}
 GENERAL = re.compile(r"\b[re]?([abcd]x|[sd]i|bp|r\d+)")  # eax, rax -> ax; r8d -> r8
 
 
@@ -115,9 +147,10 @@ class Instruction:
         self.mnemonic, _, rest = re.sub(r"\s*[#<].*", "", text).strip().partition(" ")
         self.operands = [operand.strip() for operand in rest.split(",")] if rest else []
         self.vector = any(re.match("[xyz]mm", operand) for operand in self.operands)
+        load = "broadcast" in self.mnemonic and "[" in rest
         zero = "xor" in self.mnemonic and len(set(self.operands[-2:])) == 1  # whatever was there: no work
         kind = next((kind for kind, pattern in KINDS if pattern.match(self.mnemonic)), "other")
-        self.kind = "move" if zero else kind
+        self.kind = "move" if zero or load else kind
         places = [re.sub(r"^[xyz]mm(\d+).*", r"v\1", operand) for operand in self.operands]
         self.writes = places[0] if places else None
         self.reads = [place for place in places[1:] if not zero and re.match(r"v\d|.*\[", place)]
@@ -139,12 +172,14 @@ class Loop:
             if i.memory is not None:
                 address = i.operands[i.memory]
                 moves = "rsp" not in address and moving & set(GENERAL.findall(address[address.index("["):]))
-                accesses["spill" if not moves else "store" if i.memory == 0 else "load"] += 1
+                table = "rip" in address and i.memory != 0
+                accesses["table" if table else "spill" if not moves else "store" if i.memory == 0 else "load"] += 1
                 if moves:
                     i.reads = [place for place in i.reads if "[" not in place]
-        self.loads, self.stores, self.spills = (accesses[a] for a in ("load", "store", "spill"))
+        self.loads, self.stores, self.spills, self.tables = (accesses[a] for a in ("load", "store", "spill", "table"))
         kinds = collections.Counter(i.kind for i in self.body if i.vector)
         self.aes, self.logic, self.lanes, self.moves = (kinds[k] for k in ("aes", "logic", "lanes", "move"))
+        self.shuffles = kinds["shuffle"]
         self.masked = any("{k" in operand for i in self.body for operand in i.operands)
         self.straight = not any(i.mnemonic.startswith(("j", "call")) for i in self.body[:-1])
 
@@ -194,28 +229,38 @@ Row = collections.namedtuple("Row", "steps instructions aes logic lanes moves sp
 def rows(backend, kernel, machine, loops, spills):
     """Yields name and Row of each loop over whole steps, and what is wrong with it: (what, found, expected)."""
     family, pair = machine.partition("<")[0], 2 if "Pair<" in machine else 1
-    aes, blocks = (pair * n for n in MACHINES[family])
+    rounds, blocks = (pair * n for n in MACHINES[family])
+    shuffled = backend in SHUFFLED
     for loop in loops:
-        # Loops with branches or masks are for parts of a step. Others, which initialise or finish, load less than so many
-        # AES instructions would absorb; those over the tags of single lanes have too few of them for a pair.
-        parts = not loop.straight or loop.masked or kernel == "mac" and loop.aes < aes
-        if parts or not loop.aes or loop.loads * aes < blocks * loop.aes:
-            continue
         name = KERNELS[kernel][-1] if loop.stores else "absorb"
-        form = FORMS[family, name][backend in THREE_WAY]
-        steps = loop.aes / aes
-        counts = (len(loop.body), loop.aes, loop.logic, loop.lanes, loop.moves, loop.spills, loop.recurrence())
-        row = Row(steps, *(count / steps for count in counts))
+        if shuffled:
+            form, work, spilled = SHUFFLED_FORMS[family, name], loop.shuffles, loop.spills
+            unit = pair * form.shuffles
+        else:
+            # A value that every AES round reads from memory again is as bad as one that was put there.
+            form, work, spilled = FORMS[family, name][backend in THREE_WAY], loop.aes, loop.spills + loop.tables
+            unit = rounds
+        # Loops with branches or masks are for parts of a step. Others, which initialise or finish, load less than so much
+        # work would absorb; those over the tags of single lanes have too little of it for a pair.
+        parts = not loop.straight or loop.masked or kernel == "mac" and work < unit
+        if parts or not work or loop.loads * unit < blocks * work:
+            continue
+        steps = work / unit
+        cycles = 0 if shuffled else loop.recurrence()
+        row = Row(steps, *(count / steps for count in (
+            len(loop.body), work, loop.logic, loop.lanes, loop.moves, spilled, cycles)))
         known = spills.get((backend, machine), ((0, 0, 0), (0, 0, 0)))[kernel in ONE_SHOT]
         most = known[("absorb", "encrypt", "decrypt").index(name)]
-        wrong = [] if steps == int(steps) else [("AES instructions", loop.aes, "a multiple of %d" % aes)]
+        most = SHUFFLED_SPILLS * unit if shuffled else most + SPARE_SPILLS * (most > 0)
+        what = "byte shuffles" if shuffled else "AES instructions"
+        wrong = [] if steps == int(steps) else [(what, work, "a multiple of %d" % unit)]
         for what, found, limit in (
             ("loads of the message per step", loop.loads / steps, blocks),
             ("stores of the result per step", loop.stores / steps, 0 if name == "absorb" else blocks),
             ("logic instructions per step", row.logic, pair * form.logic),
             ("moves across lanes per step", row.lanes, pair * form.lanes),
-            ("spills per step", row.spills, most + SPARE_SPILLS * (most > 0)),
-            ("cycles that a step waits for the one before", row.cycles, form.cycles + SLACK),
+            ("spills per step", row.spills, most),
+            ("cycles that a step waits for the one before", row.cycles, 0 if shuffled else form.cycles + SLACK),
         ):
             if found > limit + 1e-6:
                 wrong.append((what, found, "at most %.4g" % limit))
@@ -230,7 +275,8 @@ def main(arguments):
         compiler = re.search(rb"rustc version (\d+)\.(\d+)", file.read())
     spills = SPILLS_BEFORE_1_95 if compiler and tuple(map(int, compiler.groups())) < (1, 95) else SPILLS
     table, complaints = collections.defaultdict(list), collections.Counter()
-    missing = {(backend, *form) for backend in BACKENDS for form in FORMS if form[0] in BACKENDS[backend]}
+    missing = {(backend, machine, name) for backend in BACKENDS for machine in BACKENDS[backend]
+               for name in ("absorb", "encrypt", "decrypt")}
     for backend, kernel, machine, groups, loops in kernels(arguments[0]):
         title = "%s %s::<%s, %s>" % (backend, kernel, machine, groups)
         expected = set(KERNELS[kernel])
@@ -244,10 +290,10 @@ def main(arguments):
             complaints["%s, %s loop over whole steps: found none, expected one or more" % (title, name)] += 1
     for key in missing:
         complaints["%s %s, %s loop: found no kernel that has one, expected one or more" % key] += 1
-    print("backend     machine            loop             count steps instr  AES logic lanes moves spills cycles")
+    print("backend     machine                 loop             count steps instr  AES logic lanes moves spills cycles")
     for key, same in sorted(table.items()):
         most = [max(column) for column in zip(*same)]
-        print("%-11s %-18s %-16s" % key[:3],
+        print("%-11s %-23s %-16s" % key[:3],
               "%5d %5.4g %5.4g %4.4g %5.4g %5.4g %5.4g %6.4g %6.2f" % (len(same), *most))
     for complaint, count in sorted(complaints.items()):
         print("check-loops:", complaint, "(%d times)" % count if count > 1 else "")

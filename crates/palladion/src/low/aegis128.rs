@@ -25,7 +25,8 @@ impl<W: Word> Aegis128<W> {
     #[inline(always)]
     fn update_late(&mut self, m0: W, m1: W) {
         let s = self.0;
-        let zero = s[0].xor(s[0]);
+        // SAFETY: `self` is proof of the CPU features.
+        let zero = unsafe { W::zero() };
         let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, zero, zero);
         self.0 = [t0.pin().xor3(s[0], m0), s1, s2, s3, t4.pin().xor3(s[4], m1), s5, s6, s7];
     }

@@ -23,8 +23,8 @@ impl<W: Word> Aegis256<W> {
     #[inline(always)]
     fn update_late(&mut self, m: W) {
         let s = self.0;
-        let zero = s[0].xor(s[0]);
-        let [t, s1, s2, s3, s4, s5] = Self::rounds(s, zero);
+        // SAFETY: `self` is proof of the CPU features.
+        let [t, s1, s2, s3, s4, s5] = Self::rounds(s, unsafe { W::zero() });
         self.0 = [t.pin().xor3(s[0], m), s1, s2, s3, s4, s5];
     }
 
@@ -166,7 +166,7 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
     }
     #[inline(always)]
     fn decrypt(&mut self, c: W::Blocks) -> W::Blocks {
-        let m = if W::THREE_WAY {
+        let m = if W::THREE_WAY || W::CONVERTS {
             c.xor(self.keystream())
         } else {
             // The key stream becomes part of S0. S1, which is made from S0, is added last: so the way from S0 over S1

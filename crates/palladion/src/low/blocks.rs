@@ -275,8 +275,21 @@ pub(crate) unsafe trait Word: Vector {
     /// Whether `xor3` and `xor_and` are one instruction.
     const THREE_WAY: bool = false;
 
+    /// Whether `blocks` is work, so that words are better added before they become blocks.
+    const CONVERTS: bool = false;
+
     /// The word of these blocks.
     fn new(blocks: Self::Blocks) -> Self;
+
+    /// The word of blocks whose bits are all zero.
+    ///
+    /// # Safety
+    /// The CPU features of the implementation.
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        // SAFETY: passed on.
+        Self::new(unsafe { Self::Blocks::zero() })
+    }
 
     /// Its blocks.
     fn blocks(self) -> Self::Blocks;
@@ -284,16 +297,27 @@ pub(crate) unsafe trait Word: Vector {
     /// AESRound of the standard (§2): SubBytes, ShiftRows, MixColumns, then XOR with the round key.
     fn aes(self, round_key: Self) -> Self;
 
-    /// `N` independent AES rounds in this order: one step of a state. Implementations that gain from seeing all of them
-    /// at once (bitslicing) override it.
+    /// `N` independent AES rounds in this order, at most eight: one step of a state. Implementations that gain from seeing
+    /// all of them at once (bitslicing) override it.
     #[inline(always)]
     fn rounds<const N: usize>(input: [Self; N], round_keys: [Self; N]) -> [Self; N] {
-        let mut out = input;
-        let mut i = 0;
-        while i < N {
-            out[i] = input[i].aes(round_keys[i]).in_order();
-            i += 1;
+        const { assert!(N <= 8) };
+        #[inline(always)]
+        fn round<W: Word, const N: usize>(words: &mut [W; N], round_keys: &[W; N], i: usize) {
+            if i < N {
+                words[i] = words[i].aes(round_keys[i]).in_order();
+            }
         }
+        // No loop: the compiler would leave it one where a round is many instructions.
+        let mut out = input;
+        round(&mut out, &round_keys, 0);
+        round(&mut out, &round_keys, 1);
+        round(&mut out, &round_keys, 2);
+        round(&mut out, &round_keys, 3);
+        round(&mut out, &round_keys, 4);
+        round(&mut out, &round_keys, 5);
+        round(&mut out, &round_keys, 6);
+        round(&mut out, &round_keys, 7);
         out
     }
 
@@ -343,6 +367,7 @@ unsafe impl<V: Vector> Vector for Pair<V> {
 unsafe impl<W: Word> Word for Pair<W> {
     type Blocks = Pair<W::Blocks>;
     type Single = W::Single;
+    const CONVERTS: bool = W::CONVERTS;
 
     #[inline(always)]
     fn new(blocks: Pair<W::Blocks>) -> Self {

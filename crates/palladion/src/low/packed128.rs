@@ -21,7 +21,7 @@ impl<W: Word + Halves> Packed128<W> {
     fn update(&mut self, m: W) {
         let s = self.0;
         // SAFETY: `self` is proof of the CPU features.
-        let zero = W::new(unsafe { W::Blocks::zero() });
+        let zero = unsafe { W::zero() };
         let [last, s3, s2, s1] = W::rounds([s[3], s[2], s[1], s[0]], [zero, s[3], s[2], s[1]]);
         self.0 = [last.swap().xor3(s[0], m), s1, s2, s3];
     }

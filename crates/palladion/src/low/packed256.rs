@@ -32,7 +32,7 @@ impl<W: Word + Halves> Packed256<W> {
     fn update(&mut self, m: W) {
         let s = self.0;
         // SAFETY: `self` is proof of the CPU features.
-        let zero = W::new(unsafe { W::Blocks::zero() });
+        let zero = unsafe { W::zero() };
         let [last, s2, s1] = W::rounds([s[2], s[1], s[0]], [zero, s[2], s[1]]);
         self.0 = [last.swap().xor3(s[0], m), s1, s2];
     }
@@ -108,8 +108,9 @@ where
     #[inline(always)]
     fn keystream(&self) -> Lane<W> {
         let s = &self.0;
-        // S1 ^ S4 ^ S5 in the lower half, and S3 beside it, so that they become blocks at once.
-        let linear = s[1].xor(s[1].xor(s[2]).swap());
+        // S1 ^ S4 ^ S5 in the lower half, and S3 beside it, so that they become blocks at once. Pinned, because the
+        // compiler would exchange the halves of both words, and not of their sum.
+        let linear = s[1].xor(s[1].xor(s[2]).pin().swap());
         let [linear, s3, ..] = linear.beside(s[0]).blocks().lanes();
         linear.xor_and(s[2].blocks().first(), s3)
     }

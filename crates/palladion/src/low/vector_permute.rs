@@ -38,7 +38,8 @@ pub(crate) unsafe trait Permute: Blocks {
     /// more. There are no others.
     fn lookup(self, index: Self) -> Self;
 
-    /// The lower and the upper half of each byte, as numbers below 16.
+    /// The lower and the upper half of each byte, as numbers below 16. Pinned: the compiler would find them in one form
+    /// where they are looked up and in another where they are added too, and no more see that they are the same.
     fn nibbles(self) -> [Self; 2];
 
     /// The same value. Where the compiler would compute so much at once that it ran out of registers, an implementation
@@ -106,10 +107,16 @@ where
 {
     type Blocks = B;
     type Single = Permuted<B::Lane>;
+    const CONVERTS: bool = true;
 
     #[inline(always)]
     fn new(blocks: B) -> Self {
         Self(linear(&TABLES.into_tower, blocks))
+    }
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        // SAFETY: passed on.
+        Self(unsafe { B::zero() })
     }
     #[inline(always)]
     fn blocks(self) -> B {

@@ -478,7 +478,7 @@ macro_rules! permute {
                 // SAFETY: `self` is proof of the features.
                 unsafe {
                     let low = Self::splat_words(LOW_NIBBLES, LOW_NIBBLES).0;
-                    [Self($and(self.0, low)), Self($and($shift::<4>(self.0), low))]
+                    [Self($and(self.0, low)).pin(), Self($and($shift::<4>(self.0), low)).pin()]
                 }
             }
         }
