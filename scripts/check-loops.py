@@ -116,8 +116,8 @@ ONE_SHOT = ("seal", "open", "mac")
 SPILLS = {
     ("aesni", "Aegis128<X1>"): ((0, 4, 2), (4, 4, 2)),
     ("aesni", "Aegis256<Pair<X1>>"): ((12, 19, 18), (15, 19, 17)),
-    ("aesni_avx", "Aegis256<Pair<X1>>"): ((0, 8, 0), (4, 8, 2)),
-    ("vaes_avx2", "Aegis256<Pair<V2>>"): ((0, 6, 0), (2, 8, 2)),
+    ("aesni_avx", "Aegis256<Pair<X1>>"): ((0, 8, 0), (4, 10, 2)),
+    ("vaes_avx2", "Aegis256<Pair<V2>>"): ((0, 8, 0), (2, 10, 2)),
 }
 # The same with compilers before 1.95, which give successors registers of their own where they could overwrite the state.
 SPILLS_BEFORE_1_95 = {
@@ -279,7 +279,8 @@ def main(arguments):
                for name in ("absorb", "encrypt", "decrypt")}
     for backend, kernel, machine, groups, loops in kernels(arguments[0]):
         title = "%s %s::<%s, %s>" % (backend, kernel, machine, groups)
-        expected = set(KERNELS[kernel])
+        # For any number of groups a whole message goes through the kernels of a state.
+        expected = set() if kernel in ONE_SHOT and groups == "0" else set(KERNELS[kernel])
         for name, row, wrong in rows(backend, kernel, machine, loops, spills):
             expected.discard(name)
             missing.discard((backend, machine.partition("<")[0], name))
