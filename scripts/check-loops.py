@@ -123,7 +123,7 @@ SPILLS = {
 SPILLS_BEFORE_1_95 = {
     **SPILLS,
     ("aesni_avx", "Aegis256<Pair<X1>>"): ((15, 18, 20), (13, 20, 18)),
-    ("vaes_avx2", "Aegis256<Pair<V2>>"): ((15, 18, 20), (9, 16, 11)),
+    ("vaes_avx2", "Aegis256<Pair<V2>>"): ((15, 18, 20), (9, 16, 12)),
     ("vaes_avx2", "Aegis128<V2>"): ((0, 0, 0), (0, 2, 0)),
 }
 SPARE_SPILLS = 2  # where there are any: how many exactly is chance

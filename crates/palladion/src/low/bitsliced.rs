@@ -511,7 +511,7 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
     fn input(m: &Step<W, N, BLOCKS>, group: usize, plane: usize) -> W {
         let (n, k) = W::home(group, plane);
         let (b, k) = if BLOCKS == 2 { (k / 4, k % 4) } else { (0, k) };
-        (m[b][n] >> (W::CELL * k as u32)) & Self::input_cells()
+        (m[b % BLOCKS][n % N] >> (W::CELL * k as u32)) & Self::input_cells() // as they are: see `source`
     }
 
     /// The word of the state whose bits are in cell `k` of a step's word `n`.
@@ -528,7 +528,8 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
         let mut t = MaybeUninit::uninit();
         mix(sub_bytes(&self.0, &mut t), |p, out| {
             for (g, (planes, out)) in self.0.iter_mut().zip(out).enumerate() {
-                planes[p] = planes[p] ^ Self::next(out) ^ Self::input(m, g, p);
+                let plane = &mut planes[p % 8]; // as it is: see `source`
+                *plane = *plane ^ Self::next(out) ^ Self::input(m, g, p);
             }
         });
     }
