@@ -13,6 +13,7 @@ bare_target() {
     cortex-m3) target=thumbv7m-none-eabi ;;
     cortex-m4) target=thumbv7em-none-eabihf ;;
     riscv32) target=riscv32imac-unknown-none-elf ;;
+    x86_64) target=x86_64-unknown-none ;; # kernels: no vector registers
     *) echo "unknown CPU: $1" >&2; return 2 ;;
     esac
     directory=$built/$target/release

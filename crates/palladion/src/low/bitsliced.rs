@@ -32,20 +32,24 @@ use core::mem::MaybeUninit;
 use core::ops::{Shl, Shr};
 use core::sync::atomic::{Ordering, compiler_fence};
 
-use super::blocks::{Blocks, MAX_LANES, Pair, Vector};
-use super::machine::{C0, C1, FINAL_ROUNDS, Machine, load_at, store_all, store_at, truncate_at};
-use super::memory::wipe;
+use super::blocks::{Blocks, Pair};
+use super::machine::Machine;
 use super::portable::Soft;
 use super::sbox::{self, Circuit};
+use super::sliced::Sliced;
+
+/// What planes are made of: a word, or a vector that is shifted in parts of some multiple of a byte.
+pub(crate) trait Word: sbox::Bits + Shl<u32, Output = Self> + Shr<u32, Output = Self> {
+    /// The lower bits of a constant, or copies of it.
+    fn constant(bits: u64) -> Self;
+}
 
 /// A word of eight cells.
-pub(crate) trait Word: sbox::Bits + Shl<u32, Output = Self> + Shr<u32, Output = Self> {
+pub(crate) trait Cells: Word {
     /// log2 of the bits in a cell.
     const LOG_CELL: u32;
     /// Bits in a cell.
     const CELL: u32 = 1 << Self::LOG_CELL;
-    /// The lower bits of a constant.
-    fn constant(bits: u64) -> Self;
     /// Rotation to the left.
     fn rotate(self, by: u32) -> Self;
     /// The same value. On ARM its origin is hidden from the optimiser, which would otherwise leave out bits of a mask that
@@ -104,11 +108,14 @@ macro_rules! pin {
 macro_rules! word {
     ($word:ident, $log_cell:literal) => {
         impl Word for $word {
-            const LOG_CELL: u32 = $log_cell;
             #[inline(always)]
             fn constant(bits: u64) -> Self {
                 bits as $word
             }
+        }
+
+        impl Cells for $word {
+            const LOG_CELL: u32 = $log_cell;
             #[inline(always)]
             fn rotate(self, by: u32) -> Self {
                 self.rotate_left(by)
@@ -171,7 +178,7 @@ const fn select(zeros: u32, ones: u32) -> u64 {
 
 /// The cells whose number has zeros where `ZEROS` has ones.
 #[inline(always)]
-fn cells<W: Word, const ZEROS: u32>() -> W {
+fn cells<W: Cells, const ZEROS: u32>() -> W {
     W::constant(const { select(ZEROS << W::LOG_CELL, 0) })
 }
 
@@ -193,7 +200,7 @@ fn columns<W: Word, const FROM: u32, const TO: u32>() -> W {
 
 /// Exchanges bits of `a` with bits of `b` that are `distance` lower: those of `b` under the mask.
 #[inline(always)]
-fn exchange<W: Word>(a: &mut W, b: &mut W, distance: u32, mask: W) {
+pub(super) fn exchange<W: Word>(a: &mut W, b: &mut W, distance: u32, mask: W) {
     let difference = ((*a >> distance) ^ *b) & mask;
     *b = *b ^ difference;
     *a = *a ^ (difference << distance);
@@ -208,7 +215,7 @@ fn exchange_within<W: Word>(word: W, distance: u32, mask: W) -> W {
 
 /// Exchanges the index bit that tells `a` from `b` with the index bit `BIT` within a word.
 #[inline(always)]
-fn exchange_index<W: Word, const BIT: u32>(a: &mut W, b: &mut W) {
+pub(super) fn exchange_index<W: Word, const BIT: u32>(a: &mut W, b: &mut W) {
     exchange(a, b, 1 << BIT, W::constant(const { select(1 << BIT, 0) }));
 }
 
@@ -219,16 +226,29 @@ fn exchange_index_within<W: Word, const HIGH: u32, const LOW: u32>(word: &mut W)
     *word = exchange_within(*word, (1 << HIGH) - (1 << LOW), mask);
 }
 
+/// Exchanges the halves of each byte.
+#[inline(always)]
+pub(super) fn swap_nibbles<W: Word>(x: W) -> W {
+    ((x >> 4) & W::constant(0x0f0f_0f0f_0f0f_0f0f)) | ((x << 4) & W::constant(0xf0f0_f0f0_f0f0_f0f0))
+}
+
 /// A step's message, ciphertext or key stream: `BLOCKS` rows of `N` words. Word `n` has in its cell `k` the bits that belong
 /// to the word of the state that [`Layout::source`] tells; with two blocks, row `b` has of it the cells with `k / 4 = b`,
 /// in its lower half those of the first block and in its upper half those of the second.
 type Step<W, const N: usize, const BLOCKS: usize> = [[W; N]; BLOCKS];
 
 /// The words of a state: `N` groups of eight planes.
-type Planes<W, const N: usize> = [[W; 8]; N];
+pub(super) type Planes<W, const N: usize> = [[W; 8]; N];
+
+/// Words of which `N` are a plane for ShiftRows and MixColumns.
+pub(crate) trait Linear<const N: usize>: Word {
+    /// ShiftRows, and of MixColumns the sums: for row `r`, with `a` the rows after ShiftRows, `a[r] ^ a[r + 1]`, which is
+    /// to be multiplied by two, and `a[r + 1] ^ a[r + 2] ^ a[r + 3]`.
+    fn shift_and_sum(plane: [Self; N]) -> ([Self; N], [Self; N]);
+}
 
 /// A layout with `N` words for each plane.
-pub(crate) trait Layout<const N: usize>: Word {
+pub(crate) trait Layout<const N: usize>: Cells + Linear<N> {
     /// As many blocks as there are lanes.
     type Blocks: Blocks;
     /// The machine for one lane.
@@ -240,9 +260,6 @@ pub(crate) trait Layout<const N: usize>: Word {
     fn source(n: usize, k: usize) -> (usize, usize);
     /// Transposes words of the message, whose index bits are those of the bytes in memory, to those of a step; and back.
     fn transpose<const BLOCKS: usize>(step: &mut Step<Self, N, BLOCKS>);
-    /// ShiftRows, and of MixColumns the sums: for row `r`, with `a` the rows after ShiftRows, `a[r] ^ a[r + 1]`, which is
-    /// to be multiplied by two, and `a[r + 1] ^ a[r + 2] ^ a[r + 3]`.
-    fn shift_and_sum(plane: [Self; N]) -> ([Self; N], [Self; N]);
     /// The machine of lane 0 with these words.
     fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS>;
 }
@@ -252,7 +269,7 @@ const ROTATION_IS_FREE: bool = cfg!(target_arch = "arm");
 
 /// Moves every column `BY` places down.
 #[inline(always)]
-fn shift_columns<W: Word, const BY: u32>(x: W) -> W {
+fn shift_columns<W: Cells, const BY: u32>(x: W) -> W {
     let low = columns::<W, 0, BY>();
     if ROTATION_IS_FREE {
         // The columns that go around to the next nibble first, then all of the word.
@@ -264,7 +281,7 @@ fn shift_columns<W: Word, const BY: u32>(x: W) -> W {
 
 /// `Layout::shift_and_sum` where every row has a word of its own.
 #[inline(always)]
-fn shift_and_sum_rows<W: Word>([x0, x1, x2, x3]: [W; 4]) -> ([W; 4], [W; 4]) {
+fn shift_and_sum_rows<W: Cells>([x0, x1, x2, x3]: [W; 4]) -> ([W; 4], [W; 4]) {
     let (a1, a2, a3) = (shift_columns::<W, 1>(x1), shift_columns::<W, 2>(x2), shift_columns::<W, 3>(x3));
     let [d0, d1, d2, d3] = [x0 ^ a1, a1 ^ a2, a2 ^ a3, a3 ^ x0];
     ([d0, d1, d2, d3], [a1 ^ d2, a2 ^ d3, a3 ^ d0, x0 ^ d1])
@@ -297,6 +314,9 @@ impl Layout<4> for u32 {
     fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS> {
         Bitsliced::from_words(words)
     }
+}
+
+impl Linear<4> for u32 {
     #[inline(always)]
     fn shift_and_sum(plane: [u32; 4]) -> ([u32; 4], [u32; 4]) {
         shift_and_sum_rows(plane)
@@ -331,6 +351,9 @@ impl Layout<4> for u64 {
     fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS> {
         Bitsliced::from_words(words.map(Blocks::first))
     }
+}
+
+impl Linear<4> for u64 {
     #[inline(always)]
     fn shift_and_sum(plane: [u64; 4]) -> ([u64; 4], [u64; 4]) {
         shift_and_sum_rows(plane)
@@ -376,6 +399,9 @@ impl Layout<2> for u64 {
     fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS> {
         Bitsliced::from_words(words)
     }
+}
+
+impl Linear<2> for u64 {
     #[inline(always)]
     fn shift_and_sum([x, y]: [u64; 2]) -> ([u64; 2], [u64; 2]) {
         /// The second row of a cell two columns down.
@@ -383,16 +409,12 @@ impl Layout<2> for u64 {
         fn shift_second(x: u64) -> u64 {
             exchange_within(x, 2, 0x3030_3030_3030_3030)
         }
-        /// The rows of a cell exchanged.
-        #[inline(always)]
-        fn swap(x: u64) -> u64 {
-            ((x >> 4) & 0x0f0f_0f0f_0f0f_0f0f) | ((x << 4) & 0xf0f0_f0f0_f0f0_f0f0)
-        }
         let a = shift_second(x);
         let b = shift_second(shift_columns::<u64, 1>(y));
         let d0 = a ^ b;
-        let d1 = b ^ swap(a);
-        let e = swap(d0);
+        // The rows of a cell exchanged.
+        let d1 = b ^ swap_nibbles(a);
+        let e = swap_nibbles(d0);
         ([d0, d1], [b ^ e, a ^ e])
     }
 }
@@ -418,7 +440,7 @@ macro_rules! for_each_plane {
 
 /// Keeps loads and stores on their side. Without, the compiler begins many planes at once and runs out of registers.
 #[inline(always)]
-fn in_order() {
+pub(super) fn in_order() {
     compiler_fence(Ordering::SeqCst);
 }
 
@@ -458,7 +480,7 @@ fn plane<W: Word, const N: usize, const P: usize>(planes: &Planes<W, N>) -> [W; 
 
 /// ShiftRows and MixColumns. `take` gets the number of a plane and its words.
 #[inline(always)]
-fn mix<W: Layout<N>, const N: usize>(t: &Planes<W, N>, mut take: impl FnMut(usize, [W; N])) {
+pub(super) fn mix<W: Linear<N>, const N: usize>(t: &Planes<W, N>, mut take: impl FnMut(usize, [W; N])) {
     let (carry, _) = W::shift_and_sum(plane::<W, N, 7>(t));
     let mut lower = carry;
     for_each_plane!(P: {
@@ -479,15 +501,14 @@ fn mix<W: Layout<N>, const N: usize>(t: &Planes<W, N>, mut take: impl FnMut(usiz
 impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> {
     /// AESRound of eight blocks, without the round keys.
     #[cfg(any(test, palladion_portable = "repack"))]
-    pub(super) fn rounds(blocks: [W::Blocks; 8]) -> [W::Blocks; 8] {
-        let mut s = Self::from_words(blocks);
+    pub(super) fn rounds(mut self) -> Self {
         let mut t = MaybeUninit::uninit();
-        mix(sub_bytes(&s.0, &mut t), |p, out| {
-            for (planes, out) in s.0.iter_mut().zip(out) {
+        mix(sub_bytes(&self.0, &mut t), |p, out| {
+            for (planes, out) in self.0.iter_mut().zip(out) {
                 planes[p] = out;
             }
         });
-        s.to_words()
+        self
     }
 
     /// The cells that a step's input goes to: that of block 0 and, with two, that of block 4.
@@ -521,7 +542,76 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
         self.0[group % N][plane % 8] // as they are: said for an optimiser for size, which does not see it
     }
 
-    /// Update (§3.2.3, §4.2.3). The standard adds a message block to a word of the state before that becomes the round
+    /// With two blocks, the exchange that brings the number of the block to the top of the words, for what was there.
+    #[inline(always)]
+    fn halves(step: &mut Step<W, N, BLOCKS>) {
+        if let [first, second] = step.as_mut_slice() {
+            let half = 4 * W::CELL;
+            for (a, b) in first.iter_mut().zip(second) {
+                (*a, *b) = ((*a & low_half()) | (*b << half), (*a >> half) | (*b & !low_half::<W>()));
+            }
+        }
+    }
+}
+
+/// The lower half of a word.
+#[inline(always)]
+fn low_half<W: Cells>() -> W {
+    cells::<W, 0b100>()
+}
+
+// SAFETY: no CPU features are needed, and the values of bits decide nothing but bits. Transparent over its words, of
+// which there are 128 bytes a lane.
+unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Sliced for Bitsliced<W, N, BLOCKS> {
+    type Blocks = W::Blocks;
+    type Lane = W::Lane<BLOCKS>;
+    type Step = Step<W, N, BLOCKS>;
+    const BLOCKS: usize = BLOCKS;
+
+    #[inline(always)]
+    fn zero() -> Self {
+        Self([[W::constant(0); 8]; N])
+    }
+    #[inline(always)]
+    fn zeros() -> Self::Step {
+        [[W::constant(0); N]; BLOCKS]
+    }
+    #[inline(never)]
+    unsafe fn load(src: *const u8, row: usize) -> Self::Step {
+        let mut step = Self::zeros();
+        for (b, words) in step.iter_mut().enumerate() {
+            // SAFETY: the caller grants it.
+            *words = unsafe { W::load(src.add(b * row)) };
+        }
+        Self::halves(&mut step);
+        W::transpose(&mut step);
+        step
+    }
+    #[inline(never)]
+    unsafe fn store(mut step: Self::Step, dst: *mut u8, row: usize) {
+        W::transpose(&mut step);
+        Self::halves(&mut step);
+        for (b, words) in step.into_iter().enumerate() {
+            // SAFETY: the caller grants it.
+            unsafe { W::store(words, dst.add(b * row)) };
+        }
+    }
+    #[inline(always)]
+    fn xor(a: Self::Step, b: Self::Step) -> Self::Step {
+        let mut sum = a;
+        for (x, y) in sum.as_flattened_mut().iter_mut().zip(b.as_flattened()) {
+            *x = *x ^ *y;
+        }
+        sum
+    }
+    #[inline(always)]
+    fn add(&mut self, other: &Self) {
+        for (x, y) in self.0.as_flattened_mut().iter_mut().zip(other.0.as_flattened()) {
+            *x = *x ^ *y;
+        }
+    }
+
+    /// The standard adds a message block to a word of the state before that becomes the round
     /// key of another; here it is added to the sum, which is the same.
     #[inline(never)]
     fn update(&mut self, m: &Step<W, N, BLOCKS>) {
@@ -534,7 +624,6 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
         });
     }
 
-    /// The key stream of the next step (§3.2.5, §4.2.5), added to a step's input.
     #[inline(never)]
     fn add_keystream(&self, m: &Step<W, N, BLOCKS>) -> Step<W, N, BLOCKS> {
         let mut sum = MaybeUninit::<Step<W, N, BLOCKS>>::uninit();
@@ -580,7 +669,6 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
         unsafe { sum.assume_init() }
     }
 
-    /// Of each word, block `at` and (with two blocks) the fourth after it, as a step.
     #[inline(never)]
     fn words_at(&self, at: usize) -> Step<W, N, BLOCKS> {
         let mut step = [[W::constant(0); N]; BLOCKS];
@@ -595,7 +683,6 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
         step
     }
 
-    /// Adds the blocks of a step to block `at` and (with two blocks) to the fourth after it.
     #[inline(never)]
     fn add_at(&mut self, step: &Step<W, N, BLOCKS>, at: usize) {
         for g in 0..N {
@@ -605,59 +692,7 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
         }
     }
 
-    /// With two blocks, the exchange that brings the number of the block to the top of the words, for what was there.
-    #[inline(always)]
-    fn halves(step: &mut Step<W, N, BLOCKS>) {
-        if let [first, second] = step.as_mut_slice() {
-            let half = 4 * W::CELL;
-            for (a, b) in first.iter_mut().zip(second) {
-                (*a, *b) = ((*a & low_half()) | (*b << half), (*a >> half) | (*b & !low_half::<W>()));
-            }
-        }
-    }
-
-    /// The vectors of a step; the second is of no use if there is but one.
-    #[inline(never)]
-    fn blocks(step: Step<W, N, BLOCKS>) -> [W::Blocks; 2] {
-        let mut bytes = [0; 32 * MAX_LANES];
-        let row = 16 * W::Blocks::LANES;
-        // SAFETY: two vectors have room; the portable block vectors need no CPU features.
-        let blocks = unsafe {
-            Self::store(step, bytes.as_mut_ptr(), row);
-            [W::Blocks::load(bytes.as_ptr()), W::Blocks::load(bytes.as_ptr().add(row))]
-        };
-        wipe(&mut bytes);
-        blocks
-    }
-
-    /// The state with these words, block `i` of each vector in word `i`.
-    #[inline(never)]
-    fn from_words(words: [W::Blocks; 8]) -> Self {
-        let mut s = Self([[W::constant(0); 8]; N]);
-        for i in 0..if BLOCKS == 2 { 4 } else { 6 } {
-            s.add_at(&Self::step([words[i], words[(i + 4) % 8]]), i);
-        }
-        s
-    }
-
-    /// The words of the state; with one block, the last two are of no use.
-    #[inline(never)]
-    fn to_words(self) -> [W::Blocks; 8] {
-        // SAFETY: the portable block vectors need no CPU features.
-        let mut words = [unsafe { W::Blocks::zero() }; 8];
-        for i in 0..if BLOCKS == 2 { 4 } else { 6 } {
-            let [first, second] = Self::blocks(self.words_at(i));
-            words[i] = first;
-            if BLOCKS == 2 {
-                words[i + 4] = second;
-            }
-        }
-        words
-    }
-
-    /// The sums of the first half of the words and of the second, and, for AEGIS-128, without the last word in it.
-    #[inline(never)]
-    fn sums(&self, all: bool) -> [W::Blocks; 2] {
+    fn summed(&self, all: bool) -> Self {
         let mut s = *self;
         for x in s.0.as_flattened_mut() {
             *x = if BLOCKS == 2 {
@@ -668,331 +703,25 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> 
                 *x ^ (*x >> W::CELL) ^ (*x >> (2 * W::CELL))
             };
         }
-        let [first, second] = Self::blocks(s.words_at(0));
-        if BLOCKS == 2 { [first, second] } else { [first, Self::blocks(s.words_at(3))[0]] }
-    }
-}
-
-/// The lower half of a word.
-#[inline(always)]
-fn low_half<W: Word>() -> W {
-    cells::<W, 0b100>()
-}
-
-// SAFETY: no CPU features are needed, and the values of bits decide nothing but bits. Transparent over its words, of
-// which there are 128 bytes a lane.
-unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Machine for Bitsliced<W, N, BLOCKS> {
-    type V = W::Blocks;
-    type Lane = W::Lane<BLOCKS>;
-    type Step = Step<W, N, BLOCKS>;
-    type Key = [W::Blocks; 2];
-    const BLOCKS: usize = BLOCKS;
-
-    #[inline(always)]
-    fn first_mac_lane(tag_len: usize) -> usize {
-        if BLOCKS == 2 && tag_len == 16 { 0 } else { 1 }
-    }
-
-    #[inline(never)]
-    unsafe fn load(src: *const u8, row: usize) -> Self::Step {
-        let mut step = [[W::constant(0); N]; BLOCKS];
-        for (b, words) in step.iter_mut().enumerate() {
-            // SAFETY: the caller grants it.
-            *words = unsafe { W::load(src.add(b * row)) };
-        }
-        Self::halves(&mut step);
-        W::transpose(&mut step);
-        step
-    }
-    #[inline(never)]
-    unsafe fn store(mut step: Self::Step, dst: *mut u8, row: usize) {
-        W::transpose(&mut step);
-        Self::halves(&mut step);
-        for (b, words) in step.into_iter().enumerate() {
-            // SAFETY: the caller grants it.
-            unsafe { W::store(words, dst.add(b * row)) };
-        }
-    }
-    #[inline(never)]
-    unsafe fn load_partial(src: *const u8, row: usize, len: usize) -> Self::Step {
-        // SAFETY: passed on.
-        Self::step(unsafe { [load_at(src, 0, len), load_at(src, row, if BLOCKS == 2 { len } else { 0 })] })
-    }
-    #[inline(never)]
-    unsafe fn store_partial(step: Self::Step, dst: *mut u8, row: usize, len: usize) {
-        let [first, second] = Self::blocks(step);
-        // SAFETY: passed on.
-        unsafe {
-            store_at(first, dst, 0, len);
-            if BLOCKS == 2 {
-                store_at(second, dst, row, len);
-            }
-        }
-    }
-    #[inline(never)]
-    fn truncate(step: Self::Step, row: usize, len: usize) -> Self::Step {
-        let [first, second] = Self::blocks(step);
-        Self::step([truncate_at(first, 0, len), truncate_at(second, row, len)])
-    }
-
-    #[inline(always)]
-    unsafe fn load_key(src: *const u8) -> Self::Key {
-        // SAFETY: passed on: with two blocks a step, a key has one.
-        unsafe { [W::Blocks::splat(src), W::Blocks::splat(if BLOCKS == 2 { src } else { src.add(16) })] }
-    }
-    #[inline(never)]
-    unsafe fn init([k0, k1]: Self::Key, [n0, n1]: Self::Key, ctx: W::Blocks) -> Self {
-        // SAFETY: no CPU features are needed.
-        let (c0, c1) = unsafe { (W::Blocks::splat(C0.as_ptr()), W::Blocks::splat(C1.as_ptr())) };
-        let (k0n0, k1n1) = (k0.xor(n0), k1.xor(n1));
-        let (k0c0, k1c1) = (k0.xor(c0), k1.xor(c1));
-        let mut contexts = Self([[W::constant(0); 8]; N]);
-        let with_context = |s: &mut Self, contexts: &Self| {
-            for (x, context) in s.0.as_flattened_mut().iter_mut().zip(contexts.0.as_flattened()) {
-                *x = *x ^ *context;
-            }
-        };
-        if BLOCKS == 2 {
-            contexts.add_at(&Self::step([ctx, ctx]), 3);
-            let mut s = Self::from_words([k0n0, c1, c0, c1, k0n0, k0c0, k1c1, k0c0]);
-            let m = Self::step([n0, k0]);
-            for _ in 0..10 {
-                with_context(&mut s, &contexts);
-                s.update(&m);
-            }
-            s
-        } else {
-            contexts.add_at(&Self::step([ctx, ctx]), 3);
-            contexts.add_at(&Self::step([ctx, ctx]), 5);
-            let mut s = Self::from_words([k0n0, k1n1, c1, c0, k0c0, k1c1, c0, c0]);
-            let inputs = [k0, k1, k0n0, k1n1].map(|m| Self::step([m, m]));
-            for _ in 0..4 {
-                for m in &inputs {
-                    with_context(&mut s, &contexts);
-                    s.update(m);
-                }
-            }
-            s
-        }
-    }
-
-    #[inline(always)]
-    fn absorb(&mut self, m: Self::Step) {
-        self.update(&m);
+        s
     }
     #[inline(always)]
-    fn keystream(&self) -> Self::Step {
-        self.add_keystream(&[[W::constant(0); N]; BLOCKS])
-    }
-    #[inline(always)]
-    fn encrypt(&mut self, m: Self::Step) -> Self::Step {
-        let c = self.add_keystream(&m);
-        self.update(&m);
-        c
-    }
-    #[inline(always)]
-    fn decrypt(&mut self, c: Self::Step) -> Self::Step {
-        let m = self.add_keystream(&c);
-        self.update(&m);
-        m
-    }
-    #[inline(always)]
-    fn xor(a: Self::Step, b: Self::Step) -> Self::Step {
-        let mut sum = a;
-        for (x, y) in sum.as_flattened_mut().iter_mut().zip(b.as_flattened()) {
-            *x = *x ^ *y;
-        }
-        sum
-    }
-    #[inline(never)]
-    fn finalize(&mut self, lengths: W::Blocks) {
-        let [t, _] = Self::blocks(self.words_at(if BLOCKS == 2 { 2 } else { 3 }));
-        let t = t.xor(lengths);
-        let m = Self::step([t, t]);
-        for _ in 0..FINAL_ROUNDS {
-            self.update(&m);
-        }
-    }
-    #[inline(always)]
-    fn tag128(&self) -> W::Blocks {
-        let [first, second] = self.sums(BLOCKS == 1);
-        first.xor(second)
-    }
-    #[inline(always)]
-    fn tag256(&self) -> (W::Blocks, W::Blocks) {
-        self.sums(true).into()
-    }
-    #[inline(never)]
-    fn step(blocks: [W::Blocks; 2]) -> Self::Step {
-        let mut bytes = [0; 32 * MAX_LANES];
-        let row = 16 * W::Blocks::LANES;
-        // SAFETY: two vectors have room.
-        let step = unsafe {
-            blocks[0].store(bytes.as_mut_ptr());
-            blocks[1].store(bytes.as_mut_ptr().add(row));
-            Self::load(bytes.as_ptr(), row)
-        };
-        wipe(&mut bytes);
-        step
-    }
-    #[inline(always)]
-    fn first(&self) -> Self::Lane {
-        W::first(self.to_words())
-    }
-    #[inline(always)]
-    unsafe fn store_words(&self, dst: *mut u8, stride: usize) {
-        let words = self.to_words();
-        // SAFETY: passed on.
-        unsafe { store_all(&words[..if BLOCKS == 2 { 8 } else { 6 }], dst, stride) }
+    fn first(words: [Self::Blocks; 8]) -> Self::Lane {
+        W::first(words)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    extern crate std;
-    use std::vec::Vec;
-
     use super::*;
+    use crate::low::sliced::tests;
 
-    type Block = [u8; 16];
-
-    fn double(x: u8) -> u8 {
-        (x << 1) ^ if x >> 7 == 1 { 0x1b } else { 0 }
-    }
-
-    /// The S-box from its definition: inversion in GF(2^8), then the affine map.
-    fn s_box() -> [u8; 256] {
-        let multiply =
-            |a: u8, b: u8| (0..8).rev().fold(0, |sum, i| double(sum) ^ if b >> i & 1 == 1 { a } else { 0 });
-        core::array::from_fn(|x| {
-            let inverse = (0..=255).find(|&y| multiply(x as u8, y) == 1).unwrap_or(0);
-            (0..5).fold(0x63, |sum, i| sum ^ inverse.rotate_left(i))
-        })
-    }
-
-    /// ShiftRows and MixColumns of FIPS 197.
-    fn linear(x: Block) -> Block {
-        let a = |r: usize, c: usize| x[4 * ((c + r) % 4) + r % 4];
-        core::array::from_fn(|i| {
-            let (c, r) = (i / 4, i % 4);
-            let column = |k: usize| a((r + k) % 4, c);
-            double(column(0)) ^ double(column(1)) ^ column(1) ^ column(2) ^ column(3)
-        })
-    }
-
-    /// Blocks for eight words of as many lanes as the layout has, word by word.
-    fn words<W: Layout<N>, const N: usize>(mut block: impl FnMut(usize, usize) -> Block) -> [W::Blocks; 8] {
-        core::array::from_fn(|i| {
-            let bytes: Vec<u8> = (0..W::Blocks::LANES).flat_map(|lane| block(i, lane)).collect();
-            // SAFETY: as many bytes as there are in a vector.
-            unsafe { W::Blocks::load(bytes.as_ptr()) }
-        })
-    }
-
-    /// The blocks of the words that count, word by word and in each lane by lane.
-    fn bytes<W: Layout<N>, const N: usize>(words: [W::Blocks; 8], count: usize) -> Vec<Block> {
-        let store = |word: &W::Blocks| {
-            let mut blocks = [[0; 16]; MAX_LANES];
-            // SAFETY: no vector is wider.
-            unsafe { word.store(blocks.as_mut_ptr().cast()) };
-            blocks.into_iter().take(W::Blocks::LANES)
-        };
-        words[..count].iter().flat_map(store).collect()
-    }
-
-    /// A generator of bytes (xorshift).
-    fn random() -> impl FnMut() -> u8 {
-        let mut x = 0x9e37_79b9_7f4a_7c15_u64;
-        move || {
-            x ^= x << 13;
-            x ^= x >> 7;
-            x ^= x << 17;
-            (x >> 32) as u8
-        }
-    }
-
-    /// The round is SubBytes, which `sub_bytes` does to the bits of every byte alike, and then a linear map. So it is right
-    /// if the S-box is for every value of every byte, and the map for every single bit; that it is linear is seen from its
-    /// code, which has no operations but XOR, shifts and masks.
     fn round<W: Layout<N>, const N: usize, const BLOCKS: usize>() {
-        let count = if BLOCKS == 2 { 8 } else { 6 };
-        let s_box = s_box();
-        for first in 0..=255u8 {
-            let value = |i: usize, lane: usize| -> Block {
-                core::array::from_fn(|j| first.wrapping_add((37 * i + 101 * lane + j) as u8))
-            };
-            let out = Bitsliced::<W, N, BLOCKS>::rounds(words::<W, N>(value));
-            for (k, block) in bytes::<W, N>(out, count).into_iter().enumerate() {
-                let (i, lane) = (k / W::Blocks::LANES, k % W::Blocks::LANES);
-                assert_eq!(block, linear(value(i, lane).map(|x| s_box[usize::from(x)])));
-            }
-        }
-        for bit in 0..128 * count * W::Blocks::LANES {
-            let one = |i: usize, lane: usize| -> Block {
-                core::array::from_fn(|j| {
-                    let at = 8 * (16 * (i * W::Blocks::LANES + lane) + j);
-                    if i < count && (at..at + 8).contains(&bit) { 1 << (bit - at) } else { 0 }
-                })
-            };
-            let s = Bitsliced::<W, N, BLOCKS>::from_words(words::<W, N>(one));
+        tests::round::<Bitsliced<W, N, BLOCKS>>(Bitsliced::rounds, |s| {
             let mut out = s;
             mix(&s.0, |p, words| (0..N).for_each(|g| out.0[g][p] = words[g]));
-            for (k, block) in bytes::<W, N>(out.to_words(), count).into_iter().enumerate() {
-                assert_eq!(block, linear(one(k / W::Blocks::LANES, k % W::Blocks::LANES)), "bit {bit}");
-            }
-        }
-    }
-
-    /// Steps of a state of any bytes: Update, the key stream, and the way of a message in and out.
-    fn steps<W: Layout<N>, const N: usize, const BLOCKS: usize>() {
-        let lanes = W::Blocks::LANES;
-        let count = if BLOCKS == 2 { 8 } else { 6 };
-        let s_box = s_box();
-        let mut random = random();
-        let mut any =
-            |n: usize| -> Vec<Block> { (0..n * lanes).map(|_| core::array::from_fn(|_| random())).collect() };
-        let xor = |a: Block, b: Block| -> Block { core::array::from_fn(|j| a[j] ^ b[j]) };
-        let mut before = any(count);
-        let mut s = Bitsliced::<W, N, BLOCKS>::from_words(words::<W, N>(|i, lane| {
-            before[(i % count) * lanes + lane]
-        }));
-        for _ in 0..100 {
-            let m = any(BLOCKS);
-            let row = 16 * lanes;
-            // SAFETY: a message has `BLOCKS` rows.
-            let step = unsafe { Bitsliced::<W, N, BLOCKS>::load(m.as_ptr().cast(), row) };
-            let mut back = std::vec![[0xee; 16]; BLOCKS * lanes];
-            let mut keystream = back.clone();
-            // SAFETY: likewise.
-            unsafe {
-                Bitsliced::<W, N, BLOCKS>::store(step, back.as_mut_ptr().cast(), row);
-                Bitsliced::<W, N, BLOCKS>::store(s.keystream(), keystream.as_mut_ptr().cast(), row);
-            }
-            assert_eq!(back, m);
-            s.absorb(step);
-
-            let mut after = before.clone();
-            for lane in 0..lanes {
-                let at = |i: usize| before[i % count * lanes + lane];
-                let and = |i: usize, k: usize| -> Block { core::array::from_fn(|j| at(i)[j] & at(k)[j]) };
-                let z = if BLOCKS == 2 {
-                    [xor(xor(at(1), at(6)), and(2, 3)), xor(xor(at(2), at(5)), and(6, 7))]
-                } else {
-                    [xor(xor(at(1), xor(at(4), at(5))), and(2, 3)), [0; 16]]
-                };
-                for b in 0..BLOCKS {
-                    assert_eq!(keystream[b * lanes + lane], z[b]);
-                }
-                for i in 0..count {
-                    let round = linear(at(i + count - 1).map(|x| s_box[usize::from(x)]));
-                    let message =
-                        if i % 4 == 0 && i / 4 < BLOCKS { m[i / 4 * lanes + lane] } else { [0; 16] };
-                    after[i * lanes + lane] = xor(xor(at(i), round), message);
-                }
-            }
-            before = after;
-            assert_eq!(bytes::<W, N>(s.to_words(), count), before);
-        }
+            out
+        });
     }
 
     #[test]
@@ -1007,12 +736,12 @@ mod tests {
 
     #[test]
     fn steps_are_those_of_the_standard() {
-        steps::<u32, 4, 2>();
-        steps::<u32, 4, 1>();
-        steps::<u64, 4, 2>();
-        steps::<u64, 4, 1>();
-        steps::<u64, 2, 2>();
-        steps::<u64, 2, 1>();
+        tests::steps::<Bitsliced<u32, 4, 2>>();
+        tests::steps::<Bitsliced<u32, 4, 1>>();
+        tests::steps::<Bitsliced<u64, 4, 2>>();
+        tests::steps::<Bitsliced<u64, 4, 1>>();
+        tests::steps::<Bitsliced<u64, 2, 2>>();
+        tests::steps::<Bitsliced<u64, 2, 1>>();
     }
 
     #[test]

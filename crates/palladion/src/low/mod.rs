@@ -5,6 +5,8 @@
 //! |---|---|
 //! | `blocks.rs` | the trait of a block vector |
 //! | `bitsliced.rs` | the state machines without AES instructions, bitsliced |
+//! | `bitsliced_lanes.rs`, `sse2.rs` | the same for four lanes, in vectors |
+//! | `sliced.rs` | what the two have in common |
 //! | `portable.rs`, `x86.rs`, `aarch64.rs`, `wasm.rs` | a block vector for each instruction set |
 //! | `sbox.rs` | circuits of the S-box, for block vectors without AES instructions |
 //! | `machine.rs`, `aegis128.rs`, `aegis256.rs` | the two state machines, generic over the block vector |
@@ -15,6 +17,8 @@
 //! | `batch.rs` | kernels for several messages at once |
 //! | `inout.rs`, `memory.rs` | buffers |
 
+// Of x86-64 without SSE2, as kernels are compiled, the compiler takes no function with vectors.
+
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod aarch64;
 #[allow(dead_code)] // where there is the bitsliced backend alone
@@ -23,50 +27,60 @@ mod aegis128;
 mod aegis256;
 pub(crate) mod batch;
 mod bitsliced;
-#[allow(dead_code)] // likewise
-mod blocks;
-/// Where there is a choice at run time: between several backends, or to tell that the environment asks for another.
 #[cfg(any(
-    feature = "std",
-    target_arch = "x86",
-    target_arch = "x86_64",
-    all(target_arch = "aarch64", target_endian = "little"),
+    all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"),
     all(target_family = "wasm", target_feature = "simd128")
 ))]
-pub(crate) mod dispatch;
-#[cfg(not(any(
-    feature = "std",
-    target_arch = "x86",
-    target_arch = "x86_64",
-    all(target_arch = "aarch64", target_endian = "little"),
-    all(target_family = "wasm", target_feature = "simd128")
-)))]
-#[path = "no_choice.rs"]
+#[cfg_attr(
+    any(palladion_portable = "u32", palladion_portable = "u64", palladion_portable = "repack"),
+    allow(dead_code)
+)]
+mod bitsliced_lanes;
+#[allow(dead_code)] // likewise
+mod blocks;
+// Where there is a choice at run time, between several backends or because the environment may ask for one, and elsewhere.
+#[cfg_attr(
+    not(any(
+        feature = "std",
+        target_arch = "x86",
+        all(target_arch = "x86_64", target_feature = "sse2"),
+        all(target_arch = "aarch64", target_endian = "little"),
+        all(target_family = "wasm", target_feature = "simd128")
+    )),
+    path = "no_choice.rs"
+)]
 pub(crate) mod dispatch;
 mod inout;
 mod kernels;
 mod machine;
 pub(crate) mod memory;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "x86", all(target_arch = "x86_64", target_feature = "sse2")))]
 mod packed;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "x86", all(target_arch = "x86_64", target_feature = "sse2")))]
 mod packed128;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "x86", all(target_arch = "x86_64", target_feature = "sse2")))]
 mod packed256;
 mod portable;
 mod sbox;
+mod sliced;
+#[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"))]
+#[cfg_attr(
+    any(palladion_portable = "u32", palladion_portable = "u64", palladion_portable = "repack"),
+    allow(dead_code)
+)]
+mod sse2;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 #[cfg(any(
     target_arch = "x86",
-    target_arch = "x86_64",
+    all(target_arch = "x86_64", target_feature = "sse2"),
     all(target_arch = "aarch64", target_endian = "little"),
     all(target_family = "wasm", target_feature = "simd128")
 ))]
 mod vector_permute;
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 mod wasm;
-#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "x86", all(target_arch = "x86_64", target_feature = "sse2")))]
 mod x86;
 
 use core::mem::MaybeUninit;

@@ -12,6 +12,8 @@ use super::bitsliced::Bitsliced;
 #[cfg(any(test, palladion_portable = "repack"))]
 use super::blocks::Word;
 use super::blocks::{self, Blocks, MAX_LANES, Vector};
+#[cfg(any(test, palladion_portable = "repack"))]
+use super::sliced::Sliced;
 
 /// One block, byte 0 in the lowest bits.
 #[derive(Clone, Copy)]
@@ -49,7 +51,7 @@ unsafe impl Word for Soft {
         for (block, input) in blocks.iter_mut().zip(input) {
             *block = input;
         }
-        let blocks = OneLane::<2>::rounds(blocks);
+        let blocks = OneLane::<2>::from_words(blocks).rounds().to_words();
         let mut out = round_keys;
         for (out, block) in out.iter_mut().zip(blocks) {
             *out = out.xor(block);
@@ -127,7 +129,7 @@ mod machines {
     use super::Bitsliced;
 
     /// The machine for one lane, of AEGIS-128 with two `BLOCKS` of input a step, of AEGIS-256 with one.
-    pub(super) type OneLane<const BLOCKS: usize> = Bitsliced<u64, 2, BLOCKS>;
+    pub(crate) type OneLane<const BLOCKS: usize> = Bitsliced<u64, 2, BLOCKS>;
     /// The machine for an even number of lanes.
     #[cfg_attr(palladion_portable = "repack", expect(dead_code, reason = "it works on one lane"))]
     pub(super) type TwoLanes<const BLOCKS: usize> = Bitsliced<u64, 4, BLOCKS>;
@@ -140,20 +142,49 @@ mod machines {
     use super::Bitsliced;
 
     /// The machine for one lane, of AEGIS-128 with two `BLOCKS` of input a step, of AEGIS-256 with one.
-    pub(super) type OneLane<const BLOCKS: usize> = Bitsliced<u32, 4, BLOCKS>;
+    pub(crate) type OneLane<const BLOCKS: usize> = Bitsliced<u32, 4, BLOCKS>;
     /// The machine for an even number of lanes.
     #[cfg_attr(palladion_portable = "repack", expect(dead_code, reason = "it works on one lane"))]
     pub(super) type TwoLanes<const BLOCKS: usize> = Bitsliced<u32, 4, BLOCKS>;
 }
-use machines::OneLane;
+pub(crate) use machines::OneLane;
 #[cfg(not(palladion_portable = "repack"))]
 use machines::TwoLanes;
+
+/// The machines for four lanes.
+#[cfg(not(palladion_portable = "repack"))]
+mod four_lanes {
+    #[cfg(all(
+        any(target_arch = "x86", target_arch = "x86_64"),
+        target_feature = "sse2",
+        not(any(palladion_portable = "u32", palladion_portable = "u64"))
+    ))]
+    mod machines {
+        use crate::low::bitsliced_lanes::Lanes;
+        use crate::low::sse2::Xmm;
+
+        pub(crate) type Aegis128 = Lanes<Xmm, 4, 2>;
+        pub(crate) type Aegis256 = Lanes<Xmm, 3, 1>;
+    }
+    #[cfg(not(all(
+        any(target_arch = "x86", target_arch = "x86_64"),
+        target_feature = "sse2",
+        not(any(palladion_portable = "u32", palladion_portable = "u64"))
+    )))]
+    mod machines {
+        use super::super::TwoLanes;
+
+        pub(crate) type Aegis128 = TwoLanes<2>;
+        pub(crate) type Aegis256 = TwoLanes<1>;
+    }
+    pub(super) use machines::{Aegis128, Aegis256};
+}
 
 // To know the degree at compile time saves nothing that counts here, so there is one set of kernels for each machine.
 #[cfg(not(palladion_portable = "repack"))]
 super::kernels::tables! {
-    aegis128: [OneLane<2>, 0; TwoLanes<2>, 0; TwoLanes<2>, 0; OneLane<2>, 0;]
-    aegis256: [OneLane<1>, 0; TwoLanes<1>, 0; TwoLanes<1>, 0; OneLane<1>, 0;]
+    aegis128: [OneLane<2>, 0; TwoLanes<2>, 0; four_lanes::Aegis128, 0; OneLane<2>, 0;]
+    aegis256: [OneLane<1>, 0; TwoLanes<1>, 0; four_lanes::Aegis256, 0; OneLane<1>, 0;]
 }
 
 // The state rests as blocks, which are taken apart into planes and put together again in every step.

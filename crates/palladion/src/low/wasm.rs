@@ -6,6 +6,7 @@ use core::hint::black_box;
 
 use super::aegis128::Aegis128;
 use super::aegis256::Aegis256;
+use super::bitsliced_lanes::{Lanes, Register, register};
 use super::blocks::{self, Blocks, MAX_LANES, Vector};
 use super::vector_permute::{Permute, Permuted};
 
@@ -119,6 +120,47 @@ one_block! {
     R1, u8x16_relaxed_swizzle
 }
 
+/// A vector of bits.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Bits(v128);
+
+register! {
+    Bits, constant(bits) = u64x2_splat(bits);
+    BitXor, bitxor(self, other: Self) = v128_xor(self.0, other.0);
+    BitAnd, bitand(self, other: Self) = v128_and(self.0, other.0);
+    BitOr, bitor(self, other: Self) = v128_or(self.0, other.0);
+    Shl, shl(self, by: u32) = u32x4_shl(self.0, by);
+    Shr, shr(self, by: u32) = u32x4_shr(self.0, by);
+}
+
+impl Register for Bits {
+    #[inline(always)]
+    unsafe fn load(src: *const u8) -> Self {
+        // SAFETY: the caller grants 16 bytes; no alignment needed.
+        let x = unsafe { v128_load(src.cast()) };
+        Self(i8x16_shuffle::<0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15>(x, x))
+    }
+    #[inline(always)]
+    unsafe fn store(self, dst: *mut u8) {
+        let x = i8x16_shuffle::<0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15>(self.0, self.0);
+        // SAFETY: likewise.
+        unsafe { v128_store(dst.cast(), x) }
+    }
+    #[inline(always)]
+    fn shift_rows(self) -> Self {
+        Self(i8x16_shuffle::<0, 1, 2, 3, 5, 6, 7, 4, 10, 11, 8, 9, 15, 12, 13, 14>(self.0, self.0))
+    }
+    #[inline(always)]
+    fn next_row(self) -> Self {
+        Self(i32x4_shuffle::<1, 2, 3, 0>(self.0, self.0))
+    }
+    #[inline(always)]
+    fn second_row(self) -> Self {
+        Self(i32x4_shuffle::<2, 3, 0, 1>(self.0, self.0))
+    }
+}
+
 static LOW_NIBBLES: [u8; 16] = [0x0f; 16];
 
 /// A number that the compiler does not know. It knows what is in a table and would write it into the code, as constants
@@ -151,13 +193,13 @@ pub(crate) fn keep_unknown() {
 
 /// SIMD as it was first.
 pub(crate) mod simd128 {
-    use super::{Aegis128, Aegis256, Permuted, S1};
+    use super::{Aegis128, Aegis256, Bits, Lanes, Permuted, S1};
     crate::low::kernels::tables! {
         aegis128: [
-            Aegis128<Permuted<S1>>, 1; Aegis128<Permuted<S1>>, 2; Aegis128<Permuted<S1>>, 4; Aegis128<Permuted<S1>>, 0;
+            Aegis128<Permuted<S1>>, 1; Aegis128<Permuted<S1>>, 2; Lanes<Bits, 4, 2>, 0; Aegis128<Permuted<S1>>, 0;
         ]
         aegis256: [
-            Aegis256<Permuted<S1>>, 1; Aegis256<Permuted<S1>>, 2; Aegis256<Permuted<S1>>, 4; Aegis256<Permuted<S1>>, 0;
+            Aegis256<Permuted<S1>>, 1; Aegis256<Permuted<S1>>, 2; Lanes<Bits, 3, 1>, 0; Aegis256<Permuted<S1>>, 0;
         ]
     }
 }
