@@ -240,9 +240,9 @@ unsafe impl<R: Register, const N: usize, const BLOCKS: usize> Sliced for Lanes<R
         if BLOCKS == 2 {
             step.as_flattened_mut().copy_from_slice(&self.0[g]);
         } else {
-            for n in 0..4 {
+            for (n, vector) in step[0].iter_mut().enumerate() {
                 let nibbles = |p: usize| (self.0[g][p] >> half) & low_nibbles();
-                step[0][n] = nibbles(n) | (nibbles(n + 4) << 4);
+                *vector = nibbles(n) | (nibbles(n + 4) << 4);
             }
         }
         step

@@ -12,14 +12,21 @@ use super::bitsliced_lanes::{Register, register};
 #[repr(transparent)]
 pub(crate) struct Xmm(__m128i);
 
-// SAFETY: the crate is compiled for SSE2.
+/// What SSE2 has instructions for.
+macro_rules! sse2 {
+    ($value:expr) => {
+        // SAFETY: the crate is compiled for SSE2.
+        unsafe { $value }
+    };
+}
+
 register! {
-    Xmm, constant(bits) = unsafe { _mm_set1_epi64x(bits as i64) };
-    BitXor, bitxor(self, other: Self) = unsafe { _mm_xor_si128(self.0, other.0) };
-    BitAnd, bitand(self, other: Self) = unsafe { _mm_and_si128(self.0, other.0) };
-    BitOr, bitor(self, other: Self) = unsafe { _mm_or_si128(self.0, other.0) };
-    Shl, shl(self, by: u32) = unsafe { _mm_sll_epi64(self.0, _mm_cvtsi32_si128(by as i32)) };
-    Shr, shr(self, by: u32) = unsafe { _mm_srl_epi64(self.0, _mm_cvtsi32_si128(by as i32)) };
+    Xmm, constant(bits) = sse2!(_mm_set1_epi64x(bits as i64));
+    BitXor, bitxor(self, other: Self) = sse2!(_mm_xor_si128(self.0, other.0));
+    BitAnd, bitand(self, other: Self) = sse2!(_mm_and_si128(self.0, other.0));
+    BitOr, bitor(self, other: Self) = sse2!(_mm_or_si128(self.0, other.0));
+    Shl, shl(self, by: u32) = sse2!(_mm_sll_epi64(self.0, _mm_cvtsi32_si128(by as i32)));
+    Shr, shr(self, by: u32) = sse2!(_mm_srl_epi64(self.0, _mm_cvtsi32_si128(by as i32)));
 }
 
 /// Columns to rows: the index of a byte `c1 c0 r1 r0` becomes `r1 r0 c1 c0`, in two turns.
@@ -56,13 +63,11 @@ impl Register for Xmm {
     }
     #[inline(always)]
     fn next_row(self) -> Self {
-        // SAFETY: the crate is compiled for SSE2.
-        Self(unsafe { _mm_shuffle_epi32(self.0, 0b00_11_10_01) })
+        Self(sse2!(_mm_shuffle_epi32(self.0, 0b00_11_10_01)))
     }
     #[inline(always)]
     fn second_row(self) -> Self {
-        // SAFETY: the crate is compiled for SSE2.
-        Self(unsafe { _mm_shuffle_epi32(self.0, 0b01_00_11_10) })
+        Self(sse2!(_mm_shuffle_epi32(self.0, 0b01_00_11_10)))
     }
 }
 
