@@ -506,6 +506,18 @@ mod tests {
         (0..len).map(|i| (i * i + 7 * i * seed + 31 * seed) as u8).collect()
     }
 
+    // Kernels are inlined into what calls them; they are large, and slow to compile.
+    #[inline(never)]
+    fn seal_all<M: Batched, const D: usize>(messages: &Messages) {
+        // SAFETY: portable code, in place; all lengths are what they should be.
+        unsafe { seal::<M, D>(messages) };
+    }
+    #[inline(never)]
+    fn open_all<M: Batched, const D: usize>(messages: &Messages) {
+        // SAFETY: likewise.
+        unsafe { open::<M, D>(messages) };
+    }
+
     /// A batch kernel against the kernels for one message. No backend needs to have it: it runs on every machine.
     fn check<F: Family, M: Batched, const D: usize, const T: usize>(lens: &[(usize, usize)]) {
         assert_eq!(lens.len(), count::<M::V, D>());
@@ -528,8 +540,7 @@ mod tests {
             }
             all
         };
-        // SAFETY: portable code, in place; all lengths are what they should be.
-        unsafe { seal::<M, D>(&pointers(&mut outputs, &mut tags)) };
+        seal_all::<M, D>(&pointers(&mut outputs, &mut tags));
         for ((message, output), tag) in messages.iter().zip(&outputs).zip(&tags) {
             let (mut expected, mut expected_tag) = (message.3.clone(), [0; T]);
             let key = F::Key::try_from(&message.0).ok().unwrap();
@@ -539,8 +550,7 @@ mod tests {
             assert_eq!((output, tag), (&expected, &expected_tag), "{lens:?}");
         }
         let sealed = tags;
-        // SAFETY: likewise.
-        unsafe { open::<M, D>(&pointers(&mut outputs, &mut tags)) };
+        open_all::<M, D>(&pointers(&mut outputs, &mut tags));
         assert!(outputs.iter().eq(messages.iter().map(|m| &m.3)) && tags == sealed, "{lens:?}");
     }
 

@@ -51,13 +51,20 @@ unsafe impl Word for Soft {
         for (block, input) in blocks.iter_mut().zip(input) {
             *block = input;
         }
-        let blocks = OneLane::<2>::from_words(blocks).rounds().to_words();
+        let blocks = rounds(blocks);
         let mut out = round_keys;
         for (out, block) in out.iter_mut().zip(blocks) {
             *out = out.xor(block);
         }
         out
     }
+}
+
+/// AESRound of eight blocks, without the round keys.
+#[cfg(any(test, palladion_portable = "repack"))]
+#[inline(never)]
+fn rounds(blocks: [Soft; 8]) -> [Soft; 8] {
+    OneLane::<2>::from_words(blocks).rounds().to_words()
 }
 
 // SAFETY: likewise.
