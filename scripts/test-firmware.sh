@@ -6,7 +6,7 @@
 #   telemetry   the example, firmware/board/src/bin/telemetry.rs
 #   vectors     all vectors of the six variants, and that a mistake in them is noticed
 #   stack       prints how much stack each operation takes
-#   size        prints how much code each variant takes
+#   size        prints how much code each variant takes, at the optimisation levels LEVELS ("3 z s")
 #
 # Needs (Debian): qemu-system-arm, binutils, and what bare.sh names. OPT_LEVEL=3 (or s, z) is for the first three.
 set -euo pipefail
@@ -42,13 +42,19 @@ for what; do
         ;;
     size)
         # What encryption and decryption in one call need, and at the last level also MACs and encryption in pieces.
-        printf '%-12s%12s%12s%12s%12s\n' bytes opt-level=3 z s 's, all'
+        read -ra levels <<<"${LEVELS-3 z s}"
+        last=${levels[-1]}
+        printf '%-12s' bytes
+        printf '%12s' "${levels[@]/#/opt-level=}" "$last, all"
+        echo
         declare -A nothing
-        for level in 3 z s; do nothing[$level]=$(bytes $level); done
+        for level in "${levels[@]}"; do nothing[$level]=$(bytes "$level"); done
         for variant in $variants; do
             printf '%-12s' "${variant^^}"
-            for level in 3 z s; do printf '%12d' $(($(bytes $level "$variant,encrypt,decrypt") - nothing[$level])); done
-            printf '%12d\n' $(($(bytes s "$variant,encrypt,decrypt,mac,pieces") - nothing[s]))
+            for level in "${levels[@]}"; do
+                printf '%12d' $(($(bytes "$level" "$variant,encrypt,decrypt") - nothing[$level]))
+            done
+            printf '%12d\n' $(($(bytes "$last" "$variant,encrypt,decrypt,mac,pieces") - nothing[$last]))
         done
         ;;
     *) echo "unknown: $what" >&2; exit 2 ;;
