@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Builds test binaries of the core crate and prints their paths, one a line. Arguments go to `cargo test --no-run`.
+# Builds test binaries of the core crate and prints their paths, one a line. Arguments go to `cargo test --no-run`. (Those that
+# `cargo test --release --all-features` has built are not built again: for one package alone they would be.)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cargo test --release --all-features -p palladion --no-run --message-format=json "$@" |
+cargo test --release --all-features --no-run --message-format=json "$@" |
     python3 -c '
 import json, sys
 for line in sys.stdin:
-    executable = json.loads(line).get("executable")
-    if executable:
-        print(executable)'
+    artifact = json.loads(line)
+    if artifact.get("executable") and "/crates/palladion/" in artifact["target"]["src_path"]:
+        print(artifact["executable"])'

@@ -9,9 +9,8 @@
 # Needs: qemu-x86_64 (Debian: qemu-user).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# In turn: AES with and without AVX2, with SSE alone; the same without AES: AVX2, SSSE3; and the least there is.
-[ $# -gt 0 ] || set -- Haswell:aesni-avx,aesni,avx2,ssse3,portable SandyBridge:aesni-avx,aesni,ssse3,portable \
-    Westmere:aesni,ssse3,portable Haswell,-aes:avx2,ssse3,portable \
+# In turn: AES with AVX (and without AVX2), with SSE alone; without AES AVX2, SSSE3, and the least there is.
+[ $# -gt 0 ] || set -- SandyBridge:aesni-avx,aesni,ssse3,portable Westmere:aesni,ssse3,portable Haswell,-aes:avx2,ssse3,portable \
     core2duo:ssse3,portable qemu64:portable
 
 cargo build --quiet --release -p palladion-cli
