@@ -4,7 +4,7 @@ use core::arch::aarch64::*;
 
 use super::aegis128::Aegis128;
 use super::aegis256::Aegis256;
-use super::blocks::{self, Blocks, MAX_LANES, Pair, Vector, Word};
+use super::blocks::{self, Blocks, Pair, Vector, Word, one_lane};
 use super::vector_permute::{Permute, Permuted};
 
 /// One block in a NEON register: for each use a type of its own, because a value is proof of the CPU's features.
@@ -26,8 +26,7 @@ macro_rules! one_block {
 
         // SAFETY: likewise.
         unsafe impl Blocks for $name {
-            const LANES: usize = 1;
-            type Lane = Self;
+            one_lane!();
 
             #[inline(always)]
             unsafe fn load(src: *const u8) -> Self {
@@ -40,24 +39,9 @@ macro_rules! one_block {
                 unsafe { vst1q_u8(dst, self.0) }
             }
             #[inline(always)]
-            unsafe fn splat(block: *const u8) -> Self {
-                // SAFETY: passed on.
-                unsafe { Self::load(block) }
-            }
-            #[inline(always)]
             unsafe fn zero() -> Self {
                 // SAFETY: the caller grants the features.
                 Self(unsafe { vdupq_n_u8(0) })
-            }
-            #[inline(always)]
-            unsafe fn load_partial(src: *const u8, len: usize) -> Self {
-                // SAFETY: passed on.
-                unsafe { blocks::load_by_buffer(src, len) }
-            }
-            #[inline(always)]
-            unsafe fn store_partial(self, dst: *mut u8, len: usize) {
-                // SAFETY: passed on.
-                unsafe { blocks::store_by_buffer(self, dst, len) }
             }
             #[inline(always)]
             fn truncate(self, len: usize) -> Self {
@@ -68,22 +52,6 @@ macro_rules! one_block {
             fn xor_and(self, b: Self, c: Self) -> Self {
                 // SAFETY: `self` is proof of the features.
                 Self(unsafe { veorq_u8(self.0, vandq_u8(b.0, c.0)) })
-            }
-            #[inline(always)]
-            fn first(self) -> Self {
-                self
-            }
-            #[inline(always)]
-            fn lanes(self) -> [Self; MAX_LANES] {
-                [self; MAX_LANES]
-            }
-            #[inline(always)]
-            fn fold(self) -> Self {
-                self
-            }
-            #[inline(always)]
-            unsafe fn from_lanes(lanes: [Self; MAX_LANES]) -> Self {
-                lanes[0]
             }
         }
     };

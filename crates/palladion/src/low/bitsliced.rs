@@ -36,7 +36,7 @@ use super::blocks::{Blocks, Pair};
 use super::machine::Machine;
 use super::portable::Soft;
 use super::sbox::{self, Circuit};
-use super::sliced::Sliced;
+use super::sliced::{Sliced, add_words};
 
 /// What planes are made of: a word, or a vector that is shifted in parts of some multiple of a byte.
 pub(crate) trait Word: sbox::Bits + Shl<u32, Output = Self> + Shr<u32, Output = Self> {
@@ -200,7 +200,7 @@ fn columns<W: Word, const FROM: u32, const TO: u32>() -> W {
 
 /// Exchanges bits of `a` with bits of `b` that are `distance` lower: those of `b` under the mask.
 #[inline(always)]
-pub(super) fn exchange<W: Word>(a: &mut W, b: &mut W, distance: u32, mask: W) {
+fn exchange<W: Word>(a: &mut W, b: &mut W, distance: u32, mask: W) {
     let difference = ((*a >> distance) ^ *b) & mask;
     *b = *b ^ difference;
     *a = *a ^ (difference << distance);
@@ -599,16 +599,12 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Sliced for Bitsli
     #[inline(always)]
     fn xor(a: Self::Step, b: Self::Step) -> Self::Step {
         let mut sum = a;
-        for (x, y) in sum.as_flattened_mut().iter_mut().zip(b.as_flattened()) {
-            *x = *x ^ *y;
-        }
+        add_words(sum.as_flattened_mut(), b.as_flattened());
         sum
     }
     #[inline(always)]
     fn add(&mut self, other: &Self) {
-        for (x, y) in self.0.as_flattened_mut().iter_mut().zip(other.0.as_flattened()) {
-            *x = *x ^ *y;
-        }
+        add_words(self.0.as_flattened_mut(), other.0.as_flattened());
     }
 
     /// The standard adds a message block to a word of the state before that becomes the round

@@ -15,7 +15,7 @@ use super::bitsliced::{Linear, Planes, Word, exchange_index, in_order, mix, swap
 use super::blocks::{Blocks, Pair};
 use super::portable::{OneLane, Soft};
 use super::sbox::{self, Circuit};
-use super::sliced::Sliced;
+use super::sliced::{Sliced, add_words};
 
 /// Implements operators for a vector, and [`Word`], with what the whole crate is compiled for.
 macro_rules! register {
@@ -185,16 +185,12 @@ unsafe impl<R: Register, const N: usize, const BLOCKS: usize> Sliced for Lanes<R
     #[inline(always)]
     fn xor(a: Self::Step, b: Self::Step) -> Self::Step {
         let mut sum = a;
-        for (x, y) in sum.as_flattened_mut().iter_mut().zip(b.as_flattened()) {
-            *x = *x ^ *y;
-        }
+        add_words(sum.as_flattened_mut(), b.as_flattened());
         sum
     }
     #[inline(always)]
     fn add(&mut self, other: &Self) {
-        for (x, y) in self.0.as_flattened_mut().iter_mut().zip(other.0.as_flattened()) {
-            *x = *x ^ *y;
-        }
+        add_words(self.0.as_flattened_mut(), other.0.as_flattened());
     }
 
     #[inline(always)]

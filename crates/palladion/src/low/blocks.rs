@@ -53,15 +53,6 @@ pub(super) static ONES_THEN_ZEROS: [u8; 128] = {
 ///
 /// # Safety
 /// The CPU features of the implementation.
-#[cfg_attr(
-    not(any(
-        target_arch = "x86",
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        palladion_portable = "repack"
-    )),
-    allow(dead_code, reason = "for vectors")
-)]
 #[inline(always)]
 pub(super) unsafe fn mask_of_length<V: Blocks>(len: usize) -> V {
     // SAFETY: 64 bytes are there from each of the first 65 on, and no vector is wider.
@@ -84,15 +75,6 @@ pub(crate) unsafe trait Vector: Copy {
     /// `self ^ other`
     fn xor(self, other: Self) -> Self;
 
-    #[cfg_attr(
-        not(any(
-            target_arch = "x86",
-            target_arch = "x86_64",
-            target_arch = "aarch64",
-            palladion_portable = "repack"
-        )),
-        allow(dead_code, reason = "for vectors")
-    )]
     /// `self ^ b ^ c`, where `c` comes last: if it takes two instructions, the second is the one with `c`.
     #[inline(always)]
     fn xor3(self, b: Self, c: Self) -> Self {
@@ -245,21 +227,53 @@ pub(crate) unsafe trait Blocks: Vector {
     }
 }
 
+/// What is the same in all implementations of [`Blocks`] for one block that the CPU cannot load or store in part.
+macro_rules! one_lane {
+    () => {
+        const LANES: usize = 1;
+        type Lane = Self;
+
+        #[inline(always)]
+        unsafe fn splat(block: *const u8) -> Self {
+            // SAFETY: passed on.
+            unsafe { Self::load(block) }
+        }
+        #[inline(always)]
+        unsafe fn load_partial(src: *const u8, len: usize) -> Self {
+            // SAFETY: passed on.
+            unsafe { $crate::low::blocks::load_by_buffer(src, len) }
+        }
+        #[inline(always)]
+        unsafe fn store_partial(self, dst: *mut u8, len: usize) {
+            // SAFETY: passed on.
+            unsafe { $crate::low::blocks::store_by_buffer(self, dst, len) }
+        }
+        #[inline(always)]
+        fn first(self) -> Self {
+            self
+        }
+        #[inline(always)]
+        fn lanes(self) -> [Self; $crate::low::blocks::MAX_LANES] {
+            [self; $crate::low::blocks::MAX_LANES]
+        }
+        #[inline(always)]
+        fn fold(self) -> Self {
+            self
+        }
+        #[inline(always)]
+        unsafe fn from_lanes(lanes: [Self; $crate::low::blocks::MAX_LANES]) -> Self {
+            lanes[0]
+        }
+    };
+}
+pub(super) use one_lane;
+
 /// A word of the state in `LANES` lanes, in the form that its AES rounds want: blocks as they are where there are AES
 /// instructions.
 ///
 /// # Safety
 ///
 /// As for [`Vector`].
-#[cfg_attr(
-    not(any(
-        target_arch = "x86",
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        palladion_portable = "repack"
-    )),
-    allow(dead_code, reason = "for vectors")
-)]
 pub(crate) unsafe trait Word: Vector {
     /// What messages, key stream and tags come in.
     type Blocks: Blocks;

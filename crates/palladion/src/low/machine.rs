@@ -128,15 +128,6 @@ pub(crate) unsafe trait Batched: Machine {
     fn words(&mut self) -> &mut [Self::V];
 }
 
-#[cfg_attr(
-    not(any(
-        target_arch = "x86",
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        palladion_portable = "repack"
-    )),
-    allow(dead_code, reason = "for vectors")
-)]
 /// Lanes of a machine.
 #[allow(dead_code)] // where there are no batch kernels
 pub(super) const fn lanes<M: Machine>() -> usize {
@@ -171,15 +162,6 @@ pub(super) fn truncate_at<V: Blocks>(v: V, offset: usize, len: usize) -> V {
     v.truncate(len.saturating_sub(offset).min(16 * V::LANES))
 }
 
-#[cfg_attr(
-    not(any(
-        target_arch = "x86",
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        palladion_portable = "repack"
-    )),
-    allow(dead_code, reason = "for vectors")
-)]
 /// Lane 0 of a word.
 #[inline(always)]
 #[allow(dead_code)] // where there is the bitsliced backend alone

@@ -31,10 +31,7 @@ mod bitsliced;
     all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"),
     all(target_family = "wasm", target_feature = "simd128")
 ))]
-#[cfg_attr(
-    any(palladion_portable = "u32", palladion_portable = "u64", palladion_portable = "repack"),
-    allow(dead_code)
-)]
+#[allow(dead_code)] // where a build option asks for words
 mod bitsliced_lanes;
 #[allow(dead_code)] // likewise
 mod blocks;
@@ -64,10 +61,7 @@ mod portable;
 mod sbox;
 mod sliced;
 #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"))]
-#[cfg_attr(
-    any(palladion_portable = "u32", palladion_portable = "u64", palladion_portable = "repack"),
-    allow(dead_code)
-)]
+#[allow(dead_code)] // where a build option asks for words
 mod sse2;
 #[cfg(all(test, feature = "std"))]
 mod tests;

@@ -11,7 +11,7 @@ use super::aegis256::Aegis256;
 use super::bitsliced::Bitsliced;
 #[cfg(any(test, palladion_portable = "repack"))]
 use super::blocks::Word;
-use super::blocks::{self, Blocks, MAX_LANES, Vector};
+use super::blocks::{Blocks, Vector, one_lane};
 #[cfg(any(test, palladion_portable = "repack"))]
 use super::sliced::Sliced;
 
@@ -69,8 +69,7 @@ fn rounds(blocks: [Soft; 8]) -> [Soft; 8] {
 
 // SAFETY: likewise.
 unsafe impl Blocks for Soft {
-    const LANES: usize = 1;
-    type Lane = Self;
+    one_lane!();
 
     #[inline(always)]
     unsafe fn load(src: *const u8) -> Self {
@@ -83,23 +82,8 @@ unsafe impl Blocks for Soft {
         unsafe { dst.cast::<[u8; 16]>().write(self.0.to_le_bytes()) }
     }
     #[inline(always)]
-    unsafe fn splat(block: *const u8) -> Self {
-        // SAFETY: passed on.
-        unsafe { Self::load(block) }
-    }
-    #[inline(always)]
     unsafe fn zero() -> Self {
         Self(0)
-    }
-    #[inline(always)]
-    unsafe fn load_partial(src: *const u8, len: usize) -> Self {
-        // SAFETY: passed on.
-        unsafe { blocks::load_by_buffer(src, len) }
-    }
-    #[inline(always)]
-    unsafe fn store_partial(self, dst: *mut u8, len: usize) {
-        // SAFETY: passed on.
-        unsafe { blocks::store_by_buffer(self, dst, len) }
     }
     #[inline(always)]
     fn truncate(self, len: usize) -> Self {
@@ -109,22 +93,6 @@ unsafe impl Blocks for Soft {
     #[inline(always)]
     fn xor_and(self, b: Self, c: Self) -> Self {
         Self(self.0 ^ (b.0 & c.0))
-    }
-    #[inline(always)]
-    fn first(self) -> Self {
-        self
-    }
-    #[inline(always)]
-    fn lanes(self) -> [Self; MAX_LANES] {
-        [self; MAX_LANES]
-    }
-    #[inline(always)]
-    fn fold(self) -> Self {
-        self
-    }
-    #[inline(always)]
-    unsafe fn from_lanes(lanes: [Self; MAX_LANES]) -> Self {
-        lanes[0]
     }
 }
 

@@ -6,6 +6,7 @@
 use super::blocks::{Blocks, MAX_LANES, Vector};
 use super::machine::{C0, C1, FINAL_ROUNDS, Machine, load_at, store_all, store_at, truncate_at};
 use super::memory::wipe;
+use super::sbox::Bits;
 
 /// The states of some lanes in planes: of AEGIS-128 with two `BLOCKS` of input in a step, of AEGIS-256 with one.
 ///
@@ -114,6 +115,14 @@ pub(crate) unsafe trait Sliced: Copy {
         let s = self.summed(all);
         let [first, second] = Self::blocks(s.words_at(0));
         if Self::BLOCKS == 2 { [first, second] } else { [first, Self::blocks(s.words_at(3))[0]] }
+    }
+}
+
+/// Adds some words to as many others.
+#[inline(always)]
+pub(super) fn add_words<W: Bits>(words: &mut [W], others: &[W]) {
+    for (x, y) in words.iter_mut().zip(others) {
+        *x = *x ^ *y;
     }
 }
 

@@ -7,7 +7,7 @@ use core::hint::black_box;
 use super::aegis128::Aegis128;
 use super::aegis256::Aegis256;
 use super::bitsliced_lanes::{Lanes, Register, register};
-use super::blocks::{self, Blocks, MAX_LANES, Vector};
+use super::blocks::{self, Blocks, Vector, one_lane};
 use super::vector_permute::{Permute, Permuted};
 
 /// One block in a vector, whose bytes are looked up by this instruction.
@@ -29,8 +29,7 @@ macro_rules! one_block {
         // SAFETY: likewise.
         $(#[$attribute])*
         unsafe impl Blocks for $name {
-            const LANES: usize = 1;
-            type Lane = Self;
+            one_lane!();
 
             #[inline(always)]
             unsafe fn load(src: *const u8) -> Self {
@@ -43,23 +42,8 @@ macro_rules! one_block {
                 unsafe { v128_store(dst.cast(), self.0) }
             }
             #[inline(always)]
-            unsafe fn splat(block: *const u8) -> Self {
-                // SAFETY: passed on.
-                unsafe { Self::load(block) }
-            }
-            #[inline(always)]
             unsafe fn zero() -> Self {
                 Self(u8x16_splat(0))
-            }
-            #[inline(always)]
-            unsafe fn load_partial(src: *const u8, len: usize) -> Self {
-                // SAFETY: passed on.
-                unsafe { blocks::load_by_buffer(src, len) }
-            }
-            #[inline(always)]
-            unsafe fn store_partial(self, dst: *mut u8, len: usize) {
-                // SAFETY: passed on.
-                unsafe { blocks::store_by_buffer(self, dst, len) }
             }
             #[inline(always)]
             fn truncate(self, len: usize) -> Self {
@@ -69,22 +53,6 @@ macro_rules! one_block {
             #[inline(always)]
             fn xor_and(self, b: Self, c: Self) -> Self {
                 Self(v128_xor(self.0, v128_and(b.0, c.0)))
-            }
-            #[inline(always)]
-            fn first(self) -> Self {
-                self
-            }
-            #[inline(always)]
-            fn lanes(self) -> [Self; MAX_LANES] {
-                [self; MAX_LANES]
-            }
-            #[inline(always)]
-            fn fold(self) -> Self {
-                self
-            }
-            #[inline(always)]
-            unsafe fn from_lanes(lanes: [Self; MAX_LANES]) -> Self {
-                lanes[0]
             }
         }
 
