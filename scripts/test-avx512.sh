@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the core's vectors, batches and kernels at all lengths (fewer of them) on the VAES backends where the machine has no VAES
-# and AVX-512: on an Ice Lake that Bochs emulates. Takes about twelve minutes; says nothing about speed.
+# and AVX-512: on an Ice Lake that Bochs emulates. Takes about six minutes; says nothing about speed.
 #
 #   scripts/test-avx512.sh [BACKEND ...]
 #
@@ -9,8 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- vaes-avx512 vaes-avx2
 
-export RUSTFLAGS="-C target-feature=+crt-static"
-tests=$(scripts/test-binaries.sh --target x86_64-unknown-linux-gnu --test vectors --test batch --test lengths)
+tests=$(scripts/test-binaries.sh --test vectors --test batch --test lengths)
 for backend; do
     for test in $tests; do
         echo "== Bochs, Ice Lake: $backend: $(basename "$test")"

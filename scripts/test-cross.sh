@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the core's tests for other CPUs under qemu-user: all of them, with fewer cases where they take long.
+# Runs the core's tests for other CPUs under qemu-user: all of them, with fewer variants and cases where they take long.
 #
 #   scripts/test-cross.sh [aarch64|armv6|armv7|i686|powerpc64le|riscv64|s390x ...]
 #
@@ -10,14 +10,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/cross.sh
+. scripts/reduced.sh
 [ $# -gt 0 ] || set -- aarch64 armv7 i686 powerpc64le riscv64 s390x
 
-export PALLADION_TEST_REDUCED=1 # emulators are slow
-# Faster to build, and the tests look at what is computed and not at how fast.
-export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true CARGO_INCREMENTAL=0
+export RUSTFLAGS="${RUSTFLAGS:-} $reduced_flags"
 for cpu; do
     cross_target "$cpu"
     export PALLADION_TEST_EMULATOR=${qemu[*]} # for tests that start themselves
     echo "== $target"
-    cross_cargo test --quiet --release -p palladion --all-features --tests
+    cross_cargo test --quiet --release -p palladion --all-features --tests "${reduced[@]}"
 done

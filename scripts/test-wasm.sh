@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the core's tests as WebAssembly, in Node and in wasmtime: all of them that need neither processes nor threads, with fewer
-# cases where they take long.
+# variants and cases where they take long.
 #
 #   scripts/test-wasm.sh [scalar|simd128|relaxed-simd ...]
 #
@@ -10,6 +10,7 @@
 # Needs (Debian): rustc-web cargo-web rust-web-src clang-19 lld-19 wasi-libc nodejs python3-venv; gets wasmtime from PyPI.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/reduced.sh
 [ $# -gt 0 ] || set -- scalar simd128 relaxed-simd
 type clang-19 wasm-ld-19 node python3 >/dev/null
 built=$(realpath -m "${CARGO_TARGET_DIR:-target}")/wasm
@@ -25,23 +26,22 @@ python=$built/venv/bin/python
 node_version=$(node --version)
 node_major=${node_version#v} node_major=${node_major%%.*}
 
-export PALLADION_TEST_REDUCED=1
-export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_INCREMENTAL=0 # faster to build
 export CARGO_TARGET_WASM32_WASIP1_LINKER=wasm-ld-19
+# Rust's own start code is not in Debian; the stack is as large as the native tests'.
+export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS="$reduced_flags -C link-self-contained=no -L native=/usr/lib/wasm32-wasi \
+    -C link-arg=/usr/lib/wasm32-wasi/crt1-command.o -C link-arg=$stubs -C link-arg=-zstack-size=2097152"
 for build; do
     node=(node --no-warnings)
+    # For our own crate alone, so that the standard library and the other crates are built once.
     case $build in
-    scalar) features='' ;;
-    simd128) features='-C target-feature=+simd128' ;;
+    scalar) features='[]' ;;
+    simd128) features='["-Ctarget-feature=+simd128"]' ;;
     relaxed-simd)
-        features='-C target-feature=+simd128,+relaxed-simd'
+        features='["-Ctarget-feature=+simd128,+relaxed-simd"]'
         [ "$node_major" != 20 ] || node+=(--experimental-wasm-relaxed-simd --no-liftoff)
         ;;
     *) echo "unknown build: $build" >&2; exit 2 ;;
     esac
-    # Rust's own start code is not in Debian; the stack is as large as the native tests'.
-    export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS="$features -C link-self-contained=no -L native=/usr/lib/wasm32-wasi \
-        -C link-arg=/usr/lib/wasm32-wasi/crt1-command.o -C link-arg=$stubs -C link-arg=-zstack-size=2097152"
     for engine in node wasmtime; do
         case $engine in
         node) name="Node ${node_version#v}" runner="${node[*]} $PWD/scripts/wasm/node.mjs" ;;
@@ -54,6 +54,7 @@ for build; do
         echo "== WebAssembly, $build: $name"
         CARGO_TARGET_WASM32_WASIP1_RUNNER=$runner RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=$built \
             /usr/bin/cargo test --quiet --release -Zbuild-std=std,panic_abort -Zbuild-std-features= \
-            --target wasm32-wasip1 -p palladion --all-features --tests
+            --target wasm32-wasip1 -p palladion --all-features --tests "${reduced[@]}" \
+            -Zprofile-rustflags --config "profile.release.package.palladion.rustflags=$features"
     done
 done

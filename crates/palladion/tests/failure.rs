@@ -122,7 +122,7 @@ fn changes_of<F: Family, const D: usize>() {
 
 #[test]
 fn every_change_of_a_ciphertext_is_refused() {
-    for_each_backend(|_| for_each_variant!(rfc: changes_of()));
+    for_each_backend(|_| for_each_variant!(sample: changes_of()));
 }
 
 fn changes_of_mac<F: Family, const D: usize, const T: usize>() {
@@ -139,7 +139,7 @@ fn changes_of_mac<F: Family, const D: usize, const T: usize>() {
 
 #[test]
 fn every_change_of_a_mac_is_refused() {
-    for_each_backend(|_| for_each_mac!(rfc: changes_of_mac()));
+    for_each_backend(|_| for_each_mac!(sample: changes_of_mac()));
 }
 
 /// A cipher, a nonce, associated data, a message of 45 bytes, its ciphertext and its tag.
@@ -198,7 +198,7 @@ fn decryptor_shows<F: Family, const D: usize>() {
 
 #[test]
 fn a_decryptor_shows_nothing_unverified() {
-    for_each_backend(|_| for_each_variant!(rfc: decryptor_shows()));
+    for_each_backend(|_| for_each_variant!(sample: decryptor_shows()));
 }
 
 fn wrong_lengths_of<F: Family, const D: usize>() {
@@ -260,7 +260,7 @@ fn wrong_lengths_of<F: Family, const D: usize>() {
 
 #[test]
 fn wrong_lengths_are_refused() {
-    for_each_backend(|_| for_each_variant!(rfc: wrong_lengths_of()));
+    for_each_backend(|_| for_each_variant!(sample: wrong_lengths_of()));
 }
 
 #[test]

@@ -21,13 +21,13 @@ const CHUNK: usize = 4096;
 /// What buffers hold before: neither zeros nor a message.
 const BEFORE: u8 = 0xee;
 
-/// All lengths up to eight steps. If reduced, up to one, and around the others.
+/// All lengths up to eight steps. If reduced, up to one (or some of them, if that is long), and around the others.
 fn lengths(rate: usize) -> Vec<usize> {
     if !reduced() {
         return (0..=8 * rate).collect();
     }
-    let boundaries = (2..=8).flat_map(|steps| [steps * rate - 1, steps * rate, steps * rate + 1]);
-    (0..=rate + 1).chain(boundaries).collect()
+    let boundaries = (1..=8).flat_map(|steps| [steps * rate - 1, steps * rate, steps * rate + 1]);
+    (0..rate - 1).step_by(if rate > 32 { 3 } else { 1 }).chain(boundaries).collect()
 }
 
 /// Lengths around the chunks, and random ones to 64 KiB.

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use std::io::Read;
 
 use common::{
-    Random, for_each_backend, for_each_mac, for_each_variant, key, nonce, reference, with_backends,
+    Random, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced, reference, with_backends,
 };
 use palladion::family::Family;
 use palladion::hazmat::{UnverifiedDecryptor, decrypt_unauthenticated, encrypt_unauthenticated};
@@ -62,9 +62,13 @@ fn plans(rate: usize) -> impl Strategy<Value = Plan> {
 
 /// Tries a property with some plans for the rate of a variant.
 fn hold<F: Family, const D: usize>(property: impl Fn(&Plan)) {
-    let rate = reference::<F, D>().rate();
-    let config =
-        Config { cases: if D > 16 { 4 } else { 16 }, failure_persistence: None, ..Config::default() };
+    hold_for(reference::<F, D>().rate(), &property);
+}
+
+/// Not generic, and compiled once.
+fn hold_for(rate: usize, property: &dyn Fn(&Plan)) {
+    let cases = if rate > 512 || reduced() { 4 } else { 16 };
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
     TestRunner::new(config)
         .run(&plans(rate), |plan| {
             property(&plan);

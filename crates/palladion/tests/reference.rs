@@ -148,7 +148,7 @@ fn offsets<F: Family, const D: usize>() {
     let expected = [16, 32]
         .map(|tag_len| reference::<F, D>().encrypt(&case.key, &case.nonce, &case.ad, &case.msg, tag_len));
     for_each_backend(|_| {
-        for offset in 0..64 {
+        for offset in (0..64).step_by(if reduced() { 9 } else { 1 }) {
             case.offset = offset;
             let [(ct16, tag16), (ct32, tag32)] = &expected;
             case.check_aead::<F, D, 16>(ct16, tag16);

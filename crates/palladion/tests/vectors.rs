@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{for_each_backend, framed, key, nonce, unhex};
+use common::{for_each_backend, framed, key, nonce, reduced, unhex};
 use palladion::family::Family;
 use palladion::{Aegis, KeyStream, Mac, Tag};
 
@@ -110,7 +110,9 @@ impl File {
         let nonce = nonce::<F>(&self.nonce);
         for group in &self.groups {
             let ad = fill(self.seed + 120, group.ad_len);
-            for (&len, tags) in &group.tags {
+            // If reduced, every fourth length, and other ones in each group.
+            let (first, step) = if reduced() { (group.ad_len % 4, 4) } else { (0, 1) };
+            for (&len, tags) in group.tags.iter().skip(first).step_by(step) {
                 let msg = fill(self.seed + 180, len);
                 let ct = &group.ct[..len];
                 let tag = Tag::<T>::try_from(&tags[T / 32][..]).unwrap();

@@ -68,7 +68,7 @@ fn short<F: Family, const D: usize>() {
 
 #[test]
 fn short_messages_at_all_distances() {
-    for_each_variant!(rfc: short());
+    for_each_variant!(sample: short());
 }
 
 fn long<F: Family, const D: usize>() {

@@ -487,7 +487,8 @@ impl Batch {
     }
 }
 
-#[cfg(test)]
+// (Large, and slow to compile.)
+#[cfg(all(test, not(palladion_test_reduced)))]
 mod tests {
     extern crate std;
     use std::vec::Vec;

@@ -17,7 +17,7 @@ fn check<F: Family, const D: usize>() {
     let Ok(key) = F::Key::try_from(&bytes(F::KEY_LEN, 1)) else { panic!("a key") };
     let Ok(nonce) = F::Nonce::try_from(&bytes(F::KEY_LEN, 2)) else { panic!("a nonce") };
     // Under emulation fewer lengths, of which most are not whole blocks.
-    let reduced = std::env::var_os("PALLADION_TEST_REDUCED").is_some();
+    let reduced = cfg!(palladion_test_reduced) || std::env::var_os("PALLADION_TEST_REDUCED").is_some();
     let (rates, step) = if reduced { (2, 5) } else { (8, 1) };
     for len in (0..=rates * rate).step_by(step) {
         let (ad, msg) = (bytes(len % (2 * rate + 2), 3), bytes(len, 4));

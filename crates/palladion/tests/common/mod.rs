@@ -5,7 +5,8 @@
 
 pub mod fenced;
 
-use std::sync::{Mutex, PoisonError};
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use palladion::family::Family;
 use palladion::{Backend, ENVIRONMENT_VARIABLE, Error, set_backend};
@@ -14,33 +15,43 @@ use palladion_reference as reference;
 /// The backend is a choice of the whole process: whoever makes it holds this.
 static CHOICE: Mutex<()> = Mutex::new(());
 
-/// Whether to test less, for emulators: with the environment variable `PALLADION_TEST_REDUCED`. What is left out then is
-/// more of the same.
+/// Whether to test less, for emulators: with the environment variable `PALLADION_TEST_REDUCED`, or the build option
+/// `palladion_test_reduced`, with which fewer variants are compiled too. What is left out then is more of the same.
 pub fn reduced() -> bool {
-    std::env::var_os("PALLADION_TEST_REDUCED").is_some_and(|value| !value.is_empty())
+    cfg!(palladion_test_reduced)
+        || std::env::var_os("PALLADION_TEST_REDUCED").is_some_and(|value| !value.is_empty())
 }
 
 /// Runs a test with the list of the backends to be tested, while nobody else chooses one: all that can run here, or
 /// only the one that the environment variable names.
 pub fn with_backends(test: impl FnOnce(&[Backend])) {
-    let _guard = CHOICE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (_guard, backends) = backends();
+    test(&backends);
+}
+
+/// Not generic, and compiled once: so are the others below.
+fn backends() -> (MutexGuard<'static, ()>, Vec<Backend>) {
+    let guard = CHOICE.lock().unwrap_or_else(PoisonError::into_inner);
     let wish = std::env::var(ENVIRONMENT_VARIABLE).ok().filter(|name| !name.is_empty());
     let wanted = |backend: &Backend| wish.as_ref().is_none_or(|name| name == backend.name());
     let backends: Vec<Backend> =
         Backend::ALL.iter().copied().filter(|b| b.is_available() && wanted(b)).collect();
     assert!(!backends.is_empty(), "nothing to test: no backend {wish:?} here");
-    test(&backends);
+    (guard, backends)
 }
 
 /// Runs a test with every backend, one after another.
 pub fn for_each_backend(mut test: impl FnMut(Backend)) {
-    with_backends(|backends| {
-        for &backend in backends {
-            println!("on {backend}"); // shown when the test fails
-            set_backend(backend).unwrap();
-            test(backend);
-        }
-    });
+    for_each(&mut test);
+}
+
+fn for_each(test: &mut dyn FnMut(Backend)) {
+    let (_guard, backends) = backends();
+    for backend in backends {
+        println!("on {backend}"); // shown when the test fails
+        set_backend(backend).unwrap();
+        test(backend);
+    }
 }
 
 /// Calls `check::<F, D>(...)` for variants of both families: those that the RFC names, or more of them.
@@ -48,9 +59,18 @@ macro_rules! for_each_variant {
     (rfc: $check:ident $arguments:tt) => {
         for_each_variant!(@ $check $arguments Aegis128: 1 2 4; Aegis256: 1 2 4;)
     };
-    (all: $check:ident $arguments:tt) => {
-        for_each_variant!(@ $check $arguments Aegis128: 1 2 3 4 7 16 256; Aegis256: 1 2 3 4 5 16 256;)
-    };
+    (all: $check:ident $arguments:tt) => {{
+        #[cfg(not(palladion_test_reduced))]
+        for_each_variant!(@ $check $arguments Aegis128: 1 2 3 4 7 16 256; Aegis256: 1 2 3 4 5 16 256;);
+        #[cfg(palladion_test_reduced)]
+        for_each_variant!(sample: $check $arguments);
+    }};
+    (sample: $check:ident $arguments:tt) => {{ // the RFC's if not reduced
+        #[cfg(not(palladion_test_reduced))]
+        for_each_variant!(rfc: $check $arguments);
+        #[cfg(palladion_test_reduced)]
+        for_each_variant!(@ $check $arguments Aegis128: 1 4; Aegis256: 1 2;);
+    }};
     (kernels: $check:ident $arguments:tt) => { // one of each class
         for_each_variant!(@ $check $arguments Aegis128: 1 2 3 4; Aegis256: 1 2 3 4;)
     };
@@ -72,12 +92,21 @@ macro_rules! for_each_mac {
             Aegis256 16: 1 2 4; Aegis256 32: 1 2 4;
         )
     };
-    (all: $check:ident $arguments:tt) => {
+    (all: $check:ident $arguments:tt) => {{
+        #[cfg(not(palladion_test_reduced))]
         for_each_mac!(@ $check $arguments
             Aegis128 16: 1 2 4 16 256; Aegis128 32: 1 2 3 4 7 16 256;
             Aegis256 16: 1 2 3 4 5 16 256; Aegis256 32: 1 2 3 4 5 16 256;
-        )
-    };
+        );
+        #[cfg(palladion_test_reduced)]
+        for_each_mac!(sample: $check $arguments);
+    }};
+    (sample: $check:ident $arguments:tt) => {{
+        #[cfg(not(palladion_test_reduced))]
+        for_each_mac!(rfc: $check $arguments);
+        #[cfg(palladion_test_reduced)]
+        for_each_mac!(@ $check $arguments Aegis128 16: 4; Aegis128 32: 1 2; Aegis256 16: 1; Aegis256 32: 2 3;);
+    }};
     (kernels: $check:ident $arguments:tt) => {
         for_each_mac!(@ $check $arguments
             Aegis128 16: 1 2 4 6; Aegis128 32: 1 2 3 4;
@@ -144,15 +173,24 @@ const MARGIN: usize = 128;
 /// Runs `work` on a copy of `contents` that begins `offset` bytes after a multiple of 64, and returns what became of
 /// it. Panics if `work` has written beside it.
 pub fn framed<R>(contents: &[u8], offset: usize, work: impl FnOnce(&mut [u8]) -> R) -> (Vec<u8>, R) {
+    let (mut memory, place) = frame(contents, offset);
+    let result = work(&mut memory[place.clone()]);
+    (unframed(memory, place), result)
+}
+
+fn frame(contents: &[u8], offset: usize) -> (Vec<u8>, Range<usize>) {
     let mut memory = vec![FRAME; contents.len() + 2 * MARGIN + 128];
     let start = MARGIN + memory.as_ptr().addr().wrapping_neg() % 64 + offset % 64;
     let place = start..start + contents.len();
     memory[place.clone()].copy_from_slice(contents);
     assert_eq!(memory[place.clone()].as_ptr().addr() % 64, offset % 64);
-    let result = work(&mut memory[place.clone()]);
+    (memory, place)
+}
+
+fn unframed(memory: Vec<u8>, place: Range<usize>) -> Vec<u8> {
     let around = memory[..place.start].iter().chain(&memory[place.end..]);
     assert!(around.copied().all(|byte| byte == FRAME), "bytes beside the buffer were overwritten");
-    (memory[place].to_vec(), result)
+    memory[place].to_vec()
 }
 
 /// The same bytes with one bit changed.
