@@ -2,7 +2,8 @@
 #   target  Rust's name for it
 #   qemu    the command that runs its programs (an array)
 # `cross_cargo` is cargo for it, and `cross_directory` tells where it builds. The Rust target comes from rustup (`rustup target add`) if it is installed, else the
-# standard library is built from Debian's rustc-web, cargo-web and rust-web-src.
+# standard library is Debian's, if install-emulators.sh has got that, else it is built from Debian's rustc-web, cargo-web and
+# rust-web-src.
 
 cross_target() {
     local gnu cpu=()
@@ -28,6 +29,13 @@ cross_target() {
 
 cross_from_rustup() { rustup target list --installed 2>/dev/null | grep -qx "$target"; }
 
+# Where Debian's compiled standard library is, if it is there and of the same compiler.
+cross_sysroot() {
+    local sysroot=${CARGO_TARGET_DIR:-target}/cross/sysroot
+    [ -d "$sysroot/lib/rustlib/$target" ] && [ "$(cat "$sysroot/version")" = "$(dpkg-query -W -f '${Version}' rustc-web)" ] &&
+        realpath "$sysroot"
+}
+
 cross_directory() {
     local directory=${CARGO_TARGET_DIR:-target}
     cross_from_rustup || directory+=/cross
@@ -40,8 +48,12 @@ cross_cargo() {
     shift
     if cross_from_rustup; then
         cargo "$subcommand" --target "$target" "$@"
-    else
-        RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/cross" \
-            /usr/bin/cargo "$subcommand" -Zbuild-std=std,panic_unwind -Zbuild-std-features=panic-unwind --target "$target" "$@"
+        return
     fi
+    local sysroot std=(-Zbuild-std=std,panic_unwind -Zbuild-std-features=panic-unwind) flags=${RUSTFLAGS:-}
+    if sysroot=$(cross_sysroot); then
+        std=() flags+=" --sysroot=$sysroot"
+    fi
+    RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/cross" \
+        RUSTFLAGS=$flags /usr/bin/cargo "$subcommand" ${std[@]+"${std[@]}"} --target "$target" "$@"
 }
