@@ -11,6 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/cross.sh
 . scripts/reduced.sh
+# (.ci/run has this list in two halves.)
 [ $# -gt 0 ] || set -- aarch64 armv7 i686 powerpc64le riscv64 s390x
 
 export RUSTFLAGS="${RUSTFLAGS:-} $reduced_flags"

@@ -487,7 +487,7 @@ impl Batch {
     }
 }
 
-// (Large, and slow to compile.)
+// Large, and slow to compile: not for emulators. It runs on every machine without one.
 #[cfg(all(test, not(palladion_test_reduced)))]
 mod tests {
     extern crate std;
