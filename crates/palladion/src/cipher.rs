@@ -43,6 +43,7 @@ use crate::{Decryptor, Encryptor, Error, limits};
 /// assert_eq!(&buffer, b"attack at dawn");
 /// # Ok::<(), palladion::Error>(())
 /// ```
+#[repr(transparent)] // likewise a key: see `Key`
 pub struct Aegis<F: Family, const D: usize, const T: usize> {
     key: F::Key,
     family: PhantomData<F>,
@@ -228,7 +229,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     pub fn verify(&self, nonce: &F::Nonce, ad: &[u8], ct: &[u8], tag: &Tag<T>) -> Result<(), Error> {
         let ad_len = limits::check("associated data", 0, ad.len())?;
         let msg_len = limits::check("ciphertext", 0, ct.len())?;
-        let mut state = State::<F, D>::new(&self.key, nonce)?;
+        let mut state = State::<F, D>::new(&self.key, nonce, ())?;
         state.absorb(ad);
         // The message has to be somewhere while it is absorbed: some steps at a time, in memory that is wiped. 8 KiB
         // are a whole number of steps for the common degrees, and one step of the largest.

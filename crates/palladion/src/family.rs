@@ -26,6 +26,8 @@ pub trait Family: sealed::Sealed + Copy {
     #[doc(hidden)]
     const INDEX: usize;
     #[doc(hidden)]
+    const WORDS: usize;
+    #[doc(hidden)]
     type Memory<const D: usize>: WipedBytes;
     #[doc(hidden)]
     type Rate<const D: usize>: WipedBytes;
@@ -61,8 +63,9 @@ impl Family for Aegis128 {
     const NAME: &'static str = "AEGIS-128L";
     const NAME_X: &'static str = "AEGIS-128X";
     const INDEX: usize = 0;
+    const WORDS: usize = 8;
     type Memory<const D: usize> = Wiped<{ 16 * 8 }, D>;
-    type Rate<const D: usize> = Wiped<32, D>;
+    type Rate<const D: usize> = Wiped<32, D, u64>;
     #[cfg(feature = "aead")]
     type Size = ::aead::consts::U16;
     #[cfg(feature = "aead")]
@@ -82,8 +85,9 @@ impl Family for Aegis256 {
     const NAME: &'static str = "AEGIS-256";
     const NAME_X: &'static str = "AEGIS-256X";
     const INDEX: usize = 1;
+    const WORDS: usize = 6;
     type Memory<const D: usize> = Wiped<{ 16 * 8 }, D>; // six words, or eight of planes with unused bits
-    type Rate<const D: usize> = Wiped<16, D>;
+    type Rate<const D: usize> = Wiped<16, D, u64>;
     #[cfg(feature = "aead")]
     type Size = ::aead::consts::U32;
     #[cfg(feature = "aead")]

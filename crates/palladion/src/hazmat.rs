@@ -5,6 +5,8 @@
 //!   (parses them, answers them, shows them) may be acting on an attacker's bytes; RFC 10032 §3.2 and §9.2 forbid to
 //!   release them. Implementations of TLS and the C interface of libaegis need it, because they keep such bytes to
 //!   themselves until the tag has come.
+//! - [`AeadSession`] and [`MacSession`] are for bindings to other languages. They know neither the direction nor the
+//!   length of the tag before it is needed, may be finalized more than once by mistake, and can be moved as plain bytes.
 //! - [`encrypt_unauthenticated`] and [`decrypt_unauthenticated`] make no tag at all: anybody can flip any bit of the
 //!   message. They exist because libaegis has them.
 
@@ -17,6 +19,7 @@ use crate::cipher::Aegis;
 use crate::family::Family;
 use crate::low::{Direction, InOut};
 use crate::pieces::Pieces;
+pub use crate::session::{AeadSession, MacSession};
 use crate::types::{Expected, Tag};
 
 /// Decrypts piece by piece and hands out each piece at once, **unverified**.

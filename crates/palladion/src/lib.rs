@@ -110,6 +110,7 @@ mod limits;
 mod low;
 mod mac;
 mod pieces;
+mod session;
 mod types;
 
 #[cfg(feature = "aead")]

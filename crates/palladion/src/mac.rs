@@ -5,7 +5,7 @@ use core::fmt;
 use zeroize::ZeroizeOnDrop;
 
 use crate::family::Family;
-use crate::low::memory::WipedBytes;
+use crate::low::memory::{WipedBytes, wipe};
 use crate::low::{self, State};
 use crate::types::{Expected, Tag};
 use crate::{Error, limits};
@@ -43,12 +43,8 @@ use crate::{Error, limits};
 /// ```
 pub struct Mac<F: Family, const D: usize, const T: usize> {
     /// The state before any data, for `reset`. With it there is no need to keep the key.
-    initial: State<F, D>,
-    state: State<F, D>,
-    /// The beginning of a step that is not complete.
-    pending: F::Rate<D>,
-    used: usize,
-    len: u64,
+    initial: Data<F, D>,
+    data: Data<F, D>,
 }
 
 impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
@@ -65,8 +61,8 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     /// [`Error::Backend`].
     pub fn new(key: &F::Key, nonce: &F::Nonce) -> Result<Self, Error> {
         const { low::check_mac(F::INDEX, D, T) };
-        let initial = State::new(key, nonce)?;
-        Ok(Self { state: initial.clone(), initial, pending: F::Rate::zeroed(), used: 0, len: 0 })
+        let initial = Data::new(key, nonce)?;
+        Ok(Self { data: initial.clone(), initial })
     }
 
     /// Takes more data, in pieces of any size.
@@ -74,33 +70,15 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     /// # Errors
     ///
     /// [`Error::TooLong`] if there is more than the limit in all; then nothing is taken.
-    pub fn update(&mut self, mut data: &[u8]) -> Result<(), Error> {
-        self.len = limits::check("data", self.len, data.len())?;
-        let rate = self.pending.as_ref().len();
-        if self.used > 0 {
-            let (fill, rest) = data.split_at(data.len().min(rate - self.used));
-            self.pending.as_mut()[self.used..self.used + fill.len()].copy_from_slice(fill);
-            self.used += fill.len();
-            data = rest;
-            if self.used == rate {
-                self.state.absorb(self.pending.as_ref());
-                self.used = 0;
-            }
-        }
-        let (whole, rest) = data.split_at(data.len() - data.len() % rate);
-        self.state.absorb(whole);
-        if !rest.is_empty() {
-            self.pending.as_mut()[..rest.len()].copy_from_slice(rest);
-            self.used = rest.len();
-        }
-        Ok(())
+    pub fn update(&mut self, data: &[u8]) -> Result<(), Error> {
+        self.data.update(data)
     }
 
     /// The tag of all the data.
     #[must_use]
     pub fn finalize(mut self) -> Tag<T> {
         let mut tag = Tag::zeroed();
-        self.finish(tag.as_mut_bytes());
+        self.data.finalize(tag.as_mut_bytes());
         tag
     }
 
@@ -110,20 +88,13 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     ///
     /// [`Error::VerificationFailed`] if they differ.
     pub fn verify(self, tag: &Tag<T>) -> Result<(), Error> {
-        let mut this = self;
-        Expected::compute(|expected| this.finish(expected)).verify(tag)
-    }
-
-    fn finish(&mut self, tag: &mut [u8; T]) {
-        self.state.absorb(&self.pending.as_ref()[..self.used]);
-        self.state.finalize_mac(self.len, tag);
+        let mut data = self.data;
+        Expected::compute(|expected| data.finalize(expected)).verify(tag)
     }
 
     /// Forgets all data and begins anew with the same key and nonce.
     pub fn reset(&mut self) {
-        self.state.clone_from(&self.initial);
-        self.used = 0;
-        self.len = 0;
+        self.data.clone_from(&self.initial);
     }
 
     /// The tag of some data, in one call.
@@ -156,13 +127,7 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
 
 impl<F: Family, const D: usize, const T: usize> Clone for Mac<F, D, T> {
     fn clone(&self) -> Self {
-        Self {
-            initial: self.initial.clone(),
-            state: self.state.clone(),
-            pending: self.pending.clone(),
-            used: self.used,
-            len: self.len,
-        }
+        Self { initial: self.initial.clone(), data: self.data.clone() }
     }
 }
 
@@ -170,6 +135,69 @@ impl<F: Family, const D: usize, const T: usize> ZeroizeOnDrop for Mac<F, D, T> {
 
 impl<F: Family, const D: usize, const T: usize> fmt::Debug for Mac<F, D, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mac").field("bytes", &self.len).finish_non_exhaustive()
+        f.debug_struct("Mac").field("bytes", &self.data.len()).finish_non_exhaustive()
+    }
+}
+
+/// A state that absorbs data in pieces of any size.
+#[derive(Clone)]
+pub(crate) struct Data<F: Family, const D: usize>(State<F, D, Progress<F, D>>);
+
+/// How far the data has come.
+#[derive(Clone)]
+struct Progress<F: Family, const D: usize> {
+    /// The beginning of a step that is not complete.
+    step: F::Rate<D>,
+    len: u64,
+}
+
+impl<F: Family, const D: usize> Progress<F, D> {
+    /// Bytes of the current step that have come: always less than the rate.
+    fn used(&self) -> usize {
+        (self.len % F::Rate::<D>::LEN as u64) as usize
+    }
+}
+
+impl<F: Family, const D: usize> Data<F, D> {
+    pub(crate) fn new(key: &F::Key, nonce: &F::Nonce) -> Result<Self, Error> {
+        Ok(Self(State::new(key, nonce, Progress { step: F::Rate::zeroed(), len: 0 })?))
+    }
+
+    /// Takes more data. Does nothing if it fails.
+    pub(crate) fn update(&mut self, mut data: &[u8]) -> Result<(), Error> {
+        let Self(state) = self;
+        let (used, rate) = (state.with.used(), F::Rate::<D>::LEN);
+        state.with.len = limits::check("data", state.with.len, data.len())?;
+        if used > 0 {
+            let (fill, rest) = data.split_at(data.len().min(rate - used));
+            state.with.step.as_mut()[used..used + fill.len()].copy_from_slice(fill);
+            data = rest;
+            if used + fill.len() == rate {
+                state.absorb_own(|with| with.step.as_ref());
+            }
+        }
+        // (Nothing is left if the step that has begun is still not complete.)
+        let (whole, rest) = data.split_at(data.len() - data.len() % rate);
+        state.absorb(whole);
+        state.with.step.as_mut()[..rest.len()].copy_from_slice(rest);
+        Ok(())
+    }
+
+    /// The tag. The state is spent.
+    pub(crate) fn finalize<const T: usize>(&mut self, tag: &mut [u8; T]) {
+        let Self(state) = self;
+        state.absorb_own(|with| &with.step.as_ref()[..with.used()]);
+        state.finalize_mac(state.with.len, tag);
+    }
+
+    /// Bytes of data until now.
+    pub(crate) fn len(&self) -> u64 {
+        self.0.with.len
+    }
+
+    /// Wipes it: nothing that it computes from now on is of any use.
+    pub(crate) fn wipe(&mut self) {
+        self.0.wipe();
+        wipe(self.0.with.step.as_mut());
     }
 }

@@ -17,6 +17,7 @@ use crate::low::memory::wipe;
 /// assert!(Key128::try_from(&[0u8; 15][..]).is_err());
 /// ```
 #[derive(Clone)]
+#[repr(transparent)] // so that a key can be used where another language keeps it
 pub struct Key<const N: usize>([u8; N]);
 
 /// A nonce of `N` bytes: [`Nonce128`] or [`Nonce256`]. Not secret, but never to be used twice for encryption with the
@@ -29,6 +30,7 @@ pub struct Key<const N: usize>([u8; N]);
 /// nonce.as_mut()[..8].copy_from_slice(&counter.to_le_bytes());
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)] // likewise
 pub struct Nonce<const N: usize>([u8; N]);
 
 /// An authentication tag of `T` bytes, 16 or 32. Comparing two takes the same time whatever they are.

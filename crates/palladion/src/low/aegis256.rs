@@ -2,7 +2,7 @@
 
 use super::blocks::{Blocks, Vector, Word};
 use super::machine::{
-    Batched, C0, C1, FINAL_ROUNDS, Machine, first, load_at, store_all, store_at, truncate_at,
+    Batched, C0, C1, FINAL_ROUNDS, Machine, first, load_at, load_word, store_all, store_at, truncate_at,
 };
 
 /// The words S0..S5 of some lanes.
@@ -221,6 +221,20 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
     unsafe fn store_words(&self, dst: *mut u8, stride: usize) {
         // SAFETY: passed on.
         unsafe { store_all(&self.plain(), dst, stride) }
+    }
+    #[inline(always)]
+    unsafe fn load_words(src: *const u8, stride: usize) -> Self {
+        // SAFETY: passed on.
+        unsafe {
+            Self([
+                W::new(load_word(src, stride, 0)),
+                W::new(load_word(src, stride, 1)),
+                W::new(load_word(src, stride, 2)),
+                W::new(load_word(src, stride, 3)),
+                W::new(load_word(src, stride, 4)),
+                W::new(load_word(src, stride, 5)),
+            ])
+        }
     }
 }
 

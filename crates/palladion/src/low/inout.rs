@@ -92,16 +92,16 @@ impl<'a> InOut<'a> {
         (Self { len: n, ..self }, Self { src, dst, len: self.len - n, ..self })
     }
 
-    /// Writes input XOR key stream and keeps the message's side in `message`; both are as long as the input.
-    pub(crate) fn xor(self, keystream: &[u8], message: &mut [u8], direction: Direction) {
-        assert!(keystream.len() == self.len && message.len() == self.len);
-        for (i, (k, m)) in keystream.iter().zip(message).enumerate() {
+    /// Writes input XOR key stream, and the message's side in place of the key stream, which is as long as the input.
+    pub(crate) fn xor(self, keystream: &mut [u8], direction: Direction) {
+        assert!(keystream.len() == self.len);
+        for (i, byte) in keystream.iter_mut().enumerate() {
             // SAFETY: `i` is below the length of both buffers. Each byte is read before it is written.
             unsafe {
                 let input = *self.src.add(i);
-                let output = input ^ k;
+                let output = input ^ *byte;
                 *self.dst.add(i) = output;
-                *m = if direction == Direction::Encrypt { input } else { output };
+                *byte = if direction == Direction::Encrypt { input } else { output };
             }
         }
     }

@@ -31,8 +31,8 @@ pub(crate) struct Message {
 /// The kernels of one backend for one family and one class of degrees.
 ///
 /// For every function: the caller has checked the backend's CPU features and passes the degree of this table. `state`
-/// is 64-byte aligned memory for `8 * degree` blocks; only `init` and the one-shot functions (which use it as
-/// scratch) take it uninitialised, and what one table wrote only the same table reads. `key` and `nonce` have the
+/// is 64-byte aligned memory for `8 * degree` blocks; only `init`, `resume` and the one-shot functions (which
+/// use it as scratch) take it uninitialised, and what one table wrote only the same table reads. `key` and `nonce` have the
 /// family's length. `src` is readable and `dst` writable for `len` bytes; they are equal or do not overlap. `len` need
 /// not be a multiple of the rate: the last step is padded with zeros.
 #[derive(Clone, Copy)]
@@ -53,6 +53,8 @@ pub(crate) struct Kernels {
     pub(super) finalize_mac: unsafe fn(*mut u8, usize, u64, *mut u8, usize),
     /// `words(state, degree, dst)`: all words, word by word and in each lane by lane: `WORDS * degree` blocks.
     pub(super) words: unsafe fn(*const u8, usize, *mut u8),
+    /// `resume(state, degree, src)`: the state of words that `words` has written, of this table or another one.
+    pub(super) resume: unsafe fn(*mut u8, usize, *const u8),
     /// Whether the one-shot functions use their scratch memory.
     pub(super) uses_scratch: bool,
     /// `seal(scratch, degree, message)`: encrypts and writes the tag.
@@ -582,6 +584,18 @@ pub(super) unsafe fn words<M: Machine, const G: usize>(state: *const u8, degree:
     }
 }
 
+#[inline(always)]
+pub(super) unsafe fn resume<M: Machine, const G: usize>(state: *mut u8, degree: usize, src: *const u8) {
+    let degree = known::<M, G>(degree);
+    for g in 0..degree / M::V::LANES {
+        // SAFETY: see `Kernels`.
+        unsafe {
+            let s = M::load_words(src.add(column::<M>(g)), 16 * degree);
+            state.cast::<M>().add(g).write(s);
+        }
+    }
+}
+
 /// What a one-shot call does.
 const SEAL: u8 = 0;
 const OPEN: u8 = 1;
@@ -793,6 +807,7 @@ macro_rules! tables {
                     finalize: finalize::<M, G>,
                     finalize_mac: finalize_mac::<M, G>,
                     words: words::<M, G>,
+                    resume: resume::<M, G>,
                     uses_scratch: G == 0,
                     seal: seal::<M, G>,
                     open: open::<M, G>,
@@ -864,6 +879,12 @@ macro_rules! tables {
             unsafe fn words<M: Machine, const G: usize>(state: *const u8, degree: usize, dst: *mut u8) {
                 // SAFETY: the contract is that of `Kernels`.
                 unsafe { kernels::words::<M, G>(state, degree, dst) }
+            }
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn resume<M: Machine, const G: usize>(state: *mut u8, degree: usize, src: *const u8) {
+                // SAFETY: the contract is that of `Kernels`.
+                unsafe { kernels::resume::<M, G>(state, degree, src) }
             }
 
             $(#[target_feature(enable = $features)])?

@@ -110,6 +110,11 @@ pub(crate) unsafe trait Machine: Copy {
     /// # Safety
     /// Each word writable.
     unsafe fn store_words(&self, dst: *mut u8, stride: usize);
+    /// The state of words that `store_words` has stored.
+    ///
+    /// # Safety
+    /// The CPU features; each word readable.
+    unsafe fn load_words(src: *const u8, stride: usize) -> Self;
 }
 
 /// A machine whose lanes may belong to different messages (`batch.rs`).
@@ -167,6 +172,16 @@ pub(super) fn truncate_at<V: Blocks>(v: V, offset: usize, len: usize) -> V {
 #[allow(dead_code)] // where there is the bitsliced backend alone
 pub(super) fn first<W: Word, V: Blocks<Lane = W::Blocks>>(blocks: V) -> W {
     W::new(blocks.first())
+}
+
+/// `Machine::load_words` of words that lie in order: the blocks of the word at `i`.
+///
+/// # Safety
+/// The CPU features; the word readable.
+#[inline(always)]
+pub(super) unsafe fn load_word<V: Blocks>(src: *const u8, stride: usize, i: usize) -> V {
+    // SAFETY: the caller grants it.
+    unsafe { V::load(src.add(i * stride)) }
 }
 
 /// `Machine::store_words` of words that lie in order.

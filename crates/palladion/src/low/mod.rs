@@ -130,27 +130,34 @@ pub(crate) const fn check_mac(family: usize, degree: usize, tag_len: usize) {
     );
 }
 
-/// The state of a cipher, with the kernels that understand it.
-pub(crate) struct State<F: Family, const D: usize> {
+/// The state of a cipher, with the kernels that understand it. (What goes with it is within: around it, it would take as much
+/// room again, for the alignment. C programs have given room for states.)
+pub(crate) struct State<F: Family, const D: usize, X = ()> {
     memory: F::Memory<D>,
     variant: Variant<F, D>,
+    pub(crate) with: X,
 }
 
-impl<F: Family, const D: usize> State<F, D> {
+impl<F: Family, const D: usize, X> State<F, D, X> {
     /// Init(key, nonce)
-    pub(crate) fn new(key: &F::Key, nonce: &F::Nonce) -> Result<Self, BackendError> {
-        Self::init(key, nonce, None)
+    pub(crate) fn new(key: &F::Key, nonce: &F::Nonce, with: X) -> Result<Self, BackendError> {
+        Self::init(key, nonce, None, with)
     }
 
-    fn init(key: &F::Key, nonce: &F::Nonce, ctx: Option<&[u8; 16]>) -> Result<Self, BackendError> {
-        const { check_memory::<F, D>() };
-        let mut state = Self { memory: F::Memory::zeroed(), variant: Variant::new()? };
+    fn init(key: &F::Key, nonce: &F::Nonce, ctx: Option<&[u8; 16]>, with: X) -> Result<Self, BackendError> {
+        let mut state = Self::zeroed(with)?;
         let (key, nonce) = key_and_nonce::<F>(key, nonce);
         let ctx = ctx.map_or(core::ptr::null(), |ctx| ctx.as_ptr());
         // SAFETY: the table came from `dispatch`, which has checked the CPU; the memory is that of degree `D`; key and
         // nonce have their length; `ctx` is null or, from `with_context`, 16 bytes.
         unsafe { (state.kernels().init)(state.ptr(), D, key, nonce, ctx) };
         Ok(state)
+    }
+
+    /// No state yet, but memory for one.
+    fn zeroed(with: X) -> Result<Self, BackendError> {
+        const { check_memory::<F, D>() };
+        Ok(Self { memory: F::Memory::zeroed(), variant: Variant::new()?, with })
     }
 
     #[inline(always)]
@@ -170,6 +177,15 @@ impl<F: Family, const D: usize> State<F, D> {
         unsafe { (self.kernels().absorb)(self.ptr(), D, data.as_ptr(), data.len()) }
     }
 
+    /// Absorbs something of what goes with it.
+    #[inline(always)]
+    pub(crate) fn absorb_own(&mut self, data: impl FnOnce(&X) -> &[u8]) {
+        let data = data(&self.with);
+        let memory = self.memory.as_mut().as_mut_ptr();
+        // SAFETY: likewise.
+        unsafe { (self.variant.kernels().absorb)(memory, D, data.as_ptr(), data.len()) }
+    }
+
     /// Encrypts or decrypts; the last step is padded with zeros.
     #[inline(always)]
     pub(crate) fn crypt(&mut self, io: InOut<'_>, direction: Direction) {
@@ -181,10 +197,39 @@ impl<F: Family, const D: usize> State<F, D> {
         unsafe { kernel(self.ptr(), D, io.src(), io.dst(), io.len()) }
     }
 
+    /// The words of the state, word by word and in each lane by lane, at the beginning of the memory.
+    pub(crate) fn words(&self) -> F::Memory<D> {
+        let mut words = F::Memory::zeroed();
+        // SAFETY: table and memory belong together; the words have room in the memory of a state.
+        unsafe { (self.kernels().words)(self.memory.as_ref().as_ptr(), D, words.as_mut().as_mut_ptr()) };
+        words
+    }
+
+    /// The state of these words, with the backend now in use.
+    pub(crate) fn resume(words: &F::Memory<D>, with: X) -> Result<Self, BackendError> {
+        let mut state = Self::zeroed(with)?;
+        // SAFETY: the table came from `dispatch`, which has checked the CPU; the memory is that of degree `D`, and so are the
+        // words.
+        unsafe { (state.kernels().resume)(state.ptr(), D, words.as_ref().as_ptr()) };
+        Ok(state)
+    }
+
+    /// Wipes it: nothing that it computes from now on is of any use.
+    pub(crate) fn wipe(&mut self) {
+        memory::wipe(self.memory.as_mut());
+    }
+
     /// The key stream of the next step.
     pub(crate) fn keystream(&self, out: &mut F::Rate<D>) {
         // SAFETY: table and memory belong together; the buffer is one rate of degree `D`.
         unsafe { (self.kernels().keystream)(self.memory.as_ref().as_ptr(), D, out.as_mut().as_mut_ptr()) }
+    }
+
+    /// The same for something of what goes with it.
+    pub(crate) fn keystream_own(&mut self, out: impl FnOnce(&mut X) -> &mut F::Rate<D>) {
+        let out = out(&mut self.with).as_mut().as_mut_ptr();
+        // SAFETY: likewise.
+        unsafe { (self.variant.kernels().keystream)(self.memory.as_ref().as_ptr(), D, out) }
     }
 
     /// Finalize(ad_len, msg_len), lengths in bytes. The state is spent.
@@ -202,24 +247,16 @@ impl<F: Family, const D: usize> State<F, D> {
     }
 }
 
-impl<F: Family, const D: usize> Clone for State<F, D> {
+impl<F: Family, const D: usize, X: Clone> Clone for State<F, D, X> {
     fn clone(&self) -> Self {
-        Self { memory: self.memory.clone(), variant: self.variant }
+        Self { memory: self.memory.clone(), variant: self.variant, with: self.with.clone() }
     }
 }
 
 impl<F: Family> State<F, 1> {
     /// Init with a context word of one's own: see [`crate::historic`].
     pub(crate) fn with_context(key: &F::Key, nonce: &F::Nonce, ctx: &[u8; 16]) -> Result<Self, BackendError> {
-        Self::init(key, nonce, Some(ctx))
-    }
-
-    /// The words of the state, in order, at the beginning of the memory.
-    pub(crate) fn words(&self) -> F::Memory<1> {
-        let mut words = F::Memory::zeroed();
-        // SAFETY: table and memory belong together; the words have room in the memory of a state.
-        unsafe { (self.kernels().words)(self.memory.as_ref().as_ptr(), 1, words.as_mut().as_mut_ptr()) };
-        words
+        Self::init(key, nonce, Some(ctx), ())
     }
 }
 

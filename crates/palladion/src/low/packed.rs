@@ -21,6 +21,16 @@ pub(super) fn pair<W: Word>(low: Lane<W>, high: Lane<W>) -> W {
     W::new(join::<W>(low, high))
 }
 
+/// `Machine::load_words` of pairs: the words at `i` and `j`.
+///
+/// # Safety
+/// The CPU features; the words readable.
+#[inline(always)]
+pub(super) unsafe fn load_pair<W: Word>(src: *const u8, stride: usize, i: usize, j: usize) -> W {
+    // SAFETY: the caller grants both.
+    unsafe { pair(Lane::<W>::load(src.add(i * stride)), Lane::<W>::load(src.add(j * stride))) }
+}
+
 /// `Machine::store_words` of pairs: the words of the first half of the state, then those of the second.
 ///
 /// # Safety

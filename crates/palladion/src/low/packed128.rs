@@ -8,7 +8,7 @@
 
 use super::blocks::{Blocks, Halves, Vector, Word};
 use super::machine::{C0, C1, FINAL_ROUNDS, Machine};
-use super::packed::{Lane, join, pair, store_pairs};
+use super::packed::{Lane, join, load_pair, pair, store_pairs};
 
 /// The state of one lane.
 #[derive(Clone, Copy)]
@@ -154,5 +154,17 @@ where
     unsafe fn store_words(&self, dst: *mut u8, stride: usize) {
         // SAFETY: passed on.
         unsafe { store_pairs(&self.plain(), dst, stride) }
+    }
+    #[inline(always)]
+    unsafe fn load_words(src: *const u8, stride: usize) -> Self {
+        // SAFETY: passed on.
+        unsafe {
+            Self([
+                load_pair(src, stride, 0, 4),
+                load_pair(src, stride, 1, 5),
+                load_pair(src, stride, 2, 6),
+                load_pair(src, stride, 3, 7),
+            ])
+        }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::blocks::{Blocks, Halves, Vector, Word};
 use super::machine::{C0, C1, FINAL_ROUNDS, Machine, load_at, store_at, truncate_at};
-use super::packed::{Lane, pair, store_pairs};
+use super::packed::{Lane, load_pair, pair, store_pairs};
 
 /// The state of one lane.
 #[derive(Clone, Copy)]
@@ -162,5 +162,12 @@ where
         let pairs = self.0.map(W::blocks);
         // SAFETY: passed on.
         unsafe { store_pairs(&pairs, dst, stride) }
+    }
+    #[inline(always)]
+    unsafe fn load_words(src: *const u8, stride: usize) -> Self {
+        // SAFETY: passed on.
+        unsafe {
+            Self([load_pair(src, stride, 0, 3), load_pair(src, stride, 1, 4), load_pair(src, stride, 2, 5)])
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! here once, are done in terms of that. They go through vectors of blocks where that is simpler than fast.
 
 use super::blocks::{Blocks, MAX_LANES, Vector};
-use super::machine::{C0, C1, FINAL_ROUNDS, Machine, load_at, store_all, store_at, truncate_at};
+use super::machine::{C0, C1, FINAL_ROUNDS, Machine, load_at, load_word, store_all, store_at, truncate_at};
 use super::memory::wipe;
 use super::sbox::Bits;
 
@@ -264,6 +264,16 @@ unsafe impl<S: Sliced> Machine for S {
         let words = self.to_words();
         // SAFETY: passed on.
         unsafe { store_all(&words[..if S::BLOCKS == 2 { 8 } else { 6 }], dst, stride) }
+    }
+    #[inline(always)]
+    unsafe fn load_words(src: *const u8, stride: usize) -> Self {
+        // SAFETY: no CPU features are needed.
+        let mut words = [unsafe { S::Blocks::zero() }; 8];
+        for (i, word) in words.iter_mut().enumerate().take(if S::BLOCKS == 2 { 8 } else { 6 }) {
+            // SAFETY: the caller grants each word.
+            *word = unsafe { load_word(src, stride, i) };
+        }
+        S::from_words(words)
     }
 }
 

@@ -1,0 +1,27 @@
+/* What the headers share. Include aegis.h. */
+#ifndef aegis_common_H
+#define aegis_common_H
+
+/* The alignment that structures ask for. The library needs none; with it, it need not copy them. */
+#ifndef CRYPTO_ALIGN
+#    if defined(__cplusplus) && __cplusplus >= 201103L
+#        define CRYPTO_ALIGN(x) alignas(x)
+#    elif defined(_MSC_VER)
+#        define CRYPTO_ALIGN(x) __declspec(align(x))
+#    elif defined(__GNUC__)
+#        define CRYPTO_ALIGN(x) __attribute__((aligned(x)))
+#    else
+#        define CRYPTO_ALIGN(x)
+#    endif
+#endif
+
+/* The compiler warns if the result is not looked at. */
+#ifndef AEGIS_WARN_UNUSED_RESULT
+#    ifdef __GNUC__
+#        define AEGIS_WARN_UNUSED_RESULT __attribute__((warn_unused_result))
+#    else
+#        define AEGIS_WARN_UNUSED_RESULT
+#    endif
+#endif
+
+#endif

@@ -1,0 +1,336 @@
+//! Authenticated encryption. The contracts are those of the headers.
+
+use core::ffi::c_int;
+
+use palladion::family::Family;
+use palladion::hazmat::{self, AeadSession};
+use palladion::{Aegis, Error, KeyStream, Tag};
+
+use crate::memory::{Scratch, Session, Work, bytes, bytes_mut, inout, put_tag};
+use crate::{FAILED, OK, bad_tag_length, status, with_backend};
+
+/// The cipher with a key that C keeps.
+///
+/// # Safety
+/// `key` readable for the key's length while the result lives.
+#[inline(always)]
+unsafe fn cipher<'a, F: Family, const D: usize, const T: usize>(key: *const u8) -> &'a Aegis<F, D, T> {
+    const { assert!(size_of::<Aegis<F, D, T>>() == F::KEY_LEN && align_of::<Aegis<F, D, T>>() == 1) };
+    // SAFETY: `repr(transparent)` over the bytes of the key.
+    unsafe { &*key.cast() }
+}
+
+/// A key that C keeps.
+///
+/// # Safety
+/// As above.
+#[inline(always)]
+pub(crate) unsafe fn key<'a, F: Family>(key: *const u8) -> &'a F::Key {
+    const { assert!(size_of::<F::Key>() == F::KEY_LEN && align_of::<F::Key>() == 1) };
+    // SAFETY: `repr(transparent)` over its bytes.
+    unsafe { &*key.cast() }
+}
+
+/// A nonce that C keeps, or the one of zeros for a null pointer.
+///
+/// # Safety
+/// `nonce` null or readable for the nonce's length.
+#[inline(always)]
+pub(crate) unsafe fn nonce<F: Family>(nonce: *const u8) -> F::Nonce {
+    const { assert!(size_of::<F::Nonce>() == F::KEY_LEN && align_of::<F::Nonce>() == 1) };
+    // SAFETY: `repr(transparent)` over its bytes.
+    if nonce.is_null() { F::Nonce::default() } else { unsafe { *nonce.cast() } }
+}
+
+struct Encrypt<'a, F: Family, const D: usize, const T: usize>(&'a Aegis<F, D, T>, &'a F::Nonce, &'a [u8]);
+
+impl<F: Family, const D: usize, const T: usize> Work<Result<Tag<T>, Error>> for Encrypt<'_, F, D, T> {
+    #[inline(always)]
+    fn in_place(&mut self, buf: &mut [u8]) -> Result<Tag<T>, Error> {
+        with_backend(|| self.0.encrypt_in_place(self.1, self.2, buf))
+    }
+    #[inline(always)]
+    fn apart(&mut self, input: &[u8], output: &mut [u8]) -> Result<Tag<T>, Error> {
+        with_backend(|| self.0.encrypt_into(self.1, self.2, input, output))
+    }
+}
+
+struct Decrypt<'a, F: Family, const D: usize, const T: usize>(
+    &'a Aegis<F, D, T>,
+    &'a F::Nonce,
+    &'a [u8],
+    &'a Tag<T>,
+);
+
+impl<F: Family, const D: usize, const T: usize> Work<Result<(), Error>> for Decrypt<'_, F, D, T> {
+    #[inline(always)]
+    fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
+        with_backend(|| self.0.decrypt_in_place(self.1, self.2, buf, self.3))
+    }
+    #[inline(always)]
+    fn apart(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
+        with_backend(|| self.0.decrypt_into(self.1, self.2, input, self.3, output))
+    }
+}
+
+#[inline(always)]
+unsafe fn seal<F: Family, const D: usize, const T: usize>(
+    c: *mut u8,
+    mac: *mut u8,
+    m: *const u8,
+    mlen: usize,
+    ad: &[u8],
+    npub: *const u8,
+    k: *const u8,
+) -> c_int {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let sealed = inout(m, c, mlen, Encrypt::<F, D, T>(cipher(k), &nonce::<F>(npub), ad));
+        match sealed {
+            Ok(tag) => {
+                put_tag(mac, tag);
+                OK
+            }
+            Err(_) => FAILED,
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn open<F: Family, const D: usize, const T: usize>(
+    m: *mut u8,
+    c: *const u8,
+    clen: usize,
+    mac: *const u8,
+    ad: &[u8],
+    npub: *const u8,
+    k: *const u8,
+) -> c_int {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let (cipher, nonce) = (cipher::<F, D, T>(k), nonce::<F>(npub));
+        let tag = Tag::from(*mac.cast::<[u8; T]>());
+        status(if m.is_null() {
+            let c = bytes(c, clen);
+            with_backend(|| cipher.verify(&nonce, ad, c, &tag))
+        } else {
+            inout(c, m, clen, Decrypt(cipher, &nonce, ad, &tag))
+        })
+    }
+}
+
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "C's")]
+pub(crate) unsafe fn encrypt_detached<F: Family, const D: usize>(
+    c: *mut u8,
+    mac: *mut u8,
+    maclen: usize,
+    m: *const u8,
+    mlen: usize,
+    ad: *const u8,
+    adlen: usize,
+    npub: *const u8,
+    k: *const u8,
+) -> c_int {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let ad = bytes(ad, adlen);
+        match maclen {
+            16 => seal::<F, D, 16>(c, mac, m, mlen, ad, npub, k),
+            32 => seal::<F, D, 32>(c, mac, m, mlen, ad, npub, k),
+            _ => bad_tag_length(),
+        }
+    }
+}
+
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "C's")]
+pub(crate) unsafe fn decrypt_detached<F: Family, const D: usize>(
+    m: *mut u8,
+    c: *const u8,
+    clen: usize,
+    mac: *const u8,
+    maclen: usize,
+    ad: *const u8,
+    adlen: usize,
+    npub: *const u8,
+    k: *const u8,
+) -> c_int {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let ad = bytes(ad, adlen);
+        match maclen {
+            16 => open::<F, D, 16>(m, c, clen, mac, ad, npub, k),
+            32 => open::<F, D, 32>(m, c, clen, mac, ad, npub, k),
+            _ => bad_tag_length(),
+        }
+    }
+}
+
+pub(crate) unsafe fn state_init<F: Family, const D: usize, const SIZE: usize>(
+    st: *mut u8,
+    ad: *const u8,
+    adlen: usize,
+    npub: *const u8,
+    k: *const u8,
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let (ad, nonce) = (bytes(ad, adlen), nonce::<F>(npub));
+        if let Ok(session) = with_backend(|| AeadSession::<F, D>::new(key::<F>(k), &nonce, ad)) {
+            Session::<F, D, SIZE>::put(st, session);
+        }
+    }
+}
+
+struct Update<'a, F: Family, const D: usize, const ENCRYPT: bool>(&'a mut AeadSession<F, D>);
+
+impl<F: Family, const D: usize, const ENCRYPT: bool> Work<Result<(), Error>> for Update<'_, F, D, ENCRYPT> {
+    #[inline(always)]
+    fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
+        if ENCRYPT { self.0.encrypt_in_place(buf) } else { self.0.decrypt_in_place(buf) }
+    }
+    #[inline(always)]
+    fn apart(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
+        if ENCRYPT { self.0.encrypt_into(input, output) } else { self.0.decrypt_into(input, output) }
+    }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn state_update<F: Family, const D: usize, const SIZE: usize, const ENCRYPT: bool>(
+    st: *mut u8,
+    to: *mut u8,
+    from: *const u8,
+    len: usize,
+) -> c_int {
+    let update = |session: &mut AeadSession<F, D>| {
+        if !to.is_null() || ENCRYPT {
+            // SAFETY: the caller's contract.
+            return unsafe { inout(from, to, len, Update::<F, D, ENCRYPT>(session)) };
+        }
+        // Only for the tag: the message has to be somewhere while it is absorbed.
+        let mut scratch = Scratch([0; 4096]);
+        // SAFETY: the caller's contract.
+        for chunk in unsafe { bytes(from, len) }.chunks(scratch.0.len()) {
+            session.decrypt_into(chunk, &mut scratch.0[..chunk.len()])?;
+        }
+        Ok(())
+    };
+    // SAFETY: the caller's contract.
+    unsafe { Session::<F, D, SIZE>::with(st, update) }.map_or(FAILED, status)
+}
+
+#[inline(always)]
+pub(crate) unsafe fn state_encrypt_final<F: Family, const D: usize, const SIZE: usize>(
+    st: *mut u8,
+    mac: *mut u8,
+    maclen: usize,
+) -> c_int {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let done = match maclen {
+            16 => Session::<F, D, SIZE>::with(st, |session| put_tag::<16>(mac, session.finalize())),
+            32 => Session::<F, D, SIZE>::with(st, |session| put_tag::<32>(mac, session.finalize())),
+            _ => return bad_tag_length(),
+        };
+        done.map_or(FAILED, |()| OK)
+    }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn state_decrypt_final<F: Family, const D: usize, const SIZE: usize>(
+    st: *mut u8,
+    mac: *const u8,
+    maclen: usize,
+) -> c_int {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let result = match maclen {
+            16 => {
+                let tag = Tag::from(*mac.cast::<[u8; 16]>());
+                Session::<F, D, SIZE>::with(st, |session| session.verify(&tag))
+            }
+            32 => {
+                let tag = Tag::from(*mac.cast::<[u8; 32]>());
+                Session::<F, D, SIZE>::with(st, |session| session.verify(&tag))
+            }
+            _ => return bad_tag_length(),
+        };
+        result.map_or(FAILED, status)
+    }
+}
+
+pub(crate) unsafe fn stream<F: Family, const D: usize>(
+    out: *mut u8,
+    len: usize,
+    npub: *const u8,
+    k: *const u8,
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let (out, nonce) = (bytes_mut(out, len), nonce::<F>(npub));
+        let filled = with_backend(|| KeyStream::<F, D>::fill(key::<F>(k), &nonce, out));
+        debug_assert!(filled.is_ok(), "no buffer is longer than the limit");
+    }
+}
+
+struct Xor<F: Family, const D: usize>(KeyStream<F, D>);
+
+impl<F: Family, const D: usize> Work<Result<(), Error>> for Xor<F, D> {
+    fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
+        self.0.xor(buf)
+    }
+    fn apart(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
+        output.copy_from_slice(input);
+        self.0.xor(output)
+    }
+}
+
+pub(crate) unsafe fn stream_xor<F: Family, const D: usize>(
+    out: *mut u8,
+    input: *const u8,
+    len: usize,
+    npub: *const u8,
+    k: *const u8,
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let nonce = nonce::<F>(npub);
+        if let Ok(stream) = with_backend(|| KeyStream::<F, D>::new(key::<F>(k), &nonce)) {
+            let done = inout(input, out, len, Xor(stream));
+            debug_assert!(done.is_ok(), "no buffer is longer than the limit");
+        }
+    }
+}
+
+struct Unauthenticated<'a, F: Family, const D: usize, const ENCRYPT: bool>(&'a Aegis<F, D, 16>, F::Nonce);
+
+impl<F: Family, const D: usize, const ENCRYPT: bool> Work<Result<(), Error>>
+    for Unauthenticated<'_, F, D, ENCRYPT>
+{
+    fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
+        let Self(cipher, nonce) = self;
+        with_backend(|| match ENCRYPT {
+            true => hazmat::encrypt_unauthenticated(cipher, nonce, buf),
+            false => hazmat::decrypt_unauthenticated(cipher, nonce, buf),
+        })
+    }
+    fn apart(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
+        output.copy_from_slice(input);
+        self.in_place(output)
+    }
+}
+
+pub(crate) unsafe fn unauthenticated<F: Family, const D: usize, const ENCRYPT: bool>(
+    to: *mut u8,
+    from: *const u8,
+    len: usize,
+    npub: *const u8,
+    k: *const u8,
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let done = inout(from, to, len, Unauthenticated::<F, D, ENCRYPT>(cipher(k), nonce::<F>(npub)));
+        debug_assert!(done.is_ok(), "no buffer is longer than the limit");
+    }
+}

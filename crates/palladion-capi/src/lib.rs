@@ -1,0 +1,56 @@
+//! The C interface of libaegis: the functions that `include/aegis*.h` declare, for programs that were written for it.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `memory.rs` | what C hands over: buffers, which may be the same, and states, which may lie anywhere |
+//! | `aead.rs`, `mac.rs` | the functions of a variant, generic over it |
+//! | `exports.rs` | the same under the names that C knows, for each variant |
+//!
+//! All of them trust their caller as C functions do, within the contract that the headers state: a pointer is good for the length
+//! that goes with it. What they can check they do: the length of a tag.
+
+mod aead;
+mod exports;
+mod mac;
+mod memory;
+
+use core::ffi::c_int;
+
+use palladion::{Backend, Error, set_backend};
+
+/// What C programs get for success and failure.
+const OK: c_int = 0;
+const FAILED: c_int = -1;
+
+/// C's name for "invalid argument", the same number on all systems.
+const EINVAL: i32 = 22;
+
+/// Fails because of a tag that has neither 16 nor 32 bytes.
+#[cold]
+fn bad_tag_length() -> c_int {
+    errno::set_errno(errno::Errno(EINVAL));
+    FAILED
+}
+
+fn status(result: Result<(), Error>) -> c_int {
+    if result.is_ok() { OK } else { FAILED }
+}
+
+/// Calls what can fail because the environment asks for a backend that is not there. C functions that cannot fail cannot say so:
+/// then the best there is does the work. (`aegis_init` tells.)
+#[inline(always)]
+fn with_backend<R>(mut call: impl FnMut() -> Result<R, Error>) -> Result<R, Error> {
+    match call() {
+        Err(Error::Backend(_)) => {
+            fall_back();
+            call()
+        }
+        result => result,
+    }
+}
+
+#[cold]
+fn fall_back() {
+    let best = Backend::ALL.iter().find(|backend| set_backend(**backend).is_ok());
+    debug_assert!(best.is_some(), "the portable one is always there");
+}

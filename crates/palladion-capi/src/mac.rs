@@ -1,0 +1,85 @@
+//! Message authentication codes. The contracts are those of the headers.
+
+use core::ffi::c_int;
+
+use palladion::Tag;
+use palladion::family::Family;
+use palladion::hazmat::MacSession;
+
+use crate::aead::{key, nonce};
+use crate::memory::{bytes, put, put_tag, with};
+use crate::{OK, bad_tag_length, status, with_backend};
+
+/// How a MAC rests in a state of C's. Key and nonce are for `reset`: libaegis's size has no room for a second state everywhere.
+struct Mac<F: Family, const D: usize> {
+    session: MacSession<F, D>,
+    key: F::Key,
+    nonce: F::Nonce,
+}
+
+pub(crate) unsafe fn init<F: Family, const D: usize, const SIZE: usize>(
+    st: *mut u8,
+    k: *const u8,
+    npub: *const u8,
+) {
+    const { assert!(size_of::<Mac<F, D>>() <= SIZE) };
+    // SAFETY: the caller's contract.
+    unsafe {
+        let (key, nonce) = (key::<F>(k), nonce::<F>(npub));
+        if let Ok(session) = with_backend(|| MacSession::<F, D>::new(key, &nonce)) {
+            put(st, Mac { session, key: key.clone(), nonce });
+        }
+    }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn update<F: Family, const D: usize>(st: *mut u8, m: *const u8, mlen: usize) -> c_int {
+    // SAFETY: the caller's contract.
+    unsafe { with(st, |mac: &mut Mac<F, D>| status(mac.session.update(bytes(m, mlen)))) }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn finalize<F: Family, const D: usize>(st: *mut u8, tag: *mut u8, maclen: usize) -> c_int {
+    // SAFETY: the caller's contract.
+    unsafe {
+        match maclen {
+            16 => with(st, |mac: &mut Mac<F, D>| put_tag::<16>(tag, mac.session.finalize())),
+            32 => with(st, |mac: &mut Mac<F, D>| put_tag::<32>(tag, mac.session.finalize())),
+            _ => return bad_tag_length(),
+        }
+    }
+    OK
+}
+
+#[inline(always)]
+pub(crate) unsafe fn verify<F: Family, const D: usize>(st: *mut u8, tag: *const u8, maclen: usize) -> c_int {
+    // SAFETY: the caller's contract.
+    unsafe {
+        match maclen {
+            16 => {
+                let tag = Tag::from(*tag.cast::<[u8; 16]>());
+                with(st, |mac: &mut Mac<F, D>| status(mac.session.verify(&tag)))
+            }
+            32 => {
+                let tag = Tag::from(*tag.cast::<[u8; 32]>());
+                with(st, |mac: &mut Mac<F, D>| status(mac.session.verify(&tag)))
+            }
+            _ => bad_tag_length(),
+        }
+    }
+}
+
+pub(crate) unsafe fn reset<F: Family, const D: usize>(st: *mut u8) {
+    let begin = |mac: &mut Mac<F, D>| {
+        if let Ok(session) = with_backend(|| MacSession::new(&mac.key, &mac.nonce)) {
+            mac.session = session;
+        }
+    };
+    // SAFETY: the caller's contract.
+    unsafe { with(st, begin) }
+}
+
+pub(crate) unsafe fn clone<F: Family, const D: usize>(to: *mut u8, from: *const u8) {
+    // SAFETY: the caller's contract; a bytewise copy of a MAC is one.
+    unsafe { core::ptr::copy(from, to, size_of::<Mac<F, D>>()) }
+}

@@ -1,0 +1,143 @@
+//! What C hands over.
+
+use core::marker::PhantomData;
+use core::slice;
+
+use palladion::Tag;
+use palladion::family::Family;
+use palladion::hazmat::AeadSession;
+use zeroize::Zeroize;
+
+/// Bytes to read. C may pass a null pointer where there are none.
+///
+/// # Safety
+/// Readable for `len` bytes while the result lives.
+#[inline(always)]
+pub(crate) unsafe fn bytes<'a>(from: *const u8, len: usize) -> &'a [u8] {
+    // SAFETY: the caller grants it; nothing is read where there is nothing.
+    if len == 0 { &[] } else { unsafe { slice::from_raw_parts(from, len) } }
+}
+
+/// Bytes to write.
+///
+/// # Safety
+/// Writable, and nobody else's, for `len` bytes while the result lives.
+#[inline(always)]
+pub(crate) unsafe fn bytes_mut<'a>(to: *mut u8, len: usize) -> &'a mut [u8] {
+    // SAFETY: the caller grants it.
+    if len == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(to, len) } }
+}
+
+/// Work that takes its input in place or from another buffer.
+pub(crate) trait Work<R> {
+    fn in_place(&mut self, buf: &mut [u8]) -> R;
+    fn apart(&mut self, input: &[u8], output: &mut [u8]) -> R;
+}
+
+/// Does the work from `from` to `to`. Where the two overlap without being the same, the input is moved first.
+///
+/// # Safety
+/// `from` readable and `to` writable for `len` bytes.
+#[inline(always)]
+pub(crate) unsafe fn inout<R>(from: *const u8, to: *mut u8, len: usize, mut work: impl Work<R>) -> R {
+    let apart = from.addr().abs_diff(to.addr()) >= len;
+    // SAFETY: the caller grants both buffers; references to both are made only if they do not overlap.
+    unsafe {
+        if apart {
+            work.apart(bytes(from, len), bytes_mut(to, len))
+        } else {
+            if !core::ptr::eq(from, to) {
+                core::ptr::copy(from, to, len);
+            }
+            work.in_place(bytes_mut(to, len))
+        }
+    }
+}
+
+/// A value in memory that C has given for it, at any address.
+///
+/// # Safety
+/// `at` points to a `T` that may be changed, written by `put`, or a bytewise copy of one; `T` has no pointer into itself.
+#[inline(always)]
+pub(crate) unsafe fn with<T, R>(at: *mut u8, work: impl FnOnce(&mut T) -> R) -> R {
+    let at = at.cast::<T>();
+    if at.is_aligned() {
+        // SAFETY: the caller grants it.
+        return work(unsafe { &mut *at });
+    }
+    // SAFETY: likewise; the original is not used before it is overwritten with what has become of the copy.
+    let mut copy = unsafe { at.read_unaligned() };
+    let result = work(&mut copy);
+    // SAFETY: likewise, byte by byte, so that `copy` is still there to be wiped.
+    unsafe { at.cast::<u8>().copy_from_nonoverlapping((&raw const copy).cast(), size_of::<T>()) };
+    result
+}
+
+/// Writes a value to memory that C has given for it, at any address.
+///
+/// # Safety
+/// `at` writable for the size of a `T`.
+#[inline(always)]
+pub(crate) unsafe fn put<T>(at: *mut u8, value: T) {
+    // SAFETY: the caller grants it.
+    unsafe { at.cast::<T>().write_unaligned(value) }
+}
+
+/// Writes a tag.
+///
+/// # Safety
+/// `to` writable for `T` bytes.
+#[inline(always)]
+pub(crate) unsafe fn put_tag<const T: usize>(to: *mut u8, tag: Tag<T>) {
+    // SAFETY: the caller grants it.
+    unsafe { to.copy_from_nonoverlapping(tag.as_bytes().as_ptr(), T) }
+}
+
+/// How a session rests in a state of C's: as it is, or, where libaegis's size has no room for that, as the bytes that describe it.
+pub(crate) struct Session<F: Family, const D: usize, const SIZE: usize>(PhantomData<F>);
+
+impl<F: Family, const D: usize, const SIZE: usize> Session<F, D, SIZE> {
+    const FITS: bool = size_of::<AeadSession<F, D>>() <= SIZE;
+    const CHECK: () = assert!(Self::FITS || AeadSession::<F, D>::BYTES <= SIZE);
+
+    /// # Safety
+    /// `SIZE` bytes writable.
+    #[inline(always)]
+    pub(crate) unsafe fn put(at: *mut u8, session: AeadSession<F, D>) {
+        const { Self::CHECK };
+        if Self::FITS {
+            // SAFETY: the caller grants the room.
+            unsafe { put(at, session) };
+        } else {
+            // SAFETY: likewise.
+            let room = unsafe { bytes_mut(at, AeadSession::<F, D>::BYTES) };
+            let written = session.to_bytes(room);
+            debug_assert!(written.is_ok(), "the length is right");
+        }
+    }
+
+    /// # Safety
+    /// Written by `put`, or copied bytewise from such memory; nobody else's.
+    #[inline(always)]
+    pub(crate) unsafe fn with<R>(at: *mut u8, work: impl FnOnce(&mut AeadSession<F, D>) -> R) -> Option<R> {
+        if Self::FITS {
+            // SAFETY: passed on.
+            return Some(unsafe { with(at, work) });
+        }
+        // SAFETY: likewise.
+        let room = unsafe { bytes_mut(at, AeadSession::<F, D>::BYTES) };
+        let mut session = crate::with_backend(|| AeadSession::from_bytes(room)).ok()?;
+        let result = work(&mut session);
+        session.to_bytes(room).ok()?;
+        Some(result)
+    }
+}
+
+/// Bytes on the stack that are wiped.
+pub(crate) struct Scratch(pub(crate) [u8; 4096]);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}

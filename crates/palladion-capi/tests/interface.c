@@ -1,0 +1,77 @@
+/* What the headers promise, as a program sees it that includes them and is linked with the library. */
+#include <aegis.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(what)                                                        \
+    do {                                                                   \
+        if (!(what)) {                                                     \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what); \
+            exit(1);                                                       \
+        }                                                                  \
+    } while (0)
+
+/* It fails because of an argument. */
+#define FAILS(call)                          \
+    do {                                     \
+        errno = 0;                           \
+        CHECK((call) == -1 && errno == EINVAL); \
+    } while (0)
+
+#define V(name) aegis128l_##name
+#include "variant.inc"
+#undef V
+#define V(name) aegis128x2_##name
+#include "variant.inc"
+#undef V
+#define V(name) aegis128x4_##name
+#include "variant.inc"
+#undef V
+#define V(name) aegis256_##name
+#include "variant.inc"
+#undef V
+#define V(name) aegis256x2_##name
+#include "variant.inc"
+#undef V
+#define V(name) aegis256x4_##name
+#include "variant.inc"
+#undef V
+
+static void *all(void *nothing)
+{
+    (void) nothing;
+    CHECK(aegis_init() == 0);
+    aegis128l_test();
+    aegis128x2_test();
+    aegis128x4_test();
+    aegis256_test();
+    aegis256x2_test();
+    aegis256x4_test();
+    return NULL;
+}
+
+int main(void)
+{
+    /* The first use, in several threads at once. */
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_create(&threads[i], NULL, all, NULL) == 0);
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+
+    uint8_t x[32], y[32];
+    memset(x, 7, sizeof x);
+    memset(y, 7, sizeof y);
+    CHECK(aegis_verify_16(x, y) == 0 && aegis_verify_32(x, y) == 0);
+    for (int bit = 0; bit < 256; bit++) {
+        y[bit / 8] = (uint8_t) (7 ^ (1 << bit % 8));
+        CHECK(aegis_verify_16(x, y) == (bit < 128 ? -1 : 0) && aegis_verify_32(x, y) == -1);
+        y[bit / 8] = 7;
+    }
+    printf("as the headers say\n");
+    return 0;
+}

@@ -1,0 +1,156 @@
+//! The six algorithms, chosen when a file is made.
+
+use palladion::family::{Aegis128, Aegis256, Family};
+use palladion::{Aegis, Mac, Tag};
+use zeroize::Zeroizing;
+
+use crate::{Error, Result};
+
+/// Bytes in a tag.
+pub(crate) const TAG_LEN: usize = 16;
+/// Bytes in the longest key and nonce.
+pub(crate) const MAX_KEY_LEN: usize = 32;
+
+/// The cipher of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// AEGIS-128L
+    Aegis128L = 1,
+    /// AEGIS-128X2
+    Aegis128X2 = 2,
+    /// AEGIS-128X4
+    Aegis128X4 = 3,
+    /// AEGIS-256
+    Aegis256 = 4,
+    /// AEGIS-256X2
+    Aegis256X2 = 5,
+    /// AEGIS-256X4
+    Aegis256X4 = 6,
+}
+
+impl Algorithm {
+    /// All of them, in the order of their numbers.
+    pub const ALL: &'static [Self] = &[
+        Self::Aegis128L,
+        Self::Aegis128X2,
+        Self::Aegis128X4,
+        Self::Aegis256,
+        Self::Aegis256X2,
+        Self::Aegis256X4,
+    ];
+
+    /// The number in the header.
+    #[must_use]
+    pub fn id(self) -> u8 {
+        self as u8
+    }
+
+    /// The algorithm with a number.
+    #[must_use]
+    pub fn from_id(id: u8) -> Option<Self> {
+        Self::ALL.iter().copied().find(|algorithm| algorithm.id() == id)
+    }
+
+    /// The standard's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Aegis128L => "AEGIS-128L",
+            Self::Aegis128X2 => "AEGIS-128X2",
+            Self::Aegis128X4 => "AEGIS-128X4",
+            Self::Aegis256 => "AEGIS-256",
+            Self::Aegis256X2 => "AEGIS-256X2",
+            Self::Aegis256X4 => "AEGIS-256X4",
+        }
+    }
+
+    /// Bytes in a key and in a nonce: 16 or 32.
+    #[must_use]
+    pub fn key_len(self) -> usize {
+        if self.id() <= 3 { 16 } else { 32 }
+    }
+
+    /// Bytes that a chunk takes in the file: nonce, ciphertext and tag.
+    pub(crate) fn record_len(self, chunk: u32) -> u64 {
+        u64::from(chunk) + (self.key_len() + TAG_LEN) as u64
+    }
+}
+
+/// `$call::<F, D>(...)` for the algorithm.
+macro_rules! dispatch {
+    ($algorithm:expr, $call:ident($($argument:expr),*)) => {
+        match $algorithm {
+            Algorithm::Aegis128L => $call::<Aegis128, 1>($($argument),*),
+            Algorithm::Aegis128X2 => $call::<Aegis128, 2>($($argument),*),
+            Algorithm::Aegis128X4 => $call::<Aegis128, 4>($($argument),*),
+            Algorithm::Aegis256 => $call::<Aegis256, 1>($($argument),*),
+            Algorithm::Aegis256X2 => $call::<Aegis256, 2>($($argument),*),
+            Algorithm::Aegis256X4 => $call::<Aegis256, 4>($($argument),*),
+        }
+    };
+}
+
+/// A key or a nonce, of the length that the algorithm has.
+fn sized<'a, T: TryFrom<&'a [u8], Error = palladion::Error>>(bytes: &'a [u8]) -> Result<T> {
+    T::try_from(bytes).map_err(Error::Cipher)
+}
+
+/// The keys of a file.
+pub(crate) struct Keys {
+    algorithm: Algorithm,
+    /// For chunks, then for the header; as many bytes of each as the algorithm has.
+    material: Zeroizing<[u8; 2 * MAX_KEY_LEN]>,
+}
+
+impl Keys {
+    pub(crate) fn new(algorithm: Algorithm, material: Zeroizing<[u8; 2 * MAX_KEY_LEN]>) -> Self {
+        Self { algorithm, material }
+    }
+
+    fn chunk_key(&self) -> &[u8] {
+        &self.material[..self.algorithm.key_len()]
+    }
+
+    fn header_key(&self) -> &[u8] {
+        let len = self.algorithm.key_len();
+        &self.material[len..2 * len]
+    }
+
+    /// Encrypts a record, which begins with its nonce and has the message where the ciphertext goes.
+    pub(crate) fn seal(&self, record: &mut [u8], ad: &[u8]) -> Result<()> {
+        fn seal<F: Family, const D: usize>(key: &[u8], record: &mut [u8], ad: &[u8]) -> Result<()> {
+            let (nonce, rest) = record.split_at_mut(F::KEY_LEN);
+            let cipher = Aegis::<F, D, TAG_LEN>::new(&sized::<F::Key>(key)?);
+            cipher.seal_in_place(&sized::<F::Nonce>(nonce)?, ad, rest).map_err(Error::Cipher)
+        }
+        dispatch!(self.algorithm, seal(self.chunk_key(), record, ad))
+    }
+
+    /// Decrypts a record where it lies, and returns the message. False if it is not authentic.
+    pub(crate) fn open<'a>(&self, record: &'a mut [u8], ad: &[u8]) -> Result<Option<&'a mut [u8]>> {
+        fn open<'a, F: Family, const D: usize>(
+            key: &[u8],
+            record: &'a mut [u8],
+            ad: &[u8],
+        ) -> Result<Option<&'a mut [u8]>> {
+            let (nonce, rest) = record.split_at_mut(F::KEY_LEN);
+            let cipher = Aegis::<F, D, TAG_LEN>::new(&sized::<F::Key>(key)?);
+            match cipher.open_in_place(&sized::<F::Nonce>(nonce)?, ad, rest) {
+                Ok(message) => Ok(Some(message)),
+                Err(palladion::Error::VerificationFailed) => Ok(None),
+                Err(e) => Err(Error::Cipher(e)),
+            }
+        }
+        dispatch!(self.algorithm, open(self.chunk_key(), record, ad))
+    }
+
+    /// The MAC of a header.
+    pub(crate) fn mac(&self, header: &[u8]) -> Result<Tag<TAG_LEN>> {
+        fn mac<F: Family, const D: usize>(key: &[u8], header: &[u8]) -> Result<Tag<TAG_LEN>> {
+            Mac::<F, D, TAG_LEN>::mac(&sized::<F::Key>(key)?, &F::Nonce::default(), header)
+                .map_err(Error::Cipher)
+        }
+        dispatch!(self.algorithm, mac(self.header_key(), header))
+    }
+}

@@ -1,0 +1,158 @@
+//! Where the bytes of a file are kept.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+
+/// What can hold a file: bytes that can be read and written at any place.
+pub trait Storage {
+    /// Fills the buffer with the bytes that begin at `offset`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::UnexpectedEof`] if there are fewer; whatever else may happen.
+    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()>;
+    /// Writes all of the buffer from `offset` on.
+    ///
+    /// # Errors
+    ///
+    /// Whatever may happen; then any part of it may have been written.
+    fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()>;
+    /// How many bytes there are.
+    ///
+    /// # Errors
+    ///
+    /// Whatever may happen.
+    fn size(&mut self) -> io::Result<u64>;
+    /// Makes it so many bytes; new ones are zero.
+    ///
+    /// # Errors
+    ///
+    /// Whatever may happen; then the size may be the old or the new one.
+    fn set_size(&mut self, size: u64) -> io::Result<()>;
+    /// Makes sure that all that was written outlives a loss of power.
+    ///
+    /// # Errors
+    ///
+    /// Whatever may happen.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+impl<S: Storage + ?Sized> Storage for &mut S {
+    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        (**self).read_at(buf, offset)
+    }
+    fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
+        (**self).write_at(buf, offset)
+    }
+    fn size(&mut self) -> io::Result<u64> {
+        (**self).size()
+    }
+    fn set_size(&mut self, size: u64) -> io::Result<()> {
+        (**self).set_size(size)
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        (**self).sync()
+    }
+}
+
+/// A file of the operating system. On Unix its position is left alone.
+impl Storage for File {
+    #[cfg(unix)]
+    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(self, buf, offset)
+    }
+    #[cfg(unix)]
+    fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::write_all_at(self, buf, offset)
+    }
+    #[cfg(not(unix))]
+    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.seek(SeekFrom::Start(offset))?;
+        self.read_exact(buf)
+    }
+    #[cfg(not(unix))]
+    fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.seek(SeekFrom::Start(offset))?;
+        self.write_all(buf)
+    }
+    fn size(&mut self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+    fn set_size(&mut self, size: u64) -> io::Result<()> {
+        self.set_len(size)
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_all()
+    }
+}
+
+/// A file in memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memory(pub Vec<u8>);
+
+fn place(len: usize, buf: usize, offset: u64) -> Option<std::ops::Range<usize>> {
+    let start = usize::try_from(offset).ok()?;
+    let end = start.checked_add(buf)?;
+    (end <= len).then_some(start..end)
+}
+
+impl Storage for Memory {
+    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        let place = place(self.0.len(), buf.len(), offset).ok_or(ErrorKind::UnexpectedEof)?;
+        buf.copy_from_slice(&self.0[place]);
+        Ok(())
+    }
+    fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
+        let end = usize::try_from(offset).ok().and_then(|start| start.checked_add(buf.len()));
+        let end = end.ok_or(ErrorKind::OutOfMemory)?;
+        if end > self.0.len() {
+            self.set_size(end as u64)?;
+        }
+        self.0[end - buf.len()..end].copy_from_slice(buf);
+        Ok(())
+    }
+    fn size(&mut self) -> io::Result<u64> {
+        Ok(self.0.len() as u64)
+    }
+    fn set_size(&mut self, size: u64) -> io::Result<()> {
+        let size = usize::try_from(size).map_err(|_| ErrorKind::OutOfMemory)?;
+        self.0.try_reserve(size.saturating_sub(self.0.len())).map_err(|_| ErrorKind::OutOfMemory)?;
+        self.0.resize(size, 0);
+        Ok(())
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Anything that can be read, written and sought, and cannot be made shorter: what lies behind the end of a file that was
+/// truncated stays there, and is ignored. (It is encrypted.)
+#[derive(Debug)]
+pub struct Stream<T>(pub T);
+
+impl<T: Read + Write + Seek> Storage for Stream<T> {
+    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.0.seek(SeekFrom::Start(offset))?;
+        self.0.read_exact(buf)
+    }
+    fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.0.seek(SeekFrom::Start(offset))?;
+        self.0.write_all(buf)
+    }
+    fn size(&mut self) -> io::Result<u64> {
+        self.0.seek(SeekFrom::End(0))
+    }
+    fn set_size(&mut self, size: u64) -> io::Result<()> {
+        let mut at = self.0.seek(SeekFrom::End(0))?;
+        let zeros = [0; 4096];
+        while at < size {
+            let n = (size - at).min(zeros.len() as u64) as usize;
+            self.0.write_all(&zeros[..n])?;
+            at += n as u64;
+        }
+        Ok(())
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}

@@ -1,0 +1,200 @@
+//! Messages and data in pieces, for bindings to other languages.
+
+use core::fmt;
+
+use zeroize::ZeroizeOnDrop;
+
+use crate::Error;
+use crate::family::Family;
+use crate::low::{Direction, InOut};
+use crate::mac::Data;
+use crate::pieces::Pieces;
+use crate::types::{Expected, Tag};
+
+/// A message that comes in pieces, in either direction. Decrypted pieces are handed out at once, **unverified**.
+///
+/// It points to nothing within itself: a copy of its bytes, anywhere, is another session in the same state. (Only what is dropped
+/// is wiped.)
+///
+/// ```
+/// use palladion::family::Aegis128;
+/// use palladion::hazmat::AeadSession;
+/// use palladion::{Aegis128L, Key128, Nonce128};
+///
+/// let (key, nonce) = (Key128::from([1; 16]), Nonce128::from([2; 16]));
+/// let mut session = AeadSession::<Aegis128, 1>::new(&key, &nonce, b"header")?;
+/// let mut message = *b"in two pieces";
+/// session.encrypt_in_place(&mut message[..6])?;
+/// session.encrypt_in_place(&mut message[6..])?;
+/// let tag = session.finalize::<16>();
+/// Aegis128L::new(&key).decrypt_in_place(&nonce, b"header", &mut message, &tag)?;
+/// assert_eq!(&message, b"in two pieces");
+/// # Ok::<(), palladion::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct AeadSession<F: Family, const D: usize> {
+    pieces: Pieces<F, D>,
+}
+
+impl<F: Family, const D: usize> AeadSession<F, D> {
+    /// Bytes that [`to_bytes`](Self::to_bytes) writes.
+    pub const BYTES: usize = Pieces::<F, D>::BYTES;
+
+    /// Begins a message.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`], [`Error::Backend`].
+    pub fn new(key: &F::Key, nonce: &F::Nonce, ad: &[u8]) -> Result<Self, Error> {
+        Ok(Self { pieces: Pieces::new(key, nonce, ad)? })
+    }
+
+    /// Encrypts the next piece where it lies.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`]; then nothing is encrypted.
+    pub fn encrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
+        self.pieces.next(InOut::in_place(buf), Direction::Encrypt)
+    }
+
+    /// Encrypts the next piece into another buffer of the same length.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`] or [`Error::TooLong`]; then nothing is encrypted.
+    pub fn encrypt_into(&mut self, msg: &[u8], ct: &mut [u8]) -> Result<(), Error> {
+        self.pieces.next(InOut::separate(msg, ct)?, Direction::Encrypt)
+    }
+
+    /// Decrypts the next piece where it lies. The result is unverified.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`]; then nothing is decrypted.
+    pub fn decrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
+        self.pieces.next(InOut::in_place(buf), Direction::Decrypt)
+    }
+
+    /// Decrypts the next piece into another buffer of the same length. The result is unverified.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`] or [`Error::TooLong`]; then nothing is decrypted.
+    pub fn decrypt_into(&mut self, ct: &[u8], unverified: &mut [u8]) -> Result<(), Error> {
+        self.pieces.next(InOut::separate(ct, unverified)?, Direction::Decrypt)
+    }
+
+    /// The tag of the message. The session is wiped: whatever it gives from now on is of no use.
+    #[must_use]
+    pub fn finalize<const T: usize>(&mut self) -> Tag<T> {
+        let mut tag = Tag::zeroed();
+        self.pieces.finalize(tag.as_mut_bytes());
+        self.pieces.wipe();
+        tag
+    }
+
+    /// Compares the tag of the message with one that came along, in constant time. The session is wiped likewise.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`] if they differ.
+    pub fn verify<const T: usize>(&mut self, tag: &Tag<T>) -> Result<(), Error> {
+        let expected = Expected::compute(|expected| self.pieces.finalize(expected));
+        self.pieces.wipe();
+        expected.verify(tag)
+    }
+
+    /// All that there is to it, the same on every backend and machine, as secret as the key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`] if there are not [`BYTES`](Self::BYTES).
+    pub fn to_bytes(&self, bytes: &mut [u8]) -> Result<(), Error> {
+        self.pieces.to_bytes(bytes)
+    }
+
+    /// The session that [`to_bytes`](Self::to_bytes) has written, on the backend that is now in use.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`] if there are not [`BYTES`](Self::BYTES); [`Error::Backend`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        Ok(Self { pieces: Pieces::from_bytes(bytes)? })
+    }
+}
+
+impl<F: Family, const D: usize> ZeroizeOnDrop for AeadSession<F, D> {}
+
+impl<F: Family, const D: usize> fmt::Debug for AeadSession<F, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AeadSession").field("bytes", &self.pieces.msg_len()).finish_non_exhaustive()
+    }
+}
+
+/// Data to be authenticated, in pieces, with a tag of either length. A copy of its bytes is another session, as for
+/// [`AeadSession`].
+///
+/// ```
+/// use palladion::family::Aegis256;
+/// use palladion::hazmat::MacSession;
+/// use palladion::{Aegis256Mac, Key256, Nonce256};
+///
+/// let (key, nonce) = (Key256::from([1; 32]), Nonce256::default());
+/// let mut session = MacSession::<Aegis256, 1>::new(&key, &nonce)?;
+/// session.update(b"data")?;
+/// assert_eq!(session.finalize::<32>(), Aegis256Mac::<32>::mac(&key, &nonce, b"data")?);
+/// # Ok::<(), palladion::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct MacSession<F: Family, const D: usize> {
+    data: Data<F, D>,
+}
+
+impl<F: Family, const D: usize> MacSession<F, D> {
+    /// Begins with no data.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Backend`].
+    pub fn new(key: &F::Key, nonce: &F::Nonce) -> Result<Self, Error> {
+        Ok(Self { data: Data::new(key, nonce)? })
+    }
+
+    /// Takes more data.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`]; then nothing is taken.
+    pub fn update(&mut self, data: &[u8]) -> Result<(), Error> {
+        self.data.update(data)
+    }
+
+    /// The tag of all the data. The session is wiped: whatever it gives from now on is of no use.
+    #[must_use]
+    pub fn finalize<const T: usize>(&mut self) -> Tag<T> {
+        let mut tag = Tag::zeroed();
+        self.data.finalize(tag.as_mut_bytes());
+        self.data.wipe();
+        tag
+    }
+
+    /// Compares the tag of all the data with one that came along, in constant time. The session is wiped likewise.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`] if they differ.
+    pub fn verify<const T: usize>(&mut self, tag: &Tag<T>) -> Result<(), Error> {
+        let expected = Expected::compute(|expected| self.data.finalize(expected));
+        self.data.wipe();
+        expected.verify(tag)
+    }
+}
+
+impl<F: Family, const D: usize> ZeroizeOnDrop for MacSession<F, D> {}
+
+impl<F: Family, const D: usize> fmt::Debug for MacSession<F, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MacSession").field("bytes", &self.data.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Builds libaegis as a shared library, to compare with, from crate `aegis`, which bundles it: FOLDER/libaegis.so.
+#
+#   scripts/peer-libaegis.sh FOLDER
+set -euo pipefail
+mkdir -p "$1"
+folder=$(realpath "$1")
+cd "$(dirname "$0")/.."
+# Cargo compiles it for a program of its own; all of that is taken.
+cargo build --quiet --release --locked --manifest-path crates/palladion-bench/peer-aegis/Cargo.toml --target-dir "$folder/build"
+archive=$(find "$folder/build" -name 'libaegis.a' | head -1)
+[ -n "$archive" ] || { echo "crate aegis has no libaegis.a" >&2; exit 1; }
+cc -shared -o "$folder/libaegis.so" -Wl,--whole-archive "$archive" -Wl,--no-whole-archive
