@@ -1,10 +1,11 @@
 //! The six algorithms, chosen when a file is made.
 
+use palladion::batch::{self, BatchError, Decryption, Encryption};
 use palladion::family::{Aegis128, Aegis256, Family};
 use palladion::{Aegis, Mac, Tag};
 use zeroize::Zeroizing;
 
-use crate::{Error, Result};
+use crate::{Error, Info, Result};
 
 /// Bytes in a tag.
 pub(crate) const TAG_LEN: usize = 16;
@@ -70,11 +71,6 @@ impl Algorithm {
     pub fn key_len(self) -> usize {
         if self.id() <= 3 { 16 } else { 32 }
     }
-
-    /// Bytes that a chunk takes in the file: nonce, ciphertext and tag.
-    pub(crate) fn record_len(self, chunk: u32) -> u64 {
-        u64::from(chunk) + (self.key_len() + TAG_LEN) as u64
-    }
 }
 
 /// `$call::<F, D>(...)` for the algorithm.
@@ -94,6 +90,15 @@ macro_rules! dispatch {
 /// A key or a nonce, of the length that the algorithm has.
 fn sized<'a, T: TryFrom<&'a [u8], Error = palladion::Error>>(bytes: &'a [u8]) -> Result<T> {
     T::try_from(bytes).map_err(Error::Cipher)
+}
+
+/// A message that is not authentic is no error of the cipher's.
+fn authentic<T>(opened: std::result::Result<T, palladion::Error>) -> Result<Option<T>> {
+    match opened {
+        Ok(message) => Ok(Some(message)),
+        Err(palladion::Error::VerificationFailed) => Ok(None),
+        Err(e) => Err(Error::Cipher(e)),
+    }
 }
 
 /// The keys of a file.
@@ -127,7 +132,7 @@ impl Keys {
         dispatch!(self.algorithm, seal(self.chunk_key(), record, ad))
     }
 
-    /// Decrypts a record where it lies, and returns the message. False if it is not authentic.
+    /// Decrypts a record where it lies, and returns the message. `None` if it is not authentic.
     pub(crate) fn open<'a>(&self, record: &'a mut [u8], ad: &[u8]) -> Result<Option<&'a mut [u8]>> {
         fn open<'a, F: Family, const D: usize>(
             key: &[u8],
@@ -136,13 +141,88 @@ impl Keys {
         ) -> Result<Option<&'a mut [u8]>> {
             let (nonce, rest) = record.split_at_mut(F::KEY_LEN);
             let cipher = Aegis::<F, D, TAG_LEN>::new(&sized::<F::Key>(key)?);
-            match cipher.open_in_place(&sized::<F::Nonce>(nonce)?, ad, rest) {
-                Ok(message) => Ok(Some(message)),
-                Err(palladion::Error::VerificationFailed) => Ok(None),
-                Err(e) => Err(Error::Cipher(e)),
-            }
+            authentic(cipher.open_in_place(&sized::<F::Nonce>(nonce)?, ad, rest))
         }
         dispatch!(self.algorithm, open(self.chunk_key(), record, ad))
+    }
+
+    /// Decrypts a record into a buffer for the message. False if it is not authentic.
+    pub(crate) fn open_into(&self, record: &[u8], ad: &[u8], message: &mut [u8]) -> Result<bool> {
+        fn open<F: Family, const D: usize>(
+            key: &[u8],
+            record: &[u8],
+            ad: &[u8],
+            message: &mut [u8],
+        ) -> Result<bool> {
+            let (nonce, rest) = record.split_at(F::KEY_LEN);
+            let cipher = Aegis::<F, D, TAG_LEN>::new(&sized::<F::Key>(key)?);
+            authentic(cipher.open_into(&sized::<F::Nonce>(nonce)?, ad, rest, message))
+                .map(|done| done.is_some())
+        }
+        dispatch!(self.algorithm, open(self.chunk_key(), record, ad, message))
+    }
+
+    /// Encrypts chunks, of which `first` is the first, into records that begin with their nonces.
+    pub(crate) fn seal_all(
+        &self,
+        info: &Info,
+        first: u64,
+        messages: &[u8],
+        records: &mut [u8],
+    ) -> Result<()> {
+        fn seal<F: Family, const D: usize>(
+            key: &[u8],
+            info: &Info,
+            first: u64,
+            messages: &[u8],
+            records: &mut [u8],
+        ) -> Result<()> {
+            let cipher = Aegis::<F, D, TAG_LEN>::new(&sized::<F::Key>(key)?);
+            let chunk = info.chunk_size as usize;
+            let ads: Vec<_> = (first..).take(messages.len() / chunk).map(|index| info.ad(index)).collect();
+            let mut jobs = Vec::with_capacity(ads.len());
+            let each =
+                messages.chunks_exact(chunk).zip(records.chunks_exact_mut(info.record_len())).zip(&ads);
+            for ((message, record), ad) in each {
+                let (nonce, rest) = record.split_at_mut(F::KEY_LEN);
+                jobs.push(Encryption::seal_into(&cipher, &sized::<F::Nonce>(nonce)?, ad, message, rest));
+            }
+            batch::encrypt(&mut jobs).map_err(|e| Error::Cipher(e.error))
+        }
+        dispatch!(self.algorithm, seal(self.chunk_key(), info, first, messages, records))
+    }
+
+    /// Decrypts the records of chunks, of which `first` is the first.
+    pub(crate) fn open_all(
+        &self,
+        info: &Info,
+        first: u64,
+        records: &[u8],
+        messages: &mut [u8],
+    ) -> Result<()> {
+        fn open<F: Family, const D: usize>(
+            key: &[u8],
+            info: &Info,
+            first: u64,
+            records: &[u8],
+            messages: &mut [u8],
+        ) -> Result<()> {
+            let cipher = Aegis::<F, D, TAG_LEN>::new(&sized::<F::Key>(key)?);
+            let chunk = info.chunk_size as usize;
+            let ads: Vec<_> = (first..).take(messages.len() / chunk).map(|index| info.ad(index)).collect();
+            let mut jobs = Vec::with_capacity(ads.len());
+            let each =
+                messages.chunks_exact_mut(chunk).zip(records.chunks_exact(info.record_len())).zip(&ads);
+            for ((message, record), ad) in each {
+                let (nonce, rest) = record.split_at(F::KEY_LEN);
+                jobs.push(Decryption::open_into(&cipher, &sized::<F::Nonce>(nonce)?, ad, rest, message));
+            }
+            batch::decrypt(&mut jobs).map_err(|BatchError { first: place, error, .. }| match error {
+                palladion::Error::VerificationFailed => Error::DamagedChunk { index: first + place as u64 },
+                error => Error::Cipher(error),
+            })
+        }
+        dispatch!(self.algorithm, open(self.chunk_key(), info, first, records, messages))
     }
 
     /// The MAC of a header.

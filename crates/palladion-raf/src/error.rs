@@ -59,10 +59,33 @@ pub enum Error {
     Poisoned,
     /// It was opened for reading alone.
     ReadOnly,
+    /// There is no Merkle tree.
+    NoTree,
+    /// The file has more chunks, or would have, than the Merkle tree has places.
+    TreeFull {
+        /// Its places.
+        max_chunks: u64,
+    },
+    /// The Merkle tree is not that of the file: a chunk is another than the one that was hashed, or, without a chunk, the tree itself was
+    /// changed.
+    TreeMismatch {
+        /// The chunk's index.
+        chunk: Option<u64>,
+    },
+    /// Hashes have from [`HASH_MIN`](crate::merkle::HASH_MIN) to [`HASH_MAX`](crate::merkle::HASH_MAX) bytes, and buffers for them have no
+    /// fewer.
+    HashLength(usize),
+    /// The memory for a chunk is too small, in bytes.
+    BufferLength {
+        /// What it must have.
+        expected: usize,
+        /// What it has.
+        actual: usize,
+    },
     /// The cipher refused: see there.
     Cipher(palladion::Error),
-    /// The operating system gave no random bytes.
-    NoRandomness,
+    /// There were no random bytes.
+    NoRandomness(io::Error),
 }
 
 impl fmt::Display for Error {
@@ -98,7 +121,24 @@ impl fmt::Display for Error {
             Self::Poisoned => f.write_str("an earlier change failed in the middle; open the file anew"),
             Self::ReadOnly => f.write_str("the file was opened for reading alone"),
             Self::Cipher(e) => e.fmt(f),
-            Self::NoRandomness => f.write_str("the operating system gave no random bytes"),
+            Self::NoTree => f.write_str("the file has no Merkle tree"),
+            Self::TreeFull { max_chunks } => {
+                write!(f, "the Merkle tree has {max_chunks} places, too few for the chunks of the file")
+            }
+            Self::TreeMismatch { chunk: Some(chunk) } => {
+                write!(f, "chunk {chunk} is not the one that the Merkle tree was made of")
+            }
+            Self::TreeMismatch { chunk: None } => f.write_str("the Merkle tree was changed"),
+            Self::HashLength(len) => write!(
+                f,
+                "hashes must have from {} to {} bytes, and a buffer as many: not {len}",
+                crate::merkle::HASH_MIN,
+                crate::merkle::HASH_MAX
+            ),
+            Self::BufferLength { expected, actual } => {
+                write!(f, "the memory for a chunk must have {expected} bytes, but has {actual}")
+            }
+            Self::NoRandomness(e) => write!(f, "no random bytes: {e}"),
         }
     }
 }
@@ -106,7 +146,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Io(e) => Some(e),
+            Self::Io(e) | Self::NoRandomness(e) => Some(e),
             Self::Cipher(e) => Some(e),
             _ => None,
         }
@@ -116,5 +156,37 @@ impl std::error::Error for Error {
 impl From<io::Error> for Error {
     fn from(e: io::Error) -> Self {
         Self::Io(e)
+    }
+}
+
+impl From<io::ErrorKind> for Error {
+    fn from(kind: io::ErrorKind) -> Self {
+        Self::Io(kind.into())
+    }
+}
+
+impl From<Error> for io::Error {
+    fn from(e: Error) -> Self {
+        use io::ErrorKind::*;
+        let kind = match e {
+            Error::Io(e) | Error::NoRandomness(e) => return e,
+            Error::NotRaf
+            | Error::Unsupported { .. }
+            | Error::WrongKey
+            | Error::DamagedChunk { .. }
+            | Error::Truncated { .. }
+            | Error::TreeMismatch { .. } => InvalidData,
+            Error::TooLarge | Error::TreeFull { .. } => FileTooLarge,
+            Error::Exists => AlreadyExists,
+            Error::ReadOnly => PermissionDenied,
+            Error::Poisoned | Error::Cipher(_) => Other,
+            Error::KeyLength { .. }
+            | Error::ContextLength { .. }
+            | Error::ChunkSize(_)
+            | Error::NoTree
+            | Error::HashLength(_)
+            | Error::BufferLength { .. } => InvalidInput,
+        };
+        Self::new(kind, e)
     }
 }

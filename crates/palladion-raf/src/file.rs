@@ -1,14 +1,16 @@
 //! Reading and changing a file.
 
 use std::fmt;
-use std::io::ErrorKind;
 use std::ops::Range;
 
 use zeroize::Zeroizing;
 
 use crate::algorithm::{Algorithm, Keys};
+use crate::bulk::{self, Run};
+use crate::environment::zeros;
 use crate::header::{self, HEADER_LEN, ID_LEN, Info};
-use crate::{Error, Result, Storage};
+use crate::merkle::{Hasher, Sha256, Tree};
+use crate::{Environment, Error, Result, Storage, System};
 
 /// How to make a file.
 #[derive(Clone, Copy, Debug)]
@@ -50,26 +52,105 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// [`Error::Exists`], [`Error::ChunkSize`], [`Error::KeyLength`], [`Error::NoRandomness`], [`Error::Io`]; then the storage may already be
-    /// empty.
-    pub fn create<S: Storage>(self, mut storage: S, master_key: &[u8]) -> Result<Raf<S>> {
+    /// [`Error::Exists`], [`Error::ChunkSize`], [`Error::KeyLength`], [`Error::NoRandomness`]; [`Error::Io`], then the storage may already
+    /// be empty.
+    pub fn create<S: Storage>(self, storage: S, master_key: &[u8]) -> Result<Raf<S>> {
+        self.create_in(storage, master_key, System::default(), |info| Ok(zeros(info.record_len())?))
+    }
+
+    /// The same in an [`Environment`], with memory for [`Info::record_len`] bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`create`](Self::create), [`Error::BufferLength`].
+    pub fn create_in<S: Storage, E: Environment>(
+        self,
+        mut storage: S,
+        master_key: &[u8],
+        mut environment: E,
+        buffer: impl FnOnce(&Info) -> Result<E::Buffer>,
+    ) -> Result<Raf<S, E>> {
         header::check_chunk_size(self.chunk_size)?;
-        if storage.size()? > 0 && !self.overwrite {
+        if !self.overwrite && storage.size()? > 0 {
             return Err(Error::Exists);
         }
-        let mut file_id = [0; ID_LEN];
-        random(&mut file_id)?;
-        let info = Info { algorithm: self.algorithm, chunk_size: self.chunk_size, size: 0, file_id };
+        let mut info =
+            Info { algorithm: self.algorithm, chunk_size: self.chunk_size, size: 0, file_id: [0; ID_LEN] };
+        let record = room(&info, buffer)?;
+        environment.random(&mut info.file_id).map_err(Error::NoRandomness)?;
         let keys = info.keys(master_key)?;
         let header = info.header(&keys)?;
         storage.set_size(HEADER_LEN as u64)?;
         storage.write_at(&header, 0)?;
-        Ok(Raf::new(storage, info, keys))
+        Ok(Raf::new(storage, environment, info, keys, record))
     }
 }
 
-fn random(bytes: &mut [u8]) -> Result<()> {
-    getrandom::fill(bytes).map_err(|_| Error::NoRandomness)
+/// Memory for a record.
+fn room<B: AsRef<[u8]> + zeroize::Zeroize>(
+    info: &Info,
+    buffer: impl FnOnce(&Info) -> Result<B>,
+) -> Result<Zeroizing<B>> {
+    let record = Zeroizing::new(buffer(info)?);
+    let (expected, actual) = (info.record_len(), record.as_ref().len());
+    if actual < expected { Err(Error::BufferLength { expected, actual }) } else { Ok(record) }
+}
+
+/// A file that was found and is not open yet: its header is read, but not verified.
+#[derive(Debug)]
+pub struct Found<S> {
+    storage: S,
+    info: Info,
+    header: [u8; HEADER_LEN],
+    read_only: bool,
+}
+
+impl<S: Storage> Found<S> {
+    /// Looks for a file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotRaf`], [`Error::Unsupported`], [`Error::Io`].
+    pub fn new(mut storage: S) -> Result<Self> {
+        let (info, header) = header::read(&mut storage)?;
+        Ok(Self { storage, info, header, read_only: false })
+    }
+
+    /// What the header says, which is not verified: which algorithm the key must be for, say.
+    pub fn info(&self) -> Info {
+        self.info
+    }
+
+    /// Opens it; see [`Raf::open`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongKey`], [`Error::KeyLength`], [`Error::Truncated`], [`Error::TooLarge`], [`Error::Io`].
+    pub fn open(self, master_key: &[u8]) -> Result<Raf<S>> {
+        self.open_in(master_key, System::default(), |info| Ok(zeros(info.record_len())?))
+    }
+
+    /// The same in an [`Environment`], with memory for [`Info::record_len`] bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open), [`Error::BufferLength`].
+    pub fn open_in<E: Environment>(
+        mut self,
+        master_key: &[u8],
+        environment: E,
+        buffer: impl FnOnce(&Info) -> Result<E::Buffer>,
+    ) -> Result<Raf<S, E>> {
+        let info = self.info;
+        let keys = info.keys(master_key)?;
+        Info::verify(&keys, &self.header)?;
+        let (expected, actual) = (info.offset(info.chunks())?, self.storage.size()?);
+        if actual < expected {
+            return Err(Error::Truncated { expected, actual });
+        }
+        let record = room(&info, buffer)?;
+        Ok(Raf { read_only: self.read_only, ..Raf::new(self.storage, environment, info, keys, record) })
+    }
 }
 
 /// An encrypted file that is open.
@@ -87,37 +168,184 @@ fn random(bytes: &mut [u8]) -> Result<()> {
 /// assert_eq!(&buf, b"world");
 /// # Ok::<(), palladion_raf::Error>(())
 /// ```
-pub struct Raf<S> {
+pub struct Raf<S, E: Environment = System> {
     storage: S,
+    environment: E,
     info: Info,
     keys: Keys,
     /// A record: what was read, or is to be written.
-    record: Zeroizing<Vec<u8>>,
+    record: Zeroizing<E::Buffer>,
+    tree: Option<Tree<E::Hasher, E::Buffer>>,
+    read_only: bool,
+    /// Whether what must come first on the storage is synced first.
+    barriers: bool,
     /// A change has begun and not ended.
     changing: bool,
 }
 
 impl<S: Storage> Raf<S> {
-    fn new(storage: S, info: Info, keys: Keys) -> Self {
-        let len = info.algorithm.record_len(info.chunk_size) as usize;
-        Self { storage, info, keys, record: Zeroizing::new(vec![0; len]), changing: false }
-    }
-
     /// Opens a file. Its chunks are verified when they are read.
     ///
     /// # Errors
     ///
     /// [`Error::WrongKey`] if the key is another one, or the header was changed; [`Error::KeyLength`]; [`Error::NotRaf`],
-    /// [`Error::Unsupported`], [`Error::Truncated`], [`Error::Io`].
-    pub fn open(mut storage: S, master_key: &[u8]) -> Result<Self> {
-        let (info, header) = header::read(&mut storage)?;
-        let keys = info.keys(master_key)?;
-        Info::verify(&keys, &header)?;
-        let (expected, actual) = (info.offset(info.chunks())?, storage.size()?);
-        if actual < expected {
-            return Err(Error::Truncated { expected, actual });
+    /// [`Error::Unsupported`], [`Error::Truncated`], [`Error::TooLarge`], [`Error::Io`].
+    pub fn open(storage: S, master_key: &[u8]) -> Result<Self> {
+        Found::new(storage)?.open(master_key)
+    }
+
+    /// Opens a file that is not to be changed: what would change it fails with [`Error::ReadOnly`]. The storage need not be able to write
+    /// (see [`ReadOnly`](crate::ReadOnly)).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
+    pub fn open_read_only(storage: S, master_key: &[u8]) -> Result<Self> {
+        Found { read_only: true, ..Found::new(storage)? }.open(master_key)
+    }
+
+    /// Gives it a [Merkle tree](crate::merkle) with room for so many chunks, hashed with SHA-256 as `pyaegis` does. All that is there
+    /// already is read. The tree takes 64 bytes of memory for each chunk that there is room for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TreeFull`] if there are more chunks, now or later; [`Error::TooLarge`]; those of [`read_at`](Self::read_at).
+    pub fn with_merkle(self, max_chunks: u64) -> Result<Self> {
+        self.with_merkle_hasher(Sha256, Sha256::LEN, max_chunks)
+    }
+
+    /// The same with a hash function of your own, whose hashes have so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`with_merkle`](Self::with_merkle), [`Error::HashLength`], what the hash function returns.
+    pub fn with_merkle_hasher<H: Hasher>(
+        self,
+        hasher: H,
+        hash_len: usize,
+        max_chunks: u64,
+    ) -> Result<Raf<S, System<H>>> {
+        let len = crate::merkle::tree_len(max_chunks, hash_len).ok_or(Error::TooLarge)?;
+        let tree = Tree::new(hasher, zeros(len)?, max_chunks, hash_len)?;
+        let Self { storage, info, keys, record, read_only, barriers, changing, .. } = self;
+        let environment = System::default();
+        let mut file =
+            Raf { storage, environment, info, keys, record, tree: None, read_only, barriers, changing };
+        file.attach(tree)?;
+        file.rebuild_tree()?;
+        Ok(file)
+    }
+}
+
+impl<S: Storage, E: Environment> Raf<S, E> {
+    fn new(storage: S, environment: E, info: Info, keys: Keys, record: Zeroizing<E::Buffer>) -> Self {
+        let (tree, read_only, barriers, changing) = (None, false, false, false);
+        Self { storage, environment, info, keys, record, tree, read_only, barriers, changing }
+    }
+
+    /// Gives it a [Merkle tree](crate::merkle), which is made empty: until it is [rebuilt](Self::rebuild_tree), it knows nothing of what is in
+    /// the file already.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TreeFull`], what the hash function returns.
+    pub fn attach(&mut self, mut tree: Tree<E::Hasher, E::Buffer>) -> Result<()> {
+        if self.info.chunks() > tree.max_chunks() {
+            return Err(Error::TreeFull { max_chunks: tree.max_chunks() });
         }
-        Ok(Self::new(storage, info, keys))
+        tree.clear()?;
+        self.tree = Some(tree);
+        Ok(())
+    }
+
+    fn tree(&mut self) -> Result<&mut Tree<E::Hasher, E::Buffer>> {
+        self.tree.as_mut().ok_or(Error::NoTree)
+    }
+
+    /// Makes the Merkle tree anew, of what is in the file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoTree`]; those of [`read_at`](Self::read_at); what the hash function returns, then the tree is of no use until this has
+    /// succeeded.
+    pub fn rebuild_tree(&mut self) -> Result<()> {
+        self.tree()?;
+        self.check_intact()?;
+        let chunks = self.info.chunks();
+        for chunk in 0..chunks {
+            self.load(chunk)?;
+            self.begin();
+            self.hash(chunk, self.info)?;
+        }
+        self.begin();
+        let tree = self.tree()?;
+        let max = tree.max_chunks();
+        tree.remove(chunks..max)?;
+        tree.update(0..=max - 1)?;
+        self.end();
+        Ok(())
+    }
+
+    /// Whether file and Merkle tree are what they were when the tree was made: reads and hashes all chunks.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TreeMismatch`], those of [`read_at`](Self::read_at), what the hash function returns; with the chunk where it went
+    /// wrong.
+    pub fn verify_tree(&mut self) -> std::result::Result<(), (Option<u64>, Error)> {
+        self.tree().map_err(|e| (None, e))?;
+        self.check_intact().map_err(|e| (None, e))?;
+        let max = self.tree().map_err(|e| (None, e))?.max_chunks();
+        for chunk in 0..max {
+            self.verify_leaf(chunk).map_err(|e| (Some(chunk), e))?;
+        }
+        match self.tree().and_then(|tree| tree.is_consistent()) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err((None, Error::TreeMismatch { chunk: None })),
+            Err(e) => Err((None, e)),
+        }
+    }
+
+    fn verify_leaf(&mut self, chunk: u64) -> Result<()> {
+        let len = self.info.len_of(chunk);
+        if len > 0 {
+            self.load(chunk)?;
+        }
+        let Self { tree, record, info, .. } = self;
+        let start = info.algorithm.key_len();
+        let contents = (len > 0).then(|| &(**record).as_ref()[start..start + len]);
+        let tree = tree.as_ref().ok_or(Error::NoTree)?;
+        if tree.is(chunk, contents)? { Ok(()) } else { Err(Error::TreeMismatch { chunk: Some(chunk) }) }
+    }
+
+    /// The commitment: what stands for all contents of the file, its size and its id. As many bytes as a hash has (32 with SHA-256); keep it
+    /// where those who can write to the file cannot.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoTree`], [`Error::Poisoned`], what the hash function returns.
+    pub fn commitment(&self) -> Result<Vec<u8>> {
+        let mut out = vec![0; self.tree.as_ref().ok_or(Error::NoTree)?.hash_len()];
+        self.commitment_into(&mut out)?;
+        Ok(out)
+    }
+
+    /// The same into the first bytes of a buffer.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`commitment`](Self::commitment); [`Error::HashLength`] if the buffer is too short.
+    pub fn commitment_into(&self, out: &mut [u8]) -> Result<()> {
+        let tree = self.tree.as_ref().ok_or(Error::NoTree)?;
+        self.check_intact()?;
+        tree.commitment(out, &self.info.context(), self.info.size)
+    }
+
+    /// Whether the storage is [synced](Storage::sync) within a change, between parts whose order matters: then the size of the file is right
+    /// (the old or the new one) even if the *machine* stops in the middle of a change and the storage had not yet kept all that it was
+    /// given. Costs a sync whenever the size changes. Off at first: a process that is killed does no harm without it.
+    pub fn set_barriers(&mut self, on: bool) {
+        self.barriers = on;
     }
 
     /// What the header says, which is verified.
@@ -149,23 +377,42 @@ impl<S: Storage> Raf<S> {
         self.check_intact()?;
         let there = self.info.size.saturating_sub(offset);
         let len = usize::try_from(there).map_or(buf.len(), |there| there.min(buf.len()));
-        let mut done = 0;
-        while done < len {
-            let (chunk, within) = self.locate(offset + done as u64);
-            match self.load(chunk) {
-                Ok(message) => {
-                    let part = &message[within..];
-                    let n = part.len().min(len - done);
-                    buf[done..done + n].copy_from_slice(&part[..n]);
-                    done += n;
-                }
-                Err(e) => {
-                    buf.fill(0);
-                    return Err(e);
-                }
+        match self.read(&mut buf[..len], offset) {
+            Ok(()) => Ok(len),
+            Err(e) => {
+                buf.fill(0);
+                Err(e)
             }
         }
-        Ok(len)
+    }
+
+    /// Reads what is there.
+    fn read(&mut self, mut buf: &mut [u8], mut offset: u64) -> Result<()> {
+        let size = self.info.chunk_size as usize;
+        while !buf.is_empty() {
+            let (chunk, within) = self.locate(offset);
+            let whole = if within == 0 { buf.len() / size * size } else { 0 };
+            let n = if E::BULK && whole >= bulk::WORTHWHILE {
+                let Self { storage, info, keys, .. } = self;
+                Run { storage, info, keys }.read(chunk, &mut buf[..whole])?;
+                whole
+            } else if whole > 0 {
+                self.fetch(chunk)?;
+                let ad = self.info.ad(chunk);
+                if !self.keys.open_into(record(&self.info, &self.record), &ad, &mut buf[..size])? {
+                    return Err(Error::DamagedChunk { index: chunk });
+                }
+                size
+            } else {
+                let part = &self.load(chunk)?[within..];
+                let n = part.len().min(buf.len());
+                buf[..n].copy_from_slice(&part[..n]);
+                n
+            };
+            buf = &mut buf[n..];
+            offset += n as u64;
+        }
+        Ok(())
     }
 
     /// Writes all of the data from `offset` on; the file grows if it has to, and what lies between its old end and `offset` is zeros.
@@ -173,11 +420,12 @@ impl<S: Storage> Raf<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::DamagedChunk`] if a chunk that is to be changed in part is damaged, [`Error::TooLarge`], [`Error::NoRandomness`], [`Error::Io`].
-    /// If a change had begun, the file has to be opened anew: until then everything fails with [`Error::Poisoned`].
+    /// [`Error::DamagedChunk`] if a chunk that is to be changed in part is damaged, [`Error::TooLarge`], [`Error::TreeFull`],
+    /// [`Error::ReadOnly`], [`Error::NoRandomness`], [`Error::Io`]. If a change had begun, the file has to be opened anew: until then
+    /// everything fails with [`Error::Poisoned`].
     pub fn write_at(&mut self, data: &[u8], offset: u64) -> Result<()> {
         if data.is_empty() {
-            return self.check_intact();
+            return self.check_writable();
         }
         let end = offset.checked_add(data.len() as u64).ok_or(Error::TooLarge)?;
         self.change(self.info.size.max(end), offset..end, data)
@@ -189,24 +437,37 @@ impl<S: Storage> Raf<S> {
     ///
     /// As for [`write_at`](Self::write_at).
     pub fn set_size(&mut self, size: u64) -> Result<()> {
-        if size >= self.info.size {
-            return self.change(size, size..size, &[]);
-        }
-        self.check_intact()?;
+        if size < self.info.size { self.shrink(size) } else { self.change(size, size..size, &[]) }
+    }
+
+    fn shrink(&mut self, size: u64) -> Result<()> {
+        self.check_writable()?;
+        let (old, new) = (self.info, Info { size, ..self.info });
+        let last = new.chunks().checked_sub(1);
+        let within = last.map_or(0, |last| new.len_of(last));
+        let cut = within < self.info.chunk_size as usize;
         // The chunk that becomes the last one is read first: if it is damaged, nothing changes.
-        let (chunk, within) = self.locate(size);
-        if within > 0 {
-            self.load(chunk)?;
+        let last = last.filter(|_| cut || self.tree.is_some());
+        if let Some(last) = last {
+            self.load(last)?;
         }
         self.begin();
         // The header first: at no time does it promise chunks that are not there.
         self.write_header(size)?;
-        if within > 0 {
+        self.barrier()?;
+        if let Some(last) = last {
             // Nothing of what was cut off stays in the file, not even encrypted.
             self.message()[within..].fill(0);
-            self.store(chunk)?;
+            self.hash(last, new)?;
+            if cut {
+                self.store(last)?;
+            }
         }
-        self.storage.set_size(self.info.offset(self.info.chunks())?)?;
+        self.storage.set_size(new.offset(new.chunks())?)?;
+        if let Some(tree) = &mut self.tree {
+            tree.remove(new.chunks()..old.chunks())?;
+            tree.update(new.chunks().saturating_sub(1)..=old.chunks() - 1)?;
+        }
         self.end();
         Ok(())
     }
@@ -241,6 +502,10 @@ impl<S: Storage> Raf<S> {
         if self.changing { Err(Error::Poisoned) } else { Ok(()) }
     }
 
+    fn check_writable(&self) -> Result<()> {
+        if self.read_only { Err(Error::ReadOnly) } else { self.check_intact() }
+    }
+
     fn begin(&mut self) {
         self.changing = true;
     }
@@ -249,71 +514,121 @@ impl<S: Storage> Raf<S> {
         self.changing = false;
     }
 
+    /// What was written before must not come after what is written now.
+    fn barrier(&mut self) -> Result<()> {
+        if self.barriers { Ok(self.storage.sync()?) } else { Ok(()) }
+    }
+
     /// Writes data to a place in a file of a new size, which is at least the old one.
     fn change(&mut self, size: u64, place: Range<u64>, data: &[u8]) -> Result<()> {
-        self.check_intact()?;
+        self.check_writable()?;
         let old = self.info;
         let new = Info { size, ..old };
         let end = new.offset(new.chunks())?;
+        if let Some(tree) = self.tree.as_ref().filter(|tree| new.chunks() > tree.max_chunks()) {
+            return Err(Error::TreeFull { max_chunks: tree.max_chunks() });
+        }
         // From where the data begins, or the zeros before it.
         let from = if size > old.size { place.start.min(old.size) } else { place.start };
         let to = if size > old.size { size } else { place.end };
+        if from == to {
+            return Ok(());
+        }
         if new.chunks() > old.chunks() {
             self.begin();
             self.storage.set_size(end)?;
         }
         let chunk_size = u64::from(old.chunk_size);
-        for chunk in from / chunk_size..to.div_ceil(chunk_size) {
+        let chunks = from / chunk_size..to.div_ceil(chunk_size);
+        let mut chunk = chunks.start;
+        while chunk < chunks.end {
             let start = chunk * chunk_size;
-            // What of the chunk was there, and what of it comes from the data.
-            let there = old.size.saturating_sub(start).min(chunk_size) as usize;
+            // What of the chunk comes from the data.
             let part =
                 place.start.clamp(start, start + chunk_size)..place.end.clamp(start, start + chunk_size);
+            let data = if part.is_empty() { &[] } else { &data[(part.start - place.start) as usize..] };
+            let whole = data.len() / chunk_size as usize * chunk_size as usize;
+            if part.start == start && E::BULK && whole >= bulk::WORTHWHILE {
+                self.store_run(chunk, &data[..whole])?;
+                chunk += whole as u64 / chunk_size;
+                continue;
+            }
             let within = (part.start - start) as usize..(part.end - start) as usize;
+            // What of it was there, and whether any of that stays.
+            let there = old.len_of(chunk);
             let kept = there > 0 && !(within.start == 0 && within.end >= there);
             if kept {
                 self.load(chunk)?;
             }
             let message = self.message();
             message[if kept { there } else { 0 }..].fill(0);
-            if !within.is_empty() {
-                let data = &data[(part.start - place.start) as usize..(part.end - place.start) as usize];
-                message[within].copy_from_slice(data);
-            }
+            message[within.clone()].copy_from_slice(&data[..within.len()]);
             self.begin();
+            self.hash(chunk, new)?;
             self.store(chunk)?;
+            chunk += 1;
+        }
+        if let Some(tree) = &mut self.tree {
+            tree.update(chunks.start..=chunks.end - 1)?;
         }
         if size != old.size {
             self.begin();
+            self.barrier()?;
             self.write_header(size)?;
         }
         self.end();
         Ok(())
     }
 
+    /// Encrypts and writes whole chunks.
+    fn store_run(&mut self, first: u64, data: &[u8]) -> Result<()> {
+        self.begin();
+        let Self { storage, environment, info, keys, tree, .. } = self;
+        if let Some(tree) = tree {
+            for (chunk, data) in (first..).zip(data.chunks_exact(info.chunk_size as usize)) {
+                tree.set(chunk, data)?;
+            }
+        }
+        let random = |bytes: &mut [u8]| environment.random(bytes).map_err(Error::NoRandomness);
+        Run { storage, info, keys }.write(first, data, random)
+    }
+
     /// The message of the record in memory.
     fn message(&mut self) -> &mut [u8] {
         let start = self.info.algorithm.key_len();
-        &mut self.record[start..start + self.info.chunk_size as usize]
+        let size = self.info.chunk_size as usize;
+        &mut record_mut(&self.info, &mut self.record)[start..start + size]
+    }
+
+    /// Hashes the message in memory as a chunk of a file for the Merkle tree, if there is one; what is above it waits.
+    fn hash(&mut self, chunk: u64, file: Info) -> Result<()> {
+        let Self { tree: Some(tree), record, info, .. } = self else { return Ok(()) };
+        let start = info.algorithm.key_len();
+        tree.set(chunk, &(**record).as_ref()[start..start + file.len_of(chunk)])
+    }
+
+    /// Reads a record.
+    fn fetch(&mut self, chunk: u64) -> Result<()> {
+        let offset = self.info.offset(chunk)?;
+        let read = self.storage.read_at(record_mut(&self.info, &mut self.record), offset);
+        read.map_err(|e| bulk::missing(chunk, e))
     }
 
     /// Reads and decrypts a chunk.
     fn load(&mut self, chunk: u64) -> Result<&mut [u8]> {
-        let offset = self.info.offset(chunk)?;
-        self.storage.read_at(&mut self.record, offset).map_err(|e| match e.kind() {
-            ErrorKind::UnexpectedEof => Error::DamagedChunk { index: chunk },
-            _ => Error::Io(e),
-        })?;
-        let message = self.keys.open(&mut self.record, &self.info.ad(chunk))?;
+        self.fetch(chunk)?;
+        let message = self.keys.open(record_mut(&self.info, &mut self.record), &self.info.ad(chunk))?;
         message.ok_or(Error::DamagedChunk { index: chunk })
     }
 
     /// Encrypts the record in memory and writes it as a chunk.
     fn store(&mut self, chunk: u64) -> Result<()> {
         let offset = self.info.offset(chunk)?;
-        random(&mut self.record[..self.info.algorithm.key_len()])?;
-        self.keys.seal(&mut self.record, &self.info.ad(chunk))?;
-        Ok(self.storage.write_at(&self.record, offset)?)
+        let record = record_mut(&self.info, &mut self.record);
+        let nonce = &mut record[..self.info.algorithm.key_len()];
+        self.environment.random(nonce).map_err(Error::NoRandomness)?;
+        self.keys.seal(record, &self.info.ad(chunk))?;
+        Ok(self.storage.write_at(record, offset)?)
     }
 
     fn write_header(&mut self, size: u64) -> Result<()> {
@@ -324,7 +639,16 @@ impl<S: Storage> Raf<S> {
     }
 }
 
-impl<S> fmt::Debug for Raf<S> {
+/// The record in memory that may be longer.
+fn record<'a>(info: &Info, buffer: &'a impl AsRef<[u8]>) -> &'a [u8] {
+    &buffer.as_ref()[..info.record_len()]
+}
+
+fn record_mut<'a>(info: &Info, buffer: &'a mut impl AsMut<[u8]>) -> &'a mut [u8] {
+    &mut buffer.as_mut()[..info.record_len()]
+}
+
+impl<S, E: Environment> fmt::Debug for Raf<S, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Raf").field("info", &self.info).finish_non_exhaustive()
     }

@@ -6,6 +6,7 @@ use turboshake::{TurboShake128, TurboShake256};
 use zeroize::Zeroizing;
 
 use crate::algorithm::{Algorithm, Keys, MAX_KEY_LEN, TAG_LEN};
+use crate::merkle::CONTEXT_LEN;
 use crate::{Error, Result, Storage};
 
 /// Bytes in the header.
@@ -66,7 +67,12 @@ fn field<const N: usize>(header: &[u8; HEADER_LEN], at: usize) -> [u8; N] {
 }
 
 impl Info {
-    fn parse(header: &[u8; HEADER_LEN]) -> Result<Self> {
+    /// What a header says, if this library can read such files. Nothing is verified.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotRaf`], [`Error::Unsupported`].
+    pub fn parse(header: &[u8; HEADER_LEN]) -> Result<Self> {
         let unsupported = |what, value| Error::Unsupported { what, value };
         if field(header, 0) != MAGIC {
             return Err(Error::NotRaf);
@@ -121,15 +127,38 @@ impl Info {
         if keys.mac(&header[..AUTHENTICATED])? == there { Ok(()) } else { Err(Error::WrongKey) }
     }
 
+    /// Bytes that a chunk takes in the file: nonce, ciphertext and tag.
+    #[must_use]
+    pub fn record_len(&self) -> usize {
+        self.chunk_size as usize + self.algorithm.key_len() + TAG_LEN
+    }
+
     /// How many chunks there are.
-    pub(crate) fn chunks(&self) -> u64 {
+    #[must_use]
+    pub fn chunks(&self) -> u64 {
         self.size.div_ceil(self.chunk_size.into())
     }
 
     /// Where a chunk's record begins, or the storage ends if there are so many.
     pub(crate) fn offset(&self, chunk: u64) -> Result<u64> {
-        let records = chunk.checked_mul(self.algorithm.record_len(self.chunk_size));
+        let records = chunk.checked_mul(self.record_len() as u64);
         records.and_then(|len| len.checked_add(HEADER_LEN as u64)).ok_or(Error::TooLarge)
+    }
+
+    /// What of a chunk is the file's: all of it, but for the last one.
+    pub(crate) fn len_of(&self, chunk: u64) -> usize {
+        let start = chunk.saturating_mul(self.chunk_size.into());
+        self.size.saturating_sub(start).min(self.chunk_size.into()) as usize
+    }
+
+    /// The context of a Merkle tree's commitment.
+    pub(crate) fn context(&self) -> [u8; CONTEXT_LEN] {
+        let mut context = [0; CONTEXT_LEN];
+        context[0] = VERSION;
+        context[1] = self.algorithm.id();
+        context[2..6].copy_from_slice(&self.chunk_size.to_le_bytes());
+        context[6..6 + ID_LEN].copy_from_slice(&self.file_id);
+        context
     }
 
     /// The associated data of a chunk.

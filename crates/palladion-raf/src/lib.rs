@@ -1,25 +1,42 @@
 //! Encrypted files that can be read, written, extended and truncated at any place: the RAF format of libaegis, version 1, with all
 //! six variants of AEGIS.
 //!
-//! A file is a header and chunks, each encrypted and authenticated on its own, under a fresh random nonce each time it is
+//! [`Options::create`] makes a file, [`Raf::open`] opens one; [`Cursor`] is for what wants [`std::io::Read`], [`Write`](std::io::Write)
+//! and [`Seek`](std::io::Seek). A file lies in a [`Storage`]: a file of the operating system, [`Memory`], or anything of your own.
+//!
+//! A RAF file is a header and chunks, each encrypted and authenticated on its own, under a fresh random nonce each time it is
 //! written. What that promises, and what it does not:
 //!
-//! - Nobody without the key learns more than the size of the file and which chunks change; nobody can change a chunk, move it to another
-//!   place or another file, or change the size, without being noticed when that is read.
-//! - Who can write to the file can bring back an *older* version of a chunk, or of the whole file. Only a Merkle tree's commitment, kept
-//!   elsewhere, tells.
-//! - There is no journal. If the process dies while it writes, each chunk is the old or the new one as a whole only if the storage writes
-//!   a record as a whole; a chunk that was torn is damaged, and says so when it is read. The size is always one that was valid.
+//! - Nobody without the key learns more than the size of the file and which chunks change. Nobody can change a chunk, move it to another
+//!   place or to another file, or change the size, without being noticed when that is read.
+//! - Who can write to the file can bring back an *older* version of a chunk, or of the whole file. Only the commitment of a
+//!   [Merkle tree](merkle), kept elsewhere, tells.
+//! - There is no journal. A process may be killed at any time: then the size is the one before or after the change, and each chunk is the old
+//!   one or the new one. If the *machine* stops (no power), that holds for what was [synced](Raf::sync); of what was not, any part may
+//!   be lost, and a record that the storage had written by half is a damaged chunk, which says so when it is read. With
+//!   [`Raf::set_barriers`] the size stays right even then. Wrong data is never given out.
+//! - An error in the middle of a change leaves the file open but refuses everything ([`Error::Poisoned`]), until it is opened anew.
+//!
+//! # Threads
+//!
+//! With the feature `parallel` (on by default), reads and writes of 256 KiB or more are worked on by all cores, in the thread pool of
+//! `rayon`. A [`Raf`] itself is for one thread at a time.
 #![forbid(unsafe_code)]
 
 mod algorithm;
+mod bulk;
+mod cursor;
+mod environment;
 mod error;
 mod file;
 mod header;
+pub mod merkle;
 mod storage;
 
 pub use algorithm::Algorithm;
+pub use cursor::Cursor;
+pub use environment::{Environment, System};
 pub use error::{Error, Result};
-pub use file::{Options, Raf};
+pub use file::{Found, Options, Raf};
 pub use header::{CHUNK_MAX, CHUNK_MIN, HEADER_LEN, Info, derive_master_key, probe};
-pub use storage::{Memory, Storage, Stream};
+pub use storage::{Memory, ReadOnly, Shared, Storage, Stream};

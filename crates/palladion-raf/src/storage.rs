@@ -35,6 +35,26 @@ pub trait Storage {
     ///
     /// Whatever may happen.
     fn sync(&mut self) -> io::Result<()>;
+    /// Itself, if several threads can use it at once: then they read and write side by side.
+    fn shared(&self) -> Option<&dyn Shared> {
+        None
+    }
+}
+
+/// What several threads can use at once: as in [`Storage`].
+pub trait Shared: Sync {
+    /// Fills the buffer with the bytes that begin at `offset`.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::UnexpectedEof`] if there are fewer; whatever else may happen.
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()>;
+    /// Writes all of the buffer from `offset` on.
+    ///
+    /// # Errors
+    ///
+    /// Whatever may happen; then any part of it may have been written.
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
 }
 
 impl<S: Storage + ?Sized> Storage for &mut S {
@@ -53,36 +73,76 @@ impl<S: Storage + ?Sized> Storage for &mut S {
     fn sync(&mut self) -> io::Result<()> {
         (**self).sync()
     }
+    fn shared(&self) -> Option<&dyn Shared> {
+        (**self).shared()
+    }
 }
 
-/// A file of the operating system. On Unix its position is left alone.
-impl Storage for File {
-    #[cfg(unix)]
-    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+#[cfg(unix)]
+impl Shared for File {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         std::os::unix::fs::FileExt::read_exact_at(self, buf, offset)
     }
-    #[cfg(unix)]
-    fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         std::os::unix::fs::FileExt::write_all_at(self, buf, offset)
     }
-    #[cfg(not(unix))]
-    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
-        self.seek(SeekFrom::Start(offset))?;
-        self.read_exact(buf)
+}
+
+#[cfg(windows)]
+impl Shared for File {
+    fn read_at(&self, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
+        while !buf.is_empty() {
+            match std::os::windows::fs::FileExt::seek_read(self, buf, offset) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(n) => (buf, offset) = (&mut buf[n..], offset + n as u64),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
     }
-    #[cfg(not(unix))]
+    fn write_at(&self, mut buf: &[u8], mut offset: u64) -> io::Result<()> {
+        while !buf.is_empty() {
+            match std::os::windows::fs::FileExt::seek_write(self, buf, offset) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(n) => (buf, offset) = (&buf[n..], offset + n as u64),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file of the operating system. On Unix its position is left alone. Nothing keeps another program from changing it at the same
+/// time: lock it ([`File::try_lock`]) if one might.
+impl Storage for File {
+    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        #[cfg(any(unix, windows))]
+        return Shared::read_at(self, buf, offset);
+        #[cfg(not(any(unix, windows)))]
+        return Stream(self).read_at(buf, offset);
+    }
     fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
-        self.seek(SeekFrom::Start(offset))?;
-        self.write_all(buf)
+        #[cfg(any(unix, windows))]
+        return Shared::write_at(self, buf, offset);
+        #[cfg(not(any(unix, windows)))]
+        return Stream(self).write_at(buf, offset);
     }
     fn size(&mut self) -> io::Result<u64> {
-        Ok(self.metadata()?.len())
+        // Of a block device this would be 0: its size is where its end is.
+        let metadata = self.metadata()?;
+        if metadata.is_file() { Ok(metadata.len()) } else { self.seek(SeekFrom::End(0)) }
     }
     fn set_size(&mut self, size: u64) -> io::Result<()> {
         self.set_len(size)
     }
     fn sync(&mut self) -> io::Result<()> {
         self.sync_all()
+    }
+    #[cfg(any(unix, windows))]
+    fn shared(&self) -> Option<&dyn Shared> {
+        Some(self)
     }
 }
 
@@ -154,5 +214,34 @@ impl<T: Read + Write + Seek> Storage for Stream<T> {
     }
     fn sync(&mut self) -> io::Result<()> {
         self.0.flush()
+    }
+}
+
+/// Anything that can be read and sought, for files that are only read: see [`Raf::open_read_only`](crate::Raf::open_read_only).
+#[derive(Debug)]
+pub struct ReadOnly<T>(pub T);
+
+impl<T> ReadOnly<T> {
+    fn refuse(&self) -> io::Error {
+        io::Error::new(ErrorKind::PermissionDenied, "this can only be read")
+    }
+}
+
+impl<T: Read + Seek> Storage for ReadOnly<T> {
+    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.0.seek(SeekFrom::Start(offset))?;
+        self.0.read_exact(buf)
+    }
+    fn write_at(&mut self, _: &[u8], _: u64) -> io::Result<()> {
+        Err(self.refuse())
+    }
+    fn size(&mut self) -> io::Result<u64> {
+        self.0.seek(SeekFrom::End(0))
+    }
+    fn set_size(&mut self, _: u64) -> io::Result<()> {
+        Err(self.refuse())
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -1,0 +1,258 @@
+//! A Merkle tree over the contents of a file, kept in memory: 64 bytes or less that stand for all of it, the commitment.
+//!
+//! Who has the key and an old copy of a file, or of some of its chunks, can put it in the place of the new one, and nothing in the
+//! file tells. A commitment that was kept elsewhere does: it is another for other contents. Here it is kept up to date while the
+//! file changes, at the price of hashing the chunks that change.
+//!
+//! The tree has a place for each of a number of chunks that is fixed when it is made; trees with other numbers of places have other
+//! commitments. With [`Sha256`] they are those of `pyaegis`.
+
+use std::io;
+use std::ops::{Range, RangeInclusive};
+
+use sha2::Digest;
+
+use crate::{Error, Result};
+
+/// Bytes in the shortest hash.
+pub const HASH_MIN: usize = 8;
+/// Bytes in the longest hash.
+pub const HASH_MAX: usize = 64;
+/// Bytes in the [context](Hasher::commitment) of a commitment.
+pub const CONTEXT_LEN: usize = 32;
+
+/// A hash function, in the four ways that the tree uses it. They must differ: no input of one may give the hash of another.
+///
+/// All fill `out`, which has as many bytes as the tree was made with.
+pub trait Hasher {
+    /// Of a chunk: its contents (of the last one, as far as the file goes) and its index.
+    ///
+    /// # Errors
+    ///
+    /// Whatever may happen.
+    fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()>;
+    /// Of two nodes. `level` is theirs (that of leaves is 0), `index` that of their parent on the level above.
+    ///
+    /// # Errors
+    ///
+    /// Whatever may happen.
+    fn parent(&self, out: &mut [u8], left: &[u8], right: &[u8], level: u32, index: u64) -> io::Result<()>;
+    /// Of a place that holds nothing.
+    ///
+    /// # Errors
+    ///
+    /// Whatever may happen.
+    fn empty(&self, out: &mut [u8], level: u32, index: u64) -> io::Result<()>;
+    /// Of the tree as a whole: its root; the format's version, the algorithm's number, the size of chunks and the id of the file as
+    /// `context`; and the size of the file.
+    ///
+    /// # Errors
+    ///
+    /// Whatever may happen.
+    fn commitment(
+        &self,
+        out: &mut [u8],
+        root: &[u8],
+        context: &[u8; CONTEXT_LEN],
+        size: u64,
+    ) -> io::Result<()>;
+}
+
+/// SHA-256 as `pyaegis` uses it, 32 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sha256;
+
+impl Sha256 {
+    /// Bytes in a hash.
+    pub const LEN: usize = 32;
+
+    fn hash(out: &mut [u8], parts: &[&[u8]]) -> io::Result<()> {
+        let mut hash = sha2::Sha256::new();
+        for part in parts {
+            hash.update(part);
+        }
+        match <&mut [u8; Self::LEN]>::try_from(out) {
+            Ok(out) => *out = hash.finalize().into(),
+            Err(_) => return Err(io::Error::other("hashes of SHA-256 have 32 bytes")),
+        }
+        Ok(())
+    }
+}
+
+impl Hasher for Sha256 {
+    fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()> {
+        Self::hash(out, &[&[0], &index.to_le_bytes(), chunk])
+    }
+    fn parent(&self, out: &mut [u8], left: &[u8], right: &[u8], level: u32, index: u64) -> io::Result<()> {
+        Self::hash(out, &[&[1], &level.to_le_bytes(), &index.to_le_bytes(), left, right])
+    }
+    fn empty(&self, out: &mut [u8], level: u32, index: u64) -> io::Result<()> {
+        Self::hash(out, &[&[2], &level.to_le_bytes(), &index.to_le_bytes()])
+    }
+    fn commitment(
+        &self,
+        out: &mut [u8],
+        root: &[u8],
+        context: &[u8; CONTEXT_LEN],
+        size: u64,
+    ) -> io::Result<()> {
+        Self::hash(out, &[&[3], root, context, &size.to_le_bytes()])
+    }
+}
+
+/// Bytes that the nodes of a tree take, from the leaves up.
+#[must_use]
+pub fn tree_len(max_chunks: u64, hash_len: usize) -> Option<usize> {
+    let mut nodes = max_chunks;
+    let mut level = max_chunks;
+    while level > 1 {
+        level = level.div_ceil(2);
+        nodes = nodes.checked_add(level)?;
+    }
+    usize::try_from(nodes).ok()?.checked_mul(hash_len)
+}
+
+/// The tree.
+pub struct Tree<H, B> {
+    hasher: H,
+    nodes: B,
+    max_chunks: u64,
+    hash_len: usize,
+}
+
+/// A node's hash, of any length.
+struct Hash([u8; HASH_MAX]);
+
+impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
+    /// An empty tree for so many chunks, whose nodes are kept in a buffer of at least [`tree_len`] bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::HashLength`]; [`Error::TooLarge`] without chunks, or if the buffer is too short.
+    pub fn new(hasher: H, nodes: B, max_chunks: u64, hash_len: usize) -> Result<Self> {
+        if !(HASH_MIN..=HASH_MAX).contains(&hash_len) {
+            return Err(Error::HashLength(hash_len));
+        }
+        match tree_len(max_chunks, hash_len) {
+            Some(len) if len <= nodes.as_ref().len() && max_chunks > 0 => {}
+            _ => return Err(Error::TooLarge),
+        }
+        Ok(Self { hasher, nodes, max_chunks, hash_len })
+    }
+
+    pub(crate) fn max_chunks(&self) -> u64 {
+        self.max_chunks
+    }
+
+    pub(crate) fn hash_len(&self) -> usize {
+        self.hash_len
+    }
+
+    /// Makes all places empty.
+    pub(crate) fn clear(&mut self) -> Result<()> {
+        self.remove(0..self.max_chunks)?;
+        self.update(0..=self.max_chunks - 1)
+    }
+
+    /// Makes places empty, without what is above them.
+    pub(crate) fn remove(&mut self, chunks: Range<u64>) -> Result<()> {
+        for index in chunks {
+            let hash = self.hash(|hasher, out| hasher.empty(out, 0, index))?;
+            self.put(0, index, &hash);
+        }
+        Ok(())
+    }
+
+    /// Hashes a chunk, without what is above it.
+    pub(crate) fn set(&mut self, index: u64, chunk: &[u8]) -> Result<()> {
+        let hash = self.hash(|hasher, out| hasher.leaf(out, chunk, index))?;
+        self.put(0, index, &hash);
+        Ok(())
+    }
+
+    /// Whether this is the chunk that was hashed.
+    pub(crate) fn is(&self, index: u64, chunk: Option<&[u8]>) -> Result<bool> {
+        let hash = self.hash(|hasher, out| match chunk {
+            Some(chunk) => hasher.leaf(out, chunk, index),
+            None => hasher.empty(out, 0, index),
+        })?;
+        Ok(self.node(0, index) == &hash.0[..self.hash_len])
+    }
+
+    /// Hashes what is above these leaves.
+    pub(crate) fn update(&mut self, chunks: RangeInclusive<u64>) -> Result<()> {
+        let (mut first, mut last) = chunks.into_inner();
+        for level in 0..self.top() {
+            (first, last) = (first / 2, last / 2);
+            for index in first..=last {
+                let hash = self.parent(level, index)?;
+                self.put(level + 1, index, &hash);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all that is above the leaves follows from them.
+    pub(crate) fn is_consistent(&self) -> Result<bool> {
+        for level in 0..self.top() {
+            for index in 0..self.nodes_at(level + 1) {
+                if self.node(level + 1, index) != &self.parent(level, index)?.0[..self.hash_len] {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// The commitment, into the first bytes of the buffer.
+    pub(crate) fn commitment(&self, out: &mut [u8], context: &[u8; CONTEXT_LEN], size: u64) -> Result<()> {
+        let actual = out.len();
+        let out = out.get_mut(..self.hash_len).ok_or(Error::HashLength(actual))?;
+        Ok(self.hasher.commitment(out, self.node(self.top(), 0), context, size)?)
+    }
+
+    /// The hash of the node that is the parent of two of a level.
+    fn parent(&self, level: u32, index: u64) -> Result<Hash> {
+        let (left, right) = (2 * index, 2 * index + 1);
+        let empty;
+        let right = if right < self.nodes_at(level) {
+            self.node(level, right)
+        } else {
+            empty = self.hash(|hasher, out| hasher.empty(out, level, right))?;
+            &empty.0[..self.hash_len]
+        };
+        self.hash(|hasher, out| hasher.parent(out, self.node(level, left), right, level, index))
+    }
+
+    fn hash(&self, work: impl FnOnce(&H, &mut [u8]) -> io::Result<()>) -> Result<Hash> {
+        let mut hash = Hash([0; HASH_MAX]);
+        work(&self.hasher, &mut hash.0[..self.hash_len])?;
+        Ok(hash)
+    }
+
+    /// The root's level.
+    fn top(&self) -> u32 {
+        u64::BITS - (self.max_chunks - 1).leading_zeros()
+    }
+
+    fn nodes_at(&self, level: u32) -> u64 {
+        // Halving and rounding up so many times is the same as once.
+        ((self.max_chunks - 1) >> level) + 1
+    }
+
+    /// Where a node is. It fits, because all of the tree does.
+    fn place(&self, level: u32, index: u64) -> Range<usize> {
+        let before: u64 = (0..level).map(|level| self.nodes_at(level)).sum();
+        let start = (before + index) as usize * self.hash_len;
+        start..start + self.hash_len
+    }
+
+    fn node(&self, level: u32, index: u64) -> &[u8] {
+        &self.nodes.as_ref()[self.place(level, index)]
+    }
+
+    fn put(&mut self, level: u32, index: u64, hash: &Hash) {
+        let place = self.place(level, index);
+        self.nodes.as_mut()[place].copy_from_slice(&hash.0[..self.hash_len]);
+    }
+}
