@@ -17,6 +17,7 @@
 #include "aegis256.h"
 #include "aegis256x2.h"
 #include "aegis256x4.h"
+#include "aegis_raf.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -49,6 +49,8 @@ macro_rules! functions {
     };
 }
 
+pub(crate) use functions;
+
 /// The functions of a variant, whose state and MAC state have so many bytes.
 macro_rules! variant {
     ($module:ident, $prefix:literal, $family:ident $degree:literal, $state:literal, $mac_state:literal) => {

@@ -5,6 +5,7 @@
 //! | `memory.rs` | what C hands over: buffers, which may be the same, and states, which may lie anywhere |
 //! | `aead.rs`, `mac.rs` | the functions of a variant, generic over it |
 //! | `exports.rs` | the same under the names that C knows, for each variant |
+//! | `raf.rs` | files with random access: C's callbacks and memory for `palladion-raf` |
 //!
 //! All of them trust their caller as C functions do, within the contract that the headers state: a pointer is good for the length
 //! that goes with it. What they can check they do: the length of a tag.
@@ -13,6 +14,7 @@ mod aead;
 mod exports;
 mod mac;
 mod memory;
+mod raf;
 
 use core::ffi::c_int;
 

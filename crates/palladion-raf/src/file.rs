@@ -358,6 +358,11 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         self.info.size
     }
 
+    /// Whether a change failed in the middle, so that everything fails with [`Error::Poisoned`].
+    pub fn is_poisoned(&self) -> bool {
+        self.changing
+    }
+
     /// Ends it, and gives back the storage. What was written may still be on its way: see [`sync`](Self::sync).
     pub fn into_storage(self) -> S {
         self.storage
@@ -458,9 +463,10 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         if let Some(last) = last {
             // Nothing of what was cut off stays in the file, not even encrypted.
             self.message()[within..].fill(0);
-            self.hash(last, new)?;
             if cut {
-                self.store(last)?;
+                self.store(last, new)?;
+            } else {
+                self.hash(last, new)?;
             }
         }
         self.storage.set_size(new.offset(new.chunks())?)?;
@@ -563,9 +569,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
             let message = self.message();
             message[if kept { there } else { 0 }..].fill(0);
             message[within.clone()].copy_from_slice(&data[..within.len()]);
-            self.begin();
-            self.hash(chunk, new)?;
-            self.store(chunk)?;
+            self.store(chunk, new)?;
             chunk += 1;
         }
         if let Some(tree) = &mut self.tree {
@@ -621,12 +625,14 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         message.ok_or(Error::DamagedChunk { index: chunk })
     }
 
-    /// Encrypts the record in memory and writes it as a chunk.
-    fn store(&mut self, chunk: u64) -> Result<()> {
+    /// Encrypts the message in memory and writes it as a chunk of a file. Before anything has changed, it fails without harm.
+    fn store(&mut self, chunk: u64, file: Info) -> Result<()> {
         let offset = self.info.offset(chunk)?;
-        let record = record_mut(&self.info, &mut self.record);
-        let nonce = &mut record[..self.info.algorithm.key_len()];
+        let nonce = &mut record_mut(&self.info, &mut self.record)[..self.info.algorithm.key_len()];
         self.environment.random(nonce).map_err(Error::NoRandomness)?;
+        self.begin();
+        self.hash(chunk, file)?;
+        let record = record_mut(&self.info, &mut self.record);
         self.keys.seal(record, &self.info.ad(chunk))?;
         Ok(self.storage.write_at(record, offset)?)
     }

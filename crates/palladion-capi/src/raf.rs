@@ -1,0 +1,654 @@
+//! Random-access files. All is in `palladion-raf`; here C's callbacks, memory and error numbers become what that knows, and the
+//! same functions get the names of each variant. The contracts are those of `include/aegis_raf.h`.
+
+use core::ffi::{c_int, c_void};
+use core::mem::{MaybeUninit, align_of, size_of};
+use core::{ptr, slice};
+use std::io;
+
+use palladion_raf::merkle::{self, CONTEXT_LEN, Hasher, Tree};
+use palladion_raf::{
+    Algorithm, CHUNK_MAX, CHUNK_MIN, Environment, Error, Found, HEADER_LEN, Info, Options, Raf, Storage,
+};
+use zeroize::Zeroize;
+
+use crate::memory::{bytes, bytes_mut};
+use crate::{FAILED, OK, fall_back};
+
+/// Bytes that a scratch buffer's address is a multiple of.
+const SCRATCH_ALIGN: usize = 64;
+/// Bytes in a context, as libaegis has it.
+const CTX_LEN: usize = 512;
+/// Flags for `create`.
+const CREATE: u8 = 1;
+const TRUNCATE: u8 = 2;
+
+fn fail(number: c_int) -> c_int {
+    errno::set_errno(errno::Errno(number));
+    FAILED
+}
+
+/// What a callback returned. It has set errno.
+fn called(result: c_int) -> io::Result<()> {
+    if result == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno::errno().0)) }
+}
+
+fn number(error: &Error) -> c_int {
+    match error {
+        Error::Io(e) | Error::NoRandomness(e) => e.raw_os_error().unwrap_or(libc::EIO),
+        Error::WrongKey | Error::DamagedChunk { .. } | Error::TreeMismatch { .. } => libc::EBADMSG,
+        Error::TooLarge | Error::TreeFull { .. } => libc::EOVERFLOW,
+        Error::Exists => libc::EEXIST,
+        Error::NoTree => libc::ENOTSUP,
+        Error::Poisoned | Error::Cipher(_) => libc::EIO,
+        _ => libc::EINVAL,
+    }
+}
+
+fn status(result: Result<(), Error>) -> c_int {
+    match result {
+        Ok(()) => OK,
+        Err(e) => fail(number(&e)),
+    }
+}
+
+#[repr(C)]
+pub(crate) struct Scratch {
+    buf: *mut u8,
+    len: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Io {
+    user: *mut c_void,
+    read_at: Option<unsafe extern "C" fn(*mut c_void, *mut u8, usize, u64) -> c_int>,
+    write_at: Option<unsafe extern "C" fn(*mut c_void, *const u8, usize, u64) -> c_int>,
+    get_size: Option<unsafe extern "C" fn(*mut c_void, *mut u64) -> c_int>,
+    set_size: Option<unsafe extern "C" fn(*mut c_void, u64) -> c_int>,
+    sync: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Rng {
+    user: *mut c_void,
+    random: Option<unsafe extern "C" fn(*mut c_void, *mut u8, usize) -> c_int>,
+}
+
+type HashLeaf = unsafe extern "C" fn(*mut c_void, *mut u8, usize, *const u8, usize, u64) -> c_int;
+type HashParent = unsafe extern "C" fn(*mut c_void, *mut u8, usize, *const u8, *const u8, u32, u64) -> c_int;
+type HashEmpty = unsafe extern "C" fn(*mut c_void, *mut u8, usize, u32, u64) -> c_int;
+type HashCommitment =
+    unsafe extern "C" fn(*mut c_void, *mut u8, usize, *const u8, *const u8, usize, u64) -> c_int;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct MerkleConfig {
+    hash_leaf: Option<HashLeaf>,
+    hash_parent: Option<HashParent>,
+    hash_empty: Option<HashEmpty>,
+    hash_commitment: Option<HashCommitment>,
+    user: *mut c_void,
+    buf: *mut u8,
+    len: usize,
+    max_chunks: u64,
+    hash_len: u32,
+}
+
+#[repr(C)]
+pub(crate) struct Config {
+    scratch: *const Scratch,
+    merkle: *const MerkleConfig,
+    chunk_size: u32,
+    flags: u8,
+}
+
+#[repr(C)]
+pub(crate) struct FileInfo {
+    file_size: u64,
+    chunk_size: u32,
+    alg_id: u8,
+}
+
+/// Storage behind callbacks, which are there but for `sync`, and do what the header says.
+struct Callbacks(Io);
+
+/// A callback that must be there and is not.
+fn absent() -> io::Error {
+    io::Error::from_raw_os_error(libc::EINVAL)
+}
+
+impl Storage for Callbacks {
+    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        let read_at = self.0.read_at.ok_or_else(absent)?;
+        // SAFETY: the header's contract: it fills the buffer, and no more.
+        called(unsafe { read_at(self.0.user, buf.as_mut_ptr(), buf.len(), offset) })
+    }
+    fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
+        let write_at = self.0.write_at.ok_or_else(absent)?;
+        // SAFETY: the header's contract: it reads the buffer, and no more.
+        called(unsafe { write_at(self.0.user, buf.as_ptr(), buf.len(), offset) })
+    }
+    fn size(&mut self) -> io::Result<u64> {
+        let get_size = self.0.get_size.ok_or_else(absent)?;
+        let mut size = 0;
+        // SAFETY: the header's contract: it writes the size.
+        called(unsafe { get_size(self.0.user, &mut size) })?;
+        Ok(size)
+    }
+    fn set_size(&mut self, size: u64) -> io::Result<()> {
+        let set_size = self.0.set_size.ok_or_else(absent)?;
+        // SAFETY: the header's contract.
+        called(unsafe { set_size(self.0.user, size) })
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        // SAFETY: the header's contract.
+        self.0.sync.map_or(Ok(()), |sync| called(unsafe { sync(self.0.user) }))
+    }
+}
+
+/// Memory of C's, which keeps it until the context is closed.
+struct Memory {
+    buf: *mut u8,
+    len: usize,
+}
+
+impl AsRef<[u8]> for Memory {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: the header's contract: so long, and the context's alone while it is open.
+        unsafe { slice::from_raw_parts(self.buf, self.len) }
+    }
+}
+
+impl AsMut<[u8]> for Memory {
+    fn as_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above.
+        unsafe { slice::from_raw_parts_mut(self.buf, self.len) }
+    }
+}
+
+impl Zeroize for Memory {
+    fn zeroize(&mut self) {
+        self.as_mut().zeroize();
+    }
+}
+
+/// The program's own memory, random numbers and hash functions.
+struct Program(Rng);
+
+impl Environment for Program {
+    type Buffer = Memory;
+    type Hasher = MerkleConfig;
+    const BULK: bool = false;
+
+    fn random(&mut self, bytes: &mut [u8]) -> io::Result<()> {
+        let random = self.0.random.ok_or_else(absent)?;
+        // SAFETY: the header's contract: it fills the buffer, and no more.
+        called(unsafe { random(self.0.user, bytes.as_mut_ptr(), bytes.len()) })
+    }
+}
+
+/// All callbacks are there. They fill their output and read their inputs, and no more, as the header says: that makes all of these
+/// calls safe.
+impl Hasher for MerkleConfig {
+    fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()> {
+        let (hash, out_len) = (self.hash_leaf.ok_or_else(absent)?, out.len());
+        // SAFETY: see above.
+        called(unsafe { hash(self.user, out.as_mut_ptr(), out_len, chunk.as_ptr(), chunk.len(), index) })
+    }
+    fn parent(&self, out: &mut [u8], left: &[u8], right: &[u8], level: u32, index: u64) -> io::Result<()> {
+        let (hash, out_len) = (self.hash_parent.ok_or_else(absent)?, out.len());
+        let (left, right) = (left.as_ptr(), right.as_ptr());
+        // SAFETY: see above.
+        called(unsafe { hash(self.user, out.as_mut_ptr(), out_len, left, right, level, index) })
+    }
+    fn empty(&self, out: &mut [u8], level: u32, index: u64) -> io::Result<()> {
+        let hash = self.hash_empty.ok_or_else(absent)?;
+        // SAFETY: see above.
+        called(unsafe { hash(self.user, out.as_mut_ptr(), out.len(), level, index) })
+    }
+    fn commitment(
+        &self,
+        out: &mut [u8],
+        root: &[u8],
+        context: &[u8; CONTEXT_LEN],
+        size: u64,
+    ) -> io::Result<()> {
+        let (hash, out_len) = (self.hash_commitment.ok_or_else(absent)?, out.len());
+        let (root, context) = (root.as_ptr(), context.as_ptr());
+        // SAFETY: see above.
+        called(unsafe { hash(self.user, out.as_mut_ptr(), out_len, root, context, CONTEXT_LEN, size) })
+    }
+}
+
+impl MerkleConfig {
+    fn is_valid(&self) -> bool {
+        let Self {
+            hash_leaf, hash_parent, hash_empty, hash_commitment, buf, len, max_chunks, hash_len, ..
+        } = self;
+        let needed = merkle::tree_len(*max_chunks, *hash_len as usize);
+        let hashes =
+            hash_leaf.is_some() && hash_parent.is_some() && hash_empty.is_some() && hash_commitment.is_some();
+        hashes
+            && !buf.is_null()
+            && *max_chunks > 0
+            && (merkle::HASH_MIN..=merkle::HASH_MAX).contains(&(*hash_len as usize))
+            && needed.is_some_and(|needed| needed <= *len)
+    }
+}
+
+type File = Raf<Callbacks, Program>;
+
+/// What is in a context, at the first address that is aligned for it.
+struct Context {
+    /// Tells a context that is open from one that is not: all zeros.
+    open: u64,
+    file: MaybeUninit<File>,
+}
+
+const OPEN: u64 = u64::from_le_bytes(*b"RAF open");
+const _: () = assert!(size_of::<Context>() + align_of::<Context>() - 1 <= CTX_LEN);
+
+/// # Safety
+/// `ctx` is writable for its length.
+unsafe fn context(ctx: *mut u8) -> *mut Context {
+    // SAFETY: there is room for that.
+    unsafe { ctx.add(ctx.align_offset(align_of::<Context>())).cast() }
+}
+
+/// The file of a context that is open, or why there is none.
+///
+/// # Safety
+/// `ctx` null or a context: zeros, or what `create` and `open` made of it; nobody else's meanwhile.
+unsafe fn file<'a>(ctx: *mut u8) -> Result<&'a mut File, c_int> {
+    if ctx.is_null() {
+        return Err(fail(libc::EINVAL));
+    }
+    // SAFETY: the caller grants it; the file is there if the context says so.
+    let file = unsafe {
+        let context = &mut *context(ctx);
+        (context.open == OPEN).then(|| context.file.assume_init_mut())
+    };
+    file.ok_or_else(|| fail(libc::EINVAL))
+}
+
+/// The same, if no change has failed in the middle.
+///
+/// # Safety
+/// As above.
+unsafe fn intact<'a>(ctx: *mut u8) -> Result<&'a mut File, c_int> {
+    // SAFETY: passed on.
+    match unsafe { file(ctx) } {
+        Ok(file) if file.is_poisoned() => Err(fail(libc::EIO)),
+        file => file,
+    }
+}
+
+fn record_len(algorithm: Algorithm, chunk_size: u32) -> usize {
+    chunk_size as usize + algorithm.key_len() + 16
+}
+
+fn scratch_len(algorithm: Algorithm, chunk_size: u32) -> usize {
+    let record = record_len(algorithm, chunk_size).next_multiple_of(SCRATCH_ALIGN);
+    record + (chunk_size as usize).next_multiple_of(SCRATCH_ALIGN)
+}
+
+fn is_chunk_size(size: u32) -> bool {
+    (CHUNK_MIN..=CHUNK_MAX).contains(&size) && size.is_multiple_of(16)
+}
+
+/// The scratch buffer, if it will do.
+///
+/// # Safety
+/// `scratch` null or good.
+unsafe fn scratch(algorithm: Algorithm, scratch: *const Scratch, chunk_size: u32) -> Result<Memory, Error> {
+    let invalid = Error::ChunkSize(chunk_size);
+    if !is_chunk_size(chunk_size) || scratch.is_null() {
+        return Err(invalid);
+    }
+    // SAFETY: the caller grants it.
+    let Scratch { buf, len } = unsafe { scratch.read() };
+    let right = !buf.is_null() && buf.addr().is_multiple_of(SCRATCH_ALIGN);
+    if right && len >= scratch_len(algorithm, chunk_size) { Ok(Memory { buf, len }) } else { Err(invalid) }
+}
+
+/// Puts a file into its context, with a Merkle tree if one is asked for.
+///
+/// # Safety
+/// `ctx` writable for its length, `config` null or good.
+unsafe fn begin(ctx: *mut u8, file: Result<File, Error>, config: *const MerkleConfig) -> c_int {
+    let attached = file.and_then(|mut file| {
+        // SAFETY: the caller grants it.
+        if let Some(config) = unsafe { config.as_ref() } {
+            if !config.is_valid() {
+                return Err(Error::HashLength(0));
+            }
+            let nodes = Memory { buf: config.buf, len: config.len };
+            file.attach(Tree::new(*config, nodes, config.max_chunks, config.hash_len as usize)?)?;
+        }
+        Ok(file)
+    });
+    // SAFETY: the caller grants the room.
+    unsafe { ctx.write_bytes(0, CTX_LEN) };
+    match attached {
+        Ok(file) => {
+            // SAFETY: the caller grants the room.
+            unsafe { context(ctx).write(Context { open: OPEN, file: MaybeUninit::new(file) }) };
+            OK
+        }
+        Err(e) => fail(number(&e)),
+    }
+}
+
+/// What `create` and `open` are given, if all is there that must be.
+///
+/// # Safety
+/// The pointers null or good for what they point to; `key` for the algorithm's key.
+unsafe fn arguments<'a>(
+    algorithm: Algorithm,
+    ctx: *mut u8,
+    io: *const Io,
+    rng: *const Rng,
+    config: *const Config,
+    key: *const u8,
+) -> Option<(Io, Rng, &'a Config, &'a [u8])> {
+    if ctx.is_null() || key.is_null() {
+        return None;
+    }
+    // SAFETY: the caller grants them.
+    let (io, rng, config) = unsafe { (*io.as_ref()?, *rng.as_ref()?, config.as_ref()?) };
+    (io.read_at.and(io.write_at).and(io.get_size).and(io.set_size).and(rng.random))?;
+    // C functions cannot say that the environment asks for a backend that is not there.
+    if palladion::backend().is_err() {
+        fall_back();
+    }
+    // SAFETY: likewise.
+    Some((io, rng, config, unsafe { bytes(key, algorithm.key_len()) }))
+}
+
+unsafe fn create(
+    algorithm: Algorithm,
+    ctx: *mut u8,
+    io: *const Io,
+    rng: *const Rng,
+    config: *const Config,
+    key: *const u8,
+) -> c_int {
+    // SAFETY: the caller's contract.
+    let Some((io, rng, config, key)) = (unsafe { arguments(algorithm, ctx, io, rng, config, key) }) else {
+        return fail(libc::EINVAL);
+    };
+    if !is_chunk_size(config.chunk_size) || config.scratch.is_null() {
+        return fail(libc::EINVAL);
+    }
+    let mut storage = Callbacks(io);
+    match storage.size() {
+        Err(e) => return fail(e.raw_os_error().unwrap_or(libc::EIO)),
+        Ok(1..) if config.flags & TRUNCATE == 0 => return fail(libc::EEXIST),
+        Ok(0) if config.flags & CREATE == 0 => return fail(libc::ENOENT),
+        Ok(_) => {}
+    }
+    let options = Options::default().algorithm(algorithm).chunk_size(config.chunk_size).overwrite(true);
+    let file = options.create_in(storage, key, Program(rng), |info| {
+        // SAFETY: likewise.
+        unsafe { scratch(algorithm, config.scratch, info.chunk_size) }
+    });
+    // SAFETY: likewise.
+    unsafe { begin(ctx, file, config.merkle) }
+}
+
+unsafe fn open(
+    algorithm: Algorithm,
+    ctx: *mut u8,
+    io: *const Io,
+    rng: *const Rng,
+    config: *const Config,
+    key: *const u8,
+) -> c_int {
+    // SAFETY: the caller's contract.
+    let Some((io, rng, config, key)) = (unsafe { arguments(algorithm, ctx, io, rng, config, key) }) else {
+        return fail(libc::EINVAL);
+    };
+    if config.scratch.is_null() {
+        return fail(libc::EINVAL);
+    }
+    let file = Found::new(Callbacks(io)).and_then(|found| {
+        if found.info().algorithm != algorithm {
+            return Err(Error::Unsupported { what: "algorithm", value: found.info().algorithm.id().into() });
+        }
+        found.open_in(key, Program(rng), |info| {
+            // SAFETY: likewise.
+            unsafe { scratch(algorithm, config.scratch, info.chunk_size) }
+        })
+    });
+    // SAFETY: likewise.
+    unsafe { begin(ctx, file, config.merkle) }
+}
+
+unsafe fn read(ctx: *mut u8, out: *mut u8, bytes_read: *mut usize, len: usize, offset: u64) -> c_int {
+    if ctx.is_null() || bytes_read.is_null() || (out.is_null() && len > 0) {
+        return fail(libc::EINVAL);
+    }
+    // SAFETY: the caller's contract.
+    unsafe {
+        *bytes_read = 0;
+        match file(ctx) {
+            Ok(file) => status(file.read_at(bytes_mut(out, len), offset).map(|n| *bytes_read = n)),
+            Err(failed) => failed,
+        }
+    }
+}
+
+unsafe fn write(ctx: *mut u8, written: *mut usize, input: *const u8, len: usize, offset: u64) -> c_int {
+    if ctx.is_null() || written.is_null() || (input.is_null() && len > 0) {
+        return fail(libc::EINVAL);
+    }
+    // SAFETY: the caller's contract.
+    unsafe {
+        *written = 0;
+        match file(ctx) {
+            Ok(file) => status(file.write_at(bytes(input, len), offset).map(|()| *written = len)),
+            Err(failed) => failed,
+        }
+    }
+}
+
+unsafe fn truncate(ctx: *mut u8, size: u64) -> c_int {
+    // SAFETY: the caller's contract.
+    match unsafe { file(ctx) } {
+        Ok(file) => status(file.set_size(size)),
+        Err(failed) => failed,
+    }
+}
+
+unsafe fn get_size(ctx: *const u8, size: *mut u64) -> c_int {
+    if size.is_null() {
+        return fail(libc::EINVAL);
+    }
+    // SAFETY: the caller's contract; nothing is changed.
+    match unsafe { intact(ctx.cast_mut()) } {
+        Ok(file) => {
+            // SAFETY: likewise.
+            unsafe { *size = file.size() };
+            OK
+        }
+        Err(failed) => failed,
+    }
+}
+
+unsafe fn sync(ctx: *mut u8) -> c_int {
+    // SAFETY: the caller's contract.
+    match unsafe { file(ctx) } {
+        Ok(file) => status(file.sync()),
+        Err(failed) => failed,
+    }
+}
+
+unsafe fn close(ctx: *mut u8) {
+    if ctx.is_null() {
+        return;
+    }
+    // SAFETY: the caller's contract. What is dropped is not used again: the context is zeroed.
+    unsafe {
+        let context = context(ctx);
+        if (*context).open == OPEN {
+            let file = (*context).file.assume_init_mut();
+            let _ = file.storage_mut().sync(); // whoever wants to know calls `sync`
+            ptr::drop_in_place(file);
+        }
+        bytes_mut(ctx, CTX_LEN).zeroize();
+    }
+}
+
+unsafe fn merkle_rebuild(ctx: *mut u8) -> c_int {
+    // SAFETY: the caller's contract.
+    match unsafe { file(ctx) } {
+        Ok(file) => status(file.rebuild_tree()),
+        Err(failed) => failed,
+    }
+}
+
+unsafe fn merkle_verify(ctx: *mut u8, corrupted_chunk: *mut u64) -> c_int {
+    // SAFETY: the caller's contract.
+    let file = match unsafe { file(ctx) } {
+        Ok(file) => file,
+        Err(failed) => return failed,
+    };
+    let Err((chunk, error)) = file.verify_tree() else { return OK };
+    let inner = matches!(error, Error::TreeMismatch { chunk: None }).then_some(u64::MAX);
+    if let Some(chunk) = chunk.or(inner).filter(|_| !corrupted_chunk.is_null()) {
+        // SAFETY: likewise.
+        unsafe { *corrupted_chunk = chunk };
+    }
+    fail(number(&error))
+}
+
+unsafe fn merkle_commitment(ctx: *const u8, out: *mut u8, out_len: usize) -> c_int {
+    // SAFETY: the caller's contract; nothing is changed.
+    let file = match unsafe { file(ctx.cast_mut()) } {
+        Ok(file) => file,
+        Err(failed) => return failed,
+    };
+    let out_len = if out.is_null() { 0 } else { out_len };
+    // SAFETY: likewise.
+    status(file.commitment_into(unsafe { bytes_mut(out, out_len) }))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn aegis_raf_chunk_min() -> usize {
+    CHUNK_MIN as usize
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn aegis_raf_chunk_max() -> usize {
+    CHUNK_MAX as usize
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn aegis_raf_header_size() -> usize {
+    HEADER_LEN
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn aegis_raf_scratch_align() -> usize {
+    SCRATCH_ALIGN
+}
+
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn aegis_raf_probe(io: *const Io, info: *mut FileInfo) -> c_int {
+    // SAFETY: the caller's contract.
+    let Some(io) = (unsafe { io.as_ref() }).filter(|io| io.read_at.is_some() && !info.is_null()) else {
+        return fail(libc::EINVAL);
+    };
+    let mut header = [0; HEADER_LEN];
+    let probed = Callbacks(*io).read_at(&mut header, 0).map_err(Error::from);
+    status(probed.and_then(|()| Info::parse(&header)).map(|found| {
+        let Info { size: file_size, chunk_size, algorithm, .. } = found;
+        // SAFETY: likewise.
+        unsafe { info.write(FileInfo { file_size, chunk_size, alg_id: algorithm.id() }) };
+    }))
+}
+
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn aegis_raf_merkle_buffer_size(config: *const MerkleConfig) -> usize {
+    // SAFETY: the caller's contract.
+    match unsafe { config.as_ref() } {
+        Some(config) if config.max_chunks > 0 && config.hash_len > 0 => {
+            merkle::tree_len(config.max_chunks, config.hash_len as usize).unwrap_or(usize::MAX)
+        }
+        _ => 0,
+    }
+}
+
+/// # Safety
+/// The header's contract.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn aegis_raf_derive_master_key(
+    out: *mut u8,
+    out_len: usize,
+    key: *const u8,
+    key_len: usize,
+    context: *const u8,
+    context_len: usize,
+) -> c_int {
+    let lengths = (key_len == 16 || key_len == 32) && out_len == key_len;
+    if out.is_null() || key.is_null() || !lengths || (context.is_null() && context_len > 0) {
+        return fail(libc::EINVAL);
+    }
+    // SAFETY: the caller's contract. The output may be where the key is: it is written in the end.
+    unsafe {
+        let derived = palladion_raf::derive_master_key(bytes(key, key_len), bytes(context, context_len));
+        status(derived.map(|derived| bytes_mut(out, out_len).copy_from_slice(&derived)))
+    }
+}
+
+/// The functions of a variant.
+macro_rules! variant {
+    ($module:ident, $prefix:literal, $algorithm:ident) => {
+        mod $module {
+            use super::*;
+
+            const ALGORITHM: Algorithm = Algorithm::$algorithm;
+
+            #[unsafe(export_name = concat!($prefix, "_raf_scratch_size"))]
+            extern "C" fn scratch_size(chunk_size: u32) -> usize {
+                scratch_len(ALGORITHM, chunk_size)
+            }
+            #[unsafe(export_name = concat!($prefix, "_raf_scratch_validate"))]
+            unsafe extern "C" fn scratch_validate(buffer: *const Scratch, chunk_size: u32) -> c_int {
+                // SAFETY: the caller's contract, which is that of the header.
+                status(unsafe { scratch(ALGORITHM, buffer, chunk_size) }.map(drop))
+            }
+            crate::exports::functions! { $prefix;
+                "_raf_create" raf_create(ctx: *mut u8, io: *const Io, rng: *const Rng, config: *const Config,
+                    key: *const u8) -> c_int = |ctx, io, rng, config, key| create(ALGORITHM, ctx, io, rng, config, key);
+                "_raf_open" raf_open(ctx: *mut u8, io: *const Io, rng: *const Rng, config: *const Config,
+                    key: *const u8) -> c_int = |ctx, io, rng, config, key| open(ALGORITHM, ctx, io, rng, config, key);
+                "_raf_read" raf_read(ctx: *mut u8, out: *mut u8, bytes_read: *mut usize, len: usize, offset: u64) -> c_int
+                    = read;
+                "_raf_write" raf_write(ctx: *mut u8, bytes_written: *mut usize, input: *const u8, len: usize,
+                    offset: u64) -> c_int = write;
+                "_raf_truncate" raf_truncate(ctx: *mut u8, size: u64) -> c_int = truncate;
+                "_raf_get_size" raf_get_size(ctx: *const u8, size: *mut u64) -> c_int = get_size;
+                "_raf_sync" raf_sync(ctx: *mut u8) -> c_int = sync;
+                "_raf_close" raf_close(ctx: *mut u8) = close;
+                "_raf_merkle_rebuild" raf_merkle_rebuild(ctx: *mut u8) -> c_int = merkle_rebuild;
+                "_raf_merkle_verify" raf_merkle_verify(ctx: *mut u8, corrupted_chunk: *mut u64) -> c_int = merkle_verify;
+                "_raf_merkle_commitment" raf_merkle_commitment(ctx: *const u8, out: *mut u8, out_len: usize) -> c_int
+                    = merkle_commitment;
+            }
+        }
+    };
+}
+
+variant!(aegis128l, "aegis128l", Aegis128L);
+variant!(aegis128x2, "aegis128x2", Aegis128X2);
+variant!(aegis128x4, "aegis128x4", Aegis128X4);
+variant!(aegis256, "aegis256", Aegis256);
+variant!(aegis256x2, "aegis256x2", Aegis256X2);
+variant!(aegis256x4, "aegis256x4", Aegis256X4);
