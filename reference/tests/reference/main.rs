@@ -5,6 +5,7 @@ mod make_vectors;
 
 mod historic;
 mod properties;
+mod raf;
 mod rfc10032;
 mod vectors;
 mod wycheproof;
