@@ -24,12 +24,12 @@ const VARIANTS: [(&str, &str, Family, usize); 10] = [
 ];
 
 /// Byte `i` is `(seed + 7 i) mod 251`: a period that no block length divides.
-fn fill(seed: usize, len: usize) -> Vec<u8> {
+pub fn fill(seed: usize, len: usize) -> Vec<u8> {
     (0..len).map(|i| ((seed + 7 * i) % 251) as u8).collect()
 }
 
 /// Lower-case hexadecimal, and "-" for nothing.
-fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     if bytes.is_empty() { "-".into() } else { bytes.iter().map(|byte| format!("{byte:02x}")).collect() }
 }
 

@@ -10,10 +10,14 @@
 //! `FinalizeMac` comes down to `Finalize`. Sections 3 and 4 are therefore the case `D = 1` of section 5.
 //!
 //! Lengths are in bytes here where the RFC counts bits.
+//!
+//! [`raf`] is a file format that uses AEGIS, written from its description in the same way.
 
 #![forbid(unsafe_code)]
 
+pub mod hash;
 pub mod historic;
+pub mod raf;
 
 /// An AES block: 128 bits, in the byte order of the RFC's hexadecimal strings.
 pub type Block = [u8; 16];

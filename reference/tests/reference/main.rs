@@ -1,10 +1,11 @@
 //! Everything that says the reference is right.
 
-#[path = "../../examples/make_vectors.rs"]
-mod make_vectors;
+#[path = "../../examples/make_raf_vectors.rs"]
+mod make_raf_vectors;
 
 mod historic;
 mod properties;
+mod raf;
 mod rfc10032;
 mod vectors;
 mod wycheproof;
