@@ -1,6 +1,7 @@
 //! Runs of whole chunks: in groups, several at a time if there are threads.
 
 use std::io::ErrorKind;
+use std::sync::{Mutex, PoisonError};
 
 use zeroize::Zeroizing;
 
@@ -15,29 +16,36 @@ const WINDOW: usize = 4 << 20;
 /// Bytes of contents from which on it pays to wake threads.
 pub(crate) const WORTHWHILE: usize = 256 << 10;
 
-/// Does the work on each item, on several threads if there are; fails as the first item that failed. `memory` is made for a worker, not for
-/// each item.
-fn for_each<I: Send, M>(
-    items: Vec<I>,
-    memory: impl Fn() -> M + Sync + Send,
-    work: impl Fn(&mut M, I) -> Result<()> + Sync + Send,
-) -> Result<()> {
+/// Does the work on each item, on several threads if there are; fails as the first item that failed.
+fn for_each<I: Send>(items: Vec<I>, work: impl Fn(I) -> Result<()> + Sync + Send) -> Result<()> {
     #[cfg(feature = "parallel")]
     let failed = {
         use rayon::iter::{IntoParallelIterator, ParallelIterator};
-        items.into_par_iter().map_init(memory, work).find_map_first(Result::err)
+        items.into_par_iter().map(work).find_map_first(Result::err)
     };
     #[cfg(not(feature = "parallel"))]
-    let failed = {
-        let mut memory = memory();
-        items.into_iter().map(|item| work(&mut memory, item)).find_map(Result::err)
-    };
+    let failed = items.into_iter().map(work).find_map(Result::err);
     failed.map_or(Ok(()), Err)
 }
 
-/// Room for so many records.
-fn room(records: usize, len: usize) -> Result<Zeroizing<Vec<u8>>> {
-    Ok(Zeroizing::new(zeros(records * len)?))
+/// Memory of workers, kept for the next one: to get it anew from the system would cost as much as the work. Wiped in the end.
+#[derive(Default)]
+pub(crate) struct Rooms(Mutex<Vec<Room>>);
+
+type Room = Zeroizing<Vec<u8>>;
+
+impl Rooms {
+    /// Lends so many bytes for some work.
+    fn with<R>(&self, len: usize, work: impl FnOnce(&mut [u8]) -> Result<R>) -> Result<R> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut room = kept.unwrap_or_default();
+        if room.len() < len {
+            room = Zeroizing::new(zeros(len)?);
+        }
+        let result = work(&mut room[..len]);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(room);
+        result
+    }
 }
 
 /// A run of chunks of a file.
@@ -45,6 +53,7 @@ pub(crate) struct Run<'a, S> {
     pub storage: &'a mut S,
     pub info: &'a Info,
     pub keys: &'a Keys,
+    pub rooms: &'a Rooms,
 }
 
 impl<S: Storage> Run<'_, S> {
@@ -65,31 +74,28 @@ impl<S: Storage> Run<'_, S> {
     /// Reads chunks, from `first` on, into a buffer whose length is a multiple of theirs.
     pub(crate) fn read(&mut self, first: u64, buf: &mut [u8]) -> Result<()> {
         let (chunk, group, record) = (self.chunk(), self.group(), self.info.record_len());
-        let (info, keys) = (self.info, self.keys);
+        let (info, keys, rooms) = (self.info, self.keys, self.rooms);
         if let Some(shared) = self.storage.shared() {
-            let groups: Vec<_> = buf.chunks_mut(group * chunk).zip((first..).step_by(group)).collect();
-            return for_each(
-                groups,
-                || room(group, record),
-                |room, (messages, first)| {
-                    let room = room.as_mut().map_err(|_| ErrorKind::OutOfMemory)?;
-                    let records = &mut room[..messages.len() / chunk * record];
+            let groups = buf.chunks_mut(group * chunk).zip((first..).step_by(group)).collect();
+            return for_each(groups, |(messages, first): (&mut [u8], u64)| {
+                rooms.with(messages.len() / chunk * record, |records| {
                     shared.read_at(records, info.offset(first)?).map_err(|e| missing(first, e))?;
                     keys.open_all(info, first, records, messages)
-                },
-            );
+                })
+            });
         }
-        let mut room = room(self.window().min(buf.len() / chunk), record)?;
         let windows = buf.chunks_mut(self.window() * chunk).zip((first..).step_by(self.window()));
         for (messages, first) in windows {
-            let records = &mut room[..messages.len() / chunk * record];
-            self.storage.read_at(records, info.offset(first)?).map_err(|e| missing(first, e))?;
-            let groups = messages.chunks_mut(group * chunk).zip(records.chunks(group * record));
-            for_each(
-                groups.zip((first..).step_by(group)).collect(),
-                || (),
-                |(), ((messages, records), first)| keys.open_all(info, first, records, messages),
-            )?;
+            rooms.with(messages.len() / chunk * record, |records| {
+                self.storage.read_at(records, info.offset(first)?).map_err(|e| missing(first, e))?;
+                let groups = messages.chunks_mut(group * chunk).zip(records.chunks(group * record));
+                for_each(
+                    groups.zip((first..).step_by(group)).collect(),
+                    |((messages, records), first): ((&mut [u8], &[u8]), u64)| {
+                        keys.open_all(info, first, records, messages)
+                    },
+                )
+            })?;
         }
         Ok(())
     }
@@ -103,46 +109,38 @@ impl<S: Storage> Run<'_, S> {
     ) -> Result<()> {
         let (chunk, group, record) = (self.chunk(), self.group(), self.info.record_len());
         let nonce = self.info.algorithm.key_len();
-        let (info, keys) = (self.info, self.keys);
-        // Records with their nonces, and nothing else yet.
-        let prepare = |records: &mut [u8], nonces: &[u8]| {
+        let (info, keys, rooms) = (self.info, self.keys, self.rooms);
+        let seal = |messages: &[u8], first, nonces: &[u8], records: &mut [u8]| {
             for (record, from) in records.chunks_exact_mut(record).zip(nonces.chunks_exact(nonce)) {
                 record[..nonce].copy_from_slice(from);
             }
+            keys.seal_all(info, first, messages, records)
         };
-        // With a storage for several threads there is no need for windows: only nonces are in memory for all of them.
-        let is_shared = self.storage.shared().is_some();
-        let window = if is_shared { self.window().max(4096) } else { self.window() };
-        let mut window_room = room(if is_shared { 0 } else { window.min(data.len() / chunk) }, record)?;
+        // With a storage for several threads, nonces alone are in memory for all of a window.
+        let window = if self.storage.shared().is_some() { 64 * self.window() } else { self.window() };
         let mut nonces = zeros(window.min(data.len() / chunk) * nonce)?;
         for (messages, first) in data.chunks(window * chunk).zip((first..).step_by(window)) {
-            let count = messages.len() / chunk;
-            random(&mut nonces[..count * nonce])?;
-            let nonces = nonces[..count * nonce].chunks(group * nonce);
-            let groups = messages.chunks(group * chunk).zip(nonces).zip((first..).step_by(group));
+            let nonces = &mut nonces[..messages.len() / chunk * nonce];
+            random(nonces)?;
+            let groups = messages.chunks(group * chunk).zip((first..).step_by(group));
+            let groups = groups.zip(nonces.chunks(group * nonce));
             if let Some(shared) = self.storage.shared() {
-                for_each(
-                    groups.collect(),
-                    || room(group, record),
-                    |room, ((messages, nonces), first)| {
-                        let room = room.as_mut().map_err(|_| ErrorKind::OutOfMemory)?;
-                        let records = &mut room[..messages.len() / chunk * record];
-                        prepare(records, nonces);
-                        keys.seal_all(info, first, messages, records)?;
+                for_each(groups.collect(), |((messages, first), nonces): ((&[u8], u64), &[u8])| {
+                    rooms.with(messages.len() / chunk * record, |records| {
+                        seal(messages, first, nonces, records)?;
                         Ok(shared.write_at(records, info.offset(first)?)?)
-                    },
-                )?;
+                    })
+                })?;
             } else {
-                let records = &mut window_room[..count * record];
-                for_each(
-                    groups.zip(records.chunks_mut(group * record)).collect(),
-                    || (),
-                    |(), (((messages, nonces), first), records)| {
-                        prepare(records, nonces);
-                        keys.seal_all(info, first, messages, records)
-                    },
-                )?;
-                self.storage.write_at(records, info.offset(first)?)?;
+                rooms.with(messages.len() / chunk * record, |records| {
+                    for_each(
+                        groups.zip(records.chunks_mut(group * record)).collect(),
+                        |(((messages, first), nonces), records): (((&[u8], u64), &[u8]), &mut [u8])| {
+                            seal(messages, first, nonces, records)
+                        },
+                    )?;
+                    Ok(self.storage.write_at(records, info.offset(first)?)?)
+                })?;
             }
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::ops::Range;
 use zeroize::Zeroizing;
 
 use crate::algorithm::{Algorithm, Keys};
-use crate::bulk::{self, Run};
+use crate::bulk::{self, Rooms, Run};
 use crate::environment::zeros;
 use crate::header::{self, HEADER_LEN, ID_LEN, Info};
 use crate::merkle::{Hasher, Sha256, Tree};
@@ -176,6 +176,7 @@ pub struct Raf<S, E: Environment = System> {
     /// A record: what was read, or is to be written.
     record: Zeroizing<E::Buffer>,
     tree: Option<Tree<E::Hasher, E::Buffer>>,
+    rooms: Rooms,
     read_only: bool,
     /// Whether what must come first on the storage is synced first.
     barriers: bool,
@@ -227,10 +228,20 @@ impl<S: Storage> Raf<S> {
     ) -> Result<Raf<S, System<H>>> {
         let len = crate::merkle::tree_len(max_chunks, hash_len).ok_or(Error::TooLarge)?;
         let tree = Tree::new(hasher, zeros(len)?, max_chunks, hash_len)?;
-        let Self { storage, info, keys, record, read_only, barriers, changing, .. } = self;
+        let Self { storage, info, keys, record, rooms, read_only, barriers, changing, .. } = self;
         let environment = System::default();
-        let mut file =
-            Raf { storage, environment, info, keys, record, tree: None, read_only, barriers, changing };
+        let mut file = Raf {
+            storage,
+            environment,
+            info,
+            keys,
+            record,
+            tree: None,
+            rooms,
+            read_only,
+            barriers,
+            changing,
+        };
         file.attach(tree)?;
         file.rebuild_tree()?;
         Ok(file)
@@ -239,8 +250,18 @@ impl<S: Storage> Raf<S> {
 
 impl<S: Storage, E: Environment> Raf<S, E> {
     fn new(storage: S, environment: E, info: Info, keys: Keys, record: Zeroizing<E::Buffer>) -> Self {
-        let (tree, read_only, barriers, changing) = (None, false, false, false);
-        Self { storage, environment, info, keys, record, tree, read_only, barriers, changing }
+        Self {
+            storage,
+            environment,
+            info,
+            keys,
+            record,
+            tree: None,
+            rooms: Rooms::default(),
+            read_only: false,
+            barriers: false,
+            changing: false,
+        }
     }
 
     /// Gives it a [Merkle tree](crate::merkle), which is made empty: until it is [rebuilt](Self::rebuild_tree), it knows nothing of what is in
@@ -398,8 +419,8 @@ impl<S: Storage, E: Environment> Raf<S, E> {
             let (chunk, within) = self.locate(offset);
             let whole = if within == 0 { buf.len() / size * size } else { 0 };
             let n = if E::BULK && whole >= bulk::WORTHWHILE {
-                let Self { storage, info, keys, .. } = self;
-                Run { storage, info, keys }.read(chunk, &mut buf[..whole])?;
+                let Self { storage, info, keys, rooms, .. } = self;
+                Run { storage, info, keys, rooms }.read(chunk, &mut buf[..whole])?;
                 whole
             } else if whole > 0 {
                 self.fetch(chunk)?;
@@ -587,14 +608,14 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     /// Encrypts and writes whole chunks.
     fn store_run(&mut self, first: u64, data: &[u8]) -> Result<()> {
         self.begin();
-        let Self { storage, environment, info, keys, tree, .. } = self;
+        let Self { storage, environment, info, keys, tree, rooms, .. } = self;
         if let Some(tree) = tree {
             for (chunk, data) in (first..).zip(data.chunks_exact(info.chunk_size as usize)) {
                 tree.set(chunk, data)?;
             }
         }
         let random = |bytes: &mut [u8]| environment.random(bytes).map_err(Error::NoRandomness);
-        Run { storage, info, keys }.write(first, data, random)
+        Run { storage, info, keys, rooms }.write(first, data, random)
     }
 
     /// The message of the record in memory.
