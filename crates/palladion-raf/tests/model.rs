@@ -1,8 +1,10 @@
 //! A file does what a vector of bytes does, whatever the order of operations; and what goes wrong is told.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 
-use palladion_raf::{Algorithm, Error, HEADER_LEN, Memory, Options, Raf, Storage, Stream};
+use palladion_raf::merkle::Sha256;
+use palladion_raf::{Algorithm, Cursor, Error, HEADER_LEN, Memory, Options, Raf, ReadOnly, Storage, Stream};
 use proptest::prelude::*;
 
 const CHUNK: u32 = 1024;
@@ -37,9 +39,13 @@ fn data(len: usize, seed: u8) -> Vec<u8> {
     (0..len).map(|i| ((i * 7) as u8 ^ seed) | 1).collect()
 }
 
+/// More than any of the files here has.
+const PLACES: u64 = 13;
+
 fn run<S: Storage>(algorithm: Algorithm, storage: S, steps: &[Step]) -> Raf<S> {
     let key = key(algorithm);
     let mut file = Options::default().algorithm(algorithm).chunk_size(CHUNK).create(storage, &key).unwrap();
+    file = file.with_merkle(PLACES).unwrap();
     let mut model: Vec<u8> = Vec::new();
     for step in steps {
         match *step {
@@ -63,7 +69,11 @@ fn run<S: Storage>(algorithm: Algorithm, storage: S, steps: &[Step]) -> Raf<S> {
                 file.set_size(size).unwrap();
                 model.resize(size as usize, 0);
             }
-            Step::Reopen => file = Raf::open(file.into_storage(), &key).unwrap(),
+            Step::Reopen => {
+                let commitment = file.commitment().unwrap();
+                file = Raf::open(file.into_storage(), &key).unwrap().with_merkle(PLACES).unwrap();
+                assert_eq!(file.commitment().unwrap(), commitment);
+            }
         }
         assert_eq!(file.size(), model.len() as u64);
     }
@@ -71,6 +81,7 @@ fn run<S: Storage>(algorithm: Algorithm, storage: S, steps: &[Step]) -> Raf<S> {
     assert_eq!(file.read_at(&mut all, 0).unwrap(), model.len());
     assert_eq!(all[..model.len()], model);
     file.verify().unwrap();
+    file.verify_tree().unwrap();
     file
 }
 
@@ -301,4 +312,146 @@ fn stopped_anywhere() {
             }
         }
     }
+}
+
+/// A tree tells what nothing in the file does: that parts of it are old. And it has its limits.
+#[test]
+fn old_chunks_are_noticed() {
+    let old = file_of(3000);
+    let mut file = open(old.clone()).unwrap().with_merkle(4).unwrap();
+    let commitment = file.commitment().unwrap();
+    file.write_at(b"new", 1500).unwrap();
+    let new = file.commitment().unwrap();
+    assert_ne!(commitment, new);
+    // Somebody brings back the second chunk.
+    let record = HEADER_LEN + CHUNK as usize + 48..HEADER_LEN + 2 * (CHUNK as usize + 48);
+    file.storage_mut().0[record.clone()].copy_from_slice(&old[record]);
+    file.verify().unwrap();
+    assert!(matches!(file.verify_tree(), Err((Some(1), Error::TreeMismatch { chunk: Some(1) }))));
+    let mut file =
+        Raf::open(file.into_storage(), &key(Algorithm::Aegis256X2)).unwrap().with_merkle(4).unwrap();
+    assert_eq!(file.commitment().unwrap(), commitment);
+
+    file.write_at(b"x", 4095).unwrap();
+    assert!(matches!(file.write_at(b"x", 4096), Err(Error::TreeFull { max_chunks: 4 })));
+    assert!(matches!(file.set_size(4097), Err(Error::TreeFull { max_chunks: 4 })));
+    file.verify_tree().unwrap();
+    assert!(matches!(open(old.clone()).unwrap().with_merkle(2), Err(Error::TreeFull { max_chunks: 2 })));
+    assert!(matches!(open(old.clone()).unwrap().with_merkle(0), Err(Error::TooLarge)));
+    assert!(matches!(open(old.clone()).unwrap().with_merkle(u64::MAX), Err(Error::TooLarge)));
+    let mut bare = open(old.clone()).unwrap();
+    assert!(matches!(bare.commitment(), Err(Error::NoTree)));
+    assert!(matches!(bare.rebuild_tree(), Err(Error::NoTree)));
+    assert!(matches!(bare.verify_tree(), Err((None, Error::NoTree))));
+    for len in [0, 7, 31, 33, 65] {
+        let made = open(old.clone()).unwrap().with_merkle_hasher(Sha256, len, 4);
+        assert!(matches!(made, Err(Error::HashLength(_) | Error::Io(_))), "{len}");
+    }
+}
+
+#[test]
+fn read_only() {
+    let key = key(Algorithm::Aegis256X2);
+    let mut file = Raf::open_read_only(ReadOnly(io::Cursor::new(file_of(3000))), &key).unwrap();
+    let mut buf = vec![0; 3000];
+    assert_eq!((file.read_at(&mut buf, 0).unwrap(), buf), (3000, data(3000, 3)));
+    assert!(matches!(file.write_at(b"x", 0), Err(Error::ReadOnly)));
+    assert!(matches!(file.set_size(10), Err(Error::ReadOnly)));
+    file.verify().unwrap();
+    // Without being told, it is the storage that refuses.
+    let mut file = Raf::open(ReadOnly(io::Cursor::new(file_of(3000))), &key).unwrap();
+    assert!(
+        matches!(file.write_at(b"x", 0), Err(Error::Io(e)) if e.kind() == io::ErrorKind::PermissionDenied)
+    );
+    assert!(matches!(file.read_at(&mut [0], 0), Err(Error::Poisoned)));
+}
+
+/// Long reads and writes, which are worked on in groups and by several threads, in all kinds of storage; beside them chunks that are
+/// not whole.
+#[test]
+fn long_pieces() {
+    fn all<S: Storage>(storage: S, algorithm: Algorithm, chunk: u32) -> S {
+        let mut file = Options::default()
+            .algorithm(algorithm)
+            .chunk_size(chunk)
+            .create(storage, &key(algorithm))
+            .unwrap()
+            .with_merkle(1 << 10)
+            .unwrap();
+        let len = 900_000;
+        let mut model = vec![0; 100];
+        for (offset, seed) in [(100, 1), (chunk as usize, 2), (3 * chunk as usize - 1, 3), (1, 4)] {
+            let data = data(len, seed);
+            file.write_at(&data, offset as u64).unwrap();
+            model.resize(model.len().max(offset + len), 0);
+            model[offset..offset + len].copy_from_slice(&data);
+            for offset in [0, 1, chunk as usize, 5 * chunk as usize + 7] {
+                let mut found = vec![0; model.len()];
+                let n = file.read_at(&mut found, offset as u64).unwrap();
+                assert!(found[..n] == model[offset..], "{algorithm:?} {chunk} {offset}");
+            }
+        }
+        file.verify_tree().unwrap();
+        let commitment = file.commitment().unwrap();
+        let mut file = Raf::open(file.into_storage(), &key(algorithm)).unwrap().with_merkle(1 << 10).unwrap();
+        assert_eq!(file.commitment().unwrap(), commitment);
+
+        // Of several that are damaged, the first is named, and nothing is given out.
+        let record = u64::from(chunk) + algorithm.key_len() as u64 + 16;
+        for index in [40, 9, 22] {
+            let at = HEADER_LEN as u64 + index * record + 100;
+            let mut byte = [0];
+            file.storage_mut().read_at(&mut byte, at).unwrap();
+            file.storage_mut().write_at(&[byte[0] ^ 4], at).unwrap();
+        }
+        let mut found = vec![1; model.len()];
+        assert!(matches!(file.read_at(&mut found, 0), Err(Error::DamagedChunk { index: 9 })));
+        assert!(found.iter().all(|byte| *byte == 0));
+        file.write_at(&data(len, 7), 0).unwrap();
+        file.verify().unwrap();
+        file.into_storage()
+    }
+    for (i, &algorithm) in Algorithm::ALL.iter().enumerate() {
+        let chunk = [1024, 4096, 16400, 2048, 1040, 8192][i];
+        let path = std::env::temp_dir().join(format!("palladion-raf-long-{}-{i}", std::process::id()));
+        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        all(file, algorithm, chunk);
+        let memory = all(Memory::default(), algorithm, chunk);
+        // What one kind of storage has, another can read.
+        std::fs::write(&path, &memory.0).unwrap();
+        Raf::open(File::open(&path).unwrap(), &key(algorithm)).unwrap().verify().unwrap();
+        std::fs::remove_file(path).unwrap();
+    }
+    all(Stream(io::Cursor::new(Vec::new())), Algorithm::Aegis256X2, 4096);
+}
+
+/// As the standard library sees it.
+#[test]
+fn cursor() {
+    let key = key(Algorithm::Aegis256X2);
+    let mut file = Cursor::new(Options::default().chunk_size(CHUNK).create(Memory::default(), &key).unwrap());
+    let written = data(5000, 1);
+    io::copy(&mut &written[..], &mut file).unwrap();
+    assert_eq!(file.seek(SeekFrom::Start(0)).unwrap(), 0);
+    let mut found = Vec::new();
+    file.read_to_end(&mut found).unwrap();
+    assert_eq!(found, written);
+    assert_eq!(file.seek(SeekFrom::End(-10)).unwrap(), 4990);
+    assert_eq!(file.seek(SeekFrom::Current(-90)).unwrap(), 4900);
+    assert!(file.seek(SeekFrom::Current(-4901)).is_err());
+    assert!(file.seek(SeekFrom::End(-5001)).is_err());
+    assert_eq!(file.stream_position().unwrap(), 4900);
+    assert_eq!(file.seek(SeekFrom::End(500)).unwrap(), 5500);
+    assert_eq!(file.read(&mut [0]).unwrap(), 0);
+    file.write_all(b"end").unwrap();
+    file.seek(SeekFrom::Start(4999)).unwrap();
+    let mut found = vec![1; 504];
+    file.read_exact(&mut found).unwrap();
+    assert_eq!((found[0], &found[1..501], &found[501..]), (written[4999], &[0; 500][..], &b"end"[..]));
+    // What goes wrong is an error of the standard library's that has ours inside.
+    file.get_mut().storage_mut().0[100] ^= 1;
+    file.seek(SeekFrom::Start(0)).unwrap();
+    let e = file.read(&mut [0]).unwrap_err();
+    assert_eq!((e.kind(), e.to_string().as_str()), (io::ErrorKind::InvalidData, "chunk 0 is damaged"));
+    file.into_inner().sync().unwrap();
 }

@@ -1,6 +1,7 @@
 //! The vectors of `vectors/raf.txt`, whose README describes them.
 
-use palladion_raf::{Algorithm, Error, Info, Memory, Raf, derive_master_key, probe};
+use palladion_raf::merkle::{Sha256 as Sha256Tree, Tree, tree_len};
+use palladion_raf::{Algorithm, Environment, Error, Info, Memory, Options, Raf, derive_master_key, probe};
 use sha2::{Digest, Sha256};
 
 /// Everything that goes with one key.
@@ -273,4 +274,52 @@ fn other_bits_and_other_keys_are_refused() {
             }
         }
     }
+}
+
+/// Random numbers that begin with the id of a file.
+struct Known(Vec<u8>);
+
+impl Environment for Known {
+    type Buffer = Vec<u8>;
+    type Hasher = Sha256Tree;
+    const BULK: bool = false;
+
+    fn random(&mut self, bytes: &mut [u8]) -> std::io::Result<()> {
+        for byte in bytes {
+            *byte = if self.0.is_empty() { 1 } else { self.0.remove(0) };
+        }
+        Ok(())
+    }
+}
+
+/// Commitments of files that are read, and of the same contents written here, at once and in pieces.
+#[test]
+fn commitments() {
+    let mut read = 0;
+    for group in parse() {
+        for file in &group.files {
+            let Kind::Read { chunk_size, size } = file.kind else { continue };
+            let contents = fill(group.seed + 180, size);
+            for Merkle { max_chunks, commitment, .. } in &file.merkle {
+                if let Some(bytes) = &file.bytes {
+                    let mut file = open(bytes, &group.key).unwrap().with_merkle(*max_chunks).unwrap();
+                    assert_eq!(file.commitment().unwrap(), *commitment);
+                    file.verify_tree().unwrap();
+                    read += 1;
+                }
+                let id = group.file_id.clone();
+                let options = Options::default().algorithm(group.algorithm).chunk_size(chunk_size);
+                let room = |info: &Info| Ok(vec![0; info.record_len()]);
+                let mut file = options.create_in(Memory::default(), &group.key, Known(id), room).unwrap();
+                let nodes = vec![0; tree_len(*max_chunks, 32).unwrap()];
+                file.attach(Tree::new(Sha256Tree, nodes, *max_chunks, 32).unwrap()).unwrap();
+                for (i, piece) in contents.chunks(700).enumerate() {
+                    file.write_at(piece, 700 * i as u64).unwrap();
+                }
+                assert_eq!(file.commitment().unwrap(), *commitment);
+                file.verify_tree().unwrap();
+            }
+        }
+    }
+    assert!(read > 20, "{read}");
 }

@@ -1,0 +1,120 @@
+//! How fast files are written and read in a row, compared with the cipher alone on one core (messages of a chunk's size, in place, in the
+//! cache) and with copying the same bytes to and from the same place. Give it a folder on a RAM disk, or it measures the disk.
+//!
+//!     cargo run --release -p palladion-raf --example speed -- /dev/shm [MEBIBYTES [CHUNK [PIECE]]]
+//!
+//! In GB/s, the best of several rounds that take turns. "new" writes a file that grows, "over" one that is there.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use palladion::family::{Aegis128, Aegis256, Family};
+use palladion::{Aegis, Tag};
+use palladion_raf::{Algorithm, Options, Raf};
+
+const ROUNDS: usize = 5;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let folder = PathBuf::from(arguments.next().ok_or("which folder?")?);
+    let mut number = |default: usize| arguments.next().map_or(Ok(default), |n| n.parse());
+    let (len, chunk, piece) = (number(256)? << 20, number(64 << 10)?, number(4 << 20)?);
+    let path = folder.join(format!("palladion-speed-{}.raf", std::process::id()));
+    let plain = folder.join(format!("palladion-speed-{}", std::process::id()));
+    println!("{} MiB, chunks of {chunk}, pieces of {piece} bytes", len >> 20);
+    println!(
+        "{:12} {:>7} {:>7} {:>7} {:>7} {:>7} | ratios to the cipher",
+        "", "cipher", "copy to", "new", "over", "read"
+    );
+    let outcome =
+        Algorithm::ALL.iter().try_for_each(|algorithm| measure(*algorithm, &path, &plain, len, chunk, piece));
+    let _ = (fs::remove_file(path), fs::remove_file(plain));
+    outcome
+}
+
+fn measure(
+    algorithm: Algorithm,
+    path: &PathBuf,
+    plain: &PathBuf,
+    len: usize,
+    chunk: usize,
+    piece: usize,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let key = &[7; 32][..algorithm.key_len()];
+    let mut data: Vec<u8> = (0..piece).map(|i| i as u8).collect();
+    let mut best = [f64::INFINITY; 5];
+    let mut time = |which: usize, started: Instant| {
+        best[which] = best[which].min(started.elapsed().as_secs_f64());
+    };
+    for _ in 0..ROUNDS {
+        let started = Instant::now();
+        match algorithm {
+            Algorithm::Aegis128L => cipher::<Aegis128, 1>(len / chunk, chunk)?,
+            Algorithm::Aegis128X2 => cipher::<Aegis128, 2>(len / chunk, chunk)?,
+            Algorithm::Aegis128X4 => cipher::<Aegis128, 4>(len / chunk, chunk)?,
+            Algorithm::Aegis256 => cipher::<Aegis256, 1>(len / chunk, chunk)?,
+            Algorithm::Aegis256X2 => cipher::<Aegis256, 2>(len / chunk, chunk)?,
+            _ => cipher::<Aegis256, 4>(len / chunk, chunk)?,
+        }
+        time(0, started);
+
+        let mut file = File::create(plain)?;
+        let started = Instant::now();
+        for _ in 0..len / piece {
+            std::io::Write::write_all(&mut file, &data)?;
+        }
+        time(1, started);
+        fs::remove_file(plain)?;
+
+        let _ = fs::remove_file(path);
+        let storage = File::options().read(true).write(true).create_new(true).open(path)?;
+        let started = Instant::now();
+        let mut file =
+            Options::default().algorithm(algorithm).chunk_size(chunk as u32).create(storage, key)?;
+        for i in 0..len / piece {
+            file.write_at(&data, (i * piece) as u64)?;
+        }
+        time(2, started);
+        let started = Instant::now();
+        for i in 0..len / piece {
+            file.write_at(&data, (i * piece) as u64)?;
+        }
+        time(3, started);
+        let mut file = Raf::open(file.into_storage(), key)?;
+        let started = Instant::now();
+        for i in 0..len / piece {
+            file.read_at(&mut data, (i * piece) as u64)?;
+        }
+        time(4, started);
+    }
+    let speed = best.map(|seconds| len as f64 / seconds / 1e9);
+    println!(
+        "{:12} {:7.2} {:7.2} {:7.2} {:7.2} {:7.2} | {:.2} {:.2} {:.2}",
+        algorithm.name(),
+        speed[0],
+        speed[1],
+        speed[2],
+        speed[3],
+        speed[4],
+        speed[2] / speed[0],
+        speed[3] / speed[0],
+        speed[4] / speed[0]
+    );
+    Ok(())
+}
+
+/// Encrypts so many messages.
+fn cipher<F: Family, const D: usize>(messages: usize, len: usize) -> Result<(), Box<dyn std::error::Error>>
+where
+    F::Key: for<'a> TryFrom<&'a [u8]>,
+{
+    let key = F::Key::try_from(&[7; 32][..F::KEY_LEN]).map_err(|_| "the key's length")?;
+    let cipher = Aegis::<F, D, 16>::new(&key);
+    let mut message = vec![1; len];
+    for _ in 0..messages {
+        let tag: Tag<16> = cipher.encrypt_in_place(&F::Nonce::default(), b"", &mut message)?;
+        std::hint::black_box(tag);
+    }
+    Ok(())
+}
