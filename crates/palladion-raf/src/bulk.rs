@@ -77,7 +77,7 @@ impl<S: Storage> Run<'_, S> {
         let (info, keys, rooms) = (self.info, self.keys, self.rooms);
         if let Some(shared) = self.storage.shared() {
             let groups = buf.chunks_mut(group * chunk).zip((first..).step_by(group)).collect();
-            return for_each(groups, |(messages, first): (&mut [u8], u64)| {
+            return for_each(groups, |(messages, first)| {
                 rooms.with(messages.len() / chunk * record, |records| {
                     shared.read_at(records, info.offset(first)?).map_err(|e| missing(first, e))?;
                     keys.open_all(info, first, records, messages)
@@ -89,12 +89,9 @@ impl<S: Storage> Run<'_, S> {
             rooms.with(messages.len() / chunk * record, |records| {
                 self.storage.read_at(records, info.offset(first)?).map_err(|e| missing(first, e))?;
                 let groups = messages.chunks_mut(group * chunk).zip(records.chunks(group * record));
-                for_each(
-                    groups.zip((first..).step_by(group)).collect(),
-                    |((messages, records), first): ((&mut [u8], &[u8]), u64)| {
-                        keys.open_all(info, first, records, messages)
-                    },
-                )
+                for_each(groups.zip((first..).step_by(group)).collect(), |((messages, records), first)| {
+                    keys.open_all(info, first, records, messages)
+                })
             })?;
         }
         Ok(())
@@ -125,7 +122,7 @@ impl<S: Storage> Run<'_, S> {
             let groups = messages.chunks(group * chunk).zip((first..).step_by(group));
             let groups = groups.zip(nonces.chunks(group * nonce));
             if let Some(shared) = self.storage.shared() {
-                for_each(groups.collect(), |((messages, first), nonces): ((&[u8], u64), &[u8])| {
+                for_each(groups.collect(), |((messages, first), nonces)| {
                     rooms.with(messages.len() / chunk * record, |records| {
                         seal(messages, first, nonces, records)?;
                         Ok(shared.write_at(records, info.offset(first)?)?)
@@ -135,9 +132,7 @@ impl<S: Storage> Run<'_, S> {
                 rooms.with(messages.len() / chunk * record, |records| {
                     for_each(
                         groups.zip(records.chunks_mut(group * record)).collect(),
-                        |(((messages, first), nonces), records): (((&[u8], u64), &[u8]), &mut [u8])| {
-                            seal(messages, first, nonces, records)
-                        },
+                        |(((messages, first), nonces), records)| seal(messages, first, nonces, records),
                     )?;
                     Ok(self.storage.write_at(records, info.offset(first)?)?)
                 })?;
