@@ -1,11 +1,14 @@
 //! How fast files are written and read in a row, compared with the cipher alone on one core (messages of a chunk's size, in place, in the
-//! cache) and with copying the same bytes to and from the same place. Give it a folder on a RAM disk, or it measures the disk.
+//! cache) and with writing and reading the same bytes, not encrypted, at the same place. Give it a folder on a RAM disk, or it measures the
+//! disk.
 //!
 //!     cargo run --release -p palladion-raf --example speed -- /dev/shm [MEBIBYTES [CHUNK [PIECE]]]
 //!
-//! In GB/s, the best of several rounds that take turns. "new" writes a file that grows, "over" one that is there.
+//! In GB/s, the best of several rounds that take turns: a file that grows is written, one that is there is written over, and read; the same
+//! of a file that is not encrypted.
 
 use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -23,10 +26,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = folder.join(format!("palladion-speed-{}.raf", std::process::id()));
     let plain = folder.join(format!("palladion-speed-{}", std::process::id()));
     println!("{} MiB, chunks of {chunk}, pieces of {piece} bytes", len >> 20);
+    let columns = ["cipher", "new", "over", "read", "new", "over", "read"];
     println!(
-        "{:12} {:>7} {:>7} {:>7} {:>7} {:>7} | ratios to the cipher",
-        "", "cipher", "copy to", "new", "over", "read"
+        "{:20} {:^23} {:^23} {:^17} {:^17}",
+        "", "not encrypted", "RAF", "RAF / cipher", "RAF / not enc."
     );
+    print!("{:12}", "");
+    columns.iter().for_each(|column| print!(" {column:>7}"));
+    (0..2).for_each(|_| columns[1..4].iter().for_each(|column| print!(" {column:>5}")));
+    println!();
     let outcome =
         Algorithm::ALL.iter().try_for_each(|algorithm| measure(*algorithm, &path, &plain, len, chunk, piece));
     let _ = (fs::remove_file(path), fs::remove_file(plain));
@@ -43,7 +51,7 @@ fn measure(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let key = &[7; 32][..algorithm.key_len()];
     let mut data: Vec<u8> = (0..piece).map(|i| i as u8).collect();
-    let mut best = [f64::INFINITY; 5];
+    let mut best = [f64::INFINITY; 7];
     let mut time = |which: usize, started: Instant| {
         best[which] = best[which].min(started.elapsed().as_secs_f64());
     };
@@ -59,12 +67,22 @@ fn measure(
         }
         time(0, started);
 
-        let mut file = File::create(plain)?;
-        let started = Instant::now();
-        for _ in 0..len / piece {
-            std::io::Write::write_all(&mut file, &data)?;
+        let _ = fs::remove_file(plain);
+        let mut file = File::options().read(true).write(true).create_new(true).open(plain)?;
+        for which in 1..=2 {
+            let started = Instant::now();
+            file.seek(SeekFrom::Start(0))?;
+            for _ in 0..len / piece {
+                file.write_all(&data)?;
+            }
+            time(which, started);
         }
-        time(1, started);
+        let started = Instant::now();
+        file.seek(SeekFrom::Start(0))?;
+        for _ in 0..len / piece {
+            file.read_exact(&mut data)?;
+        }
+        time(3, started);
         fs::remove_file(plain)?;
 
         let _ = fs::remove_file(path);
@@ -75,32 +93,25 @@ fn measure(
         for i in 0..len / piece {
             file.write_at(&data, (i * piece) as u64)?;
         }
-        time(2, started);
+        time(4, started);
         let started = Instant::now();
         for i in 0..len / piece {
             file.write_at(&data, (i * piece) as u64)?;
         }
-        time(3, started);
+        time(5, started);
         let mut file = Raf::open(file.into_storage(), key)?;
         let started = Instant::now();
         for i in 0..len / piece {
             file.read_at(&mut data, (i * piece) as u64)?;
         }
-        time(4, started);
+        time(6, started);
     }
     let speed = best.map(|seconds| len as f64 / seconds / 1e9);
-    println!(
-        "{:12} {:7.2} {:7.2} {:7.2} {:7.2} {:7.2} | {:.2} {:.2} {:.2}",
-        algorithm.name(),
-        speed[0],
-        speed[1],
-        speed[2],
-        speed[3],
-        speed[4],
-        speed[2] / speed[0],
-        speed[3] / speed[0],
-        speed[4] / speed[0]
-    );
+    print!("{:12}", algorithm.name());
+    speed.iter().for_each(|speed| print!(" {speed:7.2}"));
+    (4..7).for_each(|i| print!(" {:5.2}", speed[i] / speed[0]));
+    (4..7).for_each(|i| print!(" {:5.2}", speed[i] / speed[i - 3]));
+    println!();
     Ok(())
 }
 
