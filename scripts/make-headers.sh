@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the headers of the six variants of the C library from one template, or tells whether they are as it makes them.
+# Makes the headers of the six variants of the C library from one template, and writes the version into palladion.h; or tells
+# whether they are as it makes them.
 #
 #   scripts/make-headers.sh [--check]
 set -euo pipefail
@@ -24,3 +25,12 @@ aegis256   AEGIS-256   4   32 15  16 192 288
 aegis256x2 AEGIS-256X2 5.5 32 31  32 320 512
 aegis256x4 AEGIS-256X4 5.5 32 63  64 576 960
 END
+
+version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' ../../Cargo.toml)
+IFS=.- read -r major minor patch _ <<<"$version"
+# (To a file of another name first: it may be the same file.)
+sed -e "s|^\(#define PALLADION_VERSION\) .*|\1 \"$version\"|; s|^\(#define PALLADION_VERSION_MAJOR\) .*|\1 $major|" \
+    -e "s|^\(#define PALLADION_VERSION_MINOR\) .*|\1 $minor|; s|^\(#define PALLADION_VERSION_PATCH\) .*|\1 $patch|" \
+    include/palladion.h >"$out/palladion.h.new"
+mv "$out/palladion.h.new" "$out/palladion.h"
+[ "$out" = include ] || cmp include/palladion.h "$out/palladion.h"

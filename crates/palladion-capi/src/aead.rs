@@ -7,14 +7,16 @@ use palladion::hazmat::{self, AeadSession};
 use palladion::{Aegis, Error, KeyStream, Tag};
 
 use crate::memory::{Scratch, Session, Work, bytes, bytes_mut, inout, put_tag};
-use crate::{FAILED, OK, bad_tag_length, status, with_backend};
+use crate::{FAILED, OK, invalid_argument, status, with_backend};
 
 /// The cipher with a key that C keeps.
 ///
 /// # Safety
 /// `key` readable for the key's length while the result lives.
 #[inline(always)]
-unsafe fn cipher<'a, F: Family, const D: usize, const T: usize>(key: *const u8) -> &'a Aegis<F, D, T> {
+pub(crate) unsafe fn cipher<'a, F: Family, const D: usize, const T: usize>(
+    key: *const u8,
+) -> &'a Aegis<F, D, T> {
     const { assert!(size_of::<Aegis<F, D, T>>() == F::KEY_LEN && align_of::<Aegis<F, D, T>>() == 1) };
     // SAFETY: `repr(transparent)` over the bytes of the key.
     unsafe { &*key.cast() }
@@ -42,34 +44,38 @@ pub(crate) unsafe fn nonce<F: Family>(nonce: *const u8) -> F::Nonce {
     if nonce.is_null() { F::Nonce::default() } else { unsafe { *nonce.cast() } }
 }
 
-struct Encrypt<'a, F: Family, const D: usize, const T: usize>(&'a Aegis<F, D, T>, &'a F::Nonce, &'a [u8]);
+pub(crate) struct Encrypt<'a, F: Family, const D: usize, const T: usize>(
+    pub(crate) &'a Aegis<F, D, T>,
+    pub(crate) F::Nonce,
+    pub(crate) &'a [u8],
+);
 
-impl<F: Family, const D: usize, const T: usize> Work<Result<Tag<T>, Error>> for Encrypt<'_, F, D, T> {
+impl<F: Family, const D: usize, const T: usize> Work<'_, Result<Tag<T>, Error>> for Encrypt<'_, F, D, T> {
     #[inline(always)]
     fn in_place(&mut self, buf: &mut [u8]) -> Result<Tag<T>, Error> {
-        with_backend(|| self.0.encrypt_in_place(self.1, self.2, buf))
+        with_backend(|| self.0.encrypt_in_place(&self.1, self.2, buf))
     }
     #[inline(always)]
     fn apart(&mut self, input: &[u8], output: &mut [u8]) -> Result<Tag<T>, Error> {
-        with_backend(|| self.0.encrypt_into(self.1, self.2, input, output))
+        with_backend(|| self.0.encrypt_into(&self.1, self.2, input, output))
     }
 }
 
-struct Decrypt<'a, F: Family, const D: usize, const T: usize>(
-    &'a Aegis<F, D, T>,
-    &'a F::Nonce,
-    &'a [u8],
-    &'a Tag<T>,
+pub(crate) struct Decrypt<'a, F: Family, const D: usize, const T: usize>(
+    pub(crate) &'a Aegis<F, D, T>,
+    pub(crate) F::Nonce,
+    pub(crate) &'a [u8],
+    pub(crate) Tag<T>,
 );
 
-impl<F: Family, const D: usize, const T: usize> Work<Result<(), Error>> for Decrypt<'_, F, D, T> {
+impl<F: Family, const D: usize, const T: usize> Work<'_, Result<(), Error>> for Decrypt<'_, F, D, T> {
     #[inline(always)]
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
-        with_backend(|| self.0.decrypt_in_place(self.1, self.2, buf, self.3))
+        with_backend(|| self.0.decrypt_in_place(&self.1, self.2, buf, &self.3))
     }
     #[inline(always)]
     fn apart(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
-        with_backend(|| self.0.decrypt_into(self.1, self.2, input, self.3, output))
+        with_backend(|| self.0.decrypt_into(&self.1, self.2, input, &self.3, output))
     }
 }
 
@@ -85,7 +91,8 @@ unsafe fn seal<F: Family, const D: usize, const T: usize>(
 ) -> c_int {
     // SAFETY: the caller's contract.
     unsafe {
-        let sealed = inout(m, c, mlen, Encrypt::<F, D, T>(cipher(k), &nonce::<F>(npub), ad));
+        let sealed: Result<Tag<T>, _> =
+            inout(m, c, mlen, Encrypt::<F, D, T>(cipher(k), nonce::<F>(npub), ad));
         match sealed {
             Ok(tag) => {
                 put_tag(mac, tag);
@@ -114,7 +121,7 @@ unsafe fn open<F: Family, const D: usize, const T: usize>(
             let c = bytes(c, clen);
             with_backend(|| cipher.verify(&nonce, ad, c, &tag))
         } else {
-            inout(c, m, clen, Decrypt(cipher, &nonce, ad, &tag))
+            inout(c, m, clen, Decrypt(cipher, nonce, ad, tag))
         })
     }
 }
@@ -138,7 +145,7 @@ pub(crate) unsafe fn encrypt_detached<F: Family, const D: usize>(
         match maclen {
             16 => seal::<F, D, 16>(c, mac, m, mlen, ad, npub, k),
             32 => seal::<F, D, 32>(c, mac, m, mlen, ad, npub, k),
-            _ => bad_tag_length(),
+            _ => invalid_argument(),
         }
     }
 }
@@ -162,7 +169,7 @@ pub(crate) unsafe fn decrypt_detached<F: Family, const D: usize>(
         match maclen {
             16 => open::<F, D, 16>(m, c, clen, mac, ad, npub, k),
             32 => open::<F, D, 32>(m, c, clen, mac, ad, npub, k),
-            _ => bad_tag_length(),
+            _ => invalid_argument(),
         }
     }
 }
@@ -185,7 +192,9 @@ pub(crate) unsafe fn state_init<F: Family, const D: usize, const SIZE: usize>(
 
 struct Update<'a, F: Family, const D: usize, const ENCRYPT: bool>(&'a mut AeadSession<F, D>);
 
-impl<F: Family, const D: usize, const ENCRYPT: bool> Work<Result<(), Error>> for Update<'_, F, D, ENCRYPT> {
+impl<F: Family, const D: usize, const ENCRYPT: bool> Work<'_, Result<(), Error>>
+    for Update<'_, F, D, ENCRYPT>
+{
     #[inline(always)]
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         if ENCRYPT { self.0.encrypt_in_place(buf) } else { self.0.decrypt_in_place(buf) }
@@ -231,7 +240,7 @@ pub(crate) unsafe fn state_encrypt_final<F: Family, const D: usize, const SIZE: 
         let done = match maclen {
             16 => Session::<F, D, SIZE>::with(st, |session| put_tag::<16>(mac, session.finalize())),
             32 => Session::<F, D, SIZE>::with(st, |session| put_tag::<32>(mac, session.finalize())),
-            _ => return bad_tag_length(),
+            _ => return invalid_argument(),
         };
         done.map_or(FAILED, |()| OK)
     }
@@ -254,7 +263,7 @@ pub(crate) unsafe fn state_decrypt_final<F: Family, const D: usize, const SIZE: 
                 let tag = Tag::from(*mac.cast::<[u8; 32]>());
                 Session::<F, D, SIZE>::with(st, |session| session.verify(&tag))
             }
-            _ => return bad_tag_length(),
+            _ => return invalid_argument(),
         };
         result.map_or(FAILED, status)
     }
@@ -276,7 +285,7 @@ pub(crate) unsafe fn stream<F: Family, const D: usize>(
 
 struct Xor<F: Family, const D: usize>(KeyStream<F, D>);
 
-impl<F: Family, const D: usize> Work<Result<(), Error>> for Xor<F, D> {
+impl<F: Family, const D: usize> Work<'_, Result<(), Error>> for Xor<F, D> {
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         self.0.xor(buf)
     }
@@ -305,7 +314,7 @@ pub(crate) unsafe fn stream_xor<F: Family, const D: usize>(
 
 struct Unauthenticated<'a, F: Family, const D: usize, const ENCRYPT: bool>(&'a Aegis<F, D, 16>, F::Nonce);
 
-impl<F: Family, const D: usize, const ENCRYPT: bool> Work<Result<(), Error>>
+impl<F: Family, const D: usize, const ENCRYPT: bool> Work<'_, Result<(), Error>>
     for Unauthenticated<'_, F, D, ENCRYPT>
 {
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {

@@ -8,7 +8,7 @@ use palladion::hazmat::MacSession;
 
 use crate::aead::{key, nonce};
 use crate::memory::{bytes, put, put_tag, with};
-use crate::{OK, bad_tag_length, status, with_backend};
+use crate::{OK, invalid_argument, status, with_backend};
 
 /// How a MAC rests in a state of C's. Key and nonce are for `reset`: libaegis's size has no room for a second state everywhere.
 struct Mac<F: Family, const D: usize> {
@@ -45,7 +45,7 @@ pub(crate) unsafe fn finalize<F: Family, const D: usize>(st: *mut u8, tag: *mut 
         match maclen {
             16 => with(st, |mac: &mut Mac<F, D>| put_tag::<16>(tag, mac.session.finalize())),
             32 => with(st, |mac: &mut Mac<F, D>| put_tag::<32>(tag, mac.session.finalize())),
-            _ => return bad_tag_length(),
+            _ => return invalid_argument(),
         }
     }
     OK
@@ -64,7 +64,7 @@ pub(crate) unsafe fn verify<F: Family, const D: usize>(st: *mut u8, tag: *const 
                 let tag = Tag::from(*tag.cast::<[u8; 32]>());
                 with(st, |mac: &mut Mac<F, D>| status(mac.session.verify(&tag)))
             }
-            _ => bad_tag_length(),
+            _ => invalid_argument(),
         }
     }
 }

@@ -29,17 +29,17 @@ pub(crate) unsafe fn bytes_mut<'a>(to: *mut u8, len: usize) -> &'a mut [u8] {
 }
 
 /// Work that takes its input in place or from another buffer.
-pub(crate) trait Work<R> {
-    fn in_place(&mut self, buf: &mut [u8]) -> R;
-    fn apart(&mut self, input: &[u8], output: &mut [u8]) -> R;
+pub(crate) trait Work<'a, R> {
+    fn in_place(&mut self, buf: &'a mut [u8]) -> R;
+    fn apart(&mut self, input: &'a [u8], output: &'a mut [u8]) -> R;
 }
 
 /// Does the work from `from` to `to`. Where the two overlap without being the same, the input is moved first.
 ///
 /// # Safety
-/// `from` readable and `to` writable for `len` bytes.
+/// `from` readable and `to` writable for `len` bytes, as long as `work` says.
 #[inline(always)]
-pub(crate) unsafe fn inout<R>(from: *const u8, to: *mut u8, len: usize, mut work: impl Work<R>) -> R {
+pub(crate) unsafe fn inout<'a, R>(from: *const u8, to: *mut u8, len: usize, mut work: impl Work<'a, R>) -> R {
     let apart = from.addr().abs_diff(to.addr()) >= len;
     // SAFETY: the caller grants both buffers; references to both are made only if they do not overlap.
     unsafe {
