@@ -33,37 +33,39 @@ pub(crate) unsafe fn key<'a, F: Family>(key: *const u8) -> &'a F::Key {
     unsafe { &*key.cast() }
 }
 
-/// A nonce that C keeps, or the one of zeros for a null pointer.
+/// A nonce that C keeps, or the one of zeros for a null pointer. (No copy: that would take as long as a step of the cipher.)
 ///
 /// # Safety
-/// `nonce` null or readable for the nonce's length.
+/// `nonce` null or readable for the nonce's length, while the result lives.
 #[inline(always)]
-pub(crate) unsafe fn nonce<F: Family>(nonce: *const u8) -> F::Nonce {
-    const { assert!(size_of::<F::Nonce>() == F::KEY_LEN && align_of::<F::Nonce>() == 1) };
+pub(crate) unsafe fn nonce<'a, F: Family>(nonce: *const u8) -> &'a F::Nonce {
+    static ZEROS: [u8; 32] = [0; 32];
+    const { assert!(size_of::<F::Nonce>() == F::KEY_LEN && F::KEY_LEN <= 32 && align_of::<F::Nonce>() == 1) };
+    let nonce = if nonce.is_null() { ZEROS.as_ptr() } else { nonce };
     // SAFETY: `repr(transparent)` over its bytes.
-    if nonce.is_null() { F::Nonce::default() } else { unsafe { *nonce.cast() } }
+    unsafe { &*nonce.cast() }
 }
 
 pub(crate) struct Encrypt<'a, F: Family, const D: usize, const T: usize>(
     pub(crate) &'a Aegis<F, D, T>,
-    pub(crate) F::Nonce,
+    pub(crate) &'a F::Nonce,
     pub(crate) &'a [u8],
 );
 
 impl<F: Family, const D: usize, const T: usize> Work<'_, Result<Tag<T>, Error>> for Encrypt<'_, F, D, T> {
     #[inline(always)]
     fn in_place(&mut self, buf: &mut [u8]) -> Result<Tag<T>, Error> {
-        with_backend(|| self.0.encrypt_in_place(&self.1, self.2, buf))
+        with_backend(|| self.0.encrypt_in_place(self.1, self.2, buf))
     }
     #[inline(always)]
     fn apart(&mut self, input: &[u8], output: &mut [u8]) -> Result<Tag<T>, Error> {
-        with_backend(|| self.0.encrypt_into(&self.1, self.2, input, output))
+        with_backend(|| self.0.encrypt_into(self.1, self.2, input, output))
     }
 }
 
 pub(crate) struct Decrypt<'a, F: Family, const D: usize, const T: usize>(
     pub(crate) &'a Aegis<F, D, T>,
-    pub(crate) F::Nonce,
+    pub(crate) &'a F::Nonce,
     pub(crate) &'a [u8],
     pub(crate) Tag<T>,
 );
@@ -71,11 +73,11 @@ pub(crate) struct Decrypt<'a, F: Family, const D: usize, const T: usize>(
 impl<F: Family, const D: usize, const T: usize> Work<'_, Result<(), Error>> for Decrypt<'_, F, D, T> {
     #[inline(always)]
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
-        with_backend(|| self.0.decrypt_in_place(&self.1, self.2, buf, &self.3))
+        with_backend(|| self.0.decrypt_in_place(self.1, self.2, buf, &self.3))
     }
     #[inline(always)]
     fn apart(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
-        with_backend(|| self.0.decrypt_into(&self.1, self.2, input, &self.3, output))
+        with_backend(|| self.0.decrypt_into(self.1, self.2, input, &self.3, output))
     }
 }
 
@@ -119,7 +121,7 @@ unsafe fn open<F: Family, const D: usize, const T: usize>(
         let tag = Tag::from(*mac.cast::<[u8; T]>());
         status(if m.is_null() {
             let c = bytes(c, clen);
-            with_backend(|| cipher.verify(&nonce, ad, c, &tag))
+            with_backend(|| cipher.verify(nonce, ad, c, &tag))
         } else {
             inout(c, m, clen, Decrypt(cipher, nonce, ad, tag))
         })
@@ -183,10 +185,7 @@ pub(crate) unsafe fn state_init<F: Family, const D: usize, const SIZE: usize>(
 ) {
     // SAFETY: the caller's contract.
     unsafe {
-        let (ad, nonce) = (bytes(ad, adlen), nonce::<F>(npub));
-        if let Ok(session) = with_backend(|| AeadSession::<F, D>::new(key::<F>(k), &nonce, ad)) {
-            Session::<F, D, SIZE>::put(st, session);
-        }
+        Session::<F, D, SIZE>::begin(st, key::<F>(k), nonce::<F>(npub), bytes(ad, adlen));
     }
 }
 
@@ -278,7 +277,7 @@ pub(crate) unsafe fn stream<F: Family, const D: usize>(
     // SAFETY: the caller's contract.
     unsafe {
         let (out, nonce) = (bytes_mut(out, len), nonce::<F>(npub));
-        let filled = with_backend(|| KeyStream::<F, D>::fill(key::<F>(k), &nonce, out));
+        let filled = with_backend(|| KeyStream::<F, D>::fill(key::<F>(k), nonce, out));
         debug_assert!(filled.is_ok(), "no buffer is longer than the limit");
     }
 }
@@ -305,14 +304,14 @@ pub(crate) unsafe fn stream_xor<F: Family, const D: usize>(
     // SAFETY: the caller's contract.
     unsafe {
         let nonce = nonce::<F>(npub);
-        if let Ok(stream) = with_backend(|| KeyStream::<F, D>::new(key::<F>(k), &nonce)) {
+        if let Ok(stream) = with_backend(|| KeyStream::<F, D>::new(key::<F>(k), nonce)) {
             let done = inout(input, out, len, Xor(stream));
             debug_assert!(done.is_ok(), "no buffer is longer than the limit");
         }
     }
 }
 
-struct Unauthenticated<'a, F: Family, const D: usize, const ENCRYPT: bool>(&'a Aegis<F, D, 16>, F::Nonce);
+struct Unauthenticated<'a, F: Family, const D: usize, const ENCRYPT: bool>(&'a Aegis<F, D, 16>, &'a F::Nonce);
 
 impl<F: Family, const D: usize, const ENCRYPT: bool> Work<'_, Result<(), Error>>
     for Unauthenticated<'_, F, D, ENCRYPT>

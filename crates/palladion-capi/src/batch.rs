@@ -46,10 +46,10 @@ impl<'a, F: Family, const D: usize, const T: usize> Work<'a, Encryption<'a, F, D
     for Encrypt<'a, F, D, T>
 {
     fn in_place(&mut self, buf: &'a mut [u8]) -> Encryption<'a, F, D, T> {
-        Encryption::encrypt_in_place(self.0, &self.1, self.2, buf)
+        Encryption::encrypt_in_place(self.0, self.1, self.2, buf)
     }
     fn apart(&mut self, input: &'a [u8], output: &'a mut [u8]) -> Encryption<'a, F, D, T> {
-        Encryption::encrypt_into(self.0, &self.1, self.2, input, output)
+        Encryption::encrypt_into(self.0, self.1, self.2, input, output)
     }
 }
 
@@ -74,10 +74,10 @@ impl<'a, F: Family, const D: usize, const T: usize> Work<'a, Decryption<'a, F, D
     for Decrypt<'a, F, D, T>
 {
     fn in_place(&mut self, buf: &'a mut [u8]) -> Decryption<'a, F, D, T> {
-        Decryption::decrypt_in_place(self.0, &self.1, self.2, buf, &self.3)
+        Decryption::decrypt_in_place(self.0, self.1, self.2, buf, &self.3)
     }
     fn apart(&mut self, input: &'a [u8], output: &'a mut [u8]) -> Decryption<'a, F, D, T> {
-        Decryption::decrypt_into(self.0, &self.1, self.2, input, &self.3, output)
+        Decryption::decrypt_into(self.0, self.1, self.2, input, &self.3, output)
     }
 }
 
