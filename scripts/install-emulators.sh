@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs, on Debian 12 as root, what the tests for other CPUs need: emulators, cross compilers, Debian's Rust with its
-# sources (to build for other targets without rustup), and what WebAssembly needs. Does nothing if all is there.
+# sources (to build for other targets without rustup), what WebAssembly needs, and what the tests in C do. Does nothing if all is
+# there.
 #
 # Also gets Debian's compiled standard libraries for some of those CPUs, into target/cross/: building one takes minutes. They have to
 # be those whose checksums stand here; if Debian has moved on, or they cannot be had, they are built.
@@ -44,6 +45,7 @@ packages=(
     gcc-s390x-linux-gnu libc6-dev-s390x-cross
     clang-19 lld-19 wasi-libc python3-venv
     bochs bochs-term bochsbios vgabios cpio python3 binutils gcc libc6-dev
+    g++ make pkg-config cmake valgrind libclang-rt-19-dev musl-tools # for the C library: scripts/test-c.sh
 )
 type node >/dev/null 2>&1 || packages+=(nodejs) # Debian's is version 18, without relaxed SIMD
 dpkg -s "${packages[@]}" >/dev/null 2>&1 && apt-cache show linux-image-cloud-amd64 >/dev/null 2>&1 || {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the headers of the six variants of the C library, and that of RAF, from templates, or tells whether they are as it makes them.
+# Makes the headers of the six variants of the C library and that of RAF from templates, and writes the version into palladion.h; or
+# tells whether they are as it makes them.
 #
 #   scripts/make-headers.sh [--check]
 set -euo pipefail
@@ -29,3 +30,12 @@ aegis256x4 AEGIS-256X4 5.5 32 63  64 576 960 64
 END
 printf '#ifdef __cplusplus\n}\n#endif\n\n#endif\n' >>"$out/aegis_raf.h"
 [ "$out" = include ] || cmp include/aegis_raf.h "$out/aegis_raf.h"
+
+version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' ../../Cargo.toml)
+IFS=.- read -r major minor patch _ <<<"$version"
+# (To a file of another name first: it may be the same file.)
+sed -e "s|^\(#define PALLADION_VERSION\) .*|\1 \"$version\"|; s|^\(#define PALLADION_VERSION_MAJOR\) .*|\1 $major|" \
+    -e "s|^\(#define PALLADION_VERSION_MINOR\) .*|\1 $minor|; s|^\(#define PALLADION_VERSION_PATCH\) .*|\1 $patch|" \
+    include/palladion.h >"$out/palladion.h.new"
+mv "$out/palladion.h.new" "$out/palladion.h"
+[ "$out" = include ] || cmp include/palladion.h "$out/palladion.h"

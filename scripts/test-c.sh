@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # Installs the C library in both forms, as a user would, and tests it in C: headers and functions with gcc and clang, as C99 and
-# as C++17, with sanitizers and valgrind; what it exports; the examples by pkg-config and by CMake; and the same calls of
-# libaegis, from crate `aegis`.
+# as C++17, with sanitizers and valgrind; what it exports; the examples by pkg-config and by CMake; linked statically, also with
+# musl; and the same calls of libaegis, from crate `aegis`.
 #
 #   scripts/test-c.sh
 #
-# Needs (Debian): gcc g++ make pkg-config cmake valgrind; clang-19 and libclang-rt-19-dev if clang is to be tested.
+# Needs (Debian): gcc g++ make pkg-config cmake valgrind. With clang-19 and libclang-rt-19-dev clang is tested too; with musl-tools,
+# rustc-web, cargo-web and rust-web-src (or rustup's target) musl is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 capi=crates/palladion-capi
-work=$(realpath -m "${CARGO_TARGET_DIR:-target}")/c
-rm -rf "$work/prefix" "$work/compat" "$work/bin"
+target=${CARGO_TARGET_DIR:-target}
+work=$(realpath -m "$target")/c
+rm -rf "$work/prefix" "$work/compat" "$work/musl" "$work/bin" "$work/cmake"
 mkdir -p "$work/bin"
 
 scripts/make-headers.sh --check
@@ -20,43 +22,77 @@ make -s -C "$capi" install COMPAT=1 PREFIX="$work/compat" >/dev/null
 soname() { readelf -d "$1" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p'; }
 [ "$(soname "$work/prefix/lib/libpalladion.so")" = libpalladion.so ]
 [ "$(soname "$work/compat/lib/libaegis.so")" = libaegis.so.0 ]
+make -s -C "$capi" install COMPAT=1 PREFIX=/usr DESTDIR="$work/destination" >/dev/null
+(cd "$work/destination/usr" && [ -e lib/libaegis.so ] && ! grep -r "$work" lib/pkgconfig share)
+make -s -C "$capi" uninstall COMPAT=1 PREFIX=/usr DESTDIR="$work/destination" >/dev/null
+[ -z "$(find "$work/destination" -not -type d)" ]
+PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig:$work/compat/lib/pkgconfig
+export PKG_CONFIG_PATH
 
 echo "== exported names"
-nm -D --defined-only "$work/compat/lib/libaegis.so" | awk '{ print $3 }' | sed 's/@.*//' | LC_ALL=C sort >"$work/exported"
-scripts/c-names.sh | LC_ALL=C sort >"$work/expected"
-diff "$work/expected" "$work/exported"
-echo "$(wc -l <"$work/exported") names"
+exported() { nm -D --defined-only "$1" | awk '{ print $3 }' | sed 's/@.*//' | LC_ALL=C sort; }
+same_names() { # LIBRARY PREFIX... : exports just what the headers declare
+    local library=$1 prefix
+    shift
+    diff <(for prefix; do scripts/c-names.sh "$prefix"; done | LC_ALL=C sort) <(exported "$library")
+    echo "$(basename "$library"): $(exported "$library" | wc -l) names"
+}
+same_names "$work/compat/lib/libaegis.so.0" aegis
+same_names "$work/prefix/lib/libpalladion.so" aegis palladion
+# Theirs has these names, and of its own only those that no header of its declares.
+scripts/peer-libaegis.sh "$work/peer"
+LC_ALL=C comm -3 <(exported "$work/compat/lib/libaegis.so.0") <(exported "$work/peer/libaegis.so") | tee "$work/names" |
+    { ! grep -vE '^	([a-z0-9]+_pick_best_implementation|aegis_runtime_[a-z0-9_]+|libaegis_[a-z0-9_]+|raf_merkle_[a-z_]+|aegis_kdf_[0-9]+|aegis_raf_merkle_config_validate)$'; }
 
 strict=(-Wall -Wextra -Wpedantic -Werror -O1 -g)
-compile() { # OUT COMPILER... : the test of the interface, with libpalladion
-    local out=$work/bin/$1
-    shift
-    "$@" "${strict[@]}" $(PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig pkg-config --cflags palladion) \
-        "$capi/tests/interface.c" -x none -o "$out" \
-        $(PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig pkg-config --libs palladion) -lpthread -Wl,-rpath,"$work/prefix/lib"
-    echo "== $*"
+compile() { # TEST OUT COMPILER... : a test with libpalladion
+    local source=$capi/tests/$1.c out=$work/bin/$1-$2 compiler=$3
+    shift 3
+    "$compiler" "${strict[@]}" "$@" $(pkg-config --cflags palladion) "$source" -o "$out" $(pkg-config --libs palladion) \
+        -lpthread -Wl,-rpath,"$work/prefix/lib"
+    echo "== $compiler $*"
     "$out"
 }
-compile gcc-c99 gcc -std=c99
-compile gcc-c++17 g++ -std=c++17 -x c++
-compile gcc-sanitized gcc -std=c99 -fsanitize=address,undefined -fno-sanitize-recover
-if type clang-19 >/dev/null 2>&1; then
-    compile clang-c99 clang-19 -std=c99
-    compile clang-c++17 clang-19 -std=c++17 -x c++
-fi
+for test in interface extra raf; do
+    compile $test gcc gcc -std=c99
+    compile $test g++ g++ -std=c++17 -x c++
+    compile $test sanitized gcc -std=c99 -O0 -fsanitize=address,undefined -fno-sanitize-recover
+    if type clang-19 >/dev/null 2>&1; then
+        compile $test clang clang-19 -std=c99 -O0 -fsanitize=address,undefined -fno-sanitize-recover=all
+        compile $test clang++ clang-19 -std=c++17 -x c++
+    fi
+done
+echo "== each header alone"
+for header in "$work"/prefix/include/*.h; do
+    printf '#include <%s>\nint main(void) { return 0; }\n' "$(basename "$header")" >"$work/header.c"
+    gcc -std=c99 "${strict[@]}" -I"$work/prefix/include" -fsyntax-only "$work/header.c"
+    g++ -std=c++17 "${strict[@]}" -I"$work/prefix/include" -fsyntax-only -x c++ "$work/header.c"
+done
+echo "== backends by name, and none of such a name"
+for backend in $("$target/release/palladion" backends | awk '$2 == "yes" { print $1 }'); do
+    PALLADION_BACKEND=$backend "$work/bin/interface-gcc" >/dev/null
+done
+for backend in none armv9000; do
+    PALLADION_BACKEND=$backend "$work/bin/interface-gcc" no-such-backend
+done
 echo "== valgrind"
-PALLADION_BACKEND=portable valgrind --quiet --error-exitcode=1 --leak-check=full "$work/bin/gcc-c99"
+for test in interface extra raf; do
+    valgrind --quiet --error-exitcode=1 --leak-check=full "$work/bin/$test-gcc" quick
+done
 echo "== linked statically"
+static_libs() { pkg-config --static --libs-only-l "$1" | sed "s/-l$1//"; }
 gcc -std=c99 "${strict[@]}" -I"$work/prefix/include" "$capi/tests/interface.c" "$work/prefix/lib/libpalladion.a" \
-    $(PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig pkg-config --static --libs-only-l palladion | sed 's/-lpalladion//') -o "$work/bin/static"
+    $(static_libs palladion) -o "$work/bin/static"
 "$work/bin/static"
 
 echo "== examples by pkg-config"
-for example in encrypt mac streaming; do
-    gcc -std=c99 "${strict[@]}" "examples/c/$example.c" -o "$work/bin/$example" \
-        $(PKG_CONFIG_PATH=$work/compat/lib/pkgconfig pkg-config --cflags --libs aegis) -Wl,-rpath,"$work/compat/lib"
+for example in encrypt mac raf streaming; do
+    gcc -std=c99 "${strict[@]}" "examples/c/$example.c" -o "$work/bin/$example" $(pkg-config --cflags --libs aegis) \
+        -Wl,-rpath,"$work/compat/lib"
 done
 "$work/bin/encrypt" && "$work/bin/mac"
+rm -f "$work/notes.raf"
+"$work/bin/raf" "$work/notes.raf" && [ "$("$work/bin/raf" "$work/notes.raf" | wc -l)" = 2 ]
 "$work/bin/streaming" <README.md >"$work/sealed" && "$work/bin/streaming" -d <"$work/sealed" | cmp - README.md
 printf x >>"$work/sealed"
 if "$work/bin/streaming" -d <"$work/sealed" >/dev/null 2>&1; then echo "a damaged stream was taken" >&2; exit 1; fi
@@ -67,9 +103,11 @@ cmake --build "$work/cmake" >/dev/null
 LD_LIBRARY_PATH=$work/compat/lib ctest --test-dir "$work/cmake" --output-on-failure | tail -3
 
 echo "== the same calls of libaegis"
-scripts/peer-libaegis.sh "$work/peer"
-gcc -std=c11 "${strict[@]}" -I"$capi/include" "$capi/tests/differential.c" -o "$work/bin/differential" -ldl
-for backend in $("${CARGO_TARGET_DIR:-target}/release/palladion" backends | awk '$2 == "yes" { print $1 }'); do
-    echo -n "$backend: "
-    PALLADION_BACKEND=$backend "$work/bin/differential" "$work/compat/lib/libaegis.so" "$work/peer/libaegis.so" 400 "$RANDOM"
+for test in differential differential-raf; do
+    gcc -std=c11 "${strict[@]}" -I"$capi/include" "$capi/tests/$test.c" -o "$work/bin/$test" -ldl
 done
+for backend in $("$target/release/palladion" backends | awk '$2 == "yes" { print $1 }'); do
+    echo -n "$backend: "
+    PALLADION_BACKEND=$backend "$work/bin/differential" "$work/compat/lib/libaegis.so" "$work/peer/libaegis.so" 100 "$RANDOM"
+done
+"$work/bin/differential-raf" "$work/compat/lib/libaegis.so" "$work/peer/libaegis.so" 300 "$RANDOM"

@@ -7,14 +7,16 @@ use palladion::hazmat::{self, AeadSession};
 use palladion::{Aegis, Error, KeyStream, Tag};
 
 use crate::memory::{Scratch, Session, Work, bytes, bytes_mut, inout, put_tag};
-use crate::{FAILED, OK, bad_tag_length, status, with_backend};
+use crate::{FAILED, OK, invalid_argument, status, with_backend};
 
 /// The cipher with a key that C keeps.
 ///
 /// # Safety
 /// `key` readable for the key's length while the result lives.
 #[inline(always)]
-unsafe fn cipher<'a, F: Family, const D: usize, const T: usize>(key: *const u8) -> &'a Aegis<F, D, T> {
+pub(crate) unsafe fn cipher<'a, F: Family, const D: usize, const T: usize>(
+    key: *const u8,
+) -> &'a Aegis<F, D, T> {
     const { assert!(size_of::<Aegis<F, D, T>>() == F::KEY_LEN && align_of::<Aegis<F, D, T>>() == 1) };
     // SAFETY: `repr(transparent)` over the bytes of the key.
     unsafe { &*key.cast() }
@@ -31,45 +33,60 @@ pub(crate) unsafe fn key<'a, F: Family>(key: *const u8) -> &'a F::Key {
     unsafe { &*key.cast() }
 }
 
-/// A nonce that C keeps, or the one of zeros for a null pointer.
+/// A nonce that C keeps, or the one of zeros for a null pointer. (No copy: that would take as long as a step of the cipher.)
 ///
 /// # Safety
-/// `nonce` null or readable for the nonce's length.
+/// `nonce` null or readable for the nonce's length, while the result lives.
 #[inline(always)]
-pub(crate) unsafe fn nonce<F: Family>(nonce: *const u8) -> F::Nonce {
-    const { assert!(size_of::<F::Nonce>() == F::KEY_LEN && align_of::<F::Nonce>() == 1) };
+pub(crate) unsafe fn nonce<'a, F: Family>(nonce: *const u8) -> &'a F::Nonce {
+    static ZEROS: [u8; 32] = [0; 32];
+    const { assert!(size_of::<F::Nonce>() == F::KEY_LEN && F::KEY_LEN <= 32 && align_of::<F::Nonce>() == 1) };
+    let nonce = if nonce.is_null() { ZEROS.as_ptr() } else { nonce };
     // SAFETY: `repr(transparent)` over its bytes.
-    if nonce.is_null() { F::Nonce::default() } else { unsafe { *nonce.cast() } }
+    unsafe { &*nonce.cast() }
 }
 
-struct Encrypt<'a, F: Family, const D: usize, const T: usize>(&'a Aegis<F, D, T>, &'a F::Nonce, &'a [u8]);
-
-impl<F: Family, const D: usize, const T: usize> Work<Result<Tag<T>, Error>> for Encrypt<'_, F, D, T> {
-    #[inline(always)]
-    fn in_place(&mut self, buf: &mut [u8]) -> Result<Tag<T>, Error> {
-        with_backend(|| self.0.encrypt_in_place(self.1, self.2, buf))
-    }
-    #[inline(always)]
-    fn apart(&mut self, input: &[u8], output: &mut [u8]) -> Result<Tag<T>, Error> {
-        with_backend(|| self.0.encrypt_into(self.1, self.2, input, output))
-    }
-}
-
-struct Decrypt<'a, F: Family, const D: usize, const T: usize>(
-    &'a Aegis<F, D, T>,
-    &'a F::Nonce,
-    &'a [u8],
-    &'a Tag<T>,
+pub(crate) struct Encrypt<'a, F: Family, const D: usize, const T: usize>(
+    pub(crate) &'a Aegis<F, D, T>,
+    pub(crate) &'a F::Nonce,
+    pub(crate) &'a [u8],
 );
 
-impl<F: Family, const D: usize, const T: usize> Work<Result<(), Error>> for Decrypt<'_, F, D, T> {
+/// Encryption of a message whose tag goes to where C wants it. (Handed back, it would be copied twice.)
+struct Seal<'a, F: Family, const D: usize, const T: usize>(Encrypt<'a, F, D, T>, *mut u8);
+
+impl<F: Family, const D: usize, const T: usize> Work<'_, Result<(), Error>> for Seal<'_, F, D, T> {
     #[inline(always)]
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
-        with_backend(|| self.0.decrypt_in_place(self.1, self.2, buf, self.3))
+        let Self(Encrypt(cipher, nonce, ad), mac) = self;
+        // SAFETY: who made it grants the tag's place.
+        with_backend(|| cipher.encrypt_in_place(nonce, ad, buf).map(|tag| unsafe { put_tag(*mac, tag) }))
     }
     #[inline(always)]
     fn apart(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
-        with_backend(|| self.0.decrypt_into(self.1, self.2, input, self.3, output))
+        let Self(Encrypt(cipher, nonce, ad), mac) = self;
+        // SAFETY: likewise.
+        with_backend(|| {
+            cipher.encrypt_into(nonce, ad, input, output).map(|tag| unsafe { put_tag(*mac, tag) })
+        })
+    }
+}
+
+pub(crate) struct Decrypt<'a, F: Family, const D: usize, const T: usize>(
+    pub(crate) &'a Aegis<F, D, T>,
+    pub(crate) &'a F::Nonce,
+    pub(crate) &'a [u8],
+    pub(crate) Tag<T>,
+);
+
+impl<F: Family, const D: usize, const T: usize> Work<'_, Result<(), Error>> for Decrypt<'_, F, D, T> {
+    #[inline(always)]
+    fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
+        with_backend(|| self.0.decrypt_in_place(self.1, self.2, buf, &self.3))
+    }
+    #[inline(always)]
+    fn apart(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
+        with_backend(|| self.0.decrypt_into(self.1, self.2, input, &self.3, output))
     }
 }
 
@@ -85,14 +102,8 @@ unsafe fn seal<F: Family, const D: usize, const T: usize>(
 ) -> c_int {
     // SAFETY: the caller's contract.
     unsafe {
-        let sealed = inout(m, c, mlen, Encrypt::<F, D, T>(cipher(k), &nonce::<F>(npub), ad));
-        match sealed {
-            Ok(tag) => {
-                put_tag(mac, tag);
-                OK
-            }
-            Err(_) => FAILED,
-        }
+        let message = Encrypt::<F, D, T>(cipher(k), nonce::<F>(npub), ad);
+        status(inout(m, c, mlen, Seal(message, mac)))
     }
 }
 
@@ -112,9 +123,9 @@ unsafe fn open<F: Family, const D: usize, const T: usize>(
         let tag = Tag::from(*mac.cast::<[u8; T]>());
         status(if m.is_null() {
             let c = bytes(c, clen);
-            with_backend(|| cipher.verify(&nonce, ad, c, &tag))
+            with_backend(|| cipher.verify(nonce, ad, c, &tag))
         } else {
-            inout(c, m, clen, Decrypt(cipher, &nonce, ad, &tag))
+            inout(c, m, clen, Decrypt(cipher, nonce, ad, tag))
         })
     }
 }
@@ -138,7 +149,7 @@ pub(crate) unsafe fn encrypt_detached<F: Family, const D: usize>(
         match maclen {
             16 => seal::<F, D, 16>(c, mac, m, mlen, ad, npub, k),
             32 => seal::<F, D, 32>(c, mac, m, mlen, ad, npub, k),
-            _ => bad_tag_length(),
+            _ => invalid_argument(),
         }
     }
 }
@@ -162,7 +173,7 @@ pub(crate) unsafe fn decrypt_detached<F: Family, const D: usize>(
         match maclen {
             16 => open::<F, D, 16>(m, c, clen, mac, ad, npub, k),
             32 => open::<F, D, 32>(m, c, clen, mac, ad, npub, k),
-            _ => bad_tag_length(),
+            _ => invalid_argument(),
         }
     }
 }
@@ -176,16 +187,15 @@ pub(crate) unsafe fn state_init<F: Family, const D: usize, const SIZE: usize>(
 ) {
     // SAFETY: the caller's contract.
     unsafe {
-        let (ad, nonce) = (bytes(ad, adlen), nonce::<F>(npub));
-        if let Ok(session) = with_backend(|| AeadSession::<F, D>::new(key::<F>(k), &nonce, ad)) {
-            Session::<F, D, SIZE>::put(st, session);
-        }
+        Session::<F, D, SIZE>::begin(st, key::<F>(k), nonce::<F>(npub), bytes(ad, adlen));
     }
 }
 
 struct Update<'a, F: Family, const D: usize, const ENCRYPT: bool>(&'a mut AeadSession<F, D>);
 
-impl<F: Family, const D: usize, const ENCRYPT: bool> Work<Result<(), Error>> for Update<'_, F, D, ENCRYPT> {
+impl<F: Family, const D: usize, const ENCRYPT: bool> Work<'_, Result<(), Error>>
+    for Update<'_, F, D, ENCRYPT>
+{
     #[inline(always)]
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         if ENCRYPT { self.0.encrypt_in_place(buf) } else { self.0.decrypt_in_place(buf) }
@@ -231,7 +241,7 @@ pub(crate) unsafe fn state_encrypt_final<F: Family, const D: usize, const SIZE: 
         let done = match maclen {
             16 => Session::<F, D, SIZE>::with(st, |session| put_tag::<16>(mac, session.finalize())),
             32 => Session::<F, D, SIZE>::with(st, |session| put_tag::<32>(mac, session.finalize())),
-            _ => return bad_tag_length(),
+            _ => return invalid_argument(),
         };
         done.map_or(FAILED, |()| OK)
     }
@@ -254,7 +264,7 @@ pub(crate) unsafe fn state_decrypt_final<F: Family, const D: usize, const SIZE: 
                 let tag = Tag::from(*mac.cast::<[u8; 32]>());
                 Session::<F, D, SIZE>::with(st, |session| session.verify(&tag))
             }
-            _ => return bad_tag_length(),
+            _ => return invalid_argument(),
         };
         result.map_or(FAILED, status)
     }
@@ -269,14 +279,14 @@ pub(crate) unsafe fn stream<F: Family, const D: usize>(
     // SAFETY: the caller's contract.
     unsafe {
         let (out, nonce) = (bytes_mut(out, len), nonce::<F>(npub));
-        let filled = with_backend(|| KeyStream::<F, D>::fill(key::<F>(k), &nonce, out));
+        let filled = with_backend(|| KeyStream::<F, D>::fill(key::<F>(k), nonce, out));
         debug_assert!(filled.is_ok(), "no buffer is longer than the limit");
     }
 }
 
 struct Xor<F: Family, const D: usize>(KeyStream<F, D>);
 
-impl<F: Family, const D: usize> Work<Result<(), Error>> for Xor<F, D> {
+impl<F: Family, const D: usize> Work<'_, Result<(), Error>> for Xor<F, D> {
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         self.0.xor(buf)
     }
@@ -296,16 +306,16 @@ pub(crate) unsafe fn stream_xor<F: Family, const D: usize>(
     // SAFETY: the caller's contract.
     unsafe {
         let nonce = nonce::<F>(npub);
-        if let Ok(stream) = with_backend(|| KeyStream::<F, D>::new(key::<F>(k), &nonce)) {
+        if let Ok(stream) = with_backend(|| KeyStream::<F, D>::new(key::<F>(k), nonce)) {
             let done = inout(input, out, len, Xor(stream));
             debug_assert!(done.is_ok(), "no buffer is longer than the limit");
         }
     }
 }
 
-struct Unauthenticated<'a, F: Family, const D: usize, const ENCRYPT: bool>(&'a Aegis<F, D, 16>, F::Nonce);
+struct Unauthenticated<'a, F: Family, const D: usize, const ENCRYPT: bool>(&'a Aegis<F, D, 16>, &'a F::Nonce);
 
-impl<F: Family, const D: usize, const ENCRYPT: bool> Work<Result<(), Error>>
+impl<F: Family, const D: usize, const ENCRYPT: bool> Work<'_, Result<(), Error>>
     for Unauthenticated<'_, F, D, ENCRYPT>
 {
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {

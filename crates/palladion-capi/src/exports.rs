@@ -1,20 +1,17 @@
 //! The names that C knows. What they do and what they trust is said in `include/`.
 
 use core::ffi::c_int;
+use core::sync::atomic::Ordering;
 
-use palladion::Tag;
 use palladion::family::{Aegis128, Aegis256};
+use palladion::{Error, Tag};
 
-use crate::{EINVAL, FAILED, OK, aead, fall_back, mac};
+use crate::{FAILED, FELL_BACK, OK, aead, invalid_argument, mac, with_backend};
 
 #[unsafe(no_mangle)]
 extern "C" fn aegis_init() -> c_int {
-    if palladion::backend().is_ok() {
-        return OK;
-    }
-    fall_back();
-    errno::set_errno(errno::Errno(EINVAL));
-    FAILED
+    let chosen = with_backend(|| palladion::backend().map_err(Error::from));
+    if chosen.is_ok() && !FELL_BACK.load(Ordering::Relaxed) { OK } else { invalid_argument() }
 }
 
 /// # Safety

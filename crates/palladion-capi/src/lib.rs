@@ -6,17 +6,23 @@
 //! | `aead.rs`, `mac.rs` | the functions of a variant, generic over it |
 //! | `exports.rs` | the same under the names that C knows, for each variant |
 //! | `raf.rs` | files with random access: C's callbacks and memory for `palladion-raf` |
+//! | `extra.rs`, `batch.rs` | what libaegis lacks, for `include/palladion.h`: feature `extra` |
 //!
 //! All of them trust their caller as C functions do, within the contract that the headers state: a pointer is good for the length
 //! that goes with it. What they can check they do: the length of a tag.
 
 mod aead;
+#[cfg(feature = "extra")]
+mod batch;
 mod exports;
+#[cfg(feature = "extra")]
+mod extra;
 mod mac;
 mod memory;
 mod raf;
 
 use core::ffi::c_int;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use palladion::{Backend, Error, set_backend};
 
@@ -27,9 +33,9 @@ const FAILED: c_int = -1;
 /// C's name for "invalid argument", the same number on all systems.
 const EINVAL: i32 = 22;
 
-/// Fails because of a tag that has neither 16 nor 32 bytes.
+/// Fails because of an argument: mostly a tag that has neither 16 nor 32 bytes.
 #[cold]
-fn bad_tag_length() -> c_int {
+fn invalid_argument() -> c_int {
     errno::set_errno(errno::Errno(EINVAL));
     FAILED
 }
@@ -51,8 +57,12 @@ fn with_backend<R>(mut call: impl FnMut() -> Result<R, Error>) -> Result<R, Erro
     }
 }
 
+/// Whether the environment's wish could not be met.
+static FELL_BACK: AtomicBool = AtomicBool::new(false);
+
 #[cold]
 fn fall_back() {
+    FELL_BACK.store(true, Ordering::Relaxed);
     let best = Backend::ALL.iter().find(|backend| set_backend(**backend).is_ok());
     debug_assert!(best.is_some(), "the portable one is always there");
 }

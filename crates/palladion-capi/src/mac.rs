@@ -1,14 +1,15 @@
 //! Message authentication codes. The contracts are those of the headers.
 
 use core::ffi::c_int;
+use core::mem::MaybeUninit;
 
 use palladion::Tag;
 use palladion::family::Family;
 use palladion::hazmat::MacSession;
 
 use crate::aead::{key, nonce};
-use crate::memory::{bytes, put, put_tag, with};
-use crate::{OK, bad_tag_length, status, with_backend};
+use crate::memory::{bytes, make, put_tag, with};
+use crate::{OK, invalid_argument, status, with_backend};
 
 /// How a MAC rests in a state of C's. Key and nonce are for `reset`: libaegis's size has no room for a second state everywhere.
 struct Mac<F: Family, const D: usize> {
@@ -23,12 +24,16 @@ pub(crate) unsafe fn init<F: Family, const D: usize, const SIZE: usize>(
     npub: *const u8,
 ) {
     const { assert!(size_of::<Mac<F, D>>() <= SIZE) };
-    // SAFETY: the caller's contract.
+    // SAFETY: the caller's contract; the fields are written where they are to be, and all of them if it goes well.
     unsafe {
         let (key, nonce) = (key::<F>(k), nonce::<F>(npub));
-        if let Ok(session) = with_backend(|| MacSession::<F, D>::new(key, &nonce)) {
-            put(st, Mac { session, key: key.clone(), nonce });
-        }
+        make::<Mac<F, D>>(st, |mac| {
+            let mac = mac.as_mut_ptr();
+            (&raw mut (*mac).key).write(key.clone());
+            (&raw mut (*mac).nonce).write(*nonce);
+            let session = &mut *(&raw mut (*mac).session).cast::<MaybeUninit<_>>();
+            with_backend(|| MacSession::<F, D>::begin_in(session, key, nonce).map(|_| ())).is_ok()
+        });
     }
 }
 
@@ -45,7 +50,7 @@ pub(crate) unsafe fn finalize<F: Family, const D: usize>(st: *mut u8, tag: *mut 
         match maclen {
             16 => with(st, |mac: &mut Mac<F, D>| put_tag::<16>(tag, mac.session.finalize())),
             32 => with(st, |mac: &mut Mac<F, D>| put_tag::<32>(tag, mac.session.finalize())),
-            _ => return bad_tag_length(),
+            _ => return invalid_argument(),
         }
     }
     OK
@@ -64,19 +69,14 @@ pub(crate) unsafe fn verify<F: Family, const D: usize>(st: *mut u8, tag: *const 
                 let tag = Tag::from(*tag.cast::<[u8; 32]>());
                 with(st, |mac: &mut Mac<F, D>| status(mac.session.verify(&tag)))
             }
-            _ => bad_tag_length(),
+            _ => invalid_argument(),
         }
     }
 }
 
 pub(crate) unsafe fn reset<F: Family, const D: usize>(st: *mut u8) {
-    let begin = |mac: &mut Mac<F, D>| {
-        if let Ok(session) = with_backend(|| MacSession::new(&mac.key, &mac.nonce)) {
-            mac.session = session;
-        }
-    };
     // SAFETY: the caller's contract.
-    unsafe { with(st, begin) }
+    unsafe { with(st, |mac: &mut Mac<F, D>| mac.session.restart(&mac.key, &mac.nonce)) }
 }
 
 pub(crate) unsafe fn clone<F: Family, const D: usize>(to: *mut u8, from: *const u8) {

@@ -1,12 +1,15 @@
 //! What C hands over.
 
 use core::marker::PhantomData;
+use core::mem::MaybeUninit;
 use core::slice;
 
 use palladion::Tag;
 use palladion::family::Family;
 use palladion::hazmat::AeadSession;
 use zeroize::Zeroize;
+
+use crate::with_backend;
 
 /// Bytes to read. C may pass a null pointer where there are none.
 ///
@@ -29,17 +32,17 @@ pub(crate) unsafe fn bytes_mut<'a>(to: *mut u8, len: usize) -> &'a mut [u8] {
 }
 
 /// Work that takes its input in place or from another buffer.
-pub(crate) trait Work<R> {
-    fn in_place(&mut self, buf: &mut [u8]) -> R;
-    fn apart(&mut self, input: &[u8], output: &mut [u8]) -> R;
+pub(crate) trait Work<'a, R> {
+    fn in_place(&mut self, buf: &'a mut [u8]) -> R;
+    fn apart(&mut self, input: &'a [u8], output: &'a mut [u8]) -> R;
 }
 
 /// Does the work from `from` to `to`. Where the two overlap without being the same, the input is moved first.
 ///
 /// # Safety
-/// `from` readable and `to` writable for `len` bytes.
+/// `from` readable and `to` writable for `len` bytes, as long as `work` says.
 #[inline(always)]
-pub(crate) unsafe fn inout<R>(from: *const u8, to: *mut u8, len: usize, mut work: impl Work<R>) -> R {
+pub(crate) unsafe fn inout<'a, R>(from: *const u8, to: *mut u8, len: usize, mut work: impl Work<'a, R>) -> R {
     let apart = from.addr().abs_diff(to.addr()) >= len;
     // SAFETY: the caller grants both buffers; references to both are made only if they do not overlap.
     unsafe {
@@ -57,7 +60,7 @@ pub(crate) unsafe fn inout<R>(from: *const u8, to: *mut u8, len: usize, mut work
 /// A value in memory that C has given for it, at any address.
 ///
 /// # Safety
-/// `at` points to a `T` that may be changed, written by `put`, or a bytewise copy of one; `T` has no pointer into itself.
+/// `at` points to a `T` that may be changed, written by `make`, or a bytewise copy of one; `T` has no pointer into itself.
 #[inline(always)]
 pub(crate) unsafe fn with<T, R>(at: *mut u8, work: impl FnOnce(&mut T) -> R) -> R {
     let at = at.cast::<T>();
@@ -73,14 +76,26 @@ pub(crate) unsafe fn with<T, R>(at: *mut u8, work: impl FnOnce(&mut T) -> R) -> 
     result
 }
 
-/// Writes a value to memory that C has given for it, at any address.
+/// Makes a value in memory that C has given for it, at any address. `make` tells whether it has.
 ///
 /// # Safety
 /// `at` writable for the size of a `T`.
 #[inline(always)]
-pub(crate) unsafe fn put<T>(at: *mut u8, value: T) {
-    // SAFETY: the caller grants it.
-    unsafe { at.cast::<T>().write_unaligned(value) }
+pub(crate) unsafe fn make<T>(at: *mut u8, make: impl FnOnce(&mut MaybeUninit<T>) -> bool) {
+    let at = at.cast::<MaybeUninit<T>>();
+    if at.is_aligned() {
+        // SAFETY: the caller grants it.
+        make(unsafe { &mut *at });
+        return;
+    }
+    let mut room = MaybeUninit::uninit();
+    if make(&mut room) {
+        // SAFETY: there is a value, which the caller grants room for; what is left here is wiped.
+        unsafe {
+            at.cast::<u8>().copy_from_nonoverlapping(room.as_ptr().cast(), size_of::<T>());
+            room.assume_init_drop();
+        }
+    }
 }
 
 /// Writes a tag.
@@ -100,15 +115,19 @@ impl<F: Family, const D: usize, const SIZE: usize> Session<F, D, SIZE> {
     const FITS: bool = size_of::<AeadSession<F, D>>() <= SIZE;
     const CHECK: () = assert!(Self::FITS || AeadSession::<F, D>::BYTES <= SIZE);
 
+    /// Begins a message.
+    ///
     /// # Safety
     /// `SIZE` bytes writable.
     #[inline(always)]
-    pub(crate) unsafe fn put(at: *mut u8, session: AeadSession<F, D>) {
+    pub(crate) unsafe fn begin(at: *mut u8, key: &F::Key, nonce: &F::Nonce, ad: &[u8]) {
         const { Self::CHECK };
         if Self::FITS {
+            let begin =
+                |place: &mut _| with_backend(|| AeadSession::begin_in(place, key, nonce, ad).map(|_| ()));
             // SAFETY: the caller grants the room.
-            unsafe { put(at, session) };
-        } else {
+            unsafe { make::<AeadSession<F, D>>(at, |place| begin(place).is_ok()) };
+        } else if let Ok(session) = with_backend(|| AeadSession::<F, D>::new(key, nonce, ad)) {
             // SAFETY: likewise.
             let room = unsafe { bytes_mut(at, AeadSession::<F, D>::BYTES) };
             let written = session.to_bytes(room);
@@ -117,7 +136,7 @@ impl<F: Family, const D: usize, const SIZE: usize> Session<F, D, SIZE> {
     }
 
     /// # Safety
-    /// Written by `put`, or copied bytewise from such memory; nobody else's.
+    /// Written by `begin`, or copied bytewise from such memory; nobody else's.
     #[inline(always)]
     pub(crate) unsafe fn with<R>(at: *mut u8, work: impl FnOnce(&mut AeadSession<F, D>) -> R) -> Option<R> {
         if Self::FITS {
@@ -126,7 +145,7 @@ impl<F: Family, const D: usize, const SIZE: usize> Session<F, D, SIZE> {
         }
         // SAFETY: likewise.
         let room = unsafe { bytes_mut(at, AeadSession::<F, D>::BYTES) };
-        let mut session = crate::with_backend(|| AeadSession::from_bytes(room)).ok()?;
+        let mut session = with_backend(|| AeadSession::from_bytes(room)).ok()?;
         let result = work(&mut session);
         session.to_bytes(room).ok()?;
         Some(result)

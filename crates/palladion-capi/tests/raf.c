@@ -1,24 +1,9 @@
 /* What aegis_raf.h promises, as a program sees it that includes it and is linked with the library. */
 #include <aegis.h>
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdint.h>
 
-#define CHECK(what)                                                        \
-    do {                                                                   \
-        if (!(what)) {                                                     \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #what); \
-            exit(1);                                                       \
-        }                                                                  \
-    } while (0)
-
-#define FAILS(number, call)                     \
-    do {                                        \
-        errno = 0;                              \
-        CHECK((call) == -1 && errno == (number)); \
-    } while (0)
+#include "check.h"
 
 /* A file in memory. When `left` has run out, all that changes it fails. */
 enum { MOST = 1 << 17, CHUNK = 1024, LEAVES = 8 };
@@ -161,13 +146,13 @@ static void derived_keys(void)
     CHECK(aegis_raf_derive_master_key(other, 32, key, 32, context, 72) == 0);
     memcpy(same, key, 32);
     CHECK(aegis_raf_derive_master_key(same, 32, same, 32, context, 72) == 0 && memcmp(other, same, 32) == 0);
-    FAILS(EINVAL, aegis_raf_derive_master_key(other, 16, key, 16, context, 121));
-    FAILS(EINVAL, aegis_raf_derive_master_key(other, 32, key, 32, context, 73));
-    FAILS(EINVAL, aegis_raf_derive_master_key(other, 32, key, 16, context, 1));
-    FAILS(EINVAL, aegis_raf_derive_master_key(other, 24, key, 24, context, 1));
-    FAILS(EINVAL, aegis_raf_derive_master_key(NULL, 16, key, 16, context, 1));
-    FAILS(EINVAL, aegis_raf_derive_master_key(other, 16, NULL, 16, context, 1));
-    FAILS(EINVAL, aegis_raf_derive_master_key(other, 16, key, 16, NULL, 1));
+    FAILS_WITH(EINVAL, aegis_raf_derive_master_key(other, 16, key, 16, context, 121));
+    FAILS_WITH(EINVAL, aegis_raf_derive_master_key(other, 32, key, 32, context, 73));
+    FAILS_WITH(EINVAL, aegis_raf_derive_master_key(other, 32, key, 16, context, 1));
+    FAILS_WITH(EINVAL, aegis_raf_derive_master_key(other, 24, key, 24, context, 1));
+    FAILS_WITH(EINVAL, aegis_raf_derive_master_key(NULL, 16, key, 16, context, 1));
+    FAILS_WITH(EINVAL, aegis_raf_derive_master_key(other, 16, NULL, 16, context, 1));
+    FAILS_WITH(EINVAL, aegis_raf_derive_master_key(other, 16, key, 16, NULL, 1));
 }
 
 #define V(name) aegis128l_raf_##name

@@ -6,7 +6,7 @@ use zeroize::ZeroizeOnDrop;
 
 use crate::family::Family;
 use crate::low::memory::{WipedBytes, wipe};
-use crate::low::{self, State};
+use crate::low::{self, State, Variant};
 use crate::types::{Expected, Tag};
 use crate::{Error, limits};
 
@@ -160,7 +160,23 @@ impl<F: Family, const D: usize> Progress<F, D> {
 
 impl<F: Family, const D: usize> Data<F, D> {
     pub(crate) fn new(key: &F::Key, nonce: &F::Nonce) -> Result<Self, Error> {
-        Ok(Self(State::new(key, nonce, Progress { step: F::Rate::zeroed(), len: 0 })?))
+        let mut data = Self::zeroed(Variant::new()?);
+        data.begin(key, nonce);
+        Ok(data)
+    }
+
+    /// Memory for it, to begin in.
+    #[inline(always)] // so that it is made where it stays
+    pub(crate) fn zeroed(variant: Variant<F, D>) -> Self {
+        Self(State::zeroed(variant, Progress { step: F::Rate::zeroed(), len: 0 }))
+    }
+
+    /// Begins with no data, whatever there was.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, key: &F::Key, nonce: &F::Nonce) {
+        let Self(state) = self;
+        state.with.len = 0;
+        state.begin(key, nonce, None);
     }
 
     /// Takes more data. Does nothing if it fails.
@@ -179,7 +195,9 @@ impl<F: Family, const D: usize> Data<F, D> {
         // (Nothing is left if the step that has begun is still not complete.)
         let (whole, rest) = data.split_at(data.len() - data.len() % rate);
         state.absorb(whole);
-        state.with.step.as_mut()[..rest.len()].copy_from_slice(rest);
+        if !rest.is_empty() {
+            state.with.step.as_mut()[..rest.len()].copy_from_slice(rest);
+        }
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use crate::family::Family;
 use crate::low::memory::{WipedBytes, wipe};
-use crate::low::{Direction, InOut, State};
+use crate::low::{Direction, InOut, State, Variant};
 use crate::{Error, limits};
 
 /// A state that encrypts or decrypts pieces of any size, each giving as many bytes as it takes.
@@ -19,6 +19,7 @@ struct Progress<F: Family, const D: usize> {
 }
 
 impl<F: Family, const D: usize> Progress<F, D> {
+    #[inline(always)]
     fn new(ad_len: u64, msg_len: u64) -> Self {
         Self { step: F::Rate::zeroed(), ad_len, msg_len }
     }
@@ -31,10 +32,26 @@ impl<F: Family, const D: usize> Progress<F, D> {
 
 impl<F: Family, const D: usize> Pieces<F, D> {
     pub(crate) fn new(key: &F::Key, nonce: &F::Nonce, ad: &[u8]) -> Result<Self, Error> {
-        let ad_len = limits::check("associated data", 0, ad.len())?;
-        let mut state = State::new(key, nonce, Progress::new(ad_len, 0))?;
+        let mut pieces = Self::zeroed(Variant::new()?);
+        pieces.begin(key, nonce, ad)?;
+        Ok(pieces)
+    }
+
+    /// Memory for it, to begin in.
+    #[inline(always)] // so that it is made where it stays
+    pub(crate) fn zeroed(variant: Variant<F, D>) -> Self {
+        Self(State::zeroed(variant, Progress::new(0, 0)))
+    }
+
+    /// Begins a message, whatever there was. Does nothing if it fails.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, key: &F::Key, nonce: &F::Nonce, ad: &[u8]) -> Result<(), Error> {
+        let Self(state) = self;
+        state.with.ad_len = limits::check("associated data", 0, ad.len())?;
+        state.with.msg_len = 0;
+        state.begin(key, nonce, None);
         state.absorb(ad);
-        Ok(Self(state))
+        Ok(())
     }
 
     /// Encrypts or decrypts the next piece. Does nothing if it fails.

@@ -1,12 +1,13 @@
 //! Messages and data in pieces, for bindings to other languages.
 
 use core::fmt;
+use core::mem::MaybeUninit;
 
 use zeroize::ZeroizeOnDrop;
 
 use crate::Error;
 use crate::family::Family;
-use crate::low::{Direction, InOut};
+use crate::low::{Direction, InOut, Variant};
 use crate::mac::Data;
 use crate::pieces::Pieces;
 use crate::types::{Expected, Tag};
@@ -47,6 +48,22 @@ impl<F: Family, const D: usize> AeadSession<F, D> {
     /// [`Error::TooLong`], [`Error::Backend`].
     pub fn new(key: &F::Key, nonce: &F::Nonce, ad: &[u8]) -> Result<Self, Error> {
         Ok(Self { pieces: Pieces::new(key, nonce, ad)? })
+    }
+
+    /// Begins a message in memory that was given for it: moving a session takes as long as some steps of the cipher.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`], [`Error::Backend`].
+    pub fn begin_in<'a>(
+        place: &'a mut MaybeUninit<Self>,
+        key: &F::Key,
+        nonce: &F::Nonce,
+        ad: &[u8],
+    ) -> Result<&'a mut Self, Error> {
+        let session = place.write(Self { pieces: Pieces::zeroed(Variant::new()?) });
+        session.pieces.begin(key, nonce, ad)?;
+        Ok(session)
     }
 
     /// Encrypts the next piece where it lies.
@@ -159,6 +176,26 @@ impl<F: Family, const D: usize> MacSession<F, D> {
     /// [`Error::Backend`].
     pub fn new(key: &F::Key, nonce: &F::Nonce) -> Result<Self, Error> {
         Ok(Self { data: Data::new(key, nonce)? })
+    }
+
+    /// Begins with no data in memory that was given for it, as [`AeadSession::begin_in`] does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Backend`].
+    pub fn begin_in<'a>(
+        place: &'a mut MaybeUninit<Self>,
+        key: &F::Key,
+        nonce: &F::Nonce,
+    ) -> Result<&'a mut Self, Error> {
+        let session = place.write(Self { data: Data::zeroed(Variant::new()?) });
+        session.data.begin(key, nonce);
+        Ok(session)
+    }
+
+    /// Forgets all data, and key and nonce: begins anew with these, on the same backend.
+    pub fn restart(&mut self, key: &F::Key, nonce: &F::Nonce) {
+        self.data.begin(key, nonce);
     }
 
     /// Takes more data.

@@ -9,8 +9,10 @@ use common::{
     Random, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced, reference, with_backends,
 };
 use palladion::family::Family;
-use palladion::hazmat::{UnverifiedDecryptor, decrypt_unauthenticated, encrypt_unauthenticated};
-use palladion::{Aegis, Encryptor, Error, KeyStream, Mac, Tag, backend, set_backend};
+use palladion::hazmat::{
+    AeadSession, MacSession, UnverifiedDecryptor, decrypt_unauthenticated, encrypt_unauthenticated,
+};
+use palladion::{Aegis, Backend, Encryptor, Error, KeyStream, Mac, Tag, backend, set_backend};
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::test_runner::{Config, TestRunner};
 
@@ -266,7 +268,8 @@ fn mac_holds<F: Family, const D: usize, const T: usize>() {
             feed(&mut mac, &data[half..], after);
             assert_eq!(mac.clone().finalize(), tag);
             assert_eq!(mac.clone().verify(&tag), Ok(()));
-            let wrong = Tag::try_from(&common::flipped(tag.as_ref(), plan.moment % (8 * T))[..]).unwrap();
+            let wrong =
+                Tag::<T>::try_from(&common::flipped(tag.as_ref(), plan.moment % (8 * T))[..]).unwrap();
             assert_eq!(mac.clone().verify(&wrong), Err(Error::VerificationFailed));
 
             clone.update(b"something else").unwrap();
@@ -284,6 +287,127 @@ fn mac_holds<F: Family, const D: usize, const T: usize>() {
 #[test]
 fn macs() {
     for_each_mac!(all: mac_holds());
+}
+
+/// A session in one of its two directions.
+struct Direction<'a, F: Family, const D: usize, const ENCRYPT: bool>(&'a mut AeadSession<F, D>);
+
+impl<F: Family, const D: usize, const ENCRYPT: bool> Update for Direction<'_, F, D, ENCRYPT> {
+    fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
+        if ENCRYPT { self.0.encrypt_in_place(buf) } else { self.0.decrypt_in_place(buf) }
+    }
+
+    fn into(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
+        if ENCRYPT { self.0.encrypt_into(input, output) } else { self.0.decrypt_into(input, output) }
+    }
+}
+
+/// A session that became bytes on one backend and goes on from them on another.
+fn moved<F: Family, const D: usize>(session: &AeadSession<F, D>, to: Backend) -> AeadSession<F, D> {
+    let mut bytes = vec![0xee; AeadSession::<F, D>::BYTES];
+    session.to_bytes(&mut bytes).unwrap();
+    set_backend(to).unwrap();
+    let moved = AeadSession::from_bytes(&bytes).unwrap();
+    let mut again = vec![0; bytes.len()];
+    moved.to_bytes(&mut again).unwrap();
+    assert_eq!(again, bytes, "the bytes are the same on {to}");
+    moved
+}
+
+fn session<F: Family, const D: usize, const T: usize>(plan: &Plan, to: Backend) {
+    let Whole { key, nonce, ad, msg, ct, tag, .. } = Whole::<F, D, T>::new(plan);
+    let (before, after, half) = plan.halves();
+    let mut encryption = AeadSession::<F, D>::new(&key, &nonce, &ad).unwrap();
+    let mut decryption = encryption.clone();
+    assert_eq!(Direction::<F, D, true>(&mut encryption).feed(&msg[..half], before), ct[..half]);
+    assert_eq!(Direction::<F, D, false>(&mut decryption).feed(&ct[..half], before), msg[..half]);
+
+    for mut encryption in [encryption.clone(), moved(&encryption, to), encryption] {
+        assert_eq!(Direction::<F, D, true>(&mut encryption).feed(&msg[half..], after), ct[half..]);
+        assert_eq!(encryption.finalize::<T>(), tag);
+        assert_ne!(encryption.finalize::<T>(), tag, "the session is wiped");
+    }
+    let wrong = Tag::<T>::try_from(&common::flipped(tag.as_ref(), plan.moment % (8 * T))[..]).unwrap();
+    for mut decryption in [decryption.clone(), moved(&decryption, to), decryption] {
+        assert_eq!(Direction::<F, D, false>(&mut decryption).feed(&ct[half..], after), msg[half..]);
+        assert_eq!(decryption.clone().verify(&wrong), Err(Error::VerificationFailed));
+        assert_eq!(decryption.verify(&tag), Ok(()));
+        assert_eq!(decryption.verify(&tag), Err(Error::VerificationFailed), "the session is wiped");
+    }
+}
+
+/// Not all pairs of backends for each plan: over the plans it comes to that.
+fn sessions<F: Family, const D: usize>() {
+    hold::<F, D>(|plan| {
+        with_backends(|backends| {
+            let to = backends[(plan.seed % backends.len() as u64) as usize];
+            for &from in backends {
+                println!("from {from} to {to}"); // shown when the test fails
+                set_backend(from).unwrap();
+                session::<F, D, 16>(plan, to);
+                set_backend(from).unwrap();
+                session::<F, D, 32>(plan, to);
+            }
+        });
+    });
+}
+
+#[test]
+fn sessions_in_pieces() {
+    for_each_variant!(sample: sessions());
+}
+
+fn refuses_other_lengths<F: Family, const D: usize>() {
+    let expected = AeadSession::<F, D>::BYTES;
+    let session =
+        AeadSession::<F, D>::new(&key::<F>(&vec![1; F::KEY_LEN]), &F::Nonce::default(), b"").unwrap();
+    for actual in [0, 1, expected - 1, expected + 1] {
+        let mut bytes = vec![0xee; actual];
+        let what = |what| Error::WrongLength { what, expected, actual };
+        common::assert_fails(session.to_bytes(&mut bytes), what("output"));
+        assert!(bytes.iter().all(|byte| *byte == 0xee));
+        common::assert_fails(AeadSession::<F, D>::from_bytes(&bytes), what("session"));
+    }
+    let (mut session, mut output) = (session, [0xee; 4]);
+    let wrong = Error::WrongLength { what: "output", expected: 5, actual: 4 };
+    common::assert_fails(session.encrypt_into(b"hello", &mut output), wrong);
+    common::assert_fails(session.decrypt_into(b"hello", &mut output), wrong);
+    assert_eq!(output, [0xee; 4]);
+}
+
+#[test]
+fn sessions_of_other_lengths() {
+    for_each_variant!(rfc: refuses_other_lengths());
+}
+
+fn mac_sessions<F: Family, const D: usize, const T: usize>() {
+    hold::<F, D>(|plan| {
+        for_each_backend(|_| {
+            let Whole { key, nonce, msg: data, .. } = Whole::<F, D, T>::new(plan);
+            let tag = Mac::<F, D, T>::mac(&key, &nonce, &data).unwrap();
+            let mut session = MacSession::<F, D>::new(&key, &nonce).unwrap();
+            let (mut clone, mut rest) = (session.clone(), &data[..]);
+            for (i, piece) in plan.pieces.iter().enumerate() {
+                session.update(rest.split_off(..piece.len).unwrap()).unwrap();
+                if i == plan.moment % plan.pieces.len() {
+                    clone = session.clone();
+                    clone.update(rest).unwrap();
+                }
+            }
+            let wrong =
+                Tag::<T>::try_from(&common::flipped(tag.as_ref(), plan.moment % (8 * T))[..]).unwrap();
+            assert_eq!(clone.clone().verify(&wrong), Err(Error::VerificationFailed));
+            assert_eq!(clone.verify(&tag), Ok(()));
+            assert_eq!(clone.verify(&tag), Err(Error::VerificationFailed), "the session is wiped");
+            assert_eq!(session.finalize::<T>(), tag);
+            assert_ne!(session.finalize::<T>(), tag, "the session is wiped");
+        });
+    });
+}
+
+#[test]
+fn mac_sessions_in_pieces() {
+    for_each_mac!(sample: mac_sessions());
 }
 
 fn unauthenticated<F: Family, const D: usize>() {

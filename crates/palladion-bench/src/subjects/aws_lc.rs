@@ -7,14 +7,12 @@ use aws_lc_rs::aead::{
 };
 use aws_lc_rs::hmac;
 
-use super::{Entry, Job, KEY, NONCE, Role, Subject, TAG_LEN, check, version_of};
+use super::{AWS_LC, Entry, Job, KEY, NONCE, Role, Subject, TAG_LEN, check, version_of};
 use crate::algorithm::{Algorithm, Operation};
-
-pub const LIBRARY: &str = "AWS-LC";
 
 pub fn entries() -> Result<Vec<Entry>, String> {
     let version = format!("aws-lc-rs {}, aws-lc-sys {}", version_of("aws-lc-rs"), version_of("aws-lc-sys"));
-    let entry = |algorithm, subject| Entry::new(algorithm, LIBRARY, &version, Role::Other, subject);
+    let entry = |algorithm, subject| Entry::new(algorithm, AWS_LC, &version, Role::Other, subject);
     let aead = |algorithm: Algorithm, aead: &'static Aead| {
         let key = check(UnboundKey::new(aead, &KEY[..algorithm.key_len()]))?;
         Ok::<_, String>(entry(algorithm, Box::new(Cipher(LessSafeKey::new(key)))))

@@ -5,6 +5,7 @@
 
 #[allow(unsafe_code)]
 mod aegis;
+#[cfg(feature = "aws-lc")]
 mod aws_lc;
 #[allow(unsafe_code)]
 mod foreign;
@@ -110,7 +111,7 @@ pub fn all(
     let mut entries = palladion::entries(variants, backends)?;
     let families: [(&str, Make); 5] = [
         (aegis::LIBRARY, aegis::entries),
-        (aws_lc::LIBRARY, |_| aws_lc::entries()),
+        (AWS_LC, |_| aws_lc_entries()),
         (openssl::LIBRARY, |_| openssl::entries()),
         (rust::RUST_CRYPTO, |_| {
             Ok(vec![
@@ -131,9 +132,17 @@ pub fn all(
     Ok((entries, notes))
 }
 
+const AWS_LC: &str = "AWS-LC";
+
+fn aws_lc_entries() -> Result<Vec<Entry>, String> {
+    #[cfg(feature = "aws-lc")]
+    return aws_lc::entries();
+    #[cfg(not(feature = "aws-lc"))]
+    Err("this was built without the feature aws-lc".into())
+}
+
 /// Names of libraries that can be compared with.
-pub const PEERS: [&str; 5] =
-    [aegis::LIBRARY, aws_lc::LIBRARY, openssl::LIBRARY, rust::RUST_CRYPTO, rust::BLAKE3];
+pub const PEERS: [&str; 5] = [aegis::LIBRARY, AWS_LC, openssl::LIBRARY, rust::RUST_CRYPTO, rust::BLAKE3];
 
 /// The version of a package in the lock file that this program was built with.
 fn locked_version(lock: &str, package: &str) -> String {

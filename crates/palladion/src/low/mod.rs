@@ -79,7 +79,7 @@ mod x86;
 
 use core::mem::MaybeUninit;
 
-use dispatch::Variant;
+pub(crate) use dispatch::Variant;
 pub(crate) use inout::{Direction, InOut};
 use kernels::{Kernels, Message};
 use memory::WipedBytes;
@@ -145,19 +145,27 @@ impl<F: Family, const D: usize, X> State<F, D, X> {
     }
 
     fn init(key: &F::Key, nonce: &F::Nonce, ctx: Option<&[u8; 16]>, with: X) -> Result<Self, BackendError> {
-        let mut state = Self::zeroed(with)?;
-        let (key, nonce) = key_and_nonce::<F>(key, nonce);
-        let ctx = ctx.map_or(core::ptr::null(), |ctx| ctx.as_ptr());
-        // SAFETY: the table came from `dispatch`, which has checked the CPU; the memory is that of degree `D`; key and
-        // nonce have their length; `ctx` is null or, from `with_context`, 16 bytes.
-        unsafe { (state.kernels().init)(state.ptr(), D, key, nonce, ctx) };
+        let mut state = Self::zeroed(Variant::new()?, with);
+        state.begin(key, nonce, ctx);
         Ok(state)
     }
 
     /// No state yet, but memory for one.
-    fn zeroed(with: X) -> Result<Self, BackendError> {
+    #[inline(always)] // so that it is made where it stays
+    pub(crate) fn zeroed(variant: Variant<F, D>, with: X) -> Self {
         const { check_memory::<F, D>() };
-        Ok(Self { memory: F::Memory::zeroed(), variant: Variant::new()?, with })
+        Self { memory: F::Memory::zeroed(), variant, with }
+    }
+
+    /// Init(key, nonce), perhaps with a context word of one's own, of a state that lies where it is to stay: moving one takes as
+    /// long as some steps of it.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, key: &F::Key, nonce: &F::Nonce, ctx: Option<&[u8; 16]>) {
+        let (key, nonce) = key_and_nonce::<F>(key, nonce);
+        let ctx = ctx.map_or(core::ptr::null(), |ctx| ctx.as_ptr());
+        // SAFETY: the table came from `dispatch`, which has checked the CPU; the memory is that of degree `D`; key and
+        // nonce have their length; `ctx` is null or 16 bytes.
+        unsafe { (self.kernels().init)(self.ptr(), D, key, nonce, ctx) };
     }
 
     #[inline(always)]
@@ -173,6 +181,9 @@ impl<F: Family, const D: usize, X> State<F, D, X> {
     /// Absorbs data; the last step is padded with zeros.
     #[inline(always)]
     pub(crate) fn absorb(&mut self, data: &[u8]) {
+        if data.is_empty() {
+            return; // a call would load and store the state
+        }
         // SAFETY: table and memory belong together; the slice is readable.
         unsafe { (self.kernels().absorb)(self.ptr(), D, data.as_ptr(), data.len()) }
     }
@@ -181,6 +192,9 @@ impl<F: Family, const D: usize, X> State<F, D, X> {
     #[inline(always)]
     pub(crate) fn absorb_own(&mut self, data: impl FnOnce(&X) -> &[u8]) {
         let data = data(&self.with);
+        if data.is_empty() {
+            return;
+        }
         let memory = self.memory.as_mut().as_mut_ptr();
         // SAFETY: likewise.
         unsafe { (self.variant.kernels().absorb)(memory, D, data.as_ptr(), data.len()) }
@@ -207,7 +221,7 @@ impl<F: Family, const D: usize, X> State<F, D, X> {
 
     /// The state of these words, with the backend now in use.
     pub(crate) fn resume(words: &F::Memory<D>, with: X) -> Result<Self, BackendError> {
-        let mut state = Self::zeroed(with)?;
+        let mut state = Self::zeroed(Variant::new()?, with);
         // SAFETY: the table came from `dispatch`, which has checked the CPU; the memory is that of degree `D`, and so are the
         // words.
         unsafe { (state.kernels().resume)(state.ptr(), D, words.as_ref().as_ptr()) };

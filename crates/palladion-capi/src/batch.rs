@@ -1,0 +1,188 @@
+//! Many messages in one call. The contracts are in `include/palladion.h`.
+
+use core::ffi::c_int;
+use core::mem::{MaybeUninit, needs_drop};
+use core::slice;
+
+use palladion::batch::{self, Decryption, Encryption};
+use palladion::family::{Aegis128, Aegis256, Family};
+use palladion::{Error, Tag};
+
+use crate::aead::{Decrypt, Encrypt, cipher, nonce};
+use crate::memory::{Work, bytes, inout, put_tag};
+use crate::{FAILED, OK, invalid_argument, status, with_backend};
+
+/// C's `palladion_message`.
+#[repr(C)]
+struct Message {
+    input: *const u8,
+    output: *mut u8,
+    len: usize,
+    mac: *mut u8,
+    ad: *const u8,
+    ad_len: usize,
+    npub: *const u8,
+    k: *const u8,
+    result: c_int,
+}
+
+/// How many messages become jobs at once, on the stack. The core sorts as many.
+const AT_ONCE: usize = 64;
+
+/// A message as a job of the core's.
+trait Job: Sized {
+    /// # Safety
+    /// The message is as the header says, and stays so while the job lives.
+    unsafe fn new(message: &Message) -> Self;
+    fn run(jobs: &mut [Self]);
+    /// What became of it. Where there is a tag to hand over, it goes to `mac`.
+    ///
+    /// # Safety
+    /// `mac` writable for a tag if that is what encryption makes.
+    unsafe fn finish(&self, mac: *mut u8) -> Result<(), Error>;
+}
+
+impl<'a, F: Family, const D: usize, const T: usize> Work<'a, Encryption<'a, F, D, T>>
+    for Encrypt<'a, F, D, T>
+{
+    fn in_place(&mut self, buf: &'a mut [u8]) -> Encryption<'a, F, D, T> {
+        Encryption::encrypt_in_place(self.0, self.1, self.2, buf)
+    }
+    fn apart(&mut self, input: &'a [u8], output: &'a mut [u8]) -> Encryption<'a, F, D, T> {
+        Encryption::encrypt_into(self.0, self.1, self.2, input, output)
+    }
+}
+
+impl<F: Family, const D: usize, const T: usize> Job for Encryption<'_, F, D, T> {
+    unsafe fn new(message: &Message) -> Self {
+        let Message { input, output, len, ad, ad_len, npub, k, .. } = *message;
+        // SAFETY: the caller's contract.
+        unsafe { inout(input, output, len, Encrypt(cipher(k), nonce::<F>(npub), bytes(ad, ad_len))) }
+    }
+    fn run(jobs: &mut [Self]) {
+        let _each_job_has_its_result = batch::encrypt(jobs);
+    }
+    unsafe fn finish(&self, mac: *mut u8) -> Result<(), Error> {
+        let tag = self.tag()?;
+        // SAFETY: the caller's contract.
+        unsafe { put_tag(mac, tag) };
+        Ok(())
+    }
+}
+
+impl<'a, F: Family, const D: usize, const T: usize> Work<'a, Decryption<'a, F, D, T>>
+    for Decrypt<'a, F, D, T>
+{
+    fn in_place(&mut self, buf: &'a mut [u8]) -> Decryption<'a, F, D, T> {
+        Decryption::decrypt_in_place(self.0, self.1, self.2, buf, &self.3)
+    }
+    fn apart(&mut self, input: &'a [u8], output: &'a mut [u8]) -> Decryption<'a, F, D, T> {
+        Decryption::decrypt_into(self.0, self.1, self.2, input, &self.3, output)
+    }
+}
+
+impl<F: Family, const D: usize, const T: usize> Job for Decryption<'_, F, D, T> {
+    unsafe fn new(message: &Message) -> Self {
+        let Message { input, output, len, mac, ad, ad_len, npub, k, .. } = *message;
+        // SAFETY: the caller's contract.
+        unsafe {
+            let tag = Tag::from(*mac.cast::<[u8; T]>());
+            inout(input, output, len, Decrypt(cipher(k), nonce::<F>(npub), bytes(ad, ad_len), tag))
+        }
+    }
+    fn run(jobs: &mut [Self]) {
+        let _each_job_has_its_result = batch::decrypt(jobs);
+    }
+    unsafe fn finish(&self, _: *mut u8) -> Result<(), Error> {
+        self.result()
+    }
+}
+
+/// # Safety
+/// The messages are as the header says.
+unsafe fn run<J: Job>(messages: &mut [Message]) -> c_int {
+    const { assert!(!needs_drop::<J>()) };
+    let mut result = OK;
+    for messages in messages.chunks_mut(AT_ONCE) {
+        let mut room = [const { MaybeUninit::<J>::uninit() }; AT_ONCE];
+        for (place, message) in room.iter_mut().zip(&*messages) {
+            // SAFETY: the caller's contract.
+            place.write(unsafe { J::new(message) });
+        }
+        // SAFETY: so many were written.
+        let jobs = unsafe { slice::from_raw_parts_mut(room.as_mut_ptr().cast::<J>(), messages.len()) };
+        J::run(jobs);
+        for (message, job) in messages.iter_mut().zip(jobs) {
+            // SAFETY: the caller's contract.
+            message.result = status(unsafe { job.finish(message.mac) });
+            result = result.min(message.result);
+        }
+    }
+    result
+}
+
+/// # Safety
+/// The messages are as the header says.
+unsafe fn dispatch<const ENCRYPT: bool>(
+    alg: c_int,
+    maclen: usize,
+    messages: *mut Message,
+    count: usize,
+) -> c_int {
+    type Run = unsafe fn(&mut [Message]) -> c_int;
+    const fn of<F: Family, const D: usize, const ENCRYPT: bool>() -> [Run; 2] {
+        if ENCRYPT {
+            [run::<Encryption<'_, F, D, 16>>, run::<Encryption<'_, F, D, 32>>]
+        } else {
+            [run::<Decryption<'_, F, D, 16>>, run::<Decryption<'_, F, D, 32>>]
+        }
+    }
+    let [short, long] = match alg {
+        1 => of::<Aegis128, 1, ENCRYPT>(),
+        2 => of::<Aegis128, 2, ENCRYPT>(),
+        3 => of::<Aegis128, 4, ENCRYPT>(),
+        4 => of::<Aegis256, 1, ENCRYPT>(),
+        5 => of::<Aegis256, 2, ENCRYPT>(),
+        6 => of::<Aegis256, 4, ENCRYPT>(),
+        _ => return invalid_argument(),
+    };
+    let run = match maclen {
+        16 => short,
+        32 => long,
+        _ => return invalid_argument(),
+    };
+    if count == 0 {
+        return OK;
+    }
+    if with_backend(|| palladion::backend().map_err(Error::from)).is_err() {
+        return FAILED;
+    }
+    // SAFETY: the caller's contract.
+    unsafe { run(slice::from_raw_parts_mut(messages, count)) }
+}
+
+/// # Safety
+/// The messages are as the header says.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn palladion_encrypt_batch(
+    alg: c_int,
+    maclen: usize,
+    messages: *mut Message,
+    count: usize,
+) -> c_int {
+    // SAFETY: the caller's contract.
+    unsafe { dispatch::<true>(alg, maclen, messages, count) }
+}
+
+/// # Safety
+/// The messages are as the header says.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn palladion_decrypt_batch(
+    alg: c_int,
+    maclen: usize,
+    messages: *mut Message,
+    count: usize,
+) -> c_int {
+    // SAFETY: the caller's contract.
+    unsafe { dispatch::<false>(alg, maclen, messages, count) }
+}

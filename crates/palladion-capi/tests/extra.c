@@ -1,0 +1,148 @@
+/* What palladion.h promises. */
+#include <palladion.h>
+
+#include "check.h"
+
+typedef int encrypt_function(uint8_t *, uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *,
+    const uint8_t *);
+
+/* By number, from 1. */
+static encrypt_function *const encrypt_detached[] = { NULL, aegis128l_encrypt_detached, aegis128x2_encrypt_detached,
+    aegis128x4_encrypt_detached, aegis256_encrypt_detached, aegis256x2_encrypt_detached, aegis256x4_encrypt_detached };
+
+enum { MOST = 150, LONGEST = 1500, ROOM = LONGEST + 8 };
+
+/* Messages of all kinds: in place, apart, shifted; of one length and of many; with their own keys. */
+static void batches(int alg, size_t maclen, size_t count, int same_length)
+{
+    static uint8_t in[MOST][ROOM], out[MOST][ROOM], expected[MOST][ROOM], text[ROOM];
+    static uint8_t mac[MOST][32], expected_mac[MOST][32], nonce[MOST][32], key[3][32];
+    static palladion_message messages[MOST];
+    CHECK(palladion_random(key, sizeof key) == 0 && palladion_random(nonce, sizeof nonce) == 0);
+    CHECK(palladion_random(text, sizeof text) == 0);
+
+    for (size_t i = 0; i < count; i++) {
+        palladion_message *message = &messages[i];
+        message->len = same_length ? 700 : (i * i * 37) % (LONGEST + 1);
+        message->in = in[i];
+        message->out = i % 4 == 0 ? in[i] : i % 4 == 1 ? in[i] + 3 : out[i];
+        message->mac = mac[i];
+        message->adlen = i % 3 == 0 ? 0 : i % 50;
+        message->ad = message->adlen ? text : NULL;
+        message->npub = nonce[i];
+        message->k = key[i % 3];
+        message->result = 77;
+        memcpy(in[i], text + i % 8, message->len);
+        CHECK(encrypt_detached[alg](expected[i], expected_mac[i], maclen, in[i], message->len, message->ad, message->adlen,
+                  nonce[i], message->k) == 0);
+    }
+    errno = 0;
+    CHECK(palladion_encrypt_batch(alg, maclen, messages, count) == 0);
+    for (size_t i = 0; i < count; i++) {
+        CHECK(messages[i].result == 0);
+        CHECK(!memcmp(messages[i].out, expected[i], messages[i].len) && !memcmp(mac[i], expected_mac[i], maclen));
+        messages[i].in = messages[i].out;
+        messages[i].out = i % 2 ? messages[i].out : out[i];
+        messages[i].result = 77;
+    }
+
+    /* Every fifth is a forgery. */
+    int result = 0;
+    for (size_t i = 2; i < count; i += 5)
+        mac[i][i % maclen] ^= 0x10, result = -1;
+    CHECK(palladion_decrypt_batch(alg, maclen, messages, count) == result);
+    CHECK(errno == 0);
+    for (size_t i = 0; i < count; i++) {
+        CHECK(messages[i].result == (i % 5 == 2 ? -1 : 0));
+        for (size_t n = 0; n < messages[i].len; n++)
+            CHECK(messages[i].out[n] == (i % 5 == 2 ? 0 : text[i % 8 + n]));
+    }
+}
+
+static void batch_arguments(void)
+{
+    static const int wrong_alg[] = { -1, 0, 7, 1000 };
+    static const size_t wrong_maclen[] = { 0, 15, 17, 31, 33, SIZE_MAX };
+    uint8_t m[4] = { 1, 2, 3, 4 }, mac[32] = { 9 }, k[32] = { 5 }, c[4], tag[32], zeros[32] = { 0 };
+    palladion_message message = { m, m, sizeof m, mac, NULL, 0, NULL, k, 77 };
+    for (size_t i = 0; i < sizeof wrong_alg / sizeof *wrong_alg; i++) {
+        FAILS(palladion_encrypt_batch(wrong_alg[i], 16, &message, 1));
+        FAILS(palladion_decrypt_batch(wrong_alg[i], 16, &message, 1));
+    }
+    for (size_t i = 0; i < sizeof wrong_maclen / sizeof *wrong_maclen; i++) {
+        FAILS(palladion_encrypt_batch(PALLADION_AEGIS256, wrong_maclen[i], &message, 1));
+        FAILS(palladion_decrypt_batch(PALLADION_AEGIS256, wrong_maclen[i], &message, 1));
+    }
+    CHECK(message.result == 77 && m[0] == 1 && mac[0] == 9);
+    CHECK(palladion_encrypt_batch(PALLADION_AEGIS256X2, 32, NULL, 0) == 0);
+    CHECK(palladion_decrypt_batch(PALLADION_AEGIS256X2, 32, NULL, 0) == 0);
+
+    /* No nonce is one of zeros; a message may have no bytes, and then no buffers. */
+    CHECK(aegis128l_encrypt_detached(c, tag, 16, m, sizeof m, NULL, 0, zeros, k) == 0);
+    CHECK(palladion_encrypt_batch(PALLADION_AEGIS128L, 16, &message, 1) == 0 && message.result == 0);
+    CHECK(!memcmp(m, c, sizeof m) && !memcmp(mac, tag, 16));
+    message.in = NULL, message.out = NULL, message.len = 0;
+    CHECK(palladion_encrypt_batch(PALLADION_AEGIS128L, 32, &message, 1) == 0);
+    CHECK(palladion_decrypt_batch(PALLADION_AEGIS128L, 32, &message, 1) == 0);
+    mac[31] ^= 1;
+    CHECK(palladion_decrypt_batch(PALLADION_AEGIS128L, 32, &message, 1) == -1 && message.result == -1);
+}
+
+static void every_batch(void)
+{
+    for (int alg = PALLADION_AEGIS128L; alg <= PALLADION_AEGIS256X4; alg++)
+        for (size_t maclen = 16; maclen <= 32; maclen += 16) {
+            batches(alg, maclen, MOST, 0);
+            batches(alg, maclen, 7, 1);
+        }
+}
+
+static void backends(int quick)
+{
+    const char *best = palladion_backend();
+    int count = 0, found = 0;
+    static const char *const wrong[] = { "", "no such thing", "portable ", "PORTABLE", "\xff\xfe", NULL };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        FAILS(palladion_set_backend(wrong[i]));
+        CHECK(!strcmp(palladion_backend(), best));
+    }
+    for (const char *const *name = palladion_backends(); *name; name++, count++) {
+        found += !strcmp(*name, best);
+        errno = 0;
+        CHECK(palladion_set_backend(*name) == 0 && errno == 0);
+        CHECK(!strcmp(palladion_backend(), *name));
+        if (!quick)
+            every_batch();
+    }
+    CHECK(found == 1 && count >= 1);
+    CHECK(!strcmp(palladion_backends()[count - 1], "portable"));
+    /* One that is for another machine. */
+    FAILS(palladion_set_backend(!strcmp(palladion_backends()[0], "armv8-aes") ? "aesni" : "armv8-aes"));
+    CHECK(palladion_set_backend(best) == 0);
+    every_batch();
+}
+
+/* With an argument: batches on one backend only. */
+int main(int argc, char **argv)
+{
+    (void) argv;
+    char version[32];
+    snprintf(version, sizeof version, "%d.%d.%d", PALLADION_VERSION_MAJOR, PALLADION_VERSION_MINOR, PALLADION_VERSION_PATCH);
+    CHECK(!strcmp(palladion_version(), PALLADION_VERSION));
+    CHECK(!strncmp(version, PALLADION_VERSION, strlen(version)));
+
+    uint8_t a[64] = { 0 }, b[64] = { 0 };
+    CHECK(palladion_random(a, 63) == 0 && palladion_random(b, 63) == 0 && memcmp(a, b, 63));
+    CHECK(a[63] == 0 && palladion_random(NULL, 0) == 0);
+    b[63] = 1;
+    palladion_wipe(b, 63);
+    for (int i = 0; i < 63; i++)
+        CHECK(b[i] == 0);
+    CHECK(b[63] == 1);
+    palladion_wipe(NULL, 0);
+
+    batch_arguments();
+    backends(argc > 1);
+    printf("palladion.h is as it says, on %s\n", palladion_backend());
+    return 0;
+}
