@@ -46,15 +46,15 @@ fn status(result: Result<(), Error>) -> c_int {
 
 /// Calls what can fail because the environment asks for a backend that is not there. C functions that cannot fail cannot say so:
 /// then the best there is does the work. (`aegis_init` tells.)
+///
+/// Asked for before, not tried again after a failure: what is called twice is kept in memory, and that takes as long as a few
+/// steps of a cipher.
 #[inline(always)]
-fn with_backend<R>(mut call: impl FnMut() -> Result<R, Error>) -> Result<R, Error> {
-    match call() {
-        Err(Error::Backend(_)) => {
-            fall_back();
-            call()
-        }
-        result => result,
+fn with_backend<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
+    if palladion::backend().is_err() {
+        fall_back();
     }
+    call()
 }
 
 /// Whether the environment's wish could not be met.

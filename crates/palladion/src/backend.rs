@@ -150,6 +150,7 @@ impl FromStr for Backend {
 /// println!("AEGIS runs on {}", palladion::backend()?);
 /// # Ok::<(), palladion::BackendError>(())
 /// ```
+#[inline]
 pub fn backend() -> Result<Backend, BackendError> {
     low::dispatch::backend()
 }

@@ -115,6 +115,7 @@ pub(crate) fn set(backend: Backend) -> Result<(), BackendError> {
 }
 
 /// The backend in use.
+#[inline]
 pub(crate) fn backend() -> Result<Backend, BackendError> {
     active().map(|entry| entry.0)
 }

@@ -20,6 +20,7 @@ pub(crate) fn set(backend: Backend) -> Result<(), BackendError> {
 }
 
 /// The only backend.
+#[inline]
 pub(crate) fn backend() -> Result<Backend, BackendError> {
     Ok(Backend::Portable)
 }
