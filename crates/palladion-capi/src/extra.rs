@@ -8,7 +8,7 @@ use palladion::{Backend, Error, set_backend};
 use zeroize::Zeroize;
 
 use crate::memory::bytes_mut;
-use crate::{FAILED, FELL_BACK, OK, invalid_argument, with_backend};
+use crate::{FAILED, FELL_BACK, OK, invalid_argument, number, with_backend};
 
 /// A name as C has it, with zeros behind.
 type Name = [u8; 24];
@@ -84,7 +84,7 @@ unsafe extern "C" fn palladion_random(out: *mut c_void, len: usize) -> c_int {
         Ok(()) => OK,
         Err(error) => {
             out.zeroize();
-            errno::set_errno(errno::Errno(error.raw_os_error().unwrap_or(EIO)));
+            number::set(error.raw_os_error().unwrap_or(EIO));
             FAILED
         }
     }

@@ -3,6 +3,7 @@
 //! | file | what it is |
 //! |---|---|
 //! | `memory.rs` | what C hands over: buffers, which may be the same, and states, which may lie anywhere |
+//! | `number.rs` | C's error number |
 //! | `aead.rs`, `mac.rs` | the functions of a variant, generic over it |
 //! | `exports.rs` | the same under the names that C knows, for each variant |
 //! | `raf.rs` | files with random access: C's callbacks and memory for `palladion-raf` |
@@ -19,6 +20,7 @@ mod exports;
 mod extra;
 mod mac;
 mod memory;
+mod number;
 mod raf;
 
 use core::ffi::c_int;
@@ -36,7 +38,7 @@ const EINVAL: i32 = 22;
 /// Fails because of an argument: mostly a tag that has neither 16 nor 32 bytes.
 #[cold]
 fn invalid_argument() -> c_int {
-    errno::set_errno(errno::Errno(EINVAL));
+    number::set(EINVAL);
     FAILED
 }
 
@@ -44,16 +46,22 @@ fn status(result: Result<(), Error>) -> c_int {
     if result.is_ok() { OK } else { FAILED }
 }
 
-/// Calls what can fail because the environment asks for a backend that is not there. C functions that cannot fail cannot say so:
-/// then the best there is does the work. (`aegis_init` tells.)
+/// The environment may ask for a backend that is not there. C functions that cannot fail cannot say so: then the best there is does
+/// the work. (`aegis_init` tells.)
+#[inline(always)]
+fn ensure_backend() {
+    if palladion::backend().is_err() {
+        fall_back();
+    }
+}
+
+/// Calls what can fail for want of a backend.
 ///
 /// Asked for before, not tried again after a failure: what is called twice is kept in memory, and that takes as long as a few
 /// steps of a cipher.
 #[inline(always)]
 fn with_backend<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
-    if palladion::backend().is_err() {
-        fall_back();
-    }
+    ensure_backend();
     call()
 }
 

@@ -13,7 +13,7 @@ use palladion_raf::{
 use zeroize::Zeroize;
 
 use crate::memory::{bytes, bytes_mut};
-use crate::{FAILED, OK, fall_back};
+use crate::{FAILED, OK, ensure_backend, number};
 
 /// Bytes that a scratch buffer's address is a multiple of.
 const SCRATCH_ALIGN: usize = 64;
@@ -24,16 +24,16 @@ const CREATE: u8 = 1;
 const TRUNCATE: u8 = 2;
 
 fn fail(number: c_int) -> c_int {
-    errno::set_errno(errno::Errno(number));
+    number::set(number);
     FAILED
 }
 
 /// What a callback returned. It has set errno.
 fn called(result: c_int) -> io::Result<()> {
-    if result == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno::errno().0)) }
+    if result == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(number::get())) }
 }
 
-fn number(error: &Error) -> c_int {
+fn number_of(error: &Error) -> c_int {
     match error {
         Error::Io(e) | Error::NoRandomness(e) => e.raw_os_error().unwrap_or(libc::EIO),
         Error::WrongKey | Error::DamagedChunk { .. } | Error::TreeMismatch { .. } => libc::EBADMSG,
@@ -48,7 +48,7 @@ fn number(error: &Error) -> c_int {
 fn status(result: Result<(), Error>) -> c_int {
     match result {
         Ok(()) => OK,
-        Err(e) => fail(number(&e)),
+        Err(e) => fail(number_of(&e)),
     }
 }
 
@@ -337,7 +337,7 @@ unsafe fn begin(ctx: *mut u8, file: Result<File, Error>, config: *const MerkleCo
             unsafe { context(ctx).write(Context { open: OPEN, file: MaybeUninit::new(file) }) };
             OK
         }
-        Err(e) => fail(number(&e)),
+        Err(e) => fail(number_of(&e)),
     }
 }
 
@@ -359,10 +359,7 @@ unsafe fn arguments<'a>(
     // SAFETY: the caller grants them.
     let (io, rng, config) = unsafe { (*io.as_ref()?, *rng.as_ref()?, config.as_ref()?) };
     (io.read_at.and(io.write_at).and(io.get_size).and(io.set_size).and(rng.random))?;
-    // C functions cannot say that the environment asks for a backend that is not there.
-    if palladion::backend().is_err() {
-        fall_back();
-    }
+    ensure_backend();
     // SAFETY: likewise.
     Some((io, rng, config, unsafe { bytes(key, algorithm.key_len()) }))
 }
@@ -521,7 +518,7 @@ unsafe fn merkle_verify(ctx: *mut u8, corrupted_chunk: *mut u64) -> c_int {
         // SAFETY: likewise.
         unsafe { *corrupted_chunk = chunk };
     }
-    fail(number(&error))
+    fail(number_of(&error))
 }
 
 unsafe fn merkle_commitment(ctx: *const u8, out: *mut u8, out_len: usize) -> c_int {

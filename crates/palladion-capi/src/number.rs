@@ -1,0 +1,33 @@
+//! C's error number. (On Windows that of the C library is not the system's.)
+
+use core::ffi::c_int;
+
+#[cfg(not(windows))]
+pub(crate) fn set(number: c_int) {
+    errno::set_errno(errno::Errno(number));
+}
+
+#[cfg(not(windows))]
+pub(crate) fn get() -> c_int {
+    errno::errno().0
+}
+
+#[cfg(windows)]
+unsafe extern "C" {
+    fn _set_errno(number: c_int) -> c_int;
+    fn _get_errno(number: *mut c_int) -> c_int;
+}
+
+#[cfg(windows)]
+pub(crate) fn set(number: c_int) {
+    // SAFETY: of the C library; any number will do.
+    unsafe { _set_errno(number) };
+}
+
+#[cfg(windows)]
+pub(crate) fn get() -> c_int {
+    let mut number = 0;
+    // SAFETY: of the C library; it writes the number.
+    unsafe { _get_errno(&mut number) };
+    number
+}
