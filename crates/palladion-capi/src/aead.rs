@@ -72,21 +72,21 @@ impl<F: Family, const D: usize, const T: usize> Work<'_, Result<(), Error>> for 
     }
 }
 
-pub(crate) struct Decrypt<'a, F: Family, const D: usize, const T: usize>(
+pub(crate) struct Decrypt<'a, 't, F: Family, const D: usize, const T: usize>(
     pub(crate) &'a Aegis<F, D, T>,
     pub(crate) &'a F::Nonce,
     pub(crate) &'a [u8],
-    pub(crate) Tag<T>,
+    pub(crate) &'t Tag<T>,
 );
 
-impl<F: Family, const D: usize, const T: usize> Work<'_, Result<(), Error>> for Decrypt<'_, F, D, T> {
+impl<F: Family, const D: usize, const T: usize> Work<'_, Result<(), Error>> for Decrypt<'_, '_, F, D, T> {
     #[inline(always)]
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
-        with_backend(|| self.0.decrypt_in_place(self.1, self.2, buf, &self.3))
+        with_backend(|| self.0.decrypt_in_place(self.1, self.2, buf, self.3))
     }
     #[inline(always)]
     fn apart(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
-        with_backend(|| self.0.decrypt_into(self.1, self.2, input, &self.3, output))
+        with_backend(|| self.0.decrypt_into(self.1, self.2, input, self.3, output))
     }
 }
 
@@ -125,7 +125,7 @@ unsafe fn open<F: Family, const D: usize, const T: usize>(
             let c = bytes(c, clen);
             with_backend(|| cipher.verify(nonce, ad, c, &tag))
         } else {
-            inout(c, m, clen, Decrypt(cipher, nonce, ad, tag))
+            inout(c, m, clen, Decrypt(cipher, nonce, ad, &tag))
         })
     }
 }
