@@ -59,34 +59,36 @@ impl<F: Family, const D: usize, const T: usize> Work<'_, Result<(), Error>> for 
     #[inline(always)]
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         let Self(Encrypt(cipher, nonce, ad), mac) = self;
+        let tag = with_backend(|| cipher.encrypt_in_place(nonce, ad, buf))?;
         // SAFETY: who made it grants the tag's place.
-        with_backend(|| cipher.encrypt_in_place(nonce, ad, buf).map(|tag| unsafe { put_tag(*mac, tag) }))
+        unsafe { put_tag(*mac, tag) };
+        Ok(())
     }
     #[inline(always)]
     fn apart(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
         let Self(Encrypt(cipher, nonce, ad), mac) = self;
+        let tag = with_backend(|| cipher.encrypt_into(nonce, ad, input, output))?;
         // SAFETY: likewise.
-        with_backend(|| {
-            cipher.encrypt_into(nonce, ad, input, output).map(|tag| unsafe { put_tag(*mac, tag) })
-        })
+        unsafe { put_tag(*mac, tag) };
+        Ok(())
     }
 }
 
-pub(crate) struct Decrypt<'a, F: Family, const D: usize, const T: usize>(
+pub(crate) struct Decrypt<'a, 't, F: Family, const D: usize, const T: usize>(
     pub(crate) &'a Aegis<F, D, T>,
     pub(crate) &'a F::Nonce,
     pub(crate) &'a [u8],
-    pub(crate) Tag<T>,
+    pub(crate) &'t Tag<T>,
 );
 
-impl<F: Family, const D: usize, const T: usize> Work<'_, Result<(), Error>> for Decrypt<'_, F, D, T> {
+impl<F: Family, const D: usize, const T: usize> Work<'_, Result<(), Error>> for Decrypt<'_, '_, F, D, T> {
     #[inline(always)]
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
-        with_backend(|| self.0.decrypt_in_place(self.1, self.2, buf, &self.3))
+        with_backend(|| self.0.decrypt_in_place(self.1, self.2, buf, self.3))
     }
     #[inline(always)]
     fn apart(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
-        with_backend(|| self.0.decrypt_into(self.1, self.2, input, &self.3, output))
+        with_backend(|| self.0.decrypt_into(self.1, self.2, input, self.3, output))
     }
 }
 
@@ -125,7 +127,7 @@ unsafe fn open<F: Family, const D: usize, const T: usize>(
             let c = bytes(c, clen);
             with_backend(|| cipher.verify(nonce, ad, c, &tag))
         } else {
-            inout(c, m, clen, Decrypt(cipher, nonce, ad, tag))
+            inout(c, m, clen, Decrypt(cipher, nonce, ad, &tag))
         })
     }
 }

@@ -71,13 +71,13 @@ impl<F: Family, const D: usize, const T: usize> Job for Encryption<'_, F, D, T> 
 }
 
 impl<'a, F: Family, const D: usize, const T: usize> Work<'a, Decryption<'a, F, D, T>>
-    for Decrypt<'a, F, D, T>
+    for Decrypt<'a, '_, F, D, T>
 {
     fn in_place(&mut self, buf: &'a mut [u8]) -> Decryption<'a, F, D, T> {
-        Decryption::decrypt_in_place(self.0, self.1, self.2, buf, &self.3)
+        Decryption::decrypt_in_place(self.0, self.1, self.2, buf, self.3)
     }
     fn apart(&mut self, input: &'a [u8], output: &'a mut [u8]) -> Decryption<'a, F, D, T> {
-        Decryption::decrypt_into(self.0, self.1, self.2, input, &self.3, output)
+        Decryption::decrypt_into(self.0, self.1, self.2, input, self.3, output)
     }
 }
 
@@ -87,7 +87,7 @@ impl<F: Family, const D: usize, const T: usize> Job for Decryption<'_, F, D, T> 
         // SAFETY: the caller's contract.
         unsafe {
             let tag = Tag::from(*mac.cast::<[u8; T]>());
-            inout(input, output, len, Decrypt(cipher(k), nonce::<F>(npub), bytes(ad, ad_len), tag))
+            inout(input, output, len, Decrypt(cipher(k), nonce::<F>(npub), bytes(ad, ad_len), &tag))
         }
     }
     fn run(jobs: &mut [Self]) {
