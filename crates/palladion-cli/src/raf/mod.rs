@@ -26,7 +26,7 @@ use crate::progress::Progress;
 use crate::{hex, interrupt};
 
 /// Bytes that are worked on at once. Large enough for all cores, small enough for what they share of the cache.
-const PIECE: u64 = 2 << 20;
+const PIECE: u64 = 4 << 20;
 /// Bytes that are written at once to a file that stays: when it grows, each time it is waited until they are on the disk.
 const CHANGE: u64 = 8 << 20;
 /// Room in a Merkle tree, as in pyaegis.
@@ -323,10 +323,9 @@ fn verify(args: &VerifyArgs) -> Result<()> {
     if args.commitment || args.expect.is_some() {
         let usual = info.chunks().max(MAX_CHUNKS).checked_next_power_of_two().unwrap_or(u64::MAX);
         let max_chunks = args.max_chunks.or(from_expected).unwrap_or(usual);
-        match commit(place.again()?.open_with(&key)?, max_chunks)? {
-            Some(hash) => return told(args, &place.name, &hash, max_chunks),
-            // All that are damaged are looked for.
-            None => {}
+        // If a chunk is damaged, all that are damaged are looked for.
+        if let Some(hash) = commit(place.again()?.open_with(&key)?, max_chunks)? {
+            return told(args, &place.name, &hash, max_chunks);
         }
     }
     let file = place.open_with(&key)?;
