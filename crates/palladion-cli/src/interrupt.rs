@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The unfinished output, if there is one. Held while it is made or renamed, or a step is done, so that a signal comes before or
-/// after.
+/// The unfinished output, if there is one. Held while it is made or renamed, or a step is done, so that a signal comes
+/// before or after.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 /// What to say at the end about a change that is not finished.
 static FAREWELL: Mutex<Option<Farewell>> = Mutex::new(None);

@@ -43,7 +43,7 @@ pub enum Command {
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 pub struct SecretArgs {
-    /// The key file, as keygen makes it; - reads the key from standard input. The master key of the RAF file is derived from it
+    /// The key file, as keygen makes it, from which the file's master key is derived; - reads it from standard input
     #[arg(short, long = "key", value_name = "KEYFILE")]
     key_file: Option<PathBuf>,
     /// The master key itself, as other programs have it: a file of 16 or 32 bytes, or of their hexadecimal digits

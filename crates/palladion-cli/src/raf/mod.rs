@@ -105,7 +105,8 @@ fn info(args: &InfoArgs) -> Result<()> {
     };
     let chunk_size = u64::from(info.chunk_size);
     let text = format!(
-        "algorithm:   {}\nchunk size:  {chunk_size}\nsize:        {}\nchunks:      {}\non disk:     {len}\nfile id:     {}\nheader:      {verified}\n",
+        "algorithm:   {}\nchunk size:  {chunk_size}\nsize:        {}\nchunks:      {}\non disk:     {len}\n\
+         file id:     {}\nheader:      {verified}\n",
         info.algorithm.name(),
         info.size,
         info.chunks(),
@@ -349,7 +350,10 @@ fn told(args: &VerifyArgs, name: &str, hash: &[u8], max_chunks: u64) -> Result<(
             "{name}: the commitment is {} with room for {max_chunks} chunks, not the one that was expected",
             hex::encode(hash)
         ))
-        .hint("the file was changed since the other one was made, or an older version was brought back; or --max-chunks was another"));
+        .hint(
+            "the file was changed since the other one was made, or an older version was brought back; \
+             or --max-chunks was another",
+        ));
     }
     let text = match args.commitment {
         true => format!("{}  {max_chunks}\n", hex::encode(hash)),

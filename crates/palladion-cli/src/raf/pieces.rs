@@ -101,7 +101,7 @@ pub struct Sink {
 pub struct Closed;
 
 impl Sink {
-    /// Fills a buffer of so many bytes, or fewer, as many as `make` says, and has them written. An error of `make` comes back.
+    /// Has `make` fill a buffer, as far as it says, and has that written. An error of `make` comes back.
     pub fn write<E>(
         &mut self,
         make: impl FnOnce(&mut [u8]) -> Result<usize, E>,
@@ -114,7 +114,8 @@ impl Sink {
     }
 }
 
-/// Writes what `work` makes, in pieces of at most `len` bytes, to a file, and gives back what `work` does, or why it could not be written.
+/// Writes what `work` makes, in pieces of at most `len` bytes, to a file. Gives back what `work` does, or why it could not
+/// be written.
 pub fn write<T>(
     mut file: &File,
     len: usize,

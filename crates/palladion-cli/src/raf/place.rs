@@ -203,7 +203,9 @@ fn master_key(
         OwnSecret::RawKey(key) => {
             let message =
                 format!("the key has {} bytes, but {} has keys of {len}", key.len(), algorithm.name());
-            return Err(Failure::wrong_key(message).hint("keys of 16 bytes are for AEGIS-128L, 128X2 and 128X4, those of 32 for AEGIS-256, 256X2 and 256X4"));
+            return Err(Failure::wrong_key(message).hint(
+                "keys of 16 bytes are for AEGIS-128L, 128X2 and 128X4, those of 32 for AEGIS-256, 256X2 and 256X4",
+            ));
         }
     };
     if let Some(context) = &args.context {
@@ -232,8 +234,13 @@ pub fn failed(action: &str, name: &str, info: Option<Info>, error: Error) -> Fai
     let message = format!("{name}: {error}");
     match error {
         Error::Io(error) => Failure::io(action, name, &error),
-        Error::WrongKey => Failure::wrong_key(format!("{name}: wrong key or passphrase, or the header of the file was changed"))
-            .hint("the file does not say what it was made with: -k, --raw-key or a passphrase, and a --context if there was one"),
+        Error::WrongKey => {
+            let message = format!("{name}: wrong key or passphrase, or the header of the file was changed");
+            Failure::wrong_key(message).hint(
+                "the file does not say what it was made with: -k, --raw-key or a passphrase, \
+                 and a --context if there was one",
+            )
+        }
         Error::KeyLength { .. } => Failure::wrong_key(message),
         Error::NotRaf => Failure::damaged(message),
         Error::Unsupported { .. } => Failure::new(message).hint("a newer version of palladion may know it"),
@@ -243,12 +250,15 @@ pub fn failed(action: &str, name: &str, info: Option<Info>, error: Error) -> Fai
         .hint("get the file again, or restore a copy"),
         Error::DamagedChunk { index } => {
             let place = info.map_or(String::new(), |info| format!(" ({})", bytes_of(&info, index)));
-            Failure::damaged(format!("{name}: chunk {index} is damaged{place}"))
-                .hint("palladion raf verify names all damaged chunks; what is around them can be read with raf cat")
+            Failure::damaged(format!("{name}: chunk {index} is damaged{place}")).hint(
+                "palladion raf verify names all damaged chunks; what is around them can be read with raf cat",
+            )
         }
         Error::TreeFull { max_chunks } => {
             let chunks = info.map_or(String::new(), |info| format!(" {}", info.chunks()));
-            Failure::usage(format!("{name}: --max-chunks {max_chunks} is less than the{chunks} chunks of the file"))
+            Failure::usage(format!(
+                "{name}: --max-chunks {max_chunks} is less than the{chunks} chunks of the file"
+            ))
         }
         _ => Failure::new(message),
     }
