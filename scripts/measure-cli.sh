@@ -1,9 +1,9 @@
 #!/bin/sh
-# Measures `palladion encrypt` and `decrypt` of a file on a RAM disk against `cp` of the same file.
+# Measures `palladion encrypt` and `decrypt`, `raf import` and `raf export` of a file on a RAM disk against `cp` of the same file.
 #
 # usage: scripts/measure-cli.sh [MIB [ROUNDS]]      by default 1024 MiB, 7 rounds
 #
-# The three take turns, so that a disturbance does not hit one of them alone; the fastest round of each counts.
+# They take turns, so that a disturbance does not hit one of them alone; the fastest round of each counts.
 # Environment: PALLADION (the program to measure; by default it is built), DIR (the RAM disk, by default /dev/shm).
 # Ends with status 1 if encrypting takes more than twice the time of cp, or 64 MiB of memory or more.
 set -eu
@@ -40,6 +40,10 @@ while [ "$round" -lt "$rounds" ]; do
     timed encrypt "$PALLADION" encrypt -k "$work/key" -o "$work/out" "$work/plain"
     mv "$work/out" "$work/sealed"
     timed decrypt "$PALLADION" decrypt -k "$work/key" -o "$work/out" "$work/sealed"
+    rm -f "$work/raf"
+    timed import "$PALLADION" raf import -k "$work/key" "$work/plain" "$work/out"
+    mv "$work/out" "$work/raf"
+    timed export "$PALLADION" raf export -k "$work/key" "$work/raf" "$work/out"
     round=$((round + 1))
 done
 cmp "$work/plain" "$work/out"
@@ -52,9 +56,13 @@ peak() { # COMMAND...
 encrypt_peak=$(peak "$PALLADION" encrypt -k "$work/key" -o "$work/out" "$work/plain")
 decrypt_peak=$(peak "$PALLADION" decrypt -k "$work/key" -o "$work/out" "$work/sealed")
 
+import_peak=$(peak "$PALLADION" raf import -k "$work/key" "$work/plain" "$work/out")
+export_peak=$(peak "$PALLADION" raf export -k "$work/key" "$work/raf" "$work/out")
+
 least() { sort -n "$work/$1.us" | head -n 1; }
 awk -v mib="$mib" -v rounds="$rounds" -v cores="$(nproc)" -v cp="$(least cp)" -v e="$(least encrypt)" \
-    -v d="$(least decrypt)" -v ep="$encrypt_peak" -v dp="$decrypt_peak" '
+    -v d="$(least decrypt)" -v ep="$encrypt_peak" -v dp="$decrypt_peak" \
+    -v i="$(least import)" -v x="$(least export)" -v ip="$import_peak" -v xp="$export_peak" '
 function line(name, us, peak) {
     printf "%-8s %8.3f s %9.2f GB/s %8.2f x cp", name, us / 1e6, mib * 1048576 / us / 1e3, us / cp
     if (peak) printf " %8.1f MiB peak", peak / 1024
@@ -63,5 +71,6 @@ function line(name, us, peak) {
 BEGIN {
     printf "%d MiB on a RAM disk, %d cores, fastest of %d rounds\n", mib, cores, rounds
     line("cp", cp, 0); line("encrypt", e, ep); line("decrypt", d, dp)
+    line("import", i, ip); line("export", x, xp)
     exit !(e <= 2 * cp && ep < 65536 && dp < 65536)
 }'

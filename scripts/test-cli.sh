@@ -62,6 +62,37 @@ fails 1 "$palladion" encrypt -k other -o bad one
 
 "$palladion" mac -k key empty one large >MACS
 "$palladion" mac -k key --check MACS >/dev/null
+
+# Files with random access, from a file, from a pipe, changed in place and damaged.
+for file in empty one large; do
+    "$palladion" raf import -k key "$file" "$file.raf"
+    "$palladion" raf verify -k key "$file.raf" >/dev/null
+    "$palladion" raf export -k key "$file.raf" - | cmp - "$file"
+    "$palladion" raf import -k key -f - "$file.raf" <"$file"
+    "$palladion" raf export -k key -f "$file.raf" "$file.back"
+    cmp "$file" "$file.back"
+done
+head -c 3000001 /dev/urandom >patch
+"$palladion" raf verify -k key --commitment large.raf >commitment
+"$palladion" raf verify -k key --expect "$(cat commitment)" large.raf >/dev/null
+"$palladion" raf write -k key --offset 12345678 large.raf patch
+"$palladion" raf write -k key --append large.raf <patch
+fails 4 "$palladion" raf verify -k key --expect "$(cat commitment)" large.raf
+{ head -c 12345678 large; cat patch; tail -c +15345680 large; cat patch; } >model
+"$palladion" raf cat -k key large.raf | cmp - model
+"$palladion" raf truncate -k key large.raf 50M
+head -c 52428800 model | cmp - <("$palladion" raf cat -k key large.raf)
+{ head -c 300000 large.raf; printf 'no such bytes'; tail -c +300014 large.raf; } >changed
+fails 4 "$palladion" raf verify -k key changed
+grep -q 'chunk 4 is damaged' errors
+fails 4 "$palladion" raf export -k key changed bad
+fails 4 "$palladion" raf cat -k key large.pld
+fails 3 "$palladion" raf cat --passphrase-file wrong large.raf
+head -c 1000000 large.raf >cut
+fails 4 "$palladion" raf cat -k key cut
+fails 1 "$palladion" raf import -k key one large.raf
+[ ! -e bad ]
+
 printf y >>one
 fails 1 "$palladion" mac -k key --check MACS
 echo "the command line works"

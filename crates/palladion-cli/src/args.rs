@@ -7,6 +7,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use palladion_file::{Algorithm, ChunkSize};
 
+use crate::raf::args::RafArgs;
+
 /// Encrypts, decrypts and authenticates files with AEGIS (RFC 10032)
 #[derive(Parser)]
 #[command(name = "palladion", version, max_term_width = 100, after_help = OVERVIEW)]
@@ -28,10 +30,10 @@ Exit status:
   1  something failed: a file, the disk, a MAC that does not match, a version not supported
   2  wrong usage
   3  wrong key or passphrase
-  4  the input is damaged, truncated, extended, or no Palladion file
+  4  the input is damaged, truncated, extended, rolled back, or no file of the kind that is expected
   128 + number of the signal that ended it; 141 when nobody reads its output any more
 After all but 0 there is no new output file, and with --force the old one is still there. What a
-pipe got before is verified, but not the whole.";
+pipe got before is verified, but not the whole. (What changes a RAF file in its place says how far it got.)";
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -39,6 +41,7 @@ pub enum Command {
     Encrypt(EncryptArgs),
     Decrypt(DecryptArgs),
     Mac(MacArgs),
+    Raf(RafArgs),
     /// Lists the implementations of the ciphers, and which one this machine uses
     #[command(after_help = "\
 The best implementation that the CPU has is used. To choose another, for a test:
@@ -205,13 +208,21 @@ fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
     PossibleValuesParser::new(Algorithm::ALL.map(Algorithm::name)).try_map(|name| name.parse::<Algorithm>())
 }
 
-fn chunk_size(text: &str) -> Result<ChunkSize, String> {
-    let (digits, unit) = match text.as_bytes().last() {
-        Some(b'k' | b'K') => (&text[..text.len() - 1], 1 << 10),
-        Some(b'm' | b'M') => (&text[..text.len() - 1], 1 << 20),
-        _ => (text, 1),
+/// A number of bytes, with or without a unit.
+pub fn bytes(text: &str) -> Option<u64> {
+    let units = [('k', 1 << 10), ('m', 1 << 20), ('g', 1 << 30), ('t', 1 << 40)];
+    let last = text.chars().last().map(|last| last.to_ascii_lowercase());
+    let (digits, unit) = match units.into_iter().find(|(unit, _)| Some(*unit) == last) {
+        Some((_, bytes)) => (&text[..text.len() - 1], bytes),
+        None => (text, 1),
     };
-    let bytes = digits.parse::<usize>().ok().and_then(|number| number.checked_mul(unit));
+    // `parse` would take a plus sign.
+    let number = digits.starts_with(|first: char| first.is_ascii_digit()).then(|| digits.parse::<u64>().ok());
+    number.flatten()?.checked_mul(unit)
+}
+
+fn chunk_size(text: &str) -> Result<ChunkSize, String> {
+    let bytes = bytes(text).and_then(|bytes| usize::try_from(bytes).ok());
     bytes.and_then(ChunkSize::new).ok_or("a power of two from 1K to 16M, like 64K".into())
 }
 
@@ -232,6 +243,21 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes() {
+        for (text, expected) in
+            [("0", 0), ("17", 17), ("64K", 65536), ("1m", 1 << 20), ("2G", 2 << 30), ("1t", 1 << 40)]
+        {
+            assert_eq!(bytes(text), Some(expected));
+        }
+        assert_eq!(bytes("18446744073709551615"), Some(u64::MAX));
+        for wrong in
+            ["", "K", "-1", "+1", "1.5K", "1 K", "1Ki", "16777216T", "18446744073709551616", "\u{e9}"]
+        {
+            assert_eq!(bytes(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
     input.begin();
     let mut progress = Progress::of_bytes(input.len);
     let writer = Impatient { output: &output, bar: progress.bar() };
-    let mut encryptor = Encryptor::new(secret.borrow())
+    let mut encryptor = Encryptor::new(secret.borrow()?)
         .algorithm(args.algorithm)
         .chunk_size(args.chunk_size)
         .on_progress(|done| progress.set(done));
@@ -46,12 +46,20 @@ pub fn decrypt(args: &DecryptArgs) -> Result<()> {
     let needs_passphrase = palladion_file::needs_passphrase(&header);
     match needs_passphrase.and_then(|needed| source.fits(needed)) {
         Ok(()) => {}
-        Err(error) => return Err(Failure::file(&error, &input.name, &output.name)),
+        Err(error) => {
+            let failure = Failure::file(&error, &input.name, &output.name);
+            let is_raf = matches!(error, Error::NotPalladion) && header.starts_with(b"AEGISRAF");
+            return Err(if is_raf {
+                failure.hint("it is a RAF file: use palladion raf export")
+            } else {
+                failure
+            });
+        }
     }
     let secret = source.secret(false)?;
     let mut progress = Progress::of_bytes(input.len);
     let writer = Impatient { output: &output, bar: progress.bar() };
-    let mut decryptor = Decryptor::new(secret.borrow()).on_progress(|done| progress.set(done));
+    let mut decryptor = Decryptor::new(secret.borrow()?).on_progress(|done| progress.set(done));
     if let Some(threads) = args.in_out.threads {
         decryptor = decryptor.threads(threads);
     }
@@ -82,9 +90,9 @@ impl Write for Impatient<'_> {
 }
 
 /// All that a command opens, so that nothing is asked or done when it cannot work.
-fn open<'a>(args: &InOutArgs, secret: &'a SecretArgs) -> Result<(Input, Source<'a>, Output)> {
+fn open(args: &InOutArgs, secret: &SecretArgs) -> Result<(Input, Source, Output)> {
     let input = Input::open(args.input.as_deref())?;
-    let source = Source::open(secret, args.input.as_deref())?;
+    let source = Source::open(secret.given(), args.input.as_deref())?;
     let mut inputs = vec![("input", &input.metadata)];
     inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
     let output = Output::open(args.output.as_deref(), args.force, Access::Usual, &inputs)?;

@@ -36,6 +36,14 @@ impl Failure {
         Self { status: Status::Usage, ..Self::new(message) }
     }
 
+    pub fn wrong_key(message: impl Into<String>) -> Self {
+        Self { status: Status::WrongKey, ..Self::new(message) }
+    }
+
+    pub fn damaged(message: impl Into<String>) -> Self {
+        Self { status: Status::Damaged, ..Self::new(message) }
+    }
+
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

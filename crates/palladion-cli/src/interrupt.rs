@@ -1,11 +1,19 @@
-//! Ctrl-C and its like: the unfinished output goes, then so does the program.
+//! Ctrl-C and its like: the unfinished output goes, or a step of a change is finished; then so does the program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The unfinished output, if there is one. Held while it is made or renamed, so that a signal comes before or after.
+/// The unfinished output, if there is one. Held while it is made or renamed, or a step is done, so that a signal comes
+/// before or after.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// What to say at the end about a change that is not finished.
+static FAREWELL: Mutex<Option<Farewell>> = Mutex::new(None);
+/// The program is about to end.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+type Farewell = Box<dyn FnOnce() + Send>;
 
 /// Does `change` and remembers the unfinished output that there is afterwards, with no signal in between.
 pub fn guarding<T>(change: impl FnOnce() -> T, unfinished: impl FnOnce(&T) -> Option<&Path>) -> T {
@@ -13,6 +21,28 @@ pub fn guarding<T>(change: impl FnOnce() -> T, unfinished: impl FnOnce(&T) -> Op
     let result = change();
     *guard = unfinished(&result).map(Path::to_path_buf);
     result
+}
+
+/// Does a step of a change to a file that stays: no signal comes in between. `farewell` is called if one comes after it.
+pub fn step<T>(step: impl FnOnce() -> T, farewell: impl FnOnce() + Send + 'static) -> T {
+    while ENDING.load(Ordering::Acquire) {
+        // Who ends the program waits for the lock, and might wait for long if it were taken again and again.
+        std::thread::park();
+    }
+    let _guard = lock();
+    let result = step();
+    *FAREWELL.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(farewell));
+    result
+}
+
+/// After a signal: as [`clean_up`], once a step that was begun is finished.
+fn stop() -> MutexGuard<'static, Option<PathBuf>> {
+    ENDING.store(true, Ordering::Release);
+    let guard = clean_up();
+    if let Some(farewell) = FAREWELL.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        farewell();
+    }
+    guard
 }
 
 /// Removes the unfinished output; the lock stays with the caller, who ends the program.
@@ -32,7 +62,6 @@ fn lock() -> MutexGuard<'static, Option<PathBuf>> {
 #[cfg(unix)]
 pub fn install() {
     use std::sync::Arc;
-    use std::sync::atomic::AtomicBool;
 
     use signal_hook::consts::{
         SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
@@ -44,7 +73,7 @@ pub fn install() {
     let (sender, receiver) = std::sync::mpsc::channel::<Signals>();
     let watch = move || {
         if let Some(signal) = receiver.recv().ok().and_then(|mut signals| signals.forever().next()) {
-            let _nobody_begins_anew = clean_up();
+            let _nobody_begins_anew = stop();
             crate::keys::restore_terminal();
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
@@ -86,7 +115,7 @@ fn is_ignored(signal: i32) -> bool {
 #[cfg(windows)]
 pub fn install() {
     let _ = ctrlc::set_handler(|| {
-        let _nobody_begins_anew = clean_up();
+        let _nobody_begins_anew = stop();
         std::process::exit(130);
     });
 }

@@ -9,24 +9,30 @@ use zeroize::Zeroizing;
 
 use crate::args::{KeygenArgs, SecretArgs};
 use crate::failure::{Failure, Result, tell};
+use crate::hex;
 use crate::input::{Input, is_standard};
 use crate::interrupt;
 use crate::output::{Access, Output};
 
 /// Key files and passphrase files are short; what is longer is something else.
 const LONGEST: usize = 64 * 1024;
+/// What is longer is not the bytes of a key, nor their digits with some white space.
+const LONGEST_RAW: usize = 128;
 
 /// What the user gave, kept until the work is done.
 pub enum OwnSecret {
     Key(MasterKey),
+    RawKey(Zeroizing<Vec<u8>>),
     Passphrase(Passphrase),
 }
 
 impl OwnSecret {
-    pub fn borrow(&self) -> Secret<'_> {
+    /// For a Palladion file.
+    pub fn borrow(&self) -> Result<Secret<'_>> {
         match self {
-            OwnSecret::Key(key) => key.into(),
-            OwnSecret::Passphrase(passphrase) => passphrase.into(),
+            OwnSecret::Key(key) => Ok(key.into()),
+            OwnSecret::RawKey(_) => Err(Failure::usage("Palladion files have no use for the bytes of a key")),
+            OwnSecret::Passphrase(passphrase) => Ok(passphrase.into()),
         }
     }
 }
@@ -44,17 +50,38 @@ pub fn generate(args: &KeygenArgs) -> Result<()> {
     output.commit(args.force)
 }
 
-/// Where `encrypt` and `decrypt` have their secret from: open, but not yet read or asked for.
-pub struct Source<'a> {
-    args: &'a SecretArgs,
+/// The kinds of secrets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A key file of our own.
+    Key,
+    /// The bytes of a key, for files of other programs too.
+    RawKey,
+    Passphrase,
+}
+
+/// What the command line says about the secret: its kind, and the file that it is in, if it is in one.
+pub type Given<'a> = (Kind, Option<&'a Path>);
+
+impl SecretArgs {
+    pub fn given(&self) -> Given<'_> {
+        match &self.key_file {
+            Some(path) => (Kind::Key, Some(path)),
+            None => (Kind::Passphrase, self.passphrase_file.as_deref()),
+        }
+    }
+}
+
+/// Where a command has its secret from: open, but not yet read or asked for.
+pub struct Source {
+    kind: Kind,
     file: Option<Input>,
 }
 
-impl<'a> Source<'a> {
+impl Source {
     /// `input` is what the command reads besides.
-    pub fn open(args: &'a SecretArgs, input: Option<&Path>) -> Result<Self> {
-        let path = args.key_file.as_deref().or(args.passphrase_file.as_deref());
-        let source = Self { args, file: path.map(|path| Input::open(Some(path))).transpose()? };
+    pub fn open((kind, path): Given<'_>, input: Option<&Path>) -> Result<Self> {
+        let source = Self { kind, file: path.map(|path| Input::open(Some(path))).transpose()? };
         if path.is_some_and(|path| is_standard(Some(path))) && is_standard(input) {
             let message = format!("standard input cannot be both the {} and the data", source.name());
             return Err(
@@ -66,7 +93,7 @@ impl<'a> Source<'a> {
 
     /// How messages call it.
     pub fn name(&self) -> &'static str {
-        if self.args.key_file.is_some() { "key" } else { "passphrase" }
+        if self.kind == Kind::Passphrase { "passphrase" } else { "key" }
     }
 
     pub fn file(&self) -> Option<&Input> {
@@ -75,9 +102,9 @@ impl<'a> Source<'a> {
 
     /// Whether it is of the kind that a file needs.
     pub fn fits(&self, needs_passphrase: bool) -> std::result::Result<(), Error> {
-        match (needs_passphrase, self.args.key_file.is_some()) {
-            (true, true) => Err(Error::NeedsPassphrase),
-            (false, false) => Err(Error::NeedsKey),
+        match (needs_passphrase, self.kind == Kind::Passphrase) {
+            (true, false) => Err(Error::NeedsPassphrase),
+            (false, true) => Err(Error::NeedsKey),
             _ => Ok(()),
         }
     }
@@ -85,8 +112,11 @@ impl<'a> Source<'a> {
     /// Reads it or asks for it; a new passphrase is asked for twice.
     pub fn secret(self, new: bool) -> Result<OwnSecret> {
         let passphrase = match self.file {
-            Some(file) if self.args.key_file.is_some() => return read_key(file).map(OwnSecret::Key),
-            Some(file) => first_line(file)?,
+            Some(file) => match self.kind {
+                Kind::Key => return read_key(file).map(OwnSecret::Key),
+                Kind::RawKey => return read_raw_key(file).map(OwnSecret::RawKey),
+                Kind::Passphrase => first_line(file)?,
+            },
             None => ask(new)?,
         };
         if passphrase.is_empty() {
@@ -106,6 +136,29 @@ fn read_key(input: Input) -> Result<MasterKey> {
         Failure::new(format!("{}: {error}", input.name))
             .hint("make a key file with: palladion keygen -o KEYFILE")
     })?;
+    private(&input).map(|()| key)
+}
+
+/// The bytes of a key, or their hexadecimal digits, if nobody else can read them.
+fn read_raw_key(input: Input) -> Result<Zeroizing<Vec<u8>>> {
+    input.begin();
+    // No key is as long as this, not even in digits.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(LONGEST_RAW));
+    let read = (&input.file).take(LONGEST_RAW as u64).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::io("read", &input.name, &error))?;
+    let digits = bytes.trim_ascii();
+    // Random bytes that happen to be digits, all of them, are not to be expected.
+    let key = match (hex::decode(digits), bytes.len()) {
+        (Some(key), _) if matches!(key.len(), 16 | 32) => key,
+        (None, 16 | 32) => bytes.clone(),
+        _ => {
+            let failure = Failure::new(format!("{} is not the bytes of a key", input.name));
+            return Err(match bytes.starts_with(b"palladion-key-") {
+                true => failure.hint("it is a Palladion key file: use -k KEYFILE"),
+                false => failure.hint("expected are 16 or 32 bytes, or 32 or 64 hexadecimal digits"),
+            });
+        }
+    };
     private(&input).map(|()| key)
 }
 

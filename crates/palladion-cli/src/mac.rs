@@ -8,6 +8,7 @@ use palladion_file::{Mac, MasterKey};
 
 use crate::args::MacArgs;
 use crate::failure::{Failure, Result, stdout_failed};
+use crate::hex;
 use crate::input::Input;
 use crate::keys;
 
@@ -164,9 +165,7 @@ impl Line {
         let name = self.shown_name();
         // As in the lists of other tools: a backslash in front says that there are escapes.
         let mut line = if name == bytes_of(&self.file) { Vec::new() } else { vec![b'\\'] };
-        for byte in self.tag {
-            line.extend_from_slice(format!("{byte:02x}").as_bytes());
-        }
+        line.extend_from_slice(hex::encode(&self.tag).as_bytes());
         [&line[..], b"  ", &name, b"\n"].concat()
     }
 
@@ -191,11 +190,7 @@ impl Line {
         };
         let (digits, name) = line.split_at_checked(64)?;
         let name = name.strip_prefix(b"  ").filter(|name| !name.is_empty())?;
-        let mut tag = [0; 32];
-        for (byte, pair) in tag.iter_mut().zip(digits.chunks_exact(2)) {
-            let nibble = |digit: u8| char::from(digit).to_digit(16);
-            *byte = (nibble(pair[0])? << 4 | nibble(pair[1])?) as u8;
-        }
+        let tag = hex::decode(digits)?.as_slice().try_into().ok()?;
         let name = if escaped { unescape(name)? } else { name.to_vec() };
         Some(Self { tag, file: os_string(name)? })
     }

@@ -1,6 +1,7 @@
 //! `palladion`: encrypts, decrypts and authenticates files with AEGIS.
 //!
-//! Thin on top of the libraries: the format and the threads are in `palladion-file`, the ciphers in `palladion`.
+//! Thin on top of the libraries: the formats and the threads are in `palladion-file` and `palladion-raf`, the ciphers in
+//! `palladion`.
 
 #![forbid(unsafe_code)]
 
@@ -8,6 +9,7 @@ mod args;
 mod backends;
 mod crypt;
 mod failure;
+mod hex;
 mod input;
 mod interrupt;
 mod keys;
@@ -15,6 +17,7 @@ mod mac;
 mod output;
 mod pages;
 mod progress;
+mod raf;
 mod speed;
 
 use std::process::ExitCode;
@@ -31,6 +34,7 @@ fn main() -> ExitCode {
         Command::Encrypt(args) => crypt::encrypt(&args),
         Command::Decrypt(args) => crypt::decrypt(&args),
         Command::Mac(args) => mac::run(&args),
+        Command::Raf(args) => raf::run(&args.command),
         Command::Backends => backends::list(),
         Command::Speed(args) => speed::table(&args),
         Command::Completions { shell } => pages::completions(shell),

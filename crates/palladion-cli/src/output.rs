@@ -122,6 +122,15 @@ impl Output {
         self.file().is_terminal()
     }
 
+    /// A new file that is read and written at any place, not only from its beginning to its end.
+    pub fn random_access(&self) -> Result<File> {
+        let Kind::New { file, .. } = &self.kind else {
+            return Err(Failure::usage(format!("{} is no regular file", self.name))
+                .hint("a RAF file must be one: it is not written from the beginning to the end"));
+        };
+        file.as_file().try_clone().map_err(|error| Failure::io("open", &self.name, &error))
+    }
+
     /// Everything is written: safely to disk, then under its name. Without this a new file vanishes.
     pub fn commit(self, force: bool) -> Result<()> {
         let (file, dir, target, replaced) = match self.kind {
@@ -201,7 +210,7 @@ fn without_path(error: &io::Error) -> String {
 }
 
 /// Refuses to write over what is being read.
-fn same_file(output: Option<&Metadata>, inputs: &[(&str, &Metadata)], name: &str) -> Result<()> {
+pub fn same_file(output: Option<&Metadata>, inputs: &[(&str, &Metadata)], name: &str) -> Result<()> {
     #[cfg(unix)]
     for (what, input) in inputs {
         use std::os::unix::fs::MetadataExt;

@@ -6,7 +6,7 @@ use hkdf::Hkdf;
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-use crate::{Algorithm, Error, KeyFileError};
+use crate::{Algorithm, Error, KdfParams, KeyFileError};
 
 const KEY_FILE_PREFIX: &str = "palladion-key-1:";
 
@@ -117,6 +117,27 @@ impl Passphrase {
     /// Takes a passphrase over.
     pub fn new(passphrase: impl Into<Vec<u8>>) -> Self {
         Self(Zeroizing::new(passphrase.into()))
+    }
+
+    /// A master key from the passphrase and a salt by Argon2id, for other formats than Palladion's own, which does this
+    /// by itself. The salt is public, and no two uses may have the same.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KdfMemory`].
+    ///
+    /// ```
+    /// use palladion_file::{KdfParams, Passphrase};
+    ///
+    /// let passphrase = Passphrase::new("correct horse battery staple");
+    /// let key = passphrase.stretch(&[7; 32], KdfParams::default())?;
+    /// assert_ne!(key.as_bytes(), passphrase.stretch(&[8; 32], KdfParams::default())?.as_bytes());
+    /// # Ok::<(), palladion_file::Error>(())
+    /// ```
+    pub fn stretch(&self, salt: &[u8; 32], params: KdfParams) -> Result<MasterKey, Error> {
+        let mut key = Zeroizing::new([0; 32]);
+        params.stretch(self.as_bytes(), salt, &mut key)?;
+        Ok(MasterKey(key))
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {

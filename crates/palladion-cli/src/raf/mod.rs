@@ -1,0 +1,467 @@
+//! `raf`: encrypted files that are read and changed at any place.
+
+pub mod args;
+mod pieces;
+mod place;
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Mutex;
+
+use palladion_raf::Error;
+use palladion_raf::merkle::{CONTEXT_LEN, Hasher, Sha256};
+use zeroize::Zeroizing;
+
+use self::args::{
+    CatArgs, Command, CreateArgs, ExportArgs, ImportArgs, InfoArgs, KeyArgs, TruncateArgs, VerifyArgs,
+    WriteArgs,
+};
+use self::pieces::Pieces;
+use self::place::{Opened, Place, bytes_of};
+use crate::failure::{Failure, Result, stdout_failed, tell};
+use crate::input::{Input, is_standard};
+use crate::keys::Source;
+use crate::output::{Access, Output, same_file};
+use crate::progress::Progress;
+use crate::{hex, interrupt};
+
+/// Bytes that are worked on at once. Large enough for all cores, small enough for what they share of the cache.
+const PIECE: u64 = 4 << 20;
+/// Bytes that are written at once to a file that stays: when it grows, each time it is waited until they are on the disk.
+const CHANGE: u64 = 8 << 20;
+/// Room in a Merkle tree, as in pyaegis.
+const MAX_CHUNKS: u64 = 16384;
+
+/// `raf`.
+pub fn run(command: &Command) -> Result<()> {
+    match command {
+        Command::Create(args) => create(args),
+        Command::Info(args) => info(args),
+        Command::Cat(args) => cat(args),
+        Command::Write(args) => write(args),
+        Command::Truncate(args) => truncate(args),
+        Command::Verify(args) => verify(args),
+        Command::Import(args) => import(args),
+        Command::Export(args) => export(args),
+    }
+}
+
+/// Where the secret comes from; clap makes sure that there is one.
+fn source(key: &KeyArgs, input: Option<&Path>) -> Result<Source> {
+    let given = key.given().ok_or_else(|| Failure::usage("there is no key"))?;
+    // What is not read cannot be standard input.
+    Source::open(given, input.or(Some(Path::new(""))))
+}
+
+fn open(path: &Path, key: &KeyArgs, change: bool) -> Result<Opened> {
+    let mut place = Place::open(path, change)?;
+    place.probe()?;
+    place.unlock(key, source(key, None)?)
+}
+
+fn new_output(path: &Path, force: bool, inputs: &[(&str, &std::fs::Metadata)]) -> Result<Output> {
+    if is_standard(Some(path)) {
+        return Err(Failure::usage("a RAF file cannot go to standard output")
+            .hint("it is not written from the beginning to the end; name a file"));
+    }
+    Output::open(Some(path), force, Access::Usual, inputs)
+}
+
+/// `raf create`.
+fn create(args: &CreateArgs) -> Result<()> {
+    let source = source(&args.key, None)?;
+    let inputs: Vec<_> = source.file().map(|file| (source.name(), &file.metadata)).into_iter().collect();
+    let output = new_output(&args.file, args.new.force, &inputs)?;
+    let mut file = place::create(&output, &args.key, &args.new, source)?;
+    Change::new(&mut file, Some(args.size), PIECE, false).zeros(args.size)?;
+    drop(file);
+    output.commit(args.new.force)
+}
+
+/// `raf import`.
+fn import(args: &ImportArgs) -> Result<()> {
+    let input = Input::open(Some(&args.input))?;
+    let source = source(&args.key, Some(&args.input))?;
+    let mut inputs = vec![("input", &input.metadata)];
+    inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
+    let output = new_output(&args.file, args.new.force, &inputs)?;
+    let mut file = place::create(&output, &args.key, &args.new, source)?;
+    Change::new(&mut file, input.len, PIECE, false).input(&input, 0)?;
+    drop(file);
+    output.commit(args.new.force)
+}
+
+/// `raf info`.
+fn info(args: &InfoArgs) -> Result<()> {
+    let mut place = Place::open(&args.file, false)?;
+    let (info, len) = (place.probe()?, place.len()?);
+    let name = place.name.clone();
+    let verified = match args.key.given() {
+        Some(_) => {
+            place.unlock(&args.key, source(&args.key, None)?)?;
+            "verified"
+        }
+        None => "not verified, for want of a key",
+    };
+    let chunk_size = u64::from(info.chunk_size);
+    let text = format!(
+        "algorithm:   {}\nchunk size:  {chunk_size}\nsize:        {}\nchunks:      {}\non disk:     {len}\n\
+         file id:     {}\nheader:      {verified}\n",
+        info.algorithm.name(),
+        info.size,
+        info.chunks(),
+        hex::encode(&info.file_id),
+    );
+    io::stdout().write_all(text.as_bytes()).map_err(|error| stdout_failed(&error))?;
+    let needed = u128::from(info.chunks()) * info.record_len() as u128 + palladion_raf::HEADER_LEN as u128;
+    if u128::from(len) < needed {
+        return Err(Failure::damaged(format!(
+            "{name}: the file is truncated: it has {len} bytes, but should have {needed}"
+        ))
+        .hint("get the file again, or restore a copy"));
+    }
+    Ok(())
+}
+
+/// `raf cat`.
+fn cat(args: &CatArgs) -> Result<()> {
+    let place = Place::open(&args.file, false)?;
+    let output = args.output.as_deref();
+    decrypt(place, &args.key, output, args.force, args.offset, args.length)
+}
+
+/// `raf export`.
+fn export(args: &ExportArgs) -> Result<()> {
+    let place = Place::open(&args.file, false)?;
+    decrypt(place, &args.key, Some(&args.output), args.force, 0, None)
+}
+
+fn decrypt(
+    mut place: Place,
+    key: &KeyArgs,
+    output: Option<&Path>,
+    force: bool,
+    offset: u64,
+    length: Option<u64>,
+) -> Result<()> {
+    let info = place.probe()?;
+    let source = source(key, None)?;
+    let mut inputs = vec![("input", &place.metadata)];
+    inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
+    let output = Output::open(output, force, Access::Usual, &inputs)?;
+    let mut file = place.unlock(key, source)?;
+    let size = file.raf.size();
+    if offset > size {
+        return Err(Failure::usage(format!(
+            "the offset {offset} is behind the end of {}, which has {size} bytes",
+            file.name
+        )));
+    }
+    let end = length.and_then(|length| offset.checked_add(length)).map_or(size, |end| end.min(size));
+    let mut progress = Progress::of_bytes(Some(end - offset));
+    let chunk = u64::from(info.chunk_size);
+    let written = pieces::write(output.file(), PIECE as usize, |sink| {
+        let mut at = offset;
+        while at < end {
+            let mut damage = None;
+            let piece = up_to(at, end, chunk, PIECE);
+            let made = sink.write(|buffer| match file.raf.read_at(&mut buffer[..piece], at) {
+                // What is before a damaged chunk is good.
+                Err(Error::DamagedChunk { index }) if index > at / chunk => {
+                    damage = Some(Error::DamagedChunk { index });
+                    file.raf.read_at(&mut buffer[..(index * chunk - at) as usize], at)
+                }
+                read => read,
+            })?;
+            match (made, damage) {
+                (Err(error), _) | (Ok(()), Some(error)) => return Ok(Err(error)),
+                (Ok(()), None) => at += piece as u64,
+            }
+            progress.set(at - offset);
+        }
+        Ok(Ok(()))
+    });
+    drop(progress);
+    match written {
+        Ok(Ok(())) => output.commit(force),
+        Ok(Err(error)) => Err(file.failed("read", error)),
+        Err(error) => Err(Failure::io("write", &output.name, &error)),
+    }
+}
+
+/// Bytes of the piece that begins at `at`: it ends where a chunk ends, or all does.
+fn up_to(at: u64, end: u64, chunk: u64, piece: u64) -> usize {
+    let aligned = (at + piece) / chunk * chunk;
+    (aligned.min(end) - at) as usize
+}
+
+/// `raf write`.
+fn write(args: &WriteArgs) -> Result<()> {
+    let mut place = Place::open(&args.file, true)?;
+    place.probe()?;
+    let input = Input::open(args.input.as_deref())?;
+    same_file(Some(&place.metadata), &[("input", &input.metadata)], &place.name)?;
+    let source = source(&args.key, Some(args.input.as_deref().unwrap_or(Path::new("-"))))?;
+    let mut file = place.unlock(&args.key, source)?;
+    file.raf.set_barriers(true);
+    let offset = if args.append { file.raf.size() } else { args.offset };
+    let gap = offset.saturating_sub(file.raf.size());
+    let mut change = Change::new(&mut file, input.len.map(|len| gap + len), CHANGE, true);
+    change.input(&input, offset)?;
+    drop(change);
+    file.raf.sync().map_err(|error| file.failed("write", error))
+}
+
+/// `raf truncate`.
+fn truncate(args: &TruncateArgs) -> Result<()> {
+    let mut file = open(&args.file, &args.key, true)?;
+    file.raf.set_barriers(true);
+    let size = file.raf.size();
+    if args.size < size {
+        let cut = interrupt::step(|| file.raf.set_size(args.size), || ());
+        cut.map_err(|error| file.failed("write", error))?;
+    } else {
+        Change::new(&mut file, Some(args.size - size), CHANGE, true).zeros(args.size)?;
+    }
+    file.raf.sync().map_err(|error| file.failed("write", error))
+}
+
+/// A file that is being written.
+struct Change<'a> {
+    file: &'a mut Opened,
+    progress: Progress,
+    /// Bytes that are written at once.
+    piece: u64,
+    /// Whether the file stays when this cannot be finished.
+    stays: bool,
+    /// Bytes that were written.
+    done: u64,
+}
+
+impl<'a> Change<'a> {
+    fn new(file: &'a mut Opened, total: Option<u64>, piece: u64, stays: bool) -> Self {
+        Self { file, progress: Progress::of_bytes(total), piece, stays, done: 0 }
+    }
+
+    fn chunk(&self) -> u64 {
+        self.file.raf.info().chunk_size.into()
+    }
+
+    /// Writes all of the input from a place on, and zeros before it if the file ends there.
+    fn input(&mut self, input: &Input, offset: u64) -> Result<()> {
+        input.begin();
+        let cannot = |error| Failure::io("read", &input.name, &error);
+        let own = input.file.try_clone().map_err(cannot)?;
+        let first = up_to(offset, u64::MAX, self.chunk(), self.piece);
+        let next = up_to(0, u64::MAX, self.chunk(), self.piece);
+        let mut pieces = Pieces::read(own, first, next).map_err(cannot)?;
+        let mut at = offset;
+        while let Some(piece) = pieces.next().map_err(cannot)? {
+            if at == offset {
+                self.zeros(offset)?;
+            }
+            self.write(&piece, at)?;
+            at += piece.len() as u64;
+            pieces.done(piece);
+        }
+        Ok(())
+    }
+
+    /// Makes the file longer, if it has fewer bytes than that.
+    fn zeros(&mut self, size: u64) -> Result<()> {
+        let zeros = vec![0; if self.file.raf.size() < size { self.piece as usize } else { 0 }];
+        while self.file.raf.size() < size {
+            let at = self.file.raf.size();
+            self.write(&zeros[..up_to(at, size, self.chunk(), self.piece)], at)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, data: &[u8], at: u64) -> Result<()> {
+        let Self { file, progress, done, stays, .. } = self;
+        let after = *done + data.len() as u64;
+        let farewell = stays.then(|| {
+            let size = file.raf.size().max(at + data.len() as u64);
+            let text =
+                format!("stopped: {after} bytes were written to {}, which has {size} bytes now", file.name);
+            (progress.bar(), text)
+        });
+        let written = interrupt::step(
+            || file.raf.write_at(data, at),
+            || {
+                if let Some((bar, text)) = farewell {
+                    bar.finish_and_clear();
+                    tell(&text);
+                }
+            },
+        );
+        if let Err(error) = written {
+            let failure = file.failed("write", error);
+            let so_far =
+                format!("{done} bytes were written before that, and the file has {} bytes", file.raf.size());
+            return Err(if *stays { failure.hint(so_far) } else { failure });
+        }
+        *done = after;
+        progress.set(after);
+        Ok(())
+    }
+}
+
+/// `raf verify`.
+fn verify(args: &VerifyArgs) -> Result<()> {
+    let from_expected = args.expect.as_ref().and_then(|expected| expected.max_chunks);
+    if let (Some(a), Some(b)) = (args.max_chunks, from_expected)
+        && a != b
+    {
+        return Err(Failure::usage(format!(
+            "--expect says that there is room for {b} chunks, --max-chunks says {a}"
+        )));
+    }
+    let mut place = Place::open(&args.file, false)?;
+    let info = place.probe()?;
+    let source = source(&args.key, None)?;
+    let key = place.master_key(&args.key, source)?;
+    if args.commitment || args.expect.is_some() {
+        let usual = info.chunks().max(MAX_CHUNKS).checked_next_power_of_two().unwrap_or(u64::MAX);
+        let max_chunks = args.max_chunks.or(from_expected).unwrap_or(usual);
+        // If a chunk is damaged, all that are damaged are looked for.
+        if let Some(hash) = commit(place.again()?.open_with(&key)?, max_chunks)? {
+            return told(args, &place.name, &hash, max_chunks);
+        }
+    }
+    let file = place.open_with(&key)?;
+    let (name, chunks) = (file.name.clone(), info.chunks());
+    match damaged(file)? {
+        0 => {
+            let text = format!("{name}: OK, {chunks} chunks\n");
+            io::stdout().write_all(text.as_bytes()).map_err(|error| stdout_failed(&error))
+        }
+        damaged => Err(Failure::damaged(format!("{name}: {damaged} of {chunks} chunks are damaged"))
+            .hint("restore a copy; what is around them can be read with palladion raf cat --offset N")),
+    }
+}
+
+/// What the commitment is good for.
+fn told(args: &VerifyArgs, name: &str, hash: &[u8], max_chunks: u64) -> Result<()> {
+    if let Some(expected) = &args.expect
+        && expected.hash != hash
+    {
+        return Err(Failure::damaged(format!(
+            "{name}: the commitment is {} with room for {max_chunks} chunks, not the one that was expected",
+            hex::encode(hash)
+        ))
+        .hint(
+            "the file was changed since the other one was made, or an older version was brought back; \
+             or --max-chunks was another",
+        ));
+    }
+    let text = match args.commitment {
+        true => format!("{}  {max_chunks}\n", hex::encode(hash)),
+        false => format!("{name}: OK, as expected\n"),
+    };
+    io::stdout().write_all(text.as_bytes()).map_err(|error| stdout_failed(&error))
+}
+
+/// The commitment of a file, if no chunk is damaged.
+fn commit(file: Opened, max_chunks: u64) -> Result<Option<Vec<u8>>> {
+    let info = file.raf.info();
+    let progress = Mutex::new((0, Progress::of_bytes(Some(info.size))));
+    let hasher = Watched { chunk: info.chunk_size.into(), size: info.size, progress };
+    let made =
+        file.raf.with_merkle_hasher(hasher, Sha256::LEN, max_chunks).and_then(|file| file.commitment());
+    match made {
+        Ok(hash) => Ok(Some(hash)),
+        Err(Error::DamagedChunk { .. }) => Ok(None),
+        Err(Error::TooLarge) => {
+            Err(Failure::usage(format!("no Merkle tree has room for {max_chunks} chunks")))
+        }
+        Err(error) => Err(place::failed("read", &file.name, Some(info), error)),
+    }
+}
+
+/// SHA-256 that tells how far it is.
+struct Watched {
+    chunk: u64,
+    size: u64,
+    progress: Mutex<(u64, Progress)>,
+}
+
+impl Hasher for Watched {
+    fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()> {
+        if let Ok((done, progress)) = self.progress.lock().as_deref_mut() {
+            *done += self.chunk;
+            progress.set(self.size.min(*done));
+        }
+        Sha256.leaf(out, chunk, index)
+    }
+
+    fn parent(&self, out: &mut [u8], left: &[u8], right: &[u8], level: u32, index: u64) -> io::Result<()> {
+        Sha256.parent(out, left, right, level, index)
+    }
+
+    fn empty(&self, out: &mut [u8], level: u32, index: u64) -> io::Result<()> {
+        Sha256.empty(out, level, index)
+    }
+
+    fn commitment(
+        &self,
+        out: &mut [u8],
+        root: &[u8],
+        context: &[u8; CONTEXT_LEN],
+        size: u64,
+    ) -> io::Result<()> {
+        Sha256.commitment(out, root, context, size)
+    }
+}
+
+/// Reads all chunks, tells of those that are damaged, and counts them.
+fn damaged(mut file: Opened) -> Result<u64> {
+    let info = file.raf.info();
+    let chunk = u64::from(info.chunk_size);
+    let mut buffer = Zeroizing::new(vec![0; PIECE as usize]);
+    let mut progress = Progress::of_bytes(Some(info.size));
+    let (mut at, mut damaged) = (0, 0);
+    while at < info.size {
+        let piece = up_to(at, info.size, chunk, PIECE);
+        match file.raf.read_at(&mut buffer[..piece], at) {
+            Ok(_) => {}
+            // It is not the only one, perhaps.
+            Err(Error::DamagedChunk { .. }) => {
+                for index in at / chunk..(at + piece as u64).div_ceil(chunk) {
+                    match file.raf.read_at(&mut buffer[..chunk as usize], index * chunk) {
+                        Ok(_) => {}
+                        Err(Error::DamagedChunk { index }) => {
+                            damaged += 1;
+                            let text = format!(
+                                "{}: chunk {index} is damaged ({})",
+                                file.name,
+                                bytes_of(&info, index)
+                            );
+                            progress.bar().suspend(|| Failure::damaged(text).tell());
+                        }
+                        Err(error) => return Err(file.failed("read", error)),
+                    }
+                }
+            }
+            Err(error) => return Err(file.failed("read", error)),
+        }
+        at += piece as u64;
+        progress.set(at);
+    }
+    Ok(damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_end_where_chunks_end() {
+        assert_eq!(up_to(0, 100, 64, 256), 100);
+        assert_eq!(up_to(0, 1000, 64, 256), 256);
+        assert_eq!(up_to(10, 1000, 64, 256), 246);
+        assert_eq!(up_to(0, 1000, 48, 256), 240);
+        assert_eq!(up_to(240, 1000, 48, 256), 240);
+        assert_eq!(up_to(990, 1000, 48, 256), 10);
+    }
+}

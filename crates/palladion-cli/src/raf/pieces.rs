@@ -1,0 +1,145 @@
+//! Reading and writing beside the work on the data, in a thread of its own.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::ops::Deref;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread;
+
+use zeroize::Zeroizing;
+
+/// How many pieces are on their way: one that is read or written, one that is worked on, one between them.
+const PIECES: usize = 3;
+
+/// Memory that goes round.
+type Buffer = Zeroizing<Vec<u8>>;
+
+/// Some bytes of a file, in a row.
+pub struct Piece {
+    buffer: Buffer,
+    len: usize,
+}
+
+impl Deref for Piece {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.buffer[..self.len]
+    }
+}
+
+/// Buffers that go round, each with so many bytes.
+fn buffers(len: usize) -> (Sender<Buffer>, Receiver<Buffer>) {
+    let (sender, receiver) = channel();
+    for _ in 0..PIECES {
+        let _ = sender.send(Zeroizing::new(vec![0; len]));
+    }
+    (sender, receiver)
+}
+
+/// A file that is read ahead, in pieces.
+pub struct Pieces {
+    pieces: Receiver<io::Result<Piece>>,
+    free: Sender<Buffer>,
+}
+
+impl Pieces {
+    /// The first piece has `first` bytes, the others `len`, the last one what is left.
+    pub fn read(mut file: File, first: usize, len: usize) -> io::Result<Self> {
+        let (free, buffers) = buffers(len);
+        let (sender, pieces) = sync_channel(PIECES);
+        // It is not waited for: it may be waiting for input that never comes.
+        thread::Builder::new().spawn(move || {
+            let mut wanted = first;
+            for mut buffer in buffers {
+                let filled = fill(&mut file, &mut buffer[..wanted]);
+                let end = !matches!(filled, Ok(len) if len == wanted);
+                let sent = match filled {
+                    Ok(0) => break,
+                    filled => sender.send(filled.map(|len| Piece { buffer, len })),
+                };
+                if end || sent.is_err() {
+                    break;
+                }
+                wanted = len;
+            }
+        })?;
+        Ok(Self { pieces, free })
+    }
+
+    pub fn next(&mut self) -> io::Result<Option<Piece>> {
+        self.pieces.recv().map_or(Ok(None), |piece| piece.map(Some))
+    }
+
+    /// To be called with each piece when it is no longer needed.
+    pub fn done(&mut self, piece: Piece) {
+        let _ = self.free.send(piece.buffer);
+    }
+}
+
+/// Reads until the buffer is full or the file ends.
+fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut len = 0;
+    while len < buffer.len() {
+        match file.read(&mut buffer[len..]) {
+            Ok(0) => break,
+            Ok(n) => len += n,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(len)
+}
+
+/// Where pieces go that are written while the next ones are made.
+pub struct Sink {
+    full: SyncSender<Piece>,
+    free: Receiver<Buffer>,
+}
+
+/// Why there are no more pieces.
+pub struct Closed;
+
+impl Sink {
+    /// Has `make` fill a buffer, as far as it says, and has that written. An error of `make` comes back.
+    pub fn write<E>(
+        &mut self,
+        make: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<Result<(), E>, Closed> {
+        let mut buffer = self.free.recv().map_err(|_| Closed)?;
+        match make(&mut buffer) {
+            Ok(len) => self.full.send(Piece { buffer, len }).map(Ok).map_err(|_| Closed),
+            Err(error) => Ok(Err(error)),
+        }
+    }
+}
+
+/// Writes what `work` makes, in pieces of at most `len` bytes, to a file. Gives back what `work` does, or why it could not
+/// be written.
+pub fn write<T>(
+    mut file: &File,
+    len: usize,
+    work: impl FnOnce(&mut Sink) -> Result<T, Closed>,
+) -> io::Result<T> {
+    let (free, buffers) = buffers(len);
+    let (full, pieces) = sync_channel::<Piece>(PIECES);
+    thread::scope(|scope| {
+        let writer = thread::Builder::new().spawn_scoped(scope, move || {
+            for piece in pieces {
+                file.write_all(&piece)?;
+                // When nothing is left to do, nobody takes it.
+                let _ = free.send(piece.buffer);
+            }
+            Ok(())
+        })?;
+        let mut sink = Sink { full, free: buffers };
+        let done = work(&mut sink);
+        drop(sink);
+        match (writer.join(), done) {
+            (Ok(Ok(())), Ok(done)) => Ok(done),
+            (Ok(Err(error)), _) => Err(error),
+            // The writer stops before its end only with an error.
+            _ => Err(io::Error::other("the thread that writes has failed")),
+        }
+    })
+}

@@ -1,0 +1,272 @@
+//! RAF files that are there or are made: found, locked, and opened with the user's secret.
+
+use std::fs::{self, File, Metadata, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use palladion_file::KdfParams;
+use palladion_raf::{Algorithm, Environment, Error, HEADER_LEN, Info, Options, Raf, System, merkle, probe};
+use zeroize::Zeroizing;
+
+use crate::failure::{Failure, Result, quoted};
+use crate::input::is_standard;
+use crate::keys::{OwnSecret, Source};
+use crate::output::Output;
+use crate::raf::args::{KeyArgs, NewArgs};
+
+const MAGIC: &[u8] = b"AEGISRAF";
+
+/// A file that is there, and locked.
+pub struct Place {
+    pub name: String,
+    pub metadata: Metadata,
+    file: File,
+    change: bool,
+}
+
+impl Place {
+    /// Opens it to read it, or also to change it.
+    pub fn open(path: &Path, change: bool) -> Result<Self> {
+        let name = quoted(path);
+        let cannot = |error| Failure::io("open", &name, &error);
+        if is_standard(Some(path)) {
+            return Err(no_pipe("standard input"));
+        }
+        // Before it is opened: for a pipe that might take for ever.
+        let metadata = fs::metadata(path).map_err(cannot)?;
+        if metadata.is_dir() {
+            return Err(Failure::new(format!("{name} is a directory")).hint("name a RAF file in it"));
+        }
+        if !has_places(&metadata) {
+            return Err(no_pipe(&name));
+        }
+        let file = File::options().read(true).write(change).open(path).map_err(cannot)?;
+        let locked = if change { file.try_lock() } else { file.try_lock_shared() };
+        // Not every file system has locks.
+        if let Err(TryLockError::WouldBlock) = locked {
+            let failure = Failure::new(format!(
+                "{name} is being {} by another program",
+                if change { "used" } else { "changed" }
+            ));
+            return Err(failure.hint("try again when that is done"));
+        }
+        Ok(Self { name, metadata, file, change })
+    }
+
+    /// What its header says, which is not verified.
+    pub fn probe(&mut self) -> Result<Info> {
+        probe(&mut self.file).map_err(|error| match error {
+            Error::NotRaf => self.not_raf(),
+            error => failed("read", &self.name, None, error),
+        })
+    }
+
+    /// Why it is no RAF file.
+    fn not_raf(&mut self) -> Failure {
+        let mut start = Vec::with_capacity(HEADER_LEN);
+        let read =
+            self.file.rewind().and_then(|()| (&self.file).take(HEADER_LEN as u64).read_to_end(&mut start));
+        if let Err(error) = read {
+            return Failure::io("read", &self.name, &error);
+        }
+        let name = &self.name;
+        if start.is_empty() {
+            return Failure::damaged(format!("{name}: the file is empty, not a RAF file"))
+                .hint("make one with: palladion raf create");
+        }
+        if start.starts_with(MAGIC) {
+            return Failure::damaged(format!(
+                "{name}: the file is truncated: it ends within the header, after {} bytes",
+                start.len()
+            ))
+            .hint("get the file again, or restore a copy");
+        }
+        let failure = Failure::damaged(format!("{name}: this is not a RAF file"));
+        failure.hint(match start.starts_with(&palladion_file::MAGIC) {
+            true => "it is a Palladion file: use palladion decrypt",
+            false => "is it the right file? To make a RAF file from it, use palladion raf import",
+        })
+    }
+
+    /// Bytes that it takes on the disk.
+    pub fn len(&mut self) -> Result<u64> {
+        self.file.seek(SeekFrom::End(0)).map_err(|error| Failure::io("read", &self.name, &error))
+    }
+
+    pub fn unlock(mut self, key: &KeyArgs, source: Source) -> Result<Opened> {
+        let master_key = self.master_key(key, source)?;
+        self.open_with(&master_key)
+    }
+
+    pub fn master_key(&mut self, key: &KeyArgs, source: Source) -> Result<Zeroizing<Vec<u8>>> {
+        // Before a passphrase is asked for in vain.
+        let info = self.probe()?;
+        master_key(&source.secret(false)?, key, info.algorithm, &info.file_id)
+    }
+
+    /// The same file once more.
+    pub fn again(&self) -> Result<Self> {
+        let Self { name, metadata, file, change } = self;
+        let file = file.try_clone().map_err(|error| Failure::io("open", name, &error))?;
+        Ok(Self { name: name.clone(), metadata: metadata.clone(), file, change: *change })
+    }
+
+    pub fn open_with(self, master_key: &[u8]) -> Result<Opened> {
+        let Self { name, file, change, .. } = self;
+        match if change { Raf::open(file, master_key) } else { Raf::open_read_only(file, master_key) } {
+            Ok(raf) => Ok(Opened { name, raf }),
+            Err(error) => Err(failed("open", &name, None, error)),
+        }
+    }
+}
+
+/// Whether it can be read at any place: a file, or a disk.
+fn has_places(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    let is_disk = std::os::unix::fs::FileTypeExt::is_block_device(&metadata.file_type());
+    #[cfg(not(unix))]
+    let is_disk = false;
+    metadata.is_file() || is_disk
+}
+
+fn no_pipe(name: &str) -> Failure {
+    Failure::usage(format!("{name} cannot be read at any place"))
+        .hint("a RAF file must be a file, not a pipe")
+}
+
+/// A file that is open, with its key.
+pub struct Opened {
+    pub name: String,
+    pub raf: Raf<File>,
+}
+
+impl Opened {
+    /// What an error means that happened when the user wanted to do this.
+    pub fn failed(&self, action: &str, error: Error) -> Failure {
+        failed(action, &self.name, Some(self.raf.info()), error)
+    }
+}
+
+/// A new file, of no bytes yet.
+pub fn create(output: &Output, key: &KeyArgs, new: &NewArgs, source: Source) -> Result<Opened> {
+    let file = output.random_access()?;
+    let secret = source.secret(true)?;
+    let mut id = [0; 24];
+    let random = System::<merkle::Sha256>::default().random(&mut id);
+    random.map_err(|error| failed("create", &output.name, None, Error::NoRandomness(error)))?;
+    let master_key = master_key(&secret, key, new.algorithm, &id)?;
+    let options = Options::default().algorithm(new.algorithm).chunk_size(new.chunk_size);
+    let created = options.create_in(file, &master_key, WithId(id), |info| Ok(vec![0; info.record_len()]));
+    let opened = created.and_then(|raf| Raf::open(raf.into_storage(), &master_key));
+    match opened {
+        Ok(raf) => Ok(Opened { name: output.name.clone(), raf }),
+        Err(error) => Err(failed("write", &output.name, None, error)),
+    }
+}
+
+/// Gives the file an id that is already there: a passphrase needs it as a salt before the file is made.
+struct WithId([u8; 24]);
+
+impl Environment for WithId {
+    type Buffer = Vec<u8>;
+    type Hasher = merkle::Sha256;
+    const BULK: bool = false;
+
+    fn random(&mut self, bytes: &mut [u8]) -> io::Result<()> {
+        // Nothing else is asked for as long as nothing is written.
+        match bytes.len() == self.0.len() {
+            true => bytes.copy_from_slice(&self.0),
+            false => return Err(io::Error::other("the file id has another length")),
+        }
+        Ok(())
+    }
+}
+
+/// The master key of a file, as docs/raf.md describes.
+fn master_key(
+    secret: &OwnSecret,
+    args: &KeyArgs,
+    algorithm: Algorithm,
+    id: &[u8; 24],
+) -> Result<Zeroizing<Vec<u8>>> {
+    let len = algorithm.key_len();
+    let mut key = match secret {
+        OwnSecret::Key(key) => own_key(key.as_bytes(), len),
+        OwnSecret::Passphrase(passphrase) => {
+            let mut salt = [0; 32];
+            salt[..MAGIC.len()].copy_from_slice(MAGIC);
+            salt[MAGIC.len()..].copy_from_slice(id);
+            let key = passphrase.stretch(&salt, KdfParams::default());
+            own_key(key.map_err(|error| Failure::new(error.to_string()))?.as_bytes(), len)
+        }
+        OwnSecret::RawKey(key) if key.len() == len => key.clone(),
+        OwnSecret::RawKey(key) => {
+            let message =
+                format!("the key has {} bytes, but {} has keys of {len}", key.len(), algorithm.name());
+            return Err(Failure::wrong_key(message).hint(
+                "keys of 16 bytes are for AEGIS-128L, 128X2 and 128X4, those of 32 for AEGIS-256, 256X2 and 256X4",
+            ));
+        }
+    };
+    if let Some(context) = &args.context {
+        key = palladion_raf::derive_master_key(&key, context.as_bytes()).map_err(|error| match error {
+            Error::ContextLength { max, actual } => Failure::usage(format!(
+                "the context has {actual} bytes, but may have at most {max} with {}",
+                algorithm.name()
+            )),
+            error => Failure::new(error.to_string()),
+        })?;
+    }
+    Ok(key)
+}
+
+/// A master key of 16 or 32 bytes, apart from what else the 32 bytes of a key file are for.
+fn own_key(key: &[u8; 32], len: usize) -> Zeroizing<Vec<u8>> {
+    let purpose: &[u8] = if len == 16 { b"palladion raf AEGIS-128" } else { b"palladion raf AEGIS-256" };
+    let mut derived =
+        palladion_raf::derive_master_key(key, purpose).expect("such a key and context are allowed");
+    derived.truncate(len);
+    derived
+}
+
+/// What the library says about this file, of which more is known if it was opened.
+pub fn failed(action: &str, name: &str, info: Option<Info>, error: Error) -> Failure {
+    let message = format!("{name}: {error}");
+    match error {
+        Error::Io(error) => Failure::io(action, name, &error),
+        Error::WrongKey => {
+            let message = format!("{name}: wrong key or passphrase, or the header of the file was changed");
+            Failure::wrong_key(message).hint(
+                "the file does not say what it was made with: -k, --raw-key or a passphrase, \
+                 and a --context if there was one",
+            )
+        }
+        Error::KeyLength { .. } => Failure::wrong_key(message),
+        Error::NotRaf => Failure::damaged(message),
+        Error::Unsupported { .. } => Failure::new(message).hint("a newer version of palladion may know it"),
+        Error::Truncated { expected, actual } => Failure::damaged(format!(
+            "{name}: the file is truncated: it has {actual} bytes, but should have {expected}"
+        ))
+        .hint("get the file again, or restore a copy"),
+        Error::DamagedChunk { index } => {
+            let place = info.map_or(String::new(), |info| format!(" ({})", bytes_of(&info, index)));
+            Failure::damaged(format!("{name}: chunk {index} is damaged{place}")).hint(
+                "palladion raf verify names all damaged chunks; what is around them can be read with raf cat",
+            )
+        }
+        Error::TreeFull { max_chunks } => {
+            let chunks = info.map_or(String::new(), |info| format!(" {}", info.chunks()));
+            Failure::usage(format!(
+                "{name}: --max-chunks {max_chunks} is less than the{chunks} chunks of the file"
+            ))
+        }
+        _ => Failure::new(message),
+    }
+}
+
+/// Which bytes of the contents are in a chunk.
+pub fn bytes_of(info: &Info, chunk: u64) -> String {
+    let size = u64::from(info.chunk_size);
+    let start = chunk * size;
+    format!("bytes {start} to {}", info.size.min(start.saturating_add(size)).saturating_sub(1))
+}
