@@ -380,7 +380,7 @@ fn files_that_are_none() {
     fails(&|bytes| *bytes = bench.read("in.pld"), 4, "this is not a RAF file", "use palladion decrypt");
     fails(&|bytes| bytes.truncate(5), 4, "this is not a RAF file", "");
     fails(&|bytes| bytes.clear(), 4, "the file is empty", "");
-    fails(&|bytes| bytes.truncate(40), 4, "truncated: it ends within the header, after 40 bytes", "");
+    fails(&|bytes| bytes.truncate(40), 4, "truncated: it has 40 bytes, but should have 64", "");
     fails(&|bytes| bytes.truncate(100_000), 4, "truncated: it has 100000 bytes, but should have 262400", "");
     fails(&|bytes| bytes[10] = 2, 1, "the version 2, which is not supported", "newer version");
     fails(&|bytes| bytes[11] = 7, 1, "the algorithm 7, which is not supported", "newer version");

@@ -1,5 +1,7 @@
 //! The six algorithms, chosen when a file is made.
 
+use std::fmt;
+
 use palladion::batch::{self, BatchError, Decryption, Encryption};
 use palladion::family::{Aegis128, Aegis256, Family};
 use palladion::{Aegis, Mac, Tag};
@@ -66,10 +68,22 @@ impl Algorithm {
         }
     }
 
+    /// The algorithm of a name; capital letters or not.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|algorithm| algorithm.name().eq_ignore_ascii_case(name))
+    }
+
     /// Bytes in a key and in a nonce: 16 or 32.
     #[must_use]
     pub fn key_len(self) -> usize {
         if self.id() <= 3 { 16 } else { 32 }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 

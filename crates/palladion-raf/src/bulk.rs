@@ -3,8 +3,6 @@
 use std::io::ErrorKind;
 use std::sync::{Mutex, PoisonError};
 
-use zeroize::Zeroizing;
-
 use crate::algorithm::Keys;
 use crate::environment::zeros;
 use crate::{Error, Info, Result, Storage};
@@ -12,7 +10,7 @@ use crate::{Error, Info, Result, Storage};
 /// Bytes of contents in a group of chunks, if they are not larger: what a worker has before it should fit in the cache of its core.
 const GROUP: usize = 128 << 10;
 /// Bytes of contents that are in memory a second time, at most, when the storage is for one thread alone.
-const WINDOW: usize = 4 << 20;
+pub(crate) const WINDOW: usize = 4 << 20;
 /// Bytes of contents from which on it pays to wake threads.
 pub(crate) const WORTHWHILE: usize = 256 << 10;
 
@@ -28,11 +26,10 @@ fn for_each<I: Send>(items: Vec<I>, work: impl Fn(I) -> Result<()> + Sync + Send
     failed.map_or(Ok(()), Err)
 }
 
-/// Memory of workers, kept for the next one: to get it anew from the system would cost as much as the work. Wiped in the end.
+/// Memory of workers, kept for the next one: to get it anew from the system would cost as much as the work. There are records in it,
+/// nonces and ciphertexts, so it need not be wiped.
 #[derive(Default)]
-pub(crate) struct Rooms(Mutex<Vec<Room>>);
-
-type Room = Zeroizing<Vec<u8>>;
+pub(crate) struct Rooms(Mutex<Vec<Vec<u8>>>);
 
 impl Rooms {
     /// Lends so many bytes for some work.
@@ -40,7 +37,7 @@ impl Rooms {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut room = kept.unwrap_or_default();
         if room.len() < len {
-            room = Zeroizing::new(zeros(len)?);
+            room = zeros(len)?;
         }
         let result = work(&mut room[..len]);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(room);

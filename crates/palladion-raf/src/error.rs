@@ -41,7 +41,7 @@ pub enum Error {
         /// Its index; the first is 0.
         index: u64,
     },
-    /// The storage is shorter than the header says.
+    /// The storage is shorter than the header says, or than a header.
     Truncated {
         /// Bytes that there must be.
         expected: u64,
@@ -66,6 +66,8 @@ pub enum Error {
         /// Its places.
         max_chunks: u64,
     },
+    /// There can be no Merkle tree with so many places: with none, or with more than fit into memory.
+    TreeSize(u64),
     /// The Merkle tree is not that of the file: a chunk is another than the one that was hashed, or, without a chunk, the tree itself was
     /// changed.
     TreeMismatch {
@@ -124,6 +126,9 @@ impl fmt::Display for Error {
             Self::NoTree => f.write_str("the file has no Merkle tree"),
             Self::TreeFull { max_chunks } => {
                 write!(f, "the Merkle tree has {max_chunks} places, too few for the chunks of the file")
+            }
+            Self::TreeSize(max_chunks) => {
+                write!(f, "there can be no Merkle tree with room for {max_chunks} chunks")
             }
             Self::TreeMismatch { chunk: Some(chunk) } => {
                 write!(f, "chunk {chunk} is not the one that the Merkle tree was made of")
@@ -184,6 +189,7 @@ impl From<Error> for io::Error {
             | Error::ContextLength { .. }
             | Error::ChunkSize(_)
             | Error::NoTree
+            | Error::TreeSize(_)
             | Error::HashLength(_)
             | Error::BufferLength { .. } => InvalidInput,
         };

@@ -18,12 +18,13 @@ pub struct Options {
     algorithm: Algorithm,
     chunk_size: u32,
     overwrite: bool,
+    file_id: Option<[u8; ID_LEN]>,
 }
 
 impl Default for Options {
     /// AEGIS-256X2, whose random nonces never run out; chunks of 64 KiB; nothing is overwritten.
     fn default() -> Self {
-        Self { algorithm: Algorithm::Aegis256X2, chunk_size: 64 << 10, overwrite: false }
+        Self { algorithm: Algorithm::Aegis256X2, chunk_size: 64 << 10, overwrite: false, file_id: None }
     }
 }
 
@@ -46,6 +47,13 @@ impl Options {
     #[must_use]
     pub fn overwrite(self, overwrite: bool) -> Self {
         Self { overwrite, ..self }
+    }
+
+    /// The id that tells the file from all others: 24 bytes that were never used before, best of all random ones. Without this they are drawn
+    /// when the file is made; whoever needs them before that, as a salt for a passphrase, say, draws them and tells.
+    #[must_use]
+    pub fn file_id(self, id: [u8; 24]) -> Self {
+        Self { file_id: Some(id), ..self }
     }
 
     /// Makes an empty file, with a key of [`Algorithm::key_len`] bytes.
@@ -74,10 +82,12 @@ impl Options {
         if !self.overwrite && storage.size()? > 0 {
             return Err(Error::Exists);
         }
-        let mut info =
-            Info { algorithm: self.algorithm, chunk_size: self.chunk_size, size: 0, file_id: [0; ID_LEN] };
+        let file_id = self.file_id.unwrap_or_default();
+        let mut info = Info { algorithm: self.algorithm, chunk_size: self.chunk_size, size: 0, file_id };
         let record = room(&info, buffer)?;
-        environment.random(&mut info.file_id).map_err(Error::NoRandomness)?;
+        if self.file_id.is_none() {
+            environment.random(&mut info.file_id).map_err(Error::NoRandomness)?;
+        }
         let keys = info.keys(master_key)?;
         let header = info.header(&keys)?;
         storage.set_size(HEADER_LEN as u64)?;
@@ -110,7 +120,7 @@ impl<S: Storage> Found<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotRaf`], [`Error::Unsupported`], [`Error::Io`].
+    /// [`Error::NotRaf`], [`Error::Unsupported`], [`Error::Truncated`] within the header, [`Error::Io`].
     pub fn new(mut storage: S) -> Result<Self> {
         let (info, header) = header::read(&mut storage)?;
         Ok(Self { storage, info, header, read_only: false })
@@ -119,6 +129,12 @@ impl<S: Storage> Found<S> {
     /// What the header says, which is not verified: which algorithm the key must be for, say.
     pub fn info(&self) -> Info {
         self.info
+    }
+
+    /// It is not to be changed: see [`Raf::open_read_only`].
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        Self { read_only: true, ..self }
     }
 
     /// Opens it; see [`Raf::open`].
@@ -202,7 +218,7 @@ impl<S: Storage> Raf<S> {
     ///
     /// Those of [`open`](Self::open).
     pub fn open_read_only(storage: S, master_key: &[u8]) -> Result<Self> {
-        Found { read_only: true, ..Found::new(storage)? }.open(master_key)
+        Found::new(storage)?.read_only().open(master_key)
     }
 
     /// Gives it a [Merkle tree](crate::merkle) with room for so many chunks, hashed with SHA-256 as `pyaegis` does. All that is there
@@ -210,7 +226,7 @@ impl<S: Storage> Raf<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::TreeFull`] if there are more chunks, now or later; [`Error::TooLarge`]; those of [`read_at`](Self::read_at).
+    /// [`Error::TreeFull`] if there are more chunks, now or later; [`Error::TreeSize`]; those of [`read_at`](Self::read_at).
     pub fn with_merkle(self, max_chunks: u64) -> Result<Self> {
         self.with_merkle_hasher(Sha256, Sha256::LEN, max_chunks)
     }
@@ -226,8 +242,9 @@ impl<S: Storage> Raf<S> {
         hash_len: usize,
         max_chunks: u64,
     ) -> Result<Raf<S, System<H>>> {
-        let len = crate::merkle::tree_len(max_chunks, hash_len).ok_or(Error::TooLarge)?;
-        let tree = Tree::new(hasher, zeros(len)?, max_chunks, hash_len)?;
+        let len = crate::merkle::tree_len(max_chunks, hash_len);
+        let nodes = len.and_then(|len| zeros(len).ok()).ok_or(Error::TreeSize(max_chunks))?;
+        let tree = Tree::new(hasher, nodes, max_chunks, hash_len)?;
         let Self { storage, info, keys, record, rooms, read_only, barriers, changing, .. } = self;
         let environment = System::default();
         let mut file = Raf {
@@ -516,7 +533,17 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     /// [`Error::DamagedChunk`] for the first that is damaged, [`Error::Io`], [`Error::Poisoned`].
     pub fn verify(&mut self) -> Result<()> {
         self.check_intact()?;
-        (0..self.info.chunks()).try_for_each(|chunk| self.load(chunk).map(drop))
+        if !E::BULK {
+            return (0..self.info.chunks()).try_for_each(|chunk| self.load(chunk).map(drop));
+        }
+        let size = self.info.size;
+        let window = bulk::WINDOW as u64 / u64::from(self.info.chunk_size) * u64::from(self.info.chunk_size);
+        let mut buf = Zeroizing::new(zeros(window.min(size) as usize)?);
+        for start in (0..size).step_by(window as usize) {
+            let len = window.min(size - start) as usize;
+            self.read(&mut buf[..len], start)?;
+        }
+        Ok(())
     }
 
     /// The chunk that a byte is in, and its place there.
@@ -579,6 +606,16 @@ impl<S: Storage, E: Environment> Raf<S, E> {
                 self.store_run(chunk, &data[..whole])?;
                 chunk += whole as u64 / chunk_size;
                 continue;
+            }
+            if part.is_empty() && E::BULK && start >= old.size {
+                // Chunks of nothing but zeros that are behind the old end: but for the last one, which may not be whole.
+                let end = if place.is_empty() { size } else { place.start };
+                let whole = ((end - start) / chunk_size * chunk_size).min(bulk::WINDOW as u64) as usize;
+                if whole >= bulk::WORTHWHILE {
+                    self.store_run(chunk, &zeros(whole)?)?;
+                    chunk += whole as u64 / chunk_size;
+                    continue;
+                }
             }
             let within = (part.start - start) as usize..(part.end - start) as usize;
             // What of it was there, and whether any of that stays.

@@ -41,17 +41,21 @@ pub struct Info {
 ///
 /// # Errors
 ///
-/// [`Error::NotRaf`], [`Error::Unsupported`], [`Error::Io`].
+/// [`Error::NotRaf`], [`Error::Unsupported`], [`Error::Truncated`] within the header, [`Error::Io`].
 pub fn probe(storage: &mut impl Storage) -> Result<Info> {
     read(storage).map(|(info, _)| info)
 }
 
 /// Reads a header.
 pub(crate) fn read(storage: &mut impl Storage) -> Result<(Info, [u8; HEADER_LEN])> {
-    if storage.size()? < HEADER_LEN as u64 {
-        return Err(Error::NotRaf);
-    }
+    let actual = storage.size()?;
     let mut header = [0; HEADER_LEN];
+    if actual < HEADER_LEN as u64 {
+        storage.read_at(&mut header[..actual as usize], 0)?;
+        let begins = header.starts_with(&MAGIC);
+        let truncated = Error::Truncated { expected: HEADER_LEN as u64, actual };
+        return Err(if begins { truncated } else { Error::NotRaf });
+    }
     storage.read_at(&mut header, 0)?;
     Ok((Info::parse(&header)?, header))
 }

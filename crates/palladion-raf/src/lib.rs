@@ -12,9 +12,9 @@
 //! - Who can write to the file can bring back an *older* version of a chunk, or of the whole file. Only the commitment of a
 //!   [Merkle tree](merkle), kept elsewhere, tells.
 //! - There is no journal. A process may be killed at any time: then the size is the one before or after the change, and each chunk is the old
-//!   one or the new one. If the *machine* stops (no power), that holds for what was [synced](Raf::sync); of what was not, any part may
-//!   be lost, and a record that the storage had written by half is a damaged chunk, which says so when it is read. With
-//!   [`Raf::set_barriers`] the size stays right even then. Wrong data is never given out.
+//!   one or the new one. If the system cut the very write of a record short, as Linux may, that one is a damaged chunk, which says so
+//!   when it is read. If the *machine* stops (no power), this holds for what was [synced](Raf::sync); of what was not, any part may be
+//!   lost. With [`Raf::set_barriers`] the size stays right even then. Wrong data is never given out.
 //! - An error in the middle of a change leaves the file open but refuses everything ([`Error::Poisoned`]), until it is opened anew.
 //!
 //! # Threads

@@ -128,14 +128,14 @@ impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
     ///
     /// # Errors
     ///
-    /// [`Error::HashLength`]; [`Error::TooLarge`] without chunks, or if the buffer is too short.
+    /// [`Error::HashLength`]; [`Error::TreeSize`] without chunks, or if the buffer is too short.
     pub fn new(hasher: H, nodes: B, max_chunks: u64, hash_len: usize) -> Result<Self> {
         if !(HASH_MIN..=HASH_MAX).contains(&hash_len) {
             return Err(Error::HashLength(hash_len));
         }
         match tree_len(max_chunks, hash_len) {
             Some(len) if len <= nodes.as_ref().len() && max_chunks > 0 => {}
-            _ => return Err(Error::TooLarge),
+            _ => return Err(Error::TreeSize(max_chunks)),
         }
         Ok(Self { hasher, nodes, max_chunks, hash_len })
     }

@@ -146,9 +146,11 @@ fn every_length_counts() {
     let intact = file_of(1500);
     for len in 0..intact.len() {
         match open(intact[..len].to_vec()) {
-            Err(Error::NotRaf) => assert!(len < HEADER_LEN),
+            Err(Error::NotRaf) => assert!(len < 8),
             Err(Error::Truncated { expected, actual }) => {
-                assert_eq!((expected, actual), (intact.len() as u64, len as u64))
+                let whole = if len < HEADER_LEN { HEADER_LEN } else { intact.len() };
+                assert_eq!((expected, actual), (whole as u64, len as u64));
+                assert!(len >= 8);
             }
             other => panic!("{len} bytes: {other:?}"),
         }
@@ -337,8 +339,8 @@ fn old_chunks_are_noticed() {
     assert!(matches!(file.set_size(4097), Err(Error::TreeFull { max_chunks: 4 })));
     file.verify_tree().unwrap();
     assert!(matches!(open(old.clone()).unwrap().with_merkle(2), Err(Error::TreeFull { max_chunks: 2 })));
-    assert!(matches!(open(old.clone()).unwrap().with_merkle(0), Err(Error::TooLarge)));
-    assert!(matches!(open(old.clone()).unwrap().with_merkle(u64::MAX), Err(Error::TooLarge)));
+    assert!(matches!(open(old.clone()).unwrap().with_merkle(0), Err(Error::TreeSize(0))));
+    assert!(matches!(open(old.clone()).unwrap().with_merkle(u64::MAX), Err(Error::TreeSize(u64::MAX))));
     let mut bare = open(old.clone()).unwrap();
     assert!(matches!(bare.commitment(), Err(Error::NoTree)));
     assert!(matches!(bare.rebuild_tree(), Err(Error::NoTree)));
@@ -407,8 +409,22 @@ fn long_pieces() {
         let mut found = vec![1; model.len()];
         assert!(matches!(file.read_at(&mut found, 0), Err(Error::DamagedChunk { index: 9 })));
         assert!(found.iter().all(|byte| *byte == 0));
+        assert!(matches!(file.verify(), Err(Error::DamagedChunk { index: 9 })));
         file.write_at(&data(len, 7), 0).unwrap();
         file.verify().unwrap();
+
+        // Zeros before new data, and at the end.
+        let old = file.size() as usize;
+        let mut file = file.with_merkle(1 << 11).unwrap();
+        file.write_at(b"far", 1_900_000).unwrap();
+        file.set_size(2_000_003 + 5 * u64::from(chunk)).unwrap();
+        let mut expected = vec![0; file.size() as usize];
+        file.read_at(&mut expected[..old], 0).unwrap();
+        expected[1_900_000..1_900_003].copy_from_slice(b"far");
+        let mut found = vec![1; expected.len() + 1];
+        assert_eq!(file.read_at(&mut found, 0).unwrap(), expected.len());
+        assert!(found[..expected.len()] == expected);
+        file.verify_tree().unwrap();
         file.into_storage()
     }
     for (i, &algorithm) in Algorithm::ALL.iter().enumerate() {
@@ -454,4 +470,26 @@ fn cursor() {
     let e = file.read(&mut [0]).unwrap_err();
     assert_eq!((e.kind(), e.to_string().as_str()), (io::ErrorKind::InvalidData, "chunk 0 is damaged"));
     file.into_inner().sync().unwrap();
+}
+
+/// A file whose id was chosen before it is made.
+#[test]
+fn chosen_ids() {
+    let options = Options::default().file_id([9; 24]);
+    let file = options.create(Memory::default(), &key(Algorithm::Aegis256X2)).unwrap();
+    assert_eq!(file.info().file_id, [9; 24]);
+    let other = Options::default().create(Memory::default(), &key(Algorithm::Aegis256X2)).unwrap();
+    assert_ne!(other.info().file_id, [0; 24]);
+}
+
+#[test]
+fn names() {
+    for &algorithm in Algorithm::ALL {
+        assert_eq!(Algorithm::from_name(&algorithm.to_string().to_lowercase()), Some(algorithm));
+        assert_eq!(Algorithm::from_id(algorithm.id()), Some(algorithm));
+    }
+    assert_eq!(
+        (Algorithm::from_name("AEGIS-512"), Algorithm::from_id(0), Algorithm::from_id(7)),
+        (None, None, None)
+    );
 }

@@ -288,10 +288,7 @@ pub struct Commitment {
 
 fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
     let names = Algorithm::ALL.iter().map(|algorithm| algorithm.name());
-    PossibleValuesParser::new(names).try_map(|name| {
-        let named = |algorithm: &Algorithm| algorithm.name().eq_ignore_ascii_case(&name);
-        Algorithm::ALL.iter().copied().find(named).ok_or("no such algorithm")
-    })
+    PossibleValuesParser::new(names).try_map(|name| Algorithm::from_name(&name).ok_or("no such algorithm"))
 }
 
 fn chunk_size(text: &str) -> Result<u32, String> {

@@ -372,7 +372,7 @@ fn commit(file: Opened, max_chunks: u64) -> Result<Option<Vec<u8>>> {
     match made {
         Ok(hash) => Ok(Some(hash)),
         Err(Error::DamagedChunk { .. }) => Ok(None),
-        Err(Error::TooLarge) => {
+        Err(Error::TreeSize(_)) => {
             Err(Failure::usage(format!("no Merkle tree has room for {max_chunks} chunks")))
         }
         Err(error) => Err(place::failed("read", &file.name, Some(info), error)),

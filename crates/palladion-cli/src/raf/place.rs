@@ -1,7 +1,7 @@
 //! RAF files that are there or are made: found, locked, and opened with the user's secret.
 
 use std::fs::{self, File, Metadata, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use palladion_file::KdfParams;
@@ -73,13 +73,6 @@ impl Place {
         if start.is_empty() {
             return Failure::damaged(format!("{name}: the file is empty, not a RAF file"))
                 .hint("make one with: palladion raf create");
-        }
-        if start.starts_with(MAGIC) {
-            return Failure::damaged(format!(
-                "{name}: the file is truncated: it ends within the header, after {} bytes",
-                start.len()
-            ))
-            .hint("get the file again, or restore a copy");
         }
         let failure = Failure::damaged(format!("{name}: this is not a RAF file"));
         failure.hint(match start.starts_with(&palladion_file::MAGIC) {
@@ -155,30 +148,12 @@ pub fn create(output: &Output, key: &KeyArgs, new: &NewArgs, source: Source) -> 
     let random = System::<merkle::Sha256>::default().random(&mut id);
     random.map_err(|error| failed("create", &output.name, None, Error::NoRandomness(error)))?;
     let master_key = master_key(&secret, key, new.algorithm, &id)?;
-    let options = Options::default().algorithm(new.algorithm).chunk_size(new.chunk_size);
-    let created = options.create_in(file, &master_key, WithId(id), |info| Ok(vec![0; info.record_len()]));
-    let opened = created.and_then(|raf| Raf::open(raf.into_storage(), &master_key));
+    // A passphrase needs the id, as a salt, before the file is made.
+    let options = Options::default().algorithm(new.algorithm).chunk_size(new.chunk_size).file_id(id);
+    let opened = options.create(file, &master_key);
     match opened {
         Ok(raf) => Ok(Opened { name: output.name.clone(), raf }),
         Err(error) => Err(failed("write", &output.name, None, error)),
-    }
-}
-
-/// Gives the file an id that is already there: a passphrase needs it as a salt before the file is made.
-struct WithId([u8; 24]);
-
-impl Environment for WithId {
-    type Buffer = Vec<u8>;
-    type Hasher = merkle::Sha256;
-    const BULK: bool = false;
-
-    fn random(&mut self, bytes: &mut [u8]) -> io::Result<()> {
-        // Nothing else is asked for as long as nothing is written.
-        match bytes.len() == self.0.len() {
-            true => bytes.copy_from_slice(&self.0),
-            false => return Err(io::Error::other("the file id has another length")),
-        }
-        Ok(())
     }
 }
 
