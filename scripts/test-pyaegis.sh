@@ -24,7 +24,7 @@ export PALLADION_RAF_DIR
 trap 'rm -rf "$PALLADION_RAF_DIR"' EXIT
 check make "$PALLADION_RAF_DIR/pyaegis"
 check check "$PALLADION_RAF_DIR/pyaegis"
-cargo test --quiet -p palladion-raf --test pyaegis -- --ignored
+cargo test --quiet --release --all-features --test pyaegis -- --ignored
 
 # The same with the command line.
 palladion=$(realpath "${CARGO_TARGET_DIR:-target}/release/palladion")
