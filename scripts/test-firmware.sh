@@ -6,7 +6,7 @@
 #   telemetry   the example, firmware/board/src/bin/telemetry.rs
 #   vectors     all vectors of the six variants, and that a mistake in them is noticed
 #   stack       prints how much stack each operation takes
-#   size        prints how much code each variant takes, at the optimisation levels LEVELS ("3 z s")
+#   size        prints how much code each variant (of VARIANTS) takes, at the optimisation levels LEVELS ("3 z s")
 #
 # Needs (Debian): qemu-system-arm, binutils, and what bare.sh names. OPT_LEVEL=3 (or s, z) is for the first three.
 set -euo pipefail
@@ -49,7 +49,7 @@ for what; do
         echo
         declare -A nothing
         for level in "${levels[@]}"; do nothing[$level]=$(bytes "$level"); done
-        for variant in $variants; do
+        for variant in ${VARIANTS-$variants}; do
             printf '%-12s' "${variant^^}"
             for level in "${levels[@]}"; do
                 printf '%12d' $(($(bytes "$level" "$variant,encrypt,decrypt") - nothing[$level]))

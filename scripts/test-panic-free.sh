@@ -4,7 +4,7 @@
 #
 #   scripts/test-panic-free.sh [cortex-m0|cortex-m3|cortex-m4|riscv32|x86_64|host ...]
 #
-# All six variants, at the optimisation levels that firmware uses. On the host all that dispatch can choose is in it.
+# All six variants, at the optimisation levels that firmware uses (LEVELS, "3 z", for cortex-m4). On the host all that dispatch can choose is in it.
 # Needs for bare machines: see bare.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -26,7 +26,7 @@ for cpu; do
         bare_target "$cpu"
         build() { CARGO_PROFILE_RELEASE_OPT_LEVEL=$1 bare_cargo build -p one-shot --features "$2"; }
         levels=s
-        [ "$cpu" != cortex-m4 ] || levels="3 z"
+        [ "$cpu" != cortex-m4 ] || levels=${LEVELS-3 z}
     fi
     for level in $levels; do
         build "$level" "$functions" || { echo "$target: something can panic, or does not build" >&2; exit 1; }
