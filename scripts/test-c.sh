@@ -85,14 +85,14 @@ gcc -std=c99 "${strict[@]}" -I"$work/prefix/include" "$capi/tests/interface.c" "
     $(static_libs palladion) -o "$work/bin/static"
 "$work/bin/static"
 
-musl=x86_64-unknown-linux-musl musl_flags=() musl_cargo=cargo
+# The standard library only has to work. (The rest has to fit on the small stacks of musl's threads.)
+musl=x86_64-unknown-linux-musl musl_cargo=cargo musl_flags=()
+for package in palladion palladion-capi; do
+    musl_flags+=(--config "profile.release.package.$package.opt-level=1")
+done
 if [ -n "${MUSL-}" ]; then
     export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS="-C panic=abort -C link-self-contained=no -C debuginfo=0"
-    musl_flags=(-Zbuild-std=std,panic_abort) musl_cargo=/usr/bin/cargo
-    # The standard library only has to work. (The rest has to fit on the small stacks of musl's threads.)
-    for package in palladion palladion-capi; do
-        musl_flags+=(--config "profile.release.package.$package.opt-level=1")
-    done
+    musl_flags+=(-Zbuild-std=std,panic_abort) musl_cargo=/usr/bin/cargo
 fi
 if [ -n "${MUSL-}" ] || rustup target list --installed 2>/dev/null | grep -qx "$musl"; then
     echo "== linked statically with musl"
