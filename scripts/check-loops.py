@@ -128,7 +128,7 @@ SPILLS_BEFORE_1_95 = {
 }
 SPARE_SPILLS = 2  # where there are any: how many exactly is chance
 
-SYMBOL = re.compile(r"x86::(\w+)::entry::(\w+)::<(.*), (\d+)>>?$")
+SYMBOL = re.compile(r"x86::(\w+)::entry::(?:message::)?(\w+)::<(.*), (\d+)>>?$")
 KINDS = (
     ("aes", re.compile(r"v?aesenc$")),
     ("shuffle", re.compile(r"v?pshufb$")),
@@ -213,6 +213,8 @@ def kernels(path):
         symbol = SYMBOL.search(head)
         if not symbol or symbol[1] not in BACKENDS or symbol[2] not in KERNELS:
             continue
+        if symbol[2] in ONE_SHOT and not re.search(r"aesenc|pshufb", code):
+            continue  # it only hands its arguments over, to a function in `message` of the same name
         lines = re.findall(r"^ *([0-9a-f]+):\t(.*)$", code, re.M)
         position = {address: n for n, (address, _) in enumerate(lines)}
         jumps = [(position.get(jump[1]), n) for n, (_, text) in enumerate(lines)

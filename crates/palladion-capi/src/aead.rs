@@ -3,10 +3,12 @@
 use core::ffi::c_int;
 
 use palladion::family::Family;
+use palladion::hazmat::raw::{self, Message};
 use palladion::hazmat::{self, AeadSession};
-use palladion::{Aegis, Error, KeyStream, Tag};
+use palladion::{Aegis, Error, KeyStream, MAX_LEN, Tag};
 
-use crate::memory::{Scratch, Session, Work, bytes, bytes_mut, inout, put_tag};
+use crate::jump::Jumps;
+use crate::memory::{Scratch, Session, Work, bytes, bytes_mut, inout, not_overlapping, overlap, put_tag};
 use crate::{FAILED, OK, invalid_argument, status, with_backend};
 
 /// The cipher with a key that C keeps.
@@ -34,107 +36,65 @@ pub(crate) unsafe fn key<'a, F: Family>(key: *const u8) -> &'a F::Key {
 }
 
 /// A nonce that C keeps, or the one of zeros for a null pointer. (No copy: that would take as long as a step of the cipher.)
+#[inline(always)]
+fn nonce_or_zeros<F: Family>(nonce: *const u8) -> *const u8 {
+    static ZEROS: [u8; 32] = [0; 32];
+    const { assert!(F::KEY_LEN <= ZEROS.len()) };
+    if nonce.is_null() { ZEROS.as_ptr() } else { nonce }
+}
+
+/// The same as the core has it.
 ///
 /// # Safety
 /// `nonce` null or readable for the nonce's length, while the result lives.
 #[inline(always)]
 pub(crate) unsafe fn nonce<'a, F: Family>(nonce: *const u8) -> &'a F::Nonce {
-    static ZEROS: [u8; 32] = [0; 32];
-    const { assert!(size_of::<F::Nonce>() == F::KEY_LEN && F::KEY_LEN <= 32 && align_of::<F::Nonce>() == 1) };
-    let nonce = if nonce.is_null() { ZEROS.as_ptr() } else { nonce };
+    const { assert!(size_of::<F::Nonce>() == F::KEY_LEN && align_of::<F::Nonce>() == 1) };
     // SAFETY: `repr(transparent)` over its bytes.
-    unsafe { &*nonce.cast() }
+    unsafe { &*nonce_or_zeros::<F>(nonce).cast() }
 }
 
-pub(crate) struct Encrypt<'a, F: Family, const D: usize, const T: usize>(
-    pub(crate) &'a Aegis<F, D, T>,
-    pub(crate) &'a F::Nonce,
-    pub(crate) &'a [u8],
-);
-
-/// Encryption of a message whose tag goes to where C wants it. (Handed back, it would be copied twice.)
-struct Seal<'a, F: Family, const D: usize, const T: usize>(Encrypt<'a, F, D, T>, *mut u8);
-
-impl<F: Family, const D: usize, const T: usize> Work<'_, Result<(), Error>> for Seal<'_, F, D, T> {
-    #[inline(always)]
-    fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
-        let Self(Encrypt(cipher, nonce, ad), mac) = self;
-        let tag = with_backend(|| cipher.encrypt_in_place(nonce, ad, buf))?;
-        // SAFETY: who made it grants the tag's place.
-        unsafe { put_tag(*mac, tag) };
-        Ok(())
-    }
-    #[inline(always)]
-    fn apart(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
-        let Self(Encrypt(cipher, nonce, ad), mac) = self;
-        let tag = with_backend(|| cipher.encrypt_into(nonce, ad, input, output))?;
-        // SAFETY: likewise.
-        unsafe { put_tag(*mac, tag) };
-        Ok(())
-    }
+/// Whether there is a tag of so many bytes.
+#[inline(always)]
+fn is_tag_len(len: usize) -> bool {
+    matches!(len, 16 | 32)
 }
 
-pub(crate) struct Decrypt<'a, 't, F: Family, const D: usize, const T: usize>(
-    pub(crate) &'a Aegis<F, D, T>,
-    pub(crate) &'a F::Nonce,
-    pub(crate) &'a [u8],
-    pub(crate) &'t Tag<T>,
-);
-
-impl<F: Family, const D: usize, const T: usize> Work<'_, Result<(), Error>> for Decrypt<'_, '_, F, D, T> {
-    #[inline(always)]
-    fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
-        with_backend(|| self.0.decrypt_in_place(self.1, self.2, buf, self.3))
-    }
-    #[inline(always)]
-    fn apart(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
-        with_backend(|| self.0.decrypt_into(self.1, self.2, input, self.3, output))
-    }
+/// Whether lengths are within the limits.
+#[inline(always)]
+fn are_short(len: usize, ad_len: usize) -> bool {
+    (len | ad_len) as u64 <= MAX_LEN
 }
+
+// What is common jumps to a kernel, with all arguments where they are, and what is not to a function that can do it.
 
 #[inline(always)]
-unsafe fn seal<F: Family, const D: usize, const T: usize>(
+#[expect(clippy::too_many_arguments, reason = "C's")]
+pub(crate) unsafe fn encrypt_detached<F: Family, const D: usize, J: Jumps>(
     c: *mut u8,
     mac: *mut u8,
+    maclen: usize,
     m: *const u8,
     mlen: usize,
-    ad: &[u8],
+    ad: *const u8,
+    adlen: usize,
     npub: *const u8,
     k: *const u8,
 ) -> c_int {
+    let simple = is_tag_len(maclen) && are_short(mlen, adlen) && !npub.is_null() && !overlap(m, c, mlen);
     // SAFETY: the caller's contract.
     unsafe {
-        let message = Encrypt::<F, D, T>(cipher(k), nonce::<F>(npub), ad);
-        status(inout(m, c, mlen, Seal(message, mac)))
-    }
-}
-
-#[inline(always)]
-unsafe fn open<F: Family, const D: usize, const T: usize>(
-    m: *mut u8,
-    c: *const u8,
-    clen: usize,
-    mac: *const u8,
-    ad: &[u8],
-    npub: *const u8,
-    k: *const u8,
-) -> c_int {
-    // SAFETY: the caller's contract.
-    unsafe {
-        let (cipher, nonce) = (cipher::<F, D, T>(k), nonce::<F>(npub));
-        let tag = Tag::from(*mac.cast::<[u8; T]>());
-        status(if m.is_null() {
-            let c = bytes(c, clen);
-            with_backend(|| cipher.verify(nonce, ad, c, &tag))
+        if simple {
+            J::seal().get()(c, mac, maclen, m, mlen, ad, adlen, npub, k)
         } else {
-            inout(c, m, clen, Decrypt(cipher, nonce, ad, &tag))
-        })
+            encrypt_any::<F, D, J>(c, mac, maclen, m, mlen, ad, adlen, npub, k)
+        }
     }
 }
 
-#[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "C's")]
-pub(crate) unsafe fn encrypt_detached<F: Family, const D: usize>(
+#[cold]
+#[inline(never)]
+pub(crate) unsafe extern "C" fn encrypt_any<F: Family, const D: usize, J: Jumps>(
     c: *mut u8,
     mac: *mut u8,
     maclen: usize,
@@ -145,20 +105,31 @@ pub(crate) unsafe fn encrypt_detached<F: Family, const D: usize>(
     npub: *const u8,
     k: *const u8,
 ) -> c_int {
-    // SAFETY: the caller's contract.
+    if !is_tag_len(maclen) {
+        return invalid_argument();
+    }
+    // SAFETY: the caller's contract. The kernels take any pointers where there are no bytes.
     unsafe {
-        let ad = bytes(ad, adlen);
-        match maclen {
-            16 => seal::<F, D, 16>(c, mac, m, mlen, ad, npub, k),
-            32 => seal::<F, D, 32>(c, mac, m, mlen, ad, npub, k),
-            _ => invalid_argument(),
-        }
+        let message = Message {
+            key: k,
+            nonce: nonce_or_zeros::<F>(npub),
+            ad,
+            ad_len: adlen,
+            src: not_overlapping(m, c, mlen),
+            dst: c,
+            len: mlen,
+            tag: mac,
+            tag_len: maclen,
+        };
+        let result = with_backend(|| raw::seal::<F, D>(&message));
+        J::seal().aim(raw::seal_kernel::<F, D>);
+        status(result)
     }
 }
 
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "C's")]
-pub(crate) unsafe fn decrypt_detached<F: Family, const D: usize>(
+pub(crate) unsafe fn decrypt_detached<F: Family, const D: usize, J: Jumps>(
     m: *mut u8,
     c: *const u8,
     clen: usize,
@@ -169,14 +140,81 @@ pub(crate) unsafe fn decrypt_detached<F: Family, const D: usize>(
     npub: *const u8,
     k: *const u8,
 ) -> c_int {
+    // The tag is read after the message was written: does it end before that, or begin behind it?
+    let tag_stays = mac.addr().wrapping_sub(m.addr()) >= clen && m.addr().wrapping_sub(mac.addr()) >= maclen;
+    let simple = is_tag_len(maclen)
+        && are_short(clen, adlen)
+        && !npub.is_null()
+        && !m.is_null()
+        && !overlap(c, m, clen)
+        && tag_stays;
     // SAFETY: the caller's contract.
     unsafe {
-        let ad = bytes(ad, adlen);
-        match maclen {
-            16 => open::<F, D, 16>(m, c, clen, mac, ad, npub, k),
-            32 => open::<F, D, 32>(m, c, clen, mac, ad, npub, k),
-            _ => invalid_argument(),
+        if simple {
+            J::open().get()(m, c, clen, mac, maclen, ad, adlen, npub, k)
+        } else {
+            decrypt_any::<F, D, J>(m, c, clen, mac, maclen, ad, adlen, npub, k)
         }
+    }
+}
+
+#[cold]
+#[inline(never)]
+pub(crate) unsafe extern "C" fn decrypt_any<F: Family, const D: usize, J: Jumps>(
+    m: *mut u8,
+    c: *const u8,
+    clen: usize,
+    mac: *const u8,
+    maclen: usize,
+    ad: *const u8,
+    adlen: usize,
+    npub: *const u8,
+    k: *const u8,
+) -> c_int {
+    if !is_tag_len(maclen) {
+        return invalid_argument();
+    }
+    // SAFETY: the caller's contract; as above.
+    unsafe {
+        let mut tag = [0; 32];
+        tag.as_mut_ptr().copy_from_nonoverlapping(mac, maclen);
+        if m.is_null() {
+            return verify::<F, D>(c, clen, &tag, maclen, bytes(ad, adlen), npub, k);
+        }
+        let message = Message {
+            key: k,
+            nonce: nonce_or_zeros::<F>(npub),
+            ad,
+            ad_len: adlen,
+            src: not_overlapping(c, m, clen),
+            dst: m,
+            len: clen,
+            tag: tag.as_mut_ptr(),
+            tag_len: maclen,
+        };
+        let result = with_backend(|| raw::open::<F, D>(&message));
+        J::open().aim(raw::open_kernel::<F, D>);
+        status(result)
+    }
+}
+
+/// Decryption to nowhere.
+unsafe fn verify<F: Family, const D: usize>(
+    c: *const u8,
+    clen: usize,
+    tag: &[u8; 32],
+    maclen: usize,
+    ad: &[u8],
+    npub: *const u8,
+    k: *const u8,
+) -> c_int {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let (c, nonce) = (bytes(c, clen), nonce::<F>(npub));
+        status(with_backend(|| match maclen {
+            16 => cipher::<F, D, 16>(k).verify(nonce, ad, c, &Tag::from(*tag.as_ptr().cast::<[u8; 16]>())),
+            _ => cipher::<F, D, 32>(k).verify(nonce, ad, c, &Tag::from(*tag)),
+        }))
     }
 }
 

@@ -6,9 +6,9 @@ use core::slice;
 
 use palladion::batch::{self, Decryption, Encryption};
 use palladion::family::{Aegis128, Aegis256, Family};
-use palladion::{Error, Tag};
+use palladion::{Aegis, Error, Tag};
 
-use crate::aead::{Decrypt, Encrypt, cipher, nonce};
+use crate::aead::{cipher, nonce};
 use crate::memory::{Work, bytes, inout, put_tag};
 use crate::{FAILED, OK, invalid_argument, status, with_backend};
 
@@ -41,6 +41,17 @@ trait Job: Sized {
     /// `mac` writable for a tag if that is what encryption makes.
     unsafe fn finish(&self, mac: *mut u8) -> Result<(), Error>;
 }
+
+/// A message to be encrypted, but for its bytes.
+struct Encrypt<'a, F: Family, const D: usize, const T: usize>(&'a Aegis<F, D, T>, &'a F::Nonce, &'a [u8]);
+
+/// A message to be decrypted, but for its bytes.
+struct Decrypt<'a, 't, F: Family, const D: usize, const T: usize>(
+    &'a Aegis<F, D, T>,
+    &'a F::Nonce,
+    &'a [u8],
+    &'t Tag<T>,
+);
 
 impl<'a, F: Family, const D: usize, const T: usize> Work<'a, Encryption<'a, F, D, T>>
     for Encrypt<'a, F, D, T>

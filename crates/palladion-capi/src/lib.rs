@@ -6,6 +6,7 @@
 //! | `number.rs` | C's error number |
 //! | `aead.rs`, `mac.rs` | the functions of a variant, generic over it |
 //! | `exports.rs` | the same under the names that C knows, for each variant |
+//! | `jump.rs` | the kernels that the most frequent functions jump to |
 //! | `raf.rs` | files with random access: C's callbacks and memory for `palladion-raf` |
 //! | `extra.rs`, `batch.rs` | what libaegis lacks, for `include/palladion.h`: feature `extra` |
 //!
@@ -18,6 +19,7 @@ mod batch;
 mod exports;
 #[cfg(feature = "extra")]
 mod extra;
+mod jump;
 mod mac;
 mod memory;
 mod number;

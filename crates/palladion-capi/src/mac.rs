@@ -8,7 +8,7 @@ use palladion::family::Family;
 use palladion::hazmat::MacSession;
 
 use crate::aead::{key, nonce};
-use crate::memory::{bytes, make, put_tag, with};
+use crate::memory::{bytes, make, with};
 use crate::{OK, invalid_argument, status, with_backend};
 
 /// How a MAC rests in a state of C's. Key and nonce are for `reset`: libaegis's size has no room for a second state everywhere.
@@ -48,8 +48,8 @@ pub(crate) unsafe fn finalize<F: Family, const D: usize>(st: *mut u8, tag: *mut 
     // SAFETY: the caller's contract.
     unsafe {
         match maclen {
-            16 => with(st, |mac: &mut Mac<F, D>| put_tag::<16>(tag, mac.session.finalize())),
-            32 => with(st, |mac: &mut Mac<F, D>| put_tag::<32>(tag, mac.session.finalize())),
+            16 => with(st, |mac: &mut Mac<F, D>| mac.session.finalize_into(&mut *tag.cast::<[u8; 16]>())),
+            32 => with(st, |mac: &mut Mac<F, D>| mac.session.finalize_into(&mut *tag.cast::<[u8; 32]>())),
             _ => return invalid_argument(),
         }
     }

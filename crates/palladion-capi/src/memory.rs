@@ -37,22 +37,40 @@ pub(crate) trait Work<'a, R> {
     fn apart(&mut self, input: &'a [u8], output: &'a mut [u8]) -> R;
 }
 
+/// Whether two buffers overlap without being the same.
+#[inline(always)]
+pub(crate) fn overlap(from: *const u8, to: *mut u8, len: usize) -> bool {
+    from.addr().abs_diff(to.addr()) < len && !core::ptr::eq(from, to)
+}
+
+/// Where the input is that is to be worked on to `to`: at `to` itself, or in memory that does not overlap with that. Where the two
+/// overlap without being the same, the input is moved first.
+///
+/// # Safety
+/// `from` readable and `to` writable for `len` bytes.
+#[inline(always)]
+pub(crate) unsafe fn not_overlapping(from: *const u8, to: *mut u8, len: usize) -> *const u8 {
+    if !overlap(from, to, len) {
+        return from;
+    }
+    // SAFETY: the caller grants it.
+    unsafe { core::ptr::copy(from, to, len) };
+    to
+}
+
 /// Does the work from `from` to `to`. Where the two overlap without being the same, the input is moved first.
 ///
 /// # Safety
 /// `from` readable and `to` writable for `len` bytes, as long as `work` says.
 #[inline(always)]
 pub(crate) unsafe fn inout<'a, R>(from: *const u8, to: *mut u8, len: usize, mut work: impl Work<'a, R>) -> R {
-    let apart = from.addr().abs_diff(to.addr()) >= len;
     // SAFETY: the caller grants both buffers; references to both are made only if they do not overlap.
     unsafe {
-        if apart {
-            work.apart(bytes(from, len), bytes_mut(to, len))
-        } else {
-            if !core::ptr::eq(from, to) {
-                core::ptr::copy(from, to, len);
-            }
+        let from = not_overlapping(from, to, len);
+        if core::ptr::eq(from, to) {
             work.in_place(bytes_mut(to, len))
+        } else {
+            work.apart(bytes(from, len), bytes_mut(to, len))
         }
     }
 }
@@ -63,17 +81,23 @@ pub(crate) unsafe fn inout<'a, R>(from: *const u8, to: *mut u8, len: usize, mut 
 /// `at` points to a `T` that may be changed, written by `make`, or a bytewise copy of one; `T` has no pointer into itself.
 #[inline(always)]
 pub(crate) unsafe fn with<T, R>(at: *mut u8, work: impl FnOnce(&mut T) -> R) -> R {
-    let at = at.cast::<T>();
-    if at.is_aligned() {
-        // SAFETY: the caller grants it.
-        return work(unsafe { &mut *at });
+    /// Memory as it should not be. A function of its own, so that others need no room for a copy.
+    ///
+    /// # Safety
+    /// Likewise.
+    #[cold]
+    #[inline(never)]
+    unsafe fn with_copy<T, R>(at: *mut T, work: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: the caller grants it; the original is not used before it is overwritten with what has become of the copy.
+        let mut copy = unsafe { at.read_unaligned() };
+        let result = work(&mut copy);
+        // SAFETY: likewise, byte by byte, so that `copy` is still there to be wiped.
+        unsafe { at.cast::<u8>().copy_from_nonoverlapping((&raw const copy).cast(), size_of::<T>()) };
+        result
     }
-    // SAFETY: likewise; the original is not used before it is overwritten with what has become of the copy.
-    let mut copy = unsafe { at.read_unaligned() };
-    let result = work(&mut copy);
-    // SAFETY: likewise, byte by byte, so that `copy` is still there to be wiped.
-    unsafe { at.cast::<u8>().copy_from_nonoverlapping((&raw const copy).cast(), size_of::<T>()) };
-    result
+    let at = at.cast::<T>();
+    // SAFETY: the caller grants it.
+    unsafe { if at.is_aligned() { work(&mut *at) } else { with_copy(at, work) } }
 }
 
 /// Makes a value in memory that C has given for it, at any address. `make` tells whether it has.
@@ -82,18 +106,27 @@ pub(crate) unsafe fn with<T, R>(at: *mut u8, work: impl FnOnce(&mut T) -> R) -> 
 /// `at` writable for the size of a `T`.
 #[inline(always)]
 pub(crate) unsafe fn make<T>(at: *mut u8, make: impl FnOnce(&mut MaybeUninit<T>) -> bool) {
-    let at = at.cast::<MaybeUninit<T>>();
-    if at.is_aligned() {
-        // SAFETY: the caller grants it.
-        make(unsafe { &mut *at });
-        return;
+    /// # Safety
+    /// Likewise.
+    #[cold]
+    #[inline(never)]
+    unsafe fn make_copy<T>(at: *mut MaybeUninit<T>, make: impl FnOnce(&mut MaybeUninit<T>) -> bool) {
+        let mut room = MaybeUninit::uninit();
+        if make(&mut room) {
+            // SAFETY: there is a value, which the caller grants room for; what is left here is wiped.
+            unsafe {
+                at.cast::<u8>().copy_from_nonoverlapping(room.as_ptr().cast(), size_of::<T>());
+                room.assume_init_drop();
+            }
+        }
     }
-    let mut room = MaybeUninit::uninit();
-    if make(&mut room) {
-        // SAFETY: there is a value, which the caller grants room for; what is left here is wiped.
-        unsafe {
-            at.cast::<u8>().copy_from_nonoverlapping(room.as_ptr().cast(), size_of::<T>());
-            room.assume_init_drop();
+    let at = at.cast::<MaybeUninit<T>>();
+    // SAFETY: the caller grants it.
+    unsafe {
+        if at.is_aligned() {
+            make(&mut *at);
+        } else {
+            make_copy(at, make);
         }
     }
 }

@@ -17,6 +17,8 @@ use zeroize::ZeroizeOnDrop;
 
 use crate::cipher::Aegis;
 use crate::family::Family;
+#[doc(hidden)] // for the C library of this repository
+pub use crate::low::raw;
 use crate::low::{Direction, InOut};
 use crate::pieces::Pieces;
 pub use crate::session::{AeadSession, MacSession};

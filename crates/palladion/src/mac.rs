@@ -120,8 +120,7 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     }
 
     fn compute(key: &F::Key, nonce: &F::Nonce, data: &[u8], tag: &mut [u8; T]) -> Result<(), Error> {
-        limits::check("data", 0, data.len())?;
-        Ok(low::mac::<F, D, T>(key, nonce, data, tag)?)
+        low::mac::<F, D, T>(key, nonce, data, tag)
     }
 }
 
@@ -180,10 +179,25 @@ impl<F: Family, const D: usize> Data<F, D> {
     }
 
     /// Takes more data. Does nothing if it fails.
-    pub(crate) fn update(&mut self, mut data: &[u8]) -> Result<(), Error> {
+    #[inline(always)]
+    pub(crate) fn update(&mut self, data: &[u8]) -> Result<(), Error> {
         let Self(state) = self;
-        let (used, rate) = (state.with.used(), F::Rate::<D>::LEN);
+        let used = state.with.used();
         state.with.len = limits::check("data", state.with.len, data.len())?;
+        if used == 0 && data.len().is_multiple_of(F::Rate::<D>::LEN) {
+            state.absorb(data);
+        } else {
+            self.take(used, data);
+        }
+        Ok(())
+    }
+
+    /// Takes data that does not begin or end with a step. So many bytes of a step have come before. A function of its own, so that
+    /// whole steps need not wait for what it does at its beginning.
+    #[inline(never)]
+    fn take(&mut self, used: usize, mut data: &[u8]) {
+        let Self(state) = self;
+        let rate = F::Rate::<D>::LEN;
         if used > 0 {
             let (fill, rest) = data.split_at(data.len().min(rate - used));
             state.with.step.as_mut()[used..used + fill.len()].copy_from_slice(fill);
@@ -198,7 +212,6 @@ impl<F: Family, const D: usize> Data<F, D> {
         if !rest.is_empty() {
             state.with.step.as_mut()[..rest.len()].copy_from_slice(rest);
         }
-        Ok(())
     }
 
     /// The tag. The state is spent.

@@ -203,6 +203,7 @@ impl<F: Family, const D: usize> MacSession<F, D> {
     /// # Errors
     ///
     /// [`Error::TooLong`]; then nothing is taken.
+    #[inline(always)]
     pub fn update(&mut self, data: &[u8]) -> Result<(), Error> {
         self.data.update(data)
     }
@@ -211,9 +212,15 @@ impl<F: Family, const D: usize> MacSession<F, D> {
     #[must_use]
     pub fn finalize<const T: usize>(&mut self) -> Tag<T> {
         let mut tag = Tag::zeroed();
-        self.data.finalize(tag.as_mut_bytes());
-        self.data.wipe();
+        self.finalize_into(tag.as_mut_bytes());
         tag
+    }
+
+    /// The same, to where the tag is to be.
+    #[inline(always)]
+    pub fn finalize_into<const T: usize>(&mut self, tag: &mut [u8; T]) {
+        self.data.finalize(tag);
+        self.data.wipe();
     }
 
     /// Compares the tag of all the data with one that came along, in constant time. The session is wiped likewise.

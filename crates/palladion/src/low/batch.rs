@@ -410,18 +410,13 @@ impl<F: Family, const D: usize> BatchKernels<F, D> {
         &self,
         item: &Item<'_, F>,
         tag: &mut [u8; T],
-    ) -> Result<(), BackendError> {
-        let tag = tag.as_mut_ptr();
-        super::one_shot::<_, F, D, T>(|k| k.seal, item.key, &item.nonce, item.ad, &item.io, tag)
+    ) -> Result<(), Error> {
+        super::seal::<F, D, T>(item.key, &item.nonce, item.ad, &item.io, tag)
     }
 
-    /// Decrypts one message alone and tells whether its tag is right.
+    /// Decrypts one message alone if its tag is right; else zeroes the output and fails.
     #[inline(always)]
-    pub(crate) fn open_one<const T: usize>(
-        &self,
-        item: &Item<'_, F>,
-        tag: &[u8; T],
-    ) -> Result<bool, BackendError> {
+    pub(crate) fn open_one<const T: usize>(&self, item: &Item<'_, F>, tag: &[u8; T]) -> Result<(), Error> {
         super::open::<F, D, T>(item.key, &item.nonce, item.ad, &item.io, tag)
     }
 
@@ -547,7 +542,7 @@ mod tests {
             let key = F::Key::try_from(&message.0).ok().unwrap();
             let nonce = F::Nonce::try_from(&message.1).ok().unwrap();
             let io = InOut::in_place(&mut expected);
-            super::super::seal::<F, D, T>(&key, &nonce, &message.2, io, &mut expected_tag).unwrap();
+            super::super::seal::<F, D, T>(&key, &nonce, &message.2, &io, &mut expected_tag).unwrap();
             assert_eq!((output, tag), (&expected, &expected_tag), "{lens:?}");
         }
         let sealed = tags;

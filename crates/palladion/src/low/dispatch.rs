@@ -10,32 +10,34 @@ use super::kernels::{Kernels, Tables};
 use crate::backend::{Backend, BackendError};
 use crate::family::Family;
 
-/// The backends that are compiled in, in the order of [`Backend::ALL`].
-static COMPILED: &[(Backend, &Tables)] = &[
-    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    (Backend::VaesAvx512, &super::x86::vaes_avx512::TABLES),
-    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    (Backend::VaesAvx2, &super::x86::vaes_avx2::TABLES),
-    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    (Backend::AesNiAvx, &super::x86::aesni_avx::TABLES),
-    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    (Backend::AesNi, &super::x86::aesni::TABLES),
-    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    (Backend::Avx2, &super::x86::avx2::TABLES),
-    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    (Backend::Ssse3, &super::x86::ssse3::TABLES),
-    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-    (Backend::ArmAes, &super::aarch64::aes::TABLES),
-    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-    (Backend::Neon, &super::aarch64::neon::TABLES),
-    #[cfg(all(target_family = "wasm", target_feature = "relaxed-simd"))]
-    (Backend::WasmRelaxedSimd, &super::wasm::relaxed::TABLES),
-    #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
-    (Backend::WasmSimd128, &super::wasm::simd128::TABLES),
-    (Backend::Portable, &super::portable::TABLES),
-];
+/// A backend and its kernels. The tables are within, not behind another pointer: each call waits for what it reads on its way to
+/// the kernel.
+type Entry = (Backend, Tables);
 
-type Entry = (Backend, &'static Tables);
+/// The backends that are compiled in, in the order of [`Backend::ALL`].
+static COMPILED: &[Entry] = &[
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    (Backend::VaesAvx512, super::x86::vaes_avx512::TABLES),
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    (Backend::VaesAvx2, super::x86::vaes_avx2::TABLES),
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    (Backend::AesNiAvx, super::x86::aesni_avx::TABLES),
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    (Backend::AesNi, super::x86::aesni::TABLES),
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    (Backend::Avx2, super::x86::avx2::TABLES),
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    (Backend::Ssse3, super::x86::ssse3::TABLES),
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    (Backend::ArmAes, super::aarch64::aes::TABLES),
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    (Backend::Neon, super::aarch64::neon::TABLES),
+    #[cfg(all(target_family = "wasm", target_feature = "relaxed-simd"))]
+    (Backend::WasmRelaxedSimd, super::wasm::relaxed::TABLES),
+    #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+    (Backend::WasmSimd128, super::wasm::simd128::TABLES),
+    (Backend::Portable, super::portable::TABLES),
+];
 
 /// What there is to know of the CPU.
 struct Cpu {
@@ -134,6 +136,14 @@ impl<F: Family, const D: usize> Variant<F, D> {
     pub(crate) fn kernels(&self) -> &'static Kernels {
         self.0
     }
+}
+
+/// The kernels of a variant, in the backend in use, if it has been chosen.
+#[inline(always)]
+pub(crate) fn chosen<F: Family, const D: usize>() -> Option<&'static Kernels> {
+    // SAFETY: see `active`.
+    let entry = unsafe { ACTIVE.load(Ordering::Relaxed).as_ref() }?;
+    Some(&entry.1[F::INDEX][class(D)])
 }
 
 /// The backend in use and its kernels.

@@ -7,32 +7,77 @@
 use core::mem::MaybeUninit;
 use core::num::NonZeroUsize;
 
-use subtle::ConstantTimeEq;
-
 use super::batch::{self, Batch};
 use super::blocks::{Blocks, MAX_LANES, Vector};
 use super::machine::Machine;
 use super::memory::wipe;
 
-/// What a one-shot call works on. `src` and `dst` are equal for work in place and do not overlap otherwise.
-pub(crate) struct Message {
-    pub(super) key: *const u8,
-    pub(super) nonce: *const u8,
-    pub(super) ad: *const u8,
-    pub(super) ad_len: usize,
-    pub(super) src: *const u8,
-    pub(super) dst: *mut u8,
-    pub(super) len: usize,
-    /// Where the tag goes, or, for `open`, the tag to compare with, which is only read.
-    pub(super) tag: *mut u8,
-    pub(super) tag_len: usize,
+/// What a one-shot call works on. `key` and `nonce` point to as many bytes as the family's have, `ad` to `ad_len` readable ones, `src`
+/// and `dst` to `len` readable and writable ones; these two are equal for work in place and do not overlap otherwise. Where there
+/// are no bytes, any pointer will do.
+#[derive(Clone, Copy)]
+#[allow(missing_docs)] // see above
+pub struct Message {
+    pub key: *const u8,
+    pub nonce: *const u8,
+    pub ad: *const u8,
+    pub ad_len: usize,
+    pub src: *const u8,
+    pub dst: *mut u8,
+    pub len: usize,
+    /// Where the tag goes, or, for `open`, the tag to compare with, which is only read, and only after the output was written.
+    pub tag: *mut u8,
+    /// 16 or 32.
+    pub tag_len: usize,
+}
+
+/// `seal(dst, tag, tag_len, src, len, ad, ad_len, nonce, key)`: encrypts and writes the tag, last of all. Zero. (The order of
+/// arguments, and the result, are those of libaegis's functions, so that ours can jump there without a frame of their own.)
+pub type Seal = unsafe extern "C" fn(
+    *mut u8,
+    *mut u8,
+    usize,
+    *const u8,
+    usize,
+    *const u8,
+    usize,
+    *const u8,
+    *const u8,
+) -> i32;
+
+/// `open(dst, src, len, tag, tag_len, ad, ad_len, nonce, key)`: decrypts and tells whether the tag is right, which is decided in
+/// constant time: zero, or else -1, and the output is zeroed. The tag that the ciphertext should have stays in registers.
+pub type Open = unsafe extern "C" fn(
+    *mut u8,
+    *const u8,
+    usize,
+    *const u8,
+    usize,
+    *const u8,
+    usize,
+    *const u8,
+    *const u8,
+) -> i32;
+
+/// What `Open` gives for a wrong tag.
+pub(super) const WRONG: i32 = -1;
+
+/// `mac(tag, tag_len, data, len, nonce, key)`: writes the MAC.
+pub(super) type Mac = unsafe fn(*mut u8, usize, *const u8, usize, *const u8, *const u8);
+
+/// The kernels for a whole message, for those degrees whose states need no memory: all arguments are as in [`Message`].
+#[derive(Clone, Copy)]
+pub(crate) struct OneShot {
+    pub(super) seal: Seal,
+    pub(super) open: Open,
+    pub(super) mac: Mac,
 }
 
 /// The kernels of one backend for one family and one class of degrees.
 ///
 /// For every function: the caller has checked the backend's CPU features and passes the degree of this table. `state`
-/// is 64-byte aligned memory for `8 * degree` blocks; only `init`, `resume` and the one-shot functions (which
-/// use it as scratch) take it uninitialised, and what one table wrote only the same table reads. `key` and `nonce` have the
+/// is 64-byte aligned memory for `8 * degree` blocks; only `init` and `resume`
+/// take it uninitialised, and what one table wrote only the same table reads. `key` and `nonce` have the
 /// family's length. `src` is readable and `dst` writable for `len` bytes; they are equal or do not overlap. `len` need
 /// not be a multiple of the rate: the last step is padded with zeros.
 #[derive(Clone, Copy)]
@@ -55,15 +100,8 @@ pub(crate) struct Kernels {
     pub(super) words: unsafe fn(*const u8, usize, *mut u8),
     /// `resume(state, degree, src)`: the state of words that `words` has written, of this table or another one.
     pub(super) resume: unsafe fn(*mut u8, usize, *const u8),
-    /// Whether the one-shot functions use their scratch memory.
-    pub(super) uses_scratch: bool,
-    /// `seal(scratch, degree, message)`: encrypts and writes the tag.
-    pub(super) seal: unsafe fn(*mut u8, usize, &Message),
-    /// `open(scratch, degree, message)`: decrypts and tells whether the tag is right, which is decided in constant time.
-    /// The tag that the ciphertext should have stays in registers.
-    pub(super) open: unsafe fn(*mut u8, usize, &Message) -> bool,
-    /// `mac(scratch, degree, message)`: writes the MAC of the associated data; source and destination are unused.
-    pub(super) mac: unsafe fn(*mut u8, usize, &Message),
+    /// The kernels for a whole message, where they are not made of those above.
+    pub(super) one_shot: Option<OneShot>,
     /// The kernels for several messages at once, that for the most messages first.
     pub(super) batch: [Batch; batch::KERNELS],
 }
@@ -693,75 +731,50 @@ unsafe fn deliver<V: Blocks, const WHAT: u8>(sum: [V; 2], m: &Message) -> bool {
     }
 }
 
-/// A whole message by way of the kernels of a state.
-unsafe fn in_parts<const WHAT: u8>(state: *mut u8, degree: usize, m: &Message, k: &Kernels) -> bool {
-    let mut expected = [0; 32];
-    let tag = if WHAT == OPEN { expected.as_mut_ptr() } else { m.tag };
-    // SAFETY: see `Kernels`; a tag has at most 32 bytes.
-    unsafe {
-        (k.init)(state, degree, m.key, m.nonce, core::ptr::null());
-        (k.absorb)(state, degree, m.ad, m.ad_len);
-        match WHAT {
-            SEAL => (k.encrypt)(state, degree, m.src, m.dst, m.len),
-            OPEN => (k.decrypt)(state, degree, m.src, m.dst, m.len),
-            _ => {}
-        }
-        if WHAT == MAC {
-            (k.finalize_mac)(state, degree, m.ad_len as u64, tag, m.tag_len);
-        } else {
-            (k.finalize)(state, degree, m.ad_len as u64, m.len as u64, tag, m.tag_len);
-        }
-        let bytes = |tag: *const u8| core::slice::from_raw_parts(tag, m.tag_len);
-        let right = WHAT != OPEN || bytes(tag).ct_eq(bytes(m.tag)).into();
-        wipe(&mut expected);
-        right
+/// Zeroes what was decrypted and is a forgery.
+///
+/// # Safety
+/// `len` bytes writable.
+#[cold]
+#[inline(never)]
+pub(super) unsafe fn wipe_forgery(dst: *mut u8, len: usize) -> i32 {
+    if len > 0 {
+        // SAFETY: the caller grants it.
+        wipe(unsafe { core::slice::from_raw_parts_mut(dst, len) });
     }
+    WRONG
 }
 
-/// A whole message: with loops of its own where there are few groups, else, where the loops are large or seldom run, with
-/// those that there are, `k`.
-#[inline(always)]
-unsafe fn whole<M: Machine, const G: usize, const WHAT: u8>(
-    scratch: *mut u8,
-    degree: usize,
-    m: &Message,
-    k: &Kernels,
-) -> bool {
-    // SAFETY: see `Kernels`.
-    unsafe { if G == 0 { in_parts::<WHAT>(scratch, degree, m, k) } else { one_shot::<M, G, WHAT>(m) } }
+/// Whether the loops need the general registers for themselves. Then a function of its own takes the arguments from memory: the
+/// compiler would rather move the loops' own variables there. (Where there are several groups it is enough, and faster, that the
+/// message is: see `in_memory`.)
+pub(super) const fn crowded<M: Machine, const G: usize>() -> bool {
+    G == 1 && M::V::LANES > 2
 }
 
+/// Keeps the message out of registers where there are several groups.
 #[inline(always)]
-pub(super) unsafe fn seal<M: Machine, const G: usize>(
-    scratch: *mut u8,
-    degree: usize,
-    m: &Message,
-    k: &Kernels,
-) {
-    // SAFETY: see `Kernels`.
-    unsafe { whole::<M, G, SEAL>(scratch, degree, m, k) };
+fn in_memory<const G: usize>(m: &Message) -> &Message {
+    if G > 1 { core::hint::black_box(m) } else { m }
 }
 
 #[inline(always)]
-pub(super) unsafe fn open<M: Machine, const G: usize>(
-    scratch: *mut u8,
-    degree: usize,
-    m: &Message,
-    k: &Kernels,
-) -> bool {
-    // SAFETY: see `Kernels`.
-    unsafe { whole::<M, G, OPEN>(scratch, degree, m, k) }
+pub(super) unsafe fn seal<M: Machine, const G: usize>(m: &Message) -> i32 {
+    // SAFETY: see `Message`.
+    unsafe { one_shot::<M, G, SEAL>(in_memory::<G>(m)) };
+    0
 }
 
 #[inline(always)]
-pub(super) unsafe fn mac<M: Machine, const G: usize>(
-    scratch: *mut u8,
-    degree: usize,
-    m: &Message,
-    k: &Kernels,
-) {
-    // SAFETY: see `Kernels`.
-    unsafe { whole::<M, G, MAC>(scratch, degree, m, k) };
+pub(super) unsafe fn open<M: Machine, const G: usize>(m: &Message) -> i32 {
+    // SAFETY: see `Message`.
+    unsafe { if one_shot::<M, G, OPEN>(in_memory::<G>(m)) { 0 } else { wipe_forgery(m.dst, m.len) } }
+}
+
+#[inline(always)]
+pub(super) unsafe fn mac<M: Machine, const G: usize>(m: &Message) {
+    // SAFETY: see `Message`.
+    unsafe { one_shot::<M, G, MAC>(m) };
 }
 
 /// All kernels of one backend: for AEGIS-128 and AEGIS-256, each for degree 1, 2, 4 and any other.
@@ -793,7 +806,7 @@ macro_rules! tables {
         /// The functions that carry the CPU features; the bodies are inlined into them.
         mod entry {
             use $crate::low::batch::{self, Batch};
-            use $crate::low::kernels::{self, Kernels, Message};
+            use $crate::low::kernels::{self, Kernels, Message, OneShot};
             #[allow(unused_imports)] // where there are no batch kernels
             use $crate::low::machine::{Batched, Machine};
 
@@ -808,10 +821,10 @@ macro_rules! tables {
                     finalize_mac: finalize_mac::<M, G>,
                     words: words::<M, G>,
                     resume: resume::<M, G>,
-                    uses_scratch: G == 0,
-                    seal: seal::<M, G>,
-                    open: open::<M, G>,
-                    mac: mac::<M, G>,
+                    one_shot: match G {
+                        0 => None,
+                        _ => Some(OneShot { seal: seal::<M, G>, open: open::<M, G>, mac: mac::<M, G> }),
+                    },
                     batch,
                 }
             }
@@ -888,21 +901,51 @@ macro_rules! tables {
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn seal<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) {
-                // SAFETY: the contract is that of `Kernels`.
-                unsafe { kernels::seal::<M, G>(scratch, degree, m, const { &table::<M, G>(batch::list([])) }) }
+            #[allow(clippy::too_many_arguments)] // see `Seal`
+            unsafe extern "C" fn seal<M: Machine, const G: usize>(dst: *mut u8, tag: *mut u8, tag_len: usize, src: *const u8, len: usize, ad: *const u8, ad_len: usize, nonce: *const u8, key: *const u8) -> i32 {
+                // SAFETY: the contract is that of `OneShot`.
+                unsafe {
+                    let message = Message { key, nonce, ad, ad_len, src, dst, len, tag, tag_len };
+                    if kernels::crowded::<M, G>() { message::seal::<M, G>(&message) } else { kernels::seal::<M, G>(&message) }
+                }
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn open<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) -> bool {
-                // SAFETY: the contract is that of `Kernels`.
-                unsafe { kernels::open::<M, G>(scratch, degree, m, const { &table::<M, G>(batch::list([])) }) }
+            #[allow(clippy::too_many_arguments)] // see `Open`
+            unsafe extern "C" fn open<M: Machine, const G: usize>(dst: *mut u8, src: *const u8, len: usize, tag: *const u8, tag_len: usize, ad: *const u8, ad_len: usize, nonce: *const u8, key: *const u8) -> i32 {
+                let tag = tag.cast_mut();
+                // SAFETY: the contract is that of `OneShot`; the tag is only read.
+                unsafe {
+                    let message = Message { key, nonce, ad, ad_len, src, dst, len, tag, tag_len };
+                    if kernels::crowded::<M, G>() { message::open::<M, G>(&message) } else { kernels::open::<M, G>(&message) }
+                }
+            }
+
+            /// Functions whose arguments are in memory.
+            mod message {
+                use $crate::low::kernels::{self, Message};
+                use $crate::low::machine::Machine;
+
+                $(#[target_feature(enable = $features)])?
+                #[inline(never)]
+                pub(super) unsafe fn seal<M: Machine, const G: usize>(message: &Message) -> i32 {
+                    // SAFETY: the contract is that of `OneShot`.
+                    unsafe { kernels::seal::<M, G>(message) }
+                }
+
+                $(#[target_feature(enable = $features)])?
+                #[inline(never)]
+                pub(super) unsafe fn open<M: Machine, const G: usize>(message: &Message) -> i32 {
+                    // SAFETY: the contract is that of `OneShot`.
+                    unsafe { kernels::open::<M, G>(message) }
+                }
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn mac<M: Machine, const G: usize>(scratch: *mut u8, degree: usize, m: &Message) {
-                // SAFETY: the contract is that of `Kernels`.
-                unsafe { kernels::mac::<M, G>(scratch, degree, m, const { &table::<M, G>(batch::list([])) }) }
+            unsafe fn mac<M: Machine, const G: usize>(tag: *mut u8, tag_len: usize, ad: *const u8, ad_len: usize, nonce: *const u8, key: *const u8) {
+                let (src, dst, len) = (core::ptr::null(), core::ptr::null_mut(), 0);
+                // SAFETY: the contract is that of `OneShot`.
+                unsafe { kernels::mac::<M, G>(&Message { key, nonce, ad, ad_len, src, dst, len, tag, tag_len }) }
             }
         }
     };

@@ -15,6 +15,7 @@
 //! | `kernels.rs` | the loops around them, and the table of kernels |
 //! | `dispatch.rs`, `no_choice.rs` | which table is used |
 //! | `batch.rs` | kernels for several messages at once |
+//! | `raw.rs` | a message in one call, over pointers |
 //! | `inout.rs`, `memory.rs` | buffers |
 
 // Of x86-64 without SSE2, as kernels are compiled, the compiler takes no function with vectors.
@@ -58,6 +59,7 @@ mod packed128;
 #[cfg(any(target_arch = "x86", all(target_arch = "x86_64", target_feature = "sse2")))]
 mod packed256;
 mod portable;
+pub mod raw;
 mod sbox;
 mod sliced;
 #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"))]
@@ -77,13 +79,12 @@ mod wasm;
 #[cfg(any(target_arch = "x86", all(target_arch = "x86_64", target_feature = "sse2")))]
 mod x86;
 
-use core::mem::MaybeUninit;
-
 pub(crate) use dispatch::Variant;
 pub(crate) use inout::{Direction, InOut};
 use kernels::{Kernels, Message};
 use memory::WipedBytes;
 
+use crate::Error;
 use crate::backend::BackendError;
 use crate::family::Family;
 
@@ -274,23 +275,18 @@ impl<F: Family> State<F, 1> {
     }
 }
 
-/// One of the one-shot kernels. `tag` points to `T` bytes, writable if the kernel writes them.
+/// What a one-shot call works on. `tag` points to `T` bytes, writable if the kernel writes them.
 #[inline(always)]
-fn one_shot<R, F: Family, const D: usize, const T: usize>(
-    kernel: impl FnOnce(&'static Kernels) -> unsafe fn(*mut u8, usize, &Message) -> R,
+fn message<F: Family, const T: usize>(
     key: &F::Key,
     nonce: &F::Nonce,
     ad: &[u8],
     io: &InOut<'_>,
     tag: *mut u8,
-) -> Result<R, BackendError> {
-    const {
-        check_memory::<F, D>();
-        check_tag(T);
-    }
-    let kernels = Variant::<F, D>::new()?.kernels();
+) -> Message {
+    const { check_tag(T) };
     let (key, nonce) = key_and_nonce::<F>(key, nonce);
-    let message = Message {
+    Message {
         key,
         nonce,
         ad: ad.as_ptr(),
@@ -300,18 +296,7 @@ fn one_shot<R, F: Family, const D: usize, const T: usize>(
         len: io.len(),
         tag,
         tag_len: T,
-    };
-    let mut scratch = MaybeUninit::<F::Memory<D>>::uninit();
-    // SAFETY: the table came from `dispatch`, which has checked the CPU; the scratch memory is that of degree `D`; key
-    // and nonce have their length, slices and `InOut` promise theirs, the callers below the tag's.
-    let result = unsafe { kernel(kernels)(scratch.as_mut_ptr().cast(), D, &message) };
-    if kernels.uses_scratch {
-        // Not all of it need have been written: a state may take less room.
-        scratch.write(F::Memory::zeroed());
-        // SAFETY: written. Dropping it wipes it, in a way that the optimiser does not take for a dead store.
-        unsafe { scratch.assume_init_drop() };
     }
-    Ok(result)
 }
 
 /// Encrypts a message and makes its tag.
@@ -320,13 +305,15 @@ pub(crate) fn seal<F: Family, const D: usize, const T: usize>(
     key: &F::Key,
     nonce: &F::Nonce,
     ad: &[u8],
-    io: InOut<'_>,
+    io: &InOut<'_>,
     tag: &mut [u8; T],
-) -> Result<(), BackendError> {
-    one_shot::<_, F, D, T>(|k| k.seal, key, nonce, ad, &io, tag.as_mut_ptr())
+) -> Result<(), Error> {
+    let message = message::<F, T>(key, nonce, ad, io, tag.as_mut_ptr());
+    // SAFETY: key, nonce and tag have their length, slices and `InOut` promise theirs.
+    unsafe { raw::seal::<F, D>(&message) }
 }
 
-/// Decrypts a message and tells whether its tag is right. If it is not, the output is not to be seen.
+/// Decrypts a message if its tag is right; else zeroes the output and fails.
 #[inline(always)]
 pub(crate) fn open<F: Family, const D: usize, const T: usize>(
     key: &F::Key,
@@ -334,8 +321,10 @@ pub(crate) fn open<F: Family, const D: usize, const T: usize>(
     ad: &[u8],
     io: &InOut<'_>,
     tag: &[u8; T],
-) -> Result<bool, BackendError> {
-    one_shot::<_, F, D, T>(|k| k.open, key, nonce, ad, io, tag.as_ptr().cast_mut())
+) -> Result<(), Error> {
+    let message = message::<F, T>(key, nonce, ad, io, tag.as_ptr().cast_mut());
+    // SAFETY: likewise; the tag is only read.
+    unsafe { raw::open::<F, D>(&message) }
 }
 
 /// The MAC of some data.
@@ -345,7 +334,9 @@ pub(crate) fn mac<F: Family, const D: usize, const T: usize>(
     nonce: &F::Nonce,
     data: &[u8],
     tag: &mut [u8; T],
-) -> Result<(), BackendError> {
+) -> Result<(), Error> {
     const { check_mac(F::INDEX, D, T) };
-    one_shot::<_, F, D, T>(|k| k.mac, key, nonce, data, &InOut::in_place(&mut []), tag.as_mut_ptr())
+    let message = message::<F, T>(key, nonce, data, &InOut::in_place(&mut []), tag.as_mut_ptr());
+    // SAFETY: likewise; there is such a MAC.
+    unsafe { raw::mac::<F, D>(&message) }
 }

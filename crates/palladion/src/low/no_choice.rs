@@ -41,3 +41,9 @@ impl<F: Family, const D: usize> Variant<F, D> {
         const { &{ TABLES[F::INDEX][class(D)] } }
     }
 }
+
+/// The kernels of a variant.
+#[inline(always)]
+pub(crate) fn chosen<F: Family, const D: usize>() -> Option<&'static Kernels> {
+    Some(Variant::<F, D>(PhantomData).kernels())
+}

@@ -22,7 +22,7 @@ fn check<F: Family, const D: usize>() {
     for len in (0..=rates * rate).step_by(step) {
         let (ad, msg) = (bytes(len % (2 * rate + 2), 3), bytes(len, 4));
         let (mut ct, mut tag) = (msg.clone(), [0; 32]);
-        seal::<F, D, 32>(&key, &nonce, &ad, InOut::in_place(&mut ct), &mut tag).unwrap();
+        seal::<F, D, 32>(&key, &nonce, &ad, &InOut::in_place(&mut ct), &mut tag).unwrap();
         for direction in [Direction::Encrypt, Direction::Decrypt] {
             let (from, to) = if direction == Direction::Encrypt { (&msg, &ct) } else { (&ct, &msg) };
             for in_place in [true, false] {
