@@ -26,6 +26,9 @@ make -s -C "$capi" install COMPAT=1 PREFIX=/usr DESTDIR="$work/destination" >/de
 (cd "$work/destination/usr" && [ -e lib/libaegis.so ] && ! grep -r "$work" lib/pkgconfig share)
 make -s -C "$capi" uninstall COMPAT=1 PREFIX=/usr DESTDIR="$work/destination" >/dev/null
 [ -z "$(find "$work/destination" -not -type d)" ]
+# Root may have no cargo.
+make -s -C "$capi" install COMPAT=1 PREFIX="$work/sudo" CARGO=no-cargo-here >/dev/null
+cmp "$work/sudo/lib/libaegis.so.0" "$work/compat/lib/libaegis.so.0"
 PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig:$work/compat/lib/pkgconfig
 export PKG_CONFIG_PATH
 
