@@ -1,4 +1,4 @@
-//! A message in one call, over pointers. The safe functions of [`low`](super) end here, and bindings to other languages, which have
+//! A message in one call, over pointers. The safe functions of `low` end here, and bindings to other languages, which have
 //! nothing but pointers, begin here: hidden, for the C library of this repository, and no part of what the version promises.
 
 use core::mem::MaybeUninit;
