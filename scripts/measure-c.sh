@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compares the time of calls of the C library with libaegis, from crate `aegis`, as gcc and (if it is there) clang compile it: see
-# crates/palladion-capi/bench/calls.c. On one core; give it a quiet machine.
+# Compares the time of calls of the C library with libaegis, from crate `aegis`, as gcc and (if it is there) clang compile it, see
+# crates/palladion-capi/bench/calls.c; then shows the time of the same calls from Rust. On one core; give it a quiet machine.
 #
 #   scripts/measure-c.sh [-r ROUNDS] [-s SIZE,SIZE...] [-v VARIANT,...]
 set -euo pipefail
@@ -25,3 +25,8 @@ cc -O2 -o "$work/calls" crates/palladion-capi/bench/calls.c -ldl
 pin=()
 type taskset >/dev/null 2>&1 && pin=(taskset -c 0)
 "${pin[@]}" "$work/calls" "$@" "${theirs[@]}" "$work/ours/lib/libaegis.so"
+
+# The same calls from Rust.
+cargo build --quiet --release -p palladion --example calls
+echo
+"${pin[@]}" "${CARGO_TARGET_DIR:-target}/release/examples/calls"
