@@ -51,8 +51,8 @@ pub(crate) fn read(storage: &mut impl Storage) -> Result<(Info, [u8; HEADER_LEN]
     let actual = storage.size()?;
     let mut header = [0; HEADER_LEN];
     if actual < HEADER_LEN as u64 {
-        storage.read_at(&mut header[..actual as usize], 0)?;
-        let begins = header.starts_with(&MAGIC);
+        // It is none, whatever is in it: that only decides what is said. (libaegis does not read it either.)
+        let begins = storage.read_at(&mut header[..actual as usize], 0).is_ok() && header.starts_with(&MAGIC);
         let truncated = Error::Truncated { expected: HEADER_LEN as u64, actual };
         return Err(if begins { truncated } else { Error::NotRaf });
     }
