@@ -9,6 +9,7 @@ use std::io;
 use palladion_raf::merkle::{self, CONTEXT_LEN, Hasher, Tree};
 use palladion_raf::{
     Algorithm, CHUNK_MAX, CHUNK_MIN, Environment, Error, Found, HEADER_LEN, Info, Options, Raf, Storage,
+    is_chunk_size,
 };
 use zeroize::Zeroize;
 
@@ -257,45 +258,25 @@ unsafe fn context(ctx: *mut u8) -> *mut Context {
     unsafe { ctx.add(ctx.align_offset(align_of::<Context>())).cast() }
 }
 
-/// The file of a context that is open, or why there is none.
+/// Does something to the file of a context that is open.
 ///
 /// # Safety
 /// `ctx` null or a context: zeros, or what `create` and `open` made of it; nobody else's meanwhile.
-unsafe fn file<'a>(ctx: *mut u8) -> Result<&'a mut File, c_int> {
+unsafe fn with_file(ctx: *mut u8, work: impl FnOnce(&mut File) -> Result<(), Error>) -> c_int {
     if ctx.is_null() {
-        return Err(fail(libc::EINVAL));
+        return fail(libc::EINVAL);
     }
     // SAFETY: the caller grants it; the file is there if the context says so.
     let file = unsafe {
         let context = &mut *context(ctx);
         (context.open == OPEN).then(|| context.file.assume_init_mut())
     };
-    file.ok_or_else(|| fail(libc::EINVAL))
-}
-
-/// The same, if no change has failed in the middle.
-///
-/// # Safety
-/// As above.
-unsafe fn intact<'a>(ctx: *mut u8) -> Result<&'a mut File, c_int> {
-    // SAFETY: passed on.
-    match unsafe { file(ctx) } {
-        Ok(file) if file.is_poisoned() => Err(fail(libc::EIO)),
-        file => file,
-    }
-}
-
-fn record_len(algorithm: Algorithm, chunk_size: u32) -> usize {
-    chunk_size as usize + algorithm.key_len() + 16
+    file.map_or_else(|| fail(libc::EINVAL), |file| status(work(file)))
 }
 
 fn scratch_len(algorithm: Algorithm, chunk_size: u32) -> usize {
-    let record = record_len(algorithm, chunk_size).next_multiple_of(SCRATCH_ALIGN);
+    let record = algorithm.record_len(chunk_size).next_multiple_of(SCRATCH_ALIGN);
     record + (chunk_size as usize).next_multiple_of(SCRATCH_ALIGN)
-}
-
-fn is_chunk_size(size: u32) -> bool {
-    (CHUNK_MIN..=CHUNK_MAX).contains(&size) && size.is_multiple_of(16)
 }
 
 /// The scratch buffer, if it will do.
@@ -359,6 +340,9 @@ unsafe fn arguments<'a>(
     // SAFETY: the caller grants them.
     let (io, rng, config) = unsafe { (*io.as_ref()?, *rng.as_ref()?, config.as_ref()?) };
     (io.read_at.and(io.write_at).and(io.get_size).and(io.set_size).and(rng.random))?;
+    if config.scratch.is_null() {
+        return None;
+    }
     ensure_backend();
     // SAFETY: likewise.
     Some((io, rng, config, unsafe { bytes(key, algorithm.key_len()) }))
@@ -376,7 +360,7 @@ unsafe fn create(
     let Some((io, rng, config, key)) = (unsafe { arguments(algorithm, ctx, io, rng, config, key) }) else {
         return fail(libc::EINVAL);
     };
-    if !is_chunk_size(config.chunk_size) || config.scratch.is_null() {
+    if !is_chunk_size(config.chunk_size) {
         return fail(libc::EINVAL);
     }
     let mut storage = Callbacks(io);
@@ -407,9 +391,6 @@ unsafe fn open(
     let Some((io, rng, config, key)) = (unsafe { arguments(algorithm, ctx, io, rng, config, key) }) else {
         return fail(libc::EINVAL);
     };
-    if config.scratch.is_null() {
-        return fail(libc::EINVAL);
-    }
     let file = Found::new(Callbacks(io)).and_then(|found| {
         if found.info().algorithm != algorithm {
             return Err(Error::Unsupported { what: "algorithm", value: found.info().algorithm.id().into() });
@@ -430,10 +411,7 @@ unsafe fn read(ctx: *mut u8, out: *mut u8, bytes_read: *mut usize, len: usize, o
     // SAFETY: the caller's contract.
     unsafe {
         *bytes_read = 0;
-        match file(ctx) {
-            Ok(file) => status(file.read_at(bytes_mut(out, len), offset).map(|n| *bytes_read = n)),
-            Err(failed) => failed,
-        }
+        with_file(ctx, |file| file.read_at(bytes_mut(out, len), offset).map(|n| *bytes_read = n))
     }
 }
 
@@ -444,42 +422,34 @@ unsafe fn write(ctx: *mut u8, written: *mut usize, input: *const u8, len: usize,
     // SAFETY: the caller's contract.
     unsafe {
         *written = 0;
-        match file(ctx) {
-            Ok(file) => status(file.write_at(bytes(input, len), offset).map(|()| *written = len)),
-            Err(failed) => failed,
-        }
+        with_file(ctx, |file| file.write_at(bytes(input, len), offset).map(|()| *written = len))
     }
 }
 
 unsafe fn truncate(ctx: *mut u8, size: u64) -> c_int {
     // SAFETY: the caller's contract.
-    match unsafe { file(ctx) } {
-        Ok(file) => status(file.set_size(size)),
-        Err(failed) => failed,
-    }
+    unsafe { with_file(ctx, |file| file.set_size(size)) }
 }
 
 unsafe fn get_size(ctx: *const u8, size: *mut u64) -> c_int {
     if size.is_null() {
         return fail(libc::EINVAL);
     }
-    // SAFETY: the caller's contract; nothing is changed.
-    match unsafe { intact(ctx.cast_mut()) } {
-        Ok(file) => {
-            // SAFETY: likewise.
-            unsafe { *size = file.size() };
-            OK
-        }
-        Err(failed) => failed,
+    // SAFETY: the caller's contract; the context is not changed.
+    unsafe {
+        with_file(ctx.cast_mut(), |file| {
+            if file.is_poisoned() {
+                return Err(Error::Poisoned);
+            }
+            *size = file.size();
+            Ok(())
+        })
     }
 }
 
 unsafe fn sync(ctx: *mut u8) -> c_int {
     // SAFETY: the caller's contract.
-    match unsafe { file(ctx) } {
-        Ok(file) => status(file.sync()),
-        Err(failed) => failed,
-    }
+    unsafe { with_file(ctx, |file| file.sync()) }
 }
 
 unsafe fn close(ctx: *mut u8) {
@@ -500,36 +470,28 @@ unsafe fn close(ctx: *mut u8) {
 
 unsafe fn merkle_rebuild(ctx: *mut u8) -> c_int {
     // SAFETY: the caller's contract.
-    match unsafe { file(ctx) } {
-        Ok(file) => status(file.rebuild_tree()),
-        Err(failed) => failed,
-    }
+    unsafe { with_file(ctx, |file| file.rebuild_tree()) }
 }
 
 unsafe fn merkle_verify(ctx: *mut u8, corrupted_chunk: *mut u64) -> c_int {
-    // SAFETY: the caller's contract.
-    let file = match unsafe { file(ctx) } {
-        Ok(file) => file,
-        Err(failed) => return failed,
+    let verify = |file: &mut File| {
+        file.verify_tree().map_err(|(chunk, error)| {
+            let inner = matches!(error, Error::TreeMismatch { chunk: None }).then_some(u64::MAX);
+            if let Some(chunk) = chunk.or(inner).filter(|_| !corrupted_chunk.is_null()) {
+                // SAFETY: the caller's contract.
+                unsafe { *corrupted_chunk = chunk };
+            }
+            error
+        })
     };
-    let Err((chunk, error)) = file.verify_tree() else { return OK };
-    let inner = matches!(error, Error::TreeMismatch { chunk: None }).then_some(u64::MAX);
-    if let Some(chunk) = chunk.or(inner).filter(|_| !corrupted_chunk.is_null()) {
-        // SAFETY: likewise.
-        unsafe { *corrupted_chunk = chunk };
-    }
-    fail(number_of(&error))
+    // SAFETY: likewise.
+    unsafe { with_file(ctx, verify) }
 }
 
 unsafe fn merkle_commitment(ctx: *const u8, out: *mut u8, out_len: usize) -> c_int {
-    // SAFETY: the caller's contract; nothing is changed.
-    let file = match unsafe { file(ctx.cast_mut()) } {
-        Ok(file) => file,
-        Err(failed) => return failed,
-    };
     let out_len = if out.is_null() { 0 } else { out_len };
-    // SAFETY: likewise.
-    status(file.commitment_into(unsafe { bytes_mut(out, out_len) }))
+    // SAFETY: the caller's contract; the context is not changed.
+    unsafe { with_file(ctx.cast_mut(), |file| file.commitment_into(bytes_mut(out, out_len))) }
 }
 
 #[unsafe(no_mangle)]

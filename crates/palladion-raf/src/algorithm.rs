@@ -79,6 +79,12 @@ impl Algorithm {
     pub fn key_len(self) -> usize {
         if self.id() <= 3 { 16 } else { 32 }
     }
+
+    /// Bytes that a chunk of a size takes in the file: nonce, ciphertext and tag.
+    #[must_use]
+    pub fn record_len(self, chunk_size: u32) -> usize {
+        chunk_size as usize + self.key_len() + TAG_LEN
+    }
 }
 
 impl fmt::Display for Algorithm {
@@ -106,12 +112,11 @@ fn sized<'a, T: TryFrom<&'a [u8], Error = palladion::Error>>(bytes: &'a [u8]) ->
     T::try_from(bytes).map_err(Error::Cipher)
 }
 
-/// A message that is not authentic is no error of the cipher's.
-fn authentic<T>(opened: std::result::Result<T, palladion::Error>) -> Result<Option<T>> {
-    match opened {
-        Ok(message) => Ok(Some(message)),
-        Err(palladion::Error::VerificationFailed) => Ok(None),
-        Err(e) => Err(Error::Cipher(e)),
+/// What it means that a chunk could not be opened.
+fn failed(chunk: u64, error: palladion::Error) -> Error {
+    match error {
+        palladion::Error::VerificationFailed => Error::DamagedChunk { index: chunk },
+        error => Error::Cipher(error),
     }
 }
 
@@ -136,44 +141,47 @@ impl Keys {
         &self.material[len..2 * len]
     }
 
-    /// Encrypts a record, which begins with its nonce and has the message where the ciphertext goes.
-    pub(crate) fn seal(&self, record: &mut [u8], ad: &[u8]) -> Result<()> {
+    /// Encrypts a chunk in its record, which begins with the nonce and has the message where the ciphertext goes.
+    pub(crate) fn seal(&self, info: &Info, chunk: u64, record: &mut [u8]) -> Result<()> {
         fn seal<F: Family, const D: usize>(key: &[u8], record: &mut [u8], ad: &[u8]) -> Result<()> {
             let (nonce, rest) = record.split_at_mut(F::KEY_LEN);
             let cipher = Aegis::<F, D, TAG_LEN>::new(&sized::<F::Key>(key)?);
             cipher.seal_in_place(&sized::<F::Nonce>(nonce)?, ad, rest).map_err(Error::Cipher)
         }
-        dispatch!(self.algorithm, seal(self.chunk_key(), record, ad))
+        dispatch!(self.algorithm, seal(self.chunk_key(), record, &info.ad(chunk)))
     }
 
-    /// Decrypts a record where it lies, and returns the message. `None` if it is not authentic.
-    pub(crate) fn open<'a>(&self, record: &'a mut [u8], ad: &[u8]) -> Result<Option<&'a mut [u8]>> {
+    /// Decrypts the record of a chunk where it lies, and returns the message.
+    pub(crate) fn open<'a>(&self, info: &Info, chunk: u64, record: &'a mut [u8]) -> Result<&'a mut [u8]> {
         fn open<'a, F: Family, const D: usize>(
             key: &[u8],
+            info: &Info,
+            chunk: u64,
             record: &'a mut [u8],
-            ad: &[u8],
-        ) -> Result<Option<&'a mut [u8]>> {
+        ) -> Result<&'a mut [u8]> {
             let (nonce, rest) = record.split_at_mut(F::KEY_LEN);
             let cipher = Aegis::<F, D, TAG_LEN>::new(&sized::<F::Key>(key)?);
-            authentic(cipher.open_in_place(&sized::<F::Nonce>(nonce)?, ad, rest))
+            let opened = cipher.open_in_place(&sized::<F::Nonce>(nonce)?, &info.ad(chunk), rest);
+            opened.map_err(|e| failed(chunk, e))
         }
-        dispatch!(self.algorithm, open(self.chunk_key(), record, ad))
+        dispatch!(self.algorithm, open(self.chunk_key(), info, chunk, record))
     }
 
-    /// Decrypts a record into a buffer for the message. False if it is not authentic.
-    pub(crate) fn open_into(&self, record: &[u8], ad: &[u8], message: &mut [u8]) -> Result<bool> {
+    /// Decrypts the record of a chunk into a buffer for the message.
+    pub(crate) fn open_into(&self, info: &Info, chunk: u64, record: &[u8], message: &mut [u8]) -> Result<()> {
         fn open<F: Family, const D: usize>(
             key: &[u8],
+            info: &Info,
+            chunk: u64,
             record: &[u8],
-            ad: &[u8],
             message: &mut [u8],
-        ) -> Result<bool> {
+        ) -> Result<()> {
             let (nonce, rest) = record.split_at(F::KEY_LEN);
             let cipher = Aegis::<F, D, TAG_LEN>::new(&sized::<F::Key>(key)?);
-            authentic(cipher.open_into(&sized::<F::Nonce>(nonce)?, ad, rest, message))
-                .map(|done| done.is_some())
+            let opened = cipher.open_into(&sized::<F::Nonce>(nonce)?, &info.ad(chunk), rest, message);
+            opened.map_err(|e| failed(chunk, e))
         }
-        dispatch!(self.algorithm, open(self.chunk_key(), record, ad, message))
+        dispatch!(self.algorithm, open(self.chunk_key(), info, chunk, record, message))
     }
 
     /// Encrypts chunks, of which `first` is the first, into records that begin with their nonces.
@@ -231,10 +239,8 @@ impl Keys {
                 let (nonce, rest) = record.split_at(F::KEY_LEN);
                 jobs.push(Decryption::open_into(&cipher, &sized::<F::Nonce>(nonce)?, ad, rest, message));
             }
-            batch::decrypt(&mut jobs).map_err(|BatchError { first: place, error, .. }| match error {
-                palladion::Error::VerificationFailed => Error::DamagedChunk { index: first + place as u64 },
-                error => Error::Cipher(error),
-            })
+            batch::decrypt(&mut jobs)
+                .map_err(|BatchError { first: place, error, .. }| failed(first + place as u64, error))
         }
         dispatch!(self.algorithm, open(self.chunk_key(), info, first, records, messages))
     }

@@ -78,7 +78,9 @@ impl Options {
         mut environment: E,
         buffer: impl FnOnce(&Info) -> Result<E::Buffer>,
     ) -> Result<Raf<S, E>> {
-        header::check_chunk_size(self.chunk_size)?;
+        if !header::is_chunk_size(self.chunk_size) {
+            return Err(Error::ChunkSize(self.chunk_size));
+        }
         if !self.overwrite && storage.size()? > 0 {
             return Err(Error::Exists);
         }
@@ -259,7 +261,8 @@ impl<S: Storage> Raf<S> {
             barriers,
             changing,
         };
-        file.attach(tree)?;
+        tree.check_room(file.info.chunks())?;
+        file.tree = Some(tree); // not made empty before: all of it is made now
         file.rebuild_tree()?;
         Ok(file)
     }
@@ -288,9 +291,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     ///
     /// [`Error::TreeFull`], what the hash function returns.
     pub fn attach(&mut self, mut tree: Tree<E::Hasher, E::Buffer>) -> Result<()> {
-        if self.info.chunks() > tree.max_chunks() {
-            return Err(Error::TreeFull { max_chunks: tree.max_chunks() });
-        }
+        tree.check_room(self.info.chunks())?;
         tree.clear()?;
         self.tree = Some(tree);
         Ok(())
@@ -441,10 +442,8 @@ impl<S: Storage, E: Environment> Raf<S, E> {
                 whole
             } else if whole > 0 {
                 self.fetch(chunk)?;
-                let ad = self.info.ad(chunk);
-                if !self.keys.open_into(record(&self.info, &self.record), &ad, &mut buf[..size])? {
-                    return Err(Error::DamagedChunk { index: chunk });
-                }
+                let record = record(&self.info, &self.record);
+                self.keys.open_into(&self.info, chunk, record, &mut buf[..size])?;
                 size
             } else {
                 let part = &self.load(chunk)?[within..];
@@ -579,8 +578,8 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         let old = self.info;
         let new = Info { size, ..old };
         let end = new.offset(new.chunks())?;
-        if let Some(tree) = self.tree.as_ref().filter(|tree| new.chunks() > tree.max_chunks()) {
-            return Err(Error::TreeFull { max_chunks: tree.max_chunks() });
+        if let Some(tree) = &self.tree {
+            tree.check_room(new.chunks())?;
         }
         // From where the data begins, or the zeros before it.
         let from = if size > old.size { place.start.min(old.size) } else { place.start };
@@ -679,8 +678,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     /// Reads and decrypts a chunk.
     fn load(&mut self, chunk: u64) -> Result<&mut [u8]> {
         self.fetch(chunk)?;
-        let message = self.keys.open(record_mut(&self.info, &mut self.record), &self.info.ad(chunk))?;
-        message.ok_or(Error::DamagedChunk { index: chunk })
+        self.keys.open(&self.info, chunk, record_mut(&self.info, &mut self.record))
     }
 
     /// Encrypts the message in memory and writes it as a chunk of a file. Before anything has changed, it fails without harm.
@@ -691,7 +689,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         self.begin();
         self.hash(chunk, file)?;
         let record = record_mut(&self.info, &mut self.record);
-        self.keys.seal(record, &self.info.ad(chunk))?;
+        self.keys.seal(&self.info, chunk, record)?;
         Ok(self.storage.write_at(record, offset)?)
     }
 

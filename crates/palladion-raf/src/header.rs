@@ -60,10 +60,10 @@ pub(crate) fn read(storage: &mut impl Storage) -> Result<(Info, [u8; HEADER_LEN]
     Ok((Info::parse(&header)?, header))
 }
 
-/// Whether there can be such chunks.
-pub(crate) fn check_chunk_size(size: u32) -> Result<()> {
-    let right = (CHUNK_MIN..=CHUNK_MAX).contains(&size) && size.is_multiple_of(16);
-    if right { Ok(()) } else { Err(Error::ChunkSize(size)) }
+/// Whether there can be chunks of so many bytes: a multiple of 16 from [`CHUNK_MIN`] to [`CHUNK_MAX`].
+#[must_use]
+pub fn is_chunk_size(size: u32) -> bool {
+    (CHUNK_MIN..=CHUNK_MAX).contains(&size) && size.is_multiple_of(16)
 }
 
 fn field<const N: usize>(header: &[u8; HEADER_LEN], at: usize) -> [u8; N] {
@@ -90,7 +90,9 @@ impl Info {
         }
         let algorithm = Algorithm::from_id(header[11]).ok_or(unsupported("algorithm", header[11].into()))?;
         let chunk_size = u32::from_le_bytes(field(header, 12));
-        check_chunk_size(chunk_size).map_err(|_| unsupported("chunk size", chunk_size.into()))?;
+        if !is_chunk_size(chunk_size) {
+            return Err(unsupported("chunk size", chunk_size.into()));
+        }
         Ok(Self {
             algorithm,
             chunk_size,
@@ -134,7 +136,7 @@ impl Info {
     /// Bytes that a chunk takes in the file: nonce, ciphertext and tag.
     #[must_use]
     pub fn record_len(&self) -> usize {
-        self.chunk_size as usize + self.algorithm.key_len() + TAG_LEN
+        self.algorithm.record_len(self.chunk_size)
     }
 
     /// How many chunks there are.

@@ -38,5 +38,5 @@ pub use cursor::Cursor;
 pub use environment::{Environment, System};
 pub use error::{Error, Result};
 pub use file::{Found, Options, Raf};
-pub use header::{CHUNK_MAX, CHUNK_MIN, HEADER_LEN, Info, derive_master_key, probe};
+pub use header::{CHUNK_MAX, CHUNK_MIN, HEADER_LEN, Info, derive_master_key, is_chunk_size, probe};
 pub use storage::{Memory, ReadOnly, Shared, Storage, Stream};

@@ -144,6 +144,12 @@ impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
         self.max_chunks
     }
 
+    /// Whether so many chunks have room.
+    pub(crate) fn check_room(&self, chunks: u64) -> Result<()> {
+        let max_chunks = self.max_chunks;
+        if chunks > max_chunks { Err(Error::TreeFull { max_chunks }) } else { Ok(()) }
+    }
+
     pub(crate) fn hash_len(&self) -> usize {
         self.hash_len
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use palladion_raf::{Algorithm, CHUNK_MAX, CHUNK_MIN};
+use palladion_raf::{Algorithm, is_chunk_size};
 
 use crate::args::bytes;
 use crate::hex;
@@ -293,8 +293,7 @@ fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
 
 fn chunk_size(text: &str) -> Result<u32, String> {
     let size = bytes(text).and_then(|size| u32::try_from(size).ok());
-    let size = size.filter(|size| (CHUNK_MIN..=CHUNK_MAX).contains(size) && size.is_multiple_of(16));
-    size.ok_or("a multiple of 16 from 1K to 1M, like 64K".into())
+    size.filter(|size| is_chunk_size(*size)).ok_or("a multiple of 16 from 1K to 1M, like 64K".into())
 }
 
 fn size(text: &str) -> Result<u64, String> {
@@ -318,6 +317,8 @@ fn commitment(text: &str) -> Result<Commitment, String> {
 
 #[cfg(test)]
 mod tests {
+    use palladion_raf::CHUNK_MAX;
+
     use super::*;
 
     #[test]
