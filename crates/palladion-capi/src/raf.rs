@@ -9,7 +9,7 @@ use std::io;
 use palladion_raf::merkle::{self, CONTEXT_LEN, Hasher, Tree};
 use palladion_raf::{
     Algorithm, CHUNK_MAX, CHUNK_MIN, Environment, Error, Found, HEADER_LEN, Info, Options, Raf, Storage,
-    is_chunk_size,
+    is_chunk_size, record_len,
 };
 use zeroize::Zeroize;
 
@@ -275,7 +275,7 @@ unsafe fn with_file(ctx: *mut u8, work: impl FnOnce(&mut File) -> Result<(), Err
 }
 
 fn scratch_len(algorithm: Algorithm, chunk_size: u32) -> usize {
-    let record = algorithm.record_len(chunk_size).next_multiple_of(SCRATCH_ALIGN);
+    let record = record_len(algorithm, chunk_size).next_multiple_of(SCRATCH_ALIGN);
     record + (chunk_size as usize).next_multiple_of(SCRATCH_ALIGN)
 }
 

@@ -204,7 +204,7 @@ pub struct SpeedArgs {
     pub seconds: f64,
 }
 
-fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
+pub fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
     PossibleValuesParser::new(Algorithm::ALL.map(Algorithm::name)).try_map(|name| name.parse::<Algorithm>())
 }
 

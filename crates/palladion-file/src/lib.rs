@@ -50,13 +50,14 @@ mod secret;
 mod stream;
 
 pub use chunk::ChunkSize;
-pub use cipher::{Algorithm, UnknownAlgorithm};
+
 pub use decrypt::Decryptor;
 pub use encrypt::Encryptor;
 pub use error::{Error, KeyFileError};
 pub use header::{HEADER_LEN, MAGIC, VERSION, needs_passphrase};
 pub use kdf::{KdfLimits, KdfParams};
 pub use mac::Mac;
+pub use palladion::{Algorithm, UnknownAlgorithm};
 pub use secret::{MasterKey, Passphrase, Secret};
 pub use stream::{DecryptReader, EncryptWriter};
 

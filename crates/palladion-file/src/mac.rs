@@ -1,6 +1,8 @@
 //! Authentication without encryption.
 
-use crate::cipher::AnyMac;
+use palladion::any;
+
+use crate::cipher::TAG_LEN;
 use crate::{Algorithm, Error, MasterKey};
 
 /// Authenticates data with AEGIS-MAC under a key derived from a [`MasterKey`], with 32-byte tags.
@@ -25,23 +27,26 @@ use crate::{Algorithm, Error, MasterKey};
 /// # Ok::<(), palladion_file::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Mac(AnyMac);
+pub struct Mac(any::Mac);
 
 impl Mac {
     /// Begins a message.
     pub fn new(key: &MasterKey, algorithm: Algorithm) -> Result<Self, Error> {
         let key = key.mac_key(algorithm);
-        AnyMac::new(algorithm, &key[..algorithm.key_len()]).map(Self)
+        let len = algorithm.key_len();
+        Ok(Self(any::Mac::new(algorithm, &key[..len], &[0; 32][..len])?))
     }
 
     /// Takes the next piece.
     pub fn update(&mut self, data: &[u8]) -> Result<(), Error> {
-        self.0.update(data)
+        Ok(self.0.update(data)?)
     }
 
     /// The tag of all pieces.
     pub fn finalize(self) -> [u8; 32] {
-        self.0.finalize()
+        let mut tag = [0; TAG_LEN];
+        self.0.finalize(&mut tag).expect("there are tags of this length");
+        tag
     }
 
     /// Whether this is the tag of all pieces, compared in constant time.

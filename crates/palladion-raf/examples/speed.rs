@@ -12,8 +12,8 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use palladion::family::{Aegis128, Aegis256, Family};
-use palladion::{Aegis, Tag};
+use palladion::family::Family;
+use palladion::{Aegis, Tag, with_algorithm};
 use palladion_raf::{Algorithm, Options, Raf};
 
 const ROUNDS: usize = 5;
@@ -57,14 +57,7 @@ fn measure(
     };
     for _ in 0..ROUNDS {
         let started = Instant::now();
-        match algorithm {
-            Algorithm::Aegis128L => cipher::<Aegis128, 1>(len / chunk, chunk)?,
-            Algorithm::Aegis128X2 => cipher::<Aegis128, 2>(len / chunk, chunk)?,
-            Algorithm::Aegis128X4 => cipher::<Aegis128, 4>(len / chunk, chunk)?,
-            Algorithm::Aegis256 => cipher::<Aegis256, 1>(len / chunk, chunk)?,
-            Algorithm::Aegis256X2 => cipher::<Aegis256, 2>(len / chunk, chunk)?,
-            _ => cipher::<Aegis256, 4>(len / chunk, chunk)?,
-        }
+        with_algorithm!(algorithm, cipher(len / chunk, chunk))?;
         time(0, started);
 
         let _ = fs::remove_file(plain);

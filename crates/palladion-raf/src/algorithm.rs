@@ -1,10 +1,8 @@
-//! The six algorithms, chosen when a file is made.
-
-use std::fmt;
+//! Chunks and headers under the algorithm that was chosen when the file was made.
 
 use palladion::batch::{self, BatchError, Decryption, Encryption};
-use palladion::family::{Aegis128, Aegis256, Family};
-use palladion::{Aegis, Mac, Tag};
+use palladion::family::Family;
+use palladion::{Aegis, Algorithm, Mac, Tag, with_algorithm};
 use zeroize::Zeroizing;
 
 use crate::{Error, Info, Result};
@@ -14,97 +12,10 @@ pub(crate) const TAG_LEN: usize = 16;
 /// Bytes in the longest key and nonce.
 pub(crate) const MAX_KEY_LEN: usize = 32;
 
-/// The cipher of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Algorithm {
-    /// AEGIS-128L
-    Aegis128L = 1,
-    /// AEGIS-128X2
-    Aegis128X2 = 2,
-    /// AEGIS-128X4
-    Aegis128X4 = 3,
-    /// AEGIS-256
-    Aegis256 = 4,
-    /// AEGIS-256X2
-    Aegis256X2 = 5,
-    /// AEGIS-256X4
-    Aegis256X4 = 6,
-}
-
-impl Algorithm {
-    /// All of them, in the order of their numbers.
-    pub const ALL: &'static [Self] = &[
-        Self::Aegis128L,
-        Self::Aegis128X2,
-        Self::Aegis128X4,
-        Self::Aegis256,
-        Self::Aegis256X2,
-        Self::Aegis256X4,
-    ];
-
-    /// The number in the header.
-    #[must_use]
-    pub fn id(self) -> u8 {
-        self as u8
-    }
-
-    /// The algorithm with a number.
-    #[must_use]
-    pub fn from_id(id: u8) -> Option<Self> {
-        Self::ALL.iter().copied().find(|algorithm| algorithm.id() == id)
-    }
-
-    /// The standard's name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Aegis128L => "AEGIS-128L",
-            Self::Aegis128X2 => "AEGIS-128X2",
-            Self::Aegis128X4 => "AEGIS-128X4",
-            Self::Aegis256 => "AEGIS-256",
-            Self::Aegis256X2 => "AEGIS-256X2",
-            Self::Aegis256X4 => "AEGIS-256X4",
-        }
-    }
-
-    /// The algorithm of a name; capital letters or not.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|algorithm| algorithm.name().eq_ignore_ascii_case(name))
-    }
-
-    /// Bytes in a key and in a nonce: 16 or 32.
-    #[must_use]
-    pub fn key_len(self) -> usize {
-        if self.id() <= 3 { 16 } else { 32 }
-    }
-
-    /// Bytes that a chunk of a size takes in the file: nonce, ciphertext and tag.
-    #[must_use]
-    pub fn record_len(self, chunk_size: u32) -> usize {
-        chunk_size as usize + self.key_len() + TAG_LEN
-    }
-}
-
-impl fmt::Display for Algorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// `$call::<F, D>(...)` for the algorithm.
-macro_rules! dispatch {
-    ($algorithm:expr, $call:ident($($argument:expr),*)) => {
-        match $algorithm {
-            Algorithm::Aegis128L => $call::<Aegis128, 1>($($argument),*),
-            Algorithm::Aegis128X2 => $call::<Aegis128, 2>($($argument),*),
-            Algorithm::Aegis128X4 => $call::<Aegis128, 4>($($argument),*),
-            Algorithm::Aegis256 => $call::<Aegis256, 1>($($argument),*),
-            Algorithm::Aegis256X2 => $call::<Aegis256, 2>($($argument),*),
-            Algorithm::Aegis256X4 => $call::<Aegis256, 4>($($argument),*),
-        }
-    };
+/// Bytes that a chunk of a size takes in the file: nonce, ciphertext and tag.
+#[must_use]
+pub fn record_len(algorithm: Algorithm, chunk_size: u32) -> usize {
+    chunk_size as usize + algorithm.key_len() + TAG_LEN
 }
 
 /// A key or a nonce, of the length that the algorithm has.
@@ -148,7 +59,7 @@ impl Keys {
             let cipher = Aegis::<F, D, TAG_LEN>::new(&sized::<F::Key>(key)?);
             cipher.seal_in_place(&sized::<F::Nonce>(nonce)?, ad, rest).map_err(Error::Cipher)
         }
-        dispatch!(self.algorithm, seal(self.chunk_key(), record, &info.ad(chunk)))
+        with_algorithm!(self.algorithm, seal(self.chunk_key(), record, &info.ad(chunk)))
     }
 
     /// Decrypts the record of a chunk where it lies, and returns the message.
@@ -164,7 +75,7 @@ impl Keys {
             let opened = cipher.open_in_place(&sized::<F::Nonce>(nonce)?, &info.ad(chunk), rest);
             opened.map_err(|e| failed(chunk, e))
         }
-        dispatch!(self.algorithm, open(self.chunk_key(), info, chunk, record))
+        with_algorithm!(self.algorithm, open(self.chunk_key(), info, chunk, record))
     }
 
     /// Decrypts the record of a chunk into a buffer for the message.
@@ -181,7 +92,7 @@ impl Keys {
             let opened = cipher.open_into(&sized::<F::Nonce>(nonce)?, &info.ad(chunk), rest, message);
             opened.map_err(|e| failed(chunk, e))
         }
-        dispatch!(self.algorithm, open(self.chunk_key(), info, chunk, record, message))
+        with_algorithm!(self.algorithm, open(self.chunk_key(), info, chunk, record, message))
     }
 
     /// Encrypts chunks, of which `first` is the first, into records that begin with their nonces.
@@ -211,7 +122,7 @@ impl Keys {
             }
             batch::encrypt(&mut jobs).map_err(|e| Error::Cipher(e.error))
         }
-        dispatch!(self.algorithm, seal(self.chunk_key(), info, first, messages, records))
+        with_algorithm!(self.algorithm, seal(self.chunk_key(), info, first, messages, records))
     }
 
     /// Decrypts the records of chunks, of which `first` is the first.
@@ -242,7 +153,7 @@ impl Keys {
             batch::decrypt(&mut jobs)
                 .map_err(|BatchError { first: place, error, .. }| failed(first + place as u64, error))
         }
-        dispatch!(self.algorithm, open(self.chunk_key(), info, first, records, messages))
+        with_algorithm!(self.algorithm, open(self.chunk_key(), info, first, records, messages))
     }
 
     /// The MAC of a header.
@@ -251,6 +162,6 @@ impl Keys {
             Mac::<F, D, TAG_LEN>::mac(&sized::<F::Key>(key)?, &F::Nonce::default(), header)
                 .map_err(Error::Cipher)
         }
-        dispatch!(self.algorithm, mac(self.header_key(), header))
+        with_algorithm!(self.algorithm, mac(self.header_key(), header))
     }
 }

@@ -5,7 +5,9 @@ use std::ops::Range;
 
 use zeroize::Zeroizing;
 
-use crate::algorithm::{Algorithm, Keys};
+use palladion::Algorithm;
+
+use crate::algorithm::Keys;
 use crate::bulk::{self, Rooms, Run};
 use crate::environment::zeros;
 use crate::header::{self, HEADER_LEN, ID_LEN, Info};

@@ -5,7 +5,9 @@ use turboshake::digest::{ExtendableOutput, Update};
 use turboshake::{TurboShake128, TurboShake256};
 use zeroize::Zeroizing;
 
-use crate::algorithm::{Algorithm, Keys, MAX_KEY_LEN, TAG_LEN};
+use palladion::Algorithm;
+
+use crate::algorithm::{Keys, MAX_KEY_LEN, TAG_LEN, record_len};
 use crate::merkle::CONTEXT_LEN;
 use crate::{Error, Result, Storage};
 
@@ -136,7 +138,7 @@ impl Info {
     /// Bytes that a chunk takes in the file: nonce, ciphertext and tag.
     #[must_use]
     pub fn record_len(&self) -> usize {
-        self.algorithm.record_len(self.chunk_size)
+        record_len(self.algorithm, self.chunk_size)
     }
 
     /// How many chunks there are.

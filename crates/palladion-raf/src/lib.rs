@@ -33,10 +33,11 @@ mod header;
 pub mod merkle;
 mod storage;
 
-pub use algorithm::Algorithm;
+pub use algorithm::record_len;
 pub use cursor::Cursor;
 pub use environment::{Environment, System};
 pub use error::{Error, Result};
 pub use file::{Found, Options, Raf};
 pub use header::{CHUNK_MAX, CHUNK_MIN, HEADER_LEN, Info, derive_master_key, is_chunk_size, probe};
+pub use palladion::Algorithm;
 pub use storage::{Memory, ReadOnly, Shared, Storage, Stream};

@@ -427,7 +427,7 @@ fn long_pieces() {
         file.verify_tree().unwrap();
         file.into_storage()
     }
-    for (i, &algorithm) in Algorithm::ALL.iter().enumerate() {
+    for (i, algorithm) in Algorithm::ALL.into_iter().enumerate() {
         let chunk = [1024, 4096, 16400, 2048, 1040, 8192][i];
         let path = std::env::temp_dir().join(format!("palladion-raf-long-{}-{i}", std::process::id()));
         let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
@@ -484,7 +484,7 @@ fn chosen_ids() {
 
 #[test]
 fn names() {
-    for &algorithm in Algorithm::ALL {
+    for algorithm in Algorithm::ALL {
         assert_eq!(Algorithm::from_name(&algorithm.to_string().to_lowercase()), Some(algorithm));
         assert_eq!(Algorithm::from_id(algorithm.id()), Some(algorithm));
     }

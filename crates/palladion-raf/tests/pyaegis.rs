@@ -96,7 +96,7 @@ fn files_for_pyaegis() {
         ("gap", 1024, &[(10, 20, 30), (7000, 1, 7001)]),
         ("zeros", 1024, &[(0, 0, 3000)]),
     ];
-    for &algorithm in Algorithm::ALL {
+    for algorithm in Algorithm::ALL {
         for &(case, chunk_size, steps) in cases {
             let path = folder.join(format!("{}-{case}.raf", algorithm.name().to_lowercase()));
             let seed = usize::from(algorithm.id()) + case.len();

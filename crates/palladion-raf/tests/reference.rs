@@ -9,7 +9,7 @@ fn bytes(seed: usize, len: usize) -> Vec<u8> {
 
 #[test]
 fn the_reference_reads_what_is_written_here() {
-    for &algorithm in Algorithm::ALL {
+    for algorithm in Algorithm::ALL {
         let key = bytes(1, algorithm.key_len());
         let options = Options::default().algorithm(algorithm).chunk_size(1040);
         let mut file = options.create(Memory::default(), &key).unwrap();
@@ -40,7 +40,7 @@ fn the_reference_reads_what_is_written_here() {
 
 #[test]
 fn what_the_reference_writes_is_read_here() {
-    for &algorithm in Algorithm::ALL {
+    for algorithm in Algorithm::ALL {
         let (key, nonce) =
             (bytes(2, algorithm.key_len()), |index| bytes(index as usize, algorithm.key_len()));
         for (chunk_size, len) in [(1024, 0), (1024, 2048), (1040, 3300), (4096, 4095), (65536, 65540)] {

@@ -37,6 +37,11 @@ pub enum Error {
         /// The length it has.
         actual: usize,
     },
+    /// A tag has another length than tags can have: 16 or 32 bytes.
+    UnknownTagLength {
+        /// The length it has.
+        actual: usize,
+    },
     /// A range does not lie within the buffer, or ends before it begins.
     OutOfBuffer {
         /// Which bytes.
@@ -82,6 +87,7 @@ impl fmt::Display for Error {
             Self::WrongLength { what, expected, actual } => {
                 write!(f, "the {what} must have {expected} bytes, but has {actual}")
             }
+            Self::UnknownTagLength { actual } => write!(f, "tags have 16 or 32 bytes, not {actual}"),
             Self::OutOfBuffer { what, start, end, len } if start <= end => {
                 write!(f, "the {what} at {start}..{end} must lie within the buffer of {len} bytes")
             }

@@ -6,7 +6,7 @@ use crate::low::memory::{Wiped, WipedBytes};
 use crate::types::{Key, Nonce};
 
 /// What the two families differ in. Sealed: implemented by [`Aegis128`] and [`Aegis256`] alone.
-pub trait Family: sealed::Sealed + Copy {
+pub trait Family: sealed::Sealed + Copy + Send + Sync {
     /// The key.
     type Key: AsRef<[u8]>
         + Clone

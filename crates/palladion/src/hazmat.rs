@@ -7,6 +7,7 @@
 //!   themselves until the tag has come.
 //! - [`AeadSession`] and [`MacSession`] are for bindings to other languages. They know neither the direction nor the
 //!   length of the tag before it is needed, may be finalized more than once by mistake, and can be moved as plain bytes.
+//! - [`AnySession`] is an [`AeadSession`] of a cipher that is chosen at run time.
 //! - [`encrypt_unauthenticated`] and [`decrypt_unauthenticated`] make no tag at all: anybody can flip any bit of the
 //!   message. They exist because libaegis has them.
 
@@ -21,6 +22,8 @@ use crate::family::Family;
 pub use crate::low::raw;
 use crate::low::{Direction, InOut};
 use crate::pieces::Pieces;
+#[cfg(feature = "alloc")]
+pub use crate::session::AnySession;
 pub use crate::session::{AeadSession, MacSession};
 use crate::types::{Expected, Tag};
 

@@ -45,6 +45,7 @@
 //! | a message that comes in pieces | [`Encryptor`], [`Decryptor`] |
 //! | data to be authenticated, not encrypted | [`Mac`] |
 //! | pseudo-random bytes | [`KeyStream`] |
+//! | a cipher that is chosen at run time | [`any`] |
 //!
 //! # What happens when it fails?
 //!
@@ -97,6 +98,8 @@ extern crate std;
 
 #[cfg(feature = "aead")]
 mod aead_traits;
+mod algorithm;
+pub mod any;
 mod backend;
 pub mod batch;
 mod cipher;
@@ -115,6 +118,7 @@ mod types;
 
 #[cfg(feature = "aead")]
 pub use ::aead;
+pub use algorithm::{Algorithm, UnknownAlgorithm};
 pub use backend::{Backend, BackendError, ENVIRONMENT_VARIABLE, backend, set_backend};
 pub use cipher::Aegis;
 pub use error::Error;

@@ -1,5 +1,7 @@
 //! Messages and data in pieces, for bindings to other languages.
 
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
 use core::fmt;
 use core::mem::MaybeUninit;
 
@@ -11,6 +13,8 @@ use crate::low::{Direction, InOut, Variant};
 use crate::mac::Data;
 use crate::pieces::Pieces;
 use crate::types::{Expected, Tag};
+#[cfg(feature = "alloc")]
+use crate::{Algorithm, with_algorithm};
 
 /// A message that comes in pieces, in either direction. Decrypted pieces are handed out at once, **unverified**.
 ///
@@ -240,5 +244,145 @@ impl<F: Family, const D: usize> ZeroizeOnDrop for MacSession<F, D> {}
 impl<F: Family, const D: usize> fmt::Debug for MacSession<F, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MacSession").field("bytes", &self.data.len()).finish_non_exhaustive()
+    }
+}
+
+/// What [`AeadSession`] can do, whatever it is of.
+#[cfg(feature = "alloc")]
+trait AnyAead: Send + Sync {
+    fn next(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error>;
+    fn finalize16(&mut self) -> Tag<16>;
+    fn finalize32(&mut self) -> Tag<32>;
+}
+
+#[cfg(feature = "alloc")]
+impl<F: Family, const D: usize> AnyAead for AeadSession<F, D> {
+    fn next(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error> {
+        self.pieces.next(io, direction)
+    }
+    fn finalize16(&mut self) -> Tag<16> {
+        self.finalize()
+    }
+    fn finalize32(&mut self) -> Tag<32> {
+        self.finalize()
+    }
+}
+
+/// A message that comes in pieces, in either direction, with any [`Algorithm`]. Decrypted pieces are handed out at once,
+/// **unverified**. Without associated data, and encrypting zeros, it is the key stream (RFC 10032 §7). Needs feature `alloc`.
+///
+/// ```
+/// use palladion::Algorithm;
+/// use palladion::hazmat::AnySession;
+///
+/// let begin = || AnySession::new(Algorithm::Aegis256X4, &[1; 32], &[2; 32], b"header");
+/// let (mut message, mut tag) = (*b"in two pieces", [0; 32]);
+/// let mut session = begin()?;
+/// session.encrypt_in_place(&mut message[..6])?;
+/// session.encrypt_in_place(&mut message[6..])?;
+/// session.finalize(&mut tag)?;
+///
+/// let mut session = begin()?;
+/// session.decrypt_in_place(&mut message)?;
+/// session.verify(&tag)?;
+/// assert_eq!(&message, b"in two pieces");
+/// # Ok::<(), palladion::Error>(())
+/// ```
+#[cfg(feature = "alloc")]
+pub struct AnySession {
+    session: Box<dyn AnyAead>,
+}
+
+#[cfg(feature = "alloc")]
+impl AnySession {
+    /// Begins a message. Key and nonce have [`Algorithm::key_len`] bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`].
+    pub fn new(algorithm: Algorithm, key: &[u8], nonce: &[u8], ad: &[u8]) -> Result<Self, Error> {
+        fn begin<F: Family, const D: usize>(
+            key: &[u8],
+            nonce: &[u8],
+            ad: &[u8],
+        ) -> Result<Box<dyn AnyAead>, Error> {
+            Ok(Box::new(AeadSession::<F, D>::new(&F::Key::try_from(key)?, &F::Nonce::try_from(nonce)?, ad)?))
+        }
+        Ok(Self { session: with_algorithm!(algorithm, begin(key, nonce, ad))? })
+    }
+
+    /// Encrypts the next piece where it lies.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`]; then nothing is encrypted.
+    pub fn encrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
+        self.session.next(InOut::in_place(buf), Direction::Encrypt)
+    }
+
+    /// Encrypts the next piece into another buffer of the same length.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`] or [`Error::TooLong`]; then nothing is encrypted.
+    pub fn encrypt_into(&mut self, msg: &[u8], ct: &mut [u8]) -> Result<(), Error> {
+        self.session.next(InOut::separate(msg, ct)?, Direction::Encrypt)
+    }
+
+    /// Decrypts the next piece where it lies. The result is unverified.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`]; then nothing is decrypted.
+    pub fn decrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
+        self.session.next(InOut::in_place(buf), Direction::Decrypt)
+    }
+
+    /// Decrypts the next piece into another buffer of the same length. The result is unverified.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`] or [`Error::TooLong`]; then nothing is decrypted.
+    pub fn decrypt_into(&mut self, ct: &[u8], unverified: &mut [u8]) -> Result<(), Error> {
+        self.session.next(InOut::separate(ct, unverified)?, Direction::Decrypt)
+    }
+
+    /// Writes the tag of the message, 16 or 32 bytes, as many as there is room for. The session is wiped.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownTagLength`]; then the session goes on.
+    pub fn finalize(&mut self, tag: &mut [u8]) -> Result<(), Error> {
+        match tag.len() {
+            16 => tag.copy_from_slice(self.session.finalize16().as_ref()),
+            32 => tag.copy_from_slice(self.session.finalize32().as_ref()),
+            actual => return Err(Error::UnknownTagLength { actual }),
+        }
+        Ok(())
+    }
+
+    /// Compares the tag of the message with one that came along, in constant time. The session is wiped.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`] if they differ; [`Error::UnknownTagLength`], and then the session goes on.
+    pub fn verify(&mut self, tag: &[u8]) -> Result<(), Error> {
+        // (Comparing two tags takes the same time whatever they are.)
+        let right = match tag.len() {
+            16 => self.session.finalize16() == Tag::try_from(tag)?,
+            32 => self.session.finalize32() == Tag::try_from(tag)?,
+            actual => return Err(Error::UnknownTagLength { actual }),
+        };
+        if right { Ok(()) } else { Err(Error::VerificationFailed) }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl ZeroizeOnDrop for AnySession {}
+
+#[cfg(feature = "alloc")]
+impl fmt::Debug for AnySession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnySession").finish_non_exhaustive()
     }
 }

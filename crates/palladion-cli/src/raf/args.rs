@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use palladion_raf::{Algorithm, is_chunk_size};
 
 use crate::args::bytes;
@@ -83,7 +82,7 @@ impl KeyArgs {
 #[derive(clap::Args)]
 pub struct NewArgs {
     /// Which variant of AEGIS to use
-    #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2", value_parser = algorithms(), ignore_case = true)]
+    #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2", value_parser = crate::args::algorithms(), ignore_case = true)]
     pub algorithm: Algorithm,
     /// How much to encrypt at once: a multiple of 16 bytes from 1K to 1M. Small chunks are for small changes here and there
     #[arg(long, value_name = "SIZE", default_value = "64K", value_parser = chunk_size)]
@@ -284,11 +283,6 @@ pub struct ExportArgs {
 pub struct Commitment {
     pub hash: Vec<u8>,
     pub max_chunks: Option<u64>,
-}
-
-fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
-    let names = Algorithm::ALL.iter().map(|algorithm| algorithm.name());
-    PossibleValuesParser::new(names).try_map(|name| Algorithm::from_name(&name).ok_or("no such algorithm"))
 }
 
 fn chunk_size(text: &str) -> Result<u32, String> {

@@ -10,7 +10,7 @@ pub use super::kernels::{Message, Open, Seal};
 use super::memory::{WipedBytes, wipe};
 use super::{Variant, check_memory, dispatch};
 use crate::family::Family;
-use crate::{Error, limits};
+use crate::{Algorithm, Error, limits, with_algorithm};
 
 /// The kernel that encrypts a whole message, if the backend is chosen and has one for this degree. Limits on lengths are the caller's
 /// to check.
@@ -89,6 +89,42 @@ pub unsafe fn open<F: Family, const D: usize>(message: &Message) -> Result<(), E
         }
     };
     if result == 0 { Ok(()) } else { Err(Error::VerificationFailed) }
+}
+
+/// Encrypts a message in one call. Lengths of key, nonce and tag are the caller's to check; see [`seal`].
+///
+/// # Errors
+///
+/// [`Error::TooLong`], [`Error::Backend`]; then nothing is touched.
+///
+/// # Safety
+/// As [`Message`] says.
+#[inline]
+pub unsafe fn seal_any(algorithm: Algorithm, message: &Message) -> Result<(), Error> {
+    unsafe fn one<F: Family, const D: usize>(message: &Message) -> Result<(), Error> {
+        // SAFETY: granted.
+        unsafe { seal::<F, D>(message) }
+    }
+    // SAFETY: granted.
+    unsafe { with_algorithm!(algorithm, one(message)) }
+}
+
+/// Decrypts a message in one call, likewise; see [`open`].
+///
+/// # Errors
+///
+/// [`Error::VerificationFailed`]; [`Error::TooLong`], [`Error::Backend`], and then nothing is touched.
+///
+/// # Safety
+/// As [`Message`] says.
+#[inline]
+pub unsafe fn open_any(algorithm: Algorithm, message: &Message) -> Result<(), Error> {
+    unsafe fn one<F: Family, const D: usize>(message: &Message) -> Result<(), Error> {
+        // SAFETY: granted.
+        unsafe { open::<F, D>(message) }
+    }
+    // SAFETY: granted.
+    unsafe { with_algorithm!(algorithm, one(message)) }
 }
 
 /// Writes the MAC of the associated data.

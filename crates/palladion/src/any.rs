@@ -1,0 +1,336 @@
+//! The six ciphers behind one type each, for programs that learn at run time which [`Algorithm`] and which length of tags they
+//! need: files, command lines, bindings to other languages. Nonces and tags are slices here, whose lengths are checked.
+//!
+//! ```
+//! use palladion::any::{Cipher, Mac};
+//! use palladion::{Aegis128L, Algorithm, Key128, Nonce128};
+//!
+//! let algorithm: Algorithm = "AEGIS-128L".parse().unwrap();
+//! let cipher = Cipher::new(algorithm, &[1; 16], 32)?;
+//! let (mut message, mut tag) = (*b"message", [0; 32]);
+//! cipher.encrypt_in_place(&[2; 16], b"header", &mut message, &mut tag)?;
+//!
+//! let same = Aegis128L::<32>::new(&Key128::from([1; 16]));
+//! same.decrypt_in_place(&Nonce128::from([2; 16]), b"header", &mut message, &tag.into())?;
+//! assert_eq!(&message, b"message");
+//! # Ok::<(), palladion::Error>(())
+//! ```
+
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
+use core::fmt;
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::family::Family;
+#[cfg(feature = "alloc")]
+use crate::hazmat::MacSession;
+use crate::low::raw::{self, Message};
+#[cfg(feature = "alloc")]
+use crate::types::Tag;
+use crate::{Aegis, Algorithm, Error, with_algorithm};
+
+/// The longest key and nonce.
+const MAX_LEN: usize = 32;
+
+/// `Ok` if there are tags of this length.
+fn check_tag_len(actual: usize) -> Result<(), Error> {
+    if matches!(actual, 16 | 32) { Ok(()) } else { Err(Error::UnknownTagLength { actual }) }
+}
+
+/// A cipher of any [`Algorithm`] with its key and the length of its tags, like [`Aegis`].
+#[derive(Clone)]
+pub struct Cipher {
+    algorithm: Algorithm,
+    tag_len: usize,
+    key: [u8; MAX_LEN],
+}
+
+impl Cipher {
+    /// The key has [`Algorithm::key_len`] bytes, tags have 16 or 32.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`], [`Error::UnknownTagLength`].
+    pub fn new(algorithm: Algorithm, key: &[u8], tag_len: usize) -> Result<Self, Error> {
+        algorithm.check_len("key", key.len())?;
+        check_tag_len(tag_len)?;
+        let mut cipher = Self { algorithm, tag_len, key: [0; MAX_LEN] };
+        cipher.key[..key.len()].copy_from_slice(key);
+        Ok(cipher)
+    }
+
+    /// Which cipher it is.
+    #[must_use]
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// Bytes in a tag: 16 or 32.
+    #[must_use]
+    pub fn tag_len(&self) -> usize {
+        self.tag_len
+    }
+
+    /// The key, of [`Algorithm::key_len`] bytes.
+    #[must_use]
+    pub fn key(&self) -> &[u8] {
+        &self.key[..self.algorithm.key_len()]
+    }
+
+    fn check(&self, nonce: &[u8], tag: &[u8]) -> Result<(), Error> {
+        self.algorithm.check_len("nonce", nonce.len())?;
+        Error::check_length("tag", tag.len(), self.tag_len)
+    }
+
+    /// Encrypts a message where it lies and writes its tag, which has [`tag_len`](Self::tag_len) bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`]; then nothing is touched.
+    pub fn encrypt_in_place(
+        &self,
+        nonce: &[u8],
+        ad: &[u8],
+        buf: &mut [u8],
+        tag: &mut [u8],
+    ) -> Result<(), Error> {
+        self.check(nonce, tag)?;
+        let place = buf.as_mut_ptr();
+        // SAFETY: the lengths are checked; the pointers are those of slices, the same for input and output.
+        unsafe {
+            raw::seal_any(self.algorithm, &self.message(nonce, ad, place, place, buf.len(), tag.as_mut_ptr()))
+        }
+    }
+
+    /// Encrypts a message into another buffer of the same length, and writes its tag.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`]; then nothing is touched.
+    pub fn encrypt_into(
+        &self,
+        nonce: &[u8],
+        ad: &[u8],
+        msg: &[u8],
+        ct: &mut [u8],
+        tag: &mut [u8],
+    ) -> Result<(), Error> {
+        self.check(nonce, tag)?;
+        Error::check_length("output", ct.len(), msg.len())?;
+        let message = self.message(nonce, ad, msg.as_ptr(), ct.as_mut_ptr(), msg.len(), tag.as_mut_ptr());
+        // SAFETY: the lengths are checked; the pointers are those of slices.
+        unsafe { raw::seal_any(self.algorithm, &message) }
+    }
+
+    /// Decrypts a message where it lies, if the tag is right.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`], and the buffer is zeroed; [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`], and
+    /// nothing is touched.
+    pub fn decrypt_in_place(&self, nonce: &[u8], ad: &[u8], buf: &mut [u8], tag: &[u8]) -> Result<(), Error> {
+        self.check(nonce, tag)?;
+        let place = buf.as_mut_ptr();
+        let message = self.message(nonce, ad, place, place, buf.len(), tag.as_ptr().cast_mut());
+        // SAFETY: as above; a tag to compare with is only read.
+        unsafe { raw::open_any(self.algorithm, &message) }
+    }
+
+    /// Decrypts a message into another buffer of the same length, if the tag is right.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`], and the output is zeroed; [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`], and
+    /// nothing is touched.
+    pub fn decrypt_into(
+        &self,
+        nonce: &[u8],
+        ad: &[u8],
+        ct: &[u8],
+        tag: &[u8],
+        msg: &mut [u8],
+    ) -> Result<(), Error> {
+        self.check(nonce, tag)?;
+        Error::check_length("output", msg.len(), ct.len())?;
+        let message =
+            self.message(nonce, ad, ct.as_ptr(), msg.as_mut_ptr(), ct.len(), tag.as_ptr().cast_mut());
+        // SAFETY: as above.
+        unsafe { raw::open_any(self.algorithm, &message) }
+    }
+
+    fn message(
+        &self,
+        nonce: &[u8],
+        ad: &[u8],
+        src: *const u8,
+        dst: *mut u8,
+        len: usize,
+        tag: *mut u8,
+    ) -> Message {
+        Message {
+            key: self.key.as_ptr(),
+            nonce: nonce.as_ptr(),
+            ad: ad.as_ptr(),
+            ad_len: ad.len(),
+            src,
+            dst,
+            len,
+            tag,
+            tag_len: self.tag_len,
+        }
+    }
+
+    /// Compares a tag without decrypting anything to a place that can be seen: [`Aegis::verify`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`]; [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`].
+    pub fn verify(&self, nonce: &[u8], ad: &[u8], ct: &[u8], tag: &[u8]) -> Result<(), Error> {
+        fn verify<F: Family, const D: usize>(
+            cipher: &Cipher,
+            nonce: &[u8],
+            ad: &[u8],
+            ct: &[u8],
+            tag: &[u8],
+        ) -> Result<(), Error> {
+            let (key, nonce) = (F::Key::try_from(cipher.key())?, F::Nonce::try_from(nonce)?);
+            match cipher.tag_len {
+                16 => Aegis::<F, D, 16>::new(&key).verify(&nonce, ad, ct, &tag.try_into()?),
+                _ => Aegis::<F, D, 32>::new(&key).verify(&nonce, ad, ct, &tag.try_into()?),
+            }
+        }
+        with_algorithm!(self.algorithm, verify(self, nonce, ad, ct, tag))
+    }
+}
+
+impl Drop for Cipher {
+    fn drop(&mut self) {
+        self.key.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for Cipher {}
+
+impl fmt::Debug for Cipher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cipher")
+            .field("algorithm", &self.algorithm)
+            .field("tag_len", &self.tag_len)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What [`MacSession`] can do, whatever it is of.
+#[cfg(feature = "alloc")]
+trait AnyMac: Send + Sync {
+    fn update(&mut self, data: &[u8]) -> Result<(), Error>;
+    fn finalize16(&mut self) -> Tag<16>;
+    fn finalize32(&mut self) -> Tag<32>;
+    fn copy(&self) -> Box<dyn AnyMac>;
+}
+
+#[cfg(feature = "alloc")]
+impl<F: Family, const D: usize> AnyMac for MacSession<F, D> {
+    fn update(&mut self, data: &[u8]) -> Result<(), Error> {
+        MacSession::update(self, data)
+    }
+    fn finalize16(&mut self) -> Tag<16> {
+        self.finalize()
+    }
+    fn finalize32(&mut self) -> Tag<32> {
+        self.finalize()
+    }
+    fn copy(&self) -> Box<dyn AnyMac> {
+        Box::new(self.clone())
+    }
+}
+
+/// Authenticates data in pieces with any [`Algorithm`] (RFC 10032 §8), like [`crate::Mac`]. Needs feature `alloc`.
+///
+/// ```
+/// use palladion::any::Mac;
+/// use palladion::Algorithm;
+///
+/// let mut mac = Mac::new(Algorithm::Aegis256X2, &[1; 32], &[0; 32])?;
+/// mac.update(b"some ")?;
+/// let mut tag = [0; 32];
+/// mac.clone().finalize(&mut tag)?; // of "some "
+/// mac.update(b"data")?;
+/// mac.finalize(&mut tag)?;
+/// # Ok::<(), palladion::Error>(())
+/// ```
+#[cfg(feature = "alloc")]
+pub struct Mac {
+    session: Box<dyn AnyMac>,
+}
+
+#[cfg(feature = "alloc")]
+impl Mac {
+    /// Begins with no data. Key and nonce have [`Algorithm::key_len`] bytes; the nonce may be all zeros.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`], [`Error::Backend`].
+    pub fn new(algorithm: Algorithm, key: &[u8], nonce: &[u8]) -> Result<Self, Error> {
+        fn begin<F: Family, const D: usize>(key: &[u8], nonce: &[u8]) -> Result<Box<dyn AnyMac>, Error> {
+            Ok(Box::new(MacSession::<F, D>::new(&F::Key::try_from(key)?, &F::Nonce::try_from(nonce)?)?))
+        }
+        Ok(Self { session: with_algorithm!(algorithm, begin(key, nonce))? })
+    }
+
+    /// Takes more data, in pieces of any size.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`]; then nothing is taken.
+    pub fn update(&mut self, data: &[u8]) -> Result<(), Error> {
+        self.session.update(data)
+    }
+
+    /// Writes the tag of all the data, 16 or 32 bytes, as many as there is room for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownTagLength`].
+    pub fn finalize(mut self, tag: &mut [u8]) -> Result<(), Error> {
+        match tag.len() {
+            16 => tag.copy_from_slice(self.session.finalize16().as_ref()),
+            32 => tag.copy_from_slice(self.session.finalize32().as_ref()),
+            actual => return Err(Error::UnknownTagLength { actual }),
+        }
+        Ok(())
+    }
+
+    /// Compares the tag of all the data with one that came along, in constant time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`] if they differ, [`Error::UnknownTagLength`].
+    pub fn verify(mut self, tag: &[u8]) -> Result<(), Error> {
+        // (Comparing two tags takes the same time whatever they are.)
+        let right = match tag.len() {
+            16 => self.session.finalize16() == Tag::try_from(tag)?,
+            32 => self.session.finalize32() == Tag::try_from(tag)?,
+            actual => return Err(Error::UnknownTagLength { actual }),
+        };
+        if right { Ok(()) } else { Err(Error::VerificationFailed) }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl Clone for Mac {
+    fn clone(&self) -> Self {
+        Self { session: self.session.copy() }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl ZeroizeOnDrop for Mac {}
+
+#[cfg(feature = "alloc")]
+impl fmt::Debug for Mac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mac").finish_non_exhaustive()
+    }
+}
