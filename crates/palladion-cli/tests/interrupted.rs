@@ -37,13 +37,6 @@ fn stuck(bench: &Bench, args: &[&str], input: &[u8]) -> Child {
     child
 }
 
-/// Whether this process ignores the signal, as under `nohup`, and so do those it starts.
-fn is_ignored(signal: i32) -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() >> (signal - 1) & 1 == 1)
-}
-
 #[test]
 fn signals() {
     let bench = Bench::new();
