@@ -1,0 +1,76 @@
+//! Algorithms by name, and what depends on nothing else.
+
+use palladion::Algorithm;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::buffer::Target;
+use crate::error::error;
+
+/// An algorithm as an argument: its name, which an `Algorithm` of Python is too.
+#[derive(Clone, Copy)]
+pub struct Name(pub Algorithm);
+
+impl Default for Name {
+    fn default() -> Self {
+        Self(Algorithm::default())
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Name {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let name = object.cast::<PyString>()?;
+        let name = name.to_cow()?;
+        name.parse().map(Self).map_err(|error| PyValueError::new_err(format!("{name:?}: {error}")))
+    }
+}
+
+impl<'py> IntoPyObject<'py> for Name {
+    type Target = PyString;
+    type Output = Bound<'py, PyString>;
+    type Error = std::convert::Infallible;
+
+    fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Self::Error> {
+        self.0.name().into_pyobject(py)
+    }
+}
+
+/// Random bytes from the operating system.
+pub fn fill_random(bytes: &mut [u8]) -> PyResult<()> {
+    getrandom::fill(bytes).map_err(|_| error(palladion::Error::NoRandomness))
+}
+
+fn random_bytes<'py>(py: Python<'py>, len: usize) -> PyResult<Bound<'py, PyAny>> {
+    let mut bytes = Target::new(py, None, len)?;
+    fill_random(bytes.zeroed())?;
+    Ok(bytes.finish())
+}
+
+/// A new random key for an algorithm: 16 or 32 bytes.
+#[pyfunction]
+#[pyo3(signature = (algorithm = Name::default()), text_signature = "(algorithm='AEGIS-256X2')")]
+pub fn generate_key(py: Python<'_>, algorithm: Name) -> PyResult<Bound<'_, PyAny>> {
+    random_bytes(py, algorithm.0.key_len())
+}
+
+/// A random nonce for an algorithm: 16 or 32 bytes.
+#[pyfunction]
+#[pyo3(signature = (algorithm = Name::default()), text_signature = "(algorithm='AEGIS-256X2')")]
+pub fn generate_nonce(py: Python<'_>, algorithm: Name) -> PyResult<Bound<'_, PyAny>> {
+    random_bytes(py, algorithm.0.key_len())
+}
+
+/// What the ciphers run on, "vaes-avx512" or "portable" say.
+#[pyfunction]
+pub fn backend() -> PyResult<&'static str> {
+    palladion::backend().map(|backend| backend.name()).map_err(|e| error(e.into()))
+}
+
+/// The size of keys and nonces.
+#[pyfunction]
+pub fn key_size(algorithm: Name) -> usize {
+    algorithm.0.key_len()
+}

@@ -1,0 +1,394 @@
+//! Messages in one call.
+
+use palladion::any;
+use palladion::hazmat::raw::{self, Message};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use crate::algorithm::{Name, fill_random};
+use crate::buffer::{In, Out, Target, bytes_or_none, place_or_none, work_on};
+use crate::error::{OrRaise, error};
+use crate::pieces::{Decryptor, Encryptor, UnverifiedDecryptor};
+
+/// The longest key, nonce and tag.
+pub const MAX_LEN: usize = 32;
+
+/// A copy of a nonce or a tag, so that it cannot change under our hands, with zeros behind.
+#[inline]
+pub fn copy(what: &'static str, bytes: &[u8], expected: usize) -> PyResult<[u8; MAX_LEN]> {
+    if bytes.len() != expected {
+        return Err(error(palladion::Error::WrongLength { what, expected, actual: bytes.len() }));
+    }
+    let mut copy = [0; MAX_LEN];
+    copy[..expected].copy_from_slice(bytes);
+    Ok(copy)
+}
+
+/// An authenticated cipher with its key.
+///
+/// Cipher(key, algorithm='AEGIS-256X2', *, tag_size=32)
+///
+/// algorithm is one of palladion.ALGORITHMS; the key has 16 bytes for the AEGIS-128 family and 32 for the AEGIS-256 family, and so
+/// have nonces. Tags have 16 or 32 bytes. It can be used by any number of threads at once.
+///
+/// >>> import palladion
+/// >>> cipher = palladion.Cipher(palladion.generate_key())
+/// >>> sealed = cipher.seal(b"attack at dawn", b"header")
+/// >>> cipher.open(sealed, b"header")
+/// b'attack at dawn'
+#[pyclass(module = "palladion", frozen)]
+pub struct Cipher {
+    pub inner: any::Cipher,
+}
+
+/// What a call works on, checked.
+struct Call {
+    message: Message,
+}
+
+// SAFETY: the pointers are those of buffers that are held during the call; see `buffer::work_on`.
+unsafe impl Send for Call {}
+
+impl Cipher {
+    /// Lengths of nonce and tag, which is what every call begins with.
+    pub fn sizes(&self) -> (usize, usize) {
+        (self.inner.algorithm().key_len(), self.inner.tag_len())
+    }
+
+    #[inline]
+    fn message(
+        &self,
+        nonce: *const u8,
+        (ad, ad_len): (*const u8, usize),
+        (src, len): (*const u8, usize),
+        dst: *mut u8,
+        tag: *mut u8,
+    ) -> Message {
+        let tag_len = self.inner.tag_len();
+        Message { key: self.inner.key().as_ptr(), nonce, ad, ad_len, src, dst, len, tag, tag_len }
+    }
+
+    /// Encrypts.
+    ///
+    /// # Safety
+    /// As `Message` says; its pointers are valid until this returns, whoever has the interpreter's lock.
+    #[inline]
+    unsafe fn seal_raw(&self, py: Python<'_>, message: Message) -> PyResult<()> {
+        let (algorithm, call) = (self.inner.algorithm(), Call { message });
+        // SAFETY: granted.
+        work_on(py, call.message.len + call.message.ad_len, move || {
+            let call = call;
+            unsafe { raw::seal_any(algorithm, &call.message) }
+        })
+        .or_raise()
+    }
+
+    /// Decrypts.
+    ///
+    /// # Safety
+    /// Likewise.
+    #[inline]
+    unsafe fn open_raw(&self, py: Python<'_>, message: Message) -> PyResult<()> {
+        let (algorithm, call) = (self.inner.algorithm(), Call { message });
+        work_on(py, call.message.len + call.message.ad_len, move || {
+            let call = call;
+            // SAFETY: granted.
+            unsafe { raw::open_any(algorithm, &call.message) }
+        })
+        .or_raise()
+    }
+
+    fn too_short(&self, min: usize, actual: usize) -> PyErr {
+        error(palladion::Error::TooShort { what: "ciphertext", min, actual })
+    }
+}
+
+#[pymethods]
+impl Cipher {
+    #[new]
+    #[pyo3(signature = (key, algorithm = Name::default(), *, tag_size = 32))]
+    fn new(key: In<'_, '_>, algorithm: Name, tag_size: usize) -> PyResult<Self> {
+        Ok(Self { inner: any::Cipher::new(algorithm.0, key.bytes(), tag_size).or_raise()? })
+    }
+
+    /// The standard's name of the cipher.
+    #[getter]
+    fn algorithm(&self) -> Name {
+        Name(self.inner.algorithm())
+    }
+
+    /// Bytes in the key: 16 or 32.
+    #[getter]
+    fn key_size(&self) -> usize {
+        self.inner.algorithm().key_len()
+    }
+
+    /// Bytes in a nonce: as many as in the key.
+    #[getter]
+    fn nonce_size(&self) -> usize {
+        self.inner.algorithm().key_len()
+    }
+
+    /// Bytes in a tag: 16 or 32.
+    #[getter]
+    fn tag_size(&self) -> usize {
+        self.inner.tag_len()
+    }
+
+    /// How much longer seal() makes a message: nonce_size + tag_size.
+    #[getter]
+    fn overhead(&self) -> usize {
+        let (nonce, tag) = self.sizes();
+        nonce + tag
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<palladion.Cipher {}, tag_size={}>", self.inner.algorithm(), self.inner.tag_len())
+    }
+
+    /// Encrypts a message under a random nonce: nonce, ciphertext and tag in one.
+    ///
+    /// Fit for any number of messages with the AEGIS-256 family, and for 2**48 under one key with the AEGIS-128 family. ad is data that is
+    /// authenticated with the message but not part of the result; open() needs the same. With into, a writable buffer of
+    /// len(message) + overhead bytes, the result goes there, and into is returned.
+    #[pyo3(signature = (message, ad = None, *, into = None))]
+    fn seal<'py>(
+        &self,
+        py: Python<'py>,
+        message: In<'_, 'py>,
+        ad: Option<In<'_, 'py>>,
+        into: Option<Out<'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let ((nonce_len, tag_len), (src, len)) = (self.sizes(), message.place());
+        let target = Target::new(py, into, nonce_len + len + tag_len)?;
+        // The ciphertext is not where the message is, so nothing may overlap.
+        if src as usize == target.start() as usize && len > 0 {
+            return Err(pyo3::exceptions::PyValueError::new_err("into overlaps the message; see encrypt_in_place"));
+        }
+        target.check_overlap((src, len))?;
+        let mut nonce = [0; MAX_LEN];
+        fill_random(&mut nonce[..nonce_len])?;
+        // SAFETY: the target has room for nonce, ciphertext and tag; the buffers are held, and have the lengths that they say.
+        unsafe {
+            target.start().copy_from_nonoverlapping(nonce.as_ptr(), nonce_len);
+            let dst = target.start().add(nonce_len);
+            let message = self.message(nonce.as_ptr(), place_or_none(&ad), (src, len), dst, dst.add(len));
+            self.seal_raw(py, message)?;
+        }
+        Ok(target.finish())
+    }
+
+    /// Decrypts what seal() made. Raises VerificationError if it is not authentic; into is zeroed then.
+    #[pyo3(signature = (sealed, ad = None, *, into = None))]
+    fn open<'py>(
+        &self,
+        py: Python<'py>,
+        sealed: In<'_, 'py>,
+        ad: Option<In<'_, 'py>>,
+        into: Option<Out<'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let ((nonce_len, tag_len), (start, len)) = (self.sizes(), sealed.place());
+        let len = len.checked_sub(nonce_len + tag_len).ok_or_else(|| self.too_short(nonce_len + tag_len, len))?;
+        let target = Target::new(py, into, len)?;
+        if start as usize == target.start() as usize && len > 0 {
+            return Err(pyo3::exceptions::PyValueError::new_err("into overlaps the sealed message"));
+        }
+        target.check_overlap(sealed.place())?;
+        let nonce = copy("nonce", &sealed.bytes()[..nonce_len], nonce_len)?;
+        let mut tag = copy("tag", &sealed.bytes()[nonce_len + len..], tag_len)?;
+        // SAFETY: as above.
+        unsafe {
+            let src = start.add(nonce_len);
+            let ad = place_or_none(&ad);
+            let message = self.message(nonce.as_ptr(), ad, (src, len), target.start(), tag.as_mut_ptr());
+            self.open_raw(py, message)?;
+        }
+        Ok(target.finish())
+    }
+
+    /// Encrypts a message: ciphertext and tag in one, without the nonce, which must never serve twice with one key.
+    ///
+    /// With into, a writable buffer of len(message) + tag_size bytes, the result goes there, and into is returned. It may begin where the
+    /// message begins.
+    #[pyo3(signature = (nonce, message, ad = None, *, into = None))]
+    fn encrypt<'py>(
+        &self,
+        py: Python<'py>,
+        nonce: In<'_, 'py>,
+        message: In<'_, 'py>,
+        ad: Option<In<'_, 'py>>,
+        into: Option<Out<'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (nonce_len, tag_len) = self.sizes();
+        let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
+        let (src, len) = message.place();
+        let target = Target::new(py, into, len + tag_len)?;
+        target.check_overlap((src, len))?;
+        // SAFETY: the target has room for ciphertext and tag; the buffers are held, and have the lengths that they say.
+        unsafe {
+            let (dst, ad) = (target.start(), place_or_none(&ad));
+            let message = self.message(nonce.as_ptr(), ad, (src, len), dst, dst.add(len));
+            self.seal_raw(py, message)?;
+        }
+        Ok(target.finish())
+    }
+
+    /// Decrypts ciphertext and tag, as encrypt() gives them. Raises VerificationError if they are not authentic; into is zeroed then.
+    #[pyo3(signature = (nonce, ciphertext, ad = None, *, into = None))]
+    fn decrypt<'py>(
+        &self,
+        py: Python<'py>,
+        nonce: In<'_, 'py>,
+        ciphertext: In<'_, 'py>,
+        ad: Option<In<'_, 'py>>,
+        into: Option<Out<'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (nonce_len, tag_len) = self.sizes();
+        let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
+        let (src, len) = ciphertext.place();
+        let len = len.checked_sub(tag_len).ok_or_else(|| self.too_short(tag_len, len))?;
+        let target = Target::new(py, into, len)?;
+        target.check_overlap(ciphertext.place())?;
+        let mut tag = copy("tag", &ciphertext.bytes()[len..], tag_len)?;
+        // SAFETY: as above.
+        unsafe {
+            let ad = place_or_none(&ad);
+            let message = self.message(nonce.as_ptr(), ad, (src, len), target.start(), tag.as_mut_ptr());
+            self.open_raw(py, message)?;
+        }
+        Ok(target.finish())
+    }
+
+    /// Encrypts a message: a pair of ciphertext, as long as the message, and tag.
+    #[pyo3(signature = (nonce, message, ad = None, *, into = None))]
+    fn encrypt_detached<'py>(
+        &self,
+        py: Python<'py>,
+        nonce: In<'_, 'py>,
+        message: In<'_, 'py>,
+        ad: Option<In<'_, 'py>>,
+        into: Option<Out<'py>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let (nonce_len, tag_len) = self.sizes();
+        let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
+        let (src, len) = message.place();
+        let target = Target::new(py, into, len)?;
+        target.check_overlap((src, len))?;
+        let mut tag = [0; MAX_LEN];
+        // SAFETY: as above.
+        unsafe {
+            let ad = place_or_none(&ad);
+            let message = self.message(nonce.as_ptr(), ad, (src, len), target.start(), tag.as_mut_ptr());
+            self.seal_raw(py, message)?;
+        }
+        let tag = PyBytes::new(py, &tag[..tag_len]);
+        PyTuple::new(py, [target.finish(), tag.into_any()])
+    }
+
+    /// Decrypts a ciphertext whose tag is apart from it. Raises VerificationError if they are not authentic; into is zeroed then.
+    #[pyo3(signature = (nonce, ciphertext, tag, ad = None, *, into = None))]
+    fn decrypt_detached<'py>(
+        &self,
+        py: Python<'py>,
+        nonce: In<'_, 'py>,
+        ciphertext: In<'_, 'py>,
+        tag: In<'_, 'py>,
+        ad: Option<In<'_, 'py>>,
+        into: Option<Out<'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (nonce_len, tag_len) = self.sizes();
+        let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
+        let mut tag = copy("tag", tag.bytes(), tag_len)?;
+        let (src, len) = ciphertext.place();
+        let target = Target::new(py, into, len)?;
+        target.check_overlap((src, len))?;
+        // SAFETY: as above.
+        unsafe {
+            let ad = place_or_none(&ad);
+            let message = self.message(nonce.as_ptr(), ad, (src, len), target.start(), tag.as_mut_ptr());
+            self.open_raw(py, message)?;
+        }
+        Ok(target.finish())
+    }
+
+    /// Encrypts a message where it lies, in a writable buffer, and returns the tag.
+    #[pyo3(signature = (nonce, buffer, ad = None))]
+    fn encrypt_in_place<'py>(
+        &self,
+        py: Python<'py>,
+        nonce: In<'_, 'py>,
+        buffer: Out<'py>,
+        ad: Option<In<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let (nonce_len, tag_len) = self.sizes();
+        let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
+        let (dst, len) = buffer.place();
+        let mut tag = [0; MAX_LEN];
+        // SAFETY: input and output are the same; the buffers are held, and have the lengths that they say.
+        unsafe {
+            let ad = place_or_none(&ad);
+            self.seal_raw(py, self.message(nonce.as_ptr(), ad, (dst, len), dst, tag.as_mut_ptr()))?;
+        }
+        Ok(PyBytes::new(py, &tag[..tag_len]))
+    }
+
+    /// Decrypts a ciphertext where it lies, in a writable buffer. Raises VerificationError if it is not authentic; the buffer is zeroed
+    /// then.
+    #[pyo3(signature = (nonce, buffer, tag, ad = None))]
+    fn decrypt_in_place<'py>(
+        &self,
+        py: Python<'py>,
+        nonce: In<'_, 'py>,
+        buffer: Out<'py>,
+        tag: In<'_, 'py>,
+        ad: Option<In<'_, 'py>>,
+    ) -> PyResult<()> {
+        let (nonce_len, tag_len) = self.sizes();
+        let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
+        let mut tag = copy("tag", tag.bytes(), tag_len)?;
+        let (dst, len) = buffer.place();
+        // SAFETY: likewise.
+        unsafe {
+            let ad = place_or_none(&ad);
+            self.open_raw(py, self.message(nonce.as_ptr(), ad, (dst, len), dst, tag.as_mut_ptr()))
+        }
+    }
+
+    /// Checks ciphertext and tag, as encrypt() gives them, and decrypts nothing. Raises VerificationError if they are not authentic.
+    #[pyo3(signature = (nonce, ciphertext, ad = None))]
+    fn verify<'py>(
+        &self,
+        py: Python<'py>,
+        nonce: In<'_, 'py>,
+        ciphertext: In<'_, 'py>,
+        ad: Option<In<'_, 'py>>,
+    ) -> PyResult<()> {
+        let (nonce_len, tag_len) = self.sizes();
+        let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
+        let len = ciphertext.len();
+        let len = len.checked_sub(tag_len).ok_or_else(|| self.too_short(tag_len, len))?;
+        let (ciphertext, tag) = ciphertext.bytes().split_at(len);
+        let (cipher, ad) = (&self.inner, bytes_or_none(&ad));
+        work_on(py, len + ad.len(), || cipher.verify(&nonce[..nonce_len], ad, ciphertext, tag)).or_raise()
+    }
+
+    /// Begins to encrypt a message that comes in pieces.
+    #[pyo3(signature = (nonce, ad = None))]
+    fn encryptor(&self, nonce: In<'_, '_>, ad: Option<In<'_, '_>>) -> PyResult<Encryptor> {
+        Encryptor::begin(&self.inner, nonce.bytes(), bytes_or_none(&ad))
+    }
+
+    /// Begins to decrypt a message that comes in pieces. It is kept until its end, and shown only if it is authentic.
+    #[pyo3(signature = (nonce, ad = None))]
+    fn decryptor(&self, nonce: In<'_, '_>, ad: Option<In<'_, '_>>) -> PyResult<Decryptor> {
+        Decryptor::begin(&self.inner, nonce.bytes(), bytes_or_none(&ad))
+    }
+
+    /// Begins to decrypt a message that comes in pieces, each of which is shown at once, before anybody knows whether it is authentic.
+    ///
+    /// Only for those who do nothing with them before verify() has succeeded.
+    #[pyo3(signature = (nonce, ad = None))]
+    fn unverified_decryptor(&self, nonce: In<'_, '_>, ad: Option<In<'_, '_>>) -> PyResult<UnverifiedDecryptor> {
+        UnverifiedDecryptor::begin(&self.inner, nonce.bytes(), bytes_or_none(&ad))
+    }
+}

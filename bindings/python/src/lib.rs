@@ -1,0 +1,30 @@
+//! The native part of the Python package `palladion`. See `../README.md`.
+
+mod algorithm;
+mod buffer;
+mod cipher;
+mod error;
+mod mac;
+mod pieces;
+
+use pyo3::prelude::*;
+
+/// AEGIS (RFC 10032): the native part.
+#[pymodule(gil_used = false)]
+mod _native {
+    #[pymodule_export]
+    use super::algorithm::{backend, generate_key, generate_nonce, key_size};
+    #[pymodule_export]
+    use super::cipher::Cipher;
+    #[pymodule_export]
+    use super::error::{PalladionError, VerificationError};
+    #[pymodule_export]
+    use super::mac::{Mac, mac};
+    #[pymodule_export]
+    use super::pieces::{Decryptor, Encryptor, KeyStream, UnverifiedDecryptor};
+
+    /// The version of the package, which is that of the project.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

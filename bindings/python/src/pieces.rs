@@ -1,0 +1,276 @@
+//! Messages and key streams in pieces.
+
+use std::sync::Mutex;
+
+use palladion::any;
+use palladion::hazmat::AnySession;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::PyBytes;
+use zeroize::Zeroizing;
+
+use crate::algorithm::Name;
+use crate::buffer::{In, Out, Target, work_on};
+use crate::cipher::MAX_LEN;
+use crate::error::{OrRaise, PalladionError};
+
+/// A session that several threads may use, one after another, until it has ended.
+struct Session {
+    running: Mutex<Option<AnySession>>,
+    tag_len: usize,
+}
+
+impl Session {
+    fn begin(cipher: &any::Cipher, nonce: &[u8], ad: &[u8]) -> PyResult<Self> {
+        let session = AnySession::new(cipher.algorithm(), cipher.key(), nonce, ad).or_raise()?;
+        Ok(Self { running: Mutex::new(Some(session)), tag_len: cipher.tag_len() })
+    }
+
+    /// Does something with it.
+    fn with<T>(&self, py: Python<'_>, call: impl FnOnce(&mut AnySession) -> PyResult<T>) -> PyResult<T> {
+        let mut running = self.running.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        call(running.as_mut().ok_or_else(ended)?)
+    }
+
+    /// Ends it.
+    fn take(&self, py: Python<'_>) -> PyResult<AnySession> {
+        let mut running = self.running.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        running.take().ok_or_else(ended)
+    }
+
+    /// The next piece, in either direction.
+    fn next<'py>(
+        &self,
+        py: Python<'py>,
+        data: In<'_, 'py>,
+        into: Option<Out<'py>>,
+        encrypt: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mut target = Target::new(py, into, data.len())?;
+        target.check_overlap(data.place())?;
+        self.with(py, |session| {
+            if target.start() as usize != data.place().0 as usize {
+                let (data, target) = (data.bytes(), target.zeroed());
+                return work_on(py, data.len(), || match encrypt {
+                    true => session.encrypt_into(data, target),
+                    false => session.decrypt_into(data, target),
+                })
+                .or_raise();
+            }
+            // SAFETY: it is the caller's buffer, for it is the input too, which is not looked at through a slice.
+            let buffer = unsafe { target.bytes() };
+            work_on(py, buffer.len(), || match encrypt {
+                true => session.encrypt_in_place(buffer),
+                false => session.decrypt_in_place(buffer),
+            })
+            .or_raise()
+        })?;
+        Ok(target.finish())
+    }
+}
+
+fn ended() -> PyErr {
+    PalladionError::new_err("the message has ended; begin another one")
+}
+
+/// Encrypts a message that comes in pieces; made by Cipher.encryptor().
+///
+/// >>> import palladion
+/// >>> cipher = palladion.Cipher(palladion.generate_key())
+/// >>> nonce = palladion.generate_nonce()
+/// >>> encryptor = cipher.encryptor(nonce, b"header")
+/// >>> ciphertext = encryptor.update(b"attack ") + encryptor.update(b"at dawn")
+/// >>> tag = encryptor.finalize()
+/// >>> cipher.decrypt(nonce, ciphertext + tag, b"header")
+/// b'attack at dawn'
+#[pyclass(module = "palladion", frozen)]
+pub struct Encryptor(Session);
+
+impl Encryptor {
+    pub fn begin(cipher: &any::Cipher, nonce: &[u8], ad: &[u8]) -> PyResult<Self> {
+        Session::begin(cipher, nonce, ad).map(Self)
+    }
+}
+
+#[pymethods]
+impl Encryptor {
+    /// Encrypts the next piece: as many bytes as it has, in a new object or in into (which may be the piece itself).
+    #[pyo3(signature = (data, *, into = None))]
+    fn update<'py>(
+        &self,
+        py: Python<'py>,
+        data: In<'_, 'py>,
+        into: Option<Out<'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.0.next(py, data, into, true)
+    }
+
+    /// Ends the message and returns its tag.
+    fn finalize<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut tag = [0; MAX_LEN];
+        let tag = &mut tag[..self.0.tag_len];
+        self.0.take(py)?.finalize(tag).or_raise()?;
+        Ok(PyBytes::new(py, tag))
+    }
+}
+
+/// Decrypts a message that comes in pieces, and shows it only if it is authentic; made by Cipher.decryptor().
+///
+/// All of it is kept in memory. For more, use encrypted files (palladion.files), which are verified piece by piece.
+#[pyclass(module = "palladion", frozen)]
+pub struct Decryptor {
+    session: Session,
+    message: Mutex<Zeroizing<Vec<u8>>>,
+}
+
+impl Decryptor {
+    pub fn begin(cipher: &any::Cipher, nonce: &[u8], ad: &[u8]) -> PyResult<Self> {
+        Ok(Self { session: Session::begin(cipher, nonce, ad)?, message: Mutex::default() })
+    }
+}
+
+#[pymethods]
+impl Decryptor {
+    /// Takes the next piece of the ciphertext.
+    fn update(&self, py: Python<'_>, data: In<'_, '_>) -> PyResult<()> {
+        self.session.with(py, |session| {
+            let mut message = self.message.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+            grow(&mut message, data.len())?;
+            let (data, start) = (data.bytes(), message.len());
+            message.resize(start + data.len(), 0);
+            work_on(py, data.len(), || session.decrypt_into(data, &mut message[start..])).or_raise()
+        })
+    }
+
+    /// Ends the ciphertext and returns the message. Raises VerificationError if it is not authentic.
+    fn finalize<'py>(&self, py: Python<'py>, tag: In<'_, '_>) -> PyResult<Bound<'py, PyBytes>> {
+        let expected = self.session.tag_len;
+        let tag = crate::cipher::copy("tag", tag.bytes(), expected)?;
+        let verified = self.session.take(py)?.verify(&tag[..expected]);
+        let mut message = self.message.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let message = std::mem::take(&mut *message);
+        verified.or_raise()?;
+        Ok(PyBytes::new(py, &message))
+    }
+}
+
+/// Makes room, and wipes what it was before if it has to move.
+fn grow(bytes: &mut Zeroizing<Vec<u8>>, more: usize) -> PyResult<()> {
+    if bytes.capacity() - bytes.len() >= more {
+        return Ok(());
+    }
+    let no_memory = || pyo3::exceptions::PyMemoryError::new_err("no memory for the message");
+    let needed = bytes.len().checked_add(more).ok_or_else(no_memory)?.max(2 * bytes.capacity());
+    let mut larger = Zeroizing::new(Vec::new());
+    larger.try_reserve_exact(needed).map_err(|_| no_memory())?;
+    larger.extend_from_slice(bytes);
+    *bytes = larger;
+    Ok(())
+}
+
+/// Decrypts a message that comes in pieces, each of which is shown at once, UNVERIFIED; made by Cipher.unverified_decryptor().
+#[pyclass(module = "palladion", frozen)]
+pub struct UnverifiedDecryptor(Session);
+
+impl UnverifiedDecryptor {
+    pub fn begin(cipher: &any::Cipher, nonce: &[u8], ad: &[u8]) -> PyResult<Self> {
+        Session::begin(cipher, nonce, ad).map(Self)
+    }
+}
+
+#[pymethods]
+impl UnverifiedDecryptor {
+    /// Decrypts the next piece: as many bytes as it has, in a new object or in into (which may be the piece itself).
+    #[pyo3(signature = (data, *, into = None))]
+    fn update_unverified<'py>(
+        &self,
+        py: Python<'py>,
+        data: In<'_, 'py>,
+        into: Option<Out<'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.0.next(py, data, into, false)
+    }
+
+    /// Ends the ciphertext. Raises VerificationError if not all that was shown is authentic: throw it away then.
+    fn verify(&self, py: Python<'_>, tag: In<'_, '_>) -> PyResult<()> {
+        let tag = crate::cipher::copy("tag", tag.bytes(), self.0.tag_len)?;
+        self.0.take(py)?.verify(&tag[..self.0.tag_len]).or_raise()
+    }
+}
+
+/// An endless stream of bytes that depend on key and nonce alone (RFC 10032, section 7). It authenticates nothing.
+///
+/// KeyStream(key, nonce=None, *, algorithm='AEGIS-256X2')
+///
+/// Without a nonce it is all zeros: then one key gives one stream.
+///
+/// >>> import palladion
+/// >>> key = bytes(32)
+/// >>> stream = palladion.KeyStream(key)
+/// >>> stream.read(3) + stream.read(5) == palladion.KeyStream(key).read(8)
+/// True
+#[pyclass(module = "palladion", frozen)]
+pub struct KeyStream(Mutex<AnySession>);
+
+#[pymethods]
+impl KeyStream {
+    #[new]
+    #[pyo3(signature = (key, nonce = None, *, algorithm = Name::default()))]
+    fn new(key: In<'_, '_>, nonce: Option<In<'_, '_>>, algorithm: Name) -> PyResult<Self> {
+        let zeros = [0; MAX_LEN];
+        let nonce = nonce.as_ref().map_or(&zeros[..algorithm.0.key_len()], In::bytes);
+        let session = AnySession::new(algorithm.0, key.bytes(), nonce, b"").or_raise()?;
+        Ok(Self(Mutex::new(session)))
+    }
+
+    /// The next size bytes, in a new object, or into a writable buffer, all of which is filled.
+    #[pyo3(signature = (size = None, *, into = None))]
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        size: Option<usize>,
+        into: Option<Out<'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let size = match (size, &into) {
+            (Some(size), _) => size,
+            (None, Some(into)) => into.place().1,
+            (None, None) => return Err(PyValueError::new_err("read needs a size, or a buffer")),
+        };
+        let mut target = Target::new(py, into, size)?;
+        let bytes = target.zeroed();
+        let mut session = self.0.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        work_on(py, size, || session.encrypt_in_place(bytes)).or_raise()?;
+        Ok(target.finish())
+    }
+
+    /// XORs the next bytes into data: encrypts or decrypts it, without any authentication.
+    #[pyo3(signature = (data, *, into = None))]
+    fn xor<'py>(
+        &self,
+        py: Python<'py>,
+        data: In<'_, 'py>,
+        into: Option<Out<'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let target = Target::new(py, into, data.len())?;
+        target.check_overlap(data.place())?;
+        let mut session = self.0.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        // The state absorbs what is encrypted, so the stream is that of zeros alone, a piece at a time.
+        let mut stream = Zeroizing::new([0; 4096]);
+        // SAFETY: both have that many bytes, and are the same or do not overlap; each byte is read before it is written.
+        let (src, dst, len) = (data.place().0 as usize, target.start() as usize, data.len());
+        work_on(py, len, || {
+            for start in (0..len).step_by(stream.len()) {
+                let stream = &mut stream[..(len - start).min(4096)];
+                stream.fill(0);
+                session.encrypt_in_place(stream)?;
+                for (i, key) in (start..).zip(&*stream) {
+                    unsafe { ((dst + i) as *mut u8).write(((src + i) as *const u8).read() ^ key) };
+                }
+            }
+            Ok(())
+        })
+        .or_raise()?;
+        Ok(target.finish())
+    }
+}
