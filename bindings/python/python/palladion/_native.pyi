@@ -7,7 +7,6 @@ class Buffer(Protocol):
 
 _B = TypeVar("_B", bound=Buffer)
 
-__all__: list[str]
 __version__: str
 
 class PalladionError(Exception): ...

@@ -26,6 +26,7 @@ import io
 import os
 import stat
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, Union, cast, overload
 
@@ -376,8 +377,9 @@ class _Appearing(io.BufferedWriter):
 
     def __del__(self) -> None:
         if not self.closed:
-            error = ResourceWarning("an encrypted file was not closed, so it does not appear")
-            self._abandon(ResourceWarning, error, None)
+            message = "an encrypted file was not closed, so it does not appear"
+            warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
+            self._abandon(ResourceWarning, ResourceWarning(message), None)
 
 
 class _Text(io.TextIOWrapper):
