@@ -232,8 +232,8 @@ impl<'py> Target<'py> {
     }
 }
 
-/// What takes at least so long that others should run meanwhile: some microseconds.
-const LONG: usize = 16 << 10;
+/// What takes so long that others should run meanwhile: ten microseconds or more. To let them takes up to one.
+const LONG: usize = 128 << 10;
 
 /// Does some work, without the interpreter's lock if it is so many bytes that it pays.
 ///
