@@ -1,4 +1,4 @@
-//! The kernels of a state do what those of one call do (which `tests/lengths.rs` compares with the reference), also with
+//! The kernels of a state do what those of one call do (which `tests/all/lengths.rs` compares with the reference), also with
 //! a last step that is not whole. Callers that work piece by piece give them whole steps alone, but they promise more.
 
 extern crate std;

@@ -1,8 +1,6 @@
 //! Random inputs: the same bytes as from the reference, on every backend, wherever the buffers lie in memory.
 
-mod common;
-
-use common::{
+use crate::common::{
     Random, for_each_backend, for_each_mac, for_each_variant, framed, key, nonce, reduced, reference,
 };
 use palladion::family::Family;

@@ -1,11 +1,9 @@
 //! Many messages in one call: the same as one after another, whatever the number, the lengths and the keys; and a
 //! forgery among them hurts nobody else.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{Random, flipped, for_each_backend, framed, key, nonce, reduced, reference};
+use crate::common::{Random, flipped, for_each_backend, framed, key, nonce, reduced, reference};
 use palladion::batch::{self, BatchError, Decryption, Encryption};
 use palladion::family::{Aegis128, Aegis256, Family};
 use palladion::{Aegis, Error, Tag};
@@ -450,7 +448,7 @@ fn time<F: Family, const D: usize, const N: usize>(len: usize) {
     );
 }
 
-/// `cargo test --release --test batch -- --ignored --nocapture throughput`
+/// `cargo test --release --all-features --test all -- --ignored --nocapture batch::throughput`
 #[test]
 #[ignore = "a measurement"]
 fn throughput() {

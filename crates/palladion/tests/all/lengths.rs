@@ -4,10 +4,8 @@
 //!
 //! With `PALLADION_TEST_REDUCED` set, fewer lengths: for emulators.
 
-mod common;
-
-use common::fenced::{Fenced, Place};
-use common::{
+use crate::common::fenced::{Fenced, Place};
+use crate::common::{
     Random, flipped, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced, reference,
 };
 use palladion::family::Family;

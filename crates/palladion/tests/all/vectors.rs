@@ -1,10 +1,8 @@
 //! The vectors of `vectors/`, whose README describes them, through everything that can make or check them.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{for_each_backend, framed, key, nonce, reduced, unhex};
+use crate::common::{for_each_backend, framed, key, nonce, reduced, unhex};
 use palladion::family::Family;
 use palladion::{Aegis, KeyStream, Mac, Tag};
 
@@ -33,7 +31,7 @@ fn fill(seed: usize, len: usize) -> Vec<u8> {
 
 impl File {
     fn parse<F: Family, const D: usize>(text: &str) -> Self {
-        let rate = common::reference::<F, D>().rate();
+        let rate = crate::common::reference::<F, D>().rate();
         let mut file = File {
             rate,
             seed: 0,
@@ -189,7 +187,7 @@ macro_rules! files {
             #[test]
             fn $name() {
                 use palladion::family::$family as F;
-                let file = File::parse::<F, $degree>(include_str!(concat!("../../../vectors/", $file)));
+                let file = File::parse::<F, $degree>(include_str!(concat!("../../../../vectors/", $file)));
                 file.check_completeness::<F, $degree>();
                 for_each_backend(|_| {
                     file.aead::<F, $degree, 16>();

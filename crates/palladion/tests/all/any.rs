@@ -1,5 +1,4 @@
 //! Ciphers chosen at run time give what those give that are chosen at compile time.
-#![cfg(feature = "alloc")]
 
 use palladion::any::{Cipher, Mac};
 use palladion::family::Family;

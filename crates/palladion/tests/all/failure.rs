@@ -1,9 +1,7 @@
 //! What must fail does, with the right error, and leaves behind zeros where a message would have been, and everything
 //! else as it was.
 
-mod common;
-
-use common::{
+use crate::common::{
     Random, assert_fails, flipped, for_each_backend, for_each_mac, for_each_variant, framed, key, nonce,
     reduced, reference,
 };

@@ -1,11 +1,9 @@
 //! Whatever the pieces, the result is that of the whole: properties, on random inputs that shrink when they fail.
 
-mod common;
-
 use std::fmt::Debug;
 use std::io::Read;
 
-use common::{
+use crate::common::{
     Random, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced, reference, with_backends,
 };
 use palladion::family::Family;
@@ -168,7 +166,7 @@ fn aead<F: Family, const D: usize, const T: usize>(plan: &Plan) {
     assert_eq!(clone.verify(&other_tag), Ok(()));
     assert_eq!(decryptor.feed(&ct[half..], after), msg[half..]);
     assert_eq!(decryptor.clone().verify(&tag), Ok(()));
-    let wrong = Tag::try_from(&common::flipped(tag.as_ref(), 8 * T - 1)[..]).unwrap();
+    let wrong = Tag::try_from(&crate::common::flipped(tag.as_ref(), 8 * T - 1)[..]).unwrap();
     assert_eq!(decryptor.verify(&wrong), Err(Error::VerificationFailed));
 
     // With room to spare, which stays as it is.
@@ -269,7 +267,7 @@ fn mac_holds<F: Family, const D: usize, const T: usize>() {
             assert_eq!(mac.clone().finalize(), tag);
             assert_eq!(mac.clone().verify(&tag), Ok(()));
             let wrong =
-                Tag::<T>::try_from(&common::flipped(tag.as_ref(), plan.moment % (8 * T))[..]).unwrap();
+                Tag::<T>::try_from(&crate::common::flipped(tag.as_ref(), plan.moment % (8 * T))[..]).unwrap();
             assert_eq!(mac.clone().verify(&wrong), Err(Error::VerificationFailed));
 
             clone.update(b"something else").unwrap();
@@ -327,7 +325,7 @@ fn session<F: Family, const D: usize, const T: usize>(plan: &Plan, to: Backend) 
         assert_eq!(encryption.finalize::<T>(), tag);
         assert_ne!(encryption.finalize::<T>(), tag, "the session is wiped");
     }
-    let wrong = Tag::<T>::try_from(&common::flipped(tag.as_ref(), plan.moment % (8 * T))[..]).unwrap();
+    let wrong = Tag::<T>::try_from(&crate::common::flipped(tag.as_ref(), plan.moment % (8 * T))[..]).unwrap();
     for mut decryption in [decryption.clone(), moved(&decryption, to), decryption] {
         assert_eq!(Direction::<F, D, false>(&mut decryption).feed(&ct[half..], after), msg[half..]);
         assert_eq!(decryption.clone().verify(&wrong), Err(Error::VerificationFailed));
@@ -364,14 +362,14 @@ fn refuses_other_lengths<F: Family, const D: usize>() {
     for actual in [0, 1, expected - 1, expected + 1] {
         let mut bytes = vec![0xee; actual];
         let what = |what| Error::WrongLength { what, expected, actual };
-        common::assert_fails(session.to_bytes(&mut bytes), what("output"));
+        crate::common::assert_fails(session.to_bytes(&mut bytes), what("output"));
         assert!(bytes.iter().all(|byte| *byte == 0xee));
-        common::assert_fails(AeadSession::<F, D>::from_bytes(&bytes), what("session"));
+        crate::common::assert_fails(AeadSession::<F, D>::from_bytes(&bytes), what("session"));
     }
     let (mut session, mut output) = (session, [0xee; 4]);
     let wrong = Error::WrongLength { what: "output", expected: 5, actual: 4 };
-    common::assert_fails(session.encrypt_into(b"hello", &mut output), wrong);
-    common::assert_fails(session.decrypt_into(b"hello", &mut output), wrong);
+    crate::common::assert_fails(session.encrypt_into(b"hello", &mut output), wrong);
+    crate::common::assert_fails(session.decrypt_into(b"hello", &mut output), wrong);
     assert_eq!(output, [0xee; 4]);
 }
 
@@ -395,7 +393,7 @@ fn mac_sessions<F: Family, const D: usize, const T: usize>() {
                 }
             }
             let wrong =
-                Tag::<T>::try_from(&common::flipped(tag.as_ref(), plan.moment % (8 * T))[..]).unwrap();
+                Tag::<T>::try_from(&crate::common::flipped(tag.as_ref(), plan.moment % (8 * T))[..]).unwrap();
             assert_eq!(clone.clone().verify(&wrong), Err(Error::VerificationFailed));
             assert_eq!(clone.verify(&tag), Ok(()));
             assert_eq!(clone.verify(&tag), Err(Error::VerificationFailed), "the session is wiped");

@@ -1,0 +1,22 @@
+//! All tests but those of the choice of a backend (`backend.rs`, which need processes of their own): one program, so that the
+//! kernels of all degrees are compiled once.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+#[cfg(feature = "aead")]
+mod aead_traits;
+#[cfg(feature = "alloc")]
+mod any;
+mod batch;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod bounds;
+mod failure;
+mod historic;
+mod lengths;
+mod pieces;
+mod reference;
+mod rfc;
+mod vectors;
+mod within;
+mod wycheproof;
