@@ -3,6 +3,7 @@
 mod algorithm;
 mod buffer;
 mod cipher;
+mod column;
 mod error;
 mod mac;
 mod pieces;
@@ -16,6 +17,8 @@ mod _native {
     use super::algorithm::{backend, generate_key, generate_nonce, key_size};
     #[pymodule_export]
     use super::cipher::Cipher;
+    #[pymodule_export]
+    use super::column::{column_size, open_column, open_list, seal_column, seal_list};
     #[pymodule_export]
     use super::error::{PalladionError, VerificationError};
     #[pymodule_export]
