@@ -669,6 +669,11 @@ pub fn column_size(
     let given = kept.given()?;
     let values = given.values(count)?;
     let (cipher, way) = (&cipher.get().inner, if seal { Way::Seal } else { Way::Open });
+    // Values of one length need no loop; and of those that have no bytes there could be any number.
+    if let Values::Arrow(Column { layout: Layout::Fixed(width), valid: None, .. }) = values {
+        let size = way.result_len(cipher, width)?.checked_mul(count);
+        return Ok(size.ok_or(Fault::Arguments("the column is too long"))?);
+    }
     let size = work_on(py, count.saturating_mul(8), || {
         (0..count).try_fold(0_usize, |size, row| {
             let Some(value) = values.get(row)? else { return Ok(size) };
@@ -684,13 +689,15 @@ fn lay_out(
     task: &Task<'_>,
     way: Way,
     count: usize,
+    room: usize,
     offsets: Option<&mut [u8]>,
     mut valid: Option<&mut [u8]>,
 ) -> Result<(usize, Width), Fault> {
     const TOO_LONG: Fault = Fault::Arguments("the column is too long");
+    let rows = count.checked_add(1).ok_or(TOO_LONG)?;
     let width = match (&offsets, task.values.width()) {
-        (Some(offsets), _) if offsets.len() / 4 == count + 1 && offsets.len() % 4 == 0 => Width::Offsets32,
-        (Some(offsets), _) if offsets.len() / 8 == count + 1 && offsets.len() % 8 == 0 => Width::Offsets64,
+        (Some(offsets), _) if offsets.len() / 4 == rows && offsets.len() % 4 == 0 => Width::Offsets32,
+        (Some(offsets), _) if offsets.len() / 8 == rows && offsets.len() % 8 == 0 => Width::Offsets64,
         (None, Some(width)) => {
             if way == Way::Open && width < task.overhead() {
                 return Err(Fault::Arguments("the values are too short to have been encrypted"));
@@ -704,6 +711,12 @@ fn lay_out(
     }
     if let Some(valid) = &mut valid {
         valid.fill(0);
+    }
+    // (So there are no more rows than the buffers have room for: the loop ends.)
+    if let Width::Fixed(width) = width
+        && width.checked_mul(count) != Some(room)
+    {
+        return Err(Fault::Arguments("the room for the results has another length"));
     }
     let (mut end, mut rest) = (0_usize, offsets.unwrap_or_default());
     let mut write = |offset: usize| -> Result<(), Fault> {
@@ -765,7 +778,7 @@ impl<'a> Outputs<'a> {
         count: usize,
     ) -> Result<(Blocks<'a>, Option<&'a mut [u8]>), Fault> {
         let Self { out, mut offsets, mut valid } = self;
-        let (size, width) = lay_out(task, way, count, offsets.as_deref_mut(), valid.as_deref_mut())?;
+        let (size, width) = lay_out(task, way, count, out.len(), offsets.as_deref_mut(), valid.as_deref_mut())?;
         if size != out.len() {
             return Err(Fault::Arguments("the room for the results has another length"));
         }

@@ -269,7 +269,7 @@ class _Call:
         if self.failed and not self.keep:
             # Of those chunks that are authentic, too, nothing is left.
             for out in outs:
-                memoryview(out)[:] = bytes(out.size)
+                memoryview(out).cast("B")[:] = bytes(out.size)
         self.check()
         if chunked and not results:
             results = [pa.array([], _result_type(pa, column.type, self))]
@@ -373,9 +373,10 @@ def _pandas(values: Any, call: _Call) -> Any:
 def _polars(values: Any, call: _Call) -> Any:
     import polars as pl
 
+    column = _column_of(values)
     if call.type is pl.String or call.type is pl.Binary:
         call.type = "string" if call.type is pl.String else "binary"
-    return pl.Series(values.name, call.arrow(_column_of(values)))
+    return pl.Series(values.name, call.arrow(column))
 
 
 def _column_of(values: Any) -> Any:
