@@ -44,6 +44,7 @@ values). For values of up to some hundred bytes, AEGIS-256 is the fastest of it;
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Any, Callable, Literal, Optional, Union, overload
 
@@ -202,8 +203,8 @@ class _Call:
         if ad is None or isinstance(ad, (bytes, bytearray, memoryview)):
             return lambda start, rows: ad
         column = _column_of(ad)
-        if _len(column) != count:
-            raise ValueError(f"ad has {_len(column)} rows, and values has {count}")
+        if len(column) != count:
+            raise ValueError(f"ad has {len(column)} rows, and values has {count}")
         return lambda start, rows: _source(column, start, rows)
 
     def failures(self, failed: int, first: int, start: int = 0) -> None:
@@ -233,7 +234,7 @@ class _Call:
 
     def matrix(self, values: Any) -> Any:
         """For rows of an array of NumPy."""
-        import numpy as np
+        np = _import("numpy")
 
         rows, width = values.shape
         width += -self.cipher.overhead if self.opens else self.cipher.overhead
@@ -338,7 +339,7 @@ def _convert(values: Any, call: _Call) -> Any:
 
 
 def _numpy(values: Any, call: _Call) -> Any:
-    import numpy as np
+    np = _import("numpy")
 
     column = _column_of(values)
     if isinstance(column, list):
@@ -351,7 +352,7 @@ def _numpy(values: Any, call: _Call) -> Any:
 
 def _to_objects(values: list[Any]) -> Any:
     """An array of objects. (That is not what numpy.array makes of bytes.)"""
-    import numpy as np
+    np = _import("numpy")
 
     array = np.empty(len(values), object)
     array[:] = values
@@ -359,19 +360,19 @@ def _to_objects(values: list[Any]) -> Any:
 
 
 def _pandas(values: Any, call: _Call) -> Any:
-    import pandas as pd
+    pd = _import("pandas")
 
     column = _column_of(values)
     if isinstance(column, list):
         done = _to_objects(call.objects(column, pd.NA))
         return pd.Series(done, index=values.index, name=values.name, dtype=object)
     result = call.arrow(column)
-    array = pd.arrays.ArrowExtensionArray(result)  # type: ignore[attr-defined,unused-ignore]
+    array = pd.arrays.ArrowExtensionArray(result)
     return pd.Series(array, index=values.index, name=values.name)
 
 
 def _polars(values: Any, call: _Call) -> Any:
-    import polars as pl
+    pl = _import("polars")
 
     column = _column_of(values)
     if call.type is pl.String or call.type is pl.Binary:
@@ -397,7 +398,7 @@ def _column_of(values: Any) -> Any:
 
 
 def _column_of_numpy(values: Any) -> Any:
-    import numpy as np
+    np = _import("numpy")
 
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError("a masked array is not supported: use values.astype(object).filled(None)")
@@ -428,7 +429,7 @@ def _column_of_arrow(values: Any) -> Any:
 
 
 def _column_of_pandas(values: Any) -> Any:
-    import pandas as pd
+    pd = _import("pandas")
 
     if not isinstance(values, pd.Series):
         raise TypeError(f"a column of pandas is a Series, not {_name(values)}")
@@ -441,7 +442,7 @@ def _column_of_pandas(values: Any) -> Any:
 
 
 def _column_of_polars(values: Any) -> Any:
-    import polars as pl
+    pl = _import("polars")
 
     if not isinstance(values, pl.Series):
         raise TypeError(f"a column of Polars is a Series, not {_name(values)}")
@@ -490,7 +491,7 @@ def _source(column: Any, start: int, rows: int) -> _Source:
     if isinstance(column, list):
         return column if len(column) == rows else column[start : start + rows]
     if hasattr(column, "ndim"):
-        import numpy as np
+        np = _import("numpy")
 
         return _flat(np.ascontiguousarray(column[start : start + rows])), None, column.shape[1], None, 0
     pa = _pyarrow()
@@ -500,10 +501,6 @@ def _source(column: Any, start: int, rows: int) -> _Source:
         # Its chunks need not be those of the values; then this is copied.
         part = chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks) if chunks else pa.array([], part.type)
     return _arrow_parts(pa, part)
-
-
-def _len(column: Any) -> int:
-    return len(column)
 
 
 def _flat(array: Any) -> Any:
@@ -530,9 +527,13 @@ def _name(value: Any) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
+def _import(name: str) -> Any:
+    """A module that need not be there, nor have types that can be checked."""
+    return importlib.import_module(name)
+
+
 def _pyarrow() -> Any:
     try:
-        import pyarrow
+        return _import("pyarrow")
     except ImportError as error:
         raise ImportError("columns of Arrow, pandas and Polars need pyarrow: pip install palladion[arrow]") from error
-    return pyarrow
