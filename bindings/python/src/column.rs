@@ -827,8 +827,8 @@ pub fn seal_column(
     })
 }
 
-/// Decrypts a column into buffers, as seal_column does the reverse, and returns how many values are not authentic, and the row of the first.
-/// If there are such values, and keep is false, all outputs are zeroed. Otherwise only they are, and they are null in out_valid.
+/// Decrypts a column into buffers, as seal_column encrypts it, and returns how many values are not authentic, and the row of the first. If
+/// there are such values, and keep is false, all outputs are zeroed. Otherwise only they are, and they are null in out_valid.
 #[pyfunction]
 #[pyo3(signature = (cipher, values, count, ad, out, out_offsets = None, out_valid = None, threads = 0, keep = false))]
 #[allow(clippy::too_many_arguments)] // for our own module alone

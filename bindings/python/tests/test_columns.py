@@ -236,6 +236,12 @@ def test_fixed_size(width):
         assert open_all(sealed.to_pylist()) == values
         opened = columns.decrypt(sealed, CIPHER)
         assert opened.type == column.type and opened.to_pylist() == values
+    changed = pa.array([flip(v) if i == 4 else v for i, v in enumerate(sealed.to_pylist())], sealed.type)
+    opened = columns.decrypt(changed, CIPHER, errors="null")
+    opened.validate(full=True)
+    assert opened.to_pylist() == [None if i == 4 else v for i, v in enumerate(values)]
+    with pytest.raises(columns.ColumnError, match="row 4 is not authentic$"):
+        columns.decrypt(pa.chunked_array([changed[:2], changed[2:]]), CIPHER)
     with pytest.raises(ValueError, match="too short"):
         columns.decrypt(pa.array([b"abc"], pa.binary(3)), CIPHER)
 
@@ -283,7 +289,7 @@ def test_offsets_of_32_bits_are_not_overrun():
     import mmap
 
     try:
-        with mmap.mmap(-1, 3 * width, flags=mmap.MAP_PRIVATE | mmap.MAP_NORESERVE) as big:
+        with mmap.mmap(-1, 3 * width, flags=mmap.MAP_PRIVATE | getattr(mmap, "MAP_NORESERVE", 0)) as big:
             parts = (memoryview(big), None, width, None, 0)
             size = _native.column_size(CIPHER, parts, 3, True)
             assert size == 3 * (width + OVERHEAD)

@@ -15,8 +15,8 @@ b'Grace'
 
 Nulls stay null: they, the number of rows and the length of each value can be seen.
 
-What ``ad`` is for: a value that is encrypted can still be moved to another row or column, where it is as authentic as before. It cannot if the
-associated data says where it belongs: one value for the name of the column, or a column for the primary keys. It is not stored, and
+What ``ad`` is for: a value that is encrypted can still be moved to another row or column, where it is as authentic as before. It cannot if
+the associated data says where it belongs: one value for the name of the column, or a column for the primary keys. It is not stored, and
 decryption needs the same.
 
 Containers, and what comes back:
@@ -91,8 +91,8 @@ def encrypt(values: Any, cipher: Cipher, ad: Any = None, *, threads: Optional[in
 def encrypt(values: Any, cipher: Cipher, ad: Any = None, *, threads: Optional[int] = None) -> Any:
     """Encrypts each value of a column: nonce, ciphertext and tag in one. Strings become UTF-8.
 
-    ``ad`` is data that is authenticated with the values but not part of the result: one for all (bytes or str), or a column of as many rows,
-    of any of the containers, which has no null where there is a value. (Rows count, not the index of pandas.) ``threads`` says how many
+    ``ad`` is data that is authenticated with the values but not part of the result: one for all (bytes or str), or a column of as many
+    rows, of any of the containers, which has no null where there is a value. (Rows count, not the index of pandas.) ``threads`` says how many
     threads are to work; without it, all cores do if there is enough to do.
 
     >>> import numpy, palladion
@@ -146,8 +146,8 @@ def decrypt(
 ) -> Any:
     """Decrypts what :func:`encrypt` made, with the same ``ad``.
 
-    Values are bytes; with ``type="string"`` they are strings, which must be UTF-8 (:class:`ValueError` if one is not). For columns in Arrow's
-    memory ``type`` may be any of its types that binary can be cast to.
+    Values are bytes; with ``type="string"`` they are strings, which must be UTF-8 (:class:`ValueError` if one is not). For columns in
+    Arrow's memory ``type`` may be any of its types that binary can be cast to.
 
     If a value is not authentic, :class:`ColumnError` (a :class:`VerificationError`) names its row, and nothing is returned. With
     ``errors="null"``, such values become null instead, and all the others are returned: whoever can change the column can then make a
