@@ -11,7 +11,8 @@ that only the executors' user can read. (Not with `spark.executorEnv.PALLADION_K
     export PALLADION_KEY=$(python -c "import base64, palladion; print(base64.b64encode(palladion.generate_key('AEGIS-256')).decode())")
     python spark_columns.py
 
-Needs pyspark and pyarrow.
+Needs pyspark and pyarrow here, and palladion and pyarrow where the workers are. A job that imports this file as a module sends it along
+(`spark-submit --py-files spark_columns.py`).
 """
 
 from __future__ import annotations
