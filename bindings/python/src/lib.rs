@@ -4,6 +4,7 @@ mod algorithm;
 mod batch;
 mod buffer;
 mod cipher;
+mod column;
 mod error;
 mod file;
 mod mac;
@@ -18,6 +19,8 @@ mod _native {
     use super::algorithm::{backend, generate_key, generate_nonce, key_size};
     #[pymodule_export]
     use super::cipher::Cipher;
+    #[pymodule_export]
+    use super::column::{column_size, open_column, open_list, seal_column, seal_list};
     #[pymodule_export]
     use super::error::{PalladionError, VerificationError};
     #[pymodule_export]

@@ -1,0 +1,1029 @@
+//! Columns: many values in one call, each encrypted on its own under its own random nonce, as `Cipher.seal` does it to one.
+//!
+//! Values come as an Arrow column (one buffer with all bytes, offsets into it or a width, a bit mask of what is not null), or as a list of
+//! Python objects. `palladion/columns.py` makes the one or the other of what the caller has.
+//!
+//! Whoever gives a buffer may write to it meanwhile, see `buffer`. So an offset is never believed because it was checked before: each time
+//! it is read it becomes a range that is looked up in a slice, and one that leads nowhere is an error. There is no `unsafe` on that way.
+
+use std::iter;
+use std::ops::Range;
+use std::panic;
+use std::sync::Mutex;
+use std::thread;
+
+use palladion::batch::{self, Decryption, Encryption};
+use palladion::family::Family;
+use palladion::{Aegis, Aegis256Stream, Key256, Nonce256, any, with_algorithm};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyFloat, PyList, PyString, PyTuple};
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::buffer::{In, Out, Target, work_on};
+use crate::cipher::Cipher;
+use crate::error::error;
+
+/// How many values are encrypted at once: what the batch kernels sort among themselves.
+const BATCH: usize = 64;
+
+/// What a thread takes at a time: so many values, or about so many bytes.
+const BLOCK: usize = 2048;
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// Why a column cannot be worked on.
+enum Fault {
+    Core(palladion::Error),
+    /// The offsets of a row are not in order, or lead out of the buffer.
+    Offsets(usize),
+    /// The associated data of a row is null.
+    NoAd(usize),
+    /// Something else that is wrong with the arguments.
+    Arguments(&'static str),
+}
+
+impl From<palladion::Error> for Fault {
+    fn from(error: palladion::Error) -> Self {
+        Self::Core(error)
+    }
+}
+
+impl From<Fault> for PyErr {
+    #[cold]
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Core(e) => error(e),
+            Fault::Offsets(row) => PyValueError::new_err(format!(
+                "row {row}: offsets are not in order, or lead out of the buffer"
+            )),
+            Fault::NoAd(row) => PyValueError::new_err(format!("row {row}: the associated data is null")),
+            Fault::Arguments(what) => PyValueError::new_err(what),
+        }
+    }
+}
+
+/// Where the values lie in their buffer.
+#[derive(Clone, Copy)]
+enum Layout<'a> {
+    /// Between this offset and the next one: of 32 bits, or of 64. They need not be aligned.
+    Offsets32(&'a [u8]),
+    Offsets64(&'a [u8]),
+    /// One behind the other, all of this length.
+    Fixed(usize),
+}
+
+/// The offset at a place.
+#[inline(always)]
+fn offset<const N: usize>(offsets: &[u8], place: usize, read: impl Fn([u8; N]) -> i64) -> Option<usize> {
+    let start = place.checked_mul(N)?;
+    let bytes = offsets.get(start..start.checked_add(N)?)?;
+    usize::try_from(read(bytes.try_into().ok()?)).ok()
+}
+
+impl Layout<'_> {
+    /// Where a value lies, if that can be.
+    #[inline(always)]
+    fn range(self, place: usize) -> Option<Range<usize>> {
+        let at = |place| match self {
+            Self::Offsets32(offsets) => offset(offsets, place, |bytes| i32::from_ne_bytes(bytes).into()),
+            Self::Offsets64(offsets) => offset(offsets, place, i64::from_ne_bytes),
+            Self::Fixed(width) => place.checked_mul(width),
+        };
+        Some(at(place)?..at(place.checked_add(1)?)?)
+    }
+}
+
+/// Values as Arrow has them.
+#[derive(Clone, Copy)]
+struct Column<'a> {
+    data: &'a [u8],
+    layout: Layout<'a>,
+    /// A bit for each place, the lowest first: whether there is a value.
+    valid: Option<&'a [u8]>,
+    /// The place of the first row: that of a slice of an array.
+    first: usize,
+}
+
+/// Values, wherever they are.
+#[derive(Clone, Copy)]
+enum Values<'a> {
+    Arrow(Column<'a>),
+    Objects(&'a [Option<&'a [u8]>]),
+}
+
+impl<'a> Values<'a> {
+    /// The value of a row, or `None` where there is none.
+    #[inline(always)]
+    fn get(&self, row: usize) -> Result<Option<&'a [u8]>, Fault> {
+        let wrong = Fault::Offsets(row);
+        match self {
+            Self::Arrow(column) => {
+                let Some(place) = column.first.checked_add(row) else { return Err(wrong) };
+                let range = column.layout.range(place);
+                let Some(value) = range.and_then(|range| column.data.get(range)) else { return Err(wrong) };
+                let Some(valid) = column.valid else { return Ok(Some(value)) };
+                let Some(bits) = valid.get(place / 8) else { return Err(wrong) };
+                Ok((bits >> (place % 8) & 1 == 1).then_some(value))
+            }
+            Self::Objects(values) => values.get(row).copied().ok_or(wrong),
+        }
+    }
+
+    /// Whether all rows have one length, which is this.
+    fn width(&self) -> Option<usize> {
+        match self {
+            Self::Arrow(Column { layout: Layout::Fixed(width), .. }) => Some(*width),
+            _ => None,
+        }
+    }
+}
+
+/// The associated data of all rows.
+#[derive(Clone, Copy)]
+enum Ads<'a> {
+    Same(&'a [u8]),
+    Each(Values<'a>),
+}
+
+impl<'a> Ads<'a> {
+    #[inline(always)]
+    fn get(&self, row: usize) -> Result<&'a [u8], Fault> {
+        match self {
+            Self::Same(ad) => Ok(ad),
+            Self::Each(values) => values.get(row)?.ok_or(Fault::NoAd(row)),
+        }
+    }
+}
+
+/// Which way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Seal,
+    Open,
+}
+
+impl Way {
+    /// How long the result of a value is. (What is too short to be opened has a result of no bytes, and fails later.)
+    #[inline(always)]
+    fn result_len(self, cipher: &any::Cipher, len: usize) -> Result<usize, Fault> {
+        let overhead = cipher.algorithm().key_len() + cipher.tag_len();
+        match self {
+            Self::Seal => len.checked_add(overhead).ok_or(Fault::Arguments("a value is too long")),
+            Self::Open => Ok(len.saturating_sub(overhead)),
+        }
+    }
+}
+
+/// The room for the results of some rows.
+enum Room<'b> {
+    /// One behind the other; they begin at this offset.
+    Together { bytes: &'b mut [u8], layout: Layout<'b>, at: usize },
+    /// Each by itself; that of a null is empty.
+    Apart(std::vec::IntoIter<&'b mut [u8]>),
+}
+
+impl<'b> Room<'b> {
+    /// The room for the next row, which is this.
+    #[inline(always)]
+    fn next(&mut self, row: usize) -> Result<&'b mut [u8], Fault> {
+        let wrong = Fault::Offsets(row);
+        match self {
+            Self::Together { bytes, layout, at } => {
+                let Some(range) = layout.range(row) else { return Err(wrong) };
+                let len = range.end.wrapping_sub(range.start);
+                if range.start != *at || len > bytes.len() {
+                    return Err(wrong);
+                }
+                let (room, rest) = std::mem::take(bytes).split_at_mut(len);
+                (*bytes, *at) = (rest, range.end);
+                Ok(room)
+            }
+            Self::Apart(rooms) => rooms.next().ok_or(wrong),
+        }
+    }
+}
+
+/// What a thread works on at a time.
+struct Block<'b> {
+    rows: Range<usize>,
+    room: Room<'b>,
+}
+
+/// All rows in blocks.
+struct Blocks<'b> {
+    next: usize,
+    count: usize,
+    room: Room<'b>,
+}
+
+impl<'b> Iterator for Blocks<'b> {
+    type Item = Result<Block<'b>, Fault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (start, last) = (self.next, self.count.min(self.next.saturating_add(BLOCK)));
+        if start == last {
+            return None;
+        }
+        let (mut end, mut bytes) = (start, 0);
+        let room = match &mut self.room {
+            Room::Together { bytes: rest, layout, at } => {
+                while end < last && bytes < BLOCK_BYTES {
+                    let Some(range) = layout.range(end) else { return Some(Err(Fault::Offsets(end))) };
+                    (bytes, end) = (range.end.wrapping_sub(*at), end + 1);
+                }
+                if bytes > rest.len() {
+                    return Some(Err(Fault::Offsets(end - 1)));
+                }
+                let (now, later) = std::mem::take(rest).split_at_mut(bytes);
+                let room = Room::Together { bytes: now, layout: *layout, at: *at };
+                (*rest, *at) = (later, *at + bytes);
+                room
+            }
+            Room::Apart(rooms) => {
+                let mut now = Vec::with_capacity(last - start);
+                while end < last && bytes < BLOCK_BYTES {
+                    let Some(room) = rooms.next() else { return Some(Err(Fault::Offsets(end))) };
+                    (bytes, end) = (bytes + room.len(), end + 1);
+                    now.push(room);
+                }
+                Room::Apart(now.into_iter())
+            }
+        };
+        self.next = end;
+        Some(Ok(Block { rows: start..end, room }))
+    }
+}
+
+/// Works on all blocks, on so many threads.
+///
+/// The threads are new ones and end with the call, which costs some tens of microseconds where there are milliseconds of work. A pool that
+/// stays does not survive `fork`, by which `multiprocessing` and PySpark make their workers: in them, a call would wait forever for threads
+/// that only the parent has.
+fn in_blocks<'b, R: Send>(
+    threads: usize,
+    blocks: Blocks<'b>,
+    work: impl Fn(Block<'b>) -> Result<R, Fault> + Sync,
+) -> Result<Vec<R>, Fault> {
+    let queue = Mutex::new(blocks);
+    let next = || queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).next();
+    let worker = || iter::from_fn(next).map(|block| work(block?)).collect::<Result<Vec<R>, Fault>>();
+    thread::scope(|scope| {
+        // If the system has no more threads, those that there are do the work.
+        let start = |_| thread::Builder::new().spawn_scoped(scope, worker).ok();
+        let others: Vec<_> = (1..threads).map_while(start).collect();
+        let mut all = worker();
+        for other in others {
+            let theirs = other.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked));
+            all = all.and_then(|mut all| {
+                all.extend(theirs?);
+                Ok(all)
+            });
+        }
+        all
+    })
+}
+
+/// How many threads are worth it.
+fn threads_for(wanted: usize, count: usize, bytes: usize) -> usize {
+    let most = count.div_ceil(BLOCK).max(bytes / BLOCK_BYTES);
+    if most <= 1 || wanted == 1 {
+        return 1;
+    }
+    let wanted = if wanted == 0 { thread::available_parallelism().map_or(1, usize::from) } else { wanted };
+    wanted.min(most)
+}
+
+/// Random nonces, one after another.
+///
+/// A call of the operating system for each value would take longer than its encryption. So it is asked for 32 bytes for each block, and
+/// these are the key of an AEGIS-256 key stream, which is cut into nonces. Under a key that is random, unknown and used for nothing else
+/// (therefore the nonce of the stream may be zero), the key stream cannot be told from random bytes: that is the security that RFC 10032
+/// claims for it (section 7). So these nonces are as good as those of the operating system: who could make use of a difference could tell
+/// the stream from random bytes. And whoever sees them, for they are public, learns neither the key nor the nonces of other values.
+struct Nonces(Aegis256Stream);
+
+impl Nonces {
+    fn new() -> Result<Self, Fault> {
+        let mut seed = Zeroizing::new([0; 32]);
+        getrandom::fill(&mut *seed).map_err(|_| palladion::Error::NoRandomness)?;
+        // (A key wipes itself.)
+        Ok(Self(Aegis256Stream::new(&Key256::from(*seed), &Nonce256::default())?))
+    }
+}
+
+/// What a column is worked on with.
+struct Task<'a> {
+    cipher: &'a any::Cipher,
+    values: Values<'a>,
+    ads: Ads<'a>,
+}
+
+impl Task<'_> {
+    /// How much longer a value becomes.
+    fn overhead(&self) -> usize {
+        self.cipher.algorithm().key_len() + self.cipher.tag_len()
+    }
+
+    fn seal_block(&self, block: Block<'_>) -> Result<(), Fault> {
+        match self.cipher.tag_len() {
+            16 => with_algorithm!(self.cipher.algorithm(), seal_block16(self, block)),
+            _ => with_algorithm!(self.cipher.algorithm(), seal_block32(self, block)),
+        }
+    }
+
+    fn open_block(&self, block: Block<'_>, keep: bool) -> Result<Failures, Fault> {
+        match self.cipher.tag_len() {
+            16 => with_algorithm!(self.cipher.algorithm(), open_block16(self, block, keep)),
+            _ => with_algorithm!(self.cipher.algorithm(), open_block32(self, block, keep)),
+        }
+    }
+}
+
+// `with_algorithm!` gives a function the family and the degree, not the length of the tag.
+fn seal_block16<F: Family, const D: usize>(task: &Task<'_>, block: Block<'_>) -> Result<(), Fault> {
+    seal_block::<F, D, 16>(task, block)
+}
+fn seal_block32<F: Family, const D: usize>(task: &Task<'_>, block: Block<'_>) -> Result<(), Fault> {
+    seal_block::<F, D, 32>(task, block)
+}
+fn open_block16<F: Family, const D: usize>(
+    task: &Task<'_>,
+    block: Block<'_>,
+    keep: bool,
+) -> Result<Failures, Fault> {
+    open_block::<F, D, 16>(task, block, keep)
+}
+fn open_block32<F: Family, const D: usize>(
+    task: &Task<'_>,
+    block: Block<'_>,
+    keep: bool,
+) -> Result<Failures, Fault> {
+    open_block::<F, D, 32>(task, block, keep)
+}
+
+fn seal_block<F: Family, const D: usize, const T: usize>(
+    task: &Task<'_>,
+    block: Block<'_>,
+) -> Result<(), Fault> {
+    let Block { mut rows, mut room } = block;
+    let cipher = Aegis::<F, D, T>::new(&F::Key::try_from(task.cipher.key())?);
+    let mut stream = Nonces::new()?;
+    let mut nonces = [0; BATCH * 32];
+    let nonces = &mut nonces[..BATCH.min(rows.len()) * F::KEY_LEN];
+    let mut jobs = Vec::with_capacity(BATCH);
+    while !rows.is_empty() {
+        stream.0.next_bytes(nonces)?;
+        for (nonce, row) in nonces.chunks_exact(F::KEY_LEN).zip(rows.by_ref()) {
+            let room = room.next(row)?;
+            let Some(value) = task.values.get(row)? else {
+                room.fill(0); // of values with a fixed length
+                continue;
+            };
+            let Some((place, sealed)) = room.split_at_mut_checked(F::KEY_LEN) else {
+                return Err(Fault::Offsets(row));
+            };
+            place.copy_from_slice(nonce);
+            let nonce = F::Nonce::try_from(nonce)?;
+            jobs.push(Encryption::seal_into(&cipher, &nonce, task.ads.get(row)?, value, sealed));
+        }
+        batch::encrypt(&mut jobs).map_err(palladion::Error::from)?;
+        jobs.clear();
+    }
+    Ok(())
+}
+
+/// The rows that are not authentic.
+#[derive(Default)]
+struct Failures {
+    count: usize,
+    first: usize,
+    /// All of them, if they are asked for.
+    rows: Vec<usize>,
+}
+
+impl Failures {
+    fn add(&mut self, row: usize, keep: bool) {
+        self.first = if self.count == 0 { row } else { self.first.min(row) };
+        self.count += 1;
+        if keep {
+            self.rows.push(row);
+        }
+    }
+
+    fn of(blocks: Vec<Self>) -> Self {
+        let failed = blocks.into_iter().filter(|block| block.count > 0);
+        failed
+            .reduce(|mut all, block| {
+                all.first = all.first.min(block.first);
+                all.count += block.count;
+                all.rows.extend(block.rows);
+                all
+            })
+            .unwrap_or_default()
+    }
+}
+
+fn open_block<F: Family, const D: usize, const T: usize>(
+    task: &Task<'_>,
+    block: Block<'_>,
+    keep: bool,
+) -> Result<Failures, Fault> {
+    let Block { mut rows, mut room } = block;
+    let cipher = Aegis::<F, D, T>::new(&F::Key::try_from(task.cipher.key())?);
+    let (mut jobs, mut places) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
+    let mut failures = Failures::default();
+    while !rows.is_empty() {
+        for row in rows.by_ref().take(BATCH) {
+            let room = room.next(row)?;
+            let Some(sealed) = task.values.get(row)? else {
+                room.fill(0); // of values with a fixed length
+                continue;
+            };
+            let ad = task.ads.get(row)?;
+            match sealed.split_at_checked(F::KEY_LEN) {
+                Some((nonce, rest)) if rest.len() >= T => {
+                    jobs.push(Decryption::open_into(&cipher, &F::Nonce::try_from(nonce)?, ad, rest, room));
+                    places.push(row);
+                }
+                _ => failures.add(row, keep),
+            }
+        }
+        if let Err(e) = batch::decrypt(&mut jobs) {
+            for (job, &row) in jobs.iter().zip(&places) {
+                match job.result() {
+                    Ok(()) => {}
+                    Err(palladion::Error::VerificationFailed) => failures.add(row, keep),
+                    Err(_) => return Err(e.error.into()),
+                }
+            }
+        }
+        jobs.clear();
+        places.clear();
+    }
+    Ok(failures)
+}
+
+/// The buffers of an Arrow column from Python: `(data, offsets or None, width, valid or None, first)`. The width is that of an offset, or
+/// that of a value if there are no offsets.
+struct Parts<'py> {
+    data: Bound<'py, PyAny>,
+    offsets: Bound<'py, PyAny>,
+    width: usize,
+    valid: Bound<'py, PyAny>,
+    first: usize,
+}
+
+impl<'py> Parts<'py> {
+    fn new(tuple: &Bound<'py, PyTuple>) -> PyResult<Self> {
+        let (data, offsets, width, valid, first) = tuple.extract()?;
+        Ok(Self { data, offsets, width, valid, first })
+    }
+}
+
+fn extract_some<'a, 'py>(object: &'a Bound<'py, PyAny>) -> PyResult<Option<In<'a, 'py>>> {
+    if object.is_none() { Ok(None) } else { object.extract().map(Some) }
+}
+
+/// The values that came from Python, and what holds them.
+#[allow(clippy::large_enum_variant)] // there are two of them in a call
+enum Given<'a, 'py> {
+    Arrow {
+        data: In<'a, 'py>,
+        offsets: Option<In<'a, 'py>>,
+        width: usize,
+        valid: Option<In<'a, 'py>>,
+        first: usize,
+    },
+    Objects(Vec<Option<&'a [u8]>>),
+}
+
+/// What Python gave, kept alive: see `Given`.
+enum Kept<'py> {
+    Arrow(Parts<'py>),
+    Objects(Vec<Option<Bound<'py, PyBytes>>>),
+}
+
+impl<'py> Kept<'py> {
+    /// `missing` stands for a null beside None and NaN, as pandas has it.
+    fn new(object: &Bound<'py, PyAny>, missing: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
+        if let Ok(list) = object.cast::<PyList>() {
+            let values = list.iter().enumerate().map(|(row, value)| bytes_of(row, value, missing));
+            return values.collect::<PyResult<_>>().map(Self::Objects);
+        }
+        Parts::new(object.cast::<PyTuple>()?).map(Self::Arrow)
+    }
+
+    fn given(&self) -> PyResult<Given<'_, 'py>> {
+        match self {
+            Self::Arrow(parts) => Ok(Given::Arrow {
+                data: parts.data.extract()?,
+                offsets: extract_some(&parts.offsets)?,
+                width: parts.width,
+                valid: extract_some(&parts.valid)?,
+                first: parts.first,
+            }),
+            Self::Objects(values) => {
+                Ok(Given::Objects(values.iter().map(|value| value.as_ref().map(|b| b.as_bytes())).collect()))
+            }
+        }
+    }
+}
+
+/// The bytes of an object of a list.
+fn bytes_of<'py>(
+    row: usize,
+    value: Bound<'py, PyAny>,
+    missing: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    let value = match value.cast_into::<PyBytes>() {
+        Ok(bytes) => return Ok(Some(bytes)),
+        Err(other) => other.into_inner(),
+    };
+    if let Ok(text) = value.cast::<PyString>() {
+        return text.encode_utf8().map(Some);
+    }
+    let is_missing = missing.is_some_and(|missing| value.is(missing));
+    if value.is_none() || is_missing || value.cast::<PyFloat>().is_ok_and(|number| number.value().is_nan()) {
+        return Ok(None);
+    }
+    match value.extract::<In<'_, '_>>() {
+        Ok(bytes) => Ok(Some(PyBytes::new(value.py(), bytes.bytes()))),
+        Err(_) => {
+            let name = value.get_type().fully_qualified_name()?;
+            Err(PyTypeError::new_err(format!("row {row}: values are bytes, str or None, not {name}")))
+        }
+    }
+}
+
+impl Given<'_, '_> {
+    /// Checks whether there can be so many rows.
+    fn values(&self, count: usize) -> PyResult<Values<'_>> {
+        let values = match self {
+            Self::Arrow { data, offsets, width, valid, first } => {
+                let layout = match (offsets, width) {
+                    (Some(offsets), 4) => Layout::Offsets32(offsets.bytes()),
+                    (Some(offsets), 8) => Layout::Offsets64(offsets.bytes()),
+                    (None, width) => Layout::Fixed(*width),
+                    _ => return Err(Fault::Arguments("offsets have 4 or 8 bytes").into()),
+                };
+                let (data, valid) = (data.bytes(), valid.as_ref().map(In::bytes));
+                Values::Arrow(Column { data, layout, valid, first: *first })
+            }
+            Self::Objects(values) if values.len() == count => Values::Objects(values),
+            Self::Objects(_) => return Err(Fault::Arguments("a list has another length").into()),
+        };
+        // The last row tells whether there is so much of offsets, bits and data, before anything is reserved for results.
+        if let Some(last) = count.checked_sub(1) {
+            values.get(last)?;
+        }
+        Ok(values)
+    }
+
+    /// Where they are.
+    fn places(&self) -> Vec<(usize, usize)> {
+        let place = |bytes: &In<'_, '_>| (bytes.place().0 as usize, bytes.len());
+        match self {
+            Self::Arrow { data, offsets, valid, .. } => {
+                [Some(data), offsets.as_ref(), valid.as_ref()].into_iter().flatten().map(place).collect()
+            }
+            // These are `bytes`, which nobody may write to: they are no output.
+            Self::Objects(_) => Vec::new(),
+        }
+    }
+}
+
+/// The associated data that came from Python, and what holds it.
+#[allow(clippy::large_enum_variant)] // there are two of them in a call
+enum GivenAds<'a, 'py> {
+    Same(Option<In<'a, 'py>>),
+    Each(Given<'a, 'py>),
+}
+
+impl GivenAds<'_, '_> {
+    fn ads(&self, count: usize) -> PyResult<Ads<'_>> {
+        match self {
+            Self::Same(None) => Ok(Ads::Same(&[])),
+            Self::Same(Some(ad)) => Ok(Ads::Same(ad.bytes())),
+            Self::Each(given) => given.values(count).map(Ads::Each),
+        }
+    }
+
+    fn places(&self) -> Vec<(usize, usize)> {
+        match self {
+            Self::Same(ad) => ad.iter().map(|ad| (ad.place().0 as usize, ad.len())).collect(),
+            Self::Each(given) => given.places(),
+        }
+    }
+}
+
+/// Likewise, kept alive: one object with the buffer protocol for all rows, or a column.
+enum KeptAds<'py> {
+    Same(Option<Bound<'py, PyAny>>),
+    Each(Kept<'py>),
+}
+
+impl<'py> KeptAds<'py> {
+    fn new(ad: Option<Bound<'py, PyAny>>, missing: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
+        match ad {
+            Some(ad) if ad.is_instance_of::<PyList>() || ad.is_instance_of::<PyTuple>() => {
+                Kept::new(&ad, missing).map(Self::Each)
+            }
+            ad => Ok(Self::Same(ad)),
+        }
+    }
+
+    fn given(&self) -> PyResult<GivenAds<'_, 'py>> {
+        match self {
+            Self::Same(ad) => ad.as_ref().map(|ad| ad.extract()).transpose().map(GivenAds::Same),
+            Self::Each(kept) => kept.given().map(GivenAds::Each),
+        }
+    }
+}
+
+/// Checks that what is written overlaps nothing else, for Rust's sake.
+fn check_apart(outputs: &[&Option<Out<'_>>], inputs: &[(usize, usize)]) -> Result<(), Fault> {
+    let place = |out: &Out<'_>| (out.place().0 as usize, out.place().1);
+    let outputs: Vec<_> = outputs.iter().filter_map(|out| out.as_ref().map(place)).collect();
+    for (i, &(start, len)) in outputs.iter().enumerate() {
+        let apart = |&(other, other_len): &(usize, usize)| {
+            len == 0 || other_len == 0 || start + len <= other || other + other_len <= start
+        };
+        if !outputs[i + 1..].iter().chain(inputs).all(apart) {
+            return Err(Fault::Arguments("an output overlaps another buffer"));
+        }
+    }
+    Ok(())
+}
+
+/// How many bytes the results of a column take together: see seal_column and open_column.
+#[pyfunction]
+pub fn column_size(
+    py: Python<'_>,
+    cipher: &Bound<'_, Cipher>,
+    values: &Bound<'_, PyTuple>,
+    count: usize,
+    seal: bool,
+) -> PyResult<usize> {
+    let kept = Kept::Arrow(Parts::new(values)?);
+    let given = kept.given()?;
+    let values = given.values(count)?;
+    let (cipher, way) = (&cipher.get().inner, if seal { Way::Seal } else { Way::Open });
+    // Values of one length need no loop; and of those that have no bytes there could be any number.
+    if let Values::Arrow(Column { layout: Layout::Fixed(width), valid: None, .. }) = values {
+        let size = way.result_len(cipher, width)?.checked_mul(count);
+        return Ok(size.ok_or(Fault::Arguments("the column is too long"))?);
+    }
+    // Nor does what is encrypted, if there are no nulls: the first and the last offset will do. (If those between are out of order,
+    // seal_column finds it when it reads them.)
+    if let (Values::Arrow(Column { layout, valid: None, first, .. }), Way::Seal, Some(last)) =
+        (values, way, count.checked_sub(1))
+    {
+        let (start, end) = (layout.range(first), layout.range(first.saturating_add(last)));
+        let len = start.zip(end).and_then(|(start, end)| end.end.checked_sub(start.start));
+        let overhead = way.result_len(cipher, 0)?.checked_mul(count);
+        let size = len.zip(overhead).and_then(|(len, overhead)| len.checked_add(overhead));
+        return Ok(size.ok_or(Fault::Offsets(0))?);
+    }
+    let size = work_on(py, count.saturating_mul(8), || {
+        (0..count).try_fold(0_usize, |size, row| {
+            let Some(value) = values.get(row)? else { return Ok(size) };
+            let size = size.checked_add(way.result_len(cipher, value.len())?);
+            size.ok_or(Fault::Arguments("the column is too long"))
+        })
+    });
+    Ok(size?)
+}
+
+/// Writes where the results go and which are not null, and says how many bytes they take.
+fn lay_out(
+    task: &Task<'_>,
+    way: Way,
+    count: usize,
+    room: usize,
+    offsets: Option<&mut [u8]>,
+    mut valid: Option<&mut [u8]>,
+) -> Result<(usize, Width), Fault> {
+    const TOO_LONG: Fault = Fault::Arguments("the column is too long");
+    let rows = count.checked_add(1).ok_or(TOO_LONG)?;
+    let width = match (&offsets, task.values.width()) {
+        (Some(offsets), _) if offsets.len() / 4 == rows && offsets.len() % 4 == 0 => Width::Offsets32,
+        (Some(offsets), _) if offsets.len() / 8 == rows && offsets.len() % 8 == 0 => Width::Offsets64,
+        (None, Some(width)) => {
+            if way == Way::Open && width < task.overhead() {
+                return Err(Fault::Arguments("the values are too short to have been encrypted"));
+            }
+            Width::Fixed(way.result_len(task.cipher, width)?)
+        }
+        _ => return Err(Fault::Arguments("the room for the offsets has another length")),
+    };
+    if valid.as_ref().is_some_and(|valid| valid.len() != count.div_ceil(8)) {
+        return Err(Fault::Arguments("the room for the bit mask has another length"));
+    }
+    if let Some(valid) = &mut valid {
+        valid.fill(0);
+    }
+    // (So there are no more rows than the buffers have room for: the loop ends.)
+    if let Width::Fixed(width) = width
+        && width.checked_mul(count) != Some(room)
+    {
+        return Err(Fault::Arguments("the room for the results has another length"));
+    }
+    let (mut end, mut rest) = (0_usize, offsets.unwrap_or_default());
+    let mut write = |offset: usize| -> Result<(), Fault> {
+        let too_long = |_| Fault::Arguments("the results are too long for the offsets");
+        let mut room = |len| {
+            let (room, later) = std::mem::take(&mut rest).split_at_mut(len);
+            rest = later;
+            room
+        };
+        match width {
+            Width::Offsets32 => {
+                room(4).copy_from_slice(&i32::try_from(offset).map_err(too_long)?.to_ne_bytes());
+            }
+            Width::Offsets64 => {
+                room(8).copy_from_slice(&i64::try_from(offset).map_err(too_long)?.to_ne_bytes());
+            }
+            Width::Fixed(_) => {}
+        }
+        Ok(())
+    };
+    write(0)?;
+    for row in 0..count {
+        let value = task.values.get(row)?;
+        if let (Some(valid), Some(_)) = (&mut valid, value) {
+            valid[row / 8] |= 1 << (row % 8);
+        }
+        let len = match (width, value) {
+            (Width::Fixed(width), _) => width,
+            (_, Some(value)) => way.result_len(task.cipher, value.len())?,
+            (_, None) => 0,
+        };
+        end = end.checked_add(len).ok_or(TOO_LONG)?;
+        write(end)?;
+    }
+    Ok((end, width))
+}
+
+/// How the results lie: with offsets of 32 or 64 bits, or each of so many bytes.
+#[derive(Clone, Copy)]
+enum Width {
+    Offsets32,
+    Offsets64,
+    Fixed(usize),
+}
+
+/// The arguments of a call for a column, checked and laid out.
+struct Outputs<'a> {
+    out: &'a mut [u8],
+    offsets: Option<&'a mut [u8]>,
+    valid: Option<&'a mut [u8]>,
+}
+
+impl<'a> Outputs<'a> {
+    /// Lays out the results, and makes blocks of the rows. What is left is the bit mask.
+    fn blocks(
+        self,
+        task: &Task<'_>,
+        way: Way,
+        count: usize,
+    ) -> Result<(Blocks<'a>, Option<&'a mut [u8]>), Fault> {
+        let Self { out, mut offsets, mut valid } = self;
+        let (size, width) =
+            lay_out(task, way, count, out.len(), offsets.as_deref_mut(), valid.as_deref_mut())?;
+        if size != out.len() {
+            return Err(Fault::Arguments("the room for the results has another length"));
+        }
+        let offsets: &'a [u8] = offsets.unwrap_or_default();
+        let layout = match width {
+            Width::Offsets32 => Layout::Offsets32(offsets),
+            Width::Offsets64 => Layout::Offsets64(offsets),
+            Width::Fixed(width) => Layout::Fixed(width),
+        };
+        Ok((Blocks { next: 0, count, room: Room::Together { bytes: out, layout, at: 0 } }, valid))
+    }
+}
+
+/// Encrypts a column into buffers: values, offsets of 32 or 64 bits (none if all have one length, and then nulls have it, too), and a bit
+/// mask of what is not null, if it is asked for.
+#[pyfunction]
+#[pyo3(signature = (cipher, values, count, ad, out, out_offsets = None, out_valid = None, threads = 0))]
+#[allow(clippy::too_many_arguments)] // for our own module alone
+pub fn seal_column(
+    py: Python<'_>,
+    cipher: &Bound<'_, Cipher>,
+    values: &Bound<'_, PyTuple>,
+    count: usize,
+    ad: Option<Bound<'_, PyAny>>,
+    out: Out<'_>,
+    out_offsets: Option<Out<'_>>,
+    out_valid: Option<Out<'_>>,
+    threads: usize,
+) -> PyResult<()> {
+    on_column(py, cipher, values, count, ad, [Some(out), out_offsets, out_valid], |task, outputs| {
+        let size = outputs.out.len();
+        let (blocks, _) = outputs.blocks(task, Way::Seal, count)?;
+        in_blocks(threads_for(threads, count, size), blocks, |block| task.seal_block(block)).map(drop)
+    })
+}
+
+/// Decrypts a column into buffers, as seal_column encrypts it, and returns how many values are not authentic, and the row of the first. If
+/// there are such values, and keep is false, all outputs are zeroed. Otherwise only they are, and they are null in out_valid.
+#[pyfunction]
+#[pyo3(signature = (cipher, values, count, ad, out, out_offsets = None, out_valid = None, threads = 0, keep = false))]
+#[allow(clippy::too_many_arguments)] // for our own module alone
+pub fn open_column(
+    py: Python<'_>,
+    cipher: &Bound<'_, Cipher>,
+    values: &Bound<'_, PyTuple>,
+    count: usize,
+    ad: Option<Bound<'_, PyAny>>,
+    out: Out<'_>,
+    out_offsets: Option<Out<'_>>,
+    out_valid: Option<Out<'_>>,
+    threads: usize,
+    keep: bool,
+) -> PyResult<(usize, usize)> {
+    if keep && out_valid.is_none() {
+        return Err(Fault::Arguments("failures are kept in a bit mask").into());
+    }
+    on_column(py, cipher, values, count, ad, [Some(out), out_offsets, out_valid], |task, outputs| {
+        let Outputs { out, offsets, valid } = outputs;
+        let threads = threads_for(threads, count, out.len());
+        // The first part ends before the second begins to see the whole output again.
+        let opened = {
+            let outputs = Outputs { out: &mut *out, offsets, valid };
+            outputs.blocks(task, Way::Open, count).and_then(|(blocks, valid)| {
+                let failures = in_blocks(threads, blocks, |block| task.open_block(block, keep))?;
+                Ok((Failures::of(failures), valid))
+            })
+        };
+        match opened {
+            Ok((failures, Some(valid))) if keep => {
+                for row in &failures.rows {
+                    valid[row / 8] &= !(1 << (row % 8));
+                }
+                Ok((failures.count, failures.first))
+            }
+            Ok((failures, _)) if failures.count == 0 => Ok((0, 0)),
+            Ok((failures, _)) => {
+                out.zeroize();
+                Ok((failures.count, failures.first))
+            }
+            Err(fault) => {
+                out.zeroize();
+                Err(fault)
+            }
+        }
+    })
+}
+
+/// Checks the arguments of a call for a column, and does the work without the interpreter's lock.
+fn on_column<T: Send>(
+    py: Python<'_>,
+    cipher: &Bound<'_, Cipher>,
+    values: &Bound<'_, PyTuple>,
+    count: usize,
+    ad: Option<Bound<'_, PyAny>>,
+    [mut out, mut offsets, mut valid]: [Option<Out<'_>>; 3],
+    work: impl FnOnce(&Task<'_>, Outputs<'_>) -> Result<T, Fault>,
+) -> PyResult<T> {
+    let (kept, kept_ads) = (Kept::Arrow(Parts::new(values)?), KeptAds::new(ad, None)?);
+    let (given, given_ads) = (kept.given()?, kept_ads.given()?);
+    check_apart(&[&out, &offsets, &valid], &[given.places(), given_ads.places()].concat())?;
+    let task = Task { cipher: &cipher.get().inner, values: given.values(count)?, ads: given_ads.ads(count)? };
+    let outputs = Outputs {
+        out: out.as_mut().map(Out::bytes).unwrap_or_default(),
+        offsets: offsets.as_mut().map(Out::bytes),
+        valid: valid.as_mut().map(Out::bytes),
+    };
+    let size = outputs.out.len().saturating_add(count.saturating_mul(8));
+    Ok(work_on(py, size, || work(&task, outputs))?)
+}
+
+/// The objects of a list: `bytes`, or nothing for a null.
+type Results<'py> = Vec<Option<Bound<'py, PyAny>>>;
+
+/// New `bytes` objects for the results, none for a null, and the room in them.
+///
+/// # Safety
+/// The objects outlive the use of the room, and nobody else is given them before it ends.
+unsafe fn new_bytes<'a, 'py>(
+    py: Python<'py>,
+    task: &Task<'_>,
+    way: Way,
+    count: usize,
+) -> PyResult<(Results<'py>, Vec<&'a mut [u8]>)> {
+    let (mut objects, mut rooms) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    for row in 0..count {
+        let Some(value) = task.values.get(row)? else {
+            objects.push(None);
+            rooms.push(Default::default());
+            continue;
+        };
+        let len = way.result_len(task.cipher, value.len())?;
+        let mut target = Target::new(py, None, len)?;
+        target.zeroed();
+        // SAFETY: an object that was just made, and has so many bytes, which are zeros. (An object of no bytes is one that Python has
+        // already; but then this is a slice of no bytes.)
+        rooms.push(unsafe { std::slice::from_raw_parts_mut(target.start(), len) });
+        objects.push(Some(target.finish()));
+    }
+    Ok((objects, rooms))
+}
+
+/// Zeroes the results of a list that is not shown.
+fn wipe(objects: &Results<'_>) {
+    for object in objects.iter().flatten() {
+        // SAFETY: `bytes` that we made and gave to nobody, valid for writes of their length. (Those of no bytes may be everybody's.)
+        unsafe {
+            let (start, len) = (ffi::PyBytes_AsString(object.as_ptr()), ffi::PyBytes_Size(object.as_ptr()));
+            std::slice::from_raw_parts_mut(start.cast::<u8>(), len as usize).zeroize();
+        }
+    }
+}
+
+/// Checks the arguments of a call for a list, and does the work without the interpreter's lock.
+fn on_list<'py, T: Send>(
+    list: &Bound<'py, PyList>,
+    cipher: &Bound<'py, Cipher>,
+    ad: Option<Bound<'py, PyAny>>,
+    missing: Option<&Bound<'py, PyAny>>,
+    way: Way,
+    work: impl FnOnce(&Task<'_>, Blocks<'_>, usize) -> Result<T, Fault>,
+) -> PyResult<(Results<'py>, T)> {
+    let py = list.py();
+    let (kept, kept_ads) = (Kept::new(list, missing)?, KeptAds::new(ad, missing)?);
+    let (given, given_ads) = (kept.given()?, kept_ads.given()?);
+    // Not the length of the list, which another thread may have changed meanwhile.
+    let count = if let Given::Objects(values) = &given { values.len() } else { 0 };
+    let task = Task { cipher: &cipher.get().inner, values: given.values(count)?, ads: given_ads.ads(count)? };
+    // SAFETY: the objects are ours until we return, and by then the work has ended.
+    let (objects, rooms) = unsafe { new_bytes(py, &task, way, count)? };
+    let size = rooms.iter().map(|room| room.len()).sum();
+    let blocks = Blocks { next: 0, count, room: Room::Apart(rooms.into_iter()) };
+    match work_on(py, size + count * 8, || work(&task, blocks, size)) {
+        Ok(result) => Ok((objects, result)),
+        Err(fault) => {
+            wipe(&objects);
+            Err(fault.into())
+        }
+    }
+}
+
+/// Encrypts a list of bytes, str or None: a list of bytes or None.
+#[pyfunction]
+#[pyo3(signature = (cipher, values, ad = None, missing = None, threads = 0))]
+pub fn seal_list<'py>(
+    cipher: &Bound<'py, Cipher>,
+    values: &Bound<'py, PyList>,
+    ad: Option<Bound<'py, PyAny>>,
+    missing: Option<Bound<'py, PyAny>>,
+    threads: usize,
+) -> PyResult<Bound<'py, PyList>> {
+    let work = |task: &Task<'_>, blocks: Blocks<'_>, size| {
+        let threads = threads_for(threads, blocks.count, size);
+        in_blocks(threads, blocks, |block| task.seal_block(block)).map(drop)
+    };
+    let (objects, ()) = on_list(values, cipher, ad, missing.as_ref(), Way::Seal, work)?;
+    PyList::new(values.py(), objects)
+}
+
+/// Decrypts a list, and returns the values, how many are not authentic, and the row of the first. If there are such values, there is no
+/// list; or, if keep is true, they are None. With text, values are str.
+#[pyfunction]
+#[pyo3(signature = (cipher, values, ad = None, missing = None, threads = 0, keep = false, text = false))]
+#[allow(clippy::too_many_arguments)] // for our own module alone
+pub fn open_list<'py>(
+    cipher: &Bound<'py, Cipher>,
+    values: &Bound<'py, PyList>,
+    ad: Option<Bound<'py, PyAny>>,
+    missing: Option<Bound<'py, PyAny>>,
+    threads: usize,
+    keep: bool,
+    text: bool,
+) -> PyResult<(Option<Bound<'py, PyList>>, usize, usize)> {
+    let py = values.py();
+    let work = |task: &Task<'_>, blocks: Blocks<'_>, size| {
+        let threads = threads_for(threads, blocks.count, size);
+        in_blocks(threads, blocks, |block| task.open_block(block, true)).map(Failures::of)
+    };
+    let (mut objects, failures) = on_list(values, cipher, ad, missing.as_ref(), Way::Open, work)?;
+    if failures.count > 0 && !keep {
+        wipe(&objects);
+        return Ok((None, failures.count, failures.first));
+    }
+    for &row in &failures.rows {
+        objects[row] = None;
+    }
+    if text {
+        for (row, object) in objects.iter_mut().enumerate() {
+            let Some(bytes) = object else { continue };
+            let Ok(value) = str::from_utf8(bytes.cast::<PyBytes>()?.as_bytes()) else {
+                return Err(PyValueError::new_err(format!("row {row}: the value is not UTF-8")));
+            };
+            *object = Some(PyString::new(py, value).into_any());
+        }
+    }
+    Ok((Some(PyList::new(py, objects)?), failures.count, failures.first))
+}

@@ -1,0 +1,640 @@
+"""Columns: every container against Cipher.open on single values, and what native code does with wrong arguments."""
+
+import array
+import concurrent.futures
+import doctest
+import os
+import pickle
+import subprocess
+import sys
+
+import palladion
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from palladion import VerificationError, _native, columns
+
+np = pytest.importorskip("numpy")
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+CASES = [(algorithm, tag) for algorithm in palladion.ALGORITHMS for tag in (16, 32)]
+VALUES = [b"", b"a", None, b"x" * 100, bytes(range(256)) * 9, None, b"last"]
+TEXTS = ["", "a", None, "Grüße", "x" * 1000, None, "last"]
+
+
+def new_cipher(algorithm="AEGIS-256", tag_size=16):
+    return palladion.Cipher(palladion.generate_key(algorithm), algorithm, tag_size=tag_size)
+
+
+CIPHER = new_cipher()
+OVERHEAD = CIPHER.overhead
+
+
+def open_all(sealed, ads=None, cipher=CIPHER):
+    """What Cipher.open makes of single values."""
+    ads = [None] * len(sealed) if ads is None else ads
+    return [None if value is None else cipher.open(value, ad) for value, ad in zip(sealed, ads)]
+
+
+def as_bytes(values):
+    return [value.encode() if isinstance(value, str) else value for value in values]
+
+
+def flip(value, place=-1):
+    changed = bytearray(value)
+    changed[place] ^= 1
+    return bytes(changed)
+
+
+def to_list(column):
+    return column.to_pylist() if isinstance(column, (pa.Array, pa.ChunkedArray)) else list(column)
+
+
+# A name, how it is made of a list of bytes or None, and of one of str or None.
+CONTAINERS = {
+    "list": (list, list),
+    "tuple": (tuple, tuple),
+    "numpy": (lambda v: np.array(v + [None], object)[:-1],) * 2,
+    "binary": (lambda v: pa.array(v, pa.binary()), lambda v: pa.array(v, pa.string())),
+    "large": (lambda v: pa.array(v, pa.large_binary()), lambda v: pa.array(v, pa.large_string())),
+    "view": (lambda v: pa.array(v, pa.binary_view()), lambda v: pa.array(v, pa.string_view())),
+    "dictionary": (
+        lambda v: pa.array(v, pa.binary()).dictionary_encode(),
+        lambda v: pa.array(v, pa.string()).dictionary_encode(),
+    ),
+    "sliced": (
+        lambda v: pa.array([b"before", None, b"x"] + v + [b"after"], pa.binary())[3:-1],
+        lambda v: pa.array(["before", None, "x"] + v + ["after"], pa.string())[3:-1],
+    ),
+    "chunked": (
+        lambda v: pa.chunked_array([v[:2], [], v[2:3], v[3:]], pa.binary()),
+        lambda v: pa.chunked_array([v[:2], [], v[2:3], v[3:]], pa.string()),
+    ),
+    "pandas": (lambda v: pd.Series(v, dtype=object, name="n"), lambda v: pd.Series(v, dtype=object, name="n")),
+    "pandas-string": (None, lambda v: pd.Series(v, dtype="string[python]", name="n")),
+    "pandas-arrow-string": (None, lambda v: pd.Series(v, dtype="string[pyarrow]", name="n")),
+    "pandas-arrow": (
+        lambda v: pd.Series(v, dtype=pd.ArrowDtype(pa.binary()), name="n"),
+        lambda v: pd.Series(v, dtype=pd.ArrowDtype(pa.large_string()), name="n"),
+    ),
+    "polars": (lambda v: pl.Series("n", v, pl.Binary), lambda v: pl.Series("n", v, pl.String)),
+}
+
+
+def is_null(value):
+    return value is None or value is pd.NA
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+@pytest.mark.parametrize("ad", [None, b"header", "each"])
+@pytest.mark.parametrize("text", [False, True])
+def test_containers(name, ad, text):
+    make = CONTAINERS[name][text]
+    if make is None:
+        pytest.skip("strings only")
+    plain = TEXTS if text else VALUES
+    for values in (plain, plain[:1], [], [None, None], plain * 7):
+        ads = None if ad is None else [ad] * len(values)
+        if ad == "each":
+            ads = [str(i).encode() for i in range(len(values))]
+        column = make(values)
+        given_ad = ads if ad == "each" else ad
+        sealed = columns.encrypt(column, CIPHER, given_ad)
+        found = [None if is_null(v) else v for v in to_list(sealed)]
+        assert open_all(found, ads) == as_bytes(values)
+        opened = columns.decrypt(sealed, CIPHER, given_ad, type="string" if text else None)
+        assert [None if is_null(v) else v for v in to_list(opened)] == values
+        if isinstance(column, pa.ChunkedArray):
+            assert sealed.type == pa.binary() and opened.num_chunks == column.num_chunks
+            sealed.validate(full=True)
+            opened.validate(full=True)
+        elif isinstance(column, pa.Array):
+            large = name in ("large", "view")
+            assert sealed.type == (pa.large_binary() if large else pa.binary())
+            sealed.validate(full=True)
+            opened.validate(full=True)
+        elif isinstance(column, pd.Series):
+            assert sealed.name == opened.name == "n" and sealed.index.equals(column.index)
+            kept = isinstance(column.dtype, pd.ArrowDtype) or name == "pandas-arrow-string"
+            assert isinstance(sealed.dtype, pd.ArrowDtype) if kept else sealed.dtype == object
+        elif isinstance(column, pl.Series):
+            assert (sealed.name, sealed.dtype) == ("n", pl.Binary)
+            assert (opened.name, opened.dtype) == ("n", pl.String if text else pl.Binary)
+        else:
+            assert type(sealed) is (list if isinstance(column, tuple) else type(column))
+
+
+@pytest.mark.parametrize("algorithm,tag_size", CASES)
+def test_ciphers(algorithm, tag_size):
+    cipher = new_cipher(algorithm, tag_size)
+    values = [os.urandom(i % 300) for i in range(5000)]
+    sealed = columns.encrypt(pa.array(values), cipher, b"ad")
+    assert [cipher.open(value.as_py(), b"ad") for value in sealed[:300]] == values[:300]
+    assert columns.decrypt(sealed, cipher, b"ad").to_pylist() == values
+    assert columns.decrypt([cipher.seal(value) for value in values[:300]], cipher) == values[:300]
+
+
+@pytest.mark.parametrize("threads", [None, 1, 2, 7])
+def test_threads(threads):
+    values = [os.urandom(i % 100) if i % 5 else None for i in range(20000)]
+    column = pa.array(values)
+    sealed = columns.encrypt(column, CIPHER, threads=threads)
+    assert columns.decrypt(sealed, CIPHER, threads=threads) == column
+    assert columns.decrypt(columns.encrypt(values, CIPHER, threads=threads), CIPHER, threads=threads) == values
+    changed = sealed.to_pylist()
+    for row in (19999, 7001, 12344):
+        changed[row] = flip(changed[row])
+    for column in (pa.array(changed), changed):
+        with pytest.raises(columns.ColumnError) as caught:
+            columns.decrypt(column, CIPHER, threads=threads)
+        assert (caught.value.row, caught.value.failed) == (7001, 3)
+
+
+def test_threads_of_python():
+    values = pa.array([os.urandom(50) for _ in range(10000)])
+
+    def there_and_back(_):
+        return columns.decrypt(columns.encrypt(values, CIPHER), CIPHER) == values
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(there_and_back, range(12)))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_fork():
+    # In a process of its own, so that no thread of the tests is there when it forks.
+    script = """
+import os, palladion
+from palladion import columns
+cipher = palladion.Cipher(bytes(32))
+values = [b"x" * 64] * 20000
+columns.encrypt(values, cipher, threads=4)
+child = os.fork()
+sealed = columns.encrypt(values, cipher, threads=4)
+assert columns.decrypt(sealed, cipher, threads=4) == values
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_large_values():
+    values = [os.urandom(3 << 20), b"small", os.urandom((1 << 20) + 1), None, b""] * 2
+    sealed = columns.encrypt(pa.array(values), CIPHER)
+    assert columns.decrypt(sealed, CIPHER).to_pylist() == values
+    assert columns.decrypt(columns.encrypt(values, CIPHER), CIPHER) == values
+
+
+def test_nonces_differ():
+    values = pa.array([b""] * 100_000)
+    for algorithm in ("AEGIS-256", "AEGIS-128L"):
+        cipher = new_cipher(algorithm)
+        nonces = set()
+        for _ in range(2):
+            sealed = columns.encrypt(values, cipher).to_pylist() + columns.encrypt([b""] * 5000, cipher)
+            nonces.update(value[: cipher.nonce_size] for value in sealed)
+        assert len(nonces) == 210_000
+    # Each bit is one in about half of them: a deviation of 2% would be one of more than twelve sigma.
+    bits = np.unpackbits(np.frombuffer(b"".join(nonces), np.uint8).reshape(-1, 16), axis=1).mean(axis=0)
+    assert abs(bits - 0.5).max() < 0.02
+
+
+# Fixed-size values
+
+
+def test_matrix():
+    values = np.arange(3000 * 7, dtype=np.uint8).reshape(3000, 7)
+    sealed = columns.encrypt(values, CIPHER, b"m")
+    assert sealed.dtype == np.uint8 and sealed.shape == (3000, 7 + OVERHEAD)
+    assert open_all([row.tobytes() for row in sealed], [b"m"] * 3000) == [row.tobytes() for row in values]
+    assert (columns.decrypt(sealed, CIPHER, b"m") == values).all()
+    # Neither the order of the bytes nor gaps matter.
+    for other in (values[::2, 1:5], np.asfortranarray(values), values[:0], values[:, :0]):
+        back = columns.decrypt(columns.encrypt(other, CIPHER), CIPHER)
+        assert back.shape == other.shape and (back == other).all()
+    sealed[1234, 5] ^= 1
+    with pytest.raises(columns.ColumnError, match="row 1234 is"):
+        columns.decrypt(sealed, CIPHER, b"m")
+    with pytest.raises(ValueError, match="at least 48 bytes"):
+        columns.decrypt(values, CIPHER)
+    with pytest.raises(TypeError):
+        columns.decrypt(sealed, CIPHER, b"m", type="string")
+    with pytest.raises(TypeError):
+        columns.decrypt(sealed, CIPHER, b"m", errors="null")
+
+
+@pytest.mark.parametrize("width", [0, 1, 5, 64])
+def test_fixed_size(width):
+    values = [os.urandom(width) if i % 3 else None for i in range(1000)]
+    column = pa.array([None] * 3 + values, pa.binary(width))[3:]
+    for column in (column, pa.chunked_array([column[:100], column[100:]])):
+        sealed = columns.encrypt(column, CIPHER)
+        sealed.validate(full=True)
+        assert sealed.type == pa.binary(width + OVERHEAD)
+        assert open_all(sealed.to_pylist()) == values
+        opened = columns.decrypt(sealed, CIPHER)
+        assert opened.type == column.type and opened.to_pylist() == values
+    changed = pa.array([flip(v) if i == 4 else v for i, v in enumerate(sealed.to_pylist())], sealed.type)
+    opened = columns.decrypt(changed, CIPHER, errors="null")
+    opened.validate(full=True)
+    assert opened.to_pylist() == [None if i == 4 else v for i, v in enumerate(values)]
+    with pytest.raises(columns.ColumnError, match="row 4 is not authentic$"):
+        columns.decrypt(pa.chunked_array([changed[:2], changed[2:]]), CIPHER)
+    with pytest.raises(ValueError, match="too short"):
+        columns.decrypt(pa.array([b"abc"], pa.binary(3)), CIPHER)
+
+
+def test_nulls_of_fixed_size_are_zeros():
+    data = pa.py_buffer(b"secretSECRETsecret")
+    column = pa.Array.from_buffers(pa.binary(6), 3, [pa.py_buffer(b"\x05"), data])
+    sealed = columns.encrypt(column, CIPHER)
+    width = 6 + OVERHEAD
+    assert bytes(sealed.buffers()[1])[width : 2 * width] == bytes(width)
+
+
+def test_numpy_strings():
+    for dtype in ("S10", "U10", object):
+        values = np.array(["a", "bc", "def"]).astype(dtype)
+        sealed = columns.encrypt(values, CIPHER)
+        assert sealed.dtype == object and open_all(sealed) == [b"a", b"bc", b"def"]
+
+
+# What does not fit
+
+
+def test_wider_offsets(monkeypatch):
+    values = [b"x" * 50, None, b"y"] * 10
+    monkeypatch.setattr(columns, "_MOST_32", 500)
+    column = pa.array(values)
+    sealed = columns.encrypt(column, CIPHER)
+    assert sealed.type == pa.large_binary() and open_all(sealed.to_pylist()) == values
+    monkeypatch.undo()
+    assert columns.decrypt(sealed, CIPHER).to_pylist() == values
+    monkeypatch.setattr(columns, "_MOST_32", 500)
+    # One chunk that needs more, and one that does not, become alike.
+    sealed = columns.encrypt(pa.chunked_array([column[:1], column]), CIPHER)
+    assert sealed.type == pa.large_binary() and open_all(sealed.to_pylist()) == values[:1] + values
+    assert columns.decrypt(sealed, CIPHER, type="string").type == pa.large_string()
+
+
+def test_offsets_of_32_bits_are_not_overrun():
+    # So many bytes that 32 bits are too few, of which none is touched.
+    width = 1 << 30
+    big = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), (3 * width,), (0,))
+    assert big.strides == (0,)  # not contiguous: no buffer of bytes
+    with pytest.raises((ValueError, BufferError)):
+        _native.column_size(CIPHER, (big, None, width, None, 0), 3, True)
+    import mmap
+
+    try:
+        with mmap.mmap(-1, 3 * width, flags=mmap.MAP_PRIVATE | getattr(mmap, "MAP_NORESERVE", 0)) as big:
+            parts = (memoryview(big), None, width, None, 0)
+            size = _native.column_size(CIPHER, parts, 3, True)
+            assert size == 3 * (width + OVERHEAD)
+            with pytest.raises(ValueError, match="too long for the offsets"):
+                _native.seal_column(CIPHER, parts, 3, None, bytearray(8), bytearray(16))
+            parts[0].release()
+    except (AttributeError, OSError):
+        pytest.skip("no such memory")
+
+
+# Failures
+
+
+@pytest.mark.parametrize("name", ["list", "numpy", "binary", "large", "sliced", "chunked", "pandas", "pandas-arrow", "polars"])
+def test_failures(name):
+    make = CONTAINERS[name][0]
+    sealed = columns.encrypt(VALUES * 3, CIPHER)
+    rows = [3, 8, 20]
+    for change in (flip, lambda v: flip(v, 0), lambda v: v[:-1], lambda v: v[:20], lambda v: b"", lambda v: v + b"!"):
+        changed = [change(v) if i in rows else v for i, v in enumerate(sealed)]
+        column = make(changed)
+        with pytest.raises(columns.ColumnError) as caught:
+            columns.decrypt(column, CIPHER)
+        assert (caught.value.row, caught.value.failed) == (3, 3)
+        assert isinstance(caught.value, VerificationError) and "row 3 is not authentic" in str(caught.value)
+        assert pickle.loads(pickle.dumps(caught.value)).row == 3
+        opened = columns.decrypt(column, CIPHER, errors="null")
+        expected = [None if i in rows else v for i, v in enumerate(VALUES * 3)]
+        assert [None if is_null(v) else v for v in to_list(opened)] == expected
+    for cipher, ad in ((new_cipher(), None), (CIPHER, b"other"), (CIPHER, [str(i) for i in range(21)])):
+        with pytest.raises(columns.ColumnError) as caught:
+            columns.decrypt(make(sealed), cipher, ad)
+        assert (caught.value.row, caught.value.failed) == (0, 15)
+    # Moved to another row: authentic where nothing says where it belongs, and only there.
+    ads = [str(i) for i in range(21)]
+    sealed = columns.encrypt(make(VALUES * 3), CIPHER, ads)
+    moved = [None if is_null(v) else v for v in to_list(sealed)]
+    moved[0], moved[1] = moved[1], moved[0]
+    with pytest.raises(columns.ColumnError) as caught:
+        columns.decrypt(make(moved), CIPHER, ads)
+    assert (caught.value.row, caught.value.failed) == (0, 2)
+
+
+def test_outputs_of_failures_are_zeros():
+    values = [os.urandom(40) for _ in range(5000)]
+    sealed = columns.encrypt(values, CIPHER)
+    sealed[4000] = flip(sealed[4000])
+    column = pa.array(sealed)
+    _, offsets, data = column.buffers()
+    out = bytearray(b"\xff" * (40 * 5000))
+    parts = (data, offsets, 4, None, 0)
+    result = _native.open_column(CIPHER, parts, 5000, None, out, bytearray(4 * 5001))
+    assert result == (1, 4000) and out == bytes(len(out))
+    valid = bytearray(625)
+    result = _native.open_column(CIPHER, parts, 5000, None, out, bytearray(4 * 5001), valid, 0, True)
+    assert result == (1, 4000) and valid == bytes([255] * 500 + [254] + [255] * 124)
+    values[4000] = bytes(40)
+    assert out == b"".join(values)
+
+
+def test_text_must_be_text():
+    sealed = [b"ok", b"\xff"]
+    for column in (sealed, pa.array(sealed), pd.Series(sealed), pl.Series(sealed)):
+        with pytest.raises(ValueError):
+            columns.decrypt(columns.encrypt(column, CIPHER), CIPHER, type="string")
+
+
+# Associated data
+
+
+def test_ads():
+    values = [b"a", None, b"c"]
+    ads = [b"1", b"2", b"3"]
+    sealed = columns.encrypt(values, CIPHER, ads)
+    for column in (
+        tuple(ads),
+        ["1", "2", "3"],
+        np.array(ads),
+        np.array([[49], [50], [51]], np.uint8),
+        pa.array(ads),
+        pa.array([b"0"] + ads)[1:],
+        pa.array(ads, pa.binary(1)),
+        pa.array(["1", "2", "3"], pa.string_view()),
+        pa.chunked_array([ads[:1], ads[1:]]),
+        pd.Series(ads, index=[5, 6, 7]),
+        pd.Series(["1", "2", "3"], dtype="string[pyarrow]"),
+        pl.Series(ads),
+        [b"1", None, b"3"],  # where there is no value
+        pa.array([b"1", None, b"3"]),
+    ):
+        for container in (values, pa.array(values), pa.chunked_array([values[:2], values[2:]]), pl.Series(values)):
+            resealed = columns.encrypt(container, CIPHER, column)
+            assert columns.decrypt(sealed, CIPHER, column) == values
+            assert open_all(to_list(resealed), ads) == values
+    for one in (b"same", "same", bytearray(b"same"), memoryview(b"same")):
+        assert open_all(columns.encrypt(values, CIPHER, one), [b"same"] * 3) == values
+
+
+def test_wrong_ads():
+    for values in ([b"a", b"b"], pa.array([b"a", b"b"])):
+        for ad in ([b"1", None], pa.array([b"1", None])):
+            with pytest.raises(ValueError, match="row 1: the associated data is null"):
+                columns.encrypt(values, CIPHER, ad)
+            with pytest.raises(ValueError, match="row 1: the associated data is null"):
+                columns.decrypt(columns.encrypt(values, CIPHER, b"1"), CIPHER, ad)
+        with pytest.raises(ValueError, match="ad has 1 rows, and values has 2"):
+            columns.encrypt(values, CIPHER, [b"1"])
+        for ad in (7, pa.array([1, 2]), np.array([1, 2]), {}):
+            with pytest.raises(TypeError):
+                columns.encrypt(values, CIPHER, ad)
+
+
+# Wrong arguments
+
+
+def test_wrong_types():
+    for values in (
+        7,
+        b"bytes",
+        "str",
+        {"a": 1},
+        [1, 2],
+        [b"a", 1.5],
+        pa.array([1]),
+        pa.array([[b"a"]]),
+        np.array([1]),
+        np.array([[b"a"]]),
+        np.zeros((2, 2)),
+        np.ma.masked_array([b"a", b"b"], [True, False]),
+        pd.Series([1]),
+        pd.Series([b"a"], dtype="category"),
+        pd.DataFrame({"a": [b"a"]}),
+        pl.Series([1]),
+        pl.DataFrame({"a": [b"a"]}),
+        iter([b"a"]),
+    ):
+        for call in (columns.encrypt, columns.decrypt):
+            with pytest.raises(TypeError):
+                call(values, CIPHER)
+    with pytest.raises(TypeError, match="not dict"):
+        columns.encrypt({}, CIPHER)
+    with pytest.raises(TypeError, match="row 1: values are bytes, str or None, not int"):
+        columns.encrypt([b"a", 5], CIPHER)
+    with pytest.raises(TypeError, match="not bytes"):
+        columns.encrypt([b"a"], bytes(32))
+    with pytest.raises(TypeError, match="type is"):
+        columns.decrypt([], CIPHER, type="utf-8")
+    with pytest.raises(TypeError, match="type is"):
+        columns.decrypt(pa.array([b""]).slice(1), CIPHER, type="utf-8")
+    with pytest.raises(ValueError, match="errors is"):
+        columns.decrypt([], CIPHER, errors="ignore")
+    with pytest.raises(ValueError, match="threads"):
+        columns.encrypt([], CIPHER, threads=0)
+
+
+def test_objects():
+    """What else a list may have."""
+    values = [bytearray(b"a"), memoryview(b"b"), np.bytes_(b"c"), "d", float("nan"), None]
+    assert open_all(columns.encrypt(values, CIPHER)) == [b"a", b"b", b"c", b"d", None, None]
+    missing = pd.Series([b"a", pd.NA, None, float("nan")], dtype=object)
+    assert columns.encrypt(missing, CIPHER).isna().tolist() == [False, True, True, True]
+
+
+def test_null_type_and_empty():
+    for column in (pa.nulls(3), pa.chunked_array([pa.nulls(3)])):
+        sealed = columns.encrypt(column, CIPHER)
+        assert sealed.type == pa.binary() and sealed.to_pylist() == [None] * 3
+        assert columns.decrypt(column, CIPHER, type="string").type == pa.string()
+    empty = pa.chunked_array([], pa.string())
+    assert columns.encrypt(empty, CIPHER).type == pa.binary()
+    assert columns.decrypt(columns.encrypt(empty, CIPHER), CIPHER, type="string").type == pa.string()
+    assert columns.encrypt(pl.Series("n", [None, None]), CIPHER).dtype == pl.Binary
+    assert columns.decrypt(pa.array([b""], pa.binary())[:0], CIPHER, type=pa.large_string()).type == pa.large_string()
+
+
+def test_frame():
+    """As a column of a DataFrame, rows in any order."""
+    frame = pd.DataFrame({"id": ["1", "2", "3"], "name": ["Ada", None, "Grace"]}, index=[30, 10, 20])
+    frame["name"] = columns.encrypt(frame["name"], CIPHER, frame["id"])
+    frame = frame.sort_index()
+    frame["name"] = columns.decrypt(frame["name"], CIPHER, frame["id"], type="string")
+    assert frame["name"].tolist() == [None, "Grace", "Ada"] and frame.index.tolist() == [10, 20, 30]
+
+
+# Native functions
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    data=st.binary(max_size=200),
+    wide=st.booleans(),
+    offsets=st.lists(st.one_of(st.integers(-3, 210), st.integers(-(2**31), 2**31 - 1)), max_size=8),
+    raw=st.none() | st.binary(max_size=40),
+    valid=st.none() | st.binary(max_size=3),
+    first=st.integers(0, 9) | st.sampled_from([2**63 - 1, 2**64 - 1]),
+    count=st.integers(0, 9) | st.sampled_from([2**61, 2**63 - 1, 2**64 - 1]),
+    fixed=st.none() | st.integers(0, 60) | st.just(2**63),
+    size=st.integers(0, 800),
+    opens=st.booleans(),
+)
+def test_fuzz(data, wide, offsets, raw, valid, first, count, fixed, size, opens):
+    """Whatever the buffers hold: a result or an error."""
+    code, width = ("q", 8) if wide else ("i", 4)
+    buffer = raw if raw is not None else array.array(code, offsets).tobytes()
+    parts = (data, None, fixed, valid, first) if fixed is not None else (data, buffer, width, valid, first)
+    try:
+        size = _native.column_size(CIPHER, parts, count, not opens)
+    except (ValueError, OverflowError):
+        pass
+    small = min(count, 20)
+    for out_width in (4, 8):
+        call = _native.open_column if opens else _native.seal_column
+        for out_offsets in (bytearray((small + 1) * out_width), None):
+            for ad in (None, parts, [b"x"] * small):
+                try:
+                    call(CIPHER, parts, count, ad, bytearray(size), out_offsets, bytearray((small + 7) // 8))
+                except (ValueError, OverflowError):
+                    pass
+
+
+@settings(max_examples=100, deadline=None)
+@given(values=st.lists(st.none() | st.binary(max_size=80), max_size=50), start=st.integers(0, 50), large=st.booleans(), data=st.data())
+def test_any_column(values, start, large, data):
+    ads = data.draw(st.lists(st.binary(max_size=40), min_size=len(values), max_size=len(values)))
+    column = pa.array(values, pa.large_binary() if large else pa.binary())[start:]
+    values, ads = values[start:], ads[start:]
+    sealed = columns.encrypt(column, CIPHER, ads)
+    sealed.validate(full=True)
+    assert open_all(sealed.to_pylist(), ads) == values
+    assert columns.decrypt(sealed, CIPHER, pa.array(ads, pa.binary())).to_pylist() == values
+    assert columns.decrypt(columns.encrypt(values, CIPHER, ads), CIPHER, ads) == values
+
+
+def test_bad_offsets():
+    def seal(offsets, data=b"0123456789", first=0, count=None, code="i"):
+        count = len(offsets) - 1 if count is None else count
+        offsets = array.array(code, offsets)
+        parts = (data, offsets, offsets.itemsize, None, first)
+        size = count * OVERHEAD + 10
+        _native.seal_column(CIPHER, parts, count, None, bytearray(size), bytearray(4 * (count + 1)))
+
+    seal([0, 4, 10])
+    seal([0, 4, 10], code="q")
+    for offsets in ([0, 11], [0, 5, 4, 10], [-1, 9], [0, -1], [4, 3], [0, 2**31 - 1], [10, 20]):
+        with pytest.raises(ValueError):
+            seal(offsets)
+        with pytest.raises(ValueError):
+            seal(offsets, code="q")
+    with pytest.raises(ValueError):
+        seal([0, 2**63 - 1], code="q")
+    with pytest.raises(ValueError):
+        seal([0, 4, 10], first=1)
+    with pytest.raises(ValueError):
+        seal([0, 4, 10], count=3)
+
+
+def test_bad_rooms():
+    parts = (b"abcdef", None, 3, None, 0)
+    right = 2 * (3 + OVERHEAD)
+    _native.seal_column(CIPHER, parts, 2, None, bytearray(right))
+    for out, offsets, valid in (
+        (right - 1, None, None),
+        (right + 1, None, None),
+        (right, 11, None),
+        (right, 13, None),
+        (right, 0, None),
+        (right, None, 0),
+        (right, None, 2),
+    ):
+        rooms = [None if size is None else bytearray(size) for size in (out, offsets, valid)]
+        with pytest.raises(ValueError):
+            _native.seal_column(CIPHER, parts, 2, None, *rooms)
+    with pytest.raises(BufferError):
+        _native.seal_column(CIPHER, parts, 2, None, bytes(right))
+    memory = bytearray(400)
+    view = memoryview(memory)
+    for values, ad, rooms in (
+        (view[:6], None, (view[5 : 5 + right],)),
+        (b"abcdef", view[right - 1 :], (view[:right],)),
+        (b"abcdef", None, (view[:right], view[right - 1 : right + 11])),
+    ):
+        with pytest.raises(ValueError, match="overlaps"):
+            _native.seal_column(CIPHER, (values, None, 3, None, 0), 2, ad, *rooms)
+    with pytest.raises(ValueError, match="bit mask"):
+        _native.open_column(CIPHER, parts, 0, None, bytearray(0), None, None, 0, True)
+    for wrong in ((b"", None, 3), (b"", None, -1, None, 0), (1, None, 3, None, 0)):
+        with pytest.raises((TypeError, ValueError, OverflowError)):
+            _native.column_size(CIPHER, wrong, 1, True)
+    with pytest.raises(ValueError):
+        _native.column_size(CIPHER, (b"", b"", 5, None, 0), 0, True)
+
+
+def test_offsets_that_change_meanwhile():
+    """Another thread writes to what is read: errors are allowed, nothing worse."""
+    offsets = np.arange(0, 20001 * 8, 8, dtype=np.int64)
+    sound, data = offsets.copy(), bytes(20000 * 8)
+    size = 20000 * (8 + OVERHEAD)
+    ended = False
+
+    def disturb():
+        places = np.random.default_rng(1)
+        while not ended:
+            offsets[places.integers(0, 20001, 50)] = places.integers(-(2**40), 2**40, 50)
+            offsets[:] = sound
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        task = pool.submit(disturb)
+        for _ in range(60):
+            out_offsets = np.zeros(20001, np.int64)
+            try:
+                _native.seal_column(CIPHER, (data, offsets, 8, None, 0), 20000, None, bytearray(size), out_offsets)
+            except ValueError:
+                pass
+        ended = True
+        task.result()
+
+
+# The rest
+
+
+def test_without_pyarrow():
+    script = """
+import sys
+sys.modules["pyarrow"] = None
+import palladion
+from palladion import columns
+assert not {"numpy", "pandas", "polars"} & set(sys.modules)
+cipher = palladion.Cipher(bytes(32))
+assert columns.decrypt(columns.encrypt([b"a", None], cipher), cipher) == [b"a", None]
+import numpy as np
+matrix = np.zeros((3, 3), np.uint8)
+assert (columns.decrypt(columns.encrypt(matrix, cipher), cipher) == matrix).all()
+column = np.array([b"a", None], object)
+assert columns.decrypt(columns.encrypt(column, cipher), cipher).tolist() == [b"a", None]
+import polars as pl
+try:
+    columns.encrypt(pl.Series(["a"]), cipher)
+except ImportError as error:
+    assert "palladion[arrow]" in str(error), error
+else:
+    raise SystemExit("no error")
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_docstrings():
+    failed, tried = doctest.testmod(columns)
+    assert failed == 0 and tried > 10
