@@ -252,6 +252,7 @@ fn raised(py: Python<'_>, error: PyErr) -> io::Error {
 /// The exception for an error of the system, with its number, so that it is of the right class, and the name of the file.
 #[cold]
 pub fn os_error(py: Python<'_>, error: &io::Error, path: Option<&Path>) -> PyErr {
+    let name = path.map(Path::as_os_str).map(ToOwned::to_owned);
     let text = || {
         let text = error.to_string();
         // Python tells the number by itself.
@@ -262,22 +263,16 @@ pub fn os_error(py: Python<'_>, error: &io::Error, path: Option<&Path>) -> PyErr
         (ErrorKind::WouldBlock, None) => {
             let number = py.import("errno").and_then(|errno| errno.getattr("EAGAIN")?.extract::<i32>());
             let text = "the file is in use by another program";
-            number.map_or_else(
-                |e| e,
-                |number| PyBlockingIOError::new_err((number, text, path.map(Path::to_owned))),
-            )
+            number.map_or_else(|e| e, |number| PyBlockingIOError::new_err((number, text, name)))
         }
         (ErrorKind::IsADirectory, None) => {
             let number = py.import("errno").and_then(|errno| errno.getattr("EISDIR")?.extract::<i32>());
-            number.map_or_else(
-                |e| e,
-                |number| PyOSError::new_err((number, "Is a directory", path.map(Path::to_owned))),
-            )
+            number.map_or_else(|e| e, |number| PyOSError::new_err((number, "Is a directory", name)))
         }
         #[cfg(windows)]
-        (_, Some(number)) => PyOSError::new_err((0, text(), path.map(Path::to_owned), number)),
+        (_, Some(number)) => PyOSError::new_err((0, text(), name, number)),
         #[cfg(not(windows))]
-        (_, Some(number)) => PyOSError::new_err((number, text(), path.map(Path::to_owned))),
+        (_, Some(number)) => PyOSError::new_err((number, text(), name)),
         (ErrorKind::OutOfMemory, None) => pyo3::exceptions::PyMemoryError::new_err(()),
         _ => PyOSError::new_err(text()),
     }

@@ -22,7 +22,8 @@ Files are those of ``palladion raf``, of libaegis and of ``pyaegis``: each reads
 
 - ``key=``: the master key itself, 16 bytes for the AEGIS-128 family and 32 for the AEGIS-256 family; what ``pyaegis`` calls the key and
   the command line ``--raw-key``;
-- ``key_file=``: the path of a key file of ``palladion keygen``, as with ``palladion raf -k``;
+- ``key_file=``: the path of a key file of ``palladion keygen``, as with ``palladion raf -k``. One key file serves several purposes, so the
+  master key is derived from its bytes, and is not the same as those;
 - ``passphrase=``: as with ``palladion raf -p``. It takes 64 MiB and some tenths of a second to make a key of it.
 
 With ``context=`` the master key is derived for one purpose, as ``palladion raf --context`` and :func:`derive_master_key` do it.

@@ -19,6 +19,7 @@ What differs, on purpose:
 - The nonce of ``stream`` must have the length that the cipher has: :class:`ValueError`.
 - A MAC and a ``AegisStreamDecrypt*`` refuse a tag that has not ``tag_size`` bytes: :class:`DecryptionError`.
 - After the ``with`` block of an ``AegisStreamDecrypt*``, ``verify`` raises :class:`AegisError`, and does not return an empty message.
+- ``truncate`` of a RAF file to a place within a damaged chunk raises :class:`RAFAuthenticationError`: what is cut off is not left in the file.
 - ``read_into`` of a RAF file zeroes the buffer if it fails. A storage is asked for several chunks at a time if many are read or written.
 
 New programs are better off with :mod:`palladion` and :mod:`palladion.raf`.
@@ -643,18 +644,18 @@ class FileStorage:
 
     def read_at(self, buf: bytearray, offset: int) -> None:
         """Fills ``buf`` with the bytes from ``offset`` on."""
-        done, length = 0, len(buf)
-        while done < length:
-            rest = length - done
+        data = bytearray()
+        while len(data) < len(buf):
+            rest = len(buf) - len(data)
             piece = self._at(
                 lambda at, rest=rest: os.pread(self._fd, rest, at),  # type: ignore[misc]
                 lambda rest=rest: os.read(self._fd, rest),  # type: ignore[misc]
-                offset + done,
+                offset + len(data),
             )
             if not piece:
-                raise OSError(f"the file ends {length - done} bytes too early")
-            buf[done : done + len(piece)] = piece
-            done += len(piece)
+                raise OSError(f"the file ends {rest} bytes too early")
+            data += piece
+        buf[:] = data
 
     def write_at(self, data: bytes, offset: int) -> None:
         """Writes ``data`` from ``offset`` on."""
