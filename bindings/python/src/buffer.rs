@@ -160,10 +160,6 @@ impl<'py> Out<'py> {
         // SAFETY: as for `In`.
         unsafe { std::slice::from_raw_parts_mut(start, len) }
     }
-
-    pub fn into_object(self) -> Bound<'py, PyAny> {
-        self.object
-    }
 }
 
 /// Where a result goes: into a new `bytes` object, or to where the caller wants it.
@@ -183,7 +179,8 @@ impl<'py> Target<'py> {
             let size = Py_ssize_t::try_from(len).map_err(|_| PyValueError::new_err("too long for Python"))?;
             // SAFETY: a new object of that size, of which nobody else knows; its bytes may be written until it is handed out.
             unsafe {
-                let object = Bound::from_owned_ptr_or_err(py, ffi::PyBytes_FromStringAndSize(ptr::null(), size))?;
+                let object =
+                    Bound::from_owned_ptr_or_err(py, ffi::PyBytes_FromStringAndSize(ptr::null(), size))?;
                 let start = ffi::PyBytes_AsString(object.as_ptr()).cast();
                 return Ok(Self { object, _view: None, start, len });
             }
@@ -200,7 +197,9 @@ impl<'py> Target<'py> {
     pub fn check_overlap(&self, (start, len): (*const u8, usize)) -> PyResult<()> {
         let (input, output) = (start as usize, self.start as usize);
         if input != output && input < output + self.len && output < input + len {
-            return Err(PyValueError::new_err("into overlaps the input and does not begin where that begins"));
+            return Err(PyValueError::new_err(
+                "into overlaps the input and does not begin where that begins",
+            ));
         }
         Ok(())
     }
@@ -233,8 +232,8 @@ impl<'py> Target<'py> {
     }
 }
 
-/// What takes at least so long that others should run meanwhile: some microseconds.
-const LONG: usize = 16 << 10;
+/// What takes so long that others should run meanwhile: ten microseconds or more. To let them takes up to one.
+const LONG: usize = 128 << 10;
 
 /// Does some work, without the interpreter's lock if it is so many bytes that it pays.
 ///

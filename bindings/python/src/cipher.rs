@@ -2,10 +2,12 @@
 
 use palladion::any;
 use palladion::hazmat::raw::{self, Message};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use crate::algorithm::{Name, fill_random};
+use crate::batch;
 use crate::buffer::{In, Out, Target, bytes_or_none, place_or_none, work_on};
 use crate::error::{OrRaise, error};
 use crate::pieces::{Decryptor, Encryptor, UnverifiedDecryptor};
@@ -106,7 +108,10 @@ impl Cipher {
 #[pymethods]
 impl Cipher {
     #[new]
-    #[pyo3(signature = (key, algorithm = Name::default(), *, tag_size = 32))]
+    #[pyo3(
+        signature = (key, algorithm = Name::default(), *, tag_size = 32),
+        text_signature = "(key, algorithm='AEGIS-256X2', *, tag_size=32)"
+    )]
     fn new(key: In<'_, '_>, algorithm: Name, tag_size: usize) -> PyResult<Self> {
         Ok(Self { inner: any::Cipher::new(algorithm.0, key.bytes(), tag_size).or_raise()? })
     }
@@ -163,7 +168,7 @@ impl Cipher {
         let target = Target::new(py, into, nonce_len + len + tag_len)?;
         // The ciphertext is not where the message is, so nothing may overlap.
         if src as usize == target.start() as usize && len > 0 {
-            return Err(pyo3::exceptions::PyValueError::new_err("into overlaps the message; see encrypt_in_place"));
+            return Err(PyValueError::new_err("into overlaps the message; see encrypt_in_place"));
         }
         target.check_overlap((src, len))?;
         let mut nonce = [0; MAX_LEN];
@@ -188,10 +193,11 @@ impl Cipher {
         into: Option<Out<'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let ((nonce_len, tag_len), (start, len)) = (self.sizes(), sealed.place());
-        let len = len.checked_sub(nonce_len + tag_len).ok_or_else(|| self.too_short(nonce_len + tag_len, len))?;
+        let len =
+            len.checked_sub(nonce_len + tag_len).ok_or_else(|| self.too_short(nonce_len + tag_len, len))?;
         let target = Target::new(py, into, len)?;
         if start as usize == target.start() as usize && len > 0 {
-            return Err(pyo3::exceptions::PyValueError::new_err("into overlaps the sealed message"));
+            return Err(PyValueError::new_err("into overlaps the sealed message"));
         }
         target.check_overlap(sealed.place())?;
         let nonce = copy("nonce", &sealed.bytes()[..nonce_len], nonce_len)?;
@@ -388,7 +394,47 @@ impl Cipher {
     ///
     /// Only for those who do nothing with them before verify() has succeeded.
     #[pyo3(signature = (nonce, ad = None))]
-    fn unverified_decryptor(&self, nonce: In<'_, '_>, ad: Option<In<'_, '_>>) -> PyResult<UnverifiedDecryptor> {
+    fn unverified_decryptor(
+        &self,
+        nonce: In<'_, '_>,
+        ad: Option<In<'_, '_>>,
+    ) -> PyResult<UnverifiedDecryptor> {
         UnverifiedDecryptor::begin(&self.inner, nonce.bytes(), bytes_or_none(&ad))
+    }
+
+    /// Encrypts many messages, each under a random nonce of its own: a list of what seal() would give.
+    ///
+    /// Faster than a loop, above all for small messages on CPUs that can work on several at once. ads, if given, has one item for each
+    /// message (bytes or None).
+    ///
+    /// >>> import palladion
+    /// >>> cipher = palladion.Cipher(palladion.generate_key())
+    /// >>> cipher.open_many(cipher.seal_many([b"one", b"two"]))
+    /// [b'one', b'two']
+    #[pyo3(signature = (messages, ads = None))]
+    fn seal_many<'py>(
+        &self,
+        py: Python<'py>,
+        messages: Vec<Bound<'py, PyAny>>,
+        ads: Option<Vec<Bound<'py, PyAny>>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        batch::seal_many(py, self, &messages, ads.as_deref())
+    }
+
+    /// Decrypts many messages that seal() or seal_many() made: a list of them. If one is not authentic, raises VerificationError, which has its
+    /// place as index, and none is returned.
+    #[pyo3(signature = (sealed, ads = None))]
+    fn open_many<'py>(
+        &self,
+        py: Python<'py>,
+        sealed: Vec<Bound<'py, PyAny>>,
+        ads: Option<Vec<Bound<'py, PyAny>>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        batch::open_many(py, self, &sealed, ads.as_deref())
+    }
+
+    /// Not for pickle: it would write the key.
+    fn __reduce__<'py>(&self, _py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        Err(PyTypeError::new_err("a Cipher cannot be pickled: that would write its key"))
     }
 }

@@ -1,9 +1,11 @@
 //! The native part of the Python package `palladion`. See `../README.md`.
 
 mod algorithm;
+mod batch;
 mod buffer;
 mod cipher;
 mod error;
+mod file;
 mod forked;
 mod mac;
 mod pieces;
@@ -23,6 +25,10 @@ mod _native {
     use super::cipher::Cipher;
     #[pymodule_export]
     use super::error::{PalladionError, VerificationError};
+    #[pymodule_export]
+    use super::file::{
+        FileReader, FileWriter, decrypt_file, encrypt_file, format_key_file, needs_passphrase, parse_key_file,
+    };
     #[pymodule_export]
     use super::mac::{Mac, mac};
     #[pymodule_export]

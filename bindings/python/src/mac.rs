@@ -50,7 +50,10 @@ impl Mac {
 #[pymethods]
 impl Mac {
     #[new]
-    #[pyo3(signature = (key, data = None, *, algorithm = Name::default(), nonce = None, digest_size = 32))]
+    #[pyo3(
+        signature = (key, data = None, *, algorithm = Name::default(), nonce = None, digest_size = 32),
+        text_signature = "(key, data=None, *, algorithm='AEGIS-256X2', nonce=None, digest_size=32)"
+    )]
     fn new(
         py: Python<'_>,
         key: In<'_, '_>,
@@ -109,7 +112,8 @@ impl Mac {
 
     /// Forgets all data, and keeps key and nonce.
     fn reset(&self, py: Python<'_>) {
-        *self.data.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner()) = self.initial.clone();
+        *self.data.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner()) =
+            self.initial.clone();
     }
 
     /// The standard's name of the cipher.

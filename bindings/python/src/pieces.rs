@@ -135,7 +135,8 @@ impl Decryptor {
     /// Takes the next piece of the ciphertext.
     fn update(&self, py: Python<'_>, data: In<'_, '_>) -> PyResult<()> {
         self.session.with(py, |session| {
-            let mut message = self.message.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+            let mut message =
+                self.message.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
             grow(&mut message, data.len())?;
             let (data, start) = (data.bytes(), message.len());
             message.resize(start + data.len(), 0);
@@ -216,7 +217,10 @@ pub struct KeyStream(Mutex<AnySession>);
 #[pymethods]
 impl KeyStream {
     #[new]
-    #[pyo3(signature = (key, nonce = None, *, algorithm = Name::default()))]
+    #[pyo3(
+        signature = (key, nonce = None, *, algorithm = Name::default()),
+        text_signature = "(key, nonce=None, *, algorithm='AEGIS-256X2')"
+    )]
     fn new(key: In<'_, '_>, nonce: Option<In<'_, '_>>, algorithm: Name) -> PyResult<Self> {
         let zeros = [0; MAX_LEN];
         let nonce = nonce.as_ref().map_or(&zeros[..algorithm.0.key_len()], In::bytes);

@@ -21,6 +21,7 @@ Further modules:
 from __future__ import annotations
 
 import enum
+from typing import TYPE_CHECKING
 
 from ._native import (
     Cipher,
@@ -37,6 +38,9 @@ from ._native import (
     generate_nonce,
     mac,
 )
+
+if TYPE_CHECKING:
+    from ._native import Buffer
 
 __all__ = [
     "ALGORITHMS",
@@ -81,7 +85,14 @@ class Algorithm(str, enum.Enum):
 ALGORITHMS = tuple(algorithm.value for algorithm in Algorithm)
 
 
-def seal(key, message, ad=None, *, algorithm="AEGIS-256X2", tag_size=32):
+def seal(
+    key: Buffer,
+    message: Buffer,
+    ad: Buffer | None = None,
+    *,
+    algorithm: str = "AEGIS-256X2",
+    tag_size: int = 32,
+) -> bytes:
     """Encrypts a message under a random nonce: nonce, ciphertext and tag in one.
 
     ``ad`` is data that is authenticated with the message but is not part of the result: :func:`open` needs the same. With the AEGIS-256
@@ -90,6 +101,13 @@ def seal(key, message, ad=None, *, algorithm="AEGIS-256X2", tag_size=32):
     return Cipher(key, algorithm, tag_size=tag_size).seal(message, ad)
 
 
-def open(key, sealed, ad=None, *, algorithm="AEGIS-256X2", tag_size=32):
+def open(
+    key: Buffer,
+    sealed: Buffer,
+    ad: Buffer | None = None,
+    *,
+    algorithm: str = "AEGIS-256X2",
+    tag_size: int = 32,
+) -> bytes:
     """Decrypts what :func:`seal` made. Raises :class:`VerificationError` if it is not authentic."""
     return Cipher(key, algorithm, tag_size=tag_size).open(sealed, ad)

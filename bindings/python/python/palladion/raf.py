@@ -46,7 +46,7 @@ from . import _native
 from ._native import PalladionError, VerificationError
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer, Self
+    from ._native import Buffer
 
 __all__ = [
     "ChunkSizeError",

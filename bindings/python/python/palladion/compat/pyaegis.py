@@ -38,7 +38,9 @@ from .. import _native, raf
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from typing_extensions import Buffer, Self
+    from typing_extensions import Self
+
+    from .._native import Buffer
 
 __version__ = "0.2.0"  # what pyaegis 0.3.1 says
 

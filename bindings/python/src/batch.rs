@@ -1,0 +1,162 @@
+//! Many messages in one call.
+
+use palladion::batch::{self, BatchError, Decryption, Encryption};
+use palladion::family::Family;
+use palladion::{Aegis, with_algorithm};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use crate::algorithm::fill_random;
+use crate::buffer::{In, Target, work_on};
+use crate::cipher::Cipher;
+use crate::error::{OrRaise, VerificationError, error};
+
+/// Messages that are held, and what belongs to each.
+struct Messages<'a, 'py> {
+    messages: Vec<In<'a, 'py>>,
+    ads: Vec<Option<In<'a, 'py>>>,
+    targets: Vec<Target<'py>>,
+    /// All bytes together.
+    total: usize,
+}
+
+impl<'a, 'py> Messages<'a, 'py> {
+    /// `overhead` is how much longer a result is than a message, or shorter.
+    fn new(
+        py: Python<'py>,
+        messages: &'a [Bound<'py, PyAny>],
+        ads: Option<&'a [Bound<'py, PyAny>]>,
+        result_len: impl Fn(usize) -> PyResult<usize>,
+    ) -> PyResult<Self> {
+        let given = ads.map_or(messages.len(), <[_]>::len);
+        if given != messages.len() {
+            let count = messages.len();
+            return Err(PyValueError::new_err(format!(
+                "ads must have {count} items, one for each message, but has {given}"
+            )));
+        }
+        let messages =
+            messages.iter().map(|message| message.extract()).collect::<PyResult<Vec<In<'a, 'py>>>>()?;
+        let ads = match ads {
+            None => messages.iter().map(|_| None).collect(),
+            Some(ads) => ads.iter().map(|ad| ad.extract()).collect::<PyResult<Vec<Option<In<'a, 'py>>>>>()?,
+        };
+        let targets = messages.iter().map(|message| Target::new(py, None, result_len(message.len())?));
+        let targets = targets.collect::<PyResult<_>>()?;
+        let total = messages.iter().map(In::len).sum();
+        Ok(Self { messages, ads, targets, total })
+    }
+
+    fn finish(self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, self.targets.into_iter().map(Target::finish))
+    }
+}
+
+/// What to do with a message: its bytes, its associated data, and where the result goes.
+type Job<'a> = (&'a [u8], &'a [u8], &'a mut [u8]);
+
+fn seal_all<F: Family, const D: usize>(
+    key: &[u8],
+    tag_len: usize,
+    nonces: &[u8],
+    jobs: Vec<Job<'_>>,
+) -> Result<(), BatchError> {
+    fn of<F: Family, const D: usize, const T: usize>(
+        key: &[u8],
+        nonces: &[u8],
+        jobs: Vec<Job<'_>>,
+    ) -> Result<(), BatchError> {
+        let Ok(key) = F::Key::try_from(key) else { unreachable!("a cipher's key has the right length") };
+        let cipher = Aegis::<F, D, T>::new(&key);
+        let jobs =
+            jobs.into_iter().zip(nonces.chunks_exact(F::KEY_LEN)).map(|((message, ad, target), bytes)| {
+                let (front, sealed) = target.split_at_mut(F::KEY_LEN);
+                front.copy_from_slice(bytes);
+                let Ok(nonce) = F::Nonce::try_from(bytes) else { unreachable!("chunks have that length") };
+                Encryption::seal_into(&cipher, &nonce, ad, message, sealed)
+            });
+        batch::encrypt(&mut jobs.collect::<Vec<_>>())
+    }
+    if tag_len == 16 { of::<F, D, 16>(key, nonces, jobs) } else { of::<F, D, 32>(key, nonces, jobs) }
+}
+
+fn open_all<F: Family, const D: usize>(
+    key: &[u8],
+    tag_len: usize,
+    jobs: Vec<Job<'_>>,
+) -> Result<(), BatchError> {
+    fn of<F: Family, const D: usize, const T: usize>(
+        key: &[u8],
+        jobs: Vec<Job<'_>>,
+    ) -> Result<(), BatchError> {
+        let Ok(key) = F::Key::try_from(key) else { unreachable!("a cipher's key has the right length") };
+        let cipher = Aegis::<F, D, T>::new(&key);
+        let jobs = jobs.into_iter().map(|(sealed, ad, target)| {
+            let (front, sealed) = sealed.split_at(F::KEY_LEN);
+            let Ok(nonce) = F::Nonce::try_from(front) else { unreachable!("the front has that length") };
+            Decryption::open_into(&cipher, &nonce, ad, sealed, target)
+        });
+        batch::decrypt(&mut jobs.collect::<Vec<_>>())
+    }
+    if tag_len == 16 { of::<F, D, 16>(key, jobs) } else { of::<F, D, 32>(key, jobs) }
+}
+
+/// The jobs of all messages.
+fn jobs<'b>(
+    messages: &'b [In<'_, '_>],
+    ads: &'b [Option<In<'_, '_>>],
+    targets: &'b mut [Target<'_>],
+) -> Vec<Job<'b>> {
+    let each = messages.iter().zip(ads).zip(targets);
+    each.map(|((message, ad), target)| (message.bytes(), crate::buffer::bytes_or_none(ad), target.zeroed()))
+        .collect()
+}
+
+/// What `Cipher.seal_many` does.
+pub fn seal_many<'py>(
+    py: Python<'py>,
+    cipher: &Cipher,
+    messages: &[Bound<'py, PyAny>],
+    ads: Option<&[Bound<'py, PyAny>]>,
+) -> PyResult<Bound<'py, PyList>> {
+    let (nonce_len, tag_len) = cipher.sizes();
+    let mut held = Messages::new(py, messages, ads, |len| Ok(nonce_len + len + tag_len))?;
+    let mut nonces = vec![0; nonce_len * messages.len()];
+    fill_random(&mut nonces)?;
+    let (key, algorithm) = (cipher.inner.key(), cipher.inner.algorithm());
+    let work = jobs(&held.messages, &held.ads, &mut held.targets);
+    work_on(py, held.total, || with_algorithm!(algorithm, seal_all(key, tag_len, &nonces, work)))
+        .map_err(|failed| failed.error)
+        .or_raise()?;
+    held.finish(py)
+}
+
+/// What `Cipher.open_many` does.
+pub fn open_many<'py>(
+    py: Python<'py>,
+    cipher: &Cipher,
+    sealed: &[Bound<'py, PyAny>],
+    ads: Option<&[Bound<'py, PyAny>]>,
+) -> PyResult<Bound<'py, PyList>> {
+    let (nonce_len, tag_len) = cipher.sizes();
+    let min = nonce_len + tag_len;
+    let too_short = |actual| error(palladion::Error::TooShort { what: "ciphertext", min, actual });
+    let mut held = Messages::new(py, sealed, ads, |len| len.checked_sub(min).ok_or_else(|| too_short(len)))?;
+    let (key, algorithm) = (cipher.inner.key(), cipher.inner.algorithm());
+    let work = jobs(&held.messages, &held.ads, &mut held.targets);
+    let opened = work_on(py, held.total, || with_algorithm!(algorithm, open_all(key, tag_len, work)));
+    if let Err(BatchError { first, error: why, .. }) = opened {
+        // Nobody is to see those that were in order.
+        for target in &mut held.targets {
+            target.zeroed();
+        }
+        if why != palladion::Error::VerificationFailed {
+            return Err(error(why));
+        }
+        let failed = VerificationError::new_err(format!("message {first}: {why}"));
+        failed.value(py).setattr("index", first)?;
+        return Err(failed);
+    }
+    held.finish(py)
+}

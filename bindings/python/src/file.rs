@@ -1,0 +1,392 @@
+//! Encrypted files: those of the crate `palladion-file`, whose inputs and outputs are paths or file objects of Python.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use palladion_file::{
+    ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, KdfLimits, KdfParams, MasterKey,
+    Passphrase, Secret,
+};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::PyBytes;
+
+use crate::algorithm::Name;
+use crate::buffer::{In, Out};
+use crate::error::error;
+
+/// The exception for an error: one of the classes in `palladion/files.py`.
+fn file_error(py: Python<'_>, error: Error) -> PyErr {
+    let (message, hint) = (error.to_string(), error.hint());
+    let (class, chunk, offset) = match error {
+        Error::Read(error) | Error::Write(error) => return io_error(py, error),
+        Error::Random(_) => return PyOSError::new_err(message),
+        Error::KdfMemory => return PyMemoryError::new_err(message),
+        Error::Cipher(error) => return crate::error::error(error),
+        Error::NotPalladion => ("NotPalladionError", None, None),
+        Error::HeaderDamaged => ("DamagedError", None, Some(0)),
+        Error::Damaged { chunk, offset } => ("DamagedError", Some(chunk), Some(offset)),
+        Error::Truncated { chunk, offset } => ("TruncatedError", chunk, Some(offset)),
+        Error::TrailingData { offset } => ("TrailingDataError", None, Some(offset)),
+        Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. } => ("UnsupportedError", None, None),
+        Error::WrongKey => ("WrongKeyError", None, None),
+        Error::WrongPassphrase => ("WrongPassphraseError", None, None),
+        Error::NeedsKey => ("NeedsKeyError", None, None),
+        Error::NeedsPassphrase => ("NeedsPassphraseError", None, None),
+        Error::KdfTooCostly { .. } => ("TooCostlyError", None, None),
+        // There may be more one day.
+        _ => ("FileError", None, None),
+    };
+    let make = || py.import("palladion.files")?.getattr(class)?.call1((message, hint, chunk, offset));
+    make().map_or_else(|error| error, PyErr::from_value)
+}
+
+/// What a file object raised comes out as it was.
+fn io_error(py: Python<'_>, error: io::Error) -> PyErr {
+    match error.downcast::<PyErr>() {
+        Ok(raised) => raised,
+        Err(error) => match error.downcast::<Error>() {
+            Ok(error) => file_error(py, error),
+            Err(error) => error.into(),
+        },
+    }
+}
+
+/// A secret from the two arguments for it.
+enum Owned {
+    Key(MasterKey),
+    Passphrase(Passphrase),
+}
+
+impl Owned {
+    fn new(key: Option<In<'_, '_>>, passphrase: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
+        match (key, passphrase) {
+            (Some(key), None) => {
+                let bytes = <[u8; 32]>::try_from(key.bytes()).map_err(|_| {
+                    error(palladion::Error::WrongLength { what: "key", expected: 32, actual: key.len() })
+                })?;
+                Ok(Self::Key(bytes.into()))
+            }
+            (None, Some(passphrase)) => {
+                // A text counts as its UTF-8.
+                if let Ok(text) = passphrase.cast::<pyo3::types::PyString>() {
+                    return Ok(Self::Passphrase(Passphrase::new(text.to_cow()?.as_bytes())));
+                }
+                Ok(Self::Passphrase(Passphrase::new(passphrase.extract::<In<'_, '_>>()?.bytes())))
+            }
+            _ => Err(PyTypeError::new_err("either key (32 bytes) or passphrase must be given")),
+        }
+    }
+
+    fn get(&self) -> Secret<'_> {
+        match self {
+            Self::Key(key) => key.into(),
+            Self::Passphrase(passphrase) => passphrase.into(),
+        }
+    }
+}
+
+/// A path, or an object with the methods of a binary file.
+pub enum Place {
+    Path(PathBuf),
+    Object(Py<PyAny>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Place {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if object.hasattr("read")? || object.hasattr("write")? {
+            return Ok(Self::Object(object.to_owned().unbind()));
+        }
+        object.extract().map(Self::Path)
+    }
+}
+
+/// Reads from a file object.
+struct Reader(Py<PyAny>);
+
+impl Read for Reader {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        Python::attach(|py| {
+            let (asked, object) = (buf.len(), self.0.bind(py));
+            let data = object.call_method1("read", (asked,))?;
+            if data.is_none() {
+                return Err(io::Error::from(io::ErrorKind::WouldBlock).into());
+            }
+            let data: In<'_, '_> = data.extract()?;
+            match buf.get_mut(..data.len()) {
+                Some(place) => place.copy_from_slice(data.bytes()),
+                None => {
+                    let message = format!("read({asked}) gave {} bytes", data.len());
+                    return Err(PyValueError::new_err(message));
+                }
+            }
+            Ok(data.len())
+        })
+        .map_err(raised)
+    }
+}
+
+/// Writes to a file object.
+struct Writer(Py<PyAny>);
+
+impl Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Python::attach(|py| {
+            // (A copy: it may outlive the call.)
+            let written = self.0.bind(py).call_method1("write", (PyBytes::new(py, bytes),))?;
+            // A raw file may take less than all.
+            let n: Option<usize> = written.extract()?;
+            Ok(n.unwrap_or(bytes.len()).min(bytes.len()))
+        })
+        .map_err(raised)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Python::attach(|py| match self.0.bind(py).getattr_opt("flush")? {
+            Some(flush) => flush.call0().map(drop),
+            None => Ok(()),
+        })
+        .map_err(raised)
+    }
+}
+
+/// What Python raised, on its way through code that knows errors of the operating system.
+fn raised(error: PyErr) -> io::Error {
+    io::Error::other(error)
+}
+
+/// Reads and writes, without the interpreter's lock; what is in the way stops it.
+struct Run {
+    cancel: AtomicBool,
+    raised: Mutex<Option<PyErr>>,
+    progress: Option<Py<PyAny>>,
+}
+
+impl Run {
+    fn new(progress: Option<Py<PyAny>>) -> Self {
+        Self { cancel: AtomicBool::new(false), raised: Mutex::new(None), progress }
+    }
+
+    /// After each chunk: tells how far it is, and looks whether somebody wants it to stop (Ctrl-C).
+    fn at(&self, bytes: u64) {
+        let told = Python::attach(|py| {
+            py.check_signals()?;
+            self.progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (bytes,)).map(drop))
+        });
+        if let Err(error) = told {
+            self.raised.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(error);
+            self.cancel.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn finish(self, py: Python<'_>, result: Result<palladion_file::Summary, Error>) -> PyResult<u64> {
+        if let Some(error) = self.raised.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
+            return Err(error);
+        }
+        result.map(|summary| summary.bytes).map_err(|error| file_error(py, error))
+    }
+}
+
+fn input(place: Place) -> PyResult<Box<dyn Read + Send>> {
+    Ok(match place {
+        Place::Path(path) => Box::new(File::open(path)?),
+        Place::Object(object) => Box::new(Reader(object)),
+    })
+}
+
+fn output(place: Place) -> PyResult<Box<dyn Write + Send>> {
+    Ok(match place {
+        Place::Path(path) => Box::new(File::create(path)?),
+        Place::Object(object) => Box::new(Writer(object)),
+    })
+}
+
+fn chunk_size(bytes: usize) -> PyResult<ChunkSize> {
+    let none = || {
+        PyValueError::new_err(format!("chunk_size must be a power of two from 1024 to 16777216, not {bytes}"))
+    };
+    ChunkSize::new(bytes).ok_or_else(none)
+}
+
+/// Memory in KiB, passes, lanes.
+pub type Costs = (u32, u32, u32);
+
+fn kdf(costs: Option<Costs>) -> PyResult<KdfParams> {
+    let Some((memory, passes, lanes)) = costs else { return Ok(KdfParams::default()) };
+    KdfParams::new(memory, passes, lanes).ok_or_else(|| {
+        PyValueError::new_err("kdf must be (KiB of memory >= 8 * lanes, passes >= 1, lanes >= 1)")
+    })
+}
+
+#[pyfunction]
+#[pyo3(signature = (source, target, *, key, passphrase, algorithm, chunk_size, kdf, threads, progress))]
+#[allow(clippy::too_many_arguments)] // they have names in Python
+pub fn encrypt_file(
+    py: Python<'_>,
+    source: Place,
+    target: Place,
+    key: Option<In<'_, '_>>,
+    passphrase: Option<Bound<'_, PyAny>>,
+    algorithm: Name,
+    chunk_size: usize,
+    kdf: Option<Costs>,
+    threads: Option<NonZero<usize>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<u64> {
+    let (secret, run) = (Owned::new(key, passphrase)?, Run::new(progress));
+    let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
+    let (input, output) = (input(source)?, output(target)?);
+    let result = py.detach(|| {
+        let encryptor = Encryptor::new(secret.get()).algorithm(algorithm.0).chunk_size(chunk_size).kdf(kdf);
+        let encryptor = encryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
+        match threads {
+            Some(threads) => encryptor.threads(threads),
+            None => encryptor,
+        }
+        .run(input, output)
+    });
+    run.finish(py, result)
+}
+
+#[pyfunction]
+#[pyo3(signature = (source, target, *, key, passphrase, threads, progress))]
+pub fn decrypt_file(
+    py: Python<'_>,
+    source: Place,
+    target: Place,
+    key: Option<In<'_, '_>>,
+    passphrase: Option<Bound<'_, PyAny>>,
+    threads: Option<NonZero<usize>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<u64> {
+    let (secret, run) = (Owned::new(key, passphrase)?, Run::new(progress));
+    let (input, output) = (input(source)?, output(target)?);
+    let result = py.detach(|| {
+        let decryptor = Decryptor::new(secret.get()).kdf_limits(KdfLimits::default());
+        let decryptor = decryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
+        match threads {
+            Some(threads) => decryptor.threads(threads),
+            None => decryptor,
+        }
+        .run(input, output)
+    });
+    run.finish(py, result)
+}
+
+/// What is written is encrypted into a file object.
+#[pyclass(module = "palladion", frozen)]
+pub struct FileWriter(Mutex<Option<EncryptWriter<Writer>>>);
+
+fn closed() -> PyErr {
+    PyValueError::new_err("I/O operation on closed file")
+}
+
+#[pymethods]
+impl FileWriter {
+    #[new]
+    #[pyo3(signature = (target, *, key, passphrase, algorithm, chunk_size, kdf))]
+    fn new(
+        py: Python<'_>,
+        target: Py<PyAny>,
+        key: Option<In<'_, '_>>,
+        passphrase: Option<Bound<'_, PyAny>>,
+        algorithm: Name,
+        chunk_size: usize,
+        kdf: Option<Costs>,
+    ) -> PyResult<Self> {
+        let secret = Owned::new(key, passphrase)?;
+        let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
+        let writer =
+            py.detach(|| EncryptWriter::with(secret.get(), algorithm.0, chunk_size, kdf, Writer(target)));
+        Ok(Self(Mutex::new(Some(writer.map_err(|error| file_error(py, error))?))))
+    }
+
+    fn write(&self, py: Python<'_>, data: In<'_, '_>) -> PyResult<usize> {
+        let mut writer = self.0.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let writer = writer.as_mut().ok_or_else(closed)?;
+        let bytes = data.bytes();
+        // Where an error is in the way, what was taken before it counts.
+        let mut taken = 0;
+        while taken < bytes.len() {
+            match py.detach(|| writer.write(&bytes[taken..])) {
+                Ok(n) => taken += n,
+                Err(error) if taken == 0 => return Err(io_error(py, error)),
+                Err(_) => break,
+            }
+        }
+        Ok(taken)
+    }
+
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        let mut writer = self.0.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let writer = writer.as_mut().ok_or_else(closed)?;
+        py.detach(|| writer.flush()).map_err(|error| io_error(py, error))
+    }
+
+    /// Writes the last chunk.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        let mut writer = self.0.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let writer = writer.take().ok_or_else(closed)?;
+        py.detach(|| writer.finish()).map(drop).map_err(|error| file_error(py, error))
+    }
+
+    /// Leaves the file as it is, without an end.
+    fn abandon(&self, py: Python<'_>) {
+        *self.0.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
+    }
+}
+
+/// What is read was decrypted from a file object.
+#[pyclass(module = "palladion", frozen)]
+pub struct FileReader(Mutex<DecryptReader<Reader>>);
+
+#[pymethods]
+impl FileReader {
+    #[new]
+    #[pyo3(signature = (source, *, key, passphrase))]
+    fn new(
+        py: Python<'_>,
+        source: Py<PyAny>,
+        key: Option<In<'_, '_>>,
+        passphrase: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let (secret, reader) = (Owned::new(key, passphrase)?, Reader(source));
+        let reader = py.detach(|| DecryptReader::new(secret.get(), reader));
+        Ok(Self(Mutex::new(reader.map_err(|error| file_error(py, error))?)))
+    }
+
+    fn readinto(&self, py: Python<'_>, mut buffer: Out<'_>) -> PyResult<usize> {
+        let mut reader = self.0.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let (reader, bytes) = (&mut *reader, buffer.bytes());
+        py.detach(|| reader.read(bytes)).map_err(|error| io_error(py, error))
+    }
+}
+
+/// Whether a file that begins with these bytes (128 are enough) needs a passphrase, else a key.
+#[pyfunction]
+pub fn needs_passphrase(py: Python<'_>, beginning: In<'_, '_>) -> PyResult<bool> {
+    palladion_file::needs_passphrase(beginning.bytes()).map_err(|error| file_error(py, error))
+}
+
+/// The key in the text of a key file.
+#[pyfunction]
+pub fn parse_key_file<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBytes>> {
+    let key = MasterKey::from_key_file(text).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(PyBytes::new(py, key.as_bytes()))
+}
+
+/// The text of a key file that holds a key.
+#[pyfunction]
+pub fn format_key_file(key: In<'_, '_>) -> PyResult<String> {
+    match Owned::new(Some(key), None)? {
+        Owned::Key(key) => Ok(key.to_key_file().to_string()),
+        Owned::Passphrase(_) => unreachable!("a key was given"),
+    }
+}

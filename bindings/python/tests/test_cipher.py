@@ -1,0 +1,441 @@
+"""Messages: buffers of all kinds, failures, threads."""
+
+from __future__ import annotations
+
+import array
+import copy
+import gc
+import mmap
+import os
+import pickle
+import sys
+import threading
+import time
+from typing import Any
+
+import palladion
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from palladion import Cipher, VerificationError
+
+np = pytest.importorskip("numpy")
+
+MESSAGE = bytes(range(200))
+
+
+def test_seal_and_open(cipher: Cipher, key: bytes, algorithm: str, tag_size: int) -> None:
+    sealed = cipher.seal(MESSAGE, b"header")
+    assert len(sealed) == len(MESSAGE) + cipher.overhead
+    assert cipher.open(sealed, b"header") == MESSAGE
+    assert cipher.seal(MESSAGE, b"header") != sealed
+    size = cipher.nonce_size
+    assert cipher.encrypt(sealed[:size], MESSAGE, b"header") == sealed[size:]
+    options: Any = {"algorithm": algorithm, "tag_size": tag_size}
+    assert palladion.open(key, sealed, b"header", **options) == MESSAGE
+    assert cipher.open(palladion.seal(key, MESSAGE, **options)) == MESSAGE
+    assert (cipher.algorithm, cipher.tag_size, cipher.key_size) == (algorithm, tag_size, len(key))
+    assert repr(cipher) == f"<palladion.Cipher {algorithm}, tag_size={tag_size}>"
+
+
+def test_every_bit(cipher: Cipher, nonce: bytes) -> None:
+    sealed = cipher.encrypt(nonce, b"message", b"ad")
+    for what, given_ in (("nonce", nonce), ("sealed", sealed), ("ad", b"ad")):
+        for bit in range(8 * len(given_)):
+            changed = bytearray(given_)
+            changed[bit // 8] ^= 1 << bit % 8
+            arguments = {"nonce": nonce, "sealed": sealed, "ad": b"ad", what: bytes(changed)}
+            into = bytearray(b"\xff" * 7)
+            for call in (cipher.verify, cipher.decrypt):
+                with pytest.raises(VerificationError):
+                    call(arguments["nonce"], arguments["sealed"], arguments["ad"])
+            with pytest.raises(VerificationError):
+                cipher.decrypt(arguments["nonce"], arguments["sealed"], arguments["ad"], into=into)
+            assert into == bytes(7)
+
+
+@given(st.data())
+def test_all_ways_are_one(data: st.DataObject) -> None:
+    algorithm = data.draw(st.sampled_from(palladion.ALGORITHMS))
+    tag_size = data.draw(st.sampled_from([16, 32]))
+    message, ad = data.draw(st.binary(max_size=600)), data.draw(st.binary(max_size=300))
+    size = 32 if "256" in algorithm else 16
+    key, nonce = data.draw(st.binary(min_size=size, max_size=size)), data.draw(st.binary(min_size=size, max_size=size))
+    cipher = Cipher(key, algorithm, tag_size=tag_size)
+    sealed = cipher.encrypt(nonce, message, ad)
+    ciphertext, tag = sealed[: len(message)], sealed[len(message) :]
+    assert len(tag) == tag_size
+
+    into = bytearray(len(sealed))
+    assert cipher.encrypt(nonce, message, ad, into=into) is into and into == sealed
+    assert cipher.encrypt_detached(nonce, message, ad) == (ciphertext, tag)
+    in_place = bytearray(message)
+    assert cipher.encrypt_in_place(nonce, in_place, ad) == tag and in_place == ciphertext
+    cipher.decrypt_in_place(nonce, in_place, tag, ad)
+    assert in_place == message
+    assert cipher.decrypt_detached(nonce, ciphertext, tag, ad) == message
+    out = bytearray(len(message))
+    assert cipher.decrypt_detached(nonce, ciphertext, tag, ad, into=out) is out and out == message
+    cipher.verify(nonce, sealed, ad)
+
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(message)), max_size=4)))
+    bounds = list(zip([0, *cuts], [*cuts, len(message)]))
+    encryptor, decryptor = cipher.encryptor(nonce, ad), cipher.decryptor(nonce, ad)
+    unverified = cipher.unverified_decryptor(nonce, ad)
+    assert b"".join(encryptor.update(message[a:b]) for a, b in bounds) == ciphertext
+    assert encryptor.finalize() == tag
+    for a, b in bounds:
+        decryptor.update(ciphertext[a:b])
+        assert unverified.update_unverified(ciphertext[a:b]) == message[a:b]
+    assert decryptor.finalize(tag) == message
+    unverified.verify(tag)
+
+    opened = cipher.open_many(cipher.seal_many([message, ad], [ad, None]), [ad, None])
+    assert opened == [message, ad]
+
+    buffer = bytearray(len(message) + tag_size)
+    buffer[: len(message)] = message
+    cipher.encrypt(nonce, memoryview(buffer)[: len(message)], ad, into=buffer)
+    assert buffer == sealed
+
+
+def buffers(content: bytes) -> list[Any]:
+    mapped = mmap.mmap(-1, max(len(content), 1))
+    mapped[: len(content)] = content
+    return [
+        content,
+        bytearray(content),
+        memoryview(content),
+        memoryview(b"x" + content + b"x")[1:-1],
+        array.array("B", content),
+        np.frombuffer(content, dtype=np.uint8),
+        np.frombuffer(content, dtype=np.uint32),
+        np.frombuffer(content, dtype=np.uint16).reshape(2, -1),
+        memoryview(mapped)[: len(content)],
+    ]
+
+
+def test_any_buffer(cipher: Cipher, nonce: bytes) -> None:
+    expected = cipher.encrypt(nonce, MESSAGE, MESSAGE)
+    for given_ in buffers(MESSAGE):
+        assert cipher.encrypt(nonce, given_, given_) == expected
+    for given_ in buffers(nonce):
+        assert cipher.encrypt(given_, MESSAGE, MESSAGE) == expected
+    for target in (
+        bytearray(len(expected)),
+        memoryview(bytearray(len(expected))),
+        np.zeros(len(expected), dtype=np.uint8),
+        np.zeros((2, len(expected) // 2), dtype=np.int8),
+        array.array("B", bytes(len(expected))),
+    ):
+        assert cipher.encrypt(nonce, MESSAGE, MESSAGE, into=target) is target
+        assert bytes(memoryview(target)) == expected
+
+
+@pytest.mark.parametrize("wrong", ["text", 7, None, ["a"], object()])
+def test_wrong_types(wrong: Any) -> None:
+    key, nonce = bytes(32), bytes(32)
+    cipher = Cipher(key)
+    with pytest.raises(TypeError):
+        Cipher(wrong)
+    with pytest.raises(TypeError):
+        cipher.encrypt(wrong, b"")
+    with pytest.raises(TypeError):
+        cipher.encrypt(nonce, wrong)
+    with pytest.raises(TypeError):
+        palladion.Mac(key).update(wrong)
+    with pytest.raises(TypeError):
+        cipher.seal_many([b"", wrong])
+    if wrong is not None:
+        with pytest.raises(TypeError):
+            cipher.encrypt(nonce, b"", wrong)
+        with pytest.raises(TypeError):
+            cipher.encrypt(nonce, b"", into=wrong)
+
+
+def test_buffers_that_do_not_fit() -> None:
+    cipher, nonce = Cipher(bytes(32)), bytes(32)
+    with pytest.raises((ValueError, BufferError)):
+        cipher.encrypt(nonce, np.zeros(100, dtype=np.uint8)[::2])
+    with pytest.raises((ValueError, BufferError)):
+        cipher.encrypt(nonce, b"", into=np.zeros(64, dtype=np.uint8)[::2])
+    with pytest.raises((TypeError, BufferError)):
+        cipher.encrypt(nonce, b"", into=bytes(32))  # type: ignore[call-overload]
+    for size in (0, 31, 33):
+        with pytest.raises(ValueError, match=f"into must have 32 bytes, but has {size}"):
+            cipher.encrypt(nonce, b"", into=bytearray(size))
+    buffer = bytearray(100)
+    for into in (memoryview(buffer)[1:42], memoryview(buffer)[9:50]):
+        with pytest.raises(ValueError, match="overlaps"):
+            cipher.encrypt(nonce, memoryview(buffer)[10:19], into=into)
+    for start in (0, 32):
+        with pytest.raises(ValueError, match="overlaps"):
+            cipher.seal(memoryview(buffer)[start : start + 4], into=memoryview(buffer)[:68])
+    assert buffer == bytes(100)
+
+
+def test_wrong_lengths(algorithm: str, nonce: bytes) -> None:
+    size = len(nonce)
+    for wrong in (0, size - 1, size + 1, 48 - size):
+        with pytest.raises(ValueError, match=f"the key must have {size} bytes, but has {wrong}"):
+            Cipher(bytes(wrong), algorithm)
+        with pytest.raises(ValueError, match=f"the key must have {size} bytes, but has {wrong}"):
+            palladion.Mac(bytes(wrong), algorithm=algorithm)
+        cipher = Cipher(bytes(size), algorithm)
+        for call in (cipher.encrypt, cipher.decrypt, cipher.encrypt_detached, cipher.verify):
+            with pytest.raises(ValueError, match=f"the nonce must have {size} bytes, but has {wrong}"):
+                call(bytes(wrong), bytes(64))  # type: ignore[operator]
+    for wrong in (0, 15, 17, 33):
+        with pytest.raises(ValueError, match=f"tags have 16 or 32 bytes, not {wrong}"):
+            Cipher(bytes(size), algorithm, tag_size=wrong)
+        with pytest.raises(ValueError, match=f"tags have 16 or 32 bytes, not {wrong}"):
+            palladion.Mac(bytes(size), algorithm=algorithm, digest_size=wrong)
+        with pytest.raises(ValueError, match="tags have 16 or 32 bytes"):
+            palladion.mac(bytes(size), b"", algorithm=algorithm, digest_size=wrong)
+        with pytest.raises(ValueError, match="the tag must have 32 bytes"):
+            cipher.decrypt_detached(nonce, b"", bytes(wrong))
+    with pytest.raises(ValueError, match="at least 32 bytes, but has 31"):
+        cipher.decrypt(nonce, bytes(31))
+    with pytest.raises(ValueError, match="at least"):
+        cipher.open(bytes(cipher.overhead - 1))
+    with pytest.raises(ValueError, match="no such algorithm; there are AEGIS-128L"):
+        Cipher(bytes(32), "AES")
+
+
+def test_algorithms() -> None:
+    assert [str(algorithm) for algorithm in palladion.Algorithm] == list(palladion.ALGORITHMS)
+    for algorithm in palladion.Algorithm:
+        assert Cipher(palladion.generate_key(algorithm), algorithm).algorithm == algorithm
+    assert Cipher(bytes(16), "aegis-128l").algorithm == "AEGIS-128L"
+
+
+def test_many(cipher: Cipher) -> None:
+    messages = [os.urandom(i) for i in range(150)]
+    ads: list[bytes | None] = [None if i % 3 == 0 else bytes([i]) for i in range(150)]
+    sealed = cipher.seal_many(messages, ads)
+    assert len({one[: cipher.nonce_size] for one in sealed}) == 150
+    for message, ad, one in zip(messages, ads, sealed):
+        assert cipher.open(one, ad) == message
+    assert cipher.open_many(sealed, ads) == messages
+    assert cipher.open_many(cipher.seal_many([])) == []
+    for index in (0, 77, 149):
+        changed = list(sealed)
+        changed[index] = sealed[index][:-1] + bytes([sealed[index][-1] ^ 1])
+        with pytest.raises(VerificationError, match=f"message {index}: ") as raised:
+            cipher.open_many(changed, ads)
+        assert raised.value.index == index
+    with pytest.raises(ValueError, match="ads must have 2 items"):
+        cipher.seal_many([b"", b""], [b""])
+    with pytest.raises(ValueError, match="at least"):
+        cipher.open_many([b"short"])
+
+
+def test_pieces_end_once(cipher: Cipher, nonce: bytes) -> None:
+    encryptor = cipher.encryptor(nonce)
+    encryptor.update(b"a")
+    tag = encryptor.finalize()
+    decryptor, unverified = cipher.decryptor(nonce), cipher.unverified_decryptor(nonce)
+    wrong = bytes(len(tag))
+    with pytest.raises(VerificationError):
+        decryptor.finalize(wrong)
+    with pytest.raises(VerificationError):
+        unverified.verify(wrong)
+    for call in (
+        lambda: encryptor.update(b""),
+        encryptor.finalize,
+        lambda: decryptor.update(b""),
+        lambda: decryptor.finalize(tag),
+        lambda: unverified.update_unverified(b""),
+        lambda: unverified.verify(tag),
+    ):
+        with pytest.raises(palladion.PalladionError, match="has ended"):
+            call()
+    # A tag of the wrong length ends nothing.
+    decryptor = cipher.decryptor(nonce)
+    with pytest.raises(ValueError):
+        decryptor.finalize(b"")
+    decryptor.update(b"")
+
+
+def test_mac_objects(algorithm: str, key: bytes) -> None:
+    mac = palladion.Mac(key, b"some ", algorithm=algorithm, digest_size=16)
+    fork = mac.copy()
+    mac.update(b"data")
+    assert mac.digest() == palladion.mac(key, b"some data", algorithm=algorithm, digest_size=16)
+    assert mac.digest() == mac.digest() and bytes.fromhex(mac.hexdigest()) == mac.digest()
+    assert fork.digest() == copy.copy(fork).digest() == copy.deepcopy(fork).digest() != mac.digest()
+    mac.verify(mac.digest())
+    with pytest.raises(VerificationError):
+        mac.verify(fork.digest())
+    mac.reset()
+    assert mac.digest() == palladion.mac(key, b"", algorithm=algorithm, digest_size=16)
+    assert (mac.name, mac.digest_size, mac.algorithm) == (f"{algorithm}-MAC", 16, algorithm)
+    other = palladion.Mac(key, algorithm=algorithm, nonce=b"\1" * len(key), digest_size=16)
+    assert other.digest() != mac.digest()
+    with pytest.raises(ValueError, match="the nonce must have"):
+        palladion.Mac(key, algorithm=algorithm, nonce=b"")
+
+
+def test_key_streams(algorithm: str, key: bytes, nonce: bytes) -> None:
+    whole = palladion.KeyStream(key, nonce, algorithm=algorithm).read(10_000)
+    stream = palladion.KeyStream(key, nonce, algorithm=algorithm)
+    into = bytearray(3)
+    assert stream.read(into=into) is into
+    assert bytes(into) + stream.read(0) + stream.read(97) == whole[:100]
+    data = os.urandom(9900)
+    assert stream.xor(data) == bytes(a ^ b for a, b in zip(data, whole[100:]))
+    in_place = bytearray(data)
+    stream = palladion.KeyStream(key, nonce, algorithm=algorithm)
+    stream.xor(in_place, into=in_place)
+    assert in_place == bytes(a ^ b for a, b in zip(data, whole))
+    # RFC 10032, section 7: the key stream is the encryption of zeros without associated data.
+    cipher = Cipher(key, algorithm, tag_size=16)
+    assert cipher.encrypt(nonce, bytes(10_000))[:-16] == whole
+    with pytest.raises(ValueError, match="a size"):
+        stream.read()  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="into must have"):
+        stream.read(4, into=into)
+
+
+def test_secrets_are_not_shown() -> None:
+    key = b"\x5a" * 32
+    cipher = Cipher(key)
+    for secret in (cipher, palladion.Mac(key), palladion.KeyStream(key), cipher.encryptor(bytes(32))):
+        assert "5a5a" not in repr(secret) and "ZZ" not in repr(secret)
+        with pytest.raises(TypeError):
+            pickle.dumps(secret)
+
+
+def test_threads(cipher: Cipher, nonce: bytes) -> None:
+    message = os.urandom(1 << 18)
+    expected = cipher.encrypt(nonce, message)
+    mac = palladion.Mac(bytes(32), b"")
+    encryptor = cipher.encryptor(nonce)
+    failed: list[BaseException] = []
+    pieces: list[bytes] = []
+
+    def work() -> None:
+        try:
+            for _ in range(10):
+                assert cipher.encrypt(nonce, message) == expected
+                assert cipher.open(cipher.seal(message)) == message
+                mac.update(bytes(1 << 17))
+                pieces.append(encryptor.update(bytes(1 << 16)))
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert mac.digest() == palladion.mac(bytes(32), bytes(80 << 17))
+    # Whoever came first, together they are one message.
+    whole = cipher.encrypt(nonce, bytes(80 << 16))
+    assert sorted(pieces) == sorted(whole[i << 16 : (i + 1) << 16] for i in range(80))
+    assert encryptor.finalize() == whole[80 << 16 :]
+
+
+def test_others_run_meanwhile() -> None:
+    """Long work is done without the interpreter's lock: this thread goes on while another one encrypts."""
+    cipher, message = Cipher(bytes(32)), bytes(64 << 20)
+    into = bytearray(len(message) + 32)
+    span: list[float] = []
+
+    def encrypt() -> None:
+        span.append(time.perf_counter())
+        cipher.encrypt(bytes(32), message, into=into)
+        span.append(time.perf_counter())
+
+    # The machine may have other things to do, so not each time tells; with the lock held none would.
+    for _ in range(20):
+        span.clear()
+        thread = threading.Thread(target=encrypt)
+        thread.start()
+        turns = []
+        while thread.is_alive():
+            turns.append(time.perf_counter())
+            time.sleep(0.0005)
+        thread.join()
+        if sum(span[0] < turn < span[1] for turn in turns) > 3:
+            return
+    pytest.fail("nothing else ran while it encrypted")
+
+
+def test_references_do_not_leak(cipher: Cipher, nonce: bytes) -> None:
+    message, into, tag = bytearray(100), bytearray(200), bytearray(32)
+    view = memoryview(into)[: 100 + cipher.tag_size]
+
+    def calls() -> None:
+        cipher.seal(message, message)
+        cipher.encrypt(nonce, message, message, into=view)
+        cipher.encrypt_in_place(nonce, message)
+        cipher.encrypt_detached(nonce, message)
+        for call in (
+            lambda: cipher.decrypt(nonce, into),
+            lambda: cipher.decrypt_in_place(nonce, bytearray(9), tag[: cipher.tag_size]),
+            lambda: cipher.encrypt(nonce, message, into=message),
+            lambda: cipher.encrypt(message, message),
+            lambda: cipher.open_many([message, into]),
+        ):
+            with pytest.raises((ValueError, VerificationError)):
+                call()
+        encryptor = cipher.encryptor(nonce, message)
+        encryptor.update(message, into=message)
+        encryptor.finalize()
+        cipher.seal_many([message, into], [None, message])
+
+    calls()
+    gc.collect()
+    held = [message, into, view, nonce, tag]
+    before = [sys.getrefcount(one) for one in held]
+    for _ in range(50):
+        calls()
+    gc.collect()
+    assert [sys.getrefcount(one) for one in held] == before
+    # No buffer is still held: a bytearray that is cannot grow.
+    message.append(0)
+    view.release()
+    into.append(0)
+
+
+def test_memory_does_not_leak(cipher: Cipher, nonce: bytes) -> None:
+    resource = pytest.importorskip("resource")
+    big = bytes(1 << 20)
+
+    def calls(times: int) -> int:
+        for _ in range(times):
+            sealed = cipher.seal(big)
+            cipher.open(sealed)
+            with pytest.raises(VerificationError):
+                cipher.open(sealed, b"other")
+            decryptor = cipher.decryptor(nonce)
+            decryptor.update(big)
+            palladion.Mac(bytes(32), big).copy().digest()
+        return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+    before = calls(10)
+    assert calls(60) - before < 20 * 1024
+
+
+@pytest.mark.skipif("PALLADION_TEST_BIG" not in os.environ, reason="takes 12 GiB: set PALLADION_TEST_BIG")
+def test_five_gibibytes() -> None:
+    cipher, nonce = Cipher(bytes(32), tag_size=16), bytes(32)
+    size = 5 << 30
+    buffer = mmap.mmap(-1, size + 16)
+    buffer[:5] = b"first"
+    buffer[size - 4 : size] = b"last"
+    message = memoryview(buffer)[:size]
+    mac = palladion.mac(bytes(32), message)
+    cipher.encrypt(nonce, message, into=memoryview(buffer))
+    # In pieces it is the same.
+    encryptor = cipher.encryptor(nonce)
+    assert encryptor.update(b"first" + bytes(100)) == message[:105]
+    cipher.decrypt(nonce, memoryview(buffer), into=message)
+    assert buffer[:5] == b"first" and buffer[size - 4 : size] == b"last"
+    assert palladion.mac(bytes(32), message) == mac
+    message[size // 2] = 1
+    with pytest.raises(VerificationError):
+        cipher.decrypt(nonce, memoryview(buffer), into=message)
+    message.release()

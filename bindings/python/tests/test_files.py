@@ -1,0 +1,306 @@
+"""Encrypted files: round trips, accidents, and the command line."""
+
+from __future__ import annotations
+
+import io
+import os
+import pathlib
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import textwrap
+import threading
+from typing import Any
+
+import palladion
+import pytest
+from palladion import files
+
+KEY = bytes(range(32))
+CHEAP = (64, 1, 1)
+#: The command line, if it was built.
+PROGRAM = os.environ.get("PALLADION_PROGRAM") or shutil.which("palladion")
+
+
+def text(size: int) -> bytes:
+    return palladion.KeyStream(bytes(32)).read(size)
+
+
+def sealed(content: bytes, **options: Any) -> bytes:
+    out = io.BytesIO()
+    options.setdefault("key", KEY)
+    assert files.encrypt_file(io.BytesIO(content), out, **options) == len(content)
+    return out.getvalue()
+
+
+def opened(content: bytes, **options: Any) -> bytes:
+    out = io.BytesIO()
+    options.setdefault("key", KEY)
+    files.decrypt_file(io.BytesIO(content), out, **options)
+    return out.getvalue()
+
+
+def test_round_trips(tmp_path: pathlib.Path, algorithm: str) -> None:
+    for size in (0, 1, 1023, 1024, 1025, 100_000):
+        content = text(size)
+        source, target, back = tmp_path / "source", tmp_path / "target", tmp_path / "back"
+        source.write_bytes(content)
+        done: list[int] = []
+        n = files.encrypt_file(
+            source, target, key=KEY, algorithm=algorithm, chunk_size=1024, overwrite=True, progress=done.append
+        )
+        assert n == size and done[-1] == size and done == sorted(done)
+        assert target.stat().st_size == 128 + size + 36 * max(1, -(-size // 1024))
+        assert files.decrypt_file(target, str(back), key=KEY, overwrite=True, threads=1) == size
+        assert back.read_bytes() == content
+        assert opened(target.read_bytes()) == content
+        with files.open(target, key=KEY) as file:
+            assert file.read() == content
+        assert sorted(os.listdir(tmp_path)) == ["back", "source", "target"]
+
+
+def test_pieces(tmp_path: pathlib.Path) -> None:
+    content, path = text(50_000), tmp_path / "file"
+    with files.open(path, "wb", key=KEY, chunk_size=1024) as file:
+        assert not path.exists()
+        for start in range(0, len(content), 777):
+            assert file.write(content[start : start + 777]) == len(content[start : start + 777])
+        assert not path.exists()
+    with files.open(path, "rb", key=KEY) as file:
+        assert file.readable() and not file.seekable() and not file.writable()
+        assert file.read(10) == content[:10]
+        assert b"".join(iter(lambda: file.read(999), b"")) == content[10:]
+    with pytest.raises(ValueError, match="closed"):
+        file.read()
+    with files.open(path, "wt", key=KEY, encoding="utf-8", newline="\n") as lines:
+        lines.write("Grüße\nund mehr\n")
+    with files.open(path, "rt", key=KEY, encoding="utf-8") as lines:
+        assert list(lines) == ["Grüße\n", "und mehr\n"]
+    with pytest.raises(FileExistsError, match="overwrite"):
+        files.open(path, "xb", key=KEY)
+    for mode in ("a", "r+b", "rbt", "", "wbx"):
+        with pytest.raises(ValueError, match="mode"):
+            files.open(path, mode, key=KEY)  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="for text"):
+        files.open(path, "rb", key=KEY, encoding="utf-8")  # type: ignore[call-overload]
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_what_is_not_complete_does_not_appear(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    for mode in ("wb", "wt"):
+        with pytest.raises(RuntimeError), files.open(path, mode, key=KEY) as file:  # type: ignore[call-overload]
+            file.write(b"new" if mode == "wb" else "new")
+            raise RuntimeError("on the way")
+        assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["file"]
+    file = files.open(path, "wb", key=KEY)
+    file.write(b"new")
+    with pytest.warns(ResourceWarning, match="does not appear"):
+        del file
+    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["file"]
+    # Into a file object: it has no end, so nobody takes it for complete.
+    out = io.BytesIO()
+    with pytest.raises(RuntimeError), files.EncryptWriter(out, key=KEY) as writer:
+        writer.write(b"text")
+        raise RuntimeError("on the way")
+    with pytest.raises(files.TruncatedError):
+        opened(out.getvalue())
+
+
+def test_passphrases() -> None:
+    made = sealed(b"text", key=None, passphrase="Grüße", kdf=CHEAP)
+    assert opened(made, key=None, passphrase="Grüße") == b"text"
+    assert opened(made, key=None, passphrase="Grüße".encode()) == b"text"
+    assert files.needs_passphrase(io.BytesIO(made)) and not files.needs_passphrase(io.BytesIO(sealed(b"")))
+    with pytest.raises(files.WrongPassphraseError, match="capitals") as raised:
+        opened(made, key=None, passphrase="grüße")
+    assert raised.value.hint and isinstance(raised.value, palladion.VerificationError)
+    with pytest.raises(files.NeedsPassphraseError):
+        opened(made)
+    with pytest.raises(files.NeedsKeyError):
+        opened(sealed(b""), key=None, passphrase="x")
+    for key, passphrase in ((None, None), (KEY, "x")):
+        with pytest.raises(TypeError, match="either key"):
+            opened(made, key=key, passphrase=passphrase)
+    with pytest.raises(ValueError, match="32 bytes, but has 16"):
+        opened(made, key=bytes(16))
+    for kdf in ((7, 1, 1), (64, 0, 1), (64, 1, 0)):
+        with pytest.raises(ValueError, match="kdf"):
+            sealed(b"", key=None, passphrase="x", kdf=kdf)
+    for chunk_size in (0, 512, 1025, 1 << 25):
+        with pytest.raises(ValueError, match="power of two"):
+            sealed(b"", chunk_size=chunk_size)
+
+
+def test_accidents() -> None:
+    content = text(3000)
+    made = sealed(content, chunk_size=1024)
+    with pytest.raises(files.WrongKeyError):
+        opened(made, key=bytes(32))
+    with pytest.raises(files.NotPalladionError):
+        opened(b"something else")
+    with pytest.raises(files.TrailingDataError) as raised:
+        opened(made + b"x")
+    assert raised.value.offset == len(made)
+    for cut in range(0, len(made), 7):
+        with pytest.raises(files.TruncatedError) as raised:
+            opened(made[:cut])
+        assert raised.value.offset == cut
+        with pytest.raises(files.TruncatedError):
+            files.DecryptReader(io.BytesIO(made[:cut]), key=KEY).read()
+    for place in range(128, len(made), 5):
+        changed = bytearray(made)
+        changed[place] ^= 1
+        out = io.BytesIO()
+        with pytest.raises(files.FileError) as raised:
+            files.decrypt_file(io.BytesIO(changed), out, key=KEY, threads=2)
+        chunk = (place - 128) // (1024 + 36)
+        assert raised.value.chunk == chunk
+        # A true beginning came out.
+        assert out.getvalue() == content[: 1024 * chunk]
+    newer = bytearray(made)
+    newer[8] = 2
+    with pytest.raises(files.DamagedError, match="header"):
+        opened(bytes(newer))
+
+
+class Failing(io.RawIOBase):
+    """Raises after some bytes."""
+
+    def __init__(self, content: bytes = b"", after: int = 0) -> None:
+        self.content, self.left = io.BytesIO(content), after
+
+    def read(self, size: int = -1) -> bytes:
+        if self.left <= 0:
+            raise LookupError("the reader's own")
+        data = self.content.read(min(size, 500))
+        self.left -= len(data)
+        return data
+
+    def write(self, data: Any) -> int:
+        if self.left <= 0:
+            raise LookupError("the writer's own")
+        n = min(len(data), 500)
+        self.left -= n
+        return n
+
+
+def test_what_file_objects_raise_comes_out() -> None:
+    content = text(10_000)
+    made = sealed(content, chunk_size=1024)
+    assert opened(made, key=KEY) == content
+    for after in (0, 200, 5000):
+        with pytest.raises(LookupError, match="the reader's own"):
+            files.encrypt_file(Failing(content, after), io.BytesIO(), key=KEY, chunk_size=1024)  # type: ignore[arg-type]
+        with pytest.raises(LookupError, match="the reader's own"):
+            files.decrypt_file(Failing(made, after), io.BytesIO(), key=KEY)  # type: ignore[arg-type]
+        with pytest.raises(LookupError, match="the writer's own"):
+            files.encrypt_file(io.BytesIO(content), Failing(after=after), key=KEY, chunk_size=1024)  # type: ignore[arg-type]
+        with pytest.raises(LookupError, match="the writer's own"):
+            files.decrypt_file(io.BytesIO(made), Failing(after=after), key=KEY)  # type: ignore[arg-type]
+    with pytest.raises(ZeroDivisionError):
+        files.encrypt_file(io.BytesIO(content), io.BytesIO(), key=KEY, progress=lambda n: n // 0)
+
+
+def test_paths(tmp_path: pathlib.Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    with pytest.raises(FileNotFoundError):
+        files.encrypt_file(source, target, key=KEY)
+    source.write_bytes(b"text")
+    with pytest.raises(FileNotFoundError):
+        files.encrypt_file(source, tmp_path / "none" / "target", key=KEY)
+    with pytest.raises(ValueError, match="same file"):
+        files.encrypt_file(source, source, key=KEY, overwrite=True)
+    target.write_bytes(b"old")
+    with pytest.raises(FileExistsError):
+        files.encrypt_file(source, target, key=KEY)
+    with pytest.raises(files.NotPalladionError):
+        files.decrypt_file(source, target, key=KEY, overwrite=True)
+    assert target.read_bytes() == b"old"
+    files.encrypt_file(source, target, key=KEY, overwrite=True)
+    assert sorted(os.listdir(tmp_path)) == ["source", "target"]
+    if os.name != "nt":
+        target.chmod(0o640)
+        files.encrypt_file(source, target, key=KEY, overwrite=True)
+        assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+def test_key_files(tmp_path: pathlib.Path) -> None:
+    path, key = tmp_path / "my.key", palladion.generate_key()
+    files.save_key(path, key)
+    assert files.load_key(path) == key
+    assert path.read_text() == f"palladion-key-1:{key.hex()}\n"
+    if os.name != "nt":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with pytest.raises(FileExistsError):
+        files.save_key(path, key)
+    files.save_key(path, KEY, overwrite=True)
+    assert files.load_key(path) == KEY
+    for wrong in (b"", b"palladion-key-1:00", b"\xff\xfe", b"ssh-rsa"):
+        path.write_bytes(wrong)
+        with pytest.raises(ValueError):
+            files.load_key(path)
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="the command line is not there: PALLADION_PROGRAM says where it is")
+def test_the_command_line(tmp_path: pathlib.Path) -> None:
+    assert PROGRAM
+    content = text(3_000_000)
+    (tmp_path / "in").write_bytes(content)
+
+    def run(*arguments: str) -> None:
+        subprocess.run([PROGRAM, *arguments], cwd=tmp_path, check=True)
+
+    run("keygen", "-o", "key")
+    key = files.load_key(tmp_path / "key")
+    run("encrypt", "-k", "key", "-o", "theirs", "in")
+    with files.open(tmp_path / "theirs", key=key) as file:
+        assert file.read() == content
+    files.save_key(tmp_path / "ours.key", KEY)
+    files.encrypt_file(tmp_path / "in", tmp_path / "ours", key=KEY, algorithm="AEGIS-128X4", chunk_size=4096)
+    run("decrypt", "-k", "ours.key", "-o", "back", "ours")
+    assert (tmp_path / "back").read_bytes() == content
+
+
+def test_ctrl_c_stops_it(tmp_path: pathlib.Path) -> None:
+    if os.name == "nt":
+        pytest.skip("signals of POSIX")
+    program = textwrap.dedent(
+        """
+        import signal, sys, palladion.files
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        class Endless:
+            def read(self, size): return bytes(size)
+        def told(n):
+            if n == 5 << 20: print("working", flush=True)
+        try:
+            palladion.files.encrypt_file(Endless(), sys.argv[1], key=bytes(32), progress=told)
+        except KeyboardInterrupt:
+            print("stopped")
+        """
+    )
+    target = tmp_path / "target"
+    process = subprocess.Popen([sys.executable, "-c", program, str(target)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout and process.stdout.readline() == "working\n"
+    process.send_signal(signal.SIGINT)
+    timer = threading.Timer(30, process.kill)
+    timer.start()
+    assert process.stdout.read() == "stopped\n" and process.wait() == 0
+    timer.cancel()
+    assert os.listdir(tmp_path) == []
+
+
+def test_threads_share_a_writer() -> None:
+    out = io.BytesIO()
+    writer = files.EncryptWriter(out, key=KEY, chunk_size=1024)
+    threads = [threading.Thread(target=lambda i=i: [writer.write(bytes([i]) * 100) for _ in range(50)]) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    writer.close()
+    content = opened(out.getvalue())
+    assert sorted(content[i : i + 100] for i in range(0, len(content), 100)) == sorted(bytes([i]) * 100 for i in range(4) for _ in range(50))

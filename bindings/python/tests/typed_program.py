@@ -1,0 +1,43 @@
+"""What a program's author writes, for the type checkers: run by scripts/test-python.sh."""
+
+from __future__ import annotations
+
+import io
+
+import palladion
+from palladion import files
+
+
+def messages(key: bytes) -> bytes:
+    cipher = palladion.Cipher(key, palladion.Algorithm.AEGIS_256, tag_size=16)
+    sealed: bytes = cipher.seal(b"message", bytearray(b"header"))
+    target = bytearray(len(sealed))
+    same: bytearray = cipher.seal(b"message", into=target)
+    nonce: bytes = palladion.generate_nonce()
+    ciphertext, tag = cipher.encrypt_detached(nonce, memoryview(same))
+    encryptor = cipher.encryptor(nonce)
+    pieces: bytes = encryptor.update(b"piece") + encryptor.finalize()
+    many: list[bytes] = cipher.open_many(cipher.seal_many([sealed, target], [None, b"ad"]))
+    try:
+        return cipher.decrypt_detached(nonce, ciphertext, tag) + pieces + many[0]
+    except palladion.VerificationError as error:
+        return str(error).encode()
+
+
+def authentic(key: bytes, data: bytearray) -> str:
+    mac = palladion.Mac(key, data, digest_size=16)
+    mac.update(data)
+    mac.verify(mac.copy().digest())
+    return mac.hexdigest() + palladion.mac(key, data).hex()
+
+
+def encrypted_files(key: bytes) -> str | None:
+    target = io.BytesIO()
+    written: int = files.encrypt_file("source", target, key=key, progress=print)
+    try:
+        with files.open("notes", "wt", passphrase="secret") as text:
+            text.write(str(written))
+        with files.open("notes", key=files.load_key("my.key")) as file:
+            return file.read().decode()
+    except files.DamagedError as error:
+        return error.hint

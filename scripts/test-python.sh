@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Builds the wheels of the Python package, installs each into a fresh environment and runs its tests there, with what they compare
+# with from PyPI; checks the types.
+#
+#   scripts/test-python.sh [--no-spark]
+#
+# Needs: python3 with venv (3.11 or later, so that both wheels can be tested), Rust; Java for Spark.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+package=$PWD/bindings/python
+built=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+work=$built/python
+mkdir -p "$work"
+spark=(pyspark 'pandas<3')
+[ "${1:-}" != --no-spark ] || spark=()
+
+python=$work/venv/bin/python
+[ -x "$python" ] || python3 -m venv "$work/venv"
+"$python" -m pip install --quiet --disable-pip-version-check 'maturin>=1.16,<2' pytest 'hypothesis>=6' numpy pyarrow polars cryptography \
+    pyaegis==0.3.1 mypy pyright types-cffi 'pandas<3' pandas-stubs "${spark[@]}"
+
+echo "== The wheels"
+rm -rf "$work/wheels"
+cargo build --quiet --release -p palladion-cli
+for pythons in py39 py311; do
+    (cd "$package" && "$work/venv/bin/maturin" build --quiet --release --no-default-features --features "$pythons" \
+        --interpreter "$python" --out "$work/wheels" --target-dir "$built")
+done
+version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+ls "$work"/wheels/palladion-"$version"-cp39-abi3-*.whl "$work"/wheels/palladion-"$version"-cp311-abi3-*.whl
+
+# The tests run beside the installed package, not beside the sources.
+rm -rf "$work/run"
+mkdir "$work/run"
+cp -r "$package/tests" "$package/examples" "$package/README.md" "$package"/bench*.py "$work/run/"
+export PALLADION_VECTORS=$PWD/vectors PALLADION_PROGRAM=$built/release/palladion PYTHONDONTWRITEBYTECODE=1
+cd "$work/run"
+install() {
+    "$python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$work"/wheels/palladion-*-"$1"-abi3-*.whl
+}
+
+echo "== For Python 3.9 and later"
+install cp39
+timeout 300 "$python" -m pytest -q -p no:cacheprovider tests/test_vectors.py tests/test_cipher.py
+
+echo "== For Python 3.11 and later"
+install cp311
+timeout 600 "$python" -X dev -m pytest -q -p no:cacheprovider tests
+(cd "$(mktemp -d)" && timeout 100 "$python" -m pytest -q -p no:cacheprovider --doctest-glob=README.md "$work/run/README.md")
+timeout 100 "$python" -m pytest -q -p no:cacheprovider --doctest-modules --pyargs palladion
+
+echo "== Types"
+"$python" -m mypy --strict -p palladion --no-error-summary
+"$python" -m mypy.stubtest palladion --allowlist tests/stubtest-allowlist.txt
+"$work/venv/bin/pyright" --pythonpath "$python" --warnings tests/typed_program.py
+"$python" -m mypy --strict tests/typed_program.py
+echo "passed"
