@@ -199,7 +199,7 @@ impl Raf {
 impl Raf {
     /// Makes a file. access is "w" (what was there goes) or "x" (there must be nothing). merkle is None, True, or an object that hashes.
     #[staticmethod]
-    #[pyo3(signature = (storage, access, secret, *, algorithm = Name::default(), chunk_size = 65536, merkle = None, max_chunks = None))]
+    #[pyo3(signature = (storage, access, secret, *, algorithm, chunk_size, merkle = None, max_chunks = None))]
     #[allow(clippy::too_many_arguments)] // they are Python's
     fn create(
         py: Python<'_>,

@@ -10,6 +10,8 @@ import threading
 
 import palladion.compat.pyaegis as ours
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 try:
     import pyaegis as theirs
@@ -470,6 +472,47 @@ def test_raf_files(name):
                 file.verify_root(root)
                 assert file.root_hash == root and file.merkle_verify() is None
             assert module.raf_probe(module.BytesIOStorage(data)) == (file.ALG_ID, 1024, 30000)
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("write"), st.binary(max_size=80), st.sampled_from([None, 0, 1000, 2047, 5000])),
+        st.tuples(st.just("pwrite"), st.sampled_from([b"", b"x" * 1024, b"y" * 3000]), st.integers(0, 6000)),
+        st.tuples(st.just("read"), st.integers(-1, 3000), st.sampled_from([None, 0, 1023, 4000])),
+        st.tuples(st.just("pread"), st.integers(0, 3000), st.integers(0, 6000)),
+        st.tuples(st.just("truncate"), st.one_of(st.none(), st.integers(0, 9000))),
+        st.tuples(st.just("seek"), st.integers(-3000, 6000), st.integers(0, 2)),
+        st.tuples(st.sampled_from(["tell", "sync", "merkle_verify", "merkle_rebuild"])),
+    ),
+    max_size=15,
+)
+
+
+@needs_pyaegis
+@settings(deadline=None, max_examples=100)
+@given(name=st.sampled_from(NAMES), steps=STEPS)
+def test_raf_any_steps(name, steps):
+    seen, storages = [], []
+    for module in (ours, theirs):
+        storages.append(module.BytesIOStorage())
+        with raf_class(module, name)(
+            storages[-1], key_of(name), create=True, chunk_size=1024, merkle=True, merkle_max_chunks=8
+        ) as file:
+            results = []
+            for step, *arguments in steps:
+                results.append(outcome(lambda: getattr(file, step)(*arguments)))
+                results.append(file.size)
+            seen.append((results, file.read(-1, 0), file.closed))
+    assert seen[0] == seen[1]
+    # Files differ in their ids: with the other's, the roots are the same.
+    for data in (storage.getvalue() for storage in storages):
+        roots = []
+        for module in (ours, theirs):
+            options = {"merkle": True, "merkle_max_chunks": 8}
+            with module.raf_open(module.BytesIOStorage(data), key_of(name), **options) as file:
+                file.merkle_rebuild()
+                roots.append((file.root_hash, file.read()))
+        assert roots[0] == roots[1] and roots[0][1] == seen[0][1]
 
 
 @needs_pyaegis

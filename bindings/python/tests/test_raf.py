@@ -2,6 +2,7 @@
 
 import doctest
 import errno
+import gc
 import hashlib
 import io
 import os
@@ -260,16 +261,32 @@ def test_zip_and_copies(path, tmp_path):
     assert zipfile.is_zipfile(tmp_path / "plain.zip")
 
 
+def test_pandas(path):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"number": range(1000), "text": ["x"] * 1000})
+    with raf.open(path, "w+b", key=KEY) as file:
+        table.to_csv(file, index=False)
+    with raf.open(path, key=KEY) as file:
+        assert pandas.read_csv(file).equals(table)
+
+
 def test_positions():
     file = make(io.BytesIO(), b"0123456789")
     assert file.seek(-3, 2) == 7 and file.read(99) == b"789" and file.read(1) == b""
     assert file.seek(100) == 100 and file.read() == b"" and file.tell() == 100
-    for wrong in (lambda: file.seek(-1), lambda: file.seek(0, 3), lambda: file.truncate(-1)):
+    for wrong in (
+        lambda: file.seek(-1),
+        lambda: file.seek(0, 3),
+        lambda: file.truncate(-1),
+        lambda: file.pread(-1, 0),
+        lambda: file.pread(1, -1),
+        lambda: file.preadinto(bytearray(1), -1),
+        lambda: file.pwrite(b"", -1),
+    ):
         with pytest.raises(ValueError):
             wrong()
-    for wrong in (lambda: file.pread(-1, 0), lambda: file.pread(1, -1), lambda: file.pread(1, 1 << 64)):
-        with pytest.raises(OverflowError):
-            wrong()
+    with pytest.raises(OverflowError):
+        file.pread(1, 1 << 64)
     with pytest.raises(raf.TooLargeError):
         file.pwrite(b"x", (1 << 64) - 1)
     assert file.pread(2, 0) == b"01"
@@ -339,6 +356,7 @@ def test_closed(path):
 
 def test_forgotten_files_are_closed(path):
     make(path, b"text")
+    gc.collect()
     raf.open(path, "r+b", key=KEY).close()
 
 

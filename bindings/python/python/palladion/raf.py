@@ -341,6 +341,12 @@ def _secret(
     return "key", key, context
 
 
+def _number(what: str, number: int) -> int:
+    if number < 0:
+        raise ValueError(f"{what} must not be negative, but is {number}")
+    return number
+
+
 class RafFile(io.RawIOBase):
     """An encrypted file that is open, as a raw file of :mod:`io`; made by :func:`open`.
 
@@ -440,9 +446,7 @@ class RafFile(io.RawIOBase):
                 position = raf.size + offset
             else:
                 raise ValueError(f"whence must be 0, 1 or 2, not {whence}")
-            if position < 0:
-                raise ValueError(f"there is no place {position}")
-            self._position = position
+            self._position = _number("position", position)
         return position
 
     def tell(self) -> int:
@@ -454,9 +458,7 @@ class RafFile(io.RawIOBase):
         """Makes the file ``size`` bytes long, or as long as it is to here; new bytes are zeros. The place stays the same."""
         raf = self._check_writable()
         with self._moving:
-            size = self._position if size is None else size
-            if size < 0:
-                raise ValueError(f"there is no size {size}")
+            size = self._position if size is None else _number("size", size)
             raf.set_size(size)
         return size
 
@@ -480,15 +482,15 @@ class RafFile(io.RawIOBase):
 
     def pread(self, size: int, offset: int) -> bytes:
         """Reads up to ``size`` bytes from a place, and stays where it is."""
-        return self._check_readable().read_at(size, offset)
+        return self._check_readable().read_at(_number("size", size), _number("offset", offset))
 
     def preadinto(self, buffer: Buffer, offset: int) -> int:
         """Reads into a writable buffer from a place, stays where it is, and tells how many bytes. If it fails, all of the buffer is zeroed."""
-        return self._check_readable().read_into(buffer, offset)
+        return self._check_readable().read_into(buffer, _number("offset", offset))
 
     def pwrite(self, data: Buffer, offset: int) -> int:
         """Writes all of ``data`` to a place, and stays where it is. What lies between the old end and there is zeros."""
-        self._check_writable().write_at(data, offset)
+        self._check_writable().write_at(data, _number("offset", offset))
         return memoryview(data).nbytes
 
     @property
