@@ -10,6 +10,8 @@ use pyo3::exceptions::{PyBlockingIOError, PyEOFError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyString};
 
+use crate::buffer::In;
+
 /// What a file is to be opened for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -101,11 +103,12 @@ impl Storage for Store {
             Self::Object(object) => Self::call(object, |object| {
                 let bytes = PyByteArray::new_with(object.py(), buf.len(), |_| Ok(()))?;
                 object.call_method1("read_at", (&bytes, offset))?;
-                let there = bytes.to_vec();
+                // Held, it keeps its length.
+                let there = bytes.extract::<In<'_, '_>>()?;
                 if there.len() != buf.len() {
                     return Err(PyValueError::new_err("read_at changed the length of its buffer"));
                 }
-                buf.copy_from_slice(&there);
+                buf.copy_from_slice(there.bytes());
                 Ok(())
             }),
         }

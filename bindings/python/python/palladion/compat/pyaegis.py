@@ -188,8 +188,10 @@ class _Cipher(_Nonced):
         self.tag_size = tag_size
 
     def _with(self, key: Buffer, nonce: Buffer, tag_size: int | None = None) -> _native.Cipher:
-        self._check(key, nonce)
-        return _native.Cipher(key, self._ALGORITHM, tag_size=self.tag_size if tag_size is None else tag_size)
+        # This checks the key: nothing of it is left to do for short messages.
+        cipher = _native.Cipher(key, self._ALGORITHM, tag_size=self.tag_size if tag_size is None else tag_size)
+        _check_length("the nonce", nonce, self.NONCE_SIZE)
+        return cipher
 
     def encrypt(
         self,
@@ -637,37 +639,35 @@ class FileStorage:
         # Where a file cannot be read at a place without going there, one thread after another goes.
         self._going = None if hasattr(os, "pread") else threading.Lock()
 
-    def _at(self, here: Callable[[int], _T], there: Callable[[], _T], offset: int) -> _T:
+    def _piece(self, size: int, offset: int) -> bytes:
         if self._going is None:
-            return here(offset)
+            return os.pread(self._fd, size, offset)
         with self._going:
             os.lseek(self._fd, offset, os.SEEK_SET)
-            return there()
+            return os.read(self._fd, size)
 
     def read_at(self, buf: bytearray, offset: int) -> None:
         """Fills ``buf`` with the bytes from ``offset`` on."""
-        data = bytearray()
+        data: bytes | bytearray = self._piece(len(buf), offset)
+        # The system may give less than what was asked for, and does if that is gigabytes.
         while len(data) < len(buf):
             rest = len(buf) - len(data)
-            piece = self._at(
-                lambda at, rest=rest: os.pread(self._fd, rest, at),  # type: ignore[misc]
-                lambda rest=rest: os.read(self._fd, rest),  # type: ignore[misc]
-                offset + len(data),
-            )
+            piece = self._piece(rest, offset + len(data))
             if not piece:
                 raise OSError(f"the file ends {rest} bytes too early")
-            data += piece
+            data = bytearray(data) + piece
         buf[:] = data
 
     def write_at(self, data: bytes, offset: int) -> None:
         """Writes ``data`` from ``offset`` on."""
         view = memoryview(data)
         while view:
-            written = self._at(
-                lambda at, view=view: os.pwrite(self._fd, view, at),  # type: ignore[misc]
-                lambda view=view: os.write(self._fd, view),  # type: ignore[misc]
-                offset,
-            )
+            if self._going is None:
+                written = os.pwrite(self._fd, view, offset)
+            else:
+                with self._going:
+                    os.lseek(self._fd, offset, os.SEEK_SET)
+                    written = os.write(self._fd, view)
             view, offset = view[written:], offset + written
 
     def get_size(self) -> int:
