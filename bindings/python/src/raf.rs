@@ -9,6 +9,7 @@ use palladion_file::{KdfParams, MasterKey, Passphrase};
 use palladion_raf::merkle::{Tree, tree_len};
 use palladion_raf::{Algorithm, Environment, Error, Found, Info, Options, System, is_chunk_size};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
@@ -140,21 +141,27 @@ impl Wanted {
     }
 }
 
+/// A file, and once more the objects of Python in it, for those that look for circles of references.
+struct Open {
+    file: File,
+    objects: Vec<Py<PyAny>>,
+}
+
 /// An encrypted file that is open: see palladion.raf.
 #[pyclass(module = "palladion", frozen)]
 pub struct Raf {
-    file: Mutex<Option<File>>,
+    file: Mutex<Option<Open>>,
     /// The thread that works on it. If an object of Python that it calls meanwhile comes back here, that would wait for itself.
     worker: Mutex<Option<ThreadId>>,
     info: Info,
 }
 
 impl Raf {
-    fn new(file: File) -> Self {
-        Self { info: file.info(), file: Mutex::new(Some(file)), worker: Mutex::new(None) }
+    fn new(file: File, objects: Vec<Py<PyAny>>) -> Self {
+        Self { info: file.info(), file: Mutex::new(Some(Open { file, objects })), worker: Mutex::new(None) }
     }
 
-    fn enter<T>(&self, py: Python<'_>, call: impl FnOnce(&mut Option<File>) -> PyResult<T>) -> PyResult<T> {
+    fn enter<T>(&self, py: Python<'_>, call: impl FnOnce(&mut Option<Open>) -> PyResult<T>) -> PyResult<T> {
         struct Work<'a>(&'a Mutex<Option<ThreadId>>);
         impl Work<'_> {
             fn set(&self, worker: Option<ThreadId>) -> Option<ThreadId> {
@@ -181,7 +188,9 @@ impl Raf {
     /// Does something with it, one thread after another.
     fn with<T>(&self, py: Python<'_>, call: impl FnOnce(&mut File) -> PyResult<T>) -> PyResult<T> {
         self.enter(py, |file| {
-            call(file.as_mut().ok_or_else(|| PyValueError::new_err("I/O operation on closed file"))?)
+            call(
+                &mut file.as_mut().ok_or_else(|| PyValueError::new_err("I/O operation on closed file"))?.file,
+            )
         })
     }
 
@@ -211,6 +220,7 @@ impl Raf {
         merkle: Option<Bound<'_, PyAny>>,
         max_chunks: Option<u64>,
     ) -> PyResult<Self> {
+        let objects = objects(py, &storage, merkle.as_ref());
         // All that can be wrong is found before anything is made, or lost.
         if !is_chunk_size(chunk_size) {
             return Err(raf_error(py, Error::ChunkSize(chunk_size)));
@@ -229,7 +239,7 @@ impl Raf {
             tree.map_or(Ok(()), |tree| file.attach(tree))?;
             Ok(file)
         });
-        file.or_raise_in(py).map(Self::new)
+        Ok(Self::new(file.or_raise_in(py)?, objects))
     }
 
     /// Opens a file. If a Merkle tree is wanted it is made of what is in the file, or, without rebuild, is empty.
@@ -244,6 +254,7 @@ impl Raf {
         max_chunks: Option<u64>,
         rebuild: bool,
     ) -> PyResult<Self> {
+        let objects = objects(py, &storage, merkle.as_ref());
         let store = storage.open(py, if write { Access::Change } else { Access::Read })?;
         let found = work(py, || Found::new(store)).or_raise_in(py)?;
         let info = found.info();
@@ -260,7 +271,7 @@ impl Raf {
                 Ok(file)
             }
         });
-        file.or_raise_in(py).map(Self::new)
+        Ok(Self::new(file.or_raise_in(py)?, objects))
     }
 
     /// The standard's name of the cipher.
@@ -368,6 +379,22 @@ impl Raf {
         self.work(py, |file| file.verify_tree().map_err(|(_, error)| error))
     }
 
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // Where it is at work it is in use, and no part of what nobody can reach.
+        let open = self.file.try_lock();
+        for object in open.iter().flat_map(|open| open.iter()).flat_map(|open| &open.objects) {
+            // There are two references: this one, and that of the file.
+            visit.call(object)?;
+            visit.call(object)?;
+        }
+        Ok(())
+    }
+
+    fn __clear__(&self) {
+        let open = self.file.try_lock().ok().and_then(|mut open| open.take());
+        drop(open);
+    }
+
     /// Lets go of the file, and of its keys. More than once does no harm.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         // Dropped when nothing is locked any more: that may run what an object of Python does in its end.
@@ -379,6 +406,19 @@ impl Raf {
     fn closed(&self, py: Python<'_>) -> PyResult<bool> {
         self.enter(py, |file| Ok(file.is_none()))
     }
+}
+
+/// What of the arguments for a file are objects of Python that it keeps.
+fn objects(py: Python<'_>, storage: &Place, merkle: Option<&Bound<'_, PyAny>>) -> Vec<Py<PyAny>> {
+    let storage = match storage {
+        Place::Object(object) => Some(object.clone_ref(py)),
+        Place::Path(_) => None,
+    };
+    let hasher = merkle.and_then(|merkle| match Hash::new(merkle) {
+        Hash::Object(object) => Some(object),
+        Hash::Sha256 => None,
+    });
+    storage.into_iter().chain(hasher).collect()
 }
 
 /// Memory for a record.

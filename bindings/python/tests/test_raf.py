@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import weakref
 import zipfile
 
 import palladion
@@ -358,6 +359,24 @@ def test_forgotten_files_are_closed(path):
     make(path, b"text")
     gc.collect()
     raf.open(path, "r+b", key=KEY).close()
+
+
+def test_circles_of_references_are_found():
+    class Holder(Memory):
+        pass
+
+    class Hasher(Sha512):
+        pass
+
+    storage, hasher = Holder(), Hasher()
+    seen = [weakref.ref(storage), weakref.ref(hasher)]
+    storage.file = hasher.file = raf.open(storage, "w+b", key=KEY, merkle=hasher, max_chunks=4)
+    storage.file.write(b"text")
+    gc.collect()
+    assert storage.file.pread(4, 0) == b"text"
+    del storage, hasher
+    gc.collect()
+    assert [ref() for ref in seen] == [None, None]
 
 
 def test_info_and_probe(path):
