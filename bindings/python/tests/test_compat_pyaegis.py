@@ -1,5 +1,5 @@
-"""``palladion.compat.pyaegis`` beside the package whose interface it has, if that is installed: the same inputs give the same outputs, and the
-same mistakes the same exceptions."""
+"""``palladion.compat.pyaegis`` beside the package whose interface it has, if that is installed: the same inputs give the same outputs,
+and the same mistakes the same exceptions."""
 
 import array
 import doctest

@@ -230,7 +230,10 @@ class Storage(Protocol):
 
 @runtime_checkable
 class MerkleHasher(Protocol):
-    """A hash function in the four ways that a Merkle tree uses it: no input of one may give the hash of another. It is that of ``pyaegis``."""
+    """A hash function in the four ways that a Merkle tree uses it: no input of one may give the hash of another.
+
+    It is that of ``pyaegis``.
+    """
 
     @property
     def hash_len(self) -> int:
@@ -485,7 +488,10 @@ class RafFile(io.RawIOBase):
         return self._check_readable().read_at(_number("size", size), _number("offset", offset))
 
     def preadinto(self, buffer: Buffer, offset: int) -> int:
-        """Reads into a writable buffer from a place, stays where it is, and tells how many bytes. If it fails, all of the buffer is zeroed."""
+        """Reads into a writable buffer from a place, stays where it is, and tells how many bytes.
+
+        If it fails, all of the buffer is zeroed.
+        """
         return self._check_readable().read_into(buffer, _number("offset", offset))
 
     def pwrite(self, data: Buffer, offset: int) -> int:
@@ -533,14 +539,16 @@ class RafFile(io.RawIOBase):
     def set_barriers(self, on: bool = True) -> None:
         """Whether to sync within a change, between parts whose order matters.
 
-        Then the size is right (the old or the new one) even if the *machine* stops in the middle of a change. That costs a sync whenever the
-        size changes; a process that is killed does no harm without it.
+        Then the size is right (the old or the new one) even if the *machine* stops in the middle of a change. That costs a sync whenever
+        the size changes; a process that is killed does no harm without it.
         """
         self._check().set_barriers(on)
 
     def commitment(self) -> bytes:
-        """What stands for all contents of the file, its size and its id: 32 bytes (with SHA-256), to be kept where those who can write to the file
-        cannot. The file must have been opened with ``merkle``; then this follows all changes.
+        """What stands for all contents of the file, its size and its id: 32 bytes, with SHA-256.
+
+        It is to be kept where those who can write to the file cannot. The file must have been opened with ``merkle``; then this follows all
+        changes.
 
         It is that of ``palladion raf verify --commitment`` and the ``root_hash`` of ``pyaegis``, if the tree has as many places.
         """
@@ -578,19 +586,19 @@ def open(  # noqa: A001 - as io.open
 ) -> RafFile:
     """Opens, or makes, an encrypted file.
 
-    ``file`` is a path, a binary file that can be sought (``io.BytesIO()``, say), or any :class:`Storage`. A file of the system is locked while it is
-    open: many may read it, or one may change it; otherwise this raises :class:`BlockingIOError`. Programs other than ``palladion`` may not
-    care for that.
+    ``file`` is a path, a binary file that can be sought (``io.BytesIO()``, say), or any :class:`Storage`. What is opened by its path is
+    locked: many may read it, or one may change it; otherwise this raises :class:`BlockingIOError`. Programs other than ``palladion`` may
+    not care for that.
 
     ``mode`` is as for ``io.open``: "rb", "r+b", "w+b", "x+b" or "a+b"; or "wb", "xb" and "ab", which cannot be read.
 
     One of ``key``, ``key_file`` and ``passphrase`` must be given, and perhaps ``context``: see :mod:`palladion.raf`. ``algorithm`` and
-    ``chunk_size`` are for files that are made; those that are there say so themselves. A chunk is read and written as a whole, so small ones
-    (1024 bytes at least) are for small changes here and there.
+    ``chunk_size`` are for files that are made; those that are there say so themselves. A chunk is read and written as a whole, so small
+    ones (1024 bytes at least) are for small changes here and there.
 
-    With ``merkle=True``, the file has a Merkle tree of SHA-256 in memory, from which :meth:`RafFile.commitment` comes; a :class:`MerkleHasher` brings
-    another hash function. All that is there is read to make it. It has room for ``max_chunks`` chunks: for 16384, or the next power of two
-    that is enough when the file is opened, if you do not say.
+    With ``merkle=True``, the file has a Merkle tree of SHA-256 in memory, from which :meth:`RafFile.commitment` comes; a
+    :class:`MerkleHasher` brings another hash function. All that is there is read to make it. It has room for ``max_chunks`` chunks: for
+    16384, or the next power of two that is enough when the file is opened, if you do not say.
 
     >>> import io
     >>> store, key = io.BytesIO(), bytes(32)  # in earnest: palladion.generate_key()

@@ -19,7 +19,8 @@ What differs, on purpose:
 - The nonce of ``stream`` must have the length that the cipher has: :class:`ValueError`.
 - A MAC and a ``AegisStreamDecrypt*`` refuse a tag that has not ``tag_size`` bytes: :class:`DecryptionError`.
 - After the ``with`` block of an ``AegisStreamDecrypt*``, ``verify`` raises :class:`AegisError`, and does not return an empty message.
-- ``truncate`` of a RAF file to a place within a damaged chunk raises :class:`RAFAuthenticationError`: what is cut off is not left in the file.
+- ``truncate`` of a RAF file to a place within a damaged chunk raises :class:`RAFAuthenticationError`: nothing of what is cut off stays in
+  the file, so the chunk is written anew.
 - ``read_into`` of a RAF file zeroes the buffer if it fails. A storage is asked for several chunks at a time if many are read or written.
 
 New programs are better off with :mod:`palladion` and :mod:`palladion.raf`.
@@ -834,7 +835,7 @@ class _Raf(_Keyed):
     """An encrypted file that can be read and changed at any place.
 
     ``create`` makes one, with chunks of ``chunk_size`` bytes; with ``truncate`` what was there goes. ``merkle`` gives it a Merkle tree with
-    ``merkle_max_chunks`` places, of SHA-256 or a hash function of yours; if there was a file already, :meth:`merkle_rebuild` must be called.
+    ``merkle_max_chunks`` places, of SHA-256 or a hash function of yours; if there was a file already, call :meth:`merkle_rebuild`.
     """
 
     #: The number of the algorithm in the file.
