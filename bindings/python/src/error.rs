@@ -34,3 +34,63 @@ impl<T> OrRaise<T> for Result<T, palladion::Error> {
         self.map_err(error)
     }
 }
+
+/// The exception for an error of an encrypted file: those of palladion.raf, or what the system or an object of Python said.
+#[cold]
+pub fn raf_error(py: Python<'_>, error: palladion_raf::Error) -> PyErr {
+    use palladion_raf::Error::*;
+    let message = error.to_string();
+    let raise =
+        |class: &str, details: &[u64]| raf_exception(py, class, &message, details).unwrap_or_else(|e| e);
+    match error {
+        Io(error) if error.get_ref().is_some_and(|inner| inner.is::<PyErr>()) => {
+            match error.downcast::<PyErr>() {
+                Ok(raised) => raised,
+                Err(error) => crate::storage::os_error(py, &error, None),
+            }
+        }
+        Io(error) | NoRandomness(error) => crate::storage::os_error(py, &error, None),
+        Cipher(e) => self::error(e),
+        NotRaf => raise("NotRafError", &[]),
+        Unsupported { value, .. } => raise("UnsupportedRafError", &[value]),
+        WrongKey => raise("WrongKeyError", &[]),
+        KeyLength { expected, actual } => raise("KeyLengthError", &[expected as u64, actual as u64]),
+        ContextLength { max, actual } => raise("ContextLengthError", &[max as u64, actual as u64]),
+        DamagedChunk { index } => raise("DamagedChunkError", &[index]),
+        Truncated { expected, actual } => raise("TruncatedError", &[expected, actual]),
+        ChunkSize(size) => raise("ChunkSizeError", &[size.into()]),
+        TooLarge => raise("TooLargeError", &[]),
+        Exists => raise("ExistsError", &[]),
+        Poisoned => raise("PoisonedError", &[]),
+        ReadOnly => raise("ReadOnlyError", &[]),
+        NoTree => raise("NoTreeError", &[]),
+        TreeFull { max_chunks } => raise("TreeFullError", &[max_chunks]),
+        TreeSize(max_chunks) => raise("TreeSizeError", &[max_chunks]),
+        TreeMismatch { chunk } => raise("TreeMismatchError", chunk.as_slice()),
+        HashLength(len) => raise("HashLengthError", &[len as u64]),
+        // Memory of the wrong length is none that Python gives; and there may be more to come.
+        _ => raise("RafError", &[]),
+    }
+}
+
+/// An exception of palladion.raf: they are made there, for some have two bases.
+fn raf_exception(py: Python<'_>, class: &str, message: &str, details: &[u64]) -> PyResult<PyErr> {
+    let class = py.import("palladion.raf")?.getattr(class)?;
+    let mut arguments = vec![message.into_pyobject(py)?.into_any()];
+    for detail in details {
+        arguments.push(detail.into_pyobject(py)?.into_any());
+    }
+    Ok(PyErr::from_value(class.call1(pyo3::types::PyTuple::new(py, arguments)?)?))
+}
+
+/// `?` for results of encrypted files.
+pub trait OrRaiseIn<T> {
+    fn or_raise_in(self, py: Python<'_>) -> PyResult<T>;
+}
+
+impl<T> OrRaiseIn<T> for palladion_raf::Result<T> {
+    #[inline]
+    fn or_raise_in(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| raf_error(py, error))
+    }
+}

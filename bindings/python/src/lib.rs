@@ -7,14 +7,19 @@ mod cipher;
 mod column;
 mod error;
 mod file;
+mod forked;
 mod mac;
 mod pieces;
+mod raf;
+mod storage;
 
 use pyo3::prelude::*;
 
 /// AEGIS (RFC 10032): the native part.
 #[pymodule(gil_used = false)]
 mod _native {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::algorithm::{backend, generate_key, generate_nonce, key_size};
     #[pymodule_export]
@@ -31,9 +36,17 @@ mod _native {
     use super::mac::{Mac, mac};
     #[pymodule_export]
     use super::pieces::{Decryptor, Encryptor, KeyStream, UnverifiedDecryptor};
+    #[pymodule_export]
+    use super::raf::{Raf, raf_derive_master_key, raf_probe};
 
     /// The version of the package, which is that of the project.
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::forked::loaded();
+        Ok(())
+    }
 }

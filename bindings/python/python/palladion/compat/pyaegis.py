@@ -1,0 +1,1140 @@
+"""The interface of the package ``pyaegis`` 0.3.1: its names, arguments, defaults, results and exceptions, on Palladion.
+
+A program that was written for it runs with one line changed:
+
+>>> import palladion.compat.pyaegis as pyaegis
+>>> cipher = pyaegis.Aegis128L()
+>>> key, nonce = cipher.random_key(), cipher.random_nonce()
+>>> ciphertext = cipher.encrypt(key, nonce, b"attack at dawn", b"header")
+>>> cipher.decrypt(key, nonce, ciphertext, b"header")
+b'attack at dawn'
+
+What is better: everything that takes bytes takes any object with the buffer protocol; ``stream`` is there for all six ciphers; MACs have
+``copy()``; :class:`FileStorage` works on Windows too; other threads run while long work is done; an exception of a storage is the
+``__cause__`` of the :class:`RAFIOError`.
+
+What differs, on purpose:
+
+- Objects that are not to be changed (``bytes``) are not written to: :class:`TypeError`.
+- The nonce of ``stream`` must have the length that the cipher has: :class:`ValueError`.
+- A MAC and a ``AegisStreamDecrypt*`` refuse a tag that has not ``tag_size`` bytes: :class:`DecryptionError`.
+- After the ``with`` block of an ``AegisStreamDecrypt*``, ``verify`` raises :class:`AegisError`, and does not return an empty message.
+- ``truncate`` of a RAF file to a place within a damaged chunk raises :class:`RAFAuthenticationError`: nothing of what is cut off stays in
+  the file, so the chunk is written anew.
+- ``read_into`` of a RAF file zeroes the buffer if it fails. A storage is asked for several chunks at a time if many are read or written.
+
+New programs are better off with :mod:`palladion` and :mod:`palladion.raf`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+import threading
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+
+from .. import _native, raf
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from .._native import Buffer
+
+__version__ = "0.2.0"  # what pyaegis 0.3.1 says
+
+__all__ = [
+    "Aegis128L",
+    "Aegis128X2",
+    "Aegis128X4",
+    "Aegis256",
+    "Aegis256X2",
+    "Aegis256X4",
+    "AegisError",
+    "AegisMac128L",
+    "AegisMac128X2",
+    "AegisMac128X4",
+    "AegisMac256",
+    "AegisMac256X2",
+    "AegisMac256X4",
+    "AegisRaf128L",
+    "AegisRaf128X2",
+    "AegisRaf128X4",
+    "AegisRaf256",
+    "AegisRaf256X2",
+    "AegisRaf256X4",
+    "AegisStreamDecrypt128L",
+    "AegisStreamDecrypt128X2",
+    "AegisStreamDecrypt128X4",
+    "AegisStreamDecrypt256",
+    "AegisStreamDecrypt256X2",
+    "AegisStreamDecrypt256X4",
+    "AegisStreamEncrypt128L",
+    "AegisStreamEncrypt128X2",
+    "AegisStreamEncrypt128X4",
+    "AegisStreamEncrypt256",
+    "AegisStreamEncrypt256X2",
+    "AegisStreamEncrypt256X4",
+    "BytesIOStorage",
+    "DecryptionError",
+    "FileStorage",
+    "MerkleHasher",
+    "RAFAuthenticationError",
+    "RAFConfigError",
+    "RAFError",
+    "RAFIOError",
+    "RAFStorage",
+    "SHA256MerkleHasher",
+    "raf_derive_master_key",
+    "raf_open",
+    "raf_probe",
+]
+
+_T = TypeVar("_T")
+
+
+class AegisError(Exception):
+    """The base of the exceptions of this module."""
+
+
+class DecryptionError(AegisError):
+    """Something is not authentic."""
+
+
+class RAFError(AegisError):
+    """The base of the exceptions of RAF files."""
+
+
+class RAFIOError(RAFError):
+    """The storage failed, or the file is in no state to be used."""
+
+
+class RAFAuthenticationError(RAFError):
+    """A chunk, the header or the Merkle root is not authentic."""
+
+
+class RAFConfigError(RAFError):
+    """What was asked for does not go together with the file."""
+
+
+def _length(data: Buffer) -> int:
+    """Bytes in a buffer."""
+    return len(data) if isinstance(data, bytes) else memoryview(data).nbytes
+
+
+def _check_length(what: str, data: Buffer, expected: int) -> None:
+    actual = _length(data)
+    if actual != expected:
+        raise ValueError(f"{what} must have {expected} bytes, but has {actual}")
+
+
+def _check_output(buffer: Buffer, expected: int) -> None:
+    """That a result can go there."""
+    view = memoryview(buffer)
+    if view.readonly:
+        raise TypeError(f"a buffer that can be changed is needed, not {type(buffer).__name__}")
+    _check_length("the buffer for the result", view, expected)
+
+
+def _check_tag_size(tag_size: int) -> None:
+    if tag_size not in (16, 32):
+        raise ValueError(f"tag_size must be 16 or 32, not {tag_size}")
+
+
+class _Keyed:
+    """What all classes of a cipher have. Each of them is a class of its own, for isinstance; what it is made for is all that differs."""
+
+    _ALGORITHM: ClassVar[str]
+    #: Bytes in a key.
+    KEY_SIZE: ClassVar[int]
+    #: Bytes in a nonce.
+    NONCE_SIZE: ClassVar[int]
+
+    def __init_subclass__(cls, algorithm: str | None = None) -> None:
+        if algorithm is not None:
+            cls._ALGORITHM = algorithm
+            cls.KEY_SIZE = cls.NONCE_SIZE = _native.key_size(algorithm)
+
+    @classmethod
+    def random_key(cls) -> bytes:
+        """A new random key."""
+        return os.urandom(cls.KEY_SIZE)
+
+
+class _Nonced(_Keyed):
+    #: Bytes in the shorter kind of tags.
+    TAG_SIZE_MIN: ClassVar[int] = 16
+    #: Bytes in the longer kind of tags.
+    TAG_SIZE_MAX: ClassVar[int] = 32
+
+    @classmethod
+    def random_nonce(cls) -> bytes:
+        """A random nonce."""
+        return os.urandom(cls.NONCE_SIZE)
+
+    @classmethod
+    def _check(cls, key: Buffer, nonce: Buffer) -> None:
+        _check_length("the key", key, cls.KEY_SIZE)
+        _check_length("the nonce", nonce, cls.NONCE_SIZE)
+
+
+class _Cipher(_Nonced):
+    """Authenticated encryption of messages, a key and a nonce at a time. A nonce must never serve twice with one key."""
+
+    def __init__(self, tag_size: int = 32) -> None:
+        _check_tag_size(tag_size)
+        #: Bytes in a tag.
+        self.tag_size = tag_size
+
+    def _with(self, key: Buffer, nonce: Buffer, tag_size: int | None = None) -> _native.Cipher:
+        # This checks the key: nothing of it is left to do for short messages.
+        cipher = _native.Cipher(key, self._ALGORITHM, tag_size=self.tag_size if tag_size is None else tag_size)
+        _check_length("the nonce", nonce, self.NONCE_SIZE)
+        return cipher
+
+    def encrypt(
+        self,
+        key: Buffer,
+        nonce: Buffer,
+        plaintext: Buffer,
+        associated_data: Buffer | None = None,
+        into: Buffer | None = None,
+    ) -> bytes:
+        """Ciphertext and tag of a message; they also go to ``into``, which has just as many bytes."""
+        cipher = self._with(key, nonce)
+        if into is None:
+            return cipher.encrypt(nonce, plaintext, associated_data)
+        _check_output(into, _length(plaintext) + self.tag_size)
+        cipher.encrypt(nonce, plaintext, associated_data, into=into)
+        return bytes(into)
+
+    def decrypt(
+        self,
+        key: Buffer,
+        nonce: Buffer,
+        ciphertext: Buffer,
+        associated_data: Buffer | None = None,
+        into: Buffer | None = None,
+    ) -> bytes:
+        """The message of ciphertext and tag; it also goes to ``into``, which is zeroed if they are not authentic."""
+        cipher = self._with(key, nonce)
+        length = _length(ciphertext) - self.tag_size
+        if length < 0:
+            raise DecryptionError("the ciphertext is shorter than a tag")
+        if into is not None:
+            _check_output(into, length)
+        try:
+            if into is None:
+                return cipher.decrypt(nonce, ciphertext, associated_data)
+            cipher.decrypt(nonce, ciphertext, associated_data, into=into)
+        except _native.VerificationError as error:
+            raise DecryptionError(str(error)) from None
+        return bytes(into)
+
+    def encrypt_detached(
+        self,
+        key: Buffer,
+        nonce: Buffer,
+        plaintext: Buffer,
+        associated_data: Buffer | None = None,
+        ciphertext_into: Buffer | None = None,
+    ) -> tuple[bytes, bytes]:
+        """Ciphertext and tag of a message, apart; the ciphertext also goes to ``ciphertext_into``."""
+        cipher = self._with(key, nonce)
+        if ciphertext_into is None:
+            return cipher.encrypt_detached(nonce, plaintext, associated_data)
+        _check_output(ciphertext_into, _length(plaintext))
+        _, tag = cipher.encrypt_detached(nonce, plaintext, associated_data, into=ciphertext_into)
+        return bytes(ciphertext_into), tag
+
+    def decrypt_detached(
+        self,
+        key: Buffer,
+        nonce: Buffer,
+        ciphertext: Buffer,
+        tag: Buffer,
+        associated_data: Buffer | None = None,
+        into: Buffer | None = None,
+    ) -> bytes:
+        """The message of ciphertext and tag, which says by itself how long it is; it also goes to ``into``."""
+        self._check(key, nonce)
+        if into is not None:
+            _check_output(into, _length(ciphertext))
+        cipher = self._with(key, nonce, self._tag_size(tag))
+        try:
+            if into is None:
+                return cipher.decrypt_detached(nonce, ciphertext, tag, associated_data)
+            cipher.decrypt_detached(nonce, ciphertext, tag, associated_data, into=into)
+        except _native.VerificationError as error:
+            raise DecryptionError(str(error)) from None
+        return bytes(into)
+
+    @staticmethod
+    def _tag_size(tag: Buffer) -> int:
+        size = _length(tag)
+        if size not in (16, 32):
+            raise DecryptionError(f"the tag must have 16 or 32 bytes, but has {size}")
+        return size
+
+    def encrypt_inplace(
+        self, key: Buffer, nonce: Buffer, buffer: Buffer, associated_data: Buffer | None = None
+    ) -> bytes:
+        """Encrypts a message where it lies, and returns the tag."""
+        cipher = self._with(key, nonce)
+        _check_output(buffer, _length(buffer))
+        return cipher.encrypt_in_place(nonce, buffer, associated_data)
+
+    def decrypt_inplace(
+        self,
+        key: Buffer,
+        nonce: Buffer,
+        buffer: Buffer,
+        tag: Buffer,
+        associated_data: Buffer | None = None,
+    ) -> None:
+        """Decrypts a ciphertext where it lies. If it is not authentic, the buffer is zeroed."""
+        self._check(key, nonce)
+        _check_output(buffer, _length(buffer))
+        try:
+            cipher = self._with(key, nonce, self._tag_size(tag))
+            cipher.decrypt_in_place(nonce, buffer, tag, associated_data)
+        except _native.VerificationError as error:
+            raise DecryptionError(str(error)) from None
+        except DecryptionError:
+            view = memoryview(buffer).cast("B")
+            view[:] = bytes(len(view))
+            raise
+
+    @classmethod
+    def stream(cls, key: Buffer, nonce: Buffer, length: int, into: Buffer | None = None) -> bytes:
+        """So many bytes that depend on key and nonce alone; they also go to ``into``."""
+        cls._check(key, nonce)
+        if length < 0:
+            raise ValueError(f"there can be no {length} bytes")
+        stream = _native.KeyStream(key, nonce, algorithm=cls._ALGORITHM)
+        if into is None:
+            return stream.read(length)
+        _check_output(into, length)
+        stream.read(into=into)
+        return bytes(into)
+
+
+class Aegis128L(_Cipher, algorithm="AEGIS-128L"):
+    """AEGIS-128L: keys and nonces of 16 bytes."""
+
+
+class Aegis128X2(_Cipher, algorithm="AEGIS-128X2"):
+    """AEGIS-128X2: keys and nonces of 16 bytes."""
+
+
+class Aegis128X4(_Cipher, algorithm="AEGIS-128X4"):
+    """AEGIS-128X4: keys and nonces of 16 bytes."""
+
+
+class Aegis256(_Cipher, algorithm="AEGIS-256"):
+    """AEGIS-256: keys and nonces of 32 bytes."""
+
+
+class Aegis256X2(_Cipher, algorithm="AEGIS-256X2"):
+    """AEGIS-256X2: keys and nonces of 32 bytes."""
+
+
+class Aegis256X4(_Cipher, algorithm="AEGIS-256X4"):
+    """AEGIS-256X4: keys and nonces of 32 bytes."""
+
+
+class _Mac(_Nonced):
+    """A message authentication code. Its key must not be used for encryption too."""
+
+    def __init__(self, key: Buffer, nonce: Buffer, tag_size: int = 32) -> None:
+        self._check(key, nonce)
+        _check_tag_size(tag_size)
+        #: Bytes in a tag.
+        self.tag_size = tag_size
+        self._mac = _native.Mac(key, algorithm=self._ALGORITHM, nonce=nonce, digest_size=tag_size)
+        self._ended = False
+
+    def _check_open(self) -> None:
+        if self._ended:
+            raise AegisError("the MAC has ended; reset it for another one")
+
+    def update(self, data: Buffer) -> None:
+        """Takes more data."""
+        self._check_open()
+        self._mac.update(data)
+
+    def final(self) -> bytes:
+        """Ends it and returns the tag."""
+        self._check_open()
+        self._ended = True
+        return self._mac.digest()
+
+    def verify(self, tag: Buffer) -> None:
+        """Ends it and compares the tag, in constant time, with one that came along."""
+        self._check_open()
+        length = _length(tag)
+        self._ended = True
+        if length != self._mac.digest_size:
+            raise DecryptionError(f"the tag must have {self._mac.digest_size} bytes, but has {length}")
+        try:
+            self._mac.verify(tag)
+        except _native.VerificationError as error:
+            raise DecryptionError(str(error)) from None
+
+    def reset(self) -> None:
+        """Forgets all data, and keeps key and nonce."""
+        self._mac.reset()
+        self._ended = False
+
+    def copy(self) -> Self:
+        """Another one with the same key, nonce and data."""
+        copy = object.__new__(type(self))
+        copy.tag_size, copy._mac, copy._ended = self.tag_size, self._mac.copy(), self._ended
+        return copy
+
+
+class AegisMac128L(_Mac, algorithm="AEGIS-128L"):
+    """AEGIS-128L as a MAC."""
+
+
+class AegisMac128X2(_Mac, algorithm="AEGIS-128X2"):
+    """AEGIS-128X2 as a MAC."""
+
+
+class AegisMac128X4(_Mac, algorithm="AEGIS-128X4"):
+    """AEGIS-128X4 as a MAC."""
+
+
+class AegisMac256(_Mac, algorithm="AEGIS-256"):
+    """AEGIS-256 as a MAC."""
+
+
+class AegisMac256X2(_Mac, algorithm="AEGIS-256X2"):
+    """AEGIS-256X2 as a MAC."""
+
+
+class AegisMac256X4(_Mac, algorithm="AEGIS-256X4"):
+    """AEGIS-256X4 as a MAC."""
+
+
+class _Pieces(_Nonced):
+    """A message in pieces."""
+
+    def __init__(
+        self, key: Buffer, nonce: Buffer, associated_data: Buffer | None = None, tag_size: int = 32
+    ) -> None:
+        self._check(key, nonce)
+        _check_tag_size(tag_size)
+        #: Bytes in the tag.
+        self.tag_size = tag_size
+        self._begin(_native.Cipher(key, self._ALGORITHM, tag_size=tag_size), nonce, associated_data)
+        self._ended = False
+
+    def _begin(self, cipher: _native.Cipher, nonce: Buffer, associated_data: Buffer | None) -> None:
+        raise NotImplementedError
+
+    def _check_open(self) -> None:
+        if self._ended:
+            raise AegisError("the message has ended")
+
+    def __enter__(self) -> Self:
+        return self
+
+
+class _StreamEncrypt(_Pieces):
+    """Encrypts a message that comes in pieces."""
+
+    def _begin(self, cipher: _native.Cipher, nonce: Buffer, associated_data: Buffer | None) -> None:
+        self._session = cipher.encryptor(nonce, associated_data)
+
+    def update(self, plaintext: Buffer) -> bytes:
+        """The ciphertext of the next piece, as many bytes as it has."""
+        self._check_open()
+        return self._session.update(plaintext)
+
+    def final(self) -> bytes:
+        """Ends the message and returns its tag."""
+        self._check_open()
+        self._ended = True
+        return self._session.finalize()
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> Literal[False]:
+        if not self._ended:
+            self.final()
+        return False
+
+
+class _StreamDecrypt(_Pieces):
+    """Decrypts a message that comes in pieces. It is kept until its end, and shown only if it is authentic."""
+
+    def _begin(self, cipher: _native.Cipher, nonce: Buffer, associated_data: Buffer | None) -> None:
+        self._session: _native.Decryptor | None = cipher.decryptor(nonce, associated_data)
+
+    def update(self, ciphertext: Buffer) -> None:
+        """Takes the next piece of the ciphertext."""
+        self._check_open()
+        assert self._session is not None
+        self._session.update(ciphertext)
+
+    def verify(self, tag: Buffer) -> bytes:
+        """Ends the message, and returns all of it."""
+        self._check_open()
+        length = _length(tag)
+        session, self._session, self._ended = self._session, None, True
+        assert session is not None
+        if length != self.tag_size:
+            raise DecryptionError(f"the tag must have {self.tag_size} bytes, but has {length}")
+        try:
+            return session.finalize(tag)
+        except _native.VerificationError as error:
+            raise DecryptionError(str(error)) from None
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> Literal[False]:
+        # What was decrypted and never verified is wiped.
+        self._session, self._ended = None, True
+        return False
+
+
+class AegisStreamEncrypt128L(_StreamEncrypt, algorithm="AEGIS-128L"):
+    """AEGIS-128L for messages in pieces."""
+
+
+class AegisStreamEncrypt128X2(_StreamEncrypt, algorithm="AEGIS-128X2"):
+    """AEGIS-128X2 for messages in pieces."""
+
+
+class AegisStreamEncrypt128X4(_StreamEncrypt, algorithm="AEGIS-128X4"):
+    """AEGIS-128X4 for messages in pieces."""
+
+
+class AegisStreamEncrypt256(_StreamEncrypt, algorithm="AEGIS-256"):
+    """AEGIS-256 for messages in pieces."""
+
+
+class AegisStreamEncrypt256X2(_StreamEncrypt, algorithm="AEGIS-256X2"):
+    """AEGIS-256X2 for messages in pieces."""
+
+
+class AegisStreamEncrypt256X4(_StreamEncrypt, algorithm="AEGIS-256X4"):
+    """AEGIS-256X4 for messages in pieces."""
+
+
+class AegisStreamDecrypt128L(_StreamDecrypt, algorithm="AEGIS-128L"):
+    """AEGIS-128L for messages in pieces."""
+
+
+class AegisStreamDecrypt128X2(_StreamDecrypt, algorithm="AEGIS-128X2"):
+    """AEGIS-128X2 for messages in pieces."""
+
+
+class AegisStreamDecrypt128X4(_StreamDecrypt, algorithm="AEGIS-128X4"):
+    """AEGIS-128X4 for messages in pieces."""
+
+
+class AegisStreamDecrypt256(_StreamDecrypt, algorithm="AEGIS-256"):
+    """AEGIS-256 for messages in pieces."""
+
+
+class AegisStreamDecrypt256X2(_StreamDecrypt, algorithm="AEGIS-256X2"):
+    """AEGIS-256X2 for messages in pieces."""
+
+
+class AegisStreamDecrypt256X4(_StreamDecrypt, algorithm="AEGIS-256X4"):
+    """AEGIS-256X4 for messages in pieces."""
+
+
+@runtime_checkable
+class RAFStorage(Protocol):
+    """What can keep a RAF file. Each call does all of its work, or raises an exception."""
+
+    def read_at(self, buf: bytearray, offset: int) -> None:
+        """Fills ``buf`` with the bytes from ``offset`` on."""
+
+    def write_at(self, data: bytes, offset: int) -> None:
+        """Writes ``data`` from ``offset`` on."""
+
+    def get_size(self) -> int:
+        """How many bytes there are."""
+
+    def set_size(self, size: int) -> None:
+        """Makes it so many bytes."""
+
+    def sync(self) -> None:
+        """Makes sure that what was written outlives a loss of power."""
+
+
+@runtime_checkable
+class MerkleHasher(Protocol):
+    """A hash function for Merkle trees."""
+
+    @property
+    def hash_len(self) -> int:
+        """Bytes in a hash."""
+
+    def hash_leaf(self, chunk: bytes, chunk_len: int, chunk_idx: int) -> bytes:
+        """Of a chunk."""
+
+    def hash_parent(self, left: bytes, right: bytes, level: int, node_idx: int) -> bytes:
+        """Of two nodes."""
+
+    def hash_empty(self, level: int, node_idx: int) -> bytes:
+        """Of a place without a chunk."""
+
+    def hash_commitment(self, structural_root: bytes, ctx: bytes, file_size: int) -> bytes:
+        """Of the whole tree."""
+
+
+class SHA256MerkleHasher:
+    """SHA-256 with a prefix for each use; what ``merkle=True`` stands for."""
+
+    hash_len: int = 32
+
+    @staticmethod
+    def _hash(kind: int, *parts: bytes) -> bytes:
+        return hashlib.sha256(b"".join((bytes([kind]), *parts))).digest()
+
+    def hash_leaf(self, chunk: bytes, chunk_len: int, chunk_idx: int) -> bytes:
+        """Of a chunk."""
+        return self._hash(0, chunk_idx.to_bytes(8, "little"), chunk[:chunk_len])
+
+    def hash_parent(self, left: bytes, right: bytes, level: int, node_idx: int) -> bytes:
+        """Of two nodes."""
+        return self._hash(1, level.to_bytes(4, "little"), node_idx.to_bytes(8, "little"), left, right)
+
+    def hash_empty(self, level: int, node_idx: int) -> bytes:
+        """Of a place without a chunk."""
+        return self._hash(2, level.to_bytes(4, "little"), node_idx.to_bytes(8, "little"))
+
+    def hash_commitment(self, structural_root: bytes, ctx: bytes, file_size: int) -> bytes:
+        """Of the whole tree."""
+        return self._hash(3, structural_root, ctx, file_size.to_bytes(8, "little"))
+
+
+class FileStorage:
+    """A file of the system. ``mode`` is "r+b", "w+b" or "x+b"."""
+
+    _FLAGS: ClassVar[dict[str, int]] = {
+        "r+b": os.O_RDWR,
+        "w+b": os.O_RDWR | os.O_CREAT | os.O_TRUNC,
+        "x+b": os.O_RDWR | os.O_CREAT | os.O_EXCL,
+    }
+
+    def __init__(self, path: str | os.PathLike[str], mode: str = "r+b") -> None:
+        if mode not in self._FLAGS:
+            raise ValueError(f"mode must be r+b, w+b or x+b, not {mode!r}")
+        self._closed = True
+        self._fd = os.open(path, self._FLAGS[mode] | getattr(os, "O_BINARY", 0), 0o644)
+        self._closed = False
+        # Where a file cannot be read at a place without going there, one thread after another goes.
+        self._going = None if hasattr(os, "pread") else threading.Lock()
+
+    def _piece(self, size: int, offset: int) -> bytes:
+        if self._going is None:
+            return os.pread(self._fd, size, offset)
+        with self._going:
+            os.lseek(self._fd, offset, os.SEEK_SET)
+            return os.read(self._fd, size)
+
+    def read_at(self, buf: bytearray, offset: int) -> None:
+        """Fills ``buf`` with the bytes from ``offset`` on."""
+        data: bytes | bytearray = self._piece(len(buf), offset)
+        # The system may give less than what was asked for, and does if that is gigabytes.
+        while len(data) < len(buf):
+            rest = len(buf) - len(data)
+            piece = self._piece(rest, offset + len(data))
+            if not piece:
+                raise OSError(f"the file ends {rest} bytes too early")
+            data = bytearray(data) + piece
+        buf[:] = data
+
+    def write_at(self, data: bytes, offset: int) -> None:
+        """Writes ``data`` from ``offset`` on."""
+        view = memoryview(data)
+        while view:
+            if self._going is None:
+                written = os.pwrite(self._fd, view, offset)
+            else:
+                with self._going:
+                    os.lseek(self._fd, offset, os.SEEK_SET)
+                    written = os.write(self._fd, view)
+            view, offset = view[written:], offset + written
+
+    def get_size(self) -> int:
+        """How many bytes there are."""
+        return os.fstat(self._fd).st_size
+
+    def set_size(self, size: int) -> None:
+        """Makes it so many bytes."""
+        os.ftruncate(self._fd, size)
+
+    def sync(self) -> None:
+        """Makes sure that what was written outlives a loss of power."""
+        os.fsync(self._fd)
+
+    def close(self) -> None:
+        """Closes the file."""
+        if not self._closed:
+            self._closed = True
+            os.close(self._fd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self.close()
+
+
+class BytesIOStorage:
+    """A file in memory."""
+
+    def __init__(self, initial_data: Buffer = b"") -> None:
+        self._data = bytearray(initial_data)
+
+    def read_at(self, buf: bytearray, offset: int) -> None:
+        """Fills ``buf`` with the bytes from ``offset`` on."""
+        end = offset + len(buf)
+        if end > len(self._data):
+            raise OSError(f"{end - len(self._data)} of {len(buf)} bytes are behind the end")
+        buf[:] = self._data[offset:end]
+
+    def write_at(self, data: bytes, offset: int) -> None:
+        """Writes ``data`` from ``offset`` on."""
+        end = offset + len(data)
+        if data and end > len(self._data):
+            self.set_size(end)
+        self._data[offset:end] = data
+
+    def get_size(self) -> int:
+        """How many bytes there are."""
+        return len(self._data)
+
+    def set_size(self, size: int) -> None:
+        """Makes it so many bytes."""
+        del self._data[size:]
+        self._data.extend(bytes(size - len(self._data)))
+
+    def sync(self) -> None:
+        """Does nothing."""
+
+    def getvalue(self) -> bytes:
+        """All that there is."""
+        return bytes(self._data)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        pass
+
+
+class _Guarded:
+    """A storage or a hash function of the user's: whatever goes wrong in it is a :class:`RAFIOError`."""
+
+    def __init__(self, target: Any) -> None:
+        self._target = target
+
+    @staticmethod
+    def _call(name: str, work: Callable[[], _T]) -> _T:
+        try:
+            return work()
+        except Exception as error:
+            raise RAFIOError(f"{name} failed: {error!r}") from error
+
+
+class _GuardedStorage(_Guarded):
+    def read_at(self, buf: bytearray, offset: int) -> None:
+        def read() -> None:
+            length = len(buf)
+            self._target.read_at(buf, offset)
+            if len(buf) != length:
+                raise ValueError(f"the buffer had {length} bytes, and now has {len(buf)}")
+
+        self._call("read_at", read)
+
+    def write_at(self, data: bytes, offset: int) -> None:
+        self._call("write_at", lambda: self._target.write_at(data, offset))
+
+    def get_size(self) -> int:
+        def size() -> int:
+            size = int(self._target.get_size())
+            struct.pack("Q", size)  # a number that is none of 64 bits is a failure
+            return size
+
+        return self._call("get_size", size)
+
+    def set_size(self, size: int) -> None:
+        self._call("set_size", lambda: self._target.set_size(size))
+
+    def sync(self) -> None:
+        self._call("sync", lambda: self._target.sync())
+
+
+class _GuardedHasher(_Guarded):
+    def __init__(self, target: Any) -> None:
+        super().__init__(target)
+        self.hash_len: int = target.hash_len
+
+    def _hash(self, name: str, *arguments: Any) -> bytes:
+        def hash_it() -> bytes:
+            digest = bytes(getattr(self._target, name)(*arguments))
+            if len(digest) != self.hash_len:
+                raise ValueError(f"a hash must have {self.hash_len} bytes, but has {len(digest)}")
+            return digest
+
+        return self._call(name, hash_it)
+
+    def hash_leaf(self, chunk: bytes, chunk_len: int, chunk_idx: int) -> bytes:
+        return self._hash("hash_leaf", chunk, chunk_len, chunk_idx)
+
+    def hash_parent(self, left: bytes, right: bytes, level: int, node_idx: int) -> bytes:
+        return self._hash("hash_parent", left, right, level, node_idx)
+
+    def hash_empty(self, level: int, node_idx: int) -> bytes:
+        return self._hash("hash_empty", level, node_idx)
+
+    def hash_commitment(self, structural_root: bytes, ctx: bytes, file_size: int) -> bytes:
+        return self._hash("hash_commitment", structural_root, ctx, file_size)
+
+
+def _raf_error(error: Exception, action: str) -> RAFError:
+    """What an exception of the native part is called here."""
+    kind: type[RAFError]
+    if isinstance(error, (raf.WrongKeyError, raf.DamagedChunkError, raf.TreeMismatchError)):
+        kind = RAFAuthenticationError
+    elif isinstance(error, (raf.NotRafError, raf.UnsupportedRafError, raf.ExistsError)):
+        kind = RAFError
+    elif isinstance(error, (raf.ChunkSizeError, raf.TreeSizeError, raf.HashLengthError, raf.NoTreeError)):
+        kind = RAFConfigError
+    else:
+        kind = RAFIOError
+    return kind(f"{action} failed: {error}")
+
+
+#: What the native part raises for RAF files. (What a storage raises is a RAFIOError already.)
+_FAILURES = (raf.RafError, OSError)
+
+
+def _not_negative(what: str, value: int) -> None:
+    if value < 0:
+        raise ValueError(f"{what} must not be negative, but is {value}")
+
+
+class _Raf(_Keyed):
+    """An encrypted file that can be read and changed at any place.
+
+    ``create`` makes one, with chunks of ``chunk_size`` bytes; with ``truncate`` what was there goes. ``merkle`` gives it a Merkle tree with
+    ``merkle_max_chunks`` places, of SHA-256 or a hash function of yours; if there was a file already, call :meth:`merkle_rebuild`.
+    """
+
+    #: The number of the algorithm in the file.
+    ALG_ID: ClassVar[int]
+    #: Bytes in the smallest chunk.
+    CHUNK_MIN: ClassVar[int] = 1024
+    #: Bytes in the largest chunk.
+    CHUNK_MAX: ClassVar[int] = 1048576
+    #: Bytes in the shortest hash.
+    MERKLE_HASH_MIN: ClassVar[int] = 8
+    #: Bytes in the longest hash.
+    MERKLE_HASH_MAX: ClassVar[int] = 64
+    #: Bytes in a chunk, usually.
+    DEFAULT_CHUNK_SIZE: ClassVar[int] = 65536
+
+    def __init_subclass__(cls, algorithm: str | None = None) -> None:
+        super().__init_subclass__(algorithm)
+        if algorithm is not None:
+            cls.ALG_ID = len(_RAF_CLASSES) + 1
+            _RAF_CLASSES[algorithm] = cls
+
+    def __init__(
+        self,
+        storage: RAFStorage,
+        key: Buffer,
+        *,
+        chunk_size: int = 65536,
+        create: bool = False,
+        truncate: bool = False,
+        merkle: bool | MerkleHasher = False,
+        merkle_max_chunks: int | None = None,
+    ) -> None:
+        _check_length("the key", key, self.KEY_SIZE)
+        self._closed = False
+        self._position = 0
+        self._hash_len: int | None = None
+        if create:
+            if not self.CHUNK_MIN <= chunk_size <= self.CHUNK_MAX or chunk_size % 16:
+                raise RAFConfigError(
+                    f"chunk_size must be a multiple of 16 from {self.CHUNK_MIN} to {self.CHUNK_MAX}, not {chunk_size}"
+                )
+        else:
+            number, chunk_size, _ = raf_probe(storage)
+            if number != self.ALG_ID:
+                raise RAFConfigError(f"the file is one of algorithm {number}, not {self.ALG_ID}")
+        hasher: Any = None
+        max_chunks = 16384 if merkle_max_chunks is None else merkle_max_chunks
+        if merkle is not False:
+            self._hash_len = 32 if merkle is True else merkle.hash_len
+            if not self.MERKLE_HASH_MIN <= self._hash_len <= self.MERKLE_HASH_MAX:
+                raise RAFConfigError(f"hashes must have from 8 to 64 bytes, not {self._hash_len}")
+            if max_chunks <= 0:
+                raise RAFConfigError(f"merkle_max_chunks must be more than 0, not {max_chunks}")
+            hasher = True if merkle is True else _GuardedHasher(merkle)
+        place, secret = _GuardedStorage(storage), ("key", key, None)
+        try:
+            if create:
+                self._raf = _native.Raf.create(
+                    place,
+                    "w" if truncate else "x",
+                    secret,
+                    algorithm=self._ALGORITHM,
+                    chunk_size=chunk_size,
+                    merkle=hasher,
+                    max_chunks=max_chunks,
+                )
+            else:
+                self._raf = _native.Raf.open(
+                    place, secret, write=True, merkle=hasher, max_chunks=max_chunks, rebuild=False
+                )
+        except _FAILURES as error:
+            raise _raf_error(error, "create" if create else "open") from error
+
+    def _do(self, action: str, work: Callable[[_native.Raf], _T]) -> _T:
+        if self._closed:
+            raise ValueError("the file is closed")
+        try:
+            return work(self._raf)
+        except _FAILURES as error:
+            raise _raf_error(error, action) from error
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ValueError("the file is closed")
+
+    def _place(self, offset: int | None) -> int:
+        self._check_open()
+        if offset is None:
+            return self._position
+        _not_negative("offset", offset)
+        return offset
+
+    def read(self, size: int = -1, offset: int | None = None) -> bytes:
+        """Up to ``size`` bytes, or all, from here or from ``offset`` on; goes behind them."""
+        offset = self._place(offset)
+        if size == 0:
+            return b""
+        wanted = None if size < 0 else size
+        if wanted is None and offset >= self.size:
+            return b""
+        data = self._do("read", lambda raf: raf.read_at(wanted, offset))
+        self._position = offset + len(data)
+        return data
+
+    def pread(self, size: int, offset: int) -> bytes:
+        """Up to ``size`` bytes from ``offset`` on; stays here."""
+        self._check_open()
+        _not_negative("offset", offset)
+        _not_negative("size", size)
+        return b"" if size == 0 else self._do("pread", lambda raf: raf.read_at(size, offset))
+
+    def read_into(self, buf: Buffer, offset: int | None = None) -> int:
+        """Reads into a buffer, from here or from ``offset`` on, goes behind that, and tells how many bytes it was."""
+        offset = self._place(offset)
+        length = _length(buf)
+        if length == 0:
+            return 0
+        _check_output(buf, length)
+        count = self._do("read_into", lambda raf: raf.read_into(buf, offset))
+        self._position = offset + count
+        return count
+
+    def write(self, data: Buffer, offset: int | None = None) -> int:
+        """Writes all of ``data`` here or from ``offset`` on, and goes behind it."""
+        offset = self._place(offset)
+        count = self._write("write", data, offset)
+        if count:
+            self._position = offset + count
+        return count
+
+    def pwrite(self, data: Buffer, offset: int) -> int:
+        """Writes all of ``data`` from ``offset`` on, and stays here."""
+        self._check_open()
+        _not_negative("offset", offset)
+        return self._write("pwrite", data, offset)
+
+    def _write(self, action: str, data: Buffer, offset: int) -> int:
+        length = _length(data)
+        if length:
+            try:
+                self._do(action, lambda raf: raf.write_at(data, offset))
+            except RAFIOError as error:
+                # The tree's size is a mistake of who opened the file. (Of truncate, pyaegis says that the storage failed.)
+                if isinstance(error.__cause__, raf.TreeFullError):
+                    raise RAFConfigError(str(error)) from error.__cause__
+                raise
+        return length
+
+    def truncate(self, size: int | None = None) -> int:
+        """Makes the file ``size`` bytes long, or as long as it is to here, and stays here."""
+        self._check_open()
+        wanted = self._position if size is None else size
+        self._do("truncate", lambda raf: raf.set_size(wanted))
+        return wanted
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Goes to a place: from the start (0), from here (1) or from the end (2)."""
+        self._check_open()
+        if whence not in (0, 1, 2):
+            raise ValueError(f"whence must be 0, 1 or 2, not {whence}")
+        place = offset + (0 if whence == 0 else self._position if whence == 1 else self.size)
+        _not_negative("the place", place)
+        self._position = place
+        return place
+
+    def tell(self) -> int:
+        """The place where it is."""
+        return self._position
+
+    def sync(self) -> None:
+        """Makes sure that what was written outlives a loss of power."""
+        self._do("sync", lambda raf: raf.sync())
+
+    def close(self) -> None:
+        """Closes the file, and wipes its keys from memory. The storage stays open."""
+        if not self._closed:
+            self._closed = True
+            self._raf.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self.close()
+
+    def _check_tree(self) -> int:
+        self._check_open()
+        if self._hash_len is None:
+            raise RAFConfigError("the file was opened without a Merkle tree")
+        return self._hash_len
+
+    def merkle_rebuild(self) -> None:
+        """Makes the Merkle tree anew, of what is in the file."""
+        self._check_tree()
+        self._do("merkle_rebuild", lambda raf: raf.rebuild_tree())
+
+    def merkle_verify(self) -> int | None:
+        """Compares every chunk with the Merkle tree; the index of the first that is another one, or None."""
+        self._check_tree()
+        try:
+            self._do("merkle_verify", lambda raf: raf.verify_tree())
+        except RAFAuthenticationError as error:
+            cause = error.__cause__
+            if isinstance(cause, raf.DamagedChunkError):
+                return cause.index
+            # Where only the tree itself was changed there is no such chunk.
+            return (cause.chunk or 0) if isinstance(cause, raf.TreeMismatchError) else 0
+        return None
+
+    def verify_root(self, expected_root: Buffer) -> None:
+        """Makes the Merkle tree anew, and compares its root with one that was kept elsewhere."""
+        _check_length("expected_root", expected_root, self._check_tree())
+        self.merkle_rebuild()
+        if self.root_hash != bytes(expected_root):
+            raise RAFAuthenticationError("the contents are not those that expected_root was made of")
+
+    @property
+    def size(self) -> int:
+        """Bytes in the file."""
+
+        def size(native: _native.Raf) -> int:
+            if native.poisoned:
+                raise raf.PoisonedError("an earlier change failed in the middle; open the file anew")
+            return native.size
+
+        return self._do("size", size)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is closed."""
+        return self._closed
+
+    @property
+    def root_hash(self) -> bytes | None:
+        """The commitment of the Merkle tree, or None without one."""
+        self._check_open()
+        return None if self._hash_len is None else self._do("root_hash", lambda raf: raf.commitment())
+
+
+_RAF_CLASSES: dict[str, type[_Raf]] = {}
+
+
+# In this order: it gives them their numbers.
+class AegisRaf128L(_Raf, algorithm="AEGIS-128L"):
+    """RAF files with AEGIS-128L."""
+
+
+class AegisRaf128X2(_Raf, algorithm="AEGIS-128X2"):
+    """RAF files with AEGIS-128X2."""
+
+
+class AegisRaf128X4(_Raf, algorithm="AEGIS-128X4"):
+    """RAF files with AEGIS-128X4."""
+
+
+class AegisRaf256(_Raf, algorithm="AEGIS-256"):
+    """RAF files with AEGIS-256."""
+
+
+class AegisRaf256X2(_Raf, algorithm="AEGIS-256X2"):
+    """RAF files with AEGIS-256X2."""
+
+
+class AegisRaf256X4(_Raf, algorithm="AEGIS-256X4"):
+    """RAF files with AEGIS-256X4."""
+
+
+def _probe(storage: RAFStorage) -> tuple[type[_Raf], int, int]:
+    header = bytearray(64)
+    try:
+        # As pyaegis does it: how much there is behind the header is asked for when the file is opened.
+        _GuardedStorage(storage).read_at(header, 0)
+        algorithm, chunk_size, size, _ = _native.raf_probe(BytesIOStorage(header))
+    except (*_FAILURES, RAFError) as error:
+        raise RAFError(f"there is no RAF file: {error}") from error
+    return _RAF_CLASSES[algorithm], chunk_size, size
+
+
+def raf_probe(storage: RAFStorage) -> tuple[int, int, int]:
+    """What the header of a file says, unverified: the number of the algorithm, the chunk size and the size of the contents."""
+    cls, chunk_size, size = _probe(storage)
+    return cls.ALG_ID, chunk_size, size
+
+
+def raf_open(
+    storage: RAFStorage,
+    key: Buffer,
+    *,
+    merkle: bool | MerkleHasher = False,
+    merkle_max_chunks: int | None = None,
+    **kwargs: Any,
+) -> _Raf:
+    """Opens a file with the class that its header asks for."""
+    return _probe(storage)[0](storage, key, merkle=merkle, merkle_max_chunks=merkle_max_chunks, **kwargs)
+
+
+def raf_derive_master_key(master_key: Buffer, context: Buffer = b"") -> bytes:
+    """A key for one purpose, from a key that serves several."""
+    try:
+        return _native.raf_derive_master_key(master_key, context)
+    except raf.RafError as error:
+        raise ValueError(str(error)) from None

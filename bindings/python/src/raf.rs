@@ -1,0 +1,447 @@
+//! Encrypted files that can be read and changed at any place.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId};
+
+use palladion_file::{KdfParams, MasterKey, Passphrase};
+use palladion_raf::merkle::{Tree, tree_len};
+use palladion_raf::{Algorithm, Environment, Error, Found, Info, Options, System, is_chunk_size};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::PyBytes;
+use zeroize::Zeroizing;
+
+use crate::algorithm::Name;
+use crate::buffer::{In, Out, Target, bytes_or_none, work_on};
+use crate::error::{OrRaiseIn, raf_error};
+use crate::forked::on_live_threads;
+use crate::storage::{Access, Hash, Place, Store, os_error};
+
+/// An open file: one type for all of them, whatever hashes its Merkle tree, if there is one.
+type File = palladion_raf::Raf<Store, System<Hash>>;
+
+/// Places in a Merkle tree, if the caller does not say and they are enough. It is part of what commitments depend on.
+const MAX_CHUNKS: u64 = 16384;
+
+/// Does some work without the interpreter's lock. (Objects of Python that are called meanwhile take it again.)
+fn work<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
+    work_on(py, usize::MAX, || on_live_threads(work))
+}
+
+/// What the user holds: ("key", the bytes), ("key_file", its path) or ("passphrase", its bytes), and a context or None.
+pub struct Secret {
+    kind: Kind,
+    context: Option<Vec<u8>>,
+}
+
+enum Kind {
+    /// The bytes of the master key.
+    Key(Zeroizing<Vec<u8>>),
+    KeyFile(MasterKey),
+    Passphrase(Passphrase),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Secret {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        let (kind, secret, context) = object.extract::<(String, Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
+        let bytes =
+            |object: &Bound<'_, PyAny>| object.extract::<In<'_, '_>>().map(|bytes| bytes.bytes().to_vec());
+        let kind = match &*kind {
+            "key" => Kind::Key(Zeroizing::new(bytes(&secret)?)),
+            "key_file" => {
+                let path = secret.extract::<PathBuf>()?;
+                let text =
+                    py.detach(|| fs::read(&path)).map_err(|error| os_error(py, &error, Some(&path)))?;
+                let text = Zeroizing::new(text);
+                // What is no text has no such line either.
+                let key = MasterKey::from_key_file(std::str::from_utf8(&text).unwrap_or_default());
+                Kind::KeyFile(key.map_err(|e| PyValueError::new_err(format!("{}: {e}", path.display())))?)
+            }
+            "passphrase" => Kind::Passphrase(Passphrase::new(bytes(&secret)?)),
+            kind => return Err(PyValueError::new_err(format!("{kind:?} is no kind of secret"))),
+        };
+        let context = if context.is_none() { None } else { Some(bytes(&context)?) };
+        Ok(Self { kind, context })
+    }
+}
+
+impl Secret {
+    /// The master key of a file, as docs/raf.md describes.
+    fn master_key(
+        &self,
+        py: Python<'_>,
+        algorithm: Algorithm,
+        file_id: &[u8; 24],
+    ) -> PyResult<Zeroizing<Vec<u8>>> {
+        let len = algorithm.key_len();
+        let own = |key: &MasterKey| {
+            // Apart from what else the 32 bytes of a key file are for.
+            let purpose: &[u8] =
+                if len == 16 { b"palladion raf AEGIS-128" } else { b"palladion raf AEGIS-256" };
+            palladion_raf::derive_master_key(key.as_bytes(), purpose).map(|mut key| {
+                key.truncate(len);
+                key
+            })
+        };
+        let key = match &self.kind {
+            Kind::Key(key) if key.len() == len => Ok(key.clone()),
+            Kind::Key(key) => Err(Error::KeyLength { expected: len, actual: key.len() }),
+            Kind::KeyFile(key) => own(key),
+            Kind::Passphrase(passphrase) => {
+                let mut salt = [0; 32];
+                salt[..8].copy_from_slice(b"AEGISRAF");
+                salt[8..].copy_from_slice(file_id);
+                let key = py.detach(|| passphrase.stretch(&salt, KdfParams::default()));
+                own(&key.map_err(|e| pyo3::exceptions::PyMemoryError::new_err(e.to_string()))?)
+            }
+        };
+        match (key, &self.context) {
+            (Ok(key), Some(context)) => palladion_raf::derive_master_key(&key, context),
+            (key, _) => key,
+        }
+        .or_raise_in(py)
+    }
+}
+
+/// How a Merkle tree is to be made.
+struct Wanted {
+    hash: Hash,
+    hash_len: usize,
+    max_chunks: u64,
+}
+
+impl Wanted {
+    fn new(merkle: Option<Bound<'_, PyAny>>, max_chunks: Option<u64>, chunks: u64) -> PyResult<Option<Self>> {
+        merkle
+            .map(|merkle| {
+                let hash = Hash::new(&merkle);
+                let hash_len = hash.len(merkle.py())?;
+                // As the command line does it, so that both come to the same commitment.
+                let usual = || chunks.max(MAX_CHUNKS).checked_next_power_of_two().unwrap_or(u64::MAX);
+                Ok(Self { hash, hash_len, max_chunks: max_chunks.unwrap_or_else(usual) })
+            })
+            .transpose()
+    }
+
+    fn tree(self) -> Result<Tree<Hash, Vec<u8>>, Error> {
+        let len = tree_len(self.max_chunks, self.hash_len);
+        let mut nodes = Vec::new();
+        match len.map(|len| (len, nodes.try_reserve_exact(len))) {
+            Some((len, Ok(()))) => nodes.resize(len, 0),
+            _ => return Err(Error::TreeSize(self.max_chunks)),
+        }
+        Tree::new(self.hash, nodes, self.max_chunks, self.hash_len)
+    }
+}
+
+/// A file, and once more the objects of Python in it, for those that look for circles of references.
+struct Open {
+    file: File,
+    objects: Vec<Py<PyAny>>,
+}
+
+/// An encrypted file that is open: see palladion.raf.
+#[pyclass(module = "palladion", frozen)]
+pub struct Raf {
+    file: Mutex<Option<Open>>,
+    /// The thread that works on it. If an object of Python that it calls meanwhile comes back here, that would wait for itself.
+    worker: Mutex<Option<ThreadId>>,
+    info: Info,
+}
+
+impl Raf {
+    fn new(file: File, objects: Vec<Py<PyAny>>) -> Self {
+        Self { info: file.info(), file: Mutex::new(Some(Open { file, objects })), worker: Mutex::new(None) }
+    }
+
+    fn enter<T>(&self, py: Python<'_>, call: impl FnOnce(&mut Option<Open>) -> PyResult<T>) -> PyResult<T> {
+        struct Work<'a>(&'a Mutex<Option<ThreadId>>);
+        impl Work<'_> {
+            fn set(&self, worker: Option<ThreadId>) -> Option<ThreadId> {
+                std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), worker)
+            }
+        }
+        impl Drop for Work<'_> {
+            fn drop(&mut self) {
+                self.set(None);
+            }
+        }
+        let me = Some(thread::current().id());
+        if *self.worker.lock().unwrap_or_else(PoisonError::into_inner) == me {
+            return Err(PyRuntimeError::new_err(
+                "the file is at work on something else for this very thread",
+            ));
+        }
+        let mut file = self.file.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let work = Work(&self.worker);
+        work.set(me);
+        call(&mut file)
+    }
+
+    /// Does something with it, one thread after another.
+    fn with<T>(&self, py: Python<'_>, call: impl FnOnce(&mut File) -> PyResult<T>) -> PyResult<T> {
+        self.enter(py, |file| {
+            call(
+                &mut file.as_mut().ok_or_else(|| PyValueError::new_err("I/O operation on closed file"))?.file,
+            )
+        })
+    }
+
+    /// The same for what needs no Python.
+    fn work<T: Send>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&mut File) -> palladion_raf::Result<T> + Send,
+    ) -> PyResult<T> {
+        self.with(py, |file| work(py, || call(file)).or_raise_in(py))
+    }
+}
+
+#[pymethods]
+impl Raf {
+    /// Makes a file. access is "w" (what was there goes) or "x" (there must be nothing). merkle is None, True, or an object that hashes.
+    #[staticmethod]
+    #[pyo3(signature = (storage, access, secret, *, algorithm, chunk_size, merkle = None, max_chunks = None))]
+    #[allow(clippy::too_many_arguments)] // they are Python's
+    fn create(
+        py: Python<'_>,
+        storage: Place,
+        access: &str,
+        secret: Secret,
+        algorithm: Name,
+        chunk_size: u32,
+        merkle: Option<Bound<'_, PyAny>>,
+        max_chunks: Option<u64>,
+    ) -> PyResult<Self> {
+        let objects = objects(py, &storage, merkle.as_ref());
+        // All that can be wrong is found before anything is made, or lost.
+        if !is_chunk_size(chunk_size) {
+            return Err(raf_error(py, Error::ChunkSize(chunk_size)));
+        }
+        let mut id = [0; 24];
+        System::<Hash>::default().random(&mut id).map_err(Error::NoRandomness).or_raise_in(py)?;
+        let options = Options::default().algorithm(algorithm.0).chunk_size(chunk_size).file_id(id);
+        let key = secret.master_key(py, algorithm.0, &id)?;
+        let tree = Wanted::new(merkle, max_chunks, 0)?.map(|wanted| py.detach(|| wanted.tree()));
+        let tree = tree.transpose().or_raise_in(py)?;
+        let overwrite = access == "w";
+        let store = storage.open(py, if overwrite { Access::Overwrite } else { Access::New })?;
+        let file = work(py, || {
+            let options = options.overwrite(overwrite);
+            let mut file: File = options.create_in(store, &key, System::default(), room)?;
+            tree.map_or(Ok(()), |tree| file.attach(tree))?;
+            Ok(file)
+        });
+        Ok(Self::new(file.or_raise_in(py)?, objects))
+    }
+
+    /// Opens a file. If a Merkle tree is wanted it is made of what is in the file, or, without rebuild, is empty.
+    #[staticmethod]
+    #[pyo3(signature = (storage, secret, *, write = false, merkle = None, max_chunks = None, rebuild = true))]
+    fn open(
+        py: Python<'_>,
+        storage: Place,
+        secret: Secret,
+        write: bool,
+        merkle: Option<Bound<'_, PyAny>>,
+        max_chunks: Option<u64>,
+        rebuild: bool,
+    ) -> PyResult<Self> {
+        let objects = objects(py, &storage, merkle.as_ref());
+        let store = storage.open(py, if write { Access::Change } else { Access::Read })?;
+        let found = work(py, || Found::new(store)).or_raise_in(py)?;
+        let info = found.info();
+        let found = if write { found } else { found.read_only() };
+        let key = secret.master_key(py, info.algorithm, &info.file_id)?;
+        let wanted = Wanted::new(merkle, max_chunks, info.chunks())?;
+        let file = work(py, || match wanted {
+            Some(Wanted { hash, hash_len, max_chunks }) if rebuild => {
+                found.open(&key)?.with_merkle_hasher(hash, hash_len, max_chunks)
+            }
+            wanted => {
+                let mut file: File = found.open_in(&key, System::default(), room)?;
+                wanted.map_or(Ok(()), |wanted| file.attach(wanted.tree()?))?;
+                Ok(file)
+            }
+        });
+        Ok(Self::new(file.or_raise_in(py)?, objects))
+    }
+
+    /// The standard's name of the cipher.
+    #[getter]
+    fn algorithm(&self) -> Name {
+        Name(self.info.algorithm)
+    }
+
+    /// Bytes in a chunk.
+    #[getter]
+    fn chunk_size(&self) -> u32 {
+        self.info.chunk_size
+    }
+
+    /// What tells the file from all others: 24 bytes.
+    #[getter]
+    fn file_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.info.file_id)
+    }
+
+    /// Bytes in the file.
+    #[getter]
+    fn size(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |file| Ok(file.size()))
+    }
+
+    /// Whether a change failed in the middle, so that nothing works until the file is opened anew.
+    #[getter]
+    fn poisoned(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |file| Ok(file.is_poisoned()))
+    }
+
+    /// What there is of size bytes from offset on; of all bytes if size is None.
+    #[pyo3(signature = (size, offset))]
+    fn read_at<'py>(&self, py: Python<'py>, size: Option<u64>, offset: u64) -> PyResult<Bound<'py, PyAny>> {
+        self.with(py, |file| {
+            let there = file.size().saturating_sub(offset);
+            let len = size.map_or(there, |size| size.min(there));
+            let len = usize::try_from(len).map_err(|_| PyValueError::new_err("too long for Python"))?;
+            let mut target = Target::new(py, None, len)?;
+            let bytes = target.zeroed();
+            work(py, || file.read_at(bytes, offset)).or_raise_in(py)?;
+            Ok(target.finish())
+        })
+    }
+
+    /// Reads into a writable buffer what there is from offset on, and tells how many bytes that is. If it fails, all of the buffer is
+    /// zeroed.
+    fn read_into(&self, py: Python<'_>, mut buffer: Out<'_>, offset: u64) -> PyResult<usize> {
+        let bytes = buffer.bytes();
+        self.work(py, |file| file.read_at(bytes, offset))
+    }
+
+    /// Writes all of data from offset on.
+    fn write_at(&self, py: Python<'_>, data: In<'_, '_>, offset: u64) -> PyResult<()> {
+        let data = data.bytes();
+        self.work(py, |file| file.write_at(data, offset))
+    }
+
+    /// Writes all of data at the end, and tells where that is then.
+    fn append(&self, py: Python<'_>, data: In<'_, '_>) -> PyResult<u64> {
+        let data = data.bytes();
+        self.work(py, |file| {
+            file.write_at(data, file.size())?;
+            Ok(file.size())
+        })
+    }
+
+    /// Makes the file so many bytes; new ones are zero.
+    fn set_size(&self, py: Python<'_>, size: u64) -> PyResult<()> {
+        self.work(py, |file| file.set_size(size))
+    }
+
+    /// Makes sure that all that was written outlives a loss of power.
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        self.work(py, |file| file.sync())
+    }
+
+    /// Reads every chunk.
+    fn verify(&self, py: Python<'_>) -> PyResult<()> {
+        self.work(py, |file| file.verify())
+    }
+
+    /// Whether the storage is synced within changes, so that the size is right even if the machine stops.
+    fn set_barriers(&self, py: Python<'_>, on: bool) -> PyResult<()> {
+        self.with(py, |file| {
+            file.set_barriers(on);
+            Ok(())
+        })
+    }
+
+    /// The commitment of the Merkle tree.
+    fn commitment<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let commitment = self.work(py, |file| file.commitment())?;
+        Ok(PyBytes::new(py, &commitment))
+    }
+
+    /// Makes the Merkle tree anew, of what is in the file.
+    fn rebuild_tree(&self, py: Python<'_>) -> PyResult<()> {
+        self.work(py, |file| file.rebuild_tree())
+    }
+
+    /// Compares all chunks with the Merkle tree.
+    fn verify_tree(&self, py: Python<'_>) -> PyResult<()> {
+        self.work(py, |file| file.verify_tree().map_err(|(_, error)| error))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        // Where it is at work it is in use, and no part of what nobody can reach.
+        let open = self.file.try_lock();
+        for object in open.iter().flat_map(|open| open.iter()).flat_map(|open| &open.objects) {
+            // There are two references: this one, and that of the file.
+            visit.call(object)?;
+            visit.call(object)?;
+        }
+        Ok(())
+    }
+
+    fn __clear__(&self) {
+        let open = self.file.try_lock().ok().and_then(|mut open| open.take());
+        drop(open);
+    }
+
+    /// Lets go of the file, and of its keys. More than once does no harm.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        // Dropped when nothing is locked any more: that may run what an object of Python does in its end.
+        self.enter(py, |file| Ok(file.take())).map(drop)
+    }
+
+    /// Whether it is closed.
+    #[getter]
+    fn closed(&self, py: Python<'_>) -> PyResult<bool> {
+        self.enter(py, |file| Ok(file.is_none()))
+    }
+}
+
+/// What of the arguments for a file are objects of Python that it keeps.
+fn objects(py: Python<'_>, storage: &Place, merkle: Option<&Bound<'_, PyAny>>) -> Vec<Py<PyAny>> {
+    let storage = match storage {
+        Place::Object(object) => Some(object.clone_ref(py)),
+        Place::Path(_) => None,
+    };
+    let hasher = merkle.and_then(|merkle| match Hash::new(merkle) {
+        Hash::Object(object) => Some(object),
+        Hash::Sha256 => None,
+    });
+    storage.into_iter().chain(hasher).collect()
+}
+
+/// Memory for a record.
+fn room(info: &Info) -> Result<Vec<u8>, Error> {
+    Ok(vec![0; info.record_len()])
+}
+
+/// What the header of a file says, without its key, and so unverified: algorithm, chunk size, size and file id.
+#[pyfunction]
+pub fn raf_probe<'py>(py: Python<'py>, storage: Place) -> PyResult<(Name, u32, u64, Bound<'py, PyBytes>)> {
+    let mut store = storage.look(py)?;
+    let info = work(py, || palladion_raf::probe(&mut store)).or_raise_in(py)?;
+    Ok((Name(info.algorithm), info.chunk_size, info.size, PyBytes::new(py, &info.file_id)))
+}
+
+/// A key for one purpose, from a key that serves several: as long as that, which has 16 or 32 bytes.
+#[pyfunction]
+#[pyo3(signature = (key, context = None))]
+pub fn raf_derive_master_key<'py>(
+    py: Python<'py>,
+    key: In<'_, 'py>,
+    context: Option<In<'_, 'py>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let key = palladion_raf::derive_master_key(key.bytes(), bytes_or_none(&context)).or_raise_in(py)?;
+    Ok(PyBytes::new(py, &key))
+}

@@ -1,0 +1,282 @@
+//! Where encrypted files are kept, and what hashes their Merkle trees: files of the operating system, or objects of Python.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use palladion_raf::merkle::{CONTEXT_LEN, Hasher, Sha256};
+use palladion_raf::{Shared, Storage};
+use pyo3::exceptions::{PyBlockingIOError, PyEOFError, PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyString};
+
+use crate::buffer::In;
+
+/// What a file is to be opened for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    Change,
+    /// What was there goes.
+    Overwrite,
+    /// There must be nothing.
+    New,
+}
+
+/// Where the caller wants a file to be: a path, or an object that keeps it.
+pub enum Place {
+    Path(PathBuf),
+    Object(Py<PyAny>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Place {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if object.is_instance_of::<PyString>() {
+            return Ok(Self::Path(object.extract()?));
+        }
+        Ok(Self::Object(object.to_owned().unbind()))
+    }
+}
+
+impl Place {
+    /// Opens it. A file of the system is locked, as the command line does it: many may read it, or one may change it.
+    pub fn open(self, py: Python<'_>, access: Access) -> PyResult<Store> {
+        let path = match self {
+            Self::Object(object) => return Ok(Store::Object(object)),
+            Self::Path(path) => path,
+        };
+        let opened = py.detach(|| {
+            let mut options = File::options();
+            match access {
+                Access::Read => options.read(true),
+                Access::Change => options.read(true).write(true),
+                // Not truncated before it is locked: another one may be at work on it.
+                Access::Overwrite => options.read(true).write(true).create(true).truncate(false),
+                Access::New => options.read(true).write(true).create_new(true),
+            };
+            let file = options.open(&path)?;
+            if file.metadata()?.is_dir() {
+                return Err(ErrorKind::IsADirectory.into());
+            }
+            let locked = if access == Access::Read { file.try_lock_shared() } else { file.try_lock() };
+            match locked {
+                // Not every file system has locks.
+                Err(TryLockError::WouldBlock) => Err(ErrorKind::WouldBlock.into()),
+                _ => Ok(file),
+            }
+        });
+        opened.map(Store::File).map_err(|error| os_error(py, &error, Some(&path)))
+    }
+
+    /// Opens it for a look at the header alone, which needs no lock.
+    pub fn look(self, py: Python<'_>) -> PyResult<Store> {
+        match self {
+            Self::Object(object) => Ok(Store::Object(object)),
+            Self::Path(path) => {
+                let file = py.detach(|| File::open(&path));
+                file.map(Store::File).map_err(|error| os_error(py, &error, Some(&path)))
+            }
+        }
+    }
+}
+
+/// The bytes of a file.
+pub enum Store {
+    File(File),
+    /// With the methods read_at, write_at, get_size, set_size and sync.
+    Object(Py<PyAny>),
+}
+
+impl Store {
+    /// The object's part of a call.
+    fn call<T>(object: &Py<PyAny>, work: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> io::Result<T> {
+        Python::attach(|py| work(object.bind(py)).map_err(|error| raised(py, error)))
+    }
+}
+
+impl Storage for Store {
+    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        match self {
+            Self::File(file) => Storage::read_at(file, buf, offset),
+            Self::Object(object) => Self::call(object, |object| {
+                let bytes = PyByteArray::new_with(object.py(), buf.len(), |_| Ok(()))?;
+                object.call_method1("read_at", (&bytes, offset))?;
+                // Held, it keeps its length.
+                let there = bytes.extract::<In<'_, '_>>()?;
+                if there.len() != buf.len() {
+                    return Err(PyValueError::new_err("read_at changed the length of its buffer"));
+                }
+                buf.copy_from_slice(there.bytes());
+                Ok(())
+            }),
+        }
+    }
+
+    fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
+        match self {
+            Self::File(file) => Storage::write_at(file, buf, offset),
+            Self::Object(object) => Self::call(object, |object| {
+                object.call_method1("write_at", (PyBytes::new(object.py(), buf), offset)).map(drop)
+            }),
+        }
+    }
+
+    fn size(&mut self) -> io::Result<u64> {
+        match self {
+            Self::File(file) => file.size(),
+            Self::Object(object) => Self::call(object, |object| object.call_method0("get_size")?.extract()),
+        }
+    }
+
+    fn set_size(&mut self, size: u64) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.set_size(size),
+            Self::Object(object) => {
+                Self::call(object, |object| object.call_method1("set_size", (size,)).map(drop))
+            }
+        }
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.sync(),
+            Self::Object(object) => Self::call(object, |object| object.call_method0("sync").map(drop)),
+        }
+    }
+
+    fn shared(&self) -> Option<&dyn Shared> {
+        match self {
+            Self::File(file) => file.shared(),
+            Self::Object(_) => None,
+        }
+    }
+}
+
+/// What hashes a Merkle tree.
+pub enum Hash {
+    Sha256,
+    /// With the attribute hash_len, and the methods hash_leaf, hash_parent, hash_empty and hash_commitment.
+    Object(Py<PyAny>),
+}
+
+impl Hash {
+    /// True is SHA-256; everything else is an object.
+    pub fn new(object: &Bound<'_, PyAny>) -> Self {
+        if object.is(pyo3::types::PyBool::new(object.py(), true)) {
+            Self::Sha256
+        } else {
+            Self::Object(object.clone().unbind())
+        }
+    }
+
+    /// Bytes in a hash.
+    pub fn len(&self, py: Python<'_>) -> PyResult<usize> {
+        match self {
+            Self::Sha256 => Ok(Sha256::LEN),
+            Self::Object(object) => object.bind(py).getattr("hash_len")?.extract(),
+        }
+    }
+
+    /// Takes a hash from the object.
+    fn call(
+        object: &Py<PyAny>,
+        out: &mut [u8],
+        work: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<Py<PyAny>>,
+    ) -> io::Result<()> {
+        Store::call(object, |object| {
+            let hash = work(object)?;
+            let hash = hash.bind(object.py()).cast::<PyBytes>()?.as_bytes();
+            if hash.len() != out.len() {
+                let message = format!("a hash must have {} bytes, but has {}", out.len(), hash.len());
+                return Err(PyValueError::new_err(message));
+            }
+            out.copy_from_slice(hash);
+            Ok(())
+        })
+    }
+}
+
+impl Hasher for Hash {
+    fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()> {
+        match self {
+            Self::Sha256 => Sha256.leaf(out, chunk, index),
+            Self::Object(object) => Self::call(object, out, |object| {
+                let bytes = PyBytes::new(object.py(), chunk);
+                object.call_method1("hash_leaf", (bytes, chunk.len(), index)).map(Bound::unbind)
+            }),
+        }
+    }
+
+    fn parent(&self, out: &mut [u8], left: &[u8], right: &[u8], level: u32, index: u64) -> io::Result<()> {
+        match self {
+            Self::Sha256 => Sha256.parent(out, left, right, level, index),
+            Self::Object(object) => Self::call(object, out, |object| {
+                let [left, right] = [left, right].map(|node| PyBytes::new(object.py(), node));
+                object.call_method1("hash_parent", (left, right, level, index)).map(Bound::unbind)
+            }),
+        }
+    }
+
+    fn empty(&self, out: &mut [u8], level: u32, index: u64) -> io::Result<()> {
+        match self {
+            Self::Sha256 => Sha256.empty(out, level, index),
+            Self::Object(object) => Self::call(object, out, |object| {
+                object.call_method1("hash_empty", (level, index)).map(Bound::unbind)
+            }),
+        }
+    }
+
+    fn commitment(
+        &self,
+        out: &mut [u8],
+        root: &[u8],
+        context: &[u8; CONTEXT_LEN],
+        size: u64,
+    ) -> io::Result<()> {
+        match self {
+            Self::Sha256 => Sha256.commitment(out, root, context, size),
+            Self::Object(object) => Self::call(object, out, |object| {
+                let [root, context] = [root, context].map(|bytes| PyBytes::new(object.py(), bytes));
+                object.call_method1("hash_commitment", (root, context, size)).map(Bound::unbind)
+            }),
+        }
+    }
+}
+
+/// An exception on its way through the library: see [`crate::error::raf_error`], where it comes out again.
+fn raised(py: Python<'_>, error: PyErr) -> io::Error {
+    // What says that there are fewer bytes than there should be makes a chunk a damaged one, as with a file.
+    let ended = error.is_instance_of::<PyEOFError>(py);
+    io::Error::new(if ended { ErrorKind::UnexpectedEof } else { ErrorKind::Other }, error)
+}
+
+/// The exception for an error of the system, with its number, so that it is of the right class, and the name of the file.
+#[cold]
+pub fn os_error(py: Python<'_>, error: &io::Error, path: Option<&Path>) -> PyErr {
+    let name = path.map(Path::as_os_str).map(ToOwned::to_owned);
+    let text = || {
+        let text = error.to_string();
+        // Python tells the number by itself.
+        text.split_once(" (os error ").map_or(text.clone(), |(text, _)| text.to_owned())
+    };
+    match (error.kind(), error.raw_os_error()) {
+        // Not from the system, but from the lock.
+        (ErrorKind::WouldBlock, None) => {
+            let number = py.import("errno").and_then(|errno| errno.getattr("EAGAIN")?.extract::<i32>());
+            let text = "the file is in use by another program";
+            number.map_or_else(|e| e, |number| PyBlockingIOError::new_err((number, text, name)))
+        }
+        (ErrorKind::IsADirectory, None) => {
+            let number = py.import("errno").and_then(|errno| errno.getattr("EISDIR")?.extract::<i32>());
+            number.map_or_else(|e| e, |number| PyOSError::new_err((number, "Is a directory", name)))
+        }
+        #[cfg(windows)]
+        (_, Some(number)) => PyOSError::new_err((0, text(), name, number)),
+        #[cfg(not(windows))]
+        (_, Some(number)) => PyOSError::new_err((number, text(), name)),
+        (ErrorKind::OutOfMemory, None) => pyo3::exceptions::PyMemoryError::new_err(()),
+        _ => PyOSError::new_err(text()),
+    }
+}

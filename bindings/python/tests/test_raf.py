@@ -1,0 +1,860 @@
+"""Encrypted files with random access: as files of io, as files of the command line, and when things go wrong."""
+
+import doctest
+import errno
+import gc
+import hashlib
+import io
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import weakref
+import zipfile
+
+import palladion
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from palladion import raf
+
+KEY = bytes(range(32))
+CHUNK = 1024
+#: In a file with AEGIS-256X2 and the smallest chunks.
+RECORD = 32 + CHUNK + 16
+POSIX = os.name == "posix"
+#: The command line, if it was built.
+PROGRAM = os.environ.get("PALLADION_PROGRAM") or shutil.which("palladion")
+
+
+def key_for(algorithm):
+    return KEY[:16] if "128" in algorithm else KEY
+
+
+class Memory:
+    """A storage in memory, that counts its calls and can be told to fail."""
+
+    def __init__(self, data=b""):
+        self.data = bytearray(data)
+        self.calls = []
+        self.failing = {}
+
+    def _call(self, name):
+        self.calls.append(name)
+        if name in self.failing:
+            raise self.failing[name]
+
+    def read_at(self, buf, offset):
+        self._call("read_at")
+        if offset + len(buf) > len(self.data):
+            raise EOFError("no more")
+        buf[:] = self.data[offset : offset + len(buf)]
+
+    def write_at(self, data, offset):
+        self._call("write_at")
+        self.data.extend(bytes(max(0, offset - len(self.data))))
+        self.data[offset : offset + len(data)] = data
+
+    def get_size(self):
+        self._call("get_size")
+        return len(self.data)
+
+    def set_size(self, size):
+        self._call("set_size")
+        del self.data[size:]
+        self.data.extend(bytes(size - len(self.data)))
+
+    def sync(self):
+        self._call("sync")
+
+
+def make(storage, contents=b"", **options):
+    options = {"key": KEY, "chunk_size": CHUNK, **options}
+    file = raf.open(storage, "w+b", **options)
+    file.write(contents)
+    return file
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "file.raf"
+
+
+# As a file
+
+
+class AsFile(RuleBasedStateMachine):
+    """The same is done to an encrypted file and to a plain one."""
+
+    sizes = st.one_of(st.integers(0, 40), st.sampled_from([1023, 1024, 1025, 2048]), st.integers(0, 5000))
+
+    @initialize(
+        algorithm=st.sampled_from(palladion.ALGORITHMS),
+        chunk_size=st.sampled_from([1024, 1040, 65536]),
+        merkle=st.booleans(),
+    )
+    def begin(self, algorithm, chunk_size, merkle):
+        self.storage = io.BytesIO()
+        self.options = {"key": key_for(algorithm), "merkle": merkle, "max_chunks": 32}
+        self.model = io.BytesIO()
+        self.file = raf.open(
+            self.storage, "w+b", algorithm=algorithm, chunk_size=chunk_size, **self.options
+        )
+
+    @rule(data=st.binary(max_size=50), times=st.sampled_from([1, 1, 30, 100]))
+    def write(self, data, times):
+        if self.model.tell() < 20_000:
+            assert self.file.write(data * times) == self.model.write(data * times)
+
+    @rule(size=st.one_of(st.just(-1), sizes))
+    def read(self, size):
+        assert self.file.read(size) == self.model.read(size)
+
+    @rule(size=sizes)
+    def readinto(self, size):
+        ours, theirs = bytearray(b"x" * size), bytearray(b"x" * size)
+        assert self.file.readinto(ours) == self.model.readinto(theirs)
+        assert ours == theirs
+
+    @rule(offset=sizes, whence=st.sampled_from([0, 1, 2]))
+    def seek(self, offset, whence):
+        assert self.file.seek(offset, whence) == self.model.seek(offset, whence)
+
+    @rule(back=sizes)
+    def seek_back(self, back):
+        assert self.file.seek(-min(back, self.file.tell()), 1) == self.model.seek(
+            -min(back, self.model.tell()), 1
+        )
+
+    @rule(size=st.one_of(st.none(), sizes))
+    def truncate(self, size):
+        size = self.model.tell() if size is None else size
+        if size < 20_000:
+            assert self.file.truncate(size) == size
+            # Bytes in memory do not grow.
+            there = self.model.tell()
+            self.model.truncate(size)
+            end = self.model.seek(0, 2)
+            self.model.write(bytes(size - end))
+            self.model.seek(there)
+
+    @rule(size=sizes, offset=sizes)
+    def pread(self, size, offset):
+        assert self.file.pread(size, offset) == self.model.getvalue()[offset : offset + size]
+
+    @rule(data=st.binary(min_size=1, max_size=50), offset=sizes)
+    def pwrite(self, data, offset):
+        there = self.model.tell()
+        self.model.seek(offset)
+        self.model.write(data)
+        self.model.seek(there)
+        assert self.file.pwrite(data, offset) == len(data)
+
+    @rule()
+    def reopen(self):
+        there = self.file.tell()
+        commitment = self.file.commitment() if self.options["merkle"] else None
+        self.file.close()
+        self.file = raf.open(self.storage, "r+b", **self.options)
+        self.file.verify(commitment)
+        self.file.seek(there)
+
+    @invariant()
+    def same(self):
+        if hasattr(self, "file"):
+            assert self.file.tell() == self.model.tell()
+            assert self.file.size == len(self.model.getvalue())
+
+    def teardown(self):
+        if hasattr(self, "file"):
+            assert self.file.pread(self.file.size, 0) == self.model.getvalue()
+            self.file.close()
+
+
+TestAsFile = AsFile.TestCase
+TestAsFile.settings = settings(
+    max_examples=100, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+)
+
+
+def test_modes(path):
+    with pytest.raises(FileNotFoundError) as raised:
+        raf.open(path, key=KEY)
+    assert raised.value.filename == str(path)
+    with pytest.raises(FileNotFoundError):
+        raf.open(path, "r+b", key=KEY)
+    with raf.open(path, "x+b", key=KEY) as file:
+        assert (file.mode, file.name, file.readable(), file.writable(), file.seekable()) == ("xb+", path, True, True, True)
+        file.write(b"one")
+    with pytest.raises(FileExistsError) as raised:
+        raf.open(path, "xb", key=KEY)
+    assert raised.value.errno == errno.EEXIST
+    with raf.open(path, "ab", key=KEY) as file:
+        assert file.tell() == 3
+        file.seek(0)
+        file.write(b" two")
+        assert file.tell() == 7
+        with pytest.raises(io.UnsupportedOperation):
+            file.read()
+        with pytest.raises(io.UnsupportedOperation):
+            file.pread(1, 0)
+    with raf.open(path, "rb", key=KEY) as file:
+        assert file.read() == b"one two"
+        for change in (lambda: file.write(b"x"), lambda: file.truncate(0), lambda: file.pwrite(b"x", 0)):
+            with pytest.raises(io.UnsupportedOperation) as raised:
+                change()
+            assert isinstance(raised.value, raf.ReadOnlyError)
+    with raf.open(path, "wb", key=KEY) as file:
+        assert file.size == 0 and not file.readable()
+    with raf.open(path.with_suffix(".new"), "a+b", key=KEY) as file:
+        file.write(b"new")
+        assert file.pread(9, 0) == b"new"
+    for mode in ("", "r", "rw", "rt", "rbb", "+b", "b", "U", "r++"):
+        if mode == "r":
+            raf.open(path, mode, key=KEY).close()
+            continue
+        with pytest.raises(ValueError):
+            raf.open(path, mode, key=KEY)
+    with pytest.raises(IsADirectoryError if POSIX else OSError):
+        raf.open(path.parent, key=KEY)
+
+
+def test_paths(path):
+    make(os.fsencode(path), b"text").close()
+    for name in (str(path), os.fsencode(path), path):
+        with raf.open(name, key=KEY) as file:
+            assert file.read() == b"text"
+    with pytest.raises(TypeError):
+        raf.open(5, key=KEY)
+
+
+def test_buffered_and_text(path):
+    with io.BufferedRandom(raf.open(path, "w+b", key=KEY, chunk_size=CHUNK)) as file:
+        for i in range(1000):
+            file.write(b"%d\n" % i)
+        file.seek(3)
+        assert file.readline() == b"\n" or file.readline()
+        file.seek(0)
+        assert sum(int(line) for line in file) == 499500
+    with io.TextIOWrapper(raf.open(path, "r+b", key=KEY), encoding="utf-8") as file:
+        assert file.readline() == "0\n"
+        file.seek(0, 2)
+        file.write("Ende: ä\n")
+    with io.TextIOWrapper(io.BufferedReader(raf.open(path, key=KEY)), encoding="utf-8") as file:
+        assert file.read().endswith("999\nEnde: ä\n")
+
+
+def test_zip_and_copies(path, tmp_path):
+    contents = os.urandom(300_000)
+    with raf.open(path, "w+b", key=KEY) as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("a.txt", "attack at dawn")
+            archive.writestr("b.bin", contents)
+    with raf.open(path, "r+b", key=KEY) as file, zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("c.txt", "more")
+    with raf.open(path, key=KEY) as file, zipfile.ZipFile(file) as archive:
+        assert archive.testzip() is None
+        assert archive.read("b.bin") == contents and archive.read("c.txt") == b"more"
+    with raf.open(path, key=KEY) as source, open(tmp_path / "plain.zip", "wb") as target:
+        shutil.copyfileobj(source, target)
+    assert zipfile.is_zipfile(tmp_path / "plain.zip")
+
+
+def test_pandas(path):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"number": range(1000), "text": ["x"] * 1000})
+    with raf.open(path, "w+b", key=KEY) as file:
+        table.to_csv(file, index=False)
+    with raf.open(path, key=KEY) as file:
+        assert pandas.read_csv(file).equals(table)
+
+
+def test_positions():
+    file = make(io.BytesIO(), b"0123456789")
+    assert file.seek(-3, 2) == 7 and file.read(99) == b"789" and file.read(1) == b""
+    assert file.seek(100) == 100 and file.read() == b"" and file.tell() == 100
+    for wrong in (
+        lambda: file.seek(-1),
+        lambda: file.seek(0, 3),
+        lambda: file.truncate(-1),
+        lambda: file.pread(-1, 0),
+        lambda: file.pread(1, -1),
+        lambda: file.preadinto(bytearray(1), -1),
+        lambda: file.pwrite(b"", -1),
+    ):
+        with pytest.raises(ValueError):
+            wrong()
+    with pytest.raises(OverflowError):
+        file.pread(1, 1 << 64)
+    with pytest.raises(raf.TooLargeError):
+        file.pwrite(b"x", (1 << 64) - 1)
+    assert file.pread(2, 0) == b"01"
+
+
+def test_buffers():
+    file = make(io.BytesIO())
+    import array
+
+    numbers = array.array("I", range(1000))
+    assert file.write(numbers) == 4000 and file.tell() == 4000
+    into = array.array("I", bytes(4000))
+    assert file.preadinto(into, 0) == 4000 and into == numbers
+    with pytest.raises(TypeError):
+        file.write("text")
+    with pytest.raises((TypeError, BufferError)):
+        file.readinto(b"12")
+
+
+def test_long_reads_and_writes(path):
+    """Those that several threads work on, in files and in storages."""
+    contents = os.urandom(9_000_001)
+    for storage in (path, Memory(), io.BytesIO()):
+        with make(storage, chunk_size=65536, merkle=True) as file:
+            file.write(contents)
+            file.pwrite(contents[:3_000_000], 65536)
+        expected = contents[:65536] + contents[:3_000_000] + contents[3_065_536:]
+        with raf.open(storage, key=KEY) as file:
+            assert file.pread(5_000_000, 1000) == expected[1000:5_001_000]
+            assert file.readall() == expected
+            file.verify()
+
+
+def test_closed(path):
+    file = make(path, b"text")
+    file.close()
+    file.close()
+    assert file.closed
+    for use in (
+        file.read,
+        file.readable,
+        file.writable,
+        file.seekable,
+        file.tell,
+        file.flush,
+        file.sync,
+        file.verify,
+        file.commitment,
+        file.__enter__,
+        lambda: file.seek(0),
+        lambda: file.write(b""),
+        lambda: file.truncate(0),
+        lambda: file.size,
+        lambda: file.info,
+        lambda: file.pread(1, 0),
+        lambda: file.pwrite(b"", 0),
+        lambda: file.readinto(bytearray(1)),
+    ):
+        with pytest.raises(ValueError):
+            use()
+    assert "closed" in repr(file)
+    # The storage is the caller's.
+    storage = io.BytesIO()
+    make(storage, b"text").close()
+    assert not storage.closed
+
+
+def test_forgotten_files_are_closed(path):
+    make(path, b"text")
+    gc.collect()
+    raf.open(path, "r+b", key=KEY).close()
+
+
+def test_circles_of_references_are_found():
+    class Holder(Memory):
+        pass
+
+    class Hasher(Sha512):
+        pass
+
+    storage, hasher = Holder(), Hasher()
+    seen = [weakref.ref(storage), weakref.ref(hasher)]
+    storage.file = hasher.file = raf.open(storage, "w+b", key=KEY, merkle=hasher, max_chunks=4)
+    storage.file.write(b"text")
+    gc.collect()
+    assert storage.file.pread(4, 0) == b"text"
+    del storage, hasher
+    gc.collect()
+    assert [ref() for ref in seen] == [None, None]
+
+
+def test_info_and_probe(path):
+    with make(path, b"x" * 2500, key=KEY[:16], algorithm=palladion.Algorithm.AEGIS_128X4) as file:
+        info = file.info
+    assert info == raf.Info("AEGIS-128X4", 1024, 2500, info.file_id)
+    assert len(info.file_id) == 24 and info.chunks == 3
+    assert raf.probe(path) == info
+    with open(path, "rb") as plain:
+        assert raf.probe(plain) == info
+        assert raf.probe(Memory(path.read_bytes())) == info
+    make(path, key=KEY[:16], algorithm="AEGIS-128X4").close()
+    assert raf.probe(path).file_id != info.file_id and raf.probe(path).chunks == 0
+
+
+@pytest.mark.parametrize("algorithm", palladion.ALGORITHMS)
+def test_file_objects(algorithm, path):
+    """A plain file that is open already is a storage too."""
+    with open(path, "w+b") as plain:
+        with make(plain, b"x" * 5000, key=key_for(algorithm), algorithm=algorithm) as file:
+            file.truncate(100)
+            file.sync()
+        assert os.path.getsize(path) == 64 + 1024 + len(key_for(algorithm)) + 16
+        with raf.open(plain, key=key_for(algorithm)) as file:
+            assert file.read() == b"x" * 100
+
+
+# Keys
+
+
+def test_keys(path):
+    with pytest.raises(raf.KeyLengthError) as raised:
+        make(path, key=KEY[:16])
+    assert (raised.value.expected, raised.value.actual) == (32, 16)
+    assert isinstance(raised.value, ValueError) and not path.exists()
+    with pytest.raises(raf.ChunkSizeError) as raised:
+        make(path, chunk_size=1000)
+    assert raised.value.chunk_size == 1000 and not path.exists()
+    with pytest.raises(ValueError):
+        make(path, algorithm="AES")
+    make(path, b"text").close()
+    with pytest.raises(raf.WrongKeyError) as raised:
+        raf.open(path, key=KEY[::-1])
+    assert isinstance(raised.value, palladion.VerificationError)
+    with pytest.raises(raf.KeyLengthError):
+        raf.open(path, key=b"")
+    for secrets in ({}, {"key": KEY, "passphrase": "x"}, {"key": KEY, "key_file": "x"}):
+        with pytest.raises(TypeError):
+            raf.open(path, **secrets)
+    with pytest.raises(TypeError):
+        raf.open(path, key="x" * 32)
+
+
+def test_derived_keys(path):
+    derived = raf.derive_master_key(KEY, "docs/a.txt")
+    assert derived == raf.derive_master_key(bytearray(KEY), b"docs/a.txt") != raf.derive_master_key(KEY)
+    make(path, b"text", context="docs/a.txt").close()
+    with raf.open(path, key=derived) as file:
+        assert file.read() == b"text"
+    with pytest.raises(raf.ContextLengthError) as raised:
+        raf.derive_master_key(KEY, bytes(73))
+    assert (raised.value.max, raised.value.actual) == (72, 73)
+    with pytest.raises(raf.KeyLengthError):
+        raf.derive_master_key(bytes(20))
+
+
+def write_key_file(path):
+    path.write_text(f"# a key\npalladion-key-1:{KEY.hex()}\n")
+    path.chmod(0o600)
+    return path
+
+
+@pytest.mark.parametrize("algorithm", ["AEGIS-128L", "AEGIS-256X2"])
+def test_key_files(path, tmp_path, algorithm):
+    key_file = write_key_file(tmp_path / "my.key")
+    make(path, b"text", key=None, key_file=key_file, algorithm=algorithm).close()
+    purpose = "palladion raf AEGIS-" + algorithm[6:9]
+    with raf.open(path, key=raf.derive_master_key(KEY, purpose)[: len(key_for(algorithm))]) as file:
+        assert file.read() == b"text"
+    with raf.open(path, key_file=os.fsencode(key_file)) as file:
+        assert file.read() == b"text"
+    with pytest.raises(FileNotFoundError) as raised:
+        raf.open(path, key_file=tmp_path / "none.key")
+    assert raised.value.filename == str(tmp_path / "none.key")
+    with pytest.raises(ValueError, match="not a Palladion key"):
+        raf.open(path, key_file=path)
+
+
+def test_passphrases(path):
+    make(path, b"text", key=None, passphrase="correct horse").close()
+    with raf.open(path, passphrase=b"correct horse") as file:
+        assert file.read() == b"text"
+    with pytest.raises(raf.WrongKeyError):
+        raf.open(path, passphrase="battery staple")
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="the command line is not there: PALLADION_PROGRAM says where it is")
+def test_command_line(path, tmp_path):
+    """What one of the two made, the other reads."""
+
+    def command(*arguments, text=None):
+        command = [PROGRAM, "raf", *map(str, arguments)]
+        return subprocess.run(command, input=text, stdout=subprocess.PIPE, check=True).stdout
+
+    key_file, raw, phrase = write_key_file(tmp_path / "my.key"), tmp_path / "raw.key", tmp_path / "phrase"
+    raw.write_bytes(KEY)
+    phrase.write_text("correct horse\n")
+    raw.chmod(0o600), phrase.chmod(0o600)
+    for theirs, ours in [
+        (("-k", key_file), {"key_file": key_file}),
+        (("--raw-key", raw), {"key": KEY}),
+        (("-k", key_file, "--context", "a b"), {"key_file": key_file, "context": "a b"}),
+        (("--passphrase-file", phrase), {"passphrase": "correct horse"}),
+    ]:
+        with raf.open(path, "w+b", **ours, merkle=True) as file:
+            file.write(b"ours" * 50_000)
+            commitment = file.commitment()
+        assert command("cat", *theirs, path) == b"ours" * 50_000
+        assert command("verify", *theirs, "--expect", commitment.hex(), path) is not None
+        path.unlink()
+        (tmp_path / "text").write_bytes(b"theirs")
+        command("import", *theirs, tmp_path / "text", path)
+        with raf.open(path, **ours, merkle=True) as file:
+            assert file.read() == b"theirs"
+            assert command("verify", *theirs, "--commitment", path).decode().startswith(file.commitment().hex())
+    with raf.open(path, "r+b", **ours), pytest.raises(subprocess.CalledProcessError):
+        command("cat", *theirs, path)
+
+
+# When things go wrong
+
+
+def test_damage(path):
+    make(path, b"x" * 5000).close()
+    data = bytearray(path.read_bytes())
+    for chunk in (1, 3):
+        data[64 + chunk * RECORD + 100] ^= 1
+    path.write_bytes(data)
+    with raf.open(path, "r+b", key=KEY) as file:
+        assert file.read(CHUNK) == b"x" * CHUNK
+        for _ in range(2):
+            with pytest.raises(raf.DamagedChunkError) as raised:
+                file.read(10)
+            assert raised.value.index == 1 and isinstance(raised.value, palladion.VerificationError)
+            assert file.tell() == CHUNK
+        into = bytearray(b"y" * 3000)
+        with pytest.raises(raf.DamagedChunkError):
+            file.preadinto(into, 0)
+        assert into == bytes(3000)
+        with pytest.raises(raf.DamagedChunkError):
+            file.verify()
+        assert file.damaged_chunks() == [1, 3]
+        with pytest.raises(raf.DamagedChunkError):
+            file.pwrite(b"z", CHUNK)
+        # All of it can be written anew.
+        assert file.pwrite(b"z" * CHUNK, CHUNK) == CHUNK
+        assert file.damaged_chunks() == [3]
+
+
+def test_headers(path):
+    make(path, b"x" * 5000).close()
+    data = path.read_bytes()
+
+    def opened(contents):
+        for storage in (path, Memory(contents), io.BytesIO(contents)):
+            path.write_bytes(contents)
+            with pytest.raises(raf.RafError) as raised:
+                raf.open(storage, key=KEY)
+        return raised.value
+
+    assert type(opened(b"")) is raf.NotRafError
+    assert type(opened(b"x" * 100)) is raf.NotRafError
+    error = opened(data[:40])
+    assert type(error) is raf.TruncatedError and (error.expected, error.actual) == (64, 40)
+    error = opened(data[:-1])
+    assert type(error) is raf.TruncatedError and (error.expected, error.actual) == (len(data), len(data) - 1)
+    error = opened(data[:10] + b"\x09" + data[11:])
+    assert type(error) is raf.UnsupportedRafError and error.value == 9
+    assert type(opened(data[:16] + b"\x01" + data[17:])) is raf.WrongKeyError
+
+
+def test_truncated_under_our_hands(path):
+    """Chunks that are missing are damaged ones."""
+    for storage in (path, Memory(), io.BytesIO()):
+        with make(storage, b"x" * 5000) as file:
+            if storage is path:
+                os.truncate(path, 64 + RECORD)
+            elif isinstance(storage, Memory):
+                storage.set_size(64 + RECORD)
+            else:
+                storage.truncate(64 + RECORD)
+            with pytest.raises(raf.DamagedChunkError) as raised:
+                file.pread(10, 3000)
+            assert raised.value.index == 2
+
+
+@pytest.mark.skipif(not POSIX, reason="locks are for POSIX here")
+def test_locks(path):
+    with make(path, b"text"):
+        for mode in ("rb", "r+b", "w+b", "a+b"):
+            with pytest.raises(BlockingIOError) as raised:
+                raf.open(path, mode, key=KEY)
+            assert raised.value.filename == str(path)
+        assert raf.probe(path).size == 4
+    with raf.open(path, key=KEY) as one, raf.open(path, key=KEY) as two:
+        assert one.read() == two.read() == b"text"
+        with pytest.raises(BlockingIOError):
+            raf.open(path, "w+b", key=KEY)
+    with raf.open(path, key=KEY) as file:
+        assert file.read() == b"text"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full disk")
+def test_full_disk():
+    with pytest.raises(OSError) as raised:
+        raf.open("/dev/full", "wb", key=KEY)
+    assert raised.value.errno in (errno.ENOSPC, errno.EINVAL, errno.EACCES)
+
+
+def test_what_storages_raise():
+    class Odd(Exception):
+        pass
+
+    for name, use in {
+        "read_at": lambda file: file.pread(1, 0),
+        "write_at": lambda file: file.pwrite(b"x", 0),
+        "set_size": lambda file: file.truncate(9000),
+        "sync": lambda file: file.sync(),
+    }.items():
+        for error in (Odd("odd"), KeyboardInterrupt(), OSError(errno.ENOSPC, "full")):
+            storage = Memory()
+            with make(storage, b"x" * 5000) as file:
+                storage.failing = {name: error}
+                with pytest.raises(type(error)) as raised:
+                    use(file)
+                assert raised.value is error
+                storage.failing = {}
+                if name in ("write_at", "set_size"):
+                    with pytest.raises(raf.PoisonedError):
+                        file.pread(1, 0)
+                    assert file.size == 5000
+                else:
+                    assert file.pread(1, 0) == b"x"
+            with raf.open(storage, key=KEY) as file:
+                assert file.read() == b"x" * 5000
+    for name in ("get_size", "read_at"):
+        storage = Memory(b"x" * 99)
+        storage.failing = {name: Odd("odd")}
+        for use in (raf.probe, lambda storage: raf.open(storage, key=KEY)):
+            with pytest.raises(Odd):
+                use(storage)
+
+
+def test_storages_that_do_other_things():
+    class Short(Memory):
+        def read_at(self, buf, offset):
+            del buf[1:]
+
+    class Negative(Memory):
+        def get_size(self):
+            return -1
+
+    data = Memory()
+    make(data, b"x").close()
+    with pytest.raises(ValueError):
+        raf.open(Short(data.data), key=KEY)
+    with pytest.raises(OverflowError):
+        raf.open(Negative(data.data), key=KEY)
+
+    class Back(Memory):
+        file = None
+
+        def read_at(self, buf, offset):
+            super().read_at(buf, offset)
+            if self.file is not None:
+                self.file.pread(1, 0)
+
+    storage = Back()
+    with make(storage, b"x" * 10) as file:
+        storage.file = file
+        with pytest.raises(RuntimeError):
+            file.pread(1, 0)
+        file.seek(0)
+        with pytest.raises(RuntimeError):
+            file.read(1)
+        storage.file = None
+        assert file.pread(1, 0) == b"x"
+
+
+def test_barriers():
+    storage = Memory()
+    with make(storage, b"x" * 5000) as file:
+        file.set_barriers()
+        storage.calls.clear()
+        file.truncate(1000)
+        assert "sync" in storage.calls
+        file.set_barriers(False)
+        storage.calls.clear()
+        file.truncate(100)
+        file.flush()
+        assert "sync" not in storage.calls
+
+
+def test_exists():
+    storage = Memory(b"something")
+    with pytest.raises(raf.ExistsError) as raised:
+        raf.open(storage, "x+b", key=KEY)
+    assert isinstance(raised.value, FileExistsError) and storage.data == b"something"
+    with raf.open(storage, "w+b", key=KEY) as file:
+        file.write(b"x")
+    with raf.open(storage, "a+b", key=KEY) as file:
+        file.write(b"y")
+        assert file.pread(9, 0) == b"xy"
+    with raf.open(Memory(), "a+b", key=KEY) as file:
+        assert file.size == 0
+
+
+# Merkle trees
+
+
+class Sha512:
+    """A hash function of one's own."""
+
+    hash_len = 64
+
+    def _hash(self, *parts):
+        return hashlib.sha512(repr(parts).encode()).digest()
+
+    def hash_leaf(self, chunk, chunk_len, chunk_idx):
+        assert len(chunk) == chunk_len
+        return self._hash("leaf", chunk, chunk_idx)
+
+    def hash_parent(self, left, right, level, node_idx):
+        return self._hash("parent", left, right, level, node_idx)
+
+    def hash_empty(self, level, node_idx):
+        return self._hash("empty", level, node_idx)
+
+    def hash_commitment(self, structural_root, ctx, file_size):
+        assert len(ctx) == 32
+        return self._hash("root", structural_root, ctx, file_size)
+
+
+@pytest.mark.parametrize("merkle", [True, Sha512()])
+def test_merkle(merkle):
+    storage, options = Memory(), {"merkle": merkle, "max_chunks": 8}
+    with make(storage, b"x" * 5000, **options) as file:
+        first = file.commitment()
+        assert len(first) == (32 if merkle is True else 64)
+        old = bytes(storage.data)
+        file.pwrite(b"y", 3000)
+        second = file.commitment()
+        assert second != first
+        file.verify_tree()
+        file.rebuild_tree()
+        assert file.commitment() == second
+        # An older chunk comes back.
+        storage.data[64 + 2 * RECORD : 64 + 3 * RECORD] = old[64 + 2 * RECORD : 64 + 3 * RECORD]
+        file.verify()
+        with pytest.raises(raf.TreeMismatchError) as raised:
+            file.verify_tree()
+        assert raised.value.chunk == 2 and isinstance(raised.value, palladion.VerificationError)
+        with pytest.raises(raf.TreeMismatchError):
+            file.verify(second)
+        with pytest.raises(raf.TreeFullError) as raised:
+            file.truncate(8 * CHUNK + 1)
+        assert raised.value.max_chunks == 8
+    with raf.open(Memory(old), key=KEY, **options) as file:
+        assert file.commitment() == first
+        file.verify(first)
+    with pytest.raises(raf.TreeFullError):
+        raf.open(Memory(old), key=KEY, merkle=merkle, max_chunks=4)
+    with pytest.raises(raf.TreeSizeError):
+        raf.open(Memory(old), key=KEY, merkle=merkle, max_chunks=1 << 62)
+    with raf.open(Memory(old), key=KEY) as file:
+        for use in (file.commitment, file.verify_tree, file.rebuild_tree, lambda: file.verify(first)):
+            with pytest.raises(raf.NoTreeError):
+                use()
+
+
+def test_merkle_hashers_that_fail():
+    class Wrong(Sha512):
+        def hash_leaf(self, chunk, chunk_len, chunk_idx):
+            return b"short"
+
+    with make(Memory(), merkle=Wrong(), max_chunks=8) as file, pytest.raises(ValueError):
+        file.write(b"x")
+
+    class Raising(Sha512):
+        def hash_leaf(self, chunk, chunk_len, chunk_idx):
+            raise KeyError("leaf")
+
+    with make(Memory(), merkle=Raising(), max_chunks=8) as file:
+        with pytest.raises(KeyError):
+            file.write(b"x")
+        with pytest.raises(raf.PoisonedError):
+            file.commitment()
+
+    class Long(Sha512):
+        hash_len = 65
+
+    with pytest.raises(raf.HashLengthError):
+        make(Memory(), merkle=Long(), max_chunks=8)
+
+
+# Threads and processes
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_threads(path, in_memory):
+    count, length = 8, 3000
+    with make(Memory() if in_memory else path, bytes(count * length)) as file:
+        failures = []
+
+        def work(number):
+            try:
+                for i in range(20):
+                    text = bytes([number, i]) * (length // 2)
+                    file.pwrite(text, number * length)
+                    assert file.pread(length, number * length) == text
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failures
+        file.verify()
+        # Those that share the position write one behind the other.
+        file.seek(0)
+        threads = [threading.Thread(target=file.write, args=(b"0123456789",)) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert file.pread(10 * count, 0) == b"0123456789" * count
+
+
+def test_close_while_others_read(path):
+    with make(path, bytes(200_000)) as file:
+        seen = []
+
+        def work():
+            try:
+                while True:
+                    file.pread(100_000, 5)
+            except ValueError as error:
+                seen.append(error)
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        file.close()
+        for thread in threads:
+            thread.join(20)
+        assert len(seen) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_forked(path):
+    """Threads do not come along to a process that was forked."""
+    program = f"""if True:
+        import os, signal
+        from palladion import raf
+        key, contents = bytes(32), os.urandom(3_000_000)
+        with raf.open({str(path)!r}, "w+b", key=key) as file:
+            file.write(contents)
+            assert file.pread(len(contents), 0) == contents
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                os._exit(0 if file.pread(len(contents), 0) == contents else 1)
+            assert os.waitpid(child, 0)[1] == 0
+    """
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=60)
+
+
+def test_examples():
+    assert doctest.testmod(raf).failed == 0
