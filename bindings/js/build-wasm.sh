@@ -12,12 +12,15 @@ target=wasm32-unknown-unknown
 built=$(realpath -m "${CARGO_TARGET_DIR:-../../target}")/js
 mkdir -p wasm
 
+# One backend each, and kernels for few lanes or many: see "Build options" in the documentation of palladion. SHA-256 is for a few
+# blocks in each file.
+#
 # Nothing here asks the system for random bytes, but a crate that could do so wants to know where from; no function of this name
 # is linked. The paths of this machine stay out of the texts of panics.
-common=(--cfg palladion_one_backend --cfg 'getrandom_backend="custom"' -C link-arg=--strip-all)
-# What is not the cipher is seldom called, and small is better.
+common=(--cfg palladion_one_backend --cfg 'sha2_backend_soft="compact"' --cfg 'getrandom_backend="custom"')
+# What is not the cipher is seldom called, and small is better. Names stay in: build.mjs takes them out.
 export CARGO_PROFILE_RELEASE_OPT_LEVEL=s CARGO_PROFILE_RELEASE_PANIC=abort CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 \
-    CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_STRIP=symbols
+    CARGO_PROFILE_RELEASE_LTO=false
 for build; do
     case $build in
     scalar) features= ;;
@@ -27,7 +30,7 @@ for build; do
     esac
     echo "== WebAssembly: $build"
     arguments=(build --quiet --release --target "$target" -p palladion-wasm --lib
-        --config 'profile.release.package.palladion.opt-level=3' --config 'profile.release.package.argon2.opt-level=3')
+        --config 'profile.release.package.palladion.opt-level=3' --config 'profile.release.package.argon2.opt-level=3' --config profile.release.package.palladion.codegen-units=16)
     if rustup target list --installed 2>/dev/null | grep -qx "$target"; then
         # A folder for each, or they would displace one another.
         CARGO_TARGET_DIR=$built/$build CARGO_ENCODED_RUSTFLAGS="$(printf '%s\x1f' "${common[@]}" "-Ctarget-feature=$features" | head -c -1)" \
@@ -44,5 +47,4 @@ for build; do
         made=$built/$target/release/palladion_wasm.wasm
     fi
     cp "$made" "wasm/$build.wasm"
-    printf '%s: %d bytes, %d with gzip\n' "wasm/$build.wasm" "$(wc -c <"wasm/$build.wasm")" "$(gzip -9 <"wasm/$build.wasm" | wc -c)"
 done

@@ -63,7 +63,7 @@ function crypt(
     const e = engine();
     if (ad.length + input.length > e.room) return cryptPieces(e, open, id, key, nonce, ad, input, output, tag);
     const { call } = e;
-    const memory = e.memory();
+    const memory = e.memory(); // neither call takes any
     const text = e.data + ad.length;
     const end = text + input.length;
     const tagLength = tag.length;
@@ -107,16 +107,15 @@ function cryptPieces(
             e.check(step(session, piece.length));
             output.set(memory.subarray(data, data + piece.length), at);
         }
-        const memory = e.memory();
         if (open) {
-            memory.set(expected, e.tag);
+            e.memory().set(expected, e.tag);
             if (call.pld_session_verify(session, tag.length) === -1) {
                 if (e.wrongTag()) return false;
                 throw e.failure();
             }
         } else {
             e.check(call.pld_session_finalize(session, tag.length));
-            tag.set(memory.subarray(e.tag, e.tag + tag.length));
+            tag.set(e.memory().subarray(e.tag, e.tag + tag.length));
         }
         good = true;
         return true;

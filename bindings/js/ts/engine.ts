@@ -49,7 +49,7 @@ export class Engine {
         this.#memory = new Uint8Array(this.call.memory.buffer);
     }
 
-    /** Its memory, which moves when it grows. */
+    /** Its memory, which moves when it grows: to be asked for again after each call that may take some. */
     memory(): Uint8Array {
         if (this.#memory.length === 0) this.#memory = new Uint8Array(this.call.memory.buffer);
         return this.#memory;

@@ -153,10 +153,9 @@ export function mac(key: BytesLike, data: BytesLike, options: MacTagOptions = {}
     const e = engine();
     if (bytes.length > e.room) return new Mac(key, options).update(bytes).finalize(tagLength);
     writeKey(e, k, nonce);
-    const memory = e.memory();
-    memory.set(bytes, e.data);
+    e.memory().set(bytes, e.data);
     e.check(e.call.pld_mac(id, tagLength, bytes.length));
-    memory.fill(0, e.data, e.data + bytes.length);
+    e.memory().fill(0, e.data, e.data + bytes.length);
     return readTag(e, tagLength);
 }
 
@@ -173,6 +172,6 @@ export function verifyMac(key: BytesLike, data: BytesLike, tag: BytesLike, optio
     memory.set(expected, e.tag);
     memory.set(bytes, e.data);
     const result = e.call.pld_mac_verify(id, expected.length, bytes.length);
-    memory.fill(0, e.data, e.data + bytes.length);
+    e.memory().fill(0, e.data, e.data + bytes.length);
     if (result === -1) throw wrongMac(e);
 }

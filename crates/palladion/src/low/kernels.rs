@@ -823,8 +823,6 @@ macro_rules! tables {
                     resume: resume::<M, G>,
                     one_shot: match G {
                         0 => None,
-                        // The same loops again, and by far the largest functions.
-                        2.. if cfg!(palladion_one_backend) => None,
                         _ => Some(OneShot { seal: seal::<M, G>, open: open::<M, G>, mac: mac::<M, G> }),
                     },
                     batch,
