@@ -18,7 +18,9 @@ mkdir -p wasm
 # Nothing here asks the system for random bytes, but a crate that could do so wants to know where from; no function of this name
 # is linked. The paths of this machine stay out of the texts of panics.
 common=(--cfg palladion_one_backend --cfg 'sha2_backend_soft="compact"' --cfg 'getrandom_backend="custom"')
-# What is not the cipher is seldom called, and small is better. Names stay in: build.mjs takes them out.
+# What is not the cipher is seldom called, and small is better. Names stay in: build.mjs takes them out. Several codegen units for the
+# cipher, and no link-time optimisation over all crates: with more in sight, the compiler moves loads of tables out of loops, which V8
+# then has too few registers for, and AEGIS-128L takes twice as long.
 export CARGO_PROFILE_RELEASE_OPT_LEVEL=s CARGO_PROFILE_RELEASE_PANIC=abort CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 \
     CARGO_PROFILE_RELEASE_LTO=false
 for build; do

@@ -1,6 +1,6 @@
 //! The WebAssembly inside of the JavaScript package: functions over one linear memory, without generated glue.
 //!
-//! JavaScript is the only caller. It writes what a call needs to a [`Scratch`] whose places never move, calls, and reads the
+//! JavaScript is the only caller. It writes what a call needs to a [`Scratch`](memory::Scratch) whose places never move, calls, and reads the
 //! results from there. Nothing is imported: random bytes come from JavaScript as arguments.
 //!
 //! | file | what it is |
