@@ -17,7 +17,8 @@ mkdir -p wasm
 #
 # Nothing here asks the system for random bytes, but a crate that could do so wants to know where from; no function of this name
 # is linked. The paths of this machine stay out of the texts of panics.
-common=(--cfg palladion_one_backend --cfg 'sha2_backend_soft="compact"' --cfg 'getrandom_backend="custom"')
+common=(--cfg palladion_one_backend --cfg 'sha2_backend_soft="compact"' --cfg 'getrandom_backend="custom"'
+    "--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo" "--remap-path-prefix=$(realpath ../..)=palladion")
 # What is not the cipher is seldom called, and small is better. Names stay in: build.mjs takes them out. Several codegen units for the
 # cipher, and no link-time optimisation over all crates: with more in sight, the compiler moves loads of tables out of loops, which V8
 # then has too few registers for, and AEGIS-128L takes twice as long.
@@ -32,7 +33,8 @@ for build; do
     esac
     echo "== WebAssembly: $build"
     arguments=(build --quiet --release --target "$target" -p palladion-wasm --lib
-        --config 'profile.release.package.palladion.opt-level=3' --config 'profile.release.package.argon2.opt-level=3' --config profile.release.package.palladion.codegen-units=16)
+        --config 'profile.release.package.palladion.opt-level=3'
+        --config 'profile.release.package.palladion.codegen-units=16' --config 'profile.release.package.argon2.opt-level=3')
     if rustup target list --installed 2>/dev/null | grep -qx "$target"; then
         # A folder for each, or they would displace one another.
         CARGO_TARGET_DIR=$built/$build CARGO_ENCODED_RUSTFLAGS="$(printf '%s\x1f' "${common[@]}" "-Ctarget-feature=$features" | head -c -1)" \
