@@ -76,7 +76,7 @@ pub(crate) struct Chunk {
 
 impl Chunk {
     /// How much of a buffer the sealed chunk takes.
-    fn sealed_len(&self) -> usize {
+    pub fn sealed_len(&self) -> usize {
         self.len + OVERHEAD
     }
 
@@ -84,17 +84,21 @@ impl Chunk {
         (self.len as u32 | if self.last { LAST } else { 0 }).to_le_bytes()
     }
 
-    /// The chunk that a frame announces, if that is possible at this place: all chunks but the last are full, and the
-    /// last holds something unless the whole file is empty.
+    /// The chunk that a frame announces, if that is possible at this place.
     fn from_frame(frame: [u8; FRAME_LEN], counter: u64, size: ChunkSize) -> Option<Self> {
         let word = u32::from_le_bytes(frame);
         let chunk = Self { counter, len: (word & !LAST) as usize, last: word & LAST != 0 };
-        let fits = match (chunk.last, chunk.len) {
+        chunk.fits(size).then_some(chunk)
+    }
+
+    /// Whether there can be such a chunk: all but the last are full, and the last holds something unless the whole file is
+    /// empty.
+    pub fn fits(&self, size: ChunkSize) -> bool {
+        match (self.last, self.len) {
             (false, len) => len == size.bytes(),
-            (true, 0) => counter == 0,
+            (true, 0) => self.counter == 0,
             (true, len) => len <= size.bytes(),
-        };
-        fits.then_some(chunk)
+        }
     }
 
     fn nonce(&self) -> [u8; 32] {
@@ -117,10 +121,14 @@ impl Chunk {
     /// Turns `frame || ciphertext || tag` into `frame || plaintext || tag`, and returns the plaintext. If it fails
     /// verification, zeros are left in its place.
     pub fn open<'a>(&self, cipher: &Cipher, offset: u64, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
-        let (frame, rest) = buffer[..self.sealed_len()].split_at_mut(FRAME_LEN);
+        self.open_rest(cipher, offset, &mut buffer[FRAME_LEN..self.sealed_len()])
+    }
+
+    /// The same without the frame: there is only one for each chunk.
+    pub fn open_rest<'a>(&self, cipher: &Cipher, offset: u64, rest: &'a mut [u8]) -> Result<&'a [u8], Error> {
         let (text, tag) = rest.split_at_mut(self.len);
         let tag = (&*tag).try_into().expect("32 bytes");
-        match cipher.decrypt_in_place(&self.nonce(), frame, text, tag)? {
+        match cipher.decrypt_in_place(&self.nonce(), &self.frame(), text, tag)? {
             true => Ok(text),
             false => Err(Error::Damaged { chunk: self.counter, offset }),
         }
@@ -165,47 +173,79 @@ impl<R: Read> PlainChunks<R> {
     }
 }
 
-/// Cuts a file, after its header, into sealed chunks.
-pub(crate) struct SealedChunks<R> {
-    reader: R,
+/// Where in a file its reader is, and which chunk has to come there.
+pub(crate) struct Place {
     size: ChunkSize,
     next: u64,
     offset: u64,
     last_seen: bool,
 }
 
+impl Place {
+    /// After the header.
+    pub fn new(size: ChunkSize) -> Self {
+        Self { size, next: 0, offset: HEADER_LEN as u64, last_seen: false }
+    }
+
+    /// Whether the last chunk has come, so that nothing more may.
+    pub fn last_seen(&self) -> bool {
+        self.last_seen
+    }
+
+    /// Takes a frame, or what there was of it before the input ended, and tells which chunk it announces and where that
+    /// begins.
+    pub fn frame(&mut self, bytes: &[u8]) -> Result<(Chunk, u64), Error> {
+        let offset = self.offset;
+        if self.last_seen {
+            return Err(Error::TrailingData { offset });
+        }
+        self.advance(bytes.len(), FRAME_LEN)?;
+        let frame = bytes.try_into().expect("as long as a frame");
+        let chunk = Chunk::from_frame(frame, self.next, self.size)
+            .ok_or(Error::Damaged { chunk: self.next, offset })?;
+        Ok((chunk, offset))
+    }
+
+    /// What follows a frame, or as many bytes of it as there were before the input ended: ciphertext and tag.
+    pub fn rest(&mut self, chunk: &Chunk, len: usize) -> Result<(), Error> {
+        self.advance(len, chunk.sealed_len() - FRAME_LEN)?;
+        self.next += 1;
+        self.last_seen = chunk.last;
+        Ok(())
+    }
+
+    fn advance(&mut self, len: usize, wanted: usize) -> Result<(), Error> {
+        self.offset += len as u64;
+        match len == wanted {
+            true => Ok(()),
+            false => Err(Error::Truncated { chunk: Some(self.next), offset: self.offset }),
+        }
+    }
+}
+
+/// Cuts a file, after its header, into sealed chunks.
+pub(crate) struct SealedChunks<R> {
+    reader: R,
+    place: Place,
+}
+
 impl<R: Read> SealedChunks<R> {
     pub fn new(reader: R, size: ChunkSize) -> Self {
-        Self { reader, size, next: 0, offset: HEADER_LEN as u64, last_seen: false }
+        Self { reader, place: Place::new(size) }
     }
 
     /// Reads the next chunk into a buffer as [`Chunk::open`] wants it, with its place in the file; `None` after the
     /// last, when nothing follows it.
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<Option<(Chunk, u64)>, Error> {
-        let offset = self.offset;
-        if self.last_seen {
-            return match read_full(&mut self.reader, &mut [0])? {
-                0 => Ok(None),
-                _ => Err(Error::TrailingData { offset }),
-            };
+        if self.place.last_seen() && read_full(&mut self.reader, &mut [0])? == 0 {
+            return Ok(None);
         }
         let mut frame = [0; FRAME_LEN];
-        self.read_exact(&mut frame)?;
-        let chunk = Chunk::from_frame(frame, self.next, self.size)
-            .ok_or(Error::Damaged { chunk: self.next, offset })?;
+        let len = if self.place.last_seen() { 0 } else { read_full(&mut self.reader, &mut frame)? };
+        let (chunk, offset) = self.place.frame(&frame[..len])?;
         buffer[..FRAME_LEN].copy_from_slice(&frame);
-        self.read_exact(&mut buffer[FRAME_LEN..chunk.sealed_len()])?;
-        self.next += 1;
-        self.last_seen = chunk.last;
+        let len = read_full(&mut self.reader, &mut buffer[FRAME_LEN..chunk.sealed_len()])?;
+        self.place.rest(&chunk, len)?;
         Ok(Some((chunk, offset)))
-    }
-
-    fn read_exact(&mut self, buffer: &mut [u8]) -> Result<(), Error> {
-        let len = read_full(&mut self.reader, buffer)?;
-        self.offset += len as u64;
-        match len == buffer.len() {
-            true => Ok(()),
-            false => Err(Error::Truncated { chunk: Some(self.next), offset: self.offset }),
-        }
     }
 }

@@ -43,19 +43,32 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// A header for a new file, and the cipher for its chunks.
+    /// A header for a new file with a salt of its own, and the cipher for its chunks.
     pub fn create(
         secret: Secret<'_>,
         algorithm: Algorithm,
         chunk_size: ChunkSize,
         kdf: KdfParams,
     ) -> Result<([u8; HEADER_LEN], Cipher), Error> {
+        let mut salt = [0; 32];
+        getrandom::fill(&mut salt).map_err(Error::Random)?;
+        Self::with_salt(secret, algorithm, chunk_size, kdf, &salt)
+    }
+
+    /// The same with a salt from elsewhere.
+    pub fn with_salt(
+        secret: Secret<'_>,
+        algorithm: Algorithm,
+        chunk_size: ChunkSize,
+        kdf: KdfParams,
+        salt: &[u8; 32],
+    ) -> Result<([u8; HEADER_LEN], Cipher), Error> {
         let mut bytes = [0; HEADER_LEN];
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[8] = VERSION;
         bytes[9] = algorithm.id();
         bytes[11] = chunk_size.log2();
-        getrandom::fill(&mut bytes[SALT]).map_err(Error::Random)?;
+        bytes[SALT].copy_from_slice(salt);
         let key_source = match secret {
             Secret::Key(_) => KeySource::MasterKey,
             Secret::Passphrase(_) => {
@@ -76,11 +89,20 @@ impl Header {
         Ok((header.bytes, cipher))
     }
 
-    /// Reads a header. What is checked in which order decides which error an accident gives: a stranger, a cut
-    /// file, a damaged header, a newer version, and only then a field.
+    /// Reads a header.
     pub fn read(reader: &mut impl Read) -> Result<Self, Error> {
         let mut bytes = [0; HEADER_LEN];
         let len = read_full(reader, &mut bytes)?;
+        Self::from_start(&bytes[..len])
+    }
+
+    /// The header in the first bytes of a file: [`HEADER_LEN`], or fewer if there are no more. What is checked in which
+    /// order decides which error an accident gives: a stranger, a cut file, a damaged header, a newer version, and only
+    /// then a field.
+    pub fn from_start(start: &[u8]) -> Result<Self, Error> {
+        let len = start.len().min(HEADER_LEN);
+        let mut bytes = [0; HEADER_LEN];
+        bytes[..len].copy_from_slice(&start[..len]);
         // The first half of the magic tells whose file this is. Where the second half differs, it is damage.
         let ours = len.min(4);
         if bytes[..ours] != MAGIC[..ours] {
@@ -186,8 +208,8 @@ impl Header {
 /// assert!(matches!(needs_passphrase(b"text"), Err(Error::NotPalladion)));
 /// # Ok::<(), Error>(())
 /// ```
-pub fn needs_passphrase(mut beginning: &[u8]) -> Result<bool, Error> {
-    Header::read(&mut beginning).map(|header| header.key_source != KeySource::MasterKey)
+pub fn needs_passphrase(beginning: &[u8]) -> Result<bool, Error> {
+    Header::from_start(beginning).map(|header| header.key_source != KeySource::MasterKey)
 }
 
 fn checksum(header: &[u8; HEADER_LEN]) -> [u8; 32] {

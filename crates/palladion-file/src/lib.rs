@@ -29,6 +29,7 @@
 //! | --- | --- |
 //! | a reader and a writer (files, pipes) and want all cores | [`Encryptor`], [`Decryptor`] |
 //! | code that writes, or code that reads, piece by piece | [`EncryptWriter`], [`DecryptReader`] |
+//! | bytes from elsewhere than readers | [`sans_io`] |
 //! | data to authenticate without hiding it | [`Mac`] |
 //!
 //! The secret is a [`MasterKey`] (32 random bytes, usually from a key file) or a [`Passphrase`] (stretched with
@@ -46,6 +47,7 @@ mod header;
 mod io;
 mod kdf;
 mod mac;
+pub mod sans_io;
 mod secret;
 mod stream;
 

@@ -188,6 +188,7 @@ pub enum BackendError {
 impl BackendError {
     /// The same, as the fault of the environment.
     #[cfg(feature = "std")]
+    #[cfg_attr(palladion_one_backend, allow(dead_code))] // there it is not asked
     pub(crate) fn in_environment(self) -> Self {
         match self {
             Self::Unknown => Self::Environment(None),

@@ -1,5 +1,7 @@
 from collections.abc import Callable, Sequence
-from typing import Any, BinaryIO, Protocol, TypeVar, final, overload
+from typing import Any, BinaryIO, Literal, Protocol, TypeVar, final, overload
+
+from .raf import MerkleHasher, Storage
 
 class Buffer(Protocol):
     """Any object that has the buffer protocol: `collections.abc.Buffer` of Python 3.12."""
@@ -206,3 +208,94 @@ class FileReader:
 def needs_passphrase(beginning: Buffer) -> bool: ...
 def parse_key_file(text: str) -> bytes: ...
 def format_key_file(key: Buffer) -> str: ...
+
+# Of columns: data, offsets or None, width of an offset or of a value, mask of bits or None, the first.
+_Parts = tuple[Any, Any, int, Any, int]
+
+def column_size(cipher: Cipher, values: _Parts, count: int, seal: bool) -> int: ...
+def seal_column(
+    cipher: Cipher,
+    values: _Parts,
+    count: int,
+    ad: Any,
+    out: Any,
+    out_offsets: Any = None,
+    out_valid: Any = None,
+    threads: int = 0,
+) -> None: ...
+def open_column(
+    cipher: Cipher,
+    values: _Parts,
+    count: int,
+    ad: Any,
+    out: Any,
+    out_offsets: Any = None,
+    out_valid: Any = None,
+    threads: int = 0,
+    keep: bool = False,
+) -> tuple[int, int]: ...
+def seal_list(
+    cipher: Cipher, values: list[Any], ad: Any = None, missing: Any = None, threads: int = 0
+) -> list[bytes | None]: ...
+def open_list(
+    cipher: Cipher,
+    values: list[Any],
+    ad: Any = None,
+    missing: Any = None,
+    threads: int = 0,
+    keep: bool = False,
+    text: bool = False,
+) -> tuple[list[Any] | None, int, int]: ...
+
+_Secret = tuple[str, Buffer | str, Buffer | None]  # "key", "key_file" or "passphrase"; that; the context
+
+@final
+class Raf:
+    @staticmethod
+    def create(
+        storage: str | Storage,
+        access: str,  # "w" or "x"
+        secret: _Secret,
+        *,
+        algorithm: str,
+        chunk_size: int,
+        merkle: Literal[True] | MerkleHasher | None = None,
+        max_chunks: int | None = None,
+    ) -> Raf: ...
+    @staticmethod
+    def open(
+        storage: str | Storage,
+        secret: _Secret,
+        *,
+        write: bool = False,
+        merkle: Literal[True] | MerkleHasher | None = None,
+        max_chunks: int | None = None,
+        rebuild: bool = True,
+    ) -> Raf: ...
+    @property
+    def algorithm(self) -> str: ...
+    @property
+    def chunk_size(self) -> int: ...
+    @property
+    def file_id(self) -> bytes: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def poisoned(self) -> bool: ...
+    @property
+    def closed(self) -> bool: ...
+    def read_at(self, size: int | None, offset: int) -> bytes: ...
+    def read_into(self, buffer: Buffer, offset: int) -> int: ...
+    def write_at(self, data: Buffer, offset: int) -> None: ...
+    def append(self, data: Buffer) -> int: ...
+    def set_size(self, size: int) -> None: ...
+    def sync(self) -> None: ...
+    def verify(self) -> None: ...
+    def set_barriers(self, on: bool) -> None: ...
+    def commitment(self) -> bytes: ...
+    def rebuild_tree(self) -> None: ...
+    def verify_tree(self) -> None: ...
+    def close(self) -> None: ...
+
+def raf_probe(storage: str | Storage) -> tuple[str, int, int, bytes]: ...
+def raf_derive_master_key(key: Buffer, context: Buffer | None = None) -> bytes: ...

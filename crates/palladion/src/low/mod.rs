@@ -38,13 +38,16 @@ mod bitsliced_lanes;
 mod blocks;
 // Where there is a choice at run time, between several backends or because the environment may ask for one, and elsewhere.
 #[cfg_attr(
-    not(any(
-        feature = "std",
-        target_arch = "x86",
-        all(target_arch = "x86_64", target_feature = "sse2"),
-        all(target_arch = "aarch64", target_endian = "little"),
-        all(target_family = "wasm", target_feature = "simd128")
-    )),
+    any(
+        all(palladion_one_backend, target_family = "wasm"),
+        not(any(
+            feature = "std",
+            target_arch = "x86",
+            all(target_arch = "x86_64", target_feature = "sse2"),
+            all(target_arch = "aarch64", target_endian = "little"),
+            all(target_family = "wasm", target_feature = "simd128")
+        ))
+    ),
     path = "no_choice.rs"
 )]
 pub(crate) mod dispatch;
@@ -58,6 +61,7 @@ mod packed;
 mod packed128;
 #[cfg(any(target_arch = "x86", all(target_arch = "x86_64", target_feature = "sse2")))]
 mod packed256;
+#[cfg_attr(palladion_one_backend, allow(dead_code))]
 mod portable;
 pub mod raw;
 mod sbox;

@@ -6,6 +6,7 @@ use core::hint::black_box;
 
 use super::aegis128::Aegis128;
 use super::aegis256::Aegis256;
+#[cfg_attr(all(palladion_one_backend, target_feature = "relaxed-simd"), allow(unused_imports))]
 use super::bitsliced_lanes::{Lanes, Register, register};
 use super::blocks::{self, Blocks, Vector, one_lane};
 use super::vector_permute::{Permute, Permuted};
@@ -89,6 +90,7 @@ one_block! {
 }
 
 /// A vector of bits.
+#[cfg_attr(all(palladion_one_backend, target_feature = "relaxed-simd"), allow(dead_code))]
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Bits(v128);
@@ -160,6 +162,7 @@ pub(crate) fn keep_unknown() {
 }
 
 /// SIMD as it was first.
+#[cfg(not(all(palladion_one_backend, target_feature = "relaxed-simd")))]
 pub(crate) mod simd128 {
     use super::{Aegis128, Aegis256, Bits, Lanes, Permuted, S1};
     crate::low::kernels::tables! {

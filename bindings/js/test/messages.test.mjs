@@ -1,0 +1,266 @@
+// Messages, MACs, and what is refused.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as aegis from '@palladion/aegis';
+import { ALGORITHMS, Cipher, Encryptor, KeyStream, Mac, generateKey, generateNonce, keyLength, mac, open, seal, verifyMac } from '@palladion/aegis';
+import { build, bytes, code, failure, fill, hex, isZero, noise, text } from './common.mjs';
+
+/** More than goes through the module at once. */
+const BIG = 3 * 256 * 1024 + 77;
+
+test('the build is the one that was asked for, and the fastest otherwise', () => {
+    assert.equal(aegis.currentBuild(), build || aegis.supportedBuilds()[0]);
+    assert(aegis.supportedBuilds().includes('scalar'));
+});
+
+test('seal and open', () => {
+    for (const algorithm of ALGORITHMS) {
+        for (const tagLength of [16, 32]) {
+            const key = generateKey(algorithm);
+            const options = { algorithm, tagLength, ad: bytes('header') };
+            const sealed = seal(key, bytes('attack at dawn'), options);
+            assert.equal(sealed.length, keyLength(algorithm) + 14 + tagLength);
+            assert.equal(text(open(key, sealed, options)), 'attack at dawn');
+            assert.notEqual(hex(seal(key, bytes('attack at dawn'), options)), hex(sealed));
+            assert.equal(code(() => open(key, sealed, { ...options, ad: bytes('Header') })), 'VERIFICATION_FAILED');
+            assert.equal(code(() => open(generateKey(algorithm), sealed, options)), 'VERIFICATION_FAILED');
+        }
+    }
+});
+
+test('every bit that is changed is noticed, and every byte that is missing', () => {
+    for (const algorithm of ALGORITHMS) {
+        const key = fill(1, keyLength(algorithm));
+        const cipher = new Cipher(key, { algorithm });
+        const ad = bytes('ad');
+        const sealed = cipher.seal(noise(37), { ad });
+        for (let bit = 0; bit < 8 * sealed.length; bit++) {
+            const changed = sealed.slice();
+            changed[bit >> 3] ^= 1 << (bit & 7);
+            assert.equal(code(() => cipher.open(changed, { ad })), 'VERIFICATION_FAILED', `${algorithm}, bit ${bit}`);
+        }
+        for (let length = 0; length < sealed.length; length++) {
+            assert.equal(code(() => cipher.open(sealed.subarray(0, length), { ad })), 'VERIFICATION_FAILED');
+        }
+        for (let bit = 0; bit < 8 * key.length; bit++) {
+            const changed = key.slice();
+            changed[bit >> 3] ^= 1 << (bit & 7);
+            assert.equal(code(() => open(changed, sealed, { ad, algorithm })), 'VERIFICATION_FAILED');
+        }
+        for (let bit = 0; bit < 16; bit++) {
+            const changed = ad.slice();
+            changed[bit >> 3] ^= 1 << (bit & 7);
+            assert.equal(code(() => cipher.open(sealed, { ad: changed })), 'VERIFICATION_FAILED');
+        }
+    }
+});
+
+test('messages of any length, at once and in pieces', () => {
+    const message = noise(BIG);
+    for (const algorithm of ALGORITHMS) {
+        const length = keyLength(algorithm);
+        const [key, nonce] = [fill(1, length), fill(2, length)];
+        const cipher = new Cipher(key, { algorithm });
+        for (const [size, ad] of [[BIG, fill(3, 100)], [256 * 1024, fill(3, 1)], [256 * 1024, undefined], [256 * 1024 + 1, undefined], [5, noise(BIG, 2)]]) {
+            const plain = message.subarray(0, size);
+            const sealed = cipher.encrypt(nonce, plain, { ad });
+            const encryptor = new Encryptor(key, nonce, { algorithm, ad });
+            let at = 0;
+            for (const piece of [1, 15, 300_000, 0, 7, 100_000, BIG]) {
+                const part = encryptor.update(plain.subarray(at, at + piece));
+                assert(Buffer.compare(part, sealed.subarray(at, at + part.length)) === 0);
+                at += part.length;
+            }
+            assert.equal(hex(encryptor.finalize()), hex(sealed.subarray(size)));
+            assert(Buffer.compare(cipher.decrypt(nonce, sealed, { ad }), plain) === 0);
+            for (const where of [0, size - 1, size, sealed.length - 1]) {
+                const into = new Uint8Array(size).fill(9);
+                const changed = sealed.slice();
+                changed[where] ^= 4;
+                assert.equal(code(() => cipher.decrypt(nonce, changed, { ad, into })), 'VERIFICATION_FAILED');
+                assert(isZero(into));
+            }
+        }
+    }
+});
+
+test('in place, into another place, and into overlapping ones', () => {
+    const cipher = new Cipher(fill(1, 32));
+    const nonce = fill(2, 32);
+    for (const size of [0, 1, 100, BIG]) {
+        const message = noise(size);
+        const sealed = cipher.encrypt(nonce, message);
+        // The message at the beginning of the place of the result.
+        const room = new Uint8Array(size + 32);
+        room.set(message);
+        assert.equal(cipher.encrypt(nonce, room.subarray(0, size), { into: room }), room);
+        assert(Buffer.compare(room, sealed) === 0);
+        const back = cipher.decrypt(nonce, room, { into: room.subarray(0, size) });
+        assert(back.buffer === room.buffer && Buffer.compare(back, message) === 0);
+        const buffer = message.slice();
+        const tag = cipher.encryptInPlace(nonce, buffer);
+        assert(Buffer.compare(buffer, sealed.subarray(0, size)) === 0);
+        cipher.decryptInPlace(nonce, buffer, tag);
+        assert(Buffer.compare(buffer, message) === 0);
+        cipher.encryptInPlace(nonce, buffer);
+        tag[0] ^= 1;
+        assert.equal(code(() => cipher.decryptInPlace(nonce, buffer, tag)), 'VERIFICATION_FAILED');
+        assert(isZero(buffer));
+        if (size > 1) {
+            const wide = new Uint8Array(size + 1);
+            const [input, into] = [wide.subarray(0, size), wide.subarray(1)];
+            assert.equal(code(() => cipher.encryptDetached(nonce, input, { into })), 'OVERLAP');
+            assert.equal(code(() => cipher.decryptDetached(nonce, input, tag, { into })), 'OVERLAP');
+        }
+    }
+    // A tag that lies in the output.
+    const place = new Uint8Array(100);
+    const { ciphertext, tag } = cipher.encryptDetached(nonce, noise(100));
+    place.set(tag);
+    assert.deepEqual(cipher.decryptDetached(nonce, ciphertext, place.subarray(0, 32), { into: place }), noise(100));
+});
+
+test('bytes of all kinds', () => {
+    const key = fill(1, 32);
+    const message = noise(64);
+    const expected = hex(mac(key, message));
+    const shared = new Uint8Array(new SharedArrayBuffer(64));
+    shared.set(message);
+    const odd = new Uint8Array(80).subarray(3, 67);
+    odd.set(message);
+    for (const same of [message.buffer, new DataView(message.buffer), new Uint16Array(message.buffer), Buffer.from(message), shared, shared.buffer, odd]) {
+        assert.equal(hex(mac(key, same)), expected);
+        assert.deepEqual(open(key, seal(key, same)), message);
+    }
+});
+
+test('MACs', () => {
+    const data = noise(BIG);
+    for (const algorithm of ALGORITHMS) {
+        const key = fill(1, keyLength(algorithm));
+        for (const tagLength of [16, 32]) {
+            const tag = mac(key, data, { algorithm, tagLength });
+            assert.equal(tag.length, tagLength);
+            const pieces = new Mac(key, { algorithm });
+            for (let at = 0; at < BIG; at += 99_999) pieces.update(data.subarray(at, at + 99_999));
+            const copy = pieces.clone();
+            assert.equal(hex(pieces.finalize(tagLength)), hex(tag));
+            assert.equal(code(() => pieces.update(data)), 'WRONG_STATE');
+            assert.equal(code(() => pieces.finalize()), 'WRONG_STATE');
+            verifyMac(key, data, tag, { algorithm });
+            const wrong = tag.slice();
+            wrong[tagLength - 1] ^= 0x80;
+            assert.equal(code(() => verifyMac(key, data, wrong, { algorithm })), 'VERIFICATION_FAILED');
+            copy.clone().verify(tag);
+            assert.equal(code(() => copy.verify(wrong)), 'VERIFICATION_FAILED');
+        }
+        assert.equal(code(() => verifyMac(key, data, new Uint8Array(20), { algorithm })), 'WRONG_LENGTH');
+        new Mac(key, { algorithm }).destroy();
+    }
+});
+
+test('MACs of files, as the command line makes them (docs/file-format.md)', () => {
+    const tags = [
+        '232219588e09879cecc62e06a5977eb7312ec03e842b0764267071c21452f4c0',
+        'd5afc1cf3a4b1757f21ee06117bff281727e35485b7caf55161f99263364513f',
+        '8bcb2f4892141433e9ba27237467d20ed5e86baeadee1dcefd69ae12e4cb895d',
+        '2c99f89f0b7fedc4e1e0e0e675ff81ad1d0a0f5bbda864c93386be148cf0965f',
+        '19cd580fe828741500f1959d4d6ab42fcfc65b090fcd1c453e98a9e0e05c7450',
+        '60579210e76519a3195c3db23a960aeb0d8cc2e58cee6a5b1685b76a0673e172',
+    ];
+    const masterKey = Uint8Array.from({ length: 32 }, (_, i) => i);
+    ALGORITHMS.forEach((algorithm, i) => {
+        const begun = Mac.forFiles(masterKey, { algorithm }).update(bytes('abc'));
+        assert.equal(code(() => begun.finalize(16)), 'WRONG_LENGTH');
+        begun.clone().verify(Buffer.from(tags[i], 'hex'));
+        assert.equal(hex(begun.finalize()), tags[i]);
+    });
+});
+
+test('keys and nonces are random, and as long as the algorithm wants', () => {
+    for (const algorithm of ALGORITHMS) {
+        assert.equal(generateKey(algorithm).length, keyLength(algorithm));
+        assert.equal(generateNonce(algorithm).length, keyLength(algorithm));
+        assert.notEqual(hex(generateKey(algorithm)), hex(generateKey(algorithm)));
+    }
+});
+
+test('wrong types and lengths are refused, and the message says what was expected and what came', () => {
+    const key = new Uint8Array(32);
+    const cipher = new Cipher(key);
+    const nonce = new Uint8Array(32);
+    const wrong = [
+        [() => new Cipher(new Uint8Array(16)), 'WRONG_LENGTH', /the key must have 32 bytes, but has 16/],
+        [() => new Cipher(key, { algorithm: 'AEGIS-128L' }), 'WRONG_LENGTH', /the key must have 16 bytes, but has 32/],
+        [() => new Cipher(key, { algorithm: 'AES-GCM' }), 'UNKNOWN_ALGORITHM', /no algorithm "AES-GCM"; there are AEGIS-128L/],
+        [() => new Cipher(key, { tagLength: 12 }), 'WRONG_LENGTH', /16 or 32 bytes, not 12/],
+        [() => new Cipher('a key of 32 characters, or nearly'), 'WRONG_TYPE', /the key must be bytes .* not a string/],
+        [() => new Cipher(undefined), 'WRONG_TYPE', /not undefined/],
+        [() => new Cipher(null), 'WRONG_TYPE', /not null/],
+        [() => new Cipher([1, 2, 3]), 'WRONG_TYPE', /not a value of type Array/],
+        [() => new Cipher(32), 'WRONG_TYPE', /not a number/],
+        [() => cipher.encrypt(new Uint8Array(12), new Uint8Array(1)), 'WRONG_LENGTH', /the nonce must have 32 bytes, but has 12/],
+        [() => cipher.seal('text'), 'WRONG_TYPE', /the message must be bytes/],
+        [() => cipher.seal(nonce, { ad: 'text' }), 'WRONG_TYPE', /the associated data must be bytes/],
+        [() => cipher.encrypt(nonce, nonce, { into: new Uint8Array(63) }), 'WRONG_LENGTH', /must have 64 bytes, but has 63/],
+        [() => cipher.encrypt(nonce, nonce, { into: [] }), 'WRONG_TYPE', /must be a Uint8Array/],
+        [() => cipher.decryptDetached(nonce, nonce, new Uint8Array(16)), 'WRONG_LENGTH', /the tag must have 32 bytes, but has 16/],
+        [() => cipher.decrypt(nonce, new Uint8Array(31)), 'VERIFICATION_FAILED', /verification failed/],
+        [() => mac(new Uint8Array(31), key), 'WRONG_LENGTH', /the key must have 32 bytes, but has 31/],
+        [() => mac(key, key, { nonce: new Uint8Array(16) }), 'WRONG_LENGTH', /the nonce/],
+        [() => mac(key, key, { tagLength: 0 }), 'WRONG_LENGTH', /tags have 16 or 32 bytes/],
+        [() => new KeyStream(key).read(-1), 'WRONG_VALUE', /the length must be an integer/],
+        [() => new KeyStream(key).read('8'), 'WRONG_TYPE', /the length must be a number/],
+        [() => new Encryptor(key, undefined), 'WRONG_TYPE', /the nonce must be bytes/],
+    ];
+    for (const [call, expected, message] of wrong) {
+        const error = failure(call);
+        assert.equal(error.code, expected, String(call));
+        assert.match(error.message, message);
+        assert.equal(error.name, 'PalladionError');
+    }
+    assert.match(failure(() => cipher.seal('text')).hint, /TextEncoder/);
+});
+
+test('what is finished cannot be used', () => {
+    const cipher = new Cipher(generateKey());
+    cipher.destroy();
+    cipher.destroy();
+    assert.equal(code(() => cipher.seal(new Uint8Array(1))), 'WRONG_STATE');
+    const encryptor = new Encryptor(generateKey(), generateNonce());
+    encryptor.finalize();
+    assert.equal(code(() => encryptor.update(new Uint8Array(1))), 'WRONG_STATE');
+    assert.equal(code(() => encryptor.finalize()), 'WRONG_STATE');
+    const stream = new KeyStream(generateKey());
+    stream.destroy();
+    assert.equal(code(() => stream.read(1)), 'WRONG_STATE');
+});
+
+test('an object goes on with the build that it began with', async () => {
+    const [key, data] = [fill(1, 32), noise(1000)];
+    const before = aegis.currentBuild();
+    const begun = new Mac(key).update(data.subarray(0, 500));
+    for (const build of aegis.supportedBuilds()) {
+        await aegis.init({ build });
+        assert.equal(hex(begun.clone().update(data.subarray(500)).finalize()), hex(mac(key, data)));
+    }
+    await aegis.init({ build: before });
+});
+
+test('modules from elsewhere', async () => {
+    const before = aegis.currentBuild();
+    const url = (build) => new URL(import.meta.resolve(`@palladion/aegis/wasm/${build}.wasm`));
+    assert.equal(await aegis.init({ build: 'scalar', wasm: url }), 'scalar');
+    const { readFile } = await import('node:fs/promises');
+    const module = await readFile(url('scalar'));
+    assert.equal(await aegis.init({ wasm: module }), 'scalar');
+    assert.equal(await aegis.init({ wasm: new WebAssembly.Module(module) }), 'scalar');
+    for (const type of ['application/wasm', 'application/octet-stream']) {
+        assert.equal(await aegis.init({ wasm: Promise.resolve(new Response(module, { headers: { 'content-type': type } })) }), 'scalar');
+    }
+    assert.equal(text(open(fill(1, 32), seal(fill(1, 32), bytes('works')))), 'works');
+    await assert.rejects(aegis.init({ wasm: new Response('', { status: 404 }) }), { code: 'UNSUPPORTED' });
+    await assert.rejects(aegis.init({ build: 'avx' }), { code: 'WRONG_VALUE' });
+    assert.equal(await aegis.init(), 'scalar');
+    await aegis.init({ build: before });
+});

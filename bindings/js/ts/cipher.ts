@@ -1,0 +1,298 @@
+import { algorithmId, DEFAULT_ALGORITHM, keyLength, type Algorithm } from './algorithm.js';
+import {
+    checkLength, checkOverlap, checkTagLength, exactly, NOTHING, optionalBytes, toBytes, type Bytes, type BytesLike, type TagLength,
+} from './bytes.js';
+import { engine, type Engine } from './engine.js';
+import { PalladionError } from './errors.js';
+import { randomBytes } from './random.js';
+
+/** Which cipher, and how long its tags are. */
+export interface CipherOptions {
+    /** By default `AEGIS-256X2`. */
+    algorithm?: Algorithm;
+    /** Bytes in a tag: 32 by default, or 16. */
+    tagLength?: TagLength;
+}
+
+/** What may go with a message. */
+export interface MessageOptions {
+    /** Associated data: authenticated, not encrypted, and to be given again, the same, for decryption. By default none. */
+    ad?: BytesLike | null;
+}
+
+/** The same, and where the result goes. */
+export interface IntoOptions extends MessageOptions {
+    /** Where to write the result, of exactly its length: a new array by default. It may be the place of the input. */
+    into?: Uint8Array;
+}
+
+/** A message and its tag apart. */
+export interface Detached {
+    ciphertext: Bytes;
+    tag: Bytes;
+}
+
+/** A session with associated data of any length. */
+export function beginSession(e: Engine, id: number, key: Uint8Array, nonce: Uint8Array, ad: Uint8Array): number {
+    const { call } = e;
+    let place = e.data;
+    if (ad.length > e.room) {
+        place = call.pld_alloc(ad.length) >>> 0;
+        if (place === 0) throw new PalladionError('OUT_OF_MEMORY', 'there is not enough memory for the associated data');
+    }
+    const memory = e.memory();
+    memory.set(ad, place);
+    memory.set(key, e.key);
+    memory.set(nonce, e.nonce);
+    try {
+        return e.check(call.pld_session_new(id, place, ad.length));
+    } finally {
+        if (place === e.data) e.memory().fill(0, place, place + ad.length);
+        else call.pld_free(place, ad.length);
+    }
+}
+
+/**
+ * Encrypts or decrypts `input` to the beginning of `output`; the tag is written, or compared with.
+ * Whether it was right; if not, the output is zeroed.
+ */
+function crypt(
+    open: boolean, id: number, key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, input: Uint8Array, output: Uint8Array,
+    tag: Uint8Array,
+): boolean {
+    const e = engine();
+    if (ad.length + input.length > e.room) return cryptPieces(e, open, id, key, nonce, ad, input, output, tag);
+    const { call } = e;
+    const memory = e.memory(); // neither call takes any
+    const text = e.data + ad.length;
+    const end = text + input.length;
+    const tagLength = tag.length;
+    memory.set(key, e.key);
+    memory.set(nonce, e.nonce);
+    if (ad.length > 0) memory.set(ad, e.data);
+    memory.set(input, text);
+    if (!open) {
+        e.check(call.pld_encrypt(id, tagLength, ad.length, input.length));
+        output.set(memory.subarray(text, end));
+        tag.set(memory.subarray(e.tag, e.tag + tagLength));
+        // What is left is ciphertext.
+        if (ad.length > 0) memory.fill(0, e.data, text);
+        return true;
+    }
+    memory.set(tag, e.tag);
+    if (call.pld_decrypt(id, tagLength, ad.length, input.length) !== -1) {
+        output.set(memory.subarray(text, end));
+        memory.fill(0, e.data, end);
+        return true;
+    }
+    output.fill(0, 0, input.length);
+    if (e.wrongTag()) return false;
+    throw e.failure();
+}
+
+function cryptPieces(
+    e: Engine, open: boolean, id: number, key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, input: Uint8Array, output: Uint8Array,
+    tag: Uint8Array,
+): boolean {
+    const { call, data, room } = e;
+    const expected = open ? tag.slice() : NOTHING; // it may lie in the output
+    const session = beginSession(e, id, key, nonce, ad);
+    const step = open ? call.pld_session_decrypt : call.pld_session_encrypt;
+    let good = false;
+    try {
+        for (let at = 0; at < input.length; at += room) {
+            const memory = e.memory();
+            const piece = input.subarray(at, at + room);
+            memory.set(piece, data);
+            e.check(step(session, piece.length));
+            output.set(memory.subarray(data, data + piece.length), at);
+        }
+        if (open) {
+            e.memory().set(expected, e.tag);
+            if (call.pld_session_verify(session, tag.length) === -1) {
+                if (e.wrongTag()) return false;
+                throw e.failure();
+            }
+        } else {
+            e.check(call.pld_session_finalize(session, tag.length));
+            tag.set(e.memory().subarray(e.tag, e.tag + tag.length));
+        }
+        good = true;
+        return true;
+    } finally {
+        call.pld_session_free(session);
+        e.memory().fill(0, data, data + room);
+        if (!good) output.fill(0, 0, input.length);
+    }
+}
+
+const wrongTag = () =>
+    new PalladionError(
+        'VERIFICATION_FAILED',
+        'verification failed: the key is wrong, or the ciphertext, tag, nonce or associated data was changed',
+    );
+
+/** A place for a result of this length. */
+function place(into: Uint8Array | undefined, length: number): Uint8Array {
+    if (into === undefined) return new Uint8Array(length);
+    if (!(into instanceof Uint8Array)) {
+        throw new PalladionError('WRONG_TYPE', 'what to write into must be a Uint8Array');
+    }
+    checkLength(into, length, 'array to write into');
+    return into;
+}
+
+/**
+ * A cipher with its key.
+ *
+ * **A nonce must never be used twice with the same key.** `seal` and `open` take care of that; all else takes the nonce from you.
+ */
+export class Cipher {
+    readonly algorithm: Algorithm;
+    /** Bytes in a key, and in a nonce: 16 or 32. */
+    readonly nonceLength: 16 | 32;
+    readonly tagLength: TagLength;
+    readonly #id: number;
+    #key: Bytes | undefined;
+
+    /** The key has 16 bytes in the AEGIS-128 family and 32 in the AEGIS-256 family. It is copied. */
+    constructor(key: BytesLike, options: CipherOptions = {}) {
+        this.algorithm = options.algorithm ?? DEFAULT_ALGORITHM;
+        this.#id = algorithmId(this.algorithm);
+        this.nonceLength = keyLength(this.algorithm);
+        this.tagLength = checkTagLength(options.tagLength ?? 32);
+        this.#key = new Uint8Array(exactly(key, this.nonceLength, 'key'));
+    }
+
+    /** Forgets the key. */
+    destroy(): void {
+        this.#key?.fill(0);
+        this.#key = undefined;
+    }
+
+    #run(open: boolean, nonce: Uint8Array, ad: Uint8Array, input: Uint8Array, output: Uint8Array, tag: Uint8Array): boolean {
+        if (this.#key === undefined) throw new PalladionError('WRONG_STATE', 'the key of this cipher was destroyed');
+        return crypt(open, this.#id, this.#key, nonce, ad, input, output, tag);
+    }
+
+    #nonce(nonce: BytesLike): Uint8Array {
+        return exactly(nonce, this.nonceLength, 'nonce');
+    }
+
+    /** Encrypts with a new random nonce: nonce, ciphertext and tag, one behind the other. */
+    seal(message: BytesLike, options: MessageOptions = {}): Bytes {
+        const input = toBytes(message, 'message');
+        const ad = optionalBytes(options.ad, 'associated data');
+        const nonce = randomBytes(this.nonceLength);
+        const sealed = new Uint8Array(nonce.length + input.length + this.tagLength);
+        sealed.set(nonce);
+        const end = nonce.length + input.length;
+        this.#run(false, nonce, ad, input, sealed.subarray(nonce.length, end), sealed.subarray(end));
+        return sealed;
+    }
+
+    /** Decrypts what {@link seal} gave. Throws `VERIFICATION_FAILED` if anything was changed. */
+    open(sealed: BytesLike, options: MessageOptions = {}): Bytes {
+        const input = toBytes(sealed, 'sealed message');
+        const ad = optionalBytes(options.ad, 'associated data');
+        const { nonceLength, tagLength } = this;
+        const end = input.length - tagLength;
+        // Too short to be one: then it was changed.
+        if (end < nonceLength) throw wrongTag();
+        const message = new Uint8Array(end - nonceLength);
+        const nonce = input.subarray(0, nonceLength);
+        if (!this.#run(true, nonce, ad, input.subarray(nonceLength, end), message, input.subarray(end))) throw wrongTag();
+        return message;
+    }
+
+    /** Encrypts: ciphertext and tag, one behind the other. */
+    encrypt(nonce: BytesLike, message: BytesLike, options: IntoOptions = {}): Bytes {
+        const n = this.#nonce(nonce);
+        const input = toBytes(message, 'message');
+        const ad = optionalBytes(options.ad, 'associated data');
+        const output = place(options.into, input.length + this.tagLength);
+        const text = output.subarray(0, input.length);
+        checkOverlap(input, text);
+        this.#run(false, n, ad, input, text, output.subarray(input.length));
+        return output as Bytes;
+    }
+
+    /** Decrypts ciphertext and tag. Throws `VERIFICATION_FAILED`; then `into` is zeroed. */
+    decrypt(nonce: BytesLike, ciphertext: BytesLike, options: IntoOptions = {}): Bytes {
+        const n = this.#nonce(nonce);
+        const input = toBytes(ciphertext, 'ciphertext');
+        const ad = optionalBytes(options.ad, 'associated data');
+        const length = input.length - this.tagLength;
+        if (length < 0) throw wrongTag();
+        const output = place(options.into, length);
+        checkOverlap(input, output);
+        if (!this.#run(true, n, ad, input.subarray(0, length), output, input.subarray(length))) throw wrongTag();
+        return output as Bytes;
+    }
+
+    /** Encrypts: ciphertext and tag apart. */
+    encryptDetached(nonce: BytesLike, message: BytesLike, options: IntoOptions = {}): Detached {
+        const n = this.#nonce(nonce);
+        const input = toBytes(message, 'message');
+        const ad = optionalBytes(options.ad, 'associated data');
+        const ciphertext = place(options.into, input.length);
+        checkOverlap(input, ciphertext);
+        const tag = new Uint8Array(this.tagLength);
+        this.#run(false, n, ad, input, ciphertext, tag);
+        return { ciphertext: ciphertext as Bytes, tag };
+    }
+
+    /** Decrypts ciphertext and tag that are apart. Throws `VERIFICATION_FAILED`; then `into` is zeroed. */
+    decryptDetached(nonce: BytesLike, ciphertext: BytesLike, tag: BytesLike, options: IntoOptions = {}): Bytes {
+        const n = this.#nonce(nonce);
+        const input = toBytes(ciphertext, 'ciphertext');
+        const t = exactly(tag, this.tagLength, 'tag');
+        const ad = optionalBytes(options.ad, 'associated data');
+        const output = place(options.into, input.length);
+        checkOverlap(input, output);
+        if (!this.#run(true, n, ad, input, output, t)) throw wrongTag();
+        return output as Bytes;
+    }
+
+    /** Encrypts a message where it lies, and returns its tag. */
+    encryptInPlace(nonce: BytesLike, buffer: BytesLike, options: MessageOptions = {}): Bytes {
+        const text = toBytes(buffer, 'buffer');
+        return this.encryptDetached(nonce, text, { ad: options.ad, into: text }).tag;
+    }
+
+    /** Decrypts a message where it lies. Throws `VERIFICATION_FAILED`; then the buffer is zeroed. */
+    decryptInPlace(nonce: BytesLike, buffer: BytesLike, tag: BytesLike, options: MessageOptions = {}): void {
+        const text = toBytes(buffer, 'buffer');
+        this.decryptDetached(nonce, text, tag, { ad: options.ad, into: text });
+    }
+}
+
+/** A new random key for an algorithm: 16 or 32 bytes. */
+export function generateKey(algorithm: Algorithm = DEFAULT_ALGORITHM): Bytes {
+    return randomBytes(keyLength(algorithm));
+}
+
+/** A new random nonce for an algorithm: 16 or 32 bytes. (With 16 bytes, for at most 2^48 messages under one key.) */
+export function generateNonce(algorithm: Algorithm = DEFAULT_ALGORITHM): Bytes {
+    return randomBytes(keyLength(algorithm));
+}
+
+/** Encrypts a message with a new random nonce: nonce, ciphertext and tag, one behind the other. */
+export function seal(key: BytesLike, message: BytesLike, options: CipherOptions & MessageOptions = {}): Bytes {
+    const cipher = new Cipher(key, options);
+    try {
+        return cipher.seal(message, options);
+    } finally {
+        cipher.destroy();
+    }
+}
+
+/** Decrypts what {@link seal} gave, with the same options. Throws `VERIFICATION_FAILED` if anything was changed. */
+export function open(key: BytesLike, sealed: BytesLike, options: CipherOptions & MessageOptions = {}): Bytes {
+    const cipher = new Cipher(key, options);
+    try {
+        return cipher.open(sealed, options);
+    } finally {
+        cipher.destroy();
+    }
+}

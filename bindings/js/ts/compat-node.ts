@@ -1,0 +1,3 @@
+import './surroundings-node.js';
+
+export * from './compat.js';

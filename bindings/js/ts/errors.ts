@@ -1,0 +1,51 @@
+/** What a {@link PalladionError} is about. These words stay the same from release to release; messages may change. */
+export type ErrorCode =
+    // Messages, MACs
+    | 'VERIFICATION_FAILED'
+    | 'TOO_LONG'
+    // Encrypted files
+    | 'NOT_PALLADION'
+    | 'HEADER_DAMAGED'
+    | 'UNSUPPORTED_VERSION'
+    | 'UNSUPPORTED_HEADER'
+    | 'WRONG_KEY'
+    | 'WRONG_PASSPHRASE'
+    | 'NEEDS_KEY'
+    | 'NEEDS_PASSPHRASE'
+    | 'KDF_TOO_COSTLY'
+    | 'KDF_MEMORY'
+    | 'TRUNCATED'
+    | 'DAMAGED'
+    | 'TRAILING_DATA'
+    // Key files
+    | 'NO_KEY'
+    | 'NOT_ONE_KEY'
+    | 'KEY_NOT_HEX'
+    // Mistakes of the caller
+    | 'WRONG_TYPE'
+    | 'WRONG_LENGTH'
+    | 'WRONG_VALUE'
+    | 'WRONG_STATE'
+    | 'OVERLAP'
+    | 'UNKNOWN_ALGORITHM'
+    // The surroundings
+    | 'NOT_READY'
+    | 'UNSUPPORTED'
+    | 'NO_RANDOMNESS'
+    | 'OUT_OF_MEMORY'
+    | 'INTERNAL';
+
+/** The one class of errors that this package throws. */
+export class PalladionError extends Error {
+    override readonly name = 'PalladionError';
+    /** What it is about, for programs. */
+    readonly code: ErrorCode;
+    /** What it means for the user, or what to do about it, where there is something to say. */
+    readonly hint: string | undefined;
+
+    constructor(code: ErrorCode, message: string, hint?: string) {
+        super(message);
+        this.code = code;
+        this.hint = hint;
+    }
+}

@@ -1,0 +1,364 @@
+import { algorithmId, DEFAULT_ALGORITHM, type Algorithm } from './algorithm.js';
+import { checkInteger, exactly, toBytes, type Bytes, type BytesLike } from './bytes.js';
+import { engine, Handle, type Engine } from './engine.js';
+import { PalladionError } from './errors.js';
+import { randomBytes } from './random.js';
+
+/** What a file is encrypted with: a master key, as 32 bytes or as the text of a key file, or a passphrase, as a text or as bytes. */
+export type Secret =
+    | { key: BytesLike | string; passphrase?: undefined }
+    | { passphrase: BytesLike | string; key?: undefined };
+
+/** What to spend on a passphrase with Argon2id. */
+export interface KdfCosts {
+    /** Memory in KiB: 65536 by default, which is 64 MiB. */
+    memoryKiB?: number;
+    /** Passes over the memory: 3 by default. */
+    passes?: number;
+    /** Lanes: 4 by default. */
+    lanes?: number;
+}
+
+/** How to encrypt a file. */
+export type EncryptOptions = Secret & {
+    /** By default `AEGIS-256X2`. */
+    algorithm?: Algorithm;
+    /** Bytes of plaintext in a chunk: a power of two from 1024 to 16777216, by default 1048576. */
+    chunkSize?: number;
+    /** What to spend on a passphrase; without effect on a key. */
+    kdf?: KdfCosts;
+};
+
+/** How to decrypt a file. */
+export type DecryptOptions = Secret & {
+    /**
+     * What a file may make this machine spend on a passphrase; more is refused with `KDF_TOO_COSTLY`. By default 1 GiB, 16 passes,
+     * 16 lanes, and 4 GiB for memory times passes.
+     */
+    limits?: KdfCosts & { /** Memory in KiB times passes. */ workKiB?: number };
+};
+
+/** Takes the pieces of a result one by one. */
+type Emit = (bytes: Bytes) => void;
+
+const HEADER = 128;
+const FRAME = 4;
+const TAG = 32;
+const MAX_U32 = 2 ** 32 - 1;
+/** The longest passphrase, in bytes. */
+const MAX_PASSPHRASE = 65536;
+
+/** A key from what a caller gave for one. */
+function masterKey(key: BytesLike | string): Uint8Array {
+    return typeof key === 'string' ? parseKey(key) : exactly(key, 32, 'master key');
+}
+
+/** The bytes of a secret, and whether they are a passphrase. */
+function secretBytes(secret: Secret): [bytes: Uint8Array, passphrase: boolean] {
+    const { key, passphrase } = (secret ?? {}) as { key?: BytesLike | string; passphrase?: BytesLike | string };
+    if ((key === undefined) === (passphrase === undefined)) {
+        throw new PalladionError('WRONG_TYPE', 'a file needs either { key } or { passphrase }');
+    }
+    if (key !== undefined) return [masterKey(key), false];
+    const bytes = typeof passphrase === 'string' ? new TextEncoder().encode(passphrase) : toBytes(passphrase!, 'passphrase');
+    if (bytes.length > MAX_PASSPHRASE) {
+        throw new PalladionError('WRONG_LENGTH', `a passphrase has at most ${MAX_PASSPHRASE} bytes, not ${bytes.length}`);
+    }
+    return [bytes, true];
+}
+
+/** The instance for a secret. Argon2id takes much memory, and WebAssembly gives none back: what needs it gets an instance of its own,
+ * which goes with the file. */
+function engineFor(passphrase: boolean): Engine {
+    return passphrase ? engine().another() : engine();
+}
+
+/** Writes a secret to where the module wants it, passphrases at `at`, and returns what tells it how long it is. */
+function writeSecret(e: Engine, bytes: Uint8Array, passphrase: boolean, at: number): number {
+    e.memory().set(bytes, passphrase ? e.data + at : e.key);
+    return passphrase ? bytes.length : MAX_U32;
+}
+
+/** Encrypts a file that comes in pieces. */
+class Sealer {
+    readonly #handle: Handle;
+    readonly #size: number;
+    /** Where the chunk lies. */
+    readonly #chunk: number;
+    #length = 0;
+    #header: Bytes | undefined;
+
+    constructor(options: EncryptOptions) {
+        const [bytes, passphrase] = secretBytes(options);
+        const id = algorithmId(options.algorithm ?? DEFAULT_ALGORITHM);
+        const size = checkInteger(options.chunkSize ?? 1 << 20, 1 << 10, 1 << 24, 'size of chunks');
+        if ((size & (size - 1)) !== 0) {
+            throw new PalladionError('WRONG_VALUE', `the size of chunks must be a power of two, not ${size}`);
+        }
+        const { memoryKiB = 65536, passes = 3, lanes = 4 } = options.kdf ?? {};
+        for (const [what, cost] of [['memory', memoryKiB], ['passes', passes], ['lanes', lanes]] as const) {
+            checkInteger(cost, 1, MAX_U32, `${what} for a passphrase`);
+        }
+        const salt = randomBytes(32);
+        const e = engineFor(passphrase);
+        const length = writeSecret(e, bytes, passphrase, 0);
+        e.memory().set(salt, e.nonce);
+        const address = e.check(e.call.pld_sealer_new(length, id, size, memoryKiB, passes, lanes));
+        this.#handle = new Handle(this, e, address, e.call.pld_sealer_free);
+        this.#header = e.memory().slice(e.data, e.data + HEADER) as Bytes;
+        this.#size = size;
+        this.#chunk = e.call.pld_sealer_chunk(address) >>> 0;
+    }
+
+    push(bytes: Uint8Array, emit: Emit): void {
+        const e = this.#handle.engine;
+        this.#begin(emit);
+        let at = 0;
+        while (at < bytes.length) {
+            // A full chunk waits until there is more: it might be the last.
+            if (this.#length === this.#size) this.#seal(false, emit);
+            const taken = Math.min(bytes.length - at, this.#size - this.#length);
+            e.memory().set(bytes.subarray(at, at + taken), this.#chunk + FRAME + this.#length);
+            this.#length += taken;
+            at += taken;
+        }
+    }
+
+    end(emit: Emit): void {
+        this.#begin(emit);
+        this.#seal(true, emit);
+        this.#handle.free();
+    }
+
+    #begin(emit: Emit): void {
+        if (this.#header !== undefined) emit(this.#header);
+        this.#header = undefined;
+    }
+
+    #seal(last: boolean, emit: Emit): void {
+        const e = this.#handle.engine;
+        const length = e.check(e.call.pld_sealer_seal(this.#handle.address, this.#length, last ? 1 : 0));
+        this.#length = 0;
+        emit(e.memory().slice(this.#chunk, this.#chunk + length) as Bytes);
+    }
+
+    free(): void {
+        this.#handle.free();
+    }
+}
+
+/** Decrypts a file that comes in pieces. */
+class Opener {
+    readonly #secret: Bytes;
+    readonly #passphrase: boolean;
+    readonly #limits: [memoryKiB: number, passes: number, lanes: number, workKiB: number];
+    readonly #header = new Uint8Array(HEADER);
+    #handle: Handle | undefined;
+    #chunk = 0;
+    /** What is being collected, how long it will be, and how much of it is there. */
+    #part: 'header' | 'frame' | 'rest' | 'failed' = 'header';
+    #wanted = HEADER;
+    #have = 0;
+
+    constructor(options: DecryptOptions) {
+        const [bytes, passphrase] = secretBytes(options);
+        const { memoryKiB = 1 << 20, passes = 16, lanes = 16, workKiB = 1 << 22 } = options.limits ?? {};
+        this.#limits = [memoryKiB, passes, lanes, workKiB];
+        this.#limits.forEach((limit) => checkInteger(limit, 0, MAX_U32, 'limit for a passphrase'));
+        this.#secret = new Uint8Array(bytes);
+        this.#passphrase = passphrase;
+    }
+
+    push(bytes: Uint8Array, emit: Emit): void {
+        this.#guarded(() => {
+            let at = 0;
+            while (at < bytes.length) {
+                const taken = Math.min(bytes.length - at, this.#wanted - this.#have);
+                const piece = bytes.subarray(at, at + taken);
+                if (this.#part === 'header') {
+                    this.#header.set(piece, this.#have);
+                } else {
+                    const place = this.#chunk + (this.#part === 'frame' ? 0 : FRAME);
+                    this.#handle!.engine.memory().set(piece, place + this.#have);
+                }
+                this.#have += taken;
+                at += taken;
+                if (this.#have === this.#wanted) this.#step(emit);
+                else if (this.#complete()) this.#frame(); // which says that nothing may follow
+            }
+        });
+    }
+
+    end(emit: Emit): void {
+        this.#guarded(() => {
+            if (this.#part === 'header') this.#step(emit); // too short for one: this tells how
+            if (this.#have > 0 || !this.#complete()) this.#step(emit);
+            this.free();
+        });
+    }
+
+    /** Runs something; if it fails, nothing goes any more. */
+    #guarded(run: () => void): void {
+        if (this.#part === 'failed') throw new PalladionError('WRONG_STATE', 'this file has failed before, or is finished');
+        try {
+            run();
+        } catch (error) {
+            this.free();
+            throw error;
+        }
+    }
+
+    #complete(): boolean {
+        const handle = this.#handle;
+        return this.#part === 'frame' && handle !== undefined && handle.engine.call.pld_opener_complete(handle.address) === 1;
+    }
+
+    /** Works on what was collected. */
+    #step(emit: Emit): void {
+        switch (this.#part) {
+            case 'header': return this.#begin();
+            case 'frame': return this.#frame();
+            case 'rest': return this.#open(emit);
+        }
+    }
+
+    #begin(): void {
+        const e = engineFor(this.#passphrase);
+        e.memory().set(this.#header.subarray(0, this.#have), e.data);
+        const length = writeSecret(e, this.#secret, this.#passphrase, this.#have);
+        const address = e.check(e.call.pld_opener_new(length, this.#have, ...this.#limits));
+        this.#handle = new Handle(this, e, address, e.call.pld_opener_free);
+        this.#chunk = e.call.pld_opener_chunk(address) >>> 0;
+        this.#secret.fill(0);
+        this.#collect('frame', FRAME);
+    }
+
+    #frame(): void {
+        const { engine: e, address } = this.#handle!;
+        this.#collect('rest', e.check(e.call.pld_opener_frame(address, this.#have)));
+    }
+
+    #open(emit: Emit): void {
+        const { engine: e, address } = this.#handle!;
+        const length = e.check(e.call.pld_opener_open(address, this.#have));
+        const text = this.#chunk + FRAME;
+        if (length > 0) emit(e.memory().slice(text, text + length) as Bytes);
+        this.#collect('frame', FRAME);
+    }
+
+    #collect(part: 'frame' | 'rest', wanted: number): void {
+        this.#part = part;
+        this.#wanted = wanted;
+        this.#have = 0;
+    }
+
+    free(): void {
+        this.#secret.fill(0);
+        this.#handle?.free();
+        this.#part = 'failed';
+    }
+}
+
+function transform(file: Sealer | Opener): TransformStream<BytesLike, Bytes> {
+    // (Older declarations do not know `cancel`, and older engines do not call it: then what is left is freed with the object.)
+    const transformer: Transformer<BytesLike, Bytes> & { cancel(): void } = {
+        transform: (piece, controller) => file.push(toBytes(piece, 'piece of a stream'), (bytes) => controller.enqueue(bytes)),
+        flush: (controller) => file.end((bytes) => controller.enqueue(bytes)),
+        cancel: () => file.free(),
+    };
+    return new TransformStream(transformer);
+}
+
+/**
+ * Encrypts what flows through it: a file for `palladion decrypt`, {@link decryptStream} or {@link decryptFile}. It keeps one chunk in
+ * memory, however long the stream is.
+ *
+ * With a passphrase this call takes a good part of a second and 64 MiB, unless `kdf` says otherwise.
+ */
+export function encryptStream(options: EncryptOptions): TransformStream<BytesLike, Bytes> {
+    return transform(new Sealer(options));
+}
+
+/**
+ * Decrypts what flows through it: a file from `palladion encrypt`, {@link encryptStream} or {@link encryptFile}. It keeps one chunk in
+ * memory, and hands it on once it is verified. **Only if the stream ends without an error, all of the file has come out.**
+ */
+export function decryptStream(options: DecryptOptions): TransformStream<BytesLike, Bytes> {
+    return transform(new Opener(options));
+}
+
+function concatenate(pieces: Bytes[]): Bytes {
+    const whole = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
+    let at = 0;
+    for (const piece of pieces) {
+        whole.set(piece, at);
+        at += piece.length;
+    }
+    return whole;
+}
+
+function whole(file: Sealer | Opener, bytes: Uint8Array): Bytes {
+    const pieces: Bytes[] = [];
+    try {
+        file.push(bytes, (piece) => pieces.push(piece));
+        file.end((piece) => pieces.push(piece));
+    } finally {
+        file.free();
+    }
+    return concatenate(pieces);
+}
+
+/** Encrypts a whole file in memory. */
+export function encryptFile(plaintext: BytesLike, options: EncryptOptions): Bytes {
+    const bytes = toBytes(plaintext, 'plaintext');
+    return whole(new Sealer(options), bytes);
+}
+
+/** Decrypts a whole file in memory. */
+export function decryptFile(file: BytesLike, options: DecryptOptions): Bytes {
+    const bytes = toBytes(file, 'file');
+    return whole(new Opener(options), bytes);
+}
+
+/** Whether a file that begins with these bytes (128, or all if there are fewer) needs a passphrase; otherwise it needs a key. Throws if
+ * it is no sound file. */
+export function needsPassphrase(beginning: BytesLike): boolean {
+    const bytes = toBytes(beginning, 'beginning of a file').subarray(0, HEADER);
+    const e = engine();
+    e.memory().set(bytes, e.data);
+    return e.check(e.call.pld_needs_passphrase(bytes.length)) === 1;
+}
+
+/** How long a file with this much plaintext is. */
+export function encryptedLength(length: number, chunkSize = 1 << 20): number {
+    return HEADER + length + (FRAME + TAG) * Math.max(1, Math.ceil(length / chunkSize));
+}
+
+/** A new random master key for files. */
+export function generateMasterKey(): Bytes {
+    return randomBytes(32);
+}
+
+/** The text of a key file that holds this master key. `palladion keygen` writes such files. */
+export function formatKey(key: BytesLike): string {
+    const bytes = exactly(key, 32, 'master key');
+    const e = engine();
+    e.memory().set(bytes, e.key);
+    const length = e.check(e.call.pld_key_format());
+    const text = new TextDecoder().decode(e.memory().slice(e.data, e.data + length));
+    e.memory().fill(0, e.data, e.data + length);
+    return text;
+}
+
+/** The master key from the text of a key file. */
+export function parseKey(text: string): Bytes {
+    if (typeof text !== 'string') throw new PalladionError('WRONG_TYPE', 'the text of a key file must be a string');
+    const bytes = new TextEncoder().encode(text);
+    const e = engine();
+    if (bytes.length > e.room) throw new PalladionError('NO_KEY', 'this is too long for a key file');
+    e.memory().set(bytes, e.data);
+    e.check(e.call.pld_key_parse(bytes.length));
+    const key = e.memory().slice(e.key, e.key + 32) as Bytes;
+    e.memory().fill(0, e.key, e.key + 32);
+    return key;
+}

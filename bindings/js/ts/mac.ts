@@ -1,0 +1,177 @@
+import { algorithmId, DEFAULT_ALGORITHM, keyLength, type Algorithm } from './algorithm.js';
+import { checkTagLength, exactly, optionalBytes, toBytes, type Bytes, type BytesLike, type TagLength } from './bytes.js';
+import { engine, Handle, type Engine } from './engine.js';
+import { PalladionError } from './errors.js';
+
+/** Which MAC. */
+export interface MacOptions {
+    /** By default `AEGIS-256X2`. */
+    algorithm?: Algorithm;
+    /** All zeros by default. One nonce may serve for everything here. */
+    nonce?: BytesLike | null;
+}
+
+/** Which MAC, and how long its tags are. */
+export interface MacTagOptions extends MacOptions {
+    /** Bytes in the tag: 32 by default, or 16. */
+    tagLength?: TagLength;
+}
+
+const ZEROS = new Uint8Array(32);
+
+/** Key and nonce, checked. */
+function parameters(key: BytesLike, options: MacOptions): [id: number, key: Uint8Array, nonce: Uint8Array] {
+    const algorithm = options.algorithm ?? DEFAULT_ALGORITHM;
+    const length = keyLength(algorithm);
+    const nonce = options.nonce == null ? ZEROS.subarray(0, length) : exactly(options.nonce, length, 'nonce');
+    return [algorithmId(algorithm), exactly(key, length, 'key'), nonce];
+}
+
+/** Writes what a MAC begins with. */
+function writeKey(e: Engine, key: Uint8Array, nonce: Uint8Array): void {
+    const memory = e.memory();
+    memory.set(key, e.key);
+    memory.set(nonce, e.nonce);
+}
+
+function readTag(e: Engine, length: number): Bytes {
+    return e.memory().slice(e.tag, e.tag + length) as Bytes;
+}
+
+/**
+ * Authenticates data that comes in pieces. One MAC gives one tag; {@link clone} it before to go on.
+ */
+export class Mac {
+    readonly algorithm: Algorithm;
+    readonly #handle: Handle;
+    readonly #longTagsOnly: boolean;
+
+    /** Begins with no data. The key has 16 bytes in the AEGIS-128 family and 32 in the AEGIS-256 family. */
+    constructor(key: BytesLike, options: MacOptions = {}) {
+        if (key instanceof Begun) {
+            this.algorithm = key.algorithm;
+            this.#longTagsOnly = key.master;
+            this.#handle = key.handle(this);
+            return;
+        }
+        this.algorithm = options.algorithm ?? DEFAULT_ALGORITHM;
+        this.#longTagsOnly = false;
+        const [id, k, nonce] = parameters(key, options);
+        const e = engine();
+        writeKey(e, k, nonce);
+        this.#handle = new Handle(this, e, e.check(e.call.pld_mac_new(id, 0)), e.call.pld_mac_free);
+    }
+
+    /**
+     * The MAC that `palladion mac` makes of files: under a key derived from a master key of 32 bytes. Its tags have 32 bytes.
+     */
+    static forFiles(masterKey: BytesLike, options: { algorithm?: Algorithm } = {}): Mac {
+        const algorithm = options.algorithm ?? DEFAULT_ALGORITHM;
+        const id = algorithmId(algorithm);
+        const key = exactly(masterKey, 32, 'master key');
+        const e = engine();
+        writeKey(e, key, ZEROS);
+        return new Mac(new Begun(e, e.check(e.call.pld_mac_new(id, 1)), algorithm, true) as unknown as BytesLike);
+    }
+
+    /** Takes more data, in pieces of any size. */
+    update(data: BytesLike): this {
+        const bytes = toBytes(data, 'data');
+        const e = this.#handle.engine;
+        const address = this.#handle.address;
+        for (let at = 0; at < bytes.length; at += e.room) {
+            const piece = bytes.subarray(at, at + e.room);
+            e.memory().set(piece, e.data);
+            e.check(e.call.pld_mac_update(address, piece.length));
+        }
+        return this;
+    }
+
+    /** Another MAC of the same data, which goes on by itself. */
+    clone(): Mac {
+        const e = this.#handle.engine;
+        const address = e.check(e.call.pld_mac_clone(this.#handle.address));
+        return new Mac(new Begun(e, address, this.algorithm, this.#longTagsOnly) as unknown as BytesLike);
+    }
+
+    #tagLength(length: number): TagLength {
+        const tagLength = checkTagLength(length);
+        if (this.#longTagsOnly && tagLength !== 32) {
+            throw new PalladionError('WRONG_LENGTH', `the tags of this MAC have 32 bytes, not ${tagLength}`);
+        }
+        return tagLength;
+    }
+
+    /** The tag of all data. The MAC is finished. */
+    finalize(tagLength: TagLength = 32): Bytes {
+        const length = this.#tagLength(tagLength);
+        const e = this.#handle.engine;
+        e.check(e.call.pld_mac_finalize(this.#handle.take(), length));
+        return readTag(e, length);
+    }
+
+    /** Compares the tag of all data with one that came along, of 16 or 32 bytes, and throws `VERIFICATION_FAILED` if they differ. The MAC
+     * is finished. */
+    verify(tag: BytesLike): void {
+        const bytes = toBytes(tag, 'tag');
+        this.#tagLength(bytes.length);
+        const e = this.#handle.engine;
+        e.memory().set(bytes, e.tag);
+        if (e.call.pld_mac_compare(this.#handle.take(), bytes.length) === -1) throw wrongMac(e);
+    }
+
+    /** Forgets key and data, if there will be no tag. */
+    destroy(): void {
+        this.#handle.free();
+    }
+}
+
+/** What {@link Mac} is made of where the module has it already. */
+class Begun {
+    constructor(
+        readonly engine: Engine,
+        readonly address: number,
+        readonly algorithm: Algorithm,
+        readonly master: boolean,
+    ) {}
+
+    handle(owner: Mac): Handle {
+        return new Handle(owner, this.engine, this.address, this.engine.call.pld_mac_free);
+    }
+}
+
+function wrongMac(e: Engine): PalladionError {
+    if (!e.wrongTag()) return e.failure();
+    return new PalladionError('VERIFICATION_FAILED', 'verification failed: the key is wrong, or the data or the tag was changed');
+}
+
+/** The MAC of some data. */
+export function mac(key: BytesLike, data: BytesLike, options: MacTagOptions = {}): Bytes {
+    const bytes = toBytes(data, 'data');
+    const tagLength = checkTagLength(options.tagLength ?? 32);
+    const [id, k, nonce] = parameters(key, options);
+    const e = engine();
+    if (bytes.length > e.room) return new Mac(key, options).update(bytes).finalize(tagLength);
+    writeKey(e, k, nonce);
+    e.memory().set(bytes, e.data);
+    e.check(e.call.pld_mac(id, tagLength, bytes.length));
+    e.memory().fill(0, e.data, e.data + bytes.length);
+    return readTag(e, tagLength);
+}
+
+/** Checks the MAC of some data: throws `VERIFICATION_FAILED` if `tag`, of 16 or 32 bytes, is not the one. */
+export function verifyMac(key: BytesLike, data: BytesLike, tag: BytesLike, options: MacOptions = {}): void {
+    const bytes = toBytes(data, 'data');
+    const expected = optionalBytes(tag, 'tag');
+    checkTagLength(expected.length);
+    const [id, k, nonce] = parameters(key, options);
+    const e = engine();
+    if (bytes.length > e.room) return new Mac(key, options).update(bytes).verify(expected);
+    writeKey(e, k, nonce);
+    const memory = e.memory();
+    memory.set(expected, e.tag);
+    memory.set(bytes, e.data);
+    const result = e.call.pld_mac_verify(id, expected.length, bytes.length);
+    e.memory().fill(0, e.data, e.data + bytes.length);
+    if (result === -1) throw wrongMac(e);
+}

@@ -1,0 +1,111 @@
+import { algorithmId, DEFAULT_ALGORITHM, keyLength, type Algorithm } from './algorithm.js';
+import { checkInteger, exactly, NOTHING, optionalBytes, toBytes, checkTagLength, type Bytes, type BytesLike, type TagLength } from './bytes.js';
+import { beginSession } from './cipher.js';
+import { engine, Handle } from './engine.js';
+
+const ZEROS = new Uint8Array(32);
+
+/** A message that is encrypted or a key stream that is read piece by piece. */
+class Session {
+    readonly #handle: Handle;
+
+    constructor(algorithm: Algorithm, key: BytesLike, nonce: BytesLike | null | undefined, ad: BytesLike | null | undefined) {
+        const id = algorithmId(algorithm);
+        const length = keyLength(algorithm);
+        const k = exactly(key, length, 'key');
+        const n = nonce == null ? ZEROS.subarray(0, length) : exactly(nonce, length, 'nonce');
+        const e = engine();
+        const address = beginSession(e, id, k, n, optionalBytes(ad, 'associated data'));
+        this.#handle = new Handle(this, e, address, e.call.pld_session_free);
+    }
+
+    /** Encrypts the next piece, or as many zeros. */
+    next(input: Uint8Array | undefined, length: number): Bytes {
+        const e = this.#handle.engine;
+        const address = this.#handle.address;
+        const output = new Uint8Array(length);
+        for (let at = 0; at < length; at += e.room) {
+            const end = Math.min(at + e.room, length);
+            const memory = e.memory();
+            if (input === undefined) memory.fill(0, e.data, e.data + end - at);
+            else memory.set(input.subarray(at, end), e.data);
+            e.check(e.call.pld_session_encrypt(address, end - at));
+            output.set(memory.subarray(e.data, e.data + end - at), at);
+            // A key stream is as secret as a plaintext.
+            if (input === undefined) memory.fill(0, e.data, e.data + end - at);
+        }
+        return output;
+    }
+
+    finalize(tagLength: TagLength): Bytes {
+        const e = this.#handle.engine;
+        e.check(e.call.pld_session_finalize(this.#handle.address, tagLength));
+        this.#handle.free();
+        return e.memory().slice(e.tag, e.tag + tagLength) as Bytes;
+    }
+
+    free(): void {
+        this.#handle.free();
+    }
+}
+
+/** Encrypts a message that comes in pieces. (To decrypt one piece by piece would hand out bytes before they are verified; for long
+ * data there are encrypted files, whose chunks are verified one by one.) */
+export class Encryptor {
+    readonly #session: Session;
+
+    /** Begins a message. **A nonce must never be used twice with the same key.** */
+    constructor(key: BytesLike, nonce: BytesLike, options: { algorithm?: Algorithm; ad?: BytesLike | null } = {}) {
+        const algorithm = options.algorithm ?? DEFAULT_ALGORITHM;
+        const n = exactly(nonce, keyLength(algorithm), 'nonce');
+        this.#session = new Session(algorithm, key, n, options.ad);
+    }
+
+    /** Encrypts the next piece: as many bytes. */
+    update(piece: BytesLike): Bytes {
+        const bytes = toBytes(piece, 'message');
+        return this.#session.next(bytes, bytes.length);
+    }
+
+    /** The tag, 32 bytes by default or 16. The message is finished. */
+    finalize(tagLength: TagLength = 32): Bytes {
+        return this.#session.finalize(checkTagLength(tagLength));
+    }
+
+    /** Forgets the key, if there will be no tag. */
+    destroy(): void {
+        this.#session.free();
+    }
+}
+
+/** Pseudo-random bytes from a key and a nonce (RFC 10032 §7), read piece by piece. */
+export class KeyStream {
+    readonly #session: Session;
+
+    /** Begins the stream. The nonce is all zeros by default; then the key must serve for nothing else. */
+    constructor(key: BytesLike, options: { algorithm?: Algorithm; nonce?: BytesLike | null } = {}) {
+        this.#session = new Session(options.algorithm ?? DEFAULT_ALGORITHM, key, options.nonce, NOTHING);
+    }
+
+    /** The next bytes. */
+    read(length: number): Bytes {
+        return this.#session.next(undefined, checkInteger(length, 0, Number.MAX_SAFE_INTEGER, 'length'));
+    }
+
+    /** Forgets the key. */
+    destroy(): void {
+        this.#session.free();
+    }
+}
+
+/** The first bytes of a key stream. */
+export function keyStream(
+    key: BytesLike, length: number, options: { algorithm?: Algorithm; nonce?: BytesLike | null } = {},
+): Bytes {
+    const stream = new KeyStream(key, options);
+    try {
+        return stream.read(length);
+    } finally {
+        stream.destroy();
+    }
+}

@@ -1,0 +1,9 @@
+/** What Node keeps in modules and browsers in globals. */
+import { webcrypto } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+
+import { useFileReader } from './engine.js';
+import { useRandomSource } from './random.js';
+
+useRandomSource(webcrypto);
+useFileReader((url) => readFile(url));

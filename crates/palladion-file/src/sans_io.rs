@@ -1,0 +1,163 @@
+//! The format for those who bring bytes themselves: asynchronous programs, bindings to other languages. Nothing is read or
+//! written here, and no thread is started; the caller cuts the plaintext into chunks and the file into what is asked for.
+//!
+//! ```
+//! use palladion_file::sans_io::{Opener, Sealer};
+//! use palladion_file::{Algorithm, ChunkSize, Error, HEADER_LEN, KdfLimits, KdfParams, MasterKey};
+//!
+//! let key = MasterKey::generate()?;
+//! let salt = *MasterKey::generate()?.as_bytes(); // 32 random bytes
+//! let size = ChunkSize::MIN;
+//! let (mut sealer, header) = Sealer::new(&key, Algorithm::default(), size, KdfParams::default(), &salt)?;
+//! let mut chunk = vec![0; Sealer::FRAME_LEN + 5 + Sealer::TAG_LEN];
+//! chunk[Sealer::FRAME_LEN..][..5].copy_from_slice(b"short");
+//! sealer.seal(&mut chunk, true)?;
+//!
+//! let mut opener = Opener::new(&key, &KdfLimits::default(), &header)?;
+//! let rest = opener.frame(&chunk[..Opener::FRAME_LEN])?;
+//! assert_eq!(opener.open(&mut chunk[Opener::FRAME_LEN..][..rest])?, b"short");
+//! assert!(opener.is_complete());
+//! # Ok::<(), Error>(())
+//! ```
+
+use std::fmt;
+
+use crate::chunk::{Chunk, FRAME_LEN, OVERHEAD, Place};
+use crate::cipher::{Cipher, TAG_LEN};
+use crate::header::{HEADER_LEN, Header};
+use crate::{Algorithm, ChunkSize, Error, KdfLimits, KdfParams, Secret};
+
+/// Makes a file: its header, then chunk after chunk.
+pub struct Sealer {
+    cipher: Cipher,
+    size: ChunkSize,
+    next: u64,
+    last_sealed: bool,
+}
+
+impl Sealer {
+    /// Bytes in front of the text of a chunk.
+    pub const FRAME_LEN: usize = FRAME_LEN;
+    /// Bytes behind it.
+    pub const TAG_LEN: usize = TAG_LEN;
+
+    /// The header of a new file, and what seals its chunks. The salt is 32 random bytes, **new for each file**: two files
+    /// with one secret and one salt have one key and the same nonces.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KdfMemory`], [`Error::Cipher`].
+    pub fn new<'a>(
+        secret: impl Into<Secret<'a>>,
+        algorithm: Algorithm,
+        size: ChunkSize,
+        kdf: KdfParams,
+        salt: &[u8; 32],
+    ) -> Result<(Self, [u8; HEADER_LEN]), Error> {
+        let (header, cipher) = Header::with_salt(secret.into(), algorithm, size, kdf, salt)?;
+        Ok((Self { cipher, size, next: 0, last_sealed: false }, header))
+    }
+
+    /// Seals the next chunk where it lies: `_ || plaintext || _` becomes `frame || ciphertext || tag`. All chunks but the
+    /// last are full, and the last is empty only if it is the only one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Cipher`].
+    ///
+    /// # Panics
+    ///
+    /// If there is no room for frame and tag, if there cannot be a chunk of this length here, and after the last.
+    pub fn seal(&mut self, buffer: &mut [u8], last: bool) -> Result<(), Error> {
+        let chunk = Chunk { counter: self.next, len: buffer.len() - OVERHEAD, last };
+        assert!(chunk.fits(self.size) && !self.last_sealed, "such a chunk cannot come here");
+        chunk.seal(&self.cipher, buffer)?;
+        self.next += 1;
+        self.last_sealed = last;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Sealer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sealer").field("chunks", &self.next).finish_non_exhaustive()
+    }
+}
+
+/// Opens a file: [`HEADER_LEN`] bytes, then for each chunk a frame, and as much as that announces.
+pub struct Opener {
+    cipher: Cipher,
+    algorithm: Algorithm,
+    size: ChunkSize,
+    place: Place,
+    announced: Option<(Chunk, u64)>,
+}
+
+impl Opener {
+    /// Bytes in a frame.
+    pub const FRAME_LEN: usize = FRAME_LEN;
+
+    /// Reads the header and checks the secret. `header` is the first [`HEADER_LEN`] bytes, or fewer if the file is shorter.
+    ///
+    /// # Errors
+    ///
+    /// All that say something about a header, a secret, or costs.
+    pub fn new<'a>(secret: impl Into<Secret<'a>>, limits: &KdfLimits, header: &[u8]) -> Result<Self, Error> {
+        let header = Header::from_start(header)?;
+        let cipher = header.open(secret.into(), limits)?;
+        let (algorithm, size) = (header.algorithm, header.chunk_size);
+        Ok(Self { cipher, algorithm, size, place: Place::new(size), announced: None })
+    }
+
+    /// The algorithm of the file.
+    #[must_use]
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// How much plaintext a chunk holds at most.
+    #[must_use]
+    pub fn chunk_size(&self) -> ChunkSize {
+        self.size
+    }
+
+    /// Takes the next [`FRAME_LEN`](Self::FRAME_LEN) bytes, or fewer if there are no more, and tells how many follow them for
+    /// this chunk. Whatever comes after the last chunk goes here too, and is an error.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`], [`Error::Truncated`], [`Error::TrailingData`].
+    pub fn frame(&mut self, bytes: &[u8]) -> Result<usize, Error> {
+        let announced = self.place.frame(bytes)?;
+        self.announced = Some(announced);
+        Ok(announced.0.sealed_len() - FRAME_LEN)
+    }
+
+    /// Opens the chunk that was announced where it lies, and returns its plaintext. If the bytes are fewer, the file has no
+    /// more.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`], and the plaintext is zeroed; [`Error::Truncated`].
+    ///
+    /// # Panics
+    ///
+    /// If no chunk was announced.
+    pub fn open<'a>(&mut self, rest: &'a mut [u8]) -> Result<&'a [u8], Error> {
+        let (chunk, offset) = self.announced.take().expect("a frame comes first");
+        self.place.rest(&chunk, rest.len())?;
+        chunk.open_rest(&self.cipher, offset, rest)
+    }
+
+    /// Whether the last chunk was opened, so that the file may end here.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.place.last_seen()
+    }
+}
+
+impl fmt::Debug for Opener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opener").field("algorithm", &self.algorithm).finish_non_exhaustive()
+    }
+}
