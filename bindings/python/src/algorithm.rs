@@ -9,14 +9,8 @@ use crate::buffer::Target;
 use crate::error::error;
 
 /// An algorithm as an argument: its name, which an `Algorithm` of Python is too.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Name(pub Algorithm);
-
-impl Default for Name {
-    fn default() -> Self {
-        Self(Algorithm::default())
-    }
-}
 
 impl<'py> FromPyObject<'_, 'py> for Name {
     type Error = PyErr;

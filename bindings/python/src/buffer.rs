@@ -192,16 +192,26 @@ impl<'py> Target<'py> {
         Ok(Self { object, _view: Some(view), start, len })
     }
 
-    /// Checks that it begins where the input begins (which is then worked on in place) or does not overlap it.
+    /// Whether the input is where this is: then it is worked on in place.
     #[inline]
-    pub fn check_overlap(&self, (start, len): (*const u8, usize)) -> PyResult<()> {
-        let (input, output) = (start as usize, self.start as usize);
-        if input != output && input < output + self.len && output < input + len {
-            return Err(PyValueError::new_err(
-                "into overlaps the input and does not begin where that begins",
-            ));
+    pub fn is_at(&self, (start, _): (*const u8, usize)) -> bool {
+        std::ptr::eq(start, self.start)
+    }
+
+    /// Checks that it does not overlap the input.
+    #[inline]
+    pub fn check_apart(&self, (start, len): (*const u8, usize)) -> PyResult<()> {
+        let (input, output) = (start.addr(), self.start.addr());
+        if input < output + self.len && output < input + len {
+            return Err(PyValueError::new_err("into overlaps the input"));
         }
         Ok(())
+    }
+
+    /// Checks that it is where the input is or does not overlap it.
+    #[inline]
+    pub fn check_overlap(&self, input: (*const u8, usize)) -> PyResult<()> {
+        if self.is_at(input) { Ok(()) } else { self.check_apart(input) }
     }
 
     pub fn start(&self) -> *mut u8 {
@@ -222,6 +232,17 @@ impl<'py> Target<'py> {
         // SAFETY: it is valid for writes of that length, and then written.
         unsafe {
             ptr::write_bytes(self.start, 0, self.len);
+            self.bytes()
+        }
+    }
+
+    /// A copy of the input, if it is not there already.
+    pub fn copied(&mut self, input: &In<'_, '_>) -> &mut [u8] {
+        let (start, len) = input.place();
+        assert_eq!(len, self.len);
+        // SAFETY: both have that many bytes, which are then written; `copy` does not mind if they overlap.
+        unsafe {
+            ptr::copy(start, self.start, len);
             self.bytes()
         }
     }

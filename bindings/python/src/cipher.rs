@@ -77,9 +77,9 @@ impl Cipher {
     #[inline]
     unsafe fn seal_raw(&self, py: Python<'_>, message: Message) -> PyResult<()> {
         let (algorithm, call) = (self.inner.algorithm(), Call { message });
-        // SAFETY: granted.
         work_on(py, call.message.len + call.message.ad_len, move || {
             let call = call;
+            // SAFETY: granted.
             unsafe { raw::seal_any(algorithm, &call.message) }
         })
         .or_raise()
@@ -166,11 +166,8 @@ impl Cipher {
     ) -> PyResult<Bound<'py, PyAny>> {
         let ((nonce_len, tag_len), (src, len)) = (self.sizes(), message.place());
         let target = Target::new(py, into, nonce_len + len + tag_len)?;
-        // The ciphertext is not where the message is, so nothing may overlap.
-        if src as usize == target.start() as usize && len > 0 {
-            return Err(PyValueError::new_err("into overlaps the message; see encrypt_in_place"));
-        }
-        target.check_overlap((src, len))?;
+        // The ciphertext does not begin where the message does.
+        target.check_apart((src, len))?;
         let mut nonce = [0; MAX_LEN];
         fill_random(&mut nonce[..nonce_len])?;
         // SAFETY: the target has room for nonce, ciphertext and tag; the buffers are held, and have the lengths that they say.
@@ -196,10 +193,7 @@ impl Cipher {
         let len =
             len.checked_sub(nonce_len + tag_len).ok_or_else(|| self.too_short(nonce_len + tag_len, len))?;
         let target = Target::new(py, into, len)?;
-        if start as usize == target.start() as usize && len > 0 {
-            return Err(PyValueError::new_err("into overlaps the sealed message"));
-        }
-        target.check_overlap(sealed.place())?;
+        target.check_apart(sealed.place())?;
         let nonce = copy("nonce", &sealed.bytes()[..nonce_len], nonce_len)?;
         let mut tag = copy("tag", &sealed.bytes()[nonce_len + len..], tag_len)?;
         // SAFETY: as above.

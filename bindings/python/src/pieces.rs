@@ -50,7 +50,7 @@ impl Session {
         let mut target = Target::new(py, into, data.len())?;
         target.check_overlap(data.place())?;
         self.with(py, |session| {
-            if target.start() as usize != data.place().0 as usize {
+            if !target.is_at(data.place()) {
                 let (data, target) = (data.bytes(), target.zeroed());
                 return work_on(py, data.len(), || match encrypt {
                     true => session.encrypt_into(data, target),
@@ -256,21 +256,18 @@ impl KeyStream {
         data: In<'_, 'py>,
         into: Option<Out<'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let target = Target::new(py, into, data.len())?;
+        let mut target = Target::new(py, into, data.len())?;
         target.check_overlap(data.place())?;
+        let bytes = target.copied(&data);
         let mut session = self.0.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
         // The state absorbs what is encrypted, so the stream is that of zeros alone, a piece at a time.
         let mut stream = Zeroizing::new([0; 4096]);
-        // SAFETY: both have that many bytes, and are the same or do not overlap; each byte is read before it is written.
-        let (src, dst, len) = (data.place().0 as usize, target.start() as usize, data.len());
-        work_on(py, len, || {
-            for start in (0..len).step_by(stream.len()) {
-                let stream = &mut stream[..(len - start).min(4096)];
+        work_on(py, bytes.len(), || {
+            for piece in bytes.chunks_mut(stream.len()) {
+                let stream = &mut stream[..piece.len()];
                 stream.fill(0);
                 session.encrypt_in_place(stream)?;
-                for (i, key) in (start..).zip(&*stream) {
-                    unsafe { ((dst + i) as *mut u8).write(((src + i) as *const u8).read() ^ key) };
-                }
+                piece.iter_mut().zip(&*stream).for_each(|(byte, key)| *byte ^= key);
             }
             Ok(())
         })
