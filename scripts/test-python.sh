@@ -17,7 +17,7 @@ spark=(pyspark 'pandas<3')
 python=$work/venv/bin/python
 [ -x "$python" ] || python3 -m venv "$work/venv"
 "$python" -m pip install --quiet --disable-pip-version-check 'maturin>=1.16,<2' pytest 'hypothesis>=6' numpy pyarrow polars cryptography \
-    pyaegis==0.3.1 mypy pyright types-cffi 'pandas<3' pandas-stubs "${spark[@]}"
+    pyaegis==0.3.1 mypy pyright 'pandas<3' pandas-stubs "${spark[@]}"
 
 echo "== The wheels"
 rm -rf "$work/wheels"

@@ -2,7 +2,7 @@
 
 use palladion::any;
 use palladion::hazmat::raw::{self, Message};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 

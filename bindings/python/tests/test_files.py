@@ -283,24 +283,32 @@ def test_ctrl_c_stops_it(tmp_path: pathlib.Path) -> None:
         """
     )
     target = tmp_path / "target"
-    process = subprocess.Popen([sys.executable, "-c", program, str(target)], stdout=subprocess.PIPE, text=True)
-    assert process.stdout and process.stdout.readline() == "working\n"
-    process.send_signal(signal.SIGINT)
-    timer = threading.Timer(30, process.kill)
-    timer.start()
-    assert process.stdout.read() == "stopped\n" and process.wait() == 0
-    timer.cancel()
+    command = [sys.executable, "-c", program, str(target)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stdout.readline() == "working\n"
+        process.send_signal(signal.SIGINT)
+        timer = threading.Timer(30, process.kill)
+        timer.start()
+        assert process.stdout.read() == "stopped\n" and process.wait() == 0
+        timer.cancel()
     assert os.listdir(tmp_path) == []
 
 
 def test_threads_share_a_writer() -> None:
     out = io.BytesIO()
     writer = files.EncryptWriter(out, key=KEY, chunk_size=1024)
-    threads = [threading.Thread(target=lambda i=i: [writer.write(bytes([i]) * 100) for _ in range(50)]) for i in range(4)]
+
+    def write(i: int) -> None:
+        for _ in range(50):
+            assert writer.write(bytes([i]) * 100) == 100
+
+    threads = [threading.Thread(target=write, args=(i,)) for i in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     writer.close()
     content = opened(out.getvalue())
-    assert sorted(content[i : i + 100] for i in range(0, len(content), 100)) == sorted(bytes([i]) * 100 for i in range(4) for _ in range(50))
+    # Each write is whole, in whatever order they came.
+    found = sorted(content[i : i + 100] for i in range(0, len(content), 100))
+    assert found == [bytes([i]) * 100 for i in range(4) for _ in range(50)]
