@@ -4,6 +4,8 @@
 #
 #   scripts/test-wasm.sh [scalar|simd128|relaxed-simd ...]
 #
+# ENGINES="node" or "wasmtime" takes one of them.
+#
 # Node 20 knows relaxed SIMD only if asked to, and its quick compiler (Liftoff) computes one instruction of it wrong, so that one
 # is left out. An older Node does not know it: then it is tested in wasmtime alone.
 #
@@ -42,7 +44,7 @@ for build; do
         ;;
     *) echo "unknown build: $build" >&2; exit 2 ;;
     esac
-    for engine in node wasmtime; do
+    for engine in ${ENGINES:-node wasmtime}; do
         case $engine in
         node) name="Node ${node_version#v}" runner="${node[*]} $PWD/scripts/wasm/node.mjs" ;;
         wasmtime) name=wasmtime runner="$python $PWD/scripts/wasm/wasmtime_run.py" ;;
