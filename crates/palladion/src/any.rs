@@ -25,7 +25,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use crate::family::Family;
 #[cfg(feature = "alloc")]
 use crate::hazmat::MacSession;
-use crate::low::raw::{self, Message};
+use crate::low::{self, InOut};
 #[cfg(feature = "alloc")]
 use crate::types::Tag;
 use crate::{Aegis, Algorithm, Error, with_algorithm};
@@ -78,9 +78,16 @@ impl Cipher {
         &self.key[..self.algorithm.key_len()]
     }
 
-    fn check(&self, nonce: &[u8], tag: &[u8]) -> Result<(), Error> {
-        self.algorithm.check_len("nonce", nonce.len())?;
-        Error::check_length("tag", tag.len(), self.tag_len)
+    #[inline(always)]
+    fn seal(&self, nonce: &[u8], ad: &[u8], io: &InOut<'_>, tag: &mut [u8]) -> Result<(), Error> {
+        Error::check_length("tag", tag.len(), self.tag_len)?;
+        low::seal_any(self.algorithm, [self.key(), nonce, ad], io, tag)
+    }
+
+    #[inline(always)]
+    fn open(&self, nonce: &[u8], ad: &[u8], io: &InOut<'_>, tag: &[u8]) -> Result<(), Error> {
+        Error::check_length("tag", tag.len(), self.tag_len)?;
+        low::open_any(self.algorithm, [self.key(), nonce, ad], io, tag)
     }
 
     /// Encrypts a message where it lies and writes its tag, which has [`tag_len`](Self::tag_len) bytes.
@@ -95,12 +102,7 @@ impl Cipher {
         buf: &mut [u8],
         tag: &mut [u8],
     ) -> Result<(), Error> {
-        self.check(nonce, tag)?;
-        let place = buf.as_mut_ptr();
-        // SAFETY: the lengths are checked; the pointers are those of slices, the same for input and output.
-        unsafe {
-            raw::seal_any(self.algorithm, &self.message(nonce, ad, place, place, buf.len(), tag.as_mut_ptr()))
-        }
+        self.seal(nonce, ad, &InOut::in_place(buf), tag)
     }
 
     /// Encrypts a message into another buffer of the same length, and writes its tag.
@@ -116,11 +118,7 @@ impl Cipher {
         ct: &mut [u8],
         tag: &mut [u8],
     ) -> Result<(), Error> {
-        self.check(nonce, tag)?;
-        Error::check_length("output", ct.len(), msg.len())?;
-        let message = self.message(nonce, ad, msg.as_ptr(), ct.as_mut_ptr(), msg.len(), tag.as_mut_ptr());
-        // SAFETY: the lengths are checked; the pointers are those of slices.
-        unsafe { raw::seal_any(self.algorithm, &message) }
+        self.seal(nonce, ad, &InOut::separate(msg, ct)?, tag)
     }
 
     /// Decrypts a message where it lies, if the tag is right.
@@ -130,11 +128,7 @@ impl Cipher {
     /// [`Error::VerificationFailed`], and the buffer is zeroed; [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`], and
     /// nothing is touched.
     pub fn decrypt_in_place(&self, nonce: &[u8], ad: &[u8], buf: &mut [u8], tag: &[u8]) -> Result<(), Error> {
-        self.check(nonce, tag)?;
-        let place = buf.as_mut_ptr();
-        let message = self.message(nonce, ad, place, place, buf.len(), tag.as_ptr().cast_mut());
-        // SAFETY: as above; a tag to compare with is only read.
-        unsafe { raw::open_any(self.algorithm, &message) }
+        self.open(nonce, ad, &InOut::in_place(buf), tag)
     }
 
     /// Decrypts a message into another buffer of the same length, if the tag is right.
@@ -151,34 +145,7 @@ impl Cipher {
         tag: &[u8],
         msg: &mut [u8],
     ) -> Result<(), Error> {
-        self.check(nonce, tag)?;
-        Error::check_length("output", msg.len(), ct.len())?;
-        let message =
-            self.message(nonce, ad, ct.as_ptr(), msg.as_mut_ptr(), ct.len(), tag.as_ptr().cast_mut());
-        // SAFETY: as above.
-        unsafe { raw::open_any(self.algorithm, &message) }
-    }
-
-    fn message(
-        &self,
-        nonce: &[u8],
-        ad: &[u8],
-        src: *const u8,
-        dst: *mut u8,
-        len: usize,
-        tag: *mut u8,
-    ) -> Message {
-        Message {
-            key: self.key.as_ptr(),
-            nonce: nonce.as_ptr(),
-            ad: ad.as_ptr(),
-            ad_len: ad.len(),
-            src,
-            dst,
-            len,
-            tag,
-            tag_len: self.tag_len,
-        }
+        self.open(nonce, ad, &InOut::separate(ct, msg)?, tag)
     }
 
     /// Compares a tag without decrypting anything to a place that can be seen: [`Aegis::verify`].

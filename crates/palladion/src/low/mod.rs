@@ -88,9 +88,9 @@ pub(crate) use inout::{Direction, InOut};
 use kernels::{Kernels, Message};
 use memory::WipedBytes;
 
-use crate::Error;
 use crate::backend::BackendError;
 use crate::family::Family;
+use crate::{Algorithm, Error};
 
 /// Which of a table's classes of degrees this one belongs to.
 const fn class(degree: usize) -> usize {
@@ -329,6 +329,49 @@ pub(crate) fn open<F: Family, const D: usize, const T: usize>(
     let message = message::<F, T>(key, nonce, ad, io, tag.as_ptr().cast_mut());
     // SAFETY: likewise; the tag is only read.
     unsafe { raw::open::<F, D>(&message) }
+}
+
+/// What a one-shot call of a cipher works on that is chosen at run time, if the lengths fit.
+#[inline(always)]
+fn message_any(
+    algorithm: Algorithm,
+    [key, nonce, ad]: [&[u8]; 3],
+    io: &InOut<'_>,
+    (tag, tag_len): (*mut u8, usize),
+) -> Result<Message, Error> {
+    algorithm.check_len("key", key.len())?;
+    algorithm.check_len("nonce", nonce.len())?;
+    if !matches!(tag_len, 16 | 32) {
+        return Err(Error::UnknownTagLength { actual: tag_len });
+    }
+    let (key, nonce, ad_len, ad) = (key.as_ptr(), nonce.as_ptr(), ad.len(), ad.as_ptr());
+    Ok(Message { key, nonce, ad, ad_len, src: io.src(), dst: io.dst(), len: io.len(), tag, tag_len })
+}
+
+/// Encrypts a message and makes its tag, with a cipher that is chosen at run time. The slices are key, nonce and associated data.
+#[inline(always)]
+pub(crate) fn seal_any(
+    algorithm: Algorithm,
+    inputs: [&[u8]; 3],
+    io: &InOut<'_>,
+    tag: &mut [u8],
+) -> Result<(), Error> {
+    let message = message_any(algorithm, inputs, io, (tag.as_mut_ptr(), tag.len()))?;
+    // SAFETY: key, nonce and tag have their length, slices and `InOut` promise theirs.
+    unsafe { raw::seal_any(algorithm, &message) }
+}
+
+/// Decrypts a message if its tag is right; else zeroes the output and fails. Likewise.
+#[inline(always)]
+pub(crate) fn open_any(
+    algorithm: Algorithm,
+    inputs: [&[u8]; 3],
+    io: &InOut<'_>,
+    tag: &[u8],
+) -> Result<(), Error> {
+    let message = message_any(algorithm, inputs, io, (tag.as_ptr().cast_mut(), tag.len()))?;
+    // SAFETY: likewise; the tag is only read.
+    unsafe { raw::open_any(algorithm, &message) }
 }
 
 /// The MAC of some data.
