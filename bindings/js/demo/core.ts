@@ -32,6 +32,8 @@ export interface Inspection {
     passphrase?: boolean;
 }
 
+/** How much is read at once. */
+const PIECE = 1 << 20;
 const HEADER = 128;
 const MAGIC = [0x89, 0x50, 0x4c, 0x44];
 
@@ -77,15 +79,16 @@ export async function checkKey(text: string): Promise<void> {
 export async function* run({ open, file, secret }: Job): AsyncGenerator<Step, void, void> {
     await init();
     let read = 0;
-    const count = new TransformStream<Uint8Array, Uint8Array>({
-        transform(bytes, controller) {
-            read += bytes.length;
-            controller.enqueue(bytes);
+    // (`file.stream()` would do, but where a file cannot be read it fails with "network error".)
+    const source = new ReadableStream<Uint8Array>({
+        async pull(controller) {
+            const piece = new Uint8Array(await file.slice(read, read + PIECE).arrayBuffer());
+            read += piece.length;
+            if (piece.length > 0) controller.enqueue(piece);
+            else controller.close();
         },
-    });
-    const reader = file
-        .stream()
-        .pipeThrough(count)
+    }, { highWaterMark: 1 });
+    const reader = source
         .pipeThrough(open ? decryptStream({ ...secret }) : encryptStream({ ...secret }))
         .getReader();
     try {

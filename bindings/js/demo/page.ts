@@ -153,7 +153,7 @@ async function takeKey(text: string, name: string): Promise<void> {
         key = { text, name };
     } catch (error) {
         const { message } = core.toFailure(error);
-        wrong(keyInput, `${sentence(message)} Key files are made by “palladion keygen” or here, and begin with palladion-key-1.`);
+        wrong(keyInput, `${sentence(message)} Key files are made by “palladion keygen” or here.`);
     }
 }
 
