@@ -5,7 +5,7 @@
 #
 #   scripts/test-browser.sh
 #
-# JS_FOLDER=FOLDER takes the package as scripts/test-js.sh installed it there; CHROMIUM=PROGRAM is another browser than Debian's,
+# JS_FOLDER=FOLDER takes the package as scripts/test-js.sh built it and installed it there; CHROMIUM=PROGRAM is another browser than Debian's,
 # which is installed (as root) if it is missing. Needs what scripts/test-js.sh needs; gets playwright-core, axe-core and esbuild from
 # npm.
 set -euo pipefail
@@ -26,7 +26,7 @@ folder=${JS_FOLDER:-}
 if [ ! -d "$folder/node_modules/@palladion/aegis" ]; then
     [ -n "$folder" ] || { folder=$(mktemp -d); trap 'rm -rf "$folder"' EXIT; }
     mkdir -p "$folder"
-    [ -d "$js/pkg" ] || node "$js/build.mjs"
+    node "$js/build.mjs"
     tarball=$(cd "$folder" && npm pack --silent "$js/pkg")
     echo '{ "private": true, "type": "module" }' >"$folder/package.json"
     (cd "$folder" && npm install --silent --no-audit --no-fund --no-save "./$tarball")

@@ -153,6 +153,7 @@ async function takeKey(text: string, name: string): Promise<void> {
         key = { text, name };
     } catch (error) {
         const { message } = core.toFailure(error);
+        keyInput.value = ''; // so that the browser tells when the same one is chosen again
         wrong(keyInput, `${sentence(message)} Key files are made by “palladion keygen” or here.`);
     }
 }
@@ -209,6 +210,8 @@ function fail({ code, message, hint }: Failure): void {
     element('problem-hint').hidden = hint === undefined;
     problem.hidden = false;
     announce('');
+    // Only so will the browser tell when the same one is chosen again.
+    if (code === 'READ') forgetFile();
     problem.focus();
     problem.scrollIntoView({ block: 'nearest' });
 }

@@ -149,8 +149,11 @@ for (const from of ['server', 'file']) {
             globalThis.Worker = class {
                 constructor() {
                     globalThis.workers++;
-                    throw new DOMException('not here', 'SecurityError');
+                    if (location.protocol === 'file:') throw new DOMException('not here', 'SecurityError');
+                    setTimeout(() => this.onerror(new ErrorEvent('error')), 10);
                 }
+
+                terminate() {}
             };
         })));
     });
@@ -210,6 +213,8 @@ test('what is wrong, it says', () => withPage('server', async (page) => {
     await pick(page, 'key');
     await go(page);
     assert.match(await problem(page), /The file cannot be read\.\s+It may have been changed, moved or removed/);
+    assert.equal(await page.innerText('#file-said'), 'No file yet.');
+    assert.equal(await page.inputValue('#file'), '');
 }));
 
 test('passphrases that are not the same, and names', () => withPage('server', async (page) => {
