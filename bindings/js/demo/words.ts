@@ -1,0 +1,35 @@
+/** Texts that are made of names and numbers. */
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+
+/** A number of bytes in words, in powers of 1000. */
+export function size(bytes: number): string {
+    let unit = 0;
+    for (; bytes >= 999.5 && unit < UNITS.length - 1; unit++) bytes /= 1000;
+    if (unit === 0) return bytes === 1 ? '1 byte' : `${bytes.toFixed(0)} bytes`;
+    return `${bytes.toFixed(bytes < 9.95 ? 1 : 0)} ${UNITS[unit]}`;
+}
+
+/** What the result is called. */
+export function resultName(name: string, open: boolean): string {
+    if (!open) return `${name}.pld`;
+    return /.\.pld$/i.test(name) ? name.slice(0, -4) : `${name}.decrypted`;
+}
+
+/** A name as a shell wants it. */
+export function quoted(name: string): string {
+    const safe = name.startsWith('-') ? `./${name}` : name;
+    return /^[\w.,@%+=:/-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", "'\\''")}'`;
+}
+
+/** The command that decrypts a file. */
+export function command(encrypted: string, plain: string, keyFile: string | undefined): string {
+    const secret = keyFile === undefined ? '-p' : `-k ${quoted(keyFile)}`;
+    return `palladion decrypt ${secret} -o ${quoted(plain)} ${quoted(encrypted)}`;
+}
+
+/** A message of the library as a sentence. */
+export function sentence(text: string): string {
+    const whole = text.charAt(0).toUpperCase() + text.slice(1);
+    return /[.?!]$/.test(whole) ? whole : `${whole}.`;
+}

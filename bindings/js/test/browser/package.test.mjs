@@ -1,0 +1,133 @@
+// The package in a browser: the tests that it has for Node, with each build, and what only browsers have.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { launch } from './chromium.mjs';
+import { serve } from './server.mjs';
+
+const tests = dirname(dirname(fileURLToPath(import.meta.url)));
+const installed = process.env.JS_FOLDER;
+
+let server, browser;
+before(async () => {
+    server = await serve({ installed, test: tests, vectors: join(process.env.PALLADION_ROOT, 'vectors') });
+    browser = await launch();
+});
+after(async () => {
+    await browser?.close();
+    server?.close();
+});
+
+async function results(query) {
+    const page = await browser.newPage();
+    try {
+        await page.goto(`${server.url}/test/browser/tests.html?${query}`);
+        await page.waitForFunction('globalThis.result', undefined, { timeout: 120_000 });
+        const { passed, failures } = await page.evaluate('result');
+        assert.deepEqual(failures, []);
+        return passed;
+    } finally {
+        await page.close();
+    }
+}
+
+describe('vectors, messages, files and compat', { concurrency: true }, () => {
+    for (const build of ['scalar', 'simd128', 'relaxed-simd']) {
+        test(build, async () => {
+            assert.equal(await results(`build=${build}&tests=vectors,messages,files,compat`), build === 'simd128' ? 40 : 39);
+        });
+    }
+});
+
+test('slim', async () => assert.equal(await results('tests=slim'), 1));
+
+/** Runs a function in a page of the server, without a base64 module in sight. */
+async function inPage(run, ...words) {
+    const page = await browser.newPage();
+    const asked = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname.split('/').at(-1)));
+    try {
+        await page.goto(`${server.url}/test/browser/empty.html`);
+        return { result: await page.evaluate(run, words), asked };
+    } finally {
+        await page.close();
+    }
+}
+
+const SLIM = '/installed/node_modules/@palladion/aegis/dist/slim.js';
+
+test('slim loads the one build that fits', async () => {
+    const { result, asked } = await inPage(async ([slim]) => (await import(slim)).init(), SLIM);
+    assert.equal(result, 'relaxed-simd');
+    assert.deepEqual(asked.filter((name) => /scalar|simd/.test(name)), ['relaxed-simd.js']);
+});
+
+test('slim compiles a module while it arrives', async () => {
+    const { result, asked } = await inPage(async ([url]) => {
+        const slim = await import(url);
+        let streaming = 0;
+        const compile = WebAssembly.compileStreaming;
+        WebAssembly.compileStreaming = (response) => {
+            streaming++;
+            return compile.call(WebAssembly, response);
+        };
+        const builds = [];
+        for (const build of slim.BUILDS) {
+            builds.push(await slim.init({ build, wasm: (build) => new URL(`./wasm/${build}.wasm`, new URL(url, location.href)) }));
+            const key = slim.generateKey();
+            slim.open(key, slim.seal(key, new Uint8Array(1000)));
+        }
+        return { builds, streaming };
+    }, SLIM);
+    assert.deepEqual(result, { builds: ['relaxed-simd', 'simd128', 'scalar'], streaming: 3 });
+    assert.deepEqual(asked.filter((name) => /scalar|simd/.test(name)), ['relaxed-simd.wasm', 'simd128.wasm', 'scalar.wasm']);
+});
+
+test('a page with a policy needs wasm-unsafe-eval and nothing more; without it, the package says so', async () => {
+    for (const [policy, good] of [["script-src 'self' 'wasm-unsafe-eval'", true], ["script-src 'self'", false]]) {
+        const context = await browser.newContext();
+        const page = await context.newPage();
+        await page.route('**/empty.html', async (route) => {
+            const response = await route.fetch();
+            await route.fulfill({ response, headers: { ...response.headers(), 'content-security-policy': policy } });
+        });
+        await page.goto(`${server.url}/test/browser/empty.html`);
+        const result = await page.evaluate(async (url) => {
+            const { generateKey, open, seal } = await import(url);
+            try {
+                const key = generateKey();
+                return open(key, seal(key, new Uint8Array(5))).length;
+            } catch (error) {
+                return error.name;
+            }
+        }, SLIM.replace('slim', 'index'));
+        assert.equal(result, good ? 5 : 'CompileError');
+        await context.close();
+    }
+});
+
+test('streams in a worker, of a module that the server has', async () => {
+    const { result } = await inPage(async ([url]) => {
+        const text = `
+            import { decryptStream, encryptStream } from '${new URL(url, location.href)}';
+            onmessage = async ({ data }) => {
+                const options = { passphrase: 'x', kdf: { memoryKiB: 64, passes: 1, lanes: 1 } };
+                const encrypted = await new Response(data.stream().pipeThrough(encryptStream(options))).blob();
+                postMessage(await new Response(encrypted.stream().pipeThrough(decryptStream(options))).text());
+            };`;
+        const worker = new Worker(URL.createObjectURL(new Blob([text], { type: 'text/javascript' })), { type: 'module' });
+        worker.postMessage(new Blob(['attack at dawn']));
+        return new Promise((resolve, reject) => {
+            worker.onmessage = ({ data }) => resolve(data);
+            worker.onerror = (event) => reject(new Error(event.message));
+        });
+    }, SLIM.replace('slim', 'index'));
+    assert.equal(result, 'attack at dawn');
+});
+
+test('the demo is built of this very package', () => {
+    const base64 = /'(.*)'/.exec(readFileSync(join(installed, 'node_modules/@palladion/aegis/dist/wasm/simd128.js'), 'utf8'))[1];
+    assert(readFileSync(join(tests, '../demo/dist/index.html'), 'utf8').includes(base64));
+});
