@@ -32,8 +32,6 @@ export interface Inspection {
     passphrase?: boolean;
 }
 
-/** How much is read at once. */
-const PIECE = 1 << 20;
 const HEADER = 128;
 const MAGIC = [0x89, 0x50, 0x4c, 0x44];
 
@@ -79,15 +77,19 @@ export async function checkKey(text: string): Promise<void> {
 export async function* run({ open, file, secret }: Job): AsyncGenerator<Step, void, void> {
     await init();
     let read = 0;
-    // (`file.stream()` would do, but where a file cannot be read it fails with "network error".)
+    const bytes = file.stream().getReader();
     const source = new ReadableStream<Uint8Array>({
         async pull(controller) {
-            const piece = new Uint8Array(await file.slice(read, read + PIECE).arrayBuffer());
-            read += piece.length;
-            if (piece.length > 0) controller.enqueue(piece);
-            else controller.close();
+            const { done, value } = await bytes.read().catch(() => {
+                // (Browsers say "network error".)
+                throw new DOMException('the file cannot be read', 'NotReadableError');
+            });
+            if (done) return controller.close();
+            read += value.length;
+            controller.enqueue(value);
         },
-    }, { highWaterMark: 1 });
+        cancel: (reason) => bytes.cancel(reason),
+    });
     const reader = source
         .pipeThrough(open ? decryptStream({ ...secret }) : encryptStream({ ...secret }))
         .getReader();
