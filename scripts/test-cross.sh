@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/cross.sh
 . scripts/reduced.sh
-# (.ci/run has this list in two halves, without powerpc64le, whose code is that of riscv64.)
+# (.ci/run has this list in two halves; some only if asked to.)
 [ $# -gt 0 ] || set -- aarch64 armv7 i686 powerpc64le riscv64 s390x
 
 export RUSTFLAGS="${RUSTFLAGS:-} $reduced_flags"
