@@ -372,91 +372,30 @@ export function aegis256X4MacVerify(
 export const aegis256X4CreateKey = (): Bytes => randomBytes(32);
 export const aegis256X4CreateNonce = (): Bytes => randomBytes(32);
 
-// AEGIS-128L, by its other name
+// AEGIS-128L and AEGIS-256, by their other names
 
-export function aegis128LBsEncrypt(
-    msg: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array | null = null, tagLen: TagLength = 16,
-): Bytes {
-    return encrypt('AEGIS-128L', msg, ad, key, nonce, tagLen);
-}
-export function aegis128LBsDecrypt(sealed: Uint8Array, ad: Uint8Array, key: Uint8Array, tagLen: TagLength = 16): Bytes | null {
-    return decrypt('AEGIS-128L', sealed, ad, key, tagLen);
-}
-export function aegis128LBsEncryptDetached(
-    msg: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array, tagLen: TagLength = 16,
-): Detached {
-    return encryptDetached('AEGIS-128L', msg, ad, key, nonce, tagLen);
-}
-export function aegis128LBsDecryptDetached(
-    ct: Uint8Array, tag: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array,
-): Bytes | null {
-    return decryptDetached('AEGIS-128L', ct, tag, ad, key, nonce);
-}
-export function aegis128LBsEncryptDetachedInPlace(
-    data: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array, tagLen: TagLength = 16,
-): Bytes {
-    return encryptInPlace('AEGIS-128L', data, ad, key, nonce, tagLen);
-}
-export function aegis128LBsDecryptDetachedInPlace(
-    data: Uint8Array, tag: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array,
-): boolean {
-    return decryptInPlace('AEGIS-128L', data, tag, ad, key, nonce);
-}
-export function aegis128LBsMac(
-    data: Uint8Array, key: Uint8Array, nonce: Uint8Array | null = null, tagLen: TagLength = 16,
-): Bytes {
-    return makeMac('AEGIS-128L', data, key, nonce, tagLen);
-}
-export function aegis128LBsMacVerify(
-    data: Uint8Array, tag: Uint8Array, key: Uint8Array, nonce: Uint8Array | null = null,
-): boolean {
-    return checkMac('AEGIS-128L', data, tag, key, nonce);
-}
-export const aegis128LBsCreateKey = (): Bytes => randomBytes(16);
-export const aegis128LBsCreateNonce = (): Bytes => randomBytes(16);
-
-// AEGIS-256, by its other name
-
-export function aegis256BsEncrypt(
-    msg: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array | null = null, tagLen: TagLength = 16,
-): Bytes {
-    return encrypt('AEGIS-256', msg, ad, key, nonce, tagLen);
-}
-export function aegis256BsDecrypt(sealed: Uint8Array, ad: Uint8Array, key: Uint8Array, tagLen: TagLength = 16): Bytes | null {
-    return decrypt('AEGIS-256', sealed, ad, key, tagLen);
-}
-export function aegis256BsEncryptDetached(
-    msg: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array, tagLen: TagLength = 16,
-): Detached {
-    return encryptDetached('AEGIS-256', msg, ad, key, nonce, tagLen);
-}
-export function aegis256BsDecryptDetached(
-    ct: Uint8Array, tag: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array,
-): Bytes | null {
-    return decryptDetached('AEGIS-256', ct, tag, ad, key, nonce);
-}
-export function aegis256BsEncryptDetachedInPlace(
-    data: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array, tagLen: TagLength = 16,
-): Bytes {
-    return encryptInPlace('AEGIS-256', data, ad, key, nonce, tagLen);
-}
-export function aegis256BsDecryptDetachedInPlace(
-    data: Uint8Array, tag: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array,
-): boolean {
-    return decryptInPlace('AEGIS-256', data, tag, ad, key, nonce);
-}
-export function aegis256BsMac(
-    data: Uint8Array, key: Uint8Array, nonce: Uint8Array | null = null, tagLen: TagLength = 16,
-): Bytes {
-    return makeMac('AEGIS-256', data, key, nonce, tagLen);
-}
-export function aegis256BsMacVerify(
-    data: Uint8Array, tag: Uint8Array, key: Uint8Array, nonce: Uint8Array | null = null,
-): boolean {
-    return checkMac('AEGIS-256', data, tag, key, nonce);
-}
-export const aegis256BsCreateKey = (): Bytes => randomBytes(32);
-export const aegis256BsCreateNonce = (): Bytes => randomBytes(32);
+export {
+    aegis128LEncrypt as aegis128LBsEncrypt,
+    aegis128LDecrypt as aegis128LBsDecrypt,
+    aegis128LEncryptDetached as aegis128LBsEncryptDetached,
+    aegis128LDecryptDetached as aegis128LBsDecryptDetached,
+    aegis128LEncryptDetachedInPlace as aegis128LBsEncryptDetachedInPlace,
+    aegis128LDecryptDetachedInPlace as aegis128LBsDecryptDetachedInPlace,
+    aegis128LMac as aegis128LBsMac,
+    aegis128LMacVerify as aegis128LBsMacVerify,
+    aegis128LCreateKey as aegis128LBsCreateKey,
+    aegis128LCreateNonce as aegis128LBsCreateNonce,
+    aegis256Encrypt as aegis256BsEncrypt,
+    aegis256Decrypt as aegis256BsDecrypt,
+    aegis256EncryptDetached as aegis256BsEncryptDetached,
+    aegis256DecryptDetached as aegis256BsDecryptDetached,
+    aegis256EncryptDetachedInPlace as aegis256BsEncryptDetachedInPlace,
+    aegis256DecryptDetachedInPlace as aegis256BsDecryptDetachedInPlace,
+    aegis256Mac as aegis256BsMac,
+    aegis256MacVerify as aegis256BsMacVerify,
+    aegis256CreateKey as aegis256BsCreateKey,
+    aegis256CreateNonce as aegis256BsCreateNonce,
+};
 
 // AEGIS-128X of any degree that there is here
 

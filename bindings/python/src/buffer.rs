@@ -8,10 +8,12 @@ use std::ffi::c_int;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::ffi::{self, Py_ssize_t};
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 
 /// The buffer protocol. It belongs to the stable interface since Python 3.11, and has had the same shape since 3.0: so it is declared here for
@@ -251,6 +253,11 @@ impl<'py> Target<'py> {
     pub fn finish(self) -> Bound<'py, PyAny> {
         self.object
     }
+}
+
+/// Locks what several threads may use, and waits without the interpreter's lock. (A panic in another thread was told there.)
+pub fn lock<'a, T>(py: Python<'_>, mutex: &'a Mutex<T>) -> MutexGuard<'a, T> {
+    mutex.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What takes so long that others should run meanwhile: ten microseconds or more. To let them takes up to one.

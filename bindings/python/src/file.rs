@@ -13,11 +13,10 @@ use palladion_file::{
 };
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 
 use crate::algorithm::Name;
-use crate::buffer::{In, Out};
+use crate::buffer::{In, Out, lock};
 use crate::error::error;
 
 /// The exception for an error: one of the classes in `palladion/files.py`.
@@ -309,7 +308,7 @@ impl FileWriter {
     }
 
     fn write(&self, py: Python<'_>, data: In<'_, '_>) -> PyResult<usize> {
-        let mut writer = self.0.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut writer = lock(py, &self.0);
         let writer = writer.as_mut().ok_or_else(closed)?;
         let bytes = data.bytes();
         // Where an error is in the way, what was taken before it counts.
@@ -325,21 +324,21 @@ impl FileWriter {
     }
 
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        let mut writer = self.0.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut writer = lock(py, &self.0);
         let writer = writer.as_mut().ok_or_else(closed)?;
         py.detach(|| writer.flush()).map_err(|error| io_error(py, error))
     }
 
     /// Writes the last chunk.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        let mut writer = self.0.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut writer = lock(py, &self.0);
         let writer = writer.take().ok_or_else(closed)?;
         py.detach(|| writer.finish()).map(drop).map_err(|error| file_error(py, error))
     }
 
     /// Leaves the file as it is, without an end.
     fn abandon(&self, py: Python<'_>) {
-        *self.0.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner()) = None;
+        *lock(py, &self.0) = None;
     }
 }
 
@@ -363,7 +362,7 @@ impl FileReader {
     }
 
     fn readinto(&self, py: Python<'_>, mut buffer: Out<'_>) -> PyResult<usize> {
-        let mut reader = self.0.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut reader = lock(py, &self.0);
         let (reader, bytes) = (&mut *reader, buffer.bytes());
         py.detach(|| reader.read(bytes)).map_err(|error| io_error(py, error))
     }

@@ -4,11 +4,10 @@ use std::sync::Mutex;
 
 use palladion::any;
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 
 use crate::algorithm::Name;
-use crate::buffer::{In, work_on};
+use crate::buffer::{In, lock, work_on};
 use crate::cipher::MAX_LEN;
 use crate::error::{OrRaise, error};
 
@@ -37,7 +36,7 @@ pub struct Mac {
 
 impl Mac {
     fn current(&self, py: Python<'_>) -> any::Mac {
-        self.data.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+        lock(py, &self.data).clone()
     }
 
     fn tag(&self, py: Python<'_>) -> PyResult<[u8; MAX_LEN]> {
@@ -75,7 +74,7 @@ impl Mac {
 
     /// Takes more data, in pieces of any size.
     fn update(&self, py: Python<'_>, data: In<'_, '_>) -> PyResult<()> {
-        let mut mac = self.data.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut mac = lock(py, &self.data);
         let data = data.bytes();
         work_on(py, data.len(), || mac.update(data)).or_raise()
     }
@@ -112,8 +111,7 @@ impl Mac {
 
     /// Forgets all data, and keeps key and nonce.
     fn reset(&self, py: Python<'_>) {
-        *self.data.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner()) =
-            self.initial.clone();
+        *lock(py, &self.data) = self.initial.clone();
     }
 
     /// The standard's name of the cipher.

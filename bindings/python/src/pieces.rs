@@ -6,12 +6,11 @@ use palladion::any;
 use palladion::hazmat::AnySession;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
 use crate::algorithm::Name;
-use crate::buffer::{In, Out, Target, work_on};
+use crate::buffer::{In, Out, Target, lock, work_on};
 use crate::cipher::MAX_LEN;
 use crate::error::{OrRaise, PalladionError};
 
@@ -29,13 +28,13 @@ impl Session {
 
     /// Does something with it.
     fn with<T>(&self, py: Python<'_>, call: impl FnOnce(&mut AnySession) -> PyResult<T>) -> PyResult<T> {
-        let mut running = self.running.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut running = lock(py, &self.running);
         call(running.as_mut().ok_or_else(ended)?)
     }
 
     /// Ends it.
     fn take(&self, py: Python<'_>) -> PyResult<AnySession> {
-        let mut running = self.running.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut running = lock(py, &self.running);
         running.take().ok_or_else(ended)
     }
 
@@ -135,8 +134,7 @@ impl Decryptor {
     /// Takes the next piece of the ciphertext.
     fn update(&self, py: Python<'_>, data: In<'_, '_>) -> PyResult<()> {
         self.session.with(py, |session| {
-            let mut message =
-                self.message.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+            let mut message = lock(py, &self.message);
             grow(&mut message, data.len())?;
             let (data, start) = (data.bytes(), message.len());
             message.resize(start + data.len(), 0);
@@ -149,7 +147,7 @@ impl Decryptor {
         let expected = self.session.tag_len;
         let tag = crate::cipher::copy("tag", tag.bytes(), expected)?;
         let verified = self.session.take(py)?.verify(&tag[..expected]);
-        let mut message = self.message.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut message = lock(py, &self.message);
         let message = std::mem::take(&mut *message);
         verified.or_raise()?;
         Ok(PyBytes::new(py, &message))
@@ -243,7 +241,7 @@ impl KeyStream {
         };
         let mut target = Target::new(py, into, size)?;
         let bytes = target.zeroed();
-        let mut session = self.0.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut session = lock(py, &self.0);
         work_on(py, size, || session.encrypt_in_place(bytes)).or_raise()?;
         Ok(target.finish())
     }
@@ -259,7 +257,7 @@ impl KeyStream {
         let mut target = Target::new(py, into, data.len())?;
         target.check_overlap(data.place())?;
         let bytes = target.copied(&data);
-        let mut session = self.0.lock_py_attached(py).unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut session = lock(py, &self.0);
         // The state absorbs what is encrypted, so the stream is that of zeros alone, a piece at a time.
         let mut stream = Zeroizing::new([0; 4096]);
         work_on(py, bytes.len(), || {

@@ -11,12 +11,11 @@ use palladion_raf::{Algorithm, Environment, Error, Found, Info, Options, System,
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
 use crate::algorithm::Name;
-use crate::buffer::{In, Out, Target, bytes_or_none, work_on};
+use crate::buffer::{In, Out, Target, bytes_or_none, lock, work_on};
 use crate::error::{OrRaiseIn, raf_error};
 use crate::forked::on_live_threads;
 use crate::storage::{Access, Hash, Place, Store, os_error};
@@ -179,7 +178,7 @@ impl Raf {
                 "the file is at work on something else for this very thread",
             ));
         }
-        let mut file = self.file.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let mut file = lock(py, &self.file);
         let work = Work(&self.worker);
         work.set(me);
         call(&mut file)

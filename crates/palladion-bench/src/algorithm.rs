@@ -88,15 +88,13 @@ impl Variant {
         Self::Aegis256X4,
     ];
 
+    /// What the library calls it.
+    pub const fn algorithm(self) -> palladion::Algorithm {
+        palladion::Algorithm::ALL[self.index()]
+    }
+
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Aegis128L => "AEGIS-128L",
-            Self::Aegis128X2 => "AEGIS-128X2",
-            Self::Aegis128X4 => "AEGIS-128X4",
-            Self::Aegis256 => "AEGIS-256",
-            Self::Aegis256X2 => "AEGIS-256X2",
-            Self::Aegis256X4 => "AEGIS-256X4",
-        }
+        self.algorithm().name()
     }
 
     /// Its place in `ALL`.
@@ -114,7 +112,7 @@ impl Variant {
     }
 
     pub const fn key_len(self) -> usize {
-        if self.is_256() { 32 } else { 16 }
+        self.algorithm().key_len()
     }
 
     /// AES blocks in the state of one lane.

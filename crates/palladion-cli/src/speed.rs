@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use palladion::family::{Aegis128, Aegis256, Family};
-use palladion::{Aegis, Error, Mac, Tag};
+use palladion::family::Family;
+use palladion::{Aegis, Error, Mac, Tag, with_algorithm};
 use palladion_file::Algorithm;
 
 use crate::args::SpeedArgs;
@@ -64,14 +64,11 @@ pub fn table(args: &SpeedArgs) -> Result<()> {
 
 /// Bytes per second: for each variant, each operation at each size.
 fn measure(time: Duration) -> std::result::Result<Vec<Vec<f64>>, Error> {
-    let mut variants: [Box<dyn Measured>; 6] = [
-        Box::new(Variant::<Aegis128, 1>::new()?),
-        Box::new(Variant::<Aegis128, 2>::new()?),
-        Box::new(Variant::<Aegis128, 4>::new()?),
-        Box::new(Variant::<Aegis256, 1>::new()?),
-        Box::new(Variant::<Aegis256, 2>::new()?),
-        Box::new(Variant::<Aegis256, 4>::new()?),
-    ];
+    fn boxed<F: Family, const D: usize>() -> std::result::Result<Box<dyn Measured>, Error> {
+        Ok(Box::new(Variant::<F, D>::new()?))
+    }
+    let variants = Algorithm::ALL.into_iter().map(|algorithm| with_algorithm!(algorithm, boxed()));
+    let mut variants = variants.collect::<std::result::Result<Vec<_>, Error>>()?;
     let cells = variants.len() * SIZES.len() * OPERATIONS.len();
     let slice = time / (cells as u32 * ROUNDS);
     let mut progress =

@@ -27,16 +27,11 @@ use crate::family::Family;
 use crate::hazmat::MacSession;
 use crate::low::{self, InOut};
 #[cfg(feature = "alloc")]
-use crate::types::Tag;
+use crate::session::EitherTag;
 use crate::{Aegis, Algorithm, Error, with_algorithm};
 
 /// The longest key and nonce.
 const MAX_LEN: usize = 32;
-
-/// `Ok` if there are tags of this length.
-fn check_tag_len(actual: usize) -> Result<(), Error> {
-    if matches!(actual, 16 | 32) { Ok(()) } else { Err(Error::UnknownTagLength { actual }) }
-}
 
 /// A cipher of any [`Algorithm`] with its key and the length of its tags, like [`Aegis`].
 #[derive(Clone)]
@@ -54,7 +49,7 @@ impl Cipher {
     /// [`Error::WrongLength`], [`Error::UnknownTagLength`].
     pub fn new(algorithm: Algorithm, key: &[u8], tag_len: usize) -> Result<Self, Error> {
         algorithm.check_len("key", key.len())?;
-        check_tag_len(tag_len)?;
+        Error::check_tag_length(tag_len)?;
         let mut cipher = Self { algorithm, tag_len, key: [0; MAX_LEN] };
         cipher.key[..key.len()].copy_from_slice(key);
         Ok(cipher)
@@ -190,10 +185,8 @@ impl fmt::Debug for Cipher {
 
 /// What [`MacSession`] can do, whatever it is of.
 #[cfg(feature = "alloc")]
-trait AnyMac: Send + Sync {
+trait AnyMac: EitherTag + Send + Sync {
     fn update(&mut self, data: &[u8]) -> Result<(), Error>;
-    fn finalize16(&mut self) -> Tag<16>;
-    fn finalize32(&mut self) -> Tag<32>;
     fn copy(&self) -> Box<dyn AnyMac>;
 }
 
@@ -201,12 +194,6 @@ trait AnyMac: Send + Sync {
 impl<F: Family, const D: usize> AnyMac for MacSession<F, D> {
     fn update(&mut self, data: &[u8]) -> Result<(), Error> {
         MacSession::update(self, data)
-    }
-    fn finalize16(&mut self) -> Tag<16> {
-        self.finalize()
-    }
-    fn finalize32(&mut self) -> Tag<32> {
-        self.finalize()
     }
     fn copy(&self) -> Box<dyn AnyMac> {
         Box::new(self.clone())
@@ -261,12 +248,7 @@ impl Mac {
     ///
     /// [`Error::UnknownTagLength`].
     pub fn finalize(mut self, tag: &mut [u8]) -> Result<(), Error> {
-        match tag.len() {
-            16 => tag.copy_from_slice(self.session.finalize16().as_ref()),
-            32 => tag.copy_from_slice(self.session.finalize32().as_ref()),
-            actual => return Err(Error::UnknownTagLength { actual }),
-        }
-        Ok(())
+        self.session.finalize_any(tag)
     }
 
     /// Compares the tag of all the data with one that came along, in constant time.
@@ -275,13 +257,7 @@ impl Mac {
     ///
     /// [`Error::VerificationFailed`] if they differ, [`Error::UnknownTagLength`].
     pub fn verify(mut self, tag: &[u8]) -> Result<(), Error> {
-        // (Comparing two tags takes the same time whatever they are.)
-        let right = match tag.len() {
-            16 => self.session.finalize16() == Tag::try_from(tag)?,
-            32 => self.session.finalize32() == Tag::try_from(tag)?,
-            actual => return Err(Error::UnknownTagLength { actual }),
-        };
-        if right { Ok(()) } else { Err(Error::VerificationFailed) }
+        self.session.verify_any(tag)
     }
 }
 

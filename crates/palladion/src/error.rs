@@ -68,6 +68,12 @@ impl Error {
         if actual == expected { Ok(()) } else { Err(Self::WrongLength { what, expected, actual }) }
     }
 
+    /// `Ok` if there are tags of this length.
+    #[inline(always)]
+    pub(crate) fn check_tag_length(actual: usize) -> Result<(), Self> {
+        if matches!(actual, 16 | 32) { Ok(()) } else { Err(Self::UnknownTagLength { actual }) }
+    }
+
     /// `Ok` if a range lies within a buffer of `len` bytes.
     pub(crate) fn check_range(what: &'static str, start: usize, end: usize, len: usize) -> Result<(), Self> {
         if start <= end && end <= len { Ok(()) } else { Err(Self::OutOfBuffer { what, start, end, len }) }

@@ -247,24 +247,64 @@ impl<F: Family, const D: usize> fmt::Debug for MacSession<F, D> {
     }
 }
 
-/// What [`AeadSession`] can do, whatever it is of.
+/// What ends with a tag whose length is chosen at run time.
 #[cfg(feature = "alloc")]
-trait AnyAead: Send + Sync {
-    fn next(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error>;
+pub(crate) trait EitherTag {
     fn finalize16(&mut self) -> Tag<16>;
     fn finalize32(&mut self) -> Tag<32>;
+
+    /// Writes the tag, 16 or 32 bytes, as many as there is room for.
+    fn finalize_any(&mut self, tag: &mut [u8]) -> Result<(), Error> {
+        match tag.len() {
+            16 => tag.copy_from_slice(self.finalize16().as_ref()),
+            32 => tag.copy_from_slice(self.finalize32().as_ref()),
+            actual => return Err(Error::UnknownTagLength { actual }),
+        }
+        Ok(())
+    }
+
+    /// Compares the tag with one that came along, in constant time.
+    fn verify_any(&mut self, tag: &[u8]) -> Result<(), Error> {
+        // (Comparing two tags takes the same time whatever they are.)
+        let right = match tag.len() {
+            16 => self.finalize16() == Tag::try_from(tag)?,
+            32 => self.finalize32() == Tag::try_from(tag)?,
+            actual => return Err(Error::UnknownTagLength { actual }),
+        };
+        if right { Ok(()) } else { Err(Error::VerificationFailed) }
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<F: Family, const D: usize> EitherTag for AeadSession<F, D> {
+    fn finalize16(&mut self) -> Tag<16> {
+        self.finalize()
+    }
+    fn finalize32(&mut self) -> Tag<32> {
+        self.finalize()
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<F: Family, const D: usize> EitherTag for MacSession<F, D> {
+    fn finalize16(&mut self) -> Tag<16> {
+        self.finalize()
+    }
+    fn finalize32(&mut self) -> Tag<32> {
+        self.finalize()
+    }
+}
+
+/// What [`AeadSession`] can do, whatever it is of.
+#[cfg(feature = "alloc")]
+trait AnyAead: EitherTag + Send + Sync {
+    fn next(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error>;
 }
 
 #[cfg(feature = "alloc")]
 impl<F: Family, const D: usize> AnyAead for AeadSession<F, D> {
     fn next(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error> {
         self.pieces.next(io, direction)
-    }
-    fn finalize16(&mut self) -> Tag<16> {
-        self.finalize()
-    }
-    fn finalize32(&mut self) -> Tag<32> {
-        self.finalize()
     }
 }
 
@@ -353,12 +393,7 @@ impl AnySession {
     ///
     /// [`Error::UnknownTagLength`]; then the session goes on.
     pub fn finalize(&mut self, tag: &mut [u8]) -> Result<(), Error> {
-        match tag.len() {
-            16 => tag.copy_from_slice(self.session.finalize16().as_ref()),
-            32 => tag.copy_from_slice(self.session.finalize32().as_ref()),
-            actual => return Err(Error::UnknownTagLength { actual }),
-        }
-        Ok(())
+        self.session.finalize_any(tag)
     }
 
     /// Compares the tag of the message with one that came along, in constant time. The session is wiped.
@@ -367,13 +402,7 @@ impl AnySession {
     ///
     /// [`Error::VerificationFailed`] if they differ; [`Error::UnknownTagLength`], and then the session goes on.
     pub fn verify(&mut self, tag: &[u8]) -> Result<(), Error> {
-        // (Comparing two tags takes the same time whatever they are.)
-        let right = match tag.len() {
-            16 => self.session.finalize16() == Tag::try_from(tag)?,
-            32 => self.session.finalize32() == Tag::try_from(tag)?,
-            actual => return Err(Error::UnknownTagLength { actual }),
-        };
-        if right { Ok(()) } else { Err(Error::VerificationFailed) }
+        self.session.verify_any(tag)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::hint::black_box;
 
-use palladion::family::{Aegis128, Aegis256, Family};
-use palladion::{Aegis, Backend, Mac, Tag};
+use palladion::family::Family;
+use palladion::{Aegis, Backend, Mac, Tag, with_algorithm};
 
 use super::{Description, Entry, Job, KEY, NONCE, Role, Subject, TAG_LEN, check};
 use crate::algorithm::{Algorithm, Operation, Variant};
@@ -23,14 +23,7 @@ pub fn entries(variants: &[Variant], backends: &[Backend]) -> Result<Vec<Entry>,
                 version: env!("CARGO_PKG_VERSION").into(),
                 role: if Some(backend) == ours { Role::Ours } else { Role::OtherTier },
             };
-            let subject: Box<dyn Subject> = match variant {
-                Variant::Aegis128L => Palladion::<Aegis128, 1>::boxed(backend),
-                Variant::Aegis128X2 => Palladion::<Aegis128, 2>::boxed(backend),
-                Variant::Aegis128X4 => Palladion::<Aegis128, 4>::boxed(backend),
-                Variant::Aegis256 => Palladion::<Aegis256, 1>::boxed(backend),
-                Variant::Aegis256X2 => Palladion::<Aegis256, 2>::boxed(backend),
-                Variant::Aegis256X4 => Palladion::<Aegis256, 4>::boxed(backend),
-            };
+            let subject = with_algorithm!(variant.algorithm(), boxed(backend));
             entries.push(Entry { description, subject });
         }
     }
@@ -44,12 +37,10 @@ struct Palladion<F: Family, const D: usize> {
     cipher: Aegis<F, D, TAG_LEN>,
 }
 
-impl<F: Family, const D: usize> Palladion<F, D> {
-    fn boxed(backend: Backend) -> Box<dyn Subject> {
-        let key = F::Key::try_from(&KEY[..F::KEY_LEN]).expect("length");
-        let nonce = F::Nonce::try_from(&NONCE[..F::KEY_LEN]).expect("length");
-        Box::new(Self { backend, cipher: Aegis::new(&key), key, nonce })
-    }
+fn boxed<F: Family, const D: usize>(backend: Backend) -> Box<dyn Subject> {
+    let key = F::Key::try_from(&KEY[..F::KEY_LEN]).expect("length");
+    let nonce = F::Nonce::try_from(&NONCE[..F::KEY_LEN]).expect("length");
+    Box::new(Palladion::<F, D> { backend, cipher: Aegis::new(&key), key, nonce })
 }
 
 impl<F: Family, const D: usize> Subject for Palladion<F, D> {

@@ -341,9 +341,7 @@ fn message_any(
 ) -> Result<Message, Error> {
     algorithm.check_len("key", key.len())?;
     algorithm.check_len("nonce", nonce.len())?;
-    if !matches!(tag_len, 16 | 32) {
-        return Err(Error::UnknownTagLength { actual: tag_len });
-    }
+    Error::check_tag_length(tag_len)?;
     let (key, nonce, ad_len, ad) = (key.as_ptr(), nonce.as_ptr(), ad.len(), ad.as_ptr());
     Ok(Message { key, nonce, ad, ad_len, src: io.src(), dst: io.dst(), len: io.len(), tag, tag_len })
 }

@@ -556,44 +556,11 @@ class AegisStreamDecrypt256X4(_StreamDecrypt, algorithm="AEGIS-256X4"):
 
 
 @runtime_checkable
-class RAFStorage(Protocol):
-    """What can keep a RAF file. Each call does all of its work, or raises an exception."""
-
-    def read_at(self, buf: bytearray, offset: int) -> None:
-        """Fills ``buf`` with the bytes from ``offset`` on."""
-
-    def write_at(self, data: bytes, offset: int) -> None:
-        """Writes ``data`` from ``offset`` on."""
-
-    def get_size(self) -> int:
-        """How many bytes there are."""
-
-    def set_size(self, size: int) -> None:
-        """Makes it so many bytes."""
-
-    def sync(self) -> None:
-        """Makes sure that what was written outlives a loss of power."""
+class RAFStorage(raf.Storage, Protocol):
+    """What can keep a RAF file: :class:`palladion.raf.Storage`."""
 
 
-@runtime_checkable
-class MerkleHasher(Protocol):
-    """A hash function for Merkle trees."""
-
-    @property
-    def hash_len(self) -> int:
-        """Bytes in a hash."""
-
-    def hash_leaf(self, chunk: bytes, chunk_len: int, chunk_idx: int) -> bytes:
-        """Of a chunk."""
-
-    def hash_parent(self, left: bytes, right: bytes, level: int, node_idx: int) -> bytes:
-        """Of two nodes."""
-
-    def hash_empty(self, level: int, node_idx: int) -> bytes:
-        """Of a place without a chunk."""
-
-    def hash_commitment(self, structural_root: bytes, ctx: bytes, file_size: int) -> bytes:
-        """Of the whole tree."""
+MerkleHasher = raf.MerkleHasher
 
 
 class SHA256MerkleHasher:
