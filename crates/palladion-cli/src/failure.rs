@@ -57,6 +57,9 @@ impl Failure {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 failure.hint("make room, or write to another disk")
             }
+            io::ErrorKind::OutOfMemory => {
+                failure.hint("close other programs, or use a machine with more memory")
+            }
             _ => failure,
         }
     }
