@@ -40,6 +40,11 @@ pub fn concluding<T, E>(
     result
 }
 
+/// What is changed in its place is done: no signal ends the program any more, as after [`concluding`].
+pub fn conclude() {
+    std::mem::forget(lock());
+}
+
 /// Does a step of a change to a file that stays: no signal comes in between. `farewell` is called if one comes after it.
 pub fn step<T>(step: impl FnOnce() -> T, farewell: impl FnOnce() + Send + 'static) -> T {
     while ENDING.load(Ordering::Acquire) {
