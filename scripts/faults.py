@@ -83,6 +83,7 @@ ERRORS = {
     "rt_sigaction": ["EINVAL"],
     "socketpair": ["EMFILE"],
     "recvfrom": ["EINTR"],
+    "flock": ["EINTR", "ENOLCK"],
     "pipe2": ["EMFILE"],
     "sched_getaffinity": ["EPERM"],
     "poll": ["EINTR"],
@@ -104,6 +105,13 @@ class Scenario:
         self.name, self.command, self.force, self.size, self.options = name, command, force, size, list(options)
 
     def args(self):
+        if self.command == "raf write":
+            return ["raf", "write", "-k", "key", "--offset", str(Patch.OFFSET), "in.raf", "patch"]
+        if self.command.startswith("raf"):
+            force = ["-f"] if self.force else []
+            chunks = ["--chunk-size", "4K"] if self.command == "raf import" and self.size < 1 << 20 else []
+            files = ["in", "out"] if self.command == "raf import" else ["in.raf", "out"]
+            return [*self.command.split(), "-k", "key", *force, *chunks, *files]
         args = [self.command]
         if self.command in ("encrypt", "decrypt"):
             args += ["-k", "key", *self.options]
@@ -125,7 +133,12 @@ SCENARIOS = [
     Scenario("decrypt -f", "decrypt", True, options=ONE),
     Scenario("keygen", "keygen", False),
     Scenario("keygen -f", "keygen", True),
+    Scenario("raf import", "raf import", False),
+    Scenario("raf import -f", "raf import", True),
+    Scenario("raf export", "raf export", False),
+    Scenario("raf export -f", "raf export", True),
 ]
+IN_PLACE = Scenario("raf write", "raf write", False, size=1 << 21)
 THREADS = [
     Scenario("encrypt -t 3", "encrypt", False, size=9 * CHUNK, options=("-t", "3")),
     Scenario("decrypt -t 3 -f", "decrypt", True, size=9 * CHUNK, options=("-t", "3")),
@@ -170,7 +183,7 @@ class Fixture:
         self.key_path = os.path.join(root, "key")
         write(self.key_path, self.key, 0o600)
         self.old = b"what was here before\n" * 400
-        self.cache = {}
+        self.cache, self.lock = {}, threading.Lock()
 
     def run(self, args, input=b""):
         done = subprocess.run([self.palladion, *args], input=input, capture_output=True, timeout=LIMIT_S)
@@ -179,14 +192,29 @@ class Fixture:
         return done.stdout
 
     def text(self, size):
+        with self.lock:
+            return self.text_once(size)
+
+    def text_once(self, size):
         if size not in self.cache:
             text = random.Random(self.seed).randbytes(size)
             chunk = ["--chunk-size", "4K"] if size < 1 << 20 else []
-            self.cache[size] = text, self.run(["encrypt", "-k", self.key_path, *chunk], text)
-        return self.cache[size]
+            plain = os.path.join(self.root, f"plain-{size}")
+            write(plain, text)
+            self.run(["raf", "import", "-k", self.key_path, *chunk, plain, plain + ".raf"])
+            self.cache[size] = text, self.run(["encrypt", "-k", self.key_path, *chunk], text), read(plain + ".raf")
+        return self.cache[size][:2]
 
-    def decrypts_to(self, path, text):
+    def raf(self, size):
+        self.text(size)
+        return self.cache[size][2]
+
+    def decrypts_to(self, path, text, raf=False):
         """Whether a file verifies, to the end, and says what it should."""
+        if raf:
+            export = [self.palladion, "raf", "export", "-k", self.key_path, path, "-"]
+            done = subprocess.run(export, capture_output=True, timeout=LIMIT_S)
+            return done.returncode == 0 and done.stdout == text
         with open(path, "rb") as file:
             done = subprocess.run(
                 [self.palladion, "decrypt", "-k", self.key_path], stdin=file, capture_output=True, timeout=LIMIT_S
@@ -215,6 +243,12 @@ class Bench:
         write(self.path("key"), fixture.key, 0o600)
         write(self.path("in"), self.text)
         write(self.path("in.pld"), self.sealed)
+        self.kept = {"key": fixture.key, "in": self.text, "in.pld": self.sealed}
+        if scenario.command in ("raf export", "raf write"):
+            self.raf = fixture.raf(scenario.size)
+            write(self.path("in.raf"), self.raf)
+        if scenario.command == "raf export":
+            self.kept["in.raf"] = self.raf
         if scenario.force:
             write(self.path("out"), fixture.old, 0o640)
         os.mkdir(self.path("tmp"))
@@ -254,14 +288,15 @@ class Bench:
         command = self.scenario.command
         new = (
             self.fixture.decrypts_to(path, self.text) if command == "encrypt"
-            else content == self.text if command == "decrypt"
+            else self.fixture.decrypts_to(path, self.text, raf=True) if command == "raf import"
+            else content == self.text if command in ("decrypt", "raf export")
             else KEY_FILE.fullmatch(content) is not None and content != self.fixture.key
         )
         return "new" if new else "wrong"
 
     def judge(self, outcome, killed=None, may_litter=False, memory=False, quiet=False, reason=None):
         """Looks at all invariants; `killed`: by this signal, if it came in time."""
-        for name, content in (("key", self.fixture.key), ("in", self.text), ("in.pld", self.sealed)):
+        for name, content in self.kept.items():
             if not os.path.exists(self.path(name)) or read(self.path(name)) != content:
                 raise Fault(f"lost: {name} is changed or gone")
         before = "old" if self.scenario.force else "none"
@@ -277,7 +312,7 @@ class Bench:
             wanted = 0o600 if self.scenario.command == "keygen" else 0o640 if self.scenario.force else 0o644
             if mode != wanted:
                 raise Fault(f"half-written: the output has the permissions {mode:o}, not {wanted:o}")
-        known = {"key", "in", "in.pld", "tmp", "out"}
+        known = {*self.kept, "tmp", "out"}
         litter = [name for name in os.listdir(self.folder) if name not in known] + os.listdir(self.path("tmp"))
         if may_litter or status == -signal.SIGKILL or memory and self.out_of_memory(outcome):
             litter = [name for name in litter if not LEFTOVER.fullmatch(name)]
@@ -311,11 +346,92 @@ class Bench:
             return
         if not lines or not lines[0].startswith("error: ") or len(lines) > 2 or lines[1:] and not lines[1].startswith("hint: "):
             raise Fault(f"unclear: not one error and at most one hint: {lines}")
-        names = ('"in"', '"in.pld"', '"key"', '"out"', '"."', f'"{self.folder}"', "standard ")
+        names = ('"in"', '"in.pld"', '"in.raf"', '"patch"', '"key"', '"out"', '"."', f'"{self.folder}"', "standard ")
         if not any(name in lines[0] for name in names) and not (memory and ("memory" in lines[0] or "internal error" in lines[0])) and "random" not in lines[0]:
             raise Fault(f"unclear: names no file: {lines[0]!r}")
         if reason and reason.lower() not in lines[0].lower():
             raise Fault(f"unclear: {lines[0]!r} does not say {reason!r}")
+
+
+class Patch(Bench):
+    """A folder for a run of `raf write`, which changes a file in its place and makes it longer. docs/raf.md promises: after
+    an error or a signal the file has the data up to a place that is told, and sound chunks; after SIGKILL, or where
+    writing itself failed, chunks that were being written may be damaged; wrong data never comes out."""
+
+    OFFSET, CHUNK = 1000001, 65536
+
+    def __init__(self, fixture, folder=None):
+        super().__init__(fixture, IN_PLACE, folder)
+        self.patch = random.Random("patch").randbytes(1500000)
+        write(self.path("patch"), self.patch)
+        self.kept["patch"] = self.patch
+        end = self.OFFSET + len(self.patch)
+        self.after = self.text[: self.OFFSET] + self.patch + self.text[end:]
+
+    def ask(self, *args):
+        return subprocess.run(
+            [self.fixture.palladion, "raf", args[0], "-k", self.fixture.key_path, *args[1:]], cwd=self.folder,
+            capture_output=True, timeout=LIMIT_S
+        )
+
+    def judge(self, outcome, killed=None, may_litter=False, memory=False, quiet=False, reason=None):
+        for name, content in self.kept.items():
+            if not os.path.exists(self.path(name)) or read(self.path(name)) != content:
+                raise Fault(f"lost: {name} is changed or gone")
+        litter = [name for name in os.listdir(self.folder) if name not in {*self.kept, "in.raf", "tmp"}]
+        if litter or os.listdir(self.path("tmp")):
+            raise Fault(f"litter: {litter}")
+        status, said = outcome.status, outcome.stderr
+        info = self.ask("info", "in.raf")
+        size = re.search(rb"size: +(\d+)\n", info.stdout.replace(b"chunk size", b""))
+        if info.returncode or not size:
+            raise Fault(f"lost: the header: {info.stderr}")
+        size = int(size[1])
+        verify = self.ask("verify", "in.raf").stderr.decode()
+        damaged = {int(index) for index in re.findall(r"chunk (\d+) is damaged", verify)}
+        if "truncated" in verify:
+            raise Fault(f"lost: {verify}")
+        if size not in (len(self.text), len(self.after)) and f"{size} bytes" not in said:
+            raise Fault(f"lost: the size is {size}")
+        if not damaged:
+            have = self.ask("cat", "in.raf").stdout
+            if len(have) != size:
+                raise Fault(f"lost: {size} bytes, but {len(have)} come out")
+        old = new = 0
+        for index in range(-(-size // self.CHUNK)):
+            begin, end = index * self.CHUNK, min((index + 1) * self.CHUNK, size)
+            touched = end > self.OFFSET and begin < self.OFFSET + len(self.patch)
+            if index in damaged:
+                if not touched:
+                    raise Fault(f"lost: chunk {index} is damaged, which nobody changes")
+                continue
+            part = (
+                have[begin:end] if not damaged
+                else self.ask("cat", "--offset", str(begin), "--length", str(end - begin), "in.raf").stdout
+            )
+            # A chunk that was the last one has zeros behind its end when the file grows.
+            was = self.text[begin:end].ljust(end - begin, b"\0")
+            if part == self.after[begin:end]:
+                new += 1
+            elif part == was:
+                old += 1
+            else:
+                raise Fault(f"half-written: chunk {index} is neither the old nor the new one")
+        if status == 0:
+            if damaged or have != self.after:
+                raise Fault("half-written: exit status 0, but the data is not all there")
+        told = re.search(r"(\d+) bytes were written", said)
+        if told and not damaged:
+            end = self.OFFSET + int(told[1])
+            if have[self.OFFSET : end] != self.patch[: int(told[1])]:
+                raise Fault(f"half-written: not as told: {said!r}")
+        if killed and status == -killed and killed != signal.SIGKILL:
+            if damaged:
+                raise Fault(f"half-written: a signal, and chunks {damaged} are damaged")
+            if said and not re.fullmatch(r'stopped: \d+ bytes were written to "in.raf", which has \d+ bytes now\n', said):
+                raise Fault(f"unclear: {said!r}")
+            return
+        self.judge_words(outcome, killed, memory, quiet, reason)
 
 
 class Suite:
@@ -342,6 +458,9 @@ class Suite:
             self.statistics.add(part, **{"runs": 1, **(result or {})})
         return results
 
+    def bench(self, scenario):
+        return Patch(self.fixture) if scenario is IN_PLACE else Bench(self.fixture, scenario)
+
     @staticmethod
     def verdict(status):
         return {"succeeded": 1} if status == 0 else {"refused": 1}
@@ -364,7 +483,10 @@ class Suite:
         def rooms_for(scenario):
             if rooms:
                 return rooms
-            end = {"encrypt": len(self.fixture.text(scenario.size)[1]), "decrypt": scenario.size, "keygen": 81}[scenario.command]
+            end = {
+                "encrypt": len(self.fixture.text(scenario.size)[1]), "decrypt": scenario.size, "keygen": 81,
+                "raf import": len(self.fixture.raf(scenario.size)), "raf export": scenario.size,
+            }[scenario.command]
             edges = {0, 1, 80, 81, 127, 128, 129, 131, 132, CHUNK - 1, CHUNK, CHUNK + 164, end - 1, end, end + 1}
             return sorted(room for room in edges if room <= end + 1)
 
@@ -490,7 +612,7 @@ class Suite:
     def trace(self, tool, scenario):
         """How often each system call is made before the program's own work, and in all, by the thread with most."""
         log = os.path.join(self.root, f"trace-{threading.get_ident()}")
-        with Bench(self.fixture, scenario) as bench:
+        with self.bench(scenario) as bench:
             outcome = bench.run(tool, ["strace", "-f", "-o", log], trace=log)
             bench.judge(outcome)
         first, counts, begun = collections.Counter(), collections.defaultdict(collections.Counter), False
@@ -514,7 +636,7 @@ class Suite:
         # With its filter strace is faster, but sends no signals.
         fast = [] if what.startswith("signal=") else ["--seccomp-bpf"]
         wrapper = ["strace", "-f", *fast, "-o", log, "-e", f"trace={call}", "-e", f"inject={call}:{what}:when={number}"]
-        with Bench(self.fixture, scenario) as bench:
+        with self.bench(scenario) as bench:
             outcome = bench.run(tool, wrapper, trace=log)
             own_work = number > first[call]
             lines = outcome.trace.splitlines()
@@ -528,7 +650,8 @@ class Suite:
                         outcome, killed=signalled, may_litter=call.startswith("unlink"),
                         memory=call in MEMORY or call == "getrandom", quiet=to_stderr
                     )
-                    self.expectations(scenario, call, error, lines, hits, outcome)
+                    if not to_stderr:
+                        self.expectations(call, error, lines, hits, outcome)
                 else:
                     # The loader and the run-time library before main: their words are not ours, their traces are.
                     bench.judge_words = lambda *_: None
@@ -544,7 +667,7 @@ class Suite:
             self.statistics.fault(part, f"the judge is blind: {len(results)} runs, but {hits} faults")
 
     @staticmethod
-    def expectations(scenario, call, error, lines, hits, outcome):
+    def expectations(call, error, lines, hits, outcome):
         if not hits:
             return
         data = re.search(r"\((\d+), ", hits[0])
@@ -563,7 +686,7 @@ class Suite:
 
     def system_calls(self, tool=None, scenarios=None, calls=None, part="system calls that fail", every=None):
         tool = tool or self.palladion
-        scenarios = scenarios or (SCENARIOS + (THREADS if LONG else THREADS[:1]))
+        scenarios = scenarios or (SCENARIOS + THREADS if LONG else SCENARIOS[:7] + SCENARIOS[8:9] + THREADS[:1])
         every = every or (1 if LONG else 0)
         jobs = []
         traced = list(self.pool.map(lambda s: self.trace(tool, s), scenarios))
@@ -577,7 +700,7 @@ class Suite:
                 else:
                     # One before the program's own work, and of many a sample with both ends.
                     numbers = range(first[call] + 1, count + 1)
-                    most_wanted = 3 if call in MEMORY or call in ("rt_sigaction", "futex", "close", "madvise") else 8
+                    most_wanted = 3 if call in MEMORY or call in ("rt_sigaction", "futex", "close", "madvise") else 6
                     if len(numbers) > most_wanted:
                         inner = self.random.sample(range(first[call] + 2, count), most_wanted - 2)
                         numbers = [first[call] + 1, *sorted(inner), count]
@@ -637,13 +760,14 @@ class Suite:
 
         self.arrive(part, self.each(part, [lambda n=n, p=p: go(n, *p) for n, p in enumerate(plans)]))
 
-    def kills_at_calls(self, tool=None, scenarios=None, part="killed at a system call"):
+    def kills_at_calls(self, tool=None, scenarios=None, part="killed at a system call", calls=None):
         """A signal that comes as a system call begins: no window between two of them is missed."""
         tool = tool or self.palladion
-        scenarios = scenarios or SCENARIOS
+        scenarios = scenarios or (SCENARIOS if LONG else SCENARIOS[:7] + SCENARIOS[8:9])
         wanted = ["openat", "write", "fsync", "rename", "renameat", "renameat2", "fchmod", "close", "unlink", "linkat", "exit_group"]
         if LONG:
             wanted += ["read", "statx", "mmap", "munmap", "getrandom", "futex", "rt_sigaction", "clone3", "madvise"]
+        wanted = calls or wanted
         signals = [signal.SIGKILL, signal.SIGTERM] + ([signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGXFSZ] if LONG else [])
         jobs = []
         traced = list(self.pool.map(lambda s: self.trace(tool, s), scenarios))
@@ -886,13 +1010,13 @@ class Suite:
         for scenario in big:
             self.fixture.text(scenario.size)
             begin = time.monotonic()
-            with Bench(self.fixture, scenario) as bench:
+            with self.bench(scenario) as bench:
                 bench.run(tool)
             span[scenario] = time.monotonic() - begin
         plans = [(generator.choice(big), generator.choice(signals), generator.random() * 1.1) for _ in range(count)]
 
         def go(scenario, kill, fraction):
-            with Bench(self.fixture, scenario) as bench:
+            with self.bench(scenario) as bench:
                 child = subprocess.Popen(
                     [tool, *scenario.args()], cwd=bench.folder, env=bench.environment(), stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
@@ -911,6 +1035,50 @@ class Suite:
                 return {"kills": int(killed), **self.verdict(outcome.status)}
 
         self.each(part, [lambda p=p: go(*p) for p in plans])
+
+    def in_place(self):
+        """A RAF file that is changed in its place."""
+        calls = ["pwrite64", "pread64", "read", "fsync", "openat", "lseek", "statx", "getrandom", "mmap", "clone3", "flock"]
+        self.system_calls(scenarios=[IN_PLACE], calls=calls, part="in place: calls that fail")
+        self.kills_at_calls(scenarios=[IN_PLACE], part="in place: killed at a call", calls=["pwrite64", "fsync", "exit_group"])
+        self.killed(scenarios=[IN_PLACE], count=400 if LONG else 40, part="in place: killed at random")
+        self.in_place_no_room(self.palladion)
+
+    def in_place_no_room(self, tool, part="in place: no room"):
+        def limited(room):
+            with Patch(self.fixture) as bench:
+                outcome = bench.run(tool, ["prlimit", f"--fsize={room}"])
+                try:
+                    bench.judge(outcome, reason="File too large" if outcome.status else None)
+                except Fault as fault:
+                    raise Fault(f"files of {room} bytes at most: {fault}") from None
+                return {"faults": 1, **self.verdict(outcome.status)}
+
+        end = 64 + -(-(Patch.OFFSET + 1500000) // Patch.CHUNK) * (Patch.CHUNK + 48)
+        rooms = {0, 1, 64, 65, Patch.OFFSET, 1 << 20, 1 << 21, len(self.fixture.raf(IN_PLACE.size)), end - 1, end}
+        self.each(part, [lambda r=r: limited(r) for r in sorted(rooms | {end - 70000 * i for i in range(1, 8)})])
+        if self.mounts and tool == self.palladion:
+            disk = os.path.join(self.root, "in-place")
+            os.mkdir(disk)
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", disk], check=True)
+            try:
+                for pages in range(0, 120, 3 if LONG else 20):
+                    self.each(part, [lambda p=pages: self.fill_in_place(disk, p)])
+            finally:
+                subprocess.run(["umount", disk], check=True)
+
+    def fill_in_place(self, disk, pages):
+        with Patch(self.fixture, tempfile.mkdtemp(dir=disk)) as bench:
+            space = os.statvfs(disk)
+            filler = os.path.join(disk, "filler")
+            write(filler, bytes(space.f_bavail * space.f_frsize - pages * 4096))
+            outcome = bench.run(self.palladion)
+            os.remove(filler)
+            try:
+                bench.judge(outcome, reason="No space left on device" if outcome.status else None)
+            except Fault as fault:
+                raise Fault(f"raf write, {pages} pages free: {fault}") from None
+            return {"faults": 1, **self.verdict(outcome.status)}
 
     def windows(self):
         """A signal from outside while a system call waits: creating, writing, bringing to disk, renaming, removing."""
@@ -1063,7 +1231,17 @@ PLANTED = [
     ("litter", "leaves a temporary file", FIND + '"$P" "$@" || { status=$?; : >.palladion-abcdefghij.tmp; exit $status; }'),
     ("unclear", "says nothing", FIND + '"$P" "$@" 2>/dev/null'),
     ("unclear", "does not name the file", '"$P" "$@" 2>/dev/null || { echo "error: it failed" >&2; exit 1; }'),
+    ("half-written", "ends by a signal though it is done", '"$P" "$@" && kill -TERM $$'),
     ("unclear", "has a status of its own", '"$P" "$@" || exit 101'),
+]
+
+
+PLANTED_IN_PLACE = [
+    ("half-written", "says all is well", '"$P" "$@" 2>/dev/null || exit 0'),
+    ("half-written", "writes to the wrong place", 'o=$6; shift 6; exec "$P" raf write -k key --offset $((o + 1)) "$@"'),
+    ("lost", "spoils a chunk that nobody changes",
+     '"$P" "$@"; status=$?; printf "%020d" 0 | dd of=in.raf bs=1 seek=500 conv=notrunc 2>/dev/null; exit $status'),
+    ("lost", "cuts the file off", '"$P" "$@"; status=$?; truncate -s -1 in.raf; exit $status'),
 ]
 
 
@@ -1071,14 +1249,17 @@ def planted(palladion, root, seed, mounts):
     """The judge must catch each of them; returns what it missed."""
     missed = []
     encrypts = [s for s in SCENARIOS if s.command == "encrypt"]
-    for number, (kind, what, script) in enumerate(PLANTED):
+    for number, (kind, what, script) in enumerate(PLANTED + PLANTED_IN_PLACE):
         statistics = Statistics()
         folder = tempfile.mkdtemp(dir=root)
         os.chmod(folder, 0o755)
         tool = os.path.join(folder, "planted")
         write(tool, f"#!/bin/sh\nP='{palladion}'\n{script}\n".encode(), 0o755)
         suite = Suite(palladion, folder, seed, statistics, mounts)
-        suite.full(tool, encrypts, rooms=[0, 127, CHUNK + 164])
+        if number < len(PLANTED):
+            suite.full(tool, encrypts, rooms=[0, 127, CHUNK + 164, 1 << 20])
+        else:
+            suite.in_place_no_room(tool)
         caught = [found for found in statistics.found if f": {kind}" in found]
         by = ["the file size limit"] if caught else []
         if number == 0:
@@ -1096,7 +1277,7 @@ def planted(palladion, root, seed, mounts):
                     missed.append(f"{what}: not caught by {name}")
         if not caught:
             missed.append(f"{what}: not caught: {statistics.found[:2]}")
-        print(f"planted: a command that {what}: caught by {', '.join(by) or 'nobody'}"
+        print(f"planted: {'raf write' if number >= len(PLANTED) else 'a command'} that {what}: caught by {', '.join(by) or 'nobody'}"
               f" ({sum(row['defects'] for row in statistics.rows.values())} times)", flush=True)
     return missed
 
@@ -1130,7 +1311,7 @@ def main():
         print(f"seed {seed}; {'LONG' if LONG else 'a sample (LONG=1: everything)'}", flush=True)
         suite = Suite(palladion, root, seed, statistics, mounts)
         parts = ["full", "full_disk", "pipes", "system_calls", "combined", "kills_at_calls", "unsteady", "many", "strange", "killed",
-                 "windows", "memory", "hostile", "sizes"]
+                 "windows", "in_place", "memory", "hostile", "sizes"]
         wanted = args.only.split(",") if args.only else [*parts, "planted"]
         for part in parts:
             if part in wanted:
