@@ -1238,7 +1238,7 @@ PLANTED = [
 
 PLANTED_IN_PLACE = [
     ("half-written", "says all is well", '"$P" "$@" 2>/dev/null || exit 0'),
-    ("half-written", "writes to the wrong place", 'o=$6; shift 6; exec "$P" raf write -k key --offset $((o + 1)) "$@"'),
+    ("half-written", "writes something else", '"$P" "$@" && exec "$P" raf write -k key --offset 1000100 in.raf key'),
     ("lost", "spoils a chunk that nobody changes",
      '"$P" "$@"; status=$?; printf "%020d" 0 | dd of=in.raf bs=1 seek=500 conv=notrunc 2>/dev/null; exit $status'),
     ("lost", "cuts the file off", '"$P" "$@"; status=$?; truncate -s -1 in.raf; exit $status'),
