@@ -5,7 +5,7 @@
 #
 #   scripts/test-faults.sh [PALLADION] [--seed N] [--only PART,...]
 #
-# Takes a minute on two cores; LONG=1, with every system call and every error, ten. Needs Linux, python3 and strace (on
+# Takes a minute or two on two cores; LONG=1, with every system call and error, a quarter of an hour. Needs Linux, python3 and strace (on
 # Debian as root it is installed), and a right to mount for full disks of every size (else limits on the size of files).
 set -euo pipefail
 cd "$(dirname "$0")/.."
