@@ -663,7 +663,8 @@ class Suite:
     def arrive(self, part, results):
         """A part whose faults do not happen would find nothing."""
         hits = sum(result.get("kills", 0) + result.get("faults", 0) for result in results if result)
-        if hits < 0.8 * sum(result is not None for result in results):
+        # (Not all do: how many calls a thread makes is not the same each time.)
+        if hits < 0.5 * sum(result is not None for result in results):
             self.statistics.fault(part, f"the judge is blind: {len(results)} runs, but {hits} faults")
 
     @staticmethod
