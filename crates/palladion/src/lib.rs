@@ -108,6 +108,8 @@ mod backend;
 pub mod batch;
 mod cipher;
 mod error;
+#[cfg(all(test, feature = "std", feature = "getrandom"))]
+mod every_error;
 pub mod family;
 pub mod hazmat;
 pub mod historic;
