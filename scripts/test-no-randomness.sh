@@ -13,7 +13,7 @@ run() { RUSTFLAGS="${RUSTFLAGS:-} $1" cargo test --quiet --locked -p palladion -
 
 without=$(run '--cfg getrandom_backend="unsupported"') || { echo "$without" >&2; exit 1; }
 if grep -E '^not here: (NoRandomness|Random):' <<<"$without"; then
-    echo "the systems's random bytes were not taken away" >&2
+    echo "the system's random bytes were not taken away" >&2
     exit 1
 fi
 grep -q '^not here: Cipher: nothing is encrypted without random bytes' <<<"$without" ||
