@@ -43,20 +43,20 @@ install() {
     fi
 }
 
-# CHECKOUT: its lock files.
+# CHECKOUT: its lock files. (Where its failure is looked for, the shell does not stop at one by itself: hence `|| exit`.)
 check_locks() (
-    cd "$1"
+    cd "$1" || exit 1
     for folder in $(cd "$root" && workspaces); do
         [ -e "$folder/Cargo.lock" ] || die "$folder: no Cargo.lock"
-        # (Only resolves, and takes what is in the lock file: needs no network.)
-        cargo metadata --locked --offline --no-deps --format-version 1 --manifest-path "$folder/Cargo.toml" >/dev/null 2>"$work/errors" ||
+        # (Resolves, and downloads nothing but the index.)
+        cargo update --quiet --workspace --locked --manifest-path "$folder/Cargo.toml" 2>"$work/errors" ||
             die "$folder: $(cat "$work/errors")"
         ! grep -nH '^source = ' "$folder/Cargo.lock" | grep -v '"registry+https://github.com/rust-lang/crates.io-index"$' ||
             die "$folder/Cargo.lock: a source that is not crates.io"
-        python3 - "$folder/Cargo.lock" "$folder" <<'END'
-import glob, os, sys, tomllib
+        python3 - "$folder/Cargo.lock" <<'END' || exit 1
+import sys, tomllib
 
-lock, folder = sys.argv[1:]
+lock = sys.argv[1]
 packages = tomllib.load(open(lock, "rb"))["package"]
 unchecked = [p["name"] for p in packages if "source" in p and "checksum" not in p]
 if unchecked:
@@ -64,7 +64,7 @@ if unchecked:
 END
     done
     for lock in $(cd "$root" && git ls-files '*package-lock.json'); do
-        python3 - "$lock" <<'END'
+        python3 - "$lock" <<'END' || exit 1
 import json, sys
 
 for name, package in json.load(open(sys.argv[1]))["packages"].items():
@@ -119,7 +119,7 @@ deny() {
     sed '/embedded-hal@/d' deny.toml >"$work/deny.toml"
     ! run_deny firmware "$work/deny.toml" bans >/dev/null 2>&1 || die "two versions of one crate were not found"
     copy "$work/wildcard"
-    sed -i 's/^zeroize = "1.8"/zeroize = "*"/' "$work/wildcard/crates/palladion-file/Cargo.toml"
+    sed -i 's/^zeroize = .*/zeroize = "*"/' "$work/wildcard/crates/palladion-file/Cargo.toml"
     ! run_deny "$work/wildcard" deny.toml bans >/dev/null 2>&1 || die "a dependency on any version was not found"
     if run_deny . deny.toml --disable-fetch advisories >"$work/advisories" 2>&1 ||
         timeout 60 "$tools/bin/cargo-deny" --log-level error fetch db >/dev/null 2>&1; then
@@ -137,40 +137,48 @@ published="-p palladion -p palladion-file -p palladion-raf -p palladion-capi -p 
 
 # FOLDER: whether the published crates compile with the oldest versions.
 compiles_with_oldest() (
-    cd "$1"
-    cargo +nightly update --quiet -Zdirect-minimal-versions
-    CARGO_TARGET_DIR=$target/minimal cargo check --quiet --locked --all-features $published
+    cd "$1" && cargo +nightly update --quiet -Zdirect-minimal-versions &&
+        CARGO_TARGET_DIR=$target/minimal cargo check --quiet --locked --all-features $published
 )
 
 minimal() {
     cargo +nightly --version >/dev/null 2>&1 || { echo "skipped: no nightly cargo (rustup toolchain install nightly)"; return; }
     copy "$work/minimal"
+    # What is not published may want more.
+    sed -i '/"crates\/palladion-bench",/d; /"crates\/palladion-count",/d; /"bindings\//d' "$work/minimal/Cargo.toml"
     compiles_with_oldest "$work/minimal"
-    # getrandom 0.4 from 0.4.0 on would be too much to promise, if the core needs what came later; so of subtle here.
-    sed -i 's/^zeroize = { version = "1.9.1"/zeroize = { version = "1.0.0"/; s/^subtle = { version = "2.6.1"/subtle = { version = "2.0.0"/' \
-        "$work/minimal/crates/palladion/Cargo.toml"
-    rm "$work/minimal/Cargo.lock"
-    ! compiles_with_oldest "$work/minimal" >/dev/null 2>&1 || die "a version that is too old was not noticed"
+    cp "$work/minimal/crates/palladion-cli/Cargo.toml" "$work/before"
+    sed -i 's/^rpassword = .*/rpassword = "5.0"/' "$work/minimal/crates/palladion-cli/Cargo.toml"
+    ! cmp -s "$work/before" "$work/minimal/crates/palladion-cli/Cargo.toml" || die "nothing was planted"
+    ! compiles_with_oldest "$work/minimal" >"$work/errors" 2>&1 || die "a version that is too old was not noticed"
+    grep -q 'rpassword::' "$work/errors" || { cat "$work/errors" >&2; die "it failed for another reason"; }
     echo "minimal: the published crates compile with the oldest versions of what they ask for; a bound that is too low was noticed"
 }
 
 reproducible() {
     local place
-    # Two places with names of different lengths.
-    for place in one another/place; do
-        copy "$work/$place"
-        (cd "$work/$place" && CARGO_TARGET_DIR=$work/${place}-target scripts/build-release.sh >/dev/null)
-    done
-    local one=$work/one-target/release-build two=$work/another/place-target/release-build
-    diff -r "$one" "$two" || die "two builds differ"
+    # Two places with names of different lengths, and the crates of crates.io in another place too.
+    mkdir -p "$work/another/home"
+    ln -s "${CARGO_HOME:-$HOME/.cargo}"/* "$work/another/home/"
+    copy "$work/one"
+    copy "$work/another/place"
+    (cd "$work/one" && CARGO_TARGET_DIR=$work/one-target scripts/build-release.sh >/dev/null)
+    (cd "$work/another/place" && CARGO_HOME=$work/another/home CARGO_TARGET_DIR=$work/another/target scripts/build-release.sh >/dev/null)
+    local one=$work/one-target/release-build two=$work/another/target/release-build
     [ "$(wc -l <"$one/SHA256SUMS")" -gt 5 ] || die "hardly anything was built"
-    echo "reproducible:" && cat "$one/SHA256SUMS"
-    # Without what build-release.sh does about paths they differ, or the comparison sees nothing.
+    diff -r "$one" "$two" || die "two builds differ"
+    ! grep -rlaF -e "$work" -e "${CARGO_HOME:-$HOME/.cargo}" "$one" || die "these say where they were built"
+    grep -E ' (palladion|libpalladion.*)$' "$one/SHA256SUMS"
+    # What a comparison must see: a library that knows its place.
     for place in one another/place; do
-        (cd "$work/$place" && touch crates/*/src/*.rs && KEEP_PATHS=1 CARGO_TARGET_DIR=$work/${place}-target scripts/build-release.sh >/dev/null)
+        sed -i 's/concat!(env!("CARGO_PKG_VERSION"),/concat!(env!("CARGO_MANIFEST_DIR"),/' "$work/$place/crates/palladion-capi/src/extra.rs"
+        ! cmp -s {,"$work/$place/"}crates/palladion-capi/src/extra.rs || die "nothing was planted"
     done
-    ! diff -rq "$one" "$two" >/dev/null || die "paths in the binaries were not noticed"
-    echo "reproducible: the same bytes from two places; with their paths in them, other bytes"
+    (cd "$work/one" && CARGO_TARGET_DIR=$work/one-target ONLY_C=1 scripts/build-release.sh >/dev/null)
+    (cd "$work/another/place" && CARGO_HOME=$work/another/home CARGO_TARGET_DIR=$work/another/target ONLY_C=1 scripts/build-release.sh >/dev/null)
+    ! cmp -s "$one/libpalladion.so" "$two/libpalladion.so" || die "a planted path was not noticed by the comparison"
+    grep -qaF "$work" "$one/libpalladion.so" || die "a planted path was not found"
+    echo "reproducible: the same bytes from two places; a planted path was noticed"
 }
 
 sbom() {
