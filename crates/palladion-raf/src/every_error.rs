@@ -169,7 +169,7 @@ impl crate::Storage for Broken {
 fn child() {
     let (_, name) = errors!();
     let error =
-        options().file_id([1; 24]).create(Memory::default(), KEY).err().expect("there is no such backend");
+        options().file_id([1; 24]).create(Memory::default(), KEY).expect_err("there is no such backend");
     Came::new(&error, name).print();
     println!("<done>");
 }
