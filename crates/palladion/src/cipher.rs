@@ -8,7 +8,7 @@ use zeroize::ZeroizeOnDrop;
 
 use crate::family::Family;
 use crate::low::memory::{Wiped, WipedBytes};
-use crate::low::{self, Direction, InOut, State};
+use crate::low::{self, Direction, InOut, State, Variant};
 use crate::types::{Expected, Tag};
 use crate::{Decryptor, Encryptor, Error, limits};
 
@@ -229,7 +229,8 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     pub fn verify(&self, nonce: &F::Nonce, ad: &[u8], ct: &[u8], tag: &Tag<T>) -> Result<(), Error> {
         let ad_len = limits::check("associated data", 0, ad.len())?;
         let msg_len = limits::check("ciphertext", 0, ct.len())?;
-        let mut state = State::<F, D>::new(&self.key, nonce, ())?;
+        let mut state = State::<F, D>::zeroed(Variant::new()?, ()); // where it stays: a move would leave a copy behind
+        state.begin(&self.key, nonce, None);
         state.absorb(ad);
         // The message has to be somewhere while it is absorbed: some steps at a time, in memory that is wiped. 8 KiB
         // are a whole number of steps for the common degrees, and one step of the largest.
@@ -239,7 +240,9 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         for chunk in ct.chunks(steps * rate) {
             state.crypt(InOut::separate(chunk, &mut scratch.as_mut()[..chunk.len()])?, Direction::Decrypt);
         }
-        Expected::compute(|expected| state.finalize(ad_len, msg_len, expected)).verify(tag)
+        let mut expected = Expected::default();
+        state.finalize(ad_len, msg_len, expected.as_mut_bytes());
+        expected.verify(tag)
     }
 
     pub(crate) fn encrypt_inout(&self, nonce: &F::Nonce, ad: &[u8], io: InOut<'_>) -> Result<Tag<T>, Error> {

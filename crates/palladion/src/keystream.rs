@@ -6,7 +6,7 @@ use zeroize::ZeroizeOnDrop;
 
 use crate::family::Family;
 use crate::low::memory::{Wiped, WipedBytes};
-use crate::low::{Direction, InOut};
+use crate::low::{Direction, InOut, Variant};
 use crate::pieces::Pieces;
 use crate::{Error, limits};
 
@@ -83,7 +83,10 @@ impl<F: Family, const D: usize> KeyStream<F, D> {
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
     pub fn fill(key: &F::Key, nonce: &F::Nonce, out: &mut [u8]) -> Result<(), Error> {
-        Self::new(key, nonce)?.next_bytes(out)
+        // Where it stays: a move would leave a copy behind.
+        let mut stream = Self { pieces: Pieces::zeroed(Variant::new()?) };
+        stream.pieces.begin(key, nonce, b"")?;
+        stream.next_bytes(out)
     }
 }
 

@@ -177,16 +177,11 @@ impl<const T: usize> Tag<T> {
     }
 }
 
-/// The tag that a message should have. Wiped when dropped: if it is not the one that came, it is a forgery.
+/// The tag that a message should have. Wiped when dropped: if it is not the one that came, it is a forgery. (It is computed where it
+/// stays, as a move would leave a copy behind.)
 pub(crate) struct Expected<const T: usize>(Tag<T>);
 
 impl<const T: usize> Expected<T> {
-    pub(crate) fn compute(f: impl FnOnce(&mut [u8; T])) -> Self {
-        let mut expected = Self::default();
-        f(expected.as_mut_bytes());
-        expected
-    }
-
     pub(crate) fn of(tag: Tag<T>) -> Self {
         Self(tag)
     }

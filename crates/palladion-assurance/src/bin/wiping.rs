@@ -2,16 +2,18 @@
 //!
 //! `wiping [--plant] [--verbose] [BACKEND...]`
 //!
-//! Every operation runs twice on the same stack, full of the same bytes, with the same arguments but for the key and the message. A
-//! byte below the caller's frame that differs afterwards came from a secret, whatever has become of it on the way: a key, a
-//! word of a state, key stream, plaintext. The same for the memory of an object once it is dropped.
+//! Every operation runs twice on the same stack, full of the same bytes, with the same arguments at the same addresses but for the
+//! contents of key and message. A byte below the caller's frame that differs afterwards came from a secret, whatever has become
+//! of it on the way: a key, a word of a state, key stream, plaintext. Ciphertexts and tags differ too and may stay: bytes that
+//! are found in them, in both runs at the same place, do not count. The same for the memory of an object once it is dropped.
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use palladion::family::{Aegis128, Aegis256, Family};
-use palladion::hazmat::{AeadSession, MacSession, UnverifiedDecryptor};
+use palladion::hazmat::{AeadSession, MacSession};
 use palladion::{Aegis, Backend, Decryptor, Encryptor, KeyStream, Mac, Tag, set_backend};
 
 /// How much of the stack is looked at, in bytes.
@@ -57,10 +59,57 @@ fn stack_after(work: &mut dyn FnMut(), copy: &mut [u8]) {
     copy_of_stack!(copy);
 }
 
-/// How many bytes are not the same, and the first of them, counted from the upper end.
-fn differences(a: &[u8], b: &[u8]) -> Vec<usize> {
-    assert_eq!(a.len(), b.len());
-    (0..a.len()).rev().filter(|at| a[*at] != b[*at]).map(|at| a.len() - at).collect()
+/// What is left after a run, and what of it everybody may see.
+#[derive(Default)]
+struct Traces {
+    bytes: Vec<u8>,
+    public: Vec<u8>,
+}
+
+/// Where secrets are left, counted from the upper end.
+fn differences([a, b]: &[Traces; 2]) -> Vec<usize> {
+    let len = a.bytes.len();
+    assert_eq!((len, a.public.len()), (b.bytes.len(), b.public.len()));
+    let mut differs: Vec<bool> = a.bytes.iter().zip(&b.bytes).map(|(a, b)| a != b).collect();
+    // What a caller had in its registers is saved there too: words that are addresses of the stack or the heap.
+    let here = [(&raw const differs).addr(), differs.as_ptr().addr()];
+    let is_address = |word: &[u8]| {
+        let word = usize::from_ne_bytes(word.try_into().expect("eight bytes"));
+        here.iter().any(|here| here.abs_diff(word) < 64 << 20)
+    };
+    let words = a.bytes.chunks_exact(8).zip(b.bytes.chunks_exact(8));
+    for ((a, b), differs) in words.zip(differs.chunks_exact_mut(8)) {
+        if is_address(a) && is_address(b) {
+            differs.fill(false);
+        }
+    }
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < len {
+        if !differs[at] {
+            at += 1;
+            continue;
+        }
+        // The longest piece from here on that is public.
+        let piece = |n: usize| {
+            n > 0
+                && (0..=a.public.len().saturating_sub(n)).any(|from| {
+                    let place = from..from + n;
+                    a.public.get(place.clone()) == a.bytes.get(at..at + n)
+                        && b.public.get(place) == b.bytes.get(at..at + n)
+                })
+        };
+        let run = (at..len).take_while(|at| differs[*at]).count();
+        match (1..=run).rev().find(|n| piece(*n)) {
+            Some(n) if n >= 4 || n == run => at += n,
+            _ => {
+                found.push(len - at);
+                at += 1;
+            }
+        }
+    }
+    found.reverse();
+    found
 }
 
 /// The inputs of a run: everything secret differs from one to the other, and nothing else.
@@ -70,9 +119,26 @@ struct Input {
     ad: Vec<u8>,
 }
 
-/// The same number of bytes for everybody, and none in common.
-fn secret(len: usize, run: u8) -> Vec<u8> {
-    (0..len).map(|i| (i as u8).wrapping_mul(37).wrapping_add(11) ^ if run == 0 { 0x5a } else { 0xc3 }).collect()
+struct Inputs(Input);
+
+impl Inputs {
+    fn new(key_len: usize, len: usize) -> Self {
+        Self(Input { key: vec![0; key_len], message: vec![0; len], ad: vec![7; 21] })
+    }
+    /// Other secrets at the same places.
+    fn set(&mut self, run: usize) {
+        for bytes in [&mut self.0.key, &mut self.0.message] {
+            let len = bytes.len();
+            bytes.copy_from_slice(&secret(len, run));
+        }
+    }
+}
+
+/// Bytes of which each differs from one run to the other.
+fn secret(len: usize, run: usize) -> Vec<u8> {
+    (0..len)
+        .map(|i| (i as u8).wrapping_mul(37).wrapping_add(11) ^ if run == 0 { 0x5a } else { 0xc3 })
+        .collect()
 }
 
 struct Report {
@@ -82,147 +148,273 @@ struct Report {
 }
 
 impl Report {
-    fn add(&mut self, what: &str, left: &[usize]) {
+    fn add(&mut self, what: &str, traces: &[Traces; 2]) {
+        let left = differences(traces);
         self.checks += 1;
         if !left.is_empty() {
             self.wrong += 1;
             let (nearest, farthest) = (left[0], left[left.len() - 1]);
-            println!("{what}: {} bytes that depend on secrets, {nearest} to {farthest} bytes deep", left.len());
+            println!(
+                "{what}: {} bytes that depend on secrets, {nearest} to {farthest} bytes deep",
+                left.len()
+            );
+            if self.verbose {
+                let size = traces[0].bytes.len();
+                for traces in traces {
+                    let bytes = &traces.bytes[size - farthest..=size - nearest];
+                    println!("    {bytes:02x?}");
+                }
+            }
         } else if self.verbose {
             println!("{what}: nothing");
         }
     }
 
-    /// Runs an operation with two sets of secrets. `prepare` makes what it works on, before the stack is watched.
-    fn stack<P>(&mut self, what: &str, len: usize, key_len: usize, prepare: impl Fn(&Input) -> P, work: impl Fn(&mut P, &Input)) {
-        let copies = [0, 1].map(|run| {
-            let input = Input { key: secret(key_len, run), message: secret(len, run), ad: vec![7; 21] };
-            let mut copy = vec![0; DEPTH];
+    /// Runs an operation with two sets of secrets, which lie at the same places: `prepare` overwrites what the operation works on,
+    /// before the stack is watched, and `public` copies what everybody may see.
+    fn stack<P>(
+        &mut self,
+        what: &str,
+        inputs: &mut Inputs,
+        place: &mut P,
+        prepare: impl Fn(&mut P, &Input),
+        work: impl Fn(&mut P, &Input),
+        public: impl Fn(&P, &mut Vec<u8>),
+    ) {
+        let mut traces = [Traces::default(), Traces::default()];
+        // (One copy for both: addresses are on the stack too.)
+        let mut copy = vec![0; DEPTH];
+        for (run, traces) in traces.iter_mut().enumerate() {
+            inputs.set(run);
             for _ in 0..2 {
                 // The first time for what is done once, like the choice of a backend.
-                let mut prepared = prepare(&input);
-                stack_after(&mut || work(&mut prepared, &input), &mut copy);
+                prepare(place, &inputs.0);
+                stack_after(&mut || work(place, &inputs.0), &mut copy);
             }
-            copy
-        });
-        self.add(what, &differences(&copies[0], &copies[1]));
+            traces.bytes = copy.clone();
+            public(place, &mut traces.public);
+        }
+        self.add(what, &traces);
     }
 
     /// Looks at the memory of a value after it was dropped.
-    fn object<T>(&mut self, what: &str, len: usize, key_len: usize, make: impl Fn(&Input) -> T) {
-        let copies = [0, 1].map(|run| {
-            let input = Input { key: secret(key_len, run), message: secret(len, run), ad: vec![7; 21] };
-            let mut memory = Box::new(MaybeUninit::<T>::uninit());
+    fn object<T>(&mut self, what: &str, inputs: &mut Inputs, make: impl Fn(&Input) -> T) {
+        let mut memory = Box::new(MaybeUninit::<T>::uninit());
+        // The first time for what is done once.
+        let traces = [0, 0, 1].map(|run| {
+            inputs.set(run);
+            paint(); // padding is whatever was there before
             let size = size_of::<T>();
             let bytes = memory.as_mut_ptr().cast::<u8>();
             // SAFETY: as many bytes as there are; the value is made before it is dropped, once. What is looked at afterwards was
             // written before, if only as padding.
-            unsafe {
+            let bytes = unsafe {
                 bytes.write_bytes(0xa5, size);
-                memory.write(make(&input));
+                memory.write(make(&inputs.0));
                 memory.assume_init_drop();
                 black_box(bytes);
-                (0..size).map(|at| bytes.add(at).read_volatile()).collect::<Vec<u8>>()
-            }
+                (0..size).map(|at| bytes.add(at).read_volatile()).collect()
+            };
+            Traces { bytes, public: Vec::new() }
         });
-        self.add(what, &differences(&copies[0], &copies[1]));
+        let [_, first, second] = traces;
+        self.add(what, &[first, second]);
     }
+}
+
+/// What an operation works on.
+struct Place<F: Family, const D: usize, const T: usize> {
+    cipher: Aegis<F, D, T>,
+    buffer: Vec<u8>,
+    tag: Tag<T>,
+    /// What the message becomes.
+    ciphertext: Vec<u8>,
+    session: Box<MaybeUninit<AeadSession<F, D>>>,
+}
+
+fn flipped<const T: usize>(tag: &Tag<T>) -> Tag<T> {
+    let mut bytes = *tag.as_bytes();
+    bytes[3] ^= 1;
+    Tag::from(bytes)
 }
 
 fn variant<F: Family, const D: usize, const T: usize>(report: &mut Report, backend: Backend) {
     let k = F::KEY_LEN;
-    let name = |what: &str, len: usize| format!("{backend}, {} of degree {D}, {what} of {len} bytes", F::NAME);
+    let name =
+        |what: &str, len: usize| format!("{backend}, {} of degree {D}, {what} of {len} bytes", F::NAME);
     let nonce = || F::Nonce::try_from(&[9; 32][..k]).expect("as long as it must be");
-    let cipher = |input: &Input| Aegis::<F, D, T>::new(&F::Key::try_from(&input.key).expect("as long as it must be"));
+    let key = |input: &Input| F::Key::try_from(&input.key).expect("as long as it must be");
+    let cipher = |input: &Input| Aegis::<F, D, T>::new(&key(input));
     let rate = 16 * D * if k == 16 { 2 } else { 1 };
     for len in [5, rate + 3, 4 * rate, 9 * rate + 17] {
-        // What goes in and out lies elsewhere: ciphertexts and tags need not be wiped, and would differ.
-        type Place<F, const D: usize, const T: usize> = (Box<Aegis<F, D, T>>, Vec<u8>, Box<Tag<T>>);
-        let message = |input: &Input| -> Place<F, D, T> {
-            (Box::new(cipher(input)), input.message.clone(), Box::new(Tag::from([0; T])))
+        let mut inputs = Inputs::new(k, len);
+        let inputs = &mut inputs;
+        let mut place = Place {
+            cipher: Aegis::new(&key(&inputs.0)),
+            buffer: vec![0; len],
+            tag: Tag::from([0; T]),
+            ciphertext: vec![0; len],
+            session: Box::new(MaybeUninit::uninit()),
         };
-        let ciphertext = |input: &Input| -> Place<F, D, T> {
-            let (cipher, mut buffer, mut tag) = message(input);
-            *tag = cipher.encrypt_in_place(&nonce(), &input.ad, &mut buffer).expect("encrypted");
-            (cipher, buffer, tag)
+        let place = &mut place;
+        type P<F, const D: usize, const T: usize> = Place<F, D, T>;
+        let message = |place: &mut P<F, D, T>, input: &Input| {
+            place.cipher = Aegis::new(&key(input));
+            place.buffer.copy_from_slice(&input.message);
+            place.tag =
+                place.cipher.encrypt_in_place(&nonce(), &input.ad, &mut place.buffer).expect("encrypted");
+            place.ciphertext.copy_from_slice(&place.buffer);
+            place.buffer.copy_from_slice(&input.message);
         };
-        let forgery = |input: &Input| -> Place<F, D, T> {
-            let (cipher, buffer, mut tag) = ciphertext(input);
-            let mut bytes = *tag.as_bytes();
-            bytes[3] ^= 1;
-            *tag = Tag::from(bytes);
-            (cipher, buffer, tag)
+        let ciphertext = |place: &mut P<F, D, T>, input: &Input| {
+            message(place, input);
+            place.buffer.copy_from_slice(&place.ciphertext);
         };
-        report.stack(&name("encryption", len), len, k, message, |(cipher, buffer, tag), input| {
-            **tag = cipher.encrypt_in_place(&nonce(), &input.ad, buffer).expect("encrypted");
-        });
-        report.stack(&name("decryption", len), len, k, ciphertext, |(cipher, buffer, tag), input| {
-            cipher.decrypt_in_place(&nonce(), &input.ad, buffer, tag).expect("authentic");
-        });
-        report.stack(&name("a forgery", len), len, k, forgery, |(cipher, buffer, tag), input| {
-            cipher.decrypt_in_place(&nonce(), &input.ad, buffer, tag).expect_err("a forgery");
-            assert!(buffer.iter().all(|byte| *byte == 0));
-        });
-        report.stack(&name("verification", len), len, k, ciphertext, |(cipher, buffer, tag), input| {
-            cipher.verify(&nonce(), &input.ad, buffer, tag).expect("authentic");
-        });
-        report.stack(&name("pieces", len), len, k, message, |(cipher, buffer, tag), input| {
-            let mut encryptor = cipher.encryptor(&nonce(), &input.ad).expect("a cipher");
-            let (first, second) = buffer.split_at_mut(len / 3);
-            encryptor.update_in_place(first).expect("encrypted");
-            encryptor.update_in_place(second).expect("encrypted");
-            **tag = encryptor.finalize();
-        });
-        report.stack(&name("a forgery in pieces", len), len, k, forgery, |(cipher, buffer, tag), input| {
-            let mut unverified = UnverifiedDecryptor::new(cipher, &nonce(), &input.ad).expect("a cipher");
-            let (first, second) = buffer.split_at_mut(len / 3);
-            unverified.update_in_place(first).expect("decrypted");
-            unverified.update_in_place(second).expect("decrypted");
-            unverified.verify(tag).expect_err("a forgery");
-        });
-        report.stack(&name("MAC", len), len, k, message, |(cipher, buffer, tag), _| {
-            let _ = cipher;
-            let key = F::Key::try_from(&secret(k, buffer[0] & 1)).expect("as long as it must be");
-            **tag = Mac::<F, D, T>::mac(&key, &nonce(), buffer).expect("authenticated");
-        });
-        report.stack(&name("key stream", len), len, k, message, |(_, buffer, _), input| {
-            let key = F::Key::try_from(&input.key).expect("as long as it must be");
-            KeyStream::<F, D>::fill(&key, &nonce(), buffer).expect("a stream");
-        });
+        let forgery = |place: &mut P<F, D, T>, input: &Input| {
+            ciphertext(place, input);
+            place.tag = flipped(&place.tag);
+        };
+        let public = |place: &P<F, D, T>, to: &mut Vec<u8>| {
+            to.extend([&place.ciphertext[..], place.tag.as_bytes()].concat());
+        };
+        report.stack(
+            &name("encryption", len),
+            inputs,
+            place,
+            message,
+            |place, input| {
+                place.tag =
+                    place.cipher.encrypt_in_place(&nonce(), &input.ad, &mut place.buffer).expect("encrypted");
+            },
+            public,
+        );
+        report.stack(
+            &name("decryption", len),
+            inputs,
+            place,
+            ciphertext,
+            |place, input| {
+                place
+                    .cipher
+                    .decrypt_in_place(&nonce(), &input.ad, &mut place.buffer, &place.tag)
+                    .expect("authentic");
+            },
+            public,
+        );
+        report.stack(
+            &name("a forgery", len),
+            inputs,
+            place,
+            forgery,
+            |place, input| {
+                place
+                    .cipher
+                    .decrypt_in_place(&nonce(), &input.ad, &mut place.buffer, &place.tag)
+                    .expect_err("a forgery");
+                assert!(place.buffer.iter().all(|byte| *byte == 0));
+            },
+            public,
+        );
+        report.stack(
+            &name("verification", len),
+            inputs,
+            place,
+            ciphertext,
+            |place, input| {
+                place.cipher.verify(&nonce(), &input.ad, &place.buffer, &place.tag).expect("authentic");
+            },
+            public,
+        );
+        report.stack(
+            &name("pieces", len),
+            inputs,
+            place,
+            message,
+            |place, input| {
+                let session = AeadSession::begin_in(&mut place.session, &key(input), &nonce(), &input.ad)
+                    .expect("a cipher");
+                let (first, second) = place.buffer.split_at_mut(len / 3);
+                session.encrypt_in_place(first).expect("encrypted");
+                session.encrypt_in_place(second).expect("encrypted");
+                place.tag = session.finalize();
+            },
+            public,
+        );
+        report.stack(
+            &name("a forgery in pieces", len),
+            inputs,
+            place,
+            forgery,
+            |place, input| {
+                let session = AeadSession::begin_in(&mut place.session, &key(input), &nonce(), &input.ad)
+                    .expect("a cipher");
+                let (first, second) = place.buffer.split_at_mut(len / 3);
+                session.decrypt_in_place(first).expect("decrypted");
+                session.decrypt_in_place(second).expect("decrypted");
+                session.verify(&place.tag).expect_err("a forgery");
+            },
+            public,
+        );
+        if k == 32 || T == 32 || D == 1 || D % 2 == 0 {
+            report.stack(
+                &name("MAC", len),
+                inputs,
+                place,
+                |_, _| (),
+                |place, input| {
+                    place.tag =
+                        Mac::<F, D, T>::mac(&key(input), &nonce(), &input.message).expect("authenticated");
+                },
+                |place, to| to.extend(place.tag.as_bytes()),
+            );
+        }
+        report.stack(
+            &name("key stream", len),
+            inputs,
+            place,
+            message,
+            |place, input| {
+                KeyStream::<F, D>::fill(&key(input), &nonce(), &mut place.buffer).expect("a stream");
+            },
+            |_, _| (),
+        );
     }
-    report.object(&name("object Aegis", 0), 0, k, cipher);
-    report.object(&name("object Encryptor", 50), 50, k, |input| {
+    report.object(&name("object Aegis", 0), &mut Inputs::new(k, 0), cipher);
+    report.object(&name("object Encryptor", 50), &mut Inputs::new(k, 50), |input| {
         let mut encryptor: Encryptor<F, D, T> = cipher(input).encryptor(&nonce(), b"ad").expect("a cipher");
         encryptor.update_in_place(&mut input.message.clone()).expect("encrypted");
         encryptor
     });
-    report.object(&name("object AeadSession", 50), 50, k, |input| {
-        let key = F::Key::try_from(&input.key).expect("as long as it must be");
-        let mut session = AeadSession::<F, D>::new(&key, &nonce(), b"ad").expect("a cipher");
+    report.object(&name("object AeadSession", 50), &mut Inputs::new(k, 50), |input| {
+        let mut session = AeadSession::<F, D>::new(&key(input), &nonce(), b"ad").expect("a cipher");
         session.encrypt_in_place(&mut input.message.clone()).expect("encrypted");
         session
     });
-    report.object(&name("object MacSession", 50), 50, k, |input| {
-        let key = F::Key::try_from(&input.key).expect("as long as it must be");
-        let mut session = MacSession::<F, D>::new(&key, &nonce()).expect("a cipher");
+    report.object(&name("object MacSession", 50), &mut Inputs::new(k, 50), |input| {
+        let mut session = MacSession::<F, D>::new(&key(input), &nonce()).expect("a cipher");
         session.update(&input.message).expect("data");
         session
     });
-    report.object(&name("object Mac", 50), 50, k, |input| {
-        let key = F::Key::try_from(&input.key).expect("as long as it must be");
-        let mut mac = Mac::<F, D, T>::new(&key, &nonce()).expect("a cipher");
+    report.object(&name("object Mac", 50), &mut Inputs::new(k, 50), |input| {
+        let mut mac = Mac::<F, D, T>::new(&key(input), &nonce()).expect("a cipher");
         mac.update(&input.message).expect("data");
         mac
     });
-    report.object(&name("object KeyStream", 50), 50, k, |input| {
-        let key = F::Key::try_from(&input.key).expect("as long as it must be");
-        let mut stream = KeyStream::<F, D>::new(&key, &nonce()).expect("a cipher");
+    report.object(&name("object KeyStream", 50), &mut Inputs::new(k, 50), |input| {
+        let mut stream = KeyStream::<F, D>::new(&key(input), &nonce()).expect("a cipher");
         stream.next_bytes(&mut [0; 50]).expect("bytes");
         stream
     });
-    report.object(&name("object Decryptor", 50), 50, k, |input| {
-        let output: &'static mut [u8] = Vec::leak(vec![0; 50]);
-        let mut decryptor: Decryptor<'static, F, D, T> = cipher(input).decryptor(&nonce(), b"ad", output).expect("a cipher");
+    report.object(&name("object Decryptor", 50), &mut Inputs::new(k, 50), |input| {
+        // (At the same place each time, and empty again when the object is dropped.)
+        static OUTPUT: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
+        if OUTPUT.load(Relaxed).is_null() {
+            OUTPUT.store(Vec::leak(vec![0; 50]).as_mut_ptr(), Relaxed);
+        }
+        // SAFETY: 50 bytes that are never freed, and that no other object has any more.
+        let output = unsafe { std::slice::from_raw_parts_mut(OUTPUT.load(Relaxed), 50) };
+        let mut decryptor: Decryptor<'static, F, D, T> =
+            cipher(input).decryptor(&nonce(), b"ad", output).expect("a cipher");
         decryptor.update(&input.message).expect("taken");
         decryptor
     });
@@ -238,12 +430,22 @@ fn main() -> ExitCode {
     let mut report = Report { verbose, checks: 0, wrong: 0 };
     if planted {
         // What a function leaves that does not wipe: it has to be found.
-        report.stack("a planted copy of the key", 64, 32, |_| (), |(), input| {
-            let mut copy = [0; 32];
-            black_box(&mut copy).copy_from_slice(&input.key);
-            black_box(&copy);
+        let nothing = |_: &(), _: &mut Vec<u8>| ();
+        report.stack(
+            "a planted copy of the key",
+            &mut Inputs::new(32, 64),
+            &mut (),
+            |(), _| (),
+            |(), input| {
+                let mut copy = [0; 32];
+                black_box(&mut copy).copy_from_slice(&input.key);
+                black_box(&copy);
+            },
+            nothing,
+        );
+        report.object("a planted key", &mut Inputs::new(32, 0), |input| {
+            <[u8; 32]>::try_from(&input.key[..]).expect("32 bytes")
         });
-        report.object("a planted key", 0, 32, |input| <[u8; 32]>::try_from(&input.key[..]).expect("32 bytes"));
     } else {
         let backends: Vec<Backend> = if arguments.is_empty() {
             Backend::ALL.iter().copied().filter(|backend| backend.is_available()).collect()

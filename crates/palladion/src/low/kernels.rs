@@ -103,9 +103,44 @@ pub(crate) struct Kernels {
     pub(super) resume: unsafe fn(*mut u8, usize, *const u8),
     /// The kernels for a whole message, where they are not made of those above.
     pub(super) one_shot: Option<OneShot>,
+    /// What is left on the stack.
+    pub(super) leaves: Leaves,
     /// The kernels for several messages at once, that for the most messages first.
     pub(super) batch: [Batch; batch::KERNELS],
 }
+
+impl Kernels {
+    /// Wipes the stack below the caller, as deep as these kernels leave secrets there. Whoever calls one of them calls this next,
+    /// from the same function.
+    #[inline(always)]
+    pub(super) fn wipe_stack(&self) {
+        if let Some(wipe) = self.leaves {
+            wipe();
+        }
+    }
+}
+
+/// Where kernels have more secrets than registers, the compiler puts some on the stack and leaves them there. Then this is what
+/// wipes it; how deep the tables say, and `scripts/check-wiping.sh` whether that is enough.
+pub(super) type Leaves = Option<fn()>;
+
+/// Zeroes so many bytes below the caller.
+#[inline(never)]
+pub(super) fn wipe_stack<const N: usize>() {
+    let mut stack = MaybeUninit::<[u8; N]>::uninit();
+    zeroize::optimization_barrier(stack.write([0; N]));
+}
+
+/// Of bytes, or of nothing, the `Leaves`. (On bare machines the stack is so small that a kernel's frame may be all there is.)
+macro_rules! leaves {
+    () => {
+        None
+    };
+    ($bytes:literal) => {
+        if cfg!(target_os = "none") { None } else { Some($crate::low::kernels::wipe_stack::<$bytes> as fn()) }
+    };
+}
+pub(super) use leaves;
 
 /// Bytes that one group works on before the next takes over.
 const CHUNK: usize = 4096;
@@ -787,18 +822,18 @@ pub(crate) type Tables = [[Kernels; 4]; 2];
 macro_rules! tables {
     (
         $(#[target_feature(enable = $features:literal)])?
-        aegis128: [$($machine128:ty, $groups128:literal $(, batch [$($batch128:ty),*])?;)*]
-        aegis256: [$($machine256:ty, $groups256:literal $(, batch [$($batch256:ty),*])?;)*]
+        aegis128: [$($machine128:ty, $groups128:literal $(, leaves $leaves128:literal)? $(, batch [$($batch128:ty),*])?;)*]
+        aegis256: [$($machine256:ty, $groups256:literal $(, leaves $leaves256:literal)? $(, batch [$($batch256:ty),*])?;)*]
     ) => {
         /// The kernels of this backend.
         pub(crate) const TABLES: $crate::low::kernels::Tables = {
             #[allow(unused_imports)] // where there are no batch kernels
             use $crate::low::{batch, machine::lanes};
             [
-                [$(entry::table::<$machine128, $groups128>(batch::list([
+                [$(entry::table::<$machine128, $groups128>($crate::low::kernels::leaves!($($leaves128)?), batch::list([
                     $($(entry::batch::<$batch128, { $groups128 * lanes::<$machine128>() }>(),)*)?
                 ])),)*],
-                [$(entry::table::<$machine256, $groups256>(batch::list([
+                [$(entry::table::<$machine256, $groups256>($crate::low::kernels::leaves!($($leaves256)?), batch::list([
                     $($(entry::batch::<$batch256, { $groups256 * lanes::<$machine256>() }>(),)*)?
                 ])),)*],
             ]
@@ -811,7 +846,7 @@ macro_rules! tables {
             #[allow(unused_imports)] // where there are no batch kernels
             use $crate::low::machine::{Batched, Machine};
 
-            pub(super) const fn table<M: Machine, const G: usize>(batch: [Batch; batch::KERNELS]) -> Kernels {
+            pub(super) const fn table<M: Machine, const G: usize>(leaves: kernels::Leaves, batch: [Batch; batch::KERNELS]) -> Kernels {
                 Kernels {
                     init: init::<M, G>,
                     absorb: absorb::<M, G>,
@@ -826,6 +861,7 @@ macro_rules! tables {
                         0 => None,
                         _ => Some(OneShot { seal: seal::<M, G>, open: open::<M, G>, mac: mac::<M, G> }),
                     },
+                    leaves,
                     batch,
                 }
             }

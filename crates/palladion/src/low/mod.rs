@@ -147,6 +147,7 @@ pub(crate) struct State<F: Family, const D: usize, X = ()> {
 
 impl<F: Family, const D: usize, X> State<F, D, X> {
     /// Init(key, nonce)
+    #[cfg(all(test, feature = "std"))]
     pub(crate) fn new(key: &F::Key, nonce: &F::Nonce, with: X) -> Result<Self, BackendError> {
         Self::init(key, nonce, None, with)
     }
@@ -173,6 +174,7 @@ impl<F: Family, const D: usize, X> State<F, D, X> {
         // SAFETY: the table came from `dispatch`, which has checked the CPU; the memory is that of degree `D`; key and
         // nonce have their length; `ctx` is null or 16 bytes.
         unsafe { (self.kernels().init)(self.ptr(), D, key, nonce, ctx) };
+        self.kernels().wipe_stack();
     }
 
     #[inline(always)]
@@ -192,7 +194,8 @@ impl<F: Family, const D: usize, X> State<F, D, X> {
             return; // a call would load and store the state
         }
         // SAFETY: table and memory belong together; the slice is readable.
-        unsafe { (self.kernels().absorb)(self.ptr(), D, data.as_ptr(), data.len()) }
+        unsafe { (self.kernels().absorb)(self.ptr(), D, data.as_ptr(), data.len()) };
+        self.kernels().wipe_stack();
     }
 
     /// Absorbs something of what goes with it.
@@ -204,7 +207,8 @@ impl<F: Family, const D: usize, X> State<F, D, X> {
         }
         let memory = self.memory.as_mut().as_mut_ptr();
         // SAFETY: likewise.
-        unsafe { (self.variant.kernels().absorb)(memory, D, data.as_ptr(), data.len()) }
+        unsafe { (self.variant.kernels().absorb)(memory, D, data.as_ptr(), data.len()) };
+        self.variant.kernels().wipe_stack();
     }
 
     /// Encrypts or decrypts; the last step is padded with zeros.
@@ -215,7 +219,8 @@ impl<F: Family, const D: usize, X> State<F, D, X> {
             Direction::Decrypt => self.kernels().decrypt,
         };
         // SAFETY: table and memory belong together; `InOut` promises its buffers.
-        unsafe { kernel(self.ptr(), D, io.src(), io.dst(), io.len()) }
+        unsafe { kernel(self.ptr(), D, io.src(), io.dst(), io.len()) };
+        self.kernels().wipe_stack();
     }
 
     /// The words of the state, word by word and in each lane by lane, at the beginning of the memory.
@@ -223,6 +228,7 @@ impl<F: Family, const D: usize, X> State<F, D, X> {
         let mut words = F::Memory::zeroed();
         // SAFETY: table and memory belong together; the words have room in the memory of a state.
         unsafe { (self.kernels().words)(self.memory.as_ref().as_ptr(), D, words.as_mut().as_mut_ptr()) };
+        self.kernels().wipe_stack();
         words
     }
 
@@ -232,6 +238,7 @@ impl<F: Family, const D: usize, X> State<F, D, X> {
         // SAFETY: the table came from `dispatch`, which has checked the CPU; the memory is that of degree `D`, and so are the
         // words.
         unsafe { (state.kernels().resume)(state.ptr(), D, words.as_ref().as_ptr()) };
+        state.kernels().wipe_stack();
         Ok(state)
     }
 
@@ -243,28 +250,32 @@ impl<F: Family, const D: usize, X> State<F, D, X> {
     /// The key stream of the next step.
     pub(crate) fn keystream(&self, out: &mut F::Rate<D>) {
         // SAFETY: table and memory belong together; the buffer is one rate of degree `D`.
-        unsafe { (self.kernels().keystream)(self.memory.as_ref().as_ptr(), D, out.as_mut().as_mut_ptr()) }
+        unsafe { (self.kernels().keystream)(self.memory.as_ref().as_ptr(), D, out.as_mut().as_mut_ptr()) };
+        self.kernels().wipe_stack();
     }
 
     /// The same for something of what goes with it.
     pub(crate) fn keystream_own(&mut self, out: impl FnOnce(&mut X) -> &mut F::Rate<D>) {
         let out = out(&mut self.with).as_mut().as_mut_ptr();
         // SAFETY: likewise.
-        unsafe { (self.variant.kernels().keystream)(self.memory.as_ref().as_ptr(), D, out) }
+        unsafe { (self.variant.kernels().keystream)(self.memory.as_ref().as_ptr(), D, out) };
+        self.variant.kernels().wipe_stack();
     }
 
     /// Finalize(ad_len, msg_len), lengths in bytes. The state is spent.
     pub(crate) fn finalize<const T: usize>(&mut self, ad_len: u64, msg_len: u64, tag: &mut [u8; T]) {
         const { check_tag(T) };
         // SAFETY: table and memory belong together; the tag has one of the two lengths.
-        unsafe { (self.kernels().finalize)(self.ptr(), D, ad_len, msg_len, tag.as_mut_ptr(), T) }
+        unsafe { (self.kernels().finalize)(self.ptr(), D, ad_len, msg_len, tag.as_mut_ptr(), T) };
+        self.kernels().wipe_stack();
     }
 
     /// FinalizeMac(data_len), the length in bytes. The state is spent.
     pub(crate) fn finalize_mac<const T: usize>(&mut self, data_len: u64, tag: &mut [u8; T]) {
         const { check_mac(F::INDEX, D, T) };
         // SAFETY: table and memory belong together; the tag has one of the two lengths.
-        unsafe { (self.kernels().finalize_mac)(self.ptr(), D, data_len, tag.as_mut_ptr(), T) }
+        unsafe { (self.kernels().finalize_mac)(self.ptr(), D, data_len, tag.as_mut_ptr(), T) };
+        self.kernels().wipe_stack();
     }
 }
 

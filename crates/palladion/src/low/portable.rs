@@ -158,15 +158,15 @@ mod four_lanes {
 // To know the degree at compile time saves nothing that counts here, so there is one set of kernels for each machine.
 #[cfg(not(palladion_portable = "repack"))]
 super::kernels::tables! {
-    aegis128: [OneLane<2>, 0; TwoLanes<2>, 0; four_lanes::Aegis128, 0; OneLane<2>, 0;]
-    aegis256: [OneLane<1>, 0; TwoLanes<1>, 0; four_lanes::Aegis256, 0; OneLane<1>, 0;]
+    aegis128: [OneLane<2>, 0, leaves 5120; TwoLanes<2>, 0, leaves 5120; four_lanes::Aegis128, 0, leaves 5120; OneLane<2>, 0, leaves 5120;]
+    aegis256: [OneLane<1>, 0, leaves 5120; TwoLanes<1>, 0, leaves 5120; four_lanes::Aegis256, 0, leaves 5120; OneLane<1>, 0, leaves 5120;]
 }
 
 // The state rests as blocks, which are taken apart into planes and put together again in every step.
 #[cfg(palladion_portable = "repack")]
 super::kernels::tables! {
-    aegis128: [Aegis128<Soft>, 0; Aegis128<Soft>, 0; Aegis128<Soft>, 0; Aegis128<Soft>, 0;]
-    aegis256: [Aegis256<Soft>, 0; Aegis256<Soft>, 0; Aegis256<Soft>, 0; Aegis256<Soft>, 0;]
+    aegis128: [Aegis128<Soft>, 0, leaves 5120; Aegis128<Soft>, 0, leaves 5120; Aegis128<Soft>, 0, leaves 5120; Aegis128<Soft>, 0, leaves 5120;]
+    aegis256: [Aegis256<Soft>, 0, leaves 5120; Aegis256<Soft>, 0, leaves 5120; Aegis256<Soft>, 0, leaves 5120; Aegis256<Soft>, 0, leaves 5120;]
 }
 
 #[cfg(test)]

@@ -19,14 +19,21 @@ use crate::{Algorithm, Error, limits, with_algorithm};
 #[inline(always)]
 #[must_use]
 pub fn seal_kernel<F: Family, const D: usize>() -> Option<Seal> {
-    Some(dispatch::chosen::<F, D>()?.one_shot.as_ref()?.seal)
+    Some(last::<F, D>()?.seal)
 }
 
 /// The kernel that decrypts a whole message, likewise.
 #[inline(always)]
 #[must_use]
 pub fn open_kernel<F: Family, const D: usize>() -> Option<Open> {
-    Some(dispatch::chosen::<F, D>()?.one_shot.as_ref()?.open)
+    Some(last::<F, D>()?.open)
+}
+
+/// Kernels after which nothing is left to do.
+#[inline(always)]
+fn last<F: Family, const D: usize>() -> Option<&'static OneShot> {
+    let kernels = dispatch::chosen::<F, D>()?;
+    if kernels.leaves.is_none() { kernels.one_shot.as_ref() } else { None }
 }
 
 fn kernels<F: Family, const D: usize>() -> Result<&'static Kernels, Error> {
@@ -65,6 +72,7 @@ pub unsafe fn seal<F: Family, const D: usize>(message: &Message) -> Result<(), E
             }
         }
     }
+    kernels.wipe_stack();
     Ok(())
 }
 
@@ -90,6 +98,7 @@ pub unsafe fn open<F: Family, const D: usize>(message: &Message) -> Result<(), E
             None => in_parts::<F, D, OPEN>(m, kernels),
         }
     };
+    kernels.wipe_stack();
     if result == 0 { Ok(()) } else { Err(Error::VerificationFailed) }
 }
 
@@ -147,6 +156,7 @@ pub(super) unsafe fn mac<F: Family, const D: usize>(message: &Message) -> Result
             }
         }
     }
+    kernels.wipe_stack();
     Ok(())
 }
 
@@ -187,6 +197,7 @@ unsafe fn in_parts<F: Family, const D: usize, const WHAT: u8>(m: &Message, k: &K
         if WHAT != OPEN {
             return 0;
         }
+        k.wipe_stack();
         let bytes = |tag: *const u8| core::slice::from_raw_parts(tag, m.tag_len);
         let right = declassify(bytes(tag).ct_eq(bytes(m.tag)).into());
         wipe(&mut expected);

@@ -553,8 +553,12 @@ pub(crate) mod aesni {
     use super::{Aegis128, Aegis256, Pair, X1};
     crate::low::kernels::tables! {
         #[target_feature(enable = "ssse3,aes")]
-        aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 2; Aegis128<X1>, 4; Aegis128<X1>, 0;]
-        aegis256: [Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1; Aegis256<Pair<X1>>, 2; Aegis256<X1>, 0;]
+        aegis128: [
+            Aegis128<X1>, 1, leaves 512; Aegis128<X1>, 2, leaves 1024; Aegis128<X1>, 4, leaves 1536; Aegis128<X1>, 0, leaves 1024;
+        ]
+        aegis256: [
+            Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1, leaves 768; Aegis256<Pair<X1>>, 2, leaves 1280; Aegis256<X1>, 0, leaves 1024;
+        ]
     }
 }
 
@@ -563,8 +567,12 @@ pub(crate) mod aesni_avx {
     use super::{Aegis128, Aegis256, Pair, X1};
     crate::low::kernels::tables! {
         #[target_feature(enable = "avx,aes")]
-        aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 2; Aegis128<X1>, 4; Aegis128<X1>, 0;]
-        aegis256: [Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1; Aegis256<Pair<X1>>, 2; Aegis256<X1>, 0;]
+        aegis128: [
+            Aegis128<X1>, 1; Aegis128<X1>, 2, leaves 1024; Aegis128<X1>, 4, leaves 1536; Aegis128<X1>, 0, leaves 1024;
+        ]
+        aegis256: [
+            Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1, leaves 768; Aegis256<Pair<X1>>, 2, leaves 1280; Aegis256<X1>, 0, leaves 1024;
+        ]
     }
 }
 
@@ -574,11 +582,12 @@ pub(crate) mod vaes_avx2 {
     crate::low::kernels::tables! {
         #[target_feature(enable = "avx2,aes,vaes")]
         aegis128: [
-            Packed128<V2>, 1, batch [Aegis128<V2>]; Aegis128<V2>, 1; Aegis128<V2>, 2; Aegis128<V1>, 0;
+            Packed128<V2>, 1, batch [Aegis128<V2>];
+            Aegis128<V2>, 1, leaves 512; Aegis128<V2>, 2, leaves 1536; Aegis128<V1>, 0, leaves 1024;
         ]
         aegis256: [
             Aegis256<V1>, 1, batch [Aegis256<Pair<V2>>, Aegis256<V2>];
-            Aegis256<V2>, 1, batch [Aegis256<Pair<V2>>]; Aegis256<Pair<V2>>, 1; Aegis256<V1>, 0;
+            Aegis256<V2>, 1, leaves 512, batch [Aegis256<Pair<V2>>]; Aegis256<Pair<V2>>, 1, leaves 768; Aegis256<V1>, 0, leaves 1024;
         ]
     }
 }
@@ -590,11 +599,11 @@ pub(crate) mod vaes_avx512 {
         #[target_feature(enable = "avx2,aes,vaes,avx512f,avx512bw,avx512vl")]
         aegis128: [
             Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>];
-            Aegis128<M2>, 1, batch [Aegis128<M4>]; Aegis128<M4>, 1; Aegis128<M1>, 0;
+            Aegis128<M2>, 1, leaves 512, batch [Aegis128<M4>]; Aegis128<M4>, 1, leaves 512; Aegis128<M1>, 0, leaves 1024;
         ]
         aegis256: [
             Aegis256<M1>, 1, batch [Aegis256<M4>, Aegis256<M2>];
-            Aegis256<M2>, 1, batch [Aegis256<M4>]; Aegis256<M4>, 1; Aegis256<M1>, 0;
+            Aegis256<M2>, 1, leaves 512, batch [Aegis256<M4>]; Aegis256<M4>, 1, leaves 512; Aegis256<M1>, 0, leaves 1024;
         ]
     }
 }
@@ -606,10 +615,10 @@ pub(crate) mod ssse3 {
     crate::low::kernels::tables! {
         #[target_feature(enable = "ssse3")]
         aegis128: [
-            Aegis128<Permuted<P1>>, 0; Aegis128<Permuted<P1>>, 0; Aegis128<Permuted<P1>>, 0; Aegis128<Permuted<P1>>, 0;
+            Aegis128<Permuted<P1>>, 0, leaves 2048; Aegis128<Permuted<P1>>, 0, leaves 2048; Aegis128<Permuted<P1>>, 0, leaves 2048; Aegis128<Permuted<P1>>, 0, leaves 2048;
         ]
         aegis256: [
-            Aegis256<Permuted<P1>>, 0; Aegis256<Permuted<P1>>, 0; Aegis256<Permuted<P1>>, 0; Aegis256<Permuted<P1>>, 0;
+            Aegis256<Permuted<P1>>, 0, leaves 2048; Aegis256<Permuted<P1>>, 0, leaves 2048; Aegis256<Permuted<P1>>, 0, leaves 2048; Aegis256<Permuted<P1>>, 0, leaves 2048;
         ]
     }
 }
@@ -620,10 +629,10 @@ pub(crate) mod avx2 {
     crate::low::kernels::tables! {
         #[target_feature(enable = "avx2")]
         aegis128: [
-            Packed128<Permuted<P2>>, 0; Aegis128<Permuted<P2>>, 0; Aegis128<Permuted<P2>>, 0; Aegis128<Permuted<P1>>, 0;
+            Packed128<Permuted<P2>>, 0, leaves 2048; Aegis128<Permuted<P2>>, 0, leaves 2048; Aegis128<Permuted<P2>>, 0, leaves 2048; Aegis128<Permuted<P1>>, 0, leaves 2048;
         ]
         aegis256: [
-            Packed256<Permuted<P2>>, 0; Aegis256<Permuted<P2>>, 0; Aegis256<Permuted<P2>>, 0; Aegis256<Permuted<P1>>, 0;
+            Packed256<Permuted<P2>>, 0, leaves 2048; Aegis256<Permuted<P2>>, 0, leaves 2048; Aegis256<Permuted<P2>>, 0, leaves 2048; Aegis256<Permuted<P1>>, 0, leaves 2048;
         ]
     }
 }
