@@ -3,8 +3,7 @@
 
     scripts/check-machine-code.py [--only REGEX] FILE
 
-FILE is a program or shared library with symbols, compiled with `-C symbol-mangling-version=v0`; scripts/check-machine-code.sh makes
-one. Needs iced-x86 (PyPI) and binutils' nm. Prints how much was read; the exit status is 1 if anything is wrong.
+FILE is a program or shared library with symbols; scripts/check-machine-code.sh makes one. Needs iced-x86 (PyPI) and binutils' nm. Prints how much was read; the exit status is 1 if anything is wrong.
 
 Every kernel of every backend is run on abstract values, along all its paths at once (dataflow analysis to a fixed point). Of a
 register, and of a slot of the stack frame, it is known only whether it is

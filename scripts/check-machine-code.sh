@@ -9,6 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "$(uname -m)" = x86_64 ] || { echo "skipped: not on x86-64"; exit 0; }
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}/machine-code")
+mkdir -p "$target"
 python=$target/venv/bin/python
 "$python" -c "import iced_x86" 2>/dev/null || {
     python3 -m venv "$target/venv"
@@ -67,7 +68,5 @@ for defect in table branch comparison division gather mask length open; do
 done
 echo "8 planted defects were found"
 
-# With this mangling the names of the kernels tell what each is.
-RUSTFLAGS="${RUSTFLAGS:-} -C symbol-mangling-version=v0" \
-    cargo build --quiet --release --locked -p palladion-capi --target-dir "$target"
-"$python" scripts/check-machine-code.py "$target/release/libaegis.so"
+cargo build --quiet --release --locked -p palladion-capi
+"$python" scripts/check-machine-code.py "${CARGO_TARGET_DIR:-target}/release/libaegis.so"

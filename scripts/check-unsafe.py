@@ -39,6 +39,7 @@ ALLOWED = {
     "crates/palladion-bench/src/subjects/openssl.rs": "calls one of them",
     "crates/palladion-bench/peer-aegis/src/": "is such a library, and calls libaegis's C functions",
     "crates/palladion-count/src/cortex_m.rs": "the emulator's calls on a machine without a system",
+    "crates/palladion-assurance/src/bin/wiping.rs": "looks at the stack and at what was dropped",
     "bindings/python/src/buffer.rs": "Python's buffer protocol",
     "bindings/python/src/cipher.rs": "a message in one call, over Python's buffers",
     "bindings/python/src/column.rs": "new bytes objects, filled before anybody sees them",

@@ -6,6 +6,8 @@
 //! Keys, nonces, messages, associated data, key streams and states are secret, and so is whatever comes of them: ciphertexts and
 //! tags too, though everybody may see those. Public are lengths, and whether a tag was right.
 
+#![forbid(unsafe_code)]
+
 #[cfg(palladion_secrecy)]
 fn main() -> std::process::ExitCode {
     watched::main()

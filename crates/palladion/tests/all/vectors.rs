@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::common::{for_each_backend, framed, key, nonce, reduced, unhex};
+use crate::common::{for_each_backend, framed, key, known_answers, nonce, reduced, unhex};
 use palladion::family::Family;
 use palladion::{Aegis, KeyStream, Mac, Tag};
 
@@ -103,6 +103,11 @@ impl File {
         assert!(self.macs.values().all(|[a, b]| (a.len(), b.len()) == lens));
     }
 
+    /// How many messages and pieces of data it has, and two key streams.
+    fn answers(&self) -> usize {
+        self.groups.iter().map(|group| group.tags.len()).sum::<usize>() + self.macs.len() + 2
+    }
+
     fn aead<F: Family, const D: usize, const T: usize>(&self) {
         let cipher = Aegis::<F, D, T>::new(&key::<F>(&self.key));
         let nonce = nonce::<F>(&self.nonce);
@@ -189,11 +194,12 @@ macro_rules! files {
                 use palladion::family::$family as F;
                 let file = File::parse::<F, $degree>(include_str!(concat!("../../../../vectors/", $file)));
                 file.check_completeness::<F, $degree>();
-                for_each_backend(|_| {
+                for_each_backend(|backend| {
                     file.aead::<F, $degree, 16>();
                     file.aead::<F, $degree, 32>();
                     file.streams::<F, $degree>();
                     $(file.macs::<F, $degree, $tag>();)*
+                    known_answers("vectors/", backend, file.answers());
                 });
             }
         )*
