@@ -19,11 +19,22 @@
 //! What is not proved here: that the compiler translates the code as it is written, and that a machine's own operations are
 //! what their traits say (`operations.rs` tries these on all values of a byte).
 
+extern crate std;
+
 mod bits;
 mod machines;
 mod operations;
 mod rounds;
 mod terms;
+
+/// Runs a proof where there is room: abstract words are large, and unoptimised code keeps many of them on the stack.
+fn with_room(proof: fn()) {
+    if cfg!(target_family = "wasm") {
+        return proof(); // no threads
+    }
+    let thread = std::thread::Builder::new().stack_size(256 << 20).spawn(proof);
+    thread.unwrap().join().expect("proved");
+}
 
 /// The bytes of a block in memory are those of a number behind this mark. Abstract blocks are kept in lists; code that copies blocks
 /// copies their numbers.

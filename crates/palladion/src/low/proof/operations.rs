@@ -29,7 +29,7 @@ fn random() -> impl FnMut() -> u8 {
 /// Vectors with every value of a byte at every place, with every single bit, and random ones.
 fn values() -> Vec<Vector> {
     let mut random = random();
-    let all = (0..=255u8).map(|v| core::array::from_fn(|j| v.wrapping_add(37 * j as u8)));
+    let all = (0..=255u8).map(|v| core::array::from_fn(|j| v.wrapping_add((37 * j) as u8)));
     let bits =
         (0..128).map(|bit| core::array::from_fn(|j| if j % 16 == bit / 8 { 1 << (bit % 8) } else { 0 }));
     let mut values: Vec<Vector> = all.chain(bits).collect();
