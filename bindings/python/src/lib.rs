@@ -1,14 +1,20 @@
 //! The native part of the Python package `palladion`. See `../README.md`.
 
+#![deny(unsafe_code)] // but where it is said
+
 mod algorithm;
 mod batch;
+#[allow(unsafe_code)]
 mod buffer;
+#[allow(unsafe_code)]
 mod cipher;
+#[allow(unsafe_code)]
 mod column;
 mod error;
 mod file;
 mod forked;
 mod mac;
+#[allow(unsafe_code)]
 mod pieces;
 mod raf;
 mod storage;

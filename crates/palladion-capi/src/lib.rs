@@ -13,16 +13,27 @@
 //! All of them trust their caller as C functions do, within the contract that the headers state: a pointer is good for the length
 //! that goes with it. What they can check they do: the length of a tag.
 
+#![deny(unsafe_code)] // but where it is said
+
+#[allow(unsafe_code)]
 mod aead;
+#[allow(unsafe_code)]
 #[cfg(feature = "extra")]
 mod batch;
+#[allow(unsafe_code)]
 mod exports;
+#[allow(unsafe_code)]
 #[cfg(feature = "extra")]
 mod extra;
+#[allow(unsafe_code)]
 mod jump;
+#[allow(unsafe_code)]
 mod mac;
+#[allow(unsafe_code)]
 mod memory;
+#[allow(unsafe_code)]
 mod number;
+#[allow(unsafe_code)]
 mod raf;
 
 use core::ffi::c_int;

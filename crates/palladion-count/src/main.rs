@@ -6,8 +6,10 @@
 //! Without arguments, names the backends that it can be counted on.
 
 #![cfg_attr(not(feature = "std"), no_std, no_main)]
+#![deny(unsafe_code)] // but in `cortex_m`
 
 #[cfg(not(feature = "std"))]
+#[allow(unsafe_code)]
 mod cortex_m;
 
 use core::hint::black_box;

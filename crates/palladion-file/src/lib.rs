@@ -43,6 +43,8 @@ mod decrypt;
 mod encrypt;
 mod engine;
 mod error;
+#[cfg(test)]
+mod every_error;
 mod header;
 mod io;
 mod kdf;

@@ -28,6 +28,8 @@ mod bulk;
 mod cursor;
 mod environment;
 mod error;
+#[cfg(test)]
+mod every_error;
 mod file;
 mod header;
 pub mod merkle;

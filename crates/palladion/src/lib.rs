@@ -92,6 +92,7 @@
 //! well as to its key, pass the SHA-256 of the data as `ad` (RFC 10032 §9.1.2).
 
 #![no_std]
+#![deny(unsafe_code)] // but in `low`
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "alloc")]
@@ -107,12 +108,15 @@ mod backend;
 pub mod batch;
 mod cipher;
 mod error;
+#[cfg(all(test, feature = "std", feature = "getrandom"))]
+mod every_error;
 pub mod family;
 pub mod hazmat;
 pub mod historic;
 mod incremental;
 mod keystream;
 mod limits;
+#[allow(unsafe_code)]
 mod low;
 mod mac;
 mod pieces;

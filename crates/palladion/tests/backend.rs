@@ -3,9 +3,8 @@
 mod common;
 
 use std::ffi::OsStr;
-use std::process::Command;
 
-use common::with_backends;
+use common::{child, with_backends};
 use palladion::historic;
 use palladion::{
     Aegis128L, Aegis128LMac, Aegis128LStream, Aegis256X2, Backend, BackendError, ENVIRONMENT_VARIABLE, Error,
@@ -168,24 +167,12 @@ fn child() {
 /// Runs `child` with a value of the environment variable. Returns what it printed about the backend and, if that is an
 /// error, its message.
 fn run_child(value: Option<&OsStr>) -> (String, Option<String>) {
-    // Under an emulator of another CPU: the command that runs a program of that CPU.
-    let emulator = std::env::var("PALLADION_TEST_EMULATOR").unwrap_or_default();
-    let program = std::env::current_exe().unwrap();
-    let mut words = emulator.split_whitespace().map(OsStr::new).chain([program.as_os_str()]);
-    let mut command = Command::new(words.next().unwrap());
-    command.args(words);
-    command.args(["--exact", "child", "--ignored", "--nocapture", "--test-threads=1"]);
+    let mut command = child::command(&[], "child");
     match value {
         Some(value) => command.env(ENVIRONMENT_VARIABLE, value),
         None => command.env_remove(ENVIRONMENT_VARIABLE),
     };
-    let output = command.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && text.contains("<done>"),
-        "{text}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let text = child::output(command);
     let field = |name: &str| {
         let (_, rest) = text.split_once(&format!("<{name} "))?;
         Some(rest.split_once(">\n").unwrap().0.to_string())

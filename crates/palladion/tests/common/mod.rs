@@ -3,6 +3,7 @@
 
 #![allow(dead_code, unused_imports, unused_macros)] // each test file takes what it needs
 
+pub mod child;
 pub mod fenced;
 
 use std::ops::Range;

@@ -5,6 +5,7 @@
 
 #![no_std]
 #![no_main]
+#![forbid(unsafe_code)]
 
 use cortex_m_rt::entry;
 use cortex_m_semihosting::{debug, hprintln};

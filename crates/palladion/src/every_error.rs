@@ -1,0 +1,166 @@
+//! Every variant of every error, produced by public calls.
+
+#[path = "../tests/common/child.rs"]
+mod child;
+#[path = "../tests/common/every_error.rs"]
+mod common;
+
+use std::prelude::v1::*;
+use std::{println, vec};
+
+use common::{Call, Came, check, finds_planted_defects, variants};
+
+use crate::batch::{self, Encryption};
+use crate::family::Aegis128;
+use crate::hazmat::AeadSession;
+use crate::{
+    Aegis128L, Algorithm, Backend, BackendError, ENVIRONMENT_VARIABLE, Error, Key128, MAX_LEN, Nonce128,
+    UnknownAlgorithm, any, backend, set_backend,
+};
+
+macro_rules! errors {
+    () => {
+        variants!(Error: VerificationFailed TooLong TooShort WrongLength UnknownTagLength OutOfBuffer NotProcessed Backend
+            NoRandomness)
+    };
+}
+
+macro_rules! backend_errors {
+    () => {
+        variants!(BackendError: Unknown Unavailable Environment)
+    };
+}
+
+/// What a system without random bytes is for.
+const NO_RANDOMNESS: &str = "this system has random bytes; scripts/test-no-randomness.sh takes them away";
+
+fn cipher() -> Aegis128L<16> {
+    Aegis128L::new(&Key128::from([1; 16]))
+}
+
+fn nonce() -> Nonce128 {
+    Nonce128::from([2; 16])
+}
+
+/// One byte more than the standard allows. (Nobody has so many; but a session can be told that it has had them.)
+fn too_long() -> Result<(), Error> {
+    type Session = AeadSession<Aegis128, 1>;
+    let mut bytes = [0; Session::BYTES];
+    Session::new(&Key128::from([1; 16]), &nonce(), b"")?.to_bytes(&mut bytes)?;
+    bytes[Session::BYTES - 8..].copy_from_slice(&(MAX_LEN - 1).to_le_bytes());
+    let mut session = Session::from_bytes(&bytes)?;
+    session.encrypt_in_place(&mut [0])?; // the last that is allowed
+    session.encrypt_in_place(&mut [0])
+}
+
+/// Runs `child` where the environment asks for a backend that there is none of.
+fn in_the_environment(test: &str) -> Came {
+    let mut command = child::command(&[], test);
+    command.env(ENVIRONMENT_VARIABLE, "nonsense");
+    Came::from_child(&child::output(command))
+}
+
+#[test]
+#[cfg_attr(target_family = "wasm", ignore = "no processes there")]
+fn every_error() {
+    let (names, name) = errors!();
+    let came = |result: Result<(), Error>| Came::new(&result.unwrap_err(), name);
+    let (cipher, nonce) = (cipher(), nonce());
+    let mut buf = [0; 10];
+    let untouched = Encryption::encrypt_in_place(&cipher, &nonce, b"", &mut buf).result();
+    let calls: &mut Vec<Call<'_>> = &mut vec![
+        ("VerificationFailed", &["verification failed"], came(cipher.open(&nonce, b"", &[0; 16]).map(drop))),
+        ("TooLong", &["message", "2305843009213693951"], came(too_long())),
+        ("TooShort", &["ciphertext", "16", "has 3"], came(cipher.open(&nonce, b"", &[0; 3]).map(drop))),
+        (
+            "WrongLength",
+            &["output", "5 bytes", "has 6"],
+            came(cipher.encrypt_into(&nonce, b"", &[0; 5], &mut [0; 6]).map(drop)),
+        ),
+        (
+            "UnknownTagLength",
+            &["16 or 32", "not 17"],
+            came(any::Cipher::new(Algorithm::Aegis128L, &[1; 16], 17).map(drop)),
+        ),
+        (
+            "OutOfBuffer",
+            &["message", "3..20", "10 bytes"],
+            came(cipher.encrypt_within(&nonce, b"", &mut [0; 10], 3..20, 0).map(drop)),
+        ),
+        ("NotProcessed", &["not been worked on"], came(untouched)),
+        (
+            "Backend",
+            &["PALLADION_BACKEND=\"nonsense\"", "portable"],
+            in_the_environment("every_error::child"),
+        ),
+    ];
+    let mut not_here: &[(&str, &str)] = &[("NoRandomness", NO_RANDOMNESS)];
+    if cfg!(getrandom_backend = "unsupported") {
+        not_here = &[];
+        for result in [
+            Key128::generate().map(drop),
+            Nonce128::generate().map(drop),
+            cipher.seal_with_random_nonce(b"", b"").map(drop),
+        ] {
+            calls.push(("NoRandomness", &["no random bytes"], came(result)));
+        }
+    }
+    check(names, calls, not_here);
+    finds_planted_defects(names, calls, not_here);
+}
+
+#[test]
+#[cfg_attr(target_family = "wasm", ignore = "no processes there")]
+fn every_backend_error() {
+    let (names, name) = backend_errors!();
+    let came = |error: BackendError| Came::new(&error, name);
+    // No machine has the instructions of two architectures.
+    let elsewhere = Backend::ALL.iter().copied().find(|backend| !backend.is_available()).unwrap();
+    let calls: &[Call<'_>] = &[
+        (
+            "Unknown",
+            &["no backend of this name", "portable"],
+            came("nonsense".parse::<Backend>().unwrap_err()),
+        ),
+        ("Unavailable", &[elsewhere.name(), "portable"], came(set_backend(elsewhere).unwrap_err())),
+        ("Environment", &["\"nonsense\"", "portable"], in_the_environment("every_error::child_backend")),
+    ];
+    check(names, calls, &[]);
+    finds_planted_defects(names, calls, &[]);
+}
+
+#[test]
+#[ignore = "run by other tests"]
+fn child() {
+    let (_, name) = errors!();
+    Came::new(&cipher().seal(&nonce(), b"", b"").unwrap_err(), name).print();
+    println!("<done>");
+}
+
+#[test]
+#[ignore = "run by other tests"]
+fn child_backend() {
+    let (_, name) = backend_errors!();
+    Came::new(&backend().unwrap_err(), name).print();
+    println!("<done>");
+}
+
+/// The errors that are structures.
+#[test]
+fn structures() {
+    let (cipher, nonce) = (cipher(), nonce());
+    let [mut first, mut second] = [[0; 16], [0; 16]];
+    let mut batch = [
+        batch::Decryption::open_in_place(&cipher, &nonce, b"", &mut first),
+        batch::Decryption::open_in_place(&cipher, &nonce, b"", &mut second[..3]),
+    ];
+    let error = batch::decrypt(&mut batch).unwrap_err();
+    assert_eq!((error.failed, error.first, error.error), (2, 0, Error::VerificationFailed));
+    assert!(
+        error
+            .to_string()
+            .starts_with("2 messages of the batch failed, the first at place 0: verification failed")
+    );
+    assert_eq!("AEGIS-512".parse::<Algorithm>(), Err(UnknownAlgorithm));
+    assert!(UnknownAlgorithm.to_string().contains("AEGIS-256X2"));
+}

@@ -1,0 +1,98 @@
+//! That each variant of an error is produced by a call, and says what was expected and what came. For the tests inside of the crates:
+//! outside, where the enums are `non_exhaustive`, the compiler could not tell that one is missing.
+
+use std::error::Error;
+use std::fmt::Debug;
+use std::prelude::v1::*; // also for a crate without the standard library
+use std::{format, println};
+
+/// All variants of an error, and the one that a value is: `variants!(TYPE: NAME NAME ...)`. With a variant that is not named here, it does not
+/// compile; with one that is named and not produced, the test fails.
+macro_rules! variants {
+    ($type:ident: $($name:ident)*) => {
+        (&[$(stringify!($name)),*] as &[&str], |error: &$type| match error {
+            $($type::$name { .. } => stringify!($name),)*
+        })
+    };
+}
+pub(crate) use variants;
+
+/// An error that came: its variant, and what it says.
+#[derive(Clone)]
+pub struct Came {
+    variant: String,
+    text: String,
+}
+
+impl Came {
+    #[track_caller]
+    pub fn new<E: Error + Debug>(error: &E, name: impl Fn(&E) -> &'static str) -> Self {
+        let (variant, text) = (name(error).to_string(), error.to_string());
+        let debug = format!("{error:?}");
+        assert!(!text.is_empty() && !text.ends_with('.') && !text.contains('\n'), "{debug}: {text:?}");
+        // A dump, of the error or of what is in it, is no message.
+        assert!(!text.contains(&debug) && !text.contains(" { ") && !text.contains("Some("), "{text}");
+        let said_by_hand =
+            variant.chars().filter(char::is_ascii_uppercase).count() < 2 || !text.contains(&variant);
+        assert!(said_by_hand, "{text}");
+        Self { variant, text }
+    }
+
+    /// For a child process: says it to the parent.
+    pub fn print(&self) {
+        println!("<came {}|{}>", self.variant, self.text);
+    }
+
+    /// What a child process has said.
+    pub fn from_child(output: &str) -> Self {
+        let (_, rest) = output.split_once("<came ").expect("no error came");
+        let (variant, text) = rest.split_once(">\n").unwrap().0.split_once('|').unwrap();
+        Self { variant: variant.to_string(), text: text.to_string() }
+    }
+}
+
+/// A call that must fail: the variant, what it must say, and the error that came.
+pub type Call<'a> = (&'a str, &'a [&'a str], Came);
+
+/// Panics unless every variant came from a call, but for those that cannot be had here (each with the reason), and all say what they must.
+#[track_caller]
+pub fn check(variants: &[&str], calls: &[Call<'_>], not_here: &[(&str, &str)]) {
+    for (variant, words, came) in calls {
+        assert_eq!(came.variant, *variant, "{}", came.text);
+        for word in *words {
+            assert!(came.text.contains(word), "{variant} does not say {word:?}: {}", came.text);
+        }
+    }
+    for (variant, reason) in not_here {
+        println!("not here: {variant}: {reason}");
+    }
+    let produced = |variant: &str| calls.iter().any(|call| call.0 == variant);
+    let excused = |variant: &str| not_here.iter().any(|(name, _)| *name == variant);
+    let missing: Vec<_> = variants.iter().filter(|variant| !produced(variant) && !excused(variant)).collect();
+    assert!(missing.is_empty(), "no call produces {missing:?}");
+    let needless: Vec<_> = variants.iter().filter(|variant| produced(variant) && excused(variant)).collect();
+    assert!(needless.is_empty(), "produced, and excused: {needless:?}");
+    assert!(not_here.iter().all(|(name, _)| variants.contains(name)), "no such variant: {not_here:?}");
+}
+
+/// That `check` finds what it is for, with the variants and calls of a test that passes.
+pub fn finds_planted_defects(variants: &[&str], calls: &[Call<'_>], not_here: &[(&str, &str)]) {
+    let fails = |what: &str, check: &dyn Fn()| {
+        let check = std::panic::AssertUnwindSafe(check);
+        assert!(std::panic::catch_unwind(check).is_err(), "not found: {what}");
+    };
+    let with_one_more = [variants, &["Planted"]].concat();
+    fails("a variant that no call produces", &|| check(&with_one_more, calls, not_here));
+    for skipped in variants.iter().filter(|variant| !not_here.iter().any(|(name, _)| name == *variant)) {
+        let fewer: Vec<_> = calls.iter().filter(|call| call.0 != *skipped).cloned().collect();
+        fails("a call that is missing", &|| check(variants, &fewer, not_here));
+    }
+    let silent: Call<'_> = (calls[0].0, &["what it does not say"], calls[0].2.clone());
+    fails("a message that does not say it", &|| {
+        check(variants, &[calls, std::slice::from_ref(&silent)].concat(), not_here)
+    });
+    let other: Call<'_> = (calls[1].0, &[], calls[0].2.clone());
+    fails("another variant than is expected", &|| {
+        check(variants, &[calls, std::slice::from_ref(&other)].concat(), not_here)
+    });
+}
