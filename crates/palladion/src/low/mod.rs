@@ -58,19 +58,19 @@ mod kernels;
 mod machine;
 pub(crate) mod memory;
 #[cfg(any(
-    all(test, feature = "std"),
+    all(test, feature = "std", not(palladion_test_reduced)),
     target_arch = "x86",
     all(target_arch = "x86_64", target_feature = "sse2")
 ))]
 mod packed;
 #[cfg(any(
-    all(test, feature = "std"),
+    all(test, feature = "std", not(palladion_test_reduced)),
     target_arch = "x86",
     all(target_arch = "x86_64", target_feature = "sse2")
 ))]
 mod packed128;
 #[cfg(any(
-    all(test, feature = "std"),
+    all(test, feature = "std", not(palladion_test_reduced)),
     target_arch = "x86",
     all(target_arch = "x86_64", target_feature = "sse2")
 ))]
@@ -95,6 +95,7 @@ mod tests;
     all(target_arch = "aarch64", target_endian = "little"),
     all(target_family = "wasm", target_feature = "simd128")
 ))]
+#[cfg_attr(all(test, palladion_test_reduced), allow(dead_code))] // what runs on other CPUs
 mod vector_permute;
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 mod wasm;

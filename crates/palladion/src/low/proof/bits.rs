@@ -15,7 +15,7 @@ use super::super::bitsliced::{
 use super::super::bitsliced_lanes::Register;
 use super::super::blocks::{Blocks, MAX_LANES, Vector};
 use super::super::vector_permute::Permute;
-use super::{Stored, read, write};
+use super::{Stored, faulty, read, write};
 
 /// The truth table of a function of a byte: bit `x % 64` of word `x / 64` is its value at `x`.
 pub(super) type Table = [u64; 4];
@@ -45,8 +45,6 @@ struct Sums {
     ands: HashMap<(u32, u32), Bit>,
     /// Blocks whose numbers are in memory.
     blocks: Vec<[Bit; 128]>,
-    /// How many gates there are to come before one that is wrong.
-    fault: Option<usize>,
 }
 
 thread_local! {
@@ -226,22 +224,6 @@ pub(super) unsafe fn store_block(block: [Bit; 128], dst: *mut u8) {
     unsafe { write(dst, 0, number) };
 }
 
-/// Operations on words from now on, before one of them does nothing but give its first operand. Tells whether the last such was met.
-pub(super) fn plant(fault: Option<usize>) -> bool {
-    with(|sums| core::mem::replace(&mut sums.fault, fault).is_none())
-}
-
-/// Whether this operation, which should change `from` to `to`, is the one that does nothing.
-fn faulty(sums: &mut Sums, changes: bool) -> bool {
-    match sums.fault {
-        Some(n) if changes => {
-            sums.fault = n.checked_sub(1);
-            n == 0
-        }
-        _ => false,
-    }
-}
-
 /// A word of `N` bits that is shifted in parts of `PART`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Abstract<const N: usize, const PART: usize>(pub(super) [Bit; N]);
@@ -252,19 +234,24 @@ pub(super) type Word32 = Abstract<32, 32>;
 pub(super) type Word64 = Abstract<64, 64>;
 
 impl<const N: usize, const PART: usize> Abstract<N, PART> {
+    /// What an operation gives; or, if it is the one that is wrong, its first operand.
+    #[track_caller]
+    fn either(self, out: [Bit; N]) -> Self {
+        Self(if faulty(out != self.0) { self.0 } else { out })
+    }
+
     #[inline(never)]
+    #[track_caller]
     fn zip(self, other: Self, f: impl Fn(&mut Sums, Bit, Bit) -> Bit) -> Self {
-        with(|sums| {
-            let out = core::array::from_fn(|i| f(sums, self.0[i], other.0[i]));
-            Self(if faulty(sums, out != self.0) { self.0 } else { out })
-        })
+        self.either(with(|sums| core::array::from_fn(|i| f(sums, self.0[i], other.0[i]))))
     }
 
     /// The bit at `i` from that at `from(i % PART)` of the same part.
     #[inline(never)]
+    #[track_caller]
     fn moved(self, from: impl Fn(usize) -> Option<usize>) -> Self {
         let out = core::array::from_fn(|i| from(i % PART).map_or(ZERO, |at| self.0[i / PART * PART + at]));
-        with(|sums| Self(if faulty(sums, out != self.0) { self.0 } else { out }))
+        self.either(out)
     }
 
     /// # Safety
@@ -294,6 +281,7 @@ impl<const N: usize, const PART: usize> Abstract<N, PART> {
 
 impl<const N: usize, const PART: usize> BitXor for Abstract<N, PART> {
     type Output = Self;
+    #[track_caller]
     fn bitxor(self, other: Self) -> Self {
         self.zip(other, Sums::xor)
     }
@@ -301,6 +289,7 @@ impl<const N: usize, const PART: usize> BitXor for Abstract<N, PART> {
 
 impl<const N: usize, const PART: usize> BitAnd for Abstract<N, PART> {
     type Output = Self;
+    #[track_caller]
     fn bitand(self, other: Self) -> Self {
         self.zip(other, Sums::and)
     }
@@ -308,6 +297,7 @@ impl<const N: usize, const PART: usize> BitAnd for Abstract<N, PART> {
 
 impl<const N: usize, const PART: usize> BitOr for Abstract<N, PART> {
     type Output = Self;
+    #[track_caller]
     fn bitor(self, other: Self) -> Self {
         self.zip(other, |sums, a, b| Bit(sums.and(Bit(a.0 ^ 1), Bit(b.0 ^ 1)).0 ^ 1))
     }
@@ -315,14 +305,15 @@ impl<const N: usize, const PART: usize> BitOr for Abstract<N, PART> {
 
 impl<const N: usize, const PART: usize> Not for Abstract<N, PART> {
     type Output = Self;
+    #[track_caller]
     fn not(self) -> Self {
-        let out = self.0.map(|bit| Bit(bit.0 ^ 1));
-        with(|sums| Self(if faulty(sums, true) { self.0 } else { out }))
+        self.either(self.0.map(|bit| Bit(bit.0 ^ 1)))
     }
 }
 
 impl<const N: usize, const PART: usize> Shl<u32> for Abstract<N, PART> {
     type Output = Self;
+    #[track_caller]
     fn shl(self, by: u32) -> Self {
         assert!((by as usize) < PART);
         self.moved(|i| i.checked_sub(by as usize))
@@ -331,6 +322,7 @@ impl<const N: usize, const PART: usize> Shl<u32> for Abstract<N, PART> {
 
 impl<const N: usize, const PART: usize> Shr<u32> for Abstract<N, PART> {
     type Output = Self;
+    #[track_caller]
     fn shr(self, by: u32) -> Self {
         assert!((by as usize) < PART);
         self.moved(|i| Some(i + by as usize).filter(|at| *at < PART))
@@ -347,6 +339,7 @@ macro_rules! cells {
     ($word:ty, $bits:literal, $log_cell:literal) => {
         impl Cells for $word {
             const LOG_CELL: u32 = $log_cell;
+            #[track_caller]
             fn rotate(self, by: u32) -> Self {
                 self.moved(|i| Some((i + $bits - by as usize % $bits) % $bits))
             }
@@ -434,8 +427,10 @@ pub(super) struct Lanes<const L: usize>(pub(super) [[Bit; 128]; L]);
 
 // SAFETY: no CPU features are needed; for tests.
 unsafe impl<const L: usize> Vector for Lanes<L> {
+    #[track_caller]
     fn xor(self, other: Self) -> Self {
-        Self(core::array::from_fn(|l| Abstract::<128, 128>(self.0[l]).bitxor(Abstract(other.0[l])).0))
+        let out = core::array::from_fn(|l| xor(&self.0[l], &other.0[l]).try_into().unwrap());
+        Self(if faulty(out != self.0) { self.0 } else { out })
     }
 }
 
@@ -470,6 +465,7 @@ unsafe impl<const L: usize> Blocks for Lanes<L> {
     fn truncate(self, _len: usize) -> Self {
         unreachable!("whole blocks alone")
     }
+    #[track_caller]
     fn xor_and(self, b: Self, c: Self) -> Self {
         self.xor(Self(core::array::from_fn(|l| and(&b.0[l], &c.0[l]).try_into().unwrap())))
     }

@@ -20,20 +20,150 @@
 //! what their traits say (`operations.rs` tries these on all values of a byte).
 
 extern crate std;
+use core::cell::RefCell;
+use core::panic::Location;
+#[cfg(not(palladion_test_reduced))]
+use std::collections::BTreeMap;
+use std::thread_local;
+use std::vec::Vec;
 
+// What is true of the source code need be shown on one machine alone: emulated ones try their operations.
+#[cfg_attr(palladion_test_reduced, allow(dead_code))]
 mod bits;
+#[cfg(not(palladion_test_reduced))]
 mod machines;
 mod operations;
+#[cfg(not(palladion_test_reduced))]
 mod rounds;
+#[cfg(not(palladion_test_reduced))]
 mod terms;
 
-/// Runs a proof where there is room: abstract words are large, and unoptimised code keeps many of them on the stack.
-fn with_room(proof: fn()) {
-    if cfg!(target_family = "wasm") {
-        return proof(); // no threads
+/// Runs a proof where there is room: abstract words are large, and unoptimised code keeps many of them on the stack. Under emulation
+/// it is left out.
+#[cfg(not(palladion_test_reduced))]
+fn prove(proof: fn()) {
+    if std::env::var_os("PALLADION_TEST_REDUCED").is_some_and(|value| !value.is_empty()) {
+        return std::println!("left out: it is no other on this machine");
     }
-    let thread = std::thread::Builder::new().stack_size(256 << 20).spawn(proof);
+    with_room(proof);
+}
+
+fn with_room(run: fn()) {
+    if cfg!(target_family = "wasm") {
+        return run(); // no threads
+    }
+    let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(run);
     thread.unwrap().join().expect("proved");
+}
+
+/// A place in the source code.
+type Place = &'static Location<'static>;
+
+#[derive(Default)]
+struct Faults {
+    /// How many operations there are to come before one that is wrong.
+    left: Option<usize>,
+    /// Where the last wrong one was.
+    met: Option<Place>,
+    /// Where operations are, if that is asked for.
+    trace: Option<Vec<Place>>,
+}
+
+thread_local! {
+    static FAULTS: RefCell<Faults> = RefCell::new(Faults::default());
+}
+
+/// Whether this operation is to be the wrong one. It counts if `changes`: if the wrong result is another than the right one.
+#[track_caller]
+fn faulty(changes: bool) -> bool {
+    if !changes {
+        return false;
+    }
+    let place = Location::caller(); // a closure has another
+    FAULTS.with(|faults| {
+        let faults = &mut *faults.borrow_mut();
+        if let Some(trace) = &mut faults.trace {
+            trace.push(place);
+        }
+        let Some(left) = faults.left else { return false };
+        faults.left = left.checked_sub(1);
+        if left == 0 {
+            faults.met = Some(place);
+        }
+        left == 0
+    })
+}
+
+/// One operation from now on is to be wrong, after so many; or none. Tells where the last such was, if it was met.
+fn plant(fault: Option<usize>) -> Option<Place> {
+    FAULTS.with(|faults| {
+        let faults = &mut *faults.borrow_mut();
+        faults.left = fault;
+        faults.met.take()
+    })
+}
+
+/// Makes operations wrong, one after the other: every one in the source code, where a run comes to it first, last and in between. Tells
+/// how many, and which of them are not `found`.
+#[cfg(not(palladion_test_reduced))]
+fn survivors(found: impl Fn() -> bool) -> (usize, Vec<(usize, Place)>) {
+    FAULTS.with(|faults| faults.borrow_mut().trace = Some(Vec::new()));
+    assert!(!found(), "found where there is nothing");
+    let trace = FAULTS.with(|faults| faults.borrow_mut().trace.take().unwrap());
+    let mut uses: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
+    for (n, place) in trace.iter().enumerate() {
+        uses.entry(place).or_default().push(n);
+    }
+    let (mut planted, mut survivors) = (0, Vec::new());
+    for (place, uses) in uses {
+        let mut some = std::vec![uses[0], uses[uses.len() / 2], uses[uses.len() - 1]];
+        some.dedup();
+        for n in some {
+            plant(Some(n));
+            let found = found();
+            assert_eq!(plant(None), Some(place), "met");
+            planted += 1;
+            if !found {
+                survivors.push((n, place));
+            }
+        }
+    }
+    (planted, survivors)
+}
+
+/// FIPS 197: products in GF(2^8) modulo x^8 + x^4 + x^3 + x + 1.
+pub(super) fn product(a: u8, b: u8) -> u8 {
+    let mut product = 0u16;
+    for i in 0..8 {
+        if b >> i & 1 == 1 {
+            product ^= u16::from(a) << i;
+        }
+    }
+    for i in (8..15).rev() {
+        if product >> i & 1 == 1 {
+            product ^= 0x11b << (i - 8);
+        }
+    }
+    product as u8
+}
+
+/// FIPS 197, SubBytes: the inverse, zero of zero, then for each bit `b(i) + b(i + 4) + b(i + 5) + b(i + 6) + b(i + 7) + c(i)`.
+pub(super) fn s_box() -> [u8; 256] {
+    core::array::from_fn(|x| {
+        let b = (0..=255).find(|y| product(x as u8, *y) == 1).unwrap_or(0);
+        let bit = |i: usize| (b >> (i % 8)) & 1;
+        let affine =
+            |i: usize| bit(i) ^ bit(i + 4) ^ bit(i + 5) ^ bit(i + 6) ^ bit(i + 7) ^ ((0b0110_0011 >> i) & 1);
+        (0..8).fold(0, |y, i| y | affine(i) << i)
+    })
+}
+
+/// FIPS 197: the bytes that a byte of the round's result depends on, with their factors in MixColumns. Byte `4c + r` is in row `r`
+/// and column `c`; ShiftRows takes row `r` from `r` columns further.
+pub(super) fn mixed_from(at: usize) -> [(u8, usize); 4] {
+    let (row, column) = (at % 4, at / 4);
+    let factors = [[2, 3, 1, 1], [1, 2, 3, 1], [1, 1, 2, 3], [3, 1, 1, 2]];
+    core::array::from_fn(|k| (factors[row][k], 4 * ((column + k) % 4) + k))
 }
 
 /// The bytes of a block in memory are those of a number behind this mark. Abstract blocks are kept in lists; code that copies blocks

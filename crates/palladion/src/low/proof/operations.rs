@@ -11,7 +11,7 @@ use super::super::bitsliced_lanes::Register;
 use super::super::blocks::{Blocks, MAX_LANES, Word};
 use super::super::vector_permute::Permute;
 use super::bits::{Abstract, Lanes, Word32, Word64};
-use super::rounds::{mixed_from, product, s_box};
+use super::{mixed_from, product, s_box, with_room};
 
 type Vector = [u8; 16 * MAX_LANES];
 
@@ -66,12 +66,14 @@ fn cells<W: Cells, const N: usize>(x: &Vector, y: &Vector, bits: u32) -> Vec<[u8
 
 #[test]
 fn words_are_what_they_are_proved_with() {
-    let values = values();
-    for (x, y) in values.iter().zip(values.iter().rev()) {
-        assert_same(cells::<u32, 4>(x, y, 32), cells::<Word32, 4>(x, y, 32), "u32");
-        assert_same(cells::<u64, 4>(x, y, 64), cells::<Word64, 4>(x, y, 64), "u64");
-        assert_same(cells::<u64, 2>(x, y, 64), cells::<Word64, 2>(x, y, 64), "u64, one block");
-    }
+    with_room(|| {
+        let values = values();
+        for (x, y) in values.iter().zip(values.iter().rev()) {
+            assert_same(cells::<u32, 4>(x, y, 32), cells::<Word32, 4>(x, y, 32), "u32");
+            assert_same(cells::<u64, 4>(x, y, 64), cells::<Word64, 4>(x, y, 64), "u64");
+            assert_same(cells::<u64, 2>(x, y, 64), cells::<Word64, 2>(x, y, 64), "u64, one block");
+        }
+    });
 }
 
 fn register<R: Register>(x: &Vector, y: &Vector) -> Vec<[u8; 16]> {
@@ -98,13 +100,15 @@ fn register<R: Register>(x: &Vector, y: &Vector) -> Vec<[u8; 16]> {
 
 #[test]
 fn registers_are_what_they_are_proved_with() {
-    let values = values();
-    for (x, y) in values.iter().zip(values.iter().rev()) {
-        let expected = register::<Abstract<128, 8>>(x, y);
-        assert_same(register::<Abstract<128, 64>>(x, y), expected.clone(), "parts of 64 bits");
-        #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"))]
-        assert_same(register::<super::super::sse2::Xmm>(x, y), expected, "SSE2");
-    }
+    with_room(|| {
+        let values = values();
+        for (x, y) in values.iter().zip(values.iter().rev()) {
+            let expected = register::<Abstract<128, 8>>(x, y);
+            assert_same(register::<Abstract<128, 64>>(x, y), expected.clone(), "parts of 64 bits");
+            #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"))]
+            assert_same(register::<super::super::sse2::Xmm>(x, y), expected, "SSE2");
+        }
+    });
 }
 
 /// # Safety
@@ -176,52 +180,59 @@ unsafe fn aes<W: Word>(what: &str) {
 #[cfg(any(target_arch = "x86", all(target_arch = "x86_64", target_feature = "sse2")))]
 #[test]
 fn registers_of_this_cpu_are_what_they_are_proved_with() {
-    use super::super::x86::{M1, M2, M4, P1, P2, V1, V2, X1};
-    use crate::Backend;
-    let can = |backend: Backend| {
-        std::println!("{backend}: {}", backend.is_available());
-        backend.is_available()
-    };
-    // SAFETY: each where its backend can run.
-    unsafe {
-        if can(Backend::Ssse3) {
-            permutes::<P1, 1>("SSSE3");
+    with_room(|| {
+        use super::super::x86::{M1, M2, M4, P1, P2, V1, V2, X1};
+        use crate::Backend;
+        let can = |backend: Backend| {
+            std::println!("{backend}: {}", backend.is_available());
+            backend.is_available()
+        };
+        // SAFETY: each where its backend can run.
+        unsafe {
+            if can(Backend::Ssse3) {
+                permutes::<P1, 1>("SSSE3");
+            }
+            if can(Backend::Avx2) {
+                permutes::<P2, 2>("AVX2");
+            }
+            if can(Backend::AesNi) {
+                aes::<X1>("AES-NI");
+            }
+            if can(Backend::VaesAvx2) {
+                aes::<V1>("VAES, one block");
+                aes::<V2>("VAES, two blocks");
+            }
+            if can(Backend::VaesAvx512) {
+                aes::<M1>("AVX-512, one block");
+                aes::<M2>("AVX-512, two blocks");
+                aes::<M4>("AVX-512, four blocks");
+            }
         }
-        if can(Backend::Avx2) {
-            permutes::<P2, 2>("AVX2");
-        }
-        if can(Backend::AesNi) {
-            aes::<X1>("AES-NI");
-        }
-        if can(Backend::VaesAvx2) {
-            aes::<V1>("VAES, one block");
-            aes::<V2>("VAES, two blocks");
-        }
-        if can(Backend::VaesAvx512) {
-            aes::<M1>("AVX-512, one block");
-            aes::<M2>("AVX-512, two blocks");
-            aes::<M4>("AVX-512, four blocks");
-        }
-    }
+    });
 }
 
 #[test]
 fn a_wrong_operation_is_seen() {
-    use super::bits::plant;
-    let values = values();
-    let run = || {
-        (register::<Abstract<128, 8>>(&values[1], &values[2]), cells::<Word32, 4>(&values[1], &values[2], 32))
-    };
-    let right = run();
-    let mut planted = 0;
-    for n in 0.. {
-        plant(Some(n));
-        let wrong = run();
-        if !plant(None) {
-            break;
+    with_room(|| {
+        use super::plant;
+        let values = values();
+        let run = || {
+            (
+                register::<Abstract<128, 8>>(&values[1], &values[2]),
+                cells::<Word32, 4>(&values[1], &values[2], 32),
+            )
+        };
+        let right = run();
+        let mut planted = 0;
+        for n in 0.. {
+            plant(Some(n));
+            let wrong = run();
+            if plant(None).is_none() {
+                break;
+            }
+            assert!(wrong != right, "operation {n}");
+            planted += 1;
         }
-        assert!(wrong != right, "operation {n}");
-        planted += 1;
-    }
-    assert!(planted > 300, "{planted}");
+        assert!(planted > 300, "{planted}");
+    });
 }

@@ -9,7 +9,7 @@ use std::vec::Vec;
 
 use super::super::blocks::{Blocks, Halves, MAX_LANES, Vector, Word};
 use super::super::sliced::Sliced;
-use super::{Stored, read, write};
+use super::{Stored, faulty, read, write};
 
 /// What a block is a sum of.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,15 +37,15 @@ type Sum = (u128, Box<[Part]>);
 struct Sums {
     sums: Vec<Sum>,
     numbers: HashMap<Sum, Term>,
-    /// How many operations of vectors there are to come before one that is wrong.
-    fault: Option<usize>,
+    /// Sums of two that are known: the same ones come again and again.
+    xors: HashMap<(Term, Term), Term>,
 }
 
 thread_local! {
     static SUMS: RefCell<Sums> = RefCell::new(Sums {
         sums: std::vec![(0, Box::default())],
         numbers: HashMap::from([((0, Box::default()), ZERO)]),
-        fault: None,
+        xors: HashMap::new(),
     });
 }
 
@@ -94,10 +94,16 @@ pub(super) fn xor(a: Term, b: Term) -> Term {
         return a;
     }
     with(|sums| {
+        let key = (a.min(b), a.max(b));
+        if let Some(sum) = sums.xors.get(&key) {
+            return *sum;
+        }
         let (c, x) = &sums.sums[a.0 as usize];
         let (d, y) = &sums.sums[b.0 as usize];
         let (constant, parts) = (c ^ d, [&x[..], &y[..]].concat());
-        sums.sum(constant, parts)
+        let sum = sums.sum(constant, parts);
+        sums.xors.insert(key, sum);
+        sum
     })
 }
 
@@ -151,20 +157,10 @@ pub(super) unsafe fn store(term: Term, dst: *mut u8) {
     unsafe { write(dst, 1, term.0 as usize) };
 }
 
-/// One operation of vectors from now on is to be wrong, after so many. Tells whether the last such was met.
-pub(super) fn plant(fault: Option<usize>) -> bool {
-    with(|sums| core::mem::replace(&mut sums.fault, fault).is_none())
-}
-
 /// What an operation gives: `right`, or, if it is the one, `wrong`.
+#[track_caller]
 fn either<const L: usize>(right: [Term; L], wrong: [Term; L]) -> [Term; L] {
-    with(|sums| match sums.fault {
-        Some(n) if right != wrong => {
-            sums.fault = n.checked_sub(1);
-            if n == 0 { wrong } else { right }
-        }
-        _ => right,
-    })
+    if faulty(right != wrong) { wrong } else { right }
 }
 
 /// `L` blocks side by side, which are words too. `KIND` is the sum of `IN_ORDER`, `THREE_WAY` and `CONVERTS`: what may
@@ -179,6 +175,7 @@ pub(super) const CONVERTS: u8 = 4;
 // SAFETY: no CPU features are needed; for tests.
 unsafe impl<const L: usize, const KIND: u8> Vector for Terms<L, KIND> {
     #[inline(never)]
+    #[track_caller]
     fn xor(self, other: Self) -> Self {
         Self(either(core::array::from_fn(|l| xor(self.0[l], other.0[l])), self.0))
     }
@@ -235,6 +232,7 @@ unsafe impl<const L: usize, const KIND: u8> Blocks for Terms<L, KIND> {
         Self(core::array::from_fn(|l| truncate(self.0[l], len.saturating_sub(16 * l).min(16))))
     }
     #[inline(never)]
+    #[track_caller]
     fn xor_and(self, b: Self, c: Self) -> Self {
         Self(either(core::array::from_fn(|l| xor(self.0[l], and(b.0[l], c.0[l]))), self.0))
     }
@@ -275,6 +273,7 @@ unsafe impl<const L: usize, const KIND: u8> Word for Terms<L, KIND> {
         self
     }
     #[inline(never)]
+    #[track_caller]
     fn aes(self, round_key: Self) -> Self {
         Self(either(
             core::array::from_fn(|l| aes(self.0[l], round_key.0[l])),
@@ -285,9 +284,11 @@ unsafe impl<const L: usize, const KIND: u8> Word for Terms<L, KIND> {
 
 // SAFETY: likewise.
 unsafe impl<const KIND: u8> Halves for Terms<2, KIND> {
+    #[track_caller]
     fn swap(self) -> Self {
         Self(either([self.0[1], self.0[0]], self.0))
     }
+    #[track_caller]
     fn beside(self, other: Self) -> Self {
         Self(either([self.0[0], other.0[1]], self.0))
     }
