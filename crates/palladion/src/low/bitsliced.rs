@@ -267,13 +267,18 @@ pub(crate) trait Layout<const N: usize>: Cells + Linear<N> {
 /// Whether a rotation costs nothing, as part of the instruction that takes its result.
 const ROTATION_IS_FREE: bool = cfg!(target_arch = "arm");
 
-/// Moves every column `BY` places down.
+/// Moves every column `BY` places down: those that go around to the next nibble first, then all of the word.
 #[inline(always)]
-fn shift_columns<W: Cells, const BY: u32>(x: W) -> W {
+pub(super) fn shift_columns_by_rotation<W: Cells, const BY: u32>(x: W) -> W {
     let low = columns::<W, 0, BY>();
+    ((x & !low) | (x & low).pin().rotate(4)).rotate(8 * W::CELL - BY)
+}
+
+/// The same, as the CPU does it best.
+#[inline(always)]
+pub(super) fn shift_columns<W: Cells, const BY: u32>(x: W) -> W {
     if ROTATION_IS_FREE {
-        // The columns that go around to the next nibble first, then all of the word.
-        return ((x & !low) | (x & low).pin().rotate(4)).rotate(8 * W::CELL - BY);
+        return shift_columns_by_rotation::<W, BY>(x);
     }
     let high = columns::<W, 0, BY>() << (4 - BY);
     ((x >> BY) & !high) | ((x << (4 - BY)) & high)

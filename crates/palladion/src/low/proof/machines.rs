@@ -563,8 +563,8 @@ fn batches_are_the_standard_for_all_values() {
     });
 }
 
-/// An operation that is wrong (an addition left out, round key and input exchanged, words that do not change places), planted at many
-/// places: it is found. (But where it makes the second half of a tag that has none, which is of no use.)
+/// An operation that is wrong is found, whichever it is: an addition left out, round key and input exchanged, words that do not change
+/// places.
 #[test]
 fn planted_faults_are_found() {
     prove(|| {
@@ -572,13 +572,9 @@ fn planted_faults_are_found() {
             if name == "portable" {
                 return; // its steps are ideal
             }
-            let lens = (rate + 1, 2 * rate + 1);
-            let (planted, survivors) = survivors(|| flaw(kernels, key_blocks, degree, lens).is_some());
-            std::println!("{name}, {key_blocks} key blocks, degree {degree}: {planted}");
-            for (n, place) in survivors {
-                std::println!("  survives: {n} {place}");
-            }
-            assert!(planted > 10);
+            let (what, lens) = (std::format!("{name}, {key_blocks}, {degree}"), (rate + 1, 2 * rate + 1));
+            let survivors = survivors(&what, 20, || flaw(kernels, key_blocks, degree, lens).is_some());
+            assert!(survivors.is_empty(), "{what}: {survivors:?}");
         });
     });
 }
