@@ -573,7 +573,7 @@ fn planted_faults_are_found() {
                 return; // its steps are ideal
             }
             let (what, lens) = (std::format!("{name}, {key_blocks}, {degree}"), (rate + 1, 2 * rate + 1));
-            let survivors = survivors(&what, 20, || flaw(kernels, key_blocks, degree, lens).is_some());
+            let survivors = survivors(&what, 10, || flaw(kernels, key_blocks, degree, lens).is_some());
             assert!(survivors.is_empty(), "{what}: {survivors:?}");
         });
     });

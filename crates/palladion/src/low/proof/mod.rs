@@ -118,7 +118,6 @@ fn line(place: Place) -> String {
         ("packed.rs", include_str!("../packed.rs")),
         ("packed128.rs", include_str!("../packed128.rs")),
         ("packed256.rs", include_str!("../packed256.rs")),
-        ("sbox.rs", include_str!("../sbox.rs")),
         ("sliced.rs", include_str!("../sliced.rs")),
         ("vector_permute.rs", include_str!("../vector_permute.rs")),
     ];
@@ -138,6 +137,9 @@ fn survivors(what: &str, at_least: usize, found: impl Fn() -> bool) -> BTreeSet<
     let trace = FAULTS.with(|faults| faults.borrow_mut().trace.take().unwrap());
     let mut uses: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
     for (n, place) in trace.iter().enumerate() {
+        if place.file().ends_with("sbox.rs") {
+            continue; // `every_gate_counts`
+        }
         uses.entry(place).or_default().push(n);
     }
     let (places, mut planted) = (uses.len(), 0);
