@@ -21,20 +21,20 @@ use crate::{BackendError, Error};
 /// What a batch kernel works on: the first [`Batch::messages`] of each count. Two of them may be the same message;
 /// otherwise no memory that one writes is used by another.
 pub(super) struct Messages {
-    key: [*const u8; MAX_LANES],
-    nonce: [*const u8; MAX_LANES],
-    ad: [*const u8; MAX_LANES],
-    ad_len: [usize; MAX_LANES],
-    src: [*const u8; MAX_LANES],
-    dst: [*mut u8; MAX_LANES],
-    len: [usize; MAX_LANES],
-    tag: [*mut u8; MAX_LANES],
-    tag_len: usize,
+    pub(super) key: [*const u8; MAX_LANES],
+    pub(super) nonce: [*const u8; MAX_LANES],
+    pub(super) ad: [*const u8; MAX_LANES],
+    pub(super) ad_len: [usize; MAX_LANES],
+    pub(super) src: [*const u8; MAX_LANES],
+    pub(super) dst: [*mut u8; MAX_LANES],
+    pub(super) len: [usize; MAX_LANES],
+    pub(super) tag: [*mut u8; MAX_LANES],
+    pub(super) tag_len: usize,
 }
 
 impl Messages {
     /// No messages, whose tags will have that length.
-    fn none(tag_len: usize) -> Self {
+    pub(super) fn none(tag_len: usize) -> Self {
         Self {
             key: [ptr::null(); MOST],
             nonce: [ptr::null(); MOST],
@@ -61,13 +61,13 @@ pub(super) const KERNELS: usize = 2;
 #[derive(Clone, Copy)]
 pub(crate) struct Batch {
     /// How many messages there must be; 0 if this is no kernel.
-    messages: usize,
+    pub(super) messages: usize,
     /// Whether it takes one register for all messages, so that a lane without a message costs nothing.
     one_register: bool,
     /// Encrypts the messages and writes their tags.
-    seal: unsafe fn(&Messages),
+    pub(super) seal: unsafe fn(&Messages),
     /// Decrypts the messages and writes the tags that the ciphertexts should have.
-    open: unsafe fn(&Messages),
+    pub(super) open: unsafe fn(&Messages),
 }
 
 impl Batch {

@@ -235,7 +235,7 @@ pub(super) fn swap_nibbles<W: Word>(x: W) -> W {
 /// A step's message, ciphertext or key stream: `BLOCKS` rows of `N` words. Word `n` has in its cell `k` the bits that belong
 /// to the word of the state that [`Layout::source`] tells; with two blocks, row `b` has of it the cells with `k / 4 = b`,
 /// in its lower half those of the first block and in its upper half those of the second.
-type Step<W, const N: usize, const BLOCKS: usize> = [[W; N]; BLOCKS];
+pub(super) type Step<W, const N: usize, const BLOCKS: usize> = [[W; N]; BLOCKS];
 
 /// The words of a state: `N` groups of eight planes.
 pub(super) type Planes<W, const N: usize> = [[W; 8]; N];
@@ -267,24 +267,41 @@ pub(crate) trait Layout<const N: usize>: Cells + Linear<N> {
 /// Whether a rotation costs nothing, as part of the instruction that takes its result.
 const ROTATION_IS_FREE: bool = cfg!(target_arch = "arm");
 
-/// Moves every column `BY` places down.
+/// Moves every column `BY` places down: those that go around to the next nibble first, then all of the word.
 #[inline(always)]
-fn shift_columns<W: Cells, const BY: u32>(x: W) -> W {
+pub(super) fn shift_columns_by_rotation<W: Cells, const BY: u32>(x: W) -> W {
     let low = columns::<W, 0, BY>();
+    ((x & !low) | (x & low).pin().rotate(4)).rotate(8 * W::CELL - BY)
+}
+
+/// The same, as the CPU does it best.
+#[inline(always)]
+pub(super) fn shift_columns<W: Cells, const BY: u32>(x: W) -> W {
     if ROTATION_IS_FREE {
-        // The columns that go around to the next nibble first, then all of the word.
-        return ((x & !low) | (x & low).pin().rotate(4)).rotate(8 * W::CELL - BY);
+        return shift_columns_by_rotation::<W, BY>(x);
     }
     let high = columns::<W, 0, BY>() << (4 - BY);
     ((x >> BY) & !high) | ((x << (4 - BY)) & high)
 }
 
-/// `Layout::shift_and_sum` where every row has a word of its own.
+/// `Linear::shift_and_sum` where every row has a word of its own.
 #[inline(always)]
-fn shift_and_sum_rows<W: Cells>([x0, x1, x2, x3]: [W; 4]) -> ([W; 4], [W; 4]) {
+pub(super) fn shift_and_sum_rows<W: Cells>([x0, x1, x2, x3]: [W; 4]) -> ([W; 4], [W; 4]) {
     let (a1, a2, a3) = (shift_columns::<W, 1>(x1), shift_columns::<W, 2>(x2), shift_columns::<W, 3>(x3));
     let [d0, d1, d2, d3] = [x0 ^ a1, a1 ^ a2, a2 ^ a3, a3 ^ x0];
     ([d0, d1, d2, d3], [a1 ^ d2, a2 ^ d3, a3 ^ d0, x0 ^ d1])
+}
+
+/// `Layout::transpose` of one lane in words of 32 bits: from `n = c1 c0` and, within the word, `(r1 or half) r0 p2 p1 p0`.
+/// (Functions of their own, for any word: the proof runs them on words that are not numbers.)
+#[inline(always)]
+pub(super) fn transpose_one_lane<W: Cells, const BLOCKS: usize>(step: &mut Step<W, 4, BLOCKS>) {
+    for [w0, w1, w2, w3] in step {
+        exchange_index::<W, 1>(w0, w2);
+        exchange_index::<W, 1>(w1, w3);
+        exchange_index::<W, 0>(w0, w1);
+        exchange_index::<W, 0>(w2, w3);
+    }
 }
 
 /// One lane in words of 32 bits. Index bits of a step: `n = p1 p0, k = r1 r0 p2`.
@@ -300,15 +317,9 @@ impl Layout<4> for u32 {
     fn source(n: usize, k: usize) -> (usize, usize) {
         (k >> 1, n + 4 * (k & 1))
     }
-    /// From `n = c1 c0` and, within the word, `(r1 or half) r0 p2 p1 p0`.
     #[inline(always)]
     fn transpose<const BLOCKS: usize>(step: &mut Step<u32, 4, BLOCKS>) {
-        for [w0, w1, w2, w3] in step {
-            exchange_index::<u32, 1>(w0, w2);
-            exchange_index::<u32, 1>(w1, w3);
-            exchange_index::<u32, 0>(w0, w1);
-            exchange_index::<u32, 0>(w2, w3);
-        }
+        transpose_one_lane(step);
     }
     #[inline(always)]
     fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS> {
@@ -321,6 +332,18 @@ impl Linear<4> for u32 {
     fn shift_and_sum(plane: [u32; 4]) -> ([u32; 4], [u32; 4]) {
         shift_and_sum_rows(plane)
     }
+}
+
+/// `Layout::transpose` of two lanes: from `n = lane c1` and, within the word, `(c0 or half) r1 r0 p2 p1 p0`.
+#[inline(always)]
+pub(super) fn transpose_two_lanes<W: Cells, const BLOCKS: usize>(step: &mut Step<W, 4, BLOCKS>) {
+    for [w0, w1, w2, w3] in step.iter_mut() {
+        exchange_index::<W, 2>(w0, w2);
+        exchange_index::<W, 2>(w1, w3);
+        exchange_index::<W, 1>(w0, w1);
+        exchange_index::<W, 1>(w2, w3);
+    }
+    exchange_top_column(step);
 }
 
 /// Two lanes in words of 64 bits. Index bits of a step: `n = p2 p1, k = p0 r1 r0`.
@@ -336,16 +359,9 @@ impl Layout<4> for u64 {
     fn source(n: usize, k: usize) -> (usize, usize) {
         (k & 3, 2 * n + (k >> 2))
     }
-    /// From `n = lane c1` and, within the word, `(c0 or half) r1 r0 p2 p1 p0`.
     #[inline(always)]
     fn transpose<const BLOCKS: usize>(step: &mut Step<u64, 4, BLOCKS>) {
-        for [w0, w1, w2, w3] in step.iter_mut() {
-            exchange_index::<u64, 2>(w0, w2);
-            exchange_index::<u64, 2>(w1, w3);
-            exchange_index::<u64, 1>(w0, w1);
-            exchange_index::<u64, 1>(w2, w3);
-        }
-        exchange_top_column(step);
+        transpose_two_lanes(step);
     }
     #[inline(always)]
     fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS> {
@@ -362,15 +378,25 @@ impl Linear<4> for u64 {
 
 /// Brings index bit `c0` to the place 0: from the number of the block, or, with one block, from place 5.
 #[inline(always)]
-fn exchange_top_column<const N: usize, const BLOCKS: usize>(step: &mut Step<u64, N, BLOCKS>) {
+fn exchange_top_column<W: Cells, const N: usize, const BLOCKS: usize>(step: &mut Step<W, N, BLOCKS>) {
     match step.as_mut_slice() {
         [first, second] => {
             for (a, b) in first.iter_mut().zip(second) {
-                exchange_index::<u64, 0>(a, b);
+                exchange_index::<W, 0>(a, b);
             }
         }
-        step => step.as_flattened_mut().iter_mut().for_each(exchange_index_within::<u64, 5, 0>),
+        step => step.as_flattened_mut().iter_mut().for_each(exchange_index_within::<W, 5, 0>),
     }
+}
+
+/// `Layout::transpose` of two rows in a word: from `n = c1` and, within the word, `(c0 or half) r1 r0 p2 p1 p0`.
+#[inline(always)]
+pub(super) fn transpose_two_rows<W: Cells, const BLOCKS: usize>(step: &mut Step<W, 2, BLOCKS>) {
+    for [w0, w1] in step.iter_mut() {
+        exchange_index::<W, 1>(w0, w1);
+    }
+    exchange_top_column(step);
+    step.as_flattened_mut().iter_mut().for_each(exchange_index_within::<W, 4, 2>);
 }
 
 /// One lane in words of 64 bits, two rows in each. Index bits of a step: `n = p1, k = p0 p2 r0`.
@@ -386,14 +412,9 @@ impl Layout<2> for u64 {
     fn source(n: usize, k: usize) -> (usize, usize) {
         (k & 1, 4 * ((k >> 1) & 1) + 2 * n + (k >> 2))
     }
-    /// From `n = c1` and, within the word, `(c0 or half) r1 r0 p2 p1 p0`.
     #[inline(always)]
     fn transpose<const BLOCKS: usize>(step: &mut Step<u64, 2, BLOCKS>) {
-        for [w0, w1] in step.iter_mut() {
-            exchange_index::<u64, 1>(w0, w1);
-        }
-        exchange_top_column(step);
-        step.as_flattened_mut().iter_mut().for_each(exchange_index_within::<u64, 4, 2>);
+        transpose_two_rows(step);
     }
     #[inline(always)]
     fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS> {
@@ -403,20 +424,26 @@ impl Layout<2> for u64 {
 
 impl Linear<2> for u64 {
     #[inline(always)]
-    fn shift_and_sum([x, y]: [u64; 2]) -> ([u64; 2], [u64; 2]) {
-        /// The second row of a cell two columns down.
-        #[inline(always)]
-        fn shift_second(x: u64) -> u64 {
-            exchange_within(x, 2, 0x3030_3030_3030_3030)
-        }
-        let a = shift_second(x);
-        let b = shift_second(shift_columns::<u64, 1>(y));
-        let d0 = a ^ b;
-        // The rows of a cell exchanged.
-        let d1 = b ^ swap_nibbles(a);
-        let e = swap_nibbles(d0);
-        ([d0, d1], [b ^ e, a ^ e])
+    fn shift_and_sum(plane: [u64; 2]) -> ([u64; 2], [u64; 2]) {
+        shift_and_sum_two_rows(plane)
     }
+}
+
+/// `Linear::shift_and_sum` where two rows have a word.
+#[inline(always)]
+pub(super) fn shift_and_sum_two_rows<W: Cells>([x, y]: [W; 2]) -> ([W; 2], [W; 2]) {
+    /// The second row of a cell two columns down.
+    #[inline(always)]
+    fn shift_second<W: Cells>(x: W) -> W {
+        exchange_within(x, 2, W::constant(0x3030_3030_3030_3030))
+    }
+    let a = shift_second(x);
+    let b = shift_second(shift_columns::<W, 1>(y));
+    let d0 = a ^ b;
+    // The rows of a cell exchanged.
+    let d1 = b ^ swap_nibbles(a);
+    let e = swap_nibbles(d0);
+    ([d0, d1], [b ^ e, a ^ e])
 }
 
 /// The states of some lanes: of AEGIS-128 with two `BLOCKS` of input in a step, of AEGIS-256 with one.
@@ -711,6 +738,14 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Sliced for Bitsli
 mod tests {
     use super::*;
     use crate::low::sliced::tests;
+
+    impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> {
+        /// The words that it is made of.
+        #[cfg(all(feature = "std", not(palladion_test_reduced)))]
+        pub(in crate::low) fn planes(&mut self) -> &mut Planes<W, N> {
+            &mut self.0
+        }
+    }
 
     fn round<W: Layout<N>, const N: usize, const BLOCKS: usize>() {
         tests::round::<Bitsliced<W, N, BLOCKS>>(Bitsliced::rounds, |s| {

@@ -30,6 +30,7 @@ mod aegis256;
 pub(crate) mod batch;
 mod bitsliced;
 #[cfg(any(
+    all(test, feature = "std"),
     all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"),
     all(target_family = "wasm", target_feature = "simd128")
 ))]
@@ -56,14 +57,28 @@ mod inout;
 mod kernels;
 mod machine;
 pub(crate) mod memory;
-#[cfg(any(target_arch = "x86", all(target_arch = "x86_64", target_feature = "sse2")))]
+#[cfg(any(
+    all(test, feature = "std", not(palladion_test_reduced)),
+    target_arch = "x86",
+    all(target_arch = "x86_64", target_feature = "sse2")
+))]
 mod packed;
-#[cfg(any(target_arch = "x86", all(target_arch = "x86_64", target_feature = "sse2")))]
+#[cfg(any(
+    all(test, feature = "std", not(palladion_test_reduced)),
+    target_arch = "x86",
+    all(target_arch = "x86_64", target_feature = "sse2")
+))]
 mod packed128;
-#[cfg(any(target_arch = "x86", all(target_arch = "x86_64", target_feature = "sse2")))]
+#[cfg(any(
+    all(test, feature = "std", not(palladion_test_reduced)),
+    target_arch = "x86",
+    all(target_arch = "x86_64", target_feature = "sse2")
+))]
 mod packed256;
 #[cfg_attr(palladion_one_backend, allow(dead_code))]
 mod portable;
+#[cfg(all(test, feature = "std"))]
+mod proof;
 pub mod raw;
 mod sbox;
 pub mod secrecy;
@@ -74,11 +89,13 @@ mod sse2;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 #[cfg(any(
+    all(test, feature = "std"),
     target_arch = "x86",
     all(target_arch = "x86_64", target_feature = "sse2"),
     all(target_arch = "aarch64", target_endian = "little"),
     all(target_family = "wasm", target_feature = "simd128")
 ))]
+#[cfg_attr(all(test, palladion_test_reduced), allow(dead_code))] // what runs on other CPUs
 mod vector_permute;
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 mod wasm;

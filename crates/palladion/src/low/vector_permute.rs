@@ -55,6 +55,14 @@ pub(crate) unsafe trait Permute: Blocks {
 #[repr(transparent)]
 pub(crate) struct Permuted<B>(B);
 
+#[cfg(all(test, feature = "std", not(palladion_test_reduced)))]
+impl<B: Copy> Permuted<B> {
+    /// What it is made of.
+    pub(super) fn inner(self) -> B {
+        self.0
+    }
+}
+
 /// Looks the bytes of `index` up in a table.
 #[inline(always)]
 fn lookup<B: Permute>(table: &'static [u8; 16], index: B) -> B {

@@ -12,6 +12,7 @@ mod batch;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod bounds;
 mod failure;
+mod fills;
 mod historic;
 mod lengths;
 mod pieces;
