@@ -97,10 +97,7 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
         assert_eq!(cipher.encrypt_into(&nonce_, ad.bytes(), source.bytes(), buf.bytes_mut()), Ok(tag));
         assert_eq!(buf.bytes(), ct);
         let mut opened = Buffer::new(&vec![0xee; msg.len()], a);
-        assert_eq!(
-            cipher.decrypt_into(&nonce_, ad.bytes(), buf.bytes(), &tag, opened.bytes_mut()),
-            Ok(())
-        );
+        assert_eq!(cipher.decrypt_into(&nonce_, ad.bytes(), buf.bytes(), &tag, opened.bytes_mut()), Ok(()));
         assert_eq!(opened.bytes(), msg);
 
         // With the tag behind.
