@@ -54,7 +54,11 @@ enum Hostile {
     Cut(u16),
     Swap(u8, u8),
     /// Any fields, with a MAC that is right.
-    Header { algorithm: u8, chunk_size: u32, size: u64 },
+    Header {
+        algorithm: u8,
+        chunk_size: u32,
+        size: u64,
+    },
     /// The file of another size, with a MAC that is right.
     Size(i16),
 }
