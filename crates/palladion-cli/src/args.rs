@@ -33,7 +33,9 @@ Exit status:
   4  the input is damaged, truncated, extended, rolled back, or no file of the kind that is expected
   128 + number of the signal that ended it; 141 when nobody reads its output any more
 After all but 0 there is no new output file, and with --force the old one is still there. What a
-pipe got before is verified, but not the whole. (What changes a RAF file in its place says how far it got.)";
+pipe got before is verified, but not the whole. (What changes a RAF file in its place says how far it got.)
+Only what ends the program at once, as SIGKILL, a power failure or no memory at all do, can leave its
+unfinished output beside the place of the output: .palladion-*.tmp, which may be removed.";
 
 #[derive(Subcommand)]
 pub enum Command {

@@ -57,6 +57,9 @@ impl Failure {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 failure.hint("make room, or write to another disk")
             }
+            io::ErrorKind::OutOfMemory => {
+                failure.hint("close other programs, or use a machine with more memory")
+            }
             _ => failure,
         }
     }
@@ -93,12 +96,9 @@ impl Failure {
         if self.status == Status::BrokenPipe {
             return;
         }
-        // If stderr is gone there is nobody to tell.
-        let mut stderr = io::stderr().lock();
-        let _ = writeln!(stderr, "error: {}", self.message);
-        if let Some(hint) = &self.hint {
-            let _ = writeln!(stderr, "hint: {hint}");
-        }
+        let hint = self.hint.as_ref().map_or_else(String::new, |hint| format!("hint: {hint}\n"));
+        // In one piece, so that those of several programs do not mix. If stderr is gone there is nobody to tell.
+        let _ = io::stderr().write_all(format!("error: {}\n{hint}", self.message).as_bytes());
     }
 
     pub fn exit_code(&self) -> ExitCode {
@@ -115,7 +115,7 @@ impl Failure {
 
 /// What is no error; if stderr is gone there is nobody to tell.
 pub fn tell(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
 /// How a file is called in messages.

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::failure::Failure;
+
 /// The unfinished output, if there is one. Held while it is made or renamed, or a step is done, so that a signal comes
 /// before or after.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
@@ -21,6 +23,26 @@ pub fn guarding<T>(change: impl FnOnce() -> T, unfinished: impl FnOnce(&T) -> Op
     let result = change();
     *guard = unfinished(&result).map(Path::to_path_buf);
     result
+}
+
+/// As [`guarding`], for what gives the output its name. Once that is done, no signal ends the program any more: the exit
+/// status tells whether there is a new output, and it is 0.
+pub fn concluding<T, E>(
+    change: impl FnOnce() -> Result<T, E>,
+    unfinished: impl FnOnce(&E) -> &Path,
+) -> Result<T, E> {
+    let mut guard = lock();
+    let result = change();
+    *guard = result.as_ref().err().map(|error| unfinished(error).to_path_buf());
+    if result.is_ok() {
+        std::mem::forget(guard);
+    }
+    result
+}
+
+/// What is changed in its place is done: no signal ends the program any more, as after [`concluding`].
+pub fn conclude() {
+    std::mem::forget(lock());
 }
 
 /// Does a step of a change to a file that stays: no signal comes in between. `farewell` is called if one comes after it.
@@ -52,6 +74,24 @@ pub fn clean_up() -> MutexGuard<'static, Option<PathBuf>> {
         let _ = fs::remove_file(path);
     }
     guard
+}
+
+/// A panic is a defect of the program, or the standard library finds no memory for a thread and no random bytes. Then too
+/// the unfinished output goes, and the user hears it as all other errors.
+pub fn end_panics_properly() {
+    std::panic::set_hook(Box::new(|panic| {
+        // Whoever panics may hold the lock.
+        if let Some(path) = UNFINISHED.try_lock().ok().and_then(|mut unfinished| unfinished.take()) {
+            let _ = fs::remove_file(path);
+        }
+        let text = panic.payload().downcast_ref::<&str>().copied();
+        let what = text.or_else(|| panic.payload().downcast_ref::<String>().map(String::as_str));
+        let what = what.unwrap_or("a panic");
+        let place = panic.location().map_or_else(String::new, |place| format!(" ({place})"));
+        let failure = Failure::new(format!("internal error: {what}{place}"));
+        failure.hint("if memory was not short, this is a defect of palladion: please report it").tell();
+        std::process::exit(1);
+    }));
 }
 
 fn lock() -> MutexGuard<'static, Option<PathBuf>> {

@@ -27,6 +27,7 @@ use clap::Parser;
 use crate::args::{Args, Command};
 
 fn main() -> ExitCode {
+    interrupt::end_panics_properly();
     let args = Args::parse();
     interrupt::install();
     let result = match args.command {

@@ -104,7 +104,7 @@ impl Output {
                 Failure::new(format!("cannot create {name}: there is no directory {}", quoted(dir)))
                     .hint("create it first: mkdir -p DIRECTORY")
             }
-            _ => Failure::new(format!("cannot create a file in {}: {}", quoted(dir), without_path(&error))),
+            _ => Failure::io("create a file in", &quoted(dir), &without_path(error)),
         })?;
         let dir = dir.to_path_buf();
         Ok(Self { name, kind: Kind::New { file, dir, target, replaced } })
@@ -160,9 +160,7 @@ impl Output {
             false => file.persist_noclobber(&target),
         };
         // If renaming fails, the file goes with the error.
-        let renamed =
-            interrupt::guarding(rename, |renamed| renamed.as_ref().err().map(|failed| failed.file.path()));
-        match renamed {
+        match interrupt::concluding(rename, |failed| failed.file.path()) {
             Ok(_) => {
                 // The name must survive a power failure too. Not every file system can say so, so it is no error.
                 #[cfg(unix)]
@@ -204,9 +202,11 @@ fn plain(permissions: Permissions) -> Permissions {
 }
 
 /// An error without the name of the temporary file, which nobody knows.
-fn without_path(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split_once(" at path ").map_or(text.as_str(), |(what, _)| what).to_string()
+fn without_path(error: io::Error) -> io::Error {
+    match error.to_string().split_once(" at path ") {
+        Some((what, _)) => io::Error::new(error.kind(), what),
+        None => error,
+    }
 }
 
 /// Refuses to write over what is being read.

@@ -238,3 +238,35 @@ fn permissions_and_links() {
     sh("022", "keygen --force -o c");
     assert_eq!(mode("c"), 0o600);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn little_memory() {
+    let bench = Bench::new();
+    bench.write("in", text(1 << 20));
+    let sealed = bench.ok(&["encrypt", "--chunk-size", "16M", "-k", "key", "in"]);
+    bench.write("sealed", sealed);
+    for args in ["encrypt --chunk-size 16M -k key -f -o out in", "decrypt -k key -f -o out sealed"] {
+        let mut refused = 0;
+        // Somewhere above what the program itself takes there is no room for a chunk.
+        for megabytes in (8..400).step_by(4) {
+            bench.write("out", "old");
+            let script =
+                format!("ulimit -v {megabytes}000; exec {} {args} -t 1", env!("CARGO_BIN_EXE_palladion"));
+            let mut command = Command::new("sh");
+            let command = command.args(["-c", &script]).current_dir(bench.dir()).stdin(Stdio::null());
+            let run = finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+            let done = run.status.success();
+            assert_eq!(done, bench.read("out") != b"old", "{run:?}");
+            if run.stderr.contains("out of memory") {
+                assert_eq!(run.status.code(), Some(1), "{run:?}");
+                assert!(run.stderr.starts_with("error: cannot read \""), "{run:?}");
+                assert_eq!(bench.names(), ["in", "key", "out", "sealed"]);
+                refused += 1;
+            } else if done {
+                break;
+            }
+        }
+        assert!(refused > 0, "{args}");
+    }
+}

@@ -7,6 +7,7 @@
 //! Errors take their turn too: a piece that cannot be read or worked on ends the run only when all before it are
 //! written, so what comes out does not depend on the number of threads.
 
+use std::io;
 use std::mem;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -53,7 +54,9 @@ pub(crate) fn run<T: Send>(
         cancel: options.cancel,
     };
     let more_workers = options.workers(buffer_len) - 1;
-    thread::scope(|scope| engine.worker(scope, more_workers));
+    // One buffer there must be, for what is read.
+    let buffer = engine.buffer().ok_or_else(|| Error::Read(io::ErrorKind::OutOfMemory.into()))?;
+    thread::scope(|scope| engine.worker(scope, buffer, more_workers));
     engine.output.into_inner().unwrap_or_else(PoisonError::into_inner).outcome
 }
 
@@ -87,16 +90,29 @@ where
     W: Fn(T, &mut [u8]) -> Result<&[u8], Error> + Sync,
     O: FnMut(&[u8]) -> Result<(), Error> + Send,
 {
+    /// For one chunk; `None` without memory. (`vec!` would end the program, and leave its unfinished output behind.)
+    fn buffer(&self) -> Option<Zeroizing<Vec<u8>>> {
+        let mut buffer = Vec::new();
+        buffer.try_reserve_exact(self.buffer_len).ok()?;
+        buffer.resize(self.buffer_len, 0);
+        Some(Zeroizing::new(buffer))
+    }
+
     /// The life of a worker. Each starts the next one once there is something to do, so a small input is not met by
     /// a crowd.
-    fn worker<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, mut more_workers: usize) {
+    fn worker<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        mut buffer: Zeroizing<Vec<u8>>,
+        mut more_workers: usize,
+    ) {
         let unless_panic = StopOnDrop(self);
-        let mut buffer = Zeroizing::new(vec![0; self.buffer_len]);
         while let Some((turn, taken)) = self.take(&mut buffer) {
             if more_workers > 0 && taken.is_ok() {
                 let others = more_workers - 1;
-                // Without another thread the work gets done all the same.
-                let _ = thread::Builder::new().spawn_scoped(scope, move || self.worker(scope, others));
+                // Without another thread, or a buffer for it, the work gets done all the same.
+                let next = move || self.buffer().map_or((), |buffer| self.worker(scope, buffer, others));
+                let _ = thread::Builder::new().spawn_scoped(scope, next);
                 more_workers = 0;
             }
             let done = taken.and_then(|piece| (self.work)(piece, &mut buffer));

@@ -3,8 +3,8 @@
 use std::io::Read;
 
 use hkdf::Hkdf;
+use palladion::Tag;
 use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use crate::chunk::ChunkSize;
@@ -83,7 +83,7 @@ impl Header {
         };
         let mut header = Self { bytes, algorithm, chunk_size, key_source };
         let (cipher, commitment) = header.derive(secret)?;
-        header.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM].copy_from_slice(&commitment);
+        header.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM].copy_from_slice(commitment.as_bytes());
         let checksum = checksum(&header.bytes);
         header.bytes[BEFORE_CHECKSUM..].copy_from_slice(&checksum);
         Ok((header.bytes, cipher))
@@ -165,7 +165,8 @@ impl Header {
             limits.check(kdf)?;
         }
         let (cipher, commitment) = self.derive(secret)?;
-        match (bool::from(commitment.ct_eq(&self.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM])), secret) {
+        // (Like tags, they are compared in constant time.)
+        match (commitment == Tag::try_from(&self.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM])?, secret) {
             (true, _) => Ok(cipher),
             (false, Secret::Key(_)) => Err(Error::WrongKey),
             (false, Secret::Passphrase(_)) => Err(Error::WrongPassphrase),
@@ -174,7 +175,7 @@ impl Header {
 
     /// HKDF from the secret, with all that comes before the commitment as info: the key of this file, and the
     /// commitment to it.
-    fn derive(&self, secret: Secret<'_>) -> Result<(Cipher, [u8; 32]), Error> {
+    fn derive(&self, secret: Secret<'_>) -> Result<(Cipher, Tag<32>), Error> {
         let salt: &[u8; 32] = self.bytes[SALT].try_into().expect("32 bytes");
         let mut stretched = Zeroizing::new([0; 32]);
         let master = match (self.key_source, secret) {
@@ -192,7 +193,7 @@ impl Header {
             .expand_multi_info(&[KDF_INFO, &self.bytes[..BEFORE_COMMITMENT]], &mut derived[..key_len + 32])
             .expect("HKDF gives up to 8160 bytes");
         let (key, commitment) = derived[..key_len + 32].split_at(key_len);
-        Ok((Cipher::new(self.algorithm, key)?, commitment.try_into().expect("32 bytes")))
+        Ok((Cipher::new(self.algorithm, key)?, commitment.try_into()?))
     }
 }
 

@@ -59,10 +59,8 @@ impl MasterKey {
             return Err(KeyFileError::NotHex);
         }
         let mut key = Zeroizing::new([0; 32]);
-        for (byte, pair) in key.iter_mut().zip(digits.chunks_exact(2)) {
-            let nibble = |digit: u8| char::from(digit).to_digit(16).ok_or(KeyFileError::NotHex);
-            *byte = (nibble(pair[0])? << 4 | nibble(pair[1])?) as u8;
-        }
+        // (In constant time. The line's end was looked for before: that tells how long lines are.)
+        base16ct::mixed::decode(digits, &mut *key).map_err(|_| KeyFileError::NotHex)?;
         Ok(Self(key))
     }
 
@@ -71,11 +69,8 @@ impl MasterKey {
         // As large as needed from the start: growing would leave copies behind.
         let mut text = Zeroizing::new(String::with_capacity(KEY_FILE_PREFIX.len() + 65));
         text.push_str(KEY_FILE_PREFIX);
-        for byte in self.0.iter() {
-            text.extend(
-                [byte >> 4, byte & 15].map(|nibble| char::from_digit(nibble.into(), 16).unwrap_or('?')),
-            );
-        }
+        let mut digits = Zeroizing::new([0; 64]);
+        text.push_str(base16ct::lower::encode_str(&*self.0, &mut *digits).expect("two digits for each byte"));
         text.push('\n');
         text
     }

@@ -17,13 +17,26 @@ pub(crate) const WORTHWHILE: usize = 256 << 10;
 /// Does the work on each item, on several threads if there are; fails as the first item that failed.
 fn for_each<I: Send>(items: Vec<I>, work: impl Fn(I) -> Result<()> + Sync + Send) -> Result<()> {
     #[cfg(feature = "parallel")]
-    let failed = {
+    if has_threads() {
         use rayon::iter::{IntoParallelIterator, ParallelIterator};
-        items.into_par_iter().map(work).find_map_first(Result::err)
+        return items.into_par_iter().map(work).find_map_first(Result::err).map_or(Ok(()), Err);
+    }
+    items.into_iter().try_for_each(work)
+}
+
+/// Whether there are threads: rayon would panic if the system gives it none.
+#[cfg(feature = "parallel")]
+fn has_threads() -> bool {
+    use std::error::Error as _;
+    use std::sync::OnceLock;
+
+    static GLOBAL: OnceLock<bool> = OnceLock::new();
+    let make_global = || {
+        // The error has a cause if the system refuses, and none if the pool is there already.
+        let made = rayon::ThreadPoolBuilder::new().build_global();
+        made.map_or_else(|error| error.source().is_none(), |()| true)
     };
-    #[cfg(not(feature = "parallel"))]
-    let failed = items.into_iter().map(work).find_map(Result::err);
-    failed.map_or(Ok(()), Err)
+    rayon::current_thread_index().is_some() || *GLOBAL.get_or_init(make_global)
 }
 
 /// Memory of workers, kept for the next one: to get it anew from the system would cost as much as the work. There are records in it,

@@ -7,6 +7,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::Error;
 use crate::low::memory::wipe;
+use crate::low::secrecy::declassify;
 
 /// A secret key of `N` bytes: [`Key128`] or [`Key256`]. Wiped when dropped; never printed.
 ///
@@ -225,7 +226,7 @@ impl<const T: usize> PartialEq for Tag<T> {
         for (a, b) in a_rest.iter().zip(b_rest) {
             difference |= u64::from(a ^ b);
         }
-        difference.ct_eq(&0).into()
+        declassify(difference.ct_eq(&0).into())
     }
 }
 

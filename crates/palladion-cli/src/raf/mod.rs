@@ -209,7 +209,7 @@ fn write(args: &WriteArgs) -> Result<()> {
     let mut change = Change::new(&mut file, input.len.map(|len| gap + len), CHANGE, true);
     change.input(&input, offset)?;
     drop(change);
-    file.raf.sync().map_err(|error| file.failed("write", error))
+    conclude(file)
 }
 
 /// `raf truncate`.
@@ -223,7 +223,14 @@ fn truncate(args: &TruncateArgs) -> Result<()> {
     } else {
         Change::new(&mut file, Some(args.size - size), CHANGE, true).zeros(args.size)?;
     }
-    file.raf.sync().map_err(|error| file.failed("write", error))
+    conclude(file)
+}
+
+/// Everything is written: safely to disk.
+fn conclude(mut file: Opened) -> Result<()> {
+    file.raf.sync().map_err(|error| file.failed("write", error))?;
+    interrupt::conclude();
+    Ok(())
 }
 
 /// A file that is being written.

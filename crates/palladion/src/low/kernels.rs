@@ -11,6 +11,7 @@ use super::batch::{self, Batch};
 use super::blocks::{Blocks, MAX_LANES, Vector};
 use super::machine::Machine;
 use super::memory::wipe;
+use super::secrecy::declassify;
 
 /// What a one-shot call works on. `key` and `nonce` point to as many bytes as the family's have, `ad` to `ad_len` readable ones, `src`
 /// and `dst` to `len` readable and writable ones; these two are equal for work in place and do not overlap otherwise. Where there
@@ -396,7 +397,7 @@ unsafe fn is_tag<V: Blocks>(sum: [V; 2], tag: *const u8, tag_len: usize) -> bool
         if tag_len != 16 {
             same &= sum[1].fold().xor(Blocks::load(tag.add(16))).is_zero();
         }
-        same
+        declassify(same)
     }
 }
 

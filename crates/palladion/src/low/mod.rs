@@ -17,6 +17,7 @@
 //! | `batch.rs` | kernels for several messages at once |
 //! | `raw.rs` | a message in one call, over pointers |
 //! | `inout.rs`, `memory.rs` | buffers |
+//! | `secrecy.rs` | where a decision about secrets becomes public |
 
 // Of x86-64 without SSE2, as kernels are compiled, the compiler takes no function with vectors.
 
@@ -65,6 +66,7 @@ mod packed256;
 mod portable;
 pub mod raw;
 mod sbox;
+pub mod secrecy;
 mod sliced;
 #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"))]
 #[allow(dead_code)] // where a build option asks for words
