@@ -34,8 +34,10 @@ work=$(realpath -m "${CARGO_TARGET_DIR:-target}/fuzz")
 mkdir -p "$work"
 
 build() { # FEATURES...
-    # (Comparisons are not traced: inputs are choices, and hold nothing that is compared with bytes. It would take longer to compile.)
-    cargo +nightly fuzz build --no-trace-compares --target-dir "$work" "$@" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+    # (Comparisons are not traced: inputs are choices, and hold nothing that is compared with bytes. It would take longer to compile.
+    # cargo-fuzz asks for one unit of code for each crate, which would leave all but one core idle, and for numbers of lines, which panics
+    # have without.)
+    RUSTFLAGS="${RUSTFLAGS-} -Ccodegen-units=16 -Cdebuginfo=0" cargo +nightly fuzz build --no-trace-compares --target-dir "$work" "$@" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 }
 bin=$work/x86_64-unknown-linux-gnu/release
 # Memory is bounded: a length that an input announces must not be allocated.

@@ -14,7 +14,6 @@ use palladion_fuzz::{AnyBackend, Buffer, Flip, Offset, Seed, key, nonce, planted
 struct Input {
     backend: AnyBackend,
     variant: u8,
-    long_tag: bool,
     seed: Seed,
     one_key: bool,
     messages: Vec<Message>,
@@ -205,9 +204,4 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
     }
 }
 
-fuzz_target!(|input: Input| {
-    match input.long_tag {
-        false => palladion_fuzz::with_variant!(input.variant, check::<16>(&input)),
-        true => palladion_fuzz::with_variant!(input.variant, check::<32>(&input)),
-    }
-});
+fuzz_target!(|input: Input| palladion_fuzz::with_variant!(input.variant, check(&input)));

@@ -224,7 +224,7 @@ fn damage(bytes: &mut Vec<u8>, damage: Damage) {
         start.min(len)..(start + SEALED).min(len)
     };
     match damage {
-        Damage::Flip(flip) => drop(flip.apply(bytes)),
+        Damage::Flip(flip) => _ = flip.apply(bytes),
         Damage::FlipHeader(at, bit) => {
             let at = usize::from(at) % (HEADER_LEN + 8);
             if let Some(byte) = bytes.get_mut(at) {

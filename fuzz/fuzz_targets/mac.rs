@@ -16,7 +16,6 @@ use palladion_fuzz::{
 #[derive(Arbitrary, Debug)]
 struct Input {
     variant: u8,
-    long_tag: bool,
     seed: Seed,
     len: Len,
     offset: Offset,
@@ -100,9 +99,4 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
     });
 }
 
-fuzz_target!(|input: Input| {
-    match input.long_tag {
-        false => palladion_fuzz::with_variant!(input.variant, check::<16>(&input)),
-        true => palladion_fuzz::with_variant!(input.variant, check::<32>(&input)),
-    }
-});
+fuzz_target!(|input: Input| palladion_fuzz::with_variant!(input.variant, check(&input)));

@@ -148,7 +148,7 @@ fn hostile(hostile: &Hostile, key: &[u8], info: Info, mut bytes: Vec<u8>, model:
     match hostile {
         Hostile::Nothing => return,
         Hostile::Bytes(other) => bytes = other.clone(),
-        Hostile::Flips(flips) => flips.iter().take(8).for_each(|flip| drop(flip.apply(&mut bytes))),
+        Hostile::Flips(flips) => flips.iter().take(8).for_each(|flip| _ = flip.apply(&mut bytes)),
         Hostile::Cut(n) => bytes.truncate(bytes.len().saturating_sub(usize::from(*n))),
         Hostile::Swap(a, b) => {
             let records = (bytes.len() - HEADER_LEN) / record;

@@ -198,23 +198,23 @@ pub fn planted(result: &mut [u8]) {
     }
 }
 
-/// `with_variant!(number, function::<T>(arguments))` calls `function::<F, D, T>` for one of ten variants: those that the RFC
-/// names, and others.
+/// `with_variant!(number, function(arguments))` calls `function::<F, D, T>` for one of ten variants: those that the RFC names, and
+/// others. (Not each with both lengths of tags: nothing but the end depends on both, and each takes long to compile.)
 #[macro_export]
 macro_rules! with_variant {
-    ($number:expr, $function:ident::<$tag:literal>($($argument:expr),* $(,)?)) => {{
+    ($number:expr, $function:ident($($argument:expr),* $(,)?)) => {{
         use ::palladion::family::{Aegis128, Aegis256};
         match $number % 10 {
-            0 => $function::<Aegis128, 1, $tag>($($argument),*),
-            1 => $function::<Aegis128, 2, $tag>($($argument),*),
-            2 => $function::<Aegis128, 4, $tag>($($argument),*),
-            3 => $function::<Aegis256, 1, $tag>($($argument),*),
-            4 => $function::<Aegis256, 2, $tag>($($argument),*),
-            5 => $function::<Aegis256, 4, $tag>($($argument),*),
-            6 => $function::<Aegis128, 6, $tag>($($argument),*),
-            7 => $function::<Aegis256, 3, $tag>($($argument),*),
-            8 => $function::<Aegis128, 16, $tag>($($argument),*),
-            _ => $function::<Aegis256, 16, $tag>($($argument),*),
+            0 => $function::<Aegis128, 1, 16>($($argument),*),
+            1 => $function::<Aegis128, 1, 32>($($argument),*),
+            2 => $function::<Aegis128, 2, 32>($($argument),*),
+            3 => $function::<Aegis128, 4, 16>($($argument),*),
+            4 => $function::<Aegis256, 1, 16>($($argument),*),
+            5 => $function::<Aegis256, 1, 32>($($argument),*),
+            6 => $function::<Aegis256, 2, 16>($($argument),*),
+            7 => $function::<Aegis256, 4, 32>($($argument),*),
+            8 => $function::<Aegis128, 16, 32>($($argument),*),
+            _ => $function::<Aegis256, 3, 16>($($argument),*),
         }
     }};
 }
