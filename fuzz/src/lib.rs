@@ -165,9 +165,6 @@ pub fn reference<F: Family, const D: usize>() -> reference::Aegis {
     reference::Aegis::new(family, D)
 }
 
-/// How long a message may be for the reference to be asked, which is slow.
-pub const FOR_REFERENCE: usize = 1100;
-
 pub fn key<F: Family>(bytes: &[u8]) -> F::Key {
     bytes.try_into().expect("as long as a key")
 }
