@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Miri: the RFC's vectors and every kind of call at a few lengths, under an interpreter that knows what is undefined in Rust (aliasing,
+# Miri: every kind of call at a few lengths (tests/all/small.rs), under an interpreter that knows what is undefined in Rust (aliasing,
 # provenance, bounds, uninitialised memory, alignment), on the portable backend, which is the only one that it can run. At the end it
 # is shown to fail when a program asks for one byte more than it has.
 #
@@ -26,7 +26,7 @@ if ! have && ! timeout 60 rustup +nightly component add miri rust-src >/dev/null
 fi
 export MIRIFLAGS="-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check -Zmiri-disable-isolation" RUSTFLAGS=$flags
 miri() { cargo +nightly miri test --quiet -p palladion --test all -- "$@"; }
-miri small:: rfc::
+miri small::
 if miri --ignored --exact bounds::one_byte_too_many >"$work/planted.log" 2>&1; then
     echo "one byte too many was NOT noticed" >&2
     exit 1

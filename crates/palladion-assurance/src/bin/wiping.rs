@@ -72,7 +72,9 @@ struct Input {
 
 /// The same number of bytes for everybody, and none in common.
 fn secret(len: usize, run: u8) -> Vec<u8> {
-    (0..len).map(|i| (i as u8).wrapping_mul(37).wrapping_add(11) ^ if run == 0 { 0x5a } else { 0xc3 }).collect()
+    (0..len)
+        .map(|i| (i as u8).wrapping_mul(37).wrapping_add(11) ^ if run == 0 { 0x5a } else { 0xc3 })
+        .collect()
 }
 
 struct Report {
@@ -87,14 +89,24 @@ impl Report {
         if !left.is_empty() {
             self.wrong += 1;
             let (nearest, farthest) = (left[0], left[left.len() - 1]);
-            println!("{what}: {} bytes that depend on secrets, {nearest} to {farthest} bytes deep", left.len());
+            println!(
+                "{what}: {} bytes that depend on secrets, {nearest} to {farthest} bytes deep",
+                left.len()
+            );
         } else if self.verbose {
             println!("{what}: nothing");
         }
     }
 
     /// Runs an operation with two sets of secrets. `prepare` makes what it works on, before the stack is watched.
-    fn stack<P>(&mut self, what: &str, len: usize, key_len: usize, prepare: impl Fn(&Input) -> P, work: impl Fn(&mut P, &Input)) {
+    fn stack<P>(
+        &mut self,
+        what: &str,
+        len: usize,
+        key_len: usize,
+        prepare: impl Fn(&Input) -> P,
+        work: impl Fn(&mut P, &Input),
+    ) {
         let copies = [0, 1].map(|run| {
             let input = Input { key: secret(key_len, run), message: secret(len, run), ad: vec![7; 21] };
             let mut copy = vec![0; DEPTH];
@@ -131,9 +143,11 @@ impl Report {
 
 fn variant<F: Family, const D: usize, const T: usize>(report: &mut Report, backend: Backend) {
     let k = F::KEY_LEN;
-    let name = |what: &str, len: usize| format!("{backend}, {} of degree {D}, {what} of {len} bytes", F::NAME);
+    let name =
+        |what: &str, len: usize| format!("{backend}, {} of degree {D}, {what} of {len} bytes", F::NAME);
     let nonce = || F::Nonce::try_from(&[9; 32][..k]).expect("as long as it must be");
-    let cipher = |input: &Input| Aegis::<F, D, T>::new(&F::Key::try_from(&input.key).expect("as long as it must be"));
+    let cipher =
+        |input: &Input| Aegis::<F, D, T>::new(&F::Key::try_from(&input.key).expect("as long as it must be"));
     let rate = 16 * D * if k == 16 { 2 } else { 1 };
     for len in [5, rate + 3, 4 * rate, 9 * rate + 17] {
         // What goes in and out lies elsewhere: ciphertexts and tags need not be wiped, and would differ.
@@ -222,7 +236,8 @@ fn variant<F: Family, const D: usize, const T: usize>(report: &mut Report, backe
     });
     report.object(&name("object Decryptor", 50), 50, k, |input| {
         let output: &'static mut [u8] = Vec::leak(vec![0; 50]);
-        let mut decryptor: Decryptor<'static, F, D, T> = cipher(input).decryptor(&nonce(), b"ad", output).expect("a cipher");
+        let mut decryptor: Decryptor<'static, F, D, T> =
+            cipher(input).decryptor(&nonce(), b"ad", output).expect("a cipher");
         decryptor.update(&input.message).expect("taken");
         decryptor
     });
@@ -238,12 +253,19 @@ fn main() -> ExitCode {
     let mut report = Report { verbose, checks: 0, wrong: 0 };
     if planted {
         // What a function leaves that does not wipe: it has to be found.
-        report.stack("a planted copy of the key", 64, 32, |_| (), |(), input| {
-            let mut copy = [0; 32];
-            black_box(&mut copy).copy_from_slice(&input.key);
-            black_box(&copy);
-        });
-        report.object("a planted key", 0, 32, |input| <[u8; 32]>::try_from(&input.key[..]).expect("32 bytes"));
+        report.stack(
+            "a planted copy of the key",
+            64,
+            32,
+            |_| (),
+            |(), input| {
+                let mut copy = [0; 32];
+                black_box(&mut copy).copy_from_slice(&input.key);
+                black_box(&copy);
+            },
+        );
+        report
+            .object("a planted key", 0, 32, |input| <[u8; 32]>::try_from(&input.key[..]).expect("32 bytes"));
     } else {
         let backends: Vec<Backend> = if arguments.is_empty() {
             Backend::ALL.iter().copied().filter(|backend| backend.is_available()).collect()
