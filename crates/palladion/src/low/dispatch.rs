@@ -70,7 +70,7 @@ impl Cpu {
     /// Whether it has what a backend's kernels are compiled for.
     fn has(&self, backend: Backend) -> bool {
         if cfg!(miri) {
-            return backend == Backend::Portable; // it knows neither CPUID nor `asm!`
+            return backend == Backend::Portable; // it knows few intrinsics, and no `asm!`
         }
         match backend {
             Backend::Portable => true,

@@ -671,6 +671,9 @@ impl Features {
     }
 
     pub(crate) fn detect() -> Self {
+        if cfg!(miri) {
+            return Self::default(); // it knows no CPUID
+        }
         // Without an operating system that saves the vector registers, CPUID says nothing about whether they may be
         // used; in an SGX enclave it cannot even be asked. Then only what the whole program is compiled for counts.
         if cfg!(any(target_os = "none", target_os = "uefi", target_env = "sgx")) {

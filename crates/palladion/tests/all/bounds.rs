@@ -123,3 +123,32 @@ fn batches<F: Family, const D: usize>() {
 fn batches_stay_within_their_buffers() {
     for_each_backend(|_| for_each_variant!(sample: batches()));
 }
+
+/// For scripts/test-asan.sh: which backends there are.
+#[test]
+#[ignore = "prints, and tests nothing"]
+fn backends_here() {
+    for_each_backend(|backend| println!("backend: {backend}"));
+}
+
+/// For scripts/test-asan.sh: the library is told that a buffer on the heap is one byte longer than it is, and AddressSanitizer has to
+/// end the process. (Without it the byte behind is read, which does no harm and shows nowhere.)
+#[test]
+#[ignore = "does what must not be done, to see that it is noticed"]
+fn one_byte_too_many() {
+    use palladion::hazmat::raw::{Message, seal};
+    let (key, nonce, msg, mut ct, mut tag) = ([1; 16], [2; 16], vec![3; 31], vec![0; 32], [0; 16]);
+    let message = Message {
+        key: key.as_ptr(),
+        nonce: nonce.as_ptr(),
+        ad: std::ptr::null(),
+        ad_len: 0,
+        src: msg.as_ptr(),
+        dst: ct.as_mut_ptr(),
+        len: 32,
+        tag: tag.as_mut_ptr(),
+        tag_len: 16,
+    };
+    // SAFETY: all is as it must be but for the last byte of the message, which is behind its allocation.
+    unsafe { seal::<palladion::family::Aegis128, 1>(&message) }.unwrap();
+}

@@ -18,6 +18,7 @@ mod lengths;
 mod pieces;
 mod reference;
 mod rfc;
+mod small;
 mod vectors;
 mod within;
 mod wycheproof;

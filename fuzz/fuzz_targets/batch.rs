@@ -1,0 +1,207 @@
+//! Many messages in one call: each is what it would be alone, whatever the others are; forgeries and calls that cannot succeed among
+//! them.
+
+#![no_main]
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use palladion::batch::{Decryption, Encryption, decrypt, encrypt};
+use palladion::family::Family;
+use palladion::{Aegis, Error, Tag};
+use palladion_fuzz::{AnyBackend, Buffer, Flip, Offset, Seed, key, nonce, planted};
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    backend: AnyBackend,
+    variant: u8,
+    seed: Seed,
+    one_key: bool,
+    messages: Vec<Message>,
+    /// This many more like the last one.
+    more: u8,
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+struct Message {
+    ad_len: u8,
+    len: u16,
+    offset: Offset,
+    how: How,
+    forged: Option<Flip>,
+    /// The output is so many bytes too long.
+    excess: u8,
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug, PartialEq)]
+enum How {
+    InPlace,
+    Into,
+    SealInPlace,
+    SealInto,
+}
+
+struct Sample<F: Family, const D: usize, const T: usize> {
+    it: Message,
+    cipher: Aegis<F, D, T>,
+    nonce: F::Nonce,
+    ad: Buffer,
+    msg: Buffer,
+    ct: Vec<u8>,
+    tag: Tag<T>,
+}
+
+fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
+    input.backend.set();
+    let last = input.messages.last().copied();
+    let messages = input.messages.iter().copied().take(150);
+    let messages =
+        messages.chain(last.into_iter().cycle().take(usize::from(input.more) * usize::from(last.is_some())));
+    let mut total = 0;
+    let samples: Vec<Sample<F, D, T>> = messages
+        .map(|mut it| {
+            it.len %= if total < 40_000 { 3000 } else { 50 };
+            it.excess %= 4;
+            total += usize::from(it.len);
+            it
+        })
+        .enumerate()
+        .map(|(i, it)| {
+            let i = i as u64;
+            let bytes = |purpose: u64, len| input.seed.bytes(1 + 4 * i + purpose, len);
+            let cipher = Aegis::<F, D, T>::new(&key::<F>(&if input.one_key {
+                input.seed.bytes(0, F::KEY_LEN)
+            } else {
+                bytes(0, F::KEY_LEN)
+            }));
+            let nonce = nonce::<F>(&bytes(1, F::KEY_LEN));
+            let (ad, msg) = (bytes(2, usize::from(it.ad_len)), bytes(3, usize::from(it.len)));
+            let mut ct = msg.clone();
+            let tag = cipher.encrypt_in_place(&nonce, &ad, &mut ct).expect("no limit was passed");
+            let (ad, msg) = (Buffer::new(&ad, it.offset), Buffer::new(&msg, it.offset));
+            Sample { it, cipher, nonce, ad, msg, ct, tag }
+        })
+        .collect();
+
+    // Encryption.
+    let mut outs: Vec<Buffer> = samples
+        .iter()
+        .map(|s| {
+            let mut out = match s.it.how {
+                How::InPlace => s.msg.bytes().to_vec(),
+                How::Into => vec![0xee; s.ct.len() + usize::from(s.it.excess)],
+                How::SealInPlace => [s.msg.bytes(), &[0xee; T]].concat(),
+                How::SealInto => vec![0xee; s.ct.len() + T + usize::from(s.it.excess)],
+            };
+            out.shrink_to_fit();
+            Buffer::new(&out, s.it.offset)
+        })
+        .collect();
+    let mut jobs: Vec<_> = samples
+        .iter()
+        .zip(&mut outs)
+        .map(|(s, out)| {
+            let (cipher, nonce, ad, out) = (&s.cipher, &s.nonce, s.ad.bytes(), out.bytes_mut());
+            match s.it.how {
+                How::InPlace => Encryption::encrypt_in_place(cipher, nonce, ad, out),
+                How::Into => Encryption::encrypt_into(cipher, nonce, ad, s.msg.bytes(), out),
+                How::SealInPlace => Encryption::seal_in_place(cipher, nonce, ad, out),
+                How::SealInto => Encryption::seal_into(cipher, nonce, ad, s.msg.bytes(), out),
+            }
+        })
+        .collect();
+    assert!(jobs.iter().all(|job| job.result().is_err()), "nothing was worked on yet");
+    let refused = |s: &Sample<F, D, T>| s.it.excess > 0 && matches!(s.it.how, How::Into | How::SealInto);
+    let summary = encrypt(&mut jobs);
+    let wrong: Vec<usize> = (0..samples.len()).filter(|i| refused(&samples[*i])).collect();
+    assert_eq!(
+        summary.map_err(|e| (e.failed, e.first)),
+        wrong.first().map_or(Ok(()), |first| Err((wrong.len(), *first)))
+    );
+    for (s, job) in samples.iter().zip(&jobs) {
+        if refused(s) {
+            assert!(matches!(job.tag(), Err(Error::WrongLength { .. })));
+            assert!(job.ciphertext().is_err());
+        } else {
+            assert_eq!(job.tag(), Ok(s.tag));
+            let mut ct = job.ciphertext().expect("it succeeded").to_vec();
+            planted(&mut ct);
+            assert_eq!(ct, s.ct);
+        }
+    }
+    drop(jobs);
+    for (s, out) in samples.iter().zip(&outs) {
+        match s.it.how {
+            _ if refused(s) => {
+                assert!(out.bytes().iter().all(|b| *b == 0xee), "a call that was refused wrote")
+            }
+            How::InPlace | How::Into => assert_eq!(out.bytes(), s.ct),
+            How::SealInPlace | How::SealInto => assert_eq!(out.bytes(), [&s.ct[..], s.tag.as_ref()].concat()),
+        }
+    }
+
+    // Decryption, with forgeries.
+    let came: Vec<(Vec<u8>, Tag<T>, bool)> = samples
+        .iter()
+        .map(|s| {
+            let (mut ct, mut tag) = (s.ct.clone(), *s.tag.as_bytes());
+            let forged = s.it.forged.is_some_and(|flip| match s.it.ad_len % 2 {
+                0 => flip.apply(&mut ct),
+                _ => flip.apply(&mut tag),
+            });
+            (ct, Tag::from(tag), forged)
+        })
+        .collect();
+    let sealed: Vec<Vec<u8>> = came.iter().map(|(ct, tag, _)| [&ct[..], tag.as_ref()].concat()).collect();
+    let mut outs: Vec<Buffer> = samples
+        .iter()
+        .zip(&came)
+        .map(|(s, (ct, tag, _))| {
+            let out = match s.it.how {
+                How::InPlace => ct.clone(),
+                How::SealInPlace => [&ct[..], tag.as_ref()].concat(),
+                How::Into | How::SealInto => vec![0xee; ct.len() + usize::from(s.it.excess)],
+            };
+            Buffer::new(&out, s.it.offset)
+        })
+        .collect();
+    let mut jobs: Vec<_> = samples
+        .iter()
+        .zip(&came)
+        .zip(&sealed)
+        .zip(&mut outs)
+        .map(|(((s, (ct, tag, _)), sealed), out)| {
+            let (cipher, nonce, ad, out) = (&s.cipher, &s.nonce, s.ad.bytes(), out.bytes_mut());
+            match s.it.how {
+                How::InPlace => Decryption::decrypt_in_place(cipher, nonce, ad, out, tag),
+                How::Into => Decryption::decrypt_into(cipher, nonce, ad, ct, tag, out),
+                How::SealInPlace => Decryption::open_in_place(cipher, nonce, ad, out),
+                How::SealInto => Decryption::open_into(cipher, nonce, ad, sealed, out),
+            }
+        })
+        .collect();
+    let summary = decrypt(&mut jobs);
+    let wrong: Vec<usize> = (0..samples.len()).filter(|i| refused(&samples[*i]) || came[*i].2).collect();
+    assert_eq!(
+        summary.map_err(|e| (e.failed, e.first)),
+        wrong.first().map_or(Ok(()), |first| Err((wrong.len(), *first)))
+    );
+    for ((s, (_, _, forged)), job) in samples.iter().zip(&came).zip(&jobs) {
+        match job.message() {
+            Ok(msg) => assert!(!refused(s) && !forged && msg == s.msg.bytes(), "a wrong message"),
+            Err(Error::VerificationFailed) => assert!(*forged),
+            Err(e) => assert!(refused(s) && matches!(e, Error::WrongLength { .. }), "{e}"),
+        }
+    }
+    drop(jobs);
+    for ((s, (ct, _, forged)), out) in samples.iter().zip(&came).zip(&outs) {
+        if refused(s) {
+            assert!(out.bytes().iter().all(|b| *b == 0xee), "a call that was refused wrote");
+        } else if *forged {
+            assert!(out.bytes()[..ct.len()].iter().all(|b| *b == 0), "unverified bytes were left");
+        } else {
+            assert_eq!(&out.bytes()[..ct.len()], s.msg.bytes());
+        }
+    }
+}
+
+fuzz_target!(|input: Input| palladion_fuzz::with_variant!(input.variant, check(&input)));

@@ -1,0 +1,352 @@
+//! Encrypted files: whole ones by every way to make and to read them; damaged and hostile ones, with whatever a header may say; key
+//! files. What comes out is always a true beginning of what went in.
+
+#![no_main]
+
+use std::io::{self, Read, Write};
+use std::num::NonZero;
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use palladion_file::sans_io::{Opener, Sealer};
+use palladion_file::{
+    Algorithm, ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, HEADER_LEN, KdfLimits,
+    KdfParams, MasterKey, Passphrase, Secret, needs_passphrase,
+};
+use palladion_fuzz::{AnyBackend, Flip, Seed, planted};
+use palladion_reference::hash::sha256;
+
+#[derive(Arbitrary, Debug)]
+enum Input {
+    File(File),
+    Header(Header),
+    Bytes(Vec<u8>),
+    KeyFile(String),
+}
+
+#[derive(Arbitrary, Debug)]
+struct File {
+    backend: AnyBackend,
+    algorithm: u8,
+    seed: Seed,
+    len: u16,
+    passphrase: bool,
+    maker: Maker,
+    cuts: Vec<u16>,
+    damage: Vec<Damage>,
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum Maker {
+    Sealer,
+    Encryptor,
+    Writer,
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum Damage {
+    Flip(Flip),
+    /// Near the beginning, where header and first frame are.
+    FlipHeader(u8, u8),
+    Cut(u16),
+    Extend(u8),
+    /// A chunk is left out, or comes twice.
+    Remove(u8),
+    Repeat(u8),
+    /// The checksum of the header is made right.
+    Checksum,
+}
+
+/// Any header whose checksum is right.
+#[derive(Arbitrary, Debug)]
+struct Header {
+    version: u8,
+    algorithm: u8,
+    source: u8,
+    chunk: u8,
+    reserved: [u8; 2],
+    costs: [u32; 3],
+    seed: Seed,
+    passphrase: bool,
+    rest: Vec<u8>,
+}
+
+/// So small that fuzzing is quick.
+const COSTS: (u32, u32, u32) = (16, 1, 2);
+const LIMITS: KdfLimits = KdfLimits { memory_kib: 32, passes: 2, lanes: 4, work_kib: 48 };
+const SIZE: ChunkSize = ChunkSize::MIN;
+const SEALED: usize = 1024 + 36;
+
+/// A reader and a writer that take as much at once as they were told, over and over.
+struct Cuts<'a, T> {
+    inner: T,
+    sizes: std::iter::Cycle<std::slice::Iter<'a, u16>>,
+}
+
+impl<'a, T> Cuts<'a, T> {
+    fn new(inner: T, sizes: &'a [u16]) -> Self {
+        Self { inner, sizes: sizes.iter().cycle() }
+    }
+    fn next(&mut self, len: usize) -> usize {
+        self.sizes.next().map_or(len, |size| usize::from(size % 2100).max(1).min(len))
+    }
+}
+
+impl Read for Cuts<'_, &[u8]> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let n = self.next(buf.len());
+        self.inner.read(&mut buf[..n])
+    }
+}
+
+impl Write for Cuts<'_, Vec<u8>> {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        let n = self.next(buf.len());
+        self.inner.write(&buf[..n])
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn make(file: &File, secret: Secret<'_>, text: &[u8]) -> Vec<u8> {
+    let algorithm = Algorithm::ALL[usize::from(file.algorithm) % 6];
+    let (memory, passes, lanes) = COSTS;
+    let kdf = KdfParams::new(memory, passes, lanes).expect("such costs can be");
+    match file.maker {
+        Maker::Sealer => {
+            let salt = file.seed.bytes(9, 32).try_into().expect("32 bytes");
+            let (mut sealer, header) = Sealer::new(secret, algorithm, SIZE, kdf, &salt).expect("no limit");
+            let mut out = header.to_vec();
+            let chunks = text.len().div_ceil(SIZE.bytes()).max(1);
+            for i in 0..chunks {
+                let part = &text[i * SIZE.bytes()..text.len().min((i + 1) * SIZE.bytes())];
+                let mut chunk = [&[0; Sealer::FRAME_LEN][..], part, &[0; Sealer::TAG_LEN]].concat();
+                sealer.seal(&mut chunk, i + 1 == chunks).expect("no limit was passed");
+                out.extend(chunk);
+            }
+            out
+        }
+        Maker::Encryptor => {
+            let mut out = Vec::new();
+            let input = Cuts::new(text, &file.cuts);
+            let encryptor = Encryptor::new(secret).algorithm(algorithm).chunk_size(SIZE).kdf(kdf);
+            let summary =
+                encryptor.threads(NonZero::<usize>::MIN).run(input, &mut out).expect("memory cannot fail");
+            assert_eq!(summary.bytes, text.len() as u64);
+            out
+        }
+        Maker::Writer => {
+            let out = Cuts::new(Vec::new(), &file.cuts);
+            let mut writer =
+                EncryptWriter::with(secret, algorithm, SIZE, kdf, out).expect("memory cannot fail");
+            let mut rest = text;
+            for cut in file.cuts.iter().take(50) {
+                let (part, after) = rest.split_at(rest.len().min(usize::from(cut % 3000)));
+                writer.write_all(part).expect("memory cannot fail");
+                rest = after;
+            }
+            writer.write_all(rest).expect("memory cannot fail");
+            writer.finish().expect("memory cannot fail").inner
+        }
+    }
+}
+
+/// Reads a file in all ways; checks that they agree, and returns what came out and how it ended.
+fn read(bytes: &[u8], secret: Secret<'_>, limits: &KdfLimits, cuts: &[u16]) -> (Vec<u8>, Result<(), Error>) {
+    // Whole chunks.
+    let mut out = Vec::new();
+    let ended = Decryptor::new(secret)
+        .kdf_limits(*limits)
+        .threads(NonZero::<usize>::MIN)
+        .run(Cuts::new(bytes, cuts), &mut out)
+        .map(drop);
+    // As a reader.
+    let mut read = Vec::new();
+    let by_reader =
+        DecryptReader::with_limits(secret, limits, Cuts::new(bytes, cuts)).and_then(|mut reader| {
+            let mut sizes = cuts.iter().cycle();
+            loop {
+                let mut buf = vec![0; sizes.next().map_or(512, |size| usize::from(size % 1500).max(1))];
+                match reader.read(&mut buf) {
+                    Ok(0) => return Ok(()),
+                    Ok(n) => read.extend_from_slice(&buf[..n]),
+                    Err(e) => {
+                        assert!(reader.read(&mut buf).is_err(), "an error stays");
+                        return Err(e.downcast().expect("an error of this crate"));
+                    }
+                }
+            }
+        });
+    assert_eq!(read, out);
+    assert_eq!(format!("{by_reader:?}"), format!("{ended:?}"));
+    // By hand.
+    let mut opened = Vec::new();
+    let by_hand = open(bytes, secret, limits, &mut opened);
+    assert_eq!(opened, out);
+    assert_eq!(format!("{by_hand:?}"), format!("{ended:?}"));
+    if let Err(e) = &ended {
+        let _ = (e.to_string(), e.hint());
+    }
+    (out, ended)
+}
+
+fn open(bytes: &[u8], secret: Secret<'_>, limits: &KdfLimits, out: &mut Vec<u8>) -> Result<(), Error> {
+    let mut opener = Opener::new(secret, limits, &bytes[..bytes.len().min(HEADER_LEN)])?;
+    let mut rest = &bytes[HEADER_LEN..];
+    loop {
+        if opener.is_complete() && rest.is_empty() {
+            return Ok(());
+        }
+        let (frame, after) = rest.split_at(rest.len().min(Opener::FRAME_LEN));
+        let wanted = opener.frame(frame)?;
+        assert!(wanted <= opener.chunk_size().bytes() + Sealer::TAG_LEN, "a chunk that is too long");
+        let (chunk, after) = after.split_at(after.len().min(wanted));
+        let mut chunk = chunk.to_vec();
+        match opener.open(&mut chunk) {
+            Ok(text) => out.extend_from_slice(text),
+            Err(e) => {
+                if matches!(e, Error::Damaged { .. }) {
+                    let text = chunk.len() - Sealer::TAG_LEN;
+                    assert!(chunk[..text].iter().all(|b| *b == 0), "unverified bytes were left");
+                }
+                return Err(e);
+            }
+        }
+        rest = after;
+    }
+}
+
+fn damage(bytes: &mut Vec<u8>, damage: Damage) {
+    let chunks = bytes.len().saturating_sub(HEADER_LEN).div_ceil(SEALED);
+    let chunk = |i: u8, len: usize| {
+        let start = HEADER_LEN + usize::from(i) % chunks.max(1) * SEALED;
+        start.min(len)..(start + SEALED).min(len)
+    };
+    match damage {
+        Damage::Flip(flip) => _ = flip.apply(bytes),
+        Damage::FlipHeader(at, bit) => {
+            let at = usize::from(at) % (HEADER_LEN + 8);
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte ^= 1 << (bit % 8);
+            }
+        }
+        Damage::Cut(n) => bytes.truncate(bytes.len().saturating_sub(usize::from(n % 3000))),
+        Damage::Extend(n) => bytes.extend(std::iter::repeat_n(n, usize::from(n))),
+        Damage::Remove(i) => drop(bytes.drain(chunk(i, bytes.len()))),
+        Damage::Repeat(i) => {
+            let copy = bytes[chunk(i, bytes.len())].to_vec();
+            let at = chunk(i, bytes.len()).end;
+            bytes.splice(at..at, copy);
+        }
+        Damage::Checksum => {
+            if bytes.len() >= HEADER_LEN {
+                let checksum = sha256(&bytes[..96]);
+                bytes[96..HEADER_LEN].copy_from_slice(&checksum);
+            }
+        }
+    }
+}
+
+fn file(file: &File) {
+    file.backend.set();
+    let key = MasterKey::from(<[u8; 32]>::try_from(file.seed.bytes(1, 32)).expect("32 bytes"));
+    let passphrase = Passphrase::new(file.seed.bytes(2, 12));
+    let secret = if file.passphrase { Secret::from(&passphrase) } else { Secret::from(&key) };
+    let text = file.seed.bytes(3, usize::from(file.len % 5000));
+    let whole = make(file, secret, &text);
+    assert_eq!(whole.len(), HEADER_LEN + text.len() + 36 * text.len().div_ceil(SIZE.bytes()).max(1));
+    assert_eq!(needs_passphrase(&whole).ok(), Some(file.passphrase));
+
+    let mut bytes = whole.clone();
+    for each in file.damage.iter().take(6) {
+        damage(&mut bytes, *each);
+        if bytes.len() > 20_000 {
+            break;
+        }
+    }
+    let (mut out, ended) = read(&bytes, secret, &LIMITS, &file.cuts);
+    planted(&mut out);
+    assert!(text.starts_with(&out), "something came out that did not go in");
+    if bytes == whole {
+        assert!(ended.is_ok() && out == text, "{ended:?}");
+    } else {
+        assert!(ended.is_err(), "damage was not noticed");
+    }
+    // The other kind of secret, and another secret of this kind.
+    let other = MasterKey::from([0x77; 32]);
+    let another = Passphrase::new("another");
+    let others = if file.passphrase {
+        (Secret::from(&another), Secret::from(&other))
+    } else {
+        ((&other).into(), (&another).into())
+    };
+    if file.seed.bytes(1, 32) != [0x77; 32] {
+        for secret in [others.0, others.1] {
+            let (out, ended) = read(&bytes, secret, &LIMITS, &file.cuts);
+            assert!(out.is_empty() && ended.is_err(), "a wrong secret opened it");
+        }
+    }
+}
+
+fn header(header: &Header) {
+    let mut bytes = vec![0; 96];
+    bytes[..8].copy_from_slice(b"\x89PLD\r\n\x1a\n");
+    bytes[8..12].copy_from_slice(&[header.version, header.algorithm, header.source, header.chunk]);
+    bytes[12] = header.reserved[0];
+    bytes[63] = header.reserved[1];
+    bytes[16..48].copy_from_slice(&header.seed.bytes(1, 32));
+    for (field, cost) in bytes[48..60].chunks_exact_mut(4).zip(header.costs) {
+        field.copy_from_slice(&cost.to_le_bytes());
+    }
+    bytes[64..].copy_from_slice(&header.seed.bytes(2, 32));
+    bytes.extend(sha256(&bytes));
+    bytes.extend_from_slice(&header.rest);
+    let (key, passphrase) = (MasterKey::from([7; 32]), Passphrase::new("x"));
+    let secret = if header.passphrase { Secret::from(&passphrase) } else { Secret::from(&key) };
+    let (out, ended) = read(&bytes, secret, &LIMITS, &[]);
+    assert!(out.is_empty() && ended.is_err(), "a header that nobody made was taken");
+    // What costs more than the limits is refused before anything is spent: the fuzzer allows no large allocation.
+    let [memory, passes, lanes] = header.costs;
+    let within = memory <= LIMITS.memory_kib
+        && passes <= LIMITS.passes
+        && lanes <= LIMITS.lanes
+        && memory.saturating_mul(passes) <= LIMITS.work_kib;
+    match ended {
+        Err(Error::WrongPassphrase) => assert!(within && header.passphrase),
+        Err(Error::KdfTooCostly { .. }) => assert!(!within && header.passphrase),
+        Err(Error::KdfMemory) => panic!("memory was asked for that the limits do not allow"),
+        _ => {}
+    }
+}
+
+fn bytes(bytes: &[u8]) {
+    let (key, passphrase) = (MasterKey::from([7; 32]), Passphrase::new("x"));
+    for secret in [Secret::from(&key), Secret::from(&passphrase)] {
+        let (out, ended) = read(bytes, secret, &LIMITS, &[]);
+        assert!(out.is_empty() && ended.is_err());
+    }
+    let _ = needs_passphrase(bytes);
+}
+
+fn key_file(text: &str) {
+    for text in [
+        text.to_owned(),
+        format!("palladion-key-1:{text}"),
+        format!("# {text}\npalladion-key-1:{}\n{text}", "a5".repeat(32)),
+    ] {
+        if let Ok(key) = MasterKey::from_key_file(&text) {
+            let again = MasterKey::from_key_file(&key.to_key_file()).expect("its own text");
+            assert_eq!(again.as_bytes(), key.as_bytes());
+        }
+    }
+}
+
+fuzz_target!(|input: Input| {
+    match &input {
+        Input::File(it) => file(it),
+        Input::Header(it) => header(it),
+        Input::Bytes(it) => bytes(it),
+        Input::KeyFile(text) => key_file(text),
+    }
+});

@@ -1,0 +1,94 @@
+//! MACs: in one call and in pieces, on every backend, against the reference.
+
+#![no_main]
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use palladion::family::Family;
+use palladion::hazmat::MacSession;
+use palladion::{Error, Mac, Tag};
+use palladion_fuzz::{
+    Buffer, Flip, Len, Offset, Seed, cuts, key, nonce, on_each_backend, planted, reference,
+};
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    variant: u8,
+    seed: Seed,
+    len: Len,
+    offset: Offset,
+    flip: Flip,
+    pieces: Vec<(u16, How)>,
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum How {
+    Plain,
+    /// The copy goes on; the original takes other data, which does not matter.
+    Copied,
+    /// Other data before, which is forgotten: all begins anew.
+    Reset,
+}
+
+fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
+    let [key_bytes, nonce_bytes, _, data] = input.seed.message(F::KEY_LEN, 0, input.len.0);
+    let (key, nonce) = (key::<F>(&key_bytes), nonce::<F>(&nonce_bytes));
+    let tag = reference::<F, D>().mac(&key_bytes, &nonce_bytes, &data, T);
+    let tag = Tag::<T>::try_from(&tag[..]).expect("a tag");
+    let mut forged = *tag.as_bytes();
+    input.flip.apply(&mut forged);
+    let forged = Tag::<T>::from(forged);
+
+    let sizes: Vec<u16> = input.pieces.iter().map(|(size, _)| *size).collect();
+    let sizes = cuts(data.len(), &sizes);
+    on_each_backend(|| {
+        let mut buf = Buffer::new(&data, input.offset);
+        planted(buf.bytes_mut());
+        assert_eq!(Mac::<F, D, T>::mac(&key, &nonce, buf.bytes()), Ok(tag));
+        let buf = Buffer::new(&data, input.offset);
+        assert_eq!(Mac::<F, D, T>::verify_mac(&key, &nonce, buf.bytes(), &tag), Ok(()));
+        let failed = Err(Error::VerificationFailed);
+        assert_eq!(Mac::<F, D, T>::verify_mac(&key, &nonce, buf.bytes(), &forged), failed);
+
+        let mut mac = Mac::<F, D, T>::new(&key, &nonce).expect("there is a backend");
+        let mut session = MacSession::<F, D>::new(&key, &nonce).expect("there is a backend");
+        let mut done = 0;
+        let hows = input.pieces.iter().map(|(_, how)| *how).chain([How::Plain]);
+        for (size, how) in sizes.iter().zip(hows) {
+            match how {
+                How::Plain => {}
+                How::Copied => {
+                    let copy = mac.clone();
+                    mac.update(b"of no interest").expect("no limit was passed");
+                    mac = copy;
+                    session = session.clone();
+                }
+                How::Reset => {
+                    mac.reset();
+                    session.restart(&key, &nonce);
+                    for begun in [Buffer::new(&data[..done], input.offset)] {
+                        mac.update(begun.bytes()).expect("no limit was passed");
+                        session.update(begun.bytes()).expect("no limit was passed");
+                    }
+                }
+            }
+            let piece = Buffer::new(&data[done..done + size], input.offset);
+            mac.update(piece.bytes()).expect("no limit was passed");
+            session.update(piece.bytes()).expect("no limit was passed");
+            done += size;
+        }
+        assert_eq!(mac.clone().verify(&tag), Ok(()));
+        assert_eq!(mac.clone().verify(&forged), failed);
+        assert_eq!(mac.finalize(), tag);
+        assert_eq!(session.clone().verify(&tag), Ok(()));
+        assert_eq!(session.clone().verify(&forged), failed);
+        assert_eq!(session.finalize::<T>(), tag);
+        // It may be used again, after a new beginning.
+        let _ = session.finalize::<T>();
+        session.restart(&key, &nonce);
+        session.update(&data).expect("no limit was passed");
+        assert_eq!(session.finalize::<T>(), tag);
+    });
+}
+
+fuzz_target!(|input: Input| palladion_fuzz::with_variant!(input.variant, check(&input)));

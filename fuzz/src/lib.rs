@@ -1,0 +1,217 @@
+//! What the targets share: choices, contents, buffers, backends, and other implementations to compare with.
+//!
+//! An input of a fuzzer is a few choices (lengths, cuts, calls) and not the bytes that go through a cipher: for those it gives a
+//! seed. So small inputs reach long messages, and what a fuzzer changes is what decides which code runs.
+
+use arbitrary::{Arbitrary, Unstructured};
+use palladion::family::Family;
+use palladion::{Backend, ENVIRONMENT_VARIABLE, set_backend};
+use palladion_reference as reference;
+
+/// The backends that can run here, or the one that the environment names.
+pub fn backends() -> Vec<Backend> {
+    let wish = std::env::var(ENVIRONMENT_VARIABLE).ok().filter(|name| !name.is_empty());
+    let wanted = |b: &Backend| wish.as_ref().is_none_or(|name| name == b.name());
+    Backend::ALL.iter().copied().filter(|b| b.is_available() && wanted(b)).collect()
+}
+
+/// Runs it on each backend.
+pub fn on_each_backend(mut run: impl FnMut()) {
+    for backend in backends() {
+        set_backend(backend).expect("it is available");
+        run();
+    }
+}
+
+/// A choice among the backends.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+pub struct AnyBackend(u8);
+
+impl AnyBackend {
+    /// Makes it the one in use.
+    pub fn set(self) {
+        let backends = backends();
+        set_backend(backends[usize::from(self.0) % backends.len()]).expect("it is available");
+    }
+}
+
+/// A length: most are short, some go beyond the 4 KiB after which groups of lanes take turns.
+#[derive(Clone, Copy, Debug)]
+pub struct Len(pub usize);
+
+impl<'a> Arbitrary<'a> for Len {
+    fn arbitrary(u: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
+        let number = u16::arbitrary(u)?;
+        let (class, value) = (number >> 14, usize::from(number & 0x3fff));
+        Ok(Self(match class {
+            0 => value % 80,
+            1 => value % 300,
+            2 => value % 1100,
+            _ => value % 9000,
+        }))
+    }
+
+    fn size_hint(_: usize) -> (usize, Option<usize>) {
+        (2, Some(2))
+    }
+}
+
+/// Where a buffer begins, counted from a multiple of 64.
+#[derive(Clone, Copy, Debug)]
+pub struct Offset(pub usize);
+
+impl<'a> Arbitrary<'a> for Offset {
+    fn arbitrary(u: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
+        Ok(Self(usize::from(u8::arbitrary(u)? % 64)))
+    }
+
+    fn size_hint(_: usize) -> (usize, Option<usize>) {
+        (1, Some(1))
+    }
+}
+
+/// Where the bytes of keys and messages come from: zeros, ones, or any.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+pub struct Seed(u16);
+
+impl Seed {
+    /// The bytes for one purpose (a number).
+    pub fn bytes(self, purpose: u64, len: usize) -> Vec<u8> {
+        match self.0 {
+            0 => vec![0; len],
+            1 => vec![0xff; len],
+            seed => {
+                let mut state = u64::from(seed) << 32 | purpose;
+                let mut bytes = Vec::with_capacity(len + 8);
+                while bytes.len() < len {
+                    bytes.extend_from_slice(&split_mix(&mut state).to_le_bytes());
+                }
+                bytes.truncate(len);
+                bytes.shrink_to_fit();
+                bytes
+            }
+        }
+    }
+
+    /// Key, nonce, associated data, message.
+    pub fn message(self, key_len: usize, ad_len: usize, len: usize) -> [Vec<u8>; 4] {
+        [key_len, key_len, ad_len, len].map({
+            let mut purpose = 0;
+            move |len| {
+                purpose += 1;
+                self.bytes(purpose, len)
+            }
+        })
+    }
+}
+
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// A buffer that ends where its memory does, so that AddressSanitizer sees one byte too many, and begins at any offset.
+pub struct Buffer {
+    memory: Box<[u8]>,
+    start: usize,
+}
+
+/// What lies before the buffer.
+const FRAME: u8 = 0xa5;
+
+impl Buffer {
+    pub fn new(contents: &[u8], Offset(offset): Offset) -> Self {
+        let mut memory = Vec::with_capacity(offset + contents.len());
+        memory.resize(offset, FRAME);
+        memory.extend_from_slice(contents);
+        Self { memory: memory.into_boxed_slice(), start: offset }
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.memory[self.start..]
+    }
+
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.memory[self.start..]
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            assert!(self.memory[..self.start].iter().all(|b| *b == FRAME), "written before the buffer");
+        }
+    }
+}
+
+/// Cuts a length into the pieces that were asked for, and a last one. Some are empty.
+pub fn cuts(len: usize, sizes: &[u16]) -> Vec<usize> {
+    let mut rest = len;
+    let mut pieces = Vec::new();
+    for size in sizes.iter().take(64) {
+        let piece = (usize::from(*size) % 1200).min(rest);
+        pieces.push(piece);
+        rest -= piece;
+    }
+    pieces.push(rest);
+    pieces
+}
+
+/// The reference's idea of a variant.
+pub fn reference<F: Family, const D: usize>() -> reference::Aegis {
+    let family = if F::KEY_LEN == 16 { reference::Family::Aegis128 } else { reference::Family::Aegis256 };
+    reference::Aegis::new(family, D)
+}
+
+pub fn key<F: Family>(bytes: &[u8]) -> F::Key {
+    bytes.try_into().expect("as long as a key")
+}
+
+pub fn nonce<F: Family>(bytes: &[u8]) -> F::Nonce {
+    bytes.try_into().expect("as long as a nonce")
+}
+
+/// Damage: one bit of one byte.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+pub struct Flip(u16, u8);
+
+impl Flip {
+    /// Changes a bit, if there is any.
+    pub fn apply(self, bytes: &mut [u8]) -> bool {
+        if bytes.is_empty() {
+            return false;
+        }
+        bytes[usize::from(self.0) % bytes.len()] ^= 1 << (self.1 % 8);
+        true
+    }
+}
+
+/// With feature `planted`: spoils results of one length, as a defect of the library would. Every result goes through it.
+pub fn planted(result: &mut [u8]) {
+    if cfg!(feature = "planted") && result.len() == 77 {
+        result[76] ^= 0x10;
+    }
+}
+
+/// `with_variant!(number, function(arguments))` calls `function::<F, D, T>` for one of ten variants: those that the RFC names, and
+/// others. (Not each with both lengths of tags: nothing but the end depends on both, and each takes long to compile.)
+#[macro_export]
+macro_rules! with_variant {
+    ($number:expr, $function:ident($($argument:expr),* $(,)?)) => {{
+        use ::palladion::family::{Aegis128, Aegis256};
+        match $number % 10 {
+            0 => $function::<Aegis128, 1, 16>($($argument),*),
+            1 => $function::<Aegis128, 1, 32>($($argument),*),
+            2 => $function::<Aegis128, 2, 32>($($argument),*),
+            3 => $function::<Aegis128, 4, 16>($($argument),*),
+            4 => $function::<Aegis256, 1, 16>($($argument),*),
+            5 => $function::<Aegis256, 1, 32>($($argument),*),
+            6 => $function::<Aegis256, 2, 16>($($argument),*),
+            7 => $function::<Aegis256, 4, 32>($($argument),*),
+            8 => $function::<Aegis128, 16, 32>($($argument),*),
+            _ => $function::<Aegis256, 3, 16>($($argument),*),
+        }
+    }};
+}
