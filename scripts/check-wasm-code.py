@@ -1,0 +1,649 @@
+#!/usr/bin/env python3
+"""Proves of the kernels as WebAssembly that no branch and no address in them depends on a secret.
+
+    scripts/check-wasm-code.py [--only REGEX] MODULE...
+
+The modules have names (a name section); scripts/check-wasm-code.sh makes them. Needs binutils' c++filt, which reads Rust's names.
+Prints how much was read; the exit status is 1 if anything is wrong.
+
+Like scripts/check-machine-code.py: every kernel is run on abstract values, along all its paths at once (dataflow analysis to a fixed
+point), and so is what it calls, in each place with what is known there. Of a local, of a value on the operand stack, and of a word of
+the stack in memory, it is known only whether it is
+
+    a number the compiler wrote there, which may be the address of something
+    public   a length, or a pointer whose target is secret: what a kernel gets as arguments
+    list     a pointer to public values: a struct of pointers and lengths
+    image    a pointer into the module's constants, which are public
+    stack    a pointer into the stack in memory, and where to, or no more than that it goes there
+    anywhere a pointer that may go into that stack or elsewhere
+    secret   whatever was loaded through a public pointer (keys, nonces, messages, states, tags), and all that is made of it
+
+What must hold of each instruction: no address is secret, nor the condition of a branch, the index of a table of branches or functions,
+or the length of a fill or copy; nothing secret is divided. Nor may a `select` choose by a secret, which an engine is free to make a
+branch of.
+
+One thing is made public: whether a tag was right. Such branches are accepted, and counted, in functions that open messages, where the
+condition comes from v128.any_true or all_true, from the comparison of a word with zero, or from `subtle`, and if on no path there
+are two: a comparison that ends early has more than one.
+
+Assumed: that a kernel's pointers go to memory of their own (memory safety), that what it calls through a table is a kernel, and of
+memcpy, memmove, memset and memcmp that they do what their names say. What an engine makes of the module is not seen.
+"""
+
+import collections
+import re
+import subprocess
+import sys
+
+PUBLIC, LIST, IMAGE, ANYWHERE, SECRET, DECISION = "public", "list", "image", "anywhere", "secret", "decision"
+DATA = "data"  # public, in memory, and not written as a pointer or length
+SECRETS = (SECRET, DECISION)
+Number = collections.namedtuple("Number", "value")
+Stack = collections.namedtuple("Stack", "base offset exact")  # not exact: from the offset on, or anywhere if that is None
+ENTRY = "entry"  # the stack as the kernel finds it; a frame that is aligned anew has a base of its own
+
+# Operators, by how many values they take; each gives one. (Those of 0xfc have 0xfc00 added, those of 0xfd 0xfd000.)
+SIMD, MORE = 0xfd000, 0xfc00
+UNARY = {0x45, 0x50, 0x67, 0x68, 0x69, 0x79, 0x7a, 0x7b, *range(0x8b, 0x92), *range(0x99, 0xa0), *range(0xa7, 0xc5)}
+BINARY = {*range(0x46, 0x50), *range(0x51, 0x67), *range(0x6a, 0x79), *range(0x7c, 0x8b), *range(0x92, 0x99), *range(0xa0, 0xa7)}
+UNARY |= {MORE + n for n in range(8)}
+SIMD_UNARY = {
+    *range(15, 21), 77, 83, *range(94, 101), 103, 104, 105, 106, 116, 117, 122, *range(124, 130), 131, 132, *range(135, 139), 148, 160,
+    161, 163, 164, *range(167, 171), 192, 193, 195, 196, *range(199, 203), 224, 225, 227, 236, 237, 239, *range(248, 256),
+    *range(0x101, 0x105),
+}
+SIMD_TERNARY = {82, *range(0x105, 0x10d), 0x113}
+SIMD_BINARY = (set(range(14, 15)) | set(range(35, 82)) | set(range(101, 248)) | {0x100, *range(0x10d, 0x113)}) - SIMD_UNARY
+SIMD_BINARY -= {154, 162, 165, 166, 175, 176, 178, 179, 180, 187, 194, 197, 198, 207, 208, 210, 211, 212, 226, 238}  # there are none
+SIMD_UNARY |= set(range(21, 35)) & {21, 22, 24, 25, 27, 29, 31, 33}
+SIMD_BINARY |= {23, 26, 28, 30, 32, 34}
+LOADS = {0x28: 4, 0x29: 8, 0x2a: 4, 0x2b: 8, 0x2c: 1, 0x2d: 1, 0x2e: 2, 0x2f: 2, 0x30: 1, 0x31: 1, 0x32: 2, 0x33: 2, 0x34: 4, 0x35: 4}
+LOADS.update({SIMD: 16, **{SIMD + n: 8 for n in range(1, 7)}, SIMD + 7: 1, SIMD + 8: 2, SIMD + 9: 4, SIMD + 10: 8,
+              SIMD + 92: 4, SIMD + 93: 8})
+STORES = {0x36: 4, 0x37: 8, 0x38: 4, 0x39: 8, 0x3a: 1, 0x3b: 2, 0x3c: 1, 0x3d: 2, 0x3e: 4, SIMD + 11: 16}
+LANE_LOADS = {SIMD + 84 + n: 1 << n for n in range(4)}
+LANE_STORES = {SIMD + 88 + n: 1 << n for n in range(4)}
+DIVIDES = {*range(0x6d, 0x71), *range(0x7f, 0x83)}
+UNREACHABLE, NOP, BLOCK, LOOP, IF, ELSE, END, BR, BR_IF, BR_TABLE, RETURN = 0, 1, 2, 3, 4, 5, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
+CALL, CALL_INDIRECT, DROP, SELECT, SELECT_TYPED = 0x10, 0x11, 0x1a, 0x1b, 0x1c
+LOCAL_GET, LOCAL_SET, LOCAL_TEE, GLOBAL_GET, GLOBAL_SET = 0x20, 0x21, 0x22, 0x23, 0x24
+I32_CONST, ADD, SUB, AND, OR = 0x41, 0x6a, 0x6b, 0x71, 0x72
+COPY, FILL = MORE + 10, MORE + 11
+V128_CONST, SHUFFLE = SIMD + 12, SIMD + 13
+# What says of a value as a whole whether it is zero; and what makes no more of a decision than it is.
+WHOLE_TESTS = {0x45, 0x50, SIMD + 83, SIMD + 99, SIMD + 131, SIMD + 163, SIMD + 195}
+EQUALITIES = {0x46, 0x47, 0x51, 0x52}
+KEEPS_DECISION = {0x45, 0x46, 0x47, AND, OR, 0x73, 0xa7, 0xad}
+
+PANICS = re.compile(r"panic|unwrap_failed|expect_failed|slice_\w+_fail|len_mismatch|handle_error")
+TAKES_LIST = re.compile(r"::message::|_batch\b|_batch::|in_parts")
+OPENS = re.compile(r"open|in_parts::<.*, 1(?:: u8)?>")
+KERNEL = re.compile(r"palladion\w*(?:\[\w+\])?::low::(?:wasm::(simd128|relaxed)|(portable)|(raw))::(?:entry::|in_parts)|(planted)_")
+
+
+def secret(*values):
+    return any(value in SECRETS for value in values)
+
+
+def join(a, b):
+    if a == b:
+        return a
+    if secret(a, b):
+        return DECISION if DECISION in (a, b) and SECRET not in (a, b) else SECRET
+    if isinstance(a, Stack) or isinstance(b, Stack):
+        if isinstance(a, Stack) and isinstance(b, Stack) and a.base == b.base:
+            return Stack(a.base, None if None in (a.offset, b.offset) else min(a.offset, b.offset), False)
+        return ANYWHERE
+    return ANYWHERE if ANYWHERE in (a, b) else PUBLIC
+
+
+def reached(value):
+    """Whether what is in memory may be overwritten through a computed address."""
+    return secret(value) or value == DATA or isinstance(value, Number)
+
+
+class Reader:
+    def __init__(self, data, at=0):
+        self.data, self.at = data, at
+
+    def byte(self):
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def number(self, signed=False):
+        value = shift = 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                return value - (1 << shift) if signed and byte & 0x40 else value
+
+    def name(self):
+        length = self.number()
+        self.at += length
+        return self.data[self.at - length:self.at].decode()
+
+    def list(self, read):
+        return [read() for _ in range(self.number())]
+
+
+Instruction = collections.namedtuple("Instruction", "at code operand")
+
+
+class Module:
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            r = Reader(file.read())
+        if r.data[:8] != b"\0asm\1\0\0\0":
+            sys.exit("%s: not WebAssembly" % path)
+        self.types, self.imported, self.declared, self.bodies, self.segments = [], [], [], [], []
+        self.names, self.globals = {}, {}
+        r.at = 8
+        while r.at < len(r.data):
+            section, length = r.byte(), r.number()
+            end = r.at + length
+            if section == 0:
+                if r.name() == "name":
+                    while r.at < end:
+                        kind, length = r.byte(), r.number()
+                        last = r.at + length
+                        if kind in (1, 7):
+                            (self.names if kind == 1 else self.globals).update(r.list(lambda: (r.number(), r.name())))
+                        r.at = last
+            elif section == 1:
+                self.types = r.list(lambda: self.type(r))
+            elif section == 2:
+                for _ in range(r.number()):
+                    r.name(), r.name()
+                    if r.byte() != 0:
+                        sys.exit("%s: imports what is no function" % path)
+                    self.imported.append(r.number())
+            elif section == 3:
+                self.declared = r.list(r.number)
+            elif section == 10:
+                for _ in range(r.number()):
+                    length = r.number()
+                    self.bodies.append((r.at, r.at + length))
+                    r.at += length
+            elif section == 11:
+                for _ in range(r.number()):
+                    if r.number() != 0 or r.byte() != I32_CONST:
+                        sys.exit("%s: data without a fixed place" % path)
+                    start = r.number(signed=True)
+                    r.byte()
+                    length = r.number()
+                    self.segments.append((start, start + length))
+                    r.at += length
+            r.at = end
+        self.data = r.data
+        listing = subprocess.run(["c++filt", "-s", "rust"], input="\n".join(self.names.values()), stdout=subprocess.PIPE, check=True,
+                                 universal_newlines=True).stdout
+        self.names = dict(zip(self.names, listing.splitlines()))
+        self.decoded = {}
+        self.pointer = [n for n, name in self.globals.items() if name == "__stack_pointer"]
+        # A zero that the optimiser must not know to be one: see `keep_unknown` in low/wasm.rs, which could write there. Nobody else.
+        for function, name in self.names.items():
+            if name.endswith("low::wasm::keep_unknown"):
+                for i in self.code(function):
+                    if i.code == 0x36 and i.operand > 1 << 16:
+                        self.segments.append((i.operand, i.operand + 4))
+
+    @staticmethod
+    def type(r):
+        if r.byte() != 0x60:
+            sys.exit("an unknown kind of type")
+        return r.list(r.byte), r.list(r.byte)
+
+    def signature(self, function):
+        return self.types[(self.imported + self.declared)[function]]
+
+    def code(self, function):
+        """The instructions of a function. Branches know where they go to: the instruction, and how many values go there."""
+        if function in self.decoded:
+            return self.decoded[function]
+        start, end = self.bodies[function - len(self.imported)]
+        r = Reader(self.data, start)
+        for _ in range(r.number()):
+            r.number(), r.byte()
+        code, open_blocks = [], []
+        while r.at < end:
+            at, op = r.at, r.byte()
+            if op in (0xfc, 0xfd):
+                op = (MORE if op == 0xfc else SIMD) + r.number()
+            operand = None
+            if op in (BLOCK, LOOP, IF):
+                kind = r.number(signed=True)
+                operand = ([], [] if kind == -64 else [kind]) if kind < 0 else self.types[kind]
+            elif op in (BR, BR_IF, CALL, *range(LOCAL_GET, GLOBAL_SET + 1)):
+                operand = r.number()
+            elif op == BR_TABLE:
+                operand = r.list(r.number) + [r.number()]
+            elif op == CALL_INDIRECT:
+                operand = r.number()
+                r.number()
+            elif op == SELECT_TYPED:
+                r.list(r.byte)
+            elif op in LOADS or op in STORES or op in LANE_LOADS or op in LANE_STORES:
+                if r.number() & 0x40:
+                    sys.exit("a second memory")
+                operand = r.number()
+                if op in LANE_LOADS or op in LANE_STORES:
+                    r.byte()
+            elif op in (I32_CONST, 0x42):
+                operand = r.number(signed=True)
+            elif op in (0x43, 0x44):
+                r.at += 4 if op == 0x43 else 8
+            elif op in (V128_CONST, SHUFFLE):
+                r.at += 16
+            elif op == COPY:
+                r.at += 2
+            elif op in (FILL, 0x3f, 0x40) or SIMD + 21 <= op <= SIMD + 34:
+                r.at += 1
+            elif not (op in UNARY or op in BINARY or op in (UNREACHABLE, NOP, ELSE, END, RETURN, DROP, SELECT)
+                      or op - SIMD in SIMD_UNARY | SIMD_BINARY | SIMD_TERNARY):
+                sys.exit("an unknown instruction: 0x%x at 0x%x" % (op, at))
+            code.append(Instruction(at, op, operand))
+        self.decoded[function] = code
+        return code
+
+    def ends(self, function):
+        """Of each instruction that begins a block: where its `else` and its `end` are; of each `else`, its end; of each branch, the
+        blocks around it, the innermost last."""
+        ends, around, blocks = {}, {}, []
+        for n, i in enumerate(self.code(function)):
+            if i.code in (BLOCK, LOOP, IF):
+                blocks.append(n)
+                ends[n] = [None, None]
+            elif i.code == ELSE:
+                ends[blocks[-1]][0] = n
+            elif i.code == END and blocks:
+                ends[blocks.pop()][1] = n
+            elif i.code in (BR, BR_IF, BR_TABLE):
+                around[n] = list(blocks)
+        for start, (other, end) in list(ends.items()):
+            if other is not None:
+                ends[other] = [None, end]
+        return ends, around
+
+
+class State:
+    """What is known before an instruction: of the locals, the operands, the stack pointer and the stack in memory."""
+
+    def __init__(self, local, operands, pointer, words):
+        self.local, self.operands, self.pointer, self.words = local, operands, pointer, words
+
+    def copy(self):
+        return State(list(self.local), list(self.operands), self.pointer, dict(self.words))
+
+    def merge(self, other):
+        """Takes in what comes from another way; whether that changed anything."""
+        before = (self.local, self.operands, self.pointer, self.words)
+        assert len(self.operands) == len(other.operands), "operands do not match"
+        self.local = [join(a, b) for a, b in zip(self.local, other.local)]
+        self.operands = [join(a, b) for a, b in zip(self.operands, other.operands)]
+        self.pointer = join(self.pointer, other.pointer)
+        self.words = merged(self.words, other.words)
+        return before != (self.local, self.operands, self.pointer, self.words)
+
+
+def merged(a, b):
+    """A word of which nothing is known is secret."""
+    return {key: join(value, b[key]) for key, value in a.items() if key in b}
+
+
+class Analysis:
+    def __init__(self, module):
+        self.module = module
+        self.wrong = {}  # (function, place) -> what
+        self.read, self.addresses, self.branches, self.decisions, self.kernels = set(), set(), set(), set(), set()
+        self.known, self.running = {}, []
+
+    def report(self, function, i, what):
+        self.wrong[self.module.names.get(function, "?"), i.at] = "%s (opcode 0x%x)" % (what, i.code)
+
+    def kernel(self, function):
+        self.kernels.add(function)
+        name = self.module.names[function]
+        arguments = [PUBLIC for _ in self.module.signature(function)[0]]
+        if "in_parts" in name:  # the message, and the table of kernels
+            arguments = [LIST, LIST]
+        elif TAKES_LIST.search(name):
+            arguments[0] = LIST
+        self.function(function, tuple(arguments), Stack(ENTRY, 0, True), {})
+
+    def function(self, function, arguments, pointer, words):
+        """Runs a function. Returns what it gives, and the stack in memory afterwards; no result if it never returns."""
+        key = (function, arguments, pointer, frozenset(words.items()))
+        if key in self.known:
+            return self.known[key]
+        if function in self.running:
+            self.wrong[self.module.names[function], 0] = "calls itself, which this analysis does not follow"
+            return [SECRET for _ in self.module.signature(function)[1]], {}
+        self.running.append(function)
+        code, (ends, around) = self.module.code(function), self.module.ends(function)
+        r = Reader(self.module.data, self.module.bodies[function - len(self.module.imported)][0])
+        local = list(arguments)
+        for _ in range(r.number()):
+            local += [Number(0)] * r.number()
+            r.byte()
+        results = len(self.module.signature(function)[1])
+        states, heights, ways, returned = {0: State(local, [], pointer, dict(words))}, {}, collections.defaultdict(set), []
+        work = [0]
+
+        def go(source, target, state):
+            ways[source].add(target)
+            if target not in states:
+                states[target] = state
+            elif not states[target].merge(state):
+                return
+            if target not in work:
+                work.append(target)
+
+        def leave(state):
+            returned.append((state.operands[len(state.operands) - results:], state.words))
+
+        def branch(n, depth, state):
+            """Leaves as many blocks, or begins a loop again."""
+            blocks, state = around[n], state.copy()
+            if depth == len(blocks):
+                return leave(state)
+            block = blocks[-1 - depth]
+            loop = code[block].code == LOOP
+            count = len(code[block].operand[0 if loop else 1])
+            state.operands = state.operands[:heights[block]] + state.operands[len(state.operands) - count:]
+            go(n, block + 1 if loop else ends[block][1] + 1, state)
+
+        while work:
+            n = work.pop()
+            i, state = code[n], states[n].copy()
+            self.read.add((function, i.at))
+            operands = state.operands
+            if i.code in (BLOCK, LOOP, IF):
+                condition = operands.pop() if i.code == IF else None
+                heights[n] = len(operands) - len(i.operand[0])
+                if i.code == IF:
+                    self.condition(function, i, condition)
+                    other = ends[n][0]
+                    go(n, (ends[n][1] if other is None else other) + 1, state.copy())
+                go(n, n + 1, state)
+            elif i.code == ELSE:
+                go(n, ends[n][1] + 1, state)
+            elif i.code == END and n == len(code) - 1 or i.code == RETURN:
+                leave(state)
+            elif i.code == BR:
+                branch(n, i.operand, state)
+            elif i.code == BR_IF:
+                self.condition(function, i, operands.pop())
+                branch(n, i.operand, state)
+                go(n, n + 1, state)
+            elif i.code == BR_TABLE:
+                self.branches.add((function, i.at))
+                if secret(operands.pop()):
+                    self.report(function, i, "the index of a table of branches depends on a secret")
+                for depth in set(i.operand):
+                    branch(n, depth, state)
+            elif i.code != UNREACHABLE and self.step(function, i, state):
+                go(n, n + 1, state)
+
+        places = {i.at: n for n, i in enumerate(code)}
+        decisions = {places[at] for known, at in self.decisions if known == function}
+        for first in decisions:
+            later, work = set(), list(ways[first])
+            while work:
+                n = work.pop()
+                if n not in later:
+                    later.add(n)
+                    work += ways[n]
+            if decisions & later:
+                self.report(function, code[first], "not the last decision about a secret")
+
+        self.running.pop()
+        result = None
+        if returned:
+            values, after = returned[0]
+            for others, more in returned[1:]:
+                values, after = [join(a, b) for a, b in zip(values, others)], merged(after, more)
+            # What lay in its own frame is over.
+            bases = {base for base, _ in words} | {pointer.base}
+            after = {(base, at): value for (base, at), value in after.items()
+                     if base in bases and (base != pointer.base or at >= pointer.offset)}
+            result = values, after
+        self.known[key] = result
+        return result
+
+    def condition(self, function, i, value):
+        self.branches.add((function, i.at))
+        if value == DECISION and OPENS.search(self.module.names[function]):
+            self.decisions.add((function, i.at))
+        elif secret(value):
+            self.report(function, i, "the branch depends on a secret")
+
+    # The stack in memory, in words of four bytes.
+
+    def constant(self, at):
+        return any(start <= at < end for start, end in self.module.segments)
+
+    def add(self, a, b, sign=1):
+        if secret(a, b):
+            return SECRET
+        if isinstance(b, Stack) and sign == 1:
+            a, b = b, a
+        if isinstance(a, Stack):
+            if isinstance(b, Stack):
+                return PUBLIC  # how far they are apart
+            if isinstance(b, Number) and a.offset is not None:
+                change = b.value * sign
+                return Stack(a.base, a.offset + change if a.exact or change >= 0 else None, a.exact)
+            return Stack(a.base, None, False)
+        if isinstance(a, Number) and isinstance(b, Number):
+            return Number((a.value + sign * b.value + (1 << 31)) % (1 << 32) - (1 << 31))
+        if ANYWHERE in (a, b) or isinstance(b, Stack):
+            return ANYWHERE
+        for x, y in ((a, b), (b, a))[:1 if sign < 0 else 2]:
+            if x == IMAGE or isinstance(x, Number) and self.constant(x.value):
+                return IMAGE if y in (PUBLIC, IMAGE) or isinstance(y, Number) else PUBLIC
+        return LIST if a == LIST or b == LIST and sign > 0 else PUBLIC
+
+    def place(self, function, i, address, offset):
+        self.addresses.add((function, i.at))
+        if secret(address):
+            self.report(function, i, "the address depends on a secret")
+            return ANYWHERE
+        return self.add(address, Number(offset))
+
+    def load(self, state, place, size):
+        if place in (LIST, IMAGE) or isinstance(place, Number) and self.constant(place.value):
+            return PUBLIC
+        if isinstance(place, Stack) and place.exact:
+            values = {state.words.get((place.base, at), SECRET) for at in range(place.offset & -4, place.offset + size, 4)}
+            return SECRET if secret(*values) and len(values) > 1 else PUBLIC if len(values) > 1 or DATA in values else values.pop()
+        return SECRET
+
+    @staticmethod
+    def store(state, place, size, value):
+        """Writes as many bytes, or an unknown number if that is None. Where the place is not known, it is none of those where pointers
+        and lengths are."""
+        if value == PUBLIC and size != 4:
+            value = DATA
+        if place == ANYWHERE:
+            state.words = {key: join(old, value) if reached(old) else old for key, old in state.words.items()}
+        elif isinstance(place, Stack):
+            if place.exact and size is not None:
+                for at in range(place.offset & -4, place.offset + size, 4):
+                    key = place.base, at
+                    # A byte of a word that was not written before: what reads it reads that byte.
+                    whole = at >= place.offset and at + 4 <= place.offset + size or key not in state.words and size < 4
+                    state.words[key] = value if whole else join(state.words.get(key, SECRET), value)
+            else:
+                for key, old in state.words.items():
+                    if key[0] == place.base and (place.offset is None or key[1] + 4 > place.offset) and reached(old):
+                        state.words[key] = join(old, value)
+
+    def move(self, function, i, state, to, value, size, source=None):
+        """memset, or memcpy if there is a source."""
+        for what in (to, size) if source is None else (to, size, source):
+            if secret(what):
+                self.report(function, i, "the address or length depends on a secret")
+        self.addresses.add((function, i.at))
+        count = size.value if isinstance(size, Number) else None
+        if source is not None:
+            if isinstance(source, Stack) and source.exact and isinstance(to, Stack) and to.exact and count is not None \
+                    and source.offset % 4 == to.offset % 4 == 0:
+                values = [self.load(state, Stack(source.base, source.offset + at, True), 4) for at in range(0, count, 4)]
+                for at, value in zip(range(0, count, 4), values):
+                    self.store(state, Stack(to.base, to.offset + at, True), min(4, count - at), value)
+                return
+            value = PUBLIC if source in (LIST, IMAGE) else SECRET
+        self.store(state, ANYWHERE if secret(to) else to, count, value)
+
+    def step(self, function, i, state):
+        """The effect of an instruction on the state; whether it goes on."""
+        operands, op = state.operands, i.code
+        if op == LOCAL_GET:
+            operands.append(state.local[i.operand])
+        elif op == LOCAL_SET:
+            state.local[i.operand] = operands.pop()
+        elif op == LOCAL_TEE:
+            state.local[i.operand] = operands[-1]
+        elif op in (GLOBAL_GET, GLOBAL_SET):
+            if [i.operand] != self.module.pointer:
+                self.report(function, i, "a global that is not the stack pointer")
+            if op == GLOBAL_GET:
+                operands.append(state.pointer)
+            else:
+                state.pointer = operands.pop()
+                if not isinstance(state.pointer, Stack) or not state.pointer.exact:
+                    self.report(function, i, "the stack pointer is no longer known")
+        elif op in (I32_CONST, 0x42):
+            operands.append(Number(i.operand))
+        elif op in (0x43, 0x44, V128_CONST, 0x3f):
+            operands.append(PUBLIC)
+        elif op == DROP:
+            operands.pop()
+        elif op in (SELECT, SELECT_TYPED):
+            condition, b, a = operands.pop(), operands.pop(), operands.pop()
+            if secret(condition):
+                self.report(function, i, "a choice by a secret, which an engine may make a branch of")
+            operands.append(join(a, b))
+        elif op in LOADS:
+            operands.append(self.load(state, self.place(function, i, operands.pop(), i.operand), LOADS[op]))
+        elif op in STORES:
+            value, address = operands.pop(), operands.pop()
+            self.store(state, self.place(function, i, address, i.operand), STORES[op], value)
+        elif op in LANE_LOADS:
+            vector, address = operands.pop(), operands.pop()
+            operands.append(join(vector, self.load(state, self.place(function, i, address, i.operand), LANE_LOADS[op])))
+        elif op in LANE_STORES:
+            value, address = operands.pop(), operands.pop()
+            self.store(state, self.place(function, i, address, i.operand), LANE_STORES[op], value)
+        elif op == COPY:
+            size, source, to = operands.pop(), operands.pop(), operands.pop()
+            self.move(function, i, state, to, None, size, source)
+        elif op == FILL:
+            size, value, to = operands.pop(), operands.pop(), operands.pop()
+            self.move(function, i, state, to, value, size)
+        elif op in (CALL, CALL_INDIRECT):
+            return self.call(function, i, state)
+        elif op not in (NOP, END):
+            operands.append(self.compute(function, i, operands))
+        return True
+
+    def compute(self, function, i, operands):
+        op = i.code
+        if op in UNARY or op - SIMD in SIMD_UNARY:
+            values = [operands.pop()]
+        elif op in BINARY or op - SIMD in SIMD_BINARY or op == SHUFFLE:
+            values = [operands.pop(), operands.pop()][::-1]
+        elif op - SIMD in SIMD_TERNARY:
+            values = [operands.pop(), operands.pop(), operands.pop()]
+        else:
+            self.report(function, i, "an instruction that this analysis does not follow")
+            values = [SECRET]
+        if op in DIVIDES and secret(*values):
+            self.report(function, i, "a secret is divided")
+        if secret(*values):
+            if DECISION in values and op in KEEPS_DECISION and SECRET not in values:
+                return DECISION
+            if op in WHOLE_TESTS or op in EQUALITIES and Number(0) in values:
+                return DECISION
+            return SECRET
+        if op in (ADD, SUB):
+            return self.add(*values, sign=1 if op == ADD else -1)
+        if op in (AND, OR) and any(isinstance(value, Stack) for value in values):
+            a, b = values if isinstance(values[0], Stack) else values[::-1]
+            if op == AND and a.exact and isinstance(b, Number) and b.value < 0:
+                return Stack("aligned %x" % i.at, 0, True)  # a frame that is aligned anew
+            if op == OR and a.exact and isinstance(b, Number) and 0 <= b.value < 16 and not a.offset & b.value:
+                return Stack(a.base, a.offset + b.value, True)
+        return ANYWHERE if ANYWHERE in values or any(isinstance(value, Stack) for value in values) else PUBLIC
+
+    def call(self, function, i, state):
+        module, operands = self.module, state.operands
+        index = operands.pop() if i.code == CALL_INDIRECT else None
+        takes, gives = module.types[i.operand] if i.code == CALL_INDIRECT else module.signature(i.operand)
+        arguments = tuple(operands[len(operands) - len(takes):])
+        del operands[len(operands) - len(takes):]
+        if i.code == CALL_INDIRECT:
+            # A kernel, which is checked by itself. It may write where it is pointed to.
+            self.branches.add((function, i.at))
+            if secret(index):
+                self.report(function, i, "which function is called depends on a secret")
+            if secret(*arguments):
+                self.report(function, i, "an argument of a kernel depends on a secret")
+            for argument in arguments:
+                self.store(state, argument, None, SECRET)
+            operands += [SECRET for _ in gives]
+            return True
+        name = module.names.get(i.operand, "?")
+        if PANICS.search(name):
+            return False
+        if name in ("memcpy", "memmove"):
+            self.move(function, i, state, arguments[0], None, arguments[2], arguments[1])
+            operands.append(arguments[0])
+        elif name == "memset":
+            self.move(function, i, state, arguments[0], arguments[1], arguments[2])
+            operands.append(arguments[0])
+        elif i.operand < len(module.imported):
+            self.report(function, i, "calls an unknown function (%s)" % name)
+            operands += [SECRET for _ in gives]
+        else:
+            result = self.function(i.operand, arguments, state.pointer, state.words)
+            if result is None:
+                return False
+            values, state.words = list(result[0]), dict(result[1])
+            if re.match(r"subtle(?:\[\w+\])?::black_box", name) and secret(*values):
+                values = [DECISION]  # it makes a `Choice`
+            operands += values
+        return True
+
+
+def main(arguments):
+    only = re.compile(arguments.pop(arguments.index("--only") + 1)) if "--only" in arguments else None
+    arguments = [argument for argument in arguments if argument != "--only"]
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(__doc__.strip())
+        return 2
+    wrong, missing = {}, False
+    print("module             backend  kernels instructions addresses branches of which whether a tag was right")
+    for path in arguments:
+        module, analyses = Module(path), {}
+        for function, name in sorted(module.names.items()):
+            kernel = KERNEL.search(name)
+            if kernel and (not only or only.search(name)) and function >= len(module.imported):
+                backend = kernel[1] or kernel[2] or kernel[3] or kernel[4]
+                analyses.setdefault(backend, Analysis(module)).kernel(function)
+        missing = missing or not analyses
+        label = path.rsplit("/", 1)[-1]
+        for backend, a in sorted(analyses.items()):
+            counts = [len(found) for found in (a.kernels, a.read, a.addresses, a.branches, a.decisions)]
+            print("%-18s %-8s %7d %12d %9d %8d %d" % (label, backend, *counts))
+            wrong.update({(label, *key): what for key, what in a.wrong.items()})
+    for (label, name, at), what in sorted(wrong.items()):
+        print("%s: %x in %s: %s" % (label, at, name, what))
+    return 1 if wrong or missing else 0
+
+
+if __name__ == "__main__":
+    sys.setrecursionlimit(10000)
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# Proves of the kernels as WebAssembly that no branch and no address in them depends on a secret: scripts/check-wasm-code.py, on the
+# three modules of the JavaScript package as they are published, but for the names. Shows first that it finds what is planted.
+#
+#   scripts/check-wasm-code.sh [all]
+#
+# With "all": also of all kernels of the crate, with those for certain degrees, as a program gets them that compiles the crate to
+# WebAssembly by itself. That takes a few minutes.
+#
+# Needs (Debian): clang-19 lld-19 binutils python3, and what bindings/js/build-wasm.sh does (rustc-web cargo-web rust-web-src, or the
+# target from rustup); for "all", rustc-web in any case. scripts/install-emulators.sh installs it. It is fast after scripts/test-js.sh,
+# which makes the same modules.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+type clang-19 wasm-ld-19 c++filt python3 >/dev/null
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}/wasm-code")
+mkdir -p "$target"
+check=(python3 scripts/check-wasm-code.py)
+
+# `key` and `tag` are secret, as everything behind a pointer is.
+cat >"$target/planted.c" <<'END_OF_C'
+#include <wasm_simd128.h>
+typedef unsigned char byte;
+typedef unsigned long size;
+static const byte box[256] = {1, 2, 3};
+void use(const void *);
+byte planted_table(const byte *key) { return box[key[3]]; }
+int planted_branch(const byte *key, byte *out) { if (key[0] & 1) use(out); return 0; }
+int planted_comparison(const byte *tag, const byte *came, size len) {
+    for (size i = 0; i < len; i++) if (tag[i] != came[i]) return -1;
+    return 0;
+}
+unsigned planted_division(const unsigned *key) { return 1000u / key[0]; }
+void planted_length(byte *out, const byte *key) { __builtin_memset(out, 0, key[0]); }
+int planted_select(const int *key, int a, int b) { return key[0] ? a : b; }
+void planted_switch(const int *key, byte *out) {
+    switch (key[0]) {
+    case 0: use(out); break;
+    case 1: use(out + 1); use(out); break;
+    case 2: use(out + 2); use(out + 5); break;
+    case 3: use(out + 3); use(out + 6); use(out); break;
+    }
+}
+typedef void called(const void *);
+void planted_function(called *const *key, byte *out) { key[0](out); }
+void planted_lane(const byte *key, byte *out) { wasm_v128_store8_lane(out + key[0], wasm_v128_load(key), 3); }
+/* A secret that goes over the stack, where there were zeros, to a place that is computed. */
+static __attribute__((noinline)) void write(volatile byte *to, const byte *key, size at) { to[at] = key[0]; }
+byte planted_stack(const byte *key, size at) {
+    volatile byte array[64] __attribute__((aligned(64)));
+    __builtin_memset((void *) array, 0, 64);
+    write(array, key, at);
+    return box[array[32]];
+}
+/* Half a tag, then the other half. */
+int planted_open(const v128_t *tag, const v128_t *came) {
+    if (wasm_v128_any_true(wasm_v128_xor(tag[0], came[0]))) return use(tag), -1;
+    if (wasm_v128_any_true(wasm_v128_xor(tag[1], came[1]))) return use(came), -1;
+    return 0;
+}
+END_OF_C
+cat >"$target/sound.c" <<'END_OF_C'
+#include <wasm_simd128.h>
+typedef unsigned char byte;
+typedef unsigned long size;
+static const byte box[256] = {1, 2, 3};
+int planted_sound(const byte *tag, const byte *came, size len) {
+    byte difference = 0;
+    for (size i = 0; i < len; i++) difference |= tag[i] ^ came[i];
+    return -((difference + 255u) >> 8);
+}
+v128_t planted_swizzle(const v128_t *key, size at) {
+    return wasm_i8x16_relaxed_swizzle(wasm_v128_load(box + at), wasm_v128_and(key[0], wasm_i8x16_splat(15)));
+}
+static __attribute__((noinline)) void write(volatile byte *to, const byte *key, size at) { to[at] = key[0]; }
+byte planted_stack(const byte *key, size at) {
+    volatile byte array[64] __attribute__((aligned(64)));
+    struct { byte *volatile to; volatile size len; } list = { (byte *) array, at };
+    write(list.to, key, list.len);
+    return array[at];
+}
+int planted_open(const v128_t *tag, const v128_t *came, volatile byte *out) {
+    v128_t difference = wasm_v128_or(wasm_v128_xor(tag[0], came[0]), wasm_v128_xor(tag[1], came[1]));
+    if (!wasm_v128_any_true(difference)) return 0;
+    out[0] = 0;
+    return -1;
+}
+END_OF_C
+for file in planted sound; do
+    clang-19 --target=wasm32 -O1 -ffreestanding -mbulk-memory -msimd128 -mrelaxed-simd -c -o "$target/$file.o" "$target/$file.c"
+    wasm-ld-19 --no-entry --export-all --allow-undefined --stack-first -o "$target/$file.wasm" "$target/$file.o"
+done
+"${check[@]}" "$target/sound.wasm" >"$target/report" || { cat "$target/report"; echo "what is sound is refused" >&2; exit 1; }
+report=$("${check[@]}" "$target/planted.wasm" || true)
+for defect in table branch comparison division length select switch function lane stack open; do
+    grep -q "in planted_$defect:" <<<"$report" || { echo "$report"; echo "a planted $defect was not found" >&2; exit 1; }
+done
+echo "11 planted defects were found"
+
+bindings/js/build-wasm.sh >/dev/null
+modules=(bindings/js/wasm/{scalar,simd128,relaxed-simd}.wasm)
+
+if [ "${1:-}" = all ]; then
+    # The core as it is without the standard library; names that tell a kernel's type. All of it is linked, used or not.
+    for build in scalar: simd128:+simd128 relaxed-simd:+simd128,+relaxed-simd; do
+        made=$target/wasm32-unknown-unknown/release
+        RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=$target RUSTFLAGS="-C symbol-mangling-version=v0" \
+            /usr/bin/cargo rustc --quiet --release --locked --target wasm32-unknown-unknown -p palladion --lib --no-default-features \
+            --crate-type rlib -Zbuild-std=core -Zbuild-std-features= -Zprofile-rustflags \
+            --config "profile.release.package.palladion.rustflags=[\"-Ctarget-feature=${build#*:}\"]"
+        module=$target/all-${build%%:*}.wasm
+        wasm-ld-19 --no-entry --no-gc-sections --stack-first --allow-undefined -o "$module" --whole-archive "$made/libpalladion.rlib" \
+            --no-whole-archive "$made"/deps/lib{subtle,zeroize,core,compiler_builtins}-*.rlib
+        modules+=("$module")
+    done
+fi
+"${check[@]}" "${modules[@]}"
