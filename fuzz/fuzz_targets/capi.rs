@@ -281,6 +281,8 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
     let zero = |out: &Option<Vec<u8>>| out.iter().flatten().all(|b| *b == 0);
     // For what must have an output.
     let there = |place: Place| if let Place::Null = place { Place::Same } else { place };
+    // SAFETY: as the headers ask: buffers have the lengths that are passed, states are aligned and initialised, and what may be NULL
+    // is all that is.
     unsafe {
         match call {
             Call::Detached { ad: ad_len, len, at, place, forge } => {

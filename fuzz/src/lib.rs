@@ -3,6 +3,8 @@
 //! An input of a fuzzer is a few choices (lengths, cuts, calls) and not the bytes that go through a cipher: for those it gives a
 //! seed. So small inputs reach long messages, and what a fuzzer changes is what decides which code runs.
 
+#![forbid(unsafe_code)]
+
 use arbitrary::{Arbitrary, Unstructured};
 use palladion::family::Family;
 use palladion::{Backend, ENVIRONMENT_VARIABLE, set_backend};

@@ -218,7 +218,7 @@ fn flaw(
     let mut state = Memory::new();
     let words = if key_blocks == 1 { 8 } else { 6 };
 
-    // SAFETY, of all calls of kernels below: these need no CPU features; buffers have whole blocks where there are bytes; the
+    // SAFETY: all kernels called below need no CPU features; buffers have whole blocks where there are bytes; the
     // memory has room for a state of sixteen blocks' numbers a lane.
     unsafe {
         let is = |state: &mut Memory, standard: &Standard| {
