@@ -355,7 +355,7 @@ fn variant<F: Family, const D: usize, const T: usize>(report: &mut Report, backe
             },
             public,
         );
-        if k == 32 || T == 32 || D == 1 || D % 2 == 0 {
+        if k == 32 || T == 32 || D == 1 || D.is_multiple_of(2) {
             report.stack(
                 &name("MAC", len),
                 inputs,

@@ -19,6 +19,8 @@
 //! What is not proved here: that the compiler translates the code as it is written, and that a machine's own operations are
 //! what their traits say (`operations.rs` tries these on all values of a byte).
 
+#![allow(clippy::needless_range_loop)] // indices are the numbers of lanes and blocks, as in the standard
+
 extern crate std;
 use core::cell::RefCell;
 use core::panic::Location;
