@@ -91,7 +91,7 @@ for file in planted sound; do
     wasm-ld-19 --no-entry --export-all --allow-undefined --stack-first -o "$target/$file.wasm" "$target/$file.o"
 done
 "${check[@]}" "$target/sound.wasm" >"$target/report" || { cat "$target/report"; echo "what is sound is refused" >&2; exit 1; }
-report=$("${check[@]}" "$target/planted.wasm" || true)
+report=$("${check[@]}" "$target/planted.wasm" | grep -v "unknown function" || true)
 for defect in table branch comparison division length select switch function lane stack open; do
     grep -q "in planted_$defect:" <<<"$report" || { echo "$report"; echo "a planted $defect was not found" >&2; exit 1; }
 done
