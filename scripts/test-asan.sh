@@ -45,7 +45,8 @@ echo "planted: one byte too many is noticed, in the library's code, with each of
 echo "== the C library"
 cargo +nightly rustc --quiet --target $target -p palladion-capi --crate-type staticlib
 for compiler in gcc clang-19; do
-    type $compiler >/dev/null 2>&1 || continue
+    # (clang may be there without its runtime.)
+    type $compiler >/dev/null 2>&1 && $compiler -fsanitize=address -x c - -o "$work/empty" <<<'int main(void) { return 0; }' 2>/dev/null || continue
     $compiler -std=c99 -Wall -Wextra -Werror -O1 -g -fsanitize=address -Icrates/palladion-capi/include \
         crates/palladion-capi/tests/exact.c "$work/$target/debug/libaegis.a" -o "$work/exact-$compiler" -lpthread -ldl -lm
     for backend in $backends; do
