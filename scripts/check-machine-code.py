@@ -459,7 +459,7 @@ class Analysis:
 
 
 TAKES_LIST = re.compile(r"::message::|_batch\b|_batch::|in_parts")
-KERNEL = re.compile(r"palladion::low::(?:x86::(\w+)|(portable)|(bitsliced\w*))::(?:entry::)?(?:message::)?(\w+)|(planted)_")
+KERNEL = re.compile(r"palladion::low::(?:x86::(?!Features)(\w+)|(portable)|(bitsliced\w*))::(?:entry::)?(?:message::)?(\w+)|(planted)_")
 
 
 def main(arguments):
