@@ -190,10 +190,10 @@ impl Flip {
     }
 }
 
-/// With feature `planted`: spoils results of one length, as a defect of the library would. Every result goes through it.
+/// With feature `planted`: spoils results of some lengths, as a defect of the library would. Every result goes through it.
 pub fn planted(result: &mut [u8]) {
-    if cfg!(feature = "planted") && result.len() == 77 {
-        result[76] ^= 0x10;
+    if cfg!(feature = "planted") && result.len() % 11 == 7 {
+        result[6] ^= 0x10;
     }
 }
 
