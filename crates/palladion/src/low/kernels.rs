@@ -131,13 +131,18 @@ pub(super) fn wipe_stack<const N: usize>() {
     zeroize::optimization_barrier(stack.write([0; N]));
 }
 
-/// Of bytes, or of nothing, the `Leaves`. (On bare machines the stack is so small that a kernel's frame may be all there is.)
+/// Of bytes, or of nothing, the `Leaves`. (On bare machines the stack is so small that a kernel's frame may be all there is. WebAssembly
+/// keeps most of a frame where no program can reach it.)
 macro_rules! leaves {
     () => {
         None
     };
     ($bytes:literal) => {
-        if cfg!(target_os = "none") { None } else { Some($crate::low::kernels::wipe_stack::<$bytes> as fn()) }
+        if cfg!(any(target_os = "none", target_family = "wasm")) {
+            None
+        } else {
+            Some($crate::low::kernels::wipe_stack::<$bytes> as fn())
+        }
     };
 }
 pub(super) use leaves;

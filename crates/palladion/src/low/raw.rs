@@ -66,13 +66,13 @@ pub unsafe fn seal<F: Family, const D: usize>(message: &Message) -> Result<(), E
         match &kernels.one_shot {
             Some(OneShot { seal, .. }) => {
                 seal(m.dst, m.tag, m.tag_len, m.src, m.len, m.ad, m.ad_len, m.nonce, m.key);
+                kernels.wipe_stack();
             }
             None => {
                 in_parts::<F, D, SEAL>(m, kernels);
             }
         }
     }
-    kernels.wipe_stack();
     Ok(())
 }
 
@@ -93,12 +93,13 @@ pub unsafe fn open<F: Family, const D: usize>(message: &Message) -> Result<(), E
     let result = unsafe {
         match &kernels.one_shot {
             Some(OneShot { open, .. }) => {
-                open(m.dst, m.src, m.len, m.tag, m.tag_len, m.ad, m.ad_len, m.nonce, m.key)
+                let result = open(m.dst, m.src, m.len, m.tag, m.tag_len, m.ad, m.ad_len, m.nonce, m.key);
+                kernels.wipe_stack();
+                result
             }
             None => in_parts::<F, D, OPEN>(m, kernels),
         }
     };
-    kernels.wipe_stack();
     if result == 0 { Ok(()) } else { Err(Error::VerificationFailed) }
 }
 
@@ -150,13 +151,15 @@ pub(super) unsafe fn mac<F: Family, const D: usize>(message: &Message) -> Result
     // SAFETY: as above.
     unsafe {
         match &kernels.one_shot {
-            Some(OneShot { mac, .. }) => mac(m.tag, m.tag_len, m.ad, m.ad_len, m.nonce, m.key),
+            Some(OneShot { mac, .. }) => {
+                mac(m.tag, m.tag_len, m.ad, m.ad_len, m.nonce, m.key);
+                kernels.wipe_stack();
+            }
             None => {
                 in_parts::<F, D, MAC>(m, kernels);
             }
         }
     }
-    kernels.wipe_stack();
     Ok(())
 }
 
@@ -194,10 +197,10 @@ unsafe fn in_parts<F: Family, const D: usize, const WHAT: u8>(m: &Message, k: &K
         memory.write(F::Memory::zeroed());
         // Dropping it wipes it, in a way that the optimiser does not take for a dead store.
         memory.assume_init_drop();
+        k.wipe_stack();
         if WHAT != OPEN {
             return 0;
         }
-        k.wipe_stack();
         let bytes = |tag: *const u8| core::slice::from_raw_parts(tag, m.tag_len);
         let right = declassify(bytes(tag).ct_eq(bytes(m.tag)).into());
         wipe(&mut expected);
