@@ -109,28 +109,6 @@ pub(crate) struct Kernels {
     pub(super) batch: [Batch; batch::KERNELS],
 }
 
-impl Kernels {
-    /// Wipes the stack below the caller, as deep as these kernels leave secrets there. Whoever calls one of them calls this next,
-    /// from the same function.
-    #[inline(always)]
-    pub(super) fn wipe_stack(&self) {
-        if let Some(wipe) = self.leaves {
-            wipe();
-        }
-    }
-}
-
-/// Where kernels have more secrets than registers, the compiler puts some on the stack and leaves them there. Then this is what
-/// wipes it; how deep the tables say, and `scripts/check-wiping.sh` whether that is enough.
-pub(super) type Leaves = Option<fn()>;
-
-/// Zeroes so many bytes below the caller.
-#[inline(never)]
-pub(super) fn wipe_stack<const N: usize>() {
-    let mut stack = MaybeUninit::<[u8; N]>::uninit();
-    zeroize::optimization_barrier(stack.write([0; N]));
-}
-
 /// Of bytes, or of nothing, the `Leaves`. (On bare machines the stack is so small that a kernel's frame may be all there is. WebAssembly
 /// keeps most of a frame where no program can reach it.)
 macro_rules! leaves {
@@ -146,6 +124,37 @@ macro_rules! leaves {
     };
 }
 pub(super) use leaves;
+
+impl Kernels {
+    /// Wipes the stack below the caller, as deep as these kernels leave secrets there. Whoever calls one of them calls this next,
+    /// from the same function.
+    #[inline(always)]
+    pub(super) fn wipe_stack(&self) {
+        if let Some(wipe) = self.leaves {
+            wipe();
+        }
+    }
+
+    /// The same after a MAC: the tags of single lanes go over the stack in all kernels of more than one.
+    #[inline(always)]
+    pub(super) fn wipe_stack_of_mac(&self, degree: usize) {
+        const LANES: Leaves = leaves!(512);
+        if let Some(wipe) = self.leaves.or(if degree > 1 { LANES } else { None }) {
+            wipe();
+        }
+    }
+}
+
+/// Where kernels have more secrets than registers, the compiler puts some on the stack and leaves them there. Then this is what
+/// wipes it; how deep the tables say, and `scripts/check-wiping.sh` whether that is enough.
+pub(super) type Leaves = Option<fn()>;
+
+/// Zeroes so many bytes below the caller.
+#[inline(never)]
+pub(super) fn wipe_stack<const N: usize>() {
+    let mut stack = MaybeUninit::<[u8; N]>::uninit();
+    zeroize::optimization_barrier(stack.write([0; N]));
+}
 
 /// Bytes that one group works on before the next takes over.
 const CHUNK: usize = 4096;

@@ -292,7 +292,7 @@ impl<F: Family, const D: usize, X> State<F, D, X> {
         const { check_mac(F::INDEX, D, T) };
         // SAFETY: table and memory belong together; the tag has one of the two lengths.
         unsafe { (self.kernels().finalize_mac)(self.ptr(), D, data_len, tag.as_mut_ptr(), T) };
-        self.kernels().wipe_stack();
+        self.kernels().wipe_stack_of_mac(D);
     }
 }
 

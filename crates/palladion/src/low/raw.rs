@@ -153,7 +153,7 @@ pub(super) unsafe fn mac<F: Family, const D: usize>(message: &Message) -> Result
         match &kernels.one_shot {
             Some(OneShot { mac, .. }) => {
                 mac(m.tag, m.tag_len, m.ad, m.ad_len, m.nonce, m.key);
-                kernels.wipe_stack();
+                kernels.wipe_stack_of_mac(D);
             }
             None => {
                 in_parts::<F, D, MAC>(m, kernels);
