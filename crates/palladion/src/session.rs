@@ -254,6 +254,8 @@ impl<F: Family, const D: usize> fmt::Debug for MacSession<F, D> {
 pub(crate) trait EitherTag {
     fn finalize16(&mut self) -> Tag<16>;
     fn finalize32(&mut self) -> Tag<32>;
+    fn verify16(&mut self, tag: &Tag<16>) -> Result<(), Error>;
+    fn verify32(&mut self, tag: &Tag<32>) -> Result<(), Error>;
 
     /// Writes the tag, 16 or 32 bytes, as many as there is room for.
     fn finalize_any(&mut self, tag: &mut [u8]) -> Result<(), Error> {
@@ -267,13 +269,11 @@ pub(crate) trait EitherTag {
 
     /// Compares the tag with one that came along, in constant time.
     fn verify_any(&mut self, tag: &[u8]) -> Result<(), Error> {
-        // (Comparing two tags takes the same time whatever they are.)
-        let right = match tag.len() {
-            16 => self.finalize16() == Tag::try_from(tag)?,
-            32 => self.finalize32() == Tag::try_from(tag)?,
-            actual => return Err(Error::UnknownTagLength { actual }),
-        };
-        if right { Ok(()) } else { Err(Error::VerificationFailed) }
+        match tag.len() {
+            16 => self.verify16(&Tag::try_from(tag)?),
+            32 => self.verify32(&Tag::try_from(tag)?),
+            actual => Err(Error::UnknownTagLength { actual }),
+        }
     }
 }
 
@@ -285,6 +285,12 @@ impl<F: Family, const D: usize> EitherTag for AeadSession<F, D> {
     fn finalize32(&mut self) -> Tag<32> {
         self.finalize()
     }
+    fn verify16(&mut self, tag: &Tag<16>) -> Result<(), Error> {
+        self.verify(tag)
+    }
+    fn verify32(&mut self, tag: &Tag<32>) -> Result<(), Error> {
+        self.verify(tag)
+    }
 }
 
 #[cfg(feature = "alloc")]
@@ -294,6 +300,12 @@ impl<F: Family, const D: usize> EitherTag for MacSession<F, D> {
     }
     fn finalize32(&mut self) -> Tag<32> {
         self.finalize()
+    }
+    fn verify16(&mut self, tag: &Tag<16>) -> Result<(), Error> {
+        self.verify(tag)
+    }
+    fn verify32(&mut self, tag: &Tag<32>) -> Result<(), Error> {
+        self.verify(tag)
     }
 }
 

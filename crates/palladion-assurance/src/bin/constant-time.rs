@@ -132,9 +132,7 @@ mod watched {
             whole(&cipher, &nonce, &ad, &message)?;
             in_pieces(&cipher, &nonce, &ad, &message)?;
             sessions::<F, D, T>(&key, &nonce, &ad, &message)?;
-            if F::KEY_LEN == 32 || T == 32 || D == 1 || D.is_multiple_of(2) {
-                macs::<F, D, T>(&key, &nonce, &message)?;
-            }
+            macs::<F, D, T>(&key, &nonce, &message)?;
             key_streams::<F, D>(&key, &nonce, len)?;
             calls += 1;
         }
@@ -251,16 +249,14 @@ mod watched {
             assert_eq!(session.verify::<T>(&tag).is_ok(), right);
         }
 
-        if F::KEY_LEN == 32 || T == 32 || D == 1 || D.is_multiple_of(2) {
-            let mut session = MacSession::<F, D>::new(key, nonce)?;
-            session.update(ad)?;
-            session.restart(key, nonce);
-            session.update(&message[..at])?;
-            session.update(&message[at..])?;
-            let mut again = session.clone();
-            let tag = session.finalize::<T>();
-            again.verify::<T>(&tag)?;
-        }
+        let mut session = MacSession::<F, D>::new(key, nonce)?;
+        session.update(ad)?;
+        session.restart(key, nonce);
+        session.update(&message[..at])?;
+        session.update(&message[at..])?;
+        let mut again = session.clone();
+        let tag = session.finalize::<T>();
+        again.verify::<T>(&tag)?;
         Ok(())
     }
 

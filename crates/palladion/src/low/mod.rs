@@ -163,12 +163,7 @@ pub(crate) struct State<F: Family, const D: usize, X = ()> {
 }
 
 impl<F: Family, const D: usize, X> State<F, D, X> {
-    /// Init(key, nonce)
-    #[cfg(all(test, feature = "std"))]
-    pub(crate) fn new(key: &F::Key, nonce: &F::Nonce, with: X) -> Result<Self, BackendError> {
-        Self::init(key, nonce, None, with)
-    }
-
+    /// Init(key, nonce), perhaps with a context word of one's own.
     fn init(key: &F::Key, nonce: &F::Nonce, ctx: Option<&[u8; 16]>, with: X) -> Result<Self, BackendError> {
         let mut state = Self::zeroed(Variant::new()?, with);
         state.begin(key, nonce, ctx);

@@ -331,7 +331,7 @@ pub(super) mod tests {
     }
 
     /// A generator of bytes (xorshift).
-    fn random() -> impl FnMut() -> u8 {
+    pub(in super::super) fn random() -> impl FnMut() -> u8 {
         let mut x = 0x9e37_79b9_7f4a_7c15_u64;
         move || {
             x ^= x << 13;

@@ -26,7 +26,7 @@ fn check<F: Family, const D: usize>() {
         for direction in [Direction::Encrypt, Direction::Decrypt] {
             let (from, to) = if direction == Direction::Encrypt { (&msg, &ct) } else { (&ct, &msg) };
             for in_place in [true, false] {
-                let mut state = State::<F, D>::new(&key, &nonce, ()).unwrap();
+                let mut state = State::<F, D>::init(&key, &nonce, None, ()).unwrap();
                 state.absorb(&ad);
                 let mut out = if in_place { from.clone() } else { std::vec![0xee; len] };
                 let io = if in_place {

@@ -9,22 +9,12 @@ use std::vec::Vec;
 use super::super::bitsliced::Cells;
 use super::super::bitsliced_lanes::Register;
 use super::super::blocks::{Blocks, MAX_LANES, Word};
+use super::super::sliced::tests::random;
 use super::super::vector_permute::Permute;
 use super::bits::{Abstract, Lanes, Word32, Word64};
 use super::{mixed_from, product, s_box, with_room};
 
 type Vector = [u8; 16 * MAX_LANES];
-
-/// A generator of bytes (xorshift).
-fn random() -> impl FnMut() -> u8 {
-    let mut x = 0x9e37_79b9_7f4a_7c15_u64;
-    move || {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        (x >> 32) as u8
-    }
-}
 
 /// Vectors with every value of a byte at every place, with every single bit, and random ones.
 fn values() -> Vec<Vector> {
