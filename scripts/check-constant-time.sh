@@ -5,6 +5,12 @@
 #   scripts/check-constant-time.sh [BACKEND...]
 #
 # That it would be noticed: for each backend a look-up in a table, and a comparison that ends early, of a tag that comes out of it.
+# Needs valgrind; on x86-64.
+#
+#   CPU=aarch64 scripts/check-constant-time.sh [BACKEND...]     the same for ARM: valgrind for ARM, under QEMU
+#
+# Needs what scripts/install-emulators.sh installs, and gets Debian's valgrind and C library for ARM into target/ (not into the
+# system).
 #
 #   MSAN=1 scripts/check-constant-time.sh      the same with MemorySanitizer, for VAES
 #
@@ -12,32 +18,64 @@
 # backends is read by scripts/check-machine-code.sh. (It does not know the three-way logic of AVX-512, and reports all of it.) Needs
 # a CPU with these instructions, clang-22, libclang-rt-22-dev, and Debian's rustc-web, cargo-web and rust-web-src, as the standard
 # library must be built alike; that takes minutes.
-#
-# Needs valgrind; on x86-64.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "$(uname -m)" = x86_64 ] || { echo "skipped: not on x86-64"; exit 0; }
-target=${CARGO_TARGET_DIR:-target}/secrecy
+directory=${CARGO_TARGET_DIR:-target}/secrecy
 flags="${RUSTFLAGS:-} --cfg palladion_secrecy"
+build=(build --quiet --locked --release -p palladion-assurance --bin constant-time)
+memcheck=(--quiet --error-exitcode=9 --num-callers=20)
+finds=("table:Use of uninitialised value" "comparison:Conditional jump or move depends on uninitialised value")
+
+# Debian's packages for ARM, asked for and verified as apt does its own, into the folder $1.
+arm_packages() {
+    [ ! -e "$1/complete" ] || return 0
+    local state=$1.apt
+    rm -rf "$1" "$state"
+    mkdir -p "$1" "$state/lists/partial" "$state/cache/archives/partial"
+    state=$(realpath "$state")
+    local arm=(-qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o "Dir::State::lists=$state/lists" -o Dir::State::status=/dev/null
+        -o "Dir::Cache=$state/cache" -o APT::Sandbox::User=root)
+    apt-get "${arm[@]}" update
+    (cd "$state" && apt-get "${arm[@]}" download valgrind libc6 libc6-dbg libgcc-s1)
+    local package
+    for package in "$state"/*.deb; do
+        dpkg -x "$package" "$1"
+    done
+    rm -rf "$state"
+    touch "$1/complete"
+}
 
 if [ -n "${MSAN:-}" ]; then
     grep -qw vaes /proc/cpuinfo || { echo "skipped: a CPU without VAES"; exit 0; }
     [ $# -gt 0 ] || set -- vaes-avx2
-    target+=-msan
+    directory+=-msan
     # (Without a message the sanitizer exits with 1. Arguments and results are checked where they are used.)
     flags+=' --cfg palladion_secrecy="msan" -Zsanitizer=memory -Zexternal-clangrt -C llvm-args=-msan-eager-checks=0'
     RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS="$flags -C linker=clang-22 -C link-arg=-fsanitize=memory" \
-        /usr/bin/cargo build --quiet --locked --release -Zbuild-std=std,panic_unwind --target x86_64-unknown-linux-gnu \
-        -p palladion-assurance --bin constant-time --target-dir "$target"
-    program=$target/x86_64-unknown-linux-gnu/release/constant-time
+        /usr/bin/cargo "${build[@]}" -Zbuild-std=std,panic_unwind --target x86_64-unknown-linux-gnu --target-dir "$directory"
+    program=$directory/x86_64-unknown-linux-gnu/release/constant-time
     watch=()
     finds=(table:MemorySanitizer comparison:MemorySanitizer)
-else
+elif [ "${CPU:-x86_64}" = aarch64 ]; then
+    [ $# -gt 0 ] || set -- armv8-aes neon portable
+    . scripts/cross.sh
+    cross_target aarch64
+    RUSTFLAGS=$flags cross_cargo "${build[@]}" --target-dir "$directory"
+    program=$directory/$target/release/constant-time
+    arm_packages "$directory/arm64"
+    root=$(realpath "$directory/arm64")
+    # (The program `valgrind` only starts this one.)
+    watch=(env "VALGRIND_LIB=$root/usr/libexec/valgrind" "VALGRIND_LAUNCHER=$root/usr/bin/valgrind"
+        qemu-aarch64 -cpu max -L "$root" "$root/usr/libexec/valgrind/memcheck-arm64-linux" "${memcheck[@]}")
+elif [ "${CPU:-x86_64}" = x86_64 ]; then
     [ $# -gt 0 ] || set -- aesni-avx aesni avx2 ssse3 portable
-    RUSTFLAGS=$flags cargo build --quiet --locked --release -p palladion-assurance --bin constant-time --target-dir "$target"
-    program=$target/release/constant-time
-    watch=(valgrind --quiet --error-exitcode=9 --num-callers=20)
-    finds=("table:Use of uninitialised value" "comparison:Conditional jump or move depends on uninitialised value")
+    RUSTFLAGS=$flags cargo "${build[@]}" --target-dir "$directory"
+    program=$directory/release/constant-time
+    watch=(valgrind "${memcheck[@]}")
+else
+    echo "no such CPU: $CPU" >&2
+    exit 2
 fi
 
 for backend; do

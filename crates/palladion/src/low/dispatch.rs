@@ -69,9 +69,6 @@ impl Cpu {
 
     /// Whether it has what a backend's kernels are compiled for.
     fn has(&self, backend: Backend) -> bool {
-        if cfg!(miri) {
-            return backend == Backend::Portable; // it knows few intrinsics, and no `asm!`
-        }
         match backend {
             Backend::Portable => true,
             #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]

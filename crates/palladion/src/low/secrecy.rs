@@ -53,9 +53,15 @@ fn mark(bytes: &[u8], secret: bool) {
 #[cfg(all(palladion_secrecy, not(palladion_secrecy = "msan")))]
 fn client_request(arguments: [usize; 6]) -> usize {
     let mut result = 0;
-    // SAFETY: rotations by 128 in all and an exchange of a register with itself change nothing (but the flags); valgrind knows
-    // them by that, and reads the arguments.
+    // SAFETY: rotations by 128 in all and an exchange of a register with itself (or its OR) change nothing (but the flags); valgrind
+    // knows them by that, and reads the arguments.
     unsafe {
+        #[cfg(target_arch = "aarch64")]
+        core::arch::asm!(
+            "ror x12, x12, 3", "ror x12, x12, 13", "ror x12, x12, 51", "ror x12, x12, 61", "orr x10, x10, x10",
+            inout("x3") result, in("x4") arguments.as_ptr(),
+        );
+        #[cfg(target_arch = "x86_64")]
         core::arch::asm!(
             "rol rdi, 3", "rol rdi, 13", "rol rdi, 61", "rol rdi, 51", "xchg rbx, rbx",
             inout("rdx") result, in("rax") arguments.as_ptr(),

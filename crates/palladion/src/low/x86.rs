@@ -174,10 +174,10 @@ macro_rules! register {
                 // A function of its own, because `asm!` takes a wide register only where the feature is known.
                 #[inline]
                 #[target_feature(enable = $features)]
-                #[cfg_attr(palladion_secrecy = "msan", allow(unused_mut))]
+                #[cfg_attr(any(miri, palladion_secrecy = "msan"), allow(unused_mut))]
                 fn pin(mut x: $register) -> $register {
-                    // SAFETY: no instruction at all. (MemorySanitizer would take it for one that looks at a secret.)
-                    #[cfg(not(palladion_secrecy = "msan"))]
+                    // SAFETY: no instruction at all. (MemorySanitizer would take it for one that looks at a secret; Miri knows no `asm!`.)
+                    #[cfg(not(any(miri, palladion_secrecy = "msan")))]
                     unsafe {
                         core::arch::asm!(
                             "/* {0} */", inlateout($class) x,
@@ -442,10 +442,10 @@ macro_rules! aes {
             fn in_order(self) -> Self {
                 #[inline]
                 #[target_feature(enable = $features)]
-                #[cfg_attr(palladion_secrecy = "msan", allow(unused_mut))]
+                #[cfg_attr(any(miri, palladion_secrecy = "msan"), allow(unused_mut))]
                 fn in_order(mut x: $register) -> $register {
                     // SAFETY: no instruction at all. It is not `pure`, so that such blocks stay in order.
-                    #[cfg(not(palladion_secrecy = "msan"))]
+                    #[cfg(not(any(miri, palladion_secrecy = "msan")))]
                     unsafe {
                         core::arch::asm!(
                             "/* {0} */", inlateout($class) x,
@@ -671,12 +671,10 @@ impl Features {
     }
 
     pub(crate) fn detect() -> Self {
-        if cfg!(miri) {
-            return Self::default(); // it knows no CPUID
-        }
         // Without an operating system that saves the vector registers, CPUID says nothing about whether they may be
-        // used; in an SGX enclave it cannot even be asked. Then only what the whole program is compiled for counts.
-        if cfg!(any(target_os = "none", target_os = "uefi", target_env = "sgx")) {
+        // used; in an SGX enclave, and by Miri, it cannot even be asked. Then only what the whole program is compiled for
+        // counts.
+        if cfg!(any(miri, target_os = "none", target_os = "uefi", target_env = "sgx")) {
             return Self {
                 ssse3: cfg!(target_feature = "ssse3"),
                 aes: cfg!(target_feature = "aes"),
