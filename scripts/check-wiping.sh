@@ -3,14 +3,24 @@
 # backend of this machine: crates/palladion-assurance/src/bin/wiping.rs. Shows first that it finds what is planted.
 #
 #   scripts/check-wiping.sh [BACKEND...]
+#   CPU=aarch64 scripts/check-wiping.sh [BACKEND...]     for ARM under QEMU; needs what scripts/install-emulators.sh installs
 set -euo pipefail
 cd "$(dirname "$0")/.."
-case $(uname -m) in x86_64 | aarch64) ;; *) echo "skipped: not on x86-64 or aarch64"; exit 0 ;; esac
-cargo build --quiet --locked --release -p palladion-assurance --bin wiping
-wiping=${CARGO_TARGET_DIR:-target}/release/wiping
-if planted=$("$wiping" --plant) || [ "$(grep -c 'bytes that depend on secrets' <<<"$planted")" != 2 ]; then
+build=(build --quiet --locked --release -p palladion-assurance --bin wiping)
+if [ -n "${CPU:-}" ] && [ "$CPU" != "$(uname -m)" ]; then
+    . scripts/cross.sh
+    cross_target "$CPU"
+    cross_cargo "${build[@]}"
+    wiping=("${qemu[@]}" "$(cross_directory)/release/wiping")
+else
+    CPU=$(uname -m)
+    [ "$CPU" = x86_64 ] || [ "$CPU" = aarch64 ] || { echo "skipped: not on x86-64 or aarch64"; exit 0; }
+    cargo "${build[@]}"
+    wiping=("${CARGO_TARGET_DIR:-target}/release/wiping")
+fi
+if planted=$("${wiping[@]}" --plant) || [ "$(grep -c 'bytes that depend on secrets' <<<"$planted")" != 2 ]; then
     echo "$planted"
     echo "what was planted was not found" >&2
     exit 1
 fi
-"$wiping" "$@"
+"${wiping[@]}" "$@"
