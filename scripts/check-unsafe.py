@@ -24,8 +24,8 @@ import sys
 ALLOWED = {
     "crates/palladion/src/low/": "instructions that not every CPU has, and buffers that may be the same",
     "crates/palladion/benches/sbox.rs": "calls an instruction that it has looked for",
-    "crates/palladion/tests/common/fenced.rs": "memory with pages around it that cannot be touched",
-    "crates/palladion/tests/all/bounds.rs": "reads a byte too many, for AddressSanitizer to find",
+    "crates/palladion-tests/tests/common/fenced.rs": "memory with pages around it that cannot be touched",
+    "crates/palladion-tests/tests/all/bounds.rs": "reads a byte too many, for AddressSanitizer to find",
     "fuzz/fuzz_targets/capi.rs": "calls the C interface",
     "crates/palladion-capi/src/memory.rs": "C's pointers: buffers and states",
     "crates/palladion-capi/src/aead.rs": "takes C's pointers",

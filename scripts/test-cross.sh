@@ -19,5 +19,5 @@ for cpu; do
     cross_target "$cpu"
     export PALLADION_TEST_EMULATOR=${qemu[*]} # for tests that start themselves
     echo "== $target"
-    cross_cargo test --quiet --release -p palladion --all-features --tests "${reduced[@]}"
+    cross_cargo test --quiet --release -p palladion -p palladion-tests --all-features --tests "${reduced[@]}"
 done

@@ -205,7 +205,7 @@ impl Arena {
         ] {
             let shown = |out: &[u8]| match result {
                 Ok(()) => out == msg,
-                Err(_) => out.iter().all(|byte| *byte == 0),
+                Err(_) => out == vec![0; out.len()],
             };
             let tag = tag_memory.value(tag, places.small);
             let buf = target.buffer(ct, places.target);

@@ -4,9 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-#[cfg(feature = "aead")]
 mod aead_traits;
-#[cfg(feature = "alloc")]
 mod any;
 mod batch;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]

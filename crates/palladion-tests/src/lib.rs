@@ -1,0 +1,3 @@
+//! Nothing but tests of the core: `tests/all`, `tests/backend.rs`.
+
+#![forbid(unsafe_code)]
