@@ -159,7 +159,8 @@ where
     }
     #[inline(always)]
     unsafe fn store_words(&self, dst: *mut u8, stride: usize) {
-        let pairs = self.0.map(W::blocks);
+        let [a, b, c] = self.0;
+        let pairs = [a.blocks(), b.blocks(), c.blocks()];
         // SAFETY: passed on.
         unsafe { store_pairs(&pairs, dst, stride) }
     }

@@ -267,7 +267,9 @@ macro_rules! register {
                 let $all = self.0;
                 #[allow(unused_unsafe)] // nothing to do for one lane
                 // SAFETY: `self` is proof of the features.
-                (unsafe { $lanes_expr }).map($lane)
+                let [a, b, c, d] = unsafe { $lanes_expr };
+                // (Not `map`: the compiler does not always put that in here, and then it goes over the stack.)
+                [$lane(a), $lane(b), $lane(c), $lane(d)]
             }
             #[inline(always)]
             fn fold(self) -> $lane {
@@ -280,7 +282,8 @@ macro_rules! register {
             }
             #[inline(always)]
             unsafe fn from_lanes(lanes: [$lane; MAX_LANES]) -> Self {
-                let $parts = lanes.map(|lane| lane.0);
+                let [a, b, c, d] = lanes;
+                let $parts = [a.0, b.0, c.0, d.0];
                 #[allow(unused_unsafe)] // nothing to do for one lane
                 // SAFETY: the caller grants the features.
                 Self(unsafe { $from_lanes })
@@ -410,7 +413,8 @@ register! {
             if D == 2 {
                 return Self(two_halves(src[0].add(at), src[1].add(at)));
             }
-            Self::from_lanes(src.map(|src| M1::load(src.add(at))))
+            let [a, b, c, d] = *src;
+            Self::from_lanes([M1::load(a.add(at)), M1::load(b.add(at)), M1::load(c.add(at)), M1::load(d.add(at))])
         }
     }
 }
