@@ -26,6 +26,7 @@ while [ $# -gt 0 ]; do
 done
 all=$(sed -n '/^\[\[bin\]\]/{n;s/^name = "\(.*\)"$/\1/p}' fuzz/Cargo.toml)
 [ $# -gt 0 ] || set -- $all
+targets=("$@")
 for name; do grep -qx "$name" <<<"$all" || { echo "no target $name; there are" $all >&2; exit 2; }; done
 
 rustup run nightly rustc --version >/dev/null 2>&1 || { echo "needs: rustup toolchain install nightly" >&2; exit 1; }
@@ -33,7 +34,12 @@ cargo fuzz --version 2>/dev/null | grep -q "$version" || cargo install --quiet -
 work=$(realpath -m "${CARGO_TARGET_DIR:-target}/fuzz")
 mkdir -p "$work"
 
-build() { # FEATURES...
+build() { # [--features FEATURES]: those that were asked for
+    local name each=("${targets[@]}")
+    [ "${each[*]}" != "$(xargs <<<"$all")" ] || each=("") # all at once
+    for name in "${each[@]}"; do build_one "$@" ${name:+"$name"}; done
+}
+build_one() {
     # (Comparisons are not traced: inputs are choices, and hold nothing that is compared with bytes. It would take longer to compile.
     # cargo-fuzz asks for one unit of code for each crate, which would leave all but one core idle, and for numbers of lines, which panics
     # have without.)
