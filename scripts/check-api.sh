@@ -35,7 +35,7 @@ fi
 
 rustup run "$compiler" rustc --version >/dev/null 2>&1 ||
     rustup toolchain install "$compiler" --profile minimal >/dev/null 2>&1 ||
-    { echo "skipped: Rust $compiler, whose rustdoc is read, cannot be installed here"; exit 0; }
+    { echo "skipped: Rust $compiler, whose rustdoc is read, cannot be installed here" | tee -a "${PALLADION_SKIPPED:-/dev/null}"; exit 0; }
 
 CARGO_TARGET_DIR=$target/tool cargo "+$compiler" build --quiet --locked --manifest-path scripts/public-api/Cargo.toml
 

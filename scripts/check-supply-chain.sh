@@ -48,9 +48,6 @@ check_locks() (
     cd "$1" || exit 1
     for folder in $(cd "$root" && workspaces); do
         [ -e "$folder/Cargo.lock" ] || die "$folder: no Cargo.lock"
-        # (Resolves, and downloads nothing but the index.)
-        cargo update --quiet --workspace --locked --manifest-path "$folder/Cargo.toml" 2>"$work/errors" ||
-            die "$folder: $(cat "$work/errors")"
         ! grep -nH '^source = ' "$folder/Cargo.lock" | grep -v '"registry+https://github.com/rust-lang/crates.io-index"$' ||
             die "$folder/Cargo.lock: a source that is not crates.io"
         python3 - "$folder/Cargo.lock" <<'END' || exit 1
@@ -62,6 +59,9 @@ unchecked = [p["name"] for p in packages if "source" in p and "checksum" not in 
 if unchecked:
     sys.exit(f"{lock}: no checksum of {', '.join(unchecked)}")
 END
+        # (Resolves, and downloads nothing but the index. Last, so that no other source is asked.)
+        cargo update --quiet --workspace --locked --manifest-path "$folder/Cargo.toml" 2>"$work/errors" ||
+            die "$folder: $(cat "$work/errors")"
     done
     for lock in $(cd "$root" && git ls-files '*package-lock.json'); do
         python3 - "$lock" <<'END' || exit 1
@@ -82,20 +82,23 @@ locks() {
         git ls-files --error-unmatch "$folder/Cargo.lock" >/dev/null || die "$folder/Cargo.lock is not committed"
     done
     check_locks "$root"
-    # What must be found, each in a copy.
-    local name
-    plant() { # NAME FILE SED-EXPRESSION
-        copy "$work/$1"
-        sed -i "$3" "$work/$1/$2"
-        ! cmp -s "$2" "$work/$1/$2" || die "nothing was planted in $2"
-        ! (check_locks "$work/$1") >/dev/null 2>&1 || die "not found: $1"
-        rm -rf "${work:?}/$1"
+    # What must be found, each in a copy, which is right before.
+    copy "$work/copy"
+    (check_locks "$work/copy") || die "a copy of the checkout is not like it"
+    plant() { # NAME FILE SED-EXPRESSION WHAT-IT-SAYS
+        sed -i "$3" "$work/copy/$2"
+        ! cmp -s "$2" "$work/copy/$2" || die "nothing was planted in $2"
+        ! (check_locks "$work/copy") >"$work/said" 2>&1 || die "not found: $1"
+        grep -qE "$4" "$work/said" || { cat "$work/said" >&2; die "it failed for another reason: $1"; }
+        git ls-files -z --cached --others --exclude-standard 'Cargo.*' '*/Cargo.*' '*package-lock.json' | xargs -0 cp --parents -t "$work/copy"
     }
-    plant "a source that is not crates.io" Cargo.lock '0,/^source = .*/s//source = "registry+https:\/\/example.org\/index"/'
-    plant "a package without a checksum" firmware/Cargo.lock '0,/^checksum = .*/s///'
-    plant "a lock file that is not current" Cargo.lock 's/^ "subtle",$//'
-    plant "another version of a member" Cargo.toml 's/^version = "0\.[0-9.]*"/version = "0.99.0"/'
-    plant "an address" bindings/js/package-lock.json '0,/"integrity"/s//"resolved": "https:\/\/example.org\/x.tgz", "integrity"/'
+    plant "a source that is not crates.io" Cargo.lock '0,/^source = .*/s//source = "registry+https:\/\/example.org\/index"/' \
+        '^\./Cargo.lock: a source that is not crates.io'
+    plant "a package without a checksum" firmware/Cargo.lock '0,/^checksum = .*/s///' '^firmware/Cargo.lock: no checksum of '
+    plant "a lock file that is not current" Cargo.lock 's/^ "subtle",$//' '^\.: .*(lock file|--locked)'
+    plant "another version of a member" Cargo.toml 's/^version = "0\.[0-9.]*"/version = "0.99.0"/' ': .*(lock file|--locked|version)'
+    plant "an address" bindings/js/package-lock.json '0,/"integrity"/s//"resolved": "https:\/\/example.org\/x.tgz", "integrity"/' \
+        'an address, where the registry'
     echo "locks: $(workspaces | wc -l) workspaces; five planted defects found"
 }
 
@@ -114,13 +117,17 @@ deny() {
         run_deny "$folder" deny.toml licenses bans sources
     done
     # A licence that is not allowed, a version that is there twice, and a dependency without one.
+    planted() { # ERROR FOLDER CONFIG CHECK
+        ! run_deny "$2" "$3" "$4" >"$work/said" 2>&1 || die "not found: $1"
+        grep -q "^error\[$1\]" "$work/said" || { cat "$work/said" >&2; die "it failed for another reason: $1"; }
+    }
     sed 's/"MIT", //' deny.toml >"$work/deny.toml"
-    ! run_deny . "$work/deny.toml" licenses >/dev/null 2>&1 || die "a licence that is not allowed was not found"
+    planted rejected . "$work/deny.toml" licenses
     sed '/embedded-hal@/d' deny.toml >"$work/deny.toml"
-    ! run_deny firmware "$work/deny.toml" bans >/dev/null 2>&1 || die "two versions of one crate were not found"
+    planted duplicate firmware "$work/deny.toml" bans
     copy "$work/wildcard"
     sed -i 's/^zeroize = .*/zeroize = "*"/' "$work/wildcard/crates/palladion-file/Cargo.toml"
-    ! run_deny "$work/wildcard" deny.toml bans >/dev/null 2>&1 || die "a dependency on any version was not found"
+    planted wildcard "$work/wildcard" deny.toml bans
     if run_deny . deny.toml --disable-fetch advisories >"$work/advisories" 2>&1 ||
         timeout 60 "$tools/bin/cargo-deny" --log-level error fetch db >/dev/null 2>&1; then
         for folder in $(workspaces); do
@@ -128,7 +135,7 @@ deny() {
         done
         echo "deny: no known defects"
     else
-        echo "skipped: no advisory database (cargo-deny takes it from GitHub)"
+        echo "skipped: no advisory database (cargo-deny takes it from GitHub)" | tee -a "${PALLADION_SKIPPED:-/dev/null}"
     fi
     echo "deny: licences, versions and sources of $(workspaces | wc -l) workspaces; three planted defects found"
 }
@@ -142,7 +149,7 @@ compiles_with_oldest() (
 )
 
 minimal() {
-    cargo +nightly --version >/dev/null 2>&1 || { echo "skipped: no nightly cargo (rustup toolchain install nightly)"; return; }
+    cargo +nightly --version >/dev/null 2>&1 || { echo "skipped: no nightly cargo (rustup toolchain install nightly)" | tee -a "${PALLADION_SKIPPED:-/dev/null}"; return; }
     copy "$work/minimal"
     # What is not published may want more.
     sed -i '/"crates\/palladion-bench",/d; /"crates\/palladion-count",/d; /"bindings\//d' "$work/minimal/Cargo.toml"

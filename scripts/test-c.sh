@@ -14,6 +14,9 @@ target=${CARGO_TARGET_DIR:-target}
 work=$(realpath -m "$target")/c
 rm -rf "$work/prefix" "$work/compat" "$work/musl" "$work/bin" "$work/cmake"
 mkdir -p "$work/bin"
+[ -x "$target/release/palladion" ] || cargo build --quiet --release -p palladion-cli
+backends=$("$target/release/palladion" backends | awk '$2 == "yes" { print $1 }')
+[ -n "$backends" ]
 
 scripts/make-headers.sh --check
 echo "== make install"
@@ -72,7 +75,7 @@ for header in "$work"/prefix/include/*.h; do
     g++ -std=c++17 "${strict[@]}" -I"$work/prefix/include" -fsyntax-only -x c++ "$work/header.c"
 done
 echo "== backends by name, and none of such a name"
-for backend in $("$target/release/palladion" backends | awk '$2 == "yes" { print $1 }'); do
+for backend in $backends; do
     PALLADION_BACKEND=$backend "$work/bin/interface-gcc" >/dev/null
 done
 for backend in none armv9000; do
@@ -132,7 +135,7 @@ echo "== the same calls of libaegis"
 for test in differential differential-raf; do
     gcc -std=c11 "${strict[@]}" -I"$capi/include" "$capi/tests/$test.c" -o "$work/bin/$test" -ldl
 done
-for backend in $("$target/release/palladion" backends | awk '$2 == "yes" { print $1 }'); do
+for backend in $backends; do
     echo -n "$backend: "
     PALLADION_BACKEND=$backend "$work/bin/differential" "$work/compat/lib/libaegis.so" "$work/peer/libaegis.so" 100 "$RANDOM"
 done

@@ -25,7 +25,8 @@ have() {
 }
 if ! have && ! timeout 60 rustup +nightly component add miri rust-src >/dev/null 2>&1; then
     RUSTFLAGS="$flags --cfg miri" cargo check --quiet -p palladion-tests --tests
-    echo "skipped: the component miri cannot be had here (rustup +nightly component add miri rust-src); what it would run compiles"
+    echo "skipped: the component miri cannot be had here (rustup +nightly component add miri rust-src); what it would run compiles" |
+        tee -a "${PALLADION_SKIPPED:-/dev/null}"
     exit
 fi
 export MIRIFLAGS="-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check -Zmiri-disable-isolation" RUSTFLAGS=$flags

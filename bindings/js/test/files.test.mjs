@@ -157,6 +157,23 @@ test('passphrases', async () => {
     assert.equal(text((await through(decryptStream({ passphrase: 'x' }), usual.whole, [5])).whole), hello);
 });
 
+test('more memory than there is', () => {
+    // 4 GiB less 1 KiB for Argon2id.
+    const kdf = { memoryKiB: 2 ** 22 - 1, passes: 1, lanes: 1 };
+    const error = failure(() => encryptFile(bytes(hello), { passphrase: 'x', kdf }));
+    assert.equal(error.code, 'KDF_MEMORY');
+    assert.match(error.hint, /more memory/);
+    // A file that asks for it, where that is allowed.
+    const file = encryptFile(bytes(hello), { passphrase: 'x', kdf: cheap });
+    new DataView(file.buffer, file.byteOffset).setUint32(48, kdf.memoryKiB, true);
+    file.set(createHash('sha256').update(file.subarray(0, 96)).digest(), 96);
+    assert.equal(code(() => decryptFile(file, { passphrase: 'x' })), 'KDF_TOO_COSTLY');
+    const limits = { memoryKiB: kdf.memoryKiB, workKiB: 2 ** 32 - 1 };
+    assert.equal(code(() => decryptFile(file, { passphrase: 'x', limits })), 'KDF_MEMORY');
+    // And the module goes on.
+    assert.equal(text(decryptFile(encryptFile(bytes(hello), { key }), { key })), hello);
+});
+
 test('keys', () => {
     const made = generateMasterKey();
     const keyFile = formatKey(made);

@@ -247,6 +247,12 @@ test('an object goes on with the build that it began with', async () => {
     await aegis.init({ build: before });
 });
 
+test('associated data for which there is no memory', () => {
+    const [key, ad] = [fill(1, 32), new Uint8Array(2 ** 31)];
+    assert.equal(code(() => seal(key, bytes('text'), { ad })), 'OUT_OF_MEMORY');
+    assert.equal(text(open(key, seal(key, bytes('works')))), 'works');
+});
+
 test('modules from elsewhere', async () => {
     const before = aegis.currentBuild();
     const url = (build) => new URL(import.meta.resolve(`@palladion/aegis/wasm/${build}.wasm`));

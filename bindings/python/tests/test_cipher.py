@@ -8,6 +8,8 @@ import gc
 import mmap
 import os
 import pickle
+import re
+import subprocess
 import sys
 import threading
 import time
@@ -448,3 +450,19 @@ def test_five_gibibytes() -> None:
     with pytest.raises(VerificationError):
         cipher.decrypt(nonce, memoryview(buffer), into=message)
     message.release()
+
+
+def test_a_backend_that_is_not_there() -> None:
+    program = "import palladion; print(palladion.open(bytes(32), palladion.seal(bytes(32), b'text')))"
+    for backend, message in (("portable", None), ("abacus", "RuntimeError: .*abacus")):
+        result = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PALLADION_BACKEND": backend},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        if message is None:
+            assert result.stdout == "b'text'\n", result.stderr
+        else:
+            assert result.returncode == 1 and re.search(message, result.stderr), result.stderr

