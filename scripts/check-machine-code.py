@@ -1,100 +1,489 @@
 #!/usr/bin/env python3
 """Proves of the machine code of the x86-64 kernels that no branch and no address in it depends on a secret.
 
-    scripts/check-machine-code.py [--only REGEX] FILE
+    scripts/check-machine-code.py [--only REGEX] [--expect TABLE] FILE
 
-FILE is a program or shared library with symbols; scripts/check-machine-code.sh makes one. Needs iced-x86 (PyPI) and binutils' nm. Prints how much was read; the exit status is 1 if anything is wrong.
+FILE is a program or shared library with symbols; scripts/check-machine-code.sh makes one. TABLE says which backends there are, of each
+how many kernels at the least, and exactly how many decisions about tags: "aesni:90:9 ssse3:18:0". Needs iced-x86 (PyPI) and binutils'
+nm and readelf. Prints how much was read; the exit status is 1 if anything is wrong.
 
 Every kernel of every backend is run on abstract values, along all its paths at once (dataflow analysis to a fixed point). Of a
-register, and of a slot of the stack frame, it is known only whether it is
+register, and of each eight bytes of the stack frame, it is known only whether it is
 
-    public   a length, or a pointer whose target is secret: what a kernel gets as arguments
+    a number public, between two bounds and in steps of a third, as far as is known
+    pointer  public, with what it points to, which is secret: what a kernel gets as arguments
     list     a pointer to public values: a struct of pointers and lengths
     image    a pointer into the program's own constants, which are public
-    stack    a pointer into the frame, where the offset is known
+    stack    a pointer into the frame, and between which bounds
+    anywhere a pointer that may go into the frame or elsewhere
     secret   whatever was loaded through a public pointer (keys, nonces, messages, states, tags), and all that is made of it
 
 What must hold of each instruction: no register of an address is secret (nor, for a gather or a masked load or store, the vector of
 indices or the mask), a jump or call that goes on at a computed place does not compute it from a secret, flags that a conditional jump
-asks are public, nothing secret is divided, and counts of repeated instructions are public. An instruction that moves by flags
-(`cmov`, `set`) may: what it gives is secret then.
+asks are public, nothing secret is divided, counts of repeated instructions are public, and no repetition ends at a secret. An
+instruction that moves by flags (`cmov`, `set`) may: what it gives is secret then.
 
-One thing is made public: whether a tag was right. Such jumps are accepted, and counted, in functions that open messages, where the
-flags come from an instruction that tests a register as a whole (ptest, kortest, or all bits of pmovmskb), and if on no path
-there are two: a comparison that ends early has more than one.
+Secrets are followed over the stack. What is written to a place of the frame that is not known exactly may be at each that it can be;
+how far a place is known comes from the bounds of numbers, which comparisons and jumps narrow. A called function is run by itself,
+with the memory behind its pointers unknown, and all that it may write there is secret afterwards; where that says too little, it is
+run again in each place, with what is known of the stack there. Of memcpy and memset it is known what they do.
 
-Assumed: that the compiler's own slots on the stack are not overwritten through computed addresses (memory safety), and of called
-functions outside of the file that they do what their names say (memcpy, memset).
+One thing is made public: whether a tag was right. A secret carries along what it is made of on every path: the expected tag, key,
+nonce, rounds of AES. A jump is accepted, and counted, where the flags say of a whole register whether it is zero, if that is made of
+all four, of the tag by nothing but XOR, and OR of two such; and if on no path there are two: a comparison that ends early has more.
+
+Assumed: that a kernel's pointers go to memory of their own, that bytes which nobody wrote are not read, that no pointer is put together
+from pieces (memory safety), and of called functions outside of the file that they do what their names say (memcpy, memset).
 """
 
 import collections
+import heapq
+import math
 import re
 import subprocess
 import sys
 
 from iced_x86 import (
-    Decoder, FlowControl, Formatter, FormatterSyntax, InstructionInfoFactory, MemorySizeExt, Mnemonic, OpAccess, OpKind,
-    Register, RegisterExt,
+    ConditionCode, Decoder, EncodingKind, FlowControl, Formatter, FormatterSyntax, InstructionInfoFactory, MemorySizeExt, Mnemonic,
+    OpAccess, OpKind, Register, RegisterExt,
 )
 
-PUBLIC, LIST, IMAGE, SECRET = "public", "list", "image", "secret"
-# Secrets too: a bit for each byte that is equal, one for each that differs, and whether all is as it should be.
-EQUAL, DIFFERENT, DECISION = "equal", "different", "decision"
-SECRETS = (SECRET, EQUAL, DIFFERENT, DECISION)
+
+def mnemonics(names):
+    return {getattr(Mnemonic, name) for name in names.split()}
+
+
 READS = {OpAccess.READ, OpAccess.COND_READ, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}
 WRITES = {OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}
 KEEPS = {OpAccess.COND_WRITE, OpAccess.READ_COND_WRITE}
 ARGUMENTS = [Register.RDI, Register.RSI, Register.RDX, Register.RCX, Register.R8, Register.R9]
 CLOBBERED = ARGUMENTS + [Register.RAX, Register.R10, Register.R11]
-FLAGS = "flags"
-DIVIDES = {Mnemonic.DIV, Mnemonic.IDIV}
+SAVED = [Register.RBX, Register.RBP, Register.R12, Register.R13, Register.R14, Register.R15]
+FLAGS, SPREAD = "flags", "spread"  # beside the registers; the other is all that was written to very many places at once
 IMMEDIATES = {value for kind, value in vars(OpKind).items() if kind.startswith("IMMEDIATE")}
-SETS = {Mnemonic.SETE, Mnemonic.SETNE, Mnemonic.SETB, Mnemonic.SETAE}
-KEEPS_DECISION = {Mnemonic.AND, Mnemonic.OR, Mnemonic.XOR, Mnemonic.TEST, Mnemonic.CMP, Mnemonic.MOV, Mnemonic.MOVZX}
-SAME_GIVES_CONSTANT = {
-    getattr(Mnemonic, name) for name in ("XOR", "SUB", "PXOR", "VPXOR", "VPXORD", "VPXORQ", "XORPS", "VXORPS", "XORPD", "VXORPD", "PCMPEQD",
-                 "PCMPEQB", "VPCMPEQD", "VPCMPEQB", "KXNORB", "KXNORW", "KXNORD", "KXNORQ", "KXORB", "KXORW", "PSUBB")
-}
-WHOLE_TESTS = {Mnemonic.PTEST, Mnemonic.VPTEST, Mnemonic.KORTESTB, Mnemonic.KORTESTW, Mnemonic.KORTESTD, Mnemonic.KORTESTQ,
-               Mnemonic.KTESTB, Mnemonic.KTESTW}
-# Outside functions -> which arguments must be public, and what they return.
-OUTSIDE = {"memcpy": (3, PUBLIC), "memmove": (3, PUBLIC), "memset": (3, PUBLIC), "bcmp": (3, SECRET), "memcmp": (3, SECRET)}
+DIVIDES = mnemonics("DIV IDIV")
+SETS = mnemonics("SETE SETNE")
+COUNTS = mnemonics("ADD SUB")
+KEEPS_DECISION = mnemonics("AND OR XOR TEST CMP MOV MOVZX")
+SAME_GIVES_CONSTANT = mnemonics("XOR SUB PXOR VPXOR VPXORD VPXORQ XORPS VXORPS XORPD VXORPD PCMPEQD PCMPEQB VPCMPEQD VPCMPEQB KXNORB "
+                                "KXNORW KXNORD KXNORQ KXORB KXORW PSUBB")
+TERNARY = mnemonics("VPTERNLOGD VPTERNLOGQ")
+XORS = mnemonics("XOR PXOR VPXOR VPXORD VPXORQ XORPS VXORPS XORPD VXORPD")
+ORS = mnemonics("OR POR VPOR VPORD VPORQ ORPS VORPS")
+ROUNDS = mnemonics("AESENC VAESENC AESENCLAST VAESENCLAST")
+LANES_EQUAL = mnemonics("PCMPEQB VPCMPEQB PCMPEQD VPCMPEQD")
+WHOLE_TESTS = mnemonics("PTEST VPTEST OR XOR CMP TEST")
+COPIES = mnemonics("MOVDQA MOVDQU MOVAPS MOVUPS MOVAPD MOVUPD VMOVDQA VMOVDQU VMOVAPS VMOVUPS VMOVAPD VMOVUPD VMOVDQA32 VMOVDQA64 "
+                   "VMOVDQU8 VMOVDQU16 VMOVDQU32 VMOVDQU64 LDDQU VLDDQU")
+KEEPS_LABELS = mnemonics("MOV MOVZX MOVD VMOVD MOVQ VMOVQ VEXTRACTI128 VEXTRACTF128 VEXTRACTI64X2 VEXTRACTI32X4 VEXTRACTI64X4 "
+                         "VEXTRACTF64X4 VEXTRACTF32X4 PSHUFD VPSHUFD VPERMQ") | COPIES
+TO_VECTOR = mnemonics("MOVQ VMOVQ")
+UNPACK = mnemonics("PUNPCKLQDQ VPUNPCKLQDQ")
+TOUCH_NOTHING = mnemonics("LEA NOP PREFETCHT0 PREFETCHT1 PREFETCHT2 PREFETCHNTA PREFETCHW")
+PADDING = mnemonics("NOP INT3 UD2")
+# Outside functions -> how many of their arguments must be public.
+OUTSIDE = {"memcpy": 3, "memmove": 3, "memset": 2, "bcmp": 3, "memcmp": 3}
+PANICS = re.compile(r"panic|unwrap_failed|expect_failed|slice_\w+_fail|len_mismatch")
 
-Stack = collections.namedtuple("Stack", "base offset")  # a pointer; the offset is None where it is unknown
+# Values.
+PUBLIC, IMAGE, ANYWHERE = "public", "image", "anywhere"
+Number = collections.namedtuple("Number", "low high step")  # modulo 2^64; the low one as if it were signed
+Pointer = collections.namedtuple("Pointer", "labels")  # what the secrets behind it are made of
+List = collections.namedtuple("List", "kind offset")
+Stack = collections.namedtuple("Stack", "base low high step")  # a pointer; the bounds are infinite where nothing is known
 Code = collections.namedtuple("Code", "target")  # the address of a function: its own, or an outside one's name
+Secret = collections.namedtuple("Secret", "labels")  # what it is made of on all paths
+Wide = collections.namedtuple("Wide", "parts")  # a vector of public values, of eight bytes each
+Low = collections.namedtuple("Low", "low rest")  # a register whose lowest byte was written by itself
+Bytes = collections.namedtuple("Bytes", "bytes")  # eight bytes of the stack that were written in pieces
+INFINITY = 1 << 62
+WINDOW = 512  # bytes of the stack that are looked at one by one
+WORD, HALF, LONG = 1 << 64, 1 << 63, 1 << 32
+ZERO, ANY_LONG = Number(0, 0, 0), Number(0, LONG - 1, 1)
+
+# What secrets are made of; and what they tell: which lanes are equal, of that one bit for each, one for each that is not, whether all is
+# as it should be. `unwritten` is for what nobody has written: it must not be read, so it takes on what it is joined with.
+NEEDED = frozenset(("tag", "key", "nonce", "rounds"))
+TELLS = frozenset(("lanes", "mask", "wrong", "decision"))
+SPECIAL = TELLS | {"tag"}
+NOTHING = frozenset()
+SECRET = Secret(NOTHING)
+UNWRITTEN = Secret(NEEDED | TELLS | {"ad", "message", "unwritten"})
+
+# What kernels get, by their names: in registers, and on the stack. All others get numbers and pointers to any secret.
+AD, MESSAGE, TAG, KEY, NONCE = (Pointer(frozenset((label,))) for label in ("ad", "message", "tag", "key", "nonce"))
+OPEN = (MESSAGE, MESSAGE, PUBLIC, TAG, PUBLIC, AD), (PUBLIC, NONCE, KEY)
+# `Message` in low/kernels.rs, as the compiler lays it out.
+FIELDS = {"message": (KEY, NONCE, AD, PUBLIC, MESSAGE, MESSAGE, PUBLIC, TAG, PUBLIC)}
+SIGNATURES = [
+    (re.compile(r"::entry::open(?:::<|$)|^planted_open"), OPEN),
+    (re.compile(r"::raw::in_parts"), ((List("message", 0), List("kernels", 0)), ())),
+    (re.compile(r"::message::"), ((List("message", 0),), ())),
+    (re.compile(r"_batch\b|_batch::"), ((List("lists", 0),), ())),
+]
 
 
 def secret(*values):
-    return any(value in SECRETS for value in values)
+    return any(type(value) is Secret for value in values)
+
+
+def goes_to_stack(value):
+    kind = type(value)
+    return kind is Stack or value == ANYWHERE or kind is Wide and any(goes_to_stack(part) for part in value.parts)
+
+
+def complete(labels):
+    return NEEDED <= labels and "unwritten" not in labels
+
+
+def number(low, high, step):
+    if high - low >= WORD:
+        return PUBLIC
+    shift = (low + HALF) // WORD * WORD
+    return Number(low - shift, high - shift, step if low < high else 0)
+
+
+def constant(value):
+    return number(value, value, 0)
+
+
+def is_exact(value):
+    return type(value) in (Number, Stack) and value.low == value.high
+
+
+def hull(a, b):
+    """The bounds of two ranges."""
+    low, high = min(a.low, b.low), max(a.high, b.high)
+    return low, high, math.gcd(math.gcd(a.step, b.step), abs(a.low - b.low)) if low < high else 0
+
+
+def flat(value):
+    """What is left of a value that is taken apart."""
+    kind = type(value)
+    if kind is Secret or kind is Number:
+        return value
+    if kind is Low:
+        return mixed((value.low, value.rest))
+    if kind is Bytes:
+        return mixed_bytes(value.bytes)
+    return ANYWHERE if goes_to_stack(value) else PUBLIC
+
+
+def mixed(values):
+    """What is made of several."""
+    labels, public = None, PUBLIC
+    for value in values:
+        if type(value) is Low:
+            value = flat(value)
+        if type(value) is Secret:
+            labels = value.labels if labels is None else labels | value.labels
+        elif goes_to_stack(value):
+            public = ANYWHERE
+    return public if labels is None else Secret(labels - SPECIAL)
 
 
 def join(a, b):
-    if a == b:
+    """What is one or the other."""
+    if a is b or a == b:
         return a
-    return SECRET if secret(a, b) else PUBLIC
+    one, other = type(a), type(b)
+    if one is Low or other is Low:
+        a, b = a if one is Low else Low(flat(a), a), b if other is Low else Low(flat(b), b)
+        return Low(join(a.low, b.low), join(a.rest, b.rest))
+    if one is Bytes or other is Bytes:
+        return Bytes(tuple(join(x, y) for x, y in zip(bytes_of(a), bytes_of(b))))
+    if one is Secret or other is Secret:
+        return Secret(a.labels & b.labels) if one is other else a if one is Secret else b
+    if one is Stack and other is Stack and a.base == b.base:
+        return Stack(a.base, *hull(a, b))
+    if goes_to_stack(a) or goes_to_stack(b):
+        if one is Wide and other is Wide and len(a.parts) == len(b.parts):
+            return Wide(tuple(join(x, y) for x, y in zip(a.parts, b.parts)))
+        return ANYWHERE
+    if one is Number and other is Number:
+        return number(*hull(a, b))
+    if one is Pointer or other is Pointer:
+        return Pointer(a.labels & b.labels if one is other else NOTHING)
+    if one is Wide and other is Wide and len(a.parts) == len(b.parts):
+        return Wide(tuple(join(x, y) for x, y in zip(a.parts, b.parts)))
+    if one is List and other is List and a.kind == b.kind:
+        return List(a.kind, None)
+    return PUBLIC
+
+
+def widened(old, new):
+    """Gives up bounds that will not come to rest."""
+    if type(new) is Number and type(old) in (Number, str):
+        return PUBLIC
+    if type(new) is Stack:
+        return Stack(new.base, -INFINITY, INFINITY, 1)
+    return new
+
+
+def bytes_of(value):
+    if type(value) is Bytes:
+        return value.bytes
+    return (piece(value),) * 8
+
+
+def piece(value):
+    """A part of a value."""
+    value = flat(value)
+    return PUBLIC if type(value) is Number else value
+
+
+def scaled(value, factor):
+    if factor == 1 or type(value) is Secret:
+        return value
+    if type(value) is Number:
+        return number(value.low * factor, value.high * factor, value.step * factor)
+    return ANYWHERE if goes_to_stack(value) else PUBLIC
+
+
+def added(a, b):
+    one, other = type(a), type(b)
+    if one is Secret or other is Secret:
+        return mixed((a, b))
+    if one is Number and other is Number:
+        return number(a.low + b.low, a.high + b.high, math.gcd(a.step, b.step))
+    if other is Stack or b == ANYWHERE or one is Number:
+        a, b, one, other = b, a, other, one
+    if one is Stack:
+        if other is Number:
+            low, high = a.low + b.low, a.high + b.high
+            if abs(low) < INFINITY // 2 and abs(high) < INFINITY // 2:
+                return Stack(a.base, low, high, math.gcd(a.step, b.step) if low < high else 0)
+        return ANYWHERE if goes_to_stack(b) else Stack(a.base, -INFINITY, INFINITY, 1)
+    if goes_to_stack(a) or goes_to_stack(b):
+        return ANYWHERE
+    for x, y in ((a, b), (b, a)):
+        if type(x) is List:
+            return List(x.kind, None if x.offset is None or not is_exact(y) else x.offset + y.low)
+    if one is Pointer or other is Pointer:
+        return Pointer(a.labels & b.labels) if one is other else Pointer(NOTHING) if IMAGE in (a, b) else a if one is Pointer else b
+    return IMAGE if IMAGE in (a, b) else PUBLIC
+
+
+def subtracted(a, b):
+    one, other = type(a), type(b)
+    if one is Secret or other is Secret:
+        return mixed((a, b))
+    if other is Number:
+        return added(a, number(-b.high, -b.low, b.step))
+    if one is Stack and other is Stack and a.base == b.base:
+        return number(a.low - b.high, a.high - b.low, math.gcd(a.step, b.step) or int(a.low - b.high < a.high - b.low))
+    if goes_to_stack(b):
+        return ANYWHERE
+    if other in (Pointer, List) or b == IMAGE:
+        return ANYWHERE if goes_to_stack(a) else Pointer(NOTHING)  # how far they are apart, and not the place of either
+    return added(a, PUBLIC)
+
+
+def long(value):
+    """The lower half of a register, where the upper is zero."""
+    kind = type(value)
+    if kind is Secret or kind is Wide:
+        return value
+    if kind is Low:
+        return Low(value.low, long(value.rest))
+    if kind is Number:
+        low, high = (value.low, value.high) if value.low >= 0 else (value.low + LONG, value.high + LONG)
+        if 0 <= low and high < LONG:
+            return Number(low, high, value.step)
+    return ANY_LONG
+
+
+def within(value, low, high):
+    """A range between narrower bounds; None if there is nothing."""
+    step = value.step or 1
+    low = value.low + max(0, -((value.low - low) // step)) * step
+    high = value.high - max(0, -((high - value.high) // step)) * step
+    if low > high:
+        return None
+    return value._replace(low=low, high=high, step=value.step if low < high else 0)
+
+
+C = ConditionCode
+# What flags tell of two values; or of a difference and zero, whether it is less, equal or more.
+ANYTHING, UNSIGNED, EQUALITY, DIFFERENCE = "anything", "unsigned", "equality", "difference"
+SIGNED = {C.B: C.L, C.AE: C.GE, C.BE: C.LE, C.A: C.G}
+SWAPPED = {C.B: C.A, C.A: C.B, C.AE: C.BE, C.BE: C.AE, C.L: C.G, C.G: C.L, C.GE: C.LE, C.LE: C.GE, C.E: C.E, C.NE: C.NE}
+OPPOSITE = {C.B: C.AE, C.AE: C.B, C.BE: C.A, C.A: C.BE, C.L: C.GE, C.GE: C.L, C.LE: C.G, C.G: C.LE, C.E: C.NE, C.NE: C.E}
+
+
+def told_by(compared, condition):
+    """The condition between the values compared, or None if the flags do not tell."""
+    if compared is None or condition not in SWAPPED:
+        return None
+    about = compared[4]
+    if about == DIFFERENCE:
+        return SIGNED.get(condition, condition)
+    known = about == ANYTHING or condition in (C.E, C.NE) or about == UNSIGNED and condition not in SIGNED.values()
+    return condition if known else None
+
+
+def narrowed(a, condition, b):
+    """What `a` is if the condition holds between the two; None if it cannot."""
+    if type(a) is Stack and type(b) is Stack and a.base == b.base:
+        if INFINITY in (-a.low, a.high, -b.low, b.high):
+            return a
+    elif type(b) is Number and a == PUBLIC:
+        # Nothing is known but what the condition says.
+        if b.low < 0 or b.high >= HALF or condition not in (C.B, C.BE, C.E):
+            return a
+        a = Number(0, HALF - 1, 1)
+    elif type(a) is not Number or type(b) is not Number or max(a.high, b.high) >= HALF:
+        return a
+    elif condition in (C.B, C.BE, C.A, C.AE) and (a.low < 0 or b.low < 0):
+        return a
+    if condition == C.E:
+        return within(a, b.low, b.high)
+    if condition == C.NE:
+        if not is_exact(b):
+            return a
+        return within(a, a.low + (a.low == b.low), a.high - (a.high == b.low))
+    if condition in (C.B, C.L):
+        return within(a, a.low, b.high - 1)
+    if condition in (C.BE, C.LE):
+        return within(a, a.low, b.high)
+    if condition in (C.A, C.G):
+        return within(a, b.low + 1, a.high)
+    return within(a, b.low, a.high)
 
 
 class State:
-    """What is known before an instruction."""
+    """What is known before an instruction. `compared` are the values of which the flags tell, and where they still are."""
 
-    def __init__(self, registers, slots):
-        self.registers, self.slots = registers, slots
+    def __init__(self, registers, slots, compared=None):
+        self.registers, self.slots, self.compared = registers, slots, compared
 
     def copy(self):
-        return State(dict(self.registers), dict(self.slots))
+        return State(dict(self.registers), dict(self.slots), self.compared)
 
-    def merge(self, other):
+    def merge(self, other, give_up):
         """Takes in what comes from another way; whether that changed anything."""
-        changed = False
+        changed, mine_absent = False, self.absent()
+        if self.compared != other.compared:
+            self.compared, changed = None, self.compared is not None
         for mine, theirs in ((self.registers, other.registers), (self.slots, other.slots)):
-            for key in list(mine):
-                value = join(mine[key], theirs.get(key, SECRET))
-                if value != mine[key]:
-                    mine[key], changed = value, True
+            # (What is not there is the same on both sides, or `absent` on one of them is not.)
+            missing, absent = (UNWRITTEN, UNWRITTEN) if mine is self.registers else (mine_absent, other.absent())
+            for key, old in list(mine.items()):
+                new = theirs.get(key, absent)
+                if new is not old and new != old:
+                    value = join(old, new)
+                    if value != old:
+                        mine[key], changed = widened(old, value) if give_up else value, True
+            for key, new in theirs.items():
+                if key not in mine:
+                    value = join(missing, new)
+                    if value != missing:
+                        mine[key], changed = value, True
         return changed
 
-    def __getitem__(self, register):
-        return self.registers.get(register, SECRET)
+    # The stack, in slots of eight bytes.
+
+    def absent(self):
+        """What a slot has that is not there: nothing, unless something was written nobody knows where."""
+        return self.registers.get(SPREAD, UNWRITTEN)
+
+    def slots_of(self, place, size):
+        """The slots that may be reached; of very many, those that are there."""
+        if place == ANYWHERE:
+            return list(self.slots)
+        base, low, high, _ = place
+        if high + size - low <= WINDOW:
+            return [(base, at) for at in range(low & -8, high + size, 8)]
+        return [key for key in self.slots if key[0] == base and key[1] + 8 > low and key[1] < high + size]
+
+    def load(self, place, size):
+        kind = type(place)
+        if place == IMAGE:
+            return PUBLIC
+        if kind is List:
+            if place.kind == "kernels":
+                return Code("a kernel") if size == 8 else PUBLIC
+            fields = FIELDS.get(place.kind)
+            if fields is None or place.offset is None:
+                return PUBLIC
+            first, last = place.offset // 8, (place.offset + size - 1) // 8
+            parts = tuple(fields[at] if at < len(fields) else PUBLIC for at in range(first, last + 1))
+            return PUBLIC if place.offset % 8 or size % 8 else parts[0] if len(parts) == 1 else Wide(parts)
+        if kind is Pointer:
+            return Secret(place.labels)
+        if kind is not Stack or place.base.startswith("argument"):
+            return SECRET
+        if place.low == place.high:
+            return self.load_from(place.base, place.low, size)
+        if place.step and (place.high - place.low) // place.step < 32:
+            value = None
+            for at in range(place.low, place.high + 1, place.step):
+                new = self.load_from(place.base, at, size)
+                value = new if value is None else join(value, new)
+            return value
+        labels = [flat(self.slots[key]) for key in self.slots_of(place, size) if key in self.slots] + [self.absent()]
+        labels = [value.labels for value in labels if type(value) is Secret and "unwritten" not in value.labels]
+        return Secret(frozenset.intersection(*labels)) if labels else SECRET
+
+    def load_from(self, base, at, size):
+        first, end = at & -8, at + size
+        if end <= first + 8:
+            value = self.slots.get((base, first), self.absent())
+            if size == 8 and type(value) is not Bytes:
+                return value
+            if type(value) is Bytes and at == first and size in (4, 8) and value.bytes[0] != value.bytes[1]:
+                return Low(value.bytes[0], mixed_bytes(value.bytes[1:size]))
+            if type(value) is Number and at == first and 0 <= value.low and value.high < 1 << 8 * size:
+                return value
+            return mixed_bytes(bytes_of(value)[at - first:end - first])
+        parts = [self.slots.get((base, place), self.absent()) for place in range(first, end, 8)]
+        parts = [mixed_bytes(part.bytes) if type(part) is Bytes else part for part in parts]
+        secrets = [part.labels for part in parts if type(part) is Secret]
+        if secrets:
+            return Secret(frozenset.intersection(*secrets))
+        return Wide(tuple(parts)) if at == first and size % 8 == 0 else flat(Wide(tuple(parts)))
+
+    def store(self, place, size, value, exactly=True):
+        """Writes to the stack; `exactly` unless it may as well write less."""
+        if type(self.compared) is tuple:
+            self.compared = tuple(None if type(key) is tuple else key for key in self.compared[:2]) + self.compared[2:]
+        slots = self.slots
+        if type(value) is Low and size in (4, 8) and type(place) is Stack and place.low == place.high and exactly:
+            self.store(place, size, value.rest)
+            place, size, value = place, 1, value.low
+        if place == ANYWHERE or place.low != place.high or not exactly:
+            value = flat(value)
+            value = Secret(value.labels - TELLS) if type(value) is Secret else piece(value)
+            absent = self.absent()
+            for key in self.slots_of(place, size):
+                slots[key] = join(slots.get(key, absent), value)
+            if type(value) is Secret and (place == ANYWHERE or place.high + size - place.low > WINDOW):
+                self.registers[SPREAD] = join(absent, value)
+            return
+        base, at = place.base, place.low
+        if size == 8 and at % 8 == 0:
+            slots[base, at] = flat(value) if type(value) in (Low, Bytes) else value.parts[0] if type(value) is Wide else value
+            return
+        parts = value.parts if type(value) is Wide and at % 8 == 0 and len(value.parts) * 8 >= size else None
+        whole = flat(value)
+        for first in range(at & -8, at + size, 8):
+            part = whole if parts is None else parts[(first - at) // 8]
+            if first >= at and first + 8 <= at + size:
+                slots[base, first] = PUBLIC if parts is None and type(part) is Number else part
+            else:
+                old = slots.get((base, first))
+                old = bytes_of(self.absent() if old is None else old)
+                new = piece(part)
+                slots[base, first] = Bytes(tuple(new if at <= first + n < at + size else old[n] for n in range(8)))
+
+
+def mixed_bytes(values):
+    """Several bytes: what all of the secret ones are made of."""
+    value = values[0]
+    for other in values[1:]:
+        if other is not value:
+            value = join(value, other)
+    return value
 
 
 class File:
@@ -109,17 +498,19 @@ class File:
             if entry:
                 self.functions.setdefault(int(entry[1], 16), (int(entry[2], 16), entry[3]))
         sections = subprocess.run(["readelf", "-W", "-S", path], stdout=subprocess.PIPE, check=True, universal_newlines=True).stdout
-        self.sections = []
+        self.sections, writable = [], []
         for name, address, offset, size in re.findall(
                 r"\] (\S+) +\S+ +([0-9a-f]{16}) ([0-9a-f]+) ([0-9a-f]+)", sections):
             if int(address, 16) and name not in (".bss", ".tbss"):
                 self.sections.append((int(address, 16), int(offset, 16), int(size, 16)))
+            if name == ".data":
+                writable.append(range(int(address, 16), int(address, 16) + int(size, 16)))
         relocations = subprocess.run(["readelf", "-W", "-r", path], stdout=subprocess.PIPE, check=True, universal_newlines=True).stdout
         # Places with the addresses of functions: of outside ones their names, of those within where they are.
         self.imports = {int(place, 16): Code(name) for place, name in re.findall(
             r"^([0-9a-f]+) +[0-9a-f]+ R_X86_64_(?:GLOB_DAT|JUMP_SLO\w*) +[0-9a-f]+ ([\w]+)", relocations, re.M)}
         for place, target in re.findall(r"^([0-9a-f]+) +[0-9a-f]+ R_X86_64_RELATIVE +([0-9a-f]+)", relocations, re.M):
-            if int(target, 16) in self.functions:
+            if int(target, 16) in self.functions and not any(int(place, 16) in section for section in writable):
                 self.imports[int(place, 16)] = Code(int(target, 16))
 
     def code(self, address, size):
@@ -128,8 +519,80 @@ class File:
                 return self.bytes[offset + address - start:][:size]
         raise KeyError(address)
 
-    def word(self, address, size):
-        return int.from_bytes(self.code(address, size), "little", signed=True)
+
+class Decoded:
+    """An instruction, and what of it is asked for again and again."""
+
+    def __init__(self, i, info):
+        self.i, self.ip, self.next, self.mnemonic, self.flow = i, i.ip, i.next_ip, i.mnemonic, i.flow_control
+        self.condition = i.condition_code
+        self.reads, self.writes = [], []
+        for r in info.used_registers():
+            full, wide = RegisterExt.full_register(r.register), True
+            if RegisterExt.is_gpr8(r.register) or RegisterExt.is_gpr16(r.register):
+                high = r.register in (Register.AH, Register.BH, Register.CH, Register.DH)
+                wide = None if high or RegisterExt.is_gpr16(r.register) else False
+            # Whether the whole register is meant (True), its lowest byte (False), or another part (None).
+            if r.access in READS:
+                self.reads.append((full, wide))
+            if r.access in WRITES:
+                self.writes.append((full, wide, r.access in KEEPS))
+        self.memory = []
+        for m in info.used_memory():
+            displacement = m.displacement - WORD if m.displacement >= HALF else m.displacement
+            register = lambda r: None if r in (Register.NONE, Register.RIP) else RegisterExt.full_register(r)
+            is_call = self.flow in (FlowControl.CALL, FlowControl.INDIRECT_CALL) and m.access not in READS
+            if i.mnemonic not in TOUCH_NOTHING and not is_call:
+                self.memory.append((register(m.base), register(m.index), m.scale, displacement, MemorySizeExt.size(m.memory_size),
+                                    m.access in READS, m.access in WRITES, m.access in KEEPS))
+        self.kinds = [i.op_kind(n) for n in range(i.op_count)]
+        self.names = [i.op_register(n) if kind == OpKind.REGISTER else None for n, kind in enumerate(self.kinds)]
+        self.registers = [None if name is None else RegisterExt.full_register(name) for name in self.names]
+        addresses = {register for m in self.memory for register in m[:2]} - set(self.registers)
+        self.reads = [(full, wide) for full, wide in self.reads if full not in addresses]  # which are looked at by themselves
+        self.immediate = None
+        if self.kinds and self.kinds[-1] in IMMEDIATES:
+            value = i.immediate(i.op_count - 1)
+            self.immediate = value - WORD if value >= HALF else value
+        if i.mnemonic in (Mnemonic.AND, Mnemonic.TEST) and self.immediate is not None and 0 <= self.immediate < 256:
+            self.reads = [(full, False if wide else wide) for full, wide in self.reads]  # the lowest byte alone counts
+        self.mask = None if i.op_mask == Register.NONE else RegisterExt.full_register(i.op_mask)
+        self.reads_flags, self.changes_flags = i.rflags_read != 0, i.rflags_modified != 0
+        # Of how many bytes general registers, or memory beside them, are.
+        self.size = 0
+        for name in self.names:
+            if name is not None and (RegisterExt.is_gpr(name)):
+                self.size = RegisterExt.size(name)
+                break
+        else:
+            if not any(name is not None for name in self.names) and self.memory:
+                self.size = self.memory[0][4]
+        self.is_string = i.is_string_instruction
+        self.legacy = i.encoding == EncodingKind.LEGACY
+        self.same = len(self.registers) >= 2 and self.registers[-1] is not None and self.registers[-1] == self.registers[-2]
+
+
+class Function:
+    def __init__(self, file, address, factory):
+        size, self.name = file.functions[address]
+        decoder = Decoder(64, file.code(address, size), ip=address)
+        self.code = {i.ip: Decoded(i, factory.info(i)) for i in decoder}
+        self.heads = {address}
+        self.has_wide = False
+        self.split = False  # whether states are kept apart that differ in a counter
+        self.counters = sorted({x.registers[0] for x in self.code.values() if x.registers and x.registers[0] is not None and (
+            x.mnemonic in COUNTS and x.immediate is not None or x.mnemonic in (Mnemonic.INC, Mnemonic.DEC)
+            or x.mnemonic == Mnemonic.LEA and RegisterExt.full_register(x.i.memory_base) == x.registers[0])} - {Register.RSP})
+        for x in self.code.values():
+            if x.flow in (FlowControl.CONDITIONAL_BRANCH, FlowControl.UNCONDITIONAL_BRANCH):
+                self.heads.add(x.i.near_branch_target)
+            if x.flow == FlowControl.CONDITIONAL_BRANCH:
+                self.heads.add(x.next)
+            self.has_wide |= not x.legacy
+
+
+class GivenUp(Exception):
+    """Something is wrong where it may be known better."""
 
 
 class Analysis:
@@ -138,297 +601,703 @@ class Analysis:
         self.info = InstructionInfoFactory()
         self.formatter = Formatter(FormatterSyntax.INTEL)
         self.wrong = {}  # (function, address) -> what
-        self.decisions = set()
-        self.jumps = set()
-        self.addresses = set()
-        self.read = set()
-        self.known = {}  # (function, arguments) -> what it returns
+        self.decisions, self.jumps, self.addresses, self.read = set(), set(), set(), set()
+        self.known = {}  # function, arguments, what is on the stack -> what it returns and writes
+        self.in_place = set()  # functions of which it must be known where they are called
         self.decoded = {}
+        self.ends = set()  # calls that do not return
+        self.below = {}  # frames that are aligned anew -> where they begin in that of the function
+        self.effects, self.depth, self.attempts = set(), 0, 0
 
     def decode(self, address):
         if address not in self.decoded:
-            size, name = self.file.functions[address]
-            decoder = Decoder(64, self.file.code(address, size), ip=address)
-            instructions = {instruction.ip: instruction for instruction in decoder}
-            details = {}
-            for ip, i in instructions.items():
-                info = self.info.info(i)
-                used = [(RegisterExt.full_register(r.register), r.register, r.access) for r in info.used_registers()]
-                memory = [(m.base, m.index, m.access, m.displacement, m.memory_size, m.scale) for m in info.used_memory()]
-                details[ip] = (used, memory)
-            self.decoded[address] = (name, instructions, details)
+            self.decoded[address] = Function(self.file, address, self.info)
         return self.decoded[address]
 
-    def report(self, name, i, what):
-        self.wrong[name, i.ip] = "%s: %s" % (what, self.formatter.format(i))
+    def report(self, name, x, what):
+        if self.attempts:
+            raise GivenUp
+        self.wrong[name, x.ip] = "%s: %s" % (what, self.formatter.format(x.i))
 
-    def function(self, address, arguments, stack_argument=PUBLIC):
-        """Runs a function on such arguments. Returns what is in RAX at its end."""
-        key = (address, arguments, stack_argument)
+    def kernel(self, address):
+        name = self.file.functions[address][1]
+        registers, stack = next((found for pattern, found in SIGNATURES if pattern.search(name)), ((), ()))
+        registers = tuple(registers) + (PUBLIC,) * (6 - len(registers))
+        self.function(address, registers, tuple(stack) + (PUBLIC,) * (8 - len(stack)), {})
+        # What the bounds of numbers say cannot be reached should not be there.
+        code, seen, todo = self.decode(address).code, set(), [address]
+        while todo:
+            ip = todo.pop()
+            x = code.get(ip)
+            if x is None or ip in seen:
+                continue
+            seen.add(ip)
+            if (name, ip) not in self.read and x.mnemonic not in PADDING:
+                self.report(name, x, "this was not reached")
+            if x.flow in (FlowControl.CONDITIONAL_BRANCH, FlowControl.UNCONDITIONAL_BRANCH):
+                todo.append(x.i.near_branch_target)
+            if x.flow in (FlowControl.NEXT, FlowControl.CONDITIONAL_BRANCH, FlowControl.CALL, FlowControl.INDIRECT_CALL) \
+                    and ip not in self.ends:
+                todo.append(x.next)
+
+    def function(self, address, arguments, stack_arguments, slots):
+        """Runs a function on such arguments. Returns what is in RAX and RDX at its end, the stack, and what it may have written through
+        pointers into stacks that are not known."""
+        key = (address, arguments, stack_arguments, frozenset(slots.items()))
         if key in self.known:
             return self.known[key]
-        self.known[key] = SECRET  # for a call of itself
-        name, instructions, details = self.decode(address)
-        start = State({Register.RSP: Stack("entry", 0)}, {})
-        for register, value in zip(ARGUMENTS, arguments):
-            start.registers[register] = value
-        # What the caller saved there is none of our business: it is not used but to be restored.
-        for register in (Register.RBX, Register.RBP, Register.R12, Register.R13, Register.R14, Register.R15):
-            start.registers[register] = PUBLIC
-        for register in (Register.RAX, Register.R10, Register.R11):
-            start.registers[register] = SECRET
-        for place in range(8, 72, 8):
-            start.slots["entry", place] = stack_argument
-        states, work, returned, ways = {address: start}, [address], [], {}
-        while work:
-            ip = work.pop()
-            i = instructions.get(ip)
-            if i is None:
-                self.wrong[name, ip] = "control leaves the function"
-                continue
-            after = states[ip].copy()
-            ways[ip] = self.step(name, i, details[ip], after, returned)
-            for target in ways[ip]:
-                if target not in states:
-                    states[target] = after.copy()
-                elif not states[target].merge(after):
-                    continue
-                work.append(target)
-        self.read.update((name, ip) for ip in states)
-        for first in (ip for known, ip in self.decisions if known == name):
-            later, work = set(), list(ways[first])
-            while work:
-                ip = work.pop()
-                if ip not in later:
-                    later.add(ip)
-                    work += ways.get(ip, [])
-            if any(known == name and ip in later for known, ip in self.decisions):
-                self.report(name, instructions[first], "not the last decision about a secret")
-        self.known[key] = SECRET if secret(*returned) else PUBLIC
+        self.known[key] = SECRET, SECRET, {}, frozenset((ANYWHERE,))  # for a call of itself
+        function = self.decode(address)
+        outer, depth = self.effects, self.depth
+        try:
+            result = None if function.split else self.attempt(self.run, function, address, arguments, stack_arguments, slots)
+            if result is None:
+                function.split, self.effects, self.depth = True, set(), depth + 1
+                result = self.run(function, address, arguments, stack_arguments, slots)
+            self.known[key] = *result, frozenset(self.effects)
+        except GivenUp:
+            del self.known[key]
+            raise
+        finally:
+            self.effects, self.depth = outer | self.effects, depth
         return self.known[key]
 
-    def step(self, name, i, detail, state, returned):
-        """The effect of an instruction on the state; returns where it may go on."""
-        used, memory = detail
-        flow, mnemonic = i.flow_control, i.mnemonic
+    def attempt(self, do, *arguments):
+        """Does something; None if anything was wrong."""
+        effects, depth, decisions = self.effects, self.depth, set(self.decisions)
+        self.attempts += 1
+        try:
+            self.effects, self.depth = set(), depth + (do == self.run)
+            return do(*arguments)
+        except GivenUp:
+            self.effects, self.depth, self.decisions = effects, depth, decisions
+            return None
+        finally:
+            self.attempts -= 1
 
-        def pointer(base, index, displacement, scale):
-            """What an address is."""
-            if base == Register.RIP or (base == Register.NONE and index == Register.NONE):
-                return IMAGE
-            value = state[RegisterExt.full_register(base)] if base != Register.NONE else PUBLIC
-            other = state[RegisterExt.full_register(index)] if index != Register.NONE else None
-            if other is not None:
-                if scale == 1 and value == PUBLIC and not secret(other):
-                    value, other = other, value  # which of the two is the pointer does not matter
-                if secret(value, other):
-                    return SECRET
-                if isinstance(value, Stack):
-                    return Stack(value.base, None)
+    def run(self, function, address, arguments, stack_arguments, slots):
+        name, code, heads = function.name, function.code, function.heads
+        self.below = {frame: place for frame, place in self.below.items() if not frame.startswith("aligned %d " % self.depth)}
+        base = "frame %d" % self.depth
+        start = State({Register.RSP: Stack(base, 0, 0, 0), FLAGS: PUBLIC}, dict(slots))
+        start.registers.update(zip(ARGUMENTS, arguments))
+        # What the caller saved there is none of our business: it is not used but to be restored.
+        start.registers.update((register, PUBLIC) for register in SAVED)
+        start.registers = {register: value for register, value in start.registers.items() if value != UNWRITTEN}
+        for n, value in enumerate(stack_arguments):
+            start.slots[base, 8 + 8 * n] = value
+        start.slots = {place: value for place, value in start.slots.items() if value != UNWRITTEN}
+        # States are known by the address and, in loops over parts of the stack, by the counters' values as long as these are few.
+        states, work, returned, ways = {(address, ()): start}, [(address, ())], [], collections.defaultdict(set)
+        visits, decisions, seen, variants = collections.Counter(), set(), collections.defaultdict(set), collections.Counter()
+        while work:
+            head = heapq.heappop(work)
+            if work and work[0] == head:
+                continue
+            state, ip = states[head].copy(), head[0]
+            while True:
+                x = code.get(ip)
+                if x is None:
+                    if self.attempts:
+                        raise GivenUp
+                    self.wrong[name, ip] = "control leaves the function"
+                    break
+                self.read.add((name, ip))
+                targets = self.step(function, x, state, returned)
+                if targets is None:
+                    ip = x.next
+                    if ip not in heads:
+                        continue
+                    targets = ((ip, state),)
+                if (name, x.ip) in self.decisions:
+                    decisions.add((head[0], x))
+                for target, after in targets:
+                    ways[head[0]].add(target)
+                    counters = []
+                    for register in function.counters if function.split and variants[target] < 64 else ():
+                        value = after.registers.get(register)
+                        if type(value) is Number and value.low == value.high:
+                            values = seen[target, register]
+                            values.add(value.low)
+                            if len(values) <= 6:
+                                counters.append((register, value.low))
+                    target = target, tuple(counters)
+                    if target not in states:
+                        states[target] = after.copy()
+                        variants[target[0]] += 1
+                    else:
+                        visits[target] += 1
+                        if not states[target].merge(after, visits[target] > (80 if function.split else 16)):
+                            continue
+                    heapq.heappush(work, target)
+                break
+        for first, x in decisions:
+            later, todo = set(), list(ways[first])
+            while todo:
+                ip = todo.pop()
+                if ip not in later:
+                    later.add(ip)
+                    todo += ways[ip]
+            if any(other in later for other, _ in decisions):
+                self.report(name, x, "not the last decision about a secret")
+        result = None, None, None
+        for rax, rdx, left in returned:
+            left = {place: value for place, value in left.items()
+                    if place[0] != base and not place[0].startswith("aligned %d " % self.depth)}
+            if result[2] is None:
+                result = rax, rdx, left
+            else:
+                after = State({}, result[2])
+                after.merge(State({}, left), False)
+                result = join(result[0], rax), join(result[1], rdx), after.slots
+        return result
+
+    # Places.
+
+    def address(self, state, base, index, scale, displacement):
+        registers = state.registers
+        if base is None and index is None:
+            return IMAGE
+        value = flat_register(registers.get(base, UNWRITTEN)) if base is not None else ZERO
+        if index is not None:
+            other = flat_register(registers.get(index, UNWRITTEN))
+            if RegisterExt.is_vector_register(index) and type(other) is not Secret:
+                other = PUBLIC
+            value = added(value, scaled(other, scale))
+        return added(value, constant(displacement)) if displacement else value
+
+    def store(self, name, x, state, place, size, value, exactly=True):
+        """Writes, wherever it may be."""
+        kind = type(place)
+        if kind is Stack:
+            if place.base.startswith("argument"):
+                self.effects.add((place.base, place.low, place.high + size))
+                return
+            # From a frame that is aligned anew into the one around it, and the other way.
+            beyond = [self.below[place.base][0]] if place.base in self.below and place.high + size > 0 else []
+            beyond += [frame for frame, (base, start) in self.below.items() if base == place.base and place.low < start]
+            for base in beyond:
+                state.store(Stack(base, -INFINITY, INFINITY, 1), 8, value, False)
+        if kind is Stack or place == ANYWHERE:
+            if place == ANYWHERE:
+                self.effects.add(ANYWHERE)
+            state.store(place, size, value, exactly)
+        elif (place == IMAGE or kind is List) and (secret(flat(value)) or goes_to_stack(value)):
+            self.report(name, x, "a secret or a place on the stack is stored where public values are")
+
+    def step(self, function, x, state, returned):
+        """The effect of an instruction on the state; returns where it may go on and with what, or None if at the next instruction."""
+        name, flow, mnemonic, registers = function.name, x.flow, x.mnemonic, state.registers
+
+        def get(full, wide=True):
+            value = registers.get(full, UNWRITTEN)
+            if type(value) is Low:
+                return value.low if wide is False else flat(value)
+            if wide is True or type(value) is Secret:
                 return value
-            if isinstance(value, Stack) and value.offset is not None:
-                offset = displacement if displacement < 1 << 63 else displacement - (1 << 64)
-                return Stack(value.base, value.offset + offset)
-            return value
+            return value if type(value) is Number and 0 <= value.low and value.high < 256 else piece(value)
 
-        def size_of(memory_size):
-            return MemorySizeExt.size(memory_size) or 8
-
-        def load(place, size):
-            if place in (LIST, IMAGE):
-                return PUBLIC
-            if isinstance(place, Stack) and place.offset is not None:
-                first = place.offset - place.offset % 8
-                values = {state.slots.get((place.base, at), SECRET) for at in range(first, place.offset + size, 8)}
-                return values.pop() if len(values) == 1 else SECRET if secret(*values) else PUBLIC
-            return SECRET
-
-        def store(place, size, value):
-            if isinstance(place, Stack) and place.offset is not None:
-                first = place.offset - place.offset % 8
-                for at in range(first, place.offset + size, 8):
-                    whole = at >= place.offset and at + 8 <= place.offset + size
-                    old = state.slots.get((place.base, at))
-                    state.slots[place.base, at] = value if whole or old is None else join(old, value)
+        if x.is_string:
+            return self.string(name, x, state)
 
         # Addresses.
         read, write = [], []
-        if mnemonic not in (Mnemonic.LEA, Mnemonic.NOP, Mnemonic.CALL):
-            for base, index, access, displacement, memory_size, scale in memory:
-                self.addresses.add((name, i.ip))
-                place = pointer(base, index, displacement, scale)
-                if secret(place):
-                    self.report(name, i, "the address depends on a secret")
-                    place = PUBLIC
-                if i.op_mask != Register.NONE and secret(state[RegisterExt.full_register(i.op_mask)]):
-                    self.report(name, i, "the mask of an access to memory depends on a secret")
-                size = size_of(memory_size)
-                if access in READS:
-                    read.append(load(place, size))
-                if access in WRITES:
-                    write.append((place, size, access in KEEPS or i.op_mask != Register.NONE))
-        if i.has_rep_prefix or i.has_repne_prefix:
-            if secret(state[Register.RCX]) and i.is_string_instruction:
-                self.report(name, i, "a count depends on a secret")
+        for base, index, scale, displacement, size, reads, writes, keeps in x.memory:
+            self.addresses.add((name, x.ip))
+            place = self.address(state, base, index, scale, displacement)
+            if type(place) is Secret:
+                self.report(name, x, "the address depends on a secret")
+                place = ANYWHERE if writes else PUBLIC
+            if x.mask is not None and secret(get(x.mask)):
+                self.report(name, x, "the mask of an access to memory depends on a secret")
+            if not size:
+                self.report(name, x, "an access of unknown size")
+            if index is not None and RegisterExt.is_vector_register(index) and type(place) is Stack:
+                place = Stack(place.base, -INFINITY, INFINITY, 1)
+            if reads:
+                read.append(state.load(place, size))
+            if writes:
+                write.append((place, size, keeps or x.mask is not None))
 
-        sources = [state[full] for full, _, access in used if access in READS]
+        sources = [get(full, wide) for full, wide in x.reads]
         if mnemonic in DIVIDES and secret(*sources, *read):
-            self.report(name, i, "a secret is divided")
+            self.report(name, x, "a secret is divided")
 
         # Where to go on.
-        if flow == FlowControl.CONDITIONAL_BRANCH:
-            self.jumps.add((name, i.ip))
-            if state[FLAGS] == DECISION and not i.is_jcx_short:
-                self.decisions.add((name, i.ip))
-            elif secret(state[Register.RCX] if i.is_jcx_short else state[FLAGS]):
-                self.report(name, i, "the jump depends on a secret")
-            return [i.near_branch_target, i.next_ip]
-        if flow == FlowControl.UNCONDITIONAL_BRANCH:
-            target = i.near_branch_target
-            if target not in self.current:
-                return self.call(name, i, target, state, returned, tail=True)
-            return [target]
-        if flow == FlowControl.INDIRECT_BRANCH:
-            if secret(*sources, *read):
-                self.report(name, i, "the jump goes to a place that depends on a secret")
-            return self.table(name, i, state, returned)
-        if flow == FlowControl.RETURN:
-            returned.append(state[Register.RAX])
-            return []
-        if flow in (FlowControl.CALL, FlowControl.INDIRECT_CALL):
-            return self.call(name, i, i.near_branch_target if flow == FlowControl.CALL else None, state, returned)
-        if flow in (FlowControl.INTERRUPT, FlowControl.EXCEPTION):
-            return []
+        if flow != FlowControl.NEXT:
+            return self.go_on(function, x, state, returned, sources + read)
 
         # What is written.
-        value = None
-        operands = [i.op_kind(n) for n in range(i.op_count)]
-        registers = [RegisterExt.full_register(i.op_register(n)) if kind == OpKind.REGISTER else None
-                     for n, kind in enumerate(operands)]
-        wide = bool(registers) and registers[0] is not None and RegisterExt.is_gpr64(i.op_register(0))
-        if mnemonic == Mnemonic.LEA:
-            value = pointer(i.memory_base, i.memory_index, i.memory_displacement, i.memory_index_scale)
-        elif mnemonic == Mnemonic.MOV and i.op_count == 2 and registers[1] is not None and (wide or registers[0] is None):
-            value = state[registers[1]] if RegisterExt.is_gpr64(i.op_register(1)) else None
-        elif mnemonic == Mnemonic.MOV and wide and read:
-            value = read[0]
-            if i.is_ip_rel_memory_operand:
-                value = self.file.imports.get(i.ip_rel_memory_address, value)
-        elif mnemonic in (Mnemonic.ADD, Mnemonic.SUB) and wide:
-            left = state[registers[0]]
-            right = read[0] if read else state[registers[1]] if registers[1] is not None else PUBLIC
-            if isinstance(left, Stack):
-                known = left.offset is not None and registers[1] is None and not read
-                change = self.signed(i.immediate(1)) * (1 if mnemonic == Mnemonic.ADD else -1) if known else 0
-                value = Stack(left.base, left.offset + change if known else None) if not secret(right) else SECRET
-            elif mnemonic == Mnemonic.ADD and not secret(left, right):
-                value = next((v for v in (left, right) if v != PUBLIC), PUBLIC)
-                if isinstance(value, Stack):
-                    value = Stack(value.base, None)
-        elif mnemonic == Mnemonic.AND and wide and isinstance(state[registers[0]], Stack):
-            value = Stack("aligned %x" % i.ip, 0)
-        elif mnemonic == Mnemonic.PUSH:
-            value = state[registers[0]] if registers[0] is not None else PUBLIC
-        elif mnemonic == Mnemonic.POP:
-            value = read[0]
-        elif mnemonic in SAME_GIVES_CONSTANT and len(registers) >= 2 and registers[-1] is not None \
-                and registers[-1] == registers[-2]:
-            value = PUBLIC
-        if value is None:
-            everything = sources + read
-            if i.rflags_read:
-                everything.append(state[FLAGS])
-            if i.op_mask != Register.NONE and not i.zeroing_masking and registers and registers[0] is not None:
-                everything.append(state[registers[0]])
-            value = SECRET if secret(*everything) else PUBLIC
-        flags = None
-        if i.rflags_modified:
-            flags = SECRET if secret(*sources, *read) or i.rflags_read and secret(state[FLAGS]) else PUBLIC
-            if value == PUBLIC and mnemonic in SAME_GIVES_CONSTANT:
+        value = self.value(function, x, state, get, read, sources)
+        difference = False
+        if mnemonic == Mnemonic.SUB and x.size == 8:
+            both = [get(r) if r is not None else constant(x.immediate) if x.kinds[n] in IMMEDIATES else read[0]
+                    for n, r in enumerate(x.registers)]
+            difference = all(type(v) is Number and v.low >= 0 and v.high < HALF for v in both)
+        flags, compared = None, state.compared
+        if x.changes_flags:
+            flags = mixed(sources + read + ([registers[FLAGS]] if x.reads_flags else []))
+            flags = flags if type(flags) is Secret else PUBLIC
+            compared = None
+            if mnemonic in SAME_GIVES_CONSTANT and x.same:
                 flags = PUBLIC
-        if "open" in name:
-            all_ones = i.op_count == 2 and i.op_kind(1) in IMMEDIATES and i.immediate(1) & 0xffff == 0xffff
-            if mnemonic in (Mnemonic.PMOVMSKB, Mnemonic.VPMOVMSKB):
-                value = EQUAL
-            elif flags == SECRET and mnemonic in WHOLE_TESTS:
-                flags = DECISION
-            elif EQUAL in sources and all_ones and mnemonic in (Mnemonic.XOR, Mnemonic.CMP):
-                value, flags = DIFFERENT, DECISION
-            elif DIFFERENT in sources and mnemonic == Mnemonic.TEST and registers[0] == registers[1]:
-                flags = DECISION
-            elif mnemonic in SETS and state[FLAGS] == DECISION:
-                value = DECISION
-            elif mnemonic in KEEPS_DECISION and DECISION in sources and not {SECRET, EQUAL, DIFFERENT} & set(sources + read):
-                value = DECISION
-                flags = DECISION if flags == SECRET else flags
+            if type(flags) is Secret:
+                told = self.told(x, read, sources, get)
+                if told is not None:
+                    value, flags = Secret(value.labels | told) if type(value) is Secret else value, Secret(flags.labels | {"tag", "decision"})
 
-        stack = state[Register.RSP]
-        for full, register, access in used:
-            if access not in WRITES:
-                continue
+        stack = registers.get(Register.RSP)
+        for full, wide, keeps in x.writes:
             if full == Register.RSP:
                 if mnemonic == Mnemonic.PUSH:
-                    state.registers[full] = Stack(stack.base, stack.offset - 8)
-                elif mnemonic == Mnemonic.POP and registers[0] != Register.RSP:
-                    state.registers[full] = Stack(stack.base, stack.offset + 8)
+                    registers[full] = added(stack, constant(-write[0][1]))
+                elif mnemonic == Mnemonic.POP and x.registers[0] != Register.RSP:
+                    registers[full] = added(stack, constant(x.memory[0][4]))
+                elif mnemonic == Mnemonic.LEAVE:
+                    registers[full] = added(get(Register.RBP), constant(8))
+                elif not is_exact(value):
+                    self.report(name, x, "the stack pointer is no longer known")
                 else:
-                    state.registers[full] = value
+                    registers[full] = value
+                continue
+            if compared is not None and full in compared[:2]:
+                compared = tuple(None if key == full else key for key in compared[:2]) + compared[2:]
+            if full == Register.RBP and mnemonic == Mnemonic.LEAVE:
+                registers[full] = read[0]
                 continue
             new = value
-            if access in KEEPS or RegisterExt.is_gpr8(register) or RegisterExt.is_gpr16(register):
-                old = state[full]
-                # A byte of a register that was secret: what reads it afterwards reads that byte, or the register was cleared.
-                new = value if value == DECISION else SECRET if secret(value) or access in KEEPS and secret(old) else PUBLIC
-            state.registers[full] = new
+            if wide is False:
+                old = registers.get(full, UNWRITTEN)
+                new = Low(piece(value) if type(value) is not Secret else value, old.rest if type(old) is Low else old)
+            elif wide is None:
+                new = mixed((value, get(full)))
+            elif keeps and mnemonic not in MOVES_BY_FLAGS or x.legacy and function.has_wide and RegisterExt.is_vector_register(full):
+                new = join(value, get(full))
+            registers[full] = new
         if flags is not None:
-            state.registers[FLAGS] = flags
+            registers[FLAGS] = flags
+            if flags == PUBLIC:
+                compared = self.compare(x, get, read, value, difference)
+        state.compared = compared
         for place, size, keeps in write:
             if mnemonic == Mnemonic.PUSH:
-                place = Stack(stack.base, stack.offset - 8)
-            store(place, size, join(load(place, size), value) if keeps else value)
-        return [i.next_ip]
+                place = registers[Register.RSP]
+            self.store(name, x, state, place, size, value, not keeps)
+        return None
+
+    def value(self, function, x, state, get, read, sources):
+        """What an instruction makes."""
+        mnemonic, names, size = x.mnemonic, x.names, x.size
+        everything = sources + read
+
+        def operand(n):
+            if x.registers[n] is not None:
+                return get(x.registers[n], size > 2)
+            return constant(x.immediate) if x.kinds[n] in IMMEDIATES else read[0] if read else PUBLIC
+
+        if mnemonic == Mnemonic.LEA:
+            i = x.i
+            base, index = (None if r in (Register.NONE, Register.RIP) else RegisterExt.full_register(r)
+                           for r in (i.memory_base, i.memory_index))
+            displacement = i.memory_displacement
+            if i.memory_base in (Register.RIP, Register.EIP):
+                return IMAGE
+            value = self.address(state, base, index, i.memory_index_scale, displacement - WORD if displacement >= HALF else displacement)
+            return value if size == 8 else long(value)
+        if mnemonic == Mnemonic.MOV and x.i.op_count == 2:
+            value = operand(1)
+            if size >= 4 and x.registers[1] is not None:
+                value = state.registers.get(x.registers[1], UNWRITTEN)
+            if read and x.i.is_ip_rel_memory_operand:
+                value = self.file.imports.get(x.i.ip_rel_memory_address, value)
+            return value if size != 4 else long(value)
+        if mnemonic == Mnemonic.PUSH:
+            return operand(0)
+        if mnemonic == Mnemonic.POP:
+            return read[0]
+        if mnemonic in SAME_GIVES_CONSTANT and x.same:
+            return ZERO if size else PUBLIC
+        if mnemonic in TERNARY and x.immediate in (0, -1, 0xff) and not x.mask:
+            return PUBLIC
+        if mnemonic in MOVES_BY_FLAGS:
+            flags, kept, moved = state.registers[FLAGS], operand(0), operand(1)
+            if state.compared is not None and type(flags) is not Secret:
+                moved, kept = (self.under(state, x.registers[n], value, condition) for n, value, condition in (
+                    (1, moved, x.condition), (0, kept, OPPOSITE.get(x.condition))))
+            value = moved if kept is None else kept if moved is None else join(kept, moved)
+            if type(flags) is Secret:
+                value = Secret((value.labels if type(value) is Secret else NOTHING) | flags.labels - SPECIAL)
+            return value if size != 4 else long(value)
+        if size >= 4 and mnemonic in ARITHMETIC and not secret(*everything):
+            value = ARITHMETIC[mnemonic](*(operand(n) for n in range(x.i.op_count)))
+            if mnemonic == Mnemonic.AND and size == 8 and type(get(x.registers[0])) is Stack and x.immediate is not None:
+                value = self.aligned(x, get(x.registers[0]))
+            if value is not None:
+                return value if size == 8 else long(value)
+        if mnemonic == Mnemonic.MOVZX and not secret(*everything):
+            bits = 8 * (read and x.memory[0][4] or RegisterExt.size(names[1]))
+            value = operand(1) if read else get(x.registers[1], False if bits == 8 else None)
+            return value if type(value) is Number and 0 <= value.low and value.high < 1 << bits else Number(0, (1 << bits) - 1, 1)
+        if mnemonic in (Mnemonic.MOVSXD, Mnemonic.CDQE) and not secret(*everything):
+            value = everything[0]
+            return value if type(value) is Number and 0 <= value.low and value.high < LONG // 2 else PUBLIC
+        if mnemonic in COPIES and x.mask is None:
+            return operand(1)
+        if mnemonic in TO_VECTOR and not secret(*everything):
+            value = operand(1)
+            if type(value) is Wide:
+                value = value.parts[0]
+            return Wide((value, ZERO)) if names[0] is not None and RegisterExt.is_vector_register(names[0]) else value
+        if mnemonic in UNPACK and not secret(*everything):
+            parts = [value.parts[0] if type(value) is Wide else None for value in (operand(x.i.op_count - 2), operand(x.i.op_count - 1))]
+            if None not in parts:
+                return Wide(tuple(parts))
+
+        # What is left is made of all that is read.
+        if x.reads_flags:
+            everything = everything + [state.registers[FLAGS]]
+        if x.mask is not None and not x.i.zeroing_masking and x.registers[0] is not None:
+            everything = everything + [get(x.registers[0])]
+        value = mixed(everything)
+        if type(value) is not Secret:
+            return Number(0, 1, 1) if mnemonic in SETS else value
+        labels = [part.labels for part in map(flat, everything) if type(part) is Secret]
+        union, whole = frozenset().union(*labels), value.labels
+        if x.mask is not None:
+            return value
+        if mnemonic in XORS or mnemonic in TERNARY and x.immediate is not None and x.immediate & 0xff == 0x96:
+            whole = union - TELLS
+        elif mnemonic in ORS and all(map(complete, labels)):
+            whole = union - TELLS
+        elif mnemonic in TERNARY and x.immediate is not None and x.immediate & 0xff in OR_OF_XOR:
+            vectors = [get(x.registers[0]), get(x.registers[1]), operand(2)]
+            alone = vectors.pop(OR_OF_XOR[x.immediate & 0xff])
+            pair = frozenset().union(*(part.labels for part in vectors if type(part) is Secret))
+            if complete(pair) and type(alone) is Secret and complete(alone.labels):
+                whole = union - TELLS
+        elif mnemonic in ROUNDS:
+            whole = whole | {"rounds"}
+        elif mnemonic in KEEPS_LABELS and len(labels) == 1:
+            whole = labels[0]
+        elif mnemonic in LANES_EQUAL and complete(union):
+            whole = union - TELLS | {"lanes"}
+        elif mnemonic in (Mnemonic.PMOVMSKB, Mnemonic.VPMOVMSKB) and "lanes" in union and complete(union):
+            whole = union - TELLS | {"mask"}
+        elif mnemonic in SETS and "decision" in union and complete(union):
+            whole = union
+        return Secret(whole)
 
     @staticmethod
-    def signed(value):
-        return value - (1 << 64) if value >= 1 << 63 else value
+    def told(x, read, sources, get):
+        """What the flags, and what is made with them, tell about a tag, if that is all they do."""
+        mnemonic = x.mnemonic
+        secrets = [value.labels for value in map(flat, read + sources) if type(value) is Secret]
+        if not secrets or mnemonic not in WHOLE_TESTS and mnemonic not in KEEPS_DECISION:
+            return None
+        union, shared = frozenset().union(*secrets), frozenset.intersection(*secrets)
+        if not complete(union):
+            return None
+        if "decision" in shared and mnemonic in KEEPS_DECISION:
+            return union
+        if union & {"lanes", "decision"}:
+            return None
+        if "mask" in union:
+            ones = x.immediate is not None and x.immediate & 0xffff == 0xffff and len(secrets) == 1
+            return frozenset(("tag", "wrong")) if ones and mnemonic in (Mnemonic.XOR, Mnemonic.CMP) else None
+        if "wrong" in union:
+            return union if mnemonic == Mnemonic.TEST and x.same else None
+        if mnemonic in (Mnemonic.CMP, Mnemonic.XOR):
+            return frozenset(("tag",))  # whether two are equal
+        if mnemonic == Mnemonic.OR or x.same:
+            return frozenset(("tag",)) if all(map(complete, secrets)) else None  # whether all is zero
+        return None
 
-    def call(self, name, i, target, state, returned, tail=False):
+    @staticmethod
+    def compare(x, get, read, value, difference):
+        """What the flags tell of: where two values are, the values, and what of them."""
+        if x.size < 4:
+            return None
+        about, places = EQUALITY, [x.registers[0], None]
+        if x.mnemonic == Mnemonic.CMP:
+            about, places, values = ANYTHING, x.registers[:2], []
+            for n in range(2):
+                immediate = x.kinds[n] in IMMEDIATES
+                values.append(get(places[n]) if places[n] is not None else constant(x.immediate) if immediate else read[0])
+        elif x.mnemonic == Mnemonic.TEST and x.same:
+            about, values = ANYTHING, [get(x.registers[0]), ZERO]
+        elif x.mnemonic in (Mnemonic.ADD, Mnemonic.SUB, Mnemonic.INC, Mnemonic.DEC, Mnemonic.AND):
+            values = [value, ZERO]
+            if x.mnemonic == Mnemonic.SUB and x.size == 8 and difference:
+                about = DIFFERENCE
+        else:
+            return None
+        if x.size == 4 and any(type(v) is not Number or v.low < 0 or v.high >= LONG for v in values):
+            return None
+        if x.size == 4 and about == ANYTHING and any(v.high >= LONG // 2 for v in values):
+            about = UNSIGNED
+        return (*places, *values, about)
+
+    @staticmethod
+    def under(state, register, value, condition):
+        """What a register is if the condition holds, of the flags as they are; None if that cannot be."""
+        condition = told_by(state.compared, condition)
+        if value is None or condition is None:
+            return value
+        left, right, a, b, _ = state.compared
+        if register is not None and register == left:
+            return narrowed(value, condition, b)
+        if register is not None and register == right:
+            return narrowed(value, SWAPPED[condition], a)
+        return value
+
+    def assume(self, state, condition):
+        """The state if the condition holds; None if it cannot."""
+        state = state.copy()
+        condition = told_by(state.compared, condition)
+        if condition is None:
+            return state
+        left, right, a, b, _ = state.compared
+        new = narrowed(a, condition, b), narrowed(b, SWAPPED[condition], a)
+        if None in new:
+            return None
+        for register, value in zip((left, right), new):
+            if register is not None:
+                state.registers[register] = value
+        return state
+
+    def aligned(self, x, value):
+        """A stack pointer with its last bits cleared."""
+        if x.immediate >= 0 or -x.immediate & (-x.immediate - 1):
+            return ANYWHERE
+        if x.registers[0] == Register.RSP and is_exact(value):
+            base = "aligned %d %x" % (self.depth, x.ip)
+            self.below[base] = value.base, value.low
+            return Stack(base, 0, 0, 0)
+        if -INFINITY < value.low:
+            return Stack(value.base, value.low + x.immediate + 1, value.high, 1)
+        return value
+
+    def string(self, name, x, state):
+        """Instructions that go over memory."""
+        registers, i = state.registers, x.i
+        self.addresses.add((name, x.ip))
+        size = max(m[4] for m in x.memory)
+        repeated = i.has_rep_prefix or i.has_repne_prefix
+        count = flat_register(registers.get(Register.RCX, UNWRITTEN)) if repeated else constant(1)
+        if secret(count):
+            self.report(name, x, "a count depends on a secret")
+            count = PUBLIC
+        length = scaled(count, size)
+        loaded, ends = [], {}
+        for base, _, _, _, _, reads, writes, _ in x.memory:
+            place = registers.get(base, UNWRITTEN)
+            if secret(place):
+                self.report(name, x, "the address depends on a secret")
+                place = ANYWHERE
+            ends[base] = added(place, length) if repeated else added(place, PUBLIC)
+            if reads:
+                loaded.append(self.load_many(state, place, length))
+        compares = re.match("cmps|scas", self.formatter.format(i).split(" ", 1)[-1] if repeated else self.formatter.format(i))
+        if compares:
+            everything = loaded + ([registers.get(Register.RAX, UNWRITTEN)] if len(loaded) == 1 else [])
+            if repeated and secret(*map(flat, everything)):
+                self.report(name, x, "a repetition ends at a secret")
+            flags = mixed(everything)
+            registers[FLAGS] = flags if type(flags) is Secret else PUBLIC
+        for base, _, _, _, _, reads, writes, _ in x.memory:
+            if writes:
+                value = loaded[0] if loaded else flat(registers.get(Register.RAX, UNWRITTEN))
+                self.store_many(name, x, state, registers.get(base, UNWRITTEN), length, value)
+        if not any(m[6] for m in x.memory) and not compares:
+            registers[Register.RAX] = flat(loaded[0])
+        for base, place in ends.items():
+            registers[base] = place if type(place) is not Stack or not compares else Stack(place.base, -INFINITY, INFINITY, 1)
+        if repeated:
+            registers[Register.RCX] = PUBLIC if compares else ZERO
+        state.compared = None
+        return None
+
+    @staticmethod
+    def load_many(state, place, length):
+        """What lies there, of so many bytes."""
+        if type(place) is Stack and is_exact(place) and is_exact(length) and 0 < length.low <= 4096:
+            return flat(state.load(place, length.low))
+        return flat(state.load(place, 8)) if type(place) is not Stack else SECRET
+
+    def store_many(self, name, x, state, place, length, value):
+        value = piece(value)
+        if secret(place):
+            place = ANYWHERE
+        if is_exact(length) and 0 <= length.low <= 1 << 16:
+            if length.low:
+                self.store(name, x, state, place, length.low, value)
+        else:
+            most = length.high if type(length) is Number and length.low >= 0 else INFINITY
+            self.store(name, x, state, place, most, value, False)
+
+    def go_on(self, function, x, state, returned, everything):
+        name, flow, registers = function.name, x.flow, state.registers
+        if flow == FlowControl.CONDITIONAL_BRANCH:
+            self.jumps.add((name, x.ip))
+            flags = registers[FLAGS]
+            if x.i.is_jcx_short:
+                if secret(flat(registers.get(Register.RCX, UNWRITTEN))):
+                    self.report(name, x, "the jump depends on a secret")
+                return (x.i.near_branch_target, state), (x.next, state)
+            if type(flags) is Secret:
+                if "decision" in flags.labels and complete(flags.labels) and x.condition in (C.E, C.NE):
+                    self.decisions.add((name, x.ip))
+                else:
+                    self.report(name, x, "the jump depends on a secret")
+            ways = (x.i.near_branch_target, x.condition), (x.next, OPPOSITE.get(x.condition))
+            ways = [(target, self.assume(state, condition)) for target, condition in ways]
+            return [(target, after) for target, after in ways if after is not None]
+        if flow == FlowControl.UNCONDITIONAL_BRANCH:
+            target = x.i.near_branch_target
+            if target not in function.code:
+                return self.call(name, x, target, state, returned, tail=True)
+            return ((target, state),)
+        if flow == FlowControl.INDIRECT_BRANCH:
+            if secret(*map(flat, everything)):
+                self.report(name, x, "the jump goes to a place that depends on a secret")
+            if x.i.is_ip_rel_memory_operand or any(type(value) is Code for value in everything):
+                return self.call(name, x, None, state, returned, tail=True)
+            self.report(name, x, "a jump through a table, which this analysis does not follow")
+            return ()
+        if flow == FlowControl.RETURN:
+            returned.append((*(registers.get(r, UNWRITTEN) for r in (Register.RAX, Register.RDX)), state.slots))
+            return ()
+        if flow in (FlowControl.CALL, FlowControl.INDIRECT_CALL):
+            if secret(*map(flat, everything)):
+                self.report(name, x, "which function is called depends on a secret")
+            return self.call(name, x, x.i.near_branch_target if flow == FlowControl.CALL else None, state, returned)
+        return ()  # it ends here
+
+    def call(self, name, x, target, state, returned, tail=False):
+        registers = state.registers
         if target is not None:
             goal = Code(target) if target in self.file.functions else self.stub(target)
-        elif i.is_ip_rel_memory_operand:
-            goal = self.file.imports.get(i.ip_rel_memory_address, Code("?"))
+        elif x.i.is_ip_rel_memory_operand:
+            goal = self.file.imports.get(x.i.ip_rel_memory_address, Code("?"))
+        elif x.registers and x.registers[0] is not None:
+            goal = registers.get(x.registers[0])
         else:
-            goal = i.op_kind(0) == OpKind.REGISTER and state[RegisterExt.full_register(i.op_register(0))]
-            if not isinstance(goal, Code):
-                goal = Code("?")
-        if not isinstance(goal.target, int):
-            outside = goal.target
-            count, result = OUTSIDE.get(outside, (0, SECRET))
-            if outside not in OUTSIDE:
-                self.report(name, i, "calls an unknown function (%s)" % outside)
-            for register in ARGUMENTS[:count]:
-                if secret(state[register]):
-                    self.report(name, i, "an argument of %s depends on a secret" % outside)
+            goal = state.load(self.address(state, *x.memory[0][:4]), 8)
+        if type(goal) is not Code:
+            goal = Code("?")
+        whole = [registers.get(register, UNWRITTEN) for register in ARGUMENTS]
+        arguments = [flat(value) if type(value) is Low else value for value in whole]
+        rsp = registers[Register.RSP]
+        on_stack = tuple(state.load_from(rsp.base, rsp.low + 8 * (n + tail), 8) for n in range(8))
+        results = SECRET, SECRET
+        if goal.target == "a kernel":
+            self.kernel_in_table(name, x, state, arguments)
+            results = SECRET, UNWRITTEN
+        elif type(goal.target) is not int:
+            results = self.outside(name, x, goal.target, state, arguments), UNWRITTEN
         else:
-            target = goal.target
-            known = self.file.functions[target][1]
-            if re.search(r"panic|unwrap_failed|expect_failed|slice_\w+_fail|len_mismatch", known):
-                return []
-            arguments = tuple(PUBLIC if isinstance(state[r], Stack) else state[r] for r in ARGUMENTS)
-            saved = self.current
-            result = self.begin(target, self.arguments(target, arguments))
-            self.current = saved
-        for register in CLOBBERED:
-            state.registers[register] = SECRET
-        for register in list(state.registers):
-            if register != FLAGS and RegisterExt.is_vector_register(register) or register != FLAGS and RegisterExt.is_k(register):
-                state.registers[register] = SECRET
-        state.registers[Register.RAX] = result
-        state.registers[FLAGS] = SECRET
+            panics = PANICS.search(self.file.functions[goal.target][1])
+            results = None if panics else self.inside(name, x, goal.target, state, whole, on_stack)
+            if results is None:
+                self.ends.add(x.ip)
+                return ()
+        for register in list(registers):
+            if register in CLOBBERED or register not in (FLAGS, SPREAD) and (RegisterExt.is_vector_register(register) or RegisterExt.is_k(register)):
+                del registers[register]
+        registers[Register.RAX] = results[0]
+        if results[1] != UNWRITTEN:
+            registers[Register.RDX] = results[1]
+        registers[Register.ZMM0] = registers[Register.ZMM1] = SECRET
+        registers[FLAGS] = SECRET
+        state.compared = None
         if tail:
-            returned.append(result)
-            return []
-        return [i.next_ip]
+            returned.append((*results, state.slots))
+            return ()
+        # Below the stack pointer is what the called function left.
+        state.slots = {place: value for place, value in state.slots.items() if place[0] != rsp.base or place[1] >= rsp.low}
+        return ((x.next, state),)
+
+    def kernel_in_table(self, name, x, state, arguments):
+        """A kernel, which is checked by itself. Behind every pointer into the stack it may write what is made of all that it gets."""
+        arguments = [value for value in arguments if value != UNWRITTEN]
+        labels = {"rounds"}
+        for value in arguments:
+            if secret(value):
+                self.report(name, x, "an argument of a kernel depends on a secret")
+            elif type(value) is Pointer:
+                labels |= value.labels
+            elif type(value) is Stack and is_exact(value):
+                inside = state.load_from(value.base, value.low, 8)
+                labels |= inside.labels if type(inside) is Secret and "unwritten" not in inside.labels else NOTHING
+        for value in arguments:
+            if goes_to_stack(value):
+                self.store(name, x, state, value, INFINITY, Secret(frozenset(labels) - SPECIAL), False)
+                if is_exact(value):
+                    place = value.base, value.low & -8
+                    state.slots[place] = join(state.slots.get(place, UNWRITTEN), Secret(frozenset(labels) - SPECIAL))
+
+    def outside(self, name, x, outside, state, arguments):
+        count = OUTSIDE.get(outside)
+        if count is None:
+            self.report(name, x, "calls an unknown function (%s)" % outside)
+            return SECRET
+        to, source, length = arguments[:3]
+        for value in (to, length) if outside == "memset" else (to, source, length):
+            if secret(value):
+                self.report(name, x, "an argument of %s depends on a secret" % outside)
+                return SECRET
+        if outside == "memset":
+            self.store_many(name, x, state, to, length, source)
+        elif outside in ("bcmp", "memcmp"):
+            return mixed((self.load_many(state, to, length), self.load_many(state, source, length)))
+        elif type(to) is Stack and is_exact(to) and is_exact(length) and 0 <= length.low <= 1 << 12 \
+                and not to.base.startswith("argument"):
+            pieces, at = [], 0
+            while at < length.low:
+                size = 8 if length.low - at >= 8 else 1
+                pieces.append((at, size, state.load(added(source, constant(at)), size)))
+                at += size
+            for at, size, value in pieces:
+                self.store(name, x, state, added(to, constant(at)), size, value)
+        else:
+            self.store_many(name, x, state, to, length, self.load_many(state, source, length))
+        return to
+
+    def inside(self, name, x, target, state, arguments, on_stack):
+        """A function of the file: first by itself, and where that is not enough, with what is known here."""
+        everything = (*arguments, *on_stack)
+        if target not in self.in_place:
+            blind = tuple(Stack("argument %d" % n, 0, 0, 0) if type(value) is Stack else value for n, value in enumerate(everything))
+            outer = self.effects
+            found = self.attempt(self.function, target, blind[:6], blind[6:], {})
+            self.effects = outer
+            rax, rdx, after, effects = found or (SECRET, SECRET, None, ())
+            enough = found is not None and all(
+                effect != ANYWHERE and max(abs(effect[1]), abs(effect[2])) < INFINITY // 4 for effect in effects)
+            if enough:
+                if after is None:
+                    return None
+                for effect in effects:
+                    if effect == ANYWHERE:
+                        state.store(ANYWHERE, 8, SECRET, False)
+                        self.effects.add(ANYWHERE)
+                        continue
+                    base, low, high = effect
+                    place = added(everything[int(base.split()[1])], constant(low))
+                    self.store(name, x, state, place, high - low, SECRET, False)
+
+                def back(value):
+                    if type(value) is Stack and value.base.startswith("argument"):
+                        place = everything[int(value.base.split()[1])]
+                        return added(place, Number(value.low, value.high, value.step)) if value.high < INFINITY else ANYWHERE
+                    return ANYWHERE if goes_to_stack(value) else value
+                return back(rax), back(rdx)
+            self.in_place.add(target)
+        rax, rdx, after, _ = self.function(target, tuple(arguments), on_stack, state.slots)
+        if after is None:
+            return None
+        state.slots = dict(after)
+        return rax, rdx
 
     def stub(self, target):
         decoder = Decoder(64, self.file.code(target, 16), ip=target)
@@ -437,58 +1306,112 @@ class Analysis:
                 return self.file.imports.get(i.ip_rel_memory_address, Code("?"))
         return Code("?")
 
-    def table(self, name, i, state, returned):
-        """A jump through a table of the compiler's: to any instruction of the function that nothing else leads to. Rather than
-        reading the table, all such places are taken."""
-        if i.op_kind(0) == OpKind.MEMORY and i.is_ip_rel_memory_operand:
-            return self.call(name, i, None, state, returned, tail=True)
-        self.report(name, i, "a jump through a table, which this analysis does not follow")
-        return []
 
-    def arguments(self, address, arguments):
-        """A kernel's first argument is a list where it is a struct of pointers and lengths."""
-        name = self.file.functions[address][1]
-        if TAKES_LIST.search(name):
-            return (LIST,) + arguments[1:]
-        return arguments
-
-    def begin(self, address, arguments):
-        self.decode(address)
-        self.current = self.decoded[address][1]
-        return self.function(address, arguments)
+def flat_register(value):
+    return flat(value) if type(value) in (Low, Wide) else value
 
 
-TAKES_LIST = re.compile(r"::message::|_batch\b|_batch::|in_parts")
-KERNEL = re.compile(r"palladion::low::(?:x86::(?!Features)(\w+)|(portable)|(bitsliced\w*))::(?:entry::)?(?:message::)?(\w+)|(planted)_")
+def bounded(value, most):
+    """A number of which no more than the most is known."""
+    return Number(0, most, 1 if most else 0) if most < HALF else PUBLIC
+
+
+def anded(a, b):
+    if goes_to_stack(a) or goes_to_stack(b):
+        return None
+    if is_exact(a) and is_exact(b):
+        return constant(a.low & b.low)
+    mosts = [value.high for value in (a, b) if type(value) is Number and value.low >= 0]
+    for value, mask in ((a, b), (b, a)):
+        if type(value) is Number and value.low >= 0 and is_exact(mask) and mask.low < 0 and not -mask.low & (-mask.low - 1):
+            low, high = value.low & mask.low, value.high & mask.low
+            return number(low, high, -mask.low)
+    return bounded(a, min(mosts)) if mosts else PUBLIC
+
+
+def ored(a, b):
+    if goes_to_stack(a) or goes_to_stack(b):
+        return None
+    if is_exact(a) and is_exact(b):
+        return constant(a.low | b.low)
+    if all(type(value) is Number and value.low >= 0 for value in (a, b)):
+        return bounded(a, (1 << max(a.high.bit_length(), b.high.bit_length())) - 1)
+    return PUBLIC
+
+
+def xored(a, b):
+    if is_exact(a) and is_exact(b) and type(a) is type(b) is Number:
+        return constant(a.low ^ b.low)
+    return None if not all(type(value) is Number and value.low >= 0 for value in (a, b)) else ored(a, b)
+
+
+def shifted_left(a, b=constant(1)):
+    return scaled(a, 1 << (b.low & 63)) if is_exact(b) and type(b) is Number and not goes_to_stack(a) else None
+
+
+def shifted_right(a, b=constant(1)):
+    if not is_exact(b) or type(b) is not Number or goes_to_stack(a):
+        return None
+    count = b.low & 63
+    if type(a) is Number and a.low >= 0:
+        return number(a.low >> count, a.high >> count, 1)
+    return bounded(a, (WORD - 1) >> count)
+
+
+ARITHMETIC = {
+    Mnemonic.ADD: added, Mnemonic.SUB: subtracted, Mnemonic.INC: lambda a: added(a, constant(1)),
+    Mnemonic.DEC: lambda a: added(a, constant(-1)), Mnemonic.AND: anded, Mnemonic.OR: ored, Mnemonic.XOR: xored,
+    Mnemonic.SHL: shifted_left, Mnemonic.SHR: shifted_right, Mnemonic.NEG: lambda a: subtracted(ZERO, a),
+}
+MOVES_BY_FLAGS = {value for mnemonic, value in vars(Mnemonic).items() if re.match(r"CMOV", mnemonic)}
+OR_OF_XOR = {0xf6: 0, 0xde: 1, 0xbe: 2}  # which operand of vpternlog is not in the XOR
+KERNEL = re.compile(r"palladion::low::(?:x86::(?!Features)(\w+)|(portable)|(bitsliced\w*)|(raw)::in_parts)(?:::(?:entry::)?(?:message::)?(\w+))?"
+                    r"|(planted)_|^aegis_(verify)_")
 
 
 def main(arguments):
-    only = re.compile(arguments[arguments.index("--only") + 1]) if "--only" in arguments else None
+    options = {}
+    for option in ("--only", "--expect"):
+        if option in arguments:
+            at = arguments.index(option)
+            options[option] = arguments[at + 1]
+            del arguments[at:at + 2]
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__.strip())
         return 2
+    only = re.compile(options.get("--only", ""))
     file = File(arguments[-1])
-    totals = collections.defaultdict(collections.Counter)
-    wrong = {}
+    analyses, kernels = {}, collections.Counter()
     for address, (size, name) in sorted(file.functions.items()):
         kernel = KERNEL.search(name)
-        if not kernel or (only and not only.search(name)):
+        if not kernel or not only.search(name):
             continue
-        analysis = Analysis(file)
-        analysis.begin(address, analysis.arguments(address, (PUBLIC,) * 6))
-        count = totals[kernel[1] or kernel[2] or kernel[3] or kernel[5]]
-        count["kernels"] += 1
-        count["instructions"] += len(analysis.read)
-        count["addresses"] += len(analysis.addresses)
-        count["jumps"] += len(analysis.jumps)
-        count["decisions"] += len(analysis.decisions)
-        wrong.update(analysis.wrong)
-    print("backend       kernels instructions addresses   jumps of which whether a tag was right")
-    for backend, count in sorted(totals.items()):
-        print("%-13s %7d %12d %9d %7d %d" % (backend, *(count[n] for n in ("kernels", "instructions", "addresses", "jumps", "decisions"))))
-    for (name, ip), what in sorted(wrong.items()):
-        print("%x in %s: %s" % (ip, name, what))
-    return 1 if wrong or not totals else 0
+        backend = next(kernel[n] for n in (1, 2, 3, 4, 6, 7) if kernel[n])
+        kernels[backend] += 1
+        analyses.setdefault(backend, Analysis(file)).kernel(address)
+    print("backend         kernels instructions addresses   jumps of which whether a tag was right")
+    wrong = []
+    for backend, a in sorted(analyses.items()):
+        counts = [len(found) for found in (a.read, a.addresses, a.jumps, a.decisions)]
+        print("%-15s %7d %12d %9d %7d %d" % (backend, kernels[backend], *counts))
+        wrong += ["%x in %s: %s" % (ip, name, what) for (name, ip), what in sorted(a.wrong.items())]
+    if not analyses:
+        wrong.append("no kernel was found")
+    if "--expect" in options:
+        expected = {backend: (int(least), int(decisions)) for backend, least, decisions in
+                    (entry.split(":") for entry in options["--expect"].split())}
+        for backend in sorted(set(expected) | set(analyses)):
+            if backend not in expected or backend not in analyses:
+                wrong.append("backend %s: %s" % (backend, "is missing" if backend in expected else "is not expected"))
+                continue
+            least, decisions = expected[backend]
+            found = len(analyses[backend].decisions)
+            if kernels[backend] < least:
+                wrong.append("backend %s: %d kernels, where there should be %d" % (backend, kernels[backend], least))
+            if found != decisions:
+                wrong.append("backend %s: %d decisions about tags, where there should be %d" % (backend, found, decisions))
+    print("\n".join(wrong), end="\n" if wrong else "")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Proves of the kernels as WebAssembly that no branch and no address in them depends on a secret.
 
-    scripts/check-wasm-code.py [--only REGEX] MODULE...
+    scripts/check-wasm-code.py [--only REGEX] [--expect TABLE] MODULE...
 
-The modules have names (a name section); scripts/check-wasm-code.sh makes them. Needs binutils' c++filt, which reads Rust's names.
+The modules have names (a name section); scripts/check-wasm-code.sh makes them. TABLE says of each module which backends it has, of each
+how many kernels at the least, and exactly how many decisions about tags: "scalar.wasm:portable:18:3". Needs binutils' c++filt, which
+reads Rust's names.
 Prints how much was read; the exit status is 1 if anything is wrong.
 
 Like scripts/check-machine-code.py: every kernel is run on abstract values, along all its paths at once (dataflow analysis to a fixed
@@ -12,6 +14,7 @@ the stack in memory, it is known only whether it is
 
     a number the compiler wrote there, which may be the address of something
     public   a length, or a pointer whose target is secret: what a kernel gets as arguments
+    pointer  the same, where it is known what the secret is
     list     a pointer to public values: a struct of pointers and lengths
     image    a pointer into the module's constants, which are public
     stack    a pointer into the stack in memory, and where to, or no more than that it goes there
@@ -22,9 +25,10 @@ What must hold of each instruction: no address is secret, nor the condition of a
 or the length of a fill or copy; nothing secret is divided. Nor may a `select` choose by a secret, which an engine is free to make a
 branch of.
 
-One thing is made public: whether a tag was right. Such branches are accepted, and counted, in functions that open messages, where the
-condition comes from v128.any_true or all_true, from the comparison of a word with zero, or from `subtle`, and if on no path there
-are two: a comparison that ends early has more than one.
+One thing is made public: whether a tag was right. A secret carries along what it is made of on every path: the expected tag, key and
+nonce. A branch is accepted, and counted, where the condition says of a value whether it is zero, or of two whether they are equal, if
+that is made of all three, of the tag by nothing but XOR, and OR of two such; and if on no path there are two: a comparison that ends
+early has more.
 
 Assumed: that a kernel's pointers go to memory of their own (memory safety), that what it calls through a table is a kernel, and of
 memcpy, memmove, memset and memcmp that they do what their names say. What an engine makes of the module is not seen.
@@ -35,11 +39,23 @@ import re
 import subprocess
 import sys
 
-PUBLIC, LIST, IMAGE, ANYWHERE, SECRET, DECISION = "public", "list", "image", "anywhere", "secret", "decision"
+PUBLIC, IMAGE, ANYWHERE = "public", "image", "anywhere"
 DATA = "data"  # public, in memory, and not written as a pointer or length
-SECRETS = (SECRET, DECISION)
+Secret = collections.namedtuple("Secret", "labels")  # what it is made of on all paths
+Pointer = collections.namedtuple("Pointer", "labels")  # what the secrets behind it are made of
+List = collections.namedtuple("List", "kind offset")
 Number = collections.namedtuple("Number", "value")
 Stack = collections.namedtuple("Stack", "base offset exact")  # not exact: from the offset on, or anywhere if that is None
+# What a decision about a tag is made of; which lanes are equal, of that a bit for each, and whether all is as it should be. `unwritten` is
+# for what nobody has written: it must not be read, so it takes on what it is joined with.
+NEEDED = frozenset(("tag", "key", "nonce"))
+TELLS = frozenset(("lanes", "mask", "decision"))
+SPECIAL = TELLS | {"tag"}
+SECRET, UNWRITTEN = Secret(frozenset()), Secret(NEEDED | TELLS | {"ad", "message", "unwritten"})
+AD, MESSAGE, TAG, KEY, NONCE = (Pointer(frozenset((label,))) for label in ("ad", "message", "tag", "key", "nonce"))
+OPEN = [MESSAGE, MESSAGE, PUBLIC, TAG, PUBLIC, AD, PUBLIC, NONCE, KEY]
+# `Message` in low/kernels.rs, as the compiler lays it out.
+FIELDS = {"message": (KEY, NONCE, AD, PUBLIC, MESSAGE, MESSAGE, PUBLIC, TAG, PUBLIC)}
 ENTRY = "entry"  # the stack as the kernel finds it; a frame that is aligned anew has a base of its own
 
 # Operators, by how many values they take; each gives one. (Those of 0xfc have 0xfc00 added, those of 0xfd 0xfd000.)
@@ -70,31 +86,45 @@ LOCAL_GET, LOCAL_SET, LOCAL_TEE, GLOBAL_GET, GLOBAL_SET = 0x20, 0x21, 0x22, 0x23
 I32_CONST, ADD, SUB, AND, OR = 0x41, 0x6a, 0x6b, 0x71, 0x72
 COPY, FILL = MORE + 10, MORE + 11
 V128_CONST, SHUFFLE = SIMD + 12, SIMD + 13
-# What says of a value as a whole whether it is zero; and what makes no more of a decision than it is.
-WHOLE_TESTS = {0x45, 0x50, SIMD + 83, SIMD + 99, SIMD + 131, SIMD + 163, SIMD + 195}
-EQUALITIES = {0x46, 0x47, 0x51, 0x52}
+# What says of a value as a whole whether it is zero, or of all lanes whether they are not; what keeps a decision; what is made of a tag.
+IS_ZERO, ALL_TRUE = {0x45, 0x50, SIMD + 83}, {SIMD + 99, SIMD + 131, SIMD + 163, SIMD + 195}
+EQUALITIES, LANES_EQUAL, BITMASK = {0x46, 0x47, 0x51, 0x52}, {SIMD + 35, SIMD + 36}, SIMD + 100
 KEEPS_DECISION = {0x45, 0x46, 0x47, AND, OR, 0x73, 0xa7, 0xad}
+XORS, ORS = {0x73, 0x85, SIMD + 81}, {OR, 0x84, SIMD + 80}
+KEEPS_LABELS = {0xa7, 0xac, 0xad, *range(SIMD + 21, SIMD + 34)}
 
 PANICS = re.compile(r"panic|unwrap_failed|expect_failed|slice_\w+_fail|len_mismatch|handle_error")
 TAKES_LIST = re.compile(r"::message::|_batch\b|_batch::|in_parts")
-OPENS = re.compile(r"open|in_parts::<.*, 1(?:: u8)?>")
+OPENS = re.compile(r"::entry::open(?:::<|$)|^planted_open")
 KERNEL = re.compile(r"palladion\w*(?:\[\w+\])?::low::(?:wasm::(simd128|relaxed)|(portable)|(raw))::(?:entry::|in_parts)|(planted)_")
 
 
 def secret(*values):
-    return any(value in SECRETS for value in values)
+    return any(type(value) is Secret for value in values)
+
+
+def complete(labels):
+    return NEEDED <= labels and "unwritten" not in labels
 
 
 def join(a, b):
     if a == b:
         return a
     if secret(a, b):
-        return DECISION if DECISION in (a, b) and SECRET not in (a, b) else SECRET
+        return Secret(a.labels & b.labels) if secret(a) and secret(b) else a if secret(a) else b
     if isinstance(a, Stack) or isinstance(b, Stack):
         if isinstance(a, Stack) and isinstance(b, Stack) and a.base == b.base:
             return Stack(a.base, None if None in (a.offset, b.offset) else min(a.offset, b.offset), False)
         return ANYWHERE
-    return ANYWHERE if ANYWHERE in (a, b) else PUBLIC
+    if ANYWHERE in (a, b):
+        return ANYWHERE
+    if type(a) is Pointer or type(b) is Pointer:
+        return Pointer(a.labels & b.labels if type(a) is type(b) else frozenset())
+    return List(a.kind, None) if type(a) is type(b) is List and a.kind == b.kind else PUBLIC
+
+
+def made_of(*values):
+    return Secret(frozenset().union(*(value.labels for value in values if secret(value))) - SPECIAL)
 
 
 def reached(value):
@@ -289,7 +319,9 @@ class State:
 
 def merged(a, b):
     """A word of which nothing is known is secret."""
-    return {key: join(value, b[key]) for key, value in a.items() if key in b}
+    result = {key: join(value, b.get(key, UNWRITTEN)) for key, value in a.items()}
+    result.update((key, join(UNWRITTEN, value)) for key, value in b.items() if key not in a)
+    return result
 
 
 class Analysis:
@@ -307,9 +339,11 @@ class Analysis:
         name = self.module.names[function]
         arguments = [PUBLIC for _ in self.module.signature(function)[0]]
         if "in_parts" in name:  # the message, and the table of kernels
-            arguments = [LIST, LIST]
+            arguments = [List("message", 0), List("kernels", 0)]
+        elif OPENS.search(name):
+            arguments[:len(OPEN)] = OPEN
         elif TAKES_LIST.search(name):
-            arguments[0] = LIST
+            arguments[0] = List("message" if "::message::" in name else "lists", 0)
         self.function(function, tuple(arguments), Stack(ENTRY, 0, True), {})
 
     def function(self, function, arguments, pointer, words):
@@ -414,7 +448,7 @@ class Analysis:
 
     def condition(self, function, i, value):
         self.branches.add((function, i.at))
-        if value == DECISION and OPENS.search(self.module.names[function]):
+        if secret(value) and "decision" in value.labels and complete(value.labels):
             self.decisions.add((function, i.at))
         elif secret(value):
             self.report(function, i, "the branch depends on a secret")
@@ -426,7 +460,7 @@ class Analysis:
 
     def add(self, a, b, sign=1):
         if secret(a, b):
-            return SECRET
+            return made_of(a, b)
         if isinstance(b, Stack) and sign == 1:
             a, b = b, a
         if isinstance(a, Stack):
@@ -443,7 +477,17 @@ class Analysis:
         for x, y in ((a, b), (b, a))[:1 if sign < 0 else 2]:
             if x == IMAGE or isinstance(x, Number) and self.constant(x.value):
                 return IMAGE if y in (PUBLIC, IMAGE) or isinstance(y, Number) else PUBLIC
-        return LIST if a == LIST or b == LIST and sign > 0 else PUBLIC
+        for x, y in ((a, b), (b, a))[:1 if sign < 0 else 2]:
+            if type(x) is List:
+                return List(x.kind, x.offset + sign * y.value if isinstance(y, Number) and x.offset is not None else None)
+        if type(a) is Pointer and type(b) is not Pointer and sign > 0:
+            return a
+        if type(b) is Pointer and type(a) is not Pointer and sign > 0:
+            return b
+        if type(a) is Pointer and isinstance(b, Number) or b == PUBLIC and type(a) is Pointer:
+            return a
+        # Of two, how far they are apart, or the place of neither.
+        return Pointer(frozenset()) if Pointer in (type(a), type(b)) else PUBLIC
 
     def place(self, function, i, address, offset):
         self.addresses.add((function, i.at))
@@ -453,11 +497,26 @@ class Analysis:
         return self.add(address, Number(offset))
 
     def load(self, state, place, size):
-        if place in (LIST, IMAGE) or isinstance(place, Number) and self.constant(place.value):
+        if type(place) is List:
+            fields = FIELDS.get(place.kind)
+            if fields is None or place.offset is None or place.offset % 4 or size != 4 or place.offset >= 4 * len(fields):
+                return PUBLIC
+            return fields[place.offset // 4]
+        if type(place) is Pointer:
+            return Secret(place.labels)
+        if place == IMAGE or isinstance(place, Number) and self.constant(place.value):
             return PUBLIC
         if isinstance(place, Stack) and place.exact:
-            values = {state.words.get((place.base, at), SECRET) for at in range(place.offset & -4, place.offset + size, 4)}
-            return SECRET if secret(*values) and len(values) > 1 else PUBLIC if len(values) > 1 or DATA in values else values.pop()
+            values = {state.words.get((place.base, at), UNWRITTEN) for at in range(place.offset & -4, place.offset + size, 4)}
+            if secret(*values):
+                return Secret(frozenset.intersection(*(value.labels for value in values if secret(value))))
+            return PUBLIC if len(values) > 1 or DATA in values else values.pop()
+        if isinstance(place, Stack):
+            # Somewhere there: made of what all secrets there are made of.
+            labels = [value.labels for (base, at), value in state.words.items()
+                      if base == place.base and (place.offset is None or at + 4 > place.offset) and secret(value)]
+            labels = [each for each in labels if "unwritten" not in each]
+            return Secret(frozenset.intersection(*labels) - TELLS if labels else frozenset())
         return SECRET
 
     @staticmethod
@@ -474,7 +533,7 @@ class Analysis:
                     key = place.base, at
                     # A byte of a word that was not written before: what reads it reads that byte.
                     whole = at >= place.offset and at + 4 <= place.offset + size or key not in state.words and size < 4
-                    state.words[key] = value if whole else join(state.words.get(key, SECRET), value)
+                    state.words[key] = value if whole else join(state.words.get(key, UNWRITTEN), value)
             else:
                 for key, old in state.words.items():
                     if key[0] == place.base and (place.offset is None or key[1] + 4 > place.offset) and reached(old):
@@ -494,7 +553,7 @@ class Analysis:
                 for at, value in zip(range(0, count, 4), values):
                     self.store(state, Stack(to.base, to.offset + at, True), min(4, count - at), value)
                 return
-            value = PUBLIC if source in (LIST, IMAGE) else SECRET
+            value = PUBLIC if source == IMAGE or type(source) is List else Secret(source.labels) if type(source) is Pointer else SECRET
         self.store(state, ANYWHERE if secret(to) else to, count, value)
 
     def step(self, function, i, state):
@@ -563,11 +622,7 @@ class Analysis:
         if op in DIVIDES and secret(*values):
             self.report(function, i, "a secret is divided")
         if secret(*values):
-            if DECISION in values and op in KEEPS_DECISION and SECRET not in values:
-                return DECISION
-            if op in WHOLE_TESTS or op in EQUALITIES and Number(0) in values:
-                return DECISION
-            return SECRET
+            return self.of_secrets(op, values)
         if op in (ADD, SUB):
             return self.add(*values, sign=1 if op == ADD else -1)
         if op in (AND, OR) and any(isinstance(value, Stack) for value in values):
@@ -577,6 +632,28 @@ class Analysis:
             if op == OR and a.exact and isinstance(b, Number) and 0 <= b.value < 16 and not a.offset & b.value:
                 return Stack(a.base, a.offset + b.value, True)
         return ANYWHERE if ANYWHERE in values or any(isinstance(value, Stack) for value in values) else PUBLIC
+
+    @staticmethod
+    def of_secrets(op, values):
+        """What is made of secrets, and what it tells of a tag."""
+        labels = [value.labels for value in values if secret(value)]
+        union, shared = frozenset().union(*labels), frozenset.intersection(*labels)
+        numbers = [value.value for value in values if isinstance(value, Number)]
+        if not complete(union):
+            return Secret(union - TELLS if op in XORS else labels[0] if op in KEEPS_LABELS else union - SPECIAL)
+        if "decision" in union:
+            return Secret(union if "decision" in shared and op in KEEPS_DECISION else union - SPECIAL)
+        if "mask" in union:
+            return Secret(union - TELLS | {"decision"} if op in EQUALITIES and numbers in ([0xffff], [0]) else union - SPECIAL)
+        if "lanes" in union:
+            tells = {"decision"} if op in ALL_TRUE or op == SIMD + 83 else {"mask"} if op == BITMASK else None
+            return Secret(union - SPECIAL if tells is None else union - TELLS | tells)
+        each = all(map(complete, labels))
+        if op in IS_ZERO or op in EQUALITIES and (len(labels) == 2 or numbers == [0]):
+            return Secret(union | {"decision"})
+        if op in LANES_EQUAL:
+            return Secret(union | {"lanes"})
+        return Secret(union if op in XORS or op in KEEPS_LABELS or op in ORS and each else union - SPECIAL)
 
     def call(self, function, i, state):
         module, operands = self.module, state.operands
@@ -591,8 +668,19 @@ class Analysis:
                 self.report(function, i, "which function is called depends on a secret")
             if secret(*arguments):
                 self.report(function, i, "an argument of a kernel depends on a secret")
+            # What it writes is made of all that it gets.
+            labels = set()
             for argument in arguments:
-                self.store(state, argument, None, SECRET)
+                if type(argument) is Pointer:
+                    labels |= argument.labels
+                elif isinstance(argument, Stack) and argument.exact:
+                    word = state.words.get((argument.base, argument.offset & -4), UNWRITTEN)
+                    labels |= word.labels if secret(word) and "unwritten" not in word.labels else set()
+            for argument in arguments:
+                self.store(state, argument, None, Secret(frozenset(labels) - SPECIAL))
+                if isinstance(argument, Stack) and argument.exact:
+                    key = argument.base, argument.offset & -4
+                    state.words[key] = join(state.words.get(key, UNWRITTEN), Secret(frozenset(labels) - SPECIAL))
             operands += [SECRET for _ in gives]
             return True
         name = module.names.get(i.operand, "?")
@@ -611,37 +699,55 @@ class Analysis:
             result = self.function(i.operand, arguments, state.pointer, state.words)
             if result is None:
                 return False
-            values, state.words = list(result[0]), dict(result[1])
-            if re.match(r"subtle(?:\[\w+\])?::black_box", name) and secret(*values):
-                values = [DECISION]  # it makes a `Choice`
-            operands += values
+            operands += result[0]
+            state.words = dict(result[1])
         return True
 
 
 def main(arguments):
-    only = re.compile(arguments.pop(arguments.index("--only") + 1)) if "--only" in arguments else None
-    arguments = [argument for argument in arguments if argument != "--only"]
+    options = {}
+    for option in ("--only", "--expect"):
+        if option in arguments:
+            at = arguments.index(option)
+            options[option] = arguments[at + 1]
+            del arguments[at:at + 2]
+    only = re.compile(options.get("--only", ""))
+    expected = {}
+    for entry in options.get("--expect", "").split():
+        label, backend, least, decisions = entry.split(":")
+        expected[label, backend] = int(least), int(decisions)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__.strip())
         return 2
-    wrong, missing = {}, False
+    wrong, tables = {}, []
     print("module             backend  kernels instructions addresses branches of which whether a tag was right")
     for path in arguments:
         module, analyses = Module(path), {}
         for function, name in sorted(module.names.items()):
             kernel = KERNEL.search(name)
-            if kernel and (not only or only.search(name)) and function >= len(module.imported):
+            if kernel and only.search(name) and function >= len(module.imported):
                 backend = kernel[1] or kernel[2] or kernel[3] or kernel[4]
                 analyses.setdefault(backend, Analysis(module)).kernel(function)
-        missing = missing or not analyses
         label = path.rsplit("/", 1)[-1]
         for backend, a in sorted(analyses.items()):
             counts = [len(found) for found in (a.kernels, a.read, a.addresses, a.branches, a.decisions)]
             print("%-18s %-8s %7d %12d %9d %8d %d" % (label, backend, *counts))
             wrong.update({(label, *key): what for key, what in a.wrong.items()})
+            if "--expect" not in options:
+                continue
+            if (label, backend) not in expected:
+                tables.append("%s, backend %s: is not expected" % (label, backend))
+                continue
+            least, decisions = expected.pop((label, backend))
+            if len(a.kernels) < least or len(a.decisions) != decisions:
+                tables.append("%s, backend %s: there should be %d kernels and %d decisions about tags" % (label, backend, least, decisions))
+        if not analyses:
+            tables.append("%s: no kernel was found" % label)
     for (label, name, at), what in sorted(wrong.items()):
         print("%s: %x in %s: %s" % (label, at, name, what))
-    return 1 if wrong or missing else 0
+    tables += ["%s, backend %s: is missing" % key for key in sorted(expected)]
+    print("\n".join(tables), end="\n" if tables else "")
+    return 1 if wrong or tables else 0
 
 
 if __name__ == "__main__":
