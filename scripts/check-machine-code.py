@@ -83,6 +83,9 @@ TOUCH_NOTHING = mnemonics("LEA NOP PREFETCHT0 PREFETCHT1 PREFETCHT2 PREFETCHNTA 
 PADDING = mnemonics("NOP INT3 UD2")
 # Outside functions -> how many of their arguments must be public.
 OUTSIDE = {"memcpy": 3, "memmove": 3, "memset": 2, "bcmp": 3, "memcmp": 3}
+KERNEL_CALLED = "a kernel"
+# Of the C library, what finds a backend first and then calls a kernel with the same arguments.
+CALLS_KERNEL = re.compile(r"aegis::aead::(?:en|de)crypt_any\b")
 PANICS = re.compile(r"panic|unwrap_failed|expect_failed|slice_\w+_fail|len_mismatch")
 
 # Values.
@@ -402,7 +405,7 @@ class State:
             return PUBLIC
         if kind is List:
             if place.kind == "kernels":
-                return Code("a kernel") if size == 8 else PUBLIC
+                return Code(KERNEL_CALLED) if size == 8 else PUBLIC
             fields = FIELDS.get(place.kind)
             if fields is None or place.offset is None:
                 return PUBLIC
@@ -510,8 +513,9 @@ class File:
         self.imports = {int(place, 16): Code(name) for place, name in re.findall(
             r"^([0-9a-f]+) +[0-9a-f]+ R_X86_64_(?:GLOB_DAT|JUMP_SLO\w*) +[0-9a-f]+ ([\w]+)", relocations, re.M)}
         for place, target in re.findall(r"^([0-9a-f]+) +[0-9a-f]+ R_X86_64_RELATIVE +([0-9a-f]+)", relocations, re.M):
-            if int(target, 16) in self.functions and not any(int(place, 16) in section for section in writable):
-                self.imports[int(place, 16)] = Code(int(target, 16))
+            if int(target, 16) in self.functions:
+                changes = any(int(place, 16) in section for section in writable)  # to the kernels of the backend in use
+                self.imports[int(place, 16)] = Code(KERNEL_CALLED if changes else int(target, 16))
 
     def code(self, address, size):
         for start, offset, length in self.sections:
@@ -714,7 +718,7 @@ class Analysis:
                 for target, after in targets:
                     ways[head[0]].add(target)
                     counters = []
-                    for register in function.counters if function.split and variants[target] < 64 else ():
+                    for register in function.counters if function.split and variants[target] < 256 else ():
                         value = after.registers.get(register)
                         if type(value) is Number and value.low == value.high:
                             values = seen[target, register]
@@ -1185,12 +1189,14 @@ class Analysis:
             goal = state.load(self.address(state, *x.memory[0][:4]), 8)
         if type(goal) is not Code:
             goal = Code("?")
+        if type(goal.target) is int and CALLS_KERNEL.search(self.file.functions[goal.target][1]):
+            goal = Code(KERNEL_CALLED)
         whole = [registers.get(register, UNWRITTEN) for register in ARGUMENTS]
         arguments = [flat(value) if type(value) is Low else value for value in whole]
         rsp = registers[Register.RSP]
         on_stack = tuple(state.load_from(rsp.base, rsp.low + 8 * (n + tail), 8) for n in range(8))
         results = SECRET, SECRET
-        if goal.target == "a kernel":
+        if goal.target == KERNEL_CALLED:
             self.kernel_in_table(name, x, state, arguments)
             results = SECRET, UNWRITTEN
         elif type(goal.target) is not int:
@@ -1365,8 +1371,9 @@ ARITHMETIC = {
 }
 MOVES_BY_FLAGS = {value for mnemonic, value in vars(Mnemonic).items() if re.match(r"CMOV", mnemonic)}
 OR_OF_XOR = {0xf6: 0, 0xde: 1, 0xbe: 2}  # which operand of vpternlog is not in the XOR
-KERNEL = re.compile(r"palladion::low::(?:x86::(?!Features)(\w+)|(portable)|(bitsliced\w*)|(raw)::in_parts)(?:::(?:entry::)?(?:message::)?(\w+))?"
-                    r"|(planted)_|^aegis_(verify)_")
+KERNEL = re.compile(
+    r"palladion::low::(?:x86::(?!Features)(\w+)|(portable)|(bitsliced)\w*|(raw)::in_parts)(?:::|\b)"
+    r"|^aegis_(verify)_|^aegis\w+_(?:en|de)(crypt)(?:_detached)?$|(planted)_")
 
 
 def main(arguments):
@@ -1386,7 +1393,7 @@ def main(arguments):
         kernel = KERNEL.search(name)
         if not kernel or not only.search(name):
             continue
-        backend = next(kernel[n] for n in (1, 2, 3, 4, 6, 7) if kernel[n])
+        backend = next(filter(None, kernel.groups()))
         kernels[backend] += 1
         analyses.setdefault(backend, Analysis(file)).kernel(address)
     print("backend         kernels instructions addresses   jumps of which whether a tag was right")

@@ -244,7 +244,6 @@ done
 echo "$(wc -w <<<"$defects") planted defects were found, and 5 wrong tables"
 
 cargo build --quiet --release --locked -p palladion-capi
-"${check[@]}" --expect "$(tr '\n' ' ' <<'END'
-TABLE
-END
-)" "${CARGO_TARGET_DIR:-target}/release/libaegis.so"
+# Kernels are compiled again for each type; how many there are of functions that these call is up to the compiler.
+"${check[@]}" --expect "aesni:90:9 aesni_avx:90:9 vaes_avx2:100:7 vaes_avx512:106:6 ssse3:18:0 avx2:54:0 portable:54:0 bitsliced:1:0
+    raw:9:3 verify:2:0" "${CARGO_TARGET_DIR:-target}/release/libaegis.so"
