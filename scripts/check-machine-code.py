@@ -79,6 +79,9 @@ KEEPS_LABELS = mnemonics("MOV MOVZX MOVD VMOVD MOVQ VMOVQ VEXTRACTI128 VEXTRACTF
                          "VEXTRACTF64X4 VEXTRACTF32X4 PSHUFD VPSHUFD VPERMQ") | COPIES
 TO_VECTOR = mnemonics("MOVQ VMOVQ")
 UNPACK = mnemonics("PUNPCKLQDQ VPUNPCKLQDQ")
+STRING_COMPARISONS = mnemonics("CMPSB CMPSW CMPSD CMPSQ SCASB SCASW SCASD SCASQ")
+STRINGS = {getattr(Mnemonic, kind + letter): size for letter, size in zip("BWDQ", (1, 2, 4, 8))
+           for kind in ("MOVS", "STOS", "LODS", "CMPS", "SCAS")}
 TOUCH_NOTHING = mnemonics("LEA NOP PREFETCHT0 PREFETCHT1 PREFETCHT2 PREFETCHNTA PREFETCHW")
 PADDING = mnemonics("NOP INT3 UD2")
 # Outside functions -> how many of their arguments must be public.
@@ -831,6 +834,9 @@ class Analysis:
         if flow != FlowControl.NEXT:
             return self.go_on(function, x, state, returned, sources + read)
 
+        if mnemonic == Mnemonic.VZEROUPPER:
+            return None  # what is left of each register is what it was
+
         # What is written.
         value = self.value(function, x, state, get, read, sources)
         difference = False
@@ -965,6 +971,8 @@ class Analysis:
         value = mixed(everything)
         if type(value) is not Secret:
             return Number(0, 1, 1) if mnemonic in SETS else value
+        if len(x.writes) > 1:
+            return SECRET  # who knows which of them is made of what
         labels = [part.labels for part in map(flat, everything) if type(part) is Secret]
         union, whole = frozenset().union(*labels), value.labels
         if x.mask is not None:
@@ -1085,7 +1093,10 @@ class Analysis:
         """Instructions that go over memory."""
         registers, i = state.registers, x.i
         self.addresses.add((name, x.ip))
-        size = max(m[4] for m in x.memory)
+        if x.mnemonic not in STRINGS:
+            self.report(name, x, "an instruction that this analysis does not follow")
+            return None
+        size = STRINGS[x.mnemonic]
         repeated = i.has_rep_prefix or i.has_repne_prefix
         count = flat_register(registers.get(Register.RCX, UNWRITTEN)) if repeated else constant(1)
         if secret(count):
@@ -1101,7 +1112,7 @@ class Analysis:
             ends[base] = added(place, length) if repeated else added(place, PUBLIC)
             if reads:
                 loaded.append(self.load_many(state, place, length))
-        compares = re.match("cmps|scas", self.formatter.format(i).split(" ", 1)[-1] if repeated else self.formatter.format(i))
+        compares = x.mnemonic in STRING_COMPARISONS
         if compares:
             everything = loaded + ([registers.get(Register.RAX, UNWRITTEN)] if len(loaded) == 1 else [])
             if repeated and secret(*map(flat, everything)):

@@ -77,6 +77,13 @@ byte planted_string(const byte *key, size_t len) {
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(key), "+c"(len) : : "memory");
     return box[slot[3]];
 }
+byte planted_string16(const byte *key) {
+    ZEROED(slot);
+    byte *to = (byte *) slot;
+    size_t count = 2;
+    __asm__ volatile("rep movsq" : "+D"(to), "+S"(key), "+c"(count) : : "memory");
+    return box[slot[12]];
+}
 byte planted_stored(const byte *key) {
     ZEROED(slot);
     byte *to = (byte *) slot;
@@ -246,4 +253,4 @@ echo "$(wc -w <<<"$defects") planted defects were found, and 5 wrong tables"
 cargo build --quiet --release --locked -p palladion-capi
 # Kernels are compiled again for each type; how many there are of functions that these call is up to the compiler.
 "${check[@]}" --expect "aesni:90:9 aesni_avx:90:9 vaes_avx2:100:7 vaes_avx512:106:6 ssse3:18:0 avx2:54:0 portable:54:0 bitsliced:1:0
-    raw:9:3 verify:2:0" "${CARGO_TARGET_DIR:-target}/release/libaegis.so"
+    raw:9:3 crypt:24:0 verify:2:0" "${CARGO_TARGET_DIR:-target}/release/libaegis.so"

@@ -49,7 +49,8 @@ Stack = collections.namedtuple("Stack", "base offset exact")  # not exact: from 
 # What a decision about a tag is made of; which lanes are equal, of that a bit for each, and whether all is as it should be. `unwritten` is
 # for what nobody has written: it must not be read, so it takes on what it is joined with.
 NEEDED = frozenset(("tag", "key", "nonce"))
-TELLS = frozenset(("lanes", "mask", "decision"))
+# `negated` and `sign` are for `(x | -x) < 0`, which is whether `x` is not zero.
+TELLS = frozenset(("lanes", "mask", "negated", "sign", "decision"))
 SPECIAL = TELLS | {"tag"}
 SECRET, UNWRITTEN = Secret(frozenset()), Secret(NEEDED | TELLS | {"ad", "message", "unwritten"})
 AD, MESSAGE, TAG, KEY, NONCE = (Pointer(frozenset((label,))) for label in ("ad", "message", "tag", "key", "nonce"))
@@ -91,6 +92,7 @@ IS_ZERO, ALL_TRUE = {0x45, 0x50, SIMD + 83}, {SIMD + 99, SIMD + 131, SIMD + 163,
 EQUALITIES, LANES_EQUAL, BITMASK = {0x46, 0x47, 0x51, 0x52}, {SIMD + 35, SIMD + 36}, SIMD + 100
 KEEPS_DECISION = {0x45, 0x46, 0x47, AND, OR, 0x73, 0xa7, 0xad}
 XORS, ORS = {0x73, 0x85, SIMD + 81}, {OR, 0x84, SIMD + 80}
+EXTEND8, SIGN_TESTS = 0xc0, {0x48, 0x4a}
 KEEPS_LABELS = {0xa7, 0xac, 0xad, *range(SIMD + 21, SIMD + 34)}
 
 PANICS = re.compile(r"panic|unwrap_failed|expect_failed|slice_\w+_fail|len_mismatch|handle_error")
@@ -645,6 +647,13 @@ class Analysis:
             return Secret(union if "decision" in shared and op in KEEPS_DECISION else union - SPECIAL)
         if "mask" in union:
             return Secret(union - TELLS | {"decision"} if op in EQUALITIES and numbers in ([0xffff], [0]) else union - SPECIAL)
+        if "sign" in union:
+            signs = op in SIGN_TESTS and numbers in ([0], [-1])
+            return Secret(union - TELLS | {"decision"} if signs else union if op == EXTEND8 else union - SPECIAL)
+        if "negated" in union:
+            return Secret(union - TELLS | {"sign"} if op in ORS and all(map(complete, labels)) else union - SPECIAL)
+        if op == SUB and numbers == [0] and values[0] == Number(0):
+            return Secret(union | {"negated"})
         if "lanes" in union:
             tells = {"decision"} if op in ALL_TRUE or op == SIMD + 83 else {"mask"} if op == BITMASK else None
             return Secret(union - SPECIAL if tells is None else union - TELLS | tells)
