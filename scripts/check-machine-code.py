@@ -113,8 +113,9 @@ NEEDED = frozenset(("tag", "key", "nonce", "rounds"))
 TELLS = frozenset(("lanes", "mask", "wrong", "decision"))
 SPECIAL = TELLS | {"tag"}
 NOTHING = frozenset()
-SECRET = Secret(NOTHING)
-UNWRITTEN = Secret(NEEDED | TELLS | {"ad", "message", "unwritten"})
+
+SECRET, UNWRITTEN = Secret(NOTHING), Secret(NEEDED | TELLS | {"ad", "message", "unwritten"})
+SECRETS = {value.labels: value for value in (SECRET, UNWRITTEN)}
 
 # What kernels get, by their names: in registers, and on the stack. All others get numbers and pointers to any secret.
 AD, MESSAGE, TAG, KEY, NONCE = (Pointer(frozenset((label,))) for label in ("ad", "message", "tag", "key", "nonce"))
@@ -127,6 +128,14 @@ SIGNATURES = [
     (re.compile(r"::message::"), ((List("message", 0),), ())),
     (re.compile(r"_batch\b|_batch::"), ((List("lists", 0),), ())),
 ]
+
+
+def made_of(labels):
+    """A secret, always the same one, so that most comparisons are quick."""
+    value = SECRETS.get(labels)
+    if value is None:
+        value = SECRETS[labels] = Secret(labels)
+    return value
 
 
 def secret(*values):
@@ -185,7 +194,7 @@ def mixed(values):
             labels = value.labels if labels is None else labels | value.labels
         elif goes_to_stack(value):
             public = ANYWHERE
-    return public if labels is None else Secret(labels - SPECIAL)
+    return public if labels is None else made_of(labels - SPECIAL)
 
 
 def join(a, b):
@@ -199,7 +208,7 @@ def join(a, b):
     if one is Bytes or other is Bytes:
         return Bytes(tuple(join(x, y) for x, y in zip(bytes_of(a), bytes_of(b))))
     if one is Secret or other is Secret:
-        return Secret(a.labels & b.labels) if one is other else a if one is Secret else b
+        return made_of(a.labels & b.labels) if one is other else a if one is Secret else b
     if one is Stack and other is Stack and a.base == b.base:
         return Stack(a.base, *hull(a, b))
     if goes_to_stack(a) or goes_to_stack(b):
@@ -358,13 +367,14 @@ def narrowed(a, condition, b):
 
 
 class State:
-    """What is known before an instruction. `compared` are the values of which the flags tell, and where they still are."""
+    """What is known before an instruction. `compared` are the values of which the flags tell, and where they still are; `frame` is that
+    of the function, and how far behind its beginning anything was read: the arguments there."""
 
-    def __init__(self, registers, slots, compared=None):
-        self.registers, self.slots, self.compared = registers, slots, compared
+    def __init__(self, registers, slots, frame, compared=None):
+        self.registers, self.slots, self.frame, self.compared = registers, slots, frame, compared
 
     def copy(self):
-        return State(dict(self.registers), dict(self.slots), self.compared)
+        return State(dict(self.registers), dict(self.slots), self.frame, self.compared)
 
     def merge(self, other, give_up):
         """Takes in what comes from another way; whether that changed anything."""
@@ -416,7 +426,7 @@ class State:
             parts = tuple(fields[at] if at < len(fields) else PUBLIC for at in range(first, last + 1))
             return PUBLIC if place.offset % 8 or size % 8 else parts[0] if len(parts) == 1 else Wide(parts)
         if kind is Pointer:
-            return Secret(place.labels)
+            return made_of(place.labels)
         if kind is not Stack or place.base.startswith("argument"):
             return SECRET
         if place.low == place.high:
@@ -429,10 +439,12 @@ class State:
             return value
         labels = [flat(self.slots[key]) for key in self.slots_of(place, size) if key in self.slots] + [self.absent()]
         labels = [value.labels for value in labels if type(value) is Secret and "unwritten" not in value.labels]
-        return Secret(frozenset.intersection(*labels)) if labels else SECRET
+        return made_of(frozenset.intersection(*labels)) if labels else SECRET
 
     def load_from(self, base, at, size):
         first, end = at & -8, at + size
+        if base == self.frame[0] and end > self.frame[1]:
+            self.frame[1] = end
         if end <= first + 8:
             value = self.slots.get((base, first), self.absent())
             if size == 8 and type(value) is not Bytes:
@@ -446,7 +458,7 @@ class State:
         parts = [mixed_bytes(part.bytes) if type(part) is Bytes else part for part in parts]
         secrets = [part.labels for part in parts if type(part) is Secret]
         if secrets:
-            return Secret(frozenset.intersection(*secrets))
+            return made_of(frozenset.intersection(*secrets))
         return Wide(tuple(parts)) if at == first and size % 8 == 0 else flat(Wide(tuple(parts)))
 
     def store(self, place, size, value, exactly=True):
@@ -459,7 +471,7 @@ class State:
             place, size, value = place, 1, value.low
         if place == ANYWHERE or place.low != place.high or not exactly:
             value = flat(value)
-            value = Secret(value.labels - TELLS) if type(value) is Secret else piece(value)
+            value = made_of(value.labels - TELLS) if type(value) is Secret else piece(value)
             absent = self.absent()
             for key in self.slots_of(place, size):
                 slots[key] = join(slots.get(key, absent), value)
@@ -585,6 +597,11 @@ class Function:
         decoder = Decoder(64, file.code(address, size), ip=address)
         self.code = {i.ip: Decoded(i, factory.info(i)) for i in decoder}
         self.heads = {address}
+        self.on_stack = None  # how many arguments it reads from the stack, as far as is known
+        calls = any(x.flow in (FlowControl.CALL, FlowControl.INDIRECT_CALL, FlowControl.INDIRECT_BRANCH)
+                    or x.flow == FlowControl.UNCONDITIONAL_BRANCH and x.i.near_branch_target not in self.code for x in self.code.values())
+        self.looked_at = set(ARGUMENTS) if calls else {
+            register for x in self.code.values() for register in [full for full, _ in x.reads] + [r for m in x.memory for r in m[:2]]}
         self.has_wide = False
         self.split = False  # whether states are kept apart that differ in a counter
         self.counters = sorted({x.registers[0] for x in self.code.values() if x.registers and x.registers[0] is not None and (
@@ -650,11 +667,15 @@ class Analysis:
     def function(self, address, arguments, stack_arguments, slots):
         """Runs a function on such arguments. Returns what is in RAX and RDX at its end, the stack, and what it may have written through
         pointers into stacks that are not known."""
+        # What it does not look at makes no difference.
+        function = self.decode(address)
+        arguments = tuple(value if register in function.looked_at else UNWRITTEN for register, value in zip(ARGUMENTS, arguments))
+        if function.on_stack is not None:
+            stack_arguments = stack_arguments[:function.on_stack]
         key = (address, arguments, stack_arguments, frozenset(slots.items()))
         if key in self.known:
             return self.known[key]
         self.known[key] = SECRET, SECRET, {}, frozenset((ANYWHERE,))  # for a call of itself
-        function = self.decode(address)
         outer, depth = self.effects, self.depth
         try:
             result = None if function.split else self.attempt(self.run, function, address, arguments, stack_arguments, slots)
@@ -686,7 +707,8 @@ class Analysis:
         name, code, heads = function.name, function.code, function.heads
         self.below = {frame: place for frame, place in self.below.items() if not frame.startswith("aligned %d " % self.depth)}
         base = "frame %d" % self.depth
-        start = State({Register.RSP: Stack(base, 0, 0, 0), FLAGS: PUBLIC}, dict(slots))
+        frame = [base, 8]
+        start = State({Register.RSP: Stack(base, 0, 0, 0), FLAGS: PUBLIC}, dict(slots), frame)
         start.registers.update(zip(ARGUMENTS, arguments))
         # What the caller saved there is none of our business: it is not used but to be restored.
         start.registers.update((register, PUBLIC) for register in SAVED)
@@ -747,6 +769,7 @@ class Analysis:
                     todo += ways[ip]
             if any(other in later for other, _ in decisions):
                 self.report(name, x, "not the last decision about a secret")
+        function.on_stack = max(function.on_stack or 0, (frame[1] - 1) // 8)
         result = None, None, None
         for rax, rdx, left in returned:
             left = {place: value for place, value in left.items()
@@ -754,8 +777,8 @@ class Analysis:
             if result[2] is None:
                 result = rax, rdx, left
             else:
-                after = State({}, result[2])
-                after.merge(State({}, left), False)
+                after = State({}, result[2], frame)
+                after.merge(State({}, left, frame), False)
                 result = join(result[0], rax), join(result[1], rdx), after.slots
         return result
 
@@ -854,7 +877,7 @@ class Analysis:
             if type(flags) is Secret:
                 told = self.told(x, read, sources, get)
                 if told is not None:
-                    value, flags = Secret(value.labels | told) if type(value) is Secret else value, Secret(flags.labels | {"tag", "decision"})
+                    value, flags = made_of(value.labels | told) if type(value) is Secret else value, made_of(flags.labels | {"tag", "decision"})
 
         stack = registers.get(Register.RSP)
         for full, wide, keeps in x.writes:
@@ -936,7 +959,7 @@ class Analysis:
                     (1, moved, x.condition), (0, kept, OPPOSITE.get(x.condition))))
             value = moved if kept is None else kept if moved is None else join(kept, moved)
             if type(flags) is Secret:
-                value = Secret((value.labels if type(value) is Secret else NOTHING) | flags.labels - SPECIAL)
+                value = made_of((value.labels if type(value) is Secret else NOTHING) | flags.labels - SPECIAL)
             return value if size != 4 else long(value)
         if size >= 4 and mnemonic in ARITHMETIC and not secret(*everything):
             value = ARITHMETIC[mnemonic](*(operand(n) for n in range(x.i.op_count)))
@@ -997,7 +1020,7 @@ class Analysis:
             whole = union - TELLS | {"mask"}
         elif mnemonic in SETS and "decision" in union and complete(union):
             whole = union
-        return Secret(whole)
+        return made_of(whole)
 
     @staticmethod
     def told(x, read, sources, get):
@@ -1248,10 +1271,10 @@ class Analysis:
                 labels |= inside.labels if type(inside) is Secret and "unwritten" not in inside.labels else NOTHING
         for value in arguments:
             if goes_to_stack(value):
-                self.store(name, x, state, value, INFINITY, Secret(frozenset(labels) - SPECIAL), False)
+                self.store(name, x, state, value, INFINITY, made_of(frozenset(labels) - SPECIAL), False)
                 if is_exact(value):
                     place = value.base, value.low & -8
-                    state.slots[place] = join(state.slots.get(place, UNWRITTEN), Secret(frozenset(labels) - SPECIAL))
+                    state.slots[place] = join(state.slots.get(place, UNWRITTEN), made_of(frozenset(labels) - SPECIAL))
 
     def outside(self, name, x, outside, state, arguments):
         count = OUTSIDE.get(outside)
