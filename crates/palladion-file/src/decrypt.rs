@@ -91,6 +91,7 @@ impl<'a> Decryptor<'a> {
             header.chunk_size.buffer_len(),
             self.options,
             |buffer| chunks.read(buffer),
+            |_| false, // whether something follows the last chunk has to be looked at
             |(chunk, offset), buffer| chunk.open(&cipher, offset, buffer),
             |text| {
                 output.write_all(text).map_err(Error::Write)?;

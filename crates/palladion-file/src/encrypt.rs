@@ -101,6 +101,7 @@ impl<'a> Encryptor<'a> {
             self.chunk_size.buffer_len(),
             self.options,
             |buffer| chunks.read(buffer),
+            |chunk| chunk.last,
             |chunk, buffer| chunk.seal(&cipher, buffer),
             |sealed| {
                 output.write_all(sealed).map_err(Error::Write)?;

@@ -36,17 +36,19 @@ impl Options<'_> {
 }
 
 /// Reads pieces into buffers of `buffer_len` bytes until `read` has none left or something fails, does `work` on each,
-/// several at a time, and gives the results to `write` in the order of the pieces.
+/// several at a time, and gives the results to `write` in the order of the pieces. After a piece that `is_last`, nothing is
+/// read, and nothing can be cancelled.
 pub(crate) fn run<T: Send>(
     buffer_len: usize,
     options: Options<'_>,
     read: impl FnMut(&mut [u8]) -> Result<Option<T>, Error> + Send,
+    is_last: impl Fn(&T) -> bool + Send,
     work: impl Fn(T, &mut [u8]) -> Result<&[u8], Error> + Sync,
     write: impl FnMut(&[u8]) -> Result<(), Error> + Send,
 ) -> Result<(), Error> {
     let engine = Engine {
         buffer_len,
-        input: Mutex::new(Input { read, taken: 0, ended: false }),
+        input: Mutex::new(Input { read, is_last, taken: 0, ended: false }),
         work,
         output: Mutex::new(Output { write, turn: 0, outcome: Ok(()) }),
         turn_changed: Condvar::new(),
@@ -60,9 +62,9 @@ pub(crate) fn run<T: Send>(
     engine.output.into_inner().unwrap_or_else(PoisonError::into_inner).outcome
 }
 
-struct Engine<'a, R, W, O> {
+struct Engine<'a, R, L, W, O> {
     buffer_len: usize,
-    input: Mutex<Input<R>>,
+    input: Mutex<Input<R, L>>,
     work: W,
     output: Mutex<Output<O>>,
     turn_changed: Condvar,
@@ -71,8 +73,9 @@ struct Engine<'a, R, W, O> {
     cancel: Option<&'a AtomicBool>,
 }
 
-struct Input<R> {
+struct Input<R, L> {
     read: R,
+    is_last: L,
     taken: u64,
     ended: bool,
 }
@@ -83,10 +86,11 @@ struct Output<O> {
     outcome: Result<(), Error>,
 }
 
-impl<T, R, W, O> Engine<'_, R, W, O>
+impl<T, R, L, W, O> Engine<'_, R, L, W, O>
 where
     T: Send,
     R: FnMut(&mut [u8]) -> Result<Option<T>, Error> + Send,
+    L: Fn(&T) -> bool + Send,
     W: Fn(T, &mut [u8]) -> Result<&[u8], Error> + Sync,
     O: FnMut(&[u8]) -> Result<(), Error> + Send,
 {
@@ -137,7 +141,7 @@ where
         }
         let cancelled = self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
         let taken = if cancelled { Err(Error::Cancelled) } else { (input.read)(buffer) };
-        input.ended = !matches!(taken, Ok(Some(_)));
+        input.ended = if let Ok(Some(piece)) = &taken { (input.is_last)(piece) } else { true };
         let turn = input.taken;
         input.taken += 1;
         Some((turn, taken.transpose()?))
@@ -155,9 +159,9 @@ where
 
 /// The reader, the writer or a callback of the caller may panic. Then nobody may wait for the turn that never comes;
 /// the scope passes the panic on.
-struct StopOnDrop<'a, 'b, R, W, O>(&'a Engine<'b, R, W, O>);
+struct StopOnDrop<'a, 'b, R, L, W, O>(&'a Engine<'b, R, L, W, O>);
 
-impl<R, W, O> Drop for StopOnDrop<'_, '_, R, W, O> {
+impl<R, L, W, O> Drop for StopOnDrop<'_, '_, R, L, W, O> {
     fn drop(&mut self) {
         // Under the lock, so that nobody is between looking at the flag and going to sleep.
         let _output = self.0.output.lock();

@@ -202,6 +202,27 @@ fn cancelled() {
     }
 }
 
+/// What was written before an error is never a whole file: once all of it is there, there is nothing to cancel.
+#[test]
+fn cancelled_at_the_end() {
+    for n in [1, 3] {
+        for len in [0, 1, CHUNK, 4 * CHUNK, LEN] {
+            let flag = AtomicBool::new(false);
+            let text = text(len);
+            let mut file = Vec::new();
+            let result = Encryptor::new(&key())
+                .chunk_size(ChunkSize::MIN)
+                .threads(threads(n))
+                .cancel(&flag)
+                .on_progress(|done| flag.store(done == len as u64, Ordering::Relaxed))
+                .run(&text[..], &mut file);
+            assert!(result.is_ok(), "{n} threads, {len} bytes: {result:?}");
+            let (out, result) = decrypt(&file);
+            assert!(result.is_ok() && out == text);
+        }
+    }
+}
+
 #[test]
 fn chunks_before_an_error_are_released_whatever_the_number_of_threads() {
     let text = text(LEN);
