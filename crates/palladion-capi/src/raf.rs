@@ -405,13 +405,23 @@ unsafe fn open(
 }
 
 unsafe fn read(ctx: *mut u8, out: *mut u8, bytes_read: *mut usize, len: usize, offset: u64) -> c_int {
-    if ctx.is_null() || bytes_read.is_null() || (out.is_null() && len > 0) {
+    if out.is_null() && len > 0 {
         return fail(libc::EINVAL);
     }
     // SAFETY: the caller's contract.
     unsafe {
-        *bytes_read = 0;
-        with_file(ctx, |file| file.read_at(bytes_mut(out, len), offset).map(|n| *bytes_read = n))
+        let out = bytes_mut(out, len);
+        let result = match bytes_read.as_mut() {
+            None => fail(libc::EINVAL),
+            Some(bytes_read) => {
+                *bytes_read = 0;
+                with_file(ctx, |file| file.read_at(out, offset).map(|n| *bytes_read = n))
+            }
+        };
+        if result != OK {
+            out.fill(0); // also where the file was not even asked
+        }
+        result
     }
 }
 

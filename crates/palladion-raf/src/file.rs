@@ -307,8 +307,8 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoTree`]; those of [`read_at`](Self::read_at); what the hash function returns, then the tree is of no use until this has
-    /// succeeded.
+    /// [`Error::NoTree`]; those of [`read_at`](Self::read_at); what the hash function returns. If the tree had begun to change, the file has
+    /// to be opened anew: until then everything fails with [`Error::Poisoned`].
     pub fn rebuild_tree(&mut self) -> Result<()> {
         self.tree()?;
         self.check_intact()?;
