@@ -4,7 +4,7 @@
 # fails, the path of an input that does it is printed, and the exit status is 1.
 #
 #   scripts/fuzz.sh [-s SECONDS] [TARGET...]    # 60 seconds for each target, two at a time
-#   scripts/fuzz.sh --planted                   # does it find anything? Builds with a defect, which has to be found in each target
+#   scripts/fuzz.sh --planted [TARGET...]       # does it find anything? Plants defects, one by one, that each target has to find
 #   scripts/fuzz.sh --merge DIRECTORY TARGET    # adds to fuzz/corpus/TARGET what of the DIRECTORY reaches more code
 #   JOBS=4 scripts/fuzz.sh ...                  # four at a time
 #
@@ -34,10 +34,10 @@ cargo fuzz --version 2>/dev/null | grep -q "$version" || cargo install --quiet -
 work=$(realpath -m "${CARGO_TARGET_DIR:-target}/fuzz")
 mkdir -p "$work"
 
-build() { # [--features FEATURES]: those that were asked for
+build() { # those that were asked for
     local name each=("${targets[@]}")
     [ "${each[*]}" != "$(xargs <<<"$all")" ] || each=("") # all at once
-    for name in "${each[@]}"; do build_one "$@" ${name:+"$name"}; done
+    for name in "${each[@]}"; do build_one ${name:+"$name"}; done
 }
 build_one() {
     # (Comparisons are not traced: inputs are choices, and hold nothing that is compared with bytes. It would take longer to compile.
@@ -49,10 +49,10 @@ bin=$work/x86_64-unknown-linux-gnu/release
 # Memory is bounded: a length that an input announces must not be allocated.
 options=(-rss_limit_mb=2048 -malloc_limit_mb=256 -timeout=20 -max_len=1024 -len_control=10 -print_final_stats=1)
 fuzz() { # TARGET SECONDS CORPUS...
-    local name=$1 for=$2
+    local name=$1 for=$2 artifacts=${artifacts:-$work/artifacts/$1}
     shift 2
-    mkdir -p "$work/artifacts/$name" "$1"
-    "$bin/$name" "$@" -max_total_time="$for" "${options[@]}" -artifact_prefix="$work/artifacts/$name/" >"$work/$name.log" 2>&1
+    mkdir -p "$artifacts" "$1"
+    "$bin/$name" "$@" -max_total_time="$for" "${options[@]}" -artifact_prefix="$artifacts/" >"$work/$name.log" 2>&1
 }
 
 if [ -n "$merge" ]; then
@@ -69,17 +69,29 @@ if [ -n "$merge" ]; then
 fi
 
 if [ -n "$planted" ]; then
-    build --features planted
+    build
     for name; do
-        rm -rf "$work/planted/$name" && mkdir -p "$work/planted/$name"
-        # (From nothing: not from a corpus that may contain what has to be found.)
-        if fuzz "$name" 120 "$work/planted/$name"; then
-            echo "$name: the planted defect was NOT found"
-            exit 1
-        fi
-        grep -q 'SUMMARY: libFuzzer: deadly signal' "$work/$name.log" || { cat "$work/$name.log"; exit 1; }
-        echo "$name: the planted defect was found after $(grep -oE '^#[0-9]+' "$work/$name.log" | tail -1 | tr -d '#') executions or a little more"
-        rm -rf "$work/artifacts/$name"
+        for defect in $(sed -nE 's/.*\b(plant|planted|planted_of|spoiled)\("([a-z-]+)".*/\2/p' "fuzz/fuzz_targets/$name.rs" | sort -u); do
+            artifacts=$work/planted/$name/artifacts
+            rm -rf "$work/planted/$name" && mkdir -p "$artifacts" "$work/planted/$name/new"
+            # (From nothing: not from a corpus that may contain what has to be found.)
+            if PALLADION_FUZZ_PLANT=$defect fuzz "$name" 120 "$work/planted/$name/new"; then
+                echo "$name: the planted defect \"$defect\" was NOT found"
+                exit 1
+            fi
+            # It is this defect that was found if the input passes without it, and with it fails again.
+            input=$(ls "$artifacts"/crash-* 2>/dev/null) || { cat "$work/$name.log"; exit 1; }
+            "$bin/$name" "$input" >"$work/$name.without.log" 2>&1 || {
+                cat "$work/$name.without.log"
+                echo "$name: what was found is not the planted defect \"$defect\": $input fails without it"
+                exit 1
+            }
+            if PALLADION_FUZZ_PLANT=$defect "$bin/$name" "$input" >"$work/$name.with.log" 2>&1; then
+                echo "$name: what was found is not the planted defect \"$defect\": $input passes with it"
+                exit 1
+            fi
+            echo "$name: the planted defect \"$defect\" was found after $(grep -oE '^#[0-9]+' "$work/$name.log" | tail -1 | tr -d '#') executions or a little more: $(grep -oE "fuzz_targets/$name.rs:[0-9]+" "$work/$name.with.log" | head -1)"
+        done
     done
     exit
 fi

@@ -124,7 +124,7 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
         } else {
             assert_eq!(job.tag(), Ok(s.tag));
             let mut ct = job.ciphertext().expect("it succeeded").to_vec();
-            planted(&mut ct);
+            planted("bit", &mut ct);
             assert_eq!(ct, s.ct);
         }
     }

@@ -1,5 +1,6 @@
 //! The C library: sequences of its calls give what the Rust API gives, with buffers that end where their memory does and states that
-//! lie anywhere; with null where it is allowed, overlapping buffers, tags of any length, and states that are used again.
+//! lie anywhere; with null where it is allowed, overlapping buffers, tags of any length, and states that are used again. (But for its
+//! files: `craf`.)
 
 #![no_main]
 
@@ -11,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 use palladion::any::Cipher;
 use palladion::hazmat::AnySession;
 use palladion::{Algorithm, any};
-use palladion_fuzz::{AnyBackend, Buffer, Flip, Len, Offset, Seed, cuts, planted};
+use palladion_fuzz::{AnyBackend, Buffer, Flip, Len, Offset, Seed, cuts, plant, planted};
 use palladion_fuzz_capi as _; // its functions have C's names
 
 #[derive(Arbitrary, Debug)]
@@ -52,7 +53,9 @@ enum Call {
     Pieces { ad: u8, len: Len, at: Offset, place: Place, pieces: Vec<u16>, forge: Option<Flip>, copied: bool },
     Mac { len: Len, at: Offset, pieces: Vec<u16>, forge: Option<Flip>, reset: bool },
     Stream { len: Len, at: Offset, place: Place },
-    Batch { count: u8, ad: u8, len: Len, step: i8, at: Offset, forge: Option<(u8, Flip)> },
+    Batch { count: u8, ad: u8, len: Len, step: i8, at: Offset, apart: u8, forge: Option<(u8, Flip)> },
+    Unauthenticated { len: Len, at: Offset, place: Place },
+    Compare { at: [Offset; 2], long: bool, flip: Option<Flip> },
 }
 
 /// Where the output goes.
@@ -99,6 +102,7 @@ type Final = unsafe extern "C" fn(*mut u8, *mut u8, usize) -> c_int;
 type Verify = unsafe extern "C" fn(*mut u8, *const u8, usize) -> c_int;
 type Stream = unsafe extern "C" fn(*mut u8, usize, *const u8, *const u8);
 type Xor = unsafe extern "C" fn(*mut u8, *const u8, usize, *const u8, *const u8);
+type Unauthenticated = unsafe extern "C" fn(*mut u8, *const u8, usize, *const u8, *const u8);
 type MacInit = unsafe extern "C" fn(*mut u8, *const u8, *const u8);
 type MacUpdate = unsafe extern "C" fn(*mut u8, *const u8, usize) -> c_int;
 type Reset = unsafe extern "C" fn(*mut u8);
@@ -118,6 +122,8 @@ struct Functions {
     decrypt_final: Verify,
     stream: Stream,
     stream_xor: Xor,
+    encrypt_unauthenticated: Unauthenticated,
+    decrypt_unauthenticated: Unauthenticated,
     mac_init: MacInit,
     mac_update: MacUpdate,
     mac_final: Final,
@@ -152,6 +158,10 @@ macro_rules! functions {
                 fn stream(out: *mut u8, len: usize, npub: *const u8, k: *const u8);
                 #[link_name = concat!($prefix, "_stream_xor")]
                 fn stream_xor(out: *mut u8, input: *const u8, len: usize, npub: *const u8, k: *const u8);
+                #[link_name = concat!($prefix, "_encrypt_unauthenticated")]
+                fn encrypt_unauthenticated(c: *mut u8, m: *const u8, mlen: usize, npub: *const u8, k: *const u8);
+                #[link_name = concat!($prefix, "_decrypt_unauthenticated")]
+                fn decrypt_unauthenticated(m: *mut u8, c: *const u8, clen: usize, npub: *const u8, k: *const u8);
                 #[link_name = concat!($prefix, "_mac_init")]
                 fn mac_init(st: *mut u8, k: *const u8, npub: *const u8);
                 #[link_name = concat!($prefix, "_mac_update")]
@@ -168,8 +178,8 @@ macro_rules! functions {
             Functions {
                 state: $state, mac_state: $mac_state,
                 encrypt_detached, decrypt_detached, encrypt, decrypt, state_init, encrypt_update, encrypt_final,
-                decrypt_update, decrypt_final, stream, stream_xor, mac_init, mac_update, mac_final, mac_verify,
-                mac_reset, mac_clone,
+                decrypt_update, decrypt_final, stream, stream_xor, encrypt_unauthenticated,
+                decrypt_unauthenticated, mac_init, mac_update, mac_final, mac_verify, mac_reset, mac_clone,
             }
         }),*]
     };
@@ -195,9 +205,16 @@ struct Message {
 }
 
 unsafe extern "C" {
+    fn aegis_verify_16(x: *const u8, y: *const u8) -> c_int;
+    fn aegis_verify_32(x: *const u8, y: *const u8) -> c_int;
     fn palladion_set_backend(name: *const std::ffi::c_char) -> c_int;
     fn palladion_encrypt_batch(alg: c_int, maclen: usize, messages: *mut Message, count: usize) -> c_int;
     fn palladion_decrypt_batch(alg: c_int, maclen: usize, messages: *mut Message, count: usize) -> c_int;
+}
+
+fn spoiled(name: &str, mut result: Vec<u8>) -> Vec<u8> {
+    planted(name, &mut result);
+    result
 }
 
 /// A pointer to no bytes is null.
@@ -275,7 +292,6 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
         let mut ct = msg.to_vec();
         let cipher = Cipher::new(algorithm, key.bytes(), tag.len()).expect("lengths that fit");
         cipher.encrypt_in_place(nonce.bytes(), ad, &mut ct, &mut tag).expect("lengths that fit");
-        planted(&mut ct);
         (ct, tag)
     };
     let zero = |out: &Option<Vec<u8>>| out.iter().flatten().all(|b| *b == 0);
@@ -309,6 +325,7 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
                     assert!(mac.bytes().iter().all(|b| *b == 0xee), "a call that failed wrote");
                     return;
                 }
+                let out = out.map(|out| spoiled("bit", out));
                 assert_eq!((status, out.as_ref(), mac.bytes()), (0, Some(&ct), &tag[..]));
                 let mut came = ct;
                 let forged = forge.is_some_and(|flip| flip.apply(&mut came));
@@ -477,54 +494,93 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
                 (f.stream)(out.bytes_mut().as_mut_ptr(), data.len(), npub, k);
                 assert_eq!(out.bytes(), zeros);
             }
-            Call::Batch { count, ad: ad_len, len, step, at, forge } => {
+            Call::Unauthenticated { len, at, place } => {
+                let msg = data(*len);
+                let (ct, _) = rust(&[], &msg);
+                let out = placed(there(*place), &msg, msg.len(), *at, |c, m| {
+                    (f.encrypt_unauthenticated)(c, m, msg.len(), npub, k);
+                });
+                assert_eq!(out.map(|out| spoiled("unauthenticated", out)), Some(ct.clone()));
+                let out = placed(there(*place), &ct, ct.len(), *at, |m, c| {
+                    (f.decrypt_unauthenticated)(m, c, ct.len(), npub, k);
+                });
+                assert_eq!(out, Some(msg));
+            }
+            Call::Compare { at, long, flip } => {
+                let tag = input.seed.bytes(10 * i + 4, if *long { 32 } else { 16 });
+                let (one, mut other) = (Buffer::new(&tag, at[0]), Buffer::new(&tag, at[1]));
+                let differ = flip.is_some_and(|flip| flip.apply(other.bytes_mut())) && !plant("compare");
+                let verify = if *long { aegis_verify_32 } else { aegis_verify_16 };
+                let status = verify(one.bytes().as_ptr(), other.bytes().as_ptr());
+                assert_eq!(status, if differ { -1 } else { 0 }, "tags are the same or not");
+            }
+            Call::Batch { count, ad: ad_len, len, step, at, apart, forge } => {
                 let ad = ad(*ad_len);
                 let lens = (0..i64::from(*count))
                     .map(|n| (len.0 as i64 % 1200 + n * i64::from(*step)).clamp(0, 2000) as usize);
                 let msgs: Vec<Vec<u8>> = lens.map(|len| input.seed.bytes(10 * i + 3, len)).collect();
-                let mut outs: Vec<Buffer> = msgs.iter().map(|msg| Buffer::new(msg, *at)).collect();
-                let mut macs: Vec<Buffer> =
-                    msgs.iter().map(|_| Buffer::new(&vec![0xee; maclen], *at)).collect();
-                let messages = |outs: &mut [Buffer], macs: &mut [Buffer]| -> Vec<Message> {
-                    let both = outs.iter_mut().zip(macs);
-                    both.map(|(out, mac)| {
-                        let out = out.bytes_mut();
-                        Message {
-                            input: out.as_ptr(),
-                            out: out.as_mut_ptr(),
-                            len: out.len(),
-                            mac: mac.bytes_mut().as_mut_ptr(),
-                            ad: ptr(ad.bytes()),
-                            ad_len: ad.bytes().len(),
-                            npub,
-                            k,
-                            result: 7,
-                        }
-                    })
-                    .collect()
+                // Some have another place to go to.
+                let apart = |n: usize| apart >> (n % 8) & 1 == 1;
+                let buffers = |contents: &mut dyn Iterator<Item = Vec<u8>>| -> Vec<Buffer> {
+                    contents.map(|bytes| Buffer::new(&bytes, *at)).collect()
                 };
-                let mut list = messages(&mut outs, &mut macs);
+                let outputs = |inputs: &[Buffer]| {
+                    let each = inputs.iter().enumerate();
+                    buffers(&mut each.map(|(n, from)| match apart(n) {
+                        true => vec![0xee; from.bytes().len()],
+                        false => from.bytes().to_vec(),
+                    }))
+                };
+                let inputs = buffers(&mut msgs.iter().cloned());
+                let mut outs = outputs(&inputs);
+                let mut macs = buffers(&mut msgs.iter().map(|_| vec![0xee; maclen]));
+                let messages =
+                    |inputs: &[Buffer], outs: &mut [Buffer], macs: &mut [Buffer]| -> Vec<Message> {
+                        let each = inputs.iter().zip(outs).zip(macs).enumerate();
+                        each.map(|(n, ((from, out), mac))| {
+                            let out = out.bytes_mut();
+                            Message {
+                                input: if apart(n) { ptr(from.bytes()) } else { out.as_ptr() },
+                                out: out.as_mut_ptr(),
+                                len: out.len(),
+                                mac: mac.bytes_mut().as_mut_ptr(),
+                                ad: ptr(ad.bytes()),
+                                ad_len: ad.bytes().len(),
+                                npub,
+                                k,
+                                result: 7,
+                            }
+                        })
+                        .collect()
+                    };
+                let mut list = messages(&inputs, &mut outs, &mut macs);
                 let alg = c_int::from(algorithm.id());
                 let status = palladion_encrypt_batch(alg, maclen, list.as_mut_ptr(), list.len());
                 if !fits {
                     assert_eq!(status, -1);
+                    let untouched = outputs(&inputs);
                     assert!(
-                        outs.iter().zip(&msgs).all(|(out, msg)| out.bytes() == msg),
+                        outs.iter().zip(&untouched).all(|(out, before)| out.bytes() == before.bytes()),
                         "a call that failed wrote"
                     );
                     return;
                 }
                 assert_eq!(status, 0);
                 assert!(list.iter().all(|message| message.result == 0));
-                for ((out, mac), msg) in outs.iter().zip(&macs).zip(&msgs) {
+                for ((out, mac), (msg, from)) in outs.iter().zip(&macs).zip(msgs.iter().zip(&inputs)) {
                     let (ct, tag) = rust(ad.bytes(), msg);
-                    assert_eq!((out.bytes(), mac.bytes()), (&ct[..], &tag[..]));
+                    let out = spoiled("batch", out.bytes().to_vec());
+                    assert_eq!((&out[..], mac.bytes()), (&ct[..], &tag[..]));
+                    assert_eq!(from.bytes(), msg, "the input was changed");
                 }
+                let mut inputs = outs;
                 let forged = forge.and_then(|(which, flip)| {
-                    let which = usize::from(which).checked_rem(outs.len())?;
-                    flip.apply(outs[which].bytes_mut()).then_some(which)
+                    let which = usize::from(which).checked_rem(inputs.len())?;
+                    flip.apply(inputs[which].bytes_mut()).then_some(which)
                 });
-                let mut list = messages(&mut outs, &mut macs);
+                let came: Vec<Vec<u8>> = inputs.iter().map(|from| from.bytes().to_vec()).collect();
+                let mut outs = outputs(&inputs);
+                let mut list = messages(&inputs, &mut outs, &mut macs);
                 let status = palladion_decrypt_batch(alg, maclen, list.as_mut_ptr(), list.len());
                 assert_eq!(status, if forged.is_some() { -1 } else { 0 });
                 for (n, ((out, msg), message)) in outs.iter().zip(&msgs).zip(&list).enumerate() {
@@ -535,6 +591,10 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
                         assert_eq!((message.result, out.bytes()), (0, &msg[..]));
                     }
                 }
+                assert!(
+                    inputs.iter().zip(&came).all(|(from, came)| from.bytes() == came),
+                    "the input was changed"
+                );
                 assert_eq!(palladion_encrypt_batch(0, maclen, list.as_mut_ptr(), list.len()), -1);
                 assert_eq!(palladion_encrypt_batch(7, maclen, list.as_mut_ptr(), list.len()), -1);
             }

@@ -1,19 +1,21 @@
-//! Encrypted files: whole ones by every way to make and to read them; damaged and hostile ones, with whatever a header may say; key
-//! files. What comes out is always a true beginning of what went in.
+//! Encrypted files: whole ones by every way to make and to read them, with any number of threads; runs that are cancelled, or whose
+//! reader or writer fails; damaged and hostile files, with whatever a header may say; key files; MACs. What comes out is always a true
+//! beginning of what went in.
 
 #![no_main]
 
 use std::io::{self, Read, Write};
 use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use palladion_file::sans_io::{Opener, Sealer};
 use palladion_file::{
     Algorithm, ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, HEADER_LEN, KdfLimits,
-    KdfParams, MasterKey, Passphrase, Secret, needs_passphrase,
+    KdfParams, Mac, MasterKey, Passphrase, Secret, needs_passphrase,
 };
-use palladion_fuzz::{AnyBackend, Flip, Seed, planted};
+use palladion_fuzz::{AnyBackend, Flip, Seed, cuts, plant, planted, planted_of};
 use palladion_reference::hash::sha256;
 
 #[derive(Arbitrary, Debug)]
@@ -22,6 +24,7 @@ enum Input {
     Header(Header),
     Bytes(Vec<u8>),
     KeyFile(String),
+    Mac(MacInput),
 }
 
 #[derive(Arbitrary, Debug)]
@@ -32,8 +35,36 @@ struct File {
     len: u16,
     passphrase: bool,
     maker: Maker,
+    threads: u8,
+    stop: Option<Stop>,
     cuts: Vec<u16>,
     damage: Vec<Damage>,
+}
+
+impl File {
+    fn threads(&self) -> NonZero<usize> {
+        NonZero::new(1 + usize::from(self.threads % 4)).expect("it is one at least")
+    }
+}
+
+/// What ends a run.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum Stop {
+    /// The flag is set once so many chunks are done.
+    Cancel(u8),
+    /// The reader, or the writer, fails after so many bytes.
+    Read(u16),
+    Write(u16),
+}
+
+#[derive(Arbitrary, Debug)]
+struct MacInput {
+    backend: AnyBackend,
+    algorithm: u8,
+    seed: Seed,
+    len: u16,
+    cuts: Vec<u16>,
+    flip: Flip,
 }
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
@@ -77,32 +108,46 @@ const LIMITS: KdfLimits = KdfLimits { memory_kib: 32, passes: 2, lanes: 4, work_
 const SIZE: ChunkSize = ChunkSize::MIN;
 const SEALED: usize = 1024 + 36;
 
-/// A reader and a writer that take as much at once as they were told, over and over.
+/// A reader and a writer that take as much at once as they were told, over and over, and fail after so many bytes.
 struct Cuts<'a, T> {
     inner: T,
     sizes: std::iter::Cycle<std::slice::Iter<'a, u16>>,
+    good_for: Option<usize>,
 }
 
 impl<'a, T> Cuts<'a, T> {
     fn new(inner: T, sizes: &'a [u16]) -> Self {
-        Self { inner, sizes: sizes.iter().cycle() }
+        Self { inner, sizes: sizes.iter().cycle(), good_for: None }
     }
-    fn next(&mut self, len: usize) -> usize {
-        self.sizes.next().map_or(len, |size| usize::from(size % 2100).max(1).min(len))
+    fn good_for(self, good_for: Option<usize>) -> Self {
+        Self { good_for, ..self }
+    }
+    fn next(&mut self, len: usize) -> io::Result<usize> {
+        let n = self.sizes.next().map_or(len, |size| usize::from(size % 2100).max(1).min(len));
+        let n = n.min(self.good_for.unwrap_or(n));
+        if n == 0 && len > 0 { Err(io::Error::other(FAILURE)) } else { Ok(n) }
+    }
+    fn taken(&mut self, n: usize) -> usize {
+        self.good_for = self.good_for.map(|good_for| good_for - n);
+        n
     }
 }
 
+const FAILURE: &str = "as the input of the fuzzer wants it";
+
 impl Read for Cuts<'_, &[u8]> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let n = self.next(buf.len());
-        self.inner.read(&mut buf[..n])
+        let n = self.next(buf.len())?;
+        let n = self.inner.read(&mut buf[..n])?;
+        Ok(self.taken(n))
     }
 }
 
 impl Write for Cuts<'_, Vec<u8>> {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        let n = self.next(buf.len());
-        self.inner.write(&buf[..n])
+        let n = self.next(buf.len())?;
+        let n = self.inner.write(&buf[..n])?;
+        Ok(self.taken(n))
     }
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
@@ -130,10 +175,14 @@ fn make(file: &File, secret: Secret<'_>, text: &[u8]) -> Vec<u8> {
         Maker::Encryptor => {
             let mut out = Vec::new();
             let input = Cuts::new(text, &file.cuts);
+            let mut progress = Vec::new();
             let encryptor = Encryptor::new(secret).algorithm(algorithm).chunk_size(SIZE).kdf(kdf);
-            let summary =
-                encryptor.threads(NonZero::<usize>::MIN).run(input, &mut out).expect("memory cannot fail");
-            assert_eq!(summary.bytes, text.len() as u64);
+            let encryptor = encryptor.threads(file.threads()).on_progress(|bytes| progress.push(bytes));
+            let summary = encryptor.run(input, &mut out).expect("memory cannot fail");
+            let chunks = text.len().div_ceil(SIZE.bytes()).max(1);
+            assert_eq!((summary.bytes, summary.chunks), (text.len() as u64, chunks as u64));
+            let expected = (1..=chunks).map(|n| text.len().min(n * SIZE.bytes()) as u64);
+            assert!(progress.iter().copied().eq(expected), "the progress that was told: {progress:?}");
             out
         }
         Maker::Writer => {
@@ -153,14 +202,28 @@ fn make(file: &File, secret: Secret<'_>, text: &[u8]) -> Vec<u8> {
 }
 
 /// Reads a file in all ways; checks that they agree, and returns what came out and how it ended.
-fn read(bytes: &[u8], secret: Secret<'_>, limits: &KdfLimits, cuts: &[u16]) -> (Vec<u8>, Result<(), Error>) {
+fn read(
+    bytes: &[u8],
+    secret: Secret<'_>,
+    limits: &KdfLimits,
+    cuts: &[u16],
+    threads: NonZero<usize>,
+) -> (Vec<u8>, Result<(), Error>) {
     // Whole chunks.
-    let mut out = Vec::new();
+    let (mut out, mut progress) = (Vec::new(), Vec::new());
     let ended = Decryptor::new(secret)
         .kdf_limits(*limits)
-        .threads(NonZero::<usize>::MIN)
+        .threads(threads)
+        .on_progress(|bytes| progress.push(bytes))
         .run(Cuts::new(bytes, cuts), &mut out)
         .map(drop);
+    if plant("progress") && progress.len() > 2 {
+        progress.swap(1, 2);
+    }
+    assert!(
+        progress.is_sorted() && progress.last().copied().unwrap_or(0) == out.len() as u64,
+        "{progress:?}"
+    );
     // As a reader.
     let mut read = Vec::new();
     let by_reader =
@@ -265,13 +328,16 @@ fn file(file: &File) {
             break;
         }
     }
-    let (mut out, ended) = read(&bytes, secret, &LIMITS, &file.cuts);
-    planted(&mut out);
+    let (mut out, ended) = read(&bytes, secret, &LIMITS, &file.cuts, file.threads());
+    planted("bit", &mut out);
     assert!(text.starts_with(&out), "something came out that did not go in");
     if bytes == whole {
         assert!(ended.is_ok() && out == text, "{ended:?}");
     } else {
         assert!(ended.is_err(), "damage was not noticed");
+    }
+    if let Some(stop) = file.stop {
+        stopped(file, stop, secret, &text, &whole);
     }
     // The other kind of secret, and another secret of this kind.
     let other = MasterKey::from([0x77; 32]);
@@ -283,10 +349,107 @@ fn file(file: &File) {
     };
     if file.seed.bytes(1, 32) != [0x77; 32] {
         for secret in [others.0, others.1] {
-            let (out, ended) = read(&bytes, secret, &LIMITS, &file.cuts);
+            let (out, ended) = read(&bytes, secret, &LIMITS, &file.cuts, file.threads());
             assert!(out.is_empty() && ended.is_err(), "a wrong secret opened it");
         }
     }
+}
+
+/// A run that is ended in the middle: what was written before is a true beginning, and not taken for all of it.
+fn stopped(file: &File, stop: Stop, secret: Secret<'_>, text: &[u8], whole: &[u8]) {
+    let chunks = text.len().div_ceil(SIZE.bytes()).max(1);
+    let (memory, passes, lanes) = COSTS;
+    let kdf = KdfParams::new(memory, passes, lanes).expect("such costs can be");
+    for encrypt in [true, false] {
+        let input = if encrypt { text } else { whole };
+        let flag = AtomicBool::new(matches!(stop, Stop::Cancel(0)));
+        let mut done = 0;
+        let progress = |_| {
+            done += 1;
+            if matches!(stop, Stop::Cancel(after) if done == usize::from(after)) {
+                flag.store(true, Ordering::Relaxed);
+            }
+        };
+        let good_for = |n: u16, len: usize| Some(usize::from(n) % (len + 50));
+        let reader = match stop {
+            Stop::Read(n) => Cuts::new(input, &file.cuts).good_for(good_for(n, input.len())),
+            _ => Cuts::new(input, &file.cuts),
+        };
+        let expected_len = if encrypt { whole.len() } else { text.len() };
+        let room = if let Stop::Write(n) = stop { good_for(n, expected_len) } else { None };
+        let mut writer = Cuts::new(Vec::new(), &file.cuts).good_for(room);
+        let ended = if encrypt {
+            let algorithm = Algorithm::ALL[usize::from(file.algorithm) % 6];
+            let encryptor = Encryptor::new(secret).algorithm(algorithm).chunk_size(SIZE).kdf(kdf);
+            encryptor.threads(file.threads()).cancel(&flag).on_progress(progress).run(reader, &mut writer)
+        } else {
+            let decryptor = Decryptor::new(secret).kdf_limits(LIMITS);
+            decryptor.threads(file.threads()).cancel(&flag).on_progress(progress).run(reader, &mut writer)
+        };
+        let mut out = writer.inner;
+        match (stop, &ended) {
+            // With several threads, all of the input may have been taken before the flag was set.
+            (Stop::Cancel(after), Ok(_)) => {
+                assert!(after > 0 && (file.threads().get() > 1 || usize::from(after) >= chunks));
+            }
+            (Stop::Cancel(after), Err(Error::Cancelled)) => {
+                assert!(usize::from(after) <= chunks, "nobody has cancelled it");
+                if file.threads().get() == 1 && !encrypt {
+                    assert_eq!(out.len(), text.len().min(usize::from(after) * SIZE.bytes()));
+                }
+            }
+            (Stop::Read(n), Ok(_)) => assert!(good_for(n, input.len()) > Some(input.len()), "it failed"),
+            (Stop::Read(n), Err(Error::Read(e))) => {
+                assert!(good_for(n, input.len()) <= Some(input.len()) && e.to_string() == FAILURE, "{e}");
+            }
+            (Stop::Write(_), Ok(_)) => assert!(room >= Some(expected_len), "it failed"),
+            (Stop::Write(_), Err(Error::Write(e))) => {
+                assert!(room < Some(expected_len) && e.to_string() == FAILURE, "{e}");
+                assert_eq!(Some(out.len()), room);
+            }
+            _ => panic!("{stop:?} ended with {ended:?}"),
+        }
+        let complete = ended.is_ok();
+        if encrypt {
+            let (opened, opens) = read(&out, secret, &LIMITS, &[], NonZero::<usize>::MIN);
+            assert_eq!(opens.is_ok(), complete, "whether it is a complete file");
+            out = opened;
+        }
+        planted("stopped", &mut out);
+        assert!(text.starts_with(&out), "something came out that did not go in");
+        assert!(!complete || out == text, "it ended well without all of it");
+    }
+}
+
+/// `palladion_file::Mac` against the reference, with a key as the documentation says: HKDF-SHA-256.
+fn mac(input: &MacInput) {
+    fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
+        let mut block = [0; 64];
+        block[..key.len()].copy_from_slice(key);
+        let pad = |with: u8| block.map(|byte| byte ^ with);
+        sha256(&[&pad(0x5c)[..], &sha256(&[&pad(0x36)[..], message].concat())].concat())
+    }
+    input.backend.set();
+    let algorithm = Algorithm::ALL[usize::from(input.algorithm) % 6];
+    let key: [u8; 32] = input.seed.bytes(1, 32).try_into().expect("32 bytes");
+    let data = input.seed.bytes(2, usize::from(input.len % 5000));
+    let derived = hmac(&hmac(&[], &key), &[&b"palladion mac v1"[..], &[algorithm.id(), 1]].concat());
+    let len = algorithm.key_len();
+    let reference = palladion_reference::raf::aegis(algorithm.id()).expect("it has that number");
+    let expected = reference.mac(&derived[..len], &[0; 32][..len], &data, 32);
+
+    let mut mac = Mac::new(&MasterKey::from(key), algorithm).expect("there is a backend");
+    let mut done = 0;
+    for size in cuts(data.len(), &input.cuts) {
+        mac.update(&data[done..done + size]).expect("no limit was passed");
+        done += size;
+    }
+    let mut tag = mac.clone().finalize();
+    planted_of("mac", data.len(), &mut tag);
+    assert_eq!(tag[..], expected);
+    assert!(mac.clone().verify(&tag));
+    input.flip.apply(&mut tag);
+    assert!(!mac.verify(&tag), "a forged tag was taken");
 }
 
 fn header(header: &Header) {
@@ -304,7 +467,7 @@ fn header(header: &Header) {
     bytes.extend_from_slice(&header.rest);
     let (key, passphrase) = (MasterKey::from([7; 32]), Passphrase::new("x"));
     let secret = if header.passphrase { Secret::from(&passphrase) } else { Secret::from(&key) };
-    let (out, ended) = read(&bytes, secret, &LIMITS, &[]);
+    let (out, ended) = read(&bytes, secret, &LIMITS, &[], NonZero::<usize>::MIN);
     assert!(out.is_empty() && ended.is_err(), "a header that nobody made was taken");
     // What costs more than the limits is refused before anything is spent: the fuzzer allows no large allocation.
     let [memory, passes, lanes] = header.costs;
@@ -323,7 +486,7 @@ fn header(header: &Header) {
 fn bytes(bytes: &[u8]) {
     let (key, passphrase) = (MasterKey::from([7; 32]), Passphrase::new("x"));
     for secret in [Secret::from(&key), Secret::from(&passphrase)] {
-        let (out, ended) = read(bytes, secret, &LIMITS, &[]);
+        let (out, ended) = read(bytes, secret, &LIMITS, &[], NonZero::<usize>::MIN);
         assert!(out.is_empty() && ended.is_err());
     }
     let _ = needs_passphrase(bytes);
@@ -348,5 +511,6 @@ fuzz_target!(|input: Input| {
         Input::Header(it) => header(it),
         Input::Bytes(it) => bytes(it),
         Input::KeyFile(text) => key_file(text),
+        Input::Mac(it) => mac(it),
     }
 });

@@ -6,7 +6,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use palladion::family::{Aegis128, Aegis256, Family};
 use palladion::{Aegis, Error, KeyStream, Mac, Tag};
-use palladion_fuzz::{Flip, Len, Seed, cuts, key, nonce, on_each_backend, planted};
+use palladion_fuzz::{Flip, Len, Seed, cuts, key, nonce, on_each_backend, planted, planted_of};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -73,14 +73,14 @@ type Peer<const T: usize> = fn(&[u8], &[u8], &[u8], &[u8], &Input) -> Theirs<T>;
 fn check<F: Family, const D: usize, const T: usize>(theirs: Peer<T>, input: &Input) {
     let [key_bytes, nonce_bytes, ad, msg] =
         input.seed.message(F::KEY_LEN, input.ad_len.0.min(3000), input.len.0);
-    let mut theirs = theirs(&key_bytes, &nonce_bytes, &ad, &msg, input);
-    planted(&mut theirs.ct);
+    let theirs = theirs(&key_bytes, &nonce_bytes, &ad, &msg, input);
     let tag = Tag::<T>::from(theirs.tag);
     let (key, nonce) = (key::<F>(&key_bytes), nonce::<F>(&nonce_bytes));
     let cipher = Aegis::<F, D, T>::new(&key);
     on_each_backend(|| {
         let mut buf = msg.clone();
         assert_eq!(cipher.encrypt_in_place(&nonce, &ad, &mut buf), Ok(tag));
+        planted("bit", &mut buf);
         assert_eq!(buf, theirs.ct);
         assert_eq!(cipher.decrypt_in_place(&nonce, &ad, &mut buf, &tag), Ok(()));
         assert_eq!(buf, msg);
@@ -95,10 +95,12 @@ fn check<F: Family, const D: usize, const T: usize>(theirs: Peer<T>, input: &Inp
 
         let mut keystream = vec![0xee; msg.len()];
         KeyStream::<F, D>::fill(&key, &nonce, &mut keystream).expect("no limit was passed");
+        planted("keystream", &mut keystream);
         assert_eq!(keystream, theirs.keystream);
 
-        let mac = Tag::<T>::from(theirs.mac);
-        assert_eq!(Mac::<F, D, T>::mac(&key, &nonce, &msg), Ok(mac));
+        let mut ours = *Mac::<F, D, T>::mac(&key, &nonce, &msg).expect("no limit was passed").as_bytes();
+        planted_of("mac", msg.len(), &mut ours);
+        assert_eq!(ours, theirs.mac);
         let mut forged = theirs.mac;
         input.flip.apply(&mut forged);
         let forged = Mac::<F, D, T>::verify_mac(&key, &nonce, &msg, &Tag::from(forged));

@@ -2,13 +2,15 @@
 
 #![no_main]
 
+use std::mem::MaybeUninit;
+
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use palladion::family::Family;
 use palladion::hazmat::MacSession;
 use palladion::{Error, Mac, Tag};
 use palladion_fuzz::{
-    Buffer, Flip, Len, Offset, Seed, cuts, key, nonce, on_each_backend, planted, reference,
+    Buffer, Flip, Len, Offset, Seed, cuts, key, nonce, on_each_backend, planted_of, reference,
 };
 
 #[derive(Arbitrary, Debug)]
@@ -42,16 +44,19 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
     let sizes: Vec<u16> = input.pieces.iter().map(|(size, _)| *size).collect();
     let sizes = cuts(data.len(), &sizes);
     on_each_backend(|| {
-        let mut buf = Buffer::new(&data, input.offset);
-        planted(buf.bytes_mut());
-        assert_eq!(Mac::<F, D, T>::mac(&key, &nonce, buf.bytes()), Ok(tag));
         let buf = Buffer::new(&data, input.offset);
+        let mut made =
+            *Mac::<F, D, T>::mac(&key, &nonce, buf.bytes()).expect("no limit was passed").as_bytes();
+        planted_of("bit", data.len(), &mut made);
+        assert_eq!(&made, tag.as_bytes());
         assert_eq!(Mac::<F, D, T>::verify_mac(&key, &nonce, buf.bytes(), &tag), Ok(()));
         let failed = Err(Error::VerificationFailed);
         assert_eq!(Mac::<F, D, T>::verify_mac(&key, &nonce, buf.bytes(), &forged), failed);
 
         let mut mac = Mac::<F, D, T>::new(&key, &nonce).expect("there is a backend");
         let mut session = MacSession::<F, D>::new(&key, &nonce).expect("there is a backend");
+        let mut place = MaybeUninit::uninit();
+        let begun = MacSession::<F, D>::begin_in(&mut place, &key, &nonce).expect("there is a backend");
         let mut done = 0;
         let hows = input.pieces.iter().map(|(_, how)| *how).chain([How::Plain]);
         for (size, how) in sizes.iter().zip(hows) {
@@ -75,6 +80,7 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
             let piece = Buffer::new(&data[done..done + size], input.offset);
             mac.update(piece.bytes()).expect("no limit was passed");
             session.update(piece.bytes()).expect("no limit was passed");
+            begun.update(piece.bytes()).expect("no limit was passed");
             done += size;
         }
         assert_eq!(mac.clone().verify(&tag), Ok(()));
@@ -82,7 +88,11 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
         assert_eq!(mac.finalize(), tag);
         assert_eq!(session.clone().verify(&tag), Ok(()));
         assert_eq!(session.clone().verify(&forged), failed);
-        assert_eq!(session.finalize::<T>(), tag);
+        let mut made = [0; T];
+        session.finalize_into(&mut made);
+        planted_of("session", data.len(), &mut made);
+        assert_eq!(&made, tag.as_bytes());
+        assert_eq!(begun.finalize::<T>(), tag);
         // It may be used again, after a new beginning.
         let _ = session.finalize::<T>();
         session.restart(&key, &nonce);

@@ -2,10 +2,14 @@
 
 #![no_main]
 
+use std::mem::MaybeUninit;
+
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use palladion::family::Family;
-use palladion::hazmat::{AeadSession, AnySession, UnverifiedDecryptor};
+use palladion::hazmat::{
+    AeadSession, AnySession, UnverifiedDecryptor, decrypt_unauthenticated, encrypt_unauthenticated,
+};
 use palladion::{Aegis, Algorithm, Error, KeyStream, Tag};
 use palladion_fuzz::{AnyBackend, Buffer, Flip, Len, Offset, Seed, cuts, key, nonce, planted};
 
@@ -83,7 +87,7 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
         }
         written.extend_from_slice(buf.bytes());
     }
-    planted(&mut written);
+    planted("bit", &mut written);
     assert_eq!(written, ct);
     assert_eq!(encryptor.finalize(), tag);
 
@@ -159,6 +163,23 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
         input.backend.set();
         let (source, expected) = if decrypt { (&came, &unverified) } else { (&msg, &ct) };
         let mut session = AeadSession::<F, D>::new(&key, &nonce, &ad).expect("no limit was passed");
+        // Another one where it begins, that is not moved: it takes all of it at once.
+        let mut place = MaybeUninit::uninit();
+        let begun =
+            AeadSession::<F, D>::begin_in(&mut place, &key, &nonce, &ad).expect("no limit was passed");
+        let mut all = Buffer::new(source, input.offset);
+        let result = if decrypt {
+            begun.decrypt_in_place(all.bytes_mut())
+        } else {
+            begun.encrypt_in_place(all.bytes_mut())
+        };
+        planted("begun", all.bytes_mut());
+        assert_eq!((result, all.bytes()), (Ok(()), &expected[..]));
+        if decrypt {
+            assert_eq!(begun.verify(&came_tag), verdict);
+        } else {
+            assert_eq!(begun.finalize::<T>(), tag);
+        }
         for (range, how) in pieces() {
             let mut buf = Buffer::new(&source[range.clone()], input.offset);
             match how {
@@ -203,6 +224,19 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
         }
     }
 
+    // Without a tag, and without associated data.
+    let (mut there, mut back) = (Buffer::new(&msg, input.offset), Buffer::new(&came, input.offset));
+    encrypt_unauthenticated(&cipher, &nonce, there.bytes_mut()).expect("no limit was passed");
+    let mut alone = msg.clone();
+    cipher.encrypt_in_place(&nonce, &[], &mut alone).expect("no limit was passed");
+    assert_eq!(there.bytes(), alone);
+    decrypt_unauthenticated(&cipher, &nonce, there.bytes_mut()).expect("no limit was passed");
+    assert_eq!(there.bytes(), msg);
+    // Whatever comes, it is decrypted, and encrypted it is what came.
+    decrypt_unauthenticated(&cipher, &nonce, back.bytes_mut()).expect("no limit was passed");
+    encrypt_unauthenticated(&cipher, &nonce, back.bytes_mut()).expect("no limit was passed");
+    assert_eq!(back.bytes(), came);
+
     // KeyStream.
     input.backend.set();
     let mut reader = KeyStream::<F, D>::new(&key, &nonce).expect("there is a backend");
@@ -229,15 +263,52 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
         a.key_len() == F::KEY_LEN && degree == D
     };
     if let Some(algorithm) = names.clone().find(of) {
-        let mut session =
-            AnySession::new(algorithm, &key_bytes, &nonce_bytes, &ad).expect("lengths that fit");
-        for range in ranges() {
-            let mut buf = Buffer::new(&came[range.clone()], input.offset);
-            session.decrypt_in_place(buf.bytes_mut()).expect("no limit was passed");
-            assert_eq!(buf.bytes(), &unverified[range]);
+        for decrypt in [false, true] {
+            let (source, expected) = if decrypt { (&came, &unverified) } else { (&msg, &ct) };
+            let mut session =
+                AnySession::new(algorithm, &key_bytes, &nonce_bytes, &ad).expect("lengths that fit");
+            for (range, how) in pieces() {
+                let mut buf = Buffer::new(&source[range.clone()], input.offset);
+                let result = match how {
+                    How::Into => {
+                        let mut out = Buffer::new(&vec![0xee; range.len()], input.offset);
+                        let (from, to) = (buf.bytes(), out.bytes_mut());
+                        let result = if decrypt {
+                            session.decrypt_into(from, to)
+                        } else {
+                            session.encrypt_into(from, to)
+                        };
+                        buf = out;
+                        result
+                    }
+                    How::Refused => {
+                        let mut long = vec![0xee; range.len() + 1];
+                        assert!(session.encrypt_into(buf.bytes(), &mut long).is_err());
+                        assert!(session.decrypt_into(buf.bytes(), &mut long).is_err());
+                        assert!(session.finalize(&mut long[..0]).is_err(), "the session goes on");
+                        if decrypt {
+                            session.decrypt_in_place(buf.bytes_mut())
+                        } else {
+                            session.encrypt_in_place(buf.bytes_mut())
+                        }
+                    }
+                    _ if decrypt => session.decrypt_in_place(buf.bytes_mut()),
+                    _ => session.encrypt_in_place(buf.bytes_mut()),
+                };
+                planted("any", buf.bytes_mut());
+                assert_eq!((result, buf.bytes()), (Ok(()), &expected[range]));
+            }
+            if decrypt {
+                assert!(session.verify(&[0; 17]).is_err());
+                assert_eq!(session.verify(came_tag.as_ref()), verdict);
+            } else {
+                let mut made = Buffer::new(&[0xee; T], input.offset);
+                assert_eq!(session.finalize(made.bytes_mut()), Ok(()));
+                assert_eq!(made.bytes(), tag.as_bytes());
+            }
         }
-        assert!(session.verify(&[0; 17]).is_err());
-        assert_eq!(session.verify(came_tag.as_ref()), verdict);
+        assert!(AnySession::new(algorithm, &key_bytes[1..], &nonce_bytes, &ad).is_err());
+        assert!(AnySession::new(algorithm, &key_bytes, &nonce_bytes[1..], &ad).is_err());
     }
 }
 

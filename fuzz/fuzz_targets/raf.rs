@@ -1,12 +1,20 @@
 //! Files with random access: any sequence of operations does what it does to a vector of bytes; and whatever is in the storage,
-//! nothing panics, nothing large is allocated, and nothing comes out that was not written.
+//! nothing panics, nothing large is allocated, and nothing comes out that was not written. Older chunks are put back, which the Merkle
+//! tree, kept from before, has to notice; bits are flipped under an open file.
 
 #![no_main]
 
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::sync::Mutex;
+
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use palladion_fuzz::{AnyBackend, Flip, Seed, planted};
-use palladion_raf::{Algorithm, Error, HEADER_LEN, Info, Memory, Options, Raf, Storage, probe};
+use palladion_fuzz::{AnyBackend, Flip, Seed, plant, planted};
+use palladion_raf::merkle::{Sha256, Tree, tree_len};
+use palladion_raf::{
+    Algorithm, Cursor, Error, HEADER_LEN, Info, Memory, Options, Raf, ReadOnly, Shared, Storage, Stream,
+    derive_master_key, probe,
+};
 use palladion_reference::raf as reference;
 
 #[derive(Arbitrary, Debug)]
@@ -15,20 +23,77 @@ struct Input {
     algorithm: u8,
     chunk: u8,
     seed: Seed,
+    /// The key is derived from another, with a context of so many bytes.
+    context: Option<u8>,
     merkle: bool,
+    /// How many chunks the Merkle tree has places for.
+    places: u8,
     barriers: bool,
+    /// Several threads may use the storage at once.
+    shared: bool,
+    /// Now and then, pieces so long that they are worked on in groups.
+    long: u8,
     steps: Vec<Step>,
     hostile: Hostile,
 }
 
 #[derive(Arbitrary, Clone, Debug)]
 enum Step {
-    Write { offset: Offset, len: u16 },
-    Read { offset: Offset, len: u16 },
+    Write {
+        offset: Offset,
+        len: u16,
+    },
+    Read {
+        offset: Offset,
+        len: u16,
+    },
     Resize(Offset),
     Sync,
     Verify,
-    Reopen { merkle: bool },
+    Reopen {
+        merkle: bool,
+    },
+    Long {
+        offset: Offset,
+        write: bool,
+    },
+    /// A copy of the file is kept (there is one of before the second write, too).
+    Keep,
+    /// A chunk of that copy is put in the place of the present one for a while, or all of it.
+    Rollback {
+        chunk: u8,
+    },
+    RollbackAll,
+    /// A bit of a chunk's record is flipped for a while.
+    Damage {
+        chunk: u8,
+        flip: Flip,
+        then: Then,
+    },
+    ReadOnly,
+    Stream(Offset),
+    Cursor(Vec<At>),
+    /// A Merkle tree that knows nothing, and is rebuilt.
+    Attach,
+}
+
+/// What is done while a chunk is damaged.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum Then {
+    Read,
+    WritePart,
+    WriteWhole,
+    Cut,
+    Verify,
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum At {
+    Read(u16),
+    Write(u16),
+    Start(Offset),
+    End(i16),
+    Current(i16),
 }
 
 /// Mostly near the bounds of chunks.
@@ -63,84 +128,515 @@ enum Hostile {
     Size(i16),
 }
 
-/// How many chunks the Merkle tree has places for.
-const PLACES: u64 = 16;
 const SIZES: [u32; 4] = [1024, 1040, 2048, 4096];
+/// Bytes from which on chunks are worked on in groups.
+const LONG: usize = 256 << 10;
+
+/// A file in memory, for one thread or for several.
+struct Disk {
+    memory: Mutex<Memory>,
+    shared: bool,
+}
+
+impl Disk {
+    fn new(bytes: Vec<u8>, shared: bool) -> Self {
+        Self { memory: Mutex::new(Memory(bytes)), shared }
+    }
+    fn memory(&mut self) -> &mut Memory {
+        self.memory.get_mut().expect("nobody panics")
+    }
+    fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.memory().0
+    }
+}
+
+impl Storage for Disk {
+    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.memory().read_at(buf, offset)
+    }
+    fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.memory().write_at(buf, offset)
+    }
+    fn size(&mut self) -> io::Result<u64> {
+        self.memory().size()
+    }
+    fn set_size(&mut self, size: u64) -> io::Result<()> {
+        self.memory().set_size(size)
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        self.memory().sync()
+    }
+    fn shared(&self) -> Option<&dyn Shared> {
+        self.shared.then_some(self)
+    }
+}
+
+impl Shared for Disk {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.memory.lock().expect("nobody panics").read_at(buf, offset)
+    }
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.memory.lock().expect("nobody panics").write_at(buf, offset)
+    }
+}
 
 fn expect_room<T>(result: Result<T, Error>) -> T {
     result.expect("there is room, and nothing is damaged")
+}
+
+/// What the file should be.
+struct Model {
+    contents: Vec<u8>,
+    key: Vec<u8>,
+    chunk_size: usize,
+    /// If there is a Merkle tree.
+    places: Option<u64>,
+}
+
+impl Model {
+    fn chunks(&self) -> usize {
+        self.contents.len().div_ceil(self.chunk_size)
+    }
+
+    /// Where a chunk's contents are.
+    fn place(&self, chunk: usize) -> std::ops::Range<usize> {
+        let start = chunk * self.chunk_size;
+        start..self.contents.len().min(start + self.chunk_size)
+    }
+
+    /// What a change did that makes the file so long if it succeeds; whether it did.
+    fn changed(&self, result: Result<(), Error>, new_len: usize) -> bool {
+        let chunks = new_len.max(self.contents.len()).div_ceil(self.chunk_size) as u64;
+        match result {
+            Ok(()) => assert!(self.places.is_none_or(|places| chunks <= places), "more chunks than places"),
+            Err(Error::TreeFull { max_chunks }) => {
+                assert!(self.places == Some(max_chunks) && chunks > max_chunks, "there is room");
+                return false;
+            }
+            Err(e) => panic!("{e}"),
+        }
+        true
+    }
+
+    fn write(&mut self, file: &mut Raf<Disk>, data: &[u8], offset: u64) {
+        let (start, end) = (offset as usize, offset as usize + data.len());
+        let result = file.write_at(data, offset);
+        if data.is_empty() {
+            expect_room(result);
+        } else if self.changed(result, end) {
+            self.written(data, start);
+        }
+    }
+
+    fn written(&mut self, data: &[u8], start: usize) {
+        let end = start + data.len();
+        self.contents.resize(self.contents.len().max(end), 0);
+        self.contents[start..end].copy_from_slice(data);
+    }
+
+    /// What a read of so many bytes gives.
+    fn there(&self, offset: u64, len: usize) -> &[u8] {
+        let there = self.contents.get(offset as usize..).unwrap_or(&[]);
+        &there[..len.min(there.len())]
+    }
+
+    fn read(&self, file: &mut Raf<Disk>, offset: u64, len: usize) {
+        let mut buf = vec![0xee; len];
+        let n = expect_room(file.read_at(&mut buf, offset));
+        planted("bit", &mut buf[..n]);
+        if n >= LONG && plant("long") {
+            buf[LONG - 1] ^= 1;
+        }
+        assert!(buf[..n] == *self.there(offset, len), "not what was written");
+        assert!(buf[n..].iter().all(|byte| *byte == 0xee), "written behind the end");
+    }
+
+    fn header(&self, info: Info) -> reference::Header {
+        let (algorithm, chunk_size) = (info.algorithm.id(), info.chunk_size);
+        reference::Header { algorithm, chunk_size, size: self.contents.len() as u64, file_id: info.file_id }
+    }
+
+    /// That the tree is that of the file, and the commitment that of the reference.
+    fn verify_tree(&self, file: &mut Raf<Disk>) {
+        let Some(places) = self.places else {
+            assert!(matches!(file.verify_tree(), Err((None, Error::NoTree))));
+            return;
+        };
+        file.verify_tree().expect("nothing is damaged");
+        // (The reference's hash function is slow.)
+        if places < 100 {
+            let expected = reference::merkle_commitment(&self.header(file.info()), places, &self.contents);
+            assert_eq!(expect_room(file.commitment()), expected);
+        }
+    }
+
+    /// What the reference finds in a record.
+    fn open(&self, file: &Raf<Disk>, bytes: &[u8], chunk: usize) -> Option<Vec<u8>> {
+        let record = file.info().record_len();
+        let record = bytes.get(HEADER_LEN + chunk * record..HEADER_LEN + (chunk + 1) * record)?;
+        let opened = reference::open_record(&self.header(file.info()), &self.key, chunk as u64, record);
+        Some(opened.expect("it was written"))
+    }
 }
 
 fn check(input: &Input) {
     input.backend.set();
     let algorithm = Algorithm::ALL[usize::from(input.algorithm) % 6];
     let chunk_size = SIZES[usize::from(input.chunk) % 4];
-    let key = input.seed.bytes(0, algorithm.key_len());
-    let mut file = Options::default()
-        .algorithm(algorithm)
-        .chunk_size(chunk_size)
-        .create(Memory::default(), &key)
-        .expect("it can be made");
+    let key = master_key(input, input.seed.bytes(0, algorithm.key_len()));
+    let long_ones = input.long % 8 == 7;
+    let places = if long_ones { 600 } else { [3, 7, 16][usize::from(input.places) % 3] };
+    let disk = |bytes| Disk::new(bytes, input.shared);
+    let options = Options::default().algorithm(algorithm).chunk_size(chunk_size);
+    let mut file = options.create(disk(Vec::new()), &key).expect("it can be made");
     if input.merkle {
-        file = expect_room(file.with_merkle(PLACES));
+        file = expect_room(file.with_merkle(places));
     }
     file.set_barriers(input.barriers);
-    let mut merkle = input.merkle;
-    let mut model: Vec<u8> = Vec::new();
-    for (i, step) in input.steps.iter().take(24).enumerate() {
+    let record = file.info().record_len();
+    let mut model = Model {
+        contents: Vec::new(),
+        key,
+        chunk_size: chunk_size as usize,
+        places: input.merkle.then_some(places),
+    };
+    let mut kept: Option<(Vec<u8>, Vec<u8>)> = None;
+    let mut long = 0;
+    for (i, step) in input.steps.iter().take(if long_ones { 10 } else { 24 }).enumerate() {
+        let data = |len: usize| input.seed.bytes(i as u64 + 1, len);
         match step {
             Step::Write { offset, len } => {
-                let offset = offset.of(chunk_size);
-                let data = input.seed.bytes(i as u64 + 1, usize::from(*len % 5000));
-                expect_room(file.write_at(&data, offset));
-                let (start, end) = (offset as usize, offset as usize + data.len());
-                if !data.is_empty() {
-                    model.resize(model.len().max(end), 0);
-                    model[start..end].copy_from_slice(&data);
+                if kept.is_none() && !model.contents.is_empty() {
+                    kept = Some((file.storage_mut().bytes().clone(), model.contents.clone()));
                 }
+                model.write(&mut file, &data(usize::from(*len % 5000)), offset.of(chunk_size));
             }
             Step::Read { offset, len } => {
-                let offset = offset.of(chunk_size);
-                let mut buf = vec![0xee; usize::from(*len % 9000)];
-                let n = expect_room(file.read_at(&mut buf, offset));
-                let there = model.get(offset as usize..).unwrap_or(&[]);
-                planted(&mut buf[..n]);
-                assert_eq!(buf[..n], there[..buf.len().min(there.len())]);
-                assert!(buf[n..].iter().all(|byte| *byte == 0xee), "written behind the end");
+                model.read(&mut file, offset.of(chunk_size), usize::from(*len % 9000));
+            }
+            Step::Long { offset, write } => {
+                if !long_ones || long == 2 {
+                    continue;
+                }
+                long += 1;
+                let (len, offset) = (LONG + 2 * chunk_size as usize + 5, offset.of(chunk_size));
+                if *write {
+                    model.write(&mut file, &data(len), offset);
+                }
+                model.read(&mut file, offset, len);
             }
             Step::Resize(size) => {
                 let size = size.of(chunk_size);
-                expect_room(file.set_size(size));
-                model.resize(size as usize, 0);
+                let result = file.set_size(size);
+                if model.changed(result, size as usize) {
+                    model.contents.resize(size as usize, 0);
+                }
             }
             Step::Sync => expect_room(file.sync()),
             Step::Verify => {
                 expect_room(file.verify());
-                match file.verify_tree() {
-                    Ok(()) => assert!(merkle),
-                    Err((_, e)) => assert!(!merkle && matches!(e, Error::NoTree), "{e}"),
-                }
+                model.verify_tree(&mut file);
             }
             Step::Reopen { merkle: with } => {
-                let before = merkle.then(|| expect_room(file.commitment()));
-                file = expect_room(Raf::open(file.into_storage(), &key));
-                if *with {
-                    file = expect_room(file.with_merkle(PLACES));
+                let before = model.places.map(|_| expect_room(file.commitment()));
+                file = expect_room(Raf::open(file.into_storage(), &model.key));
+                file.set_barriers(input.barriers);
+                model.places = None;
+                if *with && model.chunks() as u64 <= places {
+                    file = expect_room(file.with_merkle(places));
                     let after = expect_room(file.commitment());
                     assert!(before.is_none_or(|before| before == after), "the commitment has changed");
+                    model.places = Some(places);
                 }
-                merkle = *with;
+            }
+            Step::Keep => kept = Some((file.storage_mut().bytes().clone(), model.contents.clone())),
+            Step::Rollback { chunk } => {
+                if let Some((bytes, _)) = &kept {
+                    let chunks = model.chunks().min((bytes.len() - HEADER_LEN) / record);
+                    if let Some(chunk) = usize::from(*chunk).checked_rem(chunks) {
+                        rollback(&model, &mut file, bytes, chunk);
+                    }
+                }
+            }
+            Step::RollbackAll => {
+                if let Some((bytes, contents)) = kept.as_ref().filter(|_| !long_ones) {
+                    rollback_all(&model, &mut file, bytes, contents);
+                }
+            }
+            Step::Damage { chunk, flip, then } => {
+                if let Some(chunk) = usize::from(*chunk).checked_rem(model.chunks()) {
+                    damage(&mut model, &mut file, chunk, *flip, *then);
+                }
+            }
+            Step::ReadOnly => read_only(&model, &mut file),
+            Step::Stream(offset) => {
+                let bytes = file.storage_mut().bytes().clone();
+                let mut copy = expect_room(Raf::open(Stream(io::Cursor::new(bytes)), &model.key));
+                let (data, offset) = (data(1500), offset.of(chunk_size));
+                expect_room(copy.set_size(offset));
+                expect_room(copy.write_at(&data, offset / 2));
+                let mut expected = model.contents.clone();
+                expected.resize(offset as usize, 0);
+                let mut expected = Model { contents: expected, key: Vec::new(), ..model };
+                expected.written(&data, offset as usize / 2);
+                let mut copy = expect_room(Raf::open(copy.into_storage(), &model.key));
+                let mut all = vec![0xee; expected.contents.len() + 1];
+                assert_eq!(expect_room(copy.read_at(&mut all, 0)), expected.contents.len());
+                planted("stream", &mut all[..expected.contents.len()]);
+                assert!(all[..expected.contents.len()] == expected.contents, "not what was written");
+            }
+            Step::Cursor(steps) => file = cursor(&mut model, file, steps, &data(5000)),
+            Step::Attach => {
+                let nodes = vec![0xcc; tree_len(places, Sha256::LEN).expect("it is small")];
+                let tree = expect_room(Tree::new(Sha256, nodes, places, Sha256::LEN));
+                match file.attach(tree) {
+                    Ok(()) => assert!(model.chunks() as u64 <= places, "more chunks than places"),
+                    Err(Error::TreeFull { .. }) => {
+                        assert!(model.chunks() as u64 > places, "there is room");
+                        continue;
+                    }
+                    Err(e) => panic!("{e}"),
+                }
+                model.places = Some(places);
+                match file.verify_tree() {
+                    Ok(()) => assert!(model.contents.is_empty(), "an empty tree was taken"),
+                    Err((Some(0), Error::TreeMismatch { chunk: Some(0) })) => {}
+                    Err((_, e)) => panic!("{e}"),
+                }
+                expect_room(file.rebuild_tree());
+                model.verify_tree(&mut file);
             }
         }
-        assert_eq!(file.size(), model.len() as u64);
+        assert_eq!(file.size(), model.contents.len() as u64);
+        assert!(!file.is_poisoned());
     }
-    let mut all = vec![0; model.len() + 1];
-    assert_eq!(expect_room(file.read_at(&mut all, 0)), model.len());
-    assert_eq!(all[..model.len()], model);
-    let (info, bytes) = (file.info(), file.into_storage().0);
-    let records = model.len().div_ceil(chunk_size as usize);
-    assert_eq!(bytes.len(), HEADER_LEN + records * (chunk_size as usize + algorithm.key_len() + 16));
-    hostile(&input.hostile, &key, info, bytes, &model);
+    model.read(&mut file, 0, model.contents.len() + 1);
+    model.verify_tree(&mut file);
+    let (info, mut disk) = (file.info(), file.into_storage());
+    let bytes = std::mem::take(disk.bytes());
+    assert_eq!(bytes.len(), HEADER_LEN + model.chunks() * record);
+    if !long_ones {
+        let read = reference::read_file(&bytes, &model.key);
+        assert!(read.as_ref() == Ok(&model.contents), "the reference reads something else");
+    }
+    hostile(&input.hostile, &model.key, info, bytes, &model.contents);
+}
+
+/// The key, or one that is derived from it.
+fn master_key(input: &Input, key: Vec<u8>) -> Vec<u8> {
+    let Some(len) = input.context else { return key };
+    let max = if key.len() == 16 { 120 } else { 72 };
+    let context = input.seed.bytes(200, usize::from(len));
+    assert!(matches!(derive_master_key(&key[1..], &context), Err(Error::KeyLength { .. })));
+    match derive_master_key(&key, &context) {
+        Ok(mut derived) => {
+            if plant("derived") {
+                derived[3] ^= 1;
+            }
+            assert!(context.len() <= max, "a context that is too long");
+            assert!(*derived == reference::derive_master_key(&key, &context), "another derived key");
+            derived.to_vec()
+        }
+        Err(Error::ContextLength { max: allowed, actual }) => {
+            assert_eq!((allowed, actual), (max, context.len()));
+            assert!(actual > max);
+            key
+        }
+        Err(e) => panic!("{e}"),
+    }
+}
+
+/// An older version of a chunk in the place of the present one is read, since it is authentic; the tree notices.
+fn rollback(model: &Model, file: &mut Raf<Disk>, older: &[u8], chunk: usize) {
+    let record = file.info().record_len();
+    let at = HEADER_LEN + chunk * record..HEADER_LEN + (chunk + 1) * record;
+    let text = model.open(file, older, chunk).expect("it is there");
+    let place = model.place(chunk);
+    let differs = text[..place.len()] != model.contents[place.clone()];
+
+    let now = file.storage_mut().bytes()[at.clone()].to_vec();
+    file.storage_mut().bytes()[at.clone()].copy_from_slice(&older[at.clone()]);
+    let mut buf = vec![0xee; place.len()];
+    assert_eq!(expect_room(file.read_at(&mut buf, place.start as u64)), place.len());
+    assert!(buf == text[..place.len()], "neither the present chunk nor the older one");
+    if model.places.is_some() {
+        let verdict = if plant("rollback") { Ok(()) } else { file.verify_tree() };
+        match verdict {
+            Ok(()) => assert!(!differs, "an older chunk was not noticed"),
+            Err((Some(at), Error::TreeMismatch { chunk: Some(index) })) => {
+                assert!(differs && at == chunk as u64 && index == at, "another chunk was complained of");
+            }
+            Err((_, e)) => panic!("{e}"),
+        }
+    }
+    file.storage_mut().bytes()[at].copy_from_slice(&now);
+    model.verify_tree(file);
+}
+
+/// The whole file as it was before: its commitment is another; and under an open file the tree notices.
+fn rollback_all(model: &Model, file: &mut Raf<Disk>, older: &[u8], contents: &[u8]) {
+    let Some(places) = model.places else { return };
+    let opened = expect_room(Raf::open(Disk::new(older.to_vec(), false), &model.key));
+    match opened.with_merkle(places) {
+        Ok(mut opened) => {
+            let old = Model { contents: contents.to_vec(), key: model.key.clone(), ..*model };
+            old.read(&mut opened, 0, contents.len() + 1);
+            old.verify_tree(&mut opened);
+            let same = opened.commitment().expect("there is a tree") == expect_room(file.commitment());
+            assert_eq!(
+                same || plant("commitment"),
+                contents == model.contents,
+                "whether it is the older file"
+            );
+        }
+        Err(Error::TreeFull { .. }) => assert!(contents.len().div_ceil(model.chunk_size) as u64 > places),
+        Err(e) => panic!("{e}"),
+    }
+
+    let now = std::mem::replace(file.storage_mut().bytes(), older.to_vec());
+    let first = (0..model.chunks()).find_map(|chunk| match model.open(file, older, chunk) {
+        None => Some((chunk as u64, true)),
+        Some(text) => {
+            let place = model.place(chunk);
+            (text[..place.len()] != model.contents[place]).then_some((chunk as u64, false))
+        }
+    });
+    let found = match file.verify_tree() {
+        Ok(()) => None,
+        Err((Some(at), Error::TreeMismatch { chunk: Some(_) })) => Some((at, false)),
+        Err((Some(at), Error::DamagedChunk { .. })) => Some((at, true)),
+        Err((_, e)) => panic!("{e}"),
+    };
+    assert_eq!(found, first, "the first chunk that is another, and whether it is missing");
+    *file.storage_mut().bytes() = now;
+    model.verify_tree(file);
+}
+
+/// A damaged chunk: whoever needs it gets an error, and nothing changes.
+fn damage(model: &mut Model, file: &mut Raf<Disk>, chunk: usize, flip: Flip, then: Then) {
+    let record = file.info().record_len();
+    let at = HEADER_LEN + chunk * record..HEADER_LEN + (chunk + 1) * record;
+    let place = model.place(chunk);
+    flip.apply(&mut file.storage_mut().bytes()[at.clone()]);
+    let before = file.storage_mut().bytes().clone();
+    let damaged = |result: Result<(), Error>| match result {
+        Err(Error::DamagedChunk { index }) => {
+            assert!(index == chunk as u64 && !plant("damage"), "another chunk was complained of");
+        }
+        other => panic!("a damaged chunk, and {other:?}"),
+    };
+    match then {
+        Then::Read => {
+            for range in [0..model.contents.len(), place.clone(), place.start..place.start + 1] {
+                let mut buf = vec![0xee; range.len()];
+                damaged(file.read_at(&mut buf, range.start as u64).map(drop));
+                assert!(buf.iter().all(|byte| *byte == 0), "unverified bytes were left");
+            }
+            model.read(file, 0, place.start);
+            model.read(file, place.end as u64, model.contents.len());
+        }
+        Then::WriteWhole => {
+            let data = vec![0x77; model.chunk_size];
+            model.write(file, &data, place.start as u64);
+            return;
+        }
+        Then::WritePart if place.len() > 1 => damaged(file.write_at(b"!", place.start as u64)),
+        Then::Cut if place.len() > 1 => damaged(file.set_size(place.start as u64 + 1)),
+        Then::WritePart | Then::Cut => {}
+        Then::Verify => {
+            damaged(file.verify());
+            match (file.verify_tree(), model.places) {
+                (Err((None, Error::NoTree)), None) => {}
+                (Err((at, e)), Some(_)) => {
+                    assert_eq!(at, Some(chunk as u64));
+                    damaged(Err(e));
+                }
+                other => panic!("a damaged chunk, and {other:?}"),
+            }
+        }
+    }
+    assert!(*file.storage_mut().bytes() == before, "a call that failed wrote");
+    flip.apply(&mut file.storage_mut().bytes()[at]);
+}
+
+fn read_only(model: &Model, file: &mut Raf<Disk>) {
+    let bytes = file.storage_mut().bytes().clone();
+    let opened = Raf::open_read_only(ReadOnly(io::Cursor::new(bytes)), &model.key);
+    let mut opened = expect_room(opened);
+    let len = model.contents.len();
+    let mut buf = vec![0xee; len];
+    assert_eq!(expect_room(opened.read_at(&mut buf, 0)), len);
+    planted("read-only", &mut buf);
+    assert!(buf == model.contents, "not what was written");
+    for result in [
+        opened.write_at(b"!", 0),
+        opened.write_at(b"", 0),
+        opened.write_at(b"!", len as u64),
+        opened.set_size(0),
+        opened.set_size(len as u64 + 1),
+    ] {
+        assert!(matches!(result, Err(Error::ReadOnly)), "{result:?}");
+    }
+    expect_room(opened.sync());
+    if let Some(places) = model.places {
+        let mut opened = expect_room(opened.with_merkle(places));
+        assert_eq!(expect_room(opened.commitment()), expect_room(file.commitment()));
+        opened.verify_tree().expect("nothing is damaged");
+        assert!(matches!(opened.set_size(0), Err(Error::ReadOnly)), "it has forgotten");
+    }
+}
+
+fn cursor(model: &mut Model, file: Raf<Disk>, steps: &[At], data: &[u8]) -> Raf<Disk> {
+    let mut cursor = Cursor::new(file);
+    let mut position = 0;
+    for step in steps.iter().take(8) {
+        let seek = match *step {
+            At::Read(len) => {
+                let mut buf = vec![0xee; usize::from(len % 9000)];
+                let n = cursor.read(&mut buf).expect("nothing is damaged");
+                planted("cursor", &mut buf[..n]);
+                assert!(buf[..n] == *model.there(position, buf.len()), "not what was written");
+                position += n as u64;
+                continue;
+            }
+            At::Write(len) => {
+                let data = &data[..usize::from(len) % data.len()];
+                let end = position as usize + data.len();
+                match cursor.write(data) {
+                    Ok(n) => {
+                        assert_eq!(n, data.len());
+                        if !data.is_empty() && model.changed(Ok(()), end) {
+                            model.written(data, position as usize);
+                        }
+                        position += n as u64;
+                    }
+                    Err(e) => {
+                        let e = e.downcast::<Error>().expect("an error of this crate");
+                        assert!(!model.changed(Err(e), end));
+                    }
+                }
+                cursor.flush().expect("nothing waits");
+                continue;
+            }
+            At::Start(offset) => SeekFrom::Start(offset.of(model.chunk_size as u32)),
+            At::End(by) => SeekFrom::End((by % 3000).into()),
+            At::Current(by) => SeekFrom::Current((by % 3000).into()),
+        };
+        let to = match seek {
+            SeekFrom::Start(to) => Some(to),
+            SeekFrom::End(by) => (model.contents.len() as u64).checked_add_signed(by),
+            SeekFrom::Current(by) => position.checked_add_signed(by),
+        };
+        match cursor.seek(seek) {
+            Ok(at) => {
+                assert_eq!(Some(at), to);
+                position = at;
+            }
+            Err(e) => assert!(to.is_none() && e.kind() == io::ErrorKind::InvalidInput, "{e}"),
+        }
+        assert_eq!(cursor.get_mut().size(), model.contents.len() as u64);
+    }
+    cursor.into_inner()
 }
 
 fn hostile(hostile: &Hostile, key: &[u8], info: Info, mut bytes: Vec<u8>, model: &[u8]) {
@@ -196,7 +692,7 @@ fn hostile(hostile: &Hostile, key: &[u8], info: Info, mut bytes: Vec<u8>, model:
             Ok(n) => {
                 let there = model.get(at..).unwrap_or(&[]);
                 let n = n.min(there.len());
-                assert_eq!(buf[..n], there[..n], "something came out that was never written");
+                assert!(buf[..n] == there[..n], "something came out that was never written");
             }
             Err(e) => {
                 assert!(!whole || !honest, "{e}");
@@ -207,8 +703,15 @@ fn hostile(hostile: &Hostile, key: &[u8], info: Info, mut bytes: Vec<u8>, model:
     }
     // It may be changed; what is damaged stays so, or is replaced.
     if file.size() < 100_000 {
-        let _ = file.write_at(b"new", 5);
-        let _ = file.set_size(file.size() / 2);
+        let mut changed = model.to_vec();
+        if file.write_at(b"new", 5).is_ok() {
+            changed.resize(changed.len().max(8), 0);
+            changed[5..8].copy_from_slice(b"new");
+        }
+        let half = file.size() / 2;
+        if file.set_size(half).is_ok() {
+            changed.truncate(half as usize);
+        }
         let _ = file.verify();
         let poisoned = file.is_poisoned();
         let mut storage = file.into_storage();
@@ -218,8 +721,25 @@ fn hostile(hostile: &Hostile, key: &[u8], info: Info, mut bytes: Vec<u8>, model:
                 || !honest
                 || storage.size().expect("it is memory") <= bytes.len() as u64 + record as u64
         );
-        if let Ok(file) = Raf::open(storage, key) {
-            let _ = file.with_merkle(PLACES).map(|mut file| file.verify_tree());
+        if let Ok(mut file) = Raf::open(storage, key) {
+            // (What somebody with the key says of the size may make other bytes the file's.)
+            if honest && !poisoned {
+                assert_eq!(file.size(), changed.len() as u64);
+                for at in (0..changed.len()).step_by(step) {
+                    let mut buf = vec![0xee; step.min(changed.len() - at)];
+                    match file.read_at(&mut buf, at as u64) {
+                        Ok(_) => {
+                            planted("hostile", &mut buf);
+                            assert!(
+                                buf == changed[at..at + buf.len()],
+                                "something came out that was never written"
+                            );
+                        }
+                        Err(e) => assert!(!whole, "{e}"),
+                    }
+                }
+            }
+            let _ = file.with_merkle(16).map(|mut file| file.verify_tree());
         }
     }
 }

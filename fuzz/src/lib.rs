@@ -5,6 +5,8 @@
 
 #![forbid(unsafe_code)]
 
+use std::sync::OnceLock;
+
 use arbitrary::{Arbitrary, Unstructured};
 use palladion::family::Family;
 use palladion::{Backend, ENVIRONMENT_VARIABLE, set_backend};
@@ -190,9 +192,21 @@ impl Flip {
     }
 }
 
-/// With feature `planted`: spoils results of some lengths, as a defect of the library would. Every result goes through it.
-pub fn planted(result: &mut [u8]) {
-    if cfg!(feature = "planted") && result.len() % 11 == 7 {
+/// Whether the defect of this name is planted: `scripts/fuzz.sh --planted` does that with one after the other of those that stand in a
+/// target's source. (A variable and not a feature: so an input that fails can be tried without the defect, and must then pass.)
+pub fn plant(name: &str) -> bool {
+    static PLANTED: OnceLock<Option<String>> = OnceLock::new();
+    PLANTED.get_or_init(|| std::env::var("PALLADION_FUZZ_PLANT").ok()).as_deref() == Some(name)
+}
+
+/// With the defect of this name: spoils what the library gave if that has one of some lengths, as a defect of the library would.
+pub fn planted(name: &str, result: &mut [u8]) {
+    planted_of(name, result.len(), result);
+}
+
+/// The same for what was made of so many bytes: a tag.
+pub fn planted_of(name: &str, len: usize, result: &mut [u8]) {
+    if len % 11 == 7 && plant(name) {
         result[6] ^= 0x10;
     }
 }
