@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Checks that no branch and no address depends on a secret: valgrind's memcheck follows all secrets through every function that
-# handles them (crates/palladion-assurance/src/bin/constant-time.rs), on every backend that valgrind knows the instructions of.
+# Checks that no branch and no address depends on a secret: valgrind's memcheck follows all secrets through every public function
+# that handles them, of Rust (crates/palladion-assurance/src/bin/constant-time/) and of C (crates/palladion-capi/tests/secrets.c), on
+# every backend that valgrind knows the instructions of.
 #
 #   scripts/check-constant-time.sh [BACKEND...]
 #
 # That it would be noticed: for each backend a look-up in a table, and a comparison that ends early, of a tag that comes out of it.
+# That no function was forgotten: scripts/check-secret-calls.py compares what was called with the public API.
 # Needs valgrind; on x86-64.
 #
 #   CPU=aarch64 scripts/check-constant-time.sh [BACKEND...]     the same for ARM: valgrind for ARM, under QEMU
@@ -24,6 +26,9 @@ cd "$(dirname "$0")/.."
 directory=${CARGO_TARGET_DIR:-target}/secrecy
 flags="${RUSTFLAGS:-} --cfg palladion_secrecy"
 build=(build --quiet --locked --release -p palladion-assurance --bin constant-time)
+# The features are those with which the core is compiled for the program above.
+c_library=(rustc --quiet --locked --release -p palladion-capi --lib --crate-type staticlib --features "palladion/aead palladion/getrandom")
+compile_c=(gcc)
 memcheck=(--quiet --error-exitcode=9 --num-callers=20)
 finds=("table:Use of uninitialised value" "comparison:Conditional jump or move depends on uninitialised value")
 
@@ -52,9 +57,14 @@ if [ -n "${MSAN:-}" ]; then
     directory+=-msan
     # (Without a message the sanitizer exits with 1. Arguments and results are checked where they are used.)
     flags+=' --cfg palladion_secrecy="msan" -Zsanitizer=memory -Zexternal-clangrt -C llvm-args=-msan-eager-checks=0'
-    RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS="$flags -C linker=clang-22 -C link-arg=-fsanitize=memory" \
-        /usr/bin/cargo "${build[@]}" -Zbuild-std=std,panic_unwind --target x86_64-unknown-linux-gnu --target-dir "$directory"
-    program=$directory/x86_64-unknown-linux-gnu/release/constant-time
+    export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS="$flags -C linker=clang-22 -C link-arg=-fsanitize=memory"
+    target=x86_64-unknown-linux-gnu
+    for what in build c_library; do
+        declare -n arguments=$what
+        /usr/bin/cargo "${arguments[@]}" -Zbuild-std=std,panic_unwind --target $target --target-dir "$directory"
+    done
+    directory+=/$target
+    compile_c=(clang-22 -fsanitize=memory -fno-sanitize-memory-param-retval -DMSAN) # as Rust does, see above
     watch=()
     finds=(table:MemorySanitizer comparison:MemorySanitizer)
 elif [ "${CPU:-x86_64}" = aarch64 ]; then
@@ -62,33 +72,42 @@ elif [ "${CPU:-x86_64}" = aarch64 ]; then
     . scripts/cross.sh
     cross_target aarch64
     RUSTFLAGS=$flags cross_cargo "${build[@]}" --target-dir "$directory"
-    program=$directory/$target/release/constant-time
+    RUSTFLAGS=$flags cross_cargo "${c_library[@]}" --target-dir "$directory"
     arm_packages "$directory/arm64"
     root=$(realpath "$directory/arm64")
+    directory+=/$target
+    compile_c=(aarch64-linux-gnu-gcc -idirafter /usr/include) # for valgrind's headers
     # (The program `valgrind` only starts this one.)
     watch=(env "VALGRIND_LIB=$root/usr/libexec/valgrind" "VALGRIND_LAUNCHER=$root/usr/bin/valgrind"
         qemu-aarch64 -cpu max -L "$root" "$root/usr/libexec/valgrind/memcheck-arm64-linux" "${memcheck[@]}")
 elif [ "${CPU:-x86_64}" = x86_64 ]; then
     [ $# -gt 0 ] || set -- aesni-avx aesni avx2 ssse3 portable
     RUSTFLAGS=$flags cargo "${build[@]}" --target-dir "$directory"
-    program=$directory/release/constant-time
+    RUSTFLAGS=$flags cargo "${c_library[@]}" --target-dir "$directory"
     watch=(valgrind "${memcheck[@]}")
 else
     echo "no such CPU: $CPU" >&2
     exit 2
 fi
 
+programs=("$directory/release/constant-time" "$directory/release/secrets")
+"${compile_c[@]}" -std=c99 -Wall -Wextra -Wpedantic -Werror -O1 -g -Icrates/palladion-capi/include crates/palladion-capi/tests/secrets.c \
+    "$directory/release/libaegis.a" -o "${programs[1]}" -lpthread -ldl -lm
+
 for backend; do
-    for find in "${finds[@]}"; do
-        defect=${find%%:*}
-        if report=$("${watch[@]}" "$program" --plant "$defect" "$backend" 2>&1); then
-            echo "$backend: a planted $defect was not found" >&2
-            exit 1
-        elif ! grep -q "${find#*:}" <<<"$report"; then
-            echo "$report" >&2
-            exit 1
-        fi
+    for program in "${programs[@]}"; do
+        for find in "${finds[@]}"; do
+            defect=${find%%:*}
+            if report=$("${watch[@]}" "$program" --plant "$defect" "$backend" 2>&1); then
+                echo "$backend: a planted $defect was not found" >&2
+                exit 1
+            elif ! grep -q "${find#*:}" <<<"$report"; then
+                echo "$report" >&2
+                exit 1
+            fi
+        done
+        "${watch[@]}" "$program" --plant none "$backend"
+        "${watch[@]}" "$program" --calls "$program.calls" "$backend"
     done
-    "${watch[@]}" "$program" --plant none "$backend"
-    "${watch[@]}" "$program" "$backend"
 done
+scripts/check-secret-calls.py --rust "${programs[0]}.calls" --c "${programs[1]}.calls"

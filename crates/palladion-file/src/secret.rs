@@ -3,6 +3,7 @@
 use std::fmt;
 
 use hkdf::Hkdf;
+use palladion::Tag;
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
@@ -48,19 +49,22 @@ impl MasterKey {
     /// assert_eq!(MasterKey::from_key_file("ssh-rsa AAAA").unwrap_err(), KeyFileError::NoKey);
     /// ```
     pub fn from_key_file(text: &str) -> Result<Self, KeyFileError> {
-        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let digits =
-            lines.next().and_then(|line| line.strip_prefix(KEY_FILE_PREFIX)).ok_or(KeyFileError::NoKey)?;
-        if lines.next().is_some() {
-            return Err(KeyFileError::NotOneKey);
-        }
-        let digits = digits.trim_start().as_bytes();
-        if digits.len() != 64 {
+        // The digits are found by where they are, and nothing looks at them but `decode`, in constant time.
+        let line = without_comments(text).strip_prefix(KEY_FILE_PREFIX).ok_or(KeyFileError::NoKey)?;
+        let line = line.as_bytes();
+        let spaces = line.iter().take_while(|byte| is_space(**byte)).count();
+        let (digits, rest) = line[spaces..].split_first_chunk().ok_or(KeyFileError::NotHex)?;
+        let mut key = Zeroizing::new([0; 32]);
+        decode(digits, &mut key)?;
+        // (Behind digits there is a whole character.)
+        let rest = text.get(text.len() - rest.len()..).ok_or(KeyFileError::NotHex)?;
+        let (end, rest) = rest.split_once('\n').unwrap_or((rest, ""));
+        if !end.trim().is_empty() {
             return Err(KeyFileError::NotHex);
         }
-        let mut key = Zeroizing::new([0; 32]);
-        // (In constant time. The line's end was looked for before: that tells how long lines are.)
-        base16ct::mixed::decode(digits, &mut *key).map_err(|_| KeyFileError::NotHex)?;
+        if !without_comments(rest).is_empty() {
+            return Err(KeyFileError::NotOneKey);
+        }
         Ok(Self(key))
     }
 
@@ -84,6 +88,46 @@ impl MasterKey {
             .expect("HKDF gives up to 8160 bytes");
         key
     }
+}
+
+/// What comes after empty lines and comments.
+fn without_comments(mut text: &str) -> &str {
+    loop {
+        text = text.trim_start();
+        if !text.starts_with('#') {
+            return text;
+        }
+        text = text.split_once('\n').map_or("", |(_, rest)| rest);
+    }
+}
+
+/// Whether a byte is a space, and nothing else about it: it may be the first digit. (Tags are compared like that.)
+fn is_space(byte: u8) -> bool {
+    Tag::from([byte]) == Tag::from([b' ']) || Tag::from([byte]) == Tag::from([b'\t'])
+}
+
+/// Reads hexadecimal digits, in constant time: also of wrong ones nothing is told but that there are some.
+fn decode(digits: &[u8; 64], key: &mut [u8; 32]) -> Result<(), KeyFileError> {
+    /// All bits set if the number is within the limits.
+    fn within(number: u32, first: u8, last: u8) -> u32 {
+        let below = number.wrapping_sub(first.into());
+        let above = u32::from(last).wrapping_sub(number);
+        (((below | above) >> 31) ^ 1).wrapping_neg()
+    }
+    let mut wrong = 0;
+    let mut value = |digit: u8| {
+        let (digit, lower) = (u32::from(digit), u32::from(digit | 0x20));
+        let (is_decimal, is_letter) = (within(digit, b'0', b'9'), within(lower, b'a', b'f'));
+        wrong |= !(is_decimal | is_letter);
+        (is_decimal & digit.wrapping_sub(b'0'.into()))
+            | (is_letter & lower.wrapping_sub(u32::from(b'a' - 10)))
+    };
+    for (byte, digits) in key.iter_mut().zip(digits.as_chunks().0) {
+        let [high, low] = *digits;
+        *byte = (value(high) << 4 | value(low)) as u8;
+    }
+    // (Like tags, so that there is one decision.)
+    if Tag::from(wrong.to_ne_bytes()) == Tag::from([0; 4]) { Ok(()) } else { Err(KeyFileError::NotHex) }
 }
 
 impl From<[u8; 32]> for MasterKey {
@@ -164,5 +208,52 @@ impl<'a> From<&'a MasterKey> for Secret<'a> {
 impl<'a> From<&'a Passphrase> for Secret<'a> {
     fn from(passphrase: &'a Passphrase) -> Self {
         Secret::Passphrase(passphrase)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every byte as either digit of any byte.
+    #[test]
+    fn all_digits() {
+        for place in 0..64 {
+            for digit in 0..=u8::MAX {
+                let (mut digits, mut key) = ([b'0'; 64], [1; 32]);
+                digits[place] = digit;
+                let value = char::from(digit).to_digit(16);
+                assert_eq!(decode(&digits, &mut key).is_ok(), value.is_some(), "{digit:02x} at {place}");
+                if let Some(value) = value {
+                    let mut expected = [0; 32];
+                    expected[place / 2] = (value as u8) << if place % 2 == 0 { 4 } else { 0 };
+                    assert_eq!(key, expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn key_files() {
+        use KeyFileError::{NoKey, NotHex, NotOneKey};
+        let (hex, line) = ("0123456789abcdefABCDEF9876543210".repeat(2), KEY_FILE_PREFIX);
+        for (text, expected) in [
+            (format!("{line}{hex}"), Ok(())),
+            (format!("\n # a\r\n#b\n\n  {line} \t{hex}\t\r\n\n#{line}\n \n# c"), Ok(())),
+            (format!("{line}{hex}\u{a0}\n"), Ok(())),
+            (String::new(), Err(NoKey)),
+            (format!("# {line}{hex}"), Err(NoKey)),
+            (format!("x{line}{hex}"), Err(NoKey)),
+            (line.into(), Err(NotHex)),
+            (format!("{line}{}", &hex[1..]), Err(NotHex)),
+            (format!("{line}{}\n", &hex[1..]), Err(NotHex)),
+            (format!("{line}{hex}0\n"), Err(NotHex)),
+            (format!("{line}{}é", &hex[1..]), Err(NotHex)),
+            (format!("{line}{hex}é"), Err(NotHex)),
+            (format!("{line}{hex}\nx"), Err(NotOneKey)),
+            (format!("{line}{hex}\n{line}{hex}\n"), Err(NotOneKey)),
+        ] {
+            assert_eq!(MasterKey::from_key_file(&text).map(|_| ()), expected, "{text:?}");
+        }
     }
 }

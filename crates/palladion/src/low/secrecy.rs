@@ -18,9 +18,9 @@ pub fn declassify(decision: bool) -> bool {
     decision
 }
 
-/// Says that these bytes are secret.
+/// Says that these bytes are secret. (They stay what they are: only the tool takes them for others.)
 #[cfg(palladion_secrecy)]
-pub fn secret(bytes: &mut [u8]) {
+pub fn secret(bytes: &[u8]) {
     mark(bytes, true);
 }
 
