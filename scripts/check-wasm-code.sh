@@ -128,7 +128,9 @@ done
 echo "$(wc -w <<<"$defects") planted defects were found, and 4 wrong tables"
 
 bindings/js/build-wasm.sh >/dev/null
-modules=(bindings/js/wasm/{scalar,simd128,relaxed-simd}.wasm)
+"${check[@]}" --expect "scalar.wasm:portable:18:0 scalar.wasm:raw:6:3 simd128.wasm:simd128:18:0 simd128.wasm:raw:6:3
+    relaxed-simd.wasm:relaxed:18:0 relaxed-simd.wasm:raw:6:3" bindings/js/wasm/{scalar,simd128,relaxed-simd}.wasm
+modules=()
 
 if [ "${1:-}" = all ]; then
     # The core as it is without the standard library; names that tell a kernel's type. All of it is linked, used or not.
@@ -143,5 +145,5 @@ if [ "${1:-}" = all ]; then
             --no-whole-archive "$made"/deps/lib{subtle,zeroize,core,compiler_builtins}-*.rlib
         modules+=("$module")
     done
+    "${check[@]}" "${modules[@]}"
 fi
-"${check[@]}" "${modules[@]}"
