@@ -22,7 +22,7 @@ pub fn main() -> ExitCode {
     let mut backends: Vec<String> = std::env::args().skip(1).collect();
     let mut option = |name| {
         let given = backends.first().is_some_and(|first| first == name);
-        given.then(|| backends.drain(..2).last().unwrap_or_default())
+        given.then(|| backends.drain(..2).next_back().unwrap_or_default())
     };
     let (planted, calls) = (option("--plant"), option("--calls"));
     if backends.is_empty() {
