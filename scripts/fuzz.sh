@@ -52,7 +52,7 @@ fuzz() { # TARGET SECONDS CORPUS...
     local name=$1 for=$2 artifacts=${artifacts:-$work/artifacts/$1}
     shift 2
     mkdir -p "$artifacts" "$1"
-    "$bin/$name" "$@" -max_total_time="$for" "${options[@]}" -artifact_prefix="$artifacts/" >"$work/$name.log" 2>&1
+    "$bin/$name" "${options[@]}" "$@" -max_total_time="$for" -artifact_prefix="$artifacts/" >"$work/$name.log" 2>&1
 }
 
 if [ -n "$merge" ]; then
@@ -62,7 +62,7 @@ if [ -n "$merge" ]; then
     # As few as reach all code; if that is still more than 60, the 60 that are longest, which do most.
     "$bin/$1" -set_cover_merge=1 -use_counters=0 "${options[@]}" "$kept" "fuzz/corpus/$1" "$merge" 2>&1 | grep -m 1 'MERGE-OUTER.*new files' || true
     rm -f "fuzz/corpus/$1"/*
-    find "$kept" -type f -printf '%s %p\n' | sort -rn | head -60 | while read -r _ file; do cp "$file" "fuzz/corpus/$1/"; done
+    find "$kept" -type f -printf '%s %p\n' | sort -rn | awk 'NR <= 60' | while read -r _ file; do cp "$file" "fuzz/corpus/$1/"; done
     rm -rf "$kept"
     echo "$1: $(ls "fuzz/corpus/$1" | wc -l) inputs, $(cat "fuzz/corpus/$1"/* | wc -c) bytes"
     exit
@@ -72,13 +72,16 @@ if [ -n "$planted" ]; then
     build
     for name; do
         for defect in $(sed -nE 's/.*\b(plant|planted|planted_of|spoiled)\("([a-z-]+)".*/\2/p' "fuzz/fuzz_targets/$name.rs" | sort -u); do
-            artifacts=$work/planted/$name/artifacts
-            rm -rf "$work/planted/$name" && mkdir -p "$artifacts" "$work/planted/$name/new"
-            # (From nothing: not from a corpus that may contain what has to be found.)
-            if PALLADION_FUZZ_PLANT=$defect fuzz "$name" 120 "$work/planted/$name/new"; then
-                echo "$name: the planted defect \"$defect\" was NOT found"
-                exit 1
-            fi
+            # From nothing: not from a corpus that may contain what has to be found. What lies too deep for that, from the corpus.
+            for begin in nothing "the corpus"; do
+                artifacts=$work/planted/$name/artifacts
+                rm -rf "$work/planted/$name" && mkdir -p "$artifacts" "$work/planted/$name/new"
+                [ "$begin" = nothing ] || cp "fuzz/corpus/$name"/* "$work/planted/$name/new/"
+                found=1
+                PALLADION_FUZZ_PLANT=$defect fuzz "$name" 120 "$work/planted/$name/new" -len_control=0 || break
+                found=
+            done
+            [ -n "$found" ] || { echo "$name: the planted defect \"$defect\" was NOT found"; exit 1; }
             # It is this defect that was found if the input passes without it, and with it fails again.
             input=$(ls "$artifacts"/crash-* 2>/dev/null) || { cat "$work/$name.log"; exit 1; }
             "$bin/$name" "$input" >"$work/$name.without.log" 2>&1 || {
@@ -90,7 +93,7 @@ if [ -n "$planted" ]; then
                 echo "$name: what was found is not the planted defect \"$defect\": $input passes with it"
                 exit 1
             fi
-            echo "$name: the planted defect \"$defect\" was found after $(grep -oE '^#[0-9]+' "$work/$name.log" | tail -1 | tr -d '#') executions or a little more: $(grep -oE "fuzz_targets/$name.rs:[0-9]+" "$work/$name.with.log" | head -1)"
+            echo "$name: the planted defect \"$defect\" was found from $begin after $(grep -oE '^#[0-9]+' "$work/$name.log" | tail -1 | tr -d '#') executions or a little more: $(grep -oE "fuzz_targets/$name.rs:[0-9]+" "$work/$name.with.log" | head -1)"
         done
     done
     exit

@@ -65,7 +65,7 @@ enum Step {
         excess: i8,
     },
     Reopen,
-    /// A copy of the storage is kept (there is one of before the second write, too); a chunk of it is put in the place of the present one for a while.
+    /// A copy of the storage is kept (there is one of before the second write, too, or of before a change that is made for it); a chunk of it is put in the place of the present one for a while.
     Keep,
     Rollback(u8),
     Wrong(u8, bool),
@@ -1043,10 +1043,18 @@ impl File<'_> {
                 *kept = Some(bytes);
             }
             Step::Rollback(chunk) => {
+                self.world().armed = None;
+                if let Some(chunk) = usize::from(*chunk).checked_rem(self.chunks()).filter(|_| kept.is_none())
+                {
+                    *kept = Some(self.world().bytes.clone());
+                    let start = chunk * chunk_size;
+                    self.model[start] ^= 1;
+                    let byte = [self.model[start]];
+                    assert_eq!(self.write(&byte, start), Ok(()));
+                }
                 if let Some(older) = kept {
                     let chunks = self.chunks().min((older.len() - HEADER_LEN) / self.record_len());
                     if let Some(chunk) = usize::from(*chunk).checked_rem(chunks) {
-                        self.world().armed = None;
                         self.rollback(older, chunk);
                     }
                 }
