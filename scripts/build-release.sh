@@ -31,10 +31,27 @@ sbom() {
         SOURCE_DATE_EPOCH=0 "$tools/bin/cargo-cyclonedx" cyclonedx --quiet --format json --spec-version 1.5 --describe binaries \
             --manifest-path crates/palladion-cli/Cargo.toml --target x86_64-unknown-linux-gnu
     )
-    cp "$copy"/crates/palladion-cli/palladion_bin.cdx.json "$out/palladion.cdx.json"
+    # It takes the features that any crate of the workspace asks for, and so lists what the command has not got; and it names the place.
+    tree() { cargo tree --locked -p palladion-cli --target x86_64-unknown-linux-gnu --edges normal,build --prefix none --format '{p}'; }
+    python3 - "$copy" "$out/palladion.cdx.json" <(tree) <<'END'
+import json, re, sys
+
+copy, out, tree = sys.argv[1:]
+with open(f"{copy}/crates/palladion-cli/palladion_bin.cdx.json", encoding="utf-8") as file:
+    sbom = json.loads(file.read().replace(f"file://{copy}/", "file:///palladion/"))
+with open(tree, encoding="utf-8") as file:
+    built = {(m[1], m[2]) for line in file if (m := re.match(r"(\S+) v(\S+)", line))}
+sbom["components"] = [c for c in sbom["components"] if (c["name"], c["version"]) in built]
+refs = {c["bom-ref"] for c in [sbom["metadata"]["component"], *sbom["components"]]}
+sbom["dependencies"] = [
+    {**d, "dependsOn": [ref for ref in d.get("dependsOn", []) if ref in refs]} for d in sbom["dependencies"] if d["ref"] in refs
+]
+with open(out, "w", encoding="utf-8") as file:
+    json.dump(sbom, file, indent=2)
+    file.write("\n")
+END
     rm -rf "$copy"
-    cargo tree --locked -p palladion-cli --target x86_64-unknown-linux-gnu --edges normal,build --prefix none --format '{p}' |
-        scripts/check-sbom.py "$out/palladion.cdx.json"
+    tree | scripts/check-sbom.py "$out/palladion.cdx.json"
 }
 
 if [ "${1-}" = --sbom-only ]; then

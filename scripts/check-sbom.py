@@ -38,7 +38,13 @@ def problems(sbom, tree):
         for ref in [dependency["ref"], *dependency.get("dependsOn", [])]:
             if ref not in refs:
                 found.append(f"a dependency that is not a component: {ref}")
-    named = {(c.get("name"), c.get("version")) for c in [main, *components]}
+    if re.search(r"file:///(?!palladion/)", json.dumps(sbom)):
+        found.append("it says where it was made")
+    # (The program itself has another name than its package.)
+    packages = [re.match(r"pkg:cargo/([^@]+)@([^?#]+)", c.get("purl", "")) for c in [main, *components]]
+    named = {(m[1], m[2]) for m in packages if m}
+    if len(named) != len(packages):
+        found.append("a component that is no package, or one twice")
     found += [f"not in the list: {name} {version}" for name, version in sorted(tree - named)]
     found += [f"in the list, and not in the program: {name} {version}" for name, version in sorted(named - tree)]
     return found
@@ -59,14 +65,16 @@ def main():
 
     for what, change in {
         "a component is missing": lambda s: s["components"].pop(3),
-        "another version": lambda s: s["components"][3].update(version="0.0.0"),
+        "another version": lambda s: s["components"][3].update(purl="pkg:cargo/planted@0.0.0"),
+        "a place": lambda s: s["components"][3].update({"bom-ref": "path+file:///home/me#1.0.0"}),
+        "a dependency of nobody's": lambda s: s["dependencies"][3]["dependsOn"].append("planted"),
         "no licence": lambda s: s["components"][3].pop("licenses"),
-        "one too many": lambda s: s["components"].append({**s["components"][3], "name": "planted"}),
+        "one too many": lambda s: s["components"].append({**s["components"][3], "purl": "pkg:cargo/planted@1.0.0"}),
         "another format": lambda s: s.update(bomFormat="SPDX"),
     }.items():
         if not changed(change):
             sys.exit(f"not found: {what}")
-    print(f"{sys.argv[1].rsplit('/', 1)[-1]}: {len(sbom['components'])} components, as cargo tree; five planted defects found")
+    print(f"{sys.argv[1].rsplit('/', 1)[-1]}: {len(sbom['components'])} components, as cargo tree; seven planted defects found")
 
 
 if __name__ == "__main__":
