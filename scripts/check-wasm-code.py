@@ -216,7 +216,7 @@ class Module:
         self.pointer = [n for n, name in self.globals.items() if name == "__stack_pointer"]
         # A zero that the optimiser must not know to be one: see `keep_unknown` in low/wasm.rs, which could write there. Nobody else.
         for function, name in self.names.items():
-            if name.endswith("low::wasm::keep_unknown"):
+            if re.search(r"low::wasm::keep_unknown(?: \(\.llvm\.\d+\))?$", name):
                 for i in self.code(function):
                     if i.code == 0x36 and i.operand > 1 << 16:
                         self.segments.append((i.operand, i.operand + 4))
