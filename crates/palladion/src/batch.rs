@@ -364,7 +364,7 @@ trait Job<'a, F: Family, const D: usize, const T: usize>: HasItem<'a, F> {
     const DIRECTION: Direction;
     const WHAT: &'static str;
     /// What is to be done with the tag that was computed.
-    fn finish(&mut self, tag: &[u8; T]) -> Result<(), Error>;
+    fn finish(&mut self, tag: &Tag<T>) -> Result<(), Error>;
     /// Does the job alone.
     fn alone(&mut self, kernels: &BatchKernels<F, D>) -> Result<(), Error>;
 }
@@ -381,18 +381,18 @@ impl<'a, F: Family, const D: usize, const T: usize> Job<'a, F, D, T> for Encrypt
     const WHAT: &'static str = "message";
 
     #[inline(always)]
-    fn finish(&mut self, tag: &[u8; T]) -> Result<(), Error> {
-        self.tag = Tag::from(*tag);
+    fn finish(&mut self, tag: &Tag<T>) -> Result<(), Error> {
+        self.tag = *tag;
         if let Some(behind) = &mut self.behind {
-            **behind = *tag;
+            **behind = *tag.as_bytes();
         }
         Ok(())
     }
 
     #[inline(always)]
     fn alone(&mut self, kernels: &BatchKernels<F, D>) -> Result<(), Error> {
-        let mut tag = [0; T];
-        kernels.seal_one(&self.item, &mut tag)?;
+        let mut tag = Tag::zeroed();
+        kernels.seal_one(&self.item, tag.as_mut_bytes())?;
         self.finish(&tag)
     }
 }
@@ -409,8 +409,8 @@ impl<'a, F: Family, const D: usize, const T: usize> Job<'a, F, D, T> for Decrypt
     const WHAT: &'static str = "ciphertext";
 
     #[inline(always)]
-    fn finish(&mut self, tag: &[u8; T]) -> Result<(), Error> {
-        if self.tag == Tag::from(*tag) {
+    fn finish(&mut self, tag: &Tag<T>) -> Result<(), Error> {
+        if self.tag == *tag {
             return Ok(()); // compared in constant time
         }
         core::mem::replace(&mut self.item.io, InOut::in_place(&mut [])).zero_output();
@@ -502,7 +502,7 @@ fn run<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
     };
     let mut all_is_well = true;
     // The tags that the messages should have: wiped, because those of forgeries are nobody's business.
-    let mut tags = Tags([[0; T]; MOST]);
+    let mut tags = Tags([Tag::zeroed(); MOST]);
     for window in jobs.chunks_mut(WINDOW) {
         all_is_well &= if kernels.list()[0].messages() == 0 {
             one_by_one::<F, D, T, J>(&kernels, window)
@@ -516,11 +516,13 @@ fn run<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
 }
 
 /// Tags computed for some messages. Wiped when dropped.
-struct Tags<const T: usize>([[u8; T]; MOST]);
+struct Tags<const T: usize>([Tag<T>; MOST]);
 
 impl<const T: usize> Drop for Tags<T> {
     fn drop(&mut self) {
-        wipe(self.0.as_flattened_mut());
+        for tag in &mut self.0 {
+            wipe(tag.as_mut_bytes());
+        }
     }
 }
 
@@ -603,7 +605,7 @@ fn together<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D,
     if !order.iter().all(|size| size.is_as(order[0])) {
         order.sort_unstable();
     }
-    let mut rest = &order[..];
+    let (mut rest, mut several) = (&order[..], false);
     while !rest.is_empty() {
         let (kernel, n) = choose(kernels, rest);
         let mut places = [0; MOST];
@@ -613,6 +615,7 @@ fn together<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D,
         rest = &rest[n..];
         match kernel {
             Some(kernel) => {
+                several = true;
                 kernels.crypt(kernel, jobs, &places[..n], J::DIRECTION, &mut tags.0);
                 for (&place, tag) in places[..n].iter().zip(&tags.0) {
                     jobs[place].item().result = jobs[place].finish(tag);
@@ -623,6 +626,9 @@ fn together<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D,
         for &place in &places[..n] {
             all_is_well &= jobs[place].item().result.is_ok();
         }
+    }
+    if several {
+        kernels.wipe_stack();
     }
     all_is_well
 }

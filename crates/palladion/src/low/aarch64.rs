@@ -147,11 +147,11 @@ pub(crate) mod aes {
     crate::low::kernels::tables! {
         #[target_feature(enable = "neon,aes")]
         aegis128: [
-            Aegis128<A1>, 1, leaves 512, batch [Aegis128<Pair<A1>>]; Aegis128<Pair<A1>>, 1, leaves 1024; Aegis128<Pair<A1>>, 2, leaves 1536; Aegis128<A1>, 0, leaves 1024;
+            Aegis128<A1>, 1, leaves 512, batch [Aegis128<Pair<A1>>] leaves 1792; Aegis128<Pair<A1>>, 1, leaves 1024; Aegis128<Pair<A1>>, 2, leaves 1536; Aegis128<A1>, 0, leaves 1024;
         ]
         aegis256: [
-            Aegis256<A1>, 1, leaves 512, batch [Aegis256<Pair<Pair<A1>>>, Aegis256<Pair<A1>>];
-            Aegis256<Pair<A1>>, 1, leaves 1024, batch [Aegis256<Pair<Pair<A1>>>]; Aegis256<Pair<Pair<A1>>>, 1, leaves 1536; Aegis256<A1>, 0, leaves 1024;
+            Aegis256<A1>, 1, leaves 512, batch [Aegis256<Pair<Pair<A1>>>, Aegis256<Pair<A1>>] leaves 2816;
+            Aegis256<Pair<A1>>, 1, leaves 1024, batch [Aegis256<Pair<Pair<A1>>>] leaves 2816; Aegis256<Pair<Pair<A1>>>, 1, leaves 1536; Aegis256<A1>, 0, leaves 1024;
         ]
     }
 }

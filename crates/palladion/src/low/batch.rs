@@ -16,6 +16,7 @@ use super::kernels::FIRST_CONTEXTS;
 use super::machine::Batched;
 use super::{Direction, InOut};
 use crate::family::Family;
+use crate::types::Tag;
 use crate::{BackendError, Error};
 
 /// What a batch kernel works on: the first [`Batch::messages`] of each count. Two of them may be the same message;
@@ -428,7 +429,7 @@ impl<F: Family, const D: usize> BatchKernels<F, D> {
         jobs: &mut [J],
         chosen: &[usize],
         direction: Direction,
-        tags: &mut [[u8; T]; MOST],
+        tags: &mut [Tag<T>; MOST],
     ) where
         F: 'a,
     {
@@ -446,7 +447,7 @@ impl<F: Family, const D: usize> BatchKernels<F, D> {
             (messages.ad[i], messages.ad_len[i]) = (item.ad.as_ptr(), item.ad.len());
             (messages.src[i], messages.dst[i], messages.len[i]) =
                 (item.io.src(), item.io.dst(), item.io.len());
-            messages.tag[i] = tag.as_mut_ptr();
+            messages.tag[i] = tag.as_mut_bytes().as_mut_ptr();
         }
         let kernel = if direction == Direction::Encrypt { kernel.seal } else { kernel.open };
         // SAFETY: the table came from `dispatch`, which has checked the CPU, and is that of the family and the degree.
@@ -454,6 +455,13 @@ impl<F: Family, const D: usize> BatchKernels<F, D> {
         // The jobs are borrowed exclusively and are different ones, and what a job writes to, it has borrowed
         // exclusively.
         unsafe { kernel(&messages) }
+    }
+
+    /// Wipes the stack below the caller, as deep as these kernels leave secrets there. Whoever calls `crypt`, any number of times, calls this
+    /// in the end, from the same function.
+    #[inline(always)]
+    pub(crate) fn wipe_stack(&self) {
+        self.variant.kernels().wipe_stack_of_batch();
     }
 }
 

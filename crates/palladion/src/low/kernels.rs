@@ -107,6 +107,8 @@ pub(crate) struct Kernels {
     pub(super) leaves: Leaves,
     /// The kernels for several messages at once, that for the most messages first.
     pub(super) batch: [Batch; batch::KERNELS],
+    /// What these leave on the stack.
+    pub(super) batch_leaves: Leaves,
 }
 
 /// Of bytes, or of nothing, the `Leaves`. (On bare machines the stack is so small that a kernel's frame may be all there is. WebAssembly
@@ -131,6 +133,14 @@ impl Kernels {
     #[inline(always)]
     pub(super) fn wipe_stack(&self) {
         if let Some(wipe) = self.leaves {
+            wipe();
+        }
+    }
+
+    /// The same after kernels for several messages.
+    #[inline(always)]
+    pub(super) fn wipe_stack_of_batch(&self) {
+        if let Some(wipe) = self.batch_leaves {
             wipe();
         }
     }
@@ -794,7 +804,27 @@ pub(super) unsafe fn wipe_forgery(dst: *mut u8, len: usize) -> i32 {
         // SAFETY: the caller grants it.
         wipe(unsafe { core::slice::from_raw_parts_mut(dst, len) });
     }
+    forget_registers();
     WRONG
+}
+
+/// Zeroes what is left of the tag in the registers of vectors. The error that is returned has bytes that mean nothing, and the compiler
+/// writes there whatever is in a register.
+#[inline(always)]
+fn forget_registers() {
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2", not(miri)))]
+    // SAFETY: they are said to be written.
+    unsafe {
+        core::arch::asm!(
+            "xorps xmm0, xmm0", "xorps xmm1, xmm1", "xorps xmm2, xmm2", "xorps xmm3, xmm3", "xorps xmm4, xmm4",
+            "xorps xmm5, xmm5", "xorps xmm6, xmm6", "xorps xmm7, xmm7", "xorps xmm8, xmm8", "xorps xmm9, xmm9",
+            "xorps xmm10, xmm10", "xorps xmm11, xmm11", "xorps xmm12, xmm12", "xorps xmm13, xmm13",
+            "xorps xmm14, xmm14", "xorps xmm15, xmm15",
+            out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _, out("xmm5") _, out("xmm6") _,
+            out("xmm7") _, out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _, out("xmm12") _,
+            out("xmm13") _, out("xmm14") _, out("xmm15") _, options(nomem, nostack, preserves_flags),
+        );
+    }
 }
 
 /// Whether the loops need the general registers for themselves. Then a function of its own takes the arguments from memory: the
@@ -834,12 +864,12 @@ pub(crate) type Tables = [[Kernels; 4]; 2];
 
 /// Defines `TABLES`, the kernels of one backend, compiled for its CPU features. For each of degree 1, 2, 4 and any it
 /// names the machine and the number of groups (0: known at run time), and the machines to work on several messages
-/// with, if it is faster so.
+/// with, if it is faster so; of both, how deep they leave secrets on the stack.
 macro_rules! tables {
     (
         $(#[target_feature(enable = $features:literal)])?
-        aegis128: [$($machine128:ty, $groups128:literal $(, leaves $leaves128:literal)? $(, batch [$($batch128:ty),*])?;)*]
-        aegis256: [$($machine256:ty, $groups256:literal $(, leaves $leaves256:literal)? $(, batch [$($batch256:ty),*])?;)*]
+        aegis128: [$($machine128:ty, $groups128:literal $(, leaves $leaves128:literal)? $(, batch [$($batch128:ty),*] $(leaves $batch_leaves128:literal)?)?;)*]
+        aegis256: [$($machine256:ty, $groups256:literal $(, leaves $leaves256:literal)? $(, batch [$($batch256:ty),*] $(leaves $batch_leaves256:literal)?)?;)*]
     ) => {
         /// The kernels of this backend.
         pub(crate) const TABLES: $crate::low::kernels::Tables = {
@@ -848,10 +878,10 @@ macro_rules! tables {
             [
                 [$(entry::table::<$machine128, $groups128>($crate::low::kernels::leaves!($($leaves128)?), batch::list([
                     $($(entry::batch::<$batch128, { $groups128 * lanes::<$machine128>() }>(),)*)?
-                ])),)*],
+                ]), $crate::low::kernels::leaves!($($($batch_leaves128)?)?)),)*],
                 [$(entry::table::<$machine256, $groups256>($crate::low::kernels::leaves!($($leaves256)?), batch::list([
                     $($(entry::batch::<$batch256, { $groups256 * lanes::<$machine256>() }>(),)*)?
-                ])),)*],
+                ]), $crate::low::kernels::leaves!($($($batch_leaves256)?)?)),)*],
             ]
         };
 
@@ -862,7 +892,7 @@ macro_rules! tables {
             #[allow(unused_imports)] // where there are no batch kernels
             use $crate::low::machine::{Batched, Machine};
 
-            pub(super) const fn table<M: Machine, const G: usize>(leaves: kernels::Leaves, batch: [Batch; batch::KERNELS]) -> Kernels {
+            pub(super) const fn table<M: Machine, const G: usize>(leaves: kernels::Leaves, batch: [Batch; batch::KERNELS], batch_leaves: kernels::Leaves) -> Kernels {
                 Kernels {
                     init: init::<M, G>,
                     absorb: absorb::<M, G>,
@@ -879,6 +909,7 @@ macro_rules! tables {
                     },
                     leaves,
                     batch,
+                    batch_leaves,
                 }
             }
 

@@ -586,12 +586,12 @@ pub(crate) mod vaes_avx2 {
     crate::low::kernels::tables! {
         #[target_feature(enable = "avx2,aes,vaes")]
         aegis128: [
-            Packed128<V2>, 1, batch [Aegis128<V2>];
+            Packed128<V2>, 1, batch [Aegis128<V2>] leaves 2304;
             Aegis128<V2>, 1; Aegis128<V2>, 2, leaves 1536; Aegis128<V1>, 0, leaves 1024;
         ]
         aegis256: [
-            Aegis256<V1>, 1, batch [Aegis256<Pair<V2>>, Aegis256<V2>];
-            Aegis256<V2>, 1, leaves 512, batch [Aegis256<Pair<V2>>]; Aegis256<Pair<V2>>, 1, leaves 768; Aegis256<V1>, 0, leaves 1024;
+            Aegis256<V1>, 1, batch [Aegis256<Pair<V2>>, Aegis256<V2>] leaves 2304;
+            Aegis256<V2>, 1, leaves 512, batch [Aegis256<Pair<V2>>] leaves 2304; Aegis256<Pair<V2>>, 1, leaves 768; Aegis256<V1>, 0, leaves 1024;
         ]
     }
 }
@@ -602,12 +602,12 @@ pub(crate) mod vaes_avx512 {
     crate::low::kernels::tables! {
         #[target_feature(enable = "avx2,aes,vaes,avx512f,avx512bw,avx512vl")]
         aegis128: [
-            Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>];
-            Aegis128<M2>, 1, batch [Aegis128<M4>]; Aegis128<M4>, 1; Aegis128<M1>, 0, leaves 1024;
+            Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>] leaves 2304;
+            Aegis128<M2>, 1, batch [Aegis128<M4>] leaves 2304; Aegis128<M4>, 1; Aegis128<M1>, 0, leaves 1024;
         ]
         aegis256: [
-            Aegis256<M1>, 1, batch [Aegis256<M4>, Aegis256<M2>];
-            Aegis256<M2>, 1, leaves 512, batch [Aegis256<M4>]; Aegis256<M4>, 1; Aegis256<M1>, 0, leaves 1024;
+            Aegis256<M1>, 1, batch [Aegis256<M4>, Aegis256<M2>] leaves 2304;
+            Aegis256<M2>, 1, leaves 512, batch [Aegis256<M4>] leaves 2304; Aegis256<M4>, 1; Aegis256<M1>, 0, leaves 1024;
         ]
     }
 }
