@@ -3,7 +3,7 @@
 use core::ffi::c_int;
 
 use palladion::family::Family;
-use palladion::hazmat::raw::{self, Message};
+use palladion::hazmat::raw::{self, Message, leaving_nothing};
 use palladion::hazmat::{self, AeadSession};
 use palladion::{Aegis, Error, KeyStream, MAX_LEN, Tag};
 
@@ -346,10 +346,12 @@ pub(crate) unsafe fn stream_xor<F: Family, const D: usize>(
     // SAFETY: the caller's contract.
     unsafe {
         let nonce = nonce::<F>(npub);
-        if let Ok(stream) = with_backend(|| KeyStream::<F, D>::new(key::<F>(k), nonce)) {
-            let done = inout(input, out, len, Xor(stream));
-            debug_assert!(done.is_ok(), "no buffer is longer than the limit");
-        }
+        leaving_nothing::<Xor<F, D>, _>(|| {
+            if let Ok(stream) = with_backend(|| KeyStream::<F, D>::new(key::<F>(k), nonce)) {
+                let done = inout(input, out, len, Xor(stream));
+                debug_assert!(done.is_ok(), "no buffer is longer than the limit");
+            }
+        });
     }
 }
 

@@ -7,6 +7,7 @@ use core::slice;
 use palladion::Tag;
 use palladion::family::Family;
 use palladion::hazmat::AeadSession;
+use palladion::hazmat::raw::leaving_nothing;
 use zeroize::Zeroize;
 
 use crate::with_backend;
@@ -160,11 +161,15 @@ impl<F: Family, const D: usize, const SIZE: usize> Session<F, D, SIZE> {
                 |place: &mut _| with_backend(|| AeadSession::begin_in(place, key, nonce, ad).map(|_| ()));
             // SAFETY: the caller grants the room.
             unsafe { make::<AeadSession<F, D>>(at, |place| begin(place).is_ok()) };
-        } else if let Ok(session) = with_backend(|| AeadSession::<F, D>::new(key, nonce, ad)) {
+        } else {
             // SAFETY: likewise.
             let room = unsafe { bytes_mut(at, AeadSession::<F, D>::BYTES) };
-            let written = session.to_bytes(room);
-            debug_assert!(written.is_ok(), "the length is right");
+            leaving_nothing::<AeadSession<F, D>, _>(|| {
+                if let Ok(session) = with_backend(|| AeadSession::<F, D>::new(key, nonce, ad)) {
+                    let written = session.to_bytes(room);
+                    debug_assert!(written.is_ok(), "the length is right");
+                }
+            });
         }
     }
 
@@ -178,10 +183,12 @@ impl<F: Family, const D: usize, const SIZE: usize> Session<F, D, SIZE> {
         }
         // SAFETY: likewise.
         let room = unsafe { bytes_mut(at, AeadSession::<F, D>::BYTES) };
-        let mut session = with_backend(|| AeadSession::from_bytes(room)).ok()?;
-        let result = work(&mut session);
-        session.to_bytes(room).ok()?;
-        Some(result)
+        leaving_nothing::<AeadSession<F, D>, _>(|| {
+            let mut session = with_backend(|| AeadSession::from_bytes(room)).ok()?;
+            let result = work(&mut session);
+            session.to_bytes(room).ok()?;
+            Some(result)
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::chunk::SealedChunks;
 use crate::header::Header;
+use crate::secret::leaving_nothing;
 use crate::{Error, KdfLimits, Secret, Summary, engine};
 
 /// Decrypts a file from a reader to a writer, on several threads, in bounded memory.
@@ -77,13 +78,13 @@ impl<'a> Decryptor<'a> {
     }
 
     /// Decrypts the whole file.
-    pub fn run(
-        mut self,
-        mut input: impl Read + Send,
-        mut output: impl Write + Send,
-    ) -> Result<Summary, Error> {
+    pub fn run(self, input: impl Read + Send, output: impl Write + Send) -> Result<Summary, Error> {
+        leaving_nothing(|| self.work(input, output))
+    }
+
+    fn work(mut self, mut input: impl Read + Send, mut output: impl Write + Send) -> Result<Summary, Error> {
         let header = Header::read(&mut input)?;
-        let cipher = header.open(self.secret, &self.limits)?;
+        let cipher = leaving_nothing(|| header.open(self.secret, &self.limits))?;
 
         let mut chunks = SealedChunks::new(input, header.chunk_size);
         let mut summary = Summary { algorithm: header.algorithm, bytes: 0, chunks: 0 };

@@ -25,6 +25,7 @@ use std::fmt;
 use crate::chunk::{Chunk, FRAME_LEN, OVERHEAD, Place};
 use crate::cipher::{Cipher, TAG_LEN};
 use crate::header::{HEADER_LEN, Header};
+use crate::secret::leaving_nothing;
 use crate::{Algorithm, ChunkSize, Error, KdfLimits, KdfParams, Secret};
 
 /// Makes a file: its header, then chunk after chunk.
@@ -54,8 +55,11 @@ impl Sealer {
         kdf: KdfParams,
         salt: &[u8; 32],
     ) -> Result<(Self, [u8; HEADER_LEN]), Error> {
-        let (header, cipher) = Header::with_salt(secret.into(), algorithm, size, kdf, salt)?;
-        Ok((Self { cipher, size, next: 0, last_sealed: false }, header))
+        let secret = secret.into();
+        leaving_nothing(|| {
+            let (header, cipher) = Header::with_salt(secret, algorithm, size, kdf, salt)?;
+            Ok((Self { cipher, size, next: 0, last_sealed: false }, header))
+        })
     }
 
     /// Seals the next chunk where it lies: `_ || plaintext || _` becomes `frame || ciphertext || tag`. All chunks but the
@@ -104,9 +108,11 @@ impl Opener {
     /// All that say something about a header, a secret, or costs.
     pub fn new<'a>(secret: impl Into<Secret<'a>>, limits: &KdfLimits, header: &[u8]) -> Result<Self, Error> {
         let header = Header::from_start(header)?;
-        let cipher = header.open(secret.into(), limits)?;
-        let (algorithm, size) = (header.algorithm, header.chunk_size);
-        Ok(Self { cipher, algorithm, size, place: Place::new(size), announced: None })
+        let (secret, algorithm, size) = (secret.into(), header.algorithm, header.chunk_size);
+        leaving_nothing(|| {
+            let cipher = header.open(secret, limits)?;
+            Ok(Self { cipher, algorithm, size, place: Place::new(size), announced: None })
+        })
     }
 
     /// The algorithm of the file.

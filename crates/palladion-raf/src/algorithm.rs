@@ -23,6 +23,12 @@ fn sized<'a, T: TryFrom<&'a [u8], Error = palladion::Error>>(bytes: &'a [u8]) ->
     T::try_from(bytes).map_err(Error::Cipher)
 }
 
+/// Does some work, and wipes the stack below the caller, where keys have been that were handed on.
+#[inline(always)]
+pub(crate) fn leaving_nothing<R>(work: impl FnOnce() -> R) -> R {
+    palladion::hazmat::raw::leaving_nothing::<[u8; 512], _>(work)
+}
+
 /// What it means that a chunk could not be opened.
 fn failed(chunk: u64, error: palladion::Error) -> Error {
     match error {
@@ -59,7 +65,7 @@ impl Keys {
             let cipher = Aegis::<F, D, TAG_LEN>::new(&sized::<F::Key>(key)?);
             cipher.seal_in_place(&sized::<F::Nonce>(nonce)?, ad, rest).map_err(Error::Cipher)
         }
-        with_algorithm!(self.algorithm, seal(self.chunk_key(), record, &info.ad(chunk)))
+        leaving_nothing(|| with_algorithm!(self.algorithm, seal(self.chunk_key(), record, &info.ad(chunk))))
     }
 
     /// Decrypts the record of a chunk where it lies, and returns the message.
@@ -75,7 +81,7 @@ impl Keys {
             let opened = cipher.open_in_place(&sized::<F::Nonce>(nonce)?, &info.ad(chunk), rest);
             opened.map_err(|e| failed(chunk, e))
         }
-        with_algorithm!(self.algorithm, open(self.chunk_key(), info, chunk, record))
+        leaving_nothing(|| with_algorithm!(self.algorithm, open(self.chunk_key(), info, chunk, record)))
     }
 
     /// Decrypts the record of a chunk into a buffer for the message.
@@ -92,7 +98,9 @@ impl Keys {
             let opened = cipher.open_into(&sized::<F::Nonce>(nonce)?, &info.ad(chunk), rest, message);
             opened.map_err(|e| failed(chunk, e))
         }
-        with_algorithm!(self.algorithm, open(self.chunk_key(), info, chunk, record, message))
+        leaving_nothing(|| {
+            with_algorithm!(self.algorithm, open(self.chunk_key(), info, chunk, record, message))
+        })
     }
 
     /// Encrypts chunks, of which `first` is the first, into records that begin with their nonces.
@@ -122,7 +130,9 @@ impl Keys {
             }
             batch::encrypt(&mut jobs).map_err(|e| Error::Cipher(e.error))
         }
-        with_algorithm!(self.algorithm, seal(self.chunk_key(), info, first, messages, records))
+        leaving_nothing(|| {
+            with_algorithm!(self.algorithm, seal(self.chunk_key(), info, first, messages, records))
+        })
     }
 
     /// Decrypts the records of chunks, of which `first` is the first.
@@ -153,7 +163,9 @@ impl Keys {
             batch::decrypt(&mut jobs)
                 .map_err(|BatchError { first: place, error, .. }| failed(first + place as u64, error))
         }
-        with_algorithm!(self.algorithm, open(self.chunk_key(), info, first, records, messages))
+        leaving_nothing(|| {
+            with_algorithm!(self.algorithm, open(self.chunk_key(), info, first, records, messages))
+        })
     }
 
     /// The MAC of a header.
@@ -162,6 +174,6 @@ impl Keys {
             Mac::<F, D, TAG_LEN>::mac(&sized::<F::Key>(key)?, &F::Nonce::default(), header)
                 .map_err(Error::Cipher)
         }
-        with_algorithm!(self.algorithm, mac(self.header_key(), header))
+        leaving_nothing(|| with_algorithm!(self.algorithm, mac(self.header_key(), header)))
     }
 }

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use palladion::Algorithm;
 
-use crate::algorithm::Keys;
+use crate::algorithm::{Keys, leaving_nothing};
 use crate::bulk::{self, Rooms, Run};
 use crate::environment::zeros;
 use crate::header::{self, HEADER_LEN, ID_LEN, Info};
@@ -92,11 +92,13 @@ impl Options {
         if self.file_id.is_none() {
             environment.random(&mut info.file_id).map_err(Error::NoRandomness)?;
         }
-        let keys = info.keys(master_key)?;
-        let header = info.header(&keys)?;
-        storage.set_size(HEADER_LEN as u64)?;
-        storage.write_at(&header, 0)?;
-        Ok(Raf::new(storage, environment, info, keys, record))
+        leaving_nothing(|| {
+            let keys = info.keys(master_key)?;
+            let header = info.header(&keys)?;
+            storage.set_size(HEADER_LEN as u64)?;
+            storage.write_at(&header, 0)?;
+            Ok(Raf::new(storage, environment, info, keys, record))
+        })
     }
 }
 
@@ -162,14 +164,16 @@ impl<S: Storage> Found<S> {
         buffer: impl FnOnce(&Info) -> Result<E::Buffer>,
     ) -> Result<Raf<S, E>> {
         let info = self.info;
-        let keys = info.keys(master_key)?;
-        Info::verify(&keys, &self.header)?;
-        let (expected, actual) = (info.offset(info.chunks())?, self.storage.size()?);
-        if actual < expected {
-            return Err(Error::Truncated { expected, actual });
-        }
-        let record = room(&info, buffer)?;
-        Ok(Raf { read_only: self.read_only, ..Raf::new(self.storage, environment, info, keys, record) })
+        leaving_nothing(|| {
+            let keys = info.keys(master_key)?;
+            Info::verify(&keys, &self.header)?;
+            let (expected, actual) = (info.offset(info.chunks())?, self.storage.size()?);
+            if actual < expected {
+                return Err(Error::Truncated { expected, actual });
+            }
+            let record = room(&info, buffer)?;
+            Ok(Raf { read_only: self.read_only, ..Raf::new(self.storage, environment, info, keys, record) })
+        })
     }
 }
 

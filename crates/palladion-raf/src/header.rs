@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use palladion::Algorithm;
 
-use crate::algorithm::{Keys, MAX_KEY_LEN, TAG_LEN, record_len};
+use crate::algorithm::{Keys, MAX_KEY_LEN, TAG_LEN, leaving_nothing, record_len};
 use crate::merkle::CONTEXT_LEN;
 use crate::{Error, Result, Storage};
 
@@ -124,9 +124,11 @@ impl Info {
         if master_key.len() != len {
             return Err(Error::KeyLength { expected: len, actual: master_key.len() });
         }
-        let mut material = Zeroizing::new([0; 2 * MAX_KEY_LEN]);
-        turboshake(len, &[b"aegis-raf-kdf-v1", master_key, &self.file_id], &mut material[..2 * len]);
-        Ok(Keys::new(self.algorithm, material))
+        leaving_nothing(|| {
+            let mut material = Zeroizing::new([0; 2 * MAX_KEY_LEN]);
+            turboshake(len, &[b"aegis-raf-kdf-v1", master_key, &self.file_id], &mut material[..2 * len]);
+            Ok(Keys::new(self.algorithm, material))
+        })
     }
 
     /// That a header is authentic.
@@ -181,6 +183,10 @@ impl Info {
 
 /// TurboSHAKE128 for keys of 16 bytes, TurboSHAKE256 for those of 32, with domain 0x1f.
 fn turboshake(key_len: usize, inputs: &[&[u8]], out: &mut [u8]) {
+    leaving_nothing(|| absorbed(key_len, inputs, out));
+}
+
+fn absorbed(key_len: usize, inputs: &[&[u8]], out: &mut [u8]) {
     fn absorb<H: Default + Update + ExtendableOutput>(inputs: &[&[u8]], out: &mut [u8]) {
         let mut hash = H::default();
         for input in inputs {

@@ -13,6 +13,7 @@ use std::ops::{Range, RangeInclusive};
 use palladion::Tag;
 use sha2::Digest;
 
+use crate::algorithm::leaving_nothing;
 use crate::{Error, Result};
 
 /// Bytes in the shortest hash.
@@ -233,7 +234,7 @@ impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
 
     fn hash(&self, work: impl FnOnce(&H, &mut [u8]) -> io::Result<()>) -> Result<Hash> {
         let mut hash = Hash([0; HASH_MAX]);
-        work(&self.hasher, &mut hash.0[..self.hash_len])?;
+        leaving_nothing(|| work(&self.hasher, &mut hash.0[..self.hash_len]))?;
         Ok(hash)
     }
 

@@ -25,6 +25,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use crate::family::Family;
 #[cfg(feature = "alloc")]
 use crate::hazmat::MacSession;
+use crate::low::memory::leaving_nothing;
 use crate::low::{self, InOut};
 #[cfg(feature = "alloc")]
 use crate::session::EitherTag;
@@ -50,9 +51,11 @@ impl Cipher {
     pub fn new(algorithm: Algorithm, key: &[u8], tag_len: usize) -> Result<Self, Error> {
         algorithm.check_len("key", key.len())?;
         Error::check_tag_length(tag_len)?;
-        let mut cipher = Self { algorithm, tag_len, key: [0; MAX_LEN] };
-        cipher.key[..key.len()].copy_from_slice(key);
-        Ok(cipher)
+        leaving_nothing::<Self, _>(|| {
+            let mut cipher = Self { algorithm, tag_len, key: [0; MAX_LEN] };
+            cipher.key[..key.len()].copy_from_slice(key);
+            Ok(cipher)
+        })
     }
 
     /// Which cipher it is.
@@ -156,12 +159,13 @@ impl Cipher {
             ct: &[u8],
             tag: &[u8],
         ) -> Result<(), Error> {
-            let (key, nonce) = (F::Key::try_from(cipher.key())?, F::Nonce::try_from(nonce)?);
+            let key = cipher.key(); // as it is: a copy would stay on the stack
             match cipher.tag_len {
-                16 => Aegis::<F, D, 16>::new(&key).verify(&nonce, ad, ct, &tag.try_into()?),
-                _ => Aegis::<F, D, 32>::new(&key).verify(&nonce, ad, ct, &tag.try_into()?),
+                16 => Aegis::<F, D, 16>::verify_with(key, nonce, ad, ct, &tag.try_into()?),
+                _ => Aegis::<F, D, 32>::verify_with(key, nonce, ad, ct, &tag.try_into()?),
             }
         }
+        self.algorithm.check_len("nonce", nonce.len())?;
         with_algorithm!(self.algorithm, verify(self, nonce, ad, ct, tag))
     }
 }
@@ -196,7 +200,7 @@ impl<F: Family, const D: usize> AnyMac for MacSession<F, D> {
         MacSession::update(self, data)
     }
     fn copy(&self) -> Box<dyn AnyMac> {
-        Box::new(self.clone())
+        leaving_nothing::<Self, _>(|| Box::new(self.clone()) as Box<dyn AnyMac>)
     }
 }
 
@@ -228,7 +232,10 @@ impl Mac {
     /// [`Error::WrongLength`], [`Error::Backend`].
     pub fn new(algorithm: Algorithm, key: &[u8], nonce: &[u8]) -> Result<Self, Error> {
         fn begin<F: Family, const D: usize>(key: &[u8], nonce: &[u8]) -> Result<Box<dyn AnyMac>, Error> {
-            Ok(Box::new(MacSession::<F, D>::new(&F::Key::try_from(key)?, &F::Nonce::try_from(nonce)?)?))
+            leaving_nothing::<MacSession<F, D>, _>(|| {
+                let (key, nonce) = (F::Key::try_from(key)?, F::Nonce::try_from(nonce)?);
+                Ok(Box::new(MacSession::<F, D>::new(&key, &nonce)?) as Box<dyn AnyMac>)
+            })
         }
         Ok(Self { session: with_algorithm!(algorithm, begin(key, nonce))? })
     }

@@ -227,10 +227,21 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     ///
     /// [`Error::VerificationFailed`] if it is not; [`Error::TooLong`], [`Error::Backend`].
     pub fn verify(&self, nonce: &F::Nonce, ad: &[u8], ct: &[u8], tag: &Tag<T>) -> Result<(), Error> {
+        Self::verify_with(self.key.as_ref(), nonce.as_ref(), ad, ct, tag)
+    }
+
+    /// The same with key and nonce as bytes, which are as many as there must be.
+    pub(crate) fn verify_with(
+        key: &[u8],
+        nonce: &[u8],
+        ad: &[u8],
+        ct: &[u8],
+        tag: &Tag<T>,
+    ) -> Result<(), Error> {
         let ad_len = limits::check("associated data", 0, ad.len())?;
         let msg_len = limits::check("ciphertext", 0, ct.len())?;
         let mut state = State::<F, D>::zeroed(Variant::new()?, ()); // where it stays: a move would leave a copy behind
-        state.begin(&self.key, nonce, None);
+        state.begin_with(key, nonce, None);
         state.absorb(ad);
         // The message has to be somewhere while it is absorbed: some steps at a time, in memory that is wiped. 8 KiB
         // are a whole number of steps for the common degrees, and one step of the largest.

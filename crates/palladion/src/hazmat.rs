@@ -18,9 +18,10 @@ use zeroize::ZeroizeOnDrop;
 
 use crate::cipher::Aegis;
 use crate::family::Family;
+use crate::low::memory::leaving_nothing;
 #[doc(hidden)] // for the C library of this repository
 pub use crate::low::raw;
-use crate::low::{Direction, InOut};
+use crate::low::{Direction, InOut, Variant};
 use crate::pieces::Pieces;
 #[cfg(feature = "alloc")]
 pub use crate::session::AnySession;
@@ -54,7 +55,7 @@ impl<F: Family, const D: usize, const T: usize> UnverifiedDecryptor<F, D, T> {
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
     pub fn new(cipher: &Aegis<F, D, T>, nonce: &F::Nonce, ad: &[u8]) -> Result<Self, Error> {
-        Ok(Self { pieces: Pieces::new(cipher.key(), nonce, ad)? })
+        leaving_nothing::<Self, _>(|| Ok(Self { pieces: Pieces::new(cipher.key(), nonce, ad)? }))
     }
 
     /// Decrypts the next piece where it lies.
@@ -106,7 +107,7 @@ pub fn encrypt_unauthenticated<F: Family, const D: usize, const T: usize>(
     nonce: &F::Nonce,
     buf: &mut [u8],
 ) -> Result<(), Error> {
-    Pieces::<F, D>::new(cipher.key(), nonce, b"")?.next(InOut::in_place(buf), Direction::Encrypt)
+    unauthenticated::<F, D>(cipher.key(), nonce, buf, Direction::Encrypt)
 }
 
 /// The inverse of [`encrypt_unauthenticated`]. **Nothing says that the message is what was encrypted.**
@@ -131,5 +132,17 @@ pub fn decrypt_unauthenticated<F: Family, const D: usize, const T: usize>(
     nonce: &F::Nonce,
     buf: &mut [u8],
 ) -> Result<(), Error> {
-    Pieces::<F, D>::new(cipher.key(), nonce, b"")?.next(InOut::in_place(buf), Direction::Decrypt)
+    unauthenticated::<F, D>(cipher.key(), nonce, buf, Direction::Decrypt)
+}
+
+fn unauthenticated<F: Family, const D: usize>(
+    key: &F::Key,
+    nonce: &F::Nonce,
+    buf: &mut [u8],
+    direction: Direction,
+) -> Result<(), Error> {
+    // Where it stays: a move would leave a copy behind.
+    let mut pieces = Pieces::<F, D>::zeroed(Variant::new()?);
+    pieces.begin(key, nonce, b"")?;
+    pieces.next(InOut::in_place(buf), direction)
 }

@@ -30,7 +30,7 @@
 use core::num::NonZeroU32;
 
 use crate::family::{self, Family};
-use crate::low::memory::{WipedBytes, wipe};
+use crate::low::memory::{WipedBytes, leaving_nothing, wipe};
 use crate::low::{Direction, State};
 use crate::types::{Expected, Key128, Key256, Nonce128, Nonce256, Tag};
 use crate::{Error, limits};
@@ -72,7 +72,7 @@ pub fn enc_128l<const T: usize>(
     ad: &[u8],
     buf: &mut [u8],
 ) -> Result<Tag<T>, Error> {
-    with_context::<family::Aegis128, T>(ctx, key, iv, ad, buf, Direction::Encrypt)
+    encrypt(|tag| with_context::<family::Aegis128, T>(ctx, key, iv, ad, buf, Direction::Encrypt, tag))
 }
 
 /// The inverse of [`enc_128l`].
@@ -88,8 +88,9 @@ pub fn dec_128l<const T: usize>(
     buf: &mut [u8],
     tag: &Tag<T>,
 ) -> Result<(), Error> {
-    let computed = with_context::<family::Aegis128, T>(ctx, key, iv, ad, buf, Direction::Decrypt)?;
-    verify_or_wipe(computed, tag, buf)
+    decrypt(buf, tag, |buf, tag| {
+        with_context::<family::Aegis128, T>(ctx, key, iv, ad, buf, Direction::Decrypt, tag)
+    })
 }
 
 /// Enc_256(CTX, K, IV, A, M) of the paper's algorithm 4: AEGIS-256 with a context separator. Encrypts where the
@@ -106,7 +107,7 @@ pub fn enc_256<const T: usize>(
     ad: &[u8],
     buf: &mut [u8],
 ) -> Result<Tag<T>, Error> {
-    with_context::<family::Aegis256, T>(ctx, key, iv, ad, buf, Direction::Encrypt)
+    encrypt(|tag| with_context::<family::Aegis256, T>(ctx, key, iv, ad, buf, Direction::Encrypt, tag))
 }
 
 /// The inverse of [`enc_256`].
@@ -122,8 +123,9 @@ pub fn dec_256<const T: usize>(
     buf: &mut [u8],
     tag: &Tag<T>,
 ) -> Result<(), Error> {
-    let computed = with_context::<family::Aegis256, T>(ctx, key, iv, ad, buf, Direction::Decrypt)?;
-    verify_or_wipe(computed, tag, buf)
+    decrypt(buf, tag, |buf, tag| {
+        with_context::<family::Aegis256, T>(ctx, key, iv, ad, buf, Direction::Decrypt, tag)
+    })
 }
 
 /// AEGIS-128X\[ν\] of 2023: ν evaluations of [`enc_128l`] on interleaved blocks, their 16-byte tags XORed.
@@ -147,7 +149,7 @@ impl Aegis128X {
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
     pub fn encrypt_in_place(&self, iv: &Nonce128, ad: &[u8], buf: &mut [u8]) -> Result<Tag<16>, Error> {
-        self.crypt(iv, ad, buf, Direction::Encrypt)
+        encrypt(|tag| self.crypt(iv, ad, buf, Direction::Encrypt, tag))
     }
 
     /// Decrypts a ciphertext where it lies, if the tag is right.
@@ -162,8 +164,7 @@ impl Aegis128X {
         buf: &mut [u8],
         tag: &Tag<16>,
     ) -> Result<(), Error> {
-        let computed = self.crypt(iv, ad, buf, Direction::Decrypt)?;
-        verify_or_wipe(computed, tag, buf)
+        decrypt(buf, tag, |buf, tag| self.crypt(iv, ad, buf, Direction::Decrypt, tag))
     }
 
     fn crypt(
@@ -172,9 +173,10 @@ impl Aegis128X {
         ad: &[u8],
         buf: &mut [u8],
         direction: Direction,
-    ) -> Result<Tag<16>, Error> {
+        tag: &mut [u8; 16],
+    ) -> Result<(), Error> {
         let five = self.tag_form == TagForm::FiveWords;
-        interleaved::<family::Aegis128>(&self.key, iv, self.degree, ad, buf, direction, |state, tag| {
+        interleaved::<family::Aegis128>(&self.key, iv, self.degree, ad, buf, direction, tag, |state, tag| {
             if five {
                 *tag = [0; 16];
                 for word in state.words().as_ref().chunks_exact(16).take(5) {
@@ -205,7 +207,7 @@ impl Aegis256X {
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
     pub fn encrypt_in_place(&self, iv: &Nonce256, ad: &[u8], buf: &mut [u8]) -> Result<Tag<16>, Error> {
-        self.crypt(iv, ad, buf, Direction::Encrypt)
+        encrypt(|tag| self.crypt(iv, ad, buf, Direction::Encrypt, tag))
     }
 
     /// Decrypts a ciphertext where it lies, if the tag is right.
@@ -220,8 +222,7 @@ impl Aegis256X {
         buf: &mut [u8],
         tag: &Tag<16>,
     ) -> Result<(), Error> {
-        let computed = self.crypt(iv, ad, buf, Direction::Decrypt)?;
-        verify_or_wipe(computed, tag, buf)
+        decrypt(buf, tag, |buf, tag| self.crypt(iv, ad, buf, Direction::Decrypt, tag))
     }
 
     fn crypt(
@@ -230,15 +231,32 @@ impl Aegis256X {
         ad: &[u8],
         buf: &mut [u8],
         direction: Direction,
-    ) -> Result<Tag<16>, Error> {
-        interleaved::<family::Aegis256>(&self.key, iv, self.degree, ad, buf, direction, |_, _| {})
+        tag: &mut [u8; 16],
+    ) -> Result<(), Error> {
+        interleaved::<family::Aegis256>(&self.key, iv, self.degree, ad, buf, direction, tag, |_, _| {})
     }
 }
 
-/// Compares the tag that a decrypted message should have with the one that came; the message goes if they differ.
-fn verify_or_wipe<const T: usize>(computed: Tag<T>, tag: &Tag<T>, buf: &mut [u8]) -> Result<(), Error> {
-    Expected::of(computed).verify(tag).inspect_err(|_| wipe(buf))
+/// Encrypts: `work` does, and writes the tag.
+fn encrypt<const T: usize>(work: impl FnOnce(&mut [u8; T]) -> Result<(), Error>) -> Result<Tag<T>, Error> {
+    let mut tag = Tag::zeroed();
+    leaving_nothing::<Frames, _>(|| work(tag.as_mut_bytes()))?;
+    Ok(tag)
 }
+
+/// Decrypts: `work` does, and writes the tag that the message should have. The message goes if another one came.
+fn decrypt<const T: usize>(
+    buf: &mut [u8],
+    tag: &Tag<T>,
+    work: impl FnOnce(&mut [u8], &mut [u8; T]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut expected = Expected::default();
+    leaving_nothing::<Frames, _>(|| work(buf, expected.as_mut_bytes()))?;
+    expected.verify(tag).inspect_err(|_| wipe(buf))
+}
+
+/// What is handed on here: states of one lane, several times.
+type Frames = [State<family::Aegis128, 1>; 3];
 
 /// One lane with a context of its own: it takes blocks at any stride, and its tag goes by the whole lengths.
 fn with_context<F: Family, const T: usize>(
@@ -248,17 +266,18 @@ fn with_context<F: Family, const T: usize>(
     ad: &[u8],
     buf: &mut [u8],
     direction: Direction,
-) -> Result<Tag<T>, Error> {
-    let mut tag = Tag::zeroed();
+    tag: &mut [u8; T],
+) -> Result<(), Error> {
     lane::<F>(ctx, key, iv, Columns { lane: 0, lanes: 1 }, ad, buf, direction)?.finalize(
         ad.len() as u64,
         buf.len() as u64,
-        tag.as_mut_bytes(),
+        tag,
     );
-    Ok(tag)
+    Ok(())
 }
 
 /// The lanes one after another. `adjust` sees each lane's final state and may replace its tag.
+#[expect(clippy::too_many_arguments, reason = "what a message has")]
 fn interleaved<F: Family>(
     key: &F::Key,
     iv: &F::Nonce,
@@ -266,9 +285,9 @@ fn interleaved<F: Family>(
     ad: &[u8],
     buf: &mut [u8],
     direction: Direction,
+    tag: &mut [u8; 16],
     adjust: impl Fn(&State<F, 1>, &mut [u8; 16]),
-) -> Result<Tag<16>, Error> {
-    let mut tag = Tag::zeroed();
+) -> Result<(), Error> {
     for lane_number in 0..degree.get() {
         let ctx = u128::from(lane_number).to_le_bytes();
         let columns = Columns { lane: lane_number as usize, lanes: degree.get() as usize };
@@ -276,9 +295,9 @@ fn interleaved<F: Family>(
         let mut lane_tag = [0; 16];
         state.finalize(ad.len() as u64, buf.len() as u64, &mut lane_tag);
         adjust(&state, &mut lane_tag);
-        xor(tag.as_mut_bytes(), &lane_tag);
+        xor(tag, &lane_tag);
     }
-    Ok(tag)
+    Ok(())
 }
 
 /// Absorbs one lane's blocks of the associated data and encrypts or decrypts its blocks of the message.

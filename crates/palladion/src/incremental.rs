@@ -6,7 +6,7 @@ use crate::Error;
 use zeroize::ZeroizeOnDrop;
 
 use crate::family::Family;
-use crate::low::memory::wipe;
+use crate::low::memory::{leaving_nothing, wipe};
 use crate::low::{Direction, InOut};
 use crate::pieces::Pieces;
 use crate::types::{Expected, Tag};
@@ -36,7 +36,7 @@ pub struct Encryptor<F: Family, const D: usize, const T: usize> {
 
 impl<F: Family, const D: usize, const T: usize> Encryptor<F, D, T> {
     pub(crate) fn new(key: &F::Key, nonce: &F::Nonce, ad: &[u8]) -> Result<Self, Error> {
-        Ok(Self { pieces: Pieces::new(key, nonce, ad)? })
+        leaving_nothing::<Self, _>(|| Ok(Self { pieces: Pieces::new(key, nonce, ad)? }))
     }
 
     /// Encrypts the next piece where it lies.
@@ -112,7 +112,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryptor<'a, F, D, T> {
         ad: &[u8],
         output: &'a mut [u8],
     ) -> Result<Self, Error> {
-        Ok(Self { pieces: Pieces::new(key, nonce, ad)?, output, written: 0 })
+        leaving_nothing::<Self, _>(|| Ok(Self { pieces: Pieces::new(key, nonce, ad)?, output, written: 0 }))
     }
 
     /// Takes the next piece of the ciphertext.

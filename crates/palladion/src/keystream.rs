@@ -5,7 +5,7 @@ use core::fmt;
 use zeroize::ZeroizeOnDrop;
 
 use crate::family::Family;
-use crate::low::memory::{Wiped, WipedBytes};
+use crate::low::memory::{Wiped, WipedBytes, leaving_nothing};
 use crate::low::{Direction, InOut, Variant};
 use crate::pieces::Pieces;
 use crate::{Error, limits};
@@ -45,7 +45,7 @@ impl<F: Family, const D: usize> KeyStream<F, D> {
     ///
     /// [`Error::Backend`].
     pub fn new(key: &F::Key, nonce: &F::Nonce) -> Result<Self, Error> {
-        Ok(Self { pieces: Pieces::new(key, nonce, b"")? })
+        leaving_nothing::<Self, _>(|| Ok(Self { pieces: Pieces::new(key, nonce, b"")? }))
     }
 
     /// The next bytes.

@@ -5,7 +5,7 @@ use core::fmt;
 use zeroize::ZeroizeOnDrop;
 
 use crate::family::Family;
-use crate::low::memory::{WipedBytes, wipe};
+use crate::low::memory::{WipedBytes, leaving_nothing, wipe};
 use crate::low::{self, State, Variant};
 use crate::types::{Expected, Tag};
 use crate::{Error, limits};
@@ -61,8 +61,10 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     /// [`Error::Backend`].
     pub fn new(key: &F::Key, nonce: &F::Nonce) -> Result<Self, Error> {
         const { low::check_mac(F::INDEX, D, T) };
-        let initial = Data::new(key, nonce)?;
-        Ok(Self { data: initial.clone(), initial })
+        leaving_nothing::<Self, _>(|| {
+            let initial = Data::new(key, nonce)?;
+            Ok(Self { data: initial.clone(), initial })
+        })
     }
 
     /// Takes more data, in pieces of any size.
@@ -87,16 +89,15 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     /// # Errors
     ///
     /// [`Error::VerificationFailed`] if they differ.
-    pub fn verify(self, tag: &Tag<T>) -> Result<(), Error> {
-        let mut data = self.data;
+    pub fn verify(mut self, tag: &Tag<T>) -> Result<(), Error> {
         let mut expected = Expected::default();
-        data.finalize(expected.as_mut_bytes());
+        self.data.finalize(expected.as_mut_bytes());
         expected.verify(tag)
     }
 
     /// Forgets all data and begins anew with the same key and nonce.
     pub fn reset(&mut self) {
-        self.data.clone_from(&self.initial);
+        self.data.copy_from(&self.initial);
     }
 
     /// The tag of some data, in one call.
@@ -128,7 +129,7 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
 
 impl<F: Family, const D: usize, const T: usize> Clone for Mac<F, D, T> {
     fn clone(&self) -> Self {
-        Self { initial: self.initial.clone(), data: self.data.clone() }
+        leaving_nothing::<Self, _>(|| Self { initial: self.initial.clone(), data: self.data.clone() })
     }
 }
 
@@ -178,6 +179,14 @@ impl<F: Family, const D: usize> Data<F, D> {
         let Self(state) = self;
         state.with.len = 0;
         state.begin(key, nonce, None);
+    }
+
+    /// Becomes what another one is.
+    fn copy_from(&mut self, other: &Self) {
+        let (Self(state), Self(other)) = (self, other);
+        state.copy_from(other);
+        state.with.step.as_mut().copy_from_slice(other.with.step.as_ref());
+        state.with.len = other.with.len;
     }
 
     /// Takes more data. Does nothing if it fails.

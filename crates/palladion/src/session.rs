@@ -9,6 +9,7 @@ use zeroize::ZeroizeOnDrop;
 
 use crate::Error;
 use crate::family::Family;
+use crate::low::memory::leaving_nothing;
 use crate::low::{Direction, InOut, Variant};
 use crate::mac::Data;
 use crate::pieces::Pieces;
@@ -51,7 +52,7 @@ impl<F: Family, const D: usize> AeadSession<F, D> {
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
     pub fn new(key: &F::Key, nonce: &F::Nonce, ad: &[u8]) -> Result<Self, Error> {
-        Ok(Self { pieces: Pieces::new(key, nonce, ad)? })
+        leaving_nothing::<Self, _>(|| Ok(Self { pieces: Pieces::new(key, nonce, ad)? }))
     }
 
     /// Begins a message in memory that was given for it: moving a session takes as long as some steps of the cipher.
@@ -133,7 +134,7 @@ impl<F: Family, const D: usize> AeadSession<F, D> {
     ///
     /// [`Error::WrongLength`] if there are not [`BYTES`](Self::BYTES).
     pub fn to_bytes(&self, bytes: &mut [u8]) -> Result<(), Error> {
-        self.pieces.to_bytes(bytes)
+        leaving_nothing::<[Self; 2], _>(|| self.pieces.to_bytes(bytes))
     }
 
     /// The session that [`to_bytes`](Self::to_bytes) has written, on the backend that is now in use.
@@ -142,7 +143,7 @@ impl<F: Family, const D: usize> AeadSession<F, D> {
     ///
     /// [`Error::WrongLength`] if there are not [`BYTES`](Self::BYTES); [`Error::Backend`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        Ok(Self { pieces: Pieces::from_bytes(bytes)? })
+        leaving_nothing::<[Self; 2], _>(|| Ok(Self { pieces: Pieces::from_bytes(bytes)? }))
     }
 }
 
@@ -180,7 +181,7 @@ impl<F: Family, const D: usize> MacSession<F, D> {
     ///
     /// [`Error::Backend`].
     pub fn new(key: &F::Key, nonce: &F::Nonce) -> Result<Self, Error> {
-        Ok(Self { data: Data::new(key, nonce)? })
+        leaving_nothing::<Self, _>(|| Ok(Self { data: Data::new(key, nonce)? }))
     }
 
     /// Begins with no data in memory that was given for it, as [`AeadSession::begin_in`] does.
@@ -360,7 +361,11 @@ impl AnySession {
             nonce: &[u8],
             ad: &[u8],
         ) -> Result<Box<dyn AnyAead>, Error> {
-            Ok(Box::new(AeadSession::<F, D>::new(&F::Key::try_from(key)?, &F::Nonce::try_from(nonce)?, ad)?))
+            leaving_nothing::<AeadSession<F, D>, _>(|| {
+                let (key, nonce) = (F::Key::try_from(key)?, F::Nonce::try_from(nonce)?);
+                Ok(Box::new(AeadSession::<F, D> { pieces: Pieces::new(&key, &nonce, ad)? })
+                    as Box<dyn AnyAead>)
+            })
         }
         Ok(Self { session: with_algorithm!(algorithm, begin(key, nonce, ad))? })
     }

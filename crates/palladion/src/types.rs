@@ -84,10 +84,11 @@ macro_rules! byte_type {
 
             /// Fails with [`Error::WrongLength`].
             fn try_from(bytes: &[u8]) -> Result<Self, Error> {
-                Error::check_length($what, bytes.len(), N)?;
-                let mut copy = [0; N];
-                copy.copy_from_slice(bytes);
-                Ok(Self(copy))
+                // (To where the result is to be: another copy would stay behind.)
+                match <&[u8; N]>::try_from(bytes) {
+                    Ok(bytes) => Ok(Self(*bytes)),
+                    Err(_) => Err(Error::WrongLength { what: $what, expected: N, actual: bytes.len() }),
+                }
             }
         }
     };
@@ -182,10 +183,6 @@ impl<const T: usize> Tag<T> {
 pub(crate) struct Expected<const T: usize>(Tag<T>);
 
 impl<const T: usize> Expected<T> {
-    pub(crate) fn of(tag: Tag<T>) -> Self {
-        Self(tag)
-    }
-
     pub(crate) fn as_mut_bytes(&mut self) -> &mut [u8; T] {
         self.0.as_mut_bytes()
     }

@@ -1,4 +1,7 @@
-//! Memory that is wiped when it is dropped.
+//! Memory that is wiped when it is dropped, and work that leaves nothing on the stack.
+
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
 
 use zeroize::ZeroizeOnDrop;
 
@@ -56,6 +59,35 @@ impl<const N: usize, const D: usize, A: Copy> Drop for Wiped<N, D, A> {
 }
 
 impl<const N: usize, const D: usize, A: Copy> ZeroizeOnDrop for Wiped<N, D, A> {}
+
+/// Does some work and wipes the stack below the caller afterwards: for what makes a secret value and hands it on, as Rust leaves a
+/// copy behind where a value is moved away. As deep as three `T`s, of which values within the work are the largest, and a bit.
+/// What the work returns is not there, but where the caller wants to have it.
+#[inline(always)]
+pub fn leaving_nothing<T, R>(work: impl FnOnce() -> R) -> R {
+    /// Where the work has its stack.
+    #[inline(never)]
+    fn apart<R>(work: impl FnOnce() -> R) -> R {
+        work()
+    }
+    #[inline(never)]
+    fn wipe_stack<T>() {
+        let mut stack = MaybeUninit::<([T; 3], [u8; 1024])>::zeroed();
+        zeroize::optimization_barrier(&mut stack);
+    }
+    struct Wipe<T>(PhantomData<T>);
+    impl<T> Drop for Wipe<T> {
+        #[inline(always)]
+        fn drop(&mut self) {
+            // (As for kernels: see `Leaves`.)
+            if !cfg!(any(target_os = "none", target_family = "wasm")) {
+                wipe_stack::<T>();
+            }
+        }
+    }
+    let _afterwards = Wipe::<T>(PhantomData);
+    apart(work)
+}
 
 /// Zeroes in a way that the optimiser does not take for a dead store.
 #[inline(always)]

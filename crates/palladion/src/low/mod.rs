@@ -181,7 +181,14 @@ impl<F: Family, const D: usize, X> State<F, D, X> {
     /// long as some steps of it.
     #[inline(always)]
     pub(crate) fn begin(&mut self, key: &F::Key, nonce: &F::Nonce, ctx: Option<&[u8; 16]>) {
-        let (key, nonce) = key_and_nonce::<F>(key, nonce);
+        self.begin_with(key.as_ref(), nonce.as_ref(), ctx);
+    }
+
+    /// The same with bytes, which are as many as there must be.
+    #[inline(always)]
+    pub(crate) fn begin_with(&mut self, key: &[u8], nonce: &[u8], ctx: Option<&[u8; 16]>) {
+        assert!(key.len() == F::KEY_LEN && nonce.len() == F::KEY_LEN);
+        let (key, nonce) = (key.as_ptr(), nonce.as_ptr());
         let ctx = ctx.map_or(core::ptr::null(), |ctx| ctx.as_ptr());
         // SAFETY: the table came from `dispatch`, which has checked the CPU; the memory is that of degree `D`; key and
         // nonce have their length; `ctx` is null or 16 bytes.
@@ -252,6 +259,12 @@ impl<F: Family, const D: usize, X> State<F, D, X> {
         unsafe { (state.kernels().resume)(state.ptr(), D, words.as_ref().as_ptr()) };
         state.kernels().wipe_stack();
         Ok(state)
+    }
+
+    /// Becomes what another one is, but for what goes with it. In place: an assignment would leave a copy on the stack.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.memory.as_mut().copy_from_slice(other.memory.as_ref());
+        self.variant = other.variant;
     }
 
     /// Wipes it: nothing that it computes from now on is of any use.
