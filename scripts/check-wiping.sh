@@ -25,7 +25,8 @@ else
     folder=${CARGO_TARGET_DIR:-target}/release
     wiping=("$folder/wiping")
 fi
-if planted=$("${wiping[@]}" --plant) || [ "$(grep -c 'bytes that depend on secrets' <<<"$planted")" != 3 ]; then
+found='key, on the stack: .* on the stack,|key, on the heap: .* given back,|as an object: .* in its memory,'
+if planted=$("${wiping[@]}" --plant) || [ "$(grep -cE "$found" <<<"$planted")" != 3 ]; then
     echo "$planted"
     echo "what was planted was not found" >&2
     exit 1

@@ -73,7 +73,8 @@ pub fn leaving_nothing<T, R>(work: impl FnOnce() -> R) -> R {
     #[inline(never)]
     fn wipe_stack<T>() {
         let mut stack = MaybeUninit::<([T; 3], [u8; 1024])>::zeroed();
-        zeroize::optimization_barrier(&mut stack);
+        let stack = &mut stack; // so that it has to be there, and is no constant
+        zeroize::optimization_barrier(stack);
     }
     struct Wipe<T>(PhantomData<T>);
     impl<T> Drop for Wipe<T> {
