@@ -348,7 +348,7 @@ impl Report {
         }
         // (One copy for both: addresses are on the stack too.)
         let mut copy = vec![0; DEPTH];
-        let traces = [0, 1].map(|run| {
+        let mut once = |run| {
             let input = inputs.set(run);
             let mut freed = Vec::new();
             for _ in 0..2 {
@@ -361,8 +361,8 @@ impl Report {
             place.public(&mut public);
             let stack = Traces { bytes: copy.clone(), public: public.clone() };
             (stack, Traces { bytes: freed, public })
-        });
-        let [(stack, freed), (other_stack, other_freed)] = traces;
+        };
+        let [(stack, freed), (other_stack, other_freed)] = [once(0), once(1)];
         self.add(&what, "on the stack", &[stack, other_stack]);
         if !freed.bytes.is_empty() {
             self.add(&what, "in memory that was given back", &[freed, other_freed]);
@@ -386,8 +386,7 @@ impl Report {
             copy.resize(DEPTH, 0);
             copy
         });
-        // The first time for what is done once.
-        let traces = [0, 0, 1].map(|run| {
+        let mut once = |run| {
             place.fill(inputs.set(run));
             let [made, used, dropped] = &mut copies;
             paint(); // padding is whatever was there before
@@ -408,8 +407,9 @@ impl Report {
             place.public(&mut public);
             let traces = |bytes: &[u8]| Traces { bytes: bytes.to_vec(), public: public.clone() };
             [traces(made), traces(used), traces(dropped), traces(&left), traces(&freed)]
-        });
-        let [_, first, second] = traces;
+        };
+        // The first time for what is done once. (No loop: its counter would be in a register, and saved on the stack.)
+        let [_, first, second] = [once(0), once(0), once(1)];
         let places = [
             "made: on the stack",
             "used: on the stack",
@@ -425,7 +425,7 @@ impl Report {
         }
         for (end, call) in life.ends {
             let copy = &mut copies[0];
-            let traces = [0, 0, 1].map(|run| {
+            let mut once = |run| {
                 place.fill(inputs.set(run));
                 paint(); // padding is whatever was there before
                 let mut object = (life.made)((life.make)(place));
@@ -435,8 +435,8 @@ impl Report {
                 place.public(&mut public);
                 let stack = Traces { bytes: copy.clone(), public: public.clone() };
                 (stack, Traces { bytes: freed, public })
-            });
-            let [_, (stack, freed), (other_stack, other_freed)] = traces;
+            };
+            let [_, (stack, freed), (other_stack, other_freed)] = [once(0), once(0), once(1)];
             let what = format!("{what}, {end}");
             self.add(&what, "on the stack", &[stack, other_stack]);
             if !freed.bytes.is_empty() {
