@@ -808,8 +808,8 @@ pub(super) unsafe fn wipe_forgery(dst: *mut u8, len: usize) -> i32 {
     WRONG
 }
 
-/// Zeroes what is left of the tag in the registers of vectors. The error that is returned has bytes that mean nothing, and the compiler
-/// writes there whatever is in a register.
+/// Zeroes what is left of the tag in registers that nobody has to save. The error that is returned has bytes that mean nothing, and the
+/// compiler writes there whatever is in a register.
 #[inline(always)]
 fn forget_registers() {
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2", not(miri)))]
@@ -820,9 +820,12 @@ fn forget_registers() {
             "xorps xmm5, xmm5", "xorps xmm6, xmm6", "xorps xmm7, xmm7", "xorps xmm8, xmm8", "xorps xmm9, xmm9",
             "xorps xmm10, xmm10", "xorps xmm11, xmm11", "xorps xmm12, xmm12", "xorps xmm13, xmm13",
             "xorps xmm14, xmm14", "xorps xmm15, xmm15",
+            "xor ecx, ecx", "xor edx, edx", "xor esi, esi", "xor edi, edi", "xor r8d, r8d", "xor r9d, r9d", "xor r10d, r10d",
+            "xor r11d, r11d",
             out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _, out("xmm5") _, out("xmm6") _,
             out("xmm7") _, out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _, out("xmm12") _,
-            out("xmm13") _, out("xmm14") _, out("xmm15") _, options(nomem, nostack, preserves_flags),
+            out("xmm13") _, out("xmm14") _, out("xmm15") _, out("rcx") _, out("rdx") _, out("rsi") _, out("rdi") _,
+            out("r8") _, out("r9") _, out("r10") _, out("r11") _, options(nomem, nostack),
         );
     }
 }
