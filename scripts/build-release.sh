@@ -24,8 +24,7 @@ sbom() {
     # It writes beside each Cargo.toml: in a copy.
     local copy
     copy=$(mktemp -d)
-    git ls-files -z --cached --others --exclude-standard | xargs -0 sh -c 'for f; do [ ! -e "$f" ] || printf "%s\0" "$f"; done' sh |
-        tar --null -T - -c | tar -x -C "$copy"
+    scripts/copy-checkout.sh "$copy"
     (
         cd "$copy"
         SOURCE_DATE_EPOCH=0 "$tools/bin/cargo-cyclonedx" cyclonedx --quiet --format json --spec-version 1.5 --describe binaries \

@@ -70,9 +70,7 @@ done
 [ $failed = 0 ] || { echo "The public API has changed. If that is meant: scripts/check-api.sh --bless" >&2; exit 1; }
 
 # The negative test: an item that is gone, an argument of another type, a trait that is gone.
-mkdir "$work/copy"
-git ls-files -z --cached --others --exclude-standard | xargs -0 sh -c 'for f; do [ ! -e "$f" ] || printf "%s\0" "$f"; done' sh |
-    tar --null -T - -c | tar -x -C "$work/copy"
+scripts/copy-checkout.sh "$work/copy"
 source=$work/copy/crates/palladion/src
 plant() { # FILE SED-EXPRESSION
     cp "$source/$1" "$work/before"

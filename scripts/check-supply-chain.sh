@@ -23,13 +23,6 @@ deny_version=0.20.2
 
 die() { echo "$*" >&2; exit 1; }
 
-# FOLDER: a copy of the checkout as it is, without what is ignored.
-copy() {
-    mkdir -p "$1"
-    git ls-files -z --cached --others --exclude-standard | xargs -0 sh -c 'for f; do [ ! -e "$f" ] || printf "%s\0" "$f"; done' sh |
-        tar --null -T - -c | tar -x -C "$1"
-}
-
 # The folders of the workspaces.
 workspaces() { git ls-files --cached --others --exclude-standard '*Cargo.toml' | xargs grep -l '^\[workspace\]' | xargs -n1 dirname; }
 
@@ -83,7 +76,7 @@ locks() {
     done
     check_locks "$root"
     # What must be found, each in a copy, which is right before.
-    copy "$work/copy"
+    scripts/copy-checkout.sh "$work/copy"
     (check_locks "$work/copy") || die "a copy of the checkout is not like it"
     plant() { # NAME FILE SED-EXPRESSION WHAT-IT-SAYS
         sed -i "$3" "$work/copy/$2"
@@ -125,7 +118,7 @@ deny() {
     planted rejected . "$work/deny.toml" licenses
     sed '/embedded-hal@/d' deny.toml >"$work/deny.toml"
     planted duplicate firmware "$work/deny.toml" bans
-    copy "$work/wildcard"
+    scripts/copy-checkout.sh "$work/wildcard"
     sed -i 's/^zeroize = .*/zeroize = "*"/' "$work/wildcard/crates/palladion-file/Cargo.toml"
     planted wildcard "$work/wildcard" deny.toml bans
     if run_deny . deny.toml --disable-fetch advisories >"$work/advisories" 2>&1 ||
@@ -150,7 +143,7 @@ compiles_with_oldest() (
 
 minimal() {
     cargo +nightly --version >/dev/null 2>&1 || { echo "skipped: no nightly cargo (rustup toolchain install nightly)" | tee -a "${PALLADION_SKIPPED:-/dev/null}"; return; }
-    copy "$work/minimal"
+    scripts/copy-checkout.sh "$work/minimal"
     # What is not published may want more.
     sed -i '/"crates\/palladion-bench",/d; /"crates\/palladion-count",/d; /"bindings\//d' "$work/minimal/Cargo.toml"
     compiles_with_oldest "$work/minimal"
@@ -167,8 +160,8 @@ reproducible() {
     # Two places with names of different lengths, and the crates of crates.io in another place too.
     mkdir -p "$work/another/home"
     ln -s "${CARGO_HOME:-$HOME/.cargo}"/* "$work/another/home/"
-    copy "$work/one"
-    copy "$work/another/place"
+    scripts/copy-checkout.sh "$work/one"
+    scripts/copy-checkout.sh "$work/another/place"
     (cd "$work/one" && CARGO_TARGET_DIR=$work/one-target scripts/build-release.sh >/dev/null)
     (cd "$work/another/place" && CARGO_HOME=$work/another/home CARGO_TARGET_DIR=$work/another/target scripts/build-release.sh >/dev/null)
     local one=$work/one-target/release-build two=$work/another/target/release-build

@@ -19,8 +19,7 @@ trap 'rm -rf "$work"' EXIT
 # DIRECTORY TARGET [FLAGS]: builds it there.
 build() { (cd "$1" && RUSTFLAGS="${RUSTFLAGS:-} ${3:-}" cargo build --quiet --locked --release -p palladion-assurance --bin timing --target-dir "$2"); }
 
-git ls-files -z --cached --others --exclude-standard | xargs -0 sh -c 'for f; do [ ! -e "$f" ] || printf "%s\0" "$f"; done' sh |
-    tar --null -T - -c | tar -x -C "$work"
+scripts/copy-checkout.sh "$work"
 # FILE OLD NEW: a comparison that ends at the first byte that differs.
 plant() {
     local file=$work/crates/palladion/src/$1
