@@ -11,10 +11,11 @@ Prints a table, one line for each file, and fails if
   - the root of a crate lacks `#![forbid(unsafe_code)]`, or, where modules of it are in the list, `#![deny(unsafe_code)]`.
 
 Counted are words of the program: none in comments, strings and characters. At the end it plants defects in copies, in memory, and
-fails if one of them is not found. Needs Python 3.8 and git; takes a second. (cargo-geiger, the known tool, counts what one build
+fails if one of them is not found. Needs Python 3.8 and git; takes a few seconds. (cargo-geiger, the known tool, counts what one build
 compiles and would not see the code for other CPUs.)
 """
 
+import functools
 import os
 import re
 import subprocess
@@ -102,8 +103,13 @@ def tokens(text):
         at = end
 
 
+@functools.lru_cache(maxsize=None)  # what is planted changes one file of many
 def unsafe_code(text):
     """For each use of the word `unsafe`: its kind, its line, and whether a SAFETY comment explains it."""
+    return list(each_unsafe(text))
+
+
+def each_unsafe(text):
     all_tokens = list(tokens(text))
     code = [i for i, token in enumerate(all_tokens) if token[0] != "c"]
     for n, i in enumerate(code):
@@ -158,6 +164,7 @@ def is_root(path):
     return re.search(r"(^|/)src/(lib|main)\.rs$|(^|/)src/bin/[^/]*\.rs$", path)
 
 
+@functools.lru_cache(maxsize=None)
 def inner_attributes(text):
     """The attributes `#![...]` of a file, without space."""
     return re.findall(r"#!\[([^\]]*)\]", "".join(word for kind, word, _ in tokens(text) if kind != "c"))

@@ -5,7 +5,7 @@
 
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, TryLockError};
 
 use palladion::hazmat::raw::{Open, Seal};
 
@@ -34,11 +34,16 @@ macro_rules! jump {
                 unsafe { core::mem::transmute::<*mut (), $kind>(self.0.load(Ordering::Relaxed)) }
             }
 
-            /// From now on to the kernel, if there is one.
+            /// From now on to the kernel, if there is one. (Unless another thread is at it: to wait for that would write to
+            /// `errno`, which a forgery leaves as it was. Then a later call does it.)
             pub(crate) fn aim(&self, kernel: impl Fn() -> Option<$kind>) {
                 let is = |kernel: $kind| self.0.load(Ordering::Relaxed) == kernel as *mut ();
                 if kernel().is_some_and(|kernel| !is(kernel)) {
-                    let _guard = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
+                    let _guard = match CHANGES.try_lock() {
+                        Ok(guard) => guard,
+                        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                        Err(TryLockError::WouldBlock) => return,
+                    };
                     if let Some(kernel) = kernel() {
                         self.0.store(kernel as *mut (), Ordering::Relaxed);
                     }

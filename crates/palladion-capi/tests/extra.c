@@ -1,6 +1,8 @@
 /* What palladion.h promises. */
 #include <palladion.h>
 
+#include <pthread.h>
+
 #include "check.h"
 
 typedef int encrypt_function(uint8_t *, uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *,
@@ -122,7 +124,37 @@ static void backends(int quick)
     every_batch();
 }
 
-/* With an argument: batches on one backend only. */
+/* Between two backends, which each call has to look up again. */
+static void *calls(void *nothing)
+{
+    uint8_t key[32] = { 1 }, nonce[32] = { 2 }, mac[32], text[40] = { 3 };
+    (void) nothing;
+    for (int i = 0; i < 20000; i++) {
+        errno = 0;
+        CHECK(aegis128l_encrypt_detached(text, mac, 32, text, sizeof text, NULL, 0, nonce, key) == 0 && errno == 0);
+        mac[i % 32] ^= 1;
+        CHECK(aegis128l_decrypt_detached(NULL, text, sizeof text, mac, 32, NULL, 0, nonce, key) == -1 && errno == 0);
+        mac[i % 32] ^= 1;
+        CHECK(aegis128l_decrypt_detached(text, text, sizeof text, mac, 32, NULL, 0, nonce, key) == 0 && errno == 0);
+    }
+    return NULL;
+}
+
+/* Threads that wait for one another leave a number in errno; calls do not wait. */
+static void errno_while_the_backend_changes(void)
+{
+    const char *best = palladion_backend();
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_create(&threads[i], NULL, calls, NULL) == 0);
+    for (int i = 0; i < 50000; i++)
+        CHECK(palladion_set_backend(i % 2 ? best : "portable") == 0);
+    CHECK(palladion_set_backend(best) == 0);
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_join(threads[i], NULL) == 0);
+}
+
+/* With an argument: batches on one backend only, and no threads. */
 int main(int argc, char **argv)
 {
     (void) argv;
@@ -143,6 +175,8 @@ int main(int argc, char **argv)
 
     batch_arguments();
     backends(argc > 1);
+    if (argc <= 1)
+        errno_while_the_backend_changes();
     printf("palladion.h is as it says, on %s\n", palladion_backend());
     return 0;
 }
