@@ -65,7 +65,10 @@ pub fn aes_round(input: Block, rk: Block) -> Block {
     let mut out = rk;
     for column in 0..4 {
         // Byte `row` of a column lies at 4 * column + row; ShiftRows takes it from `row` columns further on.
-        let s: [u8; 4] = std::array::from_fn(|row| SBOX[input[4 * ((column + row) % 4) + row] as usize]);
+        let mut s = [0; 4];
+        for row in 0..4 {
+            s[row] = SBOX[input[4 * ((column + row) % 4) + row] as usize];
+        }
         for row in 0..4 {
             let (a, b, c, d) = (s[row], s[(row + 1) % 4], s[(row + 2) % 4], s[(row + 3) % 4]);
             out[4 * column + row] ^= gf_mul(a, 2) ^ gf_mul(b, 3) ^ c ^ d;
