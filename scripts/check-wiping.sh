@@ -7,7 +7,7 @@
 #   CPU=aarch64 scripts/check-wiping.sh [BACKEND...]     for ARM under QEMU; needs what scripts/install-emulators.sh installs
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=(build --quiet --locked --release -p palladion-assurance --bin wiping)
+build=(build --quiet --locked --release -p palladion-assurance --no-default-features --bin wiping)
 library=(build --quiet --locked --release -p palladion-capi)
 if [ -n "${CPU:-}" ] && [ "$CPU" != "$(uname -m)" ]; then
     . scripts/cross.sh

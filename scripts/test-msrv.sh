@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks that everything but the benchmarks compiles with the oldest supported compiler (rust-version in Cargo.toml).
 #
-#   scripts/test-msrv.sh
+#   scripts/test-msrv.sh [--exclude PACKAGE...]
 #
 # Needs rustup; installs that compiler if it can, and says so and stops if it cannot.
 set -euo pipefail
@@ -11,5 +11,5 @@ if ! rustup run "$version" rustc --version >/dev/null 2>&1; then
     rustup toolchain install "$version" --profile minimal >/dev/null 2>&1 ||
         { echo "skipped: Rust $version cannot be installed here" | tee -a "${PALLADION_SKIPPED:-/dev/null}"; exit 0; }
 fi
-CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/msrv" cargo "+$version" check --quiet --locked --all-features --workspace --exclude palladion-bench
+CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/msrv" cargo "+$version" check --quiet --locked --all-features --workspace --exclude palladion-bench "$@"
 echo "compiles with Rust $version"

@@ -53,6 +53,6 @@ extern "C" fn main() -> i32 {
 }
 EOF
 cd "$work"
-CARGO_PROFILE_RELEASE_OPT_LEVEL=1 RUSTFLAGS="-C link-arg=-lc" cargo build --quiet --release --target-dir "${CARGO_TARGET_DIR:-$root/target}/no-std"
+CARGO_PROFILE_RELEASE_OPT_LEVEL=0 RUSTFLAGS="-C link-arg=-lc" cargo build --quiet --release --target-dir "${CARGO_TARGET_DIR:-$root/target}/no-std"
 "${CARGO_TARGET_DIR:-$root/target}/no-std/release/bare"
 echo "the core works without std and alloc"
