@@ -828,6 +828,25 @@ fn forget_registers() {
             out("r8") _, out("r9") _, out("r10") _, out("r11") _, options(nomem, nostack),
         );
     }
+    #[cfg(all(target_arch = "aarch64", target_feature = "neon", not(miri)))]
+    // SAFETY: they are said to be written.
+    unsafe {
+        core::arch::asm!(
+            "movi v0.2d, #0", "movi v1.2d, #0", "movi v2.2d, #0", "movi v3.2d, #0", "movi v4.2d, #0", "movi v5.2d, #0",
+            "movi v6.2d, #0", "movi v7.2d, #0", "movi v16.2d, #0", "movi v17.2d, #0", "movi v18.2d, #0", "movi v19.2d, #0",
+            "movi v20.2d, #0", "movi v21.2d, #0", "movi v22.2d, #0", "movi v23.2d, #0", "movi v24.2d, #0", "movi v25.2d, #0",
+            "movi v26.2d, #0", "movi v27.2d, #0", "movi v28.2d, #0", "movi v29.2d, #0", "movi v30.2d, #0", "movi v31.2d, #0",
+            "mov x0, xzr", "mov x1, xzr", "mov x2, xzr", "mov x3, xzr", "mov x4, xzr", "mov x5, xzr", "mov x6, xzr",
+            "mov x7, xzr", "mov x8, xzr", "mov x9, xzr", "mov x10, xzr", "mov x11, xzr", "mov x12, xzr", "mov x13, xzr",
+            "mov x14, xzr", "mov x15, xzr", "mov x16, xzr", "mov x17, xzr",
+            out("v0") _, out("v1") _, out("v2") _, out("v3") _, out("v4") _, out("v5") _, out("v6") _, out("v7") _,
+            out("v16") _, out("v17") _, out("v18") _, out("v19") _, out("v20") _, out("v21") _, out("v22") _, out("v23") _,
+            out("v24") _, out("v25") _, out("v26") _, out("v27") _, out("v28") _, out("v29") _, out("v30") _, out("v31") _,
+            out("x0") _, out("x1") _, out("x2") _, out("x3") _, out("x4") _, out("x5") _, out("x6") _, out("x7") _,
+            out("x8") _, out("x9") _, out("x10") _, out("x11") _, out("x12") _, out("x13") _, out("x14") _, out("x15") _,
+            out("x16") _, out("x17") _, options(nomem, nostack),
+        );
+    }
 }
 
 /// Whether the loops need the general registers for themselves. Then a function of its own takes the arguments from memory: the
