@@ -11,7 +11,30 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 /// How much of the stack is looked at, in bytes.
 const DEPTH: usize = 128 << 10;
 
-/// Copies the stack below this frame. (Nothing that is called can do it: it would have a frame there.)
+/// Fills the stack below this frame, which is large enough once `paint` was called. (Nothing that is called can do it: it would have a frame
+/// there, with gaps in it.)
+macro_rules! fill_stack {
+    () => {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: nothing is there; a block that may use the stack is not put where the compiler does so.
+        unsafe {
+            std::arch::asm!(
+                "lea rdi, [rsp - {depth}]", "mov ecx, {depth}", "mov al, 0xa5", "rep stosb", depth = const DEPTH,
+                out("rdi") _, out("rcx") _, out("al") _,
+            );
+        }
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: likewise.
+        unsafe {
+            std::arch::asm!(
+                "sub {at}, sp, {depth}", "2: str {word}, [{at}], #8", "subs {left}, {left}, #8", "b.ne 2b",
+                depth = in(reg) DEPTH, left = inout(reg) DEPTH => _, word = in(reg) 0xa5a5_a5a5_a5a5_a5a5_u64, at = out(reg) _,
+            );
+        }
+    };
+}
+
+/// Copies the stack below this frame.
 macro_rules! copy_of_stack {
     ($to:expr) => {
         #[cfg(target_arch = "x86_64")]
@@ -34,24 +57,32 @@ macro_rules! copy_of_stack {
     };
 }
 
-/// What this program itself had in the registers that a function has to save would be found where that saves them. (On x86-64 there are
-/// few, and all are in use here.)
-macro_rules! forget_registers {
-    () => {
-        #[cfg(target_arch = "aarch64")]
-        // SAFETY: they are said to be written.
-        unsafe {
-            std::arch::asm!(
-                "mov x20, 0", "mov x21, 0", "mov x22, 0", "mov x23, 0", "mov x24, 0", "mov x25, 0", "mov x26, 0", "mov x27, 0",
-                "mov x28, 0",
-                out("x20") _, out("x21") _, out("x22") _, out("x23") _, out("x24") _, out("x25") _, out("x26") _, out("x27") _,
-                out("x28") _, options(nomem, nostack),
-            );
-        }
-    };
+/// What this program itself had in the registers that a function has to save would be found where that saves them: here they are zero. (On
+/// x86-64 there are few, and all are in use in what calls.)
+fn with_registers_forgotten(mut work: &mut dyn FnMut()) {
+    extern "C" fn call(work: &mut &mut dyn FnMut()) {
+        work();
+    }
+    #[cfg(not(target_arch = "aarch64"))]
+    call(&mut work);
+    // SAFETY: a function is called with its argument. All registers that it may change are said to be written, or are saved; x19, which
+    // may not be named, on the stack.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        std::arch::asm!(
+            "str x19, [sp, -16]!",
+            "mov x19, 0", "mov x20, 0", "mov x21, 0", "mov x22, 0", "mov x23, 0", "mov x24, 0", "mov x25, 0", "mov x26, 0",
+            "mov x27, 0", "mov x28, 0",
+            "blr x1",
+            "ldr x19, [sp], 16",
+            in("x0") &raw mut work, in("x1") call as extern "C" fn(&mut &mut dyn FnMut()),
+            out("x20") _, out("x21") _, out("x22") _, out("x23") _, out("x24") _, out("x25") _, out("x26") _, out("x27") _,
+            out("x28") _, clobber_abi("C"),
+        );
+    }
 }
 
-/// Fills the stack below.
+/// Makes the stack large enough, and fills most of it.
 #[inline(never)]
 fn paint() {
     let mut stack = [MaybeUninit::<u8>::uninit(); DEPTH + 4096];
@@ -59,20 +90,30 @@ fn paint() {
     black_box(&stack);
 }
 
-/// What lies below the frame of this function once `work` has returned. What that returns is in this frame.
-#[inline(never)]
+/// Copies what lies below the frame of a function that calls `work`, once that has returned. What that returns is in the frame.
 fn stack_after<R>(work: &mut dyn FnMut() -> R, copy: &mut [u8]) -> R {
-    assert_eq!(copy.len(), DEPTH);
-    paint();
-    forget_registers!();
-    let result = black_box(work)();
-    copy_of_stack!(copy);
-    result
+    #[inline(never)]
+    fn within<R>(work: &mut dyn FnMut() -> R, copy: &mut [u8]) -> R {
+        assert_eq!(copy.len(), DEPTH);
+        paint();
+        fill_stack!();
+        let result = black_box(work)();
+        copy_of_stack!(copy);
+        result
+    }
+    let mut result = None;
+    with_registers_forgotten(&mut || result = Some(within(work, copy)));
+    result.expect("it was called")
 }
 
-/// An allocator that fills what it gives, and keeps what is in memory that is given back while it is watched. It is a simple one: what it
-/// leaves on the stack are addresses as they are, where the system's has them masked with random bits.
+/// An allocator that fills what it gives, and keeps what is in memory that is given back while it is watched. It is a simple one: all it
+/// gives is of one range of addresses, and it leaves nothing else on the stack, where the system's has them masked with random bits, and
+/// now and then goes deeper to ask for more memory.
 struct Heap {
+    /// Where the range begins, once there is one.
+    begin: AtomicUsize,
+    /// How much of it was given.
+    used: AtomicUsize,
     watched: AtomicBool,
     freed: UnsafeCell<[u8; 2 << 20]>,
     len: AtomicUsize,
@@ -86,6 +127,8 @@ unsafe impl Sync for Heap {}
 
 #[global_allocator]
 static HEAP: Heap = Heap {
+    begin: AtomicUsize::new(0),
+    used: AtomicUsize::new(0),
     watched: AtomicBool::new(false),
     freed: UnsafeCell::new([0; 2 << 20]),
     len: AtomicUsize::new(0),
@@ -93,7 +136,7 @@ static HEAP: Heap = Heap {
     taken: AtomicBool::new(false),
 };
 
-// SAFETY: pieces come from the system, are as large as they must be and aligned to their size or to pages, and nobody has the same.
+// SAFETY: pieces are of memory that the system gave, as large as they must be, aligned to their size or to pages, and nobody has the same.
 // (Memory is moved by way of `alloc` and `dealloc`, as the trait does by itself.)
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -104,7 +147,7 @@ unsafe impl GlobalAlloc for Heap {
         unsafe {
             let mut piece = *free.get();
             if piece.is_null() {
-                piece = System.alloc(Layout::from_size_align_unchecked(size, size.min(4096)));
+                piece = self.more(size);
             } else {
                 *free.get() = piece.cast::<*mut u8>().read();
             }
@@ -117,10 +160,16 @@ unsafe impl GlobalAlloc for Heap {
     }
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         if self.watched.load(Relaxed) {
-            let at = self.len.fetch_add(layout.size(), Relaxed);
-            assert!(at + layout.size() <= size_of_val(&self.freed), "less than that is given back");
+            // Words are looked at as words.
+            let room = layout.size().next_multiple_of(8);
+            let at = self.len.fetch_add(room, Relaxed);
+            assert!(at + room <= size_of_val(&self.freed), "less than that is given back");
             // SAFETY: there is room, and all of that memory was written, if only by `alloc`.
-            unsafe { self.freed.get().cast::<u8>().add(at).copy_from_nonoverlapping(memory, layout.size()) };
+            unsafe {
+                let freed = self.freed.get().cast::<u8>().add(at);
+                freed.copy_from_nonoverlapping(memory, layout.size());
+                freed.add(layout.size()).write_bytes(0xa5, room - layout.size());
+            }
         }
         let free = &self.free[Self::class(layout).0];
         while self.taken.swap(true, Acquire) {}
@@ -134,6 +183,31 @@ unsafe impl GlobalAlloc for Heap {
 }
 
 impl Heap {
+    /// How large the range is. (What nobody has touched of it costs nothing.)
+    const SIZE: usize = 1 << 30;
+
+    /// A piece that nobody had before, or null if there is no room. To be called by one at a time.
+    unsafe fn more(&self, size: usize) -> *mut u8 {
+        if self.begin.load(Relaxed) == 0 {
+            // SAFETY: it is not of no size.
+            let begin = unsafe { System.alloc(Layout::from_size_align_unchecked(Self::SIZE, 4096)) };
+            self.begin.store(begin.expose_provenance(), Relaxed);
+        }
+        let begin = self.begin.load(Relaxed);
+        let from = self.used.load(Relaxed).next_multiple_of(size.min(4096));
+        if begin == 0 || size > Self::SIZE - from {
+            return std::ptr::null_mut();
+        }
+        self.used.store(from + size, Relaxed);
+        std::ptr::with_exposed_provenance_mut(begin + from)
+    }
+
+    /// Whether that is an address of memory that it gave, or the lower half of one alone.
+    fn gave(&self, address: usize) -> bool {
+        let at = address.wrapping_sub(self.begin.load(Relaxed));
+        (if address >> 32 == 0 { at & 0xffff_ffff } else { at }) < self.used.load(Relaxed)
+    }
+
     /// How large a piece is, and the power of two that is.
     fn class(layout: Layout) -> (usize, usize) {
         let size = layout.size().max(layout.align()).max(16).next_power_of_two();
@@ -169,12 +243,17 @@ fn differences([a, b]: &[Traces; 2]) -> Vec<usize> {
     }
     let mut differs: Vec<bool> = a.bytes.iter().zip(&b.bytes).map(|(a, b)| a != b).collect();
     // What a caller had in its registers is saved there too: words that are addresses of the stack or the heap.
-    // (Large pieces of memory are in another part of the heap than small ones.)
-    let heap = [16, 1 << 20].map(Vec::<u8>::with_capacity);
-    let here = [(&raw const differs).addr(), heap[0].as_ptr().addr(), heap[1].as_ptr().addr()];
+    // (The C library has the system's heap.)
+    // SAFETY: it is not of no size, and is given back as it was taken.
+    let system = unsafe {
+        let piece = System.alloc(Layout::new::<[usize; 2]>());
+        System.dealloc(piece, Layout::new::<[usize; 2]>());
+        piece.addr()
+    };
+    let here = (&raw const differs).addr();
     let is_address = |word: &[u8]| {
         let word = usize::from_ne_bytes(word.try_into().expect("eight bytes"));
-        here.iter().any(|here| here.abs_diff(word) < 64 << 20)
+        HEAP.gave(word) || [here, system].iter().any(|place| place.abs_diff(word) < 64 << 20)
     };
     let words = a.bytes.chunks_exact(8).zip(b.bytes.chunks_exact(8));
     for ((a, b), differs) in words.zip(differs.chunks_exact_mut(8)) {
@@ -446,12 +525,18 @@ impl Report {
     }
 }
 
-/// What lies below the frame of this function, which the object is handed over from, once that was taken.
-#[inline(never)]
+/// Likewise, where the object is handed over from that frame.
 fn stack_after_end<P, T>(end: fn(T, &mut P), object: T, place: &mut P, copy: &mut [u8]) {
-    assert_eq!(copy.len(), DEPTH);
-    paint();
-    forget_registers!();
-    black_box(end)(object, place);
-    copy_of_stack!(copy);
+    #[inline(never)]
+    fn within<P, T>(end: fn(T, &mut P), object: T, place: &mut P, copy: &mut [u8]) {
+        assert_eq!(copy.len(), DEPTH);
+        paint();
+        fill_stack!();
+        black_box(end)(object, place);
+        copy_of_stack!(copy);
+    }
+    let mut object = Some(object);
+    with_registers_forgotten(&mut || {
+        within(end, object.take().expect("it is called once"), place, copy);
+    });
 }
