@@ -21,6 +21,8 @@ the stack in memory, it is known only whether it is
     anywhere a pointer that may go into that stack or elsewhere
     secret   whatever was loaded through a public pointer (keys, nonces, messages, states, tags), and all that is made of it
 
+A loop that goes round a fixed number of times, 16 at most, is run so many times, each time on what is known then.
+
 What must hold of each instruction: no address is secret, nor the condition of a branch, the index of a table of branches or functions,
 or the length of a fill or copy; nothing secret is divided. Nor may a `select` choose by a secret, which an engine is free to make a
 branch of.
@@ -35,6 +37,7 @@ memcpy, memmove, memset and memcmp that they do what their names say. What an en
 """
 
 import collections
+import operator
 import re
 import subprocess
 import sys
@@ -62,6 +65,7 @@ ENTRY = "entry"  # the stack as the kernel finds it; a frame that is aligned ane
 # Operators, by how many values they take; each gives one. (Those of 0xfc have 0xfc00 added, those of 0xfd 0xfd000.)
 SIMD, MORE = 0xfd000, 0xfc00
 UNARY = {0x45, 0x50, 0x67, 0x68, 0x69, 0x79, 0x7a, 0x7b, *range(0x8b, 0x92), *range(0x99, 0xa0), *range(0xa7, 0xc5)}
+TRIPS = 16  # of a loop, that are looked at one by one
 BINARY = {*range(0x46, 0x50), *range(0x51, 0x67), *range(0x6a, 0x79), *range(0x7c, 0x8b), *range(0x92, 0x99), *range(0xa0, 0xa7)}
 UNARY |= {MORE + n for n in range(8)}
 SIMD_UNARY = {
@@ -85,6 +89,12 @@ UNREACHABLE, NOP, BLOCK, LOOP, IF, ELSE, END, BR, BR_IF, BR_TABLE, RETURN = 0, 1
 CALL, CALL_INDIRECT, DROP, SELECT, SELECT_TYPED = 0x10, 0x11, 0x1a, 0x1b, 0x1c
 LOCAL_GET, LOCAL_SET, LOCAL_TEE, GLOBAL_GET, GLOBAL_SET = 0x20, 0x21, 0x22, 0x23, 0x24
 I32_CONST, ADD, SUB, AND, OR = 0x41, 0x6a, 0x6b, 0x71, 0x72
+# Of numbers, with a sign: whether it is zero, (in)equality, signed and unsigned order, multiplication, AND, OR, XOR, shifts.
+FOLDS = {0x45: lambda a: a == 0, 0x46: operator.eq, 0x47: operator.ne, 0x48: operator.lt, 0x4a: operator.gt, 0x4c: operator.le,
+         0x4e: operator.ge, 0x49: lambda a, b: a % 2**32 < b % 2**32, 0x4b: lambda a, b: a % 2**32 > b % 2**32,
+         0x4d: lambda a, b: a % 2**32 <= b % 2**32, 0x4f: lambda a, b: a % 2**32 >= b % 2**32,
+         0x6c: operator.mul, AND: operator.and_, OR: operator.or_, 0x73: operator.xor, 0x74: lambda a, b: a << b % 32,
+         0x75: lambda a, b: a >> b % 32, 0x76: lambda a, b: a % 2**32 >> b % 32}
 COPY, FILL = MORE + 10, MORE + 11
 V128_CONST, SHUFFLE = SIMD + 12, SIMD + 13
 # What says of a value as a whole whether it is zero, or of all lanes whether they are not; what keeps a decision; what is made of a tag.
@@ -127,6 +137,11 @@ def join(a, b):
 
 def made_of(*values):
     return Secret(frozenset().union(*(value.labels for value in values if secret(value))) - SPECIAL)
+
+
+def wrapped(number):
+    """In 32 bits, with a sign."""
+    return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 def reached(value):
@@ -281,9 +296,10 @@ class Module:
 
     def ends(self, function):
         """Of each instruction that begins a block: where its `else` and its `end` are; of each `else`, its end; of each branch, the
-        blocks around it, the innermost last."""
-        ends, around, blocks = {}, {}, []
+        blocks around it, the innermost last; of each instruction, the loops around it."""
+        ends, around, blocks, loops = {}, {}, [], []
         for n, i in enumerate(self.code(function)):
+            loops.append(frozenset(block for block in blocks if self.code(function)[block].code == LOOP))
             if i.code in (BLOCK, LOOP, IF):
                 blocks.append(n)
                 ends[n] = [None, None]
@@ -296,7 +312,7 @@ class Module:
         for start, (other, end) in list(ends.items()):
             if other is not None:
                 ends[other] = [None, end]
-        return ends, around
+        return ends, around, loops
 
 
 class State:
@@ -357,82 +373,104 @@ class Analysis:
             self.wrong[self.module.names[function], 0] = "calls itself, which this analysis does not follow"
             return [SECRET for _ in self.module.signature(function)[1]], {}
         self.running.append(function)
-        code, (ends, around) = self.module.code(function), self.module.ends(function)
+        code, (ends, around, loops) = self.module.code(function), self.module.ends(function)
         r = Reader(self.module.data, self.module.bodies[function - len(self.module.imported)][0])
         local = list(arguments)
         for _ in range(r.number()):
             local += [Number(0)] * r.number()
             r.byte()
         results = len(self.module.signature(function)[1])
-        states, heights, ways, returned = {0: State(local, [], pointer, dict(words))}, {}, collections.defaultdict(set), []
-        work = [0]
+        # A place is an instruction, and how often the loops around it went round before (none that did not).
+        start = 0, ()
+        states, heights, ways, returned = {start: State(local, [], pointer, dict(words))}, {}, collections.defaultdict(set), []
+        work, decisions, left = [start], {}, set()
 
-        def go(source, target, state):
-            ways[source].add(target)
-            if target not in states:
-                states[target] = state
-            elif not states[target].merge(state):
+        def go(source, target, state, trips=None):
+            place = target, tuple(trip for trip in (source[1] if trips is None else trips) if trip[0] in loops[target])
+            leaves(source, loops[target])
+            ways[source].add(place)
+            if place not in states:
+                states[place] = state
+            elif not states[place].merge(state):
                 return
-            if target not in work:
-                work.append(target)
+            if place not in work:
+                work.append(place)
 
-        def leave(state):
+        def leaves(source, inside=frozenset()):
+            for loop in loops[source[0]] - inside:
+                left.add((loop, trips_of(source[1], loop)))
+
+        def trips_of(trips, loop):
+            """Those of a loop and the ones around it."""
+            return tuple(trip for trip in trips if trip[0] in loops[loop] or trip[0] == loop)
+
+        def leave(source, state):
+            leaves(source)
             returned.append((state.operands[len(state.operands) - results:], state.words))
 
-        def branch(n, depth, state):
+        def branch(source, depth, state, certain):
             """Leaves as many blocks, or begins a loop again."""
-            blocks, state = around[n], state.copy()
+            blocks, state = around[source[0]], state.copy()
             if depth == len(blocks):
-                return leave(state)
+                return leave(source, state)
             block = blocks[-1 - depth]
             loop = code[block].code == LOOP
             count = len(code[block].operand[0 if loop else 1])
             state.operands = state.operands[:heights[block]] + state.operands[len(state.operands) - count:]
-            go(n, block + 1 if loop else ends[block][1] + 1, state)
+            if not loop:
+                return go(source, ends[block][1] + 1, state)
+            trips = dict(trips_of(source[1], block))
+            # It may as well have ended: then it is not known how often it goes round.
+            if certain and (block, trips_of(source[1], block)) not in left and trips.get(block, 0) < TRIPS:
+                trips[block] = trips.get(block, 0) + 1
+            go(source, block + 1, state, tuple(sorted(trips.items())))
 
         while work:
-            n = work.pop()
-            i, state = code[n], states[n].copy()
+            place = n, trips = work.pop()
+            i, state = code[n], states[place].copy()
             self.read.add((function, i.at))
             operands = state.operands
             if i.code in (BLOCK, LOOP, IF):
                 condition = operands.pop() if i.code == IF else None
                 heights[n] = len(operands) - len(i.operand[0])
                 if i.code == IF:
-                    self.condition(function, i, condition)
                     other = ends[n][0]
-                    go(n, (ends[n][1] if other is None else other) + 1, state.copy())
-                go(n, n + 1, state)
+                    holds = self.condition(function, i, condition, place, decisions)
+                    if not holds:
+                        go(place, (ends[n][1] if other is None else other) + 1, state.copy())
+                    if holds is False:
+                        continue
+                go(place, n + 1, state)
             elif i.code == ELSE:
-                go(n, ends[n][1] + 1, state)
+                go(place, ends[n][1] + 1, state)
             elif i.code == END and n == len(code) - 1 or i.code == RETURN:
-                leave(state)
+                leave(place, state)
             elif i.code == BR:
-                branch(n, i.operand, state)
+                branch(place, i.operand, state, True)
             elif i.code == BR_IF:
-                self.condition(function, i, operands.pop())
-                branch(n, i.operand, state)
-                go(n, n + 1, state)
+                holds = self.condition(function, i, operands.pop(), place, decisions)
+                if holds is not False:
+                    branch(place, i.operand, state, holds is True)
+                if not holds:
+                    go(place, n + 1, state)
             elif i.code == BR_TABLE:
                 self.branches.add((function, i.at))
                 if secret(operands.pop()):
                     self.report(function, i, "the index of a table of branches depends on a secret")
                 for depth in set(i.operand):
-                    branch(n, depth, state)
+                    branch(place, depth, state, False)
             elif i.code != UNREACHABLE and self.step(function, i, state):
-                go(n, n + 1, state)
+                go(place, n + 1, state)
 
-        places = {i.at: n for n, i in enumerate(code)}
-        decisions = {places[at] for known, at in self.decisions if known == function}
-        for first in decisions:
+        for first, i in decisions.items():
             later, work = set(), list(ways[first])
             while work:
-                n = work.pop()
-                if n not in later:
-                    later.add(n)
-                    work += ways[n]
-            if decisions & later:
-                self.report(function, code[first], "not the last decision about a secret")
+                place = work.pop()
+                if place not in later:
+                    later.add(place)
+                    work += ways[place]
+            if decisions.keys() & later:
+                self.report(function, i, "not the last decision about a secret")
 
         self.running.pop()
         result = None
@@ -448,12 +486,15 @@ class Analysis:
         self.known[key] = result
         return result
 
-    def condition(self, function, i, value):
+    def condition(self, function, i, value, place, decisions):
+        """Looks at what a branch depends on. Returns whether it holds, or nothing where that is not known."""
         self.branches.add((function, i.at))
         if secret(value) and "decision" in value.labels and complete(value.labels):
             self.decisions.add((function, i.at))
+            decisions[place] = i
         elif secret(value):
             self.report(function, i, "the branch depends on a secret")
+        return value.value != 0 if isinstance(value, Number) else None
 
     # The stack in memory, in words of four bytes.
 
@@ -473,7 +514,7 @@ class Analysis:
                 return Stack(a.base, a.offset + change if a.exact or change >= 0 else None, a.exact)
             return Stack(a.base, None, False)
         if isinstance(a, Number) and isinstance(b, Number):
-            return Number((a.value + sign * b.value + (1 << 31)) % (1 << 32) - (1 << 31))
+            return Number(wrapped(a.value + sign * b.value))
         if ANYWHERE in (a, b) or isinstance(b, Stack):
             return ANYWHERE
         for x, y in ((a, b), (b, a))[:1 if sign < 0 else 2]:
@@ -627,6 +668,8 @@ class Analysis:
             return self.of_secrets(op, values)
         if op in (ADD, SUB):
             return self.add(*values, sign=1 if op == ADD else -1)
+        if op in FOLDS and all(isinstance(value, Number) for value in values):
+            return Number(wrapped(FOLDS[op](*(value.value for value in values))))
         if op in (AND, OR) and any(isinstance(value, Stack) for value in values):
             a, b = values if isinstance(values[0], Stack) else values[::-1]
             if op == AND and a.exact and isinstance(b, Number) and b.value < 0:
@@ -690,6 +733,8 @@ class Analysis:
                 if isinstance(argument, Stack) and argument.exact:
                     key = argument.base, argument.offset & -4
                     state.words[key] = join(state.words.get(key, UNWRITTEN), Secret(frozenset(labels) - SPECIAL))
+            # It may have written other numbers where a pointer in what it gets leads to.
+            state.words = {key: DATA if isinstance(value, Number) else value for key, value in state.words.items()}
             operands += [SECRET for _ in gives]
             return True
         name = module.names.get(i.operand, "?")
