@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -31,9 +32,6 @@ impl Random {
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
-    }
-    fn fill(&mut self, bytes: &mut [u8]) {
-        bytes.iter_mut().for_each(|byte| *byte = self.number() as u8);
     }
 }
 
@@ -135,15 +133,13 @@ impl Inputs {
         Self { algorithm, nonce, key, buffer, tag: [0; 32] }
     }
 
-    /// (Both classes do the same work here, at the same places, so that caches are the same.)
+    /// Both classes do the same work here, without a branch, and at the same places, so that caches and branch predictors are the same,
+    /// and other work afterwards, so that the CPU has done with this before the clock is looked at.
     fn prepare(&mut self, operation: Operation, class: bool, random: &mut Random) {
-        let (mut key, mut message) = ([0; 32], [0; LEN]);
-        random.fill(&mut key);
-        random.fill(&mut message);
-        let fixed = ([3; 32], [5; LEN]);
-        let (key, message) = if class && !operation.is_forgery() { fixed } else { (key, message) };
-        self.key.iter_mut().zip(&key).for_each(|(to, from)| *to = *from);
-        self.buffer.iter_mut().zip(&message).for_each(|(to, from)| *to = *from);
+        let fixed = black_box(u8::from(class && !operation.is_forgery()).wrapping_neg());
+        for (bytes, value) in [(&mut self.key, 3), (&mut self.buffer, 5)] {
+            bytes.iter_mut().for_each(|byte| *byte = random.number() as u8 & !fixed | value & fixed);
+        }
         match operation {
             Operation::Encrypt | Operation::Mac => {}
             Operation::Decrypt | Operation::Forged => self.encrypt(),
@@ -153,6 +149,7 @@ impl Inputs {
             let wrong = if class { 0 } else { self.tag.len() - 1 };
             self.tag.iter_mut().enumerate().for_each(|(i, byte)| *byte ^= u8::from(i == wrong) << 4);
         }
+        black_box((0..200).fold(0, |sum, _| sum ^ random.number()));
     }
 
     fn run(&mut self, operation: Operation) {
