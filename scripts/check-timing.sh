@@ -4,7 +4,7 @@
 # noticed on every backend. For an idle machine, at night, and not for CI: what else the machine does can hide a difference, or look
 # like one.
 #
-#   scripts/check-timing.sh [--samples N] [BACKEND...]        200 thousand samples each by default, half an hour
+#   scripts/check-timing.sh [--samples N] [BACKEND...]        200 thousand samples each by default; 6 to 30 minutes
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$(mkdir -p "${CARGO_TARGET_DIR:-target}" && cd "${CARGO_TARGET_DIR:-target}" && pwd)
