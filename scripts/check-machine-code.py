@@ -20,20 +20,26 @@ register, and of each eight bytes of the stack frame, it is known only whether i
 
 What must hold of each instruction: no register of an address is secret (nor, for a gather or a masked load or store, the vector of
 indices or the mask), a jump or call that goes on at a computed place does not compute it from a secret, flags that a conditional jump
-asks are public, nothing secret is divided, counts of repeated instructions are public, and no repetition ends at a secret. An
-instruction that moves by flags (`cmov`, `set`) may: what it gives is secret then.
+asks are public, nothing secret is divided or calculated with in floating point, counts of repeated instructions are public, and no
+repetition ends at a secret. An instruction that moves by flags (`cmov`, `set`) may: what it gives is secret then. Each flag is followed
+by itself. What cannot be followed is refused: x87 and MMX, `loop`, `std`, system calls.
 
 Secrets are followed over the stack. What is written to a place of the frame that is not known exactly may be at each that it can be;
 how far a place is known comes from the bounds of numbers, which comparisons and jumps narrow. A called function is run by itself,
 with the memory behind its pointers unknown, and all that it may write there is secret afterwards; where that says too little, it is
-run again in each place, with what is known of the stack there. Of memcpy and memset it is known what they do.
+run again in each place, with what is known of the stack there. Of memcpy and memset it is known what they do, and memcmp must compare
+nothing secret. What the caller or a call left in a register is secret, and so is what is in writable memory of the program (.data,
+.bss) but for pointers to functions. Wherever a function is left, its stack pointer and the registers that it must save are as they were.
 
 One thing is made public: whether a tag was right. A secret carries along what it is made of on every path: the expected tag, key,
-nonce, rounds of AES. A jump is accepted, and counted, where the flags say of a whole register whether it is zero, if that is made of
-all four, of the tag by nothing but XOR, and OR of two such; and if on no path there are two: a comparison that ends early has more.
+nonce, rounds of AES. A jump is accepted, and counted, where the flags say of a whole register (32 bits or more, no part of one) whether
+it is zero, or of bits that AND has gathered, if that is made of all four, of the tag by nothing but XOR, and OR of two such; and if on
+no path after it anything asks such flags again, be it a jump, a `set` or `cmov`, or in a called function, as a comparison does that
+ends early. A kernel with such a jump returns nothing that is secret.
 
 Assumed: that a kernel's pointers go to memory of their own, that bytes which nobody wrote are not read, that no pointer is put together
-from pieces (memory safety), and of called functions outside of the file that they do what their names say (memcpy, memset).
+from pieces (memory safety), of called functions outside of the file that they do what their names say (memcpy, memset), and of those
+whose names say that they panic, that they do not return.
 """
 
 import collections
@@ -44,13 +50,17 @@ import subprocess
 import sys
 
 from iced_x86 import (
-    ConditionCode, Decoder, EncodingKind, FlowControl, Formatter, FormatterSyntax, InstructionInfoFactory, MemorySizeExt, Mnemonic,
-    OpAccess, OpKind, Register, RegisterExt,
+    CodeSize, ConditionCode, CpuidFeature, Decoder, EncodingKind, FlowControl, Formatter, FormatterSyntax, InstructionInfoFactory,
+    MemorySizeExt, Mnemonic, OpAccess, OpKind, Register, RegisterExt, RflagsBits,
 )
 
 
 def mnemonics(names):
     return {getattr(Mnemonic, name) for name in names.split()}
+
+
+def mnemonics_like(pattern):
+    return {value for name, value in vars(Mnemonic).items() if re.fullmatch(pattern, name)}
 
 
 READS = {OpAccess.READ, OpAccess.COND_READ, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}
@@ -59,9 +69,20 @@ KEEPS = {OpAccess.COND_WRITE, OpAccess.READ_COND_WRITE}
 ARGUMENTS = [Register.RDI, Register.RSI, Register.RDX, Register.RCX, Register.R8, Register.R9]
 CLOBBERED = ARGUMENTS + [Register.RAX, Register.R10, Register.R11]
 SAVED = [Register.RBX, Register.RBP, Register.R12, Register.R13, Register.R14, Register.R15]
-FLAGS, SPREAD = "flags", "spread"  # beside the registers; the other is all that was written to very many places at once
+FLAGS = "flags"  # beside the registers
+SPREAD = "spread", 0  # beside the slots of the stack: all that was written to very many of them at once
+HIGH_BYTES = {Register.AH, Register.BH, Register.CH, Register.DH}
 IMMEDIATES = {value for kind, value in vars(OpKind).items() if kind.startswith("IMMEDIATE")}
-DIVIDES = mnemonics("DIV IDIV")
+# What takes longer for some numbers than for others; in floating point all arithmetic does, for subnormal ones.
+SLOW_FOR_SOME = mnemonics("DIV IDIV") | mnemonics_like(
+    r"V?(?:ADD|SUB|ADDSUB|HADD|HSUB|MUL|DIV|SQRT|FN?M(?:ADD|SUB|ADDSUB|SUBADD)\d+)[PS][SDH]")
+SHIFTS = mnemonics("SHL SHR SAR SAL ROL ROR RCL RCR SHLD SHRD")
+BIT_TESTS = mnemonics("BT BTS BTR BTC")
+# Vectors that say which parts of memory an instruction touches -> which operand they are.
+MASKED_BY_VECTOR = {
+    **dict.fromkeys(mnemonics("VMASKMOVPS VMASKMOVPD VPMASKMOVD VPMASKMOVQ"), 1),
+    **dict.fromkeys(mnemonics("MASKMOVDQU VMASKMOVDQU") | mnemonics_like(r"VP?GATHER[DQ](?:PS|PD|D|Q)"), 2),
+}
 SETS = mnemonics("SETE SETNE")
 COUNTS = mnemonics("ADD SUB")
 KEEPS_DECISION = mnemonics("AND OR XOR TEST CMP MOV MOVZX")
@@ -82,14 +103,21 @@ UNPACK = mnemonics("PUNPCKLQDQ VPUNPCKLQDQ")
 STRING_COMPARISONS = mnemonics("CMPSB CMPSW CMPSD CMPSQ SCASB SCASW SCASD SCASQ")
 STRINGS = {getattr(Mnemonic, kind + letter): size for letter, size in zip("BWDQ", (1, 2, 4, 8))
            for kind in ("MOVS", "STOS", "LODS", "CMPS", "SCAS")}
-TOUCH_NOTHING = mnemonics("LEA NOP PREFETCHT0 PREFETCHT1 PREFETCHT2 PREFETCHNTA PREFETCHW")
+TOUCH_NOTHING = mnemonics("LEA NOP")
+STOPS = mnemonics("UD2 INT3")
+REFUSED_FEATURES = {CpuidFeature.FPU, CpuidFeature.FPU287, CpuidFeature.FPU387, CpuidFeature.MMX}  # their registers are renamed, or shared
 PADDING = mnemonics("NOP INT3 UD2")
 # Outside functions -> how many of their arguments must be public.
 OUTSIDE = {"memcpy": 3, "memmove": 3, "memset": 2, "bcmp": 3, "memcmp": 3}
-KERNEL_CALLED = "a kernel"
+# Kernels called through a table or a variable -> how many of their arguments are on the stack. What is for a whole message may decide
+# whether a tag is right.
+STEP_CALLED, MESSAGE_CALLED = "a kernel", "a kernel for a whole message"
+KERNELS_CALLED = {STEP_CALLED: 0, MESSAGE_CALLED: 3}
 # Of the C library, what finds a backend first and then calls a kernel with the same arguments.
-CALLS_KERNEL = re.compile(r"aegis::aead::(?:en|de)crypt_any\b")
-PANICS = re.compile(r"panic|unwrap_failed|expect_failed|slice_\w+_fail|len_mismatch")
+CALLS_KERNEL = re.compile(r"^aegis::aead::(?:en|de)crypt_any\b")
+PANICS = re.compile(
+    r"^core::(?:panicking::(?:panic(?:_\w+)?(?:::panic_const_\w+)?|assert_failed(?:_inner)?\b.*)|(?:option|result)::(?:unwrap|expect)_failed"
+    r"|slice::index::slice_\w+_fail|slice::\S*::len_mismatch_fail\S*|str::slice_error_fail)$")
 
 # Values.
 PUBLIC, IMAGE, ANYWHERE = "public", "image", "anywhere"
@@ -102,23 +130,33 @@ Secret = collections.namedtuple("Secret", "labels")  # what it is made of on all
 Wide = collections.namedtuple("Wide", "parts")  # a vector of public values, of eight bytes each
 Low = collections.namedtuple("Low", "low rest")  # a register whose lowest byte was written by itself
 Bytes = collections.namedtuple("Bytes", "bytes")  # eight bytes of the stack that were written in pieces
+Flags = collections.namedtuple("Flags", "overflow sign zero adjust carry parity")  # in the order of the bits of `rflags_read`
+# What a function gives and leaves: RAX, RDX, the stack (None if it does not return), what it may have written through pointers into
+# stacks that are not known, and whether it asks whether a tag is right.
+Result = collections.namedtuple("Result", "rax rdx slots effects decided")
 INFINITY = 1 << 62
 WINDOW = 512  # bytes of the stack that are looked at one by one
 WORD, HALF, LONG = 1 << 64, 1 << 63, 1 << 32
 ZERO, ANY_LONG = Number(0, 0, 0), Number(0, LONG - 1, 1)
 
 # What secrets are made of; and what they tell: which lanes are equal, of that one bit for each, one for each that is not, whether all is
-# as it should be. `unwritten` is for what nobody has written: it must not be read, so it takes on what it is joined with.
+# as it should be, and that this was asked before; or whose they are: what the caller or a call left in a register, one to be saved.
+# `entire` goes with the tag, until less than 32 bits of a value are taken.
+# `unwritten` is for what nobody has written: it must not be read, so it takes on what it is joined with.
 NEEDED = frozenset(("tag", "key", "nonce", "rounds"))
-TELLS = frozenset(("lanes", "mask", "wrong", "decision"))
-SPECIAL = TELLS | {"tag"}
+OF_CALLER = {register: "saved %d" % register for register in SAVED}
+TELLS = frozenset(("lanes", "mask", "wrong", "decision", "asked", "left", *OF_CALLER.values()))
+SPECIAL = TELLS | {"tag", "entire"}
 NOTHING = frozenset()
 
-SECRET, UNWRITTEN = Secret(NOTHING), Secret(NEEDED | TELLS | {"ad", "message", "unwritten"})
-SECRETS = {value.labels: value for value in (SECRET, UNWRITTEN)}
+SECRET, UNWRITTEN = Secret(NOTHING), Secret(NEEDED | SPECIAL | {"ad", "message", "unwritten"})
+LEFT = Secret(frozenset(("left",)))
+SECRETS = {value.labels: value for value in (SECRET, UNWRITTEN, LEFT)}
+AS_SAVED = {register: Secret(frozenset((label,))) for register, label in OF_CALLER.items()}
+SAVED_THERE = frozenset(AS_SAVED.values())
 
 # What kernels get, by their names: in registers, and on the stack. All others get numbers and pointers to any secret.
-AD, MESSAGE, TAG, KEY, NONCE = (Pointer(frozenset((label,))) for label in ("ad", "message", "tag", "key", "nonce"))
+AD, MESSAGE, TAG, KEY, NONCE = (Pointer(frozenset(labels.split())) for labels in ("ad", "message", "tag entire", "key", "nonce"))
 OPEN = (MESSAGE, MESSAGE, PUBLIC, TAG, PUBLIC, AD), (PUBLIC, NONCE, KEY)
 # `Message` in low/kernels.rs, as the compiler lays it out.
 FIELDS = {"message": (KEY, NONCE, AD, PUBLIC, MESSAGE, MESSAGE, PUBLIC, TAG, PUBLIC)}
@@ -140,6 +178,13 @@ def made_of(labels):
 
 def secret(*values):
     return any(type(value) is Secret for value in values)
+
+
+def narrow(value):
+    """What is left of a value of which less than 32 bits are taken, unless a bit is all there is."""
+    if type(value) is Secret and "decision" not in value.labels:
+        return made_of(value.labels - TELLS - {"entire"})
+    return value
 
 
 def goes_to_stack(value):
@@ -202,6 +247,8 @@ def join(a, b):
     if a is b or a == b:
         return a
     one, other = type(a), type(b)
+    if one is Flags:
+        return Flags(*map(join, a, b))
     if one is Low or other is Low:
         a, b = a if one is Low else Low(flat(a), a), b if other is Low else Low(flat(b), b)
         return Low(join(a.low, b.low), join(a.rest, b.rest))
@@ -367,23 +414,37 @@ def narrowed(a, condition, b):
 
 
 class State:
-    """What is known before an instruction. `compared` are the values of which the flags tell, and where they still are; `frame` is that
-    of the function, and how far behind its beginning anything was read: the arguments there."""
+    """What is known before an instruction. A register that is not there has what the caller or a call left in it. `compared` are the
+    values of which the flags tell, and where they still are; `decided` is whether anything asked before whether a tag is right; `frame` is
+    that of the function, and how far behind its beginning anything was read: the arguments there."""
 
-    def __init__(self, registers, slots, frame, compared=None):
-        self.registers, self.slots, self.frame, self.compared = registers, slots, frame, compared
+    def __init__(self, registers, slots, frame, compared=None, decided=False):
+        self.registers, self.slots, self.frame, self.compared, self.decided = registers, slots, frame, compared, decided
 
     def copy(self):
-        return State(dict(self.registers), dict(self.slots), self.frame, self.compared)
+        return State(dict(self.registers), dict(self.slots), self.frame, self.compared, self.decided)
+
+    def flags(self, bits):
+        """Those flags as one value."""
+        values = [value for n, value in enumerate(self.registers[FLAGS]) if bits >> n & 1]
+        return values[0] if values and all(value == values[0] for value in values) else mixed(values)
+
+    def set_flags(self, bits, undefined, value, kept):
+        """Changes flags; what is undefined, or all if they may be `kept`, may be what it was, too."""
+        may_stay = bits if kept else undefined
+        self.registers[FLAGS] = Flags(*(
+            old if not bits >> n & 1 else join(old, value) if may_stay >> n & 1 else value for n, old in enumerate(self.registers[FLAGS])))
 
     def merge(self, other, give_up):
         """Takes in what comes from another way; whether that changed anything."""
         changed, mine_absent = False, self.absent()
         if self.compared != other.compared:
             self.compared, changed = None, self.compared is not None
+        if other.decided and not self.decided:
+            self.decided = changed = True
         for mine, theirs in ((self.registers, other.registers), (self.slots, other.slots)):
             # (What is not there is the same on both sides, or `absent` on one of them is not.)
-            missing, absent = (UNWRITTEN, UNWRITTEN) if mine is self.registers else (mine_absent, other.absent())
+            missing, absent = (LEFT, LEFT) if mine is self.registers else (mine_absent, other.absent())
             for key, old in list(mine.items()):
                 new = theirs.get(key, absent)
                 if new is not old and new != old:
@@ -401,7 +462,7 @@ class State:
 
     def absent(self):
         """What a slot has that is not there: nothing, unless something was written nobody knows where."""
-        return self.registers.get(SPREAD, UNWRITTEN)
+        return self.slots.get(SPREAD, UNWRITTEN)
 
     def slots_of(self, place, size):
         """The slots that may be reached; of very many, those that are there."""
@@ -418,7 +479,7 @@ class State:
             return PUBLIC
         if kind is List:
             if place.kind == "kernels":
-                return Code(KERNEL_CALLED) if size == 8 else PUBLIC
+                return Code(STEP_CALLED) if size == 8 else PUBLIC
             fields = FIELDS.get(place.kind)
             if fields is None or place.offset is None:
                 return PUBLIC
@@ -474,9 +535,10 @@ class State:
             value = made_of(value.labels - TELLS) if type(value) is Secret else piece(value)
             absent = self.absent()
             for key in self.slots_of(place, size):
-                slots[key] = join(slots.get(key, absent), value)
+                old = slots.get(key, absent)
+                slots[key] = join(old, value) if old not in SAVED_THERE else old  # nothing but what restores it goes there
             if type(value) is Secret and (place == ANYWHERE or place.high + size - place.low > WINDOW):
-                self.registers[SPREAD] = join(absent, value)
+                slots[SPREAD] = join(absent, value)
             return
         base, at = place.base, place.low
         if size == 8 and at % 8 == 0:
@@ -516,21 +578,25 @@ class File:
             if entry:
                 self.functions.setdefault(int(entry[1], 16), (int(entry[2], 16), entry[3]))
         sections = subprocess.run(["readelf", "-W", "-S", path], stdout=subprocess.PIPE, check=True, universal_newlines=True).stdout
-        self.sections, writable = [], []
+        self.sections, self.writable = [], []
         for name, address, offset, size in re.findall(
                 r"\] (\S+) +\S+ +([0-9a-f]{16}) ([0-9a-f]+) ([0-9a-f]+)", sections):
             if int(address, 16) and name not in (".bss", ".tbss"):
                 self.sections.append((int(address, 16), int(offset, 16), int(size, 16)))
-            if name == ".data":
-                writable.append(range(int(address, 16), int(address, 16) + int(size, 16)))
+            if re.match(r"\.(?:data|bss)(?!\.rel\.ro)", name):
+                self.writable.append(range(int(address, 16), int(address, 16) + int(size, 16)))
         relocations = subprocess.run(["readelf", "-W", "-r", path], stdout=subprocess.PIPE, check=True, universal_newlines=True).stdout
         # Places with the addresses of functions: of outside ones their names, of those within where they are.
         self.imports = {int(place, 16): Code(name) for place, name in re.findall(
             r"^([0-9a-f]+) +[0-9a-f]+ R_X86_64_(?:GLOB_DAT|JUMP_SLO\w*) +[0-9a-f]+ ([\w]+)", relocations, re.M)}
         for place, target in re.findall(r"^([0-9a-f]+) +[0-9a-f]+ R_X86_64_RELATIVE +([0-9a-f]+)", relocations, re.M):
             if int(target, 16) in self.functions:
-                changes = any(int(place, 16) in section for section in writable)  # to the kernels of the backend in use
-                self.imports[int(place, 16)] = Code(KERNEL_CALLED if changes else int(target, 16))
+                changes = self.static(int(place, 16)) != IMAGE  # to the kernels of the backend in use
+                self.imports[int(place, 16)] = Code(MESSAGE_CALLED if changes else int(target, 16))
+
+    def static(self, address):
+        """A place in the program: constants, or what anything may have been written to."""
+        return Pointer(NOTHING) if any(address in section for section in self.writable) else IMAGE
 
     def code(self, address, size):
         for start, offset, length in self.sections:
@@ -539,31 +605,57 @@ class File:
         raise KeyError(address)
 
 
+def part(name):
+    """Whether a register is meant as a whole (True), its lowest byte (False), or another part (None)."""
+    if name in HIGH_BYTES or RegisterExt.is_gpr16(name):
+        return None
+    return not RegisterExt.is_gpr8(name)
+
+
+def is_followed(i):
+    """Whether the analysis knows what an instruction does, as far as that is not seen from what it reads and writes."""
+    flow = i.flow_control
+    if (i.rflags_written | i.rflags_set | i.rflags_undefined) & RflagsBits.DF or REFUSED_FEATURES.intersection(i.cpuid_features()):
+        return False
+    if i.mnemonic in BIT_TESTS and i.op0_kind == OpKind.MEMORY and i.op1_kind == OpKind.REGISTER:
+        return False  # goes beyond the operand
+    if i.memory_segment in (Register.FS, Register.GS):
+        return False  # memory of the thread
+    if any(RegisterExt.is_gpr32(r) for r in (i.memory_base, i.memory_index)) and i.mnemonic not in TOUCH_NOTHING:
+        return False
+    return (flow == FlowControl.NEXT or i.mnemonic in STOPS or flow == FlowControl.RETURN and i.mnemonic == Mnemonic.RET and not i.op_count
+            or i.is_jcc_short_or_near or i.is_jcx_short or i.is_jmp_short_or_near or i.is_jmp_near_indirect or i.is_call_near
+            or i.is_call_near_indirect)
+
+
 class Decoded:
     """An instruction, and what of it is asked for again and again."""
 
     def __init__(self, i, info):
         self.i, self.ip, self.next, self.mnemonic, self.flow = i, i.ip, i.next_ip, i.mnemonic, i.flow_control
         self.condition = i.condition_code
+
+        def register(r):
+            return None if r in (Register.NONE, Register.RIP) else RegisterExt.full_register(r)
+
         self.reads, self.writes = [], []
         for r in info.used_registers():
-            full, wide = RegisterExt.full_register(r.register), True
-            if RegisterExt.is_gpr8(r.register) or RegisterExt.is_gpr16(r.register):
-                high = r.register in (Register.AH, Register.BH, Register.CH, Register.DH)
-                wide = None if high or RegisterExt.is_gpr16(r.register) else False
-            # Whether the whole register is meant (True), its lowest byte (False), or another part (None).
+            full, wide = RegisterExt.full_register(r.register), part(r.register)
             if r.access in READS:
                 self.reads.append((full, wide))
             if r.access in WRITES:
                 self.writes.append((full, wide, r.access in KEEPS))
-        self.memory = []
+        self.memory, self.followed = [], is_followed(i)
         for m in info.used_memory():
             displacement = m.displacement - WORD if m.displacement >= HALF else m.displacement
-            register = lambda r: None if r in (Register.NONE, Register.RIP) else RegisterExt.full_register(r)
             is_call = self.flow in (FlowControl.CALL, FlowControl.INDIRECT_CALL) and m.access not in READS
             if i.mnemonic not in TOUCH_NOTHING and not is_call:
                 self.memory.append((register(m.base), register(m.index), m.scale, displacement, MemorySizeExt.size(m.memory_size),
                                     m.access in READS, m.access in WRITES, m.access in KEEPS))
+            self.followed &= m.address_size != CodeSize.CODE32
+        if not self.memory and i.mnemonic not in TOUCH_NOTHING and OpKind.MEMORY in (i.op_kind(n) for n in range(i.op_count)):
+            # A hint, such as `prefetch`: it brings the place into the cache.
+            self.memory.append((register(i.memory_base), register(i.memory_index), i.memory_index_scale, 0, 1, False, False, False))
         self.kinds = [i.op_kind(n) for n in range(i.op_count)]
         self.names = [i.op_register(n) if kind == OpKind.REGISTER else None for n, kind in enumerate(self.kinds)]
         self.registers = [None if name is None else RegisterExt.full_register(name) for name in self.names]
@@ -576,6 +668,8 @@ class Decoded:
         if i.mnemonic in (Mnemonic.AND, Mnemonic.TEST) and self.immediate is not None and 0 <= self.immediate < 256:
             self.reads = [(full, False if wide else wide) for full, wide in self.reads]  # the lowest byte alone counts
         self.mask = None if i.op_mask == Register.NONE else RegisterExt.full_register(i.op_mask)
+        if MASKED_BY_VECTOR.get(i.mnemonic, i.op_count) < i.op_count:
+            self.mask = self.registers[MASKED_BY_VECTOR[i.mnemonic]]
         self.reads_flags, self.changes_flags = i.rflags_read != 0, i.rflags_modified != 0
         # Of how many bytes general registers, or memory beside them, are.
         self.size = 0
@@ -588,7 +682,7 @@ class Decoded:
                 self.size = self.memory[0][4]
         self.is_string = i.is_string_instruction
         self.legacy = i.encoding == EncodingKind.LEGACY
-        self.same = len(self.registers) >= 2 and self.registers[-1] is not None and self.registers[-1] == self.registers[-2]
+        self.same = len(self.names) >= 2 and self.names[-1] is not None and self.names[-1] == self.names[-2] and self.mask is None
 
 
 class Function:
@@ -626,7 +720,7 @@ class Analysis:
         self.formatter = Formatter(FormatterSyntax.INTEL)
         self.wrong = {}  # (function, address) -> what
         self.decisions, self.jumps, self.addresses, self.read = set(), set(), set(), set()
-        self.known = {}  # function, arguments, what is on the stack -> what it returns and writes
+        self.known = {}  # function, arguments, what is on the stack -> its result
         self.in_place = set()  # functions of which it must be known where they are called
         self.decoded = {}
         self.ends = set()  # calls that do not return
@@ -647,7 +741,9 @@ class Analysis:
         name = self.file.functions[address][1]
         registers, stack = next((found for pattern, found in SIGNATURES if pattern.search(name)), ((), ()))
         registers = tuple(registers) + (PUBLIC,) * (6 - len(registers))
-        self.function(address, registers, tuple(stack) + (PUBLIC,) * (8 - len(stack)), {})
+        found = self.function(address, registers, tuple(stack) + (PUBLIC,) * (8 - len(stack)), {})
+        if found.decided and secret(flat(found.rax)):
+            self.wrong[name, address] = "what it returns is secret, beside a decision about a secret"
         # What the bounds of numbers say cannot be reached should not be there.
         code, seen, todo = self.decode(address).code, set(), [address]
         while todo:
@@ -665,29 +761,28 @@ class Analysis:
                 todo.append(x.next)
 
     def function(self, address, arguments, stack_arguments, slots):
-        """Runs a function on such arguments. Returns what is in RAX and RDX at its end, the stack, and what it may have written through
-        pointers into stacks that are not known."""
+        """Runs a function on such arguments, or remembers that it was run; what it may write, its caller may."""
         # What it does not look at makes no difference.
         function = self.decode(address)
         arguments = tuple(value if register in function.looked_at else UNWRITTEN for register, value in zip(ARGUMENTS, arguments))
         if function.on_stack is not None:
             stack_arguments = stack_arguments[:function.on_stack]
         key = (address, arguments, stack_arguments, frozenset(slots.items()))
-        if key in self.known:
-            return self.known[key]
-        self.known[key] = SECRET, SECRET, {}, frozenset((ANYWHERE,))  # for a call of itself
-        outer, depth = self.effects, self.depth
-        try:
-            result = None if function.split else self.attempt(self.run, function, address, arguments, stack_arguments, slots)
-            if result is None:
-                function.split, self.effects, self.depth = True, set(), depth + 1
-                result = self.run(function, address, arguments, stack_arguments, slots)
-            self.known[key] = *result, frozenset(self.effects)
-        except GivenUp:
-            del self.known[key]
-            raise
-        finally:
-            self.effects, self.depth = outer | self.effects, depth
+        if key not in self.known:
+            self.known[key] = Result(SECRET, SECRET, {}, frozenset((ANYWHERE,)), True)  # for a call of itself
+            outer, depth = self.effects, self.depth
+            try:
+                found = None if function.split else self.attempt(self.run, function, address, arguments, stack_arguments, slots)
+                if found is None:
+                    function.split, self.effects, self.depth = True, set(), depth + 1
+                    found = self.run(function, address, arguments, stack_arguments, slots)
+                self.known[key] = Result(*found[:3], frozenset(self.effects), found[3])
+            except GivenUp:
+                del self.known[key]
+                raise
+            finally:
+                self.effects, self.depth = outer, depth
+        self.effects |= self.known[key].effects
         return self.known[key]
 
     def attempt(self, do, *arguments):
@@ -708,17 +803,15 @@ class Analysis:
         self.below = {frame: place for frame, place in self.below.items() if not frame.startswith("aligned %d " % self.depth)}
         base = "frame %d" % self.depth
         frame = [base, 8]
-        start = State({Register.RSP: Stack(base, 0, 0, 0), FLAGS: PUBLIC}, dict(slots), frame)
+        start = State({Register.RSP: Stack(base, 0, 0, 0), FLAGS: Flags(*(SECRET,) * 6), **AS_SAVED}, dict(slots), frame)
         start.registers.update(zip(ARGUMENTS, arguments))
-        # What the caller saved there is none of our business: it is not used but to be restored.
-        start.registers.update((register, PUBLIC) for register in SAVED)
         start.registers = {register: value for register, value in start.registers.items() if value != UNWRITTEN}
         for n, value in enumerate(stack_arguments):
             start.slots[base, 8 + 8 * n] = value
         start.slots = {place: value for place, value in start.slots.items() if value != UNWRITTEN}
         # States are known by the address and, in loops over parts of the stack, by the counters' values as long as these are few.
-        states, work, returned, ways = {(address, ()): start}, [(address, ())], [], collections.defaultdict(set)
-        visits, decisions, seen, variants = collections.Counter(), set(), collections.defaultdict(set), collections.Counter()
+        states, work, returned = {(address, ()): start}, [(address, ())], []
+        visits, seen, variants, decided = collections.Counter(), collections.defaultdict(set), collections.Counter(), False
         while work:
             head = heapq.heappop(work)
             if work and work[0] == head:
@@ -733,15 +826,13 @@ class Analysis:
                     break
                 self.read.add((name, ip))
                 targets = self.step(function, x, state, returned)
+                decided |= state.decided
                 if targets is None:
                     ip = x.next
                     if ip not in heads:
                         continue
                     targets = ((ip, state),)
-                if (name, x.ip) in self.decisions:
-                    decisions.add((head[0], x))
                 for target, after in targets:
-                    ways[head[0]].add(target)
                     counters = []
                     for register in function.counters if function.split and variants[target] < 256 else ():
                         value = after.registers.get(register)
@@ -760,15 +851,6 @@ class Analysis:
                             continue
                     heapq.heappush(work, target)
                 break
-        for first, x in decisions:
-            later, todo = set(), list(ways[first])
-            while todo:
-                ip = todo.pop()
-                if ip not in later:
-                    later.add(ip)
-                    todo += ways[ip]
-            if any(other in later for other, _ in decisions):
-                self.report(name, x, "not the last decision about a secret")
         function.on_stack = max(function.on_stack or 0, (frame[1] - 1) // 8)
         result = None, None, None
         for rax, rdx, left in returned:
@@ -780,17 +862,17 @@ class Analysis:
                 after = State({}, result[2], frame)
                 after.merge(State({}, left, frame), False)
                 result = join(result[0], rax), join(result[1], rdx), after.slots
-        return result
+        return *result, decided
 
     # Places.
 
     def address(self, state, base, index, scale, displacement):
         registers = state.registers
         if base is None and index is None:
-            return IMAGE
-        value = flat_register(registers.get(base, UNWRITTEN)) if base is not None else ZERO
+            return self.file.static(displacement)
+        value = flat_register(registers.get(base, LEFT)) if base is not None else ZERO
         if index is not None:
-            other = flat_register(registers.get(index, UNWRITTEN))
+            other = flat_register(registers.get(index, LEFT))
             if RegisterExt.is_vector_register(index) and type(other) is not Secret:
                 other = PUBLIC
             value = added(value, scaled(other, scale))
@@ -820,13 +902,19 @@ class Analysis:
         name, flow, mnemonic, registers = function.name, x.flow, x.mnemonic, state.registers
 
         def get(full, wide=True):
-            value = registers.get(full, UNWRITTEN)
+            value = registers.get(full, LEFT)
             if type(value) is Low:
-                return value.low if wide is False else flat(value)
-            if wide is True or type(value) is Secret:
+                value = value.low if wide is False else flat(value)
+            if wide is True:
                 return value
-            return value if type(value) is Number and 0 <= value.low and value.high < 256 else piece(value)
+            if type(value) is Secret:
+                return narrow(value)
+            return value if wide is False and type(value) is Number and 0 <= value.low and value.high < 256 else piece(value)
 
+        if not x.followed:
+            self.report(name, x, "an instruction that this analysis does not follow")
+            if flow != FlowControl.NEXT:
+                return ()
         if x.is_string:
             return self.string(name, x, state)
 
@@ -845,13 +933,16 @@ class Analysis:
             if index is not None and RegisterExt.is_vector_register(index) and type(place) is Stack:
                 place = Stack(place.base, -INFINITY, INFINITY, 1)
             if reads:
-                read.append(state.load(place, size))
+                value = state.load(place, size)
+                read.append(value if size >= 4 else narrow(value))
             if writes:
                 write.append((place, size, keeps or x.mask is not None))
 
         sources = [get(full, wide) for full, wide in x.reads]
-        if mnemonic in DIVIDES and secret(*sources, *read):
-            self.report(name, x, "a secret is divided")
+        if mnemonic in SLOW_FOR_SOME and secret(*map(flat, sources + read)):
+            self.report(name, x, "a secret is divided, or calculated with in floating point")
+        if x.reads_flags:
+            self.ask(name, x, state)
 
         # Where to go on.
         if flow != FlowControl.NEXT:
@@ -867,9 +958,10 @@ class Analysis:
             both = [get(r) if r is not None else constant(x.immediate) if x.kinds[n] in IMMEDIATES else read[0]
                     for n, r in enumerate(x.registers)]
             difference = all(type(v) is Number and v.low >= 0 and v.high < HALF for v in both)
-        flags, compared = None, state.compared
+        flags, kept, compared = None, False, state.compared
         if x.changes_flags:
-            flags = mixed(sources + read + ([registers[FLAGS]] if x.reads_flags else []))
+            kept = mnemonic in SHIFTS and x.names[-1] == Register.CL and not counts(get(Register.RCX, False), x.size)
+            flags = mixed(sources + read + ([state.flags(x.i.rflags_read)] if x.reads_flags else []))
             flags = flags if type(flags) is Secret else PUBLIC
             compared = None
             if mnemonic in SAME_GIVES_CONSTANT and x.same:
@@ -877,10 +969,13 @@ class Analysis:
             if type(flags) is Secret:
                 told = self.told(x, read, sources, get)
                 if told is not None:
-                    value, flags = made_of(value.labels | told) if type(value) is Secret else value, made_of(flags.labels | {"tag", "decision"})
+                    value = made_of(value.labels | told) if type(value) is Secret else value
+                    flags = made_of(flags.labels | {"tag", "decision"} | told & {"entire"})
 
         stack = registers.get(Register.RSP)
         for full, wide, keeps in x.writes:
+            if compared is not None and full in compared[:2]:
+                compared = tuple(None if key == full else key for key in compared[:2]) + compared[2:]
             if full == Register.RSP:
                 if mnemonic == Mnemonic.PUSH:
                     registers[full] = added(stack, constant(-write[0][1]))
@@ -893,14 +988,12 @@ class Analysis:
                 else:
                     registers[full] = value
                 continue
-            if compared is not None and full in compared[:2]:
-                compared = tuple(None if key == full else key for key in compared[:2]) + compared[2:]
             if full == Register.RBP and mnemonic == Mnemonic.LEAVE:
                 registers[full] = read[0]
                 continue
             new = value
             if wide is False:
-                old = registers.get(full, UNWRITTEN)
+                old = registers.get(full, LEFT)
                 new = Low(piece(value) if type(value) is not Secret else value, old.rest if type(old) is Low else old)
             elif wide is None:
                 new = mixed((value, get(full)))
@@ -908,8 +1001,8 @@ class Analysis:
                 new = join(value, get(full))
             registers[full] = new
         if flags is not None:
-            registers[FLAGS] = flags
-            if flags == PUBLIC:
+            state.set_flags(x.i.rflags_modified, x.i.rflags_undefined, flags, kept)
+            if flags == PUBLIC and not kept:
                 compared = self.compare(x, get, read, value, difference)
         state.compared = compared
         for place, size, keeps in write:
@@ -925,7 +1018,7 @@ class Analysis:
 
         def operand(n):
             if x.registers[n] is not None:
-                return get(x.registers[n], size > 2)
+                return get(x.registers[n], part(names[n]))
             return constant(x.immediate) if x.kinds[n] in IMMEDIATES else read[0] if read else PUBLIC
 
         if mnemonic == Mnemonic.LEA:
@@ -933,14 +1026,15 @@ class Analysis:
             base, index = (None if r in (Register.NONE, Register.RIP) else RegisterExt.full_register(r)
                            for r in (i.memory_base, i.memory_index))
             displacement = i.memory_displacement
-            if i.memory_base in (Register.RIP, Register.EIP):
-                return IMAGE
+            if x.i.is_ip_rel_memory_operand:
+                return self.file.static(i.ip_rel_memory_address)
             value = self.address(state, base, index, i.memory_index_scale, displacement - WORD if displacement >= HALF else displacement)
-            return value if size == 8 else long(value)
+            short = size == 4 or any(RegisterExt.is_gpr32(r) for r in (i.memory_base, i.memory_index))
+            return long(value) if short else value
         if mnemonic == Mnemonic.MOV and x.i.op_count == 2:
             value = operand(1)
             if size >= 4 and x.registers[1] is not None:
-                value = state.registers.get(x.registers[1], UNWRITTEN)
+                value = state.registers.get(x.registers[1], LEFT)
             if read and x.i.is_ip_rel_memory_operand:
                 value = self.file.imports.get(x.i.ip_rel_memory_address, value)
             return value if size != 4 else long(value)
@@ -950,10 +1044,10 @@ class Analysis:
             return read[0]
         if mnemonic in SAME_GIVES_CONSTANT and x.same:
             return ZERO if size else PUBLIC
-        if mnemonic in TERNARY and x.immediate in (0, -1, 0xff) and not x.mask:
+        if mnemonic in TERNARY and x.immediate in (0, -1, 0xff) and x.mask is None:
             return PUBLIC
         if mnemonic in MOVES_BY_FLAGS:
-            flags, kept, moved = state.registers[FLAGS], operand(0), operand(1)
+            flags, kept, moved = state.flags(x.i.rflags_read), operand(0), operand(1)
             if state.compared is not None and type(flags) is not Secret:
                 moved, kept = (self.under(state, x.registers[n], value, condition) for n, value, condition in (
                     (1, moved, x.condition), (0, kept, OPPOSITE.get(x.condition))))
@@ -962,14 +1056,18 @@ class Analysis:
                 value = made_of((value.labels if type(value) is Secret else NOTHING) | flags.labels - SPECIAL)
             return value if size != 4 else long(value)
         if size >= 4 and mnemonic in ARITHMETIC and not secret(*everything):
-            value = ARITHMETIC[mnemonic](*(operand(n) for n in range(x.i.op_count)))
+            operands = [operand(n) for n in range(x.i.op_count)]
+            if mnemonic in SHIFTS:
+                operands[0] = operands[0] if size == 8 else long(operands[0])
+                operands[1:] = [anded(count, constant(8 * size - 1)) for count in operands[1:]]
+            value = ARITHMETIC[mnemonic](*operands)
             if mnemonic == Mnemonic.AND and size == 8 and type(get(x.registers[0])) is Stack and x.immediate is not None:
                 value = self.aligned(x, get(x.registers[0]))
             if value is not None:
                 return value if size == 8 else long(value)
         if mnemonic == Mnemonic.MOVZX and not secret(*everything):
             bits = 8 * (read and x.memory[0][4] or RegisterExt.size(names[1]))
-            value = operand(1) if read else get(x.registers[1], False if bits == 8 else None)
+            value = operand(1)
             return value if type(value) is Number and 0 <= value.low and value.high < 1 << bits else Number(0, (1 << bits) - 1, 1)
         if mnemonic in (Mnemonic.MOVSXD, Mnemonic.CDQE) and not secret(*everything):
             value = everything[0]
@@ -988,7 +1086,7 @@ class Analysis:
 
         # What is left is made of all that is read.
         if x.reads_flags:
-            everything = everything + [state.registers[FLAGS]]
+            everything = everything + [state.flags(x.i.rflags_read)]
         if x.mask is not None and not x.i.zeroing_masking and x.registers[0] is not None:
             everything = everything + [get(x.registers[0])]
         value = mixed(everything)
@@ -1019,7 +1117,7 @@ class Analysis:
         elif mnemonic in (Mnemonic.PMOVMSKB, Mnemonic.VPMOVMSKB) and "lanes" in union and complete(union):
             whole = union - TELLS | {"mask"}
         elif mnemonic in SETS and "decision" in union and complete(union):
-            whole = union
+            whole = union - {"asked"}
         return made_of(whole)
 
     @staticmethod
@@ -1033,18 +1131,21 @@ class Analysis:
         if not complete(union):
             return None
         if "decision" in shared and mnemonic in KEEPS_DECISION:
-            return union
+            return shared | {"entire"} if mnemonic == Mnemonic.AND and x.immediate is None else shared  # where bits are gathered
         if union & {"lanes", "decision"}:
             return None
+        about = frozenset(("tag",)) | union & {"entire"}
+        if 0 < x.size < 4:
+            about -= {"entire"}
         if "mask" in union:
-            ones = x.immediate is not None and x.immediate & 0xffff == 0xffff and len(secrets) == 1
-            return frozenset(("tag", "wrong")) if ones and mnemonic in (Mnemonic.XOR, Mnemonic.CMP) else None
+            ones = x.size == 4 and x.immediate is not None and x.immediate & 0xffff == 0xffff and len(secrets) == 1
+            return about | {"wrong"} if ones and mnemonic in (Mnemonic.XOR, Mnemonic.CMP) else None
         if "wrong" in union:
-            return union if mnemonic == Mnemonic.TEST and x.same else None
+            return about if mnemonic == Mnemonic.TEST and x.same else None
         if mnemonic in (Mnemonic.CMP, Mnemonic.XOR):
-            return frozenset(("tag",))  # whether two are equal
+            return about if len(secrets) > 1 or x.immediate == 0 else None  # whether two are equal, or one is zero
         if mnemonic == Mnemonic.OR or x.same:
-            return frozenset(("tag",)) if all(map(complete, secrets)) else None  # whether all is zero
+            return about if all(map(complete, secrets)) else None  # whether all is zero
         return None
 
     @staticmethod
@@ -1121,14 +1222,14 @@ class Analysis:
             return None
         size = STRINGS[x.mnemonic]
         repeated = i.has_rep_prefix or i.has_repne_prefix
-        count = flat_register(registers.get(Register.RCX, UNWRITTEN)) if repeated else constant(1)
+        count = flat_register(registers.get(Register.RCX, LEFT)) if repeated else constant(1)
         if secret(count):
             self.report(name, x, "a count depends on a secret")
             count = PUBLIC
         length = scaled(count, size)
         loaded, ends = [], {}
         for base, _, _, _, _, reads, writes, _ in x.memory:
-            place = registers.get(base, UNWRITTEN)
+            place = registers.get(base, LEFT)
             if secret(place):
                 self.report(name, x, "the address depends on a secret")
                 place = ANYWHERE
@@ -1137,17 +1238,17 @@ class Analysis:
                 loaded.append(self.load_many(state, place, length))
         compares = x.mnemonic in STRING_COMPARISONS
         if compares:
-            everything = loaded + ([registers.get(Register.RAX, UNWRITTEN)] if len(loaded) == 1 else [])
+            everything = loaded + ([registers.get(Register.RAX, LEFT)] if len(loaded) == 1 else [])
             if repeated and secret(*map(flat, everything)):
                 self.report(name, x, "a repetition ends at a secret")
             flags = mixed(everything)
-            registers[FLAGS] = flags if type(flags) is Secret else PUBLIC
+            state.set_flags(i.rflags_modified, i.rflags_undefined, flags if type(flags) is Secret else PUBLIC, repeated)
         for base, _, _, _, _, reads, writes, _ in x.memory:
             if writes:
-                value = loaded[0] if loaded else flat(registers.get(Register.RAX, UNWRITTEN))
-                self.store_many(name, x, state, registers.get(base, UNWRITTEN), length, value)
+                value = loaded[0] if loaded else flat(registers.get(Register.RAX, LEFT))
+                self.store_many(name, x, state, registers.get(base, LEFT), length, value)
         if not any(m[6] for m in x.memory) and not compares:
-            registers[Register.RAX] = flat(loaded[0])
+            registers[Register.RAX] = mixed((loaded[0], registers.get(Register.RAX, LEFT)))
         for base, place in ends.items():
             registers[base] = place if type(place) is not Stack or not compares else Stack(place.base, -INFINITY, INFINITY, 1)
         if repeated:
@@ -1173,17 +1274,41 @@ class Analysis:
             most = length.high if type(length) is Number and length.low >= 0 else INFINITY
             self.store(name, x, state, place, most, value, False)
 
+    def ask(self, name, x, state):
+        """Looks at flags: after a jump that asked whether a tag is right nothing may ask for more."""
+        def is_new(flag):
+            return type(flag) is Secret and "decision" in flag.labels and "asked" not in flag.labels and complete(flag.labels)
+
+        flags = state.registers[FLAGS]
+        if any(is_new(flag) for n, flag in enumerate(flags) if x.i.rflags_read >> n & 1):
+            if x.flow == FlowControl.CONDITIONAL_BRANCH or state.decided:
+                self.decide(name, x, state)
+                state.registers[FLAGS] = Flags(*(made_of(flag.labels | {"asked"}) if is_new(flag) else flag for flag in flags))
+
+    def decide(self, name, x, state):
+        if state.decided:
+            self.report(name, x, "not the first decision about a secret")
+        state.decided = True
+
+    def leave(self, name, x, state):
+        """At the end of a function."""
+        if state.registers[Register.RSP] != Stack(state.frame[0], 0, 0, 0):
+            self.report(name, x, "the stack pointer is not what it was")
+        for register, value in AS_SAVED.items():
+            if state.registers.get(register, LEFT) != value:
+                self.report(name, x, "a register that is to be saved is not what it was")
+
     def go_on(self, function, x, state, returned, everything):
         name, flow, registers = function.name, x.flow, state.registers
         if flow == FlowControl.CONDITIONAL_BRANCH:
             self.jumps.add((name, x.ip))
-            flags = registers[FLAGS]
+            flags = state.flags(x.i.rflags_read)
             if x.i.is_jcx_short:
-                if secret(flat(registers.get(Register.RCX, UNWRITTEN))):
+                if secret(flat(registers.get(Register.RCX, LEFT))):
                     self.report(name, x, "the jump depends on a secret")
                 return (x.i.near_branch_target, state), (x.next, state)
             if type(flags) is Secret:
-                if "decision" in flags.labels and complete(flags.labels) and x.condition in (C.E, C.NE):
+                if {"decision", "entire"} <= flags.labels and complete(flags.labels) and x.condition in (C.E, C.NE):
                     self.decisions.add((name, x.ip))
                 else:
                     self.report(name, x, "the jump depends on a secret")
@@ -1203,7 +1328,8 @@ class Analysis:
             self.report(name, x, "a jump through a table, which this analysis does not follow")
             return ()
         if flow == FlowControl.RETURN:
-            returned.append((*(registers.get(r, UNWRITTEN) for r in (Register.RAX, Register.RDX)), state.slots))
+            self.leave(name, x, state)
+            returned.append((*(registers.get(r, LEFT) for r in (Register.RAX, Register.RDX)), state.slots))
             return ()
         if flow in (FlowControl.CALL, FlowControl.INDIRECT_CALL):
             if secret(*map(flat, everything)):
@@ -1218,37 +1344,36 @@ class Analysis:
         elif x.i.is_ip_rel_memory_operand:
             goal = self.file.imports.get(x.i.ip_rel_memory_address, Code("?"))
         elif x.registers and x.registers[0] is not None:
-            goal = registers.get(x.registers[0])
+            goal = registers.get(x.registers[0], LEFT)
         else:
             goal = state.load(self.address(state, *x.memory[0][:4]), 8)
         if type(goal) is not Code:
             goal = Code("?")
         if type(goal.target) is int and CALLS_KERNEL.search(self.file.functions[goal.target][1]):
-            goal = Code(KERNEL_CALLED)
-        whole = [registers.get(register, UNWRITTEN) for register in ARGUMENTS]
+            goal = Code(MESSAGE_CALLED)
+        if tail:
+            self.leave(name, x, state)
+        whole = [registers.get(register, LEFT) for register in ARGUMENTS]
         arguments = [flat(value) if type(value) is Low else value for value in whole]
         rsp = registers[Register.RSP]
         on_stack = tuple(state.load_from(rsp.base, rsp.low + 8 * (n + tail), 8) for n in range(8))
-        results = SECRET, SECRET
-        if goal.target == KERNEL_CALLED:
-            self.kernel_in_table(name, x, state, arguments)
-            results = SECRET, UNWRITTEN
+        if goal.target in KERNELS_CALLED:
+            self.kernel_in_table(name, x, state, arguments + list(on_stack[:KERNELS_CALLED[goal.target]]))
+            results = SECRET, LEFT
+            if goal.target == MESSAGE_CALLED:
+                self.decide(name, x, state)
+                results = PUBLIC, LEFT  # whether the tag was right, at the most
         elif type(goal.target) is not int:
-            results = self.outside(name, x, goal.target, state, arguments), UNWRITTEN
+            results = self.outside(name, x, goal.target, state, arguments), LEFT
         else:
             panics = PANICS.search(self.file.functions[goal.target][1])
             results = None if panics else self.inside(name, x, goal.target, state, whole, on_stack)
             if results is None:
                 self.ends.add(x.ip)
                 return ()
-        for register in list(registers):
-            if register in CLOBBERED or register not in (FLAGS, SPREAD) and (RegisterExt.is_vector_register(register) or RegisterExt.is_k(register)):
-                del registers[register]
-        registers[Register.RAX] = results[0]
-        if results[1] != UNWRITTEN:
-            registers[Register.RDX] = results[1]
-        registers[Register.ZMM0] = registers[Register.ZMM1] = SECRET
-        registers[FLAGS] = SECRET
+        state.registers = registers = {register: registers[register] for register in (*SAVED, Register.RSP) if register in registers}
+        registers[Register.RAX], registers[Register.RDX] = results
+        registers[FLAGS] = Flags(*(SECRET,) * 6)
         state.compared = None
         if tail:
             returned.append((*results, state.slots))
@@ -1259,7 +1384,7 @@ class Analysis:
 
     def kernel_in_table(self, name, x, state, arguments):
         """A kernel, which is checked by itself. Behind every pointer into the stack it may write what is made of all that it gets."""
-        arguments = [value for value in arguments if value != UNWRITTEN]
+        arguments = [value for value in arguments if value not in (UNWRITTEN, LEFT)]  # it has fewer
         labels = {"rounds"}
         for value in arguments:
             if secret(value):
@@ -1289,7 +1414,10 @@ class Analysis:
         if outside == "memset":
             self.store_many(name, x, state, to, length, source)
         elif outside in ("bcmp", "memcmp"):
-            return mixed((self.load_many(state, to, length), self.load_many(state, source, length)))
+            compared = mixed((self.load_many(state, to, length), self.load_many(state, source, length)))
+            if secret(compared):
+                self.report(name, x, "%s ends where a secret says" % outside)
+            return compared
         elif type(to) is Stack and is_exact(to) and is_exact(length) and 0 <= length.low <= 1 << 12 \
                 and not to.base.startswith("argument"):
             pieces, at = [], 0
@@ -1311,18 +1439,14 @@ class Analysis:
             outer = self.effects
             found = self.attempt(self.function, target, blind[:6], blind[6:], {})
             self.effects = outer
-            rax, rdx, after, effects = found or (SECRET, SECRET, None, ())
             enough = found is not None and all(
-                effect != ANYWHERE and max(abs(effect[1]), abs(effect[2])) < INFINITY // 4 for effect in effects)
+                effect != ANYWHERE and max(abs(effect[1]), abs(effect[2])) < INFINITY // 4 for effect in found.effects)
             if enough:
-                if after is None:
+                if found.decided:
+                    self.decide(name, x, state)
+                if found.slots is None:
                     return None
-                for effect in effects:
-                    if effect == ANYWHERE:
-                        state.store(ANYWHERE, 8, SECRET, False)
-                        self.effects.add(ANYWHERE)
-                        continue
-                    base, low, high = effect
+                for base, low, high in found.effects:
                     place = added(everything[int(base.split()[1])], constant(low))
                     self.store(name, x, state, place, high - low, SECRET, False)
 
@@ -1331,13 +1455,15 @@ class Analysis:
                         place = everything[int(value.base.split()[1])]
                         return added(place, Number(value.low, value.high, value.step)) if value.high < INFINITY else ANYWHERE
                     return ANYWHERE if goes_to_stack(value) else value
-                return back(rax), back(rdx)
+                return back(found.rax), back(found.rdx)
             self.in_place.add(target)
-        rax, rdx, after, _ = self.function(target, tuple(arguments), on_stack, state.slots)
-        if after is None:
+        found = self.function(target, tuple(arguments), on_stack, state.slots)
+        if found.decided:
+            self.decide(name, x, state)
+        if found.slots is None:
             return None
-        state.slots = dict(after)
-        return rax, rdx
+        state.slots = dict(found.slots)
+        return found.rax, found.rdx
 
     def stub(self, target):
         decoder = Decoder(64, self.file.code(target, 16), ip=target)
@@ -1349,6 +1475,11 @@ class Analysis:
 
 def flat_register(value):
     return flat(value) if type(value) in (Low, Wide) else value
+
+
+def counts(value, size):
+    """Whether a shift by so much shifts at all, of a register of so many bytes."""
+    return is_exact(value) and type(value) is Number and value.low & (63 if size == 8 else 31) != 0
 
 
 def bounded(value, most):
@@ -1386,16 +1517,15 @@ def xored(a, b):
 
 
 def shifted_left(a, b=constant(1)):
-    return scaled(a, 1 << (b.low & 63)) if is_exact(b) and type(b) is Number and not goes_to_stack(a) else None
+    return scaled(a, 1 << b.low) if is_exact(b) and type(b) is Number and not goes_to_stack(a) else None
 
 
 def shifted_right(a, b=constant(1)):
     if not is_exact(b) or type(b) is not Number or goes_to_stack(a):
         return None
-    count = b.low & 63
     if type(a) is Number and a.low >= 0:
-        return number(a.low >> count, a.high >> count, 1)
-    return bounded(a, (WORD - 1) >> count)
+        return number(a.low >> b.low, a.high >> b.low, 1)
+    return bounded(a, (WORD - 1) >> b.low)
 
 
 ARITHMETIC = {
