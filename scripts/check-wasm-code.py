@@ -23,19 +23,27 @@ the stack in memory, it is known only whether it is
 
 A loop that goes round a fixed number of times, 16 at most, is run so many times, each time on what is known then.
 
+A computed address in a frame may be that of any word there; a kernel that is called through a table may write to all of the stack. What was
+written at no known place, but may have been at an unknown one, has a word of its own in each frame.
+
 What must hold of each instruction: no address is secret, nor the condition of a branch, the index of a table of branches or functions,
-or the length of a fill or copy; nothing secret is divided. Nor may a `select` choose by a secret, which an engine is free to make a
-branch of.
+or the length of a fill or copy; nothing secret is divided, or computed with floating point, or stored where constants or lists are. Nor may
+a `select` choose by a secret, which an engine is free to make a branch of.
 
 One thing is made public: whether a tag was right. A secret carries along what it is made of on every path: the expected tag, key and
 nonce. A branch is accepted, and counted, where the condition says of a value whether it is zero, or of two whether they are equal, if
-that is made of all three, of the tag by nothing but XOR, and OR of two such; and if on no path there are two: a comparison that ends
-early has more.
+that is made of all three, of the tag by nothing but XOR with what is not made of it, and OR of two such; of bytes that were compared one
+by one, that all are equal, or that one is not; of two decisions, that both say that all is right, or that one says that something is wrong.
+And on no path may there be two, in a function or what it calls: a comparison that ends early has more.
 
-Assumed: that a kernel's pointers go to memory of their own (memory safety), that what it calls through a table is a kernel, and of
-memcpy, memmove, memset and memcmp that they do what their names say. What an engine makes of the module is not seen.
+Not seen: whether a decision is about all bytes of a tag (tests with forgeries show that), and what an engine makes of the module.
+
+Assumed: that a kernel's pointers go to memory of their own, and those into a frame stay in it (memory safety); that what it calls through
+a table is a kernel; of memcpy, memmove and memset that they do what their names say; that what panics does not return, where that is
+followed by `unreachable`.
 """
 
+import bisect
 import collections
 import operator
 import re
@@ -43,24 +51,29 @@ import subprocess
 import sys
 
 PUBLIC, IMAGE, ANYWHERE = "public", "image", "anywhere"
-DATA = "data"  # public, in memory, and not written as a pointer or length
 Secret = collections.namedtuple("Secret", "labels")  # what it is made of on all paths
-Pointer = collections.namedtuple("Pointer", "labels")  # what the secrets behind it are made of
+# What the secrets behind it are made of. (Named tuples are compared as tuples: the second field keeps it from being equal to a Secret.)
+Pointer = collections.namedtuple("Pointer", "labels kind", defaults=("pointer",))
 List = collections.namedtuple("List", "kind offset")
 Number = collections.namedtuple("Number", "value")
-Stack = collections.namedtuple("Stack", "base offset exact")  # not exact: from the offset on, or anywhere if that is None
-# What a decision about a tag is made of; which lanes are equal, of that a bit for each, and whether all is as it should be. `unwritten` is
-# for what nobody has written: it must not be read, so it takes on what it is joined with.
+# Where in the frame of which function, the base; not exact: from the offset on, or anywhere if that is None.
+Stack = collections.namedtuple("Stack", "base offset exact")
+# What a decision about a tag is made of. `unwritten` is for what nobody has written: it must not be read, so it takes on what it is joined
+# with.
 NEEDED = frozenset(("tag", "key", "nonce"))
-# `negated` and `sign` are for `(x | -x) < 0`, which is whether `x` is not zero.
-TELLS = frozenset(("lanes", "mask", "negated", "sign", "decision"))
+# What tells of a tag: the decision, one where all is as it should be, or where it is not; before that, which bytes of a register are as
+# they should be or are not, a bit for each of these, and `x | -x`, which is negative where `x` is not zero.
+RIGHT, WRONG = "right", "wrong"
+DECISIONS = frozenset((RIGHT, WRONG))
+BYTES, BITS = {RIGHT: "bytes right", WRONG: "bytes wrong"}, {RIGHT: "bits right", WRONG: "bits wrong"}
+TELLS = DECISIONS | {*BYTES.values(), *BITS.values(), "sign"}
 SPECIAL = TELLS | {"tag"}
 SECRET, UNWRITTEN = Secret(frozenset()), Secret(NEEDED | TELLS | {"ad", "message", "unwritten"})
 AD, MESSAGE, TAG, KEY, NONCE = (Pointer(frozenset((label,))) for label in ("ad", "message", "tag", "key", "nonce"))
 OPEN = [MESSAGE, MESSAGE, PUBLIC, TAG, PUBLIC, AD, PUBLIC, NONCE, KEY]
 # `Message` in low/kernels.rs, as the compiler lays it out.
 FIELDS = {"message": (KEY, NONCE, AD, PUBLIC, MESSAGE, MESSAGE, PUBLIC, TAG, PUBLIC)}
-ENTRY = "entry"  # the stack as the kernel finds it; a frame that is aligned anew has a base of its own
+REST = float("inf")  # in place of an offset: all words that were written at no known place, but may have been at an unknown one
 
 # Operators, by how many values they take; each gives one. (Those of 0xfc have 0xfc00 added, those of 0xfd 0xfd000.)
 SIMD, MORE = 0xfd000, 0xfc00
@@ -84,26 +97,36 @@ LOADS.update({SIMD: 16, **{SIMD + n: 8 for n in range(1, 7)}, SIMD + 7: 1, SIMD 
 STORES = {0x36: 4, 0x37: 8, 0x38: 4, 0x39: 8, 0x3a: 1, 0x3b: 2, 0x3c: 1, 0x3d: 2, 0x3e: 4, SIMD + 11: 16}
 LANE_LOADS = {SIMD + 84 + n: 1 << n for n in range(4)}
 LANE_STORES = {SIMD + 88 + n: 1 << n for n in range(4)}
-DIVIDES = {*range(0x6d, 0x71), *range(0x7f, 0x83)}
+# Division, and all arithmetic with floating point, the time of which may depend on the numbers.
+DIVIDES = {*range(0x6d, 0x71), *range(0x7f, 0x83), *range(0x8b, 0xa7), *range(0xa8, 0xac), *range(0xae, 0xbc),
+           *range(SIMD + 224, SIMD + 256), *range(SIMD + 0x105, SIMD + 0x109)}
 UNREACHABLE, NOP, BLOCK, LOOP, IF, ELSE, END, BR, BR_IF, BR_TABLE, RETURN = 0, 1, 2, 3, 4, 5, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f
 CALL, CALL_INDIRECT, DROP, SELECT, SELECT_TYPED = 0x10, 0x11, 0x1a, 0x1b, 0x1c
 LOCAL_GET, LOCAL_SET, LOCAL_TEE, GLOBAL_GET, GLOBAL_SET = 0x20, 0x21, 0x22, 0x23, 0x24
-I32_CONST, ADD, SUB, AND, OR = 0x41, 0x6a, 0x6b, 0x71, 0x72
+I32_CONST, I64_CONST, ADD, SUB, AND, OR, XOR, WRAP, EXTEND = 0x41, 0x42, 0x6a, 0x6b, 0x71, 0x72, 0x73, 0xa7, 0xad
+COMPARISONS, INTEGERS = {*range(0x45, 0x5b)}, (0x7f, 0x7e)
 # Of numbers, with a sign: whether it is zero, (in)equality, signed and unsigned order, multiplication, AND, OR, XOR, shifts.
 FOLDS = {0x45: lambda a: a == 0, 0x46: operator.eq, 0x47: operator.ne, 0x48: operator.lt, 0x4a: operator.gt, 0x4c: operator.le,
          0x4e: operator.ge, 0x49: lambda a, b: a % 2**32 < b % 2**32, 0x4b: lambda a, b: a % 2**32 > b % 2**32,
          0x4d: lambda a, b: a % 2**32 <= b % 2**32, 0x4f: lambda a, b: a % 2**32 >= b % 2**32,
-         0x6c: operator.mul, AND: operator.and_, OR: operator.or_, 0x73: operator.xor, 0x74: lambda a, b: a << b % 32,
+         0x6c: operator.mul, AND: operator.and_, OR: operator.or_, XOR: operator.xor, 0x74: lambda a, b: a << b % 32,
          0x75: lambda a, b: a >> b % 32, 0x76: lambda a, b: a % 2**32 >> b % 32}
 COPY, FILL = MORE + 10, MORE + 11
 V128_CONST, SHUFFLE = SIMD + 12, SIMD + 13
-# What says of a value as a whole whether it is zero, or of all lanes whether they are not; what keeps a decision; what is made of a tag.
-IS_ZERO, ALL_TRUE = {0x45, 0x50, SIMD + 83}, {SIMD + 99, SIMD + 131, SIMD + 163, SIMD + 195}
-EQUALITIES, LANES_EQUAL, BITMASK = {0x46, 0x47, 0x51, 0x52}, {SIMD + 35, SIMD + 36}, SIMD + 100
-KEEPS_DECISION = {0x45, 0x46, 0x47, AND, OR, 0x73, 0xa7, 0xad}
-XORS, ORS = {0x73, 0x85, SIMD + 81}, {OR, 0x84, SIMD + 80}
-EXTEND8, SIGN_TESTS = 0xc0, {0x48, 0x4a}
-KEEPS_LABELS = {0xa7, 0xac, 0xad, *range(SIMD + 21, SIMD + 34)}
+# What says of a value whether it is zero or of two whether they are equal, and what that means of a tag; `x | -x`, and on which side of it
+# which number tells; what is made of a tag.
+ANY_TRUE, ALL_BYTES_TRUE, BITMASK = SIMD + 83, SIMD + 99, SIMD + 100
+IS_ZERO = {0x45: RIGHT, 0x50: RIGHT, ANY_TRUE: WRONG}
+EQUALITIES, BYTES_EQUAL = {0x46: RIGHT, 0x47: WRONG, 0x51: RIGHT, 0x52: WRONG}, {SIMD + 35: RIGHT, SIMD + 36: WRONG}
+NEGATIONS, EXTEND8 = {OR: (I32_CONST, SUB), 0x84: (I64_CONST, 0x7d)}, 0xc0
+SIGN_TESTS = {(0x48, 0, 0): WRONG, (0x4a, 1, 0): WRONG, (0x4a, 0, -1): RIGHT, (0x48, 1, -1): RIGHT}
+XORS, ORS = {XOR, 0x85, SIMD + 81}, {OR, 0x84, SIMD + 80}
+JOINS_DECISIONS = {AND: RIGHT, OR: WRONG}
+KEEPS_DECISION = {(WRAP, None), (EXTEND, None), (AND, 1), (AND, 255), (0x46, 1), (0x47, 0), (XOR, 0)}
+TURNS_DECISION = {(0x45, None), (0x46, 0), (0x47, 1), (XOR, 1)}
+KEEPS_LABELS = {WRAP, 0xac, EXTEND, *(SIMD + n for n in (21, 22, 24, 25, 27, 29, 31, 33))}
+# What may go before the instruction that aligns a frame: that a new one is made.
+MAKES_FRAME = {GLOBAL_GET, LOCAL_GET, LOCAL_SET, LOCAL_TEE, I32_CONST, SUB}
 
 PANICS = re.compile(r"panic|unwrap_failed|expect_failed|slice_\w+_fail|len_mismatch|handle_error")
 TAKES_LIST = re.compile(r"::message::|_batch\b|_batch::|in_parts")
@@ -144,9 +167,18 @@ def wrapped(number):
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
-def reached(value):
-    """Whether what is in memory may be overwritten through a computed address."""
-    return secret(value) or value == DATA or isinstance(value, Number)
+def on_stack(value):
+    """Whether it may be a pointer into the stack."""
+    return value == ANYWHERE or isinstance(value, Stack)
+
+
+def without_tells(value):
+    return Secret(value.labels - TELLS) if secret(value) else value
+
+
+def word(words, base, at):
+    """What lies there."""
+    return words[base, at] if (base, at) in words else words.get((base, REST), UNWRITTEN)
 
 
 class Reader:
@@ -277,11 +309,12 @@ class Module:
                 operand = r.number()
                 if op in LANE_LOADS or op in LANE_STORES:
                     r.byte()
-            elif op in (I32_CONST, 0x42):
+            elif op in (I32_CONST, I64_CONST):
                 operand = r.number(signed=True)
             elif op in (0x43, 0x44):
                 r.at += 4 if op == 0x43 else 8
             elif op in (V128_CONST, SHUFFLE):
+                operand = int.from_bytes(r.data[r.at:r.at + 16], "little")
                 r.at += 16
             elif op == COPY:
                 r.at += 2
@@ -293,6 +326,11 @@ class Module:
             code.append(Instruction(at, op, operand))
         self.decoded[function] = code
         return code
+
+    def find(self, function, i):
+        """The instructions of a function, and which of them this one is."""
+        code = self.code(function)
+        return code, bisect.bisect_left(code, (i.at,))
 
     def ends(self, function):
         """Of each instruction that begins a block: where its `else` and its `end` are; of each `else`, its end; of each branch, the
@@ -337,8 +375,8 @@ class State:
 
 def merged(a, b):
     """A word of which nothing is known is secret."""
-    result = {key: join(value, b.get(key, UNWRITTEN)) for key, value in a.items()}
-    result.update((key, join(UNWRITTEN, value)) for key, value in b.items() if key not in a)
+    result = {key: join(value, word(b, *key)) for key, value in a.items()}
+    result.update((key, join(word(a, *key), value)) for key, value in b.items() if key not in a)
     return result
 
 
@@ -355,23 +393,26 @@ class Analysis:
     def kernel(self, function):
         self.kernels.add(function)
         name = self.module.names[function]
-        arguments = [PUBLIC for _ in self.module.signature(function)[0]]
+        takes = self.module.signature(function)[0]
+        arguments = [PUBLIC if kind in INTEGERS else SECRET for kind in takes]
         if "in_parts" in name:  # the message, and the table of kernels
             arguments = [List("message", 0), List("kernels", 0)]
         elif OPENS.search(name):
             arguments[:len(OPEN)] = OPEN
         elif TAKES_LIST.search(name):
             arguments[0] = List("message" if "::message::" in name else "lists", 0)
-        self.function(function, tuple(arguments), Stack(ENTRY, 0, True), {})
+        assert len(arguments) == len(takes), "%s takes something else" % name
+        self.function(function, tuple(arguments), {})
 
-    def function(self, function, arguments, pointer, words):
-        """Runs a function. Returns what it gives, and the stack in memory afterwards; no result if it never returns."""
-        key = (function, arguments, pointer, frozenset(words.items()))
+    def function(self, function, arguments, words):
+        """Runs a function. Returns what it gives, the stack in memory afterwards, and whether it decided about a tag, by itself or in what
+        it calls; no result if it never returns."""
+        key = (function, arguments, frozenset(words.items()))
         if key in self.known:
             return self.known[key]
         if function in self.running:
             self.wrong[self.module.names[function], 0] = "calls itself, which this analysis does not follow"
-            return [SECRET for _ in self.module.signature(function)[1]], {}
+            return [SECRET for _ in self.module.signature(function)[1]], {}, False
         self.running.append(function)
         code, (ends, around, loops) = self.module.code(function), self.module.ends(function)
         r = Reader(self.module.data, self.module.bodies[function - len(self.module.imported)][0])
@@ -382,7 +423,10 @@ class Analysis:
         results = len(self.module.signature(function)[1])
         # A place is an instruction, and how often the loops around it went round before (none that did not).
         start = 0, ()
-        states, heights, ways, returned = {start: State(local, [], pointer, dict(words))}, {}, collections.defaultdict(set), []
+        # Its frame is new: what callers may have written at unknown places is in theirs.
+        frame = "frame %d" % len(self.running)
+        states = {start: State(local, [], Stack(frame, 0, True), {**words, (frame, REST): UNWRITTEN})}
+        heights, ways, returned = {}, collections.defaultdict(set), []
         work, decisions, left = [start], {}, set()
 
         def go(source, target, state, trips=None):
@@ -459,7 +503,7 @@ class Analysis:
                     self.report(function, i, "the index of a table of branches depends on a secret")
                 for depth in set(i.operand):
                     branch(place, depth, state, False)
-            elif i.code != UNREACHABLE and self.step(function, i, state):
+            elif i.code != UNREACHABLE and self.step(function, i, state, place, decisions):
                 go(place, n + 1, state)
 
         for first, i in decisions.items():
@@ -479,17 +523,16 @@ class Analysis:
             for others, more in returned[1:]:
                 values, after = [join(a, b) for a, b in zip(values, others)], merged(after, more)
             # What lay in its own frame is over.
-            bases = {base for base, _ in words} | {pointer.base}
-            after = {(base, at): value for (base, at), value in after.items()
-                     if base in bases and (base != pointer.base or at >= pointer.offset)}
-            result = values, after
+            bases = {base for base, _ in words}
+            after = {key: value for key, value in after.items() if key[0] in bases}
+            result = values, after, bool(decisions)
         self.known[key] = result
         return result
 
     def condition(self, function, i, value, place, decisions):
         """Looks at what a branch depends on. Returns whether it holds, or nothing where that is not known."""
         self.branches.add((function, i.at))
-        if secret(value) and "decision" in value.labels and complete(value.labels):
+        if secret(value) and DECISIONS & value.labels and complete(value.labels):
             self.decisions.add((function, i.at))
             decisions[place] = i
         elif secret(value):
@@ -498,31 +541,39 @@ class Analysis:
 
     # The stack in memory, in words of four bytes.
 
-    def constant(self, at):
-        return any(start <= at < end for start, end in self.module.segments)
+    def image(self, value):
+        return value == IMAGE or isinstance(value, Number) and any(start <= value.value < end for start, end in self.module.segments)
 
     def add(self, a, b, sign=1):
         if secret(a, b):
             return made_of(a, b)
-        if isinstance(b, Stack) and sign == 1:
+        if isinstance(a, Number) and isinstance(b, Number):
+            return Number(wrapped(a.value + sign * b.value))
+        if sign > 0 and (isinstance(b, (Stack, List)) or self.image(b)):
             a, b = b, a
+        if ANYWHERE in (a, b):
+            return ANYWHERE
+        if isinstance(b, Stack):
+            # How far two places are apart, if both are in the same frame.
+            return PUBLIC if sign < 0 and isinstance(a, Stack) and a.base == b.base else ANYWHERE
         if isinstance(a, Stack):
-            if isinstance(b, Stack):
-                return PUBLIC  # how far they are apart
             if isinstance(b, Number) and a.offset is not None:
                 change = b.value * sign
                 return Stack(a.base, a.offset + change if a.exact or change >= 0 else None, a.exact)
             return Stack(a.base, None, False)
-        if isinstance(a, Number) and isinstance(b, Number):
-            return Number(wrapped(a.value + sign * b.value))
-        if ANYWHERE in (a, b) or isinstance(b, Stack):
-            return ANYWHERE
-        for x, y in ((a, b), (b, a))[:1 if sign < 0 else 2]:
-            if x == IMAGE or isinstance(x, Number) and self.constant(x.value):
-                return IMAGE if y in (PUBLIC, IMAGE) or isinstance(y, Number) else PUBLIC
-        for x, y in ((a, b), (b, a))[:1 if sign < 0 else 2]:
-            if type(x) is List:
-                return List(x.kind, x.offset + sign * y.value if isinstance(y, Number) and x.offset is not None else None)
+        # The address of a constant, or of a list, may be taken off another one only: off a secret's address, or off zero, it would make of
+        # the next pointer to constants one to that secret.
+        off = b if sign < 0 else Number(-b.value) if isinstance(b, Number) else PUBLIC
+        if type(off) is List:
+            return PUBLIC if type(a) is List and a.kind == b.kind else ANYWHERE
+        if self.image(off):
+            return PUBLIC if self.image(a) else ANYWHERE
+        if type(a) is List:
+            if b != PUBLIC and not isinstance(b, Number) or self.image(b):
+                return ANYWHERE
+            return List(a.kind, a.offset + sign * b.value if isinstance(b, Number) and a.offset is not None else None)
+        if self.image(a):
+            return ANYWHERE if self.image(b) else IMAGE if b == PUBLIC or isinstance(b, Number) else PUBLIC
         if type(a) is Pointer and type(b) is not Pointer and sign > 0:
             return a
         if type(b) is Pointer and type(a) is not Pointer and sign > 0:
@@ -547,13 +598,18 @@ class Analysis:
             return fields[place.offset // 4]
         if type(place) is Pointer:
             return Secret(place.labels)
-        if place == IMAGE or isinstance(place, Number) and self.constant(place.value):
+        if self.image(place):
             return PUBLIC
         if isinstance(place, Stack) and place.exact:
-            values = {state.words.get((place.base, at), UNWRITTEN) for at in range(place.offset & -4, place.offset + size, 4)}
+            values = {word(state.words, place.base, at) for at in range(place.offset & -4, place.offset + size, 4)}
             if secret(*values):
-                return Secret(frozenset.intersection(*(value.labels for value in values if secret(value))))
-            return PUBLIC if len(values) > 1 or DATA in values else values.pop()
+                labels = frozenset.intersection(*(value.labels for value in values if secret(value)))
+                # A decision is in one word; what says something of each byte of a register is in four.
+                return Secret(labels if size <= 4 else labels - TELLS | labels & {*BYTES.values()} if size == 16 else labels - TELLS)
+            if size == 4 and place.offset % 4 == 0 or values == {Number(0)}:
+                return values.pop()
+            # Parts of pointers and numbers, or several.
+            return ANYWHERE if any(map(on_stack, values)) else PUBLIC
         if isinstance(place, Stack):
             # Somewhere there: made of what all secrets there are made of.
             labels = [value.labels for (base, at), value in state.words.items()
@@ -562,25 +618,25 @@ class Analysis:
             return Secret(frozenset.intersection(*labels) - TELLS if labels else frozenset())
         return SECRET
 
-    @staticmethod
-    def store(state, place, size, value):
-        """Writes as many bytes, or an unknown number if that is None. Where the place is not known, it is none of those where pointers
-        and lengths are."""
-        if value == PUBLIC and size != 4:
-            value = DATA
-        if place == ANYWHERE:
-            state.words = {key: join(old, value) if reached(old) else old for key, old in state.words.items()}
-        elif isinstance(place, Stack):
-            if place.exact and size is not None:
-                for at in range(place.offset & -4, place.offset + size, 4):
-                    key = place.base, at
-                    # A byte of a word that was not written before: what reads it reads that byte.
-                    whole = at >= place.offset and at + 4 <= place.offset + size or key not in state.words and size < 4
-                    state.words[key] = value if whole else join(state.words.get(key, UNWRITTEN), value)
-            else:
-                for key, old in state.words.items():
-                    if key[0] == place.base and (place.offset is None or key[1] + 4 > place.offset) and reached(old):
-                        state.words[key] = join(old, value)
+    def store(self, function, i, state, place, size, value):
+        """Writes as many bytes, or an unknown number if that is None."""
+        if type(place) is List or self.image(place) and (secret(value) or on_stack(value)):
+            self.report(function, i, "a secret or pointer is stored where constants are, or anything in a list")
+        exact = isinstance(place, Stack) and place.exact and size is not None
+        if isinstance(value, Number) and value.value:
+            # A number that is not zero is one only in a whole word.
+            value = Number(wrapped(value.value)) if exact and size == 4 and place.offset % 4 == 0 else PUBLIC
+        if exact:
+            for at in range(place.offset & -4, place.offset + size, 4):
+                old = word(state.words, place.base, at)
+                # A byte of a word that was not written before: what reads it reads that byte.
+                whole = at >= place.offset and at + 4 <= place.offset + size or old == UNWRITTEN and size < 4
+                state.words[place.base, at] = value if whole else without_tells(join(old, value))
+        elif on_stack(place):
+            # Any word there, also those with pointers and lengths.
+            for (base, at), old in state.words.items():
+                if place == ANYWHERE or base == place.base and (place.offset is None or at + 4 > place.offset):
+                    state.words[base, at] = without_tells(join(old, value))
 
     def move(self, function, i, state, to, value, size, source=None):
         """memset, or memcpy if there is a source."""
@@ -589,17 +645,19 @@ class Analysis:
                 self.report(function, i, "the address or length depends on a secret")
         self.addresses.add((function, i.at))
         count = size.value if isinstance(size, Number) else None
-        if source is not None:
+        if source is None:  # one byte of it, many times
+            value = made_of(value) if secret(value) else value if value == Number(0) else PUBLIC
+        else:
             if isinstance(source, Stack) and source.exact and isinstance(to, Stack) and to.exact and count is not None \
                     and source.offset % 4 == to.offset % 4 == 0:
                 values = [self.load(state, Stack(source.base, source.offset + at, True), 4) for at in range(0, count, 4)]
                 for at, value in zip(range(0, count, 4), values):
-                    self.store(state, Stack(to.base, to.offset + at, True), min(4, count - at), value)
+                    self.store(function, i, state, Stack(to.base, to.offset + at, True), min(4, count - at), value)
                 return
-            value = PUBLIC if source == IMAGE or type(source) is List else Secret(source.labels) if type(source) is Pointer else SECRET
-        self.store(state, ANYWHERE if secret(to) else to, count, value)
+            value = PUBLIC if self.image(source) or type(source) is List else Secret(source.labels) if type(source) is Pointer else SECRET
+        self.store(function, i, state, ANYWHERE if secret(to) else to, count, value)
 
-    def step(self, function, i, state):
+    def step(self, function, i, state, place, decisions):
         """The effect of an instruction on the state; whether it goes on."""
         operands, op = state.operands, i.code
         if op == LOCAL_GET:
@@ -617,7 +675,7 @@ class Analysis:
                 state.pointer = operands.pop()
                 if not isinstance(state.pointer, Stack) or not state.pointer.exact:
                     self.report(function, i, "the stack pointer is no longer known")
-        elif op in (I32_CONST, 0x42):
+        elif op in (I32_CONST, I64_CONST) or op == V128_CONST and i.operand == 0:
             operands.append(Number(i.operand))
         elif op in (0x43, 0x44, V128_CONST, 0x3f):
             operands.append(PUBLIC)
@@ -632,13 +690,13 @@ class Analysis:
             operands.append(self.load(state, self.place(function, i, operands.pop(), i.operand), LOADS[op]))
         elif op in STORES:
             value, address = operands.pop(), operands.pop()
-            self.store(state, self.place(function, i, address, i.operand), STORES[op], value)
+            self.store(function, i, state, self.place(function, i, address, i.operand), STORES[op], value)
         elif op in LANE_LOADS:
             vector, address = operands.pop(), operands.pop()
             operands.append(join(vector, self.load(state, self.place(function, i, address, i.operand), LANE_LOADS[op])))
         elif op in LANE_STORES:
             value, address = operands.pop(), operands.pop()
-            self.store(state, self.place(function, i, address, i.operand), LANE_STORES[op], value)
+            self.store(function, i, state, self.place(function, i, address, i.operand), LANE_STORES[op], value)
         elif op == COPY:
             size, source, to = operands.pop(), operands.pop(), operands.pop()
             self.move(function, i, state, to, None, size, source)
@@ -646,13 +704,13 @@ class Analysis:
             size, value, to = operands.pop(), operands.pop(), operands.pop()
             self.move(function, i, state, to, value, size)
         elif op in (CALL, CALL_INDIRECT):
-            return self.call(function, i, state)
+            return self.call(function, i, state, place, decisions)
         elif op not in (NOP, END):
-            operands.append(self.compute(function, i, operands))
+            operands.append(self.compute(function, i, state))
         return True
 
-    def compute(self, function, i, operands):
-        op = i.code
+    def compute(self, function, i, state):
+        op, operands = i.code, state.operands
         if op in UNARY or op - SIMD in SIMD_UNARY:
             values = [operands.pop()]
         elif op in BINARY or op - SIMD in SIMD_BINARY or op == SHUFFLE:
@@ -663,82 +721,114 @@ class Analysis:
             self.report(function, i, "an instruction that this analysis does not follow")
             values = [SECRET]
         if op in DIVIDES and secret(*values):
-            self.report(function, i, "a secret is divided")
+            self.report(function, i, "a secret is divided, or is a number with floating point")
         if secret(*values):
-            return self.of_secrets(op, values)
+            return self.of_secrets(function, i, values)
         if op in (ADD, SUB):
             return self.add(*values, sign=1 if op == ADD else -1)
         if op in FOLDS and all(isinstance(value, Number) for value in values):
             return Number(wrapped(FOLDS[op](*(value.value for value in values))))
         if op in (AND, OR) and any(isinstance(value, Stack) for value in values):
             a, b = values if isinstance(values[0], Stack) else values[::-1]
-            if op == AND and a.exact and isinstance(b, Number) and b.value < 0:
-                return Stack("aligned %x" % i.at, 0, True)  # a frame that is aligned anew
+            if op == AND and a.exact and isinstance(b, Number) and b.value in (-1, -2, -4, -8, -16):
+                return Stack(a.base, a.offset & b.value, True)  # the stack pointer is a multiple of 16
+            if op == AND and a.exact and isinstance(b, Number) and b.value < 0 and self.makes_frame(function, i, a, state.pointer):
+                base = "%s%+d, a multiple of %d" % (a.base, a.offset, -b.value)
+                state.words.setdefault((base, REST), UNWRITTEN)
+                return Stack(base, 0, True)
             if op == OR and a.exact and isinstance(b, Number) and 0 <= b.value < 16 and not a.offset & b.value:
                 return Stack(a.base, a.offset + b.value, True)
-        return ANYWHERE if ANYWHERE in values or any(isinstance(value, Stack) for value in values) else PUBLIC
+        if any(map(on_stack, values)):
+            return ANYWHERE
+        # Multiplied or inverted it might be the address taken off zero.
+        addresses = any(type(value) is List or self.image(value) for value in values)
+        return ANYWHERE if addresses and op not in COMPARISONS and op != AND else PUBLIC
 
-    @staticmethod
-    def of_secrets(op, values):
+    def makes_frame(self, function, i, a, pointer):
+        """Whether the value is a place below the stack pointer as the function found it, and nothing goes before that is not part of making
+        a frame there."""
+        code, n = self.module.find(function, i)
+        return a.base == pointer.base and a.offset < pointer.offset and all(before.code in MAKES_FRAME for before in code[:n])
+
+    def either_sign(self, function, i):
+        """Which of its values is `x`, where the instruction computes `x | -x`, as compilers write it; none elsewhere."""
+        code, n = self.module.find(function, i)
+        zero, minus = NEGATIONS[i.code]
+        a, b, c, d = window = code[max(n, 4) - 4:max(n, 4)]
+        codes = [each.code for each in window]
+        if codes[0] in (LOCAL_GET, LOCAL_TEE) and codes[1:] == [zero, LOCAL_GET, minus] and b.operand == 0 and a.operand == c.operand:
+            return 0
+        return 1 if codes == [zero, LOCAL_GET, minus, LOCAL_GET] and a.operand == 0 and b.operand == d.operand else None
+
+    def of_secrets(self, function, i, values):
         """What is made of secrets, and what it tells of a tag."""
-        labels = [value.labels for value in values if secret(value)]
+        op, labels = i.code, [value.labels for value in values if secret(value)]
         union, shared = frozenset().union(*labels), frozenset.intersection(*labels)
-        numbers = [value.value for value in values if isinstance(value, Number)]
+        number = next((value.value for value in values if isinstance(value, Number)), None)
+        # Combined with itself a tag may be gone; with a number it need no longer be zero where it is right.
+        once = sum("tag" in each for each in labels) == 1
+        plain = all(secret(value) or value == Number(0) for value in values)
         if not complete(union):
-            return Secret(union - TELLS if op in XORS else labels[0] if op in KEEPS_LABELS else union - SPECIAL)
-        if "decision" in union:
-            return Secret(union if "decision" in shared and op in KEEPS_DECISION else union - SPECIAL)
-        if "mask" in union:
-            return Secret(union - TELLS | {"decision"} if op in EQUALITIES and numbers in ([0xffff], [0]) else union - SPECIAL)
-        if "sign" in union:
-            signs = op in SIGN_TESTS and numbers in ([0], [-1])
-            return Secret(union - TELLS | {"decision"} if signs else union if op == EXTEND8 else union - SPECIAL)
-        if "negated" in union:
-            return Secret(union - TELLS | {"sign"} if op in ORS and all(map(complete, labels)) else union - SPECIAL)
-        if op == SUB and numbers == [0] and values[0] == Number(0):
-            return Secret(union | {"negated"})
-        if "lanes" in union:
-            tells = {"decision"} if op in ALL_TRUE or op == SIMD + 83 else {"mask"} if op == BITMASK else None
-            return Secret(union - SPECIAL if tells is None else union - TELLS | tells)
-        each = all(map(complete, labels))
-        if op in IS_ZERO or op in EQUALITIES and (len(labels) == 2 or numbers == [0]):
-            return Secret(union | {"decision"})
-        if op in LANES_EQUAL:
-            return Secret(union | {"lanes"})
-        return Secret(union if op in XORS or op in KEEPS_LABELS or op in ORS and each else union - SPECIAL)
+            return Secret(labels[0] if op in KEEPS_LABELS else union - TELLS if op in XORS and once and plain else union - SPECIAL)
+        tells = self.tells(function, i, values, union, shared, number, once and plain)
+        if tells:
+            return Secret(union - TELLS | {tells})
+        keeps = op in XORS and once and plain or op in ORS and plain and all(map(complete, labels)) or op in KEEPS_LABELS
+        return Secret(union - TELLS if keeps and not union & TELLS else union - SPECIAL)
 
-    def call(self, function, i, state):
+    def tells(self, function, i, values, union, shared, number, compares):
+        """What the result of an instruction tells of a tag, if anything."""
+        op, two = i.code, len(values) == 2 and secret(values[0]) and secret(values[1])
+        for this, opposite in ((RIGHT, WRONG), (WRONG, RIGHT)):
+            if this in union:
+                # Of two only that all is right, or that something is wrong.
+                keeps = this in shared and JOINS_DECISIONS.get(op) == this if two else (op, number) in KEEPS_DECISION
+                return this if keeps else opposite if not two and (op, number) in TURNS_DECISION else None
+        if "sign" in union:
+            return "sign" if op == EXTEND8 else None if two else SIGN_TESTS.get((op, [secret(value) for value in values].index(True), number))
+        if BITS[RIGHT] in union:
+            return EQUALITIES.get(op) if number == 0xffff else None
+        if BITS[WRONG] in union:
+            return EQUALITIES.get(op) if number == 0 else IS_ZERO.get(op)
+        for this, all_of_them in ((RIGHT, ALL_BYTES_TRUE), (WRONG, ANY_TRUE)):
+            if BYTES[this] in union:
+                return this if op == all_of_them else BITS[this] if op == BITMASK else None
+        if op in NEGATIONS and two:
+            x = self.either_sign(function, i)
+            return "sign" if x is not None and complete(values[x].labels) else None
+        if op in IS_ZERO:
+            return IS_ZERO[op]
+        if compares and op in EQUALITIES:
+            return EQUALITIES[op]
+        return BYTES.get(BYTES_EQUAL.get(op)) if compares else None
+
+    def call(self, function, i, state, place, decisions):
         module, operands = self.module, state.operands
         index = operands.pop() if i.code == CALL_INDIRECT else None
         takes, gives = module.types[i.operand] if i.code == CALL_INDIRECT else module.signature(i.operand)
         arguments = tuple(operands[len(operands) - len(takes):])
         del operands[len(operands) - len(takes):]
         if i.code == CALL_INDIRECT:
-            # A kernel, which is checked by itself. It may write where it is pointed to.
+            # A kernel, which is checked by itself.
             self.branches.add((function, i.at))
             if secret(index):
                 self.report(function, i, "which function is called depends on a secret")
             if secret(*arguments):
                 self.report(function, i, "an argument of a kernel depends on a secret")
-            # What it writes is made of all that it gets.
+            # What it writes is made of all that it gets. It may write where it is pointed to, and where a pointer that lies there leads to.
             labels = set()
             for argument in arguments:
                 if type(argument) is Pointer:
                     labels |= argument.labels
                 elif isinstance(argument, Stack) and argument.exact:
-                    word = state.words.get((argument.base, argument.offset & -4), UNWRITTEN)
-                    labels |= word.labels if secret(word) and "unwritten" not in word.labels else set()
-            for argument in arguments:
-                self.store(state, argument, None, Secret(frozenset(labels) - SPECIAL))
-                if isinstance(argument, Stack) and argument.exact:
-                    key = argument.base, argument.offset & -4
-                    state.words[key] = join(state.words.get(key, UNWRITTEN), Secret(frozenset(labels) - SPECIAL))
-            # It may have written other numbers where a pointer in what it gets leads to.
-            state.words = {key: DATA if isinstance(value, Number) else value for key, value in state.words.items()}
+                    there = word(state.words, argument.base, argument.offset & -4)
+                    labels |= there.labels if secret(there) and "unwritten" not in there.labels else set()
+            self.store(function, i, state, ANYWHERE, None, Secret(frozenset(labels) - SPECIAL))
             operands += [SECRET for _ in gives]
             return True
         name = module.names.get(i.operand, "?")
-        if PANICS.search(name):
+        code, n = module.find(function, i)
+        if PANICS.search(name) and code[n + 1].code == UNREACHABLE:
             return False
         if name in ("memcpy", "memmove"):
             self.move(function, i, state, arguments[0], None, arguments[2], arguments[1])
@@ -750,11 +840,13 @@ class Analysis:
             self.report(function, i, "calls an unknown function (%s)" % name)
             operands += [SECRET for _ in gives]
         else:
-            result = self.function(i.operand, arguments, state.pointer, state.words)
+            result = self.function(i.operand, arguments, state.words)
             if result is None:
                 return False
             operands += result[0]
             state.words = dict(result[1])
+            if result[2]:
+                decisions[place] = i
         return True
 
 
