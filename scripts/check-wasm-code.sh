@@ -72,8 +72,10 @@ byte planted_part(const byte *key) {
     return *(volatile byte *) &word == 0 ? box[key[0]] : 0;
 }
 byte planted_fill(const byte *key) {
-    volatile unsigned array[64];
-    __builtin_memset((void *) array, 1, 256);
+    volatile unsigned array[1];
+    size len = 4;
+    __asm__("" : "+r"(len));
+    __builtin_memset((void *) array, 1, len);
     return array[0] != 1 ? box[key[0]] : 0;
 }
 /* A secret that goes to a computed place where a constant, or a length, was before, and beside a byte that is written later. */
@@ -90,7 +92,7 @@ byte planted_beside(const byte *key, size at) {
     array[8] = 0;
     return box[array[9]];
 }
-/* A pointer into the stack that is copied with what lies beside it, and one that is aligned. */
+/* A pointer into the stack that is copied with what lies beside it, and some that are aligned. */
 byte planted_copied(const byte *key, size len) {
     volatile byte array[16] __attribute__((aligned(16)));
     __builtin_memset((void *) array, 0, 16);
@@ -108,6 +110,14 @@ byte planted_aligned(const byte *key) {
     __asm__("" : "+r"(to));
     *(volatile byte *) ((size) to & -4ul) = key[0];
     return box[array[4]];
+}
+byte planted_aligned_far(const byte *key) {
+    volatile byte array[64] __attribute__((aligned(16)));
+    __builtin_memset((void *) array, 0, 64);
+    volatile byte *to = array + 37;
+    __asm__("" : "+r"(to));
+    *(volatile byte *) ((size) to & -32ul) = key[0];
+    return box[array[32]];
 }
 /* Secrets that go over memory which holds public values. */
 static byte data[16] = {1, 2, 3};
