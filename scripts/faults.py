@@ -20,6 +20,7 @@ import argparse
 import collections
 import concurrent.futures
 import errno
+import functools
 import hashlib
 import os
 import random
@@ -1161,6 +1162,11 @@ class Suite:
 
         steps = range(3000, 40000, 250 if LONG else 2000)
         self.each(part, [lambda s=s, k=k: go(s, k) for s in [scenario, *others] for k in steps])
+        # The thread that waits for signals has no memory for a stack (its second mapping) while the output is made: whichever is first.
+        part, scenario = "a thread without memory", THREADS[1]
+        first = self.trace(self.palladion, scenario)[0]
+        run = functools.partial(self.injected, self.palladion, scenario, "mmap", "error=ENOMEM", 2, first)
+        self.arrive(part, self.each(part, [run] * 100))
 
     def hostile(self):
         part = "hostile headers"

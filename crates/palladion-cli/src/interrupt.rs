@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
 
 use crate::failure::Failure;
 
@@ -80,8 +81,8 @@ pub fn clean_up() -> MutexGuard<'static, Option<PathBuf>> {
 /// the unfinished output goes, and the user hears it as all other errors.
 pub fn end_panics_properly() {
     std::panic::set_hook(Box::new(|panic| {
-        // Whoever panics may hold the lock.
-        if let Some(path) = UNFINISHED.try_lock().ok().and_then(|mut unfinished| unfinished.take()) {
+        let mut nobody_begins_anew = lock_soon();
+        if let Some(path) = nobody_begins_anew.as_mut().and_then(|unfinished| unfinished.take()) {
             let _ = fs::remove_file(path);
         }
         let text = panic.payload().downcast_ref::<&str>().copied();
@@ -96,6 +97,18 @@ pub fn end_panics_properly() {
 
 fn lock() -> MutexGuard<'static, Option<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The lock within a second: in a panic who has it may be this thread, or wait for this thread, and else has it for moments.
+fn lock_soon() -> Option<MutexGuard<'static, Option<PathBuf>>> {
+    for _ in 0..1000 {
+        match UNFINISHED.try_lock() {
+            Ok(guard) => return Some(guard),
+            Err(TryLockError::Poisoned(error)) => return Some(error.into_inner()),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+    None
 }
 
 /// Ends by the signal itself, as if there were no handler: so shells stop their loops, and `$?` is 128 + signal.
