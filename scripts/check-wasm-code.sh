@@ -103,22 +103,16 @@ byte planted_copied(const byte *key, size len) {
     (*(volatile struct list *) &to).to[0] = key[0];
     return box[array[0]];
 }
-byte planted_aligned(const byte *key) {
+static inline __attribute__((always_inline)) byte aligned(const byte *key, size at, size multiple) {
     volatile byte array[64] __attribute__((aligned(16)));
     __builtin_memset((void *) array, 0, 64);
-    volatile byte *to = array + 5;
+    volatile byte *to = array + at;
     __asm__("" : "+r"(to));
-    *(volatile byte *) ((size) to & -4ul) = key[0];
-    return box[array[4]];
+    *(volatile byte *) ((size) to & -multiple) = key[0];
+    return box[array[at & -multiple]];
 }
-byte planted_aligned_far(const byte *key) {
-    volatile byte array[64] __attribute__((aligned(16)));
-    __builtin_memset((void *) array, 0, 64);
-    volatile byte *to = array + 37;
-    __asm__("" : "+r"(to));
-    *(volatile byte *) ((size) to & -32ul) = key[0];
-    return box[array[32]];
-}
+byte planted_aligned(const byte *key) { return aligned(key, 5, 4); }
+byte planted_aligned_far(const byte *key) { return aligned(key, 37, 32); }
 /* Secrets that go over memory which holds public values. */
 static byte data[16] = {1, 2, 3};
 byte planted_data(const byte *key) {
