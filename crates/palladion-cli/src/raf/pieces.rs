@@ -46,7 +46,7 @@ pub struct Pieces {
 impl Pieces {
     /// The first piece has `first` bytes, the others `len`, the last one what is left.
     pub fn read(mut file: File, first: usize, len: usize) -> io::Result<Self> {
-        let (free, buffers) = buffers(len);
+        let (free, buffers) = buffers(first.max(len));
         let (sender, pieces) = sync_channel(PIECES);
         // It is not waited for: it may be waiting for input that never comes.
         thread::Builder::new().spawn(move || {

@@ -86,13 +86,9 @@ impl Cpu {
         }
     }
 
-    /// The index of the fastest backend: the first that it has, but for registers that are wider than its units.
+    /// The index of the fastest backend: the first that the CPU has.
     fn best(&self) -> Option<usize> {
-        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-        let narrow = self.features.avx512_in_halves;
-        #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
-        let narrow = false;
-        COMPILED.iter().position(|(b, _)| self.has(*b) && !(narrow && *b == Backend::VaesAvx512))
+        COMPILED.iter().position(|(backend, _)| self.has(*backend))
     }
 }
 
@@ -185,7 +181,7 @@ fn wish() -> Result<Option<&'static Entry>, BackendError> {
 
 #[cfg(all(test, any(target_arch = "x86", target_arch = "x86_64")))]
 #[test]
-fn registers_wider_than_the_units_are_for_those_who_ask() {
+fn each_cpu_gets_the_fastest_backend_it_can_run() {
     use super::x86::Features;
     let all = Features {
         ssse3: true,
@@ -196,13 +192,9 @@ fn registers_wider_than_the_units_are_for_those_who_ask() {
         avx512f: true,
         avx512bw: true,
         avx512vl: true,
-        avx512_in_halves: false,
     };
     let best = |features| Cpu { features }.best().map(|i| COMPILED[i].0);
     assert_eq!(best(all), Some(Backend::VaesAvx512));
-    let halves = Features { avx512_in_halves: true, ..all };
-    assert_eq!(best(halves), Some(Backend::VaesAvx2));
-    assert!(Cpu { features: halves }.has(Backend::VaesAvx512));
     assert_eq!(best(Features { avx512bw: false, ..all }), Some(Backend::VaesAvx2));
     assert_eq!(best(Features { vaes: false, ..all }), Some(Backend::AesNiAvx));
     assert_eq!(best(Features { avx: false, vaes: false, ..all }), Some(Backend::AesNi));

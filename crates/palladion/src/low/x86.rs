@@ -653,8 +653,6 @@ pub(crate) struct Features {
     pub(crate) avx512f: bool,
     pub(crate) avx512bw: bool,
     pub(crate) avx512vl: bool,
-    /// 512-bit instructions run as two halves (Zen 4, some Zen 5): they gain nothing over 256-bit ones, and can lose.
-    pub(crate) avx512_in_halves: bool,
 }
 
 impl Features {
@@ -688,7 +686,6 @@ impl Features {
                 avx512f: cfg!(target_feature = "avx512f"),
                 avx512bw: cfg!(target_feature = "avx512bw"),
                 avx512vl: cfg!(target_feature = "avx512vl"),
-                avx512_in_halves: false,
             };
         }
         let bit = |register: u32, bit: u32| register >> bit & 1 == 1;
@@ -715,15 +712,7 @@ impl Features {
         let ymm = xcr0 & 0x06 == 0x06;
         let zmm = xcr0 & 0xe6 == 0xe6;
         let leaf7 = if highest >= 7 { cpuid(7) } else { CpuidResult { eax: 0, ebx: 0, ecx: 0, edx: 0 } };
-        // AMD tells how wide its units are: bit 3 for 512 bits. Where there is no such leaf, they are as wide as the
-        // instructions.
-        let amd = 0x8000_001a;
-        let in_halves = cpuid(0x8000_0000).eax >= amd && {
-            let widths = cpuid(amd).eax;
-            bit(widths, 2) && !bit(widths, 3)
-        };
         Self {
-            avx512_in_halves: in_halves,
             ssse3: bit(leaf1.ecx, 9),
             aes: bit(leaf1.ecx, 25),
             avx: ymm && bit(leaf1.ecx, 28),
@@ -749,7 +738,6 @@ fn detection_agrees_with_the_standard_library() {
         avx512f: is_x86_feature_detected!("avx512f"),
         avx512bw: is_x86_feature_detected!("avx512bw"),
         avx512vl: is_x86_feature_detected!("avx512vl"),
-        avx512_in_halves: Features::detect().avx512_in_halves, // which it does not tell
     };
     let found = Features::detect();
     assert_eq!(found, expected);
