@@ -25,8 +25,8 @@ import sys
 ALLOWED = {
     "crates/palladion/src/low/": "instructions that not every CPU has, and buffers that may be the same",
     "crates/palladion/benches/sbox.rs": "calls an instruction that it has looked for",
-    "crates/palladion-tests/tests/common/fenced.rs": "memory with pages around it that cannot be touched",
-    "crates/palladion-tests/tests/all/bounds.rs": "reads a byte too many, for AddressSanitizer to find",
+    "crates/palladion/tests/common/fenced.rs": "memory with pages around it that cannot be touched",
+    "crates/palladion/tests/all/bounds.rs": "reads a byte too many, for AddressSanitizer to find",
     "fuzz/fuzz_targets/capi.rs": "calls the C interface",
     "fuzz/fuzz_targets/craf.rs": "calls the C interface, and is called by it",
     "crates/palladion-capi/src/memory.rs": "C's pointers: buffers and states",

@@ -19,7 +19,7 @@ export RUSTFLAGS="-Zsanitizer=address --cfg palladion_test_reduced" CARGO_PROFIL
 export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1:strict_string_checks=1
 
 echo "== the core's tests"
-tests=$(cargo +nightly test --target $target -p palladion-tests --test all --no-run 2>&1 | tee "$work/build.log" |
+tests=$(cargo +nightly test --target $target -p palladion --all-features --test all --no-run 2>&1 | tee "$work/build.log" |
     sed -n 's/.*Executable.*(\(.*\))$/\1/p') || { cat "$work/build.log"; exit 1; }
 [ -x "$tests" ] || { cat "$work/build.log"; exit 1; }
 "$tests" -q bounds:: lengths:: within:: batch:: pieces:: failure:: historic::

@@ -6,7 +6,7 @@
 # On each CPU every backend is tested that it has, and the choice of one; on aarch64 the tests run again as on a CPU that has no
 # AES instructions, by our own override, since QEMU cannot hide them.
 #
-# PACKAGES="palladion-tests" leaves out the tests within the core.
+# TESTS="--test all --test backend" leaves out the tests within the core.
 #
 # Needs (Debian): qemu-user, and for each CPU its gcc and libc6-dev-*-cross; see cross.sh for the Rust target.
 set -euo pipefail
@@ -21,5 +21,5 @@ for cpu; do
     cross_target "$cpu"
     export PALLADION_TEST_EMULATOR=${qemu[*]} # for tests that start themselves
     echo "== $target"
-    cross_cargo test --quiet --release $(printf -- '-p %s ' ${PACKAGES:-palladion palladion-tests}) --all-features --tests "${reduced[@]}"
+    cross_cargo test --quiet --release -p palladion --all-features ${TESTS:---tests} "${reduced[@]}"
 done

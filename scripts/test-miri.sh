@@ -24,7 +24,7 @@ have() {
         grep -q '^rust-src' <<<"$installed"
 }
 if ! have && ! timeout 60 rustup +nightly component add miri rust-src >/dev/null 2>&1; then
-    RUSTFLAGS="$flags --cfg miri" cargo check --quiet -p palladion-tests --tests
+    RUSTFLAGS="$flags --cfg miri" cargo check --quiet -p palladion --all-features --tests
     echo "skipped: the component miri cannot be had here (rustup +nightly component add miri rust-src); what it would run compiles" |
         tee -a "${PALLADION_SKIPPED:-/dev/null}"
     exit
@@ -34,7 +34,7 @@ export MIRIFLAGS="-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check -Zmir
 miri() {
     local backend=$1
     shift
-    PALLADION_BACKEND=$backend cargo +nightly miri test --quiet -p palladion-tests --test all -- "$@"
+    PALLADION_BACKEND=$backend cargo +nightly miri test --quiet -p palladion --all-features --test all -- "$@"
 }
 [ $# -gt 0 ] || set -- $backends
 for backend; do

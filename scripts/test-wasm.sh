@@ -56,8 +56,7 @@ for build; do
         echo "== WebAssembly, $build: $name"
         CARGO_TARGET_WASM32_WASIP1_RUNNER=$runner RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=$built \
             /usr/bin/cargo test --quiet --release -Zbuild-std=std,panic_abort -Zbuild-std-features= \
-            --target wasm32-wasip1 -p palladion -p palladion-tests --all-features --tests "${reduced[@]}" \
-            -Zprofile-rustflags --config "profile.release.package.palladion.rustflags=$features" \
-            --config "profile.release.package.palladion-tests.rustflags=$features"
+            --target wasm32-wasip1 -p palladion --all-features --tests "${reduced[@]}" \
+            -Zprofile-rustflags --config "profile.release.package.palladion.rustflags=$features"
     done
 done

@@ -173,7 +173,8 @@ fn writes_at_all_offsets_with_all_chunk_sizes() {
     for chunk_size in ["1024", "1040", "1536", "4000", "4096", "50000", "65536", "100000", "1048560", "1M"] {
         bench.ok(&["raf", "import", "-k", "key", "-f", "--chunk-size", chunk_size, "in", "f.raf"]);
         let mut model = text(LEN);
-        for (i, offset) in [0, 1, 500, 1023, 1040, 4095, 4999, 5000, 50_001, 1_048_575].into_iter().enumerate()
+        for (i, offset) in
+            [0, 1, 500, 1023, 1040, 4095, 4999, 5000, 50_001, 1_048_575].into_iter().enumerate()
         {
             let patch = text(if i % 2 == 0 { 1 } else { 2500 });
             let at = offset.to_string();

@@ -1,8 +1,8 @@
 //! Every variant of the error, produced by public calls.
 
-#[path = "../../palladion-tests/tests/common/child.rs"]
+#[path = "../../palladion/tests/common/child.rs"]
 mod child;
-#[path = "../../palladion-tests/tests/common/every_error.rs"]
+#[path = "../../palladion/tests/common/every_error.rs"]
 mod common;
 
 use std::io;

@@ -1,16 +1,30 @@
-//! The circuits of the S-box by themselves, timed on words and vectors: `cargo bench -p palladion --bench sbox`.
+//! Compares circuits of the S-box: gates, the time of one evaluation on words and vectors, and the speed of
+//! AEGIS-128L, bitsliced in general registers, with each: `cargo bench -p palladion --bench sbox`.
 //!
 //! Eight independent evaluations make a pass, as a state has several to offer; the next pass depends on them. The
 //! rounds go from circuit to circuit, and the least time of all rounds counts.
 
-#[path = "../src/low/sbox.rs"]
-mod sbox;
+#![allow(dead_code, unused_imports)] // of the modules of the library, little is used here
+
+#[path = "../src/block/mod.rs"]
+mod block;
+mod circuits;
+#[path = "../src/machine/mod.rs"]
+mod machine;
+#[path = "../src/memory/mod.rs"]
+mod memory;
+#[path = "../src/soft/mod.rs"]
+mod soft;
 
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 use std::hint::black_box;
 use std::time::Instant;
 
-use sbox::*;
+use block::Blocks;
+use circuits::*;
+use machine::Machine;
+use soft::bitsliced::Bitsliced;
+use soft::sbox::{Bits, Circuit, Cost, SBox};
 
 /// Evaluations in a pass, independent of each other.
 const GROUPS: usize = 8;
@@ -161,6 +175,44 @@ mod vectors {
     }
 }
 
+/// AEGIS-128L in general registers.
+#[cfg(any(target_pointer_width = "64", target_family = "wasm"))]
+type Aegis128L<C> = Bitsliced<u64, 2, 2, C>;
+#[cfg(not(any(target_pointer_width = "64", target_family = "wasm")))]
+type Aegis128L<C> = Bitsliced<u32, 4, 2, C>;
+
+/// Bytes that AEGIS-128L encrypts in a round.
+const MESSAGE: usize = 16 << 10;
+
+/// Encrypts a message in place, without a tag.
+#[inline(never)]
+fn encrypt<C: Circuit>(message: &mut [u8]) {
+    type Machine128L<C> = Aegis128L<C>;
+    // SAFETY: no CPU features are needed; keys, the context and all steps lie within their arrays.
+    unsafe {
+        let key = Machine128L::<C>::load_key([1; 16].as_ptr());
+        let mut state = Machine128L::<C>::init(key, key, Blocks::splat([0; 16].as_ptr()));
+        for step in message.chunks_exact_mut(32) {
+            let at = step.as_mut_ptr();
+            Machine128L::<C>::store(state.encrypt(Machine128L::<C>::load(at, 16)), at, 16);
+        }
+    }
+}
+
+/// Megabytes a second for each way to encrypt.
+fn measure_aegis(runs: &[fn(&mut [u8])], rounds: u32) -> Vec<f64> {
+    let mut message = vec![0; MESSAGE];
+    let mut least = vec![f64::INFINITY; runs.len()];
+    for _ in 0..rounds {
+        for (run, least) in runs.iter().zip(&mut least) {
+            let start = Instant::now();
+            run(black_box(&mut message));
+            *least = least.min(start.elapsed().as_secs_f64());
+        }
+    }
+    least.iter().map(|seconds| MESSAGE as f64 / seconds / 1e6).collect()
+}
+
 macro_rules! words {
     ($($circuit:ty = $name:literal,)*) => {
         const CIRCUITS: &[(&str, Cost)] = &[$(($name, <$circuit>::COST)),*];
@@ -174,6 +226,10 @@ macro_rules! words {
             ]};
             vec![("u32", u32s), ("u64", u64s), ("u128", u128s)]
         }
+
+        fn measure_ciphers(rounds: u32) -> Vec<f64> {
+            measure_aegis(&[$(encrypt::<$circuit>),*], rounds)
+        }
     };
 }
 circuits!(words);
@@ -183,18 +239,20 @@ fn main() {
     let rounds = if std::env::args().any(|arg| arg == "--bench") { 20_000 } else { 1 };
     let mut columns = measure_words(rounds);
     columns.extend(vectors::measure_all(rounds));
+    let ciphers = measure_ciphers(rounds.div_ceil(20));
 
-    println!("Nanoseconds for one evaluation, and the speed relative to the first circuit.");
-    println!("Gates: ANDs and ORs + XORs + inversions, without the four of the constant.\n");
+    println!("Nanoseconds for one evaluation, and in brackets the speed relative to the first circuit.");
+    println!("Gates: ANDs and ORs + XORs + inversions, without the four of the constant.");
+    println!("AEGIS-128L: encryption of 16 KiB in general registers, MB/s.\n");
     print!("| circuit | gates | depth | AND depth |");
     columns.iter().for_each(|(name, _)| print!(" {name} |"));
-    print!("\n|---|---|---:|---:|");
+    print!(" AEGIS-128L |\n|---|---|---:|---:|");
     columns.iter().for_each(|_| print!("---:|"));
-    println!();
+    println!("---:|");
     for (i, (name, cost)) in CIRCUITS.iter().enumerate() {
         let Cost { and, or, xor, not, depth, and_depth } = cost;
         print!("| {name} | {} + {xor} + {not} | {depth} | {and_depth} |", and + or);
         columns.iter().for_each(|(_, times)| print!(" {:.2} ({:.2}) |", times[i], times[0] / times[i]));
-        println!();
+        println!(" {:.0} |", ciphers[i]);
     }
 }

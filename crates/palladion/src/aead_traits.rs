@@ -7,22 +7,26 @@ use ::aead::{AeadCore, AeadInOut, KeyInit, KeySizeUser, Nonce, TagPosition};
 
 use crate::cipher::Aegis;
 use crate::family::Family;
-use crate::low::InOut;
+use crate::memory::InOut;
 
 impl<F: Family, const D: usize, const T: usize> KeySizeUser for Aegis<F, D, T> {
-    type KeySize = F::Size;
+    type KeySize = F::AeadSize;
 }
 
 impl<F: Family, const D: usize, const T: usize> KeyInit for Aegis<F, D, T> {
-    fn new(key: &Array<u8, F::Size>) -> Self {
-        Aegis::new(&F::key_from_array(key))
+    fn new(key: &Array<u8, F::AeadSize>) -> Self {
+        Aegis::new(&F::Key::try_from(key).unwrap_or_else(|_| unreachable!("the array is as long as a key")))
     }
+}
+
+fn nonce<F: Family>(nonce: &Array<u8, F::AeadSize>) -> F::Nonce {
+    F::Nonce::try_from(nonce).unwrap_or_else(|_| unreachable!("the array is as long as a nonce"))
 }
 
 macro_rules! tag_size {
     ($bytes:literal, $size:ty) => {
         impl<F: Family, const D: usize> AeadCore for Aegis<F, D, $bytes> {
-            type NonceSize = F::Size;
+            type NonceSize = F::AeadSize;
             type TagSize = $size;
             const TAG_POSITION: TagPosition = TagPosition::Postfix;
         }
@@ -34,8 +38,10 @@ macro_rules! tag_size {
                 associated_data: &[u8],
                 buffer: InOutBuf<'_, '_, u8>,
             ) -> ::aead::Result<aead::Tag<Self>> {
-                self.encrypt_inout(&F::nonce_from_array(nonce), associated_data, InOut::from_aead(buffer))
-                    .map(|tag| Array(*tag.as_bytes()))
+                let mut tag = Array([0; $bytes]);
+                let io = InOut::from_aead(buffer);
+                self.encrypt_inout(&self::nonce::<F>(nonce), associated_data, io, &mut tag.0)
+                    .map(|()| tag)
                     .map_err(|_| ::aead::Error)
             }
 
@@ -46,13 +52,9 @@ macro_rules! tag_size {
                 buffer: InOutBuf<'_, '_, u8>,
                 tag: &::aead::Tag<Self>,
             ) -> ::aead::Result<()> {
-                self.decrypt_inout(
-                    &F::nonce_from_array(nonce),
-                    associated_data,
-                    InOut::from_aead(buffer),
-                    &crate::Tag::from(tag.0),
-                )
-                .map_err(|_| ::aead::Error)
+                let io = InOut::from_aead(buffer);
+                self.decrypt_inout(&self::nonce::<F>(nonce), associated_data, io, &tag.0)
+                    .map_err(|_| ::aead::Error)
             }
         }
     };

@@ -50,12 +50,14 @@
 
 use core::fmt;
 
+use crate::cipher::Aegis;
+use crate::dispatch::Chosen;
+use crate::driver::batch::{self, Batch, MOST};
+use crate::driver::{Parameters, Variant, message};
+use crate::error::Error;
 use crate::family::Family;
-use crate::low::batch::{Batch, BatchKernels, HasItem, Item, MOST};
-use crate::low::memory::{WipedBytes, wipe};
-use crate::low::{Direction, InOut};
+use crate::memory::{Direction, InOut, WipedBytes, wipe};
 use crate::types::Tag;
-use crate::{Aegis, Error, limits};
 
 /// A message to be encrypted by [`encrypt`].
 ///
@@ -76,6 +78,15 @@ pub struct Decryption<'a, F: Family, const D: usize, const T: usize> {
     item: Item<'a, F>,
     /// The tag that came.
     tag: Tag<T>,
+}
+
+/// What the two kinds of jobs have in common.
+struct Item<'a, F: Family> {
+    key: &'a F::Key,
+    nonce: F::Nonce,
+    ad: &'a [u8],
+    io: InOut<'a>,
+    result: Result<(), Error>,
 }
 
 impl<'a, F: Family> Item<'a, F> {
@@ -115,7 +126,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         Self { item: Item::new(cipher, nonce, ad, io), tag: Tag::zeroed(), behind }
     }
 
-    /// Encrypts a message where it lies; then [`tag`](Self::tag) has its tag. Compare [`Aegis::encrypt_in_place`].
+    /// Encrypts a message in place; then [`tag`](Self::tag) has its tag. Compare [`Aegis::encrypt_in_place`].
     #[must_use]
     #[inline(always)] // a job is made where it stays
     pub fn encrypt_in_place(
@@ -140,7 +151,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         msg: &'a [u8],
         ct: &'a mut [u8],
     ) -> Self {
-        Self::new(cipher, nonce, ad, InOut::separate(msg, ct).map(|io| (io, None)))
+        Self::new(cipher, nonce, ad, InOut::separate(msg, ct).map(|io| (io, None)).map_err(Error::from))
     }
 
     /// Encrypts the message at the start of a buffer and puts the tag into its last `T` bytes. Compare
@@ -178,7 +189,9 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         let (expected, actual) = (msg.len().saturating_add(T), sealed.len());
         let wrong = Error::WrongLength { what: "output", expected, actual };
         let buffers = match sealed.split_last_chunk_mut::<T>() {
-            Some((ct, tag)) if actual == expected => InOut::separate(msg, ct).map(|io| (io, Some(tag))),
+            Some((ct, tag)) if actual == expected => {
+                InOut::separate(msg, ct).map(|io| (io, Some(tag))).map_err(Error::from)
+            }
             _ => Err(wrong),
         };
         Self::new(cipher, nonce, ad, buffers)
@@ -213,7 +226,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
 }
 
 impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
-    /// Decrypts a ciphertext where it lies, if the tag is right. Compare [`Aegis::decrypt_in_place`].
+    /// Decrypts a ciphertext in place, if the tag is right. Compare [`Aegis::decrypt_in_place`].
     #[must_use]
     #[inline(always)] // a job is made where it stays
     pub fn decrypt_in_place(
@@ -239,10 +252,10 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
         tag: &Tag<T>,
         msg: &'a mut [u8],
     ) -> Self {
-        Self { item: Item::new(cipher, nonce, ad, InOut::separate(ct, msg)), tag: *tag }
+        Self { item: Item::new(cipher, nonce, ad, InOut::separate(ct, msg).map_err(Error::from)), tag: *tag }
     }
 
-    /// Decrypts ciphertext and tag where they lie, if the tag is right. Compare [`Aegis::open_in_place`].
+    /// Decrypts ciphertext and tag in place, if the tag is right. Compare [`Aegis::open_in_place`].
     ///
     /// The result is [`Error::TooShort`] if there is no room for a tag.
     #[must_use]
@@ -277,7 +290,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
     ) -> Self {
         let actual = sealed.len();
         let (io, tag) = match sealed.split_last_chunk::<T>() {
-            Some((ct, tag)) => (InOut::separate(ct, msg), Tag::from(*tag)),
+            Some((ct, tag)) => (InOut::separate(ct, msg).map_err(Error::from), Tag::from(*tag)),
             None => (Err(Error::TooShort { what: "ciphertext", min: T, actual }), Tag::zeroed()),
         };
         Self { item: Item::new(cipher, nonce, ad, io), tag }
@@ -360,47 +373,66 @@ pub fn decrypt<F: Family, const D: usize, const T: usize>(
 }
 
 /// What the two kinds of jobs differ in.
-trait Job<'a, F: Family, const D: usize, const T: usize>: HasItem<'a, F> {
+trait Job<'a, F: Family, const D: usize, const T: usize>: batch::Job {
     const DIRECTION: Direction;
     const WHAT: &'static str;
-    /// What is to be done with the tag that was computed.
-    fn finish(&mut self, tag: &Tag<T>) -> Result<(), Error>;
+    fn item(&mut self) -> &mut Item<'a, F>;
+    /// Does what there is to do with the computed tag.
+    fn finish(&mut self, tag: &[u8; T]) -> Result<(), Error>;
     /// Does the job alone.
-    fn alone(&mut self, kernels: &BatchKernels<F, D>) -> Result<(), Error>;
+    fn process_alone(&mut self) -> Result<(), Error>;
 }
 
-impl<'a, F: Family, const D: usize, const T: usize> HasItem<'a, F> for Encryption<'a, F, D, T> {
-    #[inline(always)]
-    fn item(&mut self) -> &mut Item<'a, F> {
-        &mut self.item
-    }
+macro_rules! driver_job {
+    ($name:ident) => {
+        impl<F: Family, const D: usize, const T: usize> batch::Job for $name<'_, F, D, T> {
+            #[inline(always)]
+            fn key(&self) -> &[u8] {
+                self.item.key.as_ref()
+            }
+            #[inline(always)]
+            fn nonce(&self) -> &[u8] {
+                self.item.nonce.as_ref()
+            }
+            #[inline(always)]
+            fn ad(&self) -> &[u8] {
+                self.item.ad
+            }
+            #[inline(always)]
+            fn io(&self) -> &InOut<'_> {
+                &self.item.io
+            }
+        }
+    };
 }
+driver_job!(Encryption);
+driver_job!(Decryption);
 
 impl<'a, F: Family, const D: usize, const T: usize> Job<'a, F, D, T> for Encryption<'a, F, D, T> {
     const DIRECTION: Direction = Direction::Encrypt;
     const WHAT: &'static str = "message";
 
     #[inline(always)]
-    fn finish(&mut self, tag: &Tag<T>) -> Result<(), Error> {
-        self.tag = *tag;
+    fn item(&mut self) -> &mut Item<'a, F> {
+        &mut self.item
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, tag: &[u8; T]) -> Result<(), Error> {
+        self.tag = Tag::from(*tag);
         if let Some(behind) = &mut self.behind {
-            **behind = *tag.as_bytes();
+            **behind = *tag;
         }
         Ok(())
     }
 
     #[inline(always)]
-    fn alone(&mut self, kernels: &BatchKernels<F, D>) -> Result<(), Error> {
-        let mut tag = Tag::zeroed();
-        kernels.seal_one(&self.item, tag.as_mut_bytes())?;
+    fn process_alone(&mut self) -> Result<(), Error> {
+        let mut tag = [0; T];
+        let Item { key, nonce, ad, io, .. } = &self.item;
+        let inputs = [key.as_ref(), nonce.as_ref(), ad];
+        message::seal_slices(Chosen::<F, D>::new()?, inputs, io, &mut tag);
         self.finish(&tag)
-    }
-}
-
-impl<'a, F: Family, const D: usize, const T: usize> HasItem<'a, F> for Decryption<'a, F, D, T> {
-    #[inline(always)]
-    fn item(&mut self) -> &mut Item<'a, F> {
-        &mut self.item
     }
 }
 
@@ -409,8 +441,13 @@ impl<'a, F: Family, const D: usize, const T: usize> Job<'a, F, D, T> for Decrypt
     const WHAT: &'static str = "ciphertext";
 
     #[inline(always)]
-    fn finish(&mut self, tag: &Tag<T>) -> Result<(), Error> {
-        if self.tag == *tag {
+    fn item(&mut self) -> &mut Item<'a, F> {
+        &mut self.item
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, tag: &[u8; T]) -> Result<(), Error> {
+        if self.tag == Tag::from(*tag) {
             return Ok(()); // compared in constant time
         }
         core::mem::replace(&mut self.item.io, InOut::in_place(&mut [])).zero_output();
@@ -418,8 +455,11 @@ impl<'a, F: Family, const D: usize, const T: usize> Job<'a, F, D, T> for Decrypt
     }
 
     #[inline(always)]
-    fn alone(&mut self, kernels: &BatchKernels<F, D>) -> Result<(), Error> {
-        kernels.open_one(&self.item, self.tag.as_bytes())
+    fn process_alone(&mut self) -> Result<(), Error> {
+        let Item { key, nonce, ad, io, .. } = &self.item;
+        let inputs = [key.as_ref(), nonce.as_ref(), ad];
+        let right = message::open_slices(Chosen::<F, D>::new()?, inputs, io, self.tag.as_bytes());
+        if right { Ok(()) } else { Err(Error::VerificationFailed) }
     }
 }
 
@@ -460,7 +500,7 @@ impl Size {
 /// Whether a kernel for several messages is faster than one message after another.
 #[inline(always)]
 fn pays<F: Family>(kernel: &Batch, group: &[Size]) -> bool {
-    let ends = if F::INDEX == 0 { 10 + 7 } else { 16 + 7 }; // the steps of initialisation and finalisation
+    let ends = <F as Parameters>::FIXED_STEPS;
     let [first, others @ ..] = group else { return false };
     let (mut msg, mut ad, mut alone) = ((first.msg(), first.msg()), (first.ad(), first.ad()), 0);
     for size in group {
@@ -478,8 +518,8 @@ fn pays<F: Family>(kernel: &Batch, group: &[Size]) -> bool {
 
 /// The kernel for the first of the messages that are left, if not the one for a single message, and how many it takes.
 #[inline(always)]
-fn choose<F: Family, const D: usize>(kernels: &BatchKernels<F, D>, rest: &[Size]) -> (Option<usize>, usize) {
-    for (i, kernel) in kernels.list().iter().enumerate() {
+fn choose<F: Family, const D: usize>(variant: Chosen<F, D>, rest: &[Size]) -> (Option<usize>, usize) {
+    for (i, kernel) in variant.kernels().batch.iter().enumerate() {
         let n = kernel.messages().min(rest.len());
         if n >= kernel.fewest().max(2) && pays::<F>(kernel, &rest[..n]) {
             return (Some(i), n);
@@ -491,44 +531,46 @@ fn choose<F: Family, const D: usize>(kernels: &BatchKernels<F, D>, rest: &[Size]
 fn run<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
     jobs: &mut [J],
 ) -> Result<(), BatchError> {
-    let kernels = match BatchKernels::<F, D>::new() {
-        Ok(kernels) => kernels,
+    let variant = match Chosen::<F, D>::new() {
+        Ok(variant) => variant,
         Err(e) => {
-            for item in jobs.iter_mut().map(HasItem::item).filter(|item| item.is_new()) {
+            for item in jobs.iter_mut().map(Job::item).filter(|item| item.is_new()) {
                 item.result = Err(e.into());
             }
-            return summary::<F, _>(jobs);
+            return summary(jobs);
         }
     };
     let mut all_is_well = true;
     // The tags that the messages should have: wiped, because those of forgeries are nobody's business.
-    let mut tags = Tags([Tag::zeroed(); MOST]);
+    let mut tags = Tags([[0; T]; MOST]);
     for window in jobs.chunks_mut(WINDOW) {
-        all_is_well &= if kernels.list()[0].messages() == 0 {
-            one_by_one::<F, D, T, J>(&kernels, window)
+        all_is_well &= if variant.kernels().batch[0].messages() == 0 {
+            process_one_by_one(window)
         } else if window.len() <= FEW {
-            together::<F, D, T, J>(&kernels, window, &mut tags, &mut [Size(0); FEW])
+            process_in_groups(variant, window, &mut tags, &mut [Size(0); FEW])
         } else {
-            together::<F, D, T, J>(&kernels, window, &mut tags, &mut [Size(0); WINDOW])
+            process_in_groups(variant, window, &mut tags, &mut [Size(0); WINDOW])
         };
     }
-    if all_is_well { Ok(()) } else { summary::<F, _>(jobs) }
+    if all_is_well { Ok(()) } else { summary(jobs) }
 }
 
 /// Tags computed for some messages. Wiped when dropped.
-struct Tags<const T: usize>([Tag<T>; MOST]);
+struct Tags<const T: usize>([[u8; T]; MOST]);
 
 impl<const T: usize> Drop for Tags<T> {
     fn drop(&mut self) {
         for tag in &mut self.0 {
-            wipe(tag.as_mut_bytes());
+            wipe(tag);
         }
     }
 }
 
 /// What the caller is told of jobs that did not all go well.
 #[cold]
-fn summary<'a, F: Family + 'a, J: HasItem<'a, F>>(jobs: &mut [J]) -> Result<(), BatchError> {
+fn summary<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
+    jobs: &mut [J],
+) -> Result<(), BatchError> {
     let mut summary = Ok(());
     for (place, job) in jobs.iter_mut().enumerate() {
         if let Err(error) = job.item().result {
@@ -548,8 +590,8 @@ fn is_due<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T
     if !item.is_new() {
         return false;
     }
-    let ad = limits::check("associated data", 0, item.ad.len());
-    if let Err(e) = ad.and(limits::check(J::WHAT, 0, item.io.len())) {
+    let ad = Error::check_limit("associated data", 0, item.ad.len());
+    if let Err(e) = ad.and(Error::check_limit(J::WHAT, 0, item.io.len())) {
         item.result = Err(e);
         return false;
     }
@@ -558,33 +600,23 @@ fn is_due<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T
 
 /// Does the jobs one after another. Tells whether all went well.
 #[inline(always)]
-fn one_by_one<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
-    kernels: &BatchKernels<F, D>,
+fn process_one_by_one<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
     jobs: &mut [J],
 ) -> bool {
     let mut all_is_well = true;
     for job in jobs {
         if is_due(job) {
-            one(kernels, job);
+            job.item().result = job.process_alone();
         }
         all_is_well &= job.item().result.is_ok();
     }
     all_is_well
 }
 
-/// Does one job alone.
-#[inline(always)]
-fn one<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
-    kernels: &BatchKernels<F, D>,
-    job: &mut J,
-) {
-    job.item().result = job.alone(kernels);
-}
-
 /// Does the jobs in groups of similar sizes; `order` has room for all. Tells whether all went well.
 #[inline(never)]
-fn together<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
-    kernels: &BatchKernels<F, D>,
+fn process_in_groups<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
+    variant: Chosen<F, D>,
     jobs: &mut [J],
     tags: &mut Tags<T>,
     order: &mut [Size],
@@ -593,7 +625,7 @@ fn together<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D,
     let mut count = 0;
     for (place, job) in jobs.iter_mut().enumerate() {
         if is_due(job) {
-            let (item, rate) = (job.item(), F::Rate::<D>::LEN);
+            let (item, rate) = (job.item(), F::Step::<D>::LEN);
             let size = Size::new(item.io.len().div_ceil(rate), item.ad.len().div_ceil(rate), place);
             order[count] = size;
             count += 1;
@@ -607,7 +639,7 @@ fn together<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D,
     }
     let (mut rest, mut several) = (&order[..], false);
     while !rest.is_empty() {
-        let (kernel, n) = choose(kernels, rest);
+        let (kernel, n) = choose(variant, rest);
         let mut places = [0; MOST];
         for (place, size) in places.iter_mut().zip(&rest[..n]) {
             *place = size.place();
@@ -616,19 +648,22 @@ fn together<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D,
         match kernel {
             Some(kernel) => {
                 several = true;
-                kernels.crypt(kernel, jobs, &places[..n], J::DIRECTION, &mut tags.0);
+                batch::process_jobs(variant, kernel, jobs, &places[..n], J::DIRECTION, &mut tags.0);
                 for (&place, tag) in places[..n].iter().zip(&tags.0) {
                     jobs[place].item().result = jobs[place].finish(tag);
                 }
             }
-            None => one(kernels, &mut jobs[places[0]]),
+            None => {
+                let job = &mut jobs[places[0]];
+                job.item().result = job.process_alone();
+            }
         }
         for &place in &places[..n] {
             all_is_well &= jobs[place].item().result.is_ok();
         }
     }
     if several {
-        kernels.wipe_stack();
+        batch::finish(variant);
     }
     all_is_well
 }

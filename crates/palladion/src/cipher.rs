@@ -6,11 +6,14 @@ use core::ops::Range;
 
 use zeroize::ZeroizeOnDrop;
 
+use crate::dispatch::Chosen;
+use crate::driver::variant::{check_degree, check_tag};
+use crate::driver::{State, message};
+use crate::error::Error;
 use crate::family::Family;
-use crate::low::memory::{Wiped, WipedBytes};
-use crate::low::{self, Direction, InOut, State, Variant};
+use crate::memory::{Direction, InOut, Wiped, WipedBytes};
+use crate::stream::{Decryptor, Encryptor};
 use crate::types::{Expected, Tag};
-use crate::{Decryptor, Encryptor, Error, limits};
 
 /// A cipher with its key: AEGIS-128X or AEGIS-256X of degree `D` (1 to 256) with tags of `T` bytes (16 or 32).
 ///
@@ -61,22 +64,22 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     #[must_use]
     pub fn new(key: &F::Key) -> Self {
         const {
-            low::check_degree(D);
-            low::check_tag(T);
+            check_degree(D);
+            check_tag(T);
         }
         Self { key: key.clone(), family: PhantomData }
     }
 
     // Tag apart.
 
-    /// Encrypts a message where it lies and returns its tag. `ad` is authenticated, but neither encrypted nor sent
+    /// Encrypts a message in place and returns its tag. `ad` is authenticated, but neither encrypted nor sent
     /// along; it may be empty.
     ///
     /// # Errors
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
     pub fn encrypt_in_place(&self, nonce: &F::Nonce, ad: &[u8], buf: &mut [u8]) -> Result<Tag<T>, Error> {
-        self.encrypt_inout(nonce, ad, InOut::in_place(buf))
+        self.encrypt_detached(nonce, ad, InOut::in_place(buf))
     }
 
     /// Encrypts a message into a buffer of the same length and returns the tag.
@@ -99,10 +102,10 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         msg: &[u8],
         ct: &mut [u8],
     ) -> Result<Tag<T>, Error> {
-        self.encrypt_inout(nonce, ad, InOut::separate(msg, ct)?)
+        self.encrypt_detached(nonce, ad, InOut::separate(msg, ct)?)
     }
 
-    /// Decrypts a ciphertext where it lies, if the tag is right.
+    /// Decrypts a ciphertext in place, if the tag is right.
     ///
     /// # Errors
     ///
@@ -114,7 +117,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         buf: &mut [u8],
         tag: &Tag<T>,
     ) -> Result<(), Error> {
-        self.decrypt_inout(nonce, ad, InOut::in_place(buf), tag)
+        self.decrypt_inout(nonce, ad, InOut::in_place(buf), tag.as_bytes())
     }
 
     /// Decrypts a ciphertext into a buffer of the same length, if the tag is right.
@@ -141,7 +144,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         tag: &Tag<T>,
         msg: &mut [u8],
     ) -> Result<(), Error> {
-        self.decrypt_inout(nonce, ad, InOut::separate(ct, msg)?, tag)
+        self.decrypt_inout(nonce, ad, InOut::separate(ct, msg)?, tag.as_bytes())
     }
 
     /// Encrypts a message to another place in the same buffer: from `src` to as many bytes from `dst` on. The two may
@@ -179,7 +182,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         dst: usize,
     ) -> Result<Tag<T>, Error> {
         let io = Self::within(["message", "ciphertext"], ad, buf, src, dst)?;
-        self.encrypt_inout(nonce, ad, io)
+        self.encrypt_detached(nonce, ad, io)
     }
 
     /// Decrypts a ciphertext, if the tag is right, to another place in the same buffer: from `src` to as many bytes from
@@ -202,7 +205,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         tag: &Tag<T>,
     ) -> Result<(), Error> {
         let io = Self::within(["ciphertext", "message"], ad, buf, src, dst)?;
-        self.decrypt_inout(nonce, ad, io, tag)
+        self.decrypt_inout(nonce, ad, io, tag.as_bytes())
     }
 
     /// Input and output in one buffer. Before anything is moved, all is checked that can make the call fail.
@@ -215,9 +218,9 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     ) -> Result<InOut<'a>, Error> {
         Error::check_range(input, src.start, src.end, buf.len())?;
         Error::check_range(output, dst, dst.saturating_add(src.len()), buf.len())?;
-        limits::check("associated data", 0, ad.len())?;
-        limits::check(input, 0, src.len())?;
-        crate::backend()?;
+        Error::check_limit("associated data", 0, ad.len())?;
+        Error::check_limit(input, 0, src.len())?;
+        crate::dispatch::backend()?;
         Ok(InOut::within(buf, src, dst))
     }
 
@@ -238,38 +241,60 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         ct: &[u8],
         tag: &Tag<T>,
     ) -> Result<(), Error> {
-        let ad_len = limits::check("associated data", 0, ad.len())?;
-        let msg_len = limits::check("ciphertext", 0, ct.len())?;
-        let mut state = State::<F, D>::zeroed(Variant::new()?, ()); // where it stays: a move would leave a copy behind
-        state.begin_with(key, nonce, None);
+        let ad_len = Error::check_limit("associated data", 0, ad.len())?;
+        let msg_len = Error::check_limit("ciphertext", 0, ct.len())?;
+        let mut memory = F::Memory::<D>::zeroed();
+        let mut state = State::new(&mut memory, Chosen::<F, D>::new()?);
+        state.init(key, nonce, None);
         state.absorb(ad);
         // The message has to be somewhere while it is absorbed: some steps at a time, in memory that is wiped. 8 KiB
         // are a whole number of steps for the common degrees, and one step of the largest.
         let mut scratch = Wiped::<32, 256>::zeroed();
-        let rate = F::Rate::<D>::LEN;
+        let rate = F::Step::<D>::LEN;
         let steps = scratch.as_ref().len() / rate;
         for chunk in ct.chunks(steps * rate) {
-            state.crypt(InOut::separate(chunk, &mut scratch.as_mut()[..chunk.len()])?, Direction::Decrypt);
+            state.crypt(&InOut::separate(chunk, &mut scratch.as_mut()[..chunk.len()])?, Direction::Decrypt);
         }
         let mut expected = Expected::default();
         state.finalize(ad_len, msg_len, expected.as_mut_bytes());
         expected.verify(tag)
     }
 
-    pub(crate) fn encrypt_inout(&self, nonce: &F::Nonce, ad: &[u8], io: InOut<'_>) -> Result<Tag<T>, Error> {
+    #[inline(always)]
+    fn encrypt_detached(&self, nonce: &F::Nonce, ad: &[u8], io: InOut<'_>) -> Result<Tag<T>, Error> {
         let mut tag = Tag::zeroed();
-        low::seal::<F, D, T>(&self.key, nonce, ad, &io, tag.as_mut_bytes())?;
+        self.encrypt_inout(nonce, ad, io, tag.as_mut_bytes())?;
         Ok(tag)
     }
 
+    #[inline(always)]
+    pub(crate) fn encrypt_inout(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        io: InOut<'_>,
+        tag: &mut [u8; T],
+    ) -> Result<(), Error> {
+        Error::check_limit("associated data", 0, ad.len())?;
+        Error::check_limit("message", 0, io.len())?;
+        let inputs = [self.key.as_ref(), nonce.as_ref(), ad];
+        message::seal_slices(Chosen::<F, D>::new()?, inputs, &io, tag);
+        Ok(())
+    }
+
+    #[inline(always)]
     pub(crate) fn decrypt_inout(
         &self,
         nonce: &F::Nonce,
         ad: &[u8],
         io: InOut<'_>,
-        tag: &Tag<T>,
+        tag: &[u8; T],
     ) -> Result<(), Error> {
-        low::open::<F, D, T>(&self.key, nonce, ad, &io, tag.as_bytes())
+        Error::check_limit("associated data", 0, ad.len())?;
+        Error::check_limit("ciphertext", 0, io.len())?;
+        let inputs = [self.key.as_ref(), nonce.as_ref(), ad];
+        let right = message::open_slices(Chosen::<F, D>::new()?, inputs, &io, tag);
+        if right { Ok(()) } else { Err(Error::VerificationFailed) }
     }
 
     // Tag behind the ciphertext.
@@ -293,8 +318,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         let actual = buf.len();
         let (msg, tag) =
             buf.split_last_chunk_mut::<T>().ok_or(Error::TooShort { what: "buffer", min: T, actual })?;
-        *tag = *self.encrypt_in_place(nonce, ad, msg)?.as_bytes();
-        Ok(())
+        self.encrypt_inout(nonce, ad, InOut::in_place(msg), tag)
     }
 
     /// Encrypts a message into a buffer that is [`TAG_LEN`](Self::TAG_LEN) bytes longer: ciphertext and tag.
@@ -303,10 +327,13 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     ///
     /// [`Error::WrongLength`] if it is not, [`Error::TooLong`], [`Error::Backend`].
     pub fn seal_into(&self, nonce: &F::Nonce, ad: &[u8], msg: &[u8], sealed: &mut [u8]) -> Result<(), Error> {
-        Error::check_length("output", sealed.len(), msg.len().saturating_add(T))?;
-        let (ct, tag) = sealed.split_at_mut(msg.len());
-        tag.copy_from_slice(self.encrypt_into(nonce, ad, msg, ct)?.as_ref());
-        Ok(())
+        let (expected, actual) = (msg.len().saturating_add(T), sealed.len());
+        match sealed.split_last_chunk_mut::<T>() {
+            Some((ct, tag)) if actual == expected => {
+                self.encrypt_inout(nonce, ad, InOut::separate(msg, ct)?, tag)
+            }
+            _ => Err(Error::WrongLength { what: "output", expected, actual }),
+        }
     }
 
     /// Encrypts a message; returns ciphertext and tag.
@@ -331,7 +358,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         Ok(sealed)
     }
 
-    /// Decrypts ciphertext and tag where they lie, if the tag is right, and returns the message: the buffer without
+    /// Decrypts ciphertext and tag in place, if the tag is right, and returns the message: the buffer without
     /// its last [`TAG_LEN`](Self::TAG_LEN) bytes.
     ///
     /// # Errors
@@ -347,7 +374,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         let actual = buf.len();
         let (ct, tag) =
             buf.split_last_chunk_mut::<T>().ok_or(Error::TooShort { what: "ciphertext", min: T, actual })?;
-        self.decrypt_in_place(nonce, ad, ct, &Tag::from(*tag))?;
+        self.decrypt_inout(nonce, ad, InOut::in_place(ct), tag)?;
         Ok(ct)
     }
 
@@ -361,7 +388,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         let actual = sealed.len();
         let (ct, tag) =
             sealed.split_last_chunk::<T>().ok_or(Error::TooShort { what: "ciphertext", min: T, actual })?;
-        self.decrypt_into(nonce, ad, ct, &Tag::from(*tag), msg)
+        self.decrypt_inout(nonce, ad, InOut::separate(ct, msg)?, tag)
     }
 
     /// Decrypts ciphertext and tag, if the tag is right; returns the message.

@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use crate::backend::BackendError;
+use crate::dispatch::BackendError;
+use crate::memory::LengthsDiffer;
 
 /// Why an operation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,13 +56,31 @@ pub enum Error {
     },
     /// A message of a [`batch`](crate::batch) has not been worked on yet.
     NotProcessed,
+    /// Associated data, or a request for a MAC, came after the message had begun.
+    TooLate {
+        /// What came too late.
+        what: &'static str,
+    },
     /// The backend that the environment asks for cannot be used.
     Backend(BackendError),
     /// The operating system gave no random bytes.
     NoRandomness,
 }
 
+/// The longest message, the longest associated data and the longest input of a MAC, in bytes: P_MAX and
+/// A_MAX of the standard (RFC 10032 §3, §4).
+pub const MAX_LEN: u64 = (1 << 61) - 1;
+
 impl Error {
+    /// The sum of two lengths, if it is within the standard's limits.
+    #[inline(always)]
+    pub(crate) fn check_limit(what: &'static str, before: u64, len: usize) -> Result<u64, Self> {
+        match before.checked_add(len as u64) {
+            Some(sum) if sum <= MAX_LEN => Ok(sum),
+            _ => Err(Self::TooLong { what, max: MAX_LEN }),
+        }
+    }
+
     /// `Ok` if a buffer has the length it must have.
     #[inline(always)]
     pub(crate) fn check_length(what: &'static str, actual: usize, expected: usize) -> Result<(), Self> {
@@ -101,6 +120,7 @@ impl fmt::Display for Error {
                 write!(f, "the {what} at {start}..{end} must not end before it begins")
             }
             Self::NotProcessed => f.write_str("the message has not been worked on yet"),
+            Self::TooLate { what } => write!(f, "the {what} must come before the message begins"),
             Self::Backend(e) => e.fmt(f),
             Self::NoRandomness => f.write_str("the operating system gave no random bytes"),
         }
@@ -113,4 +133,20 @@ impl From<BackendError> for Error {
     fn from(e: BackendError) -> Self {
         Self::Backend(e)
     }
+}
+
+impl From<LengthsDiffer> for Error {
+    fn from(e: LengthsDiffer) -> Self {
+        Self::WrongLength { what: "output", expected: e.input, actual: e.output }
+    }
+}
+
+#[cfg(test)]
+#[test]
+fn the_limit_is_the_last_allowed_length() {
+    let check = Error::check_limit;
+    let too_long = Err(Error::TooLong { what: "message", max: MAX_LEN });
+    assert_eq!(check("message", MAX_LEN - 1, 1), Ok(MAX_LEN));
+    assert_eq!(check("message", MAX_LEN, 1), too_long);
+    assert_eq!(check("message", u64::MAX, 1), too_long);
 }

@@ -1,8 +1,8 @@
 //! Every variant of every error, produced by public calls.
 
-#[path = "../../palladion-tests/tests/common/child.rs"]
+#[path = "../tests/common/child.rs"]
 mod child;
-#[path = "../../palladion-tests/tests/common/every_error.rs"]
+#[path = "../tests/common/every_error.rs"]
 mod common;
 
 use std::prelude::v1::*;
@@ -12,7 +12,7 @@ use common::{Call, Came, check, finds_planted_defects, variants};
 
 use crate::batch::{self, Encryption};
 use crate::family::Aegis128;
-use crate::hazmat::AeadSession;
+use crate::hazmat;
 use crate::{
     Aegis128L, Algorithm, Backend, BackendError, ENVIRONMENT_VARIABLE, Error, Key128, MAX_LEN, Nonce128,
     UnknownAlgorithm, any, backend, set_backend,
@@ -20,8 +20,8 @@ use crate::{
 
 macro_rules! errors {
     () => {
-        variants!(Error: VerificationFailed TooLong TooShort WrongLength UnknownTagLength OutOfBuffer NotProcessed Backend
-            NoRandomness)
+        variants!(Error: VerificationFailed TooLong TooShort WrongLength UnknownTagLength OutOfBuffer NotProcessed TooLate
+            Backend NoRandomness)
     };
 }
 
@@ -30,6 +30,8 @@ macro_rules! backend_errors {
         variants!(BackendError: Unknown Unavailable Environment)
     };
 }
+
+type Session = hazmat::Session<Aegis128, 1>;
 
 /// What a system without random bytes is for.
 const NO_RANDOMNESS: &str = "this system has random bytes; scripts/test-no-randomness.sh takes them away";
@@ -44,13 +46,20 @@ fn nonce() -> Nonce128 {
 
 /// One byte more than the standard allows. (Nobody has so many; but a session can be told that it has had them.)
 fn too_long() -> Result<(), Error> {
-    type Session = AeadSession<Aegis128, 1>;
     let mut bytes = [0; Session::BYTES];
     Session::new(&Key128::from([1; 16]), &nonce(), b"")?.to_bytes(&mut bytes)?;
-    bytes[Session::BYTES - 8..].copy_from_slice(&(MAX_LEN - 1).to_le_bytes());
+    bytes[Session::BYTES - 16..][..8].copy_from_slice(&(MAX_LEN - 1).to_le_bytes());
     let mut session = Session::from_bytes(&bytes)?;
     session.encrypt_in_place(&mut [0])?; // the last that is allowed
     session.encrypt_in_place(&mut [0])
+}
+
+/// Associated data after the message has begun.
+fn too_late() -> Result<(), Error> {
+    let mut session = Session::new(&Key128::from([1; 16]), &nonce(), b"in ")?;
+    session.absorb(b"pieces")?;
+    session.encrypt_in_place(&mut [])?;
+    session.absorb(b"")
 }
 
 /// Runs `child` where the environment asks for a backend that there is none of.
@@ -88,6 +97,7 @@ fn every_error() {
             came(cipher.encrypt_within(&nonce, b"", &mut [0; 10], 3..20, 0).map(drop)),
         ),
         ("NotProcessed", &["not been worked on"], came(untouched)),
+        ("TooLate", &["associated data", "before the message"], came(too_late())),
         (
             "Backend",
             &["PALLADION_BACKEND=\"nonsense\"", "portable"],

@@ -2,11 +2,12 @@
 
 use zeroize::ZeroizeOnDrop;
 
-use crate::low::memory::{Wiped, WipedBytes};
+use crate::driver::Parameters;
+use crate::memory::Wiped;
 use crate::types::{Key, Nonce};
 
-/// What the two families differ in. Sealed: implemented by [`Aegis128`] and [`Aegis256`] alone.
-pub trait Family: sealed::Sealed + Copy + Send + Sync {
+/// What distinguishes the two families. Sealed: implemented by [`Aegis128`] and [`Aegis256`] alone.
+pub trait Family: sealed::Family {
     /// The key.
     type Key: AsRef<[u8]>
         + Clone
@@ -22,24 +23,18 @@ pub trait Family: sealed::Sealed + Copy + Send + Sync {
     const NAME: &'static str;
     /// The name of the parallel mode, without the degree.
     const NAME_X: &'static str;
+}
 
-    #[doc(hidden)]
-    const INDEX: usize;
-    #[doc(hidden)]
-    const WORDS: usize;
-    #[doc(hidden)]
-    type Memory<const D: usize>: WipedBytes;
-    #[doc(hidden)]
-    type Rate<const D: usize>: WipedBytes;
-    #[doc(hidden)]
-    #[cfg(feature = "aead")]
-    type Size: ::aead::array::ArraySize;
-    #[doc(hidden)]
-    #[cfg(feature = "aead")]
-    fn key_from_array(key: &::aead::array::Array<u8, Self::Size>) -> Self::Key;
-    #[doc(hidden)]
-    #[cfg(feature = "aead")]
-    fn nonce_from_array(nonce: &::aead::array::Array<u8, Self::Size>) -> Self::Nonce;
+/// What the crate itself needs of a family.
+pub(crate) mod sealed {
+    use crate::driver::Parameters;
+
+    /// A family, as the crate sees it.
+    pub trait Family: Parameters {
+        /// The length of a key, for the traits of the crate `aead`.
+        #[cfg(feature = "aead")]
+        type AeadSize: ::aead::array::ArraySize;
+    }
 }
 
 /// AEGIS-128: keys and nonces of 16 bytes, 32 bytes per lane and step (RFC 10032 §3, §5.4).
@@ -50,32 +45,26 @@ pub enum Aegis128 {}
 #[derive(Clone, Copy, Debug)]
 pub enum Aegis256 {}
 
-mod sealed {
-    pub trait Sealed: 'static {}
-    impl Sealed for super::Aegis128 {}
-    impl Sealed for super::Aegis256 {}
-}
-
 impl Family for Aegis128 {
     type Key = Key<16>;
     type Nonce = Nonce<16>;
     const KEY_LEN: usize = 16;
     const NAME: &'static str = "AEGIS-128L";
     const NAME_X: &'static str = "AEGIS-128X";
+}
+
+impl Parameters for Aegis128 {
+    const KEY_BYTES: usize = 16;
     const INDEX: usize = 0;
     const WORDS: usize = 8;
+    const FIXED_STEPS: u64 = 10 + 7;
     type Memory<const D: usize> = Wiped<{ 16 * 8 }, D>;
-    type Rate<const D: usize> = Wiped<32, D, u64>;
+    type Step<const D: usize> = Wiped<32, D, u64>;
+}
+
+impl sealed::Family for Aegis128 {
     #[cfg(feature = "aead")]
-    type Size = ::aead::consts::U16;
-    #[cfg(feature = "aead")]
-    fn key_from_array(key: &::aead::array::Array<u8, Self::Size>) -> Self::Key {
-        key.0.into()
-    }
-    #[cfg(feature = "aead")]
-    fn nonce_from_array(nonce: &::aead::array::Array<u8, Self::Size>) -> Self::Nonce {
-        nonce.0.into()
-    }
+    type AeadSize = ::aead::consts::U16;
 }
 
 impl Family for Aegis256 {
@@ -84,18 +73,18 @@ impl Family for Aegis256 {
     const KEY_LEN: usize = 32;
     const NAME: &'static str = "AEGIS-256";
     const NAME_X: &'static str = "AEGIS-256X";
+}
+
+impl Parameters for Aegis256 {
+    const KEY_BYTES: usize = 32;
     const INDEX: usize = 1;
     const WORDS: usize = 6;
+    const FIXED_STEPS: u64 = 16 + 7;
     type Memory<const D: usize> = Wiped<{ 16 * 8 }, D>; // six words, or eight of planes with unused bits
-    type Rate<const D: usize> = Wiped<16, D, u64>;
+    type Step<const D: usize> = Wiped<16, D, u64>;
+}
+
+impl sealed::Family for Aegis256 {
     #[cfg(feature = "aead")]
-    type Size = ::aead::consts::U32;
-    #[cfg(feature = "aead")]
-    fn key_from_array(key: &::aead::array::Array<u8, Self::Size>) -> Self::Key {
-        key.0.into()
-    }
-    #[cfg(feature = "aead")]
-    fn nonce_from_array(nonce: &::aead::array::Array<u8, Self::Size>) -> Self::Nonce {
-        nonce.0.into()
-    }
+    type AeadSize = ::aead::consts::U32;
 }

@@ -1,102 +1,131 @@
-//! Tools that are safe only in careful hands. If you are not building a protocol or a binding that cannot do without,
-//! you want none of them.
+//! Tools that are safe only in careful hands. Only protocols and bindings that cannot do without them
+//! want any of these.
 //!
-//! - [`UnverifiedDecryptor`] hands out bytes *before* it is known whether they are authentic. Whoever acts on them
-//!   (parses them, answers them, shows them) may be acting on an attacker's bytes; RFC 10032 §3.2 and §9.2 forbid to
-//!   release them. Implementations of TLS and the C interface of libaegis need it, because they keep such bytes to
-//!   themselves until the tag has come.
-//! - [`AeadSession`] and [`MacSession`] are for bindings to other languages. They know neither the direction nor the
-//!   length of the tag before it is needed, may be finalized more than once by mistake, and can be moved as plain bytes.
-//! - [`AnySession`] is an [`AeadSession`] of a cipher that is chosen at run time.
-//! - [`encrypt_unauthenticated`] and [`decrypt_unauthenticated`] make no tag at all: anybody can flip any bit of the
-//!   message. They exist because libaegis has them.
+//! - [`Session`] hands out decrypted bytes *before* it is known whether they are authentic. A program that
+//!   acts on them (parses them, answers them, shows them) may be acting on an attacker's bytes; RFC 10032
+//!   §3.2 and §9.2 forbid releasing them. Implementations of TLS and the C interface of libaegis need it,
+//!   because they keep such bytes to themselves until the tag has come.
+//! - [`AnySession`] is a [`Session`] whose cipher is chosen at run time.
+//! - [`seal`] and [`open`] work on a [`Message`] of pointers: for bindings to other languages, which have
+//!   nothing else. [`seal_any`] and [`open_any`] choose the cipher at run time.
+//! - [`encrypt_unauthenticated`] and [`decrypt_unauthenticated`] make no tag at all: anybody can flip any
+//!   bit of the message. They exist because libaegis has them.
 
-use core::fmt;
-
-use crate::Error;
-use zeroize::ZeroizeOnDrop;
-
-use crate::cipher::Aegis;
-use crate::family::Family;
-use crate::low::memory::leaving_nothing;
-#[doc(hidden)] // for the C library of this repository
-pub use crate::low::raw;
-use crate::low::{Direction, InOut, Variant};
-use crate::pieces::Pieces;
+use crate::any::Algorithm;
 #[cfg(feature = "alloc")]
-pub use crate::session::AnySession;
-pub use crate::session::{AeadSession, MacSession};
-use crate::types::{Expected, Tag};
+pub use crate::any::AnySession;
+use crate::cipher::Aegis;
+use crate::dispatch::Chosen;
+pub use crate::driver::Message;
+use crate::driver::message;
+use crate::error::Error;
+use crate::family::Family;
+#[doc(hidden)] // for the checks of constant time
+pub use crate::memory::secrecy;
+use crate::memory::{Direction, InOut};
+pub use crate::session::Session;
+use crate::with_algorithm;
 
-/// Decrypts piece by piece and hands out each piece at once, **unverified**.
+fn check_limits(what: &'static str, message: &Message) -> Result<(), Error> {
+    Error::check_limit("associated data", 0, message.ad_len)?;
+    Error::check_limit(what, 0, message.len)?;
+    Ok(())
+}
+
+/// Encrypts a message in one call and writes its tag.
+///
+/// # Errors
+///
+/// [`Error::TooLong`], [`Error::UnknownTagLength`], [`Error::Backend`]; then nothing is touched.
+///
+/// # Safety
+/// The pointers as [`Message`] says; key and nonce have the family's length.
 ///
 /// ```
-/// use palladion::hazmat::UnverifiedDecryptor;
-/// # use palladion::{Aegis128L, Key128, Nonce128};
-/// # let cipher = Aegis128L::<16>::new(&Key128::from([1; 16]));
-/// # let nonce = Nonce128::default();
-/// # let mut ciphertext = *b"do not act on this before verify()";
-/// # let tag = cipher.encrypt_in_place(&nonce, b"", &mut ciphertext)?;
-/// let mut decryptor = UnverifiedDecryptor::new(&cipher, &nonce, b"")?;
-/// let mut unverified = [0; 34];
-/// decryptor.update_into(&ciphertext, &mut unverified)?;
-/// decryptor.verify(&tag)?; // only now is it a message; on failure, throw it away
+/// use palladion::family::Aegis128;
+/// use palladion::hazmat::{self, Message};
+/// use palladion::{Aegis128L, Key128, Nonce128};
+///
+/// let (key, nonce, mut buf, mut tag) = ([1; 16], [2; 16], *b"message", [0; 16]);
+/// let message = Message {
+///     key: key.as_ptr(),
+///     nonce: nonce.as_ptr(),
+///     ad: core::ptr::null(),
+///     ad_len: 0,
+///     src: buf.as_ptr(),
+///     dst: buf.as_mut_ptr(),
+///     len: buf.len(),
+///     tag: tag.as_mut_ptr(),
+///     tag_len: tag.len(),
+/// };
+/// // SAFETY: all pointers are to as many bytes as they say.
+/// unsafe { hazmat::seal::<Aegis128, 1>(&message)? };
+///
+/// let cipher = Aegis128L::<16>::new(&Key128::from(key));
+/// cipher.decrypt_in_place(&Nonce128::from(nonce), b"", &mut buf, &tag.into())?;
+/// assert_eq!(&buf, b"message");
 /// # Ok::<(), palladion::Error>(())
 /// ```
-#[derive(Clone)]
-pub struct UnverifiedDecryptor<F: Family, const D: usize, const T: usize> {
-    pieces: Pieces<F, D>,
+#[allow(unsafe_code)] // the caller's promise is passed on
+#[inline(always)]
+pub unsafe fn seal<F: Family, const D: usize>(message: &Message) -> Result<(), Error> {
+    check_limits("message", message)?;
+    Error::check_tag_length(message.tag_len)?;
+    // SAFETY: the caller promises what the driver asks for.
+    unsafe { message::seal(Chosen::<F, D>::new()?, message) };
+    Ok(())
 }
 
-impl<F: Family, const D: usize, const T: usize> UnverifiedDecryptor<F, D, T> {
-    /// Begins a message.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TooLong`], [`Error::Backend`].
-    pub fn new(cipher: &Aegis<F, D, T>, nonce: &F::Nonce, ad: &[u8]) -> Result<Self, Error> {
-        leaving_nothing::<Self, _>(|| Ok(Self { pieces: Pieces::new(cipher.key(), nonce, ad)? }))
-    }
-
-    /// Decrypts the next piece where it lies.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TooLong`]; then nothing is decrypted.
-    pub fn update_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
-        self.pieces.next(InOut::in_place(buf), Direction::Decrypt)
-    }
-
-    /// Decrypts the next piece into a buffer of the same length.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::WrongLength`] if the lengths differ, [`Error::TooLong`]; then nothing is decrypted.
-    pub fn update_into(&mut self, ct: &[u8], unverified: &mut [u8]) -> Result<(), Error> {
-        self.pieces.next(InOut::separate(ct, unverified)?, Direction::Decrypt)
-    }
-
-    /// Ends the ciphertext and tells whether all that was handed out was authentic.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::VerificationFailed`]: discard everything.
-    pub fn verify(mut self, tag: &Tag<T>) -> Result<(), Error> {
-        let mut expected = Expected::default();
-        self.pieces.finalize(expected.as_mut_bytes());
-        expected.verify(tag)
-    }
+/// Decrypts a message in one call if its tag is right; otherwise zeroes the output.
+///
+/// # Errors
+///
+/// [`Error::VerificationFailed`]; [`Error::TooLong`], [`Error::UnknownTagLength`], [`Error::Backend`], and
+/// then nothing is touched.
+///
+/// # Safety
+/// The pointers as [`Message`] says; key and nonce have the family's length.
+#[allow(unsafe_code)] // the caller's promise is passed on
+#[inline(always)]
+pub unsafe fn open<F: Family, const D: usize>(message: &Message) -> Result<(), Error> {
+    check_limits("ciphertext", message)?;
+    Error::check_tag_length(message.tag_len)?;
+    // SAFETY: the caller promises what the driver asks for.
+    let right = unsafe { message::open(Chosen::<F, D>::new()?, message) };
+    if right { Ok(()) } else { Err(Error::VerificationFailed) }
 }
 
-impl<F: Family, const D: usize, const T: usize> ZeroizeOnDrop for UnverifiedDecryptor<F, D, T> {}
-
-impl<F: Family, const D: usize, const T: usize> fmt::Debug for UnverifiedDecryptor<F, D, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UnverifiedDecryptor").field("bytes", &self.pieces.msg_len()).finish_non_exhaustive()
-    }
+/// [`seal`] with a cipher that is chosen at run time.
+///
+/// # Errors
+///
+/// Those of [`seal`].
+///
+/// # Safety
+/// As for [`seal`]; key and nonce have [`Algorithm::key_len`] bytes.
+#[allow(unsafe_code)] // the caller's promise is passed on
+#[inline]
+pub unsafe fn seal_any(algorithm: Algorithm, message: &Message) -> Result<(), Error> {
+    // SAFETY: the caller's promise.
+    unsafe { with_algorithm!(algorithm, seal(message)) }
 }
 
-/// Encrypts a message where it lies and makes no tag. The ciphertext is that of ordinary encryption without associated
+/// [`open`] with a cipher that is chosen at run time.
+///
+/// # Errors
+///
+/// Those of [`open`].
+///
+/// # Safety
+/// As for [`open`]; key and nonce have [`Algorithm::key_len`] bytes.
+#[allow(unsafe_code)] // the caller's promise is passed on
+#[inline]
+pub unsafe fn open_any(algorithm: Algorithm, message: &Message) -> Result<(), Error> {
+    // SAFETY: the caller's promise.
+    unsafe { with_algorithm!(algorithm, open(message)) }
+}
+
+/// Encrypts a message in place and makes no tag. The ciphertext is that of ordinary encryption without associated
 /// data; **nothing protects it from being changed**.
 ///
 /// # Errors
@@ -141,8 +170,5 @@ fn unauthenticated<F: Family, const D: usize>(
     buf: &mut [u8],
     direction: Direction,
 ) -> Result<(), Error> {
-    // Where it stays: a move would leave a copy behind.
-    let mut pieces = Pieces::<F, D>::zeroed(Variant::new()?);
-    pieces.begin(key, nonce, b"")?;
-    pieces.next(InOut::in_place(buf), direction)
+    Session::<F, D>::new(key, nonce, b"")?.process(InOut::in_place(buf), direction)
 }

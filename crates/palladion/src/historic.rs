@@ -29,11 +29,12 @@
 
 use core::num::NonZeroU32;
 
+use crate::dispatch::Chosen;
+use crate::driver::State;
+use crate::error::Error;
 use crate::family::{self, Family};
-use crate::low::memory::{WipedBytes, leaving_nothing, wipe};
-use crate::low::{Direction, State};
+use crate::memory::{Direction, WipedBytes, wipe};
 use crate::types::{Expected, Key128, Key256, Nonce128, Nonce256, Tag};
-use crate::{Error, limits};
 
 /// Which words of the final state make the 16-byte tag of a lane of AEGIS-128X.
 ///
@@ -240,7 +241,7 @@ impl Aegis256X {
 /// Encrypts: `work` does, and writes the tag.
 fn encrypt<const T: usize>(work: impl FnOnce(&mut [u8; T]) -> Result<(), Error>) -> Result<Tag<T>, Error> {
     let mut tag = Tag::zeroed();
-    leaving_nothing::<Frames, _>(|| work(tag.as_mut_bytes()))?;
+    work(tag.as_mut_bytes())?;
     Ok(tag)
 }
 
@@ -251,14 +252,11 @@ fn decrypt<const T: usize>(
     work: impl FnOnce(&mut [u8], &mut [u8; T]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut expected = Expected::default();
-    leaving_nothing::<Frames, _>(|| work(buf, expected.as_mut_bytes()))?;
+    work(buf, expected.as_mut_bytes())?;
     expected.verify(tag).inspect_err(|_| wipe(buf))
 }
 
-/// What is handed on here: states of one lane, several times.
-type Frames = [State<family::Aegis128, 1>; 3];
-
-/// One lane with a context of its own: it takes blocks at any stride, and its tag goes by the whole lengths.
+/// One lane with a context of its own. The tag is that of the whole message.
 fn with_context<F: Family, const T: usize>(
     ctx: &[u8; 16],
     key: &F::Key,
@@ -268,11 +266,10 @@ fn with_context<F: Family, const T: usize>(
     direction: Direction,
     tag: &mut [u8; T],
 ) -> Result<(), Error> {
-    lane::<F>(ctx, key, iv, Columns { lane: 0, lanes: 1 }, ad, buf, direction)?.finalize(
-        ad.len() as u64,
-        buf.len() as u64,
-        tag,
-    );
+    let mut memory = F::Memory::zeroed();
+    let mut state = State::new(&mut memory, Chosen::<F, 1>::new()?);
+    process_lane::<F>(&mut state, ctx, key, iv, Columns { lane: 0, lanes: 1 }, ad, buf, direction)?;
+    state.finalize(ad.len() as u64, buf.len() as u64, tag);
     Ok(())
 }
 
@@ -286,12 +283,14 @@ fn interleaved<F: Family>(
     buf: &mut [u8],
     direction: Direction,
     tag: &mut [u8; 16],
-    adjust: impl Fn(&State<F, 1>, &mut [u8; 16]),
+    adjust: impl Fn(&State<'_, Chosen<F, 1>>, &mut [u8; 16]),
 ) -> Result<(), Error> {
+    let mut memory = F::Memory::zeroed();
+    let mut state = State::new(&mut memory, Chosen::<F, 1>::new()?);
     for lane_number in 0..degree.get() {
         let ctx = u128::from(lane_number).to_le_bytes();
         let columns = Columns { lane: lane_number as usize, lanes: degree.get() as usize };
-        let mut state = lane::<F>(&ctx, key, iv, columns, ad, buf, direction)?;
+        process_lane::<F>(&mut state, &ctx, key, iv, columns, ad, buf, direction)?;
         let mut lane_tag = [0; 16];
         state.finalize(ad.len() as u64, buf.len() as u64, &mut lane_tag);
         adjust(&state, &mut lane_tag);
@@ -300,8 +299,11 @@ fn interleaved<F: Family>(
     Ok(())
 }
 
-/// Absorbs one lane's blocks of the associated data and encrypts or decrypts its blocks of the message.
-fn lane<F: Family>(
+/// Begins a lane, absorbs its blocks of the associated data, and encrypts or decrypts its blocks of the
+/// message. They may lie at any stride.
+#[expect(clippy::too_many_arguments, reason = "what a message has")]
+fn process_lane<F: Family>(
+    state: &mut State<'_, Chosen<F, 1>>,
     ctx: &[u8; 16],
     key: &F::Key,
     iv: &F::Nonce,
@@ -309,12 +311,12 @@ fn lane<F: Family>(
     ad: &[u8],
     buf: &mut [u8],
     direction: Direction,
-) -> Result<State<F, 1>, Error> {
-    limits::check("associated data", 0, ad.len())?;
-    limits::check("message", 0, buf.len())?;
-    let mut state = State::<F, 1>::with_context(key, iv, ctx)?;
-    let mut step = F::Rate::<1>::zeroed();
-    let mut keystream = F::Rate::<1>::zeroed();
+) -> Result<(), Error> {
+    Error::check_limit("associated data", 0, ad.len())?;
+    Error::check_limit("message", 0, buf.len())?;
+    state.init(key.as_ref(), iv.as_ref(), Some(ctx));
+    let mut step = F::Step::<1>::zeroed();
+    let mut keystream = F::Step::<1>::zeroed();
     for first in (0..ad.len()).step_by(columns.rate::<F>()) {
         step.as_mut().fill(0);
         for (block, place) in step.as_mut().chunks_exact_mut(16).zip(columns.of_step(first)) {
@@ -339,7 +341,7 @@ fn lane<F: Family>(
         }
         state.absorb(step.as_ref());
     }
-    Ok(state)
+    Ok(())
 }
 
 /// The blocks that belong to a lane: every `lanes`-th.
@@ -352,7 +354,7 @@ struct Columns {
 impl Columns {
     /// Bytes that all lanes take together in one step.
     fn rate<F: Family>(self) -> usize {
-        F::Rate::<1>::LEN.saturating_mul(self.lanes)
+        F::Step::<1>::LEN.saturating_mul(self.lanes)
     }
 
     /// Where this lane's blocks of the step lie that begins at `first`. Blocks behind the end of memory count as behind

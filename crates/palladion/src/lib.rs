@@ -60,15 +60,12 @@
 //! | `alloc` | `seal` and `open`, which return a `Vec` |
 //! | `getrandom` | `Key::generate`, `Nonce::generate`, `seal_with_random_nonce` |
 //! | `aead` | the traits of the crate [`aead`](https://docs.rs/aead) 0.6, which is re-exported |
+//! | `any-degree` | AEGIS-128X and AEGIS-256X of degrees other than 1, 2 and 4 |
 //!
 //! # Build options
 //!
-//! To measure, in `RUSTFLAGS`, each as `--cfg palladion_portable="..."`: `"u32"` or `"u64"` is the width of the words of the
-//! portable backend (without: that of a pointer, and 64 bits in WebAssembly); `"repack"` lets its state rest in blocks, which are
-//! taken apart into bit planes at every step, where otherwise it stays in planes.
-//!
-//! `--cfg palladion_one_backend` leaves all backends but the best out of a WebAssembly module, and all kernels that are not called:
-//! a fifth of the size.
+//! `--cfg palladion_one_backend`, in `RUSTFLAGS`, leaves all backends but the best out of a WebAssembly
+//! module, and all kernels that are not called: a fifth of the size.
 //!
 //! # With RustCrypto's traits
 //!
@@ -92,7 +89,7 @@
 //! well as to its key, pass the SHA-256 of the data as `ad` (RFC 10032 §9.1.2).
 
 #![no_std]
-#![deny(unsafe_code)] // but in `low`
+#![deny(unsafe_code)] // but on the lower floors
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "alloc")]
@@ -100,39 +97,58 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+// From the bottom to the top: each floor imports from lower ones alone (`scripts/check-layers.py`).
+#[allow(unsafe_code)]
+mod memory;
+
+#[allow(unsafe_code)]
+#[allow(dead_code)] // where there is the bitsliced backend alone
+mod block;
+
+#[allow(unsafe_code)]
+#[allow(dead_code)] // where there is the bitsliced backend alone
+mod machine;
+
+#[allow(unsafe_code)]
+mod soft;
+
+#[allow(unsafe_code)]
+mod driver;
+
+#[allow(unsafe_code)]
+mod arch;
+
+#[allow(unsafe_code)]
+mod dispatch;
+
 #[cfg(feature = "aead")]
 mod aead_traits;
-mod algorithm;
 pub mod any;
-mod backend;
 pub mod batch;
 mod cipher;
 mod error;
-#[cfg(all(test, feature = "std", feature = "getrandom"))]
-mod every_error;
 pub mod family;
 pub mod hazmat;
 pub mod historic;
-mod incremental;
-mod keystream;
-mod limits;
-#[allow(unsafe_code)]
-mod low;
 mod mac;
-mod pieces;
 mod session;
+mod stream;
 mod types;
+
+#[cfg(all(test, feature = "std", feature = "getrandom"))]
+mod every_error;
+#[cfg(all(test, feature = "std"))]
+#[allow(unsafe_code)]
+mod proof;
 
 #[cfg(feature = "aead")]
 pub use ::aead;
-pub use algorithm::{Algorithm, UnknownAlgorithm};
-pub use backend::{Backend, BackendError, ENVIRONMENT_VARIABLE, backend, set_backend};
+pub use any::{Algorithm, UnknownAlgorithm};
 pub use cipher::Aegis;
-pub use error::Error;
-pub use incremental::{Decryptor, Encryptor};
-pub use keystream::KeyStream;
-pub use limits::MAX_LEN;
+pub use dispatch::{Backend, BackendError, ENVIRONMENT_VARIABLE, backend, set_backend};
+pub use error::{Error, MAX_LEN};
 pub use mac::Mac;
+pub use stream::{Decryptor, Encryptor, KeyStream};
 pub use types::{Key, Key128, Key256, Nonce, Nonce128, Nonce256, Tag};
 
 /// AEGIS-128X of degree `D`: 16-byte keys and nonces, `T`-byte tags (RFC 10032 §5.4). `D = 1` is AEGIS-128L.

@@ -4,11 +4,13 @@ use core::fmt;
 
 use zeroize::ZeroizeOnDrop;
 
+use crate::dispatch::Chosen;
+use crate::driver::variant::check_mac;
+use crate::driver::{Parameters, message};
+use crate::error::Error;
 use crate::family::Family;
-use crate::low::memory::{WipedBytes, leaving_nothing, wipe};
-use crate::low::{self, State, Variant};
+use crate::session::Session;
 use crate::types::{Expected, Tag};
-use crate::{Error, limits};
 
 /// AEGISMAC: authenticates data with a key, without encrypting it.
 ///
@@ -43,8 +45,8 @@ use crate::{Error, limits};
 /// ```
 pub struct Mac<F: Family, const D: usize, const T: usize> {
     /// The state before any data, for `reset`. With it there is no need to keep the key.
-    initial: Data<F, D>,
-    data: Data<F, D>,
+    initial: Session<F, D>,
+    data: Session<F, D>,
 }
 
 impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
@@ -60,11 +62,9 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     ///
     /// [`Error::Backend`].
     pub fn new(key: &F::Key, nonce: &F::Nonce) -> Result<Self, Error> {
-        const { low::check_mac(F::INDEX, D, T) };
-        leaving_nothing::<Self, _>(|| {
-            let initial = Data::new(key, nonce)?;
-            Ok(Self { data: initial.clone(), initial })
-        })
+        const { check_mac(<F as Parameters>::INDEX, D, T) };
+        let initial = Session::new(key, nonce, b"")?;
+        Ok(Self { data: initial.clone(), initial })
     }
 
     /// Takes more data, in pieces of any size.
@@ -73,14 +73,14 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     ///
     /// [`Error::TooLong`] if there is more than the limit in all; then nothing is taken.
     pub fn update(&mut self, data: &[u8]) -> Result<(), Error> {
-        self.data.update(data)
+        self.data.absorb(data)
     }
 
     /// The tag of all the data.
     #[must_use]
     pub fn finalize(mut self) -> Tag<T> {
         let mut tag = Tag::zeroed();
-        self.data.finalize(tag.as_mut_bytes());
+        self.data.finalize_mac_to(tag.as_mut_bytes());
         tag
     }
 
@@ -91,7 +91,7 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     /// [`Error::VerificationFailed`] if they differ.
     pub fn verify(mut self, tag: &Tag<T>) -> Result<(), Error> {
         let mut expected = Expected::default();
-        self.data.finalize(expected.as_mut_bytes());
+        self.data.finalize_mac_to(expected.as_mut_bytes());
         expected.verify(tag)
     }
 
@@ -123,13 +123,15 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     }
 
     fn compute(key: &F::Key, nonce: &F::Nonce, data: &[u8], tag: &mut [u8; T]) -> Result<(), Error> {
-        low::mac::<F, D, T>(key, nonce, data, tag)
+        Error::check_limit("data", 0, data.len())?;
+        message::mac_slices(Chosen::<F, D>::new()?, [key.as_ref(), nonce.as_ref(), data], tag);
+        Ok(())
     }
 }
 
 impl<F: Family, const D: usize, const T: usize> Clone for Mac<F, D, T> {
     fn clone(&self) -> Self {
-        leaving_nothing::<Self, _>(|| Self { initial: self.initial.clone(), data: self.data.clone() })
+        Self { initial: self.initial.clone(), data: self.data.clone() }
     }
 }
 
@@ -137,109 +139,6 @@ impl<F: Family, const D: usize, const T: usize> ZeroizeOnDrop for Mac<F, D, T> {
 
 impl<F: Family, const D: usize, const T: usize> fmt::Debug for Mac<F, D, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mac").field("bytes", &self.data.len()).finish_non_exhaustive()
-    }
-}
-
-/// A state that absorbs data in pieces of any size.
-#[derive(Clone)]
-pub(crate) struct Data<F: Family, const D: usize>(State<F, D, Progress<F, D>>);
-
-/// How far the data has come.
-#[derive(Clone)]
-struct Progress<F: Family, const D: usize> {
-    /// The beginning of a step that is not complete.
-    step: F::Rate<D>,
-    len: u64,
-}
-
-impl<F: Family, const D: usize> Progress<F, D> {
-    /// Bytes of the current step that have come: always less than the rate.
-    fn used(&self) -> usize {
-        (self.len % F::Rate::<D>::LEN as u64) as usize
-    }
-}
-
-impl<F: Family, const D: usize> Data<F, D> {
-    pub(crate) fn new(key: &F::Key, nonce: &F::Nonce) -> Result<Self, Error> {
-        let mut data = Self::zeroed(Variant::new()?);
-        data.begin(key, nonce);
-        Ok(data)
-    }
-
-    /// Memory for it, to begin in.
-    #[inline(always)] // so that it is made where it stays
-    pub(crate) fn zeroed(variant: Variant<F, D>) -> Self {
-        Self(State::zeroed(variant, Progress { step: F::Rate::zeroed(), len: 0 }))
-    }
-
-    /// Begins with no data, whatever there was.
-    #[inline(always)]
-    pub(crate) fn begin(&mut self, key: &F::Key, nonce: &F::Nonce) {
-        let Self(state) = self;
-        state.with.len = 0;
-        state.begin(key, nonce, None);
-    }
-
-    /// Becomes what another one is.
-    fn copy_from(&mut self, other: &Self) {
-        let (Self(state), Self(other)) = (self, other);
-        state.copy_from(other);
-        state.with.step.as_mut().copy_from_slice(other.with.step.as_ref());
-        state.with.len = other.with.len;
-    }
-
-    /// Takes more data. Does nothing if it fails.
-    #[inline(always)]
-    pub(crate) fn update(&mut self, data: &[u8]) -> Result<(), Error> {
-        let Self(state) = self;
-        let used = state.with.used();
-        state.with.len = limits::check("data", state.with.len, data.len())?;
-        if used == 0 && data.len().is_multiple_of(F::Rate::<D>::LEN) {
-            state.absorb(data);
-        } else {
-            self.take(used, data);
-        }
-        Ok(())
-    }
-
-    /// Takes data that does not begin or end with a step. So many bytes of a step have come before. A function of its own, so that
-    /// whole steps need not wait for what it does at its beginning.
-    #[inline(never)]
-    fn take(&mut self, used: usize, mut data: &[u8]) {
-        let Self(state) = self;
-        let rate = F::Rate::<D>::LEN;
-        if used > 0 {
-            let (fill, rest) = data.split_at(data.len().min(rate - used));
-            state.with.step.as_mut()[used..used + fill.len()].copy_from_slice(fill);
-            data = rest;
-            if used + fill.len() == rate {
-                state.absorb_own(|with| with.step.as_ref());
-            }
-        }
-        // (Nothing is left if the step that has begun is still not complete.)
-        let (whole, rest) = data.split_at(data.len() - data.len() % rate);
-        state.absorb(whole);
-        if !rest.is_empty() {
-            state.with.step.as_mut()[..rest.len()].copy_from_slice(rest);
-        }
-    }
-
-    /// The tag. The state is spent.
-    pub(crate) fn finalize<const T: usize>(&mut self, tag: &mut [u8; T]) {
-        let Self(state) = self;
-        state.absorb_own(|with| &with.step.as_ref()[..with.used()]);
-        state.finalize_mac(state.with.len, tag);
-    }
-
-    /// Bytes of data until now.
-    pub(crate) fn len(&self) -> u64 {
-        self.0.with.len
-    }
-
-    /// Wipes it: nothing that it computes from now on is of any use.
-    pub(crate) fn wipe(&mut self) {
-        self.0.wipe();
-        wipe(self.0.with.step.as_mut());
+        f.debug_struct("Mac").field("bytes", &self.data.ad_len()).finish_non_exhaustive()
     }
 }

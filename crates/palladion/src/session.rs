@@ -1,61 +1,82 @@
-//! Messages and data in pieces, for bindings to other languages.
+//! Messages and data that come in pieces: the one core of everything incremental.
 
-#[cfg(feature = "alloc")]
-use alloc::boxed::Box;
 use core::fmt;
 use core::mem::MaybeUninit;
 
 use zeroize::ZeroizeOnDrop;
 
-use crate::Error;
+use crate::dispatch::Chosen;
+use crate::driver::State;
+use crate::error::Error;
 use crate::family::Family;
-use crate::low::memory::leaving_nothing;
-use crate::low::{Direction, InOut, Variant};
-use crate::mac::Data;
-use crate::pieces::Pieces;
+use crate::memory::{Direction, InOut, WipedBytes, wipe};
 use crate::types::{Expected, Tag};
-#[cfg(feature = "alloc")]
-use crate::{Algorithm, with_algorithm};
 
-/// A message that comes in pieces, in either direction. Decrypted pieces are handed out at once, **unverified**.
+/// A message in pieces, in either direction, or the input of a MAC. Decrypted pieces are handed out at
+/// once, **unverified**.
 ///
-/// It points to nothing within itself: a copy of its bytes, anywhere, is another session in the same state. (Only what is dropped
-/// is wiped.)
+/// This is the core of [`Encryptor`](crate::Encryptor), [`Decryptor`](crate::Decryptor),
+/// [`Mac`](crate::Mac) and [`KeyStream`](crate::KeyStream), for bindings and protocols that cannot use
+/// those: it does not know the direction or the length of the tag before it needs them, and it may be
+/// finalized more than once by mistake.
+///
+/// A session holds no pointer into itself: a copy of its bytes, anywhere, is another session in the same
+/// state. Only a session that is dropped is wiped.
 ///
 /// ```
 /// use palladion::family::Aegis128;
-/// use palladion::hazmat::AeadSession;
+/// use palladion::hazmat::Session;
 /// use palladion::{Aegis128L, Key128, Nonce128};
 ///
 /// let (key, nonce) = (Key128::from([1; 16]), Nonce128::from([2; 16]));
-/// let mut session = AeadSession::<Aegis128, 1>::new(&key, &nonce, b"header")?;
+/// let mut session = Session::<Aegis128, 1>::new(&key, &nonce, b"header")?;
 /// let mut message = *b"in two pieces";
 /// session.encrypt_in_place(&mut message[..6])?;
 /// session.encrypt_in_place(&mut message[6..])?;
 /// let tag = session.finalize::<16>();
-/// Aegis128L::new(&key).decrypt_in_place(&nonce, b"header", &mut message, &tag)?;
-/// assert_eq!(&message, b"in two pieces");
+///
+/// let mut session = Session::<Aegis128, 1>::new(&key, &nonce, b"header")?;
+/// let mut unverified = [0; 13];
+/// session.decrypt_into(&message, &mut unverified)?;
+/// session.verify(&tag)?; // only now is it a message; on failure, throw it away
+/// assert_eq!(&unverified, b"in two pieces");
 /// # Ok::<(), palladion::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct AeadSession<F: Family, const D: usize> {
-    pieces: Pieces<F, D>,
+pub struct Session<F: Family, const D: usize> {
+    memory: F::Memory<D>,
+    variant: Chosen<F, D>,
+    /// Of a step that has begun: its input until now and, while a message is encrypted or decrypted, the
+    /// rest of the key stream.
+    step: F::Step<D>,
+    ad_len: u64,
+    msg_len: u64,
+    /// Whether the associated data is complete.
+    in_message: bool,
 }
 
-impl<F: Family, const D: usize> AeadSession<F, D> {
+impl<F: Family, const D: usize> Session<F, D> {
+    /// Bytes of a step of all lanes.
+    const RATE: usize = F::Step::<D>::LEN;
+    /// Bytes of the words of a state.
+    const WORDS: usize = F::WORDS * 16 * D;
     /// Bytes that [`to_bytes`](Self::to_bytes) writes.
-    pub const BYTES: usize = Pieces::<F, D>::BYTES;
+    pub const BYTES: usize = Self::WORDS + Self::RATE + 24;
 
-    /// Begins a message.
+    /// Begins a message with all of its associated data.
     ///
     /// # Errors
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
     pub fn new(key: &F::Key, nonce: &F::Nonce, ad: &[u8]) -> Result<Self, Error> {
-        leaving_nothing::<Self, _>(|| Ok(Self { pieces: Pieces::new(key, nonce, ad)? }))
+        let mut session = Self::zeroed()?;
+        session.begin(key, nonce);
+        session.absorb(ad)?;
+        Ok(session)
     }
 
-    /// Begins a message in memory that was given for it: moving a session takes as long as some steps of the cipher.
+    /// Begins a message in memory that was given for it: moving a session takes as long as some steps of
+    /// the cipher.
     ///
     /// # Errors
     ///
@@ -66,317 +87,130 @@ impl<F: Family, const D: usize> AeadSession<F, D> {
         nonce: &F::Nonce,
         ad: &[u8],
     ) -> Result<&'a mut Self, Error> {
-        let session = place.write(Self { pieces: Pieces::zeroed(Variant::new()?) });
-        session.pieces.begin(key, nonce, ad)?;
+        Error::check_limit("associated data", 0, ad.len())?;
+        let session = place.write(Self::zeroed()?);
+        session.begin(key, nonce);
+        session.absorb(ad)?;
         Ok(session)
     }
 
-    /// Encrypts the next piece where it lies.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TooLong`]; then nothing is encrypted.
-    pub fn encrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
-        self.pieces.next(InOut::in_place(buf), Direction::Encrypt)
+    /// Memory for a session. It must [`begin`](Self::begin) before anything else.
+    #[inline(always)] // so that it is made where it stays
+    pub(crate) fn zeroed() -> Result<Self, Error> {
+        Ok(Self {
+            memory: F::Memory::zeroed(),
+            variant: Chosen::new()?,
+            step: F::Step::zeroed(),
+            ad_len: 0,
+            msg_len: 0,
+            in_message: false,
+        })
     }
 
-    /// Encrypts the next piece into another buffer of the same length.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::WrongLength`] or [`Error::TooLong`]; then nothing is encrypted.
-    pub fn encrypt_into(&mut self, msg: &[u8], ct: &mut [u8]) -> Result<(), Error> {
-        self.pieces.next(InOut::separate(msg, ct)?, Direction::Encrypt)
-    }
-
-    /// Decrypts the next piece where it lies. The result is unverified.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TooLong`]; then nothing is decrypted.
-    pub fn decrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
-        self.pieces.next(InOut::in_place(buf), Direction::Decrypt)
-    }
-
-    /// Decrypts the next piece into another buffer of the same length. The result is unverified.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::WrongLength`] or [`Error::TooLong`]; then nothing is decrypted.
-    pub fn decrypt_into(&mut self, ct: &[u8], unverified: &mut [u8]) -> Result<(), Error> {
-        self.pieces.next(InOut::separate(ct, unverified)?, Direction::Decrypt)
-    }
-
-    /// The tag of the message. The session is wiped: whatever it gives from now on is of no use.
-    #[must_use]
-    pub fn finalize<const T: usize>(&mut self) -> Tag<T> {
-        let mut tag = Tag::zeroed();
-        self.pieces.finalize(tag.as_mut_bytes());
-        self.pieces.wipe();
-        tag
-    }
-
-    /// Compares the tag of the message with one that came along, in constant time. The session is wiped likewise.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::VerificationFailed`] if they differ.
-    pub fn verify<const T: usize>(&mut self, tag: &Tag<T>) -> Result<(), Error> {
-        let mut expected = Expected::default();
-        self.pieces.finalize(expected.as_mut_bytes());
-        self.pieces.wipe();
-        expected.verify(tag)
-    }
-
-    /// All that there is to it, the same on every backend and machine, as secret as the key.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::WrongLength`] if there are not [`BYTES`](Self::BYTES).
-    pub fn to_bytes(&self, bytes: &mut [u8]) -> Result<(), Error> {
-        leaving_nothing::<[Self; 2], _>(|| self.pieces.to_bytes(bytes))
-    }
-
-    /// The session that [`to_bytes`](Self::to_bytes) has written, on the backend that is now in use.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::WrongLength`] if there are not [`BYTES`](Self::BYTES); [`Error::Backend`].
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        leaving_nothing::<[Self; 2], _>(|| Ok(Self { pieces: Pieces::from_bytes(bytes)? }))
-    }
-}
-
-impl<F: Family, const D: usize> ZeroizeOnDrop for AeadSession<F, D> {}
-
-impl<F: Family, const D: usize> fmt::Debug for AeadSession<F, D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AeadSession").field("bytes", &self.pieces.msg_len()).finish_non_exhaustive()
-    }
-}
-
-/// Data to be authenticated, in pieces, with a tag of either length. A copy of its bytes is another session, as for
-/// [`AeadSession`].
-///
-/// ```
-/// use palladion::family::Aegis256;
-/// use palladion::hazmat::MacSession;
-/// use palladion::{Aegis256Mac, Key256, Nonce256};
-///
-/// let (key, nonce) = (Key256::from([1; 32]), Nonce256::default());
-/// let mut session = MacSession::<Aegis256, 1>::new(&key, &nonce)?;
-/// session.update(b"data")?;
-/// assert_eq!(session.finalize::<32>(), Aegis256Mac::<32>::mac(&key, &nonce, b"data")?);
-/// # Ok::<(), palladion::Error>(())
-/// ```
-#[derive(Clone)]
-pub struct MacSession<F: Family, const D: usize> {
-    data: Data<F, D>,
-}
-
-impl<F: Family, const D: usize> MacSession<F, D> {
-    /// Begins with no data.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Backend`].
-    pub fn new(key: &F::Key, nonce: &F::Nonce) -> Result<Self, Error> {
-        leaving_nothing::<Self, _>(|| Ok(Self { data: Data::new(key, nonce)? }))
-    }
-
-    /// Begins with no data in memory that was given for it, as [`AeadSession::begin_in`] does.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Backend`].
-    pub fn begin_in<'a>(
-        place: &'a mut MaybeUninit<Self>,
-        key: &F::Key,
-        nonce: &F::Nonce,
-    ) -> Result<&'a mut Self, Error> {
-        let session = place.write(Self { data: Data::zeroed(Variant::new()?) });
-        session.data.begin(key, nonce);
-        Ok(session)
-    }
-
-    /// Forgets all data, and key and nonce: begins anew with these, on the same backend.
-    pub fn restart(&mut self, key: &F::Key, nonce: &F::Nonce) {
-        self.data.begin(key, nonce);
-    }
-
-    /// Takes more data.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TooLong`]; then nothing is taken.
+    /// Begins a message, whatever there was, on the same backend.
     #[inline(always)]
-    pub fn update(&mut self, data: &[u8]) -> Result<(), Error> {
-        self.data.update(data)
+    pub fn begin(&mut self, key: &F::Key, nonce: &F::Nonce) {
+        (self.ad_len, self.msg_len, self.in_message) = (0, 0, false);
+        self.state().init(key.as_ref(), nonce.as_ref(), None);
     }
 
-    /// The tag of all the data. The session is wiped: whatever it gives from now on is of no use.
-    #[must_use]
-    pub fn finalize<const T: usize>(&mut self) -> Tag<T> {
-        let mut tag = Tag::zeroed();
-        self.finalize_into(tag.as_mut_bytes());
-        tag
-    }
-
-    /// The same, to where the tag is to be.
     #[inline(always)]
-    pub fn finalize_into<const T: usize>(&mut self, tag: &mut [u8; T]) {
-        self.data.finalize(tag);
-        self.data.wipe();
+    fn state(&mut self) -> State<'_, Chosen<F, D>> {
+        State::new(&mut self.memory, self.variant)
     }
 
-    /// Compares the tag of all the data with one that came along, in constant time. The session is wiped likewise.
+    /// Takes more associated data, or more input of a MAC, in pieces of any size.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`] if they differ.
-    pub fn verify<const T: usize>(&mut self, tag: &Tag<T>) -> Result<(), Error> {
-        let mut expected = Expected::default();
-        self.data.finalize(expected.as_mut_bytes());
-        self.data.wipe();
-        expected.verify(tag)
-    }
-}
-
-impl<F: Family, const D: usize> ZeroizeOnDrop for MacSession<F, D> {}
-
-impl<F: Family, const D: usize> fmt::Debug for MacSession<F, D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MacSession").field("bytes", &self.data.len()).finish_non_exhaustive()
-    }
-}
-
-/// What ends with a tag whose length is chosen at run time.
-#[cfg(feature = "alloc")]
-pub(crate) trait EitherTag {
-    fn finalize16(&mut self) -> Tag<16>;
-    fn finalize32(&mut self) -> Tag<32>;
-    fn verify16(&mut self, tag: &Tag<16>) -> Result<(), Error>;
-    fn verify32(&mut self, tag: &Tag<32>) -> Result<(), Error>;
-
-    /// Writes the tag, 16 or 32 bytes, as many as there is room for.
-    fn finalize_any(&mut self, tag: &mut [u8]) -> Result<(), Error> {
-        match tag.len() {
-            16 => tag.copy_from_slice(self.finalize16().as_ref()),
-            32 => tag.copy_from_slice(self.finalize32().as_ref()),
-            actual => return Err(Error::UnknownTagLength { actual }),
+    /// [`Error::TooLong`] if there is more than the limit in all, [`Error::TooLate`] if the message has
+    /// begun; then nothing is taken.
+    #[inline(always)]
+    pub fn absorb(&mut self, data: &[u8]) -> Result<(), Error> {
+        if self.in_message {
+            return Err(Error::TooLate { what: "associated data" });
+        }
+        let used = self.used(self.ad_len);
+        self.ad_len = Error::check_limit("associated data", self.ad_len, data.len())?;
+        if used == 0 && data.len().is_multiple_of(Self::RATE) {
+            self.state().absorb(data);
+        } else {
+            self.absorb_parts(used, data);
         }
         Ok(())
     }
 
-    /// Compares the tag with one that came along, in constant time.
-    fn verify_any(&mut self, tag: &[u8]) -> Result<(), Error> {
-        match tag.len() {
-            16 => self.verify16(&Tag::try_from(tag)?),
-            32 => self.verify32(&Tag::try_from(tag)?),
-            actual => Err(Error::UnknownTagLength { actual }),
+    /// Bytes of the current step that have come: always less than the rate.
+    #[inline(always)]
+    fn used(&self, len: u64) -> usize {
+        (len % Self::RATE as u64) as usize
+    }
+
+    /// Takes data that does not begin or end with a step, of which `used` bytes have come before. A
+    /// function of its own, so that whole steps need not wait for what it does at its beginning.
+    #[inline(never)]
+    fn absorb_parts(&mut self, used: usize, mut data: &[u8]) {
+        let mut state = State::new(&mut self.memory, self.variant);
+        if used > 0 {
+            let (fill, rest) = data.split_at(data.len().min(Self::RATE - used));
+            self.step.as_mut()[used..used + fill.len()].copy_from_slice(fill);
+            data = rest;
+            if used + fill.len() == Self::RATE {
+                state.absorb(self.step.as_ref());
+            }
+        }
+        // (Nothing is left if the step that has begun is still not complete.)
+        let (whole, rest) = data.split_at(data.len() - data.len() % Self::RATE);
+        state.absorb(whole);
+        if !rest.is_empty() {
+            self.step.as_mut()[..rest.len()].copy_from_slice(rest);
         }
     }
-}
 
-#[cfg(feature = "alloc")]
-impl<F: Family, const D: usize> EitherTag for AeadSession<F, D> {
-    fn finalize16(&mut self) -> Tag<16> {
-        self.finalize()
-    }
-    fn finalize32(&mut self) -> Tag<32> {
-        self.finalize()
-    }
-    fn verify16(&mut self, tag: &Tag<16>) -> Result<(), Error> {
-        self.verify(tag)
-    }
-    fn verify32(&mut self, tag: &Tag<32>) -> Result<(), Error> {
-        self.verify(tag)
-    }
-}
-
-#[cfg(feature = "alloc")]
-impl<F: Family, const D: usize> EitherTag for MacSession<F, D> {
-    fn finalize16(&mut self) -> Tag<16> {
-        self.finalize()
-    }
-    fn finalize32(&mut self) -> Tag<32> {
-        self.finalize()
-    }
-    fn verify16(&mut self, tag: &Tag<16>) -> Result<(), Error> {
-        self.verify(tag)
-    }
-    fn verify32(&mut self, tag: &Tag<32>) -> Result<(), Error> {
-        self.verify(tag)
-    }
-}
-
-/// What [`AeadSession`] can do, whatever it is of.
-#[cfg(feature = "alloc")]
-trait AnyAead: EitherTag + Send + Sync {
-    fn next(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error>;
-}
-
-#[cfg(feature = "alloc")]
-impl<F: Family, const D: usize> AnyAead for AeadSession<F, D> {
-    fn next(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error> {
-        self.pieces.next(io, direction)
-    }
-}
-
-/// A message that comes in pieces, in either direction, with any [`Algorithm`]. Decrypted pieces are handed out at once,
-/// **unverified**. Without associated data, and encrypting zeros, it is the key stream (RFC 10032 §7). Needs feature `alloc`.
-///
-/// ```
-/// use palladion::Algorithm;
-/// use palladion::hazmat::AnySession;
-///
-/// let begin = || AnySession::new(Algorithm::Aegis256X4, &[1; 32], &[2; 32], b"header");
-/// let (mut message, mut tag) = (*b"in two pieces", [0; 32]);
-/// let mut session = begin()?;
-/// session.encrypt_in_place(&mut message[..6])?;
-/// session.encrypt_in_place(&mut message[6..])?;
-/// session.finalize(&mut tag)?;
-///
-/// let mut session = begin()?;
-/// session.decrypt_in_place(&mut message)?;
-/// session.verify(&tag)?;
-/// assert_eq!(&message, b"in two pieces");
-/// # Ok::<(), palladion::Error>(())
-/// ```
-#[cfg(feature = "alloc")]
-pub struct AnySession {
-    session: Box<dyn AnyAead>,
-}
-
-#[cfg(feature = "alloc")]
-impl AnySession {
-    /// Begins a message. Key and nonce have [`Algorithm::key_len`] bytes.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`].
-    pub fn new(algorithm: Algorithm, key: &[u8], nonce: &[u8], ad: &[u8]) -> Result<Self, Error> {
-        fn begin<F: Family, const D: usize>(
-            key: &[u8],
-            nonce: &[u8],
-            ad: &[u8],
-        ) -> Result<Box<dyn AnyAead>, Error> {
-            leaving_nothing::<AeadSession<F, D>, _>(|| {
-                let (key, nonce) = (F::Key::try_from(key)?, F::Nonce::try_from(nonce)?);
-                Ok(Box::new(AeadSession::<F, D> { pieces: Pieces::new(&key, &nonce, ad)? })
-                    as Box<dyn AnyAead>)
-            })
+    /// Absorbs the last bytes of the associated data, padded with zeros.
+    #[inline(always)]
+    fn end_ad(&mut self) {
+        if !self.in_message {
+            self.in_message = true;
+            let used = self.used(self.ad_len);
+            State::new(&mut self.memory, self.variant).absorb(&self.step.as_ref()[..used]);
         }
-        Ok(Self { session: with_algorithm!(algorithm, begin(key, nonce, ad))? })
     }
 
-    /// Encrypts the next piece where it lies.
+    /// Encrypts or decrypts the next piece. Does nothing if it fails.
+    pub(crate) fn process(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error> {
+        let used = self.used(self.msg_len);
+        self.msg_len = Error::check_limit("message", self.msg_len, io.len())?;
+        self.end_ad();
+        let mut state = State::new(&mut self.memory, self.variant);
+        let mut rest = io;
+        if used > 0 {
+            let n = rest.len().min(Self::RATE - used);
+            let (begun, after) = rest.split_at(n);
+            begun.xor(&mut self.step.as_mut()[used..used + n], direction);
+            rest = after;
+            if used + n == Self::RATE {
+                state.absorb(self.step.as_ref());
+            }
+        }
+        let whole = rest.len() - rest.len() % Self::RATE;
+        let (whole, rest) = rest.split_at(whole);
+        state.crypt(&whole, direction);
+        if rest.len() > 0 {
+            state.keystream(&mut self.step);
+            let n = rest.len();
+            rest.xor(&mut self.step.as_mut()[..n], direction);
+        }
+        Ok(())
+    }
+
+    /// Encrypts the next piece in place.
     ///
     /// # Errors
     ///
     /// [`Error::TooLong`]; then nothing is encrypted.
     pub fn encrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
-        self.session.next(InOut::in_place(buf), Direction::Encrypt)
+        self.process(InOut::in_place(buf), Direction::Encrypt)
     }
 
     /// Encrypts the next piece into another buffer of the same length.
@@ -385,16 +219,16 @@ impl AnySession {
     ///
     /// [`Error::WrongLength`] or [`Error::TooLong`]; then nothing is encrypted.
     pub fn encrypt_into(&mut self, msg: &[u8], ct: &mut [u8]) -> Result<(), Error> {
-        self.session.next(InOut::separate(msg, ct)?, Direction::Encrypt)
+        self.process(InOut::separate(msg, ct)?, Direction::Encrypt)
     }
 
-    /// Decrypts the next piece where it lies. The result is unverified.
+    /// Decrypts the next piece in place. The result is unverified.
     ///
     /// # Errors
     ///
     /// [`Error::TooLong`]; then nothing is decrypted.
     pub fn decrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
-        self.session.next(InOut::in_place(buf), Direction::Decrypt)
+        self.process(InOut::in_place(buf), Direction::Decrypt)
     }
 
     /// Decrypts the next piece into another buffer of the same length. The result is unverified.
@@ -403,34 +237,149 @@ impl AnySession {
     ///
     /// [`Error::WrongLength`] or [`Error::TooLong`]; then nothing is decrypted.
     pub fn decrypt_into(&mut self, ct: &[u8], unverified: &mut [u8]) -> Result<(), Error> {
-        self.session.next(InOut::separate(ct, unverified)?, Direction::Decrypt)
+        self.process(InOut::separate(ct, unverified)?, Direction::Decrypt)
     }
 
-    /// Writes the tag of the message, 16 or 32 bytes, as many as there is room for. The session is wiped.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::UnknownTagLength`]; then the session goes on.
-    pub fn finalize(&mut self, tag: &mut [u8]) -> Result<(), Error> {
-        self.session.finalize_any(tag)
+    /// Writes the tag. The state is spent.
+    pub(crate) fn finalize_to<const T: usize>(&mut self, tag: &mut [u8; T]) {
+        self.end_ad();
+        let used = self.used(self.msg_len);
+        let mut state = State::new(&mut self.memory, self.variant);
+        state.absorb(&self.step.as_ref()[..used]);
+        state.finalize(self.ad_len, self.msg_len, tag);
+    }
+
+    /// Writes the MAC of what was absorbed. The state is spent.
+    #[inline(always)]
+    pub(crate) fn finalize_mac_to<const T: usize>(&mut self, tag: &mut [u8; T]) {
+        let used = self.used(self.ad_len);
+        let mut state = State::new(&mut self.memory, self.variant);
+        state.absorb(&self.step.as_ref()[..used]);
+        state.finalize_mac(self.ad_len, tag);
+    }
+
+    /// The tag of the message. The session is wiped: what it computes from now on is meaningless.
+    #[must_use]
+    pub fn finalize<const T: usize>(&mut self) -> Tag<T> {
+        let mut tag = Tag::zeroed();
+        self.finalize_to(tag.as_mut_bytes());
+        self.wipe();
+        tag
     }
 
     /// Compares the tag of the message with one that came along, in constant time. The session is wiped.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`] if they differ; [`Error::UnknownTagLength`], and then the session goes on.
-    pub fn verify(&mut self, tag: &[u8]) -> Result<(), Error> {
-        self.session.verify_any(tag)
+    /// [`Error::VerificationFailed`] if they differ.
+    pub fn verify<const T: usize>(&mut self, tag: &Tag<T>) -> Result<(), Error> {
+        let mut expected = Expected::default();
+        self.finalize_to(expected.as_mut_bytes());
+        self.wipe();
+        expected.verify(tag)
+    }
+
+    /// Writes the MAC of what was absorbed (RFC 10032 §8). The session is wiped.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLate`] if a message has begun; then the session goes on.
+    #[inline(always)]
+    pub fn finalize_mac<const T: usize>(&mut self, tag: &mut [u8; T]) -> Result<(), Error> {
+        if self.in_message {
+            return Err(Error::TooLate { what: "request for a MAC" });
+        }
+        self.finalize_mac_to(tag);
+        self.wipe();
+        Ok(())
+    }
+
+    /// Compares the MAC of what was absorbed with one that came along, in constant time. The session is
+    /// wiped.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`] if they differ; [`Error::TooLate`] if a message has begun.
+    pub fn verify_mac<const T: usize>(&mut self, tag: &Tag<T>) -> Result<(), Error> {
+        let mut expected = Expected::default();
+        self.finalize_mac(expected.as_mut_bytes())?;
+        expected.verify(tag)
+    }
+
+    /// Bytes of the message until now.
+    pub(crate) fn msg_len(&self) -> u64 {
+        self.msg_len
+    }
+
+    /// Bytes that were absorbed until now.
+    pub(crate) fn ad_len(&self) -> u64 {
+        self.ad_len
+    }
+
+    /// Becomes what another one is, in place.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.memory.as_mut().copy_from_slice(other.memory.as_ref());
+        self.step.as_mut().copy_from_slice(other.step.as_ref());
+        (self.variant, self.in_message) = (other.variant, other.in_message);
+        (self.ad_len, self.msg_len) = (other.ad_len, other.msg_len);
+    }
+
+    fn wipe(&mut self) {
+        wipe(self.memory.as_mut());
+        wipe(self.step.as_mut());
+    }
+
+    /// Writes everything that makes up the session, in a form that is the same on every backend and
+    /// machine, and as secret as the key.
+    ///
+    /// It is there for libaegis's structure for AEGIS-256X4, which has no room for the planes of a
+    /// bitsliced state.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`] if there are not [`BYTES`](Self::BYTES).
+    pub fn to_bytes(&self, bytes: &mut [u8]) -> Result<(), Error> {
+        Error::check_length("output", bytes.len(), Self::BYTES)?;
+        let (words, rest) = bytes.split_at_mut(Self::WORDS);
+        let (step, numbers) = rest.split_at_mut(Self::RATE);
+        let mut memory = self.memory.clone();
+        words.copy_from_slice(&State::new(&mut memory, self.variant).words().as_ref()[..Self::WORDS]);
+        step.copy_from_slice(self.step.as_ref());
+        let all = [self.ad_len, self.msg_len, u64::from(self.in_message)];
+        for (bytes, number) in numbers.chunks_exact_mut(8).zip(all) {
+            bytes.copy_from_slice(&number.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    /// Reads a session that [`to_bytes`](Self::to_bytes) has written, for the backend now in use.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`] if there are not [`BYTES`](Self::BYTES); [`Error::Backend`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        Error::check_length("session", bytes.len(), Self::BYTES)?;
+        let (words, rest) = bytes.split_at(Self::WORDS);
+        let (step, numbers) = rest.split_at(Self::RATE);
+        let number = |i: usize| u64::from_le_bytes(core::array::from_fn(|k| numbers[8 * i + k]));
+        let mut session = Self::zeroed()?;
+        let mut memory = F::Memory::<D>::zeroed();
+        memory.as_mut()[..Self::WORDS].copy_from_slice(words);
+        session.state().resume(&memory);
+        session.step.as_mut().copy_from_slice(step);
+        (session.ad_len, session.msg_len) = (number(0), number(1));
+        session.in_message = number(2) != 0;
+        Ok(session)
     }
 }
 
-#[cfg(feature = "alloc")]
-impl ZeroizeOnDrop for AnySession {}
+impl<F: Family, const D: usize> ZeroizeOnDrop for Session<F, D> {}
 
-#[cfg(feature = "alloc")]
-impl fmt::Debug for AnySession {
+impl<F: Family, const D: usize> fmt::Debug for Session<F, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnySession").finish_non_exhaustive()
+        f.debug_struct("Session")
+            .field("absorbed", &self.ad_len)
+            .field("bytes", &self.msg_len)
+            .finish_non_exhaustive()
     }
 }

@@ -2,12 +2,10 @@
 
 use core::fmt;
 
-use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::Error;
-use crate::low::memory::wipe;
-use crate::low::secrecy::declassify;
+use crate::memory::{equal, wipe};
 
 /// A secret key of `N` bytes: [`Key128`] or [`Key256`]. Wiped when dropped; never printed.
 ///
@@ -178,8 +176,8 @@ impl<const T: usize> Tag<T> {
     }
 }
 
-/// The tag that a message should have. Wiped when dropped: if it is not the one that came, it is a forgery. (It is computed where it
-/// stays, as a move would leave a copy behind.)
+/// The tag that a message should have. Wiped when dropped: if it is not the one that came, whoever sees
+/// it can forge that message.
 pub(crate) struct Expected<const T: usize>(Tag<T>);
 
 impl<const T: usize> Expected<T> {
@@ -207,18 +205,9 @@ impl<const T: usize> Drop for Expected<T> {
 }
 
 impl<const T: usize> PartialEq for Tag<T> {
-    /// Word by word, and one decision at the end: `ct_eq` on the slices would take longer than a short message does.
     #[inline(always)]
     fn eq(&self, other: &Self) -> bool {
-        let ((a, a_rest), (b, b_rest)) = (self.0.as_chunks(), other.0.as_chunks());
-        let mut difference = 0;
-        for (a, b) in a.iter().zip(b) {
-            difference |= u64::from_ne_bytes(*a) ^ u64::from_ne_bytes(*b);
-        }
-        for (a, b) in a_rest.iter().zip(b_rest) {
-            difference |= u64::from(a ^ b);
-        }
-        declassify(difference.ct_eq(&0).into())
+        equal(&self.0, &other.0)
     }
 }
 

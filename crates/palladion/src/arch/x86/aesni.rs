@@ -1,0 +1,41 @@
+//! CPUs with AES-NI: one block in an XMM register.
+
+#[cfg(target_arch = "x86")]
+use core::arch::x86::*;
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::*;
+
+use super::{aes, one_block, overlapping, register};
+use crate::block::{Blocks, MAX_LANES, Pair, Vector, Word};
+use crate::machine::{Aegis128, Aegis256};
+
+one_block! {
+    /// One block in an XMM register: AES-NI.
+    X1
+}
+aes!(X1(__m128i) of X1, _mm_aesenc_si128, needs "sse2", xmm_reg, in_order false, three_way false);
+
+// With AES-NI alone two interleaved messages are slower than one after another (measured on a core with
+// one AES unit), so there are no batch kernels.
+
+/// The first encoding of AES-NI, for CPUs without AVX.
+pub(crate) mod sse {
+    use super::{Aegis128, Aegis256, Pair, X1};
+    crate::driver::table::tables! {
+        #[target_feature(enable = "ssse3,aes")]
+        scrub: 1536, 0;
+        aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 2; Aegis128<X1>, 4; Aegis128<X1>, 0;]
+        aegis256: [Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1; Aegis256<Pair<X1>>, 2; Aegis256<X1>, 0;]
+    }
+}
+
+/// The three-operand encoding of AVX.
+pub(crate) mod avx {
+    use super::{Aegis128, Aegis256, Pair, X1};
+    crate::driver::table::tables! {
+        #[target_feature(enable = "avx,aes")]
+        scrub: 1536, 0;
+        aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 2; Aegis128<X1>, 4; Aegis128<X1>, 0;]
+        aegis256: [Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1; Aegis256<Pair<X1>>, 2; Aegis256<X1>, 0;]
+    }
+}

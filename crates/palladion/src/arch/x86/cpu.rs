@@ -1,0 +1,113 @@
+//! What the CPU can do.
+
+#[cfg(target_arch = "x86")]
+use core::arch::x86::{__cpuid_count, _xgetbv, CpuidResult};
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
+
+/// What CPUID says of the features that the backends need, with the operating system's consent to the wide registers.
+/// (`is_x86_feature_detected!` needs `std`; this works without, and a test compares the two.)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Features {
+    pub(crate) ssse3: bool,
+    pub(crate) aes: bool,
+    pub(crate) avx: bool,
+    pub(crate) avx2: bool,
+    pub(crate) vaes: bool,
+    pub(crate) avx512f: bool,
+    pub(crate) avx512bw: bool,
+    pub(crate) avx512vl: bool,
+}
+
+impl Features {
+    /// Whether the kernels of `vaes512.rs` can run.
+    pub(crate) fn allow_vaes_avx512(&self) -> bool {
+        self.allow_vaes_avx2() && self.avx512f && self.avx512bw && self.avx512vl
+    }
+    /// Whether the kernels of `vaes.rs` can run.
+    pub(crate) fn allow_vaes_avx2(&self) -> bool {
+        self.allow_aesni_avx() && self.avx2 && self.vaes
+    }
+    /// Whether the kernels of `aesni.rs` can run in the encoding of AVX.
+    pub(crate) fn allow_aesni_avx(&self) -> bool {
+        self.allow_aesni() && self.avx
+    }
+    /// Whether the kernels of `aesni.rs` can run.
+    pub(crate) fn allow_aesni(&self) -> bool {
+        self.ssse3 && self.aes
+    }
+    /// Whether the kernels of `ssse3.rs` can run on two blocks.
+    pub(crate) fn allow_avx2(&self) -> bool {
+        self.ssse3 && self.avx2
+    }
+
+    pub(crate) fn detect() -> Self {
+        // Without an operating system that saves the vector registers, CPUID says nothing about whether they may be
+        // used; in an SGX enclave, and by Miri, it cannot even be asked. Then only what the whole program is compiled for
+        // counts.
+        if cfg!(any(miri, target_os = "none", target_os = "uefi", target_env = "sgx")) {
+            return Self {
+                ssse3: cfg!(target_feature = "ssse3"),
+                aes: cfg!(target_feature = "aes"),
+                avx: cfg!(target_feature = "avx"),
+                avx2: cfg!(target_feature = "avx2"),
+                vaes: cfg!(target_feature = "vaes"),
+                avx512f: cfg!(target_feature = "avx512f"),
+                avx512bw: cfg!(target_feature = "avx512bw"),
+                avx512vl: cfg!(target_feature = "avx512vl"),
+            };
+        }
+        let bit = |register: u32, bit: u32| register >> bit & 1 == 1;
+        #[allow(unused_unsafe)] // safe in newer compilers than the oldest supported one
+        // SAFETY: every CPU that this code runs on has CPUID: x86-64 by definition, x86 since 1993.
+        let cpuid = |leaf: u32| unsafe { __cpuid_count(leaf, 0) };
+        let highest = cpuid(0).eax;
+        let leaf1 = cpuid(1);
+        if !bit(leaf1.edx, 26) {
+            return Self::default(); // no SSE2
+        }
+        // XCR0 tells which registers the operating system saves: bits 1 and 2 for YMM, 5 to 7 for ZMM and masks.
+        let xcr0 = if bit(leaf1.ecx, 27) {
+            #[target_feature(enable = "xsave")]
+            unsafe fn xcr0() -> u64 {
+                // SAFETY: the caller has seen OSXSAVE.
+                unsafe { _xgetbv(0) }
+            }
+            // SAFETY: OSXSAVE says that XGETBV may be used.
+            unsafe { xcr0() }
+        } else {
+            0
+        };
+        let ymm = xcr0 & 0x06 == 0x06;
+        let zmm = xcr0 & 0xe6 == 0xe6;
+        let leaf7 = if highest >= 7 { cpuid(7) } else { CpuidResult { eax: 0, ebx: 0, ecx: 0, edx: 0 } };
+        Self {
+            ssse3: bit(leaf1.ecx, 9),
+            aes: bit(leaf1.ecx, 25),
+            avx: ymm && bit(leaf1.ecx, 28),
+            avx2: ymm && bit(leaf7.ebx, 5),
+            vaes: ymm && bit(leaf7.ecx, 9),
+            avx512f: zmm && bit(leaf7.ebx, 16),
+            avx512bw: zmm && bit(leaf7.ebx, 30),
+            avx512vl: zmm && bit(leaf7.ebx, 31),
+        }
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+#[test]
+fn detection_agrees_with_the_standard_library() {
+    use std::is_x86_feature_detected;
+    let expected = Features {
+        ssse3: is_x86_feature_detected!("ssse3"),
+        aes: is_x86_feature_detected!("aes"),
+        avx: is_x86_feature_detected!("avx"),
+        avx2: is_x86_feature_detected!("avx2"),
+        vaes: is_x86_feature_detected!("vaes"),
+        avx512f: is_x86_feature_detected!("avx512f"),
+        avx512bw: is_x86_feature_detected!("avx512bw"),
+        avx512vl: is_x86_feature_detected!("avx512vl"),
+    };
+    let found = Features::detect();
+    assert_eq!(found, expected);
+}

@@ -1,0 +1,308 @@
+//! x86 and x86-64: what the tiers share. Each file below is one class of CPUs with its tables of kernels.
+//!
+//! Where functions with vectors are compiled without SSE2, as in kernels of operating systems, the
+//! compiler refuses them; then none of this is compiled.
+
+#[cfg(target_arch = "x86")]
+use core::arch::x86::*;
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::*;
+
+use crate::block::{Blocks, MAX_LANES};
+
+pub(crate) mod aesni;
+pub(crate) mod cpu;
+mod overlapping;
+#[cfg(target_feature = "sse2")]
+pub(crate) mod sse2;
+pub(crate) mod ssse3;
+pub(crate) mod vaes;
+pub(crate) mod vaes512;
+
+/// Implements [`Blocks`] for one register width.
+macro_rules! register {
+    (
+        $(#[$doc:meta])*
+        $name:ident($register:ty): $lanes:literal lanes of $lane:ident, needs $features:literal, $class:ident;
+        load $load:ident, store $store:ident, splat |$block:ident| $splat:expr, zero $zero:ident,
+        xor $xor:ident, xor3 |$a:ident, $b:ident, $c:ident| $xor3:expr, and $and:ident,
+        load_partial |$src:ident, $load_len:ident| $load_partial:expr,
+        store_partial |$value_:ident, $dst:ident, $store_len:ident| $store_partial:expr,
+        truncate |$whole:ident, $len:ident| $truncate:expr,
+        lanes |$all:ident| $lanes_expr:expr, fold |$fold:ident| $fold_expr:expr;
+        from_lanes |$parts:ident| $from_lanes:expr;
+        $($more:tt)*
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub(crate) struct $name($register);
+
+        // SAFETY: each method is the one instruction that its name says, on all lanes alike; a value is proof that
+        // the CPU has it.
+        unsafe impl Vector for $name {
+            #[inline(always)]
+            fn xor(self, other: Self) -> Self {
+                // SAFETY: `self` is proof of the features.
+                Self(unsafe { $xor(self.0, other.0) })
+            }
+            #[inline(always)]
+            fn xor3(self, $b: Self, $c: Self) -> Self {
+                let $a = self;
+                #[allow(unused_unsafe)] // nothing to do where it takes two instructions
+                // SAFETY: `self` is proof of the features.
+                unsafe {
+                    $xor3
+                }
+            }
+            #[inline(always)]
+            fn pin(self) -> Self {
+                // A function of its own, because `asm!` takes a wide register only where the feature is known.
+                #[inline]
+                #[target_feature(enable = $features)]
+                #[cfg_attr(any(miri, palladion_secrecy = "msan"), allow(unused_mut))]
+                fn pin(mut x: $register) -> $register {
+                    // SAFETY: no instruction at all. (MemorySanitizer would take it for one that looks at a secret; Miri knows no `asm!`.)
+                    #[cfg(not(any(miri, palladion_secrecy = "msan")))]
+                    unsafe {
+                        core::arch::asm!(
+                            "/* {0} */", inlateout($class) x,
+                            options(pure, nomem, nostack, preserves_flags)
+                        );
+                    }
+                    x
+                }
+                // SAFETY: `self` is proof of the features.
+                Self(unsafe { pin(self.0) })
+            }
+        }
+
+        // SAFETY: likewise. Partial loads and stores touch no byte but those they are granted.
+        unsafe impl Blocks for $name {
+            const LANES: usize = $lanes;
+            type Lane = $lane;
+
+            #[inline(always)]
+            unsafe fn load(src: *const u8) -> Self {
+                // SAFETY: the caller grants the features and the memory; the instruction needs no alignment.
+                Self(unsafe { $load(src.cast()) })
+            }
+            #[inline(always)]
+            unsafe fn store(self, dst: *mut u8) {
+                // SAFETY: likewise.
+                unsafe { $store(dst.cast(), self.0) }
+            }
+            #[inline(always)]
+            unsafe fn splat(block: *const u8) -> Self {
+                // SAFETY: likewise, for 16 bytes.
+                unsafe {
+                    let $block = _mm_loadu_si128(block.cast());
+                    Self($splat)
+                }
+            }
+            #[inline(always)]
+            unsafe fn splat_words(first: u64, second: u64) -> Self {
+                // SAFETY: the caller grants the features.
+                unsafe {
+                    let $block = _mm_set_epi64x(second as i64, first as i64);
+                    Self($splat)
+                }
+            }
+            #[inline(always)]
+            unsafe fn zero() -> Self {
+                // SAFETY: the caller grants the features.
+                Self(unsafe { $zero() })
+            }
+            #[inline(always)]
+            unsafe fn load_partial($src: *const u8, $load_len: usize) -> Self {
+                // SAFETY: the caller grants the features and the bytes.
+                Self(unsafe { $load_partial })
+            }
+            #[inline(always)]
+            unsafe fn store_partial(self, $dst: *mut u8, $store_len: usize) {
+                let $value_ = self.0;
+                // SAFETY: the caller grants the bytes; `self` is proof of the features.
+                unsafe { $store_partial }
+            }
+            #[inline(always)]
+            fn truncate(self, $len: usize) -> Self {
+                let $whole = self;
+                // SAFETY: `self` is proof of the features.
+                Self(unsafe { $truncate })
+            }
+            #[inline(always)]
+            fn xor_and(self, b: Self, c: Self) -> Self {
+                // SAFETY: `self` is proof of the features.
+                Self(unsafe { $xor(self.0, $and(b.0, c.0)) })
+            }
+            #[inline(always)]
+            fn is_zero(self) -> bool {
+                let mut zero = true;
+                for lane in &self.lanes()[..$lanes] {
+                    // SAFETY: `self` is proof of the features.
+                    zero &= unsafe { _mm_movemask_epi8(_mm_cmpeq_epi8(lane.0, _mm_setzero_si128())) } == 0xffff;
+                }
+                zero
+            }
+            #[inline(always)]
+            fn first(self) -> $lane {
+                self.lanes()[0]
+            }
+            #[inline(always)]
+            fn lanes(self) -> [$lane; MAX_LANES] {
+                let $all = self.0;
+                #[allow(unused_unsafe)] // nothing to do for one lane
+                // SAFETY: `self` is proof of the features.
+                let [a, b, c, d] = unsafe { $lanes_expr };
+                // (Not `map`: the compiler does not always put that in here, and then it goes over the stack.)
+                [$lane(a), $lane(b), $lane(c), $lane(d)]
+            }
+            #[inline(always)]
+            fn fold(self) -> $lane {
+                let $fold = self;
+                #[allow(unused_unsafe)] // nothing to do for one lane
+                // SAFETY: `self` is proof of the features.
+                unsafe {
+                    $fold_expr
+                }
+            }
+            #[inline(always)]
+            unsafe fn from_lanes(lanes: [$lane; MAX_LANES]) -> Self {
+                let [a, b, c, d] = lanes;
+                let $parts = [a.0, b.0, c.0, d.0];
+                #[allow(unused_unsafe)] // nothing to do for one lane
+                // SAFETY: the caller grants the features.
+                Self(unsafe { $from_lanes })
+            }
+            $($more)*
+        }
+    };
+}
+
+use register;
+
+/// One block in an XMM register, without AVX-512.
+macro_rules! one_block {
+    ($(#[$doc:meta])* $name:ident) => {
+        register! {
+            $(#[$doc])*
+            $name(__m128i): 1 lanes of $name, needs "sse2", xmm_reg;
+            load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
+            xor _mm_xor_si128, xor3 |a, b, c| a.xor(b).pin().xor(c),
+            and _mm_and_si128,
+            load_partial |src, len| overlapping::load_128(src, len),
+            store_partial |x, dst, len| overlapping::store_128(x, dst, len),
+            truncate |x, len| _mm_and_si128(x.0, crate::block::mask_of_length::<Self>(len).0),
+            lanes |x| [x; MAX_LANES], fold |x| x;
+            from_lanes |x| x[0];
+        }
+    };
+}
+use one_block;
+
+/// Two blocks in a YMM register, without AVX-512.
+macro_rules! two_blocks {
+    ($(#[$doc:meta])* $name:ident of $lane:ident) => {
+        register! {
+            $(#[$doc])*
+            $name(__m256i): 2 lanes of $lane, needs "avx2", ymm_reg;
+            load _mm256_loadu_si256, store _mm256_storeu_si256, splat |block| _mm256_broadcastsi128_si256(block),
+            zero _mm256_setzero_si256, xor _mm256_xor_si256, xor3 |a, b, c| a.xor(b).pin().xor(c),
+            and _mm256_and_si256,
+            load_partial |src, len| overlapping::load_256(src, len),
+            store_partial |x, dst, len| overlapping::store_256(x, dst, len),
+            truncate |x, len| _mm256_and_si256(x.0, crate::block::mask_of_length::<Self>(len).0),
+            lanes |x| two_lanes(x), fold |x| fold_two(x.lanes());
+            from_lanes |x| join(x[0], x[1]);
+        }
+    };
+}
+use two_blocks;
+
+/// Implements [`Word`] with the AES instructions.
+macro_rules! aes {
+    ($name:ident($register:ty) of $lane:ident, $aes:ident, needs $features:literal, $class:ident, in_order $in_order:literal, three_way $three_way:literal) => {
+        // SAFETY: one instruction; a value is proof that the CPU has it.
+        unsafe impl Word for $name {
+            type Blocks = Self;
+            type Single = $lane;
+            const IN_ORDER: bool = $in_order;
+            const THREE_WAY: bool = $three_way;
+
+            #[inline(always)]
+            fn new(blocks: Self) -> Self {
+                blocks
+            }
+            #[inline(always)]
+            fn blocks(self) -> Self {
+                self
+            }
+            #[inline(always)]
+            fn aes(self, round_key: Self) -> Self {
+                // SAFETY: `self` is proof of the features.
+                Self(unsafe { $aes(self.0, round_key.0) })
+            }
+            #[inline(always)]
+            fn in_order(self) -> Self {
+                #[inline]
+                #[target_feature(enable = $features)]
+                #[cfg_attr(any(miri, palladion_secrecy = "msan"), allow(unused_mut))]
+                fn in_order(mut x: $register) -> $register {
+                    // SAFETY: no instruction at all. It is not `pure`, so that such blocks stay in order.
+                    #[cfg(not(any(miri, palladion_secrecy = "msan")))]
+                    unsafe {
+                        core::arch::asm!(
+                            "/* {0} */", inlateout($class) x,
+                            options(nomem, nostack, preserves_flags)
+                        );
+                    }
+                    x
+                }
+                // SAFETY: `self` is proof of the features.
+                if Self::IN_ORDER { Self(unsafe { in_order(self.0) }) } else { self }
+            }
+        }
+    };
+}
+use aes;
+
+/// Implements [`Halves`].
+macro_rules! halves {
+    ($($name:ident)*) => {$(
+        // SAFETY: one instruction; a value is proof that the CPU has AVX2.
+        unsafe impl Halves for $name {
+            #[inline(always)]
+            fn swap(self) -> Self {
+                // SAFETY: `self` is proof of the features.
+                Self(unsafe { _mm256_permute2x128_si256::<1>(self.0, self.0) })
+            }
+            #[inline(always)]
+            fn beside(self, other: Self) -> Self {
+                // SAFETY: `self` is proof of the features.
+                Self(unsafe { _mm256_blend_epi32::<0xf0>(self.0, other.0) })
+            }
+        }
+    )*};
+}
+use halves;
+
+/// # Safety
+/// AVX2.
+#[inline(always)]
+unsafe fn join(low: __m128i, high: __m128i) -> __m256i {
+    // SAFETY: the caller grants the feature.
+    unsafe { _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high) }
+}
+
+/// # Safety
+/// AVX2.
+#[inline(always)]
+unsafe fn two_lanes(x: __m256i) -> [__m128i; MAX_LANES] {
+    // SAFETY: the caller grants the feature.
+    let (a, b) = unsafe { (_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x)) };
+    [a, b, a, b]
+}
+
+#[inline(always)]
+fn fold_two<V: Blocks>([a, b, ..]: [V; MAX_LANES]) -> V {
+    a.xor(b)
+}

@@ -1,0 +1,74 @@
+//! CPUs without AES instructions: byte shuffles of SSSE3, or of AVX2 on two blocks.
+
+#[cfg(target_arch = "x86")]
+use core::arch::x86::*;
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::*;
+
+use super::{fold_two, halves, join, one_block, overlapping, register, two_blocks, two_lanes};
+use crate::block::{Blocks, Halves, MAX_LANES, Vector};
+use crate::machine::{Aegis128, Aegis256, Packed128};
+use crate::soft::permute::{Permute, Permuted};
+
+one_block! {
+    /// One block in an XMM register: SSSE3 without AES instructions.
+    P1
+}
+two_blocks! {
+    /// Two blocks in a YMM register: AVX2 without AES instructions.
+    P2 of P1
+}
+halves!(P2);
+
+/// Implements [`Permute`] with the byte shuffle.
+macro_rules! permute {
+    ($name:ident: $shuffle:ident, $shift:ident, $and:ident) => {
+        // SAFETY: one or two instructions; a value is proof that the CPU has them.
+        unsafe impl Permute for $name {
+            #[inline(always)]
+            fn lookup(self, index: Self) -> Self {
+                // SAFETY: `self` is proof of the features.
+                Self(unsafe { $shuffle(self.0, index.0) })
+            }
+            #[inline(always)]
+            fn nibbles(self) -> [Self; 2] {
+                // SAFETY: `self` is proof of the features.
+                unsafe {
+                    let low = Self::splat_words(LOW_NIBBLES, LOW_NIBBLES).0;
+                    [Self($and(self.0, low)).pin(), Self($and($shift::<4>(self.0), low)).pin()]
+                }
+            }
+        }
+    };
+}
+const LOW_NIBBLES: u64 = 0x0f0f_0f0f_0f0f_0f0f;
+permute!(P1: _mm_shuffle_epi8, _mm_srli_epi32, _mm_and_si128);
+permute!(P2: _mm256_shuffle_epi8, _mm256_srli_epi32, _mm256_and_si256);
+
+// The steps are much code, and a call counts for little beside them: no kernels for single degrees.
+
+crate::driver::table::tables! {
+    #[target_feature(enable = "ssse3")]
+    scrub: 2048, 0;
+    aegis128: [
+        Aegis128<Permuted<P1>>, 0; Aegis128<Permuted<P1>>, 0; Aegis128<Permuted<P1>>, 0; Aegis128<Permuted<P1>>, 0;
+    ]
+    aegis256: [
+        Aegis256<Permuted<P1>>, 0; Aegis256<Permuted<P1>>, 0; Aegis256<Permuted<P1>>, 0; Aegis256<Permuted<P1>>, 0;
+    ]
+}
+
+/// Byte shuffles of AVX2: few CPUs have it without AES-NI, so one machine serves the even degrees.
+pub(crate) mod avx2 {
+    use super::{Aegis128, Aegis256, P1, P2, Packed128, Permuted};
+    crate::driver::table::tables! {
+        #[target_feature(enable = "avx2")]
+        scrub: 2048, 0;
+        aegis128: [
+            Packed128<Permuted<P2>>, 0; Aegis128<Permuted<P2>>, 0; Aegis128<Permuted<P2>>, 0; Aegis128<Permuted<P1>>, 0;
+        ]
+        aegis256: [
+            Aegis256<Permuted<P1>>, 0; Aegis256<Permuted<P2>>, 0; Aegis256<Permuted<P2>>, 0; Aegis256<Permuted<P1>>, 0;
+        ]
+    }
+}

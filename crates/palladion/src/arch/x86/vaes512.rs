@@ -1,0 +1,118 @@
+//! CPUs with VAES and AVX-512: registers of up to four blocks, three-way logic, masks.
+
+#[cfg(target_arch = "x86")]
+use core::arch::x86::*;
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::*;
+
+use super::{aes, fold_two, halves, join, register, two_lanes};
+use crate::block::{Blocks, Halves, MAX_LANES, Vector, Word};
+use crate::machine::{Aegis128, Aegis256, Packed128};
+
+/// The mask register for the first `len` bytes, at most 64.
+#[inline(always)]
+fn mask(len: usize) -> u64 {
+    !u64::MAX.checked_shl(len as u32).unwrap_or(0)
+}
+
+register! {
+    /// One block in an XMM register: VAES with AVX-512.
+    M1(__m128i): 1 lanes of M1, needs "sse2", xmm_reg;
+    load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
+    xor _mm_xor_si128, xor3 |a, b, c| Self(_mm_ternarylogic_epi64::<0x96>(a.0, b.0, c.0)),
+    and _mm_and_si128,
+    load_partial |src, len| _mm_maskz_loadu_epi8(mask(len) as __mmask16, src.cast()),
+    store_partial |x, dst, len| _mm_mask_storeu_epi8(dst.cast(), mask(len) as __mmask16, x),
+    truncate |x, len| _mm_maskz_mov_epi8(mask(len) as __mmask16, x.0),
+    lanes |x| [x; MAX_LANES], fold |x| x;
+    from_lanes |x| x[0];
+}
+
+register! {
+    /// Two blocks in a YMM register: VAES with AVX-512.
+    M2(__m256i): 2 lanes of M1, needs "avx2", ymm_reg;
+    load _mm256_loadu_si256, store _mm256_storeu_si256, splat |block| _mm256_broadcastsi128_si256(block),
+    zero _mm256_setzero_si256, xor _mm256_xor_si256, xor3 |a, b, c| Self(_mm256_ternarylogic_epi64::<0x96>(a.0, b.0, c.0)),
+    and _mm256_and_si256,
+    load_partial |src, len| _mm256_maskz_loadu_epi8(mask(len) as __mmask32, src.cast()),
+    store_partial |x, dst, len| _mm256_mask_storeu_epi8(dst.cast(), mask(len) as __mmask32, x),
+    truncate |x, len| _mm256_maskz_mov_epi8(mask(len) as __mmask32, x.0),
+    lanes |x| two_lanes(x), fold |x| fold_two(x.lanes());
+    from_lanes |x| join(x[0], x[1]);
+}
+
+register! {
+    /// Four blocks in a ZMM register: VAES with AVX-512.
+    M4(__m512i): 4 lanes of M1, needs "avx512f", zmm_reg;
+    load _mm512_loadu_si512, store _mm512_storeu_si512, splat |block| _mm512_broadcast_i32x4(block),
+    zero _mm512_setzero_si512, xor _mm512_xor_si512, xor3 |a, b, c| Self(_mm512_ternarylogic_epi64::<0x96>(a.0, b.0, c.0)),
+    and _mm512_and_si512,
+    load_partial |src, len| _mm512_maskz_loadu_epi8(mask(len), src.cast()),
+    store_partial |x, dst, len| _mm512_mask_storeu_epi8(dst.cast(), mask(len), x),
+    truncate |x, len| _mm512_maskz_mov_epi8(mask(len), x.0),
+    lanes |x| {
+        let ([a, b, ..], [c, d, ..]) =
+            (two_lanes(_mm512_castsi512_si256(x)), two_lanes(_mm512_extracti64x4_epi64::<1>(x)));
+        [a, b, c, d]
+    },
+    fold |x| fold_two(M2(_mm256_xor_si256(_mm512_castsi512_si256(x.0), _mm512_extracti64x4_epi64::<1>(x.0))).lanes());
+    from_lanes |x| _mm512_inserti64x4::<1>(_mm512_castsi256_si512(join(x[0], x[1])), join(x[2], x[3]));
+
+    /// Two blocks of each of four messages: loads of both blocks at once, and shuffles that part them again, are fewer
+    /// instructions than eight loads of a block.
+    #[inline(always)]
+    unsafe fn gather_two<const D: usize>(src: &[*const u8; MAX_LANES], at: usize) -> [Self; 2] {
+        // SAFETY: the caller grants the features and, for the messages there are, `32 * D` bytes.
+        unsafe {
+            if D != 1 {
+                return [Self::gather::<D>(src, at), Self::gather::<D>(src, at + 16 * D)];
+            }
+            let (a, b) = (two_halves(src[0].add(at), src[1].add(at)), two_halves(src[2].add(at), src[3].add(at)));
+            [Self(_mm512_shuffle_i64x2::<0x88>(a, b)), Self(_mm512_shuffle_i64x2::<0xdd>(a, b))]
+        }
+    }
+    #[inline(always)]
+    unsafe fn gather<const D: usize>(src: &[*const u8; MAX_LANES], at: usize) -> Self {
+        // SAFETY: the caller grants the features and, for the messages there are, `16 * D` bytes.
+        unsafe {
+            if D == 2 {
+                return Self(two_halves(src[0].add(at), src[1].add(at)));
+            }
+            let [a, b, c, d] = *src;
+            Self::from_lanes([M1::load(a.add(at)), M1::load(b.add(at)), M1::load(c.add(at)), M1::load(d.add(at))])
+        }
+    }
+}
+
+aes!(M1(__m128i) of M1, _mm_aesenc_si128, needs "sse2", xmm_reg, in_order true, three_way true);
+aes!(M2(__m256i) of M1, _mm256_aesenc_epi128, needs "avx2", ymm_reg, in_order true, three_way true);
+aes!(M4(__m512i) of M1, _mm512_aesenc_epi128, needs "avx512f", zmm_reg, in_order false, three_way true);
+halves!(M2);
+
+/// # Safety
+/// AVX-512F; 32 bytes readable at each pointer.
+#[inline(always)]
+unsafe fn two_halves(low: *const u8, high: *const u8) -> __m512i {
+    // SAFETY: the caller grants the feature and the bytes.
+    unsafe {
+        let low = _mm512_castsi256_si512(_mm256_loadu_si256(low.cast()));
+        _mm512_inserti64x4::<1>(low, _mm256_loadu_si256(high.cast()))
+    }
+}
+
+crate::driver::table::tables! {
+    #[target_feature(enable = "avx2,aes,vaes,avx512f,avx512bw,avx512vl")]
+    scrub: 1024, 2304;
+    aegis128: [
+        Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>];
+        Aegis128<M2>, 1, batch [Aegis128<M4>];
+        Aegis128<M4>, 1;
+        Aegis128<M1>, 0;
+    ]
+    aegis256: [
+        Aegis256<M1>, 1, batch [Aegis256<M4>, Aegis256<M2>];
+        Aegis256<M2>, 1, batch [Aegis256<M4>];
+        Aegis256<M4>, 1;
+        Aegis256<M1>, 0;
+    ]
+}

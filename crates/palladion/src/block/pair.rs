@@ -1,0 +1,138 @@
+//! Two vectors as one.
+
+use super::{Blocks, MAX_LANES, Vector, Word};
+
+/// Two vectors used as one of twice the lanes: for wide variants on narrow hardware where two interleaved chains
+/// hide each other's latency.
+#[derive(Clone, Copy)]
+pub(crate) struct Pair<V>(V, V);
+
+// SAFETY: forwards to `V` for each half; no branch or index depends on a value.
+unsafe impl<V: Vector> Vector for Pair<V> {
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Self(self.0.xor(other.0), self.1.xor(other.1))
+    }
+    #[inline(always)]
+    fn xor3(self, b: Self, c: Self) -> Self {
+        Self(self.0.xor3(b.0, c.0), self.1.xor3(b.1, c.1))
+    }
+    #[inline(always)]
+    fn pin(self) -> Self {
+        Self(self.0.pin(), self.1.pin())
+    }
+}
+
+// SAFETY: likewise.
+unsafe impl<W: Word> Word for Pair<W> {
+    type Blocks = Pair<W::Blocks>;
+    type Single = W::Single;
+    const CONVERTS: bool = W::CONVERTS;
+
+    #[inline(always)]
+    fn new(blocks: Pair<W::Blocks>) -> Self {
+        Self(W::new(blocks.0), W::new(blocks.1))
+    }
+    #[inline(always)]
+    fn blocks(self) -> Pair<W::Blocks> {
+        Pair(self.0.blocks(), self.1.blocks())
+    }
+    #[inline(always)]
+    fn aes(self, round_key: Self) -> Self {
+        Self(self.0.aes(round_key.0), self.1.aes(round_key.1))
+    }
+}
+
+// SAFETY: likewise.
+unsafe impl<V: Blocks> Blocks for Pair<V> {
+    const LANES: usize = 2 * V::LANES;
+    type Lane = V::Lane;
+
+    #[inline(always)]
+    unsafe fn load(src: *const u8) -> Self {
+        // SAFETY: the caller grants the features and both halves of the memory.
+        unsafe { Self(V::load(src), V::load(src.add(16 * V::LANES))) }
+    }
+    #[inline(always)]
+    unsafe fn store(self, dst: *mut u8) {
+        // SAFETY: the caller grants both halves of the memory.
+        unsafe {
+            self.0.store(dst);
+            self.1.store(dst.add(16 * V::LANES));
+        }
+    }
+    #[inline(always)]
+    unsafe fn splat(block: *const u8) -> Self {
+        // SAFETY: the caller grants the features and the block.
+        let half = unsafe { V::splat(block) };
+        Self(half, half)
+    }
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        // SAFETY: the caller grants the features.
+        let half = unsafe { V::zero() };
+        Self(half, half)
+    }
+    #[inline(always)]
+    unsafe fn splat_words(first: u64, second: u64) -> Self {
+        // SAFETY: the caller grants the features.
+        let half = unsafe { V::splat_words(first, second) };
+        Self(half, half)
+    }
+    #[inline(always)]
+    unsafe fn load_partial(src: *const u8, len: usize) -> Self {
+        let (first, second) = halves::<V>(len);
+        // SAFETY: the caller grants the features and `len` bytes, of which these are the parts. Where the second has
+        // none, its address is not used.
+        unsafe { Self(V::load_partial(src, first), V::load_partial(src.wrapping_add(16 * V::LANES), second)) }
+    }
+    #[inline(always)]
+    unsafe fn store_partial(self, dst: *mut u8, len: usize) {
+        let (first, second) = halves::<V>(len);
+        // SAFETY: likewise.
+        unsafe {
+            self.0.store_partial(dst, first);
+            self.1.store_partial(dst.wrapping_add(16 * V::LANES), second);
+        }
+    }
+    #[inline(always)]
+    fn truncate(self, len: usize) -> Self {
+        let (first, second) = halves::<V>(len);
+        Self(self.0.truncate(first), self.1.truncate(second))
+    }
+    #[inline(always)]
+    fn xor_and(self, b: Self, c: Self) -> Self {
+        Self(self.0.xor_and(b.0, c.0), self.1.xor_and(b.1, c.1))
+    }
+    #[inline(always)]
+    fn first(self) -> V::Lane {
+        self.0.first()
+    }
+    #[inline(always)]
+    fn lanes(self) -> [V::Lane; MAX_LANES] {
+        let (mut lanes, second) = (self.0.lanes(), self.1.lanes());
+        lanes[V::LANES..2 * V::LANES].copy_from_slice(&second[..V::LANES]);
+        lanes
+    }
+    #[inline(always)]
+    fn fold(self) -> V::Lane {
+        self.0.fold().xor(self.1.fold())
+    }
+
+    const REGISTERS: usize = 2 * V::REGISTERS;
+
+    #[inline(always)]
+    unsafe fn from_lanes(lanes: [V::Lane; MAX_LANES]) -> Self {
+        let mut second = lanes;
+        second[..V::LANES].copy_from_slice(&lanes[V::LANES..2 * V::LANES]);
+        // SAFETY: the caller grants the features.
+        unsafe { Self(V::from_lanes(lanes), V::from_lanes(second)) }
+    }
+}
+
+/// How many of `len` bytes lie in each vector of a pair.
+#[inline(always)]
+fn halves<V: Blocks>(len: usize) -> (usize, usize) {
+    let half = 16 * V::LANES;
+    (len.min(half), len.saturating_sub(half))
+}

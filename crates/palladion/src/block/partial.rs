@@ -1,0 +1,99 @@
+//! Blocks of which only a part exists in memory.
+
+use super::{Blocks, MAX_LANES};
+use crate::memory::wipe;
+
+/// `load_partial` by way of a buffer.
+///
+/// # Safety
+/// As for [`Blocks::load_partial`].
+#[inline(always)]
+pub(crate) unsafe fn load_by_buffer<V: Blocks>(src: *const u8, len: usize) -> V {
+    debug_assert!(len <= 16 * V::LANES);
+    let mut buf = [0u8; 16 * MAX_LANES];
+    // SAFETY: `len` bytes are readable at `src` and fit into the buffer, which is as wide as the widest vector.
+    unsafe {
+        core::ptr::copy_nonoverlapping(src, buf.as_mut_ptr(), len);
+        let blocks = V::load(buf.as_ptr());
+        wipe(&mut buf);
+        blocks
+    }
+}
+
+/// `store_partial` by way of a buffer.
+///
+/// # Safety
+/// As for [`Blocks::store_partial`].
+#[inline(always)]
+pub(crate) unsafe fn store_by_buffer<V: Blocks>(blocks: V, dst: *mut u8, len: usize) {
+    debug_assert!(len <= 16 * V::LANES);
+    let mut buf = [0u8; 16 * MAX_LANES];
+    // SAFETY: the buffer is as wide as the widest vector; `dst` takes `len` of its bytes.
+    unsafe {
+        blocks.store(buf.as_mut_ptr());
+        core::ptr::copy_nonoverlapping(buf.as_ptr(), dst, len);
+    }
+    wipe(&mut buf);
+}
+
+/// From byte `64 - len` on: `len` bytes of ones, then zeros. Indexed by lengths, never by secrets.
+pub(crate) static ONES_THEN_ZEROS: [u8; 128] = {
+    let mut mask = [0; 128];
+    let mut i = 0;
+    while i < 64 {
+        mask[i] = 0xff;
+        i += 1;
+    }
+    mask
+};
+
+/// `truncate` by a mask.
+///
+/// # Safety
+/// The CPU features of the implementation.
+#[inline(always)]
+pub(crate) unsafe fn mask_of_length<V: Blocks>(len: usize) -> V {
+    // SAFETY: 64 bytes are there from each of the first 65 on, and no vector is wider.
+    unsafe { V::load(ONES_THEN_ZEROS.as_ptr().add(64usize.saturating_sub(len))) }
+}
+
+/// What is the same in all implementations of [`Blocks`] for one block that the CPU cannot load or store in part.
+macro_rules! one_lane {
+    () => {
+        const LANES: usize = 1;
+        type Lane = Self;
+
+        #[inline(always)]
+        unsafe fn splat(block: *const u8) -> Self {
+            // SAFETY: passed on.
+            unsafe { Self::load(block) }
+        }
+        #[inline(always)]
+        unsafe fn load_partial(src: *const u8, len: usize) -> Self {
+            // SAFETY: passed on.
+            unsafe { $crate::block::partial::load_by_buffer(src, len) }
+        }
+        #[inline(always)]
+        unsafe fn store_partial(self, dst: *mut u8, len: usize) {
+            // SAFETY: passed on.
+            unsafe { $crate::block::partial::store_by_buffer(self, dst, len) }
+        }
+        #[inline(always)]
+        fn first(self) -> Self {
+            self
+        }
+        #[inline(always)]
+        fn lanes(self) -> [Self; $crate::block::MAX_LANES] {
+            [self; $crate::block::MAX_LANES]
+        }
+        #[inline(always)]
+        fn fold(self) -> Self {
+            self
+        }
+        #[inline(always)]
+        unsafe fn from_lanes(lanes: [Self; $crate::block::MAX_LANES]) -> Self {
+            lanes[0]
+        }
+    };
+}
+pub(crate) use one_lane;

@@ -1,0 +1,228 @@
+//! Which instructions the ciphers run on: found out once, at run time.
+
+use core::fmt;
+use core::str::FromStr;
+
+use super::choice;
+
+/// One implementation of the ciphers for one class of CPU. All give the same bytes.
+///
+/// ```
+/// use palladion::Backend;
+/// for backend in Backend::ALL {
+///     println!("{:12} {:5} {}", backend.name(), backend.is_available(), backend.description());
+/// }
+/// assert!(Backend::Portable.is_available());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Backend {
+    /// x86: VAES and AVX-512VL.
+    VaesAvx512,
+    /// x86: VAES and AVX2.
+    VaesAvx2,
+    /// x86: AES-NI and AVX.
+    AesNiAvx,
+    /// x86: AES-NI without AVX.
+    AesNi,
+    /// x86 without AES-NI: byte shuffles of AVX2.
+    Avx2,
+    /// x86 without AES-NI: byte shuffles of SSSE3.
+    Ssse3,
+    /// 64-bit ARM: the AES extension of ARMv8.
+    ArmAes,
+    /// 64-bit ARM without the AES extension: byte shuffles of NEON.
+    Neon,
+    /// WebAssembly with relaxed SIMD: byte shuffles.
+    WasmRelaxedSimd,
+    /// WebAssembly with SIMD: byte shuffles.
+    WasmSimd128,
+    /// Any CPU: bitsliced, constant time, no AES instructions.
+    Portable,
+}
+
+/// The environment variable that overrides the choice: the name of a backend.
+pub const ENVIRONMENT_VARIABLE: &str = "PALLADION_BACKEND";
+
+impl Backend {
+    /// All backends, the best first.
+    pub const ALL: &'static [Self] = &[
+        Self::VaesAvx512,
+        Self::VaesAvx2,
+        Self::AesNiAvx,
+        Self::AesNi,
+        Self::Avx2,
+        Self::Ssse3,
+        Self::ArmAes,
+        Self::Neon,
+        Self::WasmRelaxedSimd,
+        Self::WasmSimd128,
+        Self::Portable,
+    ];
+
+    /// The name, as the environment variable takes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::VaesAvx512 => "vaes-avx512",
+            Self::VaesAvx2 => "vaes-avx2",
+            Self::AesNiAvx => "aesni-avx",
+            Self::AesNi => "aesni",
+            Self::Avx2 => "avx2",
+            Self::Ssse3 => "ssse3",
+            Self::ArmAes => "armv8-aes",
+            Self::Neon => "neon",
+            Self::WasmRelaxedSimd => "wasm-relaxed-simd",
+            Self::WasmSimd128 => "wasm-simd128",
+            Self::Portable => "portable",
+        }
+    }
+
+    /// What it needs and how it works, in a few words.
+    #[must_use]
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::VaesAvx512 => "x86 with VAES and AVX-512VL: up to four AES blocks a register",
+            Self::VaesAvx2 => "x86 with VAES and AVX2: up to two AES blocks a register",
+            Self::AesNiAvx => "x86 with AES-NI and AVX",
+            Self::AesNi => "x86 with AES-NI",
+            Self::Avx2 => "x86 with AVX2, without AES-NI: byte shuffles on two AES blocks a register",
+            Self::Ssse3 => "x86 with SSSE3, without AES-NI: byte shuffles",
+            Self::ArmAes => "64-bit ARM with the AES extension",
+            Self::Neon => "64-bit ARM without the AES extension: byte shuffles",
+            Self::WasmRelaxedSimd => "WebAssembly with relaxed SIMD: byte shuffles",
+            Self::WasmSimd128 => "WebAssembly with SIMD: byte shuffles",
+            Self::Portable => "any CPU: bitsliced, without tables or AES instructions",
+        }
+    }
+
+    /// On what it rests that the time does not depend on secrets. (No backend has a branch, or an index into memory, that
+    /// depends on one. What is left are the instructions themselves.)
+    #[must_use]
+    pub const fn timing(self) -> &'static str {
+        match self {
+            Self::VaesAvx512 | Self::VaesAvx2 | Self::AesNiAvx | Self::AesNi | Self::Avx2 | Self::Ssse3 => {
+                "the vendors list these instructions as independent of data (recent Intel CPUs: with DOITM set)"
+            }
+            Self::ArmAes | Self::Neon => {
+                "the architecture makes these instructions independent of data (Armv8.4 and later: with DIT set)"
+            }
+            Self::WasmRelaxedSimd | Self::WasmSimd128 => {
+                "swizzle, AND, XOR and shifts become such instructions in the engines we know; no standard promises it"
+            }
+            Self::Portable => {
+                "AND, OR, XOR, NOT and shifts by constants alone, independent of data on every CPU we know (RISC-V: Zkt)"
+            }
+        }
+    }
+
+    /// Whether this CPU (and this build) can run it.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        choice::is_available(self)
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Backend {
+    type Err = BackendError;
+
+    /// The backend of that name, whether it can run here or not.
+    fn from_str(name: &str) -> Result<Self, BackendError> {
+        Self::ALL.iter().copied().find(|b| b.name() == name).ok_or(BackendError::Unknown)
+    }
+}
+
+/// The backend that new cipher, MAC and key stream objects use: the best that the CPU has, unless the environment
+/// variable `PALLADION_BACKEND` (with feature `std`) or [`set_backend`] says otherwise.
+///
+/// # Errors
+///
+/// If the environment variable names no backend, or one that cannot run here. Every operation then fails with
+/// [`Error::Backend`](crate::Error::Backend), rather than to run on something other than what was asked for.
+///
+/// ```
+/// println!("AEGIS runs on {}", palladion::backend()?);
+/// # Ok::<(), palladion::BackendError>(())
+/// ```
+#[inline]
+pub fn backend() -> Result<Backend, BackendError> {
+    choice::backend()
+}
+
+/// Makes everything that is created from now on use this backend, in all threads: for tests and measurements. What
+/// exists already keeps the one it was created with. Overrides the environment variable. It is for programs to call, not
+/// for libraries: it decides for everybody in the process.
+///
+/// # Errors
+///
+/// If it cannot run here.
+///
+/// ```
+/// use palladion::{Backend, backend, set_backend};
+/// set_backend(Backend::Portable)?;
+/// assert_eq!(backend()?, Backend::Portable);
+/// # Ok::<(), palladion::BackendError>(())
+/// ```
+pub fn set_backend(backend: Backend) -> Result<(), BackendError> {
+    choice::set(backend)
+}
+
+/// A backend was asked for that cannot be had. Displays the choices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BackendError {
+    /// No backend has this name.
+    Unknown,
+    /// The CPU or the build does not have it.
+    Unavailable(Backend),
+    /// The environment variable `PALLADION_BACKEND` names none, or this one that cannot run here.
+    Environment(Option<Backend>),
+}
+
+impl BackendError {
+    /// The same, as the fault of the environment.
+    #[cfg(feature = "std")]
+    #[cfg_attr(palladion_one_backend, allow(dead_code))] // there it is not asked
+    pub(crate) fn in_environment(self) -> Self {
+        match self {
+            Self::Unknown => Self::Environment(None),
+            Self::Unavailable(backend) => Self::Environment(Some(backend)),
+            Self::Environment(_) => self,
+        }
+    }
+}
+
+impl fmt::Display for BackendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown => f.write_str("there is no backend of this name")?,
+            Self::Unavailable(backend) => write!(f, "the backend {backend} cannot run on this machine")?,
+            Self::Environment(backend) => {
+                write!(f, "the environment variable {ENVIRONMENT_VARIABLE}")?;
+                #[cfg(feature = "std")]
+                if let Some(value) = std::env::var_os(ENVIRONMENT_VARIABLE) {
+                    write!(f, "=\"{}\"", value.to_string_lossy())?;
+                }
+                f.write_str(match backend {
+                    Some(_) => " asks for a backend that cannot run on this machine",
+                    None => " names no backend",
+                })?;
+            }
+        }
+        f.write_str("; choices here: ")?;
+        let mut separator = "";
+        for backend in Backend::ALL.iter().filter(|b| b.is_available()) {
+            write!(f, "{separator}{backend}")?;
+            separator = ", ";
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for BackendError {}

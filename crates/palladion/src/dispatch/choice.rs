@@ -1,0 +1,196 @@
+//! The choice at run time: one table of kernels for all the process, decided once.
+
+use core::marker::PhantomData;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use super::backend::{Backend, BackendError};
+use crate::arch;
+use crate::driver::table::{Kernels, Tables};
+use crate::driver::variant::class;
+use crate::driver::{Parameters, Variant};
+
+/// A backend that is compiled in.
+struct Compiled {
+    backend: Backend,
+    /// Whether the CPU has what the kernels are compiled for.
+    runs: fn(&Cpu) -> bool,
+    /// Within, not behind another pointer: each call waits for what it reads on its way to a kernel.
+    tables: Tables,
+}
+
+/// The backends that are compiled in, in the order of [`Backend::ALL`]: the fastest first.
+static COMPILED: &[Compiled] = &[
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    Compiled {
+        backend: Backend::VaesAvx512,
+        runs: Cpu::allow_vaes_avx512,
+        tables: arch::x86::vaes512::TABLES,
+    },
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    Compiled { backend: Backend::VaesAvx2, runs: Cpu::allow_vaes_avx2, tables: arch::x86::vaes::TABLES },
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    Compiled {
+        backend: Backend::AesNiAvx,
+        runs: Cpu::allow_aesni_avx,
+        tables: arch::x86::aesni::avx::TABLES,
+    },
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    Compiled { backend: Backend::AesNi, runs: Cpu::allow_aesni, tables: arch::x86::aesni::sse::TABLES },
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    Compiled { backend: Backend::Avx2, runs: Cpu::allow_avx2, tables: arch::x86::ssse3::avx2::TABLES },
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    Compiled { backend: Backend::Ssse3, runs: |cpu| cpu.ssse3, tables: arch::x86::ssse3::TABLES },
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    Compiled {
+        backend: Backend::ArmAes,
+        runs: |cpu| cpu.neon && cpu.aes,
+        tables: arch::aarch64::aes::TABLES,
+    },
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    Compiled { backend: Backend::Neon, runs: |cpu| cpu.neon, tables: arch::aarch64::neon::TABLES },
+    // A module that runs has all that it was compiled for.
+    #[cfg(all(target_family = "wasm", target_feature = "relaxed-simd"))]
+    Compiled { backend: Backend::WasmRelaxedSimd, runs: |_| true, tables: arch::wasm::relaxed::TABLES },
+    #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+    Compiled { backend: Backend::WasmSimd128, runs: |_| true, tables: arch::wasm::simd128::TABLES },
+    Compiled { backend: Backend::Portable, runs: |_| true, tables: arch::portable::TABLES },
+];
+
+/// What the CPU can do, as far as it matters.
+#[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+type Cpu = arch::x86::cpu::Features;
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+type Cpu = arch::aarch64::Features;
+#[cfg(not(any(
+    target_arch = "x86",
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little")
+)))]
+struct Cpu;
+
+#[cfg(not(any(
+    target_arch = "x86",
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little")
+)))]
+impl Cpu {
+    fn detect() -> Self {
+        #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+        arch::wasm::keep_unknown();
+        Self
+    }
+}
+
+/// The fastest backend that the CPU can run. The portable one runs everywhere.
+fn best(cpu: &Cpu) -> Option<&'static Compiled> {
+    COMPILED.iter().find(|compiled| (compiled.runs)(cpu))
+}
+
+fn find(backend: Backend) -> Result<&'static Compiled, BackendError> {
+    let compiled = COMPILED.iter().find(|compiled| compiled.backend == backend);
+    compiled.filter(|compiled| (compiled.runs)(&Cpu::detect())).ok_or(BackendError::Unavailable(backend))
+}
+
+pub(crate) fn is_available(backend: Backend) -> bool {
+    find(backend).is_ok()
+}
+
+/// The chosen entry of `COMPILED`, or null before the first use.
+static ACTIVE: AtomicPtr<Compiled> = AtomicPtr::new(ptr::null_mut());
+
+pub(crate) fn set(backend: Backend) -> Result<(), BackendError> {
+    ACTIVE.store(ptr::from_ref(find(backend)?).cast_mut(), Ordering::Relaxed);
+    Ok(())
+}
+
+/// The backend in use.
+#[inline]
+pub(crate) fn backend() -> Result<Backend, BackendError> {
+    active().map(|chosen| chosen.backend)
+}
+
+/// A variant, with its kernels in the backend that was in use when the value was made.
+#[derive(Clone, Copy)]
+pub(crate) struct Chosen<P: Parameters, const D: usize>(&'static Kernels, PhantomData<P>);
+
+impl<P: Parameters, const D: usize> Chosen<P, D> {
+    #[inline(always)]
+    pub(crate) fn new() -> Result<Self, BackendError> {
+        active().map(|chosen| Self(&chosen.tables[P::INDEX][class(D)], PhantomData))
+    }
+}
+
+impl<P: Parameters, const D: usize> Variant for Chosen<P, D> {
+    type Family = P;
+    type Memory = P::Memory<D>;
+    type Step = P::Step<D>;
+    const DEGREE: usize = D;
+
+    #[inline(always)]
+    fn kernels(&self) -> &'static Kernels {
+        self.0
+    }
+}
+
+/// The backend in use and its kernels.
+#[inline(always)]
+fn active() -> Result<&'static Compiled, BackendError> {
+    // SAFETY: null, or an entry of `COMPILED`, which is never written to. (Relaxed will do: nothing else is
+    // published with it.)
+    match unsafe { ACTIVE.load(Ordering::Relaxed).as_ref() } {
+        Some(chosen) => Ok(chosen),
+        None => choose(),
+    }
+}
+
+/// The first use: what the environment asks for, or else the best. Two threads that come here at once
+/// come to the same result.
+#[cold]
+#[inline(never)]
+fn choose() -> Result<&'static Compiled, BackendError> {
+    let chosen = match asked_for()? {
+        Some(chosen) => chosen,
+        None => best(&Cpu::detect()).ok_or(BackendError::Unavailable(Backend::Portable))?,
+    };
+    // A call of `set` in the meantime wins.
+    let entry = ptr::from_ref(chosen).cast_mut();
+    let _ = ACTIVE.compare_exchange(ptr::null_mut(), entry, Ordering::Relaxed, Ordering::Relaxed);
+    Ok(chosen)
+}
+
+/// What the environment asks for.
+fn asked_for() -> Result<Option<&'static Compiled>, BackendError> {
+    #[cfg(feature = "std")]
+    if let Some(name) = std::env::var_os(super::backend::ENVIRONMENT_VARIABLE).filter(|name| !name.is_empty())
+    {
+        let backend: Result<Backend, _> = name.to_str().ok_or(BackendError::Unknown).and_then(str::parse);
+        return backend.and_then(find).map(Some).map_err(BackendError::in_environment);
+    }
+    Ok(None)
+}
+
+#[cfg(all(test, any(target_arch = "x86", target_arch = "x86_64")))]
+#[test]
+fn each_cpu_gets_the_fastest_backend_it_can_run() {
+    let all = Cpu {
+        ssse3: true,
+        aes: true,
+        avx: true,
+        avx2: true,
+        vaes: true,
+        avx512f: true,
+        avx512bw: true,
+        avx512vl: true,
+    };
+    let best = |cpu: Cpu| best(&cpu).map(|compiled| compiled.backend);
+    assert_eq!(best(all), Some(Backend::VaesAvx512));
+    assert_eq!(best(Cpu { avx512bw: false, ..all }), Some(Backend::VaesAvx2));
+    assert_eq!(best(Cpu { vaes: false, ..all }), Some(Backend::AesNiAvx));
+    assert_eq!(best(Cpu { avx: false, vaes: false, ..all }), Some(Backend::AesNi));
+    assert_eq!(best(Cpu { aes: false, ..all }), Some(Backend::Avx2));
+    assert_eq!(best(Cpu { aes: false, avx2: false, ..all }), Some(Backend::Ssse3));
+    assert_eq!(best(Cpu { aes: false, ssse3: false, ..all }), Some(Backend::Portable));
+    assert_eq!(best(Cpu { ssse3: false, avx: false, vaes: false, ..all }), Some(Backend::Portable));
+    assert_eq!(best(Cpu::default()), Some(Backend::Portable));
+}

@@ -1,0 +1,72 @@
+//! The choice where there is nothing to choose: a bare machine with one backend compiled in, or a
+//! program built with `--cfg palladion_one_backend`, which gets the best of those that need no look at
+//! the CPU.
+//!
+//! No atomics are needed. The compiler knows the kernels, also where it optimises one crate at a time,
+//! so that only those that are called get into the program.
+
+use core::marker::PhantomData;
+
+use super::backend::{Backend, BackendError};
+#[cfg(not(all(target_family = "wasm", target_feature = "simd128")))]
+use crate::arch::portable::TABLES;
+#[cfg(all(target_family = "wasm", target_feature = "relaxed-simd"))]
+use crate::arch::wasm::relaxed::TABLES;
+#[cfg(all(target_family = "wasm", target_feature = "simd128", not(target_feature = "relaxed-simd")))]
+use crate::arch::wasm::simd128::TABLES;
+use crate::driver::table::Kernels;
+use crate::driver::{Parameters, Variant, variant};
+
+const ONLY: Backend = if cfg!(all(target_family = "wasm", target_feature = "relaxed-simd")) {
+    Backend::WasmRelaxedSimd
+} else if cfg!(all(target_family = "wasm", target_feature = "simd128")) {
+    Backend::WasmSimd128
+} else {
+    Backend::Portable
+};
+
+pub(crate) fn is_available(backend: Backend) -> bool {
+    backend == ONLY
+}
+
+pub(crate) fn set(backend: Backend) -> Result<(), BackendError> {
+    if is_available(backend) { Ok(()) } else { Err(BackendError::Unavailable(backend)) }
+}
+
+/// The only backend.
+#[inline]
+pub(crate) fn backend() -> Result<Backend, BackendError> {
+    Ok(ONLY)
+}
+
+/// Which of a table's classes a degree belongs to. Where a small program is asked for, the kernels for
+/// any degree serve for all.
+const fn class(degree: usize) -> usize {
+    if cfg!(palladion_one_backend) { variant::class(0) } else { variant::class(degree) }
+}
+
+/// A variant.
+#[derive(Clone, Copy)]
+pub(crate) struct Chosen<P: Parameters, const D: usize>(PhantomData<P>);
+
+impl<P: Parameters, const D: usize> Chosen<P, D> {
+    #[inline(always)]
+    pub(crate) fn new() -> Result<Self, BackendError> {
+        #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+        crate::arch::wasm::keep_unknown();
+        Ok(Self(PhantomData))
+    }
+}
+
+impl<P: Parameters, const D: usize> Variant for Chosen<P, D> {
+    type Family = P;
+    type Memory = P::Memory<D>;
+    type Step = P::Step<D>;
+    const DEGREE: usize = D;
+
+    #[inline(always)]
+    fn kernels(&self) -> &'static Kernels {
+        // A copy, so that it drags no other variant's kernels along.
+        const { &{ TABLES[P::INDEX][class(D)] } }
+    }
+}

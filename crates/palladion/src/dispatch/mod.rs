@@ -1,0 +1,21 @@
+//! Which backend is used: chosen once, at run time or when the program is compiled.
+
+mod backend;
+// There is a choice between several backends, or because the environment may ask for one.
+#[cfg_attr(
+    any(
+        all(palladion_one_backend, target_family = "wasm"),
+        not(any(
+            feature = "std",
+            target_arch = "x86",
+            all(target_arch = "x86_64", target_feature = "sse2"),
+            all(target_arch = "aarch64", target_endian = "little"),
+            all(target_family = "wasm", target_feature = "simd128")
+        ))
+    ),
+    path = "fixed.rs"
+)]
+mod choice;
+
+pub use backend::{Backend, BackendError, ENVIRONMENT_VARIABLE, backend, set_backend};
+pub(crate) use choice::Chosen;

@@ -1,0 +1,378 @@
+//! A state that rests in memory between calls, for messages that come in pieces.
+
+use core::ptr;
+
+use super::steps::{Data, Group, Work, process_groups};
+use super::table::Kernels;
+use super::tag::{self, MacEnd};
+use super::variant::{Parameters, Variant, check_mac, check_memory, check_tag};
+use crate::block::{Blocks, MAX_LANES, Vector};
+use crate::machine::Machine;
+use crate::memory::{Direction, InOut, WipedBytes};
+
+// The bodies of the kernels. `G` is the number of groups, or 0 where it is only known at run time.
+// Constants that follow from `G` reach the loops by inlining. What callers promise is written on
+// `StateKernels`.
+
+/// The context words of lanes 0 to 3 but for the degree (§5.4.2).
+pub(super) static FIRST_CONTEXTS: [[u8; 16]; MAX_LANES] = {
+    let mut contexts = [[0; 16]; MAX_LANES];
+    let mut i = 0;
+    while i < MAX_LANES {
+        contexts[i][0] = i as u8;
+        i += 1;
+    }
+    contexts
+};
+
+/// The state of one group after initialization. `ctx` is null for the standard's context.
+///
+/// # Safety
+/// The CPU features; key, nonce and a `ctx` that is not null readable.
+#[inline(always)]
+pub(super) unsafe fn init_group<M: Machine>(
+    group: Group,
+    key: *const u8,
+    nonce: *const u8,
+    ctx: *const u8,
+) -> M {
+    // SAFETY: granted by the caller.
+    unsafe {
+        let ctx = if !ctx.is_null() {
+            M::V::splat(ctx)
+        } else if group.degree == 1 {
+            M::V::zero()
+        } else {
+            // ctx[i] = i || D - 1 || 0..0. The first lane's number is a multiple of a power of two
+            // that is more than any number added to it.
+            let common = (M::V::LANES * group.number) as u64 | ((group.degree - 1) as u64) << 8;
+            M::V::load(FIRST_CONTEXTS.as_ptr().cast()).xor(M::V::splat_words(common, 0))
+        };
+        M::init(M::load_key(key), M::load_key(nonce), ctx)
+    }
+}
+
+/// The degree, as a constant where it is one.
+#[inline(always)]
+fn constant_degree<M: Machine, const G: usize>(degree: usize) -> usize {
+    debug_assert!(if G == 0 { degree.is_multiple_of(M::V::LANES) } else { degree == G * M::V::LANES });
+    if G == 0 { degree } else { G * M::V::LANES }
+}
+
+/// The groups of a state.
+///
+/// # Safety
+/// Exclusive, aligned memory for `degree` lanes, written by `init` with the same machine.
+#[inline(always)]
+unsafe fn groups<'a, M: Machine>(state: *mut u8, degree: usize) -> &'a mut [M] {
+    // SAFETY: granted by the caller.
+    unsafe { core::slice::from_raw_parts_mut(state.cast(), degree / M::V::LANES) }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn init<M: Machine, const G: usize>(
+    state: *mut u8,
+    degree: usize,
+    key: *const u8,
+    nonce: *const u8,
+    ctx: *const u8,
+) {
+    let degree = constant_degree::<M, G>(degree);
+    for number in 0..degree / M::V::LANES {
+        // SAFETY: see `StateKernels`.
+        unsafe { state.cast::<M>().add(number).write(init_group(Group { number, degree }, key, nonce, ctx)) };
+    }
+}
+
+#[inline(always)]
+pub(super) unsafe fn process<M: Machine, const G: usize>(
+    state: *mut u8,
+    degree: usize,
+    work: Work,
+    data: Data,
+) {
+    let degree = constant_degree::<M, G>(degree);
+    // SAFETY: see `StateKernels`.
+    unsafe { process_groups::<M, G>(groups::<M>(state, degree), degree, work, data) }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn keystream<M: Machine, const G: usize>(state: *const u8, degree: usize, dst: *mut u8) {
+    let degree = constant_degree::<M, G>(degree);
+    for number in 0..degree / M::V::LANES {
+        let group = Group { number, degree };
+        // SAFETY: see `StateKernels`.
+        unsafe {
+            let s = state.cast::<M>().add(number).read();
+            M::store(s.keystream(), dst.add(group.column::<M>()), group.row());
+        }
+    }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn finalize<M: Machine, const G: usize>(
+    state: *mut u8,
+    degree: usize,
+    ad_len: u64,
+    msg_len: u64,
+    tag: *mut u8,
+    tag_len: usize,
+) {
+    let degree = constant_degree::<M, G>(degree);
+    // SAFETY: see `StateKernels`.
+    unsafe {
+        let lengths = tag::lengths::<M::V>(ad_len, msg_len);
+        let mut sum = [M::V::zero(); 2];
+        for s in groups::<M>(state, degree) {
+            s.finalize(lengths);
+            sum = tag::add(sum, s.tag(tag_len));
+        }
+        tag::write(sum, tag, tag_len);
+    }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn finalize_mac<M: Machine, const G: usize>(
+    state: *mut u8,
+    degree: usize,
+    data_len: u64,
+    tag: *mut u8,
+    tag_len: usize,
+) {
+    let degree = constant_degree::<M, G>(degree);
+    // SAFETY: see `StateKernels`.
+    unsafe {
+        let groups = groups::<M>(state, degree);
+        if tag_len == 16 {
+            finish_mac::<M, G, 16>(groups, degree, data_len, tag);
+        } else {
+            finish_mac::<M, G, 32>(groups, degree, data_len, tag);
+        }
+    }
+}
+
+/// FinalizeMac (§8). The length of the tag is a constant here, so that the lanes stay in registers.
+///
+/// # Safety
+/// `T` bytes writable at `tag`.
+#[inline(always)]
+unsafe fn finish_mac<M: Machine, const G: usize, const T: usize>(
+    groups: &mut [M],
+    degree: usize,
+    data_len: u64,
+    tag: *mut u8,
+) {
+    // SAFETY: granted by the caller; the state is proof of the CPU features.
+    unsafe {
+        let sizes = tag::lengths::<M::V>(data_len, T as u64);
+        if G == 1
+            && let [group] = groups
+        {
+            let mut s = *group; // a copy that the optimiser can keep in registers
+            s.finalize(sizes);
+            let mut end = MacEnd::<M::Lane, T>::new(s.first());
+            if degree > 1 {
+                end.absorb::<M>(0, s.tag(T));
+            }
+            return end.write(degree, tag);
+        }
+        for s in groups.iter_mut() {
+            s.finalize(sizes);
+        }
+        let [first, ..] = groups else { return }; // there is always one
+        let mut end = MacEnd::<M::Lane, T>::new(first.first());
+        if degree > 1 {
+            for (number, s) in groups.iter().enumerate() {
+                end.absorb::<M>(number, s.tag(T));
+            }
+        }
+        end.write(degree, tag);
+    }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn words<M: Machine, const G: usize>(state: *const u8, degree: usize, dst: *mut u8) {
+    let degree = constant_degree::<M, G>(degree);
+    for number in 0..degree / M::V::LANES {
+        let group = Group { number, degree };
+        // SAFETY: see `StateKernels`.
+        unsafe {
+            state.cast::<M>().add(number).read().store_words(dst.add(group.column::<M>()), group.row());
+        }
+    }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn resume<M: Machine, const G: usize>(state: *mut u8, degree: usize, src: *const u8) {
+    let degree = constant_degree::<M, G>(degree);
+    for number in 0..degree / M::V::LANES {
+        let group = Group { number, degree };
+        // SAFETY: see `StateKernels`.
+        unsafe {
+            state.cast::<M>().add(number).write(M::load_words(src.add(group.column::<M>()), group.row()));
+        }
+    }
+}
+
+/// A state that rests in memory, with the kernels that understand it.
+///
+/// The memory is the caller's, zero until [`init`](Self::init). Any bytes are a state, if perhaps a
+/// meaningless one; but what the kernels of one backend wrote, only they understand.
+pub(crate) struct State<'a, V: Variant> {
+    memory: &'a mut V::Memory,
+    variant: V,
+}
+
+impl<'a, V: Variant> State<'a, V> {
+    /// The state that rests in this memory.
+    #[inline(always)]
+    pub(crate) fn new(memory: &'a mut V::Memory, variant: V) -> Self {
+        const { check_memory::<V>() };
+        Self { memory, variant }
+    }
+
+    #[inline(always)]
+    fn kernels(&self) -> &'static Kernels {
+        self.variant.kernels()
+    }
+
+    #[inline(always)]
+    fn ptr(&mut self) -> *mut u8 {
+        self.memory.as_mut().as_mut_ptr()
+    }
+
+    /// Init with pointers.
+    ///
+    /// # Safety
+    /// Key and nonce readable for the family's length, `ctx` null or readable for 16 bytes.
+    #[inline(always)]
+    pub(super) unsafe fn init_at(&mut self, key: *const u8, nonce: *const u8, ctx: *const u8) {
+        // SAFETY: the kernels come from a variant, so the CPU has their features; the memory is that
+        // of the variant's degree; the rest is granted.
+        unsafe { (self.kernels().state.init)(self.ptr(), V::DEGREE, key, nonce, ctx) };
+        self.kernels().scrub();
+    }
+
+    /// Goes over data.
+    ///
+    /// # Safety
+    /// The data as [`Data`] says.
+    #[inline(always)]
+    pub(super) unsafe fn process(&mut self, work: Work, data: Data) {
+        if data.len == 0 {
+            return; // a call would load and store the state
+        }
+        let kernel = match work {
+            Work::Absorb => self.kernels().state.absorb,
+            Work::Encrypt => self.kernels().state.encrypt,
+            Work::Decrypt => self.kernels().state.decrypt,
+        };
+        // SAFETY: kernels and memory belong together; the data is granted.
+        unsafe { kernel(self.ptr(), V::DEGREE, data.src, data.dst, data.len) };
+        self.kernels().scrub();
+    }
+
+    /// Finalize, with pointers.
+    ///
+    /// # Safety
+    /// `tag_len` bytes, 16 or 32, writable at `tag`.
+    #[inline(always)]
+    pub(super) unsafe fn finalize_to(&mut self, ad_len: u64, msg_len: u64, tag: *mut u8, tag_len: usize) {
+        // SAFETY: kernels and memory belong together; the tag is granted.
+        unsafe { (self.kernels().state.finalize)(self.ptr(), V::DEGREE, ad_len, msg_len, tag, tag_len) };
+        self.kernels().scrub();
+    }
+
+    /// FinalizeMac, with pointers.
+    ///
+    /// # Safety
+    /// `tag_len` bytes, 16 or 32, writable at `tag`; this MAC exists.
+    #[inline(always)]
+    pub(super) unsafe fn finalize_mac_to(&mut self, data_len: u64, tag: *mut u8, tag_len: usize) {
+        // SAFETY: kernels and memory belong together; the tag is granted.
+        unsafe { (self.kernels().state.finalize_mac)(self.ptr(), V::DEGREE, data_len, tag, tag_len) };
+        self.kernels().scrub();
+    }
+
+    /// Init(key, nonce), with a context word of one's own if there is one.
+    #[inline(always)]
+    pub(crate) fn init(&mut self, key: &[u8], nonce: &[u8], ctx: Option<&[u8; 16]>) {
+        let key_len = <V::Family as Parameters>::KEY_BYTES;
+        assert!(key.len() == key_len && nonce.len() == key_len);
+        let ctx = ctx.map_or(ptr::null(), |ctx| ctx.as_ptr());
+        // SAFETY: the lengths were checked; `ctx` is null or 16 bytes.
+        unsafe { self.init_at(key.as_ptr(), nonce.as_ptr(), ctx) }
+    }
+
+    /// Absorbs data; the last step is padded with zeros.
+    #[inline(always)]
+    pub(crate) fn absorb(&mut self, data: &[u8]) {
+        let data = Data { src: data.as_ptr(), dst: ptr::null_mut(), len: data.len() };
+        // SAFETY: a slice is readable.
+        unsafe { self.process(Work::Absorb, data) }
+    }
+
+    /// Encrypts or decrypts; the last step is padded with zeros.
+    #[inline(always)]
+    pub(crate) fn crypt(&mut self, io: &InOut<'_>, direction: Direction) {
+        let work = match direction {
+            Direction::Encrypt => Work::Encrypt,
+            Direction::Decrypt => Work::Decrypt,
+        };
+        // SAFETY: `InOut` promises its buffers.
+        unsafe { self.process(work, Data { src: io.src(), dst: io.dst(), len: io.len() }) }
+    }
+
+    /// The key stream of the next step. Changes nothing of the state.
+    #[inline(always)]
+    pub(crate) fn keystream(&self, out: &mut V::Step) {
+        // SAFETY: kernels and memory belong together; the buffer is one step of the variant's degree.
+        unsafe {
+            (self.kernels().state.keystream)(
+                self.memory.as_ref().as_ptr(),
+                V::DEGREE,
+                out.as_mut().as_mut_ptr(),
+            );
+        }
+        self.kernels().scrub();
+    }
+
+    /// Finalize(ad_len, msg_len), lengths in bytes. The state is spent.
+    #[inline(always)]
+    pub(crate) fn finalize<const T: usize>(&mut self, ad_len: u64, msg_len: u64, tag: &mut [u8; T]) {
+        const { check_tag(T) };
+        // SAFETY: the tag has one of the two lengths.
+        unsafe { self.finalize_to(ad_len, msg_len, tag.as_mut_ptr(), T) }
+    }
+
+    /// FinalizeMac(data_len), the length in bytes. The state is spent.
+    #[inline(always)]
+    pub(crate) fn finalize_mac<const T: usize>(&mut self, data_len: u64, tag: &mut [u8; T]) {
+        const { check_mac(<V::Family as Parameters>::INDEX, V::DEGREE, T) };
+        // SAFETY: the tag has one of the two lengths, and this MAC exists.
+        unsafe { self.finalize_mac_to(data_len, tag.as_mut_ptr(), T) }
+    }
+
+    /// The words of the state, word by word and in each lane by lane, at the beginning of the memory.
+    pub(crate) fn words(&self) -> V::Memory {
+        let mut words = V::Memory::zeroed();
+        // SAFETY: kernels and memory belong together; the words have room in the memory of a state.
+        unsafe {
+            (self.kernels().state.words)(
+                self.memory.as_ref().as_ptr(),
+                V::DEGREE,
+                words.as_mut().as_mut_ptr(),
+            );
+        }
+        self.kernels().scrub();
+        words
+    }
+
+    /// Takes on the state that [`words`](Self::words) has given, of this backend or another one.
+    pub(crate) fn resume(&mut self, words: &V::Memory) {
+        // SAFETY: the kernels come from a variant, so the CPU has their features; the memory and the
+        // words are those of the variant's degree.
+        unsafe { (self.kernels().state.resume)(self.ptr(), V::DEGREE, words.as_ref().as_ptr()) };
+        self.kernels().scrub();
+    }
+}

@@ -1,0 +1,281 @@
+//! The table of kernels of a backend, and the macro that makes one.
+
+use super::batch::{self, Batch};
+use super::message::{self, Message, Operation};
+use super::scrub::Scrub;
+use super::state;
+use super::steps::{Data, Work};
+use crate::machine::{Batched, Machine};
+
+/// The kernels of one backend for one family and one class of degrees.
+#[derive(Clone, Copy)]
+pub(crate) struct Kernels {
+    /// For a whole message, where the number of groups is known.
+    pub(super) message: Option<MessageKernels>,
+    /// For a state in memory.
+    pub(crate) state: StateKernels,
+    /// For several messages at once, that for the most messages first.
+    pub(crate) batch: [Batch; batch::KERNELS],
+    /// What wipes the stack after the kernels of a message and of a state.
+    scrub: Scrub,
+    /// What wipes the stack after those of a batch.
+    scrub_batch: Scrub,
+}
+
+/// Each works on a whole message and tells whether its tag was right, which only `open` can deny.
+///
+/// The caller has checked the CPU features, and the message is as [`Message`] says.
+#[derive(Clone, Copy)]
+pub(super) struct MessageKernels {
+    seal: unsafe fn(&Message) -> bool,
+    open: unsafe fn(&Message) -> bool,
+    mac: unsafe fn(&Message) -> bool,
+    /// The longest message and associated data that they are the best choice for, in bytes.
+    pub(super) longest: usize,
+}
+
+impl MessageKernels {
+    #[inline(always)]
+    pub(super) fn get(&self, operation: Operation) -> unsafe fn(&Message) -> bool {
+        match operation {
+            Operation::Seal => self.seal,
+            Operation::Open => self.open,
+            Operation::Mac => self.mac,
+        }
+    }
+}
+
+/// What kernels that go over data are given: state, degree, source, destination and length.
+type Process = unsafe fn(*mut u8, usize, *const u8, *mut u8, usize);
+
+/// Kernels that work on a state in memory.
+///
+/// For every function: the caller has checked the CPU features and passes the degree of this table.
+/// The state is 64-byte aligned memory for `8 * degree` blocks, which only `init` and `resume` take
+/// uninitialised. Key and nonce have the family's length. The source is readable and the destination
+/// writable for the length, which need not be a multiple of the rate: the last step is padded with
+/// zeros. The two are equal or do not overlap; `absorb` does not use its destination.
+#[derive(Clone, Copy)]
+pub(crate) struct StateKernels {
+    /// `init(state, degree, key, nonce, ctx)`: `ctx` is null for the standard's context, or 16 bytes
+    /// (degree 1 only).
+    pub(crate) init: unsafe fn(*mut u8, usize, *const u8, *const u8, *const u8),
+    pub(crate) absorb: Process,
+    pub(crate) encrypt: Process,
+    pub(crate) decrypt: Process,
+    /// `keystream(state, degree, dst)`: one step's key stream. Changes nothing of the state.
+    pub(crate) keystream: unsafe fn(*const u8, usize, *mut u8),
+    /// `finalize(state, degree, ad_len, msg_len, tag, tag_len)`: lengths in bytes. The state is spent.
+    pub(crate) finalize: unsafe fn(*mut u8, usize, u64, u64, *mut u8, usize),
+    /// `finalize_mac(state, degree, data_len, tag, tag_len)`: length in bytes. The state is spent.
+    pub(crate) finalize_mac: unsafe fn(*mut u8, usize, u64, *mut u8, usize),
+    /// `words(state, degree, dst)`: all words, word by word and in each lane by lane:
+    /// `WORDS * degree` blocks.
+    pub(crate) words: unsafe fn(*const u8, usize, *mut u8),
+    /// `resume(state, degree, src)`: the state of words that `words` has written, of any backend.
+    pub(crate) resume: unsafe fn(*mut u8, usize, *const u8),
+}
+
+impl Kernels {
+    /// Wipes the stack below the caller, if these kernels leave secrets there.
+    #[inline(always)]
+    pub(super) fn scrub(&self) {
+        if let Some(scrub) = self.scrub {
+            scrub();
+        }
+    }
+
+    /// The kernels for a whole message: `seal`, `open` and `mac`.
+    #[cfg(test)]
+    pub(crate) fn message_kernels(&self) -> Option<[unsafe fn(&Message) -> bool; 3]> {
+        self.message.map(|kernels| [kernels.seal, kernels.open, kernels.mac])
+    }
+
+    /// Wipes the stack below the caller after kernels for several messages.
+    #[inline(always)]
+    pub(super) fn scrub_batch(&self) {
+        if let Some(scrub) = self.scrub_batch {
+            scrub();
+        }
+    }
+
+    /// The table of a machine that works on `G` groups, or on any number of them if `G` is 0.
+    pub(crate) const fn new<M: Machine, const G: usize>(
+        [seal, open, mac]: [unsafe fn(&Message) -> bool; 3],
+        state: StateKernels,
+        batch: [Batch; batch::KERNELS],
+        [scrub, scrub_batch]: [Scrub; 2],
+    ) -> Self {
+        let message = match G {
+            0 => None,
+            _ => Some(MessageKernels { seal, open, mac, longest: message::longest(G) }),
+        };
+        // Several groups, whose states take turns in memory, go over the stack too.
+        let scrub = if M::SPILLS || G != 1 { scrub } else { None };
+        let scrub_batch = if batch[0].messages == 0 { None } else { scrub_batch };
+        Self { message, state, batch, scrub, scrub_batch }
+    }
+}
+
+/// The kernels of a backend: for AEGIS-128 and AEGIS-256, each for degree 1, 2, 4 and any other.
+pub(crate) type Tables = [[Kernels; 4]; 2];
+
+// What the functions of `tables!` call. They are inlined there, and so compiled for the CPU features.
+
+#[inline(always)]
+pub(crate) unsafe fn seal<M: Machine, const G: usize>(m: &Message) -> bool {
+    // SAFETY: see `MessageKernels`.
+    unsafe { message::process::<M, G>(Operation::Seal, m) }
+}
+#[inline(always)]
+pub(crate) unsafe fn open<M: Machine, const G: usize>(m: &Message) -> bool {
+    // SAFETY: see `MessageKernels`.
+    unsafe { message::process::<M, G>(Operation::Open, m) }
+}
+#[inline(always)]
+pub(crate) unsafe fn mac<M: Machine, const G: usize>(m: &Message) -> bool {
+    // SAFETY: see `MessageKernels`.
+    unsafe { message::process::<M, G>(Operation::Mac, m) }
+}
+#[inline(always)]
+pub(crate) unsafe fn absorb<M: Machine, const G: usize>(
+    state: *mut u8,
+    degree: usize,
+    src: *const u8,
+    dst: *mut u8,
+    len: usize,
+) {
+    // SAFETY: see `StateKernels`.
+    unsafe { state::process::<M, G>(state, degree, Work::Absorb, Data { src, dst, len }) }
+}
+#[inline(always)]
+pub(crate) unsafe fn encrypt<M: Machine, const G: usize>(
+    state: *mut u8,
+    degree: usize,
+    src: *const u8,
+    dst: *mut u8,
+    len: usize,
+) {
+    // SAFETY: see `StateKernels`.
+    unsafe { state::process::<M, G>(state, degree, Work::Encrypt, Data { src, dst, len }) }
+}
+#[inline(always)]
+pub(crate) unsafe fn decrypt<M: Machine, const G: usize>(
+    state: *mut u8,
+    degree: usize,
+    src: *const u8,
+    dst: *mut u8,
+    len: usize,
+) {
+    // SAFETY: see `StateKernels`.
+    unsafe { state::process::<M, G>(state, degree, Work::Decrypt, Data { src, dst, len }) }
+}
+#[inline(always)]
+pub(crate) unsafe fn seal_batch<M: Batched, const D: usize>(messages: &batch::Messages) {
+    // SAFETY: see `Batch`.
+    unsafe { batch::process::<M, D>(Operation::Seal, messages) }
+}
+#[inline(always)]
+pub(crate) unsafe fn open_batch<M: Batched, const D: usize>(messages: &batch::Messages) {
+    // SAFETY: see `Batch`.
+    unsafe { batch::process::<M, D>(Operation::Open, messages) }
+}
+pub(crate) use state::{finalize, finalize_mac, init, keystream, resume, words};
+
+/// Defines `TABLES`, the kernels of one backend, compiled for its CPU features.
+///
+/// For each of degree 1, 2, 4 and any other it names the machine and the number of groups (0: known
+/// only at run time), and the machines for several messages at once, where those are faster. `scrub`
+/// says how many bytes of the stack are wiped after kernels that spill, and after those of a batch.
+/// The functions in `entry` are the only ones that are compiled for the features; everything they
+/// call is inlined into them.
+macro_rules! tables {
+    (
+        $(#[target_feature(enable = $features:literal)])?
+        scrub: $scrub:literal, $scrub_batch:literal;
+        aegis128: [$($machine128:ty, $groups128:literal $(, batch [$($batch128:ty),*])?;)*]
+        aegis256: [$($machine256:ty, $groups256:literal $(, batch [$($batch256:ty),*])?;)*]
+    ) => {
+        /// The kernels of this backend.
+        pub(crate) const TABLES: $crate::driver::table::Tables = [
+            [$(entry::table::<$machine128, $groups128>($crate::driver::batch::list([
+                $($(entry::batch::<$batch128, { $groups128 * $crate::machine::lanes::<$machine128>() }>(),)*)?
+            ])),)*],
+            [$(entry::table::<$machine256, $groups256>($crate::driver::batch::list([
+                $($(entry::batch::<$batch256, { $groups256 * $crate::machine::lanes::<$machine256>() }>(),)*)?
+            ])),)*],
+        ];
+
+        mod entry {
+            use $crate::driver::batch::{self, Batch, Messages};
+            use $crate::driver::scrub::scrub;
+            use $crate::driver::table::{self, Kernels, StateKernels};
+            use $crate::driver::Message;
+            use $crate::machine::{Batched, Machine};
+
+            pub(super) const fn table<M: Machine, const G: usize>(batch: [Batch; batch::KERNELS]) -> Kernels {
+                Kernels::new::<M, G>(
+                    [seal::<M, G>, open::<M, G>, mac::<M, G>],
+                    StateKernels {
+                        init: init::<M, G>,
+                        absorb: absorb::<M, G>,
+                        encrypt: encrypt::<M, G>,
+                        decrypt: decrypt::<M, G>,
+                        keystream: keystream::<M, G>,
+                        finalize: finalize::<M, G>,
+                        finalize_mac: finalize_mac::<M, G>,
+                        words: words::<M, G>,
+                        resume: resume::<M, G>,
+                    },
+                    batch,
+                    [scrub::<$scrub>(), scrub::<$scrub_batch>()],
+                )
+            }
+
+            #[allow(dead_code)] // where there are no batch kernels
+            pub(super) const fn batch<M: Batched, const D: usize>() -> Batch {
+                Batch::new::<M, D>(seal_batch::<M, D>, open_batch::<M, D>)
+            }
+
+            $crate::driver::table::entries! {
+                [$(#[target_feature(enable = $features)])?]
+                seal<M: Machine, G>(message: &Message) -> bool;
+                open<M: Machine, G>(message: &Message) -> bool;
+                mac<M: Machine, G>(message: &Message) -> bool;
+                init<M: Machine, G>(state: *mut u8, degree: usize, key: *const u8, nonce: *const u8, ctx: *const u8);
+                absorb<M: Machine, G>(state: *mut u8, degree: usize, src: *const u8, dst: *mut u8, len: usize);
+                encrypt<M: Machine, G>(state: *mut u8, degree: usize, src: *const u8, dst: *mut u8, len: usize);
+                decrypt<M: Machine, G>(state: *mut u8, degree: usize, src: *const u8, dst: *mut u8, len: usize);
+                keystream<M: Machine, G>(state: *const u8, degree: usize, dst: *mut u8);
+                finalize<M: Machine, G>(state: *mut u8, degree: usize, ad_len: u64, msg_len: u64, tag: *mut u8, tag_len: usize);
+                finalize_mac<M: Machine, G>(state: *mut u8, degree: usize, data_len: u64, tag: *mut u8, tag_len: usize);
+                words<M: Machine, G>(state: *const u8, degree: usize, dst: *mut u8);
+                resume<M: Machine, G>(state: *mut u8, degree: usize, src: *const u8);
+                seal_batch<M: Batched, D>(messages: &Messages);
+                open_batch<M: Batched, D>(messages: &Messages);
+            }
+        }
+    };
+}
+pub(crate) use tables;
+
+/// Defines functions with CPU features that pass their arguments on to the generic ones above.
+macro_rules! entries {
+    ($attributes:tt $($name:ident<M: $machine:ident, $number:ident>$arguments:tt $(-> $result:ty)?;)*) => {
+        $($crate::driver::table::entry! { $attributes $name $machine $number $arguments ($($result)?) })*
+    };
+}
+pub(crate) use entries;
+
+/// One such function.
+macro_rules! entry {
+    ([$($attribute:tt)*] $name:ident $machine:ident $number:ident ($($arg:ident: $type:ty),*) ($($result:ty)?)) => {
+        $($attribute)*
+        #[allow(dead_code)] // where there are no batch kernels
+        unsafe fn $name<M: $machine, const $number: usize>($($arg: $type),*) $(-> $result)? {
+            // SAFETY: the contract is that of the table.
+            unsafe { table::$name::<M, $number>($($arg),*) }
+        }
+    };
+}
+pub(crate) use entry;

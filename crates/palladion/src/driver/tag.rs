@@ -1,0 +1,109 @@
+//! Tags: the sum over the lanes, the comparison, the end of a MAC.
+
+use crate::block::{Blocks, Vector};
+use crate::machine::Machine;
+use crate::memory::secrecy::declassify;
+
+/// The block LE64(8 * a) || LE64(8 * b) in every lane.
+///
+/// # Safety
+/// The CPU features.
+#[inline(always)]
+pub(super) unsafe fn lengths<V: Blocks>(a_bytes: u64, b_bytes: u64) -> V {
+    // SAFETY: granted by the caller.
+    unsafe { V::splat_words(a_bytes << 3, b_bytes << 3) }
+}
+
+/// Adds the tags of two groups.
+#[inline(always)]
+pub(super) fn add<V: Blocks>(a: [V; 2], b: [V; 2]) -> [V; 2] {
+    [a[0].xor(b[0]), a[1].xor(b[1])]
+}
+
+/// Writes the tag: the XOR of the tags of all lanes.
+///
+/// # Safety
+/// `tag_len` bytes, 16 or 32, writable at `tag`.
+#[inline(always)]
+pub(super) unsafe fn write<V: Blocks>(sum: [V; 2], tag: *mut u8, tag_len: usize) {
+    // SAFETY: granted by the caller.
+    unsafe {
+        sum[0].fold().store(tag);
+        if tag_len != 16 {
+            sum[1].fold().store(tag.add(16));
+        }
+    }
+}
+
+/// Whether the tag is the one at `tag`, decided in constant time.
+///
+/// # Safety
+/// `tag_len` bytes, 16 or 32, readable at `tag`.
+#[inline(always)]
+pub(super) unsafe fn is_equal<V: Blocks>(sum: [V; 2], tag: *const u8, tag_len: usize) -> bool {
+    // SAFETY: granted by the caller; vectors are proof of the CPU features.
+    unsafe {
+        let mut difference = sum[0].fold().xor(Blocks::load(tag));
+        if tag_len != 16 {
+            // One question about both halves. Of two the compiler would make two branches, and the
+            // first would tell about half a tag.
+            let second = sum[1].fold().xor(Blocks::load(tag.add(16)));
+            difference = difference.xor(second).xor_and(difference, second); // `difference | second`
+        }
+        declassify(difference.is_zero())
+    }
+}
+
+/// The end of FinalizeMac (§8): lane 0 absorbs the tags of the lanes and makes the MAC.
+pub(super) struct MacEnd<L: Machine, const T: usize> {
+    last: L,
+    /// The first block of a step that is not complete.
+    pending: Option<L::V>,
+}
+
+impl<L: Machine, const T: usize> MacEnd<L, T> {
+    #[inline(always)]
+    pub(super) fn new(first_lane: L) -> Self {
+        Self { last: first_lane, pending: None }
+    }
+
+    /// Absorbs the tags of one group's lanes. Groups come in order.
+    #[inline(always)]
+    pub(super) fn absorb<M: Machine<Lane = L>>(&mut self, group: usize, tags: [M::V; 2])
+    where
+        M::V: Blocks<Lane = L::V>,
+    {
+        let halves = [tags[0].lanes(), tags[1].lanes()];
+        for lane in 0..M::V::LANES {
+            if group * M::V::LANES + lane < M::first_mac_lane(T) {
+                continue;
+            }
+            for half in &halves[..T / 16] {
+                let block = half[lane];
+                if L::BLOCKS == 1 {
+                    self.last.absorb(L::step([block, block]));
+                } else if let Some(first) = self.pending.take() {
+                    self.last.absorb(L::step([first, block]));
+                } else {
+                    self.pending = Some(block);
+                }
+            }
+        }
+    }
+
+    /// Writes the MAC.
+    ///
+    /// # Safety
+    /// `T` bytes writable at `tag`.
+    #[inline(always)]
+    pub(super) unsafe fn write(mut self, degree: usize, tag: *mut u8) {
+        debug_assert!(self.pending.is_none()); // `check_mac` refuses odd numbers of blocks
+        // SAFETY: granted by the caller; `self` is proof of the CPU features.
+        unsafe {
+            if degree > 1 {
+                self.last.finalize(L::V::splat_words(degree as u64, 8 * T as u64));
+            }
+            write(self.last.tag(T), tag, T);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The AEGIS-128 state machine (RFC 10032 §3 and §5.4): eight words, two blocks a step.
+
+use super::{
+    Batched, C0, C1, FINAL_ROUNDS, Machine, first, load_at, load_word, store_all, store_at, truncate_at,
+};
+use crate::block::{Blocks, Vector, Word};
+
+/// The words S0..S7 of some lanes.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Aegis128<W>([W; 8]);
+
+impl<W: Word> Aegis128<W> {
+    /// Update(M0, M1). The standard adds a message block to S0 (S4) before it becomes the round key. Here the block
+    /// itself is the round key and S0 (S4) is added after the round, which takes the message off the chain from one
+    /// step's S0 to the next.
+    #[inline(always)]
+    fn update(&mut self, m0: W, m1: W) {
+        let s = self.0;
+        let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, m0, m1);
+        self.0 = [t0.pin().xor(s[0]).in_order(), s1, s2, s3, t4.pin().xor(s[4]).in_order(), s5, s6, s7];
+    }
+
+    /// Update for a message that is known late, as in decryption: it is added last of all.
+    #[inline(always)]
+    fn update_late(&mut self, m0: W, m1: W) {
+        let s = self.0;
+        // SAFETY: `self` is proof of the CPU features.
+        let zero = unsafe { W::zero() };
+        let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, zero, zero);
+        self.0 = [t0.pin().xor3(s[0], m0), s1, s2, s3, t4.pin().xor3(s[4], m1), s5, s6, s7];
+    }
+
+    /// The words as blocks.
+    #[inline(always)]
+    fn plain(&self) -> [W::Blocks; 8] {
+        let s = &self.0;
+        [
+            s[0].blocks(),
+            s[1].blocks(),
+            s[2].blocks(),
+            s[3].blocks(),
+            s[4].blocks(),
+            s[5].blocks(),
+            s[6].blocks(),
+            s[7].blocks(),
+        ]
+    }
+
+    /// What goes into S0, the new S1 to S3, what goes into S4, and the new S5 to S7.
+    #[inline(always)]
+    fn rounds(s: [W; 8], k0: W, k4: W) -> [W; 8] {
+        if W::IN_ORDER {
+            // From the last down, each round is written over its round key, which is read no more.
+            let [t0, t4, s7, s3, s6, s2, s5, s1] = W::rounds(
+                [s[7], s[3], s[6], s[2], s[5], s[1], s[4], s[0]],
+                [k0, k4, s[7], s[3], s[6], s[2], s[5], s[1]],
+            );
+            [t0, s1, s2, s3, t4, s5, s6, s7]
+        } else {
+            W::rounds(
+                [s[7], s[0], s[1], s[2], s[3], s[4], s[5], s[6]],
+                [k0, s[1], s[2], s[3], k4, s[5], s[6], s[7]],
+            )
+        }
+    }
+}
+
+// SAFETY: transparent over its words; all work is done by `W`.
+unsafe impl<W: Word> Machine for Aegis128<W> {
+    type V = W::Blocks;
+    type Lane = Aegis128<W::Single>;
+    type Step = [W::Blocks; 2];
+    type Key = W;
+    const BLOCKS: usize = 2;
+    const SPILLS: bool = W::SPILLS;
+
+    #[inline(always)]
+    fn first_mac_lane(tag_len: usize) -> usize {
+        if tag_len == 16 { 0 } else { 1 }
+    }
+
+    #[inline(always)]
+    unsafe fn load(src: *const u8, row: usize) -> [W::Blocks; 2] {
+        // SAFETY: the caller grants the features and both vectors.
+        unsafe { [W::Blocks::load(src), W::Blocks::load(src.add(row))] }
+    }
+    #[inline(always)]
+    unsafe fn store(step: [W::Blocks; 2], dst: *mut u8, row: usize) {
+        // SAFETY: the caller grants both vectors.
+        unsafe {
+            step[0].store(dst);
+            step[1].store(dst.add(row));
+        }
+    }
+    #[inline(always)]
+    unsafe fn load_partial(src: *const u8, row: usize, len: usize) -> [W::Blocks; 2] {
+        // SAFETY: the caller grants the features and `len` bytes.
+        unsafe { [load_at(src, 0, len), load_at(src, row, len)] }
+    }
+    #[inline(always)]
+    unsafe fn store_partial(step: [W::Blocks; 2], dst: *mut u8, row: usize, len: usize) {
+        // SAFETY: the caller grants `len` bytes.
+        unsafe {
+            store_at(step[0], dst, 0, len);
+            store_at(step[1], dst, row, len);
+        }
+    }
+
+    #[inline(always)]
+    fn truncate(step: [W::Blocks; 2], row: usize, len: usize) -> [W::Blocks; 2] {
+        [truncate_at(step[0], 0, len), truncate_at(step[1], row, len)]
+    }
+
+    #[inline(always)]
+    unsafe fn load_key(src: *const u8) -> W {
+        // SAFETY: the caller grants the features and 16 bytes.
+        W::new(unsafe { W::Blocks::splat(src) })
+    }
+    #[inline(always)]
+    unsafe fn init(k: W, n: W, ctx: W::Blocks) -> Self {
+        // SAFETY: the caller grants the features.
+        let (c0, c1) = unsafe { (W::Blocks::splat(C0.as_ptr()), W::Blocks::splat(C1.as_ptr())) };
+        let (c0, c1, ctx) = (W::new(c0), W::new(c1), W::new(ctx));
+        let mut s = Self([k.xor(n), c1, c0, c1, k.xor(n), k.xor(c0), k.xor(c1), k.xor(c0)]);
+        for _ in 0..10 {
+            s.0[3] = s.0[3].xor(ctx);
+            s.0[7] = s.0[7].xor(ctx);
+            s.update(n, k);
+        }
+        s
+    }
+
+    #[inline(always)]
+    fn absorb(&mut self, m: [W::Blocks; 2]) {
+        self.update(W::new(m[0]), W::new(m[1]));
+    }
+    #[inline(always)]
+    fn keystream(&self) -> [W::Blocks; 2] {
+        let [_, s1, s2, s3, _, s5, s6, s7] = self.plain();
+        [s6.xor(s1).xor_and(s2, s3), s2.xor(s5).xor_and(s6, s7)]
+    }
+    #[inline(always)]
+    fn encrypt(&mut self, m: [W::Blocks; 2]) -> [W::Blocks; 2] {
+        if !W::IN_ORDER {
+            let z = self.keystream();
+            self.absorb(m);
+            return Self::xor(m, z);
+        }
+        let mut before = *self;
+        self.absorb(m);
+        // The key stream is in no hurry: it comes last.
+        (before.0[2], before.0[6]) = (before.0[2].in_order(), before.0[6].in_order());
+        Self::xor(before.keystream(), m)
+    }
+    #[inline(always)]
+    fn decrypt(&mut self, c: [W::Blocks; 2]) -> [W::Blocks; 2] {
+        if W::CONVERTS {
+            // It waits for a unit of the CPU and not for the step before: nothing is gained by haste.
+            let m = Self::xor(c, self.keystream());
+            self.absorb(m);
+            return m;
+        }
+        let m = if W::THREE_WAY {
+            Self::xor(c, self.keystream())
+        } else {
+            // The key stream becomes part of S0 and S4. S1 and S5, which are made from them, are added last: so the way
+            // from S0 over S1 back to S0 is short.
+            let [_, s1, s2, s3, _, s5, s6, s7] = self.plain();
+            [s6.xor_and(s2, s3).xor3(c[0], s1), s2.xor_and(s6, s7).xor3(c[1], s5)]
+        };
+        self.update_late(W::new(m[0]), W::new(m[1]));
+        m
+    }
+    #[inline(always)]
+    fn xor(a: [W::Blocks; 2], b: [W::Blocks; 2]) -> [W::Blocks; 2] {
+        [a[0].xor(b[0]), a[1].xor(b[1])]
+    }
+    #[inline(always)]
+    fn finalize(&mut self, lengths: W::Blocks) {
+        let t = self.0[2].xor(W::new(lengths));
+        for _ in 0..FINAL_ROUNDS {
+            self.update(t, t);
+        }
+    }
+    #[inline(always)]
+    fn tag128(&self) -> W::Blocks {
+        let s = &self.0;
+        s[0].xor3(s[1], s[2]).xor3(s[3], s[4]).xor3(s[5], s[6]).blocks()
+    }
+    #[inline(always)]
+    fn tag256(&self) -> (W::Blocks, W::Blocks) {
+        let s = &self.0;
+        (s[0].xor3(s[1], s[2]).xor(s[3]).blocks(), s[4].xor3(s[5], s[6]).xor(s[7]).blocks())
+    }
+    #[inline(always)]
+    fn step(blocks: [W::Blocks; 2]) -> [W::Blocks; 2] {
+        blocks
+    }
+    #[inline(always)]
+    fn first(&self) -> Self::Lane {
+        let [s0, s1, s2, s3, s4, s5, s6, s7] = self.plain();
+        Aegis128([first(s0), first(s1), first(s2), first(s3), first(s4), first(s5), first(s6), first(s7)])
+    }
+    #[inline(always)]
+    unsafe fn store_words(&self, dst: *mut u8, stride: usize) {
+        // SAFETY: passed on.
+        unsafe { store_all(&self.plain(), dst, stride) }
+    }
+    #[inline(always)]
+    unsafe fn load_words(src: *const u8, stride: usize) -> Self {
+        // SAFETY: passed on.
+        unsafe {
+            Self([
+                W::new(load_word(src, stride, 0)),
+                W::new(load_word(src, stride, 1)),
+                W::new(load_word(src, stride, 2)),
+                W::new(load_word(src, stride, 3)),
+                W::new(load_word(src, stride, 4)),
+                W::new(load_word(src, stride, 5)),
+                W::new(load_word(src, stride, 6)),
+                W::new(load_word(src, stride, 7)),
+            ])
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<V: Blocks + Word<Blocks = V>> Batched for Aegis128<V> {
+    const KEY_BLOCKS: usize = 1;
+    #[inline(always)]
+    fn key(blocks: [V; 2]) -> V {
+        blocks[0]
+    }
+    #[inline(always)]
+    fn blocks(step: [V; 2]) -> [V; 2] {
+        step
+    }
+    #[inline(always)]
+    fn words(&mut self) -> &mut [V] {
+        &mut self.0
+    }
+}

@@ -1,0 +1,257 @@
+//! The AEGIS-256 state machine (RFC 10032 §4 and §5.5): six words, one block a step.
+
+use super::{
+    Batched, C0, C1, FINAL_ROUNDS, Machine, first, load_at, load_word, store_all, store_at, truncate_at,
+};
+use crate::block::{Blocks, Vector, Word};
+
+/// The words S0..S5 of some lanes.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Aegis256<W>([W; 6]);
+
+impl<W: Word> Aegis256<W> {
+    /// Update(M), with the message off the chain of S0: see `Aegis128::update`.
+    #[inline(always)]
+    fn update(&mut self, m: W) {
+        let s = self.0;
+        let [t, s1, s2, s3, s4, s5] = Self::rounds(s, m);
+        self.0 = [t.pin().xor(s[0]).in_order(), s1, s2, s3, s4, s5];
+    }
+
+    /// Update for a message that is known late: it is added last of all.
+    #[inline(always)]
+    fn update_late(&mut self, m: W) {
+        let s = self.0;
+        // SAFETY: `self` is proof of the CPU features.
+        let [t, s1, s2, s3, s4, s5] = Self::rounds(s, unsafe { W::zero() });
+        self.0 = [t.pin().xor3(s[0], m), s1, s2, s3, s4, s5];
+    }
+
+    #[inline(always)]
+    fn round(input: W, round_key: W) -> W {
+        input.aes(round_key).in_order()
+    }
+
+    /// The words as blocks.
+    #[inline(always)]
+    fn plain(&self) -> [W::Blocks; 6] {
+        let s = &self.0;
+        [s[0].blocks(), s[1].blocks(), s[2].blocks(), s[3].blocks(), s[4].blocks(), s[5].blocks()]
+    }
+
+    /// What goes into S0, and the new S1 to S5.
+    #[inline(always)]
+    fn rounds(s: [W; 6], k0: W) -> [W; 6] {
+        if W::IN_ORDER {
+            // From the last down, each round is written over its round key, which is read no more.
+            let [t, s5, s4, s3, s2, s1] =
+                W::rounds([s[5], s[4], s[3], s[2], s[1], s[0]], [k0, s[5], s[4], s[3], s[2], s[1]]);
+            [t, s1, s2, s3, s4, s5]
+        } else {
+            W::rounds([s[5], s[0], s[1], s[2], s[3], s[4]], [k0, s[1], s[2], s[3], s[4], s[5]])
+        }
+    }
+}
+
+// SAFETY: transparent over its words; all work is done by `W`.
+unsafe impl<W: Word> Machine for Aegis256<W> {
+    type V = W::Blocks;
+    type Lane = Aegis256<W::Single>;
+    type Step = W::Blocks;
+    type Key = [W; 2];
+    const BLOCKS: usize = 1;
+    const SPILLS: bool = W::SPILLS;
+
+    #[inline(always)]
+    fn first_mac_lane(_tag_len: usize) -> usize {
+        1
+    }
+
+    #[inline(always)]
+    unsafe fn load(src: *const u8, _row: usize) -> W::Blocks {
+        // SAFETY: the caller grants the features and the vector.
+        unsafe { W::Blocks::load(src) }
+    }
+    #[inline(always)]
+    unsafe fn store(step: W::Blocks, dst: *mut u8, _row: usize) {
+        // SAFETY: the caller grants the vector.
+        unsafe { step.store(dst) }
+    }
+    #[inline(always)]
+    unsafe fn load_partial(src: *const u8, _row: usize, len: usize) -> W::Blocks {
+        // SAFETY: the caller grants the features and `len` bytes.
+        unsafe { load_at(src, 0, len) }
+    }
+    #[inline(always)]
+    unsafe fn store_partial(step: W::Blocks, dst: *mut u8, _row: usize, len: usize) {
+        // SAFETY: the caller grants `len` bytes.
+        unsafe { store_at(step, dst, 0, len) }
+    }
+
+    #[inline(always)]
+    fn truncate(step: W::Blocks, _row: usize, len: usize) -> W::Blocks {
+        truncate_at(step, 0, len)
+    }
+
+    #[inline(always)]
+    unsafe fn load_key(src: *const u8) -> [W; 2] {
+        // SAFETY: the caller grants the features and 32 bytes.
+        unsafe { [W::new(W::Blocks::splat(src)), W::new(W::Blocks::splat(src.add(16)))] }
+    }
+    #[inline(always)]
+    unsafe fn init([k0, k1]: [W; 2], [n0, n1]: [W; 2], ctx: W::Blocks) -> Self {
+        // SAFETY: the caller grants the features.
+        let (c0, c1) = unsafe { (W::Blocks::splat(C0.as_ptr()), W::Blocks::splat(C1.as_ptr())) };
+        let (c0, c1, ctx) = (W::new(c0), W::new(c1), W::new(ctx));
+        let (k0n0, k1n1) = (k0.xor(n0), k1.xor(n1));
+        let mut s = Self([k0n0, k1n1, c1, c0, k0.xor(c0), k1.xor(c1)]);
+        for _ in 0..4 {
+            for m in [k0, k1, k0n0, k1n1] {
+                s.0[3] = s.0[3].xor(ctx);
+                s.0[5] = s.0[5].xor(ctx);
+                s.update(m);
+            }
+        }
+        s
+    }
+
+    #[inline(always)]
+    fn absorb(&mut self, m: W::Blocks) {
+        self.update(W::new(m));
+    }
+    /// Without a key stream to compute, nothing but the chain of six rounds and one XOR over six steps is left. So the
+    /// second step begins with the words that its own are made from, before the first has come to its last.
+    const TWO_AT_ONCE: bool = W::IN_ORDER;
+    #[inline(always)]
+    fn absorb_two(&mut self, m: W::Blocks, n: W::Blocks) {
+        if !W::IN_ORDER {
+            self.absorb(m);
+            self.absorb(n);
+            return;
+        }
+        let (m, n) = (W::new(m), W::new(n));
+        let s = self.0;
+        let t1 = Self::round(s[5], m);
+        let s5 = Self::round(s[4], s[5]);
+        let t2 = Self::round(s5, n);
+        let s3 = Self::round(s[2], s[3]);
+        let s4 = Self::round(s[3], s[4]);
+        let next5 = Self::round(s4, s5);
+        let next4 = Self::round(s3, s4);
+        let s1 = Self::round(s[0], s[1]);
+        let s2 = Self::round(s[1], s[2]);
+        let next3 = Self::round(s2, s3);
+        let next2 = Self::round(s1, s2);
+        let s0 = t1.pin().xor(s[0]).in_order();
+        let next1 = Self::round(s0, s1);
+        self.0 = [t2.pin().xor(s0).in_order(), next1, next2, next3, next4, next5];
+    }
+    #[inline(always)]
+    fn keystream(&self) -> W::Blocks {
+        let s = &self.0;
+        s[1].xor3(s[4], s[5]).blocks().xor_and(s[2].blocks(), s[3].blocks())
+    }
+    #[inline(always)]
+    fn encrypt(&mut self, m: W::Blocks) -> W::Blocks {
+        if !W::IN_ORDER {
+            let z = self.keystream();
+            self.absorb(m);
+            return m.xor(z);
+        }
+        let mut before = *self;
+        self.absorb(m);
+        // The key stream is in no hurry: it comes last.
+        (before.0[2], before.0[4]) = (before.0[2].in_order(), before.0[4].in_order());
+        before.keystream().xor(m)
+    }
+    #[inline(always)]
+    fn decrypt(&mut self, c: W::Blocks) -> W::Blocks {
+        if W::CONVERTS {
+            // It waits for a unit of the CPU and not for the step before: nothing is gained by haste.
+            let m = c.xor(self.keystream());
+            self.absorb(m);
+            return m;
+        }
+        let m = if W::THREE_WAY {
+            c.xor(self.keystream())
+        } else {
+            // The key stream becomes part of S0. S1, which is made from S0, is added last: so the way from S0 over S1
+            // back to S0 is short.
+            let s = &self.0;
+            s[4].blocks()
+                .xor_and(s[2].blocks(), s[3].blocks())
+                .xor3(s[5].blocks(), c)
+                .pin()
+                .xor(s[1].blocks())
+        };
+        self.update_late(W::new(m));
+        m
+    }
+    #[inline(always)]
+    fn xor(a: W::Blocks, b: W::Blocks) -> W::Blocks {
+        a.xor(b)
+    }
+    #[inline(always)]
+    fn finalize(&mut self, lengths: W::Blocks) {
+        let t = self.0[3].xor(W::new(lengths));
+        for _ in 0..FINAL_ROUNDS {
+            self.update(t);
+        }
+    }
+    #[inline(always)]
+    fn tag128(&self) -> W::Blocks {
+        let (a, b) = self.tag256();
+        a.xor(b)
+    }
+    #[inline(always)]
+    fn tag256(&self) -> (W::Blocks, W::Blocks) {
+        let s = &self.0;
+        (s[0].xor3(s[1], s[2]).blocks(), s[3].xor3(s[4], s[5]).blocks())
+    }
+    #[inline(always)]
+    fn step(blocks: [W::Blocks; 2]) -> W::Blocks {
+        blocks[0]
+    }
+    #[inline(always)]
+    fn first(&self) -> Self::Lane {
+        let [s0, s1, s2, s3, s4, s5] = self.plain();
+        Aegis256([first(s0), first(s1), first(s2), first(s3), first(s4), first(s5)])
+    }
+    #[inline(always)]
+    unsafe fn store_words(&self, dst: *mut u8, stride: usize) {
+        // SAFETY: passed on.
+        unsafe { store_all(&self.plain(), dst, stride) }
+    }
+    #[inline(always)]
+    unsafe fn load_words(src: *const u8, stride: usize) -> Self {
+        // SAFETY: passed on.
+        unsafe {
+            Self([
+                W::new(load_word(src, stride, 0)),
+                W::new(load_word(src, stride, 1)),
+                W::new(load_word(src, stride, 2)),
+                W::new(load_word(src, stride, 3)),
+                W::new(load_word(src, stride, 4)),
+                W::new(load_word(src, stride, 5)),
+            ])
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<V: Blocks + Word<Blocks = V>> Batched for Aegis256<V> {
+    const KEY_BLOCKS: usize = 2;
+    #[inline(always)]
+    fn key(blocks: [V; 2]) -> [V; 2] {
+        blocks
+    }
+    #[inline(always)]
+    fn blocks(step: V) -> [V; 2] {
+        [step, step]
+    }
+    #[inline(always)]
+    fn words(&mut self) -> &mut [V] {
+        &mut self.0
+    }
+}

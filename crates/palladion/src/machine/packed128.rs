@@ -1,0 +1,212 @@
+//! AEGIS-128L two words to a register, where AES instructions work on two blocks: half as many of them.
+//!
+//! The words lie as (S0, S4), (S1, S5), (S2, S6), (S3, S7), so that a step is one AES round on each register, but that
+//! the words of the last change places on their way to the first: S7 goes to S0 and S3 to S4. Exchanging halves costs
+//! three cycles. AESRound works on each half alike, so they can be exchanged after the round as well as before it, and
+//! there the exchange is next to the XOR with (S0, S4): a chain that alternates between AES and other instructions then
+//! pays for the way between them once and not twice (docs/performance.md).
+
+use super::{C0, C1, FINAL_ROUNDS, Machine};
+use crate::block::{Blocks, Halves, Vector, Word};
+
+/// A block.
+type Lane<W> = <<W as Word>::Blocks as Blocks>::Lane;
+
+/// Two blocks in a register.
+#[inline(always)]
+fn join<W: Word>(low: Lane<W>, high: Lane<W>) -> W::Blocks {
+    // SAFETY: a block is proof of the CPU features.
+    unsafe { W::Blocks::from_lanes([low, high, low, high]) }
+}
+
+/// Two words.
+#[inline(always)]
+fn pair<W: Word>(low: Lane<W>, high: Lane<W>) -> W {
+    W::new(join::<W>(low, high))
+}
+
+/// `Machine::load_words` of pairs: the words at `i` and `j`.
+///
+/// # Safety
+/// The CPU features; the words readable.
+#[inline(always)]
+unsafe fn load_pair<W: Word>(src: *const u8, stride: usize, i: usize, j: usize) -> W {
+    // SAFETY: the caller grants both.
+    unsafe { pair(Lane::<W>::load(src.add(i * stride)), Lane::<W>::load(src.add(j * stride))) }
+}
+
+/// `Machine::store_words` of pairs: the words of the first half of the state, then those of the second.
+///
+/// # Safety
+/// Each word writable.
+#[inline(always)]
+unsafe fn store_pairs<V: Blocks>(pairs: &[V], dst: *mut u8, stride: usize) {
+    for (i, pair) in pairs.iter().enumerate() {
+        let [low, high, ..] = pair.lanes();
+        // SAFETY: the caller grants each word.
+        unsafe {
+            low.store(dst.add(i * stride));
+            high.store(dst.add((i + pairs.len()) * stride));
+        }
+    }
+}
+
+/// The state of one lane.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Packed128<W>([W; 4]);
+
+impl<W: Word + Halves> Packed128<W> {
+    /// Update(M0, M1), the message in one register. It is added last of all, whether it is known early or late.
+    #[inline(always)]
+    fn update(&mut self, m: W) {
+        let s = self.0;
+        // SAFETY: `self` is proof of the CPU features.
+        let zero = unsafe { W::zero() };
+        let [last, s3, s2, s1] = W::rounds([s[3], s[2], s[1], s[0]], [zero, s[3], s[2], s[1]]);
+        self.0 = [last.swap().xor3(s[0], m), s1, s2, s3];
+    }
+
+    /// The words as blocks.
+    #[inline(always)]
+    fn plain(&self) -> [W::Blocks; 4] {
+        let s = &self.0;
+        [s[0].blocks(), s[1].blocks(), s[2].blocks(), s[3].blocks()]
+    }
+}
+
+// SAFETY: transparent over its registers; all work is done by `W`.
+unsafe impl<W: Word + Halves> Machine for Packed128<W>
+where
+    W::Blocks: Halves,
+    Lane<W>: Blocks<Lane = Lane<W>>,
+{
+    type V = Lane<W>;
+    type Lane = Self;
+    type Step = W::Blocks;
+    type Key = Lane<W>;
+    const BLOCKS: usize = 2;
+    const SPILLS: bool = W::SPILLS;
+
+    #[inline(always)]
+    fn first_mac_lane(_tag_len: usize) -> usize {
+        0 // there is but one lane, and nothing to combine
+    }
+
+    #[inline(always)]
+    unsafe fn load(src: *const u8, row: usize) -> W::Blocks {
+        debug_assert!(row == 16);
+        // SAFETY: the caller grants the features and both blocks, which are neighbours.
+        unsafe { W::Blocks::load(src) }
+    }
+    #[inline(always)]
+    unsafe fn store(step: W::Blocks, dst: *mut u8, row: usize) {
+        debug_assert!(row == 16);
+        // SAFETY: likewise.
+        unsafe { step.store(dst) }
+    }
+    #[inline(always)]
+    unsafe fn load_partial(src: *const u8, _row: usize, len: usize) -> W::Blocks {
+        // SAFETY: the caller grants the features and `len` bytes.
+        unsafe { W::Blocks::load_partial(src, len.min(32)) }
+    }
+    #[inline(always)]
+    unsafe fn store_partial(step: W::Blocks, dst: *mut u8, _row: usize, len: usize) {
+        // SAFETY: the caller grants `len` bytes.
+        unsafe { step.store_partial(dst, len.min(32)) }
+    }
+    #[inline(always)]
+    fn truncate(step: W::Blocks, _row: usize, len: usize) -> W::Blocks {
+        step.truncate(len.min(32))
+    }
+
+    #[inline(always)]
+    unsafe fn load_key(src: *const u8) -> Lane<W> {
+        // SAFETY: the caller grants the features and 16 bytes.
+        unsafe { Lane::<W>::load(src) }
+    }
+    #[inline(always)]
+    unsafe fn init(k: Lane<W>, n: Lane<W>, ctx: Lane<W>) -> Self {
+        // SAFETY: the caller grants the features.
+        let (c0, c1) = unsafe { (Lane::<W>::load(C0.as_ptr()), Lane::<W>::load(C1.as_ptr())) };
+        let odd = pair::<W>(c1, k.xor(c0));
+        let mut s = Self([pair::<W>(k.xor(n), k.xor(n)), odd, pair::<W>(c0, k.xor(c1)), odd]);
+        let (nk, ctx) = (pair::<W>(n, k), pair::<W>(ctx, ctx));
+        for _ in 0..10 {
+            s.0[3] = s.0[3].xor(ctx);
+            s.update(nk);
+        }
+        s
+    }
+
+    #[inline(always)]
+    fn absorb(&mut self, m: W::Blocks) {
+        self.update(W::new(m));
+    }
+    #[inline(always)]
+    fn keystream(&self) -> W::Blocks {
+        let [_, s1, s2, s3] = self.plain();
+        s1.xor_and(s2, s3).xor(s2.swap())
+    }
+    #[inline(always)]
+    fn encrypt(&mut self, m: W::Blocks) -> W::Blocks {
+        let mut before = *self;
+        self.absorb(m);
+        before.0[2] = before.0[2].in_order(); // the key stream comes last
+        before.keystream().xor(m)
+    }
+    #[inline(always)]
+    fn decrypt(&mut self, c: W::Blocks) -> W::Blocks {
+        let m = c.xor(self.keystream());
+        self.absorb(m);
+        m
+    }
+    #[inline(always)]
+    fn xor(a: W::Blocks, b: W::Blocks) -> W::Blocks {
+        a.xor(b)
+    }
+    #[inline(always)]
+    fn finalize(&mut self, lengths: Lane<W>) {
+        let t = self.0[2].blocks().first().xor(lengths);
+        let t = pair::<W>(t, t);
+        for _ in 0..FINAL_ROUNDS {
+            self.update(t);
+        }
+    }
+    #[inline(always)]
+    fn tag128(&self) -> Lane<W> {
+        let s = &self.0;
+        s[0].xor3(s[1], s[2]).blocks().fold().xor(s[3].blocks().first())
+    }
+    #[inline(always)]
+    fn tag256(&self) -> (Lane<W>, Lane<W>) {
+        let s = &self.0;
+        let [first, second, ..] = s[0].xor3(s[1], s[2]).xor(s[3]).blocks().lanes();
+        (first, second)
+    }
+    #[inline(always)]
+    fn step(blocks: [Lane<W>; 2]) -> W::Blocks {
+        join::<W>(blocks[0], blocks[1])
+    }
+    #[inline(always)]
+    fn first(&self) -> Self {
+        *self
+    }
+    #[inline(always)]
+    unsafe fn store_words(&self, dst: *mut u8, stride: usize) {
+        // SAFETY: passed on.
+        unsafe { store_pairs(&self.plain(), dst, stride) }
+    }
+    #[inline(always)]
+    unsafe fn load_words(src: *const u8, stride: usize) -> Self {
+        // SAFETY: passed on.
+        unsafe {
+            Self([
+                load_pair(src, stride, 0, 4),
+                load_pair(src, stride, 1, 5),
+                load_pair(src, stride, 2, 6),
+                load_pair(src, stride, 3, 7),
+            ])
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Input and output of the same length: one buffer, or two that do not overlap.
+
+use core::marker::PhantomData;
+use core::ops::Range;
+
+use super::wiped::wipe;
+
+/// Bytes to read and a place to write as many, in place or not.
+pub(crate) struct InOut<'a> {
+    src: *const u8,
+    dst: *mut u8,
+    len: usize,
+    lifetime: PhantomData<(&'a [u8], &'a mut [u8])>,
+}
+
+// SAFETY: it is one slice of bytes borrowed for reading and one borrowed for writing, and these may go, and be seen,
+// anywhere.
+unsafe impl Send for InOut<'_> {}
+// SAFETY: likewise.
+unsafe impl Sync for InOut<'_> {}
+
+/// Input and output have different lengths, in bytes.
+#[derive(Debug)]
+pub(crate) struct LengthsDiffer {
+    pub(crate) input: usize,
+    pub(crate) output: usize,
+}
+
+/// Which side of a step is the message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Encrypt,
+    Decrypt,
+}
+
+impl<'a> InOut<'a> {
+    #[inline(always)]
+    pub(crate) fn in_place(buf: &'a mut [u8]) -> Self {
+        let (dst, len) = (buf.as_mut_ptr(), buf.len());
+        Self { src: dst, dst, len, lifetime: PhantomData }
+    }
+
+    /// Fails if the lengths differ.
+    #[inline(always)]
+    pub(crate) fn separate(src: &'a [u8], dst: &'a mut [u8]) -> Result<Self, LengthsDiffer> {
+        if src.len() != dst.len() {
+            return Err(LengthsDiffer { input: src.len(), output: dst.len() });
+        }
+        Ok(Self { src: src.as_ptr(), dst: dst.as_mut_ptr(), len: src.len(), lifetime: PhantomData })
+    }
+
+    /// From `src` to the place of the same length that begins at `dst`. Where the two overlap, the input is moved there.
+    /// Both must lie within the buffer.
+    pub(crate) fn within(buf: &'a mut [u8], src: Range<usize>, dst: usize) -> Self {
+        let len = src.len();
+        let end = dst + len;
+        let (input, output) = if src.end <= dst {
+            let (before, after) = buf.split_at_mut(dst);
+            (&before[src], &mut after[..len])
+        } else if end <= src.start {
+            let (before, after) = buf.split_at_mut(src.start);
+            (&after[..len], &mut before[dst..end])
+        } else {
+            if src.start != dst {
+                buf.copy_within(src, dst);
+            }
+            return Self::in_place(&mut buf[dst..end]);
+        };
+        Self { src: input.as_ptr(), dst: output.as_mut_ptr(), len, lifetime: PhantomData }
+    }
+
+    /// From the buffers of the `aead` crate.
+    #[cfg(feature = "aead")]
+    pub(crate) fn from_aead(buf: ::aead::inout::InOutBuf<'a, 'a, u8>) -> Self {
+        let len = buf.len();
+        let (src, dst) = buf.into_raw();
+        Self { src, dst, len, lifetime: PhantomData }
+    }
+
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline(always)]
+    pub(crate) fn src(&self) -> *const u8 {
+        self.src
+    }
+
+    #[inline(always)]
+    pub(crate) fn dst(&self) -> *mut u8 {
+        self.dst
+    }
+
+    /// The first `n` bytes and the rest. `n` is at most the length.
+    pub(crate) fn split_at(self, n: usize) -> (Self, Self) {
+        assert!(n <= self.len);
+        // SAFETY: `n` is within both buffers.
+        let (src, dst) = unsafe { (self.src.add(n), self.dst.add(n)) };
+        (Self { len: n, ..self }, Self { src, dst, len: self.len - n, ..self })
+    }
+
+    /// Writes input XOR key stream, and the message's side in place of the key stream, which is as long as the input.
+    pub(crate) fn xor(self, keystream: &mut [u8], direction: Direction) {
+        assert!(keystream.len() == self.len);
+        for (i, byte) in keystream.iter_mut().enumerate() {
+            // SAFETY: `i` is below the length of both buffers. Each byte is read before it is written.
+            unsafe {
+                let input = *self.src.add(i);
+                let output = input ^ *byte;
+                *self.dst.add(i) = output;
+                *byte = if direction == Direction::Encrypt { input } else { output };
+            }
+        }
+    }
+
+    /// The output.
+    pub(crate) fn output(&self) -> &[u8] {
+        // SAFETY: the output is readable for its length, as it came from a slice, and borrowed with `self`.
+        unsafe { core::slice::from_raw_parts(self.dst, self.len) }
+    }
+
+    /// Zeroes the output.
+    pub(crate) fn zero_output(self) {
+        // SAFETY: the output is writable for its length, and the input is not looked at again.
+        wipe(unsafe { core::slice::from_raw_parts_mut(self.dst, self.len) });
+    }
+}

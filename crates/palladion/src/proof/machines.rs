@@ -1,0 +1,608 @@
+//! The state machines and all that is around them, from the key to the tag: for all values of key, nonce, data and message, what
+//! comes out is what the standard's equations say. Lengths are those that are tried.
+
+extern crate std;
+use core::mem::MaybeUninit;
+use std::vec::Vec;
+
+use super::terms::{self, Term, ZERO, aes, and, constant, input, truncate, xor};
+use super::{prove, survivors};
+use crate::driver::Message;
+use crate::driver::batch;
+use crate::driver::table::{Kernels, Tables};
+
+/// The standard's state of some degree: `s[i][l]` is word `i` of lane `l`.
+#[derive(Clone, PartialEq)]
+struct Standard {
+    s: Vec<Vec<Term>>,
+}
+
+/// RFC 10032, §2.
+const C0: [u8; 16] =
+    [0x00, 0x01, 0x01, 0x02, 0x03, 0x05, 0x08, 0x0d, 0x15, 0x22, 0x37, 0x59, 0x90, 0xe9, 0x79, 0x62];
+const C1: [u8; 16] =
+    [0xdb, 0x3d, 0x18, 0x55, 0x6d, 0xc2, 0x2f, 0xf1, 0x20, 0x11, 0x31, 0x42, 0x73, 0xb5, 0x28, 0xdd];
+
+/// LE64(a) || LE64(b)
+fn le64_le64(a: usize, b: usize) -> Term {
+    constant((a as u128 | (b as u128) << 64).to_le_bytes())
+}
+
+/// The block of which the first `len` bytes of the data, less `at`, are left.
+fn padded(data: &[Term], at: usize, len: usize) -> Term {
+    match len.saturating_sub(16 * at).min(16) {
+        0 => ZERO,
+        n => truncate(data[at], n),
+    }
+}
+
+impl Standard {
+    fn degree(&self) -> usize {
+        self.s[0].len()
+    }
+
+    /// Blocks of a step of one lane.
+    fn blocks(&self) -> usize {
+        if self.s.len() == 8 { 2 } else { 1 }
+    }
+
+    /// Init (§3.2.2, §4.2.2, §5.4.2, §5.5.2): `k` and `n` have one block or two.
+    fn init(k: &[Term], n: &[Term], degree: usize, ctx: Option<Term>) -> Self {
+        let (c0, c1) = (constant(C0), constant(C1));
+        let kn = xor(k[0], n[0]);
+        let (words, places, inputs, rounds) = if k.len() == 1 {
+            let words = std::vec![kn, c1, c0, c1, kn, xor(k[0], c0), xor(k[0], c1), xor(k[0], c0)];
+            (words, [3, 7], std::vec![[n[0], k[0]]], 10)
+        } else {
+            let k1n1 = xor(k[1], n[1]);
+            let words = std::vec![kn, k1n1, c1, c0, xor(k[0], c0), xor(k[1], c1)];
+            (words, [3, 5], [k[0], k[1], kn, k1n1].map(|m| [m, m]).to_vec(), 4)
+        };
+        let mut out = Self { s: words.into_iter().map(|word| std::vec![word; degree]).collect() };
+        for _ in 0..rounds {
+            for m in &inputs {
+                for at in places {
+                    for lane in 0..degree {
+                        let standard = constant(core::array::from_fn(|i| match i {
+                            0 => lane as u8,
+                            1 => (degree - 1) as u8,
+                            _ => 0,
+                        }));
+                        out.s[at][lane] = xor(out.s[at][lane], ctx.unwrap_or(standard));
+                    }
+                }
+                out.update(|b, _| m[b]);
+            }
+        }
+        out
+    }
+
+    /// Update: AESRound of each word with the next as round key, to which the message is added (§3.2.3, §4.2.3).
+    fn update(&mut self, m: impl Fn(usize, usize) -> Term) {
+        let (before, count) = (self.s.clone(), self.s.len());
+        for i in 0..count {
+            for l in 0..self.degree() {
+                let key = match i {
+                    0 => xor(before[0][l], m(0, l)),
+                    4 if count == 8 => xor(before[4][l], m(1, l)),
+                    _ => before[i][l],
+                };
+                self.s[i][l] = aes(before[(i + count - 1) % count][l], key);
+            }
+        }
+    }
+
+    /// The key stream of the next step: block by block, in each lane by lane.
+    fn keystream(&self) -> Vec<Term> {
+        let s = &self.s;
+        let lanes = 0..self.degree();
+        if s.len() == 8 {
+            let z0 = lanes.clone().map(|l| xor(xor(s[6][l], s[1][l]), and(s[2][l], s[3][l])));
+            let z1 = lanes.clone().map(|l| xor(xor(s[2][l], s[5][l]), and(s[6][l], s[7][l])));
+            z0.chain(z1).collect()
+        } else {
+            lanes.map(|l| xor(xor(s[1][l], s[4][l]), xor(s[5][l], and(s[2][l], s[3][l])))).collect()
+        }
+    }
+
+    /// Absorbs data padded with zeros, and gives what it is when encrypted, padded likewise.
+    fn encrypt(&mut self, data: &[Term], len: usize) -> Vec<Term> {
+        let (degree, blocks) = (self.degree(), self.blocks() * self.degree());
+        let mut out = Vec::new();
+        for step in 0..len.div_ceil(16 * blocks) {
+            let m = |at: usize| padded(data, step * blocks + at, len);
+            let c: Vec<Term> =
+                self.keystream().into_iter().enumerate().map(|(at, z)| xor(m(at), z)).collect();
+            for at in 0..blocks {
+                if len > 16 * (step * blocks + at) {
+                    out.push(padded(&c, at, len - 16 * step * blocks));
+                }
+            }
+            self.update(|b, l| m(b * degree + l));
+        }
+        out
+    }
+
+    fn absorb(&mut self, data: &[Term], len: usize) {
+        self.encrypt(data, len);
+    }
+
+    /// The first seven updates of Finalize, in some lanes (§3.2.7, §4.2.7).
+    fn mix(&mut self, lengths: Term) {
+        let t: Vec<Term> = self.s[if self.s.len() == 8 { 2 } else { 3 }].clone();
+        for _ in 0..7 {
+            self.update(|_, l| xor(t[l], lengths));
+        }
+    }
+
+    /// The tag of a lane.
+    fn tag(&self, l: usize, tag_len: usize) -> Vec<Term> {
+        let sum = |words: core::ops::Range<usize>| words.fold(ZERO, |sum, i| xor(sum, self.s[i][l]));
+        match (self.s.len(), tag_len) {
+            (8, 16) => std::vec![sum(0..7)],
+            (8, _) => std::vec![sum(0..4), sum(4..8)],
+            (_, 16) => std::vec![sum(0..6)],
+            _ => std::vec![sum(0..3), sum(3..6)],
+        }
+    }
+
+    /// Finalize (§3.2.7, §4.2.7, §5.4.5, §5.5.5), lengths in bytes.
+    fn finalize(mut self, ad_len: usize, msg_len: usize, tag_len: usize) -> Vec<Term> {
+        self.mix(le64_le64(8 * ad_len, 8 * msg_len));
+        let tags = (0..self.degree()).map(|l| self.tag(l, tag_len));
+        tags.reduce(|a, b| a.iter().zip(b).map(|(a, b)| xor(*a, b)).collect()).unwrap()
+    }
+
+    /// FinalizeMac (§8).
+    fn finalize_mac(mut self, data_len: usize, tag_len: usize) -> Vec<Term> {
+        self.mix(le64_le64(8 * data_len, 8 * tag_len));
+        let degree = self.degree();
+        let skipped = if self.s.len() == 8 && tag_len == 16 { 0 } else { 1 };
+        let tags: Vec<Term> = (skipped..degree).flat_map(|l| self.tag(l, tag_len)).collect();
+        let mut first = Self { s: self.s.iter().map(|word| std::vec![word[0]]).collect() };
+        if degree > 1 {
+            for blocks in tags.chunks_exact(self.blocks()) {
+                first.update(|b, _| blocks[b]);
+            }
+            first.mix(le64_le64(degree, 8 * tag_len));
+        }
+        first.tag(0, tag_len)
+    }
+}
+
+/// Memory with these blocks, and two more behind them.
+fn memory(blocks: &[Term]) -> Vec<[u8; 16]> {
+    let mut memory = std::vec![[0xee; 16]; blocks.len() + 2];
+    for (block, place) in blocks.iter().zip(&mut memory) {
+        // SAFETY: a block has 16 bytes.
+        unsafe { terms::store(*block, place.as_mut_ptr()) };
+    }
+    memory
+}
+
+/// The blocks in memory that these are, or whether there is anything behind them that was not there before.
+fn holds(memory: &[[u8; 16]], expected: &[Term]) -> bool {
+    // SAFETY: a block has 16 bytes.
+    let block = |place: &[u8; 16]| unsafe { terms::load(place.as_ptr()) };
+    memory.iter().map(block).take(expected.len()).eq(expected.iter().copied())
+        && memory[expected.len()..].iter().all(|place| *place == [0xee; 16])
+}
+
+/// Memory for a state of any degree here.
+#[derive(Clone)]
+#[repr(align(64))]
+struct Memory([MaybeUninit<u8>; 2048]);
+
+impl Memory {
+    fn new() -> Self {
+        Self([MaybeUninit::zeroed(); 2048])
+    }
+    fn ptr(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
+}
+
+/// What is wrong with the kernels of a family for a degree, if anything is: with so many bytes of associated data and message.
+fn flaw(
+    kernels: &Kernels,
+    key_blocks: usize,
+    degree: usize,
+    (ad_len, len): (usize, usize),
+) -> Option<&'static str> {
+    let inputs = |first: u32, n: usize| -> Vec<Term> { (0..n as u32).map(|i| input(first + i)).collect() };
+    let (k, n) = (inputs(0, key_blocks), inputs(2, key_blocks));
+    let (ad, msg) = (inputs(10_000, ad_len.div_ceil(16)), inputs(20_000, len.div_ceil(16)));
+    let msg: Vec<Term> = (0..msg.len()).map(|i| padded(&msg, i, len)).collect();
+    let (key, nonce, ad_memory, msg_memory) = (memory(&k), memory(&n), memory(&ad), memory(&msg));
+    let bytes = |memory: &[[u8; 16]]| memory.as_ptr().cast::<u8>();
+    let none = || std::vec![[0xee; 16]; msg.len() + 2];
+    let mut state = Memory::new();
+    let words = if key_blocks == 1 { 8 } else { 6 };
+
+    // SAFETY: all kernels called below need no CPU features; buffers have whole blocks where there are bytes; the
+    // memory has room for a state of sixteen blocks' numbers a lane.
+    unsafe {
+        let is = |state: &mut Memory, standard: &Standard| {
+            let mut out = std::vec![[0xee; 16]; words * degree + 2];
+            (kernels.state.words)(state.ptr(), degree, out.as_mut_ptr().cast());
+            holds(&out, &standard.s.concat())
+        };
+        if degree == 1 {
+            let own = memory(&[input(99)]);
+            (kernels.state.init)(state.ptr(), degree, bytes(&key), bytes(&nonce), bytes(&own));
+            if !is(&mut state, &Standard::init(&k, &n, degree, Some(input(99)))) {
+                return Some("init with a context");
+            }
+        }
+        (kernels.state.init)(state.ptr(), degree, bytes(&key), bytes(&nonce), core::ptr::null());
+        let mut standard = Standard::init(&k, &n, degree, None);
+        if !is(&mut state, &standard) {
+            return Some("init");
+        }
+        (kernels.state.absorb)(state.ptr(), degree, bytes(&ad_memory), core::ptr::null_mut(), ad_len);
+        standard.absorb(&ad, ad_len);
+        if !is(&mut state, &standard) {
+            return Some("absorb");
+        }
+        for tag_len in [16, 32] {
+            if tag_len == 16 && key_blocks == 1 && degree % 2 == 1 && degree > 1 {
+                continue; // there is no such MAC
+            }
+            let mut tag = memory(&[]);
+            let mut state = state.clone();
+            (kernels.state.finalize_mac)(
+                state.ptr(),
+                degree,
+                ad_len as u64,
+                tag.as_mut_ptr().cast(),
+                tag_len,
+            );
+            let expected = standard.clone().finalize_mac(ad_len, tag_len);
+            if !holds(&tag, &expected) {
+                return Some("finalize_mac");
+            }
+            if let Some([_, _, mac]) = kernels.message_kernels() {
+                let mut tag = memory(&[]);
+                mac(&Message {
+                    key: bytes(&key),
+                    nonce: bytes(&nonce),
+                    ad: bytes(&ad_memory),
+                    ad_len,
+                    src: core::ptr::null(),
+                    dst: core::ptr::null_mut(),
+                    len: 0,
+                    tag: tag.as_mut_ptr().cast(),
+                    tag_len,
+                });
+                if !holds(&tag, &expected) {
+                    return Some("mac");
+                }
+            }
+        }
+        let mut out = std::vec![[0xee; 16]; words * degree + 2];
+        (kernels.state.keystream)(state.ptr(), degree, out.as_mut_ptr().cast());
+        if !holds(&out, &standard.keystream()) {
+            return Some("keystream");
+        }
+        // The same state by way of its words.
+        (kernels.state.words)(state.ptr(), degree, out.as_mut_ptr().cast());
+        let mut state = Memory::new();
+        (kernels.state.resume)(state.ptr(), degree, bytes(&out));
+        let ct = standard.encrypt(&msg, len);
+        let ct_memory = memory(&ct);
+        let tags = [16, 32].map(|tag_len| (tag_len, standard.clone().finalize(ad_len, len, tag_len)));
+
+        for in_place in [false, true] {
+            for (kernel, from, to, what) in [
+                (kernels.state.encrypt, &msg_memory, &ct, "encrypt"),
+                (kernels.state.decrypt, &ct_memory, &msg, "decrypt"),
+            ] {
+                let mut state = state.clone();
+                let mut buffer = if in_place { from.clone() } else { none() };
+                let dst = buffer.as_mut_ptr().cast::<u8>();
+                kernel(state.ptr(), degree, if in_place { dst } else { bytes(from) }, dst, len);
+                if !holds(&buffer, to) || !is(&mut state, &standard) {
+                    return Some(what);
+                }
+                for (tag_len, expected) in &tags {
+                    let (mut state, mut tag) = (state.clone(), memory(&[]));
+                    let (ad_len, len, tag_at) = (ad_len as u64, len as u64, tag.as_mut_ptr().cast());
+                    (kernels.state.finalize)(state.ptr(), degree, ad_len, len, tag_at, *tag_len);
+                    if !holds(&tag, expected) {
+                        return Some("finalize");
+                    }
+                }
+            }
+        }
+
+        for (tag_len, expected) in tags {
+            let Some([seal, open, _]) = kernels.message_kernels() else { break };
+            let message = |src: &[[u8; 16]], buffer: &mut [[u8; 16]], tag: &mut [[u8; 16]]| Message {
+                key: bytes(&key),
+                nonce: bytes(&nonce),
+                ad: bytes(&ad_memory),
+                ad_len,
+                src: bytes(src),
+                dst: buffer.as_mut_ptr().cast(),
+                len,
+                tag: tag.as_mut_ptr().cast(),
+                tag_len,
+            };
+            let (mut buffer, mut tag) = (none(), memory(&[]));
+            if !seal(&message(&msg_memory, &mut buffer, &mut tag))
+                || !holds(&buffer, &ct)
+                || !holds(&tag, &expected)
+            {
+                return Some("seal");
+            }
+            let (mut buffer, mut tag) = (none(), memory(&expected));
+            if !open(&message(&ct_memory, &mut buffer, &mut tag)) || !holds(&buffer, &msg) {
+                return Some("open");
+            }
+            // Another block in any place of the tag.
+            for at in 0..expected.len() {
+                let mut other = expected.clone();
+                other[at] = xor(other[at], input(98));
+                if open(&message(&ct_memory, &mut buffer, &mut memory(&other))) {
+                    return Some("open with another tag");
+                }
+            }
+        }
+    }
+    None
+}
+
+/// The batch kernels of a family for a degree, with messages of these lengths.
+fn flaw_of_batch(
+    kernel: &batch::Batch,
+    key_blocks: usize,
+    degree: usize,
+    lens: &[(usize, usize)],
+) -> Option<&'static str> {
+    for tag_len in [16, 32] {
+        let mut all = batch::Messages::none(tag_len);
+        let mut kept = Vec::new();
+        for (i, &(ad_len, len)) in lens.iter().take(kernel.messages).enumerate() {
+            let inputs = |first: usize, n: usize| -> Vec<Term> {
+                (0..n).map(|j| input((100_000 * (i + 1) + first + j) as u32)).collect()
+            };
+            let (k, n) = (inputs(0, key_blocks), inputs(2, key_blocks));
+            let (ad, msg) = (inputs(10_000, ad_len.div_ceil(16)), inputs(20_000, len.div_ceil(16)));
+            let msg: Vec<Term> = (0..msg.len()).map(|i| padded(&msg, i, len)).collect();
+            let mut standard = Standard::init(&k, &n, degree, None);
+            standard.absorb(&ad, ad_len);
+            let ct = standard.encrypt(&msg, len);
+            let tag = standard.finalize(ad_len, len, tag_len);
+            let inputs = [memory(&k), memory(&n), memory(&ad)];
+            kept.push((inputs, memory(&msg), memory(&[]), msg, ct, tag));
+            let (inputs, buffer, tag, ..) = kept.last_mut().unwrap();
+            (all.key[i], all.nonce[i]) = (inputs[0].as_ptr().cast(), inputs[1].as_ptr().cast());
+            (all.ad[i], all.ad_len[i]) = (inputs[2].as_ptr().cast(), ad_len);
+            all.dst[i] = buffer.as_mut_ptr().cast();
+            (all.src[i], all.len[i]) = (all.dst[i], len);
+            all.tag[i] = tag.as_mut_ptr().cast();
+        }
+        // SAFETY: no CPU features are needed; there are as many messages as the kernel takes, in place.
+        unsafe { (kernel.seal)(&all) };
+        if kept.iter().any(|(_, buffer, tag, _, ct, expected)| !holds(buffer, ct) || !holds(tag, expected)) {
+            return Some("seal");
+        }
+        // SAFETY: likewise.
+        unsafe { (kernel.open)(&all) };
+        if kept.iter().any(|(_, buffer, tag, msg, _, expected)| !holds(buffer, msg) || !holds(tag, expected))
+        {
+            return Some("open");
+        }
+    }
+    None
+}
+
+/// Tables of kernels as the backends have them, of vectors of terms in place of registers.
+mod tables {
+    /// AES-NI: one block.
+    pub(super) mod aesni {
+        use crate::block::Pair;
+        use crate::machine::{Aegis128, Aegis256};
+        use crate::proof::terms::Terms;
+        type X1 = Terms<1, 0>;
+        crate::driver::table::tables! {
+            scrub: 0, 0;
+            aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 2; Aegis128<X1>, 4; Aegis128<X1>, 0;]
+            aegis256: [Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1; Aegis256<Pair<X1>>, 2; Aegis256<X1>, 0;]
+        }
+    }
+
+    /// VAES with AVX2: two blocks, in an order of our own.
+    pub(super) mod vaes_avx2 {
+        use crate::block::Pair;
+        use crate::machine::{Aegis128, Aegis256, Packed128};
+        use crate::proof::terms::{IN_ORDER, Terms};
+        type V1 = Terms<1, IN_ORDER>;
+        type V2 = Terms<2, IN_ORDER>;
+        crate::driver::table::tables! {
+            scrub: 0, 0;
+            aegis128: [
+                Packed128<V2>, 1, batch [Aegis128<V2>]; Aegis128<V2>, 1; Aegis128<V2>, 2; Aegis128<V1>, 0;
+            ]
+            aegis256: [
+                Aegis256<V1>, 1, batch [Aegis256<Pair<V2>>, Aegis256<V2>];
+                Aegis256<V2>, 1, batch [Aegis256<Pair<V2>>]; Aegis256<Pair<V2>>, 1; Aegis256<V1>, 0;
+            ]
+        }
+    }
+
+    /// VAES with AVX-512: four blocks.
+    pub(super) mod vaes_avx512 {
+        use crate::machine::{Aegis128, Aegis256, Packed128};
+        use crate::proof::terms::{IN_ORDER, THREE_WAY, Terms};
+        type M1 = Terms<1, { IN_ORDER + THREE_WAY }>;
+        type M2 = Terms<2, { IN_ORDER + THREE_WAY }>;
+        type M4 = Terms<4, THREE_WAY>;
+        crate::driver::table::tables! {
+            scrub: 0, 0;
+            aegis128: [
+                Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>];
+                Aegis128<M2>, 1, batch [Aegis128<M4>]; Aegis128<M4>, 1; Aegis128<M1>, 0;
+            ]
+            aegis256: [
+                Aegis256<M1>, 1, batch [Aegis256<M4>, Aegis256<M2>];
+                Aegis256<M2>, 1, batch [Aegis256<M4>]; Aegis256<M4>, 1; Aegis256<M1>, 0;
+            ]
+        }
+    }
+
+    /// AVX2 without AES instructions: words in another basis, two to a register.
+    pub(super) mod avx2 {
+        use crate::machine::{Aegis128, Aegis256, Packed128};
+        use crate::proof::terms::{CONVERTS, Terms};
+        type P1 = Terms<1, CONVERTS>;
+        type P2 = Terms<2, CONVERTS>;
+        crate::driver::table::tables! {
+            scrub: 0, 0;
+            aegis128: [Packed128<P2>, 0; Aegis128<P2>, 0; Aegis128<P2>, 0; Aegis128<P1>, 0;]
+            aegis256: [Aegis256<P1>, 0; Aegis256<P2>, 0; Aegis256<P2>, 0; Aegis256<P1>, 0;]
+        }
+    }
+
+    /// Byte shuffles on ARM and in WebAssembly.
+    pub(super) mod neon {
+        use crate::machine::{Aegis128, Aegis256};
+        use crate::proof::terms::{CONVERTS, Terms};
+        type N1 = Terms<1, CONVERTS>;
+        crate::driver::table::tables! {
+            scrub: 0, 0;
+            aegis128: [Aegis128<N1>, 1; Aegis128<N1>, 2; Aegis128<N1>, 4; Aegis128<N1>, 0;]
+            aegis256: [Aegis256<N1>, 1; Aegis256<N1>, 2; Aegis256<N1>, 4; Aegis256<N1>, 0;]
+        }
+    }
+
+    /// ARM's AES instructions.
+    pub(super) mod arm {
+        use crate::block::Pair;
+        use crate::machine::{Aegis128, Aegis256};
+        use crate::proof::terms::Terms;
+        type A1 = Terms<1, 0>;
+        crate::driver::table::tables! {
+            scrub: 0, 0;
+            aegis128: [
+                Aegis128<A1>, 1, batch [Aegis128<Pair<A1>>]; Aegis128<Pair<A1>>, 1; Aegis128<Pair<A1>>, 2;
+                Aegis128<A1>, 0;
+            ]
+            aegis256: [
+                Aegis256<A1>, 1, batch [Aegis256<Pair<Pair<A1>>>, Aegis256<Pair<A1>>];
+                Aegis256<Pair<A1>>, 1, batch [Aegis256<Pair<Pair<A1>>>]; Aegis256<Pair<Pair<A1>>>, 1;
+                Aegis256<A1>, 0;
+            ]
+        }
+    }
+
+    /// The portable backend.
+    pub(super) mod portable {
+        use crate::proof::terms::Ideal;
+        crate::driver::table::tables! {
+            scrub: 0, 0;
+            aegis128: [Ideal<1, 2>, 0; Ideal<2, 2>, 0; Ideal<4, 2>, 0; Ideal<1, 2>, 0;]
+            aegis256: [Ideal<1, 1>, 0; Ideal<2, 1>, 0; Ideal<4, 1>, 0; Ideal<1, 1>, 0;]
+        }
+    }
+}
+
+const TABLES: [(&str, Tables); 7] = [
+    ("aesni", tables::aesni::TABLES),
+    ("vaes_avx2", tables::vaes_avx2::TABLES),
+    ("vaes_avx512", tables::vaes_avx512::TABLES),
+    ("avx2", tables::avx2::TABLES),
+    ("neon", tables::neon::TABLES),
+    ("arm", tables::arm::TABLES),
+    ("portable", tables::portable::TABLES),
+];
+
+/// The classes of degrees that a table has, each with one of its degrees.
+const DEGREES: [usize; 4] = [1, 2, 4, 3];
+
+/// Calls something for every set of kernels: the name, the kernels, blocks of a key, degree and rate.
+fn for_each(mut check: impl FnMut(&str, &Kernels, usize, usize, usize)) {
+    for (name, table) in &TABLES {
+        for (family, kernels) in table.iter().enumerate() {
+            for (kernels, degree) in kernels.iter().zip(DEGREES) {
+                let rate = 16 * degree * (2 - family);
+                check(name, kernels, family + 1, degree, rate);
+            }
+        }
+    }
+}
+
+#[test]
+fn kernels_are_the_standard_for_all_values() {
+    prove(|| {
+        for_each(|name, kernels, key_blocks, degree, rate| {
+            let lens = [
+                (0, 0),
+                (1, rate + 1),
+                (15, 3 * rate),
+                (16, 16),
+                (rate - 1, rate - 1),
+                (rate, 2 * rate + 17),
+                (rate + 1, 1),
+                (2 * rate, 15),
+                (3 * rate + rate / 2, 4 * rate + 3),
+                (4 * rate, rate),
+            ];
+            for lens in lens {
+                let flaw = flaw(kernels, key_blocks, degree, lens);
+                assert_eq!(flaw, None, "{name}, {key_blocks} key blocks, degree {degree}, {lens:?}");
+            }
+        });
+    });
+}
+
+/// More than two chunks: groups take turns. (The words of a state are sums of as many terms as there were steps: where there is one
+/// group or more than one, and whose number is known or not.)
+#[test]
+fn long_messages_are_the_standard_for_all_values() {
+    prove(|| {
+        for_each(|name, kernels, key_blocks, degree, rate| {
+            if degree == 4 && ["aesni", "vaes_avx2", "portable"].contains(&name) {
+                let flaw = flaw(kernels, key_blocks, degree, (rate, 8192 + 2 * rate + 5));
+                assert_eq!(flaw, None, "{name}, {key_blocks} key blocks, degree {degree}");
+            }
+        });
+    });
+}
+
+#[test]
+fn batches_are_the_standard_for_all_values() {
+    prove(|| {
+        let mut found = 0;
+        for_each(|name, kernels, key_blocks, degree, rate| {
+            for kernel in kernels.batch.iter().filter(|kernel| kernel.messages > 0) {
+                for lens in [
+                    [(0, 0), (0, 0), (0, 0), (0, 0)],
+                    [(1, 2 * rate), (rate, 3 * rate + 1), (17, rate - 1), (2 * rate, 15)],
+                    [(3 * rate + 5, 0), (0, 4 * rate + 16), (rate - 1, rate), (rate + 1, 2 * rate + 31)],
+                ] {
+                    let flaw = flaw_of_batch(kernel, key_blocks, degree, &lens);
+                    assert_eq!(flaw, None, "{name}, {key_blocks} key blocks, degree {degree}, {lens:?}");
+                }
+                found += 1;
+            }
+        });
+        assert!(found >= 12, "{found} kernels");
+    });
+}
+
+/// An operation that is wrong is found, whichever it is: an addition left out, round key and input exchanged, words that do not change
+/// places.
+#[test]
+fn planted_faults_are_found() {
+    prove(|| {
+        for_each(|name, kernels, key_blocks, degree, rate| {
+            if name == "portable" {
+                return; // its steps are ideal
+            }
+            let (what, lens) = (std::format!("{name}, {key_blocks}, {degree}"), (rate + 1, 2 * rate + 1));
+            let survivors = survivors(&what, 10, || flaw(kernels, key_blocks, degree, lens).is_some());
+            assert!(survivors.is_empty(), "{what}: {survivors:?}");
+        });
+    });
+}

@@ -1,0 +1,231 @@
+//! The operations of this machine's words and vectors, against what their traits say: on the abstract ones, whose bits are
+//! constants here. That these are what the proofs run on, and that a machine does the same on all values that are tried, is the link
+//! between a proof and a machine. All values of a byte at every place are tried, single bits and random ones.
+
+extern crate std;
+use core::fmt::Debug;
+use std::vec::Vec;
+
+use super::bits::{Abstract, Lanes, Word32, Word64};
+use super::{mixed_from, product, s_box, with_room};
+use crate::block::{Blocks, MAX_LANES, Word};
+use crate::soft::bitsliced::Cells;
+use crate::soft::lanes::Register;
+use crate::soft::permute::Permute;
+use crate::soft::sliced::tests::random;
+
+type Vector = [u8; 16 * MAX_LANES];
+
+/// Vectors with every value of a byte at every place, with every single bit, and random ones.
+fn values() -> Vec<Vector> {
+    let mut random = random();
+    let all = (0..=255u8).map(|v| core::array::from_fn(|j| v.wrapping_add((37 * j) as u8)));
+    let bits =
+        (0..128).map(|bit| core::array::from_fn(|j| if j % 16 == bit / 8 { 1 << (bit % 8) } else { 0 }));
+    let mut values: Vec<Vector> = all.chain(bits).collect();
+    values.extend((0..100).map(|_| core::array::from_fn::<u8, { 16 * MAX_LANES }, _>(|_| random())));
+    values
+}
+
+fn assert_same<T: PartialEq + Debug>(real: T, model: T, what: &str) {
+    assert_eq!(real, model, "{what}");
+}
+
+/// What a word or vector does with two values: bytes, one result after another.
+fn cells<W: Cells, const N: usize>(x: &Vector, y: &Vector, bits: u32) -> Vec<[u8; 16]> {
+    let store = |words: [W; N]| {
+        let mut out = [[0; 16]; 2];
+        // SAFETY: two blocks have room.
+        unsafe { W::store(words, out.as_mut_ptr().cast()) };
+        out
+    };
+    // SAFETY: four blocks are there.
+    let (x, y) = unsafe { (W::load::<N>(x.as_ptr()), W::load::<N>(y.as_ptr())) };
+    let zip = |f: fn(W, W) -> W| store(core::array::from_fn(|i| f(x[i], y[i])));
+    let mut out =
+        std::vec![store(x), zip(|a, b| a ^ b), zip(|a, b| a & b), zip(|a, b| a | b), zip(|a, _| !a)];
+    for by in 0..bits {
+        out.extend([store(x.map(|a| a << by)), store(x.map(|a| a >> by)), store(x.map(|a| a.rotate(by)))]);
+    }
+    out.extend([store(x.map(|a| a.rotate(bits))), store(x.map(|a| a.pin()))]);
+    for constant in [0x0123_4567_89ab_cdef, u64::MAX, 0x3030_3030_3030_3030] {
+        out.push(store([W::constant(constant); N]));
+    }
+    out.into_iter().flatten().collect()
+}
+
+#[test]
+fn words_are_what_they_are_proved_with() {
+    with_room(|| {
+        let values = values();
+        for (x, y) in values.iter().zip(values.iter().rev()) {
+            assert_same(cells::<u32, 4>(x, y, 32), cells::<Word32, 4>(x, y, 32), "u32");
+            assert_same(cells::<u64, 4>(x, y, 64), cells::<Word64, 4>(x, y, 64), "u64");
+            assert_same(cells::<u64, 2>(x, y, 64), cells::<Word64, 2>(x, y, 64), "u64, one block");
+        }
+    });
+}
+
+fn register<R: Register>(x: &Vector, y: &Vector) -> Vec<[u8; 16]> {
+    let store = |x: R| {
+        let mut out = [0; 16];
+        // SAFETY: a block has room.
+        unsafe { x.store(out.as_mut_ptr()) };
+        out
+    };
+    // SAFETY: a block is there.
+    let (x, y) = unsafe { (R::load(x.as_ptr()), R::load(y.as_ptr())) };
+    let mut out = std::vec![store(x), store(x ^ y), store(x & y), store(x | y), store(!x)];
+    out.extend([store(x.shift_rows()), store(x.next_row()), store(x.second_row())]);
+    for constant in [0x0123_4567_89ab_cdef, u64::MAX, 0x0f0f_0f0f_0f0f_0f0f] {
+        out.push(store(R::constant(constant)));
+    }
+    // Shifts may take in bits of neighbouring bytes, or not: which are not those of this byte.
+    for by in 0..8 {
+        let inside = |shifted: u8| R::constant(u64::from_le_bytes([shifted; 8]));
+        out.extend([store((x << by) & inside(0xff << by)), store((x >> by) & inside(0xff >> by))]);
+    }
+    out
+}
+
+#[test]
+fn registers_are_what_they_are_proved_with() {
+    with_room(|| {
+        let values = values();
+        for (x, y) in values.iter().zip(values.iter().rev()) {
+            let expected = register::<Abstract<128, 8>>(x, y);
+            assert_same(register::<Abstract<128, 64>>(x, y), expected.clone(), "parts of 64 bits");
+            #[cfg(all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"))]
+            assert_same(register::<crate::arch::x86::sse2::Xmm>(x, y), expected, "SSE2");
+        }
+    });
+}
+
+/// # Safety
+/// The CPU features of the implementation.
+#[allow(dead_code)] // where there is none
+unsafe fn permute<B: Permute>(table: &Vector, index: &Vector, x: &Vector) -> Vec<[u8; 16]> {
+    let store = |x: B| {
+        let mut out = [[0; 16]; MAX_LANES];
+        // SAFETY: no vector is wider.
+        unsafe { x.store(out.as_mut_ptr().cast()) };
+        out
+    };
+    // SAFETY: the caller grants the features; no vector is wider.
+    let [table, index, x] = [table, index, x].map(|x| unsafe { B::load(x.as_ptr()) });
+    let [low, high] = x.nibbles();
+    let out = [
+        store(table.lookup(index)),
+        store(low),
+        store(high),
+        store(x.xor(table)),
+        store(x.xor3(table, index)),
+        store(x.xor_and(table, index)),
+        store(x.pin()),
+        store(x.after(table)),
+    ];
+    out.into_iter().flatten().collect()
+}
+
+/// All indices that there may be, at every place.
+///
+/// # Safety
+/// The CPU features of the implementation.
+#[allow(dead_code)] // where there is none
+unsafe fn permutes<B: Permute, const L: usize>(what: &str) {
+    let values = values();
+    let allowed: Vec<u8> = (0..16).chain(128..=255).collect();
+    for (i, (table, x)) in values.iter().rev().zip(&values).enumerate() {
+        let index = core::array::from_fn(|j| allowed[(i + 37 * j) % allowed.len()]);
+        // SAFETY: passed on; the model needs none.
+        let (real, model) =
+            unsafe { (permute::<B>(table, &index, x), permute::<Lanes<L>>(table, &index, x)) };
+        assert_same(real, model, what);
+    }
+}
+
+/// AES instructions against FIPS 197.
+///
+/// # Safety
+/// The CPU features of the implementation.
+#[allow(dead_code)] // where there is none
+unsafe fn aes<W: Word>(what: &str) {
+    let s_box = s_box();
+    let values = values();
+    for (x, k) in values.iter().zip(values.iter().rev()) {
+        let mut out = Vector::from([0; 16 * MAX_LANES]);
+        // SAFETY: the caller grants the features; no vector is wider.
+        unsafe {
+            let word = |x: &Vector| W::new(Blocks::load(x.as_ptr()));
+            word(x).aes(word(k)).blocks().store(out.as_mut_ptr());
+        }
+        for at in 0..16 * W::Blocks::LANES {
+            let parts = mixed_from(at % 16);
+            let sum = |sum, (factor, from)| sum ^ product(factor, s_box[usize::from(x[at / 16 * 16 + from])]);
+            assert_eq!(out[at], parts.into_iter().fold(k[at], sum), "{what}");
+        }
+    }
+}
+
+#[cfg(any(target_arch = "x86", all(target_arch = "x86_64", target_feature = "sse2")))]
+#[test]
+fn registers_of_this_cpu_are_what_they_are_proved_with() {
+    with_room(|| {
+        use crate::Backend;
+        use crate::arch::x86::aesni::X1;
+        use crate::arch::x86::ssse3::{P1, P2};
+        use crate::arch::x86::vaes::{V1, V2};
+        use crate::arch::x86::vaes512::{M1, M2, M4};
+        let can = |backend: Backend| {
+            std::println!("{backend}: {}", backend.is_available());
+            backend.is_available()
+        };
+        // SAFETY: each where its backend can run.
+        unsafe {
+            if can(Backend::Ssse3) {
+                permutes::<P1, 1>("SSSE3");
+            }
+            if can(Backend::Avx2) {
+                permutes::<P2, 2>("AVX2");
+            }
+            if can(Backend::AesNi) {
+                aes::<X1>("AES-NI");
+            }
+            if can(Backend::VaesAvx2) {
+                aes::<V1>("VAES, one block");
+                aes::<V2>("VAES, two blocks");
+            }
+            if can(Backend::VaesAvx512) {
+                aes::<M1>("AVX-512, one block");
+                aes::<M2>("AVX-512, two blocks");
+                aes::<M4>("AVX-512, four blocks");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_wrong_operation_is_seen() {
+    with_room(|| {
+        use super::plant;
+        let values = values();
+        let run = || {
+            (
+                register::<Abstract<128, 8>>(&values[1], &values[2]),
+                cells::<Word32, 4>(&values[1], &values[2], 32),
+            )
+        };
+        let right = run();
+        let mut planted = 0;
+        for n in 0.. {
+            plant(Some(n));
+            let wrong = run();
+            if plant(None).is_none() {
+                break;
+            }
+            assert!(wrong != right, "operation {n}");
+            planted += 1;
+        }
+        assert!(planted > 300, "{planted}");
+    });
+}

@@ -1,0 +1,378 @@
+//! Blocks that are sums of terms, in which an AES round and an AND are symbols, and vectors and machines of them.
+
+extern crate std;
+use core::cell::RefCell;
+use std::boxed::Box;
+use std::collections::HashMap;
+use std::thread_local;
+use std::vec::Vec;
+
+use super::{Stored, faulty, read, write};
+use crate::block::{Blocks, Halves, MAX_LANES, Vector, Word};
+use crate::soft::sliced::Sliced;
+
+/// What a block is a sum of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Symbol {
+    /// A block of the input.
+    Input(u32),
+    /// The AES round, with a round key of zeros, of a block.
+    Aes(Term),
+    /// The AND of two blocks, the one with the lower number first.
+    And(Term, Term),
+}
+
+/// A symbol, or its first bytes with zeros behind them.
+type Part = (Symbol, usize);
+
+/// A block: the number of its sum. A sum has a constant and each part at most once, and each sum has but one number: blocks
+/// of equal numbers are equal, whatever the symbols stand for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(super) struct Term(u32);
+
+pub(super) const ZERO: Term = Term(0);
+
+type Sum = (u128, Box<[Part]>);
+
+struct Sums {
+    sums: Vec<Sum>,
+    numbers: HashMap<Sum, Term>,
+    /// Sums of two that are known: the same ones come again and again.
+    xors: HashMap<(Term, Term), Term>,
+}
+
+thread_local! {
+    static SUMS: RefCell<Sums> = RefCell::new(Sums {
+        sums: std::vec![(0, Box::default())],
+        numbers: HashMap::from([((0, Box::default()), ZERO)]),
+        xors: HashMap::new(),
+    });
+}
+
+fn with<R>(f: impl FnOnce(&mut Sums) -> R) -> R {
+    SUMS.with(|sums| f(&mut sums.borrow_mut()))
+}
+
+impl Sums {
+    fn term(&mut self, sum: Sum) -> Term {
+        if let Some(term) = self.numbers.get(&sum) {
+            return *term;
+        }
+        let term = Term(self.sums.len() as u32);
+        self.sums.push(sum.clone());
+        self.numbers.insert(sum, term);
+        term
+    }
+
+    /// Adds all parts: those that are there twice are gone.
+    fn sum(&mut self, constant: u128, mut parts: Vec<Part>) -> Term {
+        parts.sort_unstable();
+        let mut kept: Vec<Part> = Vec::with_capacity(parts.len());
+        for part in parts {
+            if kept.last() == Some(&part) {
+                kept.pop();
+            } else {
+                kept.push(part);
+            }
+        }
+        self.term((constant, kept.into_boxed_slice()))
+    }
+}
+
+pub(super) fn input(number: u32) -> Term {
+    with(|sums| sums.sum(0, std::vec![(Symbol::Input(number), 16)]))
+}
+
+pub(super) fn constant(bytes: [u8; 16]) -> Term {
+    with(|sums| sums.sum(u128::from_le_bytes(bytes), Vec::new()))
+}
+
+pub(super) fn xor(a: Term, b: Term) -> Term {
+    if a == ZERO {
+        return b;
+    } else if b == ZERO {
+        return a;
+    }
+    with(|sums| {
+        let key = (a.min(b), a.max(b));
+        if let Some(sum) = sums.xors.get(&key) {
+            return *sum;
+        }
+        let (c, x) = &sums.sums[a.0 as usize];
+        let (d, y) = &sums.sums[b.0 as usize];
+        let (constant, parts) = (c ^ d, [&x[..], &y[..]].concat());
+        let sum = sums.sum(constant, parts);
+        sums.xors.insert(key, sum);
+        sum
+    })
+}
+
+pub(super) fn and(a: Term, b: Term) -> Term {
+    // Masks of the first bytes.
+    for (mask, other) in [(a, b), (b, a)] {
+        if let Some(len) = with(|sums| match &sums.sums[mask.0 as usize] {
+            (ones, parts) if parts.is_empty() => {
+                (0..=16).find(|len| *ones == u128::MAX.checked_shr(8 * (16 - len)).unwrap_or(0))
+            }
+            _ => None,
+        }) {
+            return truncate(other, len as usize);
+        }
+    }
+    with(|sums| sums.sum(0, std::vec![(Symbol::And(a.min(b), a.max(b)), 16)]))
+}
+
+/// AESRound: the round key is added last.
+pub(super) fn aes(input: Term, round_key: Term) -> Term {
+    xor(with(|sums| sums.sum(0, std::vec![(Symbol::Aes(input), 16)])), round_key)
+}
+
+/// The first bytes, zeros behind them.
+pub(super) fn truncate(term: Term, len: usize) -> Term {
+    assert!(len <= 16);
+    if len == 0 {
+        return ZERO;
+    }
+    with(|sums| {
+        let (constant, parts) = sums.sums[term.0 as usize].clone();
+        let mask = u128::MAX >> (8 * (16 - len));
+        sums.sum(constant & mask, parts.iter().map(|(symbol, whole)| (*symbol, len.min(*whole))).collect())
+    })
+}
+
+/// # Safety
+/// 16 bytes readable.
+pub(super) unsafe fn load(src: *const u8) -> Term {
+    // SAFETY: the caller grants it.
+    match unsafe { read(src, 1) } {
+        Stored::Number(number) => Term(number as u32),
+        Stored::Bytes(bytes) => constant(bytes),
+    }
+}
+
+/// # Safety
+/// 16 bytes writable.
+pub(super) unsafe fn store(term: Term, dst: *mut u8) {
+    // SAFETY: the caller grants it.
+    unsafe { write(dst, 1, term.0 as usize) };
+}
+
+/// What an operation gives: `right`, or, if it is the one, `wrong`.
+#[track_caller]
+fn either<const L: usize>(right: [Term; L], wrong: [Term; L]) -> [Term; L] {
+    if faulty(right != wrong) { wrong } else { right }
+}
+
+/// `L` blocks side by side, which are words too. `KIND` is the sum of `IN_ORDER`, `THREE_WAY` and `CONVERTS`: what may
+/// choose between ways of doing the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Terms<const L: usize, const KIND: u8>(pub(super) [Term; L]);
+
+pub(super) const IN_ORDER: u8 = 1;
+pub(super) const THREE_WAY: u8 = 2;
+pub(super) const CONVERTS: u8 = 4;
+
+// SAFETY: no CPU features are needed; for tests.
+unsafe impl<const L: usize, const KIND: u8> Vector for Terms<L, KIND> {
+    #[inline(never)]
+    #[track_caller]
+    fn xor(self, other: Self) -> Self {
+        Self(either(core::array::from_fn(|l| xor(self.0[l], other.0[l])), self.0))
+    }
+}
+
+// SAFETY: likewise. Memory has whole blocks, also where a part of one is asked for.
+unsafe impl<const L: usize, const KIND: u8> Blocks for Terms<L, KIND> {
+    const LANES: usize = L;
+    type Lane = Terms<1, KIND>;
+
+    #[inline(never)]
+    unsafe fn load(src: *const u8) -> Self {
+        // SAFETY: the caller grants it.
+        Self(core::array::from_fn(|l| unsafe { load(src.add(16 * l)) }))
+    }
+    #[inline(never)]
+    unsafe fn store(self, dst: *mut u8) {
+        for (l, term) in self.0.into_iter().enumerate() {
+            // SAFETY: the caller grants it.
+            unsafe { store(term, dst.add(16 * l)) };
+        }
+    }
+    #[inline(never)]
+    unsafe fn splat(block: *const u8) -> Self {
+        // SAFETY: the caller grants it.
+        Self([unsafe { load(block) }; L])
+    }
+    unsafe fn zero() -> Self {
+        Self([ZERO; L])
+    }
+    #[inline(never)]
+    unsafe fn load_partial(src: *const u8, len: usize) -> Self {
+        assert!(len <= 16 * L);
+        Self(core::array::from_fn(|l| match len.saturating_sub(16 * l).min(16) {
+            0 => ZERO, // there need be no memory
+            // SAFETY: the caller grants some bytes of this block, and tests all of it.
+            n => truncate(unsafe { load(src.add(16 * l)) }, n),
+        }))
+    }
+    #[inline(never)]
+    unsafe fn store_partial(self, dst: *mut u8, len: usize) {
+        assert!(len <= 16 * L);
+        for (l, term) in self.0.into_iter().enumerate() {
+            let n = len.saturating_sub(16 * l).min(16);
+            if n > 0 {
+                // SAFETY: likewise.
+                unsafe { store(truncate(term, n), dst.add(16 * l)) };
+            }
+        }
+    }
+    #[inline(never)]
+    fn truncate(self, len: usize) -> Self {
+        assert!(len <= 16 * L);
+        Self(core::array::from_fn(|l| truncate(self.0[l], len.saturating_sub(16 * l).min(16))))
+    }
+    #[inline(never)]
+    #[track_caller]
+    fn xor_and(self, b: Self, c: Self) -> Self {
+        Self(either(core::array::from_fn(|l| xor(self.0[l], and(b.0[l], c.0[l]))), self.0))
+    }
+    fn is_zero(self) -> bool {
+        self.0.iter().all(|term| *term == ZERO)
+    }
+    #[inline(never)]
+    fn first(self) -> Self::Lane {
+        Terms([self.0[0]])
+    }
+    #[inline(never)]
+    fn lanes(self) -> [Self::Lane; MAX_LANES] {
+        // Those that do not exist are of no use: nothing may depend on them.
+        core::array::from_fn(|l| Terms([if l < L { self.0[l] } else { input(u32::MAX - l as u32) }]))
+    }
+    #[inline(never)]
+    fn fold(self) -> Self::Lane {
+        Terms([self.0.into_iter().fold(ZERO, xor)])
+    }
+    #[inline(never)]
+    unsafe fn from_lanes(lanes: [Self::Lane; MAX_LANES]) -> Self {
+        Self(core::array::from_fn(|l| lanes[l].0[0]))
+    }
+}
+
+// SAFETY: likewise.
+unsafe impl<const L: usize, const KIND: u8> Word for Terms<L, KIND> {
+    type Blocks = Self;
+    type Single = Terms<1, KIND>;
+    const IN_ORDER: bool = KIND & IN_ORDER != 0;
+    const THREE_WAY: bool = KIND & THREE_WAY != 0;
+    const CONVERTS: bool = KIND & CONVERTS != 0;
+
+    fn new(blocks: Self) -> Self {
+        blocks
+    }
+    fn blocks(self) -> Self {
+        self
+    }
+    #[inline(never)]
+    #[track_caller]
+    fn aes(self, round_key: Self) -> Self {
+        Self(either(
+            core::array::from_fn(|l| aes(self.0[l], round_key.0[l])),
+            core::array::from_fn(|l| aes(round_key.0[l], self.0[l])),
+        ))
+    }
+}
+
+// SAFETY: likewise.
+unsafe impl<const KIND: u8> Halves for Terms<2, KIND> {
+    #[track_caller]
+    fn swap(self) -> Self {
+        Self(either([self.0[1], self.0[0]], self.0))
+    }
+    #[track_caller]
+    fn beside(self, other: Self) -> Self {
+        Self(either([self.0[0], other.0[1]], self.0))
+    }
+}
+
+/// A state of words that are terms, with steps as they are said to be. The bitsliced machines are this, as `rounds.rs`
+/// proves; what they have in common is proved for this one.
+#[derive(Clone, Copy)]
+pub(super) struct Ideal<const L: usize, const BLOCKS: usize>([[Term; L]; 8]);
+
+// SAFETY: as above.
+unsafe impl<const L: usize, const BLOCKS: usize> Sliced for Ideal<L, BLOCKS> {
+    type Blocks = Terms<L, 0>;
+    type Lane = Ideal<1, BLOCKS>;
+    type Step = [Terms<L, 0>; BLOCKS];
+    const BLOCKS: usize = BLOCKS;
+
+    fn zero() -> Self {
+        Self([[ZERO; L]; 8])
+    }
+    fn zeros() -> Self::Step {
+        [Terms([ZERO; L]); BLOCKS]
+    }
+    unsafe fn load(src: *const u8, row: usize) -> Self::Step {
+        // SAFETY: passed on.
+        core::array::from_fn(|b| unsafe { Blocks::load(src.add(b * row)) })
+    }
+    unsafe fn store(step: Self::Step, dst: *mut u8, row: usize) {
+        for (b, blocks) in step.into_iter().enumerate() {
+            // SAFETY: passed on.
+            unsafe { blocks.store(dst.add(b * row)) };
+        }
+    }
+    fn xor(a: Self::Step, b: Self::Step) -> Self::Step {
+        core::array::from_fn(|i| a[i].xor(b[i]))
+    }
+    fn add(&mut self, other: &Self) {
+        *self = Self(core::array::from_fn(|i| core::array::from_fn(|l| xor(self.0[i][l], other.0[i][l]))));
+    }
+    fn update(&mut self, m: &Self::Step) {
+        let (s, count) = (self.0, if BLOCKS == 2 { 8 } else { 6 });
+        for i in 0..count {
+            for l in 0..L {
+                let message = if i % 4 == 0 && i / 4 < BLOCKS { m[i / 4].0[l] } else { ZERO };
+                self.0[i][l] = aes(s[(i + count - 1) % count][l], xor(s[i][l], message));
+            }
+        }
+    }
+    fn add_keystream(&self, m: &Self::Step) -> Self::Step {
+        let s = &self.0;
+        core::array::from_fn(|b| {
+            Terms(core::array::from_fn(|l| {
+                let z = match (BLOCKS, b) {
+                    (2, 0) => xor(xor(s[1][l], s[6][l]), and(s[2][l], s[3][l])),
+                    (2, _) => xor(xor(s[2][l], s[5][l]), and(s[6][l], s[7][l])),
+                    _ => xor(xor(s[1][l], xor(s[4][l], s[5][l])), and(s[2][l], s[3][l])),
+                };
+                xor(m[b].0[l], z)
+            }))
+        })
+    }
+    fn words_at(&self, at: usize) -> Self::Step {
+        core::array::from_fn(|b| Terms(self.0[at + 4 * b]))
+    }
+    fn add_at(&mut self, step: &Self::Step, at: usize) {
+        for b in 0..BLOCKS {
+            for l in 0..L {
+                self.0[at + 4 * b][l] = xor(self.0[at + 4 * b][l], step[b].0[l]);
+            }
+        }
+    }
+    fn summed(&self, all: bool) -> Self {
+        let half = if BLOCKS == 2 { 4 } else { 3 };
+        let mut out = Self(core::array::from_fn(|i| [input(u32::MAX - 100 - i as u32); L])); // of no use
+        for first in [0, half] {
+            for l in 0..L {
+                let left_out = first > 0 && BLOCKS == 2 && !all;
+                let words = &self.0[first..first + half - usize::from(left_out)];
+                out.0[first][l] = words.iter().fold(ZERO, |sum, word| xor(sum, word[l]));
+            }
+        }
+        out
+    }
+    fn first(words: [Self::Blocks; 8]) -> Self::Lane {
+        Ideal(words.map(|word| [word.0[0]]))
+    }
+}

@@ -1,0 +1,796 @@
+//! The state machines without AES instructions: bitsliced, in general registers, and so from initialisation to the tag.
+//!
+//! # Where a bit of the state lies
+//!
+//! A state is made of *planes*: plane `p` has bit `p` of every byte. A plane is spread over words by the rows of the
+//! AES block, and within a word the bits are grouped by block: block `i` of the state has the *cell* `i`, an eighth of
+//! the word. A cell is one nibble or two, and a nibble is the four columns of a row:
+//!
+//! | | word | words of a plane | cell |
+//! |---|---|---|---|
+//! | one lane on 32 bits | `u32` | rows 0, 1, 2, 3 | the columns |
+//! | two lanes on 64 bits | `u64` | rows 0, 1, 2, 3 | the columns in lane 0, in lane 1 |
+//! | one lane on 64 bits | `u64` | rows 0 and 2, rows 1 and 3 | the columns of the first row, of the second |
+//!
+//! So the step from one block to the next is a rotation of the word, which most instruction sets have for little or
+//! nothing; ShiftRows moves bits within nibbles; MixColumns adds words (and with two rows in a word, exchanges nibbles);
+//! and the S-box is the same Boolean operations on every word. AEGIS-256 leaves two cells unused: what is in them is of
+//! no importance, and never moves into another cell.
+//!
+//! # Messages
+//!
+//! Of the state, a step's message goes into cell 0 alone (AEGIS-128: into cells 0 and 4), an eighth or a quarter of each
+//! word. To take it apart into single planes would be work without use. A [`Step`] is half-way: its words have the planes
+//! of all bytes in cells side by side, ready to be shifted to the place where they are added; and the key stream, whose
+//! logic is done on the words of the state, is brought together in the same form. So a message is transposed once on its way
+//! in and once on its way out, whichever the direction, and decryption costs what encryption does.
+//!
+//! In the names below, an address of a bit is written by its index bits: `p2 p1 p0` for the plane, `r1 r0` for the row,
+//! `c1 c0` for the column, `half` for the first or second block of AEGIS-128's message, `lane`.
+
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+use core::ops::{Shl, Shr};
+use core::sync::atomic::{Ordering, compiler_fence};
+
+use super::sbox::{Bits, Circuit, SBox};
+use super::sliced::{Sliced, add_words};
+use crate::block::Soft;
+use crate::block::{Blocks, Pair};
+use crate::machine::Machine;
+
+/// What planes are made of: a word, or a vector that is shifted in parts of some multiple of a byte.
+pub(crate) trait PlaneWord: Bits + Shl<u32, Output = Self> + Shr<u32, Output = Self> {
+    /// The lower bits of a constant, or copies of it.
+    fn constant(bits: u64) -> Self;
+}
+
+/// A word of eight cells.
+pub(crate) trait Cells: PlaneWord {
+    /// log2 of the bits in a cell.
+    const LOG_CELL: u32;
+    /// Bits in a cell.
+    const CELL: u32 = 1 << Self::LOG_CELL;
+    /// Rotation to the left.
+    fn rotate(self, by: u32) -> Self;
+    /// The same value. On ARM its origin is hidden from the optimiser, which would otherwise leave out bits of a mask that
+    /// nobody asks for, and so make a constant that needs two instructions of one that needs none.
+    fn pin(self) -> Self;
+    /// Reads `N` words, little-endian.
+    ///
+    /// # Safety
+    /// `N` words readable; no alignment needed.
+    unsafe fn load<const N: usize>(src: *const u8) -> [Self; N];
+    /// Writes `N` words, little-endian.
+    ///
+    /// # Safety
+    /// `N` words writable; no alignment needed.
+    unsafe fn store<const N: usize>(words: [Self; N], dst: *mut u8);
+}
+
+/// Whether the CPU surely takes words from any address. Elsewhere an aligned address has a way of its own: the compiler
+/// would go byte by byte.
+const UNALIGNED: bool = cfg!(any(
+    target_arch = "x86",
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    target_family = "wasm",
+    target_arch = "powerpc64",
+    target_arch = "s390x"
+));
+
+/// The same value, its origin hidden from the optimiser, which would otherwise make one of the ways with and without
+/// alignment: the slower.
+#[inline(always)]
+fn hidden<T: Copy>(x: &mut T) -> T {
+    compiler_fence(Ordering::SeqCst);
+    *x
+}
+
+#[cfg(all(target_arch = "arm", not(miri)))]
+macro_rules! pin {
+    ($x:expr, u32) => {{
+        let mut x: u32 = $x;
+        // SAFETY: no instruction at all.
+        unsafe { core::arch::asm!("/* {} */", inout(reg) x, options(pure, nomem, nostack, preserves_flags)) };
+        x
+    }};
+    ($x:expr, u64) => {
+        $x // two registers: not worth it
+    };
+}
+#[cfg(not(all(target_arch = "arm", not(miri))))]
+macro_rules! pin {
+    ($x:expr, $word:ident) => {
+        $x
+    };
+}
+
+macro_rules! word {
+    ($word:ident, $log_cell:literal) => {
+        impl PlaneWord for $word {
+            #[inline(always)]
+            fn constant(bits: u64) -> Self {
+                bits as $word
+            }
+        }
+
+        impl Cells for $word {
+            const LOG_CELL: u32 = $log_cell;
+            #[inline(always)]
+            fn rotate(self, by: u32) -> Self {
+                self.rotate_left(by)
+            }
+            #[inline(always)]
+            fn pin(self) -> Self {
+                pin!(self, $word)
+            }
+            #[inline(always)]
+            unsafe fn load<const N: usize>(src: *const u8) -> [Self; N] {
+                let src: *const [$word; N] = src.cast();
+                let mut copy = MaybeUninit::<[$word; N]>::uninit();
+                // SAFETY: the caller grants the words; the address was looked at.
+                let words = unsafe {
+                    if UNALIGNED {
+                        src.read_unaligned()
+                    } else if src.is_aligned() {
+                        src.read()
+                    } else {
+                        src.cast::<u8>().copy_to_nonoverlapping(copy.as_mut_ptr().cast(), size_of_val(&copy));
+                        hidden(&mut copy).assume_init()
+                    }
+                };
+                words.map(Self::from_le)
+            }
+            #[inline(always)]
+            unsafe fn store<const N: usize>(words: [Self; N], dst: *mut u8) {
+                let words = words.map(Self::to_le);
+                let dst: *mut [$word; N] = dst.cast();
+                // SAFETY: likewise.
+                unsafe {
+                    if UNALIGNED {
+                        dst.write_unaligned(words);
+                    } else if dst.is_aligned() {
+                        dst.write(words);
+                    } else {
+                        let words = hidden(&mut MaybeUninit::new(words)).assume_init();
+                        dst.write_unaligned(words);
+                    }
+                }
+            }
+        }
+    };
+}
+word!(u32, 2);
+word!(u64, 3);
+
+/// The bits whose number has zeros where `zeros` has ones, and ones where `ones` has.
+const fn select(zeros: u32, ones: u32) -> u64 {
+    let mut bits = 0;
+    let mut i = 0;
+    while i < 64 {
+        if i & zeros == 0 && i & ones == ones {
+            bits |= 1 << i;
+        }
+        i += 1;
+    }
+    bits
+}
+
+/// The cells whose number has zeros where `ZEROS` has ones.
+#[inline(always)]
+fn cells<W: Cells, const ZEROS: u32>() -> W {
+    W::constant(const { select(ZEROS << W::LOG_CELL, 0) })
+}
+
+/// The bits of the columns whose number has zeros where `zeros` has ones, in every nibble.
+#[inline(always)]
+fn columns<W: PlaneWord, const FROM: u32, const TO: u32>() -> W {
+    W::constant(
+        const {
+            let mut bits = 0;
+            let mut column = FROM;
+            while column < TO {
+                bits |= 1 << column;
+                column += 1;
+            }
+            bits * 0x1111_1111_1111_1111
+        },
+    )
+}
+
+/// Exchanges bits of `a` with bits of `b` that are `distance` lower: those of `b` under the mask.
+#[inline(always)]
+fn exchange<W: PlaneWord>(a: &mut W, b: &mut W, distance: u32, mask: W) {
+    let difference = ((*a >> distance) ^ *b) & mask;
+    *b = *b ^ difference;
+    *a = *a ^ (difference << distance);
+}
+
+/// Exchanges the bits under the mask with those that are `distance` higher.
+#[inline(always)]
+fn exchange_within<W: PlaneWord>(word: W, distance: u32, mask: W) -> W {
+    let difference = ((word >> distance) ^ word) & mask;
+    word ^ difference ^ (difference << distance)
+}
+
+/// Exchanges the index bit that tells `a` from `b` with the index bit `BIT` within a word.
+#[inline(always)]
+pub(crate) fn exchange_index<W: PlaneWord, const BIT: u32>(a: &mut W, b: &mut W) {
+    exchange(a, b, 1 << BIT, W::constant(const { select(1 << BIT, 0) }));
+}
+
+/// Exchanges the index bits `HIGH` and `LOW` within a word.
+#[inline(always)]
+fn exchange_index_within<W: PlaneWord, const HIGH: u32, const LOW: u32>(word: &mut W) {
+    let mask = W::constant(const { select(1 << HIGH, 1 << LOW) });
+    *word = exchange_within(*word, (1 << HIGH) - (1 << LOW), mask);
+}
+
+/// Exchanges the halves of each byte.
+#[inline(always)]
+pub(crate) fn swap_nibbles<W: PlaneWord>(x: W) -> W {
+    ((x >> 4) & W::constant(0x0f0f_0f0f_0f0f_0f0f)) | ((x << 4) & W::constant(0xf0f0_f0f0_f0f0_f0f0))
+}
+
+/// A step's message, ciphertext or key stream: `BLOCKS` rows of `N` words. PlaneWord `n` has in its cell `k` the bits that belong
+/// to the word of the state that [`Layout::source`] tells; with two blocks, row `b` has of it the cells with `k / 4 = b`,
+/// in its lower half those of the first block and in its upper half those of the second.
+pub(crate) type Step<W, const N: usize, const BLOCKS: usize> = [[W; N]; BLOCKS];
+
+/// The words of a state: `N` groups of eight planes.
+pub(crate) type Planes<W, const N: usize> = [[W; 8]; N];
+
+/// Words of which `N` are a plane for ShiftRows and MixColumns.
+pub(crate) trait Linear<const N: usize>: PlaneWord {
+    /// ShiftRows, and of MixColumns the sums: for row `r`, with `a` the rows after ShiftRows, `a[r] ^ a[r + 1]`, which is
+    /// to be multiplied by two, and `a[r + 1] ^ a[r + 2] ^ a[r + 3]`.
+    fn shift_and_sum(plane: [Self; N]) -> ([Self; N], [Self; N]);
+}
+
+/// A layout with `N` words for each plane.
+pub(crate) trait Layout<const N: usize>: Cells + Linear<N> {
+    /// As many blocks as there are lanes.
+    type Blocks: Blocks;
+    /// The machine for one lane.
+    type Lane<const BLOCKS: usize>: Machine<V = <Self::Blocks as Blocks>::Lane>;
+
+    /// Where in a step the bits for this word of the state are: the word and the cell.
+    fn home(group: usize, plane: usize) -> (usize, usize);
+    /// The word of the state that the bits in cell `k` of a step's word `n` belong to: the inverse of `home`.
+    fn source(n: usize, k: usize) -> (usize, usize);
+    /// Transposes words of the message, whose index bits are those of the bytes in memory, to those of a step; and back.
+    fn transpose<const BLOCKS: usize>(step: &mut Step<Self, N, BLOCKS>);
+    /// The machine of lane 0 with these words.
+    fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS>;
+}
+
+/// Whether a rotation costs nothing, as part of the instruction that takes its result.
+const ROTATION_IS_FREE: bool = cfg!(target_arch = "arm");
+
+/// Moves every column `BY` places down: those that go around to the next nibble first, then all of the word.
+#[inline(always)]
+pub(crate) fn shift_columns_by_rotation<W: Cells, const BY: u32>(x: W) -> W {
+    let low = columns::<W, 0, BY>();
+    ((x & !low) | (x & low).pin().rotate(4)).rotate(8 * W::CELL - BY)
+}
+
+/// The same, as the CPU does it best.
+#[inline(always)]
+pub(crate) fn shift_columns<W: Cells, const BY: u32>(x: W) -> W {
+    if ROTATION_IS_FREE {
+        return shift_columns_by_rotation::<W, BY>(x);
+    }
+    let high = columns::<W, 0, BY>() << (4 - BY);
+    ((x >> BY) & !high) | ((x << (4 - BY)) & high)
+}
+
+/// `Linear::shift_and_sum` where every row has a word of its own.
+#[inline(always)]
+pub(crate) fn shift_and_sum_rows<W: Cells>([x0, x1, x2, x3]: [W; 4]) -> ([W; 4], [W; 4]) {
+    let (a1, a2, a3) = (shift_columns::<W, 1>(x1), shift_columns::<W, 2>(x2), shift_columns::<W, 3>(x3));
+    let [d0, d1, d2, d3] = [x0 ^ a1, a1 ^ a2, a2 ^ a3, a3 ^ x0];
+    ([d0, d1, d2, d3], [a1 ^ d2, a2 ^ d3, a3 ^ d0, x0 ^ d1])
+}
+
+/// `Layout::transpose` of one lane in words of 32 bits: from `n = c1 c0` and, within the word, `(r1 or half) r0 p2 p1 p0`.
+/// (Functions of their own, for any word: the proof runs them on words that are not numbers.)
+#[inline(always)]
+pub(crate) fn transpose_one_lane<W: Cells, const BLOCKS: usize>(step: &mut Step<W, 4, BLOCKS>) {
+    for [w0, w1, w2, w3] in step {
+        exchange_index::<W, 1>(w0, w2);
+        exchange_index::<W, 1>(w1, w3);
+        exchange_index::<W, 0>(w0, w1);
+        exchange_index::<W, 0>(w2, w3);
+    }
+}
+
+/// One lane in words of 32 bits. Index bits of a step: `n = p1 p0, k = r1 r0 p2`.
+impl Layout<4> for u32 {
+    type Blocks = Soft;
+    type Lane<const BLOCKS: usize> = Bitsliced<u32, 4, BLOCKS>;
+
+    #[inline(always)]
+    fn home(group: usize, plane: usize) -> (usize, usize) {
+        (plane & 3, 2 * group + (plane >> 2))
+    }
+    #[inline(always)]
+    fn source(n: usize, k: usize) -> (usize, usize) {
+        (k >> 1, n + 4 * (k & 1))
+    }
+    #[inline(always)]
+    fn transpose<const BLOCKS: usize>(step: &mut Step<u32, 4, BLOCKS>) {
+        transpose_one_lane(step);
+    }
+    #[inline(always)]
+    fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS> {
+        Bitsliced::from_words(words)
+    }
+}
+
+impl Linear<4> for u32 {
+    #[inline(always)]
+    fn shift_and_sum(plane: [u32; 4]) -> ([u32; 4], [u32; 4]) {
+        shift_and_sum_rows(plane)
+    }
+}
+
+/// `Layout::transpose` of two lanes: from `n = lane c1` and, within the word, `(c0 or half) r1 r0 p2 p1 p0`.
+#[inline(always)]
+pub(crate) fn transpose_two_lanes<W: Cells, const BLOCKS: usize>(step: &mut Step<W, 4, BLOCKS>) {
+    for [w0, w1, w2, w3] in step.iter_mut() {
+        exchange_index::<W, 2>(w0, w2);
+        exchange_index::<W, 2>(w1, w3);
+        exchange_index::<W, 1>(w0, w1);
+        exchange_index::<W, 1>(w2, w3);
+    }
+    exchange_top_column(step);
+}
+
+/// Two lanes in words of 64 bits. Index bits of a step: `n = p2 p1, k = p0 r1 r0`.
+impl Layout<4> for u64 {
+    type Blocks = Pair<Soft>;
+    type Lane<const BLOCKS: usize> = Bitsliced<u64, 2, BLOCKS>;
+
+    #[inline(always)]
+    fn home(group: usize, plane: usize) -> (usize, usize) {
+        (plane >> 1, 4 * (plane & 1) + group)
+    }
+    #[inline(always)]
+    fn source(n: usize, k: usize) -> (usize, usize) {
+        (k & 3, 2 * n + (k >> 2))
+    }
+    #[inline(always)]
+    fn transpose<const BLOCKS: usize>(step: &mut Step<u64, 4, BLOCKS>) {
+        transpose_two_lanes(step);
+    }
+    #[inline(always)]
+    fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS> {
+        Bitsliced::from_words(words.map(Blocks::first))
+    }
+}
+
+impl Linear<4> for u64 {
+    #[inline(always)]
+    fn shift_and_sum(plane: [u64; 4]) -> ([u64; 4], [u64; 4]) {
+        shift_and_sum_rows(plane)
+    }
+}
+
+/// Brings index bit `c0` to the place 0: from the number of the block, or, with one block, from place 5.
+#[inline(always)]
+fn exchange_top_column<W: Cells, const N: usize, const BLOCKS: usize>(step: &mut Step<W, N, BLOCKS>) {
+    match step.as_mut_slice() {
+        [first, second] => {
+            for (a, b) in first.iter_mut().zip(second) {
+                exchange_index::<W, 0>(a, b);
+            }
+        }
+        step => step.as_flattened_mut().iter_mut().for_each(exchange_index_within::<W, 5, 0>),
+    }
+}
+
+/// `Layout::transpose` of two rows in a word: from `n = c1` and, within the word, `(c0 or half) r1 r0 p2 p1 p0`.
+#[inline(always)]
+pub(crate) fn transpose_two_rows<W: Cells, const BLOCKS: usize>(step: &mut Step<W, 2, BLOCKS>) {
+    for [w0, w1] in step.iter_mut() {
+        exchange_index::<W, 1>(w0, w1);
+    }
+    exchange_top_column(step);
+    step.as_flattened_mut().iter_mut().for_each(exchange_index_within::<W, 4, 2>);
+}
+
+/// One lane in words of 64 bits, two rows in each. Index bits of a step: `n = p1, k = p0 p2 r0`.
+impl Layout<2> for u64 {
+    type Blocks = Soft;
+    type Lane<const BLOCKS: usize> = Bitsliced<u64, 2, BLOCKS>;
+
+    #[inline(always)]
+    fn home(group: usize, plane: usize) -> (usize, usize) {
+        ((plane >> 1) & 1, 4 * (plane & 1) + 2 * (plane >> 2) + group)
+    }
+    #[inline(always)]
+    fn source(n: usize, k: usize) -> (usize, usize) {
+        (k & 1, 4 * ((k >> 1) & 1) + 2 * n + (k >> 2))
+    }
+    #[inline(always)]
+    fn transpose<const BLOCKS: usize>(step: &mut Step<u64, 2, BLOCKS>) {
+        transpose_two_rows(step);
+    }
+    #[inline(always)]
+    fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS> {
+        Bitsliced::from_words(words)
+    }
+}
+
+impl Linear<2> for u64 {
+    #[inline(always)]
+    fn shift_and_sum(plane: [u64; 2]) -> ([u64; 2], [u64; 2]) {
+        shift_and_sum_two_rows(plane)
+    }
+}
+
+/// `Linear::shift_and_sum` where two rows have a word.
+#[inline(always)]
+pub(crate) fn shift_and_sum_two_rows<W: Cells>([x, y]: [W; 2]) -> ([W; 2], [W; 2]) {
+    /// The second row of a cell two columns down.
+    #[inline(always)]
+    fn shift_second<W: Cells>(x: W) -> W {
+        exchange_within(x, 2, W::constant(0x3030_3030_3030_3030))
+    }
+    let a = shift_second(x);
+    let b = shift_second(shift_columns::<W, 1>(y));
+    let d0 = a ^ b;
+    // The rows of a cell exchanged.
+    let d1 = b ^ swap_nibbles(a);
+    let e = swap_nibbles(d0);
+    ([d0, d1], [b ^ e, a ^ e])
+}
+
+/// The states of some lanes: of AEGIS-128 with two `BLOCKS` of input in a step, of AEGIS-256 with one.
+/// `benches/sbox.rs` compares circuits `C` of the S-box.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Bitsliced<W, const N: usize, const BLOCKS: usize, C = SBox>(Planes<W, N>, PhantomData<C>);
+
+/// The statement for each of eight planes, with the number as a constant.
+macro_rules! for_each_plane {
+    ($p:ident: $body:block) => {
+        for_each_plane!($p: $body; 0 1 2 3 4 5 6 7)
+    };
+    ($p:ident: $body:block; $($number:literal)*) => {
+        $({
+            #[allow(non_upper_case_globals)]
+            const $p: usize = $number;
+            $body
+        })*
+    };
+}
+
+/// Keeps loads and stores on their side. Without, the compiler begins many planes at once and runs out of registers.
+#[inline(always)]
+pub(crate) fn in_order() {
+    compiler_fence(Ordering::SeqCst);
+}
+
+/// SubBytes on the planes of a group. A function of its own where there are few registers, so that its values alone
+/// compete for them.
+#[cfg_attr(target_arch = "arm", inline(never))]
+#[cfg_attr(not(target_arch = "arm"), inline(always))]
+fn sub_bytes_of_group<W: PlaneWord, C: Circuit>(planes: &[W; 8], out: &mut MaybeUninit<[W; 8]>) {
+    out.write(C::sub_bytes(*planes));
+}
+
+/// SubBytes. Where there are many registers, they are saved and restored once for all groups.
+#[cfg_attr(target_arch = "arm", inline(always))]
+#[cfg_attr(not(target_arch = "arm"), inline(never))]
+fn sub_bytes<'a, W: PlaneWord, C: Circuit, const N: usize>(
+    state: &Planes<W, N>,
+    out: &'a mut MaybeUninit<Planes<W, N>>,
+) -> &'a Planes<W, N> {
+    for (g, planes) in state.iter().enumerate() {
+        // SAFETY: the place of group `g`; nothing is read from it.
+        sub_bytes_of_group::<W, C>(planes, unsafe {
+            &mut *out.as_mut_ptr().cast::<MaybeUninit<[W; 8]>>().add(g)
+        });
+        in_order();
+    }
+    // SAFETY: all `N` groups are written.
+    unsafe { out.assume_init_ref() }
+}
+
+/// The words of one plane. Its number is a constant, and so known to be one of eight, whatever the optimiser inlines.
+#[inline(always)]
+fn plane<W: PlaneWord, const N: usize, const P: usize>(planes: &Planes<W, N>) -> [W; N] {
+    let mut words = [W::constant(0); N];
+    for (word, planes) in words.iter_mut().zip(planes) {
+        *word = planes[P];
+    }
+    words
+}
+
+/// ShiftRows and MixColumns. `take` gets the number of a plane and its words.
+#[inline(always)]
+pub(crate) fn mix<W: Linear<N>, const N: usize>(t: &Planes<W, N>, mut take: impl FnMut(usize, [W; N])) {
+    let (carry, _) = W::shift_and_sum(plane::<W, N, 7>(t));
+    let mut lower = carry;
+    for_each_plane!(P: {
+        let (doubled, mut out) = W::shift_and_sum(plane::<W, N, P>(t));
+        for g in 0..N {
+            out[g] = out[g] ^ lower[g];
+            if P == 1 || P == 3 || P == 4 {
+                out[g] = out[g] ^ carry[g]; // x^8 = x^4 + x^3 + x + 1
+            }
+        }
+        lower = doubled;
+        take(P, out);
+        in_order();
+    });
+    let _ = lower;
+}
+
+impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Bitsliced<W, N, BLOCKS, C> {
+    /// AESRound of eight blocks, without the round keys.
+    #[cfg(test)]
+    pub(crate) fn rounds(mut self) -> Self {
+        let mut t = MaybeUninit::uninit();
+        mix(sub_bytes::<W, C, N>(&self.0, &mut t), |p, out| {
+            for (planes, out) in self.0.iter_mut().zip(out) {
+                planes[p] = out;
+            }
+        });
+        self
+    }
+
+    /// The cells that a step's input goes to: that of block 0 and, with two, that of block 4.
+    #[inline(always)]
+    fn input_cells() -> W {
+        if BLOCKS == 2 { cells::<W, 0b011>() } else { cells::<W, 0b111>() }
+    }
+
+    /// Each block of a word to the place of the next, the last to the first.
+    #[inline(always)]
+    fn next(x: W) -> W {
+        if BLOCKS == 2 {
+            x.rotate(W::CELL)
+        } else {
+            (x << W::CELL) ^ ((x >> (5 * W::CELL)) & cells::<W, 0b111>())
+        }
+    }
+
+    /// What a step's input adds to one word of the state.
+    #[inline(always)]
+    fn input(m: &Step<W, N, BLOCKS>, group: usize, plane: usize) -> W {
+        let (n, k) = W::home(group, plane);
+        let (b, k) = if BLOCKS == 2 { (k / 4, k % 4) } else { (0, k) };
+        (m[b % BLOCKS][n % N] >> (W::CELL * k as u32)) & Self::input_cells() // as they are: see `source`
+    }
+
+    /// The word of the state whose bits are in cell `k` of a step's word `n`.
+    #[inline(always)]
+    fn source(&self, n: usize, k: usize) -> W {
+        let (group, plane) = W::source(n, k);
+        self.0[group % N][plane % 8] // as they are: said for an optimiser for size, which does not see it
+    }
+
+    /// With two blocks, the exchange that brings the number of the block to the top of the words, for what was there.
+    #[inline(always)]
+    fn halves(step: &mut Step<W, N, BLOCKS>) {
+        if let [first, second] = step.as_mut_slice() {
+            let half = 4 * W::CELL;
+            for (a, b) in first.iter_mut().zip(second) {
+                (*a, *b) = ((*a & low_half()) | (*b << half), (*a >> half) | (*b & !low_half::<W>()));
+            }
+        }
+    }
+}
+
+/// The lower half of a word.
+#[inline(always)]
+fn low_half<W: Cells>() -> W {
+    cells::<W, 0b100>()
+}
+
+// SAFETY: no CPU features are needed, and the values of bits decide nothing but bits. Transparent over its words, of
+// which there are 128 bytes a lane.
+unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Sliced
+    for Bitsliced<W, N, BLOCKS, C>
+{
+    type Blocks = W::Blocks;
+    type Lane = W::Lane<BLOCKS>;
+    type Step = Step<W, N, BLOCKS>;
+    const BLOCKS: usize = BLOCKS;
+
+    #[inline(always)]
+    fn zero() -> Self {
+        Self([[W::constant(0); 8]; N], PhantomData)
+    }
+    #[inline(always)]
+    fn zeros() -> Self::Step {
+        [[W::constant(0); N]; BLOCKS]
+    }
+    #[inline(never)]
+    unsafe fn load(src: *const u8, row: usize) -> Self::Step {
+        let mut step = Self::zeros();
+        for (b, words) in step.iter_mut().enumerate() {
+            // SAFETY: the caller grants it.
+            *words = unsafe { W::load(src.add(b * row)) };
+        }
+        Self::halves(&mut step);
+        W::transpose(&mut step);
+        step
+    }
+    #[inline(never)]
+    unsafe fn store(mut step: Self::Step, dst: *mut u8, row: usize) {
+        W::transpose(&mut step);
+        Self::halves(&mut step);
+        for (b, words) in step.into_iter().enumerate() {
+            // SAFETY: the caller grants it.
+            unsafe { W::store(words, dst.add(b * row)) };
+        }
+    }
+    #[inline(always)]
+    fn xor(a: Self::Step, b: Self::Step) -> Self::Step {
+        let mut sum = a;
+        add_words(sum.as_flattened_mut(), b.as_flattened());
+        sum
+    }
+    #[inline(always)]
+    fn add(&mut self, other: &Self) {
+        add_words(self.0.as_flattened_mut(), other.0.as_flattened());
+    }
+
+    /// The standard adds a message block to a word of the state before that becomes the round
+    /// key of another; here it is added to the sum, which is the same.
+    #[inline(never)]
+    fn update(&mut self, m: &Step<W, N, BLOCKS>) {
+        let mut t = MaybeUninit::uninit();
+        mix(sub_bytes::<W, C, N>(&self.0, &mut t), |p, out| {
+            for (g, (planes, out)) in self.0.iter_mut().zip(out).enumerate() {
+                let plane = &mut planes[p % 8]; // as it is: see `source`
+                *plane = *plane ^ Self::next(out) ^ Self::input(m, g, p);
+            }
+        });
+    }
+
+    #[inline(never)]
+    fn add_keystream(&self, m: &Step<W, N, BLOCKS>) -> Step<W, N, BLOCKS> {
+        let mut sum = MaybeUninit::<Step<W, N, BLOCKS>>::uninit();
+        let mut put = |b: usize, n: usize, z: W| {
+            // The remainders are the numbers themselves; they show it to an optimiser for size.
+            // SAFETY: the place of word `n` of row `b`.
+            unsafe { sum.as_mut_ptr().cast::<W>().add(b * N + n).write(m[b % BLOCKS][n % N] ^ z) };
+            in_order();
+        };
+        for n in 0..N {
+            // Words in pairs: afterwards one has the even blocks of both, the other the odd ones. So the number of a
+            // pair of cells is half of that of a block.
+            let pair = |k: usize| {
+                let (mut even, mut odd) = (self.source(n, k), self.source(n, k + 1));
+                exchange(&mut even, &mut odd, W::CELL, cells::<W, 0b001>());
+                (even, odd)
+            };
+            if BLOCKS == 2 {
+                // S1 ^ (S2 & S3) ^ S6 in the pair of S2, S5 ^ (S6 & S7) ^ S2 in that of S6.
+                let logic = |k: usize| {
+                    let (even, odd) = pair(k);
+                    (even & odd) ^ (odd << (2 * W::CELL)) ^ even.rotate(4 * W::CELL)
+                };
+                for b in 0..BLOCKS {
+                    let (low, high) = (logic(4 * b), logic(4 * b + 2));
+                    put(b, n, high ^ (((low >> (2 * W::CELL)) ^ high) & cells::<W, 0b010>()));
+                }
+            } else {
+                // S1 ^ (S2 & S3) ^ S4 ^ S5 in the pair of S2.
+                let logic = |k: usize| {
+                    let (even, odd) = pair(k);
+                    let z = (even & odd) ^ (odd << (2 * W::CELL)) ^ ((even ^ odd) >> (2 * W::CELL));
+                    (z >> (2 * W::CELL)) & cells::<W, 0b110>()
+                };
+                let z = logic(0)
+                    | (logic(2) << (2 * W::CELL))
+                    | (logic(4) << (4 * W::CELL))
+                    | (logic(6) << (6 * W::CELL));
+                put(0, n, z);
+            }
+        }
+        // SAFETY: every word was written.
+        unsafe { sum.assume_init() }
+    }
+
+    #[inline(never)]
+    fn words_at(&self, at: usize) -> Step<W, N, BLOCKS> {
+        let mut step = [[W::constant(0); N]; BLOCKS];
+        for (b, words) in step.iter_mut().enumerate() {
+            for (n, word) in words.iter_mut().enumerate() {
+                for k in 0..8 / BLOCKS {
+                    let x = self.source(n, 8 / BLOCKS * b + k).rotate(8 * W::CELL - W::CELL * at as u32);
+                    *word = *word | ((x & Self::input_cells()) << (W::CELL * k as u32));
+                }
+            }
+        }
+        step
+    }
+
+    #[inline(never)]
+    fn add_at(&mut self, step: &Step<W, N, BLOCKS>, at: usize) {
+        for g in 0..N {
+            for p in 0..8 {
+                self.0[g][p] = self.0[g][p] ^ Self::input(step, g, p).rotate(W::CELL * at as u32);
+            }
+        }
+    }
+
+    fn summed(&self, all: bool) -> Self {
+        let mut s = *self;
+        for x in s.0.as_flattened_mut() {
+            *x = if BLOCKS == 2 {
+                let x = if all { *x } else { (*x << W::CELL) >> W::CELL };
+                let x = x ^ (x >> W::CELL);
+                x ^ (x >> (2 * W::CELL))
+            } else {
+                *x ^ (*x >> W::CELL) ^ (*x >> (2 * W::CELL))
+            };
+        }
+        s
+    }
+    #[inline(always)]
+    fn first(words: [Self::Blocks; 8]) -> Self::Lane {
+        W::first(words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::soft::sliced::tests;
+
+    impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> {
+        /// The words that it is made of.
+        #[cfg(all(feature = "std", not(palladion_test_reduced)))]
+        pub(crate) fn planes(&mut self) -> &mut Planes<W, N> {
+            &mut self.0
+        }
+    }
+
+    fn round<W: Layout<N>, const N: usize, const BLOCKS: usize>() {
+        tests::round::<Bitsliced<W, N, BLOCKS>>(Bitsliced::rounds, |s| {
+            let mut out = s;
+            mix(&s.0, |p, words| (0..N).for_each(|g| out.0[g][p] = words[g]));
+            out
+        });
+    }
+
+    #[test]
+    fn rounds_are_those_of_the_standard() {
+        round::<u32, 4, 2>();
+        round::<u32, 4, 1>();
+        round::<u64, 4, 2>();
+        round::<u64, 4, 1>();
+        round::<u64, 2, 2>();
+        round::<u64, 2, 1>();
+    }
+
+    #[test]
+    fn steps_are_those_of_the_standard() {
+        tests::steps::<Bitsliced<u32, 4, 2>>();
+        tests::steps::<Bitsliced<u32, 4, 1>>();
+        tests::steps::<Bitsliced<u64, 4, 2>>();
+        tests::steps::<Bitsliced<u64, 4, 1>>();
+        tests::steps::<Bitsliced<u64, 2, 2>>();
+        tests::steps::<Bitsliced<u64, 2, 1>>();
+    }
+
+    #[test]
+    fn a_step_has_each_bit_once() {
+        fn check<W: Layout<N>, const N: usize>() {
+            for (group, plane) in (0..N).flat_map(|g| (0..8).map(move |p| (g, p))) {
+                let (n, k) = W::home(group, plane);
+                assert_eq!(W::source(n, k), (group, plane));
+            }
+        }
+        check::<u32, 4>();
+        check::<u64, 4>();
+        check::<u64, 2>();
+    }
+}

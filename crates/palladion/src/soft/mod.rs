@@ -1,0 +1,84 @@
+//! Rounds without AES instructions, in time that does not depend on data.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `bitsliced.rs` | machines for one and two lanes, bitsliced in general registers |
+//! | `lanes.rs` | machines for four lanes, bitsliced in vectors |
+//! | `sliced.rs` | what these have in common |
+//! | `sbox.rs` | the circuit of the S-box |
+//! | `permute.rs` | AES rounds by byte shuffles, for block vectors that have them |
+
+pub(crate) mod bitsliced;
+#[cfg(any(
+    all(test, feature = "std"),
+    all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"),
+    all(target_family = "wasm", target_feature = "simd128")
+))]
+pub(crate) mod lanes;
+#[cfg(any(
+    all(test, feature = "std"),
+    target_arch = "x86",
+    all(target_arch = "x86_64", target_feature = "sse2"),
+    all(target_arch = "aarch64", target_endian = "little"),
+    all(target_family = "wasm", target_feature = "simd128")
+))]
+#[cfg_attr(all(test, palladion_test_reduced), allow(dead_code))] // for other CPUs
+pub(crate) mod permute;
+pub(crate) mod sbox;
+pub(crate) mod sliced;
+
+use bitsliced::Bitsliced;
+
+// The words of planes are as wide as a register. (WebAssembly has 64-bit registers and 32-bit pointers.)
+
+/// The bitsliced machine for one lane, of AEGIS-128 with two `BLOCKS` of input a step, of AEGIS-256
+/// with one.
+#[cfg(any(target_pointer_width = "64", target_family = "wasm"))]
+pub(crate) type OneLane<const BLOCKS: usize> = Bitsliced<u64, 2, BLOCKS>;
+/// The bitsliced machine for an even number of lanes.
+#[cfg(any(target_pointer_width = "64", target_family = "wasm"))]
+pub(crate) type TwoLanes<const BLOCKS: usize> = Bitsliced<u64, 4, BLOCKS>;
+
+/// The bitsliced machine for one lane, of AEGIS-128 with two `BLOCKS` of input a step, of AEGIS-256
+/// with one.
+#[cfg(not(any(target_pointer_width = "64", target_family = "wasm")))]
+pub(crate) type OneLane<const BLOCKS: usize> = Bitsliced<u32, 4, BLOCKS>;
+/// The bitsliced machine for an even number of lanes.
+#[cfg(not(any(target_pointer_width = "64", target_family = "wasm")))]
+pub(crate) type TwoLanes<const BLOCKS: usize> = Bitsliced<u32, 4, BLOCKS>;
+
+#[cfg(test)]
+mod tests {
+    use super::OneLane;
+    use super::sliced::Sliced;
+    use crate::block::{Soft, Vector, Word};
+
+    // SAFETY: plain arithmetic; no branch or index depends on a value.
+    unsafe impl Word for Soft {
+        type Blocks = Self;
+        type Single = Self;
+
+        fn new(blocks: Self) -> Self {
+            blocks
+        }
+        fn blocks(self) -> Self {
+            self
+        }
+        fn aes(self, round_key: Self) -> Self {
+            Self::rounds([self], [round_key])[0]
+        }
+        fn rounds<const N: usize>(input: [Self; N], round_keys: [Self; N]) -> [Self; N] {
+            let mut blocks = [Self::from(0); 8];
+            blocks[..N].copy_from_slice(&input);
+            let blocks = OneLane::<2>::from_words(blocks).rounds().to_words();
+            core::array::from_fn(|i| round_keys[i].xor(blocks[i]))
+        }
+    }
+
+    #[test]
+    fn aes_round_of_the_standard() {
+        let block = |first: u8| Soft::from(u128::from_le_bytes(core::array::from_fn(|i| first + i as u8)));
+        let expected = 0x7a7b_4e56_3878_2546_a8c0_477a_3b81_3f43_u128; // RFC 10032, appendix A.1
+        assert_eq!(u128::from(block(0).aes(block(0x10))), expected.swap_bytes());
+    }
+}

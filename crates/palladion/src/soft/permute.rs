@@ -1,0 +1,308 @@
+//! AES rounds by byte shuffles, for CPUs that have those and no AES instructions: SubBytes is computed in a tower of
+//! fields, whose small parts are looked up within a register (Hamburg, "Accelerating AES with Vector Permute
+//! Instructions", 2009). A shuffle takes the same time for all indices; no memory is indexed by a secret.
+//!
+//! GF(2^8) is taken as GF(16) with a basis ζ, ζ̄ of conjugates whose product is 1. With x = iζ + jζ̄, k = i + j and
+//! a = (ζ + ζ̄)^2, the norm of x is N = k^2 + aij and 1/x = (iζ̄ + jζ)/N. Two sums of inverses lead there,
+//!
+//! ```text
+//! io = j + 1/(1/i + a/k) = N/(k + ai)    jo = i + 1/(1/j + a/k) = N/(k + aj)
+//! ```
+//!
+//! because 1/io and 1/jo are linear in i/N and j/N. Whatever is linear and follows, up to MixColumns' multiplication by
+//! two, goes into the last tables. 1/0 is a byte with the highest bit set, for which a lookup gives zero, and to which
+//! whatever is added, it stays such a byte.
+//!
+//! A word of the state rests in the basis of this tower: i in the upper half of a byte, k in the lower. XOR is the same
+//! in every basis. The AND of the key stream is not, so the words for it are converted; their nibbles, which are the
+//! index for that, are those that the AES round of the same step begins with.
+
+use crate::block::{Blocks, Halves, Vector, Word};
+
+/// Blocks whose bytes can be looked up in a table of sixteen bytes.
+///
+/// # Safety
+/// As for [`Vector`].
+pub(crate) unsafe trait Permute: Blocks {
+    /// The same table in every lane.
+    ///
+    /// # Safety
+    /// The CPU features of the implementation.
+    #[inline(always)]
+    unsafe fn table(table: &'static [u8; 16]) -> Self {
+        // SAFETY: passed on; the table is readable.
+        unsafe { Self::splat(table.as_ptr()) }
+    }
+
+    /// For each byte of `index` that is less than 16, that byte of the same lane of `self`; zero for a byte of 128 and
+    /// more. There are no others.
+    fn lookup(self, index: Self) -> Self;
+
+    /// The lower and the upper half of each byte, as numbers below 16. Pinned: the compiler would find them in one form
+    /// where they are looked up and in another where they are added too, and no more see that they are the same.
+    fn nibbles(self) -> [Self; 2];
+
+    /// The same value. Where the compiler would compute so much at once that it ran out of registers, an implementation
+    /// makes it believe that the value is not known before `earlier` is.
+    #[inline(always)]
+    fn after(self, _earlier: Self) -> Self {
+        self
+    }
+}
+
+/// A word in the basis of the tower.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Permuted<B>(B);
+
+#[cfg(all(test, feature = "std", not(palladion_test_reduced)))]
+impl<B: Copy> Permuted<B> {
+    /// What it is made of.
+    pub(crate) fn inner(self) -> B {
+        self.0
+    }
+}
+
+/// Looks the bytes of `index` up in a table.
+#[inline(always)]
+fn lookup<B: Permute>(table: &'static [u8; 16], index: B) -> B {
+    // SAFETY: `index` is proof of the CPU features.
+    unsafe { B::table(table) }.lookup(index)
+}
+
+/// The permutation of the bytes of each lane by which byte i comes from byte `from[i]`.
+#[inline(always)]
+fn permute<B: Permute>(from: &'static [u8; 16], x: B) -> B {
+    // SAFETY: `x` is proof of the CPU features.
+    x.lookup(unsafe { B::table(from) })
+}
+
+/// A linear map of bytes, by a table for each half of them.
+#[inline(always)]
+fn linear<B: Permute>(map: &'static [[u8; 16]; 2], x: B) -> B {
+    let [low, high] = x.nibbles();
+    lookup(&map[0], low).xor(lookup(&map[1], high))
+}
+
+// SAFETY: of `B`'s operations; no branch or index depends on a value.
+unsafe impl<B: Permute> Vector for Permuted<B> {
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Self(self.0.xor(other.0))
+    }
+    #[inline(always)]
+    fn pin(self) -> Self {
+        Self(self.0.pin())
+    }
+}
+
+// SAFETY: likewise.
+unsafe impl<B: Permute + Halves> Halves for Permuted<B> {
+    #[inline(always)]
+    fn swap(self) -> Self {
+        Self(self.0.swap())
+    }
+    #[inline(always)]
+    fn beside(self, other: Self) -> Self {
+        Self(self.0.beside(other.0))
+    }
+}
+
+// SAFETY: likewise.
+unsafe impl<B: Permute> Word for Permuted<B>
+where
+    B::Lane: Permute<Lane = B::Lane>,
+{
+    type Blocks = B;
+    type Single = Permuted<B::Lane>;
+    const CONVERTS: bool = true;
+    const SPILLS: bool = true;
+
+    #[inline(always)]
+    fn new(blocks: B) -> Self {
+        Self(linear(&TABLES.into_tower, blocks))
+    }
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        // SAFETY: passed on.
+        Self(unsafe { B::zero() })
+    }
+    #[inline(always)]
+    fn blocks(self) -> B {
+        linear(&TABLES.from_tower, self.0)
+    }
+    #[inline(always)]
+    fn aes(self, round_key: Self) -> Self {
+        let t = &TABLES;
+        let [k, i] = self.0.nibbles();
+        let j = k.xor(i);
+        let a_over_k = lookup(&t.a_over, k);
+        let io = lookup(&t.one_over, lookup(&t.one_over, i).xor(a_over_k)).xor(j);
+        let jo = lookup(&t.one_over, lookup(&t.one_over, j).xor(a_over_k)).xor(i);
+        let s = lookup(&t.sub_bytes[0], io).xor(lookup(&t.sub_bytes[1], jo));
+        let doubled = lookup(&t.doubled[0], io).xor(lookup(&t.doubled[1], jo));
+        // A column after ShiftRows becomes 2a0 + 3a1 + a2 + a3 and so on: u0 + u1 + a3 with ur = 2ar + a(r + 1).
+        let u = doubled.xor(permute(&NEXT_ROW_UNSHIFTED, s));
+        let mixed =
+            permute(&SHIFT_ROWS[0], u).xor(permute(&SHIFT_ROWS[1], u)).xor(permute(&SHIFT_ROWS[3], s));
+        // SAFETY: `self` is proof of the CPU features.
+        let constant = unsafe { B::table(&t.constant) };
+        Self(round_key.0.xor(constant).xor(mixed))
+    }
+    #[inline(always)]
+    fn rounds<const N: usize>(input: [Self; N], round_keys: [Self; N]) -> [Self; N] {
+        let mut out = input;
+        let mut i = 0;
+        while i < N {
+            let input = if i == 0 { input[0] } else { Self(input[i].0.after(out[i - 1].0)) };
+            out[i] = input.aes(round_keys[i]);
+            i += 1;
+        }
+        out
+    }
+}
+
+/// `SHIFT_ROWS[n]`: ShiftRows, then row r from row r + n.
+static SHIFT_ROWS: [[u8; 16]; 4] = {
+    let mut from = [[0; 16]; 4];
+    let mut n = 0;
+    while n < 4 {
+        let mut at = 0;
+        while at < 16 {
+            let (column, row) = (at / 4, (at + n) % 4);
+            from[n][at] = ((column + row) % 4 * 4 + row) as u8;
+            at += 1;
+        }
+        n += 1;
+    }
+    from
+};
+
+/// What becomes "row r from row r + 1" after ShiftRows.
+static NEXT_ROW_UNSHIFTED: [u8; 16] = {
+    let mut from = [0; 16];
+    let mut at = 0;
+    while at < 16 {
+        from[SHIFT_ROWS[0][at] as usize] = SHIFT_ROWS[1][at];
+        at += 1;
+    }
+    from
+};
+
+/// What is looked up.
+struct Lookups {
+    /// Bytes of the standard to bytes of the tower, by their lower and upper halves.
+    into_tower: [[u8; 16]; 2],
+    /// The way back.
+    from_tower: [[u8; 16]; 2],
+    /// 1/x in GF(16).
+    one_over: [u8; 16],
+    /// a/x in GF(16).
+    a_over: [u8; 16],
+    /// SubBytes without its constant, by io and by jo.
+    sub_bytes: [[u8; 16]; 2],
+    /// The same, times two.
+    doubled: [[u8; 16]; 2],
+    /// The constant of SubBytes, which goes through ShiftRows and MixColumns unchanged.
+    constant: [u8; 16],
+}
+
+static TABLES: Lookups = {
+    /// Product in GF(2^8) as AES has it.
+    const fn mul(mut a: u8, mut b: u8) -> u8 {
+        let mut product = 0;
+        while b != 0 {
+            if b & 1 == 1 {
+                product ^= a;
+            }
+            a = (a << 1) ^ if a >> 7 == 1 { 0x1b } else { 0 };
+            b >>= 1;
+        }
+        product
+    }
+    const fn power(a: u8, n: u8) -> u8 {
+        let (mut product, mut i) = (1, 0);
+        while i < n {
+            product = mul(product, a);
+            i += 1;
+        }
+        product
+    }
+    const fn one_over(a: u8) -> u8 {
+        power(a, 254)
+    }
+    /// The linear part of SubBytes' second half.
+    const fn affine(a: u8) -> u8 {
+        a ^ a.rotate_left(1) ^ a.rotate_left(2) ^ a.rotate_left(3) ^ a.rotate_left(4)
+    }
+    // 3 generates the multiplicative group, of 255 elements. Its 17th power generates that of GF(16); ζ is one of the
+    // 16 elements other than 1 whose product with their conjugates, their 16th powers, is 1.
+    let (generator, zeta) = (power(3, 17), power(3, 15));
+    let conjugate = power(zeta, 16);
+    let trace = zeta ^ conjugate;
+    let a = mul(trace, trace);
+
+    // GF(16) by the basis of the first powers of its generator.
+    let mut small = [0; 16];
+    let mut n = 0;
+    while n < 16 {
+        let mut bit = 0;
+        while bit < 4 {
+            if n >> bit & 1 == 1 {
+                small[n] ^= power(generator, bit);
+            }
+            bit += 1;
+        }
+        n += 1;
+    }
+    const fn number(small: &[u8; 16], element: u8) -> u8 {
+        let mut n = 0;
+        while small[n] != element {
+            n += 1;
+        }
+        n as u8
+    }
+
+    // The bytes of the tower: iζ + jζ̄ = i(ζ + ζ̄) + kζ̄.
+    let (mut to, mut from) = ([0; 256], [0; 256]);
+    let mut n = 0;
+    while n < 256 {
+        from[n] = mul(small[n >> 4], trace) ^ mul(small[n & 15], conjugate);
+        to[from[n] as usize] = n as u8;
+        n += 1;
+    }
+
+    // 1/x = p ((1 + a)ζ̄ + ζ)/a^2 + q (ζ̄ + (1 + a)ζ)/a^2 with p = 1/io and q = 1/jo.
+    let scale = one_over(mul(a, a));
+    let by_io = mul(scale, mul(1 ^ a, conjugate) ^ zeta);
+    let by_jo = mul(scale, conjugate ^ mul(1 ^ a, zeta));
+
+    let mut t = Lookups {
+        into_tower: [[0; 16]; 2],
+        from_tower: [[0; 16]; 2],
+        one_over: [0x80; 16],
+        a_over: [0x80; 16],
+        sub_bytes: [[0; 16]; 2],
+        doubled: [[0; 16]; 2],
+        constant: [to[0x63]; 16],
+    };
+    let mut n = 0;
+    while n < 16 {
+        t.into_tower[0][n] = to[n];
+        t.into_tower[1][n] = to[n << 4];
+        t.from_tower[0][n] = from[n];
+        t.from_tower[1][n] = from[n << 4];
+        if n != 0 {
+            let inverse = one_over(small[n]);
+            t.one_over[n] = number(&small, inverse);
+            t.a_over[n] = number(&small, mul(a, inverse));
+            let (by_io, by_jo) = (affine(mul(inverse, by_io)), affine(mul(inverse, by_jo)));
+            t.sub_bytes[0][n] = to[by_io as usize];
+            t.sub_bytes[1][n] = to[by_jo as usize];
+            t.doubled[0][n] = to[mul(2, by_io) as usize];
+            t.doubled[1][n] = to[mul(2, by_jo) as usize];
+        }
+        n += 1;
+    }
+    t
+};

@@ -1,0 +1,154 @@
+//! Nothing is read or written outside the buffers: they lie right behind, or right before, memory that cannot be
+//! touched at all. (What is read beside a buffer and thrown away shows nowhere else.)
+
+use crate::common::fenced::{Fenced, Place};
+use crate::common::{
+    Random, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced, reference,
+};
+use palladion::batch::{self, Decryption, Encryption};
+use palladion::family::Family;
+use palladion::{Aegis, KeyStream, Mac, Tag};
+
+/// All lengths up to two rates, or some of them, with their neighbours, if these are many.
+fn lengths(rate: usize) -> impl Iterator<Item = usize> {
+    let step = match rate {
+        _ if reduced() => (rate / 8) | 1,
+        129.. => (rate / 32) | 1,
+        _ => 1,
+    };
+    (0..=2 * rate + 1).step_by(step).chain([rate - 1, rate, rate + 1, 2 * rate - 1, 2 * rate, 4096 + 3])
+}
+
+fn aead<F: Family, const D: usize>() {
+    fn with_tag<F: Family, const D: usize, const T: usize>(
+        len: usize,
+        place: Place,
+        fenced: &mut [Fenced; 3],
+    ) {
+        let mut random = Random(len as u64);
+        let cipher = Aegis::<F, D, T>::new(&key::<F>(&random.bytes(F::KEY_LEN)));
+        let nonce = nonce::<F>(&random.bytes(F::KEY_LEN));
+        let msg = random.bytes(len);
+        let [ad, source, target] = fenced;
+        let ad = &*ad.buffer(&msg, place);
+        let tag =
+            cipher.encrypt_into(&nonce, ad, source.buffer(&msg, place), target.buffer(&msg, place)).unwrap();
+        let ct = target.buffer(&msg, place);
+        assert_eq!(cipher.encrypt_in_place(&nonce, ad, ct), Ok(tag));
+        let out = source.buffer(&vec![0; len], place);
+        cipher.decrypt_into(&nonce, ad, ct, &tag, out).unwrap();
+        assert_eq!(out, msg);
+        cipher.verify(&nonce, ad, ct, &tag).unwrap();
+        cipher.decrypt_in_place(&nonce, ad, ct, &tag).unwrap();
+        assert_eq!(ct, msg);
+        let wrong = Tag::from([0; T]);
+        cipher.decrypt_in_place(&nonce, ad, ct, &wrong).unwrap_err();
+        KeyStream::<F, D>::fill(&key::<F>(&random.bytes(F::KEY_LEN)), &nonce, ct).unwrap();
+    }
+    let mut fenced = [Fenced::new(), Fenced::new(), Fenced::new()];
+    for len in lengths(reference::<F, D>().rate()) {
+        for place in [Place::Back, Place::Front] {
+            with_tag::<F, D, 16>(len, place, &mut fenced);
+            with_tag::<F, D, 32>(len, place, &mut fenced);
+        }
+    }
+}
+
+#[test]
+fn aead_stays_within_its_buffers() {
+    for_each_backend(|_| for_each_variant!(all: aead()));
+}
+
+fn mac<F: Family, const D: usize, const T: usize>() {
+    let mut fenced = Fenced::new();
+    let mut random = Random(41);
+    let (key, nonce) = (key::<F>(&random.bytes(F::KEY_LEN)), nonce::<F>(&random.bytes(F::KEY_LEN)));
+    for len in lengths(reference::<F, D>().rate()) {
+        let data = random.bytes(len);
+        let tag = Mac::<F, D, T>::mac(&key, &nonce, &data).unwrap();
+        for place in [Place::Back, Place::Front] {
+            let data = fenced.buffer(&data, place);
+            assert_eq!(Mac::<F, D, T>::mac(&key, &nonce, data), Ok(tag));
+            let mut mac = Mac::<F, D, T>::new(&key, &nonce).unwrap();
+            mac.update(data).unwrap();
+            assert_eq!(mac.finalize(), tag);
+        }
+    }
+}
+
+#[test]
+fn macs_stay_within_their_buffers() {
+    for_each_backend(|_| for_each_mac!(all: mac()));
+}
+
+/// Four messages at once, of lengths that end at different places, each between fences of its own.
+fn batches<F: Family, const D: usize>() {
+    let mut fenced: [_; 12] = std::array::from_fn(|_| Fenced::new());
+    let mut random = Random(42);
+    let cipher = Aegis::<F, D, 16>::new(&key::<F>(&random.bytes(F::KEY_LEN)));
+    let nonce = nonce::<F>(&random.bytes(F::KEY_LEN));
+    let rate = reference::<F, D>().rate();
+    for len in lengths(rate).filter(|len| *len <= 2 * rate + 1) {
+        for (place, shorter) in [
+            (Place::Back, 0),
+            (Place::Front, 0),
+            (Place::Back, 1),
+            (Place::Back, 17),
+            (Place::Front, rate + 1),
+        ] {
+            let messages: [_; 4] =
+                std::array::from_fn(|i| random.bytes(len.saturating_sub(shorter * (i % 3))));
+            let mut buffers = fenced.iter_mut();
+            let mut buffer = |bytes: &[u8]| buffers.next().unwrap().buffer(bytes, place);
+            let places = messages.each_ref().map(|msg| (&*buffer(msg), &*buffer(msg), buffer(msg)));
+            let mut jobs =
+                places.map(|(ad, msg, out)| Encryption::encrypt_into(&cipher, &nonce, ad, msg, out));
+            batch::encrypt(&mut jobs).unwrap();
+            let sealed = jobs.each_ref().map(|job| (job.ciphertext().unwrap().to_vec(), job.tag().unwrap()));
+            let mut buffers = fenced.iter_mut();
+            let mut buffer = |bytes: &[u8]| buffers.next().unwrap().buffer(bytes, place);
+            let mut jobs: [_; 4] = std::array::from_fn(|i| {
+                let (ad, ct) = (&*buffer(&messages[i]), buffer(&sealed[i].0));
+                Decryption::decrypt_in_place(&cipher, &nonce, ad, ct, &sealed[i].1)
+            });
+            batch::decrypt(&mut jobs).unwrap();
+            for (job, msg) in jobs.iter().zip(&messages) {
+                assert_eq!(job.message(), Ok(&msg[..]));
+            }
+        }
+    }
+}
+
+#[test]
+fn batches_stay_within_their_buffers() {
+    for_each_backend(|_| for_each_variant!(sample: batches()));
+}
+
+/// For scripts/test-asan.sh: which backends there are.
+#[test]
+#[ignore = "prints, and tests nothing"]
+fn backends_here() {
+    for_each_backend(|backend| println!("backend: {backend}"));
+}
+
+/// For scripts/test-asan.sh: the library is told that a buffer on the heap is one byte longer than it is, and AddressSanitizer has to
+/// end the process. (Without it the byte behind is read, which does no harm and shows nowhere.)
+#[test]
+#[ignore = "does what must not be done, to see that it is noticed"]
+fn one_byte_too_many() {
+    use palladion::hazmat::{Message, seal};
+    let (key, nonce, msg, mut ct, mut tag) = ([1; 16], [2; 16], vec![3; 31], vec![0; 32], [0; 16]);
+    let message = Message {
+        key: key.as_ptr(),
+        nonce: nonce.as_ptr(),
+        ad: std::ptr::null(),
+        ad_len: 0,
+        src: msg.as_ptr(),
+        dst: ct.as_mut_ptr(),
+        len: 32,
+        tag: tag.as_mut_ptr(),
+        tag_len: 16,
+    };
+    // SAFETY: all is as it must be but for the last byte of the message, which is behind its allocation.
+    unsafe { seal::<palladion::family::Aegis128, 1>(&message) }.unwrap();
+}

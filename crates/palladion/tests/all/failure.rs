@@ -1,0 +1,332 @@
+//! What must fail does, with the right error, and leaves behind zeros where a message would have been, and everything
+//! else as it was.
+
+use crate::common::{
+    Random, assert_fails, flipped, for_each_backend, for_each_mac, for_each_variant, framed, key, nonce,
+    reduced, reference,
+};
+use palladion::family::Family;
+use palladion::hazmat::Session;
+use palladion::{Aegis, Error, Key128, Key256, MAX_LEN, Mac, Nonce128, Nonce256, Tag};
+
+/// What a buffer holds before: neither zeros nor a message.
+const BEFORE: u8 = 0xee;
+
+const REFUSED: Error = Error::VerificationFailed;
+
+/// The inputs of a decryption: key, nonce, associated data, ciphertext, tag.
+type Inputs<'a> = [&'a [u8]; 5];
+
+/// Every way to decrypt refuses these inputs.
+fn decryption_refuses<F: Family, const D: usize, const T: usize>(inputs: Inputs<'_>, what: &str) {
+    let [key_bytes, nonce_bytes, ad, ct, tag_bytes] = inputs;
+    let (cipher, nonce) = (Aegis::<F, D, T>::new(&key::<F>(key_bytes)), nonce::<F>(nonce_bytes));
+    let tag = Tag::<T>::try_from(tag_bytes).unwrap();
+    let sealed = [ct, tag_bytes].concat();
+    let (before, zeroed) = (vec![BEFORE; ct.len()], (vec![0; ct.len()], Err(REFUSED)));
+
+    assert_eq!(framed(ct, 1, |buf| cipher.decrypt_in_place(&nonce, ad, buf, &tag)), zeroed, "{what}");
+    assert_eq!(framed(&before, 2, |buf| cipher.decrypt_into(&nonce, ad, ct, &tag, buf)), zeroed, "{what}");
+    assert_eq!(cipher.verify(&nonce, ad, ct, &tag), Err(REFUSED), "{what}");
+
+    let (out, result) = framed(&sealed, 3, |buf| cipher.open_in_place(&nonce, ad, buf).map(drop));
+    assert_eq!((out[..ct.len()].to_vec(), result), zeroed, "{what}");
+    assert_eq!(framed(&before, 4, |buf| cipher.open_into(&nonce, ad, &sealed, buf)), zeroed, "{what}");
+    assert_eq!(cipher.open(&nonce, ad, &sealed), Err(REFUSED), "{what}");
+    assert_eq!(cipher.open_with_nonce(ad, &[nonce_bytes, &sealed].concat()), Err(REFUSED), "{what}");
+
+    let (first, second) = ct.split_at(ct.len() / 2);
+    let (out, result) = framed(&vec![BEFORE; ct.len() + 7], 5, |output| {
+        let mut decryptor = cipher.decryptor(&nonce, ad, output).unwrap();
+        decryptor.update(first).unwrap();
+        decryptor.update(second).unwrap();
+        decryptor.finalize(&tag).map(drop)
+    });
+    assert_eq!((out[..ct.len()].to_vec(), result), zeroed, "{what}");
+    assert_eq!(out[ct.len()..], [BEFORE; 7], "{what}");
+
+    let mut decryptor = Session::<F, D>::new(&key::<F>(key_bytes), &nonce, ad).unwrap();
+    let mut unverified = ct.to_vec();
+    decryptor.decrypt_in_place(&mut unverified).unwrap();
+    assert_eq!(decryptor.verify(&tag), Err(REFUSED), "{what}");
+}
+
+/// Every way to verify a MAC refuses these inputs: key, nonce, data, tag.
+fn mac_refuses<F: Family, const D: usize, const T: usize>(inputs: [&[u8]; 4], what: &str) {
+    let [key_bytes, nonce_bytes, data, tag] = inputs;
+    let (key, nonce, tag) = (key::<F>(key_bytes), nonce::<F>(nonce_bytes), Tag::<T>::try_from(tag).unwrap());
+    assert_eq!(Mac::<F, D, T>::verify_mac(&key, &nonce, data, &tag), Err(REFUSED), "{what}");
+    let mut mac = Mac::<F, D, T>::new(&key, &nonce).unwrap();
+    mac.update(data).unwrap();
+    assert_eq!(mac.verify(&tag), Err(REFUSED), "{what}");
+}
+
+/// Calls `refuses` with every bit of every input changed, and with a byte more or less in those inputs that have no
+/// fixed length.
+fn with_every_change<const N: usize>(
+    inputs: [&[u8]; N],
+    names: [&str; N],
+    variable: &[usize],
+    refuses: impl Fn([&[u8]; N], &str),
+) {
+    let changed = |which: usize, change: &str, value: &[u8]| {
+        let mut inputs = inputs;
+        inputs[which] = value;
+        refuses(inputs, &format!("{change} of the {}", names[which]));
+    };
+    for (which, input) in inputs.iter().enumerate() {
+        // If reduced, fewer of them, at all places in a byte.
+        for bit in (0..8 * input.len()).step_by(if reduced() { 7 } else { 1 }) {
+            changed(which, &format!("bit {bit}"), &flipped(input, bit));
+        }
+    }
+    for &which in variable {
+        let input = inputs[which];
+        changed(which, "a zero more at the end", &[input, &[0]].concat());
+        changed(which, "a zero more at the beginning", &[&[0], input].concat());
+        if let ([first, but_first @ ..], [but_last @ .., last]) = (input, input) {
+            changed(which, "the first byte moved to the end", &[but_first, &[*first ^ 0x80]].concat());
+            changed(which, "without the first byte", but_first);
+            changed(which, "without the last byte", but_last);
+            changed(which, "the last byte twice", &[input, &[*last]].concat());
+        }
+    }
+}
+
+fn changes_of<F: Family, const D: usize>() {
+    fn with_tag<F: Family, const D: usize, const T: usize>(
+        random: &mut Random,
+        ad_len: usize,
+        msg_len: usize,
+    ) {
+        let [key_bytes, nonce_bytes, ad, msg] =
+            [F::KEY_LEN, F::KEY_LEN, ad_len, msg_len].map(|len| random.bytes(len));
+        let (cipher, nonce) = (Aegis::<F, D, T>::new(&key::<F>(&key_bytes)), nonce::<F>(&nonce_bytes));
+        let mut ct = msg.clone();
+        let tag = cipher.encrypt_in_place(&nonce, &ad, &mut ct).unwrap();
+        // Unchanged, it is accepted: what fails below fails for the change.
+        assert_eq!(cipher.decrypt_in_place(&nonce, &ad, &mut ct.clone(), &tag), Ok(()));
+        let inputs = [&key_bytes, &nonce_bytes, &ad, &ct, tag.as_ref()];
+        let names = ["key", "nonce", "associated data", "ciphertext", "tag"];
+        with_every_change(inputs, names, &[2, 3], decryption_refuses::<F, D, T>);
+    }
+    let mut random = Random(21);
+    let rate = reference::<F, D>().rate();
+    for (ad_len, msg_len) in [(0, 0), (rate + 3, rate + 5)] {
+        with_tag::<F, D, 16>(&mut random, ad_len, msg_len);
+        with_tag::<F, D, 32>(&mut random, ad_len, msg_len);
+    }
+}
+
+#[test]
+fn every_change_of_a_ciphertext_is_refused() {
+    for_each_backend(|_| for_each_variant!(sample: changes_of()));
+}
+
+fn changes_of_mac<F: Family, const D: usize, const T: usize>() {
+    let mut random = Random(22);
+    for len in [0, 2 * reference::<F, D>().rate() + 5] {
+        let [key_bytes, nonce_bytes, data] = [F::KEY_LEN, F::KEY_LEN, len].map(|len| random.bytes(len));
+        let (key, nonce) = (key::<F>(&key_bytes), nonce::<F>(&nonce_bytes));
+        let tag = Mac::<F, D, T>::mac(&key, &nonce, &data).unwrap();
+        assert_eq!(Mac::<F, D, T>::verify_mac(&key, &nonce, &data, &tag), Ok(()));
+        let inputs = [&key_bytes, &nonce_bytes, &data, tag.as_ref()];
+        with_every_change(inputs, ["key", "nonce", "data", "tag"], &[2], mac_refuses::<F, D, T>);
+    }
+}
+
+#[test]
+fn every_change_of_a_mac_is_refused() {
+    for_each_backend(|_| for_each_mac!(sample: changes_of_mac()));
+}
+
+/// A cipher, a nonce, associated data, a message of 45 bytes, its ciphertext and its tag.
+#[allow(clippy::type_complexity)]
+fn example<F: Family, const D: usize, const T: usize>()
+-> (Aegis<F, D, T>, F::Nonce, &'static [u8], Vec<u8>, Vec<u8>, Tag<T>) {
+    let mut random = Random(23);
+    let cipher = Aegis::new(&key::<F>(&random.bytes(F::KEY_LEN)));
+    let nonce = nonce::<F>(&random.bytes(F::KEY_LEN));
+    let msg = random.bytes(45);
+    let mut ct = msg.clone();
+    let tag = cipher.encrypt_in_place(&nonce, b"ad", &mut ct).unwrap();
+    (cipher, nonce, b"ad", msg, ct, tag)
+}
+
+fn decryptor_shows<F: Family, const D: usize>() {
+    fn with_tag<F: Family, const D: usize, const T: usize>() {
+        let (cipher, nonce, ad, msg, ct, tag) = example::<F, D, T>();
+        let before = [BEFORE; 60];
+        for taken in 0..=ct.len() {
+            // Dropped before the end: what was written is zeroed, the rest is untouched.
+            let (out, ()) = framed(&before, taken, |output| {
+                let mut decryptor = cipher.decryptor(&nonce, ad, output).unwrap();
+                decryptor.update(&ct[..taken]).unwrap();
+            });
+            assert_eq!(out, [&vec![0; taken][..], &before[taken..]].concat());
+
+            // Finished too early, with the tag of the whole.
+            let (out, result) = framed(&before, taken, |output| {
+                let mut decryptor = cipher.decryptor(&nonce, ad, output).unwrap();
+                decryptor.update(&ct[..taken]).unwrap();
+                decryptor.finalize(&tag).map(|message| message.to_vec())
+            });
+            if taken < ct.len() {
+                assert_eq!(result, Err(REFUSED));
+                assert_eq!(out, [&vec![0; taken][..], &before[taken..]].concat());
+            } else {
+                assert_eq!(result, Ok(msg.clone()));
+                assert_eq!(out, [&msg[..], &before[taken..]].concat());
+            }
+        }
+
+        // A piece that does not fit is refused and changes nothing: the right pieces can still come.
+        let mut output = [BEFORE; 45];
+        let mut decryptor = cipher.decryptor(&nonce, ad, &mut output).unwrap();
+        decryptor.update(&ct[..40]).unwrap();
+        let too_short = Error::TooShort { what: "output", min: 46, actual: 45 };
+        assert_eq!(decryptor.update(&[0; 6]), Err(too_short));
+        decryptor.update(&ct[40..]).unwrap();
+        decryptor.update(&[]).unwrap();
+        assert_eq!(decryptor.finalize(&tag).unwrap(), msg);
+    }
+    with_tag::<F, D, 16>();
+    with_tag::<F, D, 32>();
+}
+
+#[test]
+fn a_decryptor_shows_nothing_unverified() {
+    for_each_backend(|_| for_each_variant!(sample: decryptor_shows()));
+}
+
+fn wrong_lengths_of<F: Family, const D: usize>() {
+    fn with_tag<F: Family, const D: usize, const T: usize>() {
+        let (cipher, nonce, ad, msg, ct, tag) = example::<F, D, T>();
+        let sealed = [&ct[..], tag.as_ref()].concat();
+        // That a call on a buffer of this length gives this error, and leaves it alone.
+        let fails = |len: usize, error: Error, call: &dyn Fn(&mut [u8]) -> Result<(), Error>| {
+            let before = vec![BEFORE; len];
+            assert_eq!(framed(&before, len, call), (before, Err(error)));
+        };
+        for actual in [0, 1, 44, 46, 45 + T] {
+            let wrong = Error::WrongLength { what: "output", expected: 45, actual };
+            fails(actual, wrong, &|buf| cipher.encrypt_into(&nonce, ad, &msg, buf).map(drop));
+            fails(actual, wrong, &|buf| cipher.decrypt_into(&nonce, ad, &ct, &tag, buf));
+            fails(actual, wrong, &|buf| cipher.open_into(&nonce, ad, &sealed, buf));
+        }
+        for actual in [0, T, 45, 44 + T, 46 + T] {
+            let wrong = Error::WrongLength { what: "output", expected: 45 + T, actual };
+            fails(actual, wrong, &|buf| cipher.seal_into(&nonce, ad, &msg, buf));
+        }
+        for actual in 0..T {
+            let short = |what| Error::TooShort { what, min: T, actual };
+            fails(actual, short("buffer"), &|buf| cipher.seal_in_place(&nonce, ad, buf));
+            fails(actual, short("ciphertext"), &|buf| cipher.open_in_place(&nonce, ad, buf).map(drop));
+            fails(3, short("ciphertext"), &|buf| cipher.open_into(&nonce, ad, &sealed[..actual], buf));
+            assert_eq!(cipher.open(&nonce, ad, &sealed[..actual]), Err(short("ciphertext")));
+        }
+        for actual in 0..F::KEY_LEN + T {
+            let short = Error::TooShort { what: "sealed message", min: F::KEY_LEN + T, actual };
+            assert_eq!(cipher.open_with_nonce(ad, &vec![0; actual]), Err(short));
+        }
+        // Cut anywhere, a sealed message is refused.
+        for len in T..sealed.len() {
+            assert_eq!(cipher.open(&nonce, ad, &sealed[..len]), Err(REFUSED));
+        }
+
+        // In the middle of a message, a refused piece changes nothing.
+        let mut encryptor = cipher.encryptor(&nonce, ad).unwrap();
+        let key = key::<F>(&Random(23).bytes(F::KEY_LEN)); // the example's
+        let mut decryptor = Session::<F, D>::new(&key, &nonce, ad).unwrap();
+        let (mut encrypted, mut decrypted) = ([0; 45], [0; 45]);
+        for place in [0..20, 20..45] {
+            for actual in [0, 29, 31] {
+                let wrong = Error::WrongLength { what: "output", expected: 30, actual };
+                let mut output = vec![BEFORE; actual];
+                assert_eq!(encryptor.update_into(&[0; 30], &mut output), Err(wrong));
+                assert_eq!(decryptor.decrypt_into(&[0; 30], &mut output), Err(wrong));
+                assert_eq!(output, vec![BEFORE; actual]);
+            }
+            encryptor.update_into(&msg[place.clone()], &mut encrypted[place.clone()]).unwrap();
+            decryptor.decrypt_into(&ct[place.clone()], &mut decrypted[place]).unwrap();
+        }
+        assert_eq!((&encrypted[..], encryptor.finalize()), (&ct[..], tag));
+        assert_eq!((&decrypted[..], decryptor.verify(&tag)), (&msg[..], Ok(())));
+    }
+    with_tag::<F, D, 16>();
+    with_tag::<F, D, 32>();
+}
+
+#[test]
+fn wrong_lengths_are_refused() {
+    for_each_backend(|_| for_each_variant!(sample: wrong_lengths_of()));
+}
+
+#[test]
+fn keys_nonces_and_tags_have_their_length() {
+    for actual in (0..100).filter(|len| *len != 16) {
+        let bytes = &[0; 100][..actual];
+        let wrong = |what, expected| Error::WrongLength { what, expected, actual };
+        assert_fails(Key128::try_from(bytes), wrong("key", 16));
+        assert_fails(Nonce128::try_from(bytes), wrong("nonce", 16));
+        assert_fails(Tag::<16>::try_from(bytes), wrong("tag", 16));
+        if actual != 32 {
+            assert_fails(Key256::try_from(bytes), wrong("key", 32));
+            assert_fails(Nonce256::try_from(bytes), wrong("nonce", 32));
+            assert_fails(Tag::<32>::try_from(bytes), wrong("tag", 32));
+        }
+    }
+}
+
+/// Secrets are not shown by accident.
+#[test]
+fn debug_output_has_no_secrets() {
+    let (cipher, nonce, ad, msg, ..) = example::<palladion::family::Aegis256, 2, 32>();
+    let mac = Mac::<palladion::family::Aegis256, 2, 32>::new(
+        &key::<palladion::family::Aegis256>(&[0xab; 32]),
+        &nonce,
+    );
+    let mut mac = mac.unwrap();
+    mac.update(&msg).unwrap();
+    let mut encryptor = cipher.encryptor(&nonce, ad).unwrap();
+    encryptor.update_in_place(&mut msg.clone()).unwrap();
+    assert_eq!(format!("{:?}", Key128::from([0xab; 16])), "Key(..)");
+    assert_eq!(format!("{cipher:?}"), "AEGIS-256X2 with 32-byte tags, key not shown");
+    assert_eq!(format!("{mac:?}"), "Mac { bytes: 45, .. }");
+    assert_eq!(format!("{encryptor:?}"), "Encryptor { bytes: 45, .. }");
+}
+
+#[test]
+fn errors_say_what_is_wrong() {
+    for (error, text) in [
+        (
+            Error::VerificationFailed,
+            "verification failed: the key is wrong, or the ciphertext, tag, nonce or associated data was changed",
+        ),
+        (
+            Error::TooLong { what: "message", max: MAX_LEN },
+            "the message is longer than 2305843009213693951 bytes",
+        ),
+        (
+            Error::TooShort { what: "ciphertext", min: 16, actual: 3 },
+            "the ciphertext must have at least 16 bytes, but has 3",
+        ),
+        (
+            Error::WrongLength { what: "output", expected: 45, actual: 44 },
+            "the output must have 45 bytes, but has 44",
+        ),
+        (
+            Error::OutOfBuffer { what: "message", start: 3, end: 20, len: 10 },
+            "the message at 3..20 must lie within the buffer of 10 bytes",
+        ),
+        (
+            Error::OutOfBuffer { what: "message", start: 5, end: 4, len: 10 },
+            "the message at 5..4 must not end before it begins",
+        ),
+        (Error::NoRandomness, "the operating system gave no random bytes"),
+    ] {
+        assert_eq!(error.to_string(), text);
+        let as_trait: &dyn std::error::Error = &error;
+        assert_eq!(as_trait.to_string(), text);
+    }
+}

@@ -1,0 +1,256 @@
+//! Pieces, for all pairs of what has come before and what comes: that the cut of a message is of no importance is proved by
+//! induction, with all cases enumerated.
+//!
+//! What a call does is decided by two numbers: how many bytes of a step have come (the fill, the length until now modulo the rate) and
+//! how many come now. The length until now is used for nothing else but to be added to and compared with the limit, and for the tag.
+//! The claim is that a session which has taken some bytes, in whatever pieces, is in the state that it would be in after one piece of
+//! them all: the same words, the same lengths and, if a step has begun, the same begun step. It is true of a new session. If it is true
+//! before a call, then it is after: that is tried for every fill and every length from 0 to two rates and one more, on the state itself.
+//!
+//! A longer piece does nothing else. It fills up the step that has begun, hands all whole steps that are left to one call of a
+//! kernel, and begins a step with the rest: the three lengths are the fill's complement, a multiple of the rate and a remainder. Here the
+//! first and the last take all values, together, and the second is 0, 1 and 2 rates; kernels for more steps than that are compared with
+//! the reference in `lengths.rs`.
+
+use crate::common::{
+    Random, assert_fails, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced, reference,
+};
+use palladion::family::Family;
+use palladion::hazmat::Session;
+use palladion::{Aegis, Error, KeyStream, MAX_LEN, Mac, Tag};
+use palladion_reference::State;
+
+/// Fills and lengths to be tried: all, or, if reduced, some of them and those around blocks and steps.
+fn numbers(end: usize, rate: usize) -> impl Iterator<Item = usize> + Clone {
+    let step = if reduced() { (rate / 4) | 1 } else { 1 };
+    let near = move |n: usize| n % rate <= 1 || n % rate == rate - 1;
+    (0..end).filter(move |n| n.is_multiple_of(step) || (near(*n) && rate <= 64))
+}
+
+/// Bytes of the three numbers at the end of a session: the two lengths, and whether the message has begun.
+const NUMBERS: usize = 24;
+
+/// The state of a session but for what is of no importance: a step that has not begun.
+fn state<F: Family, const D: usize>(session: &Session<F, D>, len: usize) -> Vec<u8> {
+    let rate = reference::<F, D>().rate();
+    let mut bytes = vec![0; Session::<F, D>::BYTES];
+    session.to_bytes(&mut bytes).unwrap();
+    if len.is_multiple_of(rate) {
+        let end = bytes.len() - NUMBERS;
+        bytes[end - rate..end].fill(0);
+    }
+    bytes
+}
+
+fn aead<F: Family, const D: usize>() {
+    let rate = reference::<F, D>().rate();
+    let mut random = Random(71);
+    let (key, nonce) = (key::<F>(&random.bytes(F::KEY_LEN)), nonce::<F>(&random.bytes(F::KEY_LEN)));
+    let (ad, msg) = (random.bytes(rate / 2 + 3), random.bytes(3 * rate + 1));
+    for_each_backend(|_| {
+        let new = || Session::<F, D>::new(&key, &nonce, &ad).unwrap();
+        // In one piece, of every length.
+        let mut ct = msg.clone();
+        new().encrypt_in_place(&mut ct).unwrap();
+        let whole: Vec<(Vec<u8>, Tag<16>, Tag<32>)> = (0..=msg.len())
+            .map(|len| {
+                let mut buf = msg[..len].to_vec();
+                let tag16 = Aegis::<F, D, 16>::new(&key).encrypt_in_place(&nonce, &ad, &mut buf).unwrap();
+                assert!(buf == ct[..len]);
+                let mut session = new();
+                session.decrypt_in_place(&mut buf).unwrap();
+                assert!(buf == msg[..len]);
+                let tag32 = Aegis::<F, D, 32>::new(&key).encrypt_in_place(&nonce, &ad, &mut buf).unwrap();
+                (state(&session, len), tag16, tag32)
+            })
+            .collect();
+        for fill in numbers(rate, rate) {
+            for encrypts in [true, false] {
+                let (from, to) = if encrypts { (&msg, &ct) } else { (&ct, &msg) };
+                let mut before = new();
+                let mut buf = from[..fill].to_vec();
+                if encrypts { before.encrypt_in_place(&mut buf) } else { before.decrypt_in_place(&mut buf) }
+                    .unwrap();
+                assert!(
+                    buf == to[..fill] && state(&before, fill) == whole[fill].0,
+                    "a first piece of {fill}"
+                );
+                for len in numbers(2 * rate + 2, rate) {
+                    let end = fill + len;
+                    for in_place in [true, false] {
+                        let mut session = before.clone();
+                        let mut out = if in_place { from[fill..end].to_vec() } else { vec![0xee; len] };
+                        match (encrypts, in_place) {
+                            (true, true) => session.encrypt_in_place(&mut out),
+                            (true, false) => session.encrypt_into(&from[fill..end], &mut out),
+                            (false, true) => session.decrypt_in_place(&mut out),
+                            (false, false) => session.decrypt_into(&from[fill..end], &mut out),
+                        }
+                        .unwrap();
+                        let context = (encrypts, in_place, fill, len);
+                        assert!(out == to[fill..end], "{context:?}: output");
+                        assert!(state(&session, end) == whole[end].0, "{context:?}: state");
+                        // The state decides the tag. (That it does so whatever came before is seen once for each pair.)
+                        if in_place == encrypts {
+                            assert_eq!(session.clone().finalize::<16>(), whole[end].1, "{context:?}: tag");
+                            assert_eq!(session.finalize::<32>(), whole[end].2, "{context:?}: tag");
+                        }
+                    }
+                }
+            }
+        }
+        // Associated data comes in one piece: of every length.
+        for len in 0..=2 * rate + 1 {
+            let ad = &msg[..len];
+            let (mut one, mut other) = (msg[..9].to_vec(), msg[..9].to_vec());
+            let tag = Aegis::<F, D, 32>::new(&key).encrypt_in_place(&nonce, ad, &mut one).unwrap();
+            let mut session = Session::<F, D>::new(&key, &nonce, ad).unwrap();
+            session.encrypt_in_place(&mut other).unwrap();
+            assert!(one == other && session.finalize::<32>() == tag, "{len} bytes of associated data");
+        }
+    });
+}
+
+#[test]
+fn every_piece_after_every_fill() {
+    for_each_variant!(rfc: aead());
+}
+
+/// Of a MAC the state cannot be seen, but the tag depends on all of it that is of importance: words, begun step, length.
+fn mac<F: Family, const D: usize, const T: usize>() {
+    let rate = reference::<F, D>().rate();
+    let mut random = Random(72);
+    let (key, nonce) = (key::<F>(&random.bytes(F::KEY_LEN)), nonce::<F>(&random.bytes(F::KEY_LEN)));
+    let data = random.bytes(3 * rate + 1);
+    for_each_backend(|_| {
+        let whole: Vec<_> =
+            (0..=data.len()).map(|len| Mac::<F, D, T>::mac(&key, &nonce, &data[..len]).unwrap()).collect();
+        for fill in numbers(rate, rate) {
+            let mut before = Session::<F, D>::new(&key, &nonce, b"").unwrap();
+            before.absorb(&data[..fill]).unwrap();
+            for len in numbers(2 * rate + 2, rate) {
+                let mut session = before.clone();
+                session.absorb(&data[fill..fill + len]).unwrap();
+                let mut tag = [0; T];
+                session.finalize_mac(&mut tag).unwrap();
+                assert_eq!(whole[fill + len], tag.into(), "{len} bytes after {fill}");
+            }
+        }
+    });
+}
+
+#[test]
+fn every_piece_of_a_mac_after_every_fill() {
+    for_each_mac!(rfc: mac());
+}
+
+/// A key stream is the ciphertext of zeros, and proved as such; here, that its calls hand on what they are given. Adding it goes
+/// by chunks of 2048 bytes: also in more than one.
+fn stream<F: Family, const D: usize>() {
+    let rate = reference::<F, D>().rate();
+    let mut random = Random(73);
+    let (key, nonce) = (key::<F>(&random.bytes(F::KEY_LEN)), nonce::<F>(&random.bytes(F::KEY_LEN)));
+    let mut whole = vec![0; rate + 4099];
+    KeyStream::<F, D>::fill(&key, &nonce, &mut whole).unwrap();
+    let msg = random.bytes(whole.len());
+    for_each_backend(|_| {
+        for fill in numbers(rate, rate) {
+            let mut before = KeyStream::<F, D>::new(&key, &nonce).unwrap();
+            before.next_bytes(&mut vec![0xee; fill]).unwrap();
+            for len in numbers(2 * rate + 2, rate).chain([2047, 2048, 2049, 4096, 4098]) {
+                let (mut out, mut sum) = (vec![0xee; len], msg[..len].to_vec());
+                let (mut one, mut other) = (before.clone(), before.clone());
+                one.next_bytes(&mut out).unwrap();
+                other.xor(&mut sum).unwrap();
+                assert!(out == whole[fill..fill + len], "{len} bytes after {fill}");
+                assert!(sum.iter().zip(&msg).map(|(a, b)| a ^ b).eq(out), "{len} bytes after {fill}, added");
+                let (mut one_more, mut other_one) = ([0xee], [0xee]);
+                one.next_bytes(&mut one_more).unwrap();
+                other.next_bytes(&mut other_one).unwrap();
+                assert!(
+                    one_more == other_one && one_more[0] == whole[fill + len],
+                    "after {len} after {fill}"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn every_piece_of_a_key_stream_after_every_fill() {
+    for_each_variant!(rfc: stream());
+}
+
+/// A session whose lengths are other ones than what it has taken, as its bytes allow.
+fn with_lengths<F: Family, const D: usize>(
+    session: &Session<F, D>,
+    ad_len: u64,
+    msg_len: u64,
+) -> Session<F, D> {
+    let mut bytes = vec![0; Session::<F, D>::BYTES];
+    session.to_bytes(&mut bytes).unwrap();
+    let end = bytes.len();
+    bytes[end - 24..end - 16].copy_from_slice(&ad_len.to_le_bytes());
+    bytes[end - 16..end - 8].copy_from_slice(&msg_len.to_le_bytes());
+    Session::from_bytes(&bytes).unwrap()
+}
+
+/// So many bytes before the longest message that there may be, every piece from none to one too long.
+fn limit<F: Family, const D: usize>() {
+    let aegis = reference::<F, D>();
+    let rate = aegis.rate();
+    let mut random = Random(74);
+    let (key, nonce) = (key::<F>(&random.bytes(F::KEY_LEN)), nonce::<F>(&random.bytes(F::KEY_LEN)));
+    let msg = random.bytes(4 * rate);
+    for_each_backend(|_| {
+        for room in numbers(2 * rate + 2, rate) {
+            let before = MAX_LEN - room as u64;
+            // The fill is that of the length, so that begun steps are as they would be.
+            let fill = (before % rate as u64) as usize;
+            let mut session = Session::<F, D>::new(&key, &nonce, b"ad").unwrap();
+            session.encrypt_in_place(&mut msg[..fill].to_vec()).unwrap();
+            let mut ct = msg[fill..].to_vec();
+            session.clone().encrypt_in_place(&mut ct).unwrap();
+            let session = with_lengths(&session, MAX_LEN, before);
+
+            for excess in [1, 2, rate, rate + 1] {
+                let len = room + excess;
+                let mut tried = session.clone();
+                let (input, mut output) = (vec![0x55; len], vec![0xee; len]);
+                let too_long = Error::TooLong { what: "message", max: MAX_LEN };
+                assert_fails(tried.encrypt_into(&input, &mut output), too_long);
+                assert_fails(tried.decrypt_into(&input, &mut output), too_long);
+                assert_fails(tried.encrypt_in_place(&mut output), too_long);
+                assert_fails(tried.decrypt_in_place(&mut output), too_long);
+                assert!(output.iter().all(|byte| *byte == 0xee), "{room} bytes of room: output touched");
+                assert!(state(&tried, 1) == state(&session, 1), "{room} bytes of room: state touched");
+            }
+
+            let mut last = session.clone();
+            let mut out = msg[fill..fill + room].to_vec();
+            last.encrypt_in_place(&mut out).unwrap();
+            assert!(out == ct[..room]);
+            assert_fails(last.encrypt_in_place(&mut [0]), Error::TooLong { what: "message", max: MAX_LEN });
+            assert_eq!(last.encrypt_in_place(&mut []), Ok(()), "nothing always fits");
+
+            // The tag of the longest message with the longest associated data: what the reference makes of these words.
+            let bytes = state(&last, 1);
+            let end = bytes.len() - NUMBERS;
+            let (words, step) = bytes[..end].split_at(end - rate);
+            let block = |i: usize| words[16 * i..16 * i + 16].try_into().unwrap();
+            let v = (0..words.len() / 16 / D).map(|j| (0..D).map(|i| block(j * D + i)).collect()).collect();
+            let mut expected = State { aegis, v };
+            let used = (MAX_LEN % rate as u64) as usize;
+            let mut padded = step[..used].to_vec();
+            padded.resize(rate, 0);
+            expected.absorb(&padded); // the limit is not a multiple of any rate
+            let expected = expected.finalize(8 * MAX_LEN, 8 * MAX_LEN, 32);
+            assert_eq!(last.finalize::<32>().as_ref(), &expected[..], "{room} bytes of room");
+        }
+    });
+}
+
+#[test]
+fn the_limit_to_the_byte() {
+    for_each_variant!(rfc: limit());
+}

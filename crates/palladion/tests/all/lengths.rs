@@ -1,0 +1,387 @@
+//! Every kernel of every backend at every length from nothing to eight steps, and at some long ones: what comes out is
+//! what the reference makes. The buffers lie at all offsets and between fences (`common/fenced.rs`): key, nonce,
+//! associated data, source, target and tag each in memory of its own.
+//!
+//! With `PALLADION_TEST_REDUCED` set, fewer lengths: for emulators.
+
+use crate::common::fenced::{Fenced, Place};
+use crate::common::{
+    Random, flipped, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced, reference,
+};
+use palladion::family::Family;
+use palladion::hazmat::Session;
+use palladion::{Aegis, Error, KeyStream, Mac, Tag};
+use palladion_reference::State;
+
+/// Messages longer than two of these are worked on in chunks.
+const CHUNK: usize = 4096;
+
+/// What buffers hold before: neither zeros nor a message.
+const BEFORE: u8 = 0xee;
+
+/// All lengths up to eight steps. If reduced, up to one (or some of them, if that is long), and around the others.
+fn lengths(rate: usize) -> Vec<usize> {
+    if !reduced() {
+        return (0..=8 * rate).collect();
+    }
+    let boundaries = (1..=8).flat_map(|steps| [steps * rate - 1, steps * rate, steps * rate + 1]);
+    (0..rate - 1).step_by(if rate > 32 { 3 } else { 1 }).chain(boundaries).collect()
+}
+
+/// Lengths around the chunks, and random ones to 64 KiB.
+fn long_lengths(rate: usize, random: &mut Random) -> Vec<usize> {
+    let chunk = (CHUNK / rate).max(1) * rate; // whole steps
+    if reduced() {
+        return vec![2 * CHUNK + rate - 1, 2 * chunk + rate + 17];
+    }
+    let corners = [CHUNK, 2 * CHUNK, chunk, 2 * chunk, 3 * chunk, 3 * chunk + rate];
+    let mut lengths: Vec<_> = corners.into_iter().flat_map(|n| [n - 1, n, n + 1]).collect();
+    lengths.extend((0..8).map(|_| random.below((64 << 10) + 1)));
+    lengths.push(64 << 10);
+    lengths
+}
+
+/// Lengths to go with a length in question: around blocks and steps.
+fn companion(rate: usize, turn: usize) -> usize {
+    let lengths =
+        [0, 1, 15, 16, 17, rate - 1, rate, rate + 1, rate / 2, 2 * rate - 1, 2 * rate, 2 * rate + 1, 5];
+    lengths[turn % lengths.len()]
+}
+
+/// What the reference makes of some associated data and a message.
+struct Case {
+    ad_len: usize,
+    ct: Vec<u8>,
+    /// Of 16 and 32 bytes.
+    tags: [Vec<u8>; 2],
+}
+
+/// Inputs of which each case takes the beginning, and the cases.
+struct Cases {
+    key: Vec<u8>,
+    nonce: Vec<u8>,
+    ad: Vec<u8>,
+    msg: Vec<u8>,
+    cases: Vec<Case>,
+}
+
+/// A length in bits.
+fn bits(bytes: usize) -> u64 {
+    8 * bytes as u64
+}
+
+fn absorb(state: &mut State, data: &[u8]) {
+    let rate = state.aegis.rate();
+    for step in data.chunks(rate) {
+        let mut step = step.to_vec();
+        step.resize(rate, 0);
+        state.absorb(&step);
+    }
+}
+
+impl Cases {
+    fn new<F: Family, const D: usize>(seed: u64, lengths: &[(usize, usize)]) -> Self {
+        let mut random = Random(seed);
+        let longest = |part: fn(&(usize, usize)) -> usize| lengths.iter().map(part).max().unwrap();
+        let [key, nonce, ad, msg] =
+            [F::KEY_LEN, F::KEY_LEN, longest(|l| l.0), longest(|l| l.1)].map(|len| random.bytes(len));
+        let aegis = reference::<F, D>();
+        let initial = State::init(aegis, &key, &nonce);
+        let case = |&(ad_len, msg_len): &(usize, usize)| {
+            let mut state = initial.clone();
+            absorb(&mut state, &ad[..ad_len]);
+            let ct = msg[..msg_len].chunks(aegis.rate()).flat_map(|x| state.enc_partial(x)).collect();
+            let tags = [16, 32].map(|len| state.clone().finalize(bits(ad_len), bits(msg_len), len));
+            Case { ad_len, ct, tags }
+        };
+        Cases { cases: lengths.iter().map(case).collect(), key, nonce, ad, msg }
+    }
+
+    /// Every case on every backend, in every kind of place, with both tags or one of them.
+    fn check<F: Family, const D: usize>(&self, both_tags: bool) {
+        let mut arena = Arena::new();
+        for_each_backend(|_| {
+            for (turn, case) in self.cases.iter().enumerate() {
+                let short = turn.count_ones().is_multiple_of(2);
+                for places in Places::of_turn(turn, case.ad_len.max(case.ct.len())) {
+                    if both_tags || short {
+                        arena.check::<F, D, 16>(self, case, places, turn);
+                    }
+                    if both_tags || !short {
+                        arena.check::<F, D, 32>(self, case, places, turn);
+                    }
+                }
+            }
+        });
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    source: Place,
+    target: Place,
+    ad: Place,
+    /// Key, nonce and tag.
+    small: Place,
+}
+
+impl Places {
+    fn new(all: Place) -> Self {
+        Places { source: all, target: all, ad: all, small: all }
+    }
+
+    /// At both fences, and at offsets: all of them come up, and many pairs of source and target. One of the three for
+    /// a long input.
+    fn of_turn(turn: usize, len: usize) -> impl Iterator<Item = Self> {
+        let offsets = Places {
+            source: Place::At(turn % 64),
+            target: Place::At((turn * 11 + turn / 64 + 1) % 64),
+            ad: Place::At((turn * 29 + 1) % 64),
+            small: Place::At((turn * 7 + 3) % 64),
+        };
+        let places = [Self::new(Place::Back), Self::new(Place::Front), offsets];
+        let all = if reduced() { 2 } else { 3 };
+        places
+            .into_iter()
+            .enumerate()
+            .take(all)
+            .filter(move |(i, _)| len <= CHUNK / 2 || turn % all == *i)
+            .map(|p| p.1)
+    }
+}
+
+/// Memory for each buffer.
+struct Arena {
+    cipher: Fenced,
+    nonce: Fenced,
+    ad: Fenced,
+    source: Fenced,
+    target: Fenced,
+    tag: Fenced,
+}
+
+impl Arena {
+    fn new() -> Self {
+        let [cipher, nonce, ad, source, target, tag] = std::array::from_fn(|_| Fenced::new());
+        Arena { cipher, nonce, ad, source, target, tag }
+    }
+
+    /// Everything that encrypts and decrypts.
+    fn check<F: Family, const D: usize, const T: usize>(
+        &mut self,
+        cases: &Cases,
+        case: &Case,
+        places: Places,
+        turn: usize,
+    ) {
+        let Case { ad_len, ct, tags } = case;
+        let (ad, msg) = (&cases.ad[..*ad_len], &cases.msg[..ct.len()]);
+        let len = msg.len();
+        let tag = Tag::<T>::try_from(&tags[T / 16 - 1][..]).unwrap();
+        let context = || format!("{len} bytes, {ad_len} of associated data, {T}-byte tags, {places:?}");
+
+        let Arena { cipher, nonce: nonce_memory, ad: ad_memory, source, target, tag: tag_memory } = self;
+        let cipher = cipher.value(Aegis::<F, D, T>::new(&key::<F>(&cases.key)), places.small);
+        let nonce = nonce_memory.value(nonce::<F>(&cases.nonce), places.small);
+        let ad = &*ad_memory.buffer(ad, places.ad);
+        let right = |is: bool| assert!(is, "{}", context());
+        let cut = turn * 37 % (len + 1);
+
+        // One call.
+        let buf = target.buffer(msg, places.target);
+        right(cipher.encrypt_in_place(nonce, ad, buf) == Ok(tag));
+        right(buf == ct);
+        target.assert_intact();
+        let (from, to) = (source.buffer(msg, places.source), target.filled(BEFORE, len, places.target));
+        right(cipher.encrypt_into(nonce, ad, from, to) == Ok(tag));
+        right(to == ct && from == msg);
+        target.assert_intact();
+        for (tag, result) in [
+            (tag, Ok(())),
+            (
+                Tag::try_from(&flipped(tag.as_ref(), turn % (8 * T))[..]).unwrap(),
+                Err(Error::VerificationFailed),
+            ),
+        ] {
+            let shown = |out: &[u8]| match result {
+                Ok(()) => out == msg,
+                Err(_) => out == vec![0; out.len()],
+            };
+            let tag = tag_memory.value(tag, places.small);
+            let buf = target.buffer(ct, places.target);
+            right(cipher.decrypt_in_place(nonce, ad, buf, tag) == result);
+            right(shown(buf));
+            target.assert_intact();
+            let (from, to) = (source.buffer(ct, places.source), target.filled(BEFORE, len, places.target));
+            right(cipher.decrypt_into(nonce, ad, from, tag, to) == result);
+            right(shown(to) && from == ct);
+            target.assert_intact();
+
+            // With a state.
+            right(cipher.verify(nonce, ad, from, tag) == result);
+            let to = target.filled(BEFORE, len, places.target);
+            let mut decryptor = cipher.decryptor(nonce, ad, to).unwrap();
+            decryptor.update(&from[..cut]).unwrap();
+            decryptor.update(&from[cut..]).unwrap();
+            right(decryptor.finalize(tag).map(|out| &*out) == result.map(|()| msg));
+            right(shown(target.last()));
+            target.assert_intact();
+        }
+
+        // With a state, in one piece or two, and the other way round: in place, then into another buffer.
+        for in_place_first in [true, false] {
+            let cut = if turn.is_multiple_of(2) { cut } else { len };
+            let (from, to) = (source.buffer(msg, places.source), target.buffer(msg, places.target));
+            let mut encryptor = cipher.encryptor(nonce, ad).unwrap();
+            for (place, in_place) in [(0..cut, in_place_first), (cut..len, !in_place_first)] {
+                if in_place {
+                    encryptor.update_in_place(&mut to[place]).unwrap();
+                } else {
+                    to[place.clone()].fill(BEFORE);
+                    encryptor.update_into(&from[place.clone()], &mut to[place]).unwrap();
+                }
+            }
+            right(encryptor.finalize() == tag);
+            right(to == ct && from == msg);
+            target.assert_intact();
+
+            let (from, to) = (source.buffer(ct, places.source), target.buffer(ct, places.target));
+            let mut decryptor = Session::<F, D>::new(&key::<F>(&cases.key), nonce, ad).unwrap();
+            for (place, in_place) in [(0..cut, in_place_first), (cut..len, !in_place_first)] {
+                if in_place {
+                    decryptor.decrypt_in_place(&mut to[place]).unwrap();
+                } else {
+                    to[place.clone()].fill(BEFORE);
+                    decryptor.decrypt_into(&from[place.clone()], &mut to[place]).unwrap();
+                }
+            }
+            right(decryptor.verify(&tag) == Ok(()));
+            right(to == msg && from == ct);
+            target.assert_intact();
+        }
+        for memory in [source, tag_memory, ad_memory] {
+            memory.assert_intact();
+        }
+    }
+}
+
+fn messages<F: Family, const D: usize>() {
+    let rate = reference::<F, D>().rate();
+    let lengths: Vec<_> =
+        lengths(rate).into_iter().enumerate().map(|(turn, len)| (companion(rate, turn), len)).collect();
+    Cases::new::<F, D>(51, &lengths).check::<F, D>(true);
+}
+
+#[test]
+fn messages_of_all_lengths() {
+    for_each_variant!(kernels: messages());
+}
+
+fn associated_data<F: Family, const D: usize>() {
+    let rate = reference::<F, D>().rate();
+    let lengths: Vec<_> =
+        lengths(rate).into_iter().enumerate().map(|(turn, len)| (len, companion(rate, turn))).collect();
+    Cases::new::<F, D>(52, &lengths).check::<F, D>(false);
+}
+
+#[test]
+fn associated_data_of_all_lengths() {
+    for_each_variant!(kernels: associated_data());
+}
+
+fn long<F: Family, const D: usize>() {
+    let mut random = Random(53);
+    let rate = reference::<F, D>().rate();
+    let long = long_lengths(rate, &mut random);
+    // One of the two is long, or both are.
+    let lengths: Vec<_> = long
+        .iter()
+        .enumerate()
+        .map(|(turn, &len)| match turn % 4 {
+            0 => (len, companion(rate, turn)),
+            1 => (long[turn / 2], len),
+            _ => (companion(rate, turn), len),
+        })
+        .collect();
+    Cases::new::<F, D>(53, &lengths).check::<F, D>(false);
+}
+
+#[test]
+fn long_messages() {
+    for_each_variant!(kernels: long());
+}
+
+fn macs<F: Family, const D: usize, const T: usize>() {
+    let mut random = Random(54);
+    let aegis = reference::<F, D>();
+    let mut lengths = lengths(aegis.rate());
+    lengths.extend(long_lengths(aegis.rate(), &mut random));
+    let [key_bytes, nonce_bytes, data] =
+        [F::KEY_LEN, F::KEY_LEN, *lengths.iter().max().unwrap()].map(|len| random.bytes(len));
+    let initial = State::init(aegis, &key_bytes, &nonce_bytes);
+    let tags: Vec<_> = lengths
+        .iter()
+        .map(|&len| {
+            let mut state = initial.clone();
+            absorb(&mut state, &data[..len]);
+            Tag::<T>::try_from(&state.finalize_mac(bits(len), T)[..]).unwrap()
+        })
+        .collect();
+    let [mut keys, mut nonces, mut source, mut tag_memory] = std::array::from_fn(|_| Fenced::new());
+    for_each_backend(|_| {
+        for (turn, (&len, tag)) in lengths.iter().zip(&tags).enumerate() {
+            for places in Places::of_turn(turn, len) {
+                let key = keys.value(key::<F>(&key_bytes), places.small);
+                let nonce = nonces.value(nonce::<F>(&nonce_bytes), places.small);
+                let data = source.buffer(&data[..len], places.source);
+                let right = |is: bool| assert!(is, "{len} bytes, {places:?}");
+                right(Mac::<F, D, T>::mac(key, nonce, data) == Ok(*tag));
+                let mut mac = Mac::<F, D, T>::new(key, nonce).unwrap();
+                let cut = turn * 37 % (len + 1);
+                mac.update(&data[..cut]).unwrap();
+                mac.update(&data[cut..]).unwrap();
+                right(mac.finalize() == *tag);
+                let wrong = Tag::try_from(&flipped(tag.as_ref(), turn % (8 * T))[..]).unwrap();
+                for (tag, result) in [(*tag, Ok(())), (wrong, Err(Error::VerificationFailed))] {
+                    let tag = tag_memory.value(tag, places.small);
+                    right(Mac::<F, D, T>::verify_mac(key, nonce, data, tag) == result);
+                    let mut mac = Mac::<F, D, T>::new(key, nonce).unwrap();
+                    mac.update(data).unwrap();
+                    right(mac.verify(tag) == result);
+                }
+                source.assert_intact();
+            }
+        }
+    });
+}
+
+#[test]
+fn macs_of_all_lengths() {
+    for_each_mac!(kernels: macs());
+}
+
+fn streams<F: Family, const D: usize>() {
+    let mut random = Random(55);
+    let aegis = reference::<F, D>();
+    let mut lengths = lengths(aegis.rate());
+    lengths.extend(long_lengths(aegis.rate(), &mut random));
+    let [key_bytes, nonce_bytes] = [F::KEY_LEN; 2].map(|len| random.bytes(len));
+    let whole = aegis.stream(&key_bytes, &nonce_bytes, *lengths.iter().max().unwrap());
+    let mut memory = Fenced::new();
+    for_each_backend(|_| {
+        for (turn, &len) in lengths.iter().enumerate() {
+            for places in Places::of_turn(turn, len) {
+                let (key, nonce) = (key::<F>(&key_bytes), nonce::<F>(&nonce_bytes));
+                let out = memory.filled(BEFORE, len, places.target);
+                KeyStream::<F, D>::fill(&key, &nonce, out).unwrap();
+                assert!(out == &whole[..len], "{len} bytes, {places:?}");
+                memory.assert_intact();
+            }
+        }
+    });
+}
+
+#[test]
+fn key_streams_of_all_lengths() {
+    for_each_variant!(kernels: streams());
+}
