@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use palladion::family::Family;
-use palladion::hazmat::MacSession;
+use palladion::hazmat::Session;
 use palladion::{Error, Mac, Tag};
 use palladion_fuzz::{
     Buffer, Flip, Len, Offset, Seed, cuts, key, nonce, on_each_backend, planted_of, reference,
@@ -54,9 +54,9 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
         assert_eq!(Mac::<F, D, T>::verify_mac(&key, &nonce, buf.bytes(), &forged), failed);
 
         let mut mac = Mac::<F, D, T>::new(&key, &nonce).expect("there is a backend");
-        let mut session = MacSession::<F, D>::new(&key, &nonce).expect("there is a backend");
+        let mut session = Session::<F, D>::new(&key, &nonce, b"").expect("there is a backend");
         let mut place = MaybeUninit::uninit();
-        let begun = MacSession::<F, D>::begin_in(&mut place, &key, &nonce).expect("there is a backend");
+        let begun = Session::<F, D>::begin_in(&mut place, &key, &nonce, b"").expect("there is a backend");
         let mut done = 0;
         let hows = input.pieces.iter().map(|(_, how)| *how).chain([How::Plain]);
         for (size, how) in sizes.iter().zip(hows) {
@@ -70,34 +70,35 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
                 }
                 How::Reset => {
                     mac.reset();
-                    session.restart(&key, &nonce);
+                    session.begin(&key, &nonce);
                     for begun in [Buffer::new(&data[..done], input.offset)] {
                         mac.update(begun.bytes()).expect("no limit was passed");
-                        session.update(begun.bytes()).expect("no limit was passed");
+                        session.absorb(begun.bytes()).expect("no limit was passed");
                     }
                 }
             }
             let piece = Buffer::new(&data[done..done + size], input.offset);
             mac.update(piece.bytes()).expect("no limit was passed");
-            session.update(piece.bytes()).expect("no limit was passed");
-            begun.update(piece.bytes()).expect("no limit was passed");
+            session.absorb(piece.bytes()).expect("no limit was passed");
+            begun.absorb(piece.bytes()).expect("no limit was passed");
             done += size;
         }
         assert_eq!(mac.clone().verify(&tag), Ok(()));
         assert_eq!(mac.clone().verify(&forged), failed);
         assert_eq!(mac.finalize(), tag);
-        assert_eq!(session.clone().verify(&tag), Ok(()));
-        assert_eq!(session.clone().verify(&forged), failed);
+        assert_eq!(session.clone().verify_mac(&tag), Ok(()));
+        assert_eq!(session.clone().verify_mac(&forged), failed);
         let mut made = [0; T];
-        session.finalize_into(&mut made);
+        session.finalize_mac(&mut made).expect("no message has begun");
         planted_of("session", data.len(), &mut made);
         assert_eq!(&made, tag.as_bytes());
-        assert_eq!(begun.finalize::<T>(), tag);
+        assert_eq!(begun.verify_mac(&tag), Ok(()));
         // It may be used again, after a new beginning.
-        let _ = session.finalize::<T>();
-        session.restart(&key, &nonce);
-        session.update(&data).expect("no limit was passed");
-        assert_eq!(session.finalize::<T>(), tag);
+        let _ = session.finalize_mac(&mut made);
+        session.begin(&key, &nonce);
+        session.absorb(&data).expect("no limit was passed");
+        session.finalize_mac(&mut made).expect("no message has begun");
+        assert_eq!(&made, tag.as_bytes());
     });
 }
 

@@ -8,7 +8,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use palladion::family::Family;
 use palladion::hazmat::{
-    AeadSession, AnySession, UnverifiedDecryptor, decrypt_unauthenticated, encrypt_unauthenticated,
+    AnySession, Session, decrypt_unauthenticated, encrypt_unauthenticated,
 };
 use palladion::{Aegis, Algorithm, Error, KeyStream, Tag};
 use palladion_fuzz::{AnyBackend, Buffer, Flip, Len, Offset, Seed, cuts, key, nonce, planted};
@@ -130,26 +130,26 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
         assert!(output.bytes()[msg.len()..].iter().all(|b| *b == 0xee), "written behind the message");
     }
 
-    // UnverifiedDecryptor.
-    let mut decryptor = UnverifiedDecryptor::new(&cipher, &nonce, &ad).expect("no limit was passed");
+    // Unverified decryption.
+    let mut decryptor = Session::<F, D>::new(&key, &nonce, &ad).expect("no limit was passed");
     let mut unverified = Vec::new();
     for (range, how) in pieces() {
         let mut buf = Buffer::new(&came[range.clone()], input.offset);
         match how {
             How::Into => {
                 let mut out = Buffer::new(&vec![0xee; range.len()], input.offset);
-                decryptor.update_into(buf.bytes(), out.bytes_mut()).expect("no limit was passed");
+                decryptor.decrypt_into(buf.bytes(), out.bytes_mut()).expect("no limit was passed");
                 buf = out;
             }
             How::Copied => {
                 let mut copy = decryptor.clone();
                 let mut other = buf.bytes().to_vec();
-                copy.update_in_place(&mut other).expect("no limit was passed");
-                decryptor.update_in_place(buf.bytes_mut()).expect("no limit was passed");
+                copy.decrypt_in_place(&mut other).expect("no limit was passed");
+                decryptor.decrypt_in_place(buf.bytes_mut()).expect("no limit was passed");
                 assert_eq!(other, buf.bytes());
                 decryptor = copy;
             }
-            _ => decryptor.update_in_place(buf.bytes_mut()).expect("no limit was passed"),
+            _ => decryptor.decrypt_in_place(buf.bytes_mut()).expect("no limit was passed"),
         }
         unverified.extend_from_slice(buf.bytes());
     }
@@ -158,15 +158,15 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
         assert_eq!(unverified, msg);
     }
 
-    // AeadSession, in both directions, from backend to backend.
+    // Session, in both directions, from backend to backend.
     for decrypt in [false, true] {
         input.backend.set();
         let (source, expected) = if decrypt { (&came, &unverified) } else { (&msg, &ct) };
-        let mut session = AeadSession::<F, D>::new(&key, &nonce, &ad).expect("no limit was passed");
+        let mut session = Session::<F, D>::new(&key, &nonce, &ad).expect("no limit was passed");
         // Another one where it begins, that is not moved: it takes all of it at once.
         let mut place = MaybeUninit::uninit();
         let begun =
-            AeadSession::<F, D>::begin_in(&mut place, &key, &nonce, &ad).expect("no limit was passed");
+            Session::<F, D>::begin_in(&mut place, &key, &nonce, &ad).expect("no limit was passed");
         let mut all = Buffer::new(source, input.offset);
         let result = if decrypt {
             begun.decrypt_in_place(all.bytes_mut())
@@ -184,12 +184,12 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
             let mut buf = Buffer::new(&source[range.clone()], input.offset);
             match how {
                 How::Moved(backend) => {
-                    let mut bytes = vec![0; AeadSession::<F, D>::BYTES];
+                    let mut bytes = vec![0; Session::<F, D>::BYTES];
                     session.to_bytes(&mut bytes).expect("as many bytes as it wants");
                     assert!(session.to_bytes(&mut bytes[1..]).is_err());
-                    assert!(AeadSession::<F, D>::from_bytes(&bytes[1..]).is_err());
+                    assert!(Session::<F, D>::from_bytes(&bytes[1..]).is_err());
                     backend.set();
-                    session = AeadSession::from_bytes(&bytes).expect("its own bytes");
+                    session = Session::from_bytes(&bytes).expect("its own bytes");
                 }
                 How::Copied => session = session.clone(),
                 How::Refused => {

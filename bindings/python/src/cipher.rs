@@ -1,7 +1,7 @@
 //! Messages in one call.
 
 use palladion::any;
-use palladion::hazmat::raw::{self, Message};
+use palladion::hazmat::{self, Message};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
@@ -80,7 +80,7 @@ impl Cipher {
         work_on(py, call.message.len + call.message.ad_len, move || {
             let call = call;
             // SAFETY: granted.
-            unsafe { raw::seal_any(algorithm, &call.message) }
+            unsafe { hazmat::seal_any(algorithm, &call.message) }
         })
         .or_raise()
     }
@@ -95,7 +95,7 @@ impl Cipher {
         work_on(py, call.message.len + call.message.ad_len, move || {
             let call = call;
             // SAFETY: granted.
-            unsafe { raw::open_any(algorithm, &call.message) }
+            unsafe { hazmat::open_any(algorithm, &call.message) }
         })
         .or_raise()
     }

@@ -3,13 +3,11 @@
 use core::ffi::c_int;
 
 use palladion::family::Family;
-use palladion::hazmat::raw::{self, Message, leaving_nothing};
-use palladion::hazmat::{self, AeadSession};
-use palladion::{Aegis, Error, KeyStream, MAX_LEN, Tag};
+use palladion::hazmat::{self, Message, Session};
+use palladion::{Aegis, Error, KeyStream, Tag};
 
-use crate::jump::Jumps;
-use crate::memory::{Scratch, Session, Work, bytes, bytes_mut, inout, not_overlapping, overlap, put_tag};
-use crate::{FAILED, OK, invalid_argument, status, with_backend};
+use crate::memory::{RestingSession, Scratch, Work, bytes, bytes_mut, inout, not_overlapping, put_tag};
+use crate::status::{FAILED, OK, invalid_argument, status, with_backend};
 
 /// The cipher with a key that C keeps.
 ///
@@ -60,41 +58,9 @@ fn is_tag_len(len: usize) -> bool {
     matches!(len, 16 | 32)
 }
 
-/// Whether lengths are within the limits.
-#[inline(always)]
-fn are_short(len: usize, ad_len: usize) -> bool {
-    (len | ad_len) as u64 <= MAX_LEN
-}
-
-// What is common jumps to a kernel, with all arguments where they are, and what is not to a function that can do it.
-
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "C's")]
-pub(crate) unsafe fn encrypt_detached<F: Family, const D: usize, J: Jumps>(
-    c: *mut u8,
-    mac: *mut u8,
-    maclen: usize,
-    m: *const u8,
-    mlen: usize,
-    ad: *const u8,
-    adlen: usize,
-    npub: *const u8,
-    k: *const u8,
-) -> c_int {
-    let simple = is_tag_len(maclen) && are_short(mlen, adlen) && !npub.is_null() && !overlap(m, c, mlen);
-    // SAFETY: the caller's contract.
-    unsafe {
-        if simple {
-            J::seal().get()(c, mac, maclen, m, mlen, ad, adlen, npub, k)
-        } else {
-            encrypt_any::<F, D, J>(c, mac, maclen, m, mlen, ad, adlen, npub, k)
-        }
-    }
-}
-
-#[cold]
-#[inline(never)]
-pub(crate) unsafe extern "C" fn encrypt_any<F: Family, const D: usize, J: Jumps>(
+pub(crate) unsafe fn encrypt_detached<F: Family, const D: usize>(
     c: *mut u8,
     mac: *mut u8,
     maclen: usize,
@@ -108,7 +74,7 @@ pub(crate) unsafe extern "C" fn encrypt_any<F: Family, const D: usize, J: Jumps>
     if !is_tag_len(maclen) {
         return invalid_argument();
     }
-    // SAFETY: the caller's contract. The kernels take any pointers where there are no bytes.
+    // SAFETY: the caller's contract.
     unsafe {
         let message = Message {
             key: k,
@@ -121,46 +87,13 @@ pub(crate) unsafe extern "C" fn encrypt_any<F: Family, const D: usize, J: Jumps>
             tag: mac,
             tag_len: maclen,
         };
-        let result = with_backend(|| raw::seal::<F, D>(&message));
-        J::seal().aim(raw::seal_kernel::<F, D>);
-        status(result)
+        finish(hazmat::seal::<F, D>(&message), || hazmat::seal::<F, D>(&message))
     }
 }
 
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "C's")]
-pub(crate) unsafe fn decrypt_detached<F: Family, const D: usize, J: Jumps>(
-    m: *mut u8,
-    c: *const u8,
-    clen: usize,
-    mac: *const u8,
-    maclen: usize,
-    ad: *const u8,
-    adlen: usize,
-    npub: *const u8,
-    k: *const u8,
-) -> c_int {
-    // The tag is read after the message was written: does it end before that, or begin behind it?
-    let tag_stays = mac.addr().wrapping_sub(m.addr()) >= clen && m.addr().wrapping_sub(mac.addr()) >= maclen;
-    let simple = is_tag_len(maclen)
-        && are_short(clen, adlen)
-        && !npub.is_null()
-        && !m.is_null()
-        && !overlap(c, m, clen)
-        && tag_stays;
-    // SAFETY: the caller's contract.
-    unsafe {
-        if simple {
-            J::open().get()(m, c, clen, mac, maclen, ad, adlen, npub, k)
-        } else {
-            decrypt_any::<F, D, J>(m, c, clen, mac, maclen, ad, adlen, npub, k)
-        }
-    }
-}
-
-#[cold]
-#[inline(never)]
-pub(crate) unsafe extern "C" fn decrypt_any<F: Family, const D: usize, J: Jumps>(
+pub(crate) unsafe fn decrypt_detached<F: Family, const D: usize>(
     m: *mut u8,
     c: *const u8,
     clen: usize,
@@ -174,12 +107,19 @@ pub(crate) unsafe extern "C" fn decrypt_any<F: Family, const D: usize, J: Jumps>
     if !is_tag_len(maclen) {
         return invalid_argument();
     }
-    // SAFETY: the caller's contract; as above.
+    // SAFETY: the caller's contract.
     unsafe {
-        let mut tag = [0; 32];
-        tag.as_mut_ptr().copy_from_nonoverlapping(mac, maclen);
         if m.is_null() {
-            return verify::<F, D>(c, clen, &tag, maclen, bytes(ad, adlen), npub, k);
+            return verify::<F, D>(c, clen, mac, maclen, bytes(ad, adlen), npub, k);
+        }
+        // The tag is read after the message was written, so it must not lie there.
+        let mut copy = [0; 32];
+        let mut tag = mac.cast_mut();
+        let behind_tag = m.addr().wrapping_sub(mac.addr()) >= maclen;
+        let before_tag = mac.addr().wrapping_sub(m.addr()) >= clen;
+        if !(behind_tag && before_tag) {
+            copy.as_mut_ptr().copy_from_nonoverlapping(mac, maclen);
+            tag = copy.as_mut_ptr();
         }
         let message = Message {
             key: k,
@@ -189,20 +129,31 @@ pub(crate) unsafe extern "C" fn decrypt_any<F: Family, const D: usize, J: Jumps>
             src: not_overlapping(c, m, clen),
             dst: m,
             len: clen,
-            tag: tag.as_mut_ptr(),
+            tag,
             tag_len: maclen,
         };
-        let result = with_backend(|| raw::open::<F, D>(&message));
-        J::open().aim(raw::open_kernel::<F, D>);
-        status(result)
+        finish(hazmat::open::<F, D>(&message), || hazmat::open::<F, D>(&message))
     }
 }
 
+/// What C gets for the result of a call, which is repeated if the backend that the environment asks for cannot be used.
+#[inline(always)]
+fn finish(result: Result<(), Error>, again: impl FnOnce() -> Result<(), Error>) -> c_int {
+    #[cold]
+    #[inline(never)]
+    fn fall_back(again: impl FnOnce() -> Result<(), Error>) -> c_int {
+        status(with_backend(again))
+    }
+    if let Err(Error::Backend(_)) = result { fall_back(again) } else { status(result) }
+}
+
 /// Decryption to nowhere.
+#[cold]
+#[inline(never)]
 unsafe fn verify<F: Family, const D: usize>(
     c: *const u8,
     clen: usize,
-    tag: &[u8; 32],
+    mac: *const u8,
     maclen: usize,
     ad: &[u8],
     npub: *const u8,
@@ -212,8 +163,8 @@ unsafe fn verify<F: Family, const D: usize>(
     unsafe {
         let (c, nonce) = (bytes(c, clen), nonce::<F>(npub));
         status(with_backend(|| match maclen {
-            16 => cipher::<F, D, 16>(k).verify(nonce, ad, c, &Tag::from(*tag.as_ptr().cast::<[u8; 16]>())),
-            _ => cipher::<F, D, 32>(k).verify(nonce, ad, c, &Tag::from(*tag)),
+            16 => cipher::<F, D, 16>(k).verify(nonce, ad, c, &Tag::from(*mac.cast::<[u8; 16]>())),
+            _ => cipher::<F, D, 32>(k).verify(nonce, ad, c, &Tag::from(*mac.cast::<[u8; 32]>())),
         }))
     }
 }
@@ -227,11 +178,11 @@ pub(crate) unsafe fn state_init<F: Family, const D: usize, const SIZE: usize>(
 ) {
     // SAFETY: the caller's contract.
     unsafe {
-        Session::<F, D, SIZE>::begin(st, key::<F>(k), nonce::<F>(npub), bytes(ad, adlen));
+        RestingSession::<F, D, SIZE>::begin(st, key::<F>(k), nonce::<F>(npub), bytes(ad, adlen));
     }
 }
 
-struct Update<'a, F: Family, const D: usize, const ENCRYPT: bool>(&'a mut AeadSession<F, D>);
+struct Update<'a, F: Family, const D: usize, const ENCRYPT: bool>(&'a mut Session<F, D>);
 
 impl<F: Family, const D: usize, const ENCRYPT: bool> Work<'_, Result<(), Error>>
     for Update<'_, F, D, ENCRYPT>
@@ -253,7 +204,7 @@ pub(crate) unsafe fn state_update<F: Family, const D: usize, const SIZE: usize, 
     from: *const u8,
     len: usize,
 ) -> c_int {
-    let update = |session: &mut AeadSession<F, D>| {
+    let update = |session: &mut Session<F, D>| {
         if !to.is_null() || ENCRYPT {
             // SAFETY: the caller's contract.
             return unsafe { inout(from, to, len, Update::<F, D, ENCRYPT>(session)) };
@@ -267,7 +218,7 @@ pub(crate) unsafe fn state_update<F: Family, const D: usize, const SIZE: usize, 
         Ok(())
     };
     // SAFETY: the caller's contract.
-    unsafe { Session::<F, D, SIZE>::with(st, update) }.map_or(FAILED, status)
+    unsafe { RestingSession::<F, D, SIZE>::with(st, update) }.map_or(FAILED, status)
 }
 
 #[inline(always)]
@@ -279,8 +230,8 @@ pub(crate) unsafe fn state_encrypt_final<F: Family, const D: usize, const SIZE: 
     // SAFETY: the caller's contract.
     unsafe {
         let done = match maclen {
-            16 => Session::<F, D, SIZE>::with(st, |session| put_tag::<16>(mac, session.finalize())),
-            32 => Session::<F, D, SIZE>::with(st, |session| put_tag::<32>(mac, session.finalize())),
+            16 => RestingSession::<F, D, SIZE>::with(st, |session| put_tag::<16>(mac, session.finalize())),
+            32 => RestingSession::<F, D, SIZE>::with(st, |session| put_tag::<32>(mac, session.finalize())),
             _ => return invalid_argument(),
         };
         done.map_or(FAILED, |()| OK)
@@ -298,11 +249,11 @@ pub(crate) unsafe fn state_decrypt_final<F: Family, const D: usize, const SIZE: 
         let result = match maclen {
             16 => {
                 let tag = Tag::from(*mac.cast::<[u8; 16]>());
-                Session::<F, D, SIZE>::with(st, |session| session.verify(&tag))
+                RestingSession::<F, D, SIZE>::with(st, |session| session.verify(&tag))
             }
             32 => {
                 let tag = Tag::from(*mac.cast::<[u8; 32]>());
-                Session::<F, D, SIZE>::with(st, |session| session.verify(&tag))
+                RestingSession::<F, D, SIZE>::with(st, |session| session.verify(&tag))
             }
             _ => return invalid_argument(),
         };
@@ -346,12 +297,10 @@ pub(crate) unsafe fn stream_xor<F: Family, const D: usize>(
     // SAFETY: the caller's contract.
     unsafe {
         let nonce = nonce::<F>(npub);
-        leaving_nothing::<Xor<F, D>, _>(|| {
-            if let Ok(stream) = with_backend(|| KeyStream::<F, D>::new(key::<F>(k), nonce)) {
-                let done = inout(input, out, len, Xor(stream));
-                debug_assert!(done.is_ok(), "no buffer is longer than the limit");
-            }
-        });
+        if let Ok(stream) = with_backend(|| KeyStream::<F, D>::new(key::<F>(k), nonce)) {
+            let done = inout(input, out, len, Xor(stream));
+            debug_assert!(done.is_ok(), "no buffer is longer than the limit");
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use palladion::{Aegis, Error, Tag};
 
 use crate::aead::{cipher, nonce};
 use crate::memory::{Work, bytes, inout, put_tag};
-use crate::{FAILED, OK, invalid_argument, status, with_backend};
+use crate::status::{FAILED, OK, invalid_argument, status, with_backend};
 
 /// C's `palladion_message`.
 #[repr(C)]

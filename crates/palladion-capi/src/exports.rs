@@ -4,11 +4,10 @@ use core::ffi::c_int;
 use core::sync::atomic::Ordering;
 
 use palladion::family::{Aegis128, Aegis256};
-use palladion::hazmat::raw::{Open, Seal};
 use palladion::{Error, Tag};
 
-use crate::jump::{Jump, Jumps};
-use crate::{FAILED, FELL_BACK, OK, aead, invalid_argument, mac, with_backend};
+use crate::status::{FAILED, FELL_BACK, OK, invalid_argument, with_backend};
+use crate::{aead, mac};
 
 #[unsafe(no_mangle)]
 extern "C" fn aegis_init() -> c_int {
@@ -59,24 +58,6 @@ macro_rules! variant {
             type F = $family;
             const D: usize = $degree;
             const KEY_LEN: usize = <F as palladion::family::Family>::KEY_LEN;
-
-            /// The variant, as one that has jumps.
-            pub(super) struct Variant;
-            pub(super) const SEAL_SLOWLY: Seal = aead::encrypt_any::<F, D, Variant>;
-            pub(super) const OPEN_SLOWLY: Open = aead::decrypt_any::<F, D, Variant>;
-            static SEAL: Jump<Seal> = Jump::<Seal>::new(SEAL_SLOWLY);
-            static OPEN: Jump<Open> = Jump::<Open>::new(OPEN_SLOWLY);
-
-            impl Jumps for Variant {
-                #[inline(always)]
-                fn seal() -> &'static Jump<Seal> {
-                    &SEAL
-                }
-                #[inline(always)]
-                fn open() -> &'static Jump<Open> {
-                    &OPEN
-                }
-            }
 
             /// Bytes in a step.
             const RATE: usize = D * if KEY_LEN == 16 { 32 } else { 16 };
@@ -135,9 +116,9 @@ macro_rules! variant {
 
             functions! { $prefix;
                 "_encrypt_detached" encrypt_detached(c: *mut u8, mac: *mut u8, maclen: usize, m: *const u8, mlen: usize,
-                    ad: *const u8, adlen: usize, npub: *const u8, k: *const u8) -> c_int = aead::encrypt_detached::<F, D, Variant>;
+                    ad: *const u8, adlen: usize, npub: *const u8, k: *const u8) -> c_int = aead::encrypt_detached::<F, D>;
                 "_decrypt_detached" decrypt_detached(m: *mut u8, c: *const u8, clen: usize, mac: *const u8, maclen: usize,
-                    ad: *const u8, adlen: usize, npub: *const u8, k: *const u8) -> c_int = aead::decrypt_detached::<F, D, Variant>;
+                    ad: *const u8, adlen: usize, npub: *const u8, k: *const u8) -> c_int = aead::decrypt_detached::<F, D>;
 
                 "_state_init" state_init(st: *mut u8, ad: *const u8, adlen: usize, npub: *const u8, k: *const u8)
                     = aead::state_init::<F, D, $state>;
@@ -175,17 +156,3 @@ variant!(aegis128x4, "aegis128x4", Aegis128 4, 832, 1344);
 variant!(aegis256, "aegis256", Aegis256 1, 192, 288);
 variant!(aegis256x2, "aegis256x2", Aegis256 2, 320, 512);
 variant!(aegis256x4, "aegis256x4", Aegis256 4, 576, 960);
-
-/// Goes over all jumps and where they point to at first.
-#[cfg(feature = "extra")]
-pub(crate) fn each_jump(seal: impl Fn(&'static Jump<Seal>, Seal), open: impl Fn(&'static Jump<Open>, Open)) {
-    macro_rules! each {
-        ($($variant:ident)*) => {
-            $(
-                seal($variant::Variant::seal(), $variant::SEAL_SLOWLY);
-                open($variant::Variant::open(), $variant::OPEN_SLOWLY);
-            )*
-        };
-    }
-    each!(aegis128l aegis128x2 aegis128x4 aegis256 aegis256x2 aegis256x4);
-}

@@ -8,7 +8,8 @@ use palladion::{Backend, Error, set_backend};
 use zeroize::Zeroize;
 
 use crate::memory::bytes_mut;
-use crate::{FAILED, FELL_BACK, OK, invalid_argument, jump, number, with_backend};
+use crate::number;
+use crate::status::{FAILED, FELL_BACK, OK, invalid_argument, with_backend};
 
 /// A name as C has it, with zeros behind.
 type Name = [u8; 24];
@@ -63,7 +64,7 @@ unsafe extern "C" fn palladion_set_backend(name: *const c_char) -> c_int {
     }
     // SAFETY: the caller's contract.
     let name = unsafe { CStr::from_ptr(name) };
-    match name.to_str().ok().and_then(|name| name.parse().ok()).map(|b| jump::change(|| set_backend(b))) {
+    match name.to_str().ok().and_then(|name| name.parse().ok()).map(set_backend) {
         Some(Ok(())) => {
             FELL_BACK.store(false, Ordering::Relaxed); // now it is somebody's choice
             OK

@@ -5,15 +5,15 @@ use core::mem::MaybeUninit;
 
 use palladion::Tag;
 use palladion::family::Family;
-use palladion::hazmat::MacSession;
+use palladion::hazmat::Session;
 
 use crate::aead::{key, nonce};
 use crate::memory::{bytes, make, with};
-use crate::{OK, invalid_argument, status, with_backend};
+use crate::status::{invalid_argument, status, with_backend};
 
 /// How a MAC rests in a state of C's. Key and nonce are for `reset`: libaegis's size has no room for a second state everywhere.
-struct Mac<F: Family, const D: usize> {
-    session: MacSession<F, D>,
+struct MacState<F: Family, const D: usize> {
+    session: Session<F, D>,
     key: F::Key,
     nonce: F::Nonce,
 }
@@ -23,16 +23,16 @@ pub(crate) unsafe fn init<F: Family, const D: usize, const SIZE: usize>(
     k: *const u8,
     npub: *const u8,
 ) {
-    const { assert!(size_of::<Mac<F, D>>() <= SIZE) };
+    const { assert!(size_of::<MacState<F, D>>() <= SIZE) };
     // SAFETY: the caller's contract; the fields are written where they are to be, and all of them if it goes well.
     unsafe {
         let (key, nonce) = (key::<F>(k), nonce::<F>(npub));
-        make::<Mac<F, D>>(st, |mac| {
+        make::<MacState<F, D>>(st, |mac| {
             let mac = mac.as_mut_ptr();
             (&raw mut (*mac).key).write(key.clone());
             (&raw mut (*mac).nonce).write(*nonce);
             let session = &mut *(&raw mut (*mac).session).cast::<MaybeUninit<_>>();
-            with_backend(|| MacSession::<F, D>::begin_in(session, key, nonce).map(|_| ())).is_ok()
+            with_backend(|| Session::<F, D>::begin_in(session, key, nonce, b"").map(|_| ())).is_ok()
         });
     }
 }
@@ -40,7 +40,7 @@ pub(crate) unsafe fn init<F: Family, const D: usize, const SIZE: usize>(
 #[inline(always)]
 pub(crate) unsafe fn update<F: Family, const D: usize>(st: *mut u8, m: *const u8, mlen: usize) -> c_int {
     // SAFETY: the caller's contract.
-    unsafe { with(st, |mac: &mut Mac<F, D>| status(mac.session.update(bytes(m, mlen)))) }
+    unsafe { with(st, |mac: &mut MacState<F, D>| status(mac.session.absorb(bytes(m, mlen)))) }
 }
 
 #[inline(always)]
@@ -48,12 +48,15 @@ pub(crate) unsafe fn finalize<F: Family, const D: usize>(st: *mut u8, tag: *mut 
     // SAFETY: the caller's contract.
     unsafe {
         match maclen {
-            16 => with(st, |mac: &mut Mac<F, D>| mac.session.finalize_into(&mut *tag.cast::<[u8; 16]>())),
-            32 => with(st, |mac: &mut Mac<F, D>| mac.session.finalize_into(&mut *tag.cast::<[u8; 32]>())),
-            _ => return invalid_argument(),
+            16 => with(st, |mac: &mut MacState<F, D>| {
+                status(mac.session.finalize_mac(&mut *tag.cast::<[u8; 16]>()))
+            }),
+            32 => with(st, |mac: &mut MacState<F, D>| {
+                status(mac.session.finalize_mac(&mut *tag.cast::<[u8; 32]>()))
+            }),
+            _ => invalid_argument(),
         }
     }
-    OK
 }
 
 #[inline(always)]
@@ -63,11 +66,11 @@ pub(crate) unsafe fn verify<F: Family, const D: usize>(st: *mut u8, tag: *const 
         match maclen {
             16 => {
                 let tag = Tag::from(*tag.cast::<[u8; 16]>());
-                with(st, |mac: &mut Mac<F, D>| status(mac.session.verify(&tag)))
+                with(st, |mac: &mut MacState<F, D>| status(mac.session.verify_mac(&tag)))
             }
             32 => {
                 let tag = Tag::from(*tag.cast::<[u8; 32]>());
-                with(st, |mac: &mut Mac<F, D>| status(mac.session.verify(&tag)))
+                with(st, |mac: &mut MacState<F, D>| status(mac.session.verify_mac(&tag)))
             }
             _ => invalid_argument(),
         }
@@ -76,10 +79,10 @@ pub(crate) unsafe fn verify<F: Family, const D: usize>(st: *mut u8, tag: *const 
 
 pub(crate) unsafe fn reset<F: Family, const D: usize>(st: *mut u8) {
     // SAFETY: the caller's contract.
-    unsafe { with(st, |mac: &mut Mac<F, D>| mac.session.restart(&mac.key, &mac.nonce)) }
+    unsafe { with(st, |mac: &mut MacState<F, D>| mac.session.begin(&mac.key, &mac.nonce)) }
 }
 
 pub(crate) unsafe fn clone<F: Family, const D: usize>(to: *mut u8, from: *const u8) {
     // SAFETY: the caller's contract; a bytewise copy of a MAC is one.
-    unsafe { core::ptr::copy(from, to, size_of::<Mac<F, D>>()) }
+    unsafe { core::ptr::copy(from, to, size_of::<MacState<F, D>>()) }
 }

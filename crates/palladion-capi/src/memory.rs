@@ -6,11 +6,10 @@ use core::slice;
 
 use palladion::Tag;
 use palladion::family::Family;
-use palladion::hazmat::AeadSession;
-use palladion::hazmat::raw::leaving_nothing;
+use palladion::hazmat::Session;
 use zeroize::Zeroize;
 
-use crate::with_backend;
+use crate::status::with_backend;
 
 /// Bytes to read. C may pass a null pointer where there are none.
 ///
@@ -143,11 +142,11 @@ pub(crate) unsafe fn put_tag<const T: usize>(to: *mut u8, tag: Tag<T>) {
 }
 
 /// How a session rests in a state of C's: as it is, or, where libaegis's size has no room for that, as the bytes that describe it.
-pub(crate) struct Session<F: Family, const D: usize, const SIZE: usize>(PhantomData<F>);
+pub(crate) struct RestingSession<F: Family, const D: usize, const SIZE: usize>(PhantomData<F>);
 
-impl<F: Family, const D: usize, const SIZE: usize> Session<F, D, SIZE> {
-    const FITS: bool = size_of::<AeadSession<F, D>>() <= SIZE;
-    const CHECK: () = assert!(Self::FITS || AeadSession::<F, D>::BYTES <= SIZE);
+impl<F: Family, const D: usize, const SIZE: usize> RestingSession<F, D, SIZE> {
+    const FITS: bool = size_of::<Session<F, D>>() <= SIZE;
+    const CHECK: () = assert!(Self::FITS || Session::<F, D>::BYTES <= SIZE);
 
     /// Begins a message.
     ///
@@ -157,38 +156,33 @@ impl<F: Family, const D: usize, const SIZE: usize> Session<F, D, SIZE> {
     pub(crate) unsafe fn begin(at: *mut u8, key: &F::Key, nonce: &F::Nonce, ad: &[u8]) {
         const { Self::CHECK };
         if Self::FITS {
-            let begin =
-                |place: &mut _| with_backend(|| AeadSession::begin_in(place, key, nonce, ad).map(|_| ()));
+            let begin = |place: &mut _| with_backend(|| Session::begin_in(place, key, nonce, ad).map(|_| ()));
             // SAFETY: the caller grants the room.
-            unsafe { make::<AeadSession<F, D>>(at, |place| begin(place).is_ok()) };
+            unsafe { make::<Session<F, D>>(at, |place| begin(place).is_ok()) };
         } else {
             // SAFETY: likewise.
-            let room = unsafe { bytes_mut(at, AeadSession::<F, D>::BYTES) };
-            leaving_nothing::<AeadSession<F, D>, _>(|| {
-                if let Ok(session) = with_backend(|| AeadSession::<F, D>::new(key, nonce, ad)) {
-                    let written = session.to_bytes(room);
-                    debug_assert!(written.is_ok(), "the length is right");
-                }
-            });
+            let room = unsafe { bytes_mut(at, Session::<F, D>::BYTES) };
+            if let Ok(session) = with_backend(|| Session::<F, D>::new(key, nonce, ad)) {
+                let written = session.to_bytes(room);
+                debug_assert!(written.is_ok(), "the length is right");
+            }
         }
     }
 
     /// # Safety
     /// Written by `begin`, or copied bytewise from such memory; nobody else's.
     #[inline(always)]
-    pub(crate) unsafe fn with<R>(at: *mut u8, work: impl FnOnce(&mut AeadSession<F, D>) -> R) -> Option<R> {
+    pub(crate) unsafe fn with<R>(at: *mut u8, work: impl FnOnce(&mut Session<F, D>) -> R) -> Option<R> {
         if Self::FITS {
             // SAFETY: passed on.
             return Some(unsafe { with(at, work) });
         }
         // SAFETY: likewise.
-        let room = unsafe { bytes_mut(at, AeadSession::<F, D>::BYTES) };
-        leaving_nothing::<AeadSession<F, D>, _>(|| {
-            let mut session = with_backend(|| AeadSession::from_bytes(room)).ok()?;
-            let result = work(&mut session);
-            session.to_bytes(room).ok()?;
-            Some(result)
-        })
+        let room = unsafe { bytes_mut(at, Session::<F, D>::BYTES) };
+        let mut session = with_backend(|| Session::from_bytes(room)).ok()?;
+        let result = work(&mut session);
+        session.to_bytes(room).ok()?;
+        Some(result)
     }
 }
 

@@ -6,7 +6,6 @@ use core::mem::{MaybeUninit, align_of, size_of};
 use core::{ptr, slice};
 use std::io;
 
-use palladion::hazmat::raw::leaving_nothing;
 use palladion_raf::merkle::{self, CONTEXT_LEN, Hasher, Tree};
 use palladion_raf::{
     Algorithm, CHUNK_MAX, CHUNK_MIN, Environment, Error, Found, HEADER_LEN, Info, Options, Raf, Storage,
@@ -15,7 +14,8 @@ use palladion_raf::{
 use zeroize::Zeroize;
 
 use crate::memory::{bytes, bytes_mut};
-use crate::{FAILED, OK, ensure_backend, number};
+use crate::number;
+use crate::status::{FAILED, OK, ensure_backend};
 
 /// Bytes that a scratch buffer's address is a multiple of.
 const SCRATCH_ALIGN: usize = 64;
@@ -372,14 +372,12 @@ unsafe fn create(
         Ok(_) => {}
     }
     let options = Options::default().algorithm(algorithm).chunk_size(config.chunk_size).overwrite(true);
-    leaving_nothing::<[Context; 2], _>(|| {
-        let file = options.create_in(storage, key, Program(rng), |info| {
-            // SAFETY: likewise.
-            unsafe { scratch(algorithm, config.scratch, info.chunk_size) }
-        });
+    let file = options.create_in(storage, key, Program(rng), |info| {
         // SAFETY: likewise.
-        unsafe { begin(ctx, file, config.merkle) }
-    })
+        unsafe { scratch(algorithm, config.scratch, info.chunk_size) }
+    });
+    // SAFETY: likewise.
+    unsafe { begin(ctx, file, config.merkle) }
 }
 
 unsafe fn open(
@@ -394,22 +392,17 @@ unsafe fn open(
     let Some((io, rng, config, key)) = (unsafe { arguments(algorithm, ctx, io, rng, config, key) }) else {
         return fail(libc::EINVAL);
     };
-    leaving_nothing::<[Context; 2], _>(|| {
-        let file = Found::new(Callbacks(io)).and_then(|found| {
-            if found.info().algorithm != algorithm {
-                return Err(Error::Unsupported {
-                    what: "algorithm",
-                    value: found.info().algorithm.id().into(),
-                });
-            }
-            found.open_in(key, Program(rng), |info| {
-                // SAFETY: likewise.
-                unsafe { scratch(algorithm, config.scratch, info.chunk_size) }
-            })
-        });
-        // SAFETY: likewise.
-        unsafe { begin(ctx, file, config.merkle) }
-    })
+    let file = Found::new(Callbacks(io)).and_then(|found| {
+        if found.info().algorithm != algorithm {
+            return Err(Error::Unsupported { what: "algorithm", value: found.info().algorithm.id().into() });
+        }
+        found.open_in(key, Program(rng), |info| {
+            // SAFETY: likewise.
+            unsafe { scratch(algorithm, config.scratch, info.chunk_size) }
+        })
+    });
+    // SAFETY: likewise.
+    unsafe { begin(ctx, file, config.merkle) }
 }
 
 unsafe fn read(ctx: *mut u8, out: *mut u8, bytes_read: *mut usize, len: usize, offset: u64) -> c_int {

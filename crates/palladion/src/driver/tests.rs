@@ -97,12 +97,7 @@ mod batches {
             .iter()
             .enumerate()
             .map(|(i, &(ad, len))| {
-                (
-                    bytes(F::KEY_LEN, i),
-                    bytes(F::KEY_LEN, i + 9),
-                    bytes(ad, i),
-                    bytes(len, i + 3),
-                )
+                (bytes(F::KEY_LEN, i), bytes(F::KEY_LEN, i + 9), bytes(ad, i), bytes(len, i + 3))
             })
             .collect();
         let mut outputs: Vec<_> = messages.iter().map(|m| m.3.clone()).collect();

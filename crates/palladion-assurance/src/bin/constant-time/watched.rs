@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::process::ExitCode;
 
 use palladion::family::Aegis128;
-use palladion::hazmat::raw::secrecy::{is_watched, secret};
+use palladion::hazmat::secrecy::{is_watched, secret};
 use palladion::{Aegis, Backend, Error, Key128, Nonce128, Tag, set_backend};
 
 type Outcome = Result<(), Error>;

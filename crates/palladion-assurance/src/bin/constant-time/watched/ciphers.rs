@@ -9,11 +9,8 @@ use palladion::aead::inout::InOutBuf;
 use palladion::aead::{self, AeadInOut, KeyInit};
 use palladion::batch::{self, Decryption, Encryption};
 use palladion::family::{Aegis128, Aegis256, Family};
-use palladion::hazmat::raw::secrecy::public;
-use palladion::hazmat::{
-    AeadSession, AnySession, MacSession, UnverifiedDecryptor, decrypt_unauthenticated,
-    encrypt_unauthenticated,
-};
+use palladion::hazmat::secrecy::public;
+use palladion::hazmat::{AnySession, Session, decrypt_unauthenticated, encrypt_unauthenticated};
 use palladion::historic::{self, TagForm};
 use palladion::{
     Aegis, Algorithm, Decryptor, Encryptor, Error, Key, Key128, Key256, KeyStream, Mac, Nonce, Nonce128,
@@ -188,13 +185,6 @@ fn in_pieces<F: Family, const D: usize, const T: usize>(
             call!(Decryptor::update, &mut decryptor, &ciphertext[at..])?;
             shown(&decryptor);
             assert_eq!(call!(Decryptor::finalize, decryptor, &tag).is_ok(), right);
-
-            let mut unverified = call!(UnverifiedDecryptor::new, cipher, nonce, ad)?;
-            call!(UnverifiedDecryptor::update_into, &mut unverified, &ciphertext[..at], &mut output[..at])?;
-            let mut unverified = cloned(&unverified);
-            call!(UnverifiedDecryptor::update_in_place, &mut unverified, &mut ciphertext[at..].to_vec())?;
-            shown(&unverified);
-            assert_eq!(call!(UnverifiedDecryptor::verify, unverified, &tag).is_ok(), right);
         }
     }
     Ok(())
@@ -208,23 +198,23 @@ fn sessions<F: Family, const D: usize, const T: usize>(
 ) -> Outcome {
     let at = message.len() / 2;
     let mut buffer = message.to_vec();
-    let mut session = call!(AeadSession::<F, D>::new, key, nonce, ad)?;
-    call!(AeadSession::encrypt_in_place, &mut session, &mut buffer[..at])?;
-    let mut bytes = vec![0; AeadSession::<F, D>::BYTES];
-    call!(AeadSession::to_bytes, &session, &mut bytes)?;
+    let mut session = call!(Session::<F, D>::new, key, nonce, ad)?;
+    call!(Session::encrypt_in_place, &mut session, &mut buffer[..at])?;
+    let mut bytes = vec![0; Session::<F, D>::BYTES];
+    call!(Session::to_bytes, &session, &mut bytes)?;
     // These bytes say also where in the message it stands, which is public.
-    let mut session = cloned(&call!(AeadSession::<F, D>::from_bytes, &bytes)?);
-    call!(AeadSession::encrypt_into, &mut session, &message[at..], &mut buffer[at..])?;
+    let mut session = cloned(&call!(Session::<F, D>::from_bytes, &bytes)?);
+    call!(Session::encrypt_into, &mut session, &message[at..], &mut buffer[at..])?;
     shown(&session);
-    let tag = call!(AeadSession::finalize::<T>, &mut session);
+    let tag = call!(Session::finalize::<T>, &mut session);
 
     for (tag, right) in [(tag, true), (forged(&tag), false)] {
         let mut output = buffer.clone();
         let mut place = MaybeUninit::uninit();
-        let session = call!(AeadSession::<F, D>::begin_in, &mut place, key, nonce, ad)?;
-        call!(AeadSession::decrypt_in_place, session, &mut output[..at])?;
-        call!(AeadSession::decrypt_into, session, &buffer[at..], &mut output[at..])?;
-        assert_eq!(call!(AeadSession::verify::<T>, session, &tag).is_ok(), right);
+        let session = call!(Session::<F, D>::begin_in, &mut place, key, nonce, ad)?;
+        call!(Session::decrypt_in_place, session, &mut output[..at])?;
+        call!(Session::decrypt_into, session, &buffer[at..], &mut output[at..])?;
+        assert_eq!(call!(Session::verify::<T>, session, &tag).is_ok(), right);
     }
     Ok(())
 }
@@ -236,23 +226,17 @@ fn mac_sessions<F: Family, const D: usize, const T: usize>(
     message: &[u8],
 ) -> Outcome {
     let at = message.len() / 2;
-    let mut session = call!(MacSession::<F, D>::new, key, nonce)?;
-    call!(MacSession::update, &mut session, ad)?;
-    call!(MacSession::restart, &mut session, key, nonce);
-    call!(MacSession::update, &mut session, &message[..at])?;
-    call!(MacSession::update, &mut session, &message[at..])?;
+    let mut session = call!(Session::<F, D>::new, key, nonce, ad)?;
+    call!(Session::begin, &mut session, key, nonce);
+    call!(Session::absorb, &mut session, &message[..at])?;
+    call!(Session::absorb, &mut session, &message[at..])?;
     shown(&session);
     let mut again = cloned(&session);
-    let tag = call!(MacSession::finalize::<T>, &mut session);
-    call!(MacSession::verify::<T>, &mut again, &tag)?;
-
-    let mut place = MaybeUninit::uninit();
-    let session = call!(MacSession::<F, D>::begin_in, &mut place, key, nonce)?;
-    call!(MacSession::update, session, message)?;
-    let mut again = cloned(session);
     let mut bytes = [0; T];
-    call!(MacSession::finalize_into, session, &mut bytes);
-    fails(call!(MacSession::verify::<T>, &mut again, &forged(&Tag::from(bytes))));
+    call!(Session::finalize_mac, &mut session, &mut bytes)?;
+    let tag = Tag::from(bytes);
+    call!(Session::verify_mac::<T>, &mut again.clone(), &tag)?;
+    fails(call!(Session::verify_mac::<T>, &mut again, &forged(&tag)));
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::num::NonZero;
 
 use palladion::Algorithm;
-use palladion::hazmat::raw::secrecy::{public, secret};
+use palladion::hazmat::secrecy::{public, secret};
 use palladion_file::sans_io::{Opener, Sealer};
 use palladion_file::{
     ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, HEADER_LEN, KdfLimits, KdfParams,
