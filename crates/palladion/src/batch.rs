@@ -428,11 +428,14 @@ impl<'a, F: Family, const D: usize, const T: usize> Job<'a, F, D, T> for Encrypt
 
     #[inline(always)]
     fn process_alone(&mut self) -> Result<(), Error> {
-        let mut tag = [0; T];
         let Item { key, nonce, ad, io, .. } = &self.item;
         let inputs = [key.as_ref(), nonce.as_ref(), ad];
-        message::seal_slices(Chosen::<F, D>::new()?, inputs, io, &mut tag);
-        self.finish(&tag)
+        let variant = Chosen::<F, D>::new()?;
+        let tag = Tag::<T>::written_by(|tag| {
+            message::seal_slices(variant, inputs, io, tag);
+            Ok::<_, Error>(())
+        })?;
+        self.finish(tag.as_bytes())
     }
 }
 

@@ -78,6 +78,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     /// # Errors
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
+    #[inline(always)] // a call costs as much as a step of the cipher
     pub fn encrypt_in_place(&self, nonce: &F::Nonce, ad: &[u8], buf: &mut [u8]) -> Result<Tag<T>, Error> {
         self.encrypt_detached(nonce, ad, InOut::in_place(buf))
     }
@@ -95,6 +96,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     /// let tag = cipher.encrypt_into(&Nonce128::default(), b"", b"hello", &mut ciphertext)?;
     /// # Ok::<(), palladion::Error>(())
     /// ```
+    #[inline(always)] // a call costs as much as a step of the cipher
     pub fn encrypt_into(
         &self,
         nonce: &F::Nonce,
@@ -110,6 +112,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     /// # Errors
     ///
     /// [`Error::VerificationFailed`], and the buffer is zeroed; [`Error::TooLong`], [`Error::Backend`].
+    #[inline(always)] // a call costs as much as a step of the cipher
     pub fn decrypt_in_place(
         &self,
         nonce: &F::Nonce,
@@ -136,6 +139,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     /// assert_eq!(result, Err(Error::VerificationFailed));
     /// assert_eq!(msg, [0; 5]);
     /// ```
+    #[inline(always)] // a call costs as much as a step of the cipher
     pub fn decrypt_into(
         &self,
         nonce: &F::Nonce,
@@ -262,9 +266,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
 
     #[inline(always)]
     fn encrypt_detached(&self, nonce: &F::Nonce, ad: &[u8], io: InOut<'_>) -> Result<Tag<T>, Error> {
-        let mut tag = Tag::zeroed();
-        self.encrypt_inout(nonce, ad, io, tag.as_mut_bytes())?;
-        Ok(tag)
+        Tag::written_by(|tag| self.encrypt_inout(nonce, ad, io, tag))
     }
 
     #[inline(always)]

@@ -106,9 +106,7 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
     pub fn mac(key: &F::Key, nonce: &F::Nonce, data: &[u8]) -> Result<Tag<T>, Error> {
-        let mut tag = Tag::zeroed();
-        Self::compute(key, nonce, data, tag.as_mut_bytes())?;
-        Ok(tag)
+        Tag::written_by(|tag| Self::compute(key, nonce, data, tag))
     }
 
     /// Compares the tag of some data with one that came along, in one call and in constant time.
@@ -122,6 +120,7 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
         expected.verify(tag)
     }
 
+    #[inline(always)]
     fn compute(key: &F::Key, nonce: &F::Nonce, data: &[u8], tag: &mut [u8; T]) -> Result<(), Error> {
         Error::check_limit("data", 0, data.len())?;
         message::mac_slices(Chosen::<F, D>::new()?, [key.as_ref(), nonce.as_ref(), data], tag);
