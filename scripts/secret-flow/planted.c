@@ -1,0 +1,120 @@
+/* Functions with one planted defect each, which the checks must report, and sound ones, which they
+   must not report. For x86-64 and WebAssembly. Arguments are public and point to secrets. Functions
+   with `open` in their names get a message, which is public pointers and lengths. */
+typedef unsigned char byte;
+typedef __SIZE_TYPE__ size;
+typedef byte vector __attribute__((vector_size(16), aligned(1), may_alias));
+
+static const byte box[256] = {1, 2, 3};
+struct message { const vector *key, *nonce, *tag; byte *dst; size len; };
+
+/* The tag that a message should have; what to do with a forgery; whether a vector is not zero. */
+#define COMPUTED (*m->key + *m->nonce)
+#define FORGED (*(volatile byte *) m->dst = 0, 0)
+#ifdef __wasm__
+#include <wasm_simd128.h>
+#define ANY(v) wasm_v128_any_true((v128_t) (v))
+#else
+#include <immintrin.h>
+#define ANY(v) !_mm_testz_si128((__m128i) (v), (__m128i) (v))
+#endif
+
+/* Branches. */
+void planted_branch(const byte *key, volatile byte *out) {
+    if (key[0] & 1) out[0] = out[1] = 1;
+}
+int planted_open_bytes(struct message *m) {
+    vector computed = COMPUTED;
+    for (size i = 0; i < 16; i++)
+        if (((volatile byte *) &computed)[i] != ((byte *) m->tag)[i]) return FORGED;
+    return 1;
+}
+int planted_open_halves(struct message *m) {
+    if (ANY(m->tag[0] ^ COMPUTED)) return FORGED;
+    return ANY(m->tag[1] ^ COMPUTED) ? FORGED : 1;
+}
+int planted_open_key(struct message *m) { return ANY(*m->key ^ *m->nonce) ? FORGED : 1; }
+int planted_open_bit(struct message *m) { return (m->tag[0] ^ COMPUTED)[3] & 1 ? FORGED : 1; }
+
+/* Addresses, lengths, and instructions that take longer for some numbers. */
+byte planted_table(const byte *key) { return box[key[3]]; }
+void planted_length(byte *out, const byte *key) { __builtin_memset(out, 0, key[0]); }
+unsigned planted_division(const unsigned *key) { return 1000 / key[0]; }
+
+/* Secrets that go over the stack, where zeros were. */
+byte planted_index(const byte *key, size at) {
+    volatile byte slot[16] = {0};
+    slot[at] = key[0];
+    return box[slot[3]];
+}
+static __attribute__((noinline)) void write(volatile byte *to, const byte *key, size at) {
+    to[at] = key[0];
+}
+byte planted_call(const byte *key, size at) {
+    volatile byte slot[16] = {0};
+    write(slot, key, at);
+    return box[slot[3]];
+}
+byte planted_copy(const byte *key, size len) {
+    byte slot[16] = {0};
+    __builtin_memcpy(slot, key, len);
+    return box[((volatile byte *) slot)[3]];
+}
+
+#ifdef __wasm__
+int planted_select(const int *key, int a, int b) { return key[0] ? a : b; }
+void planted_lane(const byte *key, byte *out) {
+    wasm_v128_store8_lane(out + key[0], wasm_v128_load(key), 3);
+}
+#else
+__attribute__((target("avx2"))) void planted_gather(const int *key, int *out) {
+    __m256i at = _mm256_loadu_si256((const void *) key);
+    _mm256_storeu_si256((void *) out, _mm256_i32gather_epi32((const int *) box, at, 1));
+}
+__attribute__((target("avx512dq"))) void planted_mask(const int *key, int *out) {
+    __mmask16 mask = _mm512_movepi32_mask(_mm512_loadu_si512(key));
+    _mm512_mask_storeu_epi32(out, mask, _mm512_setzero_si512());
+}
+/* `inc` leaves the carry as it was. */
+__attribute__((naked)) void planted_carry(const byte *key) {
+    __asm__("cmpb $7, (%rdi); inc %esi; jc 1f; nop; 1: ret");
+}
+int memcmp(const void *, const void *, size);
+int planted_memcmp(const byte *tag, const byte *came, size len) {
+    return memcmp(tag, came, len) != 0;
+}
+#endif
+
+/* Lengths and pointers on the stack, beside secrets that come there. */
+byte sound_stack(const byte *key, size len) {
+    volatile size at = len;
+    const byte *volatile from = key;
+    volatile byte slot[16] = {0};
+    for (size i = 0; i < 16; i += 4) slot[i] = key[i];
+    write(slot, from, at & 15);
+    return box[at] ^ slot[3] ^ from[0];
+}
+/* A choice by a public number, which is a table of places to jump to. */
+int sound_switch(const byte *key, size len) {
+    switch (len) {
+    case 0: return key[3] * 5;
+    case 1: return key[2] + 7;
+    case 2: return key[5] ^ 3;
+    case 3: return key[9] - 1;
+    case 4: return key[8] & 9;
+    case 5: return key[1] | 6;
+    default: return box[len & 255];
+    }
+}
+int sound_open_words(struct message *m) {
+    vector computed = COMPUTED;
+    size difference = 0;
+    for (size i = 0; i < 16 / sizeof(size); i++)
+        difference |= ((const size *) m->tag)[i] ^ ((size *) &computed)[i];
+    volatile byte right = 1 ^ (byte) ((difference | -difference) >> (8 * sizeof(size) - 1));
+    return right ? 1 : FORGED;
+}
+int sound_open(struct message *m) {
+    vector difference = (m->tag[0] ^ COMPUTED) | (m->tag[1] ^ COMPUTED);
+    return ANY(difference) ? FORGED : 1;
+}
