@@ -24,4 +24,4 @@ follow "$target/planted.so"
 
 cargo build --quiet --release --locked -p palladion-capi
 follow "${CARGO_TARGET_DIR:-target}/release/libaegis.so" \
-    aesni aesni_avx vaes_avx2 vaes_avx512 ssse3 avx2 portable functions
+    aesni::sse aesni::avx vaes vaes512 ssse3 ssse3::avx2 portable functions

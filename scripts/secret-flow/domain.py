@@ -35,11 +35,10 @@ import re
 # Kernels: their modules and names. Some take a message, which is a pointer to pointers and lengths.
 # The others take pointers and lengths. Some may branch on whether a tag is right.
 KERNEL = re.compile(
-    r"(?:^|\bpalladion(?:\[\w+\])?::(?:low|arch)::(?:(?:x86|wasm)::)?(\w+)::entry::)"
+    r"(?:^|\bpalladion(?:\[\w+\])?::arch::(?:(?:x86|wasm)::)?(\w+(?:::\w+)?)::entry::)"
     r"((?<=::)\w+|(?:planted|sound|aegis_verify)_\w+)")
-# Where seal, open and mac take a message, too: r"^(?:seal|open|mac)|_open".
-TAKES_MESSAGE = re.compile(r"^message$|_batch$|_open")
-DECIDES = re.compile(r"^open|^message$|_open")
+TAKES_MESSAGE = re.compile(r"^(?:seal|open|mac)|_open")
+DECIDES = re.compile(r"^open|_open")
 DOES_NOT_RETURN = re.compile(r"^(?:core|std|alloc)\b.*(?:panic|fail|unwrap|expect)")
 
 
