@@ -8,6 +8,7 @@ use palladion_file::{Decryptor, Encryptor, Error, HEADER_LEN, Summary};
 use crate::args::{DecryptArgs, EncryptArgs, InOutArgs, SecretArgs};
 use crate::failure::{Failure, Result};
 use crate::input::Input;
+use crate::interrupt;
 use crate::keys::Source;
 use crate::output::{Access, Output};
 use crate::progress::Progress;
@@ -79,7 +80,7 @@ impl Write for Impatient<'_> {
         self.output.file().write(bytes).inspect_err(|error| {
             if error.kind() != io::ErrorKind::Interrupted {
                 self.bar.finish_and_clear();
-                Failure::io("write", &self.output.name, error).end();
+                interrupt::end_with(&Failure::io("write", &self.output.name, error));
             }
         })
     }

@@ -2,11 +2,8 @@
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::ExitCode;
 
 use palladion_file::Error;
-
-use crate::interrupt;
 
 /// The exit statuses besides 0; clap itself exits with 2 for wrong usage. They are listed in `palladion --help`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,15 +98,8 @@ impl Failure {
         let _ = io::stderr().write_all(format!("error: {}\n{hint}", self.message).as_bytes());
     }
 
-    pub fn exit_code(&self) -> ExitCode {
-        ExitCode::from(self.status as u8)
-    }
-
-    /// Ends the program from any thread: the others may be waiting for input that never comes.
-    pub fn end(&self) -> ! {
-        let _nobody_begins_anew = interrupt::clean_up();
-        self.tell();
-        std::process::exit(self.status as i32)
+    pub fn exit_status(&self) -> u8 {
+        self.status as u8
     }
 }
 

@@ -7,6 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use crate::failure::Failure;
+#[cfg(unix)]
+use crate::terminal;
 
 /// The unfinished output, if there is one. Held while it is made or renamed, or a step is done, so that a signal comes
 /// before or after.
@@ -68,8 +70,15 @@ fn stop() -> MutexGuard<'static, Option<PathBuf>> {
     guard
 }
 
+/// Ends the program with a failure, from any thread: the others may be waiting for input that never comes.
+pub fn end_with(failure: &Failure) -> ! {
+    let _nobody_begins_anew = clean_up();
+    failure.tell();
+    std::process::exit(failure.exit_status().into())
+}
+
 /// Removes the unfinished output; the lock stays with the caller, who ends the program.
-pub fn clean_up() -> MutexGuard<'static, Option<PathBuf>> {
+fn clean_up() -> MutexGuard<'static, Option<PathBuf>> {
     let mut guard = lock();
     if let Some(path) = guard.take() {
         let _ = fs::remove_file(path);
@@ -127,7 +136,7 @@ pub fn install() {
     let watch = move || {
         if let Some(signal) = receiver.recv().ok().and_then(|mut signals| signals.forever().next()) {
             let _nobody_begins_anew = stop();
-            crate::keys::restore_terminal();
+            terminal::restore();
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     };

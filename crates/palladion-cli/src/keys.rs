@@ -7,12 +7,13 @@ use std::path::Path;
 use palladion_file::{Error, MasterKey, Passphrase, Secret};
 use zeroize::Zeroizing;
 
-use crate::args::{KeygenArgs, SecretArgs};
+use crate::args::KeygenArgs;
 use crate::failure::{Failure, Result, tell};
 use crate::hex;
 use crate::input::{Input, is_standard};
-use crate::interrupt;
 use crate::output::{Access, Output};
+use crate::values::{Given, Kind};
+use crate::{interrupt, terminal};
 
 /// Key files and passphrase files are short; what is longer is something else.
 const LONGEST: usize = 64 * 1024;
@@ -48,28 +49,6 @@ pub fn generate(args: &KeygenArgs) -> Result<()> {
     let written = output.file().write_all(key.to_key_file().as_bytes());
     written.map_err(|error| Failure::io("write", &output.name, &error))?;
     output.commit(args.force)
-}
-
-/// The kinds of secrets.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A key file of our own.
-    Key,
-    /// The bytes of a key, for files of other programs too.
-    RawKey,
-    Passphrase,
-}
-
-/// What the command line says about the secret: its kind, and the file that it is in, if it is in one.
-pub type Given<'a> = (Kind, Option<&'a Path>);
-
-impl SecretArgs {
-    pub fn given(&self) -> Given<'_> {
-        match &self.key_file {
-            Some(path) => (Kind::Key, Some(path)),
-            None => (Kind::Passphrase, self.passphrase_file.as_deref()),
-        }
-    }
 }
 
 /// Where a command has its secret from: open, but not yet read or asked for.
@@ -212,7 +191,7 @@ fn open_to_others(file: &File) -> bool {
 }
 
 fn ask(new: bool) -> Result<Zeroizing<String>> {
-    remember_terminal();
+    terminal::remember();
     let prompt = |text: &str| {
         rpassword::prompt_password(text).map(Zeroizing::new).map_err(|error| match error.kind() {
             // Ctrl-C
@@ -231,23 +210,4 @@ fn ask(new: bool) -> Result<Zeroizing<String>> {
         return Err(Failure::usage("the two passphrases differ"));
     }
     Ok(passphrase)
-}
-
-/// How the terminal was before the prompt switched its echo off.
-#[cfg(unix)]
-static TERMINAL: std::sync::Mutex<Option<(File, rustix::termios::Termios)>> = std::sync::Mutex::new(None);
-
-fn remember_terminal() {
-    #[cfg(unix)]
-    if let (Ok(tty), Ok(mut terminal)) = (File::open("/dev/tty"), TERMINAL.lock()) {
-        *terminal = rustix::termios::tcgetattr(&tty).ok().map(|mode| (tty, mode));
-    }
-}
-
-/// Gives the terminal its echo back when a signal ends the program during the prompt.
-#[cfg(unix)]
-pub fn restore_terminal() {
-    if let Some((tty, mode)) = TERMINAL.lock().ok().and_then(|mut terminal| terminal.take()) {
-        let _ = rustix::termios::tcsetattr(&tty, rustix::termios::OptionalActions::Now, &mode);
-    }
 }

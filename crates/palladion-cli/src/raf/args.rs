@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use palladion_raf::{Algorithm, is_chunk_size};
 
-use crate::args::bytes;
 use crate::hex;
-use crate::keys::{Given, Kind};
+use crate::values::{Given, Kind, algorithms, bytes};
 
 /// Works on encrypted files that can be read and changed at any place
 ///
@@ -82,7 +81,7 @@ impl KeyArgs {
 #[derive(clap::Args)]
 pub struct NewArgs {
     /// Which variant of AEGIS to use
-    #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2", value_parser = crate::args::algorithms(), ignore_case = true)]
+    #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2", value_parser = algorithms(), ignore_case = true)]
     pub algorithm: Algorithm,
     /// How much to encrypt at once: a multiple of 16 bytes from 1K to 1M. Small chunks are for small changes here and there
     #[arg(long, value_name = "SIZE", default_value = "64K", value_parser = chunk_size)]
