@@ -32,6 +32,20 @@ impl<'py> IntoPyObject<'py> for Name {
     }
 }
 
+/// The longest key, nonce or tag.
+pub const MAX_LEN: usize = 32;
+
+/// Copies a nonce or a tag, padded with zeros, so that no other thread can change it during the call.
+#[inline]
+pub fn copy(what: &'static str, bytes: &[u8], expected: usize) -> PyResult<[u8; MAX_LEN]> {
+    if bytes.len() != expected {
+        return Err(error(palladion::Error::WrongLength { what, expected, actual: bytes.len() }));
+    }
+    let mut copy = [0; MAX_LEN];
+    copy[..expected].copy_from_slice(bytes);
+    Ok(copy)
+}
+
 /// Random bytes from the operating system.
 pub fn fill_random(bytes: &mut [u8]) -> PyResult<()> {
     getrandom::fill(bytes).map_err(|_| error(palladion::Error::NoRandomness))
