@@ -7,7 +7,6 @@ use std::io::Read;
 
 use crate::Error;
 use crate::cipher::{Cipher, TAG_LEN};
-use crate::header::HEADER_LEN;
 use crate::io::read_full;
 
 pub(crate) const FRAME_LEN: usize = 4;
@@ -182,9 +181,9 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// After the header.
-    pub fn new(size: ChunkSize) -> Self {
-        Self { size, next: 0, offset: HEADER_LEN as u64, last_seen: false }
+    /// The place of the first chunk, which begins at `offset`.
+    pub fn new(size: ChunkSize, offset: u64) -> Self {
+        Self { size, next: 0, offset, last_seen: false }
     }
 
     /// Whether the last chunk has come, so that nothing more may.
@@ -230,8 +229,9 @@ pub(crate) struct SealedChunks<R> {
 }
 
 impl<R: Read> SealedChunks<R> {
-    pub fn new(reader: R, size: ChunkSize) -> Self {
-        Self { reader, place: Place::new(size) }
+    /// Cuts from `place` on, to which the reader has come.
+    pub fn new(reader: R, place: Place) -> Self {
+        Self { reader, place }
     }
 
     /// Reads the next chunk into a buffer as [`Chunk::open`] wants it, with its place in the file; `None` after the

@@ -38,7 +38,6 @@ impl Options<'_> {
 /// Reads pieces into buffers of `buffer_len` bytes until `read` has none left or something fails, does `work` on each,
 /// several at a time, and gives the results to `write` in the order of the pieces. After a piece that `is_last`, nothing is
 /// read, and nothing can be cancelled.
-#[inline(never)] // its stack is below, where no key has been: what is unused of the memory that it takes would be filled with that
 pub(crate) fn run<T: Send>(
     buffer_len: usize,
     options: Options<'_>,

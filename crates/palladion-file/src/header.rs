@@ -7,10 +7,9 @@ use palladion::Tag;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use crate::chunk::ChunkSize;
+use crate::chunk::{ChunkSize, Place};
 use crate::cipher::Cipher;
 use crate::io::read_full;
-use crate::secret::leaving_nothing;
 use crate::{Algorithm, Error, KdfLimits, KdfParams, Secret};
 
 /// Length of the header in bytes.
@@ -160,6 +159,11 @@ impl Header {
         }
     }
 
+    /// The place of the first chunk, right after the header.
+    pub fn first_chunk(&self) -> Place {
+        Place::new(self.chunk_size, HEADER_LEN as u64)
+    }
+
     /// The cipher for the chunks, if this is the secret that the header commits to.
     pub fn open(&self, secret: Secret<'_>, limits: &KdfLimits) -> Result<Cipher, Error> {
         if let (KeySource::Passphrase(kdf), Secret::Passphrase(_)) = (&self.key_source, secret) {
@@ -177,10 +181,6 @@ impl Header {
     /// HKDF from the secret, with all that comes before the commitment as info: the key of this file, and the
     /// commitment to it.
     fn derive(&self, secret: Secret<'_>) -> Result<(Cipher, Tag<32>), Error> {
-        leaving_nothing(|| self.derived(secret))
-    }
-
-    fn derived(&self, secret: Secret<'_>) -> Result<(Cipher, Tag<32>), Error> {
         let salt: &[u8; 32] = self.bytes[SALT].try_into().expect("32 bytes");
         let mut stretched = Zeroizing::new([0; 32]);
         let master = match (self.key_source, secret) {
@@ -194,15 +194,9 @@ impl Header {
         };
         let key_len = self.algorithm.key_len();
         let mut derived = Zeroizing::new([0; 64]);
-        // (What it leaves would get into the unused bytes of what is made afterwards.)
-        leaving_nothing(|| {
-            Hkdf::<Sha256>::new(Some(salt), master)
-                .expand_multi_info(
-                    &[KDF_INFO, &self.bytes[..BEFORE_COMMITMENT]],
-                    &mut derived[..key_len + 32],
-                )
-                .expect("HKDF gives up to 8160 bytes");
-        });
+        Hkdf::<Sha256>::new(Some(salt), master)
+            .expand_multi_info(&[KDF_INFO, &self.bytes[..BEFORE_COMMITMENT]], &mut derived[..key_len + 32])
+            .expect("HKDF gives up to 8160 bytes");
         let (key, commitment) = derived[..key_len + 32].split_at(key_len);
         Ok((Cipher::new(self.algorithm, key)?, commitment.try_into()?))
     }

@@ -25,7 +25,6 @@ use std::fmt;
 use crate::chunk::{Chunk, FRAME_LEN, OVERHEAD, Place};
 use crate::cipher::{Cipher, TAG_LEN};
 use crate::header::{HEADER_LEN, Header};
-use crate::secret::leaving_nothing;
 use crate::{Algorithm, ChunkSize, Error, KdfLimits, KdfParams, Secret};
 
 /// Makes a file: its header, then chunk after chunk.
@@ -55,11 +54,8 @@ impl Sealer {
         kdf: KdfParams,
         salt: &[u8; 32],
     ) -> Result<(Self, [u8; HEADER_LEN]), Error> {
-        let secret = secret.into();
-        leaving_nothing(|| {
-            let (header, cipher) = Header::with_salt(secret, algorithm, size, kdf, salt)?;
-            Ok((Self { cipher, size, next: 0, last_sealed: false }, header))
-        })
+        let (header, cipher) = Header::with_salt(secret.into(), algorithm, size, kdf, salt)?;
+        Ok((Self { cipher, size, next: 0, last_sealed: false }, header))
     }
 
     /// Seals the next chunk where it lies: `_ || plaintext || _` becomes `frame || ciphertext || tag`. All chunks but the
@@ -108,10 +104,12 @@ impl Opener {
     /// All that say something about a header, a secret, or costs.
     pub fn new<'a>(secret: impl Into<Secret<'a>>, limits: &KdfLimits, header: &[u8]) -> Result<Self, Error> {
         let header = Header::from_start(header)?;
-        let (secret, algorithm, size) = (secret.into(), header.algorithm, header.chunk_size);
-        leaving_nothing(|| {
-            let cipher = header.open(secret, limits)?;
-            Ok(Self { cipher, algorithm, size, place: Place::new(size), announced: None })
+        Ok(Self {
+            cipher: header.open(secret.into(), limits)?,
+            algorithm: header.algorithm,
+            size: header.chunk_size,
+            place: header.first_chunk(),
+            announced: None,
         })
     }
 

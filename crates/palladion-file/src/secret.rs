@@ -11,13 +11,6 @@ use crate::{Algorithm, Error, KdfParams, KeyFileError};
 
 const KEY_FILE_PREFIX: &str = "palladion-key-1:";
 
-/// Does some work, and wipes the stack below the caller as deep as Argon2id and HKDF use it, which do not wipe it, and where
-/// keys have been that are handed on.
-#[inline(always)]
-pub(crate) fn leaving_nothing<R>(work: impl FnOnce() -> R) -> R {
-    work()
-}
-
 /// 32 random bytes from which the keys of any number of files are derived. Wiped on drop.
 ///
 /// ```
@@ -35,11 +28,9 @@ pub struct MasterKey(Zeroizing<[u8; 32]>);
 impl MasterKey {
     /// A key from the system's random number generator.
     pub fn generate() -> Result<Self, Error> {
-        leaving_nothing(|| {
-            let mut key = Zeroizing::new([0; 32]);
-            getrandom::fill(&mut *key).map_err(Error::Random)?;
-            Ok(Self(key))
-        })
+        let mut key = Zeroizing::new([0; 32]);
+        getrandom::fill(&mut *key).map_err(Error::Random)?;
+        Ok(Self(key))
     }
 
     /// The key itself. Keep it as you would keep the files.
@@ -58,10 +49,6 @@ impl MasterKey {
     /// assert_eq!(MasterKey::from_key_file("ssh-rsa AAAA").unwrap_err(), KeyFileError::NoKey);
     /// ```
     pub fn from_key_file(text: &str) -> Result<Self, KeyFileError> {
-        leaving_nothing(|| Self::parse(text))
-    }
-
-    fn parse(text: &str) -> Result<Self, KeyFileError> {
         // The digits are found by where they are, and nothing looks at them but `decode`, in constant time.
         let line = without_comments(text).strip_prefix(KEY_FILE_PREFIX).ok_or(KeyFileError::NoKey)?;
         let line = line.as_bytes();
@@ -96,11 +83,9 @@ impl MasterKey {
     /// keys, so one master key can serve both.
     pub(crate) fn mac_key(&self, algorithm: Algorithm) -> Zeroizing<[u8; 32]> {
         let mut key = Zeroizing::new([0; 32]);
-        leaving_nothing(|| {
-            Hkdf::<Sha256>::new(None, &*self.0)
-                .expand_multi_info(&[b"palladion mac v1", &[algorithm.id()]], &mut key[..algorithm.key_len()])
-                .expect("HKDF gives up to 8160 bytes");
-        });
+        Hkdf::<Sha256>::new(None, &*self.0)
+            .expand_multi_info(&[b"palladion mac v1", &[algorithm.id()]], &mut key[..algorithm.key_len()])
+            .expect("HKDF gives up to 8160 bytes");
         key
     }
 }
@@ -189,11 +174,9 @@ impl Passphrase {
     /// # Ok::<(), palladion_file::Error>(())
     /// ```
     pub fn stretch(&self, salt: &[u8; 32], params: KdfParams) -> Result<MasterKey, Error> {
-        leaving_nothing(|| {
-            let mut key = Zeroizing::new([0; 32]);
-            params.stretch(self.as_bytes(), salt, &mut key)?;
-            Ok(MasterKey(key))
-        })
+        let mut key = Zeroizing::new([0; 32]);
+        params.stretch(self.as_bytes(), salt, &mut key)?;
+        Ok(MasterKey(key))
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {

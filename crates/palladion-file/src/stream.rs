@@ -9,7 +9,6 @@ use zeroize::Zeroizing;
 use crate::chunk::{Chunk, FRAME_LEN, SealedChunks};
 use crate::cipher::Cipher;
 use crate::header::Header;
-use crate::secret::leaving_nothing;
 use crate::{Algorithm, ChunkSize, Error, KdfLimits, KdfParams, Secret};
 
 /// Encrypts what is written to it into another writer.
@@ -57,13 +56,10 @@ impl<W: Write> EncryptWriter<W> {
         kdf: KdfParams,
         mut output: W,
     ) -> Result<Self, Error> {
-        let secret = secret.into();
-        leaving_nothing(|| {
-            let (header, cipher) = Header::create(secret, algorithm, chunk_size, kdf)?;
-            output.write_all(&header).map_err(Error::Write)?;
-            let buffer = Zeroizing::new(vec![0; chunk_size.buffer_len()]);
-            Ok(Self { output, cipher, chunk_size, buffer, len: 0, counter: 0, unwritten: 0..0 })
-        })
+        let (header, cipher) = Header::create(secret.into(), algorithm, chunk_size, kdf)?;
+        output.write_all(&header).map_err(Error::Write)?;
+        let buffer = Zeroizing::new(vec![0; chunk_size.buffer_len()]);
+        Ok(Self { output, cipher, chunk_size, buffer, len: 0, counter: 0, unwritten: 0..0 })
     }
 
     /// Writes the last chunk, flushes, and returns the writer. Fails if a [`write`](Write::write) failed and was not
@@ -180,17 +176,13 @@ impl<R: Read> DecryptReader<R> {
         mut input: R,
     ) -> Result<Self, Error> {
         let header = Header::read(&mut input)?;
-        let secret = secret.into();
-        leaving_nothing(|| {
-            let cipher = header.open(secret, limits)?;
-            Ok(Self {
-                chunks: SealedChunks::new(input, header.chunk_size),
-                cipher,
-                algorithm: header.algorithm,
-                buffer: Zeroizing::new(vec![0; header.chunk_size.buffer_len()]),
-                unread: 0..0,
-                state: State::Open,
-            })
+        Ok(Self {
+            cipher: header.open(secret.into(), limits)?,
+            chunks: SealedChunks::new(input, header.first_chunk()),
+            algorithm: header.algorithm,
+            buffer: Zeroizing::new(vec![0; header.chunk_size.buffer_len()]),
+            unread: 0..0,
+            state: State::Open,
         })
     }
 
