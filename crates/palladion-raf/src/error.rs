@@ -2,6 +2,8 @@
 
 use std::{fmt, io};
 
+use crate::limits::{CHUNK_MAX, CHUNK_MIN, HASH_MAX, HASH_MIN};
+
 /// The result of an operation on a file.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -112,12 +114,12 @@ impl fmt::Display for Error {
                     "the file should have at least {expected} bytes, but has {actual}: its end is missing"
                 )
             }
-            Self::ChunkSize(size) => write!(
-                f,
-                "chunks must have a multiple of 16 bytes from {} to {}, not {size}",
-                crate::CHUNK_MIN,
-                crate::CHUNK_MAX
-            ),
+            Self::ChunkSize(size) => {
+                write!(
+                    f,
+                    "chunks must have a multiple of 16 bytes from {CHUNK_MIN} to {CHUNK_MAX}, not {size}"
+                )
+            }
             Self::TooLarge => f.write_str("the file would be larger than the format allows"),
             Self::Exists => f.write_str("there is a file already"),
             Self::Poisoned => f.write_str("an earlier change failed in the middle; open the file anew"),
@@ -136,9 +138,7 @@ impl fmt::Display for Error {
             Self::TreeMismatch { chunk: None } => f.write_str("the Merkle tree was changed"),
             Self::HashLength(len) => write!(
                 f,
-                "hashes must have from {} to {} bytes, and a buffer as many: not {len}",
-                crate::merkle::HASH_MIN,
-                crate::merkle::HASH_MAX
+                "hashes must have from {HASH_MIN} to {HASH_MAX} bytes, and a buffer as many: not {len}"
             ),
             Self::BufferLength { expected, actual } => {
                 write!(f, "the memory for a chunk must have {expected} bytes, but has {actual}")

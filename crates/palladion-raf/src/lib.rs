@@ -23,7 +23,6 @@
 //! `rayon`. A [`Raf`] itself is for one thread at a time.
 #![forbid(unsafe_code)]
 
-mod algorithm;
 mod bulk;
 mod cursor;
 mod environment;
@@ -32,14 +31,18 @@ mod error;
 mod every_error;
 mod file;
 mod header;
+mod kdf;
+mod keys;
+mod limits;
 pub mod merkle;
 mod storage;
 
-pub use algorithm::record_len;
 pub use cursor::Cursor;
 pub use environment::{Environment, System};
 pub use error::{Error, Result};
 pub use file::{Found, Options, Raf};
-pub use header::{CHUNK_MAX, CHUNK_MIN, HEADER_LEN, Info, derive_master_key, is_chunk_size, probe};
+pub use header::{HEADER_LEN, Info, probe, record_len};
+pub use kdf::derive_master_key;
+pub use limits::{CHUNK_MAX, CHUNK_MIN, is_chunk_size};
 pub use palladion::Algorithm;
 pub use storage::{Memory, ReadOnly, Shared, Storage, Stream};

@@ -13,13 +13,9 @@ use std::ops::{Range, RangeInclusive};
 use palladion::Tag;
 use sha2::Digest;
 
-use crate::algorithm::leaving_nothing;
+pub use crate::limits::{HASH_MAX, HASH_MIN};
 use crate::{Error, Result};
 
-/// Bytes in the shortest hash.
-pub const HASH_MIN: usize = 8;
-/// Bytes in the longest hash.
-pub const HASH_MAX: usize = 64;
 /// Bytes in the [context](Hasher::commitment) of a commitment.
 pub const CONTEXT_LEN: usize = 32;
 
@@ -234,7 +230,7 @@ impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
 
     fn hash(&self, work: impl FnOnce(&H, &mut [u8]) -> io::Result<()>) -> Result<Hash> {
         let mut hash = Hash([0; HASH_MAX]);
-        leaving_nothing(|| work(&self.hasher, &mut hash.0[..self.hash_len]))?;
+        work(&self.hasher, &mut hash.0[..self.hash_len])?;
         Ok(hash)
     }
 
