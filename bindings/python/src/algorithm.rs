@@ -1,4 +1,4 @@
-//! Algorithms by name, and what depends on nothing else.
+//! Algorithms by name, random bytes, and the lengths of keys, nonces and tags.
 
 use palladion::Algorithm;
 use pyo3::exceptions::PyValueError;

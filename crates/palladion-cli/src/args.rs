@@ -88,7 +88,7 @@ pub struct KeygenArgs {
     pub force: bool,
 }
 
-/// How the user proves to be allowed.
+/// The key or passphrase.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 pub struct SecretArgs {
@@ -112,7 +112,7 @@ impl SecretArgs {
     }
 }
 
-/// Where from, where to.
+/// The input, the output and the number of threads.
 #[derive(clap::Args)]
 pub struct InOutArgs {
     /// The file to write; without it or with -, standard output

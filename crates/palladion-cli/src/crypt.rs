@@ -40,7 +40,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
 pub fn decrypt(args: &DecryptArgs) -> Result<()> {
     let (input, source, output) = open(&args.in_out, &args.secret)?;
     input.begin();
-    // Before a passphrase is asked for in vain.
+    // Check the header before asking for a passphrase that may be of no use.
     let mut header = Vec::with_capacity(HEADER_LEN);
     let read = (&input.file).take(HEADER_LEN as u64).read_to_end(&mut header);
     read.map_err(|error| Failure::io("read", &input.name, &error))?;
@@ -69,7 +69,7 @@ pub fn decrypt(args: &DecryptArgs) -> Result<()> {
     finish(result, &args.in_out, &input, output)
 }
 
-/// Ends the program when the output cannot be written, though another thread may be waiting for input.
+/// Ends the program as soon as a write fails: another thread may be waiting for input.
 struct Impatient<'a> {
     output: &'a Output,
     bar: ProgressBar,
@@ -90,7 +90,7 @@ impl Write for Impatient<'_> {
     }
 }
 
-/// All that a command opens, so that nothing is asked or done when it cannot work.
+/// Opens everything that a command needs, so that it fails before it asks for a passphrase.
 fn open(args: &InOutArgs, secret: &SecretArgs) -> Result<(Input, Source, Output)> {
     let input = Input::open(args.input.as_deref())?;
     let source = Source::open(secret.given(), args.input.as_deref())?;

@@ -37,7 +37,7 @@ impl Mac {
         Ok(Self(any::Mac::new(algorithm, &key[..len], &[0; 32][..len])?))
     }
 
-    /// Takes the next piece.
+    /// Adds the next piece.
     pub fn update(&mut self, data: &[u8]) -> Result<(), Error> {
         Ok(self.0.update(data)?)
     }

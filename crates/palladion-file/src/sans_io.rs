@@ -1,5 +1,6 @@
-//! The format for those who bring bytes themselves: asynchronous programs, bindings to other languages. Nothing is read or
-//! written here, and no thread is started; the caller cuts the plaintext into chunks and the file into what is asked for.
+//! The format without input and output, for asynchronous programs and bindings to other languages.
+//! Nothing here reads, writes or starts threads. The caller cuts the plaintext into chunks, and the
+//! file into the pieces that [`Opener`] asks for.
 //!
 //! ```
 //! use palladion_file::sans_io::{Opener, Sealer};
@@ -36,9 +37,9 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// Bytes in front of the text of a chunk.
+    /// Bytes before the text of a chunk.
     pub const FRAME_LEN: usize = FRAME_LEN;
-    /// Bytes behind it.
+    /// Bytes after it.
     pub const TAG_LEN: usize = TAG_LEN;
 
     /// The header of a new file, and what seals its chunks. The salt is 32 random bytes, **new for each file**: two files
@@ -101,7 +102,7 @@ impl Opener {
     ///
     /// # Errors
     ///
-    /// All that say something about a header, a secret, or costs.
+    /// Those about a header, a secret or the costs of a passphrase.
     pub fn new<'a>(secret: impl Into<Secret<'a>>, limits: &KdfLimits, header: &[u8]) -> Result<Self, Error> {
         let header = Header::from_start(header)?;
         Ok(Self {

@@ -66,7 +66,7 @@ impl<W: Write> EncryptWriter<W> {
     /// repeated until it succeeded.
     pub fn finish(mut self) -> Result<W, Error> {
         self.drain().map_err(Error::Write)?;
-        // A full chunk was sealed as not the last because more was to come, and that never came.
+        // A full chunk was sealed as not the last, but no more bytes came.
         if self.len == 0 && self.counter > 0 {
             return Err(Error::Write(io::Error::other("an earlier write failed and was not repeated")));
         }
@@ -114,7 +114,8 @@ impl<W: Write> Write for EncryptWriter<W> {
         Ok(taken)
     }
 
-    /// Flushes the writer beneath. A chunk that is not full stays here: to write it early would end the file.
+    /// Flushes the inner writer. A chunk that is not full stays here: writing it early would end
+    /// the file.
     fn flush(&mut self) -> io::Result<()> {
         self.drain()?;
         self.output.flush()
@@ -129,9 +130,9 @@ impl<W> fmt::Debug for EncryptWriter<W> {
 
 /// Decrypts a file while it is read.
 ///
-/// Only verified bytes come out. `Ok(0)` comes after the last chunk and only if nothing follows it: who stops reading
-/// earlier does not know whether the file was complete. Errors are [`Error`]s inside [`io::Error`]s, and stay: every
-/// further read fails too.
+/// Only verified bytes come out. `Ok(0)` comes after the last chunk and only if nothing follows it:
+/// if you stop reading earlier, you do not know whether the file is complete. Errors are [`Error`]s
+/// inside [`io::Error`]s. After one, every further read fails too.
 ///
 /// ```
 /// use std::io::Read;

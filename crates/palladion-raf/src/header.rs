@@ -18,7 +18,7 @@ pub(crate) const AUTHENTICATED: usize = HEADER_LEN - TAG_LEN;
 /// Bytes in a file id.
 pub(crate) const ID_LEN: usize = 24;
 
-/// What a header says. Without the key nobody knows whether it is true.
+/// The contents of a header, which only the key can verify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Info {
@@ -26,9 +26,9 @@ pub struct Info {
     pub algorithm: Algorithm,
     /// Bytes in a chunk.
     pub chunk_size: u32,
-    /// Bytes in the file, as those who have the key see it.
+    /// Bytes of plaintext in the file.
     pub size: u64,
-    /// A random number that tells it from all other files.
+    /// A random number that distinguishes the file from all others.
     pub file_id: [u8; ID_LEN],
 }
 
@@ -46,7 +46,8 @@ pub(crate) fn read(storage: &mut impl Storage) -> Result<(Info, [u8; HEADER_LEN]
     let actual = storage.size()?;
     let mut header = [0; HEADER_LEN];
     if actual < HEADER_LEN as u64 {
-        // It is none, whatever is in it: that only decides what is said. (libaegis does not read it either.)
+        // Too short for a header. Its contents only decide which error this is. (libaegis does not
+        // read them.)
         let begins = storage.read_at(&mut header[..actual as usize], 0).is_ok() && header.starts_with(&MAGIC);
         let truncated = Error::Truncated { expected: HEADER_LEN as u64, actual };
         return Err(if begins { truncated } else { Error::NotRaf });
@@ -55,7 +56,7 @@ pub(crate) fn read(storage: &mut impl Storage) -> Result<(Info, [u8; HEADER_LEN]
     Ok((Info::parse(&header)?, header))
 }
 
-/// Bytes that a chunk of a size takes in the file: nonce, ciphertext and tag.
+/// Bytes that a chunk of this size takes in the file: nonce, ciphertext and tag.
 #[must_use]
 pub fn record_len(algorithm: Algorithm, chunk_size: u32) -> usize {
     chunk_size as usize + algorithm.key_len() + TAG_LEN
@@ -66,7 +67,7 @@ fn field<const N: usize>(header: &[u8; HEADER_LEN], at: usize) -> [u8; N] {
 }
 
 impl Info {
-    /// What a header says, if this library can read such files. Nothing is verified.
+    /// Parses a header, if this library can read such files. Nothing is verified.
     ///
     /// # Errors
     ///
@@ -121,13 +122,13 @@ impl Info {
         self.size.div_ceil(self.chunk_size.into())
     }
 
-    /// Where a chunk's record begins, or the storage ends if there are so many.
+    /// Where a chunk's record begins. For the number of chunks, where the storage ends.
     pub(crate) fn offset(&self, chunk: u64) -> Result<u64> {
         let records = chunk.checked_mul(self.record_len() as u64);
         records.and_then(|len| len.checked_add(HEADER_LEN as u64)).ok_or(Error::TooLarge)
     }
 
-    /// What of a chunk is the file's: all of it, but for the last one.
+    /// How many bytes of a chunk belong to the file: all, except in the last one.
     pub(crate) fn len_of(&self, chunk: u64) -> usize {
         let start = chunk.saturating_mul(self.chunk_size.into());
         self.size.saturating_sub(start).min(self.chunk_size.into()) as usize

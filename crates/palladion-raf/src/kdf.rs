@@ -9,7 +9,8 @@ use crate::{Error, Result};
 /// Bytes in the longest key.
 pub(crate) const MAX_KEY_LEN: usize = 32;
 
-/// TurboSHAKE128 for keys of 16 bytes, TurboSHAKE256 for those of 32, with domain 0x1f.
+/// Hashes with TurboSHAKE128 for keys of 16 bytes and TurboSHAKE256 for keys of 32, with domain
+/// 0x1f.
 fn turboshake(key_len: usize, inputs: &[&[u8]], out: &mut [u8]) {
     fn absorb<H: Default + Update + ExtendableOutput>(inputs: &[&[u8]], out: &mut [u8]) {
         let mut hash = H::default();
@@ -33,8 +34,8 @@ pub(crate) fn file_keys(master_key: &[u8], file_id: &[u8]) -> Zeroizing<[u8; 2 *
     keys
 }
 
-/// A master key for one purpose, from a key that serves several: it depends on a context of your choice. As long as the key, which
-/// has 16 or 32 bytes.
+/// Derives a master key for one purpose from a key that serves several. The context, of your
+/// choice, names the purpose. The master key is as long as the key: 16 or 32 bytes.
 ///
 /// # Errors
 ///

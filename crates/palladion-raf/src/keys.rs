@@ -14,7 +14,7 @@ fn sized<'a, T: TryFrom<&'a [u8], Error = palladion::Error>>(bytes: &'a [u8]) ->
     T::try_from(bytes).map_err(Error::Cipher)
 }
 
-/// What it means that a chunk could not be opened.
+/// The error for a chunk that could not be opened.
 fn failed(chunk: u64, error: palladion::Error) -> Error {
     match error {
         palladion::Error::VerificationFailed => Error::DamagedChunk { index: chunk },
@@ -58,7 +58,7 @@ impl Keys {
         with_algorithm!(self.algorithm, seal(self.chunk_key(), record, &info.ad(chunk)))
     }
 
-    /// Decrypts the record of a chunk where it lies, and returns the message.
+    /// Decrypts the record of a chunk in place, and returns the message.
     pub(crate) fn open<'a>(&self, info: &Info, chunk: u64, record: &'a mut [u8]) -> Result<&'a mut [u8]> {
         fn open<'a, F: Family, const D: usize>(
             key: &[u8],
@@ -91,7 +91,7 @@ impl Keys {
         with_algorithm!(self.algorithm, open(self.chunk_key(), info, chunk, record, message))
     }
 
-    /// Encrypts chunks, of which `first` is the first, into records that begin with their nonces.
+    /// Encrypts chunks from `first` on into records that begin with their nonces.
     pub(crate) fn seal_all(
         &self,
         info: &Info,
@@ -121,7 +121,7 @@ impl Keys {
         with_algorithm!(self.algorithm, seal(self.chunk_key(), info, first, messages, records))
     }
 
-    /// Decrypts the records of chunks, of which `first` is the first.
+    /// Decrypts the records of chunks from `first` on.
     pub(crate) fn open_all(
         &self,
         info: &Info,

@@ -8,14 +8,17 @@
 //! written. What that promises, and what it does not:
 //!
 //! - Nobody without the key learns more than the size of the file and which chunks change. Nobody can change a chunk, move it to another
-//!   place or to another file, or change the size, without being noticed when that is read.
-//! - Who can write to the file can bring back an *older* version of a chunk, or of the whole file. Only the commitment of a
-//!   [Merkle tree](merkle), kept elsewhere, tells.
-//! - There is no journal. A process may be killed at any time: then the size is the one before or after the change, and each chunk is the old
-//!   one or the new one. If the system cut the very write of a record short, as Linux may, that one is a damaged chunk, which says so
-//!   when it is read. If the *machine* stops (no power), this holds for what was [synced](Raf::sync); of what was not, any part may be
-//!   lost. With [`Raf::set_barriers`] the size stays right even then. Wrong data is never given out.
-//! - An error in the middle of a change leaves the file open but refuses everything ([`Error::Poisoned`]), until it is opened anew.
+//!   place or to another file, or change the size, without a reader noticing.
+//! - Someone who can write to the file can bring back an *older* version of a chunk, or of the
+//!   whole file. Only the commitment of a [Merkle tree](merkle), kept elsewhere, shows that.
+//! - There is no journal. A process may be killed at any time: then the size is the one before or
+//!   after the change, and each chunk is the old one or the new one. If the system cuts the write
+//!   of a record short, as Linux may, reading that chunk fails with [`Error::DamagedChunk`]. If the
+//!   *machine* stops (no power), this holds for what was [synced](Raf::sync); of what was not, any
+//!   part may be lost. With [`Raf::set_barriers`] the size stays right even then. Wrong data is
+//!   never returned.
+//! - After an error in the middle of a change, every operation fails with [`Error::Poisoned`] until
+//!   the file is opened again.
 //!
 //! # Threads
 //!

@@ -37,7 +37,7 @@ pub enum Command {
     Export(ExportArgs),
 }
 
-/// How the user proves to be allowed.
+/// The key or passphrase.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 pub struct SecretArgs {
