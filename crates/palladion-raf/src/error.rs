@@ -50,7 +50,7 @@ pub enum Error {
         /// Bytes that there are.
         actual: u64,
     },
-    /// Chunks have a multiple of 16 bytes, from [`CHUNK_MIN`](crate::CHUNK_MIN) to [`CHUNK_MAX`](crate::CHUNK_MAX).
+    /// Chunks have a multiple of 16 bytes, from [`CHUNK_MIN`] to [`CHUNK_MAX`].
     ChunkSize(u32),
     /// The file would be larger than the format allows.
     TooLarge,
@@ -76,8 +76,7 @@ pub enum Error {
         /// The chunk's index.
         chunk: Option<u64>,
     },
-    /// Hashes have from [`HASH_MIN`](crate::merkle::HASH_MIN) to
-    /// [`HASH_MAX`](crate::merkle::HASH_MAX) bytes, and buffers for them at least as many.
+    /// Hashes have from [`HASH_MIN`] to [`HASH_MAX`] bytes, and buffers for them at least as many.
     HashLength(usize),
     /// The memory for a chunk is too small, in bytes.
     BufferLength {
