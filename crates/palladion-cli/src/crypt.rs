@@ -17,7 +17,7 @@ use crate::progress::Progress;
 pub fn encrypt(args: &EncryptArgs) -> Result<()> {
     let (input, source, output) = open(&args.in_out, &args.secret)?;
     if output.is_terminal() && args.in_out.output.is_none() {
-        return Err(Failure::usage("an encrypted file is no text for a terminal")
+        return Err(Failure::usage("refusing to write binary data to a terminal")
             .hint("name a file with -o OUT, pipe the output on, or insist with -o -"));
     }
     let secret = source.secret(true)?;

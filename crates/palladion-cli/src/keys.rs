@@ -202,12 +202,12 @@ fn ask(new: bool) -> Result<Zeroizing<String>> {
                 tell("");
                 Failure::new("no passphrase was given")
             }
-            _ => Failure::new(format!("cannot ask for the passphrase: {error}"))
-                .hint("without a terminal, use --passphrase-file FILE"),
+            _ => Failure::new(format!("no terminal to read a passphrase from: {error}"))
+                .hint("use --passphrase-file FILE"),
         })
     };
     let passphrase = prompt("Passphrase: ")?;
-    if new && *prompt("Once more: ")? != *passphrase {
+    if new && *prompt("Confirm passphrase: ")? != *passphrase {
         return Err(Failure::usage("the two passphrases differ"));
     }
     Ok(passphrase)

@@ -81,9 +81,8 @@ impl Output {
                 return Err(if force { dangling(&name) } else { exists(&name) });
             }
             None if names_no_file(path) => {
-                return Err(
-                    Failure::new(format!("{name} is no name for a file")).hint("name a file with -o OUT")
-                );
+                return Err(Failure::new(format!("{name} is a directory, not a file"))
+                    .hint("name a file with -o OUT"));
             }
             None => (path.to_path_buf(), None),
         };

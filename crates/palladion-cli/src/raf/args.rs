@@ -102,7 +102,7 @@ pub struct CreateArgs {
     pub key: KeyArgs,
     #[command(flatten)]
     pub new: NewArgs,
-    /// How many bytes of zeros, with K, M, G or T for units of 1024. They are encrypted, so they take place on the disk
+    /// How many bytes of zeros, with K, M, G or T for units of 1024. They are encrypted, so they take up disk space
     #[arg(long, value_name = "SIZE", default_value = "0", value_parser = size)]
     pub size: u64,
     /// The file to make
@@ -156,11 +156,11 @@ pub struct CatArgs {
     pub file: PathBuf,
 }
 
-/// Writes into a file, in its place
+/// Overwrites a part of a file in place, or appends to it
 ///
-/// The file grows if it has to; what lies between its old end and the offset becomes zeros. What is behind the data stays.
-/// There is no journal: when this is interrupted, the file has the data up to some place, which is told; when the power
-/// fails, chunks that were being written may be damaged.
+/// The file grows if necessary, with zeros between its old end and the offset. Bytes past the written data stay.
+/// There is no journal. If this is interrupted, the data is written up to a point, and a message says how far. If the
+/// power fails, chunks that were being written may be damaged.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -183,9 +183,9 @@ pub struct WriteArgs {
     pub input: Option<PathBuf>,
 }
 
-/// Makes a file shorter or longer, in its place
+/// Makes a file shorter or longer, in place
 ///
-/// What is behind the new end is gone; what is new is zeros. They are encrypted, so they take place on the disk.
+/// Data past the new end is discarded. New bytes are zeros; they are encrypted, so they take up disk space.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
