@@ -1,4 +1,4 @@
-//! Algorithms by name, and what depends on nothing else.
+//! Algorithms by name, random bytes, and the lengths of keys, nonces and tags.
 
 use palladion::Algorithm;
 use pyo3::exceptions::PyValueError;
@@ -30,6 +30,20 @@ impl<'py> IntoPyObject<'py> for Name {
     fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Self::Error> {
         self.0.name().into_pyobject(py)
     }
+}
+
+/// The longest key, nonce or tag.
+pub const MAX_LEN: usize = 32;
+
+/// Copies a nonce or a tag, padded with zeros, so that no other thread can change it during the call.
+#[inline]
+pub fn copy(what: &'static str, bytes: &[u8], expected: usize) -> PyResult<[u8; MAX_LEN]> {
+    if bytes.len() != expected {
+        return Err(error(palladion::Error::WrongLength { what, expected, actual: bytes.len() }));
+    }
+    let mut copy = [0; MAX_LEN];
+    copy[..expected].copy_from_slice(bytes);
+    Ok(copy)
 }
 
 /// Random bytes from the operating system.

@@ -2,14 +2,13 @@
 
 use palladion::batch::{self, BatchError, Decryption, Encryption};
 use palladion::family::Family;
-use palladion::{Aegis, with_algorithm};
+use palladion::{Aegis, any, with_algorithm};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::algorithm::fill_random;
 use crate::buffer::{In, Target, work_on};
-use crate::cipher::Cipher;
 use crate::error::{OrRaise, VerificationError, error};
 
 /// Messages that are held, and what belongs to each.
@@ -116,15 +115,15 @@ fn jobs<'b>(
 /// What `Cipher.seal_many` does.
 pub fn seal_many<'py>(
     py: Python<'py>,
-    cipher: &Cipher,
+    cipher: &any::Cipher,
     messages: &[Bound<'py, PyAny>],
     ads: Option<&[Bound<'py, PyAny>]>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let (nonce_len, tag_len) = cipher.sizes();
+    let (key, algorithm, tag_len) = (cipher.key(), cipher.algorithm(), cipher.tag_len());
+    let nonce_len = algorithm.key_len();
     let mut held = Messages::new(py, messages, ads, |len| Ok(nonce_len + len + tag_len))?;
     let mut nonces = vec![0; nonce_len * messages.len()];
     fill_random(&mut nonces)?;
-    let (key, algorithm) = (cipher.inner.key(), cipher.inner.algorithm());
     let work = jobs(&held.messages, &held.ads, &mut held.targets);
     work_on(py, held.total, || with_algorithm!(algorithm, seal_all(key, tag_len, &nonces, work)))
         .map_err(|failed| failed.error)
@@ -135,15 +134,15 @@ pub fn seal_many<'py>(
 /// What `Cipher.open_many` does.
 pub fn open_many<'py>(
     py: Python<'py>,
-    cipher: &Cipher,
+    cipher: &any::Cipher,
     sealed: &[Bound<'py, PyAny>],
     ads: Option<&[Bound<'py, PyAny>]>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let (nonce_len, tag_len) = cipher.sizes();
+    let (key, algorithm, tag_len) = (cipher.key(), cipher.algorithm(), cipher.tag_len());
+    let nonce_len = algorithm.key_len();
     let min = nonce_len + tag_len;
     let too_short = |actual| error(palladion::Error::TooShort { what: "ciphertext", min, actual });
     let mut held = Messages::new(py, sealed, ads, |len| len.checked_sub(min).ok_or_else(|| too_short(len)))?;
-    let (key, algorithm) = (cipher.inner.key(), cipher.inner.algorithm());
     let work = jobs(&held.messages, &held.ads, &mut held.targets);
     let opened = work_on(py, held.total, || with_algorithm!(algorithm, open_all(key, tag_len, work)));
     if let Err(BatchError { first, error: why, .. }) = opened {

@@ -6,25 +6,11 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
-use crate::algorithm::{Name, fill_random};
+use crate::algorithm::{MAX_LEN, Name, copy, fill_random};
 use crate::batch;
 use crate::buffer::{In, Out, Target, bytes_or_none, place_or_none, work_on};
 use crate::error::{OrRaise, error};
 use crate::pieces::{Decryptor, Encryptor, UnverifiedDecryptor};
-
-/// The longest key, nonce and tag.
-pub const MAX_LEN: usize = 32;
-
-/// A copy of a nonce or a tag, so that it cannot change under our hands, with zeros behind.
-#[inline]
-pub fn copy(what: &'static str, bytes: &[u8], expected: usize) -> PyResult<[u8; MAX_LEN]> {
-    if bytes.len() != expected {
-        return Err(error(palladion::Error::WrongLength { what, expected, actual: bytes.len() }));
-    }
-    let mut copy = [0; MAX_LEN];
-    copy[..expected].copy_from_slice(bytes);
-    Ok(copy)
-}
 
 /// An authenticated cipher with its key.
 ///
@@ -53,7 +39,7 @@ unsafe impl Send for Call {}
 
 impl Cipher {
     /// Lengths of nonce and tag, which is what every call begins with.
-    pub fn sizes(&self) -> (usize, usize) {
+    fn sizes(&self) -> (usize, usize) {
         (self.inner.algorithm().key_len(), self.inner.tag_len())
     }
 
@@ -412,7 +398,7 @@ impl Cipher {
         messages: Vec<Bound<'py, PyAny>>,
         ads: Option<Vec<Bound<'py, PyAny>>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        batch::seal_many(py, self, &messages, ads.as_deref())
+        batch::seal_many(py, &self.inner, &messages, ads.as_deref())
     }
 
     /// Decrypts many messages that seal() or seal_many() made: a list of them. If one is not authentic, raises VerificationError, which has its
@@ -424,7 +410,7 @@ impl Cipher {
         sealed: Vec<Bound<'py, PyAny>>,
         ads: Option<Vec<Bound<'py, PyAny>>>,
     ) -> PyResult<Bound<'py, PyList>> {
-        batch::open_many(py, self, &sealed, ads.as_deref())
+        batch::open_many(py, &self.inner, &sealed, ads.as_deref())
     }
 
     /// Not for pickle: it would write the key.

@@ -6,9 +6,8 @@ use palladion::any;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::algorithm::Name;
+use crate::algorithm::{MAX_LEN, Name, copy};
 use crate::buffer::{In, lock, work_on};
-use crate::cipher::MAX_LEN;
 use crate::error::{OrRaise, error};
 
 /// A message authentication code (RFC 10032, section 8), in the manner of hashlib.
@@ -91,7 +90,7 @@ impl Mac {
 
     /// Compares, in constant time, the tag of all data until now with one that came along. Raises VerificationError if they differ.
     fn verify(&self, py: Python<'_>, tag: In<'_, '_>) -> PyResult<()> {
-        let tag = crate::cipher::copy("tag", tag.bytes(), self.digest_len)?;
+        let tag = copy("tag", tag.bytes(), self.digest_len)?;
         self.current(py).verify(&tag[..self.digest_len]).or_raise()
     }
 

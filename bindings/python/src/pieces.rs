@@ -9,9 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
-use crate::algorithm::Name;
+use crate::algorithm::{MAX_LEN, Name, copy};
 use crate::buffer::{In, Out, Target, lock, work_on};
-use crate::cipher::MAX_LEN;
 use crate::error::{OrRaise, PalladionError};
 
 /// A session that several threads may use, one after another, until it has ended.
@@ -145,7 +144,7 @@ impl Decryptor {
     /// Ends the ciphertext and returns the message. Raises VerificationError if it is not authentic.
     fn finalize<'py>(&self, py: Python<'py>, tag: In<'_, '_>) -> PyResult<Bound<'py, PyBytes>> {
         let expected = self.session.tag_len;
-        let tag = crate::cipher::copy("tag", tag.bytes(), expected)?;
+        let tag = copy("tag", tag.bytes(), expected)?;
         let verified = self.session.take(py)?.verify(&tag[..expected]);
         let mut message = lock(py, &self.message);
         let message = std::mem::take(&mut *message);
@@ -193,7 +192,7 @@ impl UnverifiedDecryptor {
 
     /// Ends the ciphertext. Raises VerificationError if not all that was shown is authentic: throw it away then.
     fn verify(&self, py: Python<'_>, tag: In<'_, '_>) -> PyResult<()> {
-        let tag = crate::cipher::copy("tag", tag.bytes(), self.0.tag_len)?;
+        let tag = copy("tag", tag.bytes(), self.0.tag_len)?;
         self.0.take(py)?.verify(&tag[..self.0.tag_len]).or_raise()
     }
 }

@@ -3,11 +3,11 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use palladion_file::{Algorithm, ChunkSize};
 
 use crate::raf::args::RafArgs;
+use crate::values::{Given, Kind, algorithms, bytes};
 
 /// Encrypts, decrypts and authenticates files with AEGIS (RFC 10032)
 #[derive(Parser)]
@@ -88,7 +88,7 @@ pub struct KeygenArgs {
     pub force: bool,
 }
 
-/// How the user proves to be allowed.
+/// The key or passphrase.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 pub struct SecretArgs {
@@ -103,7 +103,16 @@ pub struct SecretArgs {
     pub passphrase_file: Option<PathBuf>,
 }
 
-/// Where from, where to.
+impl SecretArgs {
+    pub fn given(&self) -> Given<'_> {
+        match &self.key_file {
+            Some(path) => (Kind::Key, Some(path)),
+            None => (Kind::Passphrase, self.passphrase_file.as_deref()),
+        }
+    }
+}
+
+/// The input, the output and the number of threads.
 #[derive(clap::Args)]
 pub struct InOutArgs {
     /// The file to write; without it or with -, standard output
@@ -206,23 +215,6 @@ pub struct SpeedArgs {
     pub seconds: f64,
 }
 
-pub fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
-    PossibleValuesParser::new(Algorithm::ALL.map(Algorithm::name)).try_map(|name| name.parse::<Algorithm>())
-}
-
-/// A number of bytes, with or without a unit.
-pub fn bytes(text: &str) -> Option<u64> {
-    let units = [('k', 1 << 10), ('m', 1 << 20), ('g', 1 << 30), ('t', 1 << 40)];
-    let last = text.chars().last().map(|last| last.to_ascii_lowercase());
-    let (digits, unit) = match units.into_iter().find(|(unit, _)| Some(*unit) == last) {
-        Some((_, bytes)) => (&text[..text.len() - 1], bytes),
-        None => (text, 1),
-    };
-    // `parse` would take a plus sign.
-    let number = digits.starts_with(|first: char| first.is_ascii_digit()).then(|| digits.parse::<u64>().ok());
-    number.flatten()?.checked_mul(unit)
-}
-
 fn chunk_size(text: &str) -> Result<ChunkSize, String> {
     let bytes = bytes(text).and_then(|bytes| usize::try_from(bytes).ok());
     bytes.and_then(ChunkSize::new).ok_or("a power of two from 1K to 16M, like 64K".into())
@@ -245,21 +237,6 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Args::command().debug_assert();
-    }
-
-    #[test]
-    fn sizes() {
-        for (text, expected) in
-            [("0", 0), ("17", 17), ("64K", 65536), ("1m", 1 << 20), ("2G", 2 << 30), ("1t", 1 << 40)]
-        {
-            assert_eq!(bytes(text), Some(expected));
-        }
-        assert_eq!(bytes("18446744073709551615"), Some(u64::MAX));
-        for wrong in
-            ["", "K", "-1", "+1", "1.5K", "1 K", "1Ki", "16777216T", "18446744073709551616", "\u{e9}"]
-        {
-            assert_eq!(bytes(wrong), None, "{wrong}");
-        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use palladion_file::{Decryptor, Encryptor, Error, HEADER_LEN, Summary};
 use crate::args::{DecryptArgs, EncryptArgs, InOutArgs, SecretArgs};
 use crate::failure::{Failure, Result};
 use crate::input::Input;
+use crate::interrupt;
 use crate::keys::Source;
 use crate::output::{Access, Output};
 use crate::progress::Progress;
@@ -16,7 +17,7 @@ use crate::progress::Progress;
 pub fn encrypt(args: &EncryptArgs) -> Result<()> {
     let (input, source, output) = open(&args.in_out, &args.secret)?;
     if output.is_terminal() && args.in_out.output.is_none() {
-        return Err(Failure::usage("an encrypted file is no text for a terminal")
+        return Err(Failure::usage("refusing to write binary data to a terminal")
             .hint("name a file with -o OUT, pipe the output on, or insist with -o -"));
     }
     let secret = source.secret(true)?;
@@ -39,7 +40,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
 pub fn decrypt(args: &DecryptArgs) -> Result<()> {
     let (input, source, output) = open(&args.in_out, &args.secret)?;
     input.begin();
-    // Before a passphrase is asked for in vain.
+    // Check the header before asking for a passphrase that may be of no use.
     let mut header = Vec::with_capacity(HEADER_LEN);
     let read = (&input.file).take(HEADER_LEN as u64).read_to_end(&mut header);
     read.map_err(|error| Failure::io("read", &input.name, &error))?;
@@ -68,7 +69,7 @@ pub fn decrypt(args: &DecryptArgs) -> Result<()> {
     finish(result, &args.in_out, &input, output)
 }
 
-/// Ends the program when the output cannot be written, though another thread may be waiting for input.
+/// Ends the program as soon as a write fails: another thread may be waiting for input.
 struct Impatient<'a> {
     output: &'a Output,
     bar: ProgressBar,
@@ -79,7 +80,7 @@ impl Write for Impatient<'_> {
         self.output.file().write(bytes).inspect_err(|error| {
             if error.kind() != io::ErrorKind::Interrupted {
                 self.bar.finish_and_clear();
-                Failure::io("write", &self.output.name, error).end();
+                interrupt::end_with(&Failure::io("write", &self.output.name, error));
             }
         })
     }
@@ -89,7 +90,7 @@ impl Write for Impatient<'_> {
     }
 }
 
-/// All that a command opens, so that nothing is asked or done when it cannot work.
+/// Opens everything that a command needs, so that it fails before it asks for a passphrase.
 fn open(args: &InOutArgs, secret: &SecretArgs) -> Result<(Input, Source, Output)> {
     let input = Input::open(args.input.as_deref())?;
     let source = Source::open(secret.given(), args.input.as_deref())?;

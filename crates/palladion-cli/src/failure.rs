@@ -2,11 +2,8 @@
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::ExitCode;
 
 use palladion_file::Error;
-
-use crate::interrupt;
 
 /// The exit statuses besides 0; clap itself exits with 2 for wrong usage. They are listed in `palladion --help`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +46,7 @@ impl Failure {
         self
     }
 
-    /// `action` fails because of an I/O error; `name` is the file or what else stands for it.
+    /// An I/O error stopped `action`; `name` is the file or stream as messages call it.
     pub fn io(action: &str, name: &str, error: &io::Error) -> Self {
         let failure = Self::new(format!("cannot {action} {name}: {error}"));
         match error.kind() {
@@ -64,7 +61,7 @@ impl Failure {
         }
     }
 
-    /// What the library says about this input and this output.
+    /// Describes an error of the library for this input and this output.
     pub fn file(error: &Error, input: &str, output: &str) -> Self {
         let (status, message) = match error {
             Error::Read(error) => return Self::io("read", input, error),
@@ -91,39 +88,33 @@ impl Failure {
         Self { status, message, hint: hint.map(Into::into) }
     }
 
-    /// Tells the user, unless the user has closed the pipe and knows.
+    /// Tells the user, except after a broken pipe: the user has closed it and knows.
     pub fn tell(&self) {
         if self.status == Status::BrokenPipe {
             return;
         }
         let hint = self.hint.as_ref().map_or_else(String::new, |hint| format!("hint: {hint}\n"));
-        // In one piece, so that those of several programs do not mix. If stderr is gone there is nobody to tell.
+        // One write, so that messages of several programs do not mix. If it fails, nobody is
+        // listening.
         let _ = io::stderr().write_all(format!("error: {}\n{hint}", self.message).as_bytes());
     }
 
-    pub fn exit_code(&self) -> ExitCode {
-        ExitCode::from(self.status as u8)
-    }
-
-    /// Ends the program from any thread: the others may be waiting for input that never comes.
-    pub fn end(&self) -> ! {
-        let _nobody_begins_anew = interrupt::clean_up();
-        self.tell();
-        std::process::exit(self.status as i32)
+    pub fn exit_status(&self) -> u8 {
+        self.status as u8
     }
 }
 
-/// What is no error; if stderr is gone there is nobody to tell.
+/// Prints a note that is not an error. If stderr is closed, nobody is listening.
 pub fn tell(text: &str) {
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
-/// How a file is called in messages.
+/// The name of a file in messages.
 pub fn quoted(path: &Path) -> String {
     format!("{path:?}")
 }
 
-/// For text that goes to the user's stdout.
+/// The failure to write text to standard output.
 pub fn stdout_failed(error: &io::Error) -> Failure {
     Failure::io("write", "standard output", error)
 }

@@ -1,4 +1,4 @@
-//! What a command reads: a file or standard input.
+//! The input of a command: a file or standard input.
 
 use std::fs::{File, Metadata};
 use std::io::{self, IsTerminal};
@@ -8,11 +8,11 @@ use crate::failure::{Failure, Result, quoted, tell};
 
 pub struct Input {
     pub file: File,
-    /// How messages call it.
+    /// The name in messages.
     pub name: String,
     pub is_standard: bool,
     pub metadata: Metadata,
-    /// How long it is, if that is known.
+    /// Length in bytes, if known.
     pub len: Option<u64>,
 }
 
@@ -42,7 +42,7 @@ impl Input {
         Ok(Self { file, name, is_standard: is_standard(path), metadata, len })
     }
 
-    /// To be called before the first read: tells a user whom the program waits for.
+    /// Tells a user at a terminal that the program waits for input. Call it before the first read.
     pub fn begin(&self) {
         if self.file.is_terminal() {
             tell("note: reading from the terminal; Ctrl-D ends the input");

@@ -1,4 +1,5 @@
-//! Ctrl-C and its like: the unfinished output goes, or a step of a change is finished; then so does the program.
+//! Ctrl-C and similar signals. They end the program after removing its unfinished output, or after
+//! finishing the current step of a change to an existing file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,18 +8,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use crate::failure::Failure;
+#[cfg(unix)]
+use crate::terminal;
 
-/// The unfinished output, if there is one. Held while it is made or renamed, or a step is done, so that a signal comes
-/// before or after.
+/// The unfinished output, if there is one. Locked while the output is created or renamed and during
+/// each step of a change, so that a signal is handled before or after that.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
-/// What to say at the end about a change that is not finished.
+/// Says how far an unfinished change got.
 static FAREWELL: Mutex<Option<Farewell>> = Mutex::new(None);
 /// The program is about to end.
 static ENDING: AtomicBool = AtomicBool::new(false);
 
 type Farewell = Box<dyn FnOnce() + Send>;
 
-/// Does `change` and remembers the unfinished output that there is afterwards, with no signal in between.
+/// Does `change` and remembers the unfinished output that it leaves. No signal is handled in
+/// between.
 pub fn guarding<T>(change: impl FnOnce() -> T, unfinished: impl FnOnce(&T) -> Option<&Path>) -> T {
     let mut guard = lock();
     let result = change();
@@ -26,8 +30,9 @@ pub fn guarding<T>(change: impl FnOnce() -> T, unfinished: impl FnOnce(&T) -> Op
     result
 }
 
-/// As [`guarding`], for what gives the output its name. Once that is done, no signal ends the program any more: the exit
-/// status tells whether there is a new output, and it is 0.
+/// Like [`guarding`], for the change that gives the output its name. Once it succeeds, no signal
+/// ends the program: exit status 0 must mean that there is a new output, and any other that there
+/// is none.
 pub fn concluding<T, E>(
     change: impl FnOnce() -> Result<T, E>,
     unfinished: impl FnOnce(&E) -> &Path,
@@ -41,15 +46,17 @@ pub fn concluding<T, E>(
     result
 }
 
-/// What is changed in its place is done: no signal ends the program any more, as after [`concluding`].
+/// Ends a change in place. No signal ends the program after that, as after [`concluding`].
 pub fn conclude() {
     std::mem::forget(lock());
 }
 
-/// Does a step of a change to a file that stays: no signal comes in between. `farewell` is called if one comes after it.
+/// Does one step of a change in place. No signal is handled during the step; if one comes after it,
+/// `farewell` is called.
 pub fn step<T>(step: impl FnOnce() -> T, farewell: impl FnOnce() + Send + 'static) -> T {
     while ENDING.load(Ordering::Acquire) {
-        // Who ends the program waits for the lock, and might wait for long if it were taken again and again.
+        // The thread that ends the program waits for the lock. Taking it for step after step could
+        // starve it.
         std::thread::park();
     }
     let _guard = lock();
@@ -58,7 +65,7 @@ pub fn step<T>(step: impl FnOnce() -> T, farewell: impl FnOnce() + Send + 'stati
     result
 }
 
-/// After a signal: as [`clean_up`], once a step that was begun is finished.
+/// After a signal: waits for the current step to finish, then cleans up as [`clean_up`] does.
 fn stop() -> MutexGuard<'static, Option<PathBuf>> {
     ENDING.store(true, Ordering::Release);
     let guard = clean_up();
@@ -68,8 +75,15 @@ fn stop() -> MutexGuard<'static, Option<PathBuf>> {
     guard
 }
 
+/// Ends the program with a failure, from any thread: the others may be waiting for input that never comes.
+pub fn end_with(failure: &Failure) -> ! {
+    let _nobody_begins_anew = clean_up();
+    failure.tell();
+    std::process::exit(failure.exit_status().into())
+}
+
 /// Removes the unfinished output; the lock stays with the caller, who ends the program.
-pub fn clean_up() -> MutexGuard<'static, Option<PathBuf>> {
+fn clean_up() -> MutexGuard<'static, Option<PathBuf>> {
     let mut guard = lock();
     if let Some(path) = guard.take() {
         let _ = fs::remove_file(path);
@@ -77,8 +91,8 @@ pub fn clean_up() -> MutexGuard<'static, Option<PathBuf>> {
     guard
 }
 
-/// A panic is a defect of the program, or the standard library finds no memory for a thread and no random bytes. Then too
-/// the unfinished output goes, and the user hears it as all other errors.
+/// Makes a panic remove the unfinished output and print an error like any other. A panic is a
+/// defect of the program, or the standard library found no memory for a thread or no random bytes.
 pub fn end_panics_properly() {
     std::panic::set_hook(Box::new(|panic| {
         let mut nobody_begins_anew = lock_soon();
@@ -99,7 +113,8 @@ fn lock() -> MutexGuard<'static, Option<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The lock within a second: in a panic who has it may be this thread, or wait for this thread, and else has it for moments.
+/// Tries for a second to lock. After a panic, the thread that holds the lock may be this one, or
+/// one that waits for this one; any other holds it only for moments.
 fn lock_soon() -> Option<MutexGuard<'static, Option<PathBuf>>> {
     for _ in 0..1000 {
         match UNFINISHED.try_lock() {
@@ -111,7 +126,8 @@ fn lock_soon() -> Option<MutexGuard<'static, Option<PathBuf>>> {
     None
 }
 
-/// Ends by the signal itself, as if there were no handler: so shells stop their loops, and `$?` is 128 + signal.
+/// Installs a handler that ends the program by the signal itself, as if there were no handler: then
+/// shells stop their loops, and `$?` is 128 + signal.
 #[cfg(unix)]
 pub fn install() {
     use std::sync::Arc;
@@ -121,17 +137,18 @@ pub fn install() {
     };
     use signal_hook::iterator::Signals;
     forbid_core_dumps();
-    // A file that grows beyond `ulimit -f` is an error of `write`, like a full disk.
+    // When a file exceeds `ulimit -f`, `write` should fail, as it does on a full disk.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let (sender, receiver) = std::sync::mpsc::channel::<Signals>();
     let watch = move || {
         if let Some(signal) = receiver.recv().ok().and_then(|mut signals| signals.forever().next()) {
             let _nobody_begins_anew = stop();
-            crate::keys::restore_terminal();
+            terminal::restore();
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     };
-    // Without a thread, signals do what they do by themselves, and an unfinished output may stay.
+    // If no thread can be started, signals keep their default action and may leave unfinished
+    // output.
     if std::thread::Builder::new().spawn(watch).is_ok() {
         let wanted = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU];
         if let Ok(signals) = Signals::new(wanted.into_iter().filter(|&signal| !is_ignored(signal))) {
@@ -140,7 +157,7 @@ pub fn install() {
     }
 }
 
-/// No core dump: there would be keys in it.
+/// Forbids core dumps, which would contain keys.
 #[cfg(unix)]
 fn forbid_core_dumps() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -7,19 +7,20 @@ use std::path::Path;
 use palladion_file::{Error, MasterKey, Passphrase, Secret};
 use zeroize::Zeroizing;
 
-use crate::args::{KeygenArgs, SecretArgs};
+use crate::args::KeygenArgs;
 use crate::failure::{Failure, Result, tell};
 use crate::hex;
 use crate::input::{Input, is_standard};
-use crate::interrupt;
 use crate::output::{Access, Output};
+use crate::values::{Given, Kind};
+use crate::{interrupt, terminal};
 
-/// Key files and passphrase files are short; what is longer is something else.
+/// The longest key file or passphrase file, in bytes. A longer file is something else.
 const LONGEST: usize = 64 * 1024;
-/// What is longer is not the bytes of a key, nor their digits with some white space.
+/// The longest file with the bytes of a key, or their hexadecimal digits and some white space.
 const LONGEST_RAW: usize = 128;
 
-/// What the user gave, kept until the work is done.
+/// The secret that the user gave, kept until the work is done.
 pub enum OwnSecret {
     Key(MasterKey),
     RawKey(Zeroizing<Vec<u8>>),
@@ -27,7 +28,7 @@ pub enum OwnSecret {
 }
 
 impl OwnSecret {
-    /// For a Palladion file.
+    /// Borrows the secret for a Palladion file.
     pub fn borrow(&self) -> Result<Secret<'_>> {
         match self {
             OwnSecret::Key(key) => Ok(key.into()),
@@ -50,36 +51,14 @@ pub fn generate(args: &KeygenArgs) -> Result<()> {
     output.commit(args.force)
 }
 
-/// The kinds of secrets.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A key file of our own.
-    Key,
-    /// The bytes of a key, for files of other programs too.
-    RawKey,
-    Passphrase,
-}
-
-/// What the command line says about the secret: its kind, and the file that it is in, if it is in one.
-pub type Given<'a> = (Kind, Option<&'a Path>);
-
-impl SecretArgs {
-    pub fn given(&self) -> Given<'_> {
-        match &self.key_file {
-            Some(path) => (Kind::Key, Some(path)),
-            None => (Kind::Passphrase, self.passphrase_file.as_deref()),
-        }
-    }
-}
-
-/// Where a command has its secret from: open, but not yet read or asked for.
+/// The source of a command's secret: open, but not yet read or asked for.
 pub struct Source {
     kind: Kind,
     file: Option<Input>,
 }
 
 impl Source {
-    /// `input` is what the command reads besides.
+    /// Opens the source. `input` is what else the command reads: both cannot be standard input.
     pub fn open((kind, path): Given<'_>, input: Option<&Path>) -> Result<Self> {
         let source = Self { kind, file: path.map(|path| Input::open(Some(path))).transpose()? };
         if path.is_some_and(|path| is_standard(Some(path))) && is_standard(input) {
@@ -100,7 +79,7 @@ impl Source {
         self.file.as_ref()
     }
 
-    /// Whether it is of the kind that a file needs.
+    /// Checks that the secret is of the kind that a file needs.
     pub fn fits(&self, needs_passphrase: bool) -> std::result::Result<(), Error> {
         match (needs_passphrase, self.kind == Kind::Passphrase) {
             (true, false) => Err(Error::NeedsPassphrase),
@@ -126,7 +105,7 @@ impl Source {
     }
 }
 
-/// Reads a key file, if nobody else can.
+/// Reads a key file. Fails if other users can read it.
 pub fn master_key(path: &Path) -> Result<MasterKey> {
     read_key(Input::open(Some(path))?)
 }
@@ -139,15 +118,15 @@ fn read_key(input: Input) -> Result<MasterKey> {
     private(&input).map(|()| key)
 }
 
-/// The bytes of a key, or their hexadecimal digits, if nobody else can read them.
+/// Reads the bytes of a key, or their hexadecimal digits. Fails if other users can read the file.
 fn read_raw_key(input: Input) -> Result<Zeroizing<Vec<u8>>> {
     input.begin();
-    // No key is as long as this, not even in digits.
+    // Longer than any key, even in hexadecimal digits.
     let mut bytes = Zeroizing::new(Vec::with_capacity(LONGEST_RAW));
     let read = (&input.file).take(LONGEST_RAW as u64).read_to_end(&mut bytes);
     read.map_err(|error| Failure::io("read", &input.name, &error))?;
     let digits = bytes.trim_ascii();
-    // Random bytes that happen to be digits, all of them, are not to be expected.
+    // Random bytes are never all hexadecimal digits by chance.
     let key = match (hex::decode(digits), bytes.len()) {
         (Some(key), _) if matches!(key.len(), 16 | 32) => key,
         (None, 16 | 32) => bytes.clone(),
@@ -162,7 +141,7 @@ fn read_raw_key(input: Input) -> Result<Zeroizing<Vec<u8>>> {
     private(&input).map(|()| key)
 }
 
-/// Without the line end, `\n` or `\r\n`.
+/// The first line of a file, without its line end, `\n` or `\r\n`.
 fn first_line(input: Input) -> Result<Zeroizing<String>> {
     private(&input)?;
     let text = read_text(&input)?;
@@ -182,7 +161,8 @@ fn private(input: &Input) -> Result<()> {
 
 fn read_text(input: &Input) -> Result<Zeroizing<String>> {
     input.begin();
-    // As large as needed from the start, and more than the reader likes to have left: growing would leave copies behind.
+    // Large enough from the start, with the spare room that `read_to_string` wants: growing would
+    // leave copies in freed memory.
     let mut text = Zeroizing::new(String::with_capacity(LONGEST + 1024));
     match (&input.file).take(LONGEST as u64 + 1).read_to_string(&mut text) {
         Ok(len) if len > LONGEST => {
@@ -197,7 +177,7 @@ fn read_text(input: &Input) -> Result<Zeroizing<String>> {
     }
 }
 
-/// Whether anybody but the owner may open a regular file.
+/// Whether users other than the owner may open a regular file.
 fn open_to_others(file: &File) -> bool {
     #[cfg(unix)]
     {
@@ -212,7 +192,7 @@ fn open_to_others(file: &File) -> bool {
 }
 
 fn ask(new: bool) -> Result<Zeroizing<String>> {
-    remember_terminal();
+    terminal::remember();
     let prompt = |text: &str| {
         rpassword::prompt_password(text).map(Zeroizing::new).map_err(|error| match error.kind() {
             // Ctrl-C
@@ -222,32 +202,13 @@ fn ask(new: bool) -> Result<Zeroizing<String>> {
                 tell("");
                 Failure::new("no passphrase was given")
             }
-            _ => Failure::new(format!("cannot ask for the passphrase: {error}"))
-                .hint("without a terminal, use --passphrase-file FILE"),
+            _ => Failure::new(format!("no terminal to read a passphrase from: {error}"))
+                .hint("use --passphrase-file FILE"),
         })
     };
     let passphrase = prompt("Passphrase: ")?;
-    if new && *prompt("Once more: ")? != *passphrase {
+    if new && *prompt("Confirm passphrase: ")? != *passphrase {
         return Err(Failure::usage("the two passphrases differ"));
     }
     Ok(passphrase)
-}
-
-/// How the terminal was before the prompt switched its echo off.
-#[cfg(unix)]
-static TERMINAL: std::sync::Mutex<Option<(File, rustix::termios::Termios)>> = std::sync::Mutex::new(None);
-
-fn remember_terminal() {
-    #[cfg(unix)]
-    if let (Ok(tty), Ok(mut terminal)) = (File::open("/dev/tty"), TERMINAL.lock()) {
-        *terminal = rustix::termios::tcgetattr(&tty).ok().map(|mode| (tty, mode));
-    }
-}
-
-/// Gives the terminal its echo back when a signal ends the program during the prompt.
-#[cfg(unix)]
-pub fn restore_terminal() {
-    if let Some((tty, mode)) = TERMINAL.lock().ok().and_then(|mut terminal| terminal.take()) {
-        let _ = rustix::termios::tcsetattr(&tty, rustix::termios::OptionalActions::Now, &mode);
-    }
 }

@@ -19,6 +19,8 @@ mod pages;
 mod progress;
 mod raf;
 mod speed;
+mod terminal;
+mod values;
 
 use std::process::ExitCode;
 
@@ -45,7 +47,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             failure.tell();
-            failure.exit_code()
+            failure.exit_status().into()
         }
     }
 }

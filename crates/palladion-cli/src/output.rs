@@ -1,4 +1,4 @@
-//! What a command writes: a file that appears only when it is whole, or standard output.
+//! The output of a command: a file that appears once it is complete, or standard output.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind, IsTerminal};
@@ -13,7 +13,7 @@ use crate::interrupt;
 /// Who may read a new file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Who the umask says; a file that is replaced passes its permissions on.
+    /// The users that the umask allows; a replaced file keeps its permissions.
     Usual,
     /// The owner alone.
     Private,
@@ -26,14 +26,16 @@ pub struct Output {
 }
 
 enum Kind {
-    /// Standard output, or something that is no regular file, like `/dev/null`: written as it comes.
+    /// Standard output, or something that is not a regular file, like `/dev/null`. Written
+    /// directly.
     Direct(File),
-    /// A new file beside the target that takes its name in the end.
+    /// A temporary file next to the target, renamed to it at the end.
     New { file: NamedTempFile, dir: PathBuf, target: PathBuf, replaced: Option<Permissions> },
 }
 
 impl Output {
-    /// None of `inputs`, each with what it is, may be the same file.
+    /// Opens an output. Fails if it is the same file as one of `inputs`, each of which comes with
+    /// what messages call it.
     pub fn open(
         path: Option<&Path>,
         force: bool,
@@ -70,7 +72,7 @@ impl Output {
                 return Ok(Self { name, kind: Kind::Direct(file) });
             }
             Some(_) if !force => return Err(exists(&name)),
-            // Through a symbolic link, so that the link stays one.
+            // Write to the file that a symbolic link leads to, so that the link stays.
             Some(metadata) => {
                 let target = path.canonicalize().map_err(|error| Failure::io("open", &name, &error))?;
                 (target, Some(metadata.permissions()))
@@ -79,9 +81,8 @@ impl Output {
                 return Err(if force { dangling(&name) } else { exists(&name) });
             }
             None if names_no_file(path) => {
-                return Err(
-                    Failure::new(format!("{name} is no name for a file")).hint("name a file with -o OUT")
-                );
+                return Err(Failure::new(format!("{name} is a directory, not a file"))
+                    .hint("name a file with -o OUT"));
             }
             None => (path.to_path_buf(), None),
         };
@@ -89,7 +90,8 @@ impl Output {
         let replaced = replaced.filter(|_| access == Access::Usual);
         let mut builder = tempfile::Builder::new();
         builder.prefix(".palladion-").suffix(".tmp").rand_bytes(10);
-        // What replaces a private file is private from the beginning, and gets its permissions in the end.
+        // A file that replaces another is private until the end, when it gets that one's
+        // permissions.
         #[cfg(unix)]
         if access == Access::Usual && replaced.is_none() {
             use std::os::unix::fs::PermissionsExt;
@@ -122,7 +124,7 @@ impl Output {
         self.file().is_terminal()
     }
 
-    /// A new file that is read and written at any place, not only from its beginning to its end.
+    /// The new file, for reading and writing at any position.
     pub fn random_access(&self) -> Result<File> {
         let Kind::New { file, .. } = &self.kind else {
             return Err(Failure::usage(format!("{} is no regular file", self.name))
@@ -131,13 +133,13 @@ impl Output {
         file.as_file().try_clone().map_err(|error| Failure::io("open", &self.name, &error))
     }
 
-    /// Everything is written: safely to disk, then under its name. Without this a new file vanishes.
+    /// Syncs the output to disk and gives it its name. A new file that is not committed is removed.
     pub fn commit(self, force: bool) -> Result<()> {
         let (file, dir, target, replaced) = match self.kind {
             Kind::New { file, dir, target, replaced } => (file, dir, target, replaced),
             Kind::Direct(file) if file.metadata().is_ok_and(|metadata| metadata.is_file()) => {
                 return match file.sync_data() {
-                    // Not every file system can.
+                    // Not every file system can sync.
                     Err(error)
                         if !matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) =>
                     {
@@ -159,10 +161,11 @@ impl Output {
             true => file.persist(&target),
             false => file.persist_noclobber(&target),
         };
-        // If renaming fails, the file goes with the error.
+        // If renaming fails, dropping the error removes the file.
         match interrupt::concluding(rename, |failed| failed.file.path()) {
             Ok(_) => {
-                // The name must survive a power failure too. Not every file system can say so, so it is no error.
+                // Sync the directory, so that the name survives a power failure. Some file systems
+                // cannot, which is not an error.
                 #[cfg(unix)]
                 let _ = File::open(dir).and_then(|dir| dir.sync_all());
                 #[cfg(not(unix))]
@@ -184,14 +187,14 @@ fn dangling(name: &str) -> Failure {
         .hint("remove the link, or name the file that it should lead to")
 }
 
-/// Whether a path can only be a directory. [`Path`] itself overlooks what is at the end.
+/// Whether a path can only name a directory. [`Path`] itself ignores a `/` or `/.` at the end.
 fn names_no_file(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let text = text.strip_suffix('.').unwrap_or(&text);
     path.file_name().is_none() || text.ends_with(std::path::is_separator)
 }
 
-/// Permissions without setuid and the like, which are not for a file with another content.
+/// Permissions without setuid and similar bits, which must not pass to new contents.
 fn plain(permissions: Permissions) -> Permissions {
     #[cfg(unix)]
     return std::os::unix::fs::PermissionsExt::from_mode(
@@ -201,7 +204,7 @@ fn plain(permissions: Permissions) -> Permissions {
     return permissions;
 }
 
-/// An error without the name of the temporary file, which nobody knows.
+/// An error without the name of the temporary file, which means nothing to the user.
 fn without_path(error: io::Error) -> io::Error {
     match error.to_string().split_once(" at path ") {
         Some((what, _)) => io::Error::new(error.kind(), what),
@@ -220,7 +223,7 @@ pub fn same_file(output: Option<&Metadata>, inputs: &[(&str, &Metadata)], name: 
             return Err(Failure::usage(message).hint("choose another output"));
         }
     }
-    // Elsewhere a file that is open for reading cannot be replaced: renaming fails in the end.
+    // On Windows a file that is open for reading cannot be replaced: renaming it fails.
     let _ = (output, inputs, name);
     Ok(())
 }

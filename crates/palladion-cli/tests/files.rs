@@ -162,7 +162,7 @@ fn places_that_do_not_work() {
     bench.fails(&["encrypt", "-k", "missing", "-o", "out", "in"], 1, "cannot open \"missing\"");
     bench.fails(&["encrypt", "-k", "in", "-o", "out", "in"], 1, "not a Palladion key");
     for out in ["new/", "new/."] {
-        bench.fails(&["encrypt", "-k", "key", "-o", out, "in"], 1, "no name for a file");
+        bench.fails(&["encrypt", "-k", "key", "-o", out, "in"], 1, "is a directory, not a file");
     }
     bench.fails(&["encrypt", "-k", "key", "-o", "in/out", "in"], 1, "cannot create");
     let long = "x".repeat(300);

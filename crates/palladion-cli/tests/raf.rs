@@ -98,7 +98,7 @@ fn info() {
          file id:     {id}\nheader:      ",
         HEADER + 4 * RECORD
     );
-    assert_eq!(raw_info(&bench, &["f.raf"]), format!("{expected}not verified, for want of a key\n"));
+    assert_eq!(raw_info(&bench, &["f.raf"]), format!("{expected}not verified (no key given)\n"));
     assert_eq!(raw_info(&bench, &["-k", "key", "f.raf"]), format!("{expected}verified\n"));
     // Without the key a false header looks as good as a true one.
     let mut changed = file;
@@ -122,7 +122,7 @@ fn parts() {
     assert!(cat(&["--offset", "5242885"]).is_empty());
     assert!(cat(&["--length", "3K", "-o", "part"]).is_empty() && bench.read("part") == text[..3 * KIB]);
     let args = ["raf", "cat", "-k", "key", "--offset", "6M", "f.raf"];
-    bench.fails(&args, 2, "the offset 6291456 is behind the end of \"f.raf\", which has 5242885 bytes");
+    bench.fails(&args, 2, "the offset 6291456 is past the end of \"f.raf\", which has 5242885 bytes");
 }
 
 #[test]

@@ -7,7 +7,6 @@ use std::io::Read;
 
 use crate::Error;
 use crate::cipher::{Cipher, TAG_LEN};
-use crate::header::HEADER_LEN;
 use crate::io::read_full;
 
 pub(crate) const FRAME_LEN: usize = 4;
@@ -75,7 +74,7 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
-    /// How much of a buffer the sealed chunk takes.
+    /// Bytes of the sealed chunk: frame, ciphertext and tag.
     pub fn sealed_len(&self) -> usize {
         self.len + OVERHEAD
     }
@@ -84,15 +83,15 @@ impl Chunk {
         (self.len as u32 | if self.last { LAST } else { 0 }).to_le_bytes()
     }
 
-    /// The chunk that a frame announces, if that is possible at this place.
+    /// The chunk that a frame announces, if a chunk with this counter can be like that.
     fn from_frame(frame: [u8; FRAME_LEN], counter: u64, size: ChunkSize) -> Option<Self> {
         let word = u32::from_le_bytes(frame);
         let chunk = Self { counter, len: (word & !LAST) as usize, last: word & LAST != 0 };
         chunk.fits(size).then_some(chunk)
     }
 
-    /// Whether there can be such a chunk: all but the last are full, and the last holds something unless the whole file is
-    /// empty.
+    /// Whether the format allows this chunk: all but the last are full, and only the single chunk
+    /// of an empty file is empty.
     pub fn fits(&self, size: ChunkSize) -> bool {
         match (self.last, self.len) {
             (false, len) => len == size.bytes(),
@@ -124,7 +123,8 @@ impl Chunk {
         self.open_rest(cipher, offset, &mut buffer[FRAME_LEN..self.sealed_len()])
     }
 
-    /// The same without the frame: there is only one for each chunk.
+    /// Like [`open`](Self::open), with a buffer that begins after the frame, which follows from the
+    /// chunk.
     pub fn open_rest<'a>(&self, cipher: &Cipher, offset: u64, rest: &'a mut [u8]) -> Result<&'a [u8], Error> {
         let (text, tag) = rest.split_at_mut(self.len);
         let tag = (&*tag).try_into().expect("32 bytes");
@@ -135,7 +135,7 @@ impl Chunk {
     }
 }
 
-/// Cuts plaintext into chunks. To know whether a chunk is the last it reads one byte further.
+/// Cuts plaintext into chunks. Reads one byte beyond a chunk to know whether it is the last.
 pub(crate) struct PlainChunks<R> {
     reader: R,
     size: ChunkSize,
@@ -173,7 +173,7 @@ impl<R: Read> PlainChunks<R> {
     }
 }
 
-/// Where in a file its reader is, and which chunk has to come there.
+/// A position in a file, and the chunk that must come there.
 pub(crate) struct Place {
     size: ChunkSize,
     next: u64,
@@ -182,18 +182,18 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// After the header.
-    pub fn new(size: ChunkSize) -> Self {
-        Self { size, next: 0, offset: HEADER_LEN as u64, last_seen: false }
+    /// The place of the first chunk, which begins at `offset`.
+    pub fn new(size: ChunkSize, offset: u64) -> Self {
+        Self { size, next: 0, offset, last_seen: false }
     }
 
-    /// Whether the last chunk has come, so that nothing more may.
+    /// Whether the last chunk was read, so that the file must end here.
     pub fn last_seen(&self) -> bool {
         self.last_seen
     }
 
-    /// Takes a frame, or what there was of it before the input ended, and tells which chunk it announces and where that
-    /// begins.
+    /// Takes a frame, or the part of it before the input ended. Returns the chunk that it
+    /// announces, and where that chunk begins.
     pub fn frame(&mut self, bytes: &[u8]) -> Result<(Chunk, u64), Error> {
         let offset = self.offset;
         if self.last_seen {
@@ -206,7 +206,8 @@ impl Place {
         Ok((chunk, offset))
     }
 
-    /// What follows a frame, or as many bytes of it as there were before the input ended: ciphertext and tag.
+    /// Moves past the ciphertext and tag after a frame, of which `len` bytes came before the input
+    /// ended.
     pub fn rest(&mut self, chunk: &Chunk, len: usize) -> Result<(), Error> {
         self.advance(len, chunk.sealed_len() - FRAME_LEN)?;
         self.next += 1;
@@ -230,8 +231,9 @@ pub(crate) struct SealedChunks<R> {
 }
 
 impl<R: Read> SealedChunks<R> {
-    pub fn new(reader: R, size: ChunkSize) -> Self {
-        Self { reader, place: Place::new(size) }
+    /// Cuts chunks from a reader that is at `place`.
+    pub fn new(reader: R, place: Place) -> Self {
+        Self { reader, place }
     }
 
     /// Reads the next chunk into a buffer as [`Chunk::open`] wants it, with its place in the file; `None` after the

@@ -1,4 +1,4 @@
-//! The cipher of a file: the only place that knows how the core crate is called.
+//! The cipher of a file, on top of the core crate.
 
 use palladion::{Algorithm, any};
 

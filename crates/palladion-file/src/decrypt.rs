@@ -7,7 +7,6 @@ use std::sync::atomic::AtomicBool;
 
 use crate::chunk::SealedChunks;
 use crate::header::Header;
-use crate::secret::leaving_nothing;
 use crate::{Error, KdfLimits, Secret, Summary, engine};
 
 /// Decrypts a file from a reader to a writer, on several threads, in bounded memory.
@@ -78,21 +77,21 @@ impl<'a> Decryptor<'a> {
     }
 
     /// Decrypts the whole file.
-    pub fn run(self, input: impl Read + Send, output: impl Write + Send) -> Result<Summary, Error> {
-        leaving_nothing(|| self.work(input, output))
-    }
-
-    fn work(mut self, mut input: impl Read + Send, mut output: impl Write + Send) -> Result<Summary, Error> {
+    pub fn run(
+        mut self,
+        mut input: impl Read + Send,
+        mut output: impl Write + Send,
+    ) -> Result<Summary, Error> {
         let header = Header::read(&mut input)?;
-        let cipher = leaving_nothing(|| header.open(self.secret, &self.limits))?;
+        let cipher = header.open(self.secret, &self.limits)?;
 
-        let mut chunks = SealedChunks::new(input, header.chunk_size);
+        let mut chunks = SealedChunks::new(input, header.first_chunk());
         let mut summary = Summary { algorithm: header.algorithm, bytes: 0, chunks: 0 };
         engine::run(
             header.chunk_size.buffer_len(),
             self.options,
             |buffer| chunks.read(buffer),
-            |_| false, // whether something follows the last chunk has to be looked at
+            |_| false, // read on after the last chunk: nothing may follow it
             |(chunk, offset), buffer| chunk.open(&cipher, offset, buffer),
             |text| {
                 output.write_all(text).map_err(Error::Write)?;

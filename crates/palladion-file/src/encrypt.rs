@@ -7,7 +7,6 @@ use std::sync::atomic::AtomicBool;
 
 use crate::chunk::{OVERHEAD, PlainChunks};
 use crate::header::Header;
-use crate::secret::leaving_nothing;
 use crate::{Algorithm, ChunkSize, Error, KdfParams, Secret, Summary, engine};
 
 /// Encrypts everything from a reader to a writer, on several threads, in bounded memory.
@@ -92,13 +91,8 @@ impl<'a> Encryptor<'a> {
     /// it for one.
     ///
     /// [`Decryptor`]: crate::Decryptor
-    pub fn run(self, input: impl Read + Send, output: impl Write + Send) -> Result<Summary, Error> {
-        leaving_nothing(|| self.work(input, output))
-    }
-
-    fn work(mut self, input: impl Read + Send, mut output: impl Write + Send) -> Result<Summary, Error> {
-        let (header, cipher) =
-            leaving_nothing(|| Header::create(self.secret, self.algorithm, self.chunk_size, self.kdf))?;
+    pub fn run(mut self, input: impl Read + Send, mut output: impl Write + Send) -> Result<Summary, Error> {
+        let (header, cipher) = Header::create(self.secret, self.algorithm, self.chunk_size, self.kdf)?;
         output.write_all(&header).map_err(Error::Write)?;
 
         let mut chunks = PlainChunks::new(input, self.chunk_size);

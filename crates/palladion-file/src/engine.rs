@@ -1,8 +1,8 @@
 //! Many threads, one order: every worker takes the next piece of input, works on it, waits for its turn and writes.
 //!
-//! Nobody hands a buffer to anybody, so a piece stays in the cache of one core from read to write, memory is one
-//! buffer for each worker, and there is no queue to fill up. Reading, working and writing overlap because the workers
-//! do: at any time one may read, one may write, and all others work.
+//! Workers do not pass buffers on. So a piece stays in the cache of one core from read to write,
+//! memory is one buffer for each worker, and there is no queue to fill up. At any time one worker
+//! may read, one may write, and all others work.
 //!
 //! Errors take their turn too: a piece that cannot be read or worked on ends the run only when all before it are
 //! written, so what comes out does not depend on the number of threads.
@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 use crate::Error;
 
-/// All buffers together take no more than this, as long as one does.
+/// The most memory for all buffers together, unless a single one needs more.
 const BUFFER_BUDGET: usize = 32 << 20;
 
 /// How many threads to use, and how to stop them.
@@ -38,7 +38,6 @@ impl Options<'_> {
 /// Reads pieces into buffers of `buffer_len` bytes until `read` has none left or something fails, does `work` on each,
 /// several at a time, and gives the results to `write` in the order of the pieces. After a piece that `is_last`, nothing is
 /// read, and nothing can be cancelled.
-#[inline(never)] // its stack is below, where no key has been: what is unused of the memory that it takes would be filled with that
 pub(crate) fn run<T: Send>(
     buffer_len: usize,
     options: Options<'_>,
@@ -57,7 +56,7 @@ pub(crate) fn run<T: Send>(
         cancel: options.cancel,
     };
     let more_workers = options.workers(buffer_len) - 1;
-    // One buffer there must be, for what is read.
+    // The first worker needs its buffer; others start only if there is memory for theirs.
     let buffer = engine.buffer().ok_or_else(|| Error::Read(io::ErrorKind::OutOfMemory.into()))?;
     thread::scope(|scope| engine.worker(scope, buffer, more_workers));
     engine.output.into_inner().unwrap_or_else(PoisonError::into_inner).outcome
@@ -95,7 +94,8 @@ where
     W: Fn(T, &mut [u8]) -> Result<&[u8], Error> + Sync,
     O: FnMut(&[u8]) -> Result<(), Error> + Send,
 {
-    /// For one chunk; `None` without memory. (`vec!` would end the program, and leave its unfinished output behind.)
+    /// A buffer for one piece; `None` if there is no memory. (`vec!` would abort and leave
+    /// unfinished output behind.)
     fn buffer(&self) -> Option<Zeroizing<Vec<u8>>> {
         let mut buffer = Vec::new();
         buffer.try_reserve_exact(self.buffer_len).ok()?;
@@ -103,8 +103,8 @@ where
         Some(Zeroizing::new(buffer))
     }
 
-    /// The life of a worker. Each starts the next one once there is something to do, so a small input is not met by
-    /// a crowd.
+    /// The life of a worker. Each starts the next one when it has got a piece, so a small input
+    /// needs few threads.
     fn worker<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
@@ -115,7 +115,7 @@ where
         while let Some((turn, taken)) = self.take(&mut buffer) {
             if more_workers > 0 && taken.is_ok() {
                 let others = more_workers - 1;
-                // Without another thread, or a buffer for it, the work gets done all the same.
+                // If there is no thread or buffer for the next worker, this one does the work.
                 let next = move || self.buffer().map_or((), |buffer| self.worker(scope, buffer, others));
                 let _ = thread::Builder::new().spawn_scoped(scope, next);
                 more_workers = 0;
@@ -158,13 +158,13 @@ where
     }
 }
 
-/// The reader, the writer or a callback of the caller may panic. Then nobody may wait for the turn that never comes;
-/// the scope passes the panic on.
+/// Stops the other workers when the caller's reader, writer or callback panics: they would wait for
+/// a turn that never comes. The scope passes the panic on.
 struct StopOnDrop<'a, 'b, R, L, W, O>(&'a Engine<'b, R, L, W, O>);
 
 impl<R, L, W, O> Drop for StopOnDrop<'_, '_, R, L, W, O> {
     fn drop(&mut self) {
-        // Under the lock, so that nobody is between looking at the flag and going to sleep.
+        // Under the lock, so that no worker is between checking the flag and going to sleep.
         let _output = self.0.output.lock();
         self.0.stopped.store(true, Ordering::Relaxed);
         self.0.turn_changed.notify_all();

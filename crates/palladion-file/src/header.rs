@@ -7,23 +7,22 @@ use palladion::Tag;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use crate::chunk::ChunkSize;
+use crate::chunk::{ChunkSize, Place};
 use crate::cipher::Cipher;
 use crate::io::read_full;
-use crate::secret::leaving_nothing;
 use crate::{Algorithm, Error, KdfLimits, KdfParams, Secret};
 
 /// Length of the header in bytes.
 pub const HEADER_LEN: usize = 128;
 
 /// The first eight bytes of every Palladion file. Like PNG's, they show what a transfer in text mode does to a file:
-/// a byte that is no ASCII, both kinds of line end, and the character that ends a text on DOS.
+/// a byte that is not ASCII, both kinds of line end, and the character that ends a text on DOS.
 pub const MAGIC: [u8; 8] = *b"\x89PLD\r\n\x1a\n";
 
 /// The version of the format that this library reads and writes.
 pub const VERSION: u8 = 1;
 
-// Where things lie: see docs/file-format.md.
+// The layout: see docs/file-format.md.
 const KDF_INFO: &[u8] = b"palladion file v1";
 const SALT: std::ops::Range<usize> = 16..48;
 const BEFORE_COMMITMENT: usize = 64;
@@ -56,7 +55,7 @@ impl Header {
         Self::with_salt(secret, algorithm, chunk_size, kdf, &salt)
     }
 
-    /// The same with a salt from elsewhere.
+    /// Like [`create`](Self::create), with a given salt.
     pub fn with_salt(
         secret: Secret<'_>,
         algorithm: Algorithm,
@@ -97,14 +96,14 @@ impl Header {
         Self::from_start(&bytes[..len])
     }
 
-    /// The header in the first bytes of a file: [`HEADER_LEN`], or fewer if there are no more. What is checked in which
-    /// order decides which error an accident gives: a stranger, a cut file, a damaged header, a newer version, and only
-    /// then a field.
+    /// Parses the first bytes of a file: [`HEADER_LEN`], or fewer if there are no more. The order
+    /// of the checks decides the error: not a Palladion file, truncated, damaged, an unknown
+    /// version, an unsupported field.
     pub fn from_start(start: &[u8]) -> Result<Self, Error> {
         let len = start.len().min(HEADER_LEN);
         let mut bytes = [0; HEADER_LEN];
         bytes[..len].copy_from_slice(&start[..len]);
-        // The first half of the magic tells whose file this is. Where the second half differs, it is damage.
+        // The first half of the magic identifies the format. A wrong second half means damage.
         let ours = len.min(4);
         if bytes[..ours] != MAGIC[..ours] {
             return Err(Error::NotPalladion);
@@ -160,13 +159,18 @@ impl Header {
         }
     }
 
+    /// The place of the first chunk, right after the header.
+    pub fn first_chunk(&self) -> Place {
+        Place::new(self.chunk_size, HEADER_LEN as u64)
+    }
+
     /// The cipher for the chunks, if this is the secret that the header commits to.
     pub fn open(&self, secret: Secret<'_>, limits: &KdfLimits) -> Result<Cipher, Error> {
         if let (KeySource::Passphrase(kdf), Secret::Passphrase(_)) = (&self.key_source, secret) {
             limits.check(kdf)?;
         }
         let (cipher, commitment) = self.derive(secret)?;
-        // (Like tags, they are compared in constant time.)
+        // `Tag` compares in constant time.
         match (commitment == Tag::try_from(&self.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM])?, secret) {
             (true, _) => Ok(cipher),
             (false, Secret::Key(_)) => Err(Error::WrongKey),
@@ -174,13 +178,9 @@ impl Header {
         }
     }
 
-    /// HKDF from the secret, with all that comes before the commitment as info: the key of this file, and the
-    /// commitment to it.
+    /// Derives the key of this file and the commitment to it with HKDF from the secret. The info is
+    /// everything before the commitment.
     fn derive(&self, secret: Secret<'_>) -> Result<(Cipher, Tag<32>), Error> {
-        leaving_nothing(|| self.derived(secret))
-    }
-
-    fn derived(&self, secret: Secret<'_>) -> Result<(Cipher, Tag<32>), Error> {
         let salt: &[u8; 32] = self.bytes[SALT].try_into().expect("32 bytes");
         let mut stretched = Zeroizing::new([0; 32]);
         let master = match (self.key_source, secret) {
@@ -194,22 +194,16 @@ impl Header {
         };
         let key_len = self.algorithm.key_len();
         let mut derived = Zeroizing::new([0; 64]);
-        // (What it leaves would get into the unused bytes of what is made afterwards.)
-        leaving_nothing(|| {
-            Hkdf::<Sha256>::new(Some(salt), master)
-                .expand_multi_info(
-                    &[KDF_INFO, &self.bytes[..BEFORE_COMMITMENT]],
-                    &mut derived[..key_len + 32],
-                )
-                .expect("HKDF gives up to 8160 bytes");
-        });
+        Hkdf::<Sha256>::new(Some(salt), master)
+            .expand_multi_info(&[KDF_INFO, &self.bytes[..BEFORE_COMMITMENT]], &mut derived[..key_len + 32])
+            .expect("HKDF gives up to 8160 bytes");
         let (key, commitment) = derived[..key_len + 32].split_at(key_len);
         Ok((Cipher::new(self.algorithm, key)?, commitment.try_into()?))
     }
 }
 
-/// Whether a file that begins with these bytes needs a passphrase (else a master key), to know before one is asked for.
-/// Fails as decryption would if the header is not sound.
+/// Whether a file that begins with these bytes needs a passphrase rather than a master key. Fails
+/// as decryption would if the header is not sound.
 ///
 /// ```
 /// use palladion_file::{Encryptor, Error, MasterKey, needs_passphrase};

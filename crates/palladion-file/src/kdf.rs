@@ -3,7 +3,6 @@
 use zeroize::Zeroizing;
 
 use crate::Error;
-use crate::secret::leaving_nothing;
 
 /// What it costs to turn a passphrase into a key with Argon2id. The default is RFC 9106's recommendation for
 /// machines that cannot spare 2 GiB: 64 MiB, 3 passes, 4 lanes.
@@ -47,15 +46,13 @@ impl KdfParams {
         let params = argon2::Params::new(self.memory_kib, self.passes, self.lanes, Some(32));
         // Parameters were checked by `new`, so what can still fail is the allocation (and a passphrase of 4 GiB).
         let params = params.map_err(|_| Error::KdfMemory)?;
-        // Memory of our own: Argon2's would be given back as it is.
+        // Our own memory, because Argon2 frees its without wiping it.
         let mut blocks = Zeroizing::new(Vec::new());
         blocks.try_reserve_exact(params.block_count()).map_err(|_| Error::KdfMemory)?;
         blocks.resize(params.block_count(), argon2::Block::default());
-        leaving_nothing(|| {
-            argon2::Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, params)
-                .hash_password_into_with_memory(passphrase, salt, out, &mut blocks[..])
-                .map_err(|_| Error::KdfMemory)
-        })
+        argon2::Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, params)
+            .hash_password_into_with_memory(passphrase, salt, out, &mut blocks[..])
+            .map_err(|_| Error::KdfMemory)
     }
 }
 

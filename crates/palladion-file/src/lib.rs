@@ -6,8 +6,9 @@
 //!
 //! * **Nothing unverified comes out.** [`Decryptor`] and [`DecryptReader`] hand on a chunk only after its tag was
 //!   checked, so what was written before an error is always a true beginning of the original.
-//! * **Different accidents have different names.** A wrong key, a damaged, a truncated, an extended file and
-//!   something that never was a Palladion file are different [`Error`]s, each with a [hint](Error::hint).
+//! * **Different accidents have different names.** A wrong key, a damaged file, a truncated file,
+//!   an extended file and a file of another kind are different [`Error`]s, each with a
+//!   [hint](Error::hint).
 //! * **A file opens under one key only.** The header commits to the key.
 //!
 //! ```
@@ -29,7 +30,7 @@
 //! | --- | --- |
 //! | a reader and a writer (files, pipes) and want all cores | [`Encryptor`], [`Decryptor`] |
 //! | code that writes, or code that reads, piece by piece | [`EncryptWriter`], [`DecryptReader`] |
-//! | bytes from elsewhere than readers | [`sans_io`] |
+//! | bytes that do not come from a reader | [`sans_io`] |
 //! | data to authenticate without hiding it | [`Mac`] |
 //!
 //! The secret is a [`MasterKey`] (32 random bytes, usually from a key file) or a [`Passphrase`] (stretched with

@@ -3,7 +3,6 @@
 use palladion::any;
 
 use crate::cipher::TAG_LEN;
-use crate::secret::leaving_nothing;
 use crate::{Algorithm, Error, MasterKey};
 
 /// Authenticates data with AEGIS-MAC under a key derived from a [`MasterKey`], with 32-byte tags.
@@ -33,14 +32,12 @@ pub struct Mac(any::Mac);
 impl Mac {
     /// Begins a message.
     pub fn new(key: &MasterKey, algorithm: Algorithm) -> Result<Self, Error> {
-        leaving_nothing(|| {
-            let key = key.mac_key(algorithm);
-            let len = algorithm.key_len();
-            Ok(Self(any::Mac::new(algorithm, &key[..len], &[0; 32][..len])?))
-        })
+        let key = key.mac_key(algorithm);
+        let len = algorithm.key_len();
+        Ok(Self(any::Mac::new(algorithm, &key[..len], &[0; 32][..len])?))
     }
 
-    /// Takes the next piece.
+    /// Adds the next piece.
     pub fn update(&mut self, data: &[u8]) -> Result<(), Error> {
         Ok(self.0.update(data)?)
     }

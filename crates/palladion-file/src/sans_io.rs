@@ -1,5 +1,6 @@
-//! The format for those who bring bytes themselves: asynchronous programs, bindings to other languages. Nothing is read or
-//! written here, and no thread is started; the caller cuts the plaintext into chunks and the file into what is asked for.
+//! The format without input and output, for asynchronous programs and bindings to other languages.
+//! Nothing here reads, writes or starts threads. The caller cuts the plaintext into chunks, and the
+//! file into the pieces that [`Opener`] asks for.
 //!
 //! ```
 //! use palladion_file::sans_io::{Opener, Sealer};
@@ -25,7 +26,6 @@ use std::fmt;
 use crate::chunk::{Chunk, FRAME_LEN, OVERHEAD, Place};
 use crate::cipher::{Cipher, TAG_LEN};
 use crate::header::{HEADER_LEN, Header};
-use crate::secret::leaving_nothing;
 use crate::{Algorithm, ChunkSize, Error, KdfLimits, KdfParams, Secret};
 
 /// Makes a file: its header, then chunk after chunk.
@@ -37,9 +37,9 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// Bytes in front of the text of a chunk.
+    /// Bytes before the text of a chunk.
     pub const FRAME_LEN: usize = FRAME_LEN;
-    /// Bytes behind it.
+    /// Bytes after it.
     pub const TAG_LEN: usize = TAG_LEN;
 
     /// The header of a new file, and what seals its chunks. The salt is 32 random bytes, **new for each file**: two files
@@ -55,11 +55,8 @@ impl Sealer {
         kdf: KdfParams,
         salt: &[u8; 32],
     ) -> Result<(Self, [u8; HEADER_LEN]), Error> {
-        let secret = secret.into();
-        leaving_nothing(|| {
-            let (header, cipher) = Header::with_salt(secret, algorithm, size, kdf, salt)?;
-            Ok((Self { cipher, size, next: 0, last_sealed: false }, header))
-        })
+        let (header, cipher) = Header::with_salt(secret.into(), algorithm, size, kdf, salt)?;
+        Ok((Self { cipher, size, next: 0, last_sealed: false }, header))
     }
 
     /// Seals the next chunk where it lies: `_ || plaintext || _` becomes `frame || ciphertext || tag`. All chunks but the
@@ -105,13 +102,15 @@ impl Opener {
     ///
     /// # Errors
     ///
-    /// All that say something about a header, a secret, or costs.
+    /// Those about a header, a secret or the costs of a passphrase.
     pub fn new<'a>(secret: impl Into<Secret<'a>>, limits: &KdfLimits, header: &[u8]) -> Result<Self, Error> {
         let header = Header::from_start(header)?;
-        let (secret, algorithm, size) = (secret.into(), header.algorithm, header.chunk_size);
-        leaving_nothing(|| {
-            let cipher = header.open(secret, limits)?;
-            Ok(Self { cipher, algorithm, size, place: Place::new(size), announced: None })
+        Ok(Self {
+            cipher: header.open(secret.into(), limits)?,
+            algorithm: header.algorithm,
+            size: header.chunk_size,
+            place: header.first_chunk(),
+            announced: None,
         })
     }
 

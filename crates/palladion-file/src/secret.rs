@@ -11,13 +11,6 @@ use crate::{Algorithm, Error, KdfParams, KeyFileError};
 
 const KEY_FILE_PREFIX: &str = "palladion-key-1:";
 
-/// Does some work, and wipes the stack below the caller as deep as Argon2id and HKDF use it, which do not wipe it, and where
-/// keys have been that are handed on.
-#[inline(always)]
-pub(crate) fn leaving_nothing<R>(work: impl FnOnce() -> R) -> R {
-    work()
-}
-
 /// 32 random bytes from which the keys of any number of files are derived. Wiped on drop.
 ///
 /// ```
@@ -35,11 +28,9 @@ pub struct MasterKey(Zeroizing<[u8; 32]>);
 impl MasterKey {
     /// A key from the system's random number generator.
     pub fn generate() -> Result<Self, Error> {
-        leaving_nothing(|| {
-            let mut key = Zeroizing::new([0; 32]);
-            getrandom::fill(&mut *key).map_err(Error::Random)?;
-            Ok(Self(key))
-        })
+        let mut key = Zeroizing::new([0; 32]);
+        getrandom::fill(&mut *key).map_err(Error::Random)?;
+        Ok(Self(key))
     }
 
     /// The key itself. Keep it as you would keep the files.
@@ -58,18 +49,14 @@ impl MasterKey {
     /// assert_eq!(MasterKey::from_key_file("ssh-rsa AAAA").unwrap_err(), KeyFileError::NoKey);
     /// ```
     pub fn from_key_file(text: &str) -> Result<Self, KeyFileError> {
-        leaving_nothing(|| Self::parse(text))
-    }
-
-    fn parse(text: &str) -> Result<Self, KeyFileError> {
-        // The digits are found by where they are, and nothing looks at them but `decode`, in constant time.
+        // The digits are found by their position. Only `decode` looks at them, in constant time.
         let line = without_comments(text).strip_prefix(KEY_FILE_PREFIX).ok_or(KeyFileError::NoKey)?;
         let line = line.as_bytes();
         let spaces = line.iter().take_while(|byte| is_space(**byte)).count();
         let (digits, rest) = line[spaces..].split_first_chunk().ok_or(KeyFileError::NotHex)?;
         let mut key = Zeroizing::new([0; 32]);
         decode(digits, &mut key)?;
-        // (Behind digits there is a whole character.)
+        // This never fails: after ASCII digits comes a whole character.
         let rest = text.get(text.len() - rest.len()..).ok_or(KeyFileError::NotHex)?;
         let (end, rest) = rest.split_once('\n').unwrap_or((rest, ""));
         if !end.trim().is_empty() {
@@ -83,7 +70,7 @@ impl MasterKey {
 
     /// The text of a key file that holds this key.
     pub fn to_key_file(&self) -> Zeroizing<String> {
-        // As large as needed from the start: growing would leave copies behind.
+        // Large enough from the start: growing would leave copies in freed memory.
         let mut text = Zeroizing::new(String::with_capacity(KEY_FILE_PREFIX.len() + 65));
         text.push_str(KEY_FILE_PREFIX);
         let mut digits = Zeroizing::new([0; 64]);
@@ -96,11 +83,9 @@ impl MasterKey {
     /// keys, so one master key can serve both.
     pub(crate) fn mac_key(&self, algorithm: Algorithm) -> Zeroizing<[u8; 32]> {
         let mut key = Zeroizing::new([0; 32]);
-        leaving_nothing(|| {
-            Hkdf::<Sha256>::new(None, &*self.0)
-                .expand_multi_info(&[b"palladion mac v1", &[algorithm.id()]], &mut key[..algorithm.key_len()])
-                .expect("HKDF gives up to 8160 bytes");
-        });
+        Hkdf::<Sha256>::new(None, &*self.0)
+            .expand_multi_info(&[b"palladion mac v1", &[algorithm.id()]], &mut key[..algorithm.key_len()])
+            .expect("HKDF gives up to 8160 bytes");
         key
     }
 }
@@ -116,12 +101,13 @@ fn without_comments(mut text: &str) -> &str {
     }
 }
 
-/// Whether a byte is a space, and nothing else about it: it may be the first digit. (Tags are compared like that.)
+/// Whether a byte is a space or a tab, in constant time, because it may be the first digit. `Tag`
+/// compares that way.
 fn is_space(byte: u8) -> bool {
     Tag::from([byte]) == Tag::from([b' ']) || Tag::from([byte]) == Tag::from([b'\t'])
 }
 
-/// Reads hexadecimal digits, in constant time: also of wrong ones nothing is told but that there are some.
+/// Decodes hexadecimal digits in constant time. Of wrong digits, only their presence is revealed.
 fn decode(digits: &[u8; 64], key: &mut [u8; 32]) -> Result<(), KeyFileError> {
     /// All bits set if the number is within the limits.
     fn within(number: u32, first: u8, last: u8) -> u32 {
@@ -141,7 +127,7 @@ fn decode(digits: &[u8; 64], key: &mut [u8; 32]) -> Result<(), KeyFileError> {
         let [high, low] = *digits;
         *byte = (value(high) << 4 | value(low)) as u8;
     }
-    // (Like tags, so that there is one decision.)
+    // `Tag` compares all four bytes at once.
     if Tag::from(wrong.to_ne_bytes()) == Tag::from([0; 4]) { Ok(()) } else { Err(KeyFileError::NotHex) }
 }
 
@@ -168,13 +154,14 @@ impl fmt::Debug for MasterKey {
 pub struct Passphrase(Zeroizing<Vec<u8>>);
 
 impl Passphrase {
-    /// Takes a passphrase over.
+    /// Takes ownership of a passphrase.
     pub fn new(passphrase: impl Into<Vec<u8>>) -> Self {
         Self(Zeroizing::new(passphrase.into()))
     }
 
-    /// A master key from the passphrase and a salt by Argon2id, for other formats than Palladion's own, which does this
-    /// by itself. The salt is public, and no two uses may have the same.
+    /// Derives a master key from the passphrase and a salt with Argon2id, for formats other than
+    /// Palladion's own, which does this itself. The salt is public, and every use needs a different
+    /// one.
     ///
     /// # Errors
     ///
@@ -189,11 +176,9 @@ impl Passphrase {
     /// # Ok::<(), palladion_file::Error>(())
     /// ```
     pub fn stretch(&self, salt: &[u8; 32], params: KdfParams) -> Result<MasterKey, Error> {
-        leaving_nothing(|| {
-            let mut key = Zeroizing::new([0; 32]);
-            params.stretch(self.as_bytes(), salt, &mut key)?;
-            Ok(MasterKey(key))
-        })
+        let mut key = Zeroizing::new([0; 32]);
+        params.stretch(self.as_bytes(), salt, &mut key)?;
+        Ok(MasterKey(key))
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {

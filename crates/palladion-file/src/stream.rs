@@ -9,7 +9,6 @@ use zeroize::Zeroizing;
 use crate::chunk::{Chunk, FRAME_LEN, SealedChunks};
 use crate::cipher::Cipher;
 use crate::header::Header;
-use crate::secret::leaving_nothing;
 use crate::{Algorithm, ChunkSize, Error, KdfLimits, KdfParams, Secret};
 
 /// Encrypts what is written to it into another writer.
@@ -57,20 +56,17 @@ impl<W: Write> EncryptWriter<W> {
         kdf: KdfParams,
         mut output: W,
     ) -> Result<Self, Error> {
-        let secret = secret.into();
-        leaving_nothing(|| {
-            let (header, cipher) = Header::create(secret, algorithm, chunk_size, kdf)?;
-            output.write_all(&header).map_err(Error::Write)?;
-            let buffer = Zeroizing::new(vec![0; chunk_size.buffer_len()]);
-            Ok(Self { output, cipher, chunk_size, buffer, len: 0, counter: 0, unwritten: 0..0 })
-        })
+        let (header, cipher) = Header::create(secret.into(), algorithm, chunk_size, kdf)?;
+        output.write_all(&header).map_err(Error::Write)?;
+        let buffer = Zeroizing::new(vec![0; chunk_size.buffer_len()]);
+        Ok(Self { output, cipher, chunk_size, buffer, len: 0, counter: 0, unwritten: 0..0 })
     }
 
     /// Writes the last chunk, flushes, and returns the writer. Fails if a [`write`](Write::write) failed and was not
     /// repeated until it succeeded.
     pub fn finish(mut self) -> Result<W, Error> {
         self.drain().map_err(Error::Write)?;
-        // A full chunk was sealed as not the last because more was to come, and that never came.
+        // A full chunk was sealed as not the last, but no more bytes came.
         if self.len == 0 && self.counter > 0 {
             return Err(Error::Write(io::Error::other("an earlier write failed and was not repeated")));
         }
@@ -118,7 +114,8 @@ impl<W: Write> Write for EncryptWriter<W> {
         Ok(taken)
     }
 
-    /// Flushes the writer beneath. A chunk that is not full stays here: to write it early would end the file.
+    /// Flushes the inner writer. A chunk that is not full stays here: writing it early would end
+    /// the file.
     fn flush(&mut self) -> io::Result<()> {
         self.drain()?;
         self.output.flush()
@@ -133,9 +130,9 @@ impl<W> fmt::Debug for EncryptWriter<W> {
 
 /// Decrypts a file while it is read.
 ///
-/// Only verified bytes come out. `Ok(0)` comes after the last chunk and only if nothing follows it: who stops reading
-/// earlier does not know whether the file was complete. Errors are [`Error`]s inside [`io::Error`]s, and stay: every
-/// further read fails too.
+/// Only verified bytes come out. `Ok(0)` comes after the last chunk and only if nothing follows it:
+/// if you stop reading earlier, you do not know whether the file is complete. Errors are [`Error`]s
+/// inside [`io::Error`]s. After one, every further read fails too.
 ///
 /// ```
 /// use std::io::Read;
@@ -180,17 +177,13 @@ impl<R: Read> DecryptReader<R> {
         mut input: R,
     ) -> Result<Self, Error> {
         let header = Header::read(&mut input)?;
-        let secret = secret.into();
-        leaving_nothing(|| {
-            let cipher = header.open(secret, limits)?;
-            Ok(Self {
-                chunks: SealedChunks::new(input, header.chunk_size),
-                cipher,
-                algorithm: header.algorithm,
-                buffer: Zeroizing::new(vec![0; header.chunk_size.buffer_len()]),
-                unread: 0..0,
-                state: State::Open,
-            })
+        Ok(Self {
+            cipher: header.open(secret.into(), limits)?,
+            chunks: SealedChunks::new(input, header.first_chunk()),
+            algorithm: header.algorithm,
+            buffer: Zeroizing::new(vec![0; header.chunk_size.buffer_len()]),
+            unread: 0..0,
+            state: State::Open,
         })
     }
 

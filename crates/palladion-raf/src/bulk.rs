@@ -3,8 +3,8 @@
 use std::io::ErrorKind;
 use std::sync::{Mutex, PoisonError};
 
-use crate::algorithm::Keys;
 use crate::environment::zeros;
+use crate::keys::Keys;
 use crate::{Error, Info, Result, Storage};
 
 /// Bytes of contents in a group of chunks, if they are not larger: what a worker has before it should fit in the cache of its core.

@@ -10,7 +10,7 @@ use crate::merkle::{Hasher, Sha256};
 /// Where random numbers and memory come from, and how a [Merkle tree](crate::merkle) is hashed. [`System`] is for programs on an operating
 /// system; others are for those that bring their own.
 pub trait Environment {
-    /// Memory that the file keeps for itself; wiped in the end.
+    /// Memory that the file owns; wiped on drop.
     type Buffer: AsRef<[u8]> + AsMut<[u8]> + Zeroize;
     /// What hashes the Merkle tree, if there is one.
     type Hasher: Hasher;
@@ -18,11 +18,11 @@ pub trait Environment {
     /// each). If not, chunks are worked on one after another, and nothing is allocated.
     const BULK: bool;
 
-    /// Fills the bytes with random ones, fit for keys.
+    /// Fills the buffer with random bytes, fit for keys.
     ///
     /// # Errors
     ///
-    /// If there are none.
+    /// If the system has no random bytes.
     fn random(&mut self, bytes: &mut [u8]) -> io::Result<()>;
 }
 
@@ -45,7 +45,7 @@ impl<H: Hasher> Environment for System<H> {
     }
 }
 
-/// So much memory, of zeros.
+/// Allocates zeroed memory.
 pub(crate) fn zeros(len: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(len).map_err(|_| ErrorKind::OutOfMemory)?;

@@ -2,6 +2,8 @@
 
 use std::{fmt, io};
 
+use crate::limits::{CHUNK_MAX, CHUNK_MIN, HASH_MAX, HASH_MIN};
+
 /// The result of an operation on a file.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -11,16 +13,16 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum Error {
     /// The storage failed.
     Io(io::Error),
-    /// It does not begin as a RAF file does.
+    /// The file does not begin like a RAF file.
     NotRaf,
-    /// It begins as one, but says something that this library does not know.
+    /// The header asks for something that this library does not know.
     Unsupported {
-        /// What it says.
+        /// Which field.
         what: &'static str,
-        /// The value there.
+        /// Its value.
         value: u64,
     },
-    /// The header is not authentic: the key is another one, or the header was changed.
+    /// The header is not authentic: the key is wrong, or the header was changed.
     WrongKey,
     /// A key of the wrong length for the algorithm, in bytes.
     KeyLength {
@@ -41,41 +43,40 @@ pub enum Error {
         /// Its index; the first is 0.
         index: u64,
     },
-    /// The storage is shorter than the header says, or than a header.
+    /// The storage is shorter than the header says, or too short for a header.
     Truncated {
         /// Bytes that there must be.
         expected: u64,
         /// Bytes that there are.
         actual: u64,
     },
-    /// Chunks have a multiple of 16 bytes, from [`CHUNK_MIN`](crate::CHUNK_MIN) to [`CHUNK_MAX`](crate::CHUNK_MAX).
+    /// Chunks have a multiple of 16 bytes, from [`CHUNK_MIN`] to [`CHUNK_MAX`].
     ChunkSize(u32),
     /// The file would be larger than the format allows.
     TooLarge,
-    /// There is something already where a file is to be created.
+    /// The storage for a new file is not empty.
     Exists,
-    /// An earlier operation failed in the middle of a change: what there is in memory may not be what there is in the file. Open it
-    /// anew.
+    /// An earlier operation failed in the middle of a change, so memory and file may differ. Open
+    /// the file again.
     Poisoned,
-    /// It was opened for reading alone.
+    /// The file was opened read-only.
     ReadOnly,
-    /// There is no Merkle tree.
+    /// The file has no Merkle tree.
     NoTree,
     /// The file has more chunks, or would have, than the Merkle tree has places.
     TreeFull {
         /// Its places.
         max_chunks: u64,
     },
-    /// There can be no Merkle tree with so many places: with none, or with more than fit into memory.
+    /// A Merkle tree cannot have this many places: none, or more than fit into memory.
     TreeSize(u64),
-    /// The Merkle tree is not that of the file: a chunk is another than the one that was hashed, or, without a chunk, the tree itself was
-    /// changed.
+    /// The Merkle tree does not match the file: a chunk is not the one that was hashed or, if
+    /// `chunk` is `None`, the tree itself was changed.
     TreeMismatch {
         /// The chunk's index.
         chunk: Option<u64>,
     },
-    /// Hashes have from [`HASH_MIN`](crate::merkle::HASH_MIN) to [`HASH_MAX`](crate::merkle::HASH_MAX) bytes, and buffers for them have no
-    /// fewer.
+    /// Hashes have from [`HASH_MIN`] to [`HASH_MAX`] bytes, and buffers for them at least as many.
     HashLength(usize),
     /// The memory for a chunk is too small, in bytes.
     BufferLength {
@@ -84,9 +85,9 @@ pub enum Error {
         /// What it has.
         actual: usize,
     },
-    /// The cipher refused: see there.
+    /// The cipher refused to work.
     Cipher(palladion::Error),
-    /// There were no random bytes.
+    /// The system gave no random bytes.
     NoRandomness(io::Error),
 }
 
@@ -112,12 +113,12 @@ impl fmt::Display for Error {
                     "the file should have at least {expected} bytes, but has {actual}: its end is missing"
                 )
             }
-            Self::ChunkSize(size) => write!(
-                f,
-                "chunks must have a multiple of 16 bytes from {} to {}, not {size}",
-                crate::CHUNK_MIN,
-                crate::CHUNK_MAX
-            ),
+            Self::ChunkSize(size) => {
+                write!(
+                    f,
+                    "chunks must have a multiple of 16 bytes from {CHUNK_MIN} to {CHUNK_MAX}, not {size}"
+                )
+            }
             Self::TooLarge => f.write_str("the file would be larger than the format allows"),
             Self::Exists => f.write_str("there is a file already"),
             Self::Poisoned => f.write_str("an earlier change failed in the middle; open the file anew"),
@@ -136,9 +137,7 @@ impl fmt::Display for Error {
             Self::TreeMismatch { chunk: None } => f.write_str("the Merkle tree was changed"),
             Self::HashLength(len) => write!(
                 f,
-                "hashes must have from {} to {} bytes, and a buffer as many: not {len}",
-                crate::merkle::HASH_MIN,
-                crate::merkle::HASH_MAX
+                "hashes must have from {HASH_MIN} to {HASH_MAX} bytes, and a buffer as many: not {len}"
             ),
             Self::BufferLength { expected, actual } => {
                 write!(f, "the memory for a chunk must have {expected} bytes, but has {actual}")

@@ -7,10 +7,11 @@ use zeroize::Zeroizing;
 
 use palladion::Algorithm;
 
-use crate::algorithm::{Keys, leaving_nothing};
 use crate::bulk::{self, Rooms, Run};
 use crate::environment::zeros;
 use crate::header::{self, HEADER_LEN, ID_LEN, Info};
+use crate::keys::Keys;
+use crate::limits::is_chunk_size;
 use crate::merkle::{Hasher, Sha256, Tree};
 use crate::{Environment, Error, Result, Storage, System};
 
@@ -80,7 +81,7 @@ impl Options {
         mut environment: E,
         buffer: impl FnOnce(&Info) -> Result<E::Buffer>,
     ) -> Result<Raf<S, E>> {
-        if !header::is_chunk_size(self.chunk_size) {
+        if !is_chunk_size(self.chunk_size) {
             return Err(Error::ChunkSize(self.chunk_size));
         }
         if !self.overwrite && storage.size()? > 0 {
@@ -92,13 +93,11 @@ impl Options {
         if self.file_id.is_none() {
             environment.random(&mut info.file_id).map_err(Error::NoRandomness)?;
         }
-        leaving_nothing(|| {
-            let keys = info.keys(master_key)?;
-            let header = info.header(&keys)?;
-            storage.set_size(HEADER_LEN as u64)?;
-            storage.write_at(&header, 0)?;
-            Ok(Raf::new(storage, environment, info, keys, record))
-        })
+        let keys = Keys::new(&info, master_key)?;
+        let header = keys.header(&info)?;
+        storage.set_size(HEADER_LEN as u64)?;
+        storage.write_at(&header, 0)?;
+        Ok(Raf::new(storage, environment, info, keys, record))
     }
 }
 
@@ -164,16 +163,14 @@ impl<S: Storage> Found<S> {
         buffer: impl FnOnce(&Info) -> Result<E::Buffer>,
     ) -> Result<Raf<S, E>> {
         let info = self.info;
-        leaving_nothing(|| {
-            let keys = info.keys(master_key)?;
-            Info::verify(&keys, &self.header)?;
-            let (expected, actual) = (info.offset(info.chunks())?, self.storage.size()?);
-            if actual < expected {
-                return Err(Error::Truncated { expected, actual });
-            }
-            let record = room(&info, buffer)?;
-            Ok(Raf { read_only: self.read_only, ..Raf::new(self.storage, environment, info, keys, record) })
-        })
+        let keys = Keys::new(&info, master_key)?;
+        keys.verify(&self.header)?;
+        let (expected, actual) = (info.offset(info.chunks())?, self.storage.size()?);
+        if actual < expected {
+            return Err(Error::Truncated { expected, actual });
+        }
+        let record = room(&info, buffer)?;
+        Ok(Raf { read_only: self.read_only, ..Raf::new(self.storage, environment, info, keys, record) })
     }
 }
 
@@ -701,7 +698,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
 
     fn write_header(&mut self, size: u64) -> Result<()> {
         let info = Info { size, ..self.info };
-        self.storage.write_at(&info.header(&self.keys)?, 0)?;
+        self.storage.write_at(&self.keys.header(&info)?, 0)?;
         self.info = info;
         Ok(())
     }

@@ -1,8 +1,10 @@
-//! A Merkle tree over the contents of a file, kept in memory: 64 bytes or less that stand for all of it, the commitment.
+//! A Merkle tree over the contents of a file, kept in memory. Its commitment, at most 64 bytes,
+//! stands for all of them.
 //!
-//! Who has the key and an old copy of a file, or of some of its chunks, can put it in the place of the new one, and nothing in the
-//! file tells. A commitment that was kept elsewhere does: it is another for other contents. Here it is kept up to date while the
-//! file changes, at the price of hashing the chunks that change.
+//! Someone who can write to a file can replace it, or some of its chunks, with an older copy, and
+//! nothing in the file shows that. A commitment that was kept elsewhere does, because other
+//! contents have another one. The tree is updated while the file changes, which costs hashing the
+//! chunks that change.
 //!
 //! The tree has a place for each of a number of chunks that is fixed when it is made; trees with other numbers of places have other
 //! commitments. With [`Sha256`] they are those of `pyaegis`.
@@ -13,40 +15,38 @@ use std::ops::{Range, RangeInclusive};
 use palladion::Tag;
 use sha2::Digest;
 
-use crate::algorithm::leaving_nothing;
+pub use crate::limits::{HASH_MAX, HASH_MIN};
 use crate::{Error, Result};
 
-/// Bytes in the shortest hash.
-pub const HASH_MIN: usize = 8;
-/// Bytes in the longest hash.
-pub const HASH_MAX: usize = 64;
 /// Bytes in the [context](Hasher::commitment) of a commitment.
 pub const CONTEXT_LEN: usize = 32;
 
-/// A hash function, in the four ways that the tree uses it. They must differ: no input of one may give the hash of another.
+/// A hash function, in the four ways that the tree uses it. No input of one may give the hash of
+/// another.
 ///
-/// All fill `out`, which has as many bytes as the tree was made with.
+/// All fill `out`, which is as long as the hashes that the tree was made for.
 pub trait Hasher {
-    /// Of a chunk: its contents (of the last one, as far as the file goes) and its index.
+    /// Hashes a chunk: its contents, up to the end of the file, and its index.
     ///
     /// # Errors
     ///
     /// Whatever may happen.
     fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()>;
-    /// Of two nodes. `level` is theirs (that of leaves is 0), `index` that of their parent on the level above.
+    /// Hashes two nodes of `level`, which is 0 for leaves. `index` is that of their parent on the
+    /// level above.
     ///
     /// # Errors
     ///
     /// Whatever may happen.
     fn parent(&self, out: &mut [u8], left: &[u8], right: &[u8], level: u32, index: u64) -> io::Result<()>;
-    /// Of a place that holds nothing.
+    /// Hashes an empty place.
     ///
     /// # Errors
     ///
     /// Whatever may happen.
     fn empty(&self, out: &mut [u8], level: u32, index: u64) -> io::Result<()>;
-    /// Of the tree as a whole: its root; the format's version, the algorithm's number, the size of chunks and the id of the file as
-    /// `context`; and the size of the file.
+    /// Hashes the tree as a whole: its root; the format's version, the algorithm's number, the size
+    /// of chunks and the id of the file as `context`; and the size of the file.
     ///
     /// # Errors
     ///
@@ -234,7 +234,7 @@ impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
 
     fn hash(&self, work: impl FnOnce(&H, &mut [u8]) -> io::Result<()>) -> Result<Hash> {
         let mut hash = Hash([0; HASH_MAX]);
-        leaving_nothing(|| work(&self.hasher, &mut hash.0[..self.hash_len]))?;
+        work(&self.hasher, &mut hash.0[..self.hash_len])?;
         Ok(hash)
     }
 
@@ -244,7 +244,7 @@ impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
     }
 
     fn nodes_at(&self, level: u32) -> u64 {
-        // Halving and rounding up so many times is the same as once.
+        // Halving and rounding up several times is the same as dividing and rounding up once.
         ((self.max_chunks - 1) >> level) + 1
     }
 
@@ -259,7 +259,8 @@ impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
         &self.nodes.as_ref()[self.place(level, index)]
     }
 
-    /// Whether this is the hash of a node, compared in constant time as tags are: it tells of what is in the file.
+    /// Whether this is the hash of a node, compared in constant time, because it depends on the
+    /// contents.
     fn holds(&self, level: u32, index: u64, hash: &Hash) -> bool {
         let mut there = Hash([0; HASH_MAX]);
         there.0[..self.hash_len].copy_from_slice(self.node(level, index));

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use palladion_raf::{Algorithm, is_chunk_size};
 
-use crate::args::bytes;
 use crate::hex;
-use crate::keys::{Given, Kind};
+use crate::values::{Given, Kind, algorithms, bytes};
 
 /// Works on encrypted files that can be read and changed at any place
 ///
@@ -38,7 +37,7 @@ pub enum Command {
     Export(ExportArgs),
 }
 
-/// How the user proves to be allowed.
+/// The key or passphrase.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 pub struct SecretArgs {
@@ -82,7 +81,7 @@ impl KeyArgs {
 #[derive(clap::Args)]
 pub struct NewArgs {
     /// Which variant of AEGIS to use
-    #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2", value_parser = crate::args::algorithms(), ignore_case = true)]
+    #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2", value_parser = algorithms(), ignore_case = true)]
     pub algorithm: Algorithm,
     /// How much to encrypt at once: a multiple of 16 bytes from 1K to 1M. Small chunks are for small changes here and there
     #[arg(long, value_name = "SIZE", default_value = "64K", value_parser = chunk_size)]
@@ -103,7 +102,7 @@ pub struct CreateArgs {
     pub key: KeyArgs,
     #[command(flatten)]
     pub new: NewArgs,
-    /// How many bytes of zeros, with K, M, G or T for units of 1024. They are encrypted, so they take place on the disk
+    /// How many bytes of zeros, with K, M, G or T for units of 1024. They are encrypted, so they take up disk space
     #[arg(long, value_name = "SIZE", default_value = "0", value_parser = size)]
     pub size: u64,
     /// The file to make
@@ -157,11 +156,11 @@ pub struct CatArgs {
     pub file: PathBuf,
 }
 
-/// Writes into a file, in its place
+/// Overwrites a part of a file in place, or appends to it
 ///
-/// The file grows if it has to; what lies between its old end and the offset becomes zeros. What is behind the data stays.
-/// There is no journal: when this is interrupted, the file has the data up to some place, which is told; when the power
-/// fails, chunks that were being written may be damaged.
+/// The file grows if necessary, with zeros between its old end and the offset. Bytes past the written data stay.
+/// There is no journal. If this is interrupted, the data is written up to a point, and a message says how far. If the
+/// power fails, chunks that were being written may be damaged.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -184,9 +183,9 @@ pub struct WriteArgs {
     pub input: Option<PathBuf>,
 }
 
-/// Makes a file shorter or longer, in its place
+/// Makes a file shorter or longer, in place
 ///
-/// What is behind the new end is gone; what is new is zeros. They are encrypted, so they take place on the disk.
+/// Data past the new end is discarded. New bytes are zeros; they are encrypted, so they take up disk space.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -101,7 +101,7 @@ fn info(args: &InfoArgs) -> Result<()> {
             place.unlock(&args.key, source(&args.key, None)?)?;
             "verified"
         }
-        None => "not verified, for want of a key",
+        None => "not verified (no key given)",
     };
     let chunk_size = u64::from(info.chunk_size);
     let text = format!(
@@ -153,7 +153,7 @@ fn decrypt(
     let size = file.raf.size();
     if offset > size {
         return Err(Failure::usage(format!(
-            "the offset {offset} is behind the end of {}, which has {size} bytes",
+            "the offset {offset} is past the end of {}, which has {size} bytes",
             file.name
         )));
     }

@@ -1,35 +1,20 @@
-//! Chunks and headers under the algorithm that was chosen when the file was made.
+//! The keys of a file, and what they do with chunks and headers.
 
 use palladion::batch::{self, BatchError, Decryption, Encryption};
 use palladion::family::Family;
 use palladion::{Aegis, Algorithm, Mac, Tag, with_algorithm};
 use zeroize::Zeroizing;
 
-use crate::{Error, Info, Result};
-
-/// Bytes in a tag.
-pub(crate) const TAG_LEN: usize = 16;
-/// Bytes in the longest key and nonce.
-pub(crate) const MAX_KEY_LEN: usize = 32;
-
-/// Bytes that a chunk of a size takes in the file: nonce, ciphertext and tag.
-#[must_use]
-pub fn record_len(algorithm: Algorithm, chunk_size: u32) -> usize {
-    chunk_size as usize + algorithm.key_len() + TAG_LEN
-}
+use crate::header::{AUTHENTICATED, HEADER_LEN, Info, TAG_LEN};
+use crate::kdf::{MAX_KEY_LEN, file_keys};
+use crate::{Error, Result};
 
 /// A key or a nonce, of the length that the algorithm has.
 fn sized<'a, T: TryFrom<&'a [u8], Error = palladion::Error>>(bytes: &'a [u8]) -> Result<T> {
     T::try_from(bytes).map_err(Error::Cipher)
 }
 
-/// Does some work, and wipes the stack below the caller, where keys have been that were handed on.
-#[inline(always)]
-pub(crate) fn leaving_nothing<R>(work: impl FnOnce() -> R) -> R {
-    work()
-}
-
-/// What it means that a chunk could not be opened.
+/// The error for a chunk that could not be opened.
 fn failed(chunk: u64, error: palladion::Error) -> Error {
     match error {
         palladion::Error::VerificationFailed => Error::DamagedChunk { index: chunk },
@@ -45,8 +30,13 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    pub(crate) fn new(algorithm: Algorithm, material: Zeroizing<[u8; 2 * MAX_KEY_LEN]>) -> Self {
-        Self { algorithm, material }
+    /// Derives the keys of the file with this header.
+    pub(crate) fn new(info: &Info, master_key: &[u8]) -> Result<Self> {
+        let (expected, actual) = (info.algorithm.key_len(), master_key.len());
+        if actual != expected {
+            return Err(Error::KeyLength { expected, actual });
+        }
+        Ok(Self { algorithm: info.algorithm, material: file_keys(master_key, &info.file_id) })
     }
 
     fn chunk_key(&self) -> &[u8] {
@@ -65,10 +55,10 @@ impl Keys {
             let cipher = Aegis::<F, D, TAG_LEN>::new(&sized::<F::Key>(key)?);
             cipher.seal_in_place(&sized::<F::Nonce>(nonce)?, ad, rest).map_err(Error::Cipher)
         }
-        leaving_nothing(|| with_algorithm!(self.algorithm, seal(self.chunk_key(), record, &info.ad(chunk))))
+        with_algorithm!(self.algorithm, seal(self.chunk_key(), record, &info.ad(chunk)))
     }
 
-    /// Decrypts the record of a chunk where it lies, and returns the message.
+    /// Decrypts the record of a chunk in place, and returns the message.
     pub(crate) fn open<'a>(&self, info: &Info, chunk: u64, record: &'a mut [u8]) -> Result<&'a mut [u8]> {
         fn open<'a, F: Family, const D: usize>(
             key: &[u8],
@@ -81,7 +71,7 @@ impl Keys {
             let opened = cipher.open_in_place(&sized::<F::Nonce>(nonce)?, &info.ad(chunk), rest);
             opened.map_err(|e| failed(chunk, e))
         }
-        leaving_nothing(|| with_algorithm!(self.algorithm, open(self.chunk_key(), info, chunk, record)))
+        with_algorithm!(self.algorithm, open(self.chunk_key(), info, chunk, record))
     }
 
     /// Decrypts the record of a chunk into a buffer for the message.
@@ -98,12 +88,10 @@ impl Keys {
             let opened = cipher.open_into(&sized::<F::Nonce>(nonce)?, &info.ad(chunk), rest, message);
             opened.map_err(|e| failed(chunk, e))
         }
-        leaving_nothing(|| {
-            with_algorithm!(self.algorithm, open(self.chunk_key(), info, chunk, record, message))
-        })
+        with_algorithm!(self.algorithm, open(self.chunk_key(), info, chunk, record, message))
     }
 
-    /// Encrypts chunks, of which `first` is the first, into records that begin with their nonces.
+    /// Encrypts chunks from `first` on into records that begin with their nonces.
     pub(crate) fn seal_all(
         &self,
         info: &Info,
@@ -130,12 +118,10 @@ impl Keys {
             }
             batch::encrypt(&mut jobs).map_err(|e| Error::Cipher(e.error))
         }
-        leaving_nothing(|| {
-            with_algorithm!(self.algorithm, seal(self.chunk_key(), info, first, messages, records))
-        })
+        with_algorithm!(self.algorithm, seal(self.chunk_key(), info, first, messages, records))
     }
 
-    /// Decrypts the records of chunks, of which `first` is the first.
+    /// Decrypts the records of chunks from `first` on.
     pub(crate) fn open_all(
         &self,
         info: &Info,
@@ -163,17 +149,29 @@ impl Keys {
             batch::decrypt(&mut jobs)
                 .map_err(|BatchError { first: place, error, .. }| failed(first + place as u64, error))
         }
-        leaving_nothing(|| {
-            with_algorithm!(self.algorithm, open(self.chunk_key(), info, first, records, messages))
-        })
+        with_algorithm!(self.algorithm, open(self.chunk_key(), info, first, records, messages))
+    }
+
+    /// Makes the header, with its MAC.
+    pub(crate) fn header(&self, info: &Info) -> Result<[u8; HEADER_LEN]> {
+        let mut header = info.to_bytes();
+        let mac = self.mac(&header)?;
+        header[AUTHENTICATED..].copy_from_slice(mac.as_ref());
+        Ok(header)
+    }
+
+    /// Verifies that a header is authentic.
+    pub(crate) fn verify(&self, header: &[u8; HEADER_LEN]) -> Result<()> {
+        let expected = Tag::try_from(&header[AUTHENTICATED..]).map_err(Error::Cipher)?;
+        if self.mac(header)? == expected { Ok(()) } else { Err(Error::WrongKey) }
     }
 
     /// The MAC of a header.
-    pub(crate) fn mac(&self, header: &[u8]) -> Result<Tag<TAG_LEN>> {
+    fn mac(&self, header: &[u8; HEADER_LEN]) -> Result<Tag<TAG_LEN>> {
         fn mac<F: Family, const D: usize>(key: &[u8], header: &[u8]) -> Result<Tag<TAG_LEN>> {
             Mac::<F, D, TAG_LEN>::mac(&sized::<F::Key>(key)?, &F::Nonce::default(), header)
                 .map_err(Error::Cipher)
         }
-        leaving_nothing(|| with_algorithm!(self.algorithm, mac(self.header_key(), header)))
+        with_algorithm!(self.algorithm, mac(self.header_key(), &header[..AUTHENTICATED]))
     }
 }
