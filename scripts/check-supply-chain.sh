@@ -145,7 +145,7 @@ minimal() {
     cargo +nightly --version >/dev/null 2>&1 || { echo "skipped: no nightly cargo (rustup toolchain install nightly)" | tee -a "${PALLADION_SKIPPED:-/dev/null}"; return; }
     scripts/copy-checkout.sh "$work/minimal"
     # What is not published may want more.
-    sed -i '/"crates\/palladion-bench",/d; /"crates\/palladion-count",/d; /"bindings\//d' "$work/minimal/Cargo.toml"
+    sed -i '/"crates\/palladion-bench",/d; /"bindings\//d' "$work/minimal/Cargo.toml"
     compiles_with_oldest "$work/minimal"
     cp "$work/minimal/crates/palladion-cli/Cargo.toml" "$work/before"
     sed -i 's/^rpassword = .*/rpassword = "5.0"/' "$work/minimal/crates/palladion-cli/Cargo.toml"

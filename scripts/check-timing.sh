@@ -26,12 +26,10 @@ plant() {
     [ "$(grep -cF "$2" "$file")" = 1 ] || { echo "$1: where is the comparison?" >&2; exit 1; }
     OLD=$2 NEW=$3 perl -pi -e 's/\Q$ENV{OLD}/$ENV{NEW}/' "$file"
 }
-plant types.rs 'declassify(difference.ct_eq(&0).into())' \
-    '{ let _ = difference; self.0.iter().zip(&other.0).all(|(a, b)| core::hint::black_box(a) == b) }'
-plant low/raw.rs 'declassify(bytes(tag).ct_eq(bytes(m.tag)).into())' \
-    'bytes(tag).iter().zip(bytes(m.tag)).all(|(a, b)| core::hint::black_box(a) == b)'
-plant low/kernels.rs 'declassify(difference.is_zero())' \
-    '{ let mut own = [0u8; 32]; store_tag(sum, own.as_mut_ptr(), tag_len); let _ = difference;
+plant memory/equal.rs 'declassify(difference.ct_eq(&0).into())' \
+    '{ let _ = difference; a.iter().flatten().zip(b.iter().flatten()).all(|(a, b)| core::hint::black_box(a) == b) }'
+plant driver/tag.rs 'declassify(difference.is_zero())' \
+    '{ let mut own = [0u8; 32]; write(sum, own.as_mut_ptr(), tag_len); let _ = difference;
        (0..tag_len).all(|i| core::hint::black_box(own[i]) == *tag.add(i)) }'
 build "$work" "$target/timing-planted" "-A warnings"
 echo "with comparisons that end early:"

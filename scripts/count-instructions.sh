@@ -28,12 +28,14 @@ shift $((OPTIND - 1))
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cc -shared -fPIC -O1 -Wall -o "$work/count.so" scripts/qemu-plugin/count.c
-built=${CARGO_TARGET_DIR:-target}
+built=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+# As fast code, not as small code, which is what the other programs in firmware/ are.
+export CARGO_PROFILE_RELEASE_OPT_LEVEL=3 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 
 # Runs the program under the emulator with these arguments; the plugin writes its count to the file `counted`.
 run() {
     if [ "$cpu" = cortex-m4 ]; then
-        local words=palladion-count word
+        local words=count word
         for word; do words+=,arg=$word; done
         "${qemu[@]}" -plugin "$work/count.so" -semihosting-config "enable=on,target=native,chardev=console,arg=$words" \
             -kernel "$program" </dev/null
@@ -51,21 +53,21 @@ for cpu; do
         target=thumbv7em-none-eabihf
         qemu=(qemu-system-arm -M mps2-an386 -display none -monitor none -serial none -chardev stdio,id=console)
         type "${qemu[0]}" ld.lld-19 >/dev/null
-        RUSTFLAGS="${RUSTFLAGS-} -C panic=abort -C link-arg=-T$PWD/crates/palladion-count/cortex-m.ld" \
+        RUSTFLAGS="${RUSTFLAGS-} -C panic=abort -C link-arg=-T$PWD/firmware/count/cortex-m.ld" \
             CARGO_TARGET_THUMBV7EM_NONE_EABIHF_LINKER=ld.lld-19 RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="$built/cross" /usr/bin/cargo build --quiet --release \
-            -Zbuild-std=core,panic_abort --target "$target" -p palladion-count --no-default-features
-        program=$built/cross/$target/release/palladion-count
+            -Zbuild-std=core,panic_abort --target "$target" --manifest-path firmware/Cargo.toml -p count --no-default-features
+        program=$built/cross/$target/release/count
         ;;
     x86_64)
         # No VAES: QEMU 7.2 computes it wrong, see test-x86-tiers.sh.
         qemu=(qemu-x86_64 -cpu max,-vaes)
-        cargo build --quiet --release -p palladion-count
-        program=$built/release/palladion-count
+        CARGO_TARGET_DIR=$built cargo build --quiet --release --manifest-path firmware/Cargo.toml -p count
+        program=$built/release/count
         ;;
     *)
         cross_target "$cpu"
-        cross_cargo build --quiet --release -p palladion-count
-        program=$(cross_directory)/release/palladion-count
+        cross_cargo build --quiet --release --manifest-path firmware/Cargo.toml -p count
+        program=$(cross_directory)/release/count
         ;;
     esac
     echo "== $cpu: instructions per byte, $size bytes"

@@ -37,7 +37,7 @@ caught() {
 # in_library LOG PROGRAM: a function of the library is among those that were called. (The name of the test's own file has that of the library
 # in it. A sanitizer that does not find an llvm-symbolizer of its liking gives places instead of names.)
 in_library() {
-    local names='palladion(::|_capi|[0-9]+low)' places
+    local names='palladion(::|_capi|[0-9]+(arch|driver|memory))' places
     ! grep -qE "#[0-9]+ .*$names" "$1" || return 0
     places=$(sed -nE "s|.*#[0-9]+ .*\($2\+(0x[0-9a-f]+)\).*|\1|p" "$1")
     [ -n "$places" ] && addr2line -f -e "$2" $places | grep -E "$names" >/dev/null
@@ -46,7 +46,7 @@ backends=$("$tests" --ignored --exact bounds::backends_here --nocapture | sed -n
 [ -n "$backends" ]
 for backend in $backends; do
     PALLADION_BACKEND=$backend caught "$work/planted.log" "$tests" --ignored --exact bounds::one_byte_too_many
-    grep -q 'palladion::low' "$work/planted.log" || { cat "$work/planted.log"; exit 1; }
+    grep -qE 'palladion::(arch|driver)' "$work/planted.log" || { cat "$work/planted.log"; exit 1; }
 done
 echo "planted: one byte too many is noticed, in the library's code, with each of" $backends
 

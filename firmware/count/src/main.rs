@@ -1,7 +1,7 @@
 //! Encrypts, decrypts or authenticates and says nothing, so that its instructions can be counted:
 //! `scripts/count-instructions.sh`. Needs no operating system.
 //!
-//! `cargo run --release -p palladion-count -- VARIANT OPERATION SIZE TIMES [BACKEND]`
+//! `count VARIANT OPERATION SIZE TIMES [BACKEND]`
 //!
 //! Without arguments, names the backends that it can be counted on.
 
