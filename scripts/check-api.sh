@@ -77,7 +77,7 @@ plant() { # FILE SED-EXPRESSION
     sed -i "$2" "$source/$1"
     ! cmp -s "$work/before" "$source/$1" || { echo "nothing was planted in $1" >&2; exit 1; }
 }
-plant lib.rs 's/^pub use limits::MAX_LEN;/use limits::MAX_LEN;/'
+plant lib.rs 's/^pub use error::{Error, MAX_LEN};/pub use error::Error;/'
 plant any.rs 's/pub fn tag_len(&self) -> usize/pub fn tag_len(\&self) -> u32/'
 plant algorithm.rs '/^impl core::error::Error for UnknownAlgorithm {}/d'
 api "$work/copy" "$work/planted" palladion

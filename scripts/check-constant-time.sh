@@ -27,7 +27,7 @@ directory=${CARGO_TARGET_DIR:-target}/secrecy
 flags="${RUSTFLAGS:-} --cfg palladion_secrecy"
 build=(build --quiet --locked --release -p palladion-assurance --bin constant-time)
 # The features are those with which the core is compiled for the program above.
-c_library=(rustc --quiet --locked --release -p palladion-capi --lib --crate-type staticlib --features "palladion/aead palladion/getrandom")
+c_library=(rustc --quiet --locked --release -p palladion-capi --lib --crate-type staticlib --features "palladion/aead palladion/any-degree palladion/getrandom")
 compile_c=(gcc)
 memcheck=(--quiet --error-exitcode=9 --num-callers=20)
 finds=("table:Use of uninitialised value" "comparison:Conditional jump or move depends on uninitialised value")

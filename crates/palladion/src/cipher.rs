@@ -61,6 +61,14 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     pub const DEGREE: usize = D;
 
     /// The cipher with this key. For any number of messages, each with its own nonce.
+    ///
+    /// ```
+    /// use palladion::{Aegis256X2, Key256};
+    ///
+    /// let key = Key256::from([1; 32]);
+    /// let cipher = Aegis256X2::<16>::new(&key); // 16-byte tags
+    /// let cipher: Aegis256X2 = Aegis256X2::new(&key); // 32-byte tags
+    /// ```
     #[must_use]
     pub fn new(key: &F::Key) -> Self {
         const {

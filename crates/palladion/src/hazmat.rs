@@ -11,9 +11,7 @@
 //! - [`encrypt_unauthenticated`] and [`decrypt_unauthenticated`] make no tag at all: anybody can flip any
 //!   bit of the message. They exist because libaegis has them.
 
-use crate::any::Algorithm;
-#[cfg(feature = "alloc")]
-pub use crate::any::AnySession;
+use crate::algorithm::Algorithm;
 use crate::cipher::Aegis;
 use crate::dispatch::Chosen;
 pub use crate::driver::Message;
@@ -23,6 +21,8 @@ use crate::family::Family;
 #[doc(hidden)] // for the checks of constant time
 pub use crate::memory::secrecy;
 use crate::memory::{Direction, InOut};
+#[cfg(feature = "alloc")]
+pub use crate::session::AnySession;
 pub use crate::session::Session;
 use crate::with_algorithm;
 

@@ -25,7 +25,8 @@
 //! | [`Aegis256`], [`Aegis128L`] | 32, 16 bytes | to interoperate: the variants every implementation has |
 //! | [`Aegis256X4`], [`Aegis128X4`] | 32, 16 bytes | long messages on CPUs with AVX-512 and VAES |
 //!
-//! Tags have 16 or 32 bytes, chosen by the number behind the name (`Aegis256X2::<32>`). 16 bytes are plenty against
+//! Tags have 16 or 32 bytes, chosen by the number behind the name: `Aegis256X2::<16>::new(&key)`. Where Rust knows
+//! the type, 32 is the default: `let cipher: Aegis256X2 = Aegis256X2::new(&key)`. 16 bytes are plenty against
 //! forgery. 32 bytes also bind a ciphertext to its key (nobody can find two keys that both open it, up to about 2^128
 //! work, instead of 2^64): take them for files and wherever keys may be chosen by others.
 //!
@@ -123,6 +124,7 @@ mod dispatch;
 
 #[cfg(feature = "aead")]
 mod aead_traits;
+mod algorithm;
 pub mod any;
 pub mod batch;
 mod cipher;
@@ -143,7 +145,7 @@ mod proof;
 
 #[cfg(feature = "aead")]
 pub use ::aead;
-pub use any::{Algorithm, UnknownAlgorithm};
+pub use algorithm::{Algorithm, UnknownAlgorithm};
 pub use cipher::Aegis;
 pub use dispatch::{Backend, BackendError, ENVIRONMENT_VARIABLE, backend, set_backend};
 pub use error::{Error, MAX_LEN};
@@ -167,10 +169,10 @@ pub type Aegis256XStream<const D: usize> = KeyStream<family::Aegis256, D>;
 macro_rules! names {
     ($($name:ident, $mac:ident, $stream:ident: $family:ident of $degree:literal, $standard:literal;)*) => {
         $(
-            #[doc = concat!("The authenticated cipher ", $standard, " with tags of `T` bytes, 16 or 32.")]
-            pub type $name<const T: usize> = Aegis<family::$family, $degree, T>;
-            #[doc = concat!("The MAC of ", $standard, " with tags of `T` bytes, 16 or 32.")]
-            pub type $mac<const T: usize> = Mac<family::$family, $degree, T>;
+            #[doc = concat!("The authenticated cipher ", $standard, " with tags of `T` bytes: 16, or 32 where a type is named without it.")]
+            pub type $name<const T: usize = 32> = Aegis<family::$family, $degree, T>;
+            #[doc = concat!("The MAC of ", $standard, " with tags of `T` bytes: 16, or 32 where a type is named without it.")]
+            pub type $mac<const T: usize = 32> = Mac<family::$family, $degree, T>;
             #[doc = concat!("The key stream of ", $standard, ".")]
             pub type $stream = KeyStream<family::$family, $degree>;
         )*

@@ -1,9 +1,14 @@
 //! Messages and data that come in pieces: the one core of everything incremental.
 
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
 use core::fmt;
 use core::mem::MaybeUninit;
 
 use zeroize::ZeroizeOnDrop;
+
+#[cfg(feature = "alloc")]
+use crate::algorithm::Algorithm;
 
 use crate::dispatch::Chosen;
 use crate::driver::State;
@@ -11,6 +16,8 @@ use crate::error::Error;
 use crate::family::Family;
 use crate::memory::{Direction, InOut, WipedBytes, wipe};
 use crate::types::{Expected, Tag};
+#[cfg(feature = "alloc")]
+use crate::with_algorithm;
 
 /// A message in pieces, in either direction, or the input of a MAC. Decrypted pieces are handed out at
 /// once, **unverified**.
@@ -42,7 +49,6 @@ use crate::types::{Expected, Tag};
 /// assert_eq!(&unverified, b"in two pieces");
 /// # Ok::<(), palladion::Error>(())
 /// ```
-#[derive(Clone)]
 pub struct Session<F: Family, const D: usize> {
     memory: F::Memory<D>,
     variant: Chosen<F, D>,
@@ -373,6 +379,13 @@ impl<F: Family, const D: usize> Session<F, D> {
     }
 }
 
+// Derived, it would have bounds on what is private.
+impl<F: Family, const D: usize> Clone for Session<F, D> {
+    fn clone(&self) -> Self {
+        Self { memory: self.memory.clone(), step: self.step.clone(), ..*self }
+    }
+}
+
 impl<F: Family, const D: usize> ZeroizeOnDrop for Session<F, D> {}
 
 impl<F: Family, const D: usize> fmt::Debug for Session<F, D> {
@@ -381,5 +394,179 @@ impl<F: Family, const D: usize> fmt::Debug for Session<F, D> {
             .field("absorbed", &self.ad_len)
             .field("bytes", &self.msg_len)
             .finish_non_exhaustive()
+    }
+}
+
+/// What [`Session`] can do, for any family and degree.
+#[cfg(feature = "alloc")]
+pub(crate) trait DynSession: Send + Sync {
+    fn process(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error>;
+    fn absorb(&mut self, data: &[u8]) -> Result<(), Error>;
+    fn finalize(&mut self, tag: &mut [u8]) -> Result<(), Error>;
+    fn verify(&mut self, tag: &[u8]) -> Result<(), Error>;
+    fn finalize_mac(&mut self, tag: &mut [u8]) -> Result<(), Error>;
+    fn verify_mac(&mut self, tag: &[u8]) -> Result<(), Error>;
+    fn copy(&self) -> Box<dyn DynSession>;
+}
+
+/// Calls a method with the length of the tag as a constant.
+#[cfg(feature = "alloc")]
+macro_rules! with_tag_length {
+    ($tag:ident, $T:ident => $call:expr) => {
+        match $tag.len() {
+            16 => {
+                const $T: usize = 16;
+                $call
+            }
+            32 => {
+                const $T: usize = 32;
+                $call
+            }
+            actual => Err(Error::UnknownTagLength { actual }),
+        }
+    };
+}
+
+#[cfg(feature = "alloc")]
+impl<F: Family, const D: usize> DynSession for Session<F, D> {
+    fn process(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error> {
+        self.process(io, direction)
+    }
+    fn absorb(&mut self, data: &[u8]) -> Result<(), Error> {
+        self.absorb(data)
+    }
+    fn finalize(&mut self, tag: &mut [u8]) -> Result<(), Error> {
+        with_tag_length!(tag, T => {
+            tag.copy_from_slice(self.finalize::<T>().as_ref());
+            Ok(())
+        })
+    }
+    fn verify(&mut self, tag: &[u8]) -> Result<(), Error> {
+        with_tag_length!(tag, T => self.verify(&Tag::<T>::try_from(tag)?))
+    }
+    fn finalize_mac(&mut self, tag: &mut [u8]) -> Result<(), Error> {
+        with_tag_length!(tag, T => {
+            let mut mac = Tag::<T>::zeroed();
+            self.finalize_mac(mac.as_mut_bytes())?;
+            tag.copy_from_slice(mac.as_ref());
+            Ok(())
+        })
+    }
+    fn verify_mac(&mut self, tag: &[u8]) -> Result<(), Error> {
+        with_tag_length!(tag, T => self.verify_mac(&Tag::<T>::try_from(tag)?))
+    }
+    fn copy(&self) -> Box<dyn DynSession> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(feature = "alloc")]
+pub(crate) fn begin<F: Family, const D: usize>(
+    key: &[u8],
+    nonce: &[u8],
+    ad: &[u8],
+) -> Result<Box<dyn DynSession>, Error> {
+    let (key, nonce) = (F::Key::try_from(key)?, F::Nonce::try_from(nonce)?);
+    Ok(Box::new(Session::<F, D>::new(&key, &nonce, ad)?))
+}
+
+/// A message that comes in pieces, in either direction, with any [`Algorithm`]. Decrypted pieces are handed out at once,
+/// **unverified**. Without associated data, and encrypting zeros, it is the key stream (RFC 10032 §7). Needs feature `alloc`.
+///
+/// ```
+/// use palladion::Algorithm;
+/// use palladion::hazmat::AnySession;
+///
+/// let begin = || AnySession::new(Algorithm::Aegis256X4, &[1; 32], &[2; 32], b"header");
+/// let (mut message, mut tag) = (*b"in two pieces", [0; 32]);
+/// let mut session = begin()?;
+/// session.encrypt_in_place(&mut message[..6])?;
+/// session.encrypt_in_place(&mut message[6..])?;
+/// session.finalize(&mut tag)?;
+///
+/// let mut session = begin()?;
+/// session.decrypt_in_place(&mut message)?;
+/// session.verify(&tag)?;
+/// assert_eq!(&message, b"in two pieces");
+/// # Ok::<(), palladion::Error>(())
+/// ```
+#[cfg(feature = "alloc")]
+pub struct AnySession {
+    session: Box<dyn DynSession>,
+}
+
+#[cfg(feature = "alloc")]
+impl AnySession {
+    /// Begins a message. Key and nonce have [`Algorithm::key_len`] bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`].
+    pub fn new(algorithm: Algorithm, key: &[u8], nonce: &[u8], ad: &[u8]) -> Result<Self, Error> {
+        Ok(Self { session: with_algorithm!(algorithm, begin(key, nonce, ad))? })
+    }
+
+    /// Encrypts the next piece in place.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`]; then nothing is encrypted.
+    pub fn encrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
+        self.session.process(InOut::in_place(buf), Direction::Encrypt)
+    }
+
+    /// Encrypts the next piece into another buffer of the same length.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`] or [`Error::TooLong`]; then nothing is encrypted.
+    pub fn encrypt_into(&mut self, msg: &[u8], ct: &mut [u8]) -> Result<(), Error> {
+        self.session.process(InOut::separate(msg, ct)?, Direction::Encrypt)
+    }
+
+    /// Decrypts the next piece in place. The result is unverified.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`]; then nothing is decrypted.
+    pub fn decrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
+        self.session.process(InOut::in_place(buf), Direction::Decrypt)
+    }
+
+    /// Decrypts the next piece into another buffer of the same length. The result is unverified.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`] or [`Error::TooLong`]; then nothing is decrypted.
+    pub fn decrypt_into(&mut self, ct: &[u8], unverified: &mut [u8]) -> Result<(), Error> {
+        self.session.process(InOut::separate(ct, unverified)?, Direction::Decrypt)
+    }
+
+    /// Writes the tag of the message, 16 or 32 bytes, as many as there is room for. The session is wiped.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownTagLength`]; then the session goes on.
+    pub fn finalize(&mut self, tag: &mut [u8]) -> Result<(), Error> {
+        self.session.finalize(tag)
+    }
+
+    /// Compares the tag of the message with one that came along, in constant time. The session is wiped.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`] if they differ; [`Error::UnknownTagLength`], and then the session goes on.
+    pub fn verify(&mut self, tag: &[u8]) -> Result<(), Error> {
+        self.session.verify(tag)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl ZeroizeOnDrop for AnySession {}
+
+#[cfg(feature = "alloc")]
+impl fmt::Debug for AnySession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnySession").finish_non_exhaustive()
     }
 }

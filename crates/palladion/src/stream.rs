@@ -184,7 +184,6 @@ impl<F: Family, const D: usize, const T: usize> fmt::Debug for Decryptor<'_, F, 
 /// assert_eq!([&a[..], &b[..]].concat(), whole);
 /// # Ok::<(), palladion::Error>(())
 /// ```
-#[derive(Clone)]
 pub struct KeyStream<F: Family, const D: usize> {
     session: Session<F, D>,
 }
@@ -244,6 +243,12 @@ impl<F: Family, const D: usize> std::io::Read for KeyStream<F, D> {
     fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
         self.next_bytes(buf).map_err(std::io::Error::other)?;
         Ok(buf.len())
+    }
+}
+
+impl<F: Family, const D: usize> Clone for KeyStream<F, D> {
+    fn clone(&self) -> Self {
+        Self { session: self.session.clone() }
     }
 }
 

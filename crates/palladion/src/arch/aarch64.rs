@@ -169,12 +169,9 @@ pub(crate) mod aes {
         #[target_feature(enable = "neon,aes")]
         scrub: 1536, 2816;
         aegis128: [
-            Aegis128<A1>, 1, batch [Aegis128<Pair<A1>>]; Aegis128<Pair<A1>>, 1; Aegis128<Pair<A1>>, 2; Aegis128<A1>, 0;
-        ]
+            Aegis128<A1>, 1, batch [Aegis128<Pair<A1>>]; Aegis128<Pair<A1>>, 1; Aegis128<Pair<A1>>, 2;] any Aegis128<A1>;
         aegis256: [
-            Aegis256<A1>, 1, batch [Aegis256<Pair<Pair<A1>>>, Aegis256<Pair<A1>>];
-            Aegis256<Pair<A1>>, 1, batch [Aegis256<Pair<Pair<A1>>>]; Aegis256<Pair<Pair<A1>>>, 1; Aegis256<A1>, 0;
-        ]
+            Aegis256<A1>, 1, batch [Aegis256<Pair<Pair<A1>>>, Aegis256<Pair<A1>>]; Aegis256<Pair<A1>>, 1, batch [Aegis256<Pair<Pair<A1>>>]; Aegis256<Pair<Pair<A1>>>, 1;] any Aegis256<A1>;
     }
 }
 
@@ -185,10 +182,8 @@ pub(crate) mod neon {
         #[target_feature(enable = "neon")]
         scrub: 1536, 0;
         aegis128: [
-            Aegis128<Permuted<N1>>, 1; Aegis128<Permuted<N1>>, 2; Aegis128<Permuted<N1>>, 4; Aegis128<Permuted<N1>>, 0;
-        ]
+            Aegis128<Permuted<N1>>, 1; Aegis128<Permuted<N1>>, 2; Aegis128<Permuted<N1>>, 4;] any Aegis128<Permuted<N1>>;
         aegis256: [
-            Aegis256<Permuted<N1>>, 1; Aegis256<Permuted<N1>>, 2; Aegis256<Permuted<N1>>, 4; Aegis256<Permuted<N1>>, 0;
-        ]
+            Aegis256<Permuted<N1>>, 1; Aegis256<Permuted<N1>>, 2; Aegis256<Permuted<N1>>, 4;] any Aegis256<Permuted<N1>>;
     }
 }

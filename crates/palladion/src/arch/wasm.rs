@@ -167,11 +167,9 @@ pub(crate) mod simd128 {
     crate::driver::table::tables! {
         scrub: 0, 0;
         aegis128: [
-            Aegis128<Permuted<S1>>, 1; Aegis128<Permuted<S1>>, 2; Lanes<Simd, 4, 2>, 0; Aegis128<Permuted<S1>>, 0;
-        ]
+            Aegis128<Permuted<S1>>, 1; Aegis128<Permuted<S1>>, 2; Lanes<Simd, 4, 2>, 0;] any Aegis128<Permuted<S1>>;
         aegis256: [
-            Aegis256<Permuted<S1>>, 1; Aegis256<Permuted<S1>>, 2; Lanes<Simd, 3, 1>, 0; Aegis256<Permuted<S1>>, 0;
-        ]
+            Aegis256<Permuted<S1>>, 1; Aegis256<Permuted<S1>>, 2; Lanes<Simd, 3, 1>, 0;] any Aegis256<Permuted<S1>>;
     }
 }
 
@@ -182,10 +180,8 @@ pub(crate) mod relaxed {
     crate::driver::table::tables! {
         scrub: 0, 0;
         aegis128: [
-            Aegis128<Permuted<R1>>, 1; Aegis128<Permuted<R1>>, 2; Aegis128<Permuted<R1>>, 4; Aegis128<Permuted<R1>>, 0;
-        ]
+            Aegis128<Permuted<R1>>, 1; Aegis128<Permuted<R1>>, 2; Aegis128<Permuted<R1>>, 4;] any Aegis128<Permuted<R1>>;
         aegis256: [
-            Aegis256<Permuted<R1>>, 1; Aegis256<Permuted<R1>>, 2; Aegis256<Permuted<R1>>, 4; Aegis256<Permuted<R1>>, 0;
-        ]
+            Aegis256<Permuted<R1>>, 1; Aegis256<Permuted<R1>>, 2; Aegis256<Permuted<R1>>, 4;] any Aegis256<Permuted<R1>>;
     }
 }

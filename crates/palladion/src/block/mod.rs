@@ -266,7 +266,4 @@ pub(crate) unsafe trait Word: Vector {
 pub(crate) unsafe trait Halves: Vector {
     /// The lanes exchanged.
     fn swap(self) -> Self;
-
-    /// The first lane of this and the second of the other.
-    fn beside(self, other: Self) -> Self;
 }

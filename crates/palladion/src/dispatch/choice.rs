@@ -38,7 +38,7 @@ static COMPILED: &[Compiled] = &[
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     Compiled { backend: Backend::AesNi, runs: Cpu::allow_aesni, tables: arch::x86::aesni::sse::TABLES },
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    Compiled { backend: Backend::Avx2, runs: Cpu::allow_avx2, tables: arch::x86::ssse3::avx2::TABLES },
+    Compiled { backend: Backend::Avx2, runs: Cpu::allow_avx2, tables: arch::x86::ssse3::TABLES_WITH_AVX2 },
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     Compiled { backend: Backend::Ssse3, runs: |cpu| cpu.ssse3, tables: arch::x86::ssse3::TABLES },
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]

@@ -186,11 +186,13 @@ pub(super) unsafe fn process<M: Machine, const G: usize>(operation: Operation, m
             }
         };
         if operation == Operation::Mac {
-            if message.tag_len == 16 {
-                finish_mac::<M, G, 16>(first, tags, degree, message.tag);
-            } else {
-                finish_mac::<M, G, 32>(first, tags, degree, message.tag);
+            let mut end = MacEnd::new(first.first());
+            if degree > 1 {
+                for (group, tags) in tags.into_iter().enumerate() {
+                    end.absorb::<M>(group, tags, message.tag_len);
+                }
             }
+            end.write(degree, message.tag, message.tag_len);
             return true;
         }
         let mut sum = tags[0];
@@ -203,25 +205,6 @@ pub(super) unsafe fn process<M: Machine, const G: usize>(operation: Operation, m
         tag::write(sum, message.tag, message.tag_len);
         true
     }
-}
-
-/// # Safety
-/// `T` bytes writable at `tag`.
-#[inline(always)]
-unsafe fn finish_mac<M: Machine, const G: usize, const T: usize>(
-    first: M,
-    tags: [[M::V; 2]; G],
-    degree: usize,
-    tag: *mut u8,
-) {
-    let mut end = MacEnd::<M::Lane, T>::new(first.first());
-    if degree > 1 {
-        for (group, tags) in tags.into_iter().enumerate() {
-            end.absorb::<M>(group, tags);
-        }
-    }
-    // SAFETY: granted by the caller.
-    unsafe { end.write(degree, tag) };
 }
 
 /// The longest data that a kernel of `groups` groups works on group by group. Beyond that the groups

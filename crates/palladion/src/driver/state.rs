@@ -142,51 +142,30 @@ pub(crate) unsafe fn finalize_mac<M: Machine, const G: usize>(
     let degree = constant_degree::<M, G>(degree);
     // SAFETY: see `StateKernels`.
     unsafe {
+        let sizes = tag::lengths::<M::V>(data_len, tag_len as u64);
         let groups = groups::<M>(state, degree);
-        if tag_len == 16 {
-            finish_mac::<M, G, 16>(groups, degree, data_len, tag);
-        } else {
-            finish_mac::<M, G, 32>(groups, degree, data_len, tag);
-        }
-    }
-}
-
-/// FinalizeMac (§8). The length of the tag is a constant here, so that the lanes stay in registers.
-///
-/// # Safety
-/// `T` bytes writable at `tag`.
-#[inline(always)]
-unsafe fn finish_mac<M: Machine, const G: usize, const T: usize>(
-    groups: &mut [M],
-    degree: usize,
-    data_len: u64,
-    tag: *mut u8,
-) {
-    // SAFETY: granted by the caller; the state is proof of the CPU features.
-    unsafe {
-        let sizes = tag::lengths::<M::V>(data_len, T as u64);
         if G == 1
             && let [group] = groups
         {
             let mut s = *group; // a copy that the optimiser can keep in registers
             s.finalize(sizes);
-            let mut end = MacEnd::<M::Lane, T>::new(s.first());
+            let mut end = MacEnd::new(s.first());
             if degree > 1 {
-                end.absorb::<M>(0, s.tag(T));
+                end.absorb::<M>(0, s.tag(tag_len), tag_len);
             }
-            return end.write(degree, tag);
+            return end.write(degree, tag, tag_len);
         }
         for s in groups.iter_mut() {
             s.finalize(sizes);
         }
         let [first, ..] = groups else { return }; // there is always one
-        let mut end = MacEnd::<M::Lane, T>::new(first.first());
+        let mut end = MacEnd::new(first.first());
         if degree > 1 {
             for (number, s) in groups.iter().enumerate() {
-                end.absorb::<M>(number, s.tag(T));
+                end.absorb::<M>(number, s.tag(tag_len), tag_len);
             }
         }
-        end.write(degree, tag);
+        end.write(degree, tag, tag_len);
     }
 }
 

@@ -5,6 +5,7 @@ use super::message::{self, Message, Operation};
 use super::scrub::Scrub;
 use super::state;
 use super::steps::{Data, Work};
+use super::variant::CLASSES;
 use crate::machine::{Batched, Machine};
 
 /// The kernels of one backend for one family and one class of degrees.
@@ -117,8 +118,9 @@ impl Kernels {
     }
 }
 
-/// The kernels of a backend: for AEGIS-128 and AEGIS-256, each for degree 1, 2, 4 and any other.
-pub(crate) type Tables = [[Kernels; 4]; 2];
+/// The kernels of a backend: for AEGIS-128 and AEGIS-256, each for degree 1, 2, 4 and, where they are
+/// wanted, any other.
+pub(crate) type Tables = [[Kernels; CLASSES]; 2];
 
 // What the functions of `tables!` call. They are inlined there, and so compiled for the CPU features.
 
@@ -184,8 +186,9 @@ pub(crate) use state::{finalize, finalize_mac, init, keystream, resume, words};
 
 /// Defines `TABLES`, the kernels of one backend, compiled for its CPU features.
 ///
-/// For each of degree 1, 2, 4 and any other it names the machine and the number of groups (0: known
-/// only at run time), and the machines for several messages at once, where those are faster. `scrub`
+/// For each of degree 1, 2 and 4 it names the machine and the number of groups (0: known only at run
+/// time), and the machines for several messages at once, where those are faster; and the machine for
+/// any other degree. `scrub`
 /// says how many bytes of the stack are wiped after kernels that spill, and after those of a batch.
 /// The functions in `entry` are the only ones that are compiled for the features; everything they
 /// call is inlined into them.
@@ -193,17 +196,23 @@ macro_rules! tables {
     (
         $(#[target_feature(enable = $features:literal)])?
         scrub: $scrub:literal, $scrub_batch:literal;
-        aegis128: [$($machine128:ty, $groups128:literal $(, batch [$($batch128:ty),*])?;)*]
-        aegis256: [$($machine256:ty, $groups256:literal $(, batch [$($batch256:ty),*])?;)*]
+        aegis128: [$($machine128:ty, $groups128:literal $(, batch [$($batch128:ty),*])?;)*] any $any128:ty;
+        aegis256: [$($machine256:ty, $groups256:literal $(, batch [$($batch256:ty),*])?;)*] any $any256:ty;
     ) => {
         /// The kernels of this backend.
         pub(crate) const TABLES: $crate::driver::table::Tables = [
             [$(entry::table::<$machine128, $groups128>($crate::driver::batch::list([
                 $($(entry::batch::<$batch128, { $groups128 * $crate::machine::lanes::<$machine128>() }>(),)*)?
-            ])),)*],
+            ])),)*
+                #[cfg(any(feature = "any-degree", palladion_one_backend))]
+                entry::table::<$any128, 0>($crate::driver::batch::list([])),
+            ],
             [$(entry::table::<$machine256, $groups256>($crate::driver::batch::list([
                 $($(entry::batch::<$batch256, { $groups256 * $crate::machine::lanes::<$machine256>() }>(),)*)?
-            ])),)*],
+            ])),)*
+                #[cfg(any(feature = "any-degree", palladion_one_backend))]
+                entry::table::<$any256, 0>($crate::driver::batch::list([])),
+            ],
         ];
 
         mod entry {

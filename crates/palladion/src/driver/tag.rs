@@ -55,21 +55,34 @@ pub(super) unsafe fn is_equal<V: Blocks>(sum: [V; 2], tag: *const u8, tag_len: u
 }
 
 /// The end of FinalizeMac (§8): lane 0 absorbs the tags of the lanes and makes the MAC.
-pub(super) struct MacEnd<L: Machine, const T: usize> {
+pub(super) struct MacEnd<L: Machine> {
     last: L,
     /// The first block of a step that is not complete.
     pending: Option<L::V>,
 }
 
-impl<L: Machine, const T: usize> MacEnd<L, T> {
+impl<L: Machine> MacEnd<L> {
     #[inline(always)]
     pub(super) fn new(first_lane: L) -> Self {
         Self { last: first_lane, pending: None }
     }
 
-    /// Absorbs the tags of one group's lanes. Groups come in order.
+    /// Absorbs the tags of one group's lanes, each of `tag_len` bytes. Groups come in order.
     #[inline(always)]
-    pub(super) fn absorb<M: Machine<Lane = L>>(&mut self, group: usize, tags: [M::V; 2])
+    pub(super) fn absorb<M: Machine<Lane = L>>(&mut self, group: usize, tags: [M::V; 2], tag_len: usize)
+    where
+        M::V: Blocks<Lane = L::V>,
+    {
+        // A constant in each branch, so that the lanes stay in registers.
+        if tag_len == 16 {
+            self.absorb_tags::<M, 16>(group, tags);
+        } else {
+            self.absorb_tags::<M, 32>(group, tags);
+        }
+    }
+
+    #[inline(always)]
+    fn absorb_tags<M: Machine<Lane = L>, const T: usize>(&mut self, group: usize, tags: [M::V; 2])
     where
         M::V: Blocks<Lane = L::V>,
     {
@@ -94,16 +107,16 @@ impl<L: Machine, const T: usize> MacEnd<L, T> {
     /// Writes the MAC.
     ///
     /// # Safety
-    /// `T` bytes writable at `tag`.
+    /// `tag_len` bytes, 16 or 32, writable at `tag`.
     #[inline(always)]
-    pub(super) unsafe fn write(mut self, degree: usize, tag: *mut u8) {
+    pub(super) unsafe fn write(mut self, degree: usize, tag: *mut u8, tag_len: usize) {
         debug_assert!(self.pending.is_none()); // `check_mac` refuses odd numbers of blocks
         // SAFETY: granted by the caller; `self` is proof of the CPU features.
         unsafe {
             if degree > 1 {
-                self.last.finalize(L::V::splat_words(degree as u64, 8 * T as u64));
+                self.last.finalize(L::V::splat_words(degree as u64, 8 * tag_len as u64));
             }
-            write(self.last.tag(T), tag, T);
+            write(self.last.tag(tag_len), tag, tag_len);
         }
     }
 }

@@ -34,6 +34,10 @@ pub(crate) trait Variant: Copy + Send + Sync {
     fn kernels(&self) -> &'static Kernels;
 }
 
+/// How many classes of degrees a table has: 1, 2, 4 and, where they are wanted, any other.
+pub(crate) const CLASSES: usize =
+    if cfg!(any(feature = "any-degree", palladion_one_backend)) { 4 } else { 3 };
+
 /// Which of a table's classes of degrees this one belongs to.
 pub(crate) const fn class(degree: usize) -> usize {
     match degree {
@@ -48,7 +52,7 @@ pub(crate) const fn class(degree: usize) -> usize {
 pub(crate) const fn check_degree(degree: usize) {
     assert!(degree >= 1 && degree <= 256, "the degree must be from 1 to 256");
     assert!(
-        cfg!(feature = "any-degree") || class(degree) < 3,
+        class(degree) < CLASSES,
         "degrees other than 1, 2 and 4 need the feature `any-degree` of palladion"
     );
 }
@@ -63,7 +67,7 @@ pub(super) const fn check_memory<V: Variant>() {
 pub(crate) const fn check_tag(tag_len: usize) {
     assert!(
         tag_len == 16 || tag_len == 32,
-        "a tag has 16 or 32 bytes: write 16 or 32 for the tag length `T`"
+        "AEGIS tags have 16 or 32 bytes: `T` in `Aegis<_, _, T>` and `Mac<_, _, T>` must be 16 or 32"
     );
 }
 

@@ -407,8 +407,8 @@ mod tables {
         type X1 = Terms<1, 0>;
         crate::driver::table::tables! {
             scrub: 0, 0;
-            aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 2; Aegis128<X1>, 4; Aegis128<X1>, 0;]
-            aegis256: [Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1; Aegis256<Pair<X1>>, 2; Aegis256<X1>, 0;]
+            aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 2; Aegis128<X1>, 4;] any Aegis128<X1>;
+            aegis256: [Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1; Aegis256<Pair<X1>>, 2;] any Aegis256<X1>;
         }
     }
 
@@ -422,12 +422,9 @@ mod tables {
         crate::driver::table::tables! {
             scrub: 0, 0;
             aegis128: [
-                Packed128<V2>, 1, batch [Aegis128<V2>]; Aegis128<V2>, 1; Aegis128<V2>, 2; Aegis128<V1>, 0;
-            ]
+                Packed128<V2>, 1, batch [Aegis128<V2>]; Aegis128<V2>, 1; Aegis128<V2>, 2;] any Aegis128<V1>;
             aegis256: [
-                Aegis256<V1>, 1, batch [Aegis256<Pair<V2>>, Aegis256<V2>];
-                Aegis256<V2>, 1, batch [Aegis256<Pair<V2>>]; Aegis256<Pair<V2>>, 1; Aegis256<V1>, 0;
-            ]
+                Aegis256<V1>, 1, batch [Aegis256<Pair<V2>>, Aegis256<V2>]; Aegis256<V2>, 1, batch [Aegis256<Pair<V2>>]; Aegis256<Pair<V2>>, 1;] any Aegis256<V1>;
         }
     }
 
@@ -441,26 +438,22 @@ mod tables {
         crate::driver::table::tables! {
             scrub: 0, 0;
             aegis128: [
-                Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>];
-                Aegis128<M2>, 1, batch [Aegis128<M4>]; Aegis128<M4>, 1; Aegis128<M1>, 0;
-            ]
+                Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>]; Aegis128<M2>, 1, batch [Aegis128<M4>]; Aegis128<M4>, 1;] any Aegis128<M1>;
             aegis256: [
-                Aegis256<M1>, 1, batch [Aegis256<M4>, Aegis256<M2>];
-                Aegis256<M2>, 1, batch [Aegis256<M4>]; Aegis256<M4>, 1; Aegis256<M1>, 0;
-            ]
+                Aegis256<M1>, 1, batch [Aegis256<M4>, Aegis256<M2>]; Aegis256<M2>, 1, batch [Aegis256<M4>]; Aegis256<M4>, 1;] any Aegis256<M1>;
         }
     }
 
-    /// AVX2 without AES instructions: words in another basis, two to a register.
+    /// AVX2 without AES instructions: words in another basis.
     pub(super) mod avx2 {
-        use crate::machine::{Aegis128, Aegis256, Packed128};
+        use crate::machine::{Aegis128, Aegis256};
         use crate::proof::terms::{CONVERTS, Terms};
         type P1 = Terms<1, CONVERTS>;
         type P2 = Terms<2, CONVERTS>;
         crate::driver::table::tables! {
             scrub: 0, 0;
-            aegis128: [Packed128<P2>, 0; Aegis128<P2>, 0; Aegis128<P2>, 0; Aegis128<P1>, 0;]
-            aegis256: [Aegis256<P1>, 0; Aegis256<P2>, 0; Aegis256<P2>, 0; Aegis256<P1>, 0;]
+            aegis128: [Aegis128<P1>, 0; Aegis128<P2>, 0; Aegis128<P2>, 0;] any Aegis128<P1>;
+            aegis256: [Aegis256<P1>, 0; Aegis256<P2>, 0; Aegis256<P2>, 0;] any Aegis256<P1>;
         }
     }
 
@@ -471,8 +464,8 @@ mod tables {
         type N1 = Terms<1, CONVERTS>;
         crate::driver::table::tables! {
             scrub: 0, 0;
-            aegis128: [Aegis128<N1>, 1; Aegis128<N1>, 2; Aegis128<N1>, 4; Aegis128<N1>, 0;]
-            aegis256: [Aegis256<N1>, 1; Aegis256<N1>, 2; Aegis256<N1>, 4; Aegis256<N1>, 0;]
+            aegis128: [Aegis128<N1>, 1; Aegis128<N1>, 2; Aegis128<N1>, 4;] any Aegis128<N1>;
+            aegis256: [Aegis256<N1>, 1; Aegis256<N1>, 2; Aegis256<N1>, 4;] any Aegis256<N1>;
         }
     }
 
@@ -485,14 +478,9 @@ mod tables {
         crate::driver::table::tables! {
             scrub: 0, 0;
             aegis128: [
-                Aegis128<A1>, 1, batch [Aegis128<Pair<A1>>]; Aegis128<Pair<A1>>, 1; Aegis128<Pair<A1>>, 2;
-                Aegis128<A1>, 0;
-            ]
+                Aegis128<A1>, 1, batch [Aegis128<Pair<A1>>]; Aegis128<Pair<A1>>, 1; Aegis128<Pair<A1>>, 2;] any Aegis128<A1>;
             aegis256: [
-                Aegis256<A1>, 1, batch [Aegis256<Pair<Pair<A1>>>, Aegis256<Pair<A1>>];
-                Aegis256<Pair<A1>>, 1, batch [Aegis256<Pair<Pair<A1>>>]; Aegis256<Pair<Pair<A1>>>, 1;
-                Aegis256<A1>, 0;
-            ]
+                Aegis256<A1>, 1, batch [Aegis256<Pair<Pair<A1>>>, Aegis256<Pair<A1>>]; Aegis256<Pair<A1>>, 1, batch [Aegis256<Pair<Pair<A1>>>]; Aegis256<Pair<Pair<A1>>>, 1;] any Aegis256<A1>;
         }
     }
 
@@ -501,8 +489,8 @@ mod tables {
         use crate::proof::terms::Ideal;
         crate::driver::table::tables! {
             scrub: 0, 0;
-            aegis128: [Ideal<1, 2>, 0; Ideal<2, 2>, 0; Ideal<4, 2>, 0; Ideal<1, 2>, 0;]
-            aegis256: [Ideal<1, 1>, 0; Ideal<2, 1>, 0; Ideal<4, 1>, 0; Ideal<1, 1>, 0;]
+            aegis128: [Ideal<1, 2>, 0; Ideal<2, 2>, 0; Ideal<4, 2>, 0;] any Ideal<1, 2>;
+            aegis256: [Ideal<1, 1>, 0; Ideal<2, 1>, 0; Ideal<4, 1>, 0;] any Ideal<1, 1>;
         }
     }
 }

@@ -288,10 +288,6 @@ unsafe impl<const KIND: u8> Halves for Terms<2, KIND> {
     fn swap(self) -> Self {
         Self(either([self.0[1], self.0[0]], self.0))
     }
-    #[track_caller]
-    fn beside(self, other: Self) -> Self {
-        Self(either([self.0[0], other.0[1]], self.0))
-    }
 }
 
 /// A state of words that are terms, with steps as they are said to be. The bitsliced machines are this, as `rounds.rs`

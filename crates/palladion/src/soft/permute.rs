@@ -17,7 +17,7 @@
 //! in every basis. The AND of the key stream is not, so the words for it are converted; their nibbles, which are the
 //! index for that, are those that the AES round of the same step begins with.
 
-use crate::block::{Blocks, Halves, Vector, Word};
+use crate::block::{Blocks, Vector, Word};
 
 /// Blocks whose bytes can be looked up in a table of sixteen bytes.
 ///
@@ -93,18 +93,6 @@ unsafe impl<B: Permute> Vector for Permuted<B> {
     #[inline(always)]
     fn pin(self) -> Self {
         Self(self.0.pin())
-    }
-}
-
-// SAFETY: likewise.
-unsafe impl<B: Permute + Halves> Halves for Permuted<B> {
-    #[inline(always)]
-    fn swap(self) -> Self {
-        Self(self.0.swap())
-    }
-    #[inline(always)]
-    fn beside(self, other: Self) -> Self {
-        Self(self.0.beside(other.0))
     }
 }
 

@@ -18,14 +18,14 @@ aes!(X1(__m128i) of X1, _mm_aesenc_si128, needs "sse2", xmm_reg, in_order false,
 // With AES-NI alone two interleaved messages are slower than one after another (measured on a core with
 // one AES unit), so there are no batch kernels.
 
-/// The first encoding of AES-NI, for CPUs without AVX.
+/// The first encoding of AES-NI, for CPUs without AVX: old ones, and small ones. All degrees above 1 share kernels.
 pub(crate) mod sse {
-    use super::{Aegis128, Aegis256, Pair, X1};
+    use super::{Aegis128, Aegis256, X1};
     crate::driver::table::tables! {
         #[target_feature(enable = "ssse3,aes")]
         scrub: 1536, 0;
-        aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 2; Aegis128<X1>, 4; Aegis128<X1>, 0;]
-        aegis256: [Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1; Aegis256<Pair<X1>>, 2; Aegis256<X1>, 0;]
+        aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 0; Aegis128<X1>, 0;] any Aegis128<X1>;
+        aegis256: [Aegis256<X1>, 1; Aegis256<X1>, 0; Aegis256<X1>, 0;] any Aegis256<X1>;
     }
 }
 
@@ -35,7 +35,7 @@ pub(crate) mod avx {
     crate::driver::table::tables! {
         #[target_feature(enable = "avx,aes")]
         scrub: 1536, 0;
-        aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 2; Aegis128<X1>, 4; Aegis128<X1>, 0;]
-        aegis256: [Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1; Aegis256<Pair<X1>>, 2; Aegis256<X1>, 0;]
+        aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 2; Aegis128<X1>, 4;] any Aegis128<X1>;
+        aegis256: [Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1; Aegis256<Pair<X1>>, 2;] any Aegis256<X1>;
     }
 }

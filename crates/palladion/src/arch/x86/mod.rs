@@ -275,11 +275,6 @@ macro_rules! halves {
                 // SAFETY: `self` is proof of the features.
                 Self(unsafe { _mm256_permute2x128_si256::<1>(self.0, self.0) })
             }
-            #[inline(always)]
-            fn beside(self, other: Self) -> Self {
-                // SAFETY: `self` is proof of the features.
-                Self(unsafe { _mm256_blend_epi32::<0xf0>(self.0, other.0) })
-            }
         }
     )*};
 }

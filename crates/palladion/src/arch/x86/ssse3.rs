@@ -5,9 +5,10 @@ use core::arch::x86::*;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
-use super::{fold_two, halves, join, one_block, overlapping, register, two_blocks, two_lanes};
-use crate::block::{Blocks, Halves, MAX_LANES, Vector};
-use crate::machine::{Aegis128, Aegis256, Packed128};
+use super::{fold_two, join, one_block, overlapping, register, two_blocks, two_lanes};
+use crate::block::{Blocks, MAX_LANES, Vector};
+use crate::driver::table::Tables;
+use crate::machine::{Aegis128, Aegis256};
 use crate::soft::permute::{Permute, Permuted};
 
 one_block! {
@@ -18,8 +19,6 @@ two_blocks! {
     /// Two blocks in a YMM register: AVX2 without AES instructions.
     P2 of P1
 }
-halves!(P2);
-
 /// Implements [`Permute`] with the byte shuffle.
 macro_rules! permute {
     ($name:ident: $shuffle:ident, $shift:ident, $and:ident) => {
@@ -50,25 +49,34 @@ permute!(P2: _mm256_shuffle_epi8, _mm256_srli_epi32, _mm256_and_si256);
 crate::driver::table::tables! {
     #[target_feature(enable = "ssse3")]
     scrub: 2048, 0;
-    aegis128: [
-        Aegis128<Permuted<P1>>, 0; Aegis128<Permuted<P1>>, 0; Aegis128<Permuted<P1>>, 0; Aegis128<Permuted<P1>>, 0;
-    ]
-    aegis256: [
-        Aegis256<Permuted<P1>>, 0; Aegis256<Permuted<P1>>, 0; Aegis256<Permuted<P1>>, 0; Aegis256<Permuted<P1>>, 0;
-    ]
+    aegis128: [Aegis128<Permuted<P1>>, 0; Aegis128<Permuted<P1>>, 0; Aegis128<Permuted<P1>>, 0;]
+        any Aegis128<Permuted<P1>>;
+    aegis256: [Aegis256<Permuted<P1>>, 0; Aegis256<Permuted<P1>>, 0; Aegis256<Permuted<P1>>, 0;]
+        any Aegis256<Permuted<P1>>;
 }
 
-/// Byte shuffles of AVX2: few CPUs have it without AES-NI, so one machine serves the even degrees.
+/// Byte shuffles of AVX2, for an even number of lanes.
 pub(crate) mod avx2 {
-    use super::{Aegis128, Aegis256, P1, P2, Packed128, Permuted};
+    use super::{Aegis128, Aegis256, P2, Permuted};
     crate::driver::table::tables! {
         #[target_feature(enable = "avx2")]
         scrub: 2048, 0;
-        aegis128: [
-            Packed128<Permuted<P2>>, 0; Aegis128<Permuted<P2>>, 0; Aegis128<Permuted<P2>>, 0; Aegis128<Permuted<P1>>, 0;
-        ]
-        aegis256: [
-            Aegis256<Permuted<P1>>, 0; Aegis256<Permuted<P2>>, 0; Aegis256<Permuted<P2>>, 0; Aegis256<Permuted<P1>>, 0;
-        ]
+        aegis128: [Aegis128<Permuted<P2>>, 0; Aegis128<Permuted<P2>>, 0; Aegis128<Permuted<P2>>, 0;]
+            any Aegis128<Permuted<P2>>;
+        aegis256: [Aegis256<Permuted<P2>>, 0; Aegis256<Permuted<P2>>, 0; Aegis256<Permuted<P2>>, 0;]
+            any Aegis256<Permuted<P2>>;
     }
 }
+
+/// The kernels for CPUs with AVX2 but no AES instructions, of which there are few: those above for degrees 2
+/// and 4, and those of SSSE3 for all others.
+pub(crate) const TABLES_WITH_AVX2: Tables = {
+    let mut tables = TABLES;
+    let mut family = 0;
+    while family < tables.len() {
+        tables[family][1] = avx2::TABLES[family][1];
+        tables[family][2] = avx2::TABLES[family][2];
+        family += 1;
+    }
+    tables
+};

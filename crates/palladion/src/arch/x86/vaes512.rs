@@ -104,15 +104,7 @@ crate::driver::table::tables! {
     #[target_feature(enable = "avx2,aes,vaes,avx512f,avx512bw,avx512vl")]
     scrub: 1024, 2304;
     aegis128: [
-        Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>];
-        Aegis128<M2>, 1, batch [Aegis128<M4>];
-        Aegis128<M4>, 1;
-        Aegis128<M1>, 0;
-    ]
+        Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>]; Aegis128<M2>, 1, batch [Aegis128<M4>]; Aegis128<M4>, 1;] any Aegis128<M1>;
     aegis256: [
-        Aegis256<M1>, 1, batch [Aegis256<M4>, Aegis256<M2>];
-        Aegis256<M2>, 1, batch [Aegis256<M4>];
-        Aegis256<M4>, 1;
-        Aegis256<M1>, 0;
-    ]
+        Aegis256<M1>, 1, batch [Aegis256<M4>, Aegis256<M2>]; Aegis256<M2>, 1, batch [Aegis256<M4>]; Aegis256<M4>, 1;] any Aegis256<M1>;
 }
