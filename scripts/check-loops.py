@@ -56,7 +56,7 @@ FORMS = {
 SLACK = 0.05  # cycles
 
 # Byte shuffles, logic instructions and moves across lanes of a step where AES rounds are made of byte shuffles
-# (low/vector_permute.rs): 13 and 14 for a round, 14 because it ends with the XOR with the round key. A block becomes a word,
+# (soft/permute.rs): 13 and 14 for a round, 14 because it ends with the XOR with the round key. A block becomes a word,
 # or a word a block, with 2 and 1, and 2 more logic instructions if its halves are not at hand from the word's AES round.
 # S0 (in AEGIS-128 S4 too) is added after the round. Loads and stores have units of their own: for half as many of them as of
 # shuffles, on the stack, nothing waits.
@@ -69,33 +69,26 @@ SHUFFLED_FORMS = {
     ("Aegis128", "absorb"): Shuffled(8 * 13 + 2 * 2, 8 * 14 + 2 * (3 + 1), 0),
     ("Aegis128", "encrypt"): Shuffled(8 * 13 + 8 * 2, 8 * 14 + 2 * (3 + 1) + 6 + 2 * 4, 0),
     ("Aegis128", "decrypt"): Shuffled(8 * 13 + 8 * 2, 8 * 14 + 2 * (3 + 1) + 6 + 2 * 4, 0),
-    ("Packed128", "absorb"): Shuffled(4 * 13 + 2, 4 * 14 + 3 + 1, 1),
-    ("Packed128", "encrypt"): Shuffled(4 * 13 + 4 * 2, 4 * 14 + 3 + 1 + 3 + 4, 2),
-    ("Packed128", "decrypt"): Shuffled(4 * 13 + 4 * 2, 4 * 14 + 3 + 1 + 3 + 4, 2),
-    ("Packed256", "absorb"): Shuffled(3 * 13 + 2, 3 * 14 + 3 + 1, 1),
-    # S1 ^ S4 ^ S5 beside S3, and S2.
-    ("Packed256", "encrypt"): Shuffled(3 * 13 + 3 * 2, 3 * 14 + 3 + 1 + (2 + 3 + 1) + 3, 3),
-    ("Packed256", "decrypt"): Shuffled(3 * 13 + 3 * 2, 3 * 14 + 3 + 1 + (2 + 3 + 1) + 3, 3),
 }
 
 # AES instructions and blocks of message in a step, per vector.
 Machine = collections.namedtuple("Machine", "aes blocks")
 MACHINES = {
-    "Aegis128": Machine(8, 2), "Packed128": Machine(4, 1), "Aegis256": Machine(6, 1), "Packed256": Machine(3, 1),
+    "Aegis128": Machine(8, 2), "Packed128": Machine(4, 1), "Aegis256": Machine(6, 1),
 }
 
 # The machines that each backend must have.
 BACKENDS = {
-    "aesni": ("Aegis128", "Aegis256"),
-    "aesni_avx": ("Aegis128", "Aegis256"),
-    "vaes_avx2": ("Packed128", "Aegis128", "Aegis256"),
-    "vaes_avx512": ("Packed128", "Aegis128", "Aegis256"),
+    "aesni::sse": ("Aegis128", "Aegis256"),
+    "aesni::avx": ("Aegis128", "Aegis256"),
+    "vaes": ("Packed128", "Aegis128", "Aegis256"),
+    "vaes512": ("Packed128", "Aegis128", "Aegis256"),
     "ssse3": ("Aegis128", "Aegis256"),
-    "avx2": ("Packed128", "Aegis128", "Packed256", "Aegis256"),
+    "ssse3::avx2": ("Aegis128", "Aegis256"),
 }
-SHUFFLED = ("ssse3", "avx2")
+SHUFFLED = ("ssse3", "ssse3::avx2")
 SHUFFLED_SPILLS = 0.6  # for each byte shuffle
-THREE_WAY = ("vaes_avx512",)
+THREE_WAY = ("vaes512",)
 
 # Kernel -> its loops.
 KERNELS = {
@@ -110,25 +103,24 @@ ONE_SHOT = ("seal", "open", "mac")
 
 # The registers do not suffice everywhere: (backend, machine) -> loads and stores a step for absorb, encrypt, decrypt; first
 # in the kernels on a state, then in the one-shot kernels, where more is in registers. What is not here has none.
-#   aesni: a copy is needed before an instruction can overwrite its operand, and eight words (a pair: twice six) with their
-#     successors leave no register for it;
 #   pairs: twelve of sixteen registers are the state, so that a key stream under way finds none.
 SPILLS = {
-    ("aesni", "Aegis128<X1>"): ((0, 4, 2), (4, 4, 2)),
-    ("aesni", "Aegis256<Pair<X1>>"): ((12, 19, 18), (15, 19, 17)),
-    ("aesni_avx", "Aegis256<Pair<X1>>"): ((0, 8, 0), (4, 10, 2)),
-    ("vaes_avx2", "Aegis256<Pair<V2>>"): ((0, 8, 0), (2, 10, 2)),
+    ("aesni::avx", "Aegis256<Pair<X1>>"): ((0, 8, 0), (4, 10, 2)),
+    ("vaes", "Aegis256<Pair<V2>>"): ((0, 8, 0), (2, 10, 2)),
+    # More than one group, in the encoding of two operands: a copy is needed before each round.
+    ("aesni::sse", "Aegis128<X1>"): ((0, 4, 2), (4, 4, 2)),
 }
 # The same with compilers before 1.95, which give successors registers of their own where they could overwrite the state.
 SPILLS_BEFORE_1_95 = {
     **SPILLS,
-    ("aesni_avx", "Aegis256<Pair<X1>>"): ((15, 18, 20), (13, 20, 18)),
-    ("vaes_avx2", "Aegis256<Pair<V2>>"): ((15, 18, 20), (9, 16, 12)),
-    ("vaes_avx2", "Aegis128<V2>"): ((0, 0, 0), (0, 2, 0)),
+    ("aesni::avx", "Aegis256<Pair<X1>>"): ((15, 18, 20), (13, 20, 18)),
+    ("vaes", "Aegis256<Pair<V2>>"): ((15, 18, 20), (9, 16, 12)),
+    ("vaes", "Aegis128<V2>"): ((0, 0, 0), (0, 2, 0)),
 }
 SPARE_SPILLS = 2  # where there are any: how many exactly is chance
 
-SYMBOL = re.compile(r"x86::(\w+)::entry::(?:message::)?(\w+)::<(.*), (\d+)>>?$")
+SYMBOL = re.compile(r"x86::(\w+(?:::\w+)?)::entry::(\w+)::<(.*), (\d+)>>?$")
+ON_STACK = re.compile(r"^v?mov\w+ +[xyz]mmword ptr \[r[sb]p\b.*\], *[xyz]mm", re.I)
 KINDS = (
     ("aes", re.compile(r"v?aesenc$")),
     ("shuffle", re.compile(r"v?pshufb$")),
@@ -213,8 +205,6 @@ def kernels(path):
         symbol = SYMBOL.search(head)
         if not symbol or symbol[1] not in BACKENDS or symbol[2] not in KERNELS:
             continue
-        if symbol[2] in ONE_SHOT and not re.search(r"aesenc|pshufb", code):
-            continue  # it only hands its arguments over, to a function in `message` of the same name
         lines = re.findall(r"^ *([0-9a-f]+):\t(.*)$", code, re.M)
         position = {address: n for n, (address, _) in enumerate(lines)}
         jumps = [(position.get(jump[1]), n) for n, (_, text) in enumerate(lines)
@@ -222,7 +212,8 @@ def kernels(path):
         spans = [(start, end) for start, end in jumps if start is not None and start <= end]
         loops = [Loop(text for _, text in lines[start : end + 1]) for start, end in spans
                  if not any((start, end) != (a, b) and start <= a and b <= end for a, b in spans)]
-        yield symbol[1], symbol[2], re.sub(r"\w+::", "", symbol[3]), symbol[4], loops
+        stored = sum(1 for _, text in lines if ON_STACK.match(text))
+        yield symbol[1], symbol[2], re.sub(r"\w+::", "", symbol[3]), symbol[4], loops, stored
 
 
 Row = collections.namedtuple("Row", "steps instructions aes logic lanes moves spills cycles")
@@ -279,8 +270,11 @@ def main(arguments):
     table, complaints = collections.defaultdict(list), collections.Counter()
     missing = {(backend, machine, name) for backend in BACKENDS for machine in BACKENDS[backend]
                for name in ("absorb", "encrypt", "decrypt")}
-    for backend, kernel, machine, groups, loops in kernels(arguments[0]):
+    for backend, kernel, machine, groups, loops, stored in kernels(arguments[0]):
         title = "%s %s::<%s, %s>" % (backend, kernel, machine, groups)
+        # One group of lanes, each word in one register: nothing secret goes over the stack, and the driver does not scrub it.
+        if stored and groups == "1" and "Pair<" not in machine and backend not in SHUFFLED:
+            complaints["%s: vectors stored on the stack: found %d, expected none" % (title, stored)] += 1
         # For any number of groups a whole message goes through the kernels of a state.
         expected = set() if kernel in ONE_SHOT and groups == "0" else set(KERNELS[kernel])
         for name, row, wrong in rows(backend, kernel, machine, loops, spills):

@@ -143,9 +143,10 @@ unsafe impl<W: Word> Machine for Aegis128<W> {
     #[inline(always)]
     fn encrypt(&mut self, m: [W::Blocks; 2]) -> [W::Blocks; 2] {
         if !W::IN_ORDER {
-            let z = self.keystream();
+            // The ciphertext first, so that the message need not stay in registers.
+            let c = Self::xor(m, self.keystream());
             self.absorb(m);
-            return Self::xor(m, z);
+            return c;
         }
         let mut before = *self;
         self.absorb(m);
