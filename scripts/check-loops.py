@@ -105,7 +105,7 @@ ONE_SHOT = ("seal", "open", "mac")
 # in the kernels on a state, then in the one-shot kernels, where more is in registers. What is not here has none.
 #   pairs: twelve of sixteen registers are the state, so that a key stream under way finds none.
 SPILLS = {
-    ("aesni::avx", "Aegis256<Pair<X1>>"): ((0, 8, 0), (4, 10, 2)),
+    ("aesni::avx", "Aegis256<Pair<X1>>"): ((0, 8, 0), (4, 10, 4)),
     ("vaes", "Aegis256<Pair<V2>>"): ((0, 8, 0), (2, 10, 2)),
     # More than one group, in the encoding of two operands: a copy is needed before each round.
     ("aesni::sse", "Aegis128<X1>"): ((0, 4, 2), (4, 4, 2)),

@@ -51,7 +51,6 @@ ALLOWED = {
     "crates/palladion-bench/peer-aegis/src/": "is such a library, and calls libaegis's C functions",
     "firmware/count/src/cortex_m.rs": "the emulator's calls on a machine without a system",
     "crates/palladion-assurance/src/bin/wiping/watch.rs": "looks at the stack and at what was dropped",
-    "crates/palladion-assurance/src/bin/wiping/c.rs": "calls the C library",
     "bindings/python/src/buffer.rs": "Python's buffer protocol",
     "bindings/python/src/cipher.rs": "a message in one call, over Python's buffers",
     "bindings/python/src/column.rs": "new bytes objects, filled before anybody sees them",
