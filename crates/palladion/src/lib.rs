@@ -103,11 +103,11 @@ extern crate std;
 mod memory;
 
 #[allow(unsafe_code)]
-#[allow(dead_code)] // where there is the bitsliced backend alone
+#[allow(dead_code, unused_imports)] // where there is the bitsliced backend alone
 mod block;
 
 #[allow(unsafe_code)]
-#[allow(dead_code)] // where there is the bitsliced backend alone
+#[allow(dead_code, unused_imports)] // where there is the bitsliced backend alone
 mod machine;
 
 #[allow(unsafe_code)]

@@ -17,8 +17,8 @@ macro_rules! one_block {
         #[derive(Clone, Copy)]
         pub(crate) struct $name(v128);
 
-        // SAFETY: each method is one or two instructions, on all bytes alike; the module is compiled for them.
         $(#[$attribute])*
+        // SAFETY: each method is one or two instructions, on all bytes alike; the module is compiled for them.
         unsafe impl Vector for $name {
             #[inline(always)]
             fn xor(self, other: Self) -> Self {
@@ -26,8 +26,8 @@ macro_rules! one_block {
             }
         }
 
-        // SAFETY: likewise.
         $(#[$attribute])*
+        // SAFETY: 16 bytes are one lane, loaded and stored as they are; the module is compiled for SIMD.
         unsafe impl Blocks for $name {
             one_lane!();
 
@@ -56,8 +56,8 @@ macro_rules! one_block {
             }
         }
 
-        // SAFETY: likewise.
         $(#[$attribute])*
+        // SAFETY: `$swizzle` looks up every byte with an index below 16, as `lookup` must.
         unsafe impl Permute for $name {
             #[inline(always)]
             unsafe fn table(table: &'static [u8; 16]) -> Self {

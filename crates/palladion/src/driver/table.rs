@@ -23,21 +23,23 @@ pub(crate) struct Kernels {
     scrub_batch: Scrub,
 }
 
-/// Each works on a whole message and tells whether its tag was right, which only `open` can deny.
+/// Works on a whole message and tells whether its tag was right, which only `open` can deny.
 ///
 /// The caller has checked the CPU features, and the message is as [`Message`] says.
+pub(crate) type MessageKernel = unsafe fn(&Message) -> bool;
+
 #[derive(Clone, Copy)]
 pub(super) struct MessageKernels {
-    seal: unsafe fn(&Message) -> bool,
-    open: unsafe fn(&Message) -> bool,
-    mac: unsafe fn(&Message) -> bool,
+    seal: MessageKernel,
+    open: MessageKernel,
+    mac: MessageKernel,
     /// The longest message and associated data that they are the best choice for, in bytes.
     pub(super) longest: usize,
 }
 
 impl MessageKernels {
     #[inline(always)]
-    pub(super) fn get(&self, operation: Operation) -> unsafe fn(&Message) -> bool {
+    pub(super) fn get(&self, operation: Operation) -> MessageKernel {
         match operation {
             Operation::Seal => self.seal,
             Operation::Open => self.open,
@@ -88,7 +90,7 @@ impl Kernels {
 
     /// The kernels for a whole message: `seal`, `open` and `mac`.
     #[cfg(test)]
-    pub(crate) fn message_kernels(&self) -> Option<[unsafe fn(&Message) -> bool; 3]> {
+    pub(crate) fn message_kernels(&self) -> Option<[MessageKernel; 3]> {
         self.message.map(|kernels| [kernels.seal, kernels.open, kernels.mac])
     }
 
@@ -102,7 +104,7 @@ impl Kernels {
 
     /// The table of a machine that works on `G` groups, or on any number of them if `G` is 0.
     pub(crate) const fn new<M: Machine, const G: usize>(
-        [seal, open, mac]: [unsafe fn(&Message) -> bool; 3],
+        [seal, open, mac]: [MessageKernel; 3],
         state: StateKernels,
         batch: [Batch; batch::KERNELS],
         [scrub, scrub_batch]: [Scrub; 2],
