@@ -8,5 +8,5 @@ cargo test --release --all-features --no-run --message-format=json "$@" |
 import json, re, sys
 for line in sys.stdin:
     artifact = json.loads(line)
-    if artifact.get("executable") and re.search("/crates/palladion(-tests)?/", artifact["target"]["src_path"]):
+    if artifact.get("executable") and re.search("/crates/palladion/", artifact["target"]["src_path"]):
         print(artifact["executable"])'

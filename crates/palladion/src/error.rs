@@ -11,7 +11,7 @@ use crate::memory::LengthsDiffer;
 pub enum Error {
     /// The tag does not belong to this key, nonce, associated data and ciphertext: one of them was changed, or the
     /// key is another one. Where there is an output, it has been zeroed (but for the bytes that
-    /// [`hazmat::UnverifiedDecryptor`](crate::hazmat::UnverifiedDecryptor) handed out before).
+    /// [`hazmat::Session`](crate::hazmat::Session) handed out before).
     VerificationFailed,
     /// An input is longer than the standard allows (RFC 10032 §3, §4), in bytes.
     TooLong {

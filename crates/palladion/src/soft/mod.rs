@@ -14,7 +14,8 @@ pub(crate) mod bitsliced;
     all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"),
     all(target_family = "wasm", target_feature = "simd128")
 ))]
-#[cfg_attr(all(palladion_one_backend, target_feature = "relaxed-simd"), allow(dead_code))] // byte shuffles are faster there
+#[cfg_attr(all(palladion_one_backend, target_feature = "relaxed-simd"), allow(dead_code))]
+// byte shuffles are faster there
 pub(crate) mod lanes;
 #[cfg(any(
     all(test, feature = "std"),
