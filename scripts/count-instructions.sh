@@ -30,7 +30,7 @@ trap 'rm -rf "$work"' EXIT
 cc -shared -fPIC -O1 -Wall -o "$work/count.so" scripts/qemu-plugin/count.c
 built=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 # As fast code, not as small code, which is what the other programs in firmware/ are.
-export CARGO_PROFILE_RELEASE_OPT_LEVEL=3 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
+export CARGO_PROFILE_RELEASE_OPT_LEVEL=3 CARGO_PROFILE_RELEASE_LTO=false CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 
 # Runs the program under the emulator with these arguments; the plugin writes its count to the file `counted`.
 run() {
@@ -66,7 +66,7 @@ for cpu; do
         ;;
     *)
         cross_target "$cpu"
-        cross_cargo build --quiet --release --manifest-path firmware/Cargo.toml -p count
+        CARGO_PROFILE_RELEASE_PANIC=unwind cross_cargo build --quiet --release --manifest-path firmware/Cargo.toml -p count
         program=$(cross_directory)/release/count
         ;;
     esac
