@@ -233,7 +233,10 @@ impl<F: Family, const D: usize> KeyStream<F, D> {
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
     pub fn fill(key: &F::Key, nonce: &F::Nonce, out: &mut [u8]) -> Result<(), Error> {
-        Self::new(key, nonce)?.next_bytes(out)
+        // Begun where it stays: one that `new` returns leaves a copy where it was made.
+        let mut stream = Self { session: Session::zeroed()? };
+        stream.session.begin(key, nonce);
+        stream.next_bytes(out)
     }
 }
 

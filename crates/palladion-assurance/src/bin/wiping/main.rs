@@ -100,6 +100,13 @@ fn variant<F: Family, const D: usize>(report: &mut Report, backend: Backend) {
             Message::public,
         );
         report.call(
+            &what("KeyStream::fill"),
+            len,
+            Message::<F, D>::new,
+            |m| KeyStream::<F, D>::fill(&m.key, &m.nonce, &mut m.buf).expect("filled"),
+            Message::public,
+        );
+        report.call(
             &what("update_in_place"),
             len,
             |secrets| {
