@@ -26,7 +26,11 @@ impl Session {
     }
 
     /// Does something with it.
-    fn with<T>(&self, py: Python<'_>, call: impl FnOnce(&mut AnySession) -> PyResult<T>) -> PyResult<T> {
+    fn with_session<T>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&mut AnySession) -> PyResult<T>,
+    ) -> PyResult<T> {
         let mut running = lock(py, &self.running);
         call(running.as_mut().ok_or_else(ended)?)
     }
@@ -47,7 +51,7 @@ impl Session {
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut target = Target::new(py, into, data.len())?;
         target.check_overlap(data.place())?;
-        self.with(py, |session| {
+        self.with_session(py, |session| {
             if !target.is_at(data.place()) {
                 let (data, target) = (data.bytes(), target.zeroed());
                 return work_on(py, data.len(), || match encrypt {
@@ -132,7 +136,7 @@ impl Decryptor {
 impl Decryptor {
     /// Takes the next piece of the ciphertext.
     fn update(&self, py: Python<'_>, data: In<'_, '_>) -> PyResult<()> {
-        self.session.with(py, |session| {
+        self.session.with_session(py, |session| {
             let mut message = lock(py, &self.message);
             grow(&mut message, data.len())?;
             let (data, start) = (data.bytes(), message.len());

@@ -185,7 +185,7 @@ impl Raf {
     }
 
     /// Does something with it, one thread after another.
-    fn with<T>(&self, py: Python<'_>, call: impl FnOnce(&mut File) -> PyResult<T>) -> PyResult<T> {
+    fn with_file<T>(&self, py: Python<'_>, call: impl FnOnce(&mut File) -> PyResult<T>) -> PyResult<T> {
         self.enter(py, |file| {
             call(
                 &mut file.as_mut().ok_or_else(|| PyValueError::new_err("I/O operation on closed file"))?.file,
@@ -199,7 +199,7 @@ impl Raf {
         py: Python<'_>,
         call: impl FnOnce(&mut File) -> palladion_raf::Result<T> + Send,
     ) -> PyResult<T> {
-        self.with(py, |file| work(py, || call(file)).or_raise_in(py))
+        self.with_file(py, |file| work(py, || call(file)).or_raise_in(py))
     }
 }
 
@@ -294,19 +294,19 @@ impl Raf {
     /// Bytes in the file.
     #[getter]
     fn size(&self, py: Python<'_>) -> PyResult<u64> {
-        self.with(py, |file| Ok(file.size()))
+        self.with_file(py, |file| Ok(file.size()))
     }
 
     /// Whether a change failed in the middle, so that nothing works until the file is opened anew.
     #[getter]
     fn poisoned(&self, py: Python<'_>) -> PyResult<bool> {
-        self.with(py, |file| Ok(file.is_poisoned()))
+        self.with_file(py, |file| Ok(file.is_poisoned()))
     }
 
     /// What there is of size bytes from offset on; of all bytes if size is None.
     #[pyo3(signature = (size, offset))]
     fn read_at<'py>(&self, py: Python<'py>, size: Option<u64>, offset: u64) -> PyResult<Bound<'py, PyAny>> {
-        self.with(py, |file| {
+        self.with_file(py, |file| {
             let there = file.size().saturating_sub(offset);
             let len = size.map_or(there, |size| size.min(there));
             let len = usize::try_from(len).map_err(|_| PyValueError::new_err("too long for Python"))?;
@@ -356,7 +356,7 @@ impl Raf {
 
     /// Whether the storage is synced within changes, so that the size is right even if the machine stops.
     fn set_barriers(&self, py: Python<'_>, on: bool) -> PyResult<()> {
-        self.with(py, |file| {
+        self.with_file(py, |file| {
             file.set_barriers(on);
             Ok(())
         })

@@ -218,7 +218,7 @@ pub(crate) unsafe fn state_update<F: Family, const D: usize, const SIZE: usize, 
         Ok(())
     };
     // SAFETY: the caller's contract.
-    unsafe { RestingSession::<F, D, SIZE>::with(st, update) }.map_or(FAILED, status)
+    unsafe { RestingSession::<F, D, SIZE>::work_on(st, update) }.map_or(FAILED, status)
 }
 
 #[inline(always)]
@@ -230,8 +230,8 @@ pub(crate) unsafe fn state_encrypt_final<F: Family, const D: usize, const SIZE: 
     // SAFETY: the caller's contract.
     unsafe {
         let done = match maclen {
-            16 => RestingSession::<F, D, SIZE>::with(st, |session| put_tag::<16>(mac, session.finalize())),
-            32 => RestingSession::<F, D, SIZE>::with(st, |session| put_tag::<32>(mac, session.finalize())),
+            16 => RestingSession::<F, D, SIZE>::work_on(st, |session| put_tag::<16>(mac, session.finalize())),
+            32 => RestingSession::<F, D, SIZE>::work_on(st, |session| put_tag::<32>(mac, session.finalize())),
             _ => return invalid_argument(),
         };
         done.map_or(FAILED, |()| OK)
@@ -249,11 +249,11 @@ pub(crate) unsafe fn state_decrypt_final<F: Family, const D: usize, const SIZE: 
         let result = match maclen {
             16 => {
                 let tag = Tag::from(*mac.cast::<[u8; 16]>());
-                RestingSession::<F, D, SIZE>::with(st, |session| session.verify(&tag))
+                RestingSession::<F, D, SIZE>::work_on(st, |session| session.verify(&tag))
             }
             32 => {
                 let tag = Tag::from(*mac.cast::<[u8; 32]>());
-                RestingSession::<F, D, SIZE>::with(st, |session| session.verify(&tag))
+                RestingSession::<F, D, SIZE>::work_on(st, |session| session.verify(&tag))
             }
             _ => return invalid_argument(),
         };

@@ -8,7 +8,7 @@ use palladion::family::Family;
 use palladion::hazmat::Session;
 
 use crate::aead::{key, nonce};
-use crate::memory::{bytes, make, with};
+use crate::memory::{bytes, make, work_on};
 use crate::status::{invalid_argument, status, with_backend};
 
 /// How a MAC rests in a state of C's. Key and nonce are for `reset`: libaegis's size has no room for a second state everywhere.
@@ -40,7 +40,7 @@ pub(crate) unsafe fn init<F: Family, const D: usize, const SIZE: usize>(
 #[inline(always)]
 pub(crate) unsafe fn update<F: Family, const D: usize>(st: *mut u8, m: *const u8, mlen: usize) -> c_int {
     // SAFETY: the caller's contract.
-    unsafe { with(st, |mac: &mut MacState<F, D>| status(mac.session.absorb(bytes(m, mlen)))) }
+    unsafe { work_on(st, |mac: &mut MacState<F, D>| status(mac.session.absorb(bytes(m, mlen)))) }
 }
 
 #[inline(always)]
@@ -48,10 +48,10 @@ pub(crate) unsafe fn finalize<F: Family, const D: usize>(st: *mut u8, tag: *mut 
     // SAFETY: the caller's contract.
     unsafe {
         match maclen {
-            16 => with(st, |mac: &mut MacState<F, D>| {
+            16 => work_on(st, |mac: &mut MacState<F, D>| {
                 status(mac.session.finalize_mac(&mut *tag.cast::<[u8; 16]>()))
             }),
-            32 => with(st, |mac: &mut MacState<F, D>| {
+            32 => work_on(st, |mac: &mut MacState<F, D>| {
                 status(mac.session.finalize_mac(&mut *tag.cast::<[u8; 32]>()))
             }),
             _ => invalid_argument(),
@@ -66,11 +66,11 @@ pub(crate) unsafe fn verify<F: Family, const D: usize>(st: *mut u8, tag: *const 
         match maclen {
             16 => {
                 let tag = Tag::from(*tag.cast::<[u8; 16]>());
-                with(st, |mac: &mut MacState<F, D>| status(mac.session.verify_mac(&tag)))
+                work_on(st, |mac: &mut MacState<F, D>| status(mac.session.verify_mac(&tag)))
             }
             32 => {
                 let tag = Tag::from(*tag.cast::<[u8; 32]>());
-                with(st, |mac: &mut MacState<F, D>| status(mac.session.verify_mac(&tag)))
+                work_on(st, |mac: &mut MacState<F, D>| status(mac.session.verify_mac(&tag)))
             }
             _ => invalid_argument(),
         }
@@ -79,7 +79,7 @@ pub(crate) unsafe fn verify<F: Family, const D: usize>(st: *mut u8, tag: *const 
 
 pub(crate) unsafe fn reset<F: Family, const D: usize>(st: *mut u8) {
     // SAFETY: the caller's contract.
-    unsafe { with(st, |mac: &mut MacState<F, D>| mac.session.begin(&mac.key, &mac.nonce)) }
+    unsafe { work_on(st, |mac: &mut MacState<F, D>| mac.session.begin(&mac.key, &mac.nonce)) }
 }
 
 pub(crate) unsafe fn clone<F: Family, const D: usize>(to: *mut u8, from: *const u8) {

@@ -80,7 +80,7 @@ pub(crate) unsafe fn inout<'a, R>(from: *const u8, to: *mut u8, len: usize, mut 
 /// # Safety
 /// `at` points to a `T` that may be changed, written by `make`, or a bytewise copy of one; `T` has no pointer into itself.
 #[inline(always)]
-pub(crate) unsafe fn with<T, R>(at: *mut u8, work: impl FnOnce(&mut T) -> R) -> R {
+pub(crate) unsafe fn work_on<T, R>(at: *mut u8, work: impl FnOnce(&mut T) -> R) -> R {
     /// Memory as it should not be. A function of its own, so that others need no room for a copy.
     ///
     /// # Safety
@@ -172,10 +172,10 @@ impl<F: Family, const D: usize, const SIZE: usize> RestingSession<F, D, SIZE> {
     /// # Safety
     /// Written by `begin`, or copied bytewise from such memory; nobody else's.
     #[inline(always)]
-    pub(crate) unsafe fn with<R>(at: *mut u8, work: impl FnOnce(&mut Session<F, D>) -> R) -> Option<R> {
+    pub(crate) unsafe fn work_on<R>(at: *mut u8, work: impl FnOnce(&mut Session<F, D>) -> R) -> Option<R> {
         if Self::FITS {
             // SAFETY: passed on.
-            return Some(unsafe { with(at, work) });
+            return Some(unsafe { work_on(at, work) });
         }
         // SAFETY: likewise.
         let room = unsafe { bytes_mut(at, Session::<F, D>::BYTES) };

@@ -46,7 +46,7 @@ pub(crate) struct Rooms(Mutex<Vec<Vec<u8>>>);
 
 impl Rooms {
     /// Lends so many bytes for some work.
-    fn with<R>(&self, len: usize, work: impl FnOnce(&mut [u8]) -> Result<R>) -> Result<R> {
+    fn with_buffer<R>(&self, len: usize, work: impl FnOnce(&mut [u8]) -> Result<R>) -> Result<R> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut room = kept.unwrap_or_default();
         if room.len() < len {
@@ -88,7 +88,7 @@ impl<S: Storage> Run<'_, S> {
         if let Some(shared) = self.storage.shared() {
             let groups = buf.chunks_mut(group * chunk).zip((first..).step_by(group)).collect();
             return for_each(groups, |(messages, first)| {
-                rooms.with(messages.len() / chunk * record, |records| {
+                rooms.with_buffer(messages.len() / chunk * record, |records| {
                     shared.read_at(records, info.offset(first)?).map_err(|e| missing(first, e))?;
                     keys.open_all(info, first, records, messages)
                 })
@@ -96,7 +96,7 @@ impl<S: Storage> Run<'_, S> {
         }
         let windows = buf.chunks_mut(self.window() * chunk).zip((first..).step_by(self.window()));
         for (messages, first) in windows {
-            rooms.with(messages.len() / chunk * record, |records| {
+            rooms.with_buffer(messages.len() / chunk * record, |records| {
                 self.storage.read_at(records, info.offset(first)?).map_err(|e| missing(first, e))?;
                 let groups = messages.chunks_mut(group * chunk).zip(records.chunks(group * record));
                 for_each(groups.zip((first..).step_by(group)).collect(), |((messages, records), first)| {
@@ -133,13 +133,13 @@ impl<S: Storage> Run<'_, S> {
             let groups = groups.zip(nonces.chunks(group * nonce));
             if let Some(shared) = self.storage.shared() {
                 for_each(groups.collect(), |((messages, first), nonces)| {
-                    rooms.with(messages.len() / chunk * record, |records| {
+                    rooms.with_buffer(messages.len() / chunk * record, |records| {
                         seal(messages, first, nonces, records)?;
                         Ok(shared.write_at(records, info.offset(first)?)?)
                     })
                 })?;
             } else {
-                rooms.with(messages.len() / chunk * record, |records| {
+                rooms.with_buffer(messages.len() / chunk * record, |records| {
                     for_each(
                         groups.zip(records.chunks_mut(group * record)).collect(),
                         |(((messages, first), nonces), records)| seal(messages, first, nonces, records),

@@ -51,7 +51,7 @@ thread_local! {
     static SUMS: RefCell<Sums> = RefCell::new(Sums::new());
 }
 
-fn with<R>(f: impl FnOnce(&mut Sums) -> R) -> R {
+fn with_sums<R>(f: impl FnOnce(&mut Sums) -> R) -> R {
     SUMS.with(|sums| f(&mut sums.borrow_mut()))
 }
 
@@ -169,7 +169,7 @@ pub(super) fn of_byte(origin: u32, f: impl Fn(u8) -> u8) -> [Bit; 8] {
         for x in 0..=255u8 {
             table[usize::from(x / 64)] |= u64::from(f(x) >> p & 1) << (x % 64);
         }
-        with(|sums| sums.byte(origin, table))
+        with_sums(|sums| sums.byte(origin, table))
     })
 }
 
@@ -185,12 +185,12 @@ pub(super) fn value(byte: &[Bit]) -> Option<u8> {
 
 pub(super) fn xor(a: &[Bit], b: &[Bit]) -> Vec<Bit> {
     assert_eq!(a.len(), b.len());
-    with(|sums| a.iter().zip(b).map(|(a, b)| sums.xor(*a, *b)).collect())
+    with_sums(|sums| a.iter().zip(b).map(|(a, b)| sums.xor(*a, *b)).collect())
 }
 
 pub(super) fn and(a: &[Bit], b: &[Bit]) -> Vec<Bit> {
     assert_eq!(a.len(), b.len());
-    with(|sums| a.iter().zip(b).map(|(a, b)| sums.and(*a, *b)).collect())
+    with_sums(|sums| a.iter().zip(b).map(|(a, b)| sums.and(*a, *b)).collect())
 }
 
 /// # Safety
@@ -198,7 +198,7 @@ pub(super) fn and(a: &[Bit], b: &[Bit]) -> Vec<Bit> {
 pub(super) unsafe fn load_block(src: *const u8) -> [Bit; 128] {
     // SAFETY: the caller grants it.
     match unsafe { read(src, 0) } {
-        Stored::Number(number) => with(|sums| sums.blocks[number]),
+        Stored::Number(number) => with_sums(|sums| sums.blocks[number]),
         Stored::Bytes(bytes) => {
             let bytes = bytes.map(constant);
             core::array::from_fn(|i| bytes[i / 8][i % 8])
@@ -216,7 +216,7 @@ pub(super) unsafe fn store_block(block: [Bit; 128], dst: *mut u8) {
         unsafe { dst.cast::<[u8; 16]>().write_unaligned(bytes) };
         return;
     }
-    let number = with(|sums| {
+    let number = with_sums(|sums| {
         sums.blocks.push(block);
         sums.blocks.len() - 1
     });
@@ -243,7 +243,7 @@ impl<const N: usize, const PART: usize> Abstract<N, PART> {
     #[inline(never)]
     #[track_caller]
     fn zip(self, other: Self, f: impl Fn(&mut Sums, Bit, Bit) -> Bit) -> Self {
-        self.either(with(|sums| core::array::from_fn(|i| f(sums, self.0[i], other.0[i]))))
+        self.either(with_sums(|sums| core::array::from_fn(|i| f(sums, self.0[i], other.0[i]))))
     }
 
     /// The bit at `i` from that at `from(i % PART)` of the same part.
@@ -496,7 +496,7 @@ fn look_up(table: &[Bit; 128], index: &[Bit]) -> [Bit; 8] {
     }
     let tables: Vec<_> = index
         .iter()
-        .map(|bit| with(|sums| sums.table(*bit)).expect("an index made of one byte of the input"))
+        .map(|bit| with_sums(|sums| sums.table(*bit)).expect("an index made of one byte of the input"))
         .collect();
     let origin = tables.iter().find_map(|(origin, _)| *origin).unwrap();
     assert!(tables.iter().all(|(other, _)| other.is_none_or(|other| other == origin)), "of one byte");

@@ -49,7 +49,7 @@ thread_local! {
     });
 }
 
-fn with<R>(f: impl FnOnce(&mut Sums) -> R) -> R {
+fn with_sums<R>(f: impl FnOnce(&mut Sums) -> R) -> R {
     SUMS.with(|sums| f(&mut sums.borrow_mut()))
 }
 
@@ -80,11 +80,11 @@ impl Sums {
 }
 
 pub(super) fn input(number: u32) -> Term {
-    with(|sums| sums.sum(0, std::vec![(Symbol::Input(number), 16)]))
+    with_sums(|sums| sums.sum(0, std::vec![(Symbol::Input(number), 16)]))
 }
 
 pub(super) fn constant(bytes: [u8; 16]) -> Term {
-    with(|sums| sums.sum(u128::from_le_bytes(bytes), Vec::new()))
+    with_sums(|sums| sums.sum(u128::from_le_bytes(bytes), Vec::new()))
 }
 
 pub(super) fn xor(a: Term, b: Term) -> Term {
@@ -93,7 +93,7 @@ pub(super) fn xor(a: Term, b: Term) -> Term {
     } else if b == ZERO {
         return a;
     }
-    with(|sums| {
+    with_sums(|sums| {
         let key = (a.min(b), a.max(b));
         if let Some(sum) = sums.xors.get(&key) {
             return *sum;
@@ -110,7 +110,7 @@ pub(super) fn xor(a: Term, b: Term) -> Term {
 pub(super) fn and(a: Term, b: Term) -> Term {
     // Masks of the first bytes.
     for (mask, other) in [(a, b), (b, a)] {
-        if let Some(len) = with(|sums| match &sums.sums[mask.0 as usize] {
+        if let Some(len) = with_sums(|sums| match &sums.sums[mask.0 as usize] {
             (ones, parts) if parts.is_empty() => {
                 (0..=16).find(|len| *ones == u128::MAX.checked_shr(8 * (16 - len)).unwrap_or(0))
             }
@@ -119,12 +119,12 @@ pub(super) fn and(a: Term, b: Term) -> Term {
             return truncate(other, len as usize);
         }
     }
-    with(|sums| sums.sum(0, std::vec![(Symbol::And(a.min(b), a.max(b)), 16)]))
+    with_sums(|sums| sums.sum(0, std::vec![(Symbol::And(a.min(b), a.max(b)), 16)]))
 }
 
 /// AESRound: the round key is added last.
 pub(super) fn aes(input: Term, round_key: Term) -> Term {
-    xor(with(|sums| sums.sum(0, std::vec![(Symbol::Aes(input), 16)])), round_key)
+    xor(with_sums(|sums| sums.sum(0, std::vec![(Symbol::Aes(input), 16)])), round_key)
 }
 
 /// The first bytes, zeros behind them.
@@ -133,7 +133,7 @@ pub(super) fn truncate(term: Term, len: usize) -> Term {
     if len == 0 {
         return ZERO;
     }
-    with(|sums| {
+    with_sums(|sums| {
         let (constant, parts) = sums.sums[term.0 as usize].clone();
         let mask = u128::MAX >> (8 * (16 - len));
         sums.sum(constant & mask, parts.iter().map(|(symbol, whole)| (*symbol, len.min(*whole))).collect())

@@ -108,7 +108,7 @@ where
 
     #[inline(always)]
     fn new(blocks: B) -> Self {
-        Self(linear(&TABLES.into_tower, blocks))
+        Self(linear(&LOOKUPS.into_tower, blocks))
     }
     #[inline(always)]
     unsafe fn zero() -> Self {
@@ -117,11 +117,11 @@ where
     }
     #[inline(always)]
     fn blocks(self) -> B {
-        linear(&TABLES.from_tower, self.0)
+        linear(&LOOKUPS.from_tower, self.0)
     }
     #[inline(always)]
     fn aes(self, round_key: Self) -> Self {
-        let t = &TABLES;
+        let t = &LOOKUPS;
         let [k, i] = self.0.nibbles();
         let j = k.xor(i);
         let a_over_k = lookup(&t.a_over, k);
@@ -195,7 +195,7 @@ struct Lookups {
     constant: [u8; 16],
 }
 
-static TABLES: Lookups = {
+static LOOKUPS: Lookups = {
     /// Product in GF(2^8) as AES has it.
     const fn mul(mut a: u8, mut b: u8) -> u8 {
         let mut product = 0;

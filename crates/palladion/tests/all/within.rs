@@ -10,7 +10,7 @@ use palladion::family::Family;
 use palladion::{Aegis, Error, Tag};
 
 /// What `buffer` is once `output` is written to `place`.
-fn with(buffer: &[u8], place: Range<usize>, output: &[u8]) -> Vec<u8> {
+fn replaced(buffer: &[u8], place: Range<usize>, output: &[u8]) -> Vec<u8> {
     let mut buffer = buffer.to_vec();
     buffer[place].copy_from_slice(output);
     buffer
@@ -34,18 +34,18 @@ fn distances<F: Family, const D: usize, const T: usize>(random: &mut Random, len
             let offset = random.below(64);
             let context = || format!("{len} bytes, from {from} to {to}, offset {offset}");
 
-            let before = with(&filler, src.clone(), &msg);
+            let before = replaced(&filler, src.clone(), &msg);
             let run = |buf: &mut [u8]| cipher.encrypt_within(&nonce, &ad, buf, src.clone(), to);
-            let after = (with(&before, place.clone(), &ct), Ok(tag));
+            let after = (replaced(&before, place.clone(), &ct), Ok(tag));
             assert!(framed(&before, offset, run) == after, "encryption: {}", context());
 
-            let before = with(&filler, src.clone(), &ct);
+            let before = replaced(&filler, src.clone(), &ct);
             let run = |buf: &mut [u8]| cipher.decrypt_within(&nonce, &ad, buf, src.clone(), to, &tag);
-            let after = (with(&before, place.clone(), &msg), Ok(()));
+            let after = (replaced(&before, place.clone(), &msg), Ok(()));
             assert!(framed(&before, offset, run) == after, "decryption: {}", context());
 
             let run = |buf: &mut [u8]| cipher.decrypt_within(&nonce, &ad, buf, src.clone(), to, &wrong);
-            let after = (with(&before, place.clone(), &zeros), Err(Error::VerificationFailed));
+            let after = (replaced(&before, place.clone(), &zeros), Err(Error::VerificationFailed));
             assert!(framed(&before, offset, run) == after, "refusal: {}", context());
         }
     });
