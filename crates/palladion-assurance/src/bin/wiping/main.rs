@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use palladion::batch::{self, Decryption, Encryption};
 use palladion::family::{Aegis128, Aegis256, Family};
-use palladion::hazmat::Session;
+use palladion::hazmat::{Session, encrypt_unauthenticated};
 use palladion::{Aegis, Algorithm, Backend, Encryptor, Error, KeyStream, Mac, Tag, any, set_backend};
 use palladion_file::sans_io::{Opener, Sealer};
 use palladion_file::{ChunkSize, KdfLimits, KdfParams, MasterKey};
@@ -105,6 +105,13 @@ fn variant<F: Family, const D: usize>(report: &mut Report, backend: Backend) {
             Message::<F, D>::new,
             |m| KeyStream::<F, D>::fill(&m.key, &m.nonce, &mut m.buf).expect("filled"),
             Message::public,
+        );
+        report.call(
+            &what("encrypt_unauthenticated"),
+            len,
+            Message::<F, D>::new,
+            |m| encrypt_unauthenticated(&m.cipher, &m.nonce, &mut m.buf).expect("encrypted"),
+            |m| m.buf.clone(),
         );
         report.call(
             &what("update_in_place"),
