@@ -34,7 +34,7 @@ pub(crate) fn ensure_backend() {
     }
 }
 
-/// Calls what can fail for want of a backend.
+/// Calls what fails if the backend that was asked for is not there.
 ///
 /// Asked for before, not tried again after a failure: what is called twice is kept in memory, and that takes as long as a few
 /// steps of a cipher.

@@ -40,7 +40,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
 pub fn decrypt(args: &DecryptArgs) -> Result<()> {
     let (input, source, output) = open(&args.in_out, &args.secret)?;
     input.begin();
-    // Check the header before asking for a passphrase that may be of no use.
+    // Nobody should type a passphrase for a file that is not one of ours: check the header first.
     let mut header = Vec::with_capacity(HEADER_LEN);
     let read = (&input.file).take(HEADER_LEN as u64).read_to_end(&mut header);
     read.map_err(|error| Failure::io("read", &input.name, &error))?;

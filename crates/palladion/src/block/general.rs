@@ -14,7 +14,7 @@ unsafe impl Vector for Soft {
     }
 }
 
-// SAFETY: likewise.
+// SAFETY: one lane, little-endian in memory; no branch or index depends on a value.
 unsafe impl Blocks for Soft {
     one_lane!();
 
@@ -25,7 +25,7 @@ unsafe impl Blocks for Soft {
     }
     #[inline(always)]
     unsafe fn store(self, dst: *mut u8) {
-        // SAFETY: likewise.
+        // SAFETY: the caller grants 16 bytes; an array of bytes needs no alignment.
         unsafe { dst.cast::<[u8; 16]>().write(self.0.to_le_bytes()) }
     }
     #[inline(always)]

@@ -23,7 +23,7 @@ unsafe impl<V: Vector> Vector for Pair<V> {
     }
 }
 
-// SAFETY: likewise.
+// SAFETY: a round of the pair is one of each half; no branch or index depends on a value.
 unsafe impl<W: Word> Word for Pair<W> {
     type Blocks = Pair<W::Blocks>;
     type Single = W::Single;
@@ -43,7 +43,7 @@ unsafe impl<W: Word> Word for Pair<W> {
     }
 }
 
-// SAFETY: likewise.
+// SAFETY: the first half has the first lanes, everywhere; no branch or index depends on a value.
 unsafe impl<V: Blocks> Blocks for Pair<V> {
     const LANES: usize = 2 * V::LANES;
     type Lane = V::Lane;
@@ -89,7 +89,7 @@ unsafe impl<V: Blocks> Blocks for Pair<V> {
     #[inline(always)]
     unsafe fn store_partial(self, dst: *mut u8, len: usize) {
         let (first, second) = halves::<V>(len);
-        // SAFETY: likewise.
+        // SAFETY: the caller grants `len` bytes, of which `halves` gives each half its part.
         unsafe {
             self.0.store_partial(dst, first);
             self.1.store_partial(dst.wrapping_add(16 * V::LANES), second);

@@ -102,7 +102,7 @@ where
     #[inline(always)]
     unsafe fn store(step: W::Blocks, dst: *mut u8, row: usize) {
         debug_assert!(row == 16);
-        // SAFETY: likewise.
+        // SAFETY: the caller grants a step, which is one vector.
         unsafe { step.store(dst) }
     }
     #[inline(always)]

@@ -76,7 +76,7 @@ macro_rules! register {
             }
         }
 
-        // SAFETY: likewise. Partial loads and stores touch no byte but those they are granted.
+        // SAFETY: instructions on all bytes alike; partial loads and stores touch only the bytes they are granted.
         unsafe impl Blocks for $name {
             const LANES: usize = $lanes;
             type Lane = $lane;
@@ -88,12 +88,12 @@ macro_rules! register {
             }
             #[inline(always)]
             unsafe fn store(self, dst: *mut u8) {
-                // SAFETY: likewise.
+                // SAFETY: the caller grants the vector's bytes; no alignment needed.
                 unsafe { $store(dst.cast(), self.0) }
             }
             #[inline(always)]
             unsafe fn splat(block: *const u8) -> Self {
-                // SAFETY: likewise, for 16 bytes.
+                // SAFETY: the caller grants the CPU features and 16 bytes; no alignment needed.
                 unsafe {
                     let $block = _mm_loadu_si128(block.cast());
                     Self($splat)

@@ -47,7 +47,7 @@ impl Register for Xmm {
     }
     #[inline(always)]
     unsafe fn store(self, dst: *mut u8) {
-        // SAFETY: likewise.
+        // SAFETY: the caller grants 16 bytes; no alignment needed.
         unsafe { _mm_storeu_si128(dst.cast(), transpose(self.0)) }
     }
     #[inline(always)]
