@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Builds what a release consists of, into target/release-build/: the command, the C library (under the name libpalladion, beside
-# libaegis's), its headers, and SHA256SUMS.
+# Builds what a release consists of, into target/release-build/: the command, the C library (under
+# the name libpalladion, beside libaegis's), its headers, and SHA256SUMS.
 #
-#   scripts/build-release.sh            the same bytes wherever it is built, with the same compiler and linker
-#   scripts/build-release.sh --sbom     with a list of what is in the command, palladion.cdx.json (CycloneDX); it installs
+#   scripts/build-release.sh            the same bytes wherever it is built, with the same compiler
+#   and linker scripts/build-release.sh --sbom     with a list of what is in the command,
+#   palladion.cdx.json (CycloneDX); it installs
 #                                       cargo-cyclonedx, which takes minutes the first time
 #   scripts/build-release.sh --sbom-only
 #
-# scripts/check-supply-chain.sh reproducible, sbom: that it does. (For that check, ONLY_C=1 leaves the command out.)
+# scripts/check-supply-chain.sh reproducible, sbom: that it does. (For that check, ONLY_C=1 leaves
+# the command out.)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$(mkdir -p "${CARGO_TARGET_DIR:-target}/release-build" && cd "${CARGO_TARGET_DIR:-target}" && pwd)
@@ -30,7 +32,8 @@ sbom() {
         SOURCE_DATE_EPOCH=0 "$tools/bin/cargo-cyclonedx" cyclonedx --quiet --format json --spec-version 1.5 --describe binaries \
             --manifest-path crates/palladion-cli/Cargo.toml --target x86_64-unknown-linux-gnu
     )
-    # It takes the features that any crate of the workspace asks for, and so lists what the command has not got; and it names the place.
+    # It takes the features that any crate of the workspace asks for, and so lists what the command
+    # has not got; and it names the place.
     tree() { cargo tree --locked -p palladion-cli --target x86_64-unknown-linux-gnu --edges normal,build --prefix none --format '{p}'; }
     python3 - "$copy" "$out/palladion.cdx.json" <(tree) <<'END'
 import json, re, sys
@@ -58,8 +61,8 @@ if [ "${1-}" = --sbom-only ]; then
     exit
 fi
 
-# Where the sources of the project, of its dependencies and of the standard library lie is nobody's business. (The last of them is there only
-# if the compiler has its sources beside it.)
+# Where the sources of the project, of its dependencies and of the standard library lie is nobody's
+# business. (The last of them is there only if the compiler has its sources beside it.)
 export RUSTFLAGS="--remap-path-prefix=$PWD=palladion --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=registry \
 --remap-path-prefix=$(rustc --print sysroot)/lib/rustlib/src/rust=rust ${RUSTFLAGS-}"
 export CARGO_INCREMENTAL=0

@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# Compares the public API of the crates with what is written down in api/: a change must be meant, and seen by whoever reviews it.
+# Compares the public API of the crates with what is written down in api/: a change must be meant,
+# and seen by whoever reviews it.
 #
-#   scripts/check-api.sh                  compares, and fails where they differ
-#   scripts/check-api.sh --bless          writes api/ anew
-#   scripts/check-api.sh --semver COMMIT  before a release: what cargo-semver-checks says of the changes since then. (It installs
+#   scripts/check-api.sh                  compares, and fails where they differ scripts/check-api.sh
+#   --bless          writes api/ anew scripts/check-api.sh --semver COMMIT  before a release: what
+#   cargo-semver-checks says of the changes since then. (It installs
 #                                         that, which takes minutes.)
 #
-# The API is that with all features on x86-64 Linux. It is printed by scripts/public-api/, from what rustdoc says of the source; both are of
-# fixed versions, because that format changes. Needs rustup, and installs that compiler if it can. Takes half a minute, later less. At the
-# end it makes the check of a copy whose API was changed, which must fail.
+# The API is that with all features on x86-64 Linux. It is printed by scripts/public-api/, from what
+# rustdoc says of the source; both are of fixed versions, because that format changes. Needs rustup,
+# and installs that compiler if it can. Takes half a minute, later less. At the end it makes the
+# check of a copy whose API was changed, which must fail.
 #
-# (The C headers have scripts/make-headers.sh --check, the Python stubs and the TypeScript declarations are compared by the tests of their
-# packages.)
+# (The C headers have scripts/make-headers.sh --check, the Python stubs and the TypeScript
+# declarations are compared by the tests of their packages.)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 compiler=1.95.0
@@ -39,8 +41,8 @@ rustup run "$compiler" rustc --version >/dev/null 2>&1 ||
 
 CARGO_TARGET_DIR=$target/tool cargo "+$compiler" build --quiet --locked --manifest-path scripts/public-api/Cargo.toml
 
-# FOLDER OUT CRATE...: the API of the crates of a checkout, each in a file of its own. (The compiler's JSON is not stable, so a stable
-# compiler has to be told that it is wanted.)
+# FOLDER OUT CRATE...: the API of the crates of a checkout, each in a file of its own. (The
+# compiler's JSON is not stable, so a stable compiler has to be told that it is wanted.)
 api() {
     local folder=$1 out=$2 crate
     shift 2

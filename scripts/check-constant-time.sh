@@ -1,24 +1,27 @@
 #!/usr/bin/env bash
-# Checks that no branch and no address depends on a secret: valgrind's memcheck follows all secrets through every public function
-# that handles them, of Rust (crates/palladion-assurance/src/bin/constant-time/) and of C (crates/palladion-capi/tests/secrets.c), on
-# every backend that valgrind knows the instructions of.
+# Checks that no branch and no address depends on a secret: valgrind's memcheck follows all secrets
+# through every public function that handles them, of Rust
+# (crates/palladion-assurance/src/bin/constant-time/) and of C
+# (crates/palladion-capi/tests/secrets.c), on every backend that valgrind knows the instructions of.
 #
 #   scripts/check-constant-time.sh [BACKEND...]
 #
-# That it would be noticed: for each backend a look-up in a table, and a comparison that ends early, of a tag that comes out of it.
-# That no function was forgotten: scripts/check-secret-calls.py compares what was called with the public API.
-# Needs valgrind; on x86-64.
+# That it would be noticed: for each backend a look-up in a table, and a comparison that ends early,
+# of a tag that comes out of it. That no function was forgotten: scripts/check-secret-calls.py
+# compares what was called with the public API. Needs valgrind; on x86-64.
 #
-#   CPU=aarch64 scripts/check-constant-time.sh [BACKEND...]     the same for ARM: valgrind for ARM, under QEMU
+#   CPU=aarch64 scripts/check-constant-time.sh [BACKEND...]     the same for ARM: valgrind for ARM,
+#   under QEMU
 #
-# Needs what scripts/install-emulators.sh installs, and gets Debian's valgrind and C library for ARM into target/ (not into the
-# system).
+# Needs what scripts/install-emulators.sh installs, and gets Debian's valgrind and C library for ARM
+# into target/ (not into the system).
 #
 #   MSAN=1 scripts/check-constant-time.sh      the same with MemorySanitizer, for VAES
 #
-# MemorySanitizer puts its own code into what the compiler makes, so that is evidence about the source; the machine code of all
-# backends is read by scripts/check-machine-code.sh. (It does not know the three-way logic of AVX-512, and reports all of it.) Needs
-# a CPU with these instructions, clang-22, libclang-rt-22-dev, and Debian's rustc-web, cargo-web and rust-web-src, as the standard
+# MemorySanitizer puts its own code into what the compiler makes, so that is evidence about the
+# source; the machine code of all backends is read by scripts/check-machine-code.sh. (It does not
+# know the three-way logic of AVX-512, and reports all of it.) Needs a CPU with these instructions,
+# clang-22, libclang-rt-22-dev, and Debian's rustc-web, cargo-web and rust-web-src, as the standard
 # library must be built alike; that takes minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -55,7 +58,8 @@ if [ -n "${MSAN:-}" ]; then
     grep -qw vaes /proc/cpuinfo || { echo "skipped: a CPU without VAES"; exit 0; }
     [ $# -gt 0 ] || set -- vaes-avx2
     directory+=-msan
-    # (Without a message the sanitizer exits with 1. Arguments and results are checked where they are used.)
+    # (Without a message the sanitizer exits with 1. Arguments and results are checked where they
+    # are used.)
     flags+=' --cfg palladion_secrecy="msan" -Zsanitizer=memory -Zexternal-clangrt -C llvm-args=-msan-eager-checks=0'
     export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS="$flags -C linker=clang-22 -C link-arg=-fsanitize=memory"
     target=x86_64-unknown-linux-gnu

@@ -28,18 +28,21 @@ import re
 import subprocess
 import sys
 
-# Logic instructions and lane moves of a step, and the cycles it waits for the step before; for logic of two operands, then
-# for logic of three.
+# Logic instructions and lane moves of a step, and the cycles it waits for the step before; for
+# logic of two operands, then for logic of three.
 #
-# The wait is that of the slowest circle: a way from S0 (in AEGIS-128 S0 or S4) to its own value n steps later, divided by
-# n. Through AES rounds alone, of which the last ends in one XOR, it takes 3n for the rounds, 1 for the XOR, and 2 for going
-# over from AES to logic and back: with six words 21/6 (the textbook's update: 6), with four 15/4. In Packed128 3 are added
-# for the exchange of halves, and the XOR is two where logic takes two operands, because the message comes last.
-# Decryption comes back through the key stream too: from S0 to S[n - 1] by n - 1 rounds, then through k logic instructions,
-# of which the last is the XOR into S0: (3(n - 1) + k + 2) / n. Which k depends on how the key stream is put together:
-#   three operands: S1 goes through two more before the last: n = 2, k = 3; Packed128: S2, exchanged, likewise: n = 3 and 3
+# The wait is that of the slowest circle: a way from S0 (in AEGIS-128 S0 or S4) to its own value n
+# steps later, divided by n. Through AES rounds alone, of which the last ends in one XOR, it takes
+# 3n for the rounds, 1 for the XOR, and 2 for going over from AES to logic and back: with six words
+# 21/6 (the textbook's update: 6), with four 15/4. In Packed128 3 are added for the exchange of
+# halves, and the XOR is two where logic takes two operands, because the message comes last.
+# Decryption comes back through the key stream too: from S0 to S[n - 1] by n - 1 rounds, then
+# through k logic instructions, of which the last is the XOR into S0: (3(n - 1) + k + 2) / n. Which
+# k depends on how the key stream is put together: three operands: S1 goes through two more before
+# the last: n = 2, k = 3; Packed128: S2, exchanged, likewise: n = 3 and 3
 #     more for the exchange;
-#   two operands: S1 comes last of all, which leaves S2: through AND, and the XORs with what precedes S1, with S1 and into
+#   two operands: S1 comes last of all, which leaves S2: through AND, and the XORs with what
+#   precedes S1, with S1 and into
 #     S0: n = 3, k = 6 for Aegis256 and 5 for Aegis128; Packed128: S2, exchanged, joins first: n = 3, 3 more, k = 4.
 Form = collections.namedtuple("Form", "logic lanes cycles")
 FORMS = {
@@ -55,11 +58,12 @@ FORMS = {
 }
 SLACK = 0.05  # cycles
 
-# Byte shuffles, logic instructions and moves across lanes of a step where AES rounds are made of byte shuffles
-# (soft/permute.rs): 13 and 14 for a round, 14 because it ends with the XOR with the round key. A block becomes a word,
-# or a word a block, with 2 and 1, and 2 more logic instructions if its halves are not at hand from the word's AES round.
-# S0 (in AEGIS-128 S4 too) is added after the round. Loads and stores have units of their own: for half as many of them as of
-# shuffles, on the stack, nothing waits.
+# Byte shuffles, logic instructions and moves across lanes of a step where AES rounds are made of
+# byte shuffles (soft/permute.rs): 13 and 14 for a round, 14 because it ends with the XOR with the
+# round key. A block becomes a word, or a word a block, with 2 and 1, and 2 more logic instructions
+# if its halves are not at hand from the word's AES round. S0 (in AEGIS-128 S4 too) is added after
+# the round. Loads and stores have units of their own: for half as many of them as of shuffles, on
+# the stack, nothing waits.
 Shuffled = collections.namedtuple("Shuffled", "shuffles logic lanes")
 SHUFFLED_FORMS = {
     ("Aegis256", "absorb"): Shuffled(6 * 13 + 2, 6 * 14 + 3 + 1, 0),
@@ -101,16 +105,18 @@ KERNELS = {
 }
 ONE_SHOT = ("seal", "open", "mac")
 
-# The registers do not suffice everywhere: (backend, machine) -> loads and stores a step for absorb, encrypt, decrypt; first
-# in the kernels on a state, then in the one-shot kernels, where more is in registers. What is not here has none.
-#   pairs: twelve of sixteen registers are the state, so that a key stream under way finds none.
+# The registers do not suffice everywhere: (backend, machine) -> loads and stores a step for absorb,
+# encrypt, decrypt; first in the kernels on a state, then in the one-shot kernels, where more is in
+# registers. What is not here has none. pairs: twelve of sixteen registers are the state, so that a
+# key stream under way finds none.
 SPILLS = {
     ("aesni::avx", "Aegis256<Pair<X1>>"): ((0, 8, 0), (4, 10, 4)),
     ("vaes", "Aegis256<Pair<V2>>"): ((0, 8, 0), (2, 10, 2)),
     # More than one group, in the encoding of two operands: a copy is needed before each round.
     ("aesni::sse", "Aegis128<X1>"): ((0, 4, 2), (4, 4, 2)),
 }
-# The same with compilers before 1.95, which give successors registers of their own where they could overwrite the state.
+# The same with compilers before 1.95, which give successors registers of their own where they could
+# overwrite the state.
 SPILLS_BEFORE_1_95 = {
     **SPILLS,
     ("aesni::avx", "Aegis256<Pair<X1>>"): ((15, 18, 20), (13, 20, 18)),
@@ -230,11 +236,13 @@ def rows(backend, kernel, machine, loops, spills):
             form, work, spilled = SHUFFLED_FORMS[family, name], loop.shuffles, loop.spills
             unit = pair * form.shuffles
         else:
-            # A value that every AES round reads from memory again is as bad as one that was put there.
+            # A value that every AES round reads from memory again is as bad as one that was put
+            # there.
             form, work, spilled = FORMS[family, name][backend in THREE_WAY], loop.aes, loop.spills + loop.tables
             unit = rounds
-        # Loops with branches or masks are for parts of a step. Others, which initialise or finish, load less than so much
-        # work would absorb; those over the tags of single lanes have too little of it for a pair.
+        # Loops with branches or masks are for parts of a step. Others, which initialise or finish,
+        # load less than so much work would absorb; those over the tags of single lanes have too
+        # little of it for a pair.
         parts = not loop.straight or loop.masked or kernel == "mac" and work < unit
         if parts or not work or loop.loads * unit < blocks * work:
             continue
@@ -272,7 +280,8 @@ def main(arguments):
                for name in ("absorb", "encrypt", "decrypt")}
     for backend, kernel, machine, groups, loops, stored in kernels(arguments[0]):
         title = "%s %s::<%s, %s>" % (backend, kernel, machine, groups)
-        # One group of lanes, each word in one register: nothing secret goes over the stack, and the driver does not scrub it.
+        # One group of lanes, each word in one register: nothing secret goes over the stack, and the
+        # driver does not scrub it.
         if stored and groups == "1" and "Pair<" not in machine and backend not in SHUFFLED:
             complaints["%s: vectors stored on the stack: found %d, expected none" % (title, stored)] += 1
         # For any number of groups a whole message goes through the kernels of a state.

@@ -16,7 +16,8 @@ import os
 import re
 import sys
 
-# Functions that handle no secrets, or that cannot be watched, by the reason. `*` stands for anything.
+# Functions that handle no secrets, or that cannot be watched, by the reason. `*` stands for
+# anything.
 EXCUSED_RUST = {
     "names, numbers, choices and lengths": [
         "palladion::Algorithm::*", "<palladion::Algorithm as *",

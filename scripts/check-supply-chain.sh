@@ -3,15 +3,17 @@
 #
 #   scripts/check-supply-chain.sh [PART...]       all parts, or some of them:
 #
-#   locks          each workspace of the repository has a lock file that is current and names crates.io alone; a second
-#   deny           licences, versions, sources of all dependencies (deny.toml), and known defects if there is a database of them; installs
+#   locks          each workspace of the repository has a lock file that is current and names
+#   crates.io alone; a second deny           licences, versions, sources of all dependencies
+#   (deny.toml), and known defects if there is a database of them; installs
 #                  cargo-deny, which takes minutes the first time
-#   minimal        the published crates compile with the oldest versions of their dependencies that Cargo.toml allows; a minute
-#   reproducible   two builds of a release in two places give the same bytes; minutes
-#   sbom           the list of what is in the command is whole; installs cargo-cyclonedx
+#   minimal        the published crates compile with the oldest versions of their dependencies that
+#   Cargo.toml allows; a minute reproducible   two builds of a release in two places give the same
+#   bytes; minutes sbom           the list of what is in the command is whole; installs
+#   cargo-cyclonedx
 #
-# Each part plants defects and fails if it does not find them. Nothing is left but in target/. Needs Python 3.11; `minimal` needs a nightly
-# cargo, and says so if there is none.
+# Each part plants defects and fails if it does not find them. Nothing is left but in target/. Needs
+# Python 3.11; `minimal` needs a nightly cargo, and says so if there is none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -36,7 +38,8 @@ install() {
     fi
 }
 
-# CHECKOUT: its lock files. (Where its failure is looked for, the shell does not stop at one by itself: hence `|| exit`.)
+# CHECKOUT: its lock files. (Where its failure is looked for, the shell does not stop at one by
+# itself: hence `|| exit`.)
 check_locks() (
     cd "$1" || exit 1
     for folder in $(cd "$root" && workspaces); do

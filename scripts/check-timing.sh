@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Whether times depend on secrets, by a statistical test: crates/palladion-assurance/src/bin/timing.rs. Shows first that it notices
-# comparisons of tags that end early: it plants such in a copy of the library, where forged messages and forged data of MACs must be
-# noticed on every backend. For an idle machine, at night, and not for CI: what else the machine does can hide a difference, or look
-# like one.
+# Whether times depend on secrets, by a statistical test:
+# crates/palladion-assurance/src/bin/timing.rs. Shows first that it notices comparisons of tags that
+# end early: it plants such in a copy of the library, where forged messages and forged data of MACs
+# must be noticed on every backend. For an idle machine, at night, and not for CI: what else the
+# machine does can hide a difference, or look like one.
 #
-#   scripts/check-timing.sh [--samples N] [BACKEND...]        200 thousand samples each by default; 6 to 30 minutes
+#   scripts/check-timing.sh [--samples N] [BACKEND...]        200 thousand samples each by default;
+#   6 to 30 minutes
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$(mkdir -p "${CARGO_TARGET_DIR:-target}" && cd "${CARGO_TARGET_DIR:-target}" && pwd)

@@ -138,8 +138,9 @@ def each_unsafe(text):
             found = "attribute"
         else:
             found = "unknown: unsafe " + " ".join(following)
-        # Looks back to where the statement begins, or the field or the arm of a match that it is in: a comment may stand above
-        # that, or in it, or in any case on the line before. (A comma ends the search if it is not one between arguments.)
+        # Looks back to where the statement begins, or the field or the arm of a match that it is
+        # in: a comment may stand above that, or in it, or in any case on the line before. (A comma
+        # ends the search if it is not one between arguments.)
         explained, uncertain, past_comma, depth = False, False, False, 0
         for j in range(i - 1, -1, -1):
             kind, word, place = all_tokens[j]

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Checks what SECURITY.md promises about wiping, on every backend of this machine: nothing that depends on a
-# secret is left on the stack after a call on memory elsewhere, in an object that was dropped, or in memory
-# that is given back (crates/palladion-assurance/src/bin/wiping/). Shows first that it finds what is planted.
+# Checks what SECURITY.md promises about wiping, on every backend of this machine: nothing that
+# depends on a secret is left on the stack after a call on memory elsewhere, in an object that was
+# dropped, or in memory that is given back (crates/palladion-assurance/src/bin/wiping/). Shows first
+# that it finds what is planted.
 #
-#   scripts/check-wiping.sh [BACKEND...]
-#   CPU=aarch64 scripts/check-wiping.sh [BACKEND...]     for ARM under QEMU; needs scripts/install-emulators.sh
+#   scripts/check-wiping.sh [BACKEND...] CPU=aarch64 scripts/check-wiping.sh [BACKEND...]     for
+#   ARM under QEMU; needs scripts/install-emulators.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=(build --quiet --locked --release -p palladion-assurance --no-default-features --bin wiping)

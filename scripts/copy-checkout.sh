@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Copies the checkout as it is, without what is ignored: for builds in another place, and for planting defects.
+# Copies the checkout as it is, without what is ignored: for builds in another place, and for
+# planting defects.
 #
 #   scripts/copy-checkout.sh FOLDER
 set -euo pipefail

@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
-# Counts the instructions that the ciphers execute, per byte, on CPUs for which there is no hardware here. That is no
-# speed, but exact, and the same on every machine.
+# Counts the instructions that the ciphers execute, per byte, on CPUs for which there is no hardware
+# here. That is no speed, but exact, and the same on every machine.
 #
 #   scripts/count-instructions.sh [-b BACKEND] [-s SIZE] [CPU ...]
 #   CPUs: aarch64 armv6 armv7 cortex-m4 i686 powerpc64le riscv64 s390x x86_64
 #
-# For messages of SIZE bytes (16384), on one backend or on all that the emulated CPU has; the call as a whole, so the
-# initialisation and the tag are in it. RUSTFLAGS are for the program: try -C target-cpu or -C target-feature.
+# For messages of SIZE bytes (16384), on one backend or on all that the emulated CPU has; the call
+# as a whole, so the initialisation and the tag are in it. RUSTFLAGS are for the program: try -C
+# target-cpu or -C target-feature.
 #
-# The count is the difference between a program that does a thing four times and one that does it once.
+# The count is the difference between a program that does a thing four times and one that does it
+# once.
 #
-# Needs (Debian): gcc, qemu-user, and what test-cross.sh needs; for cortex-m4 qemu-system-arm and lld-19.
+# Needs (Debian): gcc, qemu-user, and what test-cross.sh needs; for cortex-m4 qemu-system-arm and
+# lld-19.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/cross.sh
@@ -32,7 +35,8 @@ built=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 # As fast code, not as small code, which is what the other programs in firmware/ are.
 export CARGO_PROFILE_RELEASE_OPT_LEVEL=3 CARGO_PROFILE_RELEASE_LTO=false CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 
-# Runs the program under the emulator with these arguments; the plugin writes its count to the file `counted`.
+# Runs the program under the emulator with these arguments; the plugin writes its count to the file
+# `counted`.
 run() {
     if [ "$cpu" = cortex-m4 ]; then
         local words=count word

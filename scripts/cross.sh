@@ -1,8 +1,8 @@
 # What the scripts for other CPUs share; to be sourced. `cross_target CPU` chooses one and sets
-#   target  Rust's name for it
-#   qemu    the command that runs its programs (an array)
-# `cross_cargo` is cargo for it, and `cross_directory` tells where it builds. The Rust target comes from rustup (`rustup target add`) if it is installed, else the
-# standard library is Debian's, if install-emulators.sh has got that, else it is built from Debian's rustc-web, cargo-web and
+# target  Rust's name for it qemu    the command that runs its programs (an array) `cross_cargo` is
+# cargo for it, and `cross_directory` tells where it builds. The Rust target comes from rustup
+# (`rustup target add`) if it is installed, else the standard library is Debian's, if
+# install-emulators.sh has got that, else it is built from Debian's rustc-web, cargo-web and
 # rust-web-src.
 
 cross_target() {
@@ -19,8 +19,9 @@ cross_target() {
     *) echo "unknown CPU: $1" >&2; return 2 ;;
     esac
     type "$gnu-gcc" "$qemu" >/dev/null || return # says what is missing
-    # The emulated loader reads the host's ld.so.cache, and would take a C library of the host's that fits the CPU (Debian's
-    # libc6-i386) though it does not fit the loader: threads then hang. So it is told where its own one is.
+    # The emulated loader reads the host's ld.so.cache, and would take a C library of the host's
+    # that fits the CPU (Debian's libc6-i386) though it does not fit the loader: threads then hang.
+    # So it is told where its own one is.
     qemu=("$qemu" ${cpu[@]+"${cpu[@]}"} -L "/usr/$gnu" -E "LD_LIBRARY_PATH=/usr/$gnu/lib")
     local upper
     upper=$(tr 'a-z-' 'A-Z_' <<<"$target")

@@ -588,7 +588,8 @@ class Suite:
                 if command == "decrypt" and not text.startswith(got):
                     raise Fault("decrypt: what came out is no beginning of the text")
                 return {"faults": 1, "refused": 1}
-            # A write that waits for the reader and is interrupted by a signal that has a handler comes back short.
+            # A write that waits for the reader and is interrupted by a signal that has a handler
+            # comes back short.
             generator = random.Random(f"{self.seed} {command} {how}")
             pokes = 0
             got = child.stdout.read(1)  # by now it has its handlers
@@ -668,7 +669,8 @@ class Suite:
                     if not to_stderr:
                         self.expectations(call, error, lines, hits, outcome)
                 else:
-                    # The loader and the run-time library before main: their words are not ours, their traces are.
+                    # The loader and the run-time library before main: their words are not ours,
+                    # their traces are.
                     bench.judge_words = lambda *_: None
                     bench.judge(outcome, killed=signalled)
             except Fault as fault:
@@ -756,7 +758,8 @@ class Suite:
 
         def go(number, scenario, faults, status, may_litter, words):
             log = os.path.join(self.root, f"combined-{number}")
-            # (Without any word of itself on calls that this machine does not have, hence the question marks.)
+            # (Without any word of itself on calls that this machine does not have, hence the
+            # question marks.)
             calls = ",".join("?" + call for fault in faults for call in fault.split(":")[0].split(","))
             wrapper = ["strace", "-f", "-o", log, "-e", f"trace={calls}"]
             for fault in faults:
@@ -1044,7 +1047,8 @@ class Suite:
                 said = child.communicate(timeout=LIMIT_S)[1].decode()
                 outcome = Outcome(child.returncode, said, b"", "")
                 try:
-                    # A signal before main installs its handlers does what it does by itself; nothing is begun then.
+                    # A signal before main installs its handlers does what it does by itself;
+                    # nothing is begun then.
                     bench.judge(outcome, killed=kill)
                 except Fault as fault:
                     raise Fault(f"{scenario.name}, {kill.name} after {fraction:.2f} of the time: {fault}") from None
@@ -1162,7 +1166,8 @@ class Suite:
 
         steps = range(3000, 40000, 250 if LONG else 2000)
         self.each(part, [lambda s=s, k=k: go(s, k) for s in [scenario, *others] for k in steps])
-        # The thread that waits for signals has no memory for a stack (its second mapping) while the output is made: whichever is first.
+        # The thread that waits for signals has no memory for a stack (its second mapping) while the
+        # output is made: whichever is first.
         part, scenario = "a thread without memory", THREADS[1]
         first = self.trace(self.palladion, scenario)[0]
         run = functools.partial(self.injected, self.palladion, scenario, "mmap", "error=ENOMEM", 2, first)
@@ -1241,7 +1246,8 @@ class Suite:
             self.each(part, [sparse])
 
 
-# Each does one thing wrong, and the part that must catch it. They know no more of the command line than they need.
+# Each does one thing wrong, and the part that must catch it. They know no more of the command line
+# than they need.
 FIND = 'for a; do [ "$last" = -o ] && out=$a; [ "$a" = in ] && in=in; last=$a; done; '
 DIRECT = 'i=0; for a; do shift; case $a in -f) ;; -o) set -- "$@" -o; ;; out) set -- "$@" - ;; *) set -- "$@" "$a" ;; esac; done; '
 PLANTED = [

@@ -1,16 +1,20 @@
 #!/usr/bin/env bash
-# Fuzzes the library with AddressSanitizer and debug assertions: fuzz/fuzz_targets/ has what is done, fuzz/corpus/ where it begins.
-# At the end a table: executions, coverage (edges, and libFuzzer's features), the size of what was found worth keeping. If something
-# fails, the path of an input that does it is printed, and the exit status is 1.
+# Fuzzes the library with AddressSanitizer and debug assertions: fuzz/fuzz_targets/ has what is
+# done, fuzz/corpus/ where it begins. At the end a table: executions, coverage (edges, and
+# libFuzzer's features), the size of what was found worth keeping. If something fails, the path of
+# an input that does it is printed, and the exit status is 1.
 #
 #   scripts/fuzz.sh [-s SECONDS] [TARGET...]    # 60 seconds for each target, two at a time
-#   scripts/fuzz.sh --planted [TARGET...]       # does it find anything? Plants defects, one by one, that each target has to find
-#   scripts/fuzz.sh --merge DIRECTORY TARGET    # adds to fuzz/corpus/TARGET what of the DIRECTORY reaches more code
-#   JOBS=4 scripts/fuzz.sh ...                  # four at a time
+#   scripts/fuzz.sh --planted [TARGET...]       # does it find anything? Plants defects, one by one,
+#   that each target has to find scripts/fuzz.sh --merge DIRECTORY TARGET    # adds to
+#   fuzz/corpus/TARGET what of the DIRECTORY reaches more code JOBS=4 scripts/fuzz.sh ...
+#   # four at a time
 #
-# What fuzzing finds is kept in target/fuzz/new/TARGET, and is where the next run begins, beside the corpus.
+# What fuzzing finds is kept in target/fuzz/new/TARGET, and is where the next run begins, beside the
+# corpus.
 #
-# Needs: rustup's nightly, a C and a C++ compiler, cargo-fuzz (installed if absent, which takes a minute).
+# Needs: rustup's nightly, a C and a C++ compiler, cargo-fuzz (installed if absent, which takes a
+# minute).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=0.13.2
@@ -40,9 +44,9 @@ build() { # those that were asked for
     for name in "${each[@]}"; do build_one ${name:+"$name"}; done
 }
 build_one() {
-    # (Comparisons are not traced: inputs are choices, and hold nothing that is compared with bytes. It would take longer to compile.
-    # cargo-fuzz asks for one unit of code for each crate, which would leave all but one core idle, and for numbers of lines, which panics
-    # have without.)
+    # (Comparisons are not traced: inputs are choices, and hold nothing that is compared with bytes.
+    # It would take longer to compile. cargo-fuzz asks for one unit of code for each crate, which
+    # would leave all but one core idle, and for numbers of lines, which panics have without.)
     [[ " ${targets[*]} " = *" libaegis "* ]] || set -- --no-default-features "$@" # which compiles C
     RUSTFLAGS="${RUSTFLAGS-} -Ccodegen-units=16 -Cdebuginfo=0" cargo +nightly fuzz build --no-trace-compares --target-dir "$work" "$@" >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 }
@@ -60,7 +64,8 @@ if [ -n "$merge" ]; then
     build
     kept=$(mktemp -d)
     mkdir -p "fuzz/corpus/$1"
-    # As few as reach all code; if that is still more than 60, the 60 that are longest, which do most.
+    # As few as reach all code; if that is still more than 60, the 60 that are longest, which do
+    # most.
     "$bin/$1" -set_cover_merge=1 -use_counters=0 "${options[@]}" "$kept" "fuzz/corpus/$1" "$merge" 2>&1 | grep -m 1 'MERGE-OUTER.*new files' || true
     rm -f "fuzz/corpus/$1"/*
     find "$kept" -type f -printf '%s %p\n' | sort -rn | awk 'NR <= 60' | while read -r _ file; do cp "$file" "fuzz/corpus/$1/"; done
@@ -73,7 +78,8 @@ if [ -n "$planted" ]; then
     build
     for name; do
         for defect in $(sed -nE 's/.*\b(plant|planted|planted_of|spoiled)\("([a-z-]+)".*/\2/p' "fuzz/fuzz_targets/$name.rs" | sort -u); do
-            # From nothing: not from a corpus that may contain what has to be found. What lies too deep for that, from the corpus.
+            # From nothing: not from a corpus that may contain what has to be found. What lies too
+            # deep for that, from the corpus.
             for begin in nothing "the corpus"; do
                 artifacts=$work/planted/$name/artifacts
                 rm -rf "$work/planted/$name" && mkdir -p "$artifacts" "$work/planted/$name/new"
@@ -83,7 +89,8 @@ if [ -n "$planted" ]; then
                 found=
             done
             [ -n "$found" ] || { echo "$name: the planted defect \"$defect\" was NOT found"; exit 1; }
-            # It is this defect that was found if the input passes without it, and with it fails again.
+            # It is this defect that was found if the input passes without it, and with it fails
+            # again.
             input=$(ls "$artifacts"/crash-* 2>/dev/null) || { cat "$work/$name.log"; exit 1; }
             "$bin/$name" "$input" >"$work/$name.without.log" 2>&1 || {
                 cat "$work/$name.without.log"

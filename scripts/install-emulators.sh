@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs, on Debian 12 as root, what the tests for other CPUs need: emulators, cross compilers, Debian's Rust with its
-# sources (to build for other targets without rustup), what WebAssembly needs, and what the tests in C do. Does nothing if all is
-# there.
+# Installs, on Debian 12 as root, what the tests for other CPUs need: emulators, cross compilers,
+# Debian's Rust with its sources (to build for other targets without rustup), what WebAssembly
+# needs, and what the tests in C do. Does nothing if all is there.
 #
-# Also gets Debian's compiled standard libraries for some of those CPUs, into target/cross/: building one takes minutes. They have to
-# be those whose checksums stand here; if Debian has moved on, or they cannot be had, they are built.
+# Also gets Debian's compiled standard libraries for some of those CPUs, into target/cross/:
+# building one takes minutes. They have to be those whose checksums stand here; if Debian has moved
+# on, or they cannot be had, they are built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 std_version=1.96.0+dfsg1-1~deb12u2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the headers of the six variants of the C library and that of RAF from templates, and writes the version into palladion.h; or
-# tells whether they are as it makes them.
+# Makes the headers of the six variants of the C library and that of RAF from templates, and writes
+# the version into palladion.h; or tells whether they are as it makes them.
 #
 #   scripts/make-headers.sh [--check]
 set -euo pipefail

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Compares the time of calls of the C library with libaegis, from crate `aegis`, as gcc and (if it is there) clang compile it, see
-# crates/palladion-capi/bench/calls.c; then shows the time of the same calls from Rust. On one core; give it a quiet machine.
+# Compares the time of calls of the C library with libaegis, from crate `aegis`, as gcc and (if it
+# is there) clang compile it, see crates/palladion-capi/bench/calls.c; then shows the time of the
+# same calls from Rust. On one core; give it a quiet machine.
 #
 #   scripts/measure-c.sh [-r ROUNDS] [-s SIZE,SIZE...] [-v VARIANT,...]
 set -euo pipefail

@@ -1,11 +1,13 @@
 #!/bin/sh
-# Measures `palladion encrypt` and `decrypt`, `raf import` and `raf export` of a file on a RAM disk against `cp` of the same file.
+# Measures `palladion encrypt` and `decrypt`, `raf import` and `raf export` of a file on a RAM disk
+# against `cp` of the same file.
 #
 # usage: scripts/measure-cli.sh [MIB [ROUNDS]]      by default 1024 MiB, 7 rounds
 #
-# They take turns, so that a disturbance does not hit one of them alone; the fastest round of each counts.
-# Environment: PALLADION (the program to measure; by default it is built), DIR (the RAM disk, by default /dev/shm).
-# Ends with status 1 if encrypting takes more than twice the time of cp, or 64 MiB of memory or more.
+# They take turns, so that a disturbance does not hit one of them alone; the fastest round of each
+# counts. Environment: PALLADION (the program to measure; by default it is built), DIR (the RAM
+# disk, by default /dev/shm). Ends with status 1 if encrypting takes more than twice the time of cp,
+# or 64 MiB of memory or more.
 set -eu
 
 mib=${1:-1024} rounds=${2:-7}

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds libaegis as a shared library, to compare with, from crate `aegis`, which bundles it: FOLDER/libaegis.so.
+# Builds libaegis as a shared library, to compare with, from crate `aegis`, which bundles it:
+# FOLDER/libaegis.so.
 #
 #   scripts/peer-libaegis.sh FOLDER
 set -euo pipefail

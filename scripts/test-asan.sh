@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# AddressSanitizer: every load and store of the library is checked against the memory that there is, on every backend that this
-# machine has. First the core's tests of lengths, buffers, places, batches and pieces (fewer variants, as for emulators); then the C
-# library, from C, with every buffer, key, nonce and state allocated just as long as it must be. Each half is shown to fail when a
-# program asks for one byte more than it has.
+# AddressSanitizer: every load and store of the library is checked against the memory that there is,
+# on every backend that this machine has. First the core's tests of lengths, buffers, places,
+# batches and pieces (fewer variants, as for emulators); then the C library, from C, with every
+# buffer, key, nonce and state allocated just as long as it must be. Each half is shown to fail when
+# a program asks for one byte more than it has.
 #
 #   scripts/test-asan.sh
 #
-# Needs: rustup's nightly for x86-64 Linux; gcc or clang (Debian: gcc, or clang-19 and libclang-rt-19-dev).
+# Needs: rustup's nightly for x86-64 Linux; gcc or clang (Debian: gcc, or clang-19 and
+# libclang-rt-19-dev).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=x86_64-unknown-linux-gnu
@@ -34,8 +36,9 @@ caught() {
     fi
     grep -q 'ERROR: AddressSanitizer: heap-buffer-overflow' "$log" && grep -q '^READ of size' "$log" || { cat "$log"; exit 1; }
 }
-# in_library LOG PROGRAM: a function of the library is among those that were called. (The name of the test's own file has that of the library
-# in it. A sanitizer that does not find an llvm-symbolizer of its liking gives places instead of names.)
+# in_library LOG PROGRAM: a function of the library is among those that were called. (The name of
+# the test's own file has that of the library in it. A sanitizer that does not find an
+# llvm-symbolizer of its liking gives places instead of names.)
 in_library() {
     local names='palladion(::|_capi|[0-9]+(arch|driver|memory))' places
     ! grep -qE "#[0-9]+ .*$names" "$1" || return 0

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs the core's known answers, batches and kernels at all lengths (fewer of them) on the VAES backends where the machine has no VAES
-# and AVX-512: on an Ice Lake that Bochs emulates. Takes about six minutes; says nothing about speed.
+# Runs the core's known answers, batches and kernels at all lengths (fewer of them) on the VAES
+# backends where the machine has no VAES and AVX-512: on an Ice Lake that Bochs emulates. Takes
+# about six minutes; says nothing about speed.
 #
 #   scripts/test-avx512.sh [BACKEND ...]
 #

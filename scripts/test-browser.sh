@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Tests the JavaScript package and the demo page in Chromium: the tests of scripts/test-js.sh with each build, from the installed
-# package; how modules are loaded in pages; and the page, from a server and from a file, with files that go to the command line and
-# come from it, by keyboard alone, and checked for accessibility.
+# Tests the JavaScript package and the demo page in Chromium: the tests of scripts/test-js.sh with
+# each build, from the installed package; how modules are loaded in pages; and the page, from a
+# server and from a file, with files that go to the command line and come from it, by keyboard
+# alone, and checked for accessibility.
 #
 #   scripts/test-browser.sh
 #
-# JS_FOLDER=FOLDER takes the package as scripts/test-js.sh built it and installed it there; CHROMIUM=PROGRAM is another browser than Debian's,
-# which is installed (as root) if it is missing. Needs what scripts/test-js.sh needs; gets playwright-core, axe-core and esbuild from
-# npm.
+# JS_FOLDER=FOLDER takes the package as scripts/test-js.sh built it and installed it there;
+# CHROMIUM=PROGRAM is another browser than Debian's, which is installed (as root) if it is missing.
+# Needs what scripts/test-js.sh needs; gets playwright-core, axe-core and esbuild from npm.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 js=$PWD/bindings/js

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Installs the C library in both forms, as a user would, and tests it in C: headers and functions with gcc and clang, as C99 and
-# as C++17, with sanitizers and valgrind; what it exports; the examples by pkg-config and by CMake; linked statically, also with
-# musl; and the same calls of libaegis, from crate `aegis`.
+# Installs the C library in both forms, as a user would, and tests it in C: headers and functions
+# with gcc and clang, as C99 and as C++17, with sanitizers and valgrind; what it exports; the
+# examples by pkg-config and by CMake; linked statically, also with musl; and the same calls of
+# libaegis, from crate `aegis`.
 #
 #   scripts/test-c.sh
 #
-# Needs (Debian): gcc g++ make pkg-config cmake valgrind. With clang-19 and libclang-rt-19-dev clang is tested too. With musl-tools
-# and rustup's target musl is; with MUSL=1 and rustc-web, cargo-web and rust-web-src instead, which takes two minutes.
+# Needs (Debian): gcc g++ make pkg-config cmake valgrind. With clang-19 and libclang-rt-19-dev clang
+# is tested too. With musl-tools and rustup's target musl is; with MUSL=1 and rustc-web, cargo-web
+# and rust-web-src instead, which takes two minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 capi=crates/palladion-capi
@@ -91,7 +93,8 @@ gcc -std=c99 "${strict[@]}" -I"$work/prefix/include" "$capi/tests/interface.c" "
     $(static_libs palladion) -o "$work/bin/static"
 "$work/bin/static"
 
-# The standard library only has to work. (The rest has to fit on the small stacks of musl's threads.)
+# The standard library only has to work. (The rest has to fit on the small stacks of musl's
+# threads.)
 musl=x86_64-unknown-linux-musl musl_cargo=cargo musl_flags=()
 for package in palladion palladion-capi; do
     musl_flags+=(--config "profile.release.package.$package.opt-level=1")

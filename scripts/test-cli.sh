@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The command line end to end on real files: empty, one byte, larger than all its buffers together, and a pipe.
+# The command line end to end on real files: empty, one byte, larger than all its buffers together,
+# and a pipe.
 #
 #   scripts/test-cli.sh [PALLADION]
 set -euo pipefail

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Runs the core's tests for other CPUs under qemu-user: all of them, with fewer variants and cases where they take long.
+# Runs the core's tests for other CPUs under qemu-user: all of them, with fewer variants and cases
+# where they take long.
 #
 #   scripts/test-cross.sh [aarch64|armv6|armv7|i686|powerpc64le|riscv64|s390x ...]
 #
-# On each CPU every backend is tested that it has, and the choice of one; on aarch64 the tests run again as on a CPU that has no
-# AES instructions, by our own override, since QEMU cannot hide them.
+# On each CPU every backend is tested that it has, and the choice of one; on aarch64 the tests run
+# again as on a CPU that has no AES instructions, by our own override, since QEMU cannot hide them.
 #
 # TESTS="--test all --test backend" leaves out the tests within the core.
 #
-# Needs (Debian): qemu-user, and for each CPU its gcc and libc6-dev-*-cross; see cross.sh for the Rust target.
+# Needs (Debian): qemu-user, and for each CPU its gcc and libc6-dev-*-cross; see cross.sh for the
+# Rust target.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/cross.sh

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# The command line under load and faults: full disks, system calls that fail, inputs that change, signals at any moment,
-# many at once, little memory. What is checked after each run, and the planted commands that must be caught:
-# scripts/faults.py --help
+# The command line under load and faults: full disks, system calls that fail, inputs that change,
+# signals at any moment, many at once, little memory. What is checked after each run, and the
+# planted commands that must be caught: scripts/faults.py --help
 #
 #   scripts/test-faults.sh [PALLADION] [--seed N] [--only PART,...]
 #
-# Takes a minute or two on two cores; LONG=1, with every system call and error, a quarter of an hour. Needs Linux, python3 and strace (on
-# Debian as root it is installed), and a right to mount for full disks of every size (else limits on the size of files).
+# Takes a minute or two on two cores; LONG=1, with every system call and error, a quarter of an
+# hour. Needs Linux, python3 and strace (on Debian as root it is installed), and a right to mount
+# for full disks of every size (else limits on the size of files).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "$(uname -s)" = Linux ] || { echo "skipped: needs Linux"; exit 0; }

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# The core on a Cortex-M4, without a standard library and a heap, on a board that QEMU emulates (mps2-an386).
+# The core on a Cortex-M4, without a standard library and a heap, on a board that QEMU emulates
+# (mps2-an386).
 #
 #   scripts/test-firmware.sh [telemetry|vectors|stack|size ...]
 #
-#   telemetry   the example, firmware/board/src/bin/telemetry.rs
-#   vectors     all vectors of the six variants, and that a mistake in them is noticed
-#   stack       prints how much stack each operation takes
-#   size        prints how much code each variant (of VARIANTS) takes, at the optimisation levels LEVELS ("3 z s")
+#   telemetry   the example, firmware/board/src/bin/telemetry.rs vectors     all vectors of the six
+#   variants, and that a mistake in them is noticed stack       prints how much stack each operation
+#   takes size        prints how much code each variant (of VARIANTS) takes, at the optimisation
+#   levels LEVELS ("3 z s")
 #
-# Needs (Debian): qemu-system-arm, binutils, and what bare.sh names. OPT_LEVEL=3 (or s, z) is for the first three.
+# Needs (Debian): qemu-system-arm, binutils, and what bare.sh names. OPT_LEVEL=3 (or s, z) is for
+# the first three.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/bare.sh
@@ -41,7 +43,8 @@ for what; do
         fi
         ;;
     size)
-        # What encryption and decryption in one call need, and at the last level also MACs and encryption in pieces.
+        # What encryption and decryption in one call need, and at the last level also MACs and
+        # encryption in pieces.
         read -ra levels <<<"${LEVELS-3 z s}"
         last=${levels[-1]}
         printf '%-12s' bytes

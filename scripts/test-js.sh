@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Builds the JavaScript package, installs it as a user does into a folder of its own, and tests it there in Node, with each build of
-# the WebAssembly: vectors, messages, files (also against the command line), the README's examples, the types.
+# Builds the JavaScript package, installs it as a user does into a folder of its own, and tests it
+# there in Node, with each build of the WebAssembly: vectors, messages, files (also against the
+# command line), the README's examples, the types.
 #
 #   scripts/test-js.sh [scalar|simd128|relaxed-simd ...]
 #
 # JS_FOLDER=FOLDER keeps what was installed, for further tests in a browser.
 #
-# Needs (Debian): nodejs npm, and for WebAssembly rustc-web cargo-web rust-web-src lld-19 (or the target wasm32-unknown-unknown from
-# rustup); gets TypeScript from npm.
+# Needs (Debian): nodejs npm, and for WebAssembly rustc-web cargo-web rust-web-src lld-19 (or the
+# target wasm32-unknown-unknown from rustup); gets TypeScript from npm.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 type node npm >/dev/null
@@ -32,7 +33,8 @@ installed=$(cd "$folder" && node -p 'JSON.parse(fs.readFileSync("node_modules/@p
 [ "$installed" = "$version" ] || { echo "the package has version $installed, the workspace $version" >&2; exit 1; }
 
 echo "== Types"
-# As an ES module in Node, and as bundlers resolve names; the package's declarations are checked too.
+# As an ES module in Node, and as bundlers resolve names; the package's declarations are checked
+# too.
 for resolution in "nodenext nodenext" "esnext bundler"; do
     read -r module names <<<"$resolution"
     (cd "$folder" && "$js/node_modules/.bin/tsc" --noEmit --strict --target es2022 --lib es2022,dom,dom.iterable,dom.asynciterable \

@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
-# Miri: every kind of call at a few lengths (tests/all/small.rs), under an interpreter that knows what is undefined in Rust (aliasing,
-# provenance, bounds, uninitialised memory, alignment), on every backend whose intrinsics it knows: on x86-64 all but vaes-avx512, elsewhere
-# the portable one. For each it is shown to fail when the library is told of one byte more than there is.
+# Miri: every kind of call at a few lengths (tests/all/small.rs), under an interpreter that knows
+# what is undefined in Rust (aliasing, provenance, bounds, uninitialised memory, alignment), on
+# every backend whose intrinsics it knows: on x86-64 all but vaes-avx512, elsewhere the portable
+# one. For each it is shown to fail when the library is told of one byte more than there is.
 #
-#   scripts/test-miri.sh [BACKEND...]     AES-NI takes half a minute, VAES a minute and a half, the others up to six
+#   scripts/test-miri.sh [BACKEND...]     AES-NI takes half a minute, VAES a minute and a half, the
+#   others up to six
 #
-# Needs: rustup's nightly with the components miri and rust-src, which it tries to get. Where they cannot be had it says so, checks
-# only that the code compiles as it does for Miri, and succeeds.
+# Needs: rustup's nightly with the components miri and rust-src, which it tries to get. Where they
+# cannot be had it says so, checks only that the code compiles as it does for Miri, and succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/miri
 mkdir -p "$CARGO_TARGET_DIR"
-# Fewer variants and cases: Miri takes a thousand times as long. (It has no CPUID: the CPU is what the program is compiled for.)
+# Fewer variants and cases: Miri takes a thousand times as long. (It has no CPUID: the CPU is what
+# the program is compiled for.)
 flags="--cfg palladion_test_reduced"
 backends=portable
 if [ "$(uname -m)" = x86_64 ]; then

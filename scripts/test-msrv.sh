@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks that everything but the benchmarks compiles with the oldest supported compiler (rust-version in Cargo.toml).
+# Checks that everything but the benchmarks compiles with the oldest supported compiler
+# (rust-version in Cargo.toml).
 #
 #   scripts/test-msrv.sh [--exclude PACKAGE...]
 #

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Tests what there is to see where the system gives no random bytes: the errors say so, and nothing is encrypted.
+# Tests what there is to see where the system gives no random bytes: the errors say so, and nothing
+# is encrypted.
 #
 #   scripts/test-no-randomness.sh
 #

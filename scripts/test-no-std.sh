@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Links the core into a program that has no standard library and no allocator, so that neither can have crept in.
+# Links the core into a program that has no standard library and no allocator, so that neither can
+# have crept in.
 #
 #   scripts/test-no-std.sh
 #
-# The program is for the host, with the C library for its start code, memcpy and memset as the only thing beside it.
+# The program is for the host, with the C library for its start code, memcpy and memset as the only
+# thing beside it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD

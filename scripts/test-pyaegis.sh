@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# RAF files against pyaegis, which is libaegis: it reads, refuses and writes those of vectors/raf.txt as it should, and it and
-# crate palladion-raf read what the other wrote, with all algorithms: files that were written at once, in pieces, made shorter
-# and longer, and with derived keys; so does the command line. Merkle commitments are compared with those of the reference in reference/.
+# RAF files against pyaegis, which is libaegis: it reads, refuses and writes those of
+# vectors/raf.txt as it should, and it and crate palladion-raf read what the other wrote, with all
+# algorithms: files that were written at once, in pieces, made shorter and longer, and with derived
+# keys; so does the command line. Merkle commitments are compared with those of the reference in
+# reference/.
 #
 #   scripts/test-pyaegis.sh
 #

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the wheels of the Python package, installs each into a fresh environment and runs its tests there, with what they compare
-# with from PyPI; checks the types.
+# Builds the wheels of the Python package, installs each into a fresh environment and runs its tests
+# there, with what they compare with from PyPI; checks the types.
 #
 #   scripts/test-python.sh [--no-spark]
 #

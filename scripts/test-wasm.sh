@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# Runs the core's tests as WebAssembly, in Node and in wasmtime: all of them that need neither processes nor threads, with fewer
-# variants and cases where they take long.
+# Runs the core's tests as WebAssembly, in Node and in wasmtime: all of them that need neither
+# processes nor threads, with fewer variants and cases where they take long.
 #
 #   scripts/test-wasm.sh [scalar|simd128|relaxed-simd ...]
 #
 # ENGINES="node" or "wasmtime" takes one of them.
 #
-# Node 20 knows relaxed SIMD only if asked to, and its quick compiler (Liftoff) computes one instruction of it wrong, so that one
-# is left out. An older Node does not know it: then it is tested in wasmtime alone.
+# Node 20 knows relaxed SIMD only if asked to, and its quick compiler (Liftoff) computes one
+# instruction of it wrong, so that one is left out. An older Node does not know it: then it is
+# tested in wasmtime alone.
 #
-# Needs (Debian): rustc-web cargo-web rust-web-src clang-19 lld-19 wasi-libc nodejs python3-venv; gets wasmtime from PyPI.
+# Needs (Debian): rustc-web cargo-web rust-web-src clang-19 lld-19 wasi-libc nodejs python3-venv;
+# gets wasmtime from PyPI.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/reduced.sh

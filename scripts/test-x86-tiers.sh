@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# Runs the core's tests on x86-64 CPUs of other classes, emulated: the backends there must be those that the CPU has, the first
-# of them in use, and an instruction that the CPU lacks faults.
+# Runs the core's tests on x86-64 CPUs of other classes, emulated: the backends there must be those
+# that the CPU has, the first of them in use, and an instruction that the CPU lacks faults.
 #
 #   scripts/test-x86-tiers.sh [MODEL:BACKEND,BACKEND... ...]
 #
-# Not VAES: QEMU 7.2 computes the upper half of a 256-bit VAESENC from the lower half of its input. See test-avx512.sh.
+# Not VAES: QEMU 7.2 computes the upper half of a 256-bit VAESENC from the lower half of its input.
+# See test-avx512.sh.
 #
 # Needs: qemu-x86_64 (Debian: qemu-user).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# In turn: AES with AVX (and without AVX2), with SSE alone; without AES AVX2, SSSE3, and the least there is.
+# In turn: AES with AVX (and without AVX2), with SSE alone; without AES AVX2, SSSE3, and the least
+# there is.
 [ $# -gt 0 ] || set -- SandyBridge:aesni-avx,aesni,ssse3,portable Westmere:aesni,ssse3,portable Haswell,-aes:avx2,ssse3,portable \
     core2duo:ssse3,portable qemu64:portable
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Compiles the crate to WebAssembly, once for each set of instructions: wasm/{scalar,simd128,relaxed-simd}.wasm.
+# Compiles the crate to WebAssembly, once for each set of instructions:
+# wasm/{scalar,simd128,relaxed-simd}.wasm.
 #
 #   bindings/js/build-wasm.sh [scalar|simd128|relaxed-simd ...]
 #
-# With the target from rustup if it is installed (`rustup target add wasm32-unknown-unknown`), else with Debian's compiler
-# (rustc-web cargo-web rust-web-src lld-19), which builds the standard library anew.
+# With the target from rustup if it is installed (`rustup target add wasm32-unknown-unknown`), else
+# with Debian's compiler (rustc-web cargo-web rust-web-src lld-19), which builds the standard
+# library anew.
 set -euo pipefail
 cd "$(dirname "$0")"
 [ $# -gt 0 ] || set -- scalar simd128 relaxed-simd
@@ -12,16 +14,18 @@ target=wasm32-unknown-unknown
 built=$(realpath -m "${CARGO_TARGET_DIR:-../../target}")/js
 mkdir -p wasm
 
-# One backend each, and kernels for few lanes or many: see "Build options" in the documentation of palladion. SHA-256 is for a few
-# blocks in each file.
+# One backend each, and kernels for few lanes or many: see "Build options" in the documentation of
+# palladion. SHA-256 is for a few blocks in each file.
 #
-# Nothing here asks the system for random bytes, but a crate that could do so wants to know where from; no function of this name
-# is linked. The paths of this machine stay out of the texts of panics.
+# Nothing here asks the system for random bytes, but a crate that could do so wants to know where
+# from; no function of this name is linked. The paths of this machine stay out of the texts of
+# panics.
 common=(--cfg palladion_one_backend --cfg 'sha2_backend_soft="compact"' --cfg 'getrandom_backend="custom"'
     "--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo" "--remap-path-prefix=$(realpath ../..)=palladion")
-# What is not the cipher is seldom called, and small is better. Names stay in: build.mjs takes them out. Several codegen units for the
-# cipher, and no link-time optimisation over all crates: with more in sight, the compiler moves loads of tables out of loops, which V8
-# then has too few registers for, and AEGIS-128L takes twice as long.
+# What is not the cipher is seldom called, and small is better. Names stay in: build.mjs takes them
+# out. Several codegen units for the cipher, and no link-time optimisation over all crates: with
+# more in sight, the compiler moves loads of tables out of loops, which V8 then has too few
+# registers for, and AEGIS-128L takes twice as long.
 export CARGO_PROFILE_RELEASE_OPT_LEVEL=s CARGO_PROFILE_RELEASE_PANIC=abort CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 \
     CARGO_PROFILE_RELEASE_LTO=false
 for build; do

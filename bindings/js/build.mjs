@@ -1,9 +1,11 @@
-// Makes dist/ (what is imported) and pkg/ (what is published): WebAssembly, then TypeScript, then both put together.
+// Makes dist/ (what is imported) and pkg/ (what is published): WebAssembly, then TypeScript, then
+// both put together.
 //
 //   node build.mjs [--keep-wasm]
 //
-// --keep-wasm takes the modules in wasm/ as they are. The version is that of the workspace, in ../../Cargo.toml; package.json here has
-// none of its own, and is private, so that it cannot be published by mistake.
+// --keep-wasm takes the modules in wasm/ as they are. The version is that of the workspace, in
+// ../../Cargo.toml; package.json here has none of its own, and is private, so that it cannot be
+// published by mistake.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -42,7 +44,8 @@ for (const build of builds) {
     const module = stripped(readFileSync(path('wasm', `${build}.wasm`)));
     const compressed = gzipSync(module, { level: 9 }).length;
     console.log(`${build}: ${module.length} bytes, ${compressed} with gzip`);
-    // The README promises 64 KB. How well gzip compresses depends on the zlib that Node was built with.
+    // The README promises 64 KB. How well gzip compresses depends on the zlib that Node was built
+    // with.
     if (compressed > 64_000) throw new Error(`${build}.wasm is too large`);
     writeFileSync(path('dist/wasm', `${build}.wasm`), module);
     cpSync(path('ts/wasm', `${build}.d.ts`), path('dist/wasm', `${build}.d.ts`));

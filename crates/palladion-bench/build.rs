@@ -4,7 +4,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What crate `aegis` is built as: name, cargo arguments, and flags in the environment, for C and for Rust.
+/// What crate `aegis` is built as: name, cargo arguments, and flags in the environment, for C and
+/// for Rust.
 const FORMS: [(&str, &[&str], &str, &str); 4] = [
     ("C", &[], "", ""),
     ("C native", &[], "-march=native", ""),
@@ -25,7 +26,9 @@ fn main() {
     for form in forms {
         match build(form) {
             Ok(path) => built.push(format!("{}={}", form.0, path.display())),
-            Err(error) => println!("cargo:warning=no crate aegis ({}) to compare with: {error}", form.0),
+            Err(error) => {
+                println!("cargo:warning=no crate aegis ({}) to compare with: {error}", form.0)
+            }
         }
     }
     export("BENCH_AEGIS", &built.join(";"));
@@ -38,19 +41,32 @@ fn export(name: &str, value: &str) {
 /// The first line of what `--version` prints; nothing if there is no such program.
 fn version(program: impl AsRef<str>) -> String {
     let output = Command::new(program.as_ref()).arg("--version").output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let text = output
+        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+        .unwrap_or_default();
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-fn build((name, args, c_flags, rust_flags): &(&str, &[&str], &str, &str)) -> Result<PathBuf, String> {
+fn build(
+    (name, args, c_flags, rust_flags): &(&str, &[&str], &str, &str),
+) -> Result<PathBuf, String> {
     let dir = Path::new(&env::var("OUT_DIR").expect("cargo sets it")).join(name.replace(' ', "-"));
     let mut cargo = Command::new(env::var("CARGO").expect("cargo sets it"));
-    cargo.args(["build", "--release", "--locked", "--quiet", "--manifest-path", "peer-aegis/Cargo.toml"]);
+    cargo.args([
+        "build",
+        "--release",
+        "--locked",
+        "--quiet",
+        "--manifest-path",
+        "peer-aegis/Cargo.toml",
+    ]);
     cargo.arg("--target-dir").arg(&dir).args(*args);
-    // What cargo has set for this build is not meant for that one, and the peers are built as their users build them.
+    // What cargo has set for this build is not meant for that one, and the peers are built as their
+    // users build them.
     for (variable, _) in env::vars_os() {
         let text = variable.to_string_lossy();
-        let ours = text.starts_with("CARGO_") && text != "CARGO_HOME" && !text.starts_with("CARGO_NET");
+        let ours =
+            text.starts_with("CARGO_") && text != "CARGO_HOME" && !text.starts_with("CARGO_NET");
         if ours
             || ["RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "TARGET", "OPT_LEVEL"]
                 .contains(&&*text)
@@ -63,6 +79,7 @@ fn build((name, args, c_flags, rust_flags): &(&str, &[&str], &str, &str)) -> Res
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).replace('\n', " "));
     }
-    let file = format!("{}palladion_bench_peer_aegis{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
+    let file =
+        format!("{}palladion_bench_peer_aegis{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
     Ok(dir.join("release").join(file))
 }

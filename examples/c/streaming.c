@@ -1,7 +1,7 @@
 /* Encrypts standard input to standard output, piece by piece: `streaming < file > sealed`; `streaming -d < sealed > file`.
  *
- * Decryption writes bytes before it knows whether they are authentic. So it is for a place that you throw away on failure. For
- * files, the command `palladion encrypt` does better. */
+ * Decryption writes bytes before it knows whether they are authentic. So it is for a place that you
+ * throw away on failure. For files, the command `palladion encrypt` does better. */
 #include <stdio.h>
 #include <string.h>
 

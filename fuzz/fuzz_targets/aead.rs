@@ -1,5 +1,5 @@
-//! A message in one call, in every way there is and on every backend: against the reference, and damaged. Ciphers chosen at run time,
-//! and the modes of 2023.
+//! A message in one call, in every way there is and on every backend: against the reference, and
+//! damaged. Ciphers chosen at run time, and the modes of 2023.
 
 #![no_main]
 
@@ -11,7 +11,8 @@ use palladion::any::Cipher;
 use palladion::family::Family;
 use palladion::{Aegis, Algorithm, Error, Tag, historic};
 use palladion_fuzz::{
-    AnyBackend, Buffer, Flip, Len, Offset, Seed, key, nonce, on_each_backend, plant, planted, reference,
+    AnyBackend, Buffer, Flip, Len, Offset, Seed, key, nonce, on_each_backend, plant, planted,
+    reference,
 };
 use palladion_reference as other;
 
@@ -65,7 +66,8 @@ struct Historic {
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Mode {
-    /// One lane with a context, of the AEGIS-128 family or the other, and one of the lengths of tags.
+    /// One lane with a context, of the AEGIS-128 family or the other, and one of the lengths of
+    /// tags.
     Context {
         family128: bool,
         long_tag: bool,
@@ -142,10 +144,16 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Typed) {
         // Into another buffer.
         let source = Buffer::new(&msg, a);
         let mut buf = Buffer::new(&vec![0xee; msg.len()], b);
-        assert_eq!(cipher.encrypt_into(&nonce_, ad.bytes(), source.bytes(), buf.bytes_mut()), Ok(tag));
+        assert_eq!(
+            cipher.encrypt_into(&nonce_, ad.bytes(), source.bytes(), buf.bytes_mut()),
+            Ok(tag)
+        );
         assert_eq!(buf.bytes(), ct);
         let mut opened = Buffer::new(&vec![0xee; msg.len()], a);
-        assert_eq!(cipher.decrypt_into(&nonce_, ad.bytes(), buf.bytes(), &tag, opened.bytes_mut()), Ok(()));
+        assert_eq!(
+            cipher.decrypt_into(&nonce_, ad.bytes(), buf.bytes(), &tag, opened.bytes_mut()),
+            Ok(())
+        );
         assert_eq!(opened.bytes(), msg);
 
         // With the tag behind.
@@ -153,7 +161,10 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Typed) {
         assert_eq!(cipher.seal_in_place(&nonce_, ad.bytes(), sealed.bytes_mut()), Ok(()));
         assert_eq!(sealed.bytes(), [&ct[..], tag.as_ref()].concat());
         let mut opened = Buffer::new(&vec![0xee; msg.len()], a);
-        assert_eq!(cipher.open_into(&nonce_, ad.bytes(), sealed.bytes(), opened.bytes_mut()), Ok(()));
+        assert_eq!(
+            cipher.open_into(&nonce_, ad.bytes(), sealed.bytes(), opened.bytes_mut()),
+            Ok(())
+        );
         assert_eq!(opened.bytes(), msg);
         assert_eq!(
             cipher.open_in_place(&nonce_, ad.bytes(), sealed.bytes_mut()).map(|msg| msg.to_vec()),
@@ -171,7 +182,8 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Typed) {
         assert_eq!(cipher.open(&nonce_, ad.bytes(), out.bytes()), Ok(msg.clone()));
         let with_nonce = Buffer::new(&[nonce_bytes.as_slice(), &whole].concat(), b);
         assert_eq!(cipher.open_with_nonce(ad.bytes(), with_nonce.bytes()), Ok(msg.clone()));
-        let random = cipher.seal_with_random_nonce(ad.bytes(), &msg).expect("there are random numbers");
+        let random =
+            cipher.seal_with_random_nonce(ad.bytes(), &msg).expect("there are random numbers");
         assert_eq!(random.len(), with_nonce.bytes().len());
         assert_eq!(cipher.open_with_nonce(ad.bytes(), &random), Ok(msg.clone()));
 
@@ -202,8 +214,17 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Typed) {
         assert!(other_len.iter().all(|b| *b == 0xee), "a call that was refused wrote");
         let past = msg.len() + 1;
         let out_of_it = [
-            cipher.encrypt_within(&nonce_, ad.bytes(), &mut other_len[..msg.len()], 1..past, 0).map(drop),
-            cipher.decrypt_within(&nonce_, ad.bytes(), &mut other_len[..msg.len()], 0..msg.len(), 1, &tag),
+            cipher
+                .encrypt_within(&nonce_, ad.bytes(), &mut other_len[..msg.len()], 1..past, 0)
+                .map(drop),
+            cipher.decrypt_within(
+                &nonce_,
+                ad.bytes(),
+                &mut other_len[..msg.len()],
+                0..msg.len(),
+                1,
+                &tag,
+            ),
         ];
         assert!(out_of_it.iter().all(|result| matches!(result, Err(Error::OutOfBuffer { .. }))));
 
@@ -218,7 +239,10 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Typed) {
         before[to..to + msg.len()].copy_from_slice(&ct);
         assert_eq!(moved.bytes(), before);
         let src = to..to + msg.len();
-        assert_eq!(cipher.decrypt_within(&nonce_, ad.bytes(), moved.bytes_mut(), src, from, &tag), Ok(()));
+        assert_eq!(
+            cipher.decrypt_within(&nonce_, ad.bytes(), moved.bytes_mut(), src, from, &tag),
+            Ok(())
+        );
         before[from..from + msg.len()].copy_from_slice(&msg);
         assert_eq!(moved.bytes(), before);
 
@@ -250,7 +274,10 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Typed) {
         let whole = [&ct[..], tag.as_ref()].concat();
         assert_eq!(cipher.open(&nonce_, &ad, &whole), Err(Error::VerificationFailed));
         let mut sealed = Buffer::new(&whole, b);
-        assert_eq!(cipher.open_in_place(&nonce_, &ad, sealed.bytes_mut()), Err(Error::VerificationFailed));
+        assert_eq!(
+            cipher.open_in_place(&nonce_, &ad, sealed.bytes_mut()),
+            Err(Error::VerificationFailed)
+        );
         assert!(sealed.bytes()[..ct.len()].iter().all(|b| *b == 0), "unverified bytes were left");
         let mut buf = Buffer::new(&vec![0xee; ct.len()], a);
         assert_eq!(cipher.open_into(&nonce_, &ad, &whole, buf.bytes_mut()), failed);
@@ -269,12 +296,18 @@ fn any(input: &Any) {
     let reference = other::raf::aegis(algorithm.id()).expect("it has that number");
     let (ct, tag) = reference.encrypt(&key, &nonce, &ad, &msg, tag_len);
     let cipher = Cipher::new(algorithm, &key, tag_len).expect("lengths that fit");
-    assert_eq!((cipher.algorithm(), cipher.tag_len(), cipher.key()), (algorithm, tag_len, &key[..]));
+    assert_eq!(
+        (cipher.algorithm(), cipher.tag_len(), cipher.key()),
+        (algorithm, tag_len, &key[..])
+    );
     let [a, b] = input.offsets;
     let ad = Buffer::new(&ad, a);
 
     let (mut buf, mut made) = (Buffer::new(&msg, a), Buffer::new(&vec![0xee; tag_len], b));
-    assert_eq!(cipher.encrypt_in_place(&nonce, ad.bytes(), buf.bytes_mut(), made.bytes_mut()), Ok(()));
+    assert_eq!(
+        cipher.encrypt_in_place(&nonce, ad.bytes(), buf.bytes_mut(), made.bytes_mut()),
+        Ok(())
+    );
     planted("any", buf.bytes_mut());
     assert_eq!((buf.bytes(), made.bytes()), (&ct[..], &tag[..]));
     assert_eq!(cipher.verify(&nonce, ad.bytes(), buf.bytes(), made.bytes()), Ok(()));
@@ -288,7 +321,8 @@ fn any(input: &Any) {
     );
     assert_eq!((buf.bytes(), made.bytes()), (&ct[..], &tag[..]));
     let mut opened = Buffer::new(&vec![0xee; msg.len()], b);
-    let result = cipher.decrypt_into(&nonce, ad.bytes(), buf.bytes(), made.bytes(), opened.bytes_mut());
+    let result =
+        cipher.decrypt_into(&nonce, ad.bytes(), buf.bytes(), made.bytes(), opened.bytes_mut());
     assert_eq!((result, opened.bytes()), (Ok(()), &msg[..]));
 
     // A nonce, a tag or an output of another length: refused, and nothing is touched.
@@ -340,10 +374,18 @@ fn any(input: &Any) {
 fn historic(input: &Historic) {
     input.backend.set();
     match input.mode {
-        Mode::Context { family128: true, long_tag: false, ctx } => historic_with::<16, 16>(input, ctx),
-        Mode::Context { family128: true, long_tag: true, ctx } => historic_with::<16, 32>(input, ctx),
-        Mode::Context { family128: false, long_tag: false, ctx } => historic_with::<32, 16>(input, ctx),
-        Mode::Context { family128: false, long_tag: true, ctx } => historic_with::<32, 32>(input, ctx),
+        Mode::Context { family128: true, long_tag: false, ctx } => {
+            historic_with::<16, 16>(input, ctx)
+        }
+        Mode::Context { family128: true, long_tag: true, ctx } => {
+            historic_with::<16, 32>(input, ctx)
+        }
+        Mode::Context { family128: false, long_tag: false, ctx } => {
+            historic_with::<32, 16>(input, ctx)
+        }
+        Mode::Context { family128: false, long_tag: true, ctx } => {
+            historic_with::<32, 32>(input, ctx)
+        }
         Mode::Lanes128 { .. } => historic_with::<16, 16>(input, 0),
         Mode::Lanes256 { .. } => historic_with::<32, 16>(input, 0),
     }
@@ -351,59 +393,73 @@ fn historic(input: &Historic) {
 
 /// `K` bytes in a key.
 fn historic_with<const K: usize, const T: usize>(input: &Historic, ctx: u8) {
-    type Crypt<'a, const T: usize> = &'a dyn Fn(&[u8], &[u8], &[u8], &mut [u8]) -> Result<Tag<T>, Error>;
-    type Open<'a, const T: usize> = &'a dyn Fn(&[u8], &[u8], &[u8], &mut [u8], &Tag<T>) -> Result<(), Error>;
-    let [key_bytes, nonce_bytes, ad, msg] = input.seed.message(K, input.ad_len.0 % 700, input.len.0 % 1500);
+    type Crypt<'a, const T: usize> =
+        &'a dyn Fn(&[u8], &[u8], &[u8], &mut [u8]) -> Result<Tag<T>, Error>;
+    type Open<'a, const T: usize> =
+        &'a dyn Fn(&[u8], &[u8], &[u8], &mut [u8], &Tag<T>) -> Result<(), Error>;
+    let [key_bytes, nonce_bytes, ad, msg] =
+        input.seed.message(K, input.ad_len.0 % 700, input.len.0 % 1500);
     let ctx: [u8; 16] = input.seed.bytes(7 + u64::from(ctx), 16).try_into().expect("16 bytes");
     let k128 = |key: &[u8]| key.try_into().expect("a key");
     let n128 = |nonce: &[u8]| nonce.try_into().expect("a nonce");
     let k256 = |key: &[u8]| key.try_into().expect("a key");
     let n256 = |nonce: &[u8]| nonce.try_into().expect("a nonce");
     let lanes = |nu: u8| NonZero::new(1 + u32::from(nu % 20)).expect("it is one at least");
-    let words = |five: bool| if five { historic::TagForm::FiveWords } else { historic::TagForm::SevenWords };
+    let words = |five: bool| {
+        if five { historic::TagForm::FiveWords } else { historic::TagForm::SevenWords }
+    };
     // Tags of modes that have only short ones: `T` is 16 there.
     let sized = |tag: Tag<16>| Tag::<T>::try_from(&tag.as_bytes()[..]).expect("short tags");
     let short = |tag: &Tag<T>| Tag::<16>::try_from(&tag.as_bytes()[..]).expect("short tags");
 
     let mode = input.mode;
     let seal: Crypt<'_, T> = &|key, nonce, ad, buf| match mode {
-        Mode::Context { family128: true, .. } => historic::enc_128l(&ctx, &k128(key), &n128(nonce), ad, buf),
+        Mode::Context { family128: true, .. } => {
+            historic::enc_128l(&ctx, &k128(key), &n128(nonce), ad, buf)
+        }
         Mode::Context { .. } => historic::enc_256(&ctx, &k256(key), &n256(nonce), ad, buf),
         Mode::Lanes128 { nu, five_words } => {
             historic::Aegis128X::new(&k128(key), lanes(nu), words(five_words))
                 .encrypt_in_place(&n128(nonce), ad, buf)
                 .map(sized)
         }
-        Mode::Lanes256 { nu } => {
-            historic::Aegis256X::new(&k256(key), lanes(nu)).encrypt_in_place(&n256(nonce), ad, buf).map(sized)
-        }
+        Mode::Lanes256 { nu } => historic::Aegis256X::new(&k256(key), lanes(nu))
+            .encrypt_in_place(&n256(nonce), ad, buf)
+            .map(sized),
     };
-    let open: Open<'_, T> = &|key, nonce, ad, buf, tag| match mode {
-        Mode::Context { family128: true, .. } => {
-            historic::dec_128l(&ctx, &k128(key), &n128(nonce), ad, buf, tag)
-        }
-        Mode::Context { .. } => historic::dec_256(&ctx, &k256(key), &n256(nonce), ad, buf, tag),
-        Mode::Lanes128 { nu, five_words } => historic::Aegis128X::new(
-            &k128(key),
-            lanes(nu),
-            words(five_words),
-        )
-        .decrypt_in_place(&n128(nonce), ad, buf, &short(tag)),
-        Mode::Lanes256 { nu } => historic::Aegis256X::new(&k256(key), lanes(nu)).decrypt_in_place(
-            &n256(nonce),
-            ad,
-            buf,
-            &short(tag),
-        ),
-    };
+    let open: Open<'_, T> =
+        &|key, nonce, ad, buf, tag| match mode {
+            Mode::Context { family128: true, .. } => {
+                historic::dec_128l(&ctx, &k128(key), &n128(nonce), ad, buf, tag)
+            }
+            Mode::Context { .. } => historic::dec_256(&ctx, &k256(key), &n256(nonce), ad, buf, tag),
+            Mode::Lanes128 { nu, five_words } => historic::Aegis128X::new(
+                &k128(key),
+                lanes(nu),
+                words(five_words),
+            )
+            .decrypt_in_place(&n128(nonce), ad, buf, &short(tag)),
+            Mode::Lanes256 { nu } => historic::Aegis256X::new(&k256(key), lanes(nu))
+                .decrypt_in_place(&n256(nonce), ad, buf, &short(tag)),
+        };
     let family = if K == 16 { other::Family::Aegis128 } else { other::Family::Aegis256 };
     let (ct, tag) = match mode {
-        Mode::Context { .. } => {
-            other::historic::encrypt_with_context(family, &ctx, &key_bytes, &nonce_bytes, &ad, &msg, T)
-        }
+        Mode::Context { .. } => other::historic::encrypt_with_context(
+            family,
+            &ctx,
+            &key_bytes,
+            &nonce_bytes,
+            &ad,
+            &msg,
+            T,
+        ),
         Mode::Lanes128 { nu, five_words } => other::historic::encrypt(
             other::Aegis::new(family, lanes(nu).get() as usize),
-            if five_words { other::historic::TagWords::Five } else { other::historic::TagWords::Seven },
+            if five_words {
+                other::historic::TagWords::Five
+            } else {
+                other::historic::TagWords::Seven
+            },
             &key_bytes,
             &nonce_bytes,
             &ad,
@@ -428,7 +484,8 @@ fn historic_with<const K: usize, const T: usize>(input: &Historic, ctx: u8) {
     assert_eq!(open(&key_bytes, &nonce_bytes, &ad, buf.bytes_mut(), &tag), Ok(()));
     assert_eq!(buf.bytes(), msg);
 
-    let (mut key, mut nonce, mut ad, mut ct, mut tag) = (key_bytes, nonce_bytes, ad, ct, *tag.as_bytes());
+    let (mut key, mut nonce, mut ad, mut ct, mut tag) =
+        (key_bytes, nonce_bytes, ad, ct, *tag.as_bytes());
     if input.damage.apply([&mut key, &mut nonce, &mut ad, &mut ct], &mut tag) {
         let mut buf = Buffer::new(&ct, input.offset);
         let result = open(&key, &nonce, &ad, buf.bytes_mut(), &Tag::from(tag));

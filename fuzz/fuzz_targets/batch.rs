@@ -1,5 +1,5 @@
-//! Many messages in one call: each is what it would be alone, whatever the others are; forgeries and calls that cannot succeed among
-//! them.
+//! Many messages in one call: each is what it would be alone, whatever the others are; forgeries
+//! and calls that cannot succeed among them.
 
 #![no_main]
 
@@ -54,8 +54,9 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
     input.backend.set();
     let last = input.messages.last().copied();
     let messages = input.messages.iter().copied().take(150);
-    let messages =
-        messages.chain(last.into_iter().cycle().take(usize::from(input.more) * usize::from(last.is_some())));
+    let messages = messages.chain(
+        last.into_iter().cycle().take(usize::from(input.more) * usize::from(last.is_some())),
+    );
     let mut total = 0;
     let samples: Vec<Sample<F, D, T>> = messages
         .map(|mut it| {
@@ -110,7 +111,8 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
         })
         .collect();
     assert!(jobs.iter().all(|job| job.result().is_err()), "nothing was worked on yet");
-    let refused = |s: &Sample<F, D, T>| s.it.excess > 0 && matches!(s.it.how, How::Into | How::SealInto);
+    let refused =
+        |s: &Sample<F, D, T>| s.it.excess > 0 && matches!(s.it.how, How::Into | How::SealInto);
     let summary = encrypt(&mut jobs);
     let wrong: Vec<usize> = (0..samples.len()).filter(|i| refused(&samples[*i])).collect();
     assert_eq!(
@@ -135,7 +137,9 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
                 assert!(out.bytes().iter().all(|b| *b == 0xee), "a call that was refused wrote")
             }
             How::InPlace | How::Into => assert_eq!(out.bytes(), s.ct),
-            How::SealInPlace | How::SealInto => assert_eq!(out.bytes(), [&s.ct[..], s.tag.as_ref()].concat()),
+            How::SealInPlace | How::SealInto => {
+                assert_eq!(out.bytes(), [&s.ct[..], s.tag.as_ref()].concat())
+            }
         }
     }
 
@@ -151,7 +155,8 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
             (ct, Tag::from(tag), forged)
         })
         .collect();
-    let sealed: Vec<Vec<u8>> = came.iter().map(|(ct, tag, _)| [&ct[..], tag.as_ref()].concat()).collect();
+    let sealed: Vec<Vec<u8>> =
+        came.iter().map(|(ct, tag, _)| [&ct[..], tag.as_ref()].concat()).collect();
     let mut outs: Vec<Buffer> = samples
         .iter()
         .zip(&came)
@@ -180,7 +185,8 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
         })
         .collect();
     let summary = decrypt(&mut jobs);
-    let wrong: Vec<usize> = (0..samples.len()).filter(|i| refused(&samples[*i]) || came[*i].2).collect();
+    let wrong: Vec<usize> =
+        (0..samples.len()).filter(|i| refused(&samples[*i]) || came[*i].2).collect();
     assert_eq!(
         summary.map_err(|e| (e.failed, e.first)),
         wrong.first().map_or(Ok(()), |first| Err((wrong.len(), *first)))

@@ -1,6 +1,6 @@
-//! The C library: sequences of its calls give what the Rust API gives, with buffers that end where their memory does and states that
-//! lie anywhere; with null where it is allowed, overlapping buffers, tags of any length, and states that are used again. (But for its
-//! files: `craf`.)
+//! The C library: sequences of its calls give what the Rust API gives, with buffers that end where
+//! their memory does and states that lie anywhere; with null where it is allowed, overlapping
+//! buffers, tags of any length, and states that are used again. (But for its files: `craf`.)
 
 #![no_main]
 
@@ -48,14 +48,60 @@ impl TagLen {
 
 #[derive(Arbitrary, Clone, Debug)]
 enum Call {
-    Detached { ad: u8, len: Len, at: [Offset; 2], place: Place, forge: Option<Flip> },
-    Attached { ad: u8, len: Len, at: [Offset; 2], place: Place, forge: Option<Flip> },
-    Pieces { ad: u8, len: Len, at: Offset, place: Place, pieces: Vec<u16>, forge: Option<Flip>, copied: bool },
-    Mac { len: Len, at: Offset, pieces: Vec<u16>, forge: Option<Flip>, reset: bool },
-    Stream { len: Len, at: Offset, place: Place },
-    Batch { count: u8, ad: u8, len: Len, step: i8, at: Offset, apart: u8, forge: Option<(u8, Flip)> },
-    Unauthenticated { len: Len, at: Offset, place: Place },
-    Compare { at: [Offset; 2], long: bool, flip: Option<Flip> },
+    Detached {
+        ad: u8,
+        len: Len,
+        at: [Offset; 2],
+        place: Place,
+        forge: Option<Flip>,
+    },
+    Attached {
+        ad: u8,
+        len: Len,
+        at: [Offset; 2],
+        place: Place,
+        forge: Option<Flip>,
+    },
+    Pieces {
+        ad: u8,
+        len: Len,
+        at: Offset,
+        place: Place,
+        pieces: Vec<u16>,
+        forge: Option<Flip>,
+        copied: bool,
+    },
+    Mac {
+        len: Len,
+        at: Offset,
+        pieces: Vec<u16>,
+        forge: Option<Flip>,
+        reset: bool,
+    },
+    Stream {
+        len: Len,
+        at: Offset,
+        place: Place,
+    },
+    Batch {
+        count: u8,
+        ad: u8,
+        len: Len,
+        step: i8,
+        at: Offset,
+        apart: u8,
+        forge: Option<(u8, Flip)>,
+    },
+    Unauthenticated {
+        len: Len,
+        at: Offset,
+        place: Place,
+    },
+    Compare {
+        at: [Offset; 2],
+        long: bool,
+        flip: Option<Flip>,
+    },
 }
 
 /// Where the output goes.
@@ -92,10 +138,26 @@ type DecryptDetached = unsafe extern "C" fn(
     *const u8,
     *const u8,
 ) -> c_int;
-type Attached =
-    unsafe extern "C" fn(*mut u8, usize, *const u8, usize, *const u8, usize, *const u8, *const u8) -> c_int;
-type Opened =
-    unsafe extern "C" fn(*mut u8, *const u8, usize, usize, *const u8, usize, *const u8, *const u8) -> c_int;
+type Attached = unsafe extern "C" fn(
+    *mut u8,
+    usize,
+    *const u8,
+    usize,
+    *const u8,
+    usize,
+    *const u8,
+    *const u8,
+) -> c_int;
+type Opened = unsafe extern "C" fn(
+    *mut u8,
+    *const u8,
+    usize,
+    usize,
+    *const u8,
+    usize,
+    *const u8,
+    *const u8,
+) -> c_int;
 type Init = unsafe extern "C" fn(*mut u8, *const u8, usize, *const u8, *const u8);
 type Update = unsafe extern "C" fn(*mut u8, *mut u8, *const u8, usize) -> c_int;
 type Final = unsafe extern "C" fn(*mut u8, *mut u8, usize) -> c_int;
@@ -208,8 +270,18 @@ unsafe extern "C" {
     fn aegis_verify_16(x: *const u8, y: *const u8) -> c_int;
     fn aegis_verify_32(x: *const u8, y: *const u8) -> c_int;
     fn palladion_set_backend(name: *const std::ffi::c_char) -> c_int;
-    fn palladion_encrypt_batch(alg: c_int, maclen: usize, messages: *mut Message, count: usize) -> c_int;
-    fn palladion_decrypt_batch(alg: c_int, maclen: usize, messages: *mut Message, count: usize) -> c_int;
+    fn palladion_encrypt_batch(
+        alg: c_int,
+        maclen: usize,
+        messages: *mut Message,
+        count: usize,
+    ) -> c_int;
+    fn palladion_decrypt_batch(
+        alg: c_int,
+        maclen: usize,
+        messages: *mut Message,
+        count: usize,
+    ) -> c_int;
 }
 
 fn spoiled(name: &str, mut result: Vec<u8>) -> Vec<u8> {
@@ -266,8 +338,8 @@ fn check(input: &Input) {
     let name = palladion::backend().expect("it was set").name();
     assert!(names.iter().any(|b| b.name() == name));
     let name = std::ffi::CString::new(name).expect("a name");
-    // SAFETY: C's contracts, here and below: pointers are good for the lengths that go with them, states have the sizes of the
-    // headers.
+    // SAFETY: C's contracts, here and below: pointers are good for the lengths that go with them,
+    // states have the sizes of the headers.
     assert_eq!(unsafe { palladion_set_backend(name.as_ptr()) }, 0);
     let which = usize::from(input.variant) % 6;
     let (algorithm, f) = (Algorithm::ALL[which], &FUNCTIONS[which]);
@@ -279,7 +351,8 @@ fn check(input: &Input) {
 fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) {
     let key_len = algorithm.key_len();
     let key = Buffer::new(&input.seed.bytes(10 * i, key_len), Offset(3));
-    let nonce = if input.null_nonce { vec![0; key_len] } else { input.seed.bytes(10 * i + 1, key_len) };
+    let nonce =
+        if input.null_nonce { vec![0; key_len] } else { input.seed.bytes(10 * i + 1, key_len) };
     let nonce = Buffer::new(&nonce, Offset(5));
     let npub = if input.null_nonce { null() } else { nonce.bytes().as_ptr() };
     let k = key.bytes().as_ptr();
@@ -297,8 +370,8 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
     let zero = |out: &Option<Vec<u8>>| out.iter().flatten().all(|b| *b == 0);
     // For what must have an output.
     let there = |place: Place| if let Place::Null = place { Place::Same } else { place };
-    // SAFETY: as the headers ask: buffers have the lengths that are passed, states are aligned and initialised, and what may be NULL
-    // is all that is.
+    // SAFETY: as the headers ask: buffers have the lengths that are passed, states are aligned and
+    // initialised, and what may be NULL is all that is.
     unsafe {
         match call {
             Call::Detached { ad: ad_len, len, at, place, forge } => {
@@ -355,7 +428,16 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
                 let (ct, tag) = rust(ad.bytes(), &msg);
                 let mut status = 0;
                 let out = placed(there(*place), &msg, msg.len() + maclen, at[0], |c, m| {
-                    status = (f.encrypt)(c, maclen, m, msg.len(), ptr(ad.bytes()), ad.bytes().len(), npub, k);
+                    status = (f.encrypt)(
+                        c,
+                        maclen,
+                        m,
+                        msg.len(),
+                        ptr(ad.bytes()),
+                        ad.bytes().len(),
+                        npub,
+                        k,
+                    );
                 });
                 if !fits {
                     assert_eq!(status, -1);
@@ -365,8 +447,16 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
                 assert_eq!((status, out.as_ref()), (0, Some(&came)));
                 let forged = forge.is_some_and(|flip| flip.apply(&mut came));
                 let out = placed(*place, &came, msg.len(), at[1], |m, c| {
-                    status =
-                        (f.decrypt)(m, c, came.len(), maclen, ptr(ad.bytes()), ad.bytes().len(), npub, k);
+                    status = (f.decrypt)(
+                        m,
+                        c,
+                        came.len(),
+                        maclen,
+                        ptr(ad.bytes()),
+                        ad.bytes().len(),
+                        npub,
+                        k,
+                    );
                 });
                 assert_eq!(status, if forged { -1 } else { 0 });
                 if forged {
@@ -393,7 +483,8 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
                     .and_then(|mut session| session.decrypt_in_place(&mut unverified))
                     .expect("lengths that fit");
                 for decrypt in [false, true] {
-                    let (source, expected) = if decrypt { (&came, &unverified) } else { (&msg, &ct) };
+                    let (source, expected) =
+                        if decrypt { (&came, &unverified) } else { (&msg, &ct) };
                     let mut state = Buffer::new(&vec![0xcc; f.state], *at);
                     let st = |state: &mut Buffer| state.bytes_mut().as_mut_ptr();
                     (f.state_init)(st(&mut state), ptr(ad.bytes()), ad.bytes().len(), npub, k);
@@ -416,11 +507,14 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
                     // A wrong length of tags changes nothing, so that it can be called again.
                     let mut mac = Buffer::new(&vec![0xee; maclen], *at);
                     if decrypt {
-                        let mac = Buffer::new(&if fits { tag.clone() } else { vec![0; maclen] }, *at);
-                        let status = (f.decrypt_final)(st(&mut state), mac.bytes().as_ptr(), maclen);
+                        let mac =
+                            Buffer::new(&if fits { tag.clone() } else { vec![0; maclen] }, *at);
+                        let status =
+                            (f.decrypt_final)(st(&mut state), mac.bytes().as_ptr(), maclen);
                         assert_eq!(status, if fits && !forged { 0 } else { -1 });
                     } else {
-                        let status = (f.encrypt_final)(st(&mut state), mac.bytes_mut().as_mut_ptr(), maclen);
+                        let status =
+                            (f.encrypt_final)(st(&mut state), mac.bytes_mut().as_mut_ptr(), maclen);
                         assert_eq!(status, if fits { 0 } else { -1 });
                         if fits {
                             assert_eq!(mac.bytes(), tag);
@@ -434,15 +528,20 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
                         // It was wiped. Nothing good can come of it, and nothing bad.
                         let mut mac = [0; 16];
                         let _ = (f.encrypt_final)(st(&mut state), mac.as_mut_ptr(), 16);
-                        let _ =
-                            (f.encrypt_update)(st(&mut state), mac.as_mut_ptr(), b"0123456789".as_ptr(), 10);
+                        let _ = (f.encrypt_update)(
+                            st(&mut state),
+                            mac.as_mut_ptr(),
+                            b"0123456789".as_ptr(),
+                            10,
+                        );
                     }
                 }
             }
             Call::Mac { len, at, pieces, forge, reset } => {
                 let data = data(*len);
                 let mut tag = vec![0; if fits { maclen } else { 16 }];
-                let mut mac = any::Mac::new(algorithm, key.bytes(), nonce.bytes()).expect("lengths that fit");
+                let mut mac =
+                    any::Mac::new(algorithm, key.bytes(), nonce.bytes()).expect("lengths that fit");
                 mac.update(&data).and_then(|()| mac.finalize(&mut tag)).expect("lengths that fit");
                 let mut state = Buffer::new(&vec![0xcc; f.mac_state], *at);
                 (f.mac_init)(state.bytes_mut().as_mut_ptr(), k, npub);
@@ -451,7 +550,11 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
                     for size in cuts(data.len(), pieces) {
                         let piece = Buffer::new(&data[done..done + size], *at);
                         assert_eq!(
-                            (f.mac_update)(state.bytes_mut().as_mut_ptr(), ptr(piece.bytes()), size),
+                            (f.mac_update)(
+                                state.bytes_mut().as_mut_ptr(),
+                                ptr(piece.bytes()),
+                                size
+                            ),
                             0
                         );
                         done += size;
@@ -465,8 +568,11 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
                 let mut copy = Buffer::new(&vec![0xcc; f.mac_state], Offset((at.0 + 7) % 64));
                 (f.mac_clone)(copy.bytes_mut().as_mut_ptr(), state.bytes().as_ptr());
                 let mut out = Buffer::new(&vec![0xee; maclen], *at);
-                let status =
-                    (f.mac_final)(state.bytes_mut().as_mut_ptr(), out.bytes_mut().as_mut_ptr(), maclen);
+                let status = (f.mac_final)(
+                    state.bytes_mut().as_mut_ptr(),
+                    out.bytes_mut().as_mut_ptr(),
+                    maclen,
+                );
                 if !fits {
                     assert_eq!(status, -1);
                     assert!(out.bytes().iter().all(|b| *b == 0xee), "a call that failed wrote");
@@ -474,13 +580,17 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
                 }
                 assert_eq!((status, out.bytes()), (0, &tag[..]));
                 let forged = forge.is_some_and(|flip| flip.apply(out.bytes_mut()));
-                let status = (f.mac_verify)(copy.bytes_mut().as_mut_ptr(), out.bytes().as_ptr(), maclen);
+                let status =
+                    (f.mac_verify)(copy.bytes_mut().as_mut_ptr(), out.bytes().as_ptr(), maclen);
                 assert_eq!(status, if forged { -1 } else { 0 });
                 // After a reset they can be used again.
                 for mut state in [state, copy] {
                     (f.mac_reset)(state.bytes_mut().as_mut_ptr());
                     take(&mut state);
-                    assert_eq!((f.mac_verify)(state.bytes_mut().as_mut_ptr(), tag.as_ptr(), maclen), 0);
+                    assert_eq!(
+                        (f.mac_verify)(state.bytes_mut().as_mut_ptr(), tag.as_ptr(), maclen),
+                        0
+                    );
                 }
             }
             Call::Stream { len, at, place } => {
@@ -509,7 +619,8 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
             Call::Compare { at, long, flip } => {
                 let tag = input.seed.bytes(10 * i + 4, if *long { 32 } else { 16 });
                 let (one, mut other) = (Buffer::new(&tag, at[0]), Buffer::new(&tag, at[1]));
-                let differ = flip.is_some_and(|flip| flip.apply(other.bytes_mut())) && !plant("compare");
+                let differ =
+                    flip.is_some_and(|flip| flip.apply(other.bytes_mut())) && !plant("compare");
                 let verify = if *long { aegis_verify_32 } else { aegis_verify_16 };
                 let status = verify(one.bytes().as_ptr(), other.bytes().as_ptr());
                 assert_eq!(status, if differ { -1 } else { 0 }, "tags are the same or not");
@@ -518,7 +629,8 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
                 let ad = ad(*ad_len);
                 let lens = (0..i64::from(*count))
                     .map(|n| (len.0 as i64 % 1200 + n * i64::from(*step)).clamp(0, 2000) as usize);
-                let msgs: Vec<Vec<u8>> = lens.map(|len| input.seed.bytes(10 * i + 3, len)).collect();
+                let msgs: Vec<Vec<u8>> =
+                    lens.map(|len| input.seed.bytes(10 * i + 3, len)).collect();
                 // Some have another place to go to.
                 let apart = |n: usize| apart >> (n % 8) & 1 == 1;
                 let buffers = |contents: &mut dyn Iterator<Item = Vec<u8>>| -> Vec<Buffer> {
@@ -560,14 +672,18 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
                     assert_eq!(status, -1);
                     let untouched = outputs(&inputs);
                     assert!(
-                        outs.iter().zip(&untouched).all(|(out, before)| out.bytes() == before.bytes()),
+                        outs.iter()
+                            .zip(&untouched)
+                            .all(|(out, before)| out.bytes() == before.bytes()),
                         "a call that failed wrote"
                     );
                     return;
                 }
                 assert_eq!(status, 0);
                 assert!(list.iter().all(|message| message.result == 0));
-                for ((out, mac), (msg, from)) in outs.iter().zip(&macs).zip(msgs.iter().zip(&inputs)) {
+                for ((out, mac), (msg, from)) in
+                    outs.iter().zip(&macs).zip(msgs.iter().zip(&inputs))
+                {
                     let (ct, tag) = rust(ad.bytes(), msg);
                     let out = spoiled("batch", out.bytes().to_vec());
                     assert_eq!((&out[..], mac.bytes()), (&ct[..], &tag[..]));

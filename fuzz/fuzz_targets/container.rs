@@ -1,6 +1,7 @@
-//! Encrypted files: whole ones by every way to make and to read them, with any number of threads; runs that are cancelled, or whose
-//! reader or writer fails; damaged and hostile files, with whatever a header may say; key files; MACs. What comes out is always a true
-//! beginning of what went in.
+//! Encrypted files: whole ones by every way to make and to read them, with any number of threads;
+//! runs that are cancelled, or whose reader or writer fails; damaged and hostile files, with
+//! whatever a header may say; key files; MACs. What comes out is always a true beginning of what
+//! went in.
 
 #![no_main]
 
@@ -12,8 +13,8 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use palladion_file::sans_io::{Opener, Sealer};
 use palladion_file::{
-    Algorithm, ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, HEADER_LEN, KdfLimits,
-    KdfParams, Mac, MasterKey, Passphrase, Secret, needs_passphrase,
+    Algorithm, ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, HEADER_LEN,
+    KdfLimits, KdfParams, Mac, MasterKey, Passphrase, Secret, needs_passphrase,
 };
 use palladion_fuzz::{AnyBackend, Flip, Seed, cuts, plant, planted, planted_of};
 use palladion_reference::hash::sha256;
@@ -108,7 +109,8 @@ const LIMITS: KdfLimits = KdfLimits { memory_kib: 32, passes: 2, lanes: 4, work_
 const SIZE: ChunkSize = ChunkSize::MIN;
 const SEALED: usize = 1024 + 36;
 
-/// A reader and a writer that take as much at once as they were told, over and over, and fail after so many bytes.
+/// A reader and a writer that take as much at once as they were told, over and over, and fail after
+/// so many bytes.
 struct Cuts<'a, T> {
     inner: T,
     sizes: std::iter::Cycle<std::slice::Iter<'a, u16>>,
@@ -161,7 +163,8 @@ fn make(file: &File, secret: Secret<'_>, text: &[u8]) -> Vec<u8> {
     match file.maker {
         Maker::Sealer => {
             let salt = file.seed.bytes(9, 32).try_into().expect("32 bytes");
-            let (mut sealer, header) = Sealer::new(secret, algorithm, SIZE, kdf, &salt).expect("no limit");
+            let (mut sealer, header) =
+                Sealer::new(secret, algorithm, SIZE, kdf, &salt).expect("no limit");
             let mut out = header.to_vec();
             let chunks = text.len().div_ceil(SIZE.bytes()).max(1);
             for i in 0..chunks {
@@ -177,12 +180,16 @@ fn make(file: &File, secret: Secret<'_>, text: &[u8]) -> Vec<u8> {
             let input = Cuts::new(text, &file.cuts);
             let mut progress = Vec::new();
             let encryptor = Encryptor::new(secret).algorithm(algorithm).chunk_size(SIZE).kdf(kdf);
-            let encryptor = encryptor.threads(file.threads()).on_progress(|bytes| progress.push(bytes));
+            let encryptor =
+                encryptor.threads(file.threads()).on_progress(|bytes| progress.push(bytes));
             let summary = encryptor.run(input, &mut out).expect("memory cannot fail");
             let chunks = text.len().div_ceil(SIZE.bytes()).max(1);
             assert_eq!((summary.bytes, summary.chunks), (text.len() as u64, chunks as u64));
             let expected = (1..=chunks).map(|n| text.len().min(n * SIZE.bytes()) as u64);
-            assert!(progress.iter().copied().eq(expected), "the progress that was told: {progress:?}");
+            assert!(
+                progress.iter().copied().eq(expected),
+                "the progress that was told: {progress:?}"
+            );
             out
         }
         Maker::Writer => {
@@ -226,11 +233,12 @@ fn read(
     );
     // As a reader.
     let mut read = Vec::new();
-    let by_reader =
-        DecryptReader::with_limits(secret, limits, Cuts::new(bytes, cuts)).and_then(|mut reader| {
+    let by_reader = DecryptReader::with_limits(secret, limits, Cuts::new(bytes, cuts)).and_then(
+        |mut reader| {
             let mut sizes = cuts.iter().cycle();
             loop {
-                let mut buf = vec![0; sizes.next().map_or(512, |size| usize::from(size % 1500).max(1))];
+                let mut buf =
+                    vec![0; sizes.next().map_or(512, |size| usize::from(size % 1500).max(1))];
                 match reader.read(&mut buf) {
                     Ok(0) => return Ok(()),
                     Ok(n) => read.extend_from_slice(&buf[..n]),
@@ -240,7 +248,8 @@ fn read(
                     }
                 }
             }
-        });
+        },
+    );
     assert_eq!(read, out);
     assert_eq!(format!("{by_reader:?}"), format!("{ended:?}"));
     // By hand.
@@ -254,7 +263,12 @@ fn read(
     (out, ended)
 }
 
-fn open(bytes: &[u8], secret: Secret<'_>, limits: &KdfLimits, out: &mut Vec<u8>) -> Result<(), Error> {
+fn open(
+    bytes: &[u8],
+    secret: Secret<'_>,
+    limits: &KdfLimits,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
     let mut opener = Opener::new(secret, limits, &bytes[..bytes.len().min(HEADER_LEN)])?;
     let mut rest = &bytes[HEADER_LEN..];
     loop {
@@ -263,7 +277,10 @@ fn open(bytes: &[u8], secret: Secret<'_>, limits: &KdfLimits, out: &mut Vec<u8>)
         }
         let (frame, after) = rest.split_at(rest.len().min(Opener::FRAME_LEN));
         let wanted = opener.frame(frame)?;
-        assert!(wanted <= opener.chunk_size().bytes() + Sealer::TAG_LEN, "a chunk that is too long");
+        assert!(
+            wanted <= opener.chunk_size().bytes() + Sealer::TAG_LEN,
+            "a chunk that is too long"
+        );
         let (chunk, after) = after.split_at(after.len().min(wanted));
         let mut chunk = chunk.to_vec();
         match opener.open(&mut chunk) {
@@ -318,7 +335,10 @@ fn file(file: &File) {
     let secret = if file.passphrase { Secret::from(&passphrase) } else { Secret::from(&key) };
     let text = file.seed.bytes(3, usize::from(file.len % 5000));
     let whole = make(file, secret, &text);
-    assert_eq!(whole.len(), HEADER_LEN + text.len() + 36 * text.len().div_ceil(SIZE.bytes()).max(1));
+    assert_eq!(
+        whole.len(),
+        HEADER_LEN + text.len() + 36 * text.len().div_ceil(SIZE.bytes()).max(1)
+    );
     assert_eq!(needs_passphrase(&whole).ok(), Some(file.passphrase));
 
     let mut bytes = whole.clone();
@@ -355,7 +375,8 @@ fn file(file: &File) {
     }
 }
 
-/// A run that is ended in the middle: what was written before is a true beginning, and not taken for all of it.
+/// A run that is ended in the middle: what was written before is a true beginning, and not taken
+/// for all of it.
 fn stopped(file: &File, stop: Stop, secret: Secret<'_>, text: &[u8], whole: &[u8]) {
     let chunks = text.len().div_ceil(SIZE.bytes()).max(1);
     let (memory, passes, lanes) = COSTS;
@@ -381,10 +402,18 @@ fn stopped(file: &File, stop: Stop, secret: Secret<'_>, text: &[u8], whole: &[u8
         let ended = if encrypt {
             let algorithm = Algorithm::ALL[usize::from(file.algorithm) % 6];
             let encryptor = Encryptor::new(secret).algorithm(algorithm).chunk_size(SIZE).kdf(kdf);
-            encryptor.threads(file.threads()).cancel(&flag).on_progress(progress).run(reader, &mut writer)
+            encryptor
+                .threads(file.threads())
+                .cancel(&flag)
+                .on_progress(progress)
+                .run(reader, &mut writer)
         } else {
             let decryptor = Decryptor::new(secret).kdf_limits(LIMITS);
-            decryptor.threads(file.threads()).cancel(&flag).on_progress(progress).run(reader, &mut writer)
+            decryptor
+                .threads(file.threads())
+                .cancel(&flag)
+                .on_progress(progress)
+                .run(reader, &mut writer)
         };
         let mut out = writer.inner;
         match (stop, &ended) {
@@ -398,9 +427,14 @@ fn stopped(file: &File, stop: Stop, secret: Secret<'_>, text: &[u8], whole: &[u8
                     assert_eq!(out.len(), text.len().min(usize::from(after) * SIZE.bytes()));
                 }
             }
-            (Stop::Read(n), Ok(_)) => assert!(good_for(n, input.len()) > Some(input.len()), "it failed"),
+            (Stop::Read(n), Ok(_)) => {
+                assert!(good_for(n, input.len()) > Some(input.len()), "it failed")
+            }
             (Stop::Read(n), Err(Error::Read(e))) => {
-                assert!(good_for(n, input.len()) <= Some(input.len()) && e.to_string() == FAILURE, "{e}");
+                assert!(
+                    good_for(n, input.len()) <= Some(input.len()) && e.to_string() == FAILURE,
+                    "{e}"
+                );
             }
             (Stop::Write(_), Ok(_)) => assert!(room >= Some(expected_len), "it failed"),
             (Stop::Write(_), Err(Error::Write(e))) => {
@@ -435,7 +469,8 @@ fn mac(input: &MacInput) {
     let algorithm = Algorithm::ALL[usize::from(input.algorithm) % 6];
     let key: [u8; 32] = input.seed.bytes(1, 32).try_into().expect("32 bytes");
     let data = input.seed.bytes(2, usize::from(input.len % 5000));
-    let derived = hmac(&hmac(&[], &key), &[&b"palladion mac v1"[..], &[algorithm.id(), 1]].concat());
+    let derived =
+        hmac(&hmac(&[], &key), &[&b"palladion mac v1"[..], &[algorithm.id(), 1]].concat());
     let len = algorithm.key_len();
     let reference = palladion_reference::raf::aegis(algorithm.id()).expect("it has that number");
     let expected = reference.mac(&derived[..len], &[0; 32][..len], &data, 32);
@@ -471,7 +506,8 @@ fn header(header: &Header) {
     let secret = if header.passphrase { Secret::from(&passphrase) } else { Secret::from(&key) };
     let (out, ended) = read(&bytes, secret, &LIMITS, &[], NonZero::<usize>::MIN);
     assert!(out.is_empty() && ended.is_err(), "a header that nobody made was taken");
-    // What costs more than the limits is refused before anything is spent: the fuzzer allows no large allocation.
+    // What costs more than the limits is refused before anything is spent: the fuzzer allows no
+    // large allocation.
     let [memory, passes, lanes] = header.costs;
     let within = memory <= LIMITS.memory_kib
         && passes <= LIMITS.passes

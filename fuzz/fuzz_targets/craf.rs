@@ -1,6 +1,7 @@
-//! The C library's files with random access, in a storage behind callbacks: any sequence of calls does what it does to a vector of
-//! bytes; callbacks that fail, do half of their work, or hand out other bytes than were written; contexts, scratch buffers and trees
-//! that end where their memory does; arguments that are wrong. In the end the file is made hostile.
+//! The C library's files with random access, in a storage behind callbacks: any sequence of calls
+//! does what it does to a vector of bytes; callbacks that fail, do half of their work, or hand out
+//! other bytes than were written; contexts, scratch buffers and trees that end where their memory
+//! does; arguments that are wrong. In the end the file is made hostile.
 
 #![no_main]
 
@@ -65,7 +66,9 @@ enum Step {
         excess: i8,
     },
     Reopen,
-    /// A copy of the storage is kept (there is one of before the second write, too, or of before a change that is made for it); a chunk of it is put in the place of the present one for a while.
+    /// A copy of the storage is kept (there is one of before the second write, too, or of before a
+    /// change that is made for it); a chunk of it is put in the place of the present one for a
+    /// while.
     Keep,
     Rollback(u8),
     Wrong(u8, bool),
@@ -115,7 +118,8 @@ enum How {
     Lies(Flip),
 }
 
-/// What is done to the file in the end, by somebody who has not got the key, or, for a header, who has.
+/// What is done to the file in the end, by somebody who has not got the key, or, for a header, who
+/// has.
 #[derive(Arbitrary, Clone, Debug)]
 enum Hostile {
     Nothing,
@@ -163,7 +167,8 @@ struct Rng {
 }
 
 type HashLeaf = unsafe extern "C" fn(*mut c_void, *mut u8, usize, *const u8, usize, u64) -> c_int;
-type HashParent = unsafe extern "C" fn(*mut c_void, *mut u8, usize, *const u8, *const u8, u32, u64) -> c_int;
+type HashParent =
+    unsafe extern "C" fn(*mut c_void, *mut u8, usize, *const u8, *const u8, u32, u64) -> c_int;
 type HashEmpty = unsafe extern "C" fn(*mut c_void, *mut u8, usize, u32, u64) -> c_int;
 type HashCommitment =
     unsafe extern "C" fn(*mut c_void, *mut u8, usize, *const u8, *const u8, usize, u64) -> c_int;
@@ -201,7 +206,8 @@ struct FileInfo {
 const CREATE: u8 = 1;
 const TRUNCATE: u8 = 2;
 
-type Begin = unsafe extern "C" fn(*mut u8, *const Io, *const Rng, *const Config, *const u8) -> c_int;
+type Begin =
+    unsafe extern "C" fn(*mut u8, *const Io, *const Rng, *const Config, *const u8) -> c_int;
 
 struct Functions {
     scratch_size: unsafe extern "C" fn(u32) -> usize,
@@ -282,7 +288,8 @@ struct World {
     bytes: Vec<u8>,
     claimed: Option<u64>,
     random: u64,
-    /// What is to go wrong; what did, with its error number; the byte and the bit that are another in the storage, or cut short.
+    /// What is to go wrong; what did, with its error number; the byte and the bit that are another
+    /// in the storage, or cut short.
     armed: Option<Fault>,
     fired: Option<c_int>,
     lied: Option<(usize, u8)>,
@@ -344,7 +351,8 @@ fn half(what: &Do, len: usize) -> usize {
     }
 }
 
-// SAFETY: of all callbacks: `user` is a `World` that nobody else uses meanwhile; buffers are good for their lengths.
+// SAFETY: of all callbacks: `user` is a `World` that nobody else uses meanwhile; buffers are good
+// for their lengths.
 unsafe extern "C" fn read_at(user: *mut c_void, buf: *mut u8, len: usize, off: u64) -> c_int {
     // SAFETY: see above.
     let (world, buf) = unsafe { (&mut *user.cast::<World>(), slice::from_raw_parts_mut(buf, len)) };
@@ -387,7 +395,8 @@ unsafe extern "C" fn get_size(user: *mut c_void, size: *mut u64) -> c_int {
     // SAFETY: see above.
     let (world, size) = unsafe { (&mut *user.cast::<World>(), &mut *size) };
     let what = world.next(On::GetSize);
-    *size = if let Do::All = what { world.claimed.unwrap_or(world.bytes.len() as u64) } else { 12345 };
+    *size =
+        if let Do::All = what { world.claimed.unwrap_or(world.bytes.len() as u64) } else { 12345 };
     world.end(&what)
 }
 
@@ -414,7 +423,8 @@ unsafe extern "C" fn random(user: *mut c_void, out: *mut u8, len: usize) -> c_in
     let (world, out) = unsafe { (&mut *user.cast::<World>(), slice::from_raw_parts_mut(out, len)) };
     let what = world.next(On::Random);
     for byte in &mut out[..half(&what, len)] {
-        world.random = world.random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        world.random =
+            world.random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         *byte = (world.random >> 56) as u8;
     }
     world.end(&what)
@@ -453,7 +463,12 @@ unsafe extern "C" fn hash_leaf(
 ) -> c_int {
     // SAFETY: see above.
     unsafe {
-        hash(user, out, out_len, &[&[0], &index.to_le_bytes(), slice::from_raw_parts(chunk, chunk_len)])
+        hash(
+            user,
+            out,
+            out_len,
+            &[&[0], &index.to_le_bytes(), slice::from_raw_parts(chunk, chunk_len)],
+        )
     }
 }
 
@@ -468,7 +483,8 @@ unsafe extern "C" fn hash_parent(
 ) -> c_int {
     // SAFETY: see above.
     unsafe {
-        let (left, right) = (slice::from_raw_parts(left, out_len), slice::from_raw_parts(right, out_len));
+        let (left, right) =
+            (slice::from_raw_parts(left, out_len), slice::from_raw_parts(right, out_len));
         hash(user, out, out_len, &[&[1], &level.to_le_bytes(), &index.to_le_bytes(), left, right])
     }
 }
@@ -557,8 +573,11 @@ impl<'a> File<'a> {
         // SAFETY: it takes a number.
         let lines = lines(unsafe { (f.scratch_size)(chunk_size) });
         let tree_len = input.tree.map_or(0, |tree| {
-            let config =
-                MerkleConfig { max_chunks: tree.places(), hash_len: tree.hash_len() as u32, ..NO_TREE };
+            let config = MerkleConfig {
+                max_chunks: tree.places(),
+                hash_len: tree.hash_len() as u32,
+                ..NO_TREE
+            };
             // SAFETY: it reads the two numbers.
             unsafe { aegis_raf_merkle_buffer_size(&config) }
         });
@@ -627,7 +646,8 @@ impl<'a> File<'a> {
             flags,
         };
         let (ctx, key) = (self.ctx(), self.key.bytes().as_ptr());
-        // SAFETY: as the header asks, here and below: what is pointed to is there for as long as it has to be.
+        // SAFETY: as the header asks, here and below: what is pointed to is there for as long as it
+        // has to be.
         status(unsafe { how(ctx, &io, &rng, &config, key) })
     }
 
@@ -664,7 +684,10 @@ impl<'a> File<'a> {
         let result = status(unsafe { (self.f.read)(ctx, to, &mut n, len, offset as u64) });
         if let Err(number) = result {
             assert_eq!(n, 0, "nothing was read");
-            assert!(out.bytes().iter().all(|byte| *byte == 0), "unverified bytes were left, error {number}");
+            assert!(
+                out.bytes().iter().all(|byte| *byte == 0),
+                "unverified bytes were left, error {number}"
+            );
             return Err(number);
         }
         assert!(out.bytes()[n..].iter().all(|byte| *byte == 0xee), "written behind the end");
@@ -678,7 +701,8 @@ impl<'a> File<'a> {
         let (ctx, mut n) = (self.ctx(), 77);
         let from = if data.bytes().is_empty() { null() } else { data.bytes().as_ptr() };
         // SAFETY: see above.
-        let result = status(unsafe { (self.f.write)(ctx, &mut n, from, data.bytes().len(), offset as u64) });
+        let result =
+            status(unsafe { (self.f.write)(ctx, &mut n, from, data.bytes().len(), offset as u64) });
         assert_eq!(n, if result.is_ok() { data.bytes().len() } else { 0 });
         result
     }
@@ -741,7 +765,11 @@ impl<'a> File<'a> {
     fn check_contents(&mut self) {
         assert_eq!(self.size(), Ok(self.model.len()));
         let all = self.read(0, self.model.len() + 1);
-        assert!(all.as_ref() == Ok(&self.model), "not what was written: {:?}", all.map(|all| all.len()));
+        assert!(
+            all.as_ref() == Ok(&self.model),
+            "not what was written: {:?}",
+            all.map(|all| all.len())
+        );
     }
 
     /// After a call: what went wrong in it.
@@ -754,7 +782,9 @@ impl<'a> File<'a> {
     fn changed(&mut self, result: Status, new: Vec<u8>) -> bool {
         let fired = self.fired();
         let (lied, halved) = (self.world().lied.take(), self.world().halved.take());
-        let full = self.tree.is_some_and(|tree| new.len().div_ceil(self.chunk_size) as u64 > tree.places());
+        let full = self
+            .tree
+            .is_some_and(|tree| new.len().div_ceil(self.chunk_size) as u64 > tree.places());
         match (result, fired) {
             (Err(libc::EOVERFLOW), None) if full => {
                 self.check_contents();
@@ -807,8 +837,8 @@ impl<'a> File<'a> {
         true
     }
 
-    /// After a change that failed in the middle: the size is the old or the new one, and so are the chunks, but for one of which half was
-    /// written.
+    /// After a change that failed in the middle: the size is the old or the new one, and so are the
+    /// chunks, but for one of which half was written.
     fn recover(&mut self, mut new: Vec<u8>, halved: Option<Range<usize>>) {
         let mut old = std::mem::take(&mut self.model);
         let size = self.size().expect("it is open");
@@ -862,7 +892,10 @@ impl<'a> File<'a> {
         let commitment = self.commitment(tree.hash_len()).expect("there is a tree");
         if tree.hash_len() == 32 {
             let header = self.header();
-            assert_eq!(commitment, reference::merkle_commitment(&header, tree.places(), &self.model));
+            assert_eq!(
+                commitment,
+                reference::merkle_commitment(&header, tree.places(), &self.model)
+            );
         }
     }
 }
@@ -964,7 +997,10 @@ impl File<'_> {
                 let result = self.read(offset, len);
                 match self.fired() {
                     Some(number) => assert_eq!(result, Err(number)),
-                    None => assert!(result.as_deref() == Ok(self.there(offset, len)), "not what was written"),
+                    None => assert!(
+                        result.as_deref() == Ok(self.there(offset, len)),
+                        "not what was written"
+                    ),
                 }
             }
             Step::Sync => {
@@ -1012,7 +1048,8 @@ impl File<'_> {
                         assert!(out[len..].iter().all(|byte| *byte == 0xee), "more than a hash");
                         if self.known && len == 32 {
                             let (header, tree) = (self.header(), self.tree.expect("there is one"));
-                            let expected = reference::merkle_commitment(&header, tree.places(), &self.model);
+                            let expected =
+                                reference::merkle_commitment(&header, tree.places(), &self.model);
                             assert_eq!(out[..len], expected);
                         }
                     }
@@ -1044,7 +1081,8 @@ impl File<'_> {
             }
             Step::Rollback(chunk) => {
                 self.world().armed = None;
-                if let Some(chunk) = usize::from(*chunk).checked_rem(self.chunks()).filter(|_| kept.is_none())
+                if let Some(chunk) =
+                    usize::from(*chunk).checked_rem(self.chunks()).filter(|_| kept.is_none())
                 {
                     *kept = Some(self.world().bytes.clone());
                     let start = chunk * chunk_size;
@@ -1085,11 +1123,21 @@ impl File<'_> {
                 let (key_len, context_len) = (key.len(), context.bytes().len());
                 // SAFETY: as the header asks.
                 let result = status(unsafe {
-                    aegis_raf_derive_master_key(to, key_len, key.as_ptr(), key_len, from, context_len)
+                    aegis_raf_derive_master_key(
+                        to,
+                        key_len,
+                        key.as_ptr(),
+                        key_len,
+                        from,
+                        context_len,
+                    )
                 });
                 if context_len > max {
                     assert_eq!(result, Err(libc::EINVAL));
-                    assert!(out.bytes().iter().all(|byte| *byte == 0xee), "a call that failed wrote");
+                    assert!(
+                        out.bytes().iter().all(|byte| *byte == 0xee),
+                        "a call that failed wrote"
+                    );
                 } else {
                     assert_eq!(result, Ok(()));
                     assert_eq!(out.bytes(), reference::derive_master_key(key, context.bytes()));
@@ -1101,12 +1149,14 @@ impl File<'_> {
         true
     }
 
-    /// An older version of a chunk in the place of the present one is read, since it is authentic; the tree notices.
+    /// An older version of a chunk in the place of the present one is read, since it is authentic;
+    /// the tree notices.
     fn rollback(&mut self, older: &[u8], chunk: usize) {
         let record = self.record_len();
         let at = HEADER_LEN + chunk * record..HEADER_LEN + (chunk + 1) * record;
         let header = self.header();
-        let opened = reference::open_record(&header, self.key.bytes(), chunk as u64, &older[at.clone()]);
+        let opened =
+            reference::open_record(&header, self.key.bytes(), chunk as u64, &older[at.clone()]);
         // (A record of which half was written is none, nor is one of a file that has another id.)
         let Ok(text) = opened else { return };
         let start = chunk * self.chunk_size;
@@ -1115,7 +1165,10 @@ impl File<'_> {
         let now = self.world().bytes[at.clone()].to_vec();
         self.world().bytes[at.clone()].copy_from_slice(&older[at.clone()]);
         let there = self.read(start, place.len());
-        assert!(there.as_deref() == Ok(&text[..place.len()]), "neither the present chunk nor the older one");
+        assert!(
+            there.as_deref() == Ok(&text[..place.len()]),
+            "neither the present chunk nor the older one"
+        );
         if self.tree.is_some() && self.known {
             let verdict = if plant("rollback") { Ok(()) } else { self.verify() };
             let expected = if differs { Err((libc::EBADMSG, Some(chunk as u64))) } else { Ok(()) };
@@ -1127,7 +1180,8 @@ impl File<'_> {
         }
     }
 
-    /// Another context with something wrong: it stays closed, and no callback is called with anything half made.
+    /// Another context with something wrong: it stays closed, and no callback is called with
+    /// anything half made.
     fn wrong(&mut self, what: u8, create: bool) {
         let armed = self.world().armed.take();
         let mut world = Box::new(World::default());
@@ -1178,7 +1232,8 @@ impl File<'_> {
         }
         let mut ctx = Buffer::new(&[0xcc; CTX_LEN], Offset(1));
         let p = ctx.bytes_mut().as_mut_ptr();
-        let mut args = (p, &raw const io, &raw const rng, &raw const config, self.key.bytes().as_ptr());
+        let mut args =
+            (p, &raw const io, &raw const rng, &raw const config, self.key.bytes().as_ptr());
         match what % 22 {
             17 => args.0 = null_mut(),
             18 => args.1 = null(),
@@ -1188,7 +1243,8 @@ impl File<'_> {
             _ => {}
         }
         let begin = if create { self.f.create } else { self.f.open };
-        // SAFETY: as the header asks, but for what is null or too short and has to be refused before it is used.
+        // SAFETY: as the header asks, but for what is null or too short and has to be refused
+        // before it is used.
         unsafe {
             assert_eq!(status((self.f.scratch_validate)(&scratch, chunk_size)).is_ok(), valid);
             assert!(status((self.f.scratch_validate)(&scratch, chunk_size + 1)).is_err());
@@ -1198,7 +1254,10 @@ impl File<'_> {
             let mut n = 7;
             // SAFETY: a context that is not open.
             unsafe {
-                assert_eq!(status((self.f.write)(p, &mut n, b"!".as_ptr(), 1, 0)), Err(libc::EINVAL));
+                assert_eq!(
+                    status((self.f.write)(p, &mut n, b"!".as_ptr(), 1, 0)),
+                    Err(libc::EINVAL)
+                );
                 assert_eq!(status((self.f.sync)(p)), Err(libc::EINVAL));
                 assert_eq!(
                     status((self.f.write)(null_mut(), &mut n, b"!".as_ptr(), 1, 0)),
@@ -1252,7 +1311,8 @@ impl File<'_> {
             assert_eq!(self.size(), Err(libc::EINVAL));
             return;
         }
-        // Whoever has the key may say what he wants of the size; what there is must be what was written.
+        // Whoever has the key may say what he wants of the size; what there is must be what was
+        // written.
         let size = self.size().expect("it is open");
         assert!(!honest || size == self.model.len());
         let step = self.chunk_size / 2 + 1;
@@ -1261,7 +1321,10 @@ impl File<'_> {
                 let expected = self.there(at, step);
                 there.truncate(expected.len());
                 planted("hostile", &mut there);
-                assert!(there == expected[..there.len()], "something came out that was never written");
+                assert!(
+                    there == expected[..there.len()],
+                    "something came out that was never written"
+                );
                 assert!(!honest || there.len() == expected.len());
             }
         }

@@ -1,4 +1,5 @@
-//! The six variants that libaegis has, by crate `aegis`: one call, pieces, key streams and MACs, ours on every backend.
+//! The six variants that libaegis has, by crate `aegis`: one call, pieces, key streams and MACs,
+//! ours on every backend.
 
 #![no_main]
 
@@ -44,7 +45,8 @@ macro_rules! theirs {
             cipher().stream(&mut keystream);
 
             let sizes = cuts(msg.len(), &input.pieces);
-            let (mut pieces, mut encryptor, mut done) = (vec![0; msg.len()], cipher().encryptor(ad), 0);
+            let (mut pieces, mut encryptor, mut done) =
+                (vec![0; msg.len()], cipher().encryptor(ad), 0);
             let mut mac = $mac::<T>::new_with_nonce(key, nonce);
             for size in sizes {
                 let piece = done..done + size;
@@ -52,7 +54,10 @@ macro_rules! theirs {
                 mac.update(&msg[piece]);
                 done += size;
             }
-            assert!((pieces, encryptor.finalize()) == (ct.clone(), tag), "libaegis disagrees with itself");
+            assert!(
+                (pieces, encryptor.finalize()) == (ct.clone(), tag),
+                "libaegis disagrees with itself"
+            );
             assert_eq!(cipher().decrypt(&ct, &tag, ad).expect("its own"), msg);
             let mut forged = tag;
             input.flip.apply(&mut forged);
@@ -85,7 +90,8 @@ fn check<F: Family, const D: usize, const T: usize>(theirs: Peer<T>, input: &Inp
         assert_eq!(cipher.decrypt_in_place(&nonce, &ad, &mut buf, &tag), Ok(()));
         assert_eq!(buf, msg);
 
-        let (mut encryptor, mut done) = (cipher.encryptor(&nonce, &ad).expect("no limit was passed"), 0);
+        let (mut encryptor, mut done) =
+            (cipher.encryptor(&nonce, &ad).expect("no limit was passed"), 0);
         for size in cuts(msg.len(), &input.pieces) {
             encryptor.update_in_place(&mut buf[done..done + size]).expect("no limit was passed");
             done += size;
@@ -98,7 +104,8 @@ fn check<F: Family, const D: usize, const T: usize>(theirs: Peer<T>, input: &Inp
         planted("keystream", &mut keystream);
         assert_eq!(keystream, theirs.keystream);
 
-        let mut ours = *Mac::<F, D, T>::mac(&key, &nonce, &msg).expect("no limit was passed").as_bytes();
+        let mut ours =
+            *Mac::<F, D, T>::mac(&key, &nonce, &msg).expect("no limit was passed").as_bytes();
         planted_of("mac", msg.len(), &mut ours);
         assert_eq!(ours, theirs.mac);
         let mut forged = theirs.mac;

@@ -45,8 +45,9 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
     let sizes = cuts(data.len(), &sizes);
     on_each_backend(|| {
         let buf = Buffer::new(&data, input.offset);
-        let mut made =
-            *Mac::<F, D, T>::mac(&key, &nonce, buf.bytes()).expect("no limit was passed").as_bytes();
+        let mut made = *Mac::<F, D, T>::mac(&key, &nonce, buf.bytes())
+            .expect("no limit was passed")
+            .as_bytes();
         planted_of("bit", data.len(), &mut made);
         assert_eq!(&made, tag.as_bytes());
         assert_eq!(Mac::<F, D, T>::verify_mac(&key, &nonce, buf.bytes(), &tag), Ok(()));
@@ -56,7 +57,8 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
         let mut mac = Mac::<F, D, T>::new(&key, &nonce).expect("there is a backend");
         let mut session = Session::<F, D>::new(&key, &nonce, b"").expect("there is a backend");
         let mut place = MaybeUninit::uninit();
-        let begun = Session::<F, D>::begin_in(&mut place, &key, &nonce, b"").expect("there is a backend");
+        let begun =
+            Session::<F, D>::begin_in(&mut place, &key, &nonce, b"").expect("there is a backend");
         let mut done = 0;
         let hows = input.pieces.iter().map(|(_, how)| *how).chain([How::Plain]);
         for (size, how) in sizes.iter().zip(hows) {

@@ -1,4 +1,5 @@
-//! A message in pieces gives what it gives in one call: every kind of session, on any backend, moved to another in between.
+//! A message in pieces gives what it gives in one call: every kind of session, on any backend,
+//! moved to another in between.
 
 #![no_main]
 
@@ -7,9 +8,7 @@ use std::mem::MaybeUninit;
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use palladion::family::Family;
-use palladion::hazmat::{
-    AnySession, Session, decrypt_unauthenticated, encrypt_unauthenticated,
-};
+use palladion::hazmat::{AnySession, Session, decrypt_unauthenticated, encrypt_unauthenticated};
 use palladion::{Aegis, Algorithm, Error, KeyStream, Tag};
 use palladion_fuzz::{AnyBackend, Buffer, Flip, Len, Offset, Seed, cuts, key, nonce, planted};
 
@@ -93,14 +92,16 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
 
     // What comes back: damaged or not.
     let (mut came, mut came_tag) = (ct.clone(), *tag.as_bytes());
-    let damaged = input.damage.is_some_and(|flip| flip.apply(&mut came) || flip.apply(&mut came_tag));
+    let damaged =
+        input.damage.is_some_and(|flip| flip.apply(&mut came) || flip.apply(&mut came_tag));
     let came_tag = Tag::<T>::from(came_tag);
     let verdict = if damaged { Err(Error::VerificationFailed) } else { Ok(()) };
 
     // Decryptor, which gives nothing before the end.
     let room = input.room.map_or(msg.len(), |room| usize::from(room) % (msg.len() + 100));
     let mut output = Buffer::new(&vec![0xee; room], input.offset);
-    let mut decryptor = cipher.decryptor(&nonce, &ad, output.bytes_mut()).expect("no limit was passed");
+    let mut decryptor =
+        cipher.decryptor(&nonce, &ad, output.bytes_mut()).expect("no limit was passed");
     let mut fits = true;
     for range in ranges() {
         let end = range.end;
@@ -123,11 +124,17 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
         // All that was written is zero; what was not is untouched.
         assert!(output.bytes().iter().all(|b| [0, 0xee].contains(b)), "unverified bytes were left");
         if fits {
-            assert!(output.bytes()[..msg.len()].iter().all(|b| *b == 0), "unverified bytes were left");
+            assert!(
+                output.bytes()[..msg.len()].iter().all(|b| *b == 0),
+                "unverified bytes were left"
+            );
         }
     }
     if fits {
-        assert!(output.bytes()[msg.len()..].iter().all(|b| *b == 0xee), "written behind the message");
+        assert!(
+            output.bytes()[msg.len()..].iter().all(|b| *b == 0xee),
+            "written behind the message"
+        );
     }
 
     // Unverified decryption.
@@ -200,8 +207,11 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
                 How::Into => {
                     let mut out = Buffer::new(&vec![0xee; range.len()], input.offset);
                     let (from, to) = (buf.bytes(), out.bytes_mut());
-                    let result =
-                        if decrypt { session.decrypt_into(from, to) } else { session.encrypt_into(from, to) };
+                    let result = if decrypt {
+                        session.decrypt_into(from, to)
+                    } else {
+                        session.encrypt_into(from, to)
+                    };
                     assert_eq!(result, Ok(()));
                     assert_eq!(out.bytes(), &expected[range]);
                     continue;
@@ -209,8 +219,11 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
                 How::InPlace => {}
             }
             let bytes = buf.bytes_mut();
-            let result =
-                if decrypt { session.decrypt_in_place(bytes) } else { session.encrypt_in_place(bytes) };
+            let result = if decrypt {
+                session.decrypt_in_place(bytes)
+            } else {
+                session.encrypt_in_place(bytes)
+            };
             assert_eq!(result, Ok(()));
             assert_eq!(bytes, &expected[range]);
         }
@@ -265,8 +278,8 @@ fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
     if let Some(algorithm) = names.clone().find(of) {
         for decrypt in [false, true] {
             let (source, expected) = if decrypt { (&came, &unverified) } else { (&msg, &ct) };
-            let mut session =
-                AnySession::new(algorithm, &key_bytes, &nonce_bytes, &ad).expect("lengths that fit");
+            let mut session = AnySession::new(algorithm, &key_bytes, &nonce_bytes, &ad)
+                .expect("lengths that fit");
             for (range, how) in pieces() {
                 let mut buf = Buffer::new(&source[range.clone()], input.offset);
                 let result = match how {

@@ -1,6 +1,7 @@
-//! Files with random access: any sequence of operations does what it does to a vector of bytes; and whatever is in the storage,
-//! nothing panics, nothing large is allocated, and nothing comes out that was not written. Older chunks are put back, which the Merkle
-//! tree, kept from before, has to notice; bits are flipped under an open file.
+//! Files with random access: any sequence of operations does what it does to a vector of bytes; and
+//! whatever is in the storage, nothing panics, nothing large is allocated, and nothing comes out
+//! that was not written. Older chunks are put back, which the Merkle tree, kept from before, has to
+//! notice; bits are flipped under an open file.
 
 #![no_main]
 
@@ -12,8 +13,8 @@ use libfuzzer_sys::fuzz_target;
 use palladion_fuzz::{AnyBackend, Flip, Seed, plant, planted};
 use palladion_raf::merkle::{Sha256, Tree, tree_len};
 use palladion_raf::{
-    Algorithm, Cursor, Error, HEADER_LEN, Info, Memory, Options, Raf, ReadOnly, Shared, Storage, Stream,
-    derive_master_key, probe,
+    Algorithm, Cursor, Error, HEADER_LEN, Info, Memory, Options, Raf, ReadOnly, Shared, Storage,
+    Stream, derive_master_key, probe,
 };
 use palladion_reference::raf as reference;
 
@@ -57,7 +58,8 @@ enum Step {
         offset: Offset,
         write: bool,
     },
-    /// A copy of the file is kept (there is one of before the second write, too, or of before a change that is made for it).
+    /// A copy of the file is kept (there is one of before the second write, too, or of before a
+    /// change that is made for it).
     Keep,
     /// A chunk of that copy is put in the place of the present one for a while, or all of it.
     Rollback {
@@ -110,7 +112,8 @@ impl Offset {
     }
 }
 
-/// What is done to the file in the end, by somebody who has not got the key (or, for a header, who has).
+/// What is done to the file in the end, by somebody who has not got the key (or, for a header, who
+/// has).
 #[derive(Arbitrary, Clone, Debug)]
 enum Hostile {
     Nothing,
@@ -208,7 +211,10 @@ impl Model {
     fn changed(&self, result: Result<(), Error>, new_len: usize) -> bool {
         let chunks = new_len.max(self.contents.len()).div_ceil(self.chunk_size) as u64;
         match result {
-            Ok(()) => assert!(self.places.is_none_or(|places| chunks <= places), "more chunks than places"),
+            Ok(()) => assert!(
+                self.places.is_none_or(|places| chunks <= places),
+                "more chunks than places"
+            ),
             Err(Error::TreeFull { max_chunks }) => {
                 assert!(self.places == Some(max_chunks) && chunks > max_chunks, "there is room");
                 return false;
@@ -253,7 +259,12 @@ impl Model {
 
     fn header(&self, info: Info) -> reference::Header {
         let (algorithm, chunk_size) = (info.algorithm.id(), info.chunk_size);
-        reference::Header { algorithm, chunk_size, size: self.contents.len() as u64, file_id: info.file_id }
+        reference::Header {
+            algorithm,
+            chunk_size,
+            size: self.contents.len() as u64,
+            file_id: info.file_id,
+        }
     }
 
     /// That the tree is that of the file, and the commitment that of the reference.
@@ -265,7 +276,8 @@ impl Model {
         file.verify_tree().expect("nothing is damaged");
         // (The reference's hash function is slow.)
         if places < 100 {
-            let expected = reference::merkle_commitment(&self.header(file.info()), places, &self.contents);
+            let expected =
+                reference::merkle_commitment(&self.header(file.info()), places, &self.contents);
             assert_eq!(expect_room(file.commitment()), expected);
         }
     }
@@ -274,7 +286,8 @@ impl Model {
     fn open(&self, file: &Raf<Disk>, bytes: &[u8], chunk: usize) -> Option<Vec<u8>> {
         let record = file.info().record_len();
         let record = bytes.get(HEADER_LEN + chunk * record..HEADER_LEN + (chunk + 1) * record)?;
-        let opened = reference::open_record(&self.header(file.info()), &self.key, chunk as u64, record);
+        let opened =
+            reference::open_record(&self.header(file.info()), &self.key, chunk as u64, record);
         Some(opened.expect("it was written"))
     }
 }
@@ -345,7 +358,10 @@ fn check(input: &Input) {
                 if *with && model.chunks() as u64 <= places {
                     file = expect_room(file.with_merkle(places));
                     let after = expect_room(file.commitment());
-                    assert!(before.is_none_or(|before| before == after), "the commitment has changed");
+                    assert!(
+                        before.is_none_or(|before| before == after),
+                        "the commitment has changed"
+                    );
                     model.places = Some(places);
                 }
             }
@@ -385,7 +401,10 @@ fn check(input: &Input) {
                 let mut all = vec![0xee; expected.contents.len() + 1];
                 assert_eq!(expect_room(copy.read_at(&mut all, 0)), expected.contents.len());
                 all[0] ^= u8::from(plant("stream"));
-                assert!(all[..expected.contents.len()] == expected.contents, "not what was written");
+                assert!(
+                    all[..expected.contents.len()] == expected.contents,
+                    "not what was written"
+                );
             }
             Step::Cursor(steps) => file = cursor(&mut model, file, steps, &data(5000)),
             Step::Attach => {
@@ -436,7 +455,10 @@ fn master_key(input: &Input, key: Vec<u8>) -> Vec<u8> {
                 derived[3] ^= 1;
             }
             assert!(context.len() <= max, "a context that is too long");
-            assert!(*derived == reference::derive_master_key(&key, &context), "another derived key");
+            assert!(
+                *derived == reference::derive_master_key(&key, &context),
+                "another derived key"
+            );
             derived.to_vec()
         }
         Err(Error::ContextLength { max: allowed, actual }) => {
@@ -449,7 +471,12 @@ fn master_key(input: &Input, key: Vec<u8>) -> Vec<u8> {
 }
 
 /// If nothing is kept yet: keeps what there is, and changes a chunk.
-fn keep(kept: &mut Option<(Vec<u8>, Vec<u8>)>, model: &mut Model, file: &mut Raf<Disk>, chunk: usize) {
+fn keep(
+    kept: &mut Option<(Vec<u8>, Vec<u8>)>,
+    model: &mut Model,
+    file: &mut Raf<Disk>,
+    chunk: usize,
+) {
     if let Some(chunk) = chunk.checked_rem(model.chunks()).filter(|_| kept.is_none()) {
         *kept = Some((file.storage_mut().bytes().clone(), model.contents.clone()));
         let start = chunk * model.chunk_size;
@@ -458,7 +485,8 @@ fn keep(kept: &mut Option<(Vec<u8>, Vec<u8>)>, model: &mut Model, file: &mut Raf
     }
 }
 
-/// An older version of a chunk in the place of the present one is read, since it is authentic; the tree notices.
+/// An older version of a chunk in the place of the present one is read, since it is authentic; the
+/// tree notices.
 fn rollback(model: &Model, file: &mut Raf<Disk>, older: &[u8], chunk: usize) {
     let record = file.info().record_len();
     let at = HEADER_LEN + chunk * record..HEADER_LEN + (chunk + 1) * record;
@@ -476,7 +504,10 @@ fn rollback(model: &Model, file: &mut Raf<Disk>, older: &[u8], chunk: usize) {
         match verdict {
             Ok(()) => assert!(!differs, "an older chunk was not noticed"),
             Err((Some(at), Error::TreeMismatch { chunk: Some(index) })) => {
-                assert!(differs && at == chunk as u64 && index == at, "another chunk was complained of");
+                assert!(
+                    differs && at == chunk as u64 && index == at,
+                    "another chunk was complained of"
+                );
             }
             Err((_, e)) => panic!("{e}"),
         }
@@ -485,7 +516,8 @@ fn rollback(model: &Model, file: &mut Raf<Disk>, older: &[u8], chunk: usize) {
     model.verify_tree(file);
 }
 
-/// The whole file as it was before: its commitment is another; and under an open file the tree notices.
+/// The whole file as it was before: its commitment is another; and under an open file the tree
+/// notices.
 fn rollback_all(model: &Model, file: &mut Raf<Disk>, older: &[u8], contents: &[u8]) {
     let Some(places) = model.places else { return };
     let opened = expect_room(Raf::open(Disk::new(older.to_vec(), false), &model.key));
@@ -494,10 +526,13 @@ fn rollback_all(model: &Model, file: &mut Raf<Disk>, older: &[u8], contents: &[u
             let old = Model { contents: contents.to_vec(), key: model.key.clone(), ..*model };
             old.read(&mut opened, 0, contents.len() + 1);
             old.verify_tree(&mut opened);
-            let same = opened.commitment().expect("there is a tree") == expect_room(file.commitment());
+            let same =
+                opened.commitment().expect("there is a tree") == expect_room(file.commitment());
             assert_eq!(same, contents == model.contents, "whether it is the older file");
         }
-        Err(Error::TreeFull { .. }) => assert!(contents.len().div_ceil(model.chunk_size) as u64 > places),
+        Err(Error::TreeFull { .. }) => {
+            assert!(contents.len().div_ceil(model.chunk_size) as u64 > places)
+        }
         Err(e) => panic!("{e}"),
     }
 
@@ -684,7 +719,8 @@ fn hostile(hostile: &Hostile, key: &[u8], info: Info, mut bytes: Vec<u8>, model:
         Hostile::Size(difference) => {
             let size = info.size.saturating_add_signed(i64::from(*difference));
             let (algorithm, chunk_size) = (info.algorithm.id(), info.chunk_size);
-            let header = reference::Header { algorithm, chunk_size, size, file_id: info.file_id }.write(key);
+            let header =
+                reference::Header { algorithm, chunk_size, size, file_id: info.file_id }.write(key);
             bytes[..HEADER_LEN].copy_from_slice(&header[..HEADER_LEN]);
         }
     }
@@ -696,7 +732,8 @@ fn hostile(hostile: &Hostile, key: &[u8], info: Info, mut bytes: Vec<u8>, model:
             return;
         }
     };
-    // Whoever has the key may say what he wants of the size; what there is must be what was written.
+    // Whoever has the key may say what he wants of the size; what there is must be what was
+    // written.
     let honest = file.info() == info;
     let whole = file.verify().is_ok();
     let mut at = 0;
@@ -731,7 +768,8 @@ fn hostile(hostile: &Hostile, key: &[u8], info: Info, mut bytes: Vec<u8>, model:
         let _ = file.verify();
         let poisoned = file.is_poisoned();
         let mut storage = file.into_storage();
-        // (Where the header announces more than there is, making it half as large may be making it larger.)
+        // (Where the header announces more than there is, making it half as large may be making it
+        // larger.)
         assert!(
             poisoned
                 || !honest

@@ -1,7 +1,9 @@
-//! What the targets share: choices, contents, buffers, backends, and other implementations to compare with.
+//! What the targets share: choices, contents, buffers, backends, and other implementations to
+//! compare with.
 //!
-//! An input of a fuzzer is a few choices (lengths, cuts, calls) and not the bytes that go through a cipher: for those it gives a
-//! seed. So small inputs reach long messages, and what a fuzzer changes is what decides which code runs.
+//! An input of a fuzzer is a few choices (lengths, cuts, calls) and not the bytes that go through a
+//! cipher: for those it gives a seed. So small inputs reach long messages, and what a fuzzer
+//! changes is what decides which code runs.
 
 #![forbid(unsafe_code)]
 
@@ -116,7 +118,8 @@ fn split_mix(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A buffer that ends where its memory does, so that AddressSanitizer sees one byte too many, and begins at any offset.
+/// A buffer that ends where its memory does, so that AddressSanitizer sees one byte too many, and
+/// begins at any offset.
 pub struct Buffer {
     memory: Box<[u8]>,
     start: usize,
@@ -145,7 +148,10 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            assert!(self.memory[..self.start].iter().all(|b| *b == FRAME), "written before the buffer");
+            assert!(
+                self.memory[..self.start].iter().all(|b| *b == FRAME),
+                "written before the buffer"
+            );
         }
     }
 }
@@ -165,7 +171,8 @@ pub fn cuts(len: usize, sizes: &[u16]) -> Vec<usize> {
 
 /// The reference's idea of a variant.
 pub fn reference<F: Family, const D: usize>() -> reference::Aegis {
-    let family = if F::KEY_LEN == 16 { reference::Family::Aegis128 } else { reference::Family::Aegis256 };
+    let family =
+        if F::KEY_LEN == 16 { reference::Family::Aegis128 } else { reference::Family::Aegis256 };
     reference::Aegis::new(family, D)
 }
 
@@ -192,14 +199,16 @@ impl Flip {
     }
 }
 
-/// Whether the defect of this name is planted: `scripts/fuzz.sh --planted` does that with one after the other of those that stand in a
-/// target's source. (A variable and not a feature: so an input that fails can be tried without the defect, and must then pass.)
+/// Whether the defect of this name is planted: `scripts/fuzz.sh --planted` does that with one after
+/// the other of those that stand in a target's source. (A variable and not a feature: so an input
+/// that fails can be tried without the defect, and must then pass.)
 pub fn plant(name: &str) -> bool {
     static PLANTED: OnceLock<Option<String>> = OnceLock::new();
     PLANTED.get_or_init(|| std::env::var("PALLADION_FUZZ_PLANT").ok()).as_deref() == Some(name)
 }
 
-/// With the defect of this name: spoils what the library gave if that has one of some lengths, as a defect of the library would.
+/// With the defect of this name: spoils what the library gave if that has one of some lengths, as a
+/// defect of the library would.
 pub fn planted(name: &str, result: &mut [u8]) {
     planted_of(name, result.len(), result);
 }
@@ -211,8 +220,9 @@ pub fn planted_of(name: &str, len: usize, result: &mut [u8]) {
     }
 }
 
-/// `with_variant!(number, function(arguments))` calls `function::<F, D, T>` for one of ten variants: those that the RFC names, and
-/// others. (Not each with both lengths of tags: nothing but the end depends on both, and each takes long to compile.)
+/// `with_variant!(number, function(arguments))` calls `function::<F, D, T>` for one of ten
+/// variants: those that the RFC names, and others. (Not each with both lengths of tags: nothing but
+/// the end depends on both, and each takes long to compile.)
 #[macro_export]
 macro_rules! with_variant {
     ($number:expr, $function:ident($($argument:expr),* $(,)?)) => {{

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 
 use palladion_reference::hash::sha256;
 use palladion_reference::raf::{
-    Header, aegis, derive_master_key, file_keys, header_mac, merkle_commitment, merkle_root, read_file,
-    seal_record, write_file,
+    Header, aegis, derive_master_key, file_keys, header_mac, merkle_commitment, merkle_root,
+    read_file, seal_record, write_file,
 };
 
 use make_vectors::{fill, folder, hex};
@@ -62,11 +62,13 @@ impl Vectors {
     /// The header with the right MAC, whatever it says.
     fn with_mac(&self, fields: &[u8]) -> Vec<u8> {
         let file_id = fields[24..48].try_into().unwrap();
-        let mac = header_mac(aegis(self.algorithm).unwrap(), &file_keys(&self.key, &file_id).1, fields);
+        let mac =
+            header_mac(aegis(self.algorithm).unwrap(), &file_keys(&self.key, &file_id).1, fields);
         [fields, &mac].concat()
     }
 
-    /// The bytes of a file: its header, then of each record the nonce, the ciphertext in lines of 512 bytes, and the tag.
+    /// The bytes of a file: its header, then of each record the nonce, the ciphertext in lines of
+    /// 512 bytes, and the tag.
     fn bytes(&mut self, file: &[u8]) {
         let (header, records) = file.split_at(file.len().min(64));
         self.line(&format!("bytes {}", hex(header)));
@@ -112,7 +114,8 @@ impl Vectors {
     /// A file that readers must refuse.
     fn refused(&mut self, why: &str, reason: &str, file: &[u8]) {
         let found = format!("{:?}", read_file(file, &self.key).unwrap_err());
-        let letters = |text: &str| text.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "");
+        let letters =
+            |text: &str| text.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), "");
         assert_eq!(letters(&found), letters(reason));
         self.line(&format!("# {why}"));
         self.line(&format!("refused {reason}"));
@@ -121,12 +124,18 @@ impl Vectors {
 
     fn keys(&mut self) {
         let (seed, key_len) = (self.seed, self.key_len());
-        self.line(&format!("algorithm {} {} {seed}", self.algorithm, NAMES[usize::from(self.algorithm) - 1]));
+        self.line(&format!(
+            "algorithm {} {} {seed}",
+            self.algorithm,
+            NAMES[usize::from(self.algorithm) - 1]
+        ));
         self.line(&format!("key {}", hex(&self.key.clone())));
         self.line(&format!("id {}", hex(&self.file_id.clone())));
         let (chunks, header) = file_keys(&self.key, &self.file_id);
         self.line(&format!("keys {} {}", hex(&chunks), hex(&header)));
-        for len in [0, 1, 17, if key_len == 16 { 119 } else { 71 }, if key_len == 16 { 120 } else { 72 }] {
+        for len in
+            [0, 1, 17, if key_len == 16 { 119 } else { 71 }, if key_len == 16 { 120 } else { 72 }]
+        {
             let derived = derive_master_key(&self.key, &fill(seed + 120, len));
             self.line(&format!("derive {len} {}", hex(&derived)));
         }
@@ -151,7 +160,8 @@ impl Vectors {
         self.merkle(65536, 65537, &[2, 1000]);
 
         let shrunk =
-            [self.header(CHUNK, 300).write(&self.key), self.file(CHUNK, 900)[64..].to_vec()].concat();
+            [self.header(CHUNK, 300).write(&self.key), self.file(CHUNK, 900)[64..].to_vec()]
+                .concat();
         self.readable(
             "written with 900 bytes, then made shorter: the last chunk still has the others",
             300,
@@ -230,7 +240,11 @@ impl Vectors {
         );
         if tag.1 != mac {
             let file = [&fields[..], &tag.1].concat();
-            self.refused("the tag of the header as associated data, which is not the MAC", "mac", &file);
+            self.refused(
+                "the tag of the header as associated data, which is not the MAC",
+                "mac",
+                &file,
+            );
         }
     }
 
@@ -241,9 +255,16 @@ impl Vectors {
         let two = self.file(CHUNK, 1025);
         let (header, records) = two.split_at(64);
         let (first, second) = records.split_at(record_len);
-        self.refused("the two records changed places", "chunk 0", &[header, second, first].concat());
+        self.refused(
+            "the two records changed places",
+            "chunk 0",
+            &[header, second, first].concat(),
+        );
 
-        let other = Header { file_id: std::array::from_fn(|i| self.file_id[i] ^ 1), ..self.header(CHUNK, 1) };
+        let other = Header {
+            file_id: std::array::from_fn(|i| self.file_id[i] ^ 1),
+            ..self.header(CHUNK, 1)
+        };
         let chunk = [self.contents(1), vec![0; 1023]].concat();
         let record = seal_record(&other, &self.key, 0, &self.nonce(0), &chunk);
         self.refused(
@@ -258,15 +279,20 @@ impl Vectors {
         ] {
             let mut changed = file.clone();
             changed[at] ^= bit;
-            self.refused(&format!("a bit of the record was changed: in the {what}"), "chunk 0", &changed);
+            self.refused(
+                &format!("a bit of the record was changed: in the {what}"),
+                "chunk 0",
+                &changed,
+            );
         }
     }
 }
 
 /// The contents of the file.
 pub fn contents() -> String {
-    let mut out =
-        String::from("# RAF, encrypted files with random access; README.md describes the format.\n");
+    let mut out = String::from(
+        "# RAF, encrypted files with random access; README.md describes the format.\n",
+    );
     for algorithm in 1..=6 {
         let seed = 30 * usize::from(algorithm);
         let key = fill(seed, aegis(algorithm).unwrap().key_len());

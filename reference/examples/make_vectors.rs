@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p palladion-reference --example make_vectors`
 //!
-//! A test of this crate makes the files anew in memory and compares them with those of the repository.
+//! A test of this crate makes the files anew in memory and compares them with those of the
+//! repository.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -30,7 +31,11 @@ pub fn fill(seed: usize, len: usize) -> Vec<u8> {
 
 /// Lower-case hexadecimal, and "-" for nothing.
 pub fn hex(bytes: &[u8]) -> String {
-    if bytes.is_empty() { "-".into() } else { bytes.iter().map(|byte| format!("{byte:02x}")).collect() }
+    if bytes.is_empty() {
+        "-".into()
+    } else {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 /// The contents of one file.
@@ -80,7 +85,8 @@ fn contents(name: &str, family: Family, degree: usize) -> String {
 
     let weak = family == Family::Aegis128 && degree % 2 == 1 && degree > 1;
     for data_len in 0..=4 * rate {
-        let [tag16, tag32] = [16, 32].map(|tag_len| hex(&aegis.mac(&key, &nonce, &msg[..data_len], tag_len)));
+        let [tag16, tag32] =
+            [16, 32].map(|tag_len| hex(&aegis.mac(&key, &nonce, &msg[..data_len], tag_len)));
         line(format!("mac {data_len} {} {tag32}", if weak { "-" } else { &tag16 }));
         if weak && boundaries(1..=2).contains(&data_len) {
             line(format!("weakmac {data_len} {tag16}"));

@@ -1,7 +1,7 @@
 //! The hash functions that the RAF format needs: TurboSHAKE (RFC 9861) and SHA-256 (FIPS 180-4).
 //!
-//! No constant is typed in: those of Keccak come from its shift register and its walk over the lanes, those of SHA-256
-//! from the roots of the primes.
+//! No constant is typed in: those of Keccak come from its shift register and its walk over the
+//! lanes, those of SHA-256 from the roots of the primes.
 
 use std::array::from_fn;
 use std::sync::LazyLock;
@@ -25,7 +25,8 @@ fn rc(t: usize) -> u64 {
 fn round(a: Lanes, ir: usize) -> Lanes {
     // theta: to each bit, the parities of two columns beside it
     let c: [u64; 5] = a.map(|sheet| sheet.into_iter().fold(0, |sum, lane| sum ^ lane));
-    let a: Lanes = from_fn(|x| a[x].map(|lane| lane ^ c[(x + 4) % 5] ^ c[(x + 1) % 5].rotate_left(1)));
+    let a: Lanes =
+        from_fn(|x| a[x].map(|lane| lane ^ c[(x + 4) % 5] ^ c[(x + 1) % 5].rotate_left(1)));
     // rho: lanes are rotated, by more and more along a walk
     let (mut rotated, mut x, mut y) = (a, 1, 0);
     for t in 0..24 {
@@ -51,7 +52,8 @@ fn keccak_p(bytes: [u8; 200]) -> [u8; 200] {
     from_fn(|i| lanes[i / 8 % 5][i / 40].to_le_bytes()[i % 8])
 }
 
-/// RFC 9861, section 2.2: TurboSHAKE with a rate in bytes, which is 168 for TurboSHAKE128 and 136 for TurboSHAKE256.
+/// RFC 9861, section 2.2: TurboSHAKE with a rate in bytes, which is 168 for TurboSHAKE128 and 136
+/// for TurboSHAKE256.
 pub fn turboshake(rate: usize, message: &[u8], domain: u8, len: usize) -> Vec<u8> {
     assert!(matches!(rate, 136 | 168) && matches!(domain, 0x01..=0x7f));
     let mut padded = [message, &[domain]].concat();
@@ -70,9 +72,11 @@ pub fn turboshake(rate: usize, message: &[u8], domain: u8, len: usize) -> Vec<u8
     out
 }
 
-/// The first 32 bits behind the point of the root of `n`, of degree 2 or 3: FIPS 180-4, sections 4.2.2 and 5.3.3.
+/// The first 32 bits behind the point of the root of `n`, of degree 2 or 3: FIPS 180-4, sections
+/// 4.2.2 and 5.3.3.
 fn root(n: u32, degree: u32) -> u32 {
-    // The largest integer whose power is no more than n * 2^(32 * degree), bit by bit; n is below 2^9.
+    // The largest integer whose power is no more than n * 2^(32 * degree), bit by bit; n is below
+    // 2^9.
     let n = u128::from(n) << (32 * degree);
     let root = (0..37).rev().fold(0_u128, |root, bit| {
         let larger = root | 1 << bit;
@@ -81,7 +85,8 @@ fn root(n: u32, degree: u32) -> u32 {
     root as u32
 }
 
-/// FIPS 180-4, sections 5.3.3 and 4.2.2: the hash that SHA-256 begins with, and the constants of its steps.
+/// FIPS 180-4, sections 5.3.3 and 4.2.2: the hash that SHA-256 begins with, and the constants of
+/// its steps.
 static CONSTANTS: LazyLock<([u32; 8], [u32; 64])> = LazyLock::new(|| {
     let primes: Vec<u32> = (2..).filter(|&n| (2..n).all(|d| n % d != 0)).take(64).collect();
     (from_fn(|i| root(primes[i], 2)), from_fn(|i| root(primes[i], 3)))

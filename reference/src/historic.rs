@@ -1,16 +1,19 @@
-//! The parallel modes as they were in 2023: ePrint 2023/523, "Adding more parallelism to the AEGIS authenticated
-//! encryption algorithms". Not compatible with RFC 10032; kept to reproduce what was published then.
+//! The parallel modes as they were in 2023: ePrint 2023/523, "Adding more parallelism to the AEGIS
+//! authenticated encryption algorithms". Not compatible with RFC 10032; kept to reproduce what was
+//! published then.
 //!
 //! What differs from today:
 //!
-//! - `ctx[i]` is the lane's index and zeros, without the byte for the highest index (added in November 2023);
-//! - the paper's printed tags of AEGIS-128X\[2\] are sums of `S0` to `S4` only. The vectors that implementations and
-//!   the draft had later that year, with the same `ctx[i]`, sum `S0` to `S6`, as AEGIS-128L does.
+//! - `ctx[i]` is the lane's index and zeros, without the byte for the highest index (added in
+//!   November 2023);
+//! - the paper's printed tags of AEGIS-128X\[2\] are sums of `S0` to `S4` only. The vectors that
+//!   implementations and the draft had later that year, with the same `ctx[i]`, sum `S0` to `S6`,
+//!   as AEGIS-128L does.
 //!
-//! Everything else is as today, as the printed vectors prove; in three places they prove it against the paper's own
-//! text. Algorithms 3 and 4 swap the constants of AEGIS-256 and add `IV` where AEGIS-256 has always added
-//! `K ^ IV`, and section 4 makes each lane authenticate the length of its own fragment, where the vectors have the
-//! lengths of the whole inputs in every lane.
+//! Everything else is as today, as the printed vectors prove; in three places they prove it against
+//! the paper's own text. Algorithms 3 and 4 swap the constants of AEGIS-256 and add `IV` where
+//! AEGIS-256 has always added `K ^ IV`, and section 4 makes each lane authenticate the length of
+//! its own fragment, where the vectors have the lengths of the whole inputs in every lane.
 
 use crate::{Aegis, Block, Family, State, bits, xor_all, xor_bytes, zero_pad};
 
@@ -19,7 +22,8 @@ use crate::{Aegis, Block, Family, State, bits, xor_all, xor_bytes, zero_pad};
 pub enum TagWords {
     /// `S0` to `S4`: the paper's printed vectors.
     Five,
-    /// `S0` to `S6`: implementations and drafts later in 2023, before the degree got into `ctx[i]`; and the RFC.
+    /// `S0` to `S6`: implementations and drafts later in 2023, before the degree got into `ctx[i]`;
+    /// and the RFC.
     Seven,
 }
 
@@ -33,7 +37,8 @@ fn context(ctx: &[u8]) -> Block {
     std::array::from_fn(|i| ctx.get(i).copied().unwrap_or(0))
 }
 
-/// AEGIS-128X\[ν\] and AEGIS-256X\[ν\] (section 4). `words` matters for 16-byte tags of the AEGIS-128 family only.
+/// AEGIS-128X\[ν\] and AEGIS-256X\[ν\] (section 4). `words` matters for 16-byte tags of the
+/// AEGIS-128 family only.
 pub fn encrypt(
     aegis: Aegis,
     words: TagWords,
@@ -46,8 +51,9 @@ pub fn encrypt(
     run(State::init_with_ctx(aegis, key, nonce, &ctx(aegis.degree)), words, ad, msg, tag_len)
 }
 
-/// `Enc(CTX, K, IV, A, M)`: AEGIS-128L or AEGIS-256 with a context of up to 16 bytes (section 3, algorithms 2 and
-/// 4, with the constants and updates that AEGIS-256 has). An all-zero or empty context changes nothing.
+/// `Enc(CTX, K, IV, A, M)`: AEGIS-128L or AEGIS-256 with a context of up to 16 bytes (section 3,
+/// algorithms 2 and 4, with the constants and updates that AEGIS-256 has). An all-zero or empty
+/// context changes nothing.
 pub fn encrypt_with_context(
     family: Family,
     ctx: &[u8],
@@ -63,7 +69,13 @@ pub fn encrypt_with_context(
 }
 
 /// `Encrypt` after `Init`.
-fn run(mut state: State, words: TagWords, ad: &[u8], msg: &[u8], tag_len: usize) -> (Vec<u8>, Vec<u8>) {
+fn run(
+    mut state: State,
+    words: TagWords,
+    ad: &[u8],
+    msg: &[u8],
+    tag_len: usize,
+) -> (Vec<u8>, Vec<u8>) {
     let rate = state.aegis.rate();
     for ai in zero_pad(ad, rate).chunks(rate) {
         state.absorb(ai);

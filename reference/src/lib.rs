@@ -1,13 +1,15 @@
 //! AEGIS, written straight from the pseudocode of RFC 10032.
 //!
-//! **Not constant time, never ship.** The S-box is a table indexed by secrets, tags are compared with `==`,
-//! nothing is wiped and nothing is fast. This crate exists so that the tests of the real implementation have
-//! something to agree with: it shares no code with it, works byte by byte, and can be read next to the RFC in
-//! one sitting. Section numbers are those of RFC 10032; a function has the RFC's name for it.
+//! **Not constant time, never ship.** The S-box is a table indexed by secrets, tags are compared
+//! with `==`, nothing is wiped and nothing is fast. This crate exists so that the tests of the real
+//! implementation have something to agree with: it shares no code with it, works byte by byte, and
+//! can be read next to the RFC in one sitting. Section numbers are those of RFC 10032; a function
+//! has the RFC's name for it.
 //!
-//! One text serves all variants. The degree of parallelism `D` is a run-time value from 1 to 256, and degree 1
-//! *is* AEGIS-128L or AEGIS-256 (§5.6): its context separator is all zero, its rate is the base rate, and
-//! `FinalizeMac` comes down to `Finalize`. Sections 3 and 4 are therefore the case `D = 1` of section 5.
+//! One text serves all variants. The degree of parallelism `D` is a run-time value from 1 to 256,
+//! and degree 1 *is* AEGIS-128L or AEGIS-256 (§5.6): its context separator is all zero, its rate is
+//! the base rate, and `FinalizeMac` comes down to `Finalize`. Sections 3 and 4 are therefore the
+//! case `D = 1` of section 5.
 //!
 //! Lengths are in bytes here where the RFC counts bits.
 //!
@@ -40,7 +42,8 @@ const fn gf_mul(mut a: u8, mut b: u8) -> u8 {
     product
 }
 
-/// The S-box (FIPS 197, section 5.1.1): the inverse in the field, which is the 254th power, then the affine map.
+/// The S-box (FIPS 197, section 5.1.1): the inverse in the field, which is the 254th power, then
+/// the affine map.
 const fn sbox() -> [u8; 256] {
     let mut table = [0; 256];
     let mut x = 0;
@@ -52,7 +55,8 @@ const fn sbox() -> [u8; 256] {
             bit += 1;
         }
         let b: u8 = inverse;
-        table[x] = b ^ b.rotate_left(1) ^ b.rotate_left(2) ^ b.rotate_left(3) ^ b.rotate_left(4) ^ 0x63;
+        table[x] =
+            b ^ b.rotate_left(1) ^ b.rotate_left(2) ^ b.rotate_left(3) ^ b.rotate_left(4) ^ 0x63;
         x += 1;
     }
     table
@@ -60,11 +64,13 @@ const fn sbox() -> [u8; 256] {
 
 static SBOX: [u8; 256] = sbox();
 
-/// §2, `AESRound(in, rk)`: SubBytes, ShiftRows, MixColumns and AddRoundKey of FIPS 197, section 5.1.
+/// §2, `AESRound(in, rk)`: SubBytes, ShiftRows, MixColumns and AddRoundKey of FIPS 197, section
+/// 5.1.
 pub fn aes_round(input: Block, rk: Block) -> Block {
     let mut out = rk;
     for column in 0..4 {
-        // Byte `row` of a column lies at 4 * column + row; ShiftRows takes it from `row` columns further on.
+        // Byte `row` of a column lies at 4 * column + row; ShiftRows takes it from `row` columns
+        // further on.
         let mut s = [0; 4];
         for row in 0..4 {
             s[row] = SBOX[input[4 * ((column + row) % 4) + row] as usize];
@@ -130,8 +136,8 @@ pub enum Family {
 }
 use Family::{Aegis128, Aegis256};
 
-/// A variant: a family and a degree of parallelism. All tags are 16 or 32 bytes; anything else panics, as do
-/// keys and nonces of the wrong length.
+/// A variant: a family and a degree of parallelism. All tags are 16 or 32 bytes; anything else
+/// panics, as do keys and nonces of the wrong length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aegis {
     /// Which base cipher.
@@ -182,8 +188,16 @@ impl Aegis {
         (ct, state.finalize(bits(ad.len()), bits(msg.len()), tag_len))
     }
 
-    /// §3.2, §4.2, §5.3, `Decrypt`: the message, or nothing if the tag is wrong. The tag's length says which tag.
-    pub fn decrypt(self, key: &[u8], nonce: &[u8], ad: &[u8], ct: &[u8], tag: &[u8]) -> Option<Vec<u8>> {
+    /// §3.2, §4.2, §5.3, `Decrypt`: the message, or nothing if the tag is wrong. The tag's length
+    /// says which tag.
+    pub fn decrypt(
+        self,
+        key: &[u8],
+        nonce: &[u8],
+        ad: &[u8],
+        ct: &[u8],
+        tag: &[u8],
+    ) -> Option<Vec<u8>> {
         let mut state = State::init(self, key, nonce);
         let mut msg = Vec::new();
         for ai in zero_pad(ad, self.rate()).chunks(self.rate()) {
@@ -206,7 +220,8 @@ impl Aegis {
         self.encrypt(key, nonce, &[], &vec![0; len], 16).0
     }
 
-    /// §8, `Mac`. See [`State::finalize_mac`] for what an odd degree does to 16-byte tags of AEGIS-128X.
+    /// §8, `Mac`. See [`State::finalize_mac`] for what an odd degree does to 16-byte tags of
+    /// AEGIS-128X.
     pub fn mac(self, key: &[u8], nonce: &[u8], data: &[u8], tag_len: usize) -> Vec<u8> {
         let mut state = State::init(self, key, nonce);
         for di in zero_pad(data, self.rate()).chunks(self.rate()) {
@@ -216,7 +231,8 @@ impl Aegis {
     }
 }
 
-/// The state of a cipher at work. All inputs of its functions are of `R` bytes unless they say otherwise.
+/// The state of a cipher at work. All inputs of its functions are of `R` bytes unless they say
+/// otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     /// The variant.
@@ -233,7 +249,10 @@ impl State {
 
     /// `Init` with context separators of the caller's own.
     pub fn init_with_ctx(aegis: Aegis, key: &[u8], nonce: &[u8], ctx: &[Block]) -> Self {
-        assert_eq!((key.len(), nonce.len(), ctx.len()), (aegis.key_len(), aegis.key_len(), aegis.degree));
+        assert_eq!(
+            (key.len(), nonce.len(), ctx.len()),
+            (aegis.key_len(), aegis.key_len(), aegis.degree)
+        );
         let (k, n) = (split(key), split(nonce));
         let (kn, every_lane) = (xor(k[0], n[0]), |block: Block| block.repeat(aegis.degree));
         let (lane, places, repeats, inputs) = match aegis.family {
@@ -246,7 +265,8 @@ impl State {
                 (lane, [3, 5], 4, [k[0], k[1], kn, xor(k[1], n[1])].map(every_lane).to_vec())
             }
         };
-        let mut state = State { aegis, v: lane.into_iter().map(|block| vec![block; aegis.degree]).collect() };
+        let mut state =
+            State { aegis, v: lane.into_iter().map(|block| vec![block; aegis.degree]).collect() };
         for input in std::iter::repeat_n(&inputs, repeats).flatten() {
             for (i, &ctx) in ctx.iter().enumerate() {
                 for j in places {
@@ -258,7 +278,8 @@ impl State {
         state
     }
 
-    /// §3.3, §5.4.1, `Update(M0, M1)` with `m` = `M0 || M1`, and §4.3, §5.5.1, `Update(M)` with `m` = `M`.
+    /// §3.3, §5.4.1, `Update(M0, M1)` with `m` = `M0 || M1`, and §4.3, §5.5.1, `Update(M)` with `m`
+    /// = `M`.
     pub fn update(&mut self, m: &[u8]) {
         assert_eq!(m.len(), self.aegis.rate());
         let (d, m) = (self.aegis.degree, split(m));
@@ -290,19 +311,21 @@ impl State {
         }
     }
 
-    /// The keystream of §5.4.4 (`z0 || z1`) or §5.5.4 (`z`): what the next input block will be XORed with.
+    /// The keystream of §5.4.4 (`z0 || z1`) or §5.5.4 (`z`): what the next input block will be
+    /// XORed with.
     pub fn z(&self) -> Vec<u8> {
         let v = |j: usize, i: usize| self.v[j][i];
         let lanes = 0..self.aegis.degree;
         match self.aegis.family {
             Aegis128 => {
-                let z0 = lanes.clone().flat_map(|i| xor_all([v(6, i), v(1, i), and(v(2, i), v(3, i))]));
+                let z0 =
+                    lanes.clone().flat_map(|i| xor_all([v(6, i), v(1, i), and(v(2, i), v(3, i))]));
                 let z1 = lanes.flat_map(|i| xor_all([v(2, i), v(5, i), and(v(6, i), v(7, i))]));
                 z0.chain(z1).collect()
             }
-            Aegis256 => {
-                lanes.flat_map(|i| xor_all([v(1, i), v(4, i), v(5, i), and(v(2, i), v(3, i))])).collect()
-            }
+            Aegis256 => lanes
+                .flat_map(|i| xor_all([v(1, i), v(4, i), v(5, i), and(v(2, i), v(3, i))]))
+                .collect(),
         }
     }
 
@@ -338,8 +361,8 @@ impl State {
         xn
     }
 
-    /// The first half of every finalization: `t[i] = V[2,i] ^ u` (`V[3,i]` for AEGIS-256X) in the given number of
-    /// lanes, zeros in the others, then `Repeat(7, Update(t, t))` (`Update(t)`).
+    /// The first half of every finalization: `t[i] = V[2,i] ^ u` (`V[3,i]` for AEGIS-256X) in the
+    /// given number of lanes, zeros in the others, then `Repeat(7, Update(t, t))` (`Update(t)`).
     fn finalize_rounds(&mut self, u: Block, lanes: usize) {
         let (j, halves) = if self.aegis.family == Aegis128 { (2, 2) } else { (3, 1) };
         let t: Vec<u8> = self.v[j][..lanes].iter().flat_map(|&block| xor(block, u)).collect();
@@ -364,10 +387,12 @@ impl State {
     /// §3.9, §4.9, §5.4.7, §5.5.7, `Finalize`.
     pub fn finalize(&mut self, ad_len_bits: u64, msg_len_bits: u64, tag_len: usize) -> Vec<u8> {
         self.finalize_rounds(le64_le64(ad_len_bits, msg_len_bits), self.aegis.degree);
-        (0..self.aegis.degree).fold(vec![0; tag_len], |tag, i| xor_bytes(&tag, &self.lane_tag(i, tag_len)))
+        (0..self.aegis.degree)
+            .fold(vec![0; tag_len], |tag, i| xor_bytes(&tag, &self.lane_tag(i, tag_len)))
     }
 
-    /// §8.3.2, §8.4.2: the first step of `FinalizeMac`, up to the string `tags` of the lanes' own tags.
+    /// §8.3.2, §8.4.2: the first step of `FinalizeMac`, up to the string `tags` of the lanes' own
+    /// tags.
     pub fn finalize_mac_lanes(&mut self, data_len_bits: u64, tag_len: usize) -> Vec<u8> {
         self.finalize_rounds(le64_le64(data_len_bits, bits(tag_len)), self.aegis.degree);
         // The tag of lane 0 is skipped, but for 16-byte tags of AEGIS-128X.
@@ -377,9 +402,10 @@ impl State {
 
     /// §8.1 to §8.4, `FinalizeMac`; with degree 1 it is `Finalize(|data|, tag_len_bits)`.
     ///
-    /// With an **odd degree above 1**, AEGIS-128X and 16-byte tags, `tags` is an odd number of blocks; `Split`
-    /// takes them by two and ignores the last one. The tag then does not depend on what lane `D - 1` absorbed,
-    /// and forgeries are free. That is the RFC to the letter, for degrees that it does not name; the tests show it.
+    /// With an **odd degree above 1**, AEGIS-128X and 16-byte tags, `tags` is an odd number of
+    /// blocks; `Split` takes them by two and ignores the last one. The tag then does not depend on
+    /// what lane `D - 1` absorbed, and forgeries are free. That is the RFC to the letter, for
+    /// degrees that it does not name; the tests show it.
     pub fn finalize_mac(&mut self, data_len_bits: u64, tag_len: usize) -> Vec<u8> {
         let tags = self.finalize_mac_lanes(data_len_bits, tag_len);
         if self.aegis.degree > 1 {

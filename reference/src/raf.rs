@@ -1,6 +1,7 @@
 //! RAF, version 1: libaegis's format of encrypted files with random access.
 //!
-//! A file is a header of 64 bytes and a record for each chunk, and nothing else. Integers are little-endian.
+//! A file is a header of 64 bytes and a record for each chunk, and nothing else. Integers are
+//! little-endian.
 //!
 //! | bytes of the header | |
 //! |---|---|
@@ -13,9 +14,10 @@
 //! | 24 to 47 | the file id |
 //! | 48 to 63 | the MAC of all before |
 //!
-//! A record is a nonce, the ciphertext of a whole chunk, and a tag of 16 bytes. The last record is no shorter than the
-//! others: what its chunk has behind the end of the file is zeros when it is written, but anything may be there after
-//! the file has been made shorter. Readers ignore it, as they do what follows the last record.
+//! A record is a nonce, the ciphertext of a whole chunk, and a tag of 16 bytes. The last record is
+//! no shorter than the others: what its chunk has behind the end of the file is zeros when it is
+//! written, but anything may be there after the file has been made shorter. Readers ignore it, as
+//! they do what follows the last record.
 //!
 //! Nothing here changes a file; [`write_file`] makes all of it.
 
@@ -49,15 +51,20 @@ fn kdf(key_len: usize, message: &[u8], len: usize) -> Vec<u8> {
 /// The key of the chunks and that of the header.
 pub fn file_keys(master_key: &[u8], file_id: &[u8; 24]) -> (Vec<u8>, Vec<u8>) {
     let key_len = master_key.len();
-    let mut chunks = kdf(key_len, &[b"aegis-raf-kdf-v1", master_key, file_id].concat(), 2 * key_len);
+    let mut chunks =
+        kdf(key_len, &[b"aegis-raf-kdf-v1", master_key, file_id].concat(), 2 * key_len);
     let header = chunks.split_off(key_len);
     (chunks, header)
 }
 
-/// A master key for one purpose, from a key of the same length. Panics if the key does not have 16 or 32 bytes, or the
-/// context is longer than what makes the hash take one block: 120 bytes, or 72.
+/// A master key for one purpose, from a key of the same length. Panics if the key does not have 16
+/// or 32 bytes, or the context is longer than what makes the hash take one block: 120 bytes, or 72.
 pub fn derive_master_key(key: &[u8], context: &[u8]) -> Vec<u8> {
-    assert!(context.len() <= if key.len() == 16 { 120 } else { 72 }, "a context of {} bytes", context.len());
+    assert!(
+        context.len() <= if key.len() == 16 { 120 } else { 72 },
+        "a context of {} bytes",
+        context.len()
+    );
     assert!(matches!(key.len(), 16 | 32), "a key of {} bytes", key.len());
     let len = (context.len() as u64).to_le_bytes();
     kdf(key.len(), &[b"aegis-raf-master-key-v1", key, &len, context].concat(), key.len())
@@ -131,8 +138,9 @@ impl Header {
     /// The header of a file.
     pub fn read(file: &[u8], master_key: &[u8]) -> Result<Self, Refused> {
         let header = file.get(..HEADER_LEN).ok_or(Refused::Short)?;
-        let number =
-            |from: usize, to: usize| header[from..to].iter().rev().fold(0, |n, &b| n << 8 | u64::from(b));
+        let number = |from: usize, to: usize| {
+            header[from..to].iter().rev().fold(0, |n, &b| n << 8 | u64::from(b))
+        };
         let refuse = |when: bool, why: Refused| if when { Err(why) } else { Ok(()) };
         refuse(&header[..8] != b"AEGISRAF", Refused::Magic)?;
         refuse(number(8, 10) != 64, Refused::HeaderSize)?;
@@ -167,10 +175,17 @@ impl Header {
 }
 
 /// The record of a chunk. Panics if the chunk is not a whole one.
-pub fn seal_record(header: &Header, master_key: &[u8], index: u64, nonce: &[u8], chunk: &[u8]) -> Vec<u8> {
+pub fn seal_record(
+    header: &Header,
+    master_key: &[u8],
+    index: u64,
+    nonce: &[u8],
+    chunk: &[u8],
+) -> Vec<u8> {
     assert_eq!(chunk.len(), header.chunk_size as usize);
     let (key, _) = file_keys(master_key, &header.file_id);
-    let (ct, tag) = header.aegis().encrypt(&key, nonce, &header.associated_data(index), chunk, TAG_LEN);
+    let (ct, tag) =
+        header.aegis().encrypt(&key, nonce, &header.associated_data(index), chunk, TAG_LEN);
     [nonce, &ct, &tag].concat()
 }
 
@@ -210,7 +225,8 @@ pub fn write_file(
 /// The contents of a file.
 pub fn read_file(file: &[u8], master_key: &[u8]) -> Result<Vec<u8>, Refused> {
     let header = Header::read(file, master_key)?;
-    let expected = header.chunks().checked_mul(header.record_len()).and_then(|len| len.checked_add(64));
+    let expected =
+        header.chunks().checked_mul(header.record_len()).and_then(|len| len.checked_add(64));
     if (file.len() as u64) < expected.ok_or(Refused::TooLarge)? {
         return Err(Refused::Truncated);
     }
@@ -223,13 +239,15 @@ pub fn read_file(file: &[u8], master_key: &[u8]) -> Result<Vec<u8>, Refused> {
     Ok(contents)
 }
 
-/// Where a node is in a Merkle tree: its level, from 0 for the leaves, and its index there, as they are hashed.
+/// Where a node is in a Merkle tree: its level, from 0 for the leaves, and its index there, as they
+/// are hashed.
 fn place(level: u32, index: u64) -> Vec<u8> {
     [&level.to_le_bytes()[..], &index.to_le_bytes()].concat()
 }
 
-/// The root of the Merkle tree over a file's contents, with SHA-256, as pyaegis hashes by default. The tree has room
-/// for `max_chunks` chunks, of which there have to be enough, and its shape follows from that number.
+/// The root of the Merkle tree over a file's contents, with SHA-256, as pyaegis hashes by default.
+/// The tree has room for `max_chunks` chunks, of which there have to be enough, and its shape
+/// follows from that number.
 pub fn merkle_root(chunk_size: u32, max_chunks: u64, contents: &[u8]) -> [u8; 32] {
     let chunks: Vec<&[u8]> = contents.chunks(chunk_size as usize).collect();
     assert!(max_chunks > 0 && chunks.len() as u64 <= max_chunks, "a tree for {max_chunks} chunks");
@@ -252,8 +270,8 @@ pub fn merkle_root(chunk_size: u32, max_chunks: u64, contents: &[u8]) -> [u8; 32
     nodes[0]
 }
 
-/// What is to be kept in a safe place, so that nobody can bring back an older state of the file: the hash of the
-/// tree's root with what the header says.
+/// What is to be kept in a safe place, so that nobody can bring back an older state of the file:
+/// the hash of the tree's root with what the header says.
 pub fn merkle_commitment(header: &Header, max_chunks: u64, contents: &[u8]) -> [u8; 32] {
     assert_eq!(contents.len() as u64, header.size);
     let root = merkle_root(header.chunk_size, max_chunks, contents);

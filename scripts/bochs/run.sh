@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
-# run.sh [-t SECONDS] [-m MIB] [-c CPU_MODEL] [-b BOCHS] [-e NAME=VALUE]... [-f HOST[:GUEST]]... [-v] PROGRAM [ARG...]
+# run.sh [-t SECONDS] [-m MIB] [-c CPU_MODEL] [-b BOCHS] [-e NAME=VALUE]... [-f HOST[:GUEST]]...
+# [-v] PROGRAM [ARG...]
 #
 # Runs one x86-64 Linux program inside Bochs on an emulated Ice Lake (AVX-512F/VL/BW/DQ/VBMI, VAES,
 # VPCLMULQDQ, GFNI), prints what it writes (stdout and stderr merged) and exits with its status
-# (128+N for a signal).  Own failures: 124 timeout, 125 the emulator or guest failed, 2 usage.
-#   -t  wall-clock limit (300)      -m  guest memory in MiB (256)      -c  `bochs --help cpu` model
-#   -b  bochs binary (one built --with-nogui)              -f  put another file (or directory) into the guest
-#   -v  guest console and times on stderr; keep the work folder
-# The program may be static or dynamic (its `ldd` libraries go along); cwd /tmp (tmpfs), stdin /dev/null,
-# /proc /sys /dev mounted, one CPU.
+# (128+N for a signal).  Own failures: 124 timeout, 125 the emulator or guest failed, 2 usage. -t
+# wall-clock limit (300)      -m  guest memory in MiB (256)      -c  `bochs --help cpu` model -b
+# bochs binary (one built --with-nogui)              -f  put another file (or directory) into the
+# guest -v  guest console and times on stderr; keep the work folder The program may be static or
+# dynamic (its `ldd` libraries go along); cwd /tmp (tmpfs), stdin /dev/null, /proc /sys /dev
+# mounted, one CPU.
 #
-# Needs: bochs + bochs-term + bochsbios + vgabios (Debian's 2.7 will do), python3, gcc + binutils, libc6-dev (libc.a), cpio, and
-# a kernel image: $BOCHS_KERNEL, else `apt-get download` of linux-image-cloud-amd64's package.
-# No BIOS, boot loader, or disk image is involved: a 64 KiB ROM made here enters the kernel directly.
+# Needs: bochs + bochs-term + bochsbios + vgabios (Debian's 2.7 will do), python3, gcc + binutils,
+# libc6-dev (libc.a), cpio, and a kernel image: $BOCHS_KERNEL, else `apt-get download` of
+# linux-image-cloud-amd64's package. No BIOS, boot loader, or disk image is involved: a 64 KiB ROM
+# made here enters the kernel directly.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${BOCHS_CACHE:-${TMPDIR:-/tmp}/palladion-bochs}

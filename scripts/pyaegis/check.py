@@ -135,7 +135,8 @@ class Vectors:
 
     def refused(self, reason):
         storage = raf.BytesIOStorage(self.bytes)
-        # Truncated and too large files are an error of input and output here; what is not a header at all, a plain one.
+        # Truncated and too large files are an error of input and output here; what is not a header
+        # at all, a plain one.
         expected = {
             "mac": raf.RAFAuthenticationError,
             "chunk": raf.RAFAuthenticationError,

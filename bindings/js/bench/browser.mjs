@@ -2,7 +2,8 @@
 //
 //   node bench/browser.mjs [--serve] [--shot FILE.png]
 //
-// --serve waits instead, for any other browser: the page measures as soon as it is asked to. --shot draws what the page shows at the end.
+// --serve waits instead, for any other browser: the page measures as soon as it is asked to. --shot
+// draws what the page shows at the end.
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { serve } from '../test/browser/server.mjs';

@@ -1,11 +1,12 @@
-// Our modules beside libaegis's WebAssembly, which comes with crate `aegis`: the functions alone, without JavaScript around them,
-// called from JavaScript in turns; the fastest sample of each counts.
+// Our modules beside libaegis's WebAssembly, which comes with crate `aegis`: the functions alone,
+// without JavaScript around them, called from JavaScript in turns; the fastest sample of each
+// counts.
 //
 //     node build.mjs && node bench/libaegis.mjs
 //     node --experimental-wasm-relaxed-simd bench/libaegis.mjs       # Node 20 knows relaxed SIMD only if asked to
 //
-// Builds crates/palladion-bench/peer-aegis for wasm32-unknown-unknown, with rustup's target or with Debian's rustc-web, like
-// build-wasm.sh.
+// Builds crates/palladion-bench/peer-aegis for wasm32-unknown-unknown, with rustup's target or with
+// Debian's rustc-web, like build-wasm.sh.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -72,8 +73,8 @@ function ours(bytes) {
     });
 }
 
-// The same key, nonce and message must give the same, or the comparison means nothing. (A call wipes our key: so the calls that are
-// timed have one of zeros, which is as slow as any.)
+// The same key, nonce and message must give the same, or the comparison means nothing. (A call
+// wipes our key: so the calls that are timed have one of zeros, which is as slow as any.)
 function agree(subjects, length) {
     const results = subjects.map(({ call, memory, places }) => {
         memory().fill(1, places.key, places.key + 32);

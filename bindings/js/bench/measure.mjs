@@ -1,8 +1,9 @@
-// What is measured, in Node as in a page: every build that can run here, beside AES-256-GCM of @noble/ciphers, which is JavaScript, as
-// pages have it where calls must not be asynchronous, and that of WebCrypto, which has the CPU's instructions and is asynchronous.
+// What is measured, in Node as in a page: every build that can run here, beside AES-256-GCM of
+// @noble/ciphers, which is JavaScript, as pages have it where calls must not be asynchronous, and
+// that of WebCrypto, which has the CPU's instructions and is asynchronous.
 //
-// Figures are with everything that a caller pays for: checks, copies to the module and back, a new array for the result. Samples take
-// turns, and the fastest counts.
+// Figures are with everything that a caller pays for: checks, copies to the module and back, a new
+// array for the result. Samples take turns, and the fastest counts.
 import { gcm } from '@noble/ciphers/aes.js';
 import { ALGORITHMS, Cipher, generateKey, generateNonce, init, mac } from '@palladion/aegis/slim';
 
@@ -66,8 +67,8 @@ export async function measure(modules, progress = () => {}) {
             await use(task.build);
             task.take = task.asynchronous ? sampleAsync : sample;
             task.best = Infinity;
-            // As many calls as take a sample's time, once the engine's slower compilers have given way to its fastest one, which takes
-            // longer with JavaScript.
+            // As many calls as take a sample's time, once the engine's slower compilers have given
+            // way to its fastest one, which takes longer with JavaScript.
             task.repeat = 1;
             for (let warm = 0; warm < (task.build === undefined ? 500 : 60); ) {
                 const time = await task.take(task);

@@ -1,9 +1,11 @@
-// Makes the demo: one page with everything in it, demo/dist/index.html, which works from a file as well as from any server.
+// Makes the demo: one page with everything in it, demo/dist/index.html, which works from a file as
+// well as from any server.
 //
 //   node demo/build.mjs
 //
-// It uses the package by its name, so dist/ has to be there. Pages opened from a file may load neither modules nor workers, so all is
-// within: `core` (the package and the work), which the page runs and makes its worker of, and the page itself.
+// It uses the package by its name, so dist/ has to be there. Pages opened from a file may load
+// neither modules nor workers, so all is within: `core` (the package and the work), which the page
+// runs and makes its worker of, and the page itself.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

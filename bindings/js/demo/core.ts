@@ -1,6 +1,6 @@
 /**
- * What the page does with files. The page and the worker have the same text of it: what is small is done in the page, and the work in
- * a worker, or, where there are none, in the page as well.
+ * What the page does with files. The page and the worker have the same text of it: what is small is
+ * done in the page, and the work in a worker, or, where there are none, in the page as well.
  */
 import {
     decryptStream, encryptStream, formatKey, generateMasterKey, init, needsPassphrase, PalladionError, parseKey, type Secret,

@@ -1,5 +1,5 @@
-//! Messages and MACs in one call. The key is in the scratch memory and wiped there; a plaintext that JavaScript asked for stays,
-//! and is wiped by JavaScript, which has to read it first.
+//! Messages and MACs in one call. The key is in the scratch memory and wiped there; a plaintext
+//! that JavaScript asked for stays, and is wiped by JavaScript, which has to read it first.
 
 use palladion::Algorithm;
 use palladion::any::{Cipher, Mac};
@@ -48,7 +48,8 @@ pub unsafe extern "C" fn pld_encrypt(id: u32, tag_len: usize, ad_len: usize, len
     answer(&mut scratch.text, result)
 }
 
-/// Decrypts `len` bytes of data behind `ad_len` bytes of associated data, if the tag is right; else zeros are left.
+/// Decrypts `len` bytes of data behind `ad_len` bytes of associated data, if the tag is right; else
+/// zeros are left.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_decrypt(id: u32, tag_len: usize, ad_len: usize, len: usize) -> u32 {
     // SAFETY: the contract of the crate.
@@ -57,7 +58,13 @@ pub unsafe extern "C" fn pld_decrypt(id: u32, tag_len: usize, ad_len: usize, len
     answer(&mut scratch.text, result)
 }
 
-fn mac(scratch: &mut Scratch, id: u32, tag_len: usize, len: usize, verify: bool) -> Result<u32, Failure> {
+fn mac(
+    scratch: &mut Scratch,
+    id: u32,
+    tag_len: usize,
+    len: usize,
+    verify: bool,
+) -> Result<u32, Failure> {
     let key = scratch.take_key();
     let algorithm = algorithm(id)?;
     let key_len = algorithm.key_len();

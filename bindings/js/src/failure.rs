@@ -22,7 +22,9 @@ impl Failure {
         match self {
             Self::Cipher(error) | Self::File(F::Cipher(error)) => match error {
                 C::VerificationFailed => "VERIFICATION_FAILED",
-                C::WrongLength { .. } | C::UnknownTagLength { .. } | C::TooShort { .. } => "WRONG_LENGTH",
+                C::WrongLength { .. } | C::UnknownTagLength { .. } | C::TooShort { .. } => {
+                    "WRONG_LENGTH"
+                }
                 C::TooLong { .. } => "TOO_LONG",
                 _ => "INTERNAL",
             },
@@ -70,9 +72,9 @@ impl fmt::Display for Failure {
             Self::KeyFile(error) => error.fmt(f),
             Self::UnknownAlgorithm(id) => write!(f, "there is no algorithm with the number {id}"),
             Self::NotUtf8 => KeyFileError::NoKey.fmt(f),
-            Self::Kdf => {
-                f.write_str("Argon2id needs at least 1 pass, 1 lane, and 8 KiB of memory for each lane")
-            }
+            Self::Kdf => f.write_str(
+                "Argon2id needs at least 1 pass, 1 lane, and 8 KiB of memory for each lane",
+            ),
             Self::Memory => f.write_str("there is not enough memory"),
         }?;
         f.write_str("\n")?;

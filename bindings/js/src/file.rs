@@ -1,7 +1,7 @@
 //! Encrypted files, chunk by chunk, and key files.
 //!
-//! Whoever writes or reads a file has a buffer for one chunk, with room for its frame in front of it and its tag behind it.
-//! JavaScript writes to it and reads from it.
+//! Whoever writes or reads a file has a buffer for one chunk, with room for its frame in front of
+//! it and its tag behind it. JavaScript writes to it and reads from it.
 
 use palladion_file::sans_io::{Opener, Sealer};
 use palladion_file::{
@@ -37,7 +37,8 @@ enum Owned {
 }
 
 impl Owned {
-    /// `passphrase_len` bytes of the data from a place on, or the master key if there is no passphrase (`u32::MAX`).
+    /// `passphrase_len` bytes of the data from a place on, or the master key if there is no
+    /// passphrase (`u32::MAX`).
     fn take(scratch: &mut Scratch, at: usize, passphrase_len: u32) -> Self {
         match passphrase_len {
             u32::MAX => Self::Key(MasterKey::from(*scratch.take_key())),
@@ -67,7 +68,8 @@ fn begin_sealing(
 ) -> Result<u32, Failure> {
     let secret = Owned::take(scratch, 0, passphrase_len);
     let algorithm = algorithm(id)?;
-    let wrong = palladion::Error::WrongLength { what: "chunk", expected: 1 << 20, actual: chunk_len };
+    let wrong =
+        palladion::Error::WrongLength { what: "chunk", expected: 1 << 20, actual: chunk_len };
     let size = ChunkSize::new(chunk_len).ok_or(wrong)?;
     let kdf = KdfParams::new(memory_kib, passes, lanes).ok_or(Failure::Kdf)?;
     let (sealer, header) = Sealer::new(secret.secret(), algorithm, size, kdf, &scratch.nonce)?;
@@ -75,8 +77,9 @@ fn begin_sealing(
     File::handle(sealer, size)
 }
 
-/// Begins a file with the salt that is in the nonce's place: a handle. The header is then in the data. The secret is a master key in
-/// the key's place if `passphrase_len` is 2^32 - 1, and otherwise that many bytes of data.
+/// Begins a file with the salt that is in the nonce's place: a handle. The header is then in the
+/// data. The secret is a master key in the key's place if `passphrase_len` is 2^32 - 1, and
+/// otherwise that many bytes of data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_sealer_new(
     passphrase_len: u32,
@@ -132,8 +135,8 @@ fn begin_opening(
     File::handle(opener, size)
 }
 
-/// Begins to read a file whose header is in the data, `header_len` bytes of it if there are no more: a handle. A passphrase comes
-/// behind it.
+/// Begins to read a file whose header is in the data, `header_len` bytes of it if there are no
+/// more: a handle. A passphrase comes behind it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_opener_new(
     passphrase_len: u32,
@@ -171,7 +174,8 @@ pub unsafe extern "C" fn pld_opener_frame(file: *mut File<Opener>, len: usize) -
 pub unsafe extern "C" fn pld_opener_open(file: *mut File<Opener>, len: usize) -> u32 {
     // SAFETY: the contract of the crate.
     let (scratch, file) = unsafe { (scratch(), borrow(file)) };
-    let result = file.state.open(&mut file.chunk[Opener::FRAME_LEN..][..len]).map(|text| text.len() as u32);
+    let result =
+        file.state.open(&mut file.chunk[Opener::FRAME_LEN..][..len]).map(|text| text.len() as u32);
     answer(&mut scratch.text, result.map_err(Failure::File))
 }
 

@@ -8,11 +8,12 @@ use zeroize::Zeroize;
 
 use crate::failure::Failure;
 
-/// How many bytes of associated data and message a call takes. Longer messages go through here piece by piece: that much stays
-/// in a cache close to the CPU.
+/// How many bytes of associated data and message a call takes. Longer messages go through here
+/// piece by piece: that much stays in a cache close to the CPU.
 pub const DATA_LEN: usize = 256 * 1024;
 
-/// What a call gives that has failed. Then there is a text: a code, a message, and perhaps a hint, one line each, and a zero.
+/// What a call gives that has failed. Then there is a text: a code, a message, and perhaps a hint,
+/// one line each, and a zero.
 pub const FAILED: u32 = u32::MAX;
 
 /// The memory for arguments and results.
@@ -50,8 +51,8 @@ pub(crate) unsafe fn scratch<'a>() -> &'a mut Scratch {
     unsafe { &mut *SCRATCH.0.get() }
 }
 
-/// Where something lies in the scratch memory: 0 key, 1 nonce, 2 tag, 3 text, 4 data; any other number: how many bytes of data
-/// there is room for.
+/// Where something lies in the scratch memory: 0 key, 1 nonce, 2 tag, 3 text, 4 data; any other
+/// number: how many bytes of data there is room for.
 #[unsafe(no_mangle)]
 pub extern "C" fn pld_place(which: u32) -> usize {
     let place = match which {
@@ -69,7 +70,8 @@ fn layout(len: usize) -> Option<Layout> {
     Layout::from_size_align(len, 16).ok().filter(|layout| layout.size() > 0)
 }
 
-/// Memory for something that is too long for the scratch memory and cannot be cut; null if there is none.
+/// Memory for something that is too long for the scratch memory and cannot be cut; null if there is
+/// none.
 #[unsafe(no_mangle)]
 pub extern "C" fn pld_alloc(len: usize) -> *mut u8 {
     // SAFETY: the layout is not empty.

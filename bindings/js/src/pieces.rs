@@ -1,5 +1,5 @@
-//! Messages and MACs in pieces. Decrypted pieces are unverified: the JavaScript side zeroes all of them if the tag is wrong, before
-//! anybody sees them.
+//! Messages and MACs in pieces. Decrypted pieces are unverified: the JavaScript side zeroes all of
+//! them if the tag is wrong, before anybody sees them.
 
 use palladion::any::Mac;
 use palladion::hazmat::AnySession;
@@ -21,8 +21,9 @@ fn begin(scratch: &mut Scratch, id: u32, ad: &[u8]) -> Result<u32, Failure> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_session_new(id: u32, ad: *const u8, ad_len: usize) -> u32 {
     // SAFETY: the contract of the crate; JavaScript has this memory from `pld_alloc`.
-    let (scratch, ad) =
-        unsafe { (scratch(), if ad_len == 0 { &[][..] } else { core::slice::from_raw_parts(ad, ad_len) }) };
+    let (scratch, ad) = unsafe {
+        (scratch(), if ad_len == 0 { &[][..] } else { core::slice::from_raw_parts(ad, ad_len) })
+    };
     let result = begin(scratch, id, ad);
     answer(&mut scratch.text, result)
 }
@@ -70,7 +71,8 @@ pub unsafe extern "C" fn pld_session_free(session: *mut AnySession) {
     drop(unsafe { take(session) });
 }
 
-/// A MAC under a key itself, or under one that is derived from a master key as the command line does it. Both go on alike.
+/// A MAC under a key itself, or under one that is derived from a master key as the command line
+/// does it. Both go on alike.
 #[derive(Clone)]
 #[expect(missing_debug_implementations, reason = "nobody looks at it")]
 pub struct AnyMac(Kind);
@@ -122,7 +124,8 @@ fn begin_mac(scratch: &mut Scratch, id: u32, master: bool) -> Result<u32, Failur
     })))
 }
 
-/// Begins a MAC: a handle. With `master`, the key is a master key, there is no nonce, and tags have 32 bytes.
+/// Begins a MAC: a handle. With `master`, the key is a master key, there is no nonce, and tags have
+/// 32 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_mac_new(id: u32, master: u32) -> u32 {
     // SAFETY: the contract of the crate.

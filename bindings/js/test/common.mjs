@@ -1,5 +1,6 @@
-// What the tests share. They test the package by its name: the installed one in scripts/test-js.sh, and dist/ when run from here
-// (a package may import itself). PALLADION_BUILD chooses the build, PALLADION_ROOT is the repository.
+// What the tests share. They test the package by its name: the installed one in scripts/test-js.sh,
+// and dist/ when run from here (a package may import itself). PALLADION_BUILD chooses the build,
+// PALLADION_ROOT is the repository.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

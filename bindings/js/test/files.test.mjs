@@ -1,4 +1,5 @@
-// Encrypted files: the format, streams, what goes wrong, and the command line where there is one (PALLADION_CLI).
+// Encrypted files: the format, streams, what goes wrong, and the command line where there is one
+// (PALLADION_CLI).
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

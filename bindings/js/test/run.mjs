@@ -2,8 +2,8 @@
 //
 //   node test/run.mjs [scalar|simd128|relaxed-simd ...]
 //
-// Node 20 knows relaxed SIMD only if asked to; its quick compiler computes one instruction of it wrong, which is not used here, but is
-// left out all the same. Node 18 does not know it.
+// Node 20 knows relaxed SIMD only if asked to; its quick compiler computes one instruction of it
+// wrong, which is not used here, but is left out all the same. Node 18 does not know it.
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';

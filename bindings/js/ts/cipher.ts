@@ -145,7 +145,8 @@ function place(into: Uint8Array | undefined, length: number): Uint8Array {
 /**
  * A cipher with its key.
  *
- * **A nonce must never be used twice with the same key.** `seal` and `open` take care of that; all else takes the nonce from you.
+ * **A nonce must never be used twice with the same key.** `seal` and `open` take care of that; all
+ * else takes the nonce from you.
  */
 export class Cipher {
     readonly algorithm: Algorithm;

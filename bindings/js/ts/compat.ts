@@ -1,10 +1,14 @@
 /**
- * The functions of the package `aegis-aead`, by their names, with their arguments and layouts: change the import, and nothing else.
+ * The functions of the package `aegis-aead`, by their names, with their arguments and layouts:
+ * change the import, and nothing else.
  *
- * - What is encrypted is nonce, ciphertext and tag, one behind the other; `Detached` functions keep them apart.
+ * - What is encrypted is nonce, ciphertext and tag, one behind the other; `Detached` functions keep
+ *   them apart.
  * - Tags have 16 bytes unless told otherwise.
- * - What fails to verify gives `null` (or `false`), not an exception. Lengths that cannot be are an exception, as everywhere here.
- * - `Bs` was for "bitsliced": constant time. Here everything is, so these are other names for the same.
+ * - What fails to verify gives `null` (or `false`), not an exception. Lengths that cannot be are an
+ *   exception, as everywhere here.
+ * - `Bs` was for "bitsliced": constant time. Here everything is, so these are other names for the
+ *   same.
  */
 import './embedded.js';
 

@@ -147,8 +147,9 @@ export interface InitOptions {
     /** Which build, if not the fastest that can run here. */
     build?: Build;
     /**
-     * From where, if not from within the package: an address, a response, bytes, a compiled module, a promise of one of these, or a
-     * function that is told the build and returns one. Responses are compiled while they arrive.
+     * From where, if not from within the package: an address, a response, bytes, a compiled module,
+     * a promise of one of these, or a function that is told the build and returns one. Responses
+     * are compiled while they arrive.
      */
     wasm?: WasmSource | Promise<WasmSource> | ((build: Build) => WasmSource | Promise<WasmSource>);
 }
@@ -192,10 +193,12 @@ async function included(build: Build): Promise<WebAssembly.Module> {
 }
 
 /**
- * Loads the WebAssembly module, without holding up the thread. `@palladion/aegis` does that by itself at the first use, so there it is
- * only for those who want another build or want to load the module from elsewhere; `@palladion/aegis/slim` needs it once.
+ * Loads the WebAssembly module, without holding up the thread. `@palladion/aegis` does that by
+ * itself at the first use, so there it is only for those who want another build or want to load the
+ * module from elsewhere; `@palladion/aegis/slim` needs it once.
  *
- * Called again without options it does nothing; with options it loads anew, for all that begins from then on.
+ * Called again without options it does nothing; with options it loads anew, for all that begins
+ * from then on.
  *
  * @returns which build is in use.
  */

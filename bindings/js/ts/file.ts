@@ -32,8 +32,8 @@ export type EncryptOptions = Secret & {
 /** How to decrypt a file. */
 export type DecryptOptions = Secret & {
     /**
-     * What a file may make this machine spend on a passphrase; more is refused with `KDF_TOO_COSTLY`. By default 1 GiB, 16 passes,
-     * 16 lanes, and 4 GiB for memory times passes.
+     * What a file may make this machine spend on a passphrase; more is refused with
+     * `KDF_TOO_COSTLY`. By default 1 GiB, 16 passes, 16 lanes, and 4 GiB for memory times passes.
      */
     limits?: KdfCosts & { /** Memory in KiB times passes. */ workKiB?: number };
 };
@@ -260,7 +260,8 @@ class Opener {
 }
 
 function transform(file: Sealer | Opener): TransformStream<BytesLike, Bytes> {
-    // (Older declarations do not know `cancel`, and older engines do not call it: then what is left is freed with the object.)
+    // (Older declarations do not know `cancel`, and older engines do not call it: then what is left
+    // is freed with the object.)
     const transformer: Transformer<BytesLike, Bytes> & { cancel(): void } = {
         transform: (piece, controller) => file.push(toBytes(piece, 'piece of a stream'), (bytes) => controller.enqueue(bytes)),
         flush: (controller) => file.end((bytes) => controller.enqueue(bytes)),
@@ -270,18 +271,20 @@ function transform(file: Sealer | Opener): TransformStream<BytesLike, Bytes> {
 }
 
 /**
- * Encrypts what flows through it: a file for `palladion decrypt`, {@link decryptStream} or {@link decryptFile}. It keeps one chunk in
- * memory, however long the stream is.
+ * Encrypts what flows through it: a file for `palladion decrypt`, {@link decryptStream} or {@link
+ * decryptFile}. It keeps one chunk in memory, however long the stream is.
  *
- * With a passphrase this call takes a good part of a second and 64 MiB, unless `kdf` says otherwise.
+ * With a passphrase this call takes a good part of a second and 64 MiB, unless `kdf` says
+ * otherwise.
  */
 export function encryptStream(options: EncryptOptions): TransformStream<BytesLike, Bytes> {
     return transform(new Sealer(options));
 }
 
 /**
- * Decrypts what flows through it: a file from `palladion encrypt`, {@link encryptStream} or {@link encryptFile}. It keeps one chunk in
- * memory, and hands it on once it is verified. **Only if the stream ends without an error, all of the file has come out.**
+ * Decrypts what flows through it: a file from `palladion encrypt`, {@link encryptStream} or {@link
+ * encryptFile}. It keeps one chunk in memory, and hands it on once it is verified. **Only if the
+ * stream ends without an error, all of the file has come out.**
  */
 export function decryptStream(options: DecryptOptions): TransformStream<BytesLike, Bytes> {
     return transform(new Opener(options));

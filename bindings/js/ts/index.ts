@@ -1,5 +1,6 @@
 /**
- * AEGIS (RFC 10032): authenticated encryption, MACs and encrypted files, with all that it needs within it.
+ * AEGIS (RFC 10032): authenticated encryption, MACs and encrypted files, with all that it needs
+ * within it.
  */
 import './embedded.js';
 

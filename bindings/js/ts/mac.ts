@@ -63,7 +63,8 @@ export class Mac {
     }
 
     /**
-     * The MAC that `palladion mac` makes of files: under a key derived from a master key of 32 bytes. Its tags have 32 bytes.
+     * The MAC that `palladion mac` makes of files: under a key derived from a master key of 32
+     * bytes. Its tags have 32 bytes.
      */
     static forFiles(masterKey: BytesLike, options: { algorithm?: Algorithm } = {}): Mac {
         const algorithm = options.algorithm ?? DEFAULT_ALGORITHM;

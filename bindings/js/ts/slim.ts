@@ -1,8 +1,8 @@
 /**
  * AEGIS (RFC 10032): authenticated encryption, MACs and encrypted files.
  *
- * This entry has no WebAssembly within it: call `await init()` once, which loads the build that fits, and nothing else. All else is as
- * in `@palladion/aegis`.
+ * This entry has no WebAssembly within it: call `await init()` once, which loads the build that
+ * fits, and nothing else. All else is as in `@palladion/aegis`.
  */
 export { ALGORITHMS, DEFAULT_ALGORITHM, keyLength, type Algorithm } from './algorithm.js';
 export type { Bytes, BytesLike, TagLength } from './bytes.js';

@@ -35,7 +35,8 @@ impl<'py> IntoPyObject<'py> for Name {
 /// The longest key, nonce or tag.
 pub const MAX_LEN: usize = 32;
 
-/// Copies a nonce or a tag, padded with zeros, so that no other thread can change it during the call.
+/// Copies a nonce or a tag, padded with zeros, so that no other thread can change it during the
+/// call.
 #[inline]
 pub fn copy(what: &'static str, bytes: &[u8], expected: usize) -> PyResult<[u8; MAX_LEN]> {
     if bytes.len() != expected {

@@ -35,13 +35,18 @@ impl<'a, 'py> Messages<'a, 'py> {
                 "ads must have {count} items, one for each message, but has {given}"
             )));
         }
-        let messages =
-            messages.iter().map(|message| message.extract()).collect::<PyResult<Vec<In<'a, 'py>>>>()?;
+        let messages = messages
+            .iter()
+            .map(|message| message.extract())
+            .collect::<PyResult<Vec<In<'a, 'py>>>>()?;
         let ads = match ads {
             None => messages.iter().map(|_| None).collect(),
-            Some(ads) => ads.iter().map(|ad| ad.extract()).collect::<PyResult<Vec<Option<In<'a, 'py>>>>>()?,
+            Some(ads) => {
+                ads.iter().map(|ad| ad.extract()).collect::<PyResult<Vec<Option<In<'a, 'py>>>>>()?
+            }
         };
-        let targets = messages.iter().map(|message| Target::new(py, None, result_len(message.len())?));
+        let targets =
+            messages.iter().map(|message| Target::new(py, None, result_len(message.len())?));
         let targets = targets.collect::<PyResult<_>>()?;
         let total = messages.iter().map(In::len).sum();
         Ok(Self { messages, ads, targets, total })
@@ -66,18 +71,27 @@ fn seal_all<F: Family, const D: usize>(
         nonces: &[u8],
         jobs: Vec<Job<'_>>,
     ) -> Result<(), BatchError> {
-        let Ok(key) = F::Key::try_from(key) else { unreachable!("a cipher's key has the right length") };
+        let Ok(key) = F::Key::try_from(key) else {
+            unreachable!("a cipher's key has the right length")
+        };
         let cipher = Aegis::<F, D, T>::new(&key);
-        let jobs =
-            jobs.into_iter().zip(nonces.chunks_exact(F::KEY_LEN)).map(|((message, ad, target), bytes)| {
+        let jobs = jobs.into_iter().zip(nonces.chunks_exact(F::KEY_LEN)).map(
+            |((message, ad, target), bytes)| {
                 let (front, sealed) = target.split_at_mut(F::KEY_LEN);
                 front.copy_from_slice(bytes);
-                let Ok(nonce) = F::Nonce::try_from(bytes) else { unreachable!("chunks have that length") };
+                let Ok(nonce) = F::Nonce::try_from(bytes) else {
+                    unreachable!("chunks have that length")
+                };
                 Encryption::seal_into(&cipher, &nonce, ad, message, sealed)
-            });
+            },
+        );
         batch::encrypt(&mut jobs.collect::<Vec<_>>())
     }
-    if tag_len == 16 { of::<F, D, 16>(key, nonces, jobs) } else { of::<F, D, 32>(key, nonces, jobs) }
+    if tag_len == 16 {
+        of::<F, D, 16>(key, nonces, jobs)
+    } else {
+        of::<F, D, 32>(key, nonces, jobs)
+    }
 }
 
 fn open_all<F: Family, const D: usize>(
@@ -89,11 +103,15 @@ fn open_all<F: Family, const D: usize>(
         key: &[u8],
         jobs: Vec<Job<'_>>,
     ) -> Result<(), BatchError> {
-        let Ok(key) = F::Key::try_from(key) else { unreachable!("a cipher's key has the right length") };
+        let Ok(key) = F::Key::try_from(key) else {
+            unreachable!("a cipher's key has the right length")
+        };
         let cipher = Aegis::<F, D, T>::new(&key);
         let jobs = jobs.into_iter().map(|(sealed, ad, target)| {
             let (front, sealed) = sealed.split_at(F::KEY_LEN);
-            let Ok(nonce) = F::Nonce::try_from(front) else { unreachable!("the front has that length") };
+            let Ok(nonce) = F::Nonce::try_from(front) else {
+                unreachable!("the front has that length")
+            };
             Decryption::open_into(&cipher, &nonce, ad, sealed, target)
         });
         batch::decrypt(&mut jobs.collect::<Vec<_>>())
@@ -108,8 +126,10 @@ fn jobs<'b>(
     targets: &'b mut [Target<'_>],
 ) -> Vec<Job<'b>> {
     let each = messages.iter().zip(ads).zip(targets);
-    each.map(|((message, ad), target)| (message.bytes(), crate::buffer::bytes_or_none(ad), target.zeroed()))
-        .collect()
+    each.map(|((message, ad), target)| {
+        (message.bytes(), crate::buffer::bytes_or_none(ad), target.zeroed())
+    })
+    .collect()
 }
 
 /// What `Cipher.seal_many` does.
@@ -142,9 +162,11 @@ pub fn open_many<'py>(
     let nonce_len = algorithm.key_len();
     let min = nonce_len + tag_len;
     let too_short = |actual| error(palladion::Error::TooShort { what: "ciphertext", min, actual });
-    let mut held = Messages::new(py, sealed, ads, |len| len.checked_sub(min).ok_or_else(|| too_short(len)))?;
+    let mut held =
+        Messages::new(py, sealed, ads, |len| len.checked_sub(min).ok_or_else(|| too_short(len)))?;
     let work = jobs(&held.messages, &held.ads, &mut held.targets);
-    let opened = work_on(py, held.total, || with_algorithm!(algorithm, open_all(key, tag_len, work)));
+    let opened =
+        work_on(py, held.total, || with_algorithm!(algorithm, open_all(key, tag_len, work)));
     if let Err(BatchError { first, error: why, .. }) = opened {
         // Nobody is to see those that were in order.
         for target in &mut held.targets {

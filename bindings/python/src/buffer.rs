@@ -1,8 +1,9 @@
 //! Bytes that belong to Python: arguments with the buffer protocol, and new `bytes` objects.
 //!
-//! Whoever gives a buffer can write to it from another thread while we work on it without the interpreter's lock. As with
-//! `hashlib`, the result is then of no use, and nothing worse happens: the kernels take bytes as data only, and neither lengths nor
-//! places depend on them. What is decided on (a tag that came along, a nonce) is copied first.
+//! Whoever gives a buffer can write to it from another thread while we work on it without the
+//! interpreter's lock. As with `hashlib`, the result is then of no use, and nothing worse happens:
+//! the kernels take bytes as data only, and neither lengths nor places depend on them. What is
+//! decided on (a tag that came along, a nonce) is copied first.
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
@@ -16,8 +17,9 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 
-/// The buffer protocol. It belongs to the stable interface since Python 3.11, and has had the same shape since 3.0: so it is declared here for
-/// those before. (On Windows the stable interface is a library of its own, which has it from 3.11 on: there a build needs the feature `py311`.)
+/// The buffer protocol. It belongs to the stable interface since Python 3.11, and has had the same
+/// shape since 3.0: so it is declared here for those before. (On Windows the stable interface is a
+/// library of its own, which has it from 3.11 on: there a build needs the feature `py311`.)
 #[cfg(feature = "py39")]
 #[allow(non_camel_case_types, non_upper_case_globals)] // the names are Python's
 mod protocol {
@@ -61,7 +63,8 @@ impl<'py> View<'py> {
     #[inline]
     fn new(object: Borrowed<'_, 'py, PyAny>, flags: c_int) -> PyResult<Self> {
         let mut view = MaybeUninit::uninit();
-        // SAFETY: an object, which is attached; room for the view, which is filled in if the result is zero.
+        // SAFETY: an object, which is attached; room for the view, which is filled in if the result
+        // is zero.
         unsafe {
             if protocol::PyObject_GetBuffer(object.as_ptr(), view.as_mut_ptr(), flags) != 0 {
                 return Err(PyErr::fetch(object.py()));
@@ -81,7 +84,8 @@ impl<'py> View<'py> {
 impl Drop for View<'_> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: it was filled in by PyObject_GetBuffer, and is released once, with the interpreter's lock, as the lifetime says.
+        // SAFETY: it was filled in by PyObject_GetBuffer, and is released once, with the
+        // interpreter's lock, as the lifetime says.
         unsafe { protocol::PyBuffer_Release(&mut self.view) }
     }
 }
@@ -99,10 +103,16 @@ impl<'a, 'py> FromPyObject<'a, 'py> for In<'a, 'py> {
 
     #[inline]
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        // What comes most often needs no view: who calls us holds a reference, and such bytes do not move or change.
+        // What comes most often needs no view: who calls us holds a reference, and such bytes do
+        // not move or change.
         if let Ok(bytes) = object.cast_exact::<PyBytes>() {
             let bytes = bytes.as_bytes();
-            return Ok(Self { start: bytes.as_ptr(), len: bytes.len(), _view: None, borrowed: PhantomData });
+            return Ok(Self {
+                start: bytes.as_ptr(),
+                len: bytes.len(),
+                _view: None,
+                borrowed: PhantomData,
+            });
         }
         let view = View::new(object, protocol::PyBUF_SIMPLE)?;
         let (start, len) = view.place();
@@ -120,8 +130,8 @@ impl In<'_, '_> {
     }
 
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: so many bytes are there as long as this is. That nobody writes to them is the caller's to see to, as the top of this
-        // file says.
+        // SAFETY: so many bytes are there as long as this is. That nobody writes to them is the
+        // caller's to see to, as the top of this file says.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }
@@ -178,18 +188,24 @@ impl<'py> Target<'py> {
     #[inline]
     pub fn new(py: Python<'py>, into: Option<Out<'py>>, len: usize) -> PyResult<Self> {
         let Some(Out { object, view }) = into else {
-            let size = Py_ssize_t::try_from(len).map_err(|_| PyValueError::new_err("too long for Python"))?;
-            // SAFETY: a new object of that size, of which nobody else knows; its bytes may be written until it is handed out.
+            let size = Py_ssize_t::try_from(len)
+                .map_err(|_| PyValueError::new_err("too long for Python"))?;
+            // SAFETY: a new object of that size, of which nobody else knows; its bytes may be
+            // written until it is handed out.
             unsafe {
-                let object =
-                    Bound::from_owned_ptr_or_err(py, ffi::PyBytes_FromStringAndSize(ptr::null(), size))?;
+                let object = Bound::from_owned_ptr_or_err(
+                    py,
+                    ffi::PyBytes_FromStringAndSize(ptr::null(), size),
+                )?;
                 let start = ffi::PyBytes_AsString(object.as_ptr()).cast();
                 return Ok(Self { object, _view: None, start, len });
             }
         };
         let (start, actual) = view.place();
         if actual != len {
-            return Err(PyValueError::new_err(format!("into must have {len} bytes, but has {actual}")));
+            return Err(PyValueError::new_err(format!(
+                "into must have {len} bytes, but has {actual}"
+            )));
         }
         Ok(Self { object, _view: Some(view), start, len })
     }
@@ -242,7 +258,8 @@ impl<'py> Target<'py> {
     pub fn copied(&mut self, input: &In<'_, '_>) -> &mut [u8] {
         let (start, len) = input.place();
         assert_eq!(len, self.len);
-        // SAFETY: both have that many bytes, which are then written; `copy` does not mind if they overlap.
+        // SAFETY: both have that many bytes, which are then written; `copy` does not mind if they
+        // overlap.
         unsafe {
             ptr::copy(start, self.start, len);
             self.bytes()
@@ -255,17 +272,20 @@ impl<'py> Target<'py> {
     }
 }
 
-/// Locks what several threads may use, and waits without the interpreter's lock. (A panic in another thread was told there.)
+/// Locks what several threads may use, and waits without the interpreter's lock. (A panic in
+/// another thread was told there.)
 pub fn lock<'a, T>(py: Python<'_>, mutex: &'a Mutex<T>) -> MutexGuard<'a, T> {
     mutex.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What takes so long that others should run meanwhile: ten microseconds or more. To let them takes up to one.
+/// What takes so long that others should run meanwhile: ten microseconds or more. To let them takes
+/// up to one.
 const LONG: usize = 128 << 10;
 
 /// Does some work, without the interpreter's lock if it is so many bytes that it pays.
 ///
-/// `work` must not touch Python. (The pointers that it takes along are those of buffers that are held.)
+/// `work` must not touch Python. (The pointers that it takes along are those of buffers that are
+/// held.)
 #[inline]
 pub fn work_on<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T) -> T {
     if bytes < LONG {

@@ -16,8 +16,9 @@ use crate::pieces::{Decryptor, Encryptor, UnverifiedDecryptor};
 ///
 /// Cipher(key, algorithm='AEGIS-256X2', *, tag_size=32)
 ///
-/// algorithm is one of palladion.ALGORITHMS; the key has 16 bytes for the AEGIS-128 family and 32 for the AEGIS-256 family, and so
-/// have nonces. Tags have 16 or 32 bytes. It can be used by any number of threads at once.
+/// algorithm is one of palladion.ALGORITHMS; the key has 16 bytes for the AEGIS-128 family and 32
+/// for the AEGIS-256 family, and so have nonces. Tags have 16 or 32 bytes. It can be used by any
+/// number of threads at once.
 ///
 /// >>> import palladion
 /// >>> cipher = palladion.Cipher(palladion.generate_key())
@@ -59,7 +60,8 @@ impl Cipher {
     /// Encrypts.
     ///
     /// # Safety
-    /// As `Message` says; its pointers are valid until this returns, whoever has the interpreter's lock.
+    /// As `Message` says; its pointers are valid until this returns, whoever has the interpreter's
+    /// lock.
     #[inline]
     unsafe fn seal_raw(&self, py: Python<'_>, message: Message) -> PyResult<()> {
         let (algorithm, call) = (self.inner.algorithm(), Call { message });
@@ -139,9 +141,10 @@ impl Cipher {
 
     /// Encrypts a message under a random nonce: nonce, ciphertext and tag in one.
     ///
-    /// Fit for any number of messages with the AEGIS-256 family, and for 2**48 under one key with the AEGIS-128 family. ad is data that is
-    /// authenticated with the message but not part of the result; open() needs the same. With into, a writable buffer of
-    /// len(message) + overhead bytes, the result goes there, and into is returned.
+    /// Fit for any number of messages with the AEGIS-256 family, and for 2**48 under one key with
+    /// the AEGIS-128 family. ad is data that is authenticated with the message but not part of the
+    /// result; open() needs the same. With into, a writable buffer of len(message) + overhead
+    /// bytes, the result goes there, and into is returned.
     #[pyo3(signature = (message, ad = None, *, into = None))]
     fn seal<'py>(
         &self,
@@ -156,17 +159,20 @@ impl Cipher {
         target.check_apart((src, len))?;
         let mut nonce = [0; MAX_LEN];
         fill_random(&mut nonce[..nonce_len])?;
-        // SAFETY: the target has room for nonce, ciphertext and tag; the buffers are held, and have the lengths that they say.
+        // SAFETY: the target has room for nonce, ciphertext and tag; the buffers are held, and have
+        // the lengths that they say.
         unsafe {
             target.start().copy_from_nonoverlapping(nonce.as_ptr(), nonce_len);
             let dst = target.start().add(nonce_len);
-            let message = self.message(nonce.as_ptr(), place_or_none(&ad), (src, len), dst, dst.add(len));
+            let message =
+                self.message(nonce.as_ptr(), place_or_none(&ad), (src, len), dst, dst.add(len));
             self.seal_raw(py, message)?;
         }
         Ok(target.finish())
     }
 
-    /// Decrypts what seal() made. Raises VerificationError if it is not authentic; into is zeroed then.
+    /// Decrypts what seal() made. Raises VerificationError if it is not authentic; into is zeroed
+    /// then.
     #[pyo3(signature = (sealed, ad = None, *, into = None))]
     fn open<'py>(
         &self,
@@ -176,8 +182,9 @@ impl Cipher {
         into: Option<Out<'py>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let ((nonce_len, tag_len), (start, len)) = (self.sizes(), sealed.place());
-        let len =
-            len.checked_sub(nonce_len + tag_len).ok_or_else(|| self.too_short(nonce_len + tag_len, len))?;
+        let len = len
+            .checked_sub(nonce_len + tag_len)
+            .ok_or_else(|| self.too_short(nonce_len + tag_len, len))?;
         let target = Target::new(py, into, len)?;
         target.check_apart(sealed.place())?;
         let nonce = copy("nonce", &sealed.bytes()[..nonce_len], nonce_len)?;
@@ -186,16 +193,18 @@ impl Cipher {
         unsafe {
             let src = start.add(nonce_len);
             let ad = place_or_none(&ad);
-            let message = self.message(nonce.as_ptr(), ad, (src, len), target.start(), tag.as_mut_ptr());
+            let message =
+                self.message(nonce.as_ptr(), ad, (src, len), target.start(), tag.as_mut_ptr());
             self.open_raw(py, message)?;
         }
         Ok(target.finish())
     }
 
-    /// Encrypts a message: ciphertext and tag in one, without the nonce, which must never serve twice with one key.
+    /// Encrypts a message: ciphertext and tag in one, without the nonce, which must never serve
+    /// twice with one key.
     ///
-    /// With into, a writable buffer of len(message) + tag_size bytes, the result goes there, and into is returned. It may begin where the
-    /// message begins.
+    /// With into, a writable buffer of len(message) + tag_size bytes, the result goes there, and
+    /// into is returned. It may begin where the message begins.
     #[pyo3(signature = (nonce, message, ad = None, *, into = None))]
     fn encrypt<'py>(
         &self,
@@ -210,7 +219,8 @@ impl Cipher {
         let (src, len) = message.place();
         let target = Target::new(py, into, len + tag_len)?;
         target.check_overlap((src, len))?;
-        // SAFETY: the target has room for ciphertext and tag; the buffers are held, and have the lengths that they say.
+        // SAFETY: the target has room for ciphertext and tag; the buffers are held, and have the
+        // lengths that they say.
         unsafe {
             let (dst, ad) = (target.start(), place_or_none(&ad));
             let message = self.message(nonce.as_ptr(), ad, (src, len), dst, dst.add(len));
@@ -219,7 +229,8 @@ impl Cipher {
         Ok(target.finish())
     }
 
-    /// Decrypts ciphertext and tag, as encrypt() gives them. Raises VerificationError if they are not authentic; into is zeroed then.
+    /// Decrypts ciphertext and tag, as encrypt() gives them. Raises VerificationError if they are
+    /// not authentic; into is zeroed then.
     #[pyo3(signature = (nonce, ciphertext, ad = None, *, into = None))]
     fn decrypt<'py>(
         &self,
@@ -239,7 +250,8 @@ impl Cipher {
         // SAFETY: as above.
         unsafe {
             let ad = place_or_none(&ad);
-            let message = self.message(nonce.as_ptr(), ad, (src, len), target.start(), tag.as_mut_ptr());
+            let message =
+                self.message(nonce.as_ptr(), ad, (src, len), target.start(), tag.as_mut_ptr());
             self.open_raw(py, message)?;
         }
         Ok(target.finish())
@@ -264,14 +276,16 @@ impl Cipher {
         // SAFETY: as above.
         unsafe {
             let ad = place_or_none(&ad);
-            let message = self.message(nonce.as_ptr(), ad, (src, len), target.start(), tag.as_mut_ptr());
+            let message =
+                self.message(nonce.as_ptr(), ad, (src, len), target.start(), tag.as_mut_ptr());
             self.seal_raw(py, message)?;
         }
         let tag = PyBytes::new(py, &tag[..tag_len]);
         PyTuple::new(py, [target.finish(), tag.into_any()])
     }
 
-    /// Decrypts a ciphertext whose tag is apart from it. Raises VerificationError if they are not authentic; into is zeroed then.
+    /// Decrypts a ciphertext whose tag is apart from it. Raises VerificationError if they are not
+    /// authentic; into is zeroed then.
     #[pyo3(signature = (nonce, ciphertext, tag, ad = None, *, into = None))]
     fn decrypt_detached<'py>(
         &self,
@@ -291,7 +305,8 @@ impl Cipher {
         // SAFETY: as above.
         unsafe {
             let ad = place_or_none(&ad);
-            let message = self.message(nonce.as_ptr(), ad, (src, len), target.start(), tag.as_mut_ptr());
+            let message =
+                self.message(nonce.as_ptr(), ad, (src, len), target.start(), tag.as_mut_ptr());
             self.open_raw(py, message)?;
         }
         Ok(target.finish())
@@ -310,7 +325,8 @@ impl Cipher {
         let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
         let (dst, len) = buffer.place();
         let mut tag = [0; MAX_LEN];
-        // SAFETY: input and output are the same; the buffers are held, and have the lengths that they say.
+        // SAFETY: input and output are the same; the buffers are held, and have the lengths that
+        // they say.
         unsafe {
             let ad = place_or_none(&ad);
             self.seal_raw(py, self.message(nonce.as_ptr(), ad, (dst, len), dst, tag.as_mut_ptr()))?;
@@ -318,8 +334,8 @@ impl Cipher {
         Ok(PyBytes::new(py, &tag[..tag_len]))
     }
 
-    /// Decrypts a ciphertext where it lies, in a writable buffer. Raises VerificationError if it is not authentic; the buffer is zeroed
-    /// then.
+    /// Decrypts a ciphertext where it lies, in a writable buffer. Raises VerificationError if it is
+    /// not authentic; the buffer is zeroed then.
     #[pyo3(signature = (nonce, buffer, tag, ad = None))]
     fn decrypt_in_place<'py>(
         &self,
@@ -340,7 +356,8 @@ impl Cipher {
         }
     }
 
-    /// Checks ciphertext and tag, as encrypt() gives them, and decrypts nothing. Raises VerificationError if they are not authentic.
+    /// Checks ciphertext and tag, as encrypt() gives them, and decrypts nothing. Raises
+    /// VerificationError if they are not authentic.
     #[pyo3(signature = (nonce, ciphertext, ad = None))]
     fn verify<'py>(
         &self,
@@ -355,7 +372,8 @@ impl Cipher {
         let len = len.checked_sub(tag_len).ok_or_else(|| self.too_short(tag_len, len))?;
         let (ciphertext, tag) = ciphertext.bytes().split_at(len);
         let (cipher, ad) = (&self.inner, bytes_or_none(&ad));
-        work_on(py, len + ad.len(), || cipher.verify(&nonce[..nonce_len], ad, ciphertext, tag)).or_raise()
+        work_on(py, len + ad.len(), || cipher.verify(&nonce[..nonce_len], ad, ciphertext, tag))
+            .or_raise()
     }
 
     /// Begins to encrypt a message that comes in pieces.
@@ -364,13 +382,15 @@ impl Cipher {
         Encryptor::begin(&self.inner, nonce.bytes(), bytes_or_none(&ad))
     }
 
-    /// Begins to decrypt a message that comes in pieces. It is kept until its end, and shown only if it is authentic.
+    /// Begins to decrypt a message that comes in pieces. It is kept until its end, and shown only
+    /// if it is authentic.
     #[pyo3(signature = (nonce, ad = None))]
     fn decryptor(&self, nonce: In<'_, '_>, ad: Option<In<'_, '_>>) -> PyResult<Decryptor> {
         Decryptor::begin(&self.inner, nonce.bytes(), bytes_or_none(&ad))
     }
 
-    /// Begins to decrypt a message that comes in pieces, each of which is shown at once, before anybody knows whether it is authentic.
+    /// Begins to decrypt a message that comes in pieces, each of which is shown at once, before
+    /// anybody knows whether it is authentic.
     ///
     /// Only for those who do nothing with them before verify() has succeeded.
     #[pyo3(signature = (nonce, ad = None))]
@@ -382,10 +402,11 @@ impl Cipher {
         UnverifiedDecryptor::begin(&self.inner, nonce.bytes(), bytes_or_none(&ad))
     }
 
-    /// Encrypts many messages, each under a random nonce of its own: a list of what seal() would give.
+    /// Encrypts many messages, each under a random nonce of its own: a list of what seal() would
+    /// give.
     ///
-    /// Faster than a loop, above all for small messages on CPUs that can work on several at once. ads, if given, has one item for each
-    /// message (bytes or None).
+    /// Faster than a loop, above all for small messages on CPUs that can work on several at once.
+    /// ads, if given, has one item for each message (bytes or None).
     ///
     /// >>> import palladion
     /// >>> cipher = palladion.Cipher(palladion.generate_key())
@@ -401,8 +422,8 @@ impl Cipher {
         batch::seal_many(py, &self.inner, &messages, ads.as_deref())
     }
 
-    /// Decrypts many messages that seal() or seal_many() made: a list of them. If one is not authentic, raises VerificationError, which has its
-    /// place as index, and none is returned.
+    /// Decrypts many messages that seal() or seal_many() made: a list of them. If one is not
+    /// authentic, raises VerificationError, which has its place as index, and none is returned.
     #[pyo3(signature = (sealed, ads = None))]
     fn open_many<'py>(
         &self,

@@ -1,10 +1,13 @@
-//! Columns: many values in one call, each encrypted on its own under its own random nonce, as `Cipher.seal` does it to one.
+//! Columns: many values in one call, each encrypted on its own under its own random nonce, as
+//! `Cipher.seal` does it to one.
 //!
-//! Values come as an Arrow column (one buffer with all bytes, offsets into it or a width, a bit mask of what is not null), or as a list of
-//! Python objects. `palladion/columns.py` makes the one or the other of what the caller has.
+//! Values come as an Arrow column (one buffer with all bytes, offsets into it or a width, a bit
+//! mask of what is not null), or as a list of Python objects. `palladion/columns.py` makes the one
+//! or the other of what the caller has.
 //!
-//! Whoever gives a buffer may write to it meanwhile, see `buffer`. So an offset is never believed because it was checked before: each time
-//! it is read it becomes a range that is looked up in a slice, and one that leads nowhere is an error. There is no `unsafe` on that way.
+//! Whoever gives a buffer may write to it meanwhile, see `buffer`. So an offset is never believed
+//! because it was checked before: each time it is read it becomes a range that is looked up in a
+//! slice, and one that leads nowhere is an error. There is no `unsafe` on that way.
 
 use std::iter;
 use std::ops::Range;
@@ -57,7 +60,9 @@ impl From<Fault> for PyErr {
             Fault::Offsets(row) => PyValueError::new_err(format!(
                 "row {row}: offsets are not in order, or lead out of the buffer"
             )),
-            Fault::NoAd(row) => PyValueError::new_err(format!("row {row}: the associated data is null")),
+            Fault::NoAd(row) => {
+                PyValueError::new_err(format!("row {row}: the associated data is null"))
+            }
             Fault::Arguments(what) => PyValueError::new_err(what),
         }
     }
@@ -75,7 +80,11 @@ enum Layout<'a> {
 
 /// The offset at a place.
 #[inline(always)]
-fn offset<const N: usize>(offsets: &[u8], place: usize, read: impl Fn([u8; N]) -> i64) -> Option<usize> {
+fn offset<const N: usize>(
+    offsets: &[u8],
+    place: usize,
+    read: impl Fn([u8; N]) -> i64,
+) -> Option<usize> {
     let start = place.checked_mul(N)?;
     let bytes = offsets.get(start..start.checked_add(N)?)?;
     usize::try_from(read(bytes.try_into().ok()?)).ok()
@@ -86,7 +95,9 @@ impl Layout<'_> {
     #[inline(always)]
     fn range(self, place: usize) -> Option<Range<usize>> {
         let at = |place| match self {
-            Self::Offsets32(offsets) => offset(offsets, place, |bytes| i32::from_ne_bytes(bytes).into()),
+            Self::Offsets32(offsets) => {
+                offset(offsets, place, |bytes| i32::from_ne_bytes(bytes).into())
+            }
             Self::Offsets64(offsets) => offset(offsets, place, i64::from_ne_bytes),
             Self::Fixed(width) => place.checked_mul(width),
         };
@@ -121,7 +132,9 @@ impl<'a> Values<'a> {
             Self::Arrow(column) => {
                 let Some(place) = column.first.checked_add(row) else { return Err(wrong) };
                 let range = column.layout.range(place);
-                let Some(value) = range.and_then(|range| column.data.get(range)) else { return Err(wrong) };
+                let Some(value) = range.and_then(|range| column.data.get(range)) else {
+                    return Err(wrong);
+                };
                 let Some(valid) = column.valid else { return Ok(Some(value)) };
                 let Some(bits) = valid.get(place / 8) else { return Err(wrong) };
                 Ok((bits >> (place % 8) & 1 == 1).then_some(value))
@@ -164,7 +177,8 @@ enum Way {
 }
 
 impl Way {
-    /// How long the result of a value is. (What is too short to be opened has a result of no bytes, and fails later.)
+    /// How long the result of a value is. (What is too short to be opened has a result of no bytes,
+    /// and fails later.)
     #[inline(always)]
     fn result_len(self, cipher: &any::Cipher, len: usize) -> Result<usize, Fault> {
         let overhead = cipher.algorithm().key_len() + cipher.tag_len();
@@ -229,7 +243,9 @@ impl<'b> Iterator for Blocks<'b> {
         let room = match &mut self.room {
             Room::Together { bytes: rest, layout, at } => {
                 while end < last && bytes < BLOCK_BYTES {
-                    let Some(range) = layout.range(end) else { return Some(Err(Fault::Offsets(end))) };
+                    let Some(range) = layout.range(end) else {
+                        return Some(Err(Fault::Offsets(end)));
+                    };
                     (bytes, end) = (range.end.wrapping_sub(*at), end + 1);
                 }
                 if bytes > rest.len() {
@@ -257,8 +273,9 @@ impl<'b> Iterator for Blocks<'b> {
 
 /// Works on all blocks, on so many threads.
 ///
-/// The threads are new ones and end with the call, which costs some tens of microseconds where there are milliseconds of work. A pool that
-/// stays does not survive `fork`, by which `multiprocessing` and PySpark make their workers: in them, a call would wait forever for threads
+/// The threads are new ones and end with the call, which costs some tens of microseconds where
+/// there are milliseconds of work. A pool that stays does not survive `fork`, by which
+/// `multiprocessing` and PySpark make their workers: in them, a call would wait forever for threads
 /// that only the parent has.
 fn in_blocks<'b, R: Send>(
     threads: usize,
@@ -267,7 +284,8 @@ fn in_blocks<'b, R: Send>(
 ) -> Result<Vec<R>, Fault> {
     let queue = Mutex::new(blocks);
     let next = || queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).next();
-    let worker = || iter::from_fn(next).map(|block| work(block?)).collect::<Result<Vec<R>, Fault>>();
+    let worker =
+        || iter::from_fn(next).map(|block| work(block?)).collect::<Result<Vec<R>, Fault>>();
     thread::scope(|scope| {
         // If the system has no more threads, those that there are do the work.
         let start = |_| thread::Builder::new().spawn_scoped(scope, worker).ok();
@@ -290,17 +308,21 @@ fn threads_for(wanted: usize, count: usize, bytes: usize) -> usize {
     if most <= 1 || wanted == 1 {
         return 1;
     }
-    let wanted = if wanted == 0 { thread::available_parallelism().map_or(1, usize::from) } else { wanted };
+    let wanted =
+        if wanted == 0 { thread::available_parallelism().map_or(1, usize::from) } else { wanted };
     wanted.min(most)
 }
 
 /// Random nonces, one after another.
 ///
-/// A call of the operating system for each value would take longer than its encryption. So it is asked for 32 bytes for each block, and
-/// these are the key of an AEGIS-256 key stream, which is cut into nonces. Under a key that is random, unknown and used for nothing else
-/// (therefore the nonce of the stream may be zero), the key stream cannot be told from random bytes: that is the security that RFC 10032
-/// claims for it (section 7). So these nonces are as good as those of the operating system: who could make use of a difference could tell
-/// the stream from random bytes. And whoever sees them, for they are public, learns neither the key nor the nonces of other values.
+/// A call of the operating system for each value would take longer than its encryption. So it is
+/// asked for 32 bytes for each block, and these are the key of an AEGIS-256 key stream, which is
+/// cut into nonces. Under a key that is random, unknown and used for nothing else (therefore the
+/// nonce of the stream may be zero), the key stream cannot be told from random bytes: that is the
+/// security that RFC 10032 claims for it (section 7). So these nonces are as good as those of the
+/// operating system: who could make use of a difference could tell the stream from random bytes.
+/// And whoever sees them, for they are public, learns neither the key nor the nonces of other
+/// values.
 struct Nonces(Aegis256Stream);
 
 impl Nonces {
@@ -443,7 +465,13 @@ fn open_block<F: Family, const D: usize, const T: usize>(
             let ad = task.ads.get(row)?;
             match sealed.split_at_checked(F::KEY_LEN) {
                 Some((nonce, rest)) if rest.len() >= T => {
-                    jobs.push(Decryption::open_into(&cipher, &F::Nonce::try_from(nonce)?, ad, rest, room));
+                    jobs.push(Decryption::open_into(
+                        &cipher,
+                        &F::Nonce::try_from(nonce)?,
+                        ad,
+                        rest,
+                        room,
+                    ));
                     places.push(row);
                 }
                 _ => failures.add(row, keep),
@@ -464,8 +492,8 @@ fn open_block<F: Family, const D: usize, const T: usize>(
     Ok(failures)
 }
 
-/// The buffers of an Arrow column from Python: `(data, offsets or None, width, valid or None, first)`. The width is that of an offset, or
-/// that of a value if there are no offsets.
+/// The buffers of an Arrow column from Python: `(data, offsets or None, width, valid or None,
+/// first)`. The width is that of an offset, or that of a value if there are no offsets.
 struct Parts<'py> {
     data: Bound<'py, PyAny>,
     offsets: Bound<'py, PyAny>,
@@ -523,9 +551,9 @@ impl<'py> Kept<'py> {
                 valid: extract_some(&parts.valid)?,
                 first: parts.first,
             }),
-            Self::Objects(values) => {
-                Ok(Given::Objects(values.iter().map(|value| value.as_ref().map(|b| b.as_bytes())).collect()))
-            }
+            Self::Objects(values) => Ok(Given::Objects(
+                values.iter().map(|value| value.as_ref().map(|b| b.as_bytes())).collect(),
+            )),
         }
     }
 }
@@ -544,14 +572,19 @@ fn bytes_of<'py>(
         return text.encode_utf8().map(Some);
     }
     let is_missing = missing.is_some_and(|missing| value.is(missing));
-    if value.is_none() || is_missing || value.cast::<PyFloat>().is_ok_and(|number| number.value().is_nan()) {
+    if value.is_none()
+        || is_missing
+        || value.cast::<PyFloat>().is_ok_and(|number| number.value().is_nan())
+    {
         return Ok(None);
     }
     match value.extract::<In<'_, '_>>() {
         Ok(bytes) => Ok(Some(PyBytes::new(value.py(), bytes.bytes()))),
         Err(_) => {
             let name = value.get_type().fully_qualified_name()?;
-            Err(PyTypeError::new_err(format!("row {row}: values are bytes, str or None, not {name}")))
+            Err(PyTypeError::new_err(format!(
+                "row {row}: values are bytes, str or None, not {name}"
+            )))
         }
     }
 }
@@ -573,7 +606,8 @@ impl Given<'_, '_> {
             Self::Objects(values) if values.len() == count => Values::Objects(values),
             Self::Objects(_) => return Err(Fault::Arguments("a list has another length").into()),
         };
-        // The last row tells whether there is so much of offsets, bits and data, before anything is reserved for results.
+        // The last row tells whether there is so much of offsets, bits and data, before anything is
+        // reserved for results.
         if let Some(last) = count.checked_sub(1) {
             values.get(last)?;
         }
@@ -585,7 +619,11 @@ impl Given<'_, '_> {
         let place = |bytes: &In<'_, '_>| (bytes.place().0 as usize, bytes.len());
         match self {
             Self::Arrow { data, offsets, valid, .. } => {
-                [Some(data), offsets.as_ref(), valid.as_ref()].into_iter().flatten().map(place).collect()
+                [Some(data), offsets.as_ref(), valid.as_ref()]
+                    .into_iter()
+                    .flatten()
+                    .map(place)
+                    .collect()
             }
             // These are `bytes`, which nobody may write to: they are no output.
             Self::Objects(_) => Vec::new(),
@@ -674,8 +712,8 @@ pub fn column_size(
         let size = way.result_len(cipher, width)?.checked_mul(count);
         return Ok(size.ok_or(Fault::Arguments("the column is too long"))?);
     }
-    // Nor does what is encrypted, if there are no nulls: the first and the last offset will do. (If those between are out of order,
-    // seal_column finds it when it reads them.)
+    // Nor does what is encrypted, if there are no nulls: the first and the last offset will do. (If
+    // those between are out of order, seal_column finds it when it reads them.)
     if let (Values::Arrow(Column { layout, valid: None, first, .. }), Way::Seal, Some(last)) =
         (values, way, count.checked_sub(1))
     {
@@ -707,8 +745,12 @@ fn lay_out(
     const TOO_LONG: Fault = Fault::Arguments("the column is too long");
     let rows = count.checked_add(1).ok_or(TOO_LONG)?;
     let width = match (&offsets, task.values.width()) {
-        (Some(offsets), _) if offsets.len() / 4 == rows && offsets.len() % 4 == 0 => Width::Offsets32,
-        (Some(offsets), _) if offsets.len() / 8 == rows && offsets.len() % 8 == 0 => Width::Offsets64,
+        (Some(offsets), _) if offsets.len() / 4 == rows && offsets.len() % 4 == 0 => {
+            Width::Offsets32
+        }
+        (Some(offsets), _) if offsets.len() / 8 == rows && offsets.len() % 8 == 0 => {
+            Width::Offsets64
+        }
         (None, Some(width)) => {
             if way == Way::Open && width < task.overhead() {
                 return Err(Fault::Arguments("the values are too short to have been encrypted"));
@@ -804,8 +846,8 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// Encrypts a column into buffers: values, offsets of 32 or 64 bits (none if all have one length, and then nulls have it, too), and a bit
-/// mask of what is not null, if it is asked for.
+/// Encrypts a column into buffers: values, offsets of 32 or 64 bits (none if all have one length,
+/// and then nulls have it, too), and a bit mask of what is not null, if it is asked for.
 #[pyfunction]
 #[pyo3(signature = (cipher, values, count, ad, out, out_offsets = None, out_valid = None, threads = 0))]
 #[allow(clippy::too_many_arguments)] // for our own module alone
@@ -820,15 +862,25 @@ pub fn seal_column(
     out_valid: Option<Out<'_>>,
     threads: usize,
 ) -> PyResult<()> {
-    on_column(py, cipher, values, count, ad, [Some(out), out_offsets, out_valid], |task, outputs| {
-        let size = outputs.out.len();
-        let (blocks, _) = outputs.blocks(task, Way::Seal, count)?;
-        in_blocks(threads_for(threads, count, size), blocks, |block| task.seal_block(block)).map(drop)
-    })
+    on_column(
+        py,
+        cipher,
+        values,
+        count,
+        ad,
+        [Some(out), out_offsets, out_valid],
+        |task, outputs| {
+            let size = outputs.out.len();
+            let (blocks, _) = outputs.blocks(task, Way::Seal, count)?;
+            in_blocks(threads_for(threads, count, size), blocks, |block| task.seal_block(block))
+                .map(drop)
+        },
+    )
 }
 
-/// Decrypts a column into buffers, as seal_column encrypts it, and returns how many values are not authentic, and the row of the first. If
-/// there are such values, and keep is false, all outputs are zeroed. Otherwise only they are, and they are null in out_valid.
+/// Decrypts a column into buffers, as seal_column encrypts it, and returns how many values are not
+/// authentic, and the row of the first. If there are such values, and keep is false, all outputs
+/// are zeroed. Otherwise only they are, and they are null in out_valid.
 #[pyfunction]
 #[pyo3(signature = (cipher, values, count, ad, out, out_offsets = None, out_valid = None, threads = 0, keep = false))]
 #[allow(clippy::too_many_arguments)] // for our own module alone
@@ -847,35 +899,44 @@ pub fn open_column(
     if keep && out_valid.is_none() {
         return Err(Fault::Arguments("failures are kept in a bit mask").into());
     }
-    on_column(py, cipher, values, count, ad, [Some(out), out_offsets, out_valid], |task, outputs| {
-        let Outputs { out, offsets, valid } = outputs;
-        let threads = threads_for(threads, count, out.len());
-        // The first part ends before the second begins to see the whole output again.
-        let opened = {
-            let outputs = Outputs { out: &mut *out, offsets, valid };
-            outputs.blocks(task, Way::Open, count).and_then(|(blocks, valid)| {
-                let failures = in_blocks(threads, blocks, |block| task.open_block(block, keep))?;
-                Ok((Failures::of(failures), valid))
-            })
-        };
-        match opened {
-            Ok((failures, Some(valid))) if keep => {
-                for row in &failures.rows {
-                    valid[row / 8] &= !(1 << (row % 8));
+    on_column(
+        py,
+        cipher,
+        values,
+        count,
+        ad,
+        [Some(out), out_offsets, out_valid],
+        |task, outputs| {
+            let Outputs { out, offsets, valid } = outputs;
+            let threads = threads_for(threads, count, out.len());
+            // The first part ends before the second begins to see the whole output again.
+            let opened = {
+                let outputs = Outputs { out: &mut *out, offsets, valid };
+                outputs.blocks(task, Way::Open, count).and_then(|(blocks, valid)| {
+                    let failures =
+                        in_blocks(threads, blocks, |block| task.open_block(block, keep))?;
+                    Ok((Failures::of(failures), valid))
+                })
+            };
+            match opened {
+                Ok((failures, Some(valid))) if keep => {
+                    for row in &failures.rows {
+                        valid[row / 8] &= !(1 << (row % 8));
+                    }
+                    Ok((failures.count, failures.first))
                 }
-                Ok((failures.count, failures.first))
+                Ok((failures, _)) if failures.count == 0 => Ok((0, 0)),
+                Ok((failures, _)) => {
+                    out.zeroize();
+                    Ok((failures.count, failures.first))
+                }
+                Err(fault) => {
+                    out.zeroize();
+                    Err(fault)
+                }
             }
-            Ok((failures, _)) if failures.count == 0 => Ok((0, 0)),
-            Ok((failures, _)) => {
-                out.zeroize();
-                Ok((failures.count, failures.first))
-            }
-            Err(fault) => {
-                out.zeroize();
-                Err(fault)
-            }
-        }
-    })
+        },
+    )
 }
 
 /// Checks the arguments of a call for a column, and does the work without the interpreter's lock.
@@ -891,7 +952,11 @@ fn on_column<T: Send>(
     let (kept, kept_ads) = (Kept::Arrow(Parts::new(values)?), KeptAds::new(ad, None)?);
     let (given, given_ads) = (kept.given()?, kept_ads.given()?);
     check_apart(&[&out, &offsets, &valid], &[given.places(), given_ads.places()].concat())?;
-    let task = Task { cipher: &cipher.get().inner, values: given.values(count)?, ads: given_ads.ads(count)? };
+    let task = Task {
+        cipher: &cipher.get().inner,
+        values: given.values(count)?,
+        ads: given_ads.ads(count)?,
+    };
     let outputs = Outputs {
         out: out.as_mut().map(Out::bytes).unwrap_or_default(),
         offsets: offsets.as_mut().map(Out::bytes),
@@ -924,8 +989,8 @@ unsafe fn new_bytes<'a, 'py>(
         let len = way.result_len(task.cipher, value.len())?;
         let mut target = Target::new(py, None, len)?;
         target.zeroed();
-        // SAFETY: an object that was just made, and has so many bytes, which are zeros. (An object of no bytes is one that Python has
-        // already; but then this is a slice of no bytes.)
+        // SAFETY: an object that was just made, and has so many bytes, which are zeros. (An object
+        // of no bytes is one that Python has already; but then this is a slice of no bytes.)
         rooms.push(unsafe { std::slice::from_raw_parts_mut(target.start(), len) });
         objects.push(Some(target.finish()));
     }
@@ -935,9 +1000,11 @@ unsafe fn new_bytes<'a, 'py>(
 /// Zeroes the results of a list that is not shown.
 fn wipe(objects: &Results<'_>) {
     for object in objects.iter().flatten() {
-        // SAFETY: `bytes` that we made and gave to nobody, valid for writes of their length. (Those of no bytes may be everybody's.)
+        // SAFETY: `bytes` that we made and gave to nobody, valid for writes of their length. (Those
+        // of no bytes may be everybody's.)
         unsafe {
-            let (start, len) = (ffi::PyBytes_AsString(object.as_ptr()), ffi::PyBytes_Size(object.as_ptr()));
+            let (start, len) =
+                (ffi::PyBytes_AsString(object.as_ptr()), ffi::PyBytes_Size(object.as_ptr()));
             std::slice::from_raw_parts_mut(start.cast::<u8>(), len as usize).zeroize();
         }
     }
@@ -957,7 +1024,11 @@ fn on_list<'py, T: Send>(
     let (given, given_ads) = (kept.given()?, kept_ads.given()?);
     // Not the length of the list, which another thread may have changed meanwhile.
     let count = if let Given::Objects(values) = &given { values.len() } else { 0 };
-    let task = Task { cipher: &cipher.get().inner, values: given.values(count)?, ads: given_ads.ads(count)? };
+    let task = Task {
+        cipher: &cipher.get().inner,
+        values: given.values(count)?,
+        ads: given_ads.ads(count)?,
+    };
     // SAFETY: the objects are ours until we return, and by then the work has ended.
     let (objects, rooms) = unsafe { new_bytes(py, &task, way, count)? };
     let size = rooms.iter().map(|room| room.len()).sum();
@@ -989,8 +1060,9 @@ pub fn seal_list<'py>(
     PyList::new(values.py(), objects)
 }
 
-/// Decrypts a list, and returns the values, how many are not authentic, and the row of the first. If there are such values, there is no
-/// list; or, if keep is true, they are None. With text, values are str.
+/// Decrypts a list, and returns the values, how many are not authentic, and the row of the first.
+/// If there are such values, there is no list; or, if keep is true, they are None. With text,
+/// values are str.
 #[pyfunction]
 #[pyo3(signature = (cipher, values, ad = None, missing = None, threads = 0, keep = false, text = false))]
 #[allow(clippy::too_many_arguments)] // for our own module alone

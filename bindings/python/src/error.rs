@@ -4,7 +4,12 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-create_exception!(palladion, PalladionError, PyException, "The base of the exceptions of this package.");
+create_exception!(
+    palladion,
+    PalladionError,
+    PyException,
+    "The base of the exceptions of this package."
+);
 create_exception!(
     palladion,
     VerificationError,
@@ -35,13 +40,15 @@ impl<T> OrRaise<T> for Result<T, palladion::Error> {
     }
 }
 
-/// The exception for an error of an encrypted file: those of palladion.raf, or what the system or an object of Python said.
+/// The exception for an error of an encrypted file: those of palladion.raf, or what the system or
+/// an object of Python said.
 #[cold]
 pub fn raf_error(py: Python<'_>, error: palladion_raf::Error) -> PyErr {
     use palladion_raf::Error::*;
     let message = error.to_string();
-    let raise =
-        |class: &str, details: &[u64]| raf_exception(py, class, &message, details).unwrap_or_else(|e| e);
+    let raise = |class: &str, details: &[u64]| {
+        raf_exception(py, class, &message, details).unwrap_or_else(|e| e)
+    };
     match error {
         Io(error) if error.get_ref().is_some_and(|inner| inner.is::<PyErr>()) => {
             match error.downcast::<PyErr>() {
@@ -54,7 +61,9 @@ pub fn raf_error(py: Python<'_>, error: palladion_raf::Error) -> PyErr {
         NotRaf => raise("NotRafError", &[]),
         Unsupported { value, .. } => raise("UnsupportedRafError", &[value]),
         WrongKey => raise("WrongKeyError", &[]),
-        KeyLength { expected, actual } => raise("KeyLengthError", &[expected as u64, actual as u64]),
+        KeyLength { expected, actual } => {
+            raise("KeyLengthError", &[expected as u64, actual as u64])
+        }
         ContextLength { max, actual } => raise("ContextLengthError", &[max as u64, actual as u64]),
         DamagedChunk { index } => raise("DamagedChunkError", &[index]),
         Truncated { expected, actual } => raise("TruncatedError", &[expected, actual]),

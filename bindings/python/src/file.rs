@@ -1,4 +1,5 @@
-//! Encrypted files: those of the crate `palladion-file`, whose inputs and outputs are paths or file objects of Python.
+//! Encrypted files: those of the crate `palladion-file`, whose inputs and outputs are paths or file
+//! objects of Python.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -8,8 +9,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use palladion_file::{
-    ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, KdfLimits, KdfParams, MasterKey,
-    Passphrase, Secret,
+    ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, KdfLimits, KdfParams,
+    MasterKey, Passphrase, Secret,
 };
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -32,7 +33,9 @@ fn file_error(py: Python<'_>, error: Error) -> PyErr {
         Error::Damaged { chunk, offset } => ("DamagedError", Some(chunk), Some(offset)),
         Error::Truncated { chunk, offset } => ("TruncatedError", chunk, Some(offset)),
         Error::TrailingData { offset } => ("TrailingDataError", None, Some(offset)),
-        Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. } => ("UnsupportedError", None, None),
+        Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. } => {
+            ("UnsupportedError", None, None)
+        }
         Error::WrongKey => ("WrongKeyError", None, None),
         Error::WrongPassphrase => ("WrongPassphraseError", None, None),
         Error::NeedsKey => ("NeedsKeyError", None, None),
@@ -41,7 +44,8 @@ fn file_error(py: Python<'_>, error: Error) -> PyErr {
         // There may be more one day.
         _ => ("FileError", None, None),
     };
-    let make = || py.import("palladion.files")?.getattr(class)?.call1((message, hint, chunk, offset));
+    let make =
+        || py.import("palladion.files")?.getattr(class)?.call1((message, hint, chunk, offset));
     make().map_or_else(|error| error, PyErr::from_value)
 }
 
@@ -67,7 +71,11 @@ impl Owned {
         match (key, passphrase) {
             (Some(key), None) => {
                 let bytes = <[u8; 32]>::try_from(key.bytes()).map_err(|_| {
-                    error(palladion::Error::WrongLength { what: "key", expected: 32, actual: key.len() })
+                    error(palladion::Error::WrongLength {
+                        what: "key",
+                        expected: 32,
+                        actual: key.len(),
+                    })
                 })?;
                 Ok(Self::Key(bytes.into()))
             }
@@ -180,13 +188,22 @@ impl Run {
             self.progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (bytes,)).map(drop))
         });
         if let Err(error) = told {
-            self.raised.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(error);
+            self.raised
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner())
+                .get_or_insert(error);
             self.cancel.store(true, Ordering::Relaxed);
         }
     }
 
-    fn finish(self, py: Python<'_>, result: Result<palladion_file::Summary, Error>) -> PyResult<u64> {
-        if let Some(error) = self.raised.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
+    fn finish(
+        self,
+        py: Python<'_>,
+        result: Result<palladion_file::Summary, Error>,
+    ) -> PyResult<u64> {
+        if let Some(error) =
+            self.raised.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
+        {
             return Err(error);
         }
         result.map(|summary| summary.bytes).map_err(|error| file_error(py, error))
@@ -209,7 +226,9 @@ fn output(place: Place) -> PyResult<Box<dyn Write + Send>> {
 
 fn chunk_size(bytes: usize) -> PyResult<ChunkSize> {
     let none = || {
-        PyValueError::new_err(format!("chunk_size must be a power of two from 1024 to 16777216, not {bytes}"))
+        PyValueError::new_err(format!(
+            "chunk_size must be a power of two from 1024 to 16777216, not {bytes}"
+        ))
     };
     ChunkSize::new(bytes).ok_or_else(none)
 }
@@ -243,7 +262,8 @@ pub fn encrypt_file(
     let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
     let (input, output) = (input(source)?, output(target)?);
     let result = py.detach(|| {
-        let encryptor = Encryptor::new(secret.get()).algorithm(algorithm.0).chunk_size(chunk_size).kdf(kdf);
+        let encryptor =
+            Encryptor::new(secret.get()).algorithm(algorithm.0).chunk_size(chunk_size).kdf(kdf);
         let encryptor = encryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
         match threads {
             Some(threads) => encryptor.threads(threads),
@@ -302,8 +322,9 @@ impl FileWriter {
     ) -> PyResult<Self> {
         let secret = Owned::new(key, passphrase)?;
         let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
-        let writer =
-            py.detach(|| EncryptWriter::with(secret.get(), algorithm.0, chunk_size, kdf, Writer(target)));
+        let writer = py.detach(|| {
+            EncryptWriter::with(secret.get(), algorithm.0, chunk_size, kdf, Writer(target))
+        });
         Ok(Self(Mutex::new(Some(writer.map_err(|error| file_error(py, error))?))))
     }
 
@@ -377,7 +398,8 @@ pub fn needs_passphrase(py: Python<'_>, beginning: In<'_, '_>) -> PyResult<bool>
 /// The key in the text of a key file.
 #[pyfunction]
 pub fn parse_key_file<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBytes>> {
-    let key = MasterKey::from_key_file(text).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let key =
+        MasterKey::from_key_file(text).map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok(PyBytes::new(py, key.as_bytes()))
 }
 

@@ -1,5 +1,6 @@
-//! Work for several threads, in processes that were forked (as `multiprocessing` does): threads do not come along, so what waited for
-//! those of the pool that all of a process shares would wait for ever.
+//! Work for several threads, in processes that were forked (as `multiprocessing` does): threads do
+//! not come along, so what waited for those of the pool that all of a process shares would wait for
+//! ever.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -7,7 +8,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// The process that loaded this, whose shared pool is alive.
 static FIRST: OnceLock<u32> = OnceLock::new();
-/// A pool for another one. Those of its ancestors are not dropped, for that would wait for their threads.
+/// A pool for another one. Those of its ancestors are not dropped, for that would wait for their
+/// threads.
 static POOL: Mutex<Option<(u32, &'static ThreadPool)>> = Mutex::new(None);
 
 /// To be called when the package is loaded.
@@ -26,7 +28,8 @@ fn pool() -> Option<&'static ThreadPool> {
         Some((of, pool)) if of == process => Some(pool),
         _ => {
             // Without any thread to be had there is nothing better than to try the other one.
-            let new: &'static ThreadPool = Box::leak(Box::new(ThreadPoolBuilder::new().build().ok()?));
+            let new: &'static ThreadPool =
+                Box::leak(Box::new(ThreadPoolBuilder::new().build().ok()?));
             *pool = Some((process, new));
             Some(new)
         }

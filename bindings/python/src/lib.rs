@@ -36,7 +36,8 @@ mod _native {
     use super::error::{PalladionError, VerificationError};
     #[pymodule_export]
     use super::file::{
-        FileReader, FileWriter, decrypt_file, encrypt_file, format_key_file, needs_passphrase, parse_key_file,
+        FileReader, FileWriter, decrypt_file, encrypt_file, format_key_file, needs_passphrase,
+        parse_key_file,
     };
     #[pymodule_export]
     use super::mac::{Mac, mac};

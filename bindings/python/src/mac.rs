@@ -14,8 +14,8 @@ use crate::error::{OrRaise, error};
 ///
 /// Mac(key, data=b'', *, algorithm='AEGIS-256X2', nonce=None, digest_size=32)
 ///
-/// The key has 16 or 32 bytes; it must not be used for encryption too. The nonce may be the same for all messages and is all zeros if left
-/// out.
+/// The key has 16 or 32 bytes; it must not be used for encryption too. The nonce may be the same
+/// for all messages and is all zeros if left out.
 ///
 /// >>> import palladion
 /// >>> key = palladion.generate_key()
@@ -66,7 +66,8 @@ impl Mac {
         let zeros = [0; MAX_LEN];
         let nonce = nonce.as_ref().map_or(&zeros[..algorithm.0.key_len()], In::bytes);
         let initial = any::Mac::new(algorithm.0, key.bytes(), nonce).or_raise()?;
-        let mac = Self { algorithm, digest_len: digest_size, data: Mutex::new(initial.clone()), initial };
+        let mac =
+            Self { algorithm, digest_len: digest_size, data: Mutex::new(initial.clone()), initial };
         data.map_or(Ok(()), |data| mac.update(py, data))?;
         Ok(mac)
     }
@@ -88,7 +89,8 @@ impl Mac {
         Ok(self.tag(py)?[..self.digest_len].iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Compares, in constant time, the tag of all data until now with one that came along. Raises VerificationError if they differ.
+    /// Compares, in constant time, the tag of all data until now with one that came along. Raises
+    /// VerificationError if they differ.
     fn verify(&self, py: Python<'_>, tag: In<'_, '_>) -> PyResult<()> {
         let tag = copy("tag", tag.bytes(), self.digest_len)?;
         self.current(py).verify(&tag[..self.digest_len]).or_raise()
@@ -156,7 +158,9 @@ pub fn mac<'py>(
     let data = data.bytes();
     work_on(py, data.len(), || mac.update(data)).or_raise()?;
     let mut tag = [0; MAX_LEN];
-    let tag = tag.get_mut(..digest_size).ok_or(palladion::Error::UnknownTagLength { actual: digest_size });
+    let tag = tag
+        .get_mut(..digest_size)
+        .ok_or(palladion::Error::UnknownTagLength { actual: digest_size });
     let tag = tag.or_raise()?;
     mac.finalize(tag).or_raise()?;
     Ok(PyBytes::new(py, tag))

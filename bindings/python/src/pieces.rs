@@ -60,7 +60,8 @@ impl Session {
                 })
                 .or_raise();
             }
-            // SAFETY: it is the caller's buffer, for it is the input too, which is not looked at through a slice.
+            // SAFETY: it is the caller's buffer, for it is the input too, which is not looked at
+            // through a slice.
             let buffer = unsafe { target.bytes() };
             work_on(py, buffer.len(), || match encrypt {
                 true => session.encrypt_in_place(buffer),
@@ -97,7 +98,8 @@ impl Encryptor {
 
 #[pymethods]
 impl Encryptor {
-    /// Encrypts the next piece: as many bytes as it has, in a new object or in into (which may be the piece itself).
+    /// Encrypts the next piece: as many bytes as it has, in a new object or in into (which may be
+    /// the piece itself).
     #[pyo3(signature = (data, *, into = None))]
     fn update<'py>(
         &self,
@@ -117,9 +119,11 @@ impl Encryptor {
     }
 }
 
-/// Decrypts a message that comes in pieces, and shows it only if it is authentic; made by Cipher.decryptor().
+/// Decrypts a message that comes in pieces, and shows it only if it is authentic; made by
+/// Cipher.decryptor().
 ///
-/// All of it is kept in memory. For more, use encrypted files (palladion.files), which are verified piece by piece.
+/// All of it is kept in memory. For more, use encrypted files (palladion.files), which are verified
+/// piece by piece.
 #[pyclass(module = "palladion", frozen)]
 pub struct Decryptor {
     session: Session,
@@ -145,7 +149,8 @@ impl Decryptor {
         })
     }
 
-    /// Ends the ciphertext and returns the message. Raises VerificationError if it is not authentic.
+    /// Ends the ciphertext and returns the message. Raises VerificationError if it is not
+    /// authentic.
     fn finalize<'py>(&self, py: Python<'py>, tag: In<'_, '_>) -> PyResult<Bound<'py, PyBytes>> {
         let expected = self.session.tag_len;
         let tag = copy("tag", tag.bytes(), expected)?;
@@ -171,7 +176,8 @@ fn grow(bytes: &mut Zeroizing<Vec<u8>>, more: usize) -> PyResult<()> {
     Ok(())
 }
 
-/// Decrypts a message that comes in pieces, each of which is shown at once, UNVERIFIED; made by Cipher.unverified_decryptor().
+/// Decrypts a message that comes in pieces, each of which is shown at once, UNVERIFIED; made by
+/// Cipher.unverified_decryptor().
 #[pyclass(module = "palladion", frozen)]
 pub struct UnverifiedDecryptor(Session);
 
@@ -183,7 +189,8 @@ impl UnverifiedDecryptor {
 
 #[pymethods]
 impl UnverifiedDecryptor {
-    /// Decrypts the next piece: as many bytes as it has, in a new object or in into (which may be the piece itself).
+    /// Decrypts the next piece: as many bytes as it has, in a new object or in into (which may be
+    /// the piece itself).
     #[pyo3(signature = (data, *, into = None))]
     fn update_unverified<'py>(
         &self,
@@ -194,14 +201,16 @@ impl UnverifiedDecryptor {
         self.0.next(py, data, into, false)
     }
 
-    /// Ends the ciphertext. Raises VerificationError if not all that was shown is authentic: throw it away then.
+    /// Ends the ciphertext. Raises VerificationError if not all that was shown is authentic: throw
+    /// it away then.
     fn verify(&self, py: Python<'_>, tag: In<'_, '_>) -> PyResult<()> {
         let tag = copy("tag", tag.bytes(), self.0.tag_len)?;
         self.0.take(py)?.verify(&tag[..self.0.tag_len]).or_raise()
     }
 }
 
-/// An endless stream of bytes that depend on key and nonce alone (RFC 10032, section 7). It authenticates nothing.
+/// An endless stream of bytes that depend on key and nonce alone (RFC 10032, section 7). It
+/// authenticates nothing.
 ///
 /// KeyStream(key, nonce=None, *, algorithm='AEGIS-256X2')
 ///
@@ -261,7 +270,8 @@ impl KeyStream {
         target.check_overlap(data.place())?;
         let bytes = target.copied(&data);
         let mut session = lock(py, &self.0);
-        // The state absorbs what is encrypted, so the stream is that of zeros alone, a piece at a time.
+        // The state absorbs what is encrypted, so the stream is that of zeros alone, a piece at a
+        // time.
         let mut stream = Zeroizing::new([0; 4096]);
         work_on(py, bytes.len(), || {
             for piece in bytes.chunks_mut(stream.len()) {

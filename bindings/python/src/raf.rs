@@ -23,15 +23,18 @@ use crate::storage::{Access, Hash, Place, Store, os_error};
 /// An open file: one type for all of them, whatever hashes its Merkle tree, if there is one.
 type File = palladion_raf::Raf<Store, System<Hash>>;
 
-/// Places in a Merkle tree, if the caller does not say and they are enough. It is part of what commitments depend on.
+/// Places in a Merkle tree, if the caller does not say and they are enough. It is part of what
+/// commitments depend on.
 const MAX_CHUNKS: u64 = 16384;
 
-/// Does some work without the interpreter's lock. (Objects of Python that are called meanwhile take it again.)
+/// Does some work without the interpreter's lock. (Objects of Python that are called meanwhile take
+/// it again.)
 fn work<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     work_on(py, usize::MAX, || on_live_threads(work))
 }
 
-/// What the user holds: ("key", the bytes), ("key_file", its path) or ("passphrase", its bytes), and a context or None.
+/// What the user holds: ("key", the bytes), ("key_file", its path) or ("passphrase", its bytes),
+/// and a context or None.
 pub struct Secret {
     kind: Kind,
     context: Option<Vec<u8>>,
@@ -49,19 +52,24 @@ impl<'py> FromPyObject<'_, 'py> for Secret {
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let py = object.py();
-        let (kind, secret, context) = object.extract::<(String, Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
-        let bytes =
-            |object: &Bound<'_, PyAny>| object.extract::<In<'_, '_>>().map(|bytes| bytes.bytes().to_vec());
+        let (kind, secret, context) =
+            object.extract::<(String, Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
+        let bytes = |object: &Bound<'_, PyAny>| {
+            object.extract::<In<'_, '_>>().map(|bytes| bytes.bytes().to_vec())
+        };
         let kind = match &*kind {
             "key" => Kind::Key(Zeroizing::new(bytes(&secret)?)),
             "key_file" => {
                 let path = secret.extract::<PathBuf>()?;
-                let text =
-                    py.detach(|| fs::read(&path)).map_err(|error| os_error(py, &error, Some(&path)))?;
+                let text = py
+                    .detach(|| fs::read(&path))
+                    .map_err(|error| os_error(py, &error, Some(&path)))?;
                 let text = Zeroizing::new(text);
                 // What is no text has no such line either.
                 let key = MasterKey::from_key_file(std::str::from_utf8(&text).unwrap_or_default());
-                Kind::KeyFile(key.map_err(|e| PyValueError::new_err(format!("{}: {e}", path.display())))?)
+                Kind::KeyFile(
+                    key.map_err(|e| PyValueError::new_err(format!("{}: {e}", path.display())))?,
+                )
             }
             "passphrase" => Kind::Passphrase(Passphrase::new(bytes(&secret)?)),
             kind => return Err(PyValueError::new_err(format!("{kind:?} is no kind of secret"))),
@@ -117,13 +125,18 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn new(merkle: Option<Bound<'_, PyAny>>, max_chunks: Option<u64>, chunks: u64) -> PyResult<Option<Self>> {
+    fn new(
+        merkle: Option<Bound<'_, PyAny>>,
+        max_chunks: Option<u64>,
+        chunks: u64,
+    ) -> PyResult<Option<Self>> {
         merkle
             .map(|merkle| {
                 let hash = Hash::new(&merkle);
                 let hash_len = hash.len(merkle.py())?;
                 // As the command line does it, so that both come to the same commitment.
-                let usual = || chunks.max(MAX_CHUNKS).checked_next_power_of_two().unwrap_or(u64::MAX);
+                let usual =
+                    || chunks.max(MAX_CHUNKS).checked_next_power_of_two().unwrap_or(u64::MAX);
                 Ok(Self { hash, hash_len, max_chunks: max_chunks.unwrap_or_else(usual) })
             })
             .transpose()
@@ -140,7 +153,8 @@ impl Wanted {
     }
 }
 
-/// A file, and once more the objects of Python in it, for those that look for circles of references.
+/// A file, and once more the objects of Python in it, for those that look for circles of
+/// references.
 struct Open {
     file: File,
     objects: Vec<Py<PyAny>>,
@@ -150,21 +164,33 @@ struct Open {
 #[pyclass(module = "palladion", frozen)]
 pub struct Raf {
     file: Mutex<Option<Open>>,
-    /// The thread that works on it. If an object of Python that it calls meanwhile comes back here, that would wait for itself.
+    /// The thread that works on it. If an object of Python that it calls meanwhile comes back here,
+    /// that would wait for itself.
     worker: Mutex<Option<ThreadId>>,
     info: Info,
 }
 
 impl Raf {
     fn new(file: File, objects: Vec<Py<PyAny>>) -> Self {
-        Self { info: file.info(), file: Mutex::new(Some(Open { file, objects })), worker: Mutex::new(None) }
+        Self {
+            info: file.info(),
+            file: Mutex::new(Some(Open { file, objects })),
+            worker: Mutex::new(None),
+        }
     }
 
-    fn enter<T>(&self, py: Python<'_>, call: impl FnOnce(&mut Option<Open>) -> PyResult<T>) -> PyResult<T> {
+    fn enter<T>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&mut Option<Open>) -> PyResult<T>,
+    ) -> PyResult<T> {
         struct Work<'a>(&'a Mutex<Option<ThreadId>>);
         impl Work<'_> {
             fn set(&self, worker: Option<ThreadId>) -> Option<ThreadId> {
-                std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), worker)
+                std::mem::replace(
+                    &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner),
+                    worker,
+                )
             }
         }
         impl Drop for Work<'_> {
@@ -185,10 +211,17 @@ impl Raf {
     }
 
     /// Does something with it, one thread after another.
-    fn with_file<T>(&self, py: Python<'_>, call: impl FnOnce(&mut File) -> PyResult<T>) -> PyResult<T> {
+    fn with_file<T>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&mut File) -> PyResult<T>,
+    ) -> PyResult<T> {
         self.enter(py, |file| {
             call(
-                &mut file.as_mut().ok_or_else(|| PyValueError::new_err("I/O operation on closed file"))?.file,
+                &mut file
+                    .as_mut()
+                    .ok_or_else(|| PyValueError::new_err("I/O operation on closed file"))?
+                    .file,
             )
         })
     }
@@ -205,7 +238,8 @@ impl Raf {
 
 #[pymethods]
 impl Raf {
-    /// Makes a file. access is "w" (what was there goes) or "x" (there must be nothing). merkle is None, True, or an object that hashes.
+    /// Makes a file. access is "w" (what was there goes) or "x" (there must be nothing). merkle is
+    /// None, True, or an object that hashes.
     #[staticmethod]
     #[pyo3(signature = (storage, access, secret, *, algorithm, chunk_size, merkle = None, max_chunks = None))]
     #[allow(clippy::too_many_arguments)] // they are Python's
@@ -241,7 +275,8 @@ impl Raf {
         Ok(Self::new(file.or_raise_in(py)?, objects))
     }
 
-    /// Opens a file. If a Merkle tree is wanted it is made of what is in the file, or, without rebuild, is empty.
+    /// Opens a file. If a Merkle tree is wanted it is made of what is in the file, or, without
+    /// rebuild, is empty.
     #[staticmethod]
     #[pyo3(signature = (storage, secret, *, write = false, merkle = None, max_chunks = None, rebuild = true))]
     fn open(
@@ -305,11 +340,17 @@ impl Raf {
 
     /// What there is of size bytes from offset on; of all bytes if size is None.
     #[pyo3(signature = (size, offset))]
-    fn read_at<'py>(&self, py: Python<'py>, size: Option<u64>, offset: u64) -> PyResult<Bound<'py, PyAny>> {
+    fn read_at<'py>(
+        &self,
+        py: Python<'py>,
+        size: Option<u64>,
+        offset: u64,
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.with_file(py, |file| {
             let there = file.size().saturating_sub(offset);
             let len = size.map_or(there, |size| size.min(there));
-            let len = usize::try_from(len).map_err(|_| PyValueError::new_err("too long for Python"))?;
+            let len =
+                usize::try_from(len).map_err(|_| PyValueError::new_err("too long for Python"))?;
             let mut target = Target::new(py, None, len)?;
             let bytes = target.zeroed();
             work(py, || file.read_at(bytes, offset)).or_raise_in(py)?;
@@ -317,8 +358,8 @@ impl Raf {
         })
     }
 
-    /// Reads into a writable buffer what there is from offset on, and tells how many bytes that is. If it fails, all of the buffer is
-    /// zeroed.
+    /// Reads into a writable buffer what there is from offset on, and tells how many bytes that is.
+    /// If it fails, all of the buffer is zeroed.
     fn read_into(&self, py: Python<'_>, mut buffer: Out<'_>, offset: u64) -> PyResult<usize> {
         let bytes = buffer.bytes();
         self.work(py, |file| file.read_at(bytes, offset))
@@ -354,7 +395,8 @@ impl Raf {
         self.work(py, |file| file.verify())
     }
 
-    /// Whether the storage is synced within changes, so that the size is right even if the machine stops.
+    /// Whether the storage is synced within changes, so that the size is right even if the machine
+    /// stops.
     fn set_barriers(&self, py: Python<'_>, on: bool) -> PyResult<()> {
         self.with_file(py, |file| {
             file.set_barriers(on);
@@ -396,7 +438,8 @@ impl Raf {
 
     /// Lets go of the file, and of its keys. More than once does no harm.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        // Dropped when nothing is locked any more: that may run what an object of Python does in its end.
+        // Dropped when nothing is locked any more: that may run what an object of Python does in
+        // its end.
         self.enter(py, |file| Ok(file.take())).map(drop)
     }
 
@@ -425,15 +468,20 @@ fn room(info: &Info) -> Result<Vec<u8>, Error> {
     Ok(vec![0; info.record_len()])
 }
 
-/// What the header of a file says, without its key, and so unverified: algorithm, chunk size, size and file id.
+/// What the header of a file says, without its key, and so unverified: algorithm, chunk size, size
+/// and file id.
 #[pyfunction]
-pub fn raf_probe<'py>(py: Python<'py>, storage: Place) -> PyResult<(Name, u32, u64, Bound<'py, PyBytes>)> {
+pub fn raf_probe<'py>(
+    py: Python<'py>,
+    storage: Place,
+) -> PyResult<(Name, u32, u64, Bound<'py, PyBytes>)> {
     let mut store = storage.look(py)?;
     let info = work(py, || palladion_raf::probe(&mut store)).or_raise_in(py)?;
     Ok((Name(info.algorithm), info.chunk_size, info.size, PyBytes::new(py, &info.file_id)))
 }
 
-/// A key for one purpose, from a key that serves several: as long as that, which has 16 or 32 bytes.
+/// A key for one purpose, from a key that serves several: as long as that, which has 16 or 32
+/// bytes.
 #[pyfunction]
 #[pyo3(signature = (key, context = None))]
 pub fn raf_derive_master_key<'py>(
@@ -441,6 +489,7 @@ pub fn raf_derive_master_key<'py>(
     key: In<'_, 'py>,
     context: Option<In<'_, 'py>>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let key = palladion_raf::derive_master_key(key.bytes(), bytes_or_none(&context)).or_raise_in(py)?;
+    let key =
+        palladion_raf::derive_master_key(key.bytes(), bytes_or_none(&context)).or_raise_in(py)?;
     Ok(PyBytes::new(py, &key))
 }

@@ -1,4 +1,5 @@
-//! Where encrypted files are kept, and what hashes their Merkle trees: files of the operating system, or objects of Python.
+//! Where encrypted files are kept, and what hashes their Merkle trees: files of the operating
+//! system, or objects of Python.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
@@ -41,7 +42,8 @@ impl<'py> FromPyObject<'_, 'py> for Place {
 }
 
 impl Place {
-    /// Opens it. A file of the system is locked, as the command line does it: many may read it, or one may change it.
+    /// Opens it. A file of the system is locked, as the command line does it: many may read it, or
+    /// one may change it.
     pub fn open(self, py: Python<'_>, access: Access) -> PyResult<Store> {
         let path = match self {
             Self::Object(object) => return Ok(Store::Object(object)),
@@ -60,7 +62,8 @@ impl Place {
             if file.metadata()?.is_dir() {
                 return Err(ErrorKind::IsADirectory.into());
             }
-            let locked = if access == Access::Read { file.try_lock_shared() } else { file.try_lock() };
+            let locked =
+                if access == Access::Read { file.try_lock_shared() } else { file.try_lock() };
             match locked {
                 // Not every file system has locks.
                 Err(TryLockError::WouldBlock) => Err(ErrorKind::WouldBlock.into()),
@@ -91,7 +94,10 @@ pub enum Store {
 
 impl Store {
     /// The object's part of a call.
-    fn call<T>(object: &Py<PyAny>, work: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> io::Result<T> {
+    fn call<T>(
+        object: &Py<PyAny>,
+        work: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
+    ) -> io::Result<T> {
         Python::attach(|py| work(object.bind(py)).map_err(|error| raised(py, error)))
     }
 }
@@ -126,7 +132,9 @@ impl Storage for Store {
     fn size(&mut self) -> io::Result<u64> {
         match self {
             Self::File(file) => file.size(),
-            Self::Object(object) => Self::call(object, |object| object.call_method0("get_size")?.extract()),
+            Self::Object(object) => {
+                Self::call(object, |object| object.call_method0("get_size")?.extract())
+            }
         }
     }
 
@@ -142,7 +150,9 @@ impl Storage for Store {
     fn sync(&mut self) -> io::Result<()> {
         match self {
             Self::File(file) => file.sync(),
-            Self::Object(object) => Self::call(object, |object| object.call_method0("sync").map(drop)),
+            Self::Object(object) => {
+                Self::call(object, |object| object.call_method0("sync").map(drop))
+            }
         }
     }
 
@@ -157,7 +167,8 @@ impl Storage for Store {
 /// What hashes a Merkle tree.
 pub enum Hash {
     Sha256,
-    /// With the attribute hash_len, and the methods hash_leaf, hash_parent, hash_empty and hash_commitment.
+    /// With the attribute hash_len, and the methods hash_leaf, hash_parent, hash_empty and
+    /// hash_commitment.
     Object(Py<PyAny>),
 }
 
@@ -189,7 +200,8 @@ impl Hash {
             let hash = work(object)?;
             let hash = hash.bind(object.py()).cast::<PyBytes>()?.as_bytes();
             if hash.len() != out.len() {
-                let message = format!("a hash must have {} bytes, but has {}", out.len(), hash.len());
+                let message =
+                    format!("a hash must have {} bytes, but has {}", out.len(), hash.len());
                 return Err(PyValueError::new_err(message));
             }
             out.copy_from_slice(hash);
@@ -209,7 +221,14 @@ impl Hasher for Hash {
         }
     }
 
-    fn parent(&self, out: &mut [u8], left: &[u8], right: &[u8], level: u32, index: u64) -> io::Result<()> {
+    fn parent(
+        &self,
+        out: &mut [u8],
+        left: &[u8],
+        right: &[u8],
+        level: u32,
+        index: u64,
+    ) -> io::Result<()> {
         match self {
             Self::Sha256 => Sha256.parent(out, left, right, level, index),
             Self::Object(object) => Self::call(object, out, |object| {
@@ -245,14 +264,17 @@ impl Hasher for Hash {
     }
 }
 
-/// An exception on its way through the library: see [`crate::error::raf_error`], where it comes out again.
+/// An exception on its way through the library: see [`crate::error::raf_error`], where it comes out
+/// again.
 fn raised(py: Python<'_>, error: PyErr) -> io::Error {
-    // What says that there are fewer bytes than there should be makes a chunk a damaged one, as with a file.
+    // What says that there are fewer bytes than there should be makes a chunk a damaged one, as
+    // with a file.
     let ended = error.is_instance_of::<PyEOFError>(py);
     io::Error::new(if ended { ErrorKind::UnexpectedEof } else { ErrorKind::Other }, error)
 }
 
-/// The exception for an error of the system, with its number, so that it is of the right class, and the name of the file.
+/// The exception for an error of the system, with its number, so that it is of the right class, and
+/// the name of the file.
 #[cold]
 pub fn os_error(py: Python<'_>, error: &io::Error, path: Option<&Path>) -> PyErr {
     let name = path.map(Path::as_os_str).map(ToOwned::to_owned);
@@ -264,12 +286,14 @@ pub fn os_error(py: Python<'_>, error: &io::Error, path: Option<&Path>) -> PyErr
     match (error.kind(), error.raw_os_error()) {
         // Not from the system, but from the lock.
         (ErrorKind::WouldBlock, None) => {
-            let number = py.import("errno").and_then(|errno| errno.getattr("EAGAIN")?.extract::<i32>());
+            let number =
+                py.import("errno").and_then(|errno| errno.getattr("EAGAIN")?.extract::<i32>());
             let text = "the file is in use by another program";
             number.map_or_else(|e| e, |number| PyBlockingIOError::new_err((number, text, name)))
         }
         (ErrorKind::IsADirectory, None) => {
-            let number = py.import("errno").and_then(|errno| errno.getattr("EISDIR")?.extract::<i32>());
+            let number =
+                py.import("errno").and_then(|errno| errno.getattr("EISDIR")?.extract::<i32>());
             number.map_or_else(|e| e, |number| PyOSError::new_err((number, "Is a directory", name)))
         }
         #[cfg(windows)]

@@ -350,7 +350,8 @@ def test_others_run_meanwhile() -> None:
         cipher.encrypt(bytes(32), message, into=into)
         span.append(time.perf_counter())
 
-    # The machine may have other things to do, so not each time tells; with the lock held none would.
+    # The machine may have other things to do, so not each time tells; with the lock held none
+    # would.
     for _ in range(20):
         span.clear()
         thread = threading.Thread(target=encrypt)

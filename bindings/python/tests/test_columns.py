@@ -196,7 +196,8 @@ def test_nonces_differ():
             sealed = columns.encrypt(values, cipher).to_pylist() + columns.encrypt([b""] * 5000, cipher)
             nonces.update(value[: cipher.nonce_size] for value in sealed)
         assert len(nonces) == 210_000
-    # Each bit is one in about half of them: a deviation of 2% would be one of more than twelve sigma.
+    # Each bit is one in about half of them: a deviation of 2% would be one of more than twelve
+    # sigma.
     bits = np.unpackbits(np.frombuffer(b"".join(nonces), np.uint8).reshape(-1, 16), axis=1).mean(axis=0)
     assert abs(bits - 0.5).max() < 0.02
 

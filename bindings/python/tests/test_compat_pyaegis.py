@@ -713,7 +713,8 @@ def wrong_files(module, name, directory):
         yield f"{method} fails: pread", failing(method, lambda file, _: file.pread(3, 0))
         yield f"{method} fails: pwrite", failing(method, lambda file, _: file.pwrite(b"x", 3))
         yield f"{method} fails: growing", failing(method, lambda file, _: file.pwrite(b"x", 8000))
-        # (Of the chunk that becomes the last one, pyaegis leaves what is cut off in the file, and need not read it.)
+        # (Of the chunk that becomes the last one, pyaegis leaves what is cut off in the file, and
+        # need not read it.)
         yield f"{method} fails: shrinking", failing(method, lambda file, _: file.truncate(1024))
         yield f"{method} fails: sync", failing(method, lambda file, _: file.sync())
         yield f"{method} fails: probe", failing(method, lambda _, storage: module.raf_probe(storage) and 1)

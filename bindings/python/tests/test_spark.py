@@ -42,7 +42,8 @@ def example():
 
 @pytest.fixture(scope="module")
 def spark():
-    # Workers in local mode inherit the environment of this process: so the key comes from theirs, as on a cluster.
+    # Workers in local mode inherit the environment of this process: so the key comes from theirs,
+    # as on a cluster.
     kept = {name: os.environ.get(name) for name in ("PALLADION_KEY", "PYSPARK_PYTHON")}
     os.environ["PALLADION_KEY"] = base64.b64encode(KEY).decode()
     os.environ["PYSPARK_PYTHON"] = sys.executable

@@ -56,7 +56,9 @@ impl From<Variant> for Algorithm {
 }
 
 /// A variant of AEGIS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum,
+)]
 pub enum Variant {
     #[value(name = "128l")]
     #[serde(rename = "aegis-128l")]
@@ -127,7 +129,9 @@ impl Variant {
 }
 
 /// What is done to one message; for several in one call see `batch.rs`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
     /// Encrypt from one buffer into another
@@ -174,7 +178,8 @@ mod tests {
     #[test]
     fn names_in_results() {
         let text =
-            serde_json::to_string(&[Algorithm::Aegis(Variant::Aegis128X2), Algorithm::Aes128Gcm]).unwrap();
+            serde_json::to_string(&[Algorithm::Aegis(Variant::Aegis128X2), Algorithm::Aes128Gcm])
+                .unwrap();
         assert_eq!(text, r#"["aegis-128x2","aes128-gcm"]"#);
         let back: Vec<Algorithm> = serde_json::from_str(&text).unwrap();
         assert_eq!(back, [Algorithm::Aegis(Variant::Aegis128X2), Algorithm::Aes128Gcm]);

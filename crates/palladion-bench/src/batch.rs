@@ -1,7 +1,7 @@
 //! This library's batches beside the same messages one after another.
 //!
-//! Both ways seal or open the same messages, from one buffer to another, each with a nonce of its own. Making the jobs
-//! belongs to the time of a batch: its users have to make them too.
+//! Both ways seal or open the same messages, from one buffer to another, each with a nonce of its
+//! own. Making the jobs belongs to the time of a batch: its users have to make them too.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -35,7 +35,8 @@ const WAYS: [Way; 2] = [Way::Batch, Way::Alone];
 
 /// Some messages and what they are sealed with or opened into.
 trait Messages {
-    /// Does all of them so many times. The loop is in here so that nothing but the calls is measured.
+    /// Does all of them so many times. The loop is in here so that nothing but the calls is
+    /// measured.
     fn run(&mut self, way: Way, repeats: u64) -> Result<(), String>;
     /// The memory with all outputs.
     fn outputs(&mut self) -> &mut [u8];
@@ -53,7 +54,12 @@ struct Group<F: Family, const D: usize> {
 }
 
 impl<F: Family + 'static, const D: usize> Group<F, D> {
-    fn new(backend: Backend, operation: Operation, size: usize, count: usize) -> Result<Self, String> {
+    fn new(
+        backend: Backend,
+        operation: Operation,
+        size: usize,
+        count: usize,
+    ) -> Result<Self, String> {
         let key = F::Key::try_from(&KEY[..F::KEY_LEN]).expect("length");
         let nonce = |i| {
             let mut nonce = NONCE;
@@ -90,8 +96,9 @@ impl<F: Family + 'static, const D: usize> Group<F, D> {
     }
 }
 
-/// Makes the jobs and does them. A few are an array, many a vector, as their users would have it: a vector for two would
-/// cost more than the jobs in it, and arrays are copied unless they are written out.
+/// Makes the jobs and does them. A few are an array, many a vector, as their users would have it: a
+/// vector for two would cost more than the jobs in it, and arrays are copied unless they are
+/// written out.
 macro_rules! with_jobs {
     ($jobs:expr, $count:expr, $function:expr) => {{
         let mut jobs = $jobs;
@@ -116,7 +123,8 @@ impl<F: Family, const D: usize> Messages for Group<F, D> {
             check(palladion::set_backend(self.backend))?;
         }
         for _ in 0..repeats {
-            let Self { operation, size, cipher, nonces, ad, inputs, outputs, .. } = black_box(&mut *self);
+            let Self { operation, size, cipher, nonces, ad, inputs, outputs, .. } =
+                black_box(&mut *self);
             let (short, long, stride) = (*size, *size + TAG_LEN, stride(*size));
             let inputs = inputs.get().chunks_exact(stride);
             let outputs = outputs.get().chunks_exact_mut(stride);
@@ -124,13 +132,25 @@ impl<F: Family, const D: usize> Messages for Group<F, D> {
             match (way, *operation) {
                 (Way::Batch, Operation::Decrypt) => {
                     let jobs = messages.map(|((nonce, input), output)| {
-                        Decryption::open_into(cipher, nonce, ad, &input[..long], &mut output[..short])
+                        Decryption::open_into(
+                            cipher,
+                            nonce,
+                            ad,
+                            &input[..long],
+                            &mut output[..short],
+                        )
                     });
                     check(with_jobs!(jobs, nonces.len(), decrypt))?;
                 }
                 (Way::Batch, _) => {
                     let jobs = messages.map(|((nonce, input), output)| {
-                        Encryption::seal_into(cipher, nonce, ad, &input[..short], &mut output[..long])
+                        Encryption::seal_into(
+                            cipher,
+                            nonce,
+                            ad,
+                            &input[..short],
+                            &mut output[..long],
+                        )
                     });
                     check(with_jobs!(jobs, nonces.len(), encrypt))?;
                 }
@@ -154,8 +174,8 @@ impl<F: Family, const D: usize> Messages for Group<F, D> {
     }
 }
 
-/// Variant and backend, if batches of this subject are measured: this library as it runs by itself, and where there are
-/// wide AES instructions.
+/// Variant and backend, if batches of this subject are measured: this library as it runs by itself,
+/// and where there are wide AES instructions.
 fn wanted(d: &Description) -> Option<(Variant, Backend)> {
     let Algorithm::Aegis(variant) = d.algorithm else { return None };
     let backend = match d.role {
@@ -177,7 +197,12 @@ struct Track {
 
 impl Track {
     /// Makes the messages; fails unless both ways give the same bytes.
-    fn prepare(&self, operation: Operation, size: usize, count: usize) -> Result<Box<dyn Messages>, String> {
+    fn prepare(
+        &self,
+        operation: Operation,
+        size: usize,
+        count: usize,
+    ) -> Result<Box<dyn Messages>, String> {
         let make = match self.variant {
             Variant::Aegis128L => Group::<Aegis128, 1>::boxed,
             Variant::Aegis128X2 => Group::<Aegis128, 2>::boxed,
@@ -213,7 +238,8 @@ pub fn steps(sizes: &[usize], rounds: u32) -> u64 {
     (sizes.len() * OPERATIONS.len() * COUNTS.len()) as u64 * u64::from(PASSES.min(rounds))
 }
 
-/// Measures all batches, as the rest is measured: a little of everything in turn, and all of it several times.
+/// Measures all batches, as the rest is measured: a little of everything in turn, and all of it
+/// several times.
 pub fn measure(
     subjects: &[Description],
     sizes: &[usize],
@@ -225,7 +251,13 @@ pub fn measure(
         for (&size, count) in sizes.iter().flat_map(|size| COUNTS.map(|count| (size, count))) {
             let tracks = subjects.iter().enumerate().filter_map(|(subject, d)| {
                 let (variant, backend) = wanted(d)?;
-                Some(Track { subject, variant, backend, repeats: [0; 2], samples: Default::default() })
+                Some(Track {
+                    subject,
+                    variant,
+                    backend,
+                    repeats: [0; 2],
+                    samples: Default::default(),
+                })
             });
             all.push((operation, size, count, tracks.collect::<Vec<_>>()));
         }

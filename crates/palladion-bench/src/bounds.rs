@@ -1,9 +1,10 @@
 //! How many cycles a step of AEGIS takes at least, and how many it may take by the project's goals.
 //!
-//! A step of a variant is one AES round for each of its `words * degree` blocks. The bound is what the AES units need for
-//! those if each register holds one word of as many lanes as it can. On cores with VAES, AVX-512 and two AES units the
-//! logic instructions and the way from one step to the next decide instead: those bounds were derived by hand, for the best
-//! way to write a step that we know. They are estimates, not proofs.
+//! A step of a variant is one AES round for each of its `words * degree` blocks. The bound is what
+//! the AES units need for those if each register holds one word of as many lanes as it can. On
+//! cores with VAES, AVX-512 and two AES units the logic instructions and the way from one step to
+//! the next decide instead: those bounds were derived by hand, for the best way to write a step
+//! that we know. They are estimates, not proofs.
 
 use palladion::Backend;
 
@@ -12,8 +13,14 @@ use crate::machine::Machine;
 use crate::results::{Results, Task};
 
 /// Encrypt, decrypt and MAC of each variant on VAES with AVX-512VL and two AES units.
-const AVX512_BOUNDS: [[f64; 3]; 6] =
-    [[4.5, 4.5, 4.0], [4.83, 5.33, 4.0], [8.0, 8.0, 8.0], [3.5, 4.0, 3.5], [3.5, 4.0, 3.5], [6.0, 6.0, 6.0]];
+const AVX512_BOUNDS: [[f64; 3]; 6] = [
+    [4.5, 4.5, 4.0],
+    [4.83, 5.33, 4.0],
+    [8.0, 8.0, 8.0],
+    [3.5, 4.0, 3.5],
+    [3.5, 4.0, 3.5],
+    [6.0, 6.0, 6.0],
+];
 
 /// The goals for kernels on such a core.
 const AVX512_GOALS: [[f64; 3]; 6] = [
@@ -25,7 +32,8 @@ const AVX512_GOALS: [[f64; 3]; 6] = [
     [6.1, 6.1, 6.1],
 ];
 
-/// The sizes between which the cycles of a step are taken, so that initialisation and finalisation cancel out.
+/// The sizes between which the cycles of a step are taken, so that initialisation and finalisation
+/// cancel out.
 pub const BULK: [usize; 2] = [4096, 16384];
 
 fn column(operation: Operation) -> usize {
@@ -41,7 +49,12 @@ fn is_avx512(machine: &Machine, backend: Backend) -> bool {
 }
 
 /// Cycles a step at least; nothing for a backend without AES instructions.
-pub fn bound(machine: &Machine, backend: Backend, variant: Variant, operation: Operation) -> Option<f64> {
+pub fn bound(
+    machine: &Machine,
+    backend: Backend,
+    variant: Variant,
+    operation: Operation,
+) -> Option<f64> {
     let widest = match backend {
         Backend::VaesAvx512 => 4,
         Backend::VaesAvx2 => 2,
@@ -58,7 +71,12 @@ pub fn bound(machine: &Machine, backend: Backend, variant: Variant, operation: O
 }
 
 /// Cycles a step that a kernel should reach; nothing where there is no goal.
-pub fn goal(machine: &Machine, backend: Backend, variant: Variant, operation: Operation) -> Option<f64> {
+pub fn goal(
+    machine: &Machine,
+    backend: Backend,
+    variant: Variant,
+    operation: Operation,
+) -> Option<f64> {
     is_avx512(machine, backend).then(|| AVX512_GOALS[variant.index()][column(operation)])
 }
 
@@ -82,7 +100,9 @@ mod tests {
     fn aes_units_bound_a_step() {
         let mut machine = Machine::this(None);
         (machine.aes_units, machine.aes_units_512) = (1, 1);
-        let of = |machine: &Machine, backend, variant| bound(machine, backend, variant, Operation::Encrypt);
+        let of = |machine: &Machine, backend, variant| {
+            bound(machine, backend, variant, Operation::Encrypt)
+        };
         assert_eq!(of(&machine, Backend::AesNiAvx, Variant::Aegis128L), Some(8.0));
         assert_eq!(of(&machine, Backend::AesNi, Variant::Aegis256X4), Some(24.0));
         machine.aes_units = 2;

@@ -23,11 +23,13 @@ const FEWER: u32 = 4;
 /// Longer messages are nothing for batches.
 const MAX_SIZE_IN_BATCH: usize = 16384;
 
-/// Measures AEGIS in this library and in others, and other ciphers and MACs, side by side in one run
+/// Measures AEGIS in this library and in others, and other ciphers and MACs, side by side in one
+/// run
 ///
-/// Every implementation does a little of the same work in turn, for many rounds, on one core; the fastest and the median
-/// sample of each count, and the core's clock is measured beside every sample. Prints tables and whether the project's
-/// goals are met; writes results.json, results.csv, README.md, plots (SVG) and one self-contained page, index.html.
+/// Every implementation does a little of the same work in turn, for many rounds, on one core; the
+/// fastest and the median sample of each count, and the core's clock is measured beside every
+/// sample. Prints tables and whether the project's goals are met; writes results.json, results.csv,
+/// README.md, plots (SVG) and one self-contained page, index.html.
 #[derive(Parser)]
 #[command(
     name = "palladion-bench",
@@ -61,7 +63,8 @@ pub struct Args {
     /// Bytes of associated data, with messages of up to 1500 bytes
     #[arg(long, value_delimiter = ',', value_name = "LIST", default_value = "0,13")]
     pub ad: Vec<usize>,
-    /// Samples of each implementation for each task, for batches a quarter of it [default: 1500, with --quick 350]
+    /// Samples of each implementation for each task, for batches a quarter of it [default: 1500,
+    /// with --quick 350]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
     /// This library's backends [default: all that can run here]
@@ -76,7 +79,8 @@ pub struct Args {
     /// The core to run on (Linux) [default: the last that the process may use]
     #[arg(long, value_name = "N")]
     pub core: Option<usize>,
-    /// The folder for results, plots and the page [default: one in target/bench, named after the CPU]
+    /// The folder for results, plots and the page [default: one in target/bench, named after the
+    /// CPU]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Measure nothing: print and draw the results of an earlier run again
@@ -130,13 +134,15 @@ impl Args {
     }
 
     pub fn backends(&self) -> Vec<Backend> {
-        let wanted =
-            |b: &Backend| self.backends.as_ref().is_none_or(|list| list.contains(b)) && b.is_available();
+        let wanted = |b: &Backend| {
+            self.backends.as_ref().is_none_or(|list| list.contains(b)) && b.is_available()
+        };
         Backend::ALL.iter().copied().filter(wanted).collect()
     }
 
     pub fn wants_peer(&self, library: &str) -> bool {
-        let listed = |list: &Vec<String>| list.iter().any(|name| name.eq_ignore_ascii_case(library));
+        let listed =
+            |list: &Vec<String>| list.iter().any(|name| name.eq_ignore_ascii_case(library));
         !self.no_peers && self.peers.as_ref().is_none_or(listed)
     }
 
@@ -150,7 +156,8 @@ impl Args {
             Op::One(operation) => Some(*operation),
             Op::Batch => None,
         };
-        let (mut ops, mut ads) = (self.ops.iter().filter_map(one).collect::<Vec<_>>(), self.ad.clone());
+        let (mut ops, mut ads) =
+            (self.ops.iter().filter_map(one).collect::<Vec<_>>(), self.ad.clone());
         sizes.sort_unstable();
         sizes.dedup();
         ops.sort_unstable();
@@ -188,7 +195,8 @@ impl Args {
 }
 
 fn backend(name: &str) -> Result<Backend, String> {
-    let backend: Backend = name.parse().map_err(|error: palladion::BackendError| error.to_string())?;
+    let backend: Backend =
+        name.parse().map_err(|error: palladion::BackendError| error.to_string())?;
     match backend.is_available() {
         true => Ok(backend),
         false => Err("this machine cannot run it".into()),
@@ -227,12 +235,21 @@ mod tests {
             let args = parse(line);
             for operation in Operation::MAIN {
                 assert!(
-                    verdict::SIZES.iter().all(|&size| args.tasks().contains(&Task::new(operation, size)))
+                    verdict::SIZES
+                        .iter()
+                        .all(|&size| args.tasks().contains(&Task::new(operation, size)))
                 );
             }
-            assert!(args.tasks().contains(&Task { operation: Operation::Decrypt, size: 1500, ad: 13 }));
+            assert!(args.tasks().contains(&Task {
+                operation: Operation::Decrypt,
+                size: 1500,
+                ad: 13
+            }));
             assert!(
-                !args.tasks().iter().any(|t| t.ad > 0 && (t.size > 1500 || t.operation == Operation::Mac))
+                !args
+                    .tasks()
+                    .iter()
+                    .any(|t| t.ad > 0 && (t.size > 1500 || t.operation == Operation::Mac))
             );
             assert_eq!(args.variants, Variant::ALL);
             assert_eq!(args.batch_sizes(), batch::SIZES);
@@ -244,8 +261,9 @@ mod tests {
 
     #[test]
     fn filters() {
-        let args =
-            parse("bench --variants 256x2,128l --ops enc,mac --sizes 64,16,64 --ad 0 --peers Aegis,openssl");
+        let args = parse(
+            "bench --variants 256x2,128l --ops enc,mac --sizes 64,16,64 --ad 0 --peers Aegis,openssl",
+        );
         assert_eq!(args.variants, [Variant::Aegis256X2, Variant::Aegis128L]);
         let tasks: Vec<_> = args.tasks().iter().map(|task| (task.operation, task.size)).collect();
         let (encrypt, mac) = (Operation::Encrypt, Operation::Mac);
@@ -254,11 +272,18 @@ mod tests {
         let batches = parse("bench --ops batch --sizes 64,16,64,65536 --rounds 3");
         assert_eq!((batches.batch_sizes(), batches.batch_rounds()), (vec![16, 64], 1));
         assert!(batches.tasks().is_empty());
-        assert!(args.wants_peer("aegis") && args.wants_peer("OpenSSL") && !args.wants_peer("BLAKE3"));
+        assert!(
+            args.wants_peer("aegis") && args.wants_peer("OpenSSL") && !args.wants_peer("BLAKE3")
+        );
         assert!(!parse("bench --no-peers").wants_peer("aegis"));
         assert_eq!(parse("bench --backends portable").backends(), [Backend::Portable]);
-        for wrong in ["--variants 128x3", "--ops hash", "--rounds 0", "--backends best", "--peers ring"] {
-            assert!(Args::try_parse_from(["bench"].into_iter().chain(wrong.split(' '))).is_err(), "{wrong}");
+        for wrong in
+            ["--variants 128x3", "--ops hash", "--rounds 0", "--backends best", "--peers ring"]
+        {
+            assert!(
+                Args::try_parse_from(["bench"].into_iter().chain(wrong.split(' '))).is_err(),
+                "{wrong}"
+            );
         }
     }
 }

@@ -52,14 +52,19 @@ const FEATURES: [&str; 13] = [
 impl Machine {
     pub fn this(core: Option<usize>) -> Self {
         let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let field = |names: &[&str]| names.iter().find_map(|name| cpuinfo(&info, name)).unwrap_or_default();
+        let field =
+            |names: &[&str]| names.iter().find_map(|name| cpuinfo(&info, name)).unwrap_or_default();
         let flags = field(&["flags", "Features"]);
         let has = |feature: &&str| flags.split(' ').any(|flag| flag == *feature);
         let cpu = field(&["model name", "CPU part"]);
         let model = ["cpu family", "model", "stepping"].map(|name| field(&[name])).join("-");
         let amd = field(&["vendor_id"]) == "AuthenticAMD";
         Self {
-            cpu: if cpu.is_empty() { format!("unknown {}", std::env::consts::ARCH) } else { cpu.to_owned() },
+            cpu: if cpu.is_empty() {
+                format!("unknown {}", std::env::consts::ARCH)
+            } else {
+                cpu.to_owned()
+            },
             features: FEATURES.iter().filter(|f| has(f)).map(|f| (*f).to_owned()).collect(),
             aes_units: if amd || has(&"vaes") { 2 } else { 1 },
             // Zen 5.
@@ -99,7 +104,9 @@ fn os() -> String {
 
 fn first_line(program: &str, args: &[&str]) -> String {
     let output = Command::new(program).args(args).output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let text = output
+        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+        .unwrap_or_default();
     text.lines().next().unwrap_or("unknown").to_owned()
 }
 
@@ -116,7 +123,8 @@ fn date(seconds: u64) -> String {
     format!("{:04}-{month:02}-{day:02}", era * 400 + year + u64::from(january))
 }
 
-/// Keeps the program on this core, or on the last one that it may use. Returns which; nothing where that cannot be done.
+/// Keeps the program on this core, or on the last one that it may use. Returns which; nothing where
+/// that cannot be done.
 #[cfg(target_os = "linux")]
 pub fn pin(core: Option<usize>) -> Option<usize> {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -134,11 +142,12 @@ pub fn pin(_core: Option<usize>) -> Option<usize> {
     None
 }
 
-/// Cycles from one multiplication to the next that needs its result, where all CPUs that matter agree.
+/// Cycles from one multiplication to the next that needs its result, where all CPUs that matter
+/// agree.
 const MULTIPLICATION: Option<f64> = if cfg!(target_arch = "x86_64") { Some(3.0) } else { None };
 
-/// The core's clock at this moment in GHz, from a chain of multiplications of about 3 microseconds. If something
-/// interrupts it, the result is too low.
+/// The core's clock at this moment in GHz, from a chain of multiplications of about 3 microseconds.
+/// If something interrupts it, the result is too low.
 pub fn clock() -> Option<f64> {
     const STEPS: u32 = 2048;
     let cycles = MULTIPLICATION? * f64::from(STEPS);

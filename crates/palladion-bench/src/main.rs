@@ -1,4 +1,5 @@
-//! Measures this library beside other implementations of AEGIS, other ciphers and other MACs, in one run.
+//! Measures this library beside other implementations of AEGIS, other ciphers and other MACs, in
+//! one run.
 //!
 //!     cargo run --release -p palladion-bench -- --help
 
@@ -49,9 +50,10 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<(), String> {
     let results = match &args.render {
         Some(path) => {
-            let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-            let results: Results =
-                serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+            let text =
+                fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let results: Results = serde_json::from_str(&text)
+                .map_err(|error| format!("{}: {error}", path.display()))?;
             if results.format != FORMAT {
                 return Err(format!("{}: format {}, not {FORMAT}", path.display(), results.format));
             }
@@ -78,13 +80,16 @@ fn run(args: &Args) -> Result<(), String> {
 /// The whole measurement.
 fn measure(args: &Args) -> Result<Results, String> {
     if cfg!(debug_assertions) {
-        eprintln!("palladion-bench: this is a debug build; add --release for figures that mean something");
+        eprintln!(
+            "palladion-bench: this is a debug build; add --release for figures that mean something"
+        );
     }
     let core = machine::pin(args.core);
     if args.core.is_some() && core != args.core {
         return Err("cannot run on that core".into());
     }
-    let (entries, mut notes) = subjects::all(&args.variants, &args.backends(), |peer| args.wants_peer(peer))?;
+    let (entries, mut notes) =
+        subjects::all(&args.variants, &args.backends(), |peer| args.wants_peer(peer))?;
     if core.is_none() {
         notes.push("not pinned to a core: this system has no call for it".into());
     }
@@ -100,7 +105,8 @@ fn measure(args: &Args) -> Result<Results, String> {
         bar.set_position(done);
         bar.set_message(format!("{} {}", task.operation.name(), task.size));
     })?;
-    let subjects: Vec<_> = measurement.entries().iter().map(|entry| entry.description.clone()).collect();
+    let subjects: Vec<_> =
+        measurement.entries().iter().map(|entry| entry.description.clone()).collect();
     let batches = batch::measure(&subjects, &batch_sizes, batch_rounds, |operation, size| {
         bar.inc(1);
         bar.set_message(format!("batches, {} {size}", operation.name()));

@@ -1,8 +1,10 @@
-//! Measuring: every subject does a little of a task in turn, for many rounds, so that a disturbance hits all alike.
+//! Measuring: every subject does a little of a task in turn, for many rounds, so that a disturbance
+//! hits all alike.
 //!
-//! A *sample* is a number of calls in a row that takes about 25 microseconds, after one call that does not count. A
-//! *round* takes a sample of each subject, in one order and the next time in the other. The run goes through all tasks
-//! several times, with a part of the rounds each, so that a bad minute does not fall on one task alone.
+//! A *sample* is a number of calls in a row that takes about 25 microseconds, after one call that
+//! does not count. A *round* takes a sample of each subject, in one order and the next time in the
+//! other. The run goes through all tasks several times, with a part of the rounds each, so that a
+//! bad minute does not fall on one task alone.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -32,8 +34,9 @@ pub struct Aligned {
 }
 
 impl Aligned {
-    /// So many bytes, `gap` bytes behind the beginning of a page: input and output are half a page apart, so that no CPU
-    /// takes a load from the one for a load of what was just stored to the other.
+    /// So many bytes, `gap` bytes behind the beginning of a page: input and output are half a page
+    /// apart, so that no CPU takes a load from the one for a load of what was just stored to the
+    /// other.
     pub fn new(len: usize, gap: usize) -> Self {
         let bytes = vec![0; len + 4096 + gap];
         let begin = bytes.as_ptr().align_offset(4096) + gap;
@@ -93,7 +96,11 @@ impl Bench {
     /// Makes the ciphertexts, and fails unless all implementations of an algorithm agree.
     ///
     /// Returns which entries take part: those that can do it, without those known to do it wrong.
-    fn prepare(&mut self, entries: &mut [Entry], notes: &mut Vec<String>) -> Result<Vec<usize>, String> {
+    fn prepare(
+        &mut self,
+        entries: &mut [Entry],
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<usize>, String> {
         let task = self.task;
         let mut expected = HashMap::new();
         let mut taking_part = Vec::new();
@@ -151,7 +158,8 @@ impl Bench {
 pub fn repeats(mut sample: impl FnMut(u64) -> Result<f64, String>) -> Result<(u64, f64), String> {
     let mut repeats = 1;
     loop {
-        // The best of some: an interrupted one would make the sample far too short, and the timer's own cost count.
+        // The best of some: an interrupted one would make the sample far too short, and the timer's
+        // own cost count.
         let mut ns = f64::INFINITY;
         for _ in 0..5 {
             ns = ns.min(sample(repeats)?.max(0.1));
@@ -190,7 +198,8 @@ impl Measurement {
         Self { entries, tasks, tracks, clocks: Vec::new(), notes }
     }
 
-    /// Measures everything; `progress` is told after each task of each pass how many of them are done.
+    /// Measures everything; `progress` is told after each task of each pass how many of them are
+    /// done.
     pub fn run(&mut self, rounds: u32, mut progress: impl FnMut(u64, Task)) -> Result<(), String> {
         let passes = PASSES.min(rounds);
         let mut done = 0;
@@ -213,7 +222,8 @@ impl Measurement {
             empty => {
                 let mut tracks = Vec::new();
                 for entry in taking_part {
-                    let (repeats, ns) = repeats(|repeats| bench.sample(&mut self.entries[entry], repeats))?;
+                    let (repeats, ns) =
+                        repeats(|repeats| bench.sample(&mut self.entries[entry], repeats))?;
                     let every = (ns / (SLOW * SAMPLE_NS)).ceil().max(1.0) as u32;
                     tracks.push(Track {
                         entry,
@@ -229,8 +239,11 @@ impl Measurement {
         };
         let first = rounds.start;
         for round in rounds {
-            let order: Box<dyn Iterator<Item = &mut Track>> =
-                if round % 2 == 0 { Box::new(tracks.iter_mut()) } else { Box::new(tracks.iter_mut().rev()) };
+            let order: Box<dyn Iterator<Item = &mut Track>> = if round % 2 == 0 {
+                Box::new(tracks.iter_mut())
+            } else {
+                Box::new(tracks.iter_mut().rev())
+            };
             let mut before = clock();
             for track in order.filter(|track| (round - first).is_multiple_of(track.every)) {
                 let entry = &mut self.entries[track.entry];
@@ -295,11 +308,14 @@ mod tests {
     /// One short run in which everything that this build has takes part and must agree.
     #[test]
     fn a_whole_run() {
-        let backends: Vec<_> = palladion::Backend::ALL.iter().copied().filter(|b| b.is_available()).collect();
+        let backends: Vec<_> =
+            palladion::Backend::ALL.iter().copied().filter(|b| b.is_available()).collect();
         let (entries, notes) = subjects::all(&Variant::ALL, &backends, |_| true).unwrap();
         let count = entries.len();
-        let mut tasks: Vec<_> =
-            Operation::MAIN.iter().flat_map(|&op| [0, 17, 300].map(|size| Task::new(op, size))).collect();
+        let mut tasks: Vec<_> = Operation::MAIN
+            .iter()
+            .flat_map(|&op| [0, 17, 300].map(|size| Task::new(op, size)))
+            .collect();
         tasks.push(Task { ad: 13, ..Task::new(Operation::Encrypt, 64) });
         tasks.push(Task { ad: 13, ..Task::new(Operation::Decrypt, 64) });
         tasks.push(Task::new(Operation::EncryptInPlace, 300));
@@ -309,7 +325,9 @@ mod tests {
         assert_eq!(steps, 2 * tasks.len());
         let cells = measurement.cells();
         assert!(cells.len() >= tasks.len() * 6 * backends.len());
-        assert!(cells.iter().all(|cell| cell.subject < count && cell.min_ns > 0.0 && cell.samples > 0));
+        assert!(
+            cells.iter().all(|cell| cell.subject < count && cell.min_ns > 0.0 && cell.samples > 0)
+        );
         assert!(cells.iter().all(|cell| cell.median_ns >= cell.min_ns));
     }
 
@@ -330,7 +348,8 @@ mod tests {
         let mut wrong = all().remove(0);
         wrong.subject = Box::new(Wrong(wrong.subject));
         entries.push(wrong);
-        let mut measurement = Measurement::new(entries, vec![Task::new(Operation::Encrypt, 16)], Vec::new());
+        let mut measurement =
+            Measurement::new(entries, vec![Task::new(Operation::Encrypt, 16)], Vec::new());
         assert!(measurement.run(1, |_, _| ()).unwrap_err().contains("other bytes"));
     }
 }

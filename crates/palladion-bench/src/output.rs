@@ -21,7 +21,9 @@ pub fn write(results: &Results, dir: &Path) -> Result<(), String> {
         ("README.md".to_owned(), readme(results, &plots)),
         ("index.html".to_owned(), page(results, &plots)),
     ];
-    files.extend(plots.iter().map(|plot| (format!("{}.svg", plot.file), svg::standalone(&plot.svg))));
+    files.extend(
+        plots.iter().map(|plot| (format!("{}.svg", plot.file), svg::standalone(&plot.svg))),
+    );
     let failed = |path: &Path, error| format!("{}: {error}", path.display());
     fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
     for (name, text) in files {
@@ -34,10 +36,14 @@ pub fn write(results: &Results, dir: &Path) -> Result<(), String> {
 /// Where and how it was measured.
 fn facts(results: &Results) -> Vec<(&'static str, String)> {
     let (m, s, clock) = (&results.machine, &results.settings, results.clock);
-    let pinned = m.core.map_or("not pinned to a core".into(), |core| format!("pinned to core {core}"));
+    let pinned =
+        m.core.map_or("not pinned to a core".into(), |core| format!("pinned to core {core}"));
     vec![
         ("Command", results.command.clone()),
-        ("CPU", format!("{} (family-model-stepping {}), {} cores, {pinned}", m.cpu, m.model, m.cores)),
+        (
+            "CPU",
+            format!("{} (family-model-stepping {}), {} cores, {pinned}", m.cpu, m.model, m.cores),
+        ),
         ("Features", m.features.join(" ")),
         (
             "Clock",
@@ -67,7 +73,10 @@ fn readme(results: &Results, plots: &[Plot]) -> String {
         results.machine.cpu
     );
     for (name, value) in facts(results) {
-        text += &format!("| {name} | {} |\n", if name == "Command" { format!("`{value}`") } else { value });
+        text += &format!(
+            "| {name} | {} |\n",
+            if name == "Command" { format!("`{value}`") } else { value }
+        );
     }
     for note in &results.notes {
         text += &format!("\nNote: {note}.\n");
@@ -123,8 +132,10 @@ fn page(results: &Results, plots: &[Plot]) -> String {
             None => "l",
         };
         let (goal, found) = (escape(&verdict.goal), escape(&verdict.found));
-        text +=
-            &format!("<h3><span class=\"{class}\">{}</span>: {goal}</h3>\n<p>{found}</p>\n", verdict.word());
+        text += &format!(
+            "<h3><span class=\"{class}\">{}</span>: {goal}</h3>\n<p>{found}</p>\n",
+            verdict.word()
+        );
         if !verdict.details.is_empty() {
             text += &format!("<pre>{}</pre>\n", escape(&verdict.details.join("\n")));
         }

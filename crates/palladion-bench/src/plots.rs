@@ -106,7 +106,8 @@ pub fn all(results: &Results) -> Vec<Plot> {
     charts.into_iter().filter_map(|(file, svg)| Some(Plot { file, svg: svg? })).collect()
 }
 
-/// This library's variants, the best other implementation of each if wanted, and the best of other algorithms.
+/// This library's variants, the best other implementation of each if wanted, and the best of other
+/// algorithms.
 fn curves<'a>(
     results: &'a Results,
     operation: Operation,
@@ -129,7 +130,8 @@ fn curves<'a>(
     let mut series = Vec::new();
     for &variant in variants {
         let name = variant.name();
-        series.push(curve(name.into(), variant.index(), false, &|task| results.ours(variant, task)));
+        series
+            .push(curve(name.into(), variant.index(), false, &|task| results.ours(variant, task)));
         if peers {
             series.push(curve(format!("{name}, best other"), variant.index(), true, &|task| {
                 results.peer(variant, task)
@@ -158,8 +160,9 @@ fn ratios(results: &Results) -> Option<String> {
     let mut rows = Vec::new();
     for operation in Operation::MAIN {
         for variant in Variant::ALL {
-            let of =
-                |size| pairs.iter().find(|p| p.variant == variant && p.task == Task::new(operation, size));
+            let of = |size| {
+                pairs.iter().find(|p| p.variant == variant && p.task == Task::new(operation, size))
+            };
             let ratios: Vec<_> =
                 verdict::SIZES.iter().map(|&size| of(size).map(|pair| pair.ratio())).collect();
             if ratios.iter().any(Option::is_some) {
@@ -175,10 +178,13 @@ fn ratios(results: &Results) -> Option<String> {
 fn cycles(results: &Results) -> Option<String> {
     let backend = bounds::our_backend(results)?;
     let mut all = Vec::new();
-    for (variant, operation) in Variant::ALL.into_iter().flat_map(|v| Operation::MAIN.map(|o| (v, o))) {
+    for (variant, operation) in
+        Variant::ALL.into_iter().flat_map(|v| Operation::MAIN.map(|o| (v, o)))
+    {
         let rate = variant.rate() as f64;
         if let Some(found) = bounds::measured(results, variant, operation) {
-            let mark = bounds::bound(&results.machine, backend, variant, operation).map(|bound| bound / rate);
+            let mark = bounds::bound(&results.machine, backend, variant, operation)
+                .map(|bound| bound / rate);
             let name = format!("{} {}", variant.name(), operation.name());
             all.push(Bar { name, colour: variant.index(), value: found / rate, mark });
         }
@@ -192,8 +198,10 @@ fn tiers(results: &Results) -> Option<String> {
     let mut all = Vec::new();
     for (subject, d) in results.subjects.iter().enumerate() {
         if let (Role::Ours | Role::OtherTier, Some(cell)) = (d.role, results.of(subject, task)) {
-            let colour =
-                Variant::ALL.iter().position(|v| Algorithm::from(*v) == d.algorithm).unwrap_or_default();
+            let colour = Variant::ALL
+                .iter()
+                .position(|v| Algorithm::from(*v) == d.algorithm)
+                .unwrap_or_default();
             all.push(Bar {
                 name: format!("{} {}", d.algorithm.name(), d.form),
                 colour,

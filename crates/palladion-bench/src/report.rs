@@ -14,7 +14,9 @@ const BLOCK: usize = 16384;
 /// The tables that are printed: the rest is too much for a terminal.
 pub fn short(results: &Results) -> Vec<Table> {
     let mut tables = Vec::new();
-    tables.extend(operations(results).into_iter().flat_map(|operation| against_peers(results, operation, 0)));
+    tables.extend(
+        operations(results).into_iter().flat_map(|operation| against_peers(results, operation, 0)),
+    );
     tables.extend(gcm(results));
     tables.extend(paper(results));
     tables.extend(readme(results));
@@ -64,13 +66,16 @@ fn ad_note(ad: usize) -> String {
 
 const UNITS: &str = "GB/s, for 0 bytes ns a call, the fastest samples";
 
-/// Each variant beside the best AEGIS peer. The sizes of the goals; all if none of those was measured.
+/// Each variant beside the best AEGIS peer. The sizes of the goals; all if none of those was
+/// measured.
 fn against_peers(results: &Results, operation: Operation, ad: usize) -> Option<Table> {
     let mut sizes = results.sizes();
     if sizes.iter().any(|size| verdict::SIZES.contains(size)) {
         sizes.retain(|size| verdict::SIZES.contains(size));
     }
-    sizes.retain(|&size| results.cells.iter().any(|c| (c.operation, c.size, c.ad) == (operation, size, ad)));
+    sizes.retain(|&size| {
+        results.cells.iter().any(|c| (c.operation, c.size, c.ad) == (operation, size, ad))
+    });
     let task = |&size: &usize| Task { operation, size, ad };
     let mut rows = Vec::new();
     for variant in Variant::ALL {
@@ -78,7 +83,9 @@ fn against_peers(results: &Results, operation: Operation, ad: usize) -> Option<T
         let theirs: Vec<_> = sizes.iter().map(|size| results.peer(variant, task(size))).collect();
         let Some(first) = ours.iter().flatten().next() else { continue };
         let name = results.description(first).implementation();
-        let row = |name: &str, items: Vec<Item>| [vec![variant.name().into(), name.into()], items].concat();
+        let row = |name: &str, items: Vec<Item>| {
+            [vec![variant.name().into(), name.into()], items].concat()
+        };
         rows.push(row(&name, ours.iter().map(|cell| figure(*cell)).collect()));
         if theirs.iter().any(Option::is_some) {
             rows.push(row("best AEGIS peer", theirs.iter().map(|cell| figure(*cell)).collect()));
@@ -93,8 +100,12 @@ fn against_peers(results: &Results, operation: Operation, ad: usize) -> Option<T
             rows.push(row("time, ours / best", ratios.collect()));
         }
     }
-    let operation =
-        format!("{}{}{}", operation.name()[..1].to_uppercase(), &operation.name()[1..], ad_note(ad));
+    let operation = format!(
+        "{}{}{}",
+        operation.name()[..1].to_uppercase(),
+        &operation.name()[1..],
+        ad_note(ad)
+    );
     Some(Table {
         title: format!("{operation}, beside the best other AEGIS"),
         note: format!("{UNITS}. Crate aegis: C or Rust; native: compiled for this CPU alone."),
@@ -115,8 +126,11 @@ pub fn bytes(size: usize) -> String {
 }
 
 fn gcm(results: &Results) -> Option<Table> {
-    let pairs = [(Variant::Aegis128L, Algorithm::Aes128Gcm), (Variant::Aegis256X2, Algorithm::Aes256Gcm)]
-        .map(|(variant, algorithm)| (variant, algorithm, verdict::against_gcm(results, variant, algorithm)));
+    let pairs =
+        [(Variant::Aegis128L, Algorithm::Aes128Gcm), (Variant::Aegis256X2, Algorithm::Aes256Gcm)]
+            .map(|(variant, algorithm)| {
+                (variant, algorithm, verdict::against_gcm(results, variant, algorithm))
+            });
     let mut sizes: Vec<_> =
         pairs.iter().flat_map(|(.., pairs)| pairs.iter().map(|pair| pair.task.size)).collect();
     sizes.sort_unstable();
@@ -126,12 +140,15 @@ fn gcm(results: &Results) -> Option<Table> {
         for operation in [Operation::Encrypt, Operation::Decrypt] {
             let find = |size| pairs.iter().find(|pair| pair.task == Task::new(operation, size));
             let row = |name: String, item: &dyn Fn(&Pair) -> Item| {
-                let items = sizes.iter().map(|&size| find(size).map_or(Item::default(), item)).collect();
+                let items =
+                    sizes.iter().map(|&size| find(size).map_or(Item::default(), item)).collect();
                 [vec![name.into(), operation.name().into()], items].concat()
             };
             if pairs.iter().any(|pair| pair.task.operation == operation) {
                 rows.push(row(variant.name().into(), &|pair| figure(Some(pair.ours))));
-                rows.push(row(format!("{}, AWS-LC", algorithm.name()), &|pair| figure(Some(pair.theirs))));
+                rows.push(row(format!("{}, AWS-LC", algorithm.name()), &|pair| {
+                    figure(Some(pair.theirs))
+                }));
                 rows.push(row("time, ours / AWS-LC".into(), &|pair| Item::ratio(pair.ratio())));
             }
         }
@@ -153,7 +170,8 @@ fn gbit_per_s(cell: &Cell) -> String {
     format!("{:.0}", cell.speed() * 8.0)
 }
 
-/// The tables of "Adding more parallelism to the AEGIS authenticated encryption algorithms", with a column for this machine.
+/// The tables of "Adding more parallelism to the AEGIS authenticated encryption algorithms", with a
+/// column for this machine.
 fn paper(results: &Results) -> Option<Table> {
     let task = Task::new(Operation::Encrypt, BLOCK);
     let openssl = |d: &Description| d.algorithm == Algorithm::Aes128Gcm && d.library == "OpenSSL";
@@ -166,7 +184,13 @@ fn paper(results: &Results) -> Option<Table> {
         .into_iter()
         .filter_map(|(name, cell, intel, amd)| {
             let cell = cell?;
-            Some(vec![name.into(), mib_per_s(cell).into(), intel.into(), gbit_per_s(cell).into(), amd.into()])
+            Some(vec![
+                name.into(),
+                mib_per_s(cell).into(),
+                intel.into(),
+                gbit_per_s(cell).into(),
+                amd.into(),
+            ])
         })
         .collect();
     Some(Table {
@@ -184,14 +208,16 @@ fn paper(results: &Results) -> Option<Table> {
 
 /// The tables in the READMEs of the AEGIS-X implementations.
 fn readme(results: &Results) -> Vec<Table> {
-    use Algorithm::{Aes128Gcm, Aes128Ocb, Aes256Gcm, Aes256Ocb, Blake3, Chacha20Poly1305, HmacSha256};
+    use Algorithm::{
+        Aes128Gcm, Aes128Ocb, Aes256Gcm, Aes256Ocb, Blake3, Chacha20Poly1305, HmacSha256,
+    };
     use Variant::{Aegis128L, Aegis128X2, Aegis128X4, Aegis256, Aegis256X2, Aegis256X4};
     let table = |title: &str, operation, variants: &[Variant], others: &[Algorithm]| {
         let task = Task::new(operation, BLOCK);
         let ours = variants.iter().filter_map(|&variant| results.ours(variant, task));
         let others = others.iter().flat_map(|&algorithm| {
-            let subjects =
-                (0..results.subjects.len()).filter(move |&s| results.subjects[s].algorithm == algorithm);
+            let subjects = (0..results.subjects.len())
+                .filter(move |&s| results.subjects[s].algorithm == algorithm);
             subjects.filter_map(|subject| results.of(subject, task))
         });
         let row = |cell: &Cell| {
@@ -232,17 +258,22 @@ fn readme(results: &Results) -> Vec<Table> {
 fn cycles(results: &Results) -> Option<Table> {
     let backend = bounds::our_backend(results)?;
     let mut rows = Vec::new();
-    for (variant, operation) in Variant::ALL.into_iter().flat_map(|v| Operation::MAIN.map(|o| (v, o))) {
+    for (variant, operation) in
+        Variant::ALL.into_iter().flat_map(|v| Operation::MAIN.map(|o| (v, o)))
+    {
         let Some(found) = bounds::measured(results, variant, operation) else { continue };
         let cell = results.ours(variant, Task::new(operation, BLOCK))?;
         let bound = bounds::bound(&results.machine, backend, variant, operation);
         let goal = bounds::goal(&results.machine, backend, variant, operation);
-        let number = |number: Option<f64>| number.map_or(Item::default(), |n| format!("{n:.2}").into());
+        let number =
+            |number: Option<f64>| number.map_or(Item::default(), |n| format!("{n:.2}").into());
         rows.push(vec![
             variant.name().into(),
             operation.name().into(),
             format!("{:.3}", cell.cycles? / BLOCK as f64).into(),
-            bound.map_or(Item::default(), |bound| format!("{:.3}", bound / variant.rate() as f64).into()),
+            bound.map_or(Item::default(), |bound| {
+                format!("{:.3}", bound / variant.rate() as f64).into()
+            }),
             number(Some(found)),
             number(bound),
             number(bound.map(|bound| found / bound)),
@@ -277,12 +308,16 @@ fn batches(results: &Results) -> Vec<Table> {
     let table = |form: &String| {
         let mut rows = Vec::new();
         for (subject, d) in results.subjects.iter().enumerate().filter(|(_, d)| d.form == *form) {
-            let mut cells: Vec<_> = results.batches.iter().filter(|cell| cell.subject == subject).collect();
+            let mut cells: Vec<_> =
+                results.batches.iter().filter(|cell| cell.subject == subject).collect();
             cells.sort_by_key(|cell| (cell.operation, cell.size, cell.messages));
             for cells in cells.chunk_by(|a, b| (a.operation, a.size) == (b.operation, b.size)) {
                 let (operation, size) = (cells[0].operation, cells[0].size);
-                let mut row: Vec<Item> =
-                    vec![d.algorithm.name().into(), operation.name().into(), size.to_string().into()];
+                let mut row: Vec<Item> = vec![
+                    d.algorithm.name().into(),
+                    operation.name().into(),
+                    size.to_string().into(),
+                ];
                 for count in batch::COUNTS {
                     row.extend(match cells.iter().find(|cell| cell.messages == count) {
                         Some(cell) => [
@@ -314,14 +349,19 @@ fn batches(results: &Results) -> Vec<Table> {
 /// Every subject at every size.
 fn everything(results: &Results, operation: Operation, ad: usize) -> Table {
     let mut sizes = results.sizes();
-    sizes.retain(|&size| results.cells.iter().any(|c| (c.operation, c.size, c.ad) == (operation, size, ad)));
+    sizes.retain(|&size| {
+        results.cells.iter().any(|c| (c.operation, c.size, c.ad) == (operation, size, ad))
+    });
     let mut rows = Vec::new();
     for (place, subject) in results.subjects.iter().enumerate() {
-        let items: Vec<_> =
-            sizes.iter().map(|&size| figure(results.of(place, Task { operation, size, ad }))).collect();
+        let items: Vec<_> = sizes
+            .iter()
+            .map(|&size| figure(results.of(place, Task { operation, size, ad })))
+            .collect();
         if items.iter().any(|item| !item.text.is_empty()) {
             rows.push(
-                [vec![subject.algorithm.name().into(), subject.implementation().into()], items].concat(),
+                [vec![subject.algorithm.name().into(), subject.implementation().into()], items]
+                    .concat(),
             );
         }
     }
@@ -373,7 +413,8 @@ mod tests {
     #[test]
     fn ratios_are_in_the_tables() {
         let table = against_peers(&sample(0.5, 2.0), Operation::Encrypt, 0).unwrap();
-        let ratios: Vec<_> = table.rows.iter().filter(|row| row[1].text.starts_with("time")).collect();
+        let ratios: Vec<_> =
+            table.rows.iter().filter(|row| row[1].text.starts_with("time")).collect();
         assert_eq!(ratios.len(), 6);
         assert!(ratios.iter().all(|row| row[2..].iter().all(|item| *item == Item::ratio(2.0))));
     }

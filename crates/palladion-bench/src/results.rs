@@ -73,7 +73,8 @@ impl Cell {
     }
 }
 
-/// One subject doing some messages in one call, and one after another. Times are those of one message.
+/// One subject doing some messages in one call, and one after another. Times are those of one
+/// message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BatchCell {
     /// Its place in `subjects`.
@@ -118,7 +119,11 @@ impl Results {
     }
 
     /// All cells of a task that `wanted` lets through.
-    fn cells(&self, task: Task, wanted: impl Fn(&Description) -> bool) -> impl Iterator<Item = &Cell> {
+    fn cells(
+        &self,
+        task: Task,
+        wanted: impl Fn(&Description) -> bool,
+    ) -> impl Iterator<Item = &Cell> {
         self.cells.iter().filter(move |cell| {
             (cell.operation, cell.size, cell.ad) == (task.operation, task.size, task.ad)
                 && wanted(self.description(cell))
@@ -227,7 +232,9 @@ pub mod tests {
             let place = results.subjects.len();
             let (library, form, version) = (library.into(), form.into(), "1".into());
             results.subjects.push(Description { algorithm, library, form, version, role });
-            for operation in Operation::MAIN.into_iter().filter(|&operation| algorithm.can(operation)) {
+            for operation in
+                Operation::MAIN.into_iter().filter(|&operation| algorithm.can(operation))
+            {
                 for size in [0, 16, 64, 4096, 16384] {
                     let min_ns = factor * (40.0 + size as f64 / 10.0);
                     let cell = Cell {
@@ -252,8 +259,11 @@ pub mod tests {
         }
         subject(Algorithm::Aes128Gcm, "AWS-LC", "", Role::Other, gcm);
         subject(Algorithm::Aes256Gcm, "AWS-LC", "", Role::Other, gcm);
-        // Batches of AEGIS-128L and AEGIS-256 take a third of the time, those of the others as long as alone.
-        for (subject, operation) in (0..18).step_by(3).flat_map(|s| batch::OPERATIONS.map(|o| (s, o))) {
+        // Batches of AEGIS-128L and AEGIS-256 take a third of the time, those of the others as long
+        // as alone.
+        for (subject, operation) in
+            (0..18).step_by(3).flat_map(|s| batch::OPERATIONS.map(|o| (s, o)))
+        {
             let batch_min_ns = if subject % 9 == 0 { 10.0 } else { 30.0 };
             results.batches.extend(batch::COUNTS.map(|messages| BatchCell {
                 subject,

@@ -8,7 +8,8 @@ pub fn median(samples: &mut [f64]) -> f64 {
 
 /// The geometric mean; 1 of nothing.
 pub fn geometric_mean(ratios: impl IntoIterator<Item = f64>) -> f64 {
-    let (sum, count) = ratios.into_iter().fold((0.0, 0), |(sum, count), ratio| (sum + ratio.ln(), count + 1));
+    let (sum, count) =
+        ratios.into_iter().fold((0.0, 0), |(sum, count), ratio| (sum + ratio.ln(), count + 1));
     if count == 0 { 1.0 } else { (sum / f64::from(count)).exp() }
 }
 

@@ -1,5 +1,5 @@
-//! Charts as SVG: curves over sizes, bars with a mark, grids of ratios. Colours follow the reader's light or dark mode, in
-//! a file of its own and inside a page alike.
+//! Charts as SVG: curves over sizes, bars with a mark, grids of ratios. Colours follow the reader's
+//! light or dark mode, in a file of its own and inside a page alike.
 
 use std::fmt::Write;
 
@@ -8,7 +8,8 @@ use crate::table::escape;
 
 type Colour = (&'static str, &'static str, &'static str);
 
-/// Roles and their colours in light and in dark mode. The curves' eight can be told apart by readers who see fewer.
+/// Roles and their colours in light and in dark mode. The curves' eight can be told apart by
+/// readers who see fewer.
 const COLOURS: [Colour; 14] = [
     ("ink", "#1c1c1c", "#ececec"),
     ("dim", "#6b6b6b", "#a0a0a0"),
@@ -162,8 +163,11 @@ pub fn lines(title: &str, unit: &str, series: &[Series]) -> Option<String> {
     for s in series {
         let class = if s.dashed { "curve dash" } else { "curve" };
         let colour = s.colour % CURVES;
-        let path: Vec<_> =
-            s.points.iter().map(|&(size, value)| format!("{:.1},{:.1}", x(size), y(value))).collect();
+        let path: Vec<_> = s
+            .points
+            .iter()
+            .map(|&(size, value)| format!("{:.1},{:.1}", x(size), y(value)))
+            .collect();
         svg.add(format_args!(
             "<polyline class=\"{class} c{colour}-line\" points=\"{}\"><title>{}</title></polyline>",
             path.join(" "),
@@ -284,7 +288,9 @@ mod tests {
         let points = vec![(16, 1.0), (1024, 9.0), (65536, 12.0)];
         let series = [Series { name: "a<b".into(), colour: 9, dashed: false, points }];
         let svg = lines("Title & more", "GB/s", &series).unwrap();
-        assert!(svg.contains("a&lt;b") && svg.contains("Title &amp; more") && svg.contains("c1-line"));
+        assert!(
+            svg.contains("a&lt;b") && svg.contains("Title &amp; more") && svg.contains("c1-line")
+        );
         assert!(svg.contains("points=\"56.0,") && svg.ends_with("</svg>\n"));
         assert!(standalone(&svg).contains("<style>"));
         assert!(lines("", "", &[]).is_none());

@@ -134,7 +134,10 @@ mod tests {
             note: String::new(),
             labels: 1,
             head: vec!["who".into(), "64".into()],
-            rows: vec![vec!["a<b".into(), Item::ratio(1.25)], vec!["longer".into(), Item::ratio(0.5)]],
+            rows: vec![
+                vec!["a<b".into(), Item::ratio(1.25)],
+                vec!["longer".into(), Item::ratio(0.5)],
+            ],
         }
     }
 

@@ -121,15 +121,18 @@ pub fn all(results: &Results) -> Vec<Verdict> {
     let mean = geometric_mean(aegis.iter().map(Pair::ratio));
     let by_median = geometric_mean(aegis.iter().map(|p| p.ours.median_ns / p.theirs.median_ns));
     aegis.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));
-    let installed =
-        aegis.iter().filter_map(|p| Some(p.ours.min_ns / installed_peer(results, p.variant, p.task)?.min_ns));
+    let installed = aegis
+        .iter()
+        .filter_map(|p| Some(p.ours.min_ns / installed_peer(results, p.variant, p.task)?.min_ns));
     let installed = geometric_mean(installed);
     let some = (!aegis.is_empty()).then_some(());
     let slower = aegis.iter().filter(|pair| pair.ratio() > 1.0).count();
     let slower_by_median = aegis.iter().filter(|p| p.ours.median_ns > p.theirs.median_ns).count();
     let mut verdicts = vec![
         Verdict {
-            goal: format!("geometric mean of our time over the best AEGIS peer's at most {MEAN:.2}"),
+            goal: format!(
+                "geometric mean of our time over the best AEGIS peer's at most {MEAN:.2}"
+            ),
             met: some.map(|()| mean <= MEAN),
             found: format!(
                 "{mean:.3} (by medians {by_median:.3}; without what is compiled for this CPU alone {installed:.3}); {measured}"
@@ -139,7 +142,9 @@ pub fn all(results: &Results) -> Vec<Verdict> {
         Verdict {
             goal: "no cell slower than the best AEGIS peer".into(),
             met: some.map(|()| slower == 0),
-            found: format!("{slower} slower (by medians {slower_by_median}); {measured}; the worst cells:"),
+            found: format!(
+                "{slower} slower (by medians {slower_by_median}); {measured}; the worst cells:"
+            ),
             details: aegis.iter().take(WORST).map(|pair| pair.text(results)).collect(),
         },
         bulk(results),
@@ -152,9 +157,17 @@ pub fn all(results: &Results) -> Vec<Verdict> {
         let slower: Vec<_> = pairs.iter().filter(|pair| pair.ratio() >= 1.0).collect();
         let mean = geometric_mean(pairs.iter().map(Pair::ratio));
         verdicts.push(Verdict {
-            goal: format!("{} faster than AWS-LC {} at every size", variant.name(), algorithm.name()),
+            goal: format!(
+                "{} faster than AWS-LC {} at every size",
+                variant.name(),
+                algorithm.name()
+            ),
             met: (!pairs.is_empty()).then_some(slower.is_empty()),
-            found: format!("{} of {} cells not faster; geometric mean {mean:.3}", slower.len(), pairs.len()),
+            found: format!(
+                "{} of {} cells not faster; geometric mean {mean:.3}",
+                slower.len(),
+                pairs.len()
+            ),
             details: slower.iter().map(|pair| pair.text(results)).collect(),
         });
     }
@@ -181,7 +194,8 @@ fn batches_slower(results: &Results) -> Verdict {
     let mut slower: Vec<_> = results.batches.iter().filter(|cell| cell.ratio() > 1.0).collect();
     slower.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));
     let clearly = slower.iter().filter(|cell| cell.ratio() > 1.0 + CHANCE).count();
-    let by_median = results.batches.iter().filter(|c| c.batch_median_ns > c.alone_median_ns).count();
+    let by_median =
+        results.batches.iter().filter(|c| c.batch_median_ns > c.alone_median_ns).count();
     let mean = geometric_mean(results.batches.iter().map(BatchCell::ratio));
     Verdict {
         goal: "no batch slower than its messages one after another".into(),
@@ -191,7 +205,11 @@ fn batches_slower(results: &Results) -> Verdict {
             slower.len(),
             100.0 * CHANCE
         ),
-        details: slower.iter().take(WORST).map(|cell| batch_text(results, cell, cell.ratio())).collect(),
+        details: slower
+            .iter()
+            .take(WORST)
+            .map(|cell| batch_text(results, cell, cell.ratio()))
+            .collect(),
     }
 }
 
@@ -201,7 +219,8 @@ fn batches_faster(results: &Results, backend: Backend, goals: &[(Variant, f64)])
         let mut cells = Vec::new();
         for cell in &results.batches {
             let d = &results.subjects[cell.subject];
-            if d.algorithm == variant.into() && d.form == backend.name() && cell.messages >= FILLED {
+            if d.algorithm == variant.into() && d.form == backend.name() && cell.messages >= FILLED
+            {
                 cells.push(cell.ratio().recip());
                 if cell.ratio().recip() < goal {
                     below.push((cell.ratio().recip(), cell));
@@ -218,11 +237,19 @@ fn batches_faster(results: &Results, backend: Backend, goals: &[(Variant, f64)])
         }
     }
     below.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let goals: Vec<_> = goals.iter().map(|(v, goal)| format!("{} {goal:.1} times", v.name())).collect();
+    let goals: Vec<_> =
+        goals.iter().map(|(v, goal)| format!("{} {goal:.1} times", v.name())).collect();
     Verdict {
-        goal: format!("batches of {FILLED} messages or more as fast, with {backend}: {}", goals.join(", ")),
+        goal: format!(
+            "batches of {FILLED} messages or more as fast, with {backend}: {}",
+            goals.join(", ")
+        ),
         met: (!found.is_empty()).then_some(below.is_empty()),
-        found: if found.is_empty() { "not on this CPU, or left out".into() } else { found.join("; ") },
+        found: if found.is_empty() {
+            "not on this CPU, or left out".into()
+        } else {
+            found.join("; ")
+        },
         details: below.iter().map(|(speed, cell)| batch_text(results, cell, *speed)).collect(),
     }
 }
@@ -230,9 +257,11 @@ fn batches_faster(results: &Results, backend: Backend, goals: &[(Variant, f64)])
 fn bulk(results: &Results) -> Verdict {
     let mut cells = Vec::new();
     let mut details = Vec::new();
-    for (variant, operation) in Variant::ALL.into_iter().flat_map(|v| Operation::MAIN.map(|o| (v, o))) {
-        let goal =
-            bounds::our_backend(results).and_then(|b| bounds::goal(&results.machine, b, variant, operation));
+    for (variant, operation) in
+        Variant::ALL.into_iter().flat_map(|v| Operation::MAIN.map(|o| (v, o)))
+    {
+        let goal = bounds::our_backend(results)
+            .and_then(|b| bounds::goal(&results.machine, b, variant, operation));
         if let Some((found, goal)) = bounds::measured(results, variant, operation).zip(goal) {
             cells.push(found <= goal);
             if found > goal {

@@ -3,9 +3,9 @@
  *
  *   calls [-r ROUNDS] [-s SIZE,SIZE...] [-v VARIANT,...] THEIRS.so... OURS.so
  *
- * For each variant and size: nanoseconds of a call of ours (the fastest of many samples of some 20 microseconds), and that divided by
- * the best of the others. "MAC" is mac_init, mac_update and mac_final. 16-byte tags, no associated data, other buffers for
- * input and output.
+ * For each variant and size: nanoseconds of a call of ours (the fastest of many samples of some 20
+ * microseconds), and that divided by the best of the others. "MAC" is mac_init, mac_update and
+ * mac_final. 16-byte tags, no associated data, other buffers for input and output.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,8 +1,10 @@
 /*
- * AEGIS (RFC 10032): six authenticated ciphers from the AES round. The interface is that of libaegis.
+ * AEGIS (RFC 10032): six authenticated ciphers from the AES round. The interface is that of
+ * libaegis.
  *
- * Which one? aegis128x2 or aegis256x2 where both sides are yours; aegis128l or aegis256 to talk to others; a variant of
- * aegis256 if nonces are random. The functions of each are documented in its header; the library in docs/c.md.
+ * Which one? aegis128x2 or aegis256x2 where both sides are yours; aegis128l or aegis256 to talk to
+ * others; a variant of aegis256 if nonces are random. The functions of each are documented in its
+ * header; the library in docs/c.md.
  */
 #ifndef aegis_H
 #define aegis_H
@@ -24,8 +26,8 @@ extern "C" {
 #endif
 
 /**
- * Chooses what fits the CPU. It happens by itself too, at the first use; this may be called any number of times, from any
- * thread.
+ * Chooses what fits the CPU. It happens by itself too, at the first use; this may be called any
+ * number of times, from any thread.
  *
  * @return 0; or -1 with errno EINVAL if the environment variable PALLADION_BACKEND asks for what cannot be used here (the
  *         library works nevertheless, as if it were not set)

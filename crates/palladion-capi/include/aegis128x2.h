@@ -3,11 +3,13 @@
  *
  * What holds for all functions here:
  *  - Sizes are in bytes. Functions that return int return 0 for success and -1 for failure.
- *  - A tag has 16 or 32 bytes. With any other length functions fail with errno EINVAL and do nothing. A tag that is wrong
- *    makes them fail with errno as it was.
+ *  - A tag has 16 or 32 bytes. With any other length functions fail with errno EINVAL and do
+ *    nothing. A tag that is wrong makes them fail with errno as it was.
  *  - Input and output may be the same buffer. If they overlap otherwise, the input is moved first.
- *  - A null pointer will do for data of no bytes. Keys must be given. A null nonce stands for one of zeros.
- *  - Never encrypt two messages with the same key and nonce. Random nonces are safe for up to 2^48 messages with a key; or count.
+ *  - A null pointer will do for data of no bytes. Keys must be given. A null nonce stands for one
+ *    of zeros.
+ *  - Never encrypt two messages with the same key and nonce. Random nonces are safe for up to 2^48
+ *    messages with a key; or count.
  *  - Functions on different objects may run at the same time in several threads.
  */
 #ifndef aegis128x2_H
@@ -34,8 +36,9 @@ extern "C" {
 #define aegis128x2_TAILBYTES_MAX 63
 
 /**
- * A message in the middle. Its contents are private. It needs no alignment, and a copy of it (by assignment or memcpy) is
- * another message in the same state. It is wiped when its tag is made or verified; wipe it yourself if you give up before.
+ * A message in the middle. Its contents are private. It needs no alignment, and a copy of it (by
+ * assignment or memcpy) is another message in the same state. It is wiped when its tag is made or
+ * verified; wipe it yourself if you give up before.
  */
 typedef struct aegis128x2_state {
     CRYPTO_ALIGN(64) uint8_t opaque[448];
@@ -102,7 +105,8 @@ int aegis128x2_decrypt(uint8_t *m, const uint8_t *c, size_t clen, size_t maclen,
     const uint8_t *npub, const uint8_t *k);
 
 /**
- * Begins a message that comes in pieces, in either direction. What the state held before does not matter.
+ * Begins a message that comes in pieces, in either direction. What the state held before does not
+ * matter.
  *
  * @param ad all of the associated data
  */
@@ -158,8 +162,8 @@ void aegis128x2_encrypt_unauthenticated(uint8_t *c, const uint8_t *m, size_t mle
 void aegis128x2_decrypt_unauthenticated(uint8_t *m, const uint8_t *c, size_t clen, const uint8_t *npub, const uint8_t *k);
 
 /**
- * Begins a MAC (RFC 10032 section 8). Do not use the key for encryption too. The same key and nonce may serve any number of
- * messages.
+ * Begins a MAC (RFC 10032 section 8). Do not use the key for encryption too. The same key and nonce
+ * may serve any number of messages.
  *
  * @param k    the key, which comes first here
  * @param npub the nonce, or null for one of zeros

@@ -1,20 +1,25 @@
 /*
  * Encrypted files with random access: RAF, version 1, with each of the six variants of AEGIS.
  *
- * A file is a header of 64 bytes and chunks that are encrypted and authenticated one by one, under a fresh random nonce each time
- * they are written. Where its bytes are kept is up to you: you give functions that read and write them. Memory is yours too: a
- * scratch buffer of a little more than two chunks, and nothing else is allocated, however large the file.
+ * A file is a header of 64 bytes and chunks that are encrypted and authenticated one by one, under
+ * a fresh random nonce each time they are written. Where its bytes are kept is up to you: you give
+ * functions that read and write them. Memory is yours too: a scratch buffer of a little more than
+ * two chunks, and nothing else is allocated, however large the file.
  *
  *  - What is read is authentic, or the call fails with EBADMSG and the buffer is zeroed.
- *  - Who can write to the file can bring back older versions of chunks or of all of it. Only a Merkle tree's commitment that you
- *    keep elsewhere tells.
- *  - There is no journal. If the program dies in the middle of a change, the size is the old or the new one, and chunks are old or
- *    new; a record that your storage had written by half is damaged (EBADMSG).
- *  - If a call fails in the middle of a change, the file refuses everything with EIO until it is closed and opened again.
- *  - With the variants of aegis128, whose random nonces have 16 bytes, write at most 2^48 chunks to a file.
+ *  - Who can write to the file can bring back older versions of chunks or of all of it. Only a
+ *    Merkle tree's commitment that you keep elsewhere tells.
+ *  - There is no journal. If the program dies in the middle of a change, the size is the old or the
+ *    new one, and chunks are old or new; a record that your storage had written by half is damaged
+ *    (EBADMSG).
+ *  - If a call fails in the middle of a change, the file refuses everything with EIO until it is
+ *    closed and opened again.
+ *  - With the variants of aegis128, whose random nonces have 16 bytes, write at most 2^48 chunks to
+ *    a file.
  *
- * Functions return 0 for success and -1 for failure, with errno. Of your own functions errno is passed on. Contexts can be used by
- * one thread at a time, and must not be moved or copied while they are open.
+ * Functions return 0 for success and -1 for failure, with errno. Of your own functions errno is
+ * passed on. Contexts can be used by one thread at a time, and must not be moved or copied while
+ * they are open.
  *
  * The interface is that of libaegis. See docs/raf.md for the format.
  */
@@ -71,8 +76,8 @@ typedef struct aegis_raf_scratch {
 } aegis_raf_scratch;
 
 /**
- * Where the bytes of a file are kept. All functions return 0 for success, or -1 with errno. `sync` may be null; the others are
- * needed even if the file is only read.
+ * Where the bytes of a file are kept. All functions return 0 for success, or -1 with errno. `sync`
+ * may be null; the others are needed even if the file is only read.
  */
 typedef struct aegis_raf_io {
     /** Handed to all functions. */
@@ -97,11 +102,12 @@ typedef struct aegis_raf_rng {
 } aegis_raf_rng;
 
 /**
- * A Merkle tree over the contents of a file, kept in memory of yours and up to date while the file changes.
+ * A Merkle tree over the contents of a file, kept in memory of yours and up to date while the file
+ * changes.
  *
- * The four functions are one hash function that must differ in the way it is used: no input of one may give the hash of another. They
- * fill out (out_len is hash_len) and return 0, or -1 with errno. Level 0 is that of leaves; a parent's level is that of its
- * children.
+ * The four functions are one hash function that must differ in the way it is used: no input of one
+ * may give the hash of another. They fill out (out_len is hash_len) and return 0, or -1 with errno.
+ * Level 0 is that of leaves; a parent's level is that of its children.
  */
 typedef struct aegis_raf_merkle_config {
     /** Of a chunk: its contents, as far as the file goes, and its index. */
@@ -154,7 +160,8 @@ size_t aegis_raf_header_size(void);
 size_t aegis_raf_scratch_align(void);
 
 /**
- * Reads the header of a file, without its key: what it says is not verified. Of `io` only `read_at` is used.
+ * Reads the header of a file, without its key: what it says is not verified. Of `io` only `read_at`
+ * is used.
  *
  * @return 0; or -1 with errno EINVAL if it is not the header of a file that this library knows, or an argument is null
  */
@@ -200,7 +207,8 @@ size_t aegis128l_raf_scratch_size(uint32_t chunk_size);
 int aegis128l_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
- * Makes an empty file. What the arguments point to is copied, but for the memory of scratch buffer and Merkle tree.
+ * Makes an empty file. What the arguments point to is copied, but for the memory of scratch buffer
+ * and Merkle tree.
  *
  * @param ctx         need not be initialised; it is of no use if this fails
  * @param master_key  16 bytes
@@ -211,8 +219,8 @@ int aegis128l_raf_create(aegis128l_raf_ctx *ctx, const aegis_raf_io *io, const a
                    const uint8_t *master_key);
 
 /**
- * Opens a file. Its chunks are verified when they are read. Of `cfg`, chunk size and flags are not looked at. A Merkle tree is made empty:
- * call aegis128l_raf_merkle_rebuild.
+ * Opens a file. Its chunks are verified when they are read. Of `cfg`, chunk size and flags are not
+ * looked at. A Merkle tree is made empty: call aegis128l_raf_merkle_rebuild.
  *
  * @return 0; or -1 with errno EBADMSG (the key is another one, or the header was changed), EINVAL (this is no such file, its end is
  *         missing, or an argument, callback or buffer is null or wrong), EOVERFLOW (the Merkle tree is too small), or that of a
@@ -232,8 +240,8 @@ AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_read(aegis128l_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len, uint64_t offset);
 
 /**
- * Writes all of the data from offset on. The file grows if it has to; between its old end and offset there are zeros then. Without
- * data, nothing happens.
+ * Writes all of the data from offset on. The file grows if it has to; between its old end and
+ * offset there are zeros then. Without data, nothing happens.
  *
  * @return 0; or -1 with errno EBADMSG (a chunk that is to be changed in part is damaged), EOVERFLOW (too large for the format, or for
  *         the Merkle tree), EIO (a change had failed), EINVAL, or that of a callback
@@ -294,7 +302,8 @@ size_t aegis128x2_raf_scratch_size(uint32_t chunk_size);
 int aegis128x2_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
- * Makes an empty file. What the arguments point to is copied, but for the memory of scratch buffer and Merkle tree.
+ * Makes an empty file. What the arguments point to is copied, but for the memory of scratch buffer
+ * and Merkle tree.
  *
  * @param ctx         need not be initialised; it is of no use if this fails
  * @param master_key  16 bytes
@@ -305,8 +314,8 @@ int aegis128x2_raf_create(aegis128x2_raf_ctx *ctx, const aegis_raf_io *io, const
                    const uint8_t *master_key);
 
 /**
- * Opens a file. Its chunks are verified when they are read. Of `cfg`, chunk size and flags are not looked at. A Merkle tree is made empty:
- * call aegis128x2_raf_merkle_rebuild.
+ * Opens a file. Its chunks are verified when they are read. Of `cfg`, chunk size and flags are not
+ * looked at. A Merkle tree is made empty: call aegis128x2_raf_merkle_rebuild.
  *
  * @return 0; or -1 with errno EBADMSG (the key is another one, or the header was changed), EINVAL (this is no such file, its end is
  *         missing, or an argument, callback or buffer is null or wrong), EOVERFLOW (the Merkle tree is too small), or that of a
@@ -326,8 +335,8 @@ AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_read(aegis128x2_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len, uint64_t offset);
 
 /**
- * Writes all of the data from offset on. The file grows if it has to; between its old end and offset there are zeros then. Without
- * data, nothing happens.
+ * Writes all of the data from offset on. The file grows if it has to; between its old end and
+ * offset there are zeros then. Without data, nothing happens.
  *
  * @return 0; or -1 with errno EBADMSG (a chunk that is to be changed in part is damaged), EOVERFLOW (too large for the format, or for
  *         the Merkle tree), EIO (a change had failed), EINVAL, or that of a callback
@@ -388,7 +397,8 @@ size_t aegis128x4_raf_scratch_size(uint32_t chunk_size);
 int aegis128x4_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
- * Makes an empty file. What the arguments point to is copied, but for the memory of scratch buffer and Merkle tree.
+ * Makes an empty file. What the arguments point to is copied, but for the memory of scratch buffer
+ * and Merkle tree.
  *
  * @param ctx         need not be initialised; it is of no use if this fails
  * @param master_key  16 bytes
@@ -399,8 +409,8 @@ int aegis128x4_raf_create(aegis128x4_raf_ctx *ctx, const aegis_raf_io *io, const
                    const uint8_t *master_key);
 
 /**
- * Opens a file. Its chunks are verified when they are read. Of `cfg`, chunk size and flags are not looked at. A Merkle tree is made empty:
- * call aegis128x4_raf_merkle_rebuild.
+ * Opens a file. Its chunks are verified when they are read. Of `cfg`, chunk size and flags are not
+ * looked at. A Merkle tree is made empty: call aegis128x4_raf_merkle_rebuild.
  *
  * @return 0; or -1 with errno EBADMSG (the key is another one, or the header was changed), EINVAL (this is no such file, its end is
  *         missing, or an argument, callback or buffer is null or wrong), EOVERFLOW (the Merkle tree is too small), or that of a
@@ -420,8 +430,8 @@ AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_read(aegis128x4_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len, uint64_t offset);
 
 /**
- * Writes all of the data from offset on. The file grows if it has to; between its old end and offset there are zeros then. Without
- * data, nothing happens.
+ * Writes all of the data from offset on. The file grows if it has to; between its old end and
+ * offset there are zeros then. Without data, nothing happens.
  *
  * @return 0; or -1 with errno EBADMSG (a chunk that is to be changed in part is damaged), EOVERFLOW (too large for the format, or for
  *         the Merkle tree), EIO (a change had failed), EINVAL, or that of a callback
@@ -482,7 +492,8 @@ size_t aegis256_raf_scratch_size(uint32_t chunk_size);
 int aegis256_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
- * Makes an empty file. What the arguments point to is copied, but for the memory of scratch buffer and Merkle tree.
+ * Makes an empty file. What the arguments point to is copied, but for the memory of scratch buffer
+ * and Merkle tree.
  *
  * @param ctx         need not be initialised; it is of no use if this fails
  * @param master_key  32 bytes
@@ -493,8 +504,8 @@ int aegis256_raf_create(aegis256_raf_ctx *ctx, const aegis_raf_io *io, const aeg
                    const uint8_t *master_key);
 
 /**
- * Opens a file. Its chunks are verified when they are read. Of `cfg`, chunk size and flags are not looked at. A Merkle tree is made empty:
- * call aegis256_raf_merkle_rebuild.
+ * Opens a file. Its chunks are verified when they are read. Of `cfg`, chunk size and flags are not
+ * looked at. A Merkle tree is made empty: call aegis256_raf_merkle_rebuild.
  *
  * @return 0; or -1 with errno EBADMSG (the key is another one, or the header was changed), EINVAL (this is no such file, its end is
  *         missing, or an argument, callback or buffer is null or wrong), EOVERFLOW (the Merkle tree is too small), or that of a
@@ -514,8 +525,8 @@ AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_read(aegis256_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len, uint64_t offset);
 
 /**
- * Writes all of the data from offset on. The file grows if it has to; between its old end and offset there are zeros then. Without
- * data, nothing happens.
+ * Writes all of the data from offset on. The file grows if it has to; between its old end and
+ * offset there are zeros then. Without data, nothing happens.
  *
  * @return 0; or -1 with errno EBADMSG (a chunk that is to be changed in part is damaged), EOVERFLOW (too large for the format, or for
  *         the Merkle tree), EIO (a change had failed), EINVAL, or that of a callback
@@ -576,7 +587,8 @@ size_t aegis256x2_raf_scratch_size(uint32_t chunk_size);
 int aegis256x2_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
- * Makes an empty file. What the arguments point to is copied, but for the memory of scratch buffer and Merkle tree.
+ * Makes an empty file. What the arguments point to is copied, but for the memory of scratch buffer
+ * and Merkle tree.
  *
  * @param ctx         need not be initialised; it is of no use if this fails
  * @param master_key  32 bytes
@@ -587,8 +599,8 @@ int aegis256x2_raf_create(aegis256x2_raf_ctx *ctx, const aegis_raf_io *io, const
                    const uint8_t *master_key);
 
 /**
- * Opens a file. Its chunks are verified when they are read. Of `cfg`, chunk size and flags are not looked at. A Merkle tree is made empty:
- * call aegis256x2_raf_merkle_rebuild.
+ * Opens a file. Its chunks are verified when they are read. Of `cfg`, chunk size and flags are not
+ * looked at. A Merkle tree is made empty: call aegis256x2_raf_merkle_rebuild.
  *
  * @return 0; or -1 with errno EBADMSG (the key is another one, or the header was changed), EINVAL (this is no such file, its end is
  *         missing, or an argument, callback or buffer is null or wrong), EOVERFLOW (the Merkle tree is too small), or that of a
@@ -608,8 +620,8 @@ AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_read(aegis256x2_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len, uint64_t offset);
 
 /**
- * Writes all of the data from offset on. The file grows if it has to; between its old end and offset there are zeros then. Without
- * data, nothing happens.
+ * Writes all of the data from offset on. The file grows if it has to; between its old end and
+ * offset there are zeros then. Without data, nothing happens.
  *
  * @return 0; or -1 with errno EBADMSG (a chunk that is to be changed in part is damaged), EOVERFLOW (too large for the format, or for
  *         the Merkle tree), EIO (a change had failed), EINVAL, or that of a callback
@@ -670,7 +682,8 @@ size_t aegis256x4_raf_scratch_size(uint32_t chunk_size);
 int aegis256x4_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
- * Makes an empty file. What the arguments point to is copied, but for the memory of scratch buffer and Merkle tree.
+ * Makes an empty file. What the arguments point to is copied, but for the memory of scratch buffer
+ * and Merkle tree.
  *
  * @param ctx         need not be initialised; it is of no use if this fails
  * @param master_key  32 bytes
@@ -681,8 +694,8 @@ int aegis256x4_raf_create(aegis256x4_raf_ctx *ctx, const aegis_raf_io *io, const
                    const uint8_t *master_key);
 
 /**
- * Opens a file. Its chunks are verified when they are read. Of `cfg`, chunk size and flags are not looked at. A Merkle tree is made empty:
- * call aegis256x4_raf_merkle_rebuild.
+ * Opens a file. Its chunks are verified when they are read. Of `cfg`, chunk size and flags are not
+ * looked at. A Merkle tree is made empty: call aegis256x4_raf_merkle_rebuild.
  *
  * @return 0; or -1 with errno EBADMSG (the key is another one, or the header was changed), EINVAL (this is no such file, its end is
  *         missing, or an argument, callback or buffer is null or wrong), EOVERFLOW (the Merkle tree is too small), or that of a
@@ -702,8 +715,8 @@ AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_read(aegis256x4_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len, uint64_t offset);
 
 /**
- * Writes all of the data from offset on. The file grows if it has to; between its old end and offset there are zeros then. Without
- * data, nothing happens.
+ * Writes all of the data from offset on. The file grows if it has to; between its old end and
+ * offset there are zeros then. Without data, nothing happens.
  *
  * @return 0; or -1 with errno EBADMSG (a chunk that is to be changed in part is damaged), EOVERFLOW (too large for the format, or for
  *         the Merkle tree), EIO (a change had failed), EINVAL, or that of a callback

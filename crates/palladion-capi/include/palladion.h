@@ -1,9 +1,10 @@
 /*
- * What Palladion has beyond the interface of libaegis: its version, the choice of a backend, many messages in one call, random
- * keys and nonces, wiping. It is in libpalladion, not in the library that takes libaegis's place.
+ * What Palladion has beyond the interface of libaegis: its version, the choice of a backend, many
+ * messages in one call, random keys and nonces, wiping. It is in libpalladion, not in the library
+ * that takes libaegis's place.
  *
- * As in the other headers, functions that return int return 0 for success and -1 for failure, and all may be called in several
- * threads at once.
+ * As in the other headers, functions that return int return 0 for success and -1 for failure, and
+ * all may be called in several threads at once.
  */
 #ifndef palladion_H
 #define palladion_H
@@ -33,8 +34,8 @@ const char *palladion_backend(void);
 const char *const *palladion_backends(void);
 
 /**
- * Chooses a backend for the whole process, for tests and measurements. States that exist already may keep the one that they
- * began with.
+ * Chooses a backend for the whole process, for tests and measurements. States that exist already
+ * may keep the one that they began with.
  *
  * @param name one of palladion_backends
  * @return 0; or -1 with errno EINVAL if there is none of this name here, and all stays as it was
@@ -42,7 +43,8 @@ const char *const *palladion_backends(void);
 int palladion_set_backend(const char *name);
 
 /**
- * Fills a buffer with random bytes from the operating system, fit for keys and nonces: palladion_random(key, sizeof key).
+ * Fills a buffer with random bytes from the operating system, fit for keys and nonces:
+ * palladion_random(key, sizeof key).
  *
  * @return 0; or -1 with the system's errno if it has none to give: then the buffer is zeroed, and must not be used
  */
@@ -73,8 +75,9 @@ typedef struct palladion_message {
 } palladion_message;
 
 /**
- * Encrypts many messages, each as <variant>_encrypt_detached would alone. On CPUs with wide AES instructions that is faster than
- * one after another, for messages of up to some kilobytes and similar lengths. No memory is allocated.
+ * Encrypts many messages, each as <variant>_encrypt_detached would alone. On CPUs with wide AES
+ * instructions that is faster than one after another, for messages of up to some kilobytes and
+ * similar lengths. No memory is allocated.
  *
  * What one message writes must not overlap what another reads or writes.
  *

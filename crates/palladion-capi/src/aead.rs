@@ -6,7 +6,9 @@ use palladion::family::Family;
 use palladion::hazmat::{self, Message, Session};
 use palladion::{Aegis, Error, KeyStream, Tag};
 
-use crate::memory::{RestingSession, Scratch, Work, bytes, bytes_mut, inout, not_overlapping, put_tag};
+use crate::memory::{
+    RestingSession, Scratch, Work, bytes, bytes_mut, inout, not_overlapping, put_tag,
+};
 use crate::status::{FAILED, OK, invalid_argument, status, with_backend};
 
 /// The cipher with a key that C keeps.
@@ -33,7 +35,8 @@ pub(crate) unsafe fn key<'a, F: Family>(key: *const u8) -> &'a F::Key {
     unsafe { &*key.cast() }
 }
 
-/// A nonce that C keeps, or the one of zeros for a null pointer. (No copy: that would take as long as a step of the cipher.)
+/// A nonce that C keeps, or the one of zeros for a null pointer. (No copy: that would take as long
+/// as a step of the cipher.)
 #[inline(always)]
 fn nonce_or_zeros<F: Family>(nonce: *const u8) -> *const u8 {
     static ZEROS: [u8; 32] = [0; 32];
@@ -136,7 +139,8 @@ pub(crate) unsafe fn decrypt_detached<F: Family, const D: usize>(
     }
 }
 
-/// What C gets for the result of a call, which is repeated if the backend that the environment asks for cannot be used.
+/// What C gets for the result of a call, which is repeated if the backend that the environment asks
+/// for cannot be used.
 #[inline(always)]
 fn finish(result: Result<(), Error>, again: impl FnOnce() -> Result<(), Error>) -> c_int {
     #[cold]
@@ -193,12 +197,21 @@ impl<F: Family, const D: usize, const ENCRYPT: bool> Work<'_, Result<(), Error>>
     }
     #[inline(always)]
     fn apart(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
-        if ENCRYPT { self.0.encrypt_into(input, output) } else { self.0.decrypt_into(input, output) }
+        if ENCRYPT {
+            self.0.encrypt_into(input, output)
+        } else {
+            self.0.decrypt_into(input, output)
+        }
     }
 }
 
 #[inline(always)]
-pub(crate) unsafe fn state_update<F: Family, const D: usize, const SIZE: usize, const ENCRYPT: bool>(
+pub(crate) unsafe fn state_update<
+    F: Family,
+    const D: usize,
+    const SIZE: usize,
+    const ENCRYPT: bool,
+>(
     st: *mut u8,
     to: *mut u8,
     from: *const u8,
@@ -230,8 +243,12 @@ pub(crate) unsafe fn state_encrypt_final<F: Family, const D: usize, const SIZE: 
     // SAFETY: the caller's contract.
     unsafe {
         let done = match maclen {
-            16 => RestingSession::<F, D, SIZE>::work_on(st, |session| put_tag::<16>(mac, session.finalize())),
-            32 => RestingSession::<F, D, SIZE>::work_on(st, |session| put_tag::<32>(mac, session.finalize())),
+            16 => RestingSession::<F, D, SIZE>::work_on(st, |session| {
+                put_tag::<16>(mac, session.finalize())
+            }),
+            32 => RestingSession::<F, D, SIZE>::work_on(st, |session| {
+                put_tag::<32>(mac, session.finalize())
+            }),
             _ => return invalid_argument(),
         };
         done.map_or(FAILED, |()| OK)
@@ -304,7 +321,10 @@ pub(crate) unsafe fn stream_xor<F: Family, const D: usize>(
     }
 }
 
-struct Unauthenticated<'a, F: Family, const D: usize, const ENCRYPT: bool>(&'a Aegis<F, D, 16>, &'a F::Nonce);
+struct Unauthenticated<'a, F: Family, const D: usize, const ENCRYPT: bool>(
+    &'a Aegis<F, D, 16>,
+    &'a F::Nonce,
+);
 
 impl<F: Family, const D: usize, const ENCRYPT: bool> Work<'_, Result<(), Error>>
     for Unauthenticated<'_, F, D, ENCRYPT>
@@ -331,7 +351,8 @@ pub(crate) unsafe fn unauthenticated<F: Family, const D: usize, const ENCRYPT: b
 ) {
     // SAFETY: the caller's contract.
     unsafe {
-        let done = inout(from, to, len, Unauthenticated::<F, D, ENCRYPT>(cipher(k), nonce::<F>(npub)));
+        let done =
+            inout(from, to, len, Unauthenticated::<F, D, ENCRYPT>(cipher(k), nonce::<F>(npub)));
         debug_assert!(done.is_ok(), "no buffer is longer than the limit");
     }
 }

@@ -43,7 +43,11 @@ trait Job: Sized {
 }
 
 /// A message to be encrypted, but for its bytes.
-struct Encrypt<'a, F: Family, const D: usize, const T: usize>(&'a Aegis<F, D, T>, &'a F::Nonce, &'a [u8]);
+struct Encrypt<'a, F: Family, const D: usize, const T: usize>(
+    &'a Aegis<F, D, T>,
+    &'a F::Nonce,
+    &'a [u8],
+);
 
 /// A message to be decrypted, but for its bytes.
 struct Decrypt<'a, 't, F: Family, const D: usize, const T: usize>(
@@ -68,7 +72,9 @@ impl<F: Family, const D: usize, const T: usize> Job for Encryption<'_, F, D, T> 
     unsafe fn new(message: &Message) -> Self {
         let Message { input, output, len, ad, ad_len, npub, k, .. } = *message;
         // SAFETY: the caller's contract.
-        unsafe { inout(input, output, len, Encrypt(cipher(k), nonce::<F>(npub), bytes(ad, ad_len))) }
+        unsafe {
+            inout(input, output, len, Encrypt(cipher(k), nonce::<F>(npub), bytes(ad, ad_len)))
+        }
     }
     fn run(jobs: &mut [Self]) {
         let _each_job_has_its_result = batch::encrypt(jobs);
@@ -121,7 +127,8 @@ unsafe fn run<J: Job>(messages: &mut [Message]) -> c_int {
             place.write(unsafe { J::new(message) });
         }
         // SAFETY: so many were written.
-        let jobs = unsafe { slice::from_raw_parts_mut(room.as_mut_ptr().cast::<J>(), messages.len()) };
+        let jobs =
+            unsafe { slice::from_raw_parts_mut(room.as_mut_ptr().cast::<J>(), messages.len()) };
         J::run(jobs);
         for (message, job) in messages.iter_mut().zip(jobs) {
             // SAFETY: the caller's contract.

@@ -38,7 +38,8 @@ extern "C" fn palladion_version() -> *const c_char {
 
 #[unsafe(no_mangle)]
 extern "C" fn palladion_backend() -> *const c_char {
-    let backend = with_backend(|| palladion::backend().map_err(Error::from)).unwrap_or(Backend::Portable);
+    let backend =
+        with_backend(|| palladion::backend().map_err(Error::from)).unwrap_or(Backend::Portable);
     let place = Backend::ALL.iter().position(|other| *other == backend);
     NAMES[place.unwrap_or(NAMES.len() - 1)].as_ptr().cast()
 }

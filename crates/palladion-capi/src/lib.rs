@@ -1,4 +1,5 @@
-//! The C interface of libaegis: the functions that `include/aegis*.h` declare, for programs that were written for it.
+//! The C interface of libaegis: the functions that `include/aegis*.h` declare, for programs that
+//! were written for it.
 //!
 //! | file | what it is |
 //! |---|---|
@@ -10,8 +11,9 @@
 //! | `raf.rs` | files with random access: C's callbacks and memory for `palladion-raf` |
 //! | `extra.rs`, `batch.rs` | what libaegis lacks, for `include/palladion.h`: feature `extra` |
 //!
-//! All of them trust their caller as C functions do, within the contract that the headers state: a pointer is good for the length
-//! that goes with it. What they can check they do: the length of a tag.
+//! All of them trust their caller as C functions do, within the contract that the headers state: a
+//! pointer is good for the length that goes with it. What they can check they do: the length of a
+//! tag.
 
 #![deny(unsafe_code)] // but where it is said
 

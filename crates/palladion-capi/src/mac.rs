@@ -11,7 +11,8 @@ use crate::aead::{key, nonce};
 use crate::memory::{bytes, make, work_on};
 use crate::status::{invalid_argument, status, with_backend};
 
-/// How a MAC rests in a state of C's. Key and nonce are for `reset`: libaegis's size has no room for a second state everywhere.
+/// How a MAC rests in a state of C's. Key and nonce are for `reset`: libaegis's size has no room
+/// for a second state everywhere.
 struct MacState<F: Family, const D: usize> {
     session: Session<F, D>,
     key: F::Key,
@@ -24,7 +25,8 @@ pub(crate) unsafe fn init<F: Family, const D: usize, const SIZE: usize>(
     npub: *const u8,
 ) {
     const { assert!(size_of::<MacState<F, D>>() <= SIZE) };
-    // SAFETY: the caller's contract; the fields are written where they are to be, and all of them if it goes well.
+    // SAFETY: the caller's contract; the fields are written where they are to be, and all of them
+    // if it goes well.
     unsafe {
         let (key, nonce) = (key::<F>(k), nonce::<F>(npub));
         make::<MacState<F, D>>(st, |mac| {
@@ -38,13 +40,21 @@ pub(crate) unsafe fn init<F: Family, const D: usize, const SIZE: usize>(
 }
 
 #[inline(always)]
-pub(crate) unsafe fn update<F: Family, const D: usize>(st: *mut u8, m: *const u8, mlen: usize) -> c_int {
+pub(crate) unsafe fn update<F: Family, const D: usize>(
+    st: *mut u8,
+    m: *const u8,
+    mlen: usize,
+) -> c_int {
     // SAFETY: the caller's contract.
     unsafe { work_on(st, |mac: &mut MacState<F, D>| status(mac.session.absorb(bytes(m, mlen)))) }
 }
 
 #[inline(always)]
-pub(crate) unsafe fn finalize<F: Family, const D: usize>(st: *mut u8, tag: *mut u8, maclen: usize) -> c_int {
+pub(crate) unsafe fn finalize<F: Family, const D: usize>(
+    st: *mut u8,
+    tag: *mut u8,
+    maclen: usize,
+) -> c_int {
     // SAFETY: the caller's contract.
     unsafe {
         match maclen {
@@ -60,7 +70,11 @@ pub(crate) unsafe fn finalize<F: Family, const D: usize>(st: *mut u8, tag: *mut 
 }
 
 #[inline(always)]
-pub(crate) unsafe fn verify<F: Family, const D: usize>(st: *mut u8, tag: *const u8, maclen: usize) -> c_int {
+pub(crate) unsafe fn verify<F: Family, const D: usize>(
+    st: *mut u8,
+    tag: *const u8,
+    maclen: usize,
+) -> c_int {
     // SAFETY: the caller's contract.
     unsafe {
         match maclen {

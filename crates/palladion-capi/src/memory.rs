@@ -43,8 +43,8 @@ pub(crate) fn overlap(from: *const u8, to: *mut u8, len: usize) -> bool {
     from.addr().abs_diff(to.addr()) < len && !core::ptr::eq(from, to)
 }
 
-/// Where the input is that is to be worked on to `to`: at `to` itself, or in memory that does not overlap with that. Where the two
-/// overlap without being the same, the input is moved first.
+/// Where the input is that is to be worked on to `to`: at `to` itself, or in memory that does not
+/// overlap with that. Where the two overlap without being the same, the input is moved first.
 ///
 /// # Safety
 /// `from` readable and `to` writable for `len` bytes.
@@ -58,13 +58,20 @@ pub(crate) unsafe fn not_overlapping(from: *const u8, to: *mut u8, len: usize) -
     to
 }
 
-/// Does the work from `from` to `to`. Where the two overlap without being the same, the input is moved first.
+/// Does the work from `from` to `to`. Where the two overlap without being the same, the input is
+/// moved first.
 ///
 /// # Safety
 /// `from` readable and `to` writable for `len` bytes, as long as `work` says.
 #[inline(always)]
-pub(crate) unsafe fn inout<'a, R>(from: *const u8, to: *mut u8, len: usize, mut work: impl Work<'a, R>) -> R {
-    // SAFETY: the caller grants both buffers; references to both are made only if they do not overlap.
+pub(crate) unsafe fn inout<'a, R>(
+    from: *const u8,
+    to: *mut u8,
+    len: usize,
+    mut work: impl Work<'a, R>,
+) -> R {
+    // SAFETY: the caller grants both buffers; references to both are made only if they do not
+    // overlap.
     unsafe {
         let from = not_overlapping(from, to, len);
         if core::ptr::eq(from, to) {
@@ -78,7 +85,8 @@ pub(crate) unsafe fn inout<'a, R>(from: *const u8, to: *mut u8, len: usize, mut 
 /// A value in memory that C has given for it, at any address.
 ///
 /// # Safety
-/// `at` points to a `T` that may be changed, written by `make`, or a bytewise copy of one; `T` has no pointer into itself.
+/// `at` points to a `T` that may be changed, written by `make`, or a bytewise copy of one; `T` has
+/// no pointer into itself.
 #[inline(always)]
 pub(crate) unsafe fn work_on<T, R>(at: *mut u8, work: impl FnOnce(&mut T) -> R) -> R {
     /// Memory as it should not be. A function of its own, so that others need no room for a copy.
@@ -88,11 +96,14 @@ pub(crate) unsafe fn work_on<T, R>(at: *mut u8, work: impl FnOnce(&mut T) -> R) 
     #[cold]
     #[inline(never)]
     unsafe fn with_copy<T, R>(at: *mut T, work: impl FnOnce(&mut T) -> R) -> R {
-        // SAFETY: the caller grants it; the original is not used before it is overwritten with what has become of the copy.
+        // SAFETY: the caller grants it; the original is not used before it is overwritten with what
+        // has become of the copy.
         let mut copy = unsafe { at.read_unaligned() };
         let result = work(&mut copy);
         // SAFETY: likewise, byte by byte, so that `copy` is still there to be wiped.
-        unsafe { at.cast::<u8>().copy_from_nonoverlapping((&raw const copy).cast(), size_of::<T>()) };
+        unsafe {
+            at.cast::<u8>().copy_from_nonoverlapping((&raw const copy).cast(), size_of::<T>())
+        };
         result
     }
     let at = at.cast::<T>();
@@ -110,10 +121,14 @@ pub(crate) unsafe fn make<T>(at: *mut u8, make: impl FnOnce(&mut MaybeUninit<T>)
     /// Likewise.
     #[cold]
     #[inline(never)]
-    unsafe fn make_copy<T>(at: *mut MaybeUninit<T>, make: impl FnOnce(&mut MaybeUninit<T>) -> bool) {
+    unsafe fn make_copy<T>(
+        at: *mut MaybeUninit<T>,
+        make: impl FnOnce(&mut MaybeUninit<T>) -> bool,
+    ) {
         let mut room = MaybeUninit::uninit();
         if make(&mut room) {
-            // SAFETY: there is a value, which the caller grants room for; what is left here is wiped.
+            // SAFETY: there is a value, which the caller grants room for; what is left here is
+            // wiped.
             unsafe {
                 at.cast::<u8>().copy_from_nonoverlapping(room.as_ptr().cast(), size_of::<T>());
                 room.assume_init_drop();
@@ -141,7 +156,8 @@ pub(crate) unsafe fn put_tag<const T: usize>(to: *mut u8, tag: Tag<T>) {
     unsafe { to.copy_from_nonoverlapping(tag.as_bytes().as_ptr(), T) }
 }
 
-/// How a session rests in a state of C's: as it is, or, where libaegis's size has no room for that, as the bytes that describe it.
+/// How a session rests in a state of C's: as it is, or, where libaegis's size has no room for that,
+/// as the bytes that describe it.
 pub(crate) struct RestingSession<F: Family, const D: usize, const SIZE: usize>(PhantomData<F>);
 
 impl<F: Family, const D: usize, const SIZE: usize> RestingSession<F, D, SIZE> {
@@ -156,7 +172,9 @@ impl<F: Family, const D: usize, const SIZE: usize> RestingSession<F, D, SIZE> {
     pub(crate) unsafe fn begin(at: *mut u8, key: &F::Key, nonce: &F::Nonce, ad: &[u8]) {
         const { Self::CHECK };
         if Self::FITS {
-            let begin = |place: &mut _| with_backend(|| Session::begin_in(place, key, nonce, ad).map(|_| ()));
+            let begin = |place: &mut _| {
+                with_backend(|| Session::begin_in(place, key, nonce, ad).map(|_| ()))
+            };
             // SAFETY: the caller grants the room.
             unsafe { make::<Session<F, D>>(at, |place| begin(place).is_ok()) };
         } else {
@@ -172,7 +190,10 @@ impl<F: Family, const D: usize, const SIZE: usize> RestingSession<F, D, SIZE> {
     /// # Safety
     /// Written by `begin`, or copied bytewise from such memory; nobody else's.
     #[inline(always)]
-    pub(crate) unsafe fn work_on<R>(at: *mut u8, work: impl FnOnce(&mut Session<F, D>) -> R) -> Option<R> {
+    pub(crate) unsafe fn work_on<R>(
+        at: *mut u8,
+        work: impl FnOnce(&mut Session<F, D>) -> R,
+    ) -> Option<R> {
         if Self::FITS {
             // SAFETY: passed on.
             return Some(unsafe { work_on(at, work) });

@@ -1,5 +1,6 @@
-//! Random-access files. All is in `palladion-raf`; here C's callbacks, memory and error numbers become what that knows, and the
-//! same functions get the names of each variant. The contracts are those of `include/aegis_raf.h`.
+//! Random-access files. All is in `palladion-raf`; here C's callbacks, memory and error numbers
+//! become what that knows, and the same functions get the names of each variant. The contracts are
+//! those of `include/aegis_raf.h`.
 
 use core::ffi::{c_int, c_void};
 use core::mem::{MaybeUninit, align_of, size_of};
@@ -8,8 +9,8 @@ use std::io;
 
 use palladion_raf::merkle::{self, CONTEXT_LEN, Hasher, Tree};
 use palladion_raf::{
-    Algorithm, CHUNK_MAX, CHUNK_MIN, Environment, Error, Found, HEADER_LEN, Info, Options, Raf, Storage,
-    is_chunk_size, record_len,
+    Algorithm, CHUNK_MAX, CHUNK_MIN, Environment, Error, Found, HEADER_LEN, Info, Options, Raf,
+    Storage, is_chunk_size, record_len,
 };
 use zeroize::Zeroize;
 
@@ -79,7 +80,8 @@ pub(crate) struct Rng {
 }
 
 type HashLeaf = unsafe extern "C" fn(*mut c_void, *mut u8, usize, *const u8, usize, u64) -> c_int;
-type HashParent = unsafe extern "C" fn(*mut c_void, *mut u8, usize, *const u8, *const u8, u32, u64) -> c_int;
+type HashParent =
+    unsafe extern "C" fn(*mut c_void, *mut u8, usize, *const u8, *const u8, u32, u64) -> c_int;
 type HashEmpty = unsafe extern "C" fn(*mut c_void, *mut u8, usize, u32, u64) -> c_int;
 type HashCommitment =
     unsafe extern "C" fn(*mut c_void, *mut u8, usize, *const u8, *const u8, usize, u64) -> c_int;
@@ -191,15 +193,24 @@ impl Environment for Program {
     }
 }
 
-/// All callbacks are there. They fill their output and read their inputs, and no more, as the header says: that makes all of these
-/// calls safe.
+/// All callbacks are there. They fill their output and read their inputs, and no more, as the
+/// header says: that makes all of these calls safe.
 impl Hasher for MerkleConfig {
     fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()> {
         let (hash, out_len) = (self.hash_leaf.ok_or_else(absent)?, out.len());
         // SAFETY: see above.
-        called(unsafe { hash(self.user, out.as_mut_ptr(), out_len, chunk.as_ptr(), chunk.len(), index) })
+        called(unsafe {
+            hash(self.user, out.as_mut_ptr(), out_len, chunk.as_ptr(), chunk.len(), index)
+        })
     }
-    fn parent(&self, out: &mut [u8], left: &[u8], right: &[u8], level: u32, index: u64) -> io::Result<()> {
+    fn parent(
+        &self,
+        out: &mut [u8],
+        left: &[u8],
+        right: &[u8],
+        level: u32,
+        index: u64,
+    ) -> io::Result<()> {
         let (hash, out_len) = (self.hash_parent.ok_or_else(absent)?, out.len());
         let (left, right) = (left.as_ptr(), right.as_ptr());
         // SAFETY: see above.
@@ -220,18 +231,30 @@ impl Hasher for MerkleConfig {
         let (hash, out_len) = (self.hash_commitment.ok_or_else(absent)?, out.len());
         let (root, context) = (root.as_ptr(), context.as_ptr());
         // SAFETY: see above.
-        called(unsafe { hash(self.user, out.as_mut_ptr(), out_len, root, context, CONTEXT_LEN, size) })
+        called(unsafe {
+            hash(self.user, out.as_mut_ptr(), out_len, root, context, CONTEXT_LEN, size)
+        })
     }
 }
 
 impl MerkleConfig {
     fn is_valid(&self) -> bool {
         let Self {
-            hash_leaf, hash_parent, hash_empty, hash_commitment, buf, len, max_chunks, hash_len, ..
+            hash_leaf,
+            hash_parent,
+            hash_empty,
+            hash_commitment,
+            buf,
+            len,
+            max_chunks,
+            hash_len,
+            ..
         } = self;
         let needed = merkle::tree_len(*max_chunks, *hash_len as usize);
-        let hashes =
-            hash_leaf.is_some() && hash_parent.is_some() && hash_empty.is_some() && hash_commitment.is_some();
+        let hashes = hash_leaf.is_some()
+            && hash_parent.is_some()
+            && hash_empty.is_some()
+            && hash_commitment.is_some();
         hashes
             && !buf.is_null()
             && *max_chunks > 0
@@ -284,7 +307,11 @@ fn scratch_len(algorithm: Algorithm, chunk_size: u32) -> usize {
 ///
 /// # Safety
 /// `scratch` null or good.
-unsafe fn scratch(algorithm: Algorithm, scratch: *const Scratch, chunk_size: u32) -> Result<Memory, Error> {
+unsafe fn scratch(
+    algorithm: Algorithm,
+    scratch: *const Scratch,
+    chunk_size: u32,
+) -> Result<Memory, Error> {
     let invalid = Error::ChunkSize(chunk_size);
     if !is_chunk_size(chunk_size) || scratch.is_null() {
         return Err(invalid);
@@ -292,7 +319,11 @@ unsafe fn scratch(algorithm: Algorithm, scratch: *const Scratch, chunk_size: u32
     // SAFETY: the caller grants it.
     let Scratch { buf, len } = unsafe { scratch.read() };
     let right = !buf.is_null() && buf.addr().is_multiple_of(SCRATCH_ALIGN);
-    if right && len >= scratch_len(algorithm, chunk_size) { Ok(Memory { buf, len }) } else { Err(invalid) }
+    if right && len >= scratch_len(algorithm, chunk_size) {
+        Ok(Memory { buf, len })
+    } else {
+        Err(invalid)
+    }
 }
 
 /// Puts a file into its context, with a Merkle tree if one is asked for.
@@ -358,7 +389,8 @@ unsafe fn create(
     key: *const u8,
 ) -> c_int {
     // SAFETY: the caller's contract.
-    let Some((io, rng, config, key)) = (unsafe { arguments(algorithm, ctx, io, rng, config, key) }) else {
+    let Some((io, rng, config, key)) = (unsafe { arguments(algorithm, ctx, io, rng, config, key) })
+    else {
         return fail(libc::EINVAL);
     };
     if !is_chunk_size(config.chunk_size) {
@@ -371,7 +403,8 @@ unsafe fn create(
         Ok(0) if config.flags & CREATE == 0 => return fail(libc::ENOENT),
         Ok(_) => {}
     }
-    let options = Options::default().algorithm(algorithm).chunk_size(config.chunk_size).overwrite(true);
+    let options =
+        Options::default().algorithm(algorithm).chunk_size(config.chunk_size).overwrite(true);
     let file = options.create_in(storage, key, Program(rng), |info| {
         // SAFETY: likewise.
         unsafe { scratch(algorithm, config.scratch, info.chunk_size) }
@@ -389,12 +422,16 @@ unsafe fn open(
     key: *const u8,
 ) -> c_int {
     // SAFETY: the caller's contract.
-    let Some((io, rng, config, key)) = (unsafe { arguments(algorithm, ctx, io, rng, config, key) }) else {
+    let Some((io, rng, config, key)) = (unsafe { arguments(algorithm, ctx, io, rng, config, key) })
+    else {
         return fail(libc::EINVAL);
     };
     let file = Found::new(Callbacks(io)).and_then(|found| {
         if found.info().algorithm != algorithm {
-            return Err(Error::Unsupported { what: "algorithm", value: found.info().algorithm.id().into() });
+            return Err(Error::Unsupported {
+                what: "algorithm",
+                value: found.info().algorithm.id().into(),
+            });
         }
         found.open_in(key, Program(rng), |info| {
             // SAFETY: likewise.
@@ -405,7 +442,13 @@ unsafe fn open(
     unsafe { begin(ctx, file, config.merkle) }
 }
 
-unsafe fn read(ctx: *mut u8, out: *mut u8, bytes_read: *mut usize, len: usize, offset: u64) -> c_int {
+unsafe fn read(
+    ctx: *mut u8,
+    out: *mut u8,
+    bytes_read: *mut usize,
+    len: usize,
+    offset: u64,
+) -> c_int {
     if out.is_null() && len > 0 {
         return fail(libc::EINVAL);
     }
@@ -426,7 +469,13 @@ unsafe fn read(ctx: *mut u8, out: *mut u8, bytes_read: *mut usize, len: usize, o
     }
 }
 
-unsafe fn write(ctx: *mut u8, written: *mut usize, input: *const u8, len: usize, offset: u64) -> c_int {
+unsafe fn write(
+    ctx: *mut u8,
+    written: *mut usize,
+    input: *const u8,
+    len: usize,
+    offset: u64,
+) -> c_int {
     if ctx.is_null() || written.is_null() || (input.is_null() && len > 0) {
         return fail(libc::EINVAL);
     }
@@ -530,7 +579,8 @@ extern "C" fn aegis_raf_scratch_align() -> usize {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn aegis_raf_probe(io: *const Io, info: *mut FileInfo) -> c_int {
     // SAFETY: the caller's contract.
-    let Some(io) = (unsafe { io.as_ref() }).filter(|io| io.read_at.is_some() && !info.is_null()) else {
+    let Some(io) = (unsafe { io.as_ref() }).filter(|io| io.read_at.is_some() && !info.is_null())
+    else {
         return fail(libc::EINVAL);
     };
     let mut header = [0; HEADER_LEN];
@@ -572,7 +622,8 @@ unsafe extern "C" fn aegis_raf_derive_master_key(
     }
     // SAFETY: the caller's contract. The output may be where the key is: it is written in the end.
     unsafe {
-        let derived = palladion_raf::derive_master_key(bytes(key, key_len), bytes(context, context_len));
+        let derived =
+            palladion_raf::derive_master_key(bytes(key, key_len), bytes(context, context_len));
         status(derived.map(|derived| bytes_mut(out, out_len).copy_from_slice(&derived)))
     }
 }

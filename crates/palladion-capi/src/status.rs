@@ -25,8 +25,8 @@ pub(crate) fn status(result: Result<(), Error>) -> c_int {
     if result.is_ok() { OK } else { FAILED }
 }
 
-/// The environment may ask for a backend that is not there. C functions that cannot fail cannot say so: then the best there is does
-/// the work. (`aegis_init` tells.)
+/// The environment may ask for a backend that is not there. C functions that cannot fail cannot say
+/// so: then the best there is does the work. (`aegis_init` tells.)
 #[inline(always)]
 pub(crate) fn ensure_backend() {
     if palladion::backend().is_err() {
@@ -36,8 +36,8 @@ pub(crate) fn ensure_backend() {
 
 /// Calls what fails if the backend that was asked for is not there.
 ///
-/// Asked for before, not tried again after a failure: what is called twice is kept in memory, and that takes as long as a few
-/// steps of a cipher.
+/// Asked for before, not tried again after a failure: what is called twice is kept in memory, and
+/// that takes as long as a few steps of a cipher.
 #[inline(always)]
 pub(crate) fn with_backend<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
     ensure_backend();

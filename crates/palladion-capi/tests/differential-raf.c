@@ -1,6 +1,7 @@
 /*
- * Makes the same random calls of two libraries on files of their own, whose random numbers are the same, and compares results, errno,
- * sizes, contents and commitments; in the end each opens the other's file.
+ * Makes the same random calls of two libraries on files of their own, whose random numbers are the
+ * same, and compares results, errno, sizes, contents and commitments; in the end each opens the
+ * other's file.
  *
  *   differential-raf OURS.so THEIRS.so [ROUNDS [SEED]]
  */

@@ -1,6 +1,6 @@
 /*
- * Makes the same random calls of two libraries and compares all that can be seen: bytes, also beside the buffers, return values
- * and errno.
+ * Makes the same random calls of two libraries and compares all that can be seen: bytes, also
+ * beside the buffers, return values and errno.
  *
  *   differential OURS.so THEIRS.so [ROUNDS [SEED]]
  */

@@ -1,7 +1,8 @@
 /*
- * The C functions with buffers that are just as long as they must be, for AddressSanitizer (scripts/test-asan.sh): all lengths up to
- * some steps, both tags, each variant; states where malloc puts them, also moved by one byte. With an argument it reads one byte
- * more than there is, which has to be noticed.
+ * The C functions with buffers that are just as long as they must be, for AddressSanitizer
+ * (scripts/test-asan.sh): all lengths up to some steps, both tags, each variant; states where
+ * malloc puts them, also moved by one byte. With an argument it reads one byte more than there is,
+ * which has to be noticed.
  */
 #include "aegis.h"
 #include "check.h"

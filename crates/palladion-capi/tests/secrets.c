@@ -1,11 +1,12 @@
 /*
- * Calls every function of C that handles secrets while a tool watches that no branch and no address depends on one:
- * scripts/check-constant-time.sh. What is secret and what is not is said in
+ * Calls every function of C that handles secrets while a tool watches that no branch and no address
+ * depends on one: scripts/check-constant-time.sh. What is secret and what is not is said in
  * crates/palladion-assurance/src/bin/constant-time/main.rs, which does the same for Rust.
  *
  *     secrets [--plant table|comparison|none] [--calls FILE] BACKEND
  *
- * Compiled with -DMSAN it is for MemorySanitizer, else for valgrind's memcheck. With --calls it writes down what it called.
+ * Compiled with -DMSAN it is for MemorySanitizer, else for valgrind's memcheck. With --calls it
+ * writes down what it called.
  */
 #include <palladion.h>
 

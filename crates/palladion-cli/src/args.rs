@@ -72,8 +72,8 @@ Examples:
 
 /// Makes a new key file
 ///
-/// A key file is one line of text with 32 random bytes. Keep a copy in a safe place: without it the files are lost, and
-/// whoever has it can read and forge them.
+/// A key file is one line of text with 32 random bytes. Keep a copy in a safe place: without it the
+/// files are lost, and whoever has it can read and forge them.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -131,8 +131,9 @@ pub struct InOutArgs {
 
 /// Encrypts a file or a pipe of any size
 ///
-/// The output appears under its name only when it is complete, with the permissions that your umask gives. Nothing is
-/// overwritten without --force. The format is described in docs/file-format.md of the sources.
+/// The output appears under its name only when it is complete, with the permissions that your umask
+/// gives. Nothing is overwritten without --force. The format is described in docs/file-format.md of
+/// the sources.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -155,8 +156,9 @@ pub struct EncryptArgs {
 
 /// Decrypts a file or a pipe and verifies that it is whole and unchanged
 ///
-/// Nothing unverified comes out. The output file appears under its name only when all of it is verified; a pipe gets
-/// each piece as soon as it is verified, so wait for exit status 0 before you trust the end.
+/// Nothing unverified comes out. The output file appears under its name only when all of it is
+/// verified; a pipe gets each piece as soon as it is verified, so wait for exit status 0 before you
+/// trust the end.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -173,13 +175,13 @@ pub struct DecryptArgs {
 
 /// Prints or checks message authentication codes of files
 ///
-/// Like a checksum, but nobody without the key can make or check one. Lines are as b3sum writes them: 64 hexadecimal
-/// digits, two spaces, the name (after a backslash at the beginning of the line, \\, \n and \r in the name stand for a
-/// backslash, a newline and a carriage return).
+/// Like a checksum, but nobody without the key can make or check one. Lines are as b3sum writes
+/// them: 64 hexadecimal digits, two spaces, the name (after a backslash at the beginning of the
+/// line, \\, \n and \r in the name stand for a backslash, a newline and a carriage return).
 ///
-/// A list of such lines authenticates the content of each file, but neither the names nor itself: somebody without the
-/// key can remove lines or exchange names. Against that, make a MAC of the list too (palladion mac -k my.key MACS) and
-/// keep that line elsewhere.
+/// A list of such lines authenticates the content of each file, but neither the names nor itself:
+/// somebody without the key can remove lines or exchange names. Against that, make a MAC of the
+/// list too (palladion mac -k my.key MACS) and keep that line elsewhere.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -244,7 +246,9 @@ mod tests {
         assert_eq!(chunk_size("1M").unwrap(), ChunkSize::default());
         assert_eq!(chunk_size("1024").unwrap(), ChunkSize::MIN);
         assert_eq!(chunk_size("16m").unwrap(), ChunkSize::MAX);
-        for wrong in ["", "K", "0", "1", "3K", "32M", "-1K", "1G", "99999999999999999999M", "1Ki", "\u{e9}"] {
+        for wrong in
+            ["", "K", "0", "1", "3K", "32M", "-1K", "1G", "99999999999999999999M", "1Ki", "\u{e9}"]
+        {
             assert!(chunk_size(wrong).is_err(), "{wrong}");
         }
     }

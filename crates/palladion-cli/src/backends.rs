@@ -13,7 +13,8 @@ pub fn list() -> Result<()> {
     for &backend in Backend::ALL {
         let available = if backend.is_available() { "yes" } else { "no" };
         let mark = if used == Ok(backend) { "yes" } else { "" };
-        table += &format!("{:17}  {available:9}  {mark:4}  {}\n", backend.name(), backend.description());
+        table +=
+            &format!("{:17}  {available:9}  {mark:4}  {}\n", backend.name(), backend.description());
     }
     table += "\nNo backend has a branch, or an index into memory, that depends on a secret.";
     if let Ok(backend) = used {

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use palladion_file::Error;
 
-/// The exit statuses besides 0; clap itself exits with 2 for wrong usage. They are listed in `palladion --help`.
+/// The exit statuses besides 0; clap itself exits with 2 for wrong usage. They are listed in
+/// `palladion --help`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     Failed = 1,
@@ -74,9 +75,9 @@ impl Failure {
             | Error::Truncated { .. }
             | Error::Damaged { .. }
             | Error::TrailingData { .. } => (Status::Damaged, format!("{input}: {error}")),
-            Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. } | Error::KdfTooCostly { .. } => {
-                (Status::Failed, format!("{input}: {error}"))
-            }
+            Error::UnsupportedVersion(_)
+            | Error::UnsupportedHeader { .. }
+            | Error::KdfTooCostly { .. } => (Status::Failed, format!("{input}: {error}")),
             // Not the input's fault.
             _ => (Status::Failed, error.to_string()),
         };

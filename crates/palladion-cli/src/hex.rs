@@ -11,7 +11,8 @@ pub fn encode(bytes: &[u8]) -> String {
     })
 }
 
-/// The bytes that the digits stand for, if nothing but digits is there, in pairs. They may be a secret.
+/// The bytes that the digits stand for, if nothing but digits is there, in pairs. They may be a
+/// secret.
 pub fn decode(digits: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     if !digits.len().is_multiple_of(2) {
         return None;

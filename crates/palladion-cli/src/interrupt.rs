@@ -75,7 +75,8 @@ fn stop() -> MutexGuard<'static, Option<PathBuf>> {
     guard
 }
 
-/// Ends the program with a failure, from any thread: the others may be waiting for input that never comes.
+/// Ends the program with a failure, from any thread: the others may be waiting for input that never
+/// comes.
 pub fn end_with(failure: &Failure) -> ! {
     let _nobody_begins_anew = clean_up();
     failure.tell();
@@ -104,7 +105,9 @@ pub fn end_panics_properly() {
         let what = what.unwrap_or("a panic");
         let place = panic.location().map_or_else(String::new, |place| format!(" ({place})"));
         let failure = Failure::new(format!("internal error: {what}{place}"));
-        failure.hint("if memory was not short, this is a defect of palladion: please report it").tell();
+        failure
+            .hint("if memory was not short, this is a defect of palladion: please report it")
+            .tell();
         std::process::exit(1);
     }));
 }
@@ -141,7 +144,8 @@ pub fn install() {
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let (sender, receiver) = std::sync::mpsc::channel::<Signals>();
     let watch = move || {
-        if let Some(signal) = receiver.recv().ok().and_then(|mut signals| signals.forever().next()) {
+        if let Some(signal) = receiver.recv().ok().and_then(|mut signals| signals.forever().next())
+        {
             let _nobody_begins_anew = stop();
             terminal::restore();
             let _ = signal_hook::low_level::emulate_default_handler(signal);
@@ -151,7 +155,8 @@ pub fn install() {
     // output.
     if std::thread::Builder::new().spawn(watch).is_ok() {
         let wanted = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU];
-        if let Ok(signals) = Signals::new(wanted.into_iter().filter(|&signal| !is_ignored(signal))) {
+        if let Ok(signals) = Signals::new(wanted.into_iter().filter(|&signal| !is_ignored(signal)))
+        {
             let _ = sender.send(signals);
         }
     }

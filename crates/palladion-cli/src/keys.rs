@@ -32,7 +32,9 @@ impl OwnSecret {
     pub fn borrow(&self) -> Result<Secret<'_>> {
         match self {
             OwnSecret::Key(key) => Ok(key.into()),
-            OwnSecret::RawKey(_) => Err(Failure::usage("Palladion files have no use for the bytes of a key")),
+            OwnSecret::RawKey(_) => {
+                Err(Failure::usage("Palladion files have no use for the bytes of a key"))
+            }
             OwnSecret::Passphrase(passphrase) => Ok(passphrase.into()),
         }
     }
@@ -62,10 +64,10 @@ impl Source {
     pub fn open((kind, path): Given<'_>, input: Option<&Path>) -> Result<Self> {
         let source = Self { kind, file: path.map(|path| Input::open(Some(path))).transpose()? };
         if path.is_some_and(|path| is_standard(Some(path))) && is_standard(input) {
-            let message = format!("standard input cannot be both the {} and the data", source.name());
-            return Err(
-                Failure::usage(message).hint(format!("name the file to read, or the {} file", source.name()))
-            );
+            let message =
+                format!("standard input cannot be both the {} and the data", source.name());
+            return Err(Failure::usage(message)
+                .hint(format!("name the file to read, or the {} file", source.name())));
         }
         Ok(source)
     }
@@ -134,7 +136,9 @@ fn read_raw_key(input: Input) -> Result<Zeroizing<Vec<u8>>> {
             let failure = Failure::new(format!("{} is not the bytes of a key", input.name));
             return Err(match bytes.starts_with(b"palladion-key-") {
                 true => failure.hint("it is a Palladion key file: use -k KEYFILE"),
-                false => failure.hint("expected are 16 or 32 bytes, or 32 or 64 hexadecimal digits"),
+                false => {
+                    failure.hint("expected are 16 or 32 bytes, or 32 or 64 hexadecimal digits")
+                }
             });
         }
     };

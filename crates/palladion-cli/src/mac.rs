@@ -92,7 +92,8 @@ impl Maker<'_> {
                     strange += 1;
                     // One tells enough, should this be no list at all.
                     if strange == 1 {
-                        let message = format!("{name}: line {number} is not a MAC and the name of a file");
+                        let message =
+                            format!("{name}: line {number} is not a MAC and the name of a file");
                         Failure::new(message).tell();
                     }
                 }
@@ -234,7 +235,9 @@ mod tests {
 
     #[test]
     fn lines_survive_any_name() {
-        for name in ["a", "two words", "  ", "back\\slash", "new\nline", "r\rn\n", "\\n", "caf\u{e9}", "*"] {
+        for name in
+            ["a", "two words", "  ", "back\\slash", "new\nline", "r\rn\n", "\\n", "caf\u{e9}", "*"]
+        {
             let line = Line { tag: [0xa5; 32], file: name.into() };
             let bytes = line.to_bytes();
             let (end, text) = bytes.split_last().unwrap();

@@ -54,7 +54,12 @@ impl Output {
         Ok(output)
     }
 
-    fn beside(path: &Path, force: bool, access: Access, inputs: &[(&str, &Metadata)]) -> Result<Self> {
+    fn beside(
+        path: &Path,
+        force: bool,
+        access: Access,
+        inputs: &[(&str, &Metadata)],
+    ) -> Result<Self> {
         let name = quoted(path);
         let existing = match fs::metadata(path) {
             Ok(metadata) => Some(metadata),
@@ -64,7 +69,9 @@ impl Output {
         same_file(existing.as_ref(), inputs, &name)?;
         let (target, replaced) = match existing {
             Some(metadata) if metadata.is_dir() => {
-                return Err(Failure::new(format!("{name} is a directory")).hint("name a file in it"));
+                return Err(
+                    Failure::new(format!("{name} is a directory")).hint("name a file in it")
+                );
             }
             Some(metadata) if !metadata.is_file() => {
                 let file = File::options().write(true).open(path);
@@ -74,7 +81,8 @@ impl Output {
             Some(_) if !force => return Err(exists(&name)),
             // Write to the file that a symbolic link leads to, so that the link stays.
             Some(metadata) => {
-                let target = path.canonicalize().map_err(|error| Failure::io("open", &name, &error))?;
+                let target =
+                    path.canonicalize().map_err(|error| Failure::io("open", &name, &error))?;
                 (target, Some(metadata.permissions()))
             }
             None if fs::symlink_metadata(path).is_ok() => {
@@ -86,7 +94,8 @@ impl Output {
             }
             None => (path.to_path_buf(), None),
         };
-        let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let dir =
+            target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let replaced = replaced.filter(|_| access == Access::Usual);
         let mut builder = tempfile::Builder::new();
         builder.prefix(".palladion-").suffix(".tmp").rand_bytes(10);
@@ -141,7 +150,10 @@ impl Output {
                 return match file.sync_data() {
                     // Not every file system can sync.
                     Err(error)
-                        if !matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) =>
+                        if !matches!(
+                            error.kind(),
+                            ErrorKind::InvalidInput | ErrorKind::Unsupported
+                        ) =>
                     {
                         Err(Failure::io("write", &self.name, &error))
                     }
@@ -172,14 +184,17 @@ impl Output {
                 let _ = dir;
                 Ok(())
             }
-            Err(failed) if failed.error.kind() == ErrorKind::AlreadyExists => Err(exists(&self.name)),
+            Err(failed) if failed.error.kind() == ErrorKind::AlreadyExists => {
+                Err(exists(&self.name))
+            }
             Err(failed) => Err(Failure::io("create", &self.name, &failed.error)),
         }
     }
 }
 
 fn exists(name: &str) -> Failure {
-    Failure::new(format!("{name} exists already")).hint("choose another name, or replace it with --force")
+    Failure::new(format!("{name} exists already"))
+        .hint("choose another name, or replace it with --force")
 }
 
 fn dangling(name: &str) -> Failure {
@@ -213,7 +228,11 @@ fn without_path(error: io::Error) -> io::Error {
 }
 
 /// Refuses to write over what is being read.
-pub fn same_file(output: Option<&Metadata>, inputs: &[(&str, &Metadata)], name: &str) -> Result<()> {
+pub fn same_file(
+    output: Option<&Metadata>,
+    inputs: &[(&str, &Metadata)],
+    name: &str,
+) -> Result<()> {
     #[cfg(unix)]
     for (what, input) in inputs {
         use std::os::unix::fs::MetadataExt;

@@ -24,7 +24,9 @@ pub fn man(dir: Option<&Path>) -> Result<()> {
         None => {
             let mut page = Vec::new();
             let rendered = clap_mangen::Man::new(Args::command()).render(&mut page);
-            rendered.and_then(|()| io::stdout().write_all(&page)).map_err(|error| stdout_failed(&error))
+            rendered
+                .and_then(|()| io::stdout().write_all(&page))
+                .map_err(|error| stdout_failed(&error))
         }
     }
 }

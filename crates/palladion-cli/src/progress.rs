@@ -9,7 +9,8 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 pub struct Progress {
     bar: ProgressBar,
-    /// When the first step was done: what comes before, like a passphrase, says nothing about the rate.
+    /// When the first step was done: what comes before, like a passphrase, says nothing about the
+    /// rate.
     begin: Option<Instant>,
 }
 
@@ -17,7 +18,9 @@ impl Progress {
     /// For so many bytes, or nobody knows how many. Drawn only if stderr is a terminal.
     pub fn of_bytes(total: Option<u64>) -> Self {
         let template = match total {
-            Some(_) => "{bar:32} {percent:>3}%  {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left",
+            Some(_) => {
+                "{bar:32} {percent:>3}%  {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left"
+            }
             None => "{spinner} {bytes}  {bytes_per_sec}  {elapsed}",
         };
         Self::new(total, template)

@@ -153,7 +153,8 @@ impl<F: Family, const D: usize> Measured for Variant<F, D> {
         self.message = vec![1; size];
         self.ciphertext = vec![0; size];
         self.output = vec![0; size];
-        self.tag = self.cipher.encrypt_into(&self.nonce, &[], &self.message, &mut self.ciphertext)?;
+        self.tag =
+            self.cipher.encrypt_into(&self.nonce, &[], &self.message, &mut self.ciphertext)?;
         Ok(())
     }
 

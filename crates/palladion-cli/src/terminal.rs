@@ -17,7 +17,8 @@ mod unix {
         }
     }
 
-    /// Restores the remembered mode. Call it when a signal ends the program, perhaps during the prompt.
+    /// Restores the remembered mode. Call it when a signal ends the program, perhaps during the
+    /// prompt.
     pub fn restore() {
         if let Some((tty, mode)) = MODE.lock().ok().and_then(|mut remembered| remembered.take()) {
             let _ = tcsetattr(&tty, OptionalActions::Now, &mode);

@@ -15,12 +15,14 @@ pub enum Kind {
     Passphrase,
 }
 
-/// The secret that the command line asks for: its kind, and the file that holds it. Without a file it is asked for.
+/// The secret that the command line asks for: its kind, and the file that holds it. Without a file
+/// it is asked for.
 pub type Given<'a> = (Kind, Option<&'a Path>);
 
 /// Accepts the names of the algorithms.
 pub fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
-    PossibleValuesParser::new(Algorithm::ALL.map(Algorithm::name)).try_map(|name| name.parse::<Algorithm>())
+    PossibleValuesParser::new(Algorithm::ALL.map(Algorithm::name))
+        .try_map(|name| name.parse::<Algorithm>())
 }
 
 /// Parses a number of bytes, with or without a unit.
@@ -32,7 +34,9 @@ pub fn bytes(text: &str) -> Option<u64> {
         None => (text, 1),
     };
     // `parse` would accept a plus sign.
-    let number = digits.starts_with(|first: char| first.is_ascii_digit()).then(|| digits.parse::<u64>().ok());
+    let number = digits
+        .starts_with(|first: char| first.is_ascii_digit())
+        .then(|| digits.parse::<u64>().ok());
     number.flatten()?.checked_mul(unit)
 }
 
@@ -42,15 +46,29 @@ mod tests {
 
     #[test]
     fn sizes() {
-        for (text, expected) in
-            [("0", 0), ("17", 17), ("64K", 65536), ("1m", 1 << 20), ("2G", 2 << 30), ("1t", 1 << 40)]
-        {
+        for (text, expected) in [
+            ("0", 0),
+            ("17", 17),
+            ("64K", 65536),
+            ("1m", 1 << 20),
+            ("2G", 2 << 30),
+            ("1t", 1 << 40),
+        ] {
             assert_eq!(bytes(text), Some(expected));
         }
         assert_eq!(bytes("18446744073709551615"), Some(u64::MAX));
-        for wrong in
-            ["", "K", "-1", "+1", "1.5K", "1 K", "1Ki", "16777216T", "18446744073709551616", "\u{e9}"]
-        {
+        for wrong in [
+            "",
+            "K",
+            "-1",
+            "+1",
+            "1.5K",
+            "1 K",
+            "1Ki",
+            "16777216T",
+            "18446744073709551616",
+            "\u{e9}",
+        ] {
             assert_eq!(bytes(wrong), None, "{wrong}");
         }
     }

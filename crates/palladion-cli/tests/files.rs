@@ -42,10 +42,21 @@ fn algorithms_chunk_sizes_threads() {
     let bench = Bench::new();
     let text = text(300_000);
     bench.write("in", &text);
-    let algorithms = ["AEGIS-128L", "aegis-128x2", "aegis-128x4", "aegis-256", "aegis-256X2", "aegis-256x4"];
+    let algorithms =
+        ["AEGIS-128L", "aegis-128x2", "aegis-128x4", "aegis-256", "aegis-256X2", "aegis-256x4"];
     for (id, algorithm) in (1..).zip(algorithms) {
-        let args =
-            ["encrypt", "-k", "key", "--algorithm", algorithm, "--chunk-size", "64K", "--threads", "3", "in"];
+        let args = [
+            "encrypt",
+            "-k",
+            "key",
+            "--algorithm",
+            algorithm,
+            "--chunk-size",
+            "64K",
+            "--threads",
+            "3",
+            "in",
+        ];
         let sealed = bench.ok(&args);
         assert_eq!((sealed[9], sealed[11]), (id, 16));
         bench.write("sealed", &sealed);
@@ -59,27 +70,35 @@ fn every_backend() {
     let text = text(100_000);
     bench.write("in", &text);
     let table = String::from_utf8(bench.ok(&["backends"])).unwrap();
-    let backends: Vec<_> =
-        table.lines().filter(|line| line.contains(" yes ")).map(|line| line.split(' ').next()).collect();
+    let backends: Vec<_> = table
+        .lines()
+        .filter(|line| line.contains(" yes "))
+        .map(|line| line.split(' ').next())
+        .collect();
     assert!(backends.contains(&Some("portable")), "{table}");
     for backend in backends.into_iter().flatten() {
         for args in [
             ["encrypt", "-k", "key", "-o", "sealed", "-f", "in"],
             ["decrypt", "-k", "key", "-o", "out", "-f", "sealed"],
         ] {
-            let run = finish(bench.command(&args).env("PALLADION_BACKEND", backend).spawn().unwrap());
+            let run =
+                finish(bench.command(&args).env("PALLADION_BACKEND", backend).spawn().unwrap());
             assert!(run.status.success(), "{run:?}");
             assert!(args[0] == "encrypt" || bench.read("out") == text);
         }
     }
     let run = finish(
-        bench.command(&["encrypt", "-k", "key", "in"]).env("PALLADION_BACKEND", "abacus").spawn().unwrap(),
+        bench
+            .command(&["encrypt", "-k", "key", "in"])
+            .env("PALLADION_BACKEND", "abacus")
+            .spawn()
+            .unwrap(),
     );
     assert_eq!(run.status.code(), Some(1));
     assert!(
-        run.stderr
-            .starts_with("error: the environment variable PALLADION_BACKEND=\"abacus\" names no backend")
-            && run.stderr.contains("portable"),
+        run.stderr.starts_with(
+            "error: the environment variable PALLADION_BACKEND=\"abacus\" names no backend"
+        ) && run.stderr.contains("portable"),
         "{run:?}"
     );
 }
@@ -95,11 +114,16 @@ fn damaged_files() {
         let mut bytes = sealed.clone();
         change(&mut bytes);
         bench.write("damaged", bytes);
-        let stderr = bench.fails(&["decrypt", "-k", "key", "-o", "out", "damaged"], status, message);
+        let stderr =
+            bench.fails(&["decrypt", "-k", "key", "-o", "out", "damaged"], status, message);
         assert!(stderr.contains("\"damaged\": ") && stderr.contains("\nhint: "), "{stderr}");
     };
     damaged(&|bytes| bytes[2 * MIB] ^= 1, 4, "damaged: chunk 1 (at byte 1048740)");
-    damaged(&|bytes| bytes.truncate(2 * MIB), 4, "truncated: it ends within chunk 1, after 2097152 bytes");
+    damaged(
+        &|bytes| bytes.truncate(2 * MIB),
+        4,
+        "truncated: it ends within chunk 1, after 2097152 bytes",
+    );
     damaged(&|bytes| bytes.truncate(100), 4, "truncated: it ends within the header");
     damaged(&|bytes| bytes.clear(), 4, "the input is empty");
     damaged(&|bytes| bytes.push(b'\n'), 4, "something follows from byte 3145964");
@@ -125,7 +149,8 @@ fn nothing_is_overwritten() {
     let bench = Bench::new();
     bench.write("in", "secret");
     bench.write("out", "precious");
-    let stderr = bench.fails(&["encrypt", "-k", "key", "-o", "out", "in"], 1, "\"out\" exists already");
+    let stderr =
+        bench.fails(&["encrypt", "-k", "key", "-o", "out", "in"], 1, "\"out\" exists already");
     assert!(stderr.contains("--force"));
     bench.fails(&["decrypt", "-k", "key", "-o", "out", "in"], 1, "exists already");
     assert_eq!(bench.read("out"), b"precious");
@@ -155,7 +180,11 @@ fn places_that_do_not_work() {
     let bench = Bench::new();
     bench.write("in", "secret");
     fs::create_dir(bench.path("folder")).unwrap();
-    bench.fails(&["encrypt", "-k", "key", "-o", "missing/out", "in"], 1, "there is no directory \"missing\"");
+    bench.fails(
+        &["encrypt", "-k", "key", "-o", "missing/out", "in"],
+        1,
+        "there is no directory \"missing\"",
+    );
     bench.fails(&["encrypt", "-k", "key", "-o", "folder", "in"], 1, "is a directory");
     bench.fails(&["encrypt", "-k", "key", "-o", "out", "folder"], 1, "is a directory");
     bench.fails(&["encrypt", "-k", "key", "-o", "out", "missing"], 1, "cannot open \"missing\"");
@@ -182,8 +211,11 @@ fn links_and_places_of_others() {
     std::os::unix::fs::symlink("nowhere", bench.path("link")).unwrap();
     bench.fails(&["encrypt", "-p", "-o", "link", "in"], 1, "\"link\" exists already");
     bench.fails(&["encrypt", "-p", "-f", "-o", "link", "in"], 1, "leads nowhere");
-    let stderr =
-        bench.fails(&["encrypt", "-k", "key", "-o", "/proc/out", "in"], 1, "cannot create a file in");
+    let stderr = bench.fails(
+        &["encrypt", "-k", "key", "-o", "/proc/out", "in"],
+        1,
+        "cannot create a file in",
+    );
     assert!(!stderr.contains(".palladion-"), "{stderr}");
 }
 
@@ -221,7 +253,9 @@ fn key_from_standard_input() {
 fn help_and_pages() {
     let bench = Bench::new();
     let help = String::from_utf8(bench.ok(&["--help"])).unwrap();
-    for command in ["keygen", "encrypt", "decrypt", "mac", "backends", "speed", "completions", "man"] {
+    for command in
+        ["keygen", "encrypt", "decrypt", "mac", "backends", "speed", "completions", "man"]
+    {
         assert!(help.contains(command));
         let text = String::from_utf8(bench.ok(&[command, "--help"])).unwrap();
         assert!(text.contains("palladion "), "{command}");
@@ -232,16 +266,24 @@ fn help_and_pages() {
     assert!(bench.ok(&["man"]).starts_with(b".ie"));
     fs::create_dir(bench.path("man1")).unwrap();
     bench.ok(&["man", "man1"]);
-    assert!(bench.path("man1/palladion.1").exists() && bench.path("man1/palladion-encrypt.1").exists());
+    assert!(
+        bench.path("man1/palladion.1").exists() && bench.path("man1/palladion-encrypt.1").exists()
+    );
 }
 
 #[test]
 fn speed_table() {
     let bench = Bench::new();
     let table = String::from_utf8(bench.ok(&["speed", "--seconds", "0.1"])).unwrap();
-    for name in
-        ["AEGIS-128L", "AEGIS-128X2", "AEGIS-128X4", "AEGIS-256 ", "AEGIS-256X2", "AEGIS-256X4", "Backend"]
-    {
+    for name in [
+        "AEGIS-128L",
+        "AEGIS-128X2",
+        "AEGIS-128X4",
+        "AEGIS-256 ",
+        "AEGIS-256X2",
+        "AEGIS-256X4",
+        "Backend",
+    ] {
         assert!(table.contains(name), "{table}");
     }
 }

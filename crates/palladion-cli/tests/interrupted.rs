@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use common::*;
 
 fn kill(child: &Child, signal: &str) {
-    assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success()
+    );
 }
 
 fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
@@ -31,8 +33,10 @@ fn stuck(bench: &Bench, args: &[&str], input: &[u8]) -> Child {
     child.stdin.as_mut().unwrap().write_all(input).unwrap();
     wait_for("the output", || {
         let names = bench.names();
-        let size = |name: &String| fs::metadata(bench.path(name)).map_or(0, |metadata| metadata.len());
-        names.len() == before + 1 && names.iter().any(|name| name.ends_with(".tmp") && size(name) > 1 << 20)
+        let size =
+            |name: &String| fs::metadata(bench.path(name)).map_or(0, |metadata| metadata.len());
+        names.len() == before + 1
+            && names.iter().any(|name| name.ends_with(".tmp") && size(name) > 1 << 20)
     });
     child
 }
@@ -49,7 +53,9 @@ fn signals() {
         if is_ignored(number) {
             continue;
         }
-        for (command, input) in [("encrypt", &bench.read("in")[..]), ("decrypt", &sealed[..3 << 20])] {
+        for (command, input) in
+            [("encrypt", &bench.read("in")[..]), ("decrypt", &sealed[..3 << 20])]
+        {
             let child = stuck(&bench, &[command, "-k", "key", "-o", "out"], input);
             kill(&child, signal);
             let mut child = child;
@@ -65,7 +71,8 @@ fn signals() {
 #[test]
 fn a_signal_that_was_ignored_stays_so() {
     let bench = Bench::new();
-    let script = format!("trap '' HUP; exec {} encrypt -k key -o out", env!("CARGO_BIN_EXE_palladion"));
+    let script =
+        format!("trap '' HUP; exec {} encrypt -k key -o out", env!("CARGO_BIN_EXE_palladion"));
     let mut command = Command::new("sh");
     command.args(["-c", &script]).current_dir(bench.dir());
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -92,9 +99,13 @@ fn full_disk() {
         let args = [&args[..], &["-o", "/dev/full"]].concat();
         bench.fails(&args, 1, "cannot write \"/dev/full\": No space left");
     }
-    for args in
-        [&["keygen"][..], &["backends"], &["man"], &["completions", "bash"], &["mac", "-k", "key", "in"]]
-    {
+    for args in [
+        &["keygen"][..],
+        &["backends"],
+        &["man"],
+        &["completions", "bash"],
+        &["mac", "-k", "key", "in"],
+    ] {
         let stdout = File::options().write(true).open("/dev/full").unwrap();
         let run = finish(bench.command(args).stdout(stdout).spawn().unwrap());
         assert_eq!(run.status.code(), Some(1), "{args:?}");
@@ -106,8 +117,12 @@ fn full_disk() {
 fn an_output_that_fails_while_the_input_stalls() {
     let bench = Bench::new();
     let stdout = File::options().write(true).open("/dev/full").unwrap();
-    let mut child =
-        bench.command(&["encrypt", "-k", "key"]).stdin(Stdio::piped()).stdout(stdout).spawn().unwrap();
+    let mut child = bench
+        .command(&["encrypt", "-k", "key"])
+        .stdin(Stdio::piped())
+        .stdout(stdout)
+        .spawn()
+        .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let _ = stdin.write_all(&text(3 << 20));
     wait_for("the end", || child.try_wait().unwrap().is_some());
@@ -128,11 +143,15 @@ fn a_warning_that_nobody_can_read() {
 fn file_size_limit() {
     let bench = Bench::new();
     bench.write("in", text(3 << 20));
-    let script = format!("ulimit -f 1000; exec {} encrypt -k key -o out in", env!("CARGO_BIN_EXE_palladion"));
+    let script = format!(
+        "ulimit -f 1000; exec {} encrypt -k key -o out in",
+        env!("CARGO_BIN_EXE_palladion")
+    );
     let mut command = Command::new("bash");
     let command = command.args(["-c", &script]).current_dir(bench.dir());
-    let run =
-        finish(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    let run = finish(
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap(),
+    );
     assert_eq!(run.status.code(), Some(1), "{run:?}");
     assert!(run.stderr.contains("File too large"), "{run:?}");
     assert_eq!(bench.names(), ["in", "key"]);
@@ -169,10 +188,15 @@ fn input_and_output_the_same() {
     symlink("in", bench.path("link")).unwrap();
     fs::hard_link(bench.path("in"), bench.path("hard")).unwrap();
     for out in ["in", "./in", "link", "hard"] {
-        bench.fails(&["encrypt", "-k", "key", "--force", "-o", out, "in"], 2, "both input and output");
+        bench.fails(
+            &["encrypt", "-k", "key", "--force", "-o", out, "in"],
+            2,
+            "both input and output",
+        );
     }
     let stdout = File::options().append(true).open(bench.path("in")).unwrap();
-    let run = finish(bench.command(&["encrypt", "-k", "key", "in"]).stdout(stdout).spawn().unwrap());
+    let run =
+        finish(bench.command(&["encrypt", "-k", "key", "in"]).stdout(stdout).spawn().unwrap());
     assert_eq!(run.status.code(), Some(2));
     assert_eq!(bench.read("in"), b"secret");
 }
@@ -195,7 +219,8 @@ fn secret_and_output_the_same() {
         }
     }
     let stdout = File::options().append(true).open(bench.path("key")).unwrap();
-    let run = finish(bench.command(&["encrypt", "-k", "key", "in"]).stdout(stdout).spawn().unwrap());
+    let run =
+        finish(bench.command(&["encrypt", "-k", "key", "in"]).stdout(stdout).spawn().unwrap());
     assert_eq!(run.status.code(), Some(2));
     assert_eq!(bench.read("key"), key);
 }
@@ -207,7 +232,12 @@ fn permissions_and_links() {
     let sh = |umask: &str, args: &str| {
         let script = format!("umask {umask}; {} {args}", env!("CARGO_BIN_EXE_palladion"));
         assert!(
-            Command::new("sh").args(["-c", &script]).current_dir(bench.dir()).status().unwrap().success()
+            Command::new("sh")
+                .args(["-c", &script])
+                .current_dir(bench.dir())
+                .status()
+                .unwrap()
+                .success()
         );
     };
     bench.write("in", "secret");
@@ -228,7 +258,8 @@ fn permissions_and_links() {
     let all = fs::metadata(bench.path("old")).unwrap().permissions().mode();
     assert_eq!(all & 0o7777, 0o644);
 
-    // What is replaced keeps its permissions, and a link stays a link. A key is private all the same.
+    // What is replaced keeps its permissions, and a link stays a link. A key is private all the
+    // same.
     fs::set_permissions(bench.path("b"), fs::Permissions::from_mode(0o640)).unwrap();
     symlink("b", bench.path("link")).unwrap();
     sh("022", "decrypt -k key --force -o link a");
@@ -246,16 +277,21 @@ fn little_memory() {
     bench.write("in", text(1 << 20));
     let sealed = bench.ok(&["encrypt", "--chunk-size", "16M", "-k", "key", "in"]);
     bench.write("sealed", sealed);
-    for args in ["encrypt --chunk-size 16M -k key -f -o out in", "decrypt -k key -f -o out sealed"] {
+    for args in ["encrypt --chunk-size 16M -k key -f -o out in", "decrypt -k key -f -o out sealed"]
+    {
         let mut refused = 0;
         // Somewhere above what the program itself takes there is no room for a chunk.
         for megabytes in (8..400).step_by(4) {
             bench.write("out", "old");
-            let script =
-                format!("ulimit -v {megabytes}000; exec {} {args} -t 1", env!("CARGO_BIN_EXE_palladion"));
+            let script = format!(
+                "ulimit -v {megabytes}000; exec {} {args} -t 1",
+                env!("CARGO_BIN_EXE_palladion")
+            );
             let mut command = Command::new("sh");
-            let command = command.args(["-c", &script]).current_dir(bench.dir()).stdin(Stdio::null());
-            let run = finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+            let command =
+                command.args(["-c", &script]).current_dir(bench.dir()).stdin(Stdio::null());
+            let run =
+                finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
             let done = run.status.success();
             assert_eq!(done, bench.read("out") != b"old", "{run:?}");
             if run.stderr.contains("out of memory") {

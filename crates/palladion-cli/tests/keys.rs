@@ -39,18 +39,28 @@ fn chmod(_: &Bench, _: &str, _: u32) {}
 fn passphrases() {
     let bench = Bench::new();
     bench.write("in", "secret");
-    for (name, passphrase) in
-        [("good", "open sesame\nmore\n"), ("same", "open sesame"), ("wrong", "Open sesame"), ("empty", "\n")]
-    {
+    for (name, passphrase) in [
+        ("good", "open sesame\nmore\n"),
+        ("same", "open sesame"),
+        ("wrong", "Open sesame"),
+        ("empty", "\n"),
+    ] {
         bench.write(name, passphrase);
         chmod(&bench, name, 0o600);
     }
     bench.ok(&["encrypt", "--passphrase-file", "good", "-o", "sealed", "in"]);
     assert_eq!(bench.ok(&["decrypt", "--passphrase-file", "same", "sealed"]), b"secret");
-    bench.fails(&["decrypt", "--passphrase-file", "wrong", "-o", "out", "sealed"], 3, "not the passphrase");
+    bench.fails(
+        &["decrypt", "--passphrase-file", "wrong", "-o", "out", "sealed"],
+        3,
+        "not the passphrase",
+    );
     bench.fails(&["encrypt", "--passphrase-file", "empty", "in"], 2, "empty");
-    let stderr =
-        bench.fails(&["decrypt", "-k", "key", "sealed"], 3, "with a passphrase, not with a key file");
+    let stderr = bench.fails(
+        &["decrypt", "-k", "key", "sealed"],
+        3,
+        "with a passphrase, not with a key file",
+    );
     assert!(stderr.contains("use -p or --passphrase-file"));
     bench.ok(&["encrypt", "-k", "key", "-o", "keyed", "in"]);
     bench.fails(
@@ -149,7 +159,10 @@ fn lists_with_something_wrong() {
     // A name may not command the terminal.
     bench.write("SUMS", format!("{}  \x1b[2Ja\u{9b}\n", "00".repeat(32)));
     let run = bench.run(&["mac", "-k", "key", "--check", "SUMS"]);
-    assert_eq!((run.status.code(), &run.stdout[..]), (Some(1), &b"\\u{1b}[2Ja\\u{9b}: FAILED\n"[..]));
+    assert_eq!(
+        (run.status.code(), &run.stdout[..]),
+        (Some(1), &b"\\u{1b}[2Ja\\u{9b}: FAILED\n"[..])
+    );
     assert!(!run.stderr.contains('\x1b'));
 }
 
@@ -161,7 +174,11 @@ fn secrets_that_are_too_long() {
     for name in ["long", "limit"] {
         chmod(&bench, name, 0o600);
     }
-    bench.fails(&["encrypt", "--passphrase-file", "long", "key"], 1, "\"long\" is longer than 64 KiB");
+    bench.fails(
+        &["encrypt", "--passphrase-file", "long", "key"],
+        1,
+        "\"long\" is longer than 64 KiB",
+    );
     bench.fails(&["encrypt", "-k", "long", "key"], 1, "\"long\" is longer than 64 KiB");
     bench.ok(&["encrypt", "--passphrase-file", "limit", "key"]);
 }

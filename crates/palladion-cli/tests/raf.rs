@@ -111,18 +111,27 @@ fn info() {
 #[test]
 fn parts() {
     let (bench, text) = imported(5 * MIB + 5);
-    for (offset, length) in [(0, 0), (0, 1), (65535, 2), (65536, 65536), (100, 4 * MIB), (5 * MIB + 4, 1)] {
+    for (offset, length) in
+        [(0, 0), (0, 1), (65535, 2), (65536, 65536), (100, 4 * MIB), (5 * MIB + 4, 1)]
+    {
         let (from, len) = (offset.to_string(), length.to_string());
-        let part = bench.ok(&["raf", "cat", "-k", "key", "--offset", &from, "--length", &len, "f.raf"]);
+        let part =
+            bench.ok(&["raf", "cat", "-k", "key", "--offset", &from, "--length", &len, "f.raf"]);
         assert!(part == text[offset..offset + length], "{offset} {length}");
     }
     let cat = |args: &[&str]| bench.ok(&[&["raf", "cat", "-k", "key", "f.raf"], args].concat());
     assert!(cat(&["--offset", "5M"]) == text[5 * MIB..]);
     assert!(cat(&["--offset", "5M", "--length", "1T"]) == text[5 * MIB..]);
     assert!(cat(&["--offset", "5242885"]).is_empty());
-    assert!(cat(&["--length", "3K", "-o", "part"]).is_empty() && bench.read("part") == text[..3 * KIB]);
+    assert!(
+        cat(&["--length", "3K", "-o", "part"]).is_empty() && bench.read("part") == text[..3 * KIB]
+    );
     let args = ["raf", "cat", "-k", "key", "--offset", "6M", "f.raf"];
-    bench.fails(&args, 2, "the offset 6291456 is past the end of \"f.raf\", which has 5242885 bytes");
+    bench.fails(
+        &args,
+        2,
+        "the offset 6291456 is past the end of \"f.raf\", which has 5242885 bytes",
+    );
 }
 
 #[test]
@@ -164,13 +173,16 @@ fn changes() {
     assert_eq!(bench.names(), ["f.raf", "key", "patch"]);
 }
 
-/// Pieces of input end where chunks end, so the first one is longer than the others at some offsets.
+/// Pieces of input end where chunks end, so the first one is longer than the others at some
+/// offsets.
 #[test]
 fn writes_at_all_offsets_with_all_chunk_sizes() {
     const LEN: usize = 5000;
     let bench = Bench::new();
     bench.write("in", text(LEN));
-    for chunk_size in ["1024", "1040", "1536", "4000", "4096", "50000", "65536", "100000", "1048560", "1M"] {
+    for chunk_size in
+        ["1024", "1040", "1536", "4000", "4096", "50000", "65536", "100000", "1048560", "1M"]
+    {
         bench.ok(&["raf", "import", "-k", "key", "-f", "--chunk-size", chunk_size, "in", "f.raf"]);
         let mut model = text(LEN);
         for (i, offset) in
@@ -180,7 +192,10 @@ fn writes_at_all_offsets_with_all_chunk_sizes() {
             let at = offset.to_string();
             let args = ["raf", "write", "-k", "key", "--offset", &at, "f.raf"];
             let run = bench.run_with_input(&args, &patch);
-            assert!(run.status.success() && run.stderr.is_empty(), "{chunk_size}, {offset}: {run:?}");
+            assert!(
+                run.status.success() && run.stderr.is_empty(),
+                "{chunk_size}, {offset}: {run:?}"
+            );
             model.resize(model.len().max(offset + patch.len()), 0);
             model[offset..offset + patch.len()].copy_from_slice(&patch);
         }
@@ -208,7 +223,9 @@ fn wrong_keys() {
             "truncate" => &["f.raf", "0"],
             _ => &["f.raf"],
         };
-        for key in [&["-k", "other"][..], &["-k", "key", "--context", "x"], &["--passphrase-file", "pass"]] {
+        for key in
+            [&["-k", "other"][..], &["-k", "key", "--context", "x"], &["--passphrase-file", "pass"]]
+        {
             let args = [&["raf"], args, key, after].concat();
             let stderr = bench.fails(&args, 3, "\"f.raf\": wrong key or passphrase");
             assert!(stderr.contains("\nhint: "));
@@ -257,7 +274,11 @@ fn raw_keys() {
         bench.ok(&args);
         assert_eq!(bench.ok(&["raf", "cat", "--raw-key", "derived", "g.raf"]), b"secret");
         bench.fails(&["raf", "cat", "--raw-key", "raw", "g.raf"], 3, "wrong key");
-        bench.fails(&["raf", "cat", "--raw-key", "raw", "--context", "Backup", "g.raf"], 3, "wrong key");
+        bench.fails(
+            &["raf", "cat", "--raw-key", "raw", "--context", "Backup", "g.raf"],
+            3,
+            "wrong key",
+        );
         let long = "x".repeat(121);
         bench.fails(
             &["raf", "cat", "--raw-key", "raw", "--context", &long, "g.raf"],
@@ -274,9 +295,14 @@ fn raw_keys() {
     bench.fails(&["raf", "create", "--raw-key", "short", "new"], 3, "AEGIS-256X2 has keys of 32");
     for wrong in [&b""[..], b"12345", &[7; 31], &[7; 33], &[b'a'; 30], &[7; 1000]] {
         private(&bench, "wrong", wrong);
-        bench.fails(&["raf", "cat", "--raw-key", "wrong", "f.raf"], 1, "\"wrong\" is not the bytes of a key");
+        bench.fails(
+            &["raf", "cat", "--raw-key", "wrong", "f.raf"],
+            1,
+            "\"wrong\" is not the bytes of a key",
+        );
     }
-    let stderr = bench.fails(&["raf", "cat", "--raw-key", "key", "f.raf"], 1, "not the bytes of a key");
+    let stderr =
+        bench.fails(&["raf", "cat", "--raw-key", "key", "f.raf"], 1, "not the bytes of a key");
     assert!(stderr.contains("use -k KEYFILE"), "{stderr}");
     let run = bench.run_with_input(&["raf", "cat", "--raw-key", "-", "f.raf"], &bench.read("raw"));
     assert_eq!(run.stdout, b"secret");
@@ -290,9 +316,10 @@ fn keys_of_key_files() {
     let key: Vec<u8> = (0..32).collect();
     let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
     private(&bench, "key", format!("palladion-key-1:{digits}\n"));
-    for (algorithm, purpose, len) in
-        [("AEGIS-128L", "palladion raf AEGIS-128", 16), ("AEGIS-256X4", "palladion raf AEGIS-256", 32)]
-    {
+    for (algorithm, purpose, len) in [
+        ("AEGIS-128L", "palladion raf AEGIS-128", 16),
+        ("AEGIS-256X4", "palladion raf AEGIS-256", 32),
+    ] {
         bench.ok(&["raf", "import", "-k", "key", "-f", "-a", algorithm, "in", "f.raf"]);
         let derived = palladion_raf::derive_master_key(&key, purpose.as_bytes()).unwrap();
         private(&bench, "raw", &derived[..len]);
@@ -306,12 +333,18 @@ fn keys_of_key_files() {
 fn passphrases() {
     let bench = Bench::new();
     bench.write("in", "secret");
-    for (name, passphrase) in [("good", "open sesame\nmore\n"), ("wrong", "Open sesame"), ("empty", "\n")] {
+    for (name, passphrase) in
+        [("good", "open sesame\nmore\n"), ("wrong", "Open sesame"), ("empty", "\n")]
+    {
         private(&bench, name, passphrase);
     }
     bench.ok(&["raf", "import", "--passphrase-file", "good", "in", "f.raf"]);
     assert_eq!(bench.ok(&["raf", "cat", "--passphrase-file", "good", "f.raf"]), b"secret");
-    bench.fails(&["raf", "cat", "--passphrase-file", "wrong", "f.raf"], 3, "wrong key or passphrase");
+    bench.fails(
+        &["raf", "cat", "--passphrase-file", "wrong", "f.raf"],
+        3,
+        "wrong key or passphrase",
+    );
     bench.fails(&["raf", "cat", "--passphrase-file", "empty", "f.raf"], 2, "empty");
     bench.fails(&["raf", "create", "--passphrase-file", "empty", "g.raf"], 2, "empty");
     // Another file, another key.
@@ -344,7 +377,9 @@ fn damage() {
     let run = bench.run(&["raf", "export", "-k", "key", "f.raf", "-"]);
     assert_eq!(run.status.code(), Some(4));
     assert!(run.stdout == text[..192 * KIB]);
-    assert!(bench.ok(&["raf", "cat", "-k", "key", "--offset", "256K", "f.raf"]) == text[256 * KIB..]);
+    assert!(
+        bench.ok(&["raf", "cat", "-k", "key", "--offset", "256K", "f.raf"]) == text[256 * KIB..]
+    );
     // It can be written anew, but not in part.
     bench.write("patch", &text[192 * KIB..256 * KIB]);
     bench.fails(
@@ -363,7 +398,8 @@ fn damage() {
         let stderr = bench.fails(args, 4, "\"f.raf\": 4 of 640 chunks are damaged");
         let chunks: Vec<_> = stderr.lines().filter(|line| line.contains(": chunk ")).collect();
         assert!(
-            chunks.len() == 4 && chunks[3].contains("chunk 639 is damaged (bytes 41877504 to 41943039)"),
+            chunks.len() == 4
+                && chunks[3].contains("chunk 639 is damaged (bytes 41877504 to 41943039)"),
             "{stderr}"
         );
     }
@@ -394,21 +430,35 @@ fn files_that_are_none() {
         for command in commands {
             let run = bench.run(&[&["raf"], command, &["f.raf"]].concat());
             assert_eq!(run.status.code(), Some(status), "{command:?}: {run:?}");
-            assert!(run.stderr.starts_with("error: \"f.raf\": ") && run.stderr.contains(message), "{run:?}");
+            assert!(
+                run.stderr.starts_with("error: \"f.raf\": ") && run.stderr.contains(message),
+                "{run:?}"
+            );
             assert!(run.stderr.contains("\nhint: ") && run.stderr.contains(hint), "{run:?}");
         }
         assert_eq!(bench.read("f.raf"), bytes);
     };
     fails(&|bytes| bytes[0] = b'a', 4, "this is not a RAF file", "is it the right file");
     fails(&|bytes| *bytes = bench.read("in"), 4, "this is not a RAF file", "raf import");
-    fails(&|bytes| *bytes = bench.read("in.pld"), 4, "this is not a RAF file", "use palladion decrypt");
+    fails(
+        &|bytes| *bytes = bench.read("in.pld"),
+        4,
+        "this is not a RAF file",
+        "use palladion decrypt",
+    );
     fails(&|bytes| bytes.truncate(5), 4, "this is not a RAF file", "");
     fails(&|bytes| bytes.clear(), 4, "the file is empty", "");
     fails(&|bytes| bytes.truncate(40), 4, "truncated: it has 40 bytes, but should have 64", "");
-    fails(&|bytes| bytes.truncate(100_000), 4, "truncated: it has 100000 bytes, but should have 262400", "");
+    fails(
+        &|bytes| bytes.truncate(100_000),
+        4,
+        "truncated: it has 100000 bytes, but should have 262400",
+        "",
+    );
     fails(&|bytes| bytes[10] = 2, 1, "the version 2, which is not supported", "newer version");
     fails(&|bytes| bytes[11] = 7, 1, "the algorithm 7, which is not supported", "newer version");
-    let stderr = bench.fails(&["decrypt", "-k", "key", "-o", "out", "f.raf"], 4, "not a Palladion file");
+    let stderr =
+        bench.fails(&["decrypt", "-k", "key", "-o", "out", "f.raf"], 4, "not a Palladion file");
     assert!(stderr.contains("palladion raf export"), "{stderr}");
     // What comes behind the end is nobody's business.
     let mut longer = sealed;
@@ -456,7 +506,8 @@ fn nothing_is_overwritten() {
 fn commitments() {
     let (bench, _) = imported(3 * MIB + 7);
     let commit = |args: &[&str]| {
-        let out = bench.ok(&[&["raf", "verify", "-k", "key", "--commitment"], args, &["f.raf"]].concat());
+        let out =
+            bench.ok(&[&["raf", "verify", "-k", "key", "--commitment"], args, &["f.raf"]].concat());
         String::from_utf8(out).unwrap()
     };
     let line = commit(&[]);
@@ -466,15 +517,19 @@ fn commitments() {
     let file = std::fs::File::open(bench.path("f.raf")).unwrap();
     let key = String::from_utf8(bench.read("key")).unwrap();
     let key = key.trim_end().strip_prefix("palladion-key-1:").unwrap();
-    let key: Vec<u8> = (0..32).map(|i| u8::from_str_radix(&key[2 * i..2 * i + 2], 16).unwrap()).collect();
+    let key: Vec<u8> =
+        (0..32).map(|i| u8::from_str_radix(&key[2 * i..2 * i + 2], 16).unwrap()).collect();
     let key = palladion_raf::derive_master_key(&key, b"palladion raf AEGIS-256").unwrap();
     let file = palladion_raf::Raf::open_read_only(file, &key).unwrap().with_merkle(16384).unwrap();
-    let digits: String = file.commitment().unwrap().iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits: String =
+        file.commitment().unwrap().iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(digits, hash);
 
     let expect = |expected: &str, args: &[&str]| {
         let out =
-            bench.ok(&[&["raf", "verify", "-k", "key", "--expect", expected], args, &["f.raf"]].concat());
+            bench
+                .ok(&[&["raf", "verify", "-k", "key", "--expect", expected], args, &["f.raf"]]
+                    .concat());
         assert_eq!(out, b"\"f.raf\": OK, as expected\n");
     };
     expect(hash, &[]);
@@ -499,7 +554,11 @@ fn commitments() {
         2,
         "less than the 49 chunks",
     );
-    bench.fails(&["raf", "verify", "-k", "key", "--expect", "abc", "f.raf"], 2, "64 hexadecimal digits");
+    bench.fails(
+        &["raf", "verify", "-k", "key", "--expect", "abc", "f.raf"],
+        2,
+        "64 hexadecimal digits",
+    );
 
     // A change, and an old version brought back: as a whole, or a chunk of it.
     let old = bench.read("f.raf");
@@ -561,7 +620,13 @@ fn places_that_do_not_work() {
     {
         bench.fails(&["raf", "create", "-k", "key", "-f", "/dev/null"], 2, "is no regular file");
         bench.fails(&["raf", "info", "/dev/null"], 2, "cannot be read at any place");
-        assert!(std::process::Command::new("mkfifo").arg(bench.path("fifo")).status().unwrap().success());
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(bench.path("fifo"))
+                .status()
+                .unwrap()
+                .success()
+        );
         bench.fails(&["raf", "info", "fifo"], 2, "cannot be read at any place");
     }
 }
@@ -572,7 +637,8 @@ fn help() {
     for command in ["create", "info", "cat", "write", "truncate", "verify", "import", "export"] {
         let help = String::from_utf8(bench.ok(&["raf", command, "--help"])).unwrap();
         assert!(
-            help.contains(&format!("Usage: palladion raf {command} ")) && help.contains("Examples:"),
+            help.contains(&format!("Usage: palladion raf {command} "))
+                && help.contains("Examples:"),
             "{help}"
         );
     }
@@ -613,7 +679,13 @@ mod accidents {
     }
 
     fn kill(child: &Child, signal: &str) {
-        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([signal, &child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 
     #[test]
@@ -676,7 +748,11 @@ mod accidents {
         let reader = File::open(bench.path("f.raf")).unwrap();
         reader.lock_shared().unwrap();
         bench.ok(&["raf", "verify", "-k", "key", "f.raf"]);
-        bench.fails(&["raf", "truncate", "-k", "key", "f.raf", "0"], 1, "is being used by another program");
+        bench.fails(
+            &["raf", "truncate", "-k", "key", "f.raf", "0"],
+            1,
+            "is being used by another program",
+        );
     }
 
     #[test]
@@ -698,15 +774,24 @@ mod accidents {
         let script = format!("ulimit -f 15000; exec {} {args}", env!("CARGO_BIN_EXE_palladion"));
         let mut command = Command::new("bash");
         let command = command.args(["-c", &script]).current_dir(bench.dir());
-        finish(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+        finish(
+            command
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap(),
+        )
     }
 
     #[test]
     fn no_room() {
         let (bench, text) = imported(20 * MIB);
-        for args in
-            ["raf import -k key in g.raf", "raf create -k key --size 20M g.raf", "raf export -k key f.raf g"]
-        {
+        for args in [
+            "raf import -k key in g.raf",
+            "raf create -k key --size 20M g.raf",
+            "raf export -k key f.raf g",
+        ] {
             let run = limited(&bench, args);
             assert_eq!(run.status.code(), Some(1), "{run:?}");
             assert!(
@@ -721,11 +806,15 @@ mod accidents {
             let run = limited(&bench, args);
             assert_eq!(run.status.code(), Some(1), "{run:?}");
             let size = size(&bench);
-            assert!(size > 1 << 20 && run.stderr.contains(&format!("the file has {size} bytes")), "{run:?}");
+            assert!(
+                size > 1 << 20 && run.stderr.contains(&format!("the file has {size} bytes")),
+                "{run:?}"
+            );
             let there = bench.ok(&["raf", "cat", "-k", "key", "f.raf"]);
             assert!(there.len() as u64 == size && there[..MIB] == text[..MIB]);
         }
-        for args in [["raf", "cat", "-k", "key", "f.raf"], ["raf", "verify", "-k", "key", "f.raf"]] {
+        for args in [["raf", "cat", "-k", "key", "f.raf"], ["raf", "verify", "-k", "key", "f.raf"]]
+        {
             let stdout = File::options().write(true).open("/dev/full").unwrap();
             let run = finish(bench.command(&args).stdout(stdout).spawn().unwrap());
             assert_eq!(run.status.code(), Some(1));
@@ -749,15 +838,21 @@ mod accidents {
         let bench = Bench::new();
         private(&bench, "raw", [7; 32]);
         let chmod = |mode| {
-            std::fs::set_permissions(bench.path("raw"), std::os::unix::fs::PermissionsExt::from_mode(mode))
-                .unwrap();
+            std::fs::set_permissions(
+                bench.path("raw"),
+                std::os::unix::fs::PermissionsExt::from_mode(mode),
+            )
+            .unwrap();
         };
         chmod(0o644);
         bench.fails(&["raf", "create", "--raw-key", "raw", "f.raf"], 1, "others can read \"raw\"");
         chmod(0o600);
         bench.ok(&["raf", "create", "--raw-key", "raw", "f.raf"]);
-        std::fs::set_permissions(bench.path("f.raf"), std::os::unix::fs::PermissionsExt::from_mode(0o444))
-            .unwrap();
+        std::fs::set_permissions(
+            bench.path("f.raf"),
+            std::os::unix::fs::PermissionsExt::from_mode(0o444),
+        )
+        .unwrap();
         bench.ok(&["raf", "info", "--raw-key", "raw", "f.raf"]);
     }
 }

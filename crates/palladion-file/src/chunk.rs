@@ -1,7 +1,8 @@
-//! Chunks: the frame that announces one, how one is sealed and opened, and how they are cut from an input.
+//! Chunks: the frame that announces one, how one is sealed and opened, and how they are cut from an
+//! input.
 //!
-//! A chunk in a file is `frame (4 bytes) || ciphertext || tag (32 bytes)`. In memory it lies in a buffer of the same
-//! shape, so that it is encrypted in place and written with one call.
+//! A chunk in a file is `frame (4 bytes) || ciphertext || tag (32 bytes)`. In memory it lies in a
+//! buffer of the same shape, so that it is encrypted in place and written with one call.
 
 use std::io::Read;
 
@@ -13,9 +14,11 @@ pub(crate) const FRAME_LEN: usize = 4;
 pub(crate) const OVERHEAD: usize = FRAME_LEN + TAG_LEN;
 const LAST: u32 = 1 << 31;
 
-/// How many bytes of plaintext go into a chunk: a power of two from 1 KiB to 16 MiB, by default 1 MiB.
+/// How many bytes of plaintext go into a chunk: a power of two from 1 KiB to 16 MiB, by default 1
+/// MiB.
 ///
-/// Small chunks come out sooner when decrypting from a slow source; each chunk costs 36 bytes in the file.
+/// Small chunks come out sooner when decrypting from a slow source; each chunk costs 36 bytes in
+/// the file.
 ///
 /// ```
 /// use palladion_file::ChunkSize;
@@ -117,15 +120,25 @@ impl Chunk {
         Ok(buffer)
     }
 
-    /// Turns `frame || ciphertext || tag` into `frame || plaintext || tag`, and returns the plaintext. If it fails
-    /// verification, zeros are left in its place.
-    pub fn open<'a>(&self, cipher: &Cipher, offset: u64, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
+    /// Turns `frame || ciphertext || tag` into `frame || plaintext || tag`, and returns the
+    /// plaintext. If it fails verification, zeros are left in its place.
+    pub fn open<'a>(
+        &self,
+        cipher: &Cipher,
+        offset: u64,
+        buffer: &'a mut [u8],
+    ) -> Result<&'a [u8], Error> {
         self.open_rest(cipher, offset, &mut buffer[FRAME_LEN..self.sealed_len()])
     }
 
     /// Like [`open`](Self::open), with a buffer that begins after the frame, which follows from the
     /// chunk.
-    pub fn open_rest<'a>(&self, cipher: &Cipher, offset: u64, rest: &'a mut [u8]) -> Result<&'a [u8], Error> {
+    pub fn open_rest<'a>(
+        &self,
+        cipher: &Cipher,
+        offset: u64,
+        rest: &'a mut [u8],
+    ) -> Result<&'a [u8], Error> {
         let (text, tag) = rest.split_at_mut(self.len);
         let tag = (&*tag).try_into().expect("32 bytes");
         match cipher.decrypt_in_place(&self.nonce(), &self.frame(), text, tag)? {
@@ -236,8 +249,8 @@ impl<R: Read> SealedChunks<R> {
         Self { reader, place }
     }
 
-    /// Reads the next chunk into a buffer as [`Chunk::open`] wants it, with its place in the file; `None` after the
-    /// last, when nothing follows it.
+    /// Reads the next chunk into a buffer as [`Chunk::open`] wants it, with its place in the file;
+    /// `None` after the last, when nothing follows it.
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<Option<(Chunk, u64)>, Error> {
         if self.place.last_seen() && read_full(&mut self.reader, &mut [0])? == 0 {
             return Ok(None);

@@ -21,7 +21,12 @@ impl Cipher {
         &nonce[..self.0.algorithm().key_len()]
     }
 
-    pub fn encrypt_in_place(&self, nonce: &[u8; 32], ad: &[u8], buffer: &mut [u8]) -> Result<Tag, Error> {
+    pub fn encrypt_in_place(
+        &self,
+        nonce: &[u8; 32],
+        ad: &[u8],
+        buffer: &mut [u8],
+    ) -> Result<Tag, Error> {
         let mut tag = [0; TAG_LEN];
         self.0.encrypt_in_place(self.nonce(nonce), ad, buffer, &mut tag)?;
         Ok(tag)

@@ -11,9 +11,10 @@ use crate::{Error, KdfLimits, Secret, Summary, engine};
 
 /// Decrypts a file from a reader to a writer, on several threads, in bounded memory.
 ///
-/// Every chunk is verified before any of it is written, and chunks are written in order: whatever error ends a run,
-/// what came out before is a true beginning of the plaintext, the same with any number of threads. Only `Ok` says that
-/// it is all of it. After an error, `run` returns as soon as the read that is under way returns.
+/// Every chunk is verified before any of it is written, and chunks are written in order: whatever
+/// error ends a run, what came out before is a true beginning of the plaintext, the same with any
+/// number of threads. Only `Ok` says that it is all of it. After an error, `run` returns as soon as
+/// the read that is under way returns.
 ///
 /// ```
 /// use palladion_file::{Decryptor, Encryptor, Error, MasterKey};

@@ -26,9 +26,9 @@ use crate::{Algorithm, ChunkSize, Error, KdfParams, Secret, Summary, engine};
 /// # Ok::<(), palladion_file::Error>(())
 /// ```
 ///
-/// Memory is one chunk for each thread, and the number of threads is kept so low that it is 32 MiB at most. A chunk is
-/// written once the input has given one byte more, or has ended. After an error, `run` returns as soon as the read that
-/// is under way returns.
+/// Memory is one chunk for each thread, and the number of threads is kept so low that it is 32 MiB
+/// at most. A chunk is written once the input has given one byte more, or has ended. After an
+/// error, `run` returns as soon as the read that is under way returns.
 pub struct Encryptor<'a> {
     secret: Secret<'a>,
     algorithm: Algorithm,
@@ -39,7 +39,8 @@ pub struct Encryptor<'a> {
 }
 
 impl<'a> Encryptor<'a> {
-    /// Encrypts with a `&MasterKey` or a `&Passphrase`, with AEGIS-256X2 and chunks of 1 MiB unless told otherwise.
+    /// Encrypts with a `&MasterKey` or a `&Passphrase`, with AEGIS-256X2 and chunks of 1 MiB unless
+    /// told otherwise.
     pub fn new(secret: impl Into<Secret<'a>>) -> Self {
         Self {
             secret: secret.into(),
@@ -87,12 +88,17 @@ impl<'a> Encryptor<'a> {
         self
     }
 
-    /// Encrypts the whole input. What was written before an error is not a complete file, and no [`Decryptor`] takes
-    /// it for one.
+    /// Encrypts the whole input. What was written before an error is not a complete file, and no
+    /// [`Decryptor`] takes it for one.
     ///
     /// [`Decryptor`]: crate::Decryptor
-    pub fn run(mut self, input: impl Read + Send, mut output: impl Write + Send) -> Result<Summary, Error> {
-        let (header, cipher) = Header::create(self.secret, self.algorithm, self.chunk_size, self.kdf)?;
+    pub fn run(
+        mut self,
+        input: impl Read + Send,
+        mut output: impl Write + Send,
+    ) -> Result<Summary, Error> {
+        let (header, cipher) =
+            Header::create(self.secret, self.algorithm, self.chunk_size, self.kdf)?;
         output.write_all(&header).map_err(Error::Write)?;
 
         let mut chunks = PlainChunks::new(input, self.chunk_size);

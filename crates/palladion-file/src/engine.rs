@@ -1,11 +1,12 @@
-//! Many threads, one order: every worker takes the next piece of input, works on it, waits for its turn and writes.
+//! Many threads, one order: every worker takes the next piece of input, works on it, waits for its
+//! turn and writes.
 //!
 //! Workers do not pass buffers on. So a piece stays in the cache of one core from read to write,
 //! memory is one buffer for each worker, and there is no queue to fill up. At any time one worker
 //! may read, one may write, and all others work.
 //!
-//! Errors take their turn too: a piece that cannot be read or worked on ends the run only when all before it are
-//! written, so what comes out does not depend on the number of threads.
+//! Errors take their turn too: a piece that cannot be read or worked on ends the run only when all
+//! before it are written, so what comes out does not depend on the number of threads.
 
 use std::io;
 use std::mem;
@@ -30,14 +31,15 @@ pub(crate) struct Options<'a> {
 
 impl Options<'_> {
     fn workers(&self, buffer_len: usize) -> usize {
-        let wanted = self.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
+        let wanted =
+            self.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
         wanted.min(BUFFER_BUDGET / buffer_len).max(1)
     }
 }
 
-/// Reads pieces into buffers of `buffer_len` bytes until `read` has none left or something fails, does `work` on each,
-/// several at a time, and gives the results to `write` in the order of the pieces. After a piece that `is_last`, nothing is
-/// read, and nothing can be cancelled.
+/// Reads pieces into buffers of `buffer_len` bytes until `read` has none left or something fails,
+/// does `work` on each, several at a time, and gives the results to `write` in the order of the
+/// pieces. After a piece that `is_last`, nothing is read, and nothing can be cancelled.
 pub(crate) fn run<T: Send>(
     buffer_len: usize,
     options: Options<'_>,
@@ -116,7 +118,8 @@ where
             if more_workers > 0 && taken.is_ok() {
                 let others = more_workers - 1;
                 // If there is no thread or buffer for the next worker, this one does the work.
-                let next = move || self.buffer().map_or((), |buffer| self.worker(scope, buffer, others));
+                let next =
+                    move || self.buffer().map_or((), |buffer| self.worker(scope, buffer, others));
                 let _ = thread::Builder::new().spawn_scoped(scope, next);
                 more_workers = 0;
             }

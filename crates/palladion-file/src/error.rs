@@ -46,7 +46,8 @@ pub enum Error {
     KdfMemory,
     /// The input ends before its last chunk is complete.
     Truncated {
-        /// The chunk that is missing or incomplete, counted from 0; `None`: the header is incomplete.
+        /// The chunk that is missing or incomplete, counted from 0; `None`: the header is
+        /// incomplete.
         chunk: Option<u64>,
         /// Where the input ends: its length in bytes.
         offset: u64,
@@ -100,14 +101,20 @@ impl Error {
             Error::NeedsPassphrase => "give the passphrase instead of a key file",
             Error::KdfTooCostly { .. } => "files usually ask for less: this one may be hostile",
             Error::KdfMemory => "close other programs, or decrypt on a machine with more memory",
-            Error::Truncated { .. } => "the file is incomplete: fetch it again, or take it from a backup",
+            Error::Truncated { .. } => {
+                "the file is incomplete: fetch it again, or take it from a backup"
+            }
             Error::Damaged { .. } => {
                 "the key is right, but the data was changed, reordered or corrupted: take the file from a backup"
             }
             Error::TrailingData { .. } => {
                 "the file was extended after it was written: all that belongs to it lies before that byte"
             }
-            Error::Read(_) | Error::Write(_) | Error::Cancelled | Error::Random(_) | Error::Cipher(_) => {
+            Error::Read(_)
+            | Error::Write(_)
+            | Error::Cancelled
+            | Error::Random(_)
+            | Error::Cipher(_) => {
                 return None;
             }
         })
@@ -131,7 +138,9 @@ impl fmt::Display for Error {
             Error::WrongPassphrase => {
                 write!(f, "this is not the passphrase that the file was encrypted with")
             }
-            Error::NeedsKey => write!(f, "the file was encrypted with a key file, not with a passphrase"),
+            Error::NeedsKey => {
+                write!(f, "the file was encrypted with a key file, not with a passphrase")
+            }
             Error::NeedsPassphrase => {
                 write!(f, "the file was encrypted with a passphrase, not with a key file")
             }
@@ -147,13 +156,22 @@ impl fmt::Display for Error {
                 write!(f, "the file is truncated: it ends within the header, after {offset} bytes")
             }
             Error::Truncated { chunk: Some(chunk), offset } => {
-                write!(f, "the file is truncated: it ends within chunk {chunk}, after {offset} bytes")
+                write!(
+                    f,
+                    "the file is truncated: it ends within chunk {chunk}, after {offset} bytes"
+                )
             }
             Error::Damaged { chunk, offset } => {
-                write!(f, "the file is damaged: chunk {chunk} (at byte {offset}) fails verification")
+                write!(
+                    f,
+                    "the file is damaged: chunk {chunk} (at byte {offset}) fails verification"
+                )
             }
             Error::TrailingData { offset } => {
-                write!(f, "the file does not end where it should: something follows from byte {offset} on")
+                write!(
+                    f,
+                    "the file does not end where it should: something follows from byte {offset} on"
+                )
             }
             Error::Cancelled => write!(f, "cancelled"),
             Error::Random(error) => write!(f, "the system gave no random bytes: {error}"),
@@ -179,8 +197,9 @@ impl From<palladion::Error> for Error {
     }
 }
 
-/// For [`io::Read`] and [`io::Write`]: an I/O error passes as it is, all else is [`io::ErrorKind::InvalidData`]
-/// (or [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) for a truncated file) around the [`Error`].
+/// For [`io::Read`] and [`io::Write`]: an I/O error passes as it is, all else is
+/// [`io::ErrorKind::InvalidData`] (or [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) for a
+/// truncated file) around the [`Error`].
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         match error {
@@ -209,8 +228,12 @@ pub enum KeyFileError {
 impl fmt::Display for KeyFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            KeyFileError::NoKey => "this is not a Palladion key: no line begins with \"palladion-key-1:\"",
-            KeyFileError::NotOneKey => "a key file holds one line besides comments, this one holds more",
+            KeyFileError::NoKey => {
+                "this is not a Palladion key: no line begins with \"palladion-key-1:\""
+            }
+            KeyFileError::NotOneKey => {
+                "a key file holds one line besides comments, this one holds more"
+            }
             KeyFileError::NotHex => {
                 "the key is damaged: \"palladion-key-1:\" is followed by 64 hexadecimal digits"
             }

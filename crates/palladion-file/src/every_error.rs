@@ -12,8 +12,8 @@ use common::{Call, Came, check, finds_planted_defects, variants};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    ChunkSize, Decryptor, Encryptor, Error, HEADER_LEN, KdfLimits, KdfParams, KeyFileError, MasterKey,
-    Passphrase,
+    ChunkSize, Decryptor, Encryptor, Error, HEADER_LEN, KdfLimits, KdfParams, KeyFileError,
+    MasterKey, Passphrase,
 };
 
 macro_rules! errors {
@@ -102,7 +102,8 @@ fn every_error() {
         ("NeedsPassphrase", &["passphrase", "not with a key file"], came(decrypt(&costly(8)))),
         ("KdfTooCostly", &["memory in KiB 64", "at most 32"], {
             let limits = KdfLimits { memory_kib: 32, ..KdfLimits::default() };
-            let result = Decryptor::new(&passphrase()).kdf_limits(limits).run(&costly(64)[..], io::sink());
+            let result =
+                Decryptor::new(&passphrase()).kdf_limits(limits).run(&costly(64)[..], io::sink());
             came(result.map(drop))
         }),
         ("WrongKey", &["not the key"], came(decrypt(&header(0, crate::MAGIC[0])))),
@@ -110,7 +111,11 @@ fn every_error() {
             came(Decryptor::new(&passphrase()).run(&costly(8)[..], io::sink()).map(drop))
         }),
         ("NeedsKey", &["key file, not with a passphrase"], {
-            came(Decryptor::new(&passphrase()).run(&header(0, crate::MAGIC[0])[..], io::sink()).map(drop))
+            came(
+                Decryptor::new(&passphrase())
+                    .run(&header(0, crate::MAGIC[0])[..], io::sink())
+                    .map(drop),
+            )
         }),
         (
             "Truncated",
@@ -134,8 +139,10 @@ fn every_error() {
             ));
         }
     } else {
-        not_here
-            .push(("Random", "this system has random bytes; scripts/test-no-randomness.sh takes them away"));
+        not_here.push((
+            "Random",
+            "this system has random bytes; scripts/test-no-randomness.sh takes them away",
+        ));
         let mut file = Vec::new();
         Encryptor::new(&key()).chunk_size(ChunkSize::MIN).run(&[7; 3000][..], &mut file).unwrap();
         let mut damaged = file.clone();
@@ -146,7 +153,11 @@ fn every_error() {
                 &["output", "the disk is broken"] as &[_],
                 came(Encryptor::new(&key()).run(io::empty(), Broken).map(drop)),
             ),
-            ("WrongKey", &["not the key"], came(Decryptor::new(&other).run(&file[..], io::sink()).map(drop))),
+            (
+                "WrongKey",
+                &["not the key"],
+                came(Decryptor::new(&other).run(&file[..], io::sink()).map(drop)),
+            ),
             ("Damaged", &["chunk 1", "byte 1188"], came(decrypt(&damaged))),
             ("Truncated", &["within chunk 2"], came(decrypt(&file[..file.len() - 1]))),
             ("TrailingData", &["follows from byte"], came(decrypt(&[&file[..], &[0]].concat()))),
@@ -166,8 +177,8 @@ fn every_error() {
         // More than there are addresses.
         calls.push(("KdfMemory", &["not enough memory"], came(stretch(u32::MAX))));
     } else if cfg!(target_os = "linux") && std::env::var_os("PALLADION_TEST_EMULATOR").is_none() {
-        // A process that may have 4 GiB of addresses, and stretches with 64 GiB. (Without that limit a system may promise
-        // more memory than it has.)
+        // A process that may have 4 GiB of addresses, and stretches with 64 GiB. (Without that
+        // limit a system may promise more memory than it has.)
         let shell = ["sh", "-c", "ulimit -v 4194304 && exec \"$0\" \"$@\""];
         let output = child::output(child::command(&shell, "every_error::child_without_memory"));
         calls.push(("KdfMemory", &["not enough memory"], Came::from_child(&output)));
@@ -181,7 +192,10 @@ fn every_error() {
 fn stretch(memory_kib: u32) -> Result<(), Error> {
     let limits = KdfLimits { memory_kib: u32::MAX, work_kib: u32::MAX, ..KdfLimits::default() };
     assert!(KdfParams::new(memory_kib, 1, 1).is_some());
-    Decryptor::new(&passphrase()).kdf_limits(limits).run(&costly(memory_kib)[..], io::sink()).map(drop)
+    Decryptor::new(&passphrase())
+        .kdf_limits(limits)
+        .run(&costly(memory_kib)[..], io::sink())
+        .map(drop)
 }
 
 #[test]

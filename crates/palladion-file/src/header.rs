@@ -15,8 +15,9 @@ use crate::{Algorithm, Error, KdfLimits, KdfParams, Secret};
 /// Length of the header in bytes.
 pub const HEADER_LEN: usize = 128;
 
-/// The first eight bytes of every Palladion file. Like PNG's, they show what a transfer in text mode does to a file:
-/// a byte that is not ASCII, both kinds of line end, and the character that ends a text on DOS.
+/// The first eight bytes of every Palladion file. Like PNG's, they show what a transfer in text
+/// mode does to a file: a byte that is not ASCII, both kinds of line end, and the character that
+/// ends a text on DOS.
 pub const MAGIC: [u8; 8] = *b"\x89PLD\r\n\x1a\n";
 
 /// The version of the format that this library reads and writes.
@@ -121,8 +122,11 @@ impl Header {
     }
 
     fn parse(bytes: [u8; HEADER_LEN]) -> Result<Self, Error> {
-        let unsupported = |field, value: u8| Error::UnsupportedHeader { field, value: value.into() };
-        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let unsupported =
+            |field, value: u8| Error::UnsupportedHeader { field, value: value.into() };
+        let word = |at: usize| {
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
 
         let algorithm = Algorithm::from_id(bytes[9]).ok_or(unsupported("algorithm", bytes[9]))?;
         let chunk_size =
@@ -171,7 +175,10 @@ impl Header {
         }
         let (cipher, commitment) = self.derive(secret)?;
         // `Tag` compares in constant time.
-        match (commitment == Tag::try_from(&self.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM])?, secret) {
+        match (
+            commitment == Tag::try_from(&self.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM])?,
+            secret,
+        ) {
             (true, _) => Ok(cipher),
             (false, Secret::Key(_)) => Err(Error::WrongKey),
             (false, Secret::Passphrase(_)) => Err(Error::WrongPassphrase),
@@ -195,7 +202,10 @@ impl Header {
         let key_len = self.algorithm.key_len();
         let mut derived = Zeroizing::new([0; 64]);
         Hkdf::<Sha256>::new(Some(salt), master)
-            .expand_multi_info(&[KDF_INFO, &self.bytes[..BEFORE_COMMITMENT]], &mut derived[..key_len + 32])
+            .expand_multi_info(
+                &[KDF_INFO, &self.bytes[..BEFORE_COMMITMENT]],
+                &mut derived[..key_len + 32],
+            )
             .expect("HKDF gives up to 8160 bytes");
         let (key, commitment) = derived[..key_len + 32].split_at(key_len);
         Ok((Cipher::new(self.algorithm, key)?, commitment.try_into()?))

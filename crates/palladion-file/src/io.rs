@@ -4,7 +4,8 @@ use std::io::{ErrorKind, Read};
 
 use crate::Error;
 
-/// Fills the buffer as far as the input reaches; fewer bytes than its length mean the end of the input.
+/// Fills the buffer as far as the input reaches; fewer bytes than its length mean the end of the
+/// input.
 pub(crate) fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> Result<usize, Error> {
     let mut len = 0;
     while len < buffer.len() {

@@ -4,8 +4,8 @@ use zeroize::Zeroizing;
 
 use crate::Error;
 
-/// What it costs to turn a passphrase into a key with Argon2id. The default is RFC 9106's recommendation for
-/// machines that cannot spare 2 GiB: 64 MiB, 3 passes, 4 lanes.
+/// What it costs to turn a passphrase into a key with Argon2id. The default is RFC 9106's
+/// recommendation for machines that cannot spare 2 GiB: 64 MiB, 3 passes, 4 lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KdfParams {
     pub(crate) memory_kib: u32,
@@ -20,8 +20,8 @@ impl Default for KdfParams {
 }
 
 impl KdfParams {
-    /// Memory in KiB, passes over it, and lanes. `None` if Argon2id cannot work with them: it needs one pass, one
-    /// lane, and 8 KiB for each lane.
+    /// Memory in KiB, passes over it, and lanes. `None` if Argon2id cannot work with them: it needs
+    /// one pass, one lane, and 8 KiB for each lane.
     ///
     /// ```
     /// use palladion_file::KdfParams;
@@ -44,7 +44,8 @@ impl KdfParams {
         out: &mut [u8; 32],
     ) -> Result<(), Error> {
         let params = argon2::Params::new(self.memory_kib, self.passes, self.lanes, Some(32));
-        // Parameters were checked by `new`, so what can still fail is the allocation (and a passphrase of 4 GiB).
+        // Parameters were checked by `new`, so what can still fail is the allocation (and a
+        // passphrase of 4 GiB).
         let params = params.map_err(|_| Error::KdfMemory)?;
         // Our own memory, because Argon2 frees its without wiping it.
         let mut blocks = Zeroizing::new(Vec::new());
@@ -56,8 +57,9 @@ impl KdfParams {
     }
 }
 
-/// What a file may make its reader spend on Argon2id. A header is not authenticated before the passphrase is
-/// stretched, so its costs are checked against these limits before any memory is taken.
+/// What a file may make its reader spend on Argon2id. A header is not authenticated before the
+/// passphrase is stretched, so its costs are checked against these limits before any memory is
+/// taken.
 ///
 /// ```
 /// use palladion_file::{Decryptor, Encryptor, Error, KdfLimits, KdfParams, Passphrase};

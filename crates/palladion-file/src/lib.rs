@@ -1,11 +1,12 @@
 //! Encrypted files and streams of any size, in bounded memory, on all cores.
 //!
 //! A Palladion file is a 128-byte header and a row of chunks, each encrypted and authenticated with
-//! [AEGIS](palladion) under a key of this file alone. The byte-exact format is `docs/file-format.md` in the
-//! repository. What it promises:
+//! [AEGIS](palladion) under a key of this file alone. The byte-exact format is
+//! `docs/file-format.md` in the repository. What it promises:
 //!
-//! * **Nothing unverified comes out.** [`Decryptor`] and [`DecryptReader`] hand on a chunk only after its tag was
-//!   checked, so what was written before an error is always a true beginning of the original.
+//! * **Nothing unverified comes out.** [`Decryptor`] and [`DecryptReader`] hand on a chunk only
+//!   after its tag was checked, so what was written before an error is always a true beginning of
+//!   the original.
 //! * **Different accidents have different names.** A wrong key, a damaged file, a truncated file,
 //!   an extended file and a file of another kind are different [`Error`]s, each with a
 //!   [hint](Error::hint).
@@ -33,8 +34,8 @@
 //! | bytes that do not come from a reader | [`sans_io`] |
 //! | data to authenticate without hiding it | [`Mac`] |
 //!
-//! The secret is a [`MasterKey`] (32 random bytes, usually from a key file) or a [`Passphrase`] (stretched with
-//! Argon2id).
+//! The secret is a [`MasterKey`] (32 random bytes, usually from a key file) or a [`Passphrase`]
+//! (stretched with Argon2id).
 
 #![forbid(unsafe_code)]
 

@@ -7,10 +7,10 @@ use crate::{Algorithm, Error, MasterKey};
 
 /// Authenticates data with AEGIS-MAC under a key derived from a [`MasterKey`], with 32-byte tags.
 ///
-/// Equal data gives equal tags under one key and algorithm. The key is
-/// `HKDF-SHA-256(no salt, master key, "palladion mac v1" || algorithm id)`, so it never coincides with the key of a
-/// file; the nonce is all zero, which AEGIS-MAC allows. A tag is no hash: it says nothing to those without the key, and
-/// those with the key can make data for any tag.
+/// Equal data gives equal tags under one key and algorithm. The key is `HKDF-SHA-256(no salt,
+/// master key, "palladion mac v1" || algorithm id)`, so it never coincides with the key of a file;
+/// the nonce is all zero, which AEGIS-MAC allows. A tag is no hash: it says nothing to those
+/// without the key, and those with the key can make data for any tag.
 ///
 /// ```
 /// use palladion_file::{Algorithm, Mac, MasterKey};

@@ -42,8 +42,8 @@ impl Sealer {
     /// Bytes after it.
     pub const TAG_LEN: usize = TAG_LEN;
 
-    /// The header of a new file, and what seals its chunks. The salt is 32 random bytes, **new for each file**: two files
-    /// with one secret and one salt have one key and the same nonces.
+    /// The header of a new file, and what seals its chunks. The salt is 32 random bytes, **new for
+    /// each file**: two files with one secret and one salt have one key and the same nonces.
     ///
     /// # Errors
     ///
@@ -59,8 +59,8 @@ impl Sealer {
         Ok((Self { cipher, size, next: 0, last_sealed: false }, header))
     }
 
-    /// Seals the next chunk where it lies: `_ || plaintext || _` becomes `frame || ciphertext || tag`. All chunks but the
-    /// last are full, and the last is empty only if it is the only one.
+    /// Seals the next chunk where it lies: `_ || plaintext || _` becomes `frame || ciphertext ||
+    /// tag`. All chunks but the last are full, and the last is empty only if it is the only one.
     ///
     /// # Errors
     ///
@@ -68,7 +68,8 @@ impl Sealer {
     ///
     /// # Panics
     ///
-    /// If there is no room for frame and tag, if there cannot be a chunk of this length here, and after the last.
+    /// If there is no room for frame and tag, if there cannot be a chunk of this length here, and
+    /// after the last.
     pub fn seal(&mut self, buffer: &mut [u8], last: bool) -> Result<(), Error> {
         let chunk = Chunk { counter: self.next, len: buffer.len() - OVERHEAD, last };
         assert!(chunk.fits(self.size) && !self.last_sealed, "such a chunk cannot come here");
@@ -98,12 +99,17 @@ impl Opener {
     /// Bytes in a frame.
     pub const FRAME_LEN: usize = FRAME_LEN;
 
-    /// Reads the header and checks the secret. `header` is the first [`HEADER_LEN`] bytes, or fewer if the file is shorter.
+    /// Reads the header and checks the secret. `header` is the first [`HEADER_LEN`] bytes, or fewer
+    /// if the file is shorter.
     ///
     /// # Errors
     ///
     /// Those about a header, a secret or the costs of a passphrase.
-    pub fn new<'a>(secret: impl Into<Secret<'a>>, limits: &KdfLimits, header: &[u8]) -> Result<Self, Error> {
+    pub fn new<'a>(
+        secret: impl Into<Secret<'a>>,
+        limits: &KdfLimits,
+        header: &[u8],
+    ) -> Result<Self, Error> {
         let header = Header::from_start(header)?;
         Ok(Self {
             cipher: header.open(secret.into(), limits)?,
@@ -126,8 +132,9 @@ impl Opener {
         self.size
     }
 
-    /// Takes the next [`FRAME_LEN`](Self::FRAME_LEN) bytes, or fewer if there are no more, and tells how many follow them for
-    /// this chunk. Whatever comes after the last chunk goes here too, and is an error.
+    /// Takes the next [`FRAME_LEN`](Self::FRAME_LEN) bytes, or fewer if there are no more, and
+    /// tells how many follow them for this chunk. Whatever comes after the last chunk goes here
+    /// too, and is an error.
     ///
     /// # Errors
     ///
@@ -138,8 +145,8 @@ impl Opener {
         Ok(announced.0.sealed_len() - FRAME_LEN)
     }
 
-    /// Opens the chunk that was announced where it lies, and returns its plaintext. If the bytes are fewer, the file has no
-    /// more.
+    /// Opens the chunk that was announced where it lies, and returns its plaintext. If the bytes
+    /// are fewer, the file has no more.
     ///
     /// # Errors
     ///

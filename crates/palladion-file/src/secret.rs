@@ -38,8 +38,8 @@ impl MasterKey {
         &self.0
     }
 
-    /// Reads the text of a key file: one line `palladion-key-1:` and 64 hexadecimal digits; empty lines and lines
-    /// that begin with `#` are comments.
+    /// Reads the text of a key file: one line `palladion-key-1:` and 64 hexadecimal digits; empty
+    /// lines and lines that begin with `#` are comments.
     ///
     /// ```
     /// use palladion_file::{KeyFileError, MasterKey};
@@ -50,7 +50,8 @@ impl MasterKey {
     /// ```
     pub fn from_key_file(text: &str) -> Result<Self, KeyFileError> {
         // The digits are found by their position. Only `decode` looks at them, in constant time.
-        let line = without_comments(text).strip_prefix(KEY_FILE_PREFIX).ok_or(KeyFileError::NoKey)?;
+        let line =
+            without_comments(text).strip_prefix(KEY_FILE_PREFIX).ok_or(KeyFileError::NoKey)?;
         let line = line.as_bytes();
         let spaces = line.iter().take_while(|byte| is_space(**byte)).count();
         let (digits, rest) = line[spaces..].split_first_chunk().ok_or(KeyFileError::NotHex)?;
@@ -74,17 +75,22 @@ impl MasterKey {
         let mut text = Zeroizing::new(String::with_capacity(KEY_FILE_PREFIX.len() + 65));
         text.push_str(KEY_FILE_PREFIX);
         let mut digits = Zeroizing::new([0; 64]);
-        text.push_str(base16ct::lower::encode_str(&*self.0, &mut *digits).expect("two digits for each byte"));
+        text.push_str(
+            base16ct::lower::encode_str(&*self.0, &mut *digits).expect("two digits for each byte"),
+        );
         text.push('\n');
         text
     }
 
-    /// The key under which [`Mac`](crate::Mac) authenticates with this algorithm. It is derived apart from all file
-    /// keys, so one master key can serve both.
+    /// The key under which [`Mac`](crate::Mac) authenticates with this algorithm. It is derived
+    /// apart from all file keys, so one master key can serve both.
     pub(crate) fn mac_key(&self, algorithm: Algorithm) -> Zeroizing<[u8; 32]> {
         let mut key = Zeroizing::new([0; 32]);
         Hkdf::<Sha256>::new(None, &*self.0)
-            .expand_multi_info(&[b"palladion mac v1", &[algorithm.id()]], &mut key[..algorithm.key_len()])
+            .expand_multi_info(
+                &[b"palladion mac v1", &[algorithm.id()]],
+                &mut key[..algorithm.key_len()],
+            )
             .expect("HKDF gives up to 8160 bytes");
         key
     }
@@ -128,7 +134,11 @@ fn decode(digits: &[u8; 64], key: &mut [u8; 32]) -> Result<(), KeyFileError> {
         *byte = (value(high) << 4 | value(low)) as u8;
     }
     // `Tag` compares all four bytes at once.
-    if Tag::from(wrong.to_ne_bytes()) == Tag::from([0; 4]) { Ok(()) } else { Err(KeyFileError::NotHex) }
+    if Tag::from(wrong.to_ne_bytes()) == Tag::from([0; 4]) {
+        Ok(())
+    } else {
+        Err(KeyFileError::NotHex)
+    }
 }
 
 impl From<[u8; 32]> for MasterKey {
@@ -225,7 +235,11 @@ mod tests {
                 let (mut digits, mut key) = ([b'0'; 64], [1; 32]);
                 digits[place] = digit;
                 let value = char::from(digit).to_digit(16);
-                assert_eq!(decode(&digits, &mut key).is_ok(), value.is_some(), "{digit:02x} at {place}");
+                assert_eq!(
+                    decode(&digits, &mut key).is_ok(),
+                    value.is_some(),
+                    "{digit:02x} at {place}"
+                );
                 if let Some(value) = value {
                     let mut expected = [0; 32];
                     expected[place / 2] = (value as u8) << if place % 2 == 0 { 4 } else { 0 };

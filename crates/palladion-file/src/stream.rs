@@ -1,4 +1,5 @@
-//! [`Write`] and [`Read`] adapters, for code that writes or reads piece by piece. They work on the caller's thread.
+//! [`Write`] and [`Read`] adapters, for code that writes or reads piece by piece. They work on the
+//! caller's thread.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -13,8 +14,9 @@ use crate::{Algorithm, ChunkSize, Error, KdfLimits, KdfParams, Secret};
 
 /// Encrypts what is written to it into another writer.
 ///
-/// Call [`finish`](Self::finish) at the end: without it the last chunk is missing, and the file counts as truncated.
-/// That is on purpose, so that what a program wrote before it failed is not taken for the whole.
+/// Call [`finish`](Self::finish) at the end: without it the last chunk is missing, and the file
+/// counts as truncated. That is on purpose, so that what a program wrote before it failed is not
+/// taken for the whole.
 ///
 /// ```
 /// use std::io::{Read, Write};
@@ -62,13 +64,15 @@ impl<W: Write> EncryptWriter<W> {
         Ok(Self { output, cipher, chunk_size, buffer, len: 0, counter: 0, unwritten: 0..0 })
     }
 
-    /// Writes the last chunk, flushes, and returns the writer. Fails if a [`write`](Write::write) failed and was not
-    /// repeated until it succeeded.
+    /// Writes the last chunk, flushes, and returns the writer. Fails if a [`write`](Write::write)
+    /// failed and was not repeated until it succeeded.
     pub fn finish(mut self) -> Result<W, Error> {
         self.drain().map_err(Error::Write)?;
         // A full chunk was sealed as not the last, but no more bytes came.
         if self.len == 0 && self.counter > 0 {
-            return Err(Error::Write(io::Error::other("an earlier write failed and was not repeated")));
+            return Err(Error::Write(io::Error::other(
+                "an earlier write failed and was not repeated",
+            )));
         }
         self.seal(true)?;
         self.drain().map_err(Error::Write)?;
@@ -84,7 +88,8 @@ impl<W: Write> EncryptWriter<W> {
         Ok(())
     }
 
-    /// Writes what is left of a sealed chunk. An error loses nothing: the next call goes on from there.
+    /// Writes what is left of a sealed chunk. An error loses nothing: the next call goes on from
+    /// there.
     fn drain(&mut self) -> io::Result<()> {
         while !self.unwritten.is_empty() {
             match self.output.write(&self.buffer[self.unwritten.clone()]) {
@@ -188,7 +193,8 @@ impl<R: Read> DecryptReader<R> {
     }
 
     fn next_chunk(&mut self) -> Result<(), Error> {
-        // Interrupted reads are retried below, so an error here is final: part of a chunk may be gone.
+        // Interrupted reads are retried below, so an error here is final: part of a chunk may be
+        // gone.
         self.state = State::Failed;
         match self.chunks.read(&mut self.buffer)? {
             Some((chunk, offset)) => {
@@ -209,7 +215,9 @@ impl<R: Read> Read for DecryptReader<R> {
             match self.state {
                 State::Open => self.next_chunk()?,
                 State::Ended => return Ok(0),
-                State::Failed => return Err(io::Error::other("an earlier read of this file failed")),
+                State::Failed => {
+                    return Err(io::Error::other("an earlier read of this file failed"));
+                }
             }
         }
         let taken = bytes.len().min(self.unread.len());

@@ -1,4 +1,5 @@
-//! Nothing that happens to a file goes unnoticed, every accident has its name, and nothing unverified comes out.
+//! Nothing that happens to a file goes unnoticed, every accident has its name, and nothing
+//! unverified comes out.
 
 mod common;
 
@@ -12,8 +13,8 @@ use palladion_file::{
 /// Two full chunks and one of 100 bytes.
 const LEN: usize = 2 * CHUNK + 100;
 
-/// A damaged file must fail, in the engine and in the reader alike, and what came out before must be a true beginning in
-/// whole chunks.
+/// A damaged file must fail, in the engine and in the reader alike, and what came out before must
+/// be a true beginning in whole chunks.
 fn fails(file: &[u8], text: &[u8]) -> (usize, Error) {
     let (out, result) = decrypt(file);
     let error = result.expect_err("damage was not noticed");
@@ -22,7 +23,8 @@ fn fails(file: &[u8], text: &[u8]) -> (usize, Error) {
 
     let mut read = Vec::new();
     let result = DecryptReader::new(&key(), file).and_then(|mut reader| {
-        let result = reader.read_to_end(&mut read).map_err(|error| error.downcast::<Error>().unwrap());
+        let result =
+            reader.read_to_end(&mut read).map_err(|error| error.downcast::<Error>().unwrap());
         assert!(result.is_ok() || reader.read(&mut [0]).is_err(), "an error must stay");
         result
     });
@@ -90,7 +92,10 @@ fn every_cut_of_a_file_that_ends_with_a_full_chunk() {
     let text = text(2 * CHUNK);
     let file = encrypt(&text);
     for len in [file.len() - CHUNK - OVERHEAD, file.len() - 1] {
-        assert!(matches!(fails_on_threads(&file[..len], &text).1, Error::Truncated { chunk: Some(1), .. }));
+        assert!(matches!(
+            fails_on_threads(&file[..len], &text).1,
+            Error::Truncated { chunk: Some(1), .. }
+        ));
     }
 }
 
@@ -147,7 +152,10 @@ fn extended() {
 fn chunks_and_headers_of_other_files() {
     let text = text(LEN);
     let (a, b) = (encrypt(&text), encrypt(&text));
-    assert!(matches!(fails_on_threads(&join(&a, &chunks(&b)), &text), (0, Error::Damaged { chunk: 0, .. })));
+    assert!(matches!(
+        fails_on_threads(&join(&a, &chunks(&b)), &text),
+        (0, Error::Damaged { chunk: 0, .. })
+    ));
     let (ours, theirs) = (chunks(&a), chunks(&b));
     let mixed = join(&a, &[ours[0], theirs[1], ours[2]]);
     assert!(matches!(fails_on_threads(&mixed, &text), (CHUNK, Error::Damaged { chunk: 1, .. })));
@@ -159,17 +167,22 @@ fn empty_chunk_where_there_is_more() {
     let file = encrypt(&text(CHUNK));
     let mixed = join(&file, &[&file[HEADER..], &empty[HEADER..]]);
     assert!(matches!(decrypt(&mixed).1, Err(Error::TrailingData { .. })));
-    // Impossible frames at the beginning: an empty chunk that is not the last, one that is too long.
+    // Impossible frames at the beginning: an empty chunk that is not the last, one that is too
+    // long.
     for frame in [0u32, 1, CHUNK as u32 + 1, 0x7fff_ffff, 0x8000_0401, u32::MAX] {
         let mut damaged = file.clone();
         damaged[HEADER..HEADER + 4].copy_from_slice(&frame.to_le_bytes());
-        assert!(matches!(decrypt(&damaged).1, Err(Error::Damaged { chunk: 0, offset: 128 })), "{frame:x}");
+        assert!(
+            matches!(decrypt(&damaged).1, Err(Error::Damaged { chunk: 0, offset: 128 })),
+            "{frame:x}"
+        );
     }
 }
 
 #[test]
 fn strangers() {
-    for bytes in [&b"plain text"[..], b"age-encryption.org/v1\n", b"\x89PNG\r\n\x1a\n", &[0; 4096]] {
+    for bytes in [&b"plain text"[..], b"age-encryption.org/v1\n", b"\x89PNG\r\n\x1a\n", &[0; 4096]]
+    {
         assert!(matches!(decrypt(bytes).1, Err(Error::NotPalladion)));
     }
     assert!(matches!(decrypt(b"").1, Err(Error::Truncated { chunk: None, offset: 0 })));
@@ -194,13 +207,20 @@ fn wrong_secrets() {
     let mut file = Vec::new();
     Encryptor::new(&passphrase).kdf(cheap()).run(&b"treasure"[..], &mut file).unwrap();
     let other = Passphrase::new("open wheat");
-    assert!(matches!(Decryptor::new(&other).run(&file[..], Vec::new()), Err(Error::WrongPassphrase)));
-    assert!(matches!(Decryptor::new(&key()).run(&file[..], Vec::new()), Err(Error::NeedsPassphrase)));
+    assert!(matches!(
+        Decryptor::new(&other).run(&file[..], Vec::new()),
+        Err(Error::WrongPassphrase)
+    ));
+    assert!(matches!(
+        Decryptor::new(&key()).run(&file[..], Vec::new()),
+        Err(Error::NeedsPassphrase)
+    ));
 }
 
 #[test]
 fn forged_headers() {
-    // Whoever changes the header and puts its checksum right still meets the commitment, or a bound.
+    // Whoever changes the header and puts its checksum right still meets the commitment, or a
+    // bound.
     let file = encrypt(&text(LEN));
     let forged = |at: usize, value: u8| {
         let mut forged = file.clone();
@@ -243,13 +263,18 @@ fn hostile_passphrase_costs() {
     assert!(matches!(costs((1 << 20) + 1, 1, 1), Error::KdfTooCostly { .. }));
     assert!(matches!(costs(8, u32::MAX, 1), Error::KdfTooCostly { what: "passes", .. }));
     assert!(matches!(costs(1 << 20, 1, 17), Error::KdfTooCostly { what: "lanes", .. }));
-    for (memory, passes, lanes) in [(0, 0, 0), (7, 1, 1), (8, 0, 1), (8, 1, 0), (8, 1, 2), (8, 1, u32::MAX)] {
+    for (memory, passes, lanes) in
+        [(0, 0, 0), (7, 1, 1), (8, 0, 1), (8, 1, 0), (8, 1, 2), (8, 1, u32::MAX)]
+    {
         assert!(matches!(costs(memory, passes, lanes), Error::UnsupportedHeader { .. }));
     }
     let told = costs(7, 1, 1).to_string();
     assert_eq!(told, "the header holds an unsupported memory in KiB for the passphrase: 7");
     let told = costs(8, 1, u32::MAX).to_string();
-    assert_eq!(told, "the header holds an unsupported number of lanes for the passphrase: 4294967295");
+    assert_eq!(
+        told,
+        "the header holds an unsupported number of lanes for the passphrase: 4294967295"
+    );
     assert!(matches!(
         costs(1 << 20, 5, 1),
         Error::KdfTooCostly { what: "memory in KiB times passes", value: 0x50_0000, .. }

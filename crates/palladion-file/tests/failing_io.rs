@@ -76,8 +76,10 @@ fn at_every_call(fault: Fault, check: impl Fn(bool, bool, Option<Result<Vec<u8>,
                     in_time(move || {
                         let mut out = Vec::new();
                         let calls = |here: bool| if here { call } else { usize::MAX - 1 };
-                        let input = Faulty { inner: &input[..], calls_left: calls(reader_fails), fault };
-                        let output = Faulty { inner: &mut out, calls_left: calls(!reader_fails), fault };
+                        let input =
+                            Faulty { inner: &input[..], calls_left: calls(reader_fails), fault };
+                        let output =
+                            Faulty { inner: &mut out, calls_left: calls(!reader_fails), fault };
                         let key = key();
                         let result = catch_unwind(AssertUnwindSafe(|| match encrypting {
                             true => {
@@ -91,7 +93,8 @@ fn at_every_call(fault: Fault, check: impl Fn(bool, bool, Option<Result<Vec<u8>,
                 };
                 let mut ended = true;
                 for encrypting in [true, false] {
-                    let (result, out) = run(encrypting, if encrypting { text.clone() } else { file.clone() });
+                    let (result, out) =
+                        run(encrypting, if encrypting { text.clone() } else { file.clone() });
                     if !encrypting {
                         assert_eq!(out, text[..out.len()]);
                     }
@@ -121,7 +124,9 @@ fn interruptions_at_every_call() {
     at_every_call(Fault::Interrupted, |_, reader_fails, result| match result.unwrap() {
         Ok(_) => {}
         // `flush` is the one call that nobody repeats.
-        Err(Error::Write(error)) if !reader_fails => assert_eq!(error.kind(), io::ErrorKind::Interrupted),
+        Err(Error::Write(error)) if !reader_fails => {
+            assert_eq!(error.kind(), io::ErrorKind::Interrupted)
+        }
         Err(other) => panic!("{other:?}"),
     });
 }
@@ -130,8 +135,9 @@ fn interruptions_at_every_call() {
 fn panics_at_every_call() {
     let quiet = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
-    let result =
-        catch_unwind(|| at_every_call(Fault::Panic, |_, _, result| assert!(!matches!(result, Some(Err(_))))));
+    let result = catch_unwind(|| {
+        at_every_call(Fault::Panic, |_, _, result| assert!(!matches!(result, Some(Err(_)))))
+    });
     std::panic::set_hook(quiet);
     result.unwrap();
 }
@@ -152,7 +158,8 @@ fn a_failed_write_is_repeated_or_the_file_has_no_end() {
     for repeat in [true, false] {
         let output = Blocking(Vec::new(), 0);
         let mut writer =
-            EncryptWriter::with(&key(), Algorithm::default(), ChunkSize::MIN, cheap(), output).unwrap();
+            EncryptWriter::with(&key(), Algorithm::default(), ChunkSize::MIN, cheap(), output)
+                .unwrap();
         writer.write_all(&text(CHUNK)).unwrap();
         assert_eq!(writer.write(b"x").unwrap_err().kind(), io::ErrorKind::WouldBlock);
         if repeat {
@@ -202,7 +209,8 @@ fn cancelled() {
     }
 }
 
-/// What was written before an error is never a whole file: once all of it is there, there is nothing to cancel.
+/// What was written before an error is never a whole file: once all of it is there, there is
+/// nothing to cancel.
 #[test]
 fn cancelled_at_the_end() {
     for n in [1, 3] {

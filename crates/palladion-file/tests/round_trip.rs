@@ -29,7 +29,10 @@ fn algorithms() -> impl Strategy<Value = Algorithm> {
 
 /// Any length, with the boundaries of chunks more often.
 fn lengths() -> impl Strategy<Value = usize> {
-    prop_oneof![0..6 * CHUNK, (0usize..6, 0usize..5).prop_map(|(n, d)| (n * CHUNK + d).saturating_sub(2))]
+    prop_oneof![
+        0..6 * CHUNK,
+        (0usize..6, 0usize..5).prop_map(|(n, d)| (n * CHUNK + d).saturating_sub(2))
+    ]
 }
 
 proptest! {

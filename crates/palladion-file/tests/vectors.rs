@@ -1,5 +1,5 @@
-//! `docs/file-format.md`, implemented a second time from its text and on the slow reference: what it says is what the
-//! library reads, and its test vectors are right.
+//! `docs/file-format.md`, implemented a second time from its text and on the slow reference: what
+//! it says is what the library reads, and its test vectors are right.
 
 use palladion_file::{Algorithm, Decryptor, Mac, MasterKey, Passphrase};
 use palladion_reference::{Aegis, Family};
@@ -11,9 +11,24 @@ enum From<'a> {
 }
 
 /// Section by section as in the document.
-fn write_file(algorithm: u8, from: &From<'_>, chunk_log2: u8, salt: [u8; 32], plaintext: &[u8]) -> Vec<u8> {
+fn write_file(
+    algorithm: u8,
+    from: &From<'_>,
+    chunk_log2: u8,
+    salt: [u8; 32],
+    plaintext: &[u8],
+) -> Vec<u8> {
     let mut header = b"\x89PLD\r\n\x1a\n".to_vec();
-    header.extend([1, algorithm, matches!(from, From::Passphrase(..)).into(), chunk_log2, 0, 0, 0, 0]);
+    header.extend([
+        1,
+        algorithm,
+        matches!(from, From::Passphrase(..)).into(),
+        chunk_log2,
+        0,
+        0,
+        0,
+        0,
+    ]);
     header.extend(salt);
     let ikm = match from {
         From::MasterKey(key) => {
@@ -23,7 +38,8 @@ fn write_file(algorithm: u8, from: &From<'_>, chunk_log2: u8, salt: [u8; 32], pl
         From::Passphrase(passphrase, [m, t, p]) => {
             header.extend([m, t, p].iter().flat_map(|cost| cost.to_le_bytes()));
             let params = argon2::Params::new(*m, *t, *p, Some(32)).unwrap();
-            let argon2id = argon2::Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, params);
+            let argon2id =
+                argon2::Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, params);
             let mut ikm = [0; 32];
             argon2id.hash_password_into(passphrase.as_bytes(), &salt, &mut ikm).unwrap();
             ikm
@@ -84,7 +100,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The document, with its hexadecimal digits pulled together; nothing if the crate is tested on its own.
+/// The document, with its hexadecimal digits pulled together; nothing if the crate is tested on its
+/// own.
 fn document() -> Option<String> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/file-format.md");
     std::fs::read_to_string(path).ok().map(|text| text.split_whitespace().collect())
@@ -127,7 +144,8 @@ fn three_chunks_with_every_algorithm() {
 #[test]
 fn passphrase() {
     let text = "correct horse battery staple";
-    let file = write_file(5, &From::Passphrase(text, [256, 2, 4]), 20, SALT, b"Hello, Palladion!\n");
+    let file =
+        write_file(5, &From::Passphrase(text, [256, 2, 4]), 20, SALT, b"Hello, Palladion!\n");
     let mut plaintext = Vec::new();
     Decryptor::new(&Passphrase::new(text)).run(&file[..], &mut plaintext).unwrap();
     assert_eq!(plaintext, b"Hello, Palladion!\n");

@@ -1,11 +1,12 @@
-//! How fast files are written and read in a row, compared with the cipher alone on one core (messages of a chunk's size, in place, in the
-//! cache) and with writing and reading the same bytes, not encrypted, at the same place. Give it a folder on a RAM disk, or it measures the
+//! How fast files are written and read in a row, compared with the cipher alone on one core
+//! (messages of a chunk's size, in place, in the cache) and with writing and reading the same
+//! bytes, not encrypted, at the same place. Give it a folder on a RAM disk, or it measures the
 //! disk.
 //!
 //!     cargo run --release -p palladion-raf --example speed -- /dev/shm [MEBIBYTES [CHUNK [PIECE]]]
 //!
-//! In GB/s, the best of several rounds that take turns: a file that grows is written, one that is there is written over, and read; the same
-//! of a file that is not encrypted.
+//! In GB/s, the best of several rounds that take turns: a file that grows is written, one that is
+//! there is written over, and read; the same of a file that is not encrypted.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -35,8 +36,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     columns.iter().for_each(|column| print!(" {column:>7}"));
     (0..2).for_each(|_| columns[1..4].iter().for_each(|column| print!(" {column:>5}")));
     println!();
-    let outcome =
-        Algorithm::ALL.iter().try_for_each(|algorithm| measure(*algorithm, &path, &plain, len, chunk, piece));
+    let outcome = Algorithm::ALL
+        .iter()
+        .try_for_each(|algorithm| measure(*algorithm, &path, &plain, len, chunk, piece));
     let _ = (fs::remove_file(path), fs::remove_file(plain));
     outcome
 }
@@ -81,8 +83,10 @@ fn measure(
         let _ = fs::remove_file(path);
         let storage = File::options().read(true).write(true).create_new(true).open(path)?;
         let started = Instant::now();
-        let mut file =
-            Options::default().algorithm(algorithm).chunk_size(chunk as u32).create(storage, key)?;
+        let mut file = Options::default()
+            .algorithm(algorithm)
+            .chunk_size(chunk as u32)
+            .create(storage, key)?;
         for i in 0..len / piece {
             file.write_at(&data, (i * piece) as u64)?;
         }
@@ -109,7 +113,10 @@ fn measure(
 }
 
 /// Encrypts so many messages.
-fn cipher<F: Family, const D: usize>(messages: usize, len: usize) -> Result<(), Box<dyn std::error::Error>>
+fn cipher<F: Family, const D: usize>(
+    messages: usize,
+    len: usize,
+) -> Result<(), Box<dyn std::error::Error>>
 where
     F::Key: for<'a> TryFrom<&'a [u8]>,
 {

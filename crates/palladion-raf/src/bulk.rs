@@ -7,14 +7,17 @@ use crate::environment::zeros;
 use crate::keys::Keys;
 use crate::{Error, Info, Result, Storage};
 
-/// Bytes of contents in a group of chunks, if they are not larger: what a worker has before it should fit in the cache of its core.
+/// Bytes of contents in a group of chunks, if they are not larger: what a worker has before it
+/// should fit in the cache of its core.
 const GROUP: usize = 128 << 10;
-/// Bytes of contents that are in memory a second time, at most, when the storage is for one thread alone.
+/// Bytes of contents that are in memory a second time, at most, when the storage is for one thread
+/// alone.
 pub(crate) const WINDOW: usize = 4 << 20;
 /// Bytes of contents from which on it pays to wake threads.
 pub(crate) const WORTHWHILE: usize = 256 << 10;
 
-/// Does the work on each item, on several threads if there are; fails as the first item that failed.
+/// Does the work on each item, on several threads if there are; fails as the first item that
+/// failed.
 fn for_each<I: Send>(items: Vec<I>, work: impl Fn(I) -> Result<()> + Sync + Send) -> Result<()> {
     #[cfg(feature = "parallel")]
     if has_threads() {
@@ -39,8 +42,8 @@ fn has_threads() -> bool {
     rayon::current_thread_index().is_some() || *GLOBAL.get_or_init(make_global)
 }
 
-/// Memory of workers, kept for the next one: to get it anew from the system would cost as much as the work. There are records in it,
-/// nonces and ciphertexts, so it need not be wiped.
+/// Memory of workers, kept for the next one: to get it anew from the system would cost as much as
+/// the work. There are records in it, nonces and ciphertexts, so it need not be wiped.
 #[derive(Default)]
 pub(crate) struct Rooms(Mutex<Vec<Vec<u8>>>);
 
@@ -97,11 +100,14 @@ impl<S: Storage> Run<'_, S> {
         let windows = buf.chunks_mut(self.window() * chunk).zip((first..).step_by(self.window()));
         for (messages, first) in windows {
             rooms.with_buffer(messages.len() / chunk * record, |records| {
-                self.storage.read_at(records, info.offset(first)?).map_err(|e| missing(first, e))?;
+                self.storage
+                    .read_at(records, info.offset(first)?)
+                    .map_err(|e| missing(first, e))?;
                 let groups = messages.chunks_mut(group * chunk).zip(records.chunks(group * record));
-                for_each(groups.zip((first..).step_by(group)).collect(), |((messages, records), first)| {
-                    keys.open_all(info, first, records, messages)
-                })
+                for_each(
+                    groups.zip((first..).step_by(group)).collect(),
+                    |((messages, records), first)| keys.open_all(info, first, records, messages),
+                )
             })?;
         }
         Ok(())
@@ -124,7 +130,8 @@ impl<S: Storage> Run<'_, S> {
             keys.seal_all(info, first, messages, records)
         };
         // With a storage for several threads, nonces alone are in memory for all of a window.
-        let window = if self.storage.shared().is_some() { 64 * self.window() } else { self.window() };
+        let window =
+            if self.storage.shared().is_some() { 64 * self.window() } else { self.window() };
         let mut nonces = zeros(window.min(data.len() / chunk) * nonce)?;
         for (messages, first) in data.chunks(window * chunk).zip((first..).step_by(window)) {
             let nonces = &mut nonces[..messages.len() / chunk * nonce];
@@ -142,7 +149,9 @@ impl<S: Storage> Run<'_, S> {
                 rooms.with_buffer(messages.len() / chunk * record, |records| {
                     for_each(
                         groups.zip(records.chunks_mut(group * record)).collect(),
-                        |(((messages, first), nonces), records)| seal(messages, first, nonces, records),
+                        |(((messages, first), nonces), records)| {
+                            seal(messages, first, nonces, records)
+                        },
                     )?;
                     Ok(self.storage.write_at(records, info.offset(first)?)?)
                 })?;

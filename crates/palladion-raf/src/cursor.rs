@@ -4,9 +4,9 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 
 use crate::{Environment, Raf, Storage, System};
 
-/// A [`Raf`] with a position, as [`std::io::Cursor`] is for bytes in memory. Each call reads or writes a chunk at least: put a
-/// [`BufReader`](io::BufReader) or [`BufWriter`](io::BufWriter) in front of it if yours are small, the larger the better (from 256 KiB on,
-/// all cores help).
+/// A [`Raf`] with a position, as [`std::io::Cursor`] is for bytes in memory. Each call reads or
+/// writes a chunk at least: put a [`BufReader`](io::BufReader) or [`BufWriter`](io::BufWriter) in
+/// front of it if yours are small, the larger the better (from 256 KiB on, all cores help).
 ///
 /// ```
 /// use std::io::{Read, Seek, SeekFrom, Write};

@@ -7,15 +7,16 @@ use zeroize::Zeroize;
 
 use crate::merkle::{Hasher, Sha256};
 
-/// Where random numbers and memory come from, and how a [Merkle tree](crate::merkle) is hashed. [`System`] is for programs on an operating
-/// system; others are for those that bring their own.
+/// Where random numbers and memory come from, and how a [Merkle tree](crate::merkle) is hashed.
+/// [`System`] is for programs on an operating system; others are for those that bring their own.
 pub trait Environment {
     /// Memory that the file owns; wiped on drop.
     type Buffer: AsRef<[u8]> + AsMut<[u8]> + Zeroize;
     /// What hashes the Merkle tree, if there is one.
     type Hasher: Hasher;
-    /// Whether runs of chunks may be worked on at once, with several threads and memory of their own (some hundred kilobytes for
-    /// each). If not, chunks are worked on one after another, and nothing is allocated.
+    /// Whether runs of chunks may be worked on at once, with several threads and memory of their
+    /// own (some hundred kilobytes for each). If not, chunks are worked on one after another, and
+    /// nothing is allocated.
     const BULK: bool;
 
     /// Fills the buffer with random bytes, fit for keys.

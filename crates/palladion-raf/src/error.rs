@@ -121,12 +121,17 @@ impl fmt::Display for Error {
             }
             Self::TooLarge => f.write_str("the file would be larger than the format allows"),
             Self::Exists => f.write_str("there is a file already"),
-            Self::Poisoned => f.write_str("an earlier change failed in the middle; open the file anew"),
+            Self::Poisoned => {
+                f.write_str("an earlier change failed in the middle; open the file anew")
+            }
             Self::ReadOnly => f.write_str("the file was opened for reading alone"),
             Self::Cipher(e) => e.fmt(f),
             Self::NoTree => f.write_str("the file has no Merkle tree"),
             Self::TreeFull { max_chunks } => {
-                write!(f, "the Merkle tree has {max_chunks} places, too few for the chunks of the file")
+                write!(
+                    f,
+                    "the Merkle tree has {max_chunks} places, too few for the chunks of the file"
+                )
             }
             Self::TreeSize(max_chunks) => {
                 write!(f, "there can be no Merkle tree with room for {max_chunks} chunks")

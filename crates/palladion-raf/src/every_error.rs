@@ -11,7 +11,8 @@ use common::{Call, Came, check, finds_planted_defects, variants};
 
 use crate::merkle::Sha256;
 use crate::{
-    CHUNK_MIN, Environment, Error, Found, HEADER_LEN, Memory, Options, Raf, Result, derive_master_key, probe,
+    CHUNK_MIN, Environment, Error, Found, HEADER_LEN, Memory, Options, Raf, Result,
+    derive_master_key, probe,
 };
 
 macro_rules! errors {
@@ -34,8 +35,10 @@ impl Environment for Poor {
     const BULK: bool = false;
 
     fn random(&mut self, bytes: &mut [u8]) -> io::Result<()> {
-        self.random_bytes =
-            self.random_bytes.checked_sub(bytes.len()).ok_or(io::Error::other("the source is dry"))?;
+        self.random_bytes = self
+            .random_bytes
+            .checked_sub(bytes.len())
+            .ok_or(io::Error::other("the source is dry"))?;
         bytes.fill(7);
         Ok(())
     }
@@ -48,8 +51,9 @@ fn options() -> Options {
 /// A file with three chunks, in an environment that gives enough random bytes for that.
 fn file() -> Raf<Memory, Poor> {
     let plenty = Poor { random_bytes: 1000 };
-    let mut file =
-        options().create_in(Memory::default(), KEY, plenty, |info| Ok(vec![0; info.record_len()])).unwrap();
+    let mut file = options()
+        .create_in(Memory::default(), KEY, plenty, |info| Ok(vec![0; info.record_len()]))
+        .unwrap();
     file.write_at(&[1; 2 * CHUNK_MIN as usize + 1], 0).unwrap();
     file
 }
@@ -80,20 +84,29 @@ fn every_error() {
     let dry = |random_bytes| {
         let options = options().file_id([1; 24]);
         options
-            .create_in(Memory::default(), KEY, Poor { random_bytes }, |info| Ok(vec![0; info.record_len()]))
+            .create_in(Memory::default(), KEY, Poor { random_bytes }, |info| {
+                Ok(vec![0; info.record_len()])
+            })
             .unwrap()
     };
     let mut poisoned = dry(31);
     let no_nonce = error(poisoned.write_at(b"text", 0));
     let short = |len: usize| {
-        error(options().create_in(Memory::default(), KEY, Poor { random_bytes: 24 }, |_| Ok(vec![0; len])))
+        error(
+            options()
+                .create_in(Memory::default(), KEY, Poor { random_bytes: 24 }, |_| Ok(vec![0; len])),
+        )
     };
     let calls: &[Call<'_>] = &[
         ("Io", &["the disk is broken"], came(error(Found::new(Broken)))),
         ("NotRaf", &["not a RAF file"], came(error(probe(&mut Memory(vec![0; HEADER_LEN]))))),
         ("Unsupported", &["version", "128"], came(error(open(&changed(10))))),
         ("WrongKey", &["key is wrong"], came(error(Raf::open(Memory(good.clone()), &[0x43; 32])))),
-        ("KeyLength", &["32 bytes", "has 5"], came(error(Raf::open(Memory(good.clone()), &[0x42; 5])))),
+        (
+            "KeyLength",
+            &["32 bytes", "has 5"],
+            came(error(Raf::open(Memory(good.clone()), &[0x42; 5]))),
+        ),
         ("KeyLength", &["16 bytes", "has 5"], came(error(derive_master_key(&[0x42; 5], b"")))),
         ("ContextLength", &["72 bytes", "has 73"], came(error(derive_master_key(KEY, &[0; 73])))),
         ("DamagedChunk", &["chunk 0"], {
@@ -109,12 +122,18 @@ fn every_error() {
             &["multiple of 16", "not 17"],
             came(error(options().chunk_size(17).create(Memory::default(), KEY))),
         ),
-        ("TooLarge", &["larger than the format allows"], came(error(file().write_at(b"text", u64::MAX)))),
+        (
+            "TooLarge",
+            &["larger than the format allows"],
+            came(error(file().write_at(b"text", u64::MAX))),
+        ),
         ("Exists", &["a file already"], came(error(options().create(Memory(vec![1]), KEY)))),
         ("NoRandomness", &["no random bytes", "the source is dry"], came(no_nonce)),
         ("Poisoned", &["open the file anew"], came(error(poisoned.write_at(b"text", 0)))),
         ("ReadOnly", &["reading alone"], {
-            came(error(Raf::open_read_only(Memory(good.clone()), KEY).unwrap().write_at(b"text", 0)))
+            came(error(
+                Raf::open_read_only(Memory(good.clone()), KEY).unwrap().write_at(b"text", 0),
+            ))
         }),
         ("NoTree", &["no Merkle tree"], came(error(file().commitment()))),
         ("TreeFull", &["2 places"], came(error(open(&good).unwrap().with_merkle(2)))),
@@ -168,8 +187,10 @@ impl crate::Storage for Broken {
 #[ignore = "run by another test"]
 fn child() {
     let (_, name) = errors!();
-    let error =
-        options().file_id([1; 24]).create(Memory::default(), KEY).expect_err("there is no such backend");
+    let error = options()
+        .file_id([1; 24])
+        .create(Memory::default(), KEY)
+        .expect_err("there is no such backend");
     Came::new(&error, name).print();
     println!("<done>");
 }

@@ -27,20 +27,26 @@ pub struct Options {
 impl Default for Options {
     /// AEGIS-256X2, whose random nonces never run out; chunks of 64 KiB; nothing is overwritten.
     fn default() -> Self {
-        Self { algorithm: Algorithm::Aegis256X2, chunk_size: 64 << 10, overwrite: false, file_id: None }
+        Self {
+            algorithm: Algorithm::Aegis256X2,
+            chunk_size: 64 << 10,
+            overwrite: false,
+            file_id: None,
+        }
     }
 }
 
 impl Options {
-    /// The cipher. With one of the AEGIS-128 family, a file must not be written to more than 2^48 times (chunks, not calls): its nonces
-    /// are random numbers of 16 bytes.
+    /// The cipher. With one of the AEGIS-128 family, a file must not be written to more than 2^48
+    /// times (chunks, not calls): its nonces are random numbers of 16 bytes.
     #[must_use]
     pub fn algorithm(self, algorithm: Algorithm) -> Self {
         Self { algorithm, ..self }
     }
 
-    /// Bytes in a chunk: a multiple of 16 from [`CHUNK_MIN`](crate::CHUNK_MIN) to [`CHUNK_MAX`](crate::CHUNK_MAX). A chunk is read and
-    /// written as a whole, so small ones are for small changes here and there. In the file each takes 32 or 48 bytes more.
+    /// Bytes in a chunk: a multiple of 16 from [`CHUNK_MIN`](crate::CHUNK_MIN) to
+    /// [`CHUNK_MAX`](crate::CHUNK_MAX). A chunk is read and written as a whole, so small ones are
+    /// for small changes here and there. In the file each takes 32 or 48 bytes more.
     #[must_use]
     pub fn chunk_size(self, bytes: u32) -> Self {
         Self { chunk_size: bytes, ..self }
@@ -52,8 +58,9 @@ impl Options {
         Self { overwrite, ..self }
     }
 
-    /// The id that tells the file from all others: 24 bytes that were never used before, best of all random ones. Without this they are drawn
-    /// when the file is made; whoever needs them before that, as a salt for a passphrase, say, draws them and tells.
+    /// The id that tells the file from all others: 24 bytes that were never used before, best of
+    /// all random ones. Without this they are drawn when the file is made; whoever needs them
+    /// before that, as a salt for a passphrase, say, draws them and tells.
     #[must_use]
     pub fn file_id(self, id: [u8; 24]) -> Self {
         Self { file_id: Some(id), ..self }
@@ -63,8 +70,8 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// [`Error::Exists`], [`Error::ChunkSize`], [`Error::KeyLength`], [`Error::NoRandomness`]; [`Error::Io`], then the storage may already
-    /// be empty.
+    /// [`Error::Exists`], [`Error::ChunkSize`], [`Error::KeyLength`], [`Error::NoRandomness`];
+    /// [`Error::Io`], then the storage may already be empty.
     pub fn create<S: Storage>(self, storage: S, master_key: &[u8]) -> Result<Raf<S>> {
         self.create_in(storage, master_key, System::default(), |info| Ok(zeros(info.record_len())?))
     }
@@ -88,7 +95,8 @@ impl Options {
             return Err(Error::Exists);
         }
         let file_id = self.file_id.unwrap_or_default();
-        let mut info = Info { algorithm: self.algorithm, chunk_size: self.chunk_size, size: 0, file_id };
+        let mut info =
+            Info { algorithm: self.algorithm, chunk_size: self.chunk_size, size: 0, file_id };
         let record = room(&info, buffer)?;
         if self.file_id.is_none() {
             environment.random(&mut info.file_id).map_err(Error::NoRandomness)?;
@@ -125,7 +133,8 @@ impl<S: Storage> Found<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotRaf`], [`Error::Unsupported`], [`Error::Truncated`] within the header, [`Error::Io`].
+    /// [`Error::NotRaf`], [`Error::Unsupported`], [`Error::Truncated`] within the header,
+    /// [`Error::Io`].
     pub fn new(mut storage: S) -> Result<Self> {
         let (info, header) = header::read(&mut storage)?;
         Ok(Self { storage, info, header, read_only: false })
@@ -146,7 +155,8 @@ impl<S: Storage> Found<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongKey`], [`Error::KeyLength`], [`Error::Truncated`], [`Error::TooLarge`], [`Error::Io`].
+    /// [`Error::WrongKey`], [`Error::KeyLength`], [`Error::Truncated`], [`Error::TooLarge`],
+    /// [`Error::Io`].
     pub fn open(self, master_key: &[u8]) -> Result<Raf<S>> {
         self.open_in(master_key, System::default(), |info| Ok(zeros(info.record_len())?))
     }
@@ -170,7 +180,10 @@ impl<S: Storage> Found<S> {
             return Err(Error::Truncated { expected, actual });
         }
         let record = room(&info, buffer)?;
-        Ok(Raf { read_only: self.read_only, ..Raf::new(self.storage, environment, info, keys, record) })
+        Ok(Raf {
+            read_only: self.read_only,
+            ..Raf::new(self.storage, environment, info, keys, record)
+        })
     }
 }
 
@@ -210,14 +223,15 @@ impl<S: Storage> Raf<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongKey`] if the key is another one, or the header was changed; [`Error::KeyLength`]; [`Error::NotRaf`],
-    /// [`Error::Unsupported`], [`Error::Truncated`], [`Error::TooLarge`], [`Error::Io`].
+    /// [`Error::WrongKey`] if the key is another one, or the header was changed;
+    /// [`Error::KeyLength`]; [`Error::NotRaf`], [`Error::Unsupported`], [`Error::Truncated`],
+    /// [`Error::TooLarge`], [`Error::Io`].
     pub fn open(storage: S, master_key: &[u8]) -> Result<Self> {
         Found::new(storage)?.open(master_key)
     }
 
-    /// Opens a file that is not to be changed: what would change it fails with [`Error::ReadOnly`]. The storage need not be able to write
-    /// (see [`ReadOnly`](crate::ReadOnly)).
+    /// Opens a file that is not to be changed: what would change it fails with [`Error::ReadOnly`].
+    /// The storage need not be able to write (see [`ReadOnly`](crate::ReadOnly)).
     ///
     /// # Errors
     ///
@@ -226,12 +240,14 @@ impl<S: Storage> Raf<S> {
         Found::new(storage)?.read_only().open(master_key)
     }
 
-    /// Gives it a [Merkle tree](crate::merkle) with room for so many chunks, hashed with SHA-256 as `pyaegis` does. All that is there
-    /// already is read. The tree takes 64 bytes of memory for each chunk that there is room for.
+    /// Gives it a [Merkle tree](crate::merkle) with room for so many chunks, hashed with SHA-256 as
+    /// `pyaegis` does. All that is there already is read. The tree takes 64 bytes of memory for
+    /// each chunk that there is room for.
     ///
     /// # Errors
     ///
-    /// [`Error::TreeFull`] if there are more chunks, now or later; [`Error::TreeSize`]; those of [`read_at`](Self::read_at).
+    /// [`Error::TreeFull`] if there are more chunks, now or later; [`Error::TreeSize`]; those of
+    /// [`read_at`](Self::read_at).
     pub fn with_merkle(self, max_chunks: u64) -> Result<Self> {
         self.with_merkle_hasher(Sha256, Sha256::LEN, max_chunks)
     }
@@ -240,7 +256,8 @@ impl<S: Storage> Raf<S> {
     ///
     /// # Errors
     ///
-    /// Those of [`with_merkle`](Self::with_merkle), [`Error::HashLength`], what the hash function returns.
+    /// Those of [`with_merkle`](Self::with_merkle), [`Error::HashLength`], what the hash function
+    /// returns.
     pub fn with_merkle_hasher<H: Hasher>(
         self,
         hasher: H,
@@ -272,7 +289,13 @@ impl<S: Storage> Raf<S> {
 }
 
 impl<S: Storage, E: Environment> Raf<S, E> {
-    fn new(storage: S, environment: E, info: Info, keys: Keys, record: Zeroizing<E::Buffer>) -> Self {
+    fn new(
+        storage: S,
+        environment: E,
+        info: Info,
+        keys: Keys,
+        record: Zeroizing<E::Buffer>,
+    ) -> Self {
         Self {
             storage,
             environment,
@@ -287,8 +310,8 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         }
     }
 
-    /// Gives it a [Merkle tree](crate::merkle), which is made empty: until it is [rebuilt](Self::rebuild_tree), it knows nothing of what is in
-    /// the file already.
+    /// Gives it a [Merkle tree](crate::merkle), which is made empty: until it is
+    /// [rebuilt](Self::rebuild_tree), it knows nothing of what is in the file already.
     ///
     /// # Errors
     ///
@@ -308,8 +331,9 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoTree`]; those of [`read_at`](Self::read_at); what the hash function returns. If the tree had begun to change, the file has
-    /// to be opened anew: until then everything fails with [`Error::Poisoned`].
+    /// [`Error::NoTree`]; those of [`read_at`](Self::read_at); what the hash function returns. If
+    /// the tree had begun to change, the file has to be opened anew: until then everything fails
+    /// with [`Error::Poisoned`].
     pub fn rebuild_tree(&mut self) -> Result<()> {
         self.tree()?;
         self.check_intact()?;
@@ -328,12 +352,13 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         Ok(())
     }
 
-    /// Whether file and Merkle tree are what they were when the tree was made: reads and hashes all chunks.
+    /// Whether file and Merkle tree are what they were when the tree was made: reads and hashes all
+    /// chunks.
     ///
     /// # Errors
     ///
-    /// [`Error::TreeMismatch`], those of [`read_at`](Self::read_at), what the hash function returns; with the chunk where it went
-    /// wrong.
+    /// [`Error::TreeMismatch`], those of [`read_at`](Self::read_at), what the hash function
+    /// returns; with the chunk where it went wrong.
     pub fn verify_tree(&mut self) -> std::result::Result<(), (Option<u64>, Error)> {
         self.tree().map_err(|e| (None, e))?;
         self.check_intact().map_err(|e| (None, e))?;
@@ -357,11 +382,15 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         let start = info.algorithm.key_len();
         let contents = (len > 0).then(|| &(**record).as_ref()[start..start + len]);
         let tree = tree.as_ref().ok_or(Error::NoTree)?;
-        if tree.is(chunk, contents)? { Ok(()) } else { Err(Error::TreeMismatch { chunk: Some(chunk) }) }
+        if tree.is(chunk, contents)? {
+            Ok(())
+        } else {
+            Err(Error::TreeMismatch { chunk: Some(chunk) })
+        }
     }
 
-    /// The commitment: what stands for all contents of the file, its size and its id. As many bytes as a hash has (32 with SHA-256); keep it
-    /// where those who can write to the file cannot.
+    /// The commitment: what stands for all contents of the file, its size and its id. As many bytes
+    /// as a hash has (32 with SHA-256); keep it where those who can write to the file cannot.
     ///
     /// # Errors
     ///
@@ -383,9 +412,11 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         tree.commitment(out, &self.info.context(), self.info.size)
     }
 
-    /// Whether the storage is [synced](Storage::sync) within a change, between parts whose order matters: then the size of the file is right
-    /// (the old or the new one) even if the *machine* stops in the middle of a change and the storage had not yet kept all that it was
-    /// given. Costs a sync whenever the size changes. Off at first: a process that is killed does no harm without it.
+    /// Whether the storage is [synced](Storage::sync) within a change, between parts whose order
+    /// matters: then the size of the file is right (the old or the new one) even if the *machine*
+    /// stops in the middle of a change and the storage had not yet kept all that it was given.
+    /// Costs a sync whenever the size changes. Off at first: a process that is killed does no harm
+    /// without it.
     pub fn set_barriers(&mut self, on: bool) {
         self.barriers = on;
     }
@@ -405,7 +436,8 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         self.changing
     }
 
-    /// Ends it, and gives back the storage. What was written may still be on its way: see [`sync`](Self::sync).
+    /// Ends it, and gives back the storage. What was written may still be on its way: see
+    /// [`sync`](Self::sync).
     pub fn into_storage(self) -> S {
         self.storage
     }
@@ -415,11 +447,13 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         &mut self.storage
     }
 
-    /// Reads what there is from `offset` on, to the end of the buffer or of the file; tells how many bytes that is.
+    /// Reads what there is from `offset` on, to the end of the buffer or of the file; tells how
+    /// many bytes that is.
     ///
     /// # Errors
     ///
-    /// [`Error::DamagedChunk`], [`Error::Io`]; then all of the buffer is zeroed. [`Error::Poisoned`].
+    /// [`Error::DamagedChunk`], [`Error::Io`]; then all of the buffer is zeroed.
+    /// [`Error::Poisoned`].
     pub fn read_at(&mut self, buf: &mut [u8], offset: u64) -> Result<usize> {
         self.check_intact()?;
         let there = self.info.size.saturating_sub(offset);
@@ -460,14 +494,15 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         Ok(())
     }
 
-    /// Writes all of the data from `offset` on; the file grows if it has to, and what lies between its old end and `offset` is zeros.
-    /// Without data, nothing happens.
+    /// Writes all of the data from `offset` on; the file grows if it has to, and what lies between
+    /// its old end and `offset` is zeros. Without data, nothing happens.
     ///
     /// # Errors
     ///
-    /// [`Error::DamagedChunk`] if a chunk that is to be changed in part is damaged, [`Error::TooLarge`], [`Error::TreeFull`],
-    /// [`Error::ReadOnly`], [`Error::NoRandomness`], [`Error::Io`]. If a change had begun, the file has to be opened anew: until then
-    /// everything fails with [`Error::Poisoned`].
+    /// [`Error::DamagedChunk`] if a chunk that is to be changed in part is damaged,
+    /// [`Error::TooLarge`], [`Error::TreeFull`], [`Error::ReadOnly`], [`Error::NoRandomness`],
+    /// [`Error::Io`]. If a change had begun, the file has to be opened anew: until then everything
+    /// fails with [`Error::Poisoned`].
     pub fn write_at(&mut self, data: &[u8], offset: u64) -> Result<()> {
         if data.is_empty() {
             return self.check_writable();
@@ -539,7 +574,8 @@ impl<S: Storage, E: Environment> Raf<S, E> {
             return (0..self.info.chunks()).try_for_each(|chunk| self.load(chunk).map(drop));
         }
         let size = self.info.size;
-        let window = bulk::WINDOW as u64 / u64::from(self.info.chunk_size) * u64::from(self.info.chunk_size);
+        let window =
+            bulk::WINDOW as u64 / u64::from(self.info.chunk_size) * u64::from(self.info.chunk_size);
         let mut buf = Zeroizing::new(zeros(window.min(size) as usize)?);
         for start in (0..size).step_by(window as usize) {
             let len = window.min(size - start) as usize;
@@ -600,9 +636,10 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         while chunk < chunks.end {
             let start = chunk * chunk_size;
             // What of the chunk comes from the data.
-            let part =
-                place.start.clamp(start, start + chunk_size)..place.end.clamp(start, start + chunk_size);
-            let data = if part.is_empty() { &[] } else { &data[(part.start - place.start) as usize..] };
+            let part = place.start.clamp(start, start + chunk_size)
+                ..place.end.clamp(start, start + chunk_size);
+            let data =
+                if part.is_empty() { &[] } else { &data[(part.start - place.start) as usize..] };
             let whole = data.len() / chunk_size as usize * chunk_size as usize;
             if part.start == start && E::BULK && whole >= bulk::WORTHWHILE {
                 self.store_run(chunk, &data[..whole])?;
@@ -610,9 +647,11 @@ impl<S: Storage, E: Environment> Raf<S, E> {
                 continue;
             }
             if part.is_empty() && E::BULK && start >= old.size {
-                // Chunks of nothing but zeros that are behind the old end: but for the last one, which may not be whole.
+                // Chunks of nothing but zeros that are behind the old end: but for the last one,
+                // which may not be whole.
                 let end = if place.is_empty() { size } else { place.start };
-                let whole = ((end - start) / chunk_size * chunk_size).min(bulk::WINDOW as u64) as usize;
+                let whole =
+                    ((end - start) / chunk_size * chunk_size).min(bulk::WINDOW as u64) as usize;
                 if whole >= bulk::WORTHWHILE {
                     self.store_run(chunk, &zeros(whole)?)?;
                     chunk += whole as u64 / chunk_size;
@@ -664,7 +703,8 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         &mut record_mut(&self.info, &mut self.record)[start..start + size]
     }
 
-    /// Hashes the message in memory as a chunk of a file for the Merkle tree, if there is one; what is above it waits.
+    /// Hashes the message in memory as a chunk of a file for the Merkle tree, if there is one; what
+    /// is above it waits.
     fn hash(&mut self, chunk: u64, file: Info) -> Result<()> {
         let Self { tree: Some(tree), record, info, .. } = self else { return Ok(()) };
         let start = info.algorithm.key_len();
@@ -684,7 +724,8 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         self.keys.open(&self.info, chunk, record_mut(&self.info, &mut self.record))
     }
 
-    /// Encrypts the message in memory and writes it as a chunk of a file. Before anything has changed, it fails without harm.
+    /// Encrypts the message in memory and writes it as a chunk of a file. Before anything has
+    /// changed, it fails without harm.
     fn store(&mut self, chunk: u64, file: Info) -> Result<()> {
         let offset = self.info.offset(chunk)?;
         let nonce = &mut record_mut(&self.info, &mut self.record)[..self.info.algorithm.key_len()];

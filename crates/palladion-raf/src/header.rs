@@ -36,7 +36,8 @@ pub struct Info {
 ///
 /// # Errors
 ///
-/// [`Error::NotRaf`], [`Error::Unsupported`], [`Error::Truncated`] within the header, [`Error::Io`].
+/// [`Error::NotRaf`], [`Error::Unsupported`], [`Error::Truncated`] within the header,
+/// [`Error::Io`].
 pub fn probe(storage: &mut impl Storage) -> Result<Info> {
     read(storage).map(|(info, _)| info)
 }
@@ -48,7 +49,8 @@ pub(crate) fn read(storage: &mut impl Storage) -> Result<(Info, [u8; HEADER_LEN]
     if actual < HEADER_LEN as u64 {
         // Too short for a header. Its contents only decide which error this is. (libaegis does not
         // read them.)
-        let begins = storage.read_at(&mut header[..actual as usize], 0).is_ok() && header.starts_with(&MAGIC);
+        let begins = storage.read_at(&mut header[..actual as usize], 0).is_ok()
+            && header.starts_with(&MAGIC);
         let truncated = Error::Truncated { expected: HEADER_LEN as u64, actual };
         return Err(if begins { truncated } else { Error::NotRaf });
     }
@@ -84,7 +86,8 @@ impl Info {
         if header[10] != VERSION {
             return Err(unsupported("version", header[10].into()));
         }
-        let algorithm = Algorithm::from_id(header[11]).ok_or(unsupported("algorithm", header[11].into()))?;
+        let algorithm =
+            Algorithm::from_id(header[11]).ok_or(unsupported("algorithm", header[11].into()))?;
         let chunk_size = u32::from_le_bytes(field(header, 12));
         if !is_chunk_size(chunk_size) {
             return Err(unsupported("chunk size", chunk_size.into()));

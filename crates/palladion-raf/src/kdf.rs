@@ -26,7 +26,8 @@ fn turboshake(key_len: usize, inputs: &[&[u8]], out: &mut [u8]) {
     }
 }
 
-/// Derives the keys of a file, one for its chunks and one for its header, each as long as the master key.
+/// Derives the keys of a file, one for its chunks and one for its header, each as long as the
+/// master key.
 pub(crate) fn file_keys(master_key: &[u8], file_id: &[u8]) -> Zeroizing<[u8; 2 * MAX_KEY_LEN]> {
     let len = master_key.len();
     let mut keys = Zeroizing::new([0; 2 * MAX_KEY_LEN]);
@@ -39,12 +40,15 @@ pub(crate) fn file_keys(master_key: &[u8], file_id: &[u8]) -> Zeroizing<[u8; 2 *
 ///
 /// # Errors
 ///
-/// [`Error::KeyLength`]; [`Error::ContextLength`]: at most 120 bytes with a key of 16, 72 with one of 32.
+/// [`Error::KeyLength`]; [`Error::ContextLength`]: at most 120 bytes with a key of 16, 72 with one
+/// of 32.
 pub fn derive_master_key(key: &[u8], context: &[u8]) -> Result<Zeroizing<Vec<u8>>> {
     let max = match key.len() {
         16 => 120,
         32 => 72,
-        actual => return Err(Error::KeyLength { expected: if actual < 16 { 16 } else { 32 }, actual }),
+        actual => {
+            return Err(Error::KeyLength { expected: if actual < 16 { 16 } else { 32 }, actual });
+        }
     };
     if context.len() > max {
         return Err(Error::ContextLength { max, actual: context.len() });
@@ -65,7 +69,10 @@ mod tests {
     #[test]
     fn keys_of_a_file() {
         for (algorithm, expected) in [
-            (Algorithm::Aegis128L, "4cc4759d9f10cf1b391cfc220d9b329d07656537477b6965708f98f35e7807af"),
+            (
+                Algorithm::Aegis128L,
+                "4cc4759d9f10cf1b391cfc220d9b329d07656537477b6965708f98f35e7807af",
+            ),
             (
                 Algorithm::Aegis256X2,
                 "1e051b0052c53b397417d5670a1595f892a365101bcc79128cef842498b4cf90\

@@ -48,7 +48,8 @@ impl Keys {
         &self.material[len..2 * len]
     }
 
-    /// Encrypts a chunk in its record, which begins with the nonce and has the message where the ciphertext goes.
+    /// Encrypts a chunk in its record, which begins with the nonce and has the message where the
+    /// ciphertext goes.
     pub(crate) fn seal(&self, info: &Info, chunk: u64, record: &mut [u8]) -> Result<()> {
         fn seal<F: Family, const D: usize>(key: &[u8], record: &mut [u8], ad: &[u8]) -> Result<()> {
             let (nonce, rest) = record.split_at_mut(F::KEY_LEN);
@@ -59,7 +60,12 @@ impl Keys {
     }
 
     /// Decrypts the record of a chunk in place, and returns the message.
-    pub(crate) fn open<'a>(&self, info: &Info, chunk: u64, record: &'a mut [u8]) -> Result<&'a mut [u8]> {
+    pub(crate) fn open<'a>(
+        &self,
+        info: &Info,
+        chunk: u64,
+        record: &'a mut [u8],
+    ) -> Result<&'a mut [u8]> {
         fn open<'a, F: Family, const D: usize>(
             key: &[u8],
             info: &Info,
@@ -75,7 +81,13 @@ impl Keys {
     }
 
     /// Decrypts the record of a chunk into a buffer for the message.
-    pub(crate) fn open_into(&self, info: &Info, chunk: u64, record: &[u8], message: &mut [u8]) -> Result<()> {
+    pub(crate) fn open_into(
+        &self,
+        info: &Info,
+        chunk: u64,
+        record: &[u8],
+        message: &mut [u8],
+    ) -> Result<()> {
         fn open<F: Family, const D: usize>(
             key: &[u8],
             info: &Info,
@@ -85,7 +97,8 @@ impl Keys {
         ) -> Result<()> {
             let (nonce, rest) = record.split_at(F::KEY_LEN);
             let cipher = Aegis::<F, D, TAG_LEN>::new(&sized::<F::Key>(key)?);
-            let opened = cipher.open_into(&sized::<F::Nonce>(nonce)?, &info.ad(chunk), rest, message);
+            let opened =
+                cipher.open_into(&sized::<F::Nonce>(nonce)?, &info.ad(chunk), rest, message);
             opened.map_err(|e| failed(chunk, e))
         }
         with_algorithm!(self.algorithm, open(self.chunk_key(), info, chunk, record, message))
@@ -108,13 +121,22 @@ impl Keys {
         ) -> Result<()> {
             let cipher = Aegis::<F, D, TAG_LEN>::new(&sized::<F::Key>(key)?);
             let chunk = info.chunk_size as usize;
-            let ads: Vec<_> = (first..).take(messages.len() / chunk).map(|index| info.ad(index)).collect();
+            let ads: Vec<_> =
+                (first..).take(messages.len() / chunk).map(|index| info.ad(index)).collect();
             let mut jobs = Vec::with_capacity(ads.len());
-            let each =
-                messages.chunks_exact(chunk).zip(records.chunks_exact_mut(info.record_len())).zip(&ads);
+            let each = messages
+                .chunks_exact(chunk)
+                .zip(records.chunks_exact_mut(info.record_len()))
+                .zip(&ads);
             for ((message, record), ad) in each {
                 let (nonce, rest) = record.split_at_mut(F::KEY_LEN);
-                jobs.push(Encryption::seal_into(&cipher, &sized::<F::Nonce>(nonce)?, ad, message, rest));
+                jobs.push(Encryption::seal_into(
+                    &cipher,
+                    &sized::<F::Nonce>(nonce)?,
+                    ad,
+                    message,
+                    rest,
+                ));
             }
             batch::encrypt(&mut jobs).map_err(|e| Error::Cipher(e.error))
         }
@@ -138,16 +160,26 @@ impl Keys {
         ) -> Result<()> {
             let cipher = Aegis::<F, D, TAG_LEN>::new(&sized::<F::Key>(key)?);
             let chunk = info.chunk_size as usize;
-            let ads: Vec<_> = (first..).take(messages.len() / chunk).map(|index| info.ad(index)).collect();
+            let ads: Vec<_> =
+                (first..).take(messages.len() / chunk).map(|index| info.ad(index)).collect();
             let mut jobs = Vec::with_capacity(ads.len());
-            let each =
-                messages.chunks_exact_mut(chunk).zip(records.chunks_exact(info.record_len())).zip(&ads);
+            let each = messages
+                .chunks_exact_mut(chunk)
+                .zip(records.chunks_exact(info.record_len()))
+                .zip(&ads);
             for ((message, record), ad) in each {
                 let (nonce, rest) = record.split_at(F::KEY_LEN);
-                jobs.push(Decryption::open_into(&cipher, &sized::<F::Nonce>(nonce)?, ad, rest, message));
+                jobs.push(Decryption::open_into(
+                    &cipher,
+                    &sized::<F::Nonce>(nonce)?,
+                    ad,
+                    rest,
+                    message,
+                ));
             }
-            batch::decrypt(&mut jobs)
-                .map_err(|BatchError { first: place, error, .. }| failed(first + place as u64, error))
+            batch::decrypt(&mut jobs).map_err(|BatchError { first: place, error, .. }| {
+                failed(first + place as u64, error)
+            })
         }
         with_algorithm!(self.algorithm, open(self.chunk_key(), info, first, records, messages))
     }

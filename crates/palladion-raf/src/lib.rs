@@ -1,14 +1,16 @@
-//! Encrypted files that can be read, written, extended and truncated at any place: the RAF format of libaegis, version 1, with all
-//! six variants of AEGIS.
+//! Encrypted files that can be read, written, extended and truncated at any place: the RAF format
+//! of libaegis, version 1, with all six variants of AEGIS.
 //!
-//! [`Options::create`] makes a file, [`Raf::open`] opens one; [`Cursor`] is for what wants [`std::io::Read`], [`Write`](std::io::Write)
-//! and [`Seek`](std::io::Seek). A file lies in a [`Storage`]: a file of the operating system, [`Memory`], or anything of your own.
+//! [`Options::create`] makes a file, [`Raf::open`] opens one; [`Cursor`] is for what wants
+//! [`std::io::Read`], [`Write`](std::io::Write) and [`Seek`](std::io::Seek). A file lies in a
+//! [`Storage`]: a file of the operating system, [`Memory`], or anything of your own.
 //!
-//! A RAF file is a header and chunks, each encrypted and authenticated on its own, under a fresh random nonce each time it is
-//! written. What that promises, and what it does not:
+//! A RAF file is a header and chunks, each encrypted and authenticated on its own, under a fresh
+//! random nonce each time it is written. What that promises, and what it does not:
 //!
-//! - Nobody without the key learns more than the size of the file and which chunks change. Nobody can change a chunk, move it to another
-//!   place or to another file, or change the size, without a reader noticing.
+//! - Nobody without the key learns more than the size of the file and which chunks change. Nobody
+//!   can change a chunk, move it to another place or to another file, or change the size, without a
+//!   reader noticing.
 //! - Someone who can write to the file can bring back an *older* version of a chunk, or of the
 //!   whole file. Only the commitment of a [Merkle tree](merkle), kept elsewhere, shows that.
 //! - There is no journal. A process may be killed at any time: then the size is the one before or
@@ -22,8 +24,8 @@
 //!
 //! # Threads
 //!
-//! With the feature `parallel` (on by default), reads and writes of 256 KiB or more are worked on by all cores, in the thread pool of
-//! `rayon`. A [`Raf`] itself is for one thread at a time.
+//! With the feature `parallel` (on by default), reads and writes of 256 KiB or more are worked on
+//! by all cores, in the thread pool of `rayon`. A [`Raf`] itself is for one thread at a time.
 #![forbid(unsafe_code)]
 
 mod bulk;

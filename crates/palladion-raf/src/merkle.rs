@@ -6,8 +6,8 @@
 //! contents have another one. The tree is updated while the file changes, which costs hashing the
 //! chunks that change.
 //!
-//! The tree has a place for each of a number of chunks that is fixed when it is made; trees with other numbers of places have other
-//! commitments. With [`Sha256`] they are those of `pyaegis`.
+//! The tree has a place for each of a number of chunks that is fixed when it is made; trees with
+//! other numbers of places have other commitments. With [`Sha256`] they are those of `pyaegis`.
 
 use std::io;
 use std::ops::{Range, RangeInclusive};
@@ -38,7 +38,14 @@ pub trait Hasher {
     /// # Errors
     ///
     /// Whatever may happen.
-    fn parent(&self, out: &mut [u8], left: &[u8], right: &[u8], level: u32, index: u64) -> io::Result<()>;
+    fn parent(
+        &self,
+        out: &mut [u8],
+        left: &[u8],
+        right: &[u8],
+        level: u32,
+        index: u64,
+    ) -> io::Result<()>;
     /// Hashes an empty place.
     ///
     /// # Errors
@@ -85,7 +92,14 @@ impl Hasher for Sha256 {
     fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()> {
         Self::hash(out, &[&[0], &index.to_le_bytes(), chunk])
     }
-    fn parent(&self, out: &mut [u8], left: &[u8], right: &[u8], level: u32, index: u64) -> io::Result<()> {
+    fn parent(
+        &self,
+        out: &mut [u8],
+        left: &[u8],
+        right: &[u8],
+        level: u32,
+        index: u64,
+    ) -> io::Result<()> {
         Self::hash(out, &[&[1], &level.to_le_bytes(), &index.to_le_bytes(), left, right])
     }
     fn empty(&self, out: &mut [u8], level: u32, index: u64) -> io::Result<()> {
@@ -126,7 +140,8 @@ pub struct Tree<H, B> {
 struct Hash([u8; HASH_MAX]);
 
 impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
-    /// An empty tree for so many chunks, whose nodes are kept in a buffer of at least [`tree_len`] bytes.
+    /// An empty tree for so many chunks, whose nodes are kept in a buffer of at least [`tree_len`]
+    /// bytes.
     ///
     /// # Errors
     ///
@@ -213,7 +228,12 @@ impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
     }
 
     /// The commitment, into the first bytes of the buffer.
-    pub(crate) fn commitment(&self, out: &mut [u8], context: &[u8; CONTEXT_LEN], size: u64) -> Result<()> {
+    pub(crate) fn commitment(
+        &self,
+        out: &mut [u8],
+        context: &[u8; CONTEXT_LEN],
+        size: u64,
+    ) -> Result<()> {
         let actual = out.len();
         let out = out.get_mut(..self.hash_len).ok_or(Error::HashLength(actual))?;
         Ok(self.hasher.commitment(out, self.node(self.top(), 0), context, size)?)

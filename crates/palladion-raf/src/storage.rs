@@ -114,8 +114,8 @@ impl Shared for File {
     }
 }
 
-/// A file of the operating system. On Unix its position is left alone. Nothing keeps another program from changing it at the same
-/// time: lock it ([`File::try_lock`]) if one might.
+/// A file of the operating system. On Unix its position is left alone. Nothing keeps another
+/// program from changing it at the same time: lock it ([`File::try_lock`]) if one might.
 impl Storage for File {
     fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         #[cfg(any(unix, windows))]
@@ -176,7 +176,9 @@ impl Storage for Memory {
     }
     fn set_size(&mut self, size: u64) -> io::Result<()> {
         let size = usize::try_from(size).map_err(|_| ErrorKind::OutOfMemory)?;
-        self.0.try_reserve(size.saturating_sub(self.0.len())).map_err(|_| ErrorKind::OutOfMemory)?;
+        self.0
+            .try_reserve(size.saturating_sub(self.0.len()))
+            .map_err(|_| ErrorKind::OutOfMemory)?;
         self.0.resize(size, 0);
         Ok(())
     }
@@ -185,8 +187,8 @@ impl Storage for Memory {
     }
 }
 
-/// Anything that can be read, written and sought, and cannot be made shorter: what lies behind the end of a file that was
-/// truncated stays there, and is ignored. (It is encrypted.)
+/// Anything that can be read, written and sought, and cannot be made shorter: what lies behind the
+/// end of a file that was truncated stays there, and is ignored. (It is encrypted.)
 #[derive(Debug)]
 pub struct Stream<T>(pub T);
 
@@ -217,7 +219,8 @@ impl<T: Read + Write + Seek> Storage for Stream<T> {
     }
 }
 
-/// Anything that can be read and sought, for files that are only read: see [`Raf::open_read_only`](crate::Raf::open_read_only).
+/// Anything that can be read and sought, for files that are only read: see
+/// [`Raf::open_read_only`](crate::Raf::open_read_only).
 #[derive(Debug)]
 pub struct ReadOnly<T>(pub T);
 

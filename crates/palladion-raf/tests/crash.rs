@@ -1,5 +1,5 @@
-//! The process is killed, or the machine loses power, at any moment: after reopening the size is one that was valid, and every chunk is
-//! an old one or a new one.
+//! The process is killed, or the machine loses power, at any moment: after reopening the size is
+//! one that was valid, and every chunk is an old one or a new one.
 
 use std::fs::{self, File};
 use std::io;
@@ -98,7 +98,10 @@ fn check<S: Storage>(mut file: Raf<S>, versions: &[Vec<u8>], what: &str) {
             buf.len(),
             "{what}: chunk {index}"
         );
-        assert!(versions.iter().any(|contents| chunk(contents, index, size) == buf), "{what}: chunk {index}");
+        assert!(
+            versions.iter().any(|contents| chunk(contents, index, size) == buf),
+            "{what}: chunk {index}"
+        );
     }
     // And it goes on.
     file.write_at(b"on", size as u64).unwrap();
@@ -178,7 +181,8 @@ fn killed_at_every_write() {
         let path = folder.join(format!("{when}.raf"));
         let status = victim_of(&path, when);
         assert_eq!(status.success(), when == all, "{when}: {status}");
-        let file = Raf::open(File::options().read(true).write(true).open(&path).unwrap(), &KEY).unwrap();
+        let file =
+            Raf::open(File::options().read(true).write(true).open(&path).unwrap(), &KEY).unwrap();
         // The change in which it happened, or after which.
         let next = versions.iter().position(|(done, _)| *done > when).unwrap_or(versions.len() - 1);
         let candidates: Vec<_> =
@@ -249,7 +253,8 @@ impl Cache {
     }
 }
 
-/// Goes through workloads and cuts the power often; gives what is left, and all contents since the last sync.
+/// Goes through workloads and cuts the power often; gives what is left, and all contents since the
+/// last sync.
 fn power_cuts(
     barriers: bool,
     mut cut: impl FnMut(&Cache, &mut Random) -> Memory,
@@ -300,8 +305,9 @@ fn power_cut_in_order() {
     );
 }
 
-/// Without barriers, and in any order, the size may be another, or records may be missing: but never is anything given out that was not
-/// written (or zeros, where the file was longer or shorter).
+/// Without barriers, and in any order, the size may be another, or records may be missing: but
+/// never is anything given out that was not written (or zeros, where the file was longer or
+/// shorter).
 #[test]
 fn power_cut_without_barriers() {
     let (mut damaged, mut truncated) = (0, 0);

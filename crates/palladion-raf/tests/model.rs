@@ -1,10 +1,13 @@
-//! A file does what a vector of bytes does, whatever the order of operations; and what goes wrong is told.
+//! A file does what a vector of bytes does, whatever the order of operations; and what goes wrong
+//! is told.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use palladion_raf::merkle::Sha256;
-use palladion_raf::{Algorithm, Cursor, Error, HEADER_LEN, Memory, Options, Raf, ReadOnly, Storage, Stream};
+use palladion_raf::{
+    Algorithm, Cursor, Error, HEADER_LEN, Memory, Options, Raf, ReadOnly, Storage, Stream,
+};
 use proptest::prelude::*;
 
 const CHUNK: u32 = 1024;
@@ -44,7 +47,8 @@ const PLACES: u64 = 13;
 
 fn run<S: Storage>(algorithm: Algorithm, storage: S, steps: &[Step]) -> Raf<S> {
     let key = key(algorithm);
-    let mut file = Options::default().algorithm(algorithm).chunk_size(CHUNK).create(storage, &key).unwrap();
+    let mut file =
+        Options::default().algorithm(algorithm).chunk_size(CHUNK).create(storage, &key).unwrap();
     file = file.with_merkle(PLACES).unwrap();
     let mut model: Vec<u8> = Vec::new();
     for step in steps {
@@ -100,8 +104,10 @@ proptest! {
 }
 
 fn file_of(len: usize) -> Vec<u8> {
-    let mut file =
-        Options::default().chunk_size(CHUNK).create(Memory::default(), &key(Algorithm::Aegis256X2)).unwrap();
+    let mut file = Options::default()
+        .chunk_size(CHUNK)
+        .create(Memory::default(), &key(Algorithm::Aegis256X2))
+        .unwrap();
     file.write_at(&data(len, 3), 0).unwrap();
     file.into_storage().0
 }
@@ -126,7 +132,9 @@ fn every_bit_counts() {
             at => {
                 let mut file = open(bytes).unwrap();
                 let index = ((at - HEADER_LEN) / record) as u64;
-                assert!(matches!(file.verify(), Err(Error::DamagedChunk { index: i }) if i == index));
+                assert!(
+                    matches!(file.verify(), Err(Error::DamagedChunk { index: i }) if i == index)
+                );
                 let mut buf = [0xee; 1500];
                 assert!(
                     matches!(file.read_at(&mut buf, 0), Err(Error::DamagedChunk { index: i }) if i == index)
@@ -175,7 +183,8 @@ fn keys_and_existing_files() {
         Raf::open(Memory(bytes.clone()), &[9; 16]),
         Err(Error::KeyLength { expected: 32, actual: 16 })
     ));
-    let create = |overwrite| Options::default().overwrite(overwrite).create(Memory(bytes.clone()), &[1; 32]);
+    let create =
+        |overwrite| Options::default().overwrite(overwrite).create(Memory(bytes.clone()), &[1; 32]);
     assert!(matches!(create(false), Err(Error::Exists)));
     assert_eq!(create(true).unwrap().size(), 0);
     for size in [0, 1008, 1025, 1032, (1 << 20) + 16] {
@@ -198,7 +207,8 @@ fn cut_off_is_gone() {
     let before = file_of(1500);
     let mut file = open(before.clone()).unwrap();
     file.set_size(1100).unwrap();
-    // With the header of before, which is authentic, the end of the chunk can be seen: there are zeros.
+    // With the header of before, which is authentic, the end of the chunk can be seen: there are
+    // zeros.
     let mut bytes = file.into_storage().0;
     let header = bytes[..HEADER_LEN].to_vec();
     bytes[..HEADER_LEN].copy_from_slice(&before[..HEADER_LEN]);
@@ -255,8 +265,8 @@ impl Storage for Failing {
     }
 }
 
-/// Stopped at any write, a file has the old size or the new one, and every chunk is what it was or what it was to be; if a
-/// record was written by half, it alone is damaged, and says so.
+/// Stopped at any write, a file has the old size or the new one, and every chunk is what it was or
+/// what it was to be; if a record was written by half, it alone is damaged, and says so.
 #[test]
 fn stopped_anywhere() {
     type Change = fn(&mut Raf<Failing>) -> Result<(), Error>;
@@ -283,7 +293,8 @@ fn stopped_anywhere() {
                 let memory = file.into_storage().memory;
                 let mut file = match Raf::open(memory, &key(Algorithm::Aegis256X2)) {
                     Ok(file) => file,
-                    // A header that was written by half: nobody can help. (It has 64 bytes, less than a sector.)
+                    // A header that was written by half: nobody can help. (It has 64 bytes, less
+                    // than a sector.)
                     Err(Error::WrongKey) if torn => continue,
                     Err(e) => panic!("{e}"),
                 };
@@ -330,17 +341,25 @@ fn old_chunks_are_noticed() {
     file.storage_mut().0[record.clone()].copy_from_slice(&old[record]);
     file.verify().unwrap();
     assert!(matches!(file.verify_tree(), Err((Some(1), Error::TreeMismatch { chunk: Some(1) }))));
-    let mut file =
-        Raf::open(file.into_storage(), &key(Algorithm::Aegis256X2)).unwrap().with_merkle(4).unwrap();
+    let mut file = Raf::open(file.into_storage(), &key(Algorithm::Aegis256X2))
+        .unwrap()
+        .with_merkle(4)
+        .unwrap();
     assert_eq!(file.commitment().unwrap(), commitment);
 
     file.write_at(b"x", 4095).unwrap();
     assert!(matches!(file.write_at(b"x", 4096), Err(Error::TreeFull { max_chunks: 4 })));
     assert!(matches!(file.set_size(4097), Err(Error::TreeFull { max_chunks: 4 })));
     file.verify_tree().unwrap();
-    assert!(matches!(open(old.clone()).unwrap().with_merkle(2), Err(Error::TreeFull { max_chunks: 2 })));
+    assert!(matches!(
+        open(old.clone()).unwrap().with_merkle(2),
+        Err(Error::TreeFull { max_chunks: 2 })
+    ));
     assert!(matches!(open(old.clone()).unwrap().with_merkle(0), Err(Error::TreeSize(0))));
-    assert!(matches!(open(old.clone()).unwrap().with_merkle(u64::MAX), Err(Error::TreeSize(u64::MAX))));
+    assert!(matches!(
+        open(old.clone()).unwrap().with_merkle(u64::MAX),
+        Err(Error::TreeSize(u64::MAX))
+    ));
     let mut bare = open(old.clone()).unwrap();
     assert!(matches!(bare.commitment(), Err(Error::NoTree)));
     assert!(matches!(bare.rebuild_tree(), Err(Error::NoTree)));
@@ -368,8 +387,8 @@ fn read_only() {
     assert!(matches!(file.read_at(&mut [0], 0), Err(Error::Poisoned)));
 }
 
-/// Long reads and writes, which are worked on in groups and by several threads, in all kinds of storage; beside them chunks that are
-/// not whole.
+/// Long reads and writes, which are worked on in groups and by several threads, in all kinds of
+/// storage; beside them chunks that are not whole.
 #[test]
 fn long_pieces() {
     fn all<S: Storage>(storage: S, algorithm: Algorithm, chunk: u32) -> S {
@@ -395,7 +414,8 @@ fn long_pieces() {
         }
         file.verify_tree().unwrap();
         let commitment = file.commitment().unwrap();
-        let mut file = Raf::open(file.into_storage(), &key(algorithm)).unwrap().with_merkle(1 << 10).unwrap();
+        let mut file =
+            Raf::open(file.into_storage(), &key(algorithm)).unwrap().with_merkle(1 << 10).unwrap();
         assert_eq!(file.commitment().unwrap(), commitment);
 
         // Of several that are damaged, the first is named, and nothing is given out.
@@ -429,7 +449,8 @@ fn long_pieces() {
     }
     for (i, algorithm) in Algorithm::ALL.into_iter().enumerate() {
         let chunk = [1024, 4096, 16400, 2048, 1040, 8192][i];
-        let path = std::env::temp_dir().join(format!("palladion-raf-long-{}-{i}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("palladion-raf-long-{}-{i}", std::process::id()));
         let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
         all(file, algorithm, chunk);
         let memory = all(Memory::default(), algorithm, chunk);
@@ -445,7 +466,8 @@ fn long_pieces() {
 #[test]
 fn cursor() {
     let key = key(Algorithm::Aegis256X2);
-    let mut file = Cursor::new(Options::default().chunk_size(CHUNK).create(Memory::default(), &key).unwrap());
+    let mut file =
+        Cursor::new(Options::default().chunk_size(CHUNK).create(Memory::default(), &key).unwrap());
     let written = data(5000, 1);
     io::copy(&mut &written[..], &mut file).unwrap();
     assert_eq!(file.seek(SeekFrom::Start(0)).unwrap(), 0);
@@ -463,12 +485,18 @@ fn cursor() {
     file.seek(SeekFrom::Start(4999)).unwrap();
     let mut found = vec![1; 504];
     file.read_exact(&mut found).unwrap();
-    assert_eq!((found[0], &found[1..501], &found[501..]), (written[4999], &[0; 500][..], &b"end"[..]));
+    assert_eq!(
+        (found[0], &found[1..501], &found[501..]),
+        (written[4999], &[0; 500][..], &b"end"[..])
+    );
     // What goes wrong is an error of the standard library's that has ours inside.
     file.get_mut().storage_mut().0[100] ^= 1;
     file.seek(SeekFrom::Start(0)).unwrap();
     let e = file.read(&mut [0]).unwrap_err();
-    assert_eq!((e.kind(), e.to_string().as_str()), (io::ErrorKind::InvalidData, "chunk 0 is damaged"));
+    assert_eq!(
+        (e.kind(), e.to_string().as_str()),
+        (io::ErrorKind::InvalidData, "chunk 0 is damaged")
+    );
     file.into_inner().sync().unwrap();
 }
 

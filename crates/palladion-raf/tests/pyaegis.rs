@@ -1,4 +1,5 @@
-//! Files of pyaegis, and files for it. `scripts/test-pyaegis.sh` runs these tests, and says what is in the folders.
+//! Files of pyaegis, and files for it. `scripts/test-pyaegis.sh` runs these tests, and says what is
+//! in the folders.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -12,7 +13,8 @@ const MAX_CHUNKS: u64 = 64;
 
 /// The folder that the environment names.
 fn folder(name: &str) -> PathBuf {
-    Path::new(&std::env::var_os("PALLADION_RAF_DIR").expect("PALLADION_RAF_DIR is a folder")).join(name)
+    Path::new(&std::env::var_os("PALLADION_RAF_DIR").expect("PALLADION_RAF_DIR is a folder"))
+        .join(name)
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -50,14 +52,20 @@ fn files_of_pyaegis_are_read() {
         let expected = String::from_utf8(beside("commitment").unwrap()).unwrap();
         assert_eq!(commitment(file, &contents), expected.trim(), "{name}");
         if let Ok(app_key) = beside("app-key") {
-            assert_eq!(*derive_master_key(&app_key, &beside("context").unwrap()).unwrap(), key, "{name}");
+            assert_eq!(
+                *derive_master_key(&app_key, &beside("context").unwrap()).unwrap(),
+                key,
+                "{name}"
+            );
             derived += 1;
         }
 
-        // What is written to it after that is there beside the rest, and where it grows there are zeros.
+        // What is written to it after that is there beside the rest, and where it grows there are
+        // zeros.
         let copy = path.with_extension("copy");
         fs::copy(&path, &copy).unwrap();
-        let mut file = Raf::open(File::options().read(true).write(true).open(&copy).unwrap(), &key).unwrap();
+        let mut file =
+            Raf::open(File::options().read(true).write(true).open(&copy).unwrap(), &key).unwrap();
         let mut expected = contents;
         expected.resize(expected.len() + 300, 0);
         expected.extend(b"more");
@@ -102,8 +110,13 @@ fn files_for_pyaegis() {
             let seed = usize::from(algorithm.id()) + case.len();
             let app_key: Vec<u8> = (0..algorithm.key_len()).map(|i| (seed + i * i) as u8).collect();
             let key = derive_master_key(&app_key, case.as_bytes()).unwrap();
-            let storage =
-                File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
+            let storage = File::options()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .open(&path)
+                .unwrap();
             let options = Options::default().algorithm(algorithm).chunk_size(chunk_size);
             let (mut file, mut contents) = (options.create(storage, &key).unwrap(), Vec::new());
             for &(offset, len, size) in steps {

@@ -14,7 +14,8 @@ fn the_reference_reads_what_is_written_here() {
         let options = Options::default().algorithm(algorithm).chunk_size(1040);
         let mut file = options.create(Memory::default(), &key).unwrap();
         let mut expected = Vec::new();
-        // Writes in the middle, behind the end, of whole chunks; and the file is made shorter and longer.
+        // Writes in the middle, behind the end, of whole chunks; and the file is made shorter and
+        // longer.
         for (offset, len, size) in [
             (0, 0, 0),
             (0, 1, 1),
@@ -43,9 +44,12 @@ fn what_the_reference_writes_is_read_here() {
     for algorithm in Algorithm::ALL {
         let (key, nonce) =
             (bytes(2, algorithm.key_len()), |index| bytes(index as usize, algorithm.key_len()));
-        for (chunk_size, len) in [(1024, 0), (1024, 2048), (1040, 3300), (4096, 4095), (65536, 65540)] {
+        for (chunk_size, len) in
+            [(1024, 0), (1024, 2048), (1040, 3300), (4096, 4095), (65536, 65540)]
+        {
             let (contents, file_id) = (bytes(3, len), bytes(4, 24).try_into().unwrap());
-            let written = raf::write_file(algorithm.id(), chunk_size, &key, file_id, nonce, &contents);
+            let written =
+                raf::write_file(algorithm.id(), chunk_size, &key, file_id, nonce, &contents);
             let mut file = Raf::open(Memory(written), &key).unwrap();
             let Info { algorithm: found, file_id: id, .. } = file.info();
             assert_eq!((found, id, file.size()), (algorithm, file_id, len as u64));
@@ -62,7 +66,10 @@ fn derived_keys() {
         let key = bytes(5, key_len);
         for len in 0..=max {
             let context = bytes(6, len);
-            assert_eq!(*derive_master_key(&key, &context).unwrap(), raf::derive_master_key(&key, &context));
+            assert_eq!(
+                *derive_master_key(&key, &context).unwrap(),
+                raf::derive_master_key(&key, &context)
+            );
         }
     }
 }

@@ -1,7 +1,9 @@
 //! The vectors of `vectors/raf.txt`, whose README describes them.
 
 use palladion_raf::merkle::{Sha256 as Sha256Tree, Tree, tree_len};
-use palladion_raf::{Algorithm, Environment, Error, Info, Memory, Options, Raf, derive_master_key, probe};
+use palladion_raf::{
+    Algorithm, Environment, Error, Info, Memory, Options, Raf, derive_master_key, probe,
+};
 use sha2::{Digest, Sha256};
 
 /// Everything that goes with one key.
@@ -56,17 +58,28 @@ fn parse() -> Vec<Group> {
             let algorithm = Algorithm::from_id(id.parse().unwrap()).unwrap();
             assert_eq!(algorithm.name(), name);
             let (key, file_id, seed) = (Vec::new(), Vec::new(), seed.parse().unwrap());
-            groups.push(Group { algorithm, seed, key, file_id, derived: Vec::new(), files: Vec::new() });
+            groups.push(Group {
+                algorithm,
+                seed,
+                key,
+                file_id,
+                derived: Vec::new(),
+                files: Vec::new(),
+            });
             continue;
         }
         let Some(group) = groups.last_mut() else { continue };
-        let mut file = |kind| group.files.push(File { kind, bytes: None, sha256: None, merkle: Vec::new() });
+        let mut file =
+            |kind| group.files.push(File { kind, bytes: None, sha256: None, merkle: Vec::new() });
         match words[..] {
             ["key", key] => group.key = unhex(key),
             ["id", id] => group.file_id = unhex(id),
             ["derive", len, key] => group.derived.push((len.parse().unwrap(), unhex(key))),
             ["file" | "read", chunk_size, size] => {
-                file(Kind::Read { chunk_size: chunk_size.parse().unwrap(), size: size.parse().unwrap() });
+                file(Kind::Read {
+                    chunk_size: chunk_size.parse().unwrap(),
+                    size: size.parse().unwrap(),
+                });
             }
             ["refused", ..] => file(Kind::Refused(words[1..].join(" "))),
             ["bytes", bytes] => {
@@ -74,11 +87,13 @@ fn parse() -> Vec<Group> {
                 file.bytes.get_or_insert_default().extend(unhex(bytes));
             }
             ["sha256", hash] => group.files.last_mut().unwrap().sha256 = Some(unhex(hash)),
-            ["merkle", max_chunks, root, commitment] => group.files.last_mut().unwrap().merkle.push(Merkle {
-                max_chunks: max_chunks.parse().unwrap(),
-                root: unhex(root),
-                commitment: unhex(commitment),
-            }),
+            ["merkle", max_chunks, root, commitment] => {
+                group.files.last_mut().unwrap().merkle.push(Merkle {
+                    max_chunks: max_chunks.parse().unwrap(),
+                    root: unhex(root),
+                    commitment: unhex(commitment),
+                })
+            }
             _ => {} // comments, and what may come later
         }
     }
@@ -139,7 +154,10 @@ fn the_file_is_understood() {
 fn derived_keys() {
     for group in parse() {
         for (len, expected) in &group.derived {
-            assert_eq!(*derive_master_key(&group.key, &fill(group.seed + 120, *len)).unwrap(), *expected);
+            assert_eq!(
+                *derive_master_key(&group.key, &fill(group.seed + 120, *len)).unwrap(),
+                *expected
+            );
         }
         let max = group.derived.iter().map(|(len, _)| *len).max().unwrap();
         let too_long = derive_master_key(&group.key, &fill(0, max + 1));
@@ -164,7 +182,8 @@ fn files_are_read() {
 
             assert_eq!(read(&mut file, 0, contents.len() + 100), contents);
             let chunk = chunk_size as usize;
-            for offset in [0, 1, 300, chunk - 1, chunk, chunk + 1, 2 * chunk, 2 * chunk + 16, 5000] {
+            for offset in [0, 1, 300, chunk - 1, chunk, chunk + 1, 2 * chunk, 2 * chunk + 16, 5000]
+            {
                 for len in [0, 1, 2, 17, chunk, chunk + 1, 2 * chunk + 2] {
                     let there = contents.get(offset..).unwrap_or_default();
                     assert_eq!(read(&mut file, offset, len), there[..len.min(there.len())]);
@@ -205,7 +224,9 @@ fn files_are_refused() {
                 let mut file = opened.unwrap();
                 let mut buf = vec![0xee; file.size() as usize];
                 for error in [file.read_at(&mut buf, 0).unwrap_err(), file.verify().unwrap_err()] {
-                    assert!(matches!(error, Error::DamagedChunk { index: i } if i.to_string() == index));
+                    assert!(
+                        matches!(error, Error::DamagedChunk { index: i } if i.to_string() == index)
+                    );
                 }
                 assert!(buf.iter().all(|byte| *byte == 0), "nothing of it can be seen");
                 continue;
@@ -229,7 +250,11 @@ fn files_are_refused() {
                 "too-large" => matches!(error, Error::TooLarge),
                 _ => false,
             };
-            assert!(in_the_open || with_the_key, "{} for {reason}: {error:?}", group.algorithm.name());
+            assert!(
+                in_the_open || with_the_key,
+                "{} for {reason}: {error:?}",
+                group.algorithm.name()
+            );
             assert_eq!(probed.is_err(), in_the_open, "{reason}");
         }
         for reason in ["mac", "truncated", "too-large"] {
@@ -241,7 +266,8 @@ fn files_are_refused() {
 #[test]
 fn other_bits_and_other_keys_are_refused() {
     for group in parse() {
-        let (_, bytes, contents) = group.readable().find(|(.., contents)| contents.len() == 1025).unwrap();
+        let (_, bytes, contents) =
+            group.readable().find(|(.., contents)| contents.len() == 1025).unwrap();
         let key_len = group.algorithm.key_len();
         for bit in 0..8 * key_len {
             let mut key = group.key.clone();
@@ -260,7 +286,9 @@ fn other_bits_and_other_keys_are_refused() {
             open(&changed, &group.key).unwrap_err();
         }
         let record = key_len + 1024 + 16;
-        for bit in (0..8 * 2 * record).step_by(61).chain([8 * record - 1, 8 * record, 16 * record - 1]) {
+        for bit in
+            (0..8 * 2 * record).step_by(61).chain([8 * record - 1, 8 * record, 16 * record - 1])
+        {
             let mut changed = bytes.clone();
             changed[64 + bit / 8] ^= 1 << (bit % 8);
             let mut file = open(&changed, &group.key).unwrap();
@@ -293,7 +321,8 @@ impl Environment for Known {
     }
 }
 
-/// Commitments of files that are read, and of the same contents written here, at once and in pieces.
+/// Commitments of files that are read, and of the same contents written here, at once and in
+/// pieces.
 #[test]
 fn commitments() {
     let mut read = 0;
@@ -303,7 +332,8 @@ fn commitments() {
             let contents = fill(group.seed + 180, size);
             for Merkle { max_chunks, commitment, .. } in &file.merkle {
                 if let Some(bytes) = &file.bytes {
-                    let mut file = open(bytes, &group.key).unwrap().with_merkle(*max_chunks).unwrap();
+                    let mut file =
+                        open(bytes, &group.key).unwrap().with_merkle(*max_chunks).unwrap();
                     assert_eq!(file.commitment().unwrap(), *commitment);
                     file.verify_tree().unwrap();
                     read += 1;
@@ -311,7 +341,8 @@ fn commitments() {
                 let id = group.file_id.clone();
                 let options = Options::default().algorithm(group.algorithm).chunk_size(chunk_size);
                 let room = |info: &Info| Ok(vec![0; info.record_len()]);
-                let mut file = options.create_in(Memory::default(), &group.key, Known(id), room).unwrap();
+                let mut file =
+                    options.create_in(Memory::default(), &group.key, Known(id), room).unwrap();
                 let nodes = vec![0; tree_len(*max_chunks, 32).unwrap()];
                 file.attach(Tree::new(Sha256Tree, nodes, *max_chunks, 32).unwrap()).unwrap();
                 for (i, piece) in contents.chunks(700).enumerate() {

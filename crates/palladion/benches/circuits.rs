@@ -1,8 +1,9 @@
-//! Circuits of the S-box that are compared with the one in use (`src/soft/sbox.rs`). The benchmark and the
-//! tests include this file.
+//! Circuits of the S-box that are compared with the one in use (`src/soft/sbox.rs`). The benchmark
+//! and the tests include this file.
 //!
-//! Plane `i` holds bit `i` of every byte, plane 0 the lowest. Some of the papers count from the highest bit:
-//! their `x0` or `U0` is plane 7. The names of the gates are those of the papers, in lower case.
+//! Plane `i` holds bit `i` of every byte, plane 0 the lowest. Some of the papers count from the
+//! highest bit: their `x0` or `U0` is plane 7. The names of the gates are those of the papers, in
+//! lower case.
 
 use super::{Bits, Circuit, Cost};
 
@@ -22,8 +23,9 @@ macro_rules! circuits {
 }
 pub(crate) use circuits;
 
-/// The circuit of 113 gates by Boyar, Peralta and Calik: that of Boyar and Peralta, "A new combinational logic
-/// minimization technique with applications to cryptology" (ePrint 2009/191), with a smaller linear layer at the end.
+/// The circuit of 113 gates by Boyar, Peralta and Calik: that of Boyar and Peralta, "A new
+/// combinational logic minimization technique with applications to cryptology" (ePrint 2009/191),
+/// with a smaller linear layer at the end.
 #[derive(Clone, Copy)]
 pub(crate) struct BoyarPeralta;
 
@@ -66,10 +68,11 @@ impl Circuit for BoyarPeralta {
     }
 }
 
-/// Maximov and Ekdahl, "New circuit minimization techniques for smaller and faster AES SBoxes" (ePrint 2019/802), one
-/// of their small circuits. It is made for the gates of hardware; the inversions at the inputs of an XOR, which cancel,
-/// are left out here. For the inversion in GF(2^4) it has multiplexers: `MUX` keeps them, for machines that have them
-/// as an instruction (three gates and an inversion elsewhere). Without it there are ANDs and XORs instead.
+/// Maximov and Ekdahl, "New circuit minimization techniques for smaller and faster AES SBoxes"
+/// (ePrint 2019/802), one of their small circuits. It is made for the gates of hardware; the
+/// inversions at the inputs of an XOR, which cancel, are left out here. For the inversion in
+/// GF(2^4) it has multiplexers: `MUX` keeps them, for machines that have them as an instruction
+/// (three gates and an inversion elsewhere). Without it there are ANDs and XORs instead.
 #[derive(Clone, Copy)]
 pub(crate) struct MaximovEkdahl<const MUX: bool>;
 
@@ -125,9 +128,10 @@ fn mux<B: Bits>(s: B, x: B, y: B) -> B {
     (s & x) | (y & !s)
 }
 
-/// Jeon, Baek, Kim and Kim, "A framework for generating S-box circuits with Boyer-Peralta algorithm-based heuristics,
-/// and its applications to AES, SNOW3G, and Saturnin" (ePrint 2024/1996): "depth16, BPD", the least depth. The
-/// paper's list has one gate more, for it makes `t50` twice. `x0` is plane 0 here and in the next three.
+/// Jeon, Baek, Kim and Kim, "A framework for generating S-box circuits with Boyer-Peralta
+/// algorithm-based heuristics, and its applications to AES, SNOW3G, and Saturnin" (ePrint
+/// 2024/1996): "depth16, BPD", the least depth. The paper's list has one gate more, for it makes
+/// `t50` twice. `x0` is plane 0 here and in the next three.
 #[derive(Clone, Copy)]
 pub(crate) struct JeonDepth15;
 

@@ -1,8 +1,9 @@
-//! Compares circuits of the S-box: gates, the time of one evaluation on words and vectors, and the speed of
-//! AEGIS-128L, bitsliced in general registers, with each: `cargo bench -p palladion --bench sbox`.
+//! Compares circuits of the S-box: gates, the time of one evaluation on words and vectors, and the
+//! speed of AEGIS-128L, bitsliced in general registers, with each: `cargo bench -p palladion
+//! --bench sbox`.
 //!
-//! Eight independent evaluations make a pass, as a state has several to offer; the next pass depends on them. The
-//! rounds go from circuit to circuit, and the least time of all rounds counts.
+//! Eight independent evaluations make a pass, as a state has several to offer; the next pass
+//! depends on them. The rounds go from circuit to circuit, and the least time of all rounds counts.
 
 #![allow(dead_code, unused_imports, unused_macros)] // of the modules of the library, little is used here
 #![allow(clippy::duplicate_mod)] // the circuits, which tests in those modules take too
@@ -34,7 +35,8 @@ const PASSES: u32 = 16;
 /// One way to run a circuit once on one kind of word.
 type Run<B> = unsafe fn(&mut [B; 8]);
 
-/// Never inlined: the compiler must not make vectors of words, nor move work from one evaluation to another.
+/// Never inlined: the compiler must not make vectors of words, nor move work from one evaluation to
+/// another.
 #[inline(never)]
 unsafe fn plain<C: Circuit, B: Bits>(planes: &mut [B; 8]) {
     *planes = C::sub_bytes(*planes);
@@ -76,7 +78,8 @@ macro_rules! vector {
             type Output = Self;
             #[inline(always)]
             fn bitxor(self, other: Self) -> Self {
-                // SAFETY: there is such a vector only where the machine has been found to have the instructions.
+                // SAFETY: there is such a vector only where the machine has been found to have the
+                // instructions.
                 Self(unsafe { $xor(self.0, other.0) })
             }
         }
@@ -117,7 +120,13 @@ mod vectors {
     use super::*;
 
     vector!(Sse2(__m128i), _mm_xor_si128, _mm_and_si128, _mm_or_si128, _mm_set1_epi8(-1));
-    vector!(Avx2(__m256i), _mm256_xor_si256, _mm256_and_si256, _mm256_or_si256, _mm256_set1_epi8(-1));
+    vector!(
+        Avx2(__m256i),
+        _mm256_xor_si256,
+        _mm256_and_si256,
+        _mm256_or_si256,
+        _mm256_set1_epi8(-1)
+    );
 
     #[target_feature(enable = "avx2")]
     #[inline(never)]
@@ -242,7 +251,9 @@ fn main() {
     columns.extend(vectors::measure_all(rounds));
     let ciphers = measure_ciphers(rounds.div_ceil(20));
 
-    println!("Nanoseconds for one evaluation, and in brackets the speed relative to the first circuit.");
+    println!(
+        "Nanoseconds for one evaluation, and in brackets the speed relative to the first circuit."
+    );
     println!("Gates: ANDs and ORs + XORs + inversions, without the four of the constant.");
     println!("AEGIS-128L: encryption of 16 KiB in general registers, MB/s.\n");
     print!("| circuit | gates | depth | AND depth |");
@@ -253,7 +264,9 @@ fn main() {
     for (i, (name, cost)) in CIRCUITS.iter().enumerate() {
         let Cost { and, or, xor, not, depth, and_depth } = cost;
         print!("| {name} | {} + {xor} + {not} | {depth} | {and_depth} |", and + or);
-        columns.iter().for_each(|(_, times)| print!(" {:.2} ({:.2}) |", times[i], times[0] / times[i]));
+        columns
+            .iter()
+            .for_each(|(_, times)| print!(" {:.2} ({:.2}) |", times[i], times[0] / times[i]));
         println!(" {:.0} |", ciphers[i]);
     }
 }

@@ -1,5 +1,5 @@
-//! How long calls take from Rust, in nanoseconds: the fastest of many samples of some 20 microseconds. `scripts/measure-c.sh` runs
-//! it beside the same calls through the C library.
+//! How long calls take from Rust, in nanoseconds: the fastest of many samples of some 20
+//! microseconds. `scripts/measure-c.sh` runs it beside the same calls through the C library.
 //!
 //!     cargo run --release -p palladion --example calls -- [SIZE ...]
 
@@ -12,7 +12,8 @@ use palladion::{Aegis, Error, Mac, Tag};
 const ROUNDS: usize = 800;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut sizes = std::env::args().skip(1).map(|size| size.parse()).collect::<Result<Vec<usize>, _>>()?;
+    let mut sizes =
+        std::env::args().skip(1).map(|size| size.parse()).collect::<Result<Vec<usize>, _>>()?;
     if sizes.is_empty() {
         sizes = vec![0, 16, 64, 256, 576, 1500, 4096, 16384, 65536];
     }
@@ -46,7 +47,9 @@ fn variant<F: Family, const D: usize>(name: &str, sizes: &[usize]) -> Result<(),
     let tags = tags.collect::<Result<Vec<(usize, Tag<16>)>, Error>>()?;
     line(name, "decrypt", sizes, |len| {
         let tag = tags.iter().find(|(other, _)| *other == len).map(|(_, tag)| tag);
-        tag.map_or(Ok(()), |tag| cipher.decrypt_into(&nonce, b"", &sealed[..len], tag, &mut output[..len]))
+        tag.map_or(Ok(()), |tag| {
+            cipher.decrypt_into(&nonce, b"", &sealed[..len], tag, &mut output[..len])
+        })
     })?;
     line(name, "MAC", sizes, |len| {
         let mut mac = Mac::<F, D, 16>::new(&key, &nonce)?;

@@ -1,4 +1,5 @@
-//! Authenticates data without encrypting it: whoever has the key can tell whether the data was changed.
+//! Authenticates data without encrypting it: whoever has the key can tell whether the data was
+//! changed.
 //!
 //! `cargo run -p palladion --example mac --features getrandom`
 

@@ -10,8 +10,9 @@ fn main() -> Result<(), Error> {
     // AEGIS-256X2 with tags of 32 bytes: a good choice if you have no other wish.
     let cipher = Aegis256X2::<32>::new(&key);
 
-    // The simplest way. A new random nonce goes in front of the ciphertext, and the tag behind it: store or send all
-    // of it. The associated data ("order 17") is not in there, but it has to be the same when you decrypt.
+    // The simplest way. A new random nonce goes in front of the ciphertext, and the tag behind it:
+    // store or send all of it. The associated data ("order 17") is not in there, but it has to be
+    // the same when you decrypt.
     let sealed = cipher.seal_with_random_nonce(b"order 17", b"attack at dawn")?;
     assert_eq!(sealed.len(), 32 + "attack at dawn".len() + 32);
     let opened = cipher.open_with_nonce(b"order 17", &sealed)?;
@@ -26,8 +27,8 @@ fn main() -> Result<(), Error> {
     println!("changed: {}", refused.unwrap_err());
     assert!(cipher.open_with_nonce(b"order 18", &sealed).is_err());
 
-    // The same without a heap: the message is encrypted where it lies, nonce and tag are yours to keep. A nonce is no
-    // secret, but must never be used twice with one key.
+    // The same without a heap: the message is encrypted where it lies, nonce and tag are yours to
+    // keep. A nonce is no secret, but must never be used twice with one key.
     let nonce = Nonce256::generate()?;
     let mut buffer = *b"retreat at noon";
     let tag = cipher.encrypt_in_place(&nonce, b"order 18", &mut buffer)?;

@@ -1,5 +1,6 @@
-//! Seals a burst of packets as a QUIC server would: many packets of nearly the same size, all of one connection, each
-//! with its own packet number. Then opens them again, one of which somebody has changed on the way.
+//! Seals a burst of packets as a QUIC server would: many packets of nearly the same size, all of
+//! one connection, each with its own packet number. Then opens them again, one of which somebody
+//! has changed on the way.
 //!
 //! `cargo run --release -p palladion --example quic_burst --features getrandom`
 
@@ -8,32 +9,40 @@ use std::time::{Duration, Instant};
 use palladion::batch::{self, Decryption, Encryption};
 use palladion::{Aegis128L, Error, Key128, Nonce128, backend};
 
-/// What QUIC protects in one piece: a header that everybody can read, and a payload with room for its tag.
+/// What QUIC protects in one piece: a header that everybody can read, and a payload with room for
+/// its tag.
 struct Packet {
     number: u64,
     header: Vec<u8>,
     payload: Vec<u8>,
 }
 
-/// Packets in a burst: what goes to the network card in one call (as with "generic segmentation offload" on Linux).
+/// Packets in a burst: what goes to the network card in one call (as with "generic segmentation
+/// offload" on Linux).
 const BURST: u64 = 64;
 /// The length of a tag.
 const TAG: usize = 16;
 
 impl Packet {
     fn new(number: u64) -> Self {
-        // A short header: flags, connection ID, packet number. It is authenticated as associated data.
+        // A short header: flags, connection ID, packet number. It is authenticated as associated
+        // data.
         let mut header = vec![0x43];
         header.extend(*b"conn-id!");
         header.extend((number as u32).to_be_bytes());
         // Most packets of a burst are full; some are not.
-        let len = if number.is_multiple_of(8) { 1200 + number as usize } else { 1472 - header.len() - TAG };
+        let len = if number.is_multiple_of(8) {
+            1200 + number as usize
+        } else {
+            1472 - header.len() - TAG
+        };
         let mut payload = vec![number as u8; len];
         payload.resize(len + TAG, 0);
         Self { number, header, payload }
     }
 
-    /// A nonce that no other packet has: the connection's IV, XORed with the packet number (RFC 9001 §5.3).
+    /// A nonce that no other packet has: the connection's IV, XORed with the packet number (RFC
+    /// 9001 §5.3).
     fn nonce(&self, iv: &[u8; 16]) -> Nonce128 {
         let mut nonce = *iv;
         for (n, p) in nonce[8..].iter_mut().zip(self.number.to_be_bytes()) {
@@ -81,8 +90,8 @@ fn main() -> Result<(), Error> {
         }
     }
 
-    // For information: how long it takes, together and one packet at a time. (Encrypting the same packets again and
-    // again under the same nonces is something that only a measurement may do.)
+    // For information: how long it takes, together and one packet at a time. (Encrypting the same
+    // packets again and again under the same nonces is something that only a measurement may do.)
     let bytes: usize = packets.iter().map(|p| p.payload.len() - TAG).sum();
     let together = best_of(|| {
         let mut jobs: Vec<_> = packets
@@ -95,7 +104,9 @@ fn main() -> Result<(), Error> {
         Ok(batch::encrypt(&mut jobs)?)
     })?;
     let alone = best_of(|| {
-        packets.iter_mut().try_for_each(|p| cipher.seal_in_place(&p.nonce(&iv), &p.header, &mut p.payload))
+        packets
+            .iter_mut()
+            .try_for_each(|p| cipher.seal_in_place(&p.nonce(&iv), &p.header, &mut p.payload))
     })?;
     let speed = |time: Duration| bytes as f64 * 8e-9 / time.as_secs_f64();
     println!(

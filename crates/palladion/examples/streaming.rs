@@ -7,8 +7,12 @@ use palladion::{Aegis256X2, Error, Key256, Nonce256};
 fn main() -> Result<(), Error> {
     let cipher = Aegis256X2::<32>::new(&Key256::generate()?);
     let nonce = Nonce256::generate()?;
-    let pieces =
-        ["It was the best of times, ", "", "it was the worst of times, ", "it was the age of wisdom"];
+    let pieces = [
+        "It was the best of times, ",
+        "",
+        "it was the worst of times, ",
+        "it was the age of wisdom",
+    ];
 
     // Encryption: pieces of any size, each as long afterwards as before. The tag comes at the end.
     let mut encryptor = cipher.encryptor(&nonce, b"chapter 1")?;
@@ -20,8 +24,9 @@ fn main() -> Result<(), Error> {
     }
     let tag = encryptor.finalize();
 
-    // Decryption: pieces of any size again, not necessarily the same. The decryptor writes into a buffer that you get
-    // back only if the tag is right, so that nobody acts on a forged message by mistake.
+    // Decryption: pieces of any size again, not necessarily the same. The decryptor writes into a
+    // buffer that you get back only if the tag is right, so that nobody acts on a forged message by
+    // mistake.
     let mut output = vec![0; ciphertext.len()];
     let mut decryptor = cipher.decryptor(&nonce, b"chapter 1", &mut output)?;
     for piece in ciphertext.chunks(10) {
@@ -39,7 +44,7 @@ fn main() -> Result<(), Error> {
     assert!(output.iter().all(|byte| *byte == 0));
     println!("the forgery was refused");
 
-    // For messages that do not fit into memory, see the crate `palladion-file`: it encrypts them in chunks, each with
-    // a tag of its own.
+    // For messages that do not fit into memory, see the crate `palladion-file`: it encrypts them in
+    // chunks, each with a tag of its own.
     Ok(())
 }

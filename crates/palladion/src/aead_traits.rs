@@ -15,7 +15,10 @@ impl<F: Family, const D: usize, const T: usize> KeySizeUser for Aegis<F, D, T> {
 
 impl<F: Family, const D: usize, const T: usize> KeyInit for Aegis<F, D, T> {
     fn new(key: &Array<u8, F::AeadSize>) -> Self {
-        Aegis::new(&F::Key::try_from(key).unwrap_or_else(|_| unreachable!("the array is as long as a key")))
+        Aegis::new(
+            &F::Key::try_from(key)
+                .unwrap_or_else(|_| unreachable!("the array is as long as a key")),
+        )
     }
 }
 

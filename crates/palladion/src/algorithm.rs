@@ -5,8 +5,9 @@ use core::str::FromStr;
 
 use crate::error::Error;
 
-/// One of the six ciphers that every implementation of the standard's modes has. The types of this crate fix it when a program is
-/// compiled; this is for files, command lines and bindings, which learn it at run time. See [`any`](crate::any).
+/// One of the six ciphers that every implementation of the standard's modes has. The types of this
+/// crate fix it when a program is compiled; this is for files, command lines and bindings, which
+/// learn it at run time. See [`any`](crate::any).
 ///
 /// ```
 /// use palladion::Algorithm;
@@ -127,8 +128,9 @@ impl fmt::Display for UnknownAlgorithm {
 
 impl core::error::Error for UnknownAlgorithm {}
 
-/// `with_algorithm!(algorithm, function(arguments))` calls `function::<F, D>(arguments)` with the family and the degree of an
-/// [`Algorithm`]: the one place where code that is generic over them meets a choice made at run time.
+/// `with_algorithm!(algorithm, function(arguments))` calls `function::<F, D>(arguments)` with the
+/// family and the degree of an [`Algorithm`]: the one place where code that is generic over them
+/// meets a choice made at run time.
 ///
 /// ```
 /// use palladion::family::Family;

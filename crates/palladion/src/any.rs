@@ -1,5 +1,6 @@
-//! The six ciphers behind one type each, for programs that learn at run time which [`Algorithm`] and which length of tags they
-//! need: files, command lines, bindings to other languages. Nonces and tags are slices here, whose lengths are checked.
+//! The six ciphers behind one type each, for programs that learn at run time which [`Algorithm`]
+//! and which length of tags they need: files, command lines, bindings to other languages. Nonces
+//! and tags are slices here, whose lengths are checked.
 //!
 //! ```
 //! use palladion::any::{Cipher, Mac};
@@ -156,9 +157,15 @@ impl Cipher {
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and the buffer is zeroed; [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`], and
-    /// nothing is touched.
-    pub fn decrypt_in_place(&self, nonce: &[u8], ad: &[u8], buf: &mut [u8], tag: &[u8]) -> Result<(), Error> {
+    /// [`Error::VerificationFailed`], and the buffer is zeroed; [`Error::WrongLength`],
+    /// [`Error::TooLong`], [`Error::Backend`], and nothing is touched.
+    pub fn decrypt_in_place(
+        &self,
+        nonce: &[u8],
+        ad: &[u8],
+        buf: &mut [u8],
+        tag: &[u8],
+    ) -> Result<(), Error> {
         self.open(nonce, ad, &InOut::in_place(buf), tag)
     }
 
@@ -166,8 +173,8 @@ impl Cipher {
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and the output is zeroed; [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`], and
-    /// nothing is touched.
+    /// [`Error::VerificationFailed`], and the output is zeroed; [`Error::WrongLength`],
+    /// [`Error::TooLong`], [`Error::Backend`], and nothing is touched.
     pub fn decrypt_into(
         &self,
         nonce: &[u8],
@@ -183,7 +190,8 @@ impl Cipher {
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`]; [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`].
+    /// [`Error::VerificationFailed`]; [`Error::WrongLength`], [`Error::TooLong`],
+    /// [`Error::Backend`].
     pub fn verify(&self, nonce: &[u8], ad: &[u8], ct: &[u8], tag: &[u8]) -> Result<(), Error> {
         fn verify<F: Family, const D: usize>(
             cipher: &Cipher,
@@ -220,7 +228,8 @@ impl fmt::Debug for Cipher {
     }
 }
 
-/// Authenticates data in pieces with any [`Algorithm`] (RFC 10032 §8), like [`crate::Mac`]. Needs feature `alloc`.
+/// Authenticates data in pieces with any [`Algorithm`] (RFC 10032 §8), like [`crate::Mac`]. Needs
+/// feature `alloc`.
 ///
 /// ```
 /// use palladion::any::Mac;
@@ -241,7 +250,8 @@ pub struct Mac {
 
 #[cfg(feature = "alloc")]
 impl Mac {
-    /// Begins with no data. Key and nonce have [`Algorithm::key_len`] bytes; the nonce may be all zeros.
+    /// Begins with no data. Key and nonce have [`Algorithm::key_len`] bytes; the nonce may be all
+    /// zeros.
     ///
     /// # Errors
     ///

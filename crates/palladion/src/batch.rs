@@ -1,13 +1,14 @@
 //! Many messages in one call, faster than one after another.
 //!
-//! The AES units of recent CPUs can work on more than one message has to offer: a step of AEGIS needs the result of the
-//! step before. Here each part of a wide register works on a message of its own (the "comb scheduler" that the 2023
-//! paper on AEGIS's parallel modes cites). Each message is encrypted just as [`Aegis`] does it alone, with its own nonce
-//! and tag: the other side need not know that there was a batch.
+//! The AES units of recent CPUs can work on more than one message has to offer: a step of AEGIS
+//! needs the result of the step before. Here each part of a wide register works on a message of its
+//! own (the "comb scheduler" that the 2023 paper on AEGIS's parallel modes cites). Each message is
+//! encrypted just as [`Aegis`] does it alone, with its own nonce and tag: the other side need not
+//! know that there was a batch.
 //!
-//! 1. Make a job for each message: [`Encryption`] or [`Decryption`]. Their constructors have the names and arguments of
-//!    the functions of [`Aegis`] that do the same to one message, and take the cipher first: jobs can have different
-//!    keys, but are of one variant with one tag length.
+//! 1. Make a job for each message: [`Encryption`] or [`Decryption`]. Their constructors have the
+//!    names and arguments of the functions of [`Aegis`] that do the same to one message, and take
+//!    the cipher first: jobs can have different keys, but are of one variant with one tag length.
 //! 2. [`encrypt`] or [`decrypt`] all of them.
 //! 3. Ask each job for its result, if not all went well.
 //!
@@ -42,11 +43,12 @@
 //!
 //! # When it pays
 //!
-//! With messages of up to some kilobytes and similar lengths, on CPUs with VAES: then registers hold two or four messages
-//! of [`Aegis128L`](crate::Aegis128L) and [`Aegis256`](crate::Aegis256), or two of [`Aegis128X2`](crate::Aegis128X2) and
-//! [`Aegis256X2`](crate::Aegis256X2). Messages are sorted by length within each 64 of them. Where several at once would
-//! not be faster (very different lengths, other variants, other CPUs), they are worked on one after another. No memory is
-//! allocated.
+//! With messages of up to some kilobytes and similar lengths, on CPUs with VAES: then registers
+//! hold two or four messages of [`Aegis128L`](crate::Aegis128L) and [`Aegis256`](crate::Aegis256),
+//! or two of [`Aegis128X2`](crate::Aegis128X2) and [`Aegis256X2`](crate::Aegis256X2). Messages are
+//! sorted by length within each 64 of them. Where several at once would not be faster (very
+//! different lengths, other variants, other CPUs), they are worked on one after another. No memory
+//! is allocated.
 
 use core::fmt;
 
@@ -61,8 +63,8 @@ use crate::types::Tag;
 
 /// A message to be encrypted by [`encrypt`].
 ///
-/// Arguments that are wrong (a buffer of the wrong length) are no panic and stop no other message: this message gets an
-/// error, see [`result`](Self::result), and nothing of it is touched.
+/// Arguments that are wrong (a buffer of the wrong length) are no panic and stop no other message:
+/// this message gets an error, see [`result`](Self::result), and nothing of it is touched.
 pub struct Encryption<'a, F: Family, const D: usize, const T: usize> {
     item: Item<'a, F>,
     tag: Tag<T>,
@@ -72,8 +74,8 @@ pub struct Encryption<'a, F: Family, const D: usize, const T: usize> {
 
 /// A message to be decrypted by [`decrypt`].
 ///
-/// Arguments that are wrong (a buffer of the wrong length) are no panic and stop no other message: this message gets an
-/// error, see [`result`](Self::result), and nothing of it is touched.
+/// Arguments that are wrong (a buffer of the wrong length) are no panic and stop no other message:
+/// this message gets an error, see [`result`](Self::result), and nothing of it is touched.
 pub struct Decryption<'a, F: Family, const D: usize, const T: usize> {
     item: Item<'a, F>,
     /// The tag that came.
@@ -126,7 +128,8 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         Self { item: Item::new(cipher, nonce, ad, io), tag: Tag::zeroed(), behind }
     }
 
-    /// Encrypts a message in place; then [`tag`](Self::tag) has its tag. Compare [`Aegis::encrypt_in_place`].
+    /// Encrypts a message in place; then [`tag`](Self::tag) has its tag. Compare
+    /// [`Aegis::encrypt_in_place`].
     #[must_use]
     #[inline(always)] // a job is made where it stays
     pub fn encrypt_in_place(
@@ -138,8 +141,8 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         Self::new(cipher, nonce, ad, Ok((InOut::in_place(buf), None)))
     }
 
-    /// Encrypts a message into a buffer of the same length; then [`tag`](Self::tag) has its tag. Compare
-    /// [`Aegis::encrypt_into`].
+    /// Encrypts a message into a buffer of the same length; then [`tag`](Self::tag) has its tag.
+    /// Compare [`Aegis::encrypt_into`].
     ///
     /// The result is [`Error::WrongLength`] if the lengths differ.
     #[must_use]
@@ -151,11 +154,16 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         msg: &'a [u8],
         ct: &'a mut [u8],
     ) -> Self {
-        Self::new(cipher, nonce, ad, InOut::separate(msg, ct).map(|io| (io, None)).map_err(Error::from))
+        Self::new(
+            cipher,
+            nonce,
+            ad,
+            InOut::separate(msg, ct).map(|io| (io, None)).map_err(Error::from),
+        )
     }
 
-    /// Encrypts the message at the start of a buffer and puts the tag into its last `T` bytes. Compare
-    /// [`Aegis::seal_in_place`].
+    /// Encrypts the message at the start of a buffer and puts the tag into its last `T` bytes.
+    /// Compare [`Aegis::seal_in_place`].
     ///
     /// The result is [`Error::TooShort`] if the buffer has no room for the tag.
     #[must_use]
@@ -174,7 +182,8 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         Self::new(cipher, nonce, ad, buffers)
     }
 
-    /// Encrypts a message into a buffer that is `T` bytes longer: ciphertext and tag. Compare [`Aegis::seal_into`].
+    /// Encrypts a message into a buffer that is `T` bytes longer: ciphertext and tag. Compare
+    /// [`Aegis::seal_into`].
     ///
     /// The result is [`Error::WrongLength`] if it is not.
     #[must_use]
@@ -201,7 +210,8 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongLength`], [`Error::TooShort`], [`Error::TooLong`], [`Error::Backend`], [`Error::NotProcessed`].
+    /// [`Error::WrongLength`], [`Error::TooShort`], [`Error::TooLong`], [`Error::Backend`],
+    /// [`Error::NotProcessed`].
     pub fn result(&self) -> Result<(), Error> {
         self.item.result
     }
@@ -239,7 +249,8 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
         Self { item: Item::new(cipher, nonce, ad, Ok(InOut::in_place(buf))), tag: *tag }
     }
 
-    /// Decrypts a ciphertext into a buffer of the same length, if the tag is right. Compare [`Aegis::decrypt_into`].
+    /// Decrypts a ciphertext into a buffer of the same length, if the tag is right. Compare
+    /// [`Aegis::decrypt_into`].
     ///
     /// The result is [`Error::WrongLength`] if the lengths differ.
     #[must_use]
@@ -252,7 +263,10 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
         tag: &Tag<T>,
         msg: &'a mut [u8],
     ) -> Self {
-        Self { item: Item::new(cipher, nonce, ad, InOut::separate(ct, msg).map_err(Error::from)), tag: *tag }
+        Self {
+            item: Item::new(cipher, nonce, ad, InOut::separate(ct, msg).map_err(Error::from)),
+            tag: *tag,
+        }
     }
 
     /// Decrypts ciphertext and tag in place, if the tag is right. Compare [`Aegis::open_in_place`].
@@ -274,11 +288,11 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
         Self { item: Item::new(cipher, nonce, ad, io), tag }
     }
 
-    /// Decrypts ciphertext and tag into a buffer that is `T` bytes shorter, if the tag is right. Compare
-    /// [`Aegis::open_into`].
+    /// Decrypts ciphertext and tag into a buffer that is `T` bytes shorter, if the tag is right.
+    /// Compare [`Aegis::open_into`].
     ///
-    /// The result is [`Error::TooShort`] if there is no room for a tag, and [`Error::WrongLength`] if `msg` has the wrong
-    /// length.
+    /// The result is [`Error::TooShort`] if there is no room for a tag, and [`Error::WrongLength`]
+    /// if `msg` has the wrong length.
     #[must_use]
     #[inline(always)] // a job is made where it stays
     pub fn open_into(
@@ -300,8 +314,9 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and the place where the message would be is zeroed; [`Error::WrongLength`],
-    /// [`Error::TooShort`], [`Error::TooLong`], [`Error::Backend`], [`Error::NotProcessed`].
+    /// [`Error::VerificationFailed`], and the place where the message would be is zeroed;
+    /// [`Error::WrongLength`], [`Error::TooShort`], [`Error::TooLong`], [`Error::Backend`],
+    /// [`Error::NotProcessed`].
     pub fn result(&self) -> Result<(), Error> {
         self.item.result
     }
@@ -347,25 +362,29 @@ impl From<BatchError> for Error {
 
 /// Encrypts all messages, each as [`Aegis`] would alone (RFC 10032 §3, §4, §5).
 ///
-/// Messages that have been worked on before are left alone: encrypting twice in place would give them away.
+/// Messages that have been worked on before are left alone: encrypting twice in place would give
+/// them away.
 ///
 /// # Errors
 ///
-/// [`BatchError`] if messages failed. The others are encrypted, and each has its own [`result`](Encryption::result).
+/// [`BatchError`] if messages failed. The others are encrypted, and each has its own
+/// [`result`](Encryption::result).
 pub fn encrypt<F: Family, const D: usize, const T: usize>(
     jobs: &mut [Encryption<'_, F, D, T>],
 ) -> Result<(), BatchError> {
     run::<F, D, T, _>(jobs)
 }
 
-/// Decrypts all messages whose tags are right, each as [`Aegis`] would alone (RFC 10032 §3, §4, §5).
+/// Decrypts all messages whose tags are right, each as [`Aegis`] would alone (RFC 10032 §3, §4,
+/// §5).
 ///
 /// Messages that have been worked on before are left alone.
 ///
 /// # Errors
 ///
-/// [`BatchError`] if messages failed. The others are decrypted, and each has its own [`result`](Decryption::result).
-/// Where a message was not authentic, its output is zeroed, and only there.
+/// [`BatchError`] if messages failed. The others are decrypted, and each has its own
+/// [`result`](Decryption::result). Where a message was not authentic, its output is zeroed, and
+/// only there.
 pub fn decrypt<F: Family, const D: usize, const T: usize>(
     jobs: &mut [Decryption<'_, F, D, T>],
 ) -> Result<(), BatchError> {
@@ -472,15 +491,21 @@ const WINDOW: usize = 64;
 /// A small number of messages, not worth so much memory.
 const FEW: usize = 8;
 
-/// The size of a message in steps, and its place in the window. In order: by message, then by associated data.
+/// The size of a message in steps, and its place in the window. In order: by message, then by
+/// associated data.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Size(u64);
 
 impl Size {
-    /// What is larger than there is room for counts as the largest: it only decides what goes together.
+    /// What is larger than there is room for counts as the largest: it only decides what goes
+    /// together.
     #[inline(always)]
     fn new(msg: usize, ad: usize, place: usize) -> Self {
-        Self((msg as u64).min((1 << 30) - 1) << 34 | (ad as u64).min((1 << 28) - 1) << 6 | place as u64)
+        Self(
+            (msg as u64).min((1 << 30) - 1) << 34
+                | (ad as u64).min((1 << 28) - 1) << 6
+                | place as u64,
+        )
     }
     #[inline(always)]
     fn msg(self) -> u64 {
@@ -519,9 +544,13 @@ fn pays<F: Family>(kernel: &Batch, group: &[Size]) -> bool {
     costs.0 * all + costs.1 * some < alone
 }
 
-/// The kernel for the first of the messages that are left, if not the one for a single message, and how many it takes.
+/// The kernel for the first of the messages that are left, if not the one for a single message, and
+/// how many it takes.
 #[inline(always)]
-fn choose<F: Family, const D: usize>(variant: Chosen<F, D>, rest: &[Size]) -> (Option<usize>, usize) {
+fn choose<F: Family, const D: usize>(
+    variant: Chosen<F, D>,
+    rest: &[Size],
+) -> (Option<usize>, usize) {
     for (i, kernel) in variant.kernels().batch.iter().enumerate() {
         let n = kernel.messages().min(rest.len());
         if n >= kernel.fewest().max(2) && pays::<F>(kernel, &rest[..n]) {
@@ -544,7 +573,8 @@ fn run<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
         }
     };
     let mut all_is_well = true;
-    // The tags that the messages should have: wiped, because those of forgeries are nobody's business.
+    // The tags that the messages should have: wiped, because those of forgeries are nobody's
+    // business.
     let mut tags = Tags([[0; T]; MOST]);
     for window in jobs.chunks_mut(WINDOW) {
         all_is_well &= if variant.kernels().batch[0].messages() == 0 {
@@ -588,7 +618,9 @@ fn summary<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, 
 
 /// Whether a job is to be done: it is new and within the limits.
 #[inline(always)]
-fn is_due<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(job: &mut J) -> bool {
+fn is_due<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
+    job: &mut J,
+) -> bool {
     let item = job.item();
     if !item.is_new() {
         return false;

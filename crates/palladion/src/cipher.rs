@@ -15,20 +15,22 @@ use crate::memory::{Direction, InOut, Wiped, WipedBytes};
 use crate::stream::{Decryptor, Encryptor};
 use crate::types::{Expected, Tag};
 
-/// A cipher with its key: AEGIS-128X or AEGIS-256X of degree `D` (1 to 256) with tags of `T` bytes (16 or 32).
+/// A cipher with its key: AEGIS-128X or AEGIS-256X of degree `D` (1 to 256) with tags of `T` bytes
+/// (16 or 32).
 ///
-/// Use it through one of the names: [`Aegis128L`](crate::Aegis128L), [`Aegis128X2`](crate::Aegis128X2),
-/// [`Aegis128X4`](crate::Aegis128X4), [`Aegis256`](crate::Aegis256), [`Aegis256X2`](crate::Aegis256X2),
+/// Use it through one of the names: [`Aegis128L`](crate::Aegis128L),
+/// [`Aegis128X2`](crate::Aegis128X2), [`Aegis128X4`](crate::Aegis128X4),
+/// [`Aegis256`](crate::Aegis256), [`Aegis256X2`](crate::Aegis256X2),
 /// [`Aegis256X4`](crate::Aegis256X4), or, for another degree, [`Aegis128X`](crate::Aegis128X) and
 /// [`Aegis256X`](crate::Aegis256X).
 ///
-/// `seal` and `open` work on ciphertext and tag in one piece (the tag follows the ciphertext, RFC 10032 §6), `encrypt`
-/// and `decrypt` on both apart. Each comes `_in_place` and `_into` another buffer, and the latter two also `_within` one
-/// buffer, from one place to another.
+/// `seal` and `open` work on ciphertext and tag in one piece (the tag follows the ciphertext, RFC
+/// 10032 §6), `encrypt` and `decrypt` on both apart. Each comes `_in_place` and `_into` another
+/// buffer, and the latter two also `_within` one buffer, from one place to another.
 ///
-/// **When it fails.** A call that decrypts returns [`Error::VerificationFailed`] if anything was changed; the place
-/// where the message would be is then all zeros. A call whose arguments are wrong (a buffer of the wrong length)
-/// returns another error and has touched nothing.
+/// **When it fails.** A call that decrypts returns [`Error::VerificationFailed`] if anything was
+/// changed; the place where the message would be is then all zeros. A call whose arguments are
+/// wrong (a buffer of the wrong length) returns another error and has touched nothing.
 ///
 /// **Lengths.** Messages and associated data have at most [`MAX_LEN`](crate::MAX_LEN) bytes each.
 ///
@@ -80,14 +82,19 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
 
     // Tag apart.
 
-    /// Encrypts a message in place and returns its tag. `ad` is authenticated, but neither encrypted nor sent
-    /// along; it may be empty.
+    /// Encrypts a message in place and returns its tag. `ad` is authenticated, but neither
+    /// encrypted nor sent along; it may be empty.
     ///
     /// # Errors
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
     #[inline(always)] // a call costs as much as a step of the cipher
-    pub fn encrypt_in_place(&self, nonce: &F::Nonce, ad: &[u8], buf: &mut [u8]) -> Result<Tag<T>, Error> {
+    pub fn encrypt_in_place(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        buf: &mut [u8],
+    ) -> Result<Tag<T>, Error> {
         self.encrypt_detached(nonce, ad, InOut::in_place(buf))
     }
 
@@ -119,7 +126,8 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and the buffer is zeroed; [`Error::TooLong`], [`Error::Backend`].
+    /// [`Error::VerificationFailed`], and the buffer is zeroed; [`Error::TooLong`],
+    /// [`Error::Backend`].
     #[inline(always)] // a call costs as much as a step of the cipher
     pub fn decrypt_in_place(
         &self,
@@ -135,8 +143,8 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and `msg` is zeroed; [`Error::WrongLength`] if the lengths differ,
-    /// [`Error::TooLong`], [`Error::Backend`].
+    /// [`Error::VerificationFailed`], and `msg` is zeroed; [`Error::WrongLength`] if the lengths
+    /// differ, [`Error::TooLong`], [`Error::Backend`].
     ///
     /// ```
     /// # use palladion::{Aegis128L, Error, Key128, Nonce128, Tag};
@@ -159,15 +167,17 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         self.decrypt_inout(nonce, ad, InOut::separate(ct, msg)?, tag.as_bytes())
     }
 
-    /// Encrypts a message to another place in the same buffer: from `src` to as many bytes from `dst` on. The two may
-    /// overlap in any way, so that a packet's header can be put in front of the message or taken away. Returns the tag.
+    /// Encrypts a message to another place in the same buffer: from `src` to as many bytes from
+    /// `dst` on. The two may overlap in any way, so that a packet's header can be put in front of
+    /// the message or taken away. Returns the tag.
     ///
-    /// Nothing but the ciphertext's place is written to: what of the message lies outside of it stays there.
+    /// Nothing but the ciphertext's place is written to: what of the message lies outside of it
+    /// stays there.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBuffer`] if message or ciphertext do not lie within the buffer, [`Error::TooLong`],
-    /// [`Error::Backend`]; then nothing is touched.
+    /// [`Error::OutOfBuffer`] if message or ciphertext do not lie within the buffer,
+    /// [`Error::TooLong`], [`Error::Backend`]; then nothing is touched.
     ///
     /// ```
     /// # use palladion::{Aegis128L, Key128, Nonce128};
@@ -197,16 +207,18 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         self.encrypt_detached(nonce, ad, io)
     }
 
-    /// Decrypts a ciphertext, if the tag is right, to another place in the same buffer: from `src` to as many bytes from
-    /// `dst` on. The two may overlap in any way. The counterpart of [`encrypt_within`](Self::encrypt_within).
+    /// Decrypts a ciphertext, if the tag is right, to another place in the same buffer: from `src`
+    /// to as many bytes from `dst` on. The two may overlap in any way. The counterpart of
+    /// [`encrypt_within`](Self::encrypt_within).
     ///
-    /// Nothing but the message's place is written to. Where that overlaps the ciphertext, the ciphertext is gone
-    /// afterwards, also if the tag was wrong.
+    /// Nothing but the message's place is written to. Where that overlaps the ciphertext, the
+    /// ciphertext is gone afterwards, also if the tag was wrong.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and the message's place is zeroed; [`Error::OutOfBuffer`] if ciphertext or message
-    /// do not lie within the buffer, [`Error::TooLong`], [`Error::Backend`]; with these, nothing is touched.
+    /// [`Error::VerificationFailed`], and the message's place is zeroed; [`Error::OutOfBuffer`] if
+    /// ciphertext or message do not lie within the buffer, [`Error::TooLong`], [`Error::Backend`];
+    /// with these, nothing is touched.
     pub fn decrypt_within(
         &self,
         nonce: &F::Nonce,
@@ -220,7 +232,8 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         self.decrypt_inout(nonce, ad, io, tag.as_bytes())
     }
 
-    /// Input and output in one buffer. Before anything is moved, all is checked that can make the call fail.
+    /// Input and output in one buffer. Before anything is moved, all is checked that can make the
+    /// call fail.
     fn within<'a>(
         [input, output]: [&'static str; 2],
         ad: &[u8],
@@ -241,7 +254,13 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     /// # Errors
     ///
     /// [`Error::VerificationFailed`] if it is not; [`Error::TooLong`], [`Error::Backend`].
-    pub fn verify(&self, nonce: &F::Nonce, ad: &[u8], ct: &[u8], tag: &Tag<T>) -> Result<(), Error> {
+    pub fn verify(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        ct: &[u8],
+        tag: &Tag<T>,
+    ) -> Result<(), Error> {
         Self::verify_with(self.key.as_ref(), nonce.as_ref(), ad, ct, tag)
     }
 
@@ -259,13 +278,17 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         let mut state = State::new(&mut memory, Chosen::<F, D>::new()?);
         state.init(key, nonce, None);
         state.absorb(ad);
-        // The message has to be somewhere while it is absorbed: some steps at a time, in memory that is wiped. 8 KiB
-        // are a whole number of steps for the common degrees, and one step of the largest.
+        // The message has to be somewhere while it is absorbed: some steps at a time, in memory
+        // that is wiped. 8 KiB are a whole number of steps for the common degrees, and one step of
+        // the largest.
         let mut scratch = Wiped::<32, 256>::zeroed();
         let rate = F::Step::<D>::LEN;
         let steps = scratch.as_ref().len() / rate;
         for chunk in ct.chunks(steps * rate) {
-            state.crypt(&InOut::separate(chunk, &mut scratch.as_mut()[..chunk.len()])?, Direction::Decrypt);
+            state.crypt(
+                &InOut::separate(chunk, &mut scratch.as_mut()[..chunk.len()])?,
+                Direction::Decrypt,
+            );
         }
         let mut expected = Expected::default();
         state.finalize(ad_len, msg_len, expected.as_mut_bytes());
@@ -273,7 +296,12 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     }
 
     #[inline(always)]
-    fn encrypt_detached(&self, nonce: &F::Nonce, ad: &[u8], io: InOut<'_>) -> Result<Tag<T>, Error> {
+    fn encrypt_detached(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        io: InOut<'_>,
+    ) -> Result<Tag<T>, Error> {
         Tag::written_by(|tag| self.encrypt_inout(nonce, ad, io, tag))
     }
 
@@ -309,11 +337,13 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
 
     // Tag behind the ciphertext.
 
-    /// Encrypts the message at the start of a buffer and puts the tag into its last [`TAG_LEN`](Self::TAG_LEN) bytes.
+    /// Encrypts the message at the start of a buffer and puts the tag into its last
+    /// [`TAG_LEN`](Self::TAG_LEN) bytes.
     ///
     /// # Errors
     ///
-    /// [`Error::TooShort`] if the buffer has no room for the tag, [`Error::TooLong`], [`Error::Backend`].
+    /// [`Error::TooShort`] if the buffer has no room for the tag, [`Error::TooLong`],
+    /// [`Error::Backend`].
     ///
     /// ```
     /// # use palladion::{Aegis128L, Key128, Nonce128};
@@ -326,17 +356,27 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     /// ```
     pub fn seal_in_place(&self, nonce: &F::Nonce, ad: &[u8], buf: &mut [u8]) -> Result<(), Error> {
         let actual = buf.len();
-        let (msg, tag) =
-            buf.split_last_chunk_mut::<T>().ok_or(Error::TooShort { what: "buffer", min: T, actual })?;
+        let (msg, tag) = buf.split_last_chunk_mut::<T>().ok_or(Error::TooShort {
+            what: "buffer",
+            min: T,
+            actual,
+        })?;
         self.encrypt_inout(nonce, ad, InOut::in_place(msg), tag)
     }
 
-    /// Encrypts a message into a buffer that is [`TAG_LEN`](Self::TAG_LEN) bytes longer: ciphertext and tag.
+    /// Encrypts a message into a buffer that is [`TAG_LEN`](Self::TAG_LEN) bytes longer: ciphertext
+    /// and tag.
     ///
     /// # Errors
     ///
     /// [`Error::WrongLength`] if it is not, [`Error::TooLong`], [`Error::Backend`].
-    pub fn seal_into(&self, nonce: &F::Nonce, ad: &[u8], msg: &[u8], sealed: &mut [u8]) -> Result<(), Error> {
+    pub fn seal_into(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        msg: &[u8],
+        sealed: &mut [u8],
+    ) -> Result<(), Error> {
         let (expected, actual) = (msg.len().saturating_add(T), sealed.len());
         match sealed.split_last_chunk_mut::<T>() {
             Some((ct, tag)) if actual == expected => {
@@ -362,19 +402,24 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     /// # Ok::<(), palladion::Error>(())
     /// ```
     #[cfg(feature = "alloc")]
-    pub fn seal(&self, nonce: &F::Nonce, ad: &[u8], msg: &[u8]) -> Result<alloc::vec::Vec<u8>, Error> {
+    pub fn seal(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        msg: &[u8],
+    ) -> Result<alloc::vec::Vec<u8>, Error> {
         let mut sealed = alloc::vec![0; msg.len() + T];
         self.seal_into(nonce, ad, msg, &mut sealed)?;
         Ok(sealed)
     }
 
-    /// Decrypts ciphertext and tag in place, if the tag is right, and returns the message: the buffer without
-    /// its last [`TAG_LEN`](Self::TAG_LEN) bytes.
+    /// Decrypts ciphertext and tag in place, if the tag is right, and returns the message: the
+    /// buffer without its last [`TAG_LEN`](Self::TAG_LEN) bytes.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and all of the ciphertext is zeroed; [`Error::TooShort`] if there is no room
-    /// for a tag; [`Error::TooLong`], [`Error::Backend`].
+    /// [`Error::VerificationFailed`], and all of the ciphertext is zeroed; [`Error::TooShort`] if
+    /// there is no room for a tag; [`Error::TooLong`], [`Error::Backend`].
     pub fn open_in_place<'a>(
         &self,
         nonce: &F::Nonce,
@@ -382,22 +427,36 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         buf: &'a mut [u8],
     ) -> Result<&'a mut [u8], Error> {
         let actual = buf.len();
-        let (ct, tag) =
-            buf.split_last_chunk_mut::<T>().ok_or(Error::TooShort { what: "ciphertext", min: T, actual })?;
+        let (ct, tag) = buf.split_last_chunk_mut::<T>().ok_or(Error::TooShort {
+            what: "ciphertext",
+            min: T,
+            actual,
+        })?;
         self.decrypt_inout(nonce, ad, InOut::in_place(ct), tag)?;
         Ok(ct)
     }
 
-    /// Decrypts ciphertext and tag into a buffer that is [`TAG_LEN`](Self::TAG_LEN) bytes shorter, if the tag is right.
+    /// Decrypts ciphertext and tag into a buffer that is [`TAG_LEN`](Self::TAG_LEN) bytes shorter,
+    /// if the tag is right.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and `msg` is zeroed; [`Error::TooShort`] if there is no room for a tag;
-    /// [`Error::WrongLength`] if `msg` has the wrong length; [`Error::TooLong`], [`Error::Backend`].
-    pub fn open_into(&self, nonce: &F::Nonce, ad: &[u8], sealed: &[u8], msg: &mut [u8]) -> Result<(), Error> {
+    /// [`Error::VerificationFailed`], and `msg` is zeroed; [`Error::TooShort`] if there is no room
+    /// for a tag; [`Error::WrongLength`] if `msg` has the wrong length; [`Error::TooLong`],
+    /// [`Error::Backend`].
+    pub fn open_into(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        sealed: &[u8],
+        msg: &mut [u8],
+    ) -> Result<(), Error> {
         let actual = sealed.len();
-        let (ct, tag) =
-            sealed.split_last_chunk::<T>().ok_or(Error::TooShort { what: "ciphertext", min: T, actual })?;
+        let (ct, tag) = sealed.split_last_chunk::<T>().ok_or(Error::TooShort {
+            what: "ciphertext",
+            min: T,
+            actual,
+        })?;
         self.decrypt_inout(nonce, ad, InOut::separate(ct, msg)?, tag)
     }
 
@@ -405,10 +464,15 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`]; [`Error::TooShort`] if there is no room for a tag; [`Error::TooLong`],
-    /// [`Error::Backend`].
+    /// [`Error::VerificationFailed`]; [`Error::TooShort`] if there is no room for a tag;
+    /// [`Error::TooLong`], [`Error::Backend`].
     #[cfg(feature = "alloc")]
-    pub fn open(&self, nonce: &F::Nonce, ad: &[u8], sealed: &[u8]) -> Result<alloc::vec::Vec<u8>, Error> {
+    pub fn open(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        sealed: &[u8],
+    ) -> Result<alloc::vec::Vec<u8>, Error> {
         let mut msg = alloc::vec![0; sealed.len().saturating_sub(T)];
         self.open_into(nonce, ad, sealed, &mut msg)?;
         Ok(msg)
@@ -416,8 +480,8 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
 
     /// Encrypts a message under a random nonce; returns nonce, ciphertext and tag in one piece.
     ///
-    /// With AEGIS-256 and its parallel modes any number of messages; with the AEGIS-128 family at most 2^48 under one
-    /// key.
+    /// With AEGIS-256 and its parallel modes any number of messages; with the AEGIS-128 family at
+    /// most 2^48 under one key.
     ///
     /// # Errors
     ///
@@ -432,7 +496,11 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     /// # Ok::<(), palladion::Error>(())
     /// ```
     #[cfg(all(feature = "alloc", feature = "getrandom"))]
-    pub fn seal_with_random_nonce(&self, ad: &[u8], msg: &[u8]) -> Result<alloc::vec::Vec<u8>, Error> {
+    pub fn seal_with_random_nonce(
+        &self,
+        ad: &[u8],
+        msg: &[u8],
+    ) -> Result<alloc::vec::Vec<u8>, Error> {
         let mut sealed = alloc::vec![0; F::KEY_LEN + msg.len() + T];
         let (nonce, rest) = sealed.split_at_mut(F::KEY_LEN);
         getrandom::fill(nonce).map_err(|_| Error::NoRandomness)?;
@@ -440,13 +508,13 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         Ok(sealed)
     }
 
-    /// Decrypts nonce, ciphertext and tag in one piece, if the tag is right; returns the message. The counterpart of
-    /// `seal_with_random_nonce`.
+    /// Decrypts nonce, ciphertext and tag in one piece, if the tag is right; returns the message.
+    /// The counterpart of `seal_with_random_nonce`.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`]; [`Error::TooShort`] if there is no room for nonce and tag; [`Error::TooLong`],
-    /// [`Error::Backend`].
+    /// [`Error::VerificationFailed`]; [`Error::TooShort`] if there is no room for nonce and tag;
+    /// [`Error::TooLong`], [`Error::Backend`].
     #[cfg(feature = "alloc")]
     pub fn open_with_nonce(&self, ad: &[u8], sealed: &[u8]) -> Result<alloc::vec::Vec<u8>, Error> {
         let min = F::KEY_LEN + T;
@@ -468,7 +536,8 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         Encryptor::new(&self.key, nonce, ad)
     }
 
-    /// Begins to decrypt a message that comes in pieces, into `output`, which nobody sees before the tag is verified.
+    /// Begins to decrypt a message that comes in pieces, into `output`, which nobody sees before
+    /// the tag is verified.
     ///
     /// # Errors
     ///

@@ -9,9 +9,9 @@ use crate::memory::LengthsDiffer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The tag does not belong to this key, nonce, associated data and ciphertext: one of them was changed, or the
-    /// key is another one. Where there is an output, it has been zeroed (but for the bytes that
-    /// [`hazmat::Session`](crate::hazmat::Session) handed out before).
+    /// The tag does not belong to this key, nonce, associated data and ciphertext: one of them was
+    /// changed, or the key is another one. Where there is an output, it has been zeroed (but for
+    /// the bytes that [`hazmat::Session`](crate::hazmat::Session) handed out before).
     VerificationFailed,
     /// An input is longer than the standard allows (RFC 10032 §3, §4), in bytes.
     TooLong {
@@ -67,8 +67,8 @@ pub enum Error {
     NoRandomness,
 }
 
-/// The longest message, the longest associated data and the longest input of a MAC, in bytes: P_MAX and
-/// A_MAX of the standard (RFC 10032 §3, §4).
+/// The longest message, the longest associated data and the longest input of a MAC, in bytes: P_MAX
+/// and A_MAX of the standard (RFC 10032 §3, §4).
 pub const MAX_LEN: u64 = (1 << 61) - 1;
 
 impl Error {
@@ -83,7 +83,11 @@ impl Error {
 
     /// `Ok` if a buffer has the length it must have.
     #[inline(always)]
-    pub(crate) fn check_length(what: &'static str, actual: usize, expected: usize) -> Result<(), Self> {
+    pub(crate) fn check_length(
+        what: &'static str,
+        actual: usize,
+        expected: usize,
+    ) -> Result<(), Self> {
         if actual == expected { Ok(()) } else { Err(Self::WrongLength { what, expected, actual }) }
     }
 
@@ -94,8 +98,17 @@ impl Error {
     }
 
     /// `Ok` if a range lies within a buffer of `len` bytes.
-    pub(crate) fn check_range(what: &'static str, start: usize, end: usize, len: usize) -> Result<(), Self> {
-        if start <= end && end <= len { Ok(()) } else { Err(Self::OutOfBuffer { what, start, end, len }) }
+    pub(crate) fn check_range(
+        what: &'static str,
+        start: usize,
+        end: usize,
+        len: usize,
+    ) -> Result<(), Self> {
+        if start <= end && end <= len {
+            Ok(())
+        } else {
+            Err(Self::OutOfBuffer { what, start, end, len })
+        }
     }
 }
 

@@ -14,8 +14,8 @@ use crate::batch::{self, Encryption};
 use crate::family::Aegis128;
 use crate::hazmat;
 use crate::{
-    Aegis128L, Algorithm, Backend, BackendError, ENVIRONMENT_VARIABLE, Error, Key128, MAX_LEN, Nonce128,
-    UnknownAlgorithm, any, backend, set_backend,
+    Aegis128L, Algorithm, Backend, BackendError, ENVIRONMENT_VARIABLE, Error, Key128, MAX_LEN,
+    Nonce128, UnknownAlgorithm, any, backend, set_backend,
 };
 
 macro_rules! errors {
@@ -34,7 +34,8 @@ macro_rules! backend_errors {
 type Session = hazmat::Session<Aegis128, 1>;
 
 /// What a system without random bytes is for.
-const NO_RANDOMNESS: &str = "this system has random bytes; scripts/test-no-randomness.sh takes them away";
+const NO_RANDOMNESS: &str =
+    "this system has random bytes; scripts/test-no-randomness.sh takes them away";
 
 fn cipher() -> Aegis128L<16> {
     Aegis128L::new(&Key128::from([1; 16]))
@@ -44,7 +45,8 @@ fn nonce() -> Nonce128 {
     Nonce128::from([2; 16])
 }
 
-/// One byte more than the standard allows. (Nobody has so many; but a session can be told that it has had them.)
+/// One byte more than the standard allows. (Nobody has so many; but a session can be told that it
+/// has had them.)
 fn too_long() -> Result<(), Error> {
     let mut bytes = [0; Session::BYTES];
     Session::new(&Key128::from([1; 16]), &nonce(), b"")?.to_bytes(&mut bytes)?;
@@ -78,9 +80,17 @@ fn every_error() {
     let mut buf = [0; 10];
     let untouched = Encryption::encrypt_in_place(&cipher, &nonce, b"", &mut buf).result();
     let calls: &mut Vec<Call<'_>> = &mut vec![
-        ("VerificationFailed", &["verification failed"], came(cipher.open(&nonce, b"", &[0; 16]).map(drop))),
+        (
+            "VerificationFailed",
+            &["verification failed"],
+            came(cipher.open(&nonce, b"", &[0; 16]).map(drop)),
+        ),
         ("TooLong", &["message", "2305843009213693951"], came(too_long())),
-        ("TooShort", &["ciphertext", "16", "has 3"], came(cipher.open(&nonce, b"", &[0; 3]).map(drop))),
+        (
+            "TooShort",
+            &["ciphertext", "16", "has 3"],
+            came(cipher.open(&nonce, b"", &[0; 3]).map(drop)),
+        ),
         (
             "WrongLength",
             &["output", "5 bytes", "has 6"],
@@ -133,7 +143,11 @@ fn every_backend_error() {
             came("nonsense".parse::<Backend>().unwrap_err()),
         ),
         ("Unavailable", &[elsewhere.name(), "portable"], came(set_backend(elsewhere).unwrap_err())),
-        ("Environment", &["\"nonsense\"", "portable"], in_the_environment("every_error::child_backend")),
+        (
+            "Environment",
+            &["\"nonsense\"", "portable"],
+            in_the_environment("every_error::child_backend"),
+        ),
     ];
     check(names, calls, &[]);
     finds_planted_defects(names, calls, &[]);
@@ -167,9 +181,9 @@ fn structures() {
     let error = batch::decrypt(&mut batch).unwrap_err();
     assert_eq!((error.failed, error.first, error.error), (2, 0, Error::VerificationFailed));
     assert!(
-        error
-            .to_string()
-            .starts_with("2 messages of the batch failed, the first at place 0: verification failed")
+        error.to_string().starts_with(
+            "2 messages of the batch failed, the first at place 0: verification failed"
+        )
     );
     assert_eq!("AEGIS-512".parse::<Algorithm>(), Err(UnknownAlgorithm));
     assert!(UnknownAlgorithm.to_string().contains("AEGIS-256X2"));

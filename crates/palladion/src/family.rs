@@ -1,4 +1,5 @@
-//! The two families: AEGIS-128 (AEGIS-128L and AEGIS-128X) and AEGIS-256 (AEGIS-256 and AEGIS-256X).
+//! The two families: AEGIS-128 (AEGIS-128L and AEGIS-128X) and AEGIS-256 (AEGIS-256 and
+//! AEGIS-256X).
 
 use zeroize::ZeroizeOnDrop;
 
@@ -16,7 +17,12 @@ pub trait Family: sealed::Family {
         + ZeroizeOnDrop
         + for<'a> TryFrom<&'a [u8], Error = crate::Error>;
     /// The nonce, as long as the key.
-    type Nonce: AsRef<[u8]> + Copy + Default + Send + Sync + for<'a> TryFrom<&'a [u8], Error = crate::Error>;
+    type Nonce: AsRef<[u8]>
+        + Copy
+        + Default
+        + Send
+        + Sync
+        + for<'a> TryFrom<&'a [u8], Error = crate::Error>;
     /// Bytes in a key and in a nonce.
     const KEY_LEN: usize;
     /// The name of the cipher of degree 1.

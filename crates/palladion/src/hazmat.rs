@@ -1,15 +1,16 @@
-//! Tools that are safe only in careful hands. Only protocols and bindings that cannot do without them
-//! want any of these.
+//! Tools that are safe only in careful hands. Only protocols and bindings that cannot do without
+//! them want any of these.
 //!
-//! - [`Session`] hands out decrypted bytes *before* it is known whether they are authentic. A program that
-//!   acts on them (parses them, answers them, shows them) may be acting on an attacker's bytes; RFC 10032
-//!   §3.2 and §9.2 forbid releasing them. Implementations of TLS and the C interface of libaegis need it,
-//!   because they keep such bytes to themselves until the tag has come.
+//! - [`Session`] hands out decrypted bytes *before* it is known whether they are authentic. A
+//!   program that acts on them (parses them, answers them, shows them) may be acting on an
+//!   attacker's bytes; RFC 10032 §3.2 and §9.2 forbid releasing them. Implementations of TLS and
+//!   the C interface of libaegis need it, because they keep such bytes to themselves until the tag
+//!   has come.
 //! - [`AnySession`] is a [`Session`] whose cipher is chosen at run time.
-//! - [`seal`] and [`open`] work on a [`Message`] of pointers: for bindings to other languages, which have
-//!   nothing else. [`seal_any`] and [`open_any`] choose the cipher at run time.
-//! - [`encrypt_unauthenticated`] and [`decrypt_unauthenticated`] make no tag at all: anybody can flip any
-//!   bit of the message. They exist because libaegis has them.
+//! - [`seal`] and [`open`] work on a [`Message`] of pointers: for bindings to other languages,
+//!   which have nothing else. [`seal_any`] and [`open_any`] choose the cipher at run time.
+//! - [`encrypt_unauthenticated`] and [`decrypt_unauthenticated`] make no tag at all: anybody can
+//!   flip any bit of the message. They exist because libaegis has them.
 
 use crate::algorithm::Algorithm;
 use crate::cipher::Aegis;
@@ -80,8 +81,8 @@ pub unsafe fn seal<F: Family, const D: usize>(message: &Message) -> Result<(), E
 ///
 /// # Errors
 ///
-/// [`Error::VerificationFailed`]; [`Error::TooLong`], [`Error::UnknownTagLength`], [`Error::Backend`], and
-/// then nothing is touched.
+/// [`Error::VerificationFailed`]; [`Error::TooLong`], [`Error::UnknownTagLength`],
+/// [`Error::Backend`], and then nothing is touched.
 ///
 /// # Safety
 /// The pointers as [`Message`] says; key and nonce have the family's length.
@@ -125,8 +126,8 @@ pub unsafe fn open_any(algorithm: Algorithm, message: &Message) -> Result<(), Er
     unsafe { with_algorithm!(algorithm, open(message)) }
 }
 
-/// Encrypts a message in place and makes no tag. The ciphertext is that of ordinary encryption without associated
-/// data; **nothing protects it from being changed**.
+/// Encrypts a message in place and makes no tag. The ciphertext is that of ordinary encryption
+/// without associated data; **nothing protects it from being changed**.
 ///
 /// # Errors
 ///
@@ -139,7 +140,8 @@ pub fn encrypt_unauthenticated<F: Family, const D: usize, const T: usize>(
     unauthenticated::<F, D>(cipher.key(), nonce, buf, Direction::Encrypt)
 }
 
-/// The inverse of [`encrypt_unauthenticated`]. **Nothing says that the message is what was encrypted.**
+/// The inverse of [`encrypt_unauthenticated`]. **Nothing says that the message is what was
+/// encrypted.**
 ///
 /// # Errors
 ///

@@ -1,18 +1,18 @@
-//! The parallel modes as they were first published, in 2023. **Not compatible with the standard**, and not for new
-//! designs: they are here to read old data and to check the paper.
+//! The parallel modes as they were first published, in 2023. **Not compatible with the standard**,
+//! and not for new designs: they are here to read old data and to check the paper.
 //!
-//! F. Denis, "Adding more parallelism to the AEGIS authenticated encryption algorithms", ePrint 2023/523, adds a
-//! *context separator* CTX to the initialisation of AEGIS-128L and AEGIS-256 ([`enc_128l`], [`enc_256`]) and builds
-//! AEGIS-128X\[ν\] and AEGIS-256X\[ν\] ([`Aegis128X`], [`Aegis256X`]) from ν of them, with CTX = lane number. What
-//! became RFC 10032 differs:
+//! F. Denis, "Adding more parallelism to the AEGIS authenticated encryption algorithms", ePrint
+//! 2023/523, adds a *context separator* CTX to the initialisation of AEGIS-128L and AEGIS-256
+//! ([`enc_128l`], [`enc_256`]) and builds AEGIS-128X\[ν\] and AEGIS-256X\[ν\] ([`Aegis128X`],
+//! [`Aegis256X`]) from ν of them, with CTX = lane number. What became RFC 10032 differs:
 //!
-//! - The standard's context also holds the degree: byte 1 is D - 1. Here it is the lane number alone, so lane 0 equals
-//!   the base cipher, and so does ν = 1.
+//! - The standard's context also holds the degree: byte 1 is D - 1. Here it is the lane number
+//!   alone, so lane 0 equals the base cipher, and so does ν = 1.
 //! - The tag of AEGIS-128X: see [`TagForm`].
 //! - There was no MAC mode of its own; a MAC was the tag of an empty message.
 //!
-//! The lane number is encoded as a little-endian integer of 16 bytes, so ν may be any number of lanes. Lengths in the
-//! finalisation are those of the whole message and the whole associated data.
+//! The lane number is encoded as a little-endian integer of 16 bytes, so ν may be any number of
+//! lanes. Lengths in the finalisation are those of the whole message and the whole associated data.
 //!
 //! ```
 //! use core::num::NonZeroU32;
@@ -38,18 +38,20 @@ use crate::types::{Expected, Key128, Key256, Nonce128, Nonce256, Tag};
 
 /// Which words of the final state make the 16-byte tag of a lane of AEGIS-128X.
 ///
-/// There is no default: the paper's text and its test vectors disagree, and both have been implemented.
+/// There is no default: the paper's text and its test vectors disagree, and both have been
+/// implemented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TagForm {
-    /// S0 to S4: what the test vectors in the paper's appendix A.1 were made with, and nothing else known.
+    /// S0 to S4: what the test vectors in the paper's appendix A.1 were made with, and nothing else
+    /// known.
     FiveWords,
-    /// S0 to S6, as in AEGIS-128L: what the paper's text says, and what libaegis and the drafts of August to October
-    /// 2023 did.
+    /// S0 to S6, as in AEGIS-128L: what the paper's text says, and what libaegis and the drafts of
+    /// August to October 2023 did.
     SevenWords,
 }
 
-/// Enc_128L(CTX, K, IV, A, M) of the paper's algorithm 2: AEGIS-128L with a context separator. Encrypts where the
-/// message lies; the tag has 16 or 32 bytes. CTX = 0 is AEGIS-128L itself.
+/// Enc_128L(CTX, K, IV, A, M) of the paper's algorithm 2: AEGIS-128L with a context separator.
+/// Encrypts where the message lies; the tag has 16 or 32 bytes. CTX = 0 is AEGIS-128L itself.
 ///
 /// # Errors
 ///
@@ -73,7 +75,9 @@ pub fn enc_128l<const T: usize>(
     ad: &[u8],
     buf: &mut [u8],
 ) -> Result<Tag<T>, Error> {
-    encrypt(|tag| with_context::<family::Aegis128, T>(ctx, key, iv, ad, buf, Direction::Encrypt, tag))
+    encrypt(|tag| {
+        with_context::<family::Aegis128, T>(ctx, key, iv, ad, buf, Direction::Encrypt, tag)
+    })
 }
 
 /// The inverse of [`enc_128l`].
@@ -94,9 +98,9 @@ pub fn dec_128l<const T: usize>(
     })
 }
 
-/// Enc_256(CTX, K, IV, A, M) of the paper's algorithm 4: AEGIS-256 with a context separator. Encrypts where the
-/// message lies; the tag has 16 or 32 bytes. CTX = 0 is AEGIS-256 itself (whose constants and round keys the
-/// algorithm misprints; the test vectors follow AEGIS-256).
+/// Enc_256(CTX, K, IV, A, M) of the paper's algorithm 4: AEGIS-256 with a context separator.
+/// Encrypts where the message lies; the tag has 16 or 32 bytes. CTX = 0 is AEGIS-256 itself (whose
+/// constants and round keys the algorithm misprints; the test vectors follow AEGIS-256).
 ///
 /// # Errors
 ///
@@ -108,7 +112,9 @@ pub fn enc_256<const T: usize>(
     ad: &[u8],
     buf: &mut [u8],
 ) -> Result<Tag<T>, Error> {
-    encrypt(|tag| with_context::<family::Aegis256, T>(ctx, key, iv, ad, buf, Direction::Encrypt, tag))
+    encrypt(|tag| {
+        with_context::<family::Aegis256, T>(ctx, key, iv, ad, buf, Direction::Encrypt, tag)
+    })
 }
 
 /// The inverse of [`enc_256`].
@@ -129,7 +135,8 @@ pub fn dec_256<const T: usize>(
     })
 }
 
-/// AEGIS-128X\[ν\] of 2023: ν evaluations of [`enc_128l`] on interleaved blocks, their 16-byte tags XORed.
+/// AEGIS-128X\[ν\] of 2023: ν evaluations of [`enc_128l`] on interleaved blocks, their 16-byte tags
+/// XORed.
 #[derive(Clone, Debug)]
 pub struct Aegis128X {
     key: Key128,
@@ -149,7 +156,12 @@ impl Aegis128X {
     /// # Errors
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
-    pub fn encrypt_in_place(&self, iv: &Nonce128, ad: &[u8], buf: &mut [u8]) -> Result<Tag<16>, Error> {
+    pub fn encrypt_in_place(
+        &self,
+        iv: &Nonce128,
+        ad: &[u8],
+        buf: &mut [u8],
+    ) -> Result<Tag<16>, Error> {
         encrypt(|tag| self.crypt(iv, ad, buf, Direction::Encrypt, tag))
     }
 
@@ -157,7 +169,8 @@ impl Aegis128X {
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and the buffer is zeroed; [`Error::TooLong`], [`Error::Backend`].
+    /// [`Error::VerificationFailed`], and the buffer is zeroed; [`Error::TooLong`],
+    /// [`Error::Backend`].
     pub fn decrypt_in_place(
         &self,
         iv: &Nonce128,
@@ -177,18 +190,28 @@ impl Aegis128X {
         tag: &mut [u8; 16],
     ) -> Result<(), Error> {
         let five = self.tag_form == TagForm::FiveWords;
-        interleaved::<family::Aegis128>(&self.key, iv, self.degree, ad, buf, direction, tag, |state, tag| {
-            if five {
-                *tag = [0; 16];
-                for word in state.words().as_ref().chunks_exact(16).take(5) {
-                    xor(tag, word);
+        interleaved::<family::Aegis128>(
+            &self.key,
+            iv,
+            self.degree,
+            ad,
+            buf,
+            direction,
+            tag,
+            |state, tag| {
+                if five {
+                    *tag = [0; 16];
+                    for word in state.words().as_ref().chunks_exact(16).take(5) {
+                        xor(tag, word);
+                    }
                 }
-            }
-        })
+            },
+        )
     }
 }
 
-/// AEGIS-256X\[ν\] of 2023: ν evaluations of [`enc_256`] on interleaved blocks, their 16-byte tags XORed.
+/// AEGIS-256X\[ν\] of 2023: ν evaluations of [`enc_256`] on interleaved blocks, their 16-byte tags
+/// XORed.
 #[derive(Clone, Debug)]
 pub struct Aegis256X {
     key: Key256,
@@ -207,7 +230,12 @@ impl Aegis256X {
     /// # Errors
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
-    pub fn encrypt_in_place(&self, iv: &Nonce256, ad: &[u8], buf: &mut [u8]) -> Result<Tag<16>, Error> {
+    pub fn encrypt_in_place(
+        &self,
+        iv: &Nonce256,
+        ad: &[u8],
+        buf: &mut [u8],
+    ) -> Result<Tag<16>, Error> {
         encrypt(|tag| self.crypt(iv, ad, buf, Direction::Encrypt, tag))
     }
 
@@ -215,7 +243,8 @@ impl Aegis256X {
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and the buffer is zeroed; [`Error::TooLong`], [`Error::Backend`].
+    /// [`Error::VerificationFailed`], and the buffer is zeroed; [`Error::TooLong`],
+    /// [`Error::Backend`].
     pub fn decrypt_in_place(
         &self,
         iv: &Nonce256,
@@ -234,18 +263,30 @@ impl Aegis256X {
         direction: Direction,
         tag: &mut [u8; 16],
     ) -> Result<(), Error> {
-        interleaved::<family::Aegis256>(&self.key, iv, self.degree, ad, buf, direction, tag, |_, _| {})
+        interleaved::<family::Aegis256>(
+            &self.key,
+            iv,
+            self.degree,
+            ad,
+            buf,
+            direction,
+            tag,
+            |_, _| {},
+        )
     }
 }
 
 /// Encrypts: `work` does, and writes the tag.
-fn encrypt<const T: usize>(work: impl FnOnce(&mut [u8; T]) -> Result<(), Error>) -> Result<Tag<T>, Error> {
+fn encrypt<const T: usize>(
+    work: impl FnOnce(&mut [u8; T]) -> Result<(), Error>,
+) -> Result<Tag<T>, Error> {
     let mut tag = Tag::zeroed();
     work(tag.as_mut_bytes())?;
     Ok(tag)
 }
 
-/// Decrypts: `work` does, and writes the tag that the message should have. The message goes if another one came.
+/// Decrypts: `work` does, and writes the tag that the message should have. The message goes if
+/// another one came.
 fn decrypt<const T: usize>(
     buf: &mut [u8],
     tag: &Tag<T>,
@@ -299,8 +340,8 @@ fn interleaved<F: Family>(
     Ok(())
 }
 
-/// Begins a lane, absorbs its blocks of the associated data, and encrypts or decrypts its blocks of the
-/// message. They may lie at any stride.
+/// Begins a lane, absorbs its blocks of the associated data, and encrypts or decrypts its blocks of
+/// the message. They may lie at any stride.
 #[expect(clippy::too_many_arguments, reason = "what a message has")]
 fn process_lane<F: Family>(
     state: &mut State<'_, Chosen<F, 1>>,
@@ -357,8 +398,8 @@ impl Columns {
         F::Step::<1>::LEN.saturating_mul(self.lanes)
     }
 
-    /// Where this lane's blocks of the step lie that begins at `first`. Blocks behind the end of memory count as behind
-    /// the end of the data, which is as well.
+    /// Where this lane's blocks of the step lie that begins at `first`. Blocks behind the end of
+    /// memory count as behind the end of the data, which is as well.
     fn of_step(self, first: usize) -> impl Iterator<Item = core::ops::Range<usize>> {
         (0..).map(move |row| {
             let block = self.lanes.saturating_mul(row).saturating_add(self.lane);

@@ -1,7 +1,8 @@
-//! AEGIS: authenticated encryption, MACs and key streams built from the AES round, as specified by RFC 10032.
+//! AEGIS: authenticated encryption, MACs and key streams built from the AES round, as specified by
+//! RFC 10032.
 //!
-//! Fast (see the repository's benchmarks), constant time on every CPU, `no_std`, no heap needed. The best instructions
-//! that the CPU has are chosen at run time: [`backend()`] tells which.
+//! Fast (see the repository's benchmarks), constant time on every CPU, `no_std`, no heap needed.
+//! The best instructions that the CPU has are chosen at run time: [`backend()`] tells which.
 //!
 //! ```
 //! use palladion::{Aegis256X2, Key256, Nonce256};
@@ -25,17 +26,19 @@
 //! | [`Aegis256`], [`Aegis128L`] | 32, 16 bytes | to interoperate: the variants every implementation has |
 //! | [`Aegis256X4`], [`Aegis128X4`] | 32, 16 bytes | long messages on CPUs with AVX-512 and VAES |
 //!
-//! Tags have 16 or 32 bytes, chosen by the number behind the name: `Aegis256X2::<16>::new(&key)`. Where Rust knows
-//! the type, 32 is the default: `let cipher: Aegis256X2 = Aegis256X2::new(&key)`. 16 bytes are plenty against
-//! forgery. 32 bytes also bind a ciphertext to its key (nobody can find two keys that both open it, up to about 2^128
-//! work, instead of 2^64): take them for files and wherever keys may be chosen by others.
+//! Tags have 16 or 32 bytes, chosen by the number behind the name: `Aegis256X2::<16>::new(&key)`.
+//! Where Rust knows the type, 32 is the default: `let cipher: Aegis256X2 = Aegis256X2::new(&key)`.
+//! 16 bytes are plenty against forgery. 32 bytes also bind a ciphertext to its key (nobody can find
+//! two keys that both open it, up to about 2^128 work, instead of 2^64): take them for files and
+//! wherever keys may be chosen by others.
 //!
 //! # Which nonce?
 //!
-//! A nonce must never be used twice with the same key, not even with other associated data or the other tag length.
-//! Either count, or draw it at random (`Nonce::generate`): with the AEGIS-256 family without limit, with the AEGIS-128
-//! family for at most 2^48 messages under one key. A repeated nonce gives away the XOR of the two messages and allows
-//! forgeries. [`Mac`] is the exception: there one nonce may serve for everything.
+//! A nonce must never be used twice with the same key, not even with other associated data or the
+//! other tag length. Either count, or draw it at random (`Nonce::generate`): with the AEGIS-256
+//! family without limit, with the AEGIS-128 family for at most 2^48 messages under one key. A
+//! repeated nonce gives away the XOR of the two messages and allows forgeries. [`Mac`] is the
+//! exception: there one nonce may serve for everything.
 //!
 //! # Which function?
 //!
@@ -50,8 +53,9 @@
 //!
 //! # What happens when it fails?
 //!
-//! Every call that decrypts verifies first, or zeroes what it has written and returns [`Error::VerificationFailed`]. No
-//! function outside [`hazmat`] lets you see a byte that was not verified.
+//! Every call that decrypts verifies first, or zeroes what it has written and returns
+//! [`Error::VerificationFailed`]. No function outside [`hazmat`] lets you see a byte that was not
+//! verified.
 //!
 //! # Features
 //!
@@ -65,21 +69,23 @@
 //!
 //! # Build options
 //!
-//! `--cfg palladion_one_backend`, in `RUSTFLAGS`, leaves all backends but the best out of a WebAssembly
-//! module, and all kernels that are not called: a fifth of the size.
+//! `--cfg palladion_one_backend`, in `RUSTFLAGS`, leaves all backends but the best out of a
+//! WebAssembly module, and all kernels that are not called: a fifth of the size.
 //!
 //! # With RustCrypto's traits
 //!
-//! With feature `aead` every cipher, with either tag length, has the traits `AeadInOut`, `KeyInit` and (with `alloc`) `Aead`:
+//! With feature `aead` every cipher, with either tag length, has the traits `AeadInOut`, `KeyInit`
+//! and (with `alloc`) `Aead`:
 //!
 #![cfg_attr(feature = "aead", doc = "```")]
 #![cfg_attr(not(feature = "aead"), doc = "```ignore")]
 //! use palladion::aead::{Aead, KeyInit, Payload};
 //! use palladion::Aegis128L;
 //!
-//! let cipher = <Aegis128L<16> as KeyInit>::new(&[1; 16].into()); // or Aegis128L::<16>::new(&Key128::from([1; 16]))
-//! let sealed = cipher.encrypt(&[2; 16].into(), Payload { msg: b"message", aad: b"header" })?;
-//! assert_eq!(cipher.decrypt(&[2; 16].into(), Payload { msg: &sealed, aad: b"header" })?, b"message");
+//! let cipher = <Aegis128L<16> as KeyInit>::new(&[1; 16].into()); // or
+//! Aegis128L::<16>::new(&Key128::from([1; 16])) let sealed = cipher.encrypt(&[2; 16].into(),
+//! Payload { msg: b"message", aad: b"header" })?; assert_eq!(cipher.decrypt(&[2; 16].into(),
+//! Payload { msg: &sealed, aad: b"header" })?, b"message");
 //! # Ok::<(), palladion::aead::Error>(())
 //! ```
 //!
@@ -153,9 +159,11 @@ pub use mac::Mac;
 pub use stream::{Decryptor, Encryptor, KeyStream};
 pub use types::{Key, Key128, Key256, Nonce, Nonce128, Nonce256, Tag};
 
-/// AEGIS-128X of degree `D`: 16-byte keys and nonces, `T`-byte tags (RFC 10032 §5.4). `D = 1` is AEGIS-128L.
+/// AEGIS-128X of degree `D`: 16-byte keys and nonces, `T`-byte tags (RFC 10032 §5.4). `D = 1` is
+/// AEGIS-128L.
 pub type Aegis128X<const D: usize, const T: usize> = Aegis<family::Aegis128, D, T>;
-/// AEGIS-256X of degree `D`: 32-byte keys and nonces, `T`-byte tags (RFC 10032 §5.5). `D = 1` is AEGIS-256.
+/// AEGIS-256X of degree `D`: 32-byte keys and nonces, `T`-byte tags (RFC 10032 §5.5). `D = 1` is
+/// AEGIS-256.
 pub type Aegis256X<const D: usize, const T: usize> = Aegis<family::Aegis256, D, T>;
 /// The MAC of AEGIS-128X of degree `D` (RFC 10032 §8).
 pub type Aegis128XMac<const D: usize, const T: usize> = Mac<family::Aegis128, D, T>;

@@ -14,17 +14,20 @@ use crate::types::{Expected, Tag};
 
 /// AEGISMAC: authenticates data with a key, without encrypting it.
 ///
-/// Use it through one of the names: [`Aegis128LMac`](crate::Aegis128LMac), [`Aegis128X2Mac`](crate::Aegis128X2Mac),
-/// [`Aegis128X4Mac`](crate::Aegis128X4Mac), [`Aegis256Mac`](crate::Aegis256Mac),
-/// [`Aegis256X2Mac`](crate::Aegis256X2Mac), [`Aegis256X4Mac`](crate::Aegis256X4Mac). All variants give different
-/// tags, and so do the two tag lengths.
+/// Use it through one of the names: [`Aegis128LMac`](crate::Aegis128LMac),
+/// [`Aegis128X2Mac`](crate::Aegis128X2Mac), [`Aegis128X4Mac`](crate::Aegis128X4Mac),
+/// [`Aegis256Mac`](crate::Aegis256Mac), [`Aegis256X2Mac`](crate::Aegis256X2Mac),
+/// [`Aegis256X4Mac`](crate::Aegis256X4Mac). All variants give different tags, and so do the two tag
+/// lengths.
 ///
-/// Unlike in encryption the same key *and nonce* may serve any number of messages; the nonce may be all zeros
-/// ([`Default`]). But the same key must not be used for encryption too, the tag must not serve as a derived key, and
-/// this is not a hash function: who knows the key can make collisions (§8).
+/// Unlike in encryption the same key *and nonce* may serve any number of messages; the nonce may be
+/// all zeros ([`Default`]). But the same key must not be used for encryption too, the tag must not
+/// serve as a derived key, and this is not a hash function: who knows the key can make collisions
+/// (§8).
 ///
-/// One combination does not compile: `Aegis128XMac<D, 16>` with an odd `D` above 1. The standard's FinalizeMac takes the
-/// lanes' tags in pairs there and leaves the last one out, so that lane's data would not be authenticated.
+/// One combination does not compile: `Aegis128XMac<D, 16>` with an odd `D` above 1. The standard's
+/// FinalizeMac takes the lanes' tags in pairs there and leaves the last one out, so that lane's
+/// data would not be authenticated.
 ///
 /// ```
 /// use palladion::{Aegis128X2Mac, Key128, Nonce128};
@@ -114,14 +117,24 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     /// # Errors
     ///
     /// [`Error::VerificationFailed`] if they differ; [`Error::TooLong`], [`Error::Backend`].
-    pub fn verify_mac(key: &F::Key, nonce: &F::Nonce, data: &[u8], tag: &Tag<T>) -> Result<(), Error> {
+    pub fn verify_mac(
+        key: &F::Key,
+        nonce: &F::Nonce,
+        data: &[u8],
+        tag: &Tag<T>,
+    ) -> Result<(), Error> {
         let mut expected = Expected::default();
         Self::compute(key, nonce, data, expected.as_mut_bytes())?;
         expected.verify(tag)
     }
 
     #[inline(always)]
-    fn compute(key: &F::Key, nonce: &F::Nonce, data: &[u8], tag: &mut [u8; T]) -> Result<(), Error> {
+    fn compute(
+        key: &F::Key,
+        nonce: &F::Nonce,
+        data: &[u8],
+        tag: &mut [u8; T],
+    ) -> Result<(), Error> {
         Error::check_limit("data", 0, data.len())?;
         message::mac_slices(Chosen::<F, D>::new()?, [key.as_ref(), nonce.as_ref(), data], tag);
         Ok(())

@@ -19,16 +19,16 @@ use crate::types::{Expected, Tag};
 #[cfg(feature = "alloc")]
 use crate::with_algorithm;
 
-/// A message in pieces, in either direction, or the input of a MAC. Decrypted pieces are handed out at
-/// once, **unverified**.
+/// A message in pieces, in either direction, or the input of a MAC. Decrypted pieces are handed out
+/// at once, **unverified**.
 ///
 /// This is the core of [`Encryptor`](crate::Encryptor), [`Decryptor`](crate::Decryptor),
-/// [`Mac`](crate::Mac) and [`KeyStream`](crate::KeyStream), for bindings and protocols that cannot use
-/// those: it does not know the direction or the length of the tag before it needs them, and it may be
-/// finalized more than once by mistake.
+/// [`Mac`](crate::Mac) and [`KeyStream`](crate::KeyStream), for bindings and protocols that cannot
+/// use those: it does not know the direction or the length of the tag before it needs them, and it
+/// may be finalized more than once by mistake.
 ///
-/// A session holds no pointer into itself: a copy of its bytes, anywhere, is another session in the same
-/// state. Only a session that is dropped is wiped.
+/// A session holds no pointer into itself: a copy of its bytes, anywhere, is another session in the
+/// same state. Only a session that is dropped is wiped.
 ///
 /// ```
 /// use palladion::family::Aegis128;
@@ -52,8 +52,8 @@ use crate::with_algorithm;
 pub struct Session<F: Family, const D: usize> {
     memory: F::Memory<D>,
     variant: Chosen<F, D>,
-    /// Of a step that has begun: its input until now and, while a message is encrypted or decrypted, the
-    /// rest of the key stream.
+    /// Of a step that has begun: its input until now and, while a message is encrypted or
+    /// decrypted, the rest of the key stream.
     step: F::Step<D>,
     ad_len: u64,
     msg_len: u64,
@@ -81,8 +81,8 @@ impl<F: Family, const D: usize> Session<F, D> {
         Ok(session)
     }
 
-    /// Begins a message in memory that was given for it: moving a session takes as long as some steps of
-    /// the cipher.
+    /// Begins a message in memory that was given for it: moving a session takes as long as some
+    /// steps of the cipher.
     ///
     /// # Errors
     ///
@@ -129,8 +129,8 @@ impl<F: Family, const D: usize> Session<F, D> {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`] if there is more than the limit in all, [`Error::TooLate`] if the message has
-    /// begun; then nothing is taken.
+    /// [`Error::TooLong`] if there is more than the limit in all, [`Error::TooLate`] if the message
+    /// has begun; then nothing is taken.
     #[inline(always)]
     pub fn absorb(&mut self, data: &[u8]) -> Result<(), Error> {
         if self.in_message {
@@ -273,7 +273,8 @@ impl<F: Family, const D: usize> Session<F, D> {
         tag
     }
 
-    /// Compares the tag of the message with one that came along, in constant time. The session is wiped.
+    /// Compares the tag of the message with one that came along, in constant time. The session is
+    /// wiped.
     ///
     /// # Errors
     ///
@@ -300,8 +301,8 @@ impl<F: Family, const D: usize> Session<F, D> {
         Ok(())
     }
 
-    /// Compares the MAC of what was absorbed with one that came along, in constant time. The session is
-    /// wiped.
+    /// Compares the MAC of what was absorbed with one that came along, in constant time. The
+    /// session is wiped.
     ///
     /// # Errors
     ///
@@ -349,7 +350,9 @@ impl<F: Family, const D: usize> Session<F, D> {
         let (words, rest) = bytes.split_at_mut(Self::WORDS);
         let (step, numbers) = rest.split_at_mut(Self::RATE);
         let mut memory = self.memory.clone();
-        words.copy_from_slice(&State::new(&mut memory, self.variant).words().as_ref()[..Self::WORDS]);
+        words.copy_from_slice(
+            &State::new(&mut memory, self.variant).words().as_ref()[..Self::WORDS],
+        );
         step.copy_from_slice(self.step.as_ref());
         let all = [self.ad_len, self.msg_len, u64::from(self.in_message)];
         for (bytes, number) in numbers.chunks_exact_mut(8).zip(all) {
@@ -470,8 +473,9 @@ pub(crate) fn begin<F: Family, const D: usize>(
     Ok(Box::new(Session::<F, D>::new(&key, &nonce, ad)?))
 }
 
-/// A message that comes in pieces, in either direction, with any [`Algorithm`]. Decrypted pieces are handed out at once,
-/// **unverified**. Without associated data, and encrypting zeros, it is the key stream (RFC 10032 §7). Needs feature `alloc`.
+/// A message that comes in pieces, in either direction, with any [`Algorithm`]. Decrypted pieces
+/// are handed out at once, **unverified**. Without associated data, and encrypting zeros, it is the
+/// key stream (RFC 10032 §7). Needs feature `alloc`.
 ///
 /// ```
 /// use palladion::Algorithm;
@@ -542,7 +546,8 @@ impl AnySession {
         self.session.process(InOut::separate(ct, unverified)?, Direction::Decrypt)
     }
 
-    /// Writes the tag of the message, 16 or 32 bytes, as many as there is room for. The session is wiped.
+    /// Writes the tag of the message, 16 or 32 bytes, as many as there is room for. The session is
+    /// wiped.
     ///
     /// # Errors
     ///
@@ -551,11 +556,13 @@ impl AnySession {
         self.session.finalize(tag)
     }
 
-    /// Compares the tag of the message with one that came along, in constant time. The session is wiped.
+    /// Compares the tag of the message with one that came along, in constant time. The session is
+    /// wiped.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`] if they differ; [`Error::UnknownTagLength`], and then the session goes on.
+    /// [`Error::VerificationFailed`] if they differ; [`Error::UnknownTagLength`], and then the
+    /// session goes on.
     pub fn verify(&mut self, tag: &[u8]) -> Result<(), Error> {
         self.session.verify(tag)
     }

@@ -12,8 +12,8 @@ use crate::types::{Expected, Tag};
 
 /// Encrypts a message piece by piece; made by [`Aegis::encryptor`](crate::Aegis::encryptor).
 ///
-/// Pieces may have any size, and each gives as many bytes as it takes; the result is the same as in one call. It cannot
-/// be cloned: two messages that part in the middle would share a nonce.
+/// Pieces may have any size, and each gives as many bytes as it takes; the result is the same as in
+/// one call. It cannot be cloned: two messages that part in the middle would share a nonce.
 ///
 /// ```
 /// # use palladion::{Aegis256X2, Key256, Nonce256};
@@ -76,11 +76,11 @@ impl<F: Family, const D: usize, const T: usize> fmt::Debug for Encryptor<F, D, T
 /// Decrypts a message piece by piece and shows it only when it is verified; made by
 /// [`Aegis::decryptor`](crate::Aegis::decryptor).
 ///
-/// The output is borrowed: nobody can look at it before [`finalize`](Self::finalize) has compared the tags. If the
-/// decryptor is dropped before, or the tag is wrong, all that was written is zeroed. (Do not leak it with
-/// [`core::mem::forget`]: that would end the borrow and leave unverified bytes in the output.) So the message must fit
-/// into memory; for more, encrypt it in chunks of their own (the crate `palladion-file` does), or see
-/// [`hazmat`](crate::hazmat).
+/// The output is borrowed: nobody can look at it before [`finalize`](Self::finalize) has compared
+/// the tags. If the decryptor is dropped before, or the tag is wrong, all that was written is
+/// zeroed. (Do not leak it with [`core::mem::forget`]: that would end the borrow and leave
+/// unverified bytes in the output.) So the message must fit into memory; for more, encrypt it in
+/// chunks of their own (the crate `palladion-file` does), or see [`hazmat`](crate::hazmat).
 ///
 /// ```
 /// # use palladion::{Aegis256X2, Key256, Nonce256};
@@ -118,7 +118,8 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryptor<'a, F, D, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::TooShort`] if the output has no room for it, [`Error::TooLong`]; then nothing is taken.
+    /// [`Error::TooShort`] if the output has no room for it, [`Error::TooLong`]; then nothing is
+    /// taken.
     pub fn update(&mut self, ct: &[u8]) -> Result<(), Error> {
         let end = self.written.saturating_add(ct.len());
         let actual = self.output.len();
@@ -132,7 +133,8 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryptor<'a, F, D, T> {
         Ok(())
     }
 
-    /// Ends the ciphertext. If the tag is right, returns the message: the part of the output that was written.
+    /// Ends the ciphertext. If the tag is right, returns the message: the part of the output that
+    /// was written.
     ///
     /// # Errors
     ///
@@ -161,14 +163,15 @@ impl<F: Family, const D: usize, const T: usize> fmt::Debug for Decryptor<'_, F, 
     }
 }
 
-/// An endless stream of bytes that depend on key and nonce alone: Stream of the standard, and a reader that continues
-/// where it stopped.
+/// An endless stream of bytes that depend on key and nonce alone: Stream of the standard, and a
+/// reader that continues where it stopped.
 ///
 /// Use it through one of the names: [`Aegis128LStream`](crate::Aegis128LStream),
-/// [`Aegis256X2Stream`](crate::Aegis256X2Stream) and so on. The standard's nonce is optional and all zeros if absent:
-/// that is [`Default`].
+/// [`Aegis256X2Stream`](crate::Aegis256X2Stream) and so on. The standard's nonce is optional and
+/// all zeros if absent: that is [`Default`].
 ///
-/// It authenticates nothing. As with any stream cipher, two messages XORed with the same stream give each other away.
+/// It authenticates nothing. As with any stream cipher, two messages XORed with the same stream
+/// give each other away.
 ///
 /// ```
 /// use palladion::{Aegis128LStream, Key128, Nonce128};
@@ -259,6 +262,8 @@ impl<F: Family, const D: usize> ZeroizeOnDrop for KeyStream<F, D> {}
 
 impl<F: Family, const D: usize> fmt::Debug for KeyStream<F, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyStream").field("position", &self.session.msg_len()).finish_non_exhaustive()
+        f.debug_struct("KeyStream")
+            .field("position", &self.session.msg_len())
+            .finish_non_exhaustive()
     }
 }

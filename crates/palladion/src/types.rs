@@ -19,8 +19,8 @@ use crate::memory::{equal, wipe};
 #[repr(transparent)] // so that a key can be used where another language keeps it
 pub struct Key<const N: usize>([u8; N]);
 
-/// A nonce of `N` bytes: [`Nonce128`] or [`Nonce256`]. Not secret, but never to be used twice for encryption with the
-/// same key.
+/// A nonce of `N` bytes: [`Nonce128`] or [`Nonce256`]. Not secret, but never to be used twice for
+/// encryption with the same key.
 ///
 /// ```
 /// use palladion::Nonce256;
@@ -32,7 +32,8 @@ pub struct Key<const N: usize>([u8; N]);
 #[repr(transparent)] // likewise
 pub struct Nonce<const N: usize>([u8; N]);
 
-/// An authentication tag of `T` bytes, 16 or 32. Comparing two takes the same time whatever they are.
+/// An authentication tag of `T` bytes, 16 or 32. Comparing two takes the same time whatever they
+/// are.
 ///
 /// ```
 /// use palladion::Tag;
@@ -85,7 +86,9 @@ macro_rules! byte_type {
                 // (To where the result is to be: another copy would stay behind.)
                 match <&[u8; N]>::try_from(bytes) {
                     Ok(bytes) => Ok(Self(*bytes)),
-                    Err(_) => Err(Error::WrongLength { what: $what, expected: N, actual: bytes.len() }),
+                    Err(_) => {
+                        Err(Error::WrongLength { what: $what, expected: N, actual: bytes.len() })
+                    }
                 }
             }
         }
@@ -132,8 +135,8 @@ impl<const N: usize> fmt::Debug for Key<N> {
 impl<const N: usize> Nonce<N> {
     /// A random nonce.
     ///
-    /// With 32 bytes there is no practical limit to the messages of one key. With 16 bytes encrypt at most 2^48
-    /// messages (RFC 10032 §9.1.1), or count.
+    /// With 32 bytes there is no practical limit to the messages of one key. With 16 bytes encrypt
+    /// at most 2^48 messages (RFC 10032 §9.1.1), or count.
     ///
     /// # Errors
     ///
@@ -177,20 +180,22 @@ impl<const T: usize> Tag<T> {
 
     /// The tag that `write` writes.
     ///
-    /// It is read back through a pointer that the compiler cannot see through. A load relative to the
-    /// stack pointer is predicted, on Zen 4, to give what a store relative to the stack pointer wrote
-    /// there last: the zeros, because the kernel's store has another base register. Each such
+    /// It is read back through a pointer that the compiler cannot see through. A load relative to
+    /// the stack pointer is predicted, on Zen 4, to give what a store relative to the stack pointer
+    /// wrote there last: the zeros, because the kernel's store has another base register. Each such
     /// misprediction would cost 10 to 15 ns.
     #[inline(always)]
-    pub(crate) fn written_by<E>(write: impl FnOnce(&mut [u8; T]) -> Result<(), E>) -> Result<Self, E> {
+    pub(crate) fn written_by<E>(
+        write: impl FnOnce(&mut [u8; T]) -> Result<(), E>,
+    ) -> Result<Self, E> {
         let mut tag = Self::zeroed();
         write(&mut tag.0)?;
         Ok(*core::hint::black_box(&tag))
     }
 }
 
-/// The tag that a message should have. Wiped when dropped: if it is not the one that came, whoever sees
-/// it can forge that message.
+/// The tag that a message should have. Wiped when dropped: if it is not the one that came, whoever
+/// sees it can forge that message.
 pub(crate) struct Expected<const T: usize>(Tag<T>);
 
 impl<const T: usize> Expected<T> {

@@ -1,4 +1,5 @@
-//! The choice of a backend: what the CPU has, what the environment asks for, and what happens when it cannot be had.
+//! The choice of a backend: what the CPU has, what the environment asks for, and what happens when
+//! it cannot be had.
 
 mod common;
 
@@ -7,8 +8,8 @@ use std::ffi::OsStr;
 use common::{child, with_backends};
 use palladion::historic;
 use palladion::{
-    Aegis128L, Aegis128LMac, Aegis128LStream, Aegis256X2, Backend, BackendError, ENVIRONMENT_VARIABLE, Error,
-    Key128, Key256, Nonce128, Nonce256, Tag, backend, set_backend,
+    Aegis128L, Aegis128LMac, Aegis128LStream, Aegis256X2, Backend, BackendError,
+    ENVIRONMENT_VARIABLE, Error, Key128, Key256, Nonce128, Nonce256, Tag, backend, set_backend,
 };
 
 /// What can run here, according to the standard library.
@@ -74,7 +75,8 @@ fn names() {
 
 /// The choices that an error has to name.
 fn choices() -> String {
-    let names: Vec<&str> = Backend::ALL.iter().filter(|b| b.is_available()).map(|b| b.name()).collect();
+    let names: Vec<&str> =
+        Backend::ALL.iter().filter(|b| b.is_available()).map(|b| b.name()).collect();
     names.join(", ")
 }
 
@@ -97,7 +99,8 @@ fn set_backend_takes_what_can_run() {
     });
 }
 
-/// What every operation says: they are all tried, on buffers that they must leave alone if they fail.
+/// What every operation says: they are all tried, on buffers that they must leave alone if they
+/// fail.
 fn every_operation() -> Vec<Result<(), Error>> {
     let (key, nonce, tag) = (Key128::from([1; 16]), Nonce128::from([2; 16]), Tag::from([3; 16]));
     let cipher = Aegis128L::<16>::new(&key);
@@ -121,7 +124,8 @@ fn every_operation() -> Vec<Result<(), Error>> {
         Aegis128LMac::<16>::new(&key, &nonce).map(drop),
         Aegis128LMac::<16>::mac(&key, &nonce, b"").map(drop),
         Aegis128LStream::new(&key, &nonce).map(drop),
-        palladion::hazmat::Session::<palladion::family::Aegis128, 1>::new(&key, &nonce, b"").map(drop),
+        palladion::hazmat::Session::<palladion::family::Aegis128, 1>::new(&key, &nonce, b"")
+            .map(drop),
         palladion::hazmat::encrypt_unauthenticated(&cipher, &nonce, buf()),
         historic::enc_128l::<16>(&[0; 16], &key, &nonce, b"", buf()).map(drop),
         historic::enc_256::<16>(&[0; 16], &Key256::from([1; 32]), &iv256, b"", buf()).map(drop),
@@ -129,7 +133,8 @@ fn every_operation() -> Vec<Result<(), Error>> {
         mode256.encrypt_in_place(&iv256, b"", buf()).map(drop),
     ];
     if results.iter().all(Result::is_err) {
-        // These fail in any case, but must not say that the ciphertext is forged when nobody has looked at it.
+        // These fail in any case, but must not say that the ciphertext is forged when nobody has
+        // looked at it.
         let mut results = results;
         let mut more = [[9_u8; 40]; 2];
         let [a, b] = &mut more;
@@ -144,8 +149,8 @@ fn every_operation() -> Vec<Result<(), Error>> {
     results
 }
 
-/// Not a test by itself: the ones below run it in a process of its own, with the environment variable set. It prints
-/// what they want to know.
+/// Not a test by itself: the ones below run it in a process of its own, with the environment
+/// variable set. It prints what they want to know.
 #[test]
 #[ignore = "run by other tests"]
 fn child() {
@@ -154,7 +159,10 @@ fn child() {
     match backend() {
         Ok(_) => assert!(results.iter().all(Result::is_ok), "{results:?}"),
         Err(error) => {
-            assert!(results.iter().all(|result| *result == Err(Error::Backend(error))), "{results:?}");
+            assert!(
+                results.iter().all(|result| *result == Err(Error::Backend(error))),
+                "{results:?}"
+            );
             println!("<message {}>", Error::Backend(error));
             // The program has the last word.
             set_backend(Backend::Portable).unwrap();
@@ -164,8 +172,8 @@ fn child() {
     println!("<done>");
 }
 
-/// Runs `child` with a value of the environment variable. Returns what it printed about the backend and, if that is an
-/// error, its message.
+/// Runs `child` with a value of the environment variable. Returns what it printed about the backend
+/// and, if that is an error, its message.
 fn run_child(value: Option<&OsStr>) -> (String, Option<String>) {
     let mut command = child::command(&[], "child");
     match value {

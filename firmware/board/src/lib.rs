@@ -20,10 +20,13 @@ pub fn fill(seed: usize, out: &mut [u8]) -> &mut [u8] {
 pub fn argument_is(word: &str) -> bool {
     let mut line = [0u8; 64];
     let block = [line.as_mut_ptr() as usize, line.len()];
-    // SAFETY: the call writes the command line, with a zero behind it, to this buffer of this length.
+    // SAFETY: the call writes the command line, with a zero behind it, to this buffer of this
+    // length.
     let failed = unsafe { syscall1(GET_CMDLINE, block.as_ptr() as usize) } != 0;
     let line = core::hint::black_box(&line); // written behind the compiler's back
-    !failed && CStr::from_bytes_until_nul(line).is_ok_and(|line| line.to_bytes().ends_with(word.as_bytes()))
+    !failed
+        && CStr::from_bytes_until_nul(line)
+            .is_ok_and(|line| line.to_bytes().ends_with(word.as_bytes()))
 }
 
 /// Something to be done for every variant.

@@ -1,5 +1,6 @@
-//! The same on a Cortex-M4 without an operating system, as `qemu-system-arm -M mps2-an386` emulates it. Arguments come,
-//! and the end goes, through semihosting: calls to the emulator. scripts/count-instructions.sh links it.
+//! The same on a Cortex-M4 without an operating system, as `qemu-system-arm -M mps2-an386` emulates
+//! it. Arguments come, and the end goes, through semihosting: calls to the emulator.
+//! scripts/count-instructions.sh links it.
 
 use core::arch::{asm, global_asm};
 use core::ffi::CStr;
@@ -9,8 +10,9 @@ use core::panic::PanicInfo;
 /// What the two buffers can hold.
 const MAX: usize = 1 << 17;
 
-// The vector table lies at address 0: the first stack pointer, at the end of 4 MiB of memory, and where to begin.
-// Before anything else the floating-point unit is switched on, which the compiler may use.
+// The vector table lies at address 0: the first stack pointer, at the end of 4 MiB of memory, and
+// where to begin. Before anything else the floating-point unit is switched on, which the compiler
+// may use.
 global_asm!(
     ".section .vectors, \"a\"",
     ".word 0x20400000",
@@ -38,7 +40,8 @@ global_asm!(
 
 /// A call to the emulator.
 fn semihosting(operation: usize, argument: usize) {
-    // SAFETY: the emulator reads what the argument points to and writes, at most, what it says is to be written to.
+    // SAFETY: the emulator reads what the argument points to and writes, at most, what it says is
+    // to be written to.
     unsafe { asm!("bkpt 0xab", inout("r0") operation => _, in("r1") argument) };
 }
 

@@ -41,7 +41,8 @@ fn run<'a>(
         _ => panic!("no such variant"),
     };
     let operation = arguments.next().expect("an operation");
-    let [size, times] = [(); 2].map(|()| arguments.next().expect("a number").parse().expect("a number"));
+    let [size, times] =
+        [(); 2].map(|()| arguments.next().expect("a number").parse().expect("a number"));
     if let Some(name) = arguments.next() {
         set_backend(name.parse().unwrap()).unwrap();
     }
@@ -49,7 +50,12 @@ fn run<'a>(
 }
 
 /// Does an operation so many times.
-fn work<F: Family, const D: usize>(operation: &str, message: &mut [u8], ciphertext: &mut [u8], times: usize) {
+fn work<F: Family, const D: usize>(
+    operation: &str,
+    message: &mut [u8],
+    ciphertext: &mut [u8],
+    times: usize,
+) {
     let Ok(key) = F::Key::try_from(&[0; 32][..F::KEY_LEN]) else { panic!("the length is right") };
     let nonce = F::Nonce::default();
     let cipher = Aegis::<F, D, 16>::new(&key);
@@ -57,8 +63,12 @@ fn work<F: Family, const D: usize>(operation: &str, message: &mut [u8], cipherte
     let tag = cipher.encrypt_into(&nonce, b"", message, ciphertext).unwrap();
     for _ in 0..times {
         match operation {
-            "encrypt" => _ = cipher.encrypt_into(&nonce, b"", black_box(message), ciphertext).unwrap(),
-            "decrypt" => cipher.decrypt_into(&nonce, b"", black_box(ciphertext), &tag, message).unwrap(),
+            "encrypt" => {
+                _ = cipher.encrypt_into(&nonce, b"", black_box(message), ciphertext).unwrap()
+            }
+            "decrypt" => {
+                cipher.decrypt_into(&nonce, b"", black_box(ciphertext), &tag, message).unwrap()
+            }
             "mac" => _ = black_box(Mac::<F, D, 16>::mac(&key, &nonce, black_box(message)).unwrap()),
             _ => panic!("no such operation"),
         }

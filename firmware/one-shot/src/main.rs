@@ -1,9 +1,10 @@
-//! The functions for one call of the variants and kinds that the features name, and nothing else: what the linker puts
-//! into this program is what they need. It is linked, measured and never run.
+//! The functions for one call of the variants and kinds that the features name, and nothing else:
+//! what the linker puts into this program is what they need. It is linked, measured and never run.
 //!
-//! If one of them could panic, it would reach the panic handler, and that calls a function that does not exist: the
-//! program could not be linked. (What cannot be reached the linker drops before it looks for such functions. And what is
-//! reached only for the optimiser not to see that it is not, counts as reached.)
+//! If one of them could panic, it would reach the panic handler, and that calls a function that
+//! does not exist: the program could not be linked. (What cannot be reached the linker drops before
+//! it looks for such functions. And what is reached only for the optimiser not to see that it is
+//! not, counts as reached.)
 
 #![no_std]
 #![no_main]

@@ -31,7 +31,8 @@ fn the_papers_vectors() {
     ] {
         let aegis = Aegis::new(family, 2);
         let (key, nonce, ad) = inputs(family);
-        let paper = |ad: &[u8], msg: &[u8]| encrypt(aegis, TagWords::Five, &key, &nonce, ad, msg, 16);
+        let paper =
+            |ad: &[u8], msg: &[u8]| encrypt(aegis, TagWords::Five, &key, &nonce, ad, msg, 16);
         assert_eq!(paper(&[], &[]), (vec![], unhex(empty_tag)));
         assert_eq!(paper(&ad, &msg), (unhex(ct), unhex(tag)));
 
@@ -96,7 +97,8 @@ fn the_drafts_vectors_before_the_degree_byte() {
     }
 }
 
-/// Sections 3 and 4 of the paper: lane `i` is the base cipher with the context `i`, fed with every `D`th block.
+/// Sections 3 and 4 of the paper: lane `i` is the base cipher with the context `i`, fed with every
+/// `D`th block.
 #[test]
 fn a_lane_is_the_base_cipher_with_a_context() {
     for aegis in some_variants() {
@@ -108,13 +110,15 @@ fn a_lane_is_the_base_cipher_with_a_context() {
                 whole.chunks(16).skip(lane).step_by(aegis.degree).collect::<Vec<_>>().concat()
             };
             let (ad, msg) = (fragment(&ad), fragment(&msg));
-            let base = encrypt_with_context(aegis.family, &[lane as u8], &key, &nonce, &ad, &msg, 16).0;
+            let base =
+                encrypt_with_context(aegis.family, &[lane as u8], &key, &nonce, &ad, &msg, 16).0;
             assert_eq!(base, fragment(&ct));
         }
     }
 }
 
-/// Without a context, or with zeros, the base ciphers of the paper are those of the RFC; so is degree 1.
+/// Without a context, or with zeros, the base ciphers of the paper are those of the RFC; so is
+/// degree 1.
 #[test]
 fn no_context_changes_nothing() {
     for family in [Family::Aegis128, Family::Aegis256] {
@@ -124,9 +128,15 @@ fn no_context_changes_nothing() {
         for tag_len in [16, 32] {
             let expected = aegis.encrypt(&key, &nonce, &ad, &msg, tag_len);
             for ctx in [&[][..], &[0], &[0; 16]] {
-                assert_eq!(encrypt_with_context(family, ctx, &key, &nonce, &ad, &msg, tag_len), expected);
+                assert_eq!(
+                    encrypt_with_context(family, ctx, &key, &nonce, &ad, &msg, tag_len),
+                    expected
+                );
             }
-            assert_ne!(encrypt_with_context(family, &[1], &key, &nonce, &ad, &msg, tag_len), expected);
+            assert_ne!(
+                encrypt_with_context(family, &[1], &key, &nonce, &ad, &msg, tag_len),
+                expected
+            );
             assert_eq!(encrypt(aegis, TagWords::Seven, &key, &nonce, &ad, &msg, tag_len), expected);
         }
     }

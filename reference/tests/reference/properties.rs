@@ -6,7 +6,8 @@ use crate::{bytes, some_variants};
 
 #[test]
 fn decryption_undoes_encryption_and_refuses_changes() {
-    for aegis in some_variants().chain([Aegis::new(Family::Aegis128, 256), Aegis::new(Family::Aegis256, 256)])
+    for aegis in some_variants()
+        .chain([Aegis::new(Family::Aegis128, 256), Aegis::new(Family::Aegis256, 256)])
     {
         let (key, nonce) = (bytes(11, aegis.key_len()), bytes(12, aegis.key_len()));
         for len in [0, 1, 15, 16, 17, aegis.rate() - 1, aegis.rate(), 2 * aegis.rate() + 5] {
@@ -24,19 +25,28 @@ fn decryption_undoes_encryption_and_refuses_changes() {
                 assert_eq!(aegis.decrypt(&flipped(&key), &nonce, &ad, &ct, &tag), None);
                 assert_eq!(aegis.decrypt(&key, &flipped(&nonce), &ad, &ct, &tag), None);
                 assert_eq!(aegis.decrypt(&key, &nonce, &ad, &ct, &flipped(&tag)), None);
-                assert_eq!(aegis.decrypt(&key, &nonce, &flipped(&ad), &ct, &tag).is_none(), !ad.is_empty());
-                assert_eq!(aegis.decrypt(&key, &nonce, &ad, &flipped(&ct), &tag).is_none(), !ct.is_empty());
+                assert_eq!(
+                    aegis.decrypt(&key, &nonce, &flipped(&ad), &ct, &tag).is_none(),
+                    !ad.is_empty()
+                );
+                assert_eq!(
+                    aegis.decrypt(&key, &nonce, &ad, &flipped(&ct), &tag).is_none(),
+                    !ct.is_empty()
+                );
             }
         }
     }
 }
 
-/// 16-byte and 32-byte tags: the short one is the sum of the halves of the long one for the AEGIS-256 family only.
+/// 16-byte and 32-byte tags: the short one is the sum of the halves of the long one for the
+/// AEGIS-256 family only.
 #[test]
 fn the_two_tags() {
     for aegis in some_variants() {
-        let (key, nonce, msg) = (bytes(21, aegis.key_len()), bytes(22, aegis.key_len()), bytes(23, 100));
-        let [short, long] = [16, 32].map(|tag_len| aegis.encrypt(&key, &nonce, b"ad", &msg, tag_len).1);
+        let (key, nonce, msg) =
+            (bytes(21, aegis.key_len()), bytes(22, aegis.key_len()), bytes(23, 100));
+        let [short, long] =
+            [16, 32].map(|tag_len| aegis.encrypt(&key, &nonce, b"ad", &msg, tag_len).1);
         let sum: Vec<u8> = (0..16).map(|i| long[i] ^ long[i + 16]).collect();
         assert_eq!(short == sum, aegis.family == Family::Aegis256);
     }
@@ -60,8 +70,9 @@ fn the_mac_of_degree_one() {
     }
 }
 
-/// Where a MAC depends on its data: everywhere, except that 16-byte tags of AEGIS-128X with an odd degree above 1 do
-/// not see the last lane, because an odd number of lane tags is split into pairs. Nobody should use those.
+/// Where a MAC depends on its data: everywhere, except that 16-byte tags of AEGIS-128X with an odd
+/// degree above 1 do not see the last lane, because an odd number of lane tags is split into pairs.
+/// Nobody should use those.
 #[test]
 fn what_a_mac_depends_on() {
     for aegis in some_variants() {
@@ -88,8 +99,8 @@ fn what_a_mac_depends_on() {
     }
 }
 
-/// §7: the keystream is what a message is XORed with as long as all blocks before are zero, and `Stream` is a prefix
-/// of any longer `Stream`.
+/// §7: the keystream is what a message is XORed with as long as all blocks before are zero, and
+/// `Stream` is a prefix of any longer `Stream`.
 #[test]
 fn streams() {
     for aegis in some_variants() {

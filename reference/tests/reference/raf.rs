@@ -2,8 +2,8 @@
 
 use palladion_reference::hash::{sha256, turboshake};
 use palladion_reference::raf::{
-    Header, Refused, aegis, derive_master_key, file_keys, merkle_commitment, merkle_root, read_file,
-    write_file,
+    Header, Refused, aegis, derive_master_key, file_keys, merkle_commitment, merkle_root,
+    read_file, write_file,
 };
 
 use crate::{bytes, unhex};
@@ -23,7 +23,12 @@ fn ptn(n: usize) -> Vec<u8> {
 fn turboshake128() {
     let hash = |message: &[u8], domain, expected: &str| {
         let expected = digits(expected);
-        assert_eq!(turboshake(168, message, domain, expected.len()), expected, "{} bytes", message.len());
+        assert_eq!(
+            turboshake(168, message, domain, expected.len()),
+            expected,
+            "{} bytes",
+            message.len()
+        );
     };
     hash(
         &[],
@@ -31,8 +36,7 @@ fn turboshake128() {
         "1E 41 5F 1C 59 83 AF F2 16 92 17 27 7D 17 BB 53 8C D9 45 A3 97 DD EC 54 1F 1C E4 1A F2 C1 B7 4C \
          3E 8C CA E2 A4 DA E5 6C 84 A0 4C 23 85 C0 3C 15 E8 19 3B DF 58 73 73 63 32 16 91 C0 54 62 C8 DF",
     );
-    let end =
-        "A3 B9 B0 38 59 00 CE 76 1F 22 AE D5 48 E7 54 DA 10 A5 24 2D 62 E8 C6 58 E3 F3 A9 23 A7 55 56 07";
+    let end = "A3 B9 B0 38 59 00 CE 76 1F 22 AE D5 48 E7 54 DA 10 A5 24 2D 62 E8 C6 58 E3 F3 A9 23 A7 55 56 07";
     assert_eq!(turboshake(168, &[], 0x1f, 10032)[10000..], digits(end));
     for (power, expected) in (0..).zip([
         "55 CE DD 6F 60 AF 7B B2 9A 40 42 AE 83 2E F3 F5 8D B7 29 9F 89 3E BB 92 47 24 7D 85 69 58 DA A9",
@@ -82,7 +86,12 @@ fn turboshake128() {
 #[test]
 fn turboshake256() {
     let hash = |message: &[u8], domain, expected: &str| {
-        assert_eq!(turboshake(136, message, domain, 64), digits(expected), "{} bytes", message.len());
+        assert_eq!(
+            turboshake(136, message, domain, 64),
+            digits(expected),
+            "{} bytes",
+            message.len()
+        );
     };
     hash(
         &[],
@@ -90,8 +99,7 @@ fn turboshake256() {
         "36 7A 32 9D AF EA 87 1C 78 02 EC 67 F9 05 AE 13 C5 76 95 DC 2C 66 63 C6 10 35 F5 9A 18 F8 E7 DB \
          11 ED C0 E1 2E 91 EA 60 EB 6B 32 DF 06 DD 7F 00 2F BA FA BB 6E 13 EC 1C C2 0D 99 55 47 60 0D B0",
     );
-    let end =
-        "AB EF A1 16 30 C6 61 26 92 49 74 26 85 EC 08 2F 20 72 65 DC CF 2F 43 53 4E 9C 61 BA 0C 9D 1D 75";
+    let end = "AB EF A1 16 30 C6 61 26 92 49 74 26 85 EC 08 2F 20 72 65 DC CF 2F 43 53 4E 9C 61 BA 0C 9D 1D 75";
     assert_eq!(turboshake(136, &[], 0x1f, 10032)[10000..], digits(end));
     for (power, expected) in (0..).zip([
         "3E 17 12 F9 28 F8 EA F1 05 46 32 B2 AA 0A 24 6E D8 B0 C3 78 72 8F 60 BC 97 04 10 15 5C 28 82 0E \
@@ -193,7 +201,10 @@ fn files_are_read_as_they_were_written() {
             assert_eq!(file.len(), 64 + chunks * (1024 + 16 + master_key.len()));
             assert_eq!(read_file(&file, &master_key).unwrap(), contents);
             // Something behind it does not matter; a byte less does.
-            assert_eq!(read_file(&[&file[..], &[1; 5000]].concat(), &master_key).unwrap(), contents);
+            assert_eq!(
+                read_file(&[&file[..], &[1; 5000]].concat(), &master_key).unwrap(),
+                contents
+            );
             let refused = if chunks == 0 { Refused::Short } else { Refused::Truncated };
             assert_eq!(read_file(&file[..file.len() - 1], &master_key), Err(refused));
         }
@@ -206,8 +217,11 @@ fn files_with_another_bit_are_refused() {
     for algorithm in [1, 6] {
         let (file, master_key, _) = example(algorithm, 1500);
         let record = 1024 + 16 + master_key.len();
-        let places =
-            (0..64).chain((64..file.len()).step_by(29)).chain([63 + record, 64 + record, file.len() - 1]);
+        let places = (0..64).chain((64..file.len()).step_by(29)).chain([
+            63 + record,
+            64 + record,
+            file.len() - 1,
+        ]);
         for at in places {
             let mut changed = file.clone();
             changed[at] ^= 1 << (at % 8);
@@ -225,7 +239,10 @@ fn files_with_another_bit_are_refused() {
             };
             let found = read_file(&changed, &master_key).unwrap_err();
             // Some other sizes of chunks are possible ones.
-            assert!(found == expected || (at < 16 && found == Refused::Mac), "byte {at}: {found:?}");
+            assert!(
+                found == expected || (at < 16 && found == Refused::Mac),
+                "byte {at}: {found:?}"
+            );
         }
         let mut swapped = file.clone();
         swapped[64..].rotate_left(record);
@@ -253,7 +270,8 @@ fn merkle() {
     assert_eq!(merkle_root(1024, 3, &contents), hash(&[&[1], &place(1, 0), &left, &right]));
     assert_eq!(merkle_root(1024, 2, &contents), left);
     assert_eq!(merkle_root(1024, 1, &contents[..1024]), leaves[0]);
-    // A fourth leaf that is empty is hashed as the one that is missing; at higher levels that is not so.
+    // A fourth leaf that is empty is hashed as the one that is missing; at higher levels that is
+    // not so.
     assert_eq!(merkle_root(1024, 3, &contents), merkle_root(1024, 4, &contents));
     assert_ne!(merkle_root(1024, 5, &contents), merkle_root(1024, 8, &contents));
 

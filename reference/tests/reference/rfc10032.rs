@@ -1,5 +1,5 @@
-//! The vectors of RFC 10032, appendix A: from `rfc10032.txt`, and from the RFC's own JSON files where a copy of them
-//! lies beside the checkout.
+//! The vectors of RFC 10032, appendix A: from `rfc10032.txt`, and from the RFC's own JSON files
+//! where a copy of them lies beside the checkout.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,10 @@ fn aes_rounds() {
 
 /// A state of degree 1 with the given blocks.
 fn state(family: Family, blocks: &[Vec<u8>]) -> State {
-    State { aegis: Aegis::new(family, 1), v: blocks.iter().map(|b| vec![block(b.clone())]).collect() }
+    State {
+        aegis: Aegis::new(family, 1),
+        v: blocks.iter().map(|b| vec![block(b.clone())]).collect(),
+    }
 }
 
 #[test]
@@ -77,12 +80,21 @@ fn states_after_init() {
     assert_eq!(vectors.len(), 4);
     for v in vectors {
         let state = State::init(v.aegis(), &v.bytes(2), &v.bytes(3));
-        let expected: Vec<[u8; 16]> = (4..v.fields.len()).map(|field| block(v.bytes(field))).collect();
+        let expected: Vec<[u8; 16]> =
+            (4..v.fields.len()).map(|field| block(v.bytes(field))).collect();
         assert_eq!(state.v.concat(), expected);
     }
 }
 
-fn check_aead(aegis: Aegis, key: &[u8], nonce: &[u8], ad: &[u8], msg: &[u8], ct: &[u8], tags: [&[u8]; 2]) {
+fn check_aead(
+    aegis: Aegis,
+    key: &[u8],
+    nonce: &[u8],
+    ad: &[u8],
+    msg: &[u8],
+    ct: &[u8],
+    tags: [&[u8]; 2],
+) {
     for tag in tags {
         assert_eq!(aegis.encrypt(key, nonce, ad, msg, tag.len()), (ct.to_vec(), tag.to_vec()));
         assert_eq!(aegis.decrypt(key, nonce, ad, ct, tag).as_deref(), Some(msg));
@@ -98,7 +110,14 @@ fn check_forged(aegis: Aegis, key: &[u8], nonce: &[u8], ad: &[u8], ct: &[u8], ta
 }
 
 /// `lanes` and `tags`: for 16 bytes, then for 32.
-fn check_mac(aegis: Aegis, key: &[u8], nonce: &[u8], data: &[u8], lanes: [&[u8]; 2], tags: [&[u8]; 2]) {
+fn check_mac(
+    aegis: Aegis,
+    key: &[u8],
+    nonce: &[u8],
+    data: &[u8],
+    lanes: [&[u8]; 2],
+    tags: [&[u8]; 2],
+) {
     for (lanes, tag) in lanes.into_iter().zip(tags) {
         assert_eq!(aegis.mac(key, nonce, data, tag.len()), tag);
         assert_eq!(lanes.is_empty(), aegis.degree == 1);
@@ -154,7 +173,8 @@ fn json_files() {
         return;
     }
     let read = |name: &str| -> Vec<BTreeMap<String, Value>> {
-        serde_json::from_str(&std::fs::read_to_string(format!("{folder}/{name}.json")).unwrap()).unwrap()
+        serde_json::from_str(&std::fs::read_to_string(format!("{folder}/{name}.json")).unwrap())
+            .unwrap()
     };
     let has = |case: &BTreeMap<String, Value>, name: &str| case.contains_key(name);
     let get = |case: &BTreeMap<String, Value>, name: &str| unhex(case[name].as_str().unwrap());
@@ -189,10 +209,12 @@ fn json_files() {
                     assert_eq!(initial.v[j][i].to_vec(), get(&format!("V[{j},{i}]")));
                 }
             } else if has(&case, "S0") {
-                let blocks =
-                    |suffix: &str| (0..words).map(|j| get(&format!("S{j}{suffix}"))).collect::<Vec<_>>();
+                let blocks = |suffix: &str| {
+                    (0..words).map(|j| get(&format!("S{j}{suffix}"))).collect::<Vec<_>>()
+                };
                 let mut updated = state(family, &blocks(""));
-                let inputs: &[&str] = if family == Family::Aegis128 { &["M0", "M1"] } else { &["M"] };
+                let inputs: &[&str] =
+                    if family == Family::Aegis128 { &["M0", "M1"] } else { &["M"] };
                 updated.update(&inputs.iter().flat_map(|name| get(name)).collect::<Vec<_>>());
                 assert_eq!(updated, state(family, &blocks("_2")));
                 counts[2] += 1;
@@ -216,7 +238,10 @@ fn json_files() {
             .into_iter()
             .find(|variant| name == format!("AEGISMAC-{variant} Test Vector"))
             .map(|variant| {
-                Aegis::new(family(&variant[..3]), variant[3..].trim_matches(['L', 'X']).parse().unwrap_or(1))
+                Aegis::new(
+                    family(&variant[..3]),
+                    variant[3..].trim_matches(['L', 'X']).parse().unwrap_or(1),
+                )
             })
             .unwrap();
         check_mac(

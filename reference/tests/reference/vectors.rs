@@ -13,8 +13,14 @@ fn the_files_are_what_the_reference_says() {
         files().into_iter().chain([(make_raf_vectors::NAME, make_raf_vectors::contents())])
     {
         let found = std::fs::read_to_string(folder().join(name)).unwrap();
-        assert!(found == expected, "{name} is out of date: run the example make_vectors or make_raf_vectors");
-        assert!(expected.lines().all(|line| line.len() < 2000), "{name}: README.md promises short lines");
+        assert!(
+            found == expected,
+            "{name} is out of date: run the example make_vectors or make_raf_vectors"
+        );
+        assert!(
+            expected.lines().all(|line| line.len() < 2000),
+            "{name}: README.md promises short lines"
+        );
         total += expected.len();
         names.insert(name.to_string());
     }

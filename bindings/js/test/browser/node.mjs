@@ -1,4 +1,5 @@
-// What the tests take from Node, as far as a page can have it, so that they run in a browser as they are.
+// What the tests take from Node, as far as a page can have it, so that they run in a browser as
+// they are.
 
 // Tests run one after another once all are known.
 const tests = [];

@@ -1,4 +1,5 @@
-// The package in a browser: the tests that it has for Node, with each build, and what only browsers have.
+// The package in a browser: the tests that it has for Node, with each build, and what only browsers
+// have.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -135,7 +135,8 @@ def _complete(target: Path, overwrite: bool, *, private: bool = False) -> Iterat
         target = os.path.realpath(target)  # a symbolic link stays one
     mode = None
     if not private:
-        # What is replaced passes its permissions on; a new file has those of others that the program makes.
+        # What is replaced passes its permissions on; a new file has those of others that the
+        # program makes.
         try:
             mode = stat.S_IMODE(os.stat(target).st_mode) & 0o777
         except FileNotFoundError:
@@ -170,7 +171,8 @@ def _rename_new(name: str, target: str) -> None:
     except FileExistsError:
         raise FileExistsError(17, "exists already (overwrite=True replaces it)", target) from None
     except OSError:
-        # Not every file system has links. Between this question and the answer somebody else may make the file.
+        # Not every file system has links. Between this question and the answer somebody else may
+        # make the file.
         if os.path.lexists(target):
             raise FileExistsError(17, "exists already (overwrite=True replaces it)", target) from None
         os.replace(name, target)

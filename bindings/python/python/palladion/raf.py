@@ -362,7 +362,8 @@ class RafFile(io.RawIOBase):
         #: The path, or the storage, that was opened.
         self.name = name
         self._position = native.size if "a" in mode else 0
-        # For what moves the position. A storage that comes back here is refused by the native part, and must not wait for itself.
+        # For what moves the position. A storage that comes back here is refused by the native part,
+        # and must not wait for itself.
         self._moving = threading.RLock()
 
     @property

@@ -1,15 +1,17 @@
-//! Whether the time that encryption, decryption and MACs take depends on the key, the message or the right tag, by a statistical
-//! test (Reparaz, Balasch and Verbauwhede, "Dude, is my code constant time?", 2016): `scripts/check-timing.sh`.
+//! Whether the time that encryption, decryption and MACs take depends on the key, the message or
+//! the right tag, by a statistical test (Reparaz, Balasch and Verbauwhede, "Dude, is my code
+//! constant time?", 2016): `scripts/check-timing.sh`.
 //!
 //! `timing [--planted] [--samples N] [BACKEND...]`
 //!
-//! Two classes of inputs take turns at random: a fixed key and message, and random ones; for forgeries, tags that are wrong in the
-//! first byte, and in the last. Welch's t-test compares the times of the two, all of them and those below several percentiles, as
-//! what the system does in between only makes some times longer. Beyond 10 the classes are certainly different; the largest value is
-//! reported. The machine should be idle: this is no test for CI.
+//! Two classes of inputs take turns at random: a fixed key and message, and random ones; for
+//! forgeries, tags that are wrong in the first byte, and in the last. Welch's t-test compares the
+//! times of the two, all of them and those below several percentiles, as what the system does in
+//! between only makes some times longer. Beyond 10 the classes are certainly different; the largest
+//! value is reported. The machine should be idle: this is no test for CI.
 //!
-//! With `--planted` the library is one whose comparisons of tags end early, and both kinds of forgeries have to show it on each
-//! backend.
+//! With `--planted` the library is one whose comparisons of tags end early, and both kinds of
+//! forgeries have to show it on each backend.
 
 #![forbid(unsafe_code)]
 
@@ -49,7 +51,12 @@ fn t(classes: [&[f64]; 2]) -> f64 {
 }
 
 /// The largest |t| of the times below any of some percentiles.
-fn largest_t(samples: usize, random: &mut Random, inputs: &mut Inputs, operation: Operation) -> f64 {
+fn largest_t(
+    samples: usize,
+    random: &mut Random,
+    inputs: &mut Inputs,
+    operation: Operation,
+) -> f64 {
     let mut times = [Vec::new(), Vec::new()];
     for round in 0..samples + samples / 10 {
         let class = random.number() & 1 == 1;
@@ -63,9 +70,11 @@ fn largest_t(samples: usize, random: &mut Random, inputs: &mut Inputs, operation
     }
     let mut all: Vec<f64> = times.concat();
     all.sort_by(f64::total_cmp);
-    let limits = [0.5, 0.75, 0.9, 0.95, 0.99, 1.0].map(|part| all[((all.len() - 1) as f64 * part) as usize]);
-    let below =
-        |class: &[f64], limit: f64| class.iter().copied().filter(|time| *time <= limit).collect::<Vec<f64>>();
+    let limits =
+        [0.5, 0.75, 0.9, 0.95, 0.99, 1.0].map(|part| all[((all.len() - 1) as f64 * part) as usize]);
+    let below = |class: &[f64], limit: f64| {
+        class.iter().copied().filter(|time| *time <= limit).collect::<Vec<f64>>()
+    };
     limits
         .iter()
         .map(|limit| t([&below(&times[0], *limit), &below(&times[1], *limit)]).abs())
@@ -118,7 +127,9 @@ impl Inputs {
 
     fn encrypt(&mut self) {
         let cipher = self.cipher();
-        cipher.encrypt_in_place(&self.nonce, b"ad", &mut self.buffer, &mut self.tag).expect("encrypted");
+        cipher
+            .encrypt_in_place(&self.nonce, b"ad", &mut self.buffer, &mut self.tag)
+            .expect("encrypted");
     }
 
     fn decrypt(&mut self) -> bool {
@@ -133,12 +144,15 @@ impl Inputs {
         Self { algorithm, nonce, key, buffer, tag: [0; 32] }
     }
 
-    /// Both classes do the same work here, without a branch, and at the same places, so that caches and branch predictors are the same,
-    /// and other work afterwards, so that the CPU has done with this before the clock is looked at.
+    /// Both classes do the same work here, without a branch, and at the same places, so that caches
+    /// and branch predictors are the same, and other work afterwards, so that the CPU has done with
+    /// this before the clock is looked at.
     fn prepare(&mut self, operation: Operation, class: bool, random: &mut Random) {
         let fixed = black_box(u8::from(class && !operation.is_forgery()).wrapping_neg());
         for (bytes, value) in [(&mut self.key, 3), (&mut self.buffer, 5)] {
-            bytes.iter_mut().for_each(|byte| *byte = random.number() as u8 & !fixed | value & fixed);
+            bytes
+                .iter_mut()
+                .for_each(|byte| *byte = random.number() as u8 & !fixed | value & fixed);
         }
         match operation {
             Operation::Encrypt | Operation::Mac => {}
@@ -147,7 +161,10 @@ impl Inputs {
         }
         if operation.is_forgery() {
             let wrong = if class { 0 } else { self.tag.len() - 1 };
-            self.tag.iter_mut().enumerate().for_each(|(i, byte)| *byte ^= u8::from(i == wrong) << 4);
+            self.tag
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, byte)| *byte ^= u8::from(i == wrong) << 4);
         }
         black_box((0..200).fold(0, |sum, _| sum ^ random.number()));
     }
@@ -174,7 +191,8 @@ fn main() -> ExitCode {
         samples = arguments[1].parse().expect("a number of samples");
         arguments.drain(..2);
     }
-    let mut random = Random(Instant::now().elapsed().as_nanos() as u64 ^ u64::from(std::process::id()));
+    let mut random =
+        Random(Instant::now().elapsed().as_nanos() as u64 ^ u64::from(std::process::id()));
     let backends: Vec<Backend> = if arguments.is_empty() {
         Backend::ALL.iter().copied().filter(|backend| backend.is_available()).collect()
     } else {
@@ -204,7 +222,8 @@ fn main() -> ExitCode {
     if planted {
         // (Not each variant: by the side of the slow ones' time a comparison is short.)
         let noticed = |name: &str, operation| {
-            let mut same = largest.iter().filter(|(backend, op, _)| *backend == name && *op == operation);
+            let mut same =
+                largest.iter().filter(|(backend, op, _)| *backend == name && *op == operation);
             same.any(|(.., t)| *t > LIMIT)
         };
         let missed: Vec<_> = largest.iter().filter(|(name, op, _)| !noticed(name, *op)).collect();

@@ -1,8 +1,10 @@
 // What crosses the border between the benchmark and the library. Both compile this file.
 
-/// The library's only function, `palladion_bench_aegis_run`: does the job `repeats` times. Variants are numbered 128L, 128X2, 128X4, 256, 256X2, 256X4; operations are encrypt,
-/// decrypt, MAC. Returns 0, or something else if an authentication tag was wrong or a number has no meaning.
-pub type Run = unsafe extern "C" fn(variant: u32, operation: u32, repeats: u64, job: &RawJob) -> i32;
+/// The library's only function, `palladion_bench_aegis_run`: does the job `repeats` times. Variants
+/// are numbered 128L, 128X2, 128X4, 256, 256X2, 256X4; operations are encrypt, decrypt, MAC.
+/// Returns 0, or something else if an authentication tag was wrong or a number has no meaning.
+pub type Run =
+    unsafe extern "C" fn(variant: u32, operation: u32, repeats: u64, job: &RawJob) -> i32;
 
 /// The arguments of one call.
 #[repr(C)]

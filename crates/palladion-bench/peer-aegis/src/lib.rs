@@ -1,7 +1,8 @@
-//! Crate `aegis` behind one C function, for the benchmark to load: compiled from C, or with feature `pure-rust` from
-//! Rust.
+//! Crate `aegis` behind one C function, for the benchmark to load: compiled from C, or with feature
+//! `pure-rust` from Rust.
 //!
-//! The loop that repeats a call is here, so that crossing the border costs nothing that is measured.
+//! The loop that repeats a call is here, so that crossing the border costs nothing that is
+//! measured.
 
 #[path = "job.rs"]
 mod job;
@@ -37,7 +38,8 @@ pub unsafe extern "C" fn palladion_bench_aegis_run(
 
 const TAG_LEN: usize = 16;
 
-/// libaegis's C functions, which write into another buffer than they read and cost no more than the crate's own API.
+/// libaegis's C functions, which write into another buffer than they read and cost no more than the
+/// crate's own API.
 #[cfg(not(feature = "pure-rust"))]
 macro_rules! variant {
     ($name:ident, $cipher:ident, $mac:ident, $key_len:literal,
@@ -80,7 +82,8 @@ macro_rules! variant {
                 let mut failed = 0;
                 for _ in 0..repeats {
                     let j = std::hint::black_box(j);
-                    // SAFETY: the caller's promise; MacState is larger and more aligned than any of theirs.
+                    // SAFETY: the caller's promise; MacState is larger and more aligned than any of
+                    // theirs.
                     unsafe {
                         failed |= match operation {
                             0 => $encrypt(
@@ -121,7 +124,8 @@ macro_rules! variant {
             pub unsafe fn run(operation: u32, repeats: u64, j: &RawJob) -> i32 {
                 for _ in 0..repeats {
                     let j = std::hint::black_box(j);
-                    // SAFETY: the caller's promise; `copy` allows that input and output are the same.
+                    // SAFETY: the caller's promise; `copy` allows that input and output are the
+                    // same.
                     unsafe {
                         let (key, nonce) =
                             (&*j.key.cast::<[u8; $key_len]>(), &*j.nonce.cast::<[u8; $key_len]>());

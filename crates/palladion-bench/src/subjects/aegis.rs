@@ -14,7 +14,8 @@ pub fn entries(variants: &[Variant]) -> Result<Vec<Entry>, String> {
     let version = locked_version(include_str!("../../peer-aegis/Cargo.lock"), "aegis");
     let mut entries = Vec::new();
     for (form, path) in env!("BENCH_AEGIS").split(';').filter_map(|built| built.split_once('=')) {
-        // SAFETY: the library is built from peer-aegis/, where the compiler checks that the function has this type.
+        // SAFETY: the library is built from peer-aegis/, where the compiler checks that the
+        // function has this type.
         let run: Run = unsafe { function(load(path)?, "palladion_bench_aegis_run") }?;
         entries.extend(variants.iter().map(|&variant| Entry {
             description: Description {
@@ -47,7 +48,11 @@ impl Subject for Aegis {
             Operation::Decrypt => (1, job.input.as_ptr()),
             Operation::Mac => (2, job.input.as_ptr()),
         };
-        let len = if job.operation == Operation::EncryptInPlace { job.output.len() } else { job.input.len() };
+        let len = if job.operation == Operation::EncryptInPlace {
+            job.output.len()
+        } else {
+            job.input.len()
+        };
         assert!(job.operation == Operation::Mac || job.output.len() == len);
         let raw = RawJob {
             key: KEY.as_ptr(),
@@ -59,8 +64,8 @@ impl Subject for Aegis {
             len,
             tag: job.tag.as_mut_ptr(),
         };
-        // SAFETY: the pointers come from slices of these lengths, which live as long as the call; key and nonce have 32
-        // bytes, the tag 16.
+        // SAFETY: the pointers come from slices of these lengths, which live as long as the call;
+        // key and nonce have 32 bytes, the tag 16.
         match unsafe { (self.run)(self.variant.index() as u32, operation, repeats, &raw) } {
             0 => Ok(()),
             status => Err(format!("crate aegis: status {status}")),

@@ -3,7 +3,8 @@
 use std::hint::black_box;
 
 use aws_lc_rs::aead::{
-    AES_128_GCM, AES_256_GCM, Aad, Algorithm as Aead, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey,
+    AES_128_GCM, AES_256_GCM, Aad, Algorithm as Aead, CHACHA20_POLY1305, LessSafeKey, Nonce,
+    UnboundKey,
 };
 use aws_lc_rs::hmac;
 
@@ -11,7 +12,8 @@ use super::{AWS_LC, Entry, Job, KEY, NONCE, Role, Subject, TAG_LEN, check, versi
 use crate::algorithm::{Algorithm, Operation};
 
 pub fn entries() -> Result<Vec<Entry>, String> {
-    let version = format!("aws-lc-rs {}, aws-lc-sys {}", version_of("aws-lc-rs"), version_of("aws-lc-sys"));
+    let version =
+        format!("aws-lc-rs {}, aws-lc-sys {}", version_of("aws-lc-rs"), version_of("aws-lc-sys"));
     let entry = |algorithm, subject| Entry::new(algorithm, AWS_LC, &version, Role::Other, subject);
     let aead = |algorithm: Algorithm, aead: &'static Aead| {
         let key = check(UnboundKey::new(aead, &KEY[..algorithm.key_len()]))?;
@@ -34,9 +36,14 @@ impl Subject for Cipher {
             let job = black_box(&mut *job);
             let (nonce, ad) = (Nonce::assume_unique_for_key(nonce), Aad::from(job.ad));
             check(match job.operation {
-                Operation::Encrypt => {
-                    self.0.seal_out_of_place_scatter(nonce, ad, job.input, job.output, &[], &mut job.tag)
-                }
+                Operation::Encrypt => self.0.seal_out_of_place_scatter(
+                    nonce,
+                    ad,
+                    job.input,
+                    job.output,
+                    &[],
+                    &mut job.tag,
+                ),
                 Operation::EncryptInPlace => self
                     .0
                     .seal_in_place_separate_tag(nonce, ad, job.output)

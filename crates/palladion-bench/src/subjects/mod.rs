@@ -1,7 +1,8 @@
 //! Who is measured: one [`Subject`] for each implementation of each algorithm.
 //!
-//! All work on the same buffers with the same key, nonce and 16-byte tags. AEGIS has no key schedule: each call starts from
-//! the key. Of the others, the key schedule is done once, before anything is measured.
+//! All work on the same buffers with the same key, nonce and 16-byte tags. AEGIS has no key
+//! schedule: each call starts from the key. Of the others, the key schedule is done once, before
+//! anything is measured.
 
 #[allow(unsafe_code)]
 mod aegis;
@@ -95,13 +96,17 @@ impl Entry {
     /// Whether the result is known to be wrong, so that there is no use in measuring it.
     pub fn is_known_to_be_wrong(&self, operation: Operation, len: usize) -> bool {
         let Description { library, form, .. } = &self.description;
-        library == aegis::LIBRARY && form.starts_with("Rust") && operation == Operation::Mac && len == 0
+        library == aegis::LIBRARY
+            && form.starts_with("Rust")
+            && operation == Operation::Mac
+            && len == 0
     }
 }
 
 type Make = fn(&[Variant]) -> Result<Vec<Entry>, String>;
 
-/// Everything there is on this machine that the filters let through, and notes on what there is not.
+/// Everything there is on this machine that the filters let through, and notes on what there is
+/// not.
 pub fn all(
     variants: &[Variant],
     backends: &[Backend],
@@ -142,7 +147,8 @@ fn aws_lc_entries() -> Result<Vec<Entry>, String> {
 }
 
 /// Names of libraries that can be compared with.
-pub const PEERS: [&str; 5] = [aegis::LIBRARY, AWS_LC, openssl::LIBRARY, rust::RUST_CRYPTO, rust::BLAKE3];
+pub const PEERS: [&str; 5] =
+    [aegis::LIBRARY, AWS_LC, openssl::LIBRARY, rust::RUST_CRYPTO, rust::BLAKE3];
 
 /// The version of a package in the lock file that this program was built with.
 fn locked_version(lock: &str, package: &str) -> String {
@@ -167,7 +173,10 @@ mod tests {
 
     #[test]
     fn versions_are_found() {
-        assert_eq!(locked_version("[[package]]\nname = \"a\"\nversion = \"1.2.3\"\n", "a"), "1.2.3");
+        assert_eq!(
+            locked_version("[[package]]\nname = \"a\"\nversion = \"1.2.3\"\n", "a"),
+            "1.2.3"
+        );
         assert_eq!(locked_version("", "a"), "unknown");
         assert_ne!(version_of("aws-lc-rs"), "unknown");
     }

@@ -1,4 +1,5 @@
-//! OpenSSL, if the machine has a libcrypto of version 3: found while the program runs, not needed to build it.
+//! OpenSSL, if the machine has a libcrypto of version 3: found while the program runs, not needed
+//! to build it.
 
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_ulong, c_void};
 use std::hint::black_box;
@@ -18,9 +19,15 @@ const GET_TAG: c_int = 0x10;
 const SET_TAG: c_int = 0x11;
 const IV_LEN: c_int = 12;
 
-type Init =
-    unsafe extern "C" fn(*mut c_void, *const c_void, *const c_void, *const c_uchar, *const c_uchar) -> c_int;
-type Update = unsafe extern "C" fn(*mut c_void, *mut c_uchar, *mut c_int, *const c_uchar, c_int) -> c_int;
+type Init = unsafe extern "C" fn(
+    *mut c_void,
+    *const c_void,
+    *const c_void,
+    *const c_uchar,
+    *const c_uchar,
+) -> c_int;
+type Update =
+    unsafe extern "C" fn(*mut c_void, *mut c_uchar, *mut c_int, *const c_uchar, c_int) -> c_int;
 type Final = unsafe extern "C" fn(*mut c_void, *mut c_uchar, *mut c_int) -> c_int;
 type Ctrl = unsafe extern "C" fn(*mut c_void, c_int, c_int, *mut c_void) -> c_int;
 
@@ -34,11 +41,13 @@ struct Direction {
 }
 
 pub fn entries() -> Result<Vec<Entry>, String> {
-    let library = FILES.iter().find_map(|file| load(file).ok()).ok_or("there is no libcrypto.so.3 here")?;
-    // SAFETY: these are the types in OpenSSL 3's <openssl/crypto.h> and <openssl/evp.h>; OpenSSL_version returns a string
-    // that lives for ever.
+    let library =
+        FILES.iter().find_map(|file| load(file).ok()).ok_or("there is no libcrypto.so.3 here")?;
+    // SAFETY: these are the types in OpenSSL 3's <openssl/crypto.h> and <openssl/evp.h>;
+    // OpenSSL_version returns a string that lives for ever.
     let (version, new, directions) = unsafe {
-        let version: unsafe extern "C" fn(c_int) -> *const c_char = function(library, "OpenSSL_version")?;
+        let version: unsafe extern "C" fn(c_int) -> *const c_char =
+            function(library, "OpenSSL_version")?;
         let number: unsafe extern "C" fn() -> c_ulong = function(library, "OpenSSL_version_num")?;
         if number() >> 28 != 3 {
             return Err("libcrypto is not of version 3".into());
@@ -68,7 +77,8 @@ pub fn entries() -> Result<Vec<Entry>, String> {
     ];
     let mut entries = Vec::new();
     for (algorithm, name) in ciphers {
-        // SAFETY: a context is made for each direction and never freed; `Context::new` has the type's conditions.
+        // SAFETY: a context is made for each direction and never freed; `Context::new` has the
+        // type's conditions.
         let cipher = unsafe { Cipher::new(library, name, new, directions) }?;
         entries.push(Entry::new(algorithm, LIBRARY, &version, Role::Other, Box::new(cipher)));
     }
@@ -81,7 +91,8 @@ struct Cipher([(Direction, *mut c_void); 2]);
 impl Cipher {
     /// # Safety
     ///
-    /// `name` must be a function that returns an AEAD, and `new` and `directions` OpenSSL's functions.
+    /// `name` must be a function that returns an AEAD, and `new` and `directions` OpenSSL's
+    /// functions.
     unsafe fn new(
         library: &'static Library,
         name: &str,
@@ -97,7 +108,8 @@ impl Cipher {
                 let ok = !context.is_null()
                     && (direction.init)(*context, cipher(), null(), null(), null()) == 1
                     && (direction.ctrl)(*context, SET_IV_LEN, IV_LEN, null_mut()) == 1
-                    && (direction.init)(*context, null(), null(), KEY.as_ptr(), NONCE.as_ptr()) == 1;
+                    && (direction.init)(*context, null(), null(), KEY.as_ptr(), NONCE.as_ptr())
+                        == 1;
                 if !ok {
                     return Err(format!("{name} cannot be set up"));
                 }
@@ -125,9 +137,10 @@ impl Subject for Cipher {
             };
             let tag = job.tag.as_mut_ptr();
             let mut written = 0;
-            // SAFETY: the context is ours alone; the pointers come from slices of these lengths, and a tag has 16 bytes.
-            // An AEAD of 16-byte tags writes as much as it reads, and nothing at the end, where the pointer must still
-            // be valid for OCB, which has kept back a partial block.
+            // SAFETY: the context is ours alone; the pointers come from slices of these lengths,
+            // and a tag has 16 bytes. An AEAD of 16-byte tags writes as much as it reads, and
+            // nothing at the end, where the pointer must still be valid for OCB, which has kept
+            // back a partial block.
             let ok = unsafe {
                 init(context, null(), null(), null(), NONCE.as_ptr()) == 1
                     && (ad_len == 0

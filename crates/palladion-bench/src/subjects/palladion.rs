@@ -45,8 +45,8 @@ fn boxed<F: Family, const D: usize>(backend: Backend) -> Box<dyn Subject> {
 
 impl<F: Family, const D: usize> Subject for Palladion<F, D> {
     fn run(&mut self, job: &mut Job, repeats: u64) -> Result<(), String> {
-        // Done by the call that does not count: setting asks the CPU what it is, which takes microseconds in a virtual
-        // machine.
+        // Done by the call that does not count: setting asks the CPU what it is, which takes
+        // microseconds in a virtual machine.
         if palladion::backend() != Ok(self.backend) {
             check(palladion::set_backend(self.backend))?;
         }
@@ -58,10 +58,12 @@ impl<F: Family, const D: usize> Subject for Palladion<F, D> {
                 Operation::Encrypt => cipher.encrypt_into(nonce, job.ad, job.input, job.output),
                 Operation::EncryptInPlace => cipher.encrypt_in_place(nonce, job.ad, job.output),
                 Operation::Mac => Mac::<F, D, TAG_LEN>::mac(key, nonce, job.input),
-                Operation::Decrypt => match cipher.decrypt_into(nonce, job.ad, job.input, &tag, job.output) {
-                    Ok(()) => continue,
-                    Err(error) => Err(error),
-                },
+                Operation::Decrypt => {
+                    match cipher.decrypt_into(nonce, job.ad, job.input, &tag, job.output) {
+                        Ok(()) => continue,
+                        Err(error) => Err(error),
+                    }
+                }
             };
             match made {
                 Ok(made) => tag = made,

@@ -38,7 +38,9 @@ impl<C: AeadInOut> Subject for Cipher<C> {
                     let tag = check(job.tag[..].try_into())?;
                     check(self.0.decrypt_inout_detached(nonce, job.ad, buf, tag))?;
                 }
-                _ => job.tag.copy_from_slice(&check(self.0.encrypt_inout_detached(nonce, job.ad, buf))?),
+                _ => job
+                    .tag
+                    .copy_from_slice(&check(self.0.encrypt_inout_detached(nonce, job.ad, buf))?),
             }
         }
         Ok(())

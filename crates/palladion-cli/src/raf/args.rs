@@ -10,8 +10,9 @@ use crate::values::{Given, Kind, algorithms, bytes};
 
 /// Works on encrypted files that can be read and changed at any place
 ///
-/// RAF is the format of libaegis for random access: chunks that are encrypted one by one. A change writes only the chunks
-/// that it touches. docs/raf.md of the sources says what that promises and what it does not.
+/// RAF is the format of libaegis for random access: chunks that are encrypted one by one. A change
+/// writes only the chunks that it touches. docs/raf.md of the sources says what that promises and
+/// what it does not.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -41,10 +42,12 @@ pub enum Command {
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 pub struct SecretArgs {
-    /// The key file, as keygen makes it, from which the file's master key is derived; - reads it from standard input
+    /// The key file, as keygen makes it, from which the file's master key is derived; - reads it
+    /// from standard input
     #[arg(short, long = "key", value_name = "KEYFILE")]
     key_file: Option<PathBuf>,
-    /// The master key itself, as other programs have it: a file of 16 or 32 bytes, or of their hexadecimal digits
+    /// The master key itself, as other programs have it: a file of 16 or 32 bytes, or of their
+    /// hexadecimal digits
     #[arg(long, value_name = "FILE")]
     raw_key: Option<PathBuf>,
     /// Ask for a passphrase
@@ -83,7 +86,8 @@ pub struct NewArgs {
     /// Which variant of AEGIS to use
     #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2", value_parser = algorithms(), ignore_case = true)]
     pub algorithm: Algorithm,
-    /// How much to encrypt at once: a multiple of 16 bytes from 1K to 1M. Small chunks are for small changes here and there
+    /// How much to encrypt at once: a multiple of 16 bytes from 1K to 1M. Small chunks are for
+    /// small changes here and there
     #[arg(long, value_name = "SIZE", default_value = "64K", value_parser = chunk_size)]
     pub chunk_size: u32,
     /// Replace the file if it exists
@@ -102,7 +106,8 @@ pub struct CreateArgs {
     pub key: KeyArgs,
     #[command(flatten)]
     pub new: NewArgs,
-    /// How many bytes of zeros, with K, M, G or T for units of 1024. They are encrypted, so they take up disk space
+    /// How many bytes of zeros, with K, M, G or T for units of 1024. They are encrypted, so they
+    /// take up disk space
     #[arg(long, value_name = "SIZE", default_value = "0", value_parser = size)]
     pub size: u64,
     /// The file to make
@@ -129,8 +134,8 @@ pub struct InfoArgs {
 
 /// Decrypts a file or a part of it
 ///
-/// Nothing unverified comes out. With -o, the output appears under its name only when all of it is verified; a pipe gets
-/// what comes before a damaged chunk.
+/// Nothing unverified comes out. With -o, the output appears under its name only when all of it is
+/// verified; a pipe gets what comes before a damaged chunk.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -158,9 +163,10 @@ pub struct CatArgs {
 
 /// Overwrites a part of a file in place, or appends to it
 ///
-/// The file grows if necessary, with zeros between its old end and the offset. Bytes past the written data stay.
-/// There is no journal. If this is interrupted, the data is written up to a point, and a message says how far. If the
-/// power fails, chunks that were being written may be damaged.
+/// The file grows if necessary, with zeros between its old end and the offset. Bytes past the
+/// written data stay. There is no journal. If this is interrupted, the data is written up to a
+/// point, and a message says how far. If the power fails, chunks that were being written may be
+/// damaged.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -185,7 +191,8 @@ pub struct WriteArgs {
 
 /// Makes a file shorter or longer, in place
 ///
-/// Data past the new end is discarded. New bytes are zeros; they are encrypted, so they take up disk space.
+/// Data past the new end is discarded. New bytes are zeros; they are encrypted, so they take up
+/// disk space.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -204,8 +211,9 @@ pub struct TruncateArgs {
 
 /// Reads all of a file, and names the chunks that are damaged
 ///
-/// That every chunk is authentic does not mean that it is the newest: whoever can write to the file can bring back an
-/// older version of it, or of single chunks. A commitment, made after the last change and kept elsewhere, tells.
+/// That every chunk is authentic does not mean that it is the newest: whoever can write to the file
+/// can bring back an older version of it, or of single chunks. A commitment, made after the last
+/// change and kept elsewhere, tells.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -220,13 +228,15 @@ Exit status: 4 if a chunk is damaged, or the commitment is another one.")]
 pub struct VerifyArgs {
     #[command(flatten)]
     pub key: KeyArgs,
-    /// Print what stands for all contents of the file, and for how many chunks there is room in its Merkle tree
+    /// Print what stands for all contents of the file, and for how many chunks there is room in its
+    /// Merkle tree
     #[arg(long)]
     pub commitment: bool,
     /// Fail if the commitment is not this one; what --commitment printed may be given as a whole
     #[arg(long, value_name = "HEX", value_parser = commitment)]
     pub expect: Option<Commitment>,
-    /// For how many chunks there is room in the Merkle tree [default: 16384, or the next power of two that is enough]
+    /// For how many chunks there is room in the Merkle tree [default: 16384, or the next power of
+    /// two that is enough]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     pub max_chunks: Option<u64>,
     /// The file
@@ -236,7 +246,8 @@ pub struct VerifyArgs {
 
 /// Makes a new file from a plain one or a pipe
 ///
-/// The output appears under its name only when it is complete. Nothing is overwritten without --force.
+/// The output appears under its name only when it is complete. Nothing is overwritten without
+/// --force.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -257,7 +268,8 @@ pub struct ImportArgs {
 
 /// Decrypts all of a file into a plain one or a pipe
 ///
-/// The output appears under its name only when all of it is verified; a pipe gets what comes before a damaged chunk.
+/// The output appears under its name only when all of it is verified; a pipe gets what comes before
+/// a damaged chunk.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -286,7 +298,8 @@ pub struct Commitment {
 
 fn chunk_size(text: &str) -> Result<u32, String> {
     let size = bytes(text).and_then(|size| u32::try_from(size).ok());
-    size.filter(|size| is_chunk_size(*size)).ok_or("a multiple of 16 from 1K to 1M, like 64K".into())
+    size.filter(|size| is_chunk_size(*size))
+        .ok_or("a multiple of 16 from 1K to 1M, like 64K".into())
 }
 
 fn size(text: &str) -> Result<u64, String> {
@@ -328,10 +341,18 @@ mod tests {
         let digits = "5a".repeat(32);
         let hash = vec![0x5a; 32];
         assert_eq!(commitment(&digits), Ok(Commitment { hash: hash.clone(), max_chunks: None }));
-        assert_eq!(commitment(&format!(" {digits}  7\n")), Ok(Commitment { hash, max_chunks: Some(7) }));
-        for wrong in
-            ["", "5a", &digits[1..], &format!("{digits} 0"), &format!("{digits} 1 2"), &format!("{digits} x")]
-        {
+        assert_eq!(
+            commitment(&format!(" {digits}  7\n")),
+            Ok(Commitment { hash, max_chunks: Some(7) })
+        );
+        for wrong in [
+            "",
+            "5a",
+            &digits[1..],
+            &format!("{digits} 0"),
+            &format!("{digits} 1 2"),
+            &format!("{digits} x"),
+        ] {
             assert!(commitment(wrong).is_err(), "{wrong}");
         }
     }

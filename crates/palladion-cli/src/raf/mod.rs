@@ -13,8 +13,8 @@ use palladion_raf::merkle::{CONTEXT_LEN, Hasher, Sha256};
 use zeroize::Zeroizing;
 
 use self::args::{
-    CatArgs, Command, CreateArgs, ExportArgs, ImportArgs, InfoArgs, KeyArgs, TruncateArgs, VerifyArgs,
-    WriteArgs,
+    CatArgs, Command, CreateArgs, ExportArgs, ImportArgs, InfoArgs, KeyArgs, TruncateArgs,
+    VerifyArgs, WriteArgs,
 };
 use self::pieces::Pieces;
 use self::place::{Opened, Place, bytes_of};
@@ -25,9 +25,11 @@ use crate::output::{Access, Output, same_file};
 use crate::progress::Progress;
 use crate::{hex, interrupt};
 
-/// Bytes that are worked on at once. Large enough for all cores, small enough for what they share of the cache.
+/// Bytes that are worked on at once. Large enough for all cores, small enough for what they share
+/// of the cache.
 const PIECE: u64 = 4 << 20;
-/// Bytes that are written at once to a file that stays: when it grows, each time it is waited until they are on the disk.
+/// Bytes that are written at once to a file that stays: when it grows, each time it is waited until
+/// they are on the disk.
 const CHANGE: u64 = 8 << 20;
 /// Room in a Merkle tree, as in pyaegis.
 const MAX_CHUNKS: u64 = 16384;
@@ -70,7 +72,8 @@ fn new_output(path: &Path, force: bool, inputs: &[(&str, &std::fs::Metadata)]) -
 /// `raf create`.
 fn create(args: &CreateArgs) -> Result<()> {
     let source = source(&args.key, None)?;
-    let inputs: Vec<_> = source.file().map(|file| (source.name(), &file.metadata)).into_iter().collect();
+    let inputs: Vec<_> =
+        source.file().map(|file| (source.name(), &file.metadata)).into_iter().collect();
     let output = new_output(&args.file, args.new.force, &inputs)?;
     let mut file = place::create(&output, &args.key, &args.new, source)?;
     Change::new(&mut file, Some(args.size), PIECE, false).zeros(args.size)?;
@@ -113,7 +116,8 @@ fn info(args: &InfoArgs) -> Result<()> {
         hex::encode(&info.file_id),
     );
     io::stdout().write_all(text.as_bytes()).map_err(|error| stdout_failed(&error))?;
-    let needed = u128::from(info.chunks()) * info.record_len() as u128 + palladion_raf::HEADER_LEN as u128;
+    let needed =
+        u128::from(info.chunks()) * info.record_len() as u128 + palladion_raf::HEADER_LEN as u128;
     if u128::from(len) < needed {
         return Err(Failure::damaged(format!(
             "{name}: the file is truncated: it has {len} bytes, but should have {needed}"
@@ -157,7 +161,8 @@ fn decrypt(
             file.name
         )));
     }
-    let end = length.and_then(|length| offset.checked_add(length)).map_or(size, |end| end.min(size));
+    let end =
+        length.and_then(|length| offset.checked_add(length)).map_or(size, |end| end.min(size));
     let mut progress = Progress::of_bytes(Some(end - offset));
     let chunk = u64::from(info.chunk_size);
     let written = pieces::write(output.file(), PIECE as usize, |sink| {
@@ -289,8 +294,10 @@ impl<'a> Change<'a> {
         let after = *done + data.len() as u64;
         let farewell = stays.then(|| {
             let size = file.raf.size().max(at + data.len() as u64);
-            let text =
-                format!("stopped: {after} bytes were written to {}, which has {size} bytes now", file.name);
+            let text = format!(
+                "stopped: {after} bytes were written to {}, which has {size} bytes now",
+                file.name
+            );
             (progress.bar(), text)
         });
         let written = interrupt::step(
@@ -304,8 +311,10 @@ impl<'a> Change<'a> {
         );
         if let Err(error) = written {
             let failure = file.failed("write", error);
-            let so_far =
-                format!("{done} bytes were written before that, and the file has {} bytes", file.raf.size());
+            let so_far = format!(
+                "{done} bytes were written before that, and the file has {} bytes",
+                file.raf.size()
+            );
             return Err(if *stays { failure.hint(so_far) } else { failure });
         }
         *done = after;
@@ -343,8 +352,10 @@ fn verify(args: &VerifyArgs) -> Result<()> {
             let text = format!("{name}: OK, {chunks} chunks\n");
             io::stdout().write_all(text.as_bytes()).map_err(|error| stdout_failed(&error))
         }
-        damaged => Err(Failure::damaged(format!("{name}: {damaged} of {chunks} chunks are damaged"))
-            .hint("restore a copy; what is around them can be read with palladion raf cat --offset N")),
+        damaged => Err(Failure::damaged(format!(
+            "{name}: {damaged} of {chunks} chunks are damaged"
+        ))
+        .hint("restore a copy; what is around them can be read with palladion raf cat --offset N")),
     }
 }
 
@@ -374,8 +385,10 @@ fn commit(file: Opened, max_chunks: u64) -> Result<Option<Vec<u8>>> {
     let info = file.raf.info();
     let progress = Mutex::new((0, Progress::of_bytes(Some(info.size))));
     let hasher = Watched { chunk: info.chunk_size.into(), size: info.size, progress };
-    let made =
-        file.raf.with_merkle_hasher(hasher, Sha256::LEN, max_chunks).and_then(|file| file.commitment());
+    let made = file
+        .raf
+        .with_merkle_hasher(hasher, Sha256::LEN, max_chunks)
+        .and_then(|file| file.commitment());
     match made {
         Ok(hash) => Ok(Some(hash)),
         Err(Error::DamagedChunk { .. }) => Ok(None),
@@ -402,7 +415,14 @@ impl Hasher for Watched {
         Sha256.leaf(out, chunk, index)
     }
 
-    fn parent(&self, out: &mut [u8], left: &[u8], right: &[u8], level: u32, index: u64) -> io::Result<()> {
+    fn parent(
+        &self,
+        out: &mut [u8],
+        left: &[u8],
+        right: &[u8],
+        level: u32,
+        index: u64,
+    ) -> io::Result<()> {
         Sha256.parent(out, left, right, level, index)
     }
 

@@ -8,7 +8,8 @@ use std::thread;
 
 use zeroize::Zeroizing;
 
-/// How many pieces are on their way: one that is read or written, one that is worked on, one between them.
+/// How many pieces are on their way: one that is read or written, one that is worked on, one
+/// between them.
 const PIECES: usize = 3;
 
 /// Memory that goes round.
@@ -101,7 +102,8 @@ pub struct Sink {
 pub struct Closed;
 
 impl Sink {
-    /// Has `make` fill a buffer, as far as it says, and has that written. An error of `make` comes back.
+    /// Has `make` fill a buffer, as far as it says, and has that written. An error of `make` comes
+    /// back.
     pub fn write<E>(
         &mut self,
         make: impl FnOnce(&mut [u8]) -> Result<usize, E>,
@@ -114,8 +116,8 @@ impl Sink {
     }
 }
 
-/// Writes what `work` makes, in pieces of at most `len` bytes, to a file. Gives back what `work` does, or why it could not
-/// be written.
+/// Writes what `work` makes, in pieces of at most `len` bytes, to a file. Gives back what `work`
+/// does, or why it could not be written.
 pub fn write<T>(
     mut file: &File,
     len: usize,

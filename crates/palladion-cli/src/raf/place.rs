@@ -5,7 +5,9 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use palladion_file::KdfParams;
-use palladion_raf::{Algorithm, Environment, Error, HEADER_LEN, Info, Options, Raf, System, merkle, probe};
+use palladion_raf::{
+    Algorithm, Environment, Error, HEADER_LEN, Info, Options, Raf, System, merkle, probe,
+};
 use zeroize::Zeroizing;
 
 use crate::failure::{Failure, Result, quoted};
@@ -35,7 +37,9 @@ impl Place {
         // Before it is opened: for a pipe that might take for ever.
         let metadata = fs::metadata(path).map_err(cannot)?;
         if metadata.is_dir() {
-            return Err(Failure::new(format!("{name} is a directory")).hint("name a RAF file in it"));
+            return Err(
+                Failure::new(format!("{name} is a directory")).hint("name a RAF file in it")
+            );
         }
         if !has_places(&metadata) {
             return Err(no_pipe(&name));
@@ -64,8 +68,10 @@ impl Place {
     /// Why it is no RAF file.
     fn not_raf(&mut self) -> Failure {
         let mut start = Vec::with_capacity(HEADER_LEN);
-        let read =
-            self.file.rewind().and_then(|()| (&self.file).take(HEADER_LEN as u64).read_to_end(&mut start));
+        let read = self
+            .file
+            .rewind()
+            .and_then(|()| (&self.file).take(HEADER_LEN as u64).read_to_end(&mut start));
         if let Err(error) = read {
             return Failure::io("read", &self.name, &error);
         }
@@ -106,7 +112,11 @@ impl Place {
 
     pub fn open_with(self, master_key: &[u8]) -> Result<Opened> {
         let Self { name, file, change, .. } = self;
-        match if change { Raf::open(file, master_key) } else { Raf::open_read_only(file, master_key) } {
+        match if change {
+            Raf::open(file, master_key)
+        } else {
+            Raf::open_read_only(file, master_key)
+        } {
             Ok(raf) => Ok(Opened { name, raf }),
             Err(error) => Err(failed("open", &name, None, error)),
         }
@@ -149,7 +159,8 @@ pub fn create(output: &Output, key: &KeyArgs, new: &NewArgs, source: Source) -> 
     random.map_err(|error| failed("create", &output.name, None, Error::NoRandomness(error)))?;
     let master_key = master_key(&secret, key, new.algorithm, &id)?;
     // A passphrase needs the id, as a salt, before the file is made.
-    let options = Options::default().algorithm(new.algorithm).chunk_size(new.chunk_size).file_id(id);
+    let options =
+        Options::default().algorithm(new.algorithm).chunk_size(new.chunk_size).file_id(id);
     let opened = options.create(file, &master_key);
     match opened {
         Ok(raf) => Ok(Opened { name: output.name.clone(), raf }),
@@ -176,28 +187,35 @@ fn master_key(
         }
         OwnSecret::RawKey(key) if key.len() == len => key.clone(),
         OwnSecret::RawKey(key) => {
-            let message =
-                format!("the key has {} bytes, but {} has keys of {len}", key.len(), algorithm.name());
+            let message = format!(
+                "the key has {} bytes, but {} has keys of {len}",
+                key.len(),
+                algorithm.name()
+            );
             return Err(Failure::wrong_key(message).hint(
                 "keys of 16 bytes are for AEGIS-128L, 128X2 and 128X4, those of 32 for AEGIS-256, 256X2 and 256X4",
             ));
         }
     };
     if let Some(context) = &args.context {
-        key = palladion_raf::derive_master_key(&key, context.as_bytes()).map_err(|error| match error {
-            Error::ContextLength { max, actual } => Failure::usage(format!(
-                "the context has {actual} bytes, but may have at most {max} with {}",
-                algorithm.name()
-            )),
-            error => Failure::new(error.to_string()),
-        })?;
+        key =
+            palladion_raf::derive_master_key(&key, context.as_bytes()).map_err(
+                |error| match error {
+                    Error::ContextLength { max, actual } => Failure::usage(format!(
+                        "the context has {actual} bytes, but may have at most {max} with {}",
+                        algorithm.name()
+                    )),
+                    error => Failure::new(error.to_string()),
+                },
+            )?;
     }
     Ok(key)
 }
 
 /// A master key of 16 or 32 bytes, apart from what else the 32 bytes of a key file are for.
 fn own_key(key: &[u8; 32], len: usize) -> Zeroizing<Vec<u8>> {
-    let purpose: &[u8] = if len == 16 { b"palladion raf AEGIS-128" } else { b"palladion raf AEGIS-256" };
+    let purpose: &[u8] =
+        if len == 16 { b"palladion raf AEGIS-128" } else { b"palladion raf AEGIS-256" };
     let mut derived =
         palladion_raf::derive_master_key(key, purpose).expect("such a key and context are allowed");
     derived.truncate(len);
@@ -210,7 +228,8 @@ pub fn failed(action: &str, name: &str, info: Option<Info>, error: Error) -> Fai
     match error {
         Error::Io(error) => Failure::io(action, name, &error),
         Error::WrongKey => {
-            let message = format!("{name}: wrong key or passphrase, or the header of the file was changed");
+            let message =
+                format!("{name}: wrong key or passphrase, or the header of the file was changed");
             Failure::wrong_key(message).hint(
                 "the file does not say what it was made with: -k, --raw-key or a passphrase, \
                  and a --context if there was one",
@@ -218,7 +237,9 @@ pub fn failed(action: &str, name: &str, info: Option<Info>, error: Error) -> Fai
         }
         Error::KeyLength { .. } => Failure::wrong_key(message),
         Error::NotRaf => Failure::damaged(message),
-        Error::Unsupported { .. } => Failure::new(message).hint("a newer version of palladion may know it"),
+        Error::Unsupported { .. } => {
+            Failure::new(message).hint("a newer version of palladion may know it")
+        }
         Error::Truncated { expected, actual } => Failure::damaged(format!(
             "{name}: the file is truncated: it has {actual} bytes, but should have {expected}"
         ))

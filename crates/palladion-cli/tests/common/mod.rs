@@ -85,12 +85,16 @@ impl Bench {
         run.stdout
     }
 
-    /// Must fail with this status, an error that says this, a hint, nothing on stdout, and leave the folder as it was.
+    /// Must fail with this status, an error that says this, a hint, nothing on stdout, and leave
+    /// the folder as it was.
     pub fn fails(&self, args: &[&str], status: i32, message: &str) -> String {
         let before = self.names();
         let run = self.run(args);
         assert_eq!(run.status.code(), Some(status), "{args:?}: {run:?}");
-        assert!(run.stderr.starts_with("error: ") && run.stderr.contains(message), "{args:?}: {run:?}");
+        assert!(
+            run.stderr.starts_with("error: ") && run.stderr.contains(message),
+            "{args:?}: {run:?}"
+        );
         assert!(run.stdout.is_empty(), "{args:?}");
         assert_eq!(self.names(), before, "{args:?}");
         run.stderr
@@ -118,7 +122,8 @@ pub fn text(len: usize) -> Vec<u8> {
     (0..len as u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect()
 }
 
-/// Whether this process ignores the signal, as under `nohup` or in the background of a script, and so do those it starts.
+/// Whether this process ignores the signal, as under `nohup` or in the background of a script, and
+/// so do those it starts.
 pub fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

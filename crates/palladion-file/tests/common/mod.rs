@@ -31,12 +31,17 @@ pub fn text(len: usize) -> Vec<u8> {
 
 pub fn encrypt(text: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();
-    Encryptor::new(&key()).chunk_size(ChunkSize::MIN).threads(threads(2)).run(text, &mut file).unwrap();
+    Encryptor::new(&key())
+        .chunk_size(ChunkSize::MIN)
+        .threads(threads(2))
+        .run(text, &mut file)
+        .unwrap();
     file
 }
 
 pub fn encrypt_streaming(algorithm: Algorithm, text: &[u8]) -> Vec<u8> {
-    let mut writer = EncryptWriter::with(&key(), algorithm, ChunkSize::MIN, cheap(), Vec::new()).unwrap();
+    let mut writer =
+        EncryptWriter::with(&key(), algorithm, ChunkSize::MIN, cheap(), Vec::new()).unwrap();
     std::io::Write::write_all(&mut writer, text).unwrap();
     writer.finish().unwrap()
 }

@@ -28,15 +28,16 @@ impl Features {
     }
 }
 
-/// One block in a NEON register: for each use a type of its own, because a value is proof of the CPU's features.
+/// One block in a NEON register: for each use a type of its own, because a value is proof of the
+/// CPU's features.
 macro_rules! one_block {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub(crate) struct $name(uint8x16_t);
 
-        // SAFETY: each method is one or two instructions whose time does not depend on their operands; a value is proof that
-        // the CPU has them.
+        // SAFETY: each method is one or two instructions whose time does not depend on their
+        // operands; a value is proof that the CPU has them.
         unsafe impl Vector for $name {
             #[inline(always)]
             fn xor(self, other: Self) -> Self {
@@ -45,7 +46,8 @@ macro_rules! one_block {
             }
         }
 
-        // SAFETY: 16 bytes are one lane, as they are in memory; each method is one or two instructions, on all bytes alike.
+        // SAFETY: 16 bytes are one lane, as they are in memory; each method is one or two
+        // instructions, on all bytes alike.
         unsafe impl Blocks for $name {
             one_lane!();
 
@@ -101,8 +103,9 @@ unsafe impl Word for A1 {
     }
     #[inline(always)]
     fn aes(self, round_key: Self) -> Self {
-        // A function of its own, because the intrinsics want to be inlined where the feature is known. AESE adds its
-        // key before SubBytes, the standard's round after MixColumns: the former gets zero.
+        // A function of its own, because the intrinsics want to be inlined where the feature is
+        // known. AESE adds its key before SubBytes, the standard's round after MixColumns: the
+        // former gets zero.
         #[inline]
         #[target_feature(enable = "neon,aes")]
         fn round(block: uint8x16_t, round_key: uint8x16_t) -> uint8x16_t {
@@ -115,8 +118,9 @@ unsafe impl Word for A1 {
 
 // SAFETY: one or two instructions; a value is proof that the CPU has them.
 unsafe impl Permute for N1 {
-    /// Loops keep their tables in registers, of which there are enough. Left alone, the compiler would load most of them
-    /// again for each step, as it could do so at any time; this hides from it where they come from.
+    /// Loops keep their tables in registers, of which there are enough. Left alone, the compiler
+    /// would load most of them again for each step, as it could do so at any time; this hides from
+    /// it where they come from.
     #[inline(always)]
     unsafe fn table(table: &'static [u8; 16]) -> Self {
         // SAFETY: the caller grants the features; the table is readable.

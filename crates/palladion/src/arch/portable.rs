@@ -18,7 +18,8 @@ mod four_lanes {
     pub(crate) type Aegis256 = super::TwoLanes<1>;
 }
 
-// Knowing the degree at compile time saves nothing that counts here: one set of kernels for each machine.
+// Knowing the degree at compile time saves nothing that counts here: one set of kernels for each
+// machine.
 crate::driver::table::tables! {
     scrub: 5120, 0;
     aegis128: [OneLane<2>, 0; TwoLanes<2>, 0; four_lanes::Aegis128, 0;] any OneLane<2>;

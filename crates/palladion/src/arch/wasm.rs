@@ -1,4 +1,5 @@
-//! WebAssembly with SIMD. What a module needs is decided when it is compiled: there is nothing to detect.
+//! WebAssembly with SIMD. What a module needs is decided when it is compiled: there is nothing to
+//! detect.
 
 use core::arch::wasm32::*;
 use core::cell::UnsafeCell;
@@ -18,7 +19,8 @@ macro_rules! one_block {
         pub(crate) struct $name(v128);
 
         $(#[$attribute])*
-        // SAFETY: each method is one or two instructions, on all bytes alike; the module is compiled for them.
+        // SAFETY: each method is one or two instructions, on all bytes alike; the module is
+        // compiled for them.
         unsafe impl Vector for $name {
             #[inline(always)]
             fn xor(self, other: Self) -> Self {
@@ -27,7 +29,8 @@ macro_rules! one_block {
         }
 
         $(#[$attribute])*
-        // SAFETY: 16 bytes are one lane, loaded and stored as they are; the module is compiled for SIMD.
+        // SAFETY: 16 bytes are one lane, loaded and stored as they are; the module is compiled for
+        // SIMD.
         unsafe impl Blocks for $name {
             one_lane!();
 
@@ -70,8 +73,8 @@ macro_rules! one_block {
             }
             #[inline(always)]
             fn nibbles(self) -> [Self; 2] {
-                // Not a shift of bytes, which x86 has not: engines would need a mask of their own for it.
-                // SAFETY: the module is compiled for it.
+                // Not a shift of bytes, which x86 has not: engines would need a mask of their own
+                // for it. SAFETY: the module is compiled for it.
                 let low = unsafe { Self::table(&LOW_NIBBLES) }.0;
                 [Self(v128_and(self.0, low)), Self(v128_and(u32x4_shr(self.0, 4), low))]
             }
@@ -83,7 +86,8 @@ one_block! {
     S1, u8x16_swizzle
 }
 one_block! {
-    /// Bytes looked up with relaxed SIMD, which does not say what becomes of indices from 16 to 127: there are none.
+    /// Bytes looked up with relaxed SIMD, which does not say what becomes of indices from 16 to
+    /// 127: there are none.
     #[cfg(target_feature = "relaxed-simd")]
     R1, u8x16_relaxed_swizzle
 }
@@ -112,7 +116,8 @@ impl Register for Simd {
     }
     #[inline(always)]
     unsafe fn store(self, dst: *mut u8) {
-        let x = i8x16_shuffle::<0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15>(self.0, self.0);
+        let x =
+            i8x16_shuffle::<0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15>(self.0, self.0);
         // SAFETY: the caller grants 16 bytes; no alignment needed.
         unsafe { v128_store(dst.cast(), x) }
     }
@@ -132,9 +137,10 @@ impl Register for Simd {
 
 static LOW_NIBBLES: [u8; 16] = [0x0f; 16];
 
-/// A number that the compiler does not know. It knows what is in a table and would write it into the code, as constants
-/// that V8 puts together anew from immediate values at each use, and as shuffles by constants, which are slower still.
-/// From an address with an unknown part, tables are loaded.
+/// A number that the compiler does not know. It knows what is in a table and would write it into
+/// the code, as constants that V8 puts together anew from immediate values at each use, and as
+/// shuffles by constants, which are slower still. From an address with an unknown part, tables are
+/// loaded.
 struct Unknown(UnsafeCell<usize>);
 
 // SAFETY: it is never written to.
@@ -150,7 +156,8 @@ impl Unknown {
     }
 }
 
-/// Does nothing, but might write to the number for all that the compiler knows. To be called where it must be kept.
+/// Does nothing, but might write to the number for all that the compiler knows. To be called where
+/// it must be kept.
 #[cold]
 #[inline(never)]
 pub(crate) fn keep_unknown() {

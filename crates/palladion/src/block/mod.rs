@@ -1,5 +1,6 @@
-//! The block vector: a few AES blocks side by side in one register, and the handful of operations AEGIS needs on
-//! them. Each instruction set implements this trait once; the state machines know nothing else of the CPU.
+//! The block vector: a few AES blocks side by side in one register, and the handful of operations
+//! AEGIS needs on them. Each instruction set implements this trait once; the state machines know
+//! nothing else of the CPU.
 
 use subtle::ConstantTimeEq;
 
@@ -18,23 +19,26 @@ pub(crate) const MAX_LANES: usize = 4;
 ///
 /// # Safety
 ///
-/// A value of an implementing type is proof that the CPU has the instructions which the methods of this trait, of
-/// [`Blocks`] and of [`Word`] use. This is why everything that makes a value from nothing (`load`, `load_partial`,
-/// `splat`, `zero`) is unsafe and may only be called inside a kernel that was reached through a dispatch table whose CPU
-/// features were checked, and why the operations on existing values are not. Implementations must treat all lanes alike
-/// and must not branch on, or index memory by, the value of a block.
+/// A value of an implementing type is proof that the CPU has the instructions which the methods of
+/// this trait, of [`Blocks`] and of [`Word`] use. This is why everything that makes a value from
+/// nothing (`load`, `load_partial`, `splat`, `zero`) is unsafe and may only be called inside a
+/// kernel that was reached through a dispatch table whose CPU features were checked, and why the
+/// operations on existing values are not. Implementations must treat all lanes alike and must not
+/// branch on, or index memory by, the value of a block.
 pub(crate) unsafe trait Vector: Copy {
     /// `self ^ other`
     fn xor(self, other: Self) -> Self;
 
-    /// `self ^ b ^ c`, where `c` comes last: if it takes two instructions, the second is the one with `c`.
+    /// `self ^ b ^ c`, where `c` comes last: if it takes two instructions, the second is the one
+    /// with `c`.
     #[inline(always)]
     fn xor3(self, b: Self, c: Self) -> Self {
         self.xor(b).xor(c)
     }
 
-    /// The same value, its origin hidden from the optimiser, which would otherwise move an XOR that follows an AES
-    /// round back into the round key, and so onto the longest dependency chain (docs/performance.md).
+    /// The same value, its origin hidden from the optimiser, which would otherwise move an XOR that
+    /// follows an AES round back into the round key, and so onto the longest dependency chain
+    /// (docs/performance.md).
     #[inline(always)]
     fn pin(self) -> Self {
         self
@@ -77,7 +81,8 @@ pub(crate) unsafe trait Blocks: Vector {
     /// The CPU features of the implementation.
     unsafe fn zero() -> Self;
 
-    /// The same block in every lane: two words of 64 bits, the first at the lower address, each little-endian.
+    /// The same block in every lane: two words of 64 bits, the first at the lower address, each
+    /// little-endian.
     ///
     /// # Safety
     /// The CPU features of the implementation.
@@ -106,7 +111,8 @@ pub(crate) unsafe trait Blocks: Vector {
     /// `self ^ (b & c)`
     fn xor_and(self, b: Self, c: Self) -> Self;
 
-    /// Whether all bits are zero: one decision, at the end of a computation whose time does not depend on the bits.
+    /// Whether all bits are zero: one decision, at the end of a computation whose time does not
+    /// depend on the bits.
     #[inline(always)]
     fn is_zero(self) -> bool {
         let mut words = [0u64; 2 * MAX_LANES];
@@ -124,7 +130,8 @@ pub(crate) unsafe trait Blocks: Vector {
     /// The XOR of all lanes.
     fn fold(self) -> Self::Lane;
 
-    // Lanes that belong to different messages (`batch.rs`): each message has `D` lanes side by side.
+    // Lanes that belong to different messages (`batch.rs`): each message has `D` lanes side by
+    // side.
 
     /// How many registers a value takes: more than one in a [`Pair`].
     const REGISTERS: usize = 1;
@@ -138,7 +145,8 @@ pub(crate) unsafe trait Blocks: Vector {
     /// Reads `16 * D` bytes of each message, `at` bytes behind its pointer.
     ///
     /// # Safety
-    /// The CPU features of the implementation; these bytes readable for each of the first `LANES / D` pointers.
+    /// The CPU features of the implementation; these bytes readable for each of the first `LANES /
+    /// D` pointers.
     #[inline(always)]
     unsafe fn gather<const D: usize>(src: &[*const u8; MAX_LANES], at: usize) -> Self {
         // SAFETY: the caller grants the features and, for the lanes of each message, these bytes.
@@ -156,7 +164,8 @@ pub(crate) unsafe trait Blocks: Vector {
     /// Reads `32 * D` bytes of each message, `at` bytes behind its pointer: two vectors.
     ///
     /// # Safety
-    /// The CPU features of the implementation; these bytes readable for each of the first `LANES / D` pointers.
+    /// The CPU features of the implementation; these bytes readable for each of the first `LANES /
+    /// D` pointers.
     #[inline(always)]
     unsafe fn gather_two<const D: usize>(src: &[*const u8; MAX_LANES], at: usize) -> [Self; 2] {
         // SAFETY: these are the two halves of what the caller grants.
@@ -179,8 +188,8 @@ pub(crate) unsafe trait Blocks: Vector {
     }
 }
 
-/// A word of the state in `LANES` lanes, in the form that its AES rounds want: blocks as they are where there are AES
-/// instructions.
+/// A word of the state in `LANES` lanes, in the form that its AES rounds want: blocks as they are
+/// where there are AES instructions.
 ///
 /// # Safety
 ///
@@ -192,16 +201,17 @@ pub(crate) unsafe trait Word: Vector {
     /// A word of one lane.
     type Single: Word<Blocks = <Self::Blocks as Blocks>::Lane>;
 
-    /// Whether the order of the instructions of a step is fixed, to the one that is fastest on cores with two AES units
-    /// (docs/performance.md). If not, the compiler decides, beginning with an order in which each AES round can
-    /// overwrite its input, as two-operand instructions want it.
+    /// Whether the order of the instructions of a step is fixed, to the one that is fastest on
+    /// cores with two AES units (docs/performance.md). If not, the compiler decides, beginning with
+    /// an order in which each AES round can overwrite its input, as two-operand instructions want
+    /// it.
     const IN_ORDER: bool = false;
 
     /// Whether `xor3` and `xor_and` are one instruction.
     const THREE_WAY: bool = false;
 
-    /// Whether a state of such words has more secrets than the CPU has registers, so that the compiler
-    /// puts some on the stack. (Words of one register each fit, in AES kernels.)
+    /// Whether a state of such words has more secrets than the CPU has registers, so that the
+    /// compiler puts some on the stack. (Words of one register each fit, in AES kernels.)
     const SPILLS: bool = Self::Blocks::REGISTERS > 1;
 
     /// Whether `blocks` is work, so that words are better added before they become blocks.
@@ -226,8 +236,8 @@ pub(crate) unsafe trait Word: Vector {
     /// AESRound of the standard (§2): SubBytes, ShiftRows, MixColumns, then XOR with the round key.
     fn aes(self, round_key: Self) -> Self;
 
-    /// `N` independent AES rounds in this order, at most eight: one step of a state. Implementations that gain from seeing
-    /// all of them at once (bitslicing) override it.
+    /// `N` independent AES rounds in this order, at most eight: one step of a state.
+    /// Implementations that gain from seeing all of them at once (bitslicing) override it.
     #[inline(always)]
     fn rounds<const N: usize>(input: [Self; N], round_keys: [Self; N]) -> [Self; N] {
         const { assert!(N <= 8) };
@@ -250,8 +260,8 @@ pub(crate) unsafe trait Word: Vector {
         out
     }
 
-    /// The same value. If `IN_ORDER`, the instructions that compute such values stay in the order of the source: CPUs
-    /// choose the oldest among those that are ready.
+    /// The same value. If `IN_ORDER`, the instructions that compute such values stay in the order
+    /// of the source: CPUs choose the oldest among those that are ready.
     #[inline(always)]
     fn in_order(self) -> Self {
         self

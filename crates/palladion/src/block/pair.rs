@@ -2,8 +2,8 @@
 
 use super::{Blocks, MAX_LANES, Vector, Word};
 
-/// Two vectors used as one of twice the lanes: for wide variants on narrow hardware where two interleaved chains
-/// hide each other's latency.
+/// Two vectors used as one of twice the lanes: for wide variants on narrow hardware where two
+/// interleaved chains hide each other's latency.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair<V>(V, V);
 
@@ -82,9 +82,14 @@ unsafe impl<V: Blocks> Blocks for Pair<V> {
     #[inline(always)]
     unsafe fn load_partial(src: *const u8, len: usize) -> Self {
         let (first, second) = halves::<V>(len);
-        // SAFETY: the caller grants the features and `len` bytes, of which these are the parts. Where the second has
-        // none, its address is not used.
-        unsafe { Self(V::load_partial(src, first), V::load_partial(src.wrapping_add(16 * V::LANES), second)) }
+        // SAFETY: the caller grants the features and `len` bytes, of which these are the parts.
+        // Where the second has none, its address is not used.
+        unsafe {
+            Self(
+                V::load_partial(src, first),
+                V::load_partial(src.wrapping_add(16 * V::LANES), second),
+            )
+        }
     }
     #[inline(always)]
     unsafe fn store_partial(self, dst: *mut u8, len: usize) {

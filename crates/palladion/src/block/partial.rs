@@ -11,7 +11,8 @@ use crate::memory::wipe;
 pub(crate) unsafe fn load_by_buffer<V: Blocks>(src: *const u8, len: usize) -> V {
     debug_assert!(len <= 16 * V::LANES);
     let mut buf = [0u8; 16 * MAX_LANES];
-    // SAFETY: `len` bytes are readable at `src` and fit into the buffer, which is as wide as the widest vector.
+    // SAFETY: `len` bytes are readable at `src` and fit into the buffer, which is as wide as the
+    // widest vector.
     unsafe {
         core::ptr::copy_nonoverlapping(src, buf.as_mut_ptr(), len);
         let blocks = V::load(buf.as_ptr());
@@ -57,7 +58,8 @@ pub(crate) unsafe fn mask_of_length<V: Blocks>(len: usize) -> V {
     unsafe { V::load(ONES_THEN_ZEROS.as_ptr().add(64usize.saturating_sub(len))) }
 }
 
-/// What is the same in all implementations of [`Blocks`] for one block that the CPU cannot load or store in part.
+/// What is the same in all implementations of [`Blocks`] for one block that the CPU cannot load or
+/// store in part.
 macro_rules! one_lane {
     () => {
         const LANES: usize = 1;

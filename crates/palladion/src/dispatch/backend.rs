@@ -86,7 +86,9 @@ impl Backend {
             Self::VaesAvx2 => "x86 with VAES and AVX2: up to two AES blocks a register",
             Self::AesNiAvx => "x86 with AES-NI and AVX",
             Self::AesNi => "x86 with AES-NI",
-            Self::Avx2 => "x86 with AVX2, without AES-NI: byte shuffles on two AES blocks a register",
+            Self::Avx2 => {
+                "x86 with AVX2, without AES-NI: byte shuffles on two AES blocks a register"
+            }
             Self::Ssse3 => "x86 with SSSE3, without AES-NI: byte shuffles",
             Self::ArmAes => "64-bit ARM with the AES extension",
             Self::Neon => "64-bit ARM without the AES extension: byte shuffles",
@@ -96,12 +98,17 @@ impl Backend {
         }
     }
 
-    /// On what it rests that the time does not depend on secrets. (No backend has a branch, or an index into memory, that
-    /// depends on one. What is left are the instructions themselves.)
+    /// On what it rests that the time does not depend on secrets. (No backend has a branch, or an
+    /// index into memory, that depends on one. What is left are the instructions themselves.)
     #[must_use]
     pub const fn timing(self) -> &'static str {
         match self {
-            Self::VaesAvx512 | Self::VaesAvx2 | Self::AesNiAvx | Self::AesNi | Self::Avx2 | Self::Ssse3 => {
+            Self::VaesAvx512
+            | Self::VaesAvx2
+            | Self::AesNiAvx
+            | Self::AesNi
+            | Self::Avx2
+            | Self::Ssse3 => {
                 "the vendors list these instructions as independent of data (recent Intel CPUs: with DOITM set)"
             }
             Self::ArmAes | Self::Neon => {
@@ -138,13 +145,15 @@ impl FromStr for Backend {
     }
 }
 
-/// The backend that new cipher, MAC and key stream objects use: the best that the CPU has, unless the environment
-/// variable `PALLADION_BACKEND` (with feature `std`) or [`set_backend`] says otherwise.
+/// The backend that new cipher, MAC and key stream objects use: the best that the CPU has, unless
+/// the environment variable `PALLADION_BACKEND` (with feature `std`) or [`set_backend`] says
+/// otherwise.
 ///
 /// # Errors
 ///
-/// If the environment variable names no backend, or one that cannot run here. Every operation then fails with
-/// [`Error::Backend`](crate::Error::Backend), rather than to run on something other than what was asked for.
+/// If the environment variable names no backend, or one that cannot run here. Every operation then
+/// fails with [`Error::Backend`](crate::Error::Backend), rather than to run on something other than
+/// what was asked for.
 ///
 /// ```
 /// println!("AEGIS runs on {}", palladion::backend()?);
@@ -155,9 +164,10 @@ pub fn backend() -> Result<Backend, BackendError> {
     choice::backend()
 }
 
-/// Makes everything that is created from now on use this backend, in all threads: for tests and measurements. What
-/// exists already keeps the one it was created with. Overrides the environment variable. It is for programs to call, not
-/// for libraries: it decides for everybody in the process.
+/// Makes everything that is created from now on use this backend, in all threads: for tests and
+/// measurements. What exists already keeps the one it was created with. Overrides the environment
+/// variable. It is for programs to call, not for libraries: it decides for everybody in the
+/// process.
 ///
 /// # Errors
 ///
@@ -202,7 +212,9 @@ impl fmt::Display for BackendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown => f.write_str("there is no backend of this name")?,
-            Self::Unavailable(backend) => write!(f, "the backend {backend} cannot run on this machine")?,
+            Self::Unavailable(backend) => {
+                write!(f, "the backend {backend} cannot run on this machine")?
+            }
             Self::Environment(backend) => {
                 write!(f, "the environment variable {ENVIRONMENT_VARIABLE}")?;
                 #[cfg(feature = "std")]

@@ -15,7 +15,8 @@ struct Compiled {
     backend: Backend,
     /// Whether the CPU has what the kernels are compiled for.
     runs: fn(&Cpu) -> bool,
-    /// Within, not behind another pointer: each call waits for what it reads on its way to a kernel.
+    /// Within, not behind another pointer: each call waits for what it reads on its way to a
+    /// kernel.
     tables: Tables,
 }
 
@@ -28,7 +29,11 @@ static COMPILED: &[Compiled] = &[
         tables: arch::x86::vaes512::TABLES,
     },
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    Compiled { backend: Backend::VaesAvx2, runs: Cpu::allow_vaes_avx2, tables: arch::x86::vaes::TABLES },
+    Compiled {
+        backend: Backend::VaesAvx2,
+        runs: Cpu::allow_vaes_avx2,
+        tables: arch::x86::vaes::TABLES,
+    },
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     Compiled {
         backend: Backend::AesNiAvx,
@@ -36,9 +41,17 @@ static COMPILED: &[Compiled] = &[
         tables: arch::x86::aesni::avx::TABLES,
     },
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    Compiled { backend: Backend::AesNi, runs: Cpu::allow_aesni, tables: arch::x86::aesni::sse::TABLES },
+    Compiled {
+        backend: Backend::AesNi,
+        runs: Cpu::allow_aesni,
+        tables: arch::x86::aesni::sse::TABLES,
+    },
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
-    Compiled { backend: Backend::Avx2, runs: Cpu::allow_avx2, tables: arch::x86::ssse3::TABLES_WITH_AVX2 },
+    Compiled {
+        backend: Backend::Avx2,
+        runs: Cpu::allow_avx2,
+        tables: arch::x86::ssse3::TABLES_WITH_AVX2,
+    },
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     Compiled { backend: Backend::Ssse3, runs: |cpu| cpu.ssse3, tables: arch::x86::ssse3::TABLES },
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
@@ -51,7 +64,11 @@ static COMPILED: &[Compiled] = &[
     Compiled { backend: Backend::Neon, runs: |cpu| cpu.neon, tables: arch::aarch64::neon::TABLES },
     // A module that runs has all that it was compiled for.
     #[cfg(all(target_family = "wasm", target_feature = "relaxed-simd"))]
-    Compiled { backend: Backend::WasmRelaxedSimd, runs: |_| true, tables: arch::wasm::relaxed::TABLES },
+    Compiled {
+        backend: Backend::WasmRelaxedSimd,
+        runs: |_| true,
+        tables: arch::wasm::relaxed::TABLES,
+    },
     #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
     Compiled { backend: Backend::WasmSimd128, runs: |_| true, tables: arch::wasm::simd128::TABLES },
     Compiled { backend: Backend::Portable, runs: |_| true, tables: arch::portable::TABLES },
@@ -89,7 +106,9 @@ fn best(cpu: &Cpu) -> Option<&'static Compiled> {
 
 fn find(backend: Backend) -> Result<&'static Compiled, BackendError> {
     let compiled = COMPILED.iter().find(|compiled| compiled.backend == backend);
-    compiled.filter(|compiled| (compiled.runs)(&Cpu::detect())).ok_or(BackendError::Unavailable(backend))
+    compiled
+        .filter(|compiled| (compiled.runs)(&Cpu::detect()))
+        .ok_or(BackendError::Unavailable(backend))
 }
 
 pub(crate) fn is_available(backend: Backend) -> bool {
@@ -136,16 +155,16 @@ impl<P: Parameters, const D: usize> Variant for Chosen<P, D> {
 /// The backend in use and its kernels.
 #[inline(always)]
 fn active() -> Result<&'static Compiled, BackendError> {
-    // SAFETY: null, or an entry of `COMPILED`, which is never written to. (Relaxed will do: nothing else is
-    // published with it.)
+    // SAFETY: null, or an entry of `COMPILED`, which is never written to. (Relaxed will do: nothing
+    // else is published with it.)
     match unsafe { ACTIVE.load(Ordering::Relaxed).as_ref() } {
         Some(chosen) => Ok(chosen),
         None => choose(),
     }
 }
 
-/// The first use: what the environment asks for, or else the best. Two threads that come here at once
-/// come to the same result.
+/// The first use: what the environment asks for, or else the best. Two threads that come here at
+/// once come to the same result.
 #[cold]
 #[inline(never)]
 fn choose() -> Result<&'static Compiled, BackendError> {
@@ -162,9 +181,11 @@ fn choose() -> Result<&'static Compiled, BackendError> {
 /// What the environment asks for.
 fn asked_for() -> Result<Option<&'static Compiled>, BackendError> {
     #[cfg(feature = "std")]
-    if let Some(name) = std::env::var_os(super::backend::ENVIRONMENT_VARIABLE).filter(|name| !name.is_empty())
+    if let Some(name) =
+        std::env::var_os(super::backend::ENVIRONMENT_VARIABLE).filter(|name| !name.is_empty())
     {
-        let backend: Result<Backend, _> = name.to_str().ok_or(BackendError::Unknown).and_then(str::parse);
+        let backend: Result<Backend, _> =
+            name.to_str().ok_or(BackendError::Unknown).and_then(str::parse);
         return backend.and_then(find).map(Some).map_err(BackendError::in_environment);
     }
     Ok(None)

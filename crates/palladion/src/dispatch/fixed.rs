@@ -1,9 +1,9 @@
 //! The choice where there is nothing to choose: a bare machine with one backend compiled in, or a
-//! program built with `--cfg palladion_one_backend`, which gets the best of those that need no look at
-//! the CPU.
+//! program built with `--cfg palladion_one_backend`, which gets the best of those that need no look
+//! at the CPU.
 //!
-//! No atomics are needed. The compiler knows the kernels, also where it optimises one crate at a time,
-//! so that only those that are called get into the program.
+//! No atomics are needed. The compiler knows the kernels, also where it optimises one crate at a
+//! time, so that only those that are called get into the program.
 
 use core::marker::PhantomData;
 
@@ -12,7 +12,11 @@ use super::backend::{Backend, BackendError};
 use crate::arch::portable::TABLES;
 #[cfg(all(target_family = "wasm", target_feature = "relaxed-simd"))]
 use crate::arch::wasm::relaxed::TABLES;
-#[cfg(all(target_family = "wasm", target_feature = "simd128", not(target_feature = "relaxed-simd")))]
+#[cfg(all(
+    target_family = "wasm",
+    target_feature = "simd128",
+    not(target_feature = "relaxed-simd")
+))]
 use crate::arch::wasm::simd128::TABLES;
 use crate::driver::table::Kernels;
 use crate::driver::{Parameters, Variant, variant};
@@ -39,8 +43,8 @@ pub(crate) fn backend() -> Result<Backend, BackendError> {
     Ok(ONLY)
 }
 
-/// Which of a table's classes a degree belongs to. Where a small program is asked for, the kernels for
-/// any degree serve for all.
+/// Which of a table's classes a degree belongs to. Where a small program is asked for, the kernels
+/// for any degree serve for all.
 const fn class(degree: usize) -> usize {
     if cfg!(palladion_one_backend) { variant::class(0) } else { variant::class(degree) }
 }

@@ -2,13 +2,13 @@
 //!
 //! Each lane of a wide register, or each few lanes, works on a message of its own (the "comb
 //! scheduler" of Bogdanov, Lauridsen and Tischhauser). All lanes do the same at every step; keys,
-//! nonces and data are gathered from as many places as there are messages, and outputs are scattered
-//! to them.
+//! nonces and data are gathered from as many places as there are messages, and outputs are
+//! scattered to them.
 //!
-//! The messages of a group need not have the same length. While all have whole steps left, nothing is
-//! special. From there to the end of the longest, every step looks at what each message has left, and
-//! a lane whose message has ended keeps its state. Such steps are slower, so the caller groups messages
-//! of similar lengths (`src/batch.rs`).
+//! The messages of a group need not have the same length. While all have whole steps left, nothing
+//! is special. From there to the end of the longest, every step looks at what each message has
+//! left, and a lane whose message has ended keeps its state. Such steps are slower, so the caller
+//! groups messages of similar lengths (`src/batch.rs`).
 //!
 //! Branches and addresses depend on lengths alone.
 
@@ -22,8 +22,8 @@ use crate::block::{Blocks, MAX_LANES, ONES_THEN_ZEROS, Vector};
 use crate::machine::Batched;
 use crate::memory::{Direction, InOut};
 
-/// What a batch kernel works on: the first [`Batch::messages`] of each count. Two of them may be the
-/// same message; otherwise no memory that one writes is used by another. Each is as
+/// What a batch kernel works on: the first [`Batch::messages`] of each count. Two of them may be
+/// the same message; otherwise no memory that one writes is used by another. Each is as
 /// [`Message`](super::Message) says.
 #[repr(C)]
 pub(crate) struct Messages {
@@ -66,7 +66,8 @@ pub(crate) const KERNELS: usize = 2;
 pub(crate) struct Batch {
     /// How many messages there must be; 0 if this is no kernel.
     pub(crate) messages: usize,
-    /// Whether it takes one register for all messages, so that a lane without a message costs nothing.
+    /// Whether it takes one register for all messages, so that a lane without a message costs
+    /// nothing.
     one_register: bool,
     /// Encrypts the messages and writes their tags.
     pub(crate) seal: unsafe fn(&Messages),
@@ -132,7 +133,10 @@ unsafe fn gather_blocks<V: Blocks, const D: usize>(src: &[*const u8; MAX_LANES],
 /// # Safety
 /// The CPU features; `rate` bytes from `at` on readable for each message.
 #[inline(always)]
-unsafe fn gather_step<M: Batched, const D: usize>(src: &[*const u8; MAX_LANES], at: usize) -> M::Step {
+unsafe fn gather_step<M: Batched, const D: usize>(
+    src: &[*const u8; MAX_LANES],
+    at: usize,
+) -> M::Step {
     // SAFETY: granted by the caller.
     unsafe {
         if M::BLOCKS == 2 {
@@ -149,16 +153,21 @@ unsafe fn gather_step<M: Batched, const D: usize>(src: &[*const u8; MAX_LANES], 
 /// # Safety
 /// `rate` bytes from `at` on writable for each message.
 #[inline(always)]
-unsafe fn scatter_step<M: Batched, const D: usize>(step: M::Step, dst: &[*mut u8; MAX_LANES], at: usize) {
+unsafe fn scatter_step<M: Batched, const D: usize>(
+    step: M::Step,
+    dst: &[*mut u8; MAX_LANES],
+    at: usize,
+) {
     let blocks = M::blocks(step);
     for (row, blocks) in blocks[..M::BLOCKS].iter().enumerate() {
-        // Pinned, because the optimiser would rather take vector and key stream apart and add them piece by piece.
-        // SAFETY: granted by the caller.
+        // Pinned, because the optimiser would rather take vector and key stream apart and add them
+        // piece by piece. SAFETY: granted by the caller.
         unsafe { blocks.pin().scatter::<D>(dst, at + 16 * D * row) };
     }
 }
 
-/// Where in its message's step lane `lane` of vector `row` begins, and how many bytes are there if `left` are left.
+/// Where in its message's step lane `lane` of vector `row` begins, and how many bytes are there if
+/// `left` are left.
 #[inline(always)]
 fn part<const D: usize>(row: usize, lane: usize, left: &[usize; MAX_LANES]) -> (usize, usize) {
     let start = 16 * (D * row + lane % D);
@@ -168,7 +177,8 @@ fn part<const D: usize>(row: usize, lane: usize, left: &[usize; MAX_LANES]) -> (
 /// The last bytes of each message, padded with zeros, and ones where there are bytes.
 ///
 /// # Safety
-/// The CPU features; `left` bytes from `at` on readable for each message. Where that is none, the address is not used.
+/// The CPU features; `left` bytes from `at` on readable for each message. Where that is none, the
+/// address is not used.
 #[inline(always)]
 unsafe fn gather_parts<M: Batched, const D: usize>(
     src: &[*const u8; MAX_LANES],
@@ -218,8 +228,8 @@ unsafe fn scatter_parts<M: Batched, const D: usize>(
 /// Goes over data of every message, padding each to whole steps.
 ///
 /// # Safety
-/// The CPU features; for each message `lens` bytes are readable at `src` and, unless they are absorbed, writable at
-/// `dst`, which is equal to `src` or apart from it.
+/// The CPU features; for each message `lens` bytes are readable at `src` and, unless they are
+/// absorbed, writable at `dst`, which is equal to `src` or apart from it.
 #[inline(always)]
 unsafe fn process_data<M: Batched, const D: usize>(
     state: &mut M,
@@ -237,7 +247,8 @@ unsafe fn process_data<M: Batched, const D: usize>(
     let mut s = *state; // a copy that the optimiser can keep in registers
     let mut at = 0;
     while at < common {
-        // SAFETY: every message has a whole step there. In place, all of it is read before any of it is written.
+        // SAFETY: every message has a whole step there. In place, all of it is read before any of
+        // it is written.
         unsafe {
             let input = gather_step::<M, D>(src, at);
             match work {
@@ -254,8 +265,8 @@ unsafe fn process_data<M: Batched, const D: usize>(
             *left = len.saturating_sub(at).min(rate);
         }
         let before = s;
-        // SAFETY: every message has so many bytes left, and none at all is touched of those that have ended. In place,
-        // all of the step is read before any of it is written.
+        // SAFETY: every message has so many bytes left, and none at all is touched of those that
+        // have ended. In place, all of the step is read before any of it is written.
         unsafe {
             let (input, mask) = gather_parts::<M, D>(src, at, &left);
             match work {
@@ -290,7 +301,8 @@ fn keep<M: Batched>(step: M::Step, mask: M::Step) -> M::Step {
 /// The CPU features.
 #[inline(always)]
 unsafe fn keep_ended<M: Batched, const D: usize>(s: &mut M, before: &M, left: &[usize; MAX_LANES]) {
-    // SAFETY: granted by the caller; the 16 bytes are the first of the table's ones or of its zeros.
+    // SAFETY: granted by the caller; the 16 bytes are the first of the table's ones or of its
+    // zeros.
     let ended = unsafe {
         let mut lanes = [<M::V as Blocks>::Lane::zero(); MAX_LANES];
         for lane in 0..M::V::LANES {
@@ -365,7 +377,8 @@ impl<M: Batched, const D: usize> Input<M> for SideBySide<'_, D> {
         unsafe {
             let mut lengths = [<M::V as Blocks>::Lane::zero(); MAX_LANES];
             for (i, lane) in lengths[..M::V::LANES].iter_mut().enumerate() {
-                *lane = Blocks::splat_words((m.ad_len[i / D] as u64) << 3, (m.len[i / D] as u64) << 3);
+                *lane =
+                    Blocks::splat_words((m.ad_len[i / D] as u64) << 3, (m.len[i / D] as u64) << 3);
             }
             M::V::from_lanes(lengths)
         }
@@ -374,7 +387,10 @@ impl<M: Batched, const D: usize> Input<M> for SideBySide<'_, D> {
 
 /// Works on all messages and writes their tags, also for `Open`.
 #[inline(always)]
-pub(super) unsafe fn process<M: Batched, const D: usize>(operation: Operation, messages: &Messages) {
+pub(super) unsafe fn process<M: Batched, const D: usize>(
+    operation: Operation,
+    messages: &Messages,
+) {
     // SAFETY: the contract is that of `Batch`.
     unsafe {
         let state: M = run(operation, SideBySide::<D>(messages));
@@ -436,10 +452,10 @@ pub(crate) fn process_jobs<V: Variant, J: Job, const T: usize>(
         Direction::Encrypt => kernel.seal,
         Direction::Decrypt => kernel.open,
     };
-    // SAFETY: the kernels come from a variant, so the CPU has their features; keys and nonces have the
-    // family's length, slices and `InOut` promise their memory, tags have one of the two lengths. The
-    // jobs are borrowed exclusively and are different ones, and what a job writes to, it has borrowed
-    // exclusively.
+    // SAFETY: the kernels come from a variant, so the CPU has their features; keys and nonces have
+    // the family's length, slices and `InOut` promise their memory, tags have one of the two
+    // lengths. The jobs are borrowed exclusively and are different ones, and what a job writes to,
+    // it has borrowed exclusively.
     unsafe { kernel(&messages) }
 }
 
@@ -456,8 +472,9 @@ impl Batch {
         self.messages
     }
 
-    /// What a step of all messages takes, and one that looks at what each has left, in quarters of a step of one message
-    /// alone. Rounded up; without the masks of AVX-512 the latter branches for each block.
+    /// What a step of all messages takes, and one that looks at what each has left, in quarters of
+    /// a step of one message alone. Rounded up; without the masks of AVX-512 the latter branches
+    /// for each block.
     #[inline(always)]
     pub(crate) fn costs(&self) -> (u64, u64) {
         match (self.messages, self.one_register) {

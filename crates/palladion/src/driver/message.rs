@@ -118,7 +118,9 @@ impl<M: Machine> Input<M> for OneMessage<'_> {
     #[inline(always)]
     unsafe fn lengths(self, operation: Operation) -> M::V {
         // SAFETY: granted by the caller.
-        unsafe { tag::lengths(self.message.ad_len as u64, self.message.second_length(operation) as u64) }
+        unsafe {
+            tag::lengths(self.message.ad_len as u64, self.message.second_length(operation) as u64)
+        }
     }
 }
 
@@ -170,7 +172,10 @@ impl Message {
 /// # Safety
 /// The CPU features; the message as [`Message`] says.
 #[inline(always)]
-pub(super) unsafe fn process<M: Machine, const G: usize>(operation: Operation, message: &Message) -> bool {
+pub(super) unsafe fn process<M: Machine, const G: usize>(
+    operation: Operation,
+    message: &Message,
+) -> bool {
     let degree = G * M::V::LANES;
     // SAFETY: granted by the caller.
     unsafe {
@@ -207,8 +212,8 @@ pub(super) unsafe fn process<M: Machine, const G: usize>(operation: Operation, m
     }
 }
 
-/// The longest data that a kernel of `groups` groups works on group by group. Beyond that the groups
-/// take turns over chunks that stay in the first-level cache.
+/// The longest data that a kernel of `groups` groups works on group by group. Beyond that the
+/// groups take turns over chunks that stay in the first-level cache.
 pub(super) const fn longest(groups: usize) -> usize {
     if groups == 1 { usize::MAX } else { 2 * CHUNK }
 }
@@ -256,7 +261,8 @@ unsafe fn by_state<V: Variant>(variant: V, operation: Operation, message: &Messa
             }
             None => state.finalize_mac_to(message.ad_len as u64, tag, message.tag_len),
         }
-        // From pointers: a slice of `expected` would be checked, and firmware must not reach a panic.
+        // From pointers: a slice of `expected` would be checked, and firmware must not reach a
+        // panic.
         let right = operation != Operation::Open
             || equal(
                 core::slice::from_raw_parts(tag, message.tag_len),
@@ -335,7 +341,8 @@ pub(crate) fn open_slices<V: Variant>(
     tag: &[u8],
 ) -> bool {
     let message = Message::new::<V>(key, nonce, ad, io, tag.as_ptr().cast_mut(), tag.len());
-    // SAFETY: the lengths were checked; slices and `InOut` promise their memory; the tag is only read.
+    // SAFETY: the lengths were checked; slices and `InOut` promise their memory; the tag is only
+    // read.
     unsafe { open(variant, &message) }
 }
 
@@ -347,7 +354,8 @@ pub(crate) fn mac_slices<V: Variant, const T: usize>(
     tag: &mut [u8; T],
 ) {
     const { super::variant::check_mac(<V::Family as Parameters>::INDEX, V::DEGREE, T) };
-    let message = Message::new::<V>(key, nonce, data, &InOut::in_place(&mut []), tag.as_mut_ptr(), T);
+    let message =
+        Message::new::<V>(key, nonce, data, &InOut::in_place(&mut []), tag.as_mut_ptr(), T);
     // SAFETY: the lengths were checked, and this MAC exists; slices promise their memory.
     unsafe { mac(variant, &message) }
 }

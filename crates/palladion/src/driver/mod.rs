@@ -13,7 +13,8 @@
 //!
 //! A state of degree D is kept as D / LANES *groups*, each the words of `LANES` lanes. Lanes never
 //! meet before the tag, so short messages are worked on group by group. Long ones take turns over
-//! chunks that stay in the first-level cache (the "periodic synchronisation" of the 2023 paper, §6).
+//! chunks that stay in the first-level cache (the "periodic synchronisation" of the 2023 paper,
+//! §6).
 
 pub(crate) mod batch;
 pub(crate) mod message;

@@ -55,7 +55,11 @@ pub(super) unsafe fn init_group<M: Machine>(
 /// The degree, as a constant where it is one.
 #[inline(always)]
 fn constant_degree<M: Machine, const G: usize>(degree: usize) -> usize {
-    debug_assert!(if G == 0 { degree.is_multiple_of(M::V::LANES) } else { degree == G * M::V::LANES });
+    debug_assert!(if G == 0 {
+        degree.is_multiple_of(M::V::LANES)
+    } else {
+        degree == G * M::V::LANES
+    });
     if G == 0 { degree } else { G * M::V::LANES }
 }
 
@@ -80,7 +84,14 @@ pub(crate) unsafe fn init<M: Machine, const G: usize>(
     let degree = constant_degree::<M, G>(degree);
     for number in 0..degree / M::V::LANES {
         // SAFETY: see `StateKernels`.
-        unsafe { state.cast::<M>().add(number).write(init_group(Group { number, degree }, key, nonce, ctx)) };
+        unsafe {
+            state.cast::<M>().add(number).write(init_group(
+                Group { number, degree },
+                key,
+                nonce,
+                ctx,
+            ))
+        };
     }
 }
 
@@ -97,7 +108,11 @@ pub(super) unsafe fn process<M: Machine, const G: usize>(
 }
 
 #[inline(always)]
-pub(crate) unsafe fn keystream<M: Machine, const G: usize>(state: *const u8, degree: usize, dst: *mut u8) {
+pub(crate) unsafe fn keystream<M: Machine, const G: usize>(
+    state: *const u8,
+    degree: usize,
+    dst: *mut u8,
+) {
     let degree = constant_degree::<M, G>(degree);
     for number in 0..degree / M::V::LANES {
         let group = Group { number, degree };
@@ -170,25 +185,40 @@ pub(crate) unsafe fn finalize_mac<M: Machine, const G: usize>(
 }
 
 #[inline(always)]
-pub(crate) unsafe fn words<M: Machine, const G: usize>(state: *const u8, degree: usize, dst: *mut u8) {
+pub(crate) unsafe fn words<M: Machine, const G: usize>(
+    state: *const u8,
+    degree: usize,
+    dst: *mut u8,
+) {
     let degree = constant_degree::<M, G>(degree);
     for number in 0..degree / M::V::LANES {
         let group = Group { number, degree };
         // SAFETY: see `StateKernels`.
         unsafe {
-            state.cast::<M>().add(number).read().store_words(dst.add(group.column::<M>()), group.row());
+            state
+                .cast::<M>()
+                .add(number)
+                .read()
+                .store_words(dst.add(group.column::<M>()), group.row());
         }
     }
 }
 
 #[inline(always)]
-pub(crate) unsafe fn resume<M: Machine, const G: usize>(state: *mut u8, degree: usize, src: *const u8) {
+pub(crate) unsafe fn resume<M: Machine, const G: usize>(
+    state: *mut u8,
+    degree: usize,
+    src: *const u8,
+) {
     let degree = constant_degree::<M, G>(degree);
     for number in 0..degree / M::V::LANES {
         let group = Group { number, degree };
         // SAFETY: see `StateKernels`.
         unsafe {
-            state.cast::<M>().add(number).write(M::load_words(src.add(group.column::<M>()), group.row()));
+            state
+                .cast::<M>()
+                .add(number)
+                .write(M::load_words(src.add(group.column::<M>()), group.row()));
         }
     }
 }
@@ -226,8 +256,8 @@ impl<'a, V: Variant> State<'a, V> {
     /// Key and nonce readable for the family's length, `ctx` null or readable for 16 bytes.
     #[inline(always)]
     pub(super) unsafe fn init_at(&mut self, key: *const u8, nonce: *const u8, ctx: *const u8) {
-        // SAFETY: the kernels come from a variant, so the CPU has their features; the memory is that
-        // of the variant's degree; the rest is granted.
+        // SAFETY: the kernels come from a variant, so the CPU has their features; the memory is
+        // that of the variant's degree; the rest is granted.
         unsafe { (self.kernels().state.init)(self.ptr(), V::DEGREE, key, nonce, ctx) };
         self.kernels().scrub();
     }
@@ -256,9 +286,17 @@ impl<'a, V: Variant> State<'a, V> {
     /// # Safety
     /// `tag_len` bytes, 16 or 32, writable at `tag`.
     #[inline(always)]
-    pub(super) unsafe fn finalize_to(&mut self, ad_len: u64, msg_len: u64, tag: *mut u8, tag_len: usize) {
+    pub(super) unsafe fn finalize_to(
+        &mut self,
+        ad_len: u64,
+        msg_len: u64,
+        tag: *mut u8,
+        tag_len: usize,
+    ) {
         // SAFETY: kernels and memory belong together; the tag is granted.
-        unsafe { (self.kernels().state.finalize)(self.ptr(), V::DEGREE, ad_len, msg_len, tag, tag_len) };
+        unsafe {
+            (self.kernels().state.finalize)(self.ptr(), V::DEGREE, ad_len, msg_len, tag, tag_len)
+        };
         self.kernels().scrub();
     }
 
@@ -269,7 +307,9 @@ impl<'a, V: Variant> State<'a, V> {
     #[inline(always)]
     pub(super) unsafe fn finalize_mac_to(&mut self, data_len: u64, tag: *mut u8, tag_len: usize) {
         // SAFETY: kernels and memory belong together; the tag is granted.
-        unsafe { (self.kernels().state.finalize_mac)(self.ptr(), V::DEGREE, data_len, tag, tag_len) };
+        unsafe {
+            (self.kernels().state.finalize_mac)(self.ptr(), V::DEGREE, data_len, tag, tag_len)
+        };
         self.kernels().scrub();
     }
 
@@ -305,7 +345,8 @@ impl<'a, V: Variant> State<'a, V> {
     /// The key stream of the next step. Changes nothing of the state.
     #[inline(always)]
     pub(crate) fn keystream(&self, out: &mut V::Step) {
-        // SAFETY: kernels and memory belong together; the buffer is one step of the variant's degree.
+        // SAFETY: kernels and memory belong together; the buffer is one step of the variant's
+        // degree.
         unsafe {
             (self.kernels().state.keystream)(
                 self.memory.as_ref().as_ptr(),
@@ -318,7 +359,12 @@ impl<'a, V: Variant> State<'a, V> {
 
     /// Finalize(ad_len, msg_len), lengths in bytes. The state is spent.
     #[inline(always)]
-    pub(crate) fn finalize<const T: usize>(&mut self, ad_len: u64, msg_len: u64, tag: &mut [u8; T]) {
+    pub(crate) fn finalize<const T: usize>(
+        &mut self,
+        ad_len: u64,
+        msg_len: u64,
+        tag: &mut [u8; T],
+    ) {
         const { check_tag(T) };
         // SAFETY: the tag has one of the two lengths.
         unsafe { self.finalize_to(ad_len, msg_len, tag.as_mut_ptr(), T) }
@@ -332,7 +378,8 @@ impl<'a, V: Variant> State<'a, V> {
         unsafe { self.finalize_mac_to(data_len, tag.as_mut_ptr(), T) }
     }
 
-    /// The words of the state, word by word and in each lane by lane, at the beginning of the memory.
+    /// The words of the state, word by word and in each lane by lane, at the beginning of the
+    /// memory.
     pub(crate) fn words(&self) -> V::Memory {
         let mut words = V::Memory::zeroed();
         // SAFETY: kernels and memory belong together; the words have room in the memory of a state.
@@ -349,8 +396,8 @@ impl<'a, V: Variant> State<'a, V> {
 
     /// Takes on the state that [`words`](Self::words) has given, of this backend or another one.
     pub(crate) fn resume(&mut self, words: &V::Memory) {
-        // SAFETY: the kernels come from a variant, so the CPU has their features; the memory and the
-        // words are those of the variant's degree.
+        // SAFETY: the kernels come from a variant, so the CPU has their features; the memory and
+        // the words are those of the variant's degree.
         unsafe { (self.kernels().state.resume)(self.ptr(), V::DEGREE, words.as_ref().as_ptr()) };
         self.kernels().scrub();
     }

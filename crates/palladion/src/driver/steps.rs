@@ -73,7 +73,13 @@ unsafe fn process_step<M: Machine>(state: &mut M, work: Work, data: Data, at: us
 /// # Safety
 /// The CPU features; the data as [`Data`] says.
 #[inline(always)]
-unsafe fn process_last_step<M: Machine>(state: &mut M, work: Work, data: Data, end: usize, group: Group) {
+unsafe fn process_last_step<M: Machine>(
+    state: &mut M,
+    work: Work,
+    data: Data,
+    end: usize,
+    group: Group,
+) {
     let (at, row) = (end + group.column::<M>(), group.row());
     let left = data.len.saturating_sub(at); // nothing if the group's blocks lie behind the end
     let (src, dst) = (data.src.wrapping_add(at), data.dst.wrapping_add(at));
@@ -148,7 +154,12 @@ unsafe fn process_chunk<M: Machine>(
 /// # Safety
 /// The CPU features; the data as [`Data`] says.
 #[inline(always)]
-pub(super) unsafe fn process_group<M: Machine>(state: &mut M, work: Work, data: Data, group: Group) {
+pub(super) unsafe fn process_group<M: Machine>(
+    state: &mut M,
+    work: Work,
+    data: Data,
+    group: Group,
+) {
     let end = data.len - data.len % rate::<M>(group.degree);
     // SAFETY: whole steps up to `end`, then what is left of the data.
     unsafe {

@@ -55,20 +55,21 @@ type Process = unsafe fn(*mut u8, usize, *const u8, *mut u8, usize);
 ///
 /// For every function: the caller has checked the CPU features and passes the degree of this table.
 /// The state is 64-byte aligned memory for `8 * degree` blocks, which only `init` and `resume` take
-/// uninitialised. Key and nonce have the family's length. The source is readable and the destination
-/// writable for the length, which need not be a multiple of the rate: the last step is padded with
-/// zeros. The two are equal or do not overlap; `absorb` does not use its destination.
+/// uninitialised. Key and nonce have the family's length. The source is readable and the
+/// destination writable for the length, which need not be a multiple of the rate: the last step is
+/// padded with zeros. The two are equal or do not overlap; `absorb` does not use its destination.
 #[derive(Clone, Copy)]
 pub(crate) struct StateKernels {
-    /// `init(state, degree, key, nonce, ctx)`: `ctx` is null for the standard's context, or 16 bytes
-    /// (degree 1 only).
+    /// `init(state, degree, key, nonce, ctx)`: `ctx` is null for the standard's context, or 16
+    /// bytes (degree 1 only).
     pub(crate) init: unsafe fn(*mut u8, usize, *const u8, *const u8, *const u8),
     pub(crate) absorb: Process,
     pub(crate) encrypt: Process,
     pub(crate) decrypt: Process,
     /// `keystream(state, degree, dst)`: one step's key stream. Changes nothing of the state.
     pub(crate) keystream: unsafe fn(*const u8, usize, *mut u8),
-    /// `finalize(state, degree, ad_len, msg_len, tag, tag_len)`: lengths in bytes. The state is spent.
+    /// `finalize(state, degree, ad_len, msg_len, tag, tag_len)`: lengths in bytes. The state is
+    /// spent.
     pub(crate) finalize: unsafe fn(*mut u8, usize, u64, u64, *mut u8, usize),
     /// `finalize_mac(state, degree, data_len, tag, tag_len)`: length in bytes. The state is spent.
     pub(crate) finalize_mac: unsafe fn(*mut u8, usize, u64, *mut u8, usize),
@@ -120,11 +121,12 @@ impl Kernels {
     }
 }
 
-/// The kernels of a backend: for AEGIS-128 and AEGIS-256, each for degree 1, 2, 4 and, where they are
-/// wanted, any other.
+/// The kernels of a backend: for AEGIS-128 and AEGIS-256, each for degree 1, 2, 4 and, where they
+/// are wanted, any other.
 pub(crate) type Tables = [[Kernels; CLASSES]; 2];
 
-// What the functions of `tables!` call. They are inlined there, and so compiled for the CPU features.
+// What the functions of `tables!` call. They are inlined there, and so compiled for the CPU
+// features.
 
 #[inline(always)]
 pub(crate) unsafe fn seal<M: Machine, const G: usize>(m: &Message) -> bool {
@@ -188,12 +190,11 @@ pub(crate) use state::{finalize, finalize_mac, init, keystream, resume, words};
 
 /// Defines `TABLES`, the kernels of one backend, compiled for its CPU features.
 ///
-/// For each of degree 1, 2 and 4 it names the machine and the number of groups (0: known only at run
-/// time), and the machines for several messages at once, where those are faster; and the machine for
-/// any other degree. `scrub`
-/// says how many bytes of the stack are wiped after kernels that spill, and after those of a batch.
-/// The functions in `entry` are the only ones that are compiled for the features; everything they
-/// call is inlined into them.
+/// For each of degree 1, 2 and 4 it names the machine and the number of groups (0: known only at
+/// run time), and the machines for several messages at once, where those are faster; and the
+/// machine for any other degree. `scrub` says how many bytes of the stack are wiped after kernels
+/// that spill, and after those of a batch. The functions in `entry` are the only ones that are
+/// compiled for the features; everything they call is inlined into them.
 macro_rules! tables {
     (
         $(#[target_feature(enable = $features:literal)])?

@@ -69,8 +69,12 @@ impl<L: Machine> MacEnd<L> {
 
     /// Absorbs the tags of one group's lanes, each of `tag_len` bytes. Groups come in order.
     #[inline(always)]
-    pub(super) fn absorb<M: Machine<Lane = L>>(&mut self, group: usize, tags: [M::V; 2], tag_len: usize)
-    where
+    pub(super) fn absorb<M: Machine<Lane = L>>(
+        &mut self,
+        group: usize,
+        tags: [M::V; 2],
+        tag_len: usize,
+    ) where
         M::V: Blocks<Lane = L::V>,
     {
         // A constant in each branch, so that the lanes stay in registers.

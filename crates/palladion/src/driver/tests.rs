@@ -1,5 +1,5 @@
-//! The driver against itself: kernels of a state and of a batch do what those of a whole message do,
-//! which `tests/all/lengths.rs` compares with the reference.
+//! The driver against itself: kernels of a state and of a batch do what those of a whole message
+//! do, which `tests/all/lengths.rs` compares with the reference.
 
 extern crate std;
 use std::vec::Vec;
@@ -16,20 +16,23 @@ fn bytes(len: usize, seed: usize) -> Vec<u8> {
     (0..len).map(|i| (i * i + 7 * i * seed + 31 * seed) as u8).collect()
 }
 
-/// Also with a last step that is not whole: sessions give whole steps alone, but the kernels promise more.
+/// Also with a last step that is not whole: sessions give whole steps alone, but the kernels
+/// promise more.
 fn check_state<F: Family, const D: usize>() {
     let rate = F::Step::<D>::LEN;
     let variant = Chosen::<F, D>::new().unwrap();
     let (key, nonce) = (bytes(F::KEY_LEN, 1), bytes(F::KEY_LEN, 2));
     // Under emulation fewer lengths, of which most are not whole blocks.
-    let reduced = cfg!(palladion_test_reduced) || std::env::var_os("PALLADION_TEST_REDUCED").is_some();
+    let reduced =
+        cfg!(palladion_test_reduced) || std::env::var_os("PALLADION_TEST_REDUCED").is_some();
     let (rates, step) = if reduced { (2, 5) } else { (8, 1) };
     for len in (0..=rates * rate).step_by(step) {
         let (ad, msg) = (bytes(len % (2 * rate + 2), 3), bytes(len, 4));
         let (mut ct, mut tag) = (msg.clone(), [0; 32]);
         seal_slices(variant, [&key, &nonce, &ad], &InOut::in_place(&mut ct), &mut tag);
         for direction in [Direction::Encrypt, Direction::Decrypt] {
-            let (from, to) = if direction == Direction::Encrypt { (&msg, &ct) } else { (&ct, &msg) };
+            let (from, to) =
+                if direction == Direction::Encrypt { (&msg, &ct) } else { (&ct, &msg) };
             for in_place in [true, false] {
                 let mut memory = F::Memory::<D>::zeroed();
                 let mut state = State::new(&mut memory, variant);
@@ -47,7 +50,9 @@ fn check_state<F: Family, const D: usize>() {
                 assert!(&out == to && found == tag, "{len} bytes, in place: {in_place}");
             }
         }
-        assert!(open_slices(variant, [&key, &nonce, &ad], &InOut::in_place(&mut ct), &tag) && ct == msg);
+        assert!(
+            open_slices(variant, [&key, &nonce, &ad], &InOut::in_place(&mut ct), &tag) && ct == msg
+        );
     }
 }
 
@@ -69,8 +74,8 @@ fn kernels_of_a_state_take_parts_of_a_step() {
     }
 }
 
-/// Batch kernels on every machine, whether a backend has them or not. They are large and slow to compile, so
-/// not for emulators.
+/// Batch kernels on every machine, whether a backend has them or not. They are large and slow to
+/// compile, so not for emulators.
 #[cfg(not(palladion_test_reduced))]
 mod batches {
     use super::*;
@@ -90,7 +95,8 @@ mod batches {
         unsafe { table::open_batch::<M, D>(messages) };
     }
 
-    /// A batch kernel against the kernels for one message. No backend needs to have it: it runs on every machine.
+    /// A batch kernel against the kernels for one message. No backend needs to have it: it runs on
+    /// every machine.
     fn check<F: Family, M: Batched, const D: usize, const T: usize>(lens: &[(usize, usize)]) {
         assert_eq!(lens.len(), machine::lanes::<M>() / D);
         let messages: Vec<_> = lens
@@ -104,7 +110,8 @@ mod batches {
         let mut tags = [[0; T]; batch::MOST];
         let pointers = |outputs: &mut [Vec<u8>], tags: &mut [[u8; T]; batch::MOST]| {
             let mut all = batch::Messages::none(T);
-            for (i, ((message, output), tag)) in messages.iter().zip(outputs).zip(tags).enumerate() {
+            for (i, ((message, output), tag)) in messages.iter().zip(outputs).zip(tags).enumerate()
+            {
                 (all.key[i], all.nonce[i]) = (message.0.as_ptr(), message.1.as_ptr());
                 (all.ad[i], all.ad_len[i]) = (message.2.as_ptr(), message.2.len());
                 (all.dst[i], all.len[i]) = (output.as_mut_ptr(), output.len());
@@ -132,7 +139,8 @@ mod batches {
 
     #[test]
     fn every_lane_has_its_own_message() {
-        let lens = [(0, 0), (1, 33), (64, 64), (31, 65), (16, 15), (48, 160), (100, 16), (32, 96), (0, 1)];
+        let lens =
+            [(0, 0), (1, 33), (64, 64), (31, 65), (16, 15), (48, 160), (100, 16), (32, 96), (0, 1)];
         for (i, &a) in lens.iter().enumerate() {
             for &b in &lens {
                 both_tags::<Aegis128, machine::Aegis128<Two>, 1>(&[a, b]);

@@ -1,7 +1,8 @@
 //! The AEGIS-128 state machine (RFC 10032 §3 and §5.4): eight words, two blocks a step.
 
 use super::{
-    Batched, C0, C1, FINAL_ROUNDS, Machine, first, load_at, load_word, store_all, store_at, truncate_at,
+    Batched, C0, C1, FINAL_ROUNDS, Machine, first, load_at, load_word, store_all, store_at,
+    truncate_at,
 };
 use crate::block::{Blocks, Vector, Word};
 
@@ -11,14 +12,15 @@ use crate::block::{Blocks, Vector, Word};
 pub(crate) struct Aegis128<W>([W; 8]);
 
 impl<W: Word> Aegis128<W> {
-    /// Update(M0, M1). The standard adds a message block to S0 (S4) before it becomes the round key. Here the block
-    /// itself is the round key and S0 (S4) is added after the round, which takes the message off the chain from one
-    /// step's S0 to the next.
+    /// Update(M0, M1). The standard adds a message block to S0 (S4) before it becomes the round
+    /// key. Here the block itself is the round key and S0 (S4) is added after the round, which
+    /// takes the message off the chain from one step's S0 to the next.
     #[inline(always)]
     fn update(&mut self, m0: W, m1: W) {
         let s = self.0;
         let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, m0, m1);
-        self.0 = [t0.pin().xor(s[0]).in_order(), s1, s2, s3, t4.pin().xor(s[4]).in_order(), s5, s6, s7];
+        self.0 =
+            [t0.pin().xor(s[0]).in_order(), s1, s2, s3, t4.pin().xor(s[4]).in_order(), s5, s6, s7];
     }
 
     /// Update for a message that is known late, as in decryption: it is added last of all.
@@ -157,7 +159,8 @@ unsafe impl<W: Word> Machine for Aegis128<W> {
     #[inline(always)]
     fn decrypt(&mut self, c: [W::Blocks; 2]) -> [W::Blocks; 2] {
         if W::CONVERTS {
-            // It waits for a unit of the CPU and not for the step before: nothing is gained by haste.
+            // It waits for a unit of the CPU and not for the step before: nothing is gained by
+            // haste.
             let m = Self::xor(c, self.keystream());
             self.absorb(m);
             return m;
@@ -165,8 +168,8 @@ unsafe impl<W: Word> Machine for Aegis128<W> {
         let m = if W::THREE_WAY {
             Self::xor(c, self.keystream())
         } else {
-            // The key stream becomes part of S0 and S4. S1 and S5, which are made from them, are added last: so the way
-            // from S0 over S1 back to S0 is short.
+            // The key stream becomes part of S0 and S4. S1 and S5, which are made from them, are
+            // added last: so the way from S0 over S1 back to S0 is short.
             let [_, s1, s2, s3, _, s5, s6, s7] = self.plain();
             [s6.xor_and(s2, s3).xor3(c[0], s1), s2.xor_and(s6, s7).xor3(c[1], s5)]
         };
@@ -201,7 +204,16 @@ unsafe impl<W: Word> Machine for Aegis128<W> {
     #[inline(always)]
     fn first(&self) -> Self::Lane {
         let [s0, s1, s2, s3, s4, s5, s6, s7] = self.plain();
-        Aegis128([first(s0), first(s1), first(s2), first(s3), first(s4), first(s5), first(s6), first(s7)])
+        Aegis128([
+            first(s0),
+            first(s1),
+            first(s2),
+            first(s3),
+            first(s4),
+            first(s5),
+            first(s6),
+            first(s7),
+        ])
     }
     #[inline(always)]
     unsafe fn store_words(&self, dst: *mut u8, stride: usize) {

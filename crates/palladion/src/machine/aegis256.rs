@@ -1,7 +1,8 @@
 //! The AEGIS-256 state machine (RFC 10032 §4 and §5.5): six words, one block a step.
 
 use super::{
-    Batched, C0, C1, FINAL_ROUNDS, Machine, first, load_at, load_word, store_all, store_at, truncate_at,
+    Batched, C0, C1, FINAL_ROUNDS, Machine, first, load_at, load_word, store_all, store_at,
+    truncate_at,
 };
 use crate::block::{Blocks, Vector, Word};
 
@@ -120,8 +121,9 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
     fn absorb(&mut self, m: W::Blocks) {
         self.update(W::new(m));
     }
-    /// Without a key stream to compute, nothing but the chain of six rounds and one XOR over six steps is left. So the
-    /// second step begins with the words that its own are made from, before the first has come to its last.
+    /// Without a key stream to compute, nothing but the chain of six rounds and one XOR over six
+    /// steps is left. So the second step begins with the words that its own are made from, before
+    /// the first has come to its last.
     const TWO_AT_ONCE: bool = W::IN_ORDER;
     #[inline(always)]
     fn absorb_two(&mut self, m: W::Blocks, n: W::Blocks) {
@@ -168,7 +170,8 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
     #[inline(always)]
     fn decrypt(&mut self, c: W::Blocks) -> W::Blocks {
         if W::CONVERTS {
-            // It waits for a unit of the CPU and not for the step before: nothing is gained by haste.
+            // It waits for a unit of the CPU and not for the step before: nothing is gained by
+            // haste.
             let m = c.xor(self.keystream());
             self.absorb(m);
             return m;
@@ -176,8 +179,8 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
         let m = if W::THREE_WAY {
             c.xor(self.keystream())
         } else {
-            // The key stream becomes part of S0. S1, which is made from S0, is added last: so the way from S0 over S1
-            // back to S0 is short.
+            // The key stream becomes part of S0. S1, which is made from S0, is added last: so the
+            // way from S0 over S1 back to S0 is short.
             let s = &self.0;
             s[4].blocks()
                 .xor_and(s[2].blocks(), s[3].blocks())

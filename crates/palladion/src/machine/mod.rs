@@ -1,5 +1,5 @@
-//! The two state machines, AEGIS-128 and AEGIS-256, each written once, generic over the block vector;
-//! and the trait that tells the driver what a machine can do.
+//! The two state machines, AEGIS-128 and AEGIS-256, each written once, generic over the block
+//! vector; and the trait that tells the driver what a machine can do.
 
 pub(crate) mod aegis128;
 pub(crate) mod aegis256;
@@ -12,10 +12,12 @@ pub(crate) use packed128::Packed128;
 use crate::block::{Blocks, Word};
 
 /// The constants C0 and C1 (RFC 10032 §2): the Fibonacci sequence modulo 256.
-pub(crate) const C0: [u8; 16] =
-    [0x00, 0x01, 0x01, 0x02, 0x03, 0x05, 0x08, 0x0d, 0x15, 0x22, 0x37, 0x59, 0x90, 0xe9, 0x79, 0x62];
-pub(crate) const C1: [u8; 16] =
-    [0xdb, 0x3d, 0x18, 0x55, 0x6d, 0xc2, 0x2f, 0xf1, 0x20, 0x11, 0x31, 0x42, 0x73, 0xb5, 0x28, 0xdd];
+pub(crate) const C0: [u8; 16] = [
+    0x00, 0x01, 0x01, 0x02, 0x03, 0x05, 0x08, 0x0d, 0x15, 0x22, 0x37, 0x59, 0x90, 0xe9, 0x79, 0x62,
+];
+pub(crate) const C1: [u8; 16] = [
+    0xdb, 0x3d, 0x18, 0x55, 0x6d, 0xc2, 0x2f, 0xf1, 0x20, 0x11, 0x31, 0x42, 0x73, 0xb5, 0x28, 0xdd,
+];
 
 /// Updates after the lengths are absorbed (§3.2.7, §4.2.7).
 pub(crate) const FINAL_ROUNDS: usize = 7;
@@ -24,8 +26,8 @@ pub(crate) const FINAL_ROUNDS: usize = 7;
 ///
 /// # Safety
 ///
-/// As for [`Blocks`]: a value is proof of the CPU features. Plain data of at most eight blocks a lane, so that a
-/// state can rest in memory between calls.
+/// As for [`Blocks`]: a value is proof of the CPU features. Plain data of at most eight blocks a
+/// lane, so that a state can rest in memory between calls.
 pub(crate) unsafe trait Machine: Copy {
     /// The block vector.
     type V: Blocks;
@@ -39,7 +41,8 @@ pub(crate) unsafe trait Machine: Copy {
     const BLOCKS: usize;
     /// Whether there are more secrets than registers, so that the compiler puts some on the stack.
     const SPILLS: bool;
-    /// The first lane whose tag is absorbed by the MAC finalisation for a tag of `tag_len` bytes (§8).
+    /// The first lane whose tag is absorbed by the MAC finalisation for a tag of `tag_len` bytes
+    /// (§8).
     fn first_mac_lane(tag_len: usize) -> usize;
 
     /// Loads a step whose vectors lie `row` bytes apart.
@@ -52,8 +55,8 @@ pub(crate) unsafe trait Machine: Copy {
     /// # Safety
     /// Each vector writable.
     unsafe fn store(step: Self::Step, dst: *mut u8, row: usize);
-    /// Loads a step of which only the first `len` bytes from `src` on exist; the rest is zero. `len` may be zero or
-    /// more than a step.
+    /// Loads a step of which only the first `len` bytes from `src` on exist; the rest is zero.
+    /// `len` may be zero or more than a step.
     ///
     /// # Safety
     /// The CPU features; `len` bytes readable.
@@ -64,7 +67,8 @@ pub(crate) unsafe trait Machine: Copy {
     /// `len` bytes writable.
     unsafe fn store_partial(step: Self::Step, dst: *mut u8, row: usize, len: usize);
 
-    /// Keeps of a step, whose vectors lie `row` bytes apart, the first `len` bytes and makes the rest zero.
+    /// Keeps of a step, whose vectors lie `row` bytes apart, the first `len` bytes and makes the
+    /// rest zero.
     fn truncate(step: Self::Step, row: usize, len: usize) -> Self::Step;
 
     /// A key or nonce, the same for all lanes.
@@ -101,7 +105,8 @@ pub(crate) unsafe trait Machine: Copy {
     fn tag128(&self) -> Self::V;
     /// The two halves of the 256-bit tag of each lane.
     fn tag256(&self) -> (Self::V, Self::V);
-    /// The tag of `tag_len` bytes of each lane, in blocks. A tag of 16 bytes has one; the second is of no use then.
+    /// The tag of `tag_len` bytes of each lane, in blocks. A tag of 16 bytes has one; the second is
+    /// of no use then.
     #[inline(always)]
     fn tag(&self, tag_len: usize) -> [Self::V; 2] {
         if tag_len == 16 {

@@ -1,10 +1,12 @@
-//! AEGIS-128L two words to a register, where AES instructions work on two blocks: half as many of them.
+//! AEGIS-128L two words to a register, where AES instructions work on two blocks: half as many of
+//! them.
 //!
-//! The words lie as (S0, S4), (S1, S5), (S2, S6), (S3, S7), so that a step is one AES round on each register, but that
-//! the words of the last change places on their way to the first: S7 goes to S0 and S3 to S4. Exchanging halves costs
-//! three cycles. AESRound works on each half alike, so they can be exchanged after the round as well as before it, and
-//! there the exchange is next to the XOR with (S0, S4): a chain that alternates between AES and other instructions then
-//! pays for the way between them once and not twice (docs/performance.md).
+//! The words lie as (S0, S4), (S1, S5), (S2, S6), (S3, S7), so that a step is one AES round on each
+//! register, but that the words of the last change places on their way to the first: S7 goes to S0
+//! and S3 to S4. Exchanging halves costs three cycles. AESRound works on each half alike, so they
+//! can be exchanged after the round as well as before it, and there the exchange is next to the XOR
+//! with (S0, S4): a chain that alternates between AES and other instructions then pays for the way
+//! between them once and not twice (docs/performance.md).
 
 use super::{C0, C1, FINAL_ROUNDS, Machine};
 use crate::block::{Blocks, Halves, Vector, Word};
@@ -35,7 +37,8 @@ unsafe fn load_pair<W: Word>(src: *const u8, stride: usize, i: usize, j: usize) 
     unsafe { pair(Lane::<W>::load(src.add(i * stride)), Lane::<W>::load(src.add(j * stride))) }
 }
 
-/// `Machine::store_words` of pairs: the words of the first half of the state, then those of the second.
+/// `Machine::store_words` of pairs: the words of the first half of the state, then those of the
+/// second.
 ///
 /// # Safety
 /// Each word writable.
@@ -57,7 +60,8 @@ unsafe fn store_pairs<V: Blocks>(pairs: &[V], dst: *mut u8, stride: usize) {
 pub(crate) struct Packed128<W>([W; 4]);
 
 impl<W: Word + Halves> Packed128<W> {
-    /// Update(M0, M1), the message in one register. It is added last of all, whether it is known early or late.
+    /// Update(M0, M1), the message in one register. It is added last of all, whether it is known
+    /// early or late.
     #[inline(always)]
     fn update(&mut self, m: W) {
         let s = self.0;

@@ -13,8 +13,8 @@ pub(crate) struct InOut<'a> {
     lifetime: PhantomData<(&'a [u8], &'a mut [u8])>,
 }
 
-// SAFETY: it is one slice of bytes borrowed for reading and one borrowed for writing, and these may go, and be seen,
-// anywhere.
+// SAFETY: it is one slice of bytes borrowed for reading and one borrowed for writing, and these may
+// go, and be seen, anywhere.
 unsafe impl Send for InOut<'_> {}
 // SAFETY: likewise.
 unsafe impl Sync for InOut<'_> {}
@@ -49,8 +49,8 @@ impl<'a> InOut<'a> {
         Ok(Self { src: src.as_ptr(), dst: dst.as_mut_ptr(), len: src.len(), lifetime: PhantomData })
     }
 
-    /// From `src` to the place of the same length that begins at `dst`. Where the two overlap, the input is moved there.
-    /// Both must lie within the buffer.
+    /// From `src` to the place of the same length that begins at `dst`. Where the two overlap, the
+    /// input is moved there. Both must lie within the buffer.
     pub(crate) fn within(buf: &'a mut [u8], src: Range<usize>, dst: usize) -> Self {
         let len = src.len();
         let end = dst + len;
@@ -100,11 +100,13 @@ impl<'a> InOut<'a> {
         (Self { len: n, ..self }, Self { src, dst, len: self.len - n, ..self })
     }
 
-    /// Writes input XOR key stream, and the message's side in place of the key stream, which is as long as the input.
+    /// Writes input XOR key stream, and the message's side in place of the key stream, which is as
+    /// long as the input.
     pub(crate) fn xor(self, keystream: &mut [u8], direction: Direction) {
         assert!(keystream.len() == self.len);
         for (i, byte) in keystream.iter_mut().enumerate() {
-            // SAFETY: `i` is below the length of both buffers. Each byte is read before it is written.
+            // SAFETY: `i` is below the length of both buffers. Each byte is read before it is
+            // written.
             unsafe {
                 let input = *self.src.add(i);
                 let output = input ^ *byte;
@@ -116,7 +118,8 @@ impl<'a> InOut<'a> {
 
     /// The output.
     pub(crate) fn output(&self) -> &[u8] {
-        // SAFETY: the output is readable for its length, as it came from a slice, and borrowed with `self`.
+        // SAFETY: the output is readable for its length, as it came from a slice, and borrowed with
+        // `self`.
         unsafe { core::slice::from_raw_parts(self.dst, self.len) }
     }
 

@@ -1,4 +1,5 @@
-//! Buffers: memory that is wiped, input and output in one place or two, comparison in constant time.
+//! Buffers: memory that is wiped, input and output in one place or two, comparison in constant
+//! time.
 
 mod equal;
 mod inout;

@@ -1,12 +1,13 @@
-//! For the check of constant time (`scripts/check-constant-time.sh`), which has a tool follow all secrets through a program: what
-//! is secret, and where a decision about secrets becomes public. In every other build [`declassify`] does nothing, and there is
-//! nothing else.
+//! For the check of constant time (`scripts/check-constant-time.sh`), which has a tool follow all
+//! secrets through a program: what is secret, and where a decision about secrets becomes public. In
+//! every other build [`declassify`] does nothing, and there is nothing else.
 //!
-//! The build option `--cfg palladion_secrecy` is for valgrind's memcheck, with `--cfg palladion_secrecy="msan"` beside it for
-//! MemorySanitizer. To either a secret is memory that was never initialised, of which it tells when a branch or an address depends
-//! on it.
+//! The build option `--cfg palladion_secrecy` is for valgrind's memcheck, with `--cfg
+//! palladion_secrecy="msan"` beside it for MemorySanitizer. To either a secret is memory that was
+//! never initialised, of which it tells when a branch or an address depends on it.
 
-/// Whether a tag is the right one: the one thing that the caller, and so everybody, learns about secrets.
+/// Whether a tag is the right one: the one thing that the caller, and so everybody, learns about
+/// secrets.
 #[inline(always)]
 pub fn declassify(decision: bool) -> bool {
     #[cfg(palladion_secrecy)]
@@ -18,7 +19,8 @@ pub fn declassify(decision: bool) -> bool {
     decision
 }
 
-/// Says that these bytes are secret. (They stay what they are: only the tool takes them for others.)
+/// Says that these bytes are secret. (They stay what they are: only the tool takes them for
+/// others.)
 #[cfg(palladion_secrecy)]
 pub fn secret(bytes: &[u8]) {
     mark(bytes, true);
@@ -53,8 +55,8 @@ fn mark(bytes: &[u8], secret: bool) {
 #[cfg(all(palladion_secrecy, not(palladion_secrecy = "msan")))]
 fn client_request(arguments: [usize; 6]) -> usize {
     let mut result = 0;
-    // SAFETY: rotations by 128 in all and an exchange of a register with itself (or its OR) change nothing (but the flags); valgrind
-    // knows them by that, and reads the arguments.
+    // SAFETY: rotations by 128 in all and an exchange of a register with itself (or its OR) change
+    // nothing (but the flags); valgrind knows them by that, and reads the arguments.
     unsafe {
         #[cfg(target_arch = "aarch64")]
         core::arch::asm!(

@@ -7,7 +7,9 @@ use zeroize::ZeroizeOnDrop;
 /// # Safety
 ///
 /// A value begins with `LEN` bytes, which `as_ref` and `as_mut` give; all bit patterns are valid.
-pub unsafe trait WipedBytes: Clone + Send + Sync + ZeroizeOnDrop + AsRef<[u8]> + AsMut<[u8]> {
+pub unsafe trait WipedBytes:
+    Clone + Send + Sync + ZeroizeOnDrop + AsRef<[u8]> + AsMut<[u8]>
+{
     /// How many bytes there are.
     const LEN: usize;
     /// All zeros.
@@ -24,7 +26,8 @@ pub struct Wiped<const N: usize, const D: usize, A: Copy = Line>([[u8; N]; D], [
 #[repr(align(64))]
 pub struct Line;
 
-// SAFETY: `repr(C)` puts the arrays of bytes at the beginning, and they have no padding between them.
+// SAFETY: `repr(C)` puts the arrays of bytes at the beginning, and they have no padding between
+// them.
 unsafe impl<const N: usize, const D: usize, A: Copy + Send + Sync> WipedBytes for Wiped<N, D, A> {
     const LEN: usize = N * D; // `size_of` would count the padding behind them
 

@@ -11,8 +11,8 @@ use std::vec::Vec;
 use super::{Stored, faulty, read, write};
 use crate::block::{Blocks, MAX_LANES, Vector};
 use crate::soft::bitsliced::{
-    Cells, Layout, Linear, PlaneWord, Step, shift_and_sum_rows, shift_and_sum_two_rows, transpose_one_lane,
-    transpose_two_lanes, transpose_two_rows,
+    Cells, Layout, Linear, PlaneWord, Step, shift_and_sum_rows, shift_and_sum_two_rows,
+    transpose_one_lane, transpose_two_lanes, transpose_two_rows,
 };
 use crate::soft::lanes::Register;
 use crate::soft::permute::Permute;
@@ -29,8 +29,8 @@ enum Part {
     Product(u32, u32),
 }
 
-/// A bit: the number of its sum, twice, and whether it is inverted. A sum has at most one part for each byte, and each
-/// sum has but one number: bits of equal numbers are equal functions.
+/// A bit: the number of its sum, twice, and whether it is inverted. A sum has at most one part for
+/// each byte, and each sum has but one number: bits of equal numbers are equal functions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Bit(u32);
 
@@ -147,7 +147,8 @@ impl Sums {
                 // (a + c)(b + d) = ab + ad + cb + cd
                 let (c, d) = (a.0 & 1, b.0 & 1);
                 let (a, b) = (a.0 / 2, b.0 / 2);
-                let mut sum = Bit(2 * self.number(std::vec![Part::Product(a.min(b), a.max(b))]) + (c & d));
+                let mut sum =
+                    Bit(2 * self.number(std::vec![Part::Product(a.min(b), a.max(b))]) + (c & d));
                 if d == 1 {
                     sum = self.xor(sum, Bit(2 * a));
                 }
@@ -180,7 +181,9 @@ pub(super) fn constant(byte: u8) -> [Bit; 8] {
 
 /// The value of a byte whose bits are constants.
 pub(super) fn value(byte: &[Bit]) -> Option<u8> {
-    byte.iter().all(|bit| bit.0 < 2).then(|| (0..8).fold(0, |value, p| value | (byte[p].0 as u8) << p))
+    byte.iter()
+        .all(|bit| bit.0 < 2)
+        .then(|| (0..8).fold(0, |value, p| value | (byte[p].0 as u8) << p))
 }
 
 pub(super) fn xor(a: &[Bit], b: &[Bit]) -> Vec<Bit> {
@@ -250,7 +253,9 @@ impl<const N: usize, const PART: usize> Abstract<N, PART> {
     #[inline(never)]
     #[track_caller]
     fn moved(self, from: impl Fn(usize) -> Option<usize>) -> Self {
-        let out = core::array::from_fn(|i| from(i % PART).map_or(ZERO, |at| self.0[i / PART * PART + at]));
+        let out = core::array::from_fn(|i| {
+            from(i % PART).map_or(ZERO, |at| self.0[i / PART * PART + at])
+        });
         self.either(out)
     }
 
@@ -483,8 +488,8 @@ unsafe impl<const L: usize> Blocks for Lanes<L> {
     }
 }
 
-/// The byte that is at `index` in the table, by the words of the trait: one of 16 bytes, zero for an index of 128 and more, and for
-/// no other index anything.
+/// The byte that is at `index` in the table, by the words of the trait: one of 16 bytes, zero for
+/// an index of 128 and more, and for no other index anything.
 fn look_up(table: &[Bit; 128], index: &[Bit]) -> [Bit; 8] {
     let at = |index: u8| match index {
         0..16 => core::array::from_fn(|p| table[8 * usize::from(index) + p]),
@@ -496,13 +501,19 @@ fn look_up(table: &[Bit; 128], index: &[Bit]) -> [Bit; 8] {
     }
     let tables: Vec<_> = index
         .iter()
-        .map(|bit| with_sums(|sums| sums.table(*bit)).expect("an index made of one byte of the input"))
+        .map(|bit| {
+            with_sums(|sums| sums.table(*bit)).expect("an index made of one byte of the input")
+        })
         .collect();
     let origin = tables.iter().find_map(|(origin, _)| *origin).unwrap();
-    assert!(tables.iter().all(|(other, _)| other.is_none_or(|other| other == origin)), "of one byte");
+    assert!(
+        tables.iter().all(|(other, _)| other.is_none_or(|other| other == origin)),
+        "of one byte"
+    );
     of_byte(origin, |x| {
-        let index = (0..8)
-            .fold(0, |index, p| index | ((tables[p].1[usize::from(x / 64)] >> (x % 64) & 1) as u8) << p);
+        let index = (0..8).fold(0, |index, p| {
+            index | ((tables[p].1[usize::from(x / 64)] >> (x % 64) & 1) as u8) << p
+        });
         value(&at(index)).expect("a table of constants")
     })
 }

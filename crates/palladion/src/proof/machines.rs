@@ -1,5 +1,6 @@
-//! The state machines and all that is around them, from the key to the tag: for all values of key, nonce, data and message, what
-//! comes out is what the standard's equations say. Lengths are those that are tried.
+//! The state machines and all that is around them, from the key to the tag: for all values of key,
+//! nonce, data and message, what comes out is what the standard's equations say. Lengths are those
+//! that are tried.
 
 extern crate std;
 use core::mem::MaybeUninit;
@@ -18,10 +19,12 @@ struct Standard {
 }
 
 /// RFC 10032, §2.
-const C0: [u8; 16] =
-    [0x00, 0x01, 0x01, 0x02, 0x03, 0x05, 0x08, 0x0d, 0x15, 0x22, 0x37, 0x59, 0x90, 0xe9, 0x79, 0x62];
-const C1: [u8; 16] =
-    [0xdb, 0x3d, 0x18, 0x55, 0x6d, 0xc2, 0x2f, 0xf1, 0x20, 0x11, 0x31, 0x42, 0x73, 0xb5, 0x28, 0xdd];
+const C0: [u8; 16] = [
+    0x00, 0x01, 0x01, 0x02, 0x03, 0x05, 0x08, 0x0d, 0x15, 0x22, 0x37, 0x59, 0x90, 0xe9, 0x79, 0x62,
+];
+const C1: [u8; 16] = [
+    0xdb, 0x3d, 0x18, 0x55, 0x6d, 0xc2, 0x2f, 0xf1, 0x20, 0x11, 0x31, 0x42, 0x73, 0xb5, 0x28, 0xdd,
+];
 
 /// LE64(a) || LE64(b)
 fn le64_le64(a: usize, b: usize) -> Term {
@@ -77,7 +80,8 @@ impl Standard {
         out
     }
 
-    /// Update: AESRound of each word with the next as round key, to which the message is added (§3.2.3, §4.2.3).
+    /// Update: AESRound of each word with the next as round key, to which the message is added
+    /// (§3.2.3, §4.2.3).
     fn update(&mut self, m: impl Fn(usize, usize) -> Term) {
         let (before, count) = (self.s.clone(), self.s.len());
         for i in 0..count {
@@ -137,7 +141,8 @@ impl Standard {
 
     /// The tag of a lane.
     fn tag(&self, l: usize, tag_len: usize) -> Vec<Term> {
-        let sum = |words: core::ops::Range<usize>| words.fold(ZERO, |sum, i| xor(sum, self.s[i][l]));
+        let sum =
+            |words: core::ops::Range<usize>| words.fold(ZERO, |sum, i| xor(sum, self.s[i][l]));
         match (self.s.len(), tag_len) {
             (8, 16) => std::vec![sum(0..7)],
             (8, _) => std::vec![sum(0..4), sum(4..8)],
@@ -180,7 +185,8 @@ fn memory(blocks: &[Term]) -> Vec<[u8; 16]> {
     memory
 }
 
-/// The blocks in memory that these are, or whether there is anything behind them that was not there before.
+/// The blocks in memory that these are, or whether there is anything behind them that was not there
+/// before.
 fn holds(memory: &[[u8; 16]], expected: &[Term]) -> bool {
     // SAFETY: a block has 16 bytes.
     let block = |place: &[u8; 16]| unsafe { terms::load(place.as_ptr()) };
@@ -202,14 +208,16 @@ impl Memory {
     }
 }
 
-/// What is wrong with the kernels of a family for a degree, if anything is: with so many bytes of associated data and message.
+/// What is wrong with the kernels of a family for a degree, if anything is: with so many bytes of
+/// associated data and message.
 fn flaw(
     kernels: &Kernels,
     key_blocks: usize,
     degree: usize,
     (ad_len, len): (usize, usize),
 ) -> Option<&'static str> {
-    let inputs = |first: u32, n: usize| -> Vec<Term> { (0..n as u32).map(|i| input(first + i)).collect() };
+    let inputs =
+        |first: u32, n: usize| -> Vec<Term> { (0..n as u32).map(|i| input(first + i)).collect() };
     let (k, n) = (inputs(0, key_blocks), inputs(2, key_blocks));
     let (ad, msg) = (inputs(10_000, ad_len.div_ceil(16)), inputs(20_000, len.div_ceil(16)));
     let msg: Vec<Term> = (0..msg.len()).map(|i| padded(&msg, i, len)).collect();
@@ -219,8 +227,8 @@ fn flaw(
     let mut state = Memory::new();
     let words = if key_blocks == 1 { 8 } else { 6 };
 
-    // SAFETY: all kernels called below need no CPU features; buffers have whole blocks where there are bytes; the
-    // memory has room for a state of sixteen blocks' numbers a lane.
+    // SAFETY: all kernels called below need no CPU features; buffers have whole blocks where there
+    // are bytes; the memory has room for a state of sixteen blocks' numbers a lane.
     unsafe {
         let is = |state: &mut Memory, standard: &Standard| {
             let mut out = std::vec![[0xee; 16]; words * degree + 2];
@@ -239,7 +247,13 @@ fn flaw(
         if !is(&mut state, &standard) {
             return Some("init");
         }
-        (kernels.state.absorb)(state.ptr(), degree, bytes(&ad_memory), core::ptr::null_mut(), ad_len);
+        (kernels.state.absorb)(
+            state.ptr(),
+            degree,
+            bytes(&ad_memory),
+            core::ptr::null_mut(),
+            ad_len,
+        );
         standard.absorb(&ad, ad_len);
         if !is(&mut state, &standard) {
             return Some("absorb");
@@ -290,7 +304,8 @@ fn flaw(
         (kernels.state.resume)(state.ptr(), degree, bytes(&out));
         let ct = standard.encrypt(&msg, len);
         let ct_memory = memory(&ct);
-        let tags = [16, 32].map(|tag_len| (tag_len, standard.clone().finalize(ad_len, len, tag_len)));
+        let tags =
+            [16, 32].map(|tag_len| (tag_len, standard.clone().finalize(ad_len, len, tag_len)));
 
         for in_place in [false, true] {
             for (kernel, from, to, what) in [
@@ -306,7 +321,8 @@ fn flaw(
                 }
                 for (tag_len, expected) in &tags {
                     let (mut state, mut tag) = (state.clone(), memory(&[]));
-                    let (ad_len, len, tag_at) = (ad_len as u64, len as u64, tag.as_mut_ptr().cast());
+                    let (ad_len, len, tag_at) =
+                        (ad_len as u64, len as u64, tag.as_mut_ptr().cast());
                     (kernels.state.finalize)(state.ptr(), degree, ad_len, len, tag_at, *tag_len);
                     if !holds(&tag, expected) {
                         return Some("finalize");
@@ -317,17 +333,18 @@ fn flaw(
 
         for (tag_len, expected) in tags {
             let Some([seal, open, _]) = kernels.message_kernels() else { break };
-            let message = |src: &[[u8; 16]], buffer: &mut [[u8; 16]], tag: &mut [[u8; 16]]| Message {
-                key: bytes(&key),
-                nonce: bytes(&nonce),
-                ad: bytes(&ad_memory),
-                ad_len,
-                src: bytes(src),
-                dst: buffer.as_mut_ptr().cast(),
-                len,
-                tag: tag.as_mut_ptr().cast(),
-                tag_len,
-            };
+            let message =
+                |src: &[[u8; 16]], buffer: &mut [[u8; 16]], tag: &mut [[u8; 16]]| Message {
+                    key: bytes(&key),
+                    nonce: bytes(&nonce),
+                    ad: bytes(&ad_memory),
+                    ad_len,
+                    src: bytes(src),
+                    dst: buffer.as_mut_ptr().cast(),
+                    len,
+                    tag: tag.as_mut_ptr().cast(),
+                    tag_len,
+                };
             let (mut buffer, mut tag) = (none(), memory(&[]));
             if !seal(&message(&msg_memory, &mut buffer, &mut tag))
                 || !holds(&buffer, &ct)
@@ -382,14 +399,20 @@ fn flaw_of_batch(
             (all.src[i], all.len[i]) = (all.dst[i], len);
             all.tag[i] = tag.as_mut_ptr().cast();
         }
-        // SAFETY: no CPU features are needed; there are as many messages as the kernel takes, in place.
+        // SAFETY: no CPU features are needed; there are as many messages as the kernel takes, in
+        // place.
         unsafe { (kernel.seal)(&all) };
-        if kept.iter().any(|(_, buffer, tag, _, ct, expected)| !holds(buffer, ct) || !holds(tag, expected)) {
+        if kept
+            .iter()
+            .any(|(_, buffer, tag, _, ct, expected)| !holds(buffer, ct) || !holds(tag, expected))
+        {
             return Some("seal");
         }
         // SAFETY: likewise.
         unsafe { (kernel.open)(&all) };
-        if kept.iter().any(|(_, buffer, tag, msg, _, expected)| !holds(buffer, msg) || !holds(tag, expected))
+        if kept
+            .iter()
+            .any(|(_, buffer, tag, msg, _, expected)| !holds(buffer, msg) || !holds(tag, expected))
         {
             return Some("open");
         }
@@ -508,7 +531,8 @@ const TABLES: [(&str, Tables); 7] = [
 /// The classes of degrees that a table has, each with one of its degrees.
 const DEGREES: [usize; 4] = [1, 2, 4, 3];
 
-/// Calls something for every set of kernels: the name, the kernels, blocks of a key, degree and rate.
+/// Calls something for every set of kernels: the name, the kernels, blocks of a key, degree and
+/// rate.
 fn for_each(mut check: impl FnMut(&str, &Kernels, usize, usize, usize)) {
     for (name, table) in &TABLES {
         for (family, kernels) in table.iter().enumerate() {
@@ -538,14 +562,17 @@ fn kernels_are_the_standard_for_all_values() {
             ];
             for lens in lens {
                 let flaw = flaw(kernels, key_blocks, degree, lens);
-                assert_eq!(flaw, None, "{name}, {key_blocks} key blocks, degree {degree}, {lens:?}");
+                assert_eq!(
+                    flaw, None,
+                    "{name}, {key_blocks} key blocks, degree {degree}, {lens:?}"
+                );
             }
         });
     });
 }
 
-/// More than two chunks: groups take turns. (The words of a state are sums of as many terms as there were steps: where there is one
-/// group or more than one, and whose number is known or not.)
+/// More than two chunks: groups take turns. (The words of a state are sums of as many terms as
+/// there were steps: where there is one group or more than one, and whose number is known or not.)
 #[test]
 fn long_messages_are_the_standard_for_all_values() {
     prove(|| {
@@ -567,10 +594,18 @@ fn batches_are_the_standard_for_all_values() {
                 for lens in [
                     [(0, 0), (0, 0), (0, 0), (0, 0)],
                     [(1, 2 * rate), (rate, 3 * rate + 1), (17, rate - 1), (2 * rate, 15)],
-                    [(3 * rate + 5, 0), (0, 4 * rate + 16), (rate - 1, rate), (rate + 1, 2 * rate + 31)],
+                    [
+                        (3 * rate + 5, 0),
+                        (0, 4 * rate + 16),
+                        (rate - 1, rate),
+                        (rate + 1, 2 * rate + 31),
+                    ],
                 ] {
                     let flaw = flaw_of_batch(kernel, key_blocks, degree, &lens);
-                    assert_eq!(flaw, None, "{name}, {key_blocks} key blocks, degree {degree}, {lens:?}");
+                    assert_eq!(
+                        flaw, None,
+                        "{name}, {key_blocks} key blocks, degree {degree}, {lens:?}"
+                    );
                 }
                 found += 1;
             }
@@ -579,8 +614,8 @@ fn batches_are_the_standard_for_all_values() {
     });
 }
 
-/// An operation that is wrong is found, whichever it is: an addition left out, round key and input exchanged, words that do not change
-/// places.
+/// An operation that is wrong is found, whichever it is: an addition left out, round key and input
+/// exchanged, words that do not change places.
 #[test]
 fn planted_faults_are_found() {
     prove(|| {
@@ -588,8 +623,10 @@ fn planted_faults_are_found() {
             if name == "portable" {
                 return; // its steps are ideal
             }
-            let (what, lens) = (std::format!("{name}, {key_blocks}, {degree}"), (rate + 1, 2 * rate + 1));
-            let survivors = survivors(&what, 10, || flaw(kernels, key_blocks, degree, lens).is_some());
+            let (what, lens) =
+                (std::format!("{name}, {key_blocks}, {degree}"), (rate + 1, 2 * rate + 1));
+            let survivors =
+                survivors(&what, 10, || flaw(kernels, key_blocks, degree, lens).is_some());
             assert!(survivors.is_empty(), "{what}: {survivors:?}");
         });
     });

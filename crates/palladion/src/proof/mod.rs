@@ -1,23 +1,27 @@
 //! Proofs: the library's own generic code, run once on values that stand for all values.
 //!
-//! A test runs code on some inputs, of 2^128 and more. But the code of this folder is generic over its words and vectors,
-//! and does the same operations whatever their values are: it has no branch and no index that depends on one. So it can be
-//! run on *abstract* words that say how each bit depends on the input. What comes out is the function that the code
-//! computes, and this is compared with the standard's. There are two kinds of such values.
+//! A test runs code on some inputs, of 2^128 and more. But the code of this folder is generic over
+//! its words and vectors, and does the same operations whatever their values are: it has no branch
+//! and no index that depends on one. So it can be run on *abstract* words that say how each bit
+//! depends on the input. What comes out is the function that the code computes, and this is
+//! compared with the standard's. There are two kinds of such values.
 //!
-//! - `bits.rs`: a bit is a sum of functions of single bytes of the input, each given by its truth table, and of products.
-//!   On them runs all that is made of words of bits or of byte shuffles: the circuits of the S-box, the bitsliced machines,
-//!   the AES round by byte shuffles. `rounds.rs` compares with FIPS 197 and the standard's Update.
-//! - `terms.rs`: a block is a sum of terms in which an AES round and an AND are symbols without a meaning. On them run the
-//!   state machines, the loops around them and whole messages. `machines.rs` compares with the standard's functions. What
-//!   is equal as a term is equal whatever AES is, and so for every key, nonce and message.
+//! - `bits.rs`: a bit is a sum of functions of single bytes of the input, each given by its truth
+//!   table, and of products. On them runs all that is made of words of bits or of byte shuffles:
+//!   the circuits of the S-box, the bitsliced machines, the AES round by byte shuffles. `rounds.rs`
+//!   compares with FIPS 197 and the standard's Update.
+//! - `terms.rs`: a block is a sum of terms in which an AES round and an AND are symbols without a
+//!   meaning. On them run the state machines, the loops around them and whole messages.
+//!   `machines.rs` compares with the standard's functions. What is equal as a term is equal
+//!   whatever AES is, and so for every key, nonce and message.
 //!
-//! Either way equal forms mean equal functions, since every rule by which forms are made is an identity: a sum or a product of bits
-//! is what it is, tables are computed over all 256 values of a byte, and what cannot be resolved stays as a symbol. The
-//! converse is not needed.
+//! Either way equal forms mean equal functions, since every rule by which forms are made is an
+//! identity: a sum or a product of bits is what it is, tables are computed over all 256 values of a
+//! byte, and what cannot be resolved stays as a symbol. The converse is not needed.
 //!
-//! What is not proved here: that the compiler translates the code as it is written, and that a machine's own operations are
-//! what their traits say (`operations.rs` tries these on all values of a byte).
+//! What is not proved here: that the compiler translates the code as it is written, and that a
+//! machine's own operations are what their traits say (`operations.rs` tries these on all values of
+//! a byte).
 
 #![allow(clippy::needless_range_loop)] // indices are the numbers of lanes and blocks, as in the standard
 
@@ -30,7 +34,8 @@ use std::string::String;
 use std::thread_local;
 use std::vec::Vec;
 
-// What is true of the source code need be shown on one machine alone: emulated ones try their operations.
+// What is true of the source code need be shown on one machine alone: emulated ones try their
+// operations.
 #[cfg_attr(palladion_test_reduced, allow(dead_code))]
 mod bits;
 #[cfg(not(palladion_test_reduced))]
@@ -41,8 +46,8 @@ mod rounds;
 #[cfg(not(palladion_test_reduced))]
 mod terms;
 
-/// Runs a proof where there is room: abstract words are large, and unoptimised code keeps many of them on the stack. Under emulation
-/// it is left out.
+/// Runs a proof where there is room: abstract words are large, and unoptimised code keeps many of
+/// them on the stack. Under emulation it is left out.
 #[cfg(not(palladion_test_reduced))]
 fn prove(proof: fn()) {
     if std::env::var_os("PALLADION_TEST_REDUCED").is_some_and(|value| !value.is_empty()) {
@@ -76,7 +81,8 @@ thread_local! {
     static FAULTS: RefCell<Faults> = RefCell::new(Faults::default());
 }
 
-/// Whether this operation is to be the wrong one. It counts if `changes`: if the wrong result is another than the right one.
+/// Whether this operation is to be the wrong one. It counts if `changes`: if the wrong result is
+/// another than the right one.
 #[track_caller]
 fn faulty(changes: bool) -> bool {
     if !changes {
@@ -97,7 +103,8 @@ fn faulty(changes: bool) -> bool {
     })
 }
 
-/// One operation from now on is to be wrong, after so many; or none. Tells where the last such was, if it was met.
+/// One operation from now on is to be wrong, after so many; or none. Tells where the last such was,
+/// if it was met.
 fn plant(fault: Option<usize>) -> Option<Place> {
     FAULTS.with(|faults| {
         let faults = &mut *faults.borrow_mut();
@@ -128,15 +135,19 @@ fn line(place: Place) -> String {
         ("driver/batch.rs", include_str!("../driver/batch.rs")),
     ];
     let path = place.file().replace('\\', "/");
-    let (name, source) =
-        sources.into_iter().find(|(file, _)| path.ends_with(file)).expect("a file of the library's");
+    let (name, source) = sources
+        .into_iter()
+        .find(|(file, _)| path.ends_with(file))
+        .expect("a file of the library's");
     let line = source.lines().nth(place.line() as usize - 1).unwrap();
     std::format!("{name}: {}", &line[place.column() as usize - 1..])
 }
 
-/// Makes operations wrong: every one in the source code that a run comes to, at one use of it alone. Where nobody asks for the
-/// result of that use (the second half of a tag that has one, the key stream behind the end of a message) it cannot be found, and other
-/// uses are tried. Gives the operations of which no use that was tried is `found`, and asserts that there are so many at least.
+/// Makes operations wrong: every one in the source code that a run comes to, at one use of it
+/// alone. Where nobody asks for the result of that use (the second half of a tag that has one, the
+/// key stream behind the end of a message) it cannot be found, and other uses are tried. Gives the
+/// operations of which no use that was tried is `found`, and asserts that there are so many at
+/// least.
 #[cfg(not(palladion_test_reduced))]
 fn survivors(what: &str, at_least: usize, found: impl Fn() -> bool) -> BTreeSet<String> {
     FAULTS.with(|faults| faults.borrow_mut().trace = Some(Vec::new()));
@@ -185,27 +196,30 @@ pub(super) fn product(a: u8, b: u8) -> u8 {
     product as u8
 }
 
-/// FIPS 197, SubBytes: the inverse, zero of zero, then for each bit `b(i) + b(i + 4) + b(i + 5) + b(i + 6) + b(i + 7) + c(i)`.
+/// FIPS 197, SubBytes: the inverse, zero of zero, then for each bit `b(i) + b(i + 4) + b(i + 5) +
+/// b(i + 6) + b(i + 7) + c(i)`.
 pub(super) fn s_box() -> [u8; 256] {
     core::array::from_fn(|x| {
         let b = (0..=255).find(|y| product(x as u8, *y) == 1).unwrap_or(0);
         let bit = |i: usize| (b >> (i % 8)) & 1;
-        let affine =
-            |i: usize| bit(i) ^ bit(i + 4) ^ bit(i + 5) ^ bit(i + 6) ^ bit(i + 7) ^ ((0b0110_0011 >> i) & 1);
+        let affine = |i: usize| {
+            bit(i) ^ bit(i + 4) ^ bit(i + 5) ^ bit(i + 6) ^ bit(i + 7) ^ ((0b0110_0011 >> i) & 1)
+        };
         (0..8).fold(0, |y, i| y | affine(i) << i)
     })
 }
 
-/// FIPS 197: the bytes that a byte of the round's result depends on, with their factors in MixColumns. Byte `4c + r` is in row `r`
-/// and column `c`; ShiftRows takes row `r` from `r` columns further.
+/// FIPS 197: the bytes that a byte of the round's result depends on, with their factors in
+/// MixColumns. Byte `4c + r` is in row `r` and column `c`; ShiftRows takes row `r` from `r` columns
+/// further.
 pub(super) fn mixed_from(at: usize) -> [(u8, usize); 4] {
     let (row, column) = (at % 4, at / 4);
     let factors = [[2, 3, 1, 1], [1, 2, 3, 1], [1, 1, 2, 3], [3, 1, 1, 2]];
     core::array::from_fn(|k| (factors[row][k], 4 * ((column + k) % 4) + k))
 }
 
-/// The bytes of a block in memory are those of a number behind this mark. Abstract blocks are kept in lists; code that copies blocks
-/// copies their numbers.
+/// The bytes of a block in memory are those of a number behind this mark. Abstract blocks are kept
+/// in lists; code that copies blocks copies their numbers.
 const MARK: [u64; 2] = [0x5f1d_9b3c_e24a_7781, 0xa8c3_17e5_4d92_60fb];
 
 /// A block in memory: the number of an abstract block of one kind, or else bytes.

@@ -1,6 +1,7 @@
-//! The operations of this machine's words and vectors, against what their traits say: on the abstract ones, whose bits are
-//! constants here. That these are what the proofs run on, and that a machine does the same on all values that are tried, is the link
-//! between a proof and a machine. All values of a byte at every place are tried, single bits and random ones.
+//! The operations of this machine's words and vectors, against what their traits say: on the
+//! abstract ones, whose bits are constants here. That these are what the proofs run on, and that a
+//! machine does the same on all values that are tried, is the link between a proof and a machine.
+//! All values of a byte at every place are tried, single bits and random ones.
 
 extern crate std;
 use core::fmt::Debug;
@@ -20,10 +21,11 @@ type Vector = [u8; 16 * MAX_LANES];
 fn values() -> Vec<Vector> {
     let mut random = random();
     let all = (0..=255u8).map(|v| core::array::from_fn(|j| v.wrapping_add((37 * j) as u8)));
-    let bits =
-        (0..128).map(|bit| core::array::from_fn(|j| if j % 16 == bit / 8 { 1 << (bit % 8) } else { 0 }));
+    let bits = (0..128)
+        .map(|bit| core::array::from_fn(|j| if j % 16 == bit / 8 { 1 << (bit % 8) } else { 0 }));
     let mut values: Vec<Vector> = all.chain(bits).collect();
-    values.extend((0..100).map(|_| core::array::from_fn::<u8, { 16 * MAX_LANES }, _>(|_| random())));
+    values
+        .extend((0..100).map(|_| core::array::from_fn::<u8, { 16 * MAX_LANES }, _>(|_| random())));
     values
 }
 
@@ -42,10 +44,19 @@ fn cells<W: Cells, const N: usize>(x: &Vector, y: &Vector, bits: u32) -> Vec<[u8
     // SAFETY: four blocks are there.
     let (x, y) = unsafe { (W::load::<N>(x.as_ptr()), W::load::<N>(y.as_ptr())) };
     let zip = |f: fn(W, W) -> W| store(core::array::from_fn(|i| f(x[i], y[i])));
-    let mut out =
-        std::vec![store(x), zip(|a, b| a ^ b), zip(|a, b| a & b), zip(|a, b| a | b), zip(|a, _| !a)];
+    let mut out = std::vec![
+        store(x),
+        zip(|a, b| a ^ b),
+        zip(|a, b| a & b),
+        zip(|a, b| a | b),
+        zip(|a, _| !a)
+    ];
     for by in 0..bits {
-        out.extend([store(x.map(|a| a << by)), store(x.map(|a| a >> by)), store(x.map(|a| a.rotate(by)))]);
+        out.extend([
+            store(x.map(|a| a << by)),
+            store(x.map(|a| a >> by)),
+            store(x.map(|a| a.rotate(by))),
+        ]);
     }
     out.extend([store(x.map(|a| a.rotate(bits))), store(x.map(|a| a.pin()))]);
     for constant in [0x0123_4567_89ab_cdef, u64::MAX, 0x3030_3030_3030_3030] {
@@ -161,7 +172,9 @@ unsafe fn aes<W: Word>(what: &str) {
         }
         for at in 0..16 * W::Blocks::LANES {
             let parts = mixed_from(at % 16);
-            let sum = |sum, (factor, from)| sum ^ product(factor, s_box[usize::from(x[at / 16 * 16 + from])]);
+            let sum = |sum, (factor, from)| {
+                sum ^ product(factor, s_box[usize::from(x[at / 16 * 16 + from])])
+            };
             assert_eq!(out[at], parts.into_iter().fold(k[at], sum), "{what}");
         }
     }

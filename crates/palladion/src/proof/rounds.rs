@@ -1,15 +1,17 @@
-//! The S-box, AES rounds and steps of bitsliced states: what they compute is what FIPS 197 and the standard say, for all values
-//! of the state and of the message, bit by bit.
+//! The S-box, AES rounds and steps of bitsliced states: what they compute is what FIPS 197 and the
+//! standard say, for all values of the state and of the message, bit by bit.
 //!
-//! Of a state and a message all bytes are given as symbols, each a byte of the input of its own. One step is then proved for every
-//! state, and so all steps, one after the other. (With AEGIS-256 some layouts have cells that nobody uses: they hold symbols too,
-//! which must not appear in any result.)
+//! Of a state and a message all bytes are given as symbols, each a byte of the input of its own.
+//! One step is then proved for every state, and so all steps, one after the other. (With AEGIS-256
+//! some layouts have cells that nobody uses: they hold symbols too, which must not appear in any
+//! result.)
 
 extern crate std;
 use std::vec::Vec;
 
 use super::bits::{
-    self, Abstract, Bit, Lanes, Word32, Word64, and, constant, load_block, of_byte, store_block, xor,
+    self, Abstract, Bit, Lanes, Word32, Word64, and, constant, load_block, of_byte, store_block,
+    xor,
 };
 use super::{mixed_from, plant, product, prove, s_box, survivors};
 use crate::block::{Blocks, MAX_LANES, Word};
@@ -22,13 +24,17 @@ use crate::soft::sliced::Sliced;
 
 type Block = [Bit; 128];
 
-/// AESRound of the block whose bytes are those of the input from `origin` on, with a round key of zeros.
+/// AESRound of the block whose bytes are those of the input from `origin` on, with a round key of
+/// zeros.
 fn round(s_box: &[u8; 256], origin: u32) -> Block {
     let mut out = [bits::ZERO; 128];
     for at in 0..16 {
         let mut sum = constant(0).to_vec();
         for (factor, from) in mixed_from(at) {
-            sum = xor(&sum, &of_byte(origin + from as u32, |x| product(factor, s_box[usize::from(x)])));
+            sum = xor(
+                &sum,
+                &of_byte(origin + from as u32, |x| product(factor, s_box[usize::from(x)])),
+            );
         }
         out[8 * at..8 * at + 8].copy_from_slice(&sum);
     }
@@ -89,8 +95,9 @@ fn is_s_box<C: Circuit, const N: usize>(s_box: &[u8; 256]) -> bool {
 
 macro_rules! circuits_are_right {
     ($($circuit:ty = $name:literal,)*) => {
-        /// Every circuit, for all bytes at all places of a word at once: what is at one place depends on the byte there alone, which is
-        /// proved and not assumed, because the result is equal to a function of that byte.
+        /// Every circuit, for all bytes at all places of a word at once: what is at one place
+        /// depends on the byte there alone, which is proved and not assumed, because the result is
+        /// equal to a function of that byte.
         #[test]
         fn every_circuit_is_the_s_box() {
             let s_box = s_box();
@@ -153,13 +160,17 @@ fn keystream(s: &Words) -> Words {
 }
 
 fn sum(a: &Words, b: &Words) -> Words {
-    let lanes = |a: &Vec<Block>, b: &Vec<Block>| a.iter().zip(b).map(|(a, b)| add(*a, *b)).collect();
+    let lanes =
+        |a: &Vec<Block>, b: &Vec<Block>| a.iter().zip(b).map(|(a, b)| add(*a, *b)).collect();
     a.iter().zip(b).map(|(a, b)| lanes(a, b)).collect()
 }
 
 fn words_of<S: Sliced>(s: S, count: usize) -> Words {
     let words = s.to_words();
-    words[..count].iter().map(|word| (0..S::Blocks::LANES).map(|l| lane(*word, l)).collect()).collect()
+    words[..count]
+        .iter()
+        .map(|word| (0..S::Blocks::LANES).map(|l| lane(*word, l)).collect())
+        .collect()
 }
 
 /// The message that was stored, row by row.
@@ -181,7 +192,9 @@ fn flaw<S: Sliced>(s_box: &[u8; 256], unused: impl Fn(&mut S)) -> Option<&'stati
     let lanes = S::Blocks::LANES;
     let count = if S::BLOCKS == 2 { 8 } else { 6 };
     let of = |first: usize, count: usize| -> Words {
-        (first..first + count).map(|i| (0..lanes).map(|l| symbols(origin(i, l))).collect()).collect()
+        (first..first + count)
+            .map(|i| (0..lanes).map(|l| symbols(origin(i, l))).collect())
+            .collect()
     };
     let (words, message) = (of(0, count), of(count, S::BLOCKS));
     let zero = vector::<S::Blocks>(|_| [bits::ZERO; 128]);
@@ -247,7 +260,8 @@ fn flaw<S: Sliced>(s_box: &[u8; 256], unused: impl Fn(&mut S)) -> Option<&'stati
         added.add_at(&m, at);
         let mut expected = words.clone();
         for (b, row) in message.iter().enumerate() {
-            expected[at + 4 * b] = expected[at + 4 * b].iter().zip(row).map(|(a, b)| add(*a, *b)).collect();
+            expected[at + 4 * b] =
+                expected[at + 4 * b].iter().zip(row).map(|(a, b)| add(*a, *b)).collect();
         }
         if words_of(added, count) != expected {
             return Some("add_at");
@@ -262,8 +276,9 @@ fn flaw<S: Sliced>(s_box: &[u8; 256], unused: impl Fn(&mut S)) -> Option<&'stati
         let half = count / 2;
         let last = |first: usize| first + half - usize::from(first > 0 && S::BLOCKS == 2 && !all);
         let sums = [0, half].map(|first| -> Vec<Block> {
-            let lane =
-                |l: usize| words[first + 1..last(first)].iter().fold(words[first][l], |a, b| add(a, b[l]));
+            let lane = |l: usize| {
+                words[first + 1..last(first)].iter().fold(words[first][l], |a, b| add(a, b[l]))
+            };
             (0..lanes).map(lane).collect()
         });
         let found = s.sums(all).map(|sum| (0..lanes).map(|l| lane(sum, l)).collect::<Vec<_>>());
@@ -274,7 +289,8 @@ fn flaw<S: Sliced>(s_box: &[u8; 256], unused: impl Fn(&mut S)) -> Option<&'stati
     None
 }
 
-/// A state of `bitsliced.rs`, with symbols in the cells that AEGIS-256 does not use: a byte at each place of the words.
+/// A state of `bitsliced.rs`, with symbols in the cells that AEGIS-256 does not use: a byte at each
+/// place of the words.
 fn fill<const N: usize, const BLOCKS: usize, const BITS: usize>(
     s: &mut Bitsliced<Abstract<BITS, BITS>, N, BLOCKS>,
 ) where
@@ -303,7 +319,8 @@ fn columns_move_by_rotation_as_without() {
         let bytes: Vec<Bit> = (0..N as u32 / 8).flat_map(|i| of_byte(i, |x| x)).collect();
         let x = Abstract::<N, N>(bytes.try_into().unwrap());
         // Four columns are a nibble.
-        let moved = |by: usize| Abstract::<N, N>(core::array::from_fn(|i| x.0[i / 4 * 4 + (i + by) % 4]));
+        let moved =
+            |by: usize| Abstract::<N, N>(core::array::from_fn(|i| x.0[i / 4 * 4 + (i + by) % 4]));
         for (by, other_way, way) in [
             (1, shift_columns_by_rotation::<_, 1>(x), shift_columns::<_, 1>(x)),
             (2, shift_columns_by_rotation::<_, 2>(x), shift_columns::<_, 2>(x)),
@@ -328,10 +345,22 @@ fn flaws() -> Vec<(&'static str, Option<&'static str>)> {
         ("64 bits, two lanes, AEGIS-256", flaw::<Bitsliced<Word64, 4, 1>>(s_box, fill::<4, 1, 64>)),
         ("64 bits, AEGIS-128", flaw::<Bitsliced<Word64, 2, 2>>(s_box, fill::<2, 2, 64>)),
         ("64 bits, AEGIS-256", flaw::<Bitsliced<Word64, 2, 1>>(s_box, fill::<2, 1, 64>)),
-        ("vectors shifted by 8, AEGIS-128", flaw::<LanesInVectors<Abstract<128, 8>, 4, 2>>(s_box, |_| {})),
-        ("vectors shifted by 8, AEGIS-256", flaw::<LanesInVectors<Abstract<128, 8>, 3, 1>>(s_box, |_| {})),
-        ("vectors shifted by 64, AEGIS-128", flaw::<LanesInVectors<Abstract<128, 64>, 4, 2>>(s_box, |_| {})),
-        ("vectors shifted by 64, AEGIS-256", flaw::<LanesInVectors<Abstract<128, 64>, 3, 1>>(s_box, |_| {})),
+        (
+            "vectors shifted by 8, AEGIS-128",
+            flaw::<LanesInVectors<Abstract<128, 8>, 4, 2>>(s_box, |_| {})
+        ),
+        (
+            "vectors shifted by 8, AEGIS-256",
+            flaw::<LanesInVectors<Abstract<128, 8>, 3, 1>>(s_box, |_| {})
+        ),
+        (
+            "vectors shifted by 64, AEGIS-128",
+            flaw::<LanesInVectors<Abstract<128, 64>, 4, 2>>(s_box, |_| {})
+        ),
+        (
+            "vectors shifted by 64, AEGIS-256",
+            flaw::<LanesInVectors<Abstract<128, 64>, 3, 1>>(s_box, |_| {})
+        ),
     ]
 }
 
@@ -363,9 +392,10 @@ fn planted_faults_are_found() {
 
 /// What is wrong with the words in the basis of the tower, if anything is.
 ///
-/// Which basis that is does not matter. Let T be what becomes of a byte. If T is linear and can be undone, then XOR is the same in
-/// both bases, every word is the word of some blocks, and it is enough that the round of T(x), with a round key T(k), is T of what the
-/// standard says: the sum of T of its parts.
+/// Which basis that is does not matter. Let T be what becomes of a byte. If T is linear and can be
+/// undone, then XOR is the same in both bases, every word is the word of some blocks, and it is
+/// enough that the round of T(x), with a round key T(k), is T of what the standard says: the sum of
+/// T of its parts.
 fn flaw_of_shuffles<const L: usize>(s_box: &[u8; 256]) -> Option<&'static str>
 where
     Permuted<Lanes<L>>: Word<Blocks = Lanes<L>>,
@@ -378,7 +408,8 @@ where
         bits::value(&word.inner().0[0][..8]).expect("a constant")
     });
     if (0..=255u8).any(|a| {
-        (0..=255u8).any(|b| tower[usize::from(a ^ b)] != tower[usize::from(a)] ^ tower[usize::from(b)])
+        (0..=255u8)
+            .any(|b| tower[usize::from(a ^ b)] != tower[usize::from(a)] ^ tower[usize::from(b)])
     }) {
         return Some("linear");
     }
@@ -404,7 +435,9 @@ where
             for at in 0..16 {
                 for (factor, from) in mixed_from(at) {
                     let first = origin(i, l) + from as u32;
-                    let part = of_byte(first, |x| tower[usize::from(product(factor, s_box[usize::from(x)]))]);
+                    let part = of_byte(first, |x| {
+                        tower[usize::from(product(factor, s_box[usize::from(x)]))]
+                    });
                     let sum = xor(&out[8 * at..8 * at + 8], &part);
                     out[8 * at..8 * at + 8].copy_from_slice(&sum);
                 }

@@ -1,4 +1,5 @@
-//! Blocks that are sums of terms, in which an AES round and an AND are symbols, and vectors and machines of them.
+//! Blocks that are sums of terms, in which an AES round and an AND are symbols, and vectors and
+//! machines of them.
 
 extern crate std;
 use core::cell::RefCell;
@@ -25,8 +26,8 @@ enum Symbol {
 /// A symbol, or its first bytes with zeros behind them.
 type Part = (Symbol, usize);
 
-/// A block: the number of its sum. A sum has a constant and each part at most once, and each sum has but one number: blocks
-/// of equal numbers are equal, whatever the symbols stand for.
+/// A block: the number of its sum. A sum has a constant and each part at most once, and each sum
+/// has but one number: blocks of equal numbers are equal, whatever the symbols stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) struct Term(u32);
 
@@ -136,7 +137,10 @@ pub(super) fn truncate(term: Term, len: usize) -> Term {
     with_sums(|sums| {
         let (constant, parts) = sums.sums[term.0 as usize].clone();
         let mask = u128::MAX >> (8 * (16 - len));
-        sums.sum(constant & mask, parts.iter().map(|(symbol, whole)| (*symbol, len.min(*whole))).collect())
+        sums.sum(
+            constant & mask,
+            parts.iter().map(|(symbol, whole)| (*symbol, len.min(*whole))).collect(),
+        )
     })
 }
 
@@ -163,8 +167,8 @@ fn either<const L: usize>(right: [Term; L], wrong: [Term; L]) -> [Term; L] {
     if faulty(right != wrong) { wrong } else { right }
 }
 
-/// `L` blocks side by side, which are words too. `KIND` is the sum of `IN_ORDER`, `THREE_WAY` and `CONVERTS`: what may
-/// choose between ways of doing the same.
+/// `L` blocks side by side, which are words too. `KIND` is the sum of `IN_ORDER`, `THREE_WAY` and
+/// `CONVERTS`: what may choose between ways of doing the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Terms<const L: usize, const KIND: u8>(pub(super) [Term; L]);
 
@@ -246,7 +250,9 @@ unsafe impl<const L: usize, const KIND: u8> Blocks for Terms<L, KIND> {
     #[inline(never)]
     fn lanes(self) -> [Self::Lane; MAX_LANES] {
         // Those that do not exist are of no use: nothing may depend on them.
-        core::array::from_fn(|l| Terms([if l < L { self.0[l] } else { input(u32::MAX - l as u32) }]))
+        core::array::from_fn(|l| {
+            Terms([if l < L { self.0[l] } else { input(u32::MAX - l as u32) }])
+        })
     }
     #[inline(never)]
     fn fold(self) -> Self::Lane {
@@ -290,8 +296,8 @@ unsafe impl<const KIND: u8> Halves for Terms<2, KIND> {
     }
 }
 
-/// A state of words that are terms, with steps as they are said to be. The bitsliced machines are this, as `rounds.rs`
-/// proves; what they have in common is proved for this one.
+/// A state of words that are terms, with steps as they are said to be. The bitsliced machines are
+/// this, as `rounds.rs` proves; what they have in common is proved for this one.
 #[derive(Clone, Copy)]
 pub(super) struct Ideal<const L: usize, const BLOCKS: usize>([[Term; L]; 8]);
 
@@ -322,7 +328,9 @@ unsafe impl<const L: usize, const BLOCKS: usize> Sliced for Ideal<L, BLOCKS> {
         core::array::from_fn(|i| a[i].xor(b[i]))
     }
     fn add(&mut self, other: &Self) {
-        *self = Self(core::array::from_fn(|i| core::array::from_fn(|l| xor(self.0[i][l], other.0[i][l]))));
+        *self = Self(core::array::from_fn(|i| {
+            core::array::from_fn(|l| xor(self.0[i][l], other.0[i][l]))
+        }));
     }
     fn update(&mut self, m: &Self::Step) {
         let (s, count) = (self.0, if BLOCKS == 2 { 8 } else { 6 });

@@ -1,10 +1,12 @@
-//! The state machines without AES instructions: bitsliced, in general registers, and so from initialisation to the tag.
+//! The state machines without AES instructions: bitsliced, in general registers, and so from
+//! initialisation to the tag.
 //!
 //! # Where a bit of the state lies
 //!
-//! A state is made of *planes*: plane `p` has bit `p` of every byte. A plane is spread over words by the rows of the
-//! AES block, and within a word the bits are grouped by block: block `i` of the state has the *cell* `i`, an eighth of
-//! the word. A cell is one nibble or two, and a nibble is the four columns of a row:
+//! A state is made of *planes*: plane `p` has bit `p` of every byte. A plane is spread over words
+//! by the rows of the AES block, and within a word the bits are grouped by block: block `i` of the
+//! state has the *cell* `i`, an eighth of the word. A cell is one nibble or two, and a nibble is
+//! the four columns of a row:
 //!
 //! | | word | words of a plane | cell |
 //! |---|---|---|---|
@@ -12,21 +14,24 @@
 //! | two lanes on 64 bits | `u64` | rows 0, 1, 2, 3 | the columns in lane 0, in lane 1 |
 //! | one lane on 64 bits | `u64` | rows 0 and 2, rows 1 and 3 | the columns of the first row, of the second |
 //!
-//! So the step from one block to the next is a rotation of the word, which most instruction sets have for little or
-//! nothing; ShiftRows moves bits within nibbles; MixColumns adds words (and with two rows in a word, exchanges nibbles);
-//! and the S-box is the same Boolean operations on every word. AEGIS-256 leaves two cells unused: what is in them is of
-//! no importance, and never moves into another cell.
+//! So the step from one block to the next is a rotation of the word, which most instruction sets
+//! have for little or nothing; ShiftRows moves bits within nibbles; MixColumns adds words (and with
+//! two rows in a word, exchanges nibbles); and the S-box is the same Boolean operations on every
+//! word. AEGIS-256 leaves two cells unused: what is in them is of no importance, and never moves
+//! into another cell.
 //!
 //! # Messages
 //!
-//! Of the state, a step's message goes into cell 0 alone (AEGIS-128: into cells 0 and 4), an eighth or a quarter of each
-//! word. To take it apart into single planes would be work without use. A [`Step`] is half-way: its words have the planes
-//! of all bytes in cells side by side, ready to be shifted to the place where they are added; and the key stream, whose
-//! logic is done on the words of the state, is brought together in the same form. So a message is transposed once on its way
+//! Of the state, a step's message goes into cell 0 alone (AEGIS-128: into cells 0 and 4), an eighth
+//! or a quarter of each word. To take it apart into single planes would be work without use. A
+//! [`Step`] is half-way: its words have the planes of all bytes in cells side by side, ready to be
+//! shifted to the place where they are added; and the key stream, whose logic is done on the words
+//! of the state, is brought together in the same form. So a message is transposed once on its way
 //! in and once on its way out, whichever the direction, and decryption costs what encryption does.
 //!
-//! In the names below, an address of a bit is written by its index bits: `p2 p1 p0` for the plane, `r1 r0` for the row,
-//! `c1 c0` for the column, `half` for the first or second block of AEGIS-128's message, `lane`.
+//! In the names below, an address of a bit is written by its index bits: `p2 p1 p0` for the plane,
+//! `r1 r0` for the row, `c1 c0` for the column, `half` for the first or second block of AEGIS-128's
+//! message, `lane`.
 
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -39,8 +44,11 @@ use crate::block::Soft;
 use crate::block::{Blocks, Pair};
 use crate::machine::Machine;
 
-/// What planes are made of: a word, or a vector that is shifted in parts of some multiple of a byte.
-pub(crate) trait PlaneWord: Bits + Shl<u32, Output = Self> + Shr<u32, Output = Self> {
+/// What planes are made of: a word, or a vector that is shifted in parts of some multiple of a
+/// byte.
+pub(crate) trait PlaneWord:
+    Bits + Shl<u32, Output = Self> + Shr<u32, Output = Self>
+{
     /// The lower bits of a constant, or copies of it.
     fn constant(bits: u64) -> Self;
 }
@@ -53,8 +61,9 @@ pub(crate) trait Cells: PlaneWord {
     const CELL: u32 = 1 << Self::LOG_CELL;
     /// Rotation to the left.
     fn rotate(self, by: u32) -> Self;
-    /// The same value. On ARM its origin is hidden from the optimiser, which would otherwise leave out bits of a mask that
-    /// nobody asks for, and so make a constant that needs two instructions of one that needs none.
+    /// The same value. On ARM its origin is hidden from the optimiser, which would otherwise leave
+    /// out bits of a mask that nobody asks for, and so make a constant that needs two instructions
+    /// of one that needs none.
     fn pin(self) -> Self;
     /// Reads `N` words, little-endian.
     ///
@@ -68,8 +77,8 @@ pub(crate) trait Cells: PlaneWord {
     unsafe fn store<const N: usize>(words: [Self; N], dst: *mut u8);
 }
 
-/// Whether the CPU surely takes words from any address. Elsewhere an aligned address has a way of its own: the compiler
-/// would go byte by byte.
+/// Whether the CPU surely takes words from any address. Elsewhere an aligned address has a way of
+/// its own: the compiler would go byte by byte.
 const UNALIGNED: bool = cfg!(any(
     target_arch = "x86",
     target_arch = "x86_64",
@@ -79,8 +88,8 @@ const UNALIGNED: bool = cfg!(any(
     target_arch = "s390x"
 ));
 
-/// The same value, its origin hidden from the optimiser, which would otherwise make one of the ways with and without
-/// alignment: the slower.
+/// The same value, its origin hidden from the optimiser, which would otherwise make one of the ways
+/// with and without alignment: the slower.
 #[inline(always)]
 fn hidden<T: Copy>(x: &mut T) -> T {
     compiler_fence(Ordering::SeqCst);
@@ -136,7 +145,8 @@ macro_rules! word {
                     } else if src.is_aligned() {
                         src.read()
                     } else {
-                        src.cast::<u8>().copy_to_nonoverlapping(copy.as_mut_ptr().cast(), size_of_val(&copy));
+                        src.cast::<u8>()
+                            .copy_to_nonoverlapping(copy.as_mut_ptr().cast(), size_of_val(&copy));
                         hidden(&mut copy).assume_init()
                     }
                 };
@@ -230,12 +240,14 @@ fn exchange_index_within<W: PlaneWord, const HIGH: u32, const LOW: u32>(word: &m
 /// Exchanges the halves of each byte.
 #[inline(always)]
 pub(crate) fn swap_nibbles<W: PlaneWord>(x: W) -> W {
-    ((x >> 4) & W::constant(0x0f0f_0f0f_0f0f_0f0f)) | ((x << 4) & W::constant(0xf0f0_f0f0_f0f0_f0f0))
+    ((x >> 4) & W::constant(0x0f0f_0f0f_0f0f_0f0f))
+        | ((x << 4) & W::constant(0xf0f0_f0f0_f0f0_f0f0))
 }
 
-/// A step's message, ciphertext or key stream: `BLOCKS` rows of `N` words. PlaneWord `n` has in its cell `k` the bits that belong
-/// to the word of the state that [`Layout::source`] tells; with two blocks, row `b` has of it the cells with `k / 4 = b`,
-/// in its lower half those of the first block and in its upper half those of the second.
+/// A step's message, ciphertext or key stream: `BLOCKS` rows of `N` words. PlaneWord `n` has in its
+/// cell `k` the bits that belong to the word of the state that [`Layout::source`] tells; with two
+/// blocks, row `b` has of it the cells with `k / 4 = b`, in its lower half those of the first block
+/// and in its upper half those of the second.
 pub(crate) type Step<W, const N: usize, const BLOCKS: usize> = [[W; N]; BLOCKS];
 
 /// The words of a state: `N` groups of eight planes.
@@ -243,8 +255,8 @@ pub(crate) type Planes<W, const N: usize> = [[W; 8]; N];
 
 /// Words of which `N` are a plane for ShiftRows and MixColumns.
 pub(crate) trait Linear<const N: usize>: PlaneWord {
-    /// ShiftRows, and of MixColumns the sums: for row `r`, with `a` the rows after ShiftRows, `a[r] ^ a[r + 1]`, which is
-    /// to be multiplied by two, and `a[r + 1] ^ a[r + 2] ^ a[r + 3]`.
+    /// ShiftRows, and of MixColumns the sums: for row `r`, with `a` the rows after ShiftRows, `a[r]
+    /// ^ a[r + 1]`, which is to be multiplied by two, and `a[r + 1] ^ a[r + 2] ^ a[r + 3]`.
     fn shift_and_sum(plane: [Self; N]) -> ([Self; N], [Self; N]);
 }
 
@@ -257,9 +269,11 @@ pub(crate) trait Layout<const N: usize>: Cells + Linear<N> {
 
     /// Where in a step the bits for this word of the state are: the word and the cell.
     fn home(group: usize, plane: usize) -> (usize, usize);
-    /// The word of the state that the bits in cell `k` of a step's word `n` belong to: the inverse of `home`.
+    /// The word of the state that the bits in cell `k` of a step's word `n` belong to: the inverse
+    /// of `home`.
     fn source(n: usize, k: usize) -> (usize, usize);
-    /// Transposes words of the message, whose index bits are those of the bytes in memory, to those of a step; and back.
+    /// Transposes words of the message, whose index bits are those of the bytes in memory, to those
+    /// of a step; and back.
     fn transpose<const BLOCKS: usize>(step: &mut Step<Self, N, BLOCKS>);
     /// The machine of lane 0 with these words.
     fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS>;
@@ -268,7 +282,8 @@ pub(crate) trait Layout<const N: usize>: Cells + Linear<N> {
 /// Whether a rotation costs nothing, as part of the instruction that takes its result.
 const ROTATION_IS_FREE: bool = cfg!(target_arch = "arm");
 
-/// Moves every column `BY` places down: those that go around to the next nibble first, then all of the word.
+/// Moves every column `BY` places down: those that go around to the next nibble first, then all of
+/// the word.
 #[inline(always)]
 pub(crate) fn shift_columns_by_rotation<W: Cells, const BY: u32>(x: W) -> W {
     let low = columns::<W, 0, BY>();
@@ -288,13 +303,15 @@ pub(crate) fn shift_columns<W: Cells, const BY: u32>(x: W) -> W {
 /// `Linear::shift_and_sum` where every row has a word of its own.
 #[inline(always)]
 pub(crate) fn shift_and_sum_rows<W: Cells>([x0, x1, x2, x3]: [W; 4]) -> ([W; 4], [W; 4]) {
-    let (a1, a2, a3) = (shift_columns::<W, 1>(x1), shift_columns::<W, 2>(x2), shift_columns::<W, 3>(x3));
+    let (a1, a2, a3) =
+        (shift_columns::<W, 1>(x1), shift_columns::<W, 2>(x2), shift_columns::<W, 3>(x3));
     let [d0, d1, d2, d3] = [x0 ^ a1, a1 ^ a2, a2 ^ a3, a3 ^ x0];
     ([d0, d1, d2, d3], [a1 ^ d2, a2 ^ d3, a3 ^ d0, x0 ^ d1])
 }
 
-/// `Layout::transpose` of one lane in words of 32 bits: from `n = c1 c0` and, within the word, `(r1 or half) r0 p2 p1 p0`.
-/// (Functions of their own, for any word: the proof runs them on words that are not numbers.)
+/// `Layout::transpose` of one lane in words of 32 bits: from `n = c1 c0` and, within the word, `(r1
+/// or half) r0 p2 p1 p0`. (Functions of their own, for any word: the proof runs them on words that
+/// are not numbers.)
 #[inline(always)]
 pub(crate) fn transpose_one_lane<W: Cells, const BLOCKS: usize>(step: &mut Step<W, 4, BLOCKS>) {
     for [w0, w1, w2, w3] in step {
@@ -335,7 +352,8 @@ impl Linear<4> for u32 {
     }
 }
 
-/// `Layout::transpose` of two lanes: from `n = lane c1` and, within the word, `(c0 or half) r1 r0 p2 p1 p0`.
+/// `Layout::transpose` of two lanes: from `n = lane c1` and, within the word, `(c0 or half) r1 r0
+/// p2 p1 p0`.
 #[inline(always)]
 pub(crate) fn transpose_two_lanes<W: Cells, const BLOCKS: usize>(step: &mut Step<W, 4, BLOCKS>) {
     for [w0, w1, w2, w3] in step.iter_mut() {
@@ -377,9 +395,12 @@ impl Linear<4> for u64 {
     }
 }
 
-/// Brings index bit `c0` to the place 0: from the number of the block, or, with one block, from place 5.
+/// Brings index bit `c0` to the place 0: from the number of the block, or, with one block, from
+/// place 5.
 #[inline(always)]
-fn exchange_top_column<W: Cells, const N: usize, const BLOCKS: usize>(step: &mut Step<W, N, BLOCKS>) {
+fn exchange_top_column<W: Cells, const N: usize, const BLOCKS: usize>(
+    step: &mut Step<W, N, BLOCKS>,
+) {
     match step.as_mut_slice() {
         [first, second] => {
             for (a, b) in first.iter_mut().zip(second) {
@@ -390,7 +411,8 @@ fn exchange_top_column<W: Cells, const N: usize, const BLOCKS: usize>(step: &mut
     }
 }
 
-/// `Layout::transpose` of two rows in a word: from `n = c1` and, within the word, `(c0 or half) r1 r0 p2 p1 p0`.
+/// `Layout::transpose` of two rows in a word: from `n = c1` and, within the word, `(c0 or half) r1
+/// r0 p2 p1 p0`.
 #[inline(always)]
 pub(crate) fn transpose_two_rows<W: Cells, const BLOCKS: usize>(step: &mut Step<W, 2, BLOCKS>) {
     for [w0, w1] in step.iter_mut() {
@@ -447,11 +469,14 @@ pub(crate) fn shift_and_sum_two_rows<W: Cells>([x, y]: [W; 2]) -> ([W; 2], [W; 2
     ([d0, d1], [b ^ e, a ^ e])
 }
 
-/// The states of some lanes: of AEGIS-128 with two `BLOCKS` of input in a step, of AEGIS-256 with one.
-/// `benches/sbox.rs` compares circuits `C` of the S-box.
+/// The states of some lanes: of AEGIS-128 with two `BLOCKS` of input in a step, of AEGIS-256 with
+/// one. `benches/sbox.rs` compares circuits `C` of the S-box.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Bitsliced<W, const N: usize, const BLOCKS: usize, C = SBox>(Planes<W, N>, PhantomData<C>);
+pub(crate) struct Bitsliced<W, const N: usize, const BLOCKS: usize, C = SBox>(
+    Planes<W, N>,
+    PhantomData<C>,
+);
 
 /// The statement for each of eight planes, with the number as a constant.
 macro_rules! for_each_plane {
@@ -467,14 +492,15 @@ macro_rules! for_each_plane {
     };
 }
 
-/// Keeps loads and stores on their side. Without, the compiler begins many planes at once and runs out of registers.
+/// Keeps loads and stores on their side. Without, the compiler begins many planes at once and runs
+/// out of registers.
 #[inline(always)]
 pub(crate) fn in_order() {
     compiler_fence(Ordering::SeqCst);
 }
 
-/// SubBytes on the planes of a group. A function of its own where there are few registers, so that its values alone
-/// compete for them.
+/// SubBytes on the planes of a group. A function of its own where there are few registers, so that
+/// its values alone compete for them.
 #[cfg_attr(target_arch = "arm", inline(never))]
 #[cfg_attr(not(target_arch = "arm"), inline(always))]
 fn sub_bytes_of_group<W: PlaneWord, C: Circuit>(planes: &[W; 8], out: &mut MaybeUninit<[W; 8]>) {
@@ -499,7 +525,8 @@ fn sub_bytes<'a, W: PlaneWord, C: Circuit, const N: usize>(
     unsafe { out.assume_init_ref() }
 }
 
-/// The words of one plane. Its number is a constant, and so known to be one of eight, whatever the optimiser inlines.
+/// The words of one plane. Its number is a constant, and so known to be one of eight, whatever the
+/// optimiser inlines.
 #[inline(always)]
 fn plane<W: PlaneWord, const N: usize, const P: usize>(planes: &Planes<W, N>) -> [W; N] {
     let mut words = [W::constant(0); N];
@@ -511,7 +538,10 @@ fn plane<W: PlaneWord, const N: usize, const P: usize>(planes: &Planes<W, N>) ->
 
 /// ShiftRows and MixColumns. `take` gets the number of a plane and its words.
 #[inline(always)]
-pub(crate) fn mix<W: Linear<N>, const N: usize>(t: &Planes<W, N>, mut take: impl FnMut(usize, [W; N])) {
+pub(crate) fn mix<W: Linear<N>, const N: usize>(
+    t: &Planes<W, N>,
+    mut take: impl FnMut(usize, [W; N]),
+) {
     let (carry, _) = W::shift_and_sum(plane::<W, N, 7>(t));
     let mut lower = carry;
     for_each_plane!(P: {
@@ -573,13 +603,15 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Bitsliced<W,
         self.0[group % N][plane % 8] // as they are: said for an optimiser for size, which does not see it
     }
 
-    /// With two blocks, the exchange that brings the number of the block to the top of the words, for what was there.
+    /// With two blocks, the exchange that brings the number of the block to the top of the words,
+    /// for what was there.
     #[inline(always)]
     fn halves(step: &mut Step<W, N, BLOCKS>) {
         if let [first, second] = step.as_mut_slice() {
             let half = 4 * W::CELL;
             for (a, b) in first.iter_mut().zip(second) {
-                (*a, *b) = ((*a & low_half()) | (*b << half), (*a >> half) | (*b & !low_half::<W>()));
+                (*a, *b) =
+                    ((*a & low_half()) | (*b << half), (*a >> half) | (*b & !low_half::<W>()));
             }
         }
     }
@@ -591,8 +623,8 @@ fn low_half<W: Cells>() -> W {
     cells::<W, 0b100>()
 }
 
-// SAFETY: no CPU features are needed, and the values of bits decide nothing but bits. Transparent over its words, of
-// which there are 128 bytes a lane.
+// SAFETY: no CPU features are needed, and the values of bits decide nothing but bits. Transparent
+// over its words, of which there are 128 bytes a lane.
 unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Sliced
     for Bitsliced<W, N, BLOCKS, C>
 {
@@ -663,8 +695,8 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Slice
             in_order();
         };
         for n in 0..N {
-            // Words in pairs: afterwards one has the even blocks of both, the other the odd ones. So the number of a
-            // pair of cells is half of that of a block.
+            // Words in pairs: afterwards one has the even blocks of both, the other the odd ones.
+            // So the number of a pair of cells is half of that of a block.
             let pair = |k: usize| {
                 let (mut even, mut odd) = (self.source(n, k), self.source(n, k + 1));
                 exchange(&mut even, &mut odd, W::CELL, cells::<W, 0b001>());
@@ -704,7 +736,9 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Slice
         for (b, words) in step.iter_mut().enumerate() {
             for (n, word) in words.iter_mut().enumerate() {
                 for k in 0..8 / BLOCKS {
-                    let x = self.source(n, 8 / BLOCKS * b + k).rotate(8 * W::CELL - W::CELL * at as u32);
+                    let x = self
+                        .source(n, 8 / BLOCKS * b + k)
+                        .rotate(8 * W::CELL - W::CELL * at as u32);
                     *word = *word | ((x & Self::input_cells()) << (W::CELL * k as u32));
                 }
             }

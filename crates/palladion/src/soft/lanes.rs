@@ -1,13 +1,16 @@
 //! The state machines of four lanes without AES instructions, bitsliced in vectors of 128 bits.
 //!
-//! As in `bitsliced.rs` a state is made of planes, bit `p` of every byte in plane `p`. Here a vector is a plane of some words
-//! of the state in all lanes: a byte of it stands for a byte of the AES block, and its bits for the words and lanes. The words
-//! are taken in two halves, S0 to S3 and S4 to S7 (AEGIS-256: S0 to S2 and S3 to S5), and those at the same place of
-//! each half are a *group*: the first has the lower bits of the byte, the second the upper, and each a bit for every lane.
+//! As in `bitsliced.rs` a state is made of planes, bit `p` of every byte in plane `p`. Here a
+//! vector is a plane of some words of the state in all lanes: a byte of it stands for a byte of the
+//! AES block, and its bits for the words and lanes. The words are taken in two halves, S0 to S3 and
+//! S4 to S7 (AEGIS-256: S0 to S2 and S3 to S5), and those at the same place of each half are a
+//! *group*: the first has the lower bits of the byte, the second the upper, and each a bit for
+//! every lane.
 //!
-//! So no bit moves from one word of the state to the next: that is another group, and only on the way from the last to
-//! the first the halves of the bytes are exchanged. ShiftRows and MixColumns move bytes, which are in the order of rows;
-//! the key stream of AEGIS-128 uses every bit of the vectors that it is made of, and its message has as many bits as a group.
+//! So no bit moves from one word of the state to the next: that is another group, and only on the
+//! way from the last to the first the halves of the bytes are exchanged. ShiftRows and MixColumns
+//! move bytes, which are in the order of rows; the key stream of AEGIS-128 uses every bit of the
+//! vectors that it is made of, and its message has as many bits as a group.
 //!
 //! The index bits of a bit are named as in `bitsliced.rs`.
 
@@ -80,14 +83,15 @@ impl<R: Register> Linear<1> for R {
     }
 }
 
-/// The states of four lanes, in `N` groups: four for AEGIS-128, with two `BLOCKS` of input in a step; three for
-/// AEGIS-256, with one.
+/// The states of four lanes, in `N` groups: four for AEGIS-128, with two `BLOCKS` of input in a
+/// step; three for AEGIS-256, with one.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Lanes<R, const N: usize, const BLOCKS: usize>(Planes<R, N>);
 
-/// A step. With two blocks, as planes, of which row 1 are the upper four, in the form of a group. With one, of which a
-/// plane would have the lower half of every byte alone, there are planes `n` and `n + 4` together in vector `n`.
+/// A step. With two blocks, as planes, of which row 1 are the upper four, in the form of a group.
+/// With one, of which a plane would have the lower half of every byte alone, there are planes `n`
+/// and `n + 4` together in vector `n`.
 type Step<R, const BLOCKS: usize> = [[R; 4]; BLOCKS];
 
 /// The lower half of every byte.
@@ -96,8 +100,8 @@ fn low_nibbles<R: PlaneWord>() -> R {
     R::constant(0x0f0f_0f0f_0f0f_0f0f)
 }
 
-/// From index bits `n = (half) l1 l0` and, within the byte, `p2 p1 p0` to `n = (p2) p1 p0` and `half l1 l0`, or, with one block,
-/// `p2 l1 l0`; and back.
+/// From index bits `n = (half) l1 l0` and, within the byte, `p2 p1 p0` to `n = (p2) p1 p0` and
+/// `half l1 l0`, or, with one block, `p2 l1 l0`; and back.
 #[inline(always)]
 fn transpose<R: PlaneWord, const BLOCKS: usize>(step: &mut Step<R, BLOCKS>) {
     if let [first, second] = step.as_mut_slice() {
@@ -145,8 +149,8 @@ impl<R: Register, const N: usize, const BLOCKS: usize> Lanes<R, N, BLOCKS> {
     }
 }
 
-// SAFETY: no CPU features are needed that the crate is not compiled for, and the values of bits decide nothing but bits.
-// Transparent over its vectors, of which there are 128 or 96 bytes a lane.
+// SAFETY: no CPU features are needed that the crate is not compiled for, and the values of bits
+// decide nothing but bits. Transparent over its vectors, of which there are 128 or 96 bytes a lane.
 unsafe impl<R: Register, const N: usize, const BLOCKS: usize> Sliced for Lanes<R, N, BLOCKS> {
     type Blocks = Pair<Pair<Soft>>;
     type Lane = OneLane<BLOCKS>;
@@ -217,7 +221,8 @@ unsafe impl<R: Register, const N: usize, const BLOCKS: usize> Sliced for Lanes<R
         let s = &self.0;
         if BLOCKS == 2 {
             // S1 ^ S6 ^ (S2 & S3) in the lower halves, S5 ^ S2 ^ (S6 & S7) in the upper.
-            for (p, (sum, m)) in sum.as_flattened_mut().iter_mut().zip(m.as_flattened()).enumerate() {
+            for (p, (sum, m)) in sum.as_flattened_mut().iter_mut().zip(m.as_flattened()).enumerate()
+            {
                 *sum = *m ^ s[1][p] ^ swap_nibbles(s[2][p]) ^ (s[2][p] & s[3 % N][p]);
             }
         } else {
@@ -248,7 +253,11 @@ unsafe impl<R: Register, const N: usize, const BLOCKS: usize> Sliced for Lanes<R
     fn add_at(&mut self, step: &Self::Step, at: usize) {
         let (g, half) = Self::place(at);
         for p in 0..8 {
-            let x = if BLOCKS == 2 { step[p / 4 % BLOCKS][p % 4] } else { Self::input(step, p) << half };
+            let x = if BLOCKS == 2 {
+                step[p / 4 % BLOCKS][p % 4]
+            } else {
+                Self::input(step, p) << half
+            };
             self.0[g][p] = self.0[g][p] ^ x;
         }
     }

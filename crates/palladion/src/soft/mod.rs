@@ -31,7 +31,8 @@ pub(crate) mod sliced;
 
 use bitsliced::Bitsliced;
 
-// The words of planes are as wide as a register. (WebAssembly has 64-bit registers and 32-bit pointers.)
+// The words of planes are as wide as a register. (WebAssembly has 64-bit registers and 32-bit
+// pointers.)
 
 /// The bitsliced machine for one lane, of AEGIS-128 with two `BLOCKS` of input a step, of AEGIS-256
 /// with one.
@@ -79,7 +80,8 @@ mod tests {
 
     #[test]
     fn aes_round_of_the_standard() {
-        let block = |first: u8| Soft::from(u128::from_le_bytes(core::array::from_fn(|i| first + i as u8)));
+        let block =
+            |first: u8| Soft::from(u128::from_le_bytes(core::array::from_fn(|i| first + i as u8)));
         let expected = 0x7a7b_4e56_3878_2546_a8c0_477a_3b81_3f43_u128; // RFC 10032, appendix A.1
         assert_eq!(u128::from(block(0).aes(block(0x10))), expected.swap_bytes());
     }

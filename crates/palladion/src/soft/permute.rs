@@ -1,21 +1,24 @@
-//! AES rounds by byte shuffles, for CPUs that have those and no AES instructions: SubBytes is computed in a tower of
-//! fields, whose small parts are looked up within a register (Hamburg, "Accelerating AES with Vector Permute
-//! Instructions", 2009). A shuffle takes the same time for all indices; no memory is indexed by a secret.
+//! AES rounds by byte shuffles, for CPUs that have those and no AES instructions: SubBytes is
+//! computed in a tower of fields, whose small parts are looked up within a register (Hamburg,
+//! "Accelerating AES with Vector Permute Instructions", 2009). A shuffle takes the same time for
+//! all indices; no memory is indexed by a secret.
 //!
-//! GF(2^8) is taken as GF(16) with a basis ζ, ζ̄ of conjugates whose product is 1. With x = iζ + jζ̄, k = i + j and
-//! a = (ζ + ζ̄)^2, the norm of x is N = k^2 + aij and 1/x = (iζ̄ + jζ)/N. Two sums of inverses lead there,
+//! GF(2^8) is taken as GF(16) with a basis ζ, ζ̄ of conjugates whose product is 1. With x = iζ +
+//! jζ̄, k = i + j and a = (ζ + ζ̄)^2, the norm of x is N = k^2 + aij and 1/x = (iζ̄ + jζ)/N. Two
+//! sums of inverses lead there,
 //!
 //! ```text
 //! io = j + 1/(1/i + a/k) = N/(k + ai)    jo = i + 1/(1/j + a/k) = N/(k + aj)
 //! ```
 //!
-//! because 1/io and 1/jo are linear in i/N and j/N. Whatever is linear and follows, up to MixColumns' multiplication by
-//! two, goes into the last tables. 1/0 is a byte with the highest bit set, for which a lookup gives zero, and to which
-//! whatever is added, it stays such a byte.
+//! because 1/io and 1/jo are linear in i/N and j/N. Whatever is linear and follows, up to
+//! MixColumns' multiplication by two, goes into the last tables. 1/0 is a byte with the highest bit
+//! set, for which a lookup gives zero, and to which whatever is added, it stays such a byte.
 //!
-//! A word of the state rests in the basis of this tower: i in the upper half of a byte, k in the lower. XOR is the same
-//! in every basis. The AND of the key stream is not, so the words for it are converted; their nibbles, which are the
-//! index for that, are those that the AES round of the same step begins with.
+//! A word of the state rests in the basis of this tower: i in the upper half of a byte, k in the
+//! lower. XOR is the same in every basis. The AND of the key stream is not, so the words for it are
+//! converted; their nibbles, which are the index for that, are those that the AES round of the same
+//! step begins with.
 
 use crate::block::{Blocks, Vector, Word};
 
@@ -34,16 +37,18 @@ pub(crate) unsafe trait Permute: Blocks {
         unsafe { Self::splat(table.as_ptr()) }
     }
 
-    /// For each byte of `index` that is less than 16, that byte of the same lane of `self`; zero for a byte of 128 and
-    /// more. There are no others.
+    /// For each byte of `index` that is less than 16, that byte of the same lane of `self`; zero
+    /// for a byte of 128 and more. There are no others.
     fn lookup(self, index: Self) -> Self;
 
-    /// The lower and the upper half of each byte, as numbers below 16. Pinned: the compiler would find them in one form
-    /// where they are looked up and in another where they are added too, and no more see that they are the same.
+    /// The lower and the upper half of each byte, as numbers below 16. Pinned: the compiler would
+    /// find them in one form where they are looked up and in another where they are added too, and
+    /// no more see that they are the same.
     fn nibbles(self) -> [Self; 2];
 
-    /// The same value. Where the compiler would compute so much at once that it ran out of registers, an implementation
-    /// makes it believe that the value is not known before `earlier` is.
+    /// The same value. Where the compiler would compute so much at once that it ran out of
+    /// registers, an implementation makes it believe that the value is not known before `earlier`
+    /// is.
     #[inline(always)]
     fn after(self, _earlier: Self) -> Self {
         self
@@ -129,10 +134,12 @@ where
         let jo = lookup(&t.one_over, lookup(&t.one_over, j).xor(a_over_k)).xor(i);
         let s = lookup(&t.sub_bytes[0], io).xor(lookup(&t.sub_bytes[1], jo));
         let doubled = lookup(&t.doubled[0], io).xor(lookup(&t.doubled[1], jo));
-        // A column after ShiftRows becomes 2a0 + 3a1 + a2 + a3 and so on: u0 + u1 + a3 with ur = 2ar + a(r + 1).
+        // A column after ShiftRows becomes 2a0 + 3a1 + a2 + a3 and so on: u0 + u1 + a3 with ur =
+        // 2ar + a(r + 1).
         let u = doubled.xor(permute(&NEXT_ROW_UNSHIFTED, s));
-        let mixed =
-            permute(&SHIFT_ROWS[0], u).xor(permute(&SHIFT_ROWS[1], u)).xor(permute(&SHIFT_ROWS[3], s));
+        let mixed = permute(&SHIFT_ROWS[0], u)
+            .xor(permute(&SHIFT_ROWS[1], u))
+            .xor(permute(&SHIFT_ROWS[3], s));
         // SAFETY: `self` is proof of the CPU features.
         let constant = unsafe { B::table(&t.constant) };
         Self(round_key.0.xor(constant).xor(mixed))
@@ -223,8 +230,9 @@ static LOOKUPS: Lookups = {
     const fn affine(a: u8) -> u8 {
         a ^ a.rotate_left(1) ^ a.rotate_left(2) ^ a.rotate_left(3) ^ a.rotate_left(4)
     }
-    // 3 generates the multiplicative group, of 255 elements. Its 17th power generates that of GF(16); ζ is one of the
-    // 16 elements other than 1 whose product with their conjugates, their 16th powers, is 1.
+    // 3 generates the multiplicative group, of 255 elements. Its 17th power generates that of
+    // GF(16); ζ is one of the 16 elements other than 1 whose product with their conjugates, their
+    // 16th powers, is 1.
     let (generator, zeta) = (power(3, 17), power(3, 15));
     let conjugate = power(zeta, 16);
     let trace = zeta ^ conjugate;

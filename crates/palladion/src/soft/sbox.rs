@@ -1,9 +1,10 @@
-//! The AES S-box as a circuit, evaluated on bit planes: constant time whatever the machine, for there is nothing but
-//! Boolean operations. The trait is for the circuits in `benches/circuits.rs`, which `benches/sbox.rs` compares with the
-//! one in use.
+//! The AES S-box as a circuit, evaluated on bit planes: constant time whatever the machine, for
+//! there is nothing but Boolean operations. The trait is for the circuits in `benches/circuits.rs`,
+//! which `benches/sbox.rs` compares with the one in use.
 //!
-//! Plane `i` holds bit `i` of every byte, plane 0 the lowest. Some of the papers count from the highest bit: their `x0`
-//! or `U0` is plane 7. The names of the gates are those of the papers, in lower case.
+//! Plane `i` holds bit `i` of every byte, plane 0 the lowest. Some of the papers count from the
+//! highest bit: their `x0` or `U0` is plane 7. The names of the gates are those of the papers, in
+//! lower case.
 
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
@@ -49,7 +50,8 @@ pub(crate) trait Circuit: Copy {
     }
 }
 
-/// The same paper, a later version: "AES10v2, BPD", with as few gates as there are and the least depth of those.
+/// The same paper, a later version: "AES10v2, BPD", with as few gates as there are and the least
+/// depth of those.
 #[derive(Clone, Copy)]
 pub(crate) struct SBox;
 
@@ -122,12 +124,16 @@ mod tests {
             for first in 0..=255u8 {
                 let byte = |place: u32| first.wrapping_add(place as u8);
                 let planes: [$word; 8] = core::array::from_fn(|p| {
-                    (0..<$word>::BITS).map(|place| <$word>::from(byte(place) >> p & 1) << place).sum()
+                    (0..<$word>::BITS)
+                        .map(|place| <$word>::from(byte(place) >> p & 1) << place)
+                        .sum()
                 });
-                let (with, without) = (<$circuit>::sub_bytes(planes), <$circuit>::without_constant(planes));
+                let (with, without) =
+                    (<$circuit>::sub_bytes(planes), <$circuit>::without_constant(planes));
                 for place in 0..<$word>::BITS {
-                    let gather =
-                        |planes: [$word; 8]| (0..8).fold(0, |b, p| b | ((planes[p] >> place & 1) as u8) << p);
+                    let gather = |planes: [$word; 8]| {
+                        (0..8).fold(0, |b, p| b | ((planes[p] >> place & 1) as u8) << p)
+                    };
                     assert_eq!(gather(with), sbox(byte(place)));
                     assert_eq!(gather(without), sbox(byte(place)) ^ 0x63);
                 }

@@ -1,18 +1,24 @@
-//! State machines whose states rest in planes, a bit of every byte in each: what they have in common.
+//! State machines whose states rest in planes, a bit of every byte in each: what they have in
+//! common.
 //!
-//! A layout of the bits says how a step is done ([`Sliced`]); initialisation, finalisation and parts of steps, written
-//! here once, are done in terms of that. They go through vectors of blocks where that is simpler than fast.
+//! A layout of the bits says how a step is done ([`Sliced`]); initialisation, finalisation and
+//! parts of steps, written here once, are done in terms of that. They go through vectors of blocks
+//! where that is simpler than fast.
 
 use super::sbox::Bits;
 use crate::block::{Blocks, MAX_LANES, Vector};
-use crate::machine::{C0, C1, FINAL_ROUNDS, Machine, load_at, load_word, store_all, store_at, truncate_at};
+use crate::machine::{
+    C0, C1, FINAL_ROUNDS, Machine, load_at, load_word, store_all, store_at, truncate_at,
+};
 use crate::memory::wipe;
 
-/// The states of some lanes in planes: of AEGIS-128 with two `BLOCKS` of input in a step, of AEGIS-256 with one.
+/// The states of some lanes in planes: of AEGIS-128 with two `BLOCKS` of input in a step, of
+/// AEGIS-256 with one.
 ///
 /// # Safety
 ///
-/// As for [`Machine`], but that no CPU features are needed beyond those that the whole crate is compiled for.
+/// As for [`Machine`], but that no CPU features are needed beyond those that the whole crate is
+/// compiled for.
 pub(crate) unsafe trait Sliced: Copy {
     /// As many blocks as there are lanes.
     type Blocks: Blocks;
@@ -49,8 +55,9 @@ pub(crate) unsafe trait Sliced: Copy {
     fn words_at(&self, at: usize) -> Self::Step;
     /// Adds the blocks of a step to word `at` and (with two blocks) to the fourth after it.
     fn add_at(&mut self, step: &Self::Step, at: usize);
-    /// A state with the sum of the first half of the words in word 0, and that of the second half in the first word of the
-    /// second half; for AEGIS-128, if not `all`, without the last word. The others are of no use.
+    /// A state with the sum of the first half of the words in word 0, and that of the second half
+    /// in the first word of the second half; for AEGIS-128, if not `all`, without the last word.
+    /// The others are of no use.
     fn summed(&self, all: bool) -> Self;
     /// The machine of lane 0 with these words.
     fn first(words: [Self::Blocks; 8]) -> Self::Lane;
@@ -109,7 +116,8 @@ pub(crate) unsafe trait Sliced: Copy {
         words
     }
 
-    /// The sums of the first half of the words and of the second, and, for AEGIS-128, without the last word in it.
+    /// The sums of the first half of the words and of the second, and, for AEGIS-128, without the
+    /// last word in it.
     #[inline(never)]
     fn sums(&self, all: bool) -> [Self::Blocks; 2] {
         let s = self.summed(all);
@@ -177,7 +185,12 @@ unsafe impl<S: Sliced> Machine for S {
     #[inline(always)]
     unsafe fn load_key(src: *const u8) -> Self::Key {
         // SAFETY: passed on: with two blocks a step, a key has one.
-        unsafe { [S::Blocks::splat(src), S::Blocks::splat(if S::BLOCKS == 2 { src } else { src.add(16) })] }
+        unsafe {
+            [
+                S::Blocks::splat(src),
+                S::Blocks::splat(if S::BLOCKS == 2 { src } else { src.add(16) }),
+            ]
+        }
     }
     #[inline(never)]
     unsafe fn init([k0, k1]: Self::Key, [n0, n1]: Self::Key, ctx: S::Blocks) -> Self {
@@ -293,8 +306,9 @@ pub(crate) mod tests {
 
     /// The S-box from its definition: inversion in GF(2^8), then the affine map.
     fn s_box() -> [u8; 256] {
-        let multiply =
-            |a: u8, b: u8| (0..8).rev().fold(0, |sum, i| double(sum) ^ if b >> i & 1 == 1 { a } else { 0 });
+        let multiply = |a: u8, b: u8| {
+            (0..8).rev().fold(0, |sum, i| double(sum) ^ if b >> i & 1 == 1 { a } else { 0 })
+        };
         core::array::from_fn(|x| {
             let inverse = (0..=255).find(|&y| multiply(x as u8, y) == 1).unwrap_or(0);
             (0..5).fold(0x63, |sum, i| sum ^ inverse.rotate_left(i))
@@ -342,9 +356,10 @@ pub(crate) mod tests {
         }
     }
 
-    /// The round is SubBytes, which circuits do to the bits of every byte alike, and then a linear map. So it is right if
-    /// the S-box is for every value of every byte, and the map for every single bit; that it is linear is seen from its
-    /// code, which has no operations but XOR, shifts, permutations and masks.
+    /// The round is SubBytes, which circuits do to the bits of every byte alike, and then a linear
+    /// map. So it is right if the S-box is for every value of every byte, and the map for every
+    /// single bit; that it is linear is seen from its code, which has no operations but XOR,
+    /// shifts, permutations and masks.
     pub(crate) fn round<S: Sliced>(rounds: fn(S) -> S, linear_map: fn(S) -> S) {
         let (count, lanes) = (if S::BLOCKS == 2 { 8 } else { 6 }, S::Blocks::LANES);
         let s_box = s_box();
@@ -378,8 +393,9 @@ pub(crate) mod tests {
         let count = if S::BLOCKS == 2 { 8 } else { 6 };
         let s_box = s_box();
         let mut random = random();
-        let mut any =
-            |n: usize| -> Vec<Block> { (0..n * lanes).map(|_| core::array::from_fn(|_| random())).collect() };
+        let mut any = |n: usize| -> Vec<Block> {
+            (0..n * lanes).map(|_| core::array::from_fn(|_| random())).collect()
+        };
         let xor = |a: Block, b: Block| -> Block { core::array::from_fn(|j| a[j] ^ b[j]) };
         let mut before = any(count);
         let mut s = S::from_words(words::<S>(|i, lane| before[(i % count) * lanes + lane]));
@@ -401,7 +417,8 @@ pub(crate) mod tests {
             let mut after = before.clone();
             for lane in 0..lanes {
                 let at = |i: usize| before[i % count * lanes + lane];
-                let and = |i: usize, k: usize| -> Block { core::array::from_fn(|j| at(i)[j] & at(k)[j]) };
+                let and =
+                    |i: usize, k: usize| -> Block { core::array::from_fn(|j| at(i)[j] & at(k)[j]) };
                 let z = if S::BLOCKS == 2 {
                     [xor(xor(at(1), at(6)), and(2, 3)), xor(xor(at(2), at(5)), and(6, 7))]
                 } else {
@@ -412,8 +429,11 @@ pub(crate) mod tests {
                 }
                 for i in 0..count {
                     let round = linear(at(i + count - 1).map(|x| s_box[usize::from(x)]));
-                    let message =
-                        if i % 4 == 0 && i / 4 < S::BLOCKS { m[i / 4 * lanes + lane] } else { [0; 16] };
+                    let message = if i % 4 == 0 && i / 4 < S::BLOCKS {
+                        m[i / 4 * lanes + lane]
+                    } else {
+                        [0; 16]
+                    };
                     after[i * lanes + lane] = xor(xor(at(i), round), message);
                 }
             }

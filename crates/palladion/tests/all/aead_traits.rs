@@ -13,9 +13,11 @@ fn payload<'a>(aad: &'a [u8], msg: &'a [u8]) -> Payload<'a, 'a> {
     Payload { msg, aad }
 }
 
-/// The trait's way and the inherent one, on the same inputs. `C` is `Aegis<F, D, T>`, for which the compiler knows here
-/// that it has the traits.
-fn agree<F: Family, const D: usize, const T: usize, C: AeadInOut + KeyInit>(cipher: fn(Aegis<F, D, T>) -> C) {
+/// The trait's way and the inherent one, on the same inputs. `C` is `Aegis<F, D, T>`, for which the
+/// compiler knows here that it has the traits.
+fn agree<F: Family, const D: usize, const T: usize, C: AeadInOut + KeyInit>(
+    cipher: fn(Aegis<F, D, T>) -> C,
+) {
     let mut random = Random(31);
     let rate = reference::<F, D>().rate();
     let lengths = [3 * rate + 5, 0, 1, 16, rate - 1, rate, rate + 1];
@@ -46,8 +48,9 @@ fn agree<F: Family, const D: usize, const T: usize, C: AeadInOut + KeyInit>(ciph
             assert_eq!(buf, msg);
 
             // Tag apart, in place and from one buffer into another.
-            let (out, made) =
-                framed(&msg, 3, |buf| trait_cipher.encrypt_inout_detached(&nonce, &ad, buf.into()).unwrap());
+            let (out, made) = framed(&msg, 3, |buf| {
+                trait_cipher.encrypt_inout_detached(&nonce, &ad, buf.into()).unwrap()
+            });
             assert_eq!((out, &made), (ct.clone(), &trait_tag));
             let (out, result) = framed(&ct, 5, |buf| {
                 trait_cipher.decrypt_inout_detached(&nonce, &ad, buf.into(), &trait_tag)
@@ -60,25 +63,40 @@ fn agree<F: Family, const D: usize, const T: usize, C: AeadInOut + KeyInit>(ciph
             });
             assert_eq!((out, &made), (ct.clone(), &trait_tag));
             let (out, result) = framed(&before, 9, |out| {
-                trait_cipher.decrypt_inout_detached(&nonce, &ad, InOutBuf::new(&ct, out).unwrap(), &trait_tag)
+                trait_cipher.decrypt_inout_detached(
+                    &nonce,
+                    &ad,
+                    InOutBuf::new(&ct, out).unwrap(),
+                    &trait_tag,
+                )
             });
             assert_eq!((out, result), (msg.clone(), Ok(())));
 
             // Anything changed: an error, and zeros.
             let zeroed = (vec![0; len], Err(aead::Error));
-            let forged: aead::Tag<C> = Array::try_from(&flipped(tag.as_ref(), len % (8 * T))[..]).unwrap();
-            let in_place =
-                framed(&ct, 11, |buf| trait_cipher.decrypt_inout_detached(&nonce, &ad, buf.into(), &forged));
+            let forged: aead::Tag<C> =
+                Array::try_from(&flipped(tag.as_ref(), len % (8 * T))[..]).unwrap();
+            let in_place = framed(&ct, 11, |buf| {
+                trait_cipher.decrypt_inout_detached(&nonce, &ad, buf.into(), &forged)
+            });
             assert_eq!(in_place, zeroed);
             let separate = framed(&before, 13, |out| {
-                trait_cipher.decrypt_inout_detached(&nonce, &ad, InOutBuf::new(&ct, out).unwrap(), &forged)
+                trait_cipher.decrypt_inout_detached(
+                    &nonce,
+                    &ad,
+                    InOutBuf::new(&ct, out).unwrap(),
+                    &forged,
+                )
             });
             assert_eq!(separate, zeroed);
             for bit in (0..8 * sealed.len()).step_by(sealed.len()) {
                 let changed = flipped(&sealed, bit);
                 assert_eq!(trait_cipher.decrypt(&nonce, payload(&ad, &changed)), Err(aead::Error));
             }
-            assert_eq!(trait_cipher.decrypt(&nonce, payload(&ad, &sealed[..T - 1])), Err(aead::Error));
+            assert_eq!(
+                trait_cipher.decrypt(&nonce, payload(&ad, &sealed[..T - 1])),
+                Err(aead::Error)
+            );
             let other_ad = [&ad[..], b"!"].concat();
             assert!(trait_cipher.decrypt(&nonce, payload(&other_ad, &sealed)).is_err());
         }

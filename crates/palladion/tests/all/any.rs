@@ -31,7 +31,11 @@ fn by_type<F: Family, const D: usize>(
         Ok([ct, tag.as_ref().to_vec(), mac.as_ref().to_vec()])
     }
     let (key, nonce) = (F::Key::try_from(key)?, F::Nonce::try_from(nonce)?);
-    if tag_len == 16 { of::<F, D, 16>(&key, &nonce, ad, msg) } else { of::<F, D, 32>(&key, &nonce, ad, msg) }
+    if tag_len == 16 {
+        of::<F, D, 16>(&key, &nonce, ad, msg)
+    } else {
+        of::<F, D, 32>(&key, &nonce, ad, msg)
+    }
 }
 
 #[test]
@@ -40,7 +44,8 @@ fn the_same_as_by_type() -> Result<(), Error> {
         let (key, nonce) = (bytes(algorithm.key_len(), 1), bytes(algorithm.key_len(), 2));
         for (tag_len, len) in [16, 32].into_iter().flat_map(|t| LENGTHS.map(|len| (t, len))) {
             let (ad, msg) = (bytes(len / 3, 3), bytes(len, 4));
-            let [ct, tag, mac] = with_algorithm!(algorithm, by_type(&key, &nonce, &ad, &msg, tag_len))?;
+            let [ct, tag, mac] =
+                with_algorithm!(algorithm, by_type(&key, &nonce, &ad, &msg, tag_len))?;
 
             let cipher = Cipher::new(algorithm, &key, tag_len)?;
             let (mut out, mut out_tag) = (vec![0; len], vec![0; tag_len]);
@@ -100,7 +105,8 @@ fn the_same_as_by_type() -> Result<(), Error> {
 
 #[test]
 fn lengths_are_checked() -> Result<(), Error> {
-    let wrong = |what, expected, actual| Err::<(), _>(Error::WrongLength { what, expected, actual });
+    let wrong =
+        |what, expected, actual| Err::<(), _>(Error::WrongLength { what, expected, actual });
     let no_tag = |actual| Err::<(), _>(Error::UnknownTagLength { actual });
     for algorithm in Algorithm::ALL {
         let len = algorithm.key_len();
@@ -110,11 +116,20 @@ fn lengths_are_checked() -> Result<(), Error> {
             assert_eq!(Cipher::new(algorithm, &bytes, 16).map(drop), wrong("key", len, bad));
             assert_eq!(Mac::new(algorithm, &bytes, &nonce).map(drop), wrong("key", len, bad));
             assert_eq!(Mac::new(algorithm, &key, &bytes).map(drop), wrong("nonce", len, bad));
-            assert_eq!(AnySession::new(algorithm, &key, &bytes, b"").map(drop), wrong("nonce", len, bad));
+            assert_eq!(
+                AnySession::new(algorithm, &key, &bytes, b"").map(drop),
+                wrong("nonce", len, bad)
+            );
             let cipher = Cipher::new(algorithm, &key, 16)?;
             let (mut buf, mut tag) = ([7; 4], [7; 16]);
-            assert_eq!(cipher.encrypt_in_place(&bytes, b"", &mut buf, &mut tag), wrong("nonce", len, bad));
-            assert_eq!(cipher.decrypt_in_place(&bytes, b"", &mut buf, &tag), wrong("nonce", len, bad));
+            assert_eq!(
+                cipher.encrypt_in_place(&bytes, b"", &mut buf, &mut tag),
+                wrong("nonce", len, bad)
+            );
+            assert_eq!(
+                cipher.decrypt_in_place(&bytes, b"", &mut buf, &tag),
+                wrong("nonce", len, bad)
+            );
             assert_eq!((buf, tag), ([7; 4], [7; 16]));
         }
         for bad in [0, 15, 17, 31, 33] {
@@ -127,9 +142,18 @@ fn lengths_are_checked() -> Result<(), Error> {
         }
         let cipher = Cipher::new(algorithm, &key, 32)?;
         let (mut short, mut tag) = ([7; 3], [7; 32]);
-        assert_eq!(cipher.encrypt_into(&nonce, b"", b"four", &mut short, &mut tag), wrong("output", 4, 3));
-        assert_eq!(cipher.decrypt_into(&nonce, b"", b"four", &tag, &mut short), wrong("output", 4, 3));
-        assert_eq!(cipher.encrypt_in_place(&nonce, b"", &mut short, &mut [0; 16]), wrong("tag", 32, 16));
+        assert_eq!(
+            cipher.encrypt_into(&nonce, b"", b"four", &mut short, &mut tag),
+            wrong("output", 4, 3)
+        );
+        assert_eq!(
+            cipher.decrypt_into(&nonce, b"", b"four", &tag, &mut short),
+            wrong("output", 4, 3)
+        );
+        assert_eq!(
+            cipher.encrypt_in_place(&nonce, b"", &mut short, &mut [0; 16]),
+            wrong("tag", 32, 16)
+        );
         assert_eq!(cipher.verify(&nonce, b"", &short, &[0; 16]), wrong("tag", 32, 16));
         assert_eq!(short, [7; 3]);
     }
@@ -156,6 +180,9 @@ fn names_and_numbers() {
 fn nothing_secret_is_printed() -> Result<(), Error> {
     let cipher = Cipher::new(Algorithm::Aegis128L, &[0x5a; 16], 16)?;
     assert_eq!(format!("{cipher:?}"), "Cipher { algorithm: Aegis128L, tag_len: 16, .. }");
-    assert_eq!(format!("{:?}", Mac::new(Algorithm::Aegis128L, &[0x5a; 16], &[0; 16])?), "Mac { .. }");
+    assert_eq!(
+        format!("{:?}", Mac::new(Algorithm::Aegis128L, &[0x5a; 16], &[0; 16])?),
+        "Mac { .. }"
+    );
     Ok(())
 }

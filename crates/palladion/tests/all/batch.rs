@@ -1,5 +1,5 @@
-//! Many messages in one call: the same as one after another, whatever the number, the lengths and the keys; and a
-//! forgery among them hurts nobody else.
+//! Many messages in one call: the same as one after another, whatever the number, the lengths and
+//! the keys; and a forgery among them hurts nobody else.
 
 use std::time::{Duration, Instant};
 
@@ -180,7 +180,8 @@ fn similar_lengths<F: Family, const D: usize, const T: usize>() {
     let mut random = Random(2);
     let rate = reference::<F, D>().rate();
     for round in 0..if reduced() { 12 } else { 60 } {
-        let (count, ad, msg) = (2 + random.below(8), random.below(3 * rate), random.below(6 * rate));
+        let (count, ad, msg) =
+            (2 + random.below(8), random.below(3 * rate), random.below(6 * rate));
         let spread = [2, rate, 2 * rate + 2][round % 3];
         let lens: Vec<_> =
             (0..count).map(|_| (ad + random.below(spread), msg + random.below(spread))).collect();
@@ -198,7 +199,8 @@ fn any_lengths<F: Family, const D: usize, const T: usize>() {
     for round in 0..if reduced() { 4 } else { 12 } {
         let count = if round == 0 && !reduced() { 150 } else { random.below(41) };
         let (ads, msgs) = [(600, 600), (1, 600), (600, 1), (40, 2000)][round % 4];
-        let lens: Vec<_> = (0..count).map(|_| (random.below(ads + 1), random.below(msgs + 1))).collect();
+        let lens: Vec<_> =
+            (0..count).map(|_| (random.below(ads + 1), random.below(msgs + 1))).collect();
         check::<F, D, T>(&samples(&mut random, lens));
     }
 }
@@ -208,7 +210,8 @@ fn any_lengths_as_one_after_another() {
     for_each_backend(|_| for_each_cipher!(any_lengths()));
 }
 
-/// All keys equal, and messages that share their source: the usual case, which the others leave out.
+/// All keys equal, and messages that share their source: the usual case, which the others leave
+/// out.
 fn one_key<F: Family, const D: usize, const T: usize>() {
     let mut random = Random(4);
     let cipher = Aegis::<F, D, T>::new(&key::<F>(&random.bytes(F::KEY_LEN)));
@@ -252,8 +255,10 @@ fn forgeries<F: Family, const D: usize, const T: usize>() {
             }
         }
         let in_place = random.below(2) == 0;
-        let mut buffers: Vec<_> =
-            samples.iter().map(|s| if in_place { s.ct.clone() } else { vec![0xee; s.ct.len()] }).collect();
+        let mut buffers: Vec<_> = samples
+            .iter()
+            .map(|s| if in_place { s.ct.clone() } else { vec![0xee; s.ct.len()] })
+            .collect();
         let mut jobs: Vec<_> = samples
             .iter()
             .zip(&mut buffers)
@@ -352,7 +357,10 @@ fn wrong_arguments_fail_alone_and_touch_nothing() {
     assert_eq!((jobs[0].tag(), jobs[0].ciphertext()), (Err(error), Err(error)));
     let mut expected = msg;
     let tag = cipher.encrypt_in_place(&nonce, b"", &mut expected).unwrap();
-    assert_eq!((long, right, short, sealed, no_room), ([5; 21], expected, [6; 15], [7; 35], [8; 15]));
+    assert_eq!(
+        (long, right, short, sealed, no_room),
+        ([5; 21], expected, [6; 15], [7; 35], [8; 15])
+    );
 
     let mut sealed = [&expected[..], tag.as_ref()].concat();
     let mut jobs = [
@@ -363,7 +371,10 @@ fn wrong_arguments_fail_alone_and_touch_nothing() {
     ];
     batch::decrypt(&mut jobs).unwrap_err();
     let too_short = Err(Error::TooShort { what: "ciphertext", min: 16, actual: 15 });
-    assert_eq!(jobs.each_ref().map(Decryption::result), [wrong(20, 21), Ok(()), too_short, too_short]);
+    assert_eq!(
+        jobs.each_ref().map(Decryption::result),
+        [wrong(20, 21), Ok(()), too_short, too_short]
+    );
     assert_eq!((long, right, short, no_room), ([5; 21], msg, [6; 15], [8; 15]));
     sealed.clear();
 }
@@ -373,7 +384,8 @@ fn jobs_are_done_once() {
     let cipher = Cipher::new(&[1; 16].into());
     let nonce = [2; 16].into();
     let mut buf = [[3; 40]; 2];
-    let mut jobs = buf.each_mut().map(|buf| Encryption::encrypt_in_place(&cipher, &nonce, b"", buf));
+    let mut jobs =
+        buf.each_mut().map(|buf| Encryption::encrypt_in_place(&cipher, &nonce, b"", buf));
     batch::encrypt(&mut jobs[..1]).unwrap();
     let first = jobs[0].ciphertext().unwrap().to_vec();
     assert_eq!(jobs[1].tag(), Err(Error::NotProcessed));
@@ -405,11 +417,17 @@ fn jobs_can_go_to_other_threads() {
     let cipher = Cipher::new(&[1; 16].into());
     let mut buf = [0; 3];
     is_send(&Encryption::encrypt_in_place(&cipher, &[2; 16].into(), b"", &mut buf));
-    is_send(&Decryption::decrypt_in_place(&cipher, &[2; 16].into(), b"", &mut buf, &Tag::from([0; 16])));
+    is_send(&Decryption::decrypt_in_place(
+        &cipher,
+        &[2; 16].into(),
+        b"",
+        &mut buf,
+        &Tag::from([0; 16]),
+    ));
 }
 
-/// The shortest time that a piece of work takes, in nanoseconds for each of `count` messages. It is repeated so often
-/// that it takes some tenths of a millisecond.
+/// The shortest time that a piece of work takes, in nanoseconds for each of `count` messages. It is
+/// repeated so often that it takes some tenths of a millisecond.
 fn best(count: usize, len: usize, mut work: impl FnMut()) -> f64 {
     let rounds = 400_000 / (len + 200) / count + 1;
     let time = |_| {

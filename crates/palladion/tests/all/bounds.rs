@@ -1,5 +1,6 @@
-//! Nothing is read or written outside the buffers: they lie right behind, or right before, memory that cannot be
-//! touched at all. (What is read beside a buffer and thrown away shows nowhere else.)
+//! Nothing is read or written outside the buffers: they lie right behind, or right before, memory
+//! that cannot be touched at all. (What is read beside a buffer and thrown away shows nowhere
+//! else.)
 
 use crate::common::fenced::{Fenced, Place};
 use crate::common::{
@@ -16,7 +17,14 @@ fn lengths(rate: usize) -> impl Iterator<Item = usize> {
         129.. => (rate / 32) | 1,
         _ => 1,
     };
-    (0..=2 * rate + 1).step_by(step).chain([rate - 1, rate, rate + 1, 2 * rate - 1, 2 * rate, 4096 + 3])
+    (0..=2 * rate + 1).step_by(step).chain([
+        rate - 1,
+        rate,
+        rate + 1,
+        2 * rate - 1,
+        2 * rate,
+        4096 + 3,
+    ])
 }
 
 fn aead<F: Family, const D: usize>() {
@@ -31,8 +39,9 @@ fn aead<F: Family, const D: usize>() {
         let msg = random.bytes(len);
         let [ad, source, target] = fenced;
         let ad = &*ad.buffer(&msg, place);
-        let tag =
-            cipher.encrypt_into(&nonce, ad, source.buffer(&msg, place), target.buffer(&msg, place)).unwrap();
+        let tag = cipher
+            .encrypt_into(&nonce, ad, source.buffer(&msg, place), target.buffer(&msg, place))
+            .unwrap();
         let ct = target.buffer(&msg, place);
         assert_eq!(cipher.encrypt_in_place(&nonce, ad, ct), Ok(tag));
         let out = source.buffer(&vec![0; len], place);
@@ -101,10 +110,11 @@ fn batches<F: Family, const D: usize>() {
             let mut buffers = fenced.iter_mut();
             let mut buffer = |bytes: &[u8]| buffers.next().unwrap().buffer(bytes, place);
             let places = messages.each_ref().map(|msg| (&*buffer(msg), &*buffer(msg), buffer(msg)));
-            let mut jobs =
-                places.map(|(ad, msg, out)| Encryption::encrypt_into(&cipher, &nonce, ad, msg, out));
+            let mut jobs = places
+                .map(|(ad, msg, out)| Encryption::encrypt_into(&cipher, &nonce, ad, msg, out));
             batch::encrypt(&mut jobs).unwrap();
-            let sealed = jobs.each_ref().map(|job| (job.ciphertext().unwrap().to_vec(), job.tag().unwrap()));
+            let sealed =
+                jobs.each_ref().map(|job| (job.ciphertext().unwrap().to_vec(), job.tag().unwrap()));
             let mut buffers = fenced.iter_mut();
             let mut buffer = |bytes: &[u8]| buffers.next().unwrap().buffer(bytes, place);
             let mut jobs: [_; 4] = std::array::from_fn(|i| {
@@ -131,8 +141,9 @@ fn backends_here() {
     for_each_backend(|backend| println!("backend: {backend}"));
 }
 
-/// For scripts/test-asan.sh: the library is told that a buffer on the heap is one byte longer than it is, and AddressSanitizer has to
-/// end the process. (Without it the byte behind is read, which does no harm and shows nowhere.)
+/// For scripts/test-asan.sh: the library is told that a buffer on the heap is one byte longer than
+/// it is, and AddressSanitizer has to end the process. (Without it the byte behind is read, which
+/// does no harm and shows nowhere.)
 #[test]
 #[ignore = "does what must not be done, to see that it is noticed"]
 fn one_byte_too_many() {
@@ -149,6 +160,7 @@ fn one_byte_too_many() {
         tag: tag.as_mut_ptr(),
         tag_len: 16,
     };
-    // SAFETY: all is as it must be but for the last byte of the message, which is behind its allocation.
+    // SAFETY: all is as it must be but for the last byte of the message, which is behind its
+    // allocation.
     unsafe { seal::<palladion::family::Aegis128, 1>(&message) }.unwrap();
 }

@@ -1,9 +1,9 @@
-//! What must fail does, with the right error, and leaves behind zeros where a message would have been, and everything
-//! else as it was.
+//! What must fail does, with the right error, and leaves behind zeros where a message would have
+//! been, and everything else as it was.
 
 use crate::common::{
-    Random, assert_fails, flipped, for_each_backend, for_each_mac, for_each_variant, framed, key, nonce,
-    reduced, reference,
+    Random, assert_fails, flipped, for_each_backend, for_each_mac, for_each_variant, framed, key,
+    nonce, reduced, reference,
 };
 use palladion::family::Family;
 use palladion::hazmat::Session;
@@ -25,15 +25,31 @@ fn decryption_refuses<F: Family, const D: usize, const T: usize>(inputs: Inputs<
     let sealed = [ct, tag_bytes].concat();
     let (before, zeroed) = (vec![BEFORE; ct.len()], (vec![0; ct.len()], Err(REFUSED)));
 
-    assert_eq!(framed(ct, 1, |buf| cipher.decrypt_in_place(&nonce, ad, buf, &tag)), zeroed, "{what}");
-    assert_eq!(framed(&before, 2, |buf| cipher.decrypt_into(&nonce, ad, ct, &tag, buf)), zeroed, "{what}");
+    assert_eq!(
+        framed(ct, 1, |buf| cipher.decrypt_in_place(&nonce, ad, buf, &tag)),
+        zeroed,
+        "{what}"
+    );
+    assert_eq!(
+        framed(&before, 2, |buf| cipher.decrypt_into(&nonce, ad, ct, &tag, buf)),
+        zeroed,
+        "{what}"
+    );
     assert_eq!(cipher.verify(&nonce, ad, ct, &tag), Err(REFUSED), "{what}");
 
     let (out, result) = framed(&sealed, 3, |buf| cipher.open_in_place(&nonce, ad, buf).map(drop));
     assert_eq!((out[..ct.len()].to_vec(), result), zeroed, "{what}");
-    assert_eq!(framed(&before, 4, |buf| cipher.open_into(&nonce, ad, &sealed, buf)), zeroed, "{what}");
+    assert_eq!(
+        framed(&before, 4, |buf| cipher.open_into(&nonce, ad, &sealed, buf)),
+        zeroed,
+        "{what}"
+    );
     assert_eq!(cipher.open(&nonce, ad, &sealed), Err(REFUSED), "{what}");
-    assert_eq!(cipher.open_with_nonce(ad, &[nonce_bytes, &sealed].concat()), Err(REFUSED), "{what}");
+    assert_eq!(
+        cipher.open_with_nonce(ad, &[nonce_bytes, &sealed].concat()),
+        Err(REFUSED),
+        "{what}"
+    );
 
     let (first, second) = ct.split_at(ct.len() / 2);
     let (out, result) = framed(&vec![BEFORE; ct.len() + 7], 5, |output| {
@@ -54,15 +70,16 @@ fn decryption_refuses<F: Family, const D: usize, const T: usize>(inputs: Inputs<
 /// Every way to verify a MAC refuses these inputs: key, nonce, data, tag.
 fn mac_refuses<F: Family, const D: usize, const T: usize>(inputs: [&[u8]; 4], what: &str) {
     let [key_bytes, nonce_bytes, data, tag] = inputs;
-    let (key, nonce, tag) = (key::<F>(key_bytes), nonce::<F>(nonce_bytes), Tag::<T>::try_from(tag).unwrap());
+    let (key, nonce, tag) =
+        (key::<F>(key_bytes), nonce::<F>(nonce_bytes), Tag::<T>::try_from(tag).unwrap());
     assert_eq!(Mac::<F, D, T>::verify_mac(&key, &nonce, data, &tag), Err(REFUSED), "{what}");
     let mut mac = Mac::<F, D, T>::new(&key, &nonce).unwrap();
     mac.update(data).unwrap();
     assert_eq!(mac.verify(&tag), Err(REFUSED), "{what}");
 }
 
-/// Calls `refuses` with every bit of every input changed, and with a byte more or less in those inputs that have no
-/// fixed length.
+/// Calls `refuses` with every bit of every input changed, and with a byte more or less in those
+/// inputs that have no fixed length.
 fn with_every_change<const N: usize>(
     inputs: [&[u8]; N],
     names: [&str; N],
@@ -85,7 +102,11 @@ fn with_every_change<const N: usize>(
         changed(which, "a zero more at the end", &[input, &[0]].concat());
         changed(which, "a zero more at the beginning", &[&[0], input].concat());
         if let ([first, but_first @ ..], [but_last @ .., last]) = (input, input) {
-            changed(which, "the first byte moved to the end", &[but_first, &[*first ^ 0x80]].concat());
+            changed(
+                which,
+                "the first byte moved to the end",
+                &[but_first, &[*first ^ 0x80]].concat(),
+            );
             changed(which, "without the first byte", but_first);
             changed(which, "without the last byte", but_last);
             changed(which, "the last byte twice", &[input, &[*last]].concat());
@@ -101,7 +122,8 @@ fn changes_of<F: Family, const D: usize>() {
     ) {
         let [key_bytes, nonce_bytes, ad, msg] =
             [F::KEY_LEN, F::KEY_LEN, ad_len, msg_len].map(|len| random.bytes(len));
-        let (cipher, nonce) = (Aegis::<F, D, T>::new(&key::<F>(&key_bytes)), nonce::<F>(&nonce_bytes));
+        let (cipher, nonce) =
+            (Aegis::<F, D, T>::new(&key::<F>(&key_bytes)), nonce::<F>(&nonce_bytes));
         let mut ct = msg.clone();
         let tag = cipher.encrypt_in_place(&nonce, &ad, &mut ct).unwrap();
         // Unchanged, it is accepted: what fails below fails for the change.
@@ -126,7 +148,8 @@ fn every_change_of_a_ciphertext_is_refused() {
 fn changes_of_mac<F: Family, const D: usize, const T: usize>() {
     let mut random = Random(22);
     for len in [0, 2 * reference::<F, D>().rate() + 5] {
-        let [key_bytes, nonce_bytes, data] = [F::KEY_LEN, F::KEY_LEN, len].map(|len| random.bytes(len));
+        let [key_bytes, nonce_bytes, data] =
+            [F::KEY_LEN, F::KEY_LEN, len].map(|len| random.bytes(len));
         let (key, nonce) = (key::<F>(&key_bytes), nonce::<F>(&nonce_bytes));
         let tag = Mac::<F, D, T>::mac(&key, &nonce, &data).unwrap();
         assert_eq!(Mac::<F, D, T>::verify_mac(&key, &nonce, &data, &tag), Ok(()));
@@ -180,7 +203,8 @@ fn decryptor_shows<F: Family, const D: usize>() {
             }
         }
 
-        // A piece that does not fit is refused and changes nothing: the right pieces can still come.
+        // A piece that does not fit is refused and changes nothing: the right pieces can still
+        // come.
         let mut output = [BEFORE; 45];
         let mut decryptor = cipher.decryptor(&nonce, ad, &mut output).unwrap();
         decryptor.update(&ct[..40]).unwrap();
@@ -221,8 +245,12 @@ fn wrong_lengths_of<F: Family, const D: usize>() {
         for actual in 0..T {
             let short = |what| Error::TooShort { what, min: T, actual };
             fails(actual, short("buffer"), &|buf| cipher.seal_in_place(&nonce, ad, buf));
-            fails(actual, short("ciphertext"), &|buf| cipher.open_in_place(&nonce, ad, buf).map(drop));
-            fails(3, short("ciphertext"), &|buf| cipher.open_into(&nonce, ad, &sealed[..actual], buf));
+            fails(actual, short("ciphertext"), &|buf| {
+                cipher.open_in_place(&nonce, ad, buf).map(drop)
+            });
+            fails(3, short("ciphertext"), &|buf| {
+                cipher.open_into(&nonce, ad, &sealed[..actual], buf)
+            });
             assert_eq!(cipher.open(&nonce, ad, &sealed[..actual]), Err(short("ciphertext")));
         }
         for actual in 0..F::KEY_LEN + T {

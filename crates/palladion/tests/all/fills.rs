@@ -1,33 +1,39 @@
-//! Pieces, for all pairs of what has come before and what comes: that the cut of a message is of no importance is proved by
-//! induction, with all cases enumerated.
+//! Pieces, for all pairs of what has come before and what comes: that the cut of a message is of no
+//! importance is proved by induction, with all cases enumerated.
 //!
-//! What a call does is decided by two numbers: how many bytes of a step have come (the fill, the length until now modulo the rate) and
-//! how many come now. The length until now is used for nothing else but to be added to and compared with the limit, and for the tag.
-//! The claim is that a session which has taken some bytes, in whatever pieces, is in the state that it would be in after one piece of
-//! them all: the same words, the same lengths and, if a step has begun, the same begun step. It is true of a new session. If it is true
-//! before a call, then it is after: that is tried for every fill and every length from 0 to two rates and one more, on the state itself.
+//! What a call does is decided by two numbers: how many bytes of a step have come (the fill, the
+//! length until now modulo the rate) and how many come now. The length until now is used for
+//! nothing else but to be added to and compared with the limit, and for the tag. The claim is that
+//! a session which has taken some bytes, in whatever pieces, is in the state that it would be in
+//! after one piece of them all: the same words, the same lengths and, if a step has begun, the same
+//! begun step. It is true of a new session. If it is true before a call, then it is after: that is
+//! tried for every fill and every length from 0 to two rates and one more, on the state itself.
 //!
-//! A longer piece does nothing else. It fills up the step that has begun, hands all whole steps that are left to one call of a
-//! kernel, and begins a step with the rest: the three lengths are the fill's complement, a multiple of the rate and a remainder. Here the
-//! first and the last take all values, together, and the second is 0, 1 and 2 rates; kernels for more steps than that are compared with
-//! the reference in `lengths.rs`.
+//! A longer piece does nothing else. It fills up the step that has begun, hands all whole steps
+//! that are left to one call of a kernel, and begins a step with the rest: the three lengths are
+//! the fill's complement, a multiple of the rate and a remainder. Here the first and the last take
+//! all values, together, and the second is 0, 1 and 2 rates; kernels for more steps than that are
+//! compared with the reference in `lengths.rs`.
 
 use crate::common::{
-    Random, assert_fails, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced, reference,
+    Random, assert_fails, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced,
+    reference,
 };
 use palladion::family::Family;
 use palladion::hazmat::Session;
 use palladion::{Aegis, Error, KeyStream, MAX_LEN, Mac, Tag};
 use palladion_reference::State;
 
-/// Fills and lengths to be tried: all, or, if reduced, some of them and those around blocks and steps.
+/// Fills and lengths to be tried: all, or, if reduced, some of them and those around blocks and
+/// steps.
 fn numbers(end: usize, rate: usize) -> impl Iterator<Item = usize> + Clone {
     let step = if reduced() { (rate / 4) | 1 } else { 1 };
     let near = move |n: usize| n % rate <= 1 || n % rate == rate - 1;
     (0..end).filter(move |n| n.is_multiple_of(step) || (near(*n) && rate <= 64))
 }
 
-/// Bytes of the three numbers at the end of a session: the two lengths, and whether the message has begun.
+/// Bytes of the three numbers at the end of a session: the two lengths, and whether the message has
+/// begun.
 const NUMBERS: usize = 24;
 
 /// The state of a session but for what is of no importance: a step that has not begun.
@@ -55,12 +61,14 @@ fn aead<F: Family, const D: usize>() {
         let whole: Vec<(Vec<u8>, Tag<16>, Tag<32>)> = (0..=msg.len())
             .map(|len| {
                 let mut buf = msg[..len].to_vec();
-                let tag16 = Aegis::<F, D, 16>::new(&key).encrypt_in_place(&nonce, &ad, &mut buf).unwrap();
+                let tag16 =
+                    Aegis::<F, D, 16>::new(&key).encrypt_in_place(&nonce, &ad, &mut buf).unwrap();
                 assert!(buf == ct[..len]);
                 let mut session = new();
                 session.decrypt_in_place(&mut buf).unwrap();
                 assert!(buf == msg[..len]);
-                let tag32 = Aegis::<F, D, 32>::new(&key).encrypt_in_place(&nonce, &ad, &mut buf).unwrap();
+                let tag32 =
+                    Aegis::<F, D, 32>::new(&key).encrypt_in_place(&nonce, &ad, &mut buf).unwrap();
                 (state(&session, len), tag16, tag32)
             })
             .collect();
@@ -69,8 +77,12 @@ fn aead<F: Family, const D: usize>() {
                 let (from, to) = if encrypts { (&msg, &ct) } else { (&ct, &msg) };
                 let mut before = new();
                 let mut buf = from[..fill].to_vec();
-                if encrypts { before.encrypt_in_place(&mut buf) } else { before.decrypt_in_place(&mut buf) }
-                    .unwrap();
+                if encrypts {
+                    before.encrypt_in_place(&mut buf)
+                } else {
+                    before.decrypt_in_place(&mut buf)
+                }
+                .unwrap();
                 assert!(
                     buf == to[..fill] && state(&before, fill) == whole[fill].0,
                     "a first piece of {fill}"
@@ -79,7 +91,8 @@ fn aead<F: Family, const D: usize>() {
                     let end = fill + len;
                     for in_place in [true, false] {
                         let mut session = before.clone();
-                        let mut out = if in_place { from[fill..end].to_vec() } else { vec![0xee; len] };
+                        let mut out =
+                            if in_place { from[fill..end].to_vec() } else { vec![0xee; len] };
                         match (encrypts, in_place) {
                             (true, true) => session.encrypt_in_place(&mut out),
                             (true, false) => session.encrypt_into(&from[fill..end], &mut out),
@@ -90,9 +103,14 @@ fn aead<F: Family, const D: usize>() {
                         let context = (encrypts, in_place, fill, len);
                         assert!(out == to[fill..end], "{context:?}: output");
                         assert!(state(&session, end) == whole[end].0, "{context:?}: state");
-                        // The state decides the tag. (That it does so whatever came before is seen once for each pair.)
+                        // The state decides the tag. (That it does so whatever came before is seen
+                        // once for each pair.)
                         if in_place == encrypts {
-                            assert_eq!(session.clone().finalize::<16>(), whole[end].1, "{context:?}: tag");
+                            assert_eq!(
+                                session.clone().finalize::<16>(),
+                                whole[end].1,
+                                "{context:?}: tag"
+                            );
                             assert_eq!(session.finalize::<32>(), whole[end].2, "{context:?}: tag");
                         }
                     }
@@ -106,7 +124,10 @@ fn aead<F: Family, const D: usize>() {
             let tag = Aegis::<F, D, 32>::new(&key).encrypt_in_place(&nonce, ad, &mut one).unwrap();
             let mut session = Session::<F, D>::new(&key, &nonce, ad).unwrap();
             session.encrypt_in_place(&mut other).unwrap();
-            assert!(one == other && session.finalize::<32>() == tag, "{len} bytes of associated data");
+            assert!(
+                one == other && session.finalize::<32>() == tag,
+                "{len} bytes of associated data"
+            );
         }
     });
 }
@@ -116,15 +137,17 @@ fn every_piece_after_every_fill() {
     for_each_variant!(rfc: aead());
 }
 
-/// Of a MAC the state cannot be seen, but the tag depends on all of it that is of importance: words, begun step, length.
+/// Of a MAC the state cannot be seen, but the tag depends on all of it that is of importance:
+/// words, begun step, length.
 fn mac<F: Family, const D: usize, const T: usize>() {
     let rate = reference::<F, D>().rate();
     let mut random = Random(72);
     let (key, nonce) = (key::<F>(&random.bytes(F::KEY_LEN)), nonce::<F>(&random.bytes(F::KEY_LEN)));
     let data = random.bytes(3 * rate + 1);
     for_each_backend(|_| {
-        let whole: Vec<_> =
-            (0..=data.len()).map(|len| Mac::<F, D, T>::mac(&key, &nonce, &data[..len]).unwrap()).collect();
+        let whole: Vec<_> = (0..=data.len())
+            .map(|len| Mac::<F, D, T>::mac(&key, &nonce, &data[..len]).unwrap())
+            .collect();
         for fill in numbers(rate, rate) {
             let mut before = Session::<F, D>::new(&key, &nonce, b"").unwrap();
             before.absorb(&data[..fill]).unwrap();
@@ -144,8 +167,8 @@ fn every_piece_of_a_mac_after_every_fill() {
     for_each_mac!(rfc: mac());
 }
 
-/// A key stream is the ciphertext of zeros, and proved as such; here, that its calls hand on what they are given. Adding it goes
-/// by chunks of 2048 bytes: also in more than one.
+/// A key stream is the ciphertext of zeros, and proved as such; here, that its calls hand on what
+/// they are given. Adding it goes by chunks of 2048 bytes: also in more than one.
 fn stream<F: Family, const D: usize>() {
     let rate = reference::<F, D>().rate();
     let mut random = Random(73);
@@ -163,7 +186,10 @@ fn stream<F: Family, const D: usize>() {
                 one.next_bytes(&mut out).unwrap();
                 other.xor(&mut sum).unwrap();
                 assert!(out == whole[fill..fill + len], "{len} bytes after {fill}");
-                assert!(sum.iter().zip(&msg).map(|(a, b)| a ^ b).eq(out), "{len} bytes after {fill}, added");
+                assert!(
+                    sum.iter().zip(&msg).map(|(a, b)| a ^ b).eq(out),
+                    "{len} bytes after {fill}, added"
+                );
                 let (mut one_more, mut other_one) = ([0xee], [0xee]);
                 one.next_bytes(&mut one_more).unwrap();
                 other.next_bytes(&mut other_one).unwrap();
@@ -195,7 +221,8 @@ fn with_lengths<F: Family, const D: usize>(
     Session::from_bytes(&bytes).unwrap()
 }
 
-/// So many bytes before the longest message that there may be, every piece from none to one too long.
+/// So many bytes before the longest message that there may be, every piece from none to one too
+/// long.
 fn limit<F: Family, const D: usize>() {
     let aegis = reference::<F, D>();
     let rate = aegis.rate();
@@ -222,23 +249,35 @@ fn limit<F: Family, const D: usize>() {
                 assert_fails(tried.decrypt_into(&input, &mut output), too_long);
                 assert_fails(tried.encrypt_in_place(&mut output), too_long);
                 assert_fails(tried.decrypt_in_place(&mut output), too_long);
-                assert!(output.iter().all(|byte| *byte == 0xee), "{room} bytes of room: output touched");
-                assert!(state(&tried, 1) == state(&session, 1), "{room} bytes of room: state touched");
+                assert!(
+                    output.iter().all(|byte| *byte == 0xee),
+                    "{room} bytes of room: output touched"
+                );
+                assert!(
+                    state(&tried, 1) == state(&session, 1),
+                    "{room} bytes of room: state touched"
+                );
             }
 
             let mut last = session.clone();
             let mut out = msg[fill..fill + room].to_vec();
             last.encrypt_in_place(&mut out).unwrap();
             assert!(out == ct[..room]);
-            assert_fails(last.encrypt_in_place(&mut [0]), Error::TooLong { what: "message", max: MAX_LEN });
+            assert_fails(
+                last.encrypt_in_place(&mut [0]),
+                Error::TooLong { what: "message", max: MAX_LEN },
+            );
             assert_eq!(last.encrypt_in_place(&mut []), Ok(()), "nothing always fits");
 
-            // The tag of the longest message with the longest associated data: what the reference makes of these words.
+            // The tag of the longest message with the longest associated data: what the reference
+            // makes of these words.
             let bytes = state(&last, 1);
             let end = bytes.len() - NUMBERS;
             let (words, step) = bytes[..end].split_at(end - rate);
             let block = |i: usize| words[16 * i..16 * i + 16].try_into().unwrap();
-            let v = (0..words.len() / 16 / D).map(|j| (0..D).map(|i| block(j * D + i)).collect()).collect();
+            let v = (0..words.len() / 16 / D)
+                .map(|j| (0..D).map(|i| block(j * D + i)).collect())
+                .collect();
             let mut expected = State { aegis, v };
             let used = (MAX_LEN % rate as u64) as usize;
             let mut padded = step[..used].to_vec();

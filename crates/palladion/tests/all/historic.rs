@@ -1,4 +1,5 @@
-//! The parallel modes of 2023: the paper's vectors, those that came after it, and the reference for everything else.
+//! The parallel modes of 2023: the paper's vectors, those that came after it, and the reference for
+//! everything else.
 
 use std::num::NonZeroU32;
 
@@ -49,10 +50,18 @@ impl Mode {
         .unwrap()
     }
 
-    fn decrypt(self, nu: u32, input: [&[u8]; 3], buf: &mut [u8], tag: &Tag<16>) -> Result<(), Error> {
+    fn decrypt(
+        self,
+        nu: u32,
+        input: [&[u8]; 3],
+        buf: &mut [u8],
+        tag: &Tag<16>,
+    ) -> Result<(), Error> {
         let [key, iv, ad] = input;
         match self {
-            Only256 => Self::cipher256(nu, key).decrypt_in_place(&iv.try_into().unwrap(), ad, buf, tag),
+            Only256 => {
+                Self::cipher256(nu, key).decrypt_in_place(&iv.try_into().unwrap(), ad, buf, tag)
+            }
             _ => self.cipher128(nu, key).decrypt_in_place(&iv.try_into().unwrap(), ad, buf, tag),
         }
     }
@@ -61,7 +70,8 @@ impl Mode {
     #[track_caller]
     fn check(self, nu: u32, input: [&[u8]; 4], ct: &[u8], tag: &[u8]) {
         let [key, iv, ad, msg] = input;
-        let context = format!("{self:?}, {nu} lanes, {} bytes, {} of associated data", msg.len(), ad.len());
+        let context =
+            format!("{self:?}, {nu} lanes, {} bytes, {} of associated data", msg.len(), ad.len());
         let tag = Tag::try_from(tag).unwrap();
         let (out, made) = framed(msg, msg.len(), |buf| self.encrypt(nu, key, iv, ad, buf));
         assert_eq!((&out[..], made), (ct, tag), "{context}");
@@ -151,7 +161,8 @@ fn the_vectors_that_came_after_it() {
     });
 }
 
-/// More lanes than the reference's own context has numbers for (a byte): its state with two-byte lane numbers.
+/// More lanes than the reference's own context has numbers for (a byte): its state with two-byte
+/// lane numbers.
 fn encrypt_with_many_lanes(mode: Mode, nu: u32, input: [&[u8]; 4]) -> (Vec<u8>, Vec<u8>) {
     let [key, iv, ad, msg] = input;
     let aegis = reference::Aegis { family: mode.family(), degree: nu as usize };
@@ -190,7 +201,8 @@ fn any_number_of_lanes_agrees_with_the_reference() {
                 (2 * rate + 5, 3 * rate + 21),
                 (random.below(3 * rate), random.below(3 * rate)),
             ] {
-                let input = [mode.key_len(), mode.key_len(), ad_len, msg_len].map(|len| random.bytes(len));
+                let input =
+                    [mode.key_len(), mode.key_len(), ad_len, msg_len].map(|len| random.bytes(len));
                 let [key, iv, ad, msg] = input.each_ref().map(|bytes| &bytes[..]);
                 let expected = encrypt_with_many_lanes(mode, nu, [key, iv, ad, msg]);
                 if nu <= 256 {
@@ -216,12 +228,20 @@ fn check_context<const T: usize>(family: Family, ctx: [u8; 16], input: [&[u8]; 4
     let forged = Tag::<T>::try_from(&flipped(tag.as_ref(), ctx[0] as usize % (8 * T))[..]).unwrap();
     let context = format!("{family:?}, {} bytes, {} of associated data", msg.len(), ad.len());
     let encrypt = |buf: &mut [u8]| match family {
-        Family::Aegis128 => enc_128l::<T>(&ctx, &key.try_into().unwrap(), &iv.try_into().unwrap(), ad, buf),
-        Family::Aegis256 => enc_256::<T>(&ctx, &key.try_into().unwrap(), &iv.try_into().unwrap(), ad, buf),
+        Family::Aegis128 => {
+            enc_128l::<T>(&ctx, &key.try_into().unwrap(), &iv.try_into().unwrap(), ad, buf)
+        }
+        Family::Aegis256 => {
+            enc_256::<T>(&ctx, &key.try_into().unwrap(), &iv.try_into().unwrap(), ad, buf)
+        }
     };
     let decrypt = |buf: &mut [u8], tag: &Tag<T>| match family {
-        Family::Aegis128 => dec_128l(&ctx, &key.try_into().unwrap(), &iv.try_into().unwrap(), ad, buf, tag),
-        Family::Aegis256 => dec_256(&ctx, &key.try_into().unwrap(), &iv.try_into().unwrap(), ad, buf, tag),
+        Family::Aegis128 => {
+            dec_128l(&ctx, &key.try_into().unwrap(), &iv.try_into().unwrap(), ad, buf, tag)
+        }
+        Family::Aegis256 => {
+            dec_256(&ctx, &key.try_into().unwrap(), &iv.try_into().unwrap(), ad, buf, tag)
+        }
     };
     assert_eq!(framed(msg, 3, encrypt), (ct.clone(), Ok(tag)), "{context}");
     assert_eq!(framed(&ct, 5, |buf| decrypt(buf, &tag)), (msg.to_vec(), Ok(())), "{context}");
@@ -246,7 +266,8 @@ fn contexts_agree_with_the_reference() {
     });
 }
 
-/// With one lane, and with a context of zeros, these are AEGIS-128L and AEGIS-256; with another context they are not.
+/// With one lane, and with a context of zeros, these are AEGIS-128L and AEGIS-256; with another
+/// context they are not.
 #[test]
 fn one_lane_is_the_base_cipher() {
     fn with_tag<const T: usize>(random: &mut Random) {
@@ -302,7 +323,8 @@ fn changes_are_refused() {
                         parts[part] = &changed;
                         let [key, iv, ad, ct, tag] = parts;
                         let tag = tag.try_into().unwrap();
-                        let result = framed(ct, bit, |buf| mode.decrypt(nu, [key, iv, ad], buf, &tag));
+                        let result =
+                            framed(ct, bit, |buf| mode.decrypt(nu, [key, iv, ad], buf, &tag));
                         assert_eq!(
                             result,
                             (vec![0; ct.len()], Err(Error::VerificationFailed)),

@@ -1,12 +1,14 @@
-//! Every kernel of every backend at every length from nothing to eight steps, and at some long ones: what comes out is
-//! what the reference makes. The buffers lie at all offsets and between fences (`common/fenced.rs`): key, nonce,
-//! associated data, source, target and tag each in memory of its own.
+//! Every kernel of every backend at every length from nothing to eight steps, and at some long
+//! ones: what comes out is what the reference makes. The buffers lie at all offsets and between
+//! fences (`common/fenced.rs`): key, nonce, associated data, source, target and tag each in memory
+//! of its own.
 //!
 //! With `PALLADION_TEST_REDUCED` set, fewer lengths: for emulators.
 
 use crate::common::fenced::{Fenced, Place};
 use crate::common::{
-    Random, flipped, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced, reference,
+    Random, flipped, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced,
+    reference,
 };
 use palladion::family::Family;
 use palladion::hazmat::Session;
@@ -19,7 +21,8 @@ const CHUNK: usize = 4096;
 /// What buffers hold before: neither zeros nor a message.
 const BEFORE: u8 = 0xee;
 
-/// All lengths up to eight steps. If reduced, up to one (or some of them, if that is long), and around the others.
+/// All lengths up to eight steps. If reduced, up to one (or some of them, if that is long), and
+/// around the others.
 fn lengths(rate: usize) -> Vec<usize> {
     if !reduced() {
         return (0..=8 * rate).collect();
@@ -43,8 +46,21 @@ fn long_lengths(rate: usize, random: &mut Random) -> Vec<usize> {
 
 /// Lengths to go with a length in question: around blocks and steps.
 fn companion(rate: usize, turn: usize) -> usize {
-    let lengths =
-        [0, 1, 15, 16, 17, rate - 1, rate, rate + 1, rate / 2, 2 * rate - 1, 2 * rate, 2 * rate + 1, 5];
+    let lengths = [
+        0,
+        1,
+        15,
+        16,
+        17,
+        rate - 1,
+        rate,
+        rate + 1,
+        rate / 2,
+        2 * rate - 1,
+        2 * rate,
+        2 * rate + 1,
+        5,
+    ];
     lengths[turn % lengths.len()]
 }
 
@@ -83,14 +99,15 @@ impl Cases {
     fn new<F: Family, const D: usize>(seed: u64, lengths: &[(usize, usize)]) -> Self {
         let mut random = Random(seed);
         let longest = |part: fn(&(usize, usize)) -> usize| lengths.iter().map(part).max().unwrap();
-        let [key, nonce, ad, msg] =
-            [F::KEY_LEN, F::KEY_LEN, longest(|l| l.0), longest(|l| l.1)].map(|len| random.bytes(len));
+        let [key, nonce, ad, msg] = [F::KEY_LEN, F::KEY_LEN, longest(|l| l.0), longest(|l| l.1)]
+            .map(|len| random.bytes(len));
         let aegis = reference::<F, D>();
         let initial = State::init(aegis, &key, &nonce);
         let case = |&(ad_len, msg_len): &(usize, usize)| {
             let mut state = initial.clone();
             absorb(&mut state, &ad[..ad_len]);
-            let ct = msg[..msg_len].chunks(aegis.rate()).flat_map(|x| state.enc_partial(x)).collect();
+            let ct =
+                msg[..msg_len].chunks(aegis.rate()).flat_map(|x| state.enc_partial(x)).collect();
             let tags = [16, 32].map(|len| state.clone().finalize(bits(ad_len), bits(msg_len), len));
             Case { ad_len, ct, tags }
         };
@@ -130,8 +147,8 @@ impl Places {
         Places { source: all, target: all, ad: all, small: all }
     }
 
-    /// At both fences, and at offsets: all of them come up, and many pairs of source and target. One of the three for
-    /// a long input.
+    /// At both fences, and at offsets: all of them come up, and many pairs of source and target.
+    /// One of the three for a long input.
     fn of_turn(turn: usize, len: usize) -> impl Iterator<Item = Self> {
         let offsets = Places {
             source: Place::At(turn % 64),
@@ -178,9 +195,11 @@ impl Arena {
         let (ad, msg) = (&cases.ad[..*ad_len], &cases.msg[..ct.len()]);
         let len = msg.len();
         let tag = Tag::<T>::try_from(&tags[T / 16 - 1][..]).unwrap();
-        let context = || format!("{len} bytes, {ad_len} of associated data, {T}-byte tags, {places:?}");
+        let context =
+            || format!("{len} bytes, {ad_len} of associated data, {T}-byte tags, {places:?}");
 
-        let Arena { cipher, nonce: nonce_memory, ad: ad_memory, source, target, tag: tag_memory } = self;
+        let Arena { cipher, nonce: nonce_memory, ad: ad_memory, source, target, tag: tag_memory } =
+            self;
         let cipher = cipher.value(Aegis::<F, D, T>::new(&key::<F>(&cases.key)), places.small);
         let nonce = nonce_memory.value(nonce::<F>(&cases.nonce), places.small);
         let ad = &*ad_memory.buffer(ad, places.ad);
@@ -192,7 +211,8 @@ impl Arena {
         right(cipher.encrypt_in_place(nonce, ad, buf) == Ok(tag));
         right(buf == ct);
         target.assert_intact();
-        let (from, to) = (source.buffer(msg, places.source), target.filled(BEFORE, len, places.target));
+        let (from, to) =
+            (source.buffer(msg, places.source), target.filled(BEFORE, len, places.target));
         right(cipher.encrypt_into(nonce, ad, from, to) == Ok(tag));
         right(to == ct && from == msg);
         target.assert_intact();
@@ -212,7 +232,8 @@ impl Arena {
             right(cipher.decrypt_in_place(nonce, ad, buf, tag) == result);
             right(shown(buf));
             target.assert_intact();
-            let (from, to) = (source.buffer(ct, places.source), target.filled(BEFORE, len, places.target));
+            let (from, to) =
+                (source.buffer(ct, places.source), target.filled(BEFORE, len, places.target));
             right(cipher.decrypt_into(nonce, ad, from, tag, to) == result);
             right(shown(to) && from == ct);
             target.assert_intact();
@@ -228,7 +249,8 @@ impl Arena {
             target.assert_intact();
         }
 
-        // With a state, in one piece or two, and the other way round: in place, then into another buffer.
+        // With a state, in one piece or two, and the other way round: in place, then into another
+        // buffer.
         for in_place_first in [true, false] {
             let cut = if turn.is_multiple_of(2) { cut } else { len };
             let (from, to) = (source.buffer(msg, places.source), target.buffer(msg, places.target));
@@ -267,8 +289,11 @@ impl Arena {
 
 fn messages<F: Family, const D: usize>() {
     let rate = reference::<F, D>().rate();
-    let lengths: Vec<_> =
-        lengths(rate).into_iter().enumerate().map(|(turn, len)| (companion(rate, turn), len)).collect();
+    let lengths: Vec<_> = lengths(rate)
+        .into_iter()
+        .enumerate()
+        .map(|(turn, len)| (companion(rate, turn), len))
+        .collect();
     Cases::new::<F, D>(51, &lengths).check::<F, D>(true);
 }
 
@@ -279,8 +304,11 @@ fn messages_of_all_lengths() {
 
 fn associated_data<F: Family, const D: usize>() {
     let rate = reference::<F, D>().rate();
-    let lengths: Vec<_> =
-        lengths(rate).into_iter().enumerate().map(|(turn, len)| (len, companion(rate, turn))).collect();
+    let lengths: Vec<_> = lengths(rate)
+        .into_iter()
+        .enumerate()
+        .map(|(turn, len)| (len, companion(rate, turn)))
+        .collect();
     Cases::new::<F, D>(52, &lengths).check::<F, D>(false);
 }
 

@@ -1,10 +1,12 @@
-//! Whatever the pieces, the result is that of the whole: properties, on random inputs that shrink when they fail.
+//! Whatever the pieces, the result is that of the whole: properties, on random inputs that shrink
+//! when they fail.
 
 use std::fmt::Debug;
 use std::io::Read;
 
 use crate::common::{
-    Random, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced, reference, with_backends,
+    Random, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced, reference,
+    with_backends,
 };
 use palladion::family::Family;
 use palladion::hazmat::{Session, decrypt_unauthenticated, encrypt_unauthenticated};
@@ -50,12 +52,8 @@ fn plans(rate: usize) -> impl Strategy<Value = Plan> {
     ];
     let piece = (len, any::<bool>()).prop_map(|(len, in_place)| Piece { len, in_place });
     let pieces = proptest::collection::vec(piece, 0..9);
-    (any::<u64>(), 0..=2 * rate + 1, pieces, any::<usize>()).prop_map(|(seed, ad_len, pieces, moment)| Plan {
-        seed,
-        ad_len,
-        pieces,
-        moment,
-    })
+    (any::<u64>(), 0..=2 * rate + 1, pieces, any::<usize>())
+        .prop_map(|(seed, ad_len, pieces, moment)| Plan { seed, ad_len, pieces, moment })
 }
 
 /// Tries a property with some plans for the rate of a variant.
@@ -142,7 +140,8 @@ fn aead<F: Family, const D: usize, const T: usize>(plan: &Plan) {
     assert_eq!(encryptor.feed(&msg[half..], after), ct[half..]);
     assert_eq!(encryptor.finalize(), tag);
 
-    // A clone in the middle ends with other bytes first: it shares nothing with what it was cloned from.
+    // A clone in the middle ends with other bytes first: it shares nothing with what it was cloned
+    // from.
     let mut other = msg.clone();
     other.iter_mut().skip(half).for_each(|byte| *byte ^= 0xff);
     let mut other_ct = other.clone();
@@ -254,8 +253,10 @@ fn mac_holds<F: Family, const D: usize, const T: usize>() {
             feed(&mut mac, &data[half..], after);
             assert_eq!(mac.clone().finalize(), tag);
             assert_eq!(mac.clone().verify(&tag), Ok(()));
-            let wrong =
-                Tag::<T>::try_from(&crate::common::flipped(tag.as_ref(), plan.moment % (8 * T))[..]).unwrap();
+            let wrong = Tag::<T>::try_from(
+                &crate::common::flipped(tag.as_ref(), plan.moment % (8 * T))[..],
+            )
+            .unwrap();
             assert_eq!(mac.clone().verify(&wrong), Err(Error::VerificationFailed));
 
             clone.update(b"something else").unwrap();
@@ -284,7 +285,11 @@ impl<F: Family, const D: usize, const ENCRYPT: bool> Update for Direction<'_, F,
     }
 
     fn into(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
-        if ENCRYPT { self.0.encrypt_into(input, output) } else { self.0.decrypt_into(input, output) }
+        if ENCRYPT {
+            self.0.encrypt_into(input, output)
+        } else {
+            self.0.decrypt_into(input, output)
+        }
     }
 }
 
@@ -313,7 +318,9 @@ fn session<F: Family, const D: usize, const T: usize>(plan: &Plan, to: Backend) 
         assert_eq!(encryption.finalize::<T>(), tag);
         assert_ne!(encryption.finalize::<T>(), tag, "the session is wiped");
     }
-    let wrong = Tag::<T>::try_from(&crate::common::flipped(tag.as_ref(), plan.moment % (8 * T))[..]).unwrap();
+    let wrong =
+        Tag::<T>::try_from(&crate::common::flipped(tag.as_ref(), plan.moment % (8 * T))[..])
+            .unwrap();
     for mut decryption in [decryption.clone(), moved(&decryption, to), decryption] {
         assert_eq!(Direction::<F, D, false>(&mut decryption).feed(&ct[half..], after), msg[half..]);
         assert_eq!(decryption.clone().verify(&wrong), Err(Error::VerificationFailed));
@@ -345,7 +352,8 @@ fn sessions_in_pieces() {
 
 fn refuses_other_lengths<F: Family, const D: usize>() {
     let expected = Session::<F, D>::BYTES;
-    let session = Session::<F, D>::new(&key::<F>(&vec![1; F::KEY_LEN]), &F::Nonce::default(), b"").unwrap();
+    let session =
+        Session::<F, D>::new(&key::<F>(&vec![1; F::KEY_LEN]), &F::Nonce::default(), b"").unwrap();
     for actual in [0, 1, expected - 1, expected + 1] {
         let mut bytes = vec![0xee; actual];
         let what = |what| Error::WrongLength { what, expected, actual };
@@ -386,11 +394,17 @@ fn mac_sessions<F: Family, const D: usize, const T: usize>() {
                     clone.absorb(rest).unwrap();
                 }
             }
-            let wrong =
-                Tag::<T>::try_from(&crate::common::flipped(tag.as_ref(), plan.moment % (8 * T))[..]).unwrap();
+            let wrong = Tag::<T>::try_from(
+                &crate::common::flipped(tag.as_ref(), plan.moment % (8 * T))[..],
+            )
+            .unwrap();
             assert_eq!(clone.clone().verify_mac(&wrong), Err(Error::VerificationFailed));
             assert_eq!(clone.verify_mac(&tag), Ok(()));
-            assert_eq!(clone.verify_mac(&tag), Err(Error::VerificationFailed), "the session is wiped");
+            assert_eq!(
+                clone.verify_mac(&tag),
+                Err(Error::VerificationFailed),
+                "the session is wiped"
+            );
             assert_eq!(finalize_mac::<F, D, T>(&mut session), tag);
             assert_ne!(finalize_mac::<F, D, T>(&mut session), tag, "the session is wiped");
         });
@@ -421,7 +435,8 @@ fn without_a_tag() {
     for_each_variant!(all: unauthenticated());
 }
 
-/// An object stays on the backend it was created with, while all others take turns as the process's choice.
+/// An object stays on the backend it was created with, while all others take turns as the process's
+/// choice.
 fn keeps_its_backend<F: Family, const D: usize>() {
     hold::<F, D>(|plan| {
         with_backends(|backends| {
@@ -453,7 +468,8 @@ fn keeps_its_backend<F: Family, const D: usize>() {
                     done = place.end;
                     next();
                     assert_eq!(encryptor.feed(&msg[place.clone()], &[*piece]), ct[place.clone()]);
-                    let fed = Direction::<F, D, false>(&mut unverified).feed(&ct[place.clone()], &[*piece]);
+                    let fed = Direction::<F, D, false>(&mut unverified)
+                        .feed(&ct[place.clone()], &[*piece]);
                     assert_eq!(fed, msg[place.clone()]);
                     decryptor.update(&ct[place.clone()]).unwrap();
                     mac.update(&msg[place.clone()]).unwrap();

@@ -1,7 +1,9 @@
-//! Random inputs: the same bytes as from the reference, on every backend, wherever the buffers lie in memory.
+//! Random inputs: the same bytes as from the reference, on every backend, wherever the buffers lie
+//! in memory.
 
 use crate::common::{
-    Random, for_each_backend, for_each_mac, for_each_variant, framed, key, nonce, reduced, reference,
+    Random, for_each_backend, for_each_mac, for_each_variant, framed, key, nonce, reduced,
+    reference,
 };
 use palladion::family::Family;
 use palladion::{Aegis, KeyStream, Mac, Tag};
@@ -15,10 +17,23 @@ fn lengths(rate: usize, random: &mut Random) -> Vec<usize> {
     if reduced() {
         return vec![0, 1, rate - 1, rate, rate + 1, 2 * rate + 17, 2 * chunk + rate - 1];
     }
-    let mut corners =
-        vec![0, 16, 32, 48, 64, rate / 2, chunk, chunk + rate, 2 * chunk, 3 * chunk, CHUNK, 2 * CHUNK];
+    let mut corners = vec![
+        0,
+        16,
+        32,
+        48,
+        64,
+        rate / 2,
+        chunk,
+        chunk + rate,
+        2 * chunk,
+        3 * chunk,
+        CHUNK,
+        2 * CHUNK,
+    ];
     corners.extend((1..=4).map(|n| n * rate));
-    let mut lengths: Vec<usize> = corners.iter().flat_map(|&n| [n.saturating_sub(1), n, n + 1]).collect();
+    let mut lengths: Vec<usize> =
+        corners.iter().flat_map(|&n| [n.saturating_sub(1), n, n + 1]).collect();
     lengths.push(chunk + rate / 2 + 3);
     lengths.extend((0..6).map(|_| random.below(4 * rate)));
     lengths.extend((0..4).map(|_| random.below(20 << 10)));
@@ -50,8 +65,10 @@ impl Case {
     /// Everything that encrypts and decrypts, with 16- or 32-byte tags.
     fn check_aead<F: Family, const D: usize, const T: usize>(&self, ct: &[u8], tag: &[u8]) {
         let Case { key: key_bytes, nonce: nonce_bytes, ad, msg, offset } = self;
-        let context = format!("{} bytes, {} of associated data, offset {offset}", msg.len(), ad.len());
-        let (cipher, nonce) = (Aegis::<F, D, T>::new(&key::<F>(key_bytes)), nonce::<F>(nonce_bytes));
+        let context =
+            format!("{} bytes, {} of associated data, offset {offset}", msg.len(), ad.len());
+        let (cipher, nonce) =
+            (Aegis::<F, D, T>::new(&key::<F>(key_bytes)), nonce::<F>(nonce_bytes));
         let sealed = [ct, tag].concat();
         let tag = Tag::<T>::try_from(tag).unwrap();
         // The other buffers lie elsewhere; between them all relations come up.
@@ -64,12 +81,14 @@ impl Case {
             assert_eq!(in_place, (msg.clone(), Ok(())), "{context}");
 
             let (source, _) = framed(msg, there, |msg| {
-                let separate = framed(&blank, here, |buf| cipher.encrypt_into(&nonce, ad, msg, buf));
+                let separate =
+                    framed(&blank, here, |buf| cipher.encrypt_into(&nonce, ad, msg, buf));
                 assert_eq!(separate, (ct.to_vec(), Ok(tag)), "{context}");
             });
             assert_eq!(&source, msg, "{context}: the source has changed");
             let (source, _) = framed(ct, there, |ct| {
-                let separate = framed(&blank, here, |buf| cipher.decrypt_into(&nonce, ad, ct, &tag, buf));
+                let separate =
+                    framed(&blank, here, |buf| cipher.decrypt_into(&nonce, ad, ct, &tag, buf));
                 assert_eq!(separate, (msg.clone(), Ok(())), "{context}");
                 assert_eq!(cipher.verify(&nonce, ad, ct, &tag), Ok(()), "{context}");
             });
@@ -84,7 +103,8 @@ impl Case {
                 assert_eq!(cipher.open_in_place(&nonce, ad, buf).unwrap(), msg, "{context}");
             });
             assert_eq!(out[msg.len()..], sealed[msg.len()..], "{context}");
-            let (out, result) = framed(&blank, here, |buf| cipher.open_into(&nonce, ad, &sealed, buf));
+            let (out, result) =
+                framed(&blank, here, |buf| cipher.open_into(&nonce, ad, &sealed, buf));
             assert_eq!((&out, result), (msg, Ok(())), "{context}");
         });
     }
@@ -143,8 +163,9 @@ fn offsets<F: Family, const D: usize>() {
     let mut random = Random(3);
     let rate = reference::<F, D>().rate();
     let mut case = Case::new::<F>(&mut random, rate + 20, 2 * rate + rate / 2 + 7);
-    let expected = [16, 32]
-        .map(|tag_len| reference::<F, D>().encrypt(&case.key, &case.nonce, &case.ad, &case.msg, tag_len));
+    let expected = [16, 32].map(|tag_len| {
+        reference::<F, D>().encrypt(&case.key, &case.nonce, &case.ad, &case.msg, tag_len)
+    });
     for_each_backend(|_| {
         for offset in (0..64).step_by(if reduced() { 9 } else { 1 }) {
             case.offset = offset;
@@ -177,7 +198,11 @@ fn macs_agree<F: Family, const D: usize, const T: usize>() {
             framed(msg, *offset, |data| {
                 let context = format!("{} bytes, offset {offset}", data.len());
                 assert_eq!(Mac::<F, D, T>::mac(&key, &nonce, data), Ok(*tag), "{context}");
-                assert_eq!(Mac::<F, D, T>::verify_mac(&key, &nonce, data, tag), Ok(()), "{context}");
+                assert_eq!(
+                    Mac::<F, D, T>::verify_mac(&key, &nonce, data, tag),
+                    Ok(()),
+                    "{context}"
+                );
                 let mut mac = Mac::<F, D, T>::new(&key, &nonce).unwrap();
                 mac.update(data).unwrap();
                 assert_eq!(mac.finalize(), *tag, "{context}");
@@ -204,8 +229,9 @@ fn streams_agree<F: Family, const D: usize>() {
             let (out, result) =
                 framed(&vec![0xee; len], offset, |buf| KeyStream::<F, D>::fill(&key, &nonce, buf));
             assert_eq!((&out[..], result), (&whole[..len], Ok(())), "{len} bytes");
-            let (out, result) =
-                framed(&whole[..len], offset, |buf| KeyStream::<F, D>::new(&key, &nonce).unwrap().xor(buf));
+            let (out, result) = framed(&whole[..len], offset, |buf| {
+                KeyStream::<F, D>::new(&key, &nonce).unwrap().xor(buf)
+            });
             assert_eq!((out, result), (vec![0; len], Ok(())), "{len} bytes");
         }
     });

@@ -1,7 +1,10 @@
-//! The vectors of RFC 10032, appendix A, from the text form that the reference's tests keep (and compare with the RFC's
-//! own files). Rounds, updates and states after initialisation are checked there: they show in every tag.
+//! The vectors of RFC 10032, appendix A, from the text form that the reference's tests keep (and
+//! compare with the RFC's own files). Rounds, updates and states after initialisation are checked
+//! there: they show in every tag.
 
-use crate::common::{for_each_backend, for_each_mac, for_each_variant, key, known_answers, nonce, unhex};
+use crate::common::{
+    for_each_backend, for_each_mac, for_each_variant, key, known_answers, nonce, unhex,
+};
 use palladion::family::Family;
 use palladion::{Aegis, Error, Mac, Tag};
 
@@ -37,7 +40,8 @@ fn encrypts<F: Family, const D: usize>(vectors: &[Vec<&str>], count: &mut usize)
         let [key_bytes, nonce_bytes, ad, msg, ct, tag16, tag32] = v else {
             panic!("another number of fields")
         };
-        let (cipher, nonce) = (Aegis::<F, D, T>::new(&key::<F>(key_bytes)), nonce::<F>(nonce_bytes));
+        let (cipher, nonce) =
+            (Aegis::<F, D, T>::new(&key::<F>(key_bytes)), nonce::<F>(nonce_bytes));
         let tag = tag::<T>([tag16, tag32]);
         let mut buf = msg.clone();
         assert_eq!((cipher.encrypt_in_place(&nonce, ad, &mut buf), &buf), (Ok(tag), ct));
@@ -63,8 +67,11 @@ fn encryption() {
 
 fn refuses<F: Family, const D: usize>(vectors: &[Vec<&str>], count: &mut usize) {
     fn with_tag<F: Family, const D: usize, const T: usize>(v: &[Vec<u8>]) {
-        let [key_bytes, nonce_bytes, ad, ct, tag16, tag32] = v else { panic!("another number of fields") };
-        let (cipher, nonce) = (Aegis::<F, D, T>::new(&key::<F>(key_bytes)), nonce::<F>(nonce_bytes));
+        let [key_bytes, nonce_bytes, ad, ct, tag16, tag32] = v else {
+            panic!("another number of fields")
+        };
+        let (cipher, nonce) =
+            (Aegis::<F, D, T>::new(&key::<F>(key_bytes)), nonce::<F>(nonce_bytes));
         let mut buf = ct.clone();
         let result = cipher.decrypt_in_place(&nonce, ad, &mut buf, &tag::<T>([tag16, tag32]));
         assert_eq!((result, buf), (Err(Error::VerificationFailed), vec![0; ct.len()]));
@@ -87,7 +94,10 @@ fn forgeries() {
     });
 }
 
-fn authenticates<F: Family, const D: usize, const T: usize>(vectors: &[Vec<&str>], count: &mut usize) {
+fn authenticates<F: Family, const D: usize, const T: usize>(
+    vectors: &[Vec<&str>],
+    count: &mut usize,
+) {
     for v in of_variant::<F, D>(vectors) {
         let [key_bytes, nonce_bytes, data, _, tag16, _, tag32] = &v[..] else {
             panic!("another number of fields")

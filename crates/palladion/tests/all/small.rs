@@ -1,5 +1,5 @@
-//! Every kind of call at a few lengths, compared with each other: for Miri (scripts/test-miri.sh), for which the other tests take
-//! too long.
+//! Every kind of call at a few lengths, compared with each other: for Miri (scripts/test-miri.sh),
+//! for which the other tests take too long.
 
 use crate::common::{Random, flipped, for_each_backend, for_each_variant, key, nonce, reduced};
 use palladion::batch::{Decryption, Encryption, decrypt, encrypt};
@@ -98,7 +98,9 @@ fn many<F: Family, const D: usize>(random: &mut Random) {
         .iter()
         .zip(&bufs)
         .zip(tags.iter().zip(&mut outs))
-        .map(|((nonce, ct), (tag, out))| Decryption::decrypt_into(&cipher, nonce, b"data", ct, tag, out))
+        .map(|((nonce, ct), (tag, out))| {
+            Decryption::decrypt_into(&cipher, nonce, b"data", ct, tag, out)
+        })
         .collect();
     decrypt(&mut jobs).unwrap();
     assert_eq!(outs, msgs);

@@ -1,4 +1,5 @@
-//! The vectors of `vectors/`, whose README describes them, through everything that can make or check them.
+//! The vectors of `vectors/`, whose README describes them, through everything that can make or
+//! check them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +19,8 @@ struct File {
     macs: BTreeMap<usize, [Vec<u8>; 2]>,
 }
 
-/// The messages with associated data of one length. Tags go by the length of the message: 16 bytes, then 32.
+/// The messages with associated data of one length. Tags go by the length of the message: 16 bytes,
+/// then 32.
 struct Group {
     ad_len: usize,
     ct: Vec<u8>,
@@ -81,13 +83,26 @@ impl File {
         assert_eq!((self.stream.len(), self.stream0.len()), (4 * r, r));
 
         let ad_lens: Vec<usize> = self.groups.iter().map(|group| group.ad_len).collect();
-        let promised =
-            BTreeSet::from([0, 1, 15, 16, 17, r - 1, r, r + 1, 2 * r - 1, 2 * r, 2 * r + 1, 4 * r + 3]);
+        let promised = BTreeSet::from([
+            0,
+            1,
+            15,
+            16,
+            17,
+            r - 1,
+            r,
+            r + 1,
+            2 * r - 1,
+            2 * r,
+            2 * r + 1,
+            4 * r + 3,
+        ]);
         assert_eq!(BTreeSet::from_iter(ad_lens.iter().copied()), promised);
         assert_eq!(ad_lens.len(), promised.len());
         for group in &self.groups {
             let lens = BTreeSet::from_iter(group.tags.keys().copied());
-            let all_lengths = group.ad_len == r + 1 || (group.ad_len == 0 && matches!(D, 1 | 2 | 4));
+            let all_lengths =
+                group.ad_len == r + 1 || (group.ad_len == 0 && matches!(D, 1 | 2 | 4));
             if all_lengths {
                 assert_eq!(lens, BTreeSet::from_iter(0..=4 * r));
             } else {
@@ -117,16 +132,20 @@ impl File {
                 let ct = &group.ct[..len];
                 let tag = Tag::<T>::try_from(&tags[T / 32][..]).unwrap();
                 let sealed = [ct, tag.as_ref()].concat();
-                let context = || format!("{} bytes of associated data, message of {len}", group.ad_len);
+                let context =
+                    || format!("{} bytes of associated data, message of {len}", group.ad_len);
 
-                let (out, made) = framed(&msg, len, |buf| cipher.encrypt_in_place(&nonce, &ad, buf));
+                let (out, made) =
+                    framed(&msg, len, |buf| cipher.encrypt_in_place(&nonce, &ad, buf));
                 assert_eq!((&out[..], made), (ct, Ok(tag)), "{}", context());
                 let zeros = vec![0; len];
-                let (out, made) = framed(&zeros, len, |buf| cipher.encrypt_into(&nonce, &ad, &msg, buf));
+                let (out, made) =
+                    framed(&zeros, len, |buf| cipher.encrypt_into(&nonce, &ad, &msg, buf));
                 assert_eq!((&out[..], made), (ct, Ok(tag)), "{}", context());
                 assert_eq!(cipher.seal(&nonce, &ad, &msg).as_ref(), Ok(&sealed), "{}", context());
 
-                let (out, result) = framed(ct, len, |buf| cipher.decrypt_in_place(&nonce, &ad, buf, &tag));
+                let (out, result) =
+                    framed(ct, len, |buf| cipher.decrypt_in_place(&nonce, &ad, buf, &tag));
                 assert_eq!((&out, result), (&msg, Ok(())), "{}", context());
                 let (out, result) =
                     framed(&zeros, len, |buf| cipher.decrypt_into(&nonce, &ad, ct, &tag, buf));

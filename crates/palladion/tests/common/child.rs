@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::prelude::v1::*; // also for a crate without the standard library
 use std::process::Command;
 
-/// The command that runs the ignored test of this name in this test's own program, after the words that come first, if any.
+/// The command that runs the ignored test of this name in this test's own program, after the words
+/// that come first, if any.
 pub fn command(before: &[&str], test: &str) -> Command {
     // Under an emulator of another CPU: the command that runs a program of that CPU.
     let emulator = std::env::var("PALLADION_TEST_EMULATOR").unwrap_or_default();

@@ -1,13 +1,15 @@
-//! That each variant of an error is produced by a call, and says what was expected and what came. For the tests inside of the crates:
-//! outside, where the enums are `non_exhaustive`, the compiler could not tell that one is missing.
+//! That each variant of an error is produced by a call, and says what was expected and what came.
+//! For the tests inside of the crates: outside, where the enums are `non_exhaustive`, the compiler
+//! could not tell that one is missing.
 
 use std::error::Error;
 use std::fmt::Debug;
 use std::prelude::v1::*; // also for a crate without the standard library
 use std::{format, println};
 
-/// All variants of an error, and the one that a value is: `variants!(TYPE: NAME NAME ...)`. With a variant that is not named here, it does not
-/// compile; with one that is named and not produced, the test fails.
+/// All variants of an error, and the one that a value is: `variants!(TYPE: NAME NAME ...)`. With a
+/// variant that is not named here, it does not compile; with one that is named and not produced,
+/// the test fails.
 macro_rules! variants {
     ($type:ident: $($name:ident)*) => {
         (&[$(stringify!($name)),*] as &[&str], |error: &$type| match error {
@@ -29,11 +31,17 @@ impl Came {
     pub fn new<E: Error + Debug>(error: &E, name: impl Fn(&E) -> &'static str) -> Self {
         let (variant, text) = (name(error).to_string(), error.to_string());
         let debug = format!("{error:?}");
-        assert!(!text.is_empty() && !text.ends_with('.') && !text.contains('\n'), "{debug}: {text:?}");
+        assert!(
+            !text.is_empty() && !text.ends_with('.') && !text.contains('\n'),
+            "{debug}: {text:?}"
+        );
         // A dump, of the error or of what is in it, is no message.
-        assert!(!text.contains(&debug) && !text.contains(" { ") && !text.contains("Some("), "{text}");
-        let said_by_hand =
-            variant.chars().filter(char::is_ascii_uppercase).count() < 2 || !text.contains(&variant);
+        assert!(
+            !text.contains(&debug) && !text.contains(" { ") && !text.contains("Some("),
+            "{text}"
+        );
+        let said_by_hand = variant.chars().filter(char::is_ascii_uppercase).count() < 2
+            || !text.contains(&variant);
         assert!(said_by_hand, "{text}");
         Self { variant, text }
     }
@@ -54,7 +62,8 @@ impl Came {
 /// A call that must fail: the variant, what it must say, and the error that came.
 pub type Call<'a> = (&'a str, &'a [&'a str], Came);
 
-/// Panics unless every variant came from a call, but for those that cannot be had here (each with the reason), and all say what they must.
+/// Panics unless every variant came from a call, but for those that cannot be had here (each with
+/// the reason), and all say what they must.
 #[track_caller]
 pub fn check(variants: &[&str], calls: &[Call<'_>], not_here: &[(&str, &str)]) {
     for (variant, words, came) in calls {
@@ -68,11 +77,16 @@ pub fn check(variants: &[&str], calls: &[Call<'_>], not_here: &[(&str, &str)]) {
     }
     let produced = |variant: &str| calls.iter().any(|call| call.0 == variant);
     let excused = |variant: &str| not_here.iter().any(|(name, _)| *name == variant);
-    let missing: Vec<_> = variants.iter().filter(|variant| !produced(variant) && !excused(variant)).collect();
+    let missing: Vec<_> =
+        variants.iter().filter(|variant| !produced(variant) && !excused(variant)).collect();
     assert!(missing.is_empty(), "no call produces {missing:?}");
-    let needless: Vec<_> = variants.iter().filter(|variant| produced(variant) && excused(variant)).collect();
+    let needless: Vec<_> =
+        variants.iter().filter(|variant| produced(variant) && excused(variant)).collect();
     assert!(needless.is_empty(), "produced, and excused: {needless:?}");
-    assert!(not_here.iter().all(|(name, _)| variants.contains(name)), "no such variant: {not_here:?}");
+    assert!(
+        not_here.iter().all(|(name, _)| variants.contains(name)),
+        "no such variant: {not_here:?}"
+    );
 }
 
 /// That `check` finds what it is for, with the variants and calls of a test that passes.
@@ -83,7 +97,9 @@ pub fn finds_planted_defects(variants: &[&str], calls: &[Call<'_>], not_here: &[
     };
     let with_one_more = [variants, &["Planted"]].concat();
     fails("a variant that no call produces", &|| check(&with_one_more, calls, not_here));
-    for skipped in variants.iter().filter(|variant| !not_here.iter().any(|(name, _)| name == *variant)) {
+    for skipped in
+        variants.iter().filter(|variant| !not_here.iter().any(|(name, _)| name == *variant))
+    {
         let fewer: Vec<_> = calls.iter().filter(|call| call.0 != *skipped).cloned().collect();
         fails("a call that is missing", &|| check(variants, &fewer, not_here));
     }

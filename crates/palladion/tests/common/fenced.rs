@@ -21,7 +21,8 @@ pub enum Place {
     At(usize),
 }
 
-/// Some memory with a fence before and behind it, each as large as itself. (Only a frame where there are no fences.)
+/// Some memory with a fence before and behind it, each as large as itself. (Only a frame where
+/// there are no fences.)
 pub struct Fenced {
     map: system::Map,
     /// The buffer that was given out last.
@@ -57,7 +58,10 @@ impl Fenced {
             Place::At(offset) => Place::At(offset - offset % align_of::<T>()),
             fence => fence,
         };
-        assert!(MARGIN.is_multiple_of(align_of::<T>()) && size_of::<T>().is_multiple_of(align_of::<T>()));
+        assert!(
+            MARGIN.is_multiple_of(align_of::<T>())
+                && size_of::<T>().is_multiple_of(align_of::<T>())
+        );
         let place = self.frame(size_of::<T>(), place);
         let at = self.map.bytes()[place].as_mut_ptr().cast::<T>();
         // SAFETY: as many bytes as the value has, aligned as it needs, and borrowed with `self`.
@@ -130,7 +134,14 @@ mod system {
         pub fn new() -> Self {
             // SAFETY: new memory, and a part of it made accessible.
             unsafe {
-                let map = mmap(std::ptr::null_mut(), 3 * LEN, PROT_NONE, MAP_PRIVATE_AND_ANONYMOUS, -1, 0);
+                let map = mmap(
+                    std::ptr::null_mut(),
+                    3 * LEN,
+                    PROT_NONE,
+                    MAP_PRIVATE_AND_ANONYMOUS,
+                    -1,
+                    0,
+                );
                 assert_ne!(map.addr(), usize::MAX, "no memory");
                 let map = map.cast::<u8>();
                 assert_eq!(mprotect(map.add(LEN).cast(), LEN, PROT_READ_AND_WRITE), 0);
@@ -143,7 +154,8 @@ mod system {
         }
 
         pub fn bytes(&mut self) -> &mut [u8] {
-            // SAFETY: the accessible part, which is initialised (with zeros at first) and borrowed with `self`.
+            // SAFETY: the accessible part, which is initialised (with zeros at first) and borrowed
+            // with `self`.
             unsafe { std::slice::from_raw_parts_mut(self.0.add(LEN), LEN) }
         }
     }

@@ -1,5 +1,5 @@
-//! What the integration tests share: backends, variants, the reference, random inputs and buffers that watch their
-//! surroundings.
+//! What the integration tests share: backends, variants, the reference, random inputs and buffers
+//! that watch their surroundings.
 
 #![allow(dead_code, unused_imports, unused_macros)] // each test file takes what it needs
 
@@ -16,15 +16,16 @@ use palladion_reference as reference;
 /// The backend is a choice of the whole process: whoever makes it holds this.
 static CHOICE: Mutex<()> = Mutex::new(());
 
-/// Whether to test less, for emulators: with the environment variable `PALLADION_TEST_REDUCED`, or the build option
-/// `palladion_test_reduced`, with which fewer variants are compiled too. What is left out then is more of the same.
+/// Whether to test less, for emulators: with the environment variable `PALLADION_TEST_REDUCED`, or
+/// the build option `palladion_test_reduced`, with which fewer variants are compiled too. What is
+/// left out then is more of the same.
 pub fn reduced() -> bool {
     cfg!(palladion_test_reduced)
         || std::env::var_os("PALLADION_TEST_REDUCED").is_some_and(|value| !value.is_empty())
 }
 
-/// Runs a test with the list of the backends to be tested, while nobody else chooses one: all that can run here, or
-/// only the one that the environment variable names.
+/// Runs a test with the list of the backends to be tested, while nobody else chooses one: all that
+/// can run here, or only the one that the environment variable names.
 pub fn with_backends(test: impl FnOnce(&[Backend])) {
     let (_guard, backends) = backends();
     test(&backends);
@@ -55,11 +56,13 @@ fn for_each(test: &mut dyn FnMut(Backend)) {
     }
 }
 
-/// Writes down that so many known answers of one part of a source came out right on a backend, in the file that the environment
-/// variable `PALLADION_KNOWN_ANSWERS` names, or on standard output if that is `-`: `scripts/known-answers.py` makes a table of it.
+/// Writes down that so many known answers of one part of a source came out right on a backend, in
+/// the file that the environment variable `PALLADION_KNOWN_ANSWERS` names, or on standard output if
+/// that is `-`: `scripts/known-answers.py` makes a table of it.
 pub fn known_answers(source: &str, part: &str, backend: Backend, count: usize) {
     use std::io::Write;
-    let Some(path) = std::env::var_os("PALLADION_KNOWN_ANSWERS").filter(|path| !path.is_empty()) else {
+    let Some(path) = std::env::var_os("PALLADION_KNOWN_ANSWERS").filter(|path| !path.is_empty())
+    else {
         return;
     };
     let line = format!("{}\t{backend}\t{source}\t{part}\t{count}\n", std::env::consts::ARCH);
@@ -71,7 +74,8 @@ pub fn known_answers(source: &str, part: &str, backend: Backend, count: usize) {
     file.write_all(line.as_bytes()).unwrap(); // in one piece: others write too
 }
 
-/// Calls `check::<F, D>(...)` for variants of both families: those that the RFC names, or more of them.
+/// Calls `check::<F, D>(...)` for variants of both families: those that the RFC names, or more of
+/// them.
 macro_rules! for_each_variant {
     (rfc: $check:ident $arguments:tt) => {
         for_each_variant!(@ $check $arguments Aegis128: 1 2 4; Aegis256: 1 2 4;)
@@ -100,8 +104,8 @@ macro_rules! for_each_variant {
 }
 pub(crate) use for_each_variant;
 
-/// Calls `check::<F, D, T>(...)` for the same variants and both tags, without the MACs that do not exist: AEGIS-128X of
-/// an odd degree above 1 with 16-byte tags.
+/// Calls `check::<F, D, T>(...)` for the same variants and both tags, without the MACs that do not
+/// exist: AEGIS-128X of an odd degree above 1 with 16-byte tags.
 macro_rules! for_each_mac {
     (rfc: $check:ident $arguments:tt) => {
         for_each_mac!(@ $check $arguments
@@ -141,7 +145,8 @@ pub(crate) use for_each_mac;
 
 /// The reference's idea of a variant.
 pub fn reference<F: Family, const D: usize>() -> reference::Aegis {
-    let family = if F::KEY_LEN == 16 { reference::Family::Aegis128 } else { reference::Family::Aegis256 };
+    let family =
+        if F::KEY_LEN == 16 { reference::Family::Aegis128 } else { reference::Family::Aegis256 };
     reference::Aegis::new(family, D)
 }
 
@@ -191,9 +196,13 @@ const FRAME: u8 = 0xa5;
 /// The width of the frame on each side, more than any register has.
 const MARGIN: usize = 128;
 
-/// Runs `work` on a copy of `contents` that begins `offset` bytes after a multiple of 64, and returns what became of
-/// it. Panics if `work` has written beside it.
-pub fn framed<R>(contents: &[u8], offset: usize, work: impl FnOnce(&mut [u8]) -> R) -> (Vec<u8>, R) {
+/// Runs `work` on a copy of `contents` that begins `offset` bytes after a multiple of 64, and
+/// returns what became of it. Panics if `work` has written beside it.
+pub fn framed<R>(
+    contents: &[u8],
+    offset: usize,
+    work: impl FnOnce(&mut [u8]) -> R,
+) -> (Vec<u8>, R) {
     let (mut memory, place) = frame(contents, offset);
     let result = work(&mut memory[place.clone()]);
     (unframed(memory, place), result)

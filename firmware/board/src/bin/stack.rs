@@ -1,6 +1,7 @@
-//! Measures how much stack each operation takes: what lies below the stack is painted, and afterwards one sees how far
-//! down the paint is gone. The caller's buffers (message, associated data) do not count; the cipher with its key, its
-//! state and whatever the functions keep for themselves do.
+//! Measures how much stack each operation takes: what lies below the stack is painted, and
+//! afterwards one sees how far down the paint is gone. The caller's buffers (message, associated
+//! data) do not count; the cipher with its key, its state and whatever the functions keep for
+//! themselves do.
 
 #![no_std]
 #![no_main]
@@ -23,8 +24,8 @@ const PAINT: u32 = 0xa5c3_96f1;
 fn depth(f: &mut dyn FnMut()) -> usize {
     let top = msp::read() as usize as *mut u32;
     for i in 1..=WORDS {
-        // SAFETY: this is below the stack, where nothing lives while no function is called, and within the RAM, of which
-        // there are 4 MiB. No interrupt is enabled.
+        // SAFETY: this is below the stack, where nothing lives while no function is called, and
+        // within the RAM, of which there are 4 MiB. No interrupt is enabled.
         unsafe { top.sub(i).write_volatile(PAINT) };
     }
     f();
@@ -51,7 +52,8 @@ impl Each for Measure {
         let tag = Tag::from([0; 16]);
 
         let encrypt = depth(&mut || _ = black_box(cipher.encrypt_in_place(&nonce, &ad, &mut buf)));
-        let decrypt = depth(&mut || _ = black_box(cipher.decrypt_in_place(&nonce, &ad, &mut buf, &tag)));
+        let decrypt =
+            depth(&mut || _ = black_box(cipher.decrypt_in_place(&nonce, &ad, &mut buf, &tag)));
         let mac = depth(&mut || _ = black_box(Mac::<F, D, 16>::mac(&key, &nonce, &ad)));
         let verify = depth(&mut || _ = black_box(cipher.verify(&nonce, &ad, &buf, &tag)));
         let pieces = depth(&mut || {

@@ -1,4 +1,5 @@
-//! An example: a sensor sends its readings, encrypted and authenticated with AEGIS-128L, without a heap.
+//! An example: a sensor sends its readings, encrypted and authenticated with AEGIS-128L, without a
+//! heap.
 //!
 //!     scripts/test-firmware.sh telemetry
 
@@ -9,12 +10,12 @@
 use cortex_m_rt::entry;
 use cortex_m_semihosting::{debug, hprintln};
 use palladion::{Aegis128L, Error, Key128, Nonce128};
-// What a panic does is for the firmware to decide. Here it ends the emulator; a device may rather reset itself. Palladion
-// has none: scripts/test-panic-free.sh.
+// What a panic does is for the firmware to decide. Here it ends the emulator; a device may rather
+// reset itself. Palladion has none: scripts/test-panic-free.sh.
 use panic_semihosting as _;
 
-/// What is sent in clear and authenticated: who sends, and the number of the packet, from which the receiver makes the
-/// same nonce.
+/// What is sent in clear and authenticated: who sends, and the number of the packet, from which the
+/// receiver makes the same nonce.
 const HEADER: usize = 8;
 /// What is encrypted.
 const RECORD: usize = 14;
@@ -22,16 +23,18 @@ const RECORD: usize = 14;
 const TAG: usize = 16;
 const PACKET: usize = HEADER + RECORD + TAG;
 
-/// **The key** is 16 random bytes that only this device and its server have. It is written when the device is made, or
-/// agreed upon when it is commissioned, and lies where a debugger cannot read it: in one-time-programmable or
-/// read-protected flash, or in a secure element. Never in the source, as here, nor the same in all devices.
+/// **The key** is 16 random bytes that only this device and its server have. It is written when the
+/// device is made, or agreed upon when it is commissioned, and lies where a debugger cannot read
+/// it: in one-time-programmable or read-protected flash, or in a secure element. Never in the
+/// source, as here, nor the same in all devices.
 fn key() -> Key128 {
     Key128::from(*b"not a secret key")
 }
 
-/// **The nonce** must never be used twice with one key, also not after a reset or a flat battery. A number of packets
-/// that only grows will do. It must be stored *before* it is used; to spare the flash, store every thousandth and go on
-/// from there after a reset. (AEGIS-256 takes a random nonce instead, if there is a good source of random bytes.)
+/// **The nonce** must never be used twice with one key, also not after a reset or a flat battery. A
+/// number of packets that only grows will do. It must be stored *before* it is used; to spare the
+/// flash, store every thousandth and go on from there after a reset. (AEGIS-256 takes a random
+/// nonce instead, if there is a good source of random bytes.)
 ///
 /// Two senders that share a key must not share nonces: so the device's number is in it too.
 fn nonce(device: u32, packet: u32) -> Nonce128 {
@@ -53,12 +56,14 @@ fn send(device: u32, packet: u32, record: &[u8; RECORD]) -> Result<[u8; PACKET],
     Ok(out)
 }
 
-/// The other side. Where it fails, nothing was decrypted: drop the packet, count it, answer nothing that tells the
-/// sender why. The receiver must also refuse a `packet` that is not above the last one it has accepted, or else an old
-/// one can be sent again.
+/// The other side. Where it fails, nothing was decrypted: drop the packet, count it, answer nothing
+/// that tells the sender why. The receiver must also refuse a `packet` that is not above the last
+/// one it has accepted, or else an old one can be sent again.
 fn receive(packet: &mut [u8; PACKET]) -> Result<&[u8], Error> {
     let (header, sealed) = packet.split_at_mut(HEADER);
-    let number = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let number = |at: usize| {
+        u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+    };
     let nonce = nonce(number(0), number(4));
     let record = Aegis128L::<TAG>::new(&key()).open_in_place(&nonce, header, sealed)?;
     Ok(record)

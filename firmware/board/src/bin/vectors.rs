@@ -1,7 +1,8 @@
-//! The test: all lines of the vectors, for all six variants, through everything that can make or check them. The files
-//! are those of `vectors/`, read as they are.
+//! The test: all lines of the vectors, for all six variants, through everything that can make or
+//! check them. The files are those of `vectors/`, read as they are.
 //!
-//! Called with the argument `mistake`, it changes a bit of every byte string it reads and so must fail.
+//! Called with the argument `mistake`, it changes a bit of every byte string it reads and so must
+//! fail.
 
 #![no_std]
 #![no_main]
@@ -130,7 +131,8 @@ impl Each for Reader {
     fn variant<F: Family, const D: usize>(&mut self, name: &'static str) {
         let (mut seed, mut messages, mut macs, mut streams) = (0, 0, 0, 0);
         let (mut ad, mut ct) = ([0; LONGEST], [0; LONGEST]);
-        let (mut ad_len, mut short, mut long, mut out) = (0, [0; LONGEST], [0; LONGEST], [0; LONGEST]);
+        let (mut ad_len, mut short, mut long, mut out) =
+            (0, [0; LONGEST], [0; LONGEST], [0; LONGEST]);
         for line in file(name).lines() {
             let mut words = line.split(' ');
             let mut next = || words.next().unwrap_or("-");

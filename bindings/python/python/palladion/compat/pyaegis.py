@@ -945,7 +945,8 @@ class _Raf(_Keyed):
             try:
                 self._do(action, lambda raf: raf.write_at(data, offset))
             except RAFIOError as error:
-                # The tree's size is a mistake of who opened the file. (Of truncate, pyaegis says that the storage failed.)
+                # The tree's size is a mistake of who opened the file. (Of truncate, pyaegis says
+                # that the storage failed.)
                 if isinstance(error.__cause__, raf.TreeFullError):
                     raise RAFConfigError(str(error)) from error.__cause__
                 raise
@@ -1073,7 +1074,8 @@ class AegisRaf256X4(_Raf, algorithm="AEGIS-256X4"):
 def _probe(storage: RAFStorage) -> tuple[type[_Raf], int, int]:
     header = bytearray(64)
     try:
-        # As pyaegis does it: how much there is behind the header is asked for when the file is opened.
+        # As pyaegis does it: how much there is behind the header is asked for when the file is
+        # opened.
         _GuardedStorage(storage).read_at(header, 0)
         algorithm, chunk_size, size, _ = _native.raf_probe(BytesIOStorage(header))
     except (*_FAILURES, RAFError) as error:

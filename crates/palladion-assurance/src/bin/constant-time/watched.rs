@@ -30,7 +30,8 @@ pub fn main() -> ExitCode {
         backends = here.map(|backend| backend.name().to_owned()).collect();
     }
     for name in backends {
-        set_backend(name.parse().expect("the name of a backend")).expect("a backend that can run here");
+        set_backend(name.parse().expect("the name of a backend"))
+            .expect("a backend that can run here");
         if let Some(defect) = &planted {
             plant(defect);
             continue;
@@ -74,13 +75,15 @@ fn fails<R>(result: Result<R, Error>) {
     assert_eq!(result.err(), Some(Error::VerificationFailed));
 }
 
-/// Defects that the tool must find: in what depends on a tag, so that the secret has to come through the kernel.
+/// Defects that the tool must find: in what depends on a tag, so that the secret has to come
+/// through the kernel.
 fn plant(defect: &str) {
     let key = hidden(16);
-    let tag: [u8; 16] = *Aegis::<Aegis128, 1, 16>::new(&Key128::try_from(&key[..]).expect("16 bytes"))
-        .encrypt_in_place(&Nonce128::default(), b"", &mut [])
-        .expect("an empty message")
-        .as_bytes();
+    let tag: [u8; 16] =
+        *Aegis::<Aegis128, 1, 16>::new(&Key128::try_from(&key[..]).expect("16 bytes"))
+            .encrypt_in_place(&Nonce128::default(), b"", &mut [])
+            .expect("an empty message")
+            .as_bytes();
     match defect {
         "table" => {
             static TABLE: [u8; 256] = [7; 256];

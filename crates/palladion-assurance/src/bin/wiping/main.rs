@@ -2,11 +2,12 @@
 //!
 //! `wiping [--plant] [--only TEXT] [BACKEND...]`
 //!
-//! Everything runs twice, with the same arguments at the same addresses but for the contents of key and
-//! message. What differs afterwards depends on a secret: a key, a state, key stream, plaintext. Ciphertexts and
-//! tags differ too, and may stay. Three places are looked at (`watch.rs`): the stack below a caller, after
-//! calls that work on memory elsewhere; the memory of an object that was dropped; memory of the heap that was
-//! given back. For files only the last two. Copies that Rust leaves where it moves a value are not looked at: SECURITY.md.
+//! Everything runs twice, with the same arguments at the same addresses but for the contents of key
+//! and message. What differs afterwards depends on a secret: a key, a state, key stream, plaintext.
+//! Ciphertexts and tags differ too, and may stay. Three places are looked at (`watch.rs`): the
+//! stack below a caller, after calls that work on memory elsewhere; the memory of an object that
+//! was dropped; memory of the heap that was given back. For files only the last two. Copies that
+//! Rust leaves where it moves a value are not looked at: SECURITY.md.
 
 #![deny(unsafe_code)] // but in `watch`
 
@@ -19,7 +20,9 @@ use std::process::ExitCode;
 use palladion::batch::{self, Decryption, Encryption};
 use palladion::family::{Aegis128, Aegis256, Family};
 use palladion::hazmat::{Session, encrypt_unauthenticated};
-use palladion::{Aegis, Algorithm, Backend, Encryptor, Error, KeyStream, Mac, Tag, any, set_backend};
+use palladion::{
+    Aegis, Algorithm, Backend, Encryptor, Error, KeyStream, Mac, Tag, any, set_backend,
+};
 use palladion_file::sans_io::{Opener, Sealer};
 use palladion_file::{ChunkSize, KdfLimits, KdfParams, MasterKey};
 use palladion_raf::{Memory, Options};
@@ -86,7 +89,8 @@ fn variant<F: Family, const D: usize>(report: &mut Report, backend: Backend) {
             len,
             Message::<F, D>::encrypted,
             |m| {
-                let result = m.cipher.decrypt_in_place(&m.nonce, AD, &mut m.buf, &Tag::from([1; 32]));
+                let result =
+                    m.cipher.decrypt_in_place(&m.nonce, AD, &mut m.buf, &Tag::from([1; 32]));
                 assert_eq!(result, Err(Error::VerificationFailed));
                 assert!(m.buf.iter().all(|byte| *byte == 0), "the output is zeroed");
             },
@@ -142,9 +146,9 @@ fn variant<F: Family, const D: usize>(report: &mut Report, backend: Backend) {
                     .each_mut()
                     .map(|m| Encryption::encrypt_in_place(&m.cipher, &m.nonce, AD, &mut m.buf));
                 batch::encrypt(&mut jobs).expect("encrypted");
-                let mut jobs = messages
-                    .each_mut()
-                    .map(|m| Decryption::decrypt_in_place(&m.cipher, &m.nonce, AD, &mut m.buf, &m.tag));
+                let mut jobs = messages.each_mut().map(|m| {
+                    Decryption::decrypt_in_place(&m.cipher, &m.nonce, AD, &mut m.buf, &m.tag)
+                });
                 batch::decrypt(&mut jobs).expect("decrypted");
             },
             |messages| messages[0].public(),
@@ -196,7 +200,8 @@ fn others(report: &mut Report, backend: Backend) {
         });
         report.object(&format!("{name}, Opener"), |s| {
             let key = MasterKey::from(s.key);
-            let (_, header) = Sealer::new(&key, algorithm, ChunkSize::MIN, kdf(), &[5; 32]).expect("a file");
+            let (_, header) =
+                Sealer::new(&key, algorithm, ChunkSize::MIN, kdf(), &[5; 32]).expect("a file");
             Opener::new(&key, &KdfLimits::default(), &header).expect("a file")
         });
         report.heap(

@@ -1,5 +1,6 @@
-//! Looks at the stack after a call, at the memory of an object that was dropped, and at memory of the heap
-//! that was given back. All of it is compared between two runs that differ in their secrets alone.
+//! Looks at the stack after a call, at the memory of an object that was dropped, and at memory of
+//! the heap that was given back. All of it is compared between two runs that differ in their
+//! secrets alone.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::HashSet;
@@ -12,11 +13,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 const DEPTH: usize = 64 << 10;
 const FILL: u8 = 0xa5;
 
-/// Fills the stack below this frame. A function could not do it: it would have a frame there itself.
+/// Fills the stack below this frame. A function could not do it: it would have a frame there
+/// itself.
 macro_rules! fill_stack {
     () => {
-        // SAFETY: `paint` has made the stack large enough, and nothing is there. The compiler puts no block
-        // of assembly where it uses the stack below the stack pointer.
+        // SAFETY: `paint` has made the stack large enough, and nothing is there. The compiler puts
+        // no block of assembly where it uses the stack below the stack pointer.
         #[cfg(target_arch = "x86_64")]
         unsafe {
             std::arch::asm!(
@@ -76,7 +78,8 @@ fn stack_after(work: &mut dyn FnMut(), copy: &mut [u8; DEPTH]) {
     copy_stack!(copy);
 }
 
-/// The system's allocator, which also keeps what is in memory that is given back while it is watched.
+/// The system's allocator, which also keeps what is in memory that is given back while it is
+/// watched.
 struct Heap {
     watched: AtomicBool,
     freed: Mutex<Freed>,
@@ -92,7 +95,8 @@ static HEAP: Heap = Heap {
     used: AtomicUsize::new(0),
 };
 
-// SAFETY: the system's allocator does the work. Memory that is given out is filled, so that all of it was written.
+// SAFETY: the system's allocator does the work. Memory that is given out is filled, so that all of
+// it was written.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise; what is given is as large as it asked for.
@@ -109,7 +113,8 @@ unsafe impl GlobalAlloc for Heap {
             && let Ok(mut freed) = self.freed.try_lock()
         {
             let at = self.used.fetch_add(layout.size(), Relaxed);
-            // SAFETY: the caller's promise: so many bytes, all of which were written, if only by `alloc`.
+            // SAFETY: the caller's promise: so many bytes, all of which were written, if only by
+            // `alloc`.
             let bytes = unsafe { std::slice::from_raw_parts(memory, layout.size()) };
             freed.0[at..at + bytes.len()].copy_from_slice(bytes);
         }
@@ -135,7 +140,8 @@ pub struct Secrets {
 }
 
 fn secrets(run: u8, len: usize) -> Secrets {
-    let byte = |i: usize| (i as u8).wrapping_mul(37).wrapping_add(11) ^ if run == 0 { 0x5a } else { 0xc3 };
+    let byte =
+        |i: usize| (i as u8).wrapping_mul(37).wrapping_add(11) ^ if run == 0 { 0x5a } else { 0xc3 };
     Secrets { key: std::array::from_fn(byte), message: (64..64 + len).map(byte).collect() }
 }
 
@@ -155,8 +161,9 @@ impl Report {
     fn compare(&mut self, what: &str, place: &str, [a, b]: [&[u8]; 2], public: [&[u8]; 2]) {
         self.checks += 1;
         assert_eq!(a.len(), b.len(), "{what}: two runs leave as much");
-        let four =
-            |a: &[u8], b: &[u8]| -> [u8; 8] { std::array::from_fn(|i| if i < 4 { a[i] } else { b[i - 4] }) };
+        let four = |a: &[u8], b: &[u8]| -> [u8; 8] {
+            std::array::from_fn(|i| if i < 4 { a[i] } else { b[i - 4] })
+        };
         let known: HashSet<[u8; 8]> =
             public[0].windows(4).zip(public[1].windows(4)).map(|(a, b)| four(a, b)).collect();
         let mut is_public = vec![false; a.len()];
@@ -165,7 +172,8 @@ impl Report {
                 is_public[at..at + 4].fill(true);
             }
         }
-        // This program's own registers are saved on the stack too: pointers, of 48 bits, and small numbers.
+        // This program's own registers are saved on the stack too: pointers, of 48 bits, and small
+        // numbers.
         let word = |bytes: &[u8]| u64::from_ne_bytes(std::array::from_fn(|i| bytes[i]));
         for (at, (a, b)) in a.chunks_exact(8).zip(b.chunks_exact(8)).enumerate() {
             let is_own = |word: u64| word >> 16 == 0 || word >> 40 != 0 && word >> 48 == 0;
@@ -189,8 +197,9 @@ impl Report {
         }
     }
 
-    /// Looks at the stack after a call that works on something that lies elsewhere, and at memory of the
-    /// heap that the call gave back. `make` prepares it; `public` tells what everybody may see of it.
+    /// Looks at the stack after a call that works on something that lies elsewhere, and at memory
+    /// of the heap that the call gave back. `make` prepares it; `public` tells what everybody may
+    /// see of it.
     pub fn call<T>(
         &mut self,
         what: &str,
@@ -255,7 +264,8 @@ impl Report {
             freed[n] = freed_by(&mut || unsafe { place.assume_init_drop() });
             let bytes = black_box(place.as_ptr()).cast::<u8>();
             // SAFETY: the memory is there, and was written.
-            left[n] = (0..size_of::<T>()).map(|at| unsafe { bytes.add(at).read_volatile() }).collect();
+            left[n] =
+                (0..size_of::<T>()).map(|at| unsafe { bytes.add(at).read_volatile() }).collect();
         }
         self.compare(what, "in its own memory", [&left[0], &left[1]], [&[], &[]]);
         self.compare(what, "in memory that was given back", [&freed[0], &freed[1]], [&[], &[]]);

@@ -15,10 +15,11 @@ one_block! {
 }
 aes!(X1(__m128i) of X1, _mm_aesenc_si128, needs "sse2", xmm_reg, in_order false, three_way false);
 
-// With AES-NI alone two interleaved messages are slower than one after another (measured on a core with
-// one AES unit), so there are no batch kernels.
+// With AES-NI alone two interleaved messages are slower than one after another (measured on a core
+// with one AES unit), so there are no batch kernels.
 
-/// The first encoding of AES-NI, for CPUs without AVX: old ones, and small ones. All degrees above 1 share kernels.
+/// The first encoding of AES-NI, for CPUs without AVX: old ones, and small ones. All degrees above
+/// 1 share kernels.
 pub(crate) mod sse {
     use super::{Aegis128, Aegis256, X1};
     crate::driver::table::tables! {

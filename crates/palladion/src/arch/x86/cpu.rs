@@ -5,8 +5,9 @@ use core::arch::x86::{__cpuid_count, _xgetbv, CpuidResult};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
 
-/// What CPUID says of the features that the backends need, with the operating system's consent to the wide registers.
-/// (`is_x86_feature_detected!` needs `std`; this works without, and a test compares the two.)
+/// What CPUID says of the features that the backends need, with the operating system's consent to
+/// the wide registers. (`is_x86_feature_detected!` needs `std`; this works without, and a test
+/// compares the two.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Features {
     pub(crate) ssse3: bool,
@@ -42,9 +43,9 @@ impl Features {
     }
 
     pub(crate) fn detect() -> Self {
-        // Without an operating system that saves the vector registers, CPUID says nothing about whether they may be
-        // used; in an SGX enclave, and by Miri, it cannot even be asked. Then only what the whole program is compiled for
-        // counts.
+        // Without an operating system that saves the vector registers, CPUID says nothing about
+        // whether they may be used; in an SGX enclave, and by Miri, it cannot even be asked. Then
+        // only what the whole program is compiled for counts.
         if cfg!(any(miri, target_os = "none", target_os = "uefi", target_env = "sgx")) {
             return Self {
                 ssse3: cfg!(target_feature = "ssse3"),
@@ -66,7 +67,8 @@ impl Features {
         if !bit(leaf1.edx, 26) {
             return Self::default(); // no SSE2
         }
-        // XCR0 tells which registers the operating system saves: bits 1 and 2 for YMM, 5 to 7 for ZMM and masks.
+        // XCR0 tells which registers the operating system saves: bits 1 and 2 for YMM, 5 to 7 for
+        // ZMM and masks.
         let xcr0 = if bit(leaf1.ecx, 27) {
             #[target_feature(enable = "xsave")]
             unsafe fn xcr0() -> u64 {
@@ -80,7 +82,8 @@ impl Features {
         };
         let ymm = xcr0 & 0x06 == 0x06;
         let zmm = xcr0 & 0xe6 == 0xe6;
-        let leaf7 = if highest >= 7 { cpuid(7) } else { CpuidResult { eax: 0, ebx: 0, ecx: 0, edx: 0 } };
+        let leaf7 =
+            if highest >= 7 { cpuid(7) } else { CpuidResult { eax: 0, ebx: 0, ecx: 0, edx: 0 } };
         Self {
             ssse3: bit(leaf1.ecx, 9),
             aes: bit(leaf1.ecx, 25),

@@ -1,4 +1,5 @@
-//! x86 and x86-64: what the tiers share. Each file below is one class of CPUs with its tables of kernels.
+//! x86 and x86-64: what the tiers share. Each file below is one class of CPUs with its tables of
+//! kernels.
 //!
 //! Where functions with vectors are compiled without SSE2, as in kernels of operating systems, the
 //! compiler refuses them; then none of this is compiled.
@@ -37,8 +38,8 @@ macro_rules! register {
         #[derive(Clone, Copy)]
         pub(crate) struct $name($register);
 
-        // SAFETY: each method is the one instruction that its name says, on all lanes alike; a value is proof that
-        // the CPU has it.
+        // SAFETY: each method is the one instruction that its name says, on all lanes alike; a
+        // value is proof that the CPU has it.
         unsafe impl Vector for $name {
             #[inline(always)]
             fn xor(self, other: Self) -> Self {
@@ -56,12 +57,14 @@ macro_rules! register {
             }
             #[inline(always)]
             fn pin(self) -> Self {
-                // A function of its own, because `asm!` takes a wide register only where the feature is known.
+                // A function of its own, because `asm!` takes a wide register only where the
+                // feature is known.
                 #[inline]
                 #[target_feature(enable = $features)]
                 #[cfg_attr(any(miri, palladion_secrecy = "msan"), allow(unused_mut))]
                 fn pin(mut x: $register) -> $register {
-                    // SAFETY: no instruction at all. (MemorySanitizer would take it for one that looks at a secret; Miri knows no `asm!`.)
+                    // SAFETY: no instruction at all. (MemorySanitizer would take it for one that
+                    // looks at a secret; Miri knows no `asm!`.)
                     #[cfg(not(any(miri, palladion_secrecy = "msan")))]
                     unsafe {
                         core::arch::asm!(
@@ -76,14 +79,16 @@ macro_rules! register {
             }
         }
 
-        // SAFETY: instructions on all bytes alike; partial loads and stores touch only the bytes they are granted.
+        // SAFETY: instructions on all bytes alike; partial loads and stores touch only the bytes
+        // they are granted.
         unsafe impl Blocks for $name {
             const LANES: usize = $lanes;
             type Lane = $lane;
 
             #[inline(always)]
             unsafe fn load(src: *const u8) -> Self {
-                // SAFETY: the caller grants the features and the memory; the instruction needs no alignment.
+                // SAFETY: the caller grants the features and the memory; the instruction needs no
+                // alignment.
                 Self(unsafe { $load(src.cast()) })
             }
             #[inline(always)]
@@ -153,7 +158,8 @@ macro_rules! register {
                 #[allow(unused_unsafe)] // nothing to do for one lane
                 // SAFETY: `self` is proof of the features.
                 let [a, b, c, d] = unsafe { $lanes_expr };
-                // (Not `map`: the compiler does not always put that in here, and then it goes over the stack.)
+                // (Not `map`: the compiler does not always put that in here, and then it goes over
+                // the stack.)
                 [$lane(a), $lane(b), $lane(c), $lane(d)]
             }
             #[inline(always)]
@@ -247,7 +253,8 @@ macro_rules! aes {
                 #[target_feature(enable = $features)]
                 #[cfg_attr(any(miri, palladion_secrecy = "msan"), allow(unused_mut))]
                 fn in_order(mut x: $register) -> $register {
-                    // SAFETY: no instruction at all. It is not `pure`, so that such blocks stay in order.
+                    // SAFETY: no instruction at all. It is not `pure`, so that such blocks stay in
+                    // order.
                     #[cfg(not(any(miri, palladion_secrecy = "msan")))]
                     unsafe {
                         core::arch::asm!(

@@ -1,13 +1,15 @@
-//! Parts of a block without AVX-512: two overlapping pieces, whose halves of the register a byte shuffle brings together.
-//! Never a copy through memory, which would be written in small pieces and read in a large one, and so cost the time of
-//! a failed store forwarding. Branches and indices depend on lengths alone.
+//! Parts of a block without AVX-512: two overlapping pieces, whose halves of the register a byte
+//! shuffle brings together. Never a copy through memory, which would be written in small pieces and
+//! read in a large one, and so cost the time of a failed store forwarding. Branches and indices
+//! depend on lengths alone.
 
 #[cfg(target_arch = "x86")]
 use core::arch::x86::*;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
-/// Shuffles that move a block: loaded from `16 + n` on, by `n` bytes down; from `16 - n` on, by `n` bytes up.
+/// Shuffles that move a block: loaded from `16 + n` on, by `n` bytes down; from `16 - n` on, by `n`
+/// bytes up.
 static MOVES: [u8; 48] = {
     let mut moves = [0x80; 48];
     let mut i = 0;

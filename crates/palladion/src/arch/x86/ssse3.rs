@@ -68,8 +68,8 @@ pub(crate) mod avx2 {
     }
 }
 
-/// The kernels for CPUs with AVX2 but no AES instructions, of which there are few: those above for degrees 2
-/// and 4, and those of SSSE3 for all others.
+/// The kernels for CPUs with AVX2 but no AES instructions, of which there are few: those above for
+/// degrees 2 and 4, and those of SSSE3 for all others.
 pub(crate) const TABLES_WITH_AVX2: Tables = {
     let mut tables = TABLES;
     let mut family = 0;

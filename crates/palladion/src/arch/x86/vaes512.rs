@@ -58,8 +58,8 @@ register! {
     fold |x| fold_two(M2(_mm256_xor_si256(_mm512_castsi512_si256(x.0), _mm512_extracti64x4_epi64::<1>(x.0))).lanes());
     from_lanes |x| _mm512_inserti64x4::<1>(_mm512_castsi256_si512(join(x[0], x[1])), join(x[2], x[3]));
 
-    /// Two blocks of each of four messages: loads of both blocks at once, and shuffles that part them again, are fewer
-    /// instructions than eight loads of a block.
+    /// Two blocks of each of four messages: loads of both blocks at once, and shuffles that part
+    /// them again, are fewer instructions than eight loads of a block.
     #[inline(always)]
     unsafe fn gather_two<const D: usize>(src: &[*const u8; MAX_LANES], at: usize) -> [Self; 2] {
         // SAFETY: the caller grants the features and, for the messages there are, `32 * D` bytes.

@@ -1,5 +1,6 @@
-//! Which functions were called, by the names that the compiler has for them: scripts/check-secret-calls.py compares them with the
-//! public API. What is written in the source would be no evidence, as types have methods of the same names.
+//! Which functions were called, by the names that the compiler has for them:
+//! scripts/check-secret-calls.py compares them with the public API. What is written in the source
+//! would be no evidence, as types have methods of the same names.
 
 use std::any::type_name;
 use std::collections::BTreeSet;

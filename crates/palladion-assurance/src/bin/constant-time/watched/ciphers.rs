@@ -13,8 +13,8 @@ use palladion::hazmat::secrecy::public;
 use palladion::hazmat::{AnySession, Session, decrypt_unauthenticated, encrypt_unauthenticated};
 use palladion::historic::{self, TagForm};
 use palladion::{
-    Aegis, Algorithm, Decryptor, Encryptor, Error, Key, Key128, Key256, KeyStream, Mac, Nonce, Nonce128,
-    Nonce256, Tag, any,
+    Aegis, Algorithm, Decryptor, Encryptor, Error, Key, Key128, Key256, KeyStream, Mac, Nonce,
+    Nonce128, Nonce256, Tag, any,
 };
 
 use super::calls::{call, cloned, shown};
@@ -72,7 +72,8 @@ fn variant<F: Family + Debug, const D: usize, const T: usize>() -> Result<usize,
     Ok(calls)
 }
 
-/// What a failed call has left is zeros. They no longer depend on a secret, but only the tool is sure of it.
+/// What a failed call has left is zeros. They no longer depend on a secret, but only the tool is
+/// sure of it.
 fn wiped(buffer: &[u8]) {
     public(buffer);
     assert!(buffer.iter().all(|byte| *byte == 0));
@@ -106,7 +107,16 @@ fn whole<F: Family, const D: usize, const T: usize>(
     let tag = call!(Aegis::encrypt_within, cipher, nonce, ad, &mut wide, 40..40 + len, 24)?;
     let mut again = wide.clone();
     call!(Aegis::decrypt_within, cipher, nonce, ad, &mut wide, 24..24 + len, 33, &tag)?;
-    fails(call!(Aegis::decrypt_within, cipher, nonce, ad, &mut again, 24..24 + len, 33, &forged(&tag)));
+    fails(call!(
+        Aegis::decrypt_within,
+        cipher,
+        nonce,
+        ad,
+        &mut again,
+        24..24 + len,
+        33,
+        &forged(&tag)
+    ));
     wiped(&again[33..33 + len]);
 
     call!(encrypt_unauthenticated, cipher, nonce, &mut buffer)?;
@@ -155,10 +165,12 @@ fn aead_traits<C: KeyInit + AeadInOut>(key_len: usize) {
         let (mut ciphertext, mut opened) = (message.clone(), message.clone());
         let encrypted = InOutBuf::from(&mut ciphertext[..]);
         let mut tag =
-            call!(<C as AeadInOut>::encrypt_inout_detached, &cipher, &nonce, &ad, encrypted).expect("a tag");
+            call!(<C as AeadInOut>::encrypt_inout_detached, &cipher, &nonce, &ad, encrypted)
+                .expect("a tag");
         tag[0] ^= u8::from(!right);
         let decrypted = InOutBuf::new(&ciphertext, &mut opened).expect("as long");
-        let result = call!(<C as AeadInOut>::decrypt_inout_detached, &cipher, &nonce, &ad, decrypted, &tag);
+        let result =
+            call!(<C as AeadInOut>::decrypt_inout_detached, &cipher, &nonce, &ad, decrypted, &tag);
         assert_eq!(result.is_ok(), right);
     }
 }
@@ -240,7 +252,11 @@ fn mac_sessions<F: Family, const D: usize, const T: usize>(
     Ok(())
 }
 
-fn macs<F: Family, const D: usize, const T: usize>(key: &F::Key, nonce: &F::Nonce, data: &[u8]) -> Outcome {
+fn macs<F: Family, const D: usize, const T: usize>(
+    key: &F::Key,
+    nonce: &F::Nonce,
+    data: &[u8],
+) -> Outcome {
     let tag = call!(Mac::<F, D, T>::mac, key, nonce, data)?;
     call!(Mac::<F, D, T>::verify_mac, key, nonce, data, &tag)?;
     fails(call!(Mac::<F, D, T>::verify_mac, key, nonce, data, &forged(&tag)));
@@ -275,7 +291,10 @@ fn batch_lengths(rate: usize) -> [Vec<usize>; 3] {
     [vec![3 * rate + 5; 4], vec![rate; 2], lengths(rate).to_vec()]
 }
 
-fn batches<F: Family, const D: usize, const T: usize>(cipher: &Aegis<F, D, T>, rate: usize) -> Outcome {
+fn batches<F: Family, const D: usize, const T: usize>(
+    cipher: &Aegis<F, D, T>,
+    rate: usize,
+) -> Outcome {
     for lens in batch_lengths(rate) {
         let nonce = F::Nonce::try_from(&hidden(F::KEY_LEN))?;
         let ad = hidden(13);
@@ -295,17 +314,21 @@ fn batches<F: Family, const D: usize, const T: usize>(cipher: &Aegis<F, D, T>, r
         let mut results = Vec::new();
         for job in &jobs {
             call!(Encryption::result, job)?;
-            results.push((call!(Encryption::ciphertext, job)?.to_vec(), call!(Encryption::tag, job)?));
+            results
+                .push((call!(Encryption::ciphertext, job)?.to_vec(), call!(Encryption::tag, job)?));
         }
         for wrong in [NONE_WRONG, 1] {
-            let mut in_place: Vec<_> = results.iter().map(|(ciphertext, _)| ciphertext.clone()).collect();
+            let mut in_place: Vec<_> =
+                results.iter().map(|(ciphertext, _)| ciphertext.clone()).collect();
             let mut apart = in_place.clone();
             let mut jobs = Vec::new();
             let buffers = in_place.iter_mut().zip(&mut apart);
             for (i, ((ciphertext, tag), (buffer, out))) in results.iter().zip(buffers).enumerate() {
                 let tag = if i == wrong { forged(tag) } else { *tag };
                 jobs.push(match i % 2 {
-                    0 => call!(Decryption::decrypt_into, cipher, &nonce, &ad, ciphertext, &tag, out),
+                    0 => {
+                        call!(Decryption::decrypt_into, cipher, &nonce, &ad, ciphertext, &tag, out)
+                    }
                     _ => call!(Decryption::decrypt_in_place, cipher, &nonce, &ad, buffer, &tag),
                 });
             }
@@ -323,7 +346,8 @@ fn sealed_batches<F: Family, const D: usize, const T: usize>(
         let nonce = F::Nonce::try_from(&hidden(F::KEY_LEN))?;
         let ad = hidden(29);
         let messages: Vec<_> = lens.iter().map(|len| hidden(*len)).collect();
-        let mut sealed: Vec<_> = messages.iter().map(|message| [&message[..], &[0; T]].concat()).collect();
+        let mut sealed: Vec<_> =
+            messages.iter().map(|message| [&message[..], &[0; T]].concat()).collect();
         let mut jobs = Vec::new();
         for (i, (message, sealed)) in messages.iter().zip(&mut sealed).enumerate() {
             jobs.push(match i % 2 {
@@ -354,11 +378,15 @@ fn sealed_batches<F: Family, const D: usize, const T: usize>(
     Ok(())
 }
 
-/// In place of which job is wrong. (With `None` the compiler may compare what was never written, where the outcome is the same.)
+/// In place of which job is wrong. (With `None` the compiler may compare what was never written,
+/// where the outcome is the same.)
 const NONE_WRONG: usize = usize::MAX;
 
 /// Runs the jobs, of which one may be wrong.
-fn decrypted<F: Family, const D: usize, const T: usize>(jobs: &mut [Decryption<'_, F, D, T>], wrong: usize) {
+fn decrypted<F: Family, const D: usize, const T: usize>(
+    jobs: &mut [Decryption<'_, F, D, T>],
+    wrong: usize,
+) {
     let result = call!(batch::decrypt, jobs);
     assert_eq!(result.map_or_else(|error| error.first, |()| NONE_WRONG), wrong);
     for (i, job) in jobs.iter().enumerate() {
@@ -380,11 +408,26 @@ fn chosen_at_run_time(algorithm: Algorithm) -> Result<usize, Error> {
         call!(any::Cipher::verify, &cipher, &nonce, &ad, &buffer, &tag)?;
         fails(call!(any::Cipher::verify, &cipher, &nonce, &ad, &buffer, &flipped(&tag)));
         let mut again = buffer.clone();
-        fails(call!(any::Cipher::decrypt_in_place, &cipher, &nonce, &ad, &mut again, &flipped(&tag)));
+        fails(call!(
+            any::Cipher::decrypt_in_place,
+            &cipher,
+            &nonce,
+            &ad,
+            &mut again,
+            &flipped(&tag)
+        ));
         call!(any::Cipher::decrypt_in_place, &cipher, &nonce, &ad, &mut buffer, &tag)?;
         call!(any::Cipher::encrypt_into, &cipher, &nonce, &ad, &message, &mut buffer, &mut tag)?;
         call!(any::Cipher::decrypt_into, &cipher, &nonce, &ad, &buffer, &tag, &mut output)?;
-        fails(call!(any::Cipher::decrypt_into, &cipher, &nonce, &ad, &buffer, &flipped(&tag), &mut output));
+        fails(call!(
+            any::Cipher::decrypt_into,
+            &cipher,
+            &nonce,
+            &ad,
+            &buffer,
+            &flipped(&tag),
+            &mut output
+        ));
         wiped(&output);
 
         let mut session = call!(AnySession::new, algorithm, &key, &nonce, &ad)?;
@@ -414,7 +457,8 @@ fn chosen_at_run_time(algorithm: Algorithm) -> Result<usize, Error> {
 /// What is older than the standard: one lane with a context.
 fn with_context() -> Outcome {
     fn both<const T: usize>() -> Outcome {
-        let (key, nonce, context) = (Key128::from(hidden_array()), Nonce128::from(hidden_array()), [1; 16]);
+        let (key, nonce, context) =
+            (Key128::from(hidden_array()), Nonce128::from(hidden_array()), [1; 16]);
         let (ad, mut buffer) = (hidden(5), hidden(300));
         let tag = call!(historic::enc_128l::<T>, &context, &key, &nonce, &ad, &mut buffer)?;
         let mut again = buffer.clone();
@@ -445,7 +489,14 @@ fn of_2023() -> Outcome {
         let tag = call!(historic::Aegis128X::encrypt_in_place, &x, &nonce, &ad, &mut buffer)?;
         let mut again = buffer.clone();
         call!(historic::Aegis128X::decrypt_in_place, &x, &nonce, &ad, &mut buffer, &tag)?;
-        fails(call!(historic::Aegis128X::decrypt_in_place, &x, &nonce, &ad, &mut again, &forged(&tag)));
+        fails(call!(
+            historic::Aegis128X::decrypt_in_place,
+            &x,
+            &nonce,
+            &ad,
+            &mut again,
+            &forged(&tag)
+        ));
     }
     let (key, nonce) = (Key256::from(hidden_array()), Nonce256::from(hidden_array()));
     let x = cloned(&call!(historic::Aegis256X::new, &key, NonZeroU32::MIN.saturating_add(1)));

@@ -1,4 +1,5 @@
-//! The command line's container: crate `palladion-file`. Its header, and the frames of its chunks, tell nothing secret.
+//! The command line's container: crate `palladion-file`. Its header, and the frames of its chunks,
+//! tell nothing secret.
 
 use std::io::{Read, Write};
 use std::num::NonZero;
@@ -7,8 +8,8 @@ use palladion::Algorithm;
 use palladion::hazmat::secrecy::{public, secret};
 use palladion_file::sans_io::{Opener, Sealer};
 use palladion_file::{
-    ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, HEADER_LEN, KdfLimits, KdfParams,
-    Mac, MasterKey, Passphrase, Secret,
+    ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, HEADER_LEN, KdfLimits,
+    KdfParams, Mac, MasterKey, Passphrase, Secret,
 };
 
 use super::calls::{call, cloned, shown};
@@ -23,7 +24,8 @@ pub fn all() -> Result<(), Error> {
     shown(&passphrase);
     shown(&call!(<Secret<'_> as From<&Passphrase>>::from, &passphrase));
     key_files(&key);
-    let other = MasterKey::from(flipped(call!(MasterKey::as_bytes, &key)).try_into().unwrap_or([0; 32]));
+    let other =
+        MasterKey::from(flipped(call!(MasterKey::as_bytes, &key)).try_into().unwrap_or([0; 32]));
     for algorithm in Algorithm::ALL {
         chunks(&key, &other, algorithm)?;
         streams(&key, &other, algorithm)?;
@@ -81,20 +83,25 @@ fn streams(key: &MasterKey, other: &MasterKey, algorithm: Algorithm) -> Result<(
     let decryptor = call!(Decryptor::new, key).threads(two);
     shown(&decryptor);
     call!(Decryptor::run, decryptor, &file[..], &mut Vec::new())?;
-    let damaged =
-        call!(Decryptor::run, Decryptor::new(key).threads(two), &flipped(&file)[..], &mut Vec::new());
+    let damaged = call!(
+        Decryptor::run,
+        Decryptor::new(key).threads(two),
+        &flipped(&file)[..],
+        &mut Vec::new()
+    );
     assert!(matches!(damaged, Err(Error::Damaged { .. })));
     let wrong_key = call!(Decryptor::run, Decryptor::new(other), &file[..], &mut Vec::new());
     assert!(matches!(wrong_key, Err(Error::WrongKey)));
 
     drop(call!(EncryptWriter::new, key, Vec::new())?);
-    let mut writer = call!(EncryptWriter::with, key, algorithm, size, KdfParams::default(), Vec::new())?;
+    let mut writer =
+        call!(EncryptWriter::with, key, algorithm, size, KdfParams::default(), Vec::new())?;
     shown(&writer);
     for piece in text.chunks(700) {
         let mut piece = piece;
         while !piece.is_empty() {
-            let written =
-                call!(<EncryptWriter<_> as Write>::write, &mut writer, piece).map_err(Error::Write)?;
+            let written = call!(<EncryptWriter<_> as Write>::write, &mut writer, piece)
+                .map_err(Error::Write)?;
             piece = &piece[written..];
         }
     }

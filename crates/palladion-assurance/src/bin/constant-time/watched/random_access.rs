@@ -56,9 +56,15 @@ fn opening(storage: &Memory, key: &[u8]) -> Result<()> {
     let other = flipped(key);
     assert!(matches!(call!(Raf::open, storage.clone(), &other), Err(Error::WrongKey)));
     assert!(matches!(call!(Raf::open_read_only, storage.clone(), &other), Err(Error::WrongKey)));
-    assert!(matches!(call!(Found::open, Found::new(storage.clone())?, &other), Err(Error::WrongKey)));
+    assert!(matches!(
+        call!(Found::open, Found::new(storage.clone())?, &other),
+        Err(Error::WrongKey)
+    ));
     let mut file = Raf::open(Memory(flipped(&storage.0)), key)?;
-    assert!(matches!(call!(Raf::read_at, &mut file, &mut buffer, 2000), Err(Error::DamagedChunk { .. })));
+    assert!(matches!(
+        call!(Raf::read_at, &mut file, &mut buffer, 2000),
+        Err(Error::DamagedChunk { .. })
+    ));
     assert!(matches!(call!(Raf::verify, &mut file), Err(Error::DamagedChunk { .. })));
     Ok(())
 }
@@ -73,7 +79,10 @@ fn tree(storage: &Memory, key: &[u8]) -> Result<()> {
     assert!(call!(Raf::verify_tree, &mut file).is_ok());
     // An older version of the file.
     *call!(Raf::storage_mut, &mut file) = storage.clone();
-    assert!(matches!(call!(Raf::verify_tree, &mut file), Err((Some(1), Error::TreeMismatch { .. }))));
+    assert!(matches!(
+        call!(Raf::verify_tree, &mut file),
+        Err((Some(1), Error::TreeMismatch { .. }))
+    ));
 
     // One that does not know the file yet, with nodes of the caller's own.
     let file = Raf::open(storage.clone(), key)?;
@@ -81,14 +90,18 @@ fn tree(storage: &Memory, key: &[u8]) -> Result<()> {
     let nodes = hidden(tree_len(4, Sha256::LEN).unwrap_or(0));
     let tree = call!(Tree::new, Sha256, nodes, 4, Sha256::LEN)?;
     call!(Raf::attach, &mut file, tree)?;
-    assert!(matches!(call!(Raf::verify_tree, &mut file), Err((Some(0), Error::TreeMismatch { .. }))));
+    assert!(matches!(
+        call!(Raf::verify_tree, &mut file),
+        Err((Some(0), Error::TreeMismatch { .. }))
+    ));
     Ok(())
 }
 
 /// With memory of the caller's own.
 fn environment(algorithm: Algorithm, key: &[u8]) -> Result<()> {
     let options = Options::default().algorithm(algorithm).chunk_size(CHUNK);
-    // (Not a closure: those would be for one lifetime, where the function that they are for has a name.)
+    // (Not a closure: those would be for one lifetime, where the function that they are for has a
+    // name.)
     fn room(info: &Info) -> Result<Vec<u8>> {
         Ok(vec![0; info.record_len()])
     }
@@ -112,7 +125,10 @@ fn many_chunks() -> Result<()> {
     call!(Raf::write_at, &mut file, &data, 0)?;
     call!(Raf::read_at, &mut file, &mut data, 0)?;
     let mut file = Raf::open(Memory(flipped(&file.into_storage().0)), &key)?;
-    assert!(matches!(call!(Raf::read_at, &mut file, &mut data, 0), Err(Error::DamagedChunk { .. })));
+    assert!(matches!(
+        call!(Raf::read_at, &mut file, &mut data, 0),
+        Err(Error::DamagedChunk { .. })
+    ));
     Ok(())
 }
 
