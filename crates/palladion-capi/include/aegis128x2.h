@@ -8,8 +8,8 @@
  *  - Input and output may be the same buffer. If they overlap otherwise, the input is moved first.
  *  - A null pointer will do for data of no bytes. Keys must be given. A null nonce stands for one
  *    of zeros.
- *  - Never encrypt two messages with the same key and nonce. Random nonces are safe for up to 2^48
- *    messages with a key; or count.
+ *  - Never encrypt two messages with the same key and nonce.
+ *    Random nonces are safe for up to 2^48 messages with a key; or count.
  *  - Functions on different objects may run at the same time in several threads.
  */
 #ifndef aegis128x2_H
