@@ -171,7 +171,7 @@ pub(crate) mod aes {
     use super::{A1, Aegis128, Aegis256, Pair};
     crate::driver::table::tables! {
         #[target_feature(enable = "neon,aes")]
-        scrub: 1536, 2816;
+        scrub: 1024;
         aegis128: [
             Aegis128<A1>, 1, batch [Aegis128<Pair<A1>>]; Aegis128<Pair<A1>>, 1; Aegis128<Pair<A1>>, 2;] any Aegis128<A1>;
         aegis256: [
@@ -184,7 +184,7 @@ pub(crate) mod neon {
     use super::{Aegis128, Aegis256, N1, Permuted};
     crate::driver::table::tables! {
         #[target_feature(enable = "neon")]
-        scrub: 1536, 0;
+        scrub: 1024;
         aegis128: [
             Aegis128<Permuted<N1>>, 1; Aegis128<Permuted<N1>>, 2; Aegis128<Permuted<N1>>, 4;] any Aegis128<Permuted<N1>>;
         aegis256: [

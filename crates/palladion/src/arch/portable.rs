@@ -21,7 +21,7 @@ mod four_lanes {
 // Knowing the degree at compile time saves nothing that counts here: one set of kernels for each
 // machine.
 crate::driver::table::tables! {
-    scrub: 5120, 0;
+    scrub: 5120;
     aegis128: [OneLane<2>, 0; TwoLanes<2>, 0; four_lanes::Aegis128, 0;] any OneLane<2>;
     aegis256: [OneLane<1>, 0; TwoLanes<1>, 0; four_lanes::Aegis256, 0;] any OneLane<1>;
 }

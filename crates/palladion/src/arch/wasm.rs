@@ -172,7 +172,7 @@ pub(crate) fn keep_unknown() {
 pub(crate) mod simd128 {
     use super::{Aegis128, Aegis256, Lanes, Permuted, S1, Simd};
     crate::driver::table::tables! {
-        scrub: 0, 0;
+        scrub: 0;
         aegis128: [
             Aegis128<Permuted<S1>>, 1; Aegis128<Permuted<S1>>, 2; Lanes<Simd, 4, 2>, 0;] any Aegis128<Permuted<S1>>;
         aegis256: [
@@ -185,7 +185,7 @@ pub(crate) mod simd128 {
 pub(crate) mod relaxed {
     use super::{Aegis128, Aegis256, Permuted, R1};
     crate::driver::table::tables! {
-        scrub: 0, 0;
+        scrub: 0;
         aegis128: [
             Aegis128<Permuted<R1>>, 1; Aegis128<Permuted<R1>>, 2; Aegis128<Permuted<R1>>, 4;] any Aegis128<Permuted<R1>>;
         aegis256: [

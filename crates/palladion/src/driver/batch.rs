@@ -253,8 +253,8 @@ unsafe fn process_data<M: Batched, const D: usize>(
             let input = gather_step::<M, D>(src, at);
             match work {
                 Work::Absorb => s.absorb(input),
-                Work::Encrypt => scatter_step::<M, D>(s.encrypt(input), dst, at),
-                Work::Decrypt => scatter_step::<M, D>(s.decrypt(input), dst, at),
+                Work::Crypt(Direction::Encrypt) => scatter_step::<M, D>(s.encrypt(input), dst, at),
+                Work::Crypt(Direction::Decrypt) => scatter_step::<M, D>(s.decrypt(input), dst, at),
             }
         }
         at += rate;
@@ -269,16 +269,16 @@ unsafe fn process_data<M: Batched, const D: usize>(
         // have ended. In place, all of the step is read before any of it is written.
         unsafe {
             let (input, mask) = gather_parts::<M, D>(src, at, &left);
-            match work {
-                Work::Absorb => s.absorb(input),
-                Work::Encrypt => scatter_parts::<M, D>(s.encrypt(input), dst, at, &left),
-                Work::Decrypt => {
-                    // What is absorbed is the message padded with zeros (DecPartial, §3.2.6).
-                    let message = keep::<M>(M::xor(input, s.keystream()), mask);
-                    s.absorb(message);
-                    scatter_parts::<M, D>(message, dst, at, &left);
+            let mut message = input;
+            if let Work::Crypt(direction) = work {
+                let output = M::xor(input, s.keystream());
+                scatter_parts::<M, D>(output, dst, at, &left);
+                if direction == Direction::Decrypt {
+                    // The message padded with zeros is absorbed (DecPartial, §3.2.6).
+                    message = keep::<M>(output, mask);
                 }
             }
+            s.absorb(message);
             keep_ended::<M, D>(&mut s, &before, &left);
         }
         at += rate;
@@ -366,7 +366,7 @@ impl<M: Batched, const D: usize> Input<M> for SideBySide<'_, D> {
         unsafe {
             match work {
                 Work::Absorb => process_data::<M, D>(state, work, &m.ad, &m.dst, &m.ad_len),
-                _ => process_data::<M, D>(state, work, &m.src, &m.dst, &m.len),
+                Work::Crypt(_) => process_data::<M, D>(state, work, &m.src, &m.dst, &m.len),
             }
         }
     }

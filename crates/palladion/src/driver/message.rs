@@ -8,7 +8,7 @@ use super::tag::{self, MacEnd};
 use super::variant::{Parameters, Variant};
 use crate::block::Blocks;
 use crate::machine::Machine;
-use crate::memory::{InOut, WipedBytes, equal, wipe};
+use crate::memory::{Direction, InOut, WipedBytes, equal, wipe};
 
 /// A message that is encrypted, decrypted or authenticated in one call: what kernels are given.
 ///
@@ -50,8 +50,8 @@ impl Operation {
     #[inline(always)]
     fn work(self) -> Option<Work> {
         match self {
-            Self::Seal => Some(Work::Encrypt),
-            Self::Open => Some(Work::Decrypt),
+            Self::Seal => Some(Work::Crypt(Direction::Encrypt)),
+            Self::Open => Some(Work::Crypt(Direction::Decrypt)),
             Self::Mac => None,
         }
     }
@@ -130,7 +130,7 @@ impl Message {
     fn data(&self, work: Work) -> Data {
         match work {
             Work::Absorb => Data { src: self.ad, dst: ptr::null_mut(), len: self.ad_len },
-            _ => Data { src: self.src, dst: self.dst, len: self.len },
+            Work::Crypt(_) => Data { src: self.src, dst: self.dst, len: self.len },
         }
     }
 
@@ -239,8 +239,8 @@ unsafe fn call<V: Variant>(variant: V, operation: Operation, message: &Message) 
 }
 
 /// Works on a message by way of a state in memory: a long one that several groups take turns on, or
-/// one whose degree has no kernels for whole messages. A function of its own, so that the stack of
-/// others need not be aligned for the state.
+/// one of a degree that has no kernels for whole messages. A function of its own, so that the stack
+/// of others need not be aligned for the state.
 ///
 /// # Safety
 /// As for [`call`].
@@ -261,6 +261,7 @@ unsafe fn by_state<V: Variant>(variant: V, operation: Operation, message: &Messa
             }
             None => state.finalize_mac_to(message.ad_len as u64, tag, message.tag_len),
         }
+        variant.kernels().scrub(); // here, because the kernels' frames lie below this one
         // From pointers: a slice of `expected` would be checked, and firmware must not reach a
         // panic.
         let right = operation != Operation::Open

@@ -29,4 +29,5 @@ pub(crate) mod variant;
 
 pub use message::Message;
 pub(crate) use state::State;
+pub(crate) use steps::{Data, Work};
 pub(crate) use variant::{Parameters, Variant};

@@ -96,15 +96,30 @@ pub(crate) unsafe fn init<M: Machine, const G: usize>(
 }
 
 #[inline(always)]
-pub(super) unsafe fn process<M: Machine, const G: usize>(
+pub(crate) unsafe fn process<M: Machine, const G: usize>(
     state: *mut u8,
     degree: usize,
     work: Work,
-    data: Data,
+    data: &Data,
 ) {
     let degree = constant_degree::<M, G>(degree);
     // SAFETY: see `StateKernels`.
-    unsafe { process_groups::<M, G>(groups::<M>(state, degree), degree, work, data) }
+    unsafe {
+        let groups = groups::<M>(state, degree);
+        if M::LARGE {
+            return process_groups::<M, G>(groups, degree, work, *data);
+        }
+        // Each kind of work has loops of its own.
+        match work {
+            Work::Absorb => process_groups::<M, G>(groups, degree, Work::Absorb, *data),
+            Work::Crypt(Direction::Encrypt) => {
+                process_groups::<M, G>(groups, degree, Work::Crypt(Direction::Encrypt), *data)
+            }
+            Work::Crypt(Direction::Decrypt) => {
+                process_groups::<M, G>(groups, degree, Work::Crypt(Direction::Decrypt), *data)
+            }
+        }
+    }
 }
 
 #[inline(always)]
@@ -250,6 +265,8 @@ impl<'a, V: Variant> State<'a, V> {
         self.memory.as_mut().as_mut_ptr()
     }
 
+    // The functions with pointers leave the stack to their caller to wipe.
+
     /// Init with pointers.
     ///
     /// # Safety
@@ -258,8 +275,7 @@ impl<'a, V: Variant> State<'a, V> {
     pub(super) unsafe fn init_at(&mut self, key: *const u8, nonce: *const u8, ctx: *const u8) {
         // SAFETY: the kernels come from a variant, so the CPU has their features; the memory is
         // that of the variant's degree; the rest is granted.
-        unsafe { (self.kernels().state.init)(self.ptr(), V::DEGREE, key, nonce, ctx) };
-        self.kernels().scrub();
+        unsafe { (self.kernels().state.init)(self.ptr(), V::DEGREE, key, nonce, ctx) }
     }
 
     /// Goes over data.
@@ -271,14 +287,8 @@ impl<'a, V: Variant> State<'a, V> {
         if data.len == 0 {
             return; // a call would load and store the state
         }
-        let kernel = match work {
-            Work::Absorb => self.kernels().state.absorb,
-            Work::Encrypt => self.kernels().state.encrypt,
-            Work::Decrypt => self.kernels().state.decrypt,
-        };
-        // SAFETY: kernels and memory belong together; the data is granted.
-        unsafe { kernel(self.ptr(), V::DEGREE, data.src, data.dst, data.len) };
-        self.kernels().scrub();
+        // SAFETY: kernels and memory belong together; the caller promises the data.
+        unsafe { (self.kernels().state.process)(self.ptr(), V::DEGREE, work, &data) }
     }
 
     /// Finalize, with pointers.
@@ -296,8 +306,7 @@ impl<'a, V: Variant> State<'a, V> {
         // SAFETY: kernels and memory belong together; the tag is granted.
         unsafe {
             (self.kernels().state.finalize)(self.ptr(), V::DEGREE, ad_len, msg_len, tag, tag_len)
-        };
-        self.kernels().scrub();
+        }
     }
 
     /// FinalizeMac, with pointers.
@@ -309,8 +318,7 @@ impl<'a, V: Variant> State<'a, V> {
         // SAFETY: kernels and memory belong together; the tag is granted.
         unsafe {
             (self.kernels().state.finalize_mac)(self.ptr(), V::DEGREE, data_len, tag, tag_len)
-        };
-        self.kernels().scrub();
+        }
     }
 
     /// Init(key, nonce), with a context word of one's own if there is one.
@@ -320,7 +328,8 @@ impl<'a, V: Variant> State<'a, V> {
         assert!(key.len() == key_len && nonce.len() == key_len);
         let ctx = ctx.map_or(ptr::null(), |ctx| ctx.as_ptr());
         // SAFETY: the lengths were checked; `ctx` is null or 16 bytes.
-        unsafe { self.init_at(key.as_ptr(), nonce.as_ptr(), ctx) }
+        unsafe { self.init_at(key.as_ptr(), nonce.as_ptr(), ctx) };
+        self.kernels().scrub();
     }
 
     /// Absorbs data; the last step is padded with zeros.
@@ -328,18 +337,17 @@ impl<'a, V: Variant> State<'a, V> {
     pub(crate) fn absorb(&mut self, data: &[u8]) {
         let data = Data { src: data.as_ptr(), dst: ptr::null_mut(), len: data.len() };
         // SAFETY: a slice is readable.
-        unsafe { self.process(Work::Absorb, data) }
+        unsafe { self.process(Work::Absorb, data) };
+        self.kernels().scrub();
     }
 
     /// Encrypts or decrypts; the last step is padded with zeros.
     #[inline(always)]
     pub(crate) fn crypt(&mut self, io: &InOut<'_>, direction: Direction) {
-        let work = match direction {
-            Direction::Encrypt => Work::Encrypt,
-            Direction::Decrypt => Work::Decrypt,
-        };
+        let data = Data { src: io.src(), dst: io.dst(), len: io.len() };
         // SAFETY: `InOut` promises its buffers.
-        unsafe { self.process(work, Data { src: io.src(), dst: io.dst(), len: io.len() }) }
+        unsafe { self.process(Work::Crypt(direction), data) };
+        self.kernels().scrub();
     }
 
     /// The key stream of the next step. Changes nothing of the state.
@@ -367,7 +375,8 @@ impl<'a, V: Variant> State<'a, V> {
     ) {
         const { check_tag(T) };
         // SAFETY: the tag has one of the two lengths.
-        unsafe { self.finalize_to(ad_len, msg_len, tag.as_mut_ptr(), T) }
+        unsafe { self.finalize_to(ad_len, msg_len, tag.as_mut_ptr(), T) };
+        self.kernels().scrub();
     }
 
     /// FinalizeMac(data_len), the length in bytes. The state is spent.
@@ -375,7 +384,8 @@ impl<'a, V: Variant> State<'a, V> {
     pub(crate) fn finalize_mac<const T: usize>(&mut self, data_len: u64, tag: &mut [u8; T]) {
         const { check_mac(<V::Family as Parameters>::INDEX, V::DEGREE, T) };
         // SAFETY: the tag has one of the two lengths, and this MAC exists.
-        unsafe { self.finalize_mac_to(data_len, tag.as_mut_ptr(), T) }
+        unsafe { self.finalize_mac_to(data_len, tag.as_mut_ptr(), T) };
+        self.kernels().scrub();
     }
 
     /// The words of the state, word by word and in each lane by lane, at the beginning of the

@@ -4,22 +4,24 @@ use core::num::NonZeroUsize;
 
 use crate::block::Blocks;
 use crate::machine::Machine;
+use crate::memory::Direction;
 
-/// What a step does with its input.
+/// What is done with data.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Work {
+pub(crate) enum Work {
+    /// Absorb associated data or the input of a MAC.
     Absorb,
-    Encrypt,
-    Decrypt,
+    /// Encrypt or decrypt a message.
+    Crypt(Direction),
 }
 
 /// Input and output: `len` bytes are readable at `src` and, unless they are only absorbed, writable
 /// at `dst`. The two are equal or do not overlap.
 #[derive(Clone, Copy)]
-pub(super) struct Data {
-    pub(super) src: *const u8,
-    pub(super) dst: *mut u8,
-    pub(super) len: usize,
+pub(crate) struct Data {
+    pub(crate) src: *const u8,
+    pub(crate) dst: *mut u8,
+    pub(crate) len: usize,
 }
 
 /// Which part of each step belongs to a group of lanes: its blocks lie side by side in each of the
@@ -51,23 +53,6 @@ pub(super) fn rate<M: Machine>(degree: usize) -> NonZeroUsize {
     NonZeroUsize::new(16 * degree * M::BLOCKS).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// Works on the whole step that begins at `at`.
-///
-/// # Safety
-/// The CPU features; the step lies within the data.
-#[inline(always)]
-unsafe fn process_step<M: Machine>(state: &mut M, work: Work, data: Data, at: usize, row: usize) {
-    // SAFETY: granted by the caller. In place, all of a step is read before any of it is written.
-    unsafe {
-        let input = M::load(data.src.add(at), row);
-        match work {
-            Work::Absorb => state.absorb(input),
-            Work::Encrypt => M::store(state.encrypt(input), data.dst.add(at), row),
-            Work::Decrypt => M::store(state.decrypt(input), data.dst.add(at), row),
-        }
-    }
-}
-
 /// Works on the last step, of which only the bytes of the data exist. The rest counts as zeros.
 ///
 /// # Safety
@@ -86,14 +71,46 @@ unsafe fn process_last_step<M: Machine>(
     // SAFETY: `left` bytes exist. In place, all of a step is read before any of it is written.
     unsafe {
         let input = M::load_partial(src, row, left);
+        let mut message = input;
+        if let Work::Crypt(direction) = work {
+            let output = M::xor(input, state.keystream());
+            M::store_partial(output, dst, row, left);
+            if direction == Direction::Decrypt {
+                // The message padded with zeros is absorbed (DecPartial, §3.2.6).
+                message = M::truncate(output, row, left);
+            }
+        }
+        state.absorb(message);
+    }
+}
+
+/// Works on the whole step that begins at `at`.
+///
+/// # Safety
+/// The CPU features; the step lies within the data.
+#[inline(always)]
+unsafe fn process_step<M: Machine>(state: &mut M, work: Work, data: Data, at: usize, row: usize) {
+    // SAFETY: the caller promises the step. In place, all of it is read before any is written.
+    unsafe {
+        let input = M::load(data.src.add(at), row);
+        if M::LARGE {
+            let mut message = input;
+            if let Work::Crypt(direction) = work {
+                let output = M::xor(input, state.keystream());
+                M::store(output, data.dst.add(at), row);
+                if direction == Direction::Decrypt {
+                    message = output;
+                }
+            }
+            return state.absorb(message);
+        }
         match work {
             Work::Absorb => state.absorb(input),
-            Work::Encrypt => M::store_partial(state.encrypt(input), dst, row, left),
-            Work::Decrypt => {
-                // The message padded with zeros is absorbed (DecPartial, §3.2.6).
-                let message = M::truncate(M::xor(input, state.keystream()), row, left);
-                M::store_partial(message, dst, row, left);
-                state.absorb(message);
+            Work::Crypt(Direction::Encrypt) => {
+                M::store(state.encrypt(input), data.dst.add(at), row);
+            }
+            Work::Crypt(Direction::Decrypt) => {
+                M::store(state.decrypt(input), data.dst.add(at), row);
             }
         }
     }

@@ -17,7 +17,7 @@ pub(crate) struct Kernels {
     pub(crate) state: StateKernels,
     /// For several messages at once, that for the most messages first.
     pub(crate) batch: [Batch; batch::KERNELS],
-    /// What wipes the stack after the kernels of a message and of a state.
+    /// What wipes the stack after the kernels of a message and of a state, if they spill.
     scrub: Scrub,
     /// What wipes the stack after those of a batch.
     scrub_batch: Scrub,
@@ -48,24 +48,19 @@ impl MessageKernels {
     }
 }
 
-/// What kernels that go over data are given: state, degree, source, destination and length.
-type Process = unsafe fn(*mut u8, usize, *const u8, *mut u8, usize);
-
 /// Kernels that work on a state in memory.
 ///
 /// For every function: the caller has checked the CPU features and passes the degree of this table.
 /// The state is 64-byte aligned memory for `8 * degree` blocks, which only `init` and `resume` take
-/// uninitialised. Key and nonce have the family's length. The source is readable and the
-/// destination writable for the length, which need not be a multiple of the rate: the last step is
-/// padded with zeros. The two are equal or do not overlap; `absorb` does not use its destination.
+/// uninitialised. Key and nonce have the family's length.
 #[derive(Clone, Copy)]
 pub(crate) struct StateKernels {
     /// `init(state, degree, key, nonce, ctx)`: `ctx` is null for the standard's context, or 16
     /// bytes (degree 1 only).
     pub(crate) init: unsafe fn(*mut u8, usize, *const u8, *const u8, *const u8),
-    pub(crate) absorb: Process,
-    pub(crate) encrypt: Process,
-    pub(crate) decrypt: Process,
+    /// `process(state, degree, work, data)`: goes over data, which is as [`Data`] says. Its length
+    /// need not be a multiple of the rate: the last step is padded with zeros.
+    pub(crate) process: unsafe fn(*mut u8, usize, Work, &Data),
     /// `keystream(state, degree, dst)`: one step's key stream. Changes nothing of the state.
     pub(crate) keystream: unsafe fn(*const u8, usize, *mut u8),
     /// `finalize(state, degree, ad_len, msg_len, tag, tag_len)`: lengths in bytes. The state is
@@ -81,7 +76,8 @@ pub(crate) struct StateKernels {
 }
 
 impl Kernels {
-    /// Wipes the stack below the caller, if these kernels leave secrets there.
+    /// Wipes the stack below the caller after the kernels of a message or of a state, if they leave
+    /// secrets there.
     #[inline(always)]
     pub(super) fn scrub(&self) {
         if let Some(scrub) = self.scrub {
@@ -110,13 +106,15 @@ impl Kernels {
         batch: [Batch; batch::KERNELS],
         [scrub, scrub_batch]: [Scrub; 2],
     ) -> Self {
-        let message = match G {
-            0 => None,
-            _ => Some(MessageKernels { seal, open, mac, longest: message::longest(G) }),
+        // Several groups of a machine that spills are faster by way of a state in memory.
+        let message = if G == 1 || G > 1 && !M::SPILLS {
+            Some(MessageKernels { seal, open, mac, longest: message::longest(G) })
+        } else {
+            None
         };
-        // Several groups, whose states take turns in memory, go over the stack too.
-        let scrub = if M::SPILLS || G != 1 { scrub } else { None };
-        let scrub_batch = if batch[0].messages == 0 { None } else { scrub_batch };
+        // Several groups take turns in the registers.
+        let spills = M::SPILLS || G != 1;
+        let scrub = if spills { scrub } else { None };
         Self { message, state, batch, scrub, scrub_batch }
     }
 }
@@ -144,39 +142,6 @@ pub(crate) unsafe fn mac<M: Machine, const G: usize>(m: &Message) -> bool {
     unsafe { message::process::<M, G>(Operation::Mac, m) }
 }
 #[inline(always)]
-pub(crate) unsafe fn absorb<M: Machine, const G: usize>(
-    state: *mut u8,
-    degree: usize,
-    src: *const u8,
-    dst: *mut u8,
-    len: usize,
-) {
-    // SAFETY: see `StateKernels`.
-    unsafe { state::process::<M, G>(state, degree, Work::Absorb, Data { src, dst, len }) }
-}
-#[inline(always)]
-pub(crate) unsafe fn encrypt<M: Machine, const G: usize>(
-    state: *mut u8,
-    degree: usize,
-    src: *const u8,
-    dst: *mut u8,
-    len: usize,
-) {
-    // SAFETY: see `StateKernels`.
-    unsafe { state::process::<M, G>(state, degree, Work::Encrypt, Data { src, dst, len }) }
-}
-#[inline(always)]
-pub(crate) unsafe fn decrypt<M: Machine, const G: usize>(
-    state: *mut u8,
-    degree: usize,
-    src: *const u8,
-    dst: *mut u8,
-    len: usize,
-) {
-    // SAFETY: see `StateKernels`.
-    unsafe { state::process::<M, G>(state, degree, Work::Decrypt, Data { src, dst, len }) }
-}
-#[inline(always)]
 pub(crate) unsafe fn seal_batch<M: Batched, const D: usize>(messages: &batch::Messages) {
     // SAFETY: see `Batch`.
     unsafe { batch::process::<M, D>(Operation::Seal, messages) }
@@ -186,19 +151,19 @@ pub(crate) unsafe fn open_batch<M: Batched, const D: usize>(messages: &batch::Me
     // SAFETY: see `Batch`.
     unsafe { batch::process::<M, D>(Operation::Open, messages) }
 }
-pub(crate) use state::{finalize, finalize_mac, init, keystream, resume, words};
+pub(crate) use state::{finalize, finalize_mac, init, keystream, process, resume, words};
 
 /// Defines `TABLES`, the kernels of one backend, compiled for its CPU features.
 ///
 /// For each of degree 1, 2 and 4 it names the machine and the number of groups (0: known only at
 /// run time), and the machines for several messages at once, where those are faster; and the
 /// machine for any other degree. `scrub` says how many bytes of the stack are wiped after kernels
-/// that spill, and after those of a batch. The functions in `entry` are the only ones that are
+/// that spill; three times as many after those of a batch. The functions in `entry` are the only ones that are
 /// compiled for the features; everything they call is inlined into them.
 macro_rules! tables {
     (
         $(#[target_feature(enable = $features:literal)])?
-        scrub: $scrub:literal, $scrub_batch:literal;
+        scrub: $scrub:literal;
         aegis128: [$($machine128:ty, $groups128:literal $(, batch [$($batch128:ty),*])?;)*] any $any128:ty;
         aegis256: [$($machine256:ty, $groups256:literal $(, batch [$($batch256:ty),*])?;)*] any $any256:ty;
     ) => {
@@ -222,7 +187,7 @@ macro_rules! tables {
             use $crate::driver::batch::{self, Batch, Messages};
             use $crate::driver::scrub::scrub;
             use $crate::driver::table::{self, Kernels, StateKernels};
-            use $crate::driver::Message;
+            use $crate::driver::{Data, Message, Work};
             use $crate::machine::{Batched, Machine};
 
             pub(super) const fn table<M: Machine, const G: usize>(batch: [Batch; batch::KERNELS]) -> Kernels {
@@ -230,9 +195,7 @@ macro_rules! tables {
                     [seal::<M, G>, open::<M, G>, mac::<M, G>],
                     StateKernels {
                         init: init::<M, G>,
-                        absorb: absorb::<M, G>,
-                        encrypt: encrypt::<M, G>,
-                        decrypt: decrypt::<M, G>,
+                        process: process::<M, G>,
                         keystream: keystream::<M, G>,
                         finalize: finalize::<M, G>,
                         finalize_mac: finalize_mac::<M, G>,
@@ -240,7 +203,8 @@ macro_rules! tables {
                         resume: resume::<M, G>,
                     },
                     batch,
-                    [scrub::<$scrub>(), scrub::<$scrub_batch>()],
+                    // A batch takes up to three times as much.
+                    [scrub::<$scrub>(), scrub::<{ 3 * $scrub }>()],
                 )
             }
 
@@ -255,9 +219,7 @@ macro_rules! tables {
                 open<M: Machine, G>(message: &Message) -> bool;
                 mac<M: Machine, G>(message: &Message) -> bool;
                 init<M: Machine, G>(state: *mut u8, degree: usize, key: *const u8, nonce: *const u8, ctx: *const u8);
-                absorb<M: Machine, G>(state: *mut u8, degree: usize, src: *const u8, dst: *mut u8, len: usize);
-                encrypt<M: Machine, G>(state: *mut u8, degree: usize, src: *const u8, dst: *mut u8, len: usize);
-                decrypt<M: Machine, G>(state: *mut u8, degree: usize, src: *const u8, dst: *mut u8, len: usize);
+                process<M: Machine, G>(state: *mut u8, degree: usize, work: Work, data: &Data);
                 keystream<M: Machine, G>(state: *const u8, degree: usize, dst: *mut u8);
                 finalize<M: Machine, G>(state: *mut u8, degree: usize, ad_len: u64, msg_len: u64, tag: *mut u8, tag_len: usize);
                 finalize_mac<M: Machine, G>(state: *mut u8, degree: usize, data_len: u64, tag: *mut u8, tag_len: usize);

@@ -76,6 +76,7 @@ unsafe impl<W: Word> Machine for Aegis128<W> {
     type Key = W;
     const BLOCKS: usize = 2;
     const SPILLS: bool = W::SPILLS;
+    const LARGE: bool = W::CONVERTS;
 
     #[inline(always)]
     fn first_mac_lane(tag_len: usize) -> usize {

@@ -63,6 +63,7 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
     type Key = [W; 2];
     const BLOCKS: usize = 1;
     const SPILLS: bool = W::SPILLS;
+    const LARGE: bool = W::CONVERTS;
 
     #[inline(always)]
     fn first_mac_lane(_tag_len: usize) -> usize {

@@ -41,6 +41,8 @@ pub(crate) unsafe trait Machine: Copy {
     const BLOCKS: usize;
     /// Whether there are more secrets than registers, so that the compiler puts some on the stack.
     const SPILLS: bool;
+    /// Whether a step is so much code that one copy of it should serve for all kinds of work.
+    const LARGE: bool;
     /// The first lane whose tag is absorbed by the MAC finalisation for a tag of `tag_len` bytes
     /// (§8).
     fn first_mac_lane(tag_len: usize) -> usize;

@@ -91,6 +91,7 @@ where
     type Key = Lane<W>;
     const BLOCKS: usize = 2;
     const SPILLS: bool = W::SPILLS;
+    const LARGE: bool = false;
 
     #[inline(always)]
     fn first_mac_lane(_tag_len: usize) -> usize {

@@ -8,9 +8,10 @@ use std::vec::Vec;
 
 use super::terms::{self, Term, ZERO, aes, and, constant, input, truncate, xor};
 use super::{prove, survivors};
-use crate::driver::Message;
 use crate::driver::batch;
 use crate::driver::table::{Kernels, Tables};
+use crate::driver::{Data, Message, Work};
+use crate::memory::Direction;
 
 /// The standard's state of some degree: `s[i][l]` is word `i` of lane `l`.
 #[derive(Clone, PartialEq)]
@@ -247,13 +248,8 @@ fn flaw(
         if !is(&mut state, &standard) {
             return Some("init");
         }
-        (kernels.state.absorb)(
-            state.ptr(),
-            degree,
-            bytes(&ad_memory),
-            core::ptr::null_mut(),
-            ad_len,
-        );
+        let data = Data { src: bytes(&ad_memory), dst: core::ptr::null_mut(), len: ad_len };
+        (kernels.state.process)(state.ptr(), degree, Work::Absorb, &data);
         standard.absorb(&ad, ad_len);
         if !is(&mut state, &standard) {
             return Some("absorb");
@@ -308,14 +304,15 @@ fn flaw(
             [16, 32].map(|tag_len| (tag_len, standard.clone().finalize(ad_len, len, tag_len)));
 
         for in_place in [false, true] {
-            for (kernel, from, to, what) in [
-                (kernels.state.encrypt, &msg_memory, &ct, "encrypt"),
-                (kernels.state.decrypt, &ct_memory, &msg, "decrypt"),
+            for (direction, from, to, what) in [
+                (Direction::Encrypt, &msg_memory, &ct, "encrypt"),
+                (Direction::Decrypt, &ct_memory, &msg, "decrypt"),
             ] {
                 let mut state = state.clone();
                 let mut buffer = if in_place { from.clone() } else { none() };
                 let dst = buffer.as_mut_ptr().cast::<u8>();
-                kernel(state.ptr(), degree, if in_place { dst } else { bytes(from) }, dst, len);
+                let data = Data { src: if in_place { dst } else { bytes(from) }, dst, len };
+                (kernels.state.process)(state.ptr(), degree, Work::Crypt(direction), &data);
                 if !holds(&buffer, to) || !is(&mut state, &standard) {
                     return Some(what);
                 }
@@ -429,7 +426,7 @@ mod tables {
         use crate::proof::terms::Terms;
         type X1 = Terms<1, 0>;
         crate::driver::table::tables! {
-            scrub: 0, 0;
+            scrub: 0;
             aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 2; Aegis128<X1>, 4;] any Aegis128<X1>;
             aegis256: [Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1; Aegis256<Pair<X1>>, 2;] any Aegis256<X1>;
         }
@@ -443,7 +440,7 @@ mod tables {
         type V1 = Terms<1, IN_ORDER>;
         type V2 = Terms<2, IN_ORDER>;
         crate::driver::table::tables! {
-            scrub: 0, 0;
+            scrub: 0;
             aegis128: [
                 Packed128<V2>, 1, batch [Aegis128<V2>]; Aegis128<V2>, 1; Aegis128<V2>, 2;] any Aegis128<V1>;
             aegis256: [
@@ -459,7 +456,7 @@ mod tables {
         type M2 = Terms<2, { IN_ORDER + THREE_WAY }>;
         type M4 = Terms<4, THREE_WAY>;
         crate::driver::table::tables! {
-            scrub: 0, 0;
+            scrub: 0;
             aegis128: [
                 Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>]; Aegis128<M2>, 1, batch [Aegis128<M4>]; Aegis128<M4>, 1;] any Aegis128<M1>;
             aegis256: [
@@ -474,7 +471,7 @@ mod tables {
         type P1 = Terms<1, CONVERTS>;
         type P2 = Terms<2, CONVERTS>;
         crate::driver::table::tables! {
-            scrub: 0, 0;
+            scrub: 0;
             aegis128: [Aegis128<P1>, 0; Aegis128<P2>, 0; Aegis128<P2>, 0;] any Aegis128<P1>;
             aegis256: [Aegis256<P1>, 0; Aegis256<P2>, 0; Aegis256<P2>, 0;] any Aegis256<P1>;
         }
@@ -486,7 +483,7 @@ mod tables {
         use crate::proof::terms::{CONVERTS, Terms};
         type N1 = Terms<1, CONVERTS>;
         crate::driver::table::tables! {
-            scrub: 0, 0;
+            scrub: 0;
             aegis128: [Aegis128<N1>, 1; Aegis128<N1>, 2; Aegis128<N1>, 4;] any Aegis128<N1>;
             aegis256: [Aegis256<N1>, 1; Aegis256<N1>, 2; Aegis256<N1>, 4;] any Aegis256<N1>;
         }
@@ -499,7 +496,7 @@ mod tables {
         use crate::proof::terms::Terms;
         type A1 = Terms<1, 0>;
         crate::driver::table::tables! {
-            scrub: 0, 0;
+            scrub: 0;
             aegis128: [
                 Aegis128<A1>, 1, batch [Aegis128<Pair<A1>>]; Aegis128<Pair<A1>>, 1; Aegis128<Pair<A1>>, 2;] any Aegis128<A1>;
             aegis256: [
@@ -511,7 +508,7 @@ mod tables {
     pub(super) mod portable {
         use crate::proof::terms::Ideal;
         crate::driver::table::tables! {
-            scrub: 0, 0;
+            scrub: 0;
             aegis128: [Ideal<1, 2>, 0; Ideal<2, 2>, 0; Ideal<4, 2>, 0;] any Ideal<1, 2>;
             aegis256: [Ideal<1, 1>, 0; Ideal<2, 1>, 0; Ideal<4, 1>, 0;] any Ideal<1, 1>;
         }

@@ -142,6 +142,7 @@ unsafe impl<S: Sliced> Machine for S {
     type Key = [S::Blocks; 2];
     const BLOCKS: usize = S::BLOCKS;
     const SPILLS: bool = true;
+    const LARGE: bool = true;
 
     #[inline(always)]
     fn first_mac_lane(tag_len: usize) -> usize {

@@ -24,7 +24,7 @@ pub(crate) mod sse {
     use super::{Aegis128, Aegis256, X1};
     crate::driver::table::tables! {
         #[target_feature(enable = "ssse3,aes")]
-        scrub: 1536, 0;
+        scrub: 384;
         aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 0; Aegis128<X1>, 0;] any Aegis128<X1>;
         aegis256: [Aegis256<X1>, 1; Aegis256<X1>, 0; Aegis256<X1>, 0;] any Aegis256<X1>;
     }
@@ -35,8 +35,8 @@ pub(crate) mod avx {
     use super::{Aegis128, Aegis256, Pair, X1};
     crate::driver::table::tables! {
         #[target_feature(enable = "avx,aes")]
-        scrub: 1536, 0;
-        aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 2; Aegis128<X1>, 4;] any Aegis128<X1>;
+        scrub: 384;
+        aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 2; Aegis128<X1>, 0;] any Aegis128<X1>;
         aegis256: [Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1; Aegis256<Pair<X1>>, 2;] any Aegis256<X1>;
     }
 }

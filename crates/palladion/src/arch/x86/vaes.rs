@@ -23,7 +23,7 @@ halves!(V2);
 
 crate::driver::table::tables! {
     #[target_feature(enable = "avx2,aes,vaes")]
-    scrub: 1536, 2304;
+    scrub: 384;
     aegis128: [
         Packed128<V2>, 1, batch [Aegis128<V2>]; Aegis128<V2>, 1; Aegis128<V2>, 2;] any Aegis128<V1>;
     aegis256: [

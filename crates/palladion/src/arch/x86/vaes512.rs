@@ -102,7 +102,7 @@ unsafe fn two_halves(low: *const u8, high: *const u8) -> __m512i {
 
 crate::driver::table::tables! {
     #[target_feature(enable = "avx2,aes,vaes,avx512f,avx512bw,avx512vl")]
-    scrub: 1024, 2304;
+    scrub: 384;
     aegis128: [
         Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>]; Aegis128<M2>, 1, batch [Aegis128<M4>]; Aegis128<M4>, 1;] any Aegis128<M1>;
     aegis256: [
