@@ -21,13 +21,18 @@
 
 #![allow(clippy::missing_safety_doc)] // the same for all: above
 
+#[allow(unsafe_code)]
 pub mod cipher;
 mod failure;
+#[allow(unsafe_code)]
 pub mod file;
+#[allow(unsafe_code)]
 pub mod memory;
+#[allow(unsafe_code)]
 pub mod pieces;
 
 /// Which build this is: 0 without SIMD, 1 with `simd128`, 2 with relaxed SIMD too.
+#[allow(unsafe_code)] // the name is ours alone
 #[unsafe(no_mangle)]
 pub extern "C" fn pld_build() -> u32 {
     if cfg!(target_feature = "relaxed-simd") {

@@ -5,6 +5,7 @@
 //! Eight independent evaluations make a pass, as a state has several to offer; the next pass
 //! depends on them. The rounds go from circuit to circuit, and the least time of all rounds counts.
 
+#![allow(unsafe_code)] // of the modules of the library
 #![allow(dead_code, unused_imports, unused_macros)] // of the modules of the library, little is used here
 #![allow(clippy::duplicate_mod)] // the circuits, which tests in those modules take too
 

@@ -1,5 +1,7 @@
 //! What the programs in `bin/` share.
 
+#![allow(unsafe_code)] // a call of the emulator
+
 #![no_std]
 
 use core::ffi::CStr;

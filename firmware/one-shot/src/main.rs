@@ -6,6 +6,8 @@
 //! it looks for such functions. And what is reached only for the optimiser not to see that it is
 //! not, counts as reached.)
 
+#![allow(unsafe_code)] // names for the linker
+
 #![no_std]
 #![no_main]
 #![allow(dead_code, unused_imports)] // as many features leave something out

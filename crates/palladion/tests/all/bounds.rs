@@ -2,6 +2,8 @@
 //! that cannot be touched at all. (What is read beside a buffer and thrown away shows nowhere
 //! else.)
 
+#![allow(unsafe_code)] // `hazmat::seal`, for a read beyond the end
+
 use crate::common::fenced::{Fenced, Place};
 use crate::common::{
     Random, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced, reference,

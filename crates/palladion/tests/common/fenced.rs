@@ -1,5 +1,7 @@
 //! Memory between fences: what is read or written outside of a buffer there ends the process.
 
+#![allow(unsafe_code)] // maps pages
+
 use std::ops::Range;
 
 /// More than the longest buffer, and whole pages of any size.
