@@ -20,7 +20,6 @@ macro_rules! variants {
 pub(crate) use variants;
 
 /// An error that came: its variant, and what it says.
-#[derive(Clone)]
 pub struct Came {
     variant: String,
     text: String,
@@ -87,28 +86,4 @@ pub fn check(variants: &[&str], calls: &[Call<'_>], not_here: &[(&str, &str)]) {
         not_here.iter().all(|(name, _)| variants.contains(name)),
         "no such variant: {not_here:?}"
     );
-}
-
-/// That `check` finds what it is for, with the variants and calls of a test that passes.
-pub fn finds_planted_defects(variants: &[&str], calls: &[Call<'_>], not_here: &[(&str, &str)]) {
-    let fails = |what: &str, check: &dyn Fn()| {
-        let check = std::panic::AssertUnwindSafe(check);
-        assert!(std::panic::catch_unwind(check).is_err(), "not found: {what}");
-    };
-    let with_one_more = [variants, &["Planted"]].concat();
-    fails("a variant that no call produces", &|| check(&with_one_more, calls, not_here));
-    for skipped in
-        variants.iter().filter(|variant| !not_here.iter().any(|(name, _)| name == *variant))
-    {
-        let fewer: Vec<_> = calls.iter().filter(|call| call.0 != *skipped).cloned().collect();
-        fails("a call that is missing", &|| check(variants, &fewer, not_here));
-    }
-    let silent: Call<'_> = (calls[0].0, &["what it does not say"], calls[0].2.clone());
-    fails("a message that does not say it", &|| {
-        check(variants, &[calls, std::slice::from_ref(&silent)].concat(), not_here)
-    });
-    let other: Call<'_> = (calls[1].0, &[], calls[0].2.clone());
-    fails("another variant than is expected", &|| {
-        check(variants, &[calls, std::slice::from_ref(&other)].concat(), not_here)
-    });
 }
