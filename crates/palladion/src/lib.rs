@@ -1,15 +1,15 @@
-//! AEGIS: authenticated encryption, MACs and key streams built from the AES round, as specified by
-//! RFC 10032.
+//! AEGIS: fast authenticated encryption, MACs and key streams built from the AES round, as
+//! specified in RFC 10032.
 //!
-//! Fast (see the repository's benchmarks), constant time on every CPU, `no_std`, no heap needed.
-//! The best instructions that the CPU has are chosen at run time: [`backend()`] tells which.
+//! Constant time on every CPU, `no_std`, no heap needed. The fastest instructions of the CPU are
+//! detected at run time: [`backend()`] reports which are in use.
 //!
 //! ```
 //! use palladion::{Aegis256X2, Key256, Nonce256};
 //!
 //! let key = Key256::from([7; 32]); // with feature "getrandom": Key256::generate()?
 //! let cipher = Aegis256X2::<32>::new(&key);
-//! let nonce = Nonce256::from([9; 32]); // never twice with one key
+//! let nonce = Nonce256::from([9; 32]); // never use a nonce twice with the same key
 //!
 //! let sealed = cipher.seal(&nonce, b"header", b"attack at dawn")?;
 //! assert_eq!(cipher.open(&nonce, b"header", &sealed)?, b"attack at dawn");
@@ -19,49 +19,48 @@
 //!
 //! # Which variant?
 //!
-//! | | key and nonce | when |
+//! | | key and nonce | use it |
 //! |---|---|---|
-//! | [`Aegis256X2`] | 32 bytes | **the default where both sides use this library**: random nonces without a limit |
-//! | [`Aegis128X2`] | 16 bytes | the fastest where both sides use this library; nonces from a counter |
-//! | [`Aegis256`], [`Aegis128L`] | 32, 16 bytes | to interoperate: the variants every implementation has |
-//! | [`Aegis256X4`], [`Aegis128X4`] | 32, 16 bytes | long messages on CPUs with AVX-512 and VAES |
+//! | [`Aegis256X2`] | 32 bytes | **by default**, if both sides use this library; random nonces |
+//! | [`Aegis128X2`] | 16 bytes | for speed, if both sides use this library; nonces from a counter |
+//! | [`Aegis256`], [`Aegis128L`] | 32, 16 bytes | to interoperate: every implementation has them |
+//! | [`Aegis256X4`], [`Aegis128X4`] | 32, 16 bytes | for long messages on CPUs with AVX-512 |
 //!
-//! Tags have 16 or 32 bytes, chosen by the number behind the name: `Aegis256X2::<16>::new(&key)`.
-//! Where Rust knows the type, 32 is the default: `let cipher: Aegis256X2 = Aegis256X2::new(&key)`.
-//! 16 bytes are plenty against forgery. 32 bytes also bind a ciphertext to its key (nobody can find
-//! two keys that both open it, up to about 2^128 work, instead of 2^64): take them for files and
-//! wherever keys may be chosen by others.
+//! Tags are 16 or 32 bytes long; the type says which: `Aegis256X2::<16>::new(&key)`. Where the type
+//! is written out, 32 is the default: `let cipher: Aegis256X2 = Aegis256X2::new(&key)`. 16 bytes
+//! are enough against forgery. 32 bytes also commit to the key: finding two keys that both open a
+//! ciphertext takes about 2^128 work, instead of 2^64 with 16 bytes. Use 32 bytes for files, and
+//! wherever an attacker may choose keys.
 //!
 //! # Which nonce?
 //!
-//! A nonce must never be used twice with the same key, not even with other associated data or the
-//! other tag length. Either count, or draw it at random (`Nonce::generate`): with the AEGIS-256
-//! family without limit, with the AEGIS-128 family for at most 2^48 messages under one key. A
-//! repeated nonce gives away the XOR of the two messages and allows forgeries. [`Mac`] is the
-//! exception: there one nonce may serve for everything.
+//! Never use a nonce twice with the same key, not even with other associated data or the other tag
+//! length. A repeated nonce reveals the XOR of the two messages and allows forgeries. Use a
+//! counter, or random nonces (`Nonce::generate`): any number with the AEGIS-256 family, at most
+//! 2^48 per key with the AEGIS-128 family. [`Mac`] is the exception: one nonce may serve for all
+//! messages.
 //!
 //! # Which function?
 //!
-//! | | |
+//! | to | use |
 //! |---|---|
-//! | a message | [`Aegis::encrypt_in_place`] and the others of [`Aegis`] |
-//! | many messages, packets say | [`batch`]: up to three times as fast on CPUs with VAES |
-//! | a message that comes in pieces | [`Encryptor`], [`Decryptor`] |
-//! | data to be authenticated, not encrypted | [`Mac`] |
-//! | pseudo-random bytes | [`KeyStream`] |
-//! | a cipher that is chosen at run time | [`any`] |
+//! | encrypt a message | [`Aegis::encrypt_in_place`] and the other methods of [`Aegis`] |
+//! | encrypt many messages, such as packets | [`batch`]: up to 3 times as fast with VAES |
+//! | encrypt a message in pieces | [`Encryptor`], [`Decryptor`] |
+//! | authenticate data without encrypting it | [`Mac`] |
+//! | generate pseudo-random bytes | [`KeyStream`] |
+//! | choose the cipher at run time | [`any`] |
 //!
-//! # What happens when it fails?
+//! # What happens on failure?
 //!
-//! Every call that decrypts verifies first, or zeroes what it has written and returns
-//! [`Error::VerificationFailed`]. No function outside [`hazmat`] lets you see a byte that was not
-//! verified.
+//! If a ciphertext does not verify, the call zeroes whatever output it has written and returns
+//! [`Error::VerificationFailed`]. Only functions in [`hazmat`] return unverified bytes.
 //!
 //! # Features
 //!
-//! | feature | gives |
+//! | feature | adds |
 //! |---|---|
-//! | `std` (default) | the environment variable `PALLADION_BACKEND`, `std::io::Read` for key streams; implies `alloc` |
+//! | `std` (default) | `alloc`, `std::io::Read` for key streams, variable `PALLADION_BACKEND` |
 //! | `alloc` | `seal` and `open`, which return a `Vec` |
 //! | `getrandom` | `Key::generate`, `Nonce::generate`, `seal_with_random_nonce` |
 //! | `aead` | the traits of the crate [`aead`](https://docs.rs/aead) 0.6, which is re-exported |
@@ -69,34 +68,34 @@
 //!
 //! # Build options
 //!
-//! `--cfg palladion_one_backend`, in `RUSTFLAGS`, leaves all backends but the best out of a
-//! WebAssembly module, and all kernels that are not called: a fifth of the size.
+//! `--cfg palladion_one_backend` in `RUSTFLAGS` makes a WebAssembly module a fifth of the size: it
+//! contains only the best backend, and of that only the kernels that are called.
 //!
-//! # With RustCrypto's traits
+//! # RustCrypto traits
 //!
-//! With feature `aead` every cipher, with either tag length, has the traits `AeadInOut`, `KeyInit`
-//! and (with `alloc`) `Aead`:
+//! With feature `aead`, every cipher implements `AeadInOut`, `KeyInit` and, with feature `alloc`,
+//! `Aead`:
 //!
 #![cfg_attr(feature = "aead", doc = "```")]
 #![cfg_attr(not(feature = "aead"), doc = "```ignore")]
 //! use palladion::aead::{Aead, KeyInit, Payload};
 //! use palladion::Aegis128L;
 //!
-//! let cipher = <Aegis128L<16> as KeyInit>::new(&[1; 16].into()); // or
-//! Aegis128L::<16>::new(&Key128::from([1; 16])) let sealed = cipher.encrypt(&[2; 16].into(),
-//! Payload { msg: b"message", aad: b"header" })?; assert_eq!(cipher.decrypt(&[2; 16].into(),
-//! Payload { msg: &sealed, aad: b"header" })?, b"message");
+//! let cipher = <Aegis128L<16> as KeyInit>::new(&[1; 16].into());
+//! let sealed = cipher.encrypt(&[2; 16].into(), Payload { msg: b"message", aad: b"header" })?;
+//! let opened = cipher.decrypt(&[2; 16].into(), Payload { msg: &sealed, aad: b"header" })?;
+//! assert_eq!(opened, b"message");
 //! # Ok::<(), palladion::aead::Error>(())
 //! ```
 //!
 //! # Associated data
 //!
-//! Several pieces of associated data must be joined into one string in a way that can be taken apart again, with
-//! lengths, say; otherwise ("ab", "c") and ("a", "bc") are the same. To bind a ciphertext to its associated data as
-//! well as to its key, pass the SHA-256 of the data as `ad` (RFC 10032 §9.1.2).
+//! To authenticate several strings, encode them into one unambiguously, for example with their
+//! lengths; otherwise ("ab", "c") and ("a", "bc") are the same. To commit to the associated data as
+//! well as to the key, pass the SHA-256 hash of the data as `ad` (RFC 10032 §9.1.2).
 
 #![no_std]
-#![deny(unsafe_code)] // but on the lower floors
+#![deny(unsafe_code)] // the layers below the public interface opt out
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "alloc")]
@@ -104,16 +103,17 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
-// From the bottom to the top: each floor imports from lower ones alone (`scripts/check-layers.py`).
+// From the bottom up: each layer imports only from those above it in this list
+// (`scripts/check-layers.py`).
 #[allow(unsafe_code)]
 mod memory;
 
 #[allow(unsafe_code)]
-#[allow(dead_code, unused_imports)] // where there is the bitsliced backend alone
+#[allow(dead_code, unused_imports)] // unused where the bitsliced backend is the only one
 mod block;
 
 #[allow(unsafe_code)]
-#[allow(dead_code, unused_imports)] // where there is the bitsliced backend alone
+#[allow(dead_code, unused_imports)] // unused where the bitsliced backend is the only one
 mod machine;
 
 #[allow(unsafe_code)]
@@ -175,13 +175,15 @@ pub type Aegis128XStream<const D: usize> = KeyStream<family::Aegis128, D>;
 pub type Aegis256XStream<const D: usize> = KeyStream<family::Aegis256, D>;
 
 macro_rules! names {
-    ($($name:ident, $mac:ident, $stream:ident: $family:ident of $degree:literal, $standard:literal;)*) => {
+    ($(
+        $name:ident, $mac:ident, $stream:ident: $family:ident of $degree:literal, $text:literal;
+    )*) => {
         $(
-            #[doc = concat!("The authenticated cipher ", $standard, " with tags of `T` bytes: 16, or 32 where a type is named without it.")]
+            #[doc = concat!("The cipher ", $text, " with tags of `T` bytes: 16, or 32 by default.")]
             pub type $name<const T: usize = 32> = Aegis<family::$family, $degree, T>;
-            #[doc = concat!("The MAC of ", $standard, " with tags of `T` bytes: 16, or 32 where a type is named without it.")]
+            #[doc = concat!("The MAC of ", $text, " with tags of `T` bytes: 16, or 32 by default.")]
             pub type $mac<const T: usize = 32> = Mac<family::$family, $degree, T>;
-            #[doc = concat!("The key stream of ", $standard, ".")]
+            #[doc = concat!("The key stream of ", $text, ".")]
             pub type $stream = KeyStream<family::$family, $degree>;
         )*
     };
@@ -196,7 +198,7 @@ names! {
     Aegis256X4, Aegis256X4Mac, Aegis256X4Stream: Aegis256 of 4, "AEGIS-256X4 (RFC 10032 §5.5)";
 }
 
-/// The examples in the README are tested too.
+/// Tests the examples in the README.
 #[cfg(all(doctest, feature = "alloc", feature = "getrandom"))]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
