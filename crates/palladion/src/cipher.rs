@@ -15,22 +15,22 @@ use crate::memory::{Direction, InOut, Wiped, WipedBytes};
 use crate::stream::{Decryptor, Encryptor};
 use crate::types::{Expected, Tag};
 
-/// A cipher with its key: AEGIS-128X or AEGIS-256X of degree `D` (1 to 256) with tags of `T` bytes
-/// (16 or 32).
+/// An AEGIS cipher with its key: AEGIS-128X or AEGIS-256X of degree `D` (1 to 256), with tags of
+/// `T` bytes (16 or 32).
 ///
-/// Use it through one of the names: [`Aegis128L`](crate::Aegis128L),
-/// [`Aegis128X2`](crate::Aegis128X2), [`Aegis128X4`](crate::Aegis128X4),
-/// [`Aegis256`](crate::Aegis256), [`Aegis256X2`](crate::Aegis256X2),
-/// [`Aegis256X4`](crate::Aegis256X4), or, for another degree, [`Aegis128X`](crate::Aegis128X) and
-/// [`Aegis256X`](crate::Aegis256X).
+/// Use one of the aliases: [`Aegis128L`](crate::Aegis128L), [`Aegis128X2`](crate::Aegis128X2),
+/// [`Aegis128X4`](crate::Aegis128X4), [`Aegis256`](crate::Aegis256),
+/// [`Aegis256X2`](crate::Aegis256X2), [`Aegis256X4`](crate::Aegis256X4). For other degrees use
+/// [`Aegis128X`](crate::Aegis128X) and [`Aegis256X`](crate::Aegis256X).
 ///
-/// `seal` and `open` work on ciphertext and tag in one piece (the tag follows the ciphertext, RFC
-/// 10032 §6), `encrypt` and `decrypt` on both apart. Each comes `_in_place` and `_into` another
-/// buffer, and the latter two also `_within` one buffer, from one place to another.
+/// `seal` and `open` append the tag to the ciphertext (RFC 10032 §6). `encrypt` and `decrypt` keep
+/// the tag separate. Methods ending in `_in_place` overwrite their input, those ending in `_into`
+/// write to another buffer, and those ending in `_within` move the text inside one buffer.
 ///
-/// **When it fails.** A call that decrypts returns [`Error::VerificationFailed`] if anything was
-/// changed; the place where the message would be is then all zeros. A call whose arguments are
-/// wrong (a buffer of the wrong length) returns another error and has touched nothing.
+/// **Failure.** Decryption returns [`Error::VerificationFailed`] if the key, the nonce, the
+/// associated data, the ciphertext or the tag is not the one used for encryption. The output is
+/// then all zeros. Invalid arguments, such as a buffer of the wrong length, give another error, and
+/// no buffer is changed.
 ///
 /// **Lengths.** Messages and associated data have at most [`MAX_LEN`](crate::MAX_LEN) bytes each.
 ///
@@ -40,7 +40,7 @@ use crate::types::{Expected, Tag};
 /// let key = Key256::from([1; 32]); // with feature "getrandom": Key256::generate()?
 /// let cipher = Aegis256X2::<32>::new(&key);
 ///
-/// let nonce = Nonce256::from([2; 32]); // never twice with one key
+/// let nonce = Nonce256::from([2; 32]); // never use a nonce twice with the same key
 /// let mut buffer = *b"attack at dawn";
 /// let tag = cipher.encrypt_in_place(&nonce, b"to: sergeant", &mut buffer)?;
 ///
@@ -48,7 +48,7 @@ use crate::types::{Expected, Tag};
 /// assert_eq!(&buffer, b"attack at dawn");
 /// # Ok::<(), palladion::Error>(())
 /// ```
-#[repr(transparent)] // likewise a key: see `Key`
+#[repr(transparent)] // a reference to a key's bytes can become a reference to a cipher: see `Key`
 pub struct Aegis<F: Family, const D: usize, const T: usize> {
     key: F::Key,
     family: PhantomData<F>,
@@ -59,10 +59,10 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     pub const KEY_LEN: usize = F::KEY_LEN;
     /// Bytes in a tag: 16 or 32.
     pub const TAG_LEN: usize = T;
-    /// Lanes that work side by side.
+    /// The degree: the number of lanes that work in parallel.
     pub const DEGREE: usize = D;
 
-    /// The cipher with this key. For any number of messages, each with its own nonce.
+    /// Creates a cipher from a key. It can encrypt any number of messages, each with its own nonce.
     ///
     /// ```
     /// use palladion::{Aegis256X2, Key256};
@@ -80,10 +80,10 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         Self { key: key.clone(), family: PhantomData }
     }
 
-    // Tag apart.
+    // The tag is separate.
 
-    /// Encrypts a message in place and returns its tag. `ad` is authenticated, but neither
-    /// encrypted nor sent along; it may be empty.
+    /// Encrypts a message in place and returns its tag. `ad` is authenticated but not encrypted,
+    /// and is not part of the output; it may be empty.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         self.encrypt_detached(nonce, ad, InOut::in_place(buf))
     }
 
-    /// Encrypts a message into a buffer of the same length and returns the tag.
+    /// Encrypts a message into a buffer of the same length and returns its tag.
     ///
     /// # Errors
     ///
@@ -122,12 +122,12 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         self.encrypt_detached(nonce, ad, InOut::separate(msg, ct)?)
     }
 
-    /// Decrypts a ciphertext in place, if the tag is right.
+    /// Verifies the tag and decrypts a ciphertext in place.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and the buffer is zeroed; [`Error::TooLong`],
-    /// [`Error::Backend`].
+    /// [`Error::VerificationFailed`] if the tag is wrong, and the buffer is zeroed;
+    /// [`Error::TooLong`], [`Error::Backend`].
     #[inline(always)] // a call costs as much as a step of the cipher
     pub fn decrypt_in_place(
         &self,
@@ -139,12 +139,12 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         self.decrypt_inout(nonce, ad, InOut::in_place(buf), tag.as_bytes())
     }
 
-    /// Decrypts a ciphertext into a buffer of the same length, if the tag is right.
+    /// Verifies the tag and decrypts a ciphertext into a buffer of the same length.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and `msg` is zeroed; [`Error::WrongLength`] if the lengths
-    /// differ, [`Error::TooLong`], [`Error::Backend`].
+    /// [`Error::VerificationFailed`] if the tag is wrong, and `msg` is zeroed;
+    /// [`Error::WrongLength`] if the lengths differ; [`Error::TooLong`], [`Error::Backend`].
     ///
     /// ```
     /// # use palladion::{Aegis128L, Error, Key128, Nonce128, Tag};
@@ -167,30 +167,30 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         self.decrypt_inout(nonce, ad, InOut::separate(ct, msg)?, tag.as_bytes())
     }
 
-    /// Encrypts a message to another place in the same buffer: from `src` to as many bytes from
-    /// `dst` on. The two may overlap in any way, so that a packet's header can be put in front of
-    /// the message or taken away. Returns the tag.
+    /// Encrypts the message at `src` in a buffer to the same number of bytes starting at `dst`, and
+    /// returns the tag. The two ranges may overlap in any way, so a packet's header can be added or
+    /// removed without another buffer.
     ///
-    /// Nothing but the ciphertext's place is written to: what of the message lies outside of it
-    /// stays there.
+    /// Only the ciphertext's range is written to. Message bytes outside that range stay as they
+    /// are.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfBuffer`] if message or ciphertext do not lie within the buffer,
-    /// [`Error::TooLong`], [`Error::Backend`]; then nothing is touched.
+    /// [`Error::OutOfBuffer`] if the message or the ciphertext does not lie within the buffer,
+    /// [`Error::TooLong`], [`Error::Backend`]; then nothing is changed.
     ///
     /// ```
     /// # use palladion::{Aegis128L, Key128, Nonce128};
     /// # let cipher = Aegis128L::<16>::new(&Key128::from([0; 16]));
     /// # let nonce = Nonce128::default();
-    /// // The message moves up to make room for a header of five bytes; the tag follows it.
+    /// // Move the message up to make room for a header of five bytes, and append the tag.
     /// let header = *b"len: ";
     /// let mut packet = *b"attack at dawn.....................";
     /// let tag = cipher.encrypt_within(&nonce, &header, &mut packet, 0..14, 5)?;
     /// packet[..5].copy_from_slice(&header);
     /// packet[19..].copy_from_slice(tag.as_ref());
     ///
-    /// // And back to the beginning.
+    /// // Decrypt it back to the start of the buffer.
     /// cipher.decrypt_within(&nonce, &header, &mut packet, 5..19, 0, &tag)?;
     /// assert_eq!(&packet[..14], b"attack at dawn");
     /// # Ok::<(), palladion::Error>(())
@@ -207,18 +207,18 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         self.encrypt_detached(nonce, ad, io)
     }
 
-    /// Decrypts a ciphertext, if the tag is right, to another place in the same buffer: from `src`
-    /// to as many bytes from `dst` on. The two may overlap in any way. The counterpart of
+    /// Verifies the tag and decrypts the ciphertext at `src` in a buffer to the same number of
+    /// bytes starting at `dst`. The two ranges may overlap in any way. The counterpart of
     /// [`encrypt_within`](Self::encrypt_within).
     ///
-    /// Nothing but the message's place is written to. Where that overlaps the ciphertext, the
-    /// ciphertext is gone afterwards, also if the tag was wrong.
+    /// Only the message's range is written to. Where it overlaps the ciphertext, the ciphertext is
+    /// lost, even if the tag is wrong.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and the message's place is zeroed; [`Error::OutOfBuffer`] if
-    /// ciphertext or message do not lie within the buffer, [`Error::TooLong`], [`Error::Backend`];
-    /// with these, nothing is touched.
+    /// [`Error::VerificationFailed`] if the tag is wrong, and the message's range is zeroed.
+    /// [`Error::OutOfBuffer`] if the ciphertext or the message does not lie within the buffer,
+    /// [`Error::TooLong`], [`Error::Backend`]; then nothing is changed.
     pub fn decrypt_within(
         &self,
         nonce: &F::Nonce,
@@ -232,8 +232,8 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         self.decrypt_inout(nonce, ad, io, tag.as_bytes())
     }
 
-    /// Input and output in one buffer. Before anything is moved, all is checked that can make the
-    /// call fail.
+    /// Moves the input to the output's place. Everything that can make the call fail is checked
+    /// first, so that a call that fails changes nothing.
     fn within<'a>(
         [input, output]: [&'static str; 2],
         ad: &[u8],
@@ -249,11 +249,11 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         Ok(InOut::within(buf, src, dst))
     }
 
-    /// Tells whether a ciphertext is authentic, without decrypting it anywhere.
+    /// Verifies the tag of a ciphertext without returning the message.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`] if it is not; [`Error::TooLong`], [`Error::Backend`].
+    /// [`Error::VerificationFailed`] if the tag is wrong; [`Error::TooLong`], [`Error::Backend`].
     pub fn verify(
         &self,
         nonce: &F::Nonce,
@@ -264,7 +264,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         Self::verify_with(self.key.as_ref(), nonce.as_ref(), ad, ct, tag)
     }
 
-    /// The same with key and nonce as bytes, which are as many as there must be.
+    /// Like [`verify`](Self::verify), with key and nonce as bytes of the right length.
     pub(crate) fn verify_with(
         key: &[u8],
         nonce: &[u8],
@@ -278,9 +278,9 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         let mut state = State::new(&mut memory, Chosen::<F, D>::new()?);
         state.init(key, nonce, None);
         state.absorb(ad);
-        // The message has to be somewhere while it is absorbed: some steps at a time, in memory
-        // that is wiped. 8 KiB are a whole number of steps for the common degrees, and one step of
-        // the largest.
+        // The state absorbs the message, so the ciphertext has to be decrypted: into memory that is
+        // wiped, a few steps at a time. 8 KiB hold a whole number of steps for the common degrees,
+        // and one step for degree 256.
         let mut scratch = Wiped::<32, 256>::zeroed();
         let rate = F::Step::<D>::LEN;
         let steps = scratch.as_ref().len() / rate;
@@ -331,13 +331,13 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         Error::check_limit("associated data", 0, ad.len())?;
         Error::check_limit("ciphertext", 0, io.len())?;
         let inputs = [self.key.as_ref(), nonce.as_ref(), ad];
-        let right = message::open_slices(Chosen::<F, D>::new()?, inputs, &io, tag);
-        if right { Ok(()) } else { Err(Error::VerificationFailed) }
+        let authentic = message::open_slices(Chosen::<F, D>::new()?, inputs, &io, tag);
+        if authentic { Ok(()) } else { Err(Error::VerificationFailed) }
     }
 
-    // Tag behind the ciphertext.
+    // The tag follows the ciphertext.
 
-    /// Encrypts the message at the start of a buffer and puts the tag into its last
+    /// Encrypts the message at the start of a buffer and writes the tag to its last
     /// [`TAG_LEN`](Self::TAG_LEN) bytes.
     ///
     /// # Errors
@@ -364,12 +364,13 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         self.encrypt_inout(nonce, ad, InOut::in_place(msg), tag)
     }
 
-    /// Encrypts a message into a buffer that is [`TAG_LEN`](Self::TAG_LEN) bytes longer: ciphertext
-    /// and tag.
+    /// Encrypts a message and writes ciphertext and tag to a buffer that is
+    /// [`TAG_LEN`](Self::TAG_LEN) bytes longer than the message.
     ///
     /// # Errors
     ///
-    /// [`Error::WrongLength`] if it is not, [`Error::TooLong`], [`Error::Backend`].
+    /// [`Error::WrongLength`] if `sealed` has another length, [`Error::TooLong`],
+    /// [`Error::Backend`].
     pub fn seal_into(
         &self,
         nonce: &F::Nonce,
@@ -386,7 +387,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         }
     }
 
-    /// Encrypts a message; returns ciphertext and tag.
+    /// Encrypts a message and returns ciphertext and tag.
     ///
     /// # Errors
     ///
@@ -413,13 +414,14 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         Ok(sealed)
     }
 
-    /// Decrypts ciphertext and tag in place, if the tag is right, and returns the message: the
-    /// buffer without its last [`TAG_LEN`](Self::TAG_LEN) bytes.
+    /// Verifies and decrypts ciphertext and tag in place, and returns the message: the buffer
+    /// without its last [`TAG_LEN`](Self::TAG_LEN) bytes.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and all of the ciphertext is zeroed; [`Error::TooShort`] if
-    /// there is no room for a tag; [`Error::TooLong`], [`Error::Backend`].
+    /// [`Error::VerificationFailed`] if the tag is wrong, and the ciphertext is zeroed;
+    /// [`Error::TooShort`] if the buffer is shorter than a tag; [`Error::TooLong`],
+    /// [`Error::Backend`].
     pub fn open_in_place<'a>(
         &self,
         nonce: &F::Nonce,
@@ -436,14 +438,14 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         Ok(ct)
     }
 
-    /// Decrypts ciphertext and tag into a buffer that is [`TAG_LEN`](Self::TAG_LEN) bytes shorter,
-    /// if the tag is right.
+    /// Verifies and decrypts ciphertext and tag into a buffer that is [`TAG_LEN`](Self::TAG_LEN)
+    /// bytes shorter.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and `msg` is zeroed; [`Error::TooShort`] if there is no room
-    /// for a tag; [`Error::WrongLength`] if `msg` has the wrong length; [`Error::TooLong`],
-    /// [`Error::Backend`].
+    /// [`Error::VerificationFailed`] if the tag is wrong, and `msg` is zeroed; [`Error::TooShort`]
+    /// if `sealed` is shorter than a tag; [`Error::WrongLength`] if `msg` has the wrong length;
+    /// [`Error::TooLong`], [`Error::Backend`].
     pub fn open_into(
         &self,
         nonce: &F::Nonce,
@@ -460,12 +462,12 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         self.decrypt_inout(nonce, ad, InOut::separate(ct, msg)?, tag)
     }
 
-    /// Decrypts ciphertext and tag, if the tag is right; returns the message.
+    /// Verifies and decrypts ciphertext and tag, and returns the message.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`]; [`Error::TooShort`] if there is no room for a tag;
-    /// [`Error::TooLong`], [`Error::Backend`].
+    /// [`Error::VerificationFailed`] if the tag is wrong; [`Error::TooShort`] if `sealed` is
+    /// shorter than a tag; [`Error::TooLong`], [`Error::Backend`].
     #[cfg(feature = "alloc")]
     pub fn open(
         &self,
@@ -478,10 +480,11 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         Ok(msg)
     }
 
-    /// Encrypts a message under a random nonce; returns nonce, ciphertext and tag in one piece.
+    /// Encrypts a message with a random nonce and returns nonce, ciphertext and tag in one piece.
     ///
-    /// With AEGIS-256 and its parallel modes any number of messages; with the AEGIS-128 family at
-    /// most 2^48 under one key.
+    ///
+    /// One key can encrypt any number of messages this way with the AEGIS-256 family, and at most
+    /// 2^48 with the AEGIS-128 family.
     ///
     /// # Errors
     ///
@@ -508,13 +511,13 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         Ok(sealed)
     }
 
-    /// Decrypts nonce, ciphertext and tag in one piece, if the tag is right; returns the message.
-    /// The counterpart of `seal_with_random_nonce`.
+    /// Verifies and decrypts nonce, ciphertext and tag in one piece, and returns the message. The
+    /// counterpart of `seal_with_random_nonce`.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`]; [`Error::TooShort`] if there is no room for nonce and tag;
-    /// [`Error::TooLong`], [`Error::Backend`].
+    /// [`Error::VerificationFailed`] if the tag is wrong; [`Error::TooShort`] if `sealed` is
+    /// shorter than nonce and tag; [`Error::TooLong`], [`Error::Backend`].
     #[cfg(feature = "alloc")]
     pub fn open_with_nonce(&self, ad: &[u8], sealed: &[u8]) -> Result<alloc::vec::Vec<u8>, Error> {
         let min = F::KEY_LEN + T;
@@ -525,9 +528,9 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         self.open(&F::Nonce::try_from(nonce)?, ad, rest)
     }
 
-    // Piece by piece.
+    // In pieces.
 
-    /// Begins to encrypt a message that comes in pieces.
+    /// Starts to encrypt a message that comes in pieces.
     ///
     /// # Errors
     ///
@@ -536,8 +539,8 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         Encryptor::new(&self.key, nonce, ad)
     }
 
-    /// Begins to decrypt a message that comes in pieces, into `output`, which nobody sees before
-    /// the tag is verified.
+    /// Starts to decrypt a message that comes in pieces into `output`. The borrow hides the output
+    /// until the tag is verified.
     ///
     /// # Errors
     ///

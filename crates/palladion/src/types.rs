@@ -7,7 +7,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use crate::Error;
 use crate::memory::{equal, wipe};
 
-/// A secret key of `N` bytes: [`Key128`] or [`Key256`]. Wiped when dropped; never printed.
+/// A secret key of `N` bytes: [`Key128`] or [`Key256`]. It is wiped on drop and never printed.
 ///
 /// ```
 /// use palladion::Key128;
@@ -16,11 +16,11 @@ use crate::memory::{equal, wipe};
 /// assert!(Key128::try_from(&[0u8; 15][..]).is_err());
 /// ```
 #[derive(Clone)]
-#[repr(transparent)] // so that a key can be used where another language keeps it
+#[repr(transparent)] // bindings use keys in memory of another language
 pub struct Key<const N: usize>([u8; N]);
 
-/// A nonce of `N` bytes: [`Nonce128`] or [`Nonce256`]. Not secret, but never to be used twice for
-/// encryption with the same key.
+/// A nonce of `N` bytes: [`Nonce128`] or [`Nonce256`]. It is not secret, but must never be used
+/// twice for encryption with the same key.
 ///
 /// ```
 /// use palladion::Nonce256;
@@ -29,11 +29,10 @@ pub struct Key<const N: usize>([u8; N]);
 /// nonce.as_mut()[..8].copy_from_slice(&counter.to_le_bytes());
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(transparent)] // likewise
+#[repr(transparent)] // bindings use nonces in memory of another language
 pub struct Nonce<const N: usize>([u8; N]);
 
-/// An authentication tag of `T` bytes, 16 or 32. Comparing two takes the same time whatever they
-/// are.
+/// An authentication tag of `T` bytes, 16 or 32. Tags are compared in constant time.
 ///
 /// ```
 /// use palladion::Tag;
@@ -43,8 +42,9 @@ pub struct Nonce<const N: usize>([u8; N]);
 /// # Ok::<(), palladion::Error>(())
 /// ```
 #[derive(Clone, Copy)]
-#[repr(C, align(8))] // so that it moves in words, also out of a `Result`: else byte by byte, which takes a tenth of the time of
-// a short message
+// The alignment lets a tag move in words, also out of a `Result`. Moving it byte by byte takes a
+// tenth of the time of a short message.
+#[repr(C, align(8))]
 pub struct Tag<const T: usize>([u8; T]);
 
 /// The key of AEGIS-128L, AEGIS-128X2 and AEGIS-128X4: 16 bytes.
@@ -59,7 +59,7 @@ pub type Nonce256 = Nonce<32>;
 macro_rules! byte_type {
     ($name:ident, $what:literal) => {
         impl<const N: usize> $name<N> {
-            /// The bytes.
+            /// Returns the bytes.
             #[must_use]
             pub const fn as_bytes(&self) -> &[u8; N] {
                 &self.0
@@ -81,9 +81,9 @@ macro_rules! byte_type {
         impl<const N: usize> TryFrom<&[u8]> for $name<N> {
             type Error = Error;
 
-            /// Fails with [`Error::WrongLength`].
+            /// Returns [`Error::WrongLength`] if there are not `N` bytes.
             fn try_from(bytes: &[u8]) -> Result<Self, Error> {
-                // (To where the result is to be: another copy would stay behind.)
+                // Copied straight into the result: an intermediate array would stay on the stack.
                 match <&[u8; N]>::try_from(bytes) {
                     Ok(bytes) => Ok(Self(*bytes)),
                     Err(_) => {
@@ -99,11 +99,12 @@ byte_type!(Nonce, "nonce");
 byte_type!(Tag, "tag");
 
 impl<const N: usize> Key<N> {
-    /// A new key from the operating system's random number generator.
+    /// Generates a key with the operating system's random number generator. Needs feature
+    /// `getrandom`.
     ///
     /// # Errors
     ///
-    /// [`Error::NoRandomness`] if there is none.
+    /// [`Error::NoRandomness`] if the operating system provides no random bytes.
     #[cfg(feature = "getrandom")]
     pub fn generate() -> Result<Self, Error> {
         let mut key = Self([0; N]);
@@ -133,14 +134,14 @@ impl<const N: usize> fmt::Debug for Key<N> {
 }
 
 impl<const N: usize> Nonce<N> {
-    /// A random nonce.
+    /// Generates a random nonce. Needs feature `getrandom`.
     ///
-    /// With 32 bytes there is no practical limit to the messages of one key. With 16 bytes encrypt
-    /// at most 2^48 messages (RFC 10032 §9.1.1), or count.
+    /// With 32 bytes, there is no practical limit on the number of messages. With 16 bytes, encrypt
+    /// at most 2^48 messages per key (RFC 10032 §9.1.1).
     ///
     /// # Errors
     ///
-    /// [`Error::NoRandomness`] if the operating system has none.
+    /// [`Error::NoRandomness`] if the operating system provides no random bytes.
     #[cfg(feature = "getrandom")]
     pub fn generate() -> Result<Self, Error> {
         let mut nonce = [0; N];
@@ -169,7 +170,7 @@ impl<const N: usize> fmt::Debug for Nonce<N> {
 }
 
 impl<const T: usize> Tag<T> {
-    /// The bytes, to be filled in.
+    /// A tag whose bytes are written later.
     pub(crate) fn zeroed() -> Self {
         Self([0; T])
     }
@@ -178,12 +179,12 @@ impl<const T: usize> Tag<T> {
         &mut self.0
     }
 
-    /// The tag that `write` writes.
+    /// Returns the tag that `write` writes.
     ///
-    /// It is read back through a pointer that the compiler cannot see through. A load relative to
-    /// the stack pointer is predicted, on Zen 4, to give what a store relative to the stack pointer
-    /// wrote there last: the zeros, because the kernel's store has another base register. Each such
-    /// misprediction would cost 10 to 15 ns.
+    /// The tag is read back through `black_box`. Without it, Zen 4 predicts that a load relative to
+    /// the stack pointer returns what the last store relative to the stack pointer wrote: the
+    /// zeros, because the kernel's store uses another base register. Each such misprediction costs
+    /// 10 to 15 ns.
     #[inline(always)]
     pub(crate) fn written_by<E>(
         write: impl FnOnce(&mut [u8; T]) -> Result<(), E>,
@@ -194,8 +195,8 @@ impl<const T: usize> Tag<T> {
     }
 }
 
-/// The tag that a message should have. Wiped when dropped: if it is not the one that came, whoever
-/// sees it can forge that message.
+/// The computed tag of a received message. Wiped on drop: if the message is a forgery, anyone who
+/// sees this tag can complete it.
 pub(crate) struct Expected<const T: usize>(Tag<T>);
 
 impl<const T: usize> Expected<T> {
@@ -203,7 +204,7 @@ impl<const T: usize> Expected<T> {
         self.0.as_mut_bytes()
     }
 
-    /// `Ok` if it is the tag that came, decided in constant time.
+    /// Compares it with the received tag, in constant time.
     #[inline(always)]
     pub(crate) fn verify(&self, tag: &Tag<T>) -> Result<(), Error> {
         if self.0 == *tag { Ok(()) } else { Err(Error::VerificationFailed) }
