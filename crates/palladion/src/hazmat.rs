@@ -1,16 +1,15 @@
-//! Tools that are safe only in careful hands. Only protocols and bindings that cannot do without
-//! them want any of these.
+//! Tools that are unsafe to misuse. Only protocols and bindings that cannot do without them should
+//! use them.
 //!
-//! - [`Session`] hands out decrypted bytes *before* it is known whether they are authentic. A
-//!   program that acts on them (parses them, answers them, shows them) may be acting on an
-//!   attacker's bytes; RFC 10032 §3.2 and §9.2 forbid releasing them. Implementations of TLS and
-//!   the C interface of libaegis need it, because they keep such bytes to themselves until the tag
-//!   has come.
+//! - [`Session`] returns decrypted bytes *before* it is known whether they are authentic. A program
+//!   that parses, answers or displays them may be acting on an attacker's bytes; RFC 10032 §3.2 and
+//!   §9.2 forbid releasing them. Implementations of TLS and libaegis's C interface need it: they
+//!   hold such bytes back until the tag has arrived.
 //! - [`AnySession`] is a [`Session`] whose cipher is chosen at run time.
-//! - [`seal`] and [`open`] work on a [`Message`] of pointers: for bindings to other languages,
-//!   which have nothing else. [`seal_any`] and [`open_any`] choose the cipher at run time.
-//! - [`encrypt_unauthenticated`] and [`decrypt_unauthenticated`] make no tag at all: anybody can
-//!   flip any bit of the message. They exist because libaegis has them.
+//! - [`seal`] and [`open`] work on a [`Message`] of pointers, for bindings to other languages.
+//!   [`seal_any`] and [`open_any`] choose the cipher at run time.
+//! - [`encrypt_unauthenticated`] and [`decrypt_unauthenticated`] do without a tag: anyone can flip
+//!   any bit of the message. They exist because libaegis has them.
 
 use crate::algorithm::Algorithm;
 use crate::cipher::Aegis;
@@ -19,7 +18,7 @@ pub use crate::driver::Message;
 use crate::driver::message;
 use crate::error::Error;
 use crate::family::Family;
-#[doc(hidden)] // for the checks of constant time
+#[doc(hidden)] // for the constant-time checks
 pub use crate::memory::secrecy;
 use crate::memory::{Direction, InOut};
 #[cfg(feature = "alloc")]
@@ -37,10 +36,10 @@ fn check_limits(what: &'static str, message: &Message) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// [`Error::TooLong`], [`Error::UnknownTagLength`], [`Error::Backend`]; then nothing is touched.
+/// [`Error::TooLong`], [`Error::UnknownTagLength`], [`Error::Backend`]; then nothing is changed.
 ///
 /// # Safety
-/// The pointers as [`Message`] says; key and nonce have the family's length.
+/// The pointers are valid as [`Message`] requires. Key and nonce have the family's length.
 ///
 /// ```
 /// use palladion::family::Aegis128;
@@ -59,7 +58,7 @@ fn check_limits(what: &'static str, message: &Message) -> Result<(), Error> {
 ///     tag: tag.as_mut_ptr(),
 ///     tag_len: tag.len(),
 /// };
-/// // SAFETY: all pointers are to as many bytes as they say.
+/// // SAFETY: each pointer is valid for the length next to it, key and nonce for 16 bytes.
 /// unsafe { hazmat::seal::<Aegis128, 1>(&message)? };
 ///
 /// let cipher = Aegis128L::<16>::new(&Key128::from(key));
@@ -67,67 +66,71 @@ fn check_limits(what: &'static str, message: &Message) -> Result<(), Error> {
 /// assert_eq!(&buf, b"message");
 /// # Ok::<(), palladion::Error>(())
 /// ```
-#[allow(unsafe_code)] // the caller's promise is passed on
+#[allow(unsafe_code)] // calls the driver with the caller's pointers
 #[inline(always)]
 pub unsafe fn seal<F: Family, const D: usize>(message: &Message) -> Result<(), Error> {
     check_limits("message", message)?;
     Error::check_tag_length(message.tag_len)?;
-    // SAFETY: the caller promises what the driver asks for.
+    // SAFETY: the caller promises that the pointers are valid as `Message` requires. The lengths of
+    // the data and the tag were checked.
     unsafe { message::seal(Chosen::<F, D>::new()?, message) };
     Ok(())
 }
 
-/// Decrypts a message in one call if its tag is right; otherwise zeroes the output.
+/// Verifies and decrypts a message in one call. Zeroes the output if the tag is wrong.
 ///
 /// # Errors
 ///
-/// [`Error::VerificationFailed`]; [`Error::TooLong`], [`Error::UnknownTagLength`],
-/// [`Error::Backend`], and then nothing is touched.
+/// [`Error::VerificationFailed`] if the tag is wrong. [`Error::TooLong`],
+/// [`Error::UnknownTagLength`], [`Error::Backend`]; then nothing is changed.
 ///
 /// # Safety
-/// The pointers as [`Message`] says; key and nonce have the family's length.
-#[allow(unsafe_code)] // the caller's promise is passed on
+/// The pointers are valid as [`Message`] requires. Key and nonce have the family's length.
+#[allow(unsafe_code)] // calls the driver with the caller's pointers
 #[inline(always)]
 pub unsafe fn open<F: Family, const D: usize>(message: &Message) -> Result<(), Error> {
     check_limits("ciphertext", message)?;
     Error::check_tag_length(message.tag_len)?;
-    // SAFETY: the caller promises what the driver asks for.
-    let right = unsafe { message::open(Chosen::<F, D>::new()?, message) };
-    if right { Ok(()) } else { Err(Error::VerificationFailed) }
+    // SAFETY: the caller promises that the pointers are valid as `Message` requires. The lengths of
+    // the data and the tag were checked.
+    let authentic = unsafe { message::open(Chosen::<F, D>::new()?, message) };
+    if authentic { Ok(()) } else { Err(Error::VerificationFailed) }
 }
 
-/// [`seal`] with a cipher that is chosen at run time.
+/// Like [`seal`], with a cipher that is chosen at run time.
 ///
 /// # Errors
 ///
-/// Those of [`seal`].
+/// The same as [`seal`].
 ///
 /// # Safety
-/// As for [`seal`]; key and nonce have [`Algorithm::key_len`] bytes.
-#[allow(unsafe_code)] // the caller's promise is passed on
+/// The pointers are valid as [`Message`] requires. Key and nonce have [`Algorithm::key_len`] bytes.
+#[allow(unsafe_code)] // calls `seal` with the caller's pointers
 #[inline]
 pub unsafe fn seal_any(algorithm: Algorithm, message: &Message) -> Result<(), Error> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the pointers are valid as `Message` requires. The algorithm
+    // selects the family, so key and nonce have its length.
     unsafe { with_algorithm!(algorithm, seal(message)) }
 }
 
-/// [`open`] with a cipher that is chosen at run time.
+/// Like [`open`], with a cipher that is chosen at run time.
 ///
 /// # Errors
 ///
-/// Those of [`open`].
+/// The same as [`open`].
 ///
 /// # Safety
-/// As for [`open`]; key and nonce have [`Algorithm::key_len`] bytes.
-#[allow(unsafe_code)] // the caller's promise is passed on
+/// The pointers are valid as [`Message`] requires. Key and nonce have [`Algorithm::key_len`] bytes.
+#[allow(unsafe_code)] // calls `open` with the caller's pointers
 #[inline]
 pub unsafe fn open_any(algorithm: Algorithm, message: &Message) -> Result<(), Error> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the pointers are valid as `Message` requires. The algorithm
+    // selects the family, so key and nonce have its length.
     unsafe { with_algorithm!(algorithm, open(message)) }
 }
 
-/// Encrypts a message in place and makes no tag. The ciphertext is that of ordinary encryption
-/// without associated data; **nothing protects it from being changed**.
+/// Encrypts a message in place without computing a tag. The ciphertext is the same as that of
+/// [`Aegis::encrypt_in_place`] without associated data, but **nothing protects it from changes**.
 ///
 /// # Errors
 ///
@@ -140,8 +143,8 @@ pub fn encrypt_unauthenticated<F: Family, const D: usize, const T: usize>(
     unauthenticated::<F, D>(cipher.key(), nonce, buf, Direction::Encrypt)
 }
 
-/// The inverse of [`encrypt_unauthenticated`]. **Nothing says that the message is what was
-/// encrypted.**
+/// Decrypts the output of [`encrypt_unauthenticated`] in place. **Nothing tells whether it was
+/// changed.**
 ///
 /// # Errors
 ///
@@ -172,7 +175,7 @@ fn unauthenticated<F: Family, const D: usize>(
     buf: &mut [u8],
     direction: Direction,
 ) -> Result<(), Error> {
-    // Begun where it stays: one that `new` returns leaves a copy where it was made.
+    // Initialised in place: a session that `new` returns would leave a copy on the stack.
     let mut session = Session::<F, D>::zeroed()?;
     session.begin(key, nonce);
     session.process(InOut::in_place(buf), direction)

@@ -1,4 +1,4 @@
-//! Messages and data that come in pieces: the one core of everything incremental.
+//! Messages in pieces: the state behind everything incremental.
 
 #[cfg(feature = "alloc")]
 use alloc::boxed::Box;
@@ -19,16 +19,16 @@ use crate::types::{Expected, Tag};
 #[cfg(feature = "alloc")]
 use crate::with_algorithm;
 
-/// A message in pieces, in either direction, or the input of a MAC. Decrypted pieces are handed out
+/// A message in pieces, in either direction, or the input of a MAC. Decrypted pieces are returned
 /// at once, **unverified**.
 ///
-/// This is the core of [`Encryptor`](crate::Encryptor), [`Decryptor`](crate::Decryptor),
-/// [`Mac`](crate::Mac) and [`KeyStream`](crate::KeyStream), for bindings and protocols that cannot
-/// use those: it does not know the direction or the length of the tag before it needs them, and it
-/// may be finalized more than once by mistake.
+/// [`Encryptor`](crate::Encryptor), [`Decryptor`](crate::Decryptor), [`Mac`](crate::Mac) and
+/// [`KeyStream`](crate::KeyStream) are built on it. It is public for bindings and protocols that
+/// learn the direction or the tag's length only later. Nothing prevents the caller from using it
+/// after it was finalized; what it then computes is meaningless.
 ///
-/// A session holds no pointer into itself: a copy of its bytes, anywhere, is another session in the
-/// same state. Only a session that is dropped is wiped.
+/// A session holds no pointer into itself: a byte copy of it, at any address, is another session in
+/// the same state. Only a session that is dropped is wiped.
 ///
 /// ```
 /// use palladion::family::Aegis128;
@@ -45,14 +45,14 @@ use crate::with_algorithm;
 /// let mut session = Session::<Aegis128, 1>::new(&key, &nonce, b"header")?;
 /// let mut unverified = [0; 13];
 /// session.decrypt_into(&message, &mut unverified)?;
-/// session.verify(&tag)?; // only now is it a message; on failure, throw it away
+/// session.verify(&tag)?; // only now is it a message; if this fails, discard it
 /// assert_eq!(&unverified, b"in two pieces");
 /// # Ok::<(), palladion::Error>(())
 /// ```
 pub struct Session<F: Family, const D: usize> {
     memory: F::Memory<D>,
     variant: Chosen<F, D>,
-    /// Of a step that has begun: its input until now and, while a message is encrypted or
+    /// The step that is not yet complete: its input so far and, while a message is encrypted or
     /// decrypted, the rest of the key stream.
     step: F::Step<D>,
     ad_len: u64,
@@ -62,14 +62,14 @@ pub struct Session<F: Family, const D: usize> {
 }
 
 impl<F: Family, const D: usize> Session<F, D> {
-    /// Bytes of a step of all lanes.
+    /// Bytes that all lanes take in one step.
     const RATE: usize = F::Step::<D>::LEN;
-    /// Bytes of the words of a state.
+    /// Bytes in the words of a state.
     const WORDS: usize = F::WORDS * 16 * D;
     /// Bytes that [`to_bytes`](Self::to_bytes) writes.
     pub const BYTES: usize = Self::WORDS + Self::RATE + 24;
 
-    /// Begins a message with all of its associated data.
+    /// Starts a message with all of its associated data.
     ///
     /// # Errors
     ///
@@ -81,8 +81,8 @@ impl<F: Family, const D: usize> Session<F, D> {
         Ok(session)
     }
 
-    /// Begins a message in memory that was given for it: moving a session takes as long as some
-    /// steps of the cipher.
+    /// Starts a message in memory of the caller. It avoids moving the session, which takes as long
+    /// as several steps of the cipher.
     ///
     /// # Errors
     ///
@@ -100,8 +100,8 @@ impl<F: Family, const D: usize> Session<F, D> {
         Ok(session)
     }
 
-    /// Memory for a session. It must [`begin`](Self::begin) before anything else.
-    #[inline(always)] // so that it is made where it stays
+    /// Creates a session that must [`begin`](Self::begin) before it is used.
+    #[inline(always)] // created in place, not copied
     pub(crate) fn zeroed() -> Result<Self, Error> {
         Ok(Self {
             memory: F::Memory::zeroed(),
@@ -113,7 +113,7 @@ impl<F: Family, const D: usize> Session<F, D> {
         })
     }
 
-    /// Begins a message, whatever there was, on the same backend.
+    /// Discards the current message and starts a new one with the same backend.
     #[inline(always)]
     pub fn begin(&mut self, key: &F::Key, nonce: &F::Nonce) {
         (self.ad_len, self.msg_len, self.in_message) = (0, 0, false);
@@ -125,12 +125,12 @@ impl<F: Family, const D: usize> Session<F, D> {
         State::new(&mut self.memory, self.variant)
     }
 
-    /// Takes more associated data, or more input of a MAC, in pieces of any size.
+    /// Adds associated data, or input of a MAC, in pieces of any size.
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`] if there is more than the limit in all, [`Error::TooLate`] if the message
-    /// has begun; then nothing is taken.
+    /// [`Error::TooLong`] if the total would exceed [`MAX_LEN`](crate::MAX_LEN) bytes,
+    /// [`Error::TooLate`] if the message has begun; then nothing is added.
     #[inline(always)]
     pub fn absorb(&mut self, data: &[u8]) -> Result<(), Error> {
         if self.in_message {
@@ -146,14 +146,14 @@ impl<F: Family, const D: usize> Session<F, D> {
         Ok(())
     }
 
-    /// Bytes of the current step that have come: always less than the rate.
+    /// Bytes of the current step so far: always less than the rate.
     #[inline(always)]
     fn used(&self, len: u64) -> usize {
         (len % Self::RATE as u64) as usize
     }
 
-    /// Takes data that does not begin or end with a step, of which `used` bytes have come before. A
-    /// function of its own, so that whole steps need not wait for what it does at its beginning.
+    /// Adds data that starts or ends in the middle of a step, of which `used` bytes came before.
+    /// Not inlined, so that whole steps do not pay for its prologue.
     #[inline(never)]
     fn absorb_parts(&mut self, used: usize, mut data: &[u8]) {
         let mut state = State::new(&mut self.memory, self.variant);
@@ -165,7 +165,7 @@ impl<F: Family, const D: usize> Session<F, D> {
                 state.absorb(self.step.as_ref());
             }
         }
-        // (Nothing is left if the step that has begun is still not complete.)
+        // If the step is still incomplete, nothing is left here.
         let (whole, rest) = data.split_at(data.len() - data.len() % Self::RATE);
         state.absorb(whole);
         if !rest.is_empty() {
@@ -183,7 +183,7 @@ impl<F: Family, const D: usize> Session<F, D> {
         }
     }
 
-    /// Encrypts or decrypts the next piece. Does nothing if it fails.
+    /// Encrypts or decrypts the next piece. On error nothing is changed.
     pub(crate) fn process(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error> {
         let used = self.used(self.msg_len);
         self.msg_len = Error::check_limit("message", self.msg_len, io.len())?;
@@ -246,7 +246,7 @@ impl<F: Family, const D: usize> Session<F, D> {
         self.process(InOut::separate(ct, unverified)?, Direction::Decrypt)
     }
 
-    /// Writes the tag. The state is spent.
+    /// Writes the tag. The state is spent afterwards.
     pub(crate) fn finalize_to<const T: usize>(&mut self, tag: &mut [u8; T]) {
         self.end_ad();
         let used = self.used(self.msg_len);
@@ -255,7 +255,7 @@ impl<F: Family, const D: usize> Session<F, D> {
         state.finalize(self.ad_len, self.msg_len, tag);
     }
 
-    /// Writes the MAC of what was absorbed. The state is spent.
+    /// Writes the MAC of what was absorbed. The state is spent afterwards.
     #[inline(always)]
     pub(crate) fn finalize_mac_to<const T: usize>(&mut self, tag: &mut [u8; T]) {
         let used = self.used(self.ad_len);
@@ -264,7 +264,7 @@ impl<F: Family, const D: usize> Session<F, D> {
         state.finalize_mac(self.ad_len, tag);
     }
 
-    /// The tag of the message. The session is wiped: what it computes from now on is meaningless.
+    /// Returns the tag of the message and wipes the session, which is then of no further use.
     #[must_use]
     pub fn finalize<const T: usize>(&mut self) -> Tag<T> {
         let mut tag = Tag::zeroed();
@@ -273,8 +273,7 @@ impl<F: Family, const D: usize> Session<F, D> {
         tag
     }
 
-    /// Compares the tag of the message with one that came along, in constant time. The session is
-    /// wiped.
+    /// Compares the tag of the message with a received tag in constant time, and wipes the session.
     ///
     /// # Errors
     ///
@@ -286,11 +285,11 @@ impl<F: Family, const D: usize> Session<F, D> {
         expected.verify(tag)
     }
 
-    /// Writes the MAC of what was absorbed (RFC 10032 §8). The session is wiped.
+    /// Writes the MAC of what was absorbed (RFC 10032 §8) and wipes the session.
     ///
     /// # Errors
     ///
-    /// [`Error::TooLate`] if a message has begun; then the session goes on.
+    /// [`Error::TooLate`] if a message has begun; then the session is unchanged.
     #[inline(always)]
     pub fn finalize_mac<const T: usize>(&mut self, tag: &mut [u8; T]) -> Result<(), Error> {
         if self.in_message {
@@ -301,29 +300,30 @@ impl<F: Family, const D: usize> Session<F, D> {
         Ok(())
     }
 
-    /// Compares the MAC of what was absorbed with one that came along, in constant time. The
-    /// session is wiped.
+    /// Compares the MAC of what was absorbed with a received one in constant time, and wipes the
+    /// session.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`] if they differ; [`Error::TooLate`] if a message has begun.
+    /// [`Error::VerificationFailed`] if they differ. [`Error::TooLate`] if a message has begun;
+    /// then the session is unchanged.
     pub fn verify_mac<const T: usize>(&mut self, tag: &Tag<T>) -> Result<(), Error> {
         let mut expected = Expected::default();
         self.finalize_mac(expected.as_mut_bytes())?;
         expected.verify(tag)
     }
 
-    /// Bytes of the message until now.
+    /// Bytes of the message so far.
     pub(crate) fn msg_len(&self) -> u64 {
         self.msg_len
     }
 
-    /// Bytes that were absorbed until now.
+    /// Bytes absorbed so far.
     pub(crate) fn ad_len(&self) -> u64 {
         self.ad_len
     }
 
-    /// Becomes what another one is, in place.
+    /// Overwrites this session with a copy of another.
     pub(crate) fn copy_from(&mut self, other: &Self) {
         self.memory.as_mut().copy_from_slice(other.memory.as_ref());
         self.step.as_mut().copy_from_slice(other.step.as_ref());
@@ -336,15 +336,15 @@ impl<F: Family, const D: usize> Session<F, D> {
         wipe(self.step.as_mut());
     }
 
-    /// Writes everything that makes up the session, in a form that is the same on every backend and
-    /// machine, and as secret as the key.
+    /// Writes the whole session in a form that is the same on every backend and machine. It is as
+    /// secret as the key.
     ///
-    /// It is there for libaegis's structure for AEGIS-256X4, which has no room for the planes of a
-    /// bitsliced state.
+    /// The C library needs it: libaegis's structure for AEGIS-256X4 is too small for the bit planes
+    /// of a bitsliced state.
     ///
     /// # Errors
     ///
-    /// [`Error::WrongLength`] if there are not [`BYTES`](Self::BYTES).
+    /// [`Error::WrongLength`] if `bytes` is not [`BYTES`](Self::BYTES) long.
     pub fn to_bytes(&self, bytes: &mut [u8]) -> Result<(), Error> {
         Error::check_length("output", bytes.len(), Self::BYTES)?;
         let (words, rest) = bytes.split_at_mut(Self::WORDS);
@@ -361,11 +361,11 @@ impl<F: Family, const D: usize> Session<F, D> {
         Ok(())
     }
 
-    /// Reads a session that [`to_bytes`](Self::to_bytes) has written, for the backend now in use.
+    /// Restores a session from the output of [`to_bytes`](Self::to_bytes), on the current backend.
     ///
     /// # Errors
     ///
-    /// [`Error::WrongLength`] if there are not [`BYTES`](Self::BYTES); [`Error::Backend`].
+    /// [`Error::WrongLength`] if `bytes` is not [`BYTES`](Self::BYTES) long; [`Error::Backend`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         Error::check_length("session", bytes.len(), Self::BYTES)?;
         let (words, rest) = bytes.split_at(Self::WORDS);
@@ -382,7 +382,7 @@ impl<F: Family, const D: usize> Session<F, D> {
     }
 }
 
-// Derived, it would have bounds on what is private.
+// A derived `Clone` would put bounds on private types.
 impl<F: Family, const D: usize> Clone for Session<F, D> {
     fn clone(&self) -> Self {
         Self { memory: self.memory.clone(), step: self.step.clone(), ..*self }
@@ -400,7 +400,7 @@ impl<F: Family, const D: usize> fmt::Debug for Session<F, D> {
     }
 }
 
-/// What [`Session`] can do, for any family and degree.
+/// The methods of [`Session`], for any family and degree.
 #[cfg(feature = "alloc")]
 pub(crate) trait DynSession: Send + Sync {
     fn process(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error>;
@@ -412,7 +412,7 @@ pub(crate) trait DynSession: Send + Sync {
     fn copy(&self) -> Box<dyn DynSession>;
 }
 
-/// Calls a method with the length of the tag as a constant.
+/// Calls a method with the tag's length as a constant.
 #[cfg(feature = "alloc")]
 macro_rules! with_tag_length {
     ($tag:ident, $T:ident => $call:expr) => {
@@ -473,9 +473,9 @@ pub(crate) fn begin<F: Family, const D: usize>(
     Ok(Box::new(Session::<F, D>::new(&key, &nonce, ad)?))
 }
 
-/// A message that comes in pieces, in either direction, with any [`Algorithm`]. Decrypted pieces
-/// are handed out at once, **unverified**. Without associated data, and encrypting zeros, it is the
-/// key stream (RFC 10032 §7). Needs feature `alloc`.
+/// A message in pieces, in either direction, with any [`Algorithm`]. Decrypted pieces are returned
+/// at once, **unverified**. Encrypting zeros without associated data gives the key stream
+/// (RFC 10032 §7). Needs feature `alloc`.
 ///
 /// ```
 /// use palladion::Algorithm;
@@ -501,7 +501,7 @@ pub struct AnySession {
 
 #[cfg(feature = "alloc")]
 impl AnySession {
-    /// Begins a message. Key and nonce have [`Algorithm::key_len`] bytes.
+    /// Starts a message. Key and nonce have [`Algorithm::key_len`] bytes each.
     ///
     /// # Errors
     ///
@@ -546,23 +546,22 @@ impl AnySession {
         self.session.process(InOut::separate(ct, unverified)?, Direction::Decrypt)
     }
 
-    /// Writes the tag of the message, 16 or 32 bytes, as many as there is room for. The session is
-    /// wiped.
+    /// Writes the tag of the message and wipes the session. The length of `tag`, 16 or 32 bytes,
+    /// selects the tag's length.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownTagLength`]; then the session goes on.
+    /// [`Error::UnknownTagLength`]; then the session is unchanged.
     pub fn finalize(&mut self, tag: &mut [u8]) -> Result<(), Error> {
         self.session.finalize(tag)
     }
 
-    /// Compares the tag of the message with one that came along, in constant time. The session is
-    /// wiped.
+    /// Compares the tag of the message with a received tag in constant time, and wipes the session.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`] if they differ; [`Error::UnknownTagLength`], and then the
-    /// session goes on.
+    /// [`Error::VerificationFailed`] if they differ. [`Error::UnknownTagLength`]; then the session
+    /// is unchanged.
     pub fn verify(&mut self, tag: &[u8]) -> Result<(), Error> {
         self.session.verify(tag)
     }
