@@ -1,4 +1,4 @@
-//! Messages that come in pieces, and key streams.
+//! Encryption and decryption in pieces, and key streams.
 
 use core::fmt;
 
@@ -10,10 +10,11 @@ use crate::memory::{Direction, InOut, Wiped, WipedBytes, wipe};
 use crate::session::Session;
 use crate::types::{Expected, Tag};
 
-/// Encrypts a message piece by piece; made by [`Aegis::encryptor`](crate::Aegis::encryptor).
+/// Encrypts a message in pieces. Created by [`Aegis::encryptor`](crate::Aegis::encryptor).
 ///
-/// Pieces may have any size, and each gives as many bytes as it takes; the result is the same as in
-/// one call. It cannot be cloned: two messages that part in the middle would share a nonce.
+/// Pieces may have any size. Each piece of ciphertext is as long as its piece of the message, and
+/// the result is the same as in one call. An encryptor cannot be cloned: two messages that differ
+/// after a common beginning would share a nonce.
 ///
 /// ```
 /// # use palladion::{Aegis256X2, Key256, Nonce256};
@@ -42,7 +43,7 @@ impl<F: Family, const D: usize, const T: usize> Encryptor<F, D, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`] if the message grows past the limit; then nothing is encrypted.
+    /// [`Error::TooLong`] if the message would exceed the limit; then nothing is encrypted.
     pub fn update_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         self.session.process(InOut::in_place(buf), Direction::Encrypt)
     }
@@ -73,14 +74,16 @@ impl<F: Family, const D: usize, const T: usize> fmt::Debug for Encryptor<F, D, T
     }
 }
 
-/// Decrypts a message piece by piece and shows it only when it is verified; made by
+/// Decrypts a message in pieces and returns it once it is verified. Created by
 /// [`Aegis::decryptor`](crate::Aegis::decryptor).
 ///
-/// The output is borrowed: nobody can look at it before [`finalize`](Self::finalize) has compared
-/// the tags. If the decryptor is dropped before, or the tag is wrong, all that was written is
-/// zeroed. (Do not leak it with [`core::mem::forget`]: that would end the borrow and leave
-/// unverified bytes in the output.) So the message must fit into memory; for more, encrypt it in
-/// chunks of their own (the crate `palladion-file` does), or see [`hazmat`](crate::hazmat).
+/// The decryptor borrows the output, so nothing can read it before [`finalize`](Self::finalize) has
+/// compared the tags. If the tag is wrong, or the decryptor is dropped before, everything written
+/// is zeroed. Do not leak a decryptor with [`core::mem::forget`]: that ends the borrow and leaves
+/// unverified bytes in the output.
+///
+/// The whole message must fit into memory. Encrypt larger ones in chunks, each with its own tag, as
+/// the crate `palladion-file` does, or see [`hazmat`](crate::hazmat).
 ///
 /// ```
 /// # use palladion::{Aegis256X2, Key256, Nonce256};
@@ -99,7 +102,7 @@ impl<F: Family, const D: usize, const T: usize> fmt::Debug for Encryptor<F, D, T
 /// ```
 pub struct Decryptor<'a, F: Family, const D: usize, const T: usize> {
     session: Session<F, D>,
-    /// The output, and how much of it is written. Empty once it is handed over.
+    /// The output and how much of it is written. Empty once it is returned.
     output: &'a mut [u8],
     written: usize,
 }
@@ -114,12 +117,12 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryptor<'a, F, D, T> {
         Ok(Self { session: Session::new(key, nonce, ad)?, output, written: 0 })
     }
 
-    /// Takes the next piece of the ciphertext.
+    /// Decrypts the next piece of the ciphertext.
     ///
     /// # Errors
     ///
     /// [`Error::TooShort`] if the output has no room for it, [`Error::TooLong`]; then nothing is
-    /// taken.
+    /// decrypted.
     pub fn update(&mut self, ct: &[u8]) -> Result<(), Error> {
         let end = self.written.saturating_add(ct.len());
         let actual = self.output.len();
@@ -133,14 +136,14 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryptor<'a, F, D, T> {
         Ok(())
     }
 
-    /// Ends the ciphertext. If the tag is right, returns the message: the part of the output that
+    /// Ends the ciphertext, verifies the tag and returns the message: the part of the output that
     /// was written.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`]; what was written is zeroed.
+    /// [`Error::VerificationFailed`] if the tag is wrong, and what was written is zeroed.
     pub fn finalize(mut self, tag: &Tag<T>) -> Result<&'a mut [u8], Error> {
-        // On failure `drop` zeroes the output.
+        // On failure, `drop` zeroes the output.
         let mut expected = Expected::default();
         self.session.finalize_to(expected.as_mut_bytes());
         expected.verify(tag)?;
@@ -163,15 +166,15 @@ impl<F: Family, const D: usize, const T: usize> fmt::Debug for Decryptor<'_, F, 
     }
 }
 
-/// An endless stream of bytes that depend on key and nonce alone: Stream of the standard, and a
-/// reader that continues where it stopped.
+/// A key stream, read in pieces: pseudo-random bytes that depend only on key and nonce (Stream in
+/// RFC 10032 §7). It ends after [`MAX_LEN`](crate::MAX_LEN) bytes.
 ///
-/// Use it through one of the names: [`Aegis128LStream`](crate::Aegis128LStream),
-/// [`Aegis256X2Stream`](crate::Aegis256X2Stream) and so on. The standard's nonce is optional and
-/// all zeros if absent: that is [`Default`].
+/// Use one of the aliases: [`Aegis128LStream`](crate::Aegis128LStream),
+/// [`Aegis256X2Stream`](crate::Aegis256X2Stream) and so on. The standard makes the nonce optional;
+/// [`Default`], all zeros, stands for none.
 ///
-/// It authenticates nothing. As with any stream cipher, two messages XORed with the same stream
-/// give each other away.
+/// A key stream authenticates nothing. As with any stream cipher, two messages XORed with the same
+/// key stream reveal each other.
 ///
 /// ```
 /// use palladion::{Aegis128LStream, Key128, Nonce128};
@@ -192,7 +195,7 @@ pub struct KeyStream<F: Family, const D: usize> {
 }
 
 impl<F: Family, const D: usize> KeyStream<F, D> {
-    /// The stream from its beginning.
+    /// Creates a key stream that starts at its first byte.
     ///
     /// # Errors
     ///
@@ -201,22 +204,22 @@ impl<F: Family, const D: usize> KeyStream<F, D> {
         Ok(Self { session: Session::new(key, nonce, b"")? })
     }
 
-    /// The next bytes.
+    /// Fills a buffer with the next bytes.
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`] if they would go past the limit; then none are read.
+    /// [`Error::TooLong`] if they would exceed the limit; then the stream does not advance.
     pub fn next_bytes(&mut self, out: &mut [u8]) -> Result<(), Error> {
         Error::check_limit("key stream", self.session.msg_len(), out.len())?;
         out.fill(0);
         self.session.process(InOut::in_place(out), Direction::Encrypt)
     }
 
-    /// XORs the next bytes into a buffer: encrypts or decrypts it, without any authentication.
+    /// XORs the next bytes into a buffer. This encrypts or decrypts it, without authentication.
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`] if they would go past the limit; then nothing happens.
+    /// [`Error::TooLong`] if they would exceed the limit; then nothing is changed.
     pub fn xor(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         Error::check_limit("key stream", self.session.msg_len(), buf.len())?;
         let mut stream = Wiped::<32, 64>::zeroed();
@@ -230,13 +233,13 @@ impl<F: Family, const D: usize> KeyStream<F, D> {
         Ok(())
     }
 
-    /// The beginning of the stream, in one call.
+    /// Fills a buffer with the first bytes of a key stream, in one call.
     ///
     /// # Errors
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
     pub fn fill(key: &F::Key, nonce: &F::Nonce, out: &mut [u8]) -> Result<(), Error> {
-        // Begun where it stays: one that `new` returns leaves a copy where it was made.
+        // Initialised in place: a session that `new` returns would leave a copy on the stack.
         let mut stream = Self { session: Session::zeroed()? };
         stream.session.begin(key, nonce);
         stream.next_bytes(out)
@@ -245,7 +248,7 @@ impl<F: Family, const D: usize> KeyStream<F, D> {
 
 #[cfg(feature = "std")]
 impl<F: Family, const D: usize> std::io::Read for KeyStream<F, D> {
-    /// Always fills the buffer.
+    /// Fills the whole buffer.
     fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
         self.next_bytes(buf).map_err(std::io::Error::other)?;
         Ok(buf.len())
