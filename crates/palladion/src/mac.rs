@@ -12,22 +12,20 @@ use crate::family::Family;
 use crate::session::Session;
 use crate::types::{Expected, Tag};
 
-/// AEGISMAC: authenticates data with a key, without encrypting it.
+/// AEGISMAC: authenticates data with a key, without encrypting it (RFC 10032 §8).
 ///
-/// Use it through one of the names: [`Aegis128LMac`](crate::Aegis128LMac),
+/// Use one of the aliases: [`Aegis128LMac`](crate::Aegis128LMac),
 /// [`Aegis128X2Mac`](crate::Aegis128X2Mac), [`Aegis128X4Mac`](crate::Aegis128X4Mac),
 /// [`Aegis256Mac`](crate::Aegis256Mac), [`Aegis256X2Mac`](crate::Aegis256X2Mac),
-/// [`Aegis256X4Mac`](crate::Aegis256X4Mac). All variants give different tags, and so do the two tag
-/// lengths.
+/// [`Aegis256X4Mac`](crate::Aegis256X4Mac). Tags of different variants, and of different lengths,
+/// are unrelated.
 ///
-/// Unlike in encryption the same key *and nonce* may serve any number of messages; the nonce may be
-/// all zeros ([`Default`]). But the same key must not be used for encryption too, the tag must not
-/// serve as a derived key, and this is not a hash function: who knows the key can make collisions
-/// (§8).
+/// Unlike in encryption, the same key *and nonce* may serve any number of messages; the nonce may
+/// be all zeros ([`Default`]). Do not use the same key for encryption as well, and do not derive
+/// keys from tags. This is not a hash function: anyone who knows the key can find collisions (§8).
 ///
-/// One combination does not compile: `Aegis128XMac<D, 16>` with an odd `D` above 1. The standard's
-/// FinalizeMac takes the lanes' tags in pairs there and leaves the last one out, so that lane's
-/// data would not be authenticated.
+/// `Aegis128XMac<D, 16>` with an odd `D` above 1 does not compile: the standard combines the tags
+/// of the lanes in pairs and leaves out the last lane, so its data would not be authenticated.
 ///
 /// ```
 /// use palladion::{Aegis128X2Mac, Key128, Nonce128};
@@ -47,7 +45,7 @@ use crate::types::{Expected, Tag};
 /// let tag = Aegis128XMac::<3, 16>::mac(&Key128::from([1; 16]), &Nonce128::default(), b"data");
 /// ```
 pub struct Mac<F: Family, const D: usize, const T: usize> {
-    /// The state before any data, for `reset`. With it there is no need to keep the key.
+    /// The state before any data, for `reset`. It replaces the key.
     initial: Session<F, D>,
     data: Session<F, D>,
 }
@@ -58,8 +56,8 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     /// Bytes in a tag: 16 or 32.
     pub const TAG_LEN: usize = T;
 
-    /// Begins with no data. To authenticate many messages with the same key and nonce, clone it or
-    /// [`reset`](Self::reset) it: that saves the initialisation.
+    /// Creates a MAC without data. To authenticate many messages with the same key and nonce, clone
+    /// it or [`reset`](Self::reset) it: both save the initialisation.
     ///
     /// # Errors
     ///
@@ -70,16 +68,16 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
         Ok(Self { data: initial.clone(), initial })
     }
 
-    /// Takes more data, in pieces of any size.
+    /// Adds data, in pieces of any size.
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`] if there is more than the limit in all; then nothing is taken.
+    /// [`Error::TooLong`] if the total would exceed the limit; then nothing is added.
     pub fn update(&mut self, data: &[u8]) -> Result<(), Error> {
         self.data.absorb(data)
     }
 
-    /// The tag of all the data.
+    /// Returns the tag of all the data.
     #[must_use]
     pub fn finalize(mut self) -> Tag<T> {
         let mut tag = Tag::zeroed();
@@ -87,7 +85,7 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
         tag
     }
 
-    /// Compares the tag of all the data with one that came along, in constant time.
+    /// Compares the tag of all the data with a received tag, in constant time.
     ///
     /// # Errors
     ///
@@ -98,12 +96,12 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
         expected.verify(tag)
     }
 
-    /// Forgets all data and begins anew with the same key and nonce.
+    /// Discards all data and starts again with the same key and nonce.
     pub fn reset(&mut self) {
         self.data.copy_from(&self.initial);
     }
 
-    /// The tag of some data, in one call.
+    /// Returns the tag of some data, in one call.
     ///
     /// # Errors
     ///
@@ -112,7 +110,7 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
         Tag::written_by(|tag| Self::compute(key, nonce, data, tag))
     }
 
-    /// Compares the tag of some data with one that came along, in one call and in constant time.
+    /// Compares the tag of some data with a received tag, in one call and in constant time.
     ///
     /// # Errors
     ///
