@@ -1,23 +1,23 @@
-//! Many messages in one call, faster than one after another.
+//! Encrypts or decrypts many messages in one call, faster than one after another.
 //!
-//! The AES units of recent CPUs can work on more than one message has to offer: a step of AEGIS
-//! needs the result of the step before. Here each part of a wide register works on a message of its
-//! own (the "comb scheduler" that the 2023 paper on AEGIS's parallel modes cites). Each message is
-//! encrypted just as [`Aegis`] does it alone, with its own nonce and tag: the other side need not
-//! know that there was a batch.
+//! Each step of AEGIS needs the result of the step before, so a single message leaves the AES units
+//! of recent CPUs partly idle. In a batch, each part of a wide register works on a message of its
+//! own (the "comb scheduler" that the 2023 paper on AEGIS's parallel modes cites). The result is
+//! the same as encrypting each message with [`Aegis`], with its own nonce and tag: the receiver
+//! need not know about the batch.
 //!
-//! 1. Make a job for each message: [`Encryption`] or [`Decryption`]. Their constructors have the
-//!    names and arguments of the functions of [`Aegis`] that do the same to one message, and take
-//!    the cipher first: jobs can have different keys, but are of one variant with one tag length.
-//! 2. [`encrypt`] or [`decrypt`] all of them.
-//! 3. Ask each job for its result, if not all went well.
+//! 1. Create a job for each message: [`Encryption`] or [`Decryption`]. The constructors have the
+//!    names and arguments of the corresponding methods of [`Aegis`], after the cipher. Jobs may
+//!    have different keys, but share the variant and the tag length.
+//! 2. Call [`encrypt`] or [`decrypt`] on all jobs.
+//! 3. Read the result of each job.
 //!
 //! ```
 //! use palladion::batch::{self, Decryption, Encryption};
 //! use palladion::{Aegis128L, Error, Key128, Nonce128};
 //!
 //! let cipher = Aegis128L::<16>::new(&Key128::from([7; 16]));
-//! let nonces = [Nonce128::from([1; 16]), Nonce128::from([2; 16])]; // never one twice with one key
+//! let nonces = [Nonce128::from([1; 16]), Nonce128::from([2; 16])]; // never use one twice
 //!
 //! let (mut hello, mut world) = (*b"hello", *b"new world");
 //! let mut jobs = [
@@ -28,7 +28,7 @@
 //! let tags = [jobs[0].tag()?, jobs[1].tag()?];
 //! assert_eq!(tags[0], cipher.encrypt_in_place(&nonces[0], b"header", &mut b"hello".clone())?);
 //!
-//! hello[0] ^= 1; // somebody changes the first
+//! hello[0] ^= 1; // an attacker changes the first ciphertext
 //! let mut jobs = [
 //!     Decryption::decrypt_in_place(&cipher, &nonces[0], b"header", &mut hello, &tags[0]),
 //!     Decryption::decrypt_in_place(&cipher, &nonces[1], b"", &mut world, &tags[1]),
@@ -41,14 +41,14 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! # When it pays
+//! # When is it faster?
 //!
-//! With messages of up to some kilobytes and similar lengths, on CPUs with VAES: then registers
-//! hold two or four messages of [`Aegis128L`](crate::Aegis128L) and [`Aegis256`](crate::Aegis256),
-//! or two of [`Aegis128X2`](crate::Aegis128X2) and [`Aegis256X2`](crate::Aegis256X2). Messages are
-//! sorted by length within each 64 of them. Where several at once would not be faster (very
-//! different lengths, other variants, other CPUs), they are worked on one after another. No memory
-//! is allocated.
+//! A batch is faster for messages of up to a few kilobytes with similar lengths, on CPUs with VAES.
+//! There, registers hold two or four messages of [`Aegis128L`](crate::Aegis128L) and
+//! [`Aegis256`](crate::Aegis256), or two of [`Aegis128X2`](crate::Aegis128X2) and
+//! [`Aegis256X2`](crate::Aegis256X2). Messages are sorted by length in windows of 64. Where a batch
+//! would not be faster (very different lengths, other variants, other CPUs), messages are processed
+//! one after another. No memory is allocated.
 
 use core::fmt;
 
@@ -61,28 +61,28 @@ use crate::family::Family;
 use crate::memory::{Direction, InOut, WipedBytes, wipe};
 use crate::types::Tag;
 
-/// A message to be encrypted by [`encrypt`].
+/// A message for [`encrypt`].
 ///
-/// Arguments that are wrong (a buffer of the wrong length) are no panic and stop no other message:
-/// this message gets an error, see [`result`](Self::result), and nothing of it is touched.
+/// An invalid argument, such as a buffer of the wrong length, fails only this message. Its
+/// [`result`](Self::result) is the error, and none of its buffers is changed.
 pub struct Encryption<'a, F: Family, const D: usize, const T: usize> {
     item: Item<'a, F>,
     tag: Tag<T>,
-    /// Where the tag goes, if it goes behind the ciphertext.
-    behind: Option<&'a mut [u8; T]>,
+    /// Where the tag is written, if it follows the ciphertext.
+    tag_out: Option<&'a mut [u8; T]>,
 }
 
-/// A message to be decrypted by [`decrypt`].
+/// A message for [`decrypt`].
 ///
-/// Arguments that are wrong (a buffer of the wrong length) are no panic and stop no other message:
-/// this message gets an error, see [`result`](Self::result), and nothing of it is touched.
+/// An invalid argument, such as a buffer of the wrong length, fails only this message. Its
+/// [`result`](Self::result) is the error, and none of its buffers is changed.
 pub struct Decryption<'a, F: Family, const D: usize, const T: usize> {
     item: Item<'a, F>,
-    /// The tag that came.
+    /// The received tag.
     tag: Tag<T>,
 }
 
-/// What the two kinds of jobs have in common.
+/// The part that both kinds of jobs share.
 struct Item<'a, F: Family> {
     key: &'a F::Key,
     nonce: F::Nonce,
@@ -106,7 +106,7 @@ impl<'a, F: Family> Item<'a, F> {
         Self { key: cipher.key(), nonce: *nonce, ad, io, result }
     }
 
-    /// Whether nobody has worked on it yet.
+    /// Tells whether the job has not been processed yet.
     #[inline(always)]
     fn is_new(&self) -> bool {
         matches!(self.result, Err(Error::NotProcessed))
@@ -121,17 +121,17 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         ad: &'a [u8],
         buffers: Result<(InOut<'a>, Option<&'a mut [u8; T]>), Error>,
     ) -> Self {
-        let (io, behind) = match buffers {
-            Ok((io, behind)) => (Ok(io), behind),
+        let (io, tag_out) = match buffers {
+            Ok((io, tag_out)) => (Ok(io), tag_out),
             Err(error) => (Err(error), None),
         };
-        Self { item: Item::new(cipher, nonce, ad, io), tag: Tag::zeroed(), behind }
+        Self { item: Item::new(cipher, nonce, ad, io), tag: Tag::zeroed(), tag_out }
     }
 
-    /// Encrypts a message in place; then [`tag`](Self::tag) has its tag. Compare
+    /// Encrypts a message in place; [`tag`](Self::tag) returns its tag. See
     /// [`Aegis::encrypt_in_place`].
     #[must_use]
-    #[inline(always)] // a job is made where it stays
+    #[inline(always)] // creates the job in place
     pub fn encrypt_in_place(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -141,12 +141,12 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         Self::new(cipher, nonce, ad, Ok((InOut::in_place(buf), None)))
     }
 
-    /// Encrypts a message into a buffer of the same length; then [`tag`](Self::tag) has its tag.
-    /// Compare [`Aegis::encrypt_into`].
+    /// Encrypts a message into a buffer of the same length; [`tag`](Self::tag) returns its tag. See
+    /// [`Aegis::encrypt_into`].
     ///
     /// The result is [`Error::WrongLength`] if the lengths differ.
     #[must_use]
-    #[inline(always)] // a job is made where it stays
+    #[inline(always)] // creates the job in place
     pub fn encrypt_into(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -162,12 +162,12 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         )
     }
 
-    /// Encrypts the message at the start of a buffer and puts the tag into its last `T` bytes.
-    /// Compare [`Aegis::seal_in_place`].
+    /// Encrypts the message at the start of a buffer and writes the tag to its last `T` bytes. See
+    /// [`Aegis::seal_in_place`].
     ///
     /// The result is [`Error::TooShort`] if the buffer has no room for the tag.
     #[must_use]
-    #[inline(always)] // a job is made where it stays
+    #[inline(always)] // creates the job in place
     pub fn seal_in_place(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -182,12 +182,12 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         Self::new(cipher, nonce, ad, buffers)
     }
 
-    /// Encrypts a message into a buffer that is `T` bytes longer: ciphertext and tag. Compare
+    /// Encrypts a message and writes ciphertext and tag to a buffer that is `T` bytes longer. See
     /// [`Aegis::seal_into`].
     ///
-    /// The result is [`Error::WrongLength`] if it is not.
+    /// The result is [`Error::WrongLength`] if `sealed` has another length.
     #[must_use]
-    #[inline(always)] // a job is made where it stays
+    #[inline(always)] // creates the job in place
     pub fn seal_into(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -206,7 +206,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         Self::new(cipher, nonce, ad, buffers)
     }
 
-    /// What became of the message: [`Error::NotProcessed`] before [`encrypt`].
+    /// Returns whether the message was encrypted: [`Error::NotProcessed`] before [`encrypt`].
     ///
     /// # Errors
     ///
@@ -216,29 +216,29 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         self.item.result
     }
 
-    /// The tag, wherever it went.
+    /// Returns the tag, whether or not it was also written to a buffer.
     ///
     /// # Errors
     ///
-    /// Those of [`result`](Self::result).
+    /// The same as [`result`](Self::result).
     pub fn tag(&self) -> Result<Tag<T>, Error> {
         self.result().map(|()| self.tag)
     }
 
-    /// The ciphertext, without the tag.
+    /// Returns the ciphertext, without the tag.
     ///
     /// # Errors
     ///
-    /// Those of [`result`](Self::result).
+    /// The same as [`result`](Self::result).
     pub fn ciphertext(&self) -> Result<&[u8], Error> {
         self.result().map(|()| self.item.io.output())
     }
 }
 
 impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
-    /// Decrypts a ciphertext in place, if the tag is right. Compare [`Aegis::decrypt_in_place`].
+    /// Verifies the tag and decrypts a ciphertext in place. See [`Aegis::decrypt_in_place`].
     #[must_use]
-    #[inline(always)] // a job is made where it stays
+    #[inline(always)] // creates the job in place
     pub fn decrypt_in_place(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -249,12 +249,12 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
         Self { item: Item::new(cipher, nonce, ad, Ok(InOut::in_place(buf))), tag: *tag }
     }
 
-    /// Decrypts a ciphertext into a buffer of the same length, if the tag is right. Compare
+    /// Verifies the tag and decrypts a ciphertext into a buffer of the same length. See
     /// [`Aegis::decrypt_into`].
     ///
     /// The result is [`Error::WrongLength`] if the lengths differ.
     #[must_use]
-    #[inline(always)] // a job is made where it stays
+    #[inline(always)] // creates the job in place
     pub fn decrypt_into(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -269,11 +269,11 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
         }
     }
 
-    /// Decrypts ciphertext and tag in place, if the tag is right. Compare [`Aegis::open_in_place`].
+    /// Verifies and decrypts ciphertext and tag in place. See [`Aegis::open_in_place`].
     ///
-    /// The result is [`Error::TooShort`] if there is no room for a tag.
+    /// The result is [`Error::TooShort`] if the buffer is shorter than a tag.
     #[must_use]
-    #[inline(always)] // a job is made where it stays
+    #[inline(always)] // creates the job in place
     pub fn open_in_place(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -288,13 +288,13 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
         Self { item: Item::new(cipher, nonce, ad, io), tag }
     }
 
-    /// Decrypts ciphertext and tag into a buffer that is `T` bytes shorter, if the tag is right.
-    /// Compare [`Aegis::open_into`].
+    /// Verifies and decrypts ciphertext and tag into a buffer that is `T` bytes shorter. See
+    /// [`Aegis::open_into`].
     ///
-    /// The result is [`Error::TooShort`] if there is no room for a tag, and [`Error::WrongLength`]
+    /// The result is [`Error::TooShort`] if `sealed` is shorter than a tag, [`Error::WrongLength`]
     /// if `msg` has the wrong length.
     #[must_use]
-    #[inline(always)] // a job is made where it stays
+    #[inline(always)] // creates the job in place
     pub fn open_into(
         cipher: &'a Aegis<F, D, T>,
         nonce: &F::Nonce,
@@ -310,36 +310,36 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
         Self { item: Item::new(cipher, nonce, ad, io), tag }
     }
 
-    /// What became of the message: [`Error::NotProcessed`] before [`decrypt`].
+    /// Returns whether the message was decrypted: [`Error::NotProcessed`] before [`decrypt`].
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and the place where the message would be is zeroed;
+    /// [`Error::VerificationFailed`] if the tag is wrong, and the output is zeroed;
     /// [`Error::WrongLength`], [`Error::TooShort`], [`Error::TooLong`], [`Error::Backend`],
     /// [`Error::NotProcessed`].
     pub fn result(&self) -> Result<(), Error> {
         self.item.result
     }
 
-    /// The message, if it is authentic.
+    /// Returns the message.
     ///
     /// # Errors
     ///
-    /// Those of [`result`](Self::result).
+    /// The same as [`result`](Self::result).
     pub fn message(&self) -> Result<&[u8], Error> {
         self.result().map(|()| self.item.io.output())
     }
 }
 
-/// That not all messages of a batch went well. The others did.
+/// Some messages of a batch failed. The others were processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BatchError {
-    /// How many failed.
+    /// How many messages failed.
     pub failed: usize,
-    /// The place of the first that failed, counted from 0.
+    /// The index of the first job that failed.
     pub first: usize,
-    /// Why that one failed.
+    /// Why that job failed.
     pub error: Error,
 }
 
@@ -347,58 +347,55 @@ impl fmt::Display for BatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { failed, first, error } = self;
         let s = if *failed == 1 { "" } else { "s" };
-        write!(f, "{failed} message{s} of the batch failed, the first at place {first}: {error}")
+        write!(f, "{failed} message{s} of the batch failed; the first is message {first}: {error}")
     }
 }
 
 impl core::error::Error for BatchError {}
 
 impl From<BatchError> for Error {
-    /// Why the first failed.
+    /// Returns the error of the first job that failed.
     fn from(e: BatchError) -> Self {
         e.error
     }
 }
 
-/// Encrypts all messages, each as [`Aegis`] would alone (RFC 10032 §3, §4, §5).
+/// Encrypts all messages, with the same result as [`Aegis`] (RFC 10032 §3, §4, §5).
 ///
-/// Messages that have been worked on before are left alone: encrypting twice in place would give
-/// them away.
+/// Jobs that were processed before are skipped: encrypting twice in place would undo the first.
 ///
 /// # Errors
 ///
-/// [`BatchError`] if messages failed. The others are encrypted, and each has its own
-/// [`result`](Encryption::result).
+/// [`BatchError`] if some messages failed. The others are encrypted. See
+/// [`result`](Encryption::result) for each.
 pub fn encrypt<F: Family, const D: usize, const T: usize>(
     jobs: &mut [Encryption<'_, F, D, T>],
 ) -> Result<(), BatchError> {
     run::<F, D, T, _>(jobs)
 }
 
-/// Decrypts all messages whose tags are right, each as [`Aegis`] would alone (RFC 10032 §3, §4,
-/// §5).
+/// Verifies and decrypts all messages, with the same result as [`Aegis`] (RFC 10032 §3, §4, §5).
 ///
-/// Messages that have been worked on before are left alone.
+/// Jobs that were processed before are skipped.
 ///
 /// # Errors
 ///
-/// [`BatchError`] if messages failed. The others are decrypted, and each has its own
-/// [`result`](Decryption::result). Where a message was not authentic, its output is zeroed, and
-/// only there.
+/// [`BatchError`] if some messages failed. The others are decrypted. See
+/// [`result`](Decryption::result) for each. The output of a message with a wrong tag is zeroed.
 pub fn decrypt<F: Family, const D: usize, const T: usize>(
     jobs: &mut [Decryption<'_, F, D, T>],
 ) -> Result<(), BatchError> {
     run::<F, D, T, _>(jobs)
 }
 
-/// What the two kinds of jobs differ in.
+/// The differences between the two kinds of jobs.
 trait Job<'a, F: Family, const D: usize, const T: usize>: batch::Job {
     const DIRECTION: Direction;
     const WHAT: &'static str;
     fn item(&mut self) -> &mut Item<'a, F>;
-    /// Does what there is to do with the computed tag.
+    /// Stores or compares the computed tag.
     fn finish(&mut self, tag: &[u8; T]) -> Result<(), Error>;
-    /// Does the job alone.
+    /// Processes the job by itself.
     fn process_alone(&mut self) -> Result<(), Error>;
 }
 
@@ -439,8 +436,8 @@ impl<'a, F: Family, const D: usize, const T: usize> Job<'a, F, D, T> for Encrypt
     #[inline(always)]
     fn finish(&mut self, tag: &[u8; T]) -> Result<(), Error> {
         self.tag = Tag::from(*tag);
-        if let Some(behind) = &mut self.behind {
-            **behind = *tag;
+        if let Some(tag_out) = &mut self.tag_out {
+            **tag_out = *tag;
         }
         Ok(())
     }
@@ -470,7 +467,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Job<'a, F, D, T> for Decrypt
     #[inline(always)]
     fn finish(&mut self, tag: &[u8; T]) -> Result<(), Error> {
         if self.tag == Tag::from(*tag) {
-            return Ok(()); // compared in constant time
+            return Ok(()); // `Tag` compares in constant time
         }
         core::mem::replace(&mut self.item.io, InOut::in_place(&mut [])).zero_output();
         Err(Error::VerificationFailed)
@@ -480,25 +477,25 @@ impl<'a, F: Family, const D: usize, const T: usize> Job<'a, F, D, T> for Decrypt
     fn process_alone(&mut self) -> Result<(), Error> {
         let Item { key, nonce, ad, io, .. } = &self.item;
         let inputs = [key.as_ref(), nonce.as_ref(), ad];
-        let right = message::open_slices(Chosen::<F, D>::new()?, inputs, io, self.tag.as_bytes());
-        if right { Ok(()) } else { Err(Error::VerificationFailed) }
+        let authentic =
+            message::open_slices(Chosen::<F, D>::new()?, inputs, io, self.tag.as_bytes());
+        if authentic { Ok(()) } else { Err(Error::VerificationFailed) }
     }
 }
 
-/// How many messages are sorted at once: what fits into the memory of a function.
+/// How many messages are sorted at once. Their sizes are kept on the stack.
 const WINDOW: usize = 64;
 
-/// A small number of messages, not worth so much memory.
+/// Up to this many messages, a smaller array on the stack will do.
 const FEW: usize = 8;
 
-/// The size of a message in steps, and its place in the window. In order: by message, then by
-/// associated data.
+/// The size of a message in steps, and its index in the window. Ordered by the length of the
+/// message, then by that of the associated data.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Size(u64);
 
 impl Size {
-    /// What is larger than there is room for counts as the largest: it only decides what goes
-    /// together.
+    /// Sizes that do not fit saturate. They only decide which messages are grouped.
     #[inline(always)]
     fn new(msg: usize, ad: usize, place: usize) -> Self {
         Self(
@@ -520,32 +517,32 @@ impl Size {
         (self.0 % WINDOW as u64) as usize
     }
     #[inline(always)]
-    fn is_as(self, other: Self) -> bool {
+    fn has_same_lengths(self, other: Self) -> bool {
         self.0 >> 6 == other.0 >> 6
     }
 }
 
-/// Whether a kernel for several messages is faster than one message after another.
+/// Tells whether a kernel for several messages is faster than processing them one after another.
 #[inline(always)]
-fn pays<F: Family>(kernel: &Batch, group: &[Size]) -> bool {
-    let ends = <F as Parameters>::FIXED_STEPS;
+fn is_faster<F: Family>(kernel: &Batch, group: &[Size]) -> bool {
+    let fixed = <F as Parameters>::FIXED_STEPS;
     let [first, others @ ..] = group else { return false };
     let (mut msg, mut ad, mut alone) = ((first.msg(), first.msg()), (first.ad(), first.ad()), 0);
     for size in group {
-        alone += 4 * (ends + size.msg() + size.ad());
+        alone += 4 * (fixed + size.msg() + size.ad());
     }
     for size in others {
         msg = (msg.0.min(size.msg()), msg.1.max(size.msg()));
         ad = (ad.0.min(size.ad()), ad.1.max(size.ad()));
     }
-    // Steps that all messages have, and those that only some have.
-    let (all, some) = (ends + msg.0 + ad.0, msg.1 - msg.0 + ad.1 - ad.0);
+    // The steps that all messages have, and those that only some have.
+    let (all, some) = (fixed + msg.0 + ad.0, msg.1 - msg.0 + ad.1 - ad.0);
     let costs = kernel.costs();
     costs.0 * all + costs.1 * some < alone
 }
 
-/// The kernel for the first of the messages that are left, if not the one for a single message, and
-/// how many it takes.
+/// Chooses how to process the next messages: the index of a batch kernel, or `None` for one message
+/// by itself, and the number of messages.
 #[inline(always)]
 fn choose<F: Family, const D: usize>(
     variant: Chosen<F, D>,
@@ -553,7 +550,7 @@ fn choose<F: Family, const D: usize>(
 ) -> (Option<usize>, usize) {
     for (i, kernel) in variant.kernels().batch.iter().enumerate() {
         let n = kernel.messages().min(rest.len());
-        if n >= kernel.fewest().max(2) && pays::<F>(kernel, &rest[..n]) {
+        if n >= kernel.fewest().max(2) && is_faster::<F>(kernel, &rest[..n]) {
             return (Some(i), n);
         }
     }
@@ -572,12 +569,12 @@ fn run<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
             return summary(jobs);
         }
     };
-    let mut all_is_well = true;
-    // The tags that the messages should have: wiped, because those of forgeries are nobody's
-    // business.
+    let mut all_ok = true;
+    // The computed tags. They are wiped, because the tag of a rejected message would complete a
+    // forgery.
     let mut tags = Tags([[0; T]; MOST]);
     for window in jobs.chunks_mut(WINDOW) {
-        all_is_well &= if variant.kernels().batch[0].messages() == 0 {
+        all_ok &= if variant.kernels().batch[0].messages() == 0 {
             process_one_by_one(window)
         } else if window.len() <= FEW {
             process_in_groups(variant, window, &mut tags, &mut [Size(0); FEW])
@@ -585,7 +582,7 @@ fn run<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
             process_in_groups(variant, window, &mut tags, &mut [Size(0); WINDOW])
         };
     }
-    if all_is_well { Ok(()) } else { summary(jobs) }
+    if all_ok { Ok(()) } else { summary(jobs) }
 }
 
 /// Tags computed for some messages. Wiped when dropped.
@@ -599,7 +596,7 @@ impl<const T: usize> Drop for Tags<T> {
     }
 }
 
-/// What the caller is told of jobs that did not all go well.
+/// Summarizes the jobs that failed.
 #[cold]
 fn summary<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
     jobs: &mut [J],
@@ -616,7 +613,7 @@ fn summary<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, 
     summary
 }
 
-/// Whether a job is to be done: it is new and within the limits.
+/// Tells whether a job should be processed: it is new and within the limits.
 #[inline(always)]
 fn is_due<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
     job: &mut J,
@@ -633,22 +630,23 @@ fn is_due<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T
     true
 }
 
-/// Does the jobs one after another. Tells whether all went well.
+/// Processes jobs one after another. Tells whether all succeeded.
 #[inline(always)]
 fn process_one_by_one<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
     jobs: &mut [J],
 ) -> bool {
-    let mut all_is_well = true;
+    let mut all_ok = true;
     for job in jobs {
         if is_due(job) {
             job.item().result = job.process_alone();
         }
-        all_is_well &= job.item().result.is_ok();
+        all_ok &= job.item().result.is_ok();
     }
-    all_is_well
+    all_ok
 }
 
-/// Does the jobs in groups of similar sizes; `order` has room for all. Tells whether all went well.
+/// Processes jobs in groups of similar sizes. `order` has room for all of them. Tells whether all
+/// succeeded.
 #[inline(never)]
 fn process_in_groups<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
     variant: Chosen<F, D>,
@@ -656,7 +654,7 @@ fn process_in_groups<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<
     tags: &mut Tags<T>,
     order: &mut [Size],
 ) -> bool {
-    let mut all_is_well = true;
+    let mut all_ok = true;
     let mut count = 0;
     for (place, job) in jobs.iter_mut().enumerate() {
         if is_due(job) {
@@ -665,11 +663,11 @@ fn process_in_groups<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<
             order[count] = size;
             count += 1;
         } else {
-            all_is_well &= job.item().result.is_ok();
+            all_ok &= job.item().result.is_ok();
         }
     }
     let order = &mut order[..count];
-    if !order.iter().all(|size| size.is_as(order[0])) {
+    if !order.iter().all(|size| size.has_same_lengths(order[0])) {
         order.sort_unstable();
     }
     let (mut rest, mut several) = (&order[..], false);
@@ -694,11 +692,11 @@ fn process_in_groups<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<
             }
         }
         for &place in &places[..n] {
-            all_is_well &= jobs[place].item().result.is_ok();
+            all_ok &= jobs[place].item().result.is_ok();
         }
     }
     if several {
         batch::finish(variant);
     }
-    all_is_well
+    all_ok
 }

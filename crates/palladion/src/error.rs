@@ -9,70 +9,70 @@ use crate::memory::LengthsDiffer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The tag does not belong to this key, nonce, associated data and ciphertext: one of them was
-    /// changed, or the key is another one. Where there is an output, it has been zeroed (but for
-    /// the bytes that [`hazmat::Session`](crate::hazmat::Session) handed out before).
+    /// The tag does not match: the key, nonce, associated data, ciphertext or tag is not the one
+    /// used for encryption. The output, if there is one, is zeroed, except for bytes that a
+    /// [`hazmat::Session`](crate::hazmat::Session) returned before.
     VerificationFailed,
-    /// An input is longer than the standard allows (RFC 10032 §3, §4), in bytes.
+    /// An input is longer than the standard allows (RFC 10032 §3, §4). Lengths are in bytes.
     TooLong {
         /// Which input.
         what: &'static str,
-        /// The longest that is allowed.
+        /// The maximum length.
         max: u64,
     },
-    /// An input is shorter than it can be, in bytes.
+    /// An input is too short. Lengths are in bytes.
     TooShort {
         /// Which input.
         what: &'static str,
-        /// The shortest that is allowed.
+        /// The minimum length.
         min: usize,
-        /// What came.
+        /// Its length.
         actual: usize,
     },
-    /// A buffer has another length than it must have, in bytes.
+    /// An input or a buffer has the wrong length. Lengths are in bytes.
     WrongLength {
-        /// Which buffer.
+        /// Which input or buffer.
         what: &'static str,
         /// The length it must have.
         expected: usize,
         /// The length it has.
         actual: usize,
     },
-    /// A tag has another length than tags can have: 16 or 32 bytes.
+    /// The length of a tag is neither 16 nor 32 bytes.
     UnknownTagLength {
-        /// The length it has.
+        /// The length it has, in bytes.
         actual: usize,
     },
     /// A range does not lie within the buffer, or ends before it begins.
     OutOfBuffer {
-        /// Which bytes.
+        /// What the range holds.
         what: &'static str,
-        /// Where the range begins.
+        /// The first byte of the range.
         start: usize,
-        /// Where it ends.
+        /// The byte after its last.
         end: usize,
         /// The length of the buffer, in bytes.
         len: usize,
     },
-    /// A message of a [`batch`](crate::batch) has not been worked on yet.
+    /// A message of a [`batch`](crate::batch) has not been processed yet.
     NotProcessed,
     /// Associated data, or a request for a MAC, came after the message had begun.
     TooLate {
         /// What came too late.
         what: &'static str,
     },
-    /// The backend that the environment asks for cannot be used.
+    /// The backend that the environment variable names cannot be used.
     Backend(BackendError),
-    /// The operating system gave no random bytes.
+    /// The operating system provided no random bytes.
     NoRandomness,
 }
 
-/// The longest message, the longest associated data and the longest input of a MAC, in bytes: P_MAX
-/// and A_MAX of the standard (RFC 10032 §3, §4).
+/// The maximum length of a message, of associated data and of a MAC's input, in bytes: P_MAX and
+/// A_MAX in RFC 10032 §3 and §4.
 pub const MAX_LEN: u64 = (1 << 61) - 1;
 
 impl Error {
-    /// The sum of two lengths, if it is within the standard's limits.
+    /// Adds a length to the length so far, unless the sum exceeds the standard's limit.
     #[inline(always)]
     pub(crate) fn check_limit(what: &'static str, before: u64, len: usize) -> Result<u64, Self> {
         match before.checked_add(len as u64) {
@@ -81,7 +81,7 @@ impl Error {
         }
     }
 
-    /// `Ok` if a buffer has the length it must have.
+    /// Checks the length of an input or a buffer.
     #[inline(always)]
     pub(crate) fn check_length(
         what: &'static str,
@@ -91,13 +91,13 @@ impl Error {
         if actual == expected { Ok(()) } else { Err(Self::WrongLength { what, expected, actual }) }
     }
 
-    /// `Ok` if there are tags of this length.
+    /// Checks that tags of this length exist.
     #[inline(always)]
     pub(crate) fn check_tag_length(actual: usize) -> Result<(), Self> {
         if matches!(actual, 16 | 32) { Ok(()) } else { Err(Self::UnknownTagLength { actual }) }
     }
 
-    /// `Ok` if a range lies within a buffer of `len` bytes.
+    /// Checks that a range lies within a buffer of `len` bytes.
     pub(crate) fn check_range(
         what: &'static str,
         start: usize,
@@ -116,7 +116,8 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::VerificationFailed => f.write_str(
-                "verification failed: the key is wrong, or the ciphertext, tag, nonce or associated data was changed",
+                "verification failed: the key is wrong, or the ciphertext, tag, nonce or \
+                 associated data was changed",
             ),
             Self::TooLong { what, max } => write!(f, "the {what} is longer than {max} bytes"),
             Self::TooShort { what, min, actual } => {
@@ -125,14 +126,16 @@ impl fmt::Display for Error {
             Self::WrongLength { what, expected, actual } => {
                 write!(f, "the {what} must have {expected} bytes, but has {actual}")
             }
-            Self::UnknownTagLength { actual } => write!(f, "tags have 16 or 32 bytes, not {actual}"),
+            Self::UnknownTagLength { actual } => {
+                write!(f, "tags have 16 or 32 bytes, not {actual}")
+            }
             Self::OutOfBuffer { what, start, end, len } if start <= end => {
                 write!(f, "the {what} at {start}..{end} must lie within the buffer of {len} bytes")
             }
             Self::OutOfBuffer { what, start, end, .. } => {
                 write!(f, "the {what} at {start}..{end} must not end before it begins")
             }
-            Self::NotProcessed => f.write_str("the message has not been worked on yet"),
+            Self::NotProcessed => f.write_str("the message has not been processed yet"),
             Self::TooLate { what } => write!(f, "the {what} must come before the message begins"),
             Self::Backend(e) => e.fmt(f),
             Self::NoRandomness => f.write_str("the operating system gave no random bytes"),

@@ -1,4 +1,4 @@
-//! Every variant of every error, produced by public calls.
+//! Produces every variant of every error by public calls.
 
 #[path = "../tests/common/child.rs"]
 mod child;
@@ -20,8 +20,8 @@ use crate::{
 
 macro_rules! errors {
     () => {
-        variants!(Error: VerificationFailed TooLong TooShort WrongLength UnknownTagLength OutOfBuffer NotProcessed TooLate
-            Backend NoRandomness)
+        variants!(Error: VerificationFailed TooLong TooShort WrongLength UnknownTagLength
+            OutOfBuffer NotProcessed TooLate Backend NoRandomness)
     };
 }
 
@@ -33,9 +33,9 @@ macro_rules! backend_errors {
 
 type Session = hazmat::Session<Aegis128, 1>;
 
-/// What a system without random bytes is for.
+/// Why `NoRandomness` cannot be produced on most systems.
 const NO_RANDOMNESS: &str =
-    "this system has random bytes; scripts/test-no-randomness.sh takes them away";
+    "this system has random bytes; scripts/test-no-randomness.sh removes them";
 
 fn cipher() -> Aegis128L<16> {
     Aegis128L::new(&Key128::from([1; 16]))
@@ -45,18 +45,18 @@ fn nonce() -> Nonce128 {
     Nonce128::from([2; 16])
 }
 
-/// One byte more than the standard allows. (Nobody has so many; but a session can be told that it
-/// has had them.)
+/// Processes one byte more than the standard allows. Nobody has that many bytes, but a restored
+/// session can claim to have processed them.
 fn too_long() -> Result<(), Error> {
     let mut bytes = [0; Session::BYTES];
     Session::new(&Key128::from([1; 16]), &nonce(), b"")?.to_bytes(&mut bytes)?;
     bytes[Session::BYTES - 16..][..8].copy_from_slice(&(MAX_LEN - 1).to_le_bytes());
     let mut session = Session::from_bytes(&bytes)?;
-    session.encrypt_in_place(&mut [0])?; // the last that is allowed
+    session.encrypt_in_place(&mut [0])?; // the last byte that is allowed
     session.encrypt_in_place(&mut [0])
 }
 
-/// Associated data after the message has begun.
+/// Adds associated data after the message has begun.
 fn too_late() -> Result<(), Error> {
     let mut session = Session::new(&Key128::from([1; 16]), &nonce(), b"in ")?;
     session.absorb(b"pieces")?;
@@ -64,7 +64,7 @@ fn too_late() -> Result<(), Error> {
     session.absorb(b"")
 }
 
-/// Runs `child` where the environment asks for a backend that there is none of.
+/// Runs `child` with the name of an unknown backend in the environment.
 fn in_the_environment(test: &str) -> Came {
     let mut command = child::command(&[], test);
     command.env(ENVIRONMENT_VARIABLE, "nonsense");
@@ -106,7 +106,7 @@ fn every_error() {
             &["message", "3..20", "10 bytes"],
             came(cipher.encrypt_within(&nonce, b"", &mut [0; 10], 3..20, 0).map(drop)),
         ),
-        ("NotProcessed", &["not been worked on"], came(untouched)),
+        ("NotProcessed", &["not been processed"], came(untouched)),
         ("TooLate", &["associated data", "before the message"], came(too_late())),
         (
             "Backend",
@@ -167,7 +167,7 @@ fn child_backend() {
     println!("<done>");
 }
 
-/// The errors that are structures.
+/// Produces the errors that are structs.
 #[test]
 fn structures() {
     let (cipher, nonce) = (cipher(), nonce());
@@ -178,11 +178,9 @@ fn structures() {
     ];
     let error = batch::decrypt(&mut batch).unwrap_err();
     assert_eq!((error.failed, error.first, error.error), (2, 0, Error::VerificationFailed));
-    assert!(
-        error.to_string().starts_with(
-            "2 messages of the batch failed, the first at place 0: verification failed"
-        )
-    );
+    assert!(error.to_string().starts_with(
+        "2 messages of the batch failed; the first is message 0: verification failed"
+    ));
     assert_eq!("AEGIS-512".parse::<Algorithm>(), Err(UnknownAlgorithm));
     assert!(UnknownAlgorithm.to_string().contains("AEGIS-256X2"));
 }

@@ -407,7 +407,7 @@ fn errors_say_what_failed() {
     let error: BatchError = batch::encrypt(&mut jobs).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "1 message of the batch failed, the first at place 0: the buffer must have at least 16 bytes, but has 3"
+        "1 message of the batch failed; the first is message 0: the buffer must have at least 16 bytes, but has 3"
     );
 }
 
