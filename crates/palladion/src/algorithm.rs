@@ -1,13 +1,12 @@
-//! The six ciphers that have names of their own, chosen at run time.
+//! The six named ciphers, as values.
 
 use core::fmt;
 use core::str::FromStr;
 
 use crate::error::Error;
 
-/// One of the six ciphers that every implementation of the standard's modes has. The types of this
-/// crate fix it when a program is compiled; this is for files, command lines and bindings, which
-/// learn it at run time. See [`any`](crate::any).
+/// One of the six ciphers of RFC 10032 with a name, for programs that choose at run time. See
+/// [`any`](crate::any).
 ///
 /// ```
 /// use palladion::Algorithm;
@@ -36,7 +35,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All of them, in the order of their numbers.
+    /// All algorithms, in the order of their numbers.
     pub const ALL: [Self; 6] = [
         Self::Aegis128L,
         Self::Aegis128X2,
@@ -46,19 +45,19 @@ impl Algorithm {
         Self::Aegis256X4,
     ];
 
-    /// Its number in encrypted files.
+    /// Returns the algorithm's number in encrypted files.
     #[must_use]
     pub const fn id(self) -> u8 {
         self as u8
     }
 
-    /// The algorithm with this number.
+    /// Returns the algorithm with this number.
     #[must_use]
     pub fn from_id(id: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|algorithm| algorithm.id() == id)
     }
 
-    /// The standard's name, like `AEGIS-256X2`.
+    /// Returns the standard's name, like `AEGIS-256X2`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -71,13 +70,13 @@ impl Algorithm {
         }
     }
 
-    /// The algorithm of a name; capital letters or not.
+    /// Returns the algorithm with this name, in upper or lower case.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|algorithm| algorithm.name().eq_ignore_ascii_case(name))
     }
 
-    /// Bytes in a key, and in a nonce: 16 or 32.
+    /// Returns the length of a key and of a nonce in bytes: 16 or 32.
     #[must_use]
     pub const fn key_len(self) -> usize {
         match self {
@@ -86,11 +85,11 @@ impl Algorithm {
         }
     }
 
-    /// Checks that there are as many bytes as a key or nonce has.
+    /// Checks that a length is that of a key or nonce.
     ///
     /// # Errors
     ///
-    /// [`Error::WrongLength`], which says `what` it is.
+    /// [`Error::WrongLength`] with `what`.
     #[inline(always)]
     pub fn check_len(self, what: &'static str, actual: usize) -> Result<(), Error> {
         Error::check_length(what, actual, self.key_len())
@@ -103,7 +102,7 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// The name is the standard's in any case.
+/// Parses the standard's name, in upper or lower case.
 impl FromStr for Algorithm {
     type Err = UnknownAlgorithm;
 
@@ -112,13 +111,13 @@ impl FromStr for Algorithm {
     }
 }
 
-/// There is no algorithm of this name.
+/// The name is not that of an algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownAlgorithm;
 
 impl fmt::Display for UnknownAlgorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no such algorithm; there are")?;
+        f.write_str("unknown algorithm; expected one of")?;
         for (i, algorithm) in Algorithm::ALL.into_iter().enumerate() {
             write!(f, "{} {}", if i == 0 { "" } else { "," }, algorithm.name())?;
         }
@@ -128,19 +127,20 @@ impl fmt::Display for UnknownAlgorithm {
 
 impl core::error::Error for UnknownAlgorithm {}
 
-/// `with_algorithm!(algorithm, function(arguments))` calls `function::<F, D>(arguments)` with the
-/// family and the degree of an [`Algorithm`]: the one place where code that is generic over them
-/// meets a choice made at run time.
+/// Calls a function that is generic over family and degree with those of an [`Algorithm`].
+///
+/// `with_algorithm!(algorithm, function(arguments))` calls `function::<F, D>(arguments)`.
 ///
 /// ```
 /// use palladion::family::Family;
 /// use palladion::{Aegis, Algorithm, Error, with_algorithm};
 ///
-/// fn seal<F: Family, const D: usize>(key: &[u8], nonce: &[u8], message: &[u8]) -> Result<Vec<u8>, Error> {
-///     Aegis::<F, D, 16>::new(&F::Key::try_from(key)?).seal(&F::Nonce::try_from(nonce)?, b"", message)
+/// fn seal<F: Family, const D: usize>(key: &[u8], nonce: &[u8]) -> Result<Vec<u8>, Error> {
+///     let cipher = Aegis::<F, D, 16>::new(&F::Key::try_from(key)?);
+///     cipher.seal(&F::Nonce::try_from(nonce)?, b"", b"message")
 /// }
 ///
-/// let sealed = with_algorithm!(Algorithm::Aegis128X2, seal(&[1; 16], &[2; 16], b"message"))?;
+/// let sealed = with_algorithm!(Algorithm::Aegis128X2, seal(&[1; 16], &[2; 16]))?;
 /// assert_eq!(sealed.len(), 7 + 16);
 /// # Ok::<(), Error>(())
 /// ```

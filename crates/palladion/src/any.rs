@@ -1,6 +1,5 @@
-//! The six ciphers behind one type each, for programs that learn at run time which [`Algorithm`]
-//! and which length of tags they need: files, command lines, bindings to other languages. Nonces
-//! and tags are slices here, whose lengths are checked.
+//! Ciphers whose [`Algorithm`] and tag length are chosen at run time, for files, command lines and
+//! bindings to other languages. Keys, nonces and tags are slices; their lengths are checked.
 //!
 //! ```
 //! use palladion::any::{Cipher, Mac};
@@ -34,10 +33,10 @@ use crate::memory::InOut;
 use crate::session::{DynSession, begin};
 use crate::with_algorithm;
 
-/// The longest key and nonce.
+/// The length of the longest key and nonce, in bytes.
 const MAX_LEN: usize = 32;
 
-/// A cipher of any [`Algorithm`] with its key and the length of its tags, like [`Aegis`].
+/// A cipher of any [`Algorithm`], with its key and tag length. Like [`Aegis`].
 #[derive(Clone)]
 pub struct Cipher {
     algorithm: Algorithm,
@@ -46,7 +45,7 @@ pub struct Cipher {
 }
 
 impl Cipher {
-    /// The key has [`Algorithm::key_len`] bytes, tags have 16 or 32.
+    /// Creates a cipher. The key has [`Algorithm::key_len`] bytes; tags have 16 or 32.
     ///
     /// # Errors
     ///
@@ -59,19 +58,19 @@ impl Cipher {
         Ok(cipher)
     }
 
-    /// Which cipher it is.
+    /// Returns the algorithm.
     #[must_use]
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// Bytes in a tag: 16 or 32.
+    /// Returns the length of a tag in bytes: 16 or 32.
     #[must_use]
     pub fn tag_len(&self) -> usize {
         self.tag_len
     }
 
-    /// The key, of [`Algorithm::key_len`] bytes.
+    /// Returns the key, [`Algorithm::key_len`] bytes.
     #[must_use]
     pub fn key(&self) -> &[u8] {
         &self.key[..self.algorithm.key_len()]
@@ -100,8 +99,8 @@ impl Cipher {
             io: &InOut<'_>,
             tag: &[u8],
         ) -> Result<(), Error> {
-            let right = message::open_slices(Chosen::<F, D>::new()?, inputs, io, tag);
-            if right { Ok(()) } else { Err(Error::VerificationFailed) }
+            let authentic = message::open_slices(Chosen::<F, D>::new()?, inputs, io, tag);
+            if authentic { Ok(()) } else { Err(Error::VerificationFailed) }
         }
         self.check(nonce, ad, ("ciphertext", io.len()), tag.len())?;
         with_algorithm!(self.algorithm, open([self.key(), nonce, ad], io, tag))
@@ -122,11 +121,11 @@ impl Cipher {
         Ok(())
     }
 
-    /// Encrypts a message in place and writes its tag, which has [`tag_len`](Self::tag_len) bytes.
+    /// Encrypts a message in place and writes its tag, of [`tag_len`](Self::tag_len) bytes.
     ///
     /// # Errors
     ///
-    /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`]; then nothing is touched.
+    /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`]; then nothing is changed.
     pub fn encrypt_in_place(
         &self,
         nonce: &[u8],
@@ -141,7 +140,7 @@ impl Cipher {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`]; then nothing is touched.
+    /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`]; then nothing is changed.
     pub fn encrypt_into(
         &self,
         nonce: &[u8],
@@ -153,12 +152,12 @@ impl Cipher {
         self.seal(nonce, ad, &InOut::separate(msg, ct)?, tag)
     }
 
-    /// Decrypts a message in place, if the tag is right.
+    /// Verifies the tag and decrypts a ciphertext in place.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and the buffer is zeroed; [`Error::WrongLength`],
-    /// [`Error::TooLong`], [`Error::Backend`], and nothing is touched.
+    /// [`Error::VerificationFailed`] if the tag is wrong, and the buffer is zeroed.
+    /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`]; then nothing is changed.
     pub fn decrypt_in_place(
         &self,
         nonce: &[u8],
@@ -169,12 +168,12 @@ impl Cipher {
         self.open(nonce, ad, &InOut::in_place(buf), tag)
     }
 
-    /// Decrypts a message into another buffer of the same length, if the tag is right.
+    /// Verifies the tag and decrypts a ciphertext into another buffer of the same length.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and the output is zeroed; [`Error::WrongLength`],
-    /// [`Error::TooLong`], [`Error::Backend`], and nothing is touched.
+    /// [`Error::VerificationFailed`] if the tag is wrong, and the output is zeroed.
+    /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`]; then nothing is changed.
     pub fn decrypt_into(
         &self,
         nonce: &[u8],
@@ -186,12 +185,12 @@ impl Cipher {
         self.open(nonce, ad, &InOut::separate(ct, msg)?, tag)
     }
 
-    /// Compares a tag without decrypting anything to a place that can be seen: [`Aegis::verify`].
+    /// Verifies the tag of a ciphertext without returning the message. Like [`Aegis::verify`].
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`]; [`Error::WrongLength`], [`Error::TooLong`],
-    /// [`Error::Backend`].
+    /// [`Error::VerificationFailed`] if the tag is wrong; [`Error::WrongLength`],
+    /// [`Error::TooLong`], [`Error::Backend`].
     pub fn verify(&self, nonce: &[u8], ad: &[u8], ct: &[u8], tag: &[u8]) -> Result<(), Error> {
         fn verify<F: Family, const D: usize>(
             cipher: &Cipher,
@@ -228,7 +227,7 @@ impl fmt::Debug for Cipher {
     }
 }
 
-/// Authenticates data in pieces with any [`Algorithm`] (RFC 10032 §8), like [`crate::Mac`]. Needs
+/// Authenticates data in pieces with any [`Algorithm`] (RFC 10032 §8). Like [`crate::Mac`]. Needs
 /// feature `alloc`.
 ///
 /// ```
@@ -238,7 +237,7 @@ impl fmt::Debug for Cipher {
 /// let mut mac = Mac::new(Algorithm::Aegis256X2, &[1; 32], &[0; 32])?;
 /// mac.update(b"some ")?;
 /// let mut tag = [0; 32];
-/// mac.clone().finalize(&mut tag)?; // of "some "
+/// mac.clone().finalize(&mut tag)?; // the tag of "some "
 /// mac.update(b"data")?;
 /// mac.finalize(&mut tag)?;
 /// # Ok::<(), palladion::Error>(())
@@ -250,8 +249,8 @@ pub struct Mac {
 
 #[cfg(feature = "alloc")]
 impl Mac {
-    /// Begins with no data. Key and nonce have [`Algorithm::key_len`] bytes; the nonce may be all
-    /// zeros.
+    /// Creates a MAC without data. Key and nonce have [`Algorithm::key_len`] bytes each; the nonce
+    /// may be all zeros.
     ///
     /// # Errors
     ///
@@ -260,16 +259,17 @@ impl Mac {
         Ok(Self { session: with_algorithm!(algorithm, begin(key, nonce, b""))? })
     }
 
-    /// Takes more data, in pieces of any size.
+    /// Adds data, in pieces of any size.
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`]; then nothing is taken.
+    /// [`Error::TooLong`] if the total would exceed the limit; then nothing is added.
     pub fn update(&mut self, data: &[u8]) -> Result<(), Error> {
         self.session.absorb(data)
     }
 
-    /// Writes the tag of all the data, 16 or 32 bytes, as many as there is room for.
+    /// Writes the tag of all the data. The length of `tag`, 16 or 32 bytes, selects the tag's
+    /// length.
     ///
     /// # Errors
     ///
@@ -278,7 +278,7 @@ impl Mac {
         self.session.finalize_mac(tag)
     }
 
-    /// Compares the tag of all the data with one that came along, in constant time.
+    /// Compares the tag of all the data with a received tag, in constant time.
     ///
     /// # Errors
     ///
