@@ -1,18 +1,18 @@
-//! The parallel modes as they were first published, in 2023. **Not compatible with the standard**,
-//! and not for new designs: they are here to read old data and to check the paper.
+//! The parallel modes as first published in 2023, for reading old data and checking the paper.
+//! **Not compatible with the standard; not for new designs.**
 //!
 //! F. Denis, "Adding more parallelism to the AEGIS authenticated encryption algorithms", ePrint
 //! 2023/523, adds a *context separator* CTX to the initialisation of AEGIS-128L and AEGIS-256
-//! ([`enc_128l`], [`enc_256`]) and builds AEGIS-128X\[ν\] and AEGIS-256X\[ν\] ([`Aegis128X`],
-//! [`Aegis256X`]) from ν of them, with CTX = lane number. What became RFC 10032 differs:
+//! ([`enc_128l`], [`enc_256`]). It builds AEGIS-128X\[ν\] and AEGIS-256X\[ν\] ([`Aegis128X`],
+//! [`Aegis256X`]) from ν instances with CTX = lane number. RFC 10032 differs from the paper:
 //!
-//! - The standard's context also holds the degree: byte 1 is D - 1. Here it is the lane number
-//!   alone, so lane 0 equals the base cipher, and so does ν = 1.
-//! - The tag of AEGIS-128X: see [`TagForm`].
-//! - There was no MAC mode of its own; a MAC was the tag of an empty message.
+//! - The standard's context also contains the degree: byte 1 is D - 1. The paper's contains only
+//!   the lane number, so lane 0 equals the base cipher, and so does the mode with ν = 1.
+//! - AEGIS-128X has another tag: see [`TagForm`].
+//! - The paper has no MAC mode; the tag of an empty message serves as a MAC.
 //!
-//! The lane number is encoded as a little-endian integer of 16 bytes, so ν may be any number of
-//! lanes. Lengths in the finalisation are those of the whole message and the whole associated data.
+//! The lane number is a little-endian integer of 16 bytes, so ν has no practical limit. The
+//! finalisation uses the lengths of the whole message and of all the associated data.
 //!
 //! ```
 //! use core::num::NonZeroU32;
@@ -36,22 +36,22 @@ use crate::family::{self, Family};
 use crate::memory::{Direction, WipedBytes, wipe};
 use crate::types::{Expected, Key128, Key256, Nonce128, Nonce256, Tag};
 
-/// Which words of the final state make the 16-byte tag of a lane of AEGIS-128X.
+/// The words of the final state that make the 16-byte tag of a lane of AEGIS-128X.
 ///
-/// There is no default: the paper's text and its test vectors disagree, and both have been
+/// There is no default: the paper's text and its test vectors disagree, and both forms have been
 /// implemented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TagForm {
-    /// S0 to S4: what the test vectors in the paper's appendix A.1 were made with, and nothing else
-    /// known.
+    /// S0 to S4. The test vectors in the paper's appendix A.1 use it, and nothing else that we know
+    /// of.
     FiveWords,
-    /// S0 to S6, as in AEGIS-128L: what the paper's text says, and what libaegis and the drafts of
-    /// August to October 2023 did.
+    /// S0 to S6, as in AEGIS-128L. The paper's text, libaegis and the drafts of August to October
+    /// 2023 use it.
     SevenWords,
 }
 
-/// Enc_128L(CTX, K, IV, A, M) of the paper's algorithm 2: AEGIS-128L with a context separator.
-/// Encrypts where the message lies; the tag has 16 or 32 bytes. CTX = 0 is AEGIS-128L itself.
+/// AEGIS-128L with a context separator: Enc_128L(CTX, K, IV, A, M), algorithm 2 of the paper.
+/// Encrypts in place and returns a tag of 16 or 32 bytes. CTX = 0 gives AEGIS-128L itself.
 ///
 /// # Errors
 ///
@@ -80,11 +80,12 @@ pub fn enc_128l<const T: usize>(
     })
 }
 
-/// The inverse of [`enc_128l`].
+/// Verifies the tag and decrypts the output of [`enc_128l`] in place.
 ///
 /// # Errors
 ///
-/// [`Error::VerificationFailed`], and the buffer is zeroed; [`Error::TooLong`], [`Error::Backend`].
+/// [`Error::VerificationFailed`] if the tag is wrong, and the buffer is zeroed;
+/// [`Error::TooLong`], [`Error::Backend`].
 pub fn dec_128l<const T: usize>(
     ctx: &[u8; 16],
     key: &Key128,
@@ -98,9 +99,11 @@ pub fn dec_128l<const T: usize>(
     })
 }
 
-/// Enc_256(CTX, K, IV, A, M) of the paper's algorithm 4: AEGIS-256 with a context separator.
-/// Encrypts where the message lies; the tag has 16 or 32 bytes. CTX = 0 is AEGIS-256 itself (whose
-/// constants and round keys the algorithm misprints; the test vectors follow AEGIS-256).
+/// AEGIS-256 with a context separator: Enc_256(CTX, K, IV, A, M), algorithm 4 of the paper.
+/// Encrypts in place and returns a tag of 16 or 32 bytes. CTX = 0 gives AEGIS-256 itself.
+///
+/// The paper misprints the constants and round keys of AEGIS-256; its test vectors, and this
+/// function, use the right ones.
 ///
 /// # Errors
 ///
@@ -117,11 +120,12 @@ pub fn enc_256<const T: usize>(
     })
 }
 
-/// The inverse of [`enc_256`].
+/// Verifies the tag and decrypts the output of [`enc_256`] in place.
 ///
 /// # Errors
 ///
-/// [`Error::VerificationFailed`], and the buffer is zeroed; [`Error::TooLong`], [`Error::Backend`].
+/// [`Error::VerificationFailed`] if the tag is wrong, and the buffer is zeroed;
+/// [`Error::TooLong`], [`Error::Backend`].
 pub fn dec_256<const T: usize>(
     ctx: &[u8; 16],
     key: &Key256,
@@ -135,8 +139,8 @@ pub fn dec_256<const T: usize>(
     })
 }
 
-/// AEGIS-128X\[ν\] of 2023: ν evaluations of [`enc_128l`] on interleaved blocks, their 16-byte tags
-/// XORed.
+/// AEGIS-128X\[ν\] of 2023: ν instances of [`enc_128l`] on interleaved blocks, with their 16-byte
+/// tags XORed.
 #[derive(Clone, Debug)]
 pub struct Aegis128X {
     key: Key128,
@@ -145,13 +149,13 @@ pub struct Aegis128X {
 }
 
 impl Aegis128X {
-    /// The mode with ν lanes and a choice of tag.
+    /// Creates the cipher with ν lanes and a form of tag.
     #[must_use]
     pub fn new(key: &Key128, nu: NonZeroU32, tag_form: TagForm) -> Self {
         Self { key: key.clone(), degree: nu, tag_form }
     }
 
-    /// Encrypts a message where it lies and returns its tag.
+    /// Encrypts a message in place and returns its tag.
     ///
     /// # Errors
     ///
@@ -165,12 +169,12 @@ impl Aegis128X {
         encrypt(|tag| self.crypt(iv, ad, buf, Direction::Encrypt, tag))
     }
 
-    /// Decrypts a ciphertext where it lies, if the tag is right.
+    /// Verifies the tag and decrypts a ciphertext in place.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and the buffer is zeroed; [`Error::TooLong`],
-    /// [`Error::Backend`].
+    /// [`Error::VerificationFailed`] if the tag is wrong, and the buffer is zeroed;
+    /// [`Error::TooLong`], [`Error::Backend`].
     pub fn decrypt_in_place(
         &self,
         iv: &Nonce128,
@@ -210,8 +214,8 @@ impl Aegis128X {
     }
 }
 
-/// AEGIS-256X\[ν\] of 2023: ν evaluations of [`enc_256`] on interleaved blocks, their 16-byte tags
-/// XORed.
+/// AEGIS-256X\[ν\] of 2023: ν instances of [`enc_256`] on interleaved blocks, with their 16-byte
+/// tags XORed.
 #[derive(Clone, Debug)]
 pub struct Aegis256X {
     key: Key256,
@@ -219,13 +223,13 @@ pub struct Aegis256X {
 }
 
 impl Aegis256X {
-    /// The mode with ν lanes.
+    /// Creates the cipher with ν lanes.
     #[must_use]
     pub fn new(key: &Key256, nu: NonZeroU32) -> Self {
         Self { key: key.clone(), degree: nu }
     }
 
-    /// Encrypts a message where it lies and returns its tag.
+    /// Encrypts a message in place and returns its tag.
     ///
     /// # Errors
     ///
@@ -239,12 +243,12 @@ impl Aegis256X {
         encrypt(|tag| self.crypt(iv, ad, buf, Direction::Encrypt, tag))
     }
 
-    /// Decrypts a ciphertext where it lies, if the tag is right.
+    /// Verifies the tag and decrypts a ciphertext in place.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`], and the buffer is zeroed; [`Error::TooLong`],
-    /// [`Error::Backend`].
+    /// [`Error::VerificationFailed`] if the tag is wrong, and the buffer is zeroed;
+    /// [`Error::TooLong`], [`Error::Backend`].
     pub fn decrypt_in_place(
         &self,
         iv: &Nonce256,
@@ -276,7 +280,7 @@ impl Aegis256X {
     }
 }
 
-/// Encrypts: `work` does, and writes the tag.
+/// Returns the tag that `work` writes; `work` also encrypts.
 fn encrypt<const T: usize>(
     work: impl FnOnce(&mut [u8; T]) -> Result<(), Error>,
 ) -> Result<Tag<T>, Error> {
@@ -285,8 +289,7 @@ fn encrypt<const T: usize>(
     Ok(tag)
 }
 
-/// Decrypts: `work` does, and writes the tag that the message should have. The message goes if
-/// another one came.
+/// Lets `work` decrypt `buf` and write the expected tag. Zeroes `buf` if the received tag differs.
 fn decrypt<const T: usize>(
     buf: &mut [u8],
     tag: &Tag<T>,
@@ -297,7 +300,7 @@ fn decrypt<const T: usize>(
     expected.verify(tag).inspect_err(|_| wipe(buf))
 }
 
-/// One lane with a context of its own. The tag is that of the whole message.
+/// Encrypts or decrypts with one lane and a context. Writes the tag of the message.
 fn with_context<F: Family, const T: usize>(
     ctx: &[u8; 16],
     key: &F::Key,
@@ -314,8 +317,9 @@ fn with_context<F: Family, const T: usize>(
     Ok(())
 }
 
-/// The lanes one after another. `adjust` sees each lane's final state and may replace its tag.
-#[expect(clippy::too_many_arguments, reason = "what a message has")]
+/// Processes the lanes one after another. `adjust` sees each lane's final state and may replace its
+/// tag.
+#[expect(clippy::too_many_arguments, reason = "the parts of a message")]
 fn interleaved<F: Family>(
     key: &F::Key,
     iv: &F::Nonce,
@@ -340,9 +344,9 @@ fn interleaved<F: Family>(
     Ok(())
 }
 
-/// Begins a lane, absorbs its blocks of the associated data, and encrypts or decrypts its blocks of
-/// the message. They may lie at any stride.
-#[expect(clippy::too_many_arguments, reason = "what a message has")]
+/// Starts a lane, absorbs its blocks of the associated data, and encrypts or decrypts its blocks of
+/// the message.
+#[expect(clippy::too_many_arguments, reason = "the parts of a message")]
 fn process_lane<F: Family>(
     state: &mut State<'_, Chosen<F, 1>>,
     ctx: &[u8; 16],
@@ -385,7 +389,7 @@ fn process_lane<F: Family>(
     Ok(())
 }
 
-/// The blocks that belong to a lane: every `lanes`-th.
+/// Every `lanes`-th block, from block `lane` on: the blocks of one lane.
 #[derive(Clone, Copy)]
 struct Columns {
     lane: usize,
@@ -393,13 +397,13 @@ struct Columns {
 }
 
 impl Columns {
-    /// Bytes that all lanes take together in one step.
+    /// Bytes that all lanes together take in one step.
     fn rate<F: Family>(self) -> usize {
         F::Step::<1>::LEN.saturating_mul(self.lanes)
     }
 
-    /// Where this lane's blocks of the step lie that begins at `first`. Blocks behind the end of
-    /// memory count as behind the end of the data, which is as well.
+    /// The positions of this lane's blocks in the step that starts at `first`. Positions past the
+    /// end of memory saturate; they are past the end of the data as well.
     fn of_step(self, first: usize) -> impl Iterator<Item = core::ops::Range<usize>> {
         (0..).map(move |row| {
             let block = self.lanes.saturating_mul(row).saturating_add(self.lane);
@@ -409,7 +413,7 @@ impl Columns {
     }
 }
 
-/// `a ^= b`, as far as `a` goes.
+/// XORs `b` into `a`, up to the shorter of the two.
 fn xor(a: &mut [u8], b: &[u8]) {
     for (a, b) in a.iter_mut().zip(b) {
         *a ^= b;
