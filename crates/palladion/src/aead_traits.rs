@@ -1,4 +1,5 @@
-//! The traits of RustCrypto's `aead` crate, version 0.6: one type for each tag size.
+//! Implements the traits of RustCrypto's `aead` crate, version 0.6. The tag's size is part of the
+//! type.
 
 use ::aead::array::typenum::{U16, U32};
 use ::aead::common::array::Array;

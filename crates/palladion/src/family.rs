@@ -7,16 +7,16 @@ use crate::driver::Parameters;
 use crate::memory::Wiped;
 use crate::types::{Key, Nonce};
 
-/// What distinguishes the two families. Sealed: implemented by [`Aegis128`] and [`Aegis256`] alone.
+/// A family of ciphers. Sealed: only [`Aegis128`] and [`Aegis256`] implement it.
 pub trait Family: sealed::Family {
-    /// The key.
+    /// The type of keys.
     type Key: AsRef<[u8]>
         + Clone
         + Send
         + Sync
         + ZeroizeOnDrop
         + for<'a> TryFrom<&'a [u8], Error = crate::Error>;
-    /// The nonce, as long as the key.
+    /// The type of nonces, which are as long as keys.
     type Nonce: AsRef<[u8]>
         + Copy
         + Default
@@ -31,11 +31,11 @@ pub trait Family: sealed::Family {
     const NAME_X: &'static str;
 }
 
-/// What the crate itself needs of a family.
+/// The private part of a family.
 pub(crate) mod sealed {
     use crate::driver::Parameters;
 
-    /// A family, as the crate sees it.
+    /// Seals [`Family`](super::Family).
     pub trait Family: Parameters {
         /// The length of a key, for the traits of the crate `aead`.
         #[cfg(feature = "aead")]
@@ -43,11 +43,11 @@ pub(crate) mod sealed {
     }
 }
 
-/// AEGIS-128: keys and nonces of 16 bytes, 32 bytes per lane and step (RFC 10032 §3, §5.4).
+/// AEGIS-128: 16-byte keys and nonces, 32 bytes per lane and step (RFC 10032 §3, §5.4).
 #[derive(Clone, Copy, Debug)]
 pub enum Aegis128 {}
 
-/// AEGIS-256: keys and nonces of 32 bytes, 16 bytes per lane and step (RFC 10032 §4, §5.5).
+/// AEGIS-256: 32-byte keys and nonces, 16 bytes per lane and step (RFC 10032 §4, §5.5).
 #[derive(Clone, Copy, Debug)]
 pub enum Aegis256 {}
 
@@ -86,7 +86,8 @@ impl Parameters for Aegis256 {
     const INDEX: usize = 1;
     const WORDS: usize = 6;
     const FIXED_STEPS: u64 = 16 + 7;
-    type Memory<const D: usize> = Wiped<{ 16 * 8 }, D>; // six words, or eight of planes with unused bits
+    // Six words, or eight for bit planes with unused bits.
+    type Memory<const D: usize> = Wiped<{ 16 * 8 }, D>;
     type Step<const D: usize> = Wiped<16, D, u64>;
 }
 
