@@ -4,8 +4,8 @@ use subtle::ConstantTimeEq;
 
 use super::secrecy::declassify;
 
-/// Whether two strings of the same length are equal: one decision, in a time that depends on the
-/// length alone. Word by word, because `ct_eq` on slices takes longer than a short message does.
+/// Compares two strings of the same length. The time depends only on the length, and the result is
+/// the only decision. Compares words, because `ct_eq` on slices takes longer than a short message.
 #[inline(always)]
 pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
     assert!(a.len() == b.len());

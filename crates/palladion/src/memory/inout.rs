@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use super::wiped::wipe;
 
-/// Bytes to read and a place to write as many, in place or not.
+/// An input and an output of the same length, in place or separate.
 pub(crate) struct InOut<'a> {
     src: *const u8,
     dst: *mut u8,
@@ -13,10 +13,9 @@ pub(crate) struct InOut<'a> {
     lifetime: PhantomData<(&'a [u8], &'a mut [u8])>,
 }
 
-// SAFETY: it is one slice of bytes borrowed for reading and one borrowed for writing, and these may
-// go, and be seen, anywhere.
+// SAFETY: it stands for a shared slice and a mutable slice of bytes, both `Send`.
 unsafe impl Send for InOut<'_> {}
-// SAFETY: likewise.
+// SAFETY: it stands for a shared slice and a mutable slice of bytes, both `Sync`.
 unsafe impl Sync for InOut<'_> {}
 
 /// Input and output have different lengths, in bytes.
@@ -26,7 +25,7 @@ pub(crate) struct LengthsDiffer {
     pub(crate) output: usize,
 }
 
-/// Which side of a step is the message.
+/// Encryption or decryption: whether the input or the output is the message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Encrypt,
@@ -40,7 +39,7 @@ impl<'a> InOut<'a> {
         Self { src: dst, dst, len, lifetime: PhantomData }
     }
 
-    /// Fails if the lengths differ.
+    /// Pairs two separate buffers. Fails if their lengths differ.
     #[inline(always)]
     pub(crate) fn separate(src: &'a [u8], dst: &'a mut [u8]) -> Result<Self, LengthsDiffer> {
         if src.len() != dst.len() {
@@ -49,8 +48,8 @@ impl<'a> InOut<'a> {
         Ok(Self { src: src.as_ptr(), dst: dst.as_mut_ptr(), len: src.len(), lifetime: PhantomData })
     }
 
-    /// From `src` to the place of the same length that begins at `dst`. Where the two overlap, the
-    /// input is moved there. Both must lie within the buffer.
+    /// Takes the input at `src` and the output of the same length at `dst` from one buffer, which
+    /// must contain both. If they overlap, the input is moved to the output.
     pub(crate) fn within(buf: &'a mut [u8], src: Range<usize>, dst: usize) -> Self {
         let len = src.len();
         let end = dst + len;
@@ -69,7 +68,7 @@ impl<'a> InOut<'a> {
         Self { src: input.as_ptr(), dst: output.as_mut_ptr(), len, lifetime: PhantomData }
     }
 
-    /// From the buffers of the `aead` crate.
+    /// Takes the buffers of the `aead` crate.
     #[cfg(feature = "aead")]
     pub(crate) fn from_aead(buf: ::aead::inout::InOutBuf<'a, 'a, u8>) -> Self {
         let len = buf.len();
@@ -92,21 +91,21 @@ impl<'a> InOut<'a> {
         self.dst
     }
 
-    /// The first `n` bytes and the rest. `n` is at most the length.
+    /// Splits off the first `n` bytes. `n` is at most the length.
     pub(crate) fn split_at(self, n: usize) -> (Self, Self) {
         assert!(n <= self.len);
-        // SAFETY: `n` is within both buffers.
+        // SAFETY: `n` is at most the length of both buffers.
         let (src, dst) = unsafe { (self.src.add(n), self.dst.add(n)) };
         (Self { len: n, ..self }, Self { src, dst, len: self.len - n, ..self })
     }
 
-    /// Writes input XOR key stream, and the message's side in place of the key stream, which is as
-    /// long as the input.
+    /// Writes input XOR `keystream` to the output, and replaces `keystream`, which is as long as
+    /// the input, with the message.
     pub(crate) fn xor(self, keystream: &mut [u8], direction: Direction) {
         assert!(keystream.len() == self.len);
         for (i, byte) in keystream.iter_mut().enumerate() {
-            // SAFETY: `i` is below the length of both buffers. Each byte is read before it is
-            // written.
+            // SAFETY: `i` is below the length of both buffers. In place, the byte is read before it
+            // is written.
             unsafe {
                 let input = *self.src.add(i);
                 let output = input ^ *byte;
@@ -116,16 +115,16 @@ impl<'a> InOut<'a> {
         }
     }
 
-    /// The output.
+    /// Returns the output.
     pub(crate) fn output(&self) -> &[u8] {
-        // SAFETY: the output is readable for its length, as it came from a slice, and borrowed with
-        // `self`.
+        // SAFETY: `dst` comes from a mutable slice of `len` bytes that is borrowed for `'a`, and
+        // nothing writes to it while `self` is borrowed.
         unsafe { core::slice::from_raw_parts(self.dst, self.len) }
     }
 
     /// Zeroes the output.
     pub(crate) fn zero_output(self) {
-        // SAFETY: the output is writable for its length, and the input is not looked at again.
+        // SAFETY: `dst` comes from a mutable slice of `len` bytes, and `src` is not read any more.
         wipe(unsafe { core::slice::from_raw_parts_mut(self.dst, self.len) });
     }
 }

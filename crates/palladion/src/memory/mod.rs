@@ -1,5 +1,4 @@
-//! Buffers: memory that is wiped, input and output in one place or two, comparison in constant
-//! time.
+//! Wiped memory, input and output buffers, and comparison in constant time.
 
 mod equal;
 mod inout;

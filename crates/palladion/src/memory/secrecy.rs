@@ -1,13 +1,13 @@
-//! For the check of constant time (`scripts/check-constant-time.sh`), which has a tool follow all
-//! secrets through a program: what is secret, and where a decision about secrets becomes public. In
-//! every other build [`declassify`] does nothing, and there is nothing else.
+//! Marks for the constant-time check (`scripts/check-constant-time.sh`), in which a tool follows
+//! secrets through a program. They say which bytes are secret, and which decisions about secrets
+//! become public. In every other build, [`declassify`] does nothing, and it is the only function.
 //!
-//! The build option `--cfg palladion_secrecy` is for valgrind's memcheck, with `--cfg
-//! palladion_secrecy="msan"` beside it for MemorySanitizer. To either a secret is memory that was
-//! never initialised, of which it tells when a branch or an address depends on it.
+//! `--cfg palladion_secrecy` is for valgrind's memcheck; add `--cfg palladion_secrecy="msan"` for
+//! MemorySanitizer. Both treat a secret as uninitialised memory, and report a branch or an address
+//! that depends on it.
 
-/// Whether a tag is the right one: the one thing that the caller, and so everybody, learns about
-/// secrets.
+/// Makes the result of comparing tags public. It is the only thing that the caller, and so an
+/// attacker, learns about secrets.
 #[inline(always)]
 pub fn declassify(decision: bool) -> bool {
     #[cfg(palladion_secrecy)]
@@ -19,20 +19,19 @@ pub fn declassify(decision: bool) -> bool {
     decision
 }
 
-/// Says that these bytes are secret. (They stay what they are: only the tool takes them for
-/// others.)
+/// Marks bytes as secret, without changing them.
 #[cfg(palladion_secrecy)]
 pub fn secret(bytes: &[u8]) {
     mark(bytes, true);
 }
 
-/// Says that these bytes are public.
+/// Marks bytes as public.
 #[cfg(palladion_secrecy)]
 pub fn public(bytes: &[u8]) {
     mark(bytes, false);
 }
 
-/// Whether the tool is there.
+/// Tells whether the program runs under the tool.
 #[cfg(palladion_secrecy)]
 #[must_use]
 pub fn is_watched() -> bool {
@@ -51,16 +50,18 @@ fn mark(bytes: &[u8], secret: bool) {
     client_request([request, bytes.as_ptr().addr(), bytes.len(), 0, 0, 0]);
 }
 
-/// A request to valgrind; zero, and nothing happens, where there is no valgrind.
+/// Sends a request to valgrind. Without valgrind it does nothing and returns zero.
 #[cfg(all(palladion_secrecy, not(palladion_secrecy = "msan")))]
 fn client_request(arguments: [usize; 6]) -> usize {
     let mut result = 0;
-    // SAFETY: rotations by 128 in all and an exchange of a register with itself (or its OR) change
-    // nothing (but the flags); valgrind knows them by that, and reads the arguments.
+    // SAFETY: the rotations add up to a multiple of 64 and the last instruction exchanges or ORs a
+    // register with itself, so nothing but the flags changes. valgrind recognises the sequence,
+    // reads the arguments from the array, and writes the result register.
     unsafe {
         #[cfg(target_arch = "aarch64")]
         core::arch::asm!(
-            "ror x12, x12, 3", "ror x12, x12, 13", "ror x12, x12, 51", "ror x12, x12, 61", "orr x10, x10, x10",
+            "ror x12, x12, 3", "ror x12, x12, 13", "ror x12, x12, 51", "ror x12, x12, 61",
+            "orr x10, x10, x10",
             inout("x3") result, in("x4") arguments.as_ptr(),
         );
         #[cfg(target_arch = "x86_64")]
@@ -78,7 +79,7 @@ fn mark(bytes: &[u8], secret: bool) {
         fn __msan_poison(start: *const u8, len: usize);
         fn __msan_unpoison(start: *const u8, len: usize);
     }
-    // SAFETY: they change what MemorySanitizer knows of these bytes, and nothing else.
+    // SAFETY: the functions change MemorySanitizer's shadow of these bytes, which are readable.
     unsafe {
         if secret {
             __msan_poison(bytes.as_ptr(), bytes.len());

@@ -1,35 +1,36 @@
-//! Memory that is wiped when it is dropped.
+//! Memory that is wiped on drop.
 
 use zeroize::ZeroizeOnDrop;
 
-/// Plain bytes with a fixed place, zero at first and wiped on drop.
+/// Plain bytes at a fixed address, initially zero and wiped on drop.
 ///
 /// # Safety
 ///
-/// A value begins with `LEN` bytes, which `as_ref` and `as_mut` give; all bit patterns are valid.
+/// A value starts with `LEN` bytes, which `as_ref` and `as_mut` return; all bit patterns are valid.
 pub unsafe trait WipedBytes:
     Clone + Send + Sync + ZeroizeOnDrop + AsRef<[u8]> + AsMut<[u8]>
 {
-    /// How many bytes there are.
+    /// The number of bytes.
     const LEN: usize;
-    /// All zeros.
+    /// Returns zeroed memory.
     fn zeroed() -> Self;
 }
 
-/// `D` times `N` bytes, aligned as an `A` is.
+/// `D` times `N` bytes, aligned like an `A`.
 #[derive(Clone)]
 #[repr(C)]
 pub struct Wiped<const N: usize, const D: usize, A: Copy = Line>([[u8; N]; D], [A; 0]);
 
-/// A cache line, which is also the widest vector.
+/// The alignment of a cache line, and of the widest vector.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub struct Line;
 
-// SAFETY: `repr(C)` puts the arrays of bytes at the beginning, and they have no padding between
-// them.
+// SAFETY: `repr(C)` puts the array of bytes first, arrays have no padding, and bytes have no
+// invalid
+// bit patterns.
 unsafe impl<const N: usize, const D: usize, A: Copy + Send + Sync> WipedBytes for Wiped<N, D, A> {
-    const LEN: usize = N * D; // `size_of` would count the padding behind them
+    const LEN: usize = N * D; // `size_of` would include the padding at the end
 
     #[inline(always)]
     fn zeroed() -> Self {
@@ -60,7 +61,7 @@ impl<const N: usize, const D: usize, A: Copy> Drop for Wiped<N, D, A> {
 
 impl<const N: usize, const D: usize, A: Copy> ZeroizeOnDrop for Wiped<N, D, A> {}
 
-/// Zeroes in a way that the optimiser does not take for a dead store.
+/// Zeroes bytes in a way that the optimiser does not remove as a dead store.
 #[inline(always)]
 pub(crate) fn wipe(bytes: &mut [u8]) {
     bytes.fill(0);
