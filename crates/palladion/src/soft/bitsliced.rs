@@ -1,36 +1,37 @@
-//! The state machines without AES instructions: bitsliced, in general registers, and so from
-//! initialisation to the tag.
+//! State machines without AES instructions: bitsliced in general registers, from initialisation to
+//! the tag.
 //!
-//! # Where a bit of the state lies
+//! # The layout of a state
 //!
-//! A state is made of *planes*: plane `p` has bit `p` of every byte. A plane is spread over words
-//! by the rows of the AES block, and within a word the bits are grouped by block: block `i` of the
-//! state has the *cell* `i`, an eighth of the word. A cell is one nibble or two, and a nibble is
-//! the four columns of a row:
+//! A state consists of *planes*: plane `p` holds bit `p` of every byte. The rows of the AES block
+//! are distributed over the words of a plane. Within a word, bits are grouped by block: block `i`
+//! of the state has *cell* `i`, an eighth of the word. A cell is one nibble or two, and a nibble
+//! holds the four columns of a row:
 //!
 //! | | word | words of a plane | cell |
 //! |---|---|---|---|
 //! | one lane on 32 bits | `u32` | rows 0, 1, 2, 3 | the columns |
 //! | two lanes on 64 bits | `u64` | rows 0, 1, 2, 3 | the columns in lane 0, in lane 1 |
-//! | one lane on 64 bits | `u64` | rows 0 and 2, rows 1 and 3 | the columns of the first row, of the second |
+//! | one lane on 64 bits | `u64` | rows 0 and 2, rows 1 and 3 | the columns of each of the rows |
 //!
-//! So the step from one block to the next is a rotation of the word, which most instruction sets
-//! have for little or nothing; ShiftRows moves bits within nibbles; MixColumns adds words (and with
-//! two rows in a word, exchanges nibbles); and the S-box is the same Boolean operations on every
-//! word. AEGIS-256 leaves two cells unused: what is in them is of no importance, and never moves
-//! into another cell.
+//! Moving each block to the next is a rotation of the word, which most instruction sets do for
+//! little or nothing. ShiftRows moves bits within nibbles. MixColumns adds words, and exchanges
+//! nibbles if a word has two rows. The S-box is the same Boolean operations on every word.
+//! AEGIS-256
+//! leaves two cells unused; their contents do not matter and never reach another cell.
 //!
 //! # Messages
 //!
-//! Of the state, a step's message goes into cell 0 alone (AEGIS-128: into cells 0 and 4), an eighth
-//! or a quarter of each word. To take it apart into single planes would be work without use. A
-//! [`Step`] is half-way: its words have the planes of all bytes in cells side by side, ready to be
-//! shifted to the place where they are added; and the key stream, whose logic is done on the words
-//! of the state, is brought together in the same form. So a message is transposed once on its way
-//! in and once on its way out, whichever the direction, and decryption costs what encryption does.
+//! The message of a step goes only into cell 0 of the state (AEGIS-128: cells 0 and 4), an eighth
+//! or a quarter of each word. Splitting it into single planes would be wasted work. A [`Step`] is
+//! half-way: its words hold the planes of all bytes in cells side by side, to be shifted to where
+//! they are added. The key stream is computed on the words of the state and collected in the same
+//! form. So a message is transposed once on its way in and once on its way out, and decryption
+//! costs
+//! as much as encryption.
 //!
-//! In the names below, an address of a bit is written by its index bits: `p2 p1 p0` for the plane,
-//! `r1 r0` for the row, `c1 c0` for the column, `half` for the first or second block of AEGIS-128's
+//! The comments below give the position of a bit by its index bits: `p2 p1 p0` for the plane, `r1
+//! r0` for the row, `c1 c0` for the column, `half` for the first or second block of AEGIS-128's
 //! message, `lane`.
 
 use core::marker::PhantomData;
@@ -44,12 +45,11 @@ use crate::block::Soft;
 use crate::block::{Blocks, Pair};
 use crate::machine::Machine;
 
-/// What planes are made of: a word, or a vector that is shifted in parts of some multiple of a
-/// byte.
+/// The elements of planes: words, or vectors that are shifted in parts of a multiple of a byte.
 pub(crate) trait PlaneWord:
     Bits + Shl<u32, Output = Self> + Shr<u32, Output = Self>
 {
-    /// The lower bits of a constant, or copies of it.
+    /// Returns the lower bits of a constant, or copies of it.
     fn constant(bits: u64) -> Self;
 }
 
@@ -59,26 +59,25 @@ pub(crate) trait Cells: PlaneWord {
     const LOG_CELL: u32;
     /// Bits in a cell.
     const CELL: u32 = 1 << Self::LOG_CELL;
-    /// Rotation to the left.
+    /// Rotates to the left.
     fn rotate(self, by: u32) -> Self;
-    /// The same value. On ARM its origin is hidden from the optimiser, which would otherwise leave
-    /// out bits of a mask that nobody asks for, and so make a constant that needs two instructions
-    /// of one that needs none.
+    /// Returns the same value. On ARM the optimiser cannot see where it comes from: otherwise it
+    /// drops the bits of a mask that are not needed, and the constant takes two instructions.
     fn pin(self) -> Self;
     /// Reads `N` words, little-endian.
     ///
     /// # Safety
-    /// `N` words readable; no alignment needed.
+    /// `N` words are readable; no alignment is needed.
     unsafe fn load<const N: usize>(src: *const u8) -> [Self; N];
     /// Writes `N` words, little-endian.
     ///
     /// # Safety
-    /// `N` words writable; no alignment needed.
+    /// `N` words are writable; no alignment is needed.
     unsafe fn store<const N: usize>(words: [Self; N], dst: *mut u8);
 }
 
-/// Whether the CPU surely takes words from any address. Elsewhere an aligned address has a way of
-/// its own: the compiler would go byte by byte.
+/// Whether the CPU can access words at any address. Elsewhere aligned addresses are treated
+/// separately, because the compiler accesses unaligned words byte by byte.
 const UNALIGNED: bool = cfg!(any(
     target_arch = "x86",
     target_arch = "x86_64",
@@ -88,8 +87,8 @@ const UNALIGNED: bool = cfg!(any(
     target_arch = "s390x"
 ));
 
-/// The same value, its origin hidden from the optimiser, which would otherwise make one of the ways
-/// with and without alignment: the slower.
+/// Returns the same value and hides its origin from the optimiser, which would otherwise merge the
+/// aligned and the unaligned access into the slower one.
 #[inline(always)]
 fn hidden<T: Copy>(x: &mut T) -> T {
     compiler_fence(Ordering::SeqCst);
@@ -100,8 +99,14 @@ fn hidden<T: Copy>(x: &mut T) -> T {
 macro_rules! pin {
     ($x:expr, u32) => {{
         let mut x: u32 = $x;
-        // SAFETY: no instruction at all.
-        unsafe { core::arch::asm!("/* {} */", inout(reg) x, options(pure, nomem, nostack, preserves_flags)) };
+        // SAFETY: it contains no instruction.
+        unsafe {
+            core::arch::asm!(
+                "/* {} */",
+                inout(reg) x,
+                options(pure, nomem, nostack, preserves_flags)
+            )
+        };
         x
     }};
     ($x:expr, u64) => {
@@ -138,7 +143,7 @@ macro_rules! word {
             unsafe fn load<const N: usize>(src: *const u8) -> [Self; N] {
                 let src: *const [$word; N] = src.cast();
                 let mut copy = MaybeUninit::<[$word; N]>::uninit();
-                // SAFETY: the caller grants the words; the address was looked at.
+                // SAFETY: the caller promises `N` readable words; the alignment was checked.
                 let words = unsafe {
                     if UNALIGNED {
                         src.read_unaligned()
@@ -156,7 +161,7 @@ macro_rules! word {
             unsafe fn store<const N: usize>(words: [Self; N], dst: *mut u8) {
                 let words = words.map(Self::to_le);
                 let dst: *mut [$word; N] = dst.cast();
-                // SAFETY: likewise.
+                // SAFETY: the caller promises `N` writable words; the alignment was checked.
                 unsafe {
                     if UNALIGNED {
                         dst.write_unaligned(words);
@@ -174,7 +179,7 @@ macro_rules! word {
 word!(u32, 2);
 word!(u64, 3);
 
-/// The bits whose number has zeros where `zeros` has ones, and ones where `ones` has.
+/// The bits whose number has zeros where `zeros` has ones, and ones where `ones` has ones.
 const fn select(zeros: u32, ones: u32) -> u64 {
     let mut bits = 0;
     let mut i = 0;
@@ -193,7 +198,7 @@ fn cells<W: Cells, const ZEROS: u32>() -> W {
     W::constant(const { select(ZEROS << W::LOG_CELL, 0) })
 }
 
-/// The bits of the columns whose number has zeros where `zeros` has ones, in every nibble.
+/// The bits of columns `FROM` to `TO - 1` in every nibble.
 #[inline(always)]
 fn columns<W: PlaneWord, const FROM: u32, const TO: u32>() -> W {
     W::constant(
@@ -209,7 +214,7 @@ fn columns<W: PlaneWord, const FROM: u32, const TO: u32>() -> W {
     )
 }
 
-/// Exchanges bits of `a` with bits of `b` that are `distance` lower: those of `b` under the mask.
+/// Exchanges the bits of `b` under the mask with the bits of `a` that are `distance` higher.
 #[inline(always)]
 fn exchange<W: PlaneWord>(a: &mut W, b: &mut W, distance: u32, mask: W) {
     let difference = ((*a >> distance) ^ *b) & mask;
@@ -224,13 +229,13 @@ fn exchange_within<W: PlaneWord>(word: W, distance: u32, mask: W) -> W {
     word ^ difference ^ (difference << distance)
 }
 
-/// Exchanges the index bit that tells `a` from `b` with the index bit `BIT` within a word.
+/// Exchanges the index bit that distinguishes `a` from `b` with the index bit `BIT` of a word.
 #[inline(always)]
 pub(crate) fn exchange_index<W: PlaneWord, const BIT: u32>(a: &mut W, b: &mut W) {
     exchange(a, b, 1 << BIT, W::constant(const { select(1 << BIT, 0) }));
 }
 
-/// Exchanges the index bits `HIGH` and `LOW` within a word.
+/// Exchanges the index bits `HIGH` and `LOW` of a word.
 #[inline(always)]
 fn exchange_index_within<W: PlaneWord, const HIGH: u32, const LOW: u32>(word: &mut W) {
     let mask = W::constant(const { select(1 << HIGH, 1 << LOW) });
@@ -244,53 +249,55 @@ pub(crate) fn swap_nibbles<W: PlaneWord>(x: W) -> W {
         | ((x << 4) & W::constant(0xf0f0_f0f0_f0f0_f0f0))
 }
 
-/// A step's message, ciphertext or key stream: `BLOCKS` rows of `N` words. PlaneWord `n` has in its
-/// cell `k` the bits that belong to the word of the state that [`Layout::source`] tells; with two
-/// blocks, row `b` has of it the cells with `k / 4 = b`, in its lower half those of the first block
-/// and in its upper half those of the second.
+/// The message, ciphertext or key stream of a step: `BLOCKS` rows of `N` words. Cell `k` of word
+/// `n`
+/// holds the bits that belong to the word of the state given by [`Layout::source`]. With two
+/// blocks, row `b` holds the cells with `k / 4 = b`: those of the first block in its lower half,
+/// those of the second in its upper half.
 pub(crate) type Step<W, const N: usize, const BLOCKS: usize> = [[W; N]; BLOCKS];
 
 /// The words of a state: `N` groups of eight planes.
 pub(crate) type Planes<W, const N: usize> = [[W; 8]; N];
 
-/// Words of which `N` are a plane for ShiftRows and MixColumns.
+/// Words, `N` of which form a plane, with the linear operations of a round.
 pub(crate) trait Linear<const N: usize>: PlaneWord {
-    /// ShiftRows, and of MixColumns the sums: for row `r`, with `a` the rows after ShiftRows, `a[r]
-    /// ^ a[r + 1]`, which is to be multiplied by two, and `a[r + 1] ^ a[r + 2] ^ a[r + 3]`.
+    /// Computes ShiftRows and the sums of MixColumns. With `a` the rows after ShiftRows, they are,
+    /// for row `r`, `a[r] ^ a[r + 1]`, to be multiplied by two, and `a[r + 1] ^ a[r + 2] ^ a[r +
+    /// 3]`.
     fn shift_and_sum(plane: [Self; N]) -> ([Self; N], [Self; N]);
 }
 
 /// A layout with `N` words for each plane.
 pub(crate) trait Layout<const N: usize>: Cells + Linear<N> {
-    /// As many blocks as there are lanes.
+    /// A vector with as many blocks as there are lanes.
     type Blocks: Blocks;
     /// The machine for one lane.
     type Lane<const BLOCKS: usize>: Machine<V = <Self::Blocks as Blocks>::Lane>;
 
-    /// Where in a step the bits for this word of the state are: the word and the cell.
+    /// Returns the word and cell of a step that hold the bits of this word of the state.
     fn home(group: usize, plane: usize) -> (usize, usize);
-    /// The word of the state that the bits in cell `k` of a step's word `n` belong to: the inverse
+    /// Returns the word of the state whose bits are in cell `k` of word `n` of a step: the inverse
     /// of `home`.
     fn source(n: usize, k: usize) -> (usize, usize);
-    /// Transposes words of the message, whose index bits are those of the bytes in memory, to those
-    /// of a step; and back.
+    /// Transposes the words of a message, whose index bits are those of the bytes in memory, to
+    /// those of a step. It is its own inverse.
     fn transpose<const BLOCKS: usize>(step: &mut Step<Self, N, BLOCKS>);
-    /// The machine of lane 0 with these words.
+    /// Returns the machine of lane 0 of a state with these words.
     fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS>;
 }
 
-/// Whether a rotation costs nothing, as part of the instruction that takes its result.
+/// Whether an instruction can rotate its operand for free.
 const ROTATION_IS_FREE: bool = cfg!(target_arch = "arm");
 
-/// Moves every column `BY` places down: those that go around to the next nibble first, then all of
-/// the word.
+/// Moves every column `BY` places down: first those that wrap into the next nibble, then the whole
+/// word.
 #[inline(always)]
 pub(crate) fn shift_columns_by_rotation<W: Cells, const BY: u32>(x: W) -> W {
     let low = columns::<W, 0, BY>();
     ((x & !low) | (x & low).pin().rotate(4)).rotate(8 * W::CELL - BY)
 }
 
-/// The same, as the CPU does it best.
+/// Moves every column `BY` places down, in the fastest way for the CPU.
 #[inline(always)]
 pub(crate) fn shift_columns<W: Cells, const BY: u32>(x: W) -> W {
     if ROTATION_IS_FREE {
@@ -300,7 +307,7 @@ pub(crate) fn shift_columns<W: Cells, const BY: u32>(x: W) -> W {
     ((x >> BY) & !high) | ((x << (4 - BY)) & high)
 }
 
-/// `Linear::shift_and_sum` where every row has a word of its own.
+/// `Linear::shift_and_sum` where every row has its own word.
 #[inline(always)]
 pub(crate) fn shift_and_sum_rows<W: Cells>([x0, x1, x2, x3]: [W; 4]) -> ([W; 4], [W; 4]) {
     let (a1, a2, a3) =
@@ -310,8 +317,7 @@ pub(crate) fn shift_and_sum_rows<W: Cells>([x0, x1, x2, x3]: [W; 4]) -> ([W; 4],
 }
 
 /// `Layout::transpose` of one lane in words of 32 bits: from `n = c1 c0` and, within the word, `(r1
-/// or half) r0 p2 p1 p0`. (Functions of their own, for any word: the proof runs them on words that
-/// are not numbers.)
+/// or half) r0 p2 p1 p0`. Generic over words, because the proof runs it on symbolic ones.
 #[inline(always)]
 pub(crate) fn transpose_one_lane<W: Cells, const BLOCKS: usize>(step: &mut Step<W, 4, BLOCKS>) {
     for [w0, w1, w2, w3] in step {
@@ -395,8 +401,8 @@ impl Linear<4> for u64 {
     }
 }
 
-/// Brings index bit `c0` to the place 0: from the number of the block, or, with one block, from
-/// place 5.
+/// Moves index bit `c0` to position 0, from the number of the block or, with one block, from
+/// position 5.
 #[inline(always)]
 fn exchange_top_column<W: Cells, const N: usize, const BLOCKS: usize>(
     step: &mut Step<W, N, BLOCKS>,
@@ -411,7 +417,7 @@ fn exchange_top_column<W: Cells, const N: usize, const BLOCKS: usize>(
     }
 }
 
-/// `Layout::transpose` of two rows in a word: from `n = c1` and, within the word, `(c0 or half) r1
+/// `Layout::transpose` of two rows per word: from `n = c1` and, within the word, `(c0 or half) r1
 /// r0 p2 p1 p0`.
 #[inline(always)]
 pub(crate) fn transpose_two_rows<W: Cells, const BLOCKS: usize>(step: &mut Step<W, 2, BLOCKS>) {
@@ -452,10 +458,10 @@ impl Linear<2> for u64 {
     }
 }
 
-/// `Linear::shift_and_sum` where two rows have a word.
+/// `Linear::shift_and_sum` where two rows share a word.
 #[inline(always)]
 pub(crate) fn shift_and_sum_two_rows<W: Cells>([x, y]: [W; 2]) -> ([W; 2], [W; 2]) {
-    /// The second row of a cell two columns down.
+    /// Moves the second row of a cell two columns down.
     #[inline(always)]
     fn shift_second<W: Cells>(x: W) -> W {
         exchange_within(x, 2, W::constant(0x3030_3030_3030_3030))
@@ -463,14 +469,14 @@ pub(crate) fn shift_and_sum_two_rows<W: Cells>([x, y]: [W; 2]) -> ([W; 2], [W; 2
     let a = shift_second(x);
     let b = shift_second(shift_columns::<W, 1>(y));
     let d0 = a ^ b;
-    // The rows of a cell exchanged.
+    // With the rows of each cell exchanged.
     let d1 = b ^ swap_nibbles(a);
     let e = swap_nibbles(d0);
     ([d0, d1], [b ^ e, a ^ e])
 }
 
-/// The states of some lanes: of AEGIS-128 with two `BLOCKS` of input in a step, of AEGIS-256 with
-/// one. `benches/sbox.rs` compares circuits `C` of the S-box.
+/// The states of one or two lanes. `BLOCKS` is the number of input blocks per step: 2 for
+/// AEGIS-128, 1 for AEGIS-256. `C` is the circuit of the S-box; `benches/sbox.rs` compares several.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Bitsliced<W, const N: usize, const BLOCKS: usize, C = SBox>(
@@ -478,7 +484,7 @@ pub(crate) struct Bitsliced<W, const N: usize, const BLOCKS: usize, C = SBox>(
     PhantomData<C>,
 );
 
-/// The statement for each of eight planes, with the number as a constant.
+/// Repeats a block for each of eight planes, with the plane's number as a constant.
 macro_rules! for_each_plane {
     ($p:ident: $body:block) => {
         for_each_plane!($p: $body; 0 1 2 3 4 5 6 7)
@@ -492,22 +498,22 @@ macro_rules! for_each_plane {
     };
 }
 
-/// Keeps loads and stores on their side. Without, the compiler begins many planes at once and runs
-/// out of registers.
+/// Stops the compiler from moving loads and stores across. It would start many planes at once and
+/// run out of registers.
 #[inline(always)]
 pub(crate) fn in_order() {
     compiler_fence(Ordering::SeqCst);
 }
 
-/// SubBytes on the planes of a group. A function of its own where there are few registers, so that
-/// its values alone compete for them.
+/// SubBytes on the planes of a group. A separate function where registers are few, so that nothing
+/// else competes for them.
 #[cfg_attr(target_arch = "arm", inline(never))]
 #[cfg_attr(not(target_arch = "arm"), inline(always))]
 fn sub_bytes_of_group<W: PlaneWord, C: Circuit>(planes: &[W; 8], out: &mut MaybeUninit<[W; 8]>) {
     out.write(C::sub_bytes(*planes));
 }
 
-/// SubBytes. Where there are many registers, they are saved and restored once for all groups.
+/// SubBytes. Where registers are many, one call saves and restores them once for all groups.
 #[cfg_attr(target_arch = "arm", inline(always))]
 #[cfg_attr(not(target_arch = "arm"), inline(never))]
 fn sub_bytes<'a, W: PlaneWord, C: Circuit, const N: usize>(
@@ -515,18 +521,19 @@ fn sub_bytes<'a, W: PlaneWord, C: Circuit, const N: usize>(
     out: &'a mut MaybeUninit<Planes<W, N>>,
 ) -> &'a Planes<W, N> {
     for (g, planes) in state.iter().enumerate() {
-        // SAFETY: the place of group `g`; nothing is read from it.
+        // SAFETY: `out` has room for `N` groups and `g` is below `N`; nothing is read.
         sub_bytes_of_group::<W, C>(planes, unsafe {
             &mut *out.as_mut_ptr().cast::<MaybeUninit<[W; 8]>>().add(g)
         });
         in_order();
     }
-    // SAFETY: all `N` groups are written.
+    // SAFETY: all `N` groups were written.
     unsafe { out.assume_init_ref() }
 }
 
-/// The words of one plane. Its number is a constant, and so known to be one of eight, whatever the
-/// optimiser inlines.
+/// Returns the words of one plane. Its number is a constant, so that the optimiser knows it is
+/// below
+/// eight, whether or not it inlines the function.
 #[inline(always)]
 fn plane<W: PlaneWord, const N: usize, const P: usize>(planes: &Planes<W, N>) -> [W; N] {
     let mut words = [W::constant(0); N];
@@ -536,7 +543,7 @@ fn plane<W: PlaneWord, const N: usize, const P: usize>(planes: &Planes<W, N>) ->
     words
 }
 
-/// ShiftRows and MixColumns. `take` gets the number of a plane and its words.
+/// ShiftRows and MixColumns. Calls `take` with the number of each plane and its words.
 #[inline(always)]
 pub(crate) fn mix<W: Linear<N>, const N: usize>(
     t: &Planes<W, N>,
@@ -560,7 +567,7 @@ pub(crate) fn mix<W: Linear<N>, const N: usize>(
 }
 
 impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Bitsliced<W, N, BLOCKS, C> {
-    /// AESRound of eight blocks, without the round keys.
+    /// Applies AESRound to eight blocks, without round keys.
     #[cfg(test)]
     pub(crate) fn rounds(mut self) -> Self {
         let mut t = MaybeUninit::uninit();
@@ -572,13 +579,13 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Bitsliced<W,
         self
     }
 
-    /// The cells that a step's input goes to: that of block 0 and, with two, that of block 4.
+    /// The cells that receive a step's input: 0 and, with two blocks, 4.
     #[inline(always)]
     fn input_cells() -> W {
         if BLOCKS == 2 { cells::<W, 0b011>() } else { cells::<W, 0b111>() }
     }
 
-    /// Each block of a word to the place of the next, the last to the first.
+    /// Moves each block of a word to the place of the next, the last to the first.
     #[inline(always)]
     fn next(x: W) -> W {
         if BLOCKS == 2 {
@@ -588,23 +595,25 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Bitsliced<W,
         }
     }
 
-    /// What a step's input adds to one word of the state.
+    /// Returns the part of a step's input that is added to one word of the state.
     #[inline(always)]
     fn input(m: &Step<W, N, BLOCKS>, group: usize, plane: usize) -> W {
         let (n, k) = W::home(group, plane);
         let (b, k) = if BLOCKS == 2 { (k / 4, k % 4) } else { (0, k) };
-        (m[b % BLOCKS][n % N] >> (W::CELL * k as u32)) & Self::input_cells() // as they are: see `source`
+        // `%` changes nothing; see `source`.
+        (m[b % BLOCKS][n % N] >> (W::CELL * k as u32)) & Self::input_cells()
     }
 
-    /// The word of the state whose bits are in cell `k` of a step's word `n`.
+    /// Returns the word of the state whose bits are in cell `k` of word `n` of a step.
     #[inline(always)]
     fn source(&self, n: usize, k: usize) -> W {
         let (group, plane) = W::source(n, k);
-        self.0[group % N][plane % 8] // as they are: said for an optimiser for size, which does not see it
+        // `%` changes nothing. It avoids bounds checks when optimising for size.
+        self.0[group % N][plane % 8]
     }
 
-    /// With two blocks, the exchange that brings the number of the block to the top of the words,
-    /// for what was there.
+    /// With two blocks, exchanges the index bit at the top of the words with the number of the
+    /// block.
     #[inline(always)]
     fn halves(step: &mut Step<W, N, BLOCKS>) {
         if let [first, second] = step.as_mut_slice() {
@@ -623,8 +632,8 @@ fn low_half<W: Cells>() -> W {
     cells::<W, 0b100>()
 }
 
-// SAFETY: no CPU features are needed, and the values of bits decide nothing but bits. Transparent
-// over its words, of which there are 128 bytes a lane.
+// SAFETY: no CPU features are needed, and no branch or index depends on the bits. The type is
+// transparent over its words, which have 128 bytes per lane.
 unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Sliced
     for Bitsliced<W, N, BLOCKS, C>
 {
@@ -645,7 +654,7 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Slice
     unsafe fn load(src: *const u8, row: usize) -> Self::Step {
         let mut step = Self::zeros();
         for (b, words) in step.iter_mut().enumerate() {
-            // SAFETY: the caller grants it.
+            // SAFETY: the caller promises that each row is readable.
             *words = unsafe { W::load(src.add(b * row)) };
         }
         Self::halves(&mut step);
@@ -657,7 +666,7 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Slice
         W::transpose(&mut step);
         Self::halves(&mut step);
         for (b, words) in step.into_iter().enumerate() {
-            // SAFETY: the caller grants it.
+            // SAFETY: the caller promises that each row is writable.
             unsafe { W::store(words, dst.add(b * row)) };
         }
     }
@@ -672,14 +681,14 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Slice
         add_words(self.0.as_flattened_mut(), other.0.as_flattened());
     }
 
-    /// The standard adds a message block to a word of the state before that becomes the round
-    /// key of another; here it is added to the sum, which is the same.
+    /// The standard adds a message block to a word of the state before that word becomes a round
+    /// key. Here the block is added to the sum, which gives the same result.
     #[inline(never)]
     fn update(&mut self, m: &Step<W, N, BLOCKS>) {
         let mut t = MaybeUninit::uninit();
         mix(sub_bytes::<W, C, N>(&self.0, &mut t), |p, out| {
             for (g, (planes, out)) in self.0.iter_mut().zip(out).enumerate() {
-                let plane = &mut planes[p % 8]; // as it is: see `source`
+                let plane = &mut planes[p % 8]; // `%` changes nothing; see `source`
                 *plane = *plane ^ Self::next(out) ^ Self::input(m, g, p);
             }
         });
@@ -689,21 +698,21 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Slice
     fn add_keystream(&self, m: &Step<W, N, BLOCKS>) -> Step<W, N, BLOCKS> {
         let mut sum = MaybeUninit::<Step<W, N, BLOCKS>>::uninit();
         let mut put = |b: usize, n: usize, z: W| {
-            // The remainders are the numbers themselves; they show it to an optimiser for size.
-            // SAFETY: the place of word `n` of row `b`.
+            // `%` changes nothing. It avoids bounds checks when optimising for size.
+            // SAFETY: `b` is below `BLOCKS` and `n` below `N`, so the word lies within `sum`.
             unsafe { sum.as_mut_ptr().cast::<W>().add(b * N + n).write(m[b % BLOCKS][n % N] ^ z) };
             in_order();
         };
         for n in 0..N {
-            // Words in pairs: afterwards one has the even blocks of both, the other the odd ones.
-            // So the number of a pair of cells is half of that of a block.
+            // Combine words in pairs: one gets the even blocks of both, the other the odd ones. The
+            // number of a pair of cells is then half that of a block.
             let pair = |k: usize| {
                 let (mut even, mut odd) = (self.source(n, k), self.source(n, k + 1));
                 exchange(&mut even, &mut odd, W::CELL, cells::<W, 0b001>());
                 (even, odd)
             };
             if BLOCKS == 2 {
-                // S1 ^ (S2 & S3) ^ S6 in the pair of S2, S5 ^ (S6 & S7) ^ S2 in that of S6.
+                // S1 ^ (S2 & S3) ^ S6 at the pair of S2, S5 ^ (S6 & S7) ^ S2 at the pair of S6.
                 let logic = |k: usize| {
                     let (even, odd) = pair(k);
                     (even & odd) ^ (odd << (2 * W::CELL)) ^ even.rotate(4 * W::CELL)
@@ -713,7 +722,7 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Slice
                     put(b, n, high ^ (((low >> (2 * W::CELL)) ^ high) & cells::<W, 0b010>()));
                 }
             } else {
-                // S1 ^ (S2 & S3) ^ S4 ^ S5 in the pair of S2.
+                // S1 ^ (S2 & S3) ^ S4 ^ S5 at the pair of S2.
                 let logic = |k: usize| {
                     let (even, odd) = pair(k);
                     let z = (even & odd) ^ (odd << (2 * W::CELL)) ^ ((even ^ odd) >> (2 * W::CELL));
@@ -780,7 +789,7 @@ mod tests {
     use crate::soft::sliced::tests;
 
     impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> {
-        /// The words that it is made of.
+        /// Returns the words of the state.
         #[cfg(all(feature = "std", not(palladion_test_reduced)))]
         pub(crate) fn planes(&mut self) -> &mut Planes<W, N> {
             &mut self.0

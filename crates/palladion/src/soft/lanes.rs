@@ -1,16 +1,19 @@
-//! The state machines of four lanes without AES instructions, bitsliced in vectors of 128 bits.
+//! State machines for four lanes without AES instructions, bitsliced in vectors of 128 bits.
 //!
-//! As in `bitsliced.rs` a state is made of planes, bit `p` of every byte in plane `p`. Here a
-//! vector is a plane of some words of the state in all lanes: a byte of it stands for a byte of the
-//! AES block, and its bits for the words and lanes. The words are taken in two halves, S0 to S3 and
-//! S4 to S7 (AEGIS-256: S0 to S2 and S3 to S5), and those at the same place of each half are a
-//! *group*: the first has the lower bits of the byte, the second the upper, and each a bit for
-//! every lane.
+//! As in `bitsliced.rs`, a state consists of planes: plane `p` holds bit `p` of every byte. Here a
+//! vector is a plane of some words of the state in all lanes. Each of its bytes stands for a byte
+//! of
+//! the AES block, and the bits of that byte for words and lanes. The words form two halves, S0 to
+//! S3
+//! and S4 to S7 (AEGIS-256: S0 to S2 and S3 to S5). Words at the same place of each half form a
+//! *group*: the word of the first half has the lower four bits of each byte, that of the second
+//! half the upper four, one bit per lane.
 //!
-//! So no bit moves from one word of the state to the next: that is another group, and only on the
-//! way from the last to the first the halves of the bytes are exchanged. ShiftRows and MixColumns
-//! move bytes, which are in the order of rows; the key stream of AEGIS-128 uses every bit of the
-//! vectors that it is made of, and its message has as many bits as a group.
+//! The next word of the state is in the next group, so no bit moves within a byte, except from the
+//! last group to the first, where the halves of each byte are exchanged. ShiftRows and MixColumns
+//! move bytes, which are ordered by rows. The key stream of AEGIS-128 uses every bit of its
+//! vectors,
+//! and the message has as many bits as a group.
 //!
 //! The index bits of a bit are named as in `bitsliced.rs`.
 
@@ -21,7 +24,7 @@ use super::sliced::{Sliced, add_words};
 use crate::block::Soft;
 use crate::block::{Blocks, Pair};
 
-/// Implements operators for a vector, and [`PlaneWord`], with what the whole crate is compiled for.
+/// Implements the operators and [`PlaneWord`] for a vector type of the whole crate's target.
 macro_rules! register {
     (
         $name:ident, constant($bits:ident) = $constant:expr;
@@ -55,21 +58,21 @@ pub(crate) use register;
 
 /// A vector of 128 bits that the whole crate is compiled for.
 pub(crate) trait Register: PlaneWord {
-    /// Reads a block and puts its bytes in the order of rows.
+    /// Loads a block and puts its bytes in the order of rows.
     ///
     /// # Safety
-    /// 16 bytes readable; no alignment needed.
+    /// 16 bytes are readable; no alignment is needed.
     unsafe fn load(src: *const u8) -> Self;
-    /// Writes a block whose bytes are in the order of rows.
+    /// Stores a block whose bytes are in the order of rows.
     ///
     /// # Safety
-    /// 16 bytes writable; no alignment needed.
+    /// 16 bytes are writable; no alignment is needed.
     unsafe fn store(self, dst: *mut u8);
-    /// Row `r` rotated by `r` bytes (ShiftRows).
+    /// Rotates row `r` by `r` bytes (ShiftRows).
     fn shift_rows(self) -> Self;
-    /// Row `r` from row `r + 1`.
+    /// Takes row `r` from row `r + 1`.
     fn next_row(self) -> Self;
-    /// Row `r` from row `r + 2`.
+    /// Takes row `r` from row `r + 2`.
     fn second_row(self) -> Self;
 }
 
@@ -83,15 +86,15 @@ impl<R: Register> Linear<1> for R {
     }
 }
 
-/// The states of four lanes, in `N` groups: four for AEGIS-128, with two `BLOCKS` of input in a
-/// step; three for AEGIS-256, with one.
+/// The states of four lanes in `N` groups. AEGIS-128 has four groups and two input `BLOCKS` per
+/// step, AEGIS-256 has three groups and one block.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Lanes<R, const N: usize, const BLOCKS: usize>(Planes<R, N>);
 
-/// A step. With two blocks, as planes, of which row 1 are the upper four, in the form of a group.
-/// With one, of which a plane would have the lower half of every byte alone, there are planes `n`
-/// and `n + 4` together in vector `n`.
+/// The input or output of a step. With two blocks it consists of planes in the form of a group; row
+/// 1 holds the upper four. With one block, a plane fills only the lower half of every byte, so
+/// vector `n` holds planes `n` and `n + 4`.
 type Step<R, const BLOCKS: usize> = [[R; 4]; BLOCKS];
 
 /// The lower half of every byte.
@@ -100,8 +103,9 @@ fn low_nibbles<R: PlaneWord>() -> R {
     R::constant(0x0f0f_0f0f_0f0f_0f0f)
 }
 
-/// From index bits `n = (half) l1 l0` and, within the byte, `p2 p1 p0` to `n = (p2) p1 p0` and
-/// `half l1 l0`, or, with one block, `p2 l1 l0`; and back.
+/// Transposes index bits `n = (half) l1 l0` and, within the byte, `p2 p1 p0` to `n = (p2) p1 p0`
+/// and
+/// `half l1 l0`, or, with one block, `p2 l1 l0`. It is its own inverse.
 #[inline(always)]
 fn transpose<R: PlaneWord, const BLOCKS: usize>(step: &mut Step<R, BLOCKS>) {
     if let [first, second] = step.as_mut_slice() {
@@ -117,7 +121,8 @@ fn transpose<R: PlaneWord, const BLOCKS: usize>(step: &mut Step<R, BLOCKS>) {
     }
 }
 
-/// AESRound of a group, without the round key. `take` gets the number of a plane and its vector.
+/// AESRound of a group, without the round key. Calls `take` with the number of each plane and its
+/// vector.
 #[inline(always)]
 fn round<R: Register>(group: &[R; 8], mut take: impl FnMut(usize, R)) {
     let bytes = SBox::sub_bytes(*group);
@@ -125,13 +130,14 @@ fn round<R: Register>(group: &[R; 8], mut take: impl FnMut(usize, R)) {
 }
 
 impl<R: Register, const N: usize, const BLOCKS: usize> Lanes<R, N, BLOCKS> {
-    /// The group and the half of word `at`.
+    /// Returns the group of word `at`, and the shift of its half.
     #[inline(always)]
     fn place(at: usize) -> (usize, u32) {
         (at % N, 4 * (at / N) as u32)
     }
 
-    /// What a step with one block adds to plane `p`, in the lower half of the bytes.
+    /// Returns the part of a step with one block that is added to plane `p`, in the lower half of
+    /// each byte.
     #[inline(always)]
     fn input(m: &Step<R, BLOCKS>, p: usize) -> R {
         let x = m[0][p % 4];
@@ -149,8 +155,9 @@ impl<R: Register, const N: usize, const BLOCKS: usize> Lanes<R, N, BLOCKS> {
     }
 }
 
-// SAFETY: no CPU features are needed that the crate is not compiled for, and the values of bits
-// decide nothing but bits. Transparent over its vectors, of which there are 128 or 96 bytes a lane.
+// SAFETY: no CPU features are needed beyond those that the crate is compiled for, and no branch or
+// index depends on the bits. The type is transparent over its vectors, which have 128 or 96 bytes
+// per lane.
 unsafe impl<R: Register, const N: usize, const BLOCKS: usize> Sliced for Lanes<R, N, BLOCKS> {
     type Blocks = Pair<Pair<Soft>>;
     type Lane = OneLane<BLOCKS>;
@@ -170,7 +177,7 @@ unsafe impl<R: Register, const N: usize, const BLOCKS: usize> Sliced for Lanes<R
         let mut step = Self::zeros();
         for (b, vectors) in step.iter_mut().enumerate() {
             for (lane, vector) in vectors.iter_mut().enumerate() {
-                // SAFETY: the caller grants the rows, of four blocks each.
+                // SAFETY: the caller promises readable rows, of four blocks each.
                 *vector = unsafe { R::load(src.add(b * row + 16 * lane)) };
             }
         }
@@ -182,7 +189,7 @@ unsafe impl<R: Register, const N: usize, const BLOCKS: usize> Sliced for Lanes<R
         transpose(&mut step);
         for (b, vectors) in step.into_iter().enumerate() {
             for (lane, vector) in vectors.into_iter().enumerate() {
-                // SAFETY: likewise.
+                // SAFETY: the caller promises writable rows, of four blocks each.
                 unsafe { vector.store(dst.add(b * row + 16 * lane)) };
             }
         }
@@ -220,7 +227,7 @@ unsafe impl<R: Register, const N: usize, const BLOCKS: usize> Sliced for Lanes<R
         let mut sum = Self::zeros();
         let s = &self.0;
         if BLOCKS == 2 {
-            // S1 ^ S6 ^ (S2 & S3) in the lower halves, S5 ^ S2 ^ (S6 & S7) in the upper.
+            // S1 ^ S6 ^ (S2 & S3) in the lower halves, S5 ^ S2 ^ (S6 & S7) in the upper halves.
             for (p, (sum, m)) in sum.as_flattened_mut().iter_mut().zip(m.as_flattened()).enumerate()
             {
                 *sum = *m ^ s[1][p] ^ swap_nibbles(s[2][p]) ^ (s[2][p] & s[3 % N][p]);

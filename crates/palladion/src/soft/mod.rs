@@ -1,12 +1,12 @@
-//! Rounds without AES instructions, in time that does not depend on data.
+//! AES rounds without AES instructions, in constant time.
 //!
-//! | file | what it is |
+//! | file | contents |
 //! |---|---|
 //! | `bitsliced.rs` | machines for one and two lanes, bitsliced in general registers |
 //! | `lanes.rs` | machines for four lanes, bitsliced in vectors |
-//! | `sliced.rs` | what these have in common |
+//! | `sliced.rs` | the part that these have in common |
 //! | `sbox.rs` | the circuit of the S-box |
-//! | `permute.rs` | AES rounds by byte shuffles, for block vectors that have them |
+//! | `permute.rs` | AES rounds by byte shuffles, for vectors that have them |
 
 pub(crate) mod bitsliced;
 #[cfg(any(
@@ -24,26 +24,25 @@ pub(crate) mod lanes;
     all(target_arch = "aarch64", target_endian = "little"),
     all(target_family = "wasm", target_feature = "simd128")
 ))]
-#[cfg_attr(all(test, palladion_test_reduced), allow(dead_code))] // for other CPUs
+#[cfg_attr(all(test, palladion_test_reduced), allow(dead_code))] // used on other CPUs
 pub(crate) mod permute;
 pub(crate) mod sbox;
 pub(crate) mod sliced;
 
 use bitsliced::Bitsliced;
 
-// The words of planes are as wide as a register. (WebAssembly has 64-bit registers and 32-bit
-// pointers.)
+// Words of planes are as wide as a register. WebAssembly has 64-bit registers and 32-bit pointers.
 
-/// The bitsliced machine for one lane, of AEGIS-128 with two `BLOCKS` of input a step, of AEGIS-256
-/// with one.
+/// The bitsliced machine for one lane. `BLOCKS` is the number of input blocks per step: 2 for
+/// AEGIS-128, 1 for AEGIS-256.
 #[cfg(any(target_pointer_width = "64", target_family = "wasm"))]
 pub(crate) type OneLane<const BLOCKS: usize> = Bitsliced<u64, 2, BLOCKS>;
 /// The bitsliced machine for an even number of lanes.
 #[cfg(any(target_pointer_width = "64", target_family = "wasm"))]
 pub(crate) type TwoLanes<const BLOCKS: usize> = Bitsliced<u64, 4, BLOCKS>;
 
-/// The bitsliced machine for one lane, of AEGIS-128 with two `BLOCKS` of input a step, of AEGIS-256
-/// with one.
+/// The bitsliced machine for one lane. `BLOCKS` is the number of input blocks per step: 2 for
+/// AEGIS-128, 1 for AEGIS-256.
 #[cfg(not(any(target_pointer_width = "64", target_family = "wasm")))]
 pub(crate) type OneLane<const BLOCKS: usize> = Bitsliced<u32, 4, BLOCKS>;
 /// The bitsliced machine for an even number of lanes.
@@ -56,7 +55,7 @@ mod tests {
     use super::sliced::Sliced;
     use crate::block::{Soft, Vector, Word};
 
-    // SAFETY: plain arithmetic; no branch or index depends on a value.
+    // SAFETY: no CPU features are needed, and no branch or index depends on a value.
     unsafe impl Word for Soft {
         type Blocks = Self;
         type Single = Self;

@@ -1,54 +1,52 @@
-//! AES rounds by byte shuffles, for CPUs that have those and no AES instructions: SubBytes is
-//! computed in a tower of fields, whose small parts are looked up within a register (Hamburg,
+//! AES rounds by byte shuffles, for CPUs that have those but no AES instructions. SubBytes is
+//! computed in a tower of fields whose small parts are looked up within a register (Hamburg,
 //! "Accelerating AES with Vector Permute Instructions", 2009). A shuffle takes the same time for
-//! all indices; no memory is indexed by a secret.
+//! all indices, and no memory is indexed by a secret.
 //!
-//! GF(2^8) is taken as GF(16) with a basis ζ, ζ̄ of conjugates whose product is 1. With x = iζ +
-//! jζ̄, k = i + j and a = (ζ + ζ̄)^2, the norm of x is N = k^2 + aij and 1/x = (iζ̄ + jζ)/N. Two
-//! sums of inverses lead there,
+//! GF(2^8) is represented over GF(16) with a basis ζ, ζ̄ of conjugates whose product is 1. With x =
+//! iζ + jζ̄, k = i + j and a = (ζ + ζ̄)^2, the norm of x is N = k^2 + aij, and 1/x = (iζ̄ + jζ)/N.
+//! Two sums of inverses give it:
 //!
 //! ```text
 //! io = j + 1/(1/i + a/k) = N/(k + ai)    jo = i + 1/(1/j + a/k) = N/(k + aj)
 //! ```
 //!
-//! because 1/io and 1/jo are linear in i/N and j/N. Whatever is linear and follows, up to
-//! MixColumns' multiplication by two, goes into the last tables. 1/0 is a byte with the highest bit
-//! set, for which a lookup gives zero, and to which whatever is added, it stays such a byte.
+//! because 1/io and 1/jo are linear in i/N and j/N. The linear operations that follow, up to
+//! MixColumns' multiplication by two, are part of the last tables. 1/0 is a byte with the highest
+//! bit set. Looking it up gives zero, and adding anything to it leaves the highest bit set.
 //!
-//! A word of the state rests in the basis of this tower: i in the upper half of a byte, k in the
-//! lower. XOR is the same in every basis. The AND of the key stream is not, so the words for it are
-//! converted; their nibbles, which are the index for that, are those that the AES round of the same
-//! step begins with.
+//! A word of the state is kept in the basis of this tower: i in the upper half of a byte, k in the
+//! lower half. XOR is the same in every basis. The AND of the key stream is not, so its words are
+//! converted; the AES round of the same step uses the nibbles that the conversion looks up.
 
 use crate::block::{Blocks, Vector, Word};
 
 /// Blocks whose bytes can be looked up in a table of sixteen bytes.
 ///
 /// # Safety
-/// As for [`Vector`].
+/// The same as for [`Vector`].
 pub(crate) unsafe trait Permute: Blocks {
-    /// The same table in every lane.
+    /// Loads the same table into every lane.
     ///
     /// # Safety
-    /// The CPU features of the implementation.
+    /// The CPU has the instructions of the implementation.
     #[inline(always)]
     unsafe fn table(table: &'static [u8; 16]) -> Self {
-        // SAFETY: passed on; the table is readable.
+        // SAFETY: the caller promises the CPU's instructions; the table is readable.
         unsafe { Self::splat(table.as_ptr()) }
     }
 
-    /// For each byte of `index` that is less than 16, that byte of the same lane of `self`; zero
-    /// for a byte of 128 and more. There are no others.
+    /// Looks up each byte of `index` in the same lane of `self`: byte n for n below 16, zero for
+    /// 128 and more. Other values do not occur.
     fn lookup(self, index: Self) -> Self;
 
-    /// The lower and the upper half of each byte, as numbers below 16. Pinned: the compiler would
-    /// find them in one form where they are looked up and in another where they are added too, and
-    /// no more see that they are the same.
+    /// Splits each byte into its lower and upper half, as numbers below 16. The halves are pinned:
+    /// otherwise the compiler computes them twice, in one form for lookups and in another for
+    /// additions.
     fn nibbles(self) -> [Self; 2];
 
-    /// The same value. Where the compiler would compute so much at once that it ran out of
-    /// registers, an implementation makes it believe that the value is not known before `earlier`
-    /// is.
+    /// Returns the same value. If the compiler would interleave so much that it runs out of
+    /// registers, an implementation makes the value depend on `earlier`.
     #[inline(always)]
     fn after(self, _earlier: Self) -> Self {
         self
@@ -62,34 +60,34 @@ pub(crate) struct Permuted<B>(B);
 
 #[cfg(all(test, feature = "std", not(palladion_test_reduced)))]
 impl<B: Copy> Permuted<B> {
-    /// What it is made of.
+    /// Returns the vector.
     pub(crate) fn inner(self) -> B {
         self.0
     }
 }
 
-/// Looks the bytes of `index` up in a table.
+/// Looks up the bytes of `index` in a table.
 #[inline(always)]
 fn lookup<B: Permute>(table: &'static [u8; 16], index: B) -> B {
-    // SAFETY: `index` is proof of the CPU features.
+    // SAFETY: `index` exists, so the CPU has the instructions.
     unsafe { B::table(table) }.lookup(index)
 }
 
-/// The permutation of the bytes of each lane by which byte i comes from byte `from[i]`.
+/// Permutes the bytes of each lane: byte i comes from byte `from[i]`.
 #[inline(always)]
 fn permute<B: Permute>(from: &'static [u8; 16], x: B) -> B {
-    // SAFETY: `x` is proof of the CPU features.
+    // SAFETY: `x` exists, so the CPU has the instructions.
     x.lookup(unsafe { B::table(from) })
 }
 
-/// A linear map of bytes, by a table for each half of them.
+/// Applies a linear map to each byte, with one table for each half.
 #[inline(always)]
 fn linear<B: Permute>(map: &'static [[u8; 16]; 2], x: B) -> B {
     let [low, high] = x.nibbles();
     lookup(&map[0], low).xor(lookup(&map[1], high))
 }
 
-// SAFETY: of `B`'s operations; no branch or index depends on a value.
+// SAFETY: `xor` and `pin` are those of `B`, whose implementation of `Vector` keeps the contract.
 unsafe impl<B: Permute> Vector for Permuted<B> {
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
@@ -101,7 +99,7 @@ unsafe impl<B: Permute> Vector for Permuted<B> {
     }
 }
 
-// SAFETY: likewise.
+// SAFETY: the operations are those of `B`: no branch or memory index depends on a value.
 unsafe impl<B: Permute> Word for Permuted<B>
 where
     B::Lane: Permute<Lane = B::Lane>,
@@ -117,7 +115,7 @@ where
     }
     #[inline(always)]
     unsafe fn zero() -> Self {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises the CPU's instructions, which are those of `B`.
         Self(unsafe { B::zero() })
     }
     #[inline(always)]
@@ -134,13 +132,14 @@ where
         let jo = lookup(&t.one_over, lookup(&t.one_over, j).xor(a_over_k)).xor(i);
         let s = lookup(&t.sub_bytes[0], io).xor(lookup(&t.sub_bytes[1], jo));
         let doubled = lookup(&t.doubled[0], io).xor(lookup(&t.doubled[1], jo));
-        // A column after ShiftRows becomes 2a0 + 3a1 + a2 + a3 and so on: u0 + u1 + a3 with ur =
-        // 2ar + a(r + 1).
+        // ShiftRows and MixColumns: a column becomes 2a0 + 3a1 + a2 + a3 and so on, which is u0 +
+        // u1
+        // + a3 with ur = 2ar + a(r + 1).
         let u = doubled.xor(permute(&NEXT_ROW_UNSHIFTED, s));
         let mixed = permute(&SHIFT_ROWS[0], u)
             .xor(permute(&SHIFT_ROWS[1], u))
             .xor(permute(&SHIFT_ROWS[3], s));
-        // SAFETY: `self` is proof of the CPU features.
+        // SAFETY: `self` exists, so the CPU has the instructions.
         let constant = unsafe { B::table(&t.constant) };
         Self(round_key.0.xor(constant).xor(mixed))
     }
@@ -157,7 +156,7 @@ where
     }
 }
 
-/// `SHIFT_ROWS[n]`: ShiftRows, then row r from row r + n.
+/// `SHIFT_ROWS[n]`: ShiftRows, then row r taken from row r + n.
 static SHIFT_ROWS: [[u8; 16]; 4] = {
     let mut from = [[0; 16]; 4];
     let mut n = 0;
@@ -173,7 +172,7 @@ static SHIFT_ROWS: [[u8; 16]; 4] = {
     from
 };
 
-/// What becomes "row r from row r + 1" after ShiftRows.
+/// The permutation that becomes "row r from row r + 1" after ShiftRows.
 static NEXT_ROW_UNSHIFTED: [u8; 16] = {
     let mut from = [0; 16];
     let mut at = 0;
@@ -184,11 +183,11 @@ static NEXT_ROW_UNSHIFTED: [u8; 16] = {
     from
 };
 
-/// What is looked up.
+/// The lookup tables.
 struct Lookups {
-    /// Bytes of the standard to bytes of the tower, by their lower and upper halves.
+    /// From a byte of the standard to a byte of the tower, by its lower and upper half.
     into_tower: [[u8; 16]; 2],
-    /// The way back.
+    /// From a byte of the tower to a byte of the standard.
     from_tower: [[u8; 16]; 2],
     /// 1/x in GF(16).
     one_over: [u8; 16],
@@ -196,14 +195,14 @@ struct Lookups {
     a_over: [u8; 16],
     /// SubBytes without its constant, by io and by jo.
     sub_bytes: [[u8; 16]; 2],
-    /// The same, times two.
+    /// SubBytes without its constant, times two.
     doubled: [[u8; 16]; 2],
     /// The constant of SubBytes, which goes through ShiftRows and MixColumns unchanged.
     constant: [u8; 16],
 }
 
 static LOOKUPS: Lookups = {
-    /// Product in GF(2^8) as AES has it.
+    /// Multiplies in the GF(2^8) of AES.
     const fn mul(mut a: u8, mut b: u8) -> u8 {
         let mut product = 0;
         while b != 0 {
@@ -226,19 +225,19 @@ static LOOKUPS: Lookups = {
     const fn one_over(a: u8) -> u8 {
         power(a, 254)
     }
-    /// The linear part of SubBytes' second half.
+    /// The linear part of the affine map of SubBytes.
     const fn affine(a: u8) -> u8 {
         a ^ a.rotate_left(1) ^ a.rotate_left(2) ^ a.rotate_left(3) ^ a.rotate_left(4)
     }
-    // 3 generates the multiplicative group, of 255 elements. Its 17th power generates that of
-    // GF(16); ζ is one of the 16 elements other than 1 whose product with their conjugates, their
-    // 16th powers, is 1.
+    // 3 generates the multiplicative group, which has 255 elements. Its 17th power generates that
+    // of GF(16). ζ is one of the 16 elements other than 1 whose product with their conjugate, their
+    // 16th power, is 1.
     let (generator, zeta) = (power(3, 17), power(3, 15));
     let conjugate = power(zeta, 16);
     let trace = zeta ^ conjugate;
     let a = mul(trace, trace);
 
-    // GF(16) by the basis of the first powers of its generator.
+    // GF(16) in the basis of the first powers of its generator.
     let mut small = [0; 16];
     let mut n = 0;
     while n < 16 {
@@ -259,7 +258,7 @@ static LOOKUPS: Lookups = {
         n as u8
     }
 
-    // The bytes of the tower: iζ + jζ̄ = i(ζ + ζ̄) + kζ̄.
+    // Bytes of the tower: iζ + jζ̄ = i(ζ + ζ̄) + kζ̄.
     let (mut to, mut from) = ([0; 256], [0; 256]);
     let mut n = 0;
     while n < 256 {

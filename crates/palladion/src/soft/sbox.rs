@@ -1,14 +1,13 @@
-//! The AES S-box as a circuit, evaluated on bit planes: constant time whatever the machine, for
-//! there is nothing but Boolean operations. The trait is for the circuits in `benches/circuits.rs`,
-//! which `benches/sbox.rs` compares with the one in use.
+//! The AES S-box as a circuit on bit planes. Boolean operations take constant time on every CPU.
+//! The trait also serves the circuits in `benches/circuits.rs`, which `benches/sbox.rs` compares
+//! with the one in use.
 //!
-//! Plane `i` holds bit `i` of every byte, plane 0 the lowest. Some of the papers count from the
-//! highest bit: their `x0` or `U0` is plane 7. The names of the gates are those of the papers, in
-//! lower case.
+//! Plane `i` holds bit `i` of every byte; plane 0 is the lowest bit. Some papers number bits from
+//! the highest: their `x0` or `U0` is plane 7. Gates have the papers' names, in lower case.
 
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
-/// What a circuit is evaluated on: a word of any width, or a vector.
+/// The operands of a circuit: words of any width, or vectors.
 pub(crate) trait Bits:
     Copy + BitXor<Output = Self> + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self>
 {
@@ -19,30 +18,30 @@ impl<T> Bits for T where
 {
 }
 
-/// What a circuit costs. An inversion is counted where it is written; that of the constant is not.
+/// The cost of a circuit. Inversions count where they are written, except those of the constant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(dead_code)] // for the tests and the benchmark
+#[allow(dead_code)] // used by the tests and the benchmark
 pub(crate) struct Cost {
     pub(crate) and: u32,
     pub(crate) or: u32,
     pub(crate) xor: u32,
     pub(crate) not: u32,
-    /// Gates on the longest way from an input to an output.
+    /// Gates on the longest path from an input to an output.
     pub(crate) depth: u32,
-    /// How many of them are ANDs or ORs, on the way that has the most.
+    /// ANDs and ORs on the path that has the most.
     pub(crate) and_depth: u32,
 }
 
 /// A circuit of the S-box.
 pub(crate) trait Circuit: Copy {
-    /// What [`Self::without_constant`] costs.
-    #[allow(dead_code)] // for the tests and the benchmark
+    /// The cost of [`Self::without_constant`].
+    #[allow(dead_code)] // used by the tests and the benchmark
     const COST: Cost;
 
-    /// SubBytes but for the addition of the affine constant 0x63, for those who add it elsewhere.
+    /// Computes SubBytes without adding the constant 0x63, for callers that add it elsewhere.
     fn without_constant<B: Bits>(planes: [B; 8]) -> [B; 8];
 
-    /// SubBytes.
+    /// Computes SubBytes.
     #[inline(always)]
     fn sub_bytes<B: Bits>(planes: [B; 8]) -> [B; 8] {
         let [y0, y1, y2, y3, y4, y5, y6, y7] = Self::without_constant(planes);
@@ -50,8 +49,8 @@ pub(crate) trait Circuit: Copy {
     }
 }
 
-/// The same paper, a later version: "AES10v2, BPD", with as few gates as there are and the least
-/// depth of those.
+/// "AES10v2, BPD" of a later version of Jeon, Baek, Kim and Kim (ePrint 2024/1996): of the circuits
+/// with the fewest gates, the one with the least depth.
 #[derive(Clone, Copy)]
 pub(crate) struct SBox;
 
@@ -101,7 +100,7 @@ mod tests {
     use super::circuits::*;
     use super::*;
 
-    /// The S-box from its definition: inversion in GF(2^8), then the affine map.
+    /// Computes the S-box from its definition: inversion in GF(2^8), then the affine map.
     fn sbox(x: u8) -> u8 {
         fn mul(mut a: u8, mut b: u8) -> u8 {
             let mut product = 0;
@@ -118,7 +117,7 @@ mod tests {
         (0..5).fold(0x63, |sum, i| sum ^ inverse.rotate_left(i))
     }
 
-    /// All bytes through words of one width, each byte in every place.
+    /// Evaluates a circuit on all bytes in words of one width, with each byte in every place.
     macro_rules! exhaust {
         ($circuit:ty, $word:ty) => {
             for first in 0..=255u8 {

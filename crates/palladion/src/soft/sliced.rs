@@ -1,9 +1,9 @@
-//! State machines whose states rest in planes, a bit of every byte in each: what they have in
-//! common.
+//! The common part of state machines whose states are stored in planes, with one bit of every byte
+//! in each.
 //!
-//! A layout of the bits says how a step is done ([`Sliced`]); initialisation, finalisation and
-//! parts of steps, written here once, are done in terms of that. They go through vectors of blocks
-//! where that is simpler than fast.
+//! A layout says how a step works ([`Sliced`]). Initialisation, finalisation and partial steps are
+//! written here once in terms of it. They go through vectors of blocks where that is simpler and
+//! speed does not matter.
 
 use super::sbox::Bits;
 use crate::block::{Blocks, MAX_LANES, Vector};
@@ -12,62 +12,62 @@ use crate::machine::{
 };
 use crate::memory::wipe;
 
-/// The states of some lanes in planes: of AEGIS-128 with two `BLOCKS` of input in a step, of
-/// AEGIS-256 with one.
+/// The states of some lanes in planes. `BLOCKS` is the number of input blocks per step: 2 for
+/// AEGIS-128, 1 for AEGIS-256.
 ///
 /// # Safety
 ///
-/// As for [`Machine`], but that no CPU features are needed beyond those that the whole crate is
-/// compiled for.
+/// The same as for [`Machine`], except that no CPU features are needed beyond those that the whole
+/// crate is compiled for.
 pub(crate) unsafe trait Sliced: Copy {
-    /// As many blocks as there are lanes.
+    /// A vector with as many blocks as there are lanes.
     type Blocks: Blocks;
     /// The machine for one lane.
     type Lane: Machine<V = <Self::Blocks as Blocks>::Lane>;
-    /// A step's input or output, taken apart into bits in a way of this layout.
+    /// The input or output of a step, in the bit order of the layout.
     type Step: Copy;
     /// Blocks of input per lane and step.
     const BLOCKS: usize;
 
-    /// All bits zero.
+    /// Returns the state of all zeros.
     fn zero() -> Self;
-    /// A step of zeros.
+    /// Returns a step of zeros.
     fn zeros() -> Self::Step;
-    /// Loads a step whose rows, of which there are `BLOCKS`, lie `row` bytes apart.
+    /// Loads a step of `BLOCKS` rows that are `row` bytes apart.
     ///
     /// # Safety
-    /// Each row, of as many blocks as there are lanes, readable.
+    /// Each row is readable: 16 bytes per lane.
     unsafe fn load(src: *const u8, row: usize) -> Self::Step;
     /// Stores a step.
     ///
     /// # Safety
-    /// Each row writable.
+    /// Each row is writable: 16 bytes per lane.
     unsafe fn store(step: Self::Step, dst: *mut u8, row: usize);
-    /// XOR of two steps.
+    /// Returns the XOR of two steps.
     fn xor(a: Self::Step, b: Self::Step) -> Self::Step;
-    /// XOR with another state.
+    /// XORs another state into this one.
     fn add(&mut self, other: &Self);
-    /// Update (§3.2.3, §4.2.3).
+    /// Computes Update (RFC 10032 §3.2.3, §4.2.3).
     fn update(&mut self, m: &Self::Step);
-    /// The key stream of the next step (§3.2.5, §4.2.5), added to a step's input.
+    /// XORs the key stream of the next step (§3.2.5, §4.2.5) with a step.
     fn add_keystream(&self, m: &Self::Step) -> Self::Step;
-    /// Of each lane, word `at` and (with two blocks) the fourth after it, as a step.
+    /// Returns word `at` of each lane and, with two blocks, word `at + 4`, as a step.
     fn words_at(&self, at: usize) -> Self::Step;
-    /// Adds the blocks of a step to word `at` and (with two blocks) to the fourth after it.
+    /// XORs the blocks of a step into word `at` and, with two blocks, word `at + 4`.
     fn add_at(&mut self, step: &Self::Step, at: usize);
-    /// A state with the sum of the first half of the words in word 0, and that of the second half
-    /// in the first word of the second half; for AEGIS-128, if not `all`, without the last word.
-    /// The others are of no use.
+    /// Returns a state with the sum of the first half of the words in word 0, and the sum of the
+    /// second half in the first word of that half. For AEGIS-128, unless `all`, the last word is
+    /// left out. The other words of the result are meaningless.
     fn summed(&self, all: bool) -> Self;
-    /// The machine of lane 0 with these words.
+    /// Returns the machine of lane 0 of a state with these words.
     fn first(words: [Self::Blocks; 8]) -> Self::Lane;
 
-    /// The vectors of a step; the second is of no use if there is but one.
+    /// Converts a step to vectors; with one block, the second is meaningless.
     #[inline(never)]
     fn blocks(step: Self::Step) -> [Self::Blocks; 2] {
         let mut bytes = [0; 32 * MAX_LANES];
         let row = 16 * Self::Blocks::LANES;
-        // SAFETY: two vectors have room; no CPU features are needed.
+        // SAFETY: `bytes` has room for two vectors, whose loads need no CPU features.
         let blocks = unsafe {
             Self::store(step, bytes.as_mut_ptr(), row);
             [Self::Blocks::load(bytes.as_ptr()), Self::Blocks::load(bytes.as_ptr().add(row))]
@@ -76,12 +76,12 @@ pub(crate) unsafe trait Sliced: Copy {
         blocks
     }
 
-    /// The step of the first `BLOCKS` of two vectors.
+    /// Converts the first `BLOCKS` of two vectors to a step.
     #[inline(never)]
     fn from_blocks(blocks: [Self::Blocks; 2]) -> Self::Step {
         let mut bytes = [0; 32 * MAX_LANES];
         let row = 16 * Self::Blocks::LANES;
-        // SAFETY: two vectors have room.
+        // SAFETY: `bytes` has room for two vectors.
         let step = unsafe {
             blocks[0].store(bytes.as_mut_ptr());
             blocks[1].store(bytes.as_mut_ptr().add(row));
@@ -91,7 +91,7 @@ pub(crate) unsafe trait Sliced: Copy {
         step
     }
 
-    /// The state with these words.
+    /// Returns the state with these words.
     #[inline(never)]
     fn from_words(words: [Self::Blocks; 8]) -> Self {
         let mut s = Self::zero();
@@ -101,7 +101,7 @@ pub(crate) unsafe trait Sliced: Copy {
         s
     }
 
-    /// The words of the state; with one block, the last two are of no use.
+    /// Returns the words of the state; with one block, the last two are meaningless.
     #[inline(never)]
     fn to_words(self) -> [Self::Blocks; 8] {
         // SAFETY: no CPU features are needed.
@@ -116,8 +116,8 @@ pub(crate) unsafe trait Sliced: Copy {
         words
     }
 
-    /// The sums of the first half of the words and of the second, and, for AEGIS-128, without the
-    /// last word in it.
+    /// Returns the sums of the first and of the second half of the words. For AEGIS-128, unless
+    /// `all`, the last word is left out.
     #[inline(never)]
     fn sums(&self, all: bool) -> [Self::Blocks; 2] {
         let s = self.summed(all);
@@ -126,7 +126,7 @@ pub(crate) unsafe trait Sliced: Copy {
     }
 }
 
-/// Adds some words to as many others.
+/// XORs words into as many others.
 #[inline(always)]
 pub(super) fn add_words<W: Bits>(words: &mut [W], others: &[W]) {
     for (x, y) in words.iter_mut().zip(others) {
@@ -134,7 +134,7 @@ pub(super) fn add_words<W: Bits>(words: &mut [W], others: &[W]) {
     }
 }
 
-// SAFETY: that of `Sliced`.
+// SAFETY: the contract of `Sliced` contains that of `Machine`, and needs no CPU features.
 unsafe impl<S: Sliced> Machine for S {
     type V = S::Blocks;
     type Lane = S::Lane;
@@ -151,17 +151,18 @@ unsafe impl<S: Sliced> Machine for S {
 
     #[inline(always)]
     unsafe fn load(src: *const u8, row: usize) -> Self::Step {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises readable rows.
         unsafe { <S as Sliced>::load(src, row) }
     }
     #[inline(always)]
     unsafe fn store(step: Self::Step, dst: *mut u8, row: usize) {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises writable rows.
         unsafe { <S as Sliced>::store(step, dst, row) }
     }
     #[inline(never)]
     unsafe fn load_partial(src: *const u8, row: usize, len: usize) -> Self::Step {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises that the bytes of each row below `len` are readable. With one
+        // block, nothing is read from the second row.
         S::from_blocks(unsafe {
             [load_at(src, 0, len), load_at(src, row, if S::BLOCKS == 2 { len } else { 0 })]
         })
@@ -169,7 +170,7 @@ unsafe impl<S: Sliced> Machine for S {
     #[inline(never)]
     unsafe fn store_partial(step: Self::Step, dst: *mut u8, row: usize, len: usize) {
         let [first, second] = S::blocks(step);
-        // SAFETY: passed on.
+        // SAFETY: the caller promises that the bytes of each row below `len` are writable.
         unsafe {
             store_at(first, dst, 0, len);
             if S::BLOCKS == 2 {
@@ -185,7 +186,8 @@ unsafe impl<S: Sliced> Machine for S {
 
     #[inline(always)]
     unsafe fn load_key(src: *const u8) -> Self::Key {
-        // SAFETY: passed on: with two blocks a step, a key has one.
+        // SAFETY: the caller promises a readable key: 16 bytes with two blocks per step, 32 with
+        // one.
         unsafe {
             [
                 S::Blocks::splat(src),
@@ -277,7 +279,7 @@ unsafe impl<S: Sliced> Machine for S {
     #[inline(always)]
     unsafe fn store_words(&self, dst: *mut u8, stride: usize) {
         let words = self.to_words();
-        // SAFETY: passed on.
+        // SAFETY: the caller promises that the words are writable at `stride`.
         unsafe { store_all(&words[..if S::BLOCKS == 2 { 8 } else { 6 }], dst, stride) }
     }
     #[inline(always)]
@@ -285,7 +287,7 @@ unsafe impl<S: Sliced> Machine for S {
         // SAFETY: no CPU features are needed.
         let mut words = [unsafe { S::Blocks::zero() }; 8];
         for (i, word) in words.iter_mut().enumerate().take(if S::BLOCKS == 2 { 8 } else { 6 }) {
-            // SAFETY: the caller grants each word.
+            // SAFETY: the caller promises that the words are readable at `stride`.
             *word = unsafe { load_word(src, stride, i) };
         }
         S::from_words(words)
@@ -305,7 +307,7 @@ pub(crate) mod tests {
         (x << 1) ^ if x >> 7 == 1 { 0x1b } else { 0 }
     }
 
-    /// The S-box from its definition: inversion in GF(2^8), then the affine map.
+    /// Computes the S-box from its definition: inversion in GF(2^8), then the affine map.
     fn s_box() -> [u8; 256] {
         let multiply = |a: u8, b: u8| {
             (0..8).rev().fold(0, |sum, i| double(sum) ^ if b >> i & 1 == 1 { a } else { 0 })
@@ -326,27 +328,27 @@ pub(crate) mod tests {
         })
     }
 
-    /// Blocks for eight words of as many lanes as there are, word by word.
+    /// Creates eight words of blocks, given by word and lane.
     fn words<S: Sliced>(mut block: impl FnMut(usize, usize) -> Block) -> [S::Blocks; 8] {
         core::array::from_fn(|i| {
             let bytes: Vec<u8> = (0..S::Blocks::LANES).flat_map(|lane| block(i, lane)).collect();
-            // SAFETY: as many bytes as there are in a vector.
+            // SAFETY: `bytes` has 16 bytes per lane, as many as a vector.
             unsafe { S::Blocks::load(bytes.as_ptr()) }
         })
     }
 
-    /// The blocks of the words that count, word by word and in each lane by lane.
+    /// Returns the blocks of the first `count` words, word by word and lane by lane.
     fn bytes<S: Sliced>(words: [S::Blocks; 8], count: usize) -> Vec<Block> {
         let store = |word: &S::Blocks| {
             let mut blocks = [[0; 16]; MAX_LANES];
-            // SAFETY: no vector is wider.
+            // SAFETY: `blocks` has room for the widest vector.
             unsafe { word.store(blocks.as_mut_ptr().cast()) };
             blocks.into_iter().take(S::Blocks::LANES)
         };
         words[..count].iter().flat_map(store).collect()
     }
 
-    /// A generator of bytes (xorshift).
+    /// A generator of pseudo-random bytes (xorshift).
     pub(crate) fn random() -> impl FnMut() -> u8 {
         let mut x = 0x9e37_79b9_7f4a_7c15_u64;
         move || {
@@ -357,10 +359,11 @@ pub(crate) mod tests {
         }
     }
 
-    /// The round is SubBytes, which circuits do to the bits of every byte alike, and then a linear
-    /// map. So it is right if the S-box is for every value of every byte, and the map for every
-    /// single bit; that it is linear is seen from its code, which has no operations but XOR,
-    /// shifts, permutations and masks.
+    /// Checks a round. It is SubBytes, which a circuit applies to all bytes alike, and then a
+    /// linear
+    /// map. So it is right if the S-box is right for every value of every byte, and the map for
+    /// every single bit. The code shows that the map is linear: it has only XORs, shifts,
+    /// permutations and masks.
     pub(crate) fn round<S: Sliced>(rounds: fn(S) -> S, linear_map: fn(S) -> S) {
         let (count, lanes) = (if S::BLOCKS == 2 { 8 } else { 6 }, S::Blocks::LANES);
         let s_box = s_box();
@@ -388,7 +391,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Steps of a state of any bytes: Update, the key stream, and the way of a message in and out.
+    /// Checks Update, the key stream and loading and storing a message, on pseudo-random states.
     pub(crate) fn steps<S: Sliced>() {
         let lanes = S::Blocks::LANES;
         let count = if S::BLOCKS == 2 { 8 } else { 6 };
@@ -403,11 +406,11 @@ pub(crate) mod tests {
         for _ in 0..100 {
             let m = any(S::BLOCKS);
             let row = 16 * lanes;
-            // SAFETY: a message has `BLOCKS` rows.
+            // SAFETY: `m` has `BLOCKS` rows of `row` bytes.
             let step = unsafe { <S as Sliced>::load(m.as_ptr().cast(), row) };
             let mut back = std::vec![[0xee; 16]; S::BLOCKS * lanes];
             let mut keystream = back.clone();
-            // SAFETY: likewise.
+            // SAFETY: `back` and `keystream` have `BLOCKS` rows of `row` bytes.
             unsafe {
                 <S as Sliced>::store(step, back.as_mut_ptr().cast(), row);
                 <S as Sliced>::store(s.keystream(), keystream.as_mut_ptr().cast(), row);
