@@ -1,4 +1,4 @@
-//! The AEGIS-128 state machine (RFC 10032 §3 and §5.4): eight words, two blocks a step.
+//! The AEGIS-128 state machine (RFC 10032 §3 and §5.4): eight words, two blocks per step.
 
 use super::{
     Batched, C0, C1, FINAL_ROUNDS, Machine, first, load_at, load_word, store_all, store_at,
@@ -12,9 +12,9 @@ use crate::block::{Blocks, Vector, Word};
 pub(crate) struct Aegis128<W>([W; 8]);
 
 impl<W: Word> Aegis128<W> {
-    /// Update(M0, M1). The standard adds a message block to S0 (S4) before it becomes the round
-    /// key. Here the block itself is the round key and S0 (S4) is added after the round, which
-    /// takes the message off the chain from one step's S0 to the next.
+    /// Update(M0, M1). The standard adds a message block to S0 (S4) before that becomes a round
+    /// key. Here the block itself is the round key, and S0 (S4) is added after the round. The
+    /// result is the same, and the message is not on the chain from one step's S0 to the next.
     #[inline(always)]
     fn update(&mut self, m0: W, m1: W) {
         let s = self.0;
@@ -23,17 +23,17 @@ impl<W: Word> Aegis128<W> {
             [t0.pin().xor(s[0]).in_order(), s1, s2, s3, t4.pin().xor(s[4]).in_order(), s5, s6, s7];
     }
 
-    /// Update for a message that is known late, as in decryption: it is added last of all.
+    /// Update for a message that is known late, as in decryption: the message is added last.
     #[inline(always)]
     fn update_late(&mut self, m0: W, m1: W) {
         let s = self.0;
-        // SAFETY: `self` is proof of the CPU features.
+        // SAFETY: `self` exists, so the CPU has the features.
         let zero = unsafe { W::zero() };
         let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, zero, zero);
         self.0 = [t0.pin().xor3(s[0], m0), s1, s2, s3, t4.pin().xor3(s[4], m1), s5, s6, s7];
     }
 
-    /// The words as blocks.
+    /// Returns the words as blocks.
     #[inline(always)]
     fn plain(&self) -> [W::Blocks; 8] {
         let s = &self.0;
@@ -49,11 +49,11 @@ impl<W: Word> Aegis128<W> {
         ]
     }
 
-    /// What goes into S0, the new S1 to S3, what goes into S4, and the new S5 to S7.
+    /// Returns what goes into S0, the new S1 to S3, what goes into S4, and the new S5 to S7.
     #[inline(always)]
     fn rounds(s: [W; 8], k0: W, k4: W) -> [W; 8] {
         if W::IN_ORDER {
-            // From the last down, each round is written over its round key, which is read no more.
+            // From the last down, each round overwrites its round key, which is not needed again.
             let [t0, t4, s7, s3, s6, s2, s5, s1] = W::rounds(
                 [s[7], s[3], s[6], s[2], s[5], s[1], s[4], s[0]],
                 [k0, k4, s[7], s[3], s[6], s[2], s[5], s[1]],
@@ -68,7 +68,7 @@ impl<W: Word> Aegis128<W> {
     }
 }
 
-// SAFETY: transparent over its words; all work is done by `W`.
+// SAFETY: transparent over eight words, whose type implements `Word`; there is nothing else in it.
 unsafe impl<W: Word> Machine for Aegis128<W> {
     type V = W::Blocks;
     type Lane = Aegis128<W::Single>;
@@ -85,12 +85,12 @@ unsafe impl<W: Word> Machine for Aegis128<W> {
 
     #[inline(always)]
     unsafe fn load(src: *const u8, row: usize) -> [W::Blocks; 2] {
-        // SAFETY: the caller grants the features and both vectors.
+        // SAFETY: the caller promises the CPU features and two readable vectors.
         unsafe { [W::Blocks::load(src), W::Blocks::load(src.add(row))] }
     }
     #[inline(always)]
     unsafe fn store(step: [W::Blocks; 2], dst: *mut u8, row: usize) {
-        // SAFETY: the caller grants both vectors.
+        // SAFETY: the caller promises two writable vectors.
         unsafe {
             step[0].store(dst);
             step[1].store(dst.add(row));
@@ -98,12 +98,12 @@ unsafe impl<W: Word> Machine for Aegis128<W> {
     }
     #[inline(always)]
     unsafe fn load_partial(src: *const u8, row: usize, len: usize) -> [W::Blocks; 2] {
-        // SAFETY: the caller grants the features and `len` bytes.
+        // SAFETY: the caller promises the CPU features and `len` readable bytes.
         unsafe { [load_at(src, 0, len), load_at(src, row, len)] }
     }
     #[inline(always)]
     unsafe fn store_partial(step: [W::Blocks; 2], dst: *mut u8, row: usize, len: usize) {
-        // SAFETY: the caller grants `len` bytes.
+        // SAFETY: the caller promises `len` writable bytes.
         unsafe {
             store_at(step[0], dst, 0, len);
             store_at(step[1], dst, row, len);
@@ -117,12 +117,12 @@ unsafe impl<W: Word> Machine for Aegis128<W> {
 
     #[inline(always)]
     unsafe fn load_key(src: *const u8) -> W {
-        // SAFETY: the caller grants the features and 16 bytes.
+        // SAFETY: the caller promises the CPU features and 16 readable bytes.
         W::new(unsafe { W::Blocks::splat(src) })
     }
     #[inline(always)]
     unsafe fn init(k: W, n: W, ctx: W::Blocks) -> Self {
-        // SAFETY: the caller grants the features.
+        // SAFETY: the caller promises the CPU features.
         let (c0, c1) = unsafe { (W::Blocks::splat(C0.as_ptr()), W::Blocks::splat(C1.as_ptr())) };
         let (c0, c1, ctx) = (W::new(c0), W::new(c1), W::new(ctx));
         let mut s = Self([k.xor(n), c1, c0, c1, k.xor(n), k.xor(c0), k.xor(c1), k.xor(c0)]);
@@ -153,15 +153,15 @@ unsafe impl<W: Word> Machine for Aegis128<W> {
         }
         let mut before = *self;
         self.absorb(m);
-        // The key stream is in no hurry: it comes last.
+        // Compute the key stream last: nothing depends on it.
         (before.0[2], before.0[6]) = (before.0[2].in_order(), before.0[6].in_order());
         Self::xor(before.keystream(), m)
     }
     #[inline(always)]
     fn decrypt(&mut self, c: [W::Blocks; 2]) -> [W::Blocks; 2] {
         if W::CONVERTS {
-            // It waits for a unit of the CPU and not for the step before: nothing is gained by
-            // haste.
+            // The rounds wait for an execution unit and not for the step before, so a shorter chain
+            // gains nothing.
             let m = Self::xor(c, self.keystream());
             self.absorb(m);
             return m;
@@ -169,8 +169,8 @@ unsafe impl<W: Word> Machine for Aegis128<W> {
         let m = if W::THREE_WAY {
             Self::xor(c, self.keystream())
         } else {
-            // The key stream becomes part of S0 and S4. S1 and S5, which are made from them, are
-            // added last: so the way from S0 over S1 back to S0 is short.
+            // The key stream becomes part of S0 and S4. S1 and S5, which depend on those, are added
+            // last, to keep the path from S0 through S1 back to S0 short.
             let [_, s1, s2, s3, _, s5, s6, s7] = self.plain();
             [s6.xor_and(s2, s3).xor3(c[0], s1), s2.xor_and(s6, s7).xor3(c[1], s5)]
         };
@@ -218,12 +218,12 @@ unsafe impl<W: Word> Machine for Aegis128<W> {
     }
     #[inline(always)]
     unsafe fn store_words(&self, dst: *mut u8, stride: usize) {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises that each word is writable.
         unsafe { store_all(&self.plain(), dst, stride) }
     }
     #[inline(always)]
     unsafe fn load_words(src: *const u8, stride: usize) -> Self {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises the CPU features, and that each word is readable.
         unsafe {
             Self([
                 W::new(load_word(src, stride, 0)),
@@ -239,7 +239,7 @@ unsafe impl<W: Word> Machine for Aegis128<W> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: transparent over eight words, whose type implements `Word`; there is nothing else in it.
 unsafe impl<V: Blocks + Word<Blocks = V>> Batched for Aegis128<V> {
     const KEY_BLOCKS: usize = 1;
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! The AEGIS-256 state machine (RFC 10032 §4 and §5.5): six words, one block a step.
+//! The AEGIS-256 state machine (RFC 10032 §4 and §5.5): six words, one block per step.
 
 use super::{
     Batched, C0, C1, FINAL_ROUNDS, Machine, first, load_at, load_word, store_all, store_at,
@@ -12,7 +12,7 @@ use crate::block::{Blocks, Vector, Word};
 pub(crate) struct Aegis256<W>([W; 6]);
 
 impl<W: Word> Aegis256<W> {
-    /// Update(M), with the message off the chain of S0: see `Aegis128::update`.
+    /// Update(M), with the message off the chain of S0; see `Aegis128::update`.
     #[inline(always)]
     fn update(&mut self, m: W) {
         let s = self.0;
@@ -20,11 +20,11 @@ impl<W: Word> Aegis256<W> {
         self.0 = [t.pin().xor(s[0]).in_order(), s1, s2, s3, s4, s5];
     }
 
-    /// Update for a message that is known late: it is added last of all.
+    /// Update for a message that is known late: the message is added last.
     #[inline(always)]
     fn update_late(&mut self, m: W) {
         let s = self.0;
-        // SAFETY: `self` is proof of the CPU features.
+        // SAFETY: `self` exists, so the CPU has the features.
         let [t, s1, s2, s3, s4, s5] = Self::rounds(s, unsafe { W::zero() });
         self.0 = [t.pin().xor3(s[0], m), s1, s2, s3, s4, s5];
     }
@@ -34,18 +34,18 @@ impl<W: Word> Aegis256<W> {
         input.aes(round_key).in_order()
     }
 
-    /// The words as blocks.
+    /// Returns the words as blocks.
     #[inline(always)]
     fn plain(&self) -> [W::Blocks; 6] {
         let s = &self.0;
         [s[0].blocks(), s[1].blocks(), s[2].blocks(), s[3].blocks(), s[4].blocks(), s[5].blocks()]
     }
 
-    /// What goes into S0, and the new S1 to S5.
+    /// Returns what goes into S0, and the new S1 to S5.
     #[inline(always)]
     fn rounds(s: [W; 6], k0: W) -> [W; 6] {
         if W::IN_ORDER {
-            // From the last down, each round is written over its round key, which is read no more.
+            // From the last down, each round overwrites its round key, which is not needed again.
             let [t, s5, s4, s3, s2, s1] =
                 W::rounds([s[5], s[4], s[3], s[2], s[1], s[0]], [k0, s[5], s[4], s[3], s[2], s[1]]);
             [t, s1, s2, s3, s4, s5]
@@ -55,7 +55,7 @@ impl<W: Word> Aegis256<W> {
     }
 }
 
-// SAFETY: transparent over its words; all work is done by `W`.
+// SAFETY: transparent over six words, whose type implements `Word`; there is nothing else in it.
 unsafe impl<W: Word> Machine for Aegis256<W> {
     type V = W::Blocks;
     type Lane = Aegis256<W::Single>;
@@ -72,22 +72,22 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
 
     #[inline(always)]
     unsafe fn load(src: *const u8, _row: usize) -> W::Blocks {
-        // SAFETY: the caller grants the features and the vector.
+        // SAFETY: the caller promises the CPU features and a readable vector.
         unsafe { W::Blocks::load(src) }
     }
     #[inline(always)]
     unsafe fn store(step: W::Blocks, dst: *mut u8, _row: usize) {
-        // SAFETY: the caller grants the vector.
+        // SAFETY: the caller promises a writable vector.
         unsafe { step.store(dst) }
     }
     #[inline(always)]
     unsafe fn load_partial(src: *const u8, _row: usize, len: usize) -> W::Blocks {
-        // SAFETY: the caller grants the features and `len` bytes.
+        // SAFETY: the caller promises the CPU features and `len` readable bytes.
         unsafe { load_at(src, 0, len) }
     }
     #[inline(always)]
     unsafe fn store_partial(step: W::Blocks, dst: *mut u8, _row: usize, len: usize) {
-        // SAFETY: the caller grants `len` bytes.
+        // SAFETY: the caller promises `len` writable bytes.
         unsafe { store_at(step, dst, 0, len) }
     }
 
@@ -98,12 +98,12 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
 
     #[inline(always)]
     unsafe fn load_key(src: *const u8) -> [W; 2] {
-        // SAFETY: the caller grants the features and 32 bytes.
+        // SAFETY: the caller promises the CPU features and 32 readable bytes.
         unsafe { [W::new(W::Blocks::splat(src)), W::new(W::Blocks::splat(src.add(16)))] }
     }
     #[inline(always)]
     unsafe fn init([k0, k1]: [W; 2], [n0, n1]: [W; 2], ctx: W::Blocks) -> Self {
-        // SAFETY: the caller grants the features.
+        // SAFETY: the caller promises the CPU features.
         let (c0, c1) = unsafe { (W::Blocks::splat(C0.as_ptr()), W::Blocks::splat(C1.as_ptr())) };
         let (c0, c1, ctx) = (W::new(c0), W::new(c1), W::new(ctx));
         let (k0n0, k1n1) = (k0.xor(n0), k1.xor(n1));
@@ -122,9 +122,9 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
     fn absorb(&mut self, m: W::Blocks) {
         self.update(W::new(m));
     }
-    /// Without a key stream to compute, nothing but the chain of six rounds and one XOR over six
-    /// steps is left. So the second step begins with the words that its own are made from, before
-    /// the first has come to its last.
+    /// Without a key stream to compute, only the chain is left: six rounds and one XOR in six
+    /// steps. The second step therefore starts before the first has finished, with the words that
+    /// are ready.
     const TWO_AT_ONCE: bool = W::IN_ORDER;
     #[inline(always)]
     fn absorb_two(&mut self, m: W::Blocks, n: W::Blocks) {
@@ -164,15 +164,15 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
         }
         let mut before = *self;
         self.absorb(m);
-        // The key stream is in no hurry: it comes last.
+        // Compute the key stream last: nothing depends on it.
         (before.0[2], before.0[4]) = (before.0[2].in_order(), before.0[4].in_order());
         before.keystream().xor(m)
     }
     #[inline(always)]
     fn decrypt(&mut self, c: W::Blocks) -> W::Blocks {
         if W::CONVERTS {
-            // It waits for a unit of the CPU and not for the step before: nothing is gained by
-            // haste.
+            // The rounds wait for an execution unit and not for the step before, so a shorter chain
+            // gains nothing.
             let m = c.xor(self.keystream());
             self.absorb(m);
             return m;
@@ -180,8 +180,9 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
         let m = if W::THREE_WAY {
             c.xor(self.keystream())
         } else {
-            // The key stream becomes part of S0. S1, which is made from S0, is added last: so the
-            // way from S0 over S1 back to S0 is short.
+            // The key stream becomes part of S0. S1, which depends on S0, is added last, to keep
+            // the
+            // path from S0 through S1 back to S0 short.
             let s = &self.0;
             s[4].blocks()
                 .xor_and(s[2].blocks(), s[3].blocks())
@@ -224,12 +225,12 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
     }
     #[inline(always)]
     unsafe fn store_words(&self, dst: *mut u8, stride: usize) {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises that each word is writable.
         unsafe { store_all(&self.plain(), dst, stride) }
     }
     #[inline(always)]
     unsafe fn load_words(src: *const u8, stride: usize) -> Self {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises the CPU features, and that each word is readable.
         unsafe {
             Self([
                 W::new(load_word(src, stride, 0)),
@@ -243,7 +244,7 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: transparent over six words, whose type implements `Word`; there is nothing else in it.
 unsafe impl<V: Blocks + Word<Blocks = V>> Batched for Aegis256<V> {
     const KEY_BLOCKS: usize = 2;
     #[inline(always)]

@@ -1,52 +1,52 @@
-//! AEGIS-128L two words to a register, where AES instructions work on two blocks: half as many of
-//! them.
+//! AEGIS-128L with two words per register, for AES instructions that work on two blocks. It takes
+//! half as many of them.
 //!
-//! The words lie as (S0, S4), (S1, S5), (S2, S6), (S3, S7), so that a step is one AES round on each
-//! register, but that the words of the last change places on their way to the first: S7 goes to S0
-//! and S3 to S4. Exchanging halves costs three cycles. AESRound works on each half alike, so they
-//! can be exchanged after the round as well as before it, and there the exchange is next to the XOR
-//! with (S0, S4): a chain that alternates between AES and other instructions then pays for the way
-//! between them once and not twice (docs/performance.md).
+//! The registers are (S0, S4), (S1, S5), (S2, S6), (S3, S7). A step is one AES round on each
+//! register, but the words of the last are exchanged on their way to the first: S7 goes to S0 and
+//! S3
+//! to S4. Exchanging halves takes three cycles. AESRound works on each half alike, so the exchange
+//! can come before or after the round. After it, the exchange is next to the XOR with (S0, S4), and
+//! the chain switches between AES and other instructions once instead of twice, which saves a delay
+//! (docs/performance.md).
 
 use super::{C0, C1, FINAL_ROUNDS, Machine};
 use crate::block::{Blocks, Halves, Vector, Word};
 
-/// A block.
+/// A single block.
 type Lane<W> = <<W as Word>::Blocks as Blocks>::Lane;
 
-/// Two blocks in a register.
+/// Joins two blocks in a register.
 #[inline(always)]
 fn join<W: Word>(low: Lane<W>, high: Lane<W>) -> W::Blocks {
-    // SAFETY: a block is proof of the CPU features.
+    // SAFETY: a block exists, so the CPU has the features.
     unsafe { W::Blocks::from_lanes([low, high, low, high]) }
 }
 
-/// Two words.
+/// Joins two words in a register.
 #[inline(always)]
 fn pair<W: Word>(low: Lane<W>, high: Lane<W>) -> W {
     W::new(join::<W>(low, high))
 }
 
-/// `Machine::load_words` of pairs: the words at `i` and `j`.
+/// Loads the words at `i` and `j` into one register.
 ///
 /// # Safety
-/// The CPU features; the words readable.
+/// The CPU has the features of `W`; the words are readable.
 #[inline(always)]
 unsafe fn load_pair<W: Word>(src: *const u8, stride: usize, i: usize, j: usize) -> W {
-    // SAFETY: the caller grants both.
+    // SAFETY: the caller promises the CPU features, and that both words are readable.
     unsafe { pair(Lane::<W>::load(src.add(i * stride)), Lane::<W>::load(src.add(j * stride))) }
 }
 
-/// `Machine::store_words` of pairs: the words of the first half of the state, then those of the
-/// second.
+/// Stores pairs of words: first the words of the first half of the state, then those of the second.
 ///
 /// # Safety
-/// Each word writable.
+/// Each word is writable.
 #[inline(always)]
 unsafe fn store_pairs<V: Blocks>(pairs: &[V], dst: *mut u8, stride: usize) {
     for (i, pair) in pairs.iter().enumerate() {
         let [low, high, ..] = pair.lanes();
-        // SAFETY: the caller grants each word.
+        // SAFETY: the caller promises that each word is writable.
         unsafe {
             low.store(dst.add(i * stride));
             high.store(dst.add((i + pairs.len()) * stride));
@@ -60,18 +60,17 @@ unsafe fn store_pairs<V: Blocks>(pairs: &[V], dst: *mut u8, stride: usize) {
 pub(crate) struct Packed128<W>([W; 4]);
 
 impl<W: Word + Halves> Packed128<W> {
-    /// Update(M0, M1), the message in one register. It is added last of all, whether it is known
-    /// early or late.
+    /// Update(M0, M1), with the message in one register. The message is always added last.
     #[inline(always)]
     fn update(&mut self, m: W) {
         let s = self.0;
-        // SAFETY: `self` is proof of the CPU features.
+        // SAFETY: `self` exists, so the CPU has the features.
         let zero = unsafe { W::zero() };
         let [last, s3, s2, s1] = W::rounds([s[3], s[2], s[1], s[0]], [zero, s[3], s[2], s[1]]);
         self.0 = [last.swap().xor3(s[0], m), s1, s2, s3];
     }
 
-    /// The words as blocks.
+    /// Returns the words as blocks.
     #[inline(always)]
     fn plain(&self) -> [W::Blocks; 4] {
         let s = &self.0;
@@ -79,7 +78,7 @@ impl<W: Word + Halves> Packed128<W> {
     }
 }
 
-// SAFETY: transparent over its registers; all work is done by `W`.
+// SAFETY: transparent over four words, whose type implements `Word`; there is nothing else in it.
 unsafe impl<W: Word + Halves> Machine for Packed128<W>
 where
     W::Blocks: Halves,
@@ -95,29 +94,30 @@ where
 
     #[inline(always)]
     fn first_mac_lane(_tag_len: usize) -> usize {
-        0 // there is but one lane, and nothing to combine
+        0 // the only lane
     }
 
     #[inline(always)]
     unsafe fn load(src: *const u8, row: usize) -> W::Blocks {
         debug_assert!(row == 16);
-        // SAFETY: the caller grants the features and both blocks, which are neighbours.
+        // SAFETY: the caller promises the CPU features and two readable blocks. They are adjacent,
+        // because `row` is 16.
         unsafe { W::Blocks::load(src) }
     }
     #[inline(always)]
     unsafe fn store(step: W::Blocks, dst: *mut u8, row: usize) {
         debug_assert!(row == 16);
-        // SAFETY: the caller grants a step, which is one vector.
+        // SAFETY: the caller promises two writable blocks. They are adjacent, because `row` is 16.
         unsafe { step.store(dst) }
     }
     #[inline(always)]
     unsafe fn load_partial(src: *const u8, _row: usize, len: usize) -> W::Blocks {
-        // SAFETY: the caller grants the features and `len` bytes.
+        // SAFETY: the caller promises the CPU features and `len` readable bytes.
         unsafe { W::Blocks::load_partial(src, len.min(32)) }
     }
     #[inline(always)]
     unsafe fn store_partial(step: W::Blocks, dst: *mut u8, _row: usize, len: usize) {
-        // SAFETY: the caller grants `len` bytes.
+        // SAFETY: the caller promises `len` writable bytes.
         unsafe { step.store_partial(dst, len.min(32)) }
     }
     #[inline(always)]
@@ -127,12 +127,12 @@ where
 
     #[inline(always)]
     unsafe fn load_key(src: *const u8) -> Lane<W> {
-        // SAFETY: the caller grants the features and 16 bytes.
+        // SAFETY: the caller promises the CPU features and 16 readable bytes.
         unsafe { Lane::<W>::load(src) }
     }
     #[inline(always)]
     unsafe fn init(k: Lane<W>, n: Lane<W>, ctx: Lane<W>) -> Self {
-        // SAFETY: the caller grants the features.
+        // SAFETY: the caller promises the CPU features.
         let (c0, c1) = unsafe { (Lane::<W>::load(C0.as_ptr()), Lane::<W>::load(C1.as_ptr())) };
         let odd = pair::<W>(c1, k.xor(c0));
         let mut s = Self([pair::<W>(k.xor(n), k.xor(n)), odd, pair::<W>(c0, k.xor(c1)), odd]);
@@ -157,7 +157,7 @@ where
     fn encrypt(&mut self, m: W::Blocks) -> W::Blocks {
         let mut before = *self;
         self.absorb(m);
-        before.0[2] = before.0[2].in_order(); // the key stream comes last
+        before.0[2] = before.0[2].in_order(); // compute the key stream last
         before.keystream().xor(m)
     }
     #[inline(always)]
@@ -199,12 +199,12 @@ where
     }
     #[inline(always)]
     unsafe fn store_words(&self, dst: *mut u8, stride: usize) {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises that each word is writable.
         unsafe { store_pairs(&self.plain(), dst, stride) }
     }
     #[inline(always)]
     unsafe fn load_words(src: *const u8, stride: usize) -> Self {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises the CPU features, and that each word is readable.
         unsafe {
             Self([
                 load_pair(src, stride, 0, 4),
