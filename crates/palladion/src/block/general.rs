@@ -1,12 +1,12 @@
-//! One block in general registers, for machines without vectors.
+//! One block in general registers, for CPUs without vectors.
 
 use super::{Blocks, Vector, one_lane};
 
-/// One block, byte 0 in the lowest bits.
+/// One block, with byte 0 in the lowest bits.
 #[derive(Clone, Copy)]
 pub(crate) struct Soft(u128);
 
-// SAFETY: plain arithmetic; no branch or index depends on a value.
+// SAFETY: no CPU features are needed, and no branch or index depends on a value.
 unsafe impl Vector for Soft {
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
@@ -14,18 +14,19 @@ unsafe impl Vector for Soft {
     }
 }
 
-// SAFETY: one lane, little-endian in memory; no branch or index depends on a value.
+// SAFETY: no CPU features are needed, and no branch or index depends on a value. `load` and `store`
+// access 16 bytes in memory order.
 unsafe impl Blocks for Soft {
     one_lane!();
 
     #[inline(always)]
     unsafe fn load(src: *const u8) -> Self {
-        // SAFETY: the caller grants 16 bytes; a byte array needs no alignment.
+        // SAFETY: the caller promises 16 readable bytes; an array of bytes needs no alignment.
         Self(u128::from_le_bytes(unsafe { src.cast::<[u8; 16]>().read() }))
     }
     #[inline(always)]
     unsafe fn store(self, dst: *mut u8) {
-        // SAFETY: the caller grants 16 bytes; an array of bytes needs no alignment.
+        // SAFETY: the caller promises 16 writable bytes; an array of bytes needs no alignment.
         unsafe { dst.cast::<[u8; 16]>().write(self.0.to_le_bytes()) }
     }
     #[inline(always)]

@@ -2,12 +2,12 @@
 
 use super::{Blocks, MAX_LANES, Vector, Word};
 
-/// Two vectors used as one of twice the lanes: for wide variants on narrow hardware where two
+/// Two vectors used as one with twice the lanes, for wide variants on narrow hardware. The two
 /// interleaved chains hide each other's latency.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair<V>(V, V);
 
-// SAFETY: forwards to `V` for each half; no branch or index depends on a value.
+// SAFETY: each half is a `V`, which has the properties required of `Vector`.
 unsafe impl<V: Vector> Vector for Pair<V> {
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
@@ -23,7 +23,7 @@ unsafe impl<V: Vector> Vector for Pair<V> {
     }
 }
 
-// SAFETY: a round of the pair is one of each half; no branch or index depends on a value.
+// SAFETY: each half is a `W`, which has the properties required of `Word`.
 unsafe impl<W: Word> Word for Pair<W> {
     type Blocks = Pair<W::Blocks>;
     type Single = W::Single;
@@ -43,19 +43,22 @@ unsafe impl<W: Word> Word for Pair<W> {
     }
 }
 
-// SAFETY: the first half has the first lanes, everywhere; no branch or index depends on a value.
+// SAFETY: each half is a `V`, which has the properties required of `Blocks`; the first half has the
+// first lanes.
 unsafe impl<V: Blocks> Blocks for Pair<V> {
     const LANES: usize = 2 * V::LANES;
     type Lane = V::Lane;
 
     #[inline(always)]
     unsafe fn load(src: *const u8) -> Self {
-        // SAFETY: the caller grants the features and both halves of the memory.
+        // SAFETY: the caller promises the CPU features and `16 * LANES` readable bytes, half of
+        // them
+        // for each vector.
         unsafe { Self(V::load(src), V::load(src.add(16 * V::LANES))) }
     }
     #[inline(always)]
     unsafe fn store(self, dst: *mut u8) {
-        // SAFETY: the caller grants both halves of the memory.
+        // SAFETY: the caller promises `16 * LANES` writable bytes, half of them for each vector.
         unsafe {
             self.0.store(dst);
             self.1.store(dst.add(16 * V::LANES));
@@ -63,27 +66,27 @@ unsafe impl<V: Blocks> Blocks for Pair<V> {
     }
     #[inline(always)]
     unsafe fn splat(block: *const u8) -> Self {
-        // SAFETY: the caller grants the features and the block.
+        // SAFETY: the caller promises the CPU features and a readable block.
         let half = unsafe { V::splat(block) };
         Self(half, half)
     }
     #[inline(always)]
     unsafe fn zero() -> Self {
-        // SAFETY: the caller grants the features.
+        // SAFETY: the caller promises the CPU features.
         let half = unsafe { V::zero() };
         Self(half, half)
     }
     #[inline(always)]
     unsafe fn splat_words(first: u64, second: u64) -> Self {
-        // SAFETY: the caller grants the features.
+        // SAFETY: the caller promises the CPU features.
         let half = unsafe { V::splat_words(first, second) };
         Self(half, half)
     }
     #[inline(always)]
     unsafe fn load_partial(src: *const u8, len: usize) -> Self {
         let (first, second) = halves::<V>(len);
-        // SAFETY: the caller grants the features and `len` bytes, of which these are the parts.
-        // Where the second has none, its address is not used.
+        // SAFETY: the caller promises the CPU features and `len` readable bytes, which `halves`
+        // splits. If the second vector has none, its address is not accessed.
         unsafe {
             Self(
                 V::load_partial(src, first),
@@ -94,7 +97,8 @@ unsafe impl<V: Blocks> Blocks for Pair<V> {
     #[inline(always)]
     unsafe fn store_partial(self, dst: *mut u8, len: usize) {
         let (first, second) = halves::<V>(len);
-        // SAFETY: the caller grants `len` bytes, of which `halves` gives each half its part.
+        // SAFETY: the caller promises `len` writable bytes, which `halves` splits. If the second
+        // vector has none, its address is not accessed.
         unsafe {
             self.0.store_partial(dst, first);
             self.1.store_partial(dst.wrapping_add(16 * V::LANES), second);
@@ -130,12 +134,12 @@ unsafe impl<V: Blocks> Blocks for Pair<V> {
     unsafe fn from_lanes(lanes: [V::Lane; MAX_LANES]) -> Self {
         let mut second = lanes;
         second[..V::LANES].copy_from_slice(&lanes[V::LANES..2 * V::LANES]);
-        // SAFETY: the caller grants the features.
+        // SAFETY: the caller promises the CPU features.
         unsafe { Self(V::from_lanes(lanes), V::from_lanes(second)) }
     }
 }
 
-/// How many of `len` bytes lie in each vector of a pair.
+/// Splits `len` bytes between the two vectors of a pair.
 #[inline(always)]
 fn halves<V: Blocks>(len: usize) -> (usize, usize) {
     let half = 16 * V::LANES;

@@ -1,18 +1,19 @@
-//! Blocks of which only a part exists in memory.
+//! Blocks that exist in memory only in part.
 
 use super::{Blocks, MAX_LANES};
 use crate::memory::wipe;
 
-/// `load_partial` by way of a buffer.
+/// `load_partial` through a buffer.
 ///
 /// # Safety
-/// As for [`Blocks::load_partial`].
+/// The same as for [`Blocks::load_partial`].
 #[inline(always)]
 pub(crate) unsafe fn load_by_buffer<V: Blocks>(src: *const u8, len: usize) -> V {
     debug_assert!(len <= 16 * V::LANES);
     let mut buf = [0u8; 16 * MAX_LANES];
-    // SAFETY: `len` bytes are readable at `src` and fit into the buffer, which is as wide as the
-    // widest vector.
+    // SAFETY: the caller promises the CPU features, and that `len` bytes are readable at `src`.
+    // They
+    // fit into the buffer, which is as wide as the widest vector.
     unsafe {
         core::ptr::copy_nonoverlapping(src, buf.as_mut_ptr(), len);
         let blocks = V::load(buf.as_ptr());
@@ -21,15 +22,17 @@ pub(crate) unsafe fn load_by_buffer<V: Blocks>(src: *const u8, len: usize) -> V 
     }
 }
 
-/// `store_partial` by way of a buffer.
+/// `store_partial` through a buffer.
 ///
 /// # Safety
-/// As for [`Blocks::store_partial`].
+/// The same as for [`Blocks::store_partial`].
 #[inline(always)]
 pub(crate) unsafe fn store_by_buffer<V: Blocks>(blocks: V, dst: *mut u8, len: usize) {
     debug_assert!(len <= 16 * V::LANES);
     let mut buf = [0u8; 16 * MAX_LANES];
-    // SAFETY: the buffer is as wide as the widest vector; `dst` takes `len` of its bytes.
+    // SAFETY: the buffer is as wide as the widest vector; the caller promises that `dst` is
+    // writable
+    // for `len` bytes.
     unsafe {
         blocks.store(buf.as_mut_ptr());
         core::ptr::copy_nonoverlapping(buf.as_ptr(), dst, len);
@@ -37,7 +40,7 @@ pub(crate) unsafe fn store_by_buffer<V: Blocks>(blocks: V, dst: *mut u8, len: us
     wipe(&mut buf);
 }
 
-/// From byte `64 - len` on: `len` bytes of ones, then zeros. Indexed by lengths, never by secrets.
+/// `len` bytes of ones from byte `64 - len` on, then zeros. Indexed by lengths, never by secrets.
 pub(crate) static ONES_THEN_ZEROS: [u8; 128] = {
     let mut mask = [0; 128];
     let mut i = 0;
@@ -48,18 +51,21 @@ pub(crate) static ONES_THEN_ZEROS: [u8; 128] = {
     mask
 };
 
-/// `truncate` by a mask.
+/// Returns a vector of `len` bytes of ones, then zeros, as a mask for `truncate`.
 ///
 /// # Safety
-/// The CPU features of the implementation.
+/// The CPU has the features of the implementation.
 #[inline(always)]
 pub(crate) unsafe fn mask_of_length<V: Blocks>(len: usize) -> V {
-    // SAFETY: 64 bytes are there from each of the first 65 on, and no vector is wider.
+    // SAFETY: the caller promises the CPU features. The offset is at most 64, so 64 bytes follow
+    // it,
+    // and no vector is wider.
     unsafe { V::load(ONES_THEN_ZEROS.as_ptr().add(64usize.saturating_sub(len))) }
 }
 
-/// What is the same in all implementations of [`Blocks`] for one block that the CPU cannot load or
-/// store in part.
+/// Implements the methods of [`Blocks`] that are the same for all single blocks which the CPU
+/// cannot
+/// load or store in part.
 macro_rules! one_lane {
     () => {
         const LANES: usize = 1;
@@ -67,17 +73,17 @@ macro_rules! one_lane {
 
         #[inline(always)]
         unsafe fn splat(block: *const u8) -> Self {
-            // SAFETY: passed on.
+            // SAFETY: the caller promises the CPU features and 16 readable bytes.
             unsafe { Self::load(block) }
         }
         #[inline(always)]
         unsafe fn load_partial(src: *const u8, len: usize) -> Self {
-            // SAFETY: passed on.
+            // SAFETY: the caller promises the CPU features and `len` readable bytes, at most 16.
             unsafe { $crate::block::partial::load_by_buffer(src, len) }
         }
         #[inline(always)]
         unsafe fn store_partial(self, dst: *mut u8, len: usize) {
-            // SAFETY: passed on.
+            // SAFETY: the caller promises `len` writable bytes, at most 16.
             unsafe { $crate::block::partial::store_by_buffer(self, dst, len) }
         }
         #[inline(always)]
