@@ -1,9 +1,8 @@
-//! Circuits of the S-box that are compared with the one in use (`src/soft/sbox.rs`). The benchmark
-//! and the tests include this file.
+//! Circuits of the S-box to compare with the one in use (`src/soft/sbox.rs`). The benchmark and the
+//! tests include this file.
 //!
-//! Plane `i` holds bit `i` of every byte, plane 0 the lowest. Some of the papers count from the
-//! highest bit: their `x0` or `U0` is plane 7. The names of the gates are those of the papers, in
-//! lower case.
+//! Plane `i` holds bit `i` of every byte; plane 0 is the lowest bit. Some papers number bits from
+//! the highest: their `x0` or `U0` is plane 7. Gates have the papers' names, in lower case.
 
 use super::{Bits, Circuit, Cost};
 
@@ -23,9 +22,9 @@ macro_rules! circuits {
 }
 pub(crate) use circuits;
 
-/// The circuit of 113 gates by Boyar, Peralta and Calik: that of Boyar and Peralta, "A new
+/// The circuit of 113 gates by Boyar, Peralta and Calik. It is the one in Boyar and Peralta, "A new
 /// combinational logic minimization technique with applications to cryptology" (ePrint 2009/191),
-/// with a smaller linear layer at the end.
+/// with a smaller final linear layer.
 #[derive(Clone, Copy)]
 pub(crate) struct BoyarPeralta;
 
@@ -42,7 +41,7 @@ impl Circuit for BoyarPeralta {
         let y15 = t1 ^ x5; let y20 = t1 ^ x1; let y6 = y15 ^ x7; let y10 = y15 ^ t0;
         let y11 = y20 ^ y9; let y7 = x7 ^ y11; let y17 = y10 ^ y11; let y19 = y10 ^ y8;
         let y16 = t0 ^ y11; let y21 = y13 ^ y16; let y18 = x0 ^ y16;
-        // Inversion in GF(2^8), by way of GF(2^4).
+        // Inversion in GF(2^8), in terms of GF(2^4).
         let t2 = y12 & y15; let t3 = y3 & y6; let t4 = t3 ^ t2; let t5 = y4 & x7; let t6 = t5 ^ t2;
         let t7 = y13 & y16; let t8 = y5 & y1; let t9 = t8 ^ t7; let t10 = y2 & y7; let t11 = t10 ^ t7;
         let t12 = y9 & y11; let t13 = y14 & y17; let t14 = t13 ^ t12; let t15 = y8 & y10; let t16 = t15 ^ t12;
@@ -68,11 +67,11 @@ impl Circuit for BoyarPeralta {
     }
 }
 
-/// Maximov and Ekdahl, "New circuit minimization techniques for smaller and faster AES SBoxes"
-/// (ePrint 2019/802), one of their small circuits. It is made for the gates of hardware; the
-/// inversions at the inputs of an XOR, which cancel, are left out here. For the inversion in
-/// GF(2^4) it has multiplexers: `MUX` keeps them, for machines that have them as an instruction
-/// (three gates and an inversion elsewhere). Without it there are ANDs and XORs instead.
+/// One of the small circuits in Maximov and Ekdahl, "New circuit minimization techniques for
+/// smaller and faster AES SBoxes" (ePrint 2019/802). The paper optimises for gates of hardware;
+/// inversions at the inputs of an XOR cancel and are left out here. The inversion in GF(2^4) uses
+/// multiplexers. `MUX` keeps them, for CPUs that have them as an instruction; elsewhere one costs
+/// three gates and an inversion. Without `MUX`, ANDs and XORs replace them.
 #[derive(Clone, Copy)]
 pub(crate) struct MaximovEkdahl<const MUX: bool>;
 
@@ -107,7 +106,7 @@ impl<const MUX: bool> Circuit for MaximovEkdahl<MUX> {
             [x3 ^ (x2 & !(x0 ^ a)), c ^ (x2 & (x1 ^ b)), x1 ^ (x0 & !(x2 ^ c)), a ^ (x0 & (x3 ^ d))]
         };
         let y02 = y2 ^ y0; let y13 = y3 ^ y1; let y23 = y3 ^ y2; let y01 = y1 ^ y0; let y00 = y01 ^ y23;
-        // The multiplications by its result.
+        // The multiplications by the inverse.
         let n0 = y01 & q11; let n1 = y0 & q12; let n2 = y1 & q0; let n3 = y23 & q17; let n4 = y2 & q5;
         let n5 = y3 & q15; let n6 = y13 & q14; let n7 = y00 & q16; let n8 = y02 & q13; let n9 = y01 & q7;
         let n10 = y0 & q10; let n11 = y1 & q6; let n12 = y23 & q2; let n13 = y2 & q9; let n14 = y3 & q8;
@@ -122,16 +121,16 @@ impl<const MUX: bool> Circuit for MaximovEkdahl<MUX> {
     }
 }
 
-/// Where `s` is set `x`, elsewhere `y`.
+/// Selects `x` where `s` is set, `y` elsewhere.
 #[inline(always)]
 fn mux<B: Bits>(s: B, x: B, y: B) -> B {
     (s & x) | (y & !s)
 }
 
-/// Jeon, Baek, Kim and Kim, "A framework for generating S-box circuits with Boyer-Peralta
-/// algorithm-based heuristics, and its applications to AES, SNOW3G, and Saturnin" (ePrint
-/// 2024/1996): "depth16, BPD", the least depth. The paper's list has one gate more, for it makes
-/// `t50` twice. `x0` is plane 0 here and in the next three.
+/// "depth16, BPD", the least depth, in Jeon, Baek, Kim and Kim, "A framework for generating S-box
+/// circuits with Boyer-Peralta algorithm-based heuristics, and its applications to AES, SNOW3G, and
+/// Saturnin" (ePrint 2024/1996). The paper's list computes `t50` twice and so has one gate more.
+/// `x0` is plane 0 here and in the next two circuits.
 #[derive(Clone, Copy)]
 pub(crate) struct JeonDepth15;
 
@@ -172,7 +171,7 @@ impl Circuit for JeonDepth15 {
     }
 }
 
-/// The same paper: "32ANDs, BPD".
+/// "32ANDs, BPD" of the same paper.
 #[derive(Clone, Copy)]
 pub(crate) struct JeonDepth26;
 
@@ -209,7 +208,7 @@ impl Circuit for JeonDepth26 {
     }
 }
 
-/// The same paper: "depth16, RNBP", few gates with a small depth of ANDs.
+/// "depth16, RNBP" of the same paper: few gates, with a small AND depth.
 #[derive(Clone, Copy)]
 pub(crate) struct JeonDepth28;
 

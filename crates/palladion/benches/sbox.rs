@@ -1,13 +1,15 @@
-//! Compares circuits of the S-box: gates, the time of one evaluation on words and vectors, and the
-//! speed of AEGIS-128L, bitsliced in general registers, with each: `cargo bench -p palladion
-//! --bench sbox`.
+//! Compares circuits of the S-box: gates, the time of one evaluation on words and on vectors, and
+//! the speed of AEGIS-128L, bitsliced in general registers, with each circuit. Run it with
+//! `cargo bench -p palladion --bench sbox`.
 //!
-//! Eight independent evaluations make a pass, as a state has several to offer; the next pass
-//! depends on them. The rounds go from circuit to circuit, and the least time of all rounds counts.
+//! A pass evaluates the circuit on eight independent inputs, as many as a state offers, and the
+//! next
+//! pass depends on their results. Rounds alternate between circuits; the least time of all rounds
+//! counts.
 
-#![allow(unsafe_code)] // of the modules of the library
-#![allow(dead_code, unused_imports, unused_macros)] // of the modules of the library, little is used here
-#![allow(clippy::duplicate_mod)] // the circuits, which tests in those modules take too
+#![allow(unsafe_code)] // the modules below have unsafe code
+#![allow(dead_code, unused_imports, unused_macros)] // only a part of the modules below is used
+#![allow(clippy::duplicate_mod)] // tests in those modules include the circuits as well
 
 #[path = "../src/block/mod.rs"]
 mod block;
@@ -33,21 +35,20 @@ use soft::sbox::{Bits, Circuit, Cost, SBox};
 const GROUPS: usize = 8;
 const PASSES: u32 = 16;
 
-/// One way to run a circuit once on one kind of word.
+/// A function that runs one circuit on one type of word.
 type Run<B> = unsafe fn(&mut [B; 8]);
 
-/// Never inlined: the compiler must not make vectors of words, nor move work from one evaluation to
-/// another.
+/// Not inlined, so that the compiler neither vectorises words nor moves work between evaluations.
 #[inline(never)]
 unsafe fn plain<C: Circuit, B: Bits>(planes: &mut [B; 8]) {
     *planes = C::sub_bytes(*planes);
 }
 
-/// The least time of one evaluation for each way, in nanoseconds.
+/// Measures the least time of one evaluation for each function, in nanoseconds.
 ///
 /// # Safety
 ///
-/// The machine has the instructions that the ways to run are compiled for.
+/// The CPU has the instructions that the functions are compiled for.
 unsafe fn measure<B: Bits>(runs: &[Run<B>], rounds: u32, seed: fn(u64) -> B) -> Vec<f64> {
     let mut planes: [[B; 8]; GROUPS] = std::array::from_fn(|g| {
         std::array::from_fn(|p| seed(0x9e37_79b9_7f4a_7c15u64.wrapping_mul((8 * g + p + 1) as u64)))
@@ -58,7 +59,7 @@ unsafe fn measure<B: Bits>(runs: &[Run<B>], rounds: u32, seed: fn(u64) -> B) -> 
             let start = Instant::now();
             for _ in 0..PASSES {
                 for group in black_box(&mut planes) {
-                    // SAFETY: promised by the caller.
+                    // SAFETY: the caller promises that the CPU has the function's instructions.
                     unsafe { run(group) };
                 }
             }
@@ -69,7 +70,7 @@ unsafe fn measure<B: Bits>(runs: &[Run<B>], rounds: u32, seed: fn(u64) -> B) -> 
     least
 }
 
-/// A vector whose operations are instructions of its machine.
+/// A vector with the operations of a circuit.
 macro_rules! vector {
     ($name:ident($raw:ty), $xor:path, $and:path, $or:path, $ones:expr) => {
         #[derive(Clone, Copy)]
@@ -79,7 +80,7 @@ macro_rules! vector {
             type Output = Self;
             #[inline(always)]
             fn bitxor(self, other: Self) -> Self {
-                // SAFETY: there is such a vector only where the machine has been found to have the
+                // SAFETY: such a vector is created only after the CPU was found to have the
                 // instructions.
                 Self(unsafe { $xor(self.0, other.0) })
             }
@@ -89,7 +90,8 @@ macro_rules! vector {
             type Output = Self;
             #[inline(always)]
             fn bitand(self, other: Self) -> Self {
-                // SAFETY: as above.
+                // SAFETY: such a vector is created only after the CPU was found to have the
+                // instructions.
                 Self(unsafe { $and(self.0, other.0) })
             }
         }
@@ -98,7 +100,8 @@ macro_rules! vector {
             type Output = Self;
             #[inline(always)]
             fn bitor(self, other: Self) -> Self {
-                // SAFETY: as above.
+                // SAFETY: such a vector is created only after the CPU was found to have the
+                // instructions.
                 Self(unsafe { $or(self.0, other.0) })
             }
         }
@@ -107,7 +110,8 @@ macro_rules! vector {
             type Output = Self;
             #[inline(always)]
             fn not(self) -> Self {
-                // SAFETY: as above.
+                // SAFETY: such a vector is created only after the CPU was found to have the
+                // instructions.
                 self ^ Self(unsafe { $ones })
             }
         }
@@ -144,7 +148,7 @@ mod vectors {
                 };
                 let mut columns = vec![("SSE2", sse2)];
                 if is_x86_feature_detected!("avx2") {
-                    // SAFETY: the machine has AVX2.
+                    // SAFETY: AVX2 was detected.
                     let avx2 = unsafe {
                         measure(&[$(avx2::<$circuit>),*], rounds, |x| Avx2(_mm256_set1_epi64x(x as i64)))
                     };
@@ -199,7 +203,8 @@ const MESSAGE: usize = 16 << 10;
 #[inline(never)]
 fn encrypt<C: Circuit>(message: &mut [u8]) {
     type Machine128L<C> = Aegis128L<C>;
-    // SAFETY: no CPU features are needed; keys, the context and all steps lie within their arrays.
+    // SAFETY: no CPU features are needed; the key, the context and all steps lie within their
+    // arrays.
     unsafe {
         let key = Machine128L::<C>::load_key([1; 16].as_ptr());
         let mut state = Machine128L::<C>::init(key, key, Blocks::splat([0; 16].as_ptr()));
@@ -210,7 +215,7 @@ fn encrypt<C: Circuit>(message: &mut [u8]) {
     }
 }
 
-/// Megabytes a second for each way to encrypt.
+/// Measures the speed of each circuit's cipher, in megabytes per second.
 fn measure_aegis(runs: &[fn(&mut [u8])], rounds: u32) -> Vec<f64> {
     let mut message = vec![0; MESSAGE];
     let mut least = vec![f64::INFINITY; runs.len()];
@@ -229,7 +234,7 @@ macro_rules! words {
         const CIRCUITS: &[(&str, Cost)] = &[$(($name, <$circuit>::COST)),*];
 
         fn measure_words(rounds: u32) -> Vec<(&'static str, Vec<f64>)> {
-            // SAFETY: words need no instructions of their own.
+            // SAFETY: operations on words need no CPU features.
             let [u32s, u64s, u128s] = unsafe {[
                 measure(&[$(plain::<$circuit, u32>),*], rounds, |x| (x >> 32) as u32),
                 measure(&[$(plain::<$circuit, u64>),*], rounds, |x| x),
@@ -246,7 +251,7 @@ macro_rules! words {
 circuits!(words);
 
 fn main() {
-    // `cargo test --benches` runs this too: then it is enough that it runs.
+    // `cargo test --benches` runs this too; one short round is enough there.
     let rounds = if std::env::args().any(|arg| arg == "--bench") { 20_000 } else { 1 };
     let mut columns = measure_words(rounds);
     columns.extend(vectors::measure_all(rounds));
