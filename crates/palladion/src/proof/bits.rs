@@ -1,4 +1,4 @@
-//! Bits that are sums of functions of single bytes of the input, and words and vectors of them.
+//! Bits that are sums of functions of single input bytes, and words and vectors of such bits.
 
 extern crate std;
 use core::cell::RefCell;
@@ -20,17 +20,17 @@ use crate::soft::permute::Permute;
 /// The truth table of a function of a byte: bit `x % 64` of word `x / 64` is its value at `x`.
 pub(super) type Table = [u64; 4];
 
-/// What a bit is a sum of.
+/// A summand of a bit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Part {
-    /// A function of the byte of the input that has this number. It is zero at zero.
+    /// A function of the input byte with this number. It is zero at zero.
     Byte(u32, Table),
-    /// The product of two other bits, the lower number first, neither inverted.
+    /// The product of two other bits, neither inverted, with the lower number first.
     Product(u32, u32),
 }
 
-/// A bit: the number of its sum, twice, and whether it is inverted. A sum has at most one part for
-/// each byte, and each sum has but one number: bits of equal numbers are equal functions.
+/// A bit: twice the number of its sum, plus one if it is inverted. A sum has at most one part for
+/// each byte, and each sum has only one number, so bits with equal numbers are equal functions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Bit(u32);
 
@@ -43,7 +43,7 @@ struct Sums {
     numbers: HashMap<Box<[Part]>, u32>,
     xors: HashMap<(u32, u32), u32>,
     ands: HashMap<(u32, u32), Bit>,
-    /// Blocks whose numbers are in memory.
+    /// The blocks whose numbers are in memory.
     blocks: Vec<[Bit; 128]>,
 }
 
@@ -89,7 +89,7 @@ impl Sums {
         let (x, y) = (&self.sums[key.0 as usize], &self.sums[key.1 as usize]);
         let mut parts = Vec::with_capacity(x.len() + y.len());
         let (mut i, mut j) = (0, 0);
-        // Both are in order, by the number of the byte; products come last.
+        // Both lists are ordered by the number of the byte; products come last.
         let place = |part: &Part| match *part {
             Part::Byte(origin, _) => (0, origin, 0),
             Part::Product(a, b) => (1, a, b),
@@ -117,7 +117,7 @@ impl Sums {
         Bit(2 * number + inverted)
     }
 
-    /// The byte that a bit is a function of, if it is not a constant, and this function.
+    /// If a bit depends on at most one byte: the number of that byte, if any, and the function.
     fn table(&self, x: Bit) -> Option<(Option<u32>, Table)> {
         let inverted = u64::from(x.0 & 1).wrapping_neg();
         match *self.sums[x.0 as usize / 2] {
@@ -163,7 +163,7 @@ impl Sums {
     }
 }
 
-/// Functions of one byte of the input: bit `p` of `f` of it.
+/// Returns the bits of `f` of an input byte.
 pub(super) fn of_byte(origin: u32, f: impl Fn(u8) -> u8) -> [Bit; 8] {
     core::array::from_fn(|p| {
         let mut table = [0; 4];
@@ -174,12 +174,12 @@ pub(super) fn of_byte(origin: u32, f: impl Fn(u8) -> u8) -> [Bit; 8] {
     })
 }
 
-/// A constant.
+/// Returns the bits of a constant.
 pub(super) fn constant(byte: u8) -> [Bit; 8] {
     core::array::from_fn(|p| Bit(u32::from(byte >> p & 1)))
 }
 
-/// The value of a byte whose bits are constants.
+/// Returns the value of a byte whose bits are constants.
 pub(super) fn value(byte: &[Bit]) -> Option<u8> {
     byte.iter()
         .all(|bit| bit.0 < 2)
@@ -197,9 +197,9 @@ pub(super) fn and(a: &[Bit], b: &[Bit]) -> Vec<Bit> {
 }
 
 /// # Safety
-/// 16 bytes readable.
+/// 16 bytes are readable at `src`.
 pub(super) unsafe fn load_block(src: *const u8) -> [Bit; 128] {
-    // SAFETY: the caller grants it.
+    // SAFETY: the caller promises 16 readable bytes.
     match unsafe { read(src, 0) } {
         Stored::Number(number) => with_sums(|sums| sums.blocks[number]),
         Stored::Bytes(bytes) => {
@@ -210,12 +210,12 @@ pub(super) unsafe fn load_block(src: *const u8) -> [Bit; 128] {
 }
 
 /// # Safety
-/// 16 bytes writable.
+/// 16 bytes are writable at `dst`.
 pub(super) unsafe fn store_block(block: [Bit; 128], dst: *mut u8) {
     let bytes: [Option<u8>; 16] = core::array::from_fn(|j| value(&block[8 * j..8 * j + 8]));
     if bytes.iter().all(Option::is_some) {
         let bytes = bytes.map(|byte| byte.unwrap());
-        // SAFETY: the caller grants it.
+        // SAFETY: the caller promises 16 writable bytes; the write needs no alignment.
         unsafe { dst.cast::<[u8; 16]>().write_unaligned(bytes) };
         return;
     }
@@ -223,21 +223,21 @@ pub(super) unsafe fn store_block(block: [Bit; 128], dst: *mut u8) {
         sums.blocks.push(block);
         sums.blocks.len() - 1
     });
-    // SAFETY: the caller grants it.
+    // SAFETY: the caller promises 16 writable bytes.
     unsafe { write(dst, 0, number) };
 }
 
-/// A word of `N` bits that is shifted in parts of `PART`.
+/// A word of `N` bits that is shifted in parts of `PART` bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Abstract<const N: usize, const PART: usize>(pub(super) [Bit; N]);
 
-/// What `u32` is.
+/// Stands for `u32`.
 pub(super) type Word32 = Abstract<32, 32>;
-/// What `u64` is.
+/// Stands for `u64`.
 pub(super) type Word64 = Abstract<64, 64>;
 
 impl<const N: usize, const PART: usize> Abstract<N, PART> {
-    /// What an operation gives; or, if it is the one that is wrong, its first operand.
+    /// Returns the result of an operation or, if it is the faulty one, its first operand.
     #[track_caller]
     fn either(self, out: [Bit; N]) -> Self {
         Self(if faulty(out != self.0) { self.0 } else { out })
@@ -249,7 +249,7 @@ impl<const N: usize, const PART: usize> Abstract<N, PART> {
         self.either(with_sums(|sums| core::array::from_fn(|i| f(sums, self.0[i], other.0[i]))))
     }
 
-    /// The bit at `i` from that at `from(i % PART)` of the same part.
+    /// Takes the bit at `i` from `from(i % PART)` of the same part.
     #[inline(never)]
     #[track_caller]
     fn moved(self, from: impl Fn(usize) -> Option<usize>) -> Self {
@@ -260,11 +260,11 @@ impl<const N: usize, const PART: usize> Abstract<N, PART> {
     }
 
     /// # Safety
-    /// As many blocks as there are in `N` bits, or in that of some words, readable.
+    /// The `M` words, whose bits make whole blocks, are readable at `src`.
     unsafe fn load_words<const M: usize>(src: *const u8) -> [Self; M] {
         let blocks: Vec<_> = (0..N * M / 128)
             .flat_map(|i| {
-                // SAFETY: the caller grants it.
+                // SAFETY: the caller promises that all blocks are readable.
                 unsafe { load_block(src.add(16 * i)) }
             })
             .collect();
@@ -273,12 +273,12 @@ impl<const N: usize, const PART: usize> Abstract<N, PART> {
     }
 
     /// # Safety
-    /// Likewise, writable.
+    /// The `M` words, whose bits make whole blocks, are writable at `dst`.
     unsafe fn store_words<const M: usize>(words: [Self; M], dst: *mut u8) {
         let bits: Vec<Bit> = words.iter().flat_map(|word| word.0).collect();
         assert!(bits.len().is_multiple_of(128), "whole blocks");
         for (i, block) in bits.chunks(128).enumerate() {
-            // SAFETY: the caller grants it.
+            // SAFETY: the caller promises that all blocks are writable.
             unsafe { store_block(block.try_into().unwrap(), dst.add(16 * i)) };
         }
     }
@@ -352,11 +352,11 @@ macro_rules! cells {
                 self
             }
             unsafe fn load<const N: usize>(src: *const u8) -> [Self; N] {
-                // SAFETY: passed on.
+                // SAFETY: the caller promises `N` readable words.
                 unsafe { Self::load_words(src) }
             }
             unsafe fn store<const N: usize>(words: [Self; N], dst: *mut u8) {
-                // SAFETY: passed on.
+                // SAFETY: the caller promises `N` writable words.
                 unsafe { Self::store_words(words, dst) }
             }
         }
@@ -365,7 +365,7 @@ macro_rules! cells {
 cells!(Word32, 32, 2);
 cells!(Word64, 64, 3);
 
-/// The same layout as that of a real word. What it is made of are functions for any word.
+/// Implements the layout of a real word, whose parts are generic over words.
 macro_rules! layout {
     ($word:ty, $n:literal, as $real:ty, $transpose:ident, $shift_and_sum:ident) => {
         impl Linear<$n> for $word {
@@ -375,7 +375,7 @@ macro_rules! layout {
         }
 
         impl Layout<$n> for $word {
-            // Their blocks hold numbers here.
+            // Here their blocks hold the numbers of abstract blocks.
             type Blocks = <$real as Layout<$n>>::Blocks;
             type Lane<const BLOCKS: usize> = <$real as Layout<$n>>::Lane<BLOCKS>;
 
@@ -399,20 +399,21 @@ layout!(Word64, 4, as u64, transpose_two_lanes, shift_and_sum_rows);
 layout!(Word64, 2, as u64, transpose_two_rows, shift_and_sum_two_rows);
 
 impl<const PART: usize> Abstract<128, PART> {
-    /// Byte `i` from byte `from(i)`.
+    /// Takes byte `i` from byte `from(i)`.
     pub(super) fn bytes_from(self, from: impl Fn(usize) -> usize) -> Self {
         Self(core::array::from_fn(|i| self.0[8 * from(i / 8) + i % 8]))
     }
 }
 
-/// What a register of 128 bits is by its trait's words.
+/// Implements a register of 128 bits as its trait describes it.
 impl<const PART: usize> Register for Abstract<128, PART> {
     unsafe fn load(src: *const u8) -> Self {
-        // SAFETY: passed on. Byte 4c + r of the block is byte 4r + c here.
+        // SAFETY: the caller promises 16 readable bytes. Byte 4c + r of the block is byte 4r + c
+        // here.
         Self(unsafe { load_block(src) }).bytes_from(|i| 4 * (i % 4) + i / 4)
     }
     unsafe fn store(self, dst: *mut u8) {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises 16 writable bytes.
         unsafe { store_block(self.bytes_from(|i| 4 * (i % 4) + i / 4).0, dst) };
     }
     fn shift_rows(self) -> Self {
@@ -430,7 +431,7 @@ impl<const PART: usize> Register for Abstract<128, PART> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lanes<const L: usize>(pub(super) [[Bit; 128]; L]);
 
-// SAFETY: no CPU features are needed; for tests.
+// SAFETY: no CPU features are needed. It holds no real secrets.
 unsafe impl<const L: usize> Vector for Lanes<L> {
     #[track_caller]
     fn xor(self, other: Self) -> Self {
@@ -439,23 +440,23 @@ unsafe impl<const L: usize> Vector for Lanes<L> {
     }
 }
 
-// SAFETY: likewise.
+// SAFETY: no CPU features are needed. It holds no real secrets.
 unsafe impl<const L: usize> Blocks for Lanes<L> {
     const LANES: usize = L;
     type Lane = Lanes<1>;
 
     unsafe fn load(src: *const u8) -> Self {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises `16 * L` readable bytes.
         Self(core::array::from_fn(|l| unsafe { load_block(src.add(16 * l)) }))
     }
     unsafe fn store(self, dst: *mut u8) {
         for (l, block) in self.0.into_iter().enumerate() {
-            // SAFETY: passed on.
+            // SAFETY: the caller promises `16 * L` writable bytes.
             unsafe { store_block(block, dst.add(16 * l)) };
         }
     }
     unsafe fn splat(block: *const u8) -> Self {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises a readable block.
         Self([unsafe { load_block(block) }; L])
     }
     unsafe fn zero() -> Self {
@@ -488,8 +489,8 @@ unsafe impl<const L: usize> Blocks for Lanes<L> {
     }
 }
 
-/// The byte that is at `index` in the table, by the words of the trait: one of 16 bytes, zero for
-/// an index of 128 and more, and for no other index anything.
+/// Returns the byte at `index` in the table as the trait describes it: one of 16 bytes, or zero for
+/// an index of 128 or more. Other indices panic.
 fn look_up(table: &[Bit; 128], index: &[Bit]) -> [Bit; 8] {
     let at = |index: u8| match index {
         0..16 => core::array::from_fn(|p| table[8 * usize::from(index) + p]),
@@ -518,7 +519,7 @@ fn look_up(table: &[Bit; 128], index: &[Bit]) -> [Bit; 8] {
     })
 }
 
-// SAFETY: as above.
+// SAFETY: no CPU features are needed. It holds no real secrets.
 unsafe impl<const L: usize> Permute for Lanes<L> {
     fn lookup(self, index: Self) -> Self {
         Self(core::array::from_fn(|l| {

@@ -1,6 +1,5 @@
-//! The state machines and all that is around them, from the key to the tag: for all values of key,
-//! nonce, data and message, what comes out is what the standard's equations say. Lengths are those
-//! that are tried.
+//! Proves that the state machines and everything around them, from the key to the tag, compute the
+//! standard's functions for all values of key, nonce, data and message, at the tested lengths.
 
 extern crate std;
 use core::mem::MaybeUninit;
@@ -13,7 +12,7 @@ use crate::driver::table::{Kernels, Tables};
 use crate::driver::{Data, Message, Work};
 use crate::memory::Direction;
 
-/// The standard's state of some degree: `s[i][l]` is word `i` of lane `l`.
+/// The standard's state of a degree: `s[i][l]` is word `i` of lane `l`.
 #[derive(Clone, PartialEq)]
 struct Standard {
     s: Vec<Vec<Term>>,
@@ -32,7 +31,7 @@ fn le64_le64(a: usize, b: usize) -> Term {
     constant((a as u128 | (b as u128) << 64).to_le_bytes())
 }
 
-/// The block of which the first `len` bytes of the data, less `at`, are left.
+/// Returns the block at `at` of data of `len` bytes, padded with zeros.
 fn padded(data: &[Term], at: usize, len: usize) -> Term {
     match len.saturating_sub(16 * at).min(16) {
         0 => ZERO,
@@ -45,12 +44,12 @@ impl Standard {
         self.s[0].len()
     }
 
-    /// Blocks of a step of one lane.
+    /// The number of blocks per step and lane.
     fn blocks(&self) -> usize {
         if self.s.len() == 8 { 2 } else { 1 }
     }
 
-    /// Init (§3.2.2, §4.2.2, §5.4.2, §5.5.2): `k` and `n` have one block or two.
+    /// Init (§3.2.2, §4.2.2, §5.4.2, §5.5.2). `k` and `n` have one block or two.
     fn init(k: &[Term], n: &[Term], degree: usize, ctx: Option<Term>) -> Self {
         let (c0, c1) = (constant(C0), constant(C1));
         let kn = xor(k[0], n[0]);
@@ -81,8 +80,8 @@ impl Standard {
         out
     }
 
-    /// Update: AESRound of each word with the next as round key, to which the message is added
-    /// (§3.2.3, §4.2.3).
+    /// Update (§3.2.3, §4.2.3): AESRound of each word with the next as round key, and the message
+    /// added.
     fn update(&mut self, m: impl Fn(usize, usize) -> Term) {
         let (before, count) = (self.s.clone(), self.s.len());
         for i in 0..count {
@@ -97,7 +96,7 @@ impl Standard {
         }
     }
 
-    /// The key stream of the next step: block by block, in each lane by lane.
+    /// Returns the key stream of the next step, block by block and lane by lane.
     fn keystream(&self) -> Vec<Term> {
         let s = &self.s;
         let lanes = 0..self.degree();
@@ -110,7 +109,7 @@ impl Standard {
         }
     }
 
-    /// Absorbs data padded with zeros, and gives what it is when encrypted, padded likewise.
+    /// Absorbs data padded with zeros, and returns its ciphertext, padded as well.
     fn encrypt(&mut self, data: &[Term], len: usize) -> Vec<Term> {
         let (degree, blocks) = (self.degree(), self.blocks() * self.degree());
         let mut out = Vec::new();
@@ -132,7 +131,7 @@ impl Standard {
         self.encrypt(data, len);
     }
 
-    /// The first seven updates of Finalize, in some lanes (§3.2.7, §4.2.7).
+    /// The seven updates of Finalize (§3.2.7, §4.2.7).
     fn mix(&mut self, lengths: Term) {
         let t: Vec<Term> = self.s[if self.s.len() == 8 { 2 } else { 3 }].clone();
         for _ in 0..7 {
@@ -140,7 +139,7 @@ impl Standard {
         }
     }
 
-    /// The tag of a lane.
+    /// Returns the tag of a lane.
     fn tag(&self, l: usize, tag_len: usize) -> Vec<Term> {
         let sum =
             |words: core::ops::Range<usize>| words.fold(ZERO, |sum, i| xor(sum, self.s[i][l]));
@@ -176,26 +175,25 @@ impl Standard {
     }
 }
 
-/// Memory with these blocks, and two more behind them.
+/// Returns memory with these blocks, and two more after them.
 fn memory(blocks: &[Term]) -> Vec<[u8; 16]> {
     let mut memory = std::vec![[0xee; 16]; blocks.len() + 2];
     for (block, place) in blocks.iter().zip(&mut memory) {
-        // SAFETY: a block has 16 bytes.
+        // SAFETY: each place has 16 bytes.
         unsafe { terms::store(*block, place.as_mut_ptr()) };
     }
     memory
 }
 
-/// The blocks in memory that these are, or whether there is anything behind them that was not there
-/// before.
+/// Tells whether memory starts with these blocks, and nothing after them has changed.
 fn holds(memory: &[[u8; 16]], expected: &[Term]) -> bool {
-    // SAFETY: a block has 16 bytes.
+    // SAFETY: each place has 16 bytes.
     let block = |place: &[u8; 16]| unsafe { terms::load(place.as_ptr()) };
     memory.iter().map(block).take(expected.len()).eq(expected.iter().copied())
         && memory[expected.len()..].iter().all(|place| *place == [0xee; 16])
 }
 
-/// Memory for a state of any degree here.
+/// Memory for a state of any degree tested here.
 #[derive(Clone)]
 #[repr(align(64))]
 struct Memory([MaybeUninit<u8>; 2048]);
@@ -209,8 +207,8 @@ impl Memory {
     }
 }
 
-/// What is wrong with the kernels of a family for a degree, if anything is: with so many bytes of
-/// associated data and message.
+/// Looks for a difference between the kernels of a family and degree and the standard, for these
+/// lengths of associated data and message, in bytes.
 fn flaw(
     kernels: &Kernels,
     key_blocks: usize,
@@ -228,8 +226,9 @@ fn flaw(
     let mut state = Memory::new();
     let words = if key_blocks == 1 { 8 } else { 6 };
 
-    // SAFETY: all kernels called below need no CPU features; buffers have whole blocks where there
-    // are bytes; the memory has room for a state of sixteen blocks' numbers a lane.
+    // SAFETY: the kernels called below need no CPU features. Buffers have whole blocks wherever
+    // they
+    // have bytes. The memory has room for a state of the numbers of sixteen blocks per lane.
     unsafe {
         let is = |state: &mut Memory, standard: &Standard| {
             let mut out = std::vec![[0xee; 16]; words * degree + 2];
@@ -256,7 +255,7 @@ fn flaw(
         }
         for tag_len in [16, 32] {
             if tag_len == 16 && key_blocks == 1 && degree % 2 == 1 && degree > 1 {
-                continue; // there is no such MAC
+                continue; // this MAC does not exist
             }
             let mut tag = memory(&[]);
             let mut state = state.clone();
@@ -294,7 +293,7 @@ fn flaw(
         if !holds(&out, &standard.keystream()) {
             return Some("keystream");
         }
-        // The same state by way of its words.
+        // The same state, rebuilt from its words.
         (kernels.state.words)(state.ptr(), degree, out.as_mut_ptr().cast());
         let mut state = Memory::new();
         (kernels.state.resume)(state.ptr(), degree, bytes(&out));
@@ -353,7 +352,7 @@ fn flaw(
             if !open(&message(&ct_memory, &mut buffer, &mut tag)) || !holds(&buffer, &msg) {
                 return Some("open");
             }
-            // Another block in any place of the tag.
+            // A wrong block in any place of the tag.
             for at in 0..expected.len() {
                 let mut other = expected.clone();
                 other[at] = xor(other[at], input(98));
@@ -366,7 +365,8 @@ fn flaw(
     None
 }
 
-/// The batch kernels of a family for a degree, with messages of these lengths.
+/// Looks for a difference between the batch kernels of a family and degree and the standard, with
+/// messages of these lengths.
 fn flaw_of_batch(
     kernel: &batch::Batch,
     key_blocks: usize,
@@ -396,8 +396,8 @@ fn flaw_of_batch(
             (all.src[i], all.len[i]) = (all.dst[i], len);
             all.tag[i] = tag.as_mut_ptr().cast();
         }
-        // SAFETY: no CPU features are needed; there are as many messages as the kernel takes, in
-        // place.
+        // SAFETY: no CPU features are needed; there are as many messages as the kernel takes, each
+        // in place.
         unsafe { (kernel.seal)(&all) };
         if kept
             .iter()
@@ -405,7 +405,8 @@ fn flaw_of_batch(
         {
             return Some("seal");
         }
-        // SAFETY: likewise.
+        // SAFETY: no CPU features are needed; there are as many messages as the kernel takes, each
+        // in place.
         unsafe { (kernel.open)(&all) };
         if kept
             .iter()
@@ -417,7 +418,7 @@ fn flaw_of_batch(
     None
 }
 
-/// Tables of kernels as the backends have them, of vectors of terms in place of registers.
+/// The backends' tables of kernels, with vectors of terms in place of registers.
 mod tables {
     /// AES-NI: one block.
     pub(super) mod aesni {
@@ -432,7 +433,7 @@ mod tables {
         }
     }
 
-    /// VAES with AVX2: two blocks, in an order of our own.
+    /// VAES with AVX2: two blocks, in a fixed order of instructions.
     pub(super) mod vaes_avx2 {
         use crate::block::Pair;
         use crate::machine::{Aegis128, Aegis256, Packed128};
@@ -525,11 +526,11 @@ const TABLES: [(&str, Tables); 7] = [
     ("portable", tables::portable::TABLES),
 ];
 
-/// The classes of degrees that a table has, each with one of its degrees.
+/// One degree of each class that has its own kernels.
 const DEGREES: [usize; 4] = [1, 2, 4, 3];
 
-/// Calls something for every set of kernels: the name, the kernels, blocks of a key, degree and
-/// rate.
+/// Calls `check` for every set of kernels, with the name, the kernels, the blocks of a key, the
+/// degree and the rate.
 fn for_each(mut check: impl FnMut(&str, &Kernels, usize, usize, usize)) {
     for (name, table) in &TABLES {
         for (family, kernels) in table.iter().enumerate() {
@@ -568,8 +569,9 @@ fn kernels_are_the_standard_for_all_values() {
     });
 }
 
-/// More than two chunks: groups take turns. (The words of a state are sums of as many terms as
-/// there were steps: where there is one group or more than one, and whose number is known or not.)
+/// Messages of more than two chunks, where groups take turns. The words of a state are sums of as
+/// many terms as there were steps, so this tests one table for each case: one group, several, and a
+/// number known only at run time.
 #[test]
 fn long_messages_are_the_standard_for_all_values() {
     prove(|| {
@@ -611,14 +613,14 @@ fn batches_are_the_standard_for_all_values() {
     });
 }
 
-/// An operation that is wrong is found, whichever it is: an addition left out, round key and input
-/// exchanged, words that do not change places.
+/// Every faulty operation is found: an addition left out, round key and input exchanged, words that
+/// do not change places.
 #[test]
 fn planted_faults_are_found() {
     prove(|| {
         for_each(|name, kernels, key_blocks, degree, rate| {
             if name == "portable" {
-                return; // its steps are ideal
+                return; // its steps are those of the standard
             }
             let (what, lens) =
                 (std::format!("{name}, {key_blocks}, {degree}"), (rate + 1, 2 * rate + 1));

@@ -1,29 +1,30 @@
 //! Proofs: the library's own generic code, run once on values that stand for all values.
 //!
-//! A test runs code on some inputs, of 2^128 and more. But the code of this folder is generic over
-//! its words and vectors, and does the same operations whatever their values are: it has no branch
-//! and no index that depends on one. So it can be run on *abstract* words that say how each bit
-//! depends on the input. What comes out is the function that the code computes, and this is
-//! compared with the standard's. There are two kinds of such values.
+//! A test runs code on a few of at least 2^128 inputs. The code proved here is generic over its
+//! words and vectors, and has no branch or index that depends on their values. So it can run on
+//! *abstract* words, which record how each bit depends on the input. The result is the function
+//! that
+//! the code computes, and it is compared with the standard's. There are two kinds of abstract
+//! values:
 //!
-//! - `bits.rs`: a bit is a sum of functions of single bytes of the input, each given by its truth
-//!   table, and of products. On them runs all that is made of words of bits or of byte shuffles:
-//!   the circuits of the S-box, the bitsliced machines, the AES round by byte shuffles. `rounds.rs`
-//!   compares with FIPS 197 and the standard's Update.
-//! - `terms.rs`: a block is a sum of terms in which an AES round and an AND are symbols without a
-//!   meaning. On them run the state machines, the loops around them and whole messages.
-//!   `machines.rs` compares with the standard's functions. What is equal as a term is equal
-//!   whatever AES is, and so for every key, nonce and message.
+//! - `bits.rs`: a bit is a sum of products and of functions of single input bytes, each given by
+//!   its
+//!   truth table. It covers everything made of words of bits or of byte shuffles: the circuits of
+//!   the S-box, the bitsliced machines, the AES round by byte shuffles. `rounds.rs` compares them
+//!   with FIPS 197 and the standard's Update.
+//! - `terms.rs`: a block is a sum of terms in which AES rounds and ANDs are uninterpreted symbols.
+//!   It covers the state machines, the loops around them and whole messages. `machines.rs` compares
+//!   them with the standard's functions. Equal terms are equal whatever AES is, and so for every
+//!   key, nonce and message.
 //!
-//! Either way equal forms mean equal functions, since every rule by which forms are made is an
-//! identity: a sum or a product of bits is what it is, tables are computed over all 256 values of a
-//! byte, and what cannot be resolved stays as a symbol. The converse is not needed.
+//! In both cases equal forms mean equal functions, because every rule that builds forms is an
+//! identity: sums and products of bits are taken as they are, tables are computed over all 256
+//! values of a byte, and whatever cannot be resolved stays a symbol. The converse is not needed.
 //!
-//! What is not proved here: that the compiler translates the code as it is written, and that a
-//! machine's own operations are what their traits say (`operations.rs` tries these on all values of
-//! a byte).
+//! Not proved: that the compiler translates the code correctly, and that a CPU's operations do what
+//! their traits say. `operations.rs` tests the latter on all values of a byte.
 
-#![allow(clippy::needless_range_loop)] // indices are the numbers of lanes and blocks, as in the standard
+#![allow(clippy::needless_range_loop)] // indices number lanes and blocks, as in the standard
 
 extern crate std;
 use core::cell::RefCell;
@@ -34,8 +35,7 @@ use std::string::String;
 use std::thread_local;
 use std::vec::Vec;
 
-// What is true of the source code need be shown on one machine alone: emulated ones try their
-// operations.
+// The proofs are about source code, so one CPU is enough; emulated ones run `operations.rs`.
 #[cfg_attr(palladion_test_reduced, allow(dead_code))]
 mod bits;
 #[cfg(not(palladion_test_reduced))]
@@ -46,12 +46,13 @@ mod rounds;
 #[cfg(not(palladion_test_reduced))]
 mod terms;
 
-/// Runs a proof where there is room: abstract words are large, and unoptimised code keeps many of
-/// them on the stack. Under emulation it is left out.
+/// Runs a proof on a thread with a large stack: abstract words are large, and unoptimised code
+/// keeps
+/// many of them. Skipped under emulation.
 #[cfg(not(palladion_test_reduced))]
 fn prove(proof: fn()) {
     if std::env::var_os("PALLADION_TEST_REDUCED").is_some_and(|value| !value.is_empty()) {
-        return std::println!("left out: it is no other on this machine");
+        return std::println!("skipped: it does not depend on the machine");
     }
     with_room(proof);
 }
@@ -64,16 +65,16 @@ fn with_room(run: fn()) {
     thread.unwrap().join().expect("proved");
 }
 
-/// A place in the source code.
+/// A position in the source code.
 type Place = &'static Location<'static>;
 
 #[derive(Default)]
 struct Faults {
-    /// How many operations there are to come before one that is wrong.
+    /// The number of operations before the faulty one.
     left: Option<usize>,
-    /// Where the last wrong one was.
+    /// The position of the last faulty operation.
     met: Option<Place>,
-    /// Where operations are, if that is asked for.
+    /// The positions of all operations, if requested.
     trace: Option<Vec<Place>>,
 }
 
@@ -81,14 +82,15 @@ thread_local! {
     static FAULTS: RefCell<Faults> = RefCell::new(Faults::default());
 }
 
-/// Whether this operation is to be the wrong one. It counts if `changes`: if the wrong result is
-/// another than the right one.
+/// Tells whether this operation is the faulty one. It counts only if `changes`: if the faulty
+/// result
+/// differs from the right one.
 #[track_caller]
 fn faulty(changes: bool) -> bool {
     if !changes {
         return false;
     }
-    let place = Location::caller(); // a closure has another
+    let place = Location::caller(); // not in a closure, which has another caller
     FAULTS.with(|faults| {
         let faults = &mut *faults.borrow_mut();
         if let Some(trace) = &mut faults.trace {
@@ -103,8 +105,9 @@ fn faulty(changes: bool) -> bool {
     })
 }
 
-/// One operation from now on is to be wrong, after so many; or none. Tells where the last such was,
-/// if it was met.
+/// Makes one operation faulty, after this many others, or none. Returns the position of the
+/// previous
+/// faulty operation, if it was reached.
 fn plant(fault: Option<usize>) -> Option<Place> {
     FAULTS.with(|faults| {
         let faults = &mut *faults.borrow_mut();
@@ -113,7 +116,7 @@ fn plant(fault: Option<usize>) -> Option<Place> {
     })
 }
 
-/// The file and the line of a place, from its column on.
+/// Returns the file and the line of a position, from its column on.
 #[cfg(not(palladion_test_reduced))]
 fn line(place: Place) -> String {
     let sources = [
@@ -138,25 +141,24 @@ fn line(place: Place) -> String {
     let (name, source) = sources
         .into_iter()
         .find(|(file, _)| path.ends_with(file))
-        .expect("a file of the library's");
+        .expect("a source file of the library");
     let line = source.lines().nth(place.line() as usize - 1).unwrap();
     std::format!("{name}: {}", &line[place.column() as usize - 1..])
 }
 
-/// Makes operations wrong: every one in the source code that a run comes to, at one use of it
-/// alone. Where nobody asks for the result of that use (the second half of a tag that has one, the
-/// key stream behind the end of a message) it cannot be found, and other uses are tried. Gives the
-/// operations of which no use that was tried is `found`, and asserts that there are so many at
-/// least.
+/// Makes every operation in the source code that a run reaches faulty, one use at a time. A fault
+/// whose result nothing uses cannot be found: the second half of a tag that has one, or the key
+/// stream after the end of a message. Then other uses are tried. Returns the operations of which no
+/// tried use was `found`, and asserts that there are at least `at_least` operations.
 #[cfg(not(palladion_test_reduced))]
 fn survivors(what: &str, at_least: usize, found: impl Fn() -> bool) -> BTreeSet<String> {
     FAULTS.with(|faults| faults.borrow_mut().trace = Some(Vec::new()));
-    assert!(!found(), "{what}: found where there is nothing");
+    assert!(!found(), "{what}: found a fault where there is none");
     let trace = FAULTS.with(|faults| faults.borrow_mut().trace.take().unwrap());
     let mut uses: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
     for (n, place) in trace.iter().enumerate() {
         if place.file().ends_with("sbox.rs") {
-            continue; // `every_gate_counts`
+            continue; // see `every_gate_counts`
         }
         uses.entry(place).or_default().push(n);
     }
@@ -180,7 +182,7 @@ fn survivors(what: &str, at_least: usize, found: impl Fn() -> bool) -> BTreeSet<
     survivors
 }
 
-/// FIPS 197: products in GF(2^8) modulo x^8 + x^4 + x^3 + x + 1.
+/// Multiplies in GF(2^8) modulo x^8 + x^4 + x^3 + x + 1 (FIPS 197).
 pub(super) fn product(a: u8, b: u8) -> u8 {
     let mut product = 0u16;
     for i in 0..8 {
@@ -196,7 +198,7 @@ pub(super) fn product(a: u8, b: u8) -> u8 {
     product as u8
 }
 
-/// FIPS 197, SubBytes: the inverse, zero of zero, then for each bit `b(i) + b(i + 4) + b(i + 5) +
+/// The S-box (FIPS 197): the inverse, with 0 for 0, then for each bit `b(i) + b(i + 4) + b(i + 5) +
 /// b(i + 6) + b(i + 7) + c(i)`.
 pub(super) fn s_box() -> [u8; 256] {
     core::array::from_fn(|x| {
@@ -209,8 +211,8 @@ pub(super) fn s_box() -> [u8; 256] {
     })
 }
 
-/// FIPS 197: the bytes that a byte of the round's result depends on, with their factors in
-/// MixColumns. Byte `4c + r` is in row `r` and column `c`; ShiftRows takes row `r` from `r` columns
+/// Returns the bytes that a byte of the round's result depends on, with their factors in MixColumns
+/// (FIPS 197). Byte `4c + r` is in row `r` and column `c`; ShiftRows takes row `r` from `r` columns
 /// further.
 pub(super) fn mixed_from(at: usize) -> [(u8, usize); 4] {
     let (row, column) = (at % 4, at / 4);
@@ -218,29 +220,29 @@ pub(super) fn mixed_from(at: usize) -> [(u8, usize); 4] {
     core::array::from_fn(|k| (factors[row][k], 4 * ((column + k) % 4) + k))
 }
 
-/// The bytes of a block in memory are those of a number behind this mark. Abstract blocks are kept
-/// in lists; code that copies blocks copies their numbers.
+/// Marks 16 bytes in memory as the number of an abstract block. The blocks themselves are in lists;
+/// code that copies blocks copies their numbers.
 const MARK: [u64; 2] = [0x5f1d_9b3c_e24a_7781, 0xa8c3_17e5_4d92_60fb];
 
-/// A block in memory: the number of an abstract block of one kind, or else bytes.
+/// A block in memory: the number of an abstract block of one kind, or plain bytes.
 enum Stored {
     Number(usize),
     Bytes([u8; 16]),
 }
 
 /// # Safety
-/// 16 bytes readable.
+/// 16 bytes are readable at `src`.
 unsafe fn read(src: *const u8, kind: usize) -> Stored {
-    // SAFETY: the caller grants it.
+    // SAFETY: the caller promises 16 readable bytes; the read needs no alignment.
     let bytes = unsafe { src.cast::<[u8; 16]>().read_unaligned() };
     let word = |at: usize| u64::from_le_bytes(core::array::from_fn(|i| bytes[at + i]));
     if word(0) == MARK[kind] { Stored::Number(word(8) as usize) } else { Stored::Bytes(bytes) }
 }
 
 /// # Safety
-/// 16 bytes writable.
+/// 16 bytes are writable at `dst`.
 unsafe fn write(dst: *mut u8, kind: usize, number: usize) {
     let bytes = (u128::from(MARK[kind]) | (number as u128) << 64).to_le_bytes();
-    // SAFETY: the caller grants it.
+    // SAFETY: the caller promises 16 writable bytes; the write needs no alignment.
     unsafe { dst.cast::<[u8; 16]>().write_unaligned(bytes) };
 }

@@ -1,7 +1,7 @@
-//! The operations of this machine's words and vectors, against what their traits say: on the
-//! abstract ones, whose bits are constants here. That these are what the proofs run on, and that a
-//! machine does the same on all values that are tried, is the link between a proof and a machine.
-//! All values of a byte at every place are tried, single bits and random ones.
+//! Tests the operations of this CPU's words and vectors against their traits. The proofs run on
+//! abstract words; the tests show that a CPU's operations agree with the same abstract words, whose
+//! bits are constants here. They try all values of a byte at every place, single bits, and random
+//! values.
 
 extern crate std;
 use core::fmt::Debug;
@@ -17,7 +17,7 @@ use crate::soft::sliced::tests::random;
 
 type Vector = [u8; 16 * MAX_LANES];
 
-/// Vectors with every value of a byte at every place, with every single bit, and random ones.
+/// Returns vectors with every value of a byte at every place, every single bit, and random ones.
 fn values() -> Vec<Vector> {
     let mut random = random();
     let all = (0..=255u8).map(|v| core::array::from_fn(|j| v.wrapping_add((37 * j) as u8)));
@@ -33,15 +33,15 @@ fn assert_same<T: PartialEq + Debug>(real: T, model: T, what: &str) {
     assert_eq!(real, model, "{what}");
 }
 
-/// What a word or vector does with two values: bytes, one result after another.
+/// Applies a word's operations to two values. Returns one result after another, as bytes.
 fn cells<W: Cells, const N: usize>(x: &Vector, y: &Vector, bits: u32) -> Vec<[u8; 16]> {
     let store = |words: [W; N]| {
         let mut out = [[0; 16]; 2];
-        // SAFETY: two blocks have room.
+        // SAFETY: `out` has room for two blocks.
         unsafe { W::store(words, out.as_mut_ptr().cast()) };
         out
     };
-    // SAFETY: four blocks are there.
+    // SAFETY: each vector has four blocks.
     let (x, y) = unsafe { (W::load::<N>(x.as_ptr()), W::load::<N>(y.as_ptr())) };
     let zip = |f: fn(W, W) -> W| store(core::array::from_fn(|i| f(x[i], y[i])));
     let mut out = std::vec![
@@ -80,18 +80,18 @@ fn words_are_what_they_are_proved_with() {
 fn register<R: Register>(x: &Vector, y: &Vector) -> Vec<[u8; 16]> {
     let store = |x: R| {
         let mut out = [0; 16];
-        // SAFETY: a block has room.
+        // SAFETY: `out` has room for a block.
         unsafe { x.store(out.as_mut_ptr()) };
         out
     };
-    // SAFETY: a block is there.
+    // SAFETY: each vector has at least one block.
     let (x, y) = unsafe { (R::load(x.as_ptr()), R::load(y.as_ptr())) };
     let mut out = std::vec![store(x), store(x ^ y), store(x & y), store(x | y), store(!x)];
     out.extend([store(x.shift_rows()), store(x.next_row()), store(x.second_row())]);
     for constant in [0x0123_4567_89ab_cdef, u64::MAX, 0x0f0f_0f0f_0f0f_0f0f] {
         out.push(store(R::constant(constant)));
     }
-    // Shifts may take in bits of neighbouring bytes, or not: which are not those of this byte.
+    // Shifts may or may not take in bits of neighbouring bytes; those bits are masked.
     for by in 0..8 {
         let inside = |shifted: u8| R::constant(u64::from_le_bytes([shifted; 8]));
         out.extend([store((x << by) & inside(0xff << by)), store((x >> by) & inside(0xff >> by))]);
@@ -113,16 +113,16 @@ fn registers_are_what_they_are_proved_with() {
 }
 
 /// # Safety
-/// The CPU features of the implementation.
-#[allow(dead_code)] // where there is none
+/// The CPU has the features of the implementation.
+#[allow(dead_code)] // unused on CPUs without such vectors
 unsafe fn permute<B: Permute>(table: &Vector, index: &Vector, x: &Vector) -> Vec<[u8; 16]> {
     let store = |x: B| {
         let mut out = [[0; 16]; MAX_LANES];
-        // SAFETY: no vector is wider.
+        // SAFETY: `out` is as wide as the widest vector.
         unsafe { x.store(out.as_mut_ptr().cast()) };
         out
     };
-    // SAFETY: the caller grants the features; no vector is wider.
+    // SAFETY: the caller promises the CPU features; each array is as wide as the widest vector.
     let [table, index, x] = [table, index, x].map(|x| unsafe { B::load(x.as_ptr()) });
     let [low, high] = x.nibbles();
     let out = [
@@ -138,34 +138,34 @@ unsafe fn permute<B: Permute>(table: &Vector, index: &Vector, x: &Vector) -> Vec
     out.into_iter().flatten().collect()
 }
 
-/// All indices that there may be, at every place.
+/// Tests all indices that can occur, at every place.
 ///
 /// # Safety
-/// The CPU features of the implementation.
-#[allow(dead_code)] // where there is none
+/// The CPU has the features of the implementation.
+#[allow(dead_code)] // unused on CPUs without such vectors
 unsafe fn permutes<B: Permute, const L: usize>(what: &str) {
     let values = values();
     let allowed: Vec<u8> = (0..16).chain(128..=255).collect();
     for (i, (table, x)) in values.iter().rev().zip(&values).enumerate() {
         let index = core::array::from_fn(|j| allowed[(i + 37 * j) % allowed.len()]);
-        // SAFETY: passed on; the model needs none.
+        // SAFETY: the caller promises the CPU features; the model needs none.
         let (real, model) =
             unsafe { (permute::<B>(table, &index, x), permute::<Lanes<L>>(table, &index, x)) };
         assert_same(real, model, what);
     }
 }
 
-/// AES instructions against FIPS 197.
+/// Tests AES instructions against FIPS 197.
 ///
 /// # Safety
-/// The CPU features of the implementation.
-#[allow(dead_code)] // where there is none
+/// The CPU has the features of the implementation.
+#[allow(dead_code)] // unused on CPUs without such vectors
 unsafe fn aes<W: Word>(what: &str) {
     let s_box = s_box();
     let values = values();
     for (x, k) in values.iter().zip(values.iter().rev()) {
         let mut out = Vector::from([0; 16 * MAX_LANES]);
-        // SAFETY: the caller grants the features; no vector is wider.
+        // SAFETY: the caller promises the CPU features; each array is as wide as the widest vector.
         unsafe {
             let word = |x: &Vector| W::new(Blocks::load(x.as_ptr()));
             word(x).aes(word(k)).blocks().store(out.as_mut_ptr());
@@ -193,7 +193,7 @@ fn registers_of_this_cpu_are_what_they_are_proved_with() {
             std::println!("{backend}: {}", backend.is_available());
             backend.is_available()
         };
-        // SAFETY: each where its backend can run.
+        // SAFETY: each call runs only if its backend is available.
         unsafe {
             if can(Backend::Ssse3) {
                 permutes::<P1, 1>("SSSE3");

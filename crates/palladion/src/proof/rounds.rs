@@ -1,10 +1,10 @@
-//! The S-box, AES rounds and steps of bitsliced states: what they compute is what FIPS 197 and the
+//! Proves that the S-box, AES rounds and steps of bitsliced states compute what FIPS 197 and the
 //! standard say, for all values of the state and of the message, bit by bit.
 //!
-//! Of a state and a message all bytes are given as symbols, each a byte of the input of its own.
-//! One step is then proved for every state, and so all steps, one after the other. (With AEGIS-256
-//! some layouts have cells that nobody uses: they hold symbols too, which must not appear in any
-//! result.)
+//! All bytes of a state and a message are symbols: each is a byte of the input of its own. A step
+//! is
+//! thus proved for every state, and so are all steps, one after another. With AEGIS-256, some
+//! layouts have unused cells. They hold symbols too, which must not appear in any result.
 
 extern crate std;
 use std::vec::Vec;
@@ -41,12 +41,12 @@ fn round(s_box: &[u8; 256], origin: u32) -> Block {
     out
 }
 
-/// The number of the first byte of a block of the input.
+/// Returns the number of the first byte of a block of the input.
 fn origin(block: usize, lane: usize) -> u32 {
     16 * (MAX_LANES * block + lane) as u32
 }
 
-/// The block whose bytes are those of the input from `origin` on.
+/// Returns the block whose bytes are those of the input from `origin` on.
 fn symbols(origin: u32) -> Block {
     let bytes: Vec<Bit> = (0..16).flat_map(|j| of_byte(origin + j, |x| x)).collect();
     bytes.try_into().unwrap()
@@ -56,21 +56,21 @@ fn add(a: Block, b: Block) -> Block {
     xor(&a, &b).try_into().unwrap()
 }
 
-/// A vector of blocks that hold numbers of these.
+/// Returns a vector of blocks that hold the numbers of abstract blocks.
 fn vector<V: Blocks>(lane: impl Fn(usize) -> Block) -> V {
     let mut memory = [[0u8; 16]; MAX_LANES];
     for l in 0..V::LANES {
-        // SAFETY: a block has 16 bytes.
+        // SAFETY: each place has 16 bytes.
         unsafe { store_block(lane(l), memory[l].as_mut_ptr()) };
     }
-    // SAFETY: no vector is wider; these need no CPU features.
+    // SAFETY: the memory is as wide as the widest vector; these vectors need no CPU features.
     unsafe { V::load(memory.as_ptr().cast()) }
 }
 
-/// The way back: the block in a lane.
+/// Returns the abstract block in a lane.
 fn lane<V: Blocks>(vector: V, lane: usize) -> Block {
     let mut memory = [[0u8; 16]; MAX_LANES];
-    // SAFETY: no vector is wider.
+    // SAFETY: the memory is as wide as the widest vector.
     unsafe {
         vector.store(memory.as_mut_ptr().cast());
         load_block(memory[lane].as_ptr())
@@ -79,7 +79,7 @@ fn lane<V: Blocks>(vector: V, lane: usize) -> Block {
 
 // The S-box.
 
-/// Whether a circuit gives, on words of any kind, bit `p` of S(x) in plane `p` for every byte x.
+/// Tells whether a circuit gives, on any words, bit `p` of S(x) in plane `p` for every byte x.
 fn is_s_box<C: Circuit, const N: usize>(s_box: &[u8; 256]) -> bool {
     // Bit `i` of the words belongs to byte `i` of the input.
     let bytes: [[Bit; 8]; N] = core::array::from_fn(|i| of_byte(i as u32, |x| x));
@@ -95,23 +95,22 @@ fn is_s_box<C: Circuit, const N: usize>(s_box: &[u8; 256]) -> bool {
 
 macro_rules! circuits_are_right {
     ($($circuit:ty = $name:literal,)*) => {
-        /// Every circuit, for all bytes at all places of a word at once: what is at one place
-        /// depends on the byte there alone, which is proved and not assumed, because the result is
-        /// equal to a function of that byte.
+        /// Every circuit, for all bytes at all places of a word at once. That a result depends only
+        /// on the byte at its place is not assumed: it equals a function of that byte.
         #[test]
         fn every_circuit_is_the_s_box() {
             let s_box = s_box();
             $(assert!(is_s_box::<$circuit, 32>(&s_box), $name);)*
         }
 
-        /// A gate that does nothing but give its first operand, whichever it is, is found.
+        /// A gate that only returns its first operand is found, whichever it is.
         #[test]
         fn every_gate_counts() {
             let s_box = s_box();
             $(
                 let gates = <$circuit>::COST.and + <$circuit>::COST.or + <$circuit>::COST.xor + <$circuit>::COST.not;
                 for gate in 0..gates as usize {
-                    plant(Some(gate + gates as usize + 4)); // in `without_constant`, which comes second
+                    plant(Some(gate + gates as usize + 4)); // in `without_constant`, the second call
                     assert!(!is_s_box::<$circuit, 1>(&s_box), "{}: gate {gate}", $name);
                     assert!(plant(None).is_some());
                 }
@@ -124,10 +123,10 @@ circuits!(circuits_are_right);
 
 // Bitsliced states.
 
-/// The standard's state: `[word][lane]`, as many words as there are.
+/// The words of the standard's state: `[word][lane]`.
 type Words = Vec<Vec<Block>>;
 
-/// Update of the standard (§3.2.3, §4.2.3) of the state of symbols.
+/// Returns the state of symbols after the standard's Update (§3.2.3, §4.2.3).
 fn updated(s_box: &[u8; 256], s: &Words, m: &Words) -> Words {
     let count = s.len();
     let word = |i: usize| {
@@ -144,7 +143,7 @@ fn updated(s_box: &[u8; 256], s: &Words, m: &Words) -> Words {
     (0..count).map(word).collect()
 }
 
-/// The key stream of the standard (§3.2.5, §4.2.5).
+/// Returns the standard's key stream (§3.2.5, §4.2.5).
 fn keystream(s: &Words) -> Words {
     let sum = |l: usize, words: &[usize], a: usize, b: usize| {
         let product: Block = and(&s[a][l], &s[b][l]).try_into().unwrap();
@@ -173,21 +172,22 @@ fn words_of<S: Sliced>(s: S, count: usize) -> Words {
         .collect()
 }
 
-/// The message that was stored, row by row.
+/// Stores a step and returns it row by row.
 fn rows_of<S: Sliced>(step: S::Step) -> Words {
     let row = 16 * S::Blocks::LANES;
     let mut memory = [[0u8; 16]; 2 * MAX_LANES];
-    // SAFETY: two rows have room.
+    // SAFETY: the memory has room for two rows.
     unsafe { <S as Sliced>::store(step, memory.as_mut_ptr().cast(), row) };
     let block = |i: usize| {
-        // SAFETY: a block has 16 bytes.
+        // SAFETY: each place has 16 bytes.
         unsafe { load_block(memory[i].as_ptr()) }
     };
     let lanes = S::Blocks::LANES;
     (0..S::BLOCKS).map(|b| (0..lanes).map(|l| block(b * lanes + l)).collect()).collect()
 }
 
-/// What is wrong with a bitsliced machine, if anything is. `unused` fills what no word has.
+/// Looks for a difference between a bitsliced machine and the standard. `unused` fills the cells
+/// that belong to no word.
 fn flaw<S: Sliced>(s_box: &[u8; 256], unused: impl Fn(&mut S)) -> Option<&'static str> {
     let lanes = S::Blocks::LANES;
     let count = if S::BLOCKS == 2 { 8 } else { 6 };
@@ -203,16 +203,16 @@ fn flaw<S: Sliced>(s_box: &[u8; 256], unused: impl Fn(&mut S)) -> Option<&'stati
     let mut s = S::from_words(blocks);
     unused(&mut s);
 
-    // The words go in and out, and so does a message.
+    // The words go in and out unchanged, and so does a message.
     if words_of(s, count) != words {
         return Some("words");
     }
     let mut memory = [[0u8; 16]; 2 * MAX_LANES];
     for (i, block) in message.iter().flatten().enumerate() {
-        // SAFETY: a block has 16 bytes.
+        // SAFETY: each place has 16 bytes.
         unsafe { store_block(*block, memory[i].as_mut_ptr()) };
     }
-    // SAFETY: as many rows as it reads.
+    // SAFETY: the memory has as many rows as `load` reads.
     let m = unsafe { <S as Sliced>::load(memory.as_ptr().cast(), 16 * lanes) };
     if rows_of::<S>(m) != message {
         return Some("message");
@@ -247,7 +247,7 @@ fn flaw<S: Sliced>(s_box: &[u8; 256], unused: impl Fn(&mut S)) -> Option<&'stati
         return Some("decrypt");
     }
 
-    // What initialisation, finalisation and tags are made of.
+    // The operations that initialisation, finalisation and tags use.
     for at in 0..if S::BLOCKS == 2 { 4 } else { 6 } {
         let mut expected = std::vec![words[at].clone()];
         if S::BLOCKS == 2 {
@@ -289,8 +289,8 @@ fn flaw<S: Sliced>(s_box: &[u8; 256], unused: impl Fn(&mut S)) -> Option<&'stati
     None
 }
 
-/// A state of `bitsliced.rs`, with symbols in the cells that AEGIS-256 does not use: a byte at each
-/// place of the words.
+/// A state of `bitsliced.rs` with symbols in the cells that AEGIS-256 does not use: one byte for
+/// each place of the words.
 fn fill<const N: usize, const BLOCKS: usize, const BITS: usize>(
     s: &mut Bitsliced<Abstract<BITS, BITS>, N, BLOCKS>,
 ) where
@@ -309,7 +309,7 @@ fn fill<const N: usize, const BLOCKS: usize, const BITS: usize>(
     }
 }
 
-/// ARM moves columns in a way of its own: the result is the same.
+/// ARM moves columns in its own way, with the same result.
 #[test]
 fn columns_move_by_rotation_as_without() {
     fn check<const N: usize>()
@@ -335,7 +335,7 @@ fn columns_move_by_rotation_as_without() {
     check::<64>();
 }
 
-/// All machines that are made of words of bits.
+/// Looks for differences in all machines that are made of words of bits.
 fn flaws() -> Vec<(&'static str, Option<&'static str>)> {
     let s_box = &s_box();
     std::vec![
@@ -373,7 +373,7 @@ fn bitsliced_steps_are_those_of_the_standard_for_all_values() {
     });
 }
 
-/// An operation that does nothing but give its first operand is found, whichever it is.
+/// Every faulty operation, which returns its first operand, is found.
 #[test]
 fn planted_faults_are_found() {
     fn check<S: Sliced>(name: &str, unused: impl Fn(&mut S) + Copy) {
@@ -390,12 +390,13 @@ fn planted_faults_are_found() {
 
 // AES rounds by byte shuffles.
 
-/// What is wrong with the words in the basis of the tower, if anything is.
+/// Looks for a fault in the words in the basis of the tower.
 ///
-/// Which basis that is does not matter. Let T be what becomes of a byte. If T is linear and can be
-/// undone, then XOR is the same in both bases, every word is the word of some blocks, and it is
-/// enough that the round of T(x), with a round key T(k), is T of what the standard says: the sum of
-/// T of its parts.
+/// It does not matter which basis that is. Let T be the map from bytes to the tower. If T is linear
+/// and invertible, then XOR is the same in both bases, and every word is the word of some blocks.
+/// It
+/// is then enough that the round of T(x), with a round key T(k), is T of the standard's result: the
+/// sum of T of its parts.
 fn flaw_of_shuffles<const L: usize>(s_box: &[u8; 256]) -> Option<&'static str>
 where
     Permuted<Lanes<L>>: Word<Blocks = Lanes<L>>,
@@ -460,11 +461,11 @@ fn rounds_by_shuffles_are_those_of_the_standard_for_all_values() {
         let s_box = &s_box();
         assert_eq!(flaw_of_shuffles::<1>(s_box), None);
         assert_eq!(flaw_of_shuffles::<2>(s_box), None);
-        // And that is decided by more than the form: another S-box is another function.
+        // The comparison depends on more than the form: another S-box is another function.
         let mut other = *s_box;
         other.swap(0x80, 0x81);
         assert_eq!(flaw_of_shuffles::<1>(&other), Some("aes"));
-        // So are single additions that are left out.
+        // Faults in single additions are found.
         let survivors = survivors("shuffles", 10, || flaw_of_shuffles::<1>(s_box).is_some());
         assert!(survivors.is_empty(), "{survivors:?}");
     });

@@ -1,5 +1,5 @@
-//! Blocks that are sums of terms, in which an AES round and an AND are symbols, and vectors and
-//! machines of them.
+//! Blocks that are sums of terms in which AES rounds and ANDs are symbols, and vectors and machines
+//! of such blocks.
 
 extern crate std;
 use core::cell::RefCell;
@@ -12,22 +12,23 @@ use super::{Stored, faulty, read, write};
 use crate::block::{Blocks, Halves, MAX_LANES, Vector, Word};
 use crate::soft::sliced::Sliced;
 
-/// What a block is a sum of.
+/// A symbol in the sum of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Symbol {
     /// A block of the input.
     Input(u32),
-    /// The AES round, with a round key of zeros, of a block.
+    /// The AES round of a block, with a round key of zeros.
     Aes(Term),
-    /// The AND of two blocks, the one with the lower number first.
+    /// The AND of two blocks, with the lower number first.
     And(Term, Term),
 }
 
-/// A symbol, or its first bytes with zeros behind them.
+/// A symbol, or its first bytes followed by zeros.
 type Part = (Symbol, usize);
 
 /// A block: the number of its sum. A sum has a constant and each part at most once, and each sum
-/// has but one number: blocks of equal numbers are equal, whatever the symbols stand for.
+/// has
+/// only one number, so blocks with equal numbers are equal, whatever the symbols stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) struct Term(u32);
 
@@ -38,7 +39,7 @@ type Sum = (u128, Box<[Part]>);
 struct Sums {
     sums: Vec<Sum>,
     numbers: HashMap<Sum, Term>,
-    /// Sums of two that are known: the same ones come again and again.
+    /// Known sums of two blocks, because the same ones recur.
     xors: HashMap<(Term, Term), Term>,
 }
 
@@ -65,7 +66,7 @@ impl Sums {
         term
     }
 
-    /// Adds all parts: those that are there twice are gone.
+    /// Adds all parts; equal parts cancel in pairs.
     fn sum(&mut self, constant: u128, mut parts: Vec<Part>) -> Term {
         parts.sort_unstable();
         let mut kept: Vec<Part> = Vec::with_capacity(parts.len());
@@ -109,7 +110,7 @@ pub(super) fn xor(a: Term, b: Term) -> Term {
 }
 
 pub(super) fn and(a: Term, b: Term) -> Term {
-    // Masks of the first bytes.
+    // Constants that select the first bytes.
     for (mask, other) in [(a, b), (b, a)] {
         if let Some(len) = with_sums(|sums| match &sums.sums[mask.0 as usize] {
             (ones, parts) if parts.is_empty() => {
@@ -123,12 +124,12 @@ pub(super) fn and(a: Term, b: Term) -> Term {
     with_sums(|sums| sums.sum(0, std::vec![(Symbol::And(a.min(b), a.max(b)), 16)]))
 }
 
-/// AESRound: the round key is added last.
+/// AESRound; the round key is added last.
 pub(super) fn aes(input: Term, round_key: Term) -> Term {
     xor(with_sums(|sums| sums.sum(0, std::vec![(Symbol::Aes(input), 16)])), round_key)
 }
 
-/// The first bytes, zeros behind them.
+/// Returns the first bytes, followed by zeros.
 pub(super) fn truncate(term: Term, len: usize) -> Term {
     assert!(len <= 16);
     if len == 0 {
@@ -145,9 +146,9 @@ pub(super) fn truncate(term: Term, len: usize) -> Term {
 }
 
 /// # Safety
-/// 16 bytes readable.
+/// 16 bytes are readable at `src`.
 pub(super) unsafe fn load(src: *const u8) -> Term {
-    // SAFETY: the caller grants it.
+    // SAFETY: the caller promises 16 readable bytes.
     match unsafe { read(src, 1) } {
         Stored::Number(number) => Term(number as u32),
         Stored::Bytes(bytes) => constant(bytes),
@@ -155,20 +156,20 @@ pub(super) unsafe fn load(src: *const u8) -> Term {
 }
 
 /// # Safety
-/// 16 bytes writable.
+/// 16 bytes are writable at `dst`.
 pub(super) unsafe fn store(term: Term, dst: *mut u8) {
-    // SAFETY: the caller grants it.
+    // SAFETY: the caller promises 16 writable bytes.
     unsafe { write(dst, 1, term.0 as usize) };
 }
 
-/// What an operation gives: `right`, or, if it is the one, `wrong`.
+/// Returns the result of an operation: `right`, or `wrong` if the operation is the faulty one.
 #[track_caller]
 fn either<const L: usize>(right: [Term; L], wrong: [Term; L]) -> [Term; L] {
     if faulty(right != wrong) { wrong } else { right }
 }
 
-/// `L` blocks side by side, which are words too. `KIND` is the sum of `IN_ORDER`, `THREE_WAY` and
-/// `CONVERTS`: what may choose between ways of doing the same.
+/// `L` blocks side by side, which also serve as words. `KIND` is the sum of `IN_ORDER`, `THREE_WAY`
+/// and `CONVERTS`, which select between equivalent ways to compute.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Terms<const L: usize, const KIND: u8>(pub(super) [Term; L]);
 
@@ -176,7 +177,7 @@ pub(super) const IN_ORDER: u8 = 1;
 pub(super) const THREE_WAY: u8 = 2;
 pub(super) const CONVERTS: u8 = 4;
 
-// SAFETY: no CPU features are needed; for tests.
+// SAFETY: no CPU features are needed. It holds no real secrets.
 unsafe impl<const L: usize, const KIND: u8> Vector for Terms<L, KIND> {
     #[inline(never)]
     #[track_caller]
@@ -185,26 +186,28 @@ unsafe impl<const L: usize, const KIND: u8> Vector for Terms<L, KIND> {
     }
 }
 
-// SAFETY: likewise. Memory has whole blocks, also where a part of one is asked for.
+// SAFETY: no CPU features are needed. It holds no real secrets. The proofs' memory has whole
+// blocks,
+// so partial loads and stores may access all of a block.
 unsafe impl<const L: usize, const KIND: u8> Blocks for Terms<L, KIND> {
     const LANES: usize = L;
     type Lane = Terms<1, KIND>;
 
     #[inline(never)]
     unsafe fn load(src: *const u8) -> Self {
-        // SAFETY: the caller grants it.
+        // SAFETY: the caller promises `16 * L` readable bytes.
         Self(core::array::from_fn(|l| unsafe { load(src.add(16 * l)) }))
     }
     #[inline(never)]
     unsafe fn store(self, dst: *mut u8) {
         for (l, term) in self.0.into_iter().enumerate() {
-            // SAFETY: the caller grants it.
+            // SAFETY: the caller promises `16 * L` writable bytes.
             unsafe { store(term, dst.add(16 * l)) };
         }
     }
     #[inline(never)]
     unsafe fn splat(block: *const u8) -> Self {
-        // SAFETY: the caller grants it.
+        // SAFETY: the caller promises a readable block.
         Self([unsafe { load(block) }; L])
     }
     unsafe fn zero() -> Self {
@@ -214,8 +217,9 @@ unsafe impl<const L: usize, const KIND: u8> Blocks for Terms<L, KIND> {
     unsafe fn load_partial(src: *const u8, len: usize) -> Self {
         assert!(len <= 16 * L);
         Self(core::array::from_fn(|l| match len.saturating_sub(16 * l).min(16) {
-            0 => ZERO, // there need be no memory
-            // SAFETY: the caller grants some bytes of this block, and tests all of it.
+            0 => ZERO, // there may be no memory
+            // SAFETY: some bytes of this block are readable, and the proofs' memory has whole
+            // blocks.
             n => truncate(unsafe { load(src.add(16 * l)) }, n),
         }))
     }
@@ -225,7 +229,8 @@ unsafe impl<const L: usize, const KIND: u8> Blocks for Terms<L, KIND> {
         for (l, term) in self.0.into_iter().enumerate() {
             let n = len.saturating_sub(16 * l).min(16);
             if n > 0 {
-                // SAFETY: likewise.
+                // SAFETY: some bytes of this block are writable, and the proofs' memory has whole
+                // blocks.
                 unsafe { store(truncate(term, n), dst.add(16 * l)) };
             }
         }
@@ -249,7 +254,7 @@ unsafe impl<const L: usize, const KIND: u8> Blocks for Terms<L, KIND> {
     }
     #[inline(never)]
     fn lanes(self) -> [Self::Lane; MAX_LANES] {
-        // Those that do not exist are of no use: nothing may depend on them.
+        // Lanes that do not exist get arbitrary values: nothing may depend on them.
         core::array::from_fn(|l| {
             Terms([if l < L { self.0[l] } else { input(u32::MAX - l as u32) }])
         })
@@ -264,7 +269,7 @@ unsafe impl<const L: usize, const KIND: u8> Blocks for Terms<L, KIND> {
     }
 }
 
-// SAFETY: likewise.
+// SAFETY: no CPU features are needed. It holds no real secrets.
 unsafe impl<const L: usize, const KIND: u8> Word for Terms<L, KIND> {
     type Blocks = Self;
     type Single = Terms<1, KIND>;
@@ -288,7 +293,7 @@ unsafe impl<const L: usize, const KIND: u8> Word for Terms<L, KIND> {
     }
 }
 
-// SAFETY: likewise.
+// SAFETY: no CPU features are needed. It holds no real secrets.
 unsafe impl<const KIND: u8> Halves for Terms<2, KIND> {
     #[track_caller]
     fn swap(self) -> Self {
@@ -296,12 +301,12 @@ unsafe impl<const KIND: u8> Halves for Terms<2, KIND> {
     }
 }
 
-/// A state of words that are terms, with steps as they are said to be. The bitsliced machines are
-/// this, as `rounds.rs` proves; what they have in common is proved for this one.
+/// A state of words that are terms, with the steps of the standard. `rounds.rs` proves that the
+/// bitsliced machines compute such steps; the code they share is proved with this machine.
 #[derive(Clone, Copy)]
 pub(super) struct Ideal<const L: usize, const BLOCKS: usize>([[Term; L]; 8]);
 
-// SAFETY: as above.
+// SAFETY: no CPU features are needed. It holds no real secrets.
 unsafe impl<const L: usize, const BLOCKS: usize> Sliced for Ideal<L, BLOCKS> {
     type Blocks = Terms<L, 0>;
     type Lane = Ideal<1, BLOCKS>;
@@ -315,12 +320,12 @@ unsafe impl<const L: usize, const BLOCKS: usize> Sliced for Ideal<L, BLOCKS> {
         [Terms([ZERO; L]); BLOCKS]
     }
     unsafe fn load(src: *const u8, row: usize) -> Self::Step {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises readable rows.
         core::array::from_fn(|b| unsafe { Blocks::load(src.add(b * row)) })
     }
     unsafe fn store(step: Self::Step, dst: *mut u8, row: usize) {
         for (b, blocks) in step.into_iter().enumerate() {
-            // SAFETY: passed on.
+            // SAFETY: the caller promises writable rows.
             unsafe { blocks.store(dst.add(b * row)) };
         }
     }
@@ -366,7 +371,7 @@ unsafe impl<const L: usize, const BLOCKS: usize> Sliced for Ideal<L, BLOCKS> {
     }
     fn summed(&self, all: bool) -> Self {
         let half = if BLOCKS == 2 { 4 } else { 3 };
-        let mut out = Self(core::array::from_fn(|i| [input(u32::MAX - 100 - i as u32); L])); // of no use
+        let mut out = Self(core::array::from_fn(|i| [input(u32::MAX - 100 - i as u32); L])); // meaningless
         for first in [0, half] {
             for l in 0..L {
                 let left_out = first > 0 && BLOCKS == 2 && !all;
