@@ -1,4 +1,4 @@
-//! Authenticates data without encrypting it: whoever has the key can tell whether the data was
+//! Authenticates data without encrypting it: anyone with the key can tell whether the data was
 //! changed.
 //!
 //! `cargo run -p palladion --example mac --features getrandom`
@@ -6,7 +6,7 @@
 use palladion::{Aegis128X2Mac, Error, Key128, Nonce128};
 
 fn main() -> Result<(), Error> {
-    // A key of its own: never the one that you encrypt with.
+    // Use a separate key, never one that you encrypt with.
     let key = Key128::generate()?;
     // Unlike in encryption, one nonce may serve for all data. All zeros will do.
     let nonce = Nonce128::default();
@@ -18,13 +18,13 @@ fn main() -> Result<(), Error> {
     let refused = Aegis128X2Mac::<16>::verify_mac(&key, &nonce, b"the quick brown dog", &tag);
     assert_eq!(refused, Err(Error::VerificationFailed));
 
-    // In pieces, as the data comes.
+    // In pieces, as the data arrives.
     let mut mac = Aegis128X2Mac::<16>::new(&key, &nonce)?;
     mac.update(b"the quick ")?;
     mac.update(b"brown fox")?;
-    mac.verify(&tag)?; // compares in constant time; `finalize` gives the tag
+    mac.verify(&tag)?; // compares in constant time; `finalize` returns the tag
 
-    // For many short messages with the same key, prepare once and clone.
+    // For many short messages with the same key, initialise once and clone.
     let prepared = Aegis128X2Mac::<16>::new(&key, &nonce)?;
     let mut tags = Vec::new();
     for message in ["one", "two", "three"] {

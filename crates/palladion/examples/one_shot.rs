@@ -5,21 +5,21 @@
 use palladion::{Aegis256X2, Error, Key256, Nonce256};
 
 fn main() -> Result<(), Error> {
-    // The key is the secret that both sides share. Make it once, keep it safe.
+    // The key is the secret that both sides share. Generate it once and keep it safe.
     let key = Key256::generate()?;
-    // AEGIS-256X2 with tags of 32 bytes: a good choice if you have no other wish.
+    // AEGIS-256X2 with tags of 32 bytes is a good default.
     let cipher = Aegis256X2::<32>::new(&key);
 
-    // The simplest way. A new random nonce goes in front of the ciphertext, and the tag behind it:
-    // store or send all of it. The associated data ("order 17") is not in there, but it has to be
-    // the same when you decrypt.
+    // The simplest way. The output starts with a new random nonce and ends with the tag: store or
+    // send all of it. The associated data ("order 17") is not included, but must be the same when
+    // you decrypt.
     let sealed = cipher.seal_with_random_nonce(b"order 17", b"attack at dawn")?;
     assert_eq!(sealed.len(), 32 + "attack at dawn".len() + 32);
     let opened = cipher.open_with_nonce(b"order 17", &sealed)?;
     assert_eq!(opened, b"attack at dawn");
     println!("opened: {}", String::from_utf8_lossy(&opened));
 
-    // Whatever is changed, by accident or on purpose, you get an error and no message.
+    // If anything was changed, by accident or on purpose, you get an error and no message.
     let mut changed = sealed.clone();
     changed[40] ^= 1;
     let refused = cipher.open_with_nonce(b"order 17", &changed);
@@ -27,8 +27,8 @@ fn main() -> Result<(), Error> {
     println!("changed: {}", refused.unwrap_err());
     assert!(cipher.open_with_nonce(b"order 18", &sealed).is_err());
 
-    // The same without a heap: the message is encrypted where it lies, nonce and tag are yours to
-    // keep. A nonce is no secret, but must never be used twice with one key.
+    // The same without a heap. The message is encrypted in place, and you keep the nonce and the
+    // tag. A nonce is not secret, but must never be used twice with the same key.
     let nonce = Nonce256::generate()?;
     let mut buffer = *b"retreat at noon";
     let tag = cipher.encrypt_in_place(&nonce, b"order 18", &mut buffer)?;

@@ -1,6 +1,7 @@
 //! Seals a burst of packets as a QUIC server would: many packets of nearly the same size, all of
-//! one connection, each with its own packet number. Then opens them again, one of which somebody
-//! has changed on the way.
+//! one
+//! connection, each with its own packet number. Then opens them again, after one of them was
+//! changed.
 //!
 //! `cargo run --release -p palladion --example quic_burst --features getrandom`
 
@@ -9,18 +10,19 @@ use std::time::{Duration, Instant};
 use palladion::batch::{self, Decryption, Encryption};
 use palladion::{Aegis128L, Error, Key128, Nonce128, backend};
 
-/// What QUIC protects in one piece: a header that everybody can read, and a payload with room for
-/// its tag.
+/// A packet that QUIC protects: a header that everyone can read, and a payload with room for its
+/// tag.
 struct Packet {
     number: u64,
     header: Vec<u8>,
     payload: Vec<u8>,
 }
 
-/// Packets in a burst: what goes to the network card in one call (as with "generic segmentation
-/// offload" on Linux).
+/// The number of packets in a burst: as many as go to the network card in one call, for example
+/// with
+/// "generic segmentation offload" on Linux.
 const BURST: u64 = 64;
-/// The length of a tag.
+/// The length of a tag in bytes.
 const TAG: usize = 16;
 
 impl Packet {
@@ -41,8 +43,8 @@ impl Packet {
         Self { number, header, payload }
     }
 
-    /// A nonce that no other packet has: the connection's IV, XORed with the packet number (RFC
-    /// 9001 §5.3).
+    /// Returns a nonce that no other packet has: the connection's IV, XORed with the packet number
+    /// (RFC 9001 §5.3).
     fn nonce(&self, iv: &[u8; 16]) -> Nonce128 {
         let mut nonce = *iv;
         for (n, p) in nonce[8..].iter_mut().zip(self.number.to_be_bytes()) {
@@ -58,7 +60,7 @@ fn main() -> Result<(), Error> {
     let iv = *Nonce128::generate()?.as_bytes();
     let mut packets: Vec<Packet> = (0..BURST).map(Packet::new).collect();
 
-    // A job for each packet, and one call for all of them.
+    // One job for each packet, and one call for all of them.
     let mut jobs: Vec<_> = packets
         .iter_mut()
         .map(|p| {
@@ -69,10 +71,10 @@ fn main() -> Result<(), Error> {
     batch::encrypt(&mut jobs)?;
     println!("sealed {} packets", jobs.len());
 
-    // On the way one packet is changed.
+    // One packet is changed on the way.
     packets[17].payload[100] ^= 1;
 
-    // The other side opens them. What is wrong with one packet does not concern the others.
+    // The receiver opens them. A wrong packet does not affect the others.
     let mut jobs: Vec<_> = packets
         .iter_mut()
         .map(|p| {
@@ -90,8 +92,8 @@ fn main() -> Result<(), Error> {
         }
     }
 
-    // For information: how long it takes, together and one packet at a time. (Encrypting the same
-    // packets again and again under the same nonces is something that only a measurement may do.)
+    // Measure the time, together and one packet at a time. Only a measurement may encrypt again and
+    // again under the same nonces.
     let bytes: usize = packets.iter().map(|p| p.payload.len() - TAG).sum();
     let together = best_of(|| {
         let mut jobs: Vec<_> = packets
@@ -118,7 +120,7 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// The shortest time of many.
+/// Returns the shortest time of many runs.
 fn best_of(mut work: impl FnMut() -> Result<(), Error>) -> Result<Duration, Error> {
     let mut best = Duration::MAX;
     for _ in 0..1000 {

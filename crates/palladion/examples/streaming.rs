@@ -1,4 +1,4 @@
-//! Encrypts and decrypts a message that comes in pieces, from a network or a file, say.
+//! Encrypts and decrypts a message in pieces, as it comes from a network or a file.
 //!
 //! `cargo run -p palladion --example streaming --features getrandom`
 
@@ -14,7 +14,7 @@ fn main() -> Result<(), Error> {
         "it was the age of wisdom",
     ];
 
-    // Encryption: pieces of any size, each as long afterwards as before. The tag comes at the end.
+    // Encryption: pieces of any size. Each keeps its length, and the tag comes at the end.
     let mut encryptor = cipher.encryptor(&nonce, b"chapter 1")?;
     let mut ciphertext = Vec::new();
     for piece in pieces {
@@ -24,9 +24,8 @@ fn main() -> Result<(), Error> {
     }
     let tag = encryptor.finalize();
 
-    // Decryption: pieces of any size again, not necessarily the same. The decryptor writes into a
-    // buffer that you get back only if the tag is right, so that nobody acts on a forged message by
-    // mistake.
+    // Decryption: pieces of any size, not necessarily the same. The decryptor writes to a buffer
+    // that you get back only if the tag is right, so that no forged message is used by mistake.
     let mut output = vec![0; ciphertext.len()];
     let mut decryptor = cipher.decryptor(&nonce, b"chapter 1", &mut output)?;
     for piece in ciphertext.chunks(10) {
@@ -36,7 +35,7 @@ fn main() -> Result<(), Error> {
     assert_eq!(message, pieces.concat().as_bytes());
     println!("{}", String::from_utf8_lossy(message));
 
-    // A forgery: there is no message, and the buffer is full of zeros.
+    // A forgery: you get no message, and the buffer is full of zeros.
     ciphertext[7] ^= 0x20;
     let mut decryptor = cipher.decryptor(&nonce, b"chapter 1", &mut output)?;
     decryptor.update(&ciphertext)?;
@@ -44,7 +43,7 @@ fn main() -> Result<(), Error> {
     assert!(output.iter().all(|byte| *byte == 0));
     println!("the forgery was refused");
 
-    // For messages that do not fit into memory, see the crate `palladion-file`: it encrypts them in
-    // chunks, each with a tag of its own.
+    // For messages that do not fit into memory, use the crate `palladion-file`: it encrypts them in
+    // chunks, each with its own tag.
     Ok(())
 }
