@@ -1,5 +1,5 @@
-//! The choice of a backend: what the CPU has, what the environment asks for, and what happens when
-//! it cannot be had.
+//! The choice of a backend: what the CPU supports, what the environment asks for, and what happens
+//! if it is unavailable.
 
 mod common;
 
@@ -12,7 +12,7 @@ use palladion::{
     ENVIRONMENT_VARIABLE, Error, Key128, Key256, Nonce128, Nonce256, Tag, backend, set_backend,
 };
 
-/// What can run here, according to the standard library.
+/// Whether a backend can run here, according to the standard library.
 fn expected_here(backend: Backend) -> bool {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     {
@@ -51,7 +51,7 @@ fn expected_here(backend: Backend) -> bool {
     }
 }
 
-/// Otherwise the tests of all backends would silently be the tests of some.
+/// Otherwise tests of all backends could silently test only some.
 #[test]
 fn all_that_the_cpu_has_are_available() {
     for &backend in Backend::ALL {
@@ -73,7 +73,7 @@ fn names() {
     }
 }
 
-/// The choices that an error has to name.
+/// The choices that an error message must list.
 fn choices() -> String {
     let names: Vec<&str> =
         Backend::ALL.iter().filter(|b| b.is_available()).map(|b| b.name()).collect();
@@ -99,8 +99,9 @@ fn set_backend_takes_what_can_run() {
     });
 }
 
-/// What every operation says: they are all tried, on buffers that they must leave alone if they
-/// fail.
+/// Returns the results of every operation on the current backend. An operation that fails must
+/// leave
+/// its buffers alone.
 fn every_operation() -> Vec<Result<(), Error>> {
     let (key, nonce, tag) = (Key128::from([1; 16]), Nonce128::from([2; 16]), Tag::from([3; 16]));
     let cipher = Aegis128L::<16>::new(&key);
@@ -133,8 +134,8 @@ fn every_operation() -> Vec<Result<(), Error>> {
         mode256.encrypt_in_place(&iv256, b"", buf()).map(drop),
     ];
     if results.iter().all(Result::is_err) {
-        // These fail in any case, but must not say that the ciphertext is forged when nobody has
-        // looked at it.
+        // These fail in any case, but must not call the ciphertext forged if nothing has verified
+        // it.
         let mut results = results;
         let mut more = [[9_u8; 40]; 2];
         let [a, b] = &mut more;
@@ -149,8 +150,8 @@ fn every_operation() -> Vec<Result<(), Error>> {
     results
 }
 
-/// Not a test by itself: the ones below run it in a process of its own, with the environment
-/// variable set. It prints what they want to know.
+/// Not a test of its own: the tests below run it in a child process with the environment variable
+/// set. It prints the results.
 #[test]
 #[ignore = "run by other tests"]
 fn child() {
@@ -164,7 +165,7 @@ fn child() {
                 "{results:?}"
             );
             println!("<message {}>", Error::Backend(error));
-            // The program has the last word.
+            // The program's choice overrides the environment.
             set_backend(Backend::Portable).unwrap();
             assert!(every_operation().iter().all(Result::is_ok));
         }
@@ -173,7 +174,7 @@ fn child() {
 }
 
 /// Runs `child` with a value of the environment variable. Returns what it printed about the backend
-/// and, if that is an error, its message.
+/// and, if that is an error, the message.
 fn run_child(value: Option<&OsStr>) -> (String, Option<String>) {
     let mut command = child::command(&[], "child");
     match value {
@@ -234,7 +235,7 @@ fn a_name_that_is_no_text_is_an_error() {
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "no processes there")]
 fn a_backend_that_cannot_run_here_is_an_error() {
-    // No machine has both instruction sets.
+    // No CPU has both instruction sets.
     let mut count = 0;
     for &backend in Backend::ALL.iter().filter(|backend| !expected_here(**backend)) {
         let (chosen, message) = run_child(Some(OsStr::new(backend.name())));

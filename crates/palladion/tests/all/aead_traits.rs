@@ -1,4 +1,4 @@
-//! The traits of the `aead` crate give what the inherent functions give.
+//! The traits of the `aead` crate give the same results as the inherent methods.
 
 use crate::common::{
     Random, flipped, for_each_backend, for_each_variant, framed, key, nonce, reduced, reference,
@@ -13,8 +13,8 @@ fn payload<'a>(aad: &'a [u8], msg: &'a [u8]) -> Payload<'a, 'a> {
     Payload { msg, aad }
 }
 
-/// The trait's way and the inherent one, on the same inputs. `C` is `Aegis<F, D, T>`, for which the
-/// compiler knows here that it has the traits.
+/// Compares the traits with the inherent methods on the same inputs. `C` is `Aegis<F, D, T>`, with
+/// bounds that tell the compiler that it has the traits.
 fn agree<F: Family, const D: usize, const T: usize, C: AeadInOut + KeyInit>(
     cipher: fn(Aegis<F, D, T>) -> C,
 ) {
@@ -38,7 +38,7 @@ fn agree<F: Family, const D: usize, const T: usize, C: AeadInOut + KeyInit>(
         assert_eq!(C::TAG_POSITION, TagPosition::Postfix);
 
         for trait_cipher in [from_slice, from_array, cipher(inherent)] {
-            // With a buffer that grows.
+            // With a growing buffer.
             assert_eq!(trait_cipher.encrypt(&nonce, payload(&ad, &msg)).unwrap(), sealed);
             assert_eq!(trait_cipher.decrypt(&nonce, payload(&ad, &sealed)).unwrap(), msg);
             let mut buf = msg.clone();
@@ -47,7 +47,7 @@ fn agree<F: Family, const D: usize, const T: usize, C: AeadInOut + KeyInit>(
             trait_cipher.decrypt_in_place(&nonce, &ad, &mut buf).unwrap();
             assert_eq!(buf, msg);
 
-            // Tag apart, in place and from one buffer into another.
+            // With a separate tag, in place and from one buffer to another.
             let (out, made) = framed(&msg, 3, |buf| {
                 trait_cipher.encrypt_inout_detached(&nonce, &ad, buf.into()).unwrap()
             });
@@ -72,7 +72,7 @@ fn agree<F: Family, const D: usize, const T: usize, C: AeadInOut + KeyInit>(
             });
             assert_eq!((out, result), (msg.clone(), Ok(())));
 
-            // Anything changed: an error, and zeros.
+            // Any change gives an error and zeros.
             let zeroed = (vec![0; len], Err(aead::Error));
             let forged: aead::Tag<C> =
                 Array::try_from(&flipped(tag.as_ref(), len % (8 * T))[..]).unwrap();
@@ -113,7 +113,7 @@ fn traits_agree_with_the_inherent_functions() {
     for_each_backend(|_| for_each_variant!(all: traits_of()));
 }
 
-/// Code that knows nothing but the traits.
+/// Uses a cipher only through the traits.
 #[test]
 fn generic_code_works() {
     fn round_trip<C: Aead + KeyInit>() -> usize {

@@ -1,4 +1,4 @@
-//! Ciphers chosen at run time give what those give that are chosen at compile time.
+//! Ciphers chosen at run time give the same results as those chosen at compile time.
 
 use palladion::any::{Cipher, Mac};
 use palladion::family::Family;
@@ -11,7 +11,7 @@ fn bytes(len: usize, seed: u8) -> Vec<u8> {
     (0..len).map(|i| (i as u8).wrapping_mul(31).wrapping_add(seed)).collect()
 }
 
-/// Ciphertext, tag and MAC by the types of the crate.
+/// Returns ciphertext, tag and MAC, computed with the crate's types.
 fn by_type<F: Family, const D: usize>(
     key: &[u8],
     nonce: &[u8],

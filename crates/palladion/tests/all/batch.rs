@@ -1,5 +1,6 @@
-//! Many messages in one call: the same as one after another, whatever the number, the lengths and
-//! the keys; and a forgery among them hurts nobody else.
+//! A batch gives the same results as one message after another, whatever the number, the lengths
+//! and
+//! the keys, and a forgery affects no other message.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,7 @@ use palladion::batch::{self, BatchError, Decryption, Encryption};
 use palladion::family::{Aegis128, Aegis256, Family};
 use palladion::{Aegis, Error, Tag};
 
-/// Calls `check::<F, D, T>(...)` for the variants that the RFC names, one more, and both tags.
+/// Calls `check::<F, D, T>(...)` for the variants named in the RFC, one more, and both tag lengths.
 macro_rules! for_each_cipher {
     ($check:ident $arguments:tt) => {{
         #[cfg(not(palladion_test_reduced))]
@@ -26,14 +27,14 @@ macro_rules! for_each_cipher {
     }};
     (@@ $check:ident $arguments:tt $family:ident [$($degree:literal)*]) => {{
         $(
-            println!("{} of degree {}", stringify!($family), $degree); // shown when the test fails
+            println!("{} of degree {}", stringify!($family), $degree); // shown if the test fails
             $check::<$family, $degree, 16> $arguments;
             $check::<$family, $degree, 32> $arguments;
         )*
     }};
 }
 
-/// A message and what becomes of it alone.
+/// A message, with the result of encrypting it by itself.
 struct Sample<F: Family, const D: usize, const T: usize> {
     cipher: Aegis<F, D, T>,
     nonce: F::Nonce,
@@ -83,7 +84,7 @@ fn check<F: Family, const D: usize, const T: usize>(samples: &[Sample<F, D, T>])
         assert_eq!(job.message(), Ok(&s.msg[..]), "message {i} of {lens:?}");
     }
 
-    // Into other buffers, which hold something else before.
+    // Into other buffers, with other contents.
     let mut buffers: Vec<_> = samples.iter().map(|s| vec![0xee; s.msg.len()]).collect();
     let mut jobs: Vec<_> = samples
         .iter()
@@ -104,7 +105,7 @@ fn check<F: Family, const D: usize, const T: usize>(samples: &[Sample<F, D, T>])
         assert_eq!(job.message(), Ok(&s.msg[..]), "{lens:?}");
     }
 
-    // The tag behind the ciphertext.
+    // With the tag after the ciphertext.
     let mut buffers: Vec<_> = samples.iter().map(|s| [&s.msg[..], &[0; T]].concat()).collect();
     let mut jobs: Vec<_> = samples
         .iter()
@@ -127,7 +128,7 @@ fn check<F: Family, const D: usize, const T: usize>(samples: &[Sample<F, D, T>])
         assert_eq!(buf[..s.msg.len()], s.msg, "{lens:?}");
     }
 
-    // The same into other buffers.
+    // With the tag after the ciphertext, into other buffers.
     let mut jobs: Vec<_> = samples
         .iter()
         .zip(&mut buffers)
@@ -161,7 +162,7 @@ fn equal_lengths<F: Family, const D: usize, const T: usize>() {
     let rate = reference::<F, D>().rate();
     for count in 0..=9 {
         let lens = [0, 1, 15, 16, 17, rate - 1, rate, rate + 1, 2 * rate, 3 * rate + 7, 600];
-        // If reduced, every other length, and the others for the next count.
+        // If reduced, every other length, alternating with the count.
         let (first, step) = if reduced() { (count % 2, 2) } else { (0, 1) };
         for len in lens.into_iter().skip(first).step_by(step) {
             let ad = if len == rate { rate } else { 13 };
@@ -175,7 +176,7 @@ fn equal_lengths_as_one_after_another() {
     for_each_backend(|_| for_each_cipher!(equal_lengths()));
 }
 
-/// Lengths that differ a little, so that they are worked on together, and end at different places.
+/// Lengths that differ little, so that messages share a kernel and end at different places.
 fn similar_lengths<F: Family, const D: usize, const T: usize>() {
     let mut random = Random(2);
     let rate = reference::<F, D>().rate();
@@ -210,8 +211,8 @@ fn any_lengths_as_one_after_another() {
     for_each_backend(|_| for_each_cipher!(any_lengths()));
 }
 
-/// All keys equal, and messages that share their source: the usual case, which the others leave
-/// out.
+/// One key for all messages, and messages with a common source. This is the usual case, which the
+/// other tests leave out.
 fn one_key<F: Family, const D: usize, const T: usize>() {
     let mut random = Random(4);
     let cipher = Aegis::<F, D, T>::new(&key::<F>(&random.bytes(F::KEY_LEN)));
@@ -235,7 +236,7 @@ fn one_key_and_one_source() {
     for_each_backend(|_| for_each_cipher!(one_key()));
 }
 
-/// Of each batch some messages are forged, in their ciphertext, tag, associated data or nonce.
+/// Some messages of each batch are forged: in ciphertext, tag, associated data or nonce.
 fn forgeries<F: Family, const D: usize, const T: usize>() {
     let mut random = Random(5);
     for round in 0..if reduced() { 10 } else { 40 } {
@@ -294,7 +295,7 @@ fn forgeries_fail_alone_and_are_zeroed() {
     for_each_backend(|_| for_each_cipher!(forgeries()));
 }
 
-/// Outputs of any alignment have nothing written beside them.
+/// Outputs of any alignment: nothing is written around them.
 fn outputs<F: Family, const D: usize, const T: usize>() {
     let mut random = Random(6);
     for round in 0..20 {
@@ -407,7 +408,8 @@ fn errors_say_what_failed() {
     let error: BatchError = batch::encrypt(&mut jobs).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "1 message of the batch failed; the first is message 0: the buffer must have at least 16 bytes, but has 3"
+        "1 message of the batch failed; the first is message 0: \
+         the buffer must have at least 16 bytes, but has 3"
     );
 }
 
@@ -426,8 +428,9 @@ fn jobs_can_go_to_other_threads() {
     ));
 }
 
-/// The shortest time that a piece of work takes, in nanoseconds for each of `count` messages. It is
-/// repeated so often that it takes some tenths of a millisecond.
+/// Measures the shortest time of a piece of work, in nanoseconds for each of `count` messages. It
+/// is
+/// repeated for some tenths of a millisecond.
 fn best(count: usize, len: usize, mut work: impl FnMut()) -> f64 {
     let rounds = 400_000 / (len + 200) / count + 1;
     let time = |_| {
@@ -439,7 +442,7 @@ fn best(count: usize, len: usize, mut work: impl FnMut()) -> f64 {
     best.as_secs_f64() * 1e9 / (rounds * count) as f64
 }
 
-/// Prints how long a message takes alone and in a batch of `N`.
+/// Prints how long a message takes by itself and in a batch of `N`.
 fn time<F: Family, const D: usize, const N: usize>(len: usize) {
     let mut random = Random(7);
     let cipher = Aegis::<F, D, 16>::new(&key::<F>(&random.bytes(F::KEY_LEN)));

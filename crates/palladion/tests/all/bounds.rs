@@ -1,6 +1,6 @@
-//! Nothing is read or written outside the buffers: they lie right behind, or right before, memory
-//! that cannot be touched at all. (What is read beside a buffer and thrown away shows nowhere
-//! else.)
+//! Nothing is read or written outside the buffers, which are adjacent to inaccessible memory. A
+//! read
+//! outside a buffer whose result is discarded shows nowhere else.
 
 #![allow(unsafe_code)] // `hazmat::seal`, for a read beyond the end
 
@@ -12,7 +12,7 @@ use palladion::batch::{self, Decryption, Encryption};
 use palladion::family::Family;
 use palladion::{Aegis, KeyStream, Mac, Tag};
 
-/// All lengths up to two rates, or some of them, with their neighbours, if these are many.
+/// All lengths up to two rates or, if these are many, some of them and their neighbours.
 fn lengths(rate: usize) -> impl Iterator<Item = usize> {
     let step = match rate {
         _ if reduced() => (rate / 8) | 1,
@@ -92,7 +92,7 @@ fn macs_stay_within_their_buffers() {
     for_each_backend(|_| for_each_mac!(all: mac()));
 }
 
-/// Four messages at once, of lengths that end at different places, each between fences of its own.
+/// Four messages at once whose lengths end at different places, each between its own fences.
 fn batches<F: Family, const D: usize>() {
     let mut fenced: [_; 12] = std::array::from_fn(|_| Fenced::new());
     let mut random = Random(42);
@@ -136,7 +136,7 @@ fn batches_stay_within_their_buffers() {
     for_each_backend(|_| for_each_variant!(sample: batches()));
 }
 
-/// For scripts/test-asan.sh: which backends there are.
+/// For scripts/test-asan.sh: prints the available backends.
 #[test]
 #[ignore = "prints, and tests nothing"]
 fn backends_here() {
@@ -144,8 +144,8 @@ fn backends_here() {
 }
 
 /// For scripts/test-asan.sh: the library is told that a buffer on the heap is one byte longer than
-/// it is, and AddressSanitizer has to end the process. (Without it the byte behind is read, which
-/// does no harm and shows nowhere.)
+/// it is, and AddressSanitizer must end the process. Without it, the byte after the buffer is read,
+/// which has no visible effect.
 #[test]
 #[ignore = "does what must not be done, to see that it is noticed"]
 fn one_byte_too_many() {
@@ -162,7 +162,7 @@ fn one_byte_too_many() {
         tag: tag.as_mut_ptr(),
         tag_len: 16,
     };
-    // SAFETY: all is as it must be but for the last byte of the message, which is behind its
-    // allocation.
+    // SAFETY: all pointers are valid, except for the last byte of the message, which is past its
+    // allocation. This is the planted defect.
     unsafe { seal::<palladion::family::Aegis128, 1>(&message) }.unwrap();
 }

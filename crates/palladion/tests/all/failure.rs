@@ -1,5 +1,5 @@
-//! What must fail does, with the right error, and leaves behind zeros where a message would have
-//! been, and everything else as it was.
+//! Calls that must fail do fail, with the right error. They leave zeros where a message would have
+//! been, and everything else unchanged.
 
 use crate::common::{
     Random, assert_fails, flipped, for_each_backend, for_each_mac, for_each_variant, framed, key,
@@ -9,7 +9,7 @@ use palladion::family::Family;
 use palladion::hazmat::Session;
 use palladion::{Aegis, Error, Key128, Key256, MAX_LEN, Mac, Nonce128, Nonce256, Tag};
 
-/// What a buffer holds before: neither zeros nor a message.
+/// The previous contents of a buffer: neither zeros nor a message.
 const BEFORE: u8 = 0xee;
 
 const REFUSED: Error = Error::VerificationFailed;
@@ -17,7 +17,7 @@ const REFUSED: Error = Error::VerificationFailed;
 /// The inputs of a decryption: key, nonce, associated data, ciphertext, tag.
 type Inputs<'a> = [&'a [u8]; 5];
 
-/// Every way to decrypt refuses these inputs.
+/// Checks that every way to decrypt rejects these inputs.
 fn decryption_refuses<F: Family, const D: usize, const T: usize>(inputs: Inputs<'_>, what: &str) {
     let [key_bytes, nonce_bytes, ad, ct, tag_bytes] = inputs;
     let (cipher, nonce) = (Aegis::<F, D, T>::new(&key::<F>(key_bytes)), nonce::<F>(nonce_bytes));
@@ -67,7 +67,7 @@ fn decryption_refuses<F: Family, const D: usize, const T: usize>(inputs: Inputs<
     assert_eq!(decryptor.verify(&tag), Err(REFUSED), "{what}");
 }
 
-/// Every way to verify a MAC refuses these inputs: key, nonce, data, tag.
+/// Checks that every way to verify a MAC rejects these inputs: key, nonce, data, tag.
 fn mac_refuses<F: Family, const D: usize, const T: usize>(inputs: [&[u8]; 4], what: &str) {
     let [key_bytes, nonce_bytes, data, tag] = inputs;
     let (key, nonce, tag) =
@@ -78,7 +78,7 @@ fn mac_refuses<F: Family, const D: usize, const T: usize>(inputs: [&[u8]; 4], wh
     assert_eq!(mac.verify(&tag), Err(REFUSED), "{what}");
 }
 
-/// Calls `refuses` with every bit of every input changed, and with a byte more or less in those
+/// Calls `refuses` with every bit of every input changed, and with a byte added to or removed from
 /// inputs that have no fixed length.
 fn with_every_change<const N: usize>(
     inputs: [&[u8]; N],
@@ -92,7 +92,7 @@ fn with_every_change<const N: usize>(
         refuses(inputs, &format!("{change} of the {}", names[which]));
     };
     for (which, input) in inputs.iter().enumerate() {
-        // If reduced, fewer of them, at all places in a byte.
+        // If reduced, fewer bits, at all places in a byte.
         for bit in (0..8 * input.len()).step_by(if reduced() { 7 } else { 1 }) {
             changed(which, &format!("bit {bit}"), &flipped(input, bit));
         }
@@ -126,7 +126,7 @@ fn changes_of<F: Family, const D: usize>() {
             (Aegis::<F, D, T>::new(&key::<F>(&key_bytes)), nonce::<F>(&nonce_bytes));
         let mut ct = msg.clone();
         let tag = cipher.encrypt_in_place(&nonce, &ad, &mut ct).unwrap();
-        // Unchanged, it is accepted: what fails below fails for the change.
+        // Unchanged inputs are accepted, so whatever fails below fails because of the change.
         assert_eq!(cipher.decrypt_in_place(&nonce, &ad, &mut ct.clone(), &tag), Ok(()));
         let inputs = [&key_bytes, &nonce_bytes, &ad, &ct, tag.as_ref()];
         let names = ["key", "nonce", "associated data", "ciphertext", "tag"];
@@ -163,7 +163,7 @@ fn every_change_of_a_mac_is_refused() {
     for_each_backend(|_| for_each_mac!(sample: changes_of_mac()));
 }
 
-/// A cipher, a nonce, associated data, a message of 45 bytes, its ciphertext and its tag.
+/// Returns a cipher, a nonce, associated data, a message of 45 bytes, its ciphertext and its tag.
 #[allow(clippy::type_complexity)]
 fn example<F: Family, const D: usize, const T: usize>()
 -> (Aegis<F, D, T>, F::Nonce, &'static [u8], Vec<u8>, Vec<u8>, Tag<T>) {
@@ -181,14 +181,14 @@ fn decryptor_shows<F: Family, const D: usize>() {
         let (cipher, nonce, ad, msg, ct, tag) = example::<F, D, T>();
         let before = [BEFORE; 60];
         for taken in 0..=ct.len() {
-            // Dropped before the end: what was written is zeroed, the rest is untouched.
+            // Dropped before the end: what was written is zeroed, the rest is unchanged.
             let (out, ()) = framed(&before, taken, |output| {
                 let mut decryptor = cipher.decryptor(&nonce, ad, output).unwrap();
                 decryptor.update(&ct[..taken]).unwrap();
             });
             assert_eq!(out, [&vec![0; taken][..], &before[taken..]].concat());
 
-            // Finished too early, with the tag of the whole.
+            // Finalized too early, with the tag of the whole message.
             let (out, result) = framed(&before, taken, |output| {
                 let mut decryptor = cipher.decryptor(&nonce, ad, output).unwrap();
                 decryptor.update(&ct[..taken]).unwrap();
@@ -203,8 +203,7 @@ fn decryptor_shows<F: Family, const D: usize>() {
             }
         }
 
-        // A piece that does not fit is refused and changes nothing: the right pieces can still
-        // come.
+        // A piece that does not fit is rejected and changes nothing: the right pieces still work.
         let mut output = [BEFORE; 45];
         let mut decryptor = cipher.decryptor(&nonce, ad, &mut output).unwrap();
         decryptor.update(&ct[..40]).unwrap();
@@ -227,7 +226,7 @@ fn wrong_lengths_of<F: Family, const D: usize>() {
     fn with_tag<F: Family, const D: usize, const T: usize>() {
         let (cipher, nonce, ad, msg, ct, tag) = example::<F, D, T>();
         let sealed = [&ct[..], tag.as_ref()].concat();
-        // That a call on a buffer of this length gives this error, and leaves it alone.
+        // Checks that a call on a buffer of this length gives this error and does not change it.
         let fails = |len: usize, error: Error, call: &dyn Fn(&mut [u8]) -> Result<(), Error>| {
             let before = vec![BEFORE; len];
             assert_eq!(framed(&before, len, call), (before, Err(error)));
@@ -257,12 +256,12 @@ fn wrong_lengths_of<F: Family, const D: usize>() {
             let short = Error::TooShort { what: "sealed message", min: F::KEY_LEN + T, actual };
             assert_eq!(cipher.open_with_nonce(ad, &vec![0; actual]), Err(short));
         }
-        // Cut anywhere, a sealed message is refused.
+        // A truncated sealed message is rejected, wherever it is cut.
         for len in T..sealed.len() {
             assert_eq!(cipher.open(&nonce, ad, &sealed[..len]), Err(REFUSED));
         }
 
-        // In the middle of a message, a refused piece changes nothing.
+        // In the middle of a message, a rejected piece changes nothing.
         let mut encryptor = cipher.encryptor(&nonce, ad).unwrap();
         let key = key::<F>(&Random(23).bytes(F::KEY_LEN)); // the example's
         let mut decryptor = Session::<F, D>::new(&key, &nonce, ad).unwrap();
@@ -306,7 +305,7 @@ fn keys_nonces_and_tags_have_their_length() {
     }
 }
 
-/// Secrets are not shown by accident.
+/// Debug output does not reveal secrets by accident.
 #[test]
 fn debug_output_has_no_secrets() {
     let (cipher, nonce, ad, msg, ..) = example::<palladion::family::Aegis256, 2, 32>();
@@ -329,7 +328,8 @@ fn errors_say_what_is_wrong() {
     for (error, text) in [
         (
             Error::VerificationFailed,
-            "verification failed: the key is wrong, or the ciphertext, tag, nonce or associated data was changed",
+            "verification failed: the key is wrong, or the ciphertext, tag, nonce or \
+             associated data was changed",
         ),
         (
             Error::TooLong { what: "message", max: MAX_LEN },

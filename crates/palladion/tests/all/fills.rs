@@ -1,19 +1,20 @@
-//! Pieces, for all pairs of what has come before and what comes: that the cut of a message is of no
-//! importance is proved by induction, with all cases enumerated.
+//! Where a message is cut into pieces does not matter. This is a proof by induction that enumerates
+//! all cases: all pairs of what came before and what comes next.
 //!
-//! What a call does is decided by two numbers: how many bytes of a step have come (the fill, the
-//! length until now modulo the rate) and how many come now. The length until now is used for
-//! nothing else but to be added to and compared with the limit, and for the tag. The claim is that
-//! a session which has taken some bytes, in whatever pieces, is in the state that it would be in
-//! after one piece of them all: the same words, the same lengths and, if a step has begun, the same
-//! begun step. It is true of a new session. If it is true before a call, then it is after: that is
-//! tried for every fill and every length from 0 to two rates and one more, on the state itself.
+//! Two numbers decide what a call does: how many bytes of a step have come (the fill, which is the
+//! length so far modulo the rate) and how many come now. The length so far is otherwise only added
+//! to, compared with the limit, and used for the tag. The claim: a session that has taken some
+//! bytes, in any pieces, is in the same state as after taking them in one piece, with the same
+//! words, the same lengths and, if a step has begun, the same partial step. It is true of a new
+//! session. If it is true before a call, it is true after it: the test checks the state itself for
+//! every fill and every length from 0 to two rates and one byte.
 //!
-//! A longer piece does nothing else. It fills up the step that has begun, hands all whole steps
-//! that are left to one call of a kernel, and begins a step with the rest: the three lengths are
-//! the fill's complement, a multiple of the rate and a remainder. Here the first and the last take
-//! all values, together, and the second is 0, 1 and 2 rates; kernels for more steps than that are
-//! compared with the reference in `lengths.rs`.
+//! A longer piece does nothing else. It completes the step that has begun, passes all whole steps
+//! to
+//! one call of a kernel, and begins a step with the rest. The three lengths are the complement of
+//! the fill, a multiple of the rate, and a remainder. Here the first and the last take all values,
+//! in all combinations, and the second is 0, 1 and 2 rates. `lengths.rs` compares kernels for more
+//! steps with the reference.
 
 use crate::common::{
     Random, assert_fails, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced,
@@ -24,7 +25,7 @@ use palladion::hazmat::Session;
 use palladion::{Aegis, Error, KeyStream, MAX_LEN, Mac, Tag};
 use palladion_reference::State;
 
-/// Fills and lengths to be tried: all, or, if reduced, some of them and those around blocks and
+/// The fills and lengths to test: all or, if reduced, some of them and those around blocks and
 /// steps.
 fn numbers(end: usize, rate: usize) -> impl Iterator<Item = usize> + Clone {
     let step = if reduced() { (rate / 4) | 1 } else { 1 };
@@ -32,11 +33,12 @@ fn numbers(end: usize, rate: usize) -> impl Iterator<Item = usize> + Clone {
     (0..end).filter(move |n| n.is_multiple_of(step) || (near(*n) && rate <= 64))
 }
 
-/// Bytes of the three numbers at the end of a session: the two lengths, and whether the message has
-/// begun.
+/// The length of the three numbers at the end of a session: the two lengths, and whether the
+/// message
+/// has begun.
 const NUMBERS: usize = 24;
 
-/// The state of a session but for what is of no importance: a step that has not begun.
+/// Returns the state of a session, without the partial step if none has begun.
 fn state<F: Family, const D: usize>(session: &Session<F, D>, len: usize) -> Vec<u8> {
     let rate = reference::<F, D>().rate();
     let mut bytes = vec![0; Session::<F, D>::BYTES];
@@ -103,8 +105,7 @@ fn aead<F: Family, const D: usize>() {
                         let context = (encrypts, in_place, fill, len);
                         assert!(out == to[fill..end], "{context:?}: output");
                         assert!(state(&session, end) == whole[end].0, "{context:?}: state");
-                        // The state decides the tag. (That it does so whatever came before is seen
-                        // once for each pair.)
+                        // The state determines the tag. Checking this once for each pair is enough.
                         if in_place == encrypts {
                             assert_eq!(
                                 session.clone().finalize::<16>(),
@@ -117,7 +118,7 @@ fn aead<F: Family, const D: usize>() {
                 }
             }
         }
-        // Associated data comes in one piece: of every length.
+        // Associated data in one piece, of every length.
         for len in 0..=2 * rate + 1 {
             let ad = &msg[..len];
             let (mut one, mut other) = (msg[..9].to_vec(), msg[..9].to_vec());
@@ -137,8 +138,8 @@ fn every_piece_after_every_fill() {
     for_each_variant!(rfc: aead());
 }
 
-/// Of a MAC the state cannot be seen, but the tag depends on all of it that is of importance:
-/// words, begun step, length.
+/// The state of a MAC is not visible, but its tag depends on all that matters: words, partial step,
+/// length.
 fn mac<F: Family, const D: usize, const T: usize>() {
     let rate = reference::<F, D>().rate();
     let mut random = Random(72);
@@ -167,8 +168,9 @@ fn every_piece_of_a_mac_after_every_fill() {
     for_each_mac!(rfc: mac());
 }
 
-/// A key stream is the ciphertext of zeros, and proved as such; here, that its calls hand on what
-/// they are given. Adding it goes by chunks of 2048 bytes: also in more than one.
+/// A key stream is the ciphertext of zeros, which is proved above. This checks that its methods
+/// pass
+/// on their arguments. `xor` works in chunks of 2048 bytes, so it is tested with more than one.
 fn stream<F: Family, const D: usize>() {
     let rate = reference::<F, D>().rate();
     let mut random = Random(73);
@@ -207,7 +209,7 @@ fn every_piece_of_a_key_stream_after_every_fill() {
     for_each_variant!(rfc: stream());
 }
 
-/// A session whose lengths are other ones than what it has taken, as its bytes allow.
+/// Returns a session that claims other lengths than it has taken.
 fn with_lengths<F: Family, const D: usize>(
     session: &Session<F, D>,
     ad_len: u64,
@@ -221,8 +223,7 @@ fn with_lengths<F: Family, const D: usize>(
     Session::from_bytes(&bytes).unwrap()
 }
 
-/// So many bytes before the longest message that there may be, every piece from none to one too
-/// long.
+/// Tests every piece from empty to one byte too long, shortly before the longest allowed message.
 fn limit<F: Family, const D: usize>() {
     let aegis = reference::<F, D>();
     let rate = aegis.rate();
@@ -232,7 +233,7 @@ fn limit<F: Family, const D: usize>() {
     for_each_backend(|_| {
         for room in numbers(2 * rate + 2, rate) {
             let before = MAX_LEN - room as u64;
-            // The fill is that of the length, so that begun steps are as they would be.
+            // The fill matches the length, so that partial steps are as they would be.
             let fill = (before % rate as u64) as usize;
             let mut session = Session::<F, D>::new(&key, &nonce, b"ad").unwrap();
             session.encrypt_in_place(&mut msg[..fill].to_vec()).unwrap();
@@ -269,8 +270,8 @@ fn limit<F: Family, const D: usize>() {
             );
             assert_eq!(last.encrypt_in_place(&mut []), Ok(()), "nothing always fits");
 
-            // The tag of the longest message with the longest associated data: what the reference
-            // makes of these words.
+            // The tag of the longest message with the longest associated data, compared with the
+            // reference on the same words.
             let bytes = state(&last, 1);
             let end = bytes.len() - NUMBERS;
             let (words, step) = bytes[..end].split_at(end - rate);

@@ -1,5 +1,4 @@
-//! The parallel modes of 2023: the paper's vectors, those that came after it, and the reference for
-//! everything else.
+//! The parallel modes of 2023, compared with the paper's vectors, later vectors, and the reference.
 
 use std::num::NonZeroU32;
 
@@ -9,7 +8,7 @@ use palladion::{Aegis128L, Aegis256, Error, Key128, Key256, Nonce128, Nonce256, 
 use palladion_reference::historic::{TagWords, ctx, encrypt, encrypt_with_context};
 use palladion_reference::{self as reference, Family, State};
 
-/// The three things to test, behind one face.
+/// The three modes to test, behind one interface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mode {
     Five128,
@@ -66,7 +65,7 @@ impl Mode {
         }
     }
 
-    /// Encryption gives this ciphertext and tag, and decryption gives the message back.
+    /// Checks that encryption gives this ciphertext and tag, and decryption the message.
     #[track_caller]
     fn check(self, nu: u32, input: [&[u8]; 4], ct: &[u8], tag: &[u8]) {
         let [key, iv, ad, msg] = input;
@@ -80,7 +79,7 @@ impl Mode {
     }
 }
 
-/// Key, nonce and first associated data of the paper; the vectors that came after it have the same.
+/// Returns key, nonce and first associated data of the paper. The later vectors use the same.
 fn paper_inputs(mode: Mode) -> [Vec<u8>; 3] {
     let len = mode.key_len() as u8;
     [(0..len).collect(), (0x10..0x10 + len).collect(), unhex("0102030401020304")]
@@ -114,7 +113,7 @@ fn the_vectors_of_the_paper() {
     });
 }
 
-/// Vectors of the draft from before the degree got into the context: seven words of each lane.
+/// Vectors of a draft whose context did not yet include the degree: seven words of each lane.
 #[test]
 fn the_vectors_that_came_after_it() {
     let msg = unhex("04050607").repeat(30);
@@ -161,8 +160,8 @@ fn the_vectors_that_came_after_it() {
     });
 }
 
-/// More lanes than the reference's own context has numbers for (a byte): its state with two-byte
-/// lane numbers.
+/// Encrypts with more lanes than the reference's context can number, which uses one byte. Runs the
+/// reference's state with two-byte lane numbers.
 fn encrypt_with_many_lanes(mode: Mode, nu: u32, input: [&[u8]; 4]) -> (Vec<u8>, Vec<u8>) {
     let [key, iv, ad, msg] = input;
     let aegis = reference::Aegis { family: mode.family(), degree: nu as usize };
@@ -220,7 +219,7 @@ fn any_number_of_lanes_agrees_with_the_reference() {
     });
 }
 
-/// `enc_128l` and `dec_128l`, or `enc_256` and `dec_256`, with contexts of their own.
+/// Checks `enc_128l` and `dec_128l`, or `enc_256` and `dec_256`, with a context.
 fn check_context<const T: usize>(family: Family, ctx: [u8; 16], input: [&[u8]; 4]) {
     let [key, iv, ad, msg] = input;
     let (ct, tag) = encrypt_with_context(family, &ctx, key, iv, ad, msg, T);
@@ -266,7 +265,7 @@ fn contexts_agree_with_the_reference() {
     });
 }
 
-/// With one lane, and with a context of zeros, these are AEGIS-128L and AEGIS-256; with another
+/// With one lane, and with a context of zeros, the modes are AEGIS-128L and AEGIS-256. With another
 /// context they are not.
 #[test]
 fn one_lane_is_the_base_cipher() {
@@ -304,7 +303,7 @@ fn one_lane_is_the_base_cipher() {
     });
 }
 
-/// Any bit changed anywhere: refused, and the buffer zeroed.
+/// Any changed bit is rejected, and the buffer is zeroed.
 #[test]
 fn changes_are_refused() {
     for_each_backend(|_| {

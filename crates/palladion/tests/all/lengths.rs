@@ -1,9 +1,8 @@
-//! Every kernel of every backend at every length from nothing to eight steps, and at some long
-//! ones: what comes out is what the reference makes. The buffers lie at all offsets and between
-//! fences (`common/fenced.rs`): key, nonce, associated data, source, target and tag each in memory
-//! of its own.
+//! Compares every kernel of every backend with the reference, at every length from zero to eight
+//! steps and at some long ones. Key, nonce, associated data, source, target and tag are in separate
+//! memory, at all offsets and between fences (`common/fenced.rs`).
 //!
-//! With `PALLADION_TEST_REDUCED` set, fewer lengths: for emulators.
+//! `PALLADION_TEST_REDUCED` tests fewer lengths, for emulators.
 
 use crate::common::fenced::{Fenced, Place};
 use crate::common::{
@@ -15,14 +14,15 @@ use palladion::hazmat::Session;
 use palladion::{Aegis, Error, KeyStream, Mac, Tag};
 use palladion_reference::State;
 
-/// Messages longer than two of these are worked on in chunks.
+/// Messages longer than two chunks are processed chunk by chunk.
 const CHUNK: usize = 4096;
 
-/// What buffers hold before: neither zeros nor a message.
+/// The previous contents of buffers: neither zeros nor a message.
 const BEFORE: u8 = 0xee;
 
-/// All lengths up to eight steps. If reduced, up to one (or some of them, if that is long), and
-/// around the others.
+/// All lengths up to eight steps. If reduced, all up to one step, or some of them if a step is
+/// long,
+/// and those around the other steps.
 fn lengths(rate: usize) -> Vec<usize> {
     if !reduced() {
         return (0..=8 * rate).collect();
@@ -31,7 +31,7 @@ fn lengths(rate: usize) -> Vec<usize> {
     (0..rate - 1).step_by(if rate > 32 { 3 } else { 1 }).chain(boundaries).collect()
 }
 
-/// Lengths around the chunks, and random ones to 64 KiB.
+/// Lengths around chunks, and random ones up to 64 KiB.
 fn long_lengths(rate: usize, random: &mut Random) -> Vec<usize> {
     let chunk = (CHUNK / rate).max(1) * rate; // whole steps
     if reduced() {
@@ -44,7 +44,7 @@ fn long_lengths(rate: usize, random: &mut Random) -> Vec<usize> {
     lengths
 }
 
-/// Lengths to go with a length in question: around blocks and steps.
+/// Returns a length to combine with the tested one: around blocks and steps.
 fn companion(rate: usize, turn: usize) -> usize {
     let lengths = [
         0,
@@ -64,15 +64,15 @@ fn companion(rate: usize, turn: usize) -> usize {
     lengths[turn % lengths.len()]
 }
 
-/// What the reference makes of some associated data and a message.
+/// The reference's results for some associated data and a message.
 struct Case {
     ad_len: usize,
     ct: Vec<u8>,
-    /// Of 16 and 32 bytes.
+    /// The tags of 16 and of 32 bytes.
     tags: [Vec<u8>; 2],
 }
 
-/// Inputs of which each case takes the beginning, and the cases.
+/// Inputs, each case of which uses the beginning, and the cases.
 struct Cases {
     key: Vec<u8>,
     nonce: Vec<u8>,
@@ -81,7 +81,7 @@ struct Cases {
     cases: Vec<Case>,
 }
 
-/// A length in bits.
+/// Converts a length to bits.
 fn bits(bytes: usize) -> u64 {
     8 * bytes as u64
 }
@@ -114,7 +114,7 @@ impl Cases {
         Cases { cases: lengths.iter().map(case).collect(), key, nonce, ad, msg }
     }
 
-    /// Every case on every backend, in every kind of place, with both tags or one of them.
+    /// Checks every case on every backend, in every kind of place, with both tags or one of them.
     fn check<F: Family, const D: usize>(&self, both_tags: bool) {
         let mut arena = Arena::new();
         for_each_backend(|_| {
@@ -138,7 +138,7 @@ struct Places {
     source: Place,
     target: Place,
     ad: Place,
-    /// Key, nonce and tag.
+    /// The place of key, nonce and tag.
     small: Place,
 }
 
@@ -147,8 +147,8 @@ impl Places {
         Places { source: all, target: all, ad: all, small: all }
     }
 
-    /// At both fences, and at offsets: all of them come up, and many pairs of source and target.
-    /// One of the three for a long input.
+    /// Returns places at both fences and at offsets. Over all turns, every offset and many pairs of
+    /// source and target occur. For a long input, returns one of the three.
     fn of_turn(turn: usize, len: usize) -> impl Iterator<Item = Self> {
         let offsets = Places {
             source: Place::At(turn % 64),
@@ -183,7 +183,7 @@ impl Arena {
         Arena { cipher, nonce, ad, source, target, tag }
     }
 
-    /// Everything that encrypts and decrypts.
+    /// Checks every function that encrypts or decrypts.
     fn check<F: Family, const D: usize, const T: usize>(
         &mut self,
         cases: &Cases,
@@ -238,7 +238,7 @@ impl Arena {
             right(shown(to) && from == ct);
             target.assert_intact();
 
-            // With a state.
+            // `verify` uses a state.
             right(cipher.verify(nonce, ad, from, tag) == result);
             let to = target.filled(BEFORE, len, places.target);
             let mut decryptor = cipher.decryptor(nonce, ad, to).unwrap();
@@ -249,8 +249,7 @@ impl Arena {
             target.assert_intact();
         }
 
-        // With a state, in one piece or two, and the other way round: in place, then into another
-        // buffer.
+        // With a session, in one piece or two, and both orders of in place and into another buffer.
         for in_place_first in [true, false] {
             let cut = if turn.is_multiple_of(2) { cut } else { len };
             let (from, to) = (source.buffer(msg, places.source), target.buffer(msg, places.target));

@@ -1,5 +1,5 @@
-//! All tests but those of the choice of a backend (`backend.rs`, which need processes of their
-//! own): one program, so that the kernels of all degrees are compiled once.
+//! All tests except those that choose a backend in processes of their own (`backend.rs`). They are
+//! one program, so that the kernels of all degrees are compiled once.
 
 #[path = "../common/mod.rs"]
 mod common;

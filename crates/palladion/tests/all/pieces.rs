@@ -1,5 +1,5 @@
-//! Whatever the pieces, the result is that of the whole: properties, on random inputs that shrink
-//! when they fail.
+//! The result does not depend on the pieces: properties, tested on random inputs that shrink when
+//! they fail.
 
 use std::fmt::Debug;
 use std::io::Read;
@@ -17,11 +17,11 @@ use proptest::test_runner::{Config, TestRunner};
 /// How to cut an input, and what to do with each piece.
 #[derive(Clone, Debug)]
 struct Plan {
-    /// Where key, nonce and data come from.
+    /// The seed of key, nonce and data.
     seed: u64,
     ad_len: usize,
     pieces: Vec<Piece>,
-    /// After so many pieces, modulo their number, something special happens.
+    /// The number of pieces, modulo their count, after which something special happens.
     moment: usize,
 }
 
@@ -36,7 +36,7 @@ impl Plan {
         self.pieces.iter().map(|piece| piece.len).sum()
     }
 
-    /// The pieces before and after the moment, and the bytes before it.
+    /// Returns the pieces before and after the moment, and the number of bytes before it.
     fn halves(&self) -> (&[Piece], &[Piece], usize) {
         let (before, after) = self.pieces.split_at(self.moment % (self.pieces.len() + 1));
         (before, after, before.iter().map(|piece| piece.len).sum())
@@ -56,12 +56,12 @@ fn plans(rate: usize) -> impl Strategy<Value = Plan> {
         .prop_map(|(seed, ad_len, pieces, moment)| Plan { seed, ad_len, pieces, moment })
 }
 
-/// Tries a property with some plans for the rate of a variant.
+/// Tests a property with some plans for the rate of a variant.
 fn hold<F: Family, const D: usize>(property: impl Fn(&Plan)) {
     hold_for(reference::<F, D>().rate(), &property);
 }
 
-/// Not generic, and compiled once.
+/// Not generic, so that it is compiled once.
 fn hold_for(rate: usize, property: &dyn Fn(&Plan)) {
     let cases = if rate > 512 || reduced() { 4 } else { 16 };
     let config = Config { cases, failure_persistence: None, ..Config::default() };
@@ -73,7 +73,7 @@ fn hold_for(rate: usize, property: &dyn Fn(&Plan)) {
         .unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-/// A message and its ciphertext, made in one call.
+/// A message and its ciphertext, encrypted in one call.
 struct Whole<F: Family, const D: usize, const T: usize> {
     key: F::Key,
     cipher: Aegis<F, D, T>,
@@ -97,7 +97,7 @@ impl<F: Family, const D: usize, const T: usize> Whole<F, D, T> {
     }
 }
 
-/// What takes pieces in place or into another buffer.
+/// Types that take pieces in place or into another buffer.
 trait Update {
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error>;
     fn into(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error>;
@@ -140,8 +140,7 @@ fn aead<F: Family, const D: usize, const T: usize>(plan: &Plan) {
     assert_eq!(encryptor.feed(&msg[half..], after), ct[half..]);
     assert_eq!(encryptor.finalize(), tag);
 
-    // A clone in the middle ends with other bytes first: it shares nothing with what it was cloned
-    // from.
+    // A clone in the middle ends with other bytes first: it shares nothing with the original.
     let mut other = msg.clone();
     other.iter_mut().skip(half).for_each(|byte| *byte ^= 0xff);
     let mut other_ct = other.clone();
@@ -156,7 +155,7 @@ fn aead<F: Family, const D: usize, const T: usize>(plan: &Plan) {
     let wrong = Tag::<T>::try_from(&crate::common::flipped(tag.as_ref(), 8 * T - 1)[..]).unwrap();
     assert_eq!(decryptor.verify(&wrong), Err(Error::VerificationFailed));
 
-    // With room to spare, which stays as it is.
+    // With more room than needed, which stays unchanged.
     let mut output = vec![0xee; msg.len() + 9];
     let mut decryptor = cipher.decryptor(&nonce, &ad, &mut output).unwrap();
     let mut rest = &ct[..];
@@ -262,7 +261,7 @@ fn mac_holds<F: Family, const D: usize, const T: usize>() {
             clone.update(b"something else").unwrap();
             assert_eq!(clone.finalize(), whole(&[&data[..half], b"something else"].concat()));
 
-            // From any point back to the beginning; and a clone of it starts there too.
+            // From any point back to the beginning, where a clone starts too.
             mac.reset();
             assert_eq!(mac.clone().finalize(), whole(b""));
             feed(&mut mac, &data, &plan.pieces);
@@ -293,7 +292,7 @@ impl<F: Family, const D: usize, const ENCRYPT: bool> Update for Direction<'_, F,
     }
 }
 
-/// A session that became bytes on one backend and goes on from them on another.
+/// Converts a session to bytes on one backend and restores it on another.
 fn moved<F: Family, const D: usize>(session: &Session<F, D>, to: Backend) -> Session<F, D> {
     let mut bytes = vec![0xee; Session::<F, D>::BYTES];
     session.to_bytes(&mut bytes).unwrap();
@@ -329,13 +328,13 @@ fn session<F: Family, const D: usize, const T: usize>(plan: &Plan, to: Backend) 
     }
 }
 
-/// Not all pairs of backends for each plan: over the plans it comes to that.
+/// Each plan tests some pairs of backends; all plans together test all pairs.
 fn sessions<F: Family, const D: usize>() {
     hold::<F, D>(|plan| {
         with_backends(|backends| {
             let to = backends[(plan.seed % backends.len() as u64) as usize];
             for &from in backends {
-                println!("from {from} to {to}"); // shown when the test fails
+                println!("from {from} to {to}"); // shown if the test fails
                 set_backend(from).unwrap();
                 session::<F, D, 16>(plan, to);
                 set_backend(from).unwrap();
@@ -373,7 +372,7 @@ fn sessions_of_other_lengths() {
     for_each_variant!(rfc: refuses_other_lengths());
 }
 
-/// The MAC of what a session has absorbed.
+/// Returns the MAC of what a session has absorbed.
 fn finalize_mac<F: Family, const D: usize, const T: usize>(session: &mut Session<F, D>) -> Tag<T> {
     let mut tag = [0; T];
     session.finalize_mac(&mut tag).unwrap();
@@ -435,8 +434,7 @@ fn without_a_tag() {
     for_each_variant!(all: unauthenticated());
 }
 
-/// An object stays on the backend it was created with, while all others take turns as the process's
-/// choice.
+/// An object keeps the backend that it was created with while the process's choice changes.
 fn keeps_its_backend<F: Family, const D: usize>() {
     hold::<F, D>(|plan| {
         with_backends(|backends| {

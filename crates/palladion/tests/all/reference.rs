@@ -1,5 +1,4 @@
-//! Random inputs: the same bytes as from the reference, on every backend, wherever the buffers lie
-//! in memory.
+//! Random inputs give the same bytes as the reference, on every backend and at any alignment.
 
 use crate::common::{
     Random, for_each_backend, for_each_mac, for_each_variant, framed, key, nonce, reduced,
@@ -8,10 +7,10 @@ use crate::common::{
 use palladion::family::Family;
 use palladion::{Aegis, KeyStream, Mac, Tag};
 
-/// The chunk of the kernels, after which the lanes take turns.
+/// The chunk after which kernels switch lanes.
 const CHUNK: usize = 4096;
 
-/// Lengths where something changes: around blocks, rates and chunks; and some random ones.
+/// Lengths where something changes (around blocks, rates and chunks), and some random ones.
 fn lengths(rate: usize, random: &mut Random) -> Vec<usize> {
     let chunk = (CHUNK / rate).max(1) * rate; // whole steps
     if reduced() {
@@ -42,7 +41,7 @@ fn lengths(rate: usize, random: &mut Random) -> Vec<usize> {
     lengths
 }
 
-/// The bytes of one case. All of them are random, and so is where buffers begin.
+/// The bytes of one case. All of them, and the buffers' offsets, are random.
 struct Case {
     key: Vec<u8>,
     nonce: Vec<u8>,
@@ -62,7 +61,7 @@ impl Case {
         }
     }
 
-    /// Everything that encrypts and decrypts, with 16- or 32-byte tags.
+    /// Checks every function that encrypts or decrypts, with 16- or 32-byte tags.
     fn check_aead<F: Family, const D: usize, const T: usize>(&self, ct: &[u8], tag: &[u8]) {
         let Case { key: key_bytes, nonce: nonce_bytes, ad, msg, offset } = self;
         let context =
@@ -71,7 +70,7 @@ impl Case {
             (Aegis::<F, D, T>::new(&key::<F>(key_bytes)), nonce::<F>(nonce_bytes));
         let sealed = [ct, tag].concat();
         let tag = Tag::<T>::try_from(tag).unwrap();
-        // The other buffers lie elsewhere; between them all relations come up.
+        // The other buffers have other offsets, so that all relations occur.
         let (here, there) = (*offset, offset * 7 + msg.len());
         let blank = vec![0xee; msg.len()];
         framed(ad, offset * 5 + 1, |ad| {
@@ -110,7 +109,7 @@ impl Case {
     }
 }
 
-/// Runs cases with given lengths of associated data and message.
+/// Tests given lengths of associated data and message.
 fn aead<F: Family, const D: usize>(cases: &[(usize, usize)], random: &mut Random) {
     let cases: Vec<_> = cases
         .iter()
@@ -130,7 +129,7 @@ fn aead<F: Family, const D: usize>(cases: &[(usize, usize)], random: &mut Random
     });
 }
 
-/// Every interesting length of the message, with some other of the associated data.
+/// Tests every interesting length of the message, with some length of the associated data.
 fn lengths_of_messages<F: Family, const D: usize>() {
     let mut random = Random(1);
     let rate = reference::<F, D>().rate();
@@ -144,7 +143,7 @@ fn aead_lengths_of_messages() {
     for_each_variant!(all: lengths_of_messages());
 }
 
-/// Every interesting length of the associated data, with some other of the message.
+/// Tests every interesting length of the associated data, with some length of the message.
 fn lengths_of_ad<F: Family, const D: usize>() {
     let mut random = Random(2);
     let rate = reference::<F, D>().rate();
@@ -158,7 +157,7 @@ fn aead_lengths_of_associated_data() {
     for_each_variant!(all: lengths_of_ad());
 }
 
-/// Every offset of a buffer, with a message of whole steps and a part.
+/// Tests every offset of a buffer, with a message of whole steps and a partial one.
 fn offsets<F: Family, const D: usize>() {
     let mut random = Random(3);
     let rate = reference::<F, D>().rate();

@@ -1,6 +1,6 @@
-//! The vectors of RFC 10032, appendix A, from the text form that the reference's tests keep (and
-//! compare with the RFC's own files). Rounds, updates and states after initialisation are checked
-//! there: they show in every tag.
+//! The vectors of RFC 10032, appendix A, read from the text files of the reference's tests, which
+//! compare them with the RFC's own. Rounds, updates and states after initialisation are checked
+//! there; an error in them would show in every tag.
 
 use crate::common::{
     for_each_backend, for_each_mac, for_each_variant, key, known_answers, nonce, unhex,
@@ -8,7 +8,7 @@ use crate::common::{
 use palladion::family::Family;
 use palladion::{Aegis, Error, Mac, Tag};
 
-/// The fields of all vectors of a kind.
+/// Returns the fields of all vectors of a kind.
 fn vectors(kind: &str) -> Vec<Vec<&'static str>> {
     let mut vectors: Vec<Vec<&str>> = Vec::new();
     for line in include_str!("../../../../reference/tests/reference/rfc10032.txt").lines() {
@@ -24,7 +24,7 @@ fn vectors(kind: &str) -> Vec<Vec<&'static str>> {
     vectors
 }
 
-/// The fields after the degree, of those vectors that are of this variant.
+/// Returns the fields after the degree of the vectors of this variant.
 fn of_variant<F: Family, const D: usize>(vectors: &[Vec<&str>]) -> Vec<Vec<Vec<u8>>> {
     let variant = [F::NAME_X.trim_start_matches("AEGIS-").trim_end_matches('X'), &D.to_string()];
     let these = vectors.iter().filter(|words| words[1..3] == variant);

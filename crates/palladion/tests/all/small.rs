@@ -1,5 +1,5 @@
-//! Every kind of call at a few lengths, compared with each other: for Miri (scripts/test-miri.sh),
-//! for which the other tests take too long.
+//! Compares every kind of call with the others at a few lengths, for Miri (scripts/test-miri.sh),
+//! where the other tests take too long.
 
 use crate::common::{Random, flipped, for_each_backend, for_each_variant, key, nonce, reduced};
 use palladion::batch::{Decryption, Encryption, decrypt, encrypt};

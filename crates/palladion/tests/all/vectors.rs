@@ -1,5 +1,5 @@
-//! The vectors of `vectors/`, whose README describes them, through everything that can make or
-//! check them.
+//! The vectors of `vectors/`, which its README describes, through every function that encrypts or
+//! decrypts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use crate::common::{for_each_backend, framed, key, known_answers, nonce, reduced
 use palladion::family::Family;
 use palladion::{Aegis, KeyStream, Mac, Tag};
 
-/// What a file says.
+/// The contents of a file.
 struct File {
     rate: usize,
     seed: usize,
@@ -19,8 +19,8 @@ struct File {
     macs: BTreeMap<usize, [Vec<u8>; 2]>,
 }
 
-/// The messages with associated data of one length. Tags go by the length of the message: 16 bytes,
-/// then 32.
+/// The messages with associated data of one length. Tags are ordered by the length of the message:
+/// 16 bytes, then 32.
 struct Group {
     ad_len: usize,
     ct: Vec<u8>,
@@ -68,14 +68,14 @@ impl File {
                     group.tags.insert(number(len), [unhex(a), unhex(b)]).is_some()
                 }
                 ["mac", len, a, b] => file.macs.insert(number(len), [unhex(a), unhex(b)]).is_some(),
-                _ => false, // the README asks to ignore them
+                _ => false, // the README says to ignore other lines
             };
             assert!(!twice_new, "said twice: {line}");
         }
         file
     }
 
-    /// That everything is there that the README promises.
+    /// Checks that everything that the README promises is there.
     fn check_completeness<F: Family, const D: usize>(&self) {
         let r = self.rate;
         assert_eq!(self.key, fill(self.seed, F::KEY_LEN));
@@ -118,14 +118,14 @@ impl File {
         assert!(self.macs.values().all(|[a, b]| (a.len(), b.len()) == lens));
     }
 
-    /// How many messages came out right; so do the other three.
+    /// Checks all messages and returns their number. The next three functions do the same.
     fn aead<F: Family, const D: usize, const T: usize>(&self) -> usize {
         let mut answers = 0;
         let cipher = Aegis::<F, D, T>::new(&key::<F>(&self.key));
         let nonce = nonce::<F>(&self.nonce);
         for group in &self.groups {
             let ad = fill(self.seed + 120, group.ad_len);
-            // If reduced, every fourth length, and other ones in each group.
+            // If reduced, every fourth length, and other lengths in each group.
             let (first, step) = if reduced() { (group.ad_len % 4, 4) } else { (0, 1) };
             for (&len, tags) in group.tags.iter().skip(first).step_by(step) {
                 let msg = fill(self.seed + 180, len);
@@ -153,7 +153,7 @@ impl File {
                 assert_eq!(cipher.open(&nonce, &ad, &sealed).as_ref(), Ok(&msg), "{}", context());
                 assert_eq!(cipher.verify(&nonce, &ad, ct, &tag), Ok(()), "{}", context());
 
-                // Three pieces, wherever that happens to cut.
+                // Three pieces, cut anywhere.
                 let mut encryptor = cipher.encryptor(&nonce, &ad).unwrap();
                 let mut out = msg.clone();
                 for piece in out.chunks_mut(len / 3 + 1) {
@@ -198,7 +198,7 @@ impl File {
             let data = &data[..len];
             assert_eq!(Mac::<F, D, T>::mac(&key, &nonce, data), Ok(tag), "{len} bytes");
             assert_eq!(Mac::<F, D, T>::verify_mac(&key, &nonce, data, &tag), Ok(()));
-            // One byte at a time, looking at the tag after each.
+            // One byte at a time, with the tag checked after each.
             longest.update(&data[len.saturating_sub(1)..]).unwrap();
             assert_eq!(longest.clone().finalize(), tag, "{len} bytes");
         }
@@ -216,7 +216,7 @@ macro_rules! files {
                 let file = File::parse::<F, $degree>(include_str!(concat!("../../../../vectors/", $file)));
                 file.check_completeness::<F, $degree>();
                 for_each_backend(|backend| {
-                    // An answer is a message, or data, and both of its tags.
+                    // An answer is a message, or data, with both of its tags.
                     let mut answers = file.aead::<F, $degree, 16>();
                     assert_eq!(file.aead::<F, $degree, 32>(), answers);
                     answers += file.streams::<F, $degree>();
@@ -248,7 +248,7 @@ fn no_file_is_left_out() {
     let there: BTreeSet<String> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.starts_with("aegis-")) // others are of other crates
+        .filter(|name| name.starts_with("aegis-")) // the others belong to other crates
         .collect();
     assert_eq!(there, FILES.iter().map(|name| (*name).to_string()).collect());
 }

@@ -1,5 +1,5 @@
-//! Message and ciphertext in one buffer, at any distance: what comes out is what the reference
-//! makes, and nothing but the output's place is written to.
+//! Message and ciphertext in one buffer at any distance: the results are those of the reference,
+//! and only the output's range is written to.
 
 use std::ops::Range;
 
@@ -10,14 +10,14 @@ use crate::common::{
 use palladion::family::Family;
 use palladion::{Aegis, Error, Tag};
 
-/// What `buffer` is once `output` is written to `place`.
+/// Returns `buffer` with `output` written to `place`.
 fn replaced(buffer: &[u8], place: Range<usize>, output: &[u8]) -> Vec<u8> {
     let mut buffer = buffer.to_vec();
     buffer[place].copy_from_slice(output);
     buffer
 }
 
-/// A message of some length at all of these distances from its ciphertext.
+/// Checks a message of some length at all of these distances from its ciphertext.
 fn distances<F: Family, const D: usize, const T: usize>(
     random: &mut Random,
     len: usize,
@@ -61,10 +61,10 @@ fn distances<F: Family, const D: usize, const T: usize>(
 fn short<F: Family, const D: usize>() {
     let mut random = Random(61);
     let all: Vec<isize> = (-70..=70).collect();
-    // If reduced, steps that have no factor in common with those of the blocks.
+    // If reduced, a step width that has no factor in common with the block length.
     for len in (0..=300).step_by(if reduced() { 13 } else { 1 }) {
-        // All distances at lengths around blocks and steps, and where the two ranges just touch at
-        // the others.
+        // All distances at lengths around blocks and steps; at other lengths, those where the two
+        // ranges just touch.
         let touching = [len as isize - 1, len as isize, len as isize + 1];
         let some: Vec<isize> =
             touching.into_iter().flat_map(|n| [n, -n]).chain([0, 1, -5, 13]).collect();
@@ -95,7 +95,7 @@ fn long_messages_at_some_distances() {
     for_each_variant!(kernels: long());
 }
 
-/// Ranges that are not within the buffer are refused, and nothing is touched.
+/// Ranges outside the buffer are rejected, and nothing is changed.
 #[test]
 #[allow(clippy::reversed_empty_ranges)]
 fn ranges_outside_are_refused() {
@@ -130,7 +130,7 @@ fn ranges_outside_are_refused() {
         }
         assert_eq!(buf, [0xee; 30]);
 
-        // Empty ranges anywhere in the buffer are none of these.
+        // Empty ranges anywhere within the buffer are accepted.
         for (src, dst) in [(0..0, 30), (30..30, 0), (30..30, 30), (7..7, 7)] {
             let tag = cipher.encrypt_within(&nonce, b"ad", &mut buf, src.clone(), dst).unwrap();
             assert_eq!(Ok(tag), cipher.encrypt_in_place(&nonce, b"ad", &mut []));

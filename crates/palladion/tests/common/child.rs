@@ -1,13 +1,13 @@
-//! Tests that run one of their own in another process, with another environment.
+//! For tests that run another test in a child process, with another environment.
 
 use std::ffi::OsStr;
-use std::prelude::v1::*; // also for a crate without the standard library
+use std::prelude::v1::*; // also included in crates without the standard library
 use std::process::Command;
 
-/// The command that runs the ignored test of this name in this test's own program, after the words
-/// that come first, if any.
+/// Returns the command that runs the ignored test of this name in this test program. The words of
+/// `before` come first.
 pub fn command(before: &[&str], test: &str) -> Command {
-    // Under an emulator of another CPU: the command that runs a program of that CPU.
+    // Under an emulator of another CPU, the command starts with the emulator.
     let emulator = std::env::var("PALLADION_TEST_EMULATOR").unwrap_or_default();
     let program = std::env::current_exe().unwrap();
     let before = before.iter().copied().chain(emulator.split_whitespace()).map(OsStr::new);
@@ -18,7 +18,7 @@ pub fn command(before: &[&str], test: &str) -> Command {
     command
 }
 
-/// Runs it to its end, which must be a good one, and returns what it printed.
+/// Runs a command, which must succeed, and returns what it printed.
 #[track_caller]
 pub fn output(mut command: Command) -> String {
     let output = command.output().unwrap();

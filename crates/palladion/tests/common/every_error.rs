@@ -1,15 +1,15 @@
-//! That each variant of an error is produced by a call, and says what was expected and what came.
-//! For the tests inside of the crates: outside, where the enums are `non_exhaustive`, the compiler
-//! could not tell that one is missing.
+//! Checks that some call produces each variant of an error, and that its message says what was
+//! expected and what came. These tests are inside the crates: outside, where the enums are
+//! `non_exhaustive`, the compiler could not tell that one is missing.
 
 use std::error::Error;
 use std::fmt::Debug;
-use std::prelude::v1::*; // also for a crate without the standard library
+use std::prelude::v1::*; // also included in crates without the standard library
 use std::{format, println};
 
-/// All variants of an error, and the one that a value is: `variants!(TYPE: NAME NAME ...)`. With a
-/// variant that is not named here, it does not compile; with one that is named and not produced,
-/// the test fails.
+/// Returns the names of all variants of an error, and a function that names a value's variant:
+/// `variants!(TYPE: NAME NAME ...)`. A variant that is not named here fails to compile; one that is
+/// named and not produced fails the test.
 macro_rules! variants {
     ($type:ident: $($name:ident)*) => {
         (&[$(stringify!($name)),*] as &[&str], |error: &$type| match error {
@@ -19,7 +19,7 @@ macro_rules! variants {
 }
 pub(crate) use variants;
 
-/// An error that came: its variant, and what it says.
+/// An error that a call returned: its variant and its message.
 pub struct Came {
     variant: String,
     text: String,
@@ -34,7 +34,7 @@ impl Came {
             !text.is_empty() && !text.ends_with('.') && !text.contains('\n'),
             "{debug}: {text:?}"
         );
-        // A dump, of the error or of what is in it, is no message.
+        // A debug dump of the error is not a message.
         assert!(
             !text.contains(&debug) && !text.contains(" { ") && !text.contains("Some("),
             "{text}"
@@ -45,12 +45,12 @@ impl Came {
         Self { variant, text }
     }
 
-    /// For a child process: says it to the parent.
+    /// Prints it, in a child process, for the parent.
     pub fn print(&self) {
         println!("<came {}|{}>", self.variant, self.text);
     }
 
-    /// What a child process has said.
+    /// Reads what a child process printed.
     pub fn from_child(output: &str) -> Self {
         let (_, rest) = output.split_once("<came ").expect("no error came");
         let (variant, text) = rest.split_once(">\n").unwrap().0.split_once('|').unwrap();
@@ -58,11 +58,11 @@ impl Came {
     }
 }
 
-/// A call that must fail: the variant, what it must say, and the error that came.
+/// A call that must fail: the variant, words of the message, and the error that it returned.
 pub type Call<'a> = (&'a str, &'a [&'a str], Came);
 
-/// Panics unless every variant came from a call, but for those that cannot be had here (each with
-/// the reason), and all say what they must.
+/// Panics unless every variant came from a call and all messages contain their words. Variants in
+/// `not_here` cannot be produced on this system; each has the reason.
 #[track_caller]
 pub fn check(variants: &[&str], calls: &[Call<'_>], not_here: &[(&str, &str)]) {
     for (variant, words, came) in calls {

@@ -1,33 +1,33 @@
-//! Memory between fences: what is read or written outside of a buffer there ends the process.
+//! Buffers between fences: an access outside the buffer's memory ends the process.
 
 #![allow(unsafe_code)] // maps pages
 
 use std::ops::Range;
 
-/// More than the longest buffer, and whole pages of any size.
+/// More than the longest buffer, and a multiple of every page size.
 pub const LEN: usize = 256 << 10;
 
-/// What lies around a buffer, as far as it can be touched.
+/// The bytes around a buffer, where they are accessible.
 const FRAME: u8 = 0xa5;
-/// The width of that, more than any register has.
+/// The number of these bytes, more than the widest register has.
 const MARGIN: usize = 128;
 
-/// Where a buffer lies.
+/// The position of a buffer.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
-    /// It begins where the memory does, right behind a fence.
+    /// At the start of the memory, right after a fence.
     Front,
-    /// It ends where the memory does, right before a fence.
+    /// At the end of the memory, right before a fence.
     Back,
-    /// It begins so many bytes after a multiple of 64.
+    /// At this many bytes after a multiple of 64.
     At(usize),
 }
 
-/// Some memory with a fence before and behind it, each as large as itself. (Only a frame where
-/// there are no fences.)
+/// Memory with an inaccessible fence before and after it, each as large as itself. On systems
+/// without fences it has only frames.
 pub struct Fenced {
     map: system::Map,
-    /// The buffer that was given out last.
+    /// The last buffer that was returned.
     buffer: Range<usize>,
 }
 
@@ -38,7 +38,7 @@ impl Fenced {
         Fenced { map, buffer: 0..0 }
     }
 
-    /// A buffer filled with these bytes.
+    /// Returns a buffer with these bytes.
     pub fn buffer(&mut self, bytes: &[u8], place: Place) -> &mut [u8] {
         let place = self.frame(bytes.len(), place);
         let buffer = &mut self.map.bytes()[place];
@@ -46,7 +46,7 @@ impl Fenced {
         buffer
     }
 
-    /// A buffer filled with one byte.
+    /// Returns a buffer filled with one byte.
     pub fn filled(&mut self, byte: u8, len: usize, place: Place) -> &mut [u8] {
         let place = self.frame(len, place);
         let buffer = &mut self.map.bytes()[place];
@@ -54,7 +54,7 @@ impl Fenced {
         buffer
     }
 
-    /// A value, moved down from an offset to where it is aligned. It is never dropped.
+    /// Places a value, at an offset rounded down to its alignment. It is never dropped.
     pub fn value<T>(&mut self, value: T, place: Place) -> &T {
         let place = match place {
             Place::At(offset) => Place::At(offset - offset % align_of::<T>()),
@@ -66,19 +66,19 @@ impl Fenced {
         );
         let place = self.frame(size_of::<T>(), place);
         let at = self.map.bytes()[place].as_mut_ptr().cast::<T>();
-        // SAFETY: as many bytes as the value has, aligned as it needs, and borrowed with `self`.
+        // SAFETY: the buffer has the value's size and alignment, and is borrowed with `self`.
         unsafe {
             at.write(value);
             &*at
         }
     }
 
-    /// The buffer that was given out last, as it is now.
+    /// Returns the present contents of the last buffer.
     pub fn last(&mut self) -> &[u8] {
         &self.map.bytes()[self.buffer.clone()]
     }
 
-    /// That nothing was written beside the last buffer.
+    /// Panics if the bytes around the last buffer were overwritten.
     #[track_caller]
     pub fn assert_intact(&mut self) {
         let [before, after] = self.margins();
@@ -134,7 +134,7 @@ mod system {
 
     impl Map {
         pub fn new() -> Self {
-            // SAFETY: new memory, and a part of it made accessible.
+            // SAFETY: the mapping is new, and the part made accessible lies within it.
             unsafe {
                 let map = mmap(
                     std::ptr::null_mut(),
@@ -156,15 +156,15 @@ mod system {
         }
 
         pub fn bytes(&mut self) -> &mut [u8] {
-            // SAFETY: the accessible part, which is initialised (with zeros at first) and borrowed
-            // with `self`.
+            // SAFETY: this part is accessible, initialised (with zeros at first), and borrowed with
+            // `self`.
             unsafe { std::slice::from_raw_parts_mut(self.0.add(LEN), LEN) }
         }
     }
 
     impl Drop for Map {
         fn drop(&mut self) {
-            // SAFETY: made by `new`, and no buffer outlives `self`.
+            // SAFETY: `new` mapped this memory, and no buffer outlives `self`.
             unsafe { munmap(self.0.cast(), 3 * LEN) };
         }
     }

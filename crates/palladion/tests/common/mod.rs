@@ -1,7 +1,7 @@
-//! What the integration tests share: backends, variants, the reference, random inputs and buffers
-//! that watch their surroundings.
+//! Shared by the integration tests: backends, variants, the reference, random inputs and framed
+//! buffers.
 
-#![allow(dead_code, unused_imports, unused_macros)] // each test file takes what it needs
+#![allow(dead_code, unused_imports, unused_macros)] // each test file uses a part
 
 pub mod child;
 pub mod fenced;
@@ -13,25 +13,26 @@ use palladion::family::Family;
 use palladion::{Backend, ENVIRONMENT_VARIABLE, Error, set_backend};
 use palladion_reference as reference;
 
-/// The backend is a choice of the whole process: whoever makes it holds this.
+/// The backend is a choice of the whole process: a test holds this while it changes it.
 static CHOICE: Mutex<()> = Mutex::new(());
 
-/// Whether to test less, for emulators: with the environment variable `PALLADION_TEST_REDUCED`, or
-/// the build option `palladion_test_reduced`, with which fewer variants are compiled too. What is
-/// left out then is more of the same.
+/// Whether to test less, under emulators: with the environment variable `PALLADION_TEST_REDUCED`,
+/// or
+/// with the build option `palladion_test_reduced`, which also compiles fewer variants. Only more of
+/// the same is left out.
 pub fn reduced() -> bool {
     cfg!(palladion_test_reduced)
         || std::env::var_os("PALLADION_TEST_REDUCED").is_some_and(|value| !value.is_empty())
 }
 
-/// Runs a test with the list of the backends to be tested, while nobody else chooses one: all that
-/// can run here, or only the one that the environment variable names.
+/// Runs a test with the list of backends to test, while no other test changes the backend. They are
+/// all that are available, or only the one that the environment variable names.
 pub fn with_backends(test: impl FnOnce(&[Backend])) {
     let (_guard, backends) = backends();
     test(&backends);
 }
 
-/// Not generic, and compiled once: so are the others below.
+/// Not generic, so that it is compiled once. The functions below are split for the same reason.
 fn backends() -> (MutexGuard<'static, ()>, Vec<Backend>) {
     let guard = CHOICE.lock().unwrap_or_else(PoisonError::into_inner);
     let wish = std::env::var(ENVIRONMENT_VARIABLE).ok().filter(|name| !name.is_empty());
@@ -50,15 +51,16 @@ pub fn for_each_backend(mut test: impl FnMut(Backend)) {
 fn for_each(test: &mut dyn FnMut(Backend)) {
     let (_guard, backends) = backends();
     for backend in backends {
-        println!("on {backend}"); // shown when the test fails
+        println!("on {backend}"); // shown if the test fails
         set_backend(backend).unwrap();
         test(backend);
     }
 }
 
-/// Writes down that so many known answers of one part of a source came out right on a backend, in
-/// the file that the environment variable `PALLADION_KNOWN_ANSWERS` names, or on standard output if
-/// that is `-`: `scripts/known-answers.py` makes a table of it.
+/// Records that `count` known answers of a part of a source were right on a backend. The record
+/// goes
+/// to the file that the environment variable `PALLADION_KNOWN_ANSWERS` names, or to standard output
+/// if that is `-`. `scripts/known-answers.py` makes a table of it.
 pub fn known_answers(source: &str, part: &str, backend: Backend, count: usize) {
     use std::io::Write;
     let Some(path) = std::env::var_os("PALLADION_KNOWN_ANSWERS").filter(|path| !path.is_empty())
@@ -67,15 +69,14 @@ pub fn known_answers(source: &str, part: &str, backend: Backend, count: usize) {
     };
     let line = format!("{}\t{backend}\t{source}\t{part}\t{count}\n", std::env::consts::ARCH);
     if path == "-" {
-        // (The test harness does not keep this to itself, as it does what is printed.)
+        // The test harness does not capture this, unlike `println!`.
         return std::io::stdout().write_all(format!("known answers\t{line}").as_bytes()).unwrap();
     }
     let mut file = std::fs::File::options().append(true).create(true).open(path).unwrap();
-    file.write_all(line.as_bytes()).unwrap(); // in one piece: others write too
+    file.write_all(line.as_bytes()).unwrap(); // one write, because other processes append too
 }
 
-/// Calls `check::<F, D>(...)` for variants of both families: those that the RFC names, or more of
-/// them.
+/// Calls `check::<F, D>(...)` for variants of both families: those named in the RFC, or more.
 macro_rules! for_each_variant {
     (rfc: $check:ident $arguments:tt) => {
         for_each_variant!(@ $check $arguments Aegis128: 1 2 4; Aegis256: 1 2 4;)
@@ -86,26 +87,27 @@ macro_rules! for_each_variant {
         #[cfg(palladion_test_reduced)]
         for_each_variant!(sample: $check $arguments);
     }};
-    (sample: $check:ident $arguments:tt) => {{ // the RFC's if not reduced
+    (sample: $check:ident $arguments:tt) => {{ // those of the RFC, if not reduced
         #[cfg(not(palladion_test_reduced))]
         for_each_variant!(rfc: $check $arguments);
         #[cfg(palladion_test_reduced)]
         for_each_variant!(@ $check $arguments Aegis128: 1 4; Aegis256: 1 2;);
     }};
-    (kernels: $check:ident $arguments:tt) => { // one of each class
+    (kernels: $check:ident $arguments:tt) => { // one for each class of kernels
         for_each_variant!(@ $check $arguments Aegis128: 1 2 3 4; Aegis256: 1 2 3 4;)
     };
     (@ $check:ident $arguments:tt $($family:ident: $($degree:literal)*;)*) => {{
         $($(
-            println!("{} of degree {}", stringify!($family), $degree); // shown when the test fails
+            println!("{} of degree {}", stringify!($family), $degree); // shown if the test fails
             $check::<palladion::family::$family, $degree> $arguments;
         )*)*
     }};
 }
 pub(crate) use for_each_variant;
 
-/// Calls `check::<F, D, T>(...)` for the same variants and both tags, without the MACs that do not
-/// exist: AEGIS-128X of an odd degree above 1 with 16-byte tags.
+/// Calls `check::<F, D, T>(...)` for the same variants and both tag lengths, except the MACs that
+/// do
+/// not exist: AEGIS-128X of an odd degree above 1 with 16-byte tags.
 macro_rules! for_each_mac {
     (rfc: $check:ident $arguments:tt) => {
         for_each_mac!(@ $check $arguments
@@ -143,7 +145,7 @@ macro_rules! for_each_mac {
 }
 pub(crate) use for_each_mac;
 
-/// The reference's idea of a variant.
+/// Returns the reference for a variant.
 pub fn reference<F: Family, const D: usize>() -> reference::Aegis {
     let family =
         if F::KEY_LEN == 16 { reference::Family::Aegis128 } else { reference::Family::Aegis256 };
@@ -158,7 +160,7 @@ pub fn nonce<F: Family>(bytes: &[u8]) -> F::Nonce {
     bytes.try_into().unwrap()
 }
 
-/// Bytes from hexadecimal digits; "-" is nothing.
+/// Decodes hexadecimal digits; "-" stands for nothing.
 pub fn unhex(hex: &str) -> Vec<u8> {
     if hex == "-" {
         return Vec::new();
@@ -167,7 +169,7 @@ pub fn unhex(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect()
 }
 
-/// Random numbers that are the same in every run (SplitMix64).
+/// A generator of pseudo-random numbers that are the same in every run (SplitMix64).
 pub struct Random(pub u64);
 
 impl Random {
@@ -191,13 +193,13 @@ impl Random {
     }
 }
 
-/// What lies around a framed buffer.
+/// The bytes around a framed buffer.
 const FRAME: u8 = 0xa5;
-/// The width of the frame on each side, more than any register has.
+/// The width of the frame on each side, more than the widest register has.
 const MARGIN: usize = 128;
 
-/// Runs `work` on a copy of `contents` that begins `offset` bytes after a multiple of 64, and
-/// returns what became of it. Panics if `work` has written beside it.
+/// Runs `work` on a copy of `contents` that starts `offset` bytes after a multiple of 64, and
+/// returns the result and the buffer. Panics if `work` wrote outside the buffer.
 pub fn framed<R>(
     contents: &[u8],
     offset: usize,
@@ -218,7 +220,7 @@ fn frame(contents: &[u8], offset: usize) -> (Vec<u8>, Range<usize>) {
 }
 
 fn unframed(memory: Vec<u8>, place: Range<usize>) -> Vec<u8> {
-    // (Comparing slices is quick without optimisation too, as this is compiled.)
+    // Comparing slices is fast even without optimisation.
     let frame = [FRAME; 2 * MARGIN + 128];
     for around in [&memory[..place.start], &memory[place.end..]] {
         assert!(*around == frame[..around.len()], "bytes beside the buffer were overwritten");
@@ -226,14 +228,14 @@ fn unframed(memory: Vec<u8>, place: Range<usize>) -> Vec<u8> {
     memory[place].to_vec()
 }
 
-/// The same bytes with one bit changed.
+/// Returns the same bytes with one bit changed.
 pub fn flipped(bytes: &[u8], bit: usize) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[bit / 8] ^= 1 << (bit % 8);
     bytes
 }
 
-/// That a call failed with this error.
+/// Panics unless a call failed with this error.
 #[track_caller]
 pub fn assert_fails<R: std::fmt::Debug>(result: Result<R, Error>, error: Error) {
     assert_eq!(result.map(drop), Err(error));
