@@ -1,16 +1,16 @@
-//! Several messages at once, each in lanes of its own.
+//! Several messages at once, each in its own lanes.
 //!
 //! Each lane of a wide register, or each few lanes, works on a message of its own (the "comb
-//! scheduler" of Bogdanov, Lauridsen and Tischhauser). All lanes do the same at every step; keys,
-//! nonces and data are gathered from as many places as there are messages, and outputs are
-//! scattered to them.
+//! scheduler" of Bogdanov, Lauridsen and Tischhauser). All lanes do the same at every step. Keys,
+//! nonces and data are gathered from all messages, and outputs are scattered to them.
 //!
-//! The messages of a group need not have the same length. While all have whole steps left, nothing
-//! is special. From there to the end of the longest, every step looks at what each message has
-//! left, and a lane whose message has ended keeps its state. Such steps are slower, so the caller
-//! groups messages of similar lengths (`src/batch.rs`).
+//! The messages of a group may have different lengths. As long as all have whole steps left,
+//! nothing
+//! is special. From there to the end of the longest, every step checks what each message has left,
+//! and a lane whose message has ended keeps its state. Such steps are slower, so the caller groups
+//! messages of similar lengths (`src/batch.rs`).
 //!
-//! Branches and addresses depend on lengths alone.
+//! Branches and addresses depend only on lengths.
 
 use core::ptr;
 
@@ -22,9 +22,9 @@ use crate::block::{Blocks, MAX_LANES, ONES_THEN_ZEROS, Vector};
 use crate::machine::Batched;
 use crate::memory::{Direction, InOut};
 
-/// What a batch kernel works on: the first [`Batch::messages`] of each count. Two of them may be
-/// the same message; otherwise no memory that one writes is used by another. Each is as
-/// [`Message`](super::Message) says.
+/// The argument of a batch kernel. It uses the first [`Batch::messages`] entries of each array. Two
+/// entries may be the same message; otherwise no memory that one writes is used by another. Each is
+/// valid as [`Message`](super::Message) requires.
 #[repr(C)]
 pub(crate) struct Messages {
     pub(crate) key: [*const u8; MAX_LANES],
@@ -39,7 +39,7 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// No messages yet. Their tags have `tag_len` bytes.
+    /// Returns no messages yet, with tags of `tag_len` bytes.
     pub(crate) fn none(tag_len: usize) -> Self {
         Self {
             key: [ptr::null(); MOST],
@@ -55,28 +55,27 @@ impl Messages {
     }
 }
 
-/// How many batch kernels a variant has at most.
+/// The most batch kernels that a variant has.
 pub(crate) const KERNELS: usize = 2;
 
 /// The kernels of one backend and variant for one number of messages.
 ///
-/// For the functions: the caller has checked the backend's CPU features, and the messages are as
-/// [`Messages`] says. The tags are written, also by `open`.
+/// The caller of `seal` and `open` has checked the backend's CPU features, and the messages are
+/// valid as [`Messages`] says. Both write the tags.
 #[derive(Clone, Copy)]
 pub(crate) struct Batch {
-    /// How many messages there must be; 0 if this is no kernel.
+    /// The number of messages; 0 if there is no kernel.
     pub(crate) messages: usize,
-    /// Whether it takes one register for all messages, so that a lane without a message costs
-    /// nothing.
+    /// Whether all messages share one register, so that a lane without a message costs nothing.
     one_register: bool,
     /// Encrypts the messages and writes their tags.
     pub(crate) seal: unsafe fn(&Messages),
-    /// Decrypts the messages and writes the tags that the ciphertexts should have.
+    /// Decrypts the messages and writes the tags that they should have.
     pub(crate) open: unsafe fn(&Messages),
 }
 
 impl Batch {
-    /// Kernels that work with `M`, where each message has degree `D`.
+    /// Creates the kernels of `M` for messages of degree `D`.
     pub(crate) const fn new<M: Batched, const D: usize>(
         seal: unsafe fn(&Messages),
         open: unsafe fn(&Messages),
@@ -86,7 +85,7 @@ impl Batch {
     }
 }
 
-/// The batch kernels of a variant, filled up with empty places.
+/// Pads a list of batch kernels with empty entries.
 pub(crate) const fn list<const N: usize>(kernels: [Batch; N]) -> [Batch; KERNELS] {
     unsafe fn none(_: &Messages) {}
     let mut list = [Batch { messages: 0, one_register: false, seal: none, open: none }; KERNELS];
@@ -100,25 +99,25 @@ pub(crate) const fn list<const N: usize>(kernels: [Batch; N]) -> [Batch; KERNELS
 
 // The bodies of the kernels.
 
-/// How many messages a vector holds.
+/// Returns the number of messages in a vector.
 #[inline(always)]
 fn count<V: Blocks, const D: usize>() -> usize {
     V::LANES / D
 }
 
-/// Bytes of a message in one step.
+/// Returns the number of bytes of a message in one step.
 #[inline(always)]
 fn rate<M: Batched, const D: usize>() -> usize {
     16 * D * M::BLOCKS
 }
 
-/// The block at each of these addresses, in every lane of its message.
+/// Loads the block at each of these addresses into every lane of its message.
 ///
 /// # Safety
-/// The CPU features; 16 bytes readable at each.
+/// The CPU has the features of `V`; 16 bytes are readable at each address.
 #[inline(always)]
 unsafe fn gather_blocks<V: Blocks, const D: usize>(src: &[*const u8; MAX_LANES], at: usize) -> V {
-    // SAFETY: granted by the caller.
+    // SAFETY: the caller promises the CPU features and 16 readable bytes at each address.
     unsafe {
         let mut lanes = [V::Lane::zero(); MAX_LANES];
         for i in 0..V::LANES {
@@ -128,16 +127,16 @@ unsafe fn gather_blocks<V: Blocks, const D: usize>(src: &[*const u8; MAX_LANES],
     }
 }
 
-/// A step of each message.
+/// Loads a step of each message.
 ///
 /// # Safety
-/// The CPU features; `rate` bytes from `at` on readable for each message.
+/// The CPU has the machine's features; `rate` bytes from `at` on are readable for each message.
 #[inline(always)]
 unsafe fn gather_step<M: Batched, const D: usize>(
     src: &[*const u8; MAX_LANES],
     at: usize,
 ) -> M::Step {
-    // SAFETY: granted by the caller.
+    // SAFETY: the caller promises the CPU features and `rate` readable bytes of each message.
     unsafe {
         if M::BLOCKS == 2 {
             M::step(M::V::gather_two::<D>(src, at))
@@ -148,10 +147,10 @@ unsafe fn gather_step<M: Batched, const D: usize>(
     }
 }
 
-/// Writes a step of each message.
+/// Stores a step of each message.
 ///
 /// # Safety
-/// `rate` bytes from `at` on writable for each message.
+/// `rate` bytes from `at` on are writable for each message.
 #[inline(always)]
 unsafe fn scatter_step<M: Batched, const D: usize>(
     step: M::Step,
@@ -160,32 +159,33 @@ unsafe fn scatter_step<M: Batched, const D: usize>(
 ) {
     let blocks = M::blocks(step);
     for (row, blocks) in blocks[..M::BLOCKS].iter().enumerate() {
-        // Pinned, because the optimiser would rather take vector and key stream apart and add them
-        // piece by piece. SAFETY: granted by the caller.
+        // Pinned, because otherwise the optimiser splits vector and key stream and XORs the pieces.
+        // SAFETY: the caller promises `rate` writable bytes of each message.
         unsafe { blocks.pin().scatter::<D>(dst, at + 16 * D * row) };
     }
 }
 
-/// Where in its message's step lane `lane` of vector `row` begins, and how many bytes are there if
-/// `left` are left.
+/// Returns the offset of lane `lane` of vector `row` in its message's step, and how many of the
+/// `left` bytes it has.
 #[inline(always)]
 fn part<const D: usize>(row: usize, lane: usize, left: &[usize; MAX_LANES]) -> (usize, usize) {
     let start = 16 * (D * row + lane % D);
     (start, left[lane / D].saturating_sub(start).min(16))
 }
 
-/// The last bytes of each message, padded with zeros, and ones where there are bytes.
+/// Loads the last bytes of each message, padded with zeros, and a mask of ones for these bytes.
 ///
 /// # Safety
-/// The CPU features; `left` bytes from `at` on readable for each message. Where that is none, the
-/// address is not used.
+/// The CPU has the machine's features; `left` bytes from `at` on are readable for each message.
+/// Where `left` is zero, the address is not accessed.
 #[inline(always)]
 unsafe fn gather_parts<M: Batched, const D: usize>(
     src: &[*const u8; MAX_LANES],
     at: usize,
     left: &[usize; MAX_LANES],
 ) -> (M::Step, M::Step) {
-    // SAFETY: granted by the caller; the mask's 16 bytes lie within its 128.
+    // SAFETY: the caller promises the CPU features and `left` readable bytes of each message. `len`
+    // is at most 16, so the mask's 16 bytes lie within the table.
     unsafe {
         let mut blocks = [M::V::zero(); 2];
         let mut masks = blocks;
@@ -203,10 +203,10 @@ unsafe fn gather_parts<M: Batched, const D: usize>(
     }
 }
 
-/// Writes the last bytes of each message.
+/// Stores the last bytes of each message.
 ///
 /// # Safety
-/// `left` bytes from `at` on writable for each message.
+/// `left` bytes from `at` on are writable for each message.
 #[inline(always)]
 unsafe fn scatter_parts<M: Batched, const D: usize>(
     step: M::Step,
@@ -219,17 +219,18 @@ unsafe fn scatter_parts<M: Batched, const D: usize>(
         let lanes = blocks.lanes();
         for (lane, block) in lanes[..M::V::LANES].iter().enumerate() {
             let (start, len) = part::<D>(row, lane, left);
-            // SAFETY: granted by the caller.
+            // SAFETY: the caller promises `left` writable bytes of each message.
             unsafe { block.store_partial(dst[lane / D].wrapping_add(at + start), len) };
         }
     }
 }
 
-/// Goes over data of every message, padding each to whole steps.
+/// Processes data of every message, padding each to whole steps.
 ///
 /// # Safety
-/// The CPU features; for each message `lens` bytes are readable at `src` and, unless they are
-/// absorbed, writable at `dst`, which is equal to `src` or apart from it.
+/// The CPU has the machine's features. For each message, `lens` bytes are readable at `src` and,
+/// unless they are only absorbed, writable at `dst`, which is equal to `src` or does not overlap
+/// it.
 #[inline(always)]
 unsafe fn process_data<M: Batched, const D: usize>(
     state: &mut M,
@@ -247,7 +248,7 @@ unsafe fn process_data<M: Batched, const D: usize>(
     let mut s = *state; // a copy that the optimiser can keep in registers
     let mut at = 0;
     while at < common {
-        // SAFETY: every message has a whole step there. In place, all of it is read before any of
+        // SAFETY: every message has a whole step at `at`. In place, all of it is read before any of
         // it is written.
         unsafe {
             let input = gather_step::<M, D>(src, at);
@@ -265,8 +266,8 @@ unsafe fn process_data<M: Batched, const D: usize>(
             *left = len.saturating_sub(at).min(rate);
         }
         let before = s;
-        // SAFETY: every message has so many bytes left, and none at all is touched of those that
-        // have ended. In place, all of the step is read before any of it is written.
+        // SAFETY: every message has `left` bytes at `at`; nothing is accessed of those that have
+        // ended. In place, all of the step is read before any of it is written.
         unsafe {
             let (input, mask) = gather_parts::<M, D>(src, at, &left);
             let mut message = input;
@@ -290,19 +291,19 @@ unsafe fn process_data<M: Batched, const D: usize>(
 #[inline(always)]
 fn keep<M: Batched>(step: M::Step, mask: M::Step) -> M::Step {
     let (step, mask) = (M::blocks(step), M::blocks(mask));
-    // SAFETY: a step is proof of the CPU features.
+    // SAFETY: a step exists, so the CPU has the features.
     let zero = unsafe { M::V::zero() };
     M::step([zero.xor_and(step[0], mask[0]), zero.xor_and(step[1], mask[1])])
 }
 
-/// Gives the lanes of messages that have nothing left the state they had before.
+/// Restores the previous state in the lanes of messages that have ended.
 ///
 /// # Safety
-/// The CPU features.
+/// The CPU has the machine's features.
 #[inline(always)]
 unsafe fn keep_ended<M: Batched, const D: usize>(s: &mut M, before: &M, left: &[usize; MAX_LANES]) {
-    // SAFETY: granted by the caller; the 16 bytes are the first of the table's ones or of its
-    // zeros.
+    // SAFETY: the caller promises the CPU features. The 16 bytes are the first ones or the first
+    // zeros of the table.
     let ended = unsafe {
         let mut lanes = [<M::V as Blocks>::Lane::zero(); MAX_LANES];
         for lane in 0..M::V::LANES {
@@ -317,10 +318,10 @@ unsafe fn keep_ended<M: Batched, const D: usize>(s: &mut M, before: &M, left: &[
     }
 }
 
-/// Writes the tag of each message: the XOR of those of its lanes.
+/// Writes the tag of each message: the XOR of its lanes' tags.
 ///
 /// # Safety
-/// The CPU features; 16 bytes writable, `at` bytes behind each pointer.
+/// 16 bytes are writable `at` bytes after each pointer.
 #[inline(always)]
 unsafe fn store_tags<V: Blocks, const D: usize>(tags: V, dst: &[*mut u8; MAX_LANES], at: usize) {
     let lanes = tags.lanes();
@@ -329,7 +330,7 @@ unsafe fn store_tags<V: Blocks, const D: usize>(tags: V, dst: &[*mut u8; MAX_LAN
         for lane in &lanes[D * i + 1..D * (i + 1)] {
             tag = tag.xor(*lane);
         }
-        // SAFETY: granted by the caller.
+        // SAFETY: the caller promises 16 writable bytes for each message.
         unsafe { tag.store(dst[i].add(at)) };
     }
 }
@@ -342,7 +343,7 @@ impl<M: Batched, const D: usize> Input<M> for SideBySide<'_, D> {
     #[inline(always)]
     unsafe fn init(self) -> M {
         let m = self.0;
-        // SAFETY: granted by the caller.
+        // SAFETY: the caller promises the CPU features and readable keys and nonces.
         unsafe {
             let (mut key, mut nonce) = ([M::V::zero(); 2], [M::V::zero(); 2]);
             for i in 0..M::KEY_BLOCKS {
@@ -362,7 +363,7 @@ impl<M: Batched, const D: usize> Input<M> for SideBySide<'_, D> {
     #[inline(always)]
     unsafe fn process(self, state: &mut M, work: Work) {
         let m = self.0;
-        // SAFETY: granted by the caller.
+        // SAFETY: the caller promises the CPU features and valid messages.
         unsafe {
             match work {
                 Work::Absorb => process_data::<M, D>(state, work, &m.ad, &m.dst, &m.ad_len),
@@ -373,7 +374,7 @@ impl<M: Batched, const D: usize> Input<M> for SideBySide<'_, D> {
     #[inline(always)]
     unsafe fn lengths(self, _: Operation) -> M::V {
         let m = self.0;
-        // SAFETY: granted by the caller.
+        // SAFETY: the caller promises the CPU features.
         unsafe {
             let mut lengths = [<M::V as Blocks>::Lane::zero(); MAX_LANES];
             for (i, lane) in lengths[..M::V::LANES].iter_mut().enumerate() {
@@ -385,13 +386,13 @@ impl<M: Batched, const D: usize> Input<M> for SideBySide<'_, D> {
     }
 }
 
-/// Works on all messages and writes their tags, also for `Open`.
+/// Processes all messages and writes their tags, also for `Open`.
 #[inline(always)]
 pub(super) unsafe fn process<M: Batched, const D: usize>(
     operation: Operation,
     messages: &Messages,
 ) {
-    // SAFETY: the contract is that of `Batch`.
+    // SAFETY: the caller keeps the contract of `Batch`.
     unsafe {
         let state: M = run(operation, SideBySide::<D>(messages));
         let [first, second] = state.tag(messages.tag_len);
@@ -402,9 +403,9 @@ pub(super) unsafe fn process<M: Batched, const D: usize>(
     }
 }
 
-// What the rest of the crate sees.
+// The interface for the rest of the crate.
 
-/// A message that can be worked on beside others.
+/// A message that can be processed beside others.
 pub(crate) trait Job {
     /// The key.
     fn key(&self) -> &[u8];
@@ -419,8 +420,8 @@ pub(crate) trait Job {
 /// The most messages that any kernel takes.
 pub(crate) const MOST: usize = MAX_LANES;
 
-/// Encrypts or decrypts the chosen jobs with one of the variant's batch kernels, and computes their
-/// tags. They are as many as the kernel takes or fewer. Call [`finish`] after the last group.
+/// Encrypts or decrypts the chosen jobs, at most as many as the kernel takes, with one of the
+/// variant's batch kernels, and computes their tags. Call [`finish`] after the last group.
 #[inline(always)]
 pub(crate) fn process_jobs<V: Variant, J: Job, const T: usize>(
     variant: V,
@@ -434,12 +435,12 @@ pub(crate) fn process_jobs<V: Variant, J: Job, const T: usize>(
     let kernel = &variant.kernels().batch[kernel];
     assert!(!chosen.is_empty() && chosen.len() <= kernel.messages);
     for (n, a) in chosen.iter().enumerate() {
-        assert!(chosen[..n].iter().all(|b| a != b), "a message is chosen once");
+        assert!(chosen[..n].iter().all(|b| a != b), "a message is chosen twice");
     }
     let key_len = <V::Family as Parameters>::KEY_BYTES;
     let mut messages = Messages::none(T);
     for (i, tag) in tags.iter_mut().enumerate().take(kernel.messages) {
-        // Lanes that are left over do the first message again: they read and write the same.
+        // Lanes that are left over repeat the first message: they read and write the same bytes.
         let job = &jobs[chosen.get(i).copied().unwrap_or(chosen[0])];
         let (key, nonce, ad, io) = (job.key(), job.nonce(), job.ad(), job.io());
         assert!(key.len() == key_len && nonce.len() == key_len);
@@ -452,29 +453,30 @@ pub(crate) fn process_jobs<V: Variant, J: Job, const T: usize>(
         Direction::Encrypt => kernel.seal,
         Direction::Decrypt => kernel.open,
     };
-    // SAFETY: the kernels come from a variant, so the CPU has their features; keys and nonces have
-    // the family's length, slices and `InOut` promise their memory, tags have one of the two
-    // lengths. The jobs are borrowed exclusively and are different ones, and what a job writes to,
-    // it has borrowed exclusively.
+    // SAFETY: the kernels come from a variant, so the CPU has their features. Keys and nonces have
+    // the family's length, slices and `InOut` are valid memory, and tags are 16 or 32 bytes long.
+    // The
+    // jobs are distinct and borrowed exclusively, and each has borrowed its output exclusively.
     unsafe { kernel(&messages) }
 }
 
-/// Wipes what the kernels of a batch have left on the stack.
+/// Wipes the stack after the kernels of a batch.
 #[inline(always)]
 pub(crate) fn finish<V: Variant>(variant: V) {
     variant.kernels().scrub_batch();
 }
 
 impl Batch {
-    /// How many messages it takes; 0 if it is no kernel.
+    /// Returns the number of messages; 0 if there is no kernel.
     #[inline(always)]
     pub(crate) fn messages(&self) -> usize {
         self.messages
     }
 
-    /// What a step of all messages takes, and one that looks at what each has left, in quarters of
-    /// a step of one message alone. Rounded up; without the masks of AVX-512 the latter branches
-    /// for each block.
+    /// Returns the costs of a step that all messages have, and of one that checks what each has
+    /// left,
+    /// in quarters of a step of a single message, rounded up. Without the masks of AVX-512, the
+    /// latter branches for each block.
     #[inline(always)]
     pub(crate) fn costs(&self) -> (u64, u64) {
         match (self.messages, self.one_register) {
@@ -484,7 +486,7 @@ impl Batch {
         }
     }
 
-    /// The fewest messages that are worth it.
+    /// Returns the smallest number of messages for which the kernel is worth using.
     #[inline(always)]
     pub(crate) fn fewest(&self) -> usize {
         if self.one_register { self.messages / 2 + 1 } else { self.messages }

@@ -10,34 +10,33 @@ use crate::block::Blocks;
 use crate::machine::Machine;
 use crate::memory::{Direction, InOut, WipedBytes, equal, wipe};
 
-/// A message that is encrypted, decrypted or authenticated in one call: what kernels are given.
+/// A message to encrypt, decrypt or authenticate in one call: the argument of kernels.
 ///
-/// The lengths are in bytes. Where a length is zero, the pointer may have any value.
+/// Lengths are in bytes. Where a length is zero, the pointer may have any value.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Message {
-    /// The key: 16 or 32 readable bytes, as the family has it.
+    /// The key: readable, 16 or 32 bytes depending on the family.
     pub key: *const u8,
-    /// The nonce, as long as the key.
+    /// The nonce: readable, as long as the key.
     pub nonce: *const u8,
-    /// The associated data, or the input of a MAC.
+    /// The associated data, or the input of a MAC: readable.
     pub ad: *const u8,
-    /// Bytes of associated data.
+    /// The length of the associated data.
     pub ad_len: usize,
-    /// The input: the message, or the ciphertext if it is decrypted.
+    /// The input: the message, or the ciphertext if it is to be decrypted. Readable.
     pub src: *const u8,
-    /// The output, equal to `src` for work in place; otherwise the two do not overlap.
+    /// The output: writable. It is equal to `src` (in place) or does not overlap the input.
     pub dst: *mut u8,
-    /// Bytes of input and of output.
+    /// The length of the input and of the output.
     pub len: usize,
-    /// Where the tag is written; or the tag to compare with, which is only read, after the output
-    /// was written.
+    /// The tag: written when encrypting; when decrypting, only read, after the output was written.
     pub tag: *mut u8,
-    /// Bytes in the tag: 16 or 32.
+    /// The length of the tag: 16 or 32 bytes.
     pub tag_len: usize,
 }
 
-/// What is done with a message.
+/// The operation on a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
     Seal,
@@ -46,7 +45,7 @@ pub(super) enum Operation {
 }
 
 impl Operation {
-    /// What is done with the message's bytes, after the associated data.
+    /// Returns what to do with the message after the associated data.
     #[inline(always)]
     fn work(self) -> Option<Work> {
         match self {
@@ -57,35 +56,35 @@ impl Operation {
     }
 }
 
-/// Where the lanes of a machine find their input: in one message, or each in a message of its own.
+/// Where the lanes of a machine find their input: in one message, or each in its own.
 pub(super) trait Input<M: Machine>: Copy {
-    /// The state after initialization.
+    /// Returns the state after initialization.
     ///
     /// # Safety
-    /// The CPU features; keys and nonces readable.
+    /// The CPU has the machine's features; keys and nonces are readable.
     unsafe fn init(self) -> M;
 
-    /// Goes over the associated data to absorb it, or over the message to encrypt or decrypt it.
+    /// Absorbs the associated data, or encrypts or decrypts the message.
     ///
     /// # Safety
-    /// The CPU features; the data as [`Message`] says.
+    /// The CPU has the machine's features; the data is valid as [`Message`] requires.
     unsafe fn process(self, state: &mut M, work: Work);
 
-    /// The lengths of associated data and message, as finalization absorbs them.
+    /// Returns the lengths of associated data and message, as finalization absorbs them.
     ///
     /// # Safety
-    /// The CPU features.
+    /// The CPU has the machine's features.
     unsafe fn lengths(self, operation: Operation) -> M::V;
 }
 
-/// Goes from the key to the state that the tags are made from (RFC 10032 §3.1, §4.1, §5.4, §5.5 and
-/// §8): Init, Absorb, Encrypt or Decrypt, Finalize.
+/// Computes the final state, from which tags are made (RFC 10032 §3.1, §4.1, §5.4, §5.5 and §8):
+/// Init, Absorb, Encrypt or Decrypt, Finalize.
 ///
 /// # Safety
-/// The CPU features; the input as [`Message`] says.
+/// The CPU has the machine's features; the input is valid as [`Message`] requires.
 #[inline(always)]
 pub(super) unsafe fn run<M: Machine>(operation: Operation, input: impl Input<M>) -> M {
-    // SAFETY: granted by the caller.
+    // SAFETY: the caller promises the CPU features and a valid input.
     unsafe {
         let mut state = input.init();
         input.process(&mut state, Work::Absorb);
@@ -107,17 +106,17 @@ struct OneMessage<'a> {
 impl<M: Machine> Input<M> for OneMessage<'_> {
     #[inline(always)]
     unsafe fn init(self) -> M {
-        // SAFETY: granted by the caller.
+        // SAFETY: the caller promises the CPU features and a readable key and nonce.
         unsafe { init_group(self.group, self.message.key, self.message.nonce, ptr::null()) }
     }
     #[inline(always)]
     unsafe fn process(self, state: &mut M, work: Work) {
-        // SAFETY: granted by the caller.
+        // SAFETY: the caller promises the CPU features and valid data.
         unsafe { process_group(state, work, self.message.data(work), self.group) }
     }
     #[inline(always)]
     unsafe fn lengths(self, operation: Operation) -> M::V {
-        // SAFETY: granted by the caller.
+        // SAFETY: the caller promises the CPU features.
         unsafe {
             tag::lengths(self.message.ad_len as u64, self.message.second_length(operation) as u64)
         }
@@ -125,7 +124,7 @@ impl<M: Machine> Input<M> for OneMessage<'_> {
 }
 
 impl Message {
-    /// What a piece of work goes over.
+    /// Returns the data that a piece of work processes.
     #[inline(always)]
     fn data(&self, work: Work) -> Data {
         match work {
@@ -134,13 +133,13 @@ impl Message {
         }
     }
 
-    /// The second of the lengths that finalization absorbs: that of the message, or of a MAC's tag.
+    /// Returns the second length that finalization absorbs: that of the message, or of a MAC's tag.
     #[inline(always)]
     fn second_length(&self, operation: Operation) -> usize {
         if operation == Operation::Mac { self.tag_len } else { self.len }
     }
 
-    /// The same in checked pieces. The tag's bytes are written only by `seal` and `mac`.
+    /// Creates a message from slices of the right lengths. Only `seal` and `mac` write to `tag`.
     #[inline(always)]
     fn new<V: Variant>(
         key: &[u8],
@@ -166,20 +165,20 @@ impl Message {
     }
 }
 
-/// The body of the kernels for a whole message, for a state of `G` groups. Whether the tag was the
-/// right one, which only `Open` can deny.
+/// The body of the kernels for a whole message, for a state of `G` groups. Returns whether the tag
+/// is right; for `Seal` and `Mac`, always true.
 ///
 /// # Safety
-/// The CPU features; the message as [`Message`] says.
+/// The CPU has the machine's features; the message is valid as [`Message`] requires.
 #[inline(always)]
 pub(super) unsafe fn process<M: Machine, const G: usize>(
     operation: Operation,
     message: &Message,
 ) -> bool {
     let degree = G * M::V::LANES;
-    // SAFETY: granted by the caller.
+    // SAFETY: the caller promises the CPU features and a valid message.
     unsafe {
-        // One group after the other, the first last, because the MAC goes on with it.
+        // One group after another. The first comes last, because the MAC continues with it.
         let mut tags = [[M::V::zero(); 2]; G];
         let mut number = G;
         let first = loop {
@@ -212,45 +211,46 @@ pub(super) unsafe fn process<M: Machine, const G: usize>(
     }
 }
 
-/// The longest data that a kernel of `groups` groups works on group by group. Beyond that the
+/// The longest data that a kernel of `groups` groups processes group by group. For longer data, the
 /// groups take turns over chunks that stay in the first-level cache.
 pub(super) const fn longest(groups: usize) -> usize {
     if groups == 1 { usize::MAX } else { 2 * CHUNK }
 }
 
-/// Works on a message with the kernels of a backend, and leaves no secret on the stack.
+/// Processes a message with the kernels of a backend, and leaves no secret on the stack.
 ///
 /// # Safety
-/// The message as [`Message`] says.
+/// The message is valid as [`Message`] requires.
 #[inline(always)]
 unsafe fn call<V: Variant>(variant: V, operation: Operation, message: &Message) -> bool {
     let kernels = variant.kernels();
-    // SAFETY: the kernels come from a variant, so the CPU has their features; the rest is granted.
+    // SAFETY: the kernels come from a variant, so the CPU has their features. The caller promises a
+    // valid message.
     unsafe {
         match &kernels.message {
             Some(kernel) if message.len <= kernel.longest && message.ad_len <= kernel.longest => {
-                let right = kernel.get(operation)(message);
+                let authentic = kernel.get(operation)(message);
                 kernels.scrub();
-                right
+                authentic
             }
             _ => by_state(variant, operation, message),
         }
     }
 }
 
-/// Works on a message by way of a state in memory: a long one that several groups take turns on, or
-/// one of a degree that has no kernels for whole messages. A function of its own, so that the stack
-/// of others need not be aligned for the state.
+/// Processes a message through a state in memory: a long one, over which several groups take turns,
+/// or one of a degree without kernels for whole messages. Not inlined, so that other callers need
+/// not align the stack for the state.
 ///
 /// # Safety
-/// As for [`call`].
+/// The message is valid as [`Message`] requires.
 #[inline(never)]
 unsafe fn by_state<V: Variant>(variant: V, operation: Operation, message: &Message) -> bool {
-    let mut memory = V::Memory::zeroed(); // wiped when it is dropped
+    let mut memory = V::Memory::zeroed(); // wiped on drop
     let mut state = State::new(&mut memory, variant);
     let mut expected = [0; 32];
     let tag = if operation == Operation::Open { expected.as_mut_ptr() } else { message.tag };
-    // SAFETY: granted by the caller; `expected` has room for either tag.
+    // SAFETY: the caller promises a valid message; `expected` has room for either tag.
     unsafe {
         state.init_at(message.key, message.nonce, ptr::null());
         state.process(Work::Absorb, message.data(Work::Absorb));
@@ -261,66 +261,68 @@ unsafe fn by_state<V: Variant>(variant: V, operation: Operation, message: &Messa
             }
             None => state.finalize_mac_to(message.ad_len as u64, tag, message.tag_len),
         }
-        variant.kernels().scrub(); // here, because the kernels' frames lie below this one
-        // From pointers: a slice of `expected` would be checked, and firmware must not reach a
-        // panic.
-        let right = operation != Operation::Open
+        variant.kernels().scrub(); // here, because the kernels' frames are below this one
+        // Compares through pointers: slicing `expected` would check bounds, and firmware must not
+        // contain a panic.
+        let authentic = operation != Operation::Open
             || equal(
                 core::slice::from_raw_parts(tag, message.tag_len),
                 core::slice::from_raw_parts(message.tag, message.tag_len),
             );
         wipe(&mut expected);
-        right
+        authentic
     }
 }
 
 /// Encrypts a message and writes its tag.
 ///
 /// # Safety
-/// The message as [`Message`] says, with the key length of the variant.
+/// The message is valid as [`Message`] requires, with the key length of the variant.
 #[inline(always)]
 pub(crate) unsafe fn seal<V: Variant>(variant: V, message: &Message) {
-    // SAFETY: granted by the caller.
+    // SAFETY: the caller promises a valid message.
     unsafe { call(variant, Operation::Seal, message) };
 }
 
-/// Decrypts a message and tells whether its tag was right. If not, the output is zeroed.
+/// Decrypts a message and returns whether its tag is right. If not, the output is zeroed.
 ///
 /// # Safety
-/// The message as [`Message`] says, with the key length of the variant.
+/// The message is valid as [`Message`] requires, with the key length of the variant.
 #[inline(always)]
 pub(crate) unsafe fn open<V: Variant>(variant: V, message: &Message) -> bool {
     /// # Safety
-    /// `dst` writable for `len` bytes.
+    /// `dst` is writable for `len` bytes.
     #[cold]
     #[inline(never)]
     unsafe fn wipe_forgery(dst: *mut u8, len: usize) {
         if len > 0 {
-            // SAFETY: granted by the caller.
+            // SAFETY: the caller promises `len` writable bytes.
             wipe(unsafe { core::slice::from_raw_parts_mut(dst, len) });
         }
     }
-    // SAFETY: granted by the caller.
+    // SAFETY: the caller promises a valid message, whose output is writable for `len` bytes.
     unsafe {
-        let right = call(variant, Operation::Open, message);
-        if !right {
+        let authentic = call(variant, Operation::Open, message);
+        if !authentic {
             wipe_forgery(message.dst, message.len);
         }
-        right
+        authentic
     }
 }
 
-/// Writes the MAC of the associated data.
+/// Computes the MAC of the associated data and writes it to the tag.
 ///
 /// # Safety
-/// The message as [`Message`] says, with the key length of the variant, for which this MAC exists.
+/// The message is valid as [`Message`] requires, with the key length of the variant, and the
+/// variant
+/// has this MAC.
 #[inline(always)]
 pub(crate) unsafe fn mac<V: Variant>(variant: V, message: &Message) {
-    // SAFETY: granted by the caller.
+    // SAFETY: the caller promises a valid message.
     unsafe { call(variant, Operation::Mac, message) };
 }
 
-/// [`seal`] for slices.
+/// Like [`seal`], for slices.
 #[inline(always)]
 pub(crate) fn seal_slices<V: Variant>(
     variant: V,
@@ -329,11 +331,11 @@ pub(crate) fn seal_slices<V: Variant>(
     tag: &mut [u8],
 ) {
     let message = Message::new::<V>(key, nonce, ad, io, tag.as_mut_ptr(), tag.len());
-    // SAFETY: the lengths were checked; slices and `InOut` promise their memory.
+    // SAFETY: the lengths were checked; slices and `InOut` are valid memory.
     unsafe { seal(variant, &message) }
 }
 
-/// [`open`] for slices.
+/// Like [`open`], for slices.
 #[inline(always)]
 pub(crate) fn open_slices<V: Variant>(
     variant: V,
@@ -342,12 +344,12 @@ pub(crate) fn open_slices<V: Variant>(
     tag: &[u8],
 ) -> bool {
     let message = Message::new::<V>(key, nonce, ad, io, tag.as_ptr().cast_mut(), tag.len());
-    // SAFETY: the lengths were checked; slices and `InOut` promise their memory; the tag is only
-    // read.
+    // SAFETY: the lengths were checked; slices and `InOut` are valid memory; `open` only reads the
+    // tag.
     unsafe { open(variant, &message) }
 }
 
-/// [`mac`] for slices.
+/// Like [`mac`], for slices.
 #[inline(always)]
 pub(crate) fn mac_slices<V: Variant, const T: usize>(
     variant: V,
@@ -357,6 +359,6 @@ pub(crate) fn mac_slices<V: Variant, const T: usize>(
     const { super::variant::check_mac(<V::Family as Parameters>::INDEX, V::DEGREE, T) };
     let message =
         Message::new::<V>(key, nonce, data, &InOut::in_place(&mut []), tag.as_mut_ptr(), T);
-    // SAFETY: the lengths were checked, and this MAC exists; slices promise their memory.
+    // SAFETY: the lengths were checked, this MAC exists, and slices are valid memory.
     unsafe { mac(variant, &message) }
 }

@@ -1,20 +1,20 @@
-//! The loops around the state machines, and the only callers of kernels.
+//! The loops around the state machines. The driver is the only caller of kernels.
 //!
-//! | file | what it is |
+//! | file | contents |
 //! |---|---|
-//! | `variant.rs` | what the driver must know of a variant: lengths, degree, and where its kernels are |
+//! | `variant.rs` | the parameters of a variant: lengths, degree, and where its kernels are |
 //! | `message.rs` | a whole message in one call: init, absorb, encrypt or decrypt, finalize |
-//! | `state.rs` | the same sequence for a state that rests in memory between calls |
-//! | `batch.rs` | several messages side by side, each in lanes of its own |
-//! | `steps.rs` | going over data step by step |
+//! | `state.rs` | the same sequence for a state that is kept in memory between calls |
+//! | `batch.rs` | several messages side by side, each in its own lanes |
+//! | `steps.rs` | the loop over the steps of some data |
 //! | `tag.rs` | tags: the sum over the lanes, the comparison, the end of a MAC |
-//! | `table.rs` | the table of kernels of a backend, and the macro that makes one |
+//! | `table.rs` | a backend's table of kernels, and the macro that defines one |
 //! | `scrub.rs` | wiping the stack where kernels spill secrets to it |
 //!
-//! A state of degree D is kept as D / LANES *groups*, each the words of `LANES` lanes. Lanes never
-//! meet before the tag, so short messages are worked on group by group. Long ones take turns over
-//! chunks that stay in the first-level cache (the "periodic synchronisation" of the 2023 paper,
-//! §6).
+//! A state of degree D is kept as D / LANES *groups*, each with the words of `LANES` lanes. Lanes
+//! are independent until the tag, so a short message is processed group by group. For a long one,
+//! the groups take turns over chunks that stay in the first-level cache (the "periodic
+//! synchronisation" of the 2023 paper, §6).
 
 pub(crate) mod batch;
 pub(crate) mod message;

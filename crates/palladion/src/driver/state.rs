@@ -1,4 +1,4 @@
-//! A state that rests in memory between calls, for messages that come in pieces.
+//! A state that is kept in memory between calls, for messages in pieces.
 
 use core::ptr;
 
@@ -10,11 +10,11 @@ use crate::block::{Blocks, MAX_LANES, Vector};
 use crate::machine::Machine;
 use crate::memory::{Direction, InOut, WipedBytes};
 
-// The bodies of the kernels. `G` is the number of groups, or 0 where it is only known at run time.
-// Constants that follow from `G` reach the loops by inlining. What callers promise is written on
-// `StateKernels`.
+// The bodies of the kernels. `G` is the number of groups, or 0 if it is known only at run time.
+// Inlining turns whatever follows from `G` into constants in the loops. `StateKernels` states the
+// contracts.
 
-/// The context words of lanes 0 to 3 but for the degree (§5.4.2).
+/// The context words of lanes 0 to 3, without the degree (§5.4.2).
 pub(super) static FIRST_CONTEXTS: [[u8; 16]; MAX_LANES] = {
     let mut contexts = [[0; 16]; MAX_LANES];
     let mut i = 0;
@@ -25,10 +25,10 @@ pub(super) static FIRST_CONTEXTS: [[u8; 16]; MAX_LANES] = {
     contexts
 };
 
-/// The state of one group after initialization. `ctx` is null for the standard's context.
+/// Returns the state of one group after initialization. `ctx` is null for the standard's context.
 ///
 /// # Safety
-/// The CPU features; key, nonce and a `ctx` that is not null readable.
+/// The CPU has the machine's features; key and nonce are readable; `ctx` is null or readable.
 #[inline(always)]
 pub(super) unsafe fn init_group<M: Machine>(
     group: Group,
@@ -36,15 +36,16 @@ pub(super) unsafe fn init_group<M: Machine>(
     nonce: *const u8,
     ctx: *const u8,
 ) -> M {
-    // SAFETY: granted by the caller.
+    // SAFETY: the caller promises the CPU features, a readable key and nonce, and a `ctx` that is
+    // null or readable. `FIRST_CONTEXTS` is as wide as the widest vector.
     unsafe {
         let ctx = if !ctx.is_null() {
             M::V::splat(ctx)
         } else if group.degree == 1 {
             M::V::zero()
         } else {
-            // ctx[i] = i || D - 1 || 0..0. The first lane's number is a multiple of a power of two
-            // that is more than any number added to it.
+            // ctx[i] = i || D - 1 || 0..0. The number of the group's first lane is a multiple of
+            // `LANES`, a power of two, so adding 0 to `LANES - 1` is an XOR.
             let common = (M::V::LANES * group.number) as u64 | ((group.degree - 1) as u64) << 8;
             M::V::load(FIRST_CONTEXTS.as_ptr().cast()).xor(M::V::splat_words(common, 0))
         };
@@ -52,7 +53,7 @@ pub(super) unsafe fn init_group<M: Machine>(
     }
 }
 
-/// The degree, as a constant where it is one.
+/// Returns the degree, as a constant if `G` is known.
 #[inline(always)]
 fn constant_degree<M: Machine, const G: usize>(degree: usize) -> usize {
     debug_assert!(if G == 0 {
@@ -63,13 +64,14 @@ fn constant_degree<M: Machine, const G: usize>(degree: usize) -> usize {
     if G == 0 { degree } else { G * M::V::LANES }
 }
 
-/// The groups of a state.
+/// Returns the groups of a state.
 ///
 /// # Safety
-/// Exclusive, aligned memory for `degree` lanes, written by `init` with the same machine.
+/// `state` is exclusive, aligned memory for `degree` lanes, written by `init` with the same
+/// machine.
 #[inline(always)]
 unsafe fn groups<'a, M: Machine>(state: *mut u8, degree: usize) -> &'a mut [M] {
-    // SAFETY: granted by the caller.
+    // SAFETY: the caller promises this memory; a group has `LANES` lanes.
     unsafe { core::slice::from_raw_parts_mut(state.cast(), degree / M::V::LANES) }
 }
 
@@ -83,7 +85,7 @@ pub(crate) unsafe fn init<M: Machine, const G: usize>(
 ) {
     let degree = constant_degree::<M, G>(degree);
     for number in 0..degree / M::V::LANES {
-        // SAFETY: see `StateKernels`.
+        // SAFETY: the caller keeps the contract of `StateKernels`.
         unsafe {
             state.cast::<M>().add(number).write(init_group(
                 Group { number, degree },
@@ -103,13 +105,13 @@ pub(crate) unsafe fn process<M: Machine, const G: usize>(
     data: &Data,
 ) {
     let degree = constant_degree::<M, G>(degree);
-    // SAFETY: see `StateKernels`.
+    // SAFETY: the caller keeps the contract of `StateKernels`.
     unsafe {
         let groups = groups::<M>(state, degree);
         if M::LARGE {
             return process_groups::<M, G>(groups, degree, work, *data);
         }
-        // Each kind of work has loops of its own.
+        // Each kind of work has its own loops.
         match work {
             Work::Absorb => process_groups::<M, G>(groups, degree, Work::Absorb, *data),
             Work::Crypt(Direction::Encrypt) => {
@@ -131,7 +133,7 @@ pub(crate) unsafe fn keystream<M: Machine, const G: usize>(
     let degree = constant_degree::<M, G>(degree);
     for number in 0..degree / M::V::LANES {
         let group = Group { number, degree };
-        // SAFETY: see `StateKernels`.
+        // SAFETY: the caller keeps the contract of `StateKernels`.
         unsafe {
             let s = state.cast::<M>().add(number).read();
             M::store(s.keystream(), dst.add(group.column::<M>()), group.row());
@@ -149,7 +151,7 @@ pub(crate) unsafe fn finalize<M: Machine, const G: usize>(
     tag_len: usize,
 ) {
     let degree = constant_degree::<M, G>(degree);
-    // SAFETY: see `StateKernels`.
+    // SAFETY: the caller keeps the contract of `StateKernels`.
     unsafe {
         let lengths = tag::lengths::<M::V>(ad_len, msg_len);
         let mut sum = [M::V::zero(); 2];
@@ -170,7 +172,7 @@ pub(crate) unsafe fn finalize_mac<M: Machine, const G: usize>(
     tag_len: usize,
 ) {
     let degree = constant_degree::<M, G>(degree);
-    // SAFETY: see `StateKernels`.
+    // SAFETY: the caller keeps the contract of `StateKernels`.
     unsafe {
         let sizes = tag::lengths::<M::V>(data_len, tag_len as u64);
         let groups = groups::<M>(state, degree);
@@ -208,7 +210,7 @@ pub(crate) unsafe fn words<M: Machine, const G: usize>(
     let degree = constant_degree::<M, G>(degree);
     for number in 0..degree / M::V::LANES {
         let group = Group { number, degree };
-        // SAFETY: see `StateKernels`.
+        // SAFETY: the caller keeps the contract of `StateKernels`.
         unsafe {
             state
                 .cast::<M>()
@@ -228,7 +230,7 @@ pub(crate) unsafe fn resume<M: Machine, const G: usize>(
     let degree = constant_degree::<M, G>(degree);
     for number in 0..degree / M::V::LANES {
         let group = Group { number, degree };
-        // SAFETY: see `StateKernels`.
+        // SAFETY: the caller keeps the contract of `StateKernels`.
         unsafe {
             state
                 .cast::<M>()
@@ -238,17 +240,17 @@ pub(crate) unsafe fn resume<M: Machine, const G: usize>(
     }
 }
 
-/// A state that rests in memory, with the kernels that understand it.
+/// A state that is kept in memory, with the kernels that wrote it.
 ///
-/// The memory is the caller's, zero until [`init`](Self::init). Any bytes are a state, if perhaps a
-/// meaningless one; but what the kernels of one backend wrote, only they understand.
+/// The memory belongs to the caller and is zero until [`init`](Self::init). All bytes are a valid
+/// state, though perhaps a meaningless one. Only the backend that wrote a state can read it.
 pub(crate) struct State<'a, V: Variant> {
     memory: &'a mut V::Memory,
     variant: V,
 }
 
 impl<'a, V: Variant> State<'a, V> {
-    /// The state that rests in this memory.
+    /// Uses the state in this memory.
     #[inline(always)]
     pub(crate) fn new(memory: &'a mut V::Memory, variant: V) -> Self {
         const { check_memory::<V>() };
@@ -265,36 +267,37 @@ impl<'a, V: Variant> State<'a, V> {
         self.memory.as_mut().as_mut_ptr()
     }
 
-    // The functions with pointers leave the stack to their caller to wipe.
+    // The functions with pointers leave wiping the stack to their caller.
 
-    /// Init with pointers.
+    /// Init, with pointers.
     ///
     /// # Safety
-    /// Key and nonce readable for the family's length, `ctx` null or readable for 16 bytes.
+    /// Key and nonce are readable for the family's length; `ctx` is null or readable for 16 bytes.
     #[inline(always)]
     pub(super) unsafe fn init_at(&mut self, key: *const u8, nonce: *const u8, ctx: *const u8) {
-        // SAFETY: the kernels come from a variant, so the CPU has their features; the memory is
-        // that of the variant's degree; the rest is granted.
+        // SAFETY: the kernels come from a variant, so the CPU has their features, and the memory is
+        // that of the variant's degree. The caller promises the pointers.
         unsafe { (self.kernels().state.init)(self.ptr(), V::DEGREE, key, nonce, ctx) }
     }
 
-    /// Goes over data.
+    /// Processes data.
     ///
     /// # Safety
-    /// The data as [`Data`] says.
+    /// The data is valid as [`Data`] says.
     #[inline(always)]
     pub(super) unsafe fn process(&mut self, work: Work, data: Data) {
         if data.len == 0 {
             return; // a call would load and store the state
         }
-        // SAFETY: kernels and memory belong together; the caller promises the data.
+        // SAFETY: the kernels come from a variant, so the CPU has their features, and the memory is
+        // that of the variant's degree. The caller promises valid data.
         unsafe { (self.kernels().state.process)(self.ptr(), V::DEGREE, work, &data) }
     }
 
     /// Finalize, with pointers.
     ///
     /// # Safety
-    /// `tag_len` bytes, 16 or 32, writable at `tag`.
+    /// `tag_len` bytes, 16 or 32, are writable at `tag`.
     #[inline(always)]
     pub(super) unsafe fn finalize_to(
         &mut self,
@@ -303,7 +306,8 @@ impl<'a, V: Variant> State<'a, V> {
         tag: *mut u8,
         tag_len: usize,
     ) {
-        // SAFETY: kernels and memory belong together; the tag is granted.
+        // SAFETY: the kernels come from a variant, so the CPU has their features, and the memory is
+        // that of the variant's degree. The caller promises the tag.
         unsafe {
             (self.kernels().state.finalize)(self.ptr(), V::DEGREE, ad_len, msg_len, tag, tag_len)
         }
@@ -312,22 +316,23 @@ impl<'a, V: Variant> State<'a, V> {
     /// FinalizeMac, with pointers.
     ///
     /// # Safety
-    /// `tag_len` bytes, 16 or 32, writable at `tag`; this MAC exists.
+    /// `tag_len` bytes, 16 or 32, are writable at `tag`; the variant has this MAC.
     #[inline(always)]
     pub(super) unsafe fn finalize_mac_to(&mut self, data_len: u64, tag: *mut u8, tag_len: usize) {
-        // SAFETY: kernels and memory belong together; the tag is granted.
+        // SAFETY: the kernels come from a variant, so the CPU has their features, and the memory is
+        // that of the variant's degree. The caller promises the tag.
         unsafe {
             (self.kernels().state.finalize_mac)(self.ptr(), V::DEGREE, data_len, tag, tag_len)
         }
     }
 
-    /// Init(key, nonce), with a context word of one's own if there is one.
+    /// Init(key, nonce), with the given context word or the standard's.
     #[inline(always)]
     pub(crate) fn init(&mut self, key: &[u8], nonce: &[u8], ctx: Option<&[u8; 16]>) {
         let key_len = <V::Family as Parameters>::KEY_BYTES;
         assert!(key.len() == key_len && nonce.len() == key_len);
         let ctx = ctx.map_or(ptr::null(), |ctx| ctx.as_ptr());
-        // SAFETY: the lengths were checked; `ctx` is null or 16 bytes.
+        // SAFETY: the lengths were checked; `ctx` is null or points to 16 bytes.
         unsafe { self.init_at(key.as_ptr(), nonce.as_ptr(), ctx) };
         self.kernels().scrub();
     }
@@ -345,16 +350,17 @@ impl<'a, V: Variant> State<'a, V> {
     #[inline(always)]
     pub(crate) fn crypt(&mut self, io: &InOut<'_>, direction: Direction) {
         let data = Data { src: io.src(), dst: io.dst(), len: io.len() };
-        // SAFETY: `InOut` promises its buffers.
+        // SAFETY: an `InOut` is readable and writable for its length.
         unsafe { self.process(Work::Crypt(direction), data) };
         self.kernels().scrub();
     }
 
-    /// The key stream of the next step. Changes nothing of the state.
+    /// Writes the key stream of the next step, without changing the state.
     #[inline(always)]
     pub(crate) fn keystream(&self, out: &mut V::Step) {
-        // SAFETY: kernels and memory belong together; the buffer is one step of the variant's
-        // degree.
+        // SAFETY: the kernels come from a variant, so the CPU has their features. The memory and
+        // the
+        // buffer are those of the variant's degree.
         unsafe {
             (self.kernels().state.keystream)(
                 self.memory.as_ref().as_ptr(),
@@ -365,7 +371,7 @@ impl<'a, V: Variant> State<'a, V> {
         self.kernels().scrub();
     }
 
-    /// Finalize(ad_len, msg_len), lengths in bytes. The state is spent.
+    /// Finalize(ad_len, msg_len), with lengths in bytes. The state is spent afterwards.
     #[inline(always)]
     pub(crate) fn finalize<const T: usize>(
         &mut self,
@@ -374,25 +380,25 @@ impl<'a, V: Variant> State<'a, V> {
         tag: &mut [u8; T],
     ) {
         const { check_tag(T) };
-        // SAFETY: the tag has one of the two lengths.
+        // SAFETY: the tag is writable and 16 or 32 bytes long.
         unsafe { self.finalize_to(ad_len, msg_len, tag.as_mut_ptr(), T) };
         self.kernels().scrub();
     }
 
-    /// FinalizeMac(data_len), the length in bytes. The state is spent.
+    /// FinalizeMac(data_len), with the length in bytes. The state is spent afterwards.
     #[inline(always)]
     pub(crate) fn finalize_mac<const T: usize>(&mut self, data_len: u64, tag: &mut [u8; T]) {
         const { check_mac(<V::Family as Parameters>::INDEX, V::DEGREE, T) };
-        // SAFETY: the tag has one of the two lengths, and this MAC exists.
+        // SAFETY: the tag is writable and 16 or 32 bytes long, and this MAC exists.
         unsafe { self.finalize_mac_to(data_len, tag.as_mut_ptr(), T) };
         self.kernels().scrub();
     }
 
-    /// The words of the state, word by word and in each lane by lane, at the beginning of the
-    /// memory.
+    /// Returns the words of the state, word by word and lane by lane, at the start of the memory.
     pub(crate) fn words(&self) -> V::Memory {
         let mut words = V::Memory::zeroed();
-        // SAFETY: kernels and memory belong together; the words have room in the memory of a state.
+        // SAFETY: the kernels come from a variant, so the CPU has their features. The memory of a
+        // state has room for its words.
         unsafe {
             (self.kernels().state.words)(
                 self.memory.as_ref().as_ptr(),
@@ -404,10 +410,11 @@ impl<'a, V: Variant> State<'a, V> {
         words
     }
 
-    /// Takes on the state that [`words`](Self::words) has given, of this backend or another one.
+    /// Restores a state from the output of [`words`](Self::words), of this or another backend.
     pub(crate) fn resume(&mut self, words: &V::Memory) {
-        // SAFETY: the kernels come from a variant, so the CPU has their features; the memory and
-        // the words are those of the variant's degree.
+        // SAFETY: the kernels come from a variant, so the CPU has their features. The memory and
+        // the
+        // words are those of the variant's degree.
         unsafe { (self.kernels().state.resume)(self.ptr(), V::DEGREE, words.as_ref().as_ptr()) };
         self.kernels().scrub();
     }

@@ -1,4 +1,4 @@
-//! Going over data step by step.
+//! The loop over the steps of some data.
 
 use core::num::NonZeroUsize;
 
@@ -6,7 +6,7 @@ use crate::block::Blocks;
 use crate::machine::Machine;
 use crate::memory::Direction;
 
-/// What is done with data.
+/// What to do with data.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
     /// Absorb associated data or the input of a MAC.
@@ -24,8 +24,8 @@ pub(crate) struct Data {
     pub(crate) len: usize,
 }
 
-/// Which part of each step belongs to a group of lanes: its blocks lie side by side in each of the
-/// step's rows.
+/// The position of a group of lanes within each step: its blocks are adjacent in each of the step's
+/// rows.
 #[derive(Clone, Copy)]
 pub(super) struct Group {
     pub(super) number: usize,
@@ -33,30 +33,30 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Bytes from one row of a step to the next: a block of each lane.
+    /// The distance from one row of a step to the next, in bytes: one block per lane.
     #[inline(always)]
     pub(super) fn row(self) -> usize {
         16 * self.degree
     }
 
-    /// Where the group's blocks begin within a row.
+    /// The offset of the group's blocks within a row, in bytes.
     #[inline(always)]
     pub(super) fn column<M: Machine>(self) -> usize {
         16 * M::V::LANES * self.number
     }
 }
 
-/// Bytes of one step of all lanes. The type tells the compiler that it is never zero, so that
-/// divisions need no check.
+/// Returns the number of bytes in one step of all lanes. The type tells the compiler that it is not
+/// zero, so that divisions need no check.
 #[inline(always)]
 pub(super) fn rate<M: Machine>(degree: usize) -> NonZeroUsize {
     NonZeroUsize::new(16 * degree * M::BLOCKS).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// Works on the last step, of which only the bytes of the data exist. The rest counts as zeros.
+/// Processes the last, incomplete step. The bytes that do not exist count as zeros.
 ///
 /// # Safety
-/// The CPU features; the data as [`Data`] says.
+/// The CPU has the machine's features; the data is valid as [`Data`] says.
 #[inline(always)]
 unsafe fn process_last_step<M: Machine>(
     state: &mut M,
@@ -66,9 +66,11 @@ unsafe fn process_last_step<M: Machine>(
     group: Group,
 ) {
     let (at, row) = (end + group.column::<M>(), group.row());
-    let left = data.len.saturating_sub(at); // nothing if the group's blocks lie behind the end
+    let left = data.len.saturating_sub(at); // zero if the group's blocks are past the end
     let (src, dst) = (data.src.wrapping_add(at), data.dst.wrapping_add(at));
-    // SAFETY: `left` bytes exist. In place, all of a step is read before any of it is written.
+    // SAFETY: the caller promises the CPU features, and `left` bytes at `at` lie within the data.
+    // In
+    // place, all of the step is read before any of it is written.
     unsafe {
         let input = M::load_partial(src, row, left);
         let mut message = input;
@@ -84,13 +86,15 @@ unsafe fn process_last_step<M: Machine>(
     }
 }
 
-/// Works on the whole step that begins at `at`.
+/// Processes the whole step that starts at `at`.
 ///
 /// # Safety
-/// The CPU features; the step lies within the data.
+/// The CPU has the machine's features; the step lies within the data.
 #[inline(always)]
 unsafe fn process_step<M: Machine>(state: &mut M, work: Work, data: Data, at: usize, row: usize) {
-    // SAFETY: the caller promises the step. In place, all of it is read before any is written.
+    // SAFETY: the caller promises the CPU features, and that the step lies within the data. In
+    // place,
+    // all of it is read before any of it is written.
     unsafe {
         let input = M::load(data.src.add(at), row);
         if M::LARGE {
@@ -116,10 +120,11 @@ unsafe fn process_step<M: Machine>(state: &mut M, work: Work, data: Data, at: us
     }
 }
 
-/// Works on the whole steps from `start` to `stop` with one group.
+/// Processes the whole steps from `start` to `stop` with one group.
 ///
 /// # Safety
-/// The CPU features; the range lies within the data; both ends are multiples of the rate.
+/// The CPU has the machine's features; the range lies within the data; both ends are multiples of
+/// the rate.
 #[inline(always)]
 unsafe fn process_steps<M: Machine>(
     state: &mut M,
@@ -134,25 +139,26 @@ unsafe fn process_steps<M: Machine>(
     if M::TWO_AT_ONCE && work == Work::Absorb {
         while stop - at >= 2 * rate {
             let src = data.src.wrapping_add(at + group.column::<M>());
-            // SAFETY: two whole steps begin at `at`, and the group's columns lie within them.
+            // SAFETY: two whole steps start at `at`, and the group's columns lie within them.
             unsafe { s.absorb_two(M::load(src, row), M::load(src.add(rate), row)) };
             at += 2 * rate;
         }
     }
     while at < stop {
-        // SAFETY: a whole step begins at `at`, and the group's columns lie within it.
+        // SAFETY: a whole step starts at `at`, and the group's columns lie within it.
         unsafe { process_step(&mut s, work, data, at + group.column::<M>(), row) };
         at += rate;
     }
     *state = s;
 }
 
-/// [`process_steps`] for one group among several, whose state comes from memory. WebAssembly needs
-/// a function of its own: V8 allocates registers so badly where a function has several loops that
-/// it takes twice as long.
+/// Like [`process_steps`], for one group of several, whose state comes from memory. It is a
+/// separate
+/// function for WebAssembly: V8 allocates registers badly in a function with several loops, which
+/// then takes twice as long.
 ///
 /// # Safety
-/// As for [`process_steps`].
+/// The same as for [`process_steps`].
 #[cfg_attr(target_family = "wasm", inline(never))]
 #[cfg_attr(not(target_family = "wasm"), inline(always))]
 unsafe fn process_chunk<M: Machine>(
@@ -162,14 +168,14 @@ unsafe fn process_chunk<M: Machine>(
     group: Group,
     range: (usize, usize),
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises what `process_steps` requires.
     unsafe { process_steps(state, work, data, group, range) }
 }
 
-/// Works on all of the data with one group, padding the last step with zeros.
+/// Processes all of the data with one group, padding the last step with zeros.
 ///
 /// # Safety
-/// The CPU features; the data as [`Data`] says.
+/// The CPU has the machine's features; the data is valid as [`Data`] says.
 #[inline(always)]
 pub(super) unsafe fn process_group<M: Machine>(
     state: &mut M,
@@ -178,7 +184,8 @@ pub(super) unsafe fn process_group<M: Machine>(
     group: Group,
 ) {
     let end = data.len - data.len % rate::<M>(group.degree);
-    // SAFETY: whole steps up to `end`, then what is left of the data.
+    // SAFETY: the caller promises the CPU features and valid data. The steps up to `end` are whole,
+    // and the last one is what remains.
     unsafe {
         process_steps(state, work, data, group, (0, end));
         if end < data.len {
@@ -187,13 +194,13 @@ pub(super) unsafe fn process_group<M: Machine>(
     }
 }
 
-/// Bytes that one group works on before the next takes over.
+/// The number of bytes that one group processes before the next group continues.
 pub(super) const CHUNK: usize = 4096;
 
-/// Works on all of the data with all groups, which take turns over chunks.
+/// Processes all of the data with all groups, which take turns over chunks.
 ///
 /// # Safety
-/// The CPU features; the data as [`Data`] says.
+/// The CPU has the machine's features; the data is valid as [`Data`] says.
 #[inline(always)]
 pub(super) unsafe fn process_groups<M: Machine, const G: usize>(
     groups: &mut [M],
@@ -202,7 +209,8 @@ pub(super) unsafe fn process_groups<M: Machine, const G: usize>(
     data: Data,
 ) {
     let group = |number| Group { number, degree };
-    // SAFETY: the chunks are multiples of the rate and lie within the data.
+    // SAFETY: the caller promises the CPU features and valid data. Chunks are multiples of the rate
+    // and lie within the data.
     unsafe {
         if G == 1
             && let [state] = groups

@@ -1,4 +1,4 @@
-//! The table of kernels of a backend, and the macro that makes one.
+//! A backend's table of kernels, and the macro that defines one.
 
 use super::batch::{self, Batch};
 use super::message::{self, Message, Operation};
@@ -11,21 +11,21 @@ use crate::machine::{Batched, Machine};
 /// The kernels of one backend for one family and one class of degrees.
 #[derive(Clone, Copy)]
 pub(crate) struct Kernels {
-    /// For a whole message, where the number of groups is known.
+    /// For a whole message, if the number of groups is known.
     pub(super) message: Option<MessageKernels>,
     /// For a state in memory.
     pub(crate) state: StateKernels,
-    /// For several messages at once, that for the most messages first.
+    /// For several messages at once. The kernel for the most messages comes first.
     pub(crate) batch: [Batch; batch::KERNELS],
-    /// What wipes the stack after the kernels of a message and of a state, if they spill.
+    /// Wipes the stack after the kernels of a message and of a state, if they spill.
     scrub: Scrub,
-    /// What wipes the stack after those of a batch.
+    /// Wipes the stack after the kernels of a batch.
     scrub_batch: Scrub,
 }
 
-/// Works on a whole message and tells whether its tag was right, which only `open` can deny.
+/// Processes a whole message and returns whether its tag is right; only `open` can return false.
 ///
-/// The caller has checked the CPU features, and the message is as [`Message`] says.
+/// The caller has checked the CPU features, and the message is valid as [`Message`] requires.
 pub(crate) type MessageKernel = unsafe fn(&Message) -> bool;
 
 #[derive(Clone, Copy)]
@@ -33,7 +33,7 @@ pub(super) struct MessageKernels {
     seal: MessageKernel,
     open: MessageKernel,
     mac: MessageKernel,
-    /// The longest message and associated data that they are the best choice for, in bytes.
+    /// The longest message and associated data, in bytes, for which these kernels are the fastest.
     pub(super) longest: usize,
 }
 
@@ -50,28 +50,32 @@ impl MessageKernels {
 
 /// Kernels that work on a state in memory.
 ///
-/// For every function: the caller has checked the CPU features and passes the degree of this table.
-/// The state is 64-byte aligned memory for `8 * degree` blocks, which only `init` and `resume` take
-/// uninitialised. Key and nonce have the family's length.
+/// The caller has checked the CPU features and passes the degree of this table. The state is memory
+/// for `8 * degree` blocks, aligned to 64 bytes. Only `init` and `resume` accept uninitialised
+/// memory. Key and nonce have the family's length.
 #[derive(Clone, Copy)]
 pub(crate) struct StateKernels {
-    /// `init(state, degree, key, nonce, ctx)`: `ctx` is null for the standard's context, or 16
-    /// bytes (degree 1 only).
+    /// `init(state, degree, key, nonce, ctx)`. `ctx` is null for the standard's context, or 16
+    /// bytes
+    /// (degree 1 only).
     pub(crate) init: unsafe fn(*mut u8, usize, *const u8, *const u8, *const u8),
-    /// `process(state, degree, work, data)`: goes over data, which is as [`Data`] says. Its length
-    /// need not be a multiple of the rate: the last step is padded with zeros.
+    /// `process(state, degree, work, data)`: processes data, which is valid as [`Data`] says. If
+    /// its
+    /// length is not a multiple of the rate, the last step is padded with zeros.
     pub(crate) process: unsafe fn(*mut u8, usize, Work, &Data),
-    /// `keystream(state, degree, dst)`: one step's key stream. Changes nothing of the state.
+    /// `keystream(state, degree, dst)`: writes one step's key stream, without changing the state.
     pub(crate) keystream: unsafe fn(*const u8, usize, *mut u8),
-    /// `finalize(state, degree, ad_len, msg_len, tag, tag_len)`: lengths in bytes. The state is
-    /// spent.
+    /// `finalize(state, degree, ad_len, msg_len, tag, tag_len)`. Lengths are in bytes. The state is
+    /// spent afterwards.
     pub(crate) finalize: unsafe fn(*mut u8, usize, u64, u64, *mut u8, usize),
-    /// `finalize_mac(state, degree, data_len, tag, tag_len)`: length in bytes. The state is spent.
+    /// `finalize_mac(state, degree, data_len, tag, tag_len)`. Lengths are in bytes. The state is
+    /// spent afterwards.
     pub(crate) finalize_mac: unsafe fn(*mut u8, usize, u64, *mut u8, usize),
-    /// `words(state, degree, dst)`: all words, word by word and in each lane by lane:
-    /// `WORDS * degree` blocks.
+    /// `words(state, degree, dst)`: writes all words, word by word and lane by lane: `WORDS *
+    /// degree`
+    /// blocks.
     pub(crate) words: unsafe fn(*const u8, usize, *mut u8),
-    /// `resume(state, degree, src)`: the state of words that `words` has written, of any backend.
+    /// `resume(state, degree, src)`: restores a state from the output of `words`, of any backend.
     pub(crate) resume: unsafe fn(*mut u8, usize, *const u8),
 }
 
@@ -85,7 +89,7 @@ impl Kernels {
         }
     }
 
-    /// The kernels for a whole message: `seal`, `open` and `mac`.
+    /// Returns the kernels for a whole message: `seal`, `open` and `mac`.
     #[cfg(test)]
     pub(crate) fn message_kernels(&self) -> Option<[MessageKernel; 3]> {
         self.message.map(|kernels| [kernels.seal, kernels.open, kernels.mac])
@@ -99,67 +103,67 @@ impl Kernels {
         }
     }
 
-    /// The table of a machine that works on `G` groups, or on any number of them if `G` is 0.
+    /// Creates the table of a machine that works on `G` groups, or on any number if `G` is 0.
     pub(crate) const fn new<M: Machine, const G: usize>(
         [seal, open, mac]: [MessageKernel; 3],
         state: StateKernels,
         batch: [Batch; batch::KERNELS],
         [scrub, scrub_batch]: [Scrub; 2],
     ) -> Self {
-        // Several groups of a machine that spills are faster by way of a state in memory.
+        // Several groups of a machine that spills are faster through a state in memory.
         let message = if G == 1 || G > 1 && !M::SPILLS {
             Some(MessageKernels { seal, open, mac, longest: message::longest(G) })
         } else {
             None
         };
-        // Several groups take turns in the registers.
+        // Several groups take turns in the registers, so their states are spilled.
         let spills = M::SPILLS || G != 1;
         let scrub = if spills { scrub } else { None };
         Self { message, state, batch, scrub, scrub_batch }
     }
 }
 
-/// The kernels of a backend: for AEGIS-128 and AEGIS-256, each for degree 1, 2, 4 and, where they
-/// are wanted, any other.
+/// The kernels of a backend, for AEGIS-128 and AEGIS-256: for degrees 1, 2, 4 and, if compiled, any
+/// other degree.
 pub(crate) type Tables = [[Kernels; CLASSES]; 2];
 
-// What the functions of `tables!` call. They are inlined there, and so compiled for the CPU
-// features.
+// The functions that `tables!` calls. They are inlined there, and so compiled for the CPU features.
 
 #[inline(always)]
 pub(crate) unsafe fn seal<M: Machine, const G: usize>(m: &Message) -> bool {
-    // SAFETY: see `MessageKernels`.
+    // SAFETY: the caller keeps the contract of `MessageKernel`.
     unsafe { message::process::<M, G>(Operation::Seal, m) }
 }
 #[inline(always)]
 pub(crate) unsafe fn open<M: Machine, const G: usize>(m: &Message) -> bool {
-    // SAFETY: see `MessageKernels`.
+    // SAFETY: the caller keeps the contract of `MessageKernel`.
     unsafe { message::process::<M, G>(Operation::Open, m) }
 }
 #[inline(always)]
 pub(crate) unsafe fn mac<M: Machine, const G: usize>(m: &Message) -> bool {
-    // SAFETY: see `MessageKernels`.
+    // SAFETY: the caller keeps the contract of `MessageKernel`.
     unsafe { message::process::<M, G>(Operation::Mac, m) }
 }
 #[inline(always)]
 pub(crate) unsafe fn seal_batch<M: Batched, const D: usize>(messages: &batch::Messages) {
-    // SAFETY: see `Batch`.
+    // SAFETY: the caller keeps the contract of `Batch`.
     unsafe { batch::process::<M, D>(Operation::Seal, messages) }
 }
 #[inline(always)]
 pub(crate) unsafe fn open_batch<M: Batched, const D: usize>(messages: &batch::Messages) {
-    // SAFETY: see `Batch`.
+    // SAFETY: the caller keeps the contract of `Batch`.
     unsafe { batch::process::<M, D>(Operation::Open, messages) }
 }
 pub(crate) use state::{finalize, finalize_mac, init, keystream, process, resume, words};
 
 /// Defines `TABLES`, the kernels of one backend, compiled for its CPU features.
 ///
-/// For each of degree 1, 2 and 4 it names the machine and the number of groups (0: known only at
-/// run time), and the machines for several messages at once, where those are faster; and the
-/// machine for any other degree. `scrub` says how many bytes of the stack are wiped after kernels
-/// that spill; three times as many after those of a batch. The functions in `entry` are the only ones that are
-/// compiled for the features; everything they call is inlined into them.
+/// For each of degrees 1, 2 and 4 it takes the machine, the number of groups (0 if it is known only
+/// at run time), and the machines for several messages at once, where those are faster. `any` is
+/// the
+/// machine for all other degrees. `scrub` is the number of bytes of the stack to wipe after kernels
+/// that spill; after a batch it is three times as many. Only the functions in `entry` are compiled
+/// for the CPU features; everything they call is inlined into them.
 macro_rules! tables {
     (
         $(#[target_feature(enable = $features:literal)])?
@@ -203,12 +207,12 @@ macro_rules! tables {
                         resume: resume::<M, G>,
                     },
                     batch,
-                    // A batch takes up to three times as much.
+                    // A batch uses up to three times as much of the stack.
                     [scrub::<$scrub>(), scrub::<{ 3 * $scrub }>()],
                 )
             }
 
-            #[allow(dead_code)] // where there are no batch kernels
+            #[allow(dead_code)] // unused where there are no batch kernels
             pub(super) const fn batch<M: Batched, const D: usize>() -> Batch {
                 Batch::new::<M, D>(seal_batch::<M, D>, open_batch::<M, D>)
             }
@@ -233,7 +237,7 @@ macro_rules! tables {
 }
 pub(crate) use tables;
 
-/// Defines functions with CPU features that pass their arguments on to the generic ones above.
+/// Defines functions with CPU features that call the generic ones above.
 macro_rules! entries {
     ($attributes:tt $($name:ident<M: $machine:ident, $number:ident>$arguments:tt $(-> $result:ty)?;)*) => {
         $($crate::driver::table::entry! { $attributes $name $machine $number $arguments ($($result)?) })*
@@ -241,13 +245,13 @@ macro_rules! entries {
 }
 pub(crate) use entries;
 
-/// One such function.
+/// Defines one such function.
 macro_rules! entry {
     ([$($attribute:tt)*] $name:ident $machine:ident $number:ident ($($arg:ident: $type:ty),*) ($($result:ty)?)) => {
         $($attribute)*
-        #[allow(dead_code)] // where there are no batch kernels
+        #[allow(dead_code)] // unused where there are no batch kernels
         unsafe fn $name<M: $machine, const $number: usize>($($arg: $type),*) $(-> $result)? {
-            // SAFETY: the contract is that of the table.
+            // SAFETY: the caller keeps the contract of the table, which is that of the function.
             unsafe { table::$name::<M, $number>($($arg),*) }
         }
     };

@@ -4,13 +4,13 @@ use crate::block::{Blocks, Vector};
 use crate::machine::Machine;
 use crate::memory::secrecy::declassify;
 
-/// The block LE64(8 * a) || LE64(8 * b) in every lane.
+/// Returns the block LE64(8 * a) || LE64(8 * b) in every lane.
 ///
 /// # Safety
-/// The CPU features.
+/// The CPU has the features of `V`.
 #[inline(always)]
 pub(super) unsafe fn lengths<V: Blocks>(a_bytes: u64, b_bytes: u64) -> V {
-    // SAFETY: granted by the caller.
+    // SAFETY: the caller promises the CPU features.
     unsafe { V::splat_words(a_bytes << 3, b_bytes << 3) }
 }
 
@@ -20,13 +20,13 @@ pub(super) fn add<V: Blocks>(a: [V; 2], b: [V; 2]) -> [V; 2] {
     [a[0].xor(b[0]), a[1].xor(b[1])]
 }
 
-/// Writes the tag: the XOR of the tags of all lanes.
+/// Writes the tag: the XOR of all lanes' tags.
 ///
 /// # Safety
-/// `tag_len` bytes, 16 or 32, writable at `tag`.
+/// `tag_len` bytes, 16 or 32, are writable at `tag`.
 #[inline(always)]
 pub(super) unsafe fn write<V: Blocks>(sum: [V; 2], tag: *mut u8, tag_len: usize) {
-    // SAFETY: granted by the caller.
+    // SAFETY: the caller promises `tag_len` writable bytes.
     unsafe {
         sum[0].fold().store(tag);
         if tag_len != 16 {
@@ -35,18 +35,19 @@ pub(super) unsafe fn write<V: Blocks>(sum: [V; 2], tag: *mut u8, tag_len: usize)
     }
 }
 
-/// Whether the tag is the one at `tag`, decided in constant time.
+/// Compares the tag with the one at `tag`, in constant time.
 ///
 /// # Safety
-/// `tag_len` bytes, 16 or 32, readable at `tag`.
+/// `tag_len` bytes, 16 or 32, are readable at `tag`.
 #[inline(always)]
 pub(super) unsafe fn is_equal<V: Blocks>(sum: [V; 2], tag: *const u8, tag_len: usize) -> bool {
-    // SAFETY: granted by the caller; vectors are proof of the CPU features.
+    // SAFETY: the caller promises `tag_len` readable bytes. `sum` exists, so the CPU has the
+    // features.
     unsafe {
         let mut difference = sum[0].fold().xor(Blocks::load(tag));
         if tag_len != 16 {
-            // One question about both halves. Of two the compiler would make two branches, and the
-            // first would tell about half a tag.
+            // One decision about both halves. Two would become two branches, and the first would
+            // reveal whether half a tag was right.
             let second = sum[1].fold().xor(Blocks::load(tag.add(16)));
             difference = difference.xor(second).xor_and(difference, second); // `difference | second`
         }
@@ -54,10 +55,10 @@ pub(super) unsafe fn is_equal<V: Blocks>(sum: [V; 2], tag: *const u8, tag_len: u
     }
 }
 
-/// The end of FinalizeMac (§8): lane 0 absorbs the tags of the lanes and makes the MAC.
+/// The end of FinalizeMac (§8): lane 0 absorbs the lanes' tags and produces the MAC.
 pub(super) struct MacEnd<L: Machine> {
     last: L,
-    /// The first block of a step that is not complete.
+    /// The first block of a step that is not yet complete.
     pending: Option<L::V>,
 }
 
@@ -67,7 +68,7 @@ impl<L: Machine> MacEnd<L> {
         Self { last: first_lane, pending: None }
     }
 
-    /// Absorbs the tags of one group's lanes, each of `tag_len` bytes. Groups come in order.
+    /// Absorbs the tags of one group's lanes, `tag_len` bytes each. Groups come in order.
     #[inline(always)]
     pub(super) fn absorb<M: Machine<Lane = L>>(
         &mut self,
@@ -77,7 +78,7 @@ impl<L: Machine> MacEnd<L> {
     ) where
         M::V: Blocks<Lane = L::V>,
     {
-        // A constant in each branch, so that the lanes stay in registers.
+        // A constant in each branch keeps the lanes in registers.
         if tag_len == 16 {
             self.absorb_tags::<M, 16>(group, tags);
         } else {
@@ -111,11 +112,12 @@ impl<L: Machine> MacEnd<L> {
     /// Writes the MAC.
     ///
     /// # Safety
-    /// `tag_len` bytes, 16 or 32, writable at `tag`.
+    /// `tag_len` bytes, 16 or 32, are writable at `tag`.
     #[inline(always)]
     pub(super) unsafe fn write(mut self, degree: usize, tag: *mut u8, tag_len: usize) {
-        debug_assert!(self.pending.is_none()); // `check_mac` refuses odd numbers of blocks
-        // SAFETY: granted by the caller; `self` is proof of the CPU features.
+        debug_assert!(self.pending.is_none()); // `check_mac` rejects odd numbers of blocks
+        // SAFETY: the caller promises `tag_len` writable bytes. `self` exists, so the CPU has the
+        // features.
         unsafe {
             if degree > 1 {
                 self.last.finalize(L::V::splat_words(degree as u64, 8 * tag_len as u64));

@@ -1,5 +1,5 @@
-//! The driver against itself: kernels of a state and of a batch do what those of a whole message
-//! do, which `tests/all/lengths.rs` compares with the reference.
+//! Compares the kernels of a state and of a batch with those of a whole message, which
+//! `tests/all/lengths.rs` compares with the reference.
 
 extern crate std;
 use std::vec::Vec;
@@ -16,13 +16,13 @@ fn bytes(len: usize, seed: usize) -> Vec<u8> {
     (0..len).map(|i| (i * i + 7 * i * seed + 31 * seed) as u8).collect()
 }
 
-/// Also with a last step that is not whole: sessions give whole steps alone, but the kernels
-/// promise more.
+/// Includes a last step that is not whole: sessions pass only whole steps, but kernels promise
+/// more.
 fn check_state<F: Family, const D: usize>() {
     let rate = F::Step::<D>::LEN;
     let variant = Chosen::<F, D>::new().unwrap();
     let (key, nonce) = (bytes(F::KEY_LEN, 1), bytes(F::KEY_LEN, 2));
-    // Under emulation fewer lengths, of which most are not whole blocks.
+    // Fewer lengths under emulation, most of them not whole blocks.
     let reduced =
         cfg!(palladion_test_reduced) || std::env::var_os("PALLADION_TEST_REDUCED").is_some();
     let (rates, step) = if reduced { (2, 5) } else { (8, 1) };
@@ -74,8 +74,9 @@ fn kernels_of_a_state_take_parts_of_a_step() {
     }
 }
 
-/// Batch kernels on every machine, whether a backend has them or not. They are large and slow to
-/// compile, so not for emulators.
+/// Tests batch kernels on every machine, even those that no backend uses. They are large and slow
+/// to
+/// compile, so emulators skip them.
 #[cfg(not(palladion_test_reduced))]
 mod batches {
     use super::*;
@@ -83,20 +84,21 @@ mod batches {
     type Two = Pair<Soft>;
     type Four = Pair<Pair<Soft>>;
 
-    // Kernels are inlined into what calls them; they are large, and slow to compile.
+    // Not inlined into each test: they are large and slow to compile.
     #[inline(never)]
     fn seal_all<M: Batched, const D: usize>(messages: &batch::Messages) {
-        // SAFETY: portable code, in place; all lengths are what they should be.
+        // SAFETY: portable code needs no CPU features; the messages are in place, with valid
+        // lengths.
         unsafe { table::seal_batch::<M, D>(messages) };
     }
     #[inline(never)]
     fn open_all<M: Batched, const D: usize>(messages: &batch::Messages) {
-        // SAFETY: portable code, in place; all lengths are what they should be.
+        // SAFETY: portable code needs no CPU features; the messages are in place, with valid
+        // lengths.
         unsafe { table::open_batch::<M, D>(messages) };
     }
 
-    /// A batch kernel against the kernels for one message. No backend needs to have it: it runs on
-    /// every machine.
+    /// Compares a batch kernel with the kernels for one message, on any machine.
     fn check<F: Family, M: Batched, const D: usize, const T: usize>(lens: &[(usize, usize)]) {
         assert_eq!(lens.len(), machine::lanes::<M>() / D);
         let messages: Vec<_> = lens

@@ -1,27 +1,27 @@
-//! What the driver must know of a variant.
+//! The parameters of a variant.
 
 use super::table::Kernels;
 use crate::memory::WipedBytes;
 
-/// The numbers that distinguish the two families. The public types of the families implement it.
+/// The numbers that distinguish the two families. The public family types implement it.
 pub trait Parameters: Copy + Send + Sync + 'static {
     /// Bytes in a key and in a nonce.
     const KEY_BYTES: usize;
-    /// The family's place in a table of kernels: 0 for AEGIS-128, 1 for AEGIS-256.
+    /// The family's index in a table of kernels: 0 for AEGIS-128, 1 for AEGIS-256.
     const INDEX: usize;
-    /// Words in the state of a lane.
+    /// Words in the state of one lane.
     const WORDS: usize;
-    /// The steps of initialization and finalization together.
+    /// The number of steps of initialization and finalization together.
     const FIXED_STEPS: u64;
-    /// Memory for the state of degree `D`.
+    /// Memory for a state of degree `D`.
     type Memory<const D: usize>: WipedBytes;
     /// Memory for one step's input of degree `D`.
     type Step<const D: usize>: WipedBytes;
 }
 
-/// A family and a degree, with the kernels of the backend that was in use when the value was made.
+/// A family and a degree, with the kernels of the backend that was in use when it was created.
 pub(crate) trait Variant: Copy + Send + Sync {
-    /// The family's numbers.
+    /// The family's parameters.
     type Family: Parameters;
     /// Memory for the state.
     type Memory: WipedBytes;
@@ -30,15 +30,15 @@ pub(crate) trait Variant: Copy + Send + Sync {
     /// The degree.
     const DEGREE: usize;
 
-    /// The kernels.
+    /// Returns the kernels.
     fn kernels(&self) -> &'static Kernels;
 }
 
-/// How many classes of degrees a table has: 1, 2, 4 and, where they are wanted, any other.
+/// The number of classes of degrees in a table: 1, 2, 4 and, if compiled, any other.
 pub(crate) const CLASSES: usize =
     if cfg!(any(feature = "any-degree", palladion_one_backend)) { 4 } else { 3 };
 
-/// Which of a table's classes of degrees this one belongs to.
+/// Returns the class of a degree in a table.
 pub(crate) const fn class(degree: usize) -> usize {
     match degree {
         1 => 0,
@@ -48,7 +48,7 @@ pub(crate) const fn class(degree: usize) -> usize {
     }
 }
 
-/// Fails to compile if there is no such degree.
+/// Fails to compile if the degree does not exist.
 pub(crate) const fn check_degree(degree: usize) {
     assert!(degree >= 1 && degree <= 256, "the degree must be from 1 to 256");
     assert!(
@@ -63,7 +63,7 @@ pub(super) const fn check_memory<V: Variant>() {
     assert!(V::Memory::LEN == 16 * 8 * V::DEGREE && align_of::<V::Memory>() >= 64);
 }
 
-/// Fails to compile if tags cannot have this length.
+/// Fails to compile if tags of this length do not exist.
 pub(crate) const fn check_tag(tag_len: usize) {
     assert!(
         tag_len == 16 || tag_len == 32,
