@@ -3,9 +3,8 @@
 //! `cargo bench -p palladion --bench sbox`.
 //!
 //! A pass evaluates the circuit on eight independent inputs, as many as a state offers, and the
-//! next
-//! pass depends on their results. Rounds alternate between circuits; the least time of all rounds
-//! counts.
+//! next pass depends on their results. Rounds alternate between circuits; the least time of all
+//! rounds counts.
 
 #![allow(unsafe_code)] // the modules below have unsafe code
 #![allow(dead_code, unused_imports, unused_macros)] // only a part of the modules below is used

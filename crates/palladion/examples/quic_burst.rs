@@ -1,6 +1,5 @@
 //! Seals a burst of packets as a QUIC server would: many packets of nearly the same size, all of
-//! one
-//! connection, each with its own packet number. Then opens them again, after one of them was
+//! one connection, each with its own packet number. Then opens them again, after one of them was
 //! changed.
 //!
 //! `cargo run --release -p palladion --example quic_burst --features getrandom`
@@ -19,8 +18,7 @@ struct Packet {
 }
 
 /// The number of packets in a burst: as many as go to the network card in one call, for example
-/// with
-/// "generic segmentation offload" on Linux.
+/// with "generic segmentation offload" on Linux.
 const BURST: u64 = 64;
 /// The length of a tag in bytes.
 const TAG: usize = 16;

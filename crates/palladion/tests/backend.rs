@@ -100,8 +100,7 @@ fn set_backend_takes_what_can_run() {
 }
 
 /// Returns the results of every operation on the current backend. An operation that fails must
-/// leave
-/// its buffers alone.
+/// leave its buffers alone.
 fn every_operation() -> Vec<Result<(), Error>> {
     let (key, nonce, tag) = (Key128::from([1; 16]), Nonce128::from([2; 16]), Tag::from([3; 16]));
     let cipher = Aegis128L::<16>::new(&key);

@@ -36,8 +36,7 @@ pub(crate) unsafe trait Vector: Copy {
     }
 
     /// Returns the same value and hides its origin from the optimiser. Otherwise the optimiser
-    /// moves
-    /// an XOR that follows an AES round back into the round key, which puts it on the longest
+    /// moves an XOR that follows an AES round back into the round key, which puts it on the longest
     /// dependency chain (docs/performance.md).
     #[inline(always)]
     fn pin(self) -> Self {
@@ -184,8 +183,7 @@ pub(crate) unsafe trait Blocks: Vector {
         let mut i = 0;
         while i < Self::LANES {
             // SAFETY: the caller promises that these bytes of each message are writable: 16 for
-            // each
-            // of its `D` lanes.
+            // each of its `D` lanes.
             unsafe { lanes[i].store(dst[i / D].add(at + 16 * (i % D))) };
             i += 1;
         }
@@ -206,9 +204,8 @@ pub(crate) unsafe trait Word: Vector {
     type Single: Word<Blocks = <Self::Blocks as Blocks>::Lane>;
 
     /// Whether the instructions of a step have a fixed order, the fastest one for cores with two
-    /// AES
-    /// units (docs/performance.md). Otherwise the compiler decides, starting from an order in which
-    /// each AES round can overwrite its input, which suits two-operand instructions.
+    /// AES units (docs/performance.md). Otherwise the compiler decides, starting from an order in
+    /// which each AES round can overwrite its input, which suits two-operand instructions.
     const IN_ORDER: bool = false;
 
     /// Whether `xor3` and `xor_and` are single instructions.

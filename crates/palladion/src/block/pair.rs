@@ -52,8 +52,7 @@ unsafe impl<V: Blocks> Blocks for Pair<V> {
     #[inline(always)]
     unsafe fn load(src: *const u8) -> Self {
         // SAFETY: the caller promises the CPU features and `16 * LANES` readable bytes, half of
-        // them
-        // for each vector.
+        // them for each vector.
         unsafe { Self(V::load(src), V::load(src.add(16 * V::LANES))) }
     }
     #[inline(always)]

@@ -12,8 +12,7 @@ pub(crate) unsafe fn load_by_buffer<V: Blocks>(src: *const u8, len: usize) -> V 
     debug_assert!(len <= 16 * V::LANES);
     let mut buf = [0u8; 16 * MAX_LANES];
     // SAFETY: the caller promises the CPU features, and that `len` bytes are readable at `src`.
-    // They
-    // fit into the buffer, which is as wide as the widest vector.
+    // They fit into the buffer, which is as wide as the widest vector.
     unsafe {
         core::ptr::copy_nonoverlapping(src, buf.as_mut_ptr(), len);
         let blocks = V::load(buf.as_ptr());
@@ -31,8 +30,7 @@ pub(crate) unsafe fn store_by_buffer<V: Blocks>(blocks: V, dst: *mut u8, len: us
     debug_assert!(len <= 16 * V::LANES);
     let mut buf = [0u8; 16 * MAX_LANES];
     // SAFETY: the buffer is as wide as the widest vector; the caller promises that `dst` is
-    // writable
-    // for `len` bytes.
+    // writable for `len` bytes.
     unsafe {
         blocks.store(buf.as_mut_ptr());
         core::ptr::copy_nonoverlapping(buf.as_ptr(), dst, len);
@@ -58,14 +56,12 @@ pub(crate) static ONES_THEN_ZEROS: [u8; 128] = {
 #[inline(always)]
 pub(crate) unsafe fn mask_of_length<V: Blocks>(len: usize) -> V {
     // SAFETY: the caller promises the CPU features. The offset is at most 64, so 64 bytes follow
-    // it,
-    // and no vector is wider.
+    // it, and no vector is wider.
     unsafe { V::load(ONES_THEN_ZEROS.as_ptr().add(64usize.saturating_sub(len))) }
 }
 
 /// Implements the methods of [`Blocks`] that are the same for all single blocks which the CPU
-/// cannot
-/// load or store in part.
+/// cannot load or store in part.
 macro_rules! one_lane {
     () => {
         const LANES: usize = 1;

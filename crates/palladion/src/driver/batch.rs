@@ -5,10 +5,9 @@
 //! nonces and data are gathered from all messages, and outputs are scattered to them.
 //!
 //! The messages of a group may have different lengths. As long as all have whole steps left,
-//! nothing
-//! is special. From there to the end of the longest, every step checks what each message has left,
-//! and a lane whose message has ended keeps its state. Such steps are slower, so the caller groups
-//! messages of similar lengths (`src/batch.rs`).
+//! nothing is special. From there to the end of the longest, every step checks what each message
+//! has left, and a lane whose message has ended keeps its state. Such steps are slower, so the
+//! caller groups messages of similar lengths (`src/batch.rs`).
 //!
 //! Branches and addresses depend only on lengths.
 
@@ -455,8 +454,7 @@ pub(crate) fn process_jobs<V: Variant, J: Job, const T: usize>(
     };
     // SAFETY: the kernels come from a variant, so the CPU has their features. Keys and nonces have
     // the family's length, slices and `InOut` are valid memory, and tags are 16 or 32 bytes long.
-    // The
-    // jobs are distinct and borrowed exclusively, and each has borrowed its output exclusively.
+    // The jobs are distinct and borrowed exclusively, and each has borrowed its output exclusively.
     unsafe { kernel(&messages) }
 }
 
@@ -474,9 +472,8 @@ impl Batch {
     }
 
     /// Returns the costs of a step that all messages have, and of one that checks what each has
-    /// left,
-    /// in quarters of a step of a single message, rounded up. Without the masks of AVX-512, the
-    /// latter branches for each block.
+    /// left, in quarters of a step of a single message, rounded up. Without the masks of AVX-512,
+    /// the latter branches for each block.
     #[inline(always)]
     pub(crate) fn costs(&self) -> (u64, u64) {
         match (self.messages, self.one_register) {

@@ -314,8 +314,7 @@ pub(crate) unsafe fn open<V: Variant>(variant: V, message: &Message) -> bool {
 ///
 /// # Safety
 /// The message is valid as [`Message`] requires, with the key length of the variant, and the
-/// variant
-/// has this MAC.
+/// variant has this MAC.
 #[inline(always)]
 pub(crate) unsafe fn mac<V: Variant>(variant: V, message: &Message) {
     // SAFETY: the caller promises a valid message.

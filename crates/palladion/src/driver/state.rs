@@ -359,8 +359,7 @@ impl<'a, V: Variant> State<'a, V> {
     #[inline(always)]
     pub(crate) fn keystream(&self, out: &mut V::Step) {
         // SAFETY: the kernels come from a variant, so the CPU has their features. The memory and
-        // the
-        // buffer are those of the variant's degree.
+        // the buffer are those of the variant's degree.
         unsafe {
             (self.kernels().state.keystream)(
                 self.memory.as_ref().as_ptr(),
@@ -413,8 +412,7 @@ impl<'a, V: Variant> State<'a, V> {
     /// Restores a state from the output of [`words`](Self::words), of this or another backend.
     pub(crate) fn resume(&mut self, words: &V::Memory) {
         // SAFETY: the kernels come from a variant, so the CPU has their features. The memory and
-        // the
-        // words are those of the variant's degree.
+        // the words are those of the variant's degree.
         unsafe { (self.kernels().state.resume)(self.ptr(), V::DEGREE, words.as_ref().as_ptr()) };
         self.kernels().scrub();
     }

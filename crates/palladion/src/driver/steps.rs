@@ -69,8 +69,7 @@ unsafe fn process_last_step<M: Machine>(
     let left = data.len.saturating_sub(at); // zero if the group's blocks are past the end
     let (src, dst) = (data.src.wrapping_add(at), data.dst.wrapping_add(at));
     // SAFETY: the caller promises the CPU features, and `left` bytes at `at` lie within the data.
-    // In
-    // place, all of the step is read before any of it is written.
+    // In place, all of the step is read before any of it is written.
     unsafe {
         let input = M::load_partial(src, row, left);
         let mut message = input;
@@ -93,8 +92,7 @@ unsafe fn process_last_step<M: Machine>(
 #[inline(always)]
 unsafe fn process_step<M: Machine>(state: &mut M, work: Work, data: Data, at: usize, row: usize) {
     // SAFETY: the caller promises the CPU features, and that the step lies within the data. In
-    // place,
-    // all of it is read before any of it is written.
+    // place, all of it is read before any of it is written.
     unsafe {
         let input = M::load(data.src.add(at), row);
         if M::LARGE {
@@ -153,9 +151,8 @@ unsafe fn process_steps<M: Machine>(
 }
 
 /// Like [`process_steps`], for one group of several, whose state comes from memory. It is a
-/// separate
-/// function for WebAssembly: V8 allocates registers badly in a function with several loops, which
-/// then takes twice as long.
+/// separate function for WebAssembly: V8 allocates registers badly in a function with several
+/// loops, which then takes twice as long.
 ///
 /// # Safety
 /// The same as for [`process_steps`].

@@ -56,12 +56,10 @@ impl MessageKernels {
 #[derive(Clone, Copy)]
 pub(crate) struct StateKernels {
     /// `init(state, degree, key, nonce, ctx)`. `ctx` is null for the standard's context, or 16
-    /// bytes
-    /// (degree 1 only).
+    /// bytes (degree 1 only).
     pub(crate) init: unsafe fn(*mut u8, usize, *const u8, *const u8, *const u8),
     /// `process(state, degree, work, data)`: processes data, which is valid as [`Data`] says. If
-    /// its
-    /// length is not a multiple of the rate, the last step is padded with zeros.
+    /// its length is not a multiple of the rate, the last step is padded with zeros.
     pub(crate) process: unsafe fn(*mut u8, usize, Work, &Data),
     /// `keystream(state, degree, dst)`: writes one step's key stream, without changing the state.
     pub(crate) keystream: unsafe fn(*const u8, usize, *mut u8),
@@ -72,8 +70,7 @@ pub(crate) struct StateKernels {
     /// spent afterwards.
     pub(crate) finalize_mac: unsafe fn(*mut u8, usize, u64, *mut u8, usize),
     /// `words(state, degree, dst)`: writes all words, word by word and lane by lane: `WORDS *
-    /// degree`
-    /// blocks.
+    /// degree` blocks.
     pub(crate) words: unsafe fn(*const u8, usize, *mut u8),
     /// `resume(state, degree, src)`: restores a state from the output of `words`, of any backend.
     pub(crate) resume: unsafe fn(*mut u8, usize, *const u8),
@@ -160,10 +157,9 @@ pub(crate) use state::{finalize, finalize_mac, init, keystream, process, resume,
 ///
 /// For each of degrees 1, 2 and 4 it takes the machine, the number of groups (0 if it is known only
 /// at run time), and the machines for several messages at once, where those are faster. `any` is
-/// the
-/// machine for all other degrees. `scrub` is the number of bytes of the stack to wipe after kernels
-/// that spill; after a batch it is three times as many. Only the functions in `entry` are compiled
-/// for the CPU features; everything they call is inlined into them.
+/// the machine for all other degrees. `scrub` is the number of bytes of the stack to wipe after
+/// kernels that spill; after a batch it is three times as many. Only the functions in `entry` are
+/// compiled for the CPU features; everything they call is inlined into them.
 macro_rules! tables {
     (
         $(#[target_feature(enable = $features:literal)])?

@@ -75,8 +75,7 @@ fn kernels_of_a_state_take_parts_of_a_step() {
 }
 
 /// Tests batch kernels on every machine, even those that no backend uses. They are large and slow
-/// to
-/// compile, so emulators skip them.
+/// to compile, so emulators skip them.
 #[cfg(not(palladion_test_reduced))]
 mod batches {
     use super::*;

@@ -181,8 +181,7 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
             c.xor(self.keystream())
         } else {
             // The key stream becomes part of S0. S1, which depends on S0, is added last, to keep
-            // the
-            // path from S0 through S1 back to S0 short.
+            // the path from S0 through S1 back to S0 short.
             let s = &self.0;
             s[4].blocks()
                 .xor_and(s[2].blocks(), s[3].blocks())

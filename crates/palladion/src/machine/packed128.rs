@@ -3,11 +3,10 @@
 //!
 //! The registers are (S0, S4), (S1, S5), (S2, S6), (S3, S7). A step is one AES round on each
 //! register, but the words of the last are exchanged on their way to the first: S7 goes to S0 and
-//! S3
-//! to S4. Exchanging halves takes three cycles. AESRound works on each half alike, so the exchange
-//! can come before or after the round. After it, the exchange is next to the XOR with (S0, S4), and
-//! the chain switches between AES and other instructions once instead of twice, which saves a delay
-//! (docs/performance.md).
+//! S3 to S4. Exchanging halves takes three cycles. AESRound works on each half alike, so the
+//! exchange can come before or after the round. After it, the exchange is next to the XOR with (S0,
+//! S4), and the chain switches between AES and other instructions once instead of twice, which
+//! saves a delay (docs/performance.md).
 
 use super::{C0, C1, FINAL_ROUNDS, Machine};
 use crate::block::{Blocks, Halves, Vector, Word};

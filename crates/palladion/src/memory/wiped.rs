@@ -27,8 +27,7 @@ pub struct Wiped<const N: usize, const D: usize, A: Copy = Line>([[u8; N]; D], [
 pub struct Line;
 
 // SAFETY: `repr(C)` puts the array of bytes first, arrays have no padding, and bytes have no
-// invalid
-// bit patterns.
+// invalid bit patterns.
 unsafe impl<const N: usize, const D: usize, A: Copy + Send + Sync> WipedBytes for Wiped<N, D, A> {
     const LEN: usize = N * D; // `size_of` would include the padding at the end
 

@@ -227,8 +227,7 @@ fn flaw(
     let words = if key_blocks == 1 { 8 } else { 6 };
 
     // SAFETY: the kernels called below need no CPU features. Buffers have whole blocks wherever
-    // they
-    // have bytes. The memory has room for a state of the numbers of sixteen blocks per lane.
+    // they have bytes. The memory has room for a state of the numbers of sixteen blocks per lane.
     unsafe {
         let is = |state: &mut Memory, standard: &Standard| {
             let mut out = std::vec![[0xee; 16]; words * degree + 2];

@@ -3,15 +3,13 @@
 //! A test runs code on a few of at least 2^128 inputs. The code proved here is generic over its
 //! words and vectors, and has no branch or index that depends on their values. So it can run on
 //! *abstract* words, which record how each bit depends on the input. The result is the function
-//! that
-//! the code computes, and it is compared with the standard's. There are two kinds of abstract
+//! that the code computes, and it is compared with the standard's. There are two kinds of abstract
 //! values:
 //!
 //! - `bits.rs`: a bit is a sum of products and of functions of single input bytes, each given by
-//!   its
-//!   truth table. It covers everything made of words of bits or of byte shuffles: the circuits of
-//!   the S-box, the bitsliced machines, the AES round by byte shuffles. `rounds.rs` compares them
-//!   with FIPS 197 and the standard's Update.
+//!   its truth table. It covers everything made of words of bits or of byte shuffles: the circuits
+//!   of the S-box, the bitsliced machines, the AES round by byte shuffles. `rounds.rs` compares
+//!   them with FIPS 197 and the standard's Update.
 //! - `terms.rs`: a block is a sum of terms in which AES rounds and ANDs are uninterpreted symbols.
 //!   It covers the state machines, the loops around them and whole messages. `machines.rs` compares
 //!   them with the standard's functions. Equal terms are equal whatever AES is, and so for every
@@ -47,8 +45,7 @@ mod rounds;
 mod terms;
 
 /// Runs a proof on a thread with a large stack: abstract words are large, and unoptimised code
-/// keeps
-/// many of them. Skipped under emulation.
+/// keeps many of them. Skipped under emulation.
 #[cfg(not(palladion_test_reduced))]
 fn prove(proof: fn()) {
     if std::env::var_os("PALLADION_TEST_REDUCED").is_some_and(|value| !value.is_empty()) {
@@ -83,8 +80,7 @@ thread_local! {
 }
 
 /// Tells whether this operation is the faulty one. It counts only if `changes`: if the faulty
-/// result
-/// differs from the right one.
+/// result differs from the right one.
 #[track_caller]
 fn faulty(changes: bool) -> bool {
     if !changes {
@@ -106,8 +102,7 @@ fn faulty(changes: bool) -> bool {
 }
 
 /// Makes one operation faulty, after this many others, or none. Returns the position of the
-/// previous
-/// faulty operation, if it was reached.
+/// previous faulty operation, if it was reached.
 fn plant(fault: Option<usize>) -> Option<Place> {
     FAULTS.with(|faults| {
         let faults = &mut *faults.borrow_mut();

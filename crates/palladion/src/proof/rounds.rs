@@ -2,8 +2,7 @@
 //! standard say, for all values of the state and of the message, bit by bit.
 //!
 //! All bytes of a state and a message are symbols: each is a byte of the input of its own. A step
-//! is
-//! thus proved for every state, and so are all steps, one after another. With AEGIS-256, some
+//! is thus proved for every state, and so are all steps, one after another. With AEGIS-256, some
 //! layouts have unused cells. They hold symbols too, which must not appear in any result.
 
 extern crate std;
@@ -394,9 +393,8 @@ fn planted_faults_are_found() {
 ///
 /// It does not matter which basis that is. Let T be the map from bytes to the tower. If T is linear
 /// and invertible, then XOR is the same in both bases, and every word is the word of some blocks.
-/// It
-/// is then enough that the round of T(x), with a round key T(k), is T of the standard's result: the
-/// sum of T of its parts.
+/// It is then enough that the round of T(x), with a round key T(k), is T of the standard's result:
+/// the sum of T of its parts.
 fn flaw_of_shuffles<const L: usize>(s_box: &[u8; 256]) -> Option<&'static str>
 where
     Permuted<Lanes<L>>: Word<Blocks = Lanes<L>>,

@@ -27,8 +27,7 @@ enum Symbol {
 type Part = (Symbol, usize);
 
 /// A block: the number of its sum. A sum has a constant and each part at most once, and each sum
-/// has
-/// only one number, so blocks with equal numbers are equal, whatever the symbols stand for.
+/// has only one number, so blocks with equal numbers are equal, whatever the symbols stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) struct Term(u32);
 
@@ -187,8 +186,7 @@ unsafe impl<const L: usize, const KIND: u8> Vector for Terms<L, KIND> {
 }
 
 // SAFETY: no CPU features are needed. It holds no real secrets. The proofs' memory has whole
-// blocks,
-// so partial loads and stores may access all of a block.
+// blocks, so partial loads and stores may access all of a block.
 unsafe impl<const L: usize, const KIND: u8> Blocks for Terms<L, KIND> {
     const LANES: usize = L;
     type Lane = Terms<1, KIND>;

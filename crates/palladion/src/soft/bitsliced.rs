@@ -17,8 +17,7 @@
 //! Moving each block to the next is a rotation of the word, which most instruction sets do for
 //! little or nothing. ShiftRows moves bits within nibbles. MixColumns adds words, and exchanges
 //! nibbles if a word has two rows. The S-box is the same Boolean operations on every word.
-//! AEGIS-256
-//! leaves two cells unused; their contents do not matter and never reach another cell.
+//! AEGIS-256 leaves two cells unused; their contents do not matter and never reach another cell.
 //!
 //! # Messages
 //!
@@ -27,8 +26,7 @@
 //! half-way: its words hold the planes of all bytes in cells side by side, to be shifted to where
 //! they are added. The key stream is computed on the words of the state and collected in the same
 //! form. So a message is transposed once on its way in and once on its way out, and decryption
-//! costs
-//! as much as encryption.
+//! costs as much as encryption.
 //!
 //! The comments below give the position of a bit by its index bits: `p2 p1 p0` for the plane, `r1
 //! r0` for the row, `c1 c0` for the column, `half` for the first or second block of AEGIS-128's
@@ -250,8 +248,7 @@ pub(crate) fn swap_nibbles<W: PlaneWord>(x: W) -> W {
 }
 
 /// The message, ciphertext or key stream of a step: `BLOCKS` rows of `N` words. Cell `k` of word
-/// `n`
-/// holds the bits that belong to the word of the state given by [`Layout::source`]. With two
+/// `n` holds the bits that belong to the word of the state given by [`Layout::source`]. With two
 /// blocks, row `b` holds the cells with `k / 4 = b`: those of the first block in its lower half,
 /// those of the second in its upper half.
 pub(crate) type Step<W, const N: usize, const BLOCKS: usize> = [[W; N]; BLOCKS];
@@ -532,8 +529,7 @@ fn sub_bytes<'a, W: PlaneWord, C: Circuit, const N: usize>(
 }
 
 /// Returns the words of one plane. Its number is a constant, so that the optimiser knows it is
-/// below
-/// eight, whether or not it inlines the function.
+/// below eight, whether or not it inlines the function.
 #[inline(always)]
 fn plane<W: PlaneWord, const N: usize, const P: usize>(planes: &Planes<W, N>) -> [W; N] {
     let mut words = [W::constant(0); N];

@@ -2,18 +2,15 @@
 //!
 //! As in `bitsliced.rs`, a state consists of planes: plane `p` holds bit `p` of every byte. Here a
 //! vector is a plane of some words of the state in all lanes. Each of its bytes stands for a byte
-//! of
-//! the AES block, and the bits of that byte for words and lanes. The words form two halves, S0 to
-//! S3
-//! and S4 to S7 (AEGIS-256: S0 to S2 and S3 to S5). Words at the same place of each half form a
-//! *group*: the word of the first half has the lower four bits of each byte, that of the second
+//! of the AES block, and the bits of that byte for words and lanes. The words form two halves, S0
+//! to S3 and S4 to S7 (AEGIS-256: S0 to S2 and S3 to S5). Words at the same place of each half form
+//! a *group*: the word of the first half has the lower four bits of each byte, that of the second
 //! half the upper four, one bit per lane.
 //!
 //! The next word of the state is in the next group, so no bit moves within a byte, except from the
 //! last group to the first, where the halves of each byte are exchanged. ShiftRows and MixColumns
 //! move bytes, which are ordered by rows. The key stream of AEGIS-128 uses every bit of its
-//! vectors,
-//! and the message has as many bits as a group.
+//! vectors, and the message has as many bits as a group.
 //!
 //! The index bits of a bit are named as in `bitsliced.rs`.
 
@@ -104,8 +101,7 @@ fn low_nibbles<R: PlaneWord>() -> R {
 }
 
 /// Transposes index bits `n = (half) l1 l0` and, within the byte, `p2 p1 p0` to `n = (p2) p1 p0`
-/// and
-/// `half l1 l0`, or, with one block, `p2 l1 l0`. It is its own inverse.
+/// and `half l1 l0`, or, with one block, `p2 l1 l0`. It is its own inverse.
 #[inline(always)]
 fn transpose<R: PlaneWord, const BLOCKS: usize>(step: &mut Step<R, BLOCKS>) {
     if let [first, second] = step.as_mut_slice() {

@@ -133,8 +133,7 @@ where
         let s = lookup(&t.sub_bytes[0], io).xor(lookup(&t.sub_bytes[1], jo));
         let doubled = lookup(&t.doubled[0], io).xor(lookup(&t.doubled[1], jo));
         // ShiftRows and MixColumns: a column becomes 2a0 + 3a1 + a2 + a3 and so on, which is u0 +
-        // u1
-        // + a3 with ur = 2ar + a(r + 1).
+        // u1 + a3 with ur = 2ar + a(r + 1).
         let u = doubled.xor(permute(&NEXT_ROW_UNSHIFTED, s));
         let mixed = permute(&SHIFT_ROWS[0], u)
             .xor(permute(&SHIFT_ROWS[1], u))

@@ -360,9 +360,8 @@ pub(crate) mod tests {
     }
 
     /// Checks a round. It is SubBytes, which a circuit applies to all bytes alike, and then a
-    /// linear
-    /// map. So it is right if the S-box is right for every value of every byte, and the map for
-    /// every single bit. The code shows that the map is linear: it has only XORs, shifts,
+    /// linear map. So it is right if the S-box is right for every value of every byte, and the map
+    /// for every single bit. The code shows that the map is linear: it has only XORs, shifts,
     /// permutations and masks.
     pub(crate) fn round<S: Sliced>(rounds: fn(S) -> S, linear_map: fn(S) -> S) {
         let (count, lanes) = (if S::BLOCKS == 2 { 8 } else { 6 }, S::Blocks::LANES);

@@ -1,6 +1,5 @@
 //! A batch gives the same results as one message after another, whatever the number, the lengths
-//! and
-//! the keys, and a forgery affects no other message.
+//! and the keys, and a forgery affects no other message.
 
 use std::time::{Duration, Instant};
 
@@ -429,8 +428,7 @@ fn jobs_can_go_to_other_threads() {
 }
 
 /// Measures the shortest time of a piece of work, in nanoseconds for each of `count` messages. It
-/// is
-/// repeated for some tenths of a millisecond.
+/// is repeated for some tenths of a millisecond.
 fn best(count: usize, len: usize, mut work: impl FnMut()) -> f64 {
     let rounds = 400_000 / (len + 200) / count + 1;
     let time = |_| {

@@ -1,6 +1,5 @@
 //! Nothing is read or written outside the buffers, which are adjacent to inaccessible memory. A
-//! read
-//! outside a buffer whose result is discarded shows nowhere else.
+//! read outside a buffer whose result is discarded shows nowhere else.
 
 #![allow(unsafe_code)] // `hazmat::seal`, for a read beyond the end
 

@@ -10,11 +10,10 @@
 //! every fill and every length from 0 to two rates and one byte.
 //!
 //! A longer piece does nothing else. It completes the step that has begun, passes all whole steps
-//! to
-//! one call of a kernel, and begins a step with the rest. The three lengths are the complement of
-//! the fill, a multiple of the rate, and a remainder. Here the first and the last take all values,
-//! in all combinations, and the second is 0, 1 and 2 rates. `lengths.rs` compares kernels for more
-//! steps with the reference.
+//! to one call of a kernel, and begins a step with the rest. The three lengths are the complement
+//! of the fill, a multiple of the rate, and a remainder. Here the first and the last take all
+//! values, in all combinations, and the second is 0, 1 and 2 rates. `lengths.rs` compares kernels
+//! for more steps with the reference.
 
 use crate::common::{
     Random, assert_fails, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced,
@@ -34,8 +33,7 @@ fn numbers(end: usize, rate: usize) -> impl Iterator<Item = usize> + Clone {
 }
 
 /// The length of the three numbers at the end of a session: the two lengths, and whether the
-/// message
-/// has begun.
+/// message has begun.
 const NUMBERS: usize = 24;
 
 /// Returns the state of a session, without the partial step if none has begun.
@@ -169,8 +167,8 @@ fn every_piece_of_a_mac_after_every_fill() {
 }
 
 /// A key stream is the ciphertext of zeros, which is proved above. This checks that its methods
-/// pass
-/// on their arguments. `xor` works in chunks of 2048 bytes, so it is tested with more than one.
+/// pass on their arguments. `xor` works in chunks of 2048 bytes, so it is tested with more than
+/// one.
 fn stream<F: Family, const D: usize>() {
     let rate = reference::<F, D>().rate();
     let mut random = Random(73);

@@ -21,8 +21,7 @@ const CHUNK: usize = 4096;
 const BEFORE: u8 = 0xee;
 
 /// All lengths up to eight steps. If reduced, all up to one step, or some of them if a step is
-/// long,
-/// and those around the other steps.
+/// long, and those around the other steps.
 fn lengths(rate: usize) -> Vec<usize> {
     if !reduced() {
         return (0..=8 * rate).collect();

@@ -17,9 +17,8 @@ use palladion_reference as reference;
 static CHOICE: Mutex<()> = Mutex::new(());
 
 /// Whether to test less, under emulators: with the environment variable `PALLADION_TEST_REDUCED`,
-/// or
-/// with the build option `palladion_test_reduced`, which also compiles fewer variants. Only more of
-/// the same is left out.
+/// or with the build option `palladion_test_reduced`, which also compiles fewer variants. Only more
+/// of the same is left out.
 pub fn reduced() -> bool {
     cfg!(palladion_test_reduced)
         || std::env::var_os("PALLADION_TEST_REDUCED").is_some_and(|value| !value.is_empty())
@@ -58,9 +57,8 @@ fn for_each(test: &mut dyn FnMut(Backend)) {
 }
 
 /// Records that `count` known answers of a part of a source were right on a backend. The record
-/// goes
-/// to the file that the environment variable `PALLADION_KNOWN_ANSWERS` names, or to standard output
-/// if that is `-`. `scripts/known-answers.py` makes a table of it.
+/// goes to the file that the environment variable `PALLADION_KNOWN_ANSWERS` names, or to standard
+/// output if that is `-`. `scripts/known-answers.py` makes a table of it.
 pub fn known_answers(source: &str, part: &str, backend: Backend, count: usize) {
     use std::io::Write;
     let Some(path) = std::env::var_os("PALLADION_KNOWN_ANSWERS").filter(|path| !path.is_empty())
@@ -106,8 +104,7 @@ macro_rules! for_each_variant {
 pub(crate) use for_each_variant;
 
 /// Calls `check::<F, D, T>(...)` for the same variants and both tag lengths, except the MACs that
-/// do
-/// not exist: AEGIS-128X of an odd degree above 1 with 16-byte tags.
+/// do not exist: AEGIS-128X of an odd degree above 1 with 16-byte tags.
 macro_rules! for_each_mac {
     (rfc: $check:ident $arguments:tt) => {
         for_each_mac!(@ $check $arguments
