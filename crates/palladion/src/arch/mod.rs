@@ -1,4 +1,4 @@
-//! One file for each class of CPUs: its block vectors, and its tables of kernels.
+//! One file for each class of CPUs, with its block vectors and its tables of kernels.
 
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 pub(crate) mod aarch64;

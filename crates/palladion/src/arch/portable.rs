@@ -1,4 +1,4 @@
-//! The backend for every machine: bitsliced, in general registers or in the vectors that the whole
+//! The backend for every CPU: bitsliced, in general registers or in the vectors that the whole
 //! crate is compiled for.
 
 use crate::soft::{OneLane, TwoLanes};
@@ -18,8 +18,7 @@ mod four_lanes {
     pub(crate) type Aegis256 = super::TwoLanes<1>;
 }
 
-// Knowing the degree at compile time saves nothing that counts here: one set of kernels for each
-// machine.
+// One set of kernels for each machine: knowing the degree at compile time gains nothing here.
 crate::driver::table::tables! {
     scrub: 5120;
     aegis128: [OneLane<2>, 0; TwoLanes<2>, 0; four_lanes::Aegis128, 0;] any OneLane<2>;

@@ -1,5 +1,5 @@
-//! WebAssembly with SIMD. What a module needs is decided when it is compiled: there is nothing to
-//! detect.
+//! WebAssembly with SIMD. The features of a module are fixed when it is compiled, so there is
+//! nothing to detect.
 
 use core::arch::wasm32::*;
 use core::cell::UnsafeCell;
@@ -11,7 +11,7 @@ use crate::machine::{Aegis128, Aegis256};
 use crate::soft::lanes::{Lanes, Register, register};
 use crate::soft::permute::{Permute, Permuted};
 
-/// One block in a vector, whose bytes are looked up by this instruction.
+/// Defines one block in a vector, whose bytes are looked up by the given instruction.
 macro_rules! one_block {
     ($(#[$attribute:meta])* $name:ident, $swizzle:ident) => {
         $(#[$attribute])*
@@ -19,8 +19,8 @@ macro_rules! one_block {
         pub(crate) struct $name(v128);
 
         $(#[$attribute])*
-        // SAFETY: each method is one or two instructions, on all bytes alike; the module is
-        // compiled for them.
+        // SAFETY: the module is compiled for SIMD. Each method is one or two instructions that
+        // treat all bytes alike.
         unsafe impl Vector for $name {
             #[inline(always)]
             fn xor(self, other: Self) -> Self {
@@ -29,19 +29,19 @@ macro_rules! one_block {
         }
 
         $(#[$attribute])*
-        // SAFETY: 16 bytes are one lane, loaded and stored as they are; the module is compiled for
-        // SIMD.
+        // SAFETY: the module is compiled for SIMD. 16 bytes are one lane, loaded and stored in
+        // memory order.
         unsafe impl Blocks for $name {
             one_lane!();
 
             #[inline(always)]
             unsafe fn load(src: *const u8) -> Self {
-                // SAFETY: the caller grants 16 bytes; no alignment needed.
+                // SAFETY: the caller promises 16 readable bytes; no alignment is needed.
                 Self(unsafe { v128_load(src.cast()) })
             }
             #[inline(always)]
             unsafe fn store(self, dst: *mut u8) {
-                // SAFETY: the caller grants 16 bytes; no alignment needed.
+                // SAFETY: the caller promises 16 writable bytes; no alignment is needed.
                 unsafe { v128_store(dst.cast(), self.0) }
             }
             #[inline(always)]
@@ -50,7 +50,7 @@ macro_rules! one_block {
             }
             #[inline(always)]
             fn truncate(self, len: usize) -> Self {
-                // SAFETY: the module is compiled for it.
+                // SAFETY: the module is compiled for SIMD.
                 Self(v128_and(self.0, unsafe { crate::block::mask_of_length::<Self>(len) }.0))
             }
             #[inline(always)]
@@ -60,11 +60,12 @@ macro_rules! one_block {
         }
 
         $(#[$attribute])*
-        // SAFETY: `$swizzle` looks up every byte with an index below 16, as `lookup` must.
+        // SAFETY: `$swizzle` looks up every byte with an index below 16 and gives zero for an index
+        // of 128 or more, as `lookup` requires. The module is compiled for it.
         unsafe impl Permute for $name {
             #[inline(always)]
             unsafe fn table(table: &'static [u8; 16]) -> Self {
-                // SAFETY: the number is zero, and the table readable.
+                // SAFETY: `ZERO` is zero, and the table has 16 readable bytes.
                 Self(unsafe { v128_load(table.as_ptr().add(ZERO.get()).cast()) })
             }
             #[inline(always)]
@@ -73,8 +74,8 @@ macro_rules! one_block {
             }
             #[inline(always)]
             fn nibbles(self) -> [Self; 2] {
-                // Not a shift of bytes, which x86 has not: engines would need a mask of their own
-                // for it. SAFETY: the module is compiled for it.
+                // Not a shift of bytes, which x86 lacks: engines would add another mask for it.
+                // SAFETY: the module is compiled for SIMD.
                 let low = unsafe { Self::table(&LOW_NIBBLES) }.0;
                 [Self(v128_and(self.0, low)), Self(v128_and(u32x4_shr(self.0, 4), low))]
             }
@@ -82,17 +83,17 @@ macro_rules! one_block {
     };
 }
 one_block! {
-    /// Bytes looked up with SIMD as it was first.
+    /// One block: byte lookups of the original SIMD.
     S1, u8x16_swizzle
 }
 one_block! {
-    /// Bytes looked up with relaxed SIMD, which does not say what becomes of indices from 16 to
-    /// 127: there are none.
+    /// One block: byte lookups of relaxed SIMD. Their results for indices from 16 to 127 are not
+    /// specified, but such indices do not occur.
     #[cfg(target_feature = "relaxed-simd")]
     R1, u8x16_relaxed_swizzle
 }
 
-/// A vector of bits.
+/// A vector of 128 bits.
 #[cfg_attr(all(palladion_one_backend, target_feature = "relaxed-simd"), allow(dead_code))]
 #[derive(Clone, Copy)]
 #[repr(transparent)]
@@ -110,7 +111,7 @@ register! {
 impl Register for Simd {
     #[inline(always)]
     unsafe fn load(src: *const u8) -> Self {
-        // SAFETY: the caller grants 16 bytes; no alignment needed.
+        // SAFETY: the caller promises 16 readable bytes; no alignment is needed.
         let x = unsafe { v128_load(src.cast()) };
         Self(i8x16_shuffle::<0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15>(x, x))
     }
@@ -118,7 +119,7 @@ impl Register for Simd {
     unsafe fn store(self, dst: *mut u8) {
         let x =
             i8x16_shuffle::<0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15>(self.0, self.0);
-        // SAFETY: the caller grants 16 bytes; no alignment needed.
+        // SAFETY: the caller promises 16 writable bytes; no alignment is needed.
         unsafe { v128_store(dst.cast(), x) }
     }
     #[inline(always)]
@@ -137,13 +138,13 @@ impl Register for Simd {
 
 static LOW_NIBBLES: [u8; 16] = [0x0f; 16];
 
-/// A number that the compiler does not know. It knows what is in a table and would write it into
-/// the code, as constants that V8 puts together anew from immediate values at each use, and as
-/// shuffles by constants, which are slower still. From an address with an unknown part, tables are
-/// loaded.
+/// A number that the compiler does not know. Knowing the contents of a table, it would write them
+/// into the code: as constants, which V8 assembles again from immediate values at each use, and as
+/// shuffles by constants, which are slower still. An address with an unknown part makes it load the
+/// tables instead.
 struct Unknown(UnsafeCell<usize>);
 
-// SAFETY: it is never written to.
+// SAFETY: the number is never written to.
 unsafe impl Sync for Unknown {}
 
 static ZERO: Unknown = Unknown(UnsafeCell::new(0));
@@ -151,23 +152,23 @@ static ZERO: Unknown = Unknown(UnsafeCell::new(0));
 impl Unknown {
     #[inline(always)]
     fn get(&self) -> usize {
-        // SAFETY: it is never written to.
+        // SAFETY: the number is never written to.
         unsafe { *self.0.get() }
     }
 }
 
-/// Does nothing, but might write to the number for all that the compiler knows. To be called where
-/// it must be kept.
+/// Does nothing, but as far as the compiler knows it may write to the number. Call it where it must
+/// not be optimised away.
 #[cold]
 #[inline(never)]
 pub(crate) fn keep_unknown() {
     if black_box(false) {
-        // SAFETY: never executed.
+        // SAFETY: this is never executed.
         unsafe { *ZERO.0.get() = black_box(1) };
     }
 }
 
-/// SIMD as it was first.
+/// The original SIMD.
 #[cfg(not(all(palladion_one_backend, target_feature = "relaxed-simd")))]
 pub(crate) mod simd128 {
     use super::{Aegis128, Aegis256, Lanes, Permuted, S1, Simd};

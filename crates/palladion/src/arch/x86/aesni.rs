@@ -10,16 +10,16 @@ use crate::block::{Blocks, MAX_LANES, Pair, Vector, Word};
 use crate::machine::{Aegis128, Aegis256};
 
 one_block! {
-    /// One block in an XMM register: AES-NI.
+    /// One block in an XMM register, with AES-NI.
     X1
 }
 aes!(X1(__m128i) of X1, _mm_aesenc_si128, needs "sse2", xmm_reg, in_order false, three_way false);
 
-// With AES-NI alone two interleaved messages are slower than one after another (measured on a core
+// With AES-NI alone, two interleaved messages are slower than one after another (measured on a core
 // with one AES unit), so there are no batch kernels.
 
-/// The first encoding of AES-NI, for CPUs without AVX: old ones, and small ones. All degrees above
-/// 1 share kernels.
+/// The SSE encoding of AES-NI, for old and small CPUs without AVX. All degrees above 1 share
+/// kernels.
 pub(crate) mod sse {
     use super::{Aegis128, Aegis256, X1};
     crate::driver::table::tables! {

@@ -1,13 +1,12 @@
-//! What the CPU can do.
+//! Detection of the CPU's features.
 
 #[cfg(target_arch = "x86")]
 use core::arch::x86::{__cpuid_count, _xgetbv, CpuidResult};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
 
-/// What CPUID says of the features that the backends need, with the operating system's consent to
-/// the wide registers. (`is_x86_feature_detected!` needs `std`; this works without, and a test
-/// compares the two.)
+/// The CPU's features that backends need, according to CPUID, if the operating system saves their
+/// registers. `is_x86_feature_detected!` needs `std`; a test compares the two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Features {
     pub(crate) ssse3: bool,
@@ -43,9 +42,9 @@ impl Features {
     }
 
     pub(crate) fn detect() -> Self {
-        // Without an operating system that saves the vector registers, CPUID says nothing about
-        // whether they may be used; in an SGX enclave, and by Miri, it cannot even be asked. Then
-        // only what the whole program is compiled for counts.
+        // Without an operating system that saves the vector registers, CPUID does not say whether
+        // they may be used. In an SGX enclave, and under Miri, CPUID is not available. In these
+        // cases only the features that the whole program is compiled for count.
         if cfg!(any(miri, target_os = "none", target_os = "uefi", target_env = "sgx")) {
             return Self {
                 ssse3: cfg!(target_feature = "ssse3"),
@@ -59,7 +58,7 @@ impl Features {
             };
         }
         let bit = |register: u32, bit: u32| register >> bit & 1 == 1;
-        #[allow(unused_unsafe)] // safe in newer compilers than the oldest supported one
+        #[allow(unused_unsafe)] // safe in compilers newer than the oldest supported one
         // SAFETY: every CPU that this code runs on has CPUID: x86-64 by definition, x86 since 1993.
         let cpuid = |leaf: u32| unsafe { __cpuid_count(leaf, 0) };
         let highest = cpuid(0).eax;
@@ -67,15 +66,15 @@ impl Features {
         if !bit(leaf1.edx, 26) {
             return Self::default(); // no SSE2
         }
-        // XCR0 tells which registers the operating system saves: bits 1 and 2 for YMM, 5 to 7 for
-        // ZMM and masks.
+        // XCR0 says which registers the operating system saves: bits 1 and 2 for YMM, bits 5 to 7
+        // for ZMM and masks.
         let xcr0 = if bit(leaf1.ecx, 27) {
             #[target_feature(enable = "xsave")]
             unsafe fn xcr0() -> u64 {
-                // SAFETY: the caller has seen OSXSAVE.
+                // SAFETY: OSXSAVE was checked, so XGETBV exists.
                 unsafe { _xgetbv(0) }
             }
-            // SAFETY: OSXSAVE says that XGETBV may be used.
+            // SAFETY: OSXSAVE is set, so the CPU has the XSAVE feature.
             unsafe { xcr0() }
         } else {
             0

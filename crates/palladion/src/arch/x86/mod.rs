@@ -1,8 +1,8 @@
-//! x86 and x86-64: what the tiers share. Each file below is one class of CPUs with its tables of
-//! kernels.
+//! x86 and x86-64: the code that the classes of CPUs share. Each file below is one class of CPUs
+//! with its tables of kernels.
 //!
-//! Where functions with vectors are compiled without SSE2, as in kernels of operating systems, the
-//! compiler refuses them; then none of this is compiled.
+//! The compiler rejects functions with vectors when it compiles without SSE2, as for operating
+//! system kernels. None of this is compiled there.
 
 #[cfg(target_arch = "x86")]
 use core::arch::x86::*;
@@ -38,33 +38,33 @@ macro_rules! register {
         #[derive(Clone, Copy)]
         pub(crate) struct $name($register);
 
-        // SAFETY: each method is the one instruction that its name says, on all lanes alike; a
-        // value is proof that the CPU has it.
+        // SAFETY: a value exists only if the CPU has the features. Each method is the instruction
+        // that its name says, on all lanes alike.
         unsafe impl Vector for $name {
             #[inline(always)]
             fn xor(self, other: Self) -> Self {
-                // SAFETY: `self` is proof of the features.
+                // SAFETY: `self` exists, so the CPU has the features.
                 Self(unsafe { $xor(self.0, other.0) })
             }
             #[inline(always)]
             fn xor3(self, $b: Self, $c: Self) -> Self {
                 let $a = self;
-                #[allow(unused_unsafe)] // nothing to do where it takes two instructions
-                // SAFETY: `self` is proof of the features.
+                #[allow(unused_unsafe)] // without three-way logic there is nothing unsafe
+                // SAFETY: `self` exists, so the CPU has the features.
                 unsafe {
                     $xor3
                 }
             }
             #[inline(always)]
             fn pin(self) -> Self {
-                // A function of its own, because `asm!` takes a wide register only where the
-                // feature is known.
+                // A separate function, because `asm!` accepts a wide register only where the
+                // feature is enabled.
                 #[inline]
                 #[target_feature(enable = $features)]
                 #[cfg_attr(any(miri, palladion_secrecy = "msan"), allow(unused_mut))]
                 fn pin(mut x: $register) -> $register {
-                    // SAFETY: no instruction at all. (MemorySanitizer would take it for one that
-                    // looks at a secret; Miri knows no `asm!`.)
+                    // SAFETY: it contains no instruction. Left out for MemorySanitizer, which
+                    // treats it as a use of a secret, and for Miri, which does not support `asm!`.
                     #[cfg(not(any(miri, palladion_secrecy = "msan")))]
                     unsafe {
                         core::arch::asm!(
@@ -74,31 +74,32 @@ macro_rules! register {
                     }
                     x
                 }
-                // SAFETY: `self` is proof of the features.
+                // SAFETY: `self` exists, so the CPU has the features.
                 Self(unsafe { pin(self.0) })
             }
         }
 
-        // SAFETY: instructions on all bytes alike; partial loads and stores touch only the bytes
-        // they are granted.
+        // SAFETY: a value exists only if the CPU has the features. Instructions treat all bytes
+        // alike; partial loads and stores access only the bytes that the caller promises.
         unsafe impl Blocks for $name {
             const LANES: usize = $lanes;
             type Lane = $lane;
 
             #[inline(always)]
             unsafe fn load(src: *const u8) -> Self {
-                // SAFETY: the caller grants the features and the memory; the instruction needs no
-                // alignment.
+                // SAFETY: the caller promises the CPU features and a readable vector; the
+                // instruction needs no alignment.
                 Self(unsafe { $load(src.cast()) })
             }
             #[inline(always)]
             unsafe fn store(self, dst: *mut u8) {
-                // SAFETY: the caller grants the vector's bytes; no alignment needed.
+                // SAFETY: the caller promises a writable vector; no alignment is needed.
                 unsafe { $store(dst.cast(), self.0) }
             }
             #[inline(always)]
             unsafe fn splat(block: *const u8) -> Self {
-                // SAFETY: the caller grants the CPU features and 16 bytes; no alignment needed.
+                // SAFETY: the caller promises the CPU features and 16 readable bytes; no alignment
+                // is needed.
                 unsafe {
                     let $block = _mm_loadu_si128(block.cast());
                     Self($splat)
@@ -106,7 +107,7 @@ macro_rules! register {
             }
             #[inline(always)]
             unsafe fn splat_words(first: u64, second: u64) -> Self {
-                // SAFETY: the caller grants the features.
+                // SAFETY: the caller promises the CPU features.
                 unsafe {
                     let $block = _mm_set_epi64x(second as i64, first as i64);
                     Self($splat)
@@ -114,37 +115,40 @@ macro_rules! register {
             }
             #[inline(always)]
             unsafe fn zero() -> Self {
-                // SAFETY: the caller grants the features.
+                // SAFETY: the caller promises the CPU features.
                 Self(unsafe { $zero() })
             }
             #[inline(always)]
             unsafe fn load_partial($src: *const u8, $load_len: usize) -> Self {
-                // SAFETY: the caller grants the features and the bytes.
+                // SAFETY: the caller promises the CPU features and the readable bytes.
                 Self(unsafe { $load_partial })
             }
             #[inline(always)]
             unsafe fn store_partial(self, $dst: *mut u8, $store_len: usize) {
                 let $value_ = self.0;
-                // SAFETY: the caller grants the bytes; `self` is proof of the features.
+                // SAFETY: the caller promises the writable bytes. `self` exists, so the CPU has the
+                // features.
                 unsafe { $store_partial }
             }
             #[inline(always)]
             fn truncate(self, $len: usize) -> Self {
                 let $whole = self;
-                // SAFETY: `self` is proof of the features.
+                // SAFETY: `self` exists, so the CPU has the features.
                 Self(unsafe { $truncate })
             }
             #[inline(always)]
             fn xor_and(self, b: Self, c: Self) -> Self {
-                // SAFETY: `self` is proof of the features.
+                // SAFETY: `self` exists, so the CPU has the features.
                 Self(unsafe { $xor(self.0, $and(b.0, c.0)) })
             }
             #[inline(always)]
             fn is_zero(self) -> bool {
                 let mut zero = true;
                 for lane in &self.lanes()[..$lanes] {
-                    // SAFETY: `self` is proof of the features.
-                    zero &= unsafe { _mm_movemask_epi8(_mm_cmpeq_epi8(lane.0, _mm_setzero_si128())) } == 0xffff;
+                    // SAFETY: `self` exists, so the CPU has the features.
+                    let equal = unsafe { _mm_cmpeq_epi8(lane.0, _mm_setzero_si128()) };
+                    // SAFETY: `self` exists, so the CPU has the features.
+                    zero &= unsafe { _mm_movemask_epi8(equal) } == 0xffff;
                 }
                 zero
             }
@@ -155,18 +159,18 @@ macro_rules! register {
             #[inline(always)]
             fn lanes(self) -> [$lane; MAX_LANES] {
                 let $all = self.0;
-                #[allow(unused_unsafe)] // nothing to do for one lane
-                // SAFETY: `self` is proof of the features.
+                #[allow(unused_unsafe)] // for one lane there is nothing unsafe
+                // SAFETY: `self` exists, so the CPU has the features.
                 let [a, b, c, d] = unsafe { $lanes_expr };
-                // (Not `map`: the compiler does not always put that in here, and then it goes over
-                // the stack.)
+                // Not `map`: the compiler does not always inline it, and then the lanes go through
+                // the stack.
                 [$lane(a), $lane(b), $lane(c), $lane(d)]
             }
             #[inline(always)]
             fn fold(self) -> $lane {
                 let $fold = self;
-                #[allow(unused_unsafe)] // nothing to do for one lane
-                // SAFETY: `self` is proof of the features.
+                #[allow(unused_unsafe)] // for one lane there is nothing unsafe
+                // SAFETY: `self` exists, so the CPU has the features.
                 unsafe {
                     $fold_expr
                 }
@@ -175,8 +179,8 @@ macro_rules! register {
             unsafe fn from_lanes(lanes: [$lane; MAX_LANES]) -> Self {
                 let [a, b, c, d] = lanes;
                 let $parts = [a.0, b.0, c.0, d.0];
-                #[allow(unused_unsafe)] // nothing to do for one lane
-                // SAFETY: the caller grants the features.
+                #[allow(unused_unsafe)] // for one lane there is nothing unsafe
+                // SAFETY: the caller promises the CPU features.
                 Self(unsafe { $from_lanes })
             }
             $($more)*
@@ -186,7 +190,7 @@ macro_rules! register {
 
 use register;
 
-/// One block in an XMM register, without AVX-512.
+/// Defines one block in an XMM register, without AVX-512.
 macro_rules! one_block {
     ($(#[$doc:meta])* $name:ident) => {
         register! {
@@ -205,7 +209,7 @@ macro_rules! one_block {
 }
 use one_block;
 
-/// Two blocks in a YMM register, without AVX-512.
+/// Defines two blocks in a YMM register, without AVX-512.
 macro_rules! two_blocks {
     ($(#[$doc:meta])* $name:ident of $lane:ident) => {
         register! {
@@ -227,7 +231,7 @@ use two_blocks;
 /// Implements [`Word`] with the AES instructions.
 macro_rules! aes {
     ($name:ident($register:ty) of $lane:ident, $aes:ident, needs $features:literal, $class:ident, in_order $in_order:literal, three_way $three_way:literal) => {
-        // SAFETY: one instruction; a value is proof that the CPU has it.
+        // SAFETY: a value exists only if the CPU has the features. A round is one instruction.
         unsafe impl Word for $name {
             type Blocks = Self;
             type Single = $lane;
@@ -244,7 +248,7 @@ macro_rules! aes {
             }
             #[inline(always)]
             fn aes(self, round_key: Self) -> Self {
-                // SAFETY: `self` is proof of the features.
+                // SAFETY: `self` exists, so the CPU has the features.
                 Self(unsafe { $aes(self.0, round_key.0) })
             }
             #[inline(always)]
@@ -253,8 +257,8 @@ macro_rules! aes {
                 #[target_feature(enable = $features)]
                 #[cfg_attr(any(miri, palladion_secrecy = "msan"), allow(unused_mut))]
                 fn in_order(mut x: $register) -> $register {
-                    // SAFETY: no instruction at all. It is not `pure`, so that such blocks stay in
-                    // order.
+                    // SAFETY: it contains no instruction. It is not `pure`, so that such blocks
+                    // stay in order.
                     #[cfg(not(any(miri, palladion_secrecy = "msan")))]
                     unsafe {
                         core::arch::asm!(
@@ -264,7 +268,7 @@ macro_rules! aes {
                     }
                     x
                 }
-                // SAFETY: `self` is proof of the features.
+                // SAFETY: `self` exists, so the CPU has the features.
                 if Self::IN_ORDER { Self(unsafe { in_order(self.0) }) } else { self }
             }
         }
@@ -275,11 +279,11 @@ use aes;
 /// Implements [`Halves`].
 macro_rules! halves {
     ($($name:ident)*) => {$(
-        // SAFETY: one instruction; a value is proof that the CPU has AVX2.
+        // SAFETY: a value exists only if the CPU has AVX2. Exchanging halves is one instruction.
         unsafe impl Halves for $name {
             #[inline(always)]
             fn swap(self) -> Self {
-                // SAFETY: `self` is proof of the features.
+                // SAFETY: `self` exists, so the CPU has the features.
                 Self(unsafe { _mm256_permute2x128_si256::<1>(self.0, self.0) })
             }
         }
@@ -288,18 +292,18 @@ macro_rules! halves {
 use halves;
 
 /// # Safety
-/// AVX2.
+/// The CPU has AVX2.
 #[inline(always)]
 unsafe fn join(low: __m128i, high: __m128i) -> __m256i {
-    // SAFETY: the caller grants the feature.
+    // SAFETY: the caller promises AVX2.
     unsafe { _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high) }
 }
 
 /// # Safety
-/// AVX2.
+/// The CPU has AVX2.
 #[inline(always)]
 unsafe fn two_lanes(x: __m256i) -> [__m128i; MAX_LANES] {
-    // SAFETY: the caller grants the feature.
+    // SAFETY: the caller promises AVX2.
     let (a, b) = unsafe { (_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x)) };
     [a, b, a, b]
 }

@@ -1,15 +1,14 @@
-//! Parts of a block without AVX-512: two overlapping pieces, whose halves of the register a byte
-//! shuffle brings together. Never a copy through memory, which would be written in small pieces and
-//! read in a large one, and so cost the time of a failed store forwarding. Branches and indices
-//! depend on lengths alone.
+//! Parts of a block without AVX-512: two overlapping pieces, joined by byte shuffles. A copy
+//! through memory would be written in small pieces and read in a large one, which costs a failed
+//! store forwarding. Branches and indices depend only on lengths.
 
 #[cfg(target_arch = "x86")]
 use core::arch::x86::*;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
-/// Shuffles that move a block: loaded from `16 + n` on, by `n` bytes down; from `16 - n` on, by `n`
-/// bytes up.
+/// Shuffles that move a block: loaded from `16 + n`, down by `n` bytes; from `16 - n`, up by `n`
+/// bytes.
 static MOVES: [u8; 48] = {
     let mut moves = [0x80; 48];
     let mut i = 0;
@@ -23,28 +22,28 @@ static MOVES: [u8; 48] = {
 /// Moves bytes towards higher addresses.
 ///
 /// # Safety
-/// SSSE3; `n <= 16`.
+/// The CPU has SSSE3; `n <= 16`.
 #[inline(always)]
 unsafe fn up(x: __m128i, n: usize) -> __m128i {
-    // SAFETY: the caller grants the feature; 16 bytes lie behind each of the first 17.
+    // SAFETY: the caller promises SSSE3 and `n <= 16`; 16 bytes of the table follow index `16 - n`.
     unsafe { _mm_shuffle_epi8(x, _mm_loadu_si128(MOVES.as_ptr().add(16 - n).cast())) }
 }
 
 /// Moves bytes towards lower addresses.
 ///
 /// # Safety
-/// SSSE3; `n <= 16`.
+/// The CPU has SSSE3; `n <= 16`.
 #[inline(always)]
 unsafe fn down(x: __m128i, n: usize) -> __m128i {
-    // SAFETY: the caller grants the feature; 16 bytes lie behind each of bytes 16 to 32.
+    // SAFETY: the caller promises SSSE3 and `n <= 16`; 16 bytes of the table follow index `16 + n`.
     unsafe { _mm_shuffle_epi8(x, _mm_loadu_si128(MOVES.as_ptr().add(16 + n).cast())) }
 }
 
 /// # Safety
-/// SSSE3; `len` bytes, at most 16, readable.
+/// The CPU has SSSE3; `len` bytes, at most 16, are readable.
 #[inline(always)]
 pub(super) unsafe fn load_128(src: *const u8, len: usize) -> __m128i {
-    // SAFETY: the caller grants the feature; each piece lies within the `len` bytes.
+    // SAFETY: the caller promises SSSE3 and `len` readable bytes, within which each piece lies.
     unsafe {
         if len >= 16 {
             _mm_loadu_si128(src.cast())
@@ -55,7 +54,7 @@ pub(super) unsafe fn load_128(src: *const u8, len: usize) -> __m128i {
             let word = |at: usize| _mm_cvtsi32_si128(src.add(at).cast::<i32>().read_unaligned());
             _mm_or_si128(word(0), up(word(len - 4), len - 4))
         } else if len > 0 {
-            // One to three bytes: the first, the middle and the last, some of them the same.
+            // One to three bytes: the first, the middle and the last, which may coincide.
             let byte = |at: usize| u32::from(src.add(at).read()) << (8 * at);
             _mm_cvtsi32_si128((byte(0) | byte(len / 2) | byte(len - 1)) as i32)
         } else {
@@ -65,10 +64,10 @@ pub(super) unsafe fn load_128(src: *const u8, len: usize) -> __m128i {
 }
 
 /// # Safety
-/// SSSE3; `len` bytes, at most 16, writable.
+/// The CPU has SSSE3; `len` bytes, at most 16, are writable.
 #[inline(always)]
 pub(super) unsafe fn store_128(x: __m128i, dst: *mut u8, len: usize) {
-    // SAFETY: the caller grants the feature; each piece lies within the `len` bytes.
+    // SAFETY: the caller promises SSSE3 and `len` writable bytes, within which each piece lies.
     unsafe {
         if len >= 16 {
             _mm_storeu_si128(dst.cast(), x);
@@ -88,10 +87,10 @@ pub(super) unsafe fn store_128(x: __m128i, dst: *mut u8, len: usize) {
 }
 
 /// # Safety
-/// AVX2; `len` bytes, at most 32, readable.
+/// The CPU has AVX2; `len` bytes, at most 32, are readable.
 #[inline(always)]
 pub(super) unsafe fn load_256(src: *const u8, len: usize) -> __m256i {
-    // SAFETY: the caller grants the feature and the bytes.
+    // SAFETY: the caller promises AVX2 and `len` readable bytes.
     unsafe {
         if len > 16 {
             let (low, high) = (_mm_loadu_si128(src.cast()), load_128(src.add(16), len - 16));
@@ -103,10 +102,10 @@ pub(super) unsafe fn load_256(src: *const u8, len: usize) -> __m256i {
 }
 
 /// # Safety
-/// AVX2; `len` bytes, at most 32, writable.
+/// The CPU has AVX2; `len` bytes, at most 32, are writable.
 #[inline(always)]
 pub(super) unsafe fn store_256(x: __m256i, dst: *mut u8, len: usize) {
-    // SAFETY: the caller grants the feature and the bytes.
+    // SAFETY: the caller promises AVX2 and `len` writable bytes.
     unsafe {
         if len > 16 {
             _mm_storeu_si128(dst.cast(), _mm256_castsi256_si128(x));

@@ -1,4 +1,4 @@
-//! Four lanes in the registers of SSE2, which every x86-64 has: for the portable backend.
+//! Four lanes in the registers of SSE2, which every x86-64 CPU has, for the portable backend.
 
 #[cfg(target_arch = "x86")]
 use core::arch::x86::*;
@@ -7,12 +7,12 @@ use core::arch::x86_64::*;
 
 use crate::soft::lanes::{Register, register};
 
-/// A vector. All of this is compiled only where the whole crate is compiled for SSE2.
+/// A vector of 128 bits. It is compiled only if the whole crate is compiled for SSE2.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Xmm(__m128i);
 
-/// What SSE2 has instructions for.
+/// Evaluates an expression of SSE2 intrinsics.
 macro_rules! sse2 {
     ($value:expr) => {
         // SAFETY: the crate is compiled for SSE2.
@@ -29,7 +29,8 @@ register! {
     Shr, shr(self, by: u32) = sse2!(_mm_srl_epi64(self.0, _mm_cvtsi32_si128(by as i32)));
 }
 
-/// Columns to rows: the index of a byte `c1 c0 r1 r0` becomes `r1 r0 c1 c0`, in two turns.
+/// Transposes columns and rows: the byte at index `c1 c0 r1 r0` moves to `r1 r0 c1 c0`, in two
+/// steps.
 #[inline(always)]
 fn transpose(x: __m128i) -> __m128i {
     // SAFETY: the crate is compiled for SSE2.
@@ -42,12 +43,12 @@ fn transpose(x: __m128i) -> __m128i {
 impl Register for Xmm {
     #[inline(always)]
     unsafe fn load(src: *const u8) -> Self {
-        // SAFETY: the caller grants 16 bytes; no alignment needed.
+        // SAFETY: the caller promises 16 readable bytes; no alignment is needed.
         Self(transpose(unsafe { _mm_loadu_si128(src.cast()) }))
     }
     #[inline(always)]
     unsafe fn store(self, dst: *mut u8) {
-        // SAFETY: the caller grants 16 bytes; no alignment needed.
+        // SAFETY: the caller promises 16 writable bytes; no alignment is needed.
         unsafe { _mm_storeu_si128(dst.cast(), transpose(self.0)) }
     }
     #[inline(always)]

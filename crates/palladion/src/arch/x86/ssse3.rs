@@ -12,26 +12,27 @@ use crate::machine::{Aegis128, Aegis256};
 use crate::soft::permute::{Permute, Permuted};
 
 one_block! {
-    /// One block in an XMM register: SSSE3 without AES instructions.
+    /// One block in an XMM register, with SSSE3.
     P1
 }
 two_blocks! {
-    /// Two blocks in a YMM register: AVX2 without AES instructions.
+    /// Two blocks in a YMM register, with AVX2.
     P2 of P1
 }
 /// Implements [`Permute`] with the byte shuffle.
 macro_rules! permute {
     ($name:ident: $shuffle:ident, $shift:ident, $and:ident) => {
-        // SAFETY: one or two instructions; a value is proof that the CPU has them.
+        // SAFETY: a value exists only if the CPU has the features. Shuffles take the same time for
+        // all indices.
         unsafe impl Permute for $name {
             #[inline(always)]
             fn lookup(self, index: Self) -> Self {
-                // SAFETY: `self` is proof of the features.
+                // SAFETY: `self` exists, so the CPU has the features.
                 Self(unsafe { $shuffle(self.0, index.0) })
             }
             #[inline(always)]
             fn nibbles(self) -> [Self; 2] {
-                // SAFETY: `self` is proof of the features.
+                // SAFETY: `self` exists, so the CPU has the features.
                 unsafe {
                     let low = Self::splat_words(LOW_NIBBLES, LOW_NIBBLES).0;
                     [Self($and(self.0, low)).pin(), Self($and($shift::<4>(self.0), low)).pin()]
@@ -44,7 +45,8 @@ const LOW_NIBBLES: u64 = 0x0f0f_0f0f_0f0f_0f0f;
 permute!(P1: _mm_shuffle_epi8, _mm_srli_epi32, _mm_and_si128);
 permute!(P2: _mm256_shuffle_epi8, _mm256_srli_epi32, _mm256_and_si256);
 
-// The steps are much code, and a call counts for little beside them: no kernels for single degrees.
+// There are no kernels for single degrees: steps are much code, and a call costs little in
+// comparison.
 
 crate::driver::table::tables! {
     #[target_feature(enable = "ssse3")]
@@ -68,8 +70,8 @@ pub(crate) mod avx2 {
     }
 }
 
-/// The kernels for CPUs with AVX2 but no AES instructions, of which there are few: those above for
-/// degrees 2 and 4, and those of SSSE3 for all others.
+/// The kernels for the few CPUs with AVX2 but no AES instructions: those of AVX2 for degrees 2 and
+/// 4, those of SSSE3 for all others.
 pub(crate) const TABLES_WITH_AVX2: Tables = {
     let mut tables = TABLES;
     let mut family = 0;

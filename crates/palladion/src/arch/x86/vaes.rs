@@ -10,11 +10,11 @@ use crate::block::{Blocks, Halves, MAX_LANES, Pair, Vector, Word};
 use crate::machine::{Aegis128, Aegis256, Packed128};
 
 one_block! {
-    /// One block in an XMM register: AES-NI where there is VAES.
+    /// One block in an XMM register: AES-NI on CPUs with VAES.
     V1
 }
 two_blocks! {
-    /// Two blocks in a YMM register: VAES with AVX2.
+    /// Two blocks in a YMM register, with VAES and AVX2.
     V2 of V1
 }
 aes!(V1(__m128i) of V1, _mm_aesenc_si128, needs "sse2", xmm_reg, in_order true, three_way false);

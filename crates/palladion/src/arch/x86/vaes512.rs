@@ -9,14 +9,14 @@ use super::{aes, fold_two, halves, join, register, two_lanes};
 use crate::block::{Blocks, Halves, MAX_LANES, Vector, Word};
 use crate::machine::{Aegis128, Aegis256, Packed128};
 
-/// The mask register for the first `len` bytes, at most 64.
+/// Returns the mask register for the first `len` bytes, at most 64.
 #[inline(always)]
 fn mask(len: usize) -> u64 {
     !u64::MAX.checked_shl(len as u32).unwrap_or(0)
 }
 
 register! {
-    /// One block in an XMM register: VAES with AVX-512.
+    /// One block in an XMM register, with VAES and AVX-512.
     M1(__m128i): 1 lanes of M1, needs "sse2", xmm_reg;
     load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
     xor _mm_xor_si128, xor3 |a, b, c| Self(_mm_ternarylogic_epi64::<0x96>(a.0, b.0, c.0)),
@@ -29,7 +29,7 @@ register! {
 }
 
 register! {
-    /// Two blocks in a YMM register: VAES with AVX-512.
+    /// Two blocks in a YMM register, with VAES and AVX-512.
     M2(__m256i): 2 lanes of M1, needs "avx2", ymm_reg;
     load _mm256_loadu_si256, store _mm256_storeu_si256, splat |block| _mm256_broadcastsi128_si256(block),
     zero _mm256_setzero_si256, xor _mm256_xor_si256, xor3 |a, b, c| Self(_mm256_ternarylogic_epi64::<0x96>(a.0, b.0, c.0)),
@@ -42,7 +42,7 @@ register! {
 }
 
 register! {
-    /// Four blocks in a ZMM register: VAES with AVX-512.
+    /// Four blocks in a ZMM register, with VAES and AVX-512.
     M4(__m512i): 4 lanes of M1, needs "avx512f", zmm_reg;
     load _mm512_loadu_si512, store _mm512_storeu_si512, splat |block| _mm512_broadcast_i32x4(block),
     zero _mm512_setzero_si512, xor _mm512_xor_si512, xor3 |a, b, c| Self(_mm512_ternarylogic_epi64::<0x96>(a.0, b.0, c.0)),
@@ -58,11 +58,11 @@ register! {
     fold |x| fold_two(M2(_mm256_xor_si256(_mm512_castsi512_si256(x.0), _mm512_extracti64x4_epi64::<1>(x.0))).lanes());
     from_lanes |x| _mm512_inserti64x4::<1>(_mm512_castsi256_si512(join(x[0], x[1])), join(x[2], x[3]));
 
-    /// Two blocks of each of four messages: loads of both blocks at once, and shuffles that part
-    /// them again, are fewer instructions than eight loads of a block.
+    /// For two blocks of each of four messages: loading both blocks at once and separating them by
+    /// shuffles takes fewer instructions than eight loads of a block.
     #[inline(always)]
     unsafe fn gather_two<const D: usize>(src: &[*const u8; MAX_LANES], at: usize) -> [Self; 2] {
-        // SAFETY: the caller grants the features and, for the messages there are, `32 * D` bytes.
+        // SAFETY: the caller promises the CPU features and `32 * D` readable bytes of each message.
         unsafe {
             if D != 1 {
                 return [Self::gather::<D>(src, at), Self::gather::<D>(src, at + 16 * D)];
@@ -73,7 +73,7 @@ register! {
     }
     #[inline(always)]
     unsafe fn gather<const D: usize>(src: &[*const u8; MAX_LANES], at: usize) -> Self {
-        // SAFETY: the caller grants the features and, for the messages there are, `16 * D` bytes.
+        // SAFETY: the caller promises the CPU features and `16 * D` readable bytes of each message.
         unsafe {
             if D == 2 {
                 return Self(two_halves(src[0].add(at), src[1].add(at)));
@@ -90,10 +90,10 @@ aes!(M4(__m512i) of M1, _mm512_aesenc_epi128, needs "avx512f", zmm_reg, in_order
 halves!(M2);
 
 /// # Safety
-/// AVX-512F; 32 bytes readable at each pointer.
+/// The CPU has AVX-512F; 32 bytes are readable at each pointer.
 #[inline(always)]
 unsafe fn two_halves(low: *const u8, high: *const u8) -> __m512i {
-    // SAFETY: the caller grants the feature and the bytes.
+    // SAFETY: the caller promises AVX-512F and 32 readable bytes at each pointer.
     unsafe {
         let low = _mm512_castsi256_si512(_mm256_loadu_si256(low.cast()));
         _mm512_inserti64x4::<1>(low, _mm256_loadu_si256(high.cast()))
