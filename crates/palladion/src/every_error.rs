@@ -138,7 +138,7 @@ fn every_backend_error() {
     let calls: &[Call<'_>] = &[
         (
             "Unknown",
-            &["no backend of this name", "portable"],
+            &["no backend has this name", "portable"],
             came("nonsense".parse::<Backend>().unwrap_err()),
         ),
         ("Unavailable", &[elsewhere.name(), "portable"], came(set_backend(elsewhere).unwrap_err())),

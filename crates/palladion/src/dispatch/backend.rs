@@ -1,11 +1,11 @@
-//! Which instructions the ciphers run on: found out once, at run time.
+//! The backends, and the choice of one.
 
 use core::fmt;
 use core::str::FromStr;
 
 use super::choice;
 
-/// One implementation of the ciphers for one class of CPU. All give the same bytes.
+/// An implementation of the ciphers for one class of CPU. All backends give the same results.
 ///
 /// ```
 /// use palladion::Backend;
@@ -41,11 +41,11 @@ pub enum Backend {
     Portable,
 }
 
-/// The environment variable that overrides the choice: the name of a backend.
+/// The environment variable that selects a backend by its name.
 pub const ENVIRONMENT_VARIABLE: &str = "PALLADION_BACKEND";
 
 impl Backend {
-    /// All backends, the best first.
+    /// All backends, the fastest first.
     pub const ALL: &'static [Self] = &[
         Self::VaesAvx512,
         Self::VaesAvx2,
@@ -60,7 +60,7 @@ impl Backend {
         Self::Portable,
     ];
 
-    /// The name, as the environment variable takes it.
+    /// Returns the name, as the environment variable takes it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -78,7 +78,7 @@ impl Backend {
         }
     }
 
-    /// What it needs and how it works, in a few words.
+    /// Describes in a few words what the backend needs and how it works.
     #[must_use]
     pub const fn description(self) -> &'static str {
         match self {
@@ -98,8 +98,8 @@ impl Backend {
         }
     }
 
-    /// On what it rests that the time does not depend on secrets. (No backend has a branch, or an
-    /// index into memory, that depends on one. What is left are the instructions themselves.)
+    /// Says why the timing of the backend's instructions does not depend on secrets. No backend has
+    /// a branch, or an index into memory, that depends on a secret.
     #[must_use]
     pub const fn timing(self) -> &'static str {
         match self {
@@ -109,21 +109,25 @@ impl Backend {
             | Self::AesNi
             | Self::Avx2
             | Self::Ssse3 => {
-                "the vendors list these instructions as independent of data (recent Intel CPUs: with DOITM set)"
+                "the vendors list these instructions as independent of data \
+                 (recent Intel CPUs: with DOITM set)"
             }
             Self::ArmAes | Self::Neon => {
-                "the architecture makes these instructions independent of data (Armv8.4 and later: with DIT set)"
+                "the architecture makes these instructions independent of data \
+                 (Armv8.4 and later: with DIT set)"
             }
             Self::WasmRelaxedSimd | Self::WasmSimd128 => {
-                "swizzle, AND, XOR and shifts become such instructions in the engines we know; no standard promises it"
+                "swizzle, AND, XOR and shifts become such instructions in the engines we know; \
+                 no standard promises it"
             }
             Self::Portable => {
-                "AND, OR, XOR, NOT and shifts by constants alone, independent of data on every CPU we know (RISC-V: Zkt)"
+                "AND, OR, XOR, NOT and shifts by constants alone, independent of data on every CPU \
+                 we know (RISC-V: Zkt)"
             }
         }
     }
 
-    /// Whether this CPU (and this build) can run it.
+    /// Tells whether this build, on this CPU, can use the backend.
     #[must_use]
     pub fn is_available(self) -> bool {
         choice::is_available(self)
@@ -139,21 +143,20 @@ impl fmt::Display for Backend {
 impl FromStr for Backend {
     type Err = BackendError;
 
-    /// The backend of that name, whether it can run here or not.
+    /// Returns the backend with this name, whether or not it is available.
     fn from_str(name: &str) -> Result<Self, BackendError> {
         Self::ALL.iter().copied().find(|b| b.name() == name).ok_or(BackendError::Unknown)
     }
 }
 
-/// The backend that new cipher, MAC and key stream objects use: the best that the CPU has, unless
-/// the environment variable `PALLADION_BACKEND` (with feature `std`) or [`set_backend`] says
-/// otherwise.
+/// Returns the backend that new objects use: the fastest that the CPU supports, unless the
+/// environment variable `PALLADION_BACKEND` (with feature `std`) or [`set_backend`] selects
+/// another.
 ///
 /// # Errors
 ///
-/// If the environment variable names no backend, or one that cannot run here. Every operation then
-/// fails with [`Error::Backend`](crate::Error::Backend), rather than to run on something other than
-/// what was asked for.
+/// [`BackendError::Environment`] if the environment variable names no backend, or an unavailable
+/// one. Every operation then fails with [`Error::Backend`](crate::Error::Backend).
 ///
 /// ```
 /// println!("AEGIS runs on {}", palladion::backend()?);
@@ -164,14 +167,13 @@ pub fn backend() -> Result<Backend, BackendError> {
     choice::backend()
 }
 
-/// Makes everything that is created from now on use this backend, in all threads: for tests and
-/// measurements. What exists already keeps the one it was created with. Overrides the environment
-/// variable. It is for programs to call, not for libraries: it decides for everybody in the
-/// process.
+/// Selects the backend for all new objects, in all threads, for tests and measurements. Existing
+/// objects keep theirs. Overrides the environment variable. It affects the whole process, so only
+/// programs should call it, not libraries.
 ///
 /// # Errors
 ///
-/// If it cannot run here.
+/// [`BackendError::Unavailable`] if this build, on this CPU, cannot use it.
 ///
 /// ```
 /// use palladion::{Backend, backend, set_backend};
@@ -183,22 +185,22 @@ pub fn set_backend(backend: Backend) -> Result<(), BackendError> {
     choice::set(backend)
 }
 
-/// A backend was asked for that cannot be had. Displays the choices.
+/// A backend does not exist or is unavailable. The message lists the available ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BackendError {
     /// No backend has this name.
     Unknown,
-    /// The CPU or the build does not have it.
+    /// The CPU or the build does not support the backend.
     Unavailable(Backend),
-    /// The environment variable `PALLADION_BACKEND` names none, or this one that cannot run here.
+    /// The environment variable `PALLADION_BACKEND` names no backend, or this unavailable one.
     Environment(Option<Backend>),
 }
 
 impl BackendError {
-    /// The same, as the fault of the environment.
+    /// Converts the error to one of the environment variable.
     #[cfg(feature = "std")]
-    #[cfg_attr(palladion_one_backend, allow(dead_code))] // there it is not asked
+    #[cfg_attr(palladion_one_backend, allow(dead_code))] // the variable is not used there
     pub(crate) fn in_environment(self) -> Self {
         match self {
             Self::Unknown => Self::Environment(None),
@@ -211,7 +213,7 @@ impl BackendError {
 impl fmt::Display for BackendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown => f.write_str("there is no backend of this name")?,
+            Self::Unknown => f.write_str("no backend has this name")?,
             Self::Unavailable(backend) => {
                 write!(f, "the backend {backend} cannot run on this machine")?
             }
@@ -227,7 +229,7 @@ impl fmt::Display for BackendError {
                 })?;
             }
         }
-        f.write_str("; choices here: ")?;
+        f.write_str("; available: ")?;
         let mut separator = "";
         for backend in Backend::ALL.iter().filter(|b| b.is_available()) {
             write!(f, "{separator}{backend}")?;

@@ -1,4 +1,4 @@
-//! The choice at run time: one table of kernels for all the process, decided once.
+//! The choice at run time: one table of kernels for the whole process, chosen once.
 
 use core::marker::PhantomData;
 use core::ptr;
@@ -13,10 +13,9 @@ use crate::driver::{Parameters, Variant};
 /// A backend that is compiled in.
 struct Compiled {
     backend: Backend,
-    /// Whether the CPU has what the kernels are compiled for.
+    /// Tells whether the CPU has the features that the kernels are compiled for.
     runs: fn(&Cpu) -> bool,
-    /// Within, not behind another pointer: each call waits for what it reads on its way to a
-    /// kernel.
+    /// Stored inline: another pointer would be one more load before each kernel.
     tables: Tables,
 }
 
@@ -62,7 +61,7 @@ static COMPILED: &[Compiled] = &[
     },
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
     Compiled { backend: Backend::Neon, runs: |cpu| cpu.neon, tables: arch::aarch64::neon::TABLES },
-    // A module that runs has all that it was compiled for.
+    // A module that runs has all features that it was compiled for.
     #[cfg(all(target_family = "wasm", target_feature = "relaxed-simd"))]
     Compiled {
         backend: Backend::WasmRelaxedSimd,
@@ -74,7 +73,7 @@ static COMPILED: &[Compiled] = &[
     Compiled { backend: Backend::Portable, runs: |_| true, tables: arch::portable::TABLES },
 ];
 
-/// What the CPU can do, as far as it matters.
+/// The features of the CPU.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 type Cpu = arch::x86::cpu::Features;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
@@ -99,7 +98,7 @@ impl Cpu {
     }
 }
 
-/// The fastest backend that the CPU can run. The portable one runs everywhere.
+/// Returns the fastest backend that the CPU supports. The portable one runs everywhere.
 fn best(cpu: &Cpu) -> Option<&'static Compiled> {
     COMPILED.iter().find(|compiled| (compiled.runs)(cpu))
 }
@@ -123,13 +122,13 @@ pub(crate) fn set(backend: Backend) -> Result<(), BackendError> {
     Ok(())
 }
 
-/// The backend in use.
+/// Returns the backend in use.
 #[inline]
 pub(crate) fn backend() -> Result<Backend, BackendError> {
     active().map(|chosen| chosen.backend)
 }
 
-/// A variant, with its kernels in the backend that was in use when the value was made.
+/// A variant, with its kernels in the backend that was in use when the value was created.
 #[derive(Clone, Copy)]
 pub(crate) struct Chosen<P: Parameters, const D: usize>(&'static Kernels, PhantomData<P>);
 
@@ -152,19 +151,19 @@ impl<P: Parameters, const D: usize> Variant for Chosen<P, D> {
     }
 }
 
-/// The backend in use and its kernels.
+/// Returns the backend in use and its kernels.
 #[inline(always)]
 fn active() -> Result<&'static Compiled, BackendError> {
-    // SAFETY: null, or an entry of `COMPILED`, which is never written to. (Relaxed will do: nothing
-    // else is published with it.)
+    // SAFETY: the pointer is null or that of an entry of `COMPILED`, which is never written to.
+    // Relaxed ordering is enough, because nothing else is published with it.
     match unsafe { ACTIVE.load(Ordering::Relaxed).as_ref() } {
         Some(chosen) => Ok(chosen),
         None => choose(),
     }
 }
 
-/// The first use: what the environment asks for, or else the best. Two threads that come here at
-/// once come to the same result.
+/// Chooses a backend on first use: the one that the environment names, or else the fastest. Two
+/// threads that do so at once choose the same.
 #[cold]
 #[inline(never)]
 fn choose() -> Result<&'static Compiled, BackendError> {
@@ -172,13 +171,13 @@ fn choose() -> Result<&'static Compiled, BackendError> {
         Some(chosen) => chosen,
         None => best(&Cpu::detect()).ok_or(BackendError::Unavailable(Backend::Portable))?,
     };
-    // A call of `set` in the meantime wins.
+    // If `set` was called in the meantime, its choice wins.
     let entry = ptr::from_ref(chosen).cast_mut();
     let _ = ACTIVE.compare_exchange(ptr::null_mut(), entry, Ordering::Relaxed, Ordering::Relaxed);
     Ok(chosen)
 }
 
-/// What the environment asks for.
+/// Returns the backend that the environment names, if any.
 fn asked_for() -> Result<Option<&'static Compiled>, BackendError> {
     #[cfg(feature = "std")]
     if let Some(name) =

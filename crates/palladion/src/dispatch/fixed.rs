@@ -1,9 +1,8 @@
-//! The choice where there is nothing to choose: a bare machine with one backend compiled in, or a
-//! program built with `--cfg palladion_one_backend`, which gets the best of those that need no look
-//! at the CPU.
+//! The choice where only one backend is compiled in: without an operating system, or with `--cfg
+//! palladion_one_backend`, which takes the best one that needs no detection.
 //!
-//! No atomics are needed. The compiler knows the kernels, also where it optimises one crate at a
-//! time, so that only those that are called get into the program.
+//! No atomics are needed. The compiler knows the kernels, even if it optimises one crate at a time,
+//! so only those that are called become part of the program.
 
 use core::marker::PhantomData;
 
@@ -37,14 +36,14 @@ pub(crate) fn set(backend: Backend) -> Result<(), BackendError> {
     if is_available(backend) { Ok(()) } else { Err(BackendError::Unavailable(backend)) }
 }
 
-/// The only backend.
+/// Returns the only backend.
 #[inline]
 pub(crate) fn backend() -> Result<Backend, BackendError> {
     Ok(ONLY)
 }
 
-/// Which of a table's classes a degree belongs to. Where a small program is asked for, the kernels
-/// for any degree serve for all.
+/// Returns the class of a degree in a table. With `palladion_one_backend`, the kernels for any
+/// degree serve for all, to keep the program small.
 const fn class(degree: usize) -> usize {
     if cfg!(palladion_one_backend) { variant::class(0) } else { variant::class(degree) }
 }
@@ -70,7 +69,7 @@ impl<P: Parameters, const D: usize> Variant for Chosen<P, D> {
 
     #[inline(always)]
     fn kernels(&self) -> &'static Kernels {
-        // A copy, so that it drags no other variant's kernels along.
+        // A copy, so that it does not pull in the kernels of other variants.
         const { &{ TABLES[P::INDEX][class(D)] } }
     }
 }

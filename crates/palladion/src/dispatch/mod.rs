@@ -1,7 +1,7 @@
-//! Which backend is used: chosen once, at run time or when the program is compiled.
+//! The backend in use: chosen once, at run time or when the program is compiled.
 
 mod backend;
-// There is a choice between several backends, or because the environment may ask for one.
+// Several backends are compiled in, or the environment variable may name one.
 #[cfg_attr(
     any(
         all(palladion_one_backend, target_family = "wasm"),
