@@ -48,7 +48,7 @@ use crate::types::{Expected, Tag};
 /// assert_eq!(&buffer, b"attack at dawn");
 /// # Ok::<(), palladion::Error>(())
 /// ```
-#[repr(transparent)] // a reference to a key's bytes can become a reference to a cipher: see `Key`
+#[repr(transparent)] // the C library uses its caller's key as a cipher in place
 pub struct Aegis<F: Family, const D: usize, const T: usize> {
     key: F::Key,
     family: PhantomData<F>,

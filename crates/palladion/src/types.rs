@@ -16,7 +16,7 @@ use crate::memory::{equal, wipe};
 /// assert!(Key128::try_from(&[0u8; 15][..]).is_err());
 /// ```
 #[derive(Clone)]
-#[repr(transparent)] // bindings use keys in memory of another language
+#[repr(transparent)] // the C library uses its caller's key in place
 pub struct Key<const N: usize>([u8; N]);
 
 /// A nonce of `N` bytes: [`Nonce128`] or [`Nonce256`]. It is not secret, but must never be used
@@ -29,7 +29,7 @@ pub struct Key<const N: usize>([u8; N]);
 /// nonce.as_mut()[..8].copy_from_slice(&counter.to_le_bytes());
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(transparent)] // bindings use nonces in memory of another language
+#[repr(transparent)] // the C library uses its caller's nonce in place
 pub struct Nonce<const N: usize>([u8; N]);
 
 /// An authentication tag of `T` bytes, 16 or 32. Tags are compared in constant time.
