@@ -1,4 +1,4 @@
-//! Tools that are unsafe to misuse. Only protocols and bindings that cannot do without them should
+//! Tools that are dangerous to misuse. Only protocols and bindings that cannot do without them should
 //! use them.
 //!
 //! - [`Session`] returns decrypted bytes *before* it is known whether they are authentic. A program
