@@ -58,7 +58,7 @@ use crate::driver::batch::{self, Batch, MOST};
 use crate::driver::{Parameters, Variant, message};
 use crate::error::Error;
 use crate::family::Family;
-use crate::memory::{Direction, InOut, WipedBytes, wipe};
+use crate::memory::{Direction, InOut, WipedBytes, equal, wipe};
 use crate::types::Tag;
 
 /// A message for [`encrypt`].
@@ -466,8 +466,8 @@ impl<'a, F: Family, const D: usize, const T: usize> Job<'a, F, D, T> for Decrypt
 
     #[inline(always)]
     fn finish(&mut self, tag: &[u8; T]) -> Result<(), Error> {
-        if self.tag == Tag::from(*tag) {
-            return Ok(()); // `Tag` compares in constant time
+        if equal(self.tag.as_bytes(), tag) {
+            return Ok(());
         }
         core::mem::replace(&mut self.item.io, InOut::in_place(&mut [])).zero_output();
         Err(Error::VerificationFailed)
