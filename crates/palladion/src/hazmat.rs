@@ -1,5 +1,5 @@
-//! Tools that are dangerous to misuse. Only protocols and bindings that cannot do without them should
-//! use them.
+//! Tools that are dangerous to misuse. Only protocols and bindings that cannot do without them
+//! should use them.
 //!
 //! - [`Session`] returns decrypted bytes *before* it is known whether they are authentic. A program
 //!   that parses, answers or displays them may be acting on an attacker's bytes; RFC 10032 §3.2 and
