@@ -58,26 +58,34 @@ impl<F: Family, const D: usize, const T: usize> Sample<F, D, T> {
     }
 }
 
+/// Makes a job of each sample and its buffer. It takes a function pointer and is not inlined, so
+/// that one copy serves all jobs of a type: compiling a loop for each way to make a job would take
+/// seconds.
+#[inline(never)]
+fn each<'a, S, J>(
+    samples: &'a [S],
+    buffers: &'a mut [Vec<u8>],
+    job: fn(&'a S, &'a mut Vec<u8>) -> J,
+) -> Vec<J> {
+    samples.iter().zip(buffers).map(|(s, buf)| job(s, buf)).collect()
+}
+
 /// Encrypts and decrypts the samples in one call, in each of the four ways.
 fn check<F: Family, const D: usize, const T: usize>(samples: &[Sample<F, D, T>]) {
     let lens: Vec<_> = samples.iter().map(|s| (s.ad.len(), s.msg.len())).collect();
     // In place.
     let mut buffers: Vec<_> = samples.iter().map(|s| s.msg.clone()).collect();
-    let mut jobs: Vec<_> = samples
-        .iter()
-        .zip(&mut buffers)
-        .map(|(s, buf)| Encryption::encrypt_in_place(&s.cipher, &s.nonce, &s.ad, buf))
-        .collect();
+    let mut jobs = each(samples, &mut buffers, |s, buf| {
+        Encryption::encrypt_in_place(&s.cipher, &s.nonce, &s.ad, buf)
+    });
     batch::encrypt(&mut jobs).unwrap();
     for (i, (job, s)) in jobs.iter().zip(samples).enumerate() {
         assert_eq!(job.ciphertext(), Ok(&s.ct[..]), "ciphertext {i} of {lens:?}");
         assert_eq!(job.tag(), Ok(s.tag), "tag {i} of {lens:?}");
     }
-    let mut jobs: Vec<_> = samples
-        .iter()
-        .zip(&mut buffers)
-        .map(|(s, buf)| Decryption::decrypt_in_place(&s.cipher, &s.nonce, &s.ad, buf, &s.tag))
-        .collect();
+    let mut jobs = each(samples, &mut buffers, |s, buf| {
+        Decryption::decrypt_in_place(&s.cipher, &s.nonce, &s.ad, buf, &s.tag)
+    });
     assert_eq!(batch::decrypt(&mut jobs), Ok(()), "{lens:?}");
     for (i, (job, s)) in jobs.iter().zip(samples).enumerate() {
         assert_eq!(job.message(), Ok(&s.msg[..]), "message {i} of {lens:?}");
@@ -85,20 +93,16 @@ fn check<F: Family, const D: usize, const T: usize>(samples: &[Sample<F, D, T>])
 
     // Into other buffers, with other contents.
     let mut buffers: Vec<_> = samples.iter().map(|s| vec![0xee; s.msg.len()]).collect();
-    let mut jobs: Vec<_> = samples
-        .iter()
-        .zip(&mut buffers)
-        .map(|(s, buf)| Encryption::encrypt_into(&s.cipher, &s.nonce, &s.ad, &s.msg, buf))
-        .collect();
+    let mut jobs = each(samples, &mut buffers, |s, buf| {
+        Encryption::encrypt_into(&s.cipher, &s.nonce, &s.ad, &s.msg, buf)
+    });
     batch::encrypt(&mut jobs).unwrap();
     for (job, s) in jobs.iter().zip(samples) {
         assert_eq!((job.ciphertext(), job.tag()), (Ok(&s.ct[..]), Ok(s.tag)), "{lens:?}");
     }
-    let mut jobs: Vec<_> = samples
-        .iter()
-        .zip(&mut buffers)
-        .map(|(s, buf)| Decryption::decrypt_into(&s.cipher, &s.nonce, &s.ad, &s.ct, &s.tag, buf))
-        .collect();
+    let mut jobs = each(samples, &mut buffers, |s, buf| {
+        Decryption::decrypt_into(&s.cipher, &s.nonce, &s.ad, &s.ct, &s.tag, buf)
+    });
     assert_eq!(batch::decrypt(&mut jobs), Ok(()), "{lens:?}");
     for (job, s) in jobs.iter().zip(samples) {
         assert_eq!(job.message(), Ok(&s.msg[..]), "{lens:?}");
@@ -106,21 +110,17 @@ fn check<F: Family, const D: usize, const T: usize>(samples: &[Sample<F, D, T>])
 
     // With the tag after the ciphertext.
     let mut buffers: Vec<_> = samples.iter().map(|s| [&s.msg[..], &[0; T]].concat()).collect();
-    let mut jobs: Vec<_> = samples
-        .iter()
-        .zip(&mut buffers)
-        .map(|(s, buf)| Encryption::seal_in_place(&s.cipher, &s.nonce, &s.ad, buf))
-        .collect();
+    let mut jobs = each(samples, &mut buffers, |s, buf| {
+        Encryption::seal_in_place(&s.cipher, &s.nonce, &s.ad, buf)
+    });
     batch::encrypt(&mut jobs).unwrap();
     drop(jobs);
     for (buf, s) in buffers.iter().zip(samples) {
         assert_eq!(*buf, s.sealed(), "{lens:?}");
     }
-    let mut jobs: Vec<_> = samples
-        .iter()
-        .zip(&mut buffers)
-        .map(|(s, buf)| Decryption::open_in_place(&s.cipher, &s.nonce, &s.ad, buf))
-        .collect();
+    let mut jobs = each(samples, &mut buffers, |s, buf| {
+        Decryption::open_in_place(&s.cipher, &s.nonce, &s.ad, buf)
+    });
     assert_eq!(batch::decrypt(&mut jobs), Ok(()), "{lens:?}");
     drop(jobs);
     for (buf, s) in buffers.iter().zip(samples) {
@@ -128,11 +128,9 @@ fn check<F: Family, const D: usize, const T: usize>(samples: &[Sample<F, D, T>])
     }
 
     // With the tag after the ciphertext, into other buffers.
-    let mut jobs: Vec<_> = samples
-        .iter()
-        .zip(&mut buffers)
-        .map(|(s, buf)| Encryption::seal_into(&s.cipher, &s.nonce, &s.ad, &s.msg, buf))
-        .collect();
+    let mut jobs = each(samples, &mut buffers, |s, buf| {
+        Encryption::seal_into(&s.cipher, &s.nonce, &s.ad, &s.msg, buf)
+    });
     batch::encrypt(&mut jobs).unwrap();
     drop(jobs);
     let mut messages: Vec<_> = samples.iter().map(|s| vec![0xee; s.msg.len()]).collect();

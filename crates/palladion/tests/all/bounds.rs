@@ -3,13 +3,14 @@
 
 #![allow(unsafe_code)] // `hazmat::seal`, for a read beyond the end
 
+use crate::common::erased::{Authenticator, Cipher, authenticator, cipher};
 use crate::common::fenced::{Fenced, Place};
 use crate::common::{
     Random, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced, reference,
 };
 use palladion::batch::{self, Decryption, Encryption};
 use palladion::family::Family;
-use palladion::{Aegis, KeyStream, Mac, Tag};
+use palladion::{Aegis, KeyStream};
 
 /// All lengths up to two rates or, if these are many, some of them and their neighbours.
 fn lengths(rate: usize) -> impl Iterator<Item = usize> {
@@ -28,38 +29,46 @@ fn lengths(rate: usize) -> impl Iterator<Item = usize> {
     ])
 }
 
+/// A key, a nonce and a message.
+fn inputs<F: Family>(len: usize) -> [Vec<u8>; 3] {
+    let mut random = Random(len as u64);
+    [F::KEY_LEN, F::KEY_LEN, len].map(|len| random.bytes(len))
+}
+
+fn aead_within(
+    cipher: &dyn Cipher,
+    nonce: &[u8],
+    msg: &[u8],
+    place: Place,
+    fenced: &mut [Fenced; 3],
+) {
+    let [ad, source, target] = fenced;
+    let ad = &*ad.buffer(msg, place);
+    let tag = cipher
+        .encrypt_into(nonce, ad, source.buffer(msg, place), target.buffer(msg, place))
+        .unwrap();
+    let ct = target.buffer(msg, place);
+    assert_eq!(cipher.encrypt_in_place(nonce, ad, ct).as_ref(), Ok(&tag));
+    let out = source.buffer(&vec![0; msg.len()], place);
+    cipher.decrypt_into(nonce, ad, ct, &tag, out).unwrap();
+    assert_eq!(out, msg);
+    cipher.verify(nonce, ad, ct, &tag).unwrap();
+    cipher.decrypt_in_place(nonce, ad, ct, &tag).unwrap();
+    assert_eq!(ct, msg);
+    let wrong = vec![0; cipher.tag_len()];
+    cipher.decrypt_in_place(nonce, ad, ct, &wrong).unwrap_err();
+}
+
 fn aead<F: Family, const D: usize>() {
-    fn with_tag<F: Family, const D: usize, const T: usize>(
-        len: usize,
-        place: Place,
-        fenced: &mut [Fenced; 3],
-    ) {
-        let mut random = Random(len as u64);
-        let cipher = Aegis::<F, D, T>::new(&key::<F>(&random.bytes(F::KEY_LEN)));
-        let nonce = nonce::<F>(&random.bytes(F::KEY_LEN));
-        let msg = random.bytes(len);
-        let [ad, source, target] = fenced;
-        let ad = &*ad.buffer(&msg, place);
-        let tag = cipher
-            .encrypt_into(&nonce, ad, source.buffer(&msg, place), target.buffer(&msg, place))
-            .unwrap();
-        let ct = target.buffer(&msg, place);
-        assert_eq!(cipher.encrypt_in_place(&nonce, ad, ct), Ok(tag));
-        let out = source.buffer(&vec![0; len], place);
-        cipher.decrypt_into(&nonce, ad, ct, &tag, out).unwrap();
-        assert_eq!(out, msg);
-        cipher.verify(&nonce, ad, ct, &tag).unwrap();
-        cipher.decrypt_in_place(&nonce, ad, ct, &tag).unwrap();
-        assert_eq!(ct, msg);
-        let wrong = Tag::from([0; T]);
-        cipher.decrypt_in_place(&nonce, ad, ct, &wrong).unwrap_err();
-        KeyStream::<F, D>::fill(&key::<F>(&random.bytes(F::KEY_LEN)), &nonce, ct).unwrap();
-    }
     let mut fenced = [Fenced::new(), Fenced::new(), Fenced::new()];
     for len in lengths(reference::<F, D>().rate()) {
+        let [key_bytes, nonce_bytes, msg] = inputs::<F>(len);
+        let (key, nonce) = (key::<F>(&key_bytes), nonce::<F>(&nonce_bytes));
         for place in [Place::Back, Place::Front] {
-            with_tag::<F, D, 16>(len, place, &mut fenced);
-            with_tag::<F, D, 32>(len, place, &mut fenced);
+            for cipher in [cipher::<F, D, 16>(&key_bytes), cipher::<F, D, 32>(&key_bytes)] {
+                aead_within(&*cipher, &nonce_bytes, &msg, place, &mut fenced);
+                KeyStream::<F, D>::fill(&key, &nonce, fenced[2].buffer(&msg, place)).unwrap();
+            }
         }
     }
 }
@@ -70,16 +79,20 @@ fn aead_stays_within_its_buffers() {
 }
 
 fn mac<F: Family, const D: usize, const T: usize>() {
+    mac_within(&*authenticator::<F, D, T>(), F::KEY_LEN, reference::<F, D>().rate());
+}
+
+fn mac_within(mac: &dyn Authenticator, key_len: usize, rate: usize) {
     let mut fenced = Fenced::new();
     let mut random = Random(41);
-    let (key, nonce) = (key::<F>(&random.bytes(F::KEY_LEN)), nonce::<F>(&random.bytes(F::KEY_LEN)));
-    for len in lengths(reference::<F, D>().rate()) {
+    let (key, nonce) = (random.bytes(key_len), random.bytes(key_len));
+    for len in lengths(rate) {
         let data = random.bytes(len);
-        let tag = Mac::<F, D, T>::mac(&key, &nonce, &data).unwrap();
+        let tag = mac.mac(&key, &nonce, &data).unwrap();
         for place in [Place::Back, Place::Front] {
             let data = fenced.buffer(&data, place);
-            assert_eq!(Mac::<F, D, T>::mac(&key, &nonce, data), Ok(tag));
-            let mut mac = Mac::<F, D, T>::new(&key, &nonce).unwrap();
+            assert_eq!(mac.mac(&key, &nonce, data).as_ref(), Ok(&tag));
+            let mut mac = mac.begin(&key, &nonce).unwrap();
             mac.update(data).unwrap();
             assert_eq!(mac.finalize(), tag);
         }

@@ -84,7 +84,7 @@ fn with_every_change<const N: usize>(
     inputs: [&[u8]; N],
     names: [&str; N],
     variable: &[usize],
-    refuses: impl Fn([&[u8]; N], &str),
+    refuses: &dyn Fn([&[u8]; N], &str),
 ) {
     let changed = |which: usize, change: &str, value: &[u8]| {
         let mut inputs = inputs;
@@ -130,7 +130,7 @@ fn changes_of<F: Family, const D: usize>() {
         assert_eq!(cipher.decrypt_in_place(&nonce, &ad, &mut ct.clone(), &tag), Ok(()));
         let inputs = [&key_bytes, &nonce_bytes, &ad, &ct, tag.as_ref()];
         let names = ["key", "nonce", "associated data", "ciphertext", "tag"];
-        with_every_change(inputs, names, &[2, 3], decryption_refuses::<F, D, T>);
+        with_every_change(inputs, names, &[2, 3], &decryption_refuses::<F, D, T>);
     }
     let mut random = Random(21);
     let rate = reference::<F, D>().rate();
@@ -154,7 +154,7 @@ fn changes_of_mac<F: Family, const D: usize, const T: usize>() {
         let tag = Mac::<F, D, T>::mac(&key, &nonce, &data).unwrap();
         assert_eq!(Mac::<F, D, T>::verify_mac(&key, &nonce, &data, &tag), Ok(()));
         let inputs = [&key_bytes, &nonce_bytes, &data, tag.as_ref()];
-        with_every_change(inputs, ["key", "nonce", "data", "tag"], &[2], mac_refuses::<F, D, T>);
+        with_every_change(inputs, ["key", "nonce", "data", "tag"], &[2], &mac_refuses::<F, D, T>);
     }
 }
 

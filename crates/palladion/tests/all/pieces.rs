@@ -177,7 +177,7 @@ fn aead_holds<F: Family, const D: usize>() {
 
 #[test]
 fn encryption_and_decryption() {
-    for_each_variant!(all: aead_holds());
+    for_each_variant!(kernels: aead_holds());
 }
 
 fn keystream<F: Family, const D: usize>() {
@@ -228,7 +228,7 @@ fn keystream<F: Family, const D: usize>() {
 
 #[test]
 fn key_streams() {
-    for_each_variant!(all: keystream());
+    for_each_variant!(kernels: keystream());
 }
 
 fn mac_holds<F: Family, const D: usize, const T: usize>() {
@@ -272,7 +272,7 @@ fn mac_holds<F: Family, const D: usize, const T: usize>() {
 
 #[test]
 fn macs() {
-    for_each_mac!(all: mac_holds());
+    for_each_mac!(kernels: mac_holds());
 }
 
 /// A session in one of its two directions.
@@ -431,7 +431,7 @@ fn unauthenticated<F: Family, const D: usize>() {
 
 #[test]
 fn without_a_tag() {
-    for_each_variant!(all: unauthenticated());
+    for_each_variant!(kernels: unauthenticated());
 }
 
 /// An object keeps the backend that it was created with while the process's choice changes.
@@ -488,5 +488,5 @@ fn keeps_its_backend<F: Family, const D: usize>() {
 
 #[test]
 fn backends_may_change_meanwhile() {
-    for_each_variant!(all: keeps_its_backend());
+    for_each_variant!(kernels: keeps_its_backend());
 }

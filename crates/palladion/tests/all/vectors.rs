@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::common::erased::{Authenticator, Cipher, authenticator, cipher};
 use crate::common::{for_each_backend, framed, key, known_answers, nonce, reduced, unhex};
+use palladion::KeyStream;
 use palladion::family::Family;
-use palladion::{Aegis, KeyStream, Mac, Tag};
 
 /// The contents of a file.
 struct File {
@@ -119,10 +120,9 @@ impl File {
     }
 
     /// Checks all messages and returns their number. The next three functions do the same.
-    fn aead<F: Family, const D: usize, const T: usize>(&self) -> usize {
+    fn aead(&self, cipher: &dyn Cipher) -> usize {
         let mut answers = 0;
-        let cipher = Aegis::<F, D, T>::new(&key::<F>(&self.key));
-        let nonce = nonce::<F>(&self.nonce);
+        let nonce = &self.nonce;
         for group in &self.groups {
             let ad = fill(self.seed + 120, group.ad_len);
             // If reduced, every fourth length, and other lengths in each group.
@@ -130,41 +130,40 @@ impl File {
             for (&len, tags) in group.tags.iter().skip(first).step_by(step) {
                 let msg = fill(self.seed + 180, len);
                 let ct = &group.ct[..len];
-                let tag = Tag::<T>::try_from(&tags[T / 32][..]).unwrap();
-                let sealed = [ct, tag.as_ref()].concat();
+                let tag = &tags[cipher.tag_len() / 32];
+                let sealed = [ct, tag].concat();
                 let context =
                     || format!("{} bytes of associated data, message of {len}", group.ad_len);
 
-                let (out, made) =
-                    framed(&msg, len, |buf| cipher.encrypt_in_place(&nonce, &ad, buf));
-                assert_eq!((&out[..], made), (ct, Ok(tag)), "{}", context());
+                let (out, made) = framed(&msg, len, |buf| cipher.encrypt_in_place(nonce, &ad, buf));
+                assert_eq!((&out[..], made), (ct, Ok(tag.clone())), "{}", context());
                 let zeros = vec![0; len];
                 let (out, made) =
-                    framed(&zeros, len, |buf| cipher.encrypt_into(&nonce, &ad, &msg, buf));
-                assert_eq!((&out[..], made), (ct, Ok(tag)), "{}", context());
-                assert_eq!(cipher.seal(&nonce, &ad, &msg).as_ref(), Ok(&sealed), "{}", context());
+                    framed(&zeros, len, |buf| cipher.encrypt_into(nonce, &ad, &msg, buf));
+                assert_eq!((&out[..], made), (ct, Ok(tag.clone())), "{}", context());
+                assert_eq!(cipher.seal(nonce, &ad, &msg).as_ref(), Ok(&sealed), "{}", context());
 
                 let (out, result) =
-                    framed(ct, len, |buf| cipher.decrypt_in_place(&nonce, &ad, buf, &tag));
+                    framed(ct, len, |buf| cipher.decrypt_in_place(nonce, &ad, buf, tag));
                 assert_eq!((&out, result), (&msg, Ok(())), "{}", context());
                 let (out, result) =
-                    framed(&zeros, len, |buf| cipher.decrypt_into(&nonce, &ad, ct, &tag, buf));
+                    framed(&zeros, len, |buf| cipher.decrypt_into(nonce, &ad, ct, tag, buf));
                 assert_eq!((&out, result), (&msg, Ok(())), "{}", context());
-                assert_eq!(cipher.open(&nonce, &ad, &sealed).as_ref(), Ok(&msg), "{}", context());
-                assert_eq!(cipher.verify(&nonce, &ad, ct, &tag), Ok(()), "{}", context());
+                assert_eq!(cipher.open(nonce, &ad, &sealed).as_ref(), Ok(&msg), "{}", context());
+                assert_eq!(cipher.verify(nonce, &ad, ct, tag), Ok(()), "{}", context());
 
                 // Three pieces, cut anywhere.
-                let mut encryptor = cipher.encryptor(&nonce, &ad).unwrap();
+                let mut encryptor = cipher.encryptor(nonce, &ad).unwrap();
                 let mut out = msg.clone();
                 for piece in out.chunks_mut(len / 3 + 1) {
                     encryptor.update_in_place(piece).unwrap();
                 }
-                assert_eq!((&out[..], encryptor.finalize()), (ct, tag), "{}", context());
-                let mut decryptor = cipher.decryptor(&nonce, &ad, &mut out).unwrap();
+                assert_eq!((&out[..], &encryptor.finalize()), (ct, tag), "{}", context());
+                let mut decryptor = cipher.decryptor(nonce, &ad, &mut out).unwrap();
                 for piece in ct.chunks(len / 3 + 1) {
                     decryptor.update(piece).unwrap();
                 }
-                assert_eq!(decryptor.finalize(&tag).unwrap(), msg, "{}", context());
+                assert_eq!(decryptor.finalize(tag).unwrap(), msg, "{}", context());
                 answers += 1;
             }
         }
@@ -189,18 +188,18 @@ impl File {
         streams.len()
     }
 
-    fn macs<F: Family, const D: usize, const T: usize>(&self) -> usize {
-        let (key, nonce) = (key::<F>(&self.key), nonce::<F>(&self.nonce));
+    fn macs(&self, mac: &dyn Authenticator) -> usize {
+        let (key, nonce) = (&self.key, &self.nonce);
         let data = fill(self.seed + 180, 4 * self.rate);
-        let mut longest = Mac::<F, D, T>::new(&key, &nonce).unwrap();
+        let mut longest = mac.begin(key, nonce).unwrap();
         for (&len, tags) in &self.macs {
-            let tag = Tag::<T>::try_from(&tags[T / 32][..]).unwrap();
+            let tag = &tags[mac.tag_len() / 32];
             let data = &data[..len];
-            assert_eq!(Mac::<F, D, T>::mac(&key, &nonce, data), Ok(tag), "{len} bytes");
-            assert_eq!(Mac::<F, D, T>::verify_mac(&key, &nonce, data, &tag), Ok(()));
+            assert_eq!(mac.mac(key, nonce, data).as_ref(), Ok(tag), "{len} bytes");
+            assert_eq!(mac.verify_mac(key, nonce, data, tag), Ok(()));
             // One byte at a time, with the tag checked after each.
             longest.update(&data[len.saturating_sub(1)..]).unwrap();
-            assert_eq!(longest.clone().finalize(), tag, "{len} bytes");
+            assert_eq!(longest.clone().finalize(), *tag, "{len} bytes");
         }
         self.macs.len()
     }
@@ -217,10 +216,10 @@ macro_rules! files {
                 file.check_completeness::<F, $degree>();
                 for_each_backend(|backend| {
                     // An answer is a message, or data, with both of its tags.
-                    let mut answers = file.aead::<F, $degree, 16>();
-                    assert_eq!(file.aead::<F, $degree, 32>(), answers);
+                    let mut answers = file.aead(&*cipher::<F, $degree, 16>(&file.key));
+                    assert_eq!(file.aead(&*cipher::<F, $degree, 32>(&file.key)), answers);
                     answers += file.streams::<F, $degree>();
-                    answers += [$(file.macs::<F, $degree, $tag>()),*][0];
+                    answers += [$(file.macs(&*authenticator::<F, $degree, $tag>())),*][0];
                     known_answers("vectors/", $file, backend, answers);
                 });
             }

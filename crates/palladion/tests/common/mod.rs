@@ -4,6 +4,7 @@
 #![allow(dead_code, unused_imports, unused_macros)] // each test file uses a part
 
 pub mod child;
+pub mod erased;
 pub mod fenced;
 
 use std::ops::Range;
