@@ -2,7 +2,7 @@
 # Checks that no branch and no address depends on a secret: valgrind's memcheck follows all secrets
 # through every public function that handles them, of Rust
 # (crates/palladion-assurance/src/bin/constant-time/) and of C
-# (crates/palladion-capi/tests/secrets.c), on every backend that valgrind knows the instructions of.
+# (-Icrates/palladion-capi/tests assurance/constant-time/secrets.c), on every backend that valgrind knows the instructions of.
 #
 #   scripts/check-constant-time.sh [BACKEND...]
 #
@@ -28,9 +28,9 @@ cd "$(dirname "$0")/.."
 [ "$(uname -m)" = x86_64 ] || { echo "skipped: not on x86-64"; exit 0; }
 directory=${CARGO_TARGET_DIR:-target}/secrecy
 flags="${RUSTFLAGS:-} --cfg palladion_secrecy"
-build=(build --quiet --locked --release -p palladion-assurance --bin constant-time)
+build=(build --quiet --locked --release --manifest-path assurance/Cargo.toml --bin constant-time)
 # The features are those with which the core is compiled for the program above.
-c_library=(rustc --quiet --locked --release -p palladion-capi --lib --crate-type staticlib --features "palladion/aead palladion/any-degree palladion/getrandom")
+c_library=(rustc --quiet --locked --release -p palladion-capi --lib --crate-type staticlib)
 compile_c=(gcc)
 memcheck=(--quiet --error-exitcode=9 --num-callers=20)
 finds=("table:Use of uninitialised value" "comparison:Conditional jump or move depends on uninitialised value")
@@ -95,7 +95,7 @@ else
 fi
 
 programs=("$directory/release/constant-time" "$directory/release/secrets")
-"${compile_c[@]}" -std=c99 -Wall -Wextra -Wpedantic -Werror -O1 -g -Icrates/palladion-capi/include crates/palladion-capi/tests/secrets.c \
+"${compile_c[@]}" -std=c99 -Wall -Wextra -Wpedantic -Werror -O1 -g -Icrates/palladion-capi/include -Icrates/palladion-capi/tests assurance/constant-time/secrets.c \
     "$directory/release/libaegis.a" -o "${programs[1]}" -lpthread -ldl -lm
 
 for backend; do

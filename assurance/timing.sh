@@ -19,7 +19,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # DIRECTORY TARGET [FLAGS]: builds it there.
-build() { (cd "$1" && RUSTFLAGS="${RUSTFLAGS:-} ${3:-}" cargo build --quiet --locked --release -p palladion-assurance --bin timing --target-dir "$2"); }
+build() { (cd "$1" && RUSTFLAGS="${RUSTFLAGS:-} ${3:-}" cargo build --quiet --locked --release --manifest-path assurance/Cargo.toml --bin timing --target-dir "$2"); }
 
 scripts/copy-checkout.sh "$work"
 # FILE OLD NEW: a comparison that ends at the first byte that differs.

@@ -13,4 +13,4 @@ target=${CARGO_TARGET_DIR:-target}/loops
 # them all, because its tables refer to them.
 RUSTFLAGS="${RUSTFLAGS:-} -C symbol-mangling-version=v0" \
     cargo build --quiet --release --locked -p palladion --lib --no-default-features --target-dir "$target"
-scripts/check-loops.py "$target/release/libpalladion.rlib"
+assurance/loops.py "$target/release/libpalladion.rlib"

@@ -8,7 +8,7 @@
 #   ARM under QEMU; needs scripts/install-emulators.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=(build --quiet --locked --release -p palladion-assurance --no-default-features --bin wiping)
+build=(build --quiet --locked --release --manifest-path assurance/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" --bin wiping)
 if [ -n "${CPU:-}" ] && [ "$CPU" != "$(uname -m)" ]; then
     . scripts/cross.sh
     cross_target "$CPU"
