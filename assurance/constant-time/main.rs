@@ -1,14 +1,11 @@
-//! Calls every public function of Rust that handles secrets, on every backend, while a tool watches
-//! that no branch and no address depends on a secret: `scripts/check-constant-time.sh`. (Those of
-//! C: crates/palladion-capi/tests/secrets.c.)
+//! Handles secrets in every way that the Rust API has, while valgrind reports each branch and
+//! address that depends on one. `assurance/constant-time.sh` runs it; `secrets.c` does the same for
+//! the C API.
 //!
-//! `constant-time [--plant table|comparison|none] [--calls FILE] [BACKEND...]`
+//! `constant-time [--plant table|comparison] BACKEND`
 //!
-//! Keys, nonces, messages, associated data, key streams and states are secret, and so is whatever
-//! comes of them: ciphertexts and tags too, though everybody may see those. Public are lengths, and
-//! whether a tag was right.
-//!
-//! With `--calls` it writes down which functions it called.
+//! Keys, nonces, messages, associated data, key streams, states and all that is computed from them
+//! are secret, including ciphertexts and tags. Lengths are public, and whether a tag is right.
 
 #![forbid(unsafe_code)]
 
@@ -22,6 +19,6 @@ fn main() -> std::process::ExitCode {
 
 #[cfg(not(palladion_secrecy))]
 fn main() {
-    eprintln!("built without --cfg palladion_secrecy: see scripts/check-constant-time.sh");
+    eprintln!("built without --cfg palladion_secrecy: use assurance/constant-time.sh");
     std::process::exit(2);
 }

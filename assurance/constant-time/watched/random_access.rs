@@ -1,5 +1,6 @@
-//! Files with random access: crate `palladion-raf`. Their headers are public, but for the MAC.
+//! Files with random access: crate `palladion-raf`. Headers are public except for their MAC.
 
+use std::hint::black_box;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use palladion::Algorithm;
@@ -8,14 +9,13 @@ use palladion_raf::{
     Cursor, Error, Found, Info, Memory, Options, Raf, ReadOnly, Result, System, derive_master_key,
 };
 
-use super::calls::{call, shown};
-use super::{flipped, hidden};
+use super::{flipped, hidden, shown};
 
 const CHUNK: u32 = 1024;
 
 pub fn all() -> Result<()> {
     for algorithm in Algorithm::ALL {
-        let key = call!(derive_master_key, &hidden(algorithm.key_len()), &hidden(30))?;
+        let key = derive_master_key(&hidden(algorithm.key_len()), &hidden(30))?;
         let file = changes(algorithm, &key)?;
         opening(&file, &key)?;
         tree(&file, &key)?;
@@ -27,115 +27,96 @@ pub fn all() -> Result<()> {
 
 fn changes(algorithm: Algorithm, key: &[u8]) -> Result<Memory> {
     let options = Options::default().algorithm(algorithm).chunk_size(CHUNK);
-    let mut file = call!(Options::create::<Memory>, options, Memory::default(), key)?;
-    call!(Raf::write_at, &mut file, &hidden(3000), 500)?;
-    call!(Raf::set_size, &mut file, 2000)?;
-    call!(Raf::set_size, &mut file, 2500)?;
+    let mut file = options.create(Memory::default(), key)?;
+    file.write_at(&hidden(3000), 500)?;
+    file.set_size(2000)?;
+    file.set_size(2500)?;
     shown(&file);
-    let mut cursor = call!(Cursor::new, file);
-    call!(<Cursor<_> as Seek>::seek, &mut cursor, SeekFrom::Start(100)).map_err(Error::from)?;
-    call!(<Cursor<_> as Write>::write, &mut cursor, &hidden(50)).map_err(Error::from)?;
-    call!(<Cursor<_> as Write>::flush, &mut cursor).map_err(Error::from)?;
-    call!(<Cursor<_> as Read>::read, &mut cursor, &mut [0; 50]).map_err(Error::from)?;
-    call!(Raf::sync, call!(Cursor::get_mut, &mut cursor))?;
-    let mut file = call!(Cursor::into_inner, cursor);
-    call!(Raf::verify, &mut file)?;
-    Ok(call!(Raf::into_storage, file))
+    let mut cursor = Cursor::new(file);
+    cursor.seek(SeekFrom::Start(100)).map_err(Error::from)?;
+    cursor.write_all(&hidden(50)).map_err(Error::from)?;
+    cursor.flush().map_err(Error::from)?;
+    cursor.read_exact(&mut [0; 50]).map_err(Error::from)?;
+    cursor.get_mut().sync()?;
+    let mut file = cursor.into_inner();
+    file.verify()?;
+    Ok(file.into_storage())
 }
 
-/// With the right key and another one, as it is and damaged.
+/// Opens the file with the right and a wrong key, and a damaged file.
 fn opening(storage: &Memory, key: &[u8]) -> Result<()> {
     let mut buffer = vec![0; 1500];
-    let mut file = call!(Raf::open, storage.clone(), key)?;
-    assert_eq!(call!(Raf::read_at, &mut file, &mut buffer, 100)?, 1500);
-    let mut file = call!(Raf::open_read_only, ReadOnly(io::Cursor::new(&storage.0)), key)?;
+    let mut file = Raf::open(storage.clone(), key)?;
+    assert_eq!(file.read_at(&mut buffer, 100)?, 1500);
+    let mut file = Raf::open_read_only(ReadOnly(io::Cursor::new(&storage.0)), key)?;
     assert_eq!(file.read_at(&mut buffer, 1000)?, 1500);
-    let found = call!(Found::new, storage.clone())?;
-    call!(Found::open, found, key)?.verify()?;
+    let found = Found::new(storage.clone())?;
+    found.open(key)?.verify()?;
 
     let other = flipped(key);
-    assert!(matches!(call!(Raf::open, storage.clone(), &other), Err(Error::WrongKey)));
-    assert!(matches!(call!(Raf::open_read_only, storage.clone(), &other), Err(Error::WrongKey)));
-    assert!(matches!(
-        call!(Found::open, Found::new(storage.clone())?, &other),
-        Err(Error::WrongKey)
-    ));
+    assert!(matches!(Raf::open(storage.clone(), &other), Err(Error::WrongKey)));
+    assert!(matches!(Raf::open_read_only(storage.clone(), &other), Err(Error::WrongKey)));
+    assert!(matches!(Found::new(storage.clone())?.open(&other), Err(Error::WrongKey)));
     let mut file = Raf::open(Memory(flipped(&storage.0)), key)?;
-    assert!(matches!(
-        call!(Raf::read_at, &mut file, &mut buffer, 2000),
-        Err(Error::DamagedChunk { .. })
-    ));
-    assert!(matches!(call!(Raf::verify, &mut file), Err(Error::DamagedChunk { .. })));
+    assert!(matches!(file.read_at(&mut buffer, 2000), Err(Error::DamagedChunk { .. })));
+    assert!(matches!(file.verify(), Err(Error::DamagedChunk { .. })));
     Ok(())
 }
 
-/// A Merkle tree: nodes are secret, as they tell of contents.
+/// The nodes of a Merkle tree are secret, because they depend on the contents.
 fn tree(storage: &Memory, key: &[u8]) -> Result<()> {
-    let mut file = call!(Raf::with_merkle, Raf::open(storage.clone(), key)?, 5)?;
-    call!(Raf::write_at, &mut file, &hidden(700), 1500)?;
-    call!(Raf::commitment, &file)?;
-    call!(Raf::commitment_into, &file, &mut [0; 32])?;
-    call!(Raf::rebuild_tree, &mut file)?;
-    assert!(call!(Raf::verify_tree, &mut file).is_ok());
+    let mut file = Raf::open(storage.clone(), key)?.with_merkle(5)?;
+    file.write_at(&hidden(700), 1500)?;
+    black_box(file.commitment()?);
+    file.commitment_into(&mut [0; 32])?;
+    file.rebuild_tree()?;
+    assert!(file.verify_tree().is_ok());
     // An older version of the file.
-    *call!(Raf::storage_mut, &mut file) = storage.clone();
-    assert!(matches!(
-        call!(Raf::verify_tree, &mut file),
-        Err((Some(1), Error::TreeMismatch { .. }))
-    ));
+    *file.storage_mut() = storage.clone();
+    assert!(matches!(file.verify_tree(), Err((Some(1), Error::TreeMismatch { .. }))));
 
-    // One that does not know the file yet, with nodes of the caller's own.
+    // A tree of another file, in the caller's memory.
     let file = Raf::open(storage.clone(), key)?;
-    let mut file = call!(Raf::with_merkle_hasher::<Sha256>, file, Sha256, Sha256::LEN, 4)?;
+    let mut file = file.with_merkle_hasher::<Sha256>(Sha256, Sha256::LEN, 4)?;
     let nodes = hidden(tree_len(4, Sha256::LEN).unwrap_or(0));
-    let tree = call!(Tree::new, Sha256, nodes, 4, Sha256::LEN)?;
-    call!(Raf::attach, &mut file, tree)?;
-    assert!(matches!(
-        call!(Raf::verify_tree, &mut file),
-        Err((Some(0), Error::TreeMismatch { .. }))
-    ));
+    let tree = Tree::new(Sha256, nodes, 4, Sha256::LEN)?;
+    file.attach(tree)?;
+    assert!(matches!(file.verify_tree(), Err((Some(0), Error::TreeMismatch { .. }))));
     Ok(())
 }
 
-/// With memory of the caller's own.
+/// Works in memory that the caller provides.
 fn environment(algorithm: Algorithm, key: &[u8]) -> Result<()> {
     let options = Options::default().algorithm(algorithm).chunk_size(CHUNK);
-    // (Not a closure: those would be for one lifetime, where the function that they are for has a
-    // name.)
-    fn room(info: &Info) -> Result<Vec<u8>> {
-        Ok(vec![0; info.record_len()])
-    }
+    let room = |info: &Info| -> Result<Vec<u8>> { Ok(vec![0; info.record_len()]) };
     let environment = System::<Sha256>::default();
-    let mut file = call!(Options::create_in, options, Memory::default(), key, environment, room)?;
+    let mut file = options.create_in(Memory::default(), key, environment, room)?;
     file.write_at(&hidden(1500), 0)?;
     let found = Found::new(file.into_storage())?;
     let environment = System::<Sha256>::default();
-    let mut file = call!(Found::open_in, found, key, environment, room)?;
+    let mut file = found.open_in(key, environment, room)?;
     file.read_at(&mut [0; 300], 1000)?;
     Ok(())
 }
 
-/// As many as are worked on together.
+/// As many chunks as several threads share.
 fn many_chunks() -> Result<()> {
     let algorithm = Algorithm::Aegis128X2;
     let key = hidden(algorithm.key_len());
     let options = Options::default().algorithm(algorithm).chunk_size(64 << 10);
     let mut file = options.create(Memory::default(), &key)?;
     let mut data = hidden(5 * (64 << 10));
-    call!(Raf::write_at, &mut file, &data, 0)?;
-    call!(Raf::read_at, &mut file, &mut data, 0)?;
+    file.write_at(&data, 0)?;
+    file.read_at(&mut data, 0)?;
     let mut file = Raf::open(Memory(flipped(&file.into_storage().0)), &key)?;
-    assert!(matches!(
-        call!(Raf::read_at, &mut file, &mut data, 0),
-        Err(Error::DamagedChunk { .. })
-    ));
+    assert!(matches!(file.read_at(&mut data, 0), Err(Error::DamagedChunk { .. })));
     Ok(())
 }
 
 fn hashes() -> std::io::Result<()> {
     let (mut hash, chunk, node) = ([0; 32], hidden(200), hidden(32));
-    call!(<Sha256 as Hasher>::leaf, &Sha256, &mut hash, &chunk, 3)?;
-    call!(<Sha256 as Hasher>::parent, &Sha256, &mut hash, &node, &node, 1, 3)?;
-    call!(<Sha256 as Hasher>::empty, &Sha256, &mut hash, 1, 3)?;
-    call!(<Sha256 as Hasher>::commitment, &Sha256, &mut hash, &node, &[0; 32], 200)
+    Sha256.leaf(&mut hash, &chunk, 3)?;
+    Sha256.parent(&mut hash, &node, &node, 1, 3)?;
+    Sha256.empty(&mut hash, 1, 3)?;
+    Sha256.commitment(&mut hash, &node, &[0; 32], 200)
 }
