@@ -1,16 +1,13 @@
 #!/usr/bin/env bash
-# Checks the machine code of the hot loops of the x86-64 backends, compiled as anybody would; prints
-# a table of them.
+# Checks in the machine code that the x86-64 kernels keep the state in registers: loops.py has the
+# rules and prints a table of the hot loops. Needs python3 and objdump.
 #
-#   scripts/check-loops.sh
-#
-# Needs python3 and objdump. What is checked, and what the table says: scripts/check-loops.py --help
+#   assurance/loops.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ "$(uname -m)" = x86_64 ] || { echo "skipped: the loops that are checked are those for x86-64"; exit 0; }
-target=${CARGO_TARGET_DIR:-target}/loops
-# With this mangling the names of the kernels tell the machine that each is for. The library has
-# them all, because its tables refer to them.
-RUSTFLAGS="${RUSTFLAGS:-} -C symbol-mangling-version=v0" \
-    cargo build --quiet --release --locked -p palladion --lib --no-default-features --target-dir "$target"
-assurance/loops.py "$target/release/libpalladion.rlib"
+[ "$(uname -m)" = x86_64 ] || { echo "skipped: needs x86-64"; exit; }
+unset CARGO_PROFILE_RELEASE_LTO # the code to check is the code that users get
+# In v0 mangling the name of a kernel has the machine that it is for.
+RUSTFLAGS="${RUSTFLAGS:-} -C symbol-mangling-version=v0" cargo build --quiet --release --locked \
+    -p palladion --lib --no-default-features --target-dir target/assurance/loops
+assurance/loops.py target/assurance/loops/release/libpalladion.rlib

@@ -1,15 +1,16 @@
-//! Shows what is left of secrets: `scripts/check-wiping.sh`.
+//! Shows that nothing secret is left in memory: `assurance/wiping.sh`.
 //!
-//! `wiping [--plant] [--only TEXT] [BACKEND...]`
+//! `wiping [BACKEND...]`
 //!
-//! Everything runs twice, with the same arguments at the same addresses but for the contents of key
-//! and message. What differs afterwards depends on a secret: a key, a state, key stream, plaintext.
-//! Ciphertexts and tags differ too, and may stay. Three places are looked at (`watch.rs`): the
-//! stack below a caller, after calls that work on memory elsewhere; the memory of an object that
-//! was dropped; memory of the heap that was given back. For files only the last two. Copies that
-//! Rust leaves where it moves a value are not looked at: SECURITY.md.
+//! Every operation runs twice, with the same arguments at the same addresses, except that key and
+//! message have other contents. Whatever memory differs afterwards depends on a secret. Three
+//! places are compared (`watch.rs`): the stack below the caller, the memory of an object that was
+//! dropped, and heap memory that was freed. For files only the last two. Ciphertexts and tags may
+//! stay. Copies that Rust leaves where it moves a value are not looked at; SECURITY.md says so.
+//!
+//! Three copies of a key are planted first, one for each place, and have to be found.
 
-#![deny(unsafe_code)] // but in `watch`
+#![deny(unsafe_code)] // except in `watch`
 
 #[allow(unsafe_code)]
 mod watch;
@@ -35,7 +36,7 @@ fn key<F: Family>(secrets: &Secrets) -> F::Key {
     F::Key::try_from(&secrets.key[..F::KEY_LEN]).expect("as long as it must be")
 }
 
-/// What a call in place works on.
+/// The arguments and results of a call in place.
 struct Message<F: Family, const D: usize> {
     key: F::Key,
     cipher: Aegis<F, D, 32>,
@@ -67,7 +68,7 @@ impl<F: Family, const D: usize> Message<F, D> {
 
 fn variant<F: Family, const D: usize>(report: &mut Report, backend: Backend) {
     let name = format!("{backend}, AEGIS-{}X{D}", 8 * F::KEY_LEN);
-    // No whole step, several steps, and more than one chunk that groups of lanes take turns on.
+    // Empty, part of a step, several steps, and more than one chunk of 4 KiB.
     for len in [0, 37, 300, 10_000] {
         let what = |call: &str| format!("{name}, {len} bytes, {call}");
         report.call(
@@ -179,7 +180,7 @@ fn variant<F: Family, const D: usize>(report: &mut Report, backend: Backend) {
     });
 }
 
-/// Ciphers that are chosen at run time, and files.
+/// Ciphers chosen at run time, and files.
 fn others(report: &mut Report, backend: Backend) {
     for algorithm in Algorithm::ALL {
         let name = format!("{backend}, {algorithm}");
@@ -219,7 +220,7 @@ fn others(report: &mut Report, backend: Backend) {
     report.object("a master key", |s| MasterKey::from(s.key));
 }
 
-/// What does not wipe has to be found.
+/// Leaves copies of a key in all three places.
 fn plant(report: &mut Report) {
     let copy = |secrets: &Secrets| {
         let mut copy = [0; 32];
@@ -228,46 +229,50 @@ fn plant(report: &mut Report) {
         copy
     };
     report.call(
-        "a planted copy of a key",
+        "planted",
         0,
         |s| s.key,
         |key| _ = black_box([*black_box(&*key); 2]),
         |_| Vec::new(),
     );
-    report.object("a planted key without a destructor", copy);
-    report.object("a planted key on the heap", |s| copy(s).to_vec());
+    report.object("planted", copy);
+    report.object("planted", |s| copy(s).to_vec());
 }
 
 fn main() -> ExitCode {
-    let mut report = Report::default();
-    let mut backends = Vec::new();
-    let mut arguments = std::env::args().skip(1);
-    let mut planted = false;
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--plant" => planted = true,
-            "--only" => report.only = arguments.next(),
-            name => backends.push(name.parse().expect("the name of a backend")),
-        }
+    let mut planted = Report::default();
+    plant(&mut planted);
+    let places = ["on the stack", "in its own memory", "in freed memory"];
+    if planted.found.len() != 3
+        || planted.found.iter().zip(places).any(|(found, place)| !found.contains(place))
+    {
+        println!("{}\nthe planted copies of a key were not found", planted.found.join("\n"));
+        return ExitCode::FAILURE;
     }
+
+    let mut backends: Vec<Backend> =
+        std::env::args().skip(1).map(|name| name.parse().expect("the name of a backend")).collect();
     if backends.is_empty() {
-        backends.extend(Backend::ALL.iter().copied().filter(|backend| backend.is_available()));
+        backends = Backend::ALL.iter().copied().filter(|b| b.is_available()).collect();
     }
-    if planted {
-        plant(&mut report);
-    } else {
-        for backend in backends {
-            set_backend(backend).expect("a backend that can run here");
-            variant::<Aegis128, 1>(&mut report, backend);
-            variant::<Aegis128, 2>(&mut report, backend);
-            variant::<Aegis128, 4>(&mut report, backend);
-            variant::<Aegis256, 1>(&mut report, backend);
-            variant::<Aegis256, 2>(&mut report, backend);
-            variant::<Aegis256, 3>(&mut report, backend);
-            variant::<Aegis256, 4>(&mut report, backend);
-            others(&mut report, backend);
-        }
+    let mut report = Report::default();
+    for &backend in &backends {
+        set_backend(backend).expect("a backend of this CPU");
+        variant::<Aegis128, 1>(&mut report, backend);
+        variant::<Aegis128, 2>(&mut report, backend);
+        variant::<Aegis128, 4>(&mut report, backend);
+        variant::<Aegis256, 1>(&mut report, backend);
+        variant::<Aegis256, 2>(&mut report, backend);
+        variant::<Aegis256, 3>(&mut report, backend);
+        variant::<Aegis256, 4>(&mut report, backend);
+        others(&mut report, backend);
     }
-    println!("{} checks, {} of them found something", report.checks, report.found);
-    ExitCode::from(u8::from(report.found > 0))
+    report.found.iter().for_each(|found| println!("{found}"));
+    println!(
+        "{} checks on {} backends found {} secrets left behind",
+        report.checks,
+        backends.len(),
+        report.found.len()
+    );
+    ExitCode::from(u8::from(!report.found.is_empty()))
 }

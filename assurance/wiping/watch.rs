@@ -1,6 +1,5 @@
-//! Looks at the stack after a call, at the memory of an object that was dropped, and at memory of
-//! the heap that was given back. All of it is compared between two runs that differ in their
-//! secrets alone.
+//! Compares memory between two runs that differ only in their secrets: the stack after a call, an
+//! object that was dropped, and heap memory that was freed.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::HashSet;
@@ -9,16 +8,15 @@ use std::mem::MaybeUninit;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-/// How much of the stack is looked at, in bytes.
+/// How many bytes of the stack are compared.
 const DEPTH: usize = 64 << 10;
 const FILL: u8 = 0xa5;
 
-/// Fills the stack below this frame. A function could not do it: it would have a frame there
-/// itself.
+/// Fills the stack below this frame. A macro, because a function would have a frame there itself.
 macro_rules! fill_stack {
     () => {
-        // SAFETY: `paint` has made the stack large enough, and nothing is there. The compiler puts
-        // no block of assembly where it uses the stack below the stack pointer.
+        // SAFETY: `paint` has made the stack large enough. Nothing is below the stack pointer: the
+        // compiler does not use the red zone around a block of assembly without `nostack`.
         #[cfg(target_arch = "x86_64")]
         unsafe {
             std::arch::asm!(
@@ -26,11 +24,12 @@ macro_rules! fill_stack {
                 depth = const DEPTH, out("rdi") _, out("rcx") _, out("al") _,
             );
         }
-        // SAFETY: the same.
+        // SAFETY: as for x86-64, `DEPTH` bytes below the stack pointer are mapped and unused.
         #[cfg(target_arch = "aarch64")]
         unsafe {
             std::arch::asm!(
-                "sub {at}, sp, {depth}", "2: str {word}, [{at}], #8", "subs {left}, {left}, #8", "b.ne 2b",
+                "sub {at}, sp, {depth}",
+                "2: str {word}, [{at}], #8", "subs {left}, {left}, #8", "b.ne 2b",
                 depth = in(reg) DEPTH, left = inout(reg) DEPTH => _,
                 word = in(reg) 0xa5a5_a5a5_a5a5_a5a5_u64, at = out(reg) _,
             );
@@ -41,7 +40,7 @@ macro_rules! fill_stack {
 /// Copies the stack below this frame.
 macro_rules! copy_stack {
     ($to:expr) => {
-        // SAFETY: the stack is larger and is only read; there is room for as many bytes.
+        // SAFETY: `paint` has mapped `DEPTH` bytes below the stack pointer, and `$to` has as many.
         #[cfg(target_arch = "x86_64")]
         unsafe {
             std::arch::asm!(
@@ -49,7 +48,7 @@ macro_rules! copy_stack {
                 inout("rdi") $to.as_mut_ptr() => _, out("rsi") _, out("rcx") _,
             );
         }
-        // SAFETY: the same.
+        // SAFETY: `paint` has mapped `DEPTH` bytes below the stack pointer, and `$to` has as many.
         #[cfg(target_arch = "aarch64")]
         unsafe {
             std::arch::asm!(
@@ -62,14 +61,14 @@ macro_rules! copy_stack {
     };
 }
 
-/// Makes the stack large enough.
+/// Maps the stack and fills it.
 #[inline(never)]
 fn paint() {
     let mut stack = [MaybeUninit::<u8>::uninit(); DEPTH + 4096];
     black_box(&mut stack).fill(MaybeUninit::new(FILL));
 }
 
-/// What is on the stack below this function's frame after the work.
+/// Copies what the work leaves on the stack below this frame.
 #[inline(never)]
 fn stack_after(work: &mut dyn FnMut(), copy: &mut [u8; DEPTH]) {
     paint();
@@ -78,8 +77,7 @@ fn stack_after(work: &mut dyn FnMut(), copy: &mut [u8; DEPTH]) {
     copy_stack!(copy);
 }
 
-/// The system's allocator, which also keeps what is in memory that is given back while it is
-/// watched.
+/// The system's allocator. While it is watched, it copies memory that is freed.
 struct Heap {
     watched: AtomicBool,
     freed: Mutex<Freed>,
@@ -95,11 +93,10 @@ static HEAP: Heap = Heap {
     used: AtomicUsize::new(0),
 };
 
-// SAFETY: the system's allocator does the work. Memory that is given out is filled, so that all of
-// it was written.
+// SAFETY: `System` allocates and frees; this only fills new memory and copies memory to be freed.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promise; what is given is as large as it asked for.
+        // SAFETY: the caller passes a valid layout; `System` returns null or `layout.size()` bytes.
         unsafe {
             let memory = System.alloc(layout);
             if !memory.is_null() {
@@ -113,17 +110,16 @@ unsafe impl GlobalAlloc for Heap {
             && let Ok(mut freed) = self.freed.try_lock()
         {
             let at = self.used.fetch_add(layout.size(), Relaxed);
-            // SAFETY: the caller's promise: so many bytes, all of which were written, if only by
-            // `alloc`.
+            // SAFETY: `memory` is a block of `layout.size()` bytes, all written by `alloc`.
             let bytes = unsafe { std::slice::from_raw_parts(memory, layout.size()) };
             freed.0[at..at + bytes.len()].copy_from_slice(bytes);
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller passes a block that `System` has allocated with this layout.
         unsafe { System.dealloc(memory, layout) }
     }
 }
 
-/// What is in memory that is given back during the work.
+/// Returns the contents of the memory that the work frees.
 fn freed_by(work: &mut dyn FnMut()) -> Vec<u8> {
     HEAP.used.store(0, Relaxed);
     HEAP.watched.store(true, Relaxed);
@@ -133,7 +129,7 @@ fn freed_by(work: &mut dyn FnMut()) -> Vec<u8> {
     freed.0[..HEAP.used.load(Relaxed)].to_vec()
 }
 
-/// The secrets of a run. Everything else is the same in both runs, and at the same places.
+/// The secrets of a run. Everything else is the same in both runs, at the same addresses.
 pub struct Secrets {
     pub key: [u8; 32],
     pub message: Vec<u8>,
@@ -147,20 +143,15 @@ fn secrets(run: u8, len: usize) -> Secrets {
 
 #[derive(Default)]
 pub struct Report {
-    pub only: Option<String>,
     pub checks: usize,
-    pub found: usize,
+    pub found: Vec<String>,
 }
 
 impl Report {
-    fn skips(&self, what: &str) -> bool {
-        self.only.as_ref().is_some_and(|only| !what.contains(only.as_str()))
-    }
-
-    /// Compares what two runs have left, but for what is public in both of them at the same place.
+    /// Compares what two runs have left, except for what is public in both at the same place.
     fn compare(&mut self, what: &str, place: &str, [a, b]: [&[u8]; 2], public: [&[u8]; 2]) {
         self.checks += 1;
-        assert_eq!(a.len(), b.len(), "{what}: two runs leave as much");
+        assert_eq!(a.len(), b.len(), "{what}: both runs leave as many bytes");
         let four = |a: &[u8], b: &[u8]| -> [u8; 8] {
             std::array::from_fn(|i| if i < 4 { a[i] } else { b[i - 4] })
         };
@@ -172,8 +163,7 @@ impl Report {
                 is_public[at..at + 4].fill(true);
             }
         }
-        // This program's own registers are saved on the stack too: pointers, of 48 bits, and small
-        // numbers.
+        // The stack also has this program's own registers: pointers, of 48 bits, and small numbers.
         let word = |bytes: &[u8]| u64::from_ne_bytes(std::array::from_fn(|i| bytes[i]));
         for (at, (a, b)) in a.chunks_exact(8).zip(b.chunks_exact(8)).enumerate() {
             let is_own = |word: u64| word >> 16 == 0 || word >> 40 != 0 && word >> 48 == 0;
@@ -183,23 +173,21 @@ impl Report {
         }
         let left: Vec<usize> = (0..a.len()).filter(|&i| a[i] != b[i] && !is_public[i]).collect();
         if let (Some(first), Some(last)) = (left.first(), left.last()) {
-            self.found += 1;
             let (near, far) = (a.len() - last, a.len() - first);
-            if self.only.is_some() {
-                let from = a.len().saturating_sub(far.next_multiple_of(8));
-                let to = (from + 64).min(a.len());
-                println!("    {:02x?}\n    {:02x?}", &a[from..to], &b[from..to]);
-            }
-            println!(
-                "{what}: {} bytes that depend on secrets {place}, {near} to {far} from its end",
-                left.len()
-            );
+            let from = a.len().saturating_sub(far.next_multiple_of(8));
+            let to = (from + 64).min(a.len());
+            self.found.push(format!(
+                "{what}: {} secret bytes {place}, {near} to {far} from its end\n\
+                 {:02x?}\n{:02x?}",
+                left.len(),
+                &a[from..to],
+                &b[from..to],
+            ));
         }
     }
 
-    /// Looks at the stack after a call that works on something that lies elsewhere, and at memory
-    /// of the heap that the call gave back. `make` prepares it; `public` tells what everybody may
-    /// see of it.
+    /// Compares the stack after a call, and the heap memory that the call freed. `make` prepares
+    /// the arguments; `public` returns what everybody may see of them afterwards.
     pub fn call<T>(
         &mut self,
         what: &str,
@@ -208,28 +196,25 @@ impl Report {
         call: impl Fn(&mut T),
         public: impl Fn(&T) -> Vec<u8>,
     ) {
-        if self.skips(what) {
-            return;
-        }
         let mut stacks = [const { [0; DEPTH] }; 2].map(Box::new);
         let mut place = Box::new(MaybeUninit::<T>::uninit());
         let [mut freed, mut seen] = [[Vec::new(), Vec::new()], [Vec::new(), Vec::new()]];
         for run in [0, 0, 1] {
-            // The first time for what is done only once, like the choice of a backend.
+            // The first run is for what happens only once, like choosing a backend.
             let n = usize::from(run);
             let secrets = secrets(run, len);
             let thing = place.write(make(&secrets));
             freed[n] = freed_by(&mut || stack_after(&mut || call(thing), &mut stacks[n]));
             seen[n] = public(thing);
-            // SAFETY: it was written above.
+            // SAFETY: `place.write` has initialised it, and nothing has dropped it since.
             unsafe { place.assume_init_drop() };
         }
         let public = [&seen[0][..], &seen[1]];
         self.compare(what, "on the stack", [&stacks[0][..], &stacks[1][..]], public);
-        self.compare(what, "in memory that was given back", [&freed[0], &freed[1]], public);
+        self.compare(what, "in freed memory", [&freed[0], &freed[1]], public);
     }
 
-    /// Looks at memory of the heap that a call gives back.
+    /// Compares the heap memory that a call frees.
     pub fn heap<T>(
         &mut self,
         what: &str,
@@ -237,37 +222,31 @@ impl Report {
         call: impl Fn(&mut T),
         public: impl Fn(&T) -> Vec<u8>,
     ) {
-        if self.skips(what) {
-            return;
-        }
         let [first, second] = [0, 1].map(|run| {
             let mut thing = make(&secrets(run, 100));
             (freed_by(&mut || call(&mut thing)), public(&thing))
         });
         let (left, public) = ([&first.0[..], &second.0], [&first.1[..], &second.1]);
-        self.compare(what, "in memory that was given back", left, public);
+        self.compare(what, "in freed memory", left, public);
     }
 
-    /// Looks at the memory of an object after it was dropped, and at what it gave back to the heap.
+    /// Compares the memory of a dropped object, and the heap memory that it freed.
     pub fn object<T>(&mut self, what: &str, make: impl Fn(&Secrets) -> T) {
-        if self.skips(what) {
-            return;
-        }
         let mut place = Box::new(MaybeUninit::<T>::uninit());
         let [mut left, mut freed] = [[Vec::new(), Vec::new()], [Vec::new(), Vec::new()]];
         for run in [0, 0, 1] {
             let n = usize::from(run);
             let secrets = secrets(run, 100);
-            paint(); // what is in an object's padding is what was on the stack
+            paint(); // an object's padding has what was on the stack
             place.write(make(&secrets));
-            // SAFETY: it was written above.
+            // SAFETY: `place.write` has initialised it, and it is dropped once.
             freed[n] = freed_by(&mut || unsafe { place.assume_init_drop() });
             let bytes = black_box(place.as_ptr()).cast::<u8>();
-            // SAFETY: the memory is there, and was written.
+            // SAFETY: the box still has `size_of::<T>()` bytes there.
             left[n] =
                 (0..size_of::<T>()).map(|at| unsafe { bytes.add(at).read_volatile() }).collect();
         }
         self.compare(what, "in its own memory", [&left[0], &left[1]], [&[], &[]]);
-        self.compare(what, "in memory that was given back", [&freed[0], &freed[1]], [&[], &[]]);
+        self.compare(what, "in freed memory", [&freed[0], &freed[1]], [&[], &[]]);
     }
 }
