@@ -11,7 +11,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 target=x86_64-unknown-linux-gnu
 [ "$(uname -sm)" = "Linux x86_64" ] || { echo "skipped: needs x86-64 Linux"; exit; }
-rustup run nightly rustc --version >/dev/null || { echo "needs: rustup toolchain install nightly"; exit 1; }
+rustup run nightly rustc --version >/dev/null ||
+    { echo "needs: rustup toolchain install nightly"; exit 1; }
 work=$PWD/target/assurance/asan
 log=$work/log
 mkdir -p "$work"

@@ -19,7 +19,7 @@ build=(--quiet --locked --release --target-dir "$directory")
 rust=(build "${build[@]}" --manifest-path assurance/Cargo.toml --bin constant-time)
 c=(rustc "${build[@]}" -p palladion-capi --lib --crate-type staticlib)
 
-# Downloads Debian's packages for ARM with apt, which verifies them, and unpacks them into folder $1.
+# Downloads Debian's packages for ARM, verified by apt, and unpacks them into folder $1.
 arm_packages() {
     [ ! -e "$1/complete" ] || return 0
     local state=$1.apt
@@ -50,8 +50,9 @@ if [ "${CPU:-x86_64}" = aarch64 ]; then
     directory+=/$target
     compiler=(aarch64-linux-gnu-gcc -idirafter /usr/include) # for valgrind's headers
     # The program `valgrind` would only start memcheck, which must run under QEMU.
-    memcheck=(env "VALGRIND_LIB=$root/usr/libexec/valgrind" "VALGRIND_LAUNCHER=$root/usr/bin/valgrind"
-        qemu-aarch64 -cpu max -L "$root" "$root/usr/libexec/valgrind/memcheck-arm64-linux")
+    libexec=$root/usr/libexec/valgrind
+    memcheck=(env "VALGRIND_LIB=$libexec" "VALGRIND_LAUNCHER=$root/usr/bin/valgrind"
+        qemu-aarch64 -cpu max -L "$root" "$libexec/memcheck-arm64-linux")
 else
     [ $# -gt 0 ] || set -- aesni-avx aesni avx2 ssse3 portable
     cargo "${rust[@]}"
@@ -60,9 +61,9 @@ else
     memcheck=(valgrind)
 fi
 programs=("$directory/release/constant-time" "$directory/release/secrets")
-"${compiler[@]}" -std=c99 -Wall -Wextra -Wpedantic -Werror -O1 -g -Icrates/palladion-capi/include \
-    -Icrates/palladion-capi/tests assurance/constant-time/secrets.c "$directory/release/libaegis.a" \
-    -o "${programs[1]}" -lpthread -ldl -lm
+"${compiler[@]}" -std=c99 -Wall -Wextra -Wpedantic -Werror -O1 -g \
+    -Icrates/palladion-capi/include -Icrates/palladion-capi/tests assurance/constant-time/secrets.c \
+    "$directory/release/libaegis.a" -o "${programs[1]}" -lpthread -ldl -lm
 
 # must_find DEFECT MESSAGE: memcheck reports the planted defect in $program on $backend.
 must_find() {

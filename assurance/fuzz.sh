@@ -29,7 +29,8 @@ for name; do
     grep -qx "$name" <<<"$all" || { echo "no target $name; there are" $all >&2; exit 2; }
 done
 
-rustup run nightly rustc --version >/dev/null || { echo "needs: rustup toolchain install nightly"; exit 1; }
+rustup run nightly rustc --version >/dev/null ||
+    { echo "needs: rustup toolchain install nightly"; exit 1; }
 cargo fuzz --version 2>/dev/null | grep -q "$version" ||
     cargo install --quiet --locked cargo-fuzz --version $version
 work=$PWD/target/assurance/fuzz

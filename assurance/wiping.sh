@@ -3,7 +3,9 @@
 # freed heap memory. wiping/main.rs says how, and finds three planted copies of a key first.
 #
 #   assurance/wiping.sh [BACKEND...]               all backends of this machine
-#   CPU=aarch64 assurance/wiping.sh [BACKEND...]   ARM under QEMU; needs scripts/install-emulators.sh
+#   CPU=aarch64 assurance/wiping.sh [BACKEND...]   for ARM, under QEMU
+#
+# For ARM it needs what scripts/install-emulators.sh installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset CARGO_PROFILE_RELEASE_LTO # the code to check is the code that users get

@@ -199,7 +199,7 @@ impl Flip {
     }
 }
 
-/// Whether the defect of this name is planted: `scripts/fuzz.sh --planted` does that with one after
+/// Whether the defect of this name is planted: `assurance/fuzz.sh --planted` does that with one after
 /// the other of those that stand in a target's source. (A variable and not a feature: so an input
 /// that fails can be tried without the defect, and must then pass.)
 pub fn plant(name: &str) -> bool {

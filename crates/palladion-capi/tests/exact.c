@@ -1,6 +1,6 @@
 /*
  * The C functions with buffers that are just as long as they must be, for AddressSanitizer
- * (scripts/test-asan.sh): all lengths up to some steps, both tags, each variant; states where
+ * (assurance/asan.sh): all lengths up to some steps, both tags, each variant; states where
  * malloc puts them, also moved by one byte. With an argument it reads one byte more than there is,
  * which has to be noticed.
  */

@@ -1,4 +1,4 @@
-//! Marks for the constant-time check (`scripts/check-constant-time.sh`), in which a tool follows
+//! Marks for the constant-time check (`assurance/constant-time.sh`), in which a tool follows
 //! secrets through a program. They say which bytes are secret, and which decisions about secrets
 //! become public. In every other build, [`declassify`] does nothing, and it is the only function.
 //!

@@ -148,14 +148,14 @@ fn batches_stay_within_their_buffers() {
     for_each_backend(|_| for_each_variant!(sample: batches()));
 }
 
-/// For scripts/test-asan.sh: prints the available backends.
+/// For assurance/asan.sh: prints the available backends.
 #[test]
 #[ignore = "prints, and tests nothing"]
 fn backends_here() {
     for_each_backend(|backend| println!("backend: {backend}"));
 }
 
-/// For scripts/test-asan.sh: the library is told that a buffer on the heap is one byte longer than
+/// For assurance/asan.sh: the library is told that a buffer on the heap is one byte longer than
 /// it is, and AddressSanitizer must end the process. Without it, the byte after the buffer is read,
 /// which has no visible effect.
 #[test]

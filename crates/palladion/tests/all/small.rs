@@ -1,4 +1,4 @@
-//! Compares every kind of call with the others at a few lengths, for Miri (scripts/test-miri.sh),
+//! Compares every kind of call with the others at a few lengths, for Miri (assurance/miri.sh),
 //! where the other tests take too long.
 
 use crate::common::{Random, flipped, for_each_backend, for_each_variant, key, nonce, reduced};
