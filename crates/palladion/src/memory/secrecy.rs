@@ -1,13 +1,11 @@
-//! Marks for the constant-time check (`assurance/constant-time.sh`), in which a tool follows
-//! secrets through a program. They say which bytes are secret, and which decisions about secrets
-//! become public. In every other build, [`declassify`] does nothing, and it is the only function.
+//! Marks for `assurance/constant-time.sh`, where valgrind's memcheck follows secrets through a
+//! program: what is secret, and where a decision about secrets becomes public. They exist only with
+//! `--cfg palladion_secrecy`; otherwise [`declassify`] does nothing.
 //!
-//! `--cfg palladion_secrecy` is for valgrind's memcheck; add `--cfg palladion_secrecy="msan"` for
-//! MemorySanitizer. Both treat a secret as uninitialised memory, and report a branch or an address
-//! that depends on it.
+//! To memcheck a secret is memory that was never initialised. It reports every branch and address
+//! that depends on such memory.
 
-/// Makes the result of comparing tags public. It is the only thing that the caller, and so an
-/// attacker, learns about secrets.
+/// Makes public whether a tag is right: the only thing that a caller learns about secrets.
 #[inline(always)]
 pub fn declassify(decision: bool) -> bool {
     #[cfg(palladion_secrecy)]
@@ -19,29 +17,26 @@ pub fn declassify(decision: bool) -> bool {
     decision
 }
 
-/// Marks bytes as secret, without changing them.
+/// Marks the bytes as secret. Their values do not change.
 #[cfg(palladion_secrecy)]
 pub fn secret(bytes: &[u8]) {
     mark(bytes, true);
 }
 
-/// Marks bytes as public.
+/// Marks the bytes as public.
 #[cfg(palladion_secrecy)]
 pub fn public(bytes: &[u8]) {
     mark(bytes, false);
 }
 
-/// Tells whether the program runs under the tool.
+/// Whether the program runs under valgrind.
 #[cfg(palladion_secrecy)]
 #[must_use]
 pub fn is_watched() -> bool {
-    #[cfg(all(palladion_secrecy, not(palladion_secrecy = "msan")))]
-    return client_request([0x1001, 0, 0, 0, 0, 0]) != 0;
-    #[cfg(palladion_secrecy = "msan")]
-    return true;
+    client_request([0x1001, 0, 0, 0, 0, 0]) != 0
 }
 
-#[cfg(all(palladion_secrecy, not(palladion_secrecy = "msan")))]
+#[cfg(palladion_secrecy)]
 fn mark(bytes: &[u8], secret: bool) {
     const MEMCHECK: usize = (b'M' as usize) << 24 | (b'C' as usize) << 16;
     const UNDEFINED: usize = MEMCHECK + 1;
@@ -50,13 +45,13 @@ fn mark(bytes: &[u8], secret: bool) {
     client_request([request, bytes.as_ptr().addr(), bytes.len(), 0, 0, 0]);
 }
 
-/// Sends a request to valgrind. Without valgrind it does nothing and returns zero.
-#[cfg(all(palladion_secrecy, not(palladion_secrecy = "msan")))]
+/// Makes a request to valgrind. Without valgrind it does nothing and returns 0.
+#[cfg(palladion_secrecy)]
 fn client_request(arguments: [usize; 6]) -> usize {
     let mut result = 0;
-    // SAFETY: the rotations add up to a multiple of 64 and the last instruction exchanges or ORs a
-    // register with itself, so nothing but the flags changes. valgrind recognises the sequence,
-    // reads the arguments from the array, and writes the result register.
+    // SAFETY: outside valgrind the rotations add up to 128 bits and the last instruction copies a
+    // register to itself, so only flags change. Valgrind recognises the sequence, reads the six
+    // arguments and writes the result register.
     unsafe {
         #[cfg(target_arch = "aarch64")]
         core::arch::asm!(
@@ -71,20 +66,4 @@ fn client_request(arguments: [usize; 6]) -> usize {
         );
     }
     result
-}
-
-#[cfg(palladion_secrecy = "msan")]
-fn mark(bytes: &[u8], secret: bool) {
-    unsafe extern "C" {
-        fn __msan_poison(start: *const u8, len: usize);
-        fn __msan_unpoison(start: *const u8, len: usize);
-    }
-    // SAFETY: the functions change MemorySanitizer's shadow of these bytes, which are readable.
-    unsafe {
-        if secret {
-            __msan_poison(bytes.as_ptr(), bytes.len());
-        } else {
-            __msan_unpoison(bytes.as_ptr(), bytes.len());
-        }
-    }
 }

@@ -61,11 +61,10 @@ macro_rules! register {
                 // feature is enabled.
                 #[inline]
                 #[target_feature(enable = $features)]
-                #[cfg_attr(any(miri, palladion_secrecy = "msan"), allow(unused_mut))]
+                #[cfg_attr(miri, allow(unused_mut))]
                 fn pin(mut x: $register) -> $register {
-                    // SAFETY: it contains no instruction. Left out for MemorySanitizer, which
-                    // treats it as a use of a secret, and for Miri, which does not support `asm!`.
-                    #[cfg(not(any(miri, palladion_secrecy = "msan")))]
+                    // SAFETY: it contains no instruction. Miri does not support `asm!`.
+                    #[cfg(not(miri))]
                     unsafe {
                         core::arch::asm!(
                             "/* {0} */", inlateout($class) x,
@@ -255,11 +254,11 @@ macro_rules! aes {
             fn in_order(self) -> Self {
                 #[inline]
                 #[target_feature(enable = $features)]
-                #[cfg_attr(any(miri, palladion_secrecy = "msan"), allow(unused_mut))]
+                #[cfg_attr(miri, allow(unused_mut))]
                 fn in_order(mut x: $register) -> $register {
                     // SAFETY: it contains no instruction. It is not `pure`, so that such blocks
                     // stay in order.
-                    #[cfg(not(any(miri, palladion_secrecy = "msan")))]
+                    #[cfg(not(miri))]
                     unsafe {
                         core::arch::asm!(
                             "/* {0} */", inlateout($class) x,
