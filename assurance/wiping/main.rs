@@ -229,25 +229,28 @@ fn plant(report: &mut Report) {
         copy
     };
     report.call(
-        "planted",
+        "planted local",
         0,
         |s| s.key,
         |key| _ = black_box([*black_box(&*key); 2]),
         |_| Vec::new(),
     );
-    report.object("planted", copy);
-    report.object("planted", |s| copy(s).to_vec());
+    report.object("planted array", copy);
+    report.object("planted Vec", |s| copy(s).to_vec());
 }
 
 fn main() -> ExitCode {
     let mut planted = Report::default();
     plant(&mut planted);
-    let places = ["on the stack", "in its own memory", "in freed memory"];
-    if planted.found.len() != 3
-        || planted.found.iter().zip(places).any(|(found, place)| !found.contains(place))
-    {
-        println!("{}\nthe planted copies of a key were not found", planted.found.join("\n"));
-        return ExitCode::FAILURE;
+    for (copy, place) in [
+        ("planted local", "on the stack"),
+        ("planted array", "in its own memory"),
+        ("planted Vec", "in freed memory"),
+    ] {
+        if !planted.found.iter().any(|found| found.starts_with(copy) && found.contains(place)) {
+            println!("{copy}: no copy of a key was found {place}");
+            return ExitCode::FAILURE;
+        }
     }
 
     let mut backends: Vec<Backend> =

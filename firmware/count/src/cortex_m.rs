@@ -1,6 +1,6 @@
 //! The same on a Cortex-M4 without an operating system, as `qemu-system-arm -M mps2-an386` emulates
 //! it. Arguments come, and the end goes, through semihosting: calls to the emulator.
-//! scripts/count-instructions.sh links it.
+//! firmware/count/run.sh links it.
 
 use core::arch::{asm, global_asm};
 use core::ffi::CStr;

@@ -1,5 +1,5 @@
 //! Encrypts, decrypts or authenticates and says nothing, so that its instructions can be counted:
-//! `scripts/count-instructions.sh`. Needs no operating system.
+//! `firmware/count/run.sh`. Needs no operating system.
 //!
 //! `count VARIANT OPERATION SIZE TIMES [BACKEND]`
 //!

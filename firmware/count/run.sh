@@ -1,21 +1,18 @@
 #!/usr/bin/env bash
-# Counts the instructions that the ciphers execute, per byte, on CPUs for which there is no hardware
-# here. That is no speed, but exact, and the same on every machine.
+# Counts the instructions that the ciphers execute for each byte, on emulated CPUs. Such counts are
+# exact and the same on every machine, but they are not times.
 #
-#   scripts/count-instructions.sh [-b BACKEND] [-s SIZE] [CPU ...]
+#   firmware/count/run.sh [-b BACKEND] [-s SIZE] [CPU ...]
 #   CPUs: aarch64 armv6 armv7 cortex-m4 i686 powerpc64le riscv64 s390x x86_64
 #
-# For messages of SIZE bytes (16384), on one backend or on all that the emulated CPU has; the call
-# as a whole, so the initialisation and the tag are in it. RUSTFLAGS are for the program: try -C
-# target-cpu or -C target-feature.
+# For whole messages of SIZE bytes (16384), on one backend or on all that the CPU has. RUSTFLAGS are
+# for the program: try -C target-cpu or -C target-feature. A count is the difference between a
+# program that works on four messages and one that works on one.
 #
-# The count is the difference between a program that does a thing four times and one that does it
-# once.
-#
-# Needs (Debian): gcc, qemu-user, and what test-cross.sh needs; for cortex-m4 qemu-system-arm and
+# Needs gcc, qemu-user and what scripts/test-cross.sh needs; for cortex-m4 qemu-system-arm and
 # lld-19.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 . scripts/cross.sh
 backend='' size=16384
 while getopts b:s: option; do
@@ -30,7 +27,7 @@ shift $((OPTIND - 1))
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cc -shared -fPIC -O1 -Wall -o "$work/count.so" scripts/qemu-plugin/count.c
+cc -shared -fPIC -O1 -Wall -o "$work/count.so" firmware/count/plugin.c
 built=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 # As fast code, not as small code, which is what the other programs in firmware/ are.
 export CARGO_PROFILE_RELEASE_OPT_LEVEL=3 CARGO_PROFILE_RELEASE_LTO=false CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
