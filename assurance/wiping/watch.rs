@@ -163,10 +163,11 @@ impl Report {
                 is_public[at..at + 4].fill(true);
             }
         }
-        // The stack also has this program's own registers: pointers, of 48 bits, and small numbers.
+        // The stack also has this program's own registers: pointers, of 33 to 48 bits, and small
+        // numbers.
         let word = |bytes: &[u8]| u64::from_ne_bytes(std::array::from_fn(|i| bytes[i]));
         for (at, (a, b)) in a.chunks_exact(8).zip(b.chunks_exact(8)).enumerate() {
-            let is_own = |word: u64| word >> 16 == 0 || word >> 40 != 0 && word >> 48 == 0;
+            let is_own = |word: u64| word >> 16 == 0 || word >> 32 != 0 && word >> 48 == 0;
             if is_own(word(a)) && is_own(word(b)) {
                 is_public[8 * at..8 * at + 8].fill(true);
             }
