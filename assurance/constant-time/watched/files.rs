@@ -80,10 +80,10 @@ fn streams(key: &MasterKey, other: &MasterKey, algorithm: Algorithm) -> Result<(
     public(&file[..HEADER_LEN]);
     let decryptor = Decryptor::new(key).threads(two);
     shown(&decryptor);
-    decryptor.run(&file[..], &mut Vec::new())?;
-    let damaged = Decryptor::new(key).threads(two).run(&flipped(&file)[..], &mut Vec::new());
+    decryptor.run(&file[..], Vec::new())?;
+    let damaged = Decryptor::new(key).threads(two).run(&flipped(&file)[..], Vec::new());
     assert!(matches!(damaged, Err(Error::Damaged { .. })));
-    let wrong_key = Decryptor::new(other).run(&file[..], &mut Vec::new());
+    let wrong_key = Decryptor::new(other).run(&file[..], Vec::new());
     assert!(matches!(wrong_key, Err(Error::WrongKey)));
 
     drop(EncryptWriter::new(key, Vec::new())?);
