@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Follows secrets through machine code for x86-64: see scripts/check-machine-code.sh.
+"""Follows secrets through machine code for x86-64: see assurance/secret-flow/run.sh.
 
-    scripts/secret-flow/x86.py FILE [MODULE...]
+    assurance/secret-flow/x86.py FILE [MODULE...]
 
 FILE is a program or shared library with symbols. Fails unless each MODULE has a kernel in it.
 """

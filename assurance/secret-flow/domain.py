@@ -1,4 +1,32 @@
-"""Abstract values, and the stack, for the two programs beside this file: x86.py and wasm.py.
+"""The model shared by x86.py and wasm.py: abstract values, the stack, and the walk over a kernel.
+
+Sources. What a pointer argument leads to is secret, except for static memory and for the message
+structure that `seal`, `open` and `mac` kernels take, whose words are public. Pointers and lengths
+are public. Everything computed from a secret is secret.
+
+Sinks. A secret must not reach a branch, the address or mask of a memory access, a length passed to
+memcpy or memset, a division, floating-point arithmetic, or in WebAssembly a `select`.
+
+Tags. A kernel that opens messages may branch once on each path on whether a tag is right. It must
+test a whole word: the XOR of a loaded and a computed value, or several of these joined by OR.
+
+Memory. The stack is tracked word by word. Other memory is not tracked: a load through a public
+pointer gives a secret.
+
+Calls and loops. Calls are followed in the context of their caller. All paths are followed at once,
+and states are joined where paths meet, until nothing changes.
+
+When it cannot follow. An unknown instruction, an unknown function, a stack pointer that is no
+longer known or an indirect call with unknown target is an error. If a new compiler causes one, read
+the instruction, then add it to the tables of x86.py or wasm.py with its exact effect. Do not exempt
+the function.
+
+Reliance on the compiler. Kernels are found by name: `arch::BACKEND::entry::NAME`, by Rust's
+symbol mangling. A function whose name says that it panics ends its path. On x86-64, calls follow
+the System V ABI. In WebAssembly, the stack pointer is the global `__stack_pointer`.
+
+Not covered. Whether the tested tag is complete; code outside of kernels; what an engine makes of
+WebAssembly; the lower half of a vector register written alone; speculation.
 
 A value is one of these:
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Follows secrets through WebAssembly: see scripts/check-wasm-code.sh.
+"""Follows secrets through WebAssembly: see assurance/secret-flow/run.sh.
 
-    scripts/secret-flow/wasm.py FILE [MODULE...]
+    assurance/secret-flow/wasm.py FILE [MODULE...]
 
 FILE has function names in it. Fails unless each MODULE of the crate has a kernel in it.
 """

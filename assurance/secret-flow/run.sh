@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Checks compiled kernels: no branch, address, division or other instruction whose time varies
+# depends on a secret. domain.py describes the model.
+#
+#   assurance/secret-flow/run.sh [x86|wasm|wasm-all]
+#
+#   x86       all backends in the C library; needs gcc, binutils, python3-venv and PyPI (iced-x86)
+#   wasm      the three modules of the JavaScript package; needs clang-19, lld-19, binutils, python3
+#             and what bindings/js/build-wasm.sh needs
+#   wasm-all  these, and all kernels of the crate compiled to WebAssembly; also needs rustc-web,
+#             cargo-web and rust-web-src
+#
+# Without an argument: x86 and wasm, as far as this machine has the tools.
+# scripts/install-emulators.sh installs the Debian packages.
+#
+# Each check first analyses planted.c. It fails unless every planted leak is found and every sound
+# function is accepted.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+here=assurance/secret-flow
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}/secret-flow")
+mkdir -p "$target"
+
+x86() {
+    local python=$target/venv/bin/python
+    "$python" -c "import iced_x86" 2>/dev/null || {
+        python3 -m venv "$target/venv"
+        "$target/venv/bin/pip" install --quiet --disable-pip-version-check iced-x86==1.21.0
+    }
+    gcc -O1 -msse4.1 -mno-vzeroupper -fno-builtin -fno-stack-protector -fPIC -shared \
+        -o "$target/planted.so" $here/planted.c
+    "$python" $here/x86.py "$target/planted.so"
+    cargo build --quiet --release --locked -p palladion-capi
+    "$python" $here/x86.py "${CARGO_TARGET_DIR:-target}/release/libaegis.so" \
+        aesni::sse aesni::avx vaes vaes512 ssse3 ssse3::avx2 portable functions
+}
+
+wasm() {
+    clang-19 --target=wasm32 -O1 -ffreestanding -mbulk-memory -msimd128 -c -o "$target/planted.o" \
+        $here/planted.c
+    wasm-ld-19 --no-entry --export-all --allow-undefined --stack-first -o "$target/planted.wasm" \
+        "$target/planted.o"
+    python3 $here/wasm.py "$target/planted.wasm"
+    bindings/js/build-wasm.sh >/dev/null
+    python3 $here/wasm.py bindings/js/wasm/scalar.wasm portable
+    python3 $here/wasm.py bindings/js/wasm/simd128.wasm simd128
+    python3 $here/wasm.py bindings/js/wasm/relaxed-simd.wasm relaxed
+}
+
+# The core without the standard library. All of it is linked, used or not.
+wasm_all() {
+    local build made=$target/wasm32-unknown-unknown/release module
+    for build in scalar: simd128:+simd128 relaxed-simd:+simd128,+relaxed-simd; do
+        RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=$target \
+            RUSTFLAGS="-C symbol-mangling-version=v0" \
+            /usr/bin/cargo rustc --quiet --release --locked --target wasm32-unknown-unknown \
+            -p palladion --lib --no-default-features --crate-type rlib \
+            -Zbuild-std=core -Zbuild-std-features= -Zprofile-rustflags --config \
+            "profile.release.package.palladion.rustflags=[\"-Ctarget-feature=${build#*:}\"]"
+        module=$target/all-${build%%:*}.wasm
+        wasm-ld-19 --no-entry --no-gc-sections --stack-first --allow-undefined -o "$module" \
+            --whole-archive "$made/libpalladion.rlib" \
+            --no-whole-archive "$made"/deps/lib{subtle,zeroize,core,compiler_builtins}-*.rlib
+        python3 $here/wasm.py "$module" portable
+    done
+}
+
+case ${1:-} in
+x86) [ "$(uname -m)" = x86_64 ] || { echo "skipped: not on x86-64"; exit 0; }; x86 ;;
+wasm) wasm ;;
+wasm-all) wasm; wasm_all ;;
+"")
+    if [ "$(uname -m)" = x86_64 ]; then x86; else echo "x86: skipped (not on x86-64)"; fi
+    missing=
+    for tool in clang-19 wasm-ld-19 c++filt python3; do
+        type $tool >/dev/null 2>&1 || missing+=" $tool"
+    done
+    if [ -z "$missing" ]; then wasm; else echo "wasm: skipped (not installed:$missing)"; fi ;;
+*) echo "usage: $0 [x86|wasm|wasm-all]" >&2; exit 2 ;;
+esac
