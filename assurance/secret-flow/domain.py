@@ -1,8 +1,8 @@
 """The model shared by x86.py and wasm.py: abstract values, the stack, and the walk over a kernel.
 
-Sources. What a pointer argument leads to is secret, except for static memory and for the message
-structure that `seal`, `open` and `mac` kernels take, whose words are public. Pointers and lengths
-are public. Everything computed from a secret is secret.
+Sources. What a pointer argument leads to is secret, except for static memory and for the
+structure that `seal`, `open`, `mac` and `process` kernels take, whose words are public. Pointers
+and lengths are public. Everything computed from a secret is secret.
 
 Sinks. A secret must not reach a branch, the address or mask of a memory access, a length passed to
 memcpy or memset, a division, floating-point arithmetic, or in WebAssembly a `select`.
@@ -60,12 +60,12 @@ import collections
 import heapq
 import re
 
-# Kernels: their modules and names. Some take a message, which is a pointer to pointers and lengths.
-# The others take pointers and lengths. Some may branch on whether a tag is right.
+# Kernels: their modules and names. Some may branch on whether a tag is right. All take pointers and
+# lengths. One argument may be a pointer to public words: a message, or the data to process.
 KERNEL = re.compile(
     r"(?:^|\bpalladion(?:\[\w+\])?::arch::(?:(?:x86|wasm)::)?(\w+(?:::\w+)?)::entry::)"
     r"((?<=::)\w+|(?:planted|sound|aegis_verify)_\w+)")
-TAKES_MESSAGE = re.compile(r"^(?:seal|open|mac)|_open")
+PUBLIC_WORDS = ((re.compile(r"^(?:seal|open|mac)|_open"), 0), (re.compile(r"^process$"), 3))
 DECIDES = re.compile(r"^open|_open")
 DOES_NOT_RETURN = re.compile(r"^(?:core|std|alloc)\b.*(?:panic|fail|unwrap|expect)")
 
@@ -267,7 +267,8 @@ class Flow:
         self.kernels.add(self.kernel)
         self.words = set()  # of frames, with pointers or lengths in them
         for self.last_run in (False, True):
-            state, start = self.begin(function, LIST if TAKES_MESSAGE.search(name) else PUBLIC)
+            lists = [n for kernel, n in PUBLIC_WORDS if kernel.search(name)]
+            state, start = self.begin(function, lists)
             states, work = {start: state}, [start]
             while work:
                 place = heapq.heappop(work)
@@ -280,8 +281,9 @@ class Flow:
                         continue
                     heapq.heappush(work, target)
 
-    def begin(self, function, first):
-        """The state in which a kernel begins with this first argument; and the place."""
+    def begin(self, function, lists):
+        """The state in which a kernel begins, and the place; `lists` are the arguments that point
+        to public words."""
         raise NotImplementedError
 
     def follow(self, place, state):

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 from domain import (
-    CONST, DECISION, DIFFERENCE, DOES_NOT_RETURN, IMAGE, PUBLIC, SECRET, Flow, Stack, State,
+    CONST, DECISION, DIFFERENCE, DOES_NOT_RETURN, IMAGE, LIST, PUBLIC, SECRET, Flow, Stack, State,
     add, computed, flat, join, mix, secret, subtract, verdict,
 )
 
@@ -211,11 +211,12 @@ class Machine(Flow):
         super().__init__()
         self.file, self.functions, self.heights = file, {}, {}
 
-    def begin(self, function, first):
+    def begin(self, function, lists):
         kinds = self.file.types[self.file.signatures[function]][0]
-        arguments = [PUBLIC if kind in (0x7f, 0x7e) else SECRET for kind in kinds]
+        arguments = [LIST if n in lists else PUBLIC if kind in (0x7f, 0x7e) else SECRET
+                     for n, kind in enumerate(kinds)]
         state = State({self.POINTER: Stack(0, True, True)}, {})
-        return state, self.enter((), state, function, [first, *arguments[1:]][:len(kinds)])
+        return state, self.enter((), state, function, arguments)
 
     def enter(self, context, state, function, arguments):
         """Begins a function; where."""

@@ -18,7 +18,7 @@ from iced_x86 import (
 )
 
 from domain import (
-    ANYWHERE, CONST, DECISION, DOES_NOT_RETURN, IMAGE, PUBLIC, SECRET, Flow, Stack, State,
+    ANYWHERE, CONST, DECISION, DOES_NOT_RETURN, IMAGE, LIST, PUBLIC, SECRET, Flow, Stack, State,
     add, computed, flat, join, mix, piece, secret, subtract, verdict,
 )
 
@@ -206,9 +206,9 @@ class Machine(Flow):
         super().__init__()
         self.file, self.formatter = file, Formatter(FormatterSyntax.INTEL)
 
-    def begin(self, address, first):
+    def begin(self, address, lists):
         registers = {Register.RSP: Stack(-8, True, True), FLAGS: (SECRET,) * 6,
-                     **dict.fromkeys(ARGUMENTS, PUBLIC), Register.RDI: first}
+                     **dict.fromkeys(ARGUMENTS, PUBLIC), **{ARGUMENTS[n]: LIST for n in lists}}
         self.file.function(address)
         return Known(registers, dict.fromkeys(range(0, 128, 8), PUBLIC)), ((address, 0),)
 
