@@ -41,7 +41,7 @@ arm_packages() {
 export RUSTFLAGS="${RUSTFLAGS:-} --cfg palladion_secrecy"
 if [ "${CPU:-x86_64}" = aarch64 ]; then
     [ $# -gt 0 ] || set -- armv8-aes neon portable
-    . scripts/cross.sh
+    . .ci/cross.sh
     cross_target aarch64
     cross_cargo "${rust[@]}"
     cross_cargo "${c[@]}"

@@ -18,7 +18,7 @@ esac
 case ${CPU:-$(uname -m)} in
 "$(uname -m)") cargo "${build[@]}" && target/assurance/release/wiping "$@" ;;
 *)
-    . scripts/cross.sh
+    . .ci/cross.sh
     cross_target "$CPU"
     cross_cargo "${build[@]}"
     "${qemu[@]}" "target/assurance/$target/release/wiping" "$@"

@@ -16,7 +16,7 @@ sbom() {
     # dependencies that the command does not have: hence what cargo tree says.
     local copy
     copy=$(mktemp -d)
-    scripts/copy-checkout.sh "$copy"
+    .ci/copy-checkout.sh "$copy"
     SOURCE_DATE_EPOCH=0 cargo cyclonedx --quiet --format json --spec-version 1.5 \
         --describe binaries --manifest-path "$copy/crates/palladion-cli/Cargo.toml" \
         --target x86_64-unknown-linux-gnu

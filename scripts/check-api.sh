@@ -5,7 +5,7 @@
 #   scripts/check-api.sh            compares, and fails where they differ
 #   scripts/check-api.sh --bless    writes api/
 #
-# The API is that with all features on x86-64 Linux. scripts/public-api/ prints it from rustdoc's
+# The API is that with all features on x86-64 Linux. .ci/public-api/ prints it from rustdoc's
 # JSON. Both are of fixed versions, because that format changes. Needs rustup, and installs that
 # compiler if it can. Takes half a minute, later less. (`cargo semver-checks` says before a release
 # whether a change breaks users.)
@@ -26,7 +26,7 @@ rustup run "$compiler" rustc --version >/dev/null 2>&1 ||
     }
 
 export CARGO_TARGET_DIR=$target
-cargo "+$compiler" build --quiet --locked --manifest-path scripts/public-api/Cargo.toml
+cargo "+$compiler" build --quiet --locked --manifest-path .ci/public-api/Cargo.toml
 # rustdoc's JSON is not stable: a stable compiler has to be told that it is wanted.
 export RUSTC_BOOTSTRAP=1 RUSTDOCFLAGS="-Z unstable-options --output-format json --cap-lints allow"
 for crate in palladion palladion-file palladion-raf; do

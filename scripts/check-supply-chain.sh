@@ -44,7 +44,7 @@ deny() {
 
 minimal() {
     cargo +nightly --version >/dev/null 2>&1 || { skip "no nightly cargo"; return; }
-    scripts/copy-checkout.sh "$work"
+    .ci/copy-checkout.sh "$work"
     cd "$work"
     sed -i '/"crates\/palladion-bench",/d; /"bindings\//d' Cargo.toml # not published, may want more
     cargo +nightly update --quiet -Zdirect-minimal-versions
@@ -57,8 +57,8 @@ reproducible() {
     # Names of different lengths, and another place for the crates of crates.io too.
     mkdir -p "$work/another/home"
     ln -s "$cargo_home"/* "$work/another/home/"
-    scripts/copy-checkout.sh "$work/one"
-    scripts/copy-checkout.sh "$work/another/place"
+    .ci/copy-checkout.sh "$work/one"
+    .ci/copy-checkout.sh "$work/another/place"
     CARGO_TARGET_DIR=$work/1 "$work/one/scripts/build-release.sh"
     CARGO_TARGET_DIR=$work/22 CARGO_HOME=$work/another/home \
         "$work/another/place/scripts/build-release.sh"

@@ -47,7 +47,7 @@ packages=(
     clang-19 lld-19 wasi-libc python3-venv
     bochs bochs-term bochsbios vgabios cpio python3 binutils gcc libc6-dev
     g++ make pkg-config cmake valgrind libclang-rt-19-dev musl-tools # for the C library: scripts/test-c.sh
-    python3-dev # for scripts/test-pyaegis.sh
+    python3-dev # for .ci/test-pyaegis.sh
 )
 type node >/dev/null 2>&1 || packages+=(nodejs) # Debian's is version 18, without relaxed SIMD
 dpkg -s "${packages[@]}" >/dev/null 2>&1 && apt-cache show linux-image-cloud-amd64 >/dev/null 2>&1 || {

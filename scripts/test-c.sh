@@ -42,13 +42,13 @@ exported() { nm -D --defined-only "$1" | awk '{ print $3 }' | sed 's/@.*//' | LC
 same_names() { # LIBRARY PREFIX... : exports just what the headers declare
     local library=$1 prefix
     shift
-    diff <(for prefix; do scripts/c-names.sh "$prefix"; done | LC_ALL=C sort) <(exported "$library")
+    diff <(for prefix; do .ci/c-names.sh "$prefix"; done | LC_ALL=C sort) <(exported "$library")
     echo "$(basename "$library"): $(exported "$library" | wc -l) names"
 }
 same_names "$work/compat/lib/libaegis.so.0" aegis
 same_names "$work/prefix/lib/libpalladion.so" aegis palladion
 # Theirs has these names, and of its own only those that no header of its declares.
-scripts/peer-libaegis.sh "$work/peer"
+.ci/peer-libaegis.sh "$work/peer"
 LC_ALL=C comm -3 <(exported "$work/compat/lib/libaegis.so.0") <(exported "$work/peer/libaegis.so") | tee "$work/names" |
     { ! grep -vE '^	([a-z0-9]+_pick_best_implementation|aegis_runtime_[a-z0-9_]+|libaegis_[a-z0-9_]+|raf_merkle_[a-z_]+|aegis_kdf_[0-9]+|aegis_raf_merkle_config_validate)$'; }
 

@@ -13,8 +13,8 @@
 # Rust target.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. scripts/cross.sh
-. scripts/reduced.sh
+. .ci/cross.sh
+. .ci/reduced.sh
 # (.ci/run has this list in two halves; some only if asked to.)
 [ $# -gt 0 ] || set -- aarch64 armv7 i686 powerpc64le riscv64 s390x
 

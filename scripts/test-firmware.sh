@@ -4,16 +4,17 @@
 #
 #   scripts/test-firmware.sh [telemetry|vectors|stack|size ...]
 #
-#   telemetry   the example, firmware/board/src/bin/telemetry.rs vectors     all vectors of the six
-#   variants, and that a mistake in them is noticed stack       prints how much stack each operation
-#   takes size        prints how much code each variant (of VARIANTS) takes, at the optimisation
-#   levels LEVELS ("3 z s")
+#   telemetry   the example, firmware/board/src/bin/telemetry.rs
+#   vectors     all vectors of the six variants, and that a mistake in them is noticed
+#   stack       prints how much stack each operation takes
+#   size        prints how much code each variant (of VARIANTS) takes, at the optimisation levels
+#               LEVELS ("3 z s")
 #
 # Needs (Debian): qemu-system-arm, binutils, and what bare.sh names. OPT_LEVEL=3 (or s, z) is for
 # the first three.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. scripts/bare.sh
+. .ci/bare.sh
 [ $# -gt 0 ] || set -- telemetry vectors stack size
 type qemu-system-arm size >/dev/null || { echo "needs qemu-system-arm and binutils" >&2; exit 1; }
 bare_target cortex-m4

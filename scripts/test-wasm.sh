@@ -14,14 +14,14 @@
 # gets wasmtime from PyPI.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. scripts/reduced.sh
+. .ci/reduced.sh
 [ $# -gt 0 ] || set -- scalar simd128 relaxed-simd
 type clang-19 wasm-ld-19 node python3 >/dev/null
 built=$(realpath -m "${CARGO_TARGET_DIR:-target}")/wasm
 mkdir -p "$built"
 
 stubs=$built/wasi-stubs.o
-clang-19 --target=wasm32-wasi -O1 -Wall -c scripts/wasm/stubs.c -o "$stubs"
+clang-19 --target=wasm32-wasi -O1 -Wall -c .ci/wasm/stubs.c -o "$stubs"
 python=$built/venv/bin/python
 "$python" -c 'import wasmtime' 2>/dev/null || {
     python3 -m venv "$built/venv"
@@ -48,8 +48,8 @@ for build; do
     esac
     for engine in ${ENGINES:-node wasmtime}; do
         case $engine in
-        node) name="Node ${node_version#v}" runner="${node[*]} $PWD/scripts/wasm/node.mjs" ;;
-        wasmtime) name=wasmtime runner="$python $PWD/scripts/wasm/wasmtime_run.py" ;;
+        node) name="Node ${node_version#v}" runner="${node[*]} $PWD/.ci/wasm/node.mjs" ;;
+        wasmtime) name=wasmtime runner="$python $PWD/.ci/wasm/wasmtime_run.py" ;;
         esac
         if [ "$engine $build" = "node relaxed-simd" ] && [ "$node_major" -lt 20 ]; then
             echo "== WebAssembly, $build: $name does not know it"

@@ -13,7 +13,7 @@
 # lld-19.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-. scripts/cross.sh
+. .ci/cross.sh
 backend='' size=16384
 while getopts b:s: option; do
     case $option in

@@ -141,7 +141,7 @@ fn every_error() {
     } else {
         not_here.push((
             "Random",
-            "this system has random bytes; scripts/test-no-randomness.sh takes them away",
+            "this system has random bytes; .ci/test-no-randomness.sh takes them away",
         ));
         let mut file = Vec::new();
         Encryptor::new(&key()).chunk_size(ChunkSize::MIN).run(&[7; 3000][..], &mut file).unwrap();

@@ -1,4 +1,4 @@
-//! Files of pyaegis, and files for it. `scripts/test-pyaegis.sh` runs these tests, and says what is
+//! Files of pyaegis, and files for it. `.ci/test-pyaegis.sh` runs these tests, and says what is
 //! in the folders.
 
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ fn commitment(file: Raf<File>, contents: &[u8]) -> String {
 }
 
 #[test]
-#[ignore = "needs files of pyaegis: scripts/test-pyaegis.sh"]
+#[ignore = "needs files of pyaegis: .ci/test-pyaegis.sh"]
 fn files_of_pyaegis_are_read() {
     let (mut algorithms, mut derived) = (BTreeSet::new(), 0);
     for entry in fs::read_dir(folder("pyaegis")).unwrap() {
@@ -85,7 +85,7 @@ type Step = (usize, usize, usize);
 
 /// Writes them: whether they are right, pyaegis says after this.
 #[test]
-#[ignore = "writes files for pyaegis: scripts/test-pyaegis.sh"]
+#[ignore = "writes files for pyaegis: .ci/test-pyaegis.sh"]
 fn files_for_pyaegis() {
     let folder = folder("palladion");
     fs::create_dir_all(&folder).unwrap();

@@ -59,7 +59,7 @@ fn for_each(test: &mut dyn FnMut(Backend)) {
 
 /// Records that `count` known answers of a part of a source were right on a backend. The record
 /// goes to the file that the environment variable `PALLADION_KNOWN_ANSWERS` names, or to standard
-/// output if that is `-`. `scripts/known-answers.py` makes a table of it.
+/// output if that is `-`. `.ci/known-answers.py` makes a table of it.
 pub fn known_answers(source: &str, part: &str, backend: Backend, count: usize) {
     use std::io::Write;
     let Some(path) = std::env::var_os("PALLADION_KNOWN_ANSWERS").filter(|path| !path.is_empty())

@@ -11,7 +11,7 @@ use cortex_m_rt::entry;
 use cortex_m_semihosting::{debug, hprintln};
 use palladion::{Aegis128L, Error, Key128, Nonce128};
 // What a panic does is for the firmware to decide. Here it ends the emulator; a device may rather
-// reset itself. Palladion has none: scripts/test-panic-free.sh.
+// reset itself. Palladion has none: .ci/test-panic-free.sh.
 use panic_semihosting as _;
 
 /// What is sent in clear and authenticated: who sends, and the number of the packet, from which the

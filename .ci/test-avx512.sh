@@ -3,17 +3,17 @@
 # backends where the machine has no VAES and AVX-512: on an Ice Lake that Bochs emulates. Takes
 # about six minutes; says nothing about speed.
 #
-#   scripts/test-avx512.sh [BACKEND ...]
+#   .ci/test-avx512.sh [BACKEND ...]
 #
 # Needs (Debian): bochs bochs-term bochsbios vgabios cpio python3 gcc libc6-dev.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- vaes-avx512 vaes-avx2
 
-test=$(scripts/test-binaries.sh --test all)
+test=$(.ci/test-binaries.sh --test all)
 for backend; do
     echo "== Bochs, Ice Lake: $backend"
-    output=$(scripts/bochs/run.sh -t 1500 -e PALLADION_BACKEND="$backend" -e PALLADION_TEST_REDUCED=1 \
+    output=$(.ci/bochs/run.sh -t 1500 -e PALLADION_BACKEND="$backend" -e PALLADION_TEST_REDUCED=1 \
         -e PALLADION_KNOWN_ANSWERS=- "$test" \
         rfc:: wycheproof:: historic::the_vectors vectors:: batch:: lengths:: --test-threads=1 --skip no_file_is_left_out | tr -d '\000\r') || { echo "$output"; exit 1; }
     # Lines of answers may begin in the middle of a line of the test harness.

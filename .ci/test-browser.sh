@@ -4,7 +4,7 @@
 # server and from a file, with files that go to the command line and come from it, by keyboard
 # alone, and checked for accessibility.
 #
-#   scripts/test-browser.sh
+#   .ci/test-browser.sh
 #
 # JS_FOLDER=FOLDER takes the package as scripts/test-js.sh built it and installed it there;
 # CHROMIUM=PROGRAM is another browser than Debian's, which is installed (as root) if it is missing.

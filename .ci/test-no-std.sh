@@ -2,7 +2,7 @@
 # Links the core into a program that has no standard library and no allocator, so that neither can
 # have crept in.
 #
-#   scripts/test-no-std.sh
+#   .ci/test-no-std.sh
 #
 # The program is for the host, with the C library for its start code, memcpy and memset as the only
 # thing beside it.

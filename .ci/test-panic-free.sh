@@ -3,13 +3,13 @@
 # panic handler calls a function that does not exist can be linked. Also shows that the core can be
 # built for these machines.
 #
-#   scripts/test-panic-free.sh [cortex-m0|cortex-m3|cortex-m4|riscv32|x86_64|host ...]
+#   .ci/test-panic-free.sh [cortex-m0|cortex-m3|cortex-m4|riscv32|x86_64|host ...]
 #
 # All six variants, at the optimisation levels that firmware uses (LEVELS, "3 z", for cortex-m4). On
 # the host all that dispatch can choose is in it. Needs for bare machines: see bare.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. scripts/bare.sh
+. .ci/bare.sh
 [ $# -gt 0 ] || set -- cortex-m0 cortex-m4 riscv32 x86_64 host
 functions=${variants// /,},encrypt,decrypt,mac
 

@@ -2,7 +2,7 @@
 # Tests what there is to see where the system gives no random bytes: the errors say so, and nothing
 # is encrypted.
 #
-#   scripts/test-no-randomness.sh
+#   .ci/test-no-randomness.sh
 #
 # Builds the tests within two crates with a `getrandom` that always fails. Takes a minute or two.
 set -euo pipefail

@@ -5,7 +5,7 @@
 # keys; so does the command line. Merkle commitments are compared with those of the reference in
 # reference/.
 #
-#   scripts/test-pyaegis.sh
+#   .ci/test-pyaegis.sh
 #
 # Needs (Debian): python3-venv python3-dev gcc; gets pyaegis from PyPI and compiles it.
 set -euo pipefail
@@ -17,7 +17,7 @@ if [ "$("$python" -c 'from importlib.metadata import version; print(version("pya
     python3 -m venv "$built"
     "$python" -m pip install --quiet --disable-pip-version-check "pyaegis==$version"
 fi
-check() { "$python" scripts/pyaegis/check.py "$@"; }
+check() { "$python" .ci/pyaegis/check.py "$@"; }
 
 check vectors vectors/raf.txt
 

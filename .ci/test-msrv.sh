@@ -2,7 +2,7 @@
 # Checks that everything but the benchmarks compiles with the oldest supported compiler
 # (rust-version in Cargo.toml).
 #
-#   scripts/test-msrv.sh [--exclude PACKAGE...]
+#   .ci/test-msrv.sh [--exclude PACKAGE...]
 #
 # Needs rustup; installs that compiler if it can, and says so and stops if it cannot.
 set -euo pipefail

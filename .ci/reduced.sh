@@ -1,7 +1,9 @@
 # What the scripts share that test under emulators and engines, which are slow; to be sourced. It
 # makes release builds of tests quick to compile, because these look at what is computed and not at
-# how fast, and sets reduced_flags  what to tell rustc: fewer variants and cases (see
-# crates/palladion/tests/common/mod.rs) reduced        what to tell cargo (an array)
+# how fast, and sets
+#
+#   reduced_flags   what to tell rustc: fewer variants and cases (crates/palladion/tests/common)
+#   reduced         what to tell cargo (an array)
 
 export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true CARGO_INCREMENTAL=0
 reduced_flags='--cfg palladion_test_reduced'

@@ -4,12 +4,17 @@
 #
 # Runs one x86-64 Linux program inside Bochs on an emulated Ice Lake (AVX-512F/VL/BW/DQ/VBMI, VAES,
 # VPCLMULQDQ, GFNI), prints what it writes (stdout and stderr merged) and exits with its status
-# (128+N for a signal).  Own failures: 124 timeout, 125 the emulator or guest failed, 2 usage. -t
-# wall-clock limit (300)      -m  guest memory in MiB (256)      -c  `bochs --help cpu` model -b
-# bochs binary (one built --with-nogui)              -f  put another file (or directory) into the
-# guest -v  guest console and times on stderr; keep the work folder The program may be static or
-# dynamic (its `ldd` libraries go along); cwd /tmp (tmpfs), stdin /dev/null, /proc /sys /dev
-# mounted, one CPU.
+# (128+N for a signal). Own failures: 124 timeout, 125 the emulator or guest failed, 2 usage.
+#
+#   -t  wall-clock limit in seconds (300)
+#   -m  guest memory in MiB (256)
+#   -c  a model of `bochs --help cpu`
+#   -b  the bochs binary (one built --with-nogui)
+#   -f  put another file (or directory) into the guest
+#   -v  guest console and times on stderr; keep the work folder
+#
+# The program may be static or dynamic (its `ldd` libraries go along); cwd /tmp (tmpfs), stdin
+# /dev/null, /proc /sys /dev mounted, one CPU.
 #
 # Needs: bochs + bochs-term + bochsbios + vgabios (Debian's 2.7 will do), python3, gcc + binutils,
 # libc6-dev (libc.a), cpio, and a kernel image: $BOCHS_KERNEL, else `apt-get download` of

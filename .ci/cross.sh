@@ -1,6 +1,10 @@
 # What the scripts for other CPUs share; to be sourced. `cross_target CPU` chooses one and sets
-# target  Rust's name for it qemu    the command that runs its programs (an array) `cross_cargo` is
-# cargo for it, and `cross_directory` tells where it builds. The Rust target comes from rustup
+#   target            Rust's name for it
+#   qemu              the command that runs its programs (an array)
+#   cross_cargo       cargo for it
+#   cross_directory   prints where it builds
+#
+# The Rust target comes from rustup
 # (`rustup target add`) if it is installed, else the standard library is Debian's, if
 # install-emulators.sh has got that, else it is built from Debian's rustc-web, cargo-web and
 # rust-web-src.

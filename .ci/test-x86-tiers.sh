@@ -2,7 +2,7 @@
 # Runs the core's tests on x86-64 CPUs of other classes, emulated: the backends there must be those
 # that the CPU has, the first of them in use, and an instruction that the CPU lacks faults.
 #
-#   scripts/test-x86-tiers.sh [MODEL:BACKEND,BACKEND... ...]
+#   .ci/test-x86-tiers.sh [MODEL:BACKEND,BACKEND... ...]
 #
 # Not VAES: QEMU 7.2 computes the upper half of a 256-bit VAESENC from the lower half of its input.
 # See test-avx512.sh.
@@ -17,7 +17,7 @@ cd "$(dirname "$0")/.."
 
 cargo build --quiet --release -p palladion-cli
 palladion=${CARGO_TARGET_DIR:-target}/release/palladion
-tests=$(scripts/test-binaries.sh --lib --test all --test backend)
+tests=$(.ci/test-binaries.sh --lib --test all --test backend)
 export PALLADION_TEST_REDUCED=1
 for tier; do
     model=${tier%:*} expected=${tier##*:}

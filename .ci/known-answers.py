@@ -2,7 +2,7 @@
 """Makes a table of known answers: which vectors came out right where, and how many.
 
     PALLADION_KNOWN_ANSWERS=$PWD/FILE cargo test --release --all-features --test all
-    scripts/known-answers.py FILE [CPU:BACKEND,BACKEND... ...]
+    .ci/known-answers.py FILE [CPU:BACKEND,BACKEND... ...]
 
 The tests of the core write the file. Of runs of the same tests the one with the most answers counts. The exit status is 1 if a CPU
 or backend that is named is missing, or if somewhere there are not as many answers as a source has: an answer that is lost is noticed.

@@ -2,7 +2,7 @@
 # Builds libaegis as a shared library, to compare with, from crate `aegis`, which bundles it:
 # FOLDER/libaegis.so.
 #
-#   scripts/peer-libaegis.sh FOLDER
+#   .ci/peer-libaegis.sh FOLDER
 set -euo pipefail
 mkdir -p "$1"
 folder=$(realpath "$1")

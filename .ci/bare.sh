@@ -1,6 +1,9 @@
 # What the scripts for bare machines share; to be sourced. `bare_target CPU` chooses one and sets
-# target      Rust's name for it directory   where its programs are built `bare_cargo` is cargo for
-# it, in firmware/. The Rust target comes from rustup (`rustup target add`) if it is installed, else
+#   target       Rust's name for it
+#   directory    where its programs are built
+#   bare_cargo   cargo for it, in firmware/
+#
+# The Rust target comes from rustup (`rustup target add`) if it is installed, else
 # `core` is built from Debian's rustc-web, cargo-web and rust-web-src, and the linker is Debian's
 # lld-19.
 

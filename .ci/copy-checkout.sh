@@ -2,7 +2,7 @@
 # Copies the checkout as it is, without what is ignored: for builds in another place, and for
 # planting defects.
 #
-#   scripts/copy-checkout.sh FOLDER
+#   .ci/copy-checkout.sh FOLDER
 set -euo pipefail
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
