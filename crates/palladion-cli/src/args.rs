@@ -19,7 +19,7 @@ pub struct Args {
 
 const OVERVIEW: &str = "\
 Examples:
-  palladion keygen -o my.key                        make a key, once
+  palladion keygen -o my.key                        create a key, once
   palladion encrypt -k my.key -o notes.pld notes.txt
   palladion decrypt -k my.key -o notes2.txt notes.pld
   tar c photos | palladion encrypt -p -o photos.pld     with a passphrase, from a pipe
@@ -30,12 +30,12 @@ Exit status:
   1  something failed: a file, the disk, a MAC that does not match, a version not supported
   2  wrong usage
   3  wrong key or passphrase
-  4  the input is damaged, truncated, extended, rolled back, or no file of the kind that is expected
-  128 + number of the signal that ended it; 141 when nobody reads its output any more
-After all but 0 there is no new output file, and with --force the old one is still there. What a
-pipe got before is verified, but not the whole. (What changes a RAF file in its place says how far it got.)
-Only what ends the program at once, as SIGKILL, a power failure or no memory at all do, can leave its
-unfinished output beside the place of the output: .palladion-*.tmp, which may be removed.";
+  4  the input is damaged, truncated, extended, rolled back, or not a file of the expected kind
+  128 + the number of the signal that ended it; 141 if the reader of its output is gone
+After any status but 0 there is no new output file, and with --force the old one is unchanged. Data
+already written to a pipe is verified but incomplete. A command that edits a RAF file in place says
+how far it got. SIGKILL, a power failure or lack of memory can leave an unfinished .palladion-*.tmp
+beside the output; you can remove it.";
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -44,9 +44,9 @@ pub enum Command {
     Decrypt(DecryptArgs),
     Mac(MacArgs),
     Raf(RafArgs),
-    /// Lists the implementations of the ciphers, and which one this machine uses
+    /// Lists the implementations of the ciphers and the one in use
     #[command(after_help = "\
-The best implementation that the CPU has is used. To choose another, for a test:
+palladion uses the best implementation that the CPU supports. To choose another one for a test:
   PALLADION_BACKEND=portable palladion speed")]
     Backends,
     Speed(SpeedArgs),
@@ -70,20 +70,20 @@ Examples:
     },
 }
 
-/// Makes a new key file
+/// Creates a key file
 ///
 /// A key file is one line of text with 32 random bytes. Keep a copy in a safe place: without it the
-/// files are lost, and whoever has it can read and forge them.
+/// files are lost. Anyone who has it can read and forge them.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   palladion keygen -o my.key
   palladion keygen | ssh backup 'umask 077; cat > backup.key'")]
 pub struct KeygenArgs {
-    /// Where to write the key, readable by you alone; without it, to standard output
+    /// The key file to write, readable only by you [default: standard output]
     #[arg(short, long, value_name = "KEYFILE")]
     pub output: Option<PathBuf>,
-    /// Replace an existing key file: what was encrypted with the old key is lost
+    /// Replace an existing key file; files encrypted with the old key are lost
     #[arg(short, long)]
     pub force: bool,
 }
@@ -92,13 +92,13 @@ pub struct KeygenArgs {
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 pub struct SecretArgs {
-    /// The key file, as keygen makes it; - reads the key from standard input
+    /// The key file from keygen; - reads it from standard input
     #[arg(short, long = "key", value_name = "KEYFILE")]
     pub key_file: Option<PathBuf>,
     /// Ask for a passphrase
     #[arg(short, long)]
     pub passphrase: bool,
-    /// Take the first line of a file, without its line end (\n or \r\n), as passphrase, for scripts
+    /// Read the passphrase from the first line of a file, without its line end (\n or \r\n)
     #[arg(long, value_name = "FILE")]
     pub passphrase_file: Option<PathBuf>,
 }
@@ -115,7 +115,7 @@ impl SecretArgs {
 /// The input, the output and the number of threads.
 #[derive(clap::Args)]
 pub struct InOutArgs {
-    /// The file to write; without it or with -, standard output
+    /// The file to write [default or -: standard output]
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
     /// Replace the output file if it exists
@@ -124,16 +124,15 @@ pub struct InOutArgs {
     /// How many threads to use [default: one for each core]
     #[arg(short, long, value_name = "N", value_parser = threads)]
     pub threads: Option<NonZero<usize>>,
-    /// The file to read; without it or with -, standard input
+    /// The file to read [default or -: standard input]
     #[arg(value_name = "IN")]
     pub input: Option<PathBuf>,
 }
 
 /// Encrypts a file or a pipe of any size
 ///
-/// The output appears under its name only when it is complete, with the permissions that your umask
-/// gives. Nothing is overwritten without --force. The format is described in docs/file-format.md of
-/// the sources.
+/// The output file appears only once it is complete, with the permissions that your umask gives.
+/// Nothing is overwritten without --force. The sources describe the format in docs/file-format.md.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -149,16 +148,15 @@ pub struct EncryptArgs {
     /// Which variant of AEGIS to use
     #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2", value_parser = algorithms(), ignore_case = true)]
     pub algorithm: Algorithm,
-    /// How much to encrypt at once: a power of two from 1K to 16M
+    /// The size of a chunk: a power of two from 1K to 16M
     #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = chunk_size)]
     pub chunk_size: ChunkSize,
 }
 
-/// Decrypts a file or a pipe and verifies that it is whole and unchanged
+/// Decrypts a file or a pipe and verifies that it is complete and unchanged
 ///
-/// Nothing unverified comes out. The output file appears under its name only when all of it is
-/// verified; a pipe gets each piece as soon as it is verified, so wait for exit status 0 before you
-/// trust the end.
+/// No unverified data is written. The output file appears only once all of it is verified. A pipe
+/// gets each piece as soon as it is verified, so wait for exit status 0 before you trust the end.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -175,13 +173,13 @@ pub struct DecryptArgs {
 
 /// Prints or checks message authentication codes of files
 ///
-/// Like a checksum, but nobody without the key can make or check one. Lines are as b3sum writes
-/// them: 64 hexadecimal digits, two spaces, the name (after a backslash at the beginning of the
-/// line, \\, \n and \r in the name stand for a backslash, a newline and a carriage return).
+/// Like a checksum, but only someone with the key can create or check one. Each line has the format
+/// of b3sum: 64 hexadecimal digits, two spaces, the name. If the line begins with a backslash, \\,
+/// \n and \r in the name stand for a backslash, a newline and a carriage return.
 ///
 /// A list of such lines authenticates the content of each file, but neither the names nor itself:
-/// somebody without the key can remove lines or exchange names. Against that, make a MAC of the
-/// list too (palladion mac -k my.key MACS) and keep that line elsewhere.
+/// someone without the key can remove lines or swap names. To prevent that, make a MAC of the list
+/// too (palladion mac -k my.key MACS) and keep that line elsewhere.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -189,19 +187,19 @@ Examples:
   palladion mac -k my.key --check MACS
   tar c photos | palladion mac -k my.key")]
 pub struct MacArgs {
-    /// The key file, as keygen makes it; it may be the one that encrypts
+    /// The key file from keygen; it may also be used to encrypt
     #[arg(short, long = "key", value_name = "KEYFILE")]
     pub key_file: PathBuf,
     /// Which variant of AEGIS to use
     #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2", value_parser = algorithms(), ignore_case = true)]
     pub algorithm: Algorithm,
-    /// Read lines from the files and check what they say
+    /// Read lists of MACs from the files and check them
     #[arg(short, long)]
     pub check: bool,
-    /// With --check, say only what fails
+    /// With --check, print only failures
     #[arg(short, long, requires = "check")]
     pub quiet: bool,
-    /// The files; without any or for -, standard input
+    /// The files [default or -: standard input]
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
 }
@@ -219,16 +217,16 @@ pub struct SpeedArgs {
 
 fn chunk_size(text: &str) -> Result<ChunkSize, String> {
     let bytes = bytes(text).and_then(|bytes| usize::try_from(bytes).ok());
-    bytes.and_then(ChunkSize::new).ok_or("a power of two from 1K to 16M, like 64K".into())
+    bytes.and_then(ChunkSize::new).ok_or("expected a power of two from 1K to 16M, like 64K".into())
 }
 
 fn threads(text: &str) -> Result<NonZero<usize>, String> {
-    text.parse().map_err(|_| "a number from 1".into())
+    text.parse().map_err(|_| "expected a whole number, at least 1".into())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.1..=3600.0).contains(seconds));
-    seconds.ok_or("a number from 0.1 to 3600".into())
+    seconds.ok_or("expected a number from 0.1 to 3600".into())
 }
 
 #[cfg(test)]

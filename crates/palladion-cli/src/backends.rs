@@ -16,7 +16,7 @@ pub fn list() -> Result<()> {
         table +=
             &format!("{:17}  {available:9}  {mark:4}  {}\n", backend.name(), backend.description());
     }
-    table += "\nNo backend has a branch, or an index into memory, that depends on a secret.";
+    table += "\nIn every backend, no branch and no memory address depends on a secret.";
     if let Ok(backend) = used {
         table += &format!("\nInstructions of {backend}: {}.\n", backend.timing());
     } else {

@@ -18,7 +18,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
     let (input, source, output) = open(&args.in_out, &args.secret)?;
     if output.is_terminal() && args.in_out.output.is_none() {
         return Err(Failure::usage("refusing to write binary data to a terminal")
-            .hint("name a file with -o OUT, pipe the output on, or insist with -o -"));
+            .hint("name a file with -o OUT, pipe the output, or force it with -o -"));
     }
     let secret = source.secret(true)?;
     input.begin();
@@ -40,7 +40,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
 pub fn decrypt(args: &DecryptArgs) -> Result<()> {
     let (input, source, output) = open(&args.in_out, &args.secret)?;
     input.begin();
-    // Nobody should type a passphrase for a file that is not one of ours: check the header first.
+    // Check the header before asking for a passphrase: the file may not be ours.
     let mut header = Vec::with_capacity(HEADER_LEN);
     let read = (&input.file).take(HEADER_LEN as u64).read_to_end(&mut header);
     read.map_err(|error| Failure::io("read", &input.name, &error))?;

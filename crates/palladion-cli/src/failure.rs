@@ -47,13 +47,13 @@ impl Failure {
         self
     }
 
-    /// An I/O error stopped `action`; `name` is the file or stream as messages call it.
+    /// The failure of `action` with an I/O error; `name` is the file or stream in messages.
     pub fn io(action: &str, name: &str, error: &io::Error) -> Self {
         let failure = Self::new(format!("cannot {action} {name}: {error}"));
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self { status: Status::BrokenPipe, ..failure },
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                failure.hint("make room, or write to another disk")
+                failure.hint("free some space, or write to another disk")
             }
             io::ErrorKind::OutOfMemory => {
                 failure.hint("close other programs, or use a machine with more memory")
@@ -78,7 +78,7 @@ impl Failure {
             Error::UnsupportedVersion(_)
             | Error::UnsupportedHeader { .. }
             | Error::KdfTooCostly { .. } => (Status::Failed, format!("{input}: {error}")),
-            // Not the input's fault.
+            // The input is not the cause.
             _ => (Status::Failed, error.to_string()),
         };
         let hint = match error {

@@ -11,8 +11,7 @@ pub fn encode(bytes: &[u8]) -> String {
     })
 }
 
-/// The bytes that the digits stand for, if nothing but digits is there, in pairs. They may be a
-/// secret.
+/// Decodes an even number of digits; `None` if there is anything else. The bytes may be a secret.
 pub fn decode(digits: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     if !digits.len().is_multiple_of(2) {
         return None;

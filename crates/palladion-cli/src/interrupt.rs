@@ -105,9 +105,7 @@ pub fn end_panics_properly() {
         let what = what.unwrap_or("a panic");
         let place = panic.location().map_or_else(String::new, |place| format!(" ({place})"));
         let failure = Failure::new(format!("internal error: {what}{place}"));
-        failure
-            .hint("if memory was not short, this is a defect of palladion: please report it")
-            .tell();
+        failure.hint("unless memory ran out, this is a bug in palladion: please report it").tell();
         std::process::exit(1);
     }));
 }

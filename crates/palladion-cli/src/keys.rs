@@ -32,9 +32,9 @@ impl OwnSecret {
     pub fn borrow(&self) -> Result<Secret<'_>> {
         match self {
             OwnSecret::Key(key) => Ok(key.into()),
-            OwnSecret::RawKey(_) => {
-                Err(Failure::usage("Palladion files have no use for the bytes of a key"))
-            }
+            OwnSecret::RawKey(_) => Err(Failure::usage(
+                "a Palladion file cannot use a raw key: give a key file or a passphrase",
+            )),
             OwnSecret::Passphrase(passphrase) => Ok(passphrase.into()),
         }
     }
@@ -45,7 +45,7 @@ pub fn generate(args: &KeygenArgs) -> Result<()> {
     let key = MasterKey::generate().map_err(|error| Failure::new(error.to_string()))?;
     let output = Output::open(args.output.as_deref(), args.force, Access::Private, &[])?;
     if is_standard(args.output.as_deref()) && open_to_others(output.file()) {
-        tell("warning: others can read the file that the key goes to");
+        tell("warning: other users can read the file that the key is written to");
         tell("hint: use keygen -o KEYFILE, or chmod 600 the file");
     }
     let written = output.file().write_all(key.to_key_file().as_bytes());
@@ -115,7 +115,7 @@ pub fn master_key(path: &Path) -> Result<MasterKey> {
 fn read_key(input: Input) -> Result<MasterKey> {
     let key = MasterKey::from_key_file(&read_text(&input)?).map_err(|error| {
         Failure::new(format!("{}: {error}", input.name))
-            .hint("make a key file with: palladion keygen -o KEYFILE")
+            .hint("create a key file with: palladion keygen -o KEYFILE")
     })?;
     private(&input).map(|()| key)
 }
@@ -133,12 +133,10 @@ fn read_raw_key(input: Input) -> Result<Zeroizing<Vec<u8>>> {
         (Some(key), _) if matches!(key.len(), 16 | 32) => key,
         (None, 16 | 32) => bytes.clone(),
         _ => {
-            let failure = Failure::new(format!("{} is not the bytes of a key", input.name));
+            let failure = Failure::new(format!("{} is not a raw key", input.name));
             return Err(match bytes.starts_with(b"palladion-key-") {
                 true => failure.hint("it is a Palladion key file: use -k KEYFILE"),
-                false => {
-                    failure.hint("expected are 16 or 32 bytes, or 32 or 64 hexadecimal digits")
-                }
+                false => failure.hint("expected 16 or 32 bytes, or 32 or 64 hexadecimal digits"),
             });
         }
     };
@@ -157,10 +155,10 @@ fn private(input: &Input) -> Result<()> {
         return Ok(());
     }
     let hint = match input.is_standard {
-        true => "make the file yours alone with chmod 600".to_string(),
-        false => format!("make it yours alone: chmod 600 {}", input.name),
+        true => "make the file private with chmod 600".to_string(),
+        false => format!("make it private: chmod 600 {}", input.name),
     };
-    Err(Failure::new(format!("others can read {}", input.name)).hint(hint))
+    Err(Failure::new(format!("other users can read {}", input.name)).hint(hint))
 }
 
 fn read_text(input: &Input) -> Result<Zeroizing<String>> {
@@ -171,7 +169,7 @@ fn read_text(input: &Input) -> Result<Zeroizing<String>> {
     match (&input.file).take(LONGEST as u64 + 1).read_to_string(&mut text) {
         Ok(len) if len > LONGEST => {
             let message = format!("{} is longer than {} KiB", input.name, LONGEST / 1024);
-            Err(Failure::new(message).hint("is it the right file?"))
+            Err(Failure::new(message).hint("check that it is the right file"))
         }
         Ok(_) => Ok(text),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {

@@ -12,9 +12,9 @@ use crate::hex;
 use crate::input::Input;
 use crate::keys;
 
-/// Large enough to make calls rare, small enough to stay in the cache.
+/// Large enough for few calls, small enough for the cache.
 const BUFFER_LEN: usize = 256 * 1024;
-/// No name is nearly as long.
+/// Longer than any file name.
 const LONGEST_LINE: u64 = 64 * 1024;
 
 /// `mac`.
@@ -38,10 +38,12 @@ pub fn run(args: &MacArgs) -> Result<()> {
     }
     match (failed, unreadable, args.check) {
         (0, 0, _) => Ok(()),
-        (0, _, true) => Err(Failure::new(format!("{unreadable} of the lists could not be checked as a whole"))),
-        (_, _, true) => Err(Failure::new(format!("{failed} of the files listed could not be verified"))
-            .hint("besides a change, another key or another --algorithm than the list was made with may be the cause")),
-        (_, _, false) => Err(Failure::new(format!("{unreadable} of the files could not be read"))),
+        (0, _, true) => {
+            Err(Failure::new(format!("lists that could not be checked completely: {unreadable}")))
+        }
+        (_, _, true) => Err(Failure::new(format!("files that failed verification: {failed}"))
+            .hint("the files changed, or the list was made with another key or --algorithm")),
+        (_, _, false) => Err(Failure::new(format!("files that could not be read: {unreadable}"))),
     }
 }
 
@@ -51,7 +53,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Prints the line of a file. What is wrong with the file is the inner error, as in `check`.
+    /// Prints the line of a file. A problem with the file is the inner error.
     fn print(&self, file: &Path) -> Result<Result<()>> {
         let mac = match self.mac(file) {
             Ok(mac) => mac,
@@ -62,7 +64,7 @@ impl Maker<'_> {
         Ok(Ok(()))
     }
 
-    /// Checks what a list says, and counts the files that fail.
+    /// Checks a list, and counts the files that fail.
     fn check(&self, list: &Path, failed: &mut u64) -> Result<Result<()>> {
         let Input { file, name, .. } = match open(list) {
             Ok(input) => input,
@@ -90,10 +92,9 @@ impl Maker<'_> {
                 None if line.is_empty() => {}
                 None => {
                     strange += 1;
-                    // One tells enough, should this be no list at all.
+                    // Report only the first: this may not be a list at all.
                     if strange == 1 {
-                        let message =
-                            format!("{name}: line {number} is not a MAC and the name of a file");
+                        let message = format!("{name}: line {number} is not a MAC and a file name");
                         Failure::new(message).tell();
                     }
                 }
@@ -102,7 +103,7 @@ impl Maker<'_> {
         Ok(match (checked, strange) {
             (0, 0) => Err(Failure::new(format!("{name}: the list is empty"))),
             (_, 0) => Ok(()),
-            _ => Err(Failure::new(format!("{name}: {strange} of the lines could not be checked"))),
+            _ => Err(Failure::new(format!("{name}: lines that could not be checked: {strange}"))),
         })
     }
 
@@ -142,7 +143,7 @@ fn open(path: &Path) -> Result<Input> {
     Input::open(Some(path)).inspect(Input::begin)
 }
 
-/// A name from a list, without what a terminal would take for commands.
+/// A name from a list, with control characters escaped for the terminal.
 fn printable(name: &[u8]) -> String {
     let mut shown = String::new();
     for chunk in name.utf8_chunks() {
@@ -164,7 +165,7 @@ struct Line {
 impl Line {
     fn to_bytes(&self) -> Vec<u8> {
         let name = self.shown_name();
-        // As in the lists of other tools: a backslash in front says that there are escapes.
+        // As in the lists of other tools: a leading backslash means that the name has escapes.
         let mut line = if name == bytes_of(&self.file) { Vec::new() } else { vec![b'\\'] };
         line.extend_from_slice(hex::encode(&self.tag).as_bytes());
         [&line[..], b"  ", &name, b"\n"].concat()

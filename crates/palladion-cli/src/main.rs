@@ -1,6 +1,6 @@
 //! `palladion`: encrypts, decrypts and authenticates files with AEGIS.
 //!
-//! Thin on top of the libraries: the formats and the threads are in `palladion-file` and
+//! A thin layer over the libraries: the formats and the threads are in `palladion-file` and
 //! `palladion-raf`, the ciphers in `palladion`.
 
 #![forbid(unsafe_code)]

@@ -34,8 +34,8 @@ enum Kind {
 }
 
 impl Output {
-    /// Opens an output. Fails if it is the same file as one of `inputs`, each of which comes with
-    /// what messages call it.
+    /// Opens an output. Fails if it is the same file as one of `inputs`, each given with its name
+    /// for messages.
     pub fn open(
         path: Option<&Path>,
         force: bool,
@@ -79,7 +79,7 @@ impl Output {
                 return Ok(Self { name, kind: Kind::Direct(file) });
             }
             Some(_) if !force => return Err(exists(&name)),
-            // Write to the file that a symbolic link leads to, so that the link stays.
+            // Replace the target of a symbolic link, not the link.
             Some(metadata) => {
                 let target =
                     path.canonicalize().map_err(|error| Failure::io("open", &name, &error))?;
@@ -112,7 +112,7 @@ impl Output {
         );
         let file = file.map_err(|error| match error.kind() {
             ErrorKind::NotFound if !dir.exists() => {
-                Failure::new(format!("cannot create {name}: there is no directory {}", quoted(dir)))
+                Failure::new(format!("cannot create {name}: no directory {}", quoted(dir)))
                     .hint("create it first: mkdir -p DIRECTORY")
             }
             _ => Failure::io("create a file in", &quoted(dir), &without_path(error)),
@@ -136,8 +136,8 @@ impl Output {
     /// The new file, for reading and writing at any position.
     pub fn random_access(&self) -> Result<File> {
         let Kind::New { file, .. } = &self.kind else {
-            return Err(Failure::usage(format!("{} is no regular file", self.name))
-                .hint("a RAF file must be one: it is not written from the beginning to the end"));
+            return Err(Failure::usage(format!("{} is not a regular file", self.name))
+                .hint("a RAF file needs random access: name a regular file"));
         };
         file.as_file().try_clone().map_err(|error| Failure::io("open", &self.name, &error))
     }
@@ -193,13 +193,13 @@ impl Output {
 }
 
 fn exists(name: &str) -> Failure {
-    Failure::new(format!("{name} exists already"))
+    Failure::new(format!("{name} already exists"))
         .hint("choose another name, or replace it with --force")
 }
 
 fn dangling(name: &str) -> Failure {
-    Failure::new(format!("{name} is a symbolic link that leads nowhere"))
-        .hint("remove the link, or name the file that it should lead to")
+    Failure::new(format!("{name} is a symbolic link to a missing file"))
+        .hint("remove the link, or create its target")
 }
 
 /// Whether a path can only name a directory. [`Path`] itself ignores a `/` or `/.` at the end.
@@ -227,7 +227,7 @@ fn without_path(error: io::Error) -> io::Error {
     }
 }
 
-/// Refuses to write over what is being read.
+/// Refuses to overwrite an input.
 pub fn same_file(
     output: Option<&Metadata>,
     inputs: &[(&str, &Metadata)],

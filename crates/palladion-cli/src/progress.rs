@@ -4,18 +4,17 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Work that is done sooner needs no bar.
+/// Shorter work needs no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 pub struct Progress {
     bar: ProgressBar,
-    /// When the first step was done: what comes before, like a passphrase, says nothing about the
-    /// rate.
+    /// When the first step was done. Earlier waiting, as for a passphrase, must not affect the rate.
     begin: Option<Instant>,
 }
 
 impl Progress {
-    /// For so many bytes, or nobody knows how many. Drawn only if stderr is a terminal.
+    /// Counts bytes, up to `total` if known. Drawn only if stderr is a terminal.
     pub fn of_bytes(total: Option<u64>) -> Self {
         let template = match total {
             Some(_) => {
@@ -26,14 +25,14 @@ impl Progress {
         Self::new(total, template)
     }
 
-    /// For so many steps.
+    /// Counts steps.
     pub fn of_steps(total: u64, template: &str) -> Self {
         Self::new(Some(total), template)
     }
 
     fn new(total: Option<u64>, template: &str) -> Self {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
-        bar.set_style(ProgressStyle::with_template(template).expect("the template is right"));
+        bar.set_style(ProgressStyle::with_template(template).expect("the template is valid"));
         Self { bar, begin: None }
     }
 
@@ -50,7 +49,7 @@ impl Progress {
 }
 
 impl Progress {
-    /// The bar itself, for who must clear it from elsewhere.
+    /// The bar itself, for other threads to clear.
     pub fn bar(&self) -> ProgressBar {
         self.bar.clone()
     }

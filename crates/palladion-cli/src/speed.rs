@@ -14,9 +14,9 @@ use crate::progress::Progress;
 const SIZES: [(usize, &str); 3] = [(64, "64 B"), (16 << 10, "16 KiB"), (1 << 20, "1 MiB")];
 const OPERATIONS: [(Operation, &str); 3] =
     [(Operation::Encrypt, "encrypt"), (Operation::Decrypt, "decrypt"), (Operation::Mac, "MAC")];
-/// Everything is measured so often, in turns, so that a disturbance does not hit one variant alone.
+/// Interleaved rounds, so that a disturbance affects all variants alike.
 const ROUNDS: u32 = 7;
-/// Bytes between two looks at the clock.
+/// Bytes between two readings of the clock.
 const BATCH: usize = 256 << 10;
 
 #[derive(Clone, Copy)]
@@ -118,7 +118,7 @@ fn median(mut samples: Vec<f64>) -> f64 {
 }
 
 trait Measured {
-    /// Makes a message of this size and its ciphertext.
+    /// Creates a message of this size and its ciphertext.
     fn prepare(&mut self, size: usize) -> std::result::Result<(), Error>;
     fn run(&mut self, operation: Operation) -> std::result::Result<(), Error>;
 }

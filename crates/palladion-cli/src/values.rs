@@ -10,13 +10,13 @@ use palladion_file::Algorithm;
 pub enum Kind {
     /// A key file as `keygen` makes it.
     Key,
-    /// The bytes of a key, as other programs have it.
+    /// The bytes of a key, as other programs store it.
     RawKey,
     Passphrase,
 }
 
-/// The secret that the command line asks for: its kind, and the file that holds it. Without a file
-/// it is asked for.
+/// The secret that the command line names: its kind, and the file that holds it. Without a file,
+/// the user is asked for it.
 pub type Given<'a> = (Kind, Option<&'a Path>);
 
 /// Accepts the names of the algorithms.

@@ -126,7 +126,7 @@ fn damaged_files() {
     );
     damaged(&|bytes| bytes.truncate(100), 4, "truncated: it ends within the header");
     damaged(&|bytes| bytes.clear(), 4, "the input is empty");
-    damaged(&|bytes| bytes.push(b'\n'), 4, "something follows from byte 3145964");
+    damaged(&|bytes| bytes.push(b'\n'), 4, "data follows from byte 3145964");
     damaged(&|bytes| bytes[20] ^= 1, 4, "the header of the file is damaged");
     damaged(&|bytes| bytes[0] = b'P', 4, "not a Palladion file");
     bench.fails(&["decrypt", "-k", "other", "-o", "out", "sealed"], 3, "not the key");
@@ -150,9 +150,9 @@ fn nothing_is_overwritten() {
     bench.write("in", "secret");
     bench.write("out", "precious");
     let stderr =
-        bench.fails(&["encrypt", "-k", "key", "-o", "out", "in"], 1, "\"out\" exists already");
+        bench.fails(&["encrypt", "-k", "key", "-o", "out", "in"], 1, "\"out\" already exists");
     assert!(stderr.contains("--force"));
-    bench.fails(&["decrypt", "-k", "key", "-o", "out", "in"], 1, "exists already");
+    bench.fails(&["decrypt", "-k", "key", "-o", "out", "in"], 1, "already exists");
     assert_eq!(bench.read("out"), b"precious");
     // Not even when the decryption fails with --force.
     bench.fails(&["decrypt", "-k", "key", "--force", "-o", "out", "in"], 4, "not a Palladion file");
@@ -170,7 +170,7 @@ fn a_file_that_appears_meanwhile_is_not_overwritten() {
     drop(child.stdin.take());
     let run = finish(child);
     assert_eq!(run.status.code(), Some(1));
-    assert!(run.stderr.contains("exists already"), "{run:?}");
+    assert!(run.stderr.contains("already exists"), "{run:?}");
     assert_eq!(bench.read("out"), b"precious");
     assert_eq!(bench.names(), ["key", "out"]);
 }
@@ -183,7 +183,7 @@ fn places_that_do_not_work() {
     bench.fails(
         &["encrypt", "-k", "key", "-o", "missing/out", "in"],
         1,
-        "there is no directory \"missing\"",
+        "no directory \"missing\"",
     );
     bench.fails(&["encrypt", "-k", "key", "-o", "folder", "in"], 1, "is a directory");
     bench.fails(&["encrypt", "-k", "key", "-o", "out", "folder"], 1, "is a directory");
@@ -198,7 +198,7 @@ fn places_that_do_not_work() {
     bench.fails(&["encrypt", "-k", "key", "-o", &long, "in"], 1, "cannot create");
     // Nothing is asked for in vain: this test has no terminal, and that is not the error.
     bench.fails(&["decrypt", "-p", "-o", "out", "in"], 4, "not a Palladion file");
-    bench.fails(&["decrypt", "-p", "-o", "missing/out", "in"], 1, "there is no directory");
+    bench.fails(&["decrypt", "-p", "-o", "missing/out", "in"], 1, "no directory");
     bench.ok(&["encrypt", "-k", "key", "-o", "sealed", "in"]);
     bench.fails(&["decrypt", "-p", "-o", "out", "sealed"], 3, "with a key file");
 }
@@ -209,8 +209,8 @@ fn links_and_places_of_others() {
     let bench = Bench::new();
     bench.write("in", "secret");
     std::os::unix::fs::symlink("nowhere", bench.path("link")).unwrap();
-    bench.fails(&["encrypt", "-p", "-o", "link", "in"], 1, "\"link\" exists already");
-    bench.fails(&["encrypt", "-p", "-f", "-o", "link", "in"], 1, "leads nowhere");
+    bench.fails(&["encrypt", "-p", "-o", "link", "in"], 1, "\"link\" already exists");
+    bench.fails(&["encrypt", "-p", "-f", "-o", "link", "in"], 1, "symbolic link to a missing file");
     let stderr = bench.fails(
         &["encrypt", "-k", "key", "-o", "/proc/out", "in"],
         1,

@@ -9,7 +9,7 @@ fn key_files() {
     let bench = Bench::new();
     let key = String::from_utf8(bench.read("key")).unwrap();
     assert!(key.starts_with("palladion-key-1:") && key.ends_with('\n') && key.len() == 81);
-    bench.fails(&["keygen", "-o", "key"], 1, "exists already");
+    bench.fails(&["keygen", "-o", "key"], 1, "already exists");
     assert_eq!(bench.read("key"), key.as_bytes());
     bench.ok(&["keygen", "-o", "key", "--force"]);
     assert_ne!(bench.read("key"), key.as_bytes());
@@ -77,14 +77,15 @@ fn secrets_that_others_can_read() {
     bench.write("in", "secret");
     for mode in [0o640, 0o604, 0o644, 0o660, 0o666] {
         chmod(&bench, "key", mode);
-        let stderr = bench.fails(&["encrypt", "-k", "key", "in"], 1, "others can read \"key\"");
+        let stderr =
+            bench.fails(&["encrypt", "-k", "key", "in"], 1, "other users can read \"key\"");
         assert!(stderr.contains("chmod 600 \"key\""), "{stderr}");
-        bench.fails(&["encrypt", "--passphrase-file", "key", "in"], 1, "others can read");
-        bench.fails(&["mac", "-k", "key", "in"], 1, "others can read");
+        bench.fails(&["encrypt", "--passphrase-file", "key", "in"], 1, "other users can read");
+        bench.fails(&["mac", "-k", "key", "in"], 1, "other users can read");
     }
     let key = std::fs::File::open(bench.path("key")).unwrap();
     let run = finish(bench.command(&["encrypt", "-k", "-", "in"]).stdin(key).spawn().unwrap());
-    assert!(run.stderr.contains("hint: make the file yours alone with chmod 600\n"), "{run:?}");
+    assert!(run.stderr.contains("hint: make the file private with chmod 600\n"), "{run:?}");
     // What is no key at all needs no permissions.
     chmod(&bench, "in", 0o644);
     bench.fails(&["encrypt", "-k", "in", "in"], 1, "not a Palladion key");
@@ -114,7 +115,7 @@ fn macs() {
     bench.write("b c", "x");
     let run = bench.run(&["mac", "-k", "key", "--check", "--quiet", "SUMS"]);
     assert_eq!((run.status.code(), &run.stdout[..]), (Some(1), &b"b c: FAILED\n"[..]));
-    assert!(run.stderr.contains("1 of the files listed"), "{run:?}");
+    assert!(run.stderr.contains("files that failed verification: 1"), "{run:?}");
     std::fs::remove_file(bench.path("b c")).unwrap();
     let run = bench.run(&["mac", "-k", "key", "--check", "SUMS"]);
     assert_eq!((run.status.code(), &run.stdout[..]), (Some(1), &b"a: OK\nb c: FAILED\n"[..]));
@@ -147,9 +148,9 @@ fn lists_with_something_wrong() {
     for message in [
         "cannot open \"missing\"",
         "\"SUMS\": line 1 is not a MAC",
-        "\"SUMS\": 2 of the lines",
+        "\"SUMS\": lines that could not be checked: 2",
         "\"LONG\": line 2 is too long",
-        "3 of the lists could not",
+        "lists that could not be checked completely: 3",
     ] {
         assert!(run.stderr.contains(message), "{message}: {run:?}");
     }

@@ -8,11 +8,10 @@ use palladion_raf::{Algorithm, is_chunk_size};
 use crate::hex;
 use crate::values::{Given, Kind, algorithms, bytes};
 
-/// Works on encrypted files that can be read and changed at any place
+/// Reads and edits encrypted files at any offset
 ///
-/// RAF is the format of libaegis for random access: chunks that are encrypted one by one. A change
-/// writes only the chunks that it touches. docs/raf.md of the sources says what that promises and
-/// what it does not.
+/// RAF is libaegis's format for random access. Each chunk is encrypted separately, so a change
+/// rewrites only the chunks that it touches. The sources describe what it promises in docs/raf.md.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -42,18 +41,18 @@ pub enum Command {
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 pub struct SecretArgs {
-    /// The key file, as keygen makes it, from which the file's master key is derived; - reads it
-    /// from standard input
+    /// The key file from keygen, from which the master key is derived; - reads it from standard
+    /// input
     #[arg(short, long = "key", value_name = "KEYFILE")]
     key_file: Option<PathBuf>,
-    /// The master key itself, as other programs have it: a file of 16 or 32 bytes, or of their
+    /// The master key itself, as other programs store it: a file of 16 or 32 bytes, or of 32 or 64
     /// hexadecimal digits
     #[arg(long, value_name = "FILE")]
     raw_key: Option<PathBuf>,
     /// Ask for a passphrase
     #[arg(short, long)]
     passphrase: bool,
-    /// Take the first line of a file, without its line end (\n or \r\n), as passphrase, for scripts
+    /// Read the passphrase from the first line of a file, without its line end (\n or \r\n)
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
 }
@@ -68,7 +67,7 @@ pub struct KeyArgs {
 }
 
 impl KeyArgs {
-    /// Nothing if there is no secret, which only `info` allows.
+    /// `None` if there is no secret, which only `info` allows.
     pub fn given(&self) -> Option<Given<'_>> {
         let SecretArgs { key_file, raw_key, passphrase, passphrase_file } = &self.secret;
         match (key_file, raw_key, passphrase_file) {
@@ -80,14 +79,14 @@ impl KeyArgs {
     }
 }
 
-/// What a new file is like.
+/// The properties of a new file.
 #[derive(clap::Args)]
 pub struct NewArgs {
     /// Which variant of AEGIS to use
     #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2", value_parser = algorithms(), ignore_case = true)]
     pub algorithm: Algorithm,
-    /// How much to encrypt at once: a multiple of 16 bytes from 1K to 1M. Small chunks are for
-    /// small changes here and there
+    /// The size of a chunk: a multiple of 16 bytes from 1K to 1M. Choose small chunks for small
+    /// scattered changes
     #[arg(long, value_name = "SIZE", default_value = "64K", value_parser = chunk_size)]
     pub chunk_size: u32,
     /// Replace the file if it exists
@@ -95,7 +94,7 @@ pub struct NewArgs {
     pub force: bool,
 }
 
-/// Makes a new file, empty or full of zeros
+/// Creates a file, empty or filled with zeros
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -106,18 +105,18 @@ pub struct CreateArgs {
     pub key: KeyArgs,
     #[command(flatten)]
     pub new: NewArgs,
-    /// How many bytes of zeros, with K, M, G or T for units of 1024. They are encrypted, so they
+    /// The number of zero bytes, with K, M, G or T for units of 1024. They are encrypted, so they
     /// take up disk space
     #[arg(long, value_name = "SIZE", default_value = "0", value_parser = size)]
     pub size: u64,
-    /// The file to make
+    /// The file to create
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 }
 
-/// Tells what a file says about itself, and with a key verifies that
+/// Prints the header of a file, and verifies it if a key is given
 ///
-/// Only the header is read: palladion raf verify reads all of the file.
+/// This reads only the header. To verify the whole file, use palladion raf verify.
 #[derive(clap::Args)]
 #[command(mut_group("SecretArgs", |group| group.required(false)))]
 #[command(after_help = "\
@@ -134,8 +133,8 @@ pub struct InfoArgs {
 
 /// Decrypts a file or a part of it
 ///
-/// Nothing unverified comes out. With -o, the output appears under its name only when all of it is
-/// verified; a pipe gets what comes before a damaged chunk.
+/// No unverified data is written. With -o, the output file appears only once all of it is verified;
+/// a pipe gets the data before a damaged chunk.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -150,7 +149,7 @@ pub struct CatArgs {
     /// How many bytes at most [default: all]
     #[arg(long, value_name = "N", value_parser = size)]
     pub length: Option<u64>,
-    /// The file to write; without it or with -, standard output
+    /// The file to write [default or -: standard output]
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
     /// Replace the output file if it exists
@@ -184,12 +183,12 @@ pub struct WriteArgs {
     /// The file to write into
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The data; without it or with -, standard input
+    /// The data [default or -: standard input]
     #[arg(value_name = "IN")]
     pub input: Option<PathBuf>,
 }
 
-/// Makes a file shorter or longer, in place
+/// Truncates or extends a file in place
 ///
 /// Data past the new end is discarded. New bytes are zeros; they are encrypted, so they take up
 /// disk space.
@@ -204,16 +203,16 @@ pub struct TruncateArgs {
     /// The file
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// How many bytes it has in the end, with K, M, G or T for units of 1024
+    /// The new size in bytes, with K, M, G or T for units of 1024
     #[arg(value_name = "SIZE", value_parser = size)]
     pub size: u64,
 }
 
-/// Reads all of a file, and names the chunks that are damaged
+/// Verifies a whole file and names each damaged chunk
 ///
-/// That every chunk is authentic does not mean that it is the newest: whoever can write to the file
-/// can bring back an older version of it, or of single chunks. A commitment, made after the last
-/// change and kept elsewhere, tells.
+/// An authentic chunk may still be an old one: anyone who can write to the file can restore an older
+/// version of it, or of single chunks. To detect that, make a commitment after the last change and
+/// keep it elsewhere.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -221,22 +220,22 @@ Examples:
   palladion raf verify -k my.key --commitment disk.raf > disk.commitment
   palladion raf verify -k my.key --expect \"$(cat disk.commitment)\" disk.raf
 
-The commitment is the one of pyaegis: the root of a Merkle tree of SHA-256, as 64 hexadecimal digits. It depends on how many
-chunks the tree has room for, which is printed after it.
+The commitment is compatible with pyaegis: the root of a Merkle tree of SHA-256, as 64 hexadecimal
+digits. It depends on how many chunks the tree has room for, which is printed after it.
 
-Exit status: 4 if a chunk is damaged, or the commitment is another one.")]
+Exit status: 4 if a chunk is damaged or the commitment differs.")]
 pub struct VerifyArgs {
     #[command(flatten)]
     pub key: KeyArgs,
-    /// Print what stands for all contents of the file, and for how many chunks there is room in its
-    /// Merkle tree
+    /// Print a commitment to all contents of the file, and how many chunks its Merkle tree has room
+    /// for
     #[arg(long)]
     pub commitment: bool,
-    /// Fail if the commitment is not this one; what --commitment printed may be given as a whole
+    /// Fail if the commitment is not this one, as --commitment printed it
     #[arg(long, value_name = "HEX", value_parser = commitment)]
     pub expect: Option<Commitment>,
-    /// For how many chunks there is room in the Merkle tree [default: 16384, or the next power of
-    /// two that is enough]
+    /// How many chunks the Merkle tree has room for [default: 16384, or the next power of two that
+    /// is enough]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     pub max_chunks: Option<u64>,
     /// The file
@@ -244,10 +243,9 @@ pub struct VerifyArgs {
     pub file: PathBuf,
 }
 
-/// Makes a new file from a plain one or a pipe
+/// Encrypts a plain file or a pipe into a new file
 ///
-/// The output appears under its name only when it is complete. Nothing is overwritten without
-/// --force.
+/// The output file appears only once it is complete. Nothing is overwritten without --force.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -261,15 +259,15 @@ pub struct ImportArgs {
     /// The file to read; with -, standard input
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// The file to make
+    /// The file to create
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 }
 
-/// Decrypts all of a file into a plain one or a pipe
+/// Decrypts a whole file to a plain file or a pipe
 ///
-/// The output appears under its name only when all of it is verified; a pipe gets what comes before
-/// a damaged chunk.
+/// The output file appears only once all of it is verified; a pipe gets the data before a damaged
+/// chunk.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -289,7 +287,7 @@ pub struct ExportArgs {
     pub output: PathBuf,
 }
 
-/// What `verify --commitment` prints, with or without the room of the tree.
+/// What `verify --commitment` prints, with or without the size of the tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Commitment {
     pub hash: Vec<u8>,
@@ -299,13 +297,15 @@ pub struct Commitment {
 fn chunk_size(text: &str) -> Result<u32, String> {
     let size = bytes(text).and_then(|size| u32::try_from(size).ok());
     size.filter(|size| is_chunk_size(*size))
-        .ok_or("a multiple of 16 from 1K to 1M, like 64K".into())
+        .ok_or("expected a multiple of 16 from 1K to 1M, like 64K".into())
 }
 
 fn size(text: &str) -> Result<u64, String> {
     // No file is larger.
     let size = bytes(text).filter(|&size| i64::try_from(size).is_ok());
-    size.ok_or("a number of bytes, or of units like 64K, 10M, 2G, 1T".into())
+    size.ok_or(
+        "expected a number of bytes, or a number with a unit, like 64K, 10M, 2G or 1T".into(),
+    )
 }
 
 fn commitment(text: &str) -> Result<Commitment, String> {
@@ -318,7 +318,7 @@ fn commitment(text: &str) -> Result<Commitment, String> {
             .map_or(Some(None), |max| max.map(Some))?;
         words.next().is_none().then_some(Commitment { hash, max_chunks })
     };
-    parse().ok_or("64 hexadecimal digits, or what --commitment printed".into())
+    parse().ok_or("expected 64 hexadecimal digits, or the output of --commitment".into())
 }
 
 #[cfg(test)]

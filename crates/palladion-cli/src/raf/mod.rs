@@ -1,4 +1,4 @@
-//! `raf`: encrypted files that are read and changed at any place.
+//! `raf`: encrypted files that are read and edited at any offset.
 
 pub mod args;
 mod pieces;
@@ -25,11 +25,10 @@ use crate::output::{Access, Output, same_file};
 use crate::progress::Progress;
 use crate::{hex, interrupt};
 
-/// Bytes that are worked on at once. Large enough for all cores, small enough for what they share
-/// of the cache.
+/// Bytes to process at once: enough for all cores, and small enough for their shared cache.
 const PIECE: u64 = 4 << 20;
-/// Bytes that are written at once to a file that stays: when it grows, each time it is waited until
-/// they are on the disk.
+/// Bytes to write at once to an existing file. While it grows, each write waits until the data is on
+/// disk.
 const CHANGE: u64 = 8 << 20;
 /// Room in a Merkle tree, as in pyaegis.
 const MAX_CHUNKS: u64 = 16384;
@@ -48,10 +47,10 @@ pub fn run(command: &Command) -> Result<()> {
     }
 }
 
-/// Where the secret comes from; clap makes sure that there is one.
+/// The source of the secret; clap ensures that there is one.
 fn source(key: &KeyArgs, input: Option<&Path>) -> Result<Source> {
-    let given = key.given().ok_or_else(|| Failure::usage("there is no key"))?;
-    // What is not read cannot be standard input.
+    let given = key.given().ok_or_else(|| Failure::usage("no key given"))?;
+    // Without an input, pass a path that is not standard input.
     Source::open(given, input.or(Some(Path::new(""))))
 }
 
@@ -63,8 +62,8 @@ fn open(path: &Path, key: &KeyArgs, change: bool) -> Result<Opened> {
 
 fn new_output(path: &Path, force: bool, inputs: &[(&str, &std::fs::Metadata)]) -> Result<Output> {
     if is_standard(Some(path)) {
-        return Err(Failure::usage("a RAF file cannot go to standard output")
-            .hint("it is not written from the beginning to the end; name a file"));
+        return Err(Failure::usage("a RAF file cannot be written to standard output")
+            .hint("it needs random access: name a file"));
     }
     Output::open(Some(path), force, Access::Usual, inputs)
 }
@@ -122,7 +121,7 @@ fn info(args: &InfoArgs) -> Result<()> {
         return Err(Failure::damaged(format!(
             "{name}: the file is truncated: it has {len} bytes, but should have {needed}"
         ))
-        .hint("get the file again, or restore a copy"));
+        .hint("fetch the file again, or restore a copy"));
     }
     Ok(())
 }
@@ -171,7 +170,7 @@ fn decrypt(
             let mut damage = None;
             let piece = up_to(at, end, chunk, PIECE);
             let made = sink.write(|buffer| match file.raf.read_at(&mut buffer[..piece], at) {
-                // What is before a damaged chunk is good.
+                // The data before a damaged chunk is verified.
                 Err(Error::DamagedChunk { index }) if index > at / chunk => {
                     damage = Some(Error::DamagedChunk { index });
                     file.raf.read_at(&mut buffer[..(index * chunk - at) as usize], at)
@@ -194,7 +193,7 @@ fn decrypt(
     }
 }
 
-/// Bytes of the piece that begins at `at`: it ends where a chunk ends, or all does.
+/// The length of the piece that begins at `at`. It ends at the end of a chunk or at `end`.
 fn up_to(at: u64, end: u64, chunk: u64, piece: u64) -> usize {
     let aligned = (at + piece) / chunk * chunk;
     (aligned.min(end) - at) as usize
@@ -231,7 +230,7 @@ fn truncate(args: &TruncateArgs) -> Result<()> {
     conclude(file)
 }
 
-/// Everything is written: safely to disk.
+/// Syncs a finished change to disk.
 fn conclude(mut file: Opened) -> Result<()> {
     file.raf.sync().map_err(|error| file.failed("write", error))?;
     interrupt::conclude();
@@ -242,11 +241,11 @@ fn conclude(mut file: Opened) -> Result<()> {
 struct Change<'a> {
     file: &'a mut Opened,
     progress: Progress,
-    /// Bytes that are written at once.
+    /// Bytes to write at once.
     piece: u64,
-    /// Whether the file stays when this cannot be finished.
+    /// Whether the file remains if the change fails.
     stays: bool,
-    /// Bytes that were written.
+    /// Bytes written so far.
     done: u64,
 }
 
@@ -259,7 +258,7 @@ impl<'a> Change<'a> {
         self.file.raf.info().chunk_size.into()
     }
 
-    /// Writes all of the input from a place on, and zeros before it if the file ends there.
+    /// Writes the whole input at `offset`, after zeros if the file ends before it.
     fn input(&mut self, input: &Input, offset: u64) -> Result<()> {
         input.begin();
         let cannot = |error| Failure::io("read", &input.name, &error);
@@ -279,7 +278,7 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// Makes the file longer, if it has fewer bytes than that.
+    /// Extends the file with zeros to `size`, if it is shorter.
     fn zeros(&mut self, size: u64) -> Result<()> {
         let zeros = vec![0; if self.file.raf.size() < size { self.piece as usize } else { 0 }];
         while self.file.raf.size() < size {
@@ -295,7 +294,7 @@ impl<'a> Change<'a> {
         let farewell = stays.then(|| {
             let size = file.raf.size().max(at + data.len() as u64);
             let text = format!(
-                "stopped: {after} bytes were written to {}, which has {size} bytes now",
+                "stopped: wrote {after} bytes to {}, which now has {size} bytes",
                 file.name
             );
             (progress.bar(), text)
@@ -312,7 +311,7 @@ impl<'a> Change<'a> {
         if let Err(error) = written {
             let failure = file.failed("write", error);
             let so_far = format!(
-                "{done} bytes were written before that, and the file has {} bytes",
+                "wrote {done} bytes before the error; the file has {} bytes",
                 file.raf.size()
             );
             return Err(if *stays { failure.hint(so_far) } else { failure });
@@ -330,7 +329,7 @@ fn verify(args: &VerifyArgs) -> Result<()> {
         && a != b
     {
         return Err(Failure::usage(format!(
-            "--expect says that there is room for {b} chunks, --max-chunks says {a}"
+            "--expect is for --max-chunks {b}, but --max-chunks says {a}"
         )));
     }
     let mut place = Place::open(&args.file, false)?;
@@ -340,7 +339,7 @@ fn verify(args: &VerifyArgs) -> Result<()> {
     if args.commitment || args.expect.is_some() {
         let usual = info.chunks().max(MAX_CHUNKS).checked_next_power_of_two().unwrap_or(u64::MAX);
         let max_chunks = args.max_chunks.or(from_expected).unwrap_or(usual);
-        // If a chunk is damaged, all that are damaged are looked for.
+        // If a chunk is damaged, go on to name all damaged chunks.
         if let Some(hash) = commit(place.again()?.open_with(&key)?, max_chunks)? {
             return told(args, &place.name, &hash, max_chunks);
         }
@@ -352,25 +351,25 @@ fn verify(args: &VerifyArgs) -> Result<()> {
             let text = format!("{name}: OK, {chunks} chunks\n");
             io::stdout().write_all(text.as_bytes()).map_err(|error| stdout_failed(&error))
         }
-        damaged => Err(Failure::damaged(format!(
-            "{name}: {damaged} of {chunks} chunks are damaged"
-        ))
-        .hint("restore a copy; what is around them can be read with palladion raf cat --offset N")),
+        damaged => {
+            Err(Failure::damaged(format!("{name}: {damaged} of {chunks} chunks are damaged"))
+                .hint("restore a copy, or read the rest with palladion raf cat --offset N"))
+        }
     }
 }
 
-/// What the commitment is good for.
+/// Checks or prints the commitment.
 fn told(args: &VerifyArgs, name: &str, hash: &[u8], max_chunks: u64) -> Result<()> {
     if let Some(expected) = &args.expect
         && expected.hash != hash
     {
         return Err(Failure::damaged(format!(
-            "{name}: the commitment is {} with room for {max_chunks} chunks, not the one that was expected",
+            "{name}: the commitment is {} with room for {max_chunks} chunks, not the expected one",
             hex::encode(hash)
         ))
         .hint(
-            "the file was changed since the other one was made, or an older version was brought back; \
-             or --max-chunks was another",
+            "the file was changed or an older version was restored since the commitment was made, \
+             or --max-chunks differs",
         ));
     }
     let text = match args.commitment {
@@ -393,13 +392,13 @@ fn commit(file: Opened, max_chunks: u64) -> Result<Option<Vec<u8>>> {
         Ok(hash) => Ok(Some(hash)),
         Err(Error::DamagedChunk { .. }) => Ok(None),
         Err(Error::TreeSize(_)) => {
-            Err(Failure::usage(format!("no Merkle tree has room for {max_chunks} chunks")))
+            Err(Failure::usage(format!("a Merkle tree cannot have room for {max_chunks} chunks")))
         }
         Err(error) => Err(place::failed("read", &file.name, Some(info), error)),
     }
 }
 
-/// SHA-256 that tells how far it is.
+/// SHA-256 that reports progress.
 struct Watched {
     chunk: u64,
     size: u64,
@@ -441,7 +440,7 @@ impl Hasher for Watched {
     }
 }
 
-/// Reads all chunks, tells of those that are damaged, and counts them.
+/// Reads all chunks, reports damaged ones, and counts them.
 fn damaged(mut file: Opened) -> Result<u64> {
     let info = file.raf.info();
     let chunk = u64::from(info.chunk_size);
@@ -452,7 +451,7 @@ fn damaged(mut file: Opened) -> Result<u64> {
         let piece = up_to(at, info.size, chunk, PIECE);
         match file.raf.read_at(&mut buffer[..piece], at) {
             Ok(_) => {}
-            // It is not the only one, perhaps.
+            // Others in this piece may be damaged too.
             Err(Error::DamagedChunk { .. }) => {
                 for index in at / chunk..(at + piece as u64).div_ceil(chunk) {
                     match file.raf.read_at(&mut buffer[..chunk as usize], index * chunk) {

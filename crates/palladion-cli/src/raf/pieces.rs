@@ -8,14 +8,13 @@ use std::thread;
 
 use zeroize::Zeroizing;
 
-/// How many pieces are on their way: one that is read or written, one that is worked on, one
-/// between them.
+/// Pieces in flight: one being read or written, one being processed, and one between them.
 const PIECES: usize = 3;
 
-/// Memory that goes round.
+/// A buffer that is reused.
 type Buffer = Zeroizing<Vec<u8>>;
 
-/// Some bytes of a file, in a row.
+/// Consecutive bytes of a file.
 pub struct Piece {
     buffer: Buffer,
     len: usize,
@@ -29,7 +28,7 @@ impl Deref for Piece {
     }
 }
 
-/// Buffers that go round, each with so many bytes.
+/// Creates buffers of `len` bytes that are reused.
 fn buffers(len: usize) -> (Sender<Buffer>, Receiver<Buffer>) {
     let (sender, receiver) = channel();
     for _ in 0..PIECES {
@@ -38,18 +37,18 @@ fn buffers(len: usize) -> (Sender<Buffer>, Receiver<Buffer>) {
     (sender, receiver)
 }
 
-/// A file that is read ahead, in pieces.
+/// Reads a file ahead in pieces.
 pub struct Pieces {
     pieces: Receiver<io::Result<Piece>>,
     free: Sender<Buffer>,
 }
 
 impl Pieces {
-    /// The first piece has `first` bytes, the others `len`, the last one what is left.
+    /// The first piece has `first` bytes, the others `len`, and the last one the rest.
     pub fn read(mut file: File, first: usize, len: usize) -> io::Result<Self> {
         let (free, buffers) = buffers(first.max(len));
         let (sender, pieces) = sync_channel(PIECES);
-        // It is not waited for: it may be waiting for input that never comes.
+        // The thread is never joined: it may be waiting for input that never comes.
         thread::Builder::new().spawn(move || {
             let mut wanted = first;
             for mut buffer in buffers {
@@ -72,7 +71,7 @@ impl Pieces {
         self.pieces.recv().map_or(Ok(None), |piece| piece.map(Some))
     }
 
-    /// To be called with each piece when it is no longer needed.
+    /// Returns the buffer of a piece that is no longer needed.
     pub fn done(&mut self, piece: Piece) {
         let _ = self.free.send(piece.buffer);
     }
@@ -92,7 +91,7 @@ fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(len)
 }
 
-/// Where pieces go that are written while the next ones are made.
+/// Takes pieces to write while the next ones are produced.
 pub struct Sink {
     full: SyncSender<Piece>,
     free: Receiver<Buffer>,
@@ -102,8 +101,7 @@ pub struct Sink {
 pub struct Closed;
 
 impl Sink {
-    /// Has `make` fill a buffer, as far as it says, and has that written. An error of `make` comes
-    /// back.
+    /// Fills a buffer with `make`, which returns how much to write. Returns an error of `make`.
     pub fn write<E>(
         &mut self,
         make: impl FnOnce(&mut [u8]) -> Result<usize, E>,
@@ -116,8 +114,8 @@ impl Sink {
     }
 }
 
-/// Writes what `work` makes, in pieces of at most `len` bytes, to a file. Gives back what `work`
-/// does, or why it could not be written.
+/// Writes the pieces that `work` produces, of at most `len` bytes each, to a file. Returns the result
+/// of `work`, or the error of a write.
 pub fn write<T>(
     mut file: &File,
     len: usize,
@@ -129,7 +127,7 @@ pub fn write<T>(
         let writer = thread::Builder::new().spawn_scoped(scope, move || {
             for piece in pieces {
                 file.write_all(&piece)?;
-                // When nothing is left to do, nobody takes it.
+                // At the end, nobody receives it.
                 let _ = free.send(piece.buffer);
             }
             Ok(())
@@ -141,7 +139,7 @@ pub fn write<T>(
             (Ok(Ok(())), Ok(done)) => Ok(done),
             (Ok(Err(error)), _) => Err(error),
             // The writer stops before its end only with an error.
-            _ => Err(io::Error::other("the thread that writes has failed")),
+            _ => Err(io::Error::other("the writing thread failed")),
         }
     })
 }

@@ -1,4 +1,4 @@
-//! RAF files that are there or are made: found, locked, and opened with the user's secret.
+//! Finds, locks, creates and opens RAF files with the user's secret.
 
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{Read, Seek, SeekFrom};
@@ -18,7 +18,7 @@ use crate::raf::args::{KeyArgs, NewArgs};
 
 const MAGIC: &[u8] = b"AEGISRAF";
 
-/// A file that is there, and locked.
+/// An existing file, locked.
 pub struct Place {
     pub name: String,
     pub metadata: Metadata,
@@ -27,14 +27,14 @@ pub struct Place {
 }
 
 impl Place {
-    /// Opens it to read it, or also to change it.
+    /// Opens a file for reading, and if `change` also for writing.
     pub fn open(path: &Path, change: bool) -> Result<Self> {
         let name = quoted(path);
         let cannot = |error| Failure::io("open", &name, &error);
         if is_standard(Some(path)) {
             return Err(no_pipe("standard input"));
         }
-        // Before it is opened: for a pipe that might take for ever.
+        // Check before opening: opening a pipe might block for ever.
         let metadata = fs::metadata(path).map_err(cannot)?;
         if metadata.is_dir() {
             return Err(
@@ -52,12 +52,12 @@ impl Place {
                 "{name} is being {} by another program",
                 if change { "used" } else { "changed" }
             ));
-            return Err(failure.hint("try again when that is done"));
+            return Err(failure.hint("try again when it is done"));
         }
         Ok(Self { name, metadata, file, change })
     }
 
-    /// What its header says, which is not verified.
+    /// Reads the header without verifying it.
     pub fn probe(&mut self) -> Result<Info> {
         probe(&mut self.file).map_err(|error| match error {
             Error::NotRaf => self.not_raf(),
@@ -65,7 +65,7 @@ impl Place {
         })
     }
 
-    /// Why it is no RAF file.
+    /// Explains why this is not a RAF file.
     fn not_raf(&mut self) -> Failure {
         let mut start = Vec::with_capacity(HEADER_LEN);
         let read = self
@@ -78,16 +78,16 @@ impl Place {
         let name = &self.name;
         if start.is_empty() {
             return Failure::damaged(format!("{name}: the file is empty, not a RAF file"))
-                .hint("make one with: palladion raf create");
+                .hint("create one with: palladion raf create");
         }
         let failure = Failure::damaged(format!("{name}: this is not a RAF file"));
         failure.hint(match start.starts_with(&palladion_file::MAGIC) {
             true => "it is a Palladion file: use palladion decrypt",
-            false => "is it the right file? To make a RAF file from it, use palladion raf import",
+            false => "check that it is the right file; to encrypt it, use palladion raf import",
         })
     }
 
-    /// Bytes that it takes on the disk.
+    /// The size on disk in bytes.
     pub fn len(&mut self) -> Result<u64> {
         self.file.seek(SeekFrom::End(0)).map_err(|error| Failure::io("read", &self.name, &error))
     }
@@ -98,12 +98,12 @@ impl Place {
     }
 
     pub fn master_key(&mut self, key: &KeyArgs, source: Source) -> Result<Zeroizing<Vec<u8>>> {
-        // Before a passphrase is asked for in vain.
+        // Read the header before asking for a passphrase.
         let info = self.probe()?;
         master_key(&source.secret(false)?, key, info.algorithm, &info.file_id)
     }
 
-    /// The same file once more.
+    /// A second handle to the file.
     pub fn again(&self) -> Result<Self> {
         let Self { name, metadata, file, change } = self;
         let file = file.try_clone().map_err(|error| Failure::io("open", name, &error))?;
@@ -123,7 +123,7 @@ impl Place {
     }
 }
 
-/// Whether it can be read at any place: a file, or a disk.
+/// Whether it allows random access: a file or a disk.
 fn has_places(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     let is_disk = std::os::unix::fs::FileTypeExt::is_block_device(&metadata.file_type());
@@ -133,24 +133,23 @@ fn has_places(metadata: &Metadata) -> bool {
 }
 
 fn no_pipe(name: &str) -> Failure {
-    Failure::usage(format!("{name} cannot be read at any place"))
-        .hint("a RAF file must be a file, not a pipe")
+    Failure::usage(format!("{name} does not allow random access")).hint("name a file, not a pipe")
 }
 
-/// A file that is open, with its key.
+/// A file opened with its key.
 pub struct Opened {
     pub name: String,
     pub raf: Raf<File>,
 }
 
 impl Opened {
-    /// What an error means that happened when the user wanted to do this.
+    /// The failure of `action` with an error of the library.
     pub fn failed(&self, action: &str, error: Error) -> Failure {
         failed(action, &self.name, Some(self.raf.info()), error)
     }
 }
 
-/// A new file, of no bytes yet.
+/// Creates an empty file.
 pub fn create(output: &Output, key: &KeyArgs, new: &NewArgs, source: Source) -> Result<Opened> {
     let file = output.random_access()?;
     let secret = source.secret(true)?;
@@ -158,7 +157,7 @@ pub fn create(output: &Output, key: &KeyArgs, new: &NewArgs, source: Source) -> 
     let random = System::<merkle::Sha256>::default().random(&mut id);
     random.map_err(|error| failed("create", &output.name, None, Error::NoRandomness(error)))?;
     let master_key = master_key(&secret, key, new.algorithm, &id)?;
-    // A passphrase needs the id, as a salt, before the file is made.
+    // A passphrase needs the id as salt before the file is created.
     let options =
         Options::default().algorithm(new.algorithm).chunk_size(new.chunk_size).file_id(id);
     let opened = options.create(file, &master_key);
@@ -193,7 +192,7 @@ fn master_key(
                 algorithm.name()
             );
             return Err(Failure::wrong_key(message).hint(
-                "keys of 16 bytes are for AEGIS-128L, 128X2 and 128X4, those of 32 for AEGIS-256, 256X2 and 256X4",
+                "AEGIS-128L, 128X2 and 128X4 use keys of 16 bytes; AEGIS-256, 256X2 and 256X4 use 32",
             ));
         }
     };
@@ -212,17 +211,17 @@ fn master_key(
     Ok(key)
 }
 
-/// A master key of 16 or 32 bytes, apart from what else the 32 bytes of a key file are for.
+/// Derives a master key of 16 or 32 bytes that is independent of the key file's other uses.
 fn own_key(key: &[u8; 32], len: usize) -> Zeroizing<Vec<u8>> {
     let purpose: &[u8] =
         if len == 16 { b"palladion raf AEGIS-128" } else { b"palladion raf AEGIS-256" };
-    let mut derived =
-        palladion_raf::derive_master_key(key, purpose).expect("such a key and context are allowed");
+    let mut derived = palladion_raf::derive_master_key(key, purpose)
+        .expect("the lengths of key and context are allowed");
     derived.truncate(len);
     derived
 }
 
-/// What the library says about this file, of which more is known if it was opened.
+/// The failure of `action` on a file; `info` is known if the file was opened.
 pub fn failed(action: &str, name: &str, info: Option<Info>, error: Error) -> Failure {
     let message = format!("{name}: {error}");
     match error {
@@ -231,14 +230,14 @@ pub fn failed(action: &str, name: &str, info: Option<Info>, error: Error) -> Fai
             let message =
                 format!("{name}: wrong key or passphrase, or the header of the file was changed");
             Failure::wrong_key(message).hint(
-                "the file does not say what it was made with: -k, --raw-key or a passphrase, \
-                 and a --context if there was one",
+                "use the -k, --raw-key or passphrase that the file was created with, and the same \
+                 --context",
             )
         }
         Error::KeyLength { .. } => Failure::wrong_key(message),
         Error::NotRaf => Failure::damaged(message),
         Error::Unsupported { .. } => {
-            Failure::new(message).hint("a newer version of palladion may know it")
+            Failure::new(message).hint("a newer version of palladion may support it")
         }
         Error::Truncated { expected, actual } => Failure::damaged(format!(
             "{name}: the file is truncated: it has {actual} bytes, but should have {expected}"
@@ -247,7 +246,7 @@ pub fn failed(action: &str, name: &str, info: Option<Info>, error: Error) -> Fai
         Error::DamagedChunk { index } => {
             let place = info.map_or(String::new(), |info| format!(" ({})", bytes_of(&info, index)));
             Failure::damaged(format!("{name}: chunk {index} is damaged{place}")).hint(
-                "palladion raf verify names all damaged chunks; what is around them can be read with raf cat",
+                "palladion raf verify names all damaged chunks; palladion raf cat reads the others",
             )
         }
         Error::TreeFull { max_chunks } => {
@@ -260,7 +259,7 @@ pub fn failed(action: &str, name: &str, info: Option<Info>, error: Error) -> Fai
     }
 }
 
-/// Which bytes of the contents are in a chunk.
+/// The range of the contents in a chunk.
 pub fn bytes_of(info: &Info, chunk: u64) -> String {
     let size = u64::from(info.chunk_size);
     let start = chunk * size;
