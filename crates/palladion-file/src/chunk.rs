@@ -14,11 +14,10 @@ pub(crate) const FRAME_LEN: usize = 4;
 pub(crate) const OVERHEAD: usize = FRAME_LEN + TAG_LEN;
 const LAST: u32 = 1 << 31;
 
-/// How many bytes of plaintext go into a chunk: a power of two from 1 KiB to 16 MiB, by default 1
-/// MiB.
+/// The number of plaintext bytes in a chunk: a power of two from 1 KiB to 16 MiB, by default 1 MiB.
 ///
-/// Small chunks come out sooner when decrypting from a slow source; each chunk costs 36 bytes in
-/// the file.
+/// With small chunks, decryption from a slow source returns data sooner. Each chunk costs 36 bytes
+/// in the file.
 ///
 /// ```
 /// use palladion_file::ChunkSize;
@@ -44,7 +43,7 @@ impl ChunkSize {
     /// 16 MiB.
     pub const MAX: Self = Self { log2: 24 };
 
-    /// The size of that many bytes, if there is one.
+    /// The chunk size of `bytes` bytes; `None` if it is not allowed.
     pub const fn new(bytes: usize) -> Option<Self> {
         if bytes.is_power_of_two() { Self::from_log2(bytes.trailing_zeros() as u8) } else { None }
     }
@@ -121,7 +120,7 @@ impl Chunk {
     }
 
     /// Turns `frame || ciphertext || tag` into `frame || plaintext || tag`, and returns the
-    /// plaintext. If it fails verification, zeros are left in its place.
+    /// plaintext. If verification fails, the plaintext is zeroed.
     pub fn open<'a>(
         &self,
         cipher: &Cipher,

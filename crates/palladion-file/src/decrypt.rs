@@ -1,4 +1,4 @@
-//! A whole file into its plaintext.
+//! Decrypts whole files.
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -11,10 +11,10 @@ use crate::{Error, KdfLimits, Secret, Summary, engine};
 
 /// Decrypts a file from a reader to a writer, on several threads, in bounded memory.
 ///
-/// Every chunk is verified before any of it is written, and chunks are written in order: whatever
-/// error ends a run, what came out before is a true beginning of the plaintext, the same with any
-/// number of threads. Only `Ok` says that it is all of it. After an error, `run` returns as soon as
-/// the read that is under way returns.
+/// Every chunk is verified before any of it is written, and chunks are written in order. Whatever
+/// error ends a run, the data written before it is a true prefix of the plaintext, with any number
+/// of threads. Only `Ok` means that it is complete. After an error, `run` returns once the read in
+/// progress returns.
 ///
 /// ```
 /// use palladion_file::{Decryptor, Encryptor, Error, MasterKey};
@@ -53,25 +53,25 @@ impl<'a> Decryptor<'a> {
         }
     }
 
-    /// What a file may make this machine spend on a passphrase.
+    /// Limits on what a file may make this machine spend on a passphrase.
     pub fn kdf_limits(mut self, limits: KdfLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// How many threads to use at most: by default as many as the machine runs at once.
+    /// The most threads to use; by default as many as the machine runs in parallel.
     pub fn threads(mut self, threads: NonZero<usize>) -> Self {
         self.options.threads = Some(threads);
         self
     }
 
-    /// A flag that stops the run with [`Error::Cancelled`] at the next chunk once it is true.
+    /// Sets a flag that stops the run with [`Error::Cancelled`] at the next chunk once it is true.
     pub fn cancel(mut self, flag: &'a AtomicBool) -> Self {
         self.options.cancel = Some(flag);
         self
     }
 
-    /// Is called after each chunk with the number of bytes of plaintext that are done.
+    /// Sets a function to call after each chunk with the number of plaintext bytes done.
     pub fn on_progress(mut self, progress: impl FnMut(u64) + Send + 'a) -> Self {
         self.progress = Box::new(progress);
         self

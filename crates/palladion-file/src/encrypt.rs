@@ -1,4 +1,4 @@
-//! A whole input into a file.
+//! Encrypts whole inputs.
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -26,9 +26,9 @@ use crate::{Algorithm, ChunkSize, Error, KdfParams, Secret, Summary, engine};
 /// # Ok::<(), palladion_file::Error>(())
 /// ```
 ///
-/// Memory is one chunk for each thread, and the number of threads is kept so low that it is 32 MiB
-/// at most. A chunk is written once the input has given one byte more, or has ended. After an
-/// error, `run` returns as soon as the read that is under way returns.
+/// It uses one chunk of memory for each thread, and limits the threads so that this is at most 32
+/// MiB. A chunk is written once the next byte of the input arrives or the input ends. After an
+/// error, `run` returns once the read in progress returns.
 pub struct Encryptor<'a> {
     secret: Secret<'a>,
     algorithm: Algorithm,
@@ -52,44 +52,44 @@ impl<'a> Encryptor<'a> {
         }
     }
 
-    /// Which algorithm to use.
+    /// Sets the algorithm.
     pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
         self.algorithm = algorithm;
         self
     }
 
-    /// How much plaintext goes into a chunk.
+    /// Sets the chunk size.
     pub fn chunk_size(mut self, chunk_size: ChunkSize) -> Self {
         self.chunk_size = chunk_size;
         self
     }
 
-    /// What to spend on a passphrase; without effect on a master key.
+    /// Sets the cost of a passphrase; no effect on a master key.
     pub fn kdf(mut self, kdf: KdfParams) -> Self {
         self.kdf = kdf;
         self
     }
 
-    /// How many threads to use at most: by default as many as the machine runs at once.
+    /// The most threads to use; by default as many as the machine runs in parallel.
     pub fn threads(mut self, threads: NonZero<usize>) -> Self {
         self.options.threads = Some(threads);
         self
     }
 
-    /// A flag that stops the run with [`Error::Cancelled`] at the next chunk once it is true.
+    /// Sets a flag that stops the run with [`Error::Cancelled`] at the next chunk once it is true.
     pub fn cancel(mut self, flag: &'a AtomicBool) -> Self {
         self.options.cancel = Some(flag);
         self
     }
 
-    /// Is called after each chunk with the number of bytes of plaintext that are done.
+    /// Sets a function to call after each chunk with the number of plaintext bytes done.
     pub fn on_progress(mut self, progress: impl FnMut(u64) + Send + 'a) -> Self {
         self.progress = Box::new(progress);
         self
     }
 
-    /// Encrypts the whole input. What was written before an error is not a complete file, and no
-    /// [`Decryptor`] takes it for one.
+    /// Encrypts the whole input. The data written before an error is not a complete file, and every
+    /// [`Decryptor`] rejects it.
     ///
     /// [`Decryptor`]: crate::Decryptor
     pub fn run(

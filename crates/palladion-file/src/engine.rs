@@ -1,7 +1,7 @@
 //! Many threads, one order: every worker takes the next piece of input, works on it, waits for its
 //! turn and writes.
 //!
-//! Workers do not pass buffers on. So a piece stays in the cache of one core from read to write,
+//! Each worker keeps its buffer. So a piece stays in the cache of one core from read to write,
 //! memory is one buffer for each worker, and there is no queue to fill up. At any time one worker
 //! may read, one may write, and all others work.
 //!
@@ -22,7 +22,7 @@ use crate::Error;
 /// The most memory for all buffers together, unless a single one needs more.
 const BUFFER_BUDGET: usize = 32 << 20;
 
-/// How many threads to use, and how to stop them.
+/// The number of threads, and the flag that stops them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Options<'a> {
     pub threads: Option<NonZero<usize>>,

@@ -1,4 +1,4 @@
-//! Everything that can go wrong, told apart.
+//! The errors of this crate.
 
 use std::{fmt, io};
 
@@ -14,15 +14,15 @@ pub enum Error {
     Write(io::Error),
     /// The input does not begin like a Palladion file.
     NotPalladion,
-    /// The header was changed after it was written: its checksum does not fit.
+    /// The header was changed after it was written: its checksum does not match.
     HeaderDamaged,
-    /// The file is of a version of the format that this library does not know.
+    /// The file has a version of the format that this library does not support.
     UnsupportedVersion(u8),
-    /// The header is sound but asks for something that this library does not know.
+    /// The header is intact but has a value that this library does not support.
     UnsupportedHeader {
-        /// Which field.
+        /// The field.
         field: &'static str,
-        /// What it holds.
+        /// Its value.
         value: u64,
     },
     /// The master key is not the one that the file was encrypted with.
@@ -33,13 +33,13 @@ pub enum Error {
     NeedsKey,
     /// A master key was given, but the file was encrypted with a passphrase.
     NeedsPassphrase,
-    /// To stretch the passphrase would cost more than the caller allows.
+    /// Stretching the passphrase would cost more than the caller allows.
     KdfTooCostly {
-        /// Which cost.
+        /// The cost.
         what: &'static str,
-        /// What the file asks for.
+        /// The value in the file.
         value: u32,
-        /// What the caller allows.
+        /// The limit of the caller.
         limit: u32,
     },
     /// There is not enough memory to stretch the passphrase.
@@ -59,7 +59,7 @@ pub enum Error {
         /// Where it begins in the input.
         offset: u64,
     },
-    /// Something follows the last chunk.
+    /// Data follows the last chunk.
     TrailingData {
         /// Where it begins: the length that the input should have.
         offset: u64,
@@ -86,7 +86,7 @@ impl Error {
     /// ```
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Error::NotPalladion => "was it encrypted with another program, or not at all?",
+            Error::NotPalladion => "it may be encrypted with another program, or not encrypted",
             Error::HeaderDamaged => {
                 "the file is damaged, perhaps by a transfer in text mode: fetch it again in binary mode"
             }
@@ -99,16 +99,16 @@ impl Error {
             }
             Error::NeedsKey => "give the key file instead of a passphrase",
             Error::NeedsPassphrase => "give the passphrase instead of a key file",
-            Error::KdfTooCostly { .. } => "files usually ask for less: this one may be hostile",
+            Error::KdfTooCostly { .. } => "files usually need less: this one may be hostile",
             Error::KdfMemory => "close other programs, or decrypt on a machine with more memory",
             Error::Truncated { .. } => {
-                "the file is incomplete: fetch it again, or take it from a backup"
+                "the file is incomplete: fetch it again, or restore a backup"
             }
             Error::Damaged { .. } => {
-                "the key is right, but the data was changed, reordered or corrupted: take the file from a backup"
+                "the key is right, but the data was changed or reordered: restore a backup"
             }
             Error::TrailingData { .. } => {
-                "the file was extended after it was written: all that belongs to it lies before that byte"
+                "the file was extended after it was written: its own data ends before that byte"
             }
             Error::Read(_)
             | Error::Write(_)
@@ -132,7 +132,7 @@ impl fmt::Display for Error {
                 write!(f, "version {version} of the format is not supported")
             }
             Error::UnsupportedHeader { field, value } => {
-                write!(f, "the header holds an unsupported {field}: {value}")
+                write!(f, "the header has an unsupported {field}: {value}")
             }
             Error::WrongKey => write!(f, "this is not the key that the file was encrypted with"),
             Error::WrongPassphrase => {
@@ -147,7 +147,7 @@ impl fmt::Display for Error {
             Error::KdfTooCostly { what, value, limit } => {
                 write!(
                     f,
-                    "the passphrase would cost too much to check: {what} {value}, at most {limit} allowed"
+                    "checking the passphrase would cost too much: {what} {value}, at most {limit} allowed"
                 )
             }
             Error::KdfMemory => write!(f, "not enough memory to check the passphrase"),
@@ -168,13 +168,10 @@ impl fmt::Display for Error {
                 )
             }
             Error::TrailingData { offset } => {
-                write!(
-                    f,
-                    "the file does not end where it should: something follows from byte {offset} on"
-                )
+                write!(f, "data follows from byte {offset} on, past the end of the file")
             }
             Error::Cancelled => write!(f, "cancelled"),
-            Error::Random(error) => write!(f, "the system gave no random bytes: {error}"),
+            Error::Random(error) => write!(f, "no random bytes from the system: {error}"),
             Error::Cipher(error) => error.fmt(f),
         }
     }
@@ -197,7 +194,7 @@ impl From<palladion::Error> for Error {
     }
 }
 
-/// For [`io::Read`] and [`io::Write`]: an I/O error passes as it is, all else is
+/// For [`io::Read`] and [`io::Write`]: an I/O error is returned unchanged; any other error becomes
 /// [`io::ErrorKind::InvalidData`] (or [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) for a
 /// truncated file) around the [`Error`].
 impl From<Error> for io::Error {
@@ -213,7 +210,7 @@ impl From<Error> for io::Error {
     }
 }
 
-/// Why a text is not a key file.
+/// The reason why a text is not a valid key file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyFileError {
@@ -228,14 +225,12 @@ pub enum KeyFileError {
 impl fmt::Display for KeyFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            KeyFileError::NoKey => {
-                "this is not a Palladion key: no line begins with \"palladion-key-1:\""
-            }
+            KeyFileError::NoKey => "not a Palladion key: no line begins with \"palladion-key-1:\"",
             KeyFileError::NotOneKey => {
-                "a key file holds one line besides comments, this one holds more"
+                "expected one line besides comments in a key file, found more"
             }
             KeyFileError::NotHex => {
-                "the key is damaged: \"palladion-key-1:\" is followed by 64 hexadecimal digits"
+                "the key is damaged: expected 64 hexadecimal digits after \"palladion-key-1:\""
             }
         })
     }

@@ -1,4 +1,4 @@
-//! The 128 bytes at the beginning of a file, and the key that they give together with the secret.
+//! The header of 128 bytes, and the key derived from it and the secret.
 
 use std::io::Read;
 
@@ -35,7 +35,7 @@ pub(crate) enum KeySource {
     Passphrase(KdfParams),
 }
 
-/// A header as it is in the file, known to be well formed.
+/// A well-formed header, as in the file.
 pub(crate) struct Header {
     bytes: [u8; HEADER_LEN],
     pub algorithm: Algorithm,
@@ -168,7 +168,7 @@ impl Header {
         Place::new(self.chunk_size, HEADER_LEN as u64)
     }
 
-    /// The cipher for the chunks, if this is the secret that the header commits to.
+    /// The cipher for the chunks, if the header commits to this secret.
     pub fn open(&self, secret: Secret<'_>, limits: &KdfLimits) -> Result<Cipher, Error> {
         if let (KeySource::Passphrase(kdf), Secret::Passphrase(_)) = (&self.key_source, secret) {
             limits.check(kdf)?;
@@ -212,8 +212,8 @@ impl Header {
     }
 }
 
-/// Whether a file that begins with these bytes needs a passphrase rather than a master key. Fails
-/// as decryption would if the header is not sound.
+/// Whether a file that begins with these bytes needs a passphrase rather than a master key. Returns
+/// the error of decryption if the header is invalid.
 ///
 /// ```
 /// use palladion_file::{Encryptor, Error, MasterKey, needs_passphrase};

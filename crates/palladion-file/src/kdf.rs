@@ -1,10 +1,10 @@
-//! Argon2id's costs: what to spend on a passphrase, and what to allow a file to ask for.
+//! The costs of Argon2id: what to spend on a passphrase, and what to allow a file.
 
 use zeroize::Zeroizing;
 
 use crate::Error;
 
-/// What it costs to turn a passphrase into a key with Argon2id. The default is RFC 9106's
+/// The cost of turning a passphrase into a key with Argon2id. The default is RFC 9106's
 /// recommendation for machines that cannot spare 2 GiB: 64 MiB, 3 passes, 4 lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KdfParams {
@@ -20,8 +20,8 @@ impl Default for KdfParams {
 }
 
 impl KdfParams {
-    /// Memory in KiB, passes over it, and lanes. `None` if Argon2id cannot work with them: it needs
-    /// one pass, one lane, and 8 KiB for each lane.
+    /// Memory in KiB, passes over it, and lanes. `None` if Argon2id does not allow them: it needs
+    /// at least one pass, one lane, and 8 KiB for each lane.
     ///
     /// ```
     /// use palladion_file::KdfParams;
@@ -59,7 +59,7 @@ impl KdfParams {
 
 /// What a file may make its reader spend on Argon2id. A header is not authenticated before the
 /// passphrase is stretched, so its costs are checked against these limits before any memory is
-/// taken.
+/// allocated.
 ///
 /// ```
 /// use palladion_file::{Decryptor, Encryptor, Error, KdfLimits, KdfParams, Passphrase};

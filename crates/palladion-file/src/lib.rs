@@ -1,15 +1,13 @@
 //! Encrypted files and streams of any size, in bounded memory, on all cores.
 //!
-//! A Palladion file is a 128-byte header and a row of chunks, each encrypted and authenticated with
-//! [AEGIS](palladion) under a key of this file alone. The byte-exact format is
+//! A Palladion file is a 128-byte header and a sequence of chunks, each encrypted and authenticated
+//! with [AEGIS](palladion) under a key unique to the file. The byte-exact format is
 //! `docs/file-format.md` in the repository. What it promises:
 //!
-//! * **Nothing unverified comes out.** [`Decryptor`] and [`DecryptReader`] hand on a chunk only
-//!   after its tag was checked, so what was written before an error is always a true beginning of
-//!   the original.
-//! * **Different accidents have different names.** A wrong key, a damaged file, a truncated file,
-//!   an extended file and a file of another kind are different [`Error`]s, each with a
-//!   [hint](Error::hint).
+//! * **No unverified output.** [`Decryptor`] and [`DecryptReader`] release a chunk only after
+//!   verifying its tag, so the data written before an error is a true prefix of the original.
+//! * **Distinct errors.** A wrong key, a damaged file, a truncated file, an extended file and a
+//!   file of another kind give distinct [`Error`]s, each with a [hint](Error::hint).
 //! * **A file opens under one key only.** The header commits to the key.
 //!
 //! ```
@@ -67,7 +65,7 @@ pub use palladion::{Algorithm, UnknownAlgorithm};
 pub use secret::{MasterKey, Passphrase, Secret};
 pub use stream::{DecryptReader, EncryptWriter};
 
-/// What an [`Encryptor`] or a [`Decryptor`] has done.
+/// The result of an [`Encryptor`] or a [`Decryptor`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {

@@ -9,8 +9,8 @@ use crate::{Algorithm, Error, MasterKey};
 ///
 /// Equal data gives equal tags under one key and algorithm. The key is `HKDF-SHA-256(no salt,
 /// master key, "palladion mac v1" || algorithm id)`, so it never coincides with the key of a file;
-/// the nonce is all zero, which AEGIS-MAC allows. A tag is no hash: it says nothing to those
-/// without the key, and those with the key can make data for any tag.
+/// the nonce is all zero, which AEGIS-MAC allows. A tag is not a hash: someone without the key
+/// cannot check it, and someone with the key can create data for any tag.
 ///
 /// ```
 /// use palladion_file::{Algorithm, Mac, MasterKey};

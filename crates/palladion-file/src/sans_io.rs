@@ -28,7 +28,7 @@ use crate::cipher::{Cipher, TAG_LEN};
 use crate::header::{HEADER_LEN, Header};
 use crate::{Algorithm, ChunkSize, Error, KdfLimits, KdfParams, Secret};
 
-/// Makes a file: its header, then chunk after chunk.
+/// Encrypts a file: its header, then each chunk.
 pub struct Sealer {
     cipher: Cipher,
     size: ChunkSize,
@@ -42,8 +42,9 @@ impl Sealer {
     /// Bytes after it.
     pub const TAG_LEN: usize = TAG_LEN;
 
-    /// The header of a new file, and what seals its chunks. The salt is 32 random bytes, **new for
-    /// each file**: two files with one secret and one salt have one key and the same nonces.
+    /// Creates the header of a new file and the sealer of its chunks. The salt is 32 random bytes,
+    /// **new for each file**: two files with one secret and one salt have one key and the same
+    /// nonces.
     ///
     /// # Errors
     ///
@@ -68,8 +69,8 @@ impl Sealer {
     ///
     /// # Panics
     ///
-    /// If there is no room for frame and tag, if there cannot be a chunk of this length here, and
-    /// after the last.
+    /// If there is no room for frame and tag, if a chunk cannot have this length here, or after the
+    /// last chunk.
     pub fn seal(&mut self, buffer: &mut [u8], last: bool) -> Result<(), Error> {
         let chunk = Chunk { counter: self.next, len: buffer.len() - OVERHEAD, last };
         assert!(chunk.fits(self.size) && !self.last_sealed, "such a chunk cannot come here");
@@ -86,7 +87,8 @@ impl fmt::Debug for Sealer {
     }
 }
 
-/// Opens a file: [`HEADER_LEN`] bytes, then for each chunk a frame, and as much as that announces.
+/// Decrypts a file: [`HEADER_LEN`] bytes, then for each chunk a frame and the bytes that it
+/// announces.
 pub struct Opener {
     cipher: Cipher,
     algorithm: Algorithm,
@@ -104,7 +106,7 @@ impl Opener {
     ///
     /// # Errors
     ///
-    /// Those about a header, a secret or the costs of a passphrase.
+    /// The errors about a header, a secret or the cost of a passphrase.
     pub fn new<'a>(
         secret: impl Into<Secret<'a>>,
         limits: &KdfLimits,
@@ -126,15 +128,15 @@ impl Opener {
         self.algorithm
     }
 
-    /// How much plaintext a chunk holds at most.
+    /// The most plaintext in a chunk.
     #[must_use]
     pub fn chunk_size(&self) -> ChunkSize {
         self.size
     }
 
     /// Takes the next [`FRAME_LEN`](Self::FRAME_LEN) bytes, or fewer if there are no more, and
-    /// tells how many follow them for this chunk. Whatever comes after the last chunk goes here
-    /// too, and is an error.
+    /// returns how many bytes follow them in this chunk. Pass data after the last chunk here too;
+    /// it gives an error.
     ///
     /// # Errors
     ///
@@ -145,8 +147,8 @@ impl Opener {
         Ok(announced.0.sealed_len() - FRAME_LEN)
     }
 
-    /// Opens the chunk that was announced where it lies, and returns its plaintext. If the bytes
-    /// are fewer, the file has no more.
+    /// Decrypts the announced chunk in place, and returns its plaintext. Pass fewer bytes if the
+    /// file ends early.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What the user holds: a master key or a passphrase.
+//! The secret of the user: a master key or a passphrase.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ impl MasterKey {
         Ok(Self(key))
     }
 
-    /// The key itself. Keep it as you would keep the files.
+    /// The bytes of the key. Keep them secret.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -82,8 +82,8 @@ impl MasterKey {
         text
     }
 
-    /// The key under which [`Mac`](crate::Mac) authenticates with this algorithm. It is derived
-    /// apart from all file keys, so one master key can serve both.
+    /// The key under which [`Mac`](crate::Mac) authenticates with this algorithm. It is independent
+    /// of all file keys, so one master key can serve both.
     pub(crate) fn mac_key(&self, algorithm: Algorithm) -> Zeroizing<[u8; 32]> {
         let mut key = Zeroizing::new([0; 32]);
         Hkdf::<Sha256>::new(None, &*self.0)
@@ -202,7 +202,7 @@ impl fmt::Debug for Passphrase {
     }
 }
 
-/// What a file is encrypted with; made from a `&MasterKey` or a `&Passphrase`.
+/// The secret of a file, from a `&MasterKey` or a `&Passphrase`.
 #[derive(Debug, Clone, Copy)]
 pub enum Secret<'a> {
     /// A master key, usually from a key file.

@@ -15,8 +15,8 @@ use crate::{Algorithm, ChunkSize, Error, KdfLimits, KdfParams, Secret};
 /// Encrypts what is written to it into another writer.
 ///
 /// Call [`finish`](Self::finish) at the end: without it the last chunk is missing, and the file
-/// counts as truncated. That is on purpose, so that what a program wrote before it failed is not
-/// taken for the whole.
+/// counts as truncated. This is deliberate: the output of a program that failed must not pass for a
+/// complete file.
 ///
 /// ```
 /// use std::io::{Read, Write};
@@ -40,7 +40,7 @@ pub struct EncryptWriter<W> {
     buffer: Zeroizing<Vec<u8>>,
     len: usize,
     counter: u64,
-    /// How much of a sealed chunk in the buffer is not yet written.
+    /// The unwritten part of a sealed chunk in the buffer.
     unwritten: Range<usize>,
 }
 
@@ -88,8 +88,7 @@ impl<W: Write> EncryptWriter<W> {
         Ok(())
     }
 
-    /// Writes what is left of a sealed chunk. An error loses nothing: the next call goes on from
-    /// there.
+    /// Writes the rest of a sealed chunk. After an error, the next call continues.
     fn drain(&mut self) -> io::Result<()> {
         while !self.unwritten.is_empty() {
             match self.output.write(&self.buffer[self.unwritten.clone()]) {
@@ -135,9 +134,9 @@ impl<W> fmt::Debug for EncryptWriter<W> {
 
 /// Decrypts a file while it is read.
 ///
-/// Only verified bytes come out. `Ok(0)` comes after the last chunk and only if nothing follows it:
-/// if you stop reading earlier, you do not know whether the file is complete. Errors are [`Error`]s
-/// inside [`io::Error`]s. After one, every further read fails too.
+/// It returns only verified bytes, and `Ok(0)` only after the last chunk, if nothing follows it. If
+/// you stop earlier, you do not know whether the file is complete. Errors are [`Error`]s inside
+/// [`io::Error`]s. After one, every further read fails too.
 ///
 /// ```
 /// use std::io::Read;
@@ -175,7 +174,8 @@ impl<R: Read> DecryptReader<R> {
         Self::with_limits(secret, &KdfLimits::default(), input)
     }
 
-    /// The same, with other limits to what the file may make this machine spend on a passphrase.
+    /// Like [`new`](Self::new), with limits on what the file may make this machine spend on a
+    /// passphrase.
     pub fn with_limits<'a>(
         secret: impl Into<Secret<'a>>,
         limits: &KdfLimits,

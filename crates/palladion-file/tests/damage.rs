@@ -269,11 +269,11 @@ fn hostile_passphrase_costs() {
         assert!(matches!(costs(memory, passes, lanes), Error::UnsupportedHeader { .. }));
     }
     let told = costs(7, 1, 1).to_string();
-    assert_eq!(told, "the header holds an unsupported memory in KiB for the passphrase: 7");
+    assert_eq!(told, "the header has an unsupported memory in KiB for the passphrase: 7");
     let told = costs(8, 1, u32::MAX).to_string();
     assert_eq!(
         told,
-        "the header holds an unsupported number of lanes for the passphrase: 4294967295"
+        "the header has an unsupported number of lanes for the passphrase: 4294967295"
     );
     assert!(matches!(
         costs(1 << 20, 5, 1),
