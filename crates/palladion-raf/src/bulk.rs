@@ -7,16 +7,15 @@ use crate::environment::zeros;
 use crate::keys::Keys;
 use crate::{Error, Info, Result, Storage};
 
-/// Bytes of contents in a group of chunks, if they are not larger: what a worker has before it
-/// should fit in the cache of its core.
+/// Bytes of contents in a group of chunks, unless a chunk is larger. A group should fit in the
+/// cache of one core.
 const GROUP: usize = 128 << 10;
-/// Bytes of contents that are in memory a second time, at most, when the storage is for one thread
-/// alone.
+/// The most bytes of contents to copy at a time when the storage supports only one thread.
 pub(crate) const WINDOW: usize = 4 << 20;
-/// Bytes of contents from which on it pays to wake threads.
+/// The fewest bytes of contents for which waking threads pays.
 pub(crate) const WORTHWHILE: usize = 256 << 10;
 
-/// Does the work on each item, on several threads if there are; fails as the first item that
+/// Processes each item, on several threads if available. Returns the error of the first item that
 /// failed.
 fn for_each<I: Send>(items: Vec<I>, work: impl Fn(I) -> Result<()> + Sync + Send) -> Result<()> {
     #[cfg(feature = "parallel")]
@@ -35,20 +34,20 @@ fn has_threads() -> bool {
 
     static GLOBAL: OnceLock<bool> = OnceLock::new();
     let make_global = || {
-        // The error has a cause if the system refuses, and none if the pool is there already.
+        // The error has a source if the system refuses, and none if the pool already exists.
         let made = rayon::ThreadPoolBuilder::new().build_global();
         made.map_or_else(|error| error.source().is_none(), |()| true)
     };
     rayon::current_thread_index().is_some() || *GLOBAL.get_or_init(make_global)
 }
 
-/// Memory of workers, kept for the next one: to get it anew from the system would cost as much as
-/// the work. There are records in it, nonces and ciphertexts, so it need not be wiped.
+/// Memory of workers, kept for reuse: allocating it each time would cost as much as the work. It
+/// holds only records, nonces and ciphertexts, so it need not be wiped.
 #[derive(Default)]
 pub(crate) struct Rooms(Mutex<Vec<Vec<u8>>>);
 
 impl Rooms {
-    /// Lends so many bytes for some work.
+    /// Lends a buffer of this many bytes.
     fn with_buffer<R>(&self, len: usize, work: impl FnOnce(&mut [u8]) -> Result<R>) -> Result<R> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut room = kept.unwrap_or_default();
@@ -129,7 +128,7 @@ impl<S: Storage> Run<'_, S> {
             }
             keys.seal_all(info, first, messages, records)
         };
-        // With a storage for several threads, nonces alone are in memory for all of a window.
+        // With a storage for several threads, only the nonces of a whole window are in memory.
         let window =
             if self.storage.shared().is_some() { 64 * self.window() } else { self.window() };
         let mut nonces = zeros(window.min(data.len() / chunk) * nonce)?;
@@ -161,7 +160,7 @@ impl<S: Storage> Run<'_, S> {
     }
 }
 
-/// What an error when chunks were read means: those that are not there are damaged.
+/// Maps an error from reading chunks: missing chunks are damaged.
 pub(crate) fn missing(index: u64, e: std::io::Error) -> Error {
     match e.kind() {
         ErrorKind::UnexpectedEof => Error::DamagedChunk { index },

@@ -1,12 +1,13 @@
-//! A file as what the standard library can read, write and seek.
+//! An adapter for the `Read`, `Write` and `Seek` traits of the standard library.
 
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 
 use crate::{Environment, Raf, Storage, System};
 
 /// A [`Raf`] with a position, as [`std::io::Cursor`] is for bytes in memory. Each call reads or
-/// writes a chunk at least: put a [`BufReader`](io::BufReader) or [`BufWriter`](io::BufWriter) in
-/// front of it if yours are small, the larger the better (from 256 KiB on, all cores help).
+/// writes at least one chunk. If your reads or writes are small, wrap it in a
+/// [`BufReader`](io::BufReader) or [`BufWriter`](io::BufWriter); buffers of 256 KiB or more use all
+/// cores.
 ///
 /// ```
 /// use std::io::{Read, Seek, SeekFrom, Write};
@@ -58,7 +59,7 @@ impl<S: Storage, E: Environment> Write for Cursor<S, E> {
         Ok(buf.len())
     }
 
-    /// Nothing waits to be written; to have it outlive a loss of power, see [`Raf::sync`].
+    /// Does nothing: no data is buffered. To make data survive a power failure, call [`Raf::sync`].
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

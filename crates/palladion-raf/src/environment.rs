@@ -1,4 +1,4 @@
-//! What a file needs beside its storage.
+//! What a file needs besides its storage.
 
 use std::io::{self, ErrorKind};
 use std::marker::PhantomData;
@@ -7,19 +7,19 @@ use zeroize::Zeroize;
 
 use crate::merkle::{Hasher, Sha256};
 
-/// Where random numbers and memory come from, and how a [Merkle tree](crate::merkle) is hashed.
-/// [`System`] is for programs on an operating system; others are for those that bring their own.
+/// The source of random numbers and memory, and the hash of a [Merkle tree](crate::merkle).
+/// [`System`] is for programs on an operating system; implement it yourself elsewhere.
 pub trait Environment {
-    /// Memory that the file owns; wiped on drop.
+    /// Memory owned by the file; wiped on drop.
     type Buffer: AsRef<[u8]> + AsMut<[u8]> + Zeroize;
     /// What hashes the Merkle tree, if there is one.
     type Hasher: Hasher;
-    /// Whether runs of chunks may be worked on at once, with several threads and memory of their
-    /// own (some hundred kilobytes for each). If not, chunks are worked on one after another, and
-    /// nothing is allocated.
+    /// Whether runs of chunks may be processed by several threads, each with a few hundred
+    /// kilobytes of its own memory. If not, chunks are processed one after another, and nothing is
+    /// allocated.
     const BULK: bool;
 
-    /// Fills the buffer with random bytes, fit for keys.
+    /// Fills the buffer with cryptographically secure random bytes.
     ///
     /// # Errors
     ///
@@ -27,7 +27,7 @@ pub trait Environment {
     fn random(&mut self, bytes: &mut [u8]) -> io::Result<()>;
 }
 
-/// The operating system's randomness, and memory of the heap. `H` hashes the Merkle tree.
+/// The operating system's random numbers and heap memory. `H` hashes the Merkle tree.
 pub struct System<H = Sha256>(PhantomData<fn() -> H>);
 
 impl<H> Default for System<H> {

@@ -15,9 +15,9 @@ pub enum Error {
     Io(io::Error),
     /// The file does not begin like a RAF file.
     NotRaf,
-    /// The header asks for something that this library does not know.
+    /// The header has a value that this library does not support.
     Unsupported {
-        /// Which field.
+        /// The field.
         what: &'static str,
         /// Its value.
         value: u64,
@@ -45,9 +45,9 @@ pub enum Error {
     },
     /// The storage is shorter than the header says, or too short for a header.
     Truncated {
-        /// Bytes that there must be.
+        /// The expected length in bytes.
         expected: u64,
-        /// Bytes that there are.
+        /// The actual length in bytes.
         actual: u64,
     },
     /// Chunks have a multiple of 16 bytes, from [`CHUNK_MIN`] to [`CHUNK_MAX`].
@@ -56,19 +56,19 @@ pub enum Error {
     TooLarge,
     /// The storage for a new file is not empty.
     Exists,
-    /// An earlier operation failed in the middle of a change, so memory and file may differ. Open
-    /// the file again.
+    /// An earlier operation failed during a change, so memory and file may differ. Open the file
+    /// again.
     Poisoned,
     /// The file was opened read-only.
     ReadOnly,
     /// The file has no Merkle tree.
     NoTree,
-    /// The file has more chunks, or would have, than the Merkle tree has places.
+    /// The file has, or would have, more chunks than the Merkle tree has places.
     TreeFull {
-        /// Its places.
+        /// The number of places.
         max_chunks: u64,
     },
-    /// A Merkle tree cannot have this many places: none, or more than fit into memory.
+    /// A Merkle tree cannot have this many places: zero, or more than fit into memory.
     TreeSize(u64),
     /// The Merkle tree does not match the file: a chunk is not the one that was hashed or, if
     /// `chunk` is `None`, the tree itself was changed.
@@ -80,9 +80,9 @@ pub enum Error {
     HashLength(usize),
     /// The memory for a chunk is too small, in bytes.
     BufferLength {
-        /// What it must have.
+        /// The required length.
         expected: usize,
-        /// What it has.
+        /// The actual length.
         actual: usize,
     },
     /// The cipher refused to work.
@@ -120,29 +120,24 @@ impl fmt::Display for Error {
                 )
             }
             Self::TooLarge => f.write_str("the file would be larger than the format allows"),
-            Self::Exists => f.write_str("there is a file already"),
-            Self::Poisoned => {
-                f.write_str("an earlier change failed in the middle; open the file anew")
-            }
-            Self::ReadOnly => f.write_str("the file was opened for reading alone"),
+            Self::Exists => f.write_str("the storage for a new file is not empty"),
+            Self::Poisoned => f.write_str("an earlier change failed part way; open the file again"),
+            Self::ReadOnly => f.write_str("the file was opened read-only"),
             Self::Cipher(e) => e.fmt(f),
             Self::NoTree => f.write_str("the file has no Merkle tree"),
             Self::TreeFull { max_chunks } => {
-                write!(
-                    f,
-                    "the Merkle tree has {max_chunks} places, too few for the chunks of the file"
-                )
+                write!(f, "the Merkle tree has room for {max_chunks} chunks, but the file has more")
             }
             Self::TreeSize(max_chunks) => {
-                write!(f, "there can be no Merkle tree with room for {max_chunks} chunks")
+                write!(f, "a Merkle tree cannot have room for {max_chunks} chunks")
             }
             Self::TreeMismatch { chunk: Some(chunk) } => {
-                write!(f, "chunk {chunk} is not the one that the Merkle tree was made of")
+                write!(f, "chunk {chunk} does not match the Merkle tree")
             }
             Self::TreeMismatch { chunk: None } => f.write_str("the Merkle tree was changed"),
             Self::HashLength(len) => write!(
                 f,
-                "hashes must have from {HASH_MIN} to {HASH_MAX} bytes, and a buffer as many: not {len}"
+                "hashes and their buffers must have {HASH_MIN} to {HASH_MAX} bytes, not {len}"
             ),
             Self::BufferLength { expected, actual } => {
                 write!(f, "the memory for a chunk must have {expected} bytes, but has {actual}")

@@ -127,16 +127,16 @@ fn every_error() {
             &["larger than the format allows"],
             came(error(file().write_at(b"text", u64::MAX))),
         ),
-        ("Exists", &["a file already"], came(error(options().create(Memory(vec![1]), KEY)))),
+        ("Exists", &["is not empty"], came(error(options().create(Memory(vec![1]), KEY)))),
         ("NoRandomness", &["no random bytes", "the source is dry"], came(no_nonce)),
-        ("Poisoned", &["open the file anew"], came(error(poisoned.write_at(b"text", 0)))),
-        ("ReadOnly", &["reading alone"], {
+        ("Poisoned", &["open the file again"], came(error(poisoned.write_at(b"text", 0)))),
+        ("ReadOnly", &["opened read-only"], {
             came(error(
                 Raf::open_read_only(Memory(good.clone()), KEY).unwrap().write_at(b"text", 0),
             ))
         }),
         ("NoTree", &["no Merkle tree"], came(error(file().commitment()))),
-        ("TreeFull", &["2 places"], came(error(open(&good).unwrap().with_merkle(2)))),
+        ("TreeFull", &["room for 2 chunks"], came(error(open(&good).unwrap().with_merkle(2)))),
         ("TreeSize", &["room for 0 chunks"], came(error(open(&good).unwrap().with_merkle(0)))),
         ("TreeMismatch", &["chunk 0", "Merkle tree"], {
             // The tree of one file, and the storage of another with the same id and key.

@@ -15,7 +15,7 @@ use crate::limits::is_chunk_size;
 use crate::merkle::{Hasher, Sha256, Tree};
 use crate::{Environment, Error, Result, Storage, System};
 
-/// How to make a file.
+/// Options for creating a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     algorithm: Algorithm,
@@ -37,41 +37,41 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The cipher. With one of the AEGIS-128 family, a file must not be written to more than 2^48
-    /// times (chunks, not calls): its nonces are random numbers of 16 bytes.
+    /// The cipher. With the AEGIS-128 family, write at most 2^48 chunks to one file, because its
+    /// nonces are random and have 16 bytes.
     #[must_use]
     pub fn algorithm(self, algorithm: Algorithm) -> Self {
         Self { algorithm, ..self }
     }
 
     /// Bytes in a chunk: a multiple of 16 from [`CHUNK_MIN`](crate::CHUNK_MIN) to
-    /// [`CHUNK_MAX`](crate::CHUNK_MAX). A chunk is read and written as a whole, so small ones are
-    /// for small changes here and there. In the file each takes 32 or 48 bytes more.
+    /// [`CHUNK_MAX`](crate::CHUNK_MAX). A chunk is read and written as a whole, so use small ones
+    /// for small scattered changes. Each chunk takes 32 or 48 extra bytes in the file.
     #[must_use]
     pub fn chunk_size(self, bytes: u32) -> Self {
         Self { chunk_size: bytes, ..self }
     }
 
-    /// Whether what there is already is thrown away.
+    /// Whether to discard existing data.
     #[must_use]
     pub fn overwrite(self, overwrite: bool) -> Self {
         Self { overwrite, ..self }
     }
 
-    /// The id that tells the file from all others: 24 bytes that were never used before, best of
-    /// all random ones. Without this they are drawn when the file is made; whoever needs them
-    /// before that, as a salt for a passphrase, say, draws them and tells.
+    /// The id of the file: 24 bytes that were never used before, preferably random. By default they
+    /// are drawn when the file is created. Set them to use them earlier, for example as the salt of
+    /// a passphrase.
     #[must_use]
     pub fn file_id(self, id: [u8; 24]) -> Self {
         Self { file_id: Some(id), ..self }
     }
 
-    /// Makes an empty file, with a key of [`Algorithm::key_len`] bytes.
+    /// Creates an empty file, with a key of [`Algorithm::key_len`] bytes.
     ///
     /// # Errors
     ///
     /// [`Error::Exists`], [`Error::ChunkSize`], [`Error::KeyLength`], [`Error::NoRandomness`];
-    /// [`Error::Io`], then the storage may already be empty.
+    /// [`Error::Io`]; the storage may then already be empty.
     pub fn create<S: Storage>(self, storage: S, master_key: &[u8]) -> Result<Raf<S>> {
         self.create_in(storage, master_key, System::default(), |info| Ok(zeros(info.record_len())?))
     }
@@ -119,7 +119,7 @@ fn room<B: AsRef<[u8]> + zeroize::Zeroize>(
     if actual < expected { Err(Error::BufferLength { expected, actual }) } else { Ok(record) }
 }
 
-/// A file that was found and is not open yet: its header is read, but not verified.
+/// A file whose header has been read but not verified.
 #[derive(Debug)]
 pub struct Found<S> {
     storage: S,
@@ -140,12 +140,12 @@ impl<S: Storage> Found<S> {
         Ok(Self { storage, info, header, read_only: false })
     }
 
-    /// What the header says, which is not verified: which algorithm the key must be for, say.
+    /// The unverified header. It tells, for example, which algorithm the key must be for.
     pub fn info(&self) -> Info {
         self.info
     }
 
-    /// It is not to be changed: see [`Raf::open_read_only`].
+    /// Opens the file read-only: see [`Raf::open_read_only`].
     #[must_use]
     pub fn read_only(self) -> Self {
         Self { read_only: true, ..self }
@@ -187,7 +187,7 @@ impl<S: Storage> Found<S> {
     }
 }
 
-/// An encrypted file that is open.
+/// An open encrypted file.
 ///
 /// ```
 /// use palladion_raf::{Memory, Options, Raf};
@@ -207,14 +207,14 @@ pub struct Raf<S, E: Environment = System> {
     environment: E,
     info: Info,
     keys: Keys,
-    /// A record: what was read, or is to be written.
+    /// The record that was read or will be written.
     record: Zeroizing<E::Buffer>,
     tree: Option<Tree<E::Hasher, E::Buffer>>,
     rooms: Rooms,
     read_only: bool,
     /// Whether what must come first on the storage is synced first.
     barriers: bool,
-    /// A change has begun and not ended.
+    /// Whether a change has begun and not ended.
     changing: bool,
 }
 
@@ -223,15 +223,15 @@ impl<S: Storage> Raf<S> {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongKey`] if the key is another one, or the header was changed;
-    /// [`Error::KeyLength`]; [`Error::NotRaf`], [`Error::Unsupported`], [`Error::Truncated`],
-    /// [`Error::TooLarge`], [`Error::Io`].
+    /// [`Error::WrongKey`] if the key is wrong or the header was changed; [`Error::KeyLength`];
+    /// [`Error::NotRaf`], [`Error::Unsupported`], [`Error::Truncated`], [`Error::TooLarge`],
+    /// [`Error::Io`].
     pub fn open(storage: S, master_key: &[u8]) -> Result<Self> {
         Found::new(storage)?.open(master_key)
     }
 
-    /// Opens a file that is not to be changed: what would change it fails with [`Error::ReadOnly`].
-    /// The storage need not be able to write (see [`ReadOnly`](crate::ReadOnly)).
+    /// Opens a file read-only: operations that would change it fail with [`Error::ReadOnly`]. The
+    /// storage need not be able to write (see [`ReadOnly`](crate::ReadOnly)).
     ///
     /// # Errors
     ///
@@ -240,9 +240,9 @@ impl<S: Storage> Raf<S> {
         Found::new(storage)?.read_only().open(master_key)
     }
 
-    /// Gives it a [Merkle tree](crate::merkle) with room for so many chunks, hashed with SHA-256 as
-    /// `pyaegis` does. All that is there already is read. The tree takes 64 bytes of memory for
-    /// each chunk that there is room for.
+    /// Adds a [Merkle tree](crate::merkle) with room for `max_chunks` chunks, hashed with SHA-256
+    /// as in `pyaegis`. Reads the whole file. The tree takes 64 bytes of memory for each chunk that
+    /// it has room for.
     ///
     /// # Errors
     ///
@@ -252,7 +252,8 @@ impl<S: Storage> Raf<S> {
         self.with_merkle_hasher(Sha256, Sha256::LEN, max_chunks)
     }
 
-    /// The same with a hash function of your own, whose hashes have so many bytes.
+    /// Like [`with_merkle`](Self::with_merkle), with your own hash function and hash length in
+    /// bytes.
     ///
     /// # Errors
     ///
@@ -310,8 +311,8 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         }
     }
 
-    /// Gives it a [Merkle tree](crate::merkle), which is made empty: until it is
-    /// [rebuilt](Self::rebuild_tree), it knows nothing of what is in the file already.
+    /// Adds an empty [Merkle tree](crate::merkle). It does not cover the existing contents until it
+    /// is [rebuilt](Self::rebuild_tree).
     ///
     /// # Errors
     ///
@@ -327,13 +328,13 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         self.tree.as_mut().ok_or(Error::NoTree)
     }
 
-    /// Makes the Merkle tree anew, of what is in the file.
+    /// Rebuilds the Merkle tree from the contents of the file.
     ///
     /// # Errors
     ///
     /// [`Error::NoTree`]; those of [`read_at`](Self::read_at); what the hash function returns. If
-    /// the tree had begun to change, the file has to be opened anew: until then everything fails
-    /// with [`Error::Poisoned`].
+    /// the tree had begun to change, everything fails with [`Error::Poisoned`] until the file is
+    /// opened again.
     pub fn rebuild_tree(&mut self) -> Result<()> {
         self.tree()?;
         self.check_intact()?;
@@ -352,8 +353,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         Ok(())
     }
 
-    /// Whether file and Merkle tree are what they were when the tree was made: reads and hashes all
-    /// chunks.
+    /// Verifies that file and Merkle tree still match. Reads and hashes all chunks.
     ///
     /// # Errors
     ///
@@ -389,8 +389,8 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         }
     }
 
-    /// The commitment: what stands for all contents of the file, its size and its id. As many bytes
-    /// as a hash has (32 with SHA-256); keep it where those who can write to the file cannot.
+    /// The commitment to the contents of the file, its size and its id. It is as long as a hash (32
+    /// bytes with SHA-256). Keep it where those who can write to the file cannot change it.
     ///
     /// # Errors
     ///
@@ -401,7 +401,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         Ok(out)
     }
 
-    /// The same into the first bytes of a buffer.
+    /// Writes the commitment to the first bytes of a buffer.
     ///
     /// # Errors
     ///
@@ -412,48 +412,46 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         tree.commitment(out, &self.info.context(), self.info.size)
     }
 
-    /// Whether the storage is [synced](Storage::sync) within a change, between parts whose order
-    /// matters: then the size of the file is right (the old or the new one) even if the *machine*
-    /// stops in the middle of a change and the storage had not yet kept all that it was given.
-    /// Costs a sync whenever the size changes. Off at first: a process that is killed does no harm
-    /// without it.
+    /// Sets whether to [sync](Storage::sync) the storage within a change, between parts whose order
+    /// matters. Then the file has its old or its new size even if the *machine* stops during a
+    /// change. This costs a sync whenever the size changes. It is off by default; a killed process
+    /// does no harm without it.
     pub fn set_barriers(&mut self, on: bool) {
         self.barriers = on;
     }
 
-    /// What the header says, which is verified.
+    /// The verified header.
     pub fn info(&self) -> Info {
         self.info
     }
 
-    /// Bytes in the file.
+    /// The size of the contents in bytes.
     pub fn size(&self) -> u64 {
         self.info.size
     }
 
-    /// Whether a change failed in the middle, so that everything fails with [`Error::Poisoned`].
+    /// Whether a change failed part way, so that everything fails with [`Error::Poisoned`].
     pub fn is_poisoned(&self) -> bool {
         self.changing
     }
 
-    /// Ends it, and gives back the storage. What was written may still be on its way: see
+    /// Closes the file and returns the storage. Written data may not be on disk yet: see
     /// [`sync`](Self::sync).
     pub fn into_storage(self) -> S {
         self.storage
     }
 
-    /// The storage itself. What is written there past this file damages it.
+    /// The storage. Writing to it directly damages the file.
     pub fn storage_mut(&mut self) -> &mut S {
         &mut self.storage
     }
 
-    /// Reads what there is from `offset` on, to the end of the buffer or of the file; tells how
-    /// many bytes that is.
+    /// Reads from `offset` to the end of the buffer or of the file, and returns the number of bytes
+    /// read.
     ///
     /// # Errors
     ///
-    /// [`Error::DamagedChunk`], [`Error::Io`]; then all of the buffer is zeroed.
-    /// [`Error::Poisoned`].
+    /// [`Error::DamagedChunk`], [`Error::Io`]; both zero the whole buffer. [`Error::Poisoned`].
     pub fn read_at(&mut self, buf: &mut [u8], offset: u64) -> Result<usize> {
         self.check_intact()?;
         let there = self.info.size.saturating_sub(offset);
@@ -494,15 +492,15 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         Ok(())
     }
 
-    /// Writes all of the data from `offset` on; the file grows if it has to, and what lies between
-    /// its old end and `offset` is zeros. Without data, nothing happens.
+    /// Writes all of the data at `offset`. The file grows if necessary, with zeros between its old
+    /// end and `offset`. Empty data does nothing.
     ///
     /// # Errors
     ///
-    /// [`Error::DamagedChunk`] if a chunk that is to be changed in part is damaged,
+    /// [`Error::DamagedChunk`] if a chunk that would be partly changed is damaged,
     /// [`Error::TooLarge`], [`Error::TreeFull`], [`Error::ReadOnly`], [`Error::NoRandomness`],
-    /// [`Error::Io`]. If a change had begun, the file has to be opened anew: until then everything
-    /// fails with [`Error::Poisoned`].
+    /// [`Error::Io`]. If a change had begun, everything fails with [`Error::Poisoned`] until the
+    /// file is opened again.
     pub fn write_at(&mut self, data: &[u8], offset: u64) -> Result<()> {
         if data.is_empty() {
             return self.check_writable();
@@ -511,7 +509,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         self.change(self.info.size.max(end), offset..end, data)
     }
 
-    /// Makes the file so many bytes: cuts off what is behind, or adds zeros.
+    /// Sets the size of the file: discards the data past it, or adds zeros.
     ///
     /// # Errors
     ///
@@ -532,11 +530,11 @@ impl<S: Storage, E: Environment> Raf<S, E> {
             self.load(last)?;
         }
         self.begin();
-        // The header first: at no time does it promise chunks that are not there.
+        // Write the header first, so that it never promises missing chunks.
         self.write_header(size)?;
         self.barrier()?;
         if let Some(last) = last {
-            // Nothing of what was cut off stays in the file, not even encrypted.
+            // No discarded data stays in the file, not even encrypted.
             self.message()[within..].fill(0);
             if cut {
                 self.store(last, new)?;
@@ -553,7 +551,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         Ok(())
     }
 
-    /// Makes sure that all that was written outlives a loss of power.
+    /// Ensures that all written data survives a power failure.
     ///
     /// # Errors
     ///
@@ -563,11 +561,11 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         Ok(self.storage.sync()?)
     }
 
-    /// Reads every chunk.
+    /// Reads and verifies every chunk.
     ///
     /// # Errors
     ///
-    /// [`Error::DamagedChunk`] for the first that is damaged, [`Error::Io`], [`Error::Poisoned`].
+    /// [`Error::DamagedChunk`] for the first damaged chunk, [`Error::Io`], [`Error::Poisoned`].
     pub fn verify(&mut self) -> Result<()> {
         self.check_intact()?;
         if !E::BULK {
@@ -584,7 +582,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         Ok(())
     }
 
-    /// The chunk that a byte is in, and its place there.
+    /// The chunk that contains a byte, and the offset within the chunk.
     fn locate(&self, offset: u64) -> (u64, usize) {
         let size = u64::from(self.info.chunk_size);
         (offset / size, (offset % size) as usize)
@@ -606,12 +604,12 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         self.changing = false;
     }
 
-    /// What was written before must not come after what is written now.
+    /// Orders the earlier writes before the later ones.
     fn barrier(&mut self) -> Result<()> {
         if self.barriers { Ok(self.storage.sync()?) } else { Ok(()) }
     }
 
-    /// Writes data to a place in a file of a new size, which is at least the old one.
+    /// Writes data at an offset in a file with a new size, which is at least the old one.
     fn change(&mut self, size: u64, place: Range<u64>, data: &[u8]) -> Result<()> {
         self.check_writable()?;
         let old = self.info;
@@ -703,8 +701,8 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         &mut record_mut(&self.info, &mut self.record)[start..start + size]
     }
 
-    /// Hashes the message in memory as a chunk of a file for the Merkle tree, if there is one; what
-    /// is above it waits.
+    /// Hashes the message in memory into a leaf of the Merkle tree, if there is one; the nodes
+    /// above it are updated later.
     fn hash(&mut self, chunk: u64, file: Info) -> Result<()> {
         let Self { tree: Some(tree), record, info, .. } = self else { return Ok(()) };
         let start = info.algorithm.key_len();
@@ -724,8 +722,8 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         self.keys.open(&self.info, chunk, record_mut(&self.info, &mut self.record))
     }
 
-    /// Encrypts the message in memory and writes it as a chunk of a file. Before anything has
-    /// changed, it fails without harm.
+    /// Encrypts the message in memory and writes it as a chunk. An error before the first write
+    /// changes nothing.
     fn store(&mut self, chunk: u64, file: Info) -> Result<()> {
         let offset = self.info.offset(chunk)?;
         let nonce = &mut record_mut(&self.info, &mut self.record)[..self.info.algorithm.key_len()];
@@ -745,7 +743,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     }
 }
 
-/// The record in memory that may be longer.
+/// The record, in memory that may be longer.
 fn record<'a>(info: &Info, buffer: &'a impl AsRef<[u8]>) -> &'a [u8] {
     &buffer.as_ref()[..info.record_len()]
 }

@@ -1,4 +1,4 @@
-//! The header: what it says, and where everything lies in the file.
+//! The header, and the layout of the file.
 
 use palladion::Algorithm;
 
@@ -32,7 +32,7 @@ pub struct Info {
     pub file_id: [u8; ID_LEN],
 }
 
-/// Reads the header of a file, without its key: what it says is not verified.
+/// Reads the header of a file without a key, and so without verifying it.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ fn field<const N: usize>(header: &[u8; HEADER_LEN], at: usize) -> [u8; N] {
 }
 
 impl Info {
-    /// Parses a header, if this library can read such files. Nothing is verified.
+    /// Parses a header without verifying it.
     ///
     /// # Errors
     ///
@@ -100,7 +100,7 @@ impl Info {
         })
     }
 
-    /// The header, with zeros where its MAC belongs.
+    /// The header, with zeros in place of its MAC.
     pub(crate) fn to_bytes(self) -> [u8; HEADER_LEN] {
         let mut header = [0; HEADER_LEN];
         header[..8].copy_from_slice(&MAGIC);
@@ -119,7 +119,7 @@ impl Info {
         record_len(self.algorithm, self.chunk_size)
     }
 
-    /// How many chunks there are.
+    /// The number of chunks.
     #[must_use]
     pub fn chunks(&self) -> u64 {
         self.size.div_ceil(self.chunk_size.into())

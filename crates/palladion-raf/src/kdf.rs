@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 
 use crate::{Error, Result};
 
-/// Bytes in the longest key.
+/// The longest key, in bytes.
 pub(crate) const MAX_KEY_LEN: usize = 32;
 
 /// Hashes with TurboSHAKE128 for keys of 16 bytes and TurboSHAKE256 for keys of 32, with domain
@@ -35,8 +35,8 @@ pub(crate) fn file_keys(master_key: &[u8], file_id: &[u8]) -> Zeroizing<[u8; 2 *
     keys
 }
 
-/// Derives a master key for one purpose from a key that serves several. The context, of your
-/// choice, names the purpose. The master key is as long as the key: 16 or 32 bytes.
+/// Derives a master key for one purpose from a key that serves several. The context names the
+/// purpose; you choose it. The master key is as long as the key: 16 or 32 bytes.
 ///
 /// # Errors
 ///

@@ -1,13 +1,13 @@
-//! A Merkle tree over the contents of a file, kept in memory. Its commitment, at most 64 bytes,
-//! stands for all of them.
+//! A Merkle tree over the contents of a file, kept in memory. Its commitment identifies the
+//! contents in at most 64 bytes.
 //!
 //! Someone who can write to a file can replace it, or some of its chunks, with an older copy, and
-//! nothing in the file shows that. A commitment that was kept elsewhere does, because other
-//! contents have another one. The tree is updated while the file changes, which costs hashing the
-//! chunks that change.
+//! nothing in the file shows that. A commitment kept elsewhere does, because different contents
+//! have a different one. The tree is updated while the file changes, which costs hashing the chunks
+//! that change.
 //!
-//! The tree has a place for each of a number of chunks that is fixed when it is made; trees with
-//! other numbers of places have other commitments. With [`Sha256`] they are those of `pyaegis`.
+//! The number of chunks that a tree has room for is fixed when it is created, and changes the
+//! commitment. With [`Sha256`], commitments are those of `pyaegis`.
 
 use std::io;
 use std::ops::{Range, RangeInclusive};
@@ -24,7 +24,7 @@ pub const CONTEXT_LEN: usize = 32;
 /// A hash function, in the four ways that the tree uses it. No input of one may give the hash of
 /// another.
 ///
-/// All fill `out`, which is as long as the hashes that the tree was made for.
+/// Each method fills `out`, which is as long as the hashes of the tree.
 pub trait Hasher {
     /// Hashes a chunk: its contents, up to the end of the file, and its index.
     ///
@@ -32,8 +32,8 @@ pub trait Hasher {
     ///
     /// Whatever may happen.
     fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()>;
-    /// Hashes two nodes of `level`, which is 0 for leaves. `index` is that of their parent on the
-    /// level above.
+    /// Hashes two nodes of `level`, which is 0 for leaves. `index` is the index of their parent on
+    /// the level above.
     ///
     /// # Errors
     ///
