@@ -18,18 +18,17 @@ const MORE_SIZES: [usize; 9] = [32, 128, 512, 1024, 2048, 8192, 32768, 1 << 18, 
 const MAX_SIZE_WITH_AD: usize = 1500;
 const ROUNDS: u32 = 1500;
 const QUICK_ROUNDS: u32 = 350;
-/// Batches have so many times fewer rounds.
+/// Batches have this many times fewer rounds.
 const FEWER: u32 = 4;
-/// Longer messages are nothing for batches.
+/// Batches do not help longer messages.
 const MAX_SIZE_IN_BATCH: usize = 16384;
 
-/// Measures AEGIS in this library and in others, and other ciphers and MACs, side by side in one
-/// run
+/// Compares AEGIS in this and other libraries, and other ciphers and MACs, in one run
 ///
-/// Every implementation does a little of the same work in turn, for many rounds, on one core; the
-/// fastest and the median sample of each count, and the core's clock is measured beside every
-/// sample. Prints tables and whether the project's goals are met; writes results.json, results.csv,
-/// README.md, plots (SVG) and one self-contained page, index.html.
+/// The implementations take turns at the same work, for many rounds, on one core. The results are
+/// the fastest and the median sample of each; every sample also measures the core's clock. Prints
+/// tables and whether the project's goals are met; writes results.json, results.csv, README.md,
+/// plots (SVG) and one self-contained page, index.html.
 #[derive(Parser)]
 #[command(
     name = "palladion-bench",
@@ -48,7 +47,7 @@ Examples:
   palladion-bench --render results.json --out again    tables and plots of an earlier run"
 )]
 pub struct Args {
-    /// Few rounds and only the sizes that the goals are about
+    /// Few rounds, and only the sizes in the goals
     #[arg(short, long)]
     pub quick: bool,
     /// Variants of AEGIS
@@ -88,7 +87,7 @@ pub struct Args {
     pub render: Option<PathBuf>,
 }
 
-/// An operation as it is typed.
+/// An operation on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     One(Operation),
@@ -96,7 +95,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Those that the goals are about.
+    /// The operations in the goals.
     const MAIN: [Self; 4] = [
         Self::One(Operation::MAIN[0]),
         Self::One(Operation::MAIN[1]),
@@ -177,7 +176,7 @@ impl Args {
         tasks
     }
 
-    /// Bytes of each message in a batch; none if batches are not wanted.
+    /// Bytes of each message in a batch; empty without batches.
     pub fn batch_sizes(&self) -> Vec<usize> {
         if !self.ops.contains(&Op::Batch) {
             return Vec::new();
