@@ -34,8 +34,7 @@ macro_rules! backend_errors {
 type Session = hazmat::Session<Aegis128, 1>;
 
 /// Why `NoRandomness` cannot be produced on most systems.
-const NO_RANDOMNESS: &str =
-    "this system has random bytes; .ci/test-no-randomness.sh removes them";
+const NO_RANDOMNESS: &str = "this system has random bytes; .ci/test-no-randomness.sh removes them";
 
 fn cipher() -> Aegis128L<16> {
     Aegis128L::new(&Key128::from([1; 16]))
