@@ -199,9 +199,9 @@ impl Flip {
     }
 }
 
-/// Whether the defect of this name is planted: `assurance/fuzz.sh --planted` does that with one after
-/// the other of those that stand in a target's source. (A variable and not a feature: so an input
-/// that fails can be tried without the defect, and must then pass.)
+/// Whether the defect of this name is planted: `assurance/fuzz.sh --planted` does that with one
+/// after the other of those that stand in a target's source. (A variable and not a feature: so an
+/// input that fails can be tried without the defect, and must then pass.)
 pub fn plant(name: &str) -> bool {
     static PLANTED: OnceLock<Option<String>> = OnceLock::new();
     PLANTED.get_or_init(|| std::env::var("PALLADION_FUZZ_PLANT").ok()).as_deref() == Some(name)

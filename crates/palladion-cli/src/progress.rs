@@ -9,7 +9,8 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 pub struct Progress {
     bar: ProgressBar,
-    /// When the first step was done. Earlier waiting, as for a passphrase, must not affect the rate.
+    /// When the first step was done. Earlier waiting, as for a passphrase, must not affect the
+    /// rate.
     begin: Option<Instant>,
 }
 

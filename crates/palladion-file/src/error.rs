@@ -78,7 +78,8 @@ impl Error {
     /// ```
     /// use palladion_file::{Decryptor, Error, MasterKey};
     ///
-    /// let error = Decryptor::new(&MasterKey::generate()?).run(&b"plain text"[..], Vec::new()).unwrap_err();
+    /// let key = MasterKey::generate()?;
+    /// let error = Decryptor::new(&key).run(&b"plain text"[..], Vec::new()).unwrap_err();
     /// assert!(matches!(error, Error::NotPalladion));
     /// assert_eq!(error.to_string(), "this is not a Palladion file");
     /// assert!(error.hint().is_some());

@@ -26,7 +26,8 @@ impl KdfParams {
     /// ```
     /// use palladion_file::KdfParams;
     ///
-    /// assert!(KdfParams::new(2 * 1024 * 1024, 1, 4).is_some()); // RFC 9106's first recommendation: 2 GiB
+    /// // RFC 9106's first recommendation: 2 GiB
+    /// assert!(KdfParams::new(2 * 1024 * 1024, 1, 4).is_some());
     /// assert!(KdfParams::new(7, 1, 1).is_none());
     /// ```
     pub const fn new(memory_kib: u32, passes: u32, lanes: u32) -> Option<Self> {
@@ -66,7 +67,8 @@ impl KdfParams {
 ///
 /// let passphrase = Passphrase::new("correct horse battery staple");
 /// let mut file = Vec::new();
-/// Encryptor::new(&passphrase).kdf(KdfParams::new(64, 1, 1).unwrap()).run(&b"text"[..], &mut file)?;
+/// let kdf = KdfParams::new(64, 1, 1).unwrap();
+/// Encryptor::new(&passphrase).kdf(kdf).run(&b"text"[..], &mut file)?;
 ///
 /// let limits = KdfLimits { memory_kib: 32, ..KdfLimits::default() };
 /// let refused = Decryptor::new(&passphrase).kdf_limits(limits).run(&file[..], Vec::new());

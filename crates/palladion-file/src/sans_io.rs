@@ -9,7 +9,8 @@
 //! let key = MasterKey::generate()?;
 //! let salt = *MasterKey::generate()?.as_bytes(); // 32 random bytes
 //! let size = ChunkSize::MIN;
-//! let (mut sealer, header) = Sealer::new(&key, Algorithm::default(), size, KdfParams::default(), &salt)?;
+//! let kdf = KdfParams::default();
+//! let (mut sealer, header) = Sealer::new(&key, Algorithm::default(), size, kdf, &salt)?;
 //! let mut chunk = vec![0; Sealer::FRAME_LEN + 5 + Sealer::TAG_LEN];
 //! chunk[Sealer::FRAME_LEN..][..5].copy_from_slice(b"short");
 //! sealer.seal(&mut chunk, true)?;

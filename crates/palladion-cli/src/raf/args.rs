@@ -210,9 +210,9 @@ pub struct TruncateArgs {
 
 /// Verifies a whole file and names each damaged chunk
 ///
-/// An authentic chunk may still be an old one: anyone who can write to the file can restore an older
-/// version of it, or of single chunks. To detect that, make a commitment after the last change and
-/// keep it elsewhere.
+/// An authentic chunk may still be an old one: anyone who can write to the file can restore an
+/// older version of it, or of single chunks. To detect that, make a commitment after the last
+/// change and keep it elsewhere.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -27,8 +27,8 @@ use crate::{hex, interrupt};
 
 /// Bytes to process at once: enough for all cores, and small enough for their shared cache.
 const PIECE: u64 = 4 << 20;
-/// Bytes to write at once to an existing file. While it grows, each write waits until the data is on
-/// disk.
+/// Bytes to write at once to an existing file. While it grows, each write waits until the data is
+/// on disk.
 const CHANGE: u64 = 8 << 20;
 /// Room in a Merkle tree, as in pyaegis.
 const MAX_CHUNKS: u64 = 16384;

@@ -114,8 +114,8 @@ impl Sink {
     }
 }
 
-/// Writes the pieces that `work` produces, of at most `len` bytes each, to a file. Returns the result
-/// of `work`, or the error of a write.
+/// Writes the pieces that `work` produces, of at most `len` bytes each, to a file. Returns the
+/// result of `work`, or the error of a write.
 pub fn write<T>(
     mut file: &File,
     len: usize,
