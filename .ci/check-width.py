@@ -14,4 +14,5 @@ long = [
     for number, line in enumerate(open(name, encoding="utf-8").read().split("\n"), 1)
     if len(line) > 100 and re.match(rf"\s*({comment})", line)
 ]
-sys.exit("\n".join(long))
+if long:
+    sys.exit("\n".join(long))

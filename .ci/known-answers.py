@@ -11,7 +11,8 @@ or backend that is named is missing, or if somewhere there are not as many answe
 import collections
 import sys
 
-#: How many answers a source has; of the last, fewer if PALLADION_TEST_REDUCED or `--cfg palladion_test_reduced` is set, as for emulators:
+#: How many answers a source has. The last has fewer if PALLADION_TEST_REDUCED or `--cfg
+#: palladion_test_reduced` is set, as for emulators:
 #: there it is every fourth length of messages.
 SOURCES = {
     "RFC 10032, appendix A": (32,),

@@ -3,7 +3,7 @@
 // counts.
 //
 //     node build.mjs && node bench/libaegis.mjs
-//     node --experimental-wasm-relaxed-simd bench/libaegis.mjs       # Node 20 knows relaxed SIMD only if asked to
+//     node --experimental-wasm-relaxed-simd bench/libaegis.mjs       # for Node 20
 //
 // Builds crates/palladion-bench/peer-aegis for wasm32-unknown-unknown, with rustup's target or with
 // Debian's rustc-web, like build-wasm.sh.

@@ -50,7 +50,8 @@ async function tasksFor(length, builds) {
 /**
  * Measures everything: nanoseconds of a call by size, name, build and operation.
  *
- * @param modules the compiled modules by build. An instance is quick to make; a module compiled anew would begin slow.
+ * @param modules the compiled modules by build. An instance is quick to make; a module that was
+ *   just compiled would start slowly.
  */
 export async function measure(modules, progress = () => {}) {
     const results = [];

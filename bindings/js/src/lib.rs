@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `memory.rs` | the scratch memory, and what comes back: a number, or `FAILED` and a text |
 //! | `cipher.rs` | messages and MACs in one call |
-//! | `pieces.rs` | the same in pieces, for what is too long for the scratch memory, and key streams |
+//! | `pieces.rs` | messages in pieces, for data longer than the scratch memory, and key streams |
 //! | `file.rs` | encrypted files chunk by chunk, and key files |
 //!
 //! # Safety

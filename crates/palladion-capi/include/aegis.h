@@ -26,11 +26,11 @@ extern "C" {
 #endif
 
 /**
- * Chooses what fits the CPU. It happens by itself too, at the first use; this may be called any
- * number of times, from any thread.
+ * Chooses the best backend for the CPU. The first use of any function does the same. May be called
+ * any number of times, from any thread.
  *
- * @return 0; or -1 with errno EINVAL if the environment variable PALLADION_BACKEND asks for what cannot be used here (the
- *         library works nevertheless, as if it were not set)
+ * @return 0; or -1 with errno EINVAL if the environment variable PALLADION_BACKEND names a backend
+ *         that is unavailable here; the library ignores it then
  */
 int aegis_init(void);
 

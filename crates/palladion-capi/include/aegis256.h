@@ -32,19 +32,22 @@ extern "C" {
 #define aegis256_ABYTES_MIN 16
 /** Bytes in the longer tag. */
 #define aegis256_ABYTES_MAX 32
-/** Of old: no function keeps bytes back. */
+/** Kept for libaegis: no function holds bytes back. */
 #define aegis256_TAILBYTES_MAX 15
 
 /**
- * A message in the middle. Its contents are private. It needs no alignment, and a copy of it (by
- * assignment or memcpy) is another message in the same state. It is wiped when its tag is made or
- * verified; wipe it yourself if you give up before.
+ * The state of a message that is processed in pieces. Its contents are private and need no
+ * alignment. A copy (by assignment or memcpy) continues independently. Computing or verifying the
+ * tag wipes it; wipe it yourself if you stop before.
  */
 typedef struct aegis256_state {
     CRYPTO_ALIGN(16) uint8_t opaque[192];
 } aegis256_state;
 
-/** Data to be authenticated, in the middle. Likewise, but that key and nonce stay in it, for aegis256_mac_reset. */
+/**
+ * The state of a MAC. Its contents are private and need no alignment. It keeps key and nonce for
+ * aegis256_mac_reset; wipe it yourself.
+ */
 typedef struct aegis256_mac_state {
     CRYPTO_ALIGN(16) uint8_t opaque[288];
 } aegis256_mac_state;
@@ -57,7 +60,7 @@ size_t aegis256_abytes_max(void);
 size_t aegis256_tailbytes_max(void);
 
 /**
- * Encrypts a message. The tag is put elsewhere.
+ * Encrypts a message and writes the tag separately.
  *
  * @param c      where the ciphertext goes, mlen bytes
  * @param mac    where the tag goes, maclen bytes
@@ -68,8 +71,8 @@ size_t aegis256_tailbytes_max(void);
  * @param k      the key
  * @return 0, or -1 for a wrong maclen
  */
-int aegis256_encrypt_detached(uint8_t *c, uint8_t *mac, size_t maclen, const uint8_t *m, size_t mlen, const uint8_t *ad,
-    size_t adlen, const uint8_t *npub, const uint8_t *k);
+int aegis256_encrypt_detached(uint8_t *c, uint8_t *mac, size_t maclen, const uint8_t *m, size_t mlen,
+    const uint8_t *ad, size_t adlen, const uint8_t *npub, const uint8_t *k);
 
 /**
  * Decrypts a message if its tag is right.
@@ -80,37 +83,39 @@ int aegis256_encrypt_detached(uint8_t *c, uint8_t *mac, size_t maclen, const uin
  * @return 0; or -1 if the tag is wrong, and m is zeroed; or -1 for a wrong maclen
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis256_decrypt_detached(uint8_t *m, const uint8_t *c, size_t clen, const uint8_t *mac, size_t maclen, const uint8_t *ad,
-    size_t adlen, const uint8_t *npub, const uint8_t *k);
+int aegis256_decrypt_detached(uint8_t *m, const uint8_t *c, size_t clen, const uint8_t *mac,
+    size_t maclen, const uint8_t *ad, size_t adlen, const uint8_t *npub, const uint8_t *k);
 
 /**
- * Encrypts a message and puts the tag behind the ciphertext.
+ * Encrypts a message and writes the tag after the ciphertext.
  *
  * @param c where both go, mlen + maclen bytes
  * @return 0, or -1 for a wrong maclen
  */
-int aegis256_encrypt(uint8_t *c, size_t maclen, const uint8_t *m, size_t mlen, const uint8_t *ad, size_t adlen,
-    const uint8_t *npub, const uint8_t *k);
+int aegis256_encrypt(uint8_t *c, size_t maclen, const uint8_t *m, size_t mlen, const uint8_t *ad,
+    size_t adlen, const uint8_t *npub, const uint8_t *k);
 
 /**
- * Decrypts a message if the tag behind the ciphertext is right.
+ * Decrypts a message if the tag after the ciphertext is right.
  *
  * @param m    where the message goes, clen - maclen bytes, or null
  * @param c    ciphertext and tag
  * @param clen bytes of both
- * @return 0; or -1 if the tag is wrong, and m is zeroed; or -1 if clen is less than maclen, or for a wrong maclen
+ * @return 0; or -1 if the tag is wrong, and m is zeroed; or -1 if clen is less than maclen, or for
+ *         a wrong maclen
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis256_decrypt(uint8_t *m, const uint8_t *c, size_t clen, size_t maclen, const uint8_t *ad, size_t adlen,
-    const uint8_t *npub, const uint8_t *k);
+int aegis256_decrypt(uint8_t *m, const uint8_t *c, size_t clen, size_t maclen, const uint8_t *ad,
+    size_t adlen, const uint8_t *npub, const uint8_t *k);
 
 /**
- * Begins a message that comes in pieces, in either direction. What the state held before does not
- * matter.
+ * Begins a message that is processed in pieces, for encryption or decryption. The state need not be
+ * initialised.
  *
  * @param ad all of the associated data
  */
-void aegis256_state_init(aegis256_state *st_, const uint8_t *ad, size_t adlen, const uint8_t *npub, const uint8_t *k);
+void aegis256_state_init(aegis256_state *st_, const uint8_t *ad, size_t adlen, const uint8_t *npub,
+    const uint8_t *k);
 
 /**
  * Encrypts the next piece, of any size.
@@ -121,7 +126,7 @@ void aegis256_state_init(aegis256_state *st_, const uint8_t *ad, size_t adlen, c
 int aegis256_state_encrypt_update(aegis256_state *st_, uint8_t *c, const uint8_t *m, size_t mlen);
 
 /**
- * Makes the tag. The message has ended.
+ * Ends the message and writes its tag.
  *
  * @return 0, or -1 for a wrong maclen
  */
@@ -129,7 +134,7 @@ int aegis256_state_encrypt_final(aegis256_state *st_, uint8_t *mac, size_t macle
 
 /**
  * Decrypts the next piece, of any size. The result is NOT VERIFIED: do not act on it before
- * aegis256_state_decrypt_final has succeeded, and throw it away if that fails.
+ * aegis256_state_decrypt_final has succeeded, and discard it if that fails.
  *
  * @param m where the piece goes, clen bytes, or null
  * @return 0
@@ -138,7 +143,7 @@ AEGIS_WARN_UNUSED_RESULT
 int aegis256_state_decrypt_update(aegis256_state *st_, uint8_t *m, const uint8_t *c, size_t clen);
 
 /**
- * Tells whether the tag is right. The message has ended.
+ * Ends the message and tells whether the tag is right.
  *
  * @return 0; or -1 if the tag is wrong, or for a wrong maclen
  */
@@ -152,14 +157,20 @@ int aegis256_state_decrypt_final(aegis256_state *st_, const uint8_t *mac, size_t
  */
 void aegis256_stream(uint8_t *out, size_t len, const uint8_t *npub, const uint8_t *k);
 
-/** Writes the XOR of len bytes and the key stream. Not authenticated: anybody can flip any bit. */
-void aegis256_stream_xor(uint8_t *out, const uint8_t *in, size_t len, const uint8_t *npub, const uint8_t *k);
+/** Writes the XOR of len bytes and the key stream. Not authenticated: anyone can flip any bit. */
+void aegis256_stream_xor(uint8_t *out, const uint8_t *in, size_t len, const uint8_t *npub,
+    const uint8_t *k);
 
-/** Encrypts as aegis256_encrypt_detached does without associated data, and makes no tag: anybody can flip any bit. */
-void aegis256_encrypt_unauthenticated(uint8_t *c, const uint8_t *m, size_t mlen, const uint8_t *npub, const uint8_t *k);
+/**
+ * Encrypts like aegis256_encrypt_detached, without associated data and without a tag.
+ * Not authenticated: anyone can flip any bit.
+ */
+void aegis256_encrypt_unauthenticated(uint8_t *c, const uint8_t *m, size_t mlen, const uint8_t *npub,
+    const uint8_t *k);
 
-/** Decrypts what aegis256_encrypt_unauthenticated has made. Whether it was changed is not known. */
-void aegis256_decrypt_unauthenticated(uint8_t *m, const uint8_t *c, size_t clen, const uint8_t *npub, const uint8_t *k);
+/** Decrypts the output of aegis256_encrypt_unauthenticated. Changes to it are not noticed. */
+void aegis256_decrypt_unauthenticated(uint8_t *m, const uint8_t *c, size_t clen, const uint8_t *npub,
+    const uint8_t *k);
 
 /**
  * Begins a MAC (RFC 10032 section 8). Do not use the key for encryption too. The same key and nonce
@@ -178,23 +189,24 @@ void aegis256_mac_init(aegis256_mac_state *st_, const uint8_t *k, const uint8_t 
 int aegis256_mac_update(aegis256_mac_state *st_, const uint8_t *m, size_t mlen);
 
 /**
- * Makes the tag of all the data. Before the state is used again it has to be reset, or begun anew.
+ * Writes the tag of all the data. Reset or initialise the state before you use it again.
  *
  * @return 0, or -1 for a wrong maclen
  */
 int aegis256_mac_final(aegis256_mac_state *st_, uint8_t *mac, size_t maclen);
 
 /**
- * Tells whether the tag of all the data is the one given. Likewise.
+ * Compares the tag of all the data with the one given. Reset or initialise the state before you use
+ * it again.
  *
- * @return 0; or -1 if it is another, or for a wrong maclen
+ * @return 0; or -1 if they differ, or for a wrong maclen
  */
 int aegis256_mac_verify(aegis256_mac_state *st_, const uint8_t *mac, size_t maclen);
 
-/** Forgets all data; key and nonce stay. */
+/** Starts over with the same key and nonce. */
 void aegis256_mac_reset(aegis256_mac_state *st_);
 
-/** Makes dst another state like src. */
+/** Copies src to dst; the two continue independently. */
 void aegis256_mac_state_clone(aegis256_mac_state *dst, const aegis256_mac_state *src);
 
 #ifdef __cplusplus

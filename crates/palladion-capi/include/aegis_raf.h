@@ -7,19 +7,17 @@
  * two chunks, and nothing else is allocated, however large the file.
  *
  *  - What is read is authentic, or the call fails with EBADMSG and the buffer is zeroed.
- *  - Who can write to the file can bring back older versions of chunks or of all of it. Only a
- *    Merkle tree's commitment that you keep elsewhere tells.
- *  - There is no journal. If the program dies in the middle of a change, the size is the old or the
- *    new one, and chunks are old or new; a record that your storage had written by half is damaged
- *    (EBADMSG).
+ *  - Anyone who can write to the file can restore older versions of chunks or of the whole file.
+ *    Only a Merkle tree's commitment, kept elsewhere, reveals that.
+ *  - There is no journal. If the program dies during a change, the size and each chunk are old or
+ *    new. A record that your storage wrote only in part is damaged (EBADMSG).
  *  - If a call fails in the middle of a change, the file refuses everything with EIO until it is
  *    closed and opened again.
  *  - With the variants of aegis128, whose random nonces have 16 bytes, write at most 2^48 chunks to
  *    a file.
  *
- * Functions return 0 for success and -1 for failure, with errno. Of your own functions errno is
- * passed on. Contexts can be used by one thread at a time, and must not be moved or copied while
- * they are open.
+ * Functions return 0 for success, or -1 with errno; if one of your functions fails, with its errno.
+ * One thread at a time can use a context. Do not move or copy a context while it is open.
  *
  * The interface is that of libaegis. See docs/raf.md for the format.
  */
@@ -43,9 +41,9 @@ extern "C" {
 #define AEGIS_RAF_ALG_256X2 5
 #define AEGIS_RAF_ALG_256X4 6
 
-/** Flag: make the file if there is nothing yet. */
+/** Flag: create the file if it has no contents. */
 #define AEGIS_RAF_CREATE 0x01
-/** Flag: throw away what there is. */
+/** Flag: discard existing contents. */
 #define AEGIS_RAF_TRUNCATE 0x02
 
 /** Bytes in the smallest chunk; all are a multiple of 16. */
@@ -66,10 +64,16 @@ extern "C" {
 /** Bytes in the shortest and the longest hash of a Merkle tree. */
 #define AEGIS_RAF_MERKLE_HASH_MIN 8
 #define AEGIS_RAF_MERKLE_HASH_MAX 64
-/** Bytes in the context of a commitment: version (1), variant (1), chunk size (4, little endian), file id (24), zeros (2). */
+/**
+ * Bytes in the context of a commitment: version (1), variant (1), chunk size (4, little-endian),
+ * file id (24), zeros (2).
+ */
 #define AEGIS_RAF_COMMITMENT_CONTEXT_BYTES 32
 
-/** Memory to work in, see the functions v_raf_scratch_size. It must stay until the file is closed; then it is zeroed. */
+/**
+ * Working memory; the functions v_raf_scratch_size give its size. It must remain until the file is
+ * closed, which zeroes it.
+ */
 typedef struct aegis_raf_scratch {
     uint8_t *buf;
     size_t   len;
@@ -88,9 +92,9 @@ typedef struct aegis_raf_io {
     int (*write_at)(void *user, const uint8_t *buf, size_t len, uint64_t off);
     /** Tells how many bytes there are. */
     int (*get_size)(void *user, uint64_t *size);
-    /** Makes it so many bytes; new ones are zero. */
+    /** Sets the size in bytes; new bytes are zero. */
     int (*set_size)(void *user, uint64_t size);
-    /** Makes sure that all that was written outlives a loss of power. */
+    /** Makes everything written survive a loss of power. */
     int (*sync)(void *user);
 } aegis_raf_io;
 
@@ -111,21 +115,23 @@ typedef struct aegis_raf_rng {
  */
 typedef struct aegis_raf_merkle_config {
     /** Of a chunk: its contents, as far as the file goes, and its index. */
-    int (*hash_leaf)(void *user, uint8_t *out, size_t out_len, const uint8_t *chunk, size_t chunk_len, uint64_t chunk_idx);
+    int (*hash_leaf)(void *user, uint8_t *out, size_t out_len, const uint8_t *chunk,
+                     size_t chunk_len, uint64_t chunk_idx);
     /** Of two nodes. */
-    int (*hash_parent)(void *user, uint8_t *out, size_t out_len, const uint8_t *left, const uint8_t *right, uint32_t level,
-                       uint64_t node_idx);
-    /** Of a place that holds nothing. */
+    int (*hash_parent)(void *user, uint8_t *out, size_t out_len, const uint8_t *left,
+                       const uint8_t *right, uint32_t level, uint64_t node_idx);
+    /** Of an empty place. */
     int (*hash_empty)(void *user, uint8_t *out, size_t out_len, uint32_t level, uint64_t node_idx);
-    /** Of the tree as a whole: its root, a context that tells the file from others, the size of the file. */
-    int (*hash_commitment)(void *user, uint8_t *out, size_t out_len, const uint8_t *structural_root, const uint8_t *ctx,
-                           size_t ctx_len, uint64_t file_size);
+    /** Of the whole tree: its root, a context unique to the file, and the size of the file. */
+    int (*hash_commitment)(void *user, uint8_t *out, size_t out_len,
+                           const uint8_t *structural_root, const uint8_t *ctx, size_t ctx_len,
+                           uint64_t file_size);
     /** Handed to all functions. */
     void *user;
-    /** Memory for the nodes, see aegis_raf_merkle_buffer_size. It must stay until the file is closed. */
+    /** Memory for aegis_raf_merkle_buffer_size bytes of nodes, until the file is closed. */
     uint8_t *buf;
     size_t   len;
-    /** Chunks that there is room for. A file cannot have more. Commitments of trees with other room are others. */
+    /** The most chunks a file can have. Trees with a different maximum have other commitments. */
     uint64_t max_chunks;
     /** Bytes in a hash. */
     uint32_t hash_len;
@@ -163,7 +169,8 @@ size_t aegis_raf_scratch_align(void);
  * Reads the header of a file, without its key: what it says is not verified. Of `io` only `read_at`
  * is used.
  *
- * @return 0; or -1 with errno EINVAL if it is not the header of a file that this library knows, or an argument is null
+ * @return 0; or -1 with errno EINVAL if this library does not know the header, or an argument is
+ *         null
  */
 int aegis_raf_probe(const aegis_raf_io *io, aegis_raf_info *info);
 
@@ -175,15 +182,15 @@ int aegis_raf_probe(const aegis_raf_io *io, aegis_raf_info *info);
 size_t aegis_raf_merkle_buffer_size(const aegis_raf_merkle_config *cfg);
 
 /**
- * Makes a master key for one purpose from a key that serves several.
+ * Derives a master key for one purpose from a key that serves several.
  *
  * @param out         where it goes; it has as many bytes as the key
  * @param master_key  the key, 16 or 32 bytes
  * @param context     the purpose, at most 120 bytes with a key of 16, 72 with one of 32
  * @return 0, or -1 with errno EINVAL
  */
-int aegis_raf_derive_master_key(uint8_t *out, size_t out_len, const uint8_t *master_key, size_t master_key_len,
-                                const uint8_t *context, size_t context_len);
+int aegis_raf_derive_master_key(uint8_t *out, size_t out_len, const uint8_t *master_key,
+                                size_t master_key_len, const uint8_t *context, size_t context_len);
 
 /* AEGIS-128L */
 
@@ -195,88 +202,116 @@ int aegis_raf_derive_master_key(uint8_t *out, size_t out_len, const uint8_t *mas
     (AEGIS_RAF_ALIGN_UP(AEGIS128L_RAF_RECORD_SIZE(chunk_size), AEGIS_RAF_SCRATCH_ALIGN) + \
      AEGIS_RAF_ALIGN_UP((size_t) (chunk_size), AEGIS_RAF_SCRATCH_ALIGN))
 
-/** A file that is open. Its contents are private. It needs no alignment, but must stay where it is. */
+/** An open file. Its contents are private. It needs no alignment, but must not be moved. */
 typedef struct aegis128l_raf_ctx {
     CRYPTO_ALIGN(32) uint8_t opaque[512];
 } aegis128l_raf_ctx;
 
-/** Bytes in the scratch buffer that chunks of a size need: AEGIS128L_RAF_SCRATCH_SIZE. */
+/** Returns the size of the scratch buffer for chunks of a size: AEGIS128L_RAF_SCRATCH_SIZE. */
 size_t aegis128l_raf_scratch_size(uint32_t chunk_size);
 
-/** Whether a scratch buffer will do for chunks of a size. @return 0; or -1 with errno EINVAL if it will not, or there are no such chunks */
+/**
+ * Checks a scratch buffer.
+ *
+ * @return 0; or -1 with errno EINVAL if the chunk size is invalid or the buffer too small for it
+ */
 int aegis128l_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
- * Makes an empty file. What the arguments point to is copied, but for the memory of scratch buffer
- * and Merkle tree.
+ * Creates an empty file. The arguments are copied, except for the memory of the scratch buffer and
+ * of the Merkle tree.
  *
- * @param ctx         need not be initialised; it is of no use if this fails
+ * @param ctx         need not be initialised; do not use it if this fails
  * @param master_key  16 bytes
- * @return 0; or -1 with errno EINVAL (an argument, callback or buffer is null or wrong), EEXIST (there are bytes already, and no
- *         AEGIS_RAF_TRUNCATE), ENOENT (there are none, and no AEGIS_RAF_CREATE), or that of a callback
+ * @return 0; or -1 with errno EINVAL (an argument, callback or buffer is null or invalid), EEXIST
+ *         (the file has contents, and AEGIS_RAF_TRUNCATE is not set), ENOENT (it has none, and
+ *         AEGIS_RAF_CREATE is not set), or a callback's errno
  */
-int aegis128l_raf_create(aegis128l_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng, const aegis_raf_config *cfg,
-                   const uint8_t *master_key);
+int aegis128l_raf_create(aegis128l_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
+                   const aegis_raf_config *cfg, const uint8_t *master_key);
 
 /**
- * Opens a file. Its chunks are verified when they are read. Of `cfg`, chunk size and flags are not
- * looked at. A Merkle tree is made empty: call aegis128l_raf_merkle_rebuild.
+ * Opens a file. Chunks are verified when they are read. The chunk size and the flags of `cfg` are
+ * ignored. A Merkle tree starts empty: call aegis128l_raf_merkle_rebuild.
  *
- * @return 0; or -1 with errno EBADMSG (the key is another one, or the header was changed), EINVAL (this is no such file, its end is
- *         missing, or an argument, callback or buffer is null or wrong), EOVERFLOW (the Merkle tree is too small), or that of a
- *         callback
+ * @return 0; or -1 with errno EBADMSG (the key is wrong, or the header was changed), EINVAL (this
+ *         is not such a file, its end is missing, or an argument, callback or buffer is null or
+ *         invalid), EOVERFLOW (the Merkle tree is too small), or a callback's errno
  */
-int aegis128l_raf_open(aegis128l_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng, const aegis_raf_config *cfg,
-                 const uint8_t *master_key);
+int aegis128l_raf_open(aegis128l_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
+                 const aegis_raf_config *cfg, const uint8_t *master_key);
 
 /**
- * Reads what there is from offset on.
+ * Reads up to len bytes from an offset.
  *
- * @param bytes_read  how much that is: less than len at the end of the file
- * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EIO (a change had failed), EINVAL, or that of a callback; then nothing
- *         is read and out is zeroed
+ * @param bytes_read  the number of bytes read: less than len only at the end of the file
+ * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EIO (an earlier write failed), EINVAL,
+ *         or a callback's errno. On failure nothing is read and out is zeroed
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_read(aegis128l_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len, uint64_t offset);
 
 /**
- * Writes all of the data from offset on. The file grows if it has to; between its old end and
- * offset there are zeros then. Without data, nothing happens.
+ * Writes all of the data at an offset. The file grows if necessary; a gap between its old end and
+ * the offset is filled with zeros. Does nothing if len is 0.
  *
- * @return 0; or -1 with errno EBADMSG (a chunk that is to be changed in part is damaged), EOVERFLOW (too large for the format, or for
- *         the Merkle tree), EIO (a change had failed), EINVAL, or that of a callback
+ * @return 0; or -1 with errno EBADMSG (a chunk that would change in part is damaged), EOVERFLOW
+ *         (too large for the format or for the Merkle tree), EIO (an earlier write failed), EINVAL,
+ *         or a callback's errno
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis128l_raf_write(aegis128l_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in, size_t len, uint64_t offset);
+int aegis128l_raf_write(aegis128l_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in, size_t len,
+                  uint64_t offset);
 
-/** Makes the file so many bytes: cuts off what is behind (nothing of it stays), or adds zeros. @return as aegis128l_raf_write */
+/**
+ * Sets the size of the file, in bytes. Data past the new end is discarded; new bytes are zero.
+ *
+ * @return as aegis128l_raf_write
+ */
 int aegis128l_raf_truncate(aegis128l_raf_ctx *ctx, uint64_t size);
 
-/** Tells how many bytes there are. @return 0; or -1 with errno EIO (a change had failed) or EINVAL */
+/**
+ * Gets the size of the file, in bytes.
+ *
+ * @return 0; or -1 with errno EIO (an earlier write failed) or EINVAL
+ */
 int aegis128l_raf_get_size(const aegis128l_raf_ctx *ctx, uint64_t *size);
 
-/** Makes sure that all that was written outlives a loss of power, if there is a callback for it. @return 0; or -1 with errno */
+/**
+ * Makes everything written survive a loss of power, if there is a callback for it.
+ *
+ * @return 0; or -1 with errno
+ */
 int aegis128l_raf_sync(aegis128l_raf_ctx *ctx);
 
-/** Syncs, closes, and wipes context and scratch buffer. Does nothing with a null pointer, or to a context whose opening failed. */
+/**
+ * Syncs and closes the file, and wipes the context and the scratch buffer. Does nothing if the
+ * pointer is null or the file could not be opened.
+ */
 void aegis128l_raf_close(aegis128l_raf_ctx *ctx);
 
-/** Makes the Merkle tree anew, of all that is in the file. @return 0; or -1 with errno ENOTSUP (there is none), or as aegis128l_raf_read */
+/**
+ * Computes the Merkle tree again from the whole file.
+ *
+ * @return 0; or -1 with errno ENOTSUP (there is no tree), or as aegis128l_raf_read
+ */
 int aegis128l_raf_merkle_rebuild(aegis128l_raf_ctx *ctx);
 
 /**
- * Whether the file is the one that the Merkle tree is of: reads all of it.
+ * Reads the whole file and checks that it matches the Merkle tree.
  *
- * @param corrupted_chunk  the first chunk that cannot be read or is another, UINT64_MAX if it is the tree that was changed; may be
- *                         null
- * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as aegis128l_raf_read
+ * @param corrupted_chunk  the first chunk that is unreadable or different; UINT64_MAX if the tree
+ *                         itself was changed. May be null
+ * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as
+ *         aegis128l_raf_read
  */
 int aegis128l_raf_merkle_verify(aegis128l_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
 /**
- * The commitment: stands for all contents of the file. Writes as many bytes as a hash has.
+ * Computes the commitment, which stands for the whole contents of the file. Writes hash_len bytes.
  *
- * @return 0; or -1 with errno EINVAL (out_len is less than that), ENOTSUP (there is no tree), or EIO (a change had failed)
+ * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
+ *         earlier write failed)
  */
 int aegis128l_raf_merkle_commitment(const aegis128l_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
@@ -290,88 +325,116 @@ int aegis128l_raf_merkle_commitment(const aegis128l_raf_ctx *ctx, uint8_t *out, 
     (AEGIS_RAF_ALIGN_UP(AEGIS128X2_RAF_RECORD_SIZE(chunk_size), AEGIS_RAF_SCRATCH_ALIGN) + \
      AEGIS_RAF_ALIGN_UP((size_t) (chunk_size), AEGIS_RAF_SCRATCH_ALIGN))
 
-/** A file that is open. Its contents are private. It needs no alignment, but must stay where it is. */
+/** An open file. Its contents are private. It needs no alignment, but must not be moved. */
 typedef struct aegis128x2_raf_ctx {
     CRYPTO_ALIGN(32) uint8_t opaque[512];
 } aegis128x2_raf_ctx;
 
-/** Bytes in the scratch buffer that chunks of a size need: AEGIS128X2_RAF_SCRATCH_SIZE. */
+/** Returns the size of the scratch buffer for chunks of a size: AEGIS128X2_RAF_SCRATCH_SIZE. */
 size_t aegis128x2_raf_scratch_size(uint32_t chunk_size);
 
-/** Whether a scratch buffer will do for chunks of a size. @return 0; or -1 with errno EINVAL if it will not, or there are no such chunks */
+/**
+ * Checks a scratch buffer.
+ *
+ * @return 0; or -1 with errno EINVAL if the chunk size is invalid or the buffer too small for it
+ */
 int aegis128x2_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
- * Makes an empty file. What the arguments point to is copied, but for the memory of scratch buffer
- * and Merkle tree.
+ * Creates an empty file. The arguments are copied, except for the memory of the scratch buffer and
+ * of the Merkle tree.
  *
- * @param ctx         need not be initialised; it is of no use if this fails
+ * @param ctx         need not be initialised; do not use it if this fails
  * @param master_key  16 bytes
- * @return 0; or -1 with errno EINVAL (an argument, callback or buffer is null or wrong), EEXIST (there are bytes already, and no
- *         AEGIS_RAF_TRUNCATE), ENOENT (there are none, and no AEGIS_RAF_CREATE), or that of a callback
+ * @return 0; or -1 with errno EINVAL (an argument, callback or buffer is null or invalid), EEXIST
+ *         (the file has contents, and AEGIS_RAF_TRUNCATE is not set), ENOENT (it has none, and
+ *         AEGIS_RAF_CREATE is not set), or a callback's errno
  */
-int aegis128x2_raf_create(aegis128x2_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng, const aegis_raf_config *cfg,
-                   const uint8_t *master_key);
+int aegis128x2_raf_create(aegis128x2_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
+                   const aegis_raf_config *cfg, const uint8_t *master_key);
 
 /**
- * Opens a file. Its chunks are verified when they are read. Of `cfg`, chunk size and flags are not
- * looked at. A Merkle tree is made empty: call aegis128x2_raf_merkle_rebuild.
+ * Opens a file. Chunks are verified when they are read. The chunk size and the flags of `cfg` are
+ * ignored. A Merkle tree starts empty: call aegis128x2_raf_merkle_rebuild.
  *
- * @return 0; or -1 with errno EBADMSG (the key is another one, or the header was changed), EINVAL (this is no such file, its end is
- *         missing, or an argument, callback or buffer is null or wrong), EOVERFLOW (the Merkle tree is too small), or that of a
- *         callback
+ * @return 0; or -1 with errno EBADMSG (the key is wrong, or the header was changed), EINVAL (this
+ *         is not such a file, its end is missing, or an argument, callback or buffer is null or
+ *         invalid), EOVERFLOW (the Merkle tree is too small), or a callback's errno
  */
-int aegis128x2_raf_open(aegis128x2_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng, const aegis_raf_config *cfg,
-                 const uint8_t *master_key);
+int aegis128x2_raf_open(aegis128x2_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
+                 const aegis_raf_config *cfg, const uint8_t *master_key);
 
 /**
- * Reads what there is from offset on.
+ * Reads up to len bytes from an offset.
  *
- * @param bytes_read  how much that is: less than len at the end of the file
- * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EIO (a change had failed), EINVAL, or that of a callback; then nothing
- *         is read and out is zeroed
+ * @param bytes_read  the number of bytes read: less than len only at the end of the file
+ * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EIO (an earlier write failed), EINVAL,
+ *         or a callback's errno. On failure nothing is read and out is zeroed
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_read(aegis128x2_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len, uint64_t offset);
 
 /**
- * Writes all of the data from offset on. The file grows if it has to; between its old end and
- * offset there are zeros then. Without data, nothing happens.
+ * Writes all of the data at an offset. The file grows if necessary; a gap between its old end and
+ * the offset is filled with zeros. Does nothing if len is 0.
  *
- * @return 0; or -1 with errno EBADMSG (a chunk that is to be changed in part is damaged), EOVERFLOW (too large for the format, or for
- *         the Merkle tree), EIO (a change had failed), EINVAL, or that of a callback
+ * @return 0; or -1 with errno EBADMSG (a chunk that would change in part is damaged), EOVERFLOW
+ *         (too large for the format or for the Merkle tree), EIO (an earlier write failed), EINVAL,
+ *         or a callback's errno
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis128x2_raf_write(aegis128x2_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in, size_t len, uint64_t offset);
+int aegis128x2_raf_write(aegis128x2_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in, size_t len,
+                  uint64_t offset);
 
-/** Makes the file so many bytes: cuts off what is behind (nothing of it stays), or adds zeros. @return as aegis128x2_raf_write */
+/**
+ * Sets the size of the file, in bytes. Data past the new end is discarded; new bytes are zero.
+ *
+ * @return as aegis128x2_raf_write
+ */
 int aegis128x2_raf_truncate(aegis128x2_raf_ctx *ctx, uint64_t size);
 
-/** Tells how many bytes there are. @return 0; or -1 with errno EIO (a change had failed) or EINVAL */
+/**
+ * Gets the size of the file, in bytes.
+ *
+ * @return 0; or -1 with errno EIO (an earlier write failed) or EINVAL
+ */
 int aegis128x2_raf_get_size(const aegis128x2_raf_ctx *ctx, uint64_t *size);
 
-/** Makes sure that all that was written outlives a loss of power, if there is a callback for it. @return 0; or -1 with errno */
+/**
+ * Makes everything written survive a loss of power, if there is a callback for it.
+ *
+ * @return 0; or -1 with errno
+ */
 int aegis128x2_raf_sync(aegis128x2_raf_ctx *ctx);
 
-/** Syncs, closes, and wipes context and scratch buffer. Does nothing with a null pointer, or to a context whose opening failed. */
+/**
+ * Syncs and closes the file, and wipes the context and the scratch buffer. Does nothing if the
+ * pointer is null or the file could not be opened.
+ */
 void aegis128x2_raf_close(aegis128x2_raf_ctx *ctx);
 
-/** Makes the Merkle tree anew, of all that is in the file. @return 0; or -1 with errno ENOTSUP (there is none), or as aegis128x2_raf_read */
+/**
+ * Computes the Merkle tree again from the whole file.
+ *
+ * @return 0; or -1 with errno ENOTSUP (there is no tree), or as aegis128x2_raf_read
+ */
 int aegis128x2_raf_merkle_rebuild(aegis128x2_raf_ctx *ctx);
 
 /**
- * Whether the file is the one that the Merkle tree is of: reads all of it.
+ * Reads the whole file and checks that it matches the Merkle tree.
  *
- * @param corrupted_chunk  the first chunk that cannot be read or is another, UINT64_MAX if it is the tree that was changed; may be
- *                         null
- * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as aegis128x2_raf_read
+ * @param corrupted_chunk  the first chunk that is unreadable or different; UINT64_MAX if the tree
+ *                         itself was changed. May be null
+ * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as
+ *         aegis128x2_raf_read
  */
 int aegis128x2_raf_merkle_verify(aegis128x2_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
 /**
- * The commitment: stands for all contents of the file. Writes as many bytes as a hash has.
+ * Computes the commitment, which stands for the whole contents of the file. Writes hash_len bytes.
  *
- * @return 0; or -1 with errno EINVAL (out_len is less than that), ENOTSUP (there is no tree), or EIO (a change had failed)
+ * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
+ *         earlier write failed)
  */
 int aegis128x2_raf_merkle_commitment(const aegis128x2_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
@@ -385,88 +448,116 @@ int aegis128x2_raf_merkle_commitment(const aegis128x2_raf_ctx *ctx, uint8_t *out
     (AEGIS_RAF_ALIGN_UP(AEGIS128X4_RAF_RECORD_SIZE(chunk_size), AEGIS_RAF_SCRATCH_ALIGN) + \
      AEGIS_RAF_ALIGN_UP((size_t) (chunk_size), AEGIS_RAF_SCRATCH_ALIGN))
 
-/** A file that is open. Its contents are private. It needs no alignment, but must stay where it is. */
+/** An open file. Its contents are private. It needs no alignment, but must not be moved. */
 typedef struct aegis128x4_raf_ctx {
     CRYPTO_ALIGN(64) uint8_t opaque[512];
 } aegis128x4_raf_ctx;
 
-/** Bytes in the scratch buffer that chunks of a size need: AEGIS128X4_RAF_SCRATCH_SIZE. */
+/** Returns the size of the scratch buffer for chunks of a size: AEGIS128X4_RAF_SCRATCH_SIZE. */
 size_t aegis128x4_raf_scratch_size(uint32_t chunk_size);
 
-/** Whether a scratch buffer will do for chunks of a size. @return 0; or -1 with errno EINVAL if it will not, or there are no such chunks */
+/**
+ * Checks a scratch buffer.
+ *
+ * @return 0; or -1 with errno EINVAL if the chunk size is invalid or the buffer too small for it
+ */
 int aegis128x4_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
- * Makes an empty file. What the arguments point to is copied, but for the memory of scratch buffer
- * and Merkle tree.
+ * Creates an empty file. The arguments are copied, except for the memory of the scratch buffer and
+ * of the Merkle tree.
  *
- * @param ctx         need not be initialised; it is of no use if this fails
+ * @param ctx         need not be initialised; do not use it if this fails
  * @param master_key  16 bytes
- * @return 0; or -1 with errno EINVAL (an argument, callback or buffer is null or wrong), EEXIST (there are bytes already, and no
- *         AEGIS_RAF_TRUNCATE), ENOENT (there are none, and no AEGIS_RAF_CREATE), or that of a callback
+ * @return 0; or -1 with errno EINVAL (an argument, callback or buffer is null or invalid), EEXIST
+ *         (the file has contents, and AEGIS_RAF_TRUNCATE is not set), ENOENT (it has none, and
+ *         AEGIS_RAF_CREATE is not set), or a callback's errno
  */
-int aegis128x4_raf_create(aegis128x4_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng, const aegis_raf_config *cfg,
-                   const uint8_t *master_key);
+int aegis128x4_raf_create(aegis128x4_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
+                   const aegis_raf_config *cfg, const uint8_t *master_key);
 
 /**
- * Opens a file. Its chunks are verified when they are read. Of `cfg`, chunk size and flags are not
- * looked at. A Merkle tree is made empty: call aegis128x4_raf_merkle_rebuild.
+ * Opens a file. Chunks are verified when they are read. The chunk size and the flags of `cfg` are
+ * ignored. A Merkle tree starts empty: call aegis128x4_raf_merkle_rebuild.
  *
- * @return 0; or -1 with errno EBADMSG (the key is another one, or the header was changed), EINVAL (this is no such file, its end is
- *         missing, or an argument, callback or buffer is null or wrong), EOVERFLOW (the Merkle tree is too small), or that of a
- *         callback
+ * @return 0; or -1 with errno EBADMSG (the key is wrong, or the header was changed), EINVAL (this
+ *         is not such a file, its end is missing, or an argument, callback or buffer is null or
+ *         invalid), EOVERFLOW (the Merkle tree is too small), or a callback's errno
  */
-int aegis128x4_raf_open(aegis128x4_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng, const aegis_raf_config *cfg,
-                 const uint8_t *master_key);
+int aegis128x4_raf_open(aegis128x4_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
+                 const aegis_raf_config *cfg, const uint8_t *master_key);
 
 /**
- * Reads what there is from offset on.
+ * Reads up to len bytes from an offset.
  *
- * @param bytes_read  how much that is: less than len at the end of the file
- * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EIO (a change had failed), EINVAL, or that of a callback; then nothing
- *         is read and out is zeroed
+ * @param bytes_read  the number of bytes read: less than len only at the end of the file
+ * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EIO (an earlier write failed), EINVAL,
+ *         or a callback's errno. On failure nothing is read and out is zeroed
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_read(aegis128x4_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len, uint64_t offset);
 
 /**
- * Writes all of the data from offset on. The file grows if it has to; between its old end and
- * offset there are zeros then. Without data, nothing happens.
+ * Writes all of the data at an offset. The file grows if necessary; a gap between its old end and
+ * the offset is filled with zeros. Does nothing if len is 0.
  *
- * @return 0; or -1 with errno EBADMSG (a chunk that is to be changed in part is damaged), EOVERFLOW (too large for the format, or for
- *         the Merkle tree), EIO (a change had failed), EINVAL, or that of a callback
+ * @return 0; or -1 with errno EBADMSG (a chunk that would change in part is damaged), EOVERFLOW
+ *         (too large for the format or for the Merkle tree), EIO (an earlier write failed), EINVAL,
+ *         or a callback's errno
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis128x4_raf_write(aegis128x4_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in, size_t len, uint64_t offset);
+int aegis128x4_raf_write(aegis128x4_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in, size_t len,
+                  uint64_t offset);
 
-/** Makes the file so many bytes: cuts off what is behind (nothing of it stays), or adds zeros. @return as aegis128x4_raf_write */
+/**
+ * Sets the size of the file, in bytes. Data past the new end is discarded; new bytes are zero.
+ *
+ * @return as aegis128x4_raf_write
+ */
 int aegis128x4_raf_truncate(aegis128x4_raf_ctx *ctx, uint64_t size);
 
-/** Tells how many bytes there are. @return 0; or -1 with errno EIO (a change had failed) or EINVAL */
+/**
+ * Gets the size of the file, in bytes.
+ *
+ * @return 0; or -1 with errno EIO (an earlier write failed) or EINVAL
+ */
 int aegis128x4_raf_get_size(const aegis128x4_raf_ctx *ctx, uint64_t *size);
 
-/** Makes sure that all that was written outlives a loss of power, if there is a callback for it. @return 0; or -1 with errno */
+/**
+ * Makes everything written survive a loss of power, if there is a callback for it.
+ *
+ * @return 0; or -1 with errno
+ */
 int aegis128x4_raf_sync(aegis128x4_raf_ctx *ctx);
 
-/** Syncs, closes, and wipes context and scratch buffer. Does nothing with a null pointer, or to a context whose opening failed. */
+/**
+ * Syncs and closes the file, and wipes the context and the scratch buffer. Does nothing if the
+ * pointer is null or the file could not be opened.
+ */
 void aegis128x4_raf_close(aegis128x4_raf_ctx *ctx);
 
-/** Makes the Merkle tree anew, of all that is in the file. @return 0; or -1 with errno ENOTSUP (there is none), or as aegis128x4_raf_read */
+/**
+ * Computes the Merkle tree again from the whole file.
+ *
+ * @return 0; or -1 with errno ENOTSUP (there is no tree), or as aegis128x4_raf_read
+ */
 int aegis128x4_raf_merkle_rebuild(aegis128x4_raf_ctx *ctx);
 
 /**
- * Whether the file is the one that the Merkle tree is of: reads all of it.
+ * Reads the whole file and checks that it matches the Merkle tree.
  *
- * @param corrupted_chunk  the first chunk that cannot be read or is another, UINT64_MAX if it is the tree that was changed; may be
- *                         null
- * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as aegis128x4_raf_read
+ * @param corrupted_chunk  the first chunk that is unreadable or different; UINT64_MAX if the tree
+ *                         itself was changed. May be null
+ * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as
+ *         aegis128x4_raf_read
  */
 int aegis128x4_raf_merkle_verify(aegis128x4_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
 /**
- * The commitment: stands for all contents of the file. Writes as many bytes as a hash has.
+ * Computes the commitment, which stands for the whole contents of the file. Writes hash_len bytes.
  *
- * @return 0; or -1 with errno EINVAL (out_len is less than that), ENOTSUP (there is no tree), or EIO (a change had failed)
+ * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
+ *         earlier write failed)
  */
 int aegis128x4_raf_merkle_commitment(const aegis128x4_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
@@ -480,88 +571,116 @@ int aegis128x4_raf_merkle_commitment(const aegis128x4_raf_ctx *ctx, uint8_t *out
     (AEGIS_RAF_ALIGN_UP(AEGIS256_RAF_RECORD_SIZE(chunk_size), AEGIS_RAF_SCRATCH_ALIGN) + \
      AEGIS_RAF_ALIGN_UP((size_t) (chunk_size), AEGIS_RAF_SCRATCH_ALIGN))
 
-/** A file that is open. Its contents are private. It needs no alignment, but must stay where it is. */
+/** An open file. Its contents are private. It needs no alignment, but must not be moved. */
 typedef struct aegis256_raf_ctx {
     CRYPTO_ALIGN(16) uint8_t opaque[512];
 } aegis256_raf_ctx;
 
-/** Bytes in the scratch buffer that chunks of a size need: AEGIS256_RAF_SCRATCH_SIZE. */
+/** Returns the size of the scratch buffer for chunks of a size: AEGIS256_RAF_SCRATCH_SIZE. */
 size_t aegis256_raf_scratch_size(uint32_t chunk_size);
 
-/** Whether a scratch buffer will do for chunks of a size. @return 0; or -1 with errno EINVAL if it will not, or there are no such chunks */
+/**
+ * Checks a scratch buffer.
+ *
+ * @return 0; or -1 with errno EINVAL if the chunk size is invalid or the buffer too small for it
+ */
 int aegis256_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
- * Makes an empty file. What the arguments point to is copied, but for the memory of scratch buffer
- * and Merkle tree.
+ * Creates an empty file. The arguments are copied, except for the memory of the scratch buffer and
+ * of the Merkle tree.
  *
- * @param ctx         need not be initialised; it is of no use if this fails
+ * @param ctx         need not be initialised; do not use it if this fails
  * @param master_key  32 bytes
- * @return 0; or -1 with errno EINVAL (an argument, callback or buffer is null or wrong), EEXIST (there are bytes already, and no
- *         AEGIS_RAF_TRUNCATE), ENOENT (there are none, and no AEGIS_RAF_CREATE), or that of a callback
+ * @return 0; or -1 with errno EINVAL (an argument, callback or buffer is null or invalid), EEXIST
+ *         (the file has contents, and AEGIS_RAF_TRUNCATE is not set), ENOENT (it has none, and
+ *         AEGIS_RAF_CREATE is not set), or a callback's errno
  */
-int aegis256_raf_create(aegis256_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng, const aegis_raf_config *cfg,
-                   const uint8_t *master_key);
+int aegis256_raf_create(aegis256_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
+                   const aegis_raf_config *cfg, const uint8_t *master_key);
 
 /**
- * Opens a file. Its chunks are verified when they are read. Of `cfg`, chunk size and flags are not
- * looked at. A Merkle tree is made empty: call aegis256_raf_merkle_rebuild.
+ * Opens a file. Chunks are verified when they are read. The chunk size and the flags of `cfg` are
+ * ignored. A Merkle tree starts empty: call aegis256_raf_merkle_rebuild.
  *
- * @return 0; or -1 with errno EBADMSG (the key is another one, or the header was changed), EINVAL (this is no such file, its end is
- *         missing, or an argument, callback or buffer is null or wrong), EOVERFLOW (the Merkle tree is too small), or that of a
- *         callback
+ * @return 0; or -1 with errno EBADMSG (the key is wrong, or the header was changed), EINVAL (this
+ *         is not such a file, its end is missing, or an argument, callback or buffer is null or
+ *         invalid), EOVERFLOW (the Merkle tree is too small), or a callback's errno
  */
-int aegis256_raf_open(aegis256_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng, const aegis_raf_config *cfg,
-                 const uint8_t *master_key);
+int aegis256_raf_open(aegis256_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
+                 const aegis_raf_config *cfg, const uint8_t *master_key);
 
 /**
- * Reads what there is from offset on.
+ * Reads up to len bytes from an offset.
  *
- * @param bytes_read  how much that is: less than len at the end of the file
- * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EIO (a change had failed), EINVAL, or that of a callback; then nothing
- *         is read and out is zeroed
+ * @param bytes_read  the number of bytes read: less than len only at the end of the file
+ * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EIO (an earlier write failed), EINVAL,
+ *         or a callback's errno. On failure nothing is read and out is zeroed
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_read(aegis256_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len, uint64_t offset);
 
 /**
- * Writes all of the data from offset on. The file grows if it has to; between its old end and
- * offset there are zeros then. Without data, nothing happens.
+ * Writes all of the data at an offset. The file grows if necessary; a gap between its old end and
+ * the offset is filled with zeros. Does nothing if len is 0.
  *
- * @return 0; or -1 with errno EBADMSG (a chunk that is to be changed in part is damaged), EOVERFLOW (too large for the format, or for
- *         the Merkle tree), EIO (a change had failed), EINVAL, or that of a callback
+ * @return 0; or -1 with errno EBADMSG (a chunk that would change in part is damaged), EOVERFLOW
+ *         (too large for the format or for the Merkle tree), EIO (an earlier write failed), EINVAL,
+ *         or a callback's errno
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis256_raf_write(aegis256_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in, size_t len, uint64_t offset);
+int aegis256_raf_write(aegis256_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in, size_t len,
+                  uint64_t offset);
 
-/** Makes the file so many bytes: cuts off what is behind (nothing of it stays), or adds zeros. @return as aegis256_raf_write */
+/**
+ * Sets the size of the file, in bytes. Data past the new end is discarded; new bytes are zero.
+ *
+ * @return as aegis256_raf_write
+ */
 int aegis256_raf_truncate(aegis256_raf_ctx *ctx, uint64_t size);
 
-/** Tells how many bytes there are. @return 0; or -1 with errno EIO (a change had failed) or EINVAL */
+/**
+ * Gets the size of the file, in bytes.
+ *
+ * @return 0; or -1 with errno EIO (an earlier write failed) or EINVAL
+ */
 int aegis256_raf_get_size(const aegis256_raf_ctx *ctx, uint64_t *size);
 
-/** Makes sure that all that was written outlives a loss of power, if there is a callback for it. @return 0; or -1 with errno */
+/**
+ * Makes everything written survive a loss of power, if there is a callback for it.
+ *
+ * @return 0; or -1 with errno
+ */
 int aegis256_raf_sync(aegis256_raf_ctx *ctx);
 
-/** Syncs, closes, and wipes context and scratch buffer. Does nothing with a null pointer, or to a context whose opening failed. */
+/**
+ * Syncs and closes the file, and wipes the context and the scratch buffer. Does nothing if the
+ * pointer is null or the file could not be opened.
+ */
 void aegis256_raf_close(aegis256_raf_ctx *ctx);
 
-/** Makes the Merkle tree anew, of all that is in the file. @return 0; or -1 with errno ENOTSUP (there is none), or as aegis256_raf_read */
+/**
+ * Computes the Merkle tree again from the whole file.
+ *
+ * @return 0; or -1 with errno ENOTSUP (there is no tree), or as aegis256_raf_read
+ */
 int aegis256_raf_merkle_rebuild(aegis256_raf_ctx *ctx);
 
 /**
- * Whether the file is the one that the Merkle tree is of: reads all of it.
+ * Reads the whole file and checks that it matches the Merkle tree.
  *
- * @param corrupted_chunk  the first chunk that cannot be read or is another, UINT64_MAX if it is the tree that was changed; may be
- *                         null
- * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as aegis256_raf_read
+ * @param corrupted_chunk  the first chunk that is unreadable or different; UINT64_MAX if the tree
+ *                         itself was changed. May be null
+ * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as
+ *         aegis256_raf_read
  */
 int aegis256_raf_merkle_verify(aegis256_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
 /**
- * The commitment: stands for all contents of the file. Writes as many bytes as a hash has.
+ * Computes the commitment, which stands for the whole contents of the file. Writes hash_len bytes.
  *
- * @return 0; or -1 with errno EINVAL (out_len is less than that), ENOTSUP (there is no tree), or EIO (a change had failed)
+ * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
+ *         earlier write failed)
  */
 int aegis256_raf_merkle_commitment(const aegis256_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
@@ -575,88 +694,116 @@ int aegis256_raf_merkle_commitment(const aegis256_raf_ctx *ctx, uint8_t *out, si
     (AEGIS_RAF_ALIGN_UP(AEGIS256X2_RAF_RECORD_SIZE(chunk_size), AEGIS_RAF_SCRATCH_ALIGN) + \
      AEGIS_RAF_ALIGN_UP((size_t) (chunk_size), AEGIS_RAF_SCRATCH_ALIGN))
 
-/** A file that is open. Its contents are private. It needs no alignment, but must stay where it is. */
+/** An open file. Its contents are private. It needs no alignment, but must not be moved. */
 typedef struct aegis256x2_raf_ctx {
     CRYPTO_ALIGN(32) uint8_t opaque[512];
 } aegis256x2_raf_ctx;
 
-/** Bytes in the scratch buffer that chunks of a size need: AEGIS256X2_RAF_SCRATCH_SIZE. */
+/** Returns the size of the scratch buffer for chunks of a size: AEGIS256X2_RAF_SCRATCH_SIZE. */
 size_t aegis256x2_raf_scratch_size(uint32_t chunk_size);
 
-/** Whether a scratch buffer will do for chunks of a size. @return 0; or -1 with errno EINVAL if it will not, or there are no such chunks */
+/**
+ * Checks a scratch buffer.
+ *
+ * @return 0; or -1 with errno EINVAL if the chunk size is invalid or the buffer too small for it
+ */
 int aegis256x2_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
- * Makes an empty file. What the arguments point to is copied, but for the memory of scratch buffer
- * and Merkle tree.
+ * Creates an empty file. The arguments are copied, except for the memory of the scratch buffer and
+ * of the Merkle tree.
  *
- * @param ctx         need not be initialised; it is of no use if this fails
+ * @param ctx         need not be initialised; do not use it if this fails
  * @param master_key  32 bytes
- * @return 0; or -1 with errno EINVAL (an argument, callback or buffer is null or wrong), EEXIST (there are bytes already, and no
- *         AEGIS_RAF_TRUNCATE), ENOENT (there are none, and no AEGIS_RAF_CREATE), or that of a callback
+ * @return 0; or -1 with errno EINVAL (an argument, callback or buffer is null or invalid), EEXIST
+ *         (the file has contents, and AEGIS_RAF_TRUNCATE is not set), ENOENT (it has none, and
+ *         AEGIS_RAF_CREATE is not set), or a callback's errno
  */
-int aegis256x2_raf_create(aegis256x2_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng, const aegis_raf_config *cfg,
-                   const uint8_t *master_key);
+int aegis256x2_raf_create(aegis256x2_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
+                   const aegis_raf_config *cfg, const uint8_t *master_key);
 
 /**
- * Opens a file. Its chunks are verified when they are read. Of `cfg`, chunk size and flags are not
- * looked at. A Merkle tree is made empty: call aegis256x2_raf_merkle_rebuild.
+ * Opens a file. Chunks are verified when they are read. The chunk size and the flags of `cfg` are
+ * ignored. A Merkle tree starts empty: call aegis256x2_raf_merkle_rebuild.
  *
- * @return 0; or -1 with errno EBADMSG (the key is another one, or the header was changed), EINVAL (this is no such file, its end is
- *         missing, or an argument, callback or buffer is null or wrong), EOVERFLOW (the Merkle tree is too small), or that of a
- *         callback
+ * @return 0; or -1 with errno EBADMSG (the key is wrong, or the header was changed), EINVAL (this
+ *         is not such a file, its end is missing, or an argument, callback or buffer is null or
+ *         invalid), EOVERFLOW (the Merkle tree is too small), or a callback's errno
  */
-int aegis256x2_raf_open(aegis256x2_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng, const aegis_raf_config *cfg,
-                 const uint8_t *master_key);
+int aegis256x2_raf_open(aegis256x2_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
+                 const aegis_raf_config *cfg, const uint8_t *master_key);
 
 /**
- * Reads what there is from offset on.
+ * Reads up to len bytes from an offset.
  *
- * @param bytes_read  how much that is: less than len at the end of the file
- * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EIO (a change had failed), EINVAL, or that of a callback; then nothing
- *         is read and out is zeroed
+ * @param bytes_read  the number of bytes read: less than len only at the end of the file
+ * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EIO (an earlier write failed), EINVAL,
+ *         or a callback's errno. On failure nothing is read and out is zeroed
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_read(aegis256x2_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len, uint64_t offset);
 
 /**
- * Writes all of the data from offset on. The file grows if it has to; between its old end and
- * offset there are zeros then. Without data, nothing happens.
+ * Writes all of the data at an offset. The file grows if necessary; a gap between its old end and
+ * the offset is filled with zeros. Does nothing if len is 0.
  *
- * @return 0; or -1 with errno EBADMSG (a chunk that is to be changed in part is damaged), EOVERFLOW (too large for the format, or for
- *         the Merkle tree), EIO (a change had failed), EINVAL, or that of a callback
+ * @return 0; or -1 with errno EBADMSG (a chunk that would change in part is damaged), EOVERFLOW
+ *         (too large for the format or for the Merkle tree), EIO (an earlier write failed), EINVAL,
+ *         or a callback's errno
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis256x2_raf_write(aegis256x2_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in, size_t len, uint64_t offset);
+int aegis256x2_raf_write(aegis256x2_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in, size_t len,
+                  uint64_t offset);
 
-/** Makes the file so many bytes: cuts off what is behind (nothing of it stays), or adds zeros. @return as aegis256x2_raf_write */
+/**
+ * Sets the size of the file, in bytes. Data past the new end is discarded; new bytes are zero.
+ *
+ * @return as aegis256x2_raf_write
+ */
 int aegis256x2_raf_truncate(aegis256x2_raf_ctx *ctx, uint64_t size);
 
-/** Tells how many bytes there are. @return 0; or -1 with errno EIO (a change had failed) or EINVAL */
+/**
+ * Gets the size of the file, in bytes.
+ *
+ * @return 0; or -1 with errno EIO (an earlier write failed) or EINVAL
+ */
 int aegis256x2_raf_get_size(const aegis256x2_raf_ctx *ctx, uint64_t *size);
 
-/** Makes sure that all that was written outlives a loss of power, if there is a callback for it. @return 0; or -1 with errno */
+/**
+ * Makes everything written survive a loss of power, if there is a callback for it.
+ *
+ * @return 0; or -1 with errno
+ */
 int aegis256x2_raf_sync(aegis256x2_raf_ctx *ctx);
 
-/** Syncs, closes, and wipes context and scratch buffer. Does nothing with a null pointer, or to a context whose opening failed. */
+/**
+ * Syncs and closes the file, and wipes the context and the scratch buffer. Does nothing if the
+ * pointer is null or the file could not be opened.
+ */
 void aegis256x2_raf_close(aegis256x2_raf_ctx *ctx);
 
-/** Makes the Merkle tree anew, of all that is in the file. @return 0; or -1 with errno ENOTSUP (there is none), or as aegis256x2_raf_read */
+/**
+ * Computes the Merkle tree again from the whole file.
+ *
+ * @return 0; or -1 with errno ENOTSUP (there is no tree), or as aegis256x2_raf_read
+ */
 int aegis256x2_raf_merkle_rebuild(aegis256x2_raf_ctx *ctx);
 
 /**
- * Whether the file is the one that the Merkle tree is of: reads all of it.
+ * Reads the whole file and checks that it matches the Merkle tree.
  *
- * @param corrupted_chunk  the first chunk that cannot be read or is another, UINT64_MAX if it is the tree that was changed; may be
- *                         null
- * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as aegis256x2_raf_read
+ * @param corrupted_chunk  the first chunk that is unreadable or different; UINT64_MAX if the tree
+ *                         itself was changed. May be null
+ * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as
+ *         aegis256x2_raf_read
  */
 int aegis256x2_raf_merkle_verify(aegis256x2_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
 /**
- * The commitment: stands for all contents of the file. Writes as many bytes as a hash has.
+ * Computes the commitment, which stands for the whole contents of the file. Writes hash_len bytes.
  *
- * @return 0; or -1 with errno EINVAL (out_len is less than that), ENOTSUP (there is no tree), or EIO (a change had failed)
+ * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
+ *         earlier write failed)
  */
 int aegis256x2_raf_merkle_commitment(const aegis256x2_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
@@ -670,88 +817,116 @@ int aegis256x2_raf_merkle_commitment(const aegis256x2_raf_ctx *ctx, uint8_t *out
     (AEGIS_RAF_ALIGN_UP(AEGIS256X4_RAF_RECORD_SIZE(chunk_size), AEGIS_RAF_SCRATCH_ALIGN) + \
      AEGIS_RAF_ALIGN_UP((size_t) (chunk_size), AEGIS_RAF_SCRATCH_ALIGN))
 
-/** A file that is open. Its contents are private. It needs no alignment, but must stay where it is. */
+/** An open file. Its contents are private. It needs no alignment, but must not be moved. */
 typedef struct aegis256x4_raf_ctx {
     CRYPTO_ALIGN(64) uint8_t opaque[512];
 } aegis256x4_raf_ctx;
 
-/** Bytes in the scratch buffer that chunks of a size need: AEGIS256X4_RAF_SCRATCH_SIZE. */
+/** Returns the size of the scratch buffer for chunks of a size: AEGIS256X4_RAF_SCRATCH_SIZE. */
 size_t aegis256x4_raf_scratch_size(uint32_t chunk_size);
 
-/** Whether a scratch buffer will do for chunks of a size. @return 0; or -1 with errno EINVAL if it will not, or there are no such chunks */
+/**
+ * Checks a scratch buffer.
+ *
+ * @return 0; or -1 with errno EINVAL if the chunk size is invalid or the buffer too small for it
+ */
 int aegis256x4_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
- * Makes an empty file. What the arguments point to is copied, but for the memory of scratch buffer
- * and Merkle tree.
+ * Creates an empty file. The arguments are copied, except for the memory of the scratch buffer and
+ * of the Merkle tree.
  *
- * @param ctx         need not be initialised; it is of no use if this fails
+ * @param ctx         need not be initialised; do not use it if this fails
  * @param master_key  32 bytes
- * @return 0; or -1 with errno EINVAL (an argument, callback or buffer is null or wrong), EEXIST (there are bytes already, and no
- *         AEGIS_RAF_TRUNCATE), ENOENT (there are none, and no AEGIS_RAF_CREATE), or that of a callback
+ * @return 0; or -1 with errno EINVAL (an argument, callback or buffer is null or invalid), EEXIST
+ *         (the file has contents, and AEGIS_RAF_TRUNCATE is not set), ENOENT (it has none, and
+ *         AEGIS_RAF_CREATE is not set), or a callback's errno
  */
-int aegis256x4_raf_create(aegis256x4_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng, const aegis_raf_config *cfg,
-                   const uint8_t *master_key);
+int aegis256x4_raf_create(aegis256x4_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
+                   const aegis_raf_config *cfg, const uint8_t *master_key);
 
 /**
- * Opens a file. Its chunks are verified when they are read. Of `cfg`, chunk size and flags are not
- * looked at. A Merkle tree is made empty: call aegis256x4_raf_merkle_rebuild.
+ * Opens a file. Chunks are verified when they are read. The chunk size and the flags of `cfg` are
+ * ignored. A Merkle tree starts empty: call aegis256x4_raf_merkle_rebuild.
  *
- * @return 0; or -1 with errno EBADMSG (the key is another one, or the header was changed), EINVAL (this is no such file, its end is
- *         missing, or an argument, callback or buffer is null or wrong), EOVERFLOW (the Merkle tree is too small), or that of a
- *         callback
+ * @return 0; or -1 with errno EBADMSG (the key is wrong, or the header was changed), EINVAL (this
+ *         is not such a file, its end is missing, or an argument, callback or buffer is null or
+ *         invalid), EOVERFLOW (the Merkle tree is too small), or a callback's errno
  */
-int aegis256x4_raf_open(aegis256x4_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng, const aegis_raf_config *cfg,
-                 const uint8_t *master_key);
+int aegis256x4_raf_open(aegis256x4_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
+                 const aegis_raf_config *cfg, const uint8_t *master_key);
 
 /**
- * Reads what there is from offset on.
+ * Reads up to len bytes from an offset.
  *
- * @param bytes_read  how much that is: less than len at the end of the file
- * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EIO (a change had failed), EINVAL, or that of a callback; then nothing
- *         is read and out is zeroed
+ * @param bytes_read  the number of bytes read: less than len only at the end of the file
+ * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EIO (an earlier write failed), EINVAL,
+ *         or a callback's errno. On failure nothing is read and out is zeroed
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_read(aegis256x4_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len, uint64_t offset);
 
 /**
- * Writes all of the data from offset on. The file grows if it has to; between its old end and
- * offset there are zeros then. Without data, nothing happens.
+ * Writes all of the data at an offset. The file grows if necessary; a gap between its old end and
+ * the offset is filled with zeros. Does nothing if len is 0.
  *
- * @return 0; or -1 with errno EBADMSG (a chunk that is to be changed in part is damaged), EOVERFLOW (too large for the format, or for
- *         the Merkle tree), EIO (a change had failed), EINVAL, or that of a callback
+ * @return 0; or -1 with errno EBADMSG (a chunk that would change in part is damaged), EOVERFLOW
+ *         (too large for the format or for the Merkle tree), EIO (an earlier write failed), EINVAL,
+ *         or a callback's errno
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis256x4_raf_write(aegis256x4_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in, size_t len, uint64_t offset);
+int aegis256x4_raf_write(aegis256x4_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in, size_t len,
+                  uint64_t offset);
 
-/** Makes the file so many bytes: cuts off what is behind (nothing of it stays), or adds zeros. @return as aegis256x4_raf_write */
+/**
+ * Sets the size of the file, in bytes. Data past the new end is discarded; new bytes are zero.
+ *
+ * @return as aegis256x4_raf_write
+ */
 int aegis256x4_raf_truncate(aegis256x4_raf_ctx *ctx, uint64_t size);
 
-/** Tells how many bytes there are. @return 0; or -1 with errno EIO (a change had failed) or EINVAL */
+/**
+ * Gets the size of the file, in bytes.
+ *
+ * @return 0; or -1 with errno EIO (an earlier write failed) or EINVAL
+ */
 int aegis256x4_raf_get_size(const aegis256x4_raf_ctx *ctx, uint64_t *size);
 
-/** Makes sure that all that was written outlives a loss of power, if there is a callback for it. @return 0; or -1 with errno */
+/**
+ * Makes everything written survive a loss of power, if there is a callback for it.
+ *
+ * @return 0; or -1 with errno
+ */
 int aegis256x4_raf_sync(aegis256x4_raf_ctx *ctx);
 
-/** Syncs, closes, and wipes context and scratch buffer. Does nothing with a null pointer, or to a context whose opening failed. */
+/**
+ * Syncs and closes the file, and wipes the context and the scratch buffer. Does nothing if the
+ * pointer is null or the file could not be opened.
+ */
 void aegis256x4_raf_close(aegis256x4_raf_ctx *ctx);
 
-/** Makes the Merkle tree anew, of all that is in the file. @return 0; or -1 with errno ENOTSUP (there is none), or as aegis256x4_raf_read */
+/**
+ * Computes the Merkle tree again from the whole file.
+ *
+ * @return 0; or -1 with errno ENOTSUP (there is no tree), or as aegis256x4_raf_read
+ */
 int aegis256x4_raf_merkle_rebuild(aegis256x4_raf_ctx *ctx);
 
 /**
- * Whether the file is the one that the Merkle tree is of: reads all of it.
+ * Reads the whole file and checks that it matches the Merkle tree.
  *
- * @param corrupted_chunk  the first chunk that cannot be read or is another, UINT64_MAX if it is the tree that was changed; may be
- *                         null
- * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as aegis256x4_raf_read
+ * @param corrupted_chunk  the first chunk that is unreadable or different; UINT64_MAX if the tree
+ *                         itself was changed. May be null
+ * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as
+ *         aegis256x4_raf_read
  */
 int aegis256x4_raf_merkle_verify(aegis256x4_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
 /**
- * The commitment: stands for all contents of the file. Writes as many bytes as a hash has.
+ * Computes the commitment, which stands for the whole contents of the file. Writes hash_len bytes.
  *
- * @return 0; or -1 with errno EINVAL (out_len is less than that), ENOTSUP (there is no tree), or EIO (a change had failed)
+ * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
+ *         earlier write failed)
  */
 int aegis256x4_raf_merkle_commitment(const aegis256x4_raf_ctx *ctx, uint8_t *out, size_t out_len);
 

@@ -1,10 +1,10 @@
 /*
- * What Palladion has beyond the interface of libaegis: its version, the choice of a backend, many
- * messages in one call, random keys and nonces, wiping. It is in libpalladion, not in the library
- * that takes libaegis's place.
+ * Palladion's additions to the interface of libaegis: the version, the choice of a backend, many
+ * messages in one call, random keys and nonces, wiping. They are in libpalladion, not in the
+ * drop-in replacement for libaegis.
  *
- * As in the other headers, functions that return int return 0 for success and -1 for failure, and
- * all may be called in several threads at once.
+ * As in the other headers, functions that return int return 0 for success and -1 for failure.
+ * Several threads may call all functions at once.
  */
 #ifndef palladion_H
 #define palladion_H
@@ -27,18 +27,18 @@ extern "C" {
 /** The version of the library, written like PALLADION_VERSION. */
 const char *palladion_version(void);
 
-/** The name of the backend now in use: the instructions that the ciphers run on. Never null. */
+/** Returns the name of the backend in use, that is, of the CPU instructions. Never null. */
 const char *palladion_backend(void);
 
-/** The names of all backends that this machine can run, the best first. A null pointer ends the list. */
+/** Returns the names of the backends this machine can run, the best first, and a null pointer. */
 const char *const *palladion_backends(void);
 
 /**
- * Chooses a backend for the whole process, for tests and measurements. States that exist already
- * may keep the one that they began with.
+ * Chooses a backend for the whole process, for tests and measurements. Existing states may keep
+ * theirs.
  *
  * @param name one of palladion_backends
- * @return 0; or -1 with errno EINVAL if there is none of this name here, and all stays as it was
+ * @return 0; or -1 with errno EINVAL if no such backend is available; the choice does not change
  */
 int palladion_set_backend(const char *name);
 
@@ -46,11 +46,11 @@ int palladion_set_backend(const char *name);
  * Fills a buffer with random bytes from the operating system, fit for keys and nonces:
  * palladion_random(key, sizeof key).
  *
- * @return 0; or -1 with the system's errno if it has none to give: then the buffer is zeroed, and must not be used
+ * @return 0; or -1 with the system's errno if it has none; the buffer is then zeroed: do not use it
  */
 int palladion_random(void *out, size_t len);
 
-/** Overwrites memory with zeros, also if the compiler thinks that nobody will look: keys, and states that were given up. */
+/** Overwrites memory with zeros, even if the compiler considers that unnecessary. */
 void palladion_wipe(void *memory, size_t len);
 
 /** The variants, by number: the same numbers as those of libaegis's encrypted files. */
@@ -63,36 +63,37 @@ void palladion_wipe(void *memory, size_t len);
 
 /** A message of a batch. */
 typedef struct palladion_message {
-    const uint8_t *in;   /**< the message to be encrypted, or the ciphertext to be decrypted: len bytes */
-    uint8_t       *out;  /**< where the result goes, len bytes: the same buffer, or another that does not overlap */
+    const uint8_t *in;   /**< the message to encrypt or the ciphertext to decrypt, len bytes */
+    uint8_t       *out;  /**< the output, len bytes: equal to `in`, or not overlapping it */
     size_t         len;  /**< bytes */
     uint8_t       *mac;  /**< the tag: written by encryption, read by decryption */
     const uint8_t *ad;   /**< associated data, adlen bytes; null if there are none */
     size_t         adlen; /**< bytes */
     const uint8_t *npub; /**< the nonce; null for one of zeros */
     const uint8_t *k;    /**< the key; messages may have different ones */
-    int            result; /**< what became of it: 0 or -1 */
+    int            result; /**< 0 for success or -1 */
 } palladion_message;
 
 /**
- * Encrypts many messages, each as <variant>_encrypt_detached would alone. On CPUs with wide AES
- * instructions that is faster than one after another, for messages of up to some kilobytes and
- * similar lengths. No memory is allocated.
+ * Encrypts many messages, each like <variant>_encrypt_detached. On CPUs with wide AES instructions
+ * this is faster than one call for each, if the messages have up to a few kilobytes and similar
+ * lengths. It allocates no memory.
  *
- * What one message writes must not overlap what another reads or writes.
+ * The memory that one message writes must not overlap what another reads or writes.
  *
  * @param alg    the variant, one of the numbers above
  * @param maclen bytes in each tag, 16 or 32
- * @param count  how many messages there are; none is fine
- * @return 0; or -1 with errno EINVAL for a wrong alg or maclen, and nothing is done
+ * @param count  the number of messages; may be 0
+ * @return 0; or -1 with errno EINVAL for a wrong alg or maclen; then nothing is encrypted
  */
 int palladion_encrypt_batch(int alg, size_t maclen, palladion_message *messages, size_t count);
 
 /**
- * Decrypts many messages, each as <variant>_decrypt_detached would alone.
+ * Decrypts many messages, each like <variant>_decrypt_detached.
  *
- * @return 0 if all tags are right; -1 if not, and the result of each message tells; where that is -1, its out is zeroed. Or -1
- *         with errno EINVAL for a wrong alg or maclen, and nothing is done
+ * @return 0 if all tags are right; -1 if not: then each message's result tells, and if that is -1
+ *         its out is zeroed; or -1 with errno EINVAL for a wrong alg or maclen, and nothing is
+ *         decrypted
  */
 AEGIS_WARN_UNUSED_RESULT
 int palladion_decrypt_batch(int alg, size_t maclen, palladion_message *messages, size_t count);

@@ -3,7 +3,7 @@
 //!
 //! | file | what it is |
 //! |---|---|
-//! | `memory.rs` | what C hands over: buffers, which may be the same, and states, which may lie anywhere |
+//! | `memory.rs` | the arguments from C: buffers, which may be equal, and states at any address |
 //! | `status.rs` | what C programs get back: success, failure, the backend that is used after all |
 //! | `number.rs` | C's error number |
 //! | `aead.rs`, `mac.rs` | the functions of a variant, generic over it |

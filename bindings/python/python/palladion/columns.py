@@ -53,7 +53,8 @@ from ._native import Cipher, VerificationError
 
 __all__ = ["ColumnError", "decrypt", "encrypt"]
 
-#: A column as native code takes it: a list of objects, or (data, offsets or None, width of an offset or a value, bit mask or None, first).
+#: A column as native code takes it: a list of objects, or (data, offsets or None, width of an
+#: offset or a value, bit mask or None, first).
 _Parts = tuple[Any, Any, int, Any, int]
 _Source = Union[list[Any], _Parts]
 
