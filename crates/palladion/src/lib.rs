@@ -145,7 +145,7 @@ mod types;
 
 #[cfg(all(test, feature = "std", feature = "getrandom"))]
 mod every_error;
-#[cfg(all(test, feature = "std"))]
+#[cfg(all(test, feature = "std", palladion_proof))] // `assurance/run proof`
 #[allow(unsafe_code)]
 mod proof;
 

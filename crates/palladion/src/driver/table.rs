@@ -87,7 +87,7 @@ impl Kernels {
     }
 
     /// Returns the kernels for a whole message: `seal`, `open` and `mac`.
-    #[cfg(test)]
+    #[cfg(all(test, palladion_proof))]
     pub(crate) fn message_kernels(&self) -> Option<[MessageKernel; 3]> {
         self.message.map(|kernels| [kernels.seal, kernels.open, kernels.mac])
     }

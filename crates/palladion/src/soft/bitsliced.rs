@@ -786,7 +786,7 @@ mod tests {
 
     impl<W: Layout<N>, const N: usize, const BLOCKS: usize> Bitsliced<W, N, BLOCKS> {
         /// Returns the words of the state.
-        #[cfg(all(feature = "std", not(palladion_test_reduced)))]
+        #[cfg(all(palladion_proof, feature = "std", not(palladion_test_reduced)))]
         pub(crate) fn planes(&mut self) -> &mut Planes<W, N> {
             &mut self.0
         }

@@ -58,7 +58,7 @@ pub(crate) unsafe trait Permute: Blocks {
 #[repr(transparent)]
 pub(crate) struct Permuted<B>(B);
 
-#[cfg(all(test, feature = "std", not(palladion_test_reduced)))]
+#[cfg(all(test, palladion_proof, feature = "std", not(palladion_test_reduced)))]
 impl<B: Copy> Permuted<B> {
     /// Returns the vector.
     pub(crate) fn inner(self) -> B {
