@@ -1,11 +1,8 @@
 //! What is measured: ciphers and MACs, and the operations on them.
 
 use clap::ValueEnum;
-use serde::{Deserialize, Serialize};
-
 /// A cipher or a MAC, whoever has implemented it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Algorithm {
     Aes128Gcm,
     Aes256Gcm,
@@ -14,7 +11,6 @@ pub enum Algorithm {
     Chacha20Poly1305,
     Blake3,
     HmacSha256,
-    #[serde(untagged)]
     Aegis(Variant),
 }
 
@@ -56,27 +52,19 @@ impl From<Variant> for Algorithm {
 }
 
 /// A variant of AEGIS.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
 pub enum Variant {
     #[value(name = "128l")]
-    #[serde(rename = "aegis-128l")]
     Aegis128L,
     #[value(name = "128x2")]
-    #[serde(rename = "aegis-128x2")]
     Aegis128X2,
     #[value(name = "128x4")]
-    #[serde(rename = "aegis-128x4")]
     Aegis128X4,
     #[value(name = "256")]
-    #[serde(rename = "aegis-256")]
     Aegis256,
     #[value(name = "256x2")]
-    #[serde(rename = "aegis-256x2")]
     Aegis256X2,
     #[value(name = "256x4")]
-    #[serde(rename = "aegis-256x4")]
     Aegis256X4,
 }
 
@@ -129,10 +117,7 @@ impl Variant {
 }
 
 /// What is done to one message; for several in one call see `batch.rs`.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum,
-)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
 pub enum Operation {
     /// Encrypt from one buffer into another
     #[value(alias = "enc")]
@@ -173,15 +158,5 @@ mod tests {
         assert_eq!(Variant::Aegis128X4.rate(), 128);
         assert_eq!(Variant::Aegis256X2.rate(), 32);
         assert_eq!((Variant::Aegis256.words(), Variant::Aegis256.key_len()), (6, 32));
-    }
-
-    #[test]
-    fn names_in_results() {
-        let text =
-            serde_json::to_string(&[Algorithm::Aegis(Variant::Aegis128X2), Algorithm::Aes128Gcm])
-                .unwrap();
-        assert_eq!(text, r#"["aegis-128x2","aes128-gcm"]"#);
-        let back: Vec<Algorithm> = serde_json::from_str(&text).unwrap();
-        assert_eq!(back, [Algorithm::Aegis(Variant::Aegis128X2), Algorithm::Aes128Gcm]);
     }
 }

@@ -27,8 +27,8 @@ const MAX_SIZE_IN_BATCH: usize = 16384;
 ///
 /// The implementations take turns at the same work, for many rounds, on one core. The results are
 /// the fastest and the median sample of each; every sample also measures the core's clock. Prints
-/// tables and whether the project's goals are met; writes results.json, results.csv, README.md,
-/// plots (SVG) and one self-contained page, index.html.
+/// tables and whether the project's goals are met; writes README.md, results.csv, batch.csv and
+/// plots (SVG).
 #[derive(Parser)]
 #[command(
     name = "palladion-bench",
@@ -43,8 +43,7 @@ Examples:
   palladion-bench --ops batch                         several messages in one call, beside one after another
   palladion-bench --variants 128l,256x2 --ops encrypt --sizes 64,1500 --rounds 5000
   palladion-bench --backends aesni-avx,aesni --no-peers
-  palladion-bench --peers aegis --ad 0,13,64
-  palladion-bench --render results.json --out again    tables and plots of an earlier run"
+  palladion-bench --peers aegis --ad 0,13,64"
 )]
 pub struct Args {
     /// Few rounds, and only the sizes in the goals
@@ -78,13 +77,9 @@ pub struct Args {
     /// The core to run on (Linux) [default: the last that the process may use]
     #[arg(long, value_name = "N")]
     pub core: Option<usize>,
-    /// The folder for results, plots and the page [default: one in target/bench, named after the
-    /// CPU]
+    /// The folder for results and plots [default: one in target/bench, named after the CPU]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Measure nothing: print and draw the results of an earlier run again
-    #[arg(long, value_name = "results.json")]
-    pub render: Option<PathBuf>,
 }
 
 /// An operation on the command line.

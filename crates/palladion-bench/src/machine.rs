@@ -5,10 +5,8 @@ use std::hint::black_box;
 use std::process::Command;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
-
 /// What figures depend on, beside the code.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Machine {
     pub cpu: String,
     /// Family, model and stepping.

@@ -21,7 +21,6 @@ mod svg;
 mod table;
 mod verdict;
 
-use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -32,7 +31,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::cli::Args;
 use crate::machine::Machine;
 use crate::measure::{Measurement, PASSES, SAMPLE_NS};
-use crate::results::{FORMAT, Results, Settings};
+use crate::results::{Results, Settings};
 
 /// Where results go if nobody says otherwise: a folder in here for each kind of CPU.
 const ROOT: &str = "target/bench";
@@ -48,19 +47,7 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<(), String> {
-    let results = match &args.render {
-        Some(path) => {
-            let text =
-                fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-            let results: Results = serde_json::from_str(&text)
-                .map_err(|error| format!("{}: {error}", path.display()))?;
-            if results.format != FORMAT {
-                return Err(format!("{}: format {}, not {FORMAT}", path.display(), results.format));
-            }
-            results
-        }
-        None => measure(args)?,
-    };
+    let results = measure(args)?;
     for table in report::short(&results) {
         println!("{}", table.text());
     }
@@ -70,10 +57,7 @@ fn run(args: &Args) -> Result<(), String> {
     print!("\n{}", verdict::text(&results));
     let dir = args.out.clone().unwrap_or_else(|| Path::new(ROOT).join(results.machine.slug()));
     output::write(&results, &dir)?;
-    println!(
-        "\nWritten to {}: results.json, results.csv, batch.csv, README.md, index.html, plots.",
-        dir.display()
-    );
+    println!("\nWritten to {}: results.csv, batch.csv, README.md and plots.", dir.display());
     Ok(())
 }
 
@@ -113,7 +97,6 @@ fn measure(args: &Args) -> Result<Results, String> {
     })?;
     bar.finish_and_clear();
     Ok(Results {
-        format: FORMAT,
         machine: Machine::this(core),
         command: command(),
         settings: Settings {

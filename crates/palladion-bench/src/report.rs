@@ -26,24 +26,6 @@ pub fn short(results: &Results) -> Vec<Table> {
     tables
 }
 
-/// All tables.
-pub fn all(results: &Results) -> Vec<Table> {
-    let mut tables = short(results);
-    let mut ads: Vec<_> = results.cells.iter().map(|cell| cell.ad).collect();
-    ads.sort_unstable();
-    ads.dedup();
-    for operation in operations(results) {
-        for &ad in &ads {
-            if ad > 0 {
-                tables.extend(against_peers(results, operation, ad));
-            }
-            tables.push(everything(results, operation, ad));
-        }
-    }
-    tables.retain(|table| !table.rows.is_empty());
-    tables
-}
-
 fn operations(results: &Results) -> Vec<Operation> {
     let mut operations: Vec<_> = results.cells.iter().map(|cell| cell.operation).collect();
     operations.sort_unstable();
@@ -346,37 +328,6 @@ fn batches(results: &Results) -> Vec<Table> {
     forms.into_iter().map(table).collect()
 }
 
-/// Every subject at every size.
-fn everything(results: &Results, operation: Operation, ad: usize) -> Table {
-    let mut sizes = results.sizes();
-    sizes.retain(|&size| {
-        results.cells.iter().any(|c| (c.operation, c.size, c.ad) == (operation, size, ad))
-    });
-    let mut rows = Vec::new();
-    for (place, subject) in results.subjects.iter().enumerate() {
-        let items: Vec<_> = sizes
-            .iter()
-            .map(|&size| figure(results.of(place, Task { operation, size, ad })))
-            .collect();
-        if items.iter().any(|item| !item.text.is_empty()) {
-            rows.push(
-                [vec![subject.algorithm.name().into(), subject.implementation().into()], items]
-                    .concat(),
-            );
-        }
-    }
-    rows.sort_by_key(|row: &Vec<Item>| {
-        Variant::ALL.iter().position(|v| v.name() == row[0].text).unwrap_or(9)
-    });
-    Table {
-        title: format!("Everything: {}{}", operation.name(), ad_note(ad)),
-        note: format!("{UNITS}."),
-        labels: 2,
-        head: [vec![String::new(); 2], sizes.iter().map(|size| bytes(*size)).collect()].concat(),
-        rows,
-    }
-}
-
 /// Who was compared, with versions.
 pub fn versions(results: &Results) -> Table {
     let mut rows: Vec<Vec<Item>> = Vec::new();
@@ -403,8 +354,8 @@ mod tests {
     #[test]
     fn all_tables_are_rectangles() {
         let results = sample(1.5, 2.0);
-        let tables = all(&results);
-        assert!(tables.len() >= 10);
+        let tables = short(&results);
+        assert!(tables.len() >= 6);
         for table in tables.iter().chain([&versions(&results)]) {
             assert!(table.rows.iter().all(|row| row.len() == table.head.len()), "{}", table.title);
         }

@@ -1,21 +1,15 @@
-//! What a run has found: written as JSON and CSV, read again to draw.
+//! The results of a run, and their CSV.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
-
-use serde::{Deserialize, Serialize};
 
 use crate::algorithm::{Algorithm, Operation};
 use crate::machine::Machine;
 use crate::subjects::{Description, Role};
 
-/// The version of the JSON's form.
-pub const FORMAT: u32 = 1;
-
 /// One run.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Results {
-    pub format: u32,
     pub machine: Machine,
     /// What was typed.
     pub command: String,
@@ -24,12 +18,10 @@ pub struct Results {
     pub notes: Vec<String>,
     pub subjects: Vec<Description>,
     pub cells: Vec<Cell>,
-    /// Not in results of earlier versions.
-    #[serde(default)]
     pub batches: Vec<BatchCell>,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     pub rounds: u32,
     /// How long one sample takes, in microseconds, unless one call takes longer.
@@ -39,15 +31,14 @@ pub struct Settings {
 }
 
 /// The core's clock beside the samples, in GHz; 0 where it cannot be measured.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Clock {
-    pub min: f64,
     pub median: f64,
     pub max: f64,
 }
 
 /// One subject doing one thing.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Cell {
     /// Its place in `subjects`.
     pub subject: usize,
@@ -61,9 +52,6 @@ pub struct Cell {
     pub median_ns: f64,
     /// Cycles for a call in the fastest sample, by the clock beside it.
     pub cycles: Option<f64>,
-    pub samples: usize,
-    /// Calls in a sample.
-    pub calls: u64,
 }
 
 impl Cell {
@@ -75,7 +63,7 @@ impl Cell {
 
 /// One subject doing some messages in one call, and one after another. Times are those of one
 /// message.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct BatchCell {
     /// Its place in `subjects`.
     pub subject: usize,
@@ -158,24 +146,20 @@ impl Results {
     }
 
     pub fn csv(&self) -> String {
-        let mut text = String::from(
-            "algorithm,library,form,role,operation,size,ad,min_ns,median_ns,cycles,samples,calls,gb_per_s\n",
-        );
+        let mut text =
+            String::from("algorithm,library,form,operation,size,ad,min_ns,median_ns,cycles\n");
         for cell in &self.cells {
-            let Description { algorithm, library, form, role, .. } = self.description(cell);
+            let Description { algorithm, library, form, .. } = self.description(cell);
             let cycles = cell.cycles.map(|cycles| format!("{cycles:.1}")).unwrap_or_default();
             writeln!(
                 text,
-                "{},{library},{form},{role:?},{},{},{},{:.2},{:.2},{cycles},{},{},{:.4}",
+                "{},{library},{form},{},{},{},{:.2},{:.2},{cycles}",
                 algorithm.name(),
                 cell.operation.name(),
                 cell.size,
                 cell.ad,
                 cell.min_ns,
                 cell.median_ns,
-                cell.samples,
-                cell.calls,
-                cell.speed()
             )
             .expect("a string takes everything");
         }
@@ -218,11 +202,10 @@ pub mod tests {
     /// Two tiers of ours, a peer and AES-GCM, the latter two slower by these factors.
     pub fn sample(peer: f64, gcm: f64) -> Results {
         let mut results = Results {
-            format: FORMAT,
             machine: Machine::this(None),
             command: "palladion-bench --quick".into(),
             settings: Settings { rounds: 2, sample_us: 25.0, tag_bytes: 16, seconds: 1.0 },
-            clock: Clock { min: 2.0, median: 2.0, max: 2.0 },
+            clock: Clock { median: 2.0, max: 2.0 },
             notes: Vec::new(),
             subjects: Vec::new(),
             cells: Vec::new(),
@@ -245,8 +228,6 @@ pub mod tests {
                         min_ns,
                         median_ns: 1.1 * min_ns,
                         cycles: Some(2.0 * min_ns),
-                        samples: 2,
-                        calls: 10,
                     };
                     results.cells.push(cell);
                 }
@@ -282,30 +263,12 @@ pub mod tests {
     }
 
     #[test]
-    fn json_and_back() {
-        let results = sample(1.5, 2.0);
-        let text = serde_json::to_string(&results).unwrap();
-        let back: Results = serde_json::from_str(&text).unwrap();
-        assert!(serde_json::to_string(&back).unwrap() == text);
-        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(value["subjects"][0]["algorithm"], "aegis-128l");
-        assert_eq!(value["cells"][0]["operation"], "encrypt");
-    }
-
-    #[test]
-    fn results_without_batches() {
-        let mut value = serde_json::to_value(sample(1.5, 2.0)).unwrap();
-        value.as_object_mut().unwrap().remove("batches").unwrap();
-        assert!(serde_json::from_value::<Results>(value).unwrap().batches.is_empty());
-    }
-
-    #[test]
     fn csv_has_a_line_for_each_cell() {
         let results = sample(1.5, 2.0);
         let csv = results.csv();
         assert_eq!(csv.lines().count(), 1 + results.cells.len());
         let columns = |line: &str| line.split(',').count();
-        assert!(csv.lines().all(|line| columns(line) == 13));
+        assert!(csv.lines().all(|line| columns(line) == 9));
         let csv = results.batch_csv();
         assert_eq!(csv.lines().count(), 1 + 6 * 2 * 4);
         assert!(csv.lines().all(|line| columns(line) == 12));

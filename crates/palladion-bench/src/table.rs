@@ -90,33 +90,6 @@ impl Table {
         }
         text + "\n"
     }
-
-    pub fn html(&self) -> String {
-        let mut text = format!("<h3>{}</h3>\n", escape(&self.title));
-        if !self.note.is_empty() {
-            text += &format!("<p>{}</p>\n", escape(&self.note));
-        }
-        text += "<div class=\"scroll\"><table>\n<tr>";
-        for (column, head) in self.head.iter().enumerate() {
-            let class = if column < self.labels { " class=\"l\"" } else { "" };
-            text += &format!("<th{class}>{}</th>", escape(head));
-        }
-        text += "</tr>\n";
-        for row in &self.rows {
-            text += "<tr>";
-            for (column, item) in row.iter().enumerate() {
-                let class = match (column < self.labels, item.tone) {
-                    (true, _) => " class=\"l\"",
-                    (_, Tone::Good) => " class=\"good\"",
-                    (_, Tone::Bad) => " class=\"bad\"",
-                    (_, Tone::Plain) => "",
-                };
-                text += &format!("<td{class}>{}</td>", escape(&item.text));
-            }
-            text += "</tr>\n";
-        }
-        text + "</table></div>\n"
-    }
 }
 
 /// Text that HTML and SVG take for text.
@@ -152,12 +125,5 @@ mod tests {
             table().markdown(),
             "### Title\n\n| who | 64 |\n|---|---:|\n| a<b | **1.25** |\n| longer | 0.50 |\n"
         );
-    }
-
-    #[test]
-    fn as_html() {
-        let html = table().html();
-        assert!(html.contains("<td class=\"l\">a&lt;b</td><td class=\"bad\">1.25</td>"));
-        assert!(html.contains("<td class=\"good\">0.50</td>"));
     }
 }

@@ -15,10 +15,8 @@ mod openssl;
 mod palladion;
 mod rust;
 
-use ::palladion::Backend;
-use serde::{Deserialize, Serialize};
-
 use crate::algorithm::{Algorithm, Operation, Variant};
+use ::palladion::Backend;
 
 pub const TAG_LEN: usize = 16;
 pub const KEY: [u8; 32] = *b"a key with 32 bytes for everyone";
@@ -43,8 +41,7 @@ pub trait Subject {
 }
 
 /// What an implementation has to do with the comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// This library, as it runs if nobody says otherwise.
     Ours,
@@ -57,7 +54,7 @@ pub enum Role {
 }
 
 /// The description of a subject, for the results.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Description {
     pub algorithm: Algorithm,
     pub library: String,
