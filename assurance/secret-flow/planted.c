@@ -1,52 +1,53 @@
-/* Functions with one planted defect each, which the checks must report, and sound ones, which they
-   must not report. For x86-64 and WebAssembly. Arguments are public and point to secrets. Functions
-   with `open` in their names get a message, which is public pointers and lengths. */
+/* `planted_` functions have one leak each, which the checks must report. `sound_` functions must
+   pass. For x86-64 and WebAssembly. Arguments are public and point to secrets. Functions with
+   `open` in their names get a message, which is public pointers and lengths. */
 typedef unsigned char byte;
 typedef __SIZE_TYPE__ size;
 typedef byte vector __attribute__((vector_size(16), aligned(1), may_alias));
 
 static const byte box[256] = {1, 2, 3};
+static byte shared[256] = {1};
 struct message { const vector *key, *nonce, *tag; byte *dst; size len; };
-
-/* The tag that a message should have; what to do with a forgery; whether a vector is not zero. */
-#define COMPUTED (*m->key + *m->nonce)
-#define FORGED (*(volatile byte *) m->dst = 0, 0)
-#ifdef __wasm__
-#include <wasm_simd128.h>
-#define ANY(v) wasm_v128_any_true((v128_t) (v))
-#else
-#include <immintrin.h>
-#define ANY(v) !_mm_testz_si128((__m128i) (v), (__m128i) (v))
-#endif
 
 /* Branches. */
 void planted_branch(const byte *key, volatile byte *out) {
     if (key[0] & 1) out[0] = out[1] = 1;
 }
 static __attribute__((noinline)) int first_bit(const byte *key) { return key[0] & 1; }
-void planted_result(const byte *key, volatile byte *out) {
+void planted_branch_on_result(const byte *key, volatile byte *out) {
     if (first_bit(key)) out[0] = out[1] = 1;
 }
-int planted_open_bytes(struct message *m) {
-    vector computed = COMPUTED;
+int planted_open_early_exit(struct message *m) {
+    vector computed = *m->key + *m->nonce;
     for (size i = 0; i < 16; i++)
-        if (((volatile byte *) &computed)[i] != ((byte *) m->tag)[i]) return FORGED;
+        if (((volatile byte *) &computed)[i] != ((byte *) m->tag)[i]) return 0;
     return 1;
 }
-int planted_open_halves(struct message *m) {
-    if (ANY(m->tag[0] ^ COMPUTED)) return FORGED;
-    return ANY(m->tag[1] ^ COMPUTED) ? FORGED : 1;
+int planted_switch(const byte *key) {
+    switch (key[0]) {
+    case 0: return key[3] * 5;
+    case 1: return key[2] + 7;
+    case 2: return key[5] ^ 3;
+    case 3: return key[9] - 1;
+    case 4: return key[8] & 9;
+    default: return key[1] | 6;
+    }
 }
-int planted_open_key(struct message *m) { return ANY(*m->key ^ *m->nonce) ? FORGED : 1; }
-int planted_open_bit(struct message *m) { return (m->tag[0] ^ COMPUTED)[3] & 1 ? FORGED : 1; }
 
-/* Addresses, lengths, and instructions that take longer for some numbers. */
-byte planted_table(const byte *key) { return box[key[3]]; }
+/* Addresses and lengths. */
+byte planted_load_address(const byte *key) { return box[key[3]]; }
+void planted_store_address(const byte *key, byte *out) { out[key[3]] = 1; }
 void planted_length(byte *out, const byte *key) { __builtin_memset(out, 0, key[0]); }
+
+/* Instructions that take longer for some numbers. */
 unsigned planted_division(const unsigned *key) { return 1000 / key[0]; }
+float planted_float(const float *key) { return key[0] * key[1]; }
+
+/* A secret where every function finds it. */
+void planted_static(const byte *key, size at) { ((volatile byte *) shared)[at] = key[0]; }
 
 /* Secrets that go over the stack, where zeros were. */
-byte planted_index(const byte *key, size at) {
+byte planted_array(const byte *key, size at) {
     volatile byte slot[16] = {0};
     slot[at] = key[0];
     return box[slot[3]];
@@ -54,7 +55,7 @@ byte planted_index(const byte *key, size at) {
 static __attribute__((noinline)) void write(volatile byte *to, const byte *key, size at) {
     to[at] = key[0];
 }
-byte planted_call(const byte *key, size at) {
+byte planted_array_in_call(const byte *key, size at) {
     volatile byte slot[16] = {0};
     write(slot, key, at);
     return box[slot[3]];
@@ -65,12 +66,17 @@ byte planted_copy(const byte *key, size len) {
     return box[((volatile byte *) slot)[3]];
 }
 
+/* What only one of the two has. */
 #ifdef __wasm__
+#include <wasm_simd128.h>
+#define ANY(v) wasm_v128_any_true((v128_t) (v))
 int planted_select(const int *key, int a, int b) { return key[0] ? a : b; }
 void planted_lane(const byte *key, byte *out) {
     wasm_v128_store8_lane(out + key[0], wasm_v128_load(key), 3);
 }
 #else
+#include <immintrin.h>
+#define ANY(v) !_mm_testz_si128((__m128i) (v), (__m128i) (v))
 __attribute__((target("avx2"))) void planted_gather(const int *key, int *out) {
     __m256i at = _mm256_loadu_si256((const void *) key);
     _mm256_storeu_si256((void *) out, _mm256_i32gather_epi32((const int *) box, at, 1));
@@ -110,15 +116,8 @@ int sound_switch(const byte *key, size len) {
     default: return box[len & 255];
     }
 }
-int sound_open_words(struct message *m) {
-    vector computed = COMPUTED;
-    size difference = 0;
-    for (size i = 0; i < 16 / sizeof(size); i++)
-        difference |= ((const size *) m->tag)[i] ^ ((size *) &computed)[i];
-    volatile byte right = 1 ^ (byte) ((difference | -difference) >> (8 * sizeof(size) - 1));
-    return right ? 1 : FORGED;
-}
+/* Whether a tag is right. Only the caller branches on that. */
 int sound_open(struct message *m) {
-    vector difference = (m->tag[0] ^ COMPUTED) | (m->tag[1] ^ COMPUTED);
-    return ANY(difference) ? FORGED : 1;
+    vector difference = (m->tag[0] ^ *m->key) | (m->tag[1] ^ *m->nonce);
+    return !ANY(difference);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Follows secrets through WebAssembly: see assurance/secret-flow/run.sh.
+"""Follows secrets through WebAssembly; domain.py describes the model.
 
     assurance/secret-flow/wasm.py FILE [MODULE...]
 
@@ -11,8 +11,8 @@ import subprocess
 import sys
 
 from domain import (
-    CONST, DECISION, DIFFERENCE, DOES_NOT_RETURN, IMAGE, LIST, PUBLIC, SECRET, Flow, Stack, State,
-    add, computed, flat, join, mix, secret, subtract, verdict,
+    CONST, DOES_NOT_RETURN, IMAGE, LIST, PUBLIC, SECRET, Flow, Stack, State,
+    add, join, mix, secret, subtract, verdict,
 )
 
 # Operators, by how many values they take. Those of 0xfc have MORE added, those of 0xfd SIMD.
@@ -49,15 +49,6 @@ LOCAL_GET, LOCAL_SET, LOCAL_TEE, GLOBAL_GET, GLOBAL_SET = range(0x20, 0x25)
 I32_CONST, I64_CONST, COPY, FILL = 0x41, 0x42, MORE + 10, MORE + 11
 V128_CONST, SHUFFLE = SIMD + 12, SIMD + 13
 ADD, SUB, AND, OR, COMPARISONS = 0x6a, 0x6b, 0x71, 0x72, range(0x45, 0x5b)
-# What the domain knows of operations on secrets; "copy" also for one lane of several.
-OPERATIONS = {op: name for name, ops in {
-    "zero": (0x45, 0x50, SIMD + 83), "equal": (0x46, 0x47, 0x51, 0x52),
-    "and": (AND, 0x83, SIMD + 78), "or": (OR, 0x84, SIMD + 80), "xor": (0x73, 0x85, SIMD + 81),
-    "lanes": (SIMD + n for n in (35, 45, 55, 214)), "unlike": (SIMD + n for n in (36, 46, 56, 215)),
-    "all": (SIMD + n for n in (99, 131, 163, 195)), "bits": (SIMD + 100,),
-    "copy": (0xa7, 0xac, 0xad, *(SIMD + n for n in LANES)),
-}.items() for op in ops}
-NEGATES, SIGNS = (SUB, 0x7d), ((0x76, 31), (0x88, 63), (0x48, 0), (0x4e, 0))
 ARITHMETIC = {0x6c: operator.mul, 0x72: operator.or_, 0x73: operator.xor,
               0x74: lambda a, b: a << b % 32, 0x76: lambda a, b: a % 2**32 >> b % 32}
 
@@ -278,7 +269,6 @@ class Machine(Flow):
         function = self.functions[i.at]
         results = self.pops(state, len(self.file.types[self.file.signatures[function]][1]))
         if not self.context:
-            self.end(i.at, state, *results)
             return []
         back, pointer = self.context[-1]
         if state.registers[self.POINTER] != Stack(pointer, True, True):
@@ -292,7 +282,6 @@ class Machine(Flow):
         return [(self.context[:-1] + ((back, 0),), state)]
 
     def place(self, i, address, offset=0):
-        address = flat(address)
         if secret(address):
             self.wrong_at(i, "the address depends on a secret")
             return PUBLIC
@@ -306,7 +295,7 @@ class Machine(Flow):
             condition = self.pop(state) if op == IF else None
             self.heights[i] = state.registers[self.depth, "height"] - len(operand[0])
             if op == IF:
-                self.decide_on(i, state, condition)
+                self.decide_on(i, condition)
                 return [(i.next, state), (i.other.next if i.other else i.target, state)]
         elif op == ELSE:
             return [(i.target, state)]
@@ -315,10 +304,10 @@ class Machine(Flow):
         elif op == BR:
             return self.branch(i, operand, state)
         elif op == BR_IF:
-            self.decide_on(i, state, self.pop(state))
+            self.decide_on(i, self.pop(state))
             return [*self.branch(i, operand, state), (i.next, state)]
         elif op == BR_TABLE:
-            if secret(flat(self.pop(state))):
+            if secret(self.pop(state)):
                 self.wrong_at(i, "the index of a table of branches depends on a secret")
             return [target for depth in set(operand) for target in self.branch(i, depth, state)]
         elif op == UNREACHABLE:
@@ -348,7 +337,7 @@ class Machine(Flow):
             self.pop(state)
         elif op in (SELECT, SELECT_TYPED):
             a, b, condition = self.pops(state, 3)
-            if secret(flat(condition)):
+            if secret(condition):
                 self.wrong_at(i, "a choice by a secret, which an engine may make a branch of")
             self.push(state, join(a, b))
         elif op in LOADS:
@@ -364,27 +353,26 @@ class Machine(Flow):
             address, value = self.pops(state, 2)
             self.store(i.at, state, self.place(i, address, operand), LANE_STORES[op], value)
         elif op == COPY:
-            to, source, length = map(flat, self.pops(state, 3))
+            to, source, length = self.pops(state, 3)
             self.copy(i.at, state, self.place(i, to), self.place(i, source), length)
         elif op == FILL:
-            to, value, length = map(flat, self.pops(state, 3))
+            to, value, length = self.pops(state, 3)
             self.fill(i.at, state, self.place(i, to), value, length)
         elif op in (CALL, CALL_INDIRECT):
             return self.call(i, state)
         elif op not in (NOP, END):
             values = self.pops(state, TAKES.get(op, 2))
-            if op in SLOW_FOR_SOME and secret(*map(flat, values)):
+            if op in SLOW_FOR_SOME and secret(*values):
                 self.wrong_at(i, "a secret is divided, or calculated with in floating point")
             self.push(state, self.compute(op, values))
         return None
 
-    def decide_on(self, i, state, value):
-        value = flat(value)
-        self.decide(i.at, state, DECISION if value is DIFFERENCE else value)
+    def decide_on(self, i, value):
+        if secret(value):
+            self.wrong_at(i, "the branch depends on a secret")
 
     @staticmethod
     def compute(op, values):
-        values = list(map(flat, values))
         if not secret(*values):
             if op in (ADD, SUB):
                 value = (add if op == ADD else subtract)(*values)
@@ -399,10 +387,7 @@ class Machine(Flow):
                     return PUBLIC
                 return place._replace(at=place.at & number) if place.exact else place
             return PUBLIC if op in COMPARISONS else mix(values)
-        operation = OPERATIONS.get(op)
-        if (op, values[-1]) in SIGNS or op in NEGATES and values[0] == 0:
-            operation, values = ("negate", values[1:]) if op in NEGATES else ("sign", values[:1])
-        return computed(operation, values)
+        return SECRET
 
     def call(self, i, state):
         file, function = self.file, i.operand
@@ -414,7 +399,7 @@ class Machine(Flow):
             return []
         arguments = self.pops(state, len(file.types[file.signatures[function]][0]))
         if name in ("memcpy", "memmove", "memset"):
-            to, value, length = map(flat, arguments)
+            to, value, length = arguments
             if name == "memset":
                 self.fill(i.at, state, self.place(i, to), value, length)
             else:

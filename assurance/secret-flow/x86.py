@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Follows secrets through machine code for x86-64: see assurance/secret-flow/run.sh.
+"""Follows secrets through machine code for x86-64; domain.py describes the model.
 
     assurance/secret-flow/x86.py FILE [MODULE...]
 
 FILE is a program or shared library with symbols. Fails unless each MODULE has a kernel in it.
+The package iced-x86 says what instructions read and write. The tables below say the rest.
 """
 
 import collections
@@ -12,15 +13,16 @@ import subprocess
 import sys
 
 from iced_x86 import (
-    CodeSize, ConditionCode, CpuidFeature, Decoder, FlowControl, Formatter, FormatterSyntax,
+    CodeSize, CpuidFeature, Decoder, FlowControl, Formatter, FormatterSyntax,
     InstructionInfoFactory, MemorySizeExt, Mnemonic, OpAccess, OpKind, Register, RegisterExt,
     RflagsBits,
 )
 
 from domain import (
-    ANYWHERE, CONST, DECISION, DOES_NOT_RETURN, IMAGE, LIST, PUBLIC, SECRET, Flow, Stack, State,
-    add, computed, flat, join, mix, piece, secret, subtract, verdict,
+    ANYWHERE, CONST, DOES_NOT_RETURN, IMAGE, LIST, PUBLIC, SECRET, Flow, Stack, State,
+    add, join, mix, piece, secret, subtract, verdict,
 )
+
 
 def mnemonics(pattern):
     return {value for name, value in vars(Mnemonic).items() if re.fullmatch(pattern, name)}
@@ -30,11 +32,9 @@ READS = {OpAccess.READ, OpAccess.COND_READ, OpAccess.READ_WRITE, OpAccess.READ_C
 WRITES = {OpAccess.WRITE, OpAccess.COND_WRITE, OpAccess.READ_WRITE, OpAccess.READ_COND_WRITE}
 KEEPS = {OpAccess.COND_WRITE, OpAccess.READ_COND_WRITE}
 ARGUMENTS = [Register.RDI, Register.RSI, Register.RDX, Register.RCX, Register.R8, Register.R9]
-CLOBBERED = [*ARGUMENTS, Register.RAX, Register.R10, Register.R11,
-             *range(Register.ZMM0, Register.ZMM31 + 1),
-             *range(Register.K0, Register.K7 + 1)]
+SAVED = [Register.RSP, Register.RBX, Register.RBP, *range(Register.R12, Register.R15 + 1)]
 FLAGS = "flags"  # beside the registers; one value for each
-LOWEST = 1 << 16  # added to a register: its lowest byte, where that was written by itself
+LOWEST = 1 << 16  # added to a register: its lowest byte
 CALLS = {FlowControl.CALL, FlowControl.INDIRECT_CALL}
 IMMEDIATES = {value for name, value in vars(OpKind).items() if name.startswith("IMMEDIATE")}
 # Instructions that take longer for some numbers: in floating point, for subnormal ones.
@@ -46,23 +46,37 @@ VECTOR_MASKS = {**dict.fromkeys(mnemonics(r"VP?MASKMOV(?:PS|PD|D|Q)"), 1),
 REFUSED_FEATURES = {CpuidFeature.FPU, CpuidFeature.FPU287, CpuidFeature.FPU387, CpuidFeature.MMX}
 SHIFTS = mnemonics("SHL|SHR|SAR|SAL|ROL|ROR|RCL|RCR|SHLD|SHRD")
 BIT_TESTS = mnemonics("BT[SRC]?")
-XORS = mnemonics("V?P?XOR(?:PS|PD|D|Q)?")
+# These give a constant where both operands are the same register; the first, zero.
+ZEROS = mnemonics("V?P?XOR(?:PS|PD|D|Q)?|SUB")
+CONSTANTS = ZEROS | mnemonics("V?PSUB[BWDQ]|V?PCMPEQ[BWDQ]|KXN?OR[BWDQ]")
 TERNARY = mnemonics("VPTERNLOG[DQ]")
-TERNARY_OR = {0xf6: 0, 0xde: 1, 0xbe: 2}  # one operand or the XOR of the others: which one
-SAME_GIVES_CONST = XORS | mnemonics("SUB|V?PSUB[BWDQ]|V?PCMPEQ[BWDQ]|KXN?OR[BWDQ]")
 COPIES = mnemonics(r"V?MOV(?:DQ[AU]\d*|[AU]P[SD]|D|Q)|V?LDDQU|KMOV[BWDQ]|MOVZX|MOV")
-SETS, MOVES_BY_FLAGS = mnemonics("SETN?E"), mnemonics(r"CMOV\w+")
-# What the domain knows of operations on secrets; "copy" also for some lanes.
-OPERATIONS = {mnemonic: name for name, found in {
-    "zero": mnemonics("TEST|V?PTEST|KORTEST[BWDQ]"), "equal": {Mnemonic.CMP}, "xor": XORS,
-    "and": mnemonics("V?P?AND(?:PS|PD|D|Q)?"), "or": mnemonics("V?P?OR(?:PS|PD|D|Q)?"),
-    "lanes": mnemonics("V?PCMPEQ[BWDQ]"), "bits": mnemonics("V?PMOVMSKB"),
-    "copy": COPIES | mnemonics(r"V?EXTRACT[IF]\w+|V?PSHUFD|V?PEXTR[DQ]|VPERMQ"),
-}.items() for mnemonic in found}
+MOVES_BY_FLAGS = mnemonics(r"CMOV\w+")
 STRINGS = {getattr(Mnemonic, kind + letter): size for kind in ("MOVS", "STOS")
            for letter, size in zip("BWDQ", (1, 2, 4, 8))}
 NOT_AN_ACCESS = mnemonics("LEA|NOP")
-STOPS = mnemonics("UD2|INT3")
+
+
+def masked(a, b):
+    if type(a) is Stack and type(b) is int:
+        return PUBLIC if b >= 0 else a._replace(at=a.at & b) if a.exact else a
+    return on_numbers(lambda a, b: a & b)(a, b)
+
+
+def on_numbers(do):
+    return lambda a, b: do(a, b) if type(a) is int and type(b) is int else mix((a, b))
+
+
+ARITHMETIC = {
+    Mnemonic.ADD: add, Mnemonic.SUB: subtract, Mnemonic.AND: masked,
+    Mnemonic.INC: lambda a: add(a, 1), Mnemonic.DEC: lambda a: subtract(a, 1),
+    Mnemonic.NEG: lambda a: subtract(0, a),
+    Mnemonic.OR: on_numbers(lambda a, b: a | b), Mnemonic.XOR: on_numbers(lambda a, b: a ^ b),
+    Mnemonic.SHL: on_numbers(lambda a, b: a << b if 0 <= b < 32 else CONST),
+    Mnemonic.SHR: on_numbers(lambda a, b: (a & (1 << 64) - 1) >> b if 0 <= b < 32 else CONST),
+}
+times = on_numbers(lambda a, b: a * b)
+Code = collections.namedtuple("Code", "target")  # a function, or the name of an outside one
 
 
 def full(register):
@@ -80,6 +94,9 @@ def signed(number):
     return number - (1 << 64) if number >> 63 else number
 
 
+Access = collections.namedtuple("Access", "base index scale displacement size reads writes keeps")
+
+
 class Decoded:
     """An instruction, and what of it is asked for again and again."""
 
@@ -94,35 +111,39 @@ class Decoded:
         if kinds and kinds[-1] in IMMEDIATES:
             self.immediate = signed(i.immediate(len(kinds) - 1))
         self.memory, is_access = [], i.mnemonic not in NOT_AN_ACCESS
-        wide_addresses = all(m.address_size != CodeSize.CODE32 for m in info.used_memory())
         for m in info.used_memory():
             if is_access and (m.access in READS or self.flow not in CALLS):
-                self.memory.append((
+                self.memory.append(Access(
                     full(m.base), full(m.index), m.scale, signed(m.displacement),
                     MemorySizeExt.size(m.memory_size), m.access in READS, m.access in WRITES,
                     m.access in KEEPS))
         if not self.memory and is_access and OpKind.MEMORY in kinds:  # a prefetch
-            self.memory = [(full(i.memory_base), full(i.memory_index), 1, 0, 1) + (False,) * 3]
-        addresses = {register for m in self.memory for register in m[:2]} - set(self.registers)
+            self.memory = [Access(full(i.memory_base), full(i.memory_index), 1, 0, 1,
+                                  False, False, False)]
+        addresses = {name for m in self.memory for name in m[:2]} - set(self.registers)
         used = info.used_registers()
         self.reads = [r.register for r in used
                       if r.access in READS and full(r.register) not in addresses]
         self.writes = [(r.register, r.access in KEEPS) for r in used if r.access in WRITES]
         sizes = [RegisterExt.size(name) for name in self.names if name is not None]
-        self.size = (sizes + [m[4] for m in self.memory] + [0])[0]
+        self.size = (sizes + [m.size for m in self.memory] + [0])[0]
         self.mask = full(i.op_mask)
         if i.mnemonic in VECTOR_MASKS and i.op_count > VECTOR_MASKS[i.mnemonic]:
             self.mask = self.registers[VECTOR_MASKS[i.mnemonic]]
         last = self.names[-2:]
-        self.same = len(last) == 2 and last[0] == last[1] is not None and not self.mask
-        # Whether the analysis knows what it does, where that is more than reading and writing.
-        self.followed = wide_addresses and not (
-            i.rflags_modified & RflagsBits.DF or REFUSED_FEATURES.intersection(i.cpuid_features())
+        same = len(last) == 2 and last[0] == last[1] is not None and not self.mask
+        self.constant = same and i.mnemonic in CONSTANTS or (
+            i.mnemonic in TERNARY and self.immediate in (0, -1, 255) and not self.mask)
+        # Whether reads, writes and the tables above are all that there is to it.
+        self.followed = not (
+            any(m.address_size == CodeSize.CODE32 for m in info.used_memory())
+            or i.rflags_modified & RflagsBits.DF or REFUSED_FEATURES.intersection(i.cpuid_features())
             or i.is_string_instruction and i.mnemonic not in STRINGS
             or i.mnemonic in BIT_TESTS and kinds[0] == OpKind.MEMORY and kinds[1] == OpKind.REGISTER
             or i.memory_segment in (Register.FS, Register.GS)
             or not (self.flow in (FlowControl.NEXT, *CALLS, FlowControl.INDIRECT_BRANCH)
-                    or i.mnemonic in STOPS or i.mnemonic == Mnemonic.RET and not i.op_count
+                    or i.mnemonic in (Mnemonic.UD2, Mnemonic.INT3)
+                    or i.mnemonic == Mnemonic.RET and not i.op_count
                     or i.is_jcc_short_or_near or i.is_jmp_short_or_near))
 
 
@@ -191,26 +212,26 @@ class File:
             yield target
             place += 4
 
-
-class Known(State):
-    def register(self, key):
-        if key not in self.registers and type(key) is int and key >= LOWEST:
-            return piece(self.registers.get(key - LOWEST, SECRET))
-        return self.registers.get(key, SECRET)
+    def stub(self, target):
+        """The function that a stub for the dynamic linker jumps to."""
+        for i in Decoder(64, self.code(target, 16), ip=target):
+            if i.flow_control == FlowControl.INDIRECT_BRANCH and i.is_ip_rel_memory_operand:
+                return self.imports.get(i.ip_rel_memory_address)
+        return None
 
 
 class Machine(Flow):
-    WORD = 8
-
     def __init__(self, file):
         super().__init__()
         self.file, self.formatter = file, Formatter(FormatterSyntax.INTEL)
 
     def begin(self, address, lists):
-        registers = {Register.RSP: Stack(-8, True, True), FLAGS: (SECRET,) * 6,
-                     **dict.fromkeys(ARGUMENTS, PUBLIC), **{ARGUMENTS[n]: LIST for n in lists}}
+        state = State({Register.RSP: Stack(-8, True, True), FLAGS: (SECRET,) * 6},
+                      dict.fromkeys(range(0, 128, 8), PUBLIC))
+        for n, register in enumerate(ARGUMENTS):
+            self.set(state, register, LIST if n in lists else PUBLIC)
         self.file.function(address)
-        return Known(registers, dict.fromkeys(range(0, 128, 8), PUBLIC)), ((address, 0),)
+        return state, ((address, 0),)
 
     def wrong_at(self, x, what):
         self.report(x.ip, "%s: %s" % (what, self.formatter.format(x.i)))
@@ -231,42 +252,36 @@ class Machine(Flow):
 
     @staticmethod
     def get(state, name):
-        """What a register, or a part of one, has in it."""
-        register = full(name)
-        value, low = state.register(register), state.registers.get(register + LOWEST)
-        if is_lowest(name):
-            return low if low is not None else value & 255 if type(value) is int else piece(value)
-        if low is not None:
-            alone = type(value) is int and value == 0 or low is DECISION and not secret(value)
-            value = low if alone else mix((value, low))
+        """What a register, or a part of one, has in it. Of one left by a caller: a secret."""
+        value = state.registers.get(full(name) + LOWEST * is_lowest(name), SECRET)
         if RegisterExt.is_gpr32(name) and type(value) is int:
             return value & 0xffffffff
-        return value if RegisterExt.size(name) >= 4 else piece(value)
+        return value if is_lowest(name) or RegisterExt.size(name) >= 4 else piece(value)
 
     @staticmethod
-    def set(state, name, value, keeps):
+    def set(state, name, value, keeps=False):
         register, size = full(name), RegisterExt.size(name)
-        if is_lowest(name):
-            state.registers[register + LOWEST] = value if secret(value) else piece(value)
-            return
+        low = value & 255 if type(value) is int else piece(value)
         if keeps or RegisterExt.is_gpr(name) and size < 4:
+            low = low if is_lowest(name) and not keeps else mix((low, Machine.get(state, register)))
             value = mix((value, Machine.get(state, register)))
         elif type(value) is int:
             value = value & 0xffffffff if size == 4 else signed(value & (1 << 64) - 1)
         elif type(value) is Stack and size == 4:
             value = ANYWHERE
         state.registers[register] = value
-        state.registers.pop(register + LOWEST, None)
+        if RegisterExt.is_gpr(name):
+            state.registers[register + LOWEST] = low
 
     def address(self, state, base, index, scale, displacement):
         if base is None and index is None:
             return IMAGE
-        value = 0 if base is None else flat(self.get(state, base))
+        value = 0 if base is None else self.get(state, base)
         if index is not None:
-            other = flat(self.get(state, index))
+            other = self.get(state, index)
             if RegisterExt.is_vector_register(index) and not secret(other):
                 other = PUBLIC
-            value = add(value, scaled(other, scale))
+            value = add(value, other if scale == 1 else times(other, scale))
         return add(value, displacement)
 
     def step(self, x, state, code):
@@ -279,55 +294,52 @@ class Machine(Flow):
         if x.i.is_string_instruction:
             return self.string(x, state)
         loads, stores = [], []
-        for base, index, scale, displacement, size, reads, writes, keeps in x.memory:
-            place = self.address(state, base, index, scale, displacement)
+        for m in x.memory:
+            place = self.address(state, m.base, m.index, m.scale, m.displacement)
             if secret(place):
                 self.wrong_at(x, "the address depends on a secret")
                 place = PUBLIC
-            if x.mask and secret(flat(self.get(state, x.mask))):
+            if x.mask and secret(self.get(state, x.mask)):
                 self.wrong_at(x, "the mask of an access to memory depends on a secret")
-            if index is not None and RegisterExt.is_vector_register(index) and type(place) is Stack:
-                place = place._replace(exact=False)
-            if reads:
-                loads.append(self.load(state, place, size))
-            if writes:
-                stores.append((place, size, not keeps and not x.mask))
+            if m.index is not None and RegisterExt.is_vector_register(m.index):
+                place = place._replace(exact=False) if type(place) is Stack else place
+            if m.reads:
+                loads.append(self.load(state, place, m.size))
+            if m.writes:
+                stores.append((place, m.size, not m.keeps and not x.mask))
         sources = loads + [self.get(state, name) for name in x.reads]
         asked = [flag for n, flag in enumerate(state.registers[FLAGS]) if x.i.rflags_read >> n & 1]
-        if x.mnemonic in SLOW_FOR_SOME and secret(*map(flat, sources)):
+        if x.mnemonic in SLOW_FOR_SOME and secret(*sources):
             self.wrong_at(x, "a secret is divided, or calculated with in floating point")
         if x.flow != FlowControl.NEXT:
             return self.go_on(x, state, sources, asked, code)
-        operands = [(loads + [0])[0] if name is None else self.get(state, name) for name in x.names]
-        if x.immediate is not None:
-            operands[-1] = x.immediate
-        value = self.value(x, state, operands, loads, sources, asked)
+        value = self.value(x, state, loads, sources, asked)
         if x.i.rflags_modified:
-            flag, changed = PUBLIC, x.i.rflags_modified
-            if not (x.same and x.mnemonic in SAME_GIVES_CONST):
-                flag = self.flag(x, operands, value, sources + asked)
+            flag = SECRET if secret(*sources, *asked) and not x.constant else PUBLIC
             # A shift by nothing leaves flags alone.
             by_nothing = x.mnemonic in SHIFTS and x.immediate in (None, 0)
+            changed = x.i.rflags_modified
             kept = changed if by_nothing else x.i.rflags_undefined
             state.registers[FLAGS] = tuple(
                 old if not changed >> n & 1 else join(old, flag) if kept >> n & 1 else flag
                 for n, old in enumerate(state.registers[FLAGS]))
-        pointer, low = state.registers[Register.RSP], None
-        if x.mnemonic in (Mnemonic.PUSH, Mnemonic.POP, Mnemonic.LEAVE):
-            if x.mnemonic == Mnemonic.PUSH:
-                stores = [(add(pointer, -stores[0][1]), stores[0][1], True)]
-            else:
-                pointer = self.get(state, Register.RBP) if x.mnemonic == Mnemonic.LEAVE else pointer
-                self.set(state, x.names[0] if x.names else Register.RBP, loads[0], False)
-            state.registers[Register.RSP] = stores[0][0] if stores else add(pointer, x.memory[0][4])
+        # A number of one byte may have a secret in the rest of its register.
+        low = SECRET
+        if x.mnemonic == Mnemonic.MOV and x.size >= 4 and x.registers[1]:
+            low = state.registers.get(x.registers[1] + LOWEST, SECRET)
+        pointer = state.registers[Register.RSP]
+        if x.mnemonic == Mnemonic.PUSH:
+            size = stores[0][1]
+            pointer = state.registers[Register.RSP] = add(pointer, -size)
+            stores = [(pointer, size, True)]
+        elif x.mnemonic in (Mnemonic.POP, Mnemonic.LEAVE):
+            pointer = self.get(state, Register.RBP) if x.mnemonic == Mnemonic.LEAVE else pointer
+            self.set(state, x.names[0] if x.names else Register.RBP, loads[0])
+            state.registers[Register.RSP] = add(pointer, x.memory[0].size)
         else:
-            if x.mnemonic == Mnemonic.MOV and x.size >= 4 and x.registers[1]:
-                low = state.registers.get(x.registers[1] + LOWEST)
-            if low is not None:
-                value = state.register(x.registers[1])
             for name, keeps in x.writes:
                 self.set(state, name, value, keeps and x.mnemonic not in MOVES_BY_FLAGS)
-                if low is not None:
+                if not secret(low):
                     state.registers[full(name) + LOWEST] = low
         pointer = state.registers[Register.RSP]
         if type(pointer) is not Stack or not pointer.exact:
@@ -335,103 +347,69 @@ class Machine(Flow):
             return []
         for place, size, exactly in stores:
             self.store(x.ip, state, place, size, value, exactly)
-            if low is not None:
+            if secret(value) and not secret(low):
                 self.store(x.ip, state, place, 1, low, exactly)
         return None
 
-    def value(self, x, state, operands, loads, sources, asked):
+    def value(self, x, state, loads, sources, asked):
         """What an instruction computes."""
         m, i = x.mnemonic, x.i
         if m == Mnemonic.LEA:
             if i.is_ip_rel_memory_operand:
                 return IMAGE
             value = self.address(state, full(i.memory_base), full(i.memory_index),
-                                 i.memory_index_scale,
-                                 signed(i.memory_displacement))
+                                 i.memory_index_scale, signed(i.memory_displacement))
             short = any(RegisterExt.is_gpr32(name) for name in (i.memory_base, i.memory_index))
             return value & 0xffffffff if short and type(value) is int else value
-        if x.same and m in SAME_GIVES_CONST:
-            return 0 if m in XORS or m == Mnemonic.SUB else CONST
+        if x.constant:
+            return 0 if m in ZEROS else CONST
+        operands = [(loads + [0])[0] if name is None else self.get(state, name) for name in x.names]
+        if x.immediate is not None:
+            operands[-1] = x.immediate
         if m in COPIES and len(operands) == 2 and not x.mask:
             pointer = i.is_ip_rel_memory_operand and self.file.pointer(i.ip_rel_memory_address)
             return pointer or operands[1]
-        if m in (Mnemonic.PUSH, Mnemonic.POP):
+        if m == Mnemonic.PUSH:
             return operands[0]
-        if m in TERNARY and x.immediate in (0, -1, 255) and not x.mask:
-            return CONST
         if m in MOVES_BY_FLAGS:
-            value = join(*operands)
-            return value if not secret(*asked) else SECRET
-        everything = sources + asked
-        if not secret(*map(flat, everything)):
-            if m in ARITHMETIC and x.size >= 4 and len(operands) in (1, 2):
-                return ARITHMETIC[m](*map(flat, operands))
-            if m in PAIRS:
-                return tuple(operands[-2:])
-            return mix(everything)
-        operands = list(map(flat, operands))
-        if m in TERNARY and x.immediate & 255 in TERNARY_OR and not x.mask:
-            alone = operands.pop(TERNARY_OR[x.immediate & 255])
-            return computed("or", [alone, computed("xor", operands[:2])])
-        if m in TERNARY and x.immediate & 255 == 0x96 and not x.mask:
-            return computed("xor", operands[:3])
-        if m in SETS:
-            return DECISION if asked == [DECISION] else SECRET
-        operation = None if x.mask else OPERATIONS.get(m)
-        if m == Mnemonic.NEG or m == Mnemonic.SHR and x.immediate == 8 * x.size - 1:
-            operation, operands = "negate" if m == Mnemonic.NEG else "sign", operands[:1]
-        return computed(operation, operands[-1:] if m in COPIES or operation == "bits"
-                        else operands[-2:])
-
-    @staticmethod
-    def flag(x, operands, value, everything):
-        """What the flags tell. Of a tag, those of less than four bytes tell nothing."""
-        if not secret(*map(flat, everything)):
-            return PUBLIC
-        operation, decided = OPERATIONS.get(x.mnemonic), DECISION in map(flat, operands)
-        if x.mnemonic == Mnemonic.INC:
-            operation, operands = "equal", [*operands, -1]
-        if operation == "zero" and x.same:
-            operands = operands[:1]
-        if operation in ("and", "or", "xor"):
-            operation, operands = "zero", [value]
-        if operation not in ("zero", "equal") or x.size < 4 and not decided:
+            return SECRET if secret(*asked) else join(*operands)
+        if secret(*sources, *asked):
             return SECRET
-        return computed(operation, list(map(flat, operands)))
+        if m in ARITHMETIC and x.size >= 4 and len(operands) in (1, 2):
+            return ARITHMETIC[m](*operands, *[1] * (m in SHIFTS and len(operands) == 1))
+        return mix(sources + asked)
 
     def string(self, x, state):
         """rep movs, rep stos."""
-        size = STRINGS[x.mnemonic]
         count = self.get(state, Register.RCX) if x.i.has_rep_prefix or x.i.has_repne_prefix else 1
-        length, to = scaled(flat(count), size), flat(self.get(state, Register.RDI))
-        if any(base == Register.RSI for base, *_ in x.memory):
-            source = flat(self.get(state, Register.RSI))
+        length, to = times(count, STRINGS[x.mnemonic]), self.get(state, Register.RDI)
+        if any(m.base == Register.RSI for m in x.memory):
+            source = self.get(state, Register.RSI)
             self.copy(x.ip, state, to, source, length)
-            state.registers[Register.RSI] = add(source, length)
+            self.set(state, Register.RSI, add(source, length))
         else:
             self.fill(x.ip, state, to, self.get(state, Register.RAX), length)
-        state.registers[Register.RDI] = add(to, length)
+        self.set(state, Register.RDI, add(to, length))
         if x.i.has_rep_prefix:
-            state.registers[Register.RCX] = 0
+            self.set(state, Register.RCX, 0)
 
     def go_on(self, x, state, sources, asked, code):
         flow = x.flow
         if flow == FlowControl.CONDITIONAL_BRANCH:
-            value = mix(asked) if not asked or asked.count(asked[0]) < len(asked) else asked[0]
-            by_zero = x.i.condition_code in (ConditionCode.E, ConditionCode.NE)
-            self.decide(x.ip, state, value if by_zero or value is not DECISION else SECRET)
+            if secret(*asked):
+                self.wrong_at(x, "the branch depends on a secret")
             return [(x.i.near_branch_target, state), (x.next, state)]
         if flow == FlowControl.RETURN:
             return self.leave(x, state)
         if flow not in (*CALLS, FlowControl.INDIRECT_BRANCH, FlowControl.UNCONDITIONAL_BRANCH):
             return []  # it ends here
-        if secret(*map(flat, sources)):
+        if secret(*sources):
             self.wrong_at(x, "where it goes depends on a secret")
         if flow in (FlowControl.CALL, FlowControl.UNCONDITIONAL_BRANCH):
             target = x.i.near_branch_target
             if target in code and flow != FlowControl.CALL:
                 return [(target, state)]
-            target = target if target in self.file.functions else self.stub(target)
+            target = target if target in self.file.functions else self.file.stub(target)
         elif x.i.is_ip_rel_memory_operand:
             target = getattr(self.file.pointer(x.i.ip_rel_memory_address), "target", None)
         else:
@@ -454,7 +432,7 @@ class Machine(Flow):
             pointer = registers[Register.RSP]
             registers[Register.RSP] = add(pointer, -8)
             return [(self.context + ((x.next, pointer.at), (target, 0)), state)]
-        to, source, length = (flat(self.get(state, register)) for register in ARGUMENTS[:3])
+        to, source, length = (self.get(state, register) for register in ARGUMENTS[:3])
         if target in ("memcpy", "memmove"):
             self.copy(x.ip, state, to, source, length)
         elif target == "memset":
@@ -465,18 +443,15 @@ class Machine(Flow):
             to = PUBLIC
         else:
             self.wrong_at(x, "a call of an unknown function")
-        for register in CLOBBERED:
-            registers.pop(register, None)
-            registers.pop(register + LOWEST, None)
-        registers[Register.RAX], registers[FLAGS] = to, (SECRET,) * 6
-        if tail:
-            return self.leave(x, state)
-        return [(x.next, state)]
+        kept = (*SAVED, *(register + LOWEST for register in SAVED))
+        state.registers = {key: registers[key] for key in kept if key in registers}
+        state.registers[FLAGS] = (SECRET,) * 6
+        self.set(state, Register.RAX, to)
+        return self.leave(x, state) if tail else [(x.next, state)]
 
     def leave(self, x, state):
         """The end of a function."""
         if not self.context:
-            self.end(x.ip, state, self.get(state, Register.RAX))
             return []
         back, pointer = self.context[-1]
         if state.registers[Register.RSP] != Stack(pointer - 8, True, True):
@@ -484,40 +459,6 @@ class Machine(Flow):
         state.registers[Register.RSP] = Stack(pointer, True, True)
         state.slots = {at: value for at, value in state.slots.items() if at >= pointer}
         return [(self.context[:-1] + ((back, 0),), state)]
-
-    def stub(self, target):
-        for i in Decoder(64, self.file.code(target, 16), ip=target):
-            if i.flow_control == FlowControl.INDIRECT_BRANCH and i.is_ip_rel_memory_operand:
-                return self.file.imports.get(i.ip_rel_memory_address)
-        return None
-
-
-def scaled(value, factor):
-    return value * factor if type(value) is int else value if factor == 1 else mix((value,))
-
-
-def masked(a, b):
-    if type(a) is int and type(b) is int:
-        return a & b
-    if type(a) is Stack and type(b) is int:
-        return PUBLIC if b >= 0 else a._replace(at=a.at & b) if a.exact else a
-    return mix((a, b))
-
-
-def on_numbers(do):
-    return lambda a, b=1: do(a, b) if type(a) is int and type(b) is int else mix((a, b))
-
-
-Code = collections.namedtuple("Code", "target")  # a function, or the name of an outside one
-ARITHMETIC = {
-    Mnemonic.ADD: add, Mnemonic.SUB: subtract, Mnemonic.AND: masked,
-    Mnemonic.NEG: lambda a: subtract(0, a),
-    Mnemonic.INC: lambda a: add(a, 1), Mnemonic.DEC: lambda a: subtract(a, 1),
-    Mnemonic.OR: on_numbers(lambda a, b: a | b), Mnemonic.XOR: on_numbers(lambda a, b: a ^ b),
-    Mnemonic.SHL: on_numbers(lambda a, b: a << b if 0 <= b < 32 else CONST),
-    Mnemonic.SHR: on_numbers(lambda a, b: (a & (1 << 64) - 1) >> b if 0 <= b < 32 else CONST),
-}
-PAIRS = mnemonics("V?PUNPCKLQDQ")
 
 
 if __name__ == "__main__":
