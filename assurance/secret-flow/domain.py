@@ -312,6 +312,21 @@ class Flow:
         known = type(length) is int and length <= 1 << 16
         self.store(where, state, to, length if known else 0, piece(value), known)
 
+    def library(self, where, state, name, arguments):
+        """A call of a function of the C library; its result."""
+        to, source, length = arguments
+        if name in ("memcpy", "memmove"):
+            self.copy(where, state, to, source, length)
+        elif name == "memset":
+            self.fill(where, state, to, source, length)
+        elif name in ("memcmp", "bcmp"):
+            if secret(*arguments, self.load(state, to, 1), self.load(state, source, 1)):
+                self.report(where, "memcmp ends where a secret says")
+            return PUBLIC
+        else:
+            self.report(where, "a call of an unknown function")
+        return to
+
 
 def verdict(new_flow, names, modules):
     """Follows all kernels among functions and prints what was found. Returns the exit status: 1 if

@@ -18,8 +18,6 @@ from domain import (
 # Operators, by how many values they take. Those of 0xfc have MORE added, those of 0xfd SIMD.
 SIMD, MORE = 0xfd000, 0xfc00
 LANES = (21, 22, 24, 25, 27, 29, 31, 33)
-NONE = (154, 162, 165, 166, 175, 176, 178, 179, 180, 187, 194, 197, 198, 207, 208, 210, 211, 212,
-        226, 238)
 ONE = (*range(15, 21), *LANES, 77, 83, *range(94, 101), *range(103, 107), 116, 117, 122,
        *range(124, 130), 131, 132, *range(135, 139), 148, 160, 161, 163, 164, *range(167, 171),
        192, 193, 195, 196, *range(199, 203), 224, 225, 227, 236, 237, 239, *range(248, 256),
@@ -31,8 +29,6 @@ TAKES = {op: count for count, ops in (
     (1, (0x45, 0x50, 0x67, 0x68, 0x69, 0x79, 0x7a, 0x7b, *range(0x8b, 0x92), *range(0x99, 0xa0),
          *range(0xa7, 0xc5), *range(MORE, MORE + 8), *(SIMD + n for n in ONE))),
 ) for op in ops}
-for n in NONE:
-    del TAKES[SIMD + n]
 LOADS = dict(zip(range(0x28, 0x36), (4, 8, 4, 8, 1, 1, 2, 2, 1, 1, 2, 2, 4, 4)))
 LOADS.update({SIMD + n: size for n, size in enumerate((16, 8, 8, 8, 8, 8, 8, 1, 2, 4, 8))})
 LOADS.update({SIMD + 92: 4, SIMD + 93: 8})
@@ -398,13 +394,10 @@ class Machine(Flow):
         if DOES_NOT_RETURN.search(name) and i.next.code == UNREACHABLE:
             return []
         arguments = self.pops(state, len(file.types[file.signatures[function]][0]))
-        if name in ("memcpy", "memmove", "memset"):
+        if name in ("memcpy", "memmove", "memset", "memcmp", "bcmp"):
             to, value, length = arguments
-            if name == "memset":
-                self.fill(i.at, state, self.place(i, to), value, length)
-            else:
-                self.copy(i.at, state, self.place(i, to), self.place(i, value), length)
-            self.push(state, to)
+            value = value if name == "memset" else self.place(i, value)
+            self.push(state, self.library(i.at, state, name, [self.place(i, to), value, length]))
             return None
         if function < len(file.imported) or len(self.context) > 50:
             self.wrong_at(i, "a call of an unknown function, or of itself")

@@ -70,10 +70,6 @@ def on_numbers(do):
 ARITHMETIC = {
     Mnemonic.ADD: add, Mnemonic.SUB: subtract, Mnemonic.AND: masked,
     Mnemonic.INC: lambda a: add(a, 1), Mnemonic.DEC: lambda a: subtract(a, 1),
-    Mnemonic.NEG: lambda a: subtract(0, a),
-    Mnemonic.OR: on_numbers(lambda a, b: a | b), Mnemonic.XOR: on_numbers(lambda a, b: a ^ b),
-    Mnemonic.SHL: on_numbers(lambda a, b: a << b if 0 <= b < 32 else CONST),
-    Mnemonic.SHR: on_numbers(lambda a, b: (a & (1 << 64) - 1) >> b if 0 <= b < 32 else CONST),
 }
 times = on_numbers(lambda a, b: a * b)
 Code = collections.namedtuple("Code", "target")  # a function, or the name of an outside one
@@ -347,8 +343,6 @@ class Machine(Flow):
             return []
         for place, size, exactly in stores:
             self.store(x.ip, state, place, size, value, exactly)
-            if secret(value) and not secret(low):
-                self.store(x.ip, state, place, 1, low, exactly)
         return None
 
     def value(self, x, state, loads, sources, asked):
@@ -360,7 +354,7 @@ class Machine(Flow):
             value = self.address(state, full(i.memory_base), full(i.memory_index),
                                  i.memory_index_scale, signed(i.memory_displacement))
             short = any(RegisterExt.is_gpr32(name) for name in (i.memory_base, i.memory_index))
-            return value & 0xffffffff if short and type(value) is int else value
+            return mix((value,)) if short else value
         if x.constant:
             return 0 if m in ZEROS else CONST
         operands = [(loads + [0])[0] if name is None else self.get(state, name) for name in x.names]
@@ -376,7 +370,7 @@ class Machine(Flow):
         if secret(*sources, *asked):
             return SECRET
         if m in ARITHMETIC and x.size >= 4 and len(operands) in (1, 2):
-            return ARITHMETIC[m](*operands, *[1] * (m in SHIFTS and len(operands) == 1))
+            return ARITHMETIC[m](*operands)
         return mix(sources + asked)
 
     def string(self, x, state):
@@ -432,21 +426,11 @@ class Machine(Flow):
             pointer = registers[Register.RSP]
             registers[Register.RSP] = add(pointer, -8)
             return [(self.context + ((x.next, pointer.at), (target, 0)), state)]
-        to, source, length = (self.get(state, register) for register in ARGUMENTS[:3])
-        if target in ("memcpy", "memmove"):
-            self.copy(x.ip, state, to, source, length)
-        elif target == "memset":
-            self.fill(x.ip, state, to, source, length)
-        elif target in ("memcmp", "bcmp"):
-            if secret(self.load(state, to, 1), self.load(state, source, 1)):
-                self.wrong_at(x, "%s ends where a secret says" % target)
-            to = PUBLIC
-        else:
-            self.wrong_at(x, "a call of an unknown function")
+        result = self.library(x.ip, state, target, [self.get(state, r) for r in ARGUMENTS[:3]])
         kept = (*SAVED, *(register + LOWEST for register in SAVED))
         state.registers = {key: registers[key] for key in kept if key in registers}
         state.registers[FLAGS] = (SECRET,) * 6
-        self.set(state, Register.RAX, to)
+        self.set(state, Register.RAX, result)
         return self.leave(x, state) if tail else [(x.next, state)]
 
     def leave(self, x, state):
