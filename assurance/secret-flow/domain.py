@@ -151,6 +151,17 @@ def subtract(a, b):
     return add(a, b if b != CONST else PUBLIC)
 
 
+def on_numbers(do):
+    return lambda a, b: do(a, b) if type(a) is int and type(b) is int else mix((a, b))
+
+
+def masked(a, b):
+    """The bits that both have. A pointer that is rounded down still leads to its array."""
+    if type(a) is Stack and type(b) is int:
+        return PUBLIC if b >= 0 else a._replace(at=a.at & b) if a.exact else a
+    return on_numbers(lambda a, b: a & b)(a, b)
+
+
 class State:
     """What is known at a place: the values of registers, and of the words of the stack."""
 

@@ -12,7 +12,7 @@ import sys
 
 from domain import (
     CONST, DOES_NOT_RETURN, IMAGE, LIST, PUBLIC, SECRET, Flow, Stack, State,
-    add, join, mix, secret, subtract, verdict,
+    add, join, masked, mix, secret, subtract, verdict,
 )
 
 # Operators, by how many values they take. Those of 0xfc have MORE added, those of 0xfd SIMD.
@@ -34,6 +34,7 @@ LOADS.update({SIMD + n: size for n, size in enumerate((16, 8, 8, 8, 8, 8, 8, 1, 
 LOADS.update({SIMD + 92: 4, SIMD + 93: 8})
 STORES = {**dict(zip(range(0x36, 0x3f), (4, 8, 4, 8, 1, 2, 1, 2, 4))), SIMD + 11: 16}
 LANE_LOADS, LANE_STORES = ({SIMD + at + n: 1 << n for n in range(4)} for at in (84, 88))
+STORES.update(LANE_STORES)
 # Division, and all arithmetic with floating point, take longer for some numbers.
 SLOW_FOR_SOME = {*range(0x6d, 0x71), *range(0x7f, 0x83), *range(0x8b, 0xa7), *range(0xa8, 0xac),
                  *range(0xae, 0xbc), *range(SIMD + 224, SIMD + 256),
@@ -78,8 +79,9 @@ class Reader:
 class Instruction:
     """`target` is where a block, loop, `if` or `else` ends; `other` is the `else` of an `if`."""
 
-    def __init__(self, at, code, operand, blocks):
-        self.at, self.code, self.operand, self.blocks = at, code, operand, blocks
+    def __init__(self, function, at, code, operand, blocks):
+        self.function, self.at, self.code = function, at, code
+        self.operand, self.blocks = operand, blocks
         self.target = self.other = self.next = None
 
 
@@ -90,7 +92,7 @@ class File:
         if r.data[:8] != b"\0asm\1\0\0\0":
             sys.exit("%s: not WebAssembly" % path)
         self.imported, self.bodies, self.segments = [], [], []
-        self.names, self.globals, self.decoded = {}, {}, {}
+        self.names, self.globals, self.decoded, self.code = {}, {}, {}, {}
         r.at = 8
         while r.at < len(r.data):
             section, length = r.byte(), r.number()
@@ -133,17 +135,17 @@ class File:
         return IMAGE if inside else number
 
     def function(self, function):
-        """The number of locals beside the arguments, and the instructions by place."""
+        """The number of locals beside the arguments, and the first instruction."""
         if function in self.decoded:
             return self.decoded[function]
         r, (r.at, end) = self.r, self.bodies[function - len(self.imported)]
         local = sum(r.list(lambda: (r.number(), r.byte())[0]))
-        code, blocks, last = {}, [], None
+        start, blocks, last = r.at, [], None
         while r.at < end:
-            i = Instruction(r.at, *self.instruction(r), tuple(blocks))
+            i = Instruction(function, r.at, *self.instruction(r), tuple(blocks))
             if last:
                 last.next = i
-            code[i.at] = last = i
+            self.code[i.at] = last = i
             if i.code in (BLOCK, LOOP, IF):
                 blocks.append(i)
             elif i.code == ELSE:
@@ -153,7 +155,7 @@ class File:
                 block.target = i
                 if block.other:
                     block.other.target = i
-        self.decoded[function] = local, code
+        self.decoded[function] = local, self.code[start]
         return self.decoded[function]
 
     def instruction(self, r):
@@ -171,7 +173,7 @@ class File:
             operand = r.number(), r.number()
         elif op == SELECT_TYPED:
             r.list(r.byte)
-        elif op in LOADS or op in STORES or op in LANE_LOADS or op in LANE_STORES:
+        elif op in LOADS or op in STORES or op in LANE_LOADS:
             assert not r.number() & 0x40, "a second memory"
             operand = r.number()
             r.at += op in LANE_LOADS or op in LANE_STORES
@@ -196,7 +198,7 @@ class Machine(Flow):
 
     def __init__(self, file):
         super().__init__()
-        self.file, self.functions, self.heights = file, {}, {}
+        self.file, self.heights = file, {}
 
     def begin(self, function, lists):
         kinds = self.file.types[self.file.signatures[function]][0]
@@ -207,15 +209,11 @@ class Machine(Flow):
 
     def enter(self, context, state, function, arguments):
         """Begins a function; where."""
-        local, code = self.file.function(function)
+        local, start = self.file.function(function)
         values = arguments + [0] * local
         state.registers.update({(len(context), -1 - n): value for n, value in enumerate(values)})
         state.registers[len(context), "height"] = 0
-        start = next(iter(code))
-        self.functions[start] = function
-        for i in code.values():
-            self.functions[i.at] = function
-        return context + ((start, 0),)
+        return context + ((start.at, 0),)
 
     def push(self, state, value):
         height = state.registers[self.depth, "height"]
@@ -232,13 +230,16 @@ class Machine(Flow):
     def wrong_at(self, i, what):
         self.report(i.at, "%s (opcode 0x%x)" % (what, i.code))
 
+    def sink(self, i, what, *values):
+        if secret(*values):
+            self.wrong_at(i, what + " depends on a secret")
+
     def follow(self, place, state):
         self.context, self.depth = place[:-1], len(place) - 1
-        function = self.functions[place[-1][0]]
-        i = self.file.function(function)[1][place[-1][0]]
+        i = self.file.code[place[-1][0]]
         while True:
             self.read.add(i.at)
-            targets = self.step(i, state, function)
+            targets = self.step(i, state)
             if targets is not None:
                 return [(target if type(target) is tuple else self.context + ((target.at, 0),),
                          after)
@@ -262,8 +263,7 @@ class Machine(Flow):
 
     def leave(self, i, state):
         """The end of a function."""
-        function = self.functions[i.at]
-        results = self.pops(state, len(self.file.types[self.file.signatures[function]][1]))
+        results = self.pops(state, len(self.file.types[self.file.signatures[i.function]][1]))
         if not self.context:
             return []
         back, pointer = self.context[-1]
@@ -284,14 +284,20 @@ class Machine(Flow):
         place = add(address, self.file.image(offset)) if offset else address
         return IMAGE if type(place) is int else place
 
-    def step(self, i, state, function):
+    def memory(self, i, state, name, arguments):
+        """memcpy and the like, which are functions or instructions."""
+        to, source, length = arguments
+        source = source if name == "memset" else self.place(i, source)
+        return self.library(i.at, state, name, [self.place(i, to), source, length])
+
+    def step(self, i, state):
         """The effect of an instruction: where it goes on and with what; None if at the next one."""
         op, operand = i.code, i.operand
         if op in (BLOCK, LOOP, IF):
             condition = self.pop(state) if op == IF else None
             self.heights[i] = state.registers[self.depth, "height"] - len(operand[0])
             if op == IF:
-                self.decide_on(i, condition)
+                self.sink(i, "the branch", condition)
                 return [(i.next, state), (i.other.next if i.other else i.target, state)]
         elif op == ELSE:
             return [(i.target, state)]
@@ -300,11 +306,10 @@ class Machine(Flow):
         elif op == BR:
             return self.branch(i, operand, state)
         elif op == BR_IF:
-            self.decide_on(i, self.pop(state))
+            self.sink(i, "the branch", self.pop(state))
             return [*self.branch(i, operand, state), (i.next, state)]
         elif op == BR_TABLE:
-            if secret(self.pop(state)):
-                self.wrong_at(i, "the index of a table of branches depends on a secret")
+            self.sink(i, "where it goes", self.pop(state))
             return [target for depth in set(operand) for target in self.branch(i, depth, state)]
         elif op == UNREACHABLE:
             return []
@@ -333,8 +338,7 @@ class Machine(Flow):
             self.pop(state)
         elif op in (SELECT, SELECT_TYPED):
             a, b, condition = self.pops(state, 3)
-            if secret(condition):
-                self.wrong_at(i, "a choice by a secret, which an engine may make a branch of")
+            self.sink(i, "a choice, of which an engine may make a branch,", condition)
             self.push(state, join(a, b))
         elif op in LOADS:
             self.push(state, self.load(state, self.place(i, self.pop(state), operand), LOADS[op]))
@@ -345,45 +349,29 @@ class Machine(Flow):
             address, vector = self.pops(state, 2)
             lane = self.load(state, self.place(i, address, operand), LANE_LOADS[op])
             self.push(state, mix((vector, lane)))
-        elif op in LANE_STORES:
-            address, value = self.pops(state, 2)
-            self.store(i.at, state, self.place(i, address, operand), LANE_STORES[op], value)
-        elif op == COPY:
-            to, source, length = self.pops(state, 3)
-            self.copy(i.at, state, self.place(i, to), self.place(i, source), length)
-        elif op == FILL:
-            to, value, length = self.pops(state, 3)
-            self.fill(i.at, state, self.place(i, to), value, length)
+        elif op in (COPY, FILL):
+            self.memory(i, state, "memcpy" if op == COPY else "memset", self.pops(state, 3))
         elif op in (CALL, CALL_INDIRECT):
             return self.call(i, state)
         elif op not in (NOP, END):
             values = self.pops(state, TAKES.get(op, 2))
-            if op in SLOW_FOR_SOME and secret(*values):
-                self.wrong_at(i, "a secret is divided, or calculated with in floating point")
-            self.push(state, self.compute(op, values))
+            if op in SLOW_FOR_SOME:
+                self.sink(i, "the time of a division, or of floating-point arithmetic,", *values)
+            self.push(state, SECRET if secret(*values) else self.compute(op, values))
         return None
-
-    def decide_on(self, i, value):
-        if secret(value):
-            self.wrong_at(i, "the branch depends on a secret")
 
     @staticmethod
     def compute(op, values):
-        if not secret(*values):
-            if op in (ADD, SUB):
-                value = (add if op == ADD else subtract)(*values)
-                return (value + 2**31) % 2**32 - 2**31 if type(value) is int else value
-            if op in ARITHMETIC and all(type(value) is int for value in values):
-                return (ARITHMETIC[op](*values) + 2**31) % 2**32 - 2**31
-            if op in (AND, OR) and type(values[0]) is Stack and type(values[1]) is int:
-                place, number = values
-                if op == OR:
-                    return add(place, number)  # the place is a multiple of more
-                if number >= 0:
-                    return PUBLIC
-                return place._replace(at=place.at & number) if place.exact else place
-            return PUBLIC if op in COMPARISONS else mix(values)
-        return SECRET
+        if op in (ADD, SUB):
+            value = (add if op == ADD else subtract)(*values)
+            return (value + 2**31) % 2**32 - 2**31 if type(value) is int else value
+        if op in ARITHMETIC and all(type(value) is int for value in values):
+            return (ARITHMETIC[op](*values) + 2**31) % 2**32 - 2**31
+        if op == OR and type(values[0]) is Stack:
+            return add(*values)  # the place is a multiple of more
+        if op == AND:
+            return masked(*values)
+        return PUBLIC if op in COMPARISONS else mix(values)
 
     def call(self, i, state):
         file, function = self.file, i.operand
@@ -395,9 +383,7 @@ class Machine(Flow):
             return []
         arguments = self.pops(state, len(file.types[file.signatures[function]][0]))
         if name in ("memcpy", "memmove", "memset", "memcmp", "bcmp"):
-            to, value, length = arguments
-            value = value if name == "memset" else self.place(i, value)
-            self.push(state, self.library(i.at, state, name, [self.place(i, to), value, length]))
+            self.push(state, self.memory(i, state, name, arguments))
             return None
         if function < len(file.imported) or len(self.context) > 50:
             self.wrong_at(i, "a call of an unknown function, or of itself")

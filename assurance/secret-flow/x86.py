@@ -20,7 +20,7 @@ from iced_x86 import (
 
 from domain import (
     ANYWHERE, CONST, DOES_NOT_RETURN, IMAGE, LIST, PUBLIC, SECRET, Flow, Stack, State,
-    add, join, mix, piece, secret, subtract, verdict,
+    add, join, masked, mix, on_numbers, piece, secret, subtract, verdict,
 )
 
 
@@ -55,16 +55,6 @@ MOVES_BY_FLAGS = mnemonics(r"CMOV\w+")
 STRINGS = {getattr(Mnemonic, kind + letter): size for kind in ("MOVS", "STOS")
            for letter, size in zip("BWDQ", (1, 2, 4, 8))}
 NOT_AN_ACCESS = mnemonics("LEA|NOP")
-
-
-def masked(a, b):
-    if type(a) is Stack and type(b) is int:
-        return PUBLIC if b >= 0 else a._replace(at=a.at & b) if a.exact else a
-    return on_numbers(lambda a, b: a & b)(a, b)
-
-
-def on_numbers(do):
-    return lambda a, b: do(a, b) if type(a) is int and type(b) is int else mix((a, b))
 
 
 ARITHMETIC = {
