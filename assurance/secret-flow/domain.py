@@ -186,10 +186,15 @@ class State:
 
 
 class Flow:
-    """Runs kernels. A subclass knows the instructions, and the size of a WORD of the stack.
+    """Runs kernels. A context has one (where to return to, the stack pointer) for each call on the
+    way from the kernel. A place is a context followed by (address of an instruction, 0).
 
-    A context has one (where to return to, the stack pointer) for each call on the way from the
-    kernel. A place is a context followed by (address of an instruction, 0)."""
+    A subclass knows the size of a WORD of the stack and the instructions, whose addresses are `at`:
+    begin(function, lists)  the state in which a kernel begins, and the place; `lists` are the
+                            numbers of the arguments that point to public words
+    follow(place, state)    runs instructions up to the next places where ways meet: these, with
+                            their states
+    text(instruction)       what it is called"""
 
     WORD = 8
 
@@ -216,18 +221,13 @@ class Flow:
                         continue
                     heapq.heappush(work, target)
 
-    def begin(self, function, lists):
-        """The state in which a kernel begins, and the place; `lists` are the arguments that point
-        to public words."""
-        raise NotImplementedError
-
-    def follow(self, place, state):
-        """Runs instructions up to the next places where ways meet: these, with their states."""
-        raise NotImplementedError
-
-    def report(self, where, what):
+    def report(self, i, what):
         if self.last_run:
-            self.wrong[where, self.kernel] = what
+            self.wrong[i.at, self.kernel] = "%s: %s" % (what, self.text(i))
+
+    def sink(self, i, what, *values):
+        if secret(*values):
+            self.report(i, what + " depends on a secret")
 
     # The stack.
 
@@ -277,11 +277,11 @@ class Flow:
             values.append(value)
         return whole(values)
 
-    def store(self, where, state, place, size, value, exactly=True):
+    def store(self, i, state, place, size, value, exactly=True):
         """Writes; `exactly` unless it may write less, or nothing."""
         if place in (LIST, IMAGE):
             if place == LIST or secret(value) or not is_data(value):
-                self.report(where, "a store to memory with public values in it")
+                self.report(i, "a store to memory with public values in it")
             return
         word, slots = self.WORD, state.slots
         if place == ANYWHERE:
@@ -304,38 +304,36 @@ class Flow:
             if not self.last_run and not is_data(value):
                 self.words.add((self.owner(state, at)[0], at))
 
-    def copy(self, where, state, to, source, length):
+    def copy(self, i, state, to, source, length):
         """memcpy"""
-        if secret(to, source, length):
-            self.report(where, "an address or a length depends on a secret")
+        self.sink(i, "an address or a length", to, source, length)
         if type(length) is int and type(to) is Stack and to.exact and length <= 1 << 12:
             parts = [(at, min(self.WORD, length - at)) for at in range(0, length, self.WORD)]
             values = [self.load(state, add(source, at), size) for at, size in parts]
             for (at, size), value in zip(parts, values):
-                self.store(where, state, add(to, at), size, value)
+                self.store(i, state, add(to, at), size, value)
         else:
-            self.store(where, state, to, 0, self.load(state, source, 1), False)
+            self.store(i, state, to, 0, self.load(state, source, 1), False)
 
-    def fill(self, where, state, to, value, length):
+    def fill(self, i, state, to, value, length):
         """memset"""
-        if secret(to, length):
-            self.report(where, "an address or a length depends on a secret")
+        self.sink(i, "an address or a length", to, length)
         known = type(length) is int and length <= 1 << 16
-        self.store(where, state, to, length if known else 0, piece(value), known)
+        self.store(i, state, to, length if known else 0, piece(value), known)
 
-    def library(self, where, state, name, arguments):
+    def library(self, i, state, name, arguments):
         """A call of a function of the C library; its result."""
         to, source, length = arguments
         if name in ("memcpy", "memmove"):
-            self.copy(where, state, to, source, length)
+            self.copy(i, state, to, source, length)
         elif name == "memset":
-            self.fill(where, state, to, source, length)
+            self.fill(i, state, to, source, length)
         elif name in ("memcmp", "bcmp"):
-            if secret(*arguments, self.load(state, to, 1), self.load(state, source, 1)):
-                self.report(where, "memcmp ends where a secret says")
+            values = self.load(state, to, 1), self.load(state, source, 1)
+            self.sink(i, "where memcmp ends", *arguments, *values)
             return PUBLIC
         else:
-            self.report(where, "a call of an unknown function")
+            self.report(i, "a call of an unknown function")
         return to
 
 

@@ -227,12 +227,9 @@ class Machine(Flow):
     def pops(self, state, count):
         return [self.pop(state) for _ in range(count)][::-1]
 
-    def wrong_at(self, i, what):
-        self.report(i.at, "%s (opcode 0x%x)" % (what, i.code))
-
-    def sink(self, i, what, *values):
-        if secret(*values):
-            self.wrong_at(i, what + " depends on a secret")
+    @staticmethod
+    def text(i):
+        return "opcode 0x%x" % i.code
 
     def follow(self, place, state):
         self.context, self.depth = place[:-1], len(place) - 1
@@ -268,7 +265,7 @@ class Machine(Flow):
             return []
         back, pointer = self.context[-1]
         if state.registers[self.POINTER] != Stack(pointer, True, True):
-            self.wrong_at(i, "the stack pointer is not what it was")
+            self.report(i, "the stack pointer is not what it was")
         for key in [key for key in state.registers if key[0] == self.depth]:
             del state.registers[key]
         state.slots = {at: value for at, value in state.slots.items() if at >= pointer}
@@ -278,17 +275,15 @@ class Machine(Flow):
         return [(self.context[:-1] + ((back, 0),), state)]
 
     def place(self, i, address, offset=0):
-        if secret(address):
-            self.wrong_at(i, "the address depends on a secret")
-            return PUBLIC
+        self.sink(i, "the address", address)
         place = add(address, self.file.image(offset)) if offset else address
-        return IMAGE if type(place) is int else place
+        return IMAGE if type(place) is int else PUBLIC if secret(place) else place
 
     def memory(self, i, state, name, arguments):
         """memcpy and the like, which are functions or instructions."""
         to, source, length = arguments
         source = source if name == "memset" else self.place(i, source)
-        return self.library(i.at, state, name, [self.place(i, to), source, length])
+        return self.library(i, state, name, [self.place(i, to), source, length])
 
     def step(self, i, state):
         """The effect of an instruction: where it goes on and with what; None if at the next one."""
@@ -322,13 +317,13 @@ class Machine(Flow):
                     self.push(state, value)
         elif op in (GLOBAL_GET, GLOBAL_SET):
             if self.file.globals.get(operand) != "__stack_pointer":
-                self.wrong_at(i, "a global that is not the stack pointer")
+                self.report(i, "a global that is not the stack pointer")
             if op == GLOBAL_GET:
                 self.push(state, state.registers[self.POINTER])
             else:
                 pointer = state.registers[self.POINTER] = self.pop(state)
                 if type(pointer) is not Stack or not pointer.exact:
-                    self.wrong_at(i, "the stack pointer is no longer known")
+                    self.report(i, "the stack pointer is no longer known")
                     return []
         elif op in (I32_CONST, I64_CONST):
             self.push(state, self.file.image(operand) if op == I32_CONST else operand)
@@ -344,7 +339,7 @@ class Machine(Flow):
             self.push(state, self.load(state, self.place(i, self.pop(state), operand), LOADS[op]))
         elif op in STORES:
             address, value = self.pops(state, 2)
-            self.store(i.at, state, self.place(i, address, operand), STORES[op], value)
+            self.store(i, state, self.place(i, address, operand), STORES[op], value)
         elif op in LANE_LOADS:
             address, vector = self.pops(state, 2)
             lane = self.load(state, self.place(i, address, operand), LANE_LOADS[op])
@@ -376,7 +371,7 @@ class Machine(Flow):
     def call(self, i, state):
         file, function = self.file, i.operand
         if i.code == CALL_INDIRECT:
-            self.wrong_at(i, "a call through a table")
+            self.report(i, "a call through a table")
             return []
         name = file.names.get(function, "?")
         if DOES_NOT_RETURN.search(name) and i.next.code == UNREACHABLE:
@@ -386,7 +381,7 @@ class Machine(Flow):
             self.push(state, self.memory(i, state, name, arguments))
             return None
         if function < len(file.imported) or len(self.context) > 50:
-            self.wrong_at(i, "a call of an unknown function, or of itself")
+            self.report(i, "a call of an unknown function, or of itself")
             return []
         pointer = state.registers[self.POINTER]
         context = self.context + ((i.next.at, pointer.at),)

@@ -87,7 +87,7 @@ class Decoded:
     """An instruction, and what of it is asked for again and again."""
 
     def __init__(self, i, info):
-        self.i, self.ip, self.next, self.mnemonic = i, i.ip, i.next_ip, i.mnemonic
+        self.i, self.at, self.next, self.mnemonic = i, i.ip, i.next_ip, i.mnemonic
         self.flow = i.flow_control
         kinds = [i.op_kind(n) for n in range(i.op_count)]
         self.names = [i.op_register(n) if kind == OpKind.REGISTER else None
@@ -219,8 +219,8 @@ class Machine(Flow):
         self.file.function(address)
         return state, ((address, 0),)
 
-    def wrong_at(self, x, what):
-        self.report(x.ip, "%s: %s" % (what, self.formatter.format(x.i)))
+    def text(self, x):
+        return self.formatter.format(x.i)
 
     def follow(self, place, state):
         self.context, ip = place[:-1], place[-1][0]
@@ -273,7 +273,7 @@ class Machine(Flow):
     def step(self, x, state, code):
         """The effect of an instruction: where it goes on and with what; None if at the next one."""
         if not x.followed:
-            self.wrong_at(x, "an instruction that this analysis does not follow")
+            self.report(x, "an instruction that this analysis does not follow")
             return None if x.flow == FlowControl.NEXT else []
         if x.mnemonic == Mnemonic.VZEROUPPER:
             return None
@@ -282,11 +282,9 @@ class Machine(Flow):
         loads, stores = [], []
         for m in x.memory:
             place = self.address(state, m.base, m.index, m.scale, m.displacement)
-            if secret(place):
-                self.wrong_at(x, "the address depends on a secret")
-                place = PUBLIC
-            if x.mask and secret(self.get(state, x.mask)):
-                self.wrong_at(x, "the mask of an access to memory depends on a secret")
+            self.sink(x, "the address", place)
+            if x.mask:
+                self.sink(x, "the mask of an access to memory", self.get(state, x.mask))
             if m.index is not None and RegisterExt.is_vector_register(m.index):
                 place = place._replace(exact=False) if type(place) is Stack else place
             if m.reads:
@@ -295,8 +293,8 @@ class Machine(Flow):
                 stores.append((place, m.size, not m.keeps and not x.mask))
         sources = loads + [self.get(state, name) for name in x.reads]
         asked = [flag for n, flag in enumerate(state.registers[FLAGS]) if x.i.rflags_read >> n & 1]
-        if x.mnemonic in SLOW_FOR_SOME and secret(*sources):
-            self.wrong_at(x, "a secret is divided, or calculated with in floating point")
+        if x.mnemonic in SLOW_FOR_SOME:
+            self.sink(x, "the time of a division, or of floating-point arithmetic,", *sources)
         if x.flow != FlowControl.NEXT:
             return self.go_on(x, state, sources, asked, code)
         value = self.value(x, state, loads, sources, asked)
@@ -329,10 +327,10 @@ class Machine(Flow):
                     state.registers[full(name) + LOWEST] = low
         pointer = state.registers[Register.RSP]
         if type(pointer) is not Stack or not pointer.exact:
-            self.wrong_at(x, "the stack pointer is no longer known")
+            self.report(x, "the stack pointer is no longer known")
             return []
         for place, size, exactly in stores:
-            self.store(x.ip, state, place, size, value, exactly)
+            self.store(x, state, place, size, value, exactly)
         return None
 
     def value(self, x, state, loads, sources, asked):
@@ -369,10 +367,10 @@ class Machine(Flow):
         length, to = times(count, STRINGS[x.mnemonic]), self.get(state, Register.RDI)
         if any(m.base == Register.RSI for m in x.memory):
             source = self.get(state, Register.RSI)
-            self.copy(x.ip, state, to, source, length)
+            self.copy(x, state, to, source, length)
             self.set(state, Register.RSI, add(source, length))
         else:
-            self.fill(x.ip, state, to, self.get(state, Register.RAX), length)
+            self.fill(x, state, to, self.get(state, Register.RAX), length)
         self.set(state, Register.RDI, add(to, length))
         if x.i.has_rep_prefix:
             self.set(state, Register.RCX, 0)
@@ -380,15 +378,13 @@ class Machine(Flow):
     def go_on(self, x, state, sources, asked, code):
         flow = x.flow
         if flow == FlowControl.CONDITIONAL_BRANCH:
-            if secret(*asked):
-                self.wrong_at(x, "the branch depends on a secret")
+            self.sink(x, "the branch", *asked)
             return [(x.i.near_branch_target, state), (x.next, state)]
         if flow == FlowControl.RETURN:
             return self.leave(x, state)
         if flow not in (*CALLS, FlowControl.INDIRECT_BRANCH, FlowControl.UNCONDITIONAL_BRANCH):
             return []  # it ends here
-        if secret(*sources):
-            self.wrong_at(x, "where it goes depends on a secret")
+        self.sink(x, "where it goes", *sources)
         if flow in (FlowControl.CALL, FlowControl.UNCONDITIONAL_BRANCH):
             target = x.i.near_branch_target
             if target in code and flow != FlowControl.CALL:
@@ -411,12 +407,12 @@ class Machine(Flow):
             if tail:
                 return [(target, state)]
             if len(self.context) > 50:
-                self.wrong_at(x, "a function that calls itself")
+                self.report(x, "a function that calls itself")
                 return []
             pointer = registers[Register.RSP]
             registers[Register.RSP] = add(pointer, -8)
             return [(self.context + ((x.next, pointer.at), (target, 0)), state)]
-        result = self.library(x.ip, state, target, [self.get(state, r) for r in ARGUMENTS[:3]])
+        result = self.library(x, state, target, [self.get(state, r) for r in ARGUMENTS[:3]])
         kept = (*SAVED, *(register + LOWEST for register in SAVED))
         state.registers = {key: registers[key] for key in kept if key in registers}
         state.registers[FLAGS] = (SECRET,) * 6
@@ -429,7 +425,7 @@ class Machine(Flow):
             return []
         back, pointer = self.context[-1]
         if state.registers[Register.RSP] != Stack(pointer - 8, True, True):
-            self.wrong_at(x, "the stack pointer is not what it was")
+            self.report(x, "the stack pointer is not what it was")
         state.registers[Register.RSP] = Stack(pointer, True, True)
         state.slots = {at: value for at, value in state.slots.items() if at >= pointer}
         return [(self.context[:-1] + ((back, 0),), state)]
