@@ -189,17 +189,19 @@ class Flow:
     """Runs kernels. A context has one (where to return to, the stack pointer) for each call on the
     way from the kernel. A place is a context followed by (address of an instruction, 0).
 
-    A subclass knows the size of a WORD of the stack and the instructions, whose addresses are `at`:
-    begin(function, lists)  the state in which a kernel begins, and the place; `lists` are the
-                            numbers of the arguments that point to public words
-    follow(place, state)    runs instructions up to the next places where ways meet: these, with
-                            their states
-    text(instruction)       what it is called"""
+    A subclass knows the size of a WORD of the stack and the instructions:
+    begin(function, lists)    the state in which a kernel begins, and the place; `lists` are the
+                              numbers of the arguments that point to public words
+    step(instruction, state)  the effect of an instruction: where it goes on, an address or a place,
+                              and with what state; None if at the next instruction
+    text(instruction)         what it is called
+    An instruction has its address (`at`), that of the `next` one, and `meets`: whether it can be
+    reached in another way than from the one before. `file.code` has all instructions by address."""
 
     WORD = 8
 
-    def __init__(self):
-        self.wrong, self.kernels, self.read = {}, set(), set()
+    def __init__(self, file):
+        self.file, self.wrong, self.kernels, self.read = file, {}, set(), set()
 
     def run(self, function, module, name):
         """Follows a kernel."""
@@ -220,6 +222,19 @@ class Flow:
                     elif not states[target].merge(after):
                         continue
                     heapq.heappush(work, target)
+
+    def follow(self, place, state):
+        """Runs instructions up to the next places where ways meet: these, with their states."""
+        self.context, i = place[:-1], self.file.code[place[-1][0]]
+        while True:
+            self.read.add(i.at)
+            targets = self.step(i, state)
+            if targets is not None:
+                return [(self.context + ((target, 0),) if type(target) is int else target, after)
+                        for target, after in targets]
+            i = self.file.code[i.next]
+            if i.meets:
+                return [(self.context + ((i.at, 0),), state)]
 
     def report(self, i, what):
         if self.last_run:

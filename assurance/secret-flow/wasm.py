@@ -82,7 +82,8 @@ class Instruction:
     def __init__(self, function, at, code, operand, blocks):
         self.function, self.at, self.code = function, at, code
         self.operand, self.blocks = operand, blocks
-        self.target = self.other = self.next = None
+        self.meets = code in (END, LOOP)
+        self.target = self.other = self.next = self.height = None
 
 
 class File:
@@ -144,7 +145,7 @@ class File:
         while r.at < end:
             i = Instruction(function, r.at, *self.instruction(r), tuple(blocks))
             if last:
-                last.next = i
+                last.next = i.at
             self.code[i.at] = last = i
             if i.code in (BLOCK, LOOP, IF):
                 blocks.append(i)
@@ -152,9 +153,9 @@ class File:
                 blocks[-1].other = i
             elif i.code == END and blocks:
                 block = blocks.pop()
-                block.target = i
+                block.target = i.at
                 if block.other:
-                    block.other.target = i
+                    block.other.target = i.at
         self.decoded[function] = local, self.code[start]
         return self.decoded[function]
 
@@ -196,9 +197,9 @@ class Machine(Flow):
 
     WORD, POINTER = 4, "stack pointer"
 
-    def __init__(self, file):
-        super().__init__()
-        self.file, self.heights = file, {}
+    @property
+    def depth(self):
+        return len(self.context)
 
     def begin(self, function, lists):
         kinds = self.file.types[self.file.signatures[function]][0]
@@ -215,10 +216,11 @@ class Machine(Flow):
         state.registers[len(context), "height"] = 0
         return context + ((start.at, 0),)
 
-    def push(self, state, value):
-        height = state.registers[self.depth, "height"]
-        state.registers[self.depth, height] = value
-        state.registers[self.depth, "height"] = height + 1
+    def push(self, state, value, depth=None):
+        depth = self.depth if depth is None else depth
+        height = state.registers[depth, "height"]
+        state.registers[depth, height] = value
+        state.registers[depth, "height"] = height + 1
 
     def pop(self, state):
         state.registers[self.depth, "height"] -= 1
@@ -231,20 +233,6 @@ class Machine(Flow):
     def text(i):
         return "opcode 0x%x" % i.code
 
-    def follow(self, place, state):
-        self.context, self.depth = place[:-1], len(place) - 1
-        i = self.file.code[place[-1][0]]
-        while True:
-            self.read.add(i.at)
-            targets = self.step(i, state)
-            if targets is not None:
-                return [(target if type(target) is tuple else self.context + ((target.at, 0),),
-                         after)
-                        for target, after in targets]
-            i = i.next
-            if i.code in (END, LOOP):
-                return [(self.context + ((i.at, 0),), state)]
-
     def branch(self, i, depth, state):
         """Leaves as many blocks, or begins a loop again."""
         state = state.copy()
@@ -252,7 +240,7 @@ class Machine(Flow):
             return self.leave(i, state)
         block = i.blocks[-1 - depth]
         values = self.pops(state, len(block.operand[0 if block.code == LOOP else 1]))
-        while state.registers[self.depth, "height"] > self.heights[block]:
+        while state.registers[self.depth, "height"] > block.height:
             self.pop(state)
         for value in values:
             self.push(state, value)
@@ -269,9 +257,8 @@ class Machine(Flow):
         for key in [key for key in state.registers if key[0] == self.depth]:
             del state.registers[key]
         state.slots = {at: value for at, value in state.slots.items() if at >= pointer}
-        self.depth -= 1
         for value in results:
-            self.push(state, value)
+            self.push(state, value, self.depth - 1)
         return [(self.context[:-1] + ((back, 0),), state)]
 
     def place(self, i, address, offset=0):
@@ -286,11 +273,10 @@ class Machine(Flow):
         return self.library(i, state, name, [self.place(i, to), source, length])
 
     def step(self, i, state):
-        """The effect of an instruction: where it goes on and with what; None if at the next one."""
         op, operand = i.code, i.operand
         if op in (BLOCK, LOOP, IF):
             condition = self.pop(state) if op == IF else None
-            self.heights[i] = state.registers[self.depth, "height"] - len(operand[0])
+            i.height = state.registers[self.depth, "height"] - len(operand[0])
             if op == IF:
                 self.sink(i, "the branch", condition)
                 return [(i.next, state), (i.other.next if i.other else i.target, state)]
@@ -374,7 +360,7 @@ class Machine(Flow):
             self.report(i, "a call through a table")
             return []
         name = file.names.get(function, "?")
-        if DOES_NOT_RETURN.search(name) and i.next.code == UNREACHABLE:
+        if DOES_NOT_RETURN.search(name) and file.code[i.next].code == UNREACHABLE:
             return []
         arguments = self.pops(state, len(file.types[file.signatures[function]][0]))
         if name in ("memcpy", "memmove", "memset", "memcmp", "bcmp"):
@@ -384,7 +370,7 @@ class Machine(Flow):
             self.report(i, "a call of an unknown function, or of itself")
             return []
         pointer = state.registers[self.POINTER]
-        context = self.context + ((i.next.at, pointer.at),)
+        context = self.context + ((i.next, pointer.at),)
         return [(self.enter(context, state, function, arguments), state)]
 
 

@@ -86,7 +86,8 @@ Access = collections.namedtuple("Access", "base index scale displacement size re
 class Decoded:
     """An instruction, and what of it is asked for again and again."""
 
-    def __init__(self, i, info):
+    def __init__(self, function, i, info):
+        self.function, self.meets = function, False
         self.i, self.at, self.next, self.mnemonic = i, i.ip, i.next_ip, i.mnemonic
         self.flow = i.flow_control
         kinds = [i.op_kind(n) for n in range(i.op_count)]
@@ -156,7 +157,9 @@ class File:
             r"^(\w+) +\w+ R_X86_64_(?:GLOB_DAT|JUMP_SLO\w*) +\w+ (\w+)", relocations, re.M)}
         self.imports.update((int(place, 16), int(target, 16)) for place, target in re.findall(
             r"^(\w+) +\w+ R_X86_64_RELATIVE +(\w+)", relocations, re.M))
-        self.info, self.decoded, self.home = InstructionInfoFactory(), {}, {}
+        self.info = InstructionInfoFactory()
+        self.code = {}  # address -> instruction, of functions that were read
+        self.tables = {}  # function -> where its tables of jumps lead
 
     def pointer(self, place):
         """What a pointer leads to that only the dynamic linker writes there."""
@@ -165,33 +168,35 @@ class File:
             return None
         return Code(target) if type(target) is str or target in self.functions else IMAGE
 
-    def code(self, address, size):
+    def bytes_at(self, address, size):
         start, offset = next((s[0], s[1]) for s in self.sections if s[0] <= address < s[0] + s[2])
         return self.bytes[offset + address - start:][:size]
 
     def function(self, address):
-        """The instructions by address, those where ways meet, and where tables of jumps lead."""
-        if address not in self.decoded:
-            size, _ = self.functions[address]
-            decoder = Decoder(64, self.code(address, size), ip=address)
-            code = {i.ip: Decoded(i, self.info.info(i)) for i in decoder}
-            heads, tables = {address}, set()
-            for x in code.values():
-                if x.flow in (FlowControl.CONDITIONAL_BRANCH, FlowControl.UNCONDITIONAL_BRANCH):
-                    heads.add(x.i.near_branch_target)
-                if x.flow == FlowControl.CONDITIONAL_BRANCH or x.flow in CALLS:
-                    heads.add(x.next)
-                elif x.mnemonic == Mnemonic.LEA and x.i.is_ip_rel_memory_operand:
-                    tables |= set(self.table(x.i.ip_rel_memory_address, code))
-            self.decoded[address] = code, heads | tables, tables
-            self.home.update((head, address) for head in heads | tables)
-        return self.decoded[address]
+        """Reads the instructions of a function."""
+        if address in self.tables:
+            return
+        size, _ = self.functions[address]
+        decoder = Decoder(64, self.bytes_at(address, size), ip=address)
+        code = {i.ip: Decoded(address, i, self.info.info(i)) for i in decoder}
+        heads, tables = {address}, set()
+        for x in code.values():
+            if x.flow in (FlowControl.CONDITIONAL_BRANCH, FlowControl.UNCONDITIONAL_BRANCH):
+                heads.add(x.i.near_branch_target)
+            if x.flow == FlowControl.CONDITIONAL_BRANCH or x.flow in CALLS:
+                heads.add(x.next)
+            elif x.mnemonic == Mnemonic.LEA and x.i.is_ip_rel_memory_operand:
+                tables |= set(self.table(x.i.ip_rel_memory_address, code))
+        for at in (heads | tables) & code.keys():
+            code[at].meets = True
+        self.code.update(code)
+        self.tables[address] = tables
 
     def table(self, address, code):
         """Where a table of jumps leads, if there is one: its entries are relative to it."""
         place = address
         while True:
-            entry = self.code(place, 4) or b"\0\0\0\0"
+            entry = self.bytes_at(place, 4) or b"\0\0\0\0"
             target = address + int.from_bytes(entry, "little", signed=True)
             if target not in code:
                 return
@@ -200,7 +205,7 @@ class File:
 
     def stub(self, target):
         """The function that a stub for the dynamic linker jumps to."""
-        for i in Decoder(64, self.code(target, 16), ip=target):
+        for i in Decoder(64, self.bytes_at(target, 16), ip=target):
             if i.flow_control == FlowControl.INDIRECT_BRANCH and i.is_ip_rel_memory_operand:
                 return self.imports.get(i.ip_rel_memory_address)
         return None
@@ -208,8 +213,8 @@ class File:
 
 class Machine(Flow):
     def __init__(self, file):
-        super().__init__()
-        self.file, self.formatter = file, Formatter(FormatterSyntax.INTEL)
+        super().__init__(file)
+        self.formatter = Formatter(FormatterSyntax.INTEL)
 
     def begin(self, address, lists):
         state = State({Register.RSP: Stack(-8, True, True), FLAGS: (SECRET,) * 6},
@@ -221,20 +226,6 @@ class Machine(Flow):
 
     def text(self, x):
         return self.formatter.format(x.i)
-
-    def follow(self, place, state):
-        self.context, ip = place[:-1], place[-1][0]
-        code, heads, self.tables = self.file.function(self.file.home[ip])
-        while True:
-            x = code[ip]
-            self.read.add(ip)
-            targets = self.step(x, state, code)
-            if targets is not None:
-                return [(self.context + ((target, 0),) if type(target) is int else target, after)
-                        for target, after in targets]
-            ip = x.next
-            if ip in heads:
-                return [(self.context + ((ip, 0),), state)]
 
     @staticmethod
     def get(state, name):
@@ -270,8 +261,7 @@ class Machine(Flow):
             value = add(value, other if scale == 1 else times(other, scale))
         return add(value, displacement)
 
-    def step(self, x, state, code):
-        """The effect of an instruction: where it goes on and with what; None if at the next one."""
+    def step(self, x, state):
         if not x.followed:
             self.report(x, "an instruction that this analysis does not follow")
             return None if x.flow == FlowControl.NEXT else []
@@ -296,7 +286,7 @@ class Machine(Flow):
         if x.mnemonic in SLOW_FOR_SOME:
             self.sink(x, "the time of a division, or of floating-point arithmetic,", *sources)
         if x.flow != FlowControl.NEXT:
-            return self.go_on(x, state, sources, asked, code)
+            return self.go_on(x, state, sources, asked)
         value = self.value(x, state, loads, sources, asked)
         if x.i.rflags_modified:
             flag = SECRET if secret(*sources, *asked) and not x.constant else PUBLIC
@@ -375,7 +365,7 @@ class Machine(Flow):
         if x.i.has_rep_prefix:
             self.set(state, Register.RCX, 0)
 
-    def go_on(self, x, state, sources, asked, code):
+    def go_on(self, x, state, sources, asked):
         flow = x.flow
         if flow == FlowControl.CONDITIONAL_BRANCH:
             self.sink(x, "the branch", *asked)
@@ -387,15 +377,17 @@ class Machine(Flow):
         self.sink(x, "where it goes", *sources)
         if flow in (FlowControl.CALL, FlowControl.UNCONDITIONAL_BRANCH):
             target = x.i.near_branch_target
-            if target in code and flow != FlowControl.CALL:
+            inside = target in self.file.code and self.file.code[target].function == x.function
+            if inside and flow != FlowControl.CALL:
                 return [(target, state)]
             target = target if target in self.file.functions else self.file.stub(target)
         elif x.i.is_ip_rel_memory_operand:
             target = getattr(self.file.pointer(x.i.ip_rel_memory_address), "target", None)
         else:
             target = next((value.target for value in sources if type(value) is Code), None)
-            if target is None and flow == FlowControl.INDIRECT_BRANCH and self.tables:
-                return [(place, state) for place in self.tables]
+            tables = self.file.tables[x.function]
+            if target is None and flow == FlowControl.INDIRECT_BRANCH and tables:
+                return [(place, state) for place in tables]
         return self.call(x, state, target, flow not in CALLS)
 
     def call(self, x, state, target, tail):
