@@ -36,7 +36,7 @@ What is assumed of the compiler:
 - On x86-64, calls follow the System V ABI, and a table of jumps holds 32-bit offsets from its start.
 - In WebAssembly, the stack pointer is the global `__stack_pointer`.
 - An array on the stack holds secrets, or pointers and lengths, never both.
-- A table's entries beyond the array's bounds are not read: the code is memory safe.
+- The code is memory safe: a pointer that is moved stays inside what it leads to.
 - Nothing reads a word of the stack that nothing wrote.
 Nothing is assumed of the layout of structures, of registers, or of how much code there is.
 
@@ -362,15 +362,20 @@ def verdict(new_flow, names, modules):
             module = kernel[1] or "functions"
             flows.setdefault(module, new_flow()).run(function, module, kernel[2])
     wrong = ["no kernel in %s" % module for module in modules if module not in flows]
+    kernels = read = found = 0
     for module, flow in sorted(flows.items()):
-        print("%s: %d kernels, %d instructions" % (module, len(flow.kernels), len(flow.read)))
+        print("%s: %d kernels" % (module, len(flow.kernels)))
+        kernels, read = kernels + len(flow.kernels), read + len(flow.read)
         planted = {kernel for kernel in flow.kernels if "planted_" in kernel}
         missed = planted - {kernel for _, kernel in flow.wrong}
         wrong += ["%s: not found" % kernel for kernel in sorted(missed)]
+        found += len(planted - missed)
         wrong += ["%x in %s: %s" % (where, kernel, what)
                   for (where, kernel), what in sorted(flow.wrong.items()) if kernel not in planted]
     for line in wrong[:60]:
         print(line)
     if len(wrong) > 60:
         print("and %d more" % (len(wrong) - 60))
+    print("%d kernels, %d instructions: %d planted leaks found, %d other findings" % (
+        kernels, read, found, len(wrong)))
     return 1 if wrong or not flows else 0
