@@ -18,7 +18,10 @@ memory is not tracked: a load through a public pointer gives a secret. Storing a
 or a secret to static memory is an error.
 
 Arrays on the stack. A store to a computed place changes all words around that place, up to the next
-word that holds a pointer or a length. To know these words, each kernel is run twice.
+word that holds a pointer or a length. To know these words, each kernel is run twice. A load from a
+computed place gives all that may be there, because a compiler may fold an offset into the address:
+an array of lengths just below an array of secrets is taken for secret. The release profile has no
+such pair; `opt-level = 2` has, in kernels for batches, and raises false alarms there.
 
 Calls. A call is followed in the context of its callers, so a function is analysed anew for each way
 to it. A function whose name says that it panics ends its path.
@@ -33,7 +36,7 @@ not exempt the function.
 
 What is assumed of the compiler:
 - Kernels are functions of their own, named `arch::BACKEND::entry::NAME` after Rust's demangling.
-- On x86-64, calls follow the System V ABI, and a table of jumps holds 32-bit offsets from its start.
+- On x86-64, calls follow the System V ABI, and a table of jumps holds 32-bit offsets from itself.
 - In WebAssembly, the stack pointer is the global `__stack_pointer`.
 - An array on the stack holds secrets, or pointers and lengths, never both.
 - The code is memory safe: a pointer that is moved stays inside what it leads to.

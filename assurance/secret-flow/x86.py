@@ -124,7 +124,8 @@ class Decoded:
         # Whether reads, writes and the tables above are all that there is to it.
         self.followed = not (
             any(m.address_size == CodeSize.CODE32 for m in info.used_memory())
-            or i.rflags_modified & RflagsBits.DF or REFUSED_FEATURES.intersection(i.cpuid_features())
+            or i.rflags_modified & RflagsBits.DF
+            or REFUSED_FEATURES.intersection(i.cpuid_features())
             or i.is_string_instruction and i.mnemonic not in STRINGS
             or i.mnemonic in BIT_TESTS and kinds[0] == OpKind.MEMORY and kinds[1] == OpKind.REGISTER
             or i.memory_segment in (Register.FS, Register.GS)
@@ -328,7 +329,8 @@ class Machine(Flow):
         m, i = x.mnemonic, x.i
         if m == Mnemonic.LEA:
             if i.is_ip_rel_memory_operand:
-                return IMAGE
+                target = i.ip_rel_memory_address
+                return Code(target) if target in self.file.functions else IMAGE
             value = self.address(state, full(i.memory_base), full(i.memory_index),
                                  i.memory_index_scale, signed(i.memory_displacement))
             short = any(RegisterExt.is_gpr32(name) for name in (i.memory_base, i.memory_index))
