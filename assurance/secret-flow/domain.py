@@ -43,10 +43,11 @@ What is assumed of the compiler:
 - Nothing reads a word of the stack that nothing wrote.
 Nothing is assumed of the layout of structures, of registers, or of how much code there is.
 
-Not covered. Code outside of kernels; whether a comparison is of the whole tag (tests with forgeries
-show that); the upper part of a vector register that SSE code leaves as it was in a function that
-also uses AVX; static memory in WebAssembly that begins as zeros; what an engine makes of
-WebAssembly; speculation.
+Not covered. Code outside of kernels, and kernels that were inlined into it (`init` and `finalize` in
+the scalar WebAssembly module; `run.sh wasm-all` has them); whether a comparison is of the whole tag
+(tests with forgeries show that); the upper part of a vector register that SSE code leaves as it was
+in a function that also uses AVX; static memory in WebAssembly that begins as zeros; what an engine
+makes of WebAssembly; speculation.
 
 A value is one of these:
 
