@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the generic code of the kernels on symbols that stand for all values, and compares the results
-# with FIPS 197 and RFC 10032: crates/palladion/src/proof/. Takes a minute or two.
+# Runs the generic code of the kernels on symbols that stand for all values, and compares the
+# results with FIPS 197 and RFC 10032 (crates/palladion/src/proof/). Takes a minute or two.
 #
 #   assurance/proof.sh [FILTER...]
 set -euo pipefail

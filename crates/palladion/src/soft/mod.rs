@@ -14,8 +14,14 @@ pub(crate) mod bitsliced;
     all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"),
     all(target_family = "wasm", target_feature = "simd128")
 ))]
-#[cfg_attr(all(palladion_one_backend, target_feature = "relaxed-simd"), allow(dead_code))]
-// byte shuffles are faster there
+// Byte shuffles are faster with relaxed SIMD; on other CPUs tests alone use it, or the proofs.
+#[cfg_attr(
+    any(
+        all(palladion_one_backend, target_feature = "relaxed-simd"),
+        not(any(target_arch = "x86", target_arch = "x86_64", target_family = "wasm"))
+    ),
+    allow(dead_code, unused_imports, unused_macros)
+)]
 pub(crate) mod lanes;
 #[cfg(any(
     all(test, feature = "std"),
