@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes a table of known answers: which vectors came out right where, and how many.
 
-    PALLADION_KNOWN_ANSWERS=$PWD/FILE cargo test --release --all-features --test all
+    PALLADION_KNOWN_ANSWERS=$PWD/FILE cargo test --release --all-features --test vectors --test all
     .ci/known-answers.py FILE [CPU:BACKEND,BACKEND... ...]
 
 The tests of the core write the file. Of runs of the same tests the one with the most answers counts. The exit status is 1 if a CPU

@@ -7,7 +7,7 @@
 # On each CPU every backend is tested that it has, and the choice of one; on aarch64 the tests run
 # again as on a CPU that has no AES instructions, by our own override, since QEMU cannot hide them.
 #
-# TESTS="--test all --test backend" leaves out the tests within the core.
+# TESTS="--test vectors --test all --test backend" leaves out the tests within the core.
 #
 # Needs (Debian): qemu-user, and for each CPU its gcc and libc6-dev-*-cross; see cross.sh for the
 # Rust target.

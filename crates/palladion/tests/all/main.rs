@@ -1,5 +1,6 @@
-//! All tests except those that choose a backend in processes of their own (`backend.rs`). They are
-//! one program, so that the kernels of all degrees are compiled once.
+//! All tests except known answers (`tests/vectors`) and those that choose a backend in processes of
+//! their own (`backend.rs`). They are one program, so that the code for all degrees is compiled
+//! once.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -15,8 +16,5 @@ mod historic;
 mod lengths;
 mod pieces;
 mod reference;
-mod rfc;
 mod small;
-mod vectors;
 mod within;
-mod wycheproof;
