@@ -141,7 +141,7 @@ pub fn place_or_none(bytes: &Option<In<'_, '_>>) -> (*const u8, usize) {
     bytes.as_ref().map_or((ptr::dangling(), 0), In::place)
 }
 
-/// Likewise.
+/// Returns the bytes of an optional argument: none if it was left out.
 pub fn bytes_or_none<'a>(bytes: &'a Option<In<'_, '_>>) -> &'a [u8] {
     bytes.as_ref().map_or(&[], In::bytes)
 }
@@ -241,7 +241,7 @@ impl<'py> Target<'py> {
     /// # Safety
     /// They have been written before, or it is a buffer of the caller's.
     pub unsafe fn bytes(&mut self) -> &mut [u8] {
-        // SAFETY: it is valid for writes of that length; the rest is granted.
+        // SAFETY: it is valid for writes of that length, and was written, as the caller promises.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }
     }
 

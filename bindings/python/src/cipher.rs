@@ -67,7 +67,7 @@ impl Cipher {
         let (algorithm, call) = (self.inner.algorithm(), Call { message });
         work_on(py, call.message.len + call.message.ad_len, move || {
             let call = call;
-            // SAFETY: granted.
+            // SAFETY: the caller promises the message and its pointers.
             unsafe { hazmat::seal_any(algorithm, &call.message) }
         })
         .or_raise()
@@ -76,13 +76,13 @@ impl Cipher {
     /// Decrypts.
     ///
     /// # Safety
-    /// Likewise.
+    /// As for `seal_raw`.
     #[inline]
     unsafe fn open_raw(&self, py: Python<'_>, message: Message) -> PyResult<()> {
         let (algorithm, call) = (self.inner.algorithm(), Call { message });
         work_on(py, call.message.len + call.message.ad_len, move || {
             let call = call;
-            // SAFETY: granted.
+            // SAFETY: the caller promises the message and its pointers.
             unsafe { hazmat::open_any(algorithm, &call.message) }
         })
         .or_raise()
@@ -349,7 +349,7 @@ impl Cipher {
         let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
         let mut tag = copy("tag", tag.bytes(), tag_len)?;
         let (dst, len) = buffer.place();
-        // SAFETY: likewise.
+        // SAFETY: key, nonce and tag have the right lengths; all buffers live until this returns.
         unsafe {
             let ad = place_or_none(&ad);
             self.open_raw(py, self.message(nonce.as_ptr(), ad, (dst, len), dst, tag.as_mut_ptr()))

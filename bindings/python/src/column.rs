@@ -655,7 +655,7 @@ impl GivenAds<'_, '_> {
     }
 }
 
-/// Likewise, kept alive: one object with the buffer protocol for all rows, or a column.
+/// Associated data kept alive: one object with the buffer protocol for all rows, or a column.
 enum KeptAds<'py> {
     Same(Option<Bound<'py, PyAny>>),
     Each(Kept<'py>),

@@ -17,7 +17,7 @@ use crate::status::with_backend;
 /// Readable for `len` bytes while the result lives.
 #[inline(always)]
 pub(crate) unsafe fn bytes<'a>(from: *const u8, len: usize) -> &'a [u8] {
-    // SAFETY: the caller grants it; nothing is read where there is nothing.
+    // SAFETY: the caller promises this memory; nothing is read where there is nothing.
     if len == 0 { &[] } else { unsafe { slice::from_raw_parts(from, len) } }
 }
 
@@ -27,7 +27,7 @@ pub(crate) unsafe fn bytes<'a>(from: *const u8, len: usize) -> &'a [u8] {
 /// Writable, and nobody else's, for `len` bytes while the result lives.
 #[inline(always)]
 pub(crate) unsafe fn bytes_mut<'a>(to: *mut u8, len: usize) -> &'a mut [u8] {
-    // SAFETY: the caller grants it.
+    // SAFETY: the caller promises this memory.
     if len == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(to, len) } }
 }
 
@@ -53,7 +53,7 @@ pub(crate) unsafe fn not_overlapping(from: *const u8, to: *mut u8, len: usize) -
     if !overlap(from, to, len) {
         return from;
     }
-    // SAFETY: the caller grants it.
+    // SAFETY: the caller promises this memory.
     unsafe { core::ptr::copy(from, to, len) };
     to
 }
@@ -70,7 +70,7 @@ pub(crate) unsafe fn inout<'a, R>(
     len: usize,
     mut work: impl Work<'a, R>,
 ) -> R {
-    // SAFETY: the caller grants both buffers; references to both are made only if they do not
+    // SAFETY: the caller promises both buffers; references to both are made only if they do not
     // overlap.
     unsafe {
         let from = not_overlapping(from, to, len);
@@ -89,25 +89,25 @@ pub(crate) unsafe fn inout<'a, R>(
 /// no pointer into itself.
 #[inline(always)]
 pub(crate) unsafe fn work_on<T, R>(at: *mut u8, work: impl FnOnce(&mut T) -> R) -> R {
-    /// Memory as it should not be. A function of its own, so that others need no room for a copy.
+    /// For unaligned memory. A function of its own, so that others need no room for a copy.
     ///
     /// # Safety
-    /// Likewise.
+    /// As for `work_on`.
     #[cold]
     #[inline(never)]
     unsafe fn with_copy<T, R>(at: *mut T, work: impl FnOnce(&mut T) -> R) -> R {
-        // SAFETY: the caller grants it; the original is not used before it is overwritten with what
-        // has become of the copy.
+        // SAFETY: the caller promises a `T`; the original is not used before it is overwritten with
+        // the changed copy.
         let mut copy = unsafe { at.read_unaligned() };
         let result = work(&mut copy);
-        // SAFETY: likewise, byte by byte, so that `copy` is still there to be wiped.
+        // SAFETY: `at` may be written; byte by byte, so that `copy` is still there to be wiped.
         unsafe {
             at.cast::<u8>().copy_from_nonoverlapping((&raw const copy).cast(), size_of::<T>())
         };
         result
     }
     let at = at.cast::<T>();
-    // SAFETY: the caller grants it.
+    // SAFETY: the caller promises this memory.
     unsafe { if at.is_aligned() { work(&mut *at) } else { with_copy(at, work) } }
 }
 
@@ -118,7 +118,7 @@ pub(crate) unsafe fn work_on<T, R>(at: *mut u8, work: impl FnOnce(&mut T) -> R) 
 #[inline(always)]
 pub(crate) unsafe fn make<T>(at: *mut u8, make: impl FnOnce(&mut MaybeUninit<T>) -> bool) {
     /// # Safety
-    /// Likewise.
+    /// As for `make`.
     #[cold]
     #[inline(never)]
     unsafe fn make_copy<T>(
@@ -127,7 +127,7 @@ pub(crate) unsafe fn make<T>(at: *mut u8, make: impl FnOnce(&mut MaybeUninit<T>)
     ) {
         let mut room = MaybeUninit::uninit();
         if make(&mut room) {
-            // SAFETY: there is a value, which the caller grants room for; what is left here is
+            // SAFETY: there is a value, which the caller promises room for; what is left here is
             // wiped.
             unsafe {
                 at.cast::<u8>().copy_from_nonoverlapping(room.as_ptr().cast(), size_of::<T>());
@@ -136,7 +136,7 @@ pub(crate) unsafe fn make<T>(at: *mut u8, make: impl FnOnce(&mut MaybeUninit<T>)
         }
     }
     let at = at.cast::<MaybeUninit<T>>();
-    // SAFETY: the caller grants it.
+    // SAFETY: the caller promises this memory.
     unsafe {
         if at.is_aligned() {
             make(&mut *at);
@@ -152,7 +152,7 @@ pub(crate) unsafe fn make<T>(at: *mut u8, make: impl FnOnce(&mut MaybeUninit<T>)
 /// `to` writable for `T` bytes.
 #[inline(always)]
 pub(crate) unsafe fn put_tag<const T: usize>(to: *mut u8, tag: Tag<T>) {
-    // SAFETY: the caller grants it.
+    // SAFETY: the caller promises this memory.
     unsafe { to.copy_from_nonoverlapping(tag.as_bytes().as_ptr(), T) }
 }
 
@@ -175,10 +175,10 @@ impl<F: Family, const D: usize, const SIZE: usize> RestingSession<F, D, SIZE> {
             let begin = |place: &mut _| {
                 with_backend(|| Session::begin_in(place, key, nonce, ad).map(|_| ()))
             };
-            // SAFETY: the caller grants the room.
+            // SAFETY: the caller promises the room.
             unsafe { make::<Session<F, D>>(at, |place| begin(place).is_ok()) };
         } else {
-            // SAFETY: likewise.
+            // SAFETY: the caller promises `SIZE` writable bytes, and `BYTES` is at most that.
             let room = unsafe { bytes_mut(at, Session::<F, D>::BYTES) };
             if let Ok(session) = with_backend(|| Session::<F, D>::new(key, nonce, ad)) {
                 let written = session.to_bytes(room);
@@ -195,10 +195,10 @@ impl<F: Family, const D: usize, const SIZE: usize> RestingSession<F, D, SIZE> {
         work: impl FnOnce(&mut Session<F, D>) -> R,
     ) -> Option<R> {
         if Self::FITS {
-            // SAFETY: passed on.
+            // SAFETY: the caller promises a session that `begin` wrote.
             return Some(unsafe { work_on(at, work) });
         }
-        // SAFETY: likewise.
+        // SAFETY: the caller promises `SIZE` bytes, and `BYTES` is at most that.
         let room = unsafe { bytes_mut(at, Session::<F, D>::BYTES) };
         let mut session = with_backend(|| Session::from_bytes(room)).ok()?;
         let result = work(&mut session);

@@ -290,7 +290,7 @@ unsafe fn with_file(ctx: *mut u8, work: impl FnOnce(&mut File) -> Result<(), Err
     if ctx.is_null() {
         return fail(libc::EINVAL);
     }
-    // SAFETY: the caller grants it; the file is there if the context says so.
+    // SAFETY: the caller promises this memory; the file is there if the context says so.
     let file = unsafe {
         let context = &mut *context(ctx);
         (context.open == OPEN).then(|| context.file.assume_init_mut())
@@ -316,7 +316,7 @@ unsafe fn scratch(
     if !is_chunk_size(chunk_size) || scratch.is_null() {
         return Err(invalid);
     }
-    // SAFETY: the caller grants it.
+    // SAFETY: the caller promises this memory.
     let Scratch { buf, len } = unsafe { scratch.read() };
     let right = !buf.is_null() && buf.addr().is_multiple_of(SCRATCH_ALIGN);
     if right && len >= scratch_len(algorithm, chunk_size) {
@@ -332,7 +332,7 @@ unsafe fn scratch(
 /// `ctx` writable for its length, `config` null or good.
 unsafe fn begin(ctx: *mut u8, file: Result<File, Error>, config: *const MerkleConfig) -> c_int {
     let attached = file.and_then(|mut file| {
-        // SAFETY: the caller grants it.
+        // SAFETY: the caller promises this memory.
         if let Some(config) = unsafe { config.as_ref() } {
             if !config.is_valid() {
                 return Err(Error::HashLength(0));
@@ -342,11 +342,11 @@ unsafe fn begin(ctx: *mut u8, file: Result<File, Error>, config: *const MerkleCo
         }
         Ok(file)
     });
-    // SAFETY: the caller grants the room.
+    // SAFETY: the caller promises the room.
     unsafe { ctx.write_bytes(0, CTX_LEN) };
     match attached {
         Ok(file) => {
-            // SAFETY: the caller grants the room.
+            // SAFETY: the caller promises the room.
             unsafe { context(ctx).write(Context { open: OPEN, file: MaybeUninit::new(file) }) };
             OK
         }
@@ -369,14 +369,14 @@ unsafe fn arguments<'a>(
     if ctx.is_null() || key.is_null() {
         return None;
     }
-    // SAFETY: the caller grants them.
+    // SAFETY: the caller promises these pointers.
     let (io, rng, config) = unsafe { (*io.as_ref()?, *rng.as_ref()?, config.as_ref()?) };
     (io.read_at.and(io.write_at).and(io.get_size).and(io.set_size).and(rng.random))?;
     if config.scratch.is_null() {
         return None;
     }
     ensure_backend();
-    // SAFETY: likewise.
+    // SAFETY: the key is not null, and the caller promises as many bytes as the algorithm takes.
     Some((io, rng, config, unsafe { bytes(key, algorithm.key_len()) }))
 }
 
@@ -406,10 +406,10 @@ unsafe fn create(
     let options =
         Options::default().algorithm(algorithm).chunk_size(config.chunk_size).overwrite(true);
     let file = options.create_in(storage, key, Program(rng), |info| {
-        // SAFETY: likewise.
+        // SAFETY: the scratch is not null, and the caller promises its buffer.
         unsafe { scratch(algorithm, config.scratch, info.chunk_size) }
     });
-    // SAFETY: likewise.
+    // SAFETY: the context is not null, and the caller promises its size.
     unsafe { begin(ctx, file, config.merkle) }
 }
 
@@ -434,11 +434,11 @@ unsafe fn open(
             });
         }
         found.open_in(key, Program(rng), |info| {
-            // SAFETY: likewise.
+            // SAFETY: the scratch is not null, and the caller promises its buffer.
             unsafe { scratch(algorithm, config.scratch, info.chunk_size) }
         })
     });
-    // SAFETY: likewise.
+    // SAFETY: the context is not null, and the caller promises its size.
     unsafe { begin(ctx, file, config.merkle) }
 }
 
@@ -544,7 +544,7 @@ unsafe fn merkle_verify(ctx: *mut u8, corrupted_chunk: *mut u64) -> c_int {
             error
         })
     };
-    // SAFETY: likewise.
+    // SAFETY: the caller promises a context of an open file, or null.
     unsafe { with_file(ctx, verify) }
 }
 
@@ -587,7 +587,7 @@ unsafe extern "C" fn aegis_raf_probe(io: *const Io, info: *mut FileInfo) -> c_in
     let probed = Callbacks(*io).read_at(&mut header, 0).map_err(Error::from);
     status(probed.and_then(|()| Info::parse(&header)).map(|found| {
         let Info { size: file_size, chunk_size, algorithm, .. } = found;
-        // SAFETY: likewise.
+        // SAFETY: `info` is not null, and the caller promises room for it.
         unsafe { info.write(FileInfo { file_size, chunk_size, alg_id: algorithm.id() }) };
     }))
 }

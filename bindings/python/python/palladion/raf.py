@@ -332,7 +332,7 @@ def _secret(
     passphrase: str | Buffer | None,
     context: str | Buffer | None,
 ) -> Any:
-    """Likewise."""
+    """Returns the secret from exactly one of a key, a key file and a passphrase."""
     if (key is None) + (key_file is None) + (passphrase is None) != 2:
         raise TypeError("one of key, key_file and passphrase is needed")
     if isinstance(context, str):
