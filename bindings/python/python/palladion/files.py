@@ -433,7 +433,7 @@ def open(
     newline: str | None = None,
 ) -> BinaryIO | TextIO:
     """Opens an encrypted file, like :func:`gzip.open`: ``"rb"`` to read it, ``"wb"`` to write it anew, ``"xb"`` to write one that must not
-    exist; with ``t`` in the place of ``b`` for text.
+    exist; with ``t`` instead of ``b`` for text.
 
     What is written appears under its name when it is closed, or at the end of ``with``; if an exception ends that, nothing appears and what was
     there stays. ``file`` may be a binary file object, too.
