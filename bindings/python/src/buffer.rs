@@ -1,7 +1,7 @@
 //! Bytes that belong to Python: arguments with the buffer protocol, and new `bytes` objects.
 //!
 //! Whoever gives a buffer can write to it from another thread while we work on it without the
-//! interpreter's lock. As with `hashlib`, the result is then meaningless, but nothing worse happens:
+//! interpreter's lock. As with `hashlib`, the result is then meaningless, nothing worse:
 //! the kernels take bytes as data only, and neither lengths nor places depend on them. What is
 //! decided on (a tag that came along, a nonce) is copied first.
 
