@@ -189,7 +189,8 @@ impl Cipher {
         target.check_apart(sealed.place())?;
         let nonce = copy("nonce", &sealed.bytes()[..nonce_len], nonce_len)?;
         let mut tag = copy("tag", &sealed.bytes()[nonce_len + len..], tag_len)?;
-        // SAFETY: as above.
+        // SAFETY: nonce, message and tag lie within the input, whose length was checked; the target
+        // is apart from it and has room for the message; the buffers are held.
         unsafe {
             let src = start.add(nonce_len);
             let ad = place_or_none(&ad);
@@ -247,7 +248,8 @@ impl Cipher {
         let target = Target::new(py, into, len)?;
         target.check_overlap(ciphertext.place())?;
         let mut tag = copy("tag", &ciphertext.bytes()[len..], tag_len)?;
-        // SAFETY: as above.
+        // SAFETY: the target has room for the message, and is equal to the input or apart from it;
+        // nonce and tag have the right lengths; the buffers are held.
         unsafe {
             let ad = place_or_none(&ad);
             let message =
@@ -273,7 +275,8 @@ impl Cipher {
         let target = Target::new(py, into, len)?;
         target.check_overlap((src, len))?;
         let mut tag = [0; MAX_LEN];
-        // SAFETY: as above.
+        // SAFETY: the target has room for the ciphertext, and is equal to the input or apart from
+        // it; the nonce has the right length, the tag room for either; the buffers are held.
         unsafe {
             let ad = place_or_none(&ad);
             let message =
@@ -302,7 +305,8 @@ impl Cipher {
         let (src, len) = ciphertext.place();
         let target = Target::new(py, into, len)?;
         target.check_overlap((src, len))?;
-        // SAFETY: as above.
+        // SAFETY: the target has room for the message, and is equal to the input or apart from it;
+        // nonce and tag have the right lengths; the buffers are held.
         unsafe {
             let ad = place_or_none(&ad);
             let message =

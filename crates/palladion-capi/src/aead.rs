@@ -27,7 +27,7 @@ pub(crate) unsafe fn cipher<'a, F: Family, const D: usize, const T: usize>(
 /// A key that C keeps.
 ///
 /// # Safety
-/// As above.
+/// `key` readable for the key's length while the result lives.
 #[inline(always)]
 pub(crate) unsafe fn key<'a, F: Family>(key: *const u8) -> &'a F::Key {
     const { assert!(size_of::<F::Key>() == F::KEY_LEN && align_of::<F::Key>() == 1) };

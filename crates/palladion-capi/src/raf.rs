@@ -167,7 +167,7 @@ impl AsRef<[u8]> for Memory {
 
 impl AsMut<[u8]> for Memory {
     fn as_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above.
+        // SAFETY: by the header's contract `len` bytes are there, for the open context alone.
         unsafe { slice::from_raw_parts_mut(self.buf, self.len) }
     }
 }

@@ -4,7 +4,8 @@
 //! (several lanes in sixteen registers, software rounds), the compiler puts parts of the state on
 //! the stack. Such machines say so ([`Machine::SPILLS`](crate::machine::Machine::SPILLS)), and the
 //! driver zeroes the stack below its own frame after the kernel has returned. Each backend has one
-//! measured depth; `assurance/wiping.sh` checks that it is enough.
+//! measured depth, and three times that for batches; `assurance/wiping.sh` checks that it is
+//! enough.
 
 use core::mem::MaybeUninit;
 

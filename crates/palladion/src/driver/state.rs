@@ -340,6 +340,9 @@ impl<'a, V: Variant> State<'a, V> {
     /// Absorbs data; the last step is padded with zeros.
     #[inline(always)]
     pub(crate) fn absorb(&mut self, data: &[u8]) {
+        if data.is_empty() {
+            return; // nothing to wipe, which sessions with short pieces rely on
+        }
         let data = Data { src: data.as_ptr(), dst: ptr::null_mut(), len: data.len() };
         // SAFETY: a slice is readable.
         unsafe { self.process(Work::Absorb, data) };
@@ -349,6 +352,9 @@ impl<'a, V: Variant> State<'a, V> {
     /// Encrypts or decrypts; the last step is padded with zeros.
     #[inline(always)]
     pub(crate) fn crypt(&mut self, io: &InOut<'_>, direction: Direction) {
+        if io.len() == 0 {
+            return; // nothing to wipe, which sessions with short pieces rely on
+        }
         let data = Data { src: io.src(), dst: io.dst(), len: io.len() };
         // SAFETY: an `InOut` is readable and writable for its length.
         unsafe { self.process(Work::Crypt(direction), data) };
