@@ -176,7 +176,7 @@ fn unauthenticated<F: Family, const D: usize>(
     direction: Direction,
 ) -> Result<(), Error> {
     // Initialised in place: a session that `new` returns would leave a copy on the stack.
-    let mut session = Session::<F, D>::zeroed()?;
+    let mut session = Session::<F, D>::zeroed(Chosen::new()?);
     session.begin(key, nonce);
     session.process(InOut::in_place(buf), direction)
 }

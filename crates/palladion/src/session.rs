@@ -75,7 +75,7 @@ impl<F: Family, const D: usize> Session<F, D> {
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
     pub fn new(key: &F::Key, nonce: &F::Nonce, ad: &[u8]) -> Result<Self, Error> {
-        let mut session = Self::zeroed()?;
+        let mut session = Self::zeroed(Chosen::new()?);
         session.begin(key, nonce);
         session.absorb(ad)?;
         Ok(session)
@@ -94,7 +94,8 @@ impl<F: Family, const D: usize> Session<F, D> {
         ad: &[u8],
     ) -> Result<&'a mut Self, Error> {
         Error::check_limit("associated data", 0, ad.len())?;
-        let session = place.write(Self::zeroed()?);
+        let variant = Chosen::new()?; // first: a failure after it would build the session elsewhere
+        let session = place.write(Self::zeroed(variant));
         session.begin(key, nonce);
         session.absorb(ad)?;
         Ok(session)
@@ -102,15 +103,15 @@ impl<F: Family, const D: usize> Session<F, D> {
 
     /// Creates a session that must [`begin`](Self::begin) before it is used.
     #[inline(always)] // created in place, not copied
-    pub(crate) fn zeroed() -> Result<Self, Error> {
-        Ok(Self {
+    pub(crate) fn zeroed(variant: Chosen<F, D>) -> Self {
+        Self {
             memory: F::Memory::zeroed(),
-            variant: Chosen::new()?,
+            variant,
             step: F::Step::zeroed(),
             ad_len: 0,
             msg_len: 0,
             in_message: false,
-        })
+        }
     }
 
     /// Discards the current message and starts a new one with the same backend.
@@ -255,13 +256,14 @@ impl<F: Family, const D: usize> Session<F, D> {
         state.finalize(self.ad_len, self.msg_len, tag);
     }
 
-    /// Writes the MAC of what was absorbed. The state is spent afterwards.
+    /// Writes the MAC of what was absorbed, and wipes the session.
     #[inline(always)]
     pub(crate) fn finalize_mac_to<const T: usize>(&mut self, tag: &mut [u8; T]) {
         let used = self.used(self.ad_len);
         let mut state = State::new(&mut self.memory, self.variant);
         state.absorb(&self.step.as_ref()[..used]);
-        state.finalize_mac(self.ad_len, tag);
+        state.finalize_mac(self.ad_len, tag); // zeroes the state
+        wipe(self.step.as_mut());
     }
 
     /// Returns the tag of the message and wipes the session, which is then of no further use.
@@ -296,7 +298,6 @@ impl<F: Family, const D: usize> Session<F, D> {
             return Err(Error::TooLate { what: "request for a MAC" });
         }
         self.finalize_mac_to(tag);
-        self.wipe();
         Ok(())
     }
 
@@ -371,7 +372,7 @@ impl<F: Family, const D: usize> Session<F, D> {
         let (words, rest) = bytes.split_at(Self::WORDS);
         let (step, numbers) = rest.split_at(Self::RATE);
         let number = |i: usize| u64::from_le_bytes(core::array::from_fn(|k| numbers[8 * i + k]));
-        let mut session = Self::zeroed()?;
+        let mut session = Self::zeroed(Chosen::new()?);
         let mut memory = F::Memory::<D>::zeroed();
         memory.as_mut()[..Self::WORDS].copy_from_slice(words);
         session.state().resume(&memory);

@@ -4,6 +4,7 @@ use core::fmt;
 
 use zeroize::ZeroizeOnDrop;
 
+use crate::dispatch::Chosen;
 use crate::error::Error;
 use crate::family::Family;
 use crate::memory::{Direction, InOut, Wiped, WipedBytes, wipe};
@@ -240,7 +241,7 @@ impl<F: Family, const D: usize> KeyStream<F, D> {
     /// [`Error::TooLong`], [`Error::Backend`].
     pub fn fill(key: &F::Key, nonce: &F::Nonce, out: &mut [u8]) -> Result<(), Error> {
         // Initialised in place: a session that `new` returns would leave a copy on the stack.
-        let mut stream = Self { session: Session::zeroed()? };
+        let mut stream = Self { session: Session::zeroed(Chosen::new()?) };
         stream.session.begin(key, nonce);
         stream.next_bytes(out)
     }

@@ -271,7 +271,7 @@ unsafe fn process_data<M: Batched, const D: usize>(
             let (input, mask) = gather_parts::<M, D>(src, at, &left);
             let mut message = input;
             if let Work::Crypt(direction) = work {
-                let output = M::xor(input, s.keystream());
+                let output = s.add_keystream(input);
                 scatter_parts::<M, D>(output, dst, at, &left);
                 if direction == Direction::Decrypt {
                     // The message padded with zeros is absorbed (DecPartial, §3.2.6).

@@ -75,6 +75,16 @@ unsafe fn groups<'a, M: Machine>(state: *mut u8, degree: usize) -> &'a mut [M] {
     unsafe { core::slice::from_raw_parts_mut(state.cast(), degree / M::V::LANES) }
 }
 
+/// Zeroes the groups of a state: in the kernel, because it has the widest stores.
+///
+/// # Safety
+/// `state` is exclusive memory for `degree` lanes.
+#[inline(always)]
+unsafe fn wipe_groups<M: Machine>(state: *mut u8, degree: usize) {
+    // SAFETY: the caller promises this memory; a group has `LANES` lanes.
+    unsafe { state.cast::<M>().write_bytes(0, degree / M::V::LANES) };
+}
+
 #[inline(always)]
 pub(crate) unsafe fn init<M: Machine, const G: usize>(
     state: *mut u8,
@@ -136,7 +146,8 @@ pub(crate) unsafe fn keystream<M: Machine, const G: usize>(
         // SAFETY: the caller keeps the contract of `StateKernels`.
         unsafe {
             let s = state.cast::<M>().add(number).read();
-            M::store(s.keystream(), dst.add(group.column::<M>()), group.row());
+            let zeros = M::step([M::V::zero(); 2]);
+            M::store(s.add_keystream(zeros), dst.add(group.column::<M>()), group.row());
         }
     }
 }
@@ -180,6 +191,7 @@ pub(crate) unsafe fn finalize_mac<M: Machine, const G: usize>(
             && let [group] = groups
         {
             let mut s = *group; // a copy that the optimiser can keep in registers
+            wipe_groups::<M>(state, degree);
             s.finalize(sizes);
             let mut end = MacEnd::new(s.first());
             if degree > 1 {
@@ -197,6 +209,7 @@ pub(crate) unsafe fn finalize_mac<M: Machine, const G: usize>(
                 end.absorb::<M>(number, s.tag(tag_len), tag_len);
             }
         }
+        wipe_groups::<M>(state, degree);
         end.write(degree, tag, tag_len);
     }
 }
@@ -390,7 +403,7 @@ impl<'a, V: Variant> State<'a, V> {
         self.kernels().scrub();
     }
 
-    /// FinalizeMac(data_len), with the length in bytes. The state is spent afterwards.
+    /// FinalizeMac(data_len), with the length in bytes. The state is zeroed.
     #[inline(always)]
     pub(crate) fn finalize_mac<const T: usize>(&mut self, data_len: u64, tag: &mut [u8; T]) {
         const { check_mac(<V::Family as Parameters>::INDEX, V::DEGREE, T) };

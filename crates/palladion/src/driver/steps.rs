@@ -74,7 +74,7 @@ unsafe fn process_last_step<M: Machine>(
         let input = M::load_partial(src, row, left);
         let mut message = input;
         if let Work::Crypt(direction) = work {
-            let output = M::xor(input, state.keystream());
+            let output = state.add_keystream(input);
             M::store_partial(output, dst, row, left);
             if direction == Direction::Decrypt {
                 // The message padded with zeros is absorbed (DecPartial, §3.2.6).
@@ -98,7 +98,7 @@ unsafe fn process_step<M: Machine>(state: &mut M, work: Work, data: Data, at: us
         if M::LARGE {
             let mut message = input;
             if let Work::Crypt(direction) = work {
-                let output = M::xor(input, state.keystream());
+                let output = state.add_keystream(input);
                 M::store(output, data.dst.add(at), row);
                 if direction == Direction::Decrypt {
                     message = output;

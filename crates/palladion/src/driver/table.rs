@@ -67,7 +67,7 @@ pub(crate) struct StateKernels {
     /// spent afterwards.
     pub(crate) finalize: unsafe fn(*mut u8, usize, u64, u64, *mut u8, usize),
     /// `finalize_mac(state, degree, data_len, tag, tag_len)`. Lengths are in bytes. The state is
-    /// spent afterwards.
+    /// zeroed afterwards.
     pub(crate) finalize_mac: unsafe fn(*mut u8, usize, u64, *mut u8, usize),
     /// `words(state, degree, dst)`: writes all words, word by word and lane by lane: `WORDS *
     /// degree` blocks.

@@ -18,7 +18,14 @@ impl<W: Word> Aegis128<W> {
     #[inline(always)]
     fn update(&mut self, m0: W, m1: W) {
         let s = self.0;
-        let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, m0, m1);
+        self.update_from(s[3], s[7], m0, m1);
+    }
+
+    /// Update where S4 and S0 are made from other words than S3 and S7.
+    #[inline(always)]
+    fn update_from(&mut self, from3: W, from7: W, m0: W, m1: W) {
+        let s = self.0;
+        let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, from3, from7, m0, m1);
         self.0 =
             [t0.pin().xor(s[0]).in_order(), s1, s2, s3, t4.pin().xor(s[4]).in_order(), s5, s6, s7];
     }
@@ -29,7 +36,7 @@ impl<W: Word> Aegis128<W> {
         let s = self.0;
         // SAFETY: `self` exists, so the CPU has the features.
         let zero = unsafe { W::zero() };
-        let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, zero, zero);
+        let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, s[3], s[7], zero, zero);
         self.0 = [t0.pin().xor3(s[0], m0), s1, s2, s3, t4.pin().xor3(s[4], m1), s5, s6, s7];
     }
 
@@ -49,19 +56,32 @@ impl<W: Word> Aegis128<W> {
         ]
     }
 
+    /// Adds the context words (§5.4.2).
+    #[inline(always)]
+    fn add_context(&mut self, ctx: W) {
+        self.0[3] = self.0[3].xor(ctx);
+        self.0[7] = self.0[7].xor(ctx);
+    }
+
     /// Returns what goes into S0, the new S1 to S3, what goes into S4, and the new S5 to S7.
     #[inline(always)]
-    fn rounds(s: [W; 8], k0: W, k4: W) -> [W; 8] {
-        if W::IN_ORDER {
+    fn rounds(s: [W; 8], from3: W, from7: W, k0: W, k4: W) -> [W; 8] {
+        if W::IN_ORDER && W::THREE_WAY && W::Blocks::LANES < 4 {
+            let [s1, s2, s3, s5, s6, s7, t0, t4] = W::rounds(
+                [s[0], s[1], s[2], s[4], s[5], s[6], from7, from3],
+                [s[1], s[2], s[3], s[5], s[6], s[7], k0, k4],
+            );
+            [t0, s1, s2, s3, t4, s5, s6, s7]
+        } else if W::IN_ORDER {
             // From the last down, each round overwrites its round key, which is not needed again.
             let [t0, t4, s7, s3, s6, s2, s5, s1] = W::rounds(
-                [s[7], s[3], s[6], s[2], s[5], s[1], s[4], s[0]],
+                [from7, from3, s[6], s[2], s[5], s[1], s[4], s[0]],
                 [k0, k4, s[7], s[3], s[6], s[2], s[5], s[1]],
             );
             [t0, s1, s2, s3, t4, s5, s6, s7]
         } else {
             W::rounds(
-                [s[7], s[0], s[1], s[2], s[3], s[4], s[5], s[6]],
+                [from7, s[0], s[1], s[2], from3, s[4], s[5], s[6]],
                 [k0, s[1], s[2], s[3], k4, s[5], s[6], s[7]],
             )
         }
@@ -126,11 +146,14 @@ unsafe impl<W: Word> Machine for Aegis128<W> {
         let (c0, c1) = unsafe { (W::Blocks::splat(C0.as_ptr()), W::Blocks::splat(C1.as_ptr())) };
         let (c0, c1, ctx) = (W::new(c0), W::new(c1), W::new(ctx));
         let mut s = Self([k.xor(n), c1, c0, c1, k.xor(n), k.xor(c0), k.xor(c1), k.xor(c0)]);
-        for _ in 0..10 {
-            s.0[3] = s.0[3].xor(ctx);
-            s.0[7] = s.0[7].xor(ctx);
+        // The standard adds the context to S3 and S7 before every update. They are round keys of
+        // their successors, so the context stays in them for a second update.
+        s.add_context(ctx);
+        for _ in 0..5 {
             s.update(n, k);
+            s.update_from(s.0[3].xor(ctx), s.0[7].xor(ctx), n, k);
         }
+        s.add_context(ctx);
         s
     }
 
@@ -139,15 +162,15 @@ unsafe impl<W: Word> Machine for Aegis128<W> {
         self.update(W::new(m[0]), W::new(m[1]));
     }
     #[inline(always)]
-    fn keystream(&self) -> [W::Blocks; 2] {
+    fn add_keystream(&self, m: [W::Blocks; 2]) -> [W::Blocks; 2] {
         let [_, s1, s2, s3, _, s5, s6, s7] = self.plain();
-        [s6.xor(s1).xor_and(s2, s3), s2.xor(s5).xor_and(s6, s7)]
+        [m[0].xor_and(s2, s3).xor3(s6, s1), m[1].xor_and(s6, s7).xor3(s2, s5)]
     }
     #[inline(always)]
     fn encrypt(&mut self, m: [W::Blocks; 2]) -> [W::Blocks; 2] {
         if !W::IN_ORDER {
             // The ciphertext first, so that the message need not stay in registers.
-            let c = Self::xor(m, self.keystream());
+            let c = self.add_keystream(m);
             self.absorb(m);
             return c;
         }
@@ -155,19 +178,19 @@ unsafe impl<W: Word> Machine for Aegis128<W> {
         self.absorb(m);
         // Compute the key stream last: nothing depends on it.
         (before.0[2], before.0[6]) = (before.0[2].in_order(), before.0[6].in_order());
-        Self::xor(before.keystream(), m)
+        before.add_keystream(m)
     }
     #[inline(always)]
     fn decrypt(&mut self, c: [W::Blocks; 2]) -> [W::Blocks; 2] {
         if W::CONVERTS {
             // The rounds wait for an execution unit and not for the step before, so a shorter chain
             // gains nothing.
-            let m = Self::xor(c, self.keystream());
+            let m = self.add_keystream(c);
             self.absorb(m);
             return m;
         }
         let m = if W::THREE_WAY {
-            Self::xor(c, self.keystream())
+            self.add_keystream(c)
         } else {
             // The key stream becomes part of S0 and S4. S1 and S5, which depend on those, are added
             // last, to keep the path from S0 through S1 back to S0 short.
@@ -176,10 +199,6 @@ unsafe impl<W: Word> Machine for Aegis128<W> {
         };
         self.update_late(W::new(m[0]), W::new(m[1]));
         m
-    }
-    #[inline(always)]
-    fn xor(a: [W::Blocks; 2], b: [W::Blocks; 2]) -> [W::Blocks; 2] {
-        [a[0].xor(b[0]), a[1].xor(b[1])]
     }
     #[inline(always)]
     fn finalize(&mut self, lengths: W::Blocks) {

@@ -16,7 +16,14 @@ impl<W: Word> Aegis256<W> {
     #[inline(always)]
     fn update(&mut self, m: W) {
         let s = self.0;
-        let [t, s1, s2, s3, s4, s5] = Self::rounds(s, m);
+        self.update_from(s[3], s[5], m);
+    }
+
+    /// Update where S4 and S0 are made from other words than S3 and S5.
+    #[inline(always)]
+    fn update_from(&mut self, from3: W, from5: W, m: W) {
+        let s = self.0;
+        let [t, s1, s2, s3, s4, s5] = Self::rounds(s, from3, from5, m);
         self.0 = [t.pin().xor(s[0]).in_order(), s1, s2, s3, s4, s5];
     }
 
@@ -25,7 +32,7 @@ impl<W: Word> Aegis256<W> {
     fn update_late(&mut self, m: W) {
         let s = self.0;
         // SAFETY: `self` exists, so the CPU has the features.
-        let [t, s1, s2, s3, s4, s5] = Self::rounds(s, unsafe { W::zero() });
+        let [t, s1, s2, s3, s4, s5] = Self::rounds(s, s[3], s[5], unsafe { W::zero() });
         self.0 = [t.pin().xor3(s[0], m), s1, s2, s3, s4, s5];
     }
 
@@ -41,16 +48,25 @@ impl<W: Word> Aegis256<W> {
         [s[0].blocks(), s[1].blocks(), s[2].blocks(), s[3].blocks(), s[4].blocks(), s[5].blocks()]
     }
 
+    /// Adds the context words (§5.5.2).
+    #[inline(always)]
+    fn add_context(&mut self, ctx: W) {
+        self.0[3] = self.0[3].xor(ctx);
+        self.0[5] = self.0[5].xor(ctx);
+    }
+
     /// Returns what goes into S0, and the new S1 to S5.
     #[inline(always)]
-    fn rounds(s: [W; 6], k0: W) -> [W; 6] {
+    fn rounds(s: [W; 6], from3: W, from5: W, k0: W) -> [W; 6] {
         if W::IN_ORDER {
             // From the last down, each round overwrites its round key, which is not needed again.
-            let [t, s5, s4, s3, s2, s1] =
-                W::rounds([s[5], s[4], s[3], s[2], s[1], s[0]], [k0, s[5], s[4], s[3], s[2], s[1]]);
+            let [t, s5, s4, s3, s2, s1] = W::rounds(
+                [from5, s[4], from3, s[2], s[1], s[0]],
+                [k0, s[5], s[4], s[3], s[2], s[1]],
+            );
             [t, s1, s2, s3, s4, s5]
         } else {
-            W::rounds([s[5], s[0], s[1], s[2], s[3], s[4]], [k0, s[1], s[2], s[3], s[4], s[5]])
+            W::rounds([from5, s[0], s[1], s[2], from3, s[4]], [k0, s[1], s[2], s[3], s[4], s[5]])
         }
     }
 }
@@ -108,13 +124,15 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
         let (c0, c1, ctx) = (W::new(c0), W::new(c1), W::new(ctx));
         let (k0n0, k1n1) = (k0.xor(n0), k1.xor(n1));
         let mut s = Self([k0n0, k1n1, c1, c0, k0.xor(c0), k1.xor(c1)]);
+        // The context stays for a second update; see `Aegis128::init`.
+        s.add_context(ctx);
         for _ in 0..4 {
-            for m in [k0, k1, k0n0, k1n1] {
-                s.0[3] = s.0[3].xor(ctx);
-                s.0[5] = s.0[5].xor(ctx);
+            for [m, n] in [[k0, k1], [k0n0, k1n1]] {
                 s.update(m);
+                s.update_from(s.0[3].xor(ctx), s.0[5].xor(ctx), n);
             }
         }
+        s.add_context(ctx);
         s
     }
 
@@ -125,7 +143,7 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
     /// Without a key stream to compute, only the chain is left: six rounds and one XOR in six
     /// steps. The second step therefore starts before the first has finished, with the words that
     /// are ready.
-    const TWO_AT_ONCE: bool = W::IN_ORDER;
+    const TWO_AT_ONCE: bool = W::IN_ORDER && W::Blocks::LANES < 4;
     #[inline(always)]
     fn absorb_two(&mut self, m: W::Blocks, n: W::Blocks) {
         if !W::IN_ORDER {
@@ -151,34 +169,34 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
         self.0 = [t2.pin().xor(s0).in_order(), next1, next2, next3, next4, next5];
     }
     #[inline(always)]
-    fn keystream(&self) -> W::Blocks {
+    fn add_keystream(&self, m: W::Blocks) -> W::Blocks {
         let s = &self.0;
-        s[1].xor3(s[4], s[5]).blocks().xor_and(s[2].blocks(), s[3].blocks())
+        m.xor_and(s[2].blocks(), s[3].blocks()).xor(s[1].xor3(s[4], s[5]).blocks())
     }
     #[inline(always)]
     fn encrypt(&mut self, m: W::Blocks) -> W::Blocks {
         if !W::IN_ORDER {
-            let z = self.keystream();
+            let c = self.add_keystream(m);
             self.absorb(m);
-            return m.xor(z);
+            return c;
         }
         let mut before = *self;
         self.absorb(m);
         // Compute the key stream last: nothing depends on it.
         (before.0[2], before.0[4]) = (before.0[2].in_order(), before.0[4].in_order());
-        before.keystream().xor(m)
+        before.add_keystream(m)
     }
     #[inline(always)]
     fn decrypt(&mut self, c: W::Blocks) -> W::Blocks {
         if W::CONVERTS {
             // The rounds wait for an execution unit and not for the step before, so a shorter chain
             // gains nothing.
-            let m = c.xor(self.keystream());
+            let m = self.add_keystream(c);
             self.absorb(m);
             return m;
         }
         let m = if W::THREE_WAY {
-            c.xor(self.keystream())
+            self.add_keystream(c)
         } else {
             // The key stream becomes part of S0. S1, which depends on S0, is added last, to keep
             // the path from S0 through S1 back to S0 short.
@@ -191,10 +209,6 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
         };
         self.update_late(W::new(m));
         m
-    }
-    #[inline(always)]
-    fn xor(a: W::Blocks, b: W::Blocks) -> W::Blocks {
-        a.xor(b)
     }
     #[inline(always)]
     fn finalize(&mut self, lengths: W::Blocks) {

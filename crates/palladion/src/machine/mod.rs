@@ -92,14 +92,12 @@ pub(crate) unsafe trait Machine: Copy {
         self.absorb(m);
         self.absorb(n);
     }
-    /// Returns the key stream of the next step, without changing the state.
-    fn keystream(&self) -> Self::Step;
+    /// Adds the key stream of the next step to `m`, without changing the state.
+    fn add_keystream(&self, m: Self::Step) -> Self::Step;
     /// Encrypts a step and absorbs it.
     fn encrypt(&mut self, m: Self::Step) -> Self::Step;
     /// Decrypts a step and absorbs the result.
     fn decrypt(&mut self, c: Self::Step) -> Self::Step;
-    /// Returns the XOR of two steps.
-    fn xor(a: Self::Step, b: Self::Step) -> Self::Step;
     /// Absorbs the block of lengths into every lane and mixes.
     fn finalize(&mut self, lengths: Self::V);
     /// Returns the 128-bit tag of each lane.

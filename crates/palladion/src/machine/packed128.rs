@@ -148,26 +148,22 @@ where
         self.update(W::new(m));
     }
     #[inline(always)]
-    fn keystream(&self) -> W::Blocks {
+    fn add_keystream(&self, m: W::Blocks) -> W::Blocks {
         let [_, s1, s2, s3] = self.plain();
-        s1.xor_and(s2, s3).xor(s2.swap())
+        m.xor_and(s2, s3).xor3(s2.swap(), s1)
     }
     #[inline(always)]
     fn encrypt(&mut self, m: W::Blocks) -> W::Blocks {
         let mut before = *self;
         self.absorb(m);
         before.0[2] = before.0[2].in_order(); // compute the key stream last
-        before.keystream().xor(m)
+        before.add_keystream(m)
     }
     #[inline(always)]
     fn decrypt(&mut self, c: W::Blocks) -> W::Blocks {
-        let m = c.xor(self.keystream());
+        let m = self.add_keystream(c);
         self.absorb(m);
         m
-    }
-    #[inline(always)]
-    fn xor(a: W::Blocks, b: W::Blocks) -> W::Blocks {
-        a.xor(b)
     }
     #[inline(always)]
     fn finalize(&mut self, lengths: Lane<W>) {

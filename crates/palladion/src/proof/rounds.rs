@@ -216,12 +216,6 @@ fn flaw<S: Sliced>(s_box: &[u8; 256], unused: impl Fn(&mut S)) -> Option<&'stati
     if rows_of::<S>(m) != message {
         return Some("message");
     }
-    let m_zero = S::zeros();
-    if rows_of::<S>(<S as Sliced>::xor(m, m_zero)) != message
-        || rows_of::<S>(<S as Sliced>::xor(m, m)) != rows_of::<S>(m_zero)
-    {
-        return Some("xor");
-    }
 
     // Update, the key stream and both directions.
     let next = updated(s_box, &words, &message);
@@ -232,7 +226,7 @@ fn flaw<S: Sliced>(s_box: &[u8; 256], unused: impl Fn(&mut S)) -> Option<&'stati
     if words_of(after, count) != next {
         return Some("update");
     }
-    if rows_of::<S>(s.keystream()) != z {
+    if rows_of::<S>(Sliced::add_keystream(&s, &S::zeros())) != z {
         return Some("keystream");
     }
     let mut after = s;

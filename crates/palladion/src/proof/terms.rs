@@ -327,9 +327,6 @@ unsafe impl<const L: usize, const BLOCKS: usize> Sliced for Ideal<L, BLOCKS> {
             unsafe { blocks.store(dst.add(b * row)) };
         }
     }
-    fn xor(a: Self::Step, b: Self::Step) -> Self::Step {
-        core::array::from_fn(|i| a[i].xor(b[i]))
-    }
     fn add(&mut self, other: &Self) {
         *self = Self(core::array::from_fn(|i| {
             core::array::from_fn(|l| xor(self.0[i][l], other.0[i][l]))

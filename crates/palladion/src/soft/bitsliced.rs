@@ -667,12 +667,6 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Slice
         }
     }
     #[inline(always)]
-    fn xor(a: Self::Step, b: Self::Step) -> Self::Step {
-        let mut sum = a;
-        add_words(sum.as_flattened_mut(), b.as_flattened());
-        sum
-    }
-    #[inline(always)]
     fn add(&mut self, other: &Self) {
         add_words(self.0.as_flattened_mut(), other.0.as_flattened());
     }

@@ -191,12 +191,6 @@ unsafe impl<R: Register, const N: usize, const BLOCKS: usize> Sliced for Lanes<R
         }
     }
     #[inline(always)]
-    fn xor(a: Self::Step, b: Self::Step) -> Self::Step {
-        let mut sum = a;
-        add_words(sum.as_flattened_mut(), b.as_flattened());
-        sum
-    }
-    #[inline(always)]
     fn add(&mut self, other: &Self) {
         add_words(self.0.as_flattened_mut(), other.0.as_flattened());
     }

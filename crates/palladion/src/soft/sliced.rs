@@ -43,8 +43,6 @@ pub(crate) unsafe trait Sliced: Copy {
     /// # Safety
     /// Each row is writable: 16 bytes per lane.
     unsafe fn store(step: Self::Step, dst: *mut u8, row: usize);
-    /// Returns the XOR of two steps.
-    fn xor(a: Self::Step, b: Self::Step) -> Self::Step;
     /// XORs another state into this one.
     fn add(&mut self, other: &Self);
     /// Computes Update (RFC 10032 §3.2.3, §4.2.3).
@@ -231,24 +229,20 @@ unsafe impl<S: Sliced> Machine for S {
         self.update(&m);
     }
     #[inline(always)]
-    fn keystream(&self) -> Self::Step {
-        self.add_keystream(&S::zeros())
+    fn add_keystream(&self, m: Self::Step) -> Self::Step {
+        <S as Sliced>::add_keystream(self, &m)
     }
     #[inline(always)]
     fn encrypt(&mut self, m: Self::Step) -> Self::Step {
-        let c = self.add_keystream(&m);
+        let c = <S as Sliced>::add_keystream(self, &m);
         self.update(&m);
         c
     }
     #[inline(always)]
     fn decrypt(&mut self, c: Self::Step) -> Self::Step {
-        let m = self.add_keystream(&c);
+        let m = <S as Sliced>::add_keystream(self, &c);
         self.update(&m);
         m
-    }
-    #[inline(always)]
-    fn xor(a: Self::Step, b: Self::Step) -> Self::Step {
-        <S as Sliced>::xor(a, b)
     }
     #[inline(never)]
     fn finalize(&mut self, lengths: S::Blocks) {
@@ -412,7 +406,11 @@ pub(crate) mod tests {
             // SAFETY: `back` and `keystream` have `BLOCKS` rows of `row` bytes.
             unsafe {
                 <S as Sliced>::store(step, back.as_mut_ptr().cast(), row);
-                <S as Sliced>::store(s.keystream(), keystream.as_mut_ptr().cast(), row);
+                <S as Sliced>::store(
+                    Sliced::add_keystream(&s, &S::zeros()),
+                    keystream.as_mut_ptr().cast(),
+                    row,
+                );
             }
             assert_eq!(back, m);
             s.absorb(step);

@@ -26,7 +26,8 @@ macro_rules! register {
         $(#[$doc:meta])*
         $name:ident($register:ty): $lanes:literal lanes of $lane:ident, needs $features:literal, $class:ident;
         load $load:ident, store $store:ident, splat |$block:ident| $splat:expr, zero $zero:ident,
-        xor $xor:ident, xor3 |$a:ident, $b:ident, $c:ident| $xor3:expr, and $and:ident,
+        xor $xor:ident, xor3 |$a:ident, $b:ident, $c:ident| $xor3:expr,
+        xor_and |$p:ident, $q:ident, $r:ident| $xor_and:expr,
         load_partial |$src:ident, $load_len:ident| $load_partial:expr,
         store_partial |$value_:ident, $dst:ident, $store_len:ident| $store_partial:expr,
         truncate |$whole:ident, $len:ident| $truncate:expr,
@@ -137,8 +138,9 @@ macro_rules! register {
             }
             #[inline(always)]
             fn xor_and(self, b: Self, c: Self) -> Self {
+                let ($p, $q, $r) = (self.0, b.0, c.0);
                 // SAFETY: `self` exists, so the CPU has the features.
-                Self(unsafe { $xor(self.0, $and(b.0, c.0)) })
+                Self(unsafe { $xor_and })
             }
             #[inline(always)]
             fn is_zero(self) -> bool {
@@ -197,7 +199,7 @@ macro_rules! one_block {
             $name(__m128i): 1 lanes of $name, needs "sse2", xmm_reg;
             load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
             xor _mm_xor_si128, xor3 |a, b, c| a.xor(b).pin().xor(c),
-            and _mm_and_si128,
+            xor_and |a, b, c| _mm_xor_si128(a, _mm_and_si128(b, c)),
             load_partial |src, len| overlapping::load_128(src, len),
             store_partial |x, dst, len| overlapping::store_128(x, dst, len),
             truncate |x, len| _mm_and_si128(x.0, crate::block::mask_of_length::<Self>(len).0),
@@ -216,7 +218,7 @@ macro_rules! two_blocks {
             $name(__m256i): 2 lanes of $lane, needs "avx2", ymm_reg;
             load _mm256_loadu_si256, store _mm256_storeu_si256, splat |block| _mm256_broadcastsi128_si256(block),
             zero _mm256_setzero_si256, xor _mm256_xor_si256, xor3 |a, b, c| a.xor(b).pin().xor(c),
-            and _mm256_and_si256,
+            xor_and |a, b, c| _mm256_xor_si256(a, _mm256_and_si256(b, c)),
             load_partial |src, len| overlapping::load_256(src, len),
             store_partial |x, dst, len| overlapping::store_256(x, dst, len),
             truncate |x, len| _mm256_and_si256(x.0, crate::block::mask_of_length::<Self>(len).0),

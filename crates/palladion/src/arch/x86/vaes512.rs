@@ -20,7 +20,7 @@ register! {
     M1(__m128i): 1 lanes of M1, needs "sse2", xmm_reg;
     load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
     xor _mm_xor_si128, xor3 |a, b, c| Self(_mm_ternarylogic_epi64::<0x96>(a.0, b.0, c.0)),
-    and _mm_and_si128,
+    xor_and |a, b, c| _mm_ternarylogic_epi64::<0x78>(a, b, c),
     load_partial |src, len| _mm_maskz_loadu_epi8(mask(len) as __mmask16, src.cast()),
     store_partial |x, dst, len| _mm_mask_storeu_epi8(dst.cast(), mask(len) as __mmask16, x),
     truncate |x, len| _mm_maskz_mov_epi8(mask(len) as __mmask16, x.0),
@@ -33,7 +33,7 @@ register! {
     M2(__m256i): 2 lanes of M1, needs "avx2", ymm_reg;
     load _mm256_loadu_si256, store _mm256_storeu_si256, splat |block| _mm256_broadcastsi128_si256(block),
     zero _mm256_setzero_si256, xor _mm256_xor_si256, xor3 |a, b, c| Self(_mm256_ternarylogic_epi64::<0x96>(a.0, b.0, c.0)),
-    and _mm256_and_si256,
+    xor_and |a, b, c| _mm256_ternarylogic_epi64::<0x78>(a, b, c),
     load_partial |src, len| _mm256_maskz_loadu_epi8(mask(len) as __mmask32, src.cast()),
     store_partial |x, dst, len| _mm256_mask_storeu_epi8(dst.cast(), mask(len) as __mmask32, x),
     truncate |x, len| _mm256_maskz_mov_epi8(mask(len) as __mmask32, x.0),
@@ -46,7 +46,7 @@ register! {
     M4(__m512i): 4 lanes of M1, needs "avx512f", zmm_reg;
     load _mm512_loadu_si512, store _mm512_storeu_si512, splat |block| _mm512_broadcast_i32x4(block),
     zero _mm512_setzero_si512, xor _mm512_xor_si512, xor3 |a, b, c| Self(_mm512_ternarylogic_epi64::<0x96>(a.0, b.0, c.0)),
-    and _mm512_and_si512,
+    xor_and |a, b, c| _mm512_ternarylogic_epi64::<0x78>(a, b, c),
     load_partial |src, len| _mm512_maskz_loadu_epi8(mask(len), src.cast()),
     store_partial |x, dst, len| _mm512_mask_storeu_epi8(dst.cast(), mask(len), x),
     truncate |x, len| _mm512_maskz_mov_epi8(mask(len), x.0),
@@ -86,7 +86,7 @@ register! {
 
 aes!(M1(__m128i) of M1, _mm_aesenc_si128, needs "sse2", xmm_reg, in_order true, three_way true);
 aes!(M2(__m256i) of M1, _mm256_aesenc_epi128, needs "avx2", ymm_reg, in_order true, three_way true);
-aes!(M4(__m512i) of M1, _mm512_aesenc_epi128, needs "avx512f", zmm_reg, in_order false, three_way true);
+aes!(M4(__m512i) of M1, _mm512_aesenc_epi128, needs "avx512f", zmm_reg, in_order true, three_way true);
 halves!(M2);
 
 /// # Safety
