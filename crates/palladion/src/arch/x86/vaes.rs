@@ -19,7 +19,7 @@ two_blocks! {
 }
 aes!(V1(__m128i) of V1, _mm_aesenc_si128, needs "sse2", xmm_reg, in_order true, three_way false);
 aes!(V2(__m256i) of V1, _mm256_aesenc_epi128, needs "avx2", ymm_reg, in_order true, three_way false);
-halves!(V2);
+halves!(V2, needs "avx2", "vperm2i128");
 
 crate::driver::table::tables! {
     #[target_feature(enable = "avx2,aes,vaes")]

@@ -87,7 +87,7 @@ register! {
 aes!(M1(__m128i) of M1, _mm_aesenc_si128, needs "sse2", xmm_reg, in_order true, three_way true);
 aes!(M2(__m256i) of M1, _mm256_aesenc_epi128, needs "avx2", ymm_reg, in_order true, three_way true);
 aes!(M4(__m512i) of M1, _mm512_aesenc_epi128, needs "avx512f", zmm_reg, in_order true, three_way true);
-halves!(M2);
+halves!(M2, needs "avx2,avx512f,avx512vl", "vshufi64x2");
 
 /// # Safety
 /// The CPU has AVX-512F; 32 bytes are readable at each pointer.
