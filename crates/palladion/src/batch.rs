@@ -54,11 +54,10 @@ use core::fmt;
 
 use crate::cipher::Aegis;
 use crate::dispatch::Chosen;
-use crate::driver::batch::{self, Batch, MOST};
-use crate::driver::{Parameters, Variant, message};
+use crate::driver::batch;
 use crate::error::Error;
 use crate::family::Family;
-use crate::memory::{Direction, InOut, WipedBytes, equal, wipe};
+use crate::memory::{Direction, InOut, WipedBytes};
 use crate::types::Tag;
 
 /// A message for [`encrypt`].
@@ -393,10 +392,8 @@ trait Job<'a, F: Family, const D: usize, const T: usize>: batch::Job {
     const DIRECTION: Direction;
     const WHAT: &'static str;
     fn item(&mut self) -> &mut Item<'a, F>;
-    /// Stores or compares the computed tag.
-    fn finish(&mut self, tag: &[u8; T]) -> Result<(), Error>;
-    /// Processes the job by itself.
-    fn process_alone(&mut self) -> Result<(), Error>;
+    /// Completes a job that succeeded.
+    fn finish(&mut self);
 }
 
 macro_rules! driver_job {
@@ -418,6 +415,10 @@ macro_rules! driver_job {
             fn io(&self) -> &InOut<'_> {
                 &self.item.io
             }
+            #[inline(always)]
+            fn tag(&mut self) -> &mut [u8] {
+                self.tag.as_mut_bytes()
+            }
         }
     };
 }
@@ -434,24 +435,10 @@ impl<'a, F: Family, const D: usize, const T: usize> Job<'a, F, D, T> for Encrypt
     }
 
     #[inline(always)]
-    fn finish(&mut self, tag: &[u8; T]) -> Result<(), Error> {
-        self.tag = Tag::from(*tag);
+    fn finish(&mut self) {
         if let Some(tag_out) = &mut self.tag_out {
-            **tag_out = *tag;
+            **tag_out = *self.tag.as_bytes();
         }
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn process_alone(&mut self) -> Result<(), Error> {
-        let Item { key, nonce, ad, io, .. } = &self.item;
-        let inputs = [key.as_ref(), nonce.as_ref(), ad];
-        let variant = Chosen::<F, D>::new()?;
-        let tag = Tag::<T>::written_by(|tag| {
-            message::seal_slices(variant, inputs, io, tag);
-            Ok::<_, Error>(())
-        })?;
-        self.finish(tag.as_bytes())
     }
 }
 
@@ -465,29 +452,11 @@ impl<'a, F: Family, const D: usize, const T: usize> Job<'a, F, D, T> for Decrypt
     }
 
     #[inline(always)]
-    fn finish(&mut self, tag: &[u8; T]) -> Result<(), Error> {
-        if equal(self.tag.as_bytes(), tag) {
-            return Ok(());
-        }
-        core::mem::replace(&mut self.item.io, InOut::in_place(&mut [])).zero_output();
-        Err(Error::VerificationFailed)
-    }
-
-    #[inline(always)]
-    fn process_alone(&mut self) -> Result<(), Error> {
-        let Item { key, nonce, ad, io, .. } = &self.item;
-        let inputs = [key.as_ref(), nonce.as_ref(), ad];
-        let authentic =
-            message::open_slices(Chosen::<F, D>::new()?, inputs, io, self.tag.as_bytes());
-        if authentic { Ok(()) } else { Err(Error::VerificationFailed) }
-    }
+    fn finish(&mut self) {}
 }
 
 /// How many messages are sorted at once. Their sizes are kept on the stack.
 const WINDOW: usize = 64;
-
-/// Up to this many messages, a smaller array on the stack will do.
-const FEW: usize = 8;
 
 /// The size of a message in steps, and its index in the window. Ordered by the length of the
 /// message, then by that of the associated data.
@@ -495,66 +464,20 @@ const FEW: usize = 8;
 struct Size(u64);
 
 impl Size {
-    /// Sizes that do not fit saturate. They only decide which messages are grouped.
+    /// Returns `None` for messages that are too long to gain from a batch.
     #[inline(always)]
-    fn new(msg: usize, ad: usize, place: usize) -> Self {
-        Self(
-            (msg as u64).min((1 << 30) - 1) << 34
-                | (ad as u64).min((1 << 28) - 1) << 6
-                | place as u64,
-        )
-    }
-    #[inline(always)]
-    fn msg(self) -> u64 {
-        self.0 >> 34
-    }
-    #[inline(always)]
-    fn ad(self) -> u64 {
-        self.0 >> 6 & ((1 << 28) - 1)
+    fn new(msg_steps: usize, ad_steps: usize, place: usize) -> Option<Self> {
+        let fits = msg_steps < 1 << 29 && ad_steps < 1 << 29;
+        fits.then_some(Self((msg_steps as u64) << 35 | (ad_steps as u64) << 6 | place as u64))
     }
     #[inline(always)]
     fn place(self) -> usize {
         (self.0 % WINDOW as u64) as usize
     }
     #[inline(always)]
-    fn has_same_lengths(self, other: Self) -> bool {
+    fn has_same_steps(self, other: Self) -> bool {
         self.0 >> 6 == other.0 >> 6
     }
-}
-
-/// Tells whether a kernel for several messages is faster than processing them one after another.
-#[inline(always)]
-fn is_faster<F: Family>(kernel: &Batch, group: &[Size]) -> bool {
-    let fixed = <F as Parameters>::FIXED_STEPS;
-    let [first, others @ ..] = group else { return false };
-    let (mut msg, mut ad, mut alone) = ((first.msg(), first.msg()), (first.ad(), first.ad()), 0);
-    for size in group {
-        alone += 4 * (fixed + size.msg() + size.ad());
-    }
-    for size in others {
-        msg = (msg.0.min(size.msg()), msg.1.max(size.msg()));
-        ad = (ad.0.min(size.ad()), ad.1.max(size.ad()));
-    }
-    // The steps that all messages have, and those that only some have.
-    let (all, some) = (fixed + msg.0 + ad.0, msg.1 - msg.0 + ad.1 - ad.0);
-    let costs = kernel.costs();
-    costs.0 * all + costs.1 * some < alone
-}
-
-/// Chooses how to process the next messages: the index of a batch kernel, or `None` for one message
-/// by itself, and the number of messages.
-#[inline(always)]
-fn choose<F: Family, const D: usize>(
-    variant: Chosen<F, D>,
-    rest: &[Size],
-) -> (Option<usize>, usize) {
-    for (i, kernel) in variant.kernels().batch.iter().enumerate() {
-        let n = kernel.messages().min(rest.len());
-        if n >= kernel.fewest().max(2) && is_faster::<F>(kernel, &rest[..n]) {
-            return (Some(i), n);
-        }
-    }
-    (None, 1)
 }
 
 fn run<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
@@ -570,30 +493,15 @@ fn run<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
         }
     };
     let mut all_ok = true;
-    // The computed tags. They are wiped, because the tag of a rejected message would complete a
-    // forgery.
-    let mut tags = Tags([[0; T]; MOST]);
     for window in jobs.chunks_mut(WINDOW) {
-        all_ok &= if variant.kernels().batch[0].messages() == 0 {
-            process_one_by_one(window)
-        } else if window.len() <= FEW {
-            process_in_groups(variant, window, &mut tags, &mut [Size(0); FEW])
+        all_ok &= if are_alike(window) {
+            process_alike(variant, window)
         } else {
-            process_in_groups(variant, window, &mut tags, &mut [Size(0); WINDOW])
+            process_sorted(variant, window)
         };
     }
+    batch::finish(variant);
     if all_ok { Ok(()) } else { summary(jobs) }
-}
-
-/// Tags computed for some messages. Wiped when dropped.
-struct Tags<const T: usize>([[u8; T]; MOST]);
-
-impl<const T: usize> Drop for Tags<T> {
-    fn drop(&mut self) {
-        for tag in &mut self.0 {
-            wipe(tag);
-        }
-    }
 }
 
 /// Summarizes the jobs that failed.
@@ -630,73 +538,107 @@ fn is_due<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T
     true
 }
 
-/// Processes jobs one after another. Tells whether all succeeded.
+/// Tells whether all jobs are due and have the same lengths, as in most batches.
 #[inline(always)]
-fn process_one_by_one<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
+fn are_alike<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
     jobs: &mut [J],
 ) -> bool {
+    let [first, others @ ..] = jobs else { return true };
+    let (msg, ad) = (first.item().io.len(), first.item().ad.len());
+    let mut same = true;
+    for job in others {
+        let item = job.item();
+        same &= item.is_new() & (item.io.len() == msg) & (item.ad.len() == ad);
+    }
+    same && is_due(first)
+}
+
+/// Processes jobs that are all due and have the same number of steps. Tells whether all succeeded.
+#[inline(always)]
+fn process_alike<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
+    variant: Chosen<F, D>,
+    mut jobs: &mut [J],
+) -> bool {
     let mut all_ok = true;
-    for job in jobs {
-        if is_due(job) {
-            job.item().result = job.process_alone();
-        }
-        all_ok &= job.item().result.is_ok();
+    while !jobs.is_empty() {
+        let (group, rest) = jobs.split_at_mut(batch::group_size(variant, jobs.len()));
+        jobs = rest;
+        all_ok &= match group {
+            [a, b, c, d] => process_group(variant, [a, b, c, d]),
+            [a, b] => process_group(variant, [a, b]),
+            [a, ..] => process_group(variant, [a]),
+            [] => true,
+        };
     }
     all_ok
 }
 
-/// Processes jobs in groups of similar sizes. `order` has room for all of them. Tells whether all
-/// succeeded.
+/// Sorts jobs by size, and processes them in groups with the same number of steps. Tells whether
+/// all succeeded.
 #[inline(never)]
-fn process_in_groups<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
+fn process_sorted<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
     variant: Chosen<F, D>,
     jobs: &mut [J],
-    tags: &mut Tags<T>,
-    order: &mut [Size],
 ) -> bool {
     let mut all_ok = true;
-    let mut count = 0;
+    let (mut order, mut count) = ([Size(0); WINDOW], 0);
     for (place, job) in jobs.iter_mut().enumerate() {
-        if is_due(job) {
-            let (item, rate) = (job.item(), F::Step::<D>::LEN);
-            let size = Size::new(item.io.len().div_ceil(rate), item.ad.len().div_ceil(rate), place);
+        if !is_due(job) {
+            all_ok &= job.item().result.is_ok();
+            continue;
+        }
+        let (item, rate) = (job.item(), F::Step::<D>::LEN);
+        let steps = |len: usize| len.div_ceil(rate);
+        if let Some(size) = Size::new(steps(item.io.len()), steps(item.ad.len()), place) {
             order[count] = size;
             count += 1;
         } else {
-            all_ok &= job.item().result.is_ok();
+            all_ok &= process_group(variant, [job]);
         }
     }
-    let order = &mut order[..count];
-    if !order.iter().all(|size| size.has_same_lengths(order[0])) {
-        order.sort_unstable();
-    }
-    let (mut rest, mut several) = (&order[..], false);
-    while !rest.is_empty() {
-        let (kernel, n) = choose(variant, rest);
-        let mut places = [0; MOST];
-        for (place, size) in places.iter_mut().zip(&rest[..n]) {
-            *place = size.place();
-        }
-        rest = &rest[n..];
-        match kernel {
-            Some(kernel) => {
-                several = true;
-                batch::process_jobs(variant, kernel, jobs, &places[..n], J::DIRECTION, &mut tags.0);
-                for (&place, tag) in places[..n].iter().zip(&tags.0) {
-                    jobs[place].item().result = jobs[place].finish(tag);
-                }
-            }
-            None => {
-                let job = &mut jobs[places[0]];
-                job.item().result = job.process_alone();
-            }
-        }
-        for &place in &places[..n] {
-            all_ok &= jobs[place].item().result.is_ok();
-        }
-    }
-    if several {
-        batch::finish(variant);
+    let mut rest = &mut order[..count];
+    rest.sort_unstable();
+    while let [first, others @ ..] = &*rest {
+        let same = others.iter().take(batch::MOST - 1).take_while(|s| s.has_same_steps(*first));
+        let size = batch::group_size(variant, 1 + same.count());
+        let (group, later) = core::mem::take(&mut rest).split_at_mut(size);
+        rest = later;
+        // Places are distinct, so there is always a result.
+        all_ok &= match *group {
+            [a, b, c, d] => jobs
+                .get_disjoint_mut([a.place(), b.place(), c.place(), d.place()])
+                .is_ok_and(|group| process_group(variant, group)),
+            [a, b] => jobs
+                .get_disjoint_mut([a.place(), b.place()])
+                .is_ok_and(|group| process_group(variant, group)),
+            [a, ..] => process_group(variant, [&mut jobs[a.place()]]),
+            [] => true,
+        };
     }
     all_ok
+}
+
+/// Processes jobs with the same number of steps. Tells whether all succeeded.
+#[inline(always)]
+fn process_group<
+    'a,
+    F: Family + 'a,
+    const D: usize,
+    const T: usize,
+    J: Job<'a, F, D, T>,
+    const N: usize,
+>(
+    variant: Chosen<F, D>,
+    mut jobs: [&mut J; N],
+) -> bool {
+    let wrong = batch::process_jobs(variant, jobs.each_mut().map(|job| &mut **job), J::DIRECTION);
+    for (i, job) in jobs.iter_mut().enumerate() {
+        if wrong >> i & 1 == 0 {
+            job.finish();
+            job.item().result = Ok(());
+        } else {
+            job.item().result = Err(Error::VerificationFailed);
+        }
+    }
+    wrong == 0
 }

@@ -181,7 +181,7 @@ pub(crate) mod aes {
         aegis128: [
             Aegis128<A1>, 1, batch [Aegis128<Pair<A1>>]; Aegis128<Pair<A1>>, 1; Aegis128<Pair<A1>>, 2;] any Aegis128<A1>;
         aegis256: [
-            Aegis256<A1>, 1, batch [Aegis256<Pair<Pair<A1>>>, Aegis256<Pair<A1>>]; Aegis256<Pair<A1>>, 1, batch [Aegis256<Pair<Pair<A1>>>]; Aegis256<Pair<Pair<A1>>>, 1;] any Aegis256<A1>;
+            Aegis256<A1>, 1, batch [Aegis256<Pair<Pair<A1>>>, Aegis256<Pair<A1>>]; Aegis256<Pair<A1>>, 1; Aegis256<Pair<Pair<A1>>>, 1;] any Aegis256<A1>;
     }
 }
 

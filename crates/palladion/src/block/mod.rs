@@ -129,9 +129,6 @@ pub(crate) unsafe trait Blocks: Vector {
     /// Returns the XOR of all lanes.
     fn fold(self) -> Self::Lane;
 
-    // For lanes that belong to different messages (`batch.rs`). Each message has `D` adjacent
-    // lanes.
-
     /// The number of registers of a value: more than one in a [`Pair`].
     const REGISTERS: usize = 1;
 
@@ -141,51 +138,62 @@ pub(crate) unsafe trait Blocks: Vector {
     /// The CPU has the features of the implementation.
     unsafe fn from_lanes(lanes: [Self::Lane; MAX_LANES]) -> Self;
 
-    /// Loads `16 * D` bytes of each message, `at` bytes after its pointer.
+    // For lanes that belong to different messages (`batch.rs`). The first `LANES` pointers count.
+
+    /// Loads a block of each message, `at` bytes after its pointer.
     ///
     /// # Safety
-    /// The CPU has the features of the implementation; these bytes are readable for each of the
-    /// first `LANES / D` pointers.
+    /// The CPU has the features of the implementation; the blocks are readable.
     #[inline(always)]
-    unsafe fn gather<const D: usize>(src: &[*const u8; MAX_LANES], at: usize) -> Self {
-        // SAFETY: the caller promises the CPU features, and that these bytes of each message are
-        // readable: 16 for each of its `D` lanes.
+    unsafe fn gather(src: &[*const u8; MAX_LANES], at: usize) -> Self {
+        // SAFETY: the caller promises the CPU features and readable blocks.
         unsafe {
             let mut lanes = [Self::Lane::zero(); MAX_LANES];
             let mut i = 0;
             while i < Self::LANES {
-                lanes[i] = Self::Lane::load(src[i / D].add(at + 16 * (i % D)));
+                lanes[i] = Self::Lane::load(src[i].add(at));
                 i += 1;
             }
             Self::from_lanes(lanes)
         }
     }
 
-    /// Loads `32 * D` bytes of each message, `at` bytes after its pointer, into two vectors.
+    /// Loads two blocks of each message, `at` bytes after its pointer: the first into one vector,
+    /// the second into another.
     ///
     /// # Safety
-    /// The CPU has the features of the implementation; these bytes are readable for each of the
-    /// first `LANES / D` pointers.
+    /// The CPU has the features of the implementation; the blocks are readable.
     #[inline(always)]
-    unsafe fn gather_two<const D: usize>(src: &[*const u8; MAX_LANES], at: usize) -> [Self; 2] {
-        // SAFETY: the caller promises the CPU features and `32 * D` readable bytes of each message;
-        // each call loads half of them.
-        unsafe { [Self::gather::<D>(src, at), Self::gather::<D>(src, at + 16 * D)] }
+    unsafe fn gather_two(src: &[*const u8; MAX_LANES], at: usize) -> [Self; 2] {
+        // SAFETY: the caller promises the CPU features and readable blocks.
+        unsafe { [Self::gather(src, at), Self::gather(src, at + 16)] }
     }
 
-    /// Stores `16 * D` bytes of each message, `at` bytes after its pointer.
+    /// Stores a block of each message, `at` bytes after its pointer.
     ///
     /// # Safety
-    /// These bytes are writable for each of the first `LANES / D` pointers.
+    /// The blocks are writable.
     #[inline(always)]
-    unsafe fn scatter<const D: usize>(self, dst: &[*mut u8; MAX_LANES], at: usize) {
+    unsafe fn scatter(self, dst: &[*mut u8; MAX_LANES], at: usize) {
         let lanes = self.lanes();
         let mut i = 0;
         while i < Self::LANES {
-            // SAFETY: the caller promises that these bytes of each message are writable: 16 for
-            // each of its `D` lanes.
-            unsafe { lanes[i].store(dst[i / D].add(at + 16 * (i % D))) };
+            // SAFETY: the caller promises writable blocks.
+            unsafe { lanes[i].store(dst[i].add(at)) };
             i += 1;
+        }
+    }
+
+    /// Stores two blocks of each message: the inverse of [`gather_two`](Self::gather_two).
+    ///
+    /// # Safety
+    /// The blocks are writable.
+    #[inline(always)]
+    unsafe fn scatter_two(blocks: [Self; 2], dst: &[*mut u8; MAX_LANES], at: usize) {
+        // SAFETY: the caller promises writable blocks.
+        unsafe {
+            blocks[0].scatter(dst, at);
+            blocks[1].scatter(dst, at + 16);
         }
     }
 }

@@ -141,7 +141,7 @@ impl Message {
 
     /// Creates a message from slices of the right lengths. Only `seal` and `mac` write to `tag`.
     #[inline(always)]
-    fn new<V: Variant>(
+    pub(super) fn new<V: Variant>(
         key: &[u8],
         nonce: &[u8],
         ad: &[u8],

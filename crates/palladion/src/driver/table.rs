@@ -116,6 +116,7 @@ impl Kernels {
         // Several groups take turns in the registers, so their states are spilled.
         let spills = M::SPILLS || G != 1;
         let scrub = if spills { scrub } else { None };
+        let scrub_batch = if batch[0].spills || batch[1].spills { scrub_batch } else { None };
         Self { message, state, batch, scrub, scrub_batch }
     }
 }
@@ -142,14 +143,14 @@ pub(crate) unsafe fn mac<M: Machine, const G: usize>(m: &Message) -> bool {
     unsafe { message::process::<M, G>(Operation::Mac, m) }
 }
 #[inline(always)]
-pub(crate) unsafe fn seal_batch<M: Batched, const D: usize>(messages: &batch::Messages) {
+pub(crate) unsafe fn seal_batch<M: Batched>(messages: &[Message]) -> u32 {
     // SAFETY: the caller keeps the contract of `Batch`.
-    unsafe { batch::process::<M, D>(Operation::Seal, messages) }
+    unsafe { batch::process::<M>(Operation::Seal, messages) }
 }
 #[inline(always)]
-pub(crate) unsafe fn open_batch<M: Batched, const D: usize>(messages: &batch::Messages) {
+pub(crate) unsafe fn open_batch<M: Batched>(messages: &[Message]) -> u32 {
     // SAFETY: the caller keeps the contract of `Batch`.
-    unsafe { batch::process::<M, D>(Operation::Open, messages) }
+    unsafe { batch::process::<M>(Operation::Open, messages) }
 }
 pub(crate) use state::{finalize, finalize_mac, init, keystream, process, resume, words};
 
@@ -170,13 +171,13 @@ macro_rules! tables {
         /// The kernels of this backend.
         pub(crate) const TABLES: $crate::driver::table::Tables = [
             [$(entry::table::<$machine128, $groups128>($crate::driver::batch::list([
-                $($(entry::batch::<$batch128, { $groups128 * $crate::machine::lanes::<$machine128>() }>(),)*)?
+                $($(entry::batch::<$batch128>(),)*)?
             ])),)*
                 #[cfg(any(feature = "any-degree", palladion_one_backend))]
                 entry::table::<$any128, 0>($crate::driver::batch::list([])),
             ],
             [$(entry::table::<$machine256, $groups256>($crate::driver::batch::list([
-                $($(entry::batch::<$batch256, { $groups256 * $crate::machine::lanes::<$machine256>() }>(),)*)?
+                $($(entry::batch::<$batch256>(),)*)?
             ])),)*
                 #[cfg(any(feature = "any-degree", palladion_one_backend))]
                 entry::table::<$any256, 0>($crate::driver::batch::list([])),
@@ -184,7 +185,7 @@ macro_rules! tables {
         ];
 
         mod entry {
-            use $crate::driver::batch::{self, Batch, Messages};
+            use $crate::driver::batch::{self, Batch};
             use $crate::driver::scrub::scrub;
             use $crate::driver::table::{self, Kernels, StateKernels};
             use $crate::driver::{Data, Message, Work};
@@ -209,8 +210,8 @@ macro_rules! tables {
             }
 
             #[allow(dead_code)] // unused where there are no batch kernels
-            pub(super) const fn batch<M: Batched, const D: usize>() -> Batch {
-                Batch::new::<M, D>(seal_batch::<M, D>, open_batch::<M, D>)
+            pub(super) const fn batch<M: Batched>() -> Batch {
+                Batch::new::<M>(seal_batch::<M>, open_batch::<M>)
             }
 
             $crate::driver::table::entries! {
@@ -225,8 +226,8 @@ macro_rules! tables {
                 finalize_mac<M: Machine, G>(state: *mut u8, degree: usize, data_len: u64, tag: *mut u8, tag_len: usize);
                 words<M: Machine, G>(state: *const u8, degree: usize, dst: *mut u8);
                 resume<M: Machine, G>(state: *mut u8, degree: usize, src: *const u8);
-                seal_batch<M: Batched, D>(messages: &Messages);
-                open_batch<M: Batched, D>(messages: &Messages);
+                seal_batch<M: Batched>(messages: &[Message]) -> u32;
+                open_batch<M: Batched>(messages: &[Message]) -> u32;
             }
         }
     };
@@ -235,20 +236,20 @@ pub(crate) use tables;
 
 /// Defines functions with CPU features that call the generic ones above.
 macro_rules! entries {
-    ($attributes:tt $($name:ident<M: $machine:ident, $number:ident>$arguments:tt $(-> $result:ty)?;)*) => {
-        $($crate::driver::table::entry! { $attributes $name $machine $number $arguments ($($result)?) })*
+    ($attributes:tt $($name:ident<M: $machine:ident $(, $number:ident)?>$arguments:tt $(-> $result:ty)?;)*) => {
+        $($crate::driver::table::entry! { $attributes $name $machine ($($number)?) $arguments ($($result)?) })*
     };
 }
 pub(crate) use entries;
 
 /// Defines one such function.
 macro_rules! entry {
-    ([$($attribute:tt)*] $name:ident $machine:ident $number:ident ($($arg:ident: $type:ty),*) ($($result:ty)?)) => {
+    ([$($attribute:tt)*] $name:ident $machine:ident ($($number:ident)?) ($($arg:ident: $type:ty),*) ($($result:ty)?)) => {
         $($attribute)*
         #[allow(dead_code)] // unused where there are no batch kernels
-        unsafe fn $name<M: $machine, const $number: usize>($($arg: $type),*) $(-> $result)? {
+        unsafe fn $name<M: $machine $(, const $number: usize)?>($($arg: $type),*) $(-> $result)? {
             // SAFETY: the caller keeps the contract of the table, which is that of the function.
-            unsafe { table::$name::<M, $number>($($arg),*) }
+            unsafe { table::$name::<M $(, $number)?>($($arg),*) }
         }
     };
 }

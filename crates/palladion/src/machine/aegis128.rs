@@ -269,8 +269,4 @@ unsafe impl<V: Blocks + Word<Blocks = V>> Batched for Aegis128<V> {
     fn blocks(step: [V; 2]) -> [V; 2] {
         step
     }
-    #[inline(always)]
-    fn words(&mut self) -> &mut [V] {
-        &mut self.0
-    }
 }

@@ -268,8 +268,4 @@ unsafe impl<V: Blocks + Word<Blocks = V>> Batched for Aegis256<V> {
     fn blocks(step: V) -> [V; 2] {
         [step, step]
     }
-    #[inline(always)]
-    fn words(&mut self) -> &mut [V] {
-        &mut self.0
-    }
 }

@@ -143,14 +143,6 @@ pub(crate) unsafe trait Batched: Machine {
     fn key(blocks: [Self::V; 2]) -> Self::Key;
     /// Returns the vectors of a step; only the first `BLOCKS` of them count.
     fn blocks(step: Self::Step) -> [Self::V; 2];
-    /// Returns the words of the state, in order.
-    fn words(&mut self) -> &mut [Self::V];
-}
-
-/// The number of lanes of a machine.
-#[allow(dead_code)] // unused where there are no batch kernels
-pub(crate) const fn lanes<M: Machine>() -> usize {
-    M::V::LANES
 }
 
 /// Loads the vector at `offset`, of which only the bytes before `len` exist.

@@ -3,8 +3,6 @@
 use core::marker::PhantomData;
 use core::ops::Range;
 
-use super::wiped::wipe;
-
 /// An input and an output of the same length, in place or separate.
 pub(crate) struct InOut<'a> {
     src: *const u8,
@@ -120,11 +118,5 @@ impl<'a> InOut<'a> {
         // SAFETY: `dst` comes from a mutable slice of `len` bytes that is borrowed for `'a`, and
         // nothing writes to it while `self` is borrowed.
         unsafe { core::slice::from_raw_parts(self.dst, self.len) }
-    }
-
-    /// Zeroes the output.
-    pub(crate) fn zero_output(self) {
-        // SAFETY: `dst` comes from a mutable slice of `len` bytes, and `src` is not read any more.
-        wipe(unsafe { core::slice::from_raw_parts_mut(self.dst, self.len) });
     }
 }

@@ -27,5 +27,5 @@ crate::driver::table::tables! {
     aegis128: [
         Packed128<V2>, 1, batch [Aegis128<V2>]; Aegis128<V2>, 1; Aegis128<V2>, 2;] any Aegis128<V1>;
     aegis256: [
-        Aegis256<V1>, 1, batch [Aegis256<Pair<V2>>, Aegis256<V2>]; Aegis256<V2>, 1, batch [Aegis256<Pair<V2>>]; Aegis256<Pair<V2>>, 1;] any Aegis256<V1>;
+        Aegis256<V1>, 1, batch [Aegis256<V2>]; Aegis256<V2>, 1; Aegis256<Pair<V2>>, 1;] any Aegis256<V1>;
 }

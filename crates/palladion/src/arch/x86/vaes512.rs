@@ -58,28 +58,30 @@ register! {
     fold |x| fold_two(M2(_mm256_xor_si256(_mm512_castsi512_si256(x.0), _mm512_extracti64x4_epi64::<1>(x.0))).lanes());
     from_lanes |x| _mm512_inserti64x4::<1>(_mm512_castsi256_si512(join(x[0], x[1])), join(x[2], x[3]));
 
-    /// For two blocks of each of four messages: loading both blocks at once and separating them by
-    /// shuffles takes fewer instructions than eight loads of a block.
+    /// Loads both blocks of a message at once and separates them by shuffles, which takes fewer
+    /// instructions than eight loads of a block.
     #[inline(always)]
-    unsafe fn gather_two<const D: usize>(src: &[*const u8; MAX_LANES], at: usize) -> [Self; 2] {
-        // SAFETY: the caller promises the CPU features and `32 * D` readable bytes of each message.
+    unsafe fn gather_two(src: &[*const u8; MAX_LANES], at: usize) -> [Self; 2] {
+        // SAFETY: the caller promises the CPU features and two readable blocks of each message.
         unsafe {
-            if D != 1 {
-                return [Self::gather::<D>(src, at), Self::gather::<D>(src, at + 16 * D)];
-            }
             let (a, b) = (two_halves(src[0].add(at), src[1].add(at)), two_halves(src[2].add(at), src[3].add(at)));
             [Self(_mm512_shuffle_i64x2::<0x88>(a, b)), Self(_mm512_shuffle_i64x2::<0xdd>(a, b))]
         }
     }
+    /// Brings both blocks of a message together, to store them at once.
     #[inline(always)]
-    unsafe fn gather<const D: usize>(src: &[*const u8; MAX_LANES], at: usize) -> Self {
-        // SAFETY: the caller promises the CPU features and `16 * D` readable bytes of each message.
+    unsafe fn scatter_two([x, y]: [Self; 2], dst: &[*mut u8; MAX_LANES], at: usize) {
+        // SAFETY: the caller promises two writable blocks of each message. Values exist, so the CPU
+        // has the features.
         unsafe {
-            if D == 2 {
-                return Self(two_halves(src[0].add(at), src[1].add(at)));
-            }
-            let [a, b, c, d] = *src;
-            Self::from_lanes([M1::load(a.add(at)), M1::load(b.add(at)), M1::load(c.add(at)), M1::load(d.add(at))])
+            let low = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0);
+            let high = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
+            let low = Self(_mm512_permutex2var_epi64(x.0, low, y.0)).pin().0;
+            let high = Self(_mm512_permutex2var_epi64(x.0, high, y.0)).pin().0;
+            _mm256_storeu_si256(dst[0].add(at).cast(), _mm512_castsi512_si256(low));
+            _mm256_storeu_si256(dst[1].add(at).cast(), _mm512_extracti64x4_epi64::<1>(low));
+            _mm256_storeu_si256(dst[2].add(at).cast(), _mm512_castsi512_si256(high));
+            _mm256_storeu_si256(dst[3].add(at).cast(), _mm512_extracti64x4_epi64::<1>(high));
         }
     }
 }
@@ -104,7 +106,7 @@ crate::driver::table::tables! {
     #[target_feature(enable = "avx2,aes,vaes,avx512f,avx512bw,avx512vl")]
     scrub: 384;
     aegis128: [
-        Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>]; Aegis128<M2>, 1, batch [Aegis128<M4>]; Aegis128<M4>, 1;] any Aegis128<M1>;
+        Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>]; Aegis128<M2>, 1; Aegis128<M4>, 1;] any Aegis128<M1>;
     aegis256: [
-        Aegis256<M1>, 1, batch [Aegis256<M4>, Aegis256<M2>]; Aegis256<M2>, 1, batch [Aegis256<M4>]; Aegis256<M4>, 1;] any Aegis256<M1>;
+        Aegis256<M1>, 1, batch [Aegis256<M4>, Aegis256<M2>]; Aegis256<M2>, 1; Aegis256<M4>, 1;] any Aegis256<M1>;
 }
