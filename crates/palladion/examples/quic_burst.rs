@@ -1,112 +1,62 @@
-//! Seals a burst of packets as a QUIC server would: many packets of nearly the same size, all of
-//! one connection, each with its own packet number. Then opens them again, after one of them was
-//! changed.
+//! Seals a burst of packets as a QUIC server or a VPN would: many packets of one length in one
+//! buffer, which goes to the network card in one call ("generic segmentation offload" on Linux),
+//! each under its own packet number. Then opens them again, after one of them was changed.
 //!
 //! `cargo run --release -p palladion --example quic_burst --features getrandom`
 
 use std::time::{Duration, Instant};
 
-use palladion::batch::{self, Decryption, Encryption};
+use palladion::batch::{self, PacketLayout};
 use palladion::{Aegis128L, Error, Key128, Nonce128, backend};
 
-/// A packet that QUIC protects: a header that everyone can read, and a payload with room for its
-/// tag.
-struct Packet {
-    number: u64,
-    header: Vec<u8>,
-    payload: Vec<u8>,
-}
-
-/// The number of packets in a burst: as many as go to the network card in one call, for example
-/// with "generic segmentation offload" on Linux.
-const BURST: u64 = 64;
+/// The number of packets in a burst.
+const BURST: usize = 64;
 /// The length of a tag in bytes.
 const TAG: usize = 16;
-
-impl Packet {
-    fn new(number: u64) -> Self {
-        // A short header: flags, connection ID, packet number. It is authenticated as associated
-        // data.
-        let mut header = vec![0x43];
-        header.extend(*b"conn-id!");
-        header.extend((number as u32).to_be_bytes());
-        // Most packets of a burst are full; some are not.
-        let len = if number.is_multiple_of(8) {
-            1200 + number as usize
-        } else {
-            1472 - header.len() - TAG
-        };
-        let mut payload = vec![number as u8; len];
-        payload.resize(len + TAG, 0);
-        Self { number, header, payload }
-    }
-
-    /// Returns a nonce that no other packet has: the connection's IV, XORed with the packet number
-    /// (RFC 9001 §5.3).
-    fn nonce(&self, iv: &[u8; 16]) -> Nonce128 {
-        let mut nonce = *iv;
-        for (n, p) in nonce[8..].iter_mut().zip(self.number.to_be_bytes()) {
-            *n ^= p;
-        }
-        nonce.into()
-    }
-}
+/// A short header (flags, connection ID, packet number), a payload with its tag.
+const LAYOUT: PacketLayout = PacketLayout { packet: 1452, header: 13 };
 
 fn main() -> Result<(), Error> {
     // Key and IV come from the handshake.
     let cipher = Aegis128L::<TAG>::new(&Key128::generate()?);
-    let iv = *Nonce128::generate()?.as_bytes();
-    let mut packets: Vec<Packet> = (0..BURST).map(Packet::new).collect();
+    let iv = Nonce128::generate()?;
 
-    // One job for each packet, and one call for all of them.
-    let mut jobs: Vec<_> = packets
-        .iter_mut()
-        .map(|p| {
-            let nonce = p.nonce(&iv);
-            Encryption::seal_in_place(&cipher, &nonce, &p.header, &mut p.payload)
-        })
-        .collect();
-    batch::encrypt(&mut jobs)?;
-    println!("sealed {} packets", jobs.len());
+    // The last packet of a burst may be shorter.
+    let mut burst = vec![0; BURST * LAYOUT.packet - 500];
+    for (number, packet) in burst.chunks_mut(LAYOUT.packet).enumerate() {
+        let (header, payload) = packet.split_at_mut(LAYOUT.header);
+        header[0] = 0x43;
+        header[1..9].copy_from_slice(b"conn-id!");
+        header[9..].copy_from_slice(&(number as u32).to_be_bytes());
+        payload.fill(number as u8); // its last 16 bytes become the tag
+    }
+    batch::seal_packets(&cipher, &iv, 0, &mut burst, LAYOUT)?;
+    println!("sealed {BURST} packets");
 
-    // One packet is changed on the way.
-    packets[17].payload[100] ^= 1;
-
-    // The receiver opens them. A wrong packet does not affect the others.
-    let mut jobs: Vec<_> = packets
-        .iter_mut()
-        .map(|p| {
-            let nonce = p.nonce(&iv);
-            Decryption::open_in_place(&cipher, &nonce, &p.header, &mut p.payload)
-        })
-        .collect();
-    let failed = batch::decrypt(&mut jobs).expect_err("one packet was changed");
-    println!("opened: {failed}");
-    assert_eq!((failed.failed, failed.first), (1, 17));
-    for (number, job) in jobs.iter().enumerate() {
-        match job.message() {
-            Ok(message) => assert!(message.iter().all(|byte| *byte == number as u8)),
-            Err(e) => assert_eq!((number, e), (17, Error::VerificationFailed)),
-        }
+    // One packet is changed on the way. The receiver drops it; the others are not affected.
+    burst[17 * LAYOUT.packet + 100] ^= 1;
+    let mut dropped = Vec::new();
+    let result = batch::open_packets(&cipher, &iv, 0, &mut burst, LAYOUT, |i| dropped.push(i));
+    assert_eq!((result, &dropped[..]), (Err(Error::VerificationFailed), &[17][..]));
+    println!("opened {} packets, dropped packet {}", BURST - dropped.len(), dropped[0]);
+    for (number, packet) in burst.chunks(LAYOUT.packet).enumerate() {
+        let payload = &packet[LAYOUT.header..packet.len() - TAG];
+        let expected = if number == 17 { 0 } else { number as u8 }; // a forgery is zeroed
+        assert!(payload.iter().all(|byte| *byte == expected));
     }
 
     // Measure the time, together and one packet at a time. Only a measurement may encrypt again and
-    // again under the same nonces.
-    let bytes: usize = packets.iter().map(|p| p.payload.len() - TAG).sum();
-    let together = best_of(|| {
-        let mut jobs: Vec<_> = packets
-            .iter_mut()
-            .map(|p| {
-                let nonce = p.nonce(&iv);
-                Encryption::seal_in_place(&cipher, &nonce, &p.header, &mut p.payload)
-            })
-            .collect();
-        Ok(batch::encrypt(&mut jobs)?)
-    })?;
+    // again under the same packet numbers.
+    let bytes = burst.len() - BURST * (LAYOUT.header + TAG);
+    let together = best_of(|| batch::seal_packets(&cipher, &iv, 0, &mut burst, LAYOUT))?;
     let alone = best_of(|| {
-        packets
-            .iter_mut()
-            .try_for_each(|p| cipher.seal_in_place(&p.nonce(&iv), &p.header, &mut p.payload))
+        for (number, packet) in burst.chunks_mut(LAYOUT.packet).enumerate() {
+            let mut nonce = *iv.as_bytes();
+            nonce[15] ^= number as u8;
+            let (header, payload) = packet.split_at_mut(LAYOUT.header);
+            cipher.seal_in_place(&nonce.into(), header, payload)?;
+        }
+        Ok(())
     })?;
     let speed = |time: Duration| bytes as f64 * 8e-9 / time.as_secs_f64();
     println!(

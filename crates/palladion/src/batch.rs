@@ -41,13 +41,37 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! # Packets in one buffer
+//!
+//! Senders of UDP packets (QUIC, VPNs) hand many packets of one length to the operating system in
+//! one buffer (generic segmentation offload). [`seal_packets`] encrypts all of them where they are,
+//! and needs no jobs. [`open_packets`] is its inverse.
+//!
+//! ```
+//! use palladion::batch::{self, PacketLayout};
+//! use palladion::{Aegis128L, Error, Key128, Nonce128};
+//!
+//! let cipher = Aegis128L::<16>::new(&Key128::from([7; 16]));
+//! let iv = Nonce128::from([1; 16]);
+//! let layout = PacketLayout { packet: 1200, header: 13 };
+//!
+//! let mut packets = vec![0; 64 * layout.packet]; // 13 bytes header, message, 16 bytes for the tag
+//! batch::seal_packets(&cipher, &iv, 100, &mut packets, layout)?; // packets 100 to 163
+//!
+//! packets[5 * layout.packet + 20] ^= 1; // an attacker changes one packet
+//! let mut dropped = Vec::new();
+//! let result = batch::open_packets(&cipher, &iv, 100, &mut packets, layout, |i| dropped.push(i));
+//! assert_eq!((result, dropped), (Err(Error::VerificationFailed), vec![5]));
+//! # Ok::<(), Error>(())
+//! ```
+//!
 //! # When is it faster?
 //!
-//! A batch is faster for messages of up to a few kilobytes with similar lengths, on CPUs with VAES.
-//! There, registers hold two or four messages of [`Aegis128L`](crate::Aegis128L) and
-//! [`Aegis256`](crate::Aegis256), or two of [`Aegis128X2`](crate::Aegis128X2) and
-//! [`Aegis256X2`](crate::Aegis256X2). Messages are sorted by length in windows of 64. Where a batch
-//! would not be faster (very different lengths, other variants, other CPUs), messages are processed
+//! A batch is faster with [`Aegis128L`](crate::Aegis128L) and [`Aegis256`](crate::Aegis256) on CPUs
+//! with VAES, whose registers hold two or four messages, and on 64-bit ARM. Messages share a
+//! register if they have the same number of steps: the length divided by 32 bytes (AEGIS-128L) or
+//! 16 bytes (AEGIS-256), rounded up. Jobs of different sizes are therefore sorted, in windows of
+//! 64. Messages that find no partner, and those of other variants and on other CPUs, are processed
 //! one after another. No memory is allocated.
 
 use core::fmt;
@@ -385,6 +409,185 @@ pub fn decrypt<F: Family, const D: usize, const T: usize>(
     jobs: &mut [Decryption<'_, F, D, T>],
 ) -> Result<(), BatchError> {
     run::<F, D, T, _>(jobs)
+}
+
+/// Where the parts of packets are, which follow each other in one buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketLayout {
+    /// Bytes in each packet: the header, the message and the tag. The last packet of a buffer may
+    /// be shorter.
+    pub packet: usize,
+    /// Bytes in each header. It is authenticated, but not encrypted.
+    pub header: usize,
+}
+
+impl PacketLayout {
+    /// Returns the number of packets in a buffer of `len` bytes, each long enough for its header
+    /// and tag.
+    fn count<const T: usize>(self, len: usize) -> Result<usize, Error> {
+        let Self { packet, header } = self;
+        let min = header.saturating_add(T);
+        if packet < min {
+            return Err(Error::TooShort { what: "packet", min, actual: packet });
+        }
+        let last = len % packet; // not zero, because tags are not empty
+        if last != 0 && last < min {
+            return Err(Error::TooShort { what: "last packet", min, actual: last });
+        }
+        Ok(len.div_ceil(packet))
+    }
+}
+
+/// Encrypts packets in place. Each packet in `buf` has a header, a message, and `T` bytes where its
+/// tag is written. Packet `i` has the number `first + i`. Its nonce is `iv` XOR that number, in
+/// big-endian order at the end, as in TLS 1.3 and QUIC (RFC 8446 §5.3, RFC 9001 §5.3). Never use a
+/// number twice with the same key and `iv`.
+///
+/// The result is the same as encrypting each packet with [`Aegis`].
+///
+/// # Errors
+///
+/// [`Error::TooShort`] if a packet has no room for its header and tag, [`Error::TooManyPackets`],
+/// [`Error::Backend`]. Then no packet is changed.
+pub fn seal_packets<F: Family, const D: usize, const T: usize>(
+    cipher: &Aegis<F, D, T>,
+    iv: &F::Nonce,
+    first: u64,
+    buf: &mut [u8],
+    layout: PacketLayout,
+) -> Result<(), Error> {
+    process_packets(cipher, iv, first, buf, layout, Direction::Encrypt, |_| {})
+}
+
+/// Verifies and decrypts packets that [`seal_packets`] encrypted, in place. If the tag of packet
+/// `i` is wrong, its message is zeroed and `on_forgery(i)` is called; the others are decrypted.
+///
+/// # Errors
+///
+/// [`Error::VerificationFailed`] if a tag was wrong. [`Error::TooShort`],
+/// [`Error::TooManyPackets`], [`Error::Backend`]; then no packet is changed.
+pub fn open_packets<F: Family, const D: usize, const T: usize>(
+    cipher: &Aegis<F, D, T>,
+    iv: &F::Nonce,
+    first: u64,
+    buf: &mut [u8],
+    layout: PacketLayout,
+    on_forgery: impl FnMut(usize),
+) -> Result<(), Error> {
+    process_packets(cipher, iv, first, buf, layout, Direction::Decrypt, on_forgery)
+}
+
+/// A packet of [`seal_packets`] or [`open_packets`].
+struct Packet<'a, F: Family, const T: usize> {
+    key: &'a F::Key,
+    nonce: F::Nonce,
+    header: &'a [u8],
+    io: InOut<'a>,
+    tag: &'a mut [u8; T],
+}
+
+impl<'a, F: Family, const T: usize> Packet<'a, F, T> {
+    /// Returns `None` if there is no room for header and tag.
+    #[inline(always)]
+    fn new(
+        key: &'a F::Key,
+        iv: &F::Nonce,
+        number: u64,
+        packet: &'a mut [u8],
+        header: usize,
+    ) -> Option<Self> {
+        let mut bytes = [0; 32];
+        let bytes = &mut bytes[..F::KEY_BYTES];
+        bytes.copy_from_slice(iv.as_ref());
+        let end = bytes.last_chunk_mut::<8>()?;
+        *end = (u64::from_be_bytes(*end) ^ number).to_be_bytes();
+        let nonce = F::Nonce::try_from(bytes).ok()?;
+        let (header, rest) = packet.split_at_mut_checked(header)?;
+        let (message, tag) = rest.split_last_chunk_mut::<T>()?;
+        Some(Self { key, nonce, header, io: InOut::in_place(message), tag })
+    }
+}
+
+impl<F: Family, const T: usize> batch::Job for Packet<'_, F, T> {
+    #[inline(always)]
+    fn key(&self) -> &[u8] {
+        self.key.as_ref()
+    }
+    #[inline(always)]
+    fn nonce(&self) -> &[u8] {
+        self.nonce.as_ref()
+    }
+    #[inline(always)]
+    fn ad(&self) -> &[u8] {
+        self.header
+    }
+    #[inline(always)]
+    fn io(&self) -> &InOut<'_> {
+        &self.io
+    }
+    #[inline(always)]
+    fn tag(&mut self) -> &mut [u8] {
+        self.tag
+    }
+}
+
+#[inline(always)]
+fn process_packets<F: Family, const D: usize, const T: usize>(
+    cipher: &Aegis<F, D, T>,
+    iv: &F::Nonce,
+    first: u64,
+    buf: &mut [u8],
+    layout: PacketLayout,
+    direction: Direction,
+    mut on_forgery: impl FnMut(usize),
+) -> Result<(), Error> {
+    let count = layout.count::<T>(buf.len())?;
+    let last = (count as u64).checked_sub(1).map(|others| first.checked_add(others));
+    if last == Some(None) {
+        return Err(Error::TooManyPackets { first, count });
+    }
+    let variant = Chosen::<F, D>::new()?;
+    let mut done = 0;
+    let mut forged = false;
+    // The last packet has no partner, because it may be shorter.
+    let whole = buf.len() / layout.packet;
+    let mut packets = buf.chunks_mut(layout.packet);
+    while done < count {
+        let mut number = first.wrapping_add(done as u64);
+        let mut next = || {
+            let packet =
+                Packet::<F, T>::new(cipher.key(), iv, number, packets.next()?, layout.header);
+            number = number.wrapping_add(1);
+            packet
+        };
+        let size = batch::group_size(variant, whole.saturating_sub(done));
+        // The lengths were checked, so there is always a packet.
+        let wrong = match size {
+            4 => match (next(), next(), next(), next()) {
+                (Some(mut a), Some(mut b), Some(mut c), Some(mut d)) => {
+                    batch::process_jobs(variant, [&mut a, &mut b, &mut c, &mut d], direction)
+                }
+                _ => 0,
+            },
+            2 => match (next(), next()) {
+                (Some(mut a), Some(mut b)) => {
+                    batch::process_jobs(variant, [&mut a, &mut b], direction)
+                }
+                _ => 0,
+            },
+            _ => match next() {
+                Some(mut a) => batch::process_jobs(variant, [&mut a], direction),
+                None => 0,
+            },
+        };
+        for i in (0..size).filter(|i| wrong >> i & 1 == 1) {
+            forged = true;
+            on_forgery(done + i);
+        }
+        done += size;
+    }
+    batch::finish(variant);
+    if forged { Err(Error::VerificationFailed) } else { Ok(()) }
 }
 
 /// The differences between the two kinds of jobs.

@@ -56,6 +56,13 @@ pub enum Error {
     },
     /// A message of a [`batch`](crate::batch) has not been processed yet.
     NotProcessed,
+    /// There are more packets than packet numbers, which end at 2^64 - 1.
+    TooManyPackets {
+        /// The number of the first packet.
+        first: u64,
+        /// How many packets there are.
+        count: usize,
+    },
     /// Associated data, or a request for a MAC, came after the message had begun.
     TooLate {
         /// What came too late.
@@ -136,6 +143,11 @@ impl fmt::Display for Error {
                 write!(f, "the {what} at {start}..{end} must not end before it begins")
             }
             Self::NotProcessed => f.write_str("the message has not been processed yet"),
+            Self::TooManyPackets { first, count } => write!(
+                f,
+                "{count} packets from number {first} on would need numbers above {}",
+                u64::MAX
+            ),
             Self::TooLate { what } => write!(f, "the {what} must come before the message begins"),
             Self::Backend(e) => e.fmt(f),
             Self::NoRandomness => f.write_str("the operating system gave no random bytes"),

@@ -21,7 +21,7 @@ use crate::{
 macro_rules! errors {
     () => {
         variants!(Error: VerificationFailed TooLong TooShort WrongLength UnknownTagLength
-            OutOfBuffer NotProcessed TooLate Backend NoRandomness)
+            OutOfBuffer NotProcessed TooManyPackets TooLate Backend NoRandomness)
     };
 }
 
@@ -30,6 +30,8 @@ macro_rules! backend_errors {
         variants!(BackendError: Unknown Unavailable Environment)
     };
 }
+
+const PACKETS: batch::PacketLayout = batch::PacketLayout { packet: 16, header: 0 };
 
 type Session = hazmat::Session<Aegis128, 1>;
 
@@ -106,6 +108,11 @@ fn every_error() {
             came(cipher.encrypt_within(&nonce, b"", &mut [0; 10], 3..20, 0).map(drop)),
         ),
         ("NotProcessed", &["not been processed"], came(untouched)),
+        (
+            "TooManyPackets",
+            &["3 packets", "18446744073709551614"],
+            came(batch::seal_packets(&cipher, &nonce, u64::MAX - 1, &mut [0; 48], PACKETS)),
+        ),
         ("TooLate", &["associated data", "before the message"], came(too_late())),
         (
             "Backend",

@@ -63,7 +63,6 @@ impl Parameters for Aegis128 {
     const KEY_BYTES: usize = 16;
     const INDEX: usize = 0;
     const WORDS: usize = 8;
-    const FIXED_STEPS: u64 = 10 + 7;
     type Memory<const D: usize> = Wiped<{ 16 * 8 }, D>;
     type Step<const D: usize> = Wiped<32, D, u64>;
 }
@@ -85,7 +84,6 @@ impl Parameters for Aegis256 {
     const KEY_BYTES: usize = 32;
     const INDEX: usize = 1;
     const WORDS: usize = 6;
-    const FIXED_STEPS: u64 = 16 + 7;
     // Six words, or eight for bit planes with unused bits.
     type Memory<const D: usize> = Wiped<{ 16 * 8 }, D>;
     type Step<const D: usize> = Wiped<16, D, u64>;

@@ -11,8 +11,6 @@ pub trait Parameters: Copy + Send + Sync + 'static {
     const INDEX: usize;
     /// Words in the state of one lane.
     const WORDS: usize;
-    /// The number of steps of initialization and finalization together.
-    const FIXED_STEPS: u64;
     /// Memory for a state of degree `D`.
     type Memory<const D: usize>: WipedBytes;
     /// Memory for one step's input of degree `D`.

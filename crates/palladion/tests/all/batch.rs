@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use crate::common::{Random, flipped, for_each_backend, framed, key, nonce, reduced, reference};
-use palladion::batch::{self, BatchError, Decryption, Encryption};
+use palladion::batch::{self, BatchError, Decryption, Encryption, PacketLayout};
 use palladion::family::{Aegis128, Aegis256, Family};
 use palladion::{Aegis, Error, Tag};
 
@@ -316,6 +316,82 @@ fn outputs<F: Family, const D: usize, const T: usize>() {
 #[test]
 fn nothing_is_written_beside_the_outputs() {
     for_each_backend(|_| for_each_cipher!(outputs()));
+}
+
+/// Packets in one buffer, some of them forged, beside each packet by itself.
+fn packets<F: Family, const D: usize, const T: usize>() {
+    let mut random = Random(8);
+    for round in 0..if reduced() { 8 } else { 40 } {
+        let cipher = Aegis::<F, D, T>::new(&key::<F>(&random.bytes(F::KEY_LEN)));
+        let iv = random.bytes(F::KEY_LEN);
+        let layout = PacketLayout { header: random.below(40), packet: 40 + T + random.below(300) };
+        // Often a last packet that is shorter, sometimes without a message.
+        let min = layout.header + T;
+        let last = [0, min, min + random.below(layout.packet - min)][round % 3];
+        let whole = random.below(10) * layout.packet;
+        let plain = random.bytes(whole + last);
+        // Far enough to carry into other bytes of the nonce.
+        let first = [0, 250, 0xffff_fff0, u64::MAX - 20][round % 4];
+        let nonce_of = |i: usize| {
+            let mut bytes = iv.clone();
+            let number = (first + i as u64).to_be_bytes();
+            bytes[F::KEY_LEN - 8..].iter_mut().zip(number).for_each(|(n, p)| *n ^= p);
+            nonce::<F>(&bytes)
+        };
+        let mut sealed = plain.clone();
+        for (i, packet) in sealed.chunks_mut(layout.packet).enumerate() {
+            let (header, rest) = packet.split_at_mut(layout.header);
+            cipher.seal_in_place(&nonce_of(i), header, rest).unwrap();
+        }
+        let iv = nonce::<F>(&iv);
+        let mut buf = plain.clone();
+        batch::seal_packets(&cipher, &iv, first, &mut buf, layout).unwrap();
+        assert_eq!(buf, sealed, "{layout:?}, {} bytes", plain.len());
+
+        let mut opened = plain;
+        let forged: Vec<usize> =
+            (0..sealed.len().div_ceil(layout.packet)).filter(|_| random.below(4) == 0).collect();
+        for (i, packet) in opened.chunks_mut(layout.packet).enumerate() {
+            let end = packet.len() - T;
+            let whole = &mut buf[i * layout.packet..][..packet.len()];
+            if forged.contains(&i) {
+                whole[random.below(end + T)] ^= 1 << random.below(8);
+                packet[layout.header..end].fill(0);
+            }
+            // Headers and tags stay as they came.
+            packet[..layout.header].copy_from_slice(&whole[..layout.header]);
+            packet[end..].copy_from_slice(&whole[end..]);
+        }
+        let mut found = Vec::new();
+        let result = batch::open_packets(&cipher, &iv, first, &mut buf, layout, |i| found.push(i));
+        assert_eq!(result.is_err(), !forged.is_empty());
+        assert_eq!((found, buf), (forged, opened), "{layout:?}");
+    }
+}
+
+#[test]
+fn packets_as_one_after_another() {
+    for_each_backend(|_| for_each_cipher!(packets()));
+}
+
+#[test]
+fn wrong_packets_are_not_touched() {
+    let cipher = Cipher::new(&[1; 16].into());
+    let seal = |buf: &mut [u8], first, packet, header| {
+        let layout = PacketLayout { packet, header };
+        batch::seal_packets(&cipher, &[2; 16].into(), first, buf, layout)
+    };
+    let mut buf = [3; 100];
+    let short = |what, min, actual| Err(Error::TooShort { what, min, actual });
+    assert_eq!(seal(&mut buf, 0, 0, 0), short("packet", 16, 0));
+    assert_eq!(seal(&mut buf, 0, 28, 13), short("packet", 29, 28));
+    assert_eq!(seal(&mut buf, 0, 28, usize::MAX), short("packet", usize::MAX, 28));
+    assert_eq!(seal(&mut buf, 0, 80, 5), short("last packet", 21, 20));
+    let (first, count) = (u64::MAX - 3, 5);
+    assert_eq!(seal(&mut buf, first, 20, 0), Err(Error::TooManyPackets { first, count }));
+    assert_eq!(buf, [3; 100]);
+    assert_eq!(seal(&mut buf, u64::MAX - 4, 20, 0), Ok(()));
+    assert_eq!(seal(&mut [], u64::MAX, 20, 0), Ok(()));
 }
 
 type Cipher = palladion::Aegis128L<16>;
