@@ -19,8 +19,15 @@ struct Compiled {
     tables: Tables,
 }
 
-/// The backends that are compiled in, in the order of [`Backend::ALL`]: the fastest first.
+/// The backends that are compiled in, in the order of [`Backend::ALL`]: the fastest first. One has
+/// other kernels for some CPUs.
 static COMPILED: &[Compiled] = &[
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    Compiled {
+        backend: Backend::VaesAvx512,
+        runs: |cpu| cpu.allow_vaes_avx512() && cpu.zen,
+        tables: arch::x86::vaes512::TABLES_FOR_ZEN,
+    },
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     Compiled {
         backend: Backend::VaesAvx512,
@@ -104,10 +111,9 @@ fn best(cpu: &Cpu) -> Option<&'static Compiled> {
 }
 
 fn find(backend: Backend) -> Result<&'static Compiled, BackendError> {
-    let compiled = COMPILED.iter().find(|compiled| compiled.backend == backend);
-    compiled
-        .filter(|compiled| (compiled.runs)(&Cpu::detect()))
-        .ok_or(BackendError::Unavailable(backend))
+    let cpu = Cpu::detect();
+    let mut named = COMPILED.iter().filter(|compiled| compiled.backend == backend);
+    named.find(|compiled| (compiled.runs)(&cpu)).ok_or(BackendError::Unavailable(backend))
 }
 
 pub(crate) fn is_available(backend: Backend) -> bool {
@@ -202,9 +208,11 @@ fn each_cpu_gets_the_fastest_backend_it_can_run() {
         avx512f: true,
         avx512bw: true,
         avx512vl: true,
+        zen: true,
     };
     let best = |cpu: Cpu| best(&cpu).map(|compiled| compiled.backend);
     assert_eq!(best(all), Some(Backend::VaesAvx512));
+    assert_eq!(best(Cpu { zen: false, ..all }), Some(Backend::VaesAvx512));
     assert_eq!(best(Cpu { avx512bw: false, ..all }), Some(Backend::VaesAvx2));
     assert_eq!(best(Cpu { vaes: false, ..all }), Some(Backend::AesNiAvx));
     assert_eq!(best(Cpu { avx: false, vaes: false, ..all }), Some(Backend::AesNi));

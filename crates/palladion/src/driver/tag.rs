@@ -120,7 +120,10 @@ impl<L: Machine> MacEnd<L> {
         // features.
         unsafe {
             if degree > 1 {
-                self.last.finalize(L::V::splat_words(degree as u64, 8 * tag_len as u64));
+                // Constants, so that the optimiser does not keep the vector of the first lengths,
+                // for which there is no register.
+                let tag_bits = if tag_len == 16 { 128 } else { 256 };
+                self.last.finalize(L::V::splat_words(degree as u64, tag_bits));
             }
             write(self.last.tag(tag_len), tag, tag_len);
         }

@@ -6,12 +6,14 @@ use super::{
 };
 use crate::block::{Blocks, Vector, Word};
 
-/// The words S0..S7 of some lanes.
+/// The words S0..S7 of some lanes. `UP` is the order of a step's rounds: from the first word up,
+/// those of the message last, which suits Zen; or from the last word down, those of the message
+/// first, which suits Intel (docs/performance.md).
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Aegis128<W>([W; 8]);
+pub(crate) struct Aegis128<W, const UP: bool = false>([W; 8]);
 
-impl<W: Word> Aegis128<W> {
+impl<W: Word, const UP: bool> Aegis128<W, UP> {
     /// Update(M0, M1). The standard adds a message block to S0 (S4) before that becomes a round
     /// key. Here the block itself is the round key, and S0 (S4) is added after the round. The
     /// result is the same, and the message is not on the chain from one step's S0 to the next.
@@ -66,7 +68,7 @@ impl<W: Word> Aegis128<W> {
     /// Returns what goes into S0, the new S1 to S3, what goes into S4, and the new S5 to S7.
     #[inline(always)]
     fn rounds(s: [W; 8], from3: W, from7: W, k0: W, k4: W) -> [W; 8] {
-        if W::IN_ORDER && W::THREE_WAY && W::Blocks::LANES < 4 {
+        if UP {
             let [s1, s2, s3, s5, s6, s7, t0, t4] = W::rounds(
                 [s[0], s[1], s[2], s[4], s[5], s[6], from7, from3],
                 [s[1], s[2], s[3], s[5], s[6], s[7], k0, k4],
@@ -89,7 +91,7 @@ impl<W: Word> Aegis128<W> {
 }
 
 // SAFETY: transparent over eight words, whose type implements `Word`; there is nothing else in it.
-unsafe impl<W: Word> Machine for Aegis128<W> {
+unsafe impl<W: Word, const UP: bool> Machine for Aegis128<W, UP> {
     type V = W::Blocks;
     type Lane = Aegis128<W::Single>;
     type Step = [W::Blocks; 2];

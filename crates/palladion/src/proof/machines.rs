@@ -463,6 +463,11 @@ mod tables {
         type M1 = Terms<1, { IN_ORDER + THREE_WAY }>;
         type M2 = Terms<2, { IN_ORDER + THREE_WAY }>;
         type M4 = Terms<4, { IN_ORDER + THREE_WAY }>;
+        pub(in crate::proof) const TABLES_FOR_ZEN: crate::driver::table::Tables = {
+            let mut tables = TABLES;
+            tables[0][1] = entry::table::<Aegis128<M2, true>, 1>(crate::driver::batch::list([]));
+            tables
+        };
         crate::driver::table::tables! {
             scrub: 0;
             aegis128: [
@@ -523,10 +528,11 @@ mod tables {
     }
 }
 
-const TABLES: [(&str, Tables); 7] = [
+const TABLES: [(&str, Tables); 8] = [
     ("aesni", tables::aesni::TABLES),
     ("vaes_avx2", tables::vaes_avx2::TABLES),
     ("vaes_avx512", tables::vaes_avx512::TABLES),
+    ("vaes_avx512 for Zen", tables::vaes_avx512::TABLES_FOR_ZEN),
     ("avx2", tables::avx2::TABLES),
     ("neon", tables::neon::TABLES),
     ("arm", tables::arm::TABLES),

@@ -7,6 +7,8 @@ use core::arch::x86_64::*;
 
 use super::{aes, fold_two, halves, join, register, two_lanes};
 use crate::block::{Blocks, Halves, MAX_LANES, Vector, Word};
+use crate::driver::batch;
+use crate::driver::table::Tables;
 use crate::machine::{Aegis128, Aegis256, Packed128};
 
 /// Returns the mask register for the first `len` bytes, at most 64.
@@ -101,6 +103,13 @@ unsafe fn two_halves(low: *const u8, high: *const u8) -> __m512i {
         _mm512_inserti64x4::<1>(low, _mm256_loadu_si256(high.cast()))
     }
 }
+
+/// The kernels for Zen cores: AEGIS-128X2 in another order, 3 % faster there.
+pub(crate) const TABLES_FOR_ZEN: Tables = {
+    let mut tables = TABLES;
+    tables[0][1] = entry::table::<Aegis128<M2, true>, 1>(batch::list([]));
+    tables
+};
 
 crate::driver::table::tables! {
     #[target_feature(enable = "avx2,aes,vaes,avx512f,avx512bw,avx512vl")]
