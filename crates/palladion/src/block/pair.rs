@@ -7,6 +7,18 @@ use super::{Blocks, MAX_LANES, Vector, Word};
 #[derive(Clone, Copy)]
 pub(crate) struct Pair<V>(V, V);
 
+impl<V> Pair<V> {
+    #[inline(always)]
+    pub(crate) fn new(first: V, second: V) -> Self {
+        Self(first, second)
+    }
+    /// Returns both vectors; the first has the first lanes.
+    #[inline(always)]
+    pub(crate) fn halves(self) -> [V; 2] {
+        [self.0, self.1]
+    }
+}
+
 // SAFETY: each half is a `V`, which has the properties required of `Vector`.
 unsafe impl<V: Vector> Vector for Pair<V> {
     #[inline(always)]

@@ -4,10 +4,12 @@
 pub(crate) mod aegis128;
 pub(crate) mod aegis256;
 pub(crate) mod packed128;
+pub(crate) mod twin;
 
 pub(crate) use aegis128::Aegis128;
 pub(crate) use aegis256::Aegis256;
 pub(crate) use packed128::Packed128;
+pub(crate) use twin::Twin;
 
 use crate::block::{Blocks, Word};
 

@@ -442,8 +442,7 @@ mod tables {
 
     /// VAES with AVX2: two blocks, in a fixed order of instructions.
     pub(super) mod vaes_avx2 {
-        use crate::block::Pair;
-        use crate::machine::{Aegis128, Aegis256, Packed128};
+        use crate::machine::{Aegis128, Aegis256, Packed128, Twin};
         use crate::proof::terms::{IN_ORDER, Terms};
         type V1 = Terms<1, IN_ORDER>;
         type V2 = Terms<2, IN_ORDER>;
@@ -452,7 +451,7 @@ mod tables {
             aegis128: [
                 Packed128<V2>, 1, batch [Aegis128<V2>]; Aegis128<V2>, 1; Aegis128<V2>, 2;] any Aegis128<V1>;
             aegis256: [
-                Aegis256<V1>, 1, batch [Aegis256<V2>]; Aegis256<V2>, 1; Aegis256<Pair<V2>>, 1;] any Aegis256<V1>;
+                Aegis256<V1>, 1, batch [Aegis256<V2>]; Aegis256<V2>, 1; Twin<Aegis256<V2>>, 1;] any Aegis256<V1>;
         }
     }
 

@@ -6,8 +6,8 @@ use core::arch::x86::*;
 use core::arch::x86_64::*;
 
 use super::{aes, fold_two, halves, join, one_block, overlapping, register, two_blocks, two_lanes};
-use crate::block::{Blocks, Halves, MAX_LANES, Pair, Vector, Word};
-use crate::machine::{Aegis128, Aegis256, Packed128};
+use crate::block::{Blocks, Halves, MAX_LANES, Vector, Word};
+use crate::machine::{Aegis128, Aegis256, Packed128, Twin};
 
 one_block! {
     /// One block in an XMM register: AES-NI on CPUs with VAES.
@@ -27,5 +27,5 @@ crate::driver::table::tables! {
     aegis128: [
         Packed128<V2>, 1, batch [Aegis128<V2>]; Aegis128<V2>, 1; Aegis128<V2>, 2;] any Aegis128<V1>;
     aegis256: [
-        Aegis256<V1>, 1, batch [Aegis256<V2>]; Aegis256<V2>, 1; Aegis256<Pair<V2>>, 1;] any Aegis256<V1>;
+        Aegis256<V1>, 1, batch [Aegis256<V2>]; Aegis256<V2>, 1; Twin<Aegis256<V2>>, 1;] any Aegis256<V1>;
 }
