@@ -1,8 +1,11 @@
-"""How fast calls are from Python: this package, pyaegis and AES-GCM of `cryptography` in one run, in turns, the fastest of many rounds.
+"""Measures calls of this package, pyaegis and AES-GCM of `cryptography` side by side.
+
+They take turns in one run; the result is the fastest of many rounds.
 
     python bench.py [--rust PROGRAM] [--rounds N]
 
-PROGRAM is the project's example `calls` (cargo build --release -p palladion --example calls), which times the same calls from Rust.
+PROGRAM is the project's example `calls` (cargo build --release -p palladion --example calls), which
+times the same calls from Rust.
 Needs pyaegis and cryptography to compare with; leaves out what is not installed.
 """
 
@@ -22,7 +25,7 @@ SAMPLE = 300e-6  # seconds
 
 
 def subjects(size: int) -> dict[str, Callable[[], object]]:
-    """What is timed: encryption of a message of a size, each way."""
+    """The calls to time: encryption of a message of one size, in each way."""
     message, found = bytes(size), {}
     for name in ALGORITHMS:
         nonce, out = palladion.generate_nonce(name), bytearray(size + 16)
@@ -40,7 +43,9 @@ def subjects(size: int) -> dict[str, Callable[[], object]]:
             theirs = getattr(pyaegis, name)(tag_size=16)
             k, n, o = theirs.random_key(), theirs.random_nonce(), bytearray(size + 16)
             found[f"pyaegis {name}"] = lambda t=theirs, k=k, n=n: t.encrypt(k, n, message)
-            found[f"pyaegis {name} into"] = lambda t=theirs, k=k, n=n, o=o: t.encrypt(k, n, message, into=o)
+            found[f"pyaegis {name} into"] = lambda t=theirs, k=k, n=n, o=o: t.encrypt(
+                k, n, message, into=o
+            )
     try:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ImportError:
@@ -48,13 +53,15 @@ def subjects(size: int) -> dict[str, Callable[[], object]]:
     else:
         for bits in (128, 256):
             gcm = AESGCM(bytes(bits // 8))
-            found[f"cryptography AES-{bits}-GCM"] = lambda g=gcm: g.encrypt(bytes(12), message, None)
-    found["(a call that does nothing)"] = palladion.backend
+            found[f"cryptography AES-{bits}-GCM"] = lambda g=gcm: g.encrypt(
+                bytes(12), message, None
+            )
+    found["(an empty call)"] = palladion.backend
     return found
 
 
 def measure(rounds: int) -> dict[str, list[float]]:
-    """Nanoseconds by subject, for each size."""
+    """The nanoseconds of each subject, for each size."""
     table: dict[str, list[float]] = {}
     for size in SIZES:
         found = subjects(size)
@@ -77,10 +84,12 @@ def measure(rounds: int) -> dict[str, list[float]]:
 
 
 def rust(program: str, rounds: int) -> dict[str, list[float]]:
-    """The same from Rust: the best of some runs."""
+    """The nanoseconds of the same calls from Rust, the best of some runs."""
     best: dict[str, list[float]] = {}
     for _ in range(rounds):
-        run = subprocess.run([program, *map(str, SIZES)], check=True, capture_output=True, text=True)
+        run = subprocess.run(
+            [program, *map(str, SIZES)], check=True, capture_output=True, text=True
+        )
         for line in run.stdout.splitlines()[1:]:
             words = line.split()
             if words[1] == "encrypt":
@@ -94,7 +103,10 @@ def main() -> None:
     parser.add_argument("--rust", metavar="PROGRAM")
     parser.add_argument("--rounds", type=int, default=60)
     arguments = parser.parse_args()
-    print(f"palladion {palladion.__version__} on {palladion.backend()}, Python {platform.python_version()}; nanoseconds a call")
+    print(
+        f"palladion {palladion.__version__} on {palladion.backend()}, "
+        f"Python {platform.python_version()}; nanoseconds per call"
+    )
     table = measure(arguments.rounds)
     if arguments.rust:
         for name, times in rust(arguments.rust, 3).items():
@@ -106,7 +118,10 @@ def main() -> None:
     ours = table["AEGIS-128L into"]
     for name, times in table.items():
         if name.startswith(("pyaegis", "crypto", "Rust aegis128l")):
-            print(f"{'x as fast as ' + name:<38}"[:38] + "".join(f"{other / own:>10.2f}" for own, other in zip(ours, times)))
+            print(
+                f"{'x as fast as ' + name:<38}"[:38]
+                + "".join(f"{other / own:>10.2f}" for own, other in zip(ours, times))
+            )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
-"""A column of small values: palladion.columns and a loop over AESGCM of `cryptography`, side by side.
+"""Measures a column of small values: palladion.columns against a loop over AES-GCM.
 
     python bench_columns.py [--values 1000000] [--size 64] [--rounds 5] [--containers]
 
-Each round runs everything once, one after another, so that what the machine does besides hits all alike; the minima count. The loop is what
-one writes without this package: a random nonce of 12 bytes for each value, and nonce and ciphertext in one. Both sides get their values in
-memory, the loop as a list of bytes, and palladion as an Arrow array (with --containers: as other columns, too).
+Each round runs everything once, one after another, so that other load on the machine affects all
+alike; the result is the minimum. The loop is what a program without this package would do with
+AESGCM of `cryptography`: a random 12-byte nonce for each value, and nonce and ciphertext in one.
+The values are in memory, for the loop as a list of bytes and for palladion as an Arrow array (with
+--containers also as other columns).
 """
 
 import argparse
@@ -17,7 +19,13 @@ import pyarrow as pa
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from palladion import columns
 
-ALGORITHMS = [("AEGIS-256", 16), ("AEGIS-256", 32), ("AEGIS-256X2", 32), ("AEGIS-128L", 16), ("AEGIS-128X2", 16)]
+ALGORITHMS = [
+    ("AEGIS-256", 16),
+    ("AEGIS-256", 32),
+    ("AEGIS-256X2", 32),
+    ("AEGIS-128L", 16),
+    ("AEGIS-128X2", 16),
+]
 
 
 def loops(key):
@@ -37,7 +45,7 @@ def loops(key):
 
 
 def containers(array):
-    """The same values in other columns."""
+    """The same values in other containers."""
     import numpy as np
     import pandas as pd
     import polars as pl
@@ -96,15 +104,25 @@ def main():
             best[name][0] = min(best[name][0], seconds)
             seconds, opened = timed(back, sealed)
             best[name][1] = min(best[name][1], seconds)
-            assert len(opened) == count and bytes(opened[0].as_py() if hasattr(opened[0], "as_py") else opened[0]) == values[0]
+            assert (
+                len(opened) == count
+                and bytes(opened[0].as_py() if hasattr(opened[0], "as_py") else opened[0])
+                == values[0]
+            )
             del sealed, opened
 
-    print(f"{count} values of {options.size} bytes; {os.cpu_count()} CPUs, {platform.machine()}, backend {palladion.backend()}; "
-          f"minima of {options.rounds} rounds")
+    print(
+        f"{count} values of {options.size} bytes; {os.cpu_count()} CPUs, {platform.machine()}, "
+        f"backend {palladion.backend()}; "
+        f"minima of {options.rounds} rounds"
+    )
     print(f"{'':42}{'encrypt':>20}{'decrypt':>22}")
     first = best[next(iter(best))]
     for name, times in best.items():
-        cells = (f"{1e9 * seconds / count:8.0f} ns {base / seconds:6.1f}x" for seconds, base in zip(times, first))
+        cells = (
+            f"{1e9 * seconds / count:8.0f} ns {base / seconds:6.1f}x"
+            for seconds, base in zip(times, first)
+        )
         print(f"{name:42}" + "    ".join(cells))
 
 

@@ -8,7 +8,7 @@ use pyo3::types::PyString;
 use crate::buffer::Target;
 use crate::error::error;
 
-/// An algorithm as an argument: its name, which an `Algorithm` of Python is too.
+/// An algorithm as an argument: its name, or Python's `Algorithm`, which is a string too.
 #[derive(Clone, Copy, Default)]
 pub struct Name(pub Algorithm);
 
@@ -47,7 +47,7 @@ pub fn copy(what: &'static str, bytes: &[u8], expected: usize) -> PyResult<[u8; 
     Ok(copy)
 }
 
-/// Random bytes from the operating system.
+/// Fills a buffer with random bytes from the operating system.
 pub fn fill_random(bytes: &mut [u8]) -> PyResult<()> {
     getrandom::fill(bytes).map_err(|_| error(palladion::Error::NoRandomness))
 }
@@ -72,13 +72,13 @@ pub fn generate_nonce(py: Python<'_>, algorithm: Name) -> PyResult<Bound<'_, PyA
     random_bytes(py, algorithm.0.key_len())
 }
 
-/// What the ciphers run on, "vaes-avx512" or "portable" say.
+/// The name of the backend in use, for example "vaes-avx512" or "portable".
 #[pyfunction]
 pub fn backend() -> PyResult<&'static str> {
     palladion::backend().map(|backend| backend.name()).map_err(|e| error(e.into()))
 }
 
-/// The size of keys and nonces.
+/// The length of keys and nonces, in bytes.
 #[pyfunction]
 pub fn key_size(algorithm: Name) -> usize {
     algorithm.0.key_len()

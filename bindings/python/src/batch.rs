@@ -11,17 +11,17 @@ use crate::algorithm::fill_random;
 use crate::buffer::{In, Target, work_on};
 use crate::error::{OrRaise, VerificationError, error};
 
-/// Messages that are held, and what belongs to each.
+/// The buffers of many messages and their associated data, held.
 struct Messages<'a, 'py> {
     messages: Vec<In<'a, 'py>>,
     ads: Vec<Option<In<'a, 'py>>>,
     targets: Vec<Target<'py>>,
-    /// All bytes together.
+    /// The number of bytes in all messages.
     total: usize,
 }
 
 impl<'a, 'py> Messages<'a, 'py> {
-    /// `overhead` is how much longer a result is than a message, or shorter.
+    /// `overhead` is the difference in length between a result and its message.
     fn new(
         py: Python<'py>,
         messages: &'a [Bound<'py, PyAny>],
@@ -57,7 +57,7 @@ impl<'a, 'py> Messages<'a, 'py> {
     }
 }
 
-/// What to do with a message: its bytes, its associated data, and where the result goes.
+/// A message: its bytes, its associated data and the place for its result.
 type Job<'a> = (&'a [u8], &'a [u8], &'a mut [u8]);
 
 fn seal_all<F: Family, const D: usize>(
@@ -132,7 +132,7 @@ fn jobs<'b>(
     .collect()
 }
 
-/// What `Cipher.seal_many` does.
+/// Implements `Cipher.seal_many`.
 pub fn seal_many<'py>(
     py: Python<'py>,
     cipher: &any::Cipher,
@@ -151,7 +151,7 @@ pub fn seal_many<'py>(
     held.finish(py)
 }
 
-/// What `Cipher.open_many` does.
+/// Implements `Cipher.open_many`.
 pub fn open_many<'py>(
     py: Python<'py>,
     cipher: &any::Cipher,
@@ -168,7 +168,7 @@ pub fn open_many<'py>(
     let opened =
         work_on(py, held.total, || with_algorithm!(algorithm, open_all(key, tag_len, work)));
     if let Err(BatchError { first, error: why, .. }) = opened {
-        // Nobody is to see those that were in order.
+        // Wipe the messages that were authentic too: none is returned.
         for target in &mut held.targets {
             target.zeroed();
         }

@@ -1,9 +1,8 @@
-//! Bytes that belong to Python: arguments with the buffer protocol, and new `bytes` objects.
-//!
-//! Whoever gives a buffer can write to it from another thread while we work on it without the
-//! interpreter's lock. As with `hashlib`, the result is then meaningless, nothing worse:
-//! the kernels take bytes as data only, and neither lengths nor places depend on them. What is
-//! decided on (a tag that came along, a nonce) is copied first.
+//! Bytes that belong to Python: arguments with the buffer protocol, and new `bytes` objects. A
+//! caller can write to its buffer from another thread while we work on it without the interpreter's
+//! lock. As with `hashlib`, the result is then meaningless, but nothing worse happens: the kernels
+//! treat the bytes as data, and no length or address depends on them. A tag or a nonce from the
+//! caller is copied first.
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
@@ -17,9 +16,9 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
 
-/// The buffer protocol. It belongs to the stable interface since Python 3.11, and has had the same
-/// shape since 3.0: so it is declared here for those before. (On Windows the stable interface is a
-/// library of its own, which has it from 3.11 on: there a build needs the feature `py311`.)
+/// The buffer protocol. It is part of the stable interface since Python 3.11 and has not changed
+/// since 3.0, so we declare it here for older versions. On Windows, the library of the stable
+/// interface lacks it before 3.11, so a build needs the feature `py311`.
 #[cfg(feature = "py39")]
 #[allow(non_camel_case_types, non_upper_case_globals)] // the names are Python's
 mod protocol {
@@ -52,10 +51,10 @@ mod protocol {
 #[cfg(not(feature = "py39"))]
 use pyo3::ffi as protocol;
 
-/// A buffer of an object, held until it is dropped: until then it stays where it is.
+/// A buffer of an object. While this is held, the buffer does not move and keeps its length.
 struct View<'py> {
     view: protocol::Py_buffer,
-    /// It is to be dropped with the interpreter's lock.
+    /// Makes sure that it is dropped with the interpreter's lock.
     attached: PhantomData<Python<'py>>,
 }
 
@@ -63,8 +62,8 @@ impl<'py> View<'py> {
     #[inline]
     fn new(object: Borrowed<'_, 'py, PyAny>, flags: c_int) -> PyResult<Self> {
         let mut view = MaybeUninit::uninit();
-        // SAFETY: an object, which is attached; room for the view, which is filled in if the result
-        // is zero.
+        // SAFETY: `object` is alive and we hold the interpreter's lock, as `'py` proves; `view` has
+        // room for a Py_buffer, which is filled in if the result is zero.
         unsafe {
             if protocol::PyObject_GetBuffer(object.as_ptr(), view.as_mut_ptr(), flags) != 0 {
                 return Err(PyErr::fetch(object.py()));
@@ -73,7 +72,7 @@ impl<'py> View<'py> {
         }
     }
 
-    /// Where the bytes are, never null.
+    /// The address, which is never null, and the length.
     #[inline]
     fn place(&self) -> (*mut u8, usize) {
         let start = self.view.buf.cast::<u8>();
@@ -84,13 +83,13 @@ impl<'py> View<'py> {
 impl Drop for View<'_> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: it was filled in by PyObject_GetBuffer, and is released once, with the
-        // interpreter's lock, as the lifetime says.
+        // SAFETY: PyObject_GetBuffer filled it in, only drop releases it, and `'py` proves that we
+        // hold the interpreter's lock.
         unsafe { protocol::PyBuffer_Release(&mut self.view) }
     }
 }
 
-/// Bytes to be read: any object that is contiguous in memory.
+/// Input: the bytes of any object that is contiguous in memory.
 pub struct In<'a, 'py> {
     start: *const u8,
     len: usize,
@@ -103,8 +102,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for In<'a, 'py> {
 
     #[inline]
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        // What comes most often needs no view: who calls us holds a reference, and such bytes do
-        // not move or change.
+        // `bytes`, the most frequent type, needs no view: the caller holds a reference, and the
+        // bytes neither move nor change.
         if let Ok(bytes) = object.cast_exact::<PyBytes>() {
             let bytes = bytes.as_bytes();
             return Ok(Self {
@@ -130,13 +129,14 @@ impl In<'_, '_> {
     }
 
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: so many bytes are there as long as this is. That nobody writes to them is the
-        // caller's to see to, as the top of this file says.
+        // SAFETY: the object has `len` bytes at `start`, which stay there while the view or the
+        // borrowed reference is held. The caller must not write to them meanwhile; the top of this
+        // file says what happens otherwise.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }
 
-/// What an argument that was left out stands for: no bytes.
+/// The address and length of an optional argument: no bytes if it was left out.
 pub fn place_or_none(bytes: &Option<In<'_, '_>>) -> (*const u8, usize) {
     bytes.as_ref().map_or((ptr::dangling(), 0), In::place)
 }
@@ -146,7 +146,7 @@ pub fn bytes_or_none<'a>(bytes: &'a Option<In<'_, '_>>) -> &'a [u8] {
     bytes.as_ref().map_or(&[], In::bytes)
 }
 
-/// Bytes to be written: any object that is contiguous in memory and may be changed.
+/// Output: the bytes of any writable object that is contiguous in memory.
 pub struct Out<'py> {
     object: Bound<'py, PyAny>,
     view: View<'py>,
@@ -169,29 +169,31 @@ impl<'py> Out<'py> {
 
     pub fn bytes(&mut self) -> &mut [u8] {
         let (start, len) = self.place();
-        // SAFETY: as for `In`.
+        // SAFETY: the view holds a writable buffer of `len` bytes at `start`, and `&mut self` makes
+        // this its only slice here. No other thread may use the bytes meanwhile; the top of this
+        // file says what happens otherwise.
         unsafe { std::slice::from_raw_parts_mut(start, len) }
     }
 }
 
-/// Where a result goes: into a new `bytes` object, or to where the caller wants it.
+/// The place for a result: a new `bytes` object or the caller's buffer.
 pub struct Target<'py> {
     object: Bound<'py, PyAny>,
-    /// Holds the buffer if it is the caller's.
+    /// Holds the caller's buffer, if it is one.
     _view: Option<View<'py>>,
     start: *mut u8,
     len: usize,
 }
 
 impl<'py> Target<'py> {
-    /// Room for `len` bytes. `into` must have just as many.
+    /// Provides room for `len` bytes. `into` must have exactly as many.
     #[inline]
     pub fn new(py: Python<'py>, into: Option<Out<'py>>, len: usize) -> PyResult<Self> {
         let Some(Out { object, view }) = into else {
             let size = Py_ssize_t::try_from(len)
                 .map_err(|_| PyValueError::new_err("too long for Python"))?;
-            // SAFETY: a new object of that size, of which nobody else knows; its bytes may be
-            // written until it is handed out.
+            // SAFETY: `size` is not negative. Nobody else has a reference to the new object, so its
+            // bytes may be written until `finish` returns it.
             unsafe {
                 let object = Bound::from_owned_ptr_or_err(
                     py,
@@ -210,13 +212,13 @@ impl<'py> Target<'py> {
         Ok(Self { object, _view: Some(view), start, len })
     }
 
-    /// Whether the input is where this is: then it is worked on in place.
+    /// Whether the input starts at the same address, so that the work is in place.
     #[inline]
     pub fn is_at(&self, (start, _): (*const u8, usize)) -> bool {
         std::ptr::eq(start, self.start)
     }
 
-    /// Checks that it does not overlap the input.
+    /// Checks that the target does not overlap the input.
     #[inline]
     pub fn check_apart(&self, (start, len): (*const u8, usize)) -> PyResult<()> {
         let (input, output) = (start.addr(), self.start.addr());
@@ -226,7 +228,7 @@ impl<'py> Target<'py> {
         Ok(())
     }
 
-    /// Checks that it is where the input is or does not overlap it.
+    /// Checks that the target starts where the input does, or does not overlap it.
     #[inline]
     pub fn check_overlap(&self, input: (*const u8, usize)) -> PyResult<()> {
         if self.is_at(input) { Ok(()) } else { self.check_apart(input) }
@@ -236,64 +238,63 @@ impl<'py> Target<'py> {
         self.start
     }
 
-    /// The bytes, all of which are written to.
+    /// The bytes of the target.
     ///
     /// # Safety
-    /// They have been written before, or it is a buffer of the caller's.
+    /// They must be initialised: written before, or a buffer of the caller.
     pub unsafe fn bytes(&mut self) -> &mut [u8] {
-        // SAFETY: it is valid for writes of that length, and was written, as the caller promises.
+        // SAFETY: `start` is valid for `len` bytes while `self` lives, and the caller promises that
+        // they are initialised.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }
     }
 
-    /// Zeroes all of it, so that it can be seen as a slice.
+    /// Zeroes the bytes and returns them.
     pub fn zeroed(&mut self) -> &mut [u8] {
-        // SAFETY: it is valid for writes of that length, and then written.
+        // SAFETY: `start` is valid for writes of `len` bytes, which are then initialised.
         unsafe {
             ptr::write_bytes(self.start, 0, self.len);
             self.bytes()
         }
     }
 
-    /// A copy of the input, if it is not there already.
+    /// Copies the input to the target, unless it is there already, and returns the bytes.
     pub fn copied(&mut self, input: &In<'_, '_>) -> &mut [u8] {
         let (start, len) = input.place();
         assert_eq!(len, self.len);
-        // SAFETY: both have that many bytes, which are then written; `copy` does not mind if they
-        // overlap.
+        // SAFETY: both have `len` bytes; `copy` allows them to overlap, and initialises the target.
         unsafe {
             ptr::copy(start, self.start, len);
             self.bytes()
         }
     }
 
-    /// What the caller gets: the new object, or the one that was given.
+    /// Returns the new object, or the one that the caller passed.
     pub fn finish(self) -> Bound<'py, PyAny> {
         self.object
     }
 }
 
-/// Locks what several threads may use, and waits without the interpreter's lock. (A panic in
-/// another thread was told there.)
+/// Locks a mutex, and waits for it without the interpreter's lock. A mutex poisoned by a panic is
+/// used anyway, because the thread that panicked has raised an exception.
 pub fn lock<'a, T>(py: Python<'_>, mutex: &'a Mutex<T>) -> MutexGuard<'a, T> {
     mutex.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What takes so long that others should run meanwhile: ten microseconds or more. To let them takes
-/// up to one.
+/// From this many bytes on, release the interpreter's lock: the work takes ten microseconds or
+/// more, releasing the lock takes up to one.
 const LONG: usize = 128 << 10;
 
-/// Does some work, without the interpreter's lock if it is so many bytes that it pays.
+/// Does some work on this thread, without the interpreter's lock if there are enough bytes.
 ///
-/// `work` must not touch Python. (The pointers that it takes along are those of buffers that are
-/// held.)
+/// `work` must not use Python. Its pointers must point into buffers that are held.
 #[inline]
 pub fn work_on<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T) -> T {
     if bytes < LONG {
         return work();
     }
-    /// May go to no other thread, and does not: `detach` calls it on this one.
+    /// Work that may not move to another thread.
     struct Here<F>(F);
-    // SAFETY: see above.
+    // SAFETY: `detach` calls the work on the thread that called `detach`.
     unsafe impl<F> Send for Here<F> {}
     impl<T, F: FnOnce() -> T> Here<F> {
         fn call(self) -> T {

@@ -14,11 +14,9 @@ use crate::pieces::{Decryptor, Encryptor, UnverifiedDecryptor};
 
 /// An authenticated cipher with its key.
 ///
-/// Cipher(key, algorithm='AEGIS-256X2', *, tag_size=32)
-///
-/// algorithm is one of palladion.ALGORITHMS; the key has 16 bytes for the AEGIS-128 family and 32
-/// for the AEGIS-256 family, and so have nonces. Tags have 16 or 32 bytes. It can be used by any
-/// number of threads at once.
+/// Cipher(key, algorithm='AEGIS-256X2', *, tag_size=32) algorithm is one of palladion.ALGORITHMS.
+/// Keys and nonces have 16 bytes for the AEGIS-128 family and 32 bytes for the AEGIS-256 family.
+/// Tags have 16 or 32 bytes. Any number of threads can use a cipher at once.
 ///
 /// >>> import palladion
 /// >>> cipher = palladion.Cipher(palladion.generate_key())
@@ -30,16 +28,17 @@ pub struct Cipher {
     pub inner: any::Cipher,
 }
 
-/// What a call works on, checked.
+/// The checked arguments of a call.
 struct Call {
     message: Message,
 }
 
-// SAFETY: the pointers are those of buffers that are held during the call; see `buffer::work_on`.
+// SAFETY: the pointers point into buffers that are held during the call, and `buffer::work_on` runs
+// the work on the calling thread.
 unsafe impl Send for Call {}
 
 impl Cipher {
-    /// Lengths of nonce and tag, which is what every call begins with.
+    /// The lengths of nonce and tag.
     fn sizes(&self) -> (usize, usize) {
         (self.inner.algorithm().key_len(), self.inner.tag_len())
     }
@@ -59,9 +58,8 @@ impl Cipher {
 
     /// Encrypts.
     ///
-    /// # Safety
-    /// As `Message` says; its pointers are valid until this returns, whoever has the interpreter's
-    /// lock.
+    /// # Safety The requirements of `Message`. Its pointers must stay valid until this returns,
+    /// even without the interpreter's lock.
     #[inline]
     unsafe fn seal_raw(&self, py: Python<'_>, message: Message) -> PyResult<()> {
         let (algorithm, call) = (self.inner.algorithm(), Call { message });
@@ -76,7 +74,7 @@ impl Cipher {
     /// Decrypts.
     ///
     /// # Safety
-    /// As for `seal_raw`.
+    /// The same as for `seal_raw`.
     #[inline]
     unsafe fn open_raw(&self, py: Python<'_>, message: Message) -> PyResult<()> {
         let (algorithm, call) = (self.inner.algorithm(), Call { message });
@@ -116,7 +114,7 @@ impl Cipher {
         self.inner.algorithm().key_len()
     }
 
-    /// Bytes in a nonce: as many as in the key.
+    /// Bytes in a nonce: 16 or 32, the same as in the key.
     #[getter]
     fn nonce_size(&self) -> usize {
         self.inner.algorithm().key_len()
@@ -139,12 +137,12 @@ impl Cipher {
         format!("<palladion.Cipher {}, tag_size={}>", self.inner.algorithm(), self.inner.tag_len())
     }
 
-    /// Encrypts a message under a random nonce: nonce, ciphertext and tag in one.
+    /// Encrypts a message under a random nonce; returns nonce, ciphertext and tag in one.
     ///
-    /// Fit for any number of messages with the AEGIS-256 family, and for 2**48 under one key with
-    /// the AEGIS-128 family. ad is data that is authenticated with the message but not part of the
-    /// result; open() needs the same. With into, a writable buffer of len(message) + overhead
-    /// bytes, the result goes there, and into is returned.
+    /// A key of the AEGIS-256 family can encrypt any number of messages, a key of the AEGIS-128
+    /// family 2**48. ad is data that is authenticated with the message but is not part of the
+    /// result; pass the same to open(). into is a writable buffer of len(message) + overhead bytes;
+    /// if given, the result is written there, and into is returned.
     #[pyo3(signature = (message, ad = None, *, into = None))]
     fn seal<'py>(
         &self,
@@ -155,12 +153,13 @@ impl Cipher {
     ) -> PyResult<Bound<'py, PyAny>> {
         let ((nonce_len, tag_len), (src, len)) = (self.sizes(), message.place());
         let target = Target::new(py, into, nonce_len + len + tag_len)?;
-        // The ciphertext does not begin where the message does.
+        // The nonce comes first, so the ciphertext cannot replace the message in place.
         target.check_apart((src, len))?;
         let mut nonce = [0; MAX_LEN];
         fill_random(&mut nonce[..nonce_len])?;
-        // SAFETY: the target has room for nonce, ciphertext and tag; the buffers are held, and have
-        // the lengths that they say.
+        // SAFETY: the target has room for nonce, ciphertext and tag and does not overlap the
+        // message, as `check_apart` found; the buffers are held until the call ends, so their
+        // lengths stay right.
         unsafe {
             target.start().copy_from_nonoverlapping(nonce.as_ptr(), nonce_len);
             let dst = target.start().add(nonce_len);
@@ -171,8 +170,8 @@ impl Cipher {
         Ok(target.finish())
     }
 
-    /// Decrypts what seal() made. Raises VerificationError if it is not authentic; into is zeroed
-    /// then.
+    /// Decrypts the output of seal(). Raises VerificationError and zeroes into if it is not
+    /// authentic.
     #[pyo3(signature = (sealed, ad = None, *, into = None))]
     fn open<'py>(
         &self,
@@ -189,8 +188,9 @@ impl Cipher {
         target.check_apart(sealed.place())?;
         let nonce = copy("nonce", &sealed.bytes()[..nonce_len], nonce_len)?;
         let mut tag = copy("tag", &sealed.bytes()[nonce_len + len..], tag_len)?;
-        // SAFETY: nonce, message and tag lie within the input, whose length was checked; the target
-        // is apart from it and has room for the message; the buffers are held.
+        // SAFETY: nonce, ciphertext and tag lie within the input, whose length was checked; the
+        // target does not overlap the input and has room for the message; the buffers are held
+        // until the call ends.
         unsafe {
             let src = start.add(nonce_len);
             let ad = place_or_none(&ad);
@@ -201,11 +201,10 @@ impl Cipher {
         Ok(target.finish())
     }
 
-    /// Encrypts a message: ciphertext and tag in one, without the nonce, which must never serve
-    /// twice with one key.
+    /// Encrypts a message; returns ciphertext and tag in one. Never use a nonce twice with one key.
     ///
-    /// With into, a writable buffer of len(message) + tag_size bytes, the result goes there, and
-    /// into is returned. It may begin where the message begins.
+    /// into is a writable buffer of len(message) + tag_size bytes; if given, the result is written
+    /// there, and into is returned. It may start at the same address as the message.
     #[pyo3(signature = (nonce, message, ad = None, *, into = None))]
     fn encrypt<'py>(
         &self,
@@ -220,8 +219,9 @@ impl Cipher {
         let (src, len) = message.place();
         let target = Target::new(py, into, len + tag_len)?;
         target.check_overlap((src, len))?;
-        // SAFETY: the target has room for ciphertext and tag; the buffers are held, and have the
-        // lengths that they say.
+        // SAFETY: the target has room for ciphertext and tag, and starts where the message does or
+        // does not overlap it; the nonce has the right length; the buffers are held until the call
+        // ends.
         unsafe {
             let (dst, ad) = (target.start(), place_or_none(&ad));
             let message = self.message(nonce.as_ptr(), ad, (src, len), dst, dst.add(len));
@@ -230,8 +230,8 @@ impl Cipher {
         Ok(target.finish())
     }
 
-    /// Decrypts ciphertext and tag, as encrypt() gives them. Raises VerificationError if they are
-    /// not authentic; into is zeroed then.
+    /// Decrypts the output of encrypt(). Raises VerificationError and zeroes into if it is not
+    /// authentic.
     #[pyo3(signature = (nonce, ciphertext, ad = None, *, into = None))]
     fn decrypt<'py>(
         &self,
@@ -248,8 +248,9 @@ impl Cipher {
         let target = Target::new(py, into, len)?;
         target.check_overlap(ciphertext.place())?;
         let mut tag = copy("tag", &ciphertext.bytes()[len..], tag_len)?;
-        // SAFETY: the target has room for the message, and is equal to the input or apart from it;
-        // nonce and tag have the right lengths; the buffers are held.
+        // SAFETY: the target has room for the message, and starts where the ciphertext does or does
+        // not overlap it; nonce and tag have the right lengths; the buffers are held until the call
+        // ends.
         unsafe {
             let ad = place_or_none(&ad);
             let message =
@@ -259,7 +260,8 @@ impl Cipher {
         Ok(target.finish())
     }
 
-    /// Encrypts a message: a pair of ciphertext, as long as the message, and tag.
+    /// Encrypts a message; returns a pair of the ciphertext, which is as long as the message, and
+    /// the tag.
     #[pyo3(signature = (nonce, message, ad = None, *, into = None))]
     fn encrypt_detached<'py>(
         &self,
@@ -275,8 +277,9 @@ impl Cipher {
         let target = Target::new(py, into, len)?;
         target.check_overlap((src, len))?;
         let mut tag = [0; MAX_LEN];
-        // SAFETY: the target has room for the ciphertext, and is equal to the input or apart from
-        // it; the nonce has the right length, the tag room for either; the buffers are held.
+        // SAFETY: the target has room for the ciphertext, and starts where the message does or does
+        // not overlap it; the nonce has the right length; `tag` has room for the longest tag; the
+        // buffers are held until the call ends.
         unsafe {
             let ad = place_or_none(&ad);
             let message =
@@ -287,8 +290,8 @@ impl Cipher {
         PyTuple::new(py, [target.finish(), tag.into_any()])
     }
 
-    /// Decrypts a ciphertext whose tag is apart from it. Raises VerificationError if they are not
-    /// authentic; into is zeroed then.
+    /// Decrypts a ciphertext with a separate tag. Raises VerificationError and zeroes into if they
+    /// are not authentic.
     #[pyo3(signature = (nonce, ciphertext, tag, ad = None, *, into = None))]
     fn decrypt_detached<'py>(
         &self,
@@ -305,8 +308,9 @@ impl Cipher {
         let (src, len) = ciphertext.place();
         let target = Target::new(py, into, len)?;
         target.check_overlap((src, len))?;
-        // SAFETY: the target has room for the message, and is equal to the input or apart from it;
-        // nonce and tag have the right lengths; the buffers are held.
+        // SAFETY: the target has room for the message, and starts where the ciphertext does or does
+        // not overlap it; nonce and tag have the right lengths; the buffers are held until the call
+        // ends.
         unsafe {
             let ad = place_or_none(&ad);
             let message =
@@ -316,7 +320,7 @@ impl Cipher {
         Ok(target.finish())
     }
 
-    /// Encrypts a message where it lies, in a writable buffer, and returns the tag.
+    /// Encrypts a message in place, in a writable buffer, and returns the tag.
     #[pyo3(signature = (nonce, buffer, ad = None))]
     fn encrypt_in_place<'py>(
         &self,
@@ -329,8 +333,8 @@ impl Cipher {
         let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
         let (dst, len) = buffer.place();
         let mut tag = [0; MAX_LEN];
-        // SAFETY: input and output are the same; the buffers are held, and have the lengths that
-        // they say.
+        // SAFETY: input and output are the same buffer; the nonce has the right length; `tag` has
+        // room for the longest tag; the buffers are held until the call ends.
         unsafe {
             let ad = place_or_none(&ad);
             self.seal_raw(py, self.message(nonce.as_ptr(), ad, (dst, len), dst, tag.as_mut_ptr()))?;
@@ -338,8 +342,8 @@ impl Cipher {
         Ok(PyBytes::new(py, &tag[..tag_len]))
     }
 
-    /// Decrypts a ciphertext where it lies, in a writable buffer. Raises VerificationError if it is
-    /// not authentic; the buffer is zeroed then.
+    /// Decrypts a ciphertext in place, in a writable buffer. Raises VerificationError and zeroes
+    /// the buffer if it is not authentic.
     #[pyo3(signature = (nonce, buffer, tag, ad = None))]
     fn decrypt_in_place<'py>(
         &self,
@@ -360,8 +364,8 @@ impl Cipher {
         }
     }
 
-    /// Checks ciphertext and tag, as encrypt() gives them, and decrypts nothing. Raises
-    /// VerificationError if they are not authentic.
+    /// Checks the output of encrypt() without returning the message. Raises VerificationError if it
+    /// is not authentic.
     #[pyo3(signature = (nonce, ciphertext, ad = None))]
     fn verify<'py>(
         &self,
@@ -380,23 +384,22 @@ impl Cipher {
             .or_raise()
     }
 
-    /// Begins to encrypt a message that comes in pieces.
+    /// Starts to encrypt a message in pieces.
     #[pyo3(signature = (nonce, ad = None))]
     fn encryptor(&self, nonce: In<'_, '_>, ad: Option<In<'_, '_>>) -> PyResult<Encryptor> {
         Encryptor::begin(&self.inner, nonce.bytes(), bytes_or_none(&ad))
     }
 
-    /// Begins to decrypt a message that comes in pieces. It is kept until its end, and shown only
-    /// if it is authentic.
+    /// Starts to decrypt a message in pieces. It is kept in memory and returned only if it is
+    /// authentic.
     #[pyo3(signature = (nonce, ad = None))]
     fn decryptor(&self, nonce: In<'_, '_>, ad: Option<In<'_, '_>>) -> PyResult<Decryptor> {
         Decryptor::begin(&self.inner, nonce.bytes(), bytes_or_none(&ad))
     }
 
-    /// Begins to decrypt a message that comes in pieces, each of which is shown at once, before
-    /// anybody knows whether it is authentic.
+    /// Starts to decrypt a message in pieces, each returned at once and UNVERIFIED.
     ///
-    /// Only for those who do nothing with them before verify() has succeeded.
+    /// Do not use any of them before verify() has succeeded.
     #[pyo3(signature = (nonce, ad = None))]
     fn unverified_decryptor(
         &self,
@@ -406,11 +409,10 @@ impl Cipher {
         UnverifiedDecryptor::begin(&self.inner, nonce.bytes(), bytes_or_none(&ad))
     }
 
-    /// Encrypts many messages, each under a random nonce of its own: a list of what seal() would
-    /// give.
+    /// Encrypts many messages like seal(), each under its own random nonce; returns a list.
     ///
-    /// Faster than a loop, above all for small messages on CPUs that can work on several at once.
-    /// ads, if given, has one item for each message (bytes or None).
+    /// This is faster than a loop, above all for small messages on CPUs that can process several
+    /// at once. ads, if given, has one item for each message: bytes or None.
     ///
     /// >>> import palladion
     /// >>> cipher = palladion.Cipher(palladion.generate_key())
@@ -426,8 +428,8 @@ impl Cipher {
         batch::seal_many(py, &self.inner, &messages, ads.as_deref())
     }
 
-    /// Decrypts many messages that seal() or seal_many() made: a list of them. If one is not
-    /// authentic, raises VerificationError, which has its place as index, and none is returned.
+    /// Decrypts many outputs of seal() or seal_many(); returns a list. If one is not authentic,
+    /// raises VerificationError with the position of the first such message as index.
     #[pyo3(signature = (sealed, ads = None))]
     fn open_many<'py>(
         &self,
@@ -438,7 +440,7 @@ impl Cipher {
         batch::open_many(py, &self.inner, &sealed, ads.as_deref())
     }
 
-    /// Not for pickle: it would write the key.
+    /// Refuses pickling, which would write the key.
     fn __reduce__<'py>(&self, _py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         Err(PyTypeError::new_err("a Cipher cannot be pickled: that would write its key"))
     }

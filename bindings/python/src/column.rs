@@ -1,13 +1,12 @@
-//! Columns: many values in one call, each encrypted on its own under its own random nonce, as
-//! `Cipher.seal` does it to one.
+//! Columns: many values in one call, each encrypted as by `Cipher.seal` under its own random nonce.
 //!
-//! Values come as an Arrow column (one buffer with all bytes, offsets into it or a width, a bit
-//! mask of what is not null), or as a list of Python objects. `palladion/columns.py` makes the one
-//! or the other of what the caller has.
+//! Values come as an Arrow column or as a list of Python objects; `palladion/columns.py` converts
+//! other containers to one of these. An Arrow column is a buffer with all bytes, offsets into it or
+//! a width, and a bit mask of the values that are not null.
 //!
-//! Whoever gives a buffer may write to it meanwhile, see `buffer`. So an offset is never believed
-//! because it was checked before: each time it is read it becomes a range that is looked up in a
-//! slice, and one that leads nowhere is an error. There is no `unsafe` on that way.
+//! A caller may write to its buffers during a call (see `buffer`). An earlier check of an offset
+//! therefore proves nothing: each time an offset is read, the range is looked up in a slice, and an
+//! invalid one is an error. This uses no `unsafe`.
 
 use std::iter;
 use std::ops::Range;
@@ -28,21 +27,21 @@ use crate::buffer::{In, Out, Target, work_on};
 use crate::cipher::Cipher;
 use crate::error::error;
 
-/// How many values are encrypted at once: what the batch kernels sort among themselves.
+/// The number of values encrypted at once, among which the batch kernels sort.
 const BATCH: usize = 64;
 
-/// What a thread takes at a time: so many values, or about so many bytes.
+/// A thread takes at most this many values, or about this many bytes, at a time.
 const BLOCK: usize = 2048;
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// Why a column cannot be worked on.
+/// The reason why a column cannot be processed.
 enum Fault {
     Core(palladion::Error),
-    /// The offsets of a row are not in order, or lead out of the buffer.
+    /// The offsets of a row decrease or point outside the buffer.
     Offsets(usize),
     /// The associated data of a row is null.
     NoAd(usize),
-    /// Something else that is wrong with the arguments.
+    /// Another error in the arguments.
     Arguments(&'static str),
 }
 
@@ -58,7 +57,7 @@ impl From<Fault> for PyErr {
         match fault {
             Fault::Core(e) => error(e),
             Fault::Offsets(row) => PyValueError::new_err(format!(
-                "row {row}: offsets are not in order, or lead out of the buffer"
+                "row {row}: offsets decrease or point outside the buffer"
             )),
             Fault::NoAd(row) => {
                 PyValueError::new_err(format!("row {row}: the associated data is null"))
@@ -68,17 +67,18 @@ impl From<Fault> for PyErr {
     }
 }
 
-/// Where the values lie in their buffer.
+/// The layout of the values in their buffer.
 #[derive(Clone, Copy)]
 enum Layout<'a> {
-    /// Between this offset and the next one: of 32 bits, or of 64. They need not be aligned.
+    /// Each value lies between its offset and the next. Offsets have 32 or 64 bits and need not be
+    /// aligned.
     Offsets32(&'a [u8]),
     Offsets64(&'a [u8]),
-    /// One behind the other, all of this length.
+    /// The values follow one another and have this length.
     Fixed(usize),
 }
 
-/// The offset at a place.
+/// Reads an offset.
 #[inline(always)]
 fn offset<const N: usize>(
     offsets: &[u8],
@@ -91,7 +91,7 @@ fn offset<const N: usize>(
 }
 
 impl Layout<'_> {
-    /// Where a value lies, if that can be.
+    /// The range of a value, or `None` if it is invalid.
     #[inline(always)]
     fn range(self, place: usize) -> Option<Range<usize>> {
         let at = |place| match self {
@@ -105,18 +105,18 @@ impl Layout<'_> {
     }
 }
 
-/// Values as Arrow has them.
+/// Values in Arrow's format.
 #[derive(Clone, Copy)]
 struct Column<'a> {
     data: &'a [u8],
     layout: Layout<'a>,
-    /// A bit for each place, the lowest first: whether there is a value.
+    /// A bit for each value, lowest first: 0 if it is null.
     valid: Option<&'a [u8]>,
-    /// The place of the first row: that of a slice of an array.
+    /// The index of the first row, which is not 0 in a slice of an array.
     first: usize,
 }
 
-/// Values, wherever they are.
+/// Values of a column or of a list.
 #[derive(Clone, Copy)]
 enum Values<'a> {
     Arrow(Column<'a>),
@@ -124,7 +124,7 @@ enum Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// The value of a row, or `None` where there is none.
+    /// The value of a row, or `None` if it is null.
     #[inline(always)]
     fn get(&self, row: usize) -> Result<Option<&'a [u8]>, Fault> {
         let wrong = Fault::Offsets(row);
@@ -143,7 +143,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Whether all rows have one length, which is this.
+    /// The length of all rows, if they have the same.
     fn width(&self) -> Option<usize> {
         match self {
             Self::Arrow(Column { layout: Layout::Fixed(width), .. }) => Some(*width),
@@ -169,7 +169,7 @@ impl<'a> Ads<'a> {
     }
 }
 
-/// Which way.
+/// The direction: encryption or decryption.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Seal,
@@ -177,8 +177,8 @@ enum Way {
 }
 
 impl Way {
-    /// How long the result of a value is. (What is too short to be opened has a result of no bytes,
-    /// and fails later.)
+    /// The length of the result for a value. A value too short to decrypt has an empty result, and
+    /// fails later.
     #[inline(always)]
     fn result_len(self, cipher: &any::Cipher, len: usize) -> Result<usize, Fault> {
         let overhead = cipher.algorithm().key_len() + cipher.tag_len();
@@ -189,16 +189,16 @@ impl Way {
     }
 }
 
-/// The room for the results of some rows.
+/// Room for the results of some rows.
 enum Room<'b> {
-    /// One behind the other; they begin at this offset.
+    /// The results follow one another from this offset on.
     Together { bytes: &'b mut [u8], layout: Layout<'b>, at: usize },
-    /// Each by itself; that of a null is empty.
+    /// Each result has its own slice, which is empty for a null.
     Apart(std::vec::IntoIter<&'b mut [u8]>),
 }
 
 impl<'b> Room<'b> {
-    /// The room for the next row, which is this.
+    /// Takes the room for the next row, which is `row`.
     #[inline(always)]
     fn next(&mut self, row: usize) -> Result<&'b mut [u8], Fault> {
         let wrong = Fault::Offsets(row);
@@ -218,7 +218,7 @@ impl<'b> Room<'b> {
     }
 }
 
-/// What a thread works on at a time.
+/// The rows that a thread takes at a time.
 struct Block<'b> {
     rows: Range<usize>,
     room: Room<'b>,
@@ -271,12 +271,11 @@ impl<'b> Iterator for Blocks<'b> {
     }
 }
 
-/// Works on all blocks, on so many threads.
+/// Processes all blocks on `threads` threads.
 ///
-/// The threads are new ones and end with the call, which costs some tens of microseconds where
-/// there are milliseconds of work. A pool that stays does not survive `fork`, by which
-/// `multiprocessing` and PySpark make their workers: in them, a call would wait forever for threads
-/// that only the parent has.
+/// The threads are created for the call, which costs some tens of microseconds for milliseconds of
+/// work. A permanent pool does not survive `fork`, with which `multiprocessing` and PySpark create
+/// their workers: there, a call would wait forever for threads that only the parent has.
 fn in_blocks<'b, R: Send>(
     threads: usize,
     blocks: Blocks<'b>,
@@ -287,7 +286,7 @@ fn in_blocks<'b, R: Send>(
     let worker =
         || iter::from_fn(next).map(|block| work(block?)).collect::<Result<Vec<R>, Fault>>();
     thread::scope(|scope| {
-        // If the system has no more threads, those that there are do the work.
+        // If the system cannot create more threads, the existing ones do the work.
         let start = |_| thread::Builder::new().spawn_scoped(scope, worker).ok();
         let others: Vec<_> = (1..threads).map_while(start).collect();
         let mut all = worker();
@@ -302,7 +301,7 @@ fn in_blocks<'b, R: Send>(
     })
 }
 
-/// How many threads are worth it.
+/// The number of threads that is worth creating.
 fn threads_for(wanted: usize, count: usize, bytes: usize) -> usize {
     let most = count.div_ceil(BLOCK).max(bytes / BLOCK_BYTES);
     if most <= 1 || wanted == 1 {
@@ -313,28 +312,24 @@ fn threads_for(wanted: usize, count: usize, bytes: usize) -> usize {
     wanted.min(most)
 }
 
-/// Random nonces, one after another.
-///
-/// A call of the operating system for each value would take longer than its encryption. So it is
-/// asked for 32 bytes for each block, and these are the key of an AEGIS-256 key stream, which is
-/// cut into nonces. Under a key that is random, unknown and used for nothing else (therefore the
-/// nonce of the stream may be zero), the key stream cannot be told from random bytes: that is the
-/// security that RFC 10032 claims for it (section 7). So these nonces are as good as those of the
-/// operating system: who could make use of a difference could tell the stream from random bytes.
-/// And whoever sees them, for they are public, learns neither the key nor the nonces of other
-/// values.
+/// Random nonces, one after another. A system call for each value would take longer than its
+/// encryption. For each block we ask the system for 32 bytes only, use them as the key of an
+/// AEGIS-256 key stream, and cut that into nonces. The key is used for nothing else, so the nonce
+/// of the stream may be zero. RFC 10032 claims in section 7 that nobody without the key can
+/// distinguish the stream from random bytes. These nonces are therefore as good as random ones, and
+/// someone who sees them learns neither the key nor other nonces.
 struct Nonces(Aegis256Stream);
 
 impl Nonces {
     fn new() -> Result<Self, Fault> {
         let mut seed = Zeroizing::new([0; 32]);
         getrandom::fill(&mut *seed).map_err(|_| palladion::Error::NoRandomness)?;
-        // (A key wipes itself.)
+        // The stream wipes its key.
         Ok(Self(Aegis256Stream::new(&Key256::from(*seed), &Nonce256::default())?))
     }
 }
 
-/// What a column is worked on with.
+/// The cipher, the values and the associated data of a call.
 struct Task<'a> {
     cipher: &'a any::Cipher,
     values: Values<'a>,
@@ -342,7 +337,7 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// How much longer a value becomes.
+    /// The number of bytes by which encryption lengthens a value.
     fn overhead(&self) -> usize {
         self.cipher.algorithm().key_len() + self.cipher.tag_len()
     }
@@ -362,7 +357,7 @@ impl Task<'_> {
     }
 }
 
-// `with_algorithm!` gives a function the family and the degree, not the length of the tag.
+// `with_algorithm!` passes a function the family and the degree, but not the length of the tag.
 fn seal_block16<F: Family, const D: usize>(task: &Task<'_>, block: Block<'_>) -> Result<(), Fault> {
     seal_block::<F, D, 16>(task, block)
 }
@@ -415,12 +410,12 @@ fn seal_block<F: Family, const D: usize, const T: usize>(
     Ok(())
 }
 
-/// The rows that are not authentic.
+/// Counts the rows that are not authentic.
 #[derive(Default)]
 struct Failures {
     count: usize,
     first: usize,
-    /// All of them, if they are asked for.
+    /// All such rows, if the caller needs them.
     rows: Vec<usize>,
 }
 
@@ -493,7 +488,7 @@ fn open_block<F: Family, const D: usize, const T: usize>(
 }
 
 /// The buffers of an Arrow column from Python: `(data, offsets or None, width, valid or None,
-/// first)`. The width is that of an offset, or that of a value if there are no offsets.
+/// first)`. `width` is that of an offset, or of a value if there are no offsets.
 struct Parts<'py> {
     data: Bound<'py, PyAny>,
     offsets: Bound<'py, PyAny>,
@@ -513,7 +508,7 @@ fn extract_some<'a, 'py>(object: &'a Bound<'py, PyAny>) -> PyResult<Option<In<'a
     if object.is_none() { Ok(None) } else { object.extract().map(Some) }
 }
 
-/// The values that came from Python, and what holds them.
+/// The values from Python, with the buffers held.
 #[allow(clippy::large_enum_variant)] // there are two of them in a call
 enum Given<'a, 'py> {
     Arrow {
@@ -526,14 +521,14 @@ enum Given<'a, 'py> {
     Objects(Vec<Option<&'a [u8]>>),
 }
 
-/// What Python gave, kept alive: see `Given`.
+/// The caller's objects, kept alive for `Given`.
 enum Kept<'py> {
     Arrow(Parts<'py>),
     Objects(Vec<Option<Bound<'py, PyBytes>>>),
 }
 
 impl<'py> Kept<'py> {
-    /// `missing` stands for a null beside None and NaN, as pandas has it.
+    /// `missing` is an object that means null, besides None and NaN; pandas has one.
     fn new(object: &Bound<'py, PyAny>, missing: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
         if let Ok(list) = object.cast::<PyList>() {
             let values = list.iter().enumerate().map(|(row, value)| bytes_of(row, value, missing));
@@ -558,7 +553,7 @@ impl<'py> Kept<'py> {
     }
 }
 
-/// The bytes of an object of a list.
+/// The bytes of an object in a list.
 fn bytes_of<'py>(
     row: usize,
     value: Bound<'py, PyAny>,
@@ -583,14 +578,14 @@ fn bytes_of<'py>(
         Err(_) => {
             let name = value.get_type().fully_qualified_name()?;
             Err(PyTypeError::new_err(format!(
-                "row {row}: values are bytes, str or None, not {name}"
+                "row {row}: values must be bytes, str or None, not {name}"
             )))
         }
     }
 }
 
 impl Given<'_, '_> {
-    /// Checks whether there can be so many rows.
+    /// Checks that the buffers have room for this many rows.
     fn values(&self, count: usize) -> PyResult<Values<'_>> {
         let values = match self {
             Self::Arrow { data, offsets, width, valid, first } => {
@@ -598,23 +593,28 @@ impl Given<'_, '_> {
                     (Some(offsets), 4) => Layout::Offsets32(offsets.bytes()),
                     (Some(offsets), 8) => Layout::Offsets64(offsets.bytes()),
                     (None, width) => Layout::Fixed(*width),
-                    _ => return Err(Fault::Arguments("offsets have 4 or 8 bytes").into()),
+                    _ => return Err(Fault::Arguments("offsets must have 4 or 8 bytes").into()),
                 };
                 let (data, valid) = (data.bytes(), valid.as_ref().map(In::bytes));
                 Values::Arrow(Column { data, layout, valid, first: *first })
             }
             Self::Objects(values) if values.len() == count => Values::Objects(values),
-            Self::Objects(_) => return Err(Fault::Arguments("a list has another length").into()),
+            Self::Objects(_) => {
+                return Err(Fault::Arguments(
+                    "the list must have as many items as the column has rows",
+                )
+                .into());
+            }
         };
-        // The last row tells whether there is so much of offsets, bits and data, before anything is
-        // reserved for results.
+        // Reading the last row checks the lengths of offsets, bits and data before memory for the
+        // results is allocated.
         if let Some(last) = count.checked_sub(1) {
             values.get(last)?;
         }
         Ok(values)
     }
 
-    /// Where they are.
+    /// The places of the buffers.
     fn places(&self) -> Vec<(usize, usize)> {
         let place = |bytes: &In<'_, '_>| (bytes.place().0 as usize, bytes.len());
         match self {
@@ -625,13 +625,13 @@ impl Given<'_, '_> {
                     .map(place)
                     .collect()
             }
-            // These are `bytes`, which nobody may write to: they are no output.
+            // `bytes` are read-only, so none of them is an output.
             Self::Objects(_) => Vec::new(),
         }
     }
 }
 
-/// The associated data that came from Python, and what holds it.
+/// The associated data from Python, with the buffers held.
 #[allow(clippy::large_enum_variant)] // there are two of them in a call
 enum GivenAds<'a, 'py> {
     Same(Option<In<'a, 'py>>),
@@ -679,7 +679,7 @@ impl<'py> KeptAds<'py> {
     }
 }
 
-/// Checks that what is written overlaps nothing else, for Rust's sake.
+/// Checks that no output overlaps another buffer, which Rust's slices require.
 fn check_apart(outputs: &[&Option<Out<'_>>], inputs: &[(usize, usize)]) -> Result<(), Fault> {
     let place = |out: &Out<'_>| (out.place().0 as usize, out.place().1);
     let outputs: Vec<_> = outputs.iter().filter_map(|out| out.as_ref().map(place)).collect();
@@ -694,7 +694,7 @@ fn check_apart(outputs: &[&Option<Out<'_>>], inputs: &[(usize, usize)]) -> Resul
     Ok(())
 }
 
-/// How many bytes the results of a column take together: see seal_column and open_column.
+/// Computes the number of bytes in the results of a column; see seal_column and open_column.
 #[pyfunction]
 pub fn column_size(
     py: Python<'_>,
@@ -707,13 +707,13 @@ pub fn column_size(
     let given = kept.given()?;
     let values = given.values(count)?;
     let (cipher, way) = (&cipher.get().inner, if seal { Way::Seal } else { Way::Open });
-    // Values of one length need no loop; and of those that have no bytes there could be any number.
+    // Values of one length need no loop. If that length is 0, there could be any number of them.
     if let Values::Arrow(Column { layout: Layout::Fixed(width), valid: None, .. }) = values {
         let size = way.result_len(cipher, width)?.checked_mul(count);
         return Ok(size.ok_or(Fault::Arguments("the column is too long"))?);
     }
-    // Nor does what is encrypted, if there are no nulls: the first and the last offset will do. (If
-    // those between are out of order, seal_column finds it when it reads them.)
+    // Nor does encryption without nulls: the first and the last offset are enough. If others
+    // decrease, seal_column finds that when it reads them.
     if let (Values::Arrow(Column { layout, valid: None, first, .. }), Way::Seal, Some(last)) =
         (values, way, count.checked_sub(1))
     {
@@ -733,7 +733,7 @@ pub fn column_size(
     Ok(size?)
 }
 
-/// Writes where the results go and which are not null, and says how many bytes they take.
+/// Writes the offsets and the bit mask of the results and returns their number of bytes.
 fn lay_out(
     task: &Task<'_>,
     way: Way,
@@ -757,19 +757,23 @@ fn lay_out(
             }
             Width::Fixed(way.result_len(task.cipher, width)?)
         }
-        _ => return Err(Fault::Arguments("the room for the offsets has another length")),
+        _ => {
+            return Err(Fault::Arguments(
+                "out_offsets must have one more offset than there are rows",
+            ));
+        }
     };
     if valid.as_ref().is_some_and(|valid| valid.len() != count.div_ceil(8)) {
-        return Err(Fault::Arguments("the room for the bit mask has another length"));
+        return Err(Fault::Arguments("out_valid, the bit mask, must have one bit for each row"));
     }
     if let Some(valid) = &mut valid {
         valid.fill(0);
     }
-    // (So there are no more rows than the buffers have room for: the loop ends.)
+    // The lengths were checked above, so the number of rows is bounded and the loop ends.
     if let Width::Fixed(width) = width
         && width.checked_mul(count) != Some(room)
     {
-        return Err(Fault::Arguments("the room for the results has another length"));
+        return Err(Fault::Arguments("out must have as many bytes as the results"));
     }
     let (mut end, mut rest) = (0_usize, offsets.unwrap_or_default());
     let mut write = |offset: usize| -> Result<(), Fault> {
@@ -807,7 +811,7 @@ fn lay_out(
     Ok((end, width))
 }
 
-/// How the results lie: with offsets of 32 or 64 bits, or each of so many bytes.
+/// The layout of the results: with 32-bit or 64-bit offsets, or all of one length.
 #[derive(Clone, Copy)]
 enum Width {
     Offsets32,
@@ -815,7 +819,7 @@ enum Width {
     Fixed(usize),
 }
 
-/// The arguments of a call for a column, checked and laid out.
+/// The checked arguments of a call for a column.
 struct Outputs<'a> {
     out: &'a mut [u8],
     offsets: Option<&'a mut [u8]>,
@@ -823,7 +827,7 @@ struct Outputs<'a> {
 }
 
 impl<'a> Outputs<'a> {
-    /// Lays out the results, and makes blocks of the rows. What is left is the bit mask.
+    /// Lays out the results and divides the rows into blocks. Returns the bit mask too.
     fn blocks(
         self,
         task: &Task<'_>,
@@ -834,7 +838,7 @@ impl<'a> Outputs<'a> {
         let (size, width) =
             lay_out(task, way, count, out.len(), offsets.as_deref_mut(), valid.as_deref_mut())?;
         if size != out.len() {
-            return Err(Fault::Arguments("the room for the results has another length"));
+            return Err(Fault::Arguments("out must have as many bytes as the results"));
         }
         let offsets: &'a [u8] = offsets.unwrap_or_default();
         let layout = match width {
@@ -846,10 +850,15 @@ impl<'a> Outputs<'a> {
     }
 }
 
-/// Encrypts a column into buffers: values, offsets of 32 or 64 bits (none if all have one length,
-/// and then nulls have it, too), and a bit mask of what is not null, if it is asked for.
+/// Encrypts a column into buffers.
+///
+/// The buffers are the values, offsets of 32 or 64 bits, and a bit mask of the values that are not
+/// null, if asked for. If all values have one length there are no offsets, and nulls take as many
+/// bytes.
 #[pyfunction]
-#[pyo3(signature = (cipher, values, count, ad, out, out_offsets = None, out_valid = None, threads = 0))]
+#[pyo3(signature = (
+    cipher, values, count, ad, out, out_offsets = None, out_valid = None, threads = 0
+))]
 #[allow(clippy::too_many_arguments)] // for our own module alone
 pub fn seal_column(
     py: Python<'_>,
@@ -878,11 +887,15 @@ pub fn seal_column(
     )
 }
 
-/// Decrypts a column into buffers, as seal_column encrypts it, and returns how many values are not
-/// authentic, and the row of the first. If there are such values, and keep is false, all outputs
-/// are zeroed. Otherwise only they are, and they are null in out_valid.
+/// Decrypts a column into buffers like those of seal_column.
+///
+/// Returns the number of values that are not authentic and the row of the first. If there are any
+/// and keep is false, all outputs are zeroed. If keep is true, only those values are zeroed, and
+/// out_valid marks them as null.
 #[pyfunction]
-#[pyo3(signature = (cipher, values, count, ad, out, out_offsets = None, out_valid = None, threads = 0, keep = false))]
+#[pyo3(signature = (
+    cipher, values, count, ad, out, out_offsets = None, out_valid = None, threads = 0, keep = false
+))]
 #[allow(clippy::too_many_arguments)] // for our own module alone
 pub fn open_column(
     py: Python<'_>,
@@ -897,7 +910,7 @@ pub fn open_column(
     keep: bool,
 ) -> PyResult<(usize, usize)> {
     if keep && out_valid.is_none() {
-        return Err(Fault::Arguments("failures are kept in a bit mask").into());
+        return Err(Fault::Arguments("keep needs out_valid, the bit mask").into());
     }
     on_column(
         py,
@@ -909,7 +922,7 @@ pub fn open_column(
         |task, outputs| {
             let Outputs { out, offsets, valid } = outputs;
             let threads = threads_for(threads, count, out.len());
-            // The first part ends before the second begins to see the whole output again.
+            // The workers are done, so the whole output can be used again.
             let opened = {
                 let outputs = Outputs { out: &mut *out, offsets, valid };
                 outputs.blocks(task, Way::Open, count).and_then(|(blocks, valid)| {
@@ -939,7 +952,7 @@ pub fn open_column(
     )
 }
 
-/// Checks the arguments of a call for a column, and does the work without the interpreter's lock.
+/// Checks the arguments of a call for a column and does the work without the interpreter's lock.
 fn on_column<T: Send>(
     py: Python<'_>,
     cipher: &Bound<'_, Cipher>,
@@ -966,13 +979,14 @@ fn on_column<T: Send>(
     Ok(work_on(py, size, || work(&task, outputs))?)
 }
 
-/// The objects of a list: `bytes`, or nothing for a null.
+/// The results for a list: `bytes`, or `None` for a null.
 type Results<'py> = Vec<Option<Bound<'py, PyAny>>>;
 
-/// New `bytes` objects for the results, none for a null, and the room in them.
+/// Creates `bytes` objects for the results, none for a null, and returns them with their contents
+/// as slices.
 ///
 /// # Safety
-/// The objects outlive the use of the room, and nobody else is given them before it ends.
+/// The objects must outlive the slices, and nobody else may get the objects before then.
 unsafe fn new_bytes<'a, 'py>(
     py: Python<'py>,
     task: &Task<'_>,
@@ -989,19 +1003,21 @@ unsafe fn new_bytes<'a, 'py>(
         let len = way.result_len(task.cipher, value.len())?;
         let mut target = Target::new(py, None, len)?;
         target.zeroed();
-        // SAFETY: an object that was just made, and has so many bytes, which are zeros. (An object
-        // of no bytes is one that Python has already; but then this is a slice of no bytes.)
+        // SAFETY: `target` is a new object with `len` bytes, which `zeroed` initialised; the caller
+        // promises that it outlives the slice. Python shares the empty object, but then the slice
+        // is empty too.
         rooms.push(unsafe { std::slice::from_raw_parts_mut(target.start(), len) });
         objects.push(Some(target.finish()));
     }
     Ok((objects, rooms))
 }
 
-/// Zeroes the results of a list that is not shown.
+/// Zeroes the results for a list that will not be returned.
 fn wipe(objects: &Results<'_>) {
     for object in objects.iter().flatten() {
-        // SAFETY: `bytes` that we made and gave to nobody, valid for writes of their length. (Those
-        // of no bytes may be everybody's.)
+        // SAFETY: these are `bytes` that `new_bytes` created and nobody else has, so they are valid
+        // for writes of their length. Only the empty object is shared, and nothing is written to
+        // it.
         unsafe {
             let (start, len) =
                 (ffi::PyBytes_AsString(object.as_ptr()), ffi::PyBytes_Size(object.as_ptr()));
@@ -1010,7 +1026,7 @@ fn wipe(objects: &Results<'_>) {
     }
 }
 
-/// Checks the arguments of a call for a list, and does the work without the interpreter's lock.
+/// Checks the arguments of a call for a list and does the work without the interpreter's lock.
 fn on_list<'py, T: Send>(
     list: &Bound<'py, PyList>,
     cipher: &Bound<'py, Cipher>,
@@ -1022,14 +1038,15 @@ fn on_list<'py, T: Send>(
     let py = list.py();
     let (kept, kept_ads) = (Kept::new(list, missing)?, KeptAds::new(ad, missing)?);
     let (given, given_ads) = (kept.given()?, kept_ads.given()?);
-    // Not the length of the list, which another thread may have changed meanwhile.
+    // Another thread may have changed the length of the list, so count our own references.
     let count = if let Given::Objects(values) = &given { values.len() } else { 0 };
     let task = Task {
         cipher: &cipher.get().inner,
         values: given.values(count)?,
         ads: given_ads.ads(count)?,
     };
-    // SAFETY: the objects are ours until we return, and by then the work has ended.
+    // SAFETY: `objects` stays here until this function returns, and `work` has used the slices by
+    // then.
     let (objects, rooms) = unsafe { new_bytes(py, &task, way, count)? };
     let size = rooms.iter().map(|room| room.len()).sum();
     let blocks = Blocks { next: 0, count, room: Room::Apart(rooms.into_iter()) };
@@ -1042,7 +1059,7 @@ fn on_list<'py, T: Send>(
     }
 }
 
-/// Encrypts a list of bytes, str or None: a list of bytes or None.
+/// Encrypts a list of bytes, str or None to a list of bytes or None.
 #[pyfunction]
 #[pyo3(signature = (cipher, values, ad = None, missing = None, threads = 0))]
 pub fn seal_list<'py>(
@@ -1060,11 +1077,15 @@ pub fn seal_list<'py>(
     PyList::new(values.py(), objects)
 }
 
-/// Decrypts a list, and returns the values, how many are not authentic, and the row of the first.
-/// If there are such values, there is no list; or, if keep is true, they are None. With text,
-/// values are str.
+/// Decrypts a list.
+///
+/// Returns the values, the number of those that are not authentic, and the row of the first. If
+/// there are any, there is no list, or they are None if keep is true. If text is true, values are
+/// str.
 #[pyfunction]
-#[pyo3(signature = (cipher, values, ad = None, missing = None, threads = 0, keep = false, text = false))]
+#[pyo3(signature = (
+    cipher, values, ad = None, missing = None, threads = 0, keep = false, text = false
+))]
 #[allow(clippy::too_many_arguments)] // for our own module alone
 pub fn open_list<'py>(
     cipher: &Bound<'py, Cipher>,

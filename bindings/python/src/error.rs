@@ -17,7 +17,7 @@ create_exception!(
     "The key is wrong, or ciphertext, tag, nonce or associated data were changed."
 );
 
-/// The exception for an error of the core.
+/// Converts an error of the core to an exception.
 #[cold]
 pub fn error(error: palladion::Error) -> PyErr {
     match error {
@@ -28,7 +28,7 @@ pub fn error(error: palladion::Error) -> PyErr {
     }
 }
 
-/// `?` for results of the core.
+/// Converts results of the core, for use with `?`.
 pub trait OrRaise<T> {
     fn or_raise(self) -> PyResult<T>;
 }
@@ -40,8 +40,8 @@ impl<T> OrRaise<T> for Result<T, palladion::Error> {
     }
 }
 
-/// The exception for an error of an encrypted file: those of palladion.raf, or what the system or
-/// an object of Python said.
+/// Converts an error of a RAF file to an exception of palladion.raf, an OSError, or the exception
+/// that a Python object raised.
 #[cold]
 pub fn raf_error(py: Python<'_>, error: palladion_raf::Error) -> PyErr {
     use palladion_raf::Error::*;
@@ -77,12 +77,12 @@ pub fn raf_error(py: Python<'_>, error: palladion_raf::Error) -> PyErr {
         TreeSize(max_chunks) => raise("TreeSizeError", &[max_chunks]),
         TreeMismatch { chunk } => raise("TreeMismatchError", chunk.as_slice()),
         HashLength(len) => raise("HashLengthError", &[len as u64]),
-        // Memory of the wrong length is none that Python gives; and there may be more to come.
+        // Errors that Python callers cannot cause, and errors added later.
         _ => raise("RafError", &[]),
     }
 }
 
-/// An exception of palladion.raf: they are made there, for some have two bases.
+/// Creates an exception of palladion.raf. They are defined in Python because some have two bases.
 fn raf_exception(py: Python<'_>, class: &str, message: &str, details: &[u64]) -> PyResult<PyErr> {
     let class = py.import("palladion.raf")?.getattr(class)?;
     let mut arguments = vec![message.into_pyobject(py)?.into_any()];
@@ -92,7 +92,7 @@ fn raf_exception(py: Python<'_>, class: &str, message: &str, details: &[u64]) ->
     Ok(PyErr::from_value(class.call1(pyo3::types::PyTuple::new(py, arguments)?)?))
 }
 
-/// `?` for results of encrypted files.
+/// Converts results of RAF files, for use with `?`.
 pub trait OrRaiseIn<T> {
     fn or_raise_in(self, py: Python<'_>) -> PyResult<T>;
 }

@@ -1,5 +1,5 @@
-//! Encrypted files: those of the crate `palladion-file`, whose inputs and outputs are paths or file
-//! objects of Python.
+//! Encrypted files of the crate `palladion-file`, read and written through paths or Python's file
+//! objects.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -20,7 +20,7 @@ use crate::algorithm::Name;
 use crate::buffer::{In, Out, lock};
 use crate::error::error;
 
-/// The exception for an error: one of the classes in `palladion/files.py`.
+/// Converts an error to one of the exceptions in `palladion/files.py`.
 fn file_error(py: Python<'_>, error: Error) -> PyErr {
     let (message, hint) = (error.to_string(), error.hint());
     let (class, chunk, offset) = match error {
@@ -41,7 +41,7 @@ fn file_error(py: Python<'_>, error: Error) -> PyErr {
         Error::NeedsKey => ("NeedsKeyError", None, None),
         Error::NeedsPassphrase => ("NeedsPassphraseError", None, None),
         Error::KdfTooCostly { .. } => ("TooCostlyError", None, None),
-        // There may be more one day.
+        // Errors added later.
         _ => ("FileError", None, None),
     };
     let make =
@@ -49,7 +49,7 @@ fn file_error(py: Python<'_>, error: Error) -> PyErr {
     make().map_or_else(|error| error, PyErr::from_value)
 }
 
-/// What a file object raised comes out as it was.
+/// Converts an I/O error to an exception. What a file object raised stays the same exception.
 fn io_error(py: Python<'_>, error: io::Error) -> PyErr {
     match error.downcast::<PyErr>() {
         Ok(raised) => raised,
@@ -60,7 +60,7 @@ fn io_error(py: Python<'_>, error: io::Error) -> PyErr {
     }
 }
 
-/// A secret from the two arguments for it.
+/// The secret: either a key or a passphrase.
 enum Owned {
     Key(MasterKey),
     Passphrase(Passphrase),
@@ -80,13 +80,13 @@ impl Owned {
                 Ok(Self::Key(bytes.into()))
             }
             (None, Some(passphrase)) => {
-                // A text counts as its UTF-8.
+                // A str is encoded as UTF-8.
                 if let Ok(text) = passphrase.cast::<pyo3::types::PyString>() {
                     return Ok(Self::Passphrase(Passphrase::new(text.to_cow()?.as_bytes())));
                 }
                 Ok(Self::Passphrase(Passphrase::new(passphrase.extract::<In<'_, '_>>()?.bytes())))
             }
-            _ => Err(PyTypeError::new_err("either key (32 bytes) or passphrase must be given")),
+            _ => Err(PyTypeError::new_err("pass either key (32 bytes) or passphrase")),
         }
     }
 
@@ -98,7 +98,7 @@ impl Owned {
     }
 }
 
-/// A path, or an object with the methods of a binary file.
+/// A path or a binary file object.
 pub enum Place {
     Path(PathBuf),
     Object(Py<PyAny>),
@@ -146,9 +146,9 @@ struct Writer(Py<PyAny>);
 impl Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Python::attach(|py| {
-            // (A copy: it may outlive the call.)
+            // A copy, because the object may keep it after the call.
             let written = self.0.bind(py).call_method1("write", (PyBytes::new(py, bytes),))?;
-            // A raw file may take less than all.
+            // A raw file may write less than it was given.
             let n: Option<usize> = written.extract()?;
             Ok(n.unwrap_or(bytes.len()).min(bytes.len()))
         })
@@ -164,12 +164,12 @@ impl Write for Writer {
     }
 }
 
-/// What Python raised, on its way through code that knows errors of the operating system.
+/// Wraps an exception of Python in an `io::Error`, for code that handles those.
 fn raised(error: PyErr) -> io::Error {
     io::Error::other(error)
 }
 
-/// Reads and writes, without the interpreter's lock; what is in the way stops it.
+/// Does the work without the interpreter's lock, and stops at an exception.
 struct Run {
     cancel: AtomicBool,
     raised: Mutex<Option<PyErr>>,
@@ -181,7 +181,7 @@ impl Run {
         Self { cancel: AtomicBool::new(false), raised: Mutex::new(None), progress }
     }
 
-    /// After each chunk: tells how far it is, and looks whether somebody wants it to stop (Ctrl-C).
+    /// Called after each chunk: reports progress and checks for signals such as Ctrl-C.
     fn at(&self, bytes: u64) {
         let told = Python::attach(|py| {
             py.check_signals()?;
@@ -244,8 +244,10 @@ fn kdf(costs: Option<Costs>) -> PyResult<KdfParams> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (source, target, *, key, passphrase, algorithm, chunk_size, kdf, threads, progress))]
-#[allow(clippy::too_many_arguments)] // they have names in Python
+#[pyo3(signature = (
+    source, target, *, key, passphrase, algorithm, chunk_size, kdf, threads, progress
+))]
+#[allow(clippy::too_many_arguments)] // keyword arguments in Python
 pub fn encrypt_file(
     py: Python<'_>,
     source: Place,
@@ -299,7 +301,7 @@ pub fn decrypt_file(
     run.finish(py, result)
 }
 
-/// What is written is encrypted into a file object.
+/// Encrypts what is written to it into a file object.
 #[pyclass(module = "palladion", frozen)]
 pub struct FileWriter(Mutex<Option<EncryptWriter<Writer>>>);
 
@@ -332,7 +334,7 @@ impl FileWriter {
         let mut writer = lock(py, &self.0);
         let writer = writer.as_mut().ok_or_else(closed)?;
         let bytes = data.bytes();
-        // Where an error is in the way, what was taken before it counts.
+        // After an error, count what was written before it.
         let mut taken = 0;
         while taken < bytes.len() {
             match py.detach(|| writer.write(&bytes[taken..])) {
@@ -357,13 +359,13 @@ impl FileWriter {
         py.detach(|| writer.finish()).map(drop).map_err(|error| file_error(py, error))
     }
 
-    /// Leaves the file as it is, without an end.
+    /// Drops the writer without writing the end of the file.
     fn abandon(&self, py: Python<'_>) {
         *lock(py, &self.0) = None;
     }
 }
 
-/// What is read was decrypted from a file object.
+/// Decrypts a file object as it is read.
 #[pyclass(module = "palladion", frozen)]
 pub struct FileReader(Mutex<DecryptReader<Reader>>);
 
@@ -389,13 +391,14 @@ impl FileReader {
     }
 }
 
-/// Whether a file that begins with these bytes (128 are enough) needs a passphrase, else a key.
+/// Whether a file that starts with these bytes needs a passphrase rather than a key. 128 bytes are
+/// enough.
 #[pyfunction]
 pub fn needs_passphrase(py: Python<'_>, beginning: In<'_, '_>) -> PyResult<bool> {
     palladion_file::needs_passphrase(beginning.bytes()).map_err(|error| file_error(py, error))
 }
 
-/// The key in the text of a key file.
+/// Returns the key in the text of a key file.
 #[pyfunction]
 pub fn parse_key_file<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBytes>> {
     let key =
@@ -403,7 +406,7 @@ pub fn parse_key_file<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, P
     Ok(PyBytes::new(py, key.as_bytes()))
 }
 
-/// The text of a key file that holds a key.
+/// Returns the text of a key file for a key.
 #[pyfunction]
 pub fn format_key_file(key: In<'_, '_>) -> PyResult<String> {
     match Owned::new(Some(key), None)? {

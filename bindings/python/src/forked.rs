@@ -1,23 +1,22 @@
-//! Work for several threads, in processes that were forked (as `multiprocessing` does): threads do
-//! not come along, so what waited for those of the pool that all of a process shares would wait for
-//! ever.
+//! Work on several threads in forked processes, as `multiprocessing` creates them. A forked process
+//! has none of its parent's threads, so work given to rayon's global pool would never finish.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// The process that loaded this, whose shared pool is alive.
+/// The process that loaded the package. Only there are the threads of the global pool alive.
 static FIRST: OnceLock<u32> = OnceLock::new();
-/// A pool for another one. Those of its ancestors are not dropped, for that would wait for their
+/// The pool of a forked process. The pool of a parent is not dropped: that would wait for its
 /// threads.
 static POOL: Mutex<Option<(u32, &'static ThreadPool)>> = Mutex::new(None);
 
-/// To be called when the package is loaded.
+/// Must be called when the package is loaded.
 pub fn loaded() {
     FIRST.get_or_init(std::process::id);
 }
 
-/// A pool whose threads are alive, if the one that all share is not.
+/// A pool with live threads, or `None` if the global pool has them.
 fn pool() -> Option<&'static ThreadPool> {
     let process = std::process::id();
     if FIRST.get() == Some(&process) {
@@ -27,7 +26,7 @@ fn pool() -> Option<&'static ThreadPool> {
     match *pool {
         Some((of, pool)) if of == process => Some(pool),
         _ => {
-            // Without any thread to be had there is nothing better than to try the other one.
+            // If no thread can be created, try the global pool.
             let new: &'static ThreadPool =
                 Box::leak(Box::new(ThreadPoolBuilder::new().build().ok()?));
             *pool = Some((process, new));
@@ -36,7 +35,7 @@ fn pool() -> Option<&'static ThreadPool> {
     }
 }
 
-/// Does some work that uses rayon. In a process that was forked, on a thread of a pool.
+/// Does some work that uses rayon, in a forked process on a pool of its own.
 pub fn on_live_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     match pool() {
         Some(pool) => pool.install(work),

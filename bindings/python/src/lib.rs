@@ -1,6 +1,6 @@
 //! The native part of the Python package `palladion`. See `../README.md`.
 
-#![deny(unsafe_code)] // but where it is said
+#![deny(unsafe_code)] // except in the modules that allow it
 
 mod algorithm;
 mod batch;
@@ -46,7 +46,7 @@ mod _native {
     #[pymodule_export]
     use super::raf::{Raf, raf_derive_master_key, raf_probe};
 
-    /// The version of the package, which is that of the project.
+    /// The version of the package, the same as that of the project.
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");

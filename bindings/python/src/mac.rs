@@ -10,12 +10,11 @@ use crate::algorithm::{MAX_LEN, Name, copy};
 use crate::buffer::{In, lock, work_on};
 use crate::error::{OrRaise, error};
 
-/// A message authentication code (RFC 10032, section 8), in the manner of hashlib.
+/// A message authentication code (RFC 10032, section 8), used like hashlib.
 ///
-/// Mac(key, data=b'', *, algorithm='AEGIS-256X2', nonce=None, digest_size=32)
-///
-/// The key has 16 or 32 bytes; it must not be used for encryption too. The nonce may be the same
-/// for all messages and is all zeros if left out.
+/// Mac(key, data=b'', *, algorithm='AEGIS-256X2', nonce=None, digest_size=32) The key has 16 or 32
+/// bytes; do not use it for encryption too. The nonce may be the same for all messages; the default
+/// is all zeros.
 ///
 /// >>> import palladion
 /// >>> key = palladion.generate_key()
@@ -49,7 +48,9 @@ impl Mac {
 impl Mac {
     #[new]
     #[pyo3(
-        signature = (key, data = None, *, algorithm = Name::default(), nonce = None, digest_size = 32),
+        signature = (
+            key, data = None, *, algorithm = Name::default(), nonce = None, digest_size = 32
+        ),
         text_signature = "(key, data=None, *, algorithm='AEGIS-256X2', nonce=None, digest_size=32)"
     )]
     fn new(
@@ -72,31 +73,31 @@ impl Mac {
         Ok(mac)
     }
 
-    /// Takes more data, in pieces of any size.
+    /// Adds data, in pieces of any size.
     fn update(&self, py: Python<'_>, data: In<'_, '_>) -> PyResult<()> {
         let mut mac = lock(py, &self.data);
         let data = data.bytes();
         work_on(py, data.len(), || mac.update(data)).or_raise()
     }
 
-    /// The tag of all data until now; more may come.
+    /// The tag of all data so far. More can be added afterwards.
     fn digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.tag(py)?[..self.digest_len]))
     }
 
-    /// The same in hexadecimal digits.
+    /// The tag in hexadecimal digits.
     fn hexdigest(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.tag(py)?[..self.digest_len].iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Compares, in constant time, the tag of all data until now with one that came along. Raises
-    /// VerificationError if they differ.
+    /// Compares the tag of all data so far with another, in constant time. Raises VerificationError
+    /// if they differ.
     fn verify(&self, py: Python<'_>, tag: In<'_, '_>) -> PyResult<()> {
         let tag = copy("tag", tag.bytes(), self.digest_len)?;
         self.current(py).verify(&tag[..self.digest_len]).or_raise()
     }
 
-    /// Another one with the same key, nonce and data.
+    /// Returns a copy with the same key, nonce and data.
     fn copy(&self, py: Python<'_>) -> Self {
         let Self { algorithm, digest_len, ref initial, .. } = *self;
         Self { algorithm, digest_len, initial: initial.clone(), data: Mutex::new(self.current(py)) }
@@ -110,7 +111,7 @@ impl Mac {
         self.copy(py)
     }
 
-    /// Forgets all data, and keeps key and nonce.
+    /// Starts again with the same key and nonce.
     fn reset(&self, py: Python<'_>) {
         *lock(py, &self.data) = self.initial.clone();
     }
@@ -121,7 +122,7 @@ impl Mac {
         self.algorithm
     }
 
-    /// The algorithm with "-MAC" behind it, as hashlib's objects have a name.
+    /// The algorithm followed by "-MAC"; corresponds to the name of hashlib's objects.
     #[getter]
     fn name(&self) -> String {
         format!("{}-MAC", self.algorithm.0)
@@ -138,7 +139,7 @@ impl Mac {
     }
 }
 
-/// The message authentication code of some data, in one call: see Mac.
+/// Computes a message authentication code in one call; see Mac.
 #[pyfunction]
 #[pyo3(
     signature = (key, data, *, algorithm = Name::default(), nonce = None, digest_size = 32),

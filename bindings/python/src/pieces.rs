@@ -13,7 +13,7 @@ use crate::algorithm::{MAX_LEN, Name, copy};
 use crate::buffer::{In, Out, Target, lock, work_on};
 use crate::error::{OrRaise, PalladionError};
 
-/// A session that several threads may use, one after another, until it has ended.
+/// A session until its end. Threads that share it take turns.
 struct Session {
     running: Mutex<Option<AnySession>>,
     tag_len: usize,
@@ -25,7 +25,7 @@ impl Session {
         Ok(Self { running: Mutex::new(Some(session)), tag_len: cipher.tag_len() })
     }
 
-    /// Does something with it.
+    /// Calls a function with the session.
     fn with_session<T>(
         &self,
         py: Python<'_>,
@@ -35,13 +35,13 @@ impl Session {
         call(running.as_mut().ok_or_else(ended)?)
     }
 
-    /// Ends it.
+    /// Takes the session, which ends it for other callers.
     fn take(&self, py: Python<'_>) -> PyResult<AnySession> {
         let mut running = lock(py, &self.running);
         running.take().ok_or_else(ended)
     }
 
-    /// The next piece, in either direction.
+    /// Encrypts or decrypts the next piece.
     fn next<'py>(
         &self,
         py: Python<'py>,
@@ -60,8 +60,9 @@ impl Session {
                 })
                 .or_raise();
             }
-            // SAFETY: it is the caller's buffer, for it is the input too, which is not looked at
-            // through a slice.
+            // SAFETY: the target is at the place of the input, so it is the caller's buffer and its
+            // bytes are initialised. No other slice of it exists: the input was used only for its
+            // place.
             let buffer = unsafe { target.bytes() };
             work_on(py, buffer.len(), || match encrypt {
                 true => session.encrypt_in_place(buffer),
@@ -74,10 +75,10 @@ impl Session {
 }
 
 fn ended() -> PyErr {
-    PalladionError::new_err("the message has ended; begin another one")
+    PalladionError::new_err("the message has ended; start another one")
 }
 
-/// Encrypts a message that comes in pieces; made by Cipher.encryptor().
+/// Encrypts a message in pieces; created by Cipher.encryptor().
 ///
 /// >>> import palladion
 /// >>> cipher = palladion.Cipher(palladion.generate_key())
@@ -98,8 +99,8 @@ impl Encryptor {
 
 #[pymethods]
 impl Encryptor {
-    /// Encrypts the next piece: as many bytes as it has, in a new object or in into (which may be
-    /// the piece itself).
+    /// Encrypts the next piece to as many bytes, in a new object or in into, which may be the piece
+    /// itself.
     #[pyo3(signature = (data, *, into = None))]
     fn update<'py>(
         &self,
@@ -119,11 +120,11 @@ impl Encryptor {
     }
 }
 
-/// Decrypts a message that comes in pieces, and shows it only if it is authentic; made by
+/// Decrypts a message in pieces and returns it only if it is authentic; created by
 /// Cipher.decryptor().
 ///
-/// All of it is kept in memory. For more, use encrypted files (palladion.files), which are verified
-/// piece by piece.
+/// It keeps the whole message in memory. For long messages use encrypted files (palladion.files),
+/// which are verified in chunks.
 #[pyclass(module = "palladion", frozen)]
 pub struct Decryptor {
     session: Session,
@@ -138,7 +139,7 @@ impl Decryptor {
 
 #[pymethods]
 impl Decryptor {
-    /// Takes the next piece of the ciphertext.
+    /// Adds the next piece of the ciphertext.
     fn update(&self, py: Python<'_>, data: In<'_, '_>) -> PyResult<()> {
         self.session.with_session(py, |session| {
             let mut message = lock(py, &self.message);
@@ -162,12 +163,13 @@ impl Decryptor {
     }
 }
 
-/// Makes room, and wipes what it was before if it has to move.
+/// Makes room for more bytes. If they have to move, wipes the old place.
 fn grow(bytes: &mut Zeroizing<Vec<u8>>, more: usize) -> PyResult<()> {
     if bytes.capacity() - bytes.len() >= more {
         return Ok(());
     }
-    let no_memory = || pyo3::exceptions::PyMemoryError::new_err("no memory for the message");
+    let no_memory =
+        || pyo3::exceptions::PyMemoryError::new_err("not enough memory for the message");
     let needed = bytes.len().checked_add(more).ok_or_else(no_memory)?.max(2 * bytes.capacity());
     let mut larger = Zeroizing::new(Vec::new());
     larger.try_reserve_exact(needed).map_err(|_| no_memory())?;
@@ -176,7 +178,7 @@ fn grow(bytes: &mut Zeroizing<Vec<u8>>, more: usize) -> PyResult<()> {
     Ok(())
 }
 
-/// Decrypts a message that comes in pieces, each of which is shown at once, UNVERIFIED; made by
+/// Decrypts a message in pieces, each returned at once and UNVERIFIED; created by
 /// Cipher.unverified_decryptor().
 #[pyclass(module = "palladion", frozen)]
 pub struct UnverifiedDecryptor(Session);
@@ -189,8 +191,8 @@ impl UnverifiedDecryptor {
 
 #[pymethods]
 impl UnverifiedDecryptor {
-    /// Decrypts the next piece: as many bytes as it has, in a new object or in into (which may be
-    /// the piece itself).
+    /// Decrypts the next piece to as many bytes, in a new object or in into, which may be the piece
+    /// itself.
     #[pyo3(signature = (data, *, into = None))]
     fn update_unverified<'py>(
         &self,
@@ -201,20 +203,19 @@ impl UnverifiedDecryptor {
         self.0.next(py, data, into, false)
     }
 
-    /// Ends the ciphertext. Raises VerificationError if not all that was shown is authentic: throw
-    /// it away then.
+    /// Ends the ciphertext. Raises VerificationError if it is not authentic; discard all pieces
+    /// then.
     fn verify(&self, py: Python<'_>, tag: In<'_, '_>) -> PyResult<()> {
         let tag = copy("tag", tag.bytes(), self.0.tag_len)?;
         self.0.take(py)?.verify(&tag[..self.0.tag_len]).or_raise()
     }
 }
 
-/// An endless stream of bytes that depend on key and nonce alone (RFC 10032, section 7). It
-/// authenticates nothing.
+/// An endless stream of bytes from a key and a nonce (RFC 10032, section 7), without
+/// authentication.
 ///
-/// KeyStream(key, nonce=None, *, algorithm='AEGIS-256X2')
-///
-/// Without a nonce it is all zeros: then one key gives one stream.
+/// KeyStream(key, nonce=None, *, algorithm='AEGIS-256X2') The default nonce is all zeros; a key
+/// then always gives the same stream.
 ///
 /// >>> import palladion
 /// >>> key = bytes(32)
@@ -238,7 +239,7 @@ impl KeyStream {
         Ok(Self(Mutex::new(session)))
     }
 
-    /// The next size bytes, in a new object, or into a writable buffer, all of which is filled.
+    /// Returns the next size bytes, or fills the writable buffer into with the next bytes.
     #[pyo3(signature = (size = None, *, into = None))]
     fn read<'py>(
         &self,
@@ -249,7 +250,7 @@ impl KeyStream {
         let size = match (size, &into) {
             (Some(size), _) => size,
             (None, Some(into)) => into.place().1,
-            (None, None) => return Err(PyValueError::new_err("read needs a size, or a buffer")),
+            (None, None) => return Err(PyValueError::new_err("pass a size or a buffer")),
         };
         let mut target = Target::new(py, into, size)?;
         let bytes = target.zeroed();
@@ -258,7 +259,8 @@ impl KeyStream {
         Ok(target.finish())
     }
 
-    /// XORs the next bytes into data: encrypts or decrypts it, without any authentication.
+    /// XORs data with the next bytes of the stream. This encrypts or decrypts without
+    /// authentication.
     #[pyo3(signature = (data, *, into = None))]
     fn xor<'py>(
         &self,
@@ -270,7 +272,7 @@ impl KeyStream {
         target.check_overlap(data.place())?;
         let bytes = target.copied(&data);
         let mut session = lock(py, &self.0);
-        // The state absorbs what is encrypted, so the stream is that of zeros alone, a piece at a
+        // The state absorbs what it encrypts, so encrypt zeros to get the stream, one piece at a
         // time.
         let mut stream = Zeroizing::new([0; 4096]);
         work_on(py, bytes.len(), || {

@@ -1,4 +1,4 @@
-//! Encrypted files that can be read and changed at any place.
+//! Encrypted files with random access.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,21 +20,19 @@ use crate::error::{OrRaiseIn, raf_error};
 use crate::forked::on_live_threads;
 use crate::storage::{Access, Hash, Place, Store, os_error};
 
-/// An open file: one type for all of them, whatever hashes its Merkle tree, if there is one.
+/// An open file, with or without a Merkle tree.
 type File = palladion_raf::Raf<Store, System<Hash>>;
 
-/// Places in a Merkle tree, if the caller does not say and they are enough. It is part of what
-/// commitments depend on.
+/// The default size of a Merkle tree, if that is enough. Commitments depend on it.
 const MAX_CHUNKS: u64 = 16384;
 
-/// Does some work without the interpreter's lock. (Objects of Python that are called meanwhile take
-/// it again.)
+/// Does some work without the interpreter's lock. Calls to Python objects take it again.
 fn work<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     work_on(py, usize::MAX, || on_live_threads(work))
 }
 
-/// What the user holds: ("key", the bytes), ("key_file", its path) or ("passphrase", its bytes),
-/// and a context or None.
+/// The caller's secret: ("key", bytes), ("key_file", path) or ("passphrase", bytes), each with a
+/// context or None as third item.
 pub struct Secret {
     kind: Kind,
     context: Option<Vec<u8>>,
@@ -65,7 +63,7 @@ impl<'py> FromPyObject<'_, 'py> for Secret {
                     .detach(|| fs::read(&path))
                     .map_err(|error| os_error(py, &error, Some(&path)))?;
                 let text = Zeroizing::new(text);
-                // What is no text has no such line either.
+                // A file that is not text has no such line either.
                 let key = MasterKey::from_key_file(std::str::from_utf8(&text).unwrap_or_default());
                 Kind::KeyFile(
                     key.map_err(|e| PyValueError::new_err(format!("{}: {e}", path.display())))?,
@@ -80,7 +78,7 @@ impl<'py> FromPyObject<'_, 'py> for Secret {
 }
 
 impl Secret {
-    /// The master key of a file, as docs/raf.md describes.
+    /// Derives the master key of a file as docs/raf.md describes.
     fn master_key(
         &self,
         py: Python<'_>,
@@ -89,7 +87,7 @@ impl Secret {
     ) -> PyResult<Zeroizing<Vec<u8>>> {
         let len = algorithm.key_len();
         let own = |key: &MasterKey| {
-            // Apart from what else the 32 bytes of a key file are for.
+            // A derived key is separate from other uses of the 32 bytes in the key file.
             let purpose: &[u8] =
                 if len == 16 { b"palladion raf AEGIS-128" } else { b"palladion raf AEGIS-256" };
             palladion_raf::derive_master_key(key.as_bytes(), purpose).map(|mut key| {
@@ -117,7 +115,7 @@ impl Secret {
     }
 }
 
-/// How a Merkle tree is to be made.
+/// The options for a Merkle tree.
 struct Wanted {
     hash: Hash,
     hash_len: usize,
@@ -134,7 +132,7 @@ impl Wanted {
             .map(|merkle| {
                 let hash = Hash::new(&merkle);
                 let hash_len = hash.len(merkle.py())?;
-                // As the command line does it, so that both come to the same commitment.
+                // The same size as the command line's, so that both give the same commitment.
                 let usual =
                     || chunks.max(MAX_CHUNKS).checked_next_power_of_two().unwrap_or(u64::MAX);
                 Ok(Self { hash, hash_len, max_chunks: max_chunks.unwrap_or_else(usual) })
@@ -153,19 +151,18 @@ impl Wanted {
     }
 }
 
-/// A file, and once more the objects of Python in it, for those that look for circles of
-/// references.
+/// A file, and references to the Python objects in it for the garbage collector.
 struct Open {
     file: File,
     objects: Vec<Py<PyAny>>,
 }
 
-/// An encrypted file that is open: see palladion.raf.
+/// An open encrypted file; see palladion.raf.
 #[pyclass(module = "palladion", frozen)]
 pub struct Raf {
     file: Mutex<Option<Open>>,
-    /// The thread that works on it. If an object of Python that it calls meanwhile comes back here,
-    /// that would wait for itself.
+    /// The thread that holds the lock. A Python object that this thread calls must not use the
+    /// file: it would wait for itself.
     worker: Mutex<Option<ThreadId>>,
     info: Info,
 }
@@ -201,7 +198,7 @@ impl Raf {
         let me = Some(thread::current().id());
         if *self.worker.lock().unwrap_or_else(PoisonError::into_inner) == me {
             return Err(PyRuntimeError::new_err(
-                "the file is at work on something else for this very thread",
+                "a storage or a hash function must not use its own file",
             ));
         }
         let mut file = lock(py, &self.file);
@@ -210,7 +207,7 @@ impl Raf {
         call(&mut file)
     }
 
-    /// Does something with it, one thread after another.
+    /// Calls a function with the file. Threads take turns.
     fn with_file<T>(
         &self,
         py: Python<'_>,
@@ -226,7 +223,7 @@ impl Raf {
         })
     }
 
-    /// The same for what needs no Python.
+    /// Calls a function that does not use Python with the file, without the interpreter's lock.
     fn work<T: Send>(
         &self,
         py: Python<'_>,
@@ -238,11 +235,13 @@ impl Raf {
 
 #[pymethods]
 impl Raf {
-    /// Makes a file. access is "w" (what was there goes) or "x" (there must be nothing). merkle is
-    /// None, True, or an object that hashes.
+    /// Creates a file. access is "w" to replace an existing file or "x" to fail if there is one.
+    /// merkle is None, True or a MerkleHasher.
     #[staticmethod]
-    #[pyo3(signature = (storage, access, secret, *, algorithm, chunk_size, merkle = None, max_chunks = None))]
-    #[allow(clippy::too_many_arguments)] // they are Python's
+    #[pyo3(signature = (
+        storage, access, secret, *, algorithm, chunk_size, merkle = None, max_chunks = None
+    ))]
+    #[allow(clippy::too_many_arguments)] // keyword arguments in Python
     fn create(
         py: Python<'_>,
         storage: Place,
@@ -254,7 +253,7 @@ impl Raf {
         max_chunks: Option<u64>,
     ) -> PyResult<Self> {
         let objects = objects(py, &storage, merkle.as_ref());
-        // All that can be wrong is found before anything is made, or lost.
+        // Check all arguments before a file is created or truncated.
         if !is_chunk_size(chunk_size) {
             return Err(raf_error(py, Error::ChunkSize(chunk_size)));
         }
@@ -275,10 +274,12 @@ impl Raf {
         Ok(Self::new(file.or_raise_in(py)?, objects))
     }
 
-    /// Opens a file. If a Merkle tree is wanted it is made of what is in the file, or, without
-    /// rebuild, is empty.
+    /// Opens a file. With merkle, computes the tree from the file if rebuild is true, and otherwise
+    /// leaves it empty.
     #[staticmethod]
-    #[pyo3(signature = (storage, secret, *, write = false, merkle = None, max_chunks = None, rebuild = true))]
+    #[pyo3(signature = (
+        storage, secret, *, write = false, merkle = None, max_chunks = None, rebuild = true
+    ))]
     fn open(
         py: Python<'_>,
         storage: Place,
@@ -320,25 +321,25 @@ impl Raf {
         self.info.chunk_size
     }
 
-    /// What tells the file from all others: 24 bytes.
+    /// A random identifier of 24 bytes.
     #[getter]
     fn file_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.info.file_id)
     }
 
-    /// Bytes in the file.
+    /// Bytes in the decrypted file.
     #[getter]
     fn size(&self, py: Python<'_>) -> PyResult<u64> {
         self.with_file(py, |file| Ok(file.size()))
     }
 
-    /// Whether a change failed in the middle, so that nothing works until the file is opened anew.
+    /// Whether a change failed in the middle. If so, the file must be opened again.
     #[getter]
     fn poisoned(&self, py: Python<'_>) -> PyResult<bool> {
         self.with_file(py, |file| Ok(file.is_poisoned()))
     }
 
-    /// What there is of size bytes from offset on; of all bytes if size is None.
+    /// Reads up to size bytes at offset, or everything to the end if size is None.
     #[pyo3(signature = (size, offset))]
     fn read_at<'py>(
         &self,
@@ -358,20 +359,20 @@ impl Raf {
         })
     }
 
-    /// Reads into a writable buffer what there is from offset on, and tells how many bytes that is.
-    /// If it fails, all of the buffer is zeroed.
+    /// Reads into a writable buffer at offset and returns the number of bytes. If it fails, all of
+    /// the buffer is zeroed.
     fn read_into(&self, py: Python<'_>, mut buffer: Out<'_>, offset: u64) -> PyResult<usize> {
         let bytes = buffer.bytes();
         self.work(py, |file| file.read_at(bytes, offset))
     }
 
-    /// Writes all of data from offset on.
+    /// Writes all of data at offset.
     fn write_at(&self, py: Python<'_>, data: In<'_, '_>, offset: u64) -> PyResult<()> {
         let data = data.bytes();
         self.work(py, |file| file.write_at(data, offset))
     }
 
-    /// Writes all of data at the end, and tells where that is then.
+    /// Appends all of data and returns the new size.
     fn append(&self, py: Python<'_>, data: In<'_, '_>) -> PyResult<u64> {
         let data = data.bytes();
         self.work(py, |file| {
@@ -380,22 +381,22 @@ impl Raf {
         })
     }
 
-    /// Makes the file so many bytes; new ones are zero.
+    /// Changes the size; new bytes are zero.
     fn set_size(&self, py: Python<'_>, size: u64) -> PyResult<()> {
         self.work(py, |file| file.set_size(size))
     }
 
-    /// Makes sure that all that was written outlives a loss of power.
+    /// Waits until everything written would survive a loss of power.
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
         self.work(py, |file| file.sync())
     }
 
-    /// Reads every chunk.
+    /// Reads and authenticates every chunk.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
         self.work(py, |file| file.verify())
     }
 
-    /// Whether the storage is synced within changes, so that the size is right even if the machine
+    /// Whether to sync the storage within changes, so that the size is right even if the machine
     /// stops.
     fn set_barriers(&self, py: Python<'_>, on: bool) -> PyResult<()> {
         self.with_file(py, |file| {
@@ -410,21 +411,21 @@ impl Raf {
         Ok(PyBytes::new(py, &commitment))
     }
 
-    /// Makes the Merkle tree anew, of what is in the file.
+    /// Computes the Merkle tree again from the file.
     fn rebuild_tree(&self, py: Python<'_>) -> PyResult<()> {
         self.work(py, |file| file.rebuild_tree())
     }
 
-    /// Compares all chunks with the Merkle tree.
+    /// Compares every chunk with the Merkle tree.
     fn verify_tree(&self, py: Python<'_>) -> PyResult<()> {
         self.work(py, |file| file.verify_tree().map_err(|(_, error)| error))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        // Where it is at work it is in use, and no part of what nobody can reach.
+        // A locked file is in use, so it is not garbage.
         let open = self.file.try_lock();
         for object in open.iter().flat_map(|open| open.iter()).flat_map(|open| &open.objects) {
-            // There are two references: this one, and that of the file.
+            // Visit twice: these objects and the file each hold a reference.
             visit.call(object)?;
             visit.call(object)?;
         }
@@ -436,10 +437,9 @@ impl Raf {
         drop(open);
     }
 
-    /// Lets go of the file, and of its keys. More than once does no harm.
+    /// Closes the file and wipes its keys. Closing it again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        // Dropped when nothing is locked any more: that may run what an object of Python does in
-        // its end.
+        // Drop it after unlocking, because that may run the destructor of a Python object.
         self.enter(py, |file| Ok(file.take())).map(drop)
     }
 
@@ -450,7 +450,7 @@ impl Raf {
     }
 }
 
-/// What of the arguments for a file are objects of Python that it keeps.
+/// The Python objects among the arguments, which the file keeps.
 fn objects(py: Python<'_>, storage: &Place, merkle: Option<&Bound<'_, PyAny>>) -> Vec<Py<PyAny>> {
     let storage = match storage {
         Place::Object(object) => Some(object.clone_ref(py)),
@@ -463,13 +463,13 @@ fn objects(py: Python<'_>, storage: &Place, merkle: Option<&Bound<'_, PyAny>>) -
     storage.into_iter().chain(hasher).collect()
 }
 
-/// Memory for a record.
+/// Allocates memory for a chunk.
 fn room(info: &Info) -> Result<Vec<u8>, Error> {
     Ok(vec![0; info.record_len()])
 }
 
-/// What the header of a file says, without its key, and so unverified: algorithm, chunk size, size
-/// and file id.
+/// Reads the header of a file without the key, so unverified: algorithm, chunk size, size and file
+/// id.
 #[pyfunction]
 pub fn raf_probe<'py>(
     py: Python<'py>,
@@ -480,8 +480,7 @@ pub fn raf_probe<'py>(
     Ok((Name(info.algorithm), info.chunk_size, info.size, PyBytes::new(py, &info.file_id)))
 }
 
-/// A key for one purpose, from a key that serves several: as long as that, which has 16 or 32
-/// bytes.
+/// Derives a key for one purpose from a key of 16 or 32 bytes; it has the same length.
 #[pyfunction]
 #[pyo3(signature = (key, context = None))]
 pub fn raf_derive_master_key<'py>(

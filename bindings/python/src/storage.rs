@@ -1,5 +1,5 @@
-//! Where encrypted files are kept, and what hashes their Merkle trees: files of the operating
-//! system, or objects of Python.
+//! The storages and Merkle hash functions of RAF files: files of the operating system, SHA-256, or
+//! Python objects.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
@@ -13,18 +13,18 @@ use pyo3::types::{PyByteArray, PyBytes, PyString};
 
 use crate::buffer::In;
 
-/// What a file is to be opened for.
+/// How to open a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     Read,
     Change,
-    /// What was there goes.
+    /// Replace an existing file.
     Overwrite,
-    /// There must be nothing.
+    /// Fail if there is a file.
     New,
 }
 
-/// Where the caller wants a file to be: a path, or an object that keeps it.
+/// The place of a file: a path or a Python object.
 pub enum Place {
     Path(PathBuf),
     Object(Py<PyAny>),
@@ -42,8 +42,8 @@ impl<'py> FromPyObject<'_, 'py> for Place {
 }
 
 impl Place {
-    /// Opens it. A file of the system is locked, as the command line does it: many may read it, or
-    /// one may change it.
+    /// Opens it. A file of the system is locked, as by the command line: several programs may read
+    /// it, or one may change it.
     pub fn open(self, py: Python<'_>, access: Access) -> PyResult<Store> {
         let path = match self {
             Self::Object(object) => return Ok(Store::Object(object)),
@@ -54,7 +54,7 @@ impl Place {
             match access {
                 Access::Read => options.read(true),
                 Access::Change => options.read(true).write(true),
-                // Not truncated before it is locked: another one may be at work on it.
+                // Truncate only after locking: another program may be using the file.
                 Access::Overwrite => options.read(true).write(true).create(true).truncate(false),
                 Access::New => options.read(true).write(true).create_new(true),
             };
@@ -65,7 +65,7 @@ impl Place {
             let locked =
                 if access == Access::Read { file.try_lock_shared() } else { file.try_lock() };
             match locked {
-                // Not every file system has locks.
+                // Some file systems have no locks.
                 Err(TryLockError::WouldBlock) => Err(ErrorKind::WouldBlock.into()),
                 _ => Ok(file),
             }
@@ -73,7 +73,7 @@ impl Place {
         opened.map(Store::File).map_err(|error| os_error(py, &error, Some(&path)))
     }
 
-    /// Opens it for a look at the header alone, which needs no lock.
+    /// Opens it to read the header only, which needs no lock.
     pub fn look(self, py: Python<'_>) -> PyResult<Store> {
         match self {
             Self::Object(object) => Ok(Store::Object(object)),
@@ -85,15 +85,15 @@ impl Place {
     }
 }
 
-/// The bytes of a file.
+/// The storage of a file.
 pub enum Store {
     File(File),
-    /// With the methods read_at, write_at, get_size, set_size and sync.
+    /// An object with the methods read_at, write_at, get_size, set_size and sync.
     Object(Py<PyAny>),
 }
 
 impl Store {
-    /// The object's part of a call.
+    /// Calls a method of the object.
     fn call<T>(
         object: &Py<PyAny>,
         work: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
@@ -109,7 +109,7 @@ impl Storage for Store {
             Self::Object(object) => Self::call(object, |object| {
                 let bytes = PyByteArray::new_with(object.py(), buf.len(), |_| Ok(()))?;
                 object.call_method1("read_at", (&bytes, offset))?;
-                // Held, it keeps its length.
+                // Holding the buffer fixes its length.
                 let there = bytes.extract::<In<'_, '_>>()?;
                 if there.len() != buf.len() {
                     return Err(PyValueError::new_err("read_at changed the length of its buffer"));
@@ -164,16 +164,16 @@ impl Storage for Store {
     }
 }
 
-/// What hashes a Merkle tree.
+/// The hash function of a Merkle tree.
 pub enum Hash {
     Sha256,
-    /// With the attribute hash_len, and the methods hash_leaf, hash_parent, hash_empty and
+    /// An object with the attribute hash_len and the methods hash_leaf, hash_parent, hash_empty and
     /// hash_commitment.
     Object(Py<PyAny>),
 }
 
 impl Hash {
-    /// True is SHA-256; everything else is an object.
+    /// Takes True for SHA-256, or an object.
     pub fn new(object: &Bound<'_, PyAny>) -> Self {
         if object.is(pyo3::types::PyBool::new(object.py(), true)) {
             Self::Sha256
@@ -190,7 +190,7 @@ impl Hash {
         }
     }
 
-    /// Takes a hash from the object.
+    /// Calls a method of the object and copies the hash.
     fn call(
         object: &Py<PyAny>,
         out: &mut [u8],
@@ -264,27 +264,25 @@ impl Hasher for Hash {
     }
 }
 
-/// An exception on its way through the library: see [`crate::error::raf_error`], where it comes out
-/// again.
+/// Wraps an exception in an `io::Error` for the library; [`crate::error::raf_error`] unwraps it.
 fn raised(py: Python<'_>, error: PyErr) -> io::Error {
-    // What says that there are fewer bytes than there should be makes a chunk a damaged one, as
-    // with a file.
+    // EOFError makes the chunk a damaged one, as the end of a file does.
     let ended = error.is_instance_of::<PyEOFError>(py);
     io::Error::new(if ended { ErrorKind::UnexpectedEof } else { ErrorKind::Other }, error)
 }
 
-/// The exception for an error of the system, with its number, so that it is of the right class, and
+/// Converts an error of the system to an exception with its number, which selects the class, and
 /// the name of the file.
 #[cold]
 pub fn os_error(py: Python<'_>, error: &io::Error, path: Option<&Path>) -> PyErr {
     let name = path.map(Path::as_os_str).map(ToOwned::to_owned);
     let text = || {
         let text = error.to_string();
-        // Python tells the number by itself.
+        // Python adds the number to the message.
         text.split_once(" (os error ").map_or(text.clone(), |(text, _)| text.to_owned())
     };
     match (error.kind(), error.raw_os_error()) {
-        // Not from the system, but from the lock.
+        // From the lock, without a number.
         (ErrorKind::WouldBlock, None) => {
             let number =
                 py.import("errno").and_then(|errno| errno.getattr("EAGAIN")?.extract::<i32>());

@@ -14,11 +14,13 @@ settings.register_profile("ci", deadline=None, max_examples=60)
 settings.load_profile("ci")
 
 #: The project's vectors: in the repository, or where the environment says.
-VECTORS = pathlib.Path(os.environ.get("PALLADION_VECTORS", pathlib.Path(__file__).parents[3] / "vectors"))
+VECTORS = pathlib.Path(
+    os.environ.get("PALLADION_VECTORS", pathlib.Path(__file__).parents[3] / "vectors")
+)
 
 
 def fill(seed: int, length: int) -> bytes:
-    """As vectors/README.md says."""
+    """Reads a file in the format of vectors/README.md."""
     return bytes((seed + 7 * i) % 251 for i in range(length))
 
 

@@ -62,7 +62,10 @@ def test_all_ways_are_one(data: st.DataObject) -> None:
     tag_size = data.draw(st.sampled_from([16, 32]))
     message, ad = data.draw(st.binary(max_size=600)), data.draw(st.binary(max_size=300))
     size = 32 if "256" in algorithm else 16
-    key, nonce = data.draw(st.binary(min_size=size, max_size=size)), data.draw(st.binary(min_size=size, max_size=size))
+    key, nonce = (
+        data.draw(st.binary(min_size=size, max_size=size)),
+        data.draw(st.binary(min_size=size, max_size=size)),
+    )
     cipher = Cipher(key, algorithm, tag_size=tag_size)
     sealed = cipher.encrypt(nonce, message, ad)
     ciphertext, tag = sealed[: len(message)], sealed[len(message) :]
@@ -185,7 +188,9 @@ def test_wrong_lengths(algorithm: str, nonce: bytes) -> None:
             palladion.Mac(bytes(wrong), algorithm=algorithm)
         cipher = Cipher(bytes(size), algorithm)
         for call in (cipher.encrypt, cipher.decrypt, cipher.encrypt_detached, cipher.verify):
-            with pytest.raises(ValueError, match=f"the nonce must have {size} bytes, but has {wrong}"):
+            with pytest.raises(
+                ValueError, match=f"the nonce must have {size} bytes, but has {wrong}"
+            ):
                 call(bytes(wrong), bytes(64))  # type: ignore[operator]
     for wrong in (0, 15, 17, 33):
         with pytest.raises(ValueError, match=f"tags have 16 or 32 bytes, not {wrong}"):
@@ -252,7 +257,7 @@ def test_pieces_end_once(cipher: Cipher, nonce: bytes) -> None:
     ):
         with pytest.raises(palladion.PalladionError, match="has ended"):
             call()
-    # A tag of the wrong length ends nothing.
+    # A tag of the wrong length does not end the message.
     decryptor = cipher.decryptor(nonce)
     with pytest.raises(ValueError):
         decryptor.finalize(b"")
@@ -293,7 +298,7 @@ def test_key_streams(algorithm: str, key: bytes, nonce: bytes) -> None:
     # RFC 10032, section 7: the key stream is the encryption of zeros without associated data.
     cipher = Cipher(key, algorithm, tag_size=16)
     assert cipher.encrypt(nonce, bytes(10_000))[:-16] == whole
-    with pytest.raises(ValueError, match="a size"):
+    with pytest.raises(ValueError, match="pass a size"):
         stream.read()  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="into must have"):
         stream.read(4, into=into)
@@ -302,7 +307,12 @@ def test_key_streams(algorithm: str, key: bytes, nonce: bytes) -> None:
 def test_secrets_are_not_shown() -> None:
     key = b"\x5a" * 32
     cipher = Cipher(key)
-    for secret in (cipher, palladion.Mac(key), palladion.KeyStream(key), cipher.encryptor(bytes(32))):
+    for secret in (
+        cipher,
+        palladion.Mac(key),
+        palladion.KeyStream(key),
+        cipher.encryptor(bytes(32)),
+    ):
         assert "5a5a" not in repr(secret) and "ZZ" not in repr(secret)
         with pytest.raises(TypeError):
             pickle.dumps(secret)
@@ -333,14 +343,14 @@ def test_threads(cipher: Cipher, nonce: bytes) -> None:
         thread.join()
     assert not failed
     assert mac.digest() == palladion.mac(bytes(32), bytes(80 << 17))
-    # Whoever came first, together they are one message.
+    # The pieces form one message, in whatever order the threads came.
     whole = cipher.encrypt(nonce, bytes(80 << 16))
     assert sorted(pieces) == sorted(whole[i << 16 : (i + 1) << 16] for i in range(80))
     assert encryptor.finalize() == whole[80 << 16 :]
 
 
 def test_others_run_meanwhile() -> None:
-    """Long work is done without the interpreter's lock: this thread goes on while another one encrypts."""
+    """Long work releases the interpreter's lock: this thread runs while another one encrypts."""
     cipher, message = Cipher(bytes(32)), bytes(64 << 20)
     into = bytearray(len(message) + 32)
     span: list[float] = []
@@ -350,8 +360,7 @@ def test_others_run_meanwhile() -> None:
         cipher.encrypt(bytes(32), message, into=into)
         span.append(time.perf_counter())
 
-    # The machine may have other things to do, so not each time tells; with the lock held none
-    # would.
+    # A busy machine may make some rounds fail. If the lock were held, all would.
     for _ in range(20):
         span.clear()
         thread = threading.Thread(target=encrypt)
@@ -397,7 +406,7 @@ def test_references_do_not_leak(cipher: Cipher, nonce: bytes) -> None:
         calls()
     gc.collect()
     assert [sys.getrefcount(one) for one in held] == before
-    # No buffer is still held: a bytearray that is cannot grow.
+    # No buffer is still held: a bytearray could not grow then.
     message.append(0)
     view.release()
     into.append(0)
@@ -423,10 +432,12 @@ def test_memory_does_not_leak(cipher: Cipher, nonce: bytes) -> None:
 
 
 def available_memory() -> int:
-    """Bytes; none where nobody says."""
+    """The available memory in bytes; 0 if the system does not say."""
     try:
         with open("/proc/meminfo") as lines:
-            return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
+            return next(
+                int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable")
+            )
     except OSError:
         return 0
 
@@ -441,7 +452,7 @@ def test_five_gibibytes() -> None:
     message = memoryview(buffer)[:size]
     mac = palladion.mac(bytes(32), message)
     cipher.encrypt(nonce, message, into=memoryview(buffer))
-    # In pieces it is the same.
+    # The same in pieces.
     encryptor = cipher.encryptor(nonce)
     assert encryptor.update(b"first" + bytes(100)) == message[:105]
     cipher.decrypt(nonce, memoryview(buffer), into=message)
@@ -454,7 +465,9 @@ def test_five_gibibytes() -> None:
 
 
 def test_a_backend_that_is_not_there() -> None:
-    program = "import palladion; print(palladion.open(bytes(32), palladion.seal(bytes(32), b'text')))"
+    program = (
+        "import palladion; print(palladion.open(bytes(32), palladion.seal(bytes(32), b'text')))"
+    )
     for backend, message in (("portable", None), ("abacus", "RuntimeError: .*abacus")):
         result = subprocess.run(
             [sys.executable, "-c", program],

@@ -1,5 +1,7 @@
-"""``palladion.compat.pyaegis`` beside the package whose interface it has, if that is installed: the same inputs give the same outputs,
-and the same mistakes the same exceptions."""
+"""``palladion.compat.pyaegis`` against ``pyaegis``, if that is installed.
+
+The same inputs must give the same outputs, and the same mistakes the same exceptions.
+"""
 
 import array
 import doctest
@@ -30,7 +32,7 @@ def pattern(length, seed=1):
 
 
 def outcome(work):
-    """What a call comes to: its result, or the name of its exception."""
+    """The result of a call, or the name of its exception."""
     try:
         result = work()
     except Exception as error:
@@ -53,7 +55,7 @@ def key_of(name, seed=3):
 
 
 class Pair:
-    """The same class of both."""
+    """The class of that name in both packages."""
 
     def __init__(self, kind, name):
         self.ours = getattr(ours, f"Aegis{kind}{name}")
@@ -78,7 +80,9 @@ def test_names():
         cls = getattr(theirs, name)
         if not inspect.isclass(cls):
             continue
-        assert {n for n in dir(cls) if not n.startswith("_")} <= {n for n in dir(getattr(ours, name))}, name
+        assert {n for n in dir(cls) if not n.startswith("_")} <= {
+            n for n in dir(getattr(ours, name))
+        }, name
 
 
 @needs_pyaegis
@@ -88,14 +92,17 @@ def test_constants_and_bases():
         if inspect.isclass(cls):
             for constant in dir(cls):
                 if constant.isupper():
-                    assert getattr(cls, constant) == getattr(getattr(ours, name), constant), (name, constant)
+                    assert getattr(cls, constant) == getattr(getattr(ours, name), constant), (
+                        name,
+                        constant,
+                    )
             if issubclass(cls, Exception):
                 bases = [base.__name__ for base in cls.__mro__]
                 assert [base.__name__ for base in getattr(ours, name).__mro__] == bases
 
 
 def shape(function):
-    """Names, order, kinds and defaults of what is public in a signature."""
+    """The names, order, kinds and defaults of the public parameters of a signature."""
     return [
         (parameter.name, parameter.kind, parameter.default)
         for parameter in inspect.signature(function).parameters.values()
@@ -113,7 +120,11 @@ def test_signatures():
             count += 1
             continue
         members = {n for n in dir(there) if not n.startswith("_") and callable(getattr(there, n))}
-        if "__init__" in there.__dict__ or not issubclass(there, Exception) and not getattr(there, "_is_protocol", False):
+        if (
+            "__init__" in there.__dict__
+            or not issubclass(there, Exception)
+            and not getattr(there, "_is_protocol", False)
+        ):
             members.add("__init__")
         for member in members - {"with_traceback", "add_note"}:
             if getattr(there, member) is object.__init__:
@@ -151,18 +162,30 @@ def test_messages(name, tag_size):
             assert here.encrypt_detached(key, nonce, message, *options) == apart
             assert here.decrypt_detached(key, nonce, *apart, *options) == message
             one, two = bytearray(message), bytearray(message)
-            tags = [here.encrypt_inplace(key, nonce, one, *options), there.encrypt_inplace(key, nonce, two, *options)]
+            tags = [
+                here.encrypt_inplace(key, nonce, one, *options),
+                there.encrypt_inplace(key, nonce, two, *options),
+            ]
             assert one == two and tags[0] == tags[1] == apart[1]
             assert here.decrypt_inplace(key, nonce, one, tags[0], *options) is None
             assert one == message
         into = [bytearray(length + tag_size), bytearray(length + tag_size)]
-        results = [cipher.encrypt(key, nonce, message, ad, buffer) for cipher, buffer in zip((here, there), into)]
+        results = [
+            cipher.encrypt(key, nonce, message, ad, buffer)
+            for cipher, buffer in zip((here, there), into)
+        ]
         assert results[0] == results[1] and into[0] == into[1] == results[0]
         into = [bytearray(length), bytearray(length)]
-        results = [cipher.decrypt(key, nonce, results[0], ad, buffer) for cipher, buffer in zip((here, there), into)]
+        results = [
+            cipher.decrypt(key, nonce, results[0], ad, buffer)
+            for cipher, buffer in zip((here, there), into)
+        ]
         assert results[0] == results[1] == message and into[0] == into[1] == message
         into = [bytearray(length), bytearray(length)]
-        results = [cipher.encrypt_detached(key, nonce, message, ad, buf) for cipher, buf in zip((here, there), into)]
+        results = [
+            cipher.encrypt_detached(key, nonce, message, ad, buf)
+            for cipher, buf in zip((here, there), into)
+        ]
         assert results[0] == results[1] and into[0] == into[1] == results[0][0]
         view = memoryview(bytearray(b"ab" + message))[2:]
         assert here.encrypt_inplace(key, nonce, view, ad) == results[0][1] and view == results[0][0]
@@ -174,7 +197,7 @@ def test_streams(name):
     key, nonce = key_of(name), key_of(name, 5)
     for length in LENGTHS:
         stream = here.stream(key, nonce, length)
-        # Without it in pyaegis, it is what zeros are encrypted to.
+        # Where pyaegis lacks it, compare with the encryption of zeros.
         assert stream == there().encrypt_detached(key, nonce, bytes(length))[0]
         if hasattr(there, "stream"):
             assert stream == there.stream(key, nonce, length)
@@ -183,7 +206,7 @@ def test_streams(name):
 
 
 def wrong_messages(module, name):
-    """Mistakes that both find."""
+    """Mistakes that both packages detect."""
     cipher = getattr(module, f"Aegis{name}")()
     key, nonce = key_of(name), key_of(name, 5)
     sealed = cipher.encrypt(key, nonce, b"text", b"ad")
@@ -213,13 +236,25 @@ def wrong_messages(module, name):
     yield "other ad", lambda: cipher.decrypt(key, nonce, sealed, b"")
     yield "other nonce", lambda: cipher.decrypt(key, key, sealed, b"ad")
     yield "other text", lambda: cipher.decrypt(key, nonce, b"x" + sealed[1:], b"ad")
-    yield "into is zeroed", lambda: zeroing(lambda: cipher.decrypt(key, nonce, sealed, b"x", zeroed))
+    yield (
+        "into is zeroed",
+        lambda: zeroing(lambda: cipher.decrypt(key, nonce, sealed, b"x", zeroed)),
+    )
     yield "detached", lambda: cipher.decrypt_detached(key, nonce, text, other, b"ad")
     yield "detached, tag of 5", lambda: cipher.decrypt_detached(key, nonce, text, tag[:5], b"ad")
     yield "detached, no tag", lambda: cipher.decrypt_detached(key, nonce, text, b"", b"ad")
-    yield "detached, other kind of tag", lambda: cipher.decrypt_detached(key, nonce, text, tag[:16], b"ad")
-    yield "detached, into", lambda: cipher.decrypt_detached(key, nonce, text, tag, b"ad", bytearray(9))
-    yield "detached, ciphertext_into", lambda: cipher.encrypt_detached(key, nonce, b"a", ciphertext_into=bytearray(9))
+    yield (
+        "detached, other kind of tag",
+        lambda: cipher.decrypt_detached(key, nonce, text, tag[:16], b"ad"),
+    )
+    yield (
+        "detached, into",
+        lambda: cipher.decrypt_detached(key, nonce, text, tag, b"ad", bytearray(9)),
+    )
+    yield (
+        "detached, ciphertext_into",
+        lambda: cipher.encrypt_detached(key, nonce, b"a", ciphertext_into=bytearray(9)),
+    )
     yield "in place, bytes", lambda: cipher.encrypt_inplace(key, nonce, b"text")
     yield "in place, text", lambda: cipher.decrypt_inplace(key, nonce, "text", tag)
     yield "in place", lambda: cipher.decrypt_inplace(key, nonce, bytearray(text), other, b"ad")
@@ -282,7 +317,7 @@ def wrong_macs(module, name):
     key, nonce = key_of(name), key_of(name, 5)
 
     def after(*steps):
-        """What the last of some steps comes to."""
+        """The result of the last of some steps."""
 
         def run():
             mac = cls(key, nonce)
@@ -305,7 +340,10 @@ def wrong_macs(module, name):
     yield "final after final", after(("final",), ("final",))
     yield "verify after final", after(("final",), ("verify", TAG))
     yield "reset after final", after(("final",), ("reset",), ("verify", TAG))
-    yield "update, then reset", after(("final",), ("reset",), ("update", b"x"), ("reset",), ("verify", TAG))
+    yield (
+        "update, then reset",
+        after(("final",), ("reset",), ("update", b"x"), ("reset",), ("verify", TAG)),
+    )
     yield "wrong", after(("verify", bytes(32)))
     yield "too short", after(("verify", b"12345"))
     yield "no tag", after(("verify", b""))
@@ -330,7 +368,7 @@ def test_mac_copies():
     mac.update(b"two")
     copy.update(b"two")
     assert copy.final() == mac.final() and copy.copy()._ended
-    # A tag of the other length is refused, although it would fit.
+    # A tag of the other valid length is refused.
     short = ours.AegisMac256(bytes(32), bytes(32), 16)
     long = ours.AegisMac256(bytes(32), bytes(32), 32)
     with pytest.raises(ours.DecryptionError):
@@ -350,10 +388,15 @@ def test_pieces(name, tag_size):
             results = []
             for cls in encrypt:
                 with cls(key, nonce, ad, tag_size) as session:
-                    pieces = [session.update(message[start : start + 41]) for start in range(0, length, 41)]
+                    pieces = [
+                        session.update(message[start : start + 41])
+                        for start in range(0, length, 41)
+                    ]
                     results.append((b"".join(pieces), session.final()))
             assert results[0] == results[1]
-            assert results[0] == getattr(ours, f"Aegis{name}")(tag_size).encrypt_detached(key, nonce, message, ad)
+            assert results[0] == getattr(ours, f"Aegis{name}")(tag_size).encrypt_detached(
+                key, nonce, message, ad
+            )
             for cls in decrypt:
                 with cls(key, nonce, associated_data=ad, tag_size=tag_size) as session:
                     for start in range(0, length, 29):
@@ -362,7 +405,9 @@ def test_pieces(name, tag_size):
 
 
 def wrong_pieces(module, name):
-    encrypt, decrypt = (getattr(module, f"AegisStream{kind}{name}") for kind in ("Encrypt", "Decrypt"))
+    encrypt, decrypt = (
+        getattr(module, f"AegisStream{kind}{name}") for kind in ("Encrypt", "Decrypt")
+    )
     key, nonce = key_of(name), key_of(name, 5)
 
     def after(cls, *steps):
@@ -383,8 +428,9 @@ def wrong_pieces(module, name):
         yield "text", after(cls, ("update", "text"))
         yield "empty", after(cls, ("update", b""))
         yield "exit", after(cls, ("update", b"x"), ("__exit__", None, None, None))
-        yield "update after exit and end", after(
-            cls, ("__exit__", None, None, None), ("verify", bytes(32)), ("update", b"x")
+        yield (
+            "update after exit and end",
+            after(cls, ("__exit__", None, None, None), ("verify", bytes(32)), ("update", b"x")),
         )
     yield "update after final", after(encrypt, ("final",), ("update", b"x"))
     yield "empty update after final", after(encrypt, ("final",), ("update", b""))
@@ -410,7 +456,7 @@ def raf_class(module, name):
 
 
 def steps_of_a_file(module, name):
-    """What is done to a file, and what comes of it, with the file in the end."""
+    """Applies steps to a file; returns their results and the final file."""
     key, storage, seen = key_of(name), module.BytesIOStorage(), []
     with raf_class(module, name)(
         storage, key, chunk_size=1024, create=True, merkle=True, merkle_max_chunks=64
@@ -452,7 +498,14 @@ def steps_of_a_file(module, name):
             seen.append(outcome(step))
         into = bytearray(b"." * 50)
         seen.append((file.read_into(into, 4090), bytes(into), file.tell()))
-        seen.append((file.read_into(into, 29990), bytes(into)[:10], file.tell(), file.read_into(bytearray(), 3)))
+        seen.append(
+            (
+                file.read_into(into, 29990),
+                bytes(into)[:10],
+                file.tell(),
+                file.read_into(bytearray(), 3),
+            )
+        )
         root = file.root_hash
     return seen, storage.getvalue(), root
 
@@ -463,10 +516,12 @@ def test_raf_files(name):
     for number, (here, there) in enumerate(zip(one[0], two[0])):
         assert here == there, number
     assert len(one[1]) == len(two[1]) and one[2] != two[2]
-    # Each reads what the other wrote, and comes to the same root.
+    # Each package reads the other's file and computes the same root.
     for module in (ours, theirs):
         for _, data, root in (one, two):
-            with module.raf_open(module.BytesIOStorage(data), key_of(name), merkle=True, merkle_max_chunks=64) as file:
+            with module.raf_open(
+                module.BytesIOStorage(data), key_of(name), merkle=True, merkle_max_chunks=64
+            ) as file:
                 assert type(file) is raf_class(module, name)
                 assert file.read() == one[0][-3]
                 file.verify_root(root)
@@ -476,8 +531,14 @@ def test_raf_files(name):
 
 STEPS = st.lists(
     st.one_of(
-        st.tuples(st.just("write"), st.binary(max_size=80), st.sampled_from([None, 0, 1000, 2047, 5000])),
-        st.tuples(st.just("pwrite"), st.sampled_from([b"", b"x" * 1024, b"y" * 3000]), st.integers(0, 6000)),
+        st.tuples(
+            st.just("write"), st.binary(max_size=80), st.sampled_from([None, 0, 1000, 2047, 5000])
+        ),
+        st.tuples(
+            st.just("pwrite"),
+            st.sampled_from([b"", b"x" * 1024, b"y" * 3000]),
+            st.integers(0, 6000),
+        ),
         st.tuples(st.just("read"), st.integers(-1, 3000), st.sampled_from([None, 0, 1023, 4000])),
         st.tuples(st.just("pread"), st.integers(0, 3000), st.integers(0, 6000)),
         st.tuples(st.just("truncate"), st.one_of(st.none(), st.integers(0, 9000))),
@@ -496,7 +557,12 @@ def test_raf_any_steps(name, steps):
     for module in (ours, theirs):
         storages.append(module.BytesIOStorage())
         with raf_class(module, name)(
-            storages[-1], key_of(name), create=True, chunk_size=1024, merkle=True, merkle_max_chunks=8
+            storages[-1],
+            key_of(name),
+            create=True,
+            chunk_size=1024,
+            merkle=True,
+            merkle_max_chunks=8,
         ) as file:
             results = []
             for step, *arguments in steps:
@@ -504,7 +570,7 @@ def test_raf_any_steps(name, steps):
                 results.append(file.size)
             seen.append((results, file.read(-1, 0), file.closed))
     assert seen[0] == seen[1]
-    # Files differ in their ids: with the other's, the roots are the same.
+    # The files differ in their ids. With the same id, the roots are the same.
     for data in (storage.getvalue() for storage in storages):
         roots = []
         for module in (ours, theirs):
@@ -517,7 +583,7 @@ def test_raf_any_steps(name, steps):
 
 @needs_pyaegis
 def test_raf_large_files(name, tmp_path):
-    """Those that several threads work on."""
+    """Files that several threads process."""
     contents, key = os.urandom(3_000_001), key_of(name)
     for writer in (ours, theirs):
         path = tmp_path / "file.raf"
@@ -555,7 +621,9 @@ def test_raf_own_hashers(name):
 
     storage = theirs.BytesIOStorage()
     options = {"merkle": Hasher(), "merkle_max_chunks": 13}
-    with raf_class(theirs, name)(storage, key_of(name), create=True, chunk_size=1040, **options) as file:
+    with raf_class(theirs, name)(
+        storage, key_of(name), create=True, chunk_size=1040, **options
+    ) as file:
         file.write(pattern(9000))
         file.truncate(7000)
         root = file.root_hash
@@ -564,7 +632,9 @@ def test_raf_own_hashers(name):
         file.verify_root(root)
         assert file.root_hash == root and len(root) == 20
     for module in BOTH:
-        assert module.SHA256MerkleHasher().hash_leaf(b"abcd", 3, 5) == ours.SHA256MerkleHasher().hash_leaf(b"abc", 3, 5)
+        assert module.SHA256MerkleHasher().hash_leaf(
+            b"abcd", 3, 5
+        ) == ours.SHA256MerkleHasher().hash_leaf(b"abc", 3, 5)
         assert isinstance(Hasher(), module.MerkleHasher) and isinstance(storage, module.RAFStorage)
         with module.raf_open(
             module.BytesIOStorage(storage.getvalue()),
@@ -638,7 +708,10 @@ def wrong_files(module, name, directory):
     yield "probe of nothing", lambda: module.raf_probe(5)
     yield "no storage", lambda: cls(5, key, create=True)
     for size in (0, 1000, 1023, 1025, 1 << 21):
-        yield f"chunk size {size}", lambda size=size: cls(memory(), key, create=True, chunk_size=size)
+        yield (
+            f"chunk size {size}",
+            lambda size=size: cls(memory(), key, create=True, chunk_size=size),
+        )
     yield "unknown argument", lambda: module.raf_open(memory(good), key, mode="r")
     yield "damaged, read", opened(bad, lambda file: file.read())
     yield "damaged, pread", opened(bad, lambda file: file.pread(9000, 0))
@@ -646,10 +719,19 @@ def wrong_files(module, name, directory):
     yield "damaged, write", opened(bad, lambda file: file.write(b"x", 2050))
     yield "damaged, truncate before", opened(bad, lambda file: file.truncate(2048))
     yield "damaged, others", opened(bad, lambda file: file.read(10, 0))
-    yield "damaged, written anew", opened(bad, lambda file: file.write(b"x" * 1024, 2048), lambda file: file.read())
+    yield (
+        "damaged, written anew",
+        opened(bad, lambda file: file.write(b"x" * 1024, 2048), lambda file: file.read()),
+    )
     yield "damaged, rebuild", opened(bad, lambda file: file.merkle_rebuild(), **tree)
-    yield "damaged, then", opened(bad, lambda file: file.merkle_rebuild(), lambda file: file.root_hash, **tree)
-    yield "damaged, size then", opened(bad, lambda file: file.merkle_rebuild(), lambda file: file.size, **tree)
+    yield (
+        "damaged, then",
+        opened(bad, lambda file: file.merkle_rebuild(), lambda file: file.root_hash, **tree),
+    )
+    yield (
+        "damaged, size then",
+        opened(bad, lambda file: file.merkle_rebuild(), lambda file: file.size, **tree),
+    )
     yield "damaged, verify_root", opened(bad, lambda file: file.verify_root(bytes(32)), **tree)
     yield "tree not made", opened(good, lambda file: file.merkle_verify(), **tree)
     yield "tree too small", opened(good, merkle=True, merkle_max_chunks=3)
@@ -659,7 +741,10 @@ def wrong_files(module, name, directory):
     yield "tree is full", on(lambda file: file.write(b"x", 9000), **tree)
     yield "tree is full, pwrite", on(lambda file: file.pwrite(b"x", 9000), **tree)
     yield "tree is full, truncate", on(lambda file: file.truncate(9000), **tree)
-    yield "tree is full, then", on(lambda file: file.write(b"x", 9000), lambda file: file.size, **tree)
+    yield (
+        "tree is full, then",
+        on(lambda file: file.write(b"x", 9000), lambda file: file.size, **tree),
+    )
     yield "other root", on(lambda file: file.verify_root(bytes(32)), **tree)
     yield "root of another length", on(lambda file: file.verify_root(bytes(31)), **tree)
     for use in ("merkle_rebuild", "merkle_verify"):
@@ -705,7 +790,9 @@ def wrong_files(module, name, directory):
             storage.failing = (method,)
             first = outcome(lambda: step(file, storage))
             storage.failing = ()
-            return first if isinstance(first, (str, bytes, int, type(None))) else "a file", outcome(lambda: file.size)
+            return first if isinstance(first, (str, bytes, int, type(None))) else "a file", outcome(
+                lambda: file.size
+            )
 
         return run
 
@@ -713,14 +800,23 @@ def wrong_files(module, name, directory):
         yield f"{method} fails: pread", failing(method, lambda file, _: file.pread(3, 0))
         yield f"{method} fails: pwrite", failing(method, lambda file, _: file.pwrite(b"x", 3))
         yield f"{method} fails: growing", failing(method, lambda file, _: file.pwrite(b"x", 8000))
-        # (Of the chunk that becomes the last one, pyaegis leaves what is cut off in the file, and
-        # need not read it.)
+        # pyaegis leaves the end of the chunk that becomes the last one in the file, so it need not
+        # read that chunk.
         yield f"{method} fails: shrinking", failing(method, lambda file, _: file.truncate(1024))
         yield f"{method} fails: sync", failing(method, lambda file, _: file.sync())
-        yield f"{method} fails: probe", failing(method, lambda _, storage: module.raf_probe(storage) and 1)
-        yield f"{method} fails: open", failing(method, lambda _, storage: module.raf_open(storage, key))
+        yield (
+            f"{method} fails: probe",
+            failing(method, lambda _, storage: module.raf_probe(storage) and 1),
+        )
+        yield (
+            f"{method} fails: open",
+            failing(method, lambda _, storage: module.raf_open(storage, key)),
+        )
         if method != "get_size":
-            yield f"{method} fails: create", failing(method, lambda _, s: cls(s, key, create=True, truncate=True))
+            yield (
+                f"{method} fails: create",
+                failing(method, lambda _, s: cls(s, key, create=True, truncate=True)),
+            )
 
     class Hasher(module.SHA256MerkleHasher):
         pass
@@ -736,11 +832,20 @@ def wrong_files(module, name, directory):
     yield "hash too short", hashing(hash_len=7)
     yield "hash too long", hashing(hash_len=65)
     yield "no hasher", opened(good, merkle=None)
-    for arguments in [(bytes(5),), (bytes(16), bytes(121)), (bytes(32), bytes(73)), ("x" * 16,), (bytes(16), "x")]:
+    for arguments in [
+        (bytes(5),),
+        (bytes(16), bytes(121)),
+        (bytes(32), bytes(73)),
+        ("x" * 16,),
+        (bytes(16), "x"),
+    ]:
         yield "derive", lambda arguments=arguments: module.raf_derive_master_key(*arguments)
     yield "storage mode", lambda: module.FileStorage(directory / "x", "rb")
     yield "storage is not there", lambda: module.FileStorage(directory / "none")
-    yield "storage is there", lambda: [module.FileStorage(directory / "there", mode).close() for mode in ("w+b", "x+b")]
+    yield (
+        "storage is there",
+        lambda: [module.FileStorage(directory / "there", mode).close() for mode in ("w+b", "x+b")],
+    )
 
 
 @needs_pyaegis
@@ -754,7 +859,9 @@ def test_derived_keys():
     for length, most in ((16, 120), (32, 72)):
         for context in (b"", b"x", pattern(most)):
             key = pattern(length)
-            assert ours.raf_derive_master_key(key, context) == theirs.raf_derive_master_key(key, context)
+            assert ours.raf_derive_master_key(key, context) == theirs.raf_derive_master_key(
+                key, context
+            )
         assert ours.raf_derive_master_key(key) == theirs.raf_derive_master_key(key)
 
 
@@ -782,14 +889,18 @@ def test_storages(kind, tmp_path):
                         lambda: storage.write_at(b"", 50),
                         lambda: storage.get_size(),
                         lambda: storage.sync(),
-                        lambda: storage.getvalue() if kind == "BytesIOStorage" else (tmp_path / "file").read_bytes(),
+                        lambda: (
+                            storage.getvalue()
+                            if kind == "BytesIOStorage"
+                            else (tmp_path / "file").read_bytes()
+                        ),
                     )
                 ]
             )
     assert seen[0] == seen[1]
 
 
-# What is better here
+# Additions
 
 
 def test_any_buffer():
@@ -816,7 +927,9 @@ def test_what_is_not_to_be_changed_is_not():
         lambda: cipher.encrypt(bytes(16), bytes(16), b"text", into=constant),
         lambda: cipher.encrypt_inplace(bytes(16), bytes(16), memoryview(constant)),
         lambda: cipher.stream(bytes(16), bytes(16), 36, constant),
-        lambda: ours.AegisRaf128L(ours.BytesIOStorage(), bytes(16), create=True).read_into(constant),
+        lambda: ours.AegisRaf128L(ours.BytesIOStorage(), bytes(16), create=True).read_into(
+            constant
+        ),
     ):
         with pytest.raises(TypeError):
             work()
@@ -843,14 +956,16 @@ def test_exit_wipes():
 
 
 def test_storages_without_pread(tmp_path, monkeypatch):
-    """As on Windows."""
+    """The same on Windows."""
     monkeypatch.delattr(os, "pread", raising=False)
     monkeypatch.delattr(os, "pwrite", raising=False)
     with ours.FileStorage(tmp_path / "file", "w+b") as storage:
         with ours.AegisRaf256X4(storage, bytes(32), create=True, chunk_size=1024) as file:
             file.write(bytes(100_000))
             threads = [
-                threading.Thread(target=lambda n=n: [file.pwrite(bytes([n]) * 3000, n * 3000) for _ in range(5)])
+                threading.Thread(
+                    target=lambda n=n: [file.pwrite(bytes([n]) * 3000, n * 3000) for _ in range(5)]
+                )
                 for n in range(8)
             ]
             for thread in threads:
@@ -864,7 +979,7 @@ def test_storages_without_pread(tmp_path, monkeypatch):
 
 
 def program(pyaegis, directory):
-    """As somebody might have written one for the interface as it is documented."""
+    """A program written for the documented interface of pyaegis."""
     out = []
     # A message.
     cipher = pyaegis.Aegis256X2(tag_size=16)
@@ -875,7 +990,7 @@ def program(pyaegis, directory):
         cipher.decrypt(key, nonce, out[0], associated_data=b"other")
     except pyaegis.DecryptionError as error:
         out.append(isinstance(error, pyaegis.AegisError))
-    # Buffers that are there already.
+    # Existing buffers.
     buffer = bytearray(13 + 16)
     cipher.encrypt(key, nonce, b"Hello, World!", into=buffer)
     out.append(bytes(buffer))
@@ -883,7 +998,7 @@ def program(pyaegis, directory):
     tag = cipher.encrypt_inplace(key, nonce, buffer, associated_data=b"x")
     cipher.decrypt_inplace(key, nonce, buffer, tag, associated_data=b"x")
     out += [tag, bytes(buffer)]
-    # A MAC, again and again.
+    # A MAC, used repeatedly.
     mac = pyaegis.AegisMac128L(bytes(16), bytes(16))
     for name in (b"a", b"b"):
         mac.update(name)
@@ -902,7 +1017,9 @@ def program(pyaegis, directory):
     path = directory / f"{pyaegis.__name__}.raf"
     file_key = pyaegis.raf_derive_master_key(key, b"app/1")
     with pyaegis.FileStorage(str(path), "w+b") as storage:
-        with pyaegis.AegisRaf256(storage, file_key, create=True, chunk_size=4096, merkle=True) as file:
+        with pyaegis.AegisRaf256(
+            storage, file_key, create=True, chunk_size=4096, merkle=True
+        ) as file:
             for i in range(100):
                 file.write(b"record %06d;" % i)
             file.seek(14 * 50)

@@ -1,4 +1,7 @@
-"""Everything public says what it is, and the examples of the native part do what they say. (Those of the Python part are run as doctests.)"""
+"""Everything public has a docstring, and the examples of native code work.
+
+Pytest runs the examples of the Python modules itself.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,13 @@ import palladion
 import pytest
 from palladion import _native
 
-MODULES = ["palladion", "palladion.files", "palladion.raf", "palladion.columns", "palladion.compat.pyaegis"]
+MODULES = [
+    "palladion",
+    "palladion.files",
+    "palladion.raf",
+    "palladion.columns",
+    "palladion.compat.pyaegis",
+]
 
 
 def public(name: str) -> Iterator[tuple[str, Any]]:
@@ -25,7 +34,9 @@ def public(name: str) -> Iterator[tuple[str, Any]]:
         yield f"{name}.{entry}", value
         if inspect.isclass(value):
             for attribute, member in vars(value).items():
-                if not attribute.startswith("_") and (callable(member) or inspect.isdatadescriptor(member)):
+                if not attribute.startswith("_") and (
+                    callable(member) or inspect.isdatadescriptor(member)
+                ):
                     yield f"{name}.{entry}.{attribute}", getattr(value, attribute)
 
 

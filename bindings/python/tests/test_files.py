@@ -1,4 +1,4 @@
-"""Encrypted files: round trips, accidents, and the command line."""
+"""Encrypted files: round trips, failures, and the command line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from palladion import files
 
 KEY = bytes(range(32))
 CHEAP = (64, 1, 1)
-#: The command line, if it was built.
+#: The program palladion, if it was built.
 PROGRAM = os.environ.get("PALLADION_PROGRAM") or shutil.which("palladion")
 
 
@@ -50,7 +50,13 @@ def test_round_trips(tmp_path: pathlib.Path, algorithm: str) -> None:
         source.write_bytes(content)
         done: list[int] = []
         n = files.encrypt_file(
-            source, target, key=KEY, algorithm=algorithm, chunk_size=1024, overwrite=True, progress=done.append
+            source,
+            target,
+            key=KEY,
+            algorithm=algorithm,
+            chunk_size=1024,
+            overwrite=True,
+            progress=done.append,
         )
         assert n == size and done[-1] == size and done == sorted(done)
         assert target.stat().st_size == 128 + size + 36 * max(1, -(-size // 1024))
@@ -84,7 +90,7 @@ def test_pieces(tmp_path: pathlib.Path) -> None:
     for mode in ("a", "r+b", "rbt", "", "wbx"):
         with pytest.raises(ValueError, match="mode"):
             files.open(path, mode, key=KEY)  # type: ignore[call-overload]
-    with pytest.raises(ValueError, match="for text"):
+    with pytest.raises(ValueError, match="need a text mode"):
         files.open(path, "rb", key=KEY, encoding="utf-8")  # type: ignore[call-overload]
     assert os.listdir(tmp_path) == ["file"]
 
@@ -93,16 +99,17 @@ def test_what_is_not_complete_does_not_appear(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"old")
     for mode in ("wb", "wt"):
-        with pytest.raises(RuntimeError), files.open(path, mode, key=KEY) as file:  # type: ignore[call-overload]
+        target = files.open(path, mode, key=KEY)  # type: ignore[call-overload]
+        with pytest.raises(RuntimeError), target as file:
             file.write(b"new" if mode == "wb" else "new")
             raise RuntimeError("on the way")
         assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["file"]
     file = files.open(path, "wb", key=KEY)
     file.write(b"new")
-    with pytest.warns(ResourceWarning, match="does not appear"):
+    with pytest.warns(ResourceWarning, match="was removed"):
         del file
     assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["file"]
-    # Into a file object: it has no end, so nobody takes it for complete.
+    # A file object gets no end, so readers reject it as incomplete.
     out = io.BytesIO()
     with pytest.raises(RuntimeError), files.EncryptWriter(out, key=KEY) as writer:
         writer.write(b"text")
@@ -115,7 +122,9 @@ def test_passphrases() -> None:
     made = sealed(b"text", key=None, passphrase="Grüße", kdf=CHEAP)
     assert opened(made, key=None, passphrase="Grüße") == b"text"
     assert opened(made, key=None, passphrase="Grüße".encode()) == b"text"
-    assert files.needs_passphrase(io.BytesIO(made)) and not files.needs_passphrase(io.BytesIO(sealed(b"")))
+    assert files.needs_passphrase(io.BytesIO(made)) and not files.needs_passphrase(
+        io.BytesIO(sealed(b""))
+    )
     with pytest.raises(files.WrongPassphraseError, match="capitals") as raised:
         opened(made, key=None, passphrase="grüße")
     assert raised.value.hint and isinstance(raised.value, palladion.VerificationError)
@@ -124,7 +133,7 @@ def test_passphrases() -> None:
     with pytest.raises(files.NeedsKeyError):
         opened(sealed(b""), key=None, passphrase="x")
     for key, passphrase in ((None, None), (KEY, "x")):
-        with pytest.raises(TypeError, match="either key"):
+        with pytest.raises(TypeError, match="pass either key"):
             opened(made, key=key, passphrase=passphrase)
     with pytest.raises(ValueError, match="32 bytes, but has 16"):
         opened(made, key=bytes(16))
@@ -160,7 +169,7 @@ def test_accidents() -> None:
             files.decrypt_file(io.BytesIO(changed), out, key=KEY, threads=2)
         chunk = (place - 128) // (1024 + 36)
         assert raised.value.chunk == chunk
-        # A true beginning came out.
+        # A correct beginning was written.
         assert out.getvalue() == content[: 1024 * chunk]
     newer = bytearray(made)
     newer[8] = 2
@@ -169,7 +178,7 @@ def test_accidents() -> None:
 
 
 def changed(file: bytes, *fields: tuple[int, bytes]) -> bytes:
-    """The file with other fields in its header (docs/file-format.md), and a checksum that is right."""
+    """Changes fields of a header (docs/file-format.md) and corrects the checksum."""
     header = bytearray(file[:96])
     for at, value in fields:
         header[at : at + len(value)] = value
@@ -179,19 +188,28 @@ def changed(file: bytes, *fields: tuple[int, bytes]) -> bytes:
 def test_what_another_version_may_have_made() -> None:
     made = sealed(b"text")
     assert opened(changed(made)) == b"text"
-    for field, message in (((8, b"\x02"), "version 2"), ((9, b"\x63"), "algorithm.*99"), ((15, b"\x01"), "reserved")):
+    for field, message in (
+        ((8, b"\x02"), "version 2"),
+        ((9, b"\x63"), "algorithm.*99"),
+        ((15, b"\x01"), "reserved"),
+    ):
         with pytest.raises(files.UnsupportedError, match=message) as raised:
             opened(changed(made, field))
         assert raised.value.hint and "newer" in raised.value.hint, raised.value.hint
     # 2 GiB of memory; 17 passes.
-    for kdf, message in (((1 << 21, 1, 1), "memory in KiB 2097152, at most 1048576"), ((64, 17, 1), "passes 17, at most 16")):
+    for kdf, message in (
+        ((1 << 21, 1, 1), "memory in KiB 2097152, at most 1048576"),
+        ((64, 17, 1), "passes 17, at most 16"),
+    ):
         costs = b"".join(n.to_bytes(4, "little") for n in kdf)
         with pytest.raises(files.TooCostlyError, match=message) as raised:
             opened(changed(made, (10, b"\x01"), (48, costs)), key=None, passphrase="x")
         assert raised.value.hint and "hostile" in raised.value.hint, raised.value.hint
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="nowhere else can memory be taken away so simply")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="nowhere else can memory be taken away so simply"
+)
 def test_too_little_memory() -> None:
     program = """
         import io, resource
@@ -205,7 +223,9 @@ def test_too_little_memory() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (used + (150 << 20), resource.RLIM_INFINITY))
         for kdf in ((64, 1, 1), (1 << 20, 1, 1)):
             try:
-                files.encrypt_file(io.BytesIO(b""), io.BytesIO(), passphrase="x", kdf=kdf, threads=1)
+                files.encrypt_file(
+                    io.BytesIO(b""), io.BytesIO(), passphrase="x", kdf=kdf, threads=1
+                )
                 print("it went well")
             except MemoryError as error:
                 print(f"MemoryError: {error}")
@@ -217,17 +237,21 @@ def test_too_little_memory() -> None:
             print(f"MemoryError: {error}" if n > 1 else f"after {n} pieces: {error}")
     """
     result = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True, timeout=100
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100,
     )
     assert result.stdout.splitlines() == [
         "it went well",
         "MemoryError: not enough memory to check the passphrase",
-        "MemoryError: no memory for the message",
+        "MemoryError: not enough memory for the message",
     ]
 
 
 class Failing(io.RawIOBase):
-    """Raises after some bytes."""
+    """A file object that raises after some bytes."""
 
     def __init__(self, content: bytes = b"", after: int = 0) -> None:
         self.content, self.left = io.BytesIO(content), after
@@ -253,13 +277,17 @@ def test_what_file_objects_raise_comes_out() -> None:
     assert opened(made, key=KEY) == content
     for after in (0, 200, 5000):
         with pytest.raises(LookupError, match="the reader's own"):
-            files.encrypt_file(Failing(content, after), io.BytesIO(), key=KEY, chunk_size=1024)  # type: ignore[arg-type]
+            reader: Any = Failing(content, after)
+            files.encrypt_file(reader, io.BytesIO(), key=KEY, chunk_size=1024)
         with pytest.raises(LookupError, match="the reader's own"):
-            files.decrypt_file(Failing(made, after), io.BytesIO(), key=KEY)  # type: ignore[arg-type]
+            reader = Failing(made, after)
+            files.decrypt_file(reader, io.BytesIO(), key=KEY)
         with pytest.raises(LookupError, match="the writer's own"):
-            files.encrypt_file(io.BytesIO(content), Failing(after=after), key=KEY, chunk_size=1024)  # type: ignore[arg-type]
+            writer: Any = Failing(after=after)
+            files.encrypt_file(io.BytesIO(content), writer, key=KEY, chunk_size=1024)
         with pytest.raises(LookupError, match="the writer's own"):
-            files.decrypt_file(io.BytesIO(made), Failing(after=after), key=KEY)  # type: ignore[arg-type]
+            writer = Failing(after=after)
+            files.decrypt_file(io.BytesIO(made), writer, key=KEY)
     with pytest.raises(ZeroDivisionError):
         files.encrypt_file(io.BytesIO(content), io.BytesIO(), key=KEY, progress=lambda n: n // 0)
 
@@ -304,7 +332,9 @@ def test_key_files(tmp_path: pathlib.Path) -> None:
             files.load_key(path)
 
 
-@pytest.mark.skipif(PROGRAM is None, reason="the command line is not there: PALLADION_PROGRAM says where it is")
+@pytest.mark.skipif(
+    PROGRAM is None, reason="the command line is not there: PALLADION_PROGRAM says where it is"
+)
 def test_the_command_line(tmp_path: pathlib.Path) -> None:
     assert PROGRAM
     content = text(3_000_000)
@@ -319,7 +349,9 @@ def test_the_command_line(tmp_path: pathlib.Path) -> None:
     with files.open(tmp_path / "theirs", key=key) as file:
         assert file.read() == content
     files.save_key(tmp_path / "ours.key", KEY)
-    files.encrypt_file(tmp_path / "in", tmp_path / "ours", key=KEY, algorithm="AEGIS-128X4", chunk_size=4096)
+    files.encrypt_file(
+        tmp_path / "in", tmp_path / "ours", key=KEY, algorithm="AEGIS-128X4", chunk_size=4096
+    )
     run("decrypt", "-k", "ours.key", "-o", "back", "ours")
     assert (tmp_path / "back").read_bytes() == content
 
@@ -368,6 +400,6 @@ def test_threads_share_a_writer() -> None:
         thread.join()
     writer.close()
     content = opened(out.getvalue())
-    # Each write is whole, in whatever order they came.
+    # Each write is in one piece, in whatever order they came.
     found = sorted(content[i : i + 100] for i in range(0, len(content), 100))
     assert found == [bytes([i]) * 100 for i in range(4) for _ in range(50)]

@@ -1,4 +1,4 @@
-"""Encrypted files with random access: as files of io, as files of the command line, and when things go wrong."""
+"""Encrypted files with random access: as files of io, with the command line, and failures."""
 
 import doctest
 import errno
@@ -22,10 +22,10 @@ from palladion import raf
 
 KEY = bytes(range(32))
 CHUNK = 1024
-#: In a file with AEGIS-256X2 and the smallest chunks.
+#: Sizes in a file with AEGIS-256X2 and the smallest chunks.
 RECORD = 32 + CHUNK + 16
 POSIX = os.name == "posix"
-#: The command line, if it was built.
+#: The program palladion, if it was built.
 PROGRAM = os.environ.get("PALLADION_PROGRAM") or shutil.which("palladion")
 
 
@@ -34,7 +34,7 @@ def key_for(algorithm):
 
 
 class Memory:
-    """A storage in memory, that counts its calls and can be told to fail."""
+    """A storage in memory that counts its calls and can be made to fail."""
 
     def __init__(self, data=b""):
         self.data = bytearray(data)
@@ -82,13 +82,15 @@ def path(tmp_path):
     return tmp_path / "file.raf"
 
 
-# As a file
+# A file of io
 
 
 class AsFile(RuleBasedStateMachine):
-    """The same is done to an encrypted file and to a plain one."""
+    """An encrypted file behaves like a plain one."""
 
-    sizes = st.one_of(st.integers(0, 40), st.sampled_from([1023, 1024, 1025, 2048]), st.integers(0, 5000))
+    sizes = st.one_of(
+        st.integers(0, 40), st.sampled_from([1023, 1024, 1025, 2048]), st.integers(0, 5000)
+    )
 
     @initialize(
         algorithm=st.sampled_from(palladion.ALGORITHMS),
@@ -186,7 +188,13 @@ def test_modes(path):
     with pytest.raises(FileNotFoundError):
         raf.open(path, "r+b", key=KEY)
     with raf.open(path, "x+b", key=KEY) as file:
-        assert (file.mode, file.name, file.readable(), file.writable(), file.seekable()) == ("xb+", path, True, True, True)
+        assert (file.mode, file.name, file.readable(), file.writable(), file.seekable()) == (
+            "xb+",
+            path,
+            True,
+            True,
+            True,
+        )
         file.write(b"one")
     with pytest.raises(FileExistsError) as raised:
         raf.open(path, "xb", key=KEY)
@@ -202,7 +210,11 @@ def test_modes(path):
             file.pread(1, 0)
     with raf.open(path, "rb", key=KEY) as file:
         assert file.read() == b"one two"
-        for change in (lambda: file.write(b"x"), lambda: file.truncate(0), lambda: file.pwrite(b"x", 0)):
+        for change in (
+            lambda: file.write(b"x"),
+            lambda: file.truncate(0),
+            lambda: file.pwrite(b"x", 0),
+        ):
             with pytest.raises(io.UnsupportedOperation) as raised:
                 change()
             assert isinstance(raised.value, raf.ReadOnlyError)
@@ -308,7 +320,7 @@ def test_buffers():
 
 
 def test_long_reads_and_writes(path):
-    """Those that several threads work on, in files and in storages."""
+    """Files that several threads process, in the file system and in storages."""
     contents = os.urandom(9_000_001)
     for storage in (path, Memory(), io.BytesIO()):
         with make(storage, chunk_size=65536, merkle=True) as file:
@@ -349,7 +361,7 @@ def test_closed(path):
         with pytest.raises(ValueError):
             use()
     assert "closed" in repr(file)
-    # The storage is the caller's.
+    # The storage belongs to the caller and stays open.
     storage = io.BytesIO()
     make(storage, b"text").close()
     assert not storage.closed
@@ -394,7 +406,7 @@ def test_info_and_probe(path):
 
 @pytest.mark.parametrize("algorithm", palladion.ALGORITHMS)
 def test_file_objects(algorithm, path):
-    """A plain file that is open already is a storage too."""
+    """An open plain file is a storage too."""
     with open(path, "w+b") as plain:
         with make(plain, b"x" * 5000, key=key_for(algorithm), algorithm=algorithm) as file:
             file.truncate(100)
@@ -432,7 +444,11 @@ def test_keys(path):
 
 def test_derived_keys(path):
     derived = raf.derive_master_key(KEY, "docs/a.txt")
-    assert derived == raf.derive_master_key(bytearray(KEY), b"docs/a.txt") != raf.derive_master_key(KEY)
+    assert (
+        derived
+        == raf.derive_master_key(bytearray(KEY), b"docs/a.txt")
+        != raf.derive_master_key(KEY)
+    )
     make(path, b"text", context="docs/a.txt").close()
     with raf.open(path, key=derived) as file:
         assert file.read() == b"text"
@@ -473,15 +489,21 @@ def test_passphrases(path):
         raf.open(path, passphrase="battery staple")
 
 
-@pytest.mark.skipif(PROGRAM is None, reason="the command line is not there: PALLADION_PROGRAM says where it is")
+@pytest.mark.skipif(
+    PROGRAM is None, reason="the command line is not there: PALLADION_PROGRAM says where it is"
+)
 def test_command_line(path, tmp_path):
-    """What one of the two made, the other reads."""
+    """The package and the program read each other's files."""
 
     def command(*arguments, text=None):
         command = [PROGRAM, "raf", *map(str, arguments)]
         return subprocess.run(command, input=text, stdout=subprocess.PIPE, check=True).stdout
 
-    key_file, raw, phrase = write_key_file(tmp_path / "my.key"), tmp_path / "raw.key", tmp_path / "phrase"
+    key_file, raw, phrase = (
+        write_key_file(tmp_path / "my.key"),
+        tmp_path / "raw.key",
+        tmp_path / "phrase",
+    )
     raw.write_bytes(KEY)
     phrase.write_text("correct horse\n")
     raw.chmod(0o600), phrase.chmod(0o600)
@@ -501,12 +523,16 @@ def test_command_line(path, tmp_path):
         command("import", *theirs, tmp_path / "text", path)
         with raf.open(path, **ours, merkle=True) as file:
             assert file.read() == b"theirs"
-            assert command("verify", *theirs, "--commitment", path).decode().startswith(file.commitment().hex())
+            assert (
+                command("verify", *theirs, "--commitment", path)
+                .decode()
+                .startswith(file.commitment().hex())
+            )
     with raf.open(path, "r+b", **ours), pytest.raises(subprocess.CalledProcessError):
         command("cat", *theirs, path)
 
 
-# When things go wrong
+# Failures
 
 
 def test_damage(path):
@@ -531,7 +557,7 @@ def test_damage(path):
         assert file.damaged_chunks() == [1, 3]
         with pytest.raises(raf.DamagedChunkError):
             file.pwrite(b"z", CHUNK)
-        # All of it can be written anew.
+        # The whole chunk can be written again.
         assert file.pwrite(b"z" * CHUNK, CHUNK) == CHUNK
         assert file.damaged_chunks() == [3]
 
@@ -552,14 +578,17 @@ def test_headers(path):
     error = opened(data[:40])
     assert type(error) is raf.TruncatedError and (error.expected, error.actual) == (64, 40)
     error = opened(data[:-1])
-    assert type(error) is raf.TruncatedError and (error.expected, error.actual) == (len(data), len(data) - 1)
+    assert type(error) is raf.TruncatedError and (error.expected, error.actual) == (
+        len(data),
+        len(data) - 1,
+    )
     error = opened(data[:10] + b"\x09" + data[11:])
     assert type(error) is raf.UnsupportedRafError and error.value == 9
     assert type(opened(data[:16] + b"\x01" + data[17:])) is raf.WrongKeyError
 
 
 def test_truncated_under_our_hands(path):
-    """Chunks that are missing are damaged ones."""
+    """A missing chunk is a damaged chunk."""
     for storage in (path, Memory(), io.BytesIO()):
         with make(storage, b"x" * 5000) as file:
             if storage is path:
@@ -698,7 +727,7 @@ def test_exists():
 
 
 class Sha512:
-    """A hash function of one's own."""
+    """A caller's hash function."""
 
     hash_len = 64
 
@@ -733,7 +762,7 @@ def test_merkle(merkle):
         file.verify_tree()
         file.rebuild_tree()
         assert file.commitment() == second
-        # An older chunk comes back.
+        # Restore an older version of a chunk.
         storage.data[64 + 2 * RECORD : 64 + 3 * RECORD] = old[64 + 2 * RECORD : 64 + 3 * RECORD]
         file.verify()
         with pytest.raises(raf.TreeMismatchError) as raised:
@@ -752,7 +781,12 @@ def test_merkle(merkle):
     with pytest.raises(raf.TreeSizeError):
         raf.open(Memory(old), key=KEY, merkle=merkle, max_chunks=1 << 62)
     with raf.open(Memory(old), key=KEY) as file:
-        for use in (file.commitment, file.verify_tree, file.rebuild_tree, lambda: file.verify(first)):
+        for use in (
+            file.commitment,
+            file.verify_tree,
+            file.rebuild_tree,
+            lambda: file.verify(first),
+        ):
             with pytest.raises(raf.NoTreeError):
                 use()
 
@@ -807,7 +841,7 @@ def test_threads(path, in_memory):
             thread.join()
         assert not failures
         file.verify()
-        # Those that share the position write one behind the other.
+        # Threads that share the position write one after another.
         file.seek(0)
         threads = [threading.Thread(target=file.write, args=(b"0123456789",)) for _ in range(count)]
         for thread in threads:
@@ -839,7 +873,7 @@ def test_close_while_others_read(path):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_forked(path):
-    """Threads do not come along to a process that was forked."""
+    """A forked process has none of its parent's threads."""
     program = f"""if True:
         import os, signal
         from palladion import raf

@@ -1,4 +1,4 @@
-"""The example for Spark, in local mode: two workers in processes of their own."""
+"""The example for Spark, in local mode with two worker processes."""
 
 import base64
 import importlib.util
@@ -26,7 +26,7 @@ ROWS = 5000
 
 
 def load():
-    """The example as a module, which goes to the workers by value, as that of a script does."""
+    """Loads the example as a module that is sent to the workers by value, like a script."""
     spec = importlib.util.spec_from_file_location("spark_columns", EXAMPLE)
     module = importlib.util.module_from_spec(spec)
     sys.modules["spark_columns"] = module
@@ -42,13 +42,21 @@ def example():
 
 @pytest.fixture(scope="module")
 def spark():
-    # Workers in local mode inherit the environment of this process: so the key comes from theirs,
-    # as on a cluster.
+    # In local mode the workers inherit this environment, so they read the key from their own, as on
+    # a cluster.
     kept = {name: os.environ.get(name) for name in ("PALLADION_KEY", "PYSPARK_PYTHON")}
     os.environ["PALLADION_KEY"] = base64.b64encode(KEY).decode()
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]").appName("columns").config("spark.ui.enabled", "false")
-    session = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1").getOrCreate()
+    builder = (
+        SparkSession.builder.master("local[2]")
+        .appName("columns")
+        .config("spark.ui.enabled", "false")
+    )
+    session = (
+        builder.config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .getOrCreate()
+    )
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()
@@ -63,8 +71,14 @@ def people(spark):
 
 
 def forms(key):
-    """What a key could look like."""
-    return [key, base64.b64encode(key), base64.b64encode(key).rstrip(b"="), key.hex().encode(), repr(key).encode()]
+    """The forms that a key can have."""
+    return [
+        key,
+        base64.b64encode(key),
+        base64.b64encode(key).rstrip(b"="),
+        key.hex().encode(),
+        repr(key).encode(),
+    ]
 
 
 def test_there_and_back(people, example):
@@ -85,7 +99,9 @@ def test_binary_without_ad(people, example):
     sealed = example.encrypt_column(people, "data")
     restored = example.decrypt_column(sealed, "data")
     key = lambda row: row[0]  # noqa: E731
-    assert sorted(map(tuple, restored.collect()), key=key) == sorted(map(tuple, people.collect()), key=key)
+    assert sorted(map(tuple, restored.collect()), key=key) == sorted(
+        map(tuple, people.collect()), key=key
+    )
     with pytest.raises(ValueError, match="no column"):
         example.encrypt_column(people, "other")
 
@@ -96,7 +112,7 @@ def test_tampering_fails(people, example):
     changed = sealed.withColumn("name", F.when(F.col("id") == 1234, other).otherwise(F.col("name")))
     moved = sealed.withColumn("id", F.col("id") + 1)
     for frame in (changed, moved):
-        with pytest.raises(Exception, match="is not authentic"):
+        with pytest.raises(Exception, match="failed authentication"):
             example.decrypt_column(frame, "name", ad="id", text=True).collect()
 
 
@@ -104,23 +120,30 @@ def test_key_is_not_in_the_plan(people, example):
     sealed = example.encrypt_column(people, "name", ad="id")
     restored = example.decrypt_column(sealed, "name", ad="id", text=True)
     shown = [frame._jdf.queryExecution().toString() for frame in (sealed, restored)]
-    pickled = [cloudpickle.dumps(example._change("name", "id", opens, True)) for opens in (False, True)]
+    pickled = [
+        cloudpickle.dumps(example._change("name", "id", opens, True)) for opens in (False, True)
+    ]
     for seen in [text.encode() for text in shown] + pickled:
         assert b"name" in seen
         for form in forms(KEY):
             assert form not in seen and base64.b64encode(form) not in seen
-    # And what is pickled works elsewhere.
+    # A pickled function works in another process.
     assert callable(pickle.loads(pickled[0]))
 
 
 def test_key_is_needed(monkeypatch, example):
     for text in ("", "x", "00" * 31, base64.b64encode(bytes(16)).decode(), "g" * 64):
         monkeypatch.setenv("PALLADION_KEY", text)
-        with pytest.raises(RuntimeError, match="PALLADION_KEY has no key"):
+        with pytest.raises(RuntimeError, match="PALLADION_KEY must hold a key"):
             example.cipher_of_worker()
     for text in (base64.b64encode(KEY).decode(), KEY.hex()):
         monkeypatch.setenv("PALLADION_KEY", text)
-        assert example.cipher_of_worker().open(palladion.seal(KEY, b"a", algorithm="AEGIS-256", tag_size=16)) == b"a"
+        assert (
+            example.cipher_of_worker().open(
+                palladion.seal(KEY, b"a", algorithm="AEGIS-256", tag_size=16)
+            )
+            == b"a"
+        )
     monkeypatch.delenv("PALLADION_KEY")
     with pytest.raises(RuntimeError):
         example.cipher_of_worker()

@@ -1,4 +1,4 @@
-"""What a program's author writes, for the type checkers: run by scripts/test-python.sh."""
+"""A typical program for the type checkers; run by scripts/test-python.sh."""
 
 from __future__ import annotations
 

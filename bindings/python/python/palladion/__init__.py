@@ -1,4 +1,4 @@
-"""AEGIS (RFC 10032): authenticated encryption, MACs and key streams built from the AES round; fast, and constant time.
+"""AEGIS (RFC 10032): fast authenticated encryption, MACs and key streams, in constant time.
 
 >>> import palladion
 >>> key = palladion.generate_key()
@@ -6,15 +6,18 @@
 >>> palladion.open(key, sealed, b"header")
 b'attack at dawn'
 
-Whatever fails to be authentic raises :class:`VerificationError`; nothing of it is shown. Wrong lengths raise :class:`ValueError`, wrong
-types :class:`TypeError`. Everything that takes bytes takes any object with the buffer protocol that is contiguous in memory (``bytes``,
-``bytearray``, ``memoryview``, NumPy arrays, ``mmap`` ...), without a copy; while long work is done, other threads run.
+Data that is not authentic raises :class:`VerificationError`, and none of it is returned. A wrong
+length raises :class:`ValueError`, a wrong type :class:`TypeError`. Wherever bytes are expected, any
+object with the buffer protocol will do if it is contiguous in memory: ``bytes``, ``bytearray``,
+``memoryview``, NumPy arrays, ``mmap`` and so on. It is not copied. Other threads run during long
+calls.
 
-Further modules:
+Other modules:
 
-- :mod:`palladion.files`: encrypted files of any size, those of the command line;
-- :mod:`palladion.raf`: encrypted files that can be read and changed at any place;
-- :mod:`palladion.columns`: columns of Arrow, NumPy, pandas and Polars, each value encrypted on its own;
+- :mod:`palladion.files`: encrypted files of any size, as the command line makes them;
+- :mod:`palladion.raf`: encrypted files that can be read and changed at any offset;
+- :mod:`palladion.columns`: columns of Arrow, NumPy, pandas and Polars, each value encrypted
+  separately;
 - :mod:`palladion.compat.pyaegis`: the interface of ``pyaegis``.
 """
 
@@ -64,10 +67,11 @@ __all__ = [
 
 
 class Algorithm(str, enum.Enum):
-    """The six ciphers. Wherever one is asked for, its name will do.
+    """The six ciphers. A name such as ``"AEGIS-256"`` can be used instead of a member.
 
-    ``AEGIS_256X2`` is the default: 32-byte keys, and nonces that can be drawn at random without a limit. ``AEGIS_256`` and ``AEGIS_128L``
-    are those that every other implementation has. ``AEGIS_128X2`` is the fastest where nonces are counted.
+    ``AEGIS_256X2`` is the default: it has 32-byte keys, and random nonces are safe for any number
+    of messages. ``AEGIS_256`` and ``AEGIS_128L`` are in every other implementation. ``AEGIS_128X2``
+    is the fastest if nonces come from a counter.
     """
 
     AEGIS_128L = "AEGIS-128L"
@@ -93,10 +97,11 @@ def seal(
     algorithm: str = "AEGIS-256X2",
     tag_size: int = 32,
 ) -> bytes:
-    """Encrypts a message under a random nonce: nonce, ciphertext and tag in one.
+    """Encrypts a message under a random nonce; returns nonce, ciphertext and tag in one.
 
-    ``ad`` is data that is authenticated with the message but is not part of the result: :func:`open` needs the same. With the AEGIS-256
-    family, one key is good for any number of messages; with the AEGIS-128 family for 2**48.
+    ``ad`` is data that is authenticated with the message but is not part of the result: pass the
+    same to :func:`open`. A key of the AEGIS-256 family can encrypt any number of messages, a key of
+    the AEGIS-128 family 2**48.
     """
     return Cipher(key, algorithm, tag_size=tag_size).seal(message, ad)
 
@@ -109,5 +114,5 @@ def open(
     algorithm: str = "AEGIS-256X2",
     tag_size: int = 32,
 ) -> bytes:
-    """Decrypts what :func:`seal` made. Raises :class:`VerificationError` if it is not authentic."""
+    """Decrypts the output of :func:`seal`. Raises :class:`VerificationError` if not authentic."""
     return Cipher(key, algorithm, tag_size=tag_size).open(sealed, ad)

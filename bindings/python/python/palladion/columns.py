@@ -1,4 +1,4 @@
-"""Columns: encrypt and decrypt many values in one call, each on its own.
+"""Columns: encrypt or decrypt many values in one call, each separately.
 
 >>> import palladion
 >>> from palladion import columns
@@ -7,39 +7,49 @@
 >>> columns.decrypt(sealed, cipher, ad="people.name", type="string")
 ['Ada', None, 'Grace']
 
-Each value becomes what :meth:`Cipher.seal` makes of it: a random nonce of its own, ciphertext and tag. So rows can be filtered, sorted,
-sampled and written to any file, and a single value can be opened without the others:
+Each value is encrypted as by :meth:`Cipher.seal`: it becomes a random nonce, ciphertext and tag.
+Rows can therefore be filtered, sorted, sampled and written to any file, and a single value can be
+decrypted without the others:
 
 >>> cipher.open(sealed[2], b"people.name")
 b'Grace'
 
-Nulls stay null: they, the number of rows and the length of each value can be seen.
+Nulls stay null. Anyone can see which values are null, the number of rows and the length of each
+value.
 
-What ``ad`` is for: a value that is encrypted can still be moved to another row or column, where it is as authentic as before. It cannot if
-the associated data says where it belongs: one value for the name of the column, or a column for the primary keys. It is not stored, and
-decryption needs the same.
+``ad`` binds values to their place. Without it, an encrypted value can be moved to another row or
+column and is still authentic there. Pass the name of the column to bind values to the column, or a
+column of primary keys to bind each value to its row. The associated data is not stored; pass the
+same for decryption.
 
-Containers, and what comes back:
+The result depends on the type of the values:
 
-==============================================================  ===========================================================================
-values                                                          result
-==============================================================  ===========================================================================
-list of bytes, str or None                                      list of bytes or None
-NumPy array of objects (bytes, str, None), ``S``, ``U``, ``T``  array of objects (bytes or None)
-NumPy array of ``uint8`` with two dimensions: a row is a value  array of ``uint8`` with two dimensions, whose rows are longer
-pyarrow ``Array`` or ``ChunkedArray`` of (large) binary or      the same of binary, or large binary if the values are, or if the result
-string, a view or a dictionary of them, or null                 does not fit into binary
-pyarrow ``Array`` or ``ChunkedArray`` of fixed-size binary      the same of longer fixed-size binary
-pandas ``Series`` of objects, as above, or strings in Python    ``Series`` of objects (bytes or None), with index and name
-pandas ``Series`` in Arrow's memory (``ArrowDtype`` and others) ``Series`` of ``ArrowDtype``, likewise
-Polars ``Series`` of Binary or String                           ``Series`` of Binary, with its name
-==============================================================  ===========================================================================
+===================================================  ===========================================
+values                                               result
+===================================================  ===========================================
+list of bytes, str or None                           list of bytes or None
+NumPy array of objects (bytes, str or None),         array of objects (bytes or None)
+``S``, ``U`` or ``T``
+NumPy array of ``uint8`` with two dimensions; each   array of ``uint8`` with longer rows
+row is a value
+pyarrow ``Array`` or ``ChunkedArray`` of binary,     the same container of binary, or of large
+string, their large or view types, a dictionary of   binary if the values are large or the
+them, or null                                        result needs it
+pyarrow ``Array`` or ``ChunkedArray`` of fixed-size  the same container of longer fixed-size
+binary                                               binary
+pandas ``Series`` of objects (bytes, str or None)    ``Series`` of objects (bytes or None) with
+or of Python strings                                 the same index and name
+pandas ``Series`` backed by Arrow                    ``Series`` of ``ArrowDtype`` with the same
+                                                     index and name
+Polars ``Series`` of Binary or String                ``Series`` of Binary with the same name
+===================================================  ===========================================
 
-Arrow, Polars and Arrow's memory in pandas need pyarrow (``pip install palladion[arrow]``); their buffers are used where they are. All cores
-work at once, without the interpreter's lock.
+Arrow, Polars and pandas backed by Arrow need pyarrow (``pip install palladion[arrow]``). Their
+buffers are not copied. All cores work at once, without the interpreter's lock.
 
-Which cipher: the AEGIS-256 family, because one of its keys is good for any number of random nonces (of the AEGIS-128 family, for 2**48
-values). For values of up to some hundred bytes, AEGIS-256 is the fastest of it; with ``tag_size=16`` a value takes 48 bytes more.
+Choose a cipher of the AEGIS-256 family: with one key, random nonces are safe for any number of
+values. The AEGIS-128 family allows 2**48 values per key. For values of up to a few hundred bytes,
+AEGIS-256 is the fastest of its family; with ``tag_size=16`` a value grows by 48 bytes.
 """
 
 from __future__ import annotations
@@ -53,29 +63,34 @@ from ._native import Cipher, VerificationError
 
 __all__ = ["ColumnError", "decrypt", "encrypt"]
 
-#: A column as native code takes it: a list of objects, or (data, offsets or None, width of an
-#: offset or a value, bit mask or None, first).
+#: A column for native code: a list of objects, or (data, offsets or None, width of an offset or of
+#: a value, bit mask or None, first row).
 _Parts = tuple[Any, Any, int, Any, int]
 _Source = Union[list[Any], _Parts]
 
-#: The most bytes that offsets of 32 bits can tell apart. (Tests make it smaller.)
+#: The most bytes that 32-bit offsets can address. Tests lower it.
 _MOST_32 = 2**31 - 1
 
 _SUPPORTED = (
-    "a list, a NumPy array (of objects, S, U, or uint8 with two dimensions), a pyarrow Array or ChunkedArray (binary, string, fixed-size "
-    "binary), a pandas Series or a Polars Series (Binary, String)"
+    "a list, a NumPy array (of objects, S, U, or uint8 with two dimensions), a pyarrow Array or "
+    "ChunkedArray (binary, string, fixed-size binary), a pandas Series or a Polars Series (Binary, "
+    "String)"
 )
 
 
 class ColumnError(VerificationError):
-    """Values of a column are not authentic: the key is wrong, or they or their associated data were changed.
+    """Some values are not authentic.
 
-    ``row`` is the first of them, counted from 0, and ``failed`` says how many there are.
+    The key is wrong, or the values or their associated data were changed. ``failed`` is the number
+    of such values, ``row`` the first of their rows, counted from 0.
     """
 
     def __init__(self, row: int, failed: int) -> None:
-        others = f", and so are {failed - 1} more" if failed > 1 else ""
-        super().__init__(f"row {row} is not authentic{others}")
+        if failed == 1:
+            message = f"row {row} failed authentication"
+        else:
+            message = f"{failed} rows failed authentication; the first is row {row}"
+        super().__init__(message)
         self.row = row
         self.failed = failed
 
@@ -88,13 +103,16 @@ def encrypt(
     values: list[Any], cipher: Cipher, ad: Any = None, *, threads: Optional[int] = None
 ) -> list[Optional[bytes]]: ...
 @overload
-def encrypt(values: Any, cipher: Cipher, ad: Any = None, *, threads: Optional[int] = None) -> Any: ...
+def encrypt(
+    values: Any, cipher: Cipher, ad: Any = None, *, threads: Optional[int] = None
+) -> Any: ...
 def encrypt(values: Any, cipher: Cipher, ad: Any = None, *, threads: Optional[int] = None) -> Any:
-    """Encrypts each value of a column: nonce, ciphertext and tag in one. Strings become UTF-8.
+    """Encrypts each value of a column to nonce, ciphertext and tag in one. Strings become UTF-8.
 
-    ``ad`` is data that is authenticated with the values but not part of the result: one for all (bytes or str), or a column of as many
-    rows, of any of the containers, which has no null where there is a value. (Rows count, not the index of pandas.) ``threads`` says how many
-    threads are to work; without it, all cores do if there is enough to do.
+    ``ad`` is data that is authenticated with the values but is not part of the result. It is bytes
+    or str, used for all rows, or a column of any type with the same number of rows, which must not
+    be null where there is a value. Rows are matched by position, not by the index of pandas.
+    ``threads`` is the number of threads; the default is all cores for a long column.
 
     >>> import numpy, palladion
     >>> from palladion import columns
@@ -145,14 +163,15 @@ def decrypt(
     errors: Literal["raise", "null"] = "raise",
     threads: Optional[int] = None,
 ) -> Any:
-    """Decrypts what :func:`encrypt` made, with the same ``ad``.
+    """Decrypts the output of :func:`encrypt`, with the same ``ad``.
 
-    Values are bytes; with ``type="string"`` they are strings, which must be UTF-8 (:class:`ValueError` if one is not). For columns in
-    Arrow's memory ``type`` may be any of its types that binary can be cast to.
+    Values are bytes, or strings with ``type="string"``; a value that is not UTF-8 then raises
+    :class:`ValueError`. For columns backed by Arrow, ``type`` may also be any Arrow type that
+    binary can be cast to.
 
-    If a value is not authentic, :class:`ColumnError` (a :class:`VerificationError`) names its row, and nothing is returned. With
-    ``errors="null"``, such values become null instead, and all the others are returned: whoever can change the column can then make a
-    value disappear, and nobody is told.
+    If a value is not authentic, this raises :class:`ColumnError`, a :class:`VerificationError` that
+    names the row, and returns nothing. With ``errors="null"`` such values become null instead, and
+    the others are returned. Someone who can change the column can then remove values unnoticed.
 
     >>> import palladion
     >>> from palladion import columns
@@ -163,15 +182,17 @@ def decrypt(
     >>> columns.decrypt([sealed[0], sealed[1][:-1], sealed[2]], cipher)
     Traceback (most recent call last):
     ...
-    palladion.columns.ColumnError: row 1 is not authentic
+    palladion.columns.ColumnError: row 1 failed authentication
     """
     if errors not in ("raise", "null"):
-        raise ValueError(f'errors is "raise" or "null", not {errors!r}')
-    return _convert(values, _Call(cipher, ad, threads, opens=True, type=type, keep=errors == "null"))
+        raise ValueError(f'errors must be "raise" or "null", not {errors!r}')
+    return _convert(
+        values, _Call(cipher, ad, threads, opens=True, type=type, keep=errors == "null")
+    )
 
 
 class _Call:
-    """What is to be done with a column, whatever it is in."""
+    """The arguments of a call, and the work on each kind of container."""
 
     def __init__(
         self,
@@ -184,9 +205,9 @@ class _Call:
         keep: bool = False,
     ) -> None:
         if not isinstance(cipher, Cipher):
-            raise TypeError(f"cipher is a palladion.Cipher, not {_name(cipher)}")
+            raise TypeError(f"cipher must be a palladion.Cipher, not {_name(cipher)}")
         if threads is not None and threads < 1:
-            raise ValueError("threads is at least 1")
+            raise ValueError(f"threads must be at least 1, not {threads}")
         if isinstance(ad, str):
             ad = ad.encode()
         self.cipher = cipher
@@ -199,51 +220,60 @@ class _Call:
         self.first = 0
 
     def ads_of(self, count: int) -> Callable[[int, int], Any]:
-        """What native code takes as the associated data of rows: the first of them, and how many."""
+        """A function from the first row and the number of rows to their associated data."""
         ad = self.ad
         if ad is None or isinstance(ad, (bytes, bytearray, memoryview)):
             return lambda start, rows: ad
         column = _column_of(ad)
         if len(column) != count:
-            raise ValueError(f"ad has {len(column)} rows, and values has {count}")
+            raise ValueError(
+                f"ad must have as many rows as values ({count}), but has {len(column)}"
+            )
         return lambda start, rows: _source(column, start, rows)
 
     def failures(self, failed: int, first: int, start: int = 0) -> None:
-        """Notes what was not authentic."""
+        """Records values that are not authentic."""
         if failed and not self.failed:
             self.first = start + first
         self.failed += failed
 
     def check(self) -> None:
-        """The end of a column: nothing is returned if something was not authentic."""
+        """Raises at the end of a column if a value was not authentic, unless those become null."""
         if self.failed and not self.keep:
             raise ColumnError(self.first, self.failed)
 
     def objects(self, values: list[Any], missing: Any = None) -> list[Any]:
-        """For a list."""
+        """Converts a list."""
         ad = self.ads_of(len(values))(0, len(values))
         if not self.opens:
             return _native.seal_list(self.cipher, values, ad, missing, self.threads)
         if self.type not in (None, "binary", "string"):
-            raise TypeError(f'type is "binary" or "string" for values that are Python objects, not {self.type!r}')
+            raise TypeError(
+                f'type must be "binary" or "string" for Python objects, not {self.type!r}'
+            )
         text = self.type == "string"
-        done, failed, first = _native.open_list(self.cipher, values, ad, missing, self.threads, self.keep, text)
+        done, failed, first = _native.open_list(
+            self.cipher, values, ad, missing, self.threads, self.keep, text
+        )
         self.failures(failed, first)
         self.check()
         assert done is not None
         return done
 
     def matrix(self, values: Any) -> Any:
-        """For rows of an array of NumPy."""
+        """Converts the rows of a NumPy array."""
         np = _import("numpy")
 
         rows, width = values.shape
         width += -self.cipher.overhead if self.opens else self.cipher.overhead
         if width < 0:
-            raise ValueError(f"rows have at least {self.cipher.overhead} bytes if they have been encrypted")
+            raise ValueError(
+                f"encrypted rows must have at least {self.cipher.overhead} bytes, "
+                f"but have {values.shape[1]}"
+            )
         data = np.ascontiguousarray(values)
         out = np.empty((rows, width), np.uint8)
-        # (A view of no bytes has no shape that the buffer protocol likes.)
+        # Flat, because the buffer protocol rejects the shape of an empty view.
         parts = (_flat(data), None, values.shape[1], None, 0)
         ad = self.ads_of(rows)(0, rows)
         if not self.opens:
@@ -251,13 +281,15 @@ class _Call:
         elif self.keep:
             raise TypeError("rows of an array cannot be null; decrypt them as a column of objects")
         else:
-            result = _native.open_column(self.cipher, parts, rows, ad, _flat(out), None, None, self.threads, False)
+            result = _native.open_column(
+                self.cipher, parts, rows, ad, _flat(out), None, None, self.threads, False
+            )
             self.failures(*result)
             self.check()
         return out
 
     def arrow(self, values: Any) -> Any:
-        """For an Array or a ChunkedArray of pyarrow."""
+        """Converts an Array or a ChunkedArray of pyarrow."""
         pa = _pyarrow()
         chunked = isinstance(values, pa.ChunkedArray)
         column = _column_of(values)
@@ -269,13 +301,13 @@ class _Call:
             outs.append(out)
             start += len(chunk)
         if self.failed and not self.keep:
-            # Of those chunks that are authentic, too, nothing is left.
+            # Wipe the authentic chunks too: nothing is returned.
             for out in outs:
                 memoryview(out).cast("B")[:] = bytes(out.size)
         self.check()
         if chunked and not results:
             results = [pa.array([], _result_type(pa, column.type, self))]
-        # Chunks that differ in the width of their offsets become alike.
+        # If one chunk needs 64-bit offsets, all get them.
         if any(result.type != results[0].type for result in results):
             results = [result.cast(pa.large_binary()) for result in results]
         wanted = self._arrow_type(pa, results[0].type)
@@ -284,7 +316,7 @@ class _Call:
         return pa.chunked_array(results, wanted) if chunked else results[0]
 
     def _arrow_type(self, pa: Any, actual: Any) -> Any:
-        """The type that is asked for."""
+        """The type of the result."""
         if self.type is None:
             return actual
         if self.type == "string":
@@ -293,10 +325,12 @@ class _Call:
             return pa.large_binary() if pa.types.is_large_binary(actual) else pa.binary()
         if isinstance(self.type, pa.DataType):
             return self.type
-        raise TypeError(f'type is "binary", "string" or a pyarrow.DataType, not {self.type!r}')
+        raise TypeError(f'type must be "binary", "string" or a pyarrow.DataType, not {self.type!r}')
 
-    def _arrow_chunk(self, pa: Any, values: Any, start: int, ads: Callable[[int, int], Any]) -> tuple[Any, Any]:
-        """For an array of one of the types that native code takes; returns the result, and the buffer of its bytes."""
+    def _arrow_chunk(
+        self, pa: Any, values: Any, start: int, ads: Callable[[int, int], Any]
+    ) -> tuple[Any, Any]:
+        """Converts an array of a type that `_arrow_parts` knows; returns it and its data buffer."""
         count, parts = len(values), _arrow_parts(pa, values)
         ad = ads(start, count)
         wanted = _result_type(pa, values.type, self)
@@ -311,7 +345,9 @@ class _Call:
         valid = pa.allocate_buffer((count + 7) // 8) if parts[3] is not None or self.keep else None
         offsets = None
         if not fixed:
-            offsets = pa.allocate_buffer((count + 1) * (8 if pa.types.is_large_binary(wanted) else 4))
+            offsets = pa.allocate_buffer(
+                (count + 1) * (8 if pa.types.is_large_binary(wanted) else 4)
+            )
         if self.opens:
             result = _native.open_column(
                 self.cipher, parts, count, ad, out, offsets, valid, self.threads, self.keep
@@ -324,7 +360,7 @@ class _Call:
 
 
 def _convert(values: Any, call: _Call) -> Any:
-    """Does it with whatever the values are in."""
+    """Chooses the work by the type of the container."""
     if isinstance(values, (list, tuple)):
         return call.objects(list(values))
     kind = _kind(values)
@@ -336,7 +372,7 @@ def _convert(values: Any, call: _Call) -> Any:
         return _pandas(values, call)
     if kind == "polars":
         return _polars(values, call)
-    raise TypeError(f"values is {_SUPPORTED}, not {_name(values)}")
+    raise TypeError(f"values must be {_SUPPORTED}, not {_name(values)}")
 
 
 def _numpy(values: Any, call: _Call) -> Any:
@@ -346,13 +382,13 @@ def _numpy(values: Any, call: _Call) -> Any:
     if isinstance(column, list):
         return _to_objects(call.objects(column))
     if call.opens and call.type not in (None, "binary"):
-        raise TypeError("rows of uint8 are bytes; decrypt them without a type")
+        raise TypeError("rows of uint8 always become bytes; decrypt them without a type")
     assert isinstance(column, np.ndarray)
     return call.matrix(column)
 
 
 def _to_objects(values: list[Any]) -> Any:
-    """An array of objects. (That is not what numpy.array makes of bytes.)"""
+    """Makes an array of objects. (numpy.array would make an array of fixed-size bytes.)"""
     np = _import("numpy")
 
     array = np.empty(len(values), object)
@@ -382,8 +418,11 @@ def _polars(values: Any, call: _Call) -> Any:
 
 
 def _column_of(values: Any) -> Any:
-    """A column in what native code takes without a copy, if it can be had: a list, an array of uint8 with two dimensions, or an Array or
-    ChunkedArray of pyarrow of one of the types that `_arrow_parts` knows."""
+    """The column as a type that native code knows, without a copy if possible.
+
+    That is a list, an array of uint8 with two dimensions, or an Array or ChunkedArray of pyarrow of
+    a type that `_arrow_parts` knows.
+    """
     if isinstance(values, (list, tuple)):
         return list(values)
     kind = _kind(values)
@@ -395,21 +434,21 @@ def _column_of(values: Any) -> Any:
         return _column_of_pandas(values)
     if kind == "polars":
         return _column_of_polars(values)
-    raise TypeError(f"a column is {_SUPPORTED}, not {_name(values)}")
+    raise TypeError(f"a column must be {_SUPPORTED}, not {_name(values)}")
 
 
 def _column_of_numpy(values: Any) -> Any:
     np = _import("numpy")
 
     if isinstance(values, np.ma.MaskedArray):
-        raise TypeError("a masked array is not supported: use values.astype(object).filled(None)")
+        raise TypeError("masked arrays are not supported; use values.astype(object).filled(None)")
     if values.ndim == 2 and values.dtype == np.uint8:
         return values
     if values.ndim == 1 and values.dtype.kind in "OSUT":
         return values.tolist()
     raise TypeError(
-        f"a NumPy array has one dimension and objects (bytes, str, None), S, U or T, or it has two and uint8; this has {values.ndim} and "
-        f"{values.dtype}"
+        "a NumPy array must have one dimension of objects (bytes, str, None), S, U or T, or "
+        f"two dimensions of uint8, not {values.ndim} of {values.dtype}"
     )
 
 
@@ -425,7 +464,7 @@ def _column_of_arrow(values: Any) -> Any:
     if pa.types.is_null(kind):
         return values.cast(pa.binary())
     if not _is_binary(pa, kind):
-        raise TypeError(f"a pyarrow column has values of binary or string, not {kind}; cast it")
+        raise TypeError(f"a pyarrow column must be of binary or string, not {kind}; cast it")
     return values
 
 
@@ -433,24 +472,30 @@ def _column_of_pandas(values: Any) -> Any:
     pd = _import("pandas")
 
     if not isinstance(values, pd.Series):
-        raise TypeError(f"a column of pandas is a Series, not {_name(values)}")
+        raise TypeError(f"a column of pandas must be a Series, not {_name(values)}")
     dtype = values.dtype
-    if isinstance(dtype, getattr(pd, "ArrowDtype", ())) or getattr(dtype, "storage", None) in ("pyarrow", "pyarrow_numpy"):
+    if isinstance(dtype, getattr(pd, "ArrowDtype", ())) or getattr(dtype, "storage", None) in (
+        "pyarrow",
+        "pyarrow_numpy",
+    ):
         return _column_of_arrow(values.array.__arrow_array__())
     if dtype == object or isinstance(dtype, pd.StringDtype):
         return values.to_numpy(object).tolist()
-    raise TypeError(f"a Series has objects (bytes, str, None), strings or binary of Arrow, not {dtype}; use astype")
+    raise TypeError(
+        "a Series must be of objects (bytes, str, None), of strings or of Arrow's binary, "
+        f"not {dtype}; use astype"
+    )
 
 
 def _column_of_polars(values: Any) -> Any:
     pl = _import("polars")
 
     if not isinstance(values, pl.Series):
-        raise TypeError(f"a column of Polars is a Series, not {_name(values)}")
+        raise TypeError(f"a column of Polars must be a Series, not {_name(values)}")
     if values.dtype not in (pl.Binary, pl.String, pl.Null):
-        raise TypeError(f"a Series of Polars is of Binary or String, not {values.dtype}; cast it")
+        raise TypeError(f"a Polars Series must be of Binary or String, not {values.dtype}; cast it")
     _pyarrow()
-    # Polars has views, and makes offsets of them faster than pyarrow does.
+    # Polars stores views, and converts them to offsets faster than pyarrow does.
     level = getattr(pl, "CompatLevel", None)
     array = values.to_arrow(compat_level=level.oldest()) if level else values.to_arrow()
     return _column_of_arrow(array)
@@ -458,14 +503,20 @@ def _column_of_polars(values: Any) -> Any:
 
 def _is_binary(pa: Any, kind: Any) -> bool:
     types = pa.types
-    tests = (types.is_binary, types.is_large_binary, types.is_string, types.is_large_string, types.is_fixed_size_binary)
+    tests = (
+        types.is_binary,
+        types.is_large_binary,
+        types.is_string,
+        types.is_large_string,
+        types.is_fixed_size_binary,
+    )
     return any(test(kind) for test in tests)
 
 
 def _result_type(pa: Any, kind: Any, call: _Call) -> Any:
-    """What becomes of values of a type."""
+    """The type of the results for values of a type."""
     if pa.types.is_fixed_size_binary(kind):
-        # Of one length before, of one length after: no offsets, and in Parquet no lengths.
+        # All results have one length: no offsets are needed, and no lengths in Parquet.
         width = kind.byte_width + (-call.cipher.overhead if call.opens else call.cipher.overhead)
         if width < 0:
             raise ValueError(f"values of {kind} are too short to have been encrypted")
@@ -481,36 +532,51 @@ def _arrow_parts(pa: Any, values: Any) -> _Parts:
     data = buffers[-1] if buffers[-1] is not None else b""
     if pa.types.is_fixed_size_binary(kind):
         return data, None, kind.byte_width, valid, values.offset
-    # (An array of no rows may have no offsets.)
+    # An array without rows may have no offsets.
     offsets = buffers[1] if buffers[1] is not None else b""
     width = 8 if pa.types.is_large_binary(kind) or pa.types.is_large_string(kind) else 4
     return data, offsets, width, valid, values.offset
 
 
 def _source(column: Any, start: int, rows: int) -> _Source:
-    """Some rows of a column, as native code takes them."""
+    """Some rows of a column, for native code."""
     if isinstance(column, list):
         return column if len(column) == rows else column[start : start + rows]
     if hasattr(column, "ndim"):
         np = _import("numpy")
 
-        return _flat(np.ascontiguousarray(column[start : start + rows])), None, column.shape[1], None, 0
+        return (
+            _flat(np.ascontiguousarray(column[start : start + rows])),
+            None,
+            column.shape[1],
+            None,
+            0,
+        )
     pa = _pyarrow()
     part = column.slice(start, rows)
     if isinstance(part, pa.ChunkedArray):
         chunks = [chunk for chunk in part.chunks if len(chunk)]
-        # Its chunks need not be those of the values; then this is copied.
-        part = chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks) if chunks else pa.array([], part.type)
+        # If its chunks are not those of the values, the rows are copied.
+        part = (
+            chunks[0]
+            if len(chunks) == 1
+            else pa.concat_arrays(chunks)
+            if chunks
+            else pa.array([], part.type)
+        )
     return _arrow_parts(pa, part)
 
 
 def _flat(array: Any) -> Any:
-    """All bytes of an array of NumPy."""
+    """A NumPy array with one dimension."""
     return array.reshape(-1)
 
 
 def _kind(values: Any) -> str:
-    """Whose it is. Asking the modules that are loaded imports none, and what is an object of one has loaded it."""
+    """The package that a container belongs to.
+
+    Only loaded modules are asked: an object of a package can exist only if the package is loaded.
+    """
     for module, names in (
         ("numpy", ("ndarray",)),
         ("pyarrow", ("Array", "ChunkedArray")),
@@ -518,18 +584,24 @@ def _kind(values: Any) -> str:
         ("polars", ("Series", "DataFrame", "LazyFrame")),
     ):
         loaded = sys.modules.get(module)
-        if loaded is not None and isinstance(values, tuple(getattr(loaded, n) for n in names if hasattr(loaded, n))):
+        if loaded is not None and isinstance(
+            values, tuple(getattr(loaded, n) for n in names if hasattr(loaded, n))
+        ):
             return module
     return ""
 
 
 def _name(value: Any) -> str:
     kind = value.__class__
-    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    return (
+        kind.__qualname__
+        if kind.__module__ == "builtins"
+        else f"{kind.__module__}.{kind.__qualname__}"
+    )
 
 
 def _import(name: str) -> Any:
-    """A module that need not be there, nor have types that can be checked."""
+    """Imports an optional module, without types."""
     return importlib.import_module(name)
 
 
@@ -537,4 +609,6 @@ def _pyarrow() -> Any:
     try:
         return _import("pyarrow")
     except ImportError as error:
-        raise ImportError("columns of Arrow, pandas and Polars need pyarrow: pip install palladion[arrow]") from error
+        raise ImportError(
+            "columns of Arrow, pandas and Polars need pyarrow; run pip install palladion[arrow]"
+        ) from error

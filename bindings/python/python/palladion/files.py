@@ -1,4 +1,4 @@
-"""Encrypted files of any size, in bounded memory: those of the command line ``palladion encrypt`` and ``decrypt``.
+"""Encrypted files of any size, in bounded memory, as ``palladion encrypt`` makes them.
 
 >>> import io, palladion.files
 >>> key = palladion.generate_key()
@@ -11,12 +11,15 @@
 ...     file.read()
 b'some text'
 
-The secret is either ``key``, 32 random bytes (:func:`palladion.generate_key`; :func:`save_key` and :func:`load_key` keep it in a key file
-of the command line), or ``passphrase``, a text or bytes, which is stretched with Argon2id.
+The secret is either ``key``, 32 random bytes from :func:`palladion.generate_key`, or
+``passphrase``, str or bytes, which is stretched with Argon2id. :func:`save_key` and
+:func:`load_key` use the key files of the command line.
 
-What comes out was verified: before an error, a true beginning of the original, in order, never a wrong byte. Files are written under another
-name and get theirs when they are complete. The errors tell apart a wrong key, a damaged, a truncated and an extended file, and say what to do
-(``hint``). The format is in ``docs/file-format.md`` of the repository.
+Decryption returns verified data only. If it fails in the middle, what it returned before is a
+correct beginning of the original. Files are written under a temporary name and renamed once they
+are complete. A wrong key, a damaged file, a truncated file and data after the end raise distinct
+errors, whose ``hint`` says what to do. The repository's ``docs/file-format.md`` describes the
+format.
 """
 
 from __future__ import annotations
@@ -64,17 +67,21 @@ Path = Union[str, "os.PathLike[str]"]
 
 
 class FileError(PalladionError):
-    """A file could not be decrypted. ``hint`` says what to do about it."""
+    """A file could not be decrypted. ``hint`` says what to do."""
 
     def __init__(
-        self, message: str, hint: str | None = None, chunk: int | None = None, offset: int | None = None
+        self,
+        message: str,
+        hint: str | None = None,
+        chunk: int | None = None,
+        offset: int | None = None,
     ) -> None:
         super().__init__(message)
-        #: What the error means for the user, or what to do about it.
+        #: What the error means, or what to do about it.
         self.hint = hint
-        #: Which chunk it is about, counted from 0.
+        #: The chunk with the error, counted from 0.
         self.chunk = chunk
-        #: Where in the file, in bytes.
+        #: The offset of the error in the file, in bytes.
         self.offset = offset
 
     def __str__(self) -> str:
@@ -83,7 +90,7 @@ class FileError(PalladionError):
 
 
 class NotPalladionError(FileError):
-    """It does not begin like an encrypted file."""
+    """The input is not a Palladion file."""
 
 
 class DamagedError(FileError, VerificationError):
@@ -91,11 +98,11 @@ class DamagedError(FileError, VerificationError):
 
 
 class TruncatedError(FileError):
-    """The file ends before it should."""
+    """The file is incomplete."""
 
 
 class TrailingDataError(FileError):
-    """Something follows the end."""
+    """There is data after the end of the file."""
 
 
 class UnsupportedError(FileError):
@@ -103,11 +110,11 @@ class UnsupportedError(FileError):
 
 
 class WrongKeyError(FileError, VerificationError):
-    """The key is another one."""
+    """The key is wrong."""
 
 
 class WrongPassphraseError(FileError, VerificationError):
-    """The passphrase is another one."""
+    """The passphrase is wrong."""
 
 
 class NeedsKeyError(FileError):
@@ -119,7 +126,7 @@ class NeedsPassphraseError(FileError):
 
 
 class TooCostlyError(FileError):
-    """To check the passphrase would take more time or memory than is allowed."""
+    """Checking the passphrase would take more time or memory than allowed."""
 
 
 _DEFAULT_CHUNK_SIZE = 1 << 20
@@ -127,23 +134,25 @@ _DEFAULT_CHUNK_SIZE = 1 << 20
 
 @contextlib.contextmanager
 def _complete(target: Path, overwrite: bool, *, private: bool = False) -> Iterator[str]:
-    """A name for a new file, which becomes ``target`` if all goes well, and else vanishes."""
+    """Yields the name of a new file; renames it to ``target`` on success, removes it on failure."""
     target = os.fspath(target)
     if not overwrite and os.path.lexists(target):
         raise FileExistsError(17, "exists already (overwrite=True replaces it)", target)
     if overwrite:
-        target = os.path.realpath(target)  # a symbolic link stays one
+        target = os.path.realpath(target)  # keep a symbolic link
     mode = None
     if not private:
-        # What is replaced passes its permissions on; a new file has those of others that the
-        # program makes.
+        # A replaced file keeps its permissions; a new one gets those that open() would give
+        # it.
         try:
             mode = stat.S_IMODE(os.stat(target).st_mode) & 0o777
         except FileNotFoundError:
             umask = os.umask(0o077)
             os.umask(umask)
             mode = 0o666 & ~umask
-    descriptor, name = tempfile.mkstemp(dir=os.path.dirname(target) or ".", prefix=".palladion-", suffix=".tmp")
+    descriptor, name = tempfile.mkstemp(
+        dir=os.path.dirname(target) or ".", prefix=".palladion-", suffix=".tmp"
+    )
     try:
         os.close(descriptor)
         yield name
@@ -162,7 +171,7 @@ def _complete(target: Path, overwrite: bool, *, private: bool = False) -> Iterat
 
 
 def _rename_new(name: str, target: str) -> None:
-    """Renames a file, and replaces none."""
+    """Renames a file without replacing another."""
     if os.name == "nt":
         os.rename(name, target)  # refuses to replace
         return
@@ -171,10 +180,12 @@ def _rename_new(name: str, target: str) -> None:
     except FileExistsError:
         raise FileExistsError(17, "exists already (overwrite=True replaces it)", target) from None
     except OSError:
-        # Not every file system has links. Between this question and the answer somebody else may
-        # make the file.
+        # Some file systems have no links. Another program could create the file between this check
+        # and the rename.
         if os.path.lexists(target):
-            raise FileExistsError(17, "exists already (overwrite=True replaces it)", target) from None
+            raise FileExistsError(
+                17, "exists already (overwrite=True replaces it)", target
+            ) from None
         os.replace(name, target)
     else:
         os.unlink(name)
@@ -197,11 +208,12 @@ def encrypt_file(
     overwrite: bool = False,
     progress: Callable[[int], object] | None = None,
 ) -> int:
-    """Encrypts a whole file, on all cores (or ``threads``), and returns the number of bytes that were encrypted.
+    """Encrypts a whole file on all cores, or ``threads``, and returns the number of bytes read.
 
-    ``source`` and ``target`` are paths, or binary file objects. A target that is a path appears when it is complete, and replaces a file only
-    with ``overwrite``. ``progress`` is called with the number of bytes that are done. ``kdf`` is what to spend on a passphrase: KiB of memory,
-    passes and lanes of Argon2id (64 MiB, 3, 4).
+    ``source`` and ``target`` are paths or binary file objects. If ``target`` is a path, the file
+    appears once it is complete; an existing file is replaced only with ``overwrite=True``.
+    ``progress`` is called with the number of bytes processed so far. ``kdf`` sets the cost of
+    Argon2id for a passphrase: KiB of memory, passes and lanes (by default 65536, 3 and 4).
     """
 
     def run(place: Any) -> int:
@@ -230,10 +242,11 @@ def decrypt_file(
     overwrite: bool = False,
     progress: Callable[[int], object] | None = None,
 ) -> int:
-    """Decrypts a whole file, on all cores (or ``threads``), and returns the number of bytes that came out.
+    """Decrypts a whole file on all cores, or ``threads``, and returns the number of bytes written.
 
-    Raises one of the errors of this module if it cannot be decrypted. A target that is a path does not appear then; to a file object, a true
-    beginning of the original may have been written.
+    Raises one of the errors of this module if it cannot be decrypted. In that case a target given
+    as a path does not appear; a target given as a file object may hold a correct beginning of the
+    original.
     """
 
     def run(place: Any) -> int:
@@ -248,7 +261,7 @@ def _to(source: Any, target: Any, overwrite: bool, run: Callable[[Any], int]) ->
     if not _is_path(target):
         return run(target)
     if _is_path(source):
-        # Else a missing source would leave no trace of which name was wrong.
+        # If the source is missing, the error names it.
         with io.open(source, "rb"):
             pass
         with contextlib.suppress(FileNotFoundError):
@@ -259,10 +272,11 @@ def _to(source: Any, target: Any, overwrite: bool, run: Callable[[Any], int]) ->
 
 
 class EncryptWriter(io.RawIOBase):
-    """A binary file object: what is written to it is encrypted into another one.
+    """A binary file object that encrypts what is written to it into another file object.
 
-    Its end is written by :meth:`close`, so that what a program wrote before it failed is not taken for the whole: within ``with``, an exception
-    leaves the file without an end. The file object beneath is not closed.
+    :meth:`close` writes the end of the encrypted file. An exception within ``with`` leaves the file
+    without an end, so that it is not taken for a complete one. The underlying file object is not
+    closed.
     """
 
     def __init__(
@@ -277,7 +291,12 @@ class EncryptWriter(io.RawIOBase):
     ) -> None:
         self._native: _native.FileWriter | None = None
         self._native = _native.FileWriter(
-            target, key=key, passphrase=passphrase, algorithm=algorithm, chunk_size=chunk_size, kdf=kdf
+            target,
+            key=key,
+            passphrase=passphrase,
+            algorithm=algorithm,
+            chunk_size=chunk_size,
+            kdf=kdf,
         )
 
     def writable(self) -> bool:
@@ -285,13 +304,13 @@ class EncryptWriter(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        """Encrypts all of the data; what does not fill a chunk waits for more."""
+        """Encrypts all of ``data``; an incomplete chunk is kept until more data comes."""
         if self._native is None:
             raise ValueError("I/O operation on closed file")
         return self._native.write(data)
 
     def close(self) -> None:
-        """Writes the end."""
+        """Writes the end of the encrypted file."""
         native, self._native = self._native, None
         try:
             if native is not None:
@@ -300,7 +319,7 @@ class EncryptWriter(io.RawIOBase):
             super().close()
 
     def abandon(self) -> None:
-        """Closes it without an end: nobody will take it for complete."""
+        """Closes it without writing the end: readers will reject the file as incomplete."""
         self._native = None
         super().close()
 
@@ -311,14 +330,15 @@ class EncryptWriter(io.RawIOBase):
             self.abandon()
 
     def __del__(self) -> None:
-        # It was forgotten, so nobody said that it is complete.
+        # Nobody called close(): the file may be incomplete, so write no end.
         self._native = None
 
 
 class DecryptReader(io.RawIOBase):
-    """A binary file object that reads from an encrypted one, front to back. Only verified bytes come out.
+    """A binary file object that decrypts another one, front to back. It returns verified bytes
+    only.
 
-    Who does not read to the end does not know whether the file was complete. The file object beneath is not closed.
+    Read to the end to learn whether the file is complete. The underlying file object is not closed.
     """
 
     def __init__(
@@ -331,14 +351,14 @@ class DecryptReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fills a buffer, as far as there is something."""
+        """Reads up to ``len(buffer)`` bytes into a buffer; returns their number, 0 at the end."""
         if self.closed:
             raise ValueError("I/O operation on closed file")
         return self._native.readinto(memoryview(buffer).cast("B"))
 
 
 class _Closing(io.BufferedReader):
-    """Closes the encrypted file too."""
+    """A buffered reader that also closes the encrypted file."""
 
     def __init__(self, raw: DecryptReader, beneath: BinaryIO | None) -> None:
         super().__init__(raw, _DEFAULT_CHUNK_SIZE)
@@ -353,7 +373,7 @@ class _Closing(io.BufferedReader):
 
 
 class _Appearing(io.BufferedWriter):
-    """Gives the file its name when it is complete."""
+    """A buffered writer that renames the file once it is complete."""
 
     def __init__(self, raw: EncryptWriter, finish: contextlib.ExitStack) -> None:
         super().__init__(raw, _DEFAULT_CHUNK_SIZE)
@@ -379,13 +399,13 @@ class _Appearing(io.BufferedWriter):
 
     def __del__(self) -> None:
         if not self.closed:
-            message = "an encrypted file was not closed, so it does not appear"
+            message = "an encrypted file was not closed, so it was removed"
             warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
             self._abandon(ResourceWarning, ResourceWarning(message), None)
 
 
 class _Text(io.TextIOWrapper):
-    """Text, whose end is that of what is beneath."""
+    """A text layer that ends like the binary file below it."""
 
     def __exit__(self, *exc: Any) -> None:
         if exc[0] is not None and isinstance(self.buffer, _Appearing):
@@ -432,21 +452,26 @@ def open(
     errors: str | None = None,
     newline: str | None = None,
 ) -> BinaryIO | TextIO:
-    """Opens an encrypted file, like :func:`gzip.open`: ``"rb"`` to read it, ``"wb"`` to write it anew, ``"xb"`` to write one that must not
-    exist; with ``t`` instead of ``b`` for text.
+    """Opens an encrypted file, like :func:`gzip.open`.
 
-    What is written appears under its name when it is closed, or at the end of ``with``; if an exception ends that, nothing appears and what was
-    there stays. ``file`` may be a binary file object, too.
+    ``mode`` is ``"rb"`` to read, ``"wb"`` to write a new file, or ``"xb"`` to write a file that
+    must not exist yet; with ``t`` instead of ``b`` for text. ``file`` is a path or a binary file
+    object.
+
+    A written file appears once it is closed, or at the end of ``with``. If an exception leaves the
+    ``with`` block, the file does not appear, and an existing file stays as it was.
     """
     kind, text = mode.replace("t", "").replace("b", ""), "t" in mode
     if kind not in ("r", "w", "x") or len(mode) > 2 or ("b" in mode and text):
         raise ValueError(f"mode must be r, w or x, with b or t, not {mode!r}")
     if not text and (encoding, errors, newline) != (None, None, None):
-        raise ValueError("encoding, errors and newline are for text: mode rt, wt or xt")
+        raise ValueError("encoding, errors and newline need a text mode: rt, wt or xt")
     binary: io.BufferedReader | io.BufferedWriter
     with contextlib.ExitStack() as stack:
         if kind == "r":
-            beneath = cast(BinaryIO, stack.enter_context(io.open(file, "rb")) if _is_path(file) else file)  # type: ignore[arg-type]
+            beneath = cast(
+                BinaryIO, stack.enter_context(io.open(file, "rb")) if _is_path(file) else file
+            )  # type: ignore[arg-type]
             reader = DecryptReader(beneath, key=key, passphrase=passphrase)
             binary = _Closing(reader, beneath if _is_path(file) else None)
             stack.pop_all()
@@ -456,7 +481,12 @@ def open(
                 name = stack.enter_context(_complete(cast(Path, file), kind == "w"))
                 target = cast(BinaryIO, stack.enter_context(io.open(name, "wb")))
             writer = EncryptWriter(
-                target, key=key, passphrase=passphrase, algorithm=algorithm, chunk_size=chunk_size, kdf=kdf
+                target,
+                key=key,
+                passphrase=passphrase,
+                algorithm=algorithm,
+                chunk_size=chunk_size,
+                kdf=kdf,
             )
             binary = _Appearing(writer, stack.pop_all())
     if text:
@@ -465,7 +495,10 @@ def open(
 
 
 def needs_passphrase(file: Path | BinaryIO) -> bool:
-    """Whether an encrypted file needs a passphrase, else a key. A file object is read from where it is."""
+    """Whether an encrypted file needs a passphrase rather than a key.
+
+    A file object is read from its current position.
+    """
     if _is_path(file):
         with io.open(cast(Path, file), "rb") as opened:
             return _native.needs_passphrase(opened.read(128))
@@ -473,7 +506,7 @@ def needs_passphrase(file: Path | BinaryIO) -> bool:
 
 
 def load_key(path: Path) -> bytes:
-    """The key in a key file, as :func:`save_key` and ``palladion keygen`` make them."""
+    """Reads the key from a key file made by :func:`save_key` or ``palladion keygen``."""
     with io.open(path, encoding="utf-8") as file:
         try:
             return _native.parse_key_file(file.read(65536))
@@ -482,6 +515,10 @@ def load_key(path: Path) -> bytes:
 
 
 def save_key(path: Path, key: Buffer, *, overwrite: bool = False) -> None:
-    """Writes a key of 32 bytes to a new file that only its owner can read. Keep a copy somewhere safe."""
-    with _complete(path, overwrite, private=True) as name, io.open(name, "w", encoding="utf-8") as file:
+    """Writes a 32-byte key to a new file that only its owner can read. Keep a copy somewhere
+    safe."""
+    with (
+        _complete(path, overwrite, private=True) as name,
+        io.open(name, "w", encoding="utf-8") as file,
+    ):
         file.write(_native.format_key_file(key))

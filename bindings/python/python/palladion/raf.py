@@ -1,4 +1,4 @@
-"""Encrypted files that can be read, written, extended and truncated at any place: the RAF format of libaegis, with all six ciphers.
+"""Encrypted files with random access, in libaegis's RAF format, with all six ciphers.
 
 >>> import os, tempfile
 >>> import palladion
@@ -13,24 +13,28 @@
 ...     file.read()
 b'attack at noon'
 
-Files are those of ``palladion raf``, of libaegis and of ``pyaegis``: each reads what the others wrote. :func:`open` returns a
-:class:`RafFile`, which is a raw file of :mod:`io`, so that everything that works on files works on it: ``zipfile``, ``shutil``, pandas,
-``io.TextIOWrapper``. Each write encrypts a chunk at least (64 KiB if you do not say otherwise): put an ``io.BufferedRandom``,
-``io.BufferedWriter`` or ``io.BufferedReader`` in front of it if yours are small. From 256 KiB on, all cores help.
+``palladion raf``, libaegis and ``pyaegis`` read and write the same files. :func:`open` returns a
+:class:`RafFile`, a raw file of :mod:`io`, which works wherever a file does: with ``zipfile``,
+``shutil``, pandas, ``io.TextIOWrapper``. Each write encrypts at least one chunk (64 KiB by
+default). If your reads or writes are small, wrap the file in an ``io.BufferedRandom``,
+``io.BufferedWriter`` or ``io.BufferedReader``. Reads and writes of 256 KiB or more use all cores.
 
-**Keys.** There are three, of which a file has one:
+**Keys.** A file has a secret of one of three kinds:
 
-- ``key=``: the master key itself, 16 bytes for the AEGIS-128 family and 32 for the AEGIS-256 family; what ``pyaegis`` calls the key and
-  the command line ``--raw-key``;
-- ``key_file=``: the path of a key file of ``palladion keygen``, as with ``palladion raf -k``. One key file serves several purposes, so the
-  master key is derived from its bytes, and is not the same as those;
-- ``passphrase=``: as with ``palladion raf -p``. It takes 64 MiB and some tenths of a second to make a key of it.
+- ``key=``: the master key itself, 16 bytes for the AEGIS-128 family and 32 for the AEGIS-256
+  family; ``pyaegis`` calls it the key, the command line ``--raw-key``;
+- ``key_file=``: the path of a key file made by ``palladion keygen``, as for ``palladion raf -k``.
+  The master key is derived from the key in it, because a key file may have other uses too;
+- ``passphrase=``: as for ``palladion raf -p``. Deriving the key takes 64 MiB of memory and a few
+  tenths of a second.
 
-With ``context=`` the master key is derived for one purpose, as ``palladion raf --context`` and :func:`derive_master_key` do it.
+``context=`` derives the master key for one purpose, like ``palladion raf --context`` and
+:func:`derive_master_key`.
 
-**What is promised.** Nobody without the key can change a chunk, move it, or change the size without being noticed when that is read, which
-raises :class:`DamagedChunkError`; wrong data is never given out. Who can write to the file *can* bring back an older version of it, or
-of single chunks: only a commitment that was kept elsewhere tells (see :meth:`RafFile.commitment`).
+**What it protects.** Without the key, nobody can change a chunk, move it or change the size
+unnoticed: reading it raises :class:`DamagedChunkError` and returns no wrong data. Someone who can
+write to the file *can* restore an older version of it or of single chunks. To detect that, keep a
+commitment elsewhere (see :meth:`RafFile.commitment`).
 """
 
 from __future__ import annotations
@@ -78,34 +82,34 @@ __all__ = [
 
 
 class RafError(PalladionError):
-    """What can go wrong with encrypted files, beside what the system says (which is an :class:`OSError`)."""
+    """The base of the errors of this module. Errors of the system are :class:`OSError`."""
 
 
 class NotRafError(RafError):
-    """It does not begin as a RAF file does."""
+    """The input is not a RAF file."""
 
 
 class UnsupportedRafError(RafError):
-    """It begins as a RAF file, but says something that this version does not know."""
+    """The file needs something that this version does not support."""
 
     def __init__(self, message: str, value: int) -> None:
         super().__init__(message)
-        #: What is not known.
+        #: The unsupported value in the header.
         self.value = value
 
 
 class WrongKeyError(RafError, VerificationError):
-    """The key is another one, or the header was changed."""
+    """The key is wrong, or the header was changed."""
 
 
 class KeyLengthError(RafError, ValueError):
-    """A key of the wrong length for the cipher."""
+    """The key has the wrong length for the cipher."""
 
     def __init__(self, message: str, expected: int, actual: int) -> None:
         super().__init__(message)
-        #: Bytes that it must have.
+        #: The right length, in bytes.
         self.expected = expected
-        #: Bytes that it has.
+        #: Its length, in bytes.
         self.actual = actual
 
 
@@ -114,14 +118,14 @@ class ContextLengthError(RafError, ValueError):
 
     def __init__(self, message: str, max: int, actual: int) -> None:
         super().__init__(message)
-        #: Bytes that it may have.
+        #: The greatest length, in bytes.
         self.max = max
-        #: Bytes that it has.
+        #: Its length, in bytes.
         self.actual = actual
 
 
 class DamagedChunkError(RafError, VerificationError):
-    """A chunk is not authentic: it was changed, moved, or written only in part."""
+    """A chunk is not authentic: it was changed, moved or only partly written."""
 
     def __init__(self, message: str, index: int) -> None:
         super().__init__(message)
@@ -130,22 +134,22 @@ class DamagedChunkError(RafError, VerificationError):
 
 
 class TruncatedError(RafError):
-    """There are fewer bytes than the header says, or than a header has."""
+    """The file is shorter than a header, or than its header says."""
 
     def __init__(self, message: str, expected: int, actual: int) -> None:
         super().__init__(message)
-        #: Bytes that there must be.
+        #: The expected length, in bytes.
         self.expected = expected
-        #: Bytes that there are.
+        #: The actual length, in bytes.
         self.actual = actual
 
 
 class ChunkSizeError(RafError, ValueError):
-    """Chunks have a multiple of 16 bytes, from 1 KiB to 1 MiB."""
+    """The chunk size is not a multiple of 16 from 1 KiB to 1 MiB."""
 
     def __init__(self, message: str, chunk_size: int) -> None:
         super().__init__(message)
-        #: What was asked for.
+        #: The requested size.
         self.chunk_size = chunk_size
 
 
@@ -154,15 +158,15 @@ class TooLargeError(RafError):
 
 
 class ExistsError(RafError, FileExistsError):
-    """There is something already where a file is to be made."""
+    """The file to be created exists already."""
 
 
 class PoisonedError(RafError):
-    """An earlier change failed in the middle. Open the file anew."""
+    """An earlier change failed in the middle. Open the file again."""
 
 
 class ReadOnlyError(RafError, io.UnsupportedOperation):
-    """The file was opened for reading alone."""
+    """The file was opened for reading only."""
 
 
 class NoTreeError(RafError):
@@ -170,103 +174,104 @@ class NoTreeError(RafError):
 
 
 class TreeFullError(RafError):
-    """The file has more chunks, or would have, than the Merkle tree has places."""
+    """The file has more chunks than fit in the Merkle tree, or a change would make it so."""
 
     def __init__(self, message: str, max_chunks: int) -> None:
         super().__init__(message)
-        #: Its places.
+        #: The number of chunks that fit.
         self.max_chunks = max_chunks
 
 
 class TreeSizeError(RafError, ValueError):
-    """There can be no Merkle tree with so many places: with none, or with more than fit into memory."""
+    """The size of the Merkle tree is zero, or too large for memory."""
 
     def __init__(self, message: str, max_chunks: int) -> None:
         super().__init__(message)
-        #: What was asked for.
+        #: The requested size.
         self.max_chunks = max_chunks
 
 
 class TreeMismatchError(RafError, VerificationError):
-    """The file is not the one that the Merkle tree, or the commitment, was made of."""
+    """The file does not match the Merkle tree or the commitment."""
 
     def __init__(self, message: str, chunk: int | None = None) -> None:
         super().__init__(message)
-        #: The index of a chunk that is another one, if that is known.
+        #: The index of a chunk that differs, if known.
         self.chunk = chunk
 
 
 class HashLengthError(RafError, ValueError):
-    """Hashes have from 8 to 64 bytes."""
+    """The length of a hash is not from 8 to 64 bytes."""
 
     def __init__(self, message: str, length: int) -> None:
         super().__init__(message)
-        #: What was asked for.
+        #: The requested length.
         self.length = length
 
 
 @runtime_checkable
 class Storage(Protocol):
-    """What can keep a file: bytes that can be read and written at any place. It is that of ``pyaegis``.
+    """A place that can hold a file; the same interface as in ``pyaegis``.
 
-    Whatever it raises comes out where the file was used. It must not use the file itself.
+    What its methods raise reaches the caller of the file. They must not use the file themselves.
     """
 
     def read_at(self, buf: bytearray, offset: int) -> None:
-        """Fills all of ``buf`` with the bytes that begin at ``offset``. Raises :class:`EOFError` if there are fewer."""
+        """Fills all of ``buf`` from ``offset`` on. Raises :class:`EOFError` if too few bytes
+        exist."""
 
     def write_at(self, data: bytes, offset: int) -> None:
         """Writes all of ``data`` from ``offset`` on."""
 
     def get_size(self) -> int:
-        """How many bytes there are."""
+        """The length in bytes."""
 
     def set_size(self, size: int) -> None:
-        """Makes it so many bytes; new ones are zero."""
+        """Changes the length to ``size`` bytes; new bytes are zero."""
 
     def sync(self) -> None:
-        """Makes sure that all that was written outlives a loss of power."""
+        """Waits until everything written would survive a loss of power."""
 
 
 @runtime_checkable
 class MerkleHasher(Protocol):
-    """A hash function in the four ways that a Merkle tree uses it: no input of one may give the hash of another.
+    """A hash function for a Merkle tree; the same interface as in ``pyaegis``.
 
-    It is that of ``pyaegis``.
+    The four methods must be separated: no input of one may give the hash of an input of another.
     """
 
     @property
     def hash_len(self) -> int:
-        """Bytes in a hash: from 8 to 64."""
+        """The length of a hash: 8 to 64 bytes."""
 
     def hash_leaf(self, chunk: bytes, chunk_len: int, chunk_idx: int) -> bytes:
-        """Of the contents of a chunk."""
+        """Hashes the contents of a chunk."""
 
     def hash_parent(self, left: bytes, right: bytes, level: int, node_idx: int) -> bytes:
-        """Of two nodes on a level (that of leaves is 0), for their parent of that index on the level above."""
+        """Hashes two nodes of a level (0 is that of the leaves) for their parent ``node_idx``."""
 
     def hash_empty(self, level: int, node_idx: int) -> bytes:
-        """Of a place that holds nothing."""
+        """The hash of an empty node."""
 
     def hash_commitment(self, structural_root: bytes, ctx: bytes, file_size: int) -> bytes:
-        """Of the tree as a whole."""
+        """Hashes the root, the header and the size of the file."""
 
 
 class Info(NamedTuple):
-    """What the header of a file says."""
+    """The contents of a file's header."""
 
     #: The standard's name of the cipher.
     algorithm: str
     #: Bytes in a chunk.
     chunk_size: int
-    #: Bytes in the file, as those who have the key see it.
+    #: Bytes in the decrypted file.
     size: int
-    #: What tells the file from all others: 24 random bytes.
+    #: A random identifier of 24 bytes.
     file_id: bytes
 
     @property
     def chunks(self) -> int:
-        """How many chunks there are."""
+        """The number of chunks."""
         return -(-self.size // self.chunk_size)
 
 
@@ -274,7 +279,7 @@ _Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 
 class _FileObject:
-    """A storage in a file of :mod:`io` that can be sought."""
+    """A storage in a seekable file of :mod:`io`."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -293,7 +298,7 @@ class _FileObject:
         self._file.seek(offset)
         view = memoryview(data)
         while view:
-            # None says that all was written, for there are files that say nothing.
+            # Some files return None, which means that all was written.
             written = self._file.write(view)
             view = view[len(view) if written is None else written :]
 
@@ -301,7 +306,7 @@ class _FileObject:
         return cast(int, self._file.seek(0, os.SEEK_END))
 
     def set_size(self, size: int) -> None:
-        # Not all files grow when they are truncated.
+        # Not every file object can grow by truncate().
         there = self.get_size()
         if there < size:
             for start in range(there, size, 1 << 20):
@@ -311,19 +316,19 @@ class _FileObject:
 
     def sync(self) -> None:
         self._file.flush()
-        with contextlib.suppress(OSError, AttributeError):  # what is no file of the system has no number
-            os.fsync(self._file.fileno())
+        with contextlib.suppress(OSError, AttributeError):
+            os.fsync(self._file.fileno())  # fails unless it is a file of the system
 
 
 def _place(place: object) -> Any:
-    """What the native part takes: a path as a string, or a storage."""
+    """The file for native code: a path as a string, or a storage."""
     if isinstance(place, (str, bytes, os.PathLike)):
         return os.fsdecode(place)
     if isinstance(place, Storage):
         return place
     if hasattr(place, "seek") and hasattr(place, "read"):
         return _FileObject(place)
-    raise TypeError(f"a path, a file or a storage is needed, not {type(place).__name__}")
+    raise TypeError(f"expected a path, a seekable file or a storage, not {type(place).__name__}")
 
 
 def _secret(
@@ -334,13 +339,17 @@ def _secret(
 ) -> Any:
     """Returns the secret from exactly one of a key, a key file and a passphrase."""
     if (key is None) + (key_file is None) + (passphrase is None) != 2:
-        raise TypeError("one of key, key_file and passphrase is needed")
+        raise TypeError("pass exactly one of key, key_file and passphrase")
     if isinstance(context, str):
         context = context.encode()
     if key_file is not None:
         return "key_file", os.fsdecode(key_file), context
     if passphrase is not None:
-        return "passphrase", passphrase.encode() if isinstance(passphrase, str) else passphrase, context
+        return (
+            "passphrase",
+            passphrase.encode() if isinstance(passphrase, str) else passphrase,
+            context,
+        )
     return "key", key, context
 
 
@@ -351,24 +360,25 @@ def _number(what: str, number: int) -> int:
 
 
 class RafFile(io.RawIOBase):
-    """An encrypted file that is open, as a raw file of :mod:`io`; made by :func:`open`.
+    """An open encrypted file, as a raw file of :mod:`io`; returned by :func:`open`.
 
-    Any number of threads can use it, one after another; those that want to read at places of their own use :meth:`pread`.
+    Threads can share it; their calls take turns. Use :meth:`pread` to read without moving the
+    position that they share.
     """
 
     def __init__(self, native: _native.Raf, mode: str, name: object) -> None:
         self._raf = native
         self._mode = mode
-        #: The path, or the storage, that was opened.
+        #: The path, file or storage that was opened.
         self.name = name
         self._position = native.size if "a" in mode else 0
-        # For what moves the position. A storage that comes back here is refused by the native part,
-        # and must not wait for itself.
+        # Guards the position. Reentrant, so that a storage that wrongly uses its own file gets the
+        # error from native code instead of a deadlock.
         self._moving = threading.RLock()
 
     @property
     def mode(self) -> str:
-        """What it was opened for: "rb", "rb+", "wb", "wb+", "xb", "xb+", "ab" or "ab+"."""
+        """The mode: "rb", "rb+", "wb", "wb+", "xb", "xb+", "ab" or "ab+"."""
         return self._mode
 
     def __repr__(self) -> str:
@@ -389,7 +399,7 @@ class RafFile(io.RawIOBase):
     def _check_writable(self) -> _native.Raf:
         raf = self._check()
         if not self.writable():
-            raise ReadOnlyError("the file was opened for reading alone")
+            raise ReadOnlyError("the file was opened for reading only")
         return raf
 
     def readable(self) -> bool:
@@ -403,12 +413,12 @@ class RafFile(io.RawIOBase):
         return self._mode != "rb"
 
     def seekable(self) -> bool:
-        """It always is."""
+        """Always true."""
         self._check()
         return True
 
     def read(self, size: int | None = -1) -> bytes:
-        """Reads up to ``size`` bytes, or all that there are."""
+        """Reads up to ``size`` bytes, or everything to the end."""
         raf = self._check_readable()
         with self._moving:
             data = raf.read_at(None if size is None or size < 0 else size, self._position)
@@ -416,11 +426,11 @@ class RafFile(io.RawIOBase):
         return data
 
     def readall(self) -> bytes:
-        """Reads all that there is from here on."""
+        """Reads everything to the end."""
         return self.read()
 
     def readinto(self, buffer: Buffer) -> int:
-        """Reads into a writable buffer, and tells how many bytes. If it fails, all of the buffer is zeroed."""
+        """Reads into a writable buffer and returns the number of bytes; zeroes it if that fails."""
         raf = self._check_readable()
         with self._moving:
             count = raf.read_into(buffer, self._position)
@@ -428,7 +438,7 @@ class RafFile(io.RawIOBase):
         return count
 
     def write(self, data: Buffer) -> int:
-        """Writes all of ``data``: here, or at the end if the file was opened to append."""
+        """Writes all of ``data`` at the position, or at the end in mode "ab"."""
         raf = self._check_writable()
         with self._moving:
             if "a" in self._mode:
@@ -439,7 +449,7 @@ class RafFile(io.RawIOBase):
         return memoryview(data).nbytes
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Goes to a place, which may be behind the end."""
+        """Moves the position, which may be past the end."""
         raf = self._check()
         with self._moving:
             if whence == os.SEEK_SET:
@@ -454,12 +464,15 @@ class RafFile(io.RawIOBase):
         return position
 
     def tell(self) -> int:
-        """The place where it is."""
+        """The position."""
         self._check()
         return self._position
 
     def truncate(self, size: int | None = None) -> int:
-        """Makes the file ``size`` bytes long, or as long as it is to here; new bytes are zeros. The place stays the same."""
+        """Sets the length to ``size`` bytes, by default to the position, which does not move.
+
+        New bytes are zero.
+        """
         raf = self._check_writable()
         with self._moving:
             size = self._position if size is None else _number("size", size)
@@ -467,36 +480,42 @@ class RafFile(io.RawIOBase):
         return size
 
     def flush(self) -> None:
-        """Does nothing: nothing waits to be written. To have it outlive a loss of power, see :meth:`sync`."""
+        """Does nothing, because nothing is buffered. See :meth:`sync` about a loss of power."""
         self._check()
 
     def sync(self) -> None:
-        """Makes sure that all that was written outlives a loss of power."""
+        """Waits until everything written would survive a loss of power."""
         self._check().sync()
 
     def close(self) -> None:
-        """Closes the file, and wipes its keys from memory. A storage, or a file that was given to :func:`open`, stays open."""
+        """Closes the file and wipes its keys from memory.
+
+        A storage or file object that was given to :func:`open` stays open.
+        """
         try:
             super().close()
         finally:
-            # What was never opened has none.
+            # Not set if __init__ failed.
             raf = getattr(self, "_raf", None)
             if raf is not None:
                 raf.close()
 
     def pread(self, size: int, offset: int) -> bytes:
-        """Reads up to ``size`` bytes from a place, and stays where it is."""
+        """Reads up to ``size`` bytes at ``offset``, without moving the position."""
         return self._check_readable().read_at(_number("size", size), _number("offset", offset))
 
     def preadinto(self, buffer: Buffer, offset: int) -> int:
-        """Reads into a writable buffer from a place, stays where it is, and tells how many bytes.
+        """Reads into a writable buffer at ``offset``, without moving the position.
 
-        If it fails, all of the buffer is zeroed.
+        Returns the number of bytes. If it fails, all of the buffer is zeroed.
         """
         return self._check_readable().read_into(buffer, _number("offset", offset))
 
     def pwrite(self, data: Buffer, offset: int) -> int:
-        """Writes all of ``data`` to a place, and stays where it is. What lies between the old end and there is zeros."""
+        """Writes all of ``data`` at ``offset``, without moving the position.
+
+        Bytes between the old end and ``offset`` become zero.
+        """
         self._check_writable().write_at(data, _number("offset", offset))
         return memoryview(data).nbytes
 
@@ -507,15 +526,15 @@ class RafFile(io.RawIOBase):
 
     @property
     def info(self) -> Info:
-        """What the header says, which is verified."""
+        """The contents of the header, which are verified."""
         raf = self._check()
         return Info(raf.algorithm, raf.chunk_size, raf.size, raf.file_id)
 
     def verify(self, commitment: Buffer | None = None) -> None:
-        """Reads every chunk. Raises :class:`DamagedChunkError` for the first that is damaged.
+        """Reads every chunk. Raises :class:`DamagedChunkError` for the first damaged one.
 
-        With a commitment that was kept elsewhere, for which the file must have been opened with ``merkle``, it also raises
-        :class:`TreeMismatchError` if the contents are not those of then.
+        With a commitment that was kept elsewhere, it also raises :class:`TreeMismatchError` if the
+        contents have changed since. This needs a file opened with ``merkle``.
         """
         raf = self._check()
         if commitment is None:
@@ -524,10 +543,10 @@ class RafFile(io.RawIOBase):
         expected = bytes(commitment)
         raf.rebuild_tree()
         if not hmac.compare_digest(raf.commitment(), expected):
-            raise TreeMismatchError("the file is not the one that the commitment was made of")
+            raise TreeMismatchError("the file does not match the commitment")
 
     def damaged_chunks(self) -> list[int]:
-        """Reads every chunk, and tells the indices of all that are damaged."""
+        """Reads every chunk and returns the indices of the damaged ones."""
         raf, damaged = self._check(), []
         info = self.info
         for index in range(info.chunks):
@@ -538,41 +557,46 @@ class RafFile(io.RawIOBase):
         return damaged
 
     def set_barriers(self, on: bool = True) -> None:
-        """Whether to sync within a change, between parts whose order matters.
+        """Whether to sync between the parts of a change whose order matters.
 
-        Then the size is right (the old or the new one) even if the *machine* stops in the middle of a change. That costs a sync whenever
-        the size changes; a process that is killed does no harm without it.
+        If on, the file has the old or the new size even if the *machine* stops in the middle of a
+        change. That costs a sync each time the size changes. It is not needed against a killed
+        process.
         """
         self._check().set_barriers(on)
 
     def commitment(self) -> bytes:
-        """What stands for all contents of the file, its size and its id: 32 bytes, with SHA-256.
+        """A hash of the file's contents, size and id: 32 bytes with SHA-256.
 
-        It is to be kept where those who can write to the file cannot. The file must have been opened with ``merkle``; then this follows all
-        changes.
+        Keep it where someone who can write to the file cannot change it. It is updated with every
+        change. This needs a file opened with ``merkle``.
 
-        It is that of ``palladion raf verify --commitment`` and the ``root_hash`` of ``pyaegis``, if the tree has as many places.
+        ``palladion raf verify --commitment`` and the ``root_hash`` of ``pyaegis`` give the same if
+        their tree has the same size.
         """
         return self._check().commitment()
 
     def verify_tree(self) -> None:
-        """Compares every chunk with the Merkle tree in memory. Raises :class:`TreeMismatchError` for the first that is another one."""
+        """Compares every chunk with the Merkle tree in memory.
+
+        Raises :class:`TreeMismatchError` for the first chunk that differs.
+        """
         self._check().verify_tree()
 
     def rebuild_tree(self) -> None:
-        """Makes the Merkle tree anew, of what is in the file."""
+        """Computes the Merkle tree again from the file."""
         self._check().rebuild_tree()
 
 
 def _mode_of(mode: str) -> str:
-    """The mode in one spelling."""
+    """The mode in its normal spelling."""
     kinds = [letter for letter in mode if letter in "rwxa"]
     if len(kinds) != 1 or len(set(mode)) != len(mode) or set(mode) - set("rwxab+"):
         raise ValueError(f"mode must be one of rb, wb, xb and ab, with or without +, not {mode!r}")
     return kinds[0] + "b" + ("+" if "+" in mode else "")
 
 
-def open(  # noqa: A001 - as io.open
+def open(  # noqa: A001 - like io.open
     file: _Path | Storage | Any,
     mode: str = "rb",
     *,
@@ -585,24 +609,28 @@ def open(  # noqa: A001 - as io.open
     merkle: bool | MerkleHasher | None = None,
     max_chunks: int | None = None,
 ) -> RafFile:
-    """Opens, or makes, an encrypted file.
+    """Opens or creates an encrypted file.
 
-    ``file`` is a path, a binary file that can be sought (``io.BytesIO()``, say), or any :class:`Storage`. What is opened by its path is
-    locked: many may read it, or one may change it; otherwise this raises :class:`BlockingIOError`. Programs other than ``palladion`` may
-    not care for that.
+    ``file`` is a path, a seekable binary file such as ``io.BytesIO()``, or any :class:`Storage`. A
+    file opened by its path is locked: several programs may read it at once, or one may change it.
+    If that conflicts with another program, this raises :class:`BlockingIOError`. Programs other
+    than ``palladion`` may ignore the lock.
 
-    ``mode`` is as for ``io.open``: "rb", "r+b", "w+b", "x+b" or "a+b"; or "wb", "xb" and "ab", which cannot be read.
+    ``mode`` is as for ``io.open``: "rb", "r+b", "w+b", "x+b" or "a+b", or the write-only "wb", "xb"
+    or "ab".
 
-    One of ``key``, ``key_file`` and ``passphrase`` must be given, and perhaps ``context``: see :mod:`palladion.raf`. ``algorithm`` and
-    ``chunk_size`` are for files that are made; those that are there say so themselves. A chunk is read and written as a whole, so small
-    ones (1024 bytes at least) are for small changes here and there.
+    Pass one of ``key``, ``key_file`` and ``passphrase``, and optionally ``context``; see
+    :mod:`palladion.raf`. ``algorithm`` and ``chunk_size`` are for new files; existing files have
+    theirs in the header. A chunk is read and written as a whole, so choose small chunks (1024 bytes
+    or more) for small scattered changes.
 
-    With ``merkle=True``, the file has a Merkle tree of SHA-256 in memory, from which :meth:`RafFile.commitment` comes; a
-    :class:`MerkleHasher` brings another hash function. All that is there is read to make it. It has room for ``max_chunks`` chunks: for
-    16384, or the next power of two that is enough when the file is opened, if you do not say.
+    With ``merkle=True``, the file has a SHA-256 Merkle tree in memory, which
+    :meth:`RafFile.commitment` needs; pass a :class:`MerkleHasher` for another hash function.
+    Opening then reads the whole file. The tree has room for ``max_chunks`` chunks. The default is
+    16384, or the next power of two if an existing file has more.
 
     >>> import io
-    >>> store, key = io.BytesIO(), bytes(32)  # in earnest: palladion.generate_key()
+    >>> store, key = io.BytesIO(), bytes(32)  # use palladion.generate_key()
     >>> with open(store, "w+b", key=key, merkle=True) as file:
     ...     _ = file.write(b"attack at dawn")
     ...     commitment = file.commitment()
@@ -644,7 +672,9 @@ def open(  # noqa: A001 - as io.open
 
 
 def probe(file: _Path | Storage | Any) -> Info:
-    """What the header of a file says, without its key: which algorithm the key must be for, say. It is not verified.
+    """Reads the header of a file without the key, for example to learn the algorithm.
+
+    The header is not verified.
 
     >>> import io
     >>> store = io.BytesIO()
@@ -656,11 +686,14 @@ def probe(file: _Path | Storage | Any) -> Info:
 
 
 def derive_master_key(key: Buffer, context: str | Buffer = b"") -> bytes:
-    """A key for one purpose, from a key that serves several: as long as that, which has 16 or 32 bytes.
+    """Derives a key for one purpose from a key of 16 or 32 bytes; it has the same length.
 
-    ``context`` is at most 120 bytes with a key of 16, and 72 with one of 32. It is what libaegis calls ``aegis_raf_derive_master_key``.
+    ``context`` has at most 120 bytes for a key of 16 bytes and 72 for a key of 32. This is
+    libaegis's ``aegis_raf_derive_master_key``.
 
     >>> len(derive_master_key(bytes(32), "backups"))
     32
     """
-    return _native.raf_derive_master_key(key, context.encode() if isinstance(context, str) else context)
+    return _native.raf_derive_master_key(
+        key, context.encode() if isinstance(context, str) else context
+    )

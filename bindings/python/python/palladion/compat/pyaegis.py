@@ -1,6 +1,7 @@
-"""The interface of the package ``pyaegis`` 0.3.1: its names, arguments, defaults, results and exceptions, on Palladion.
+"""A drop-in replacement for ``pyaegis`` 0.3.1.
 
-A program that was written for it runs with one line changed:
+It has the same names, arguments, defaults, results and exceptions. A program written for
+``pyaegis`` needs one line changed:
 
 >>> import palladion.compat.pyaegis as pyaegis
 >>> cipher = pyaegis.Aegis128L()
@@ -9,21 +10,30 @@ A program that was written for it runs with one line changed:
 >>> cipher.decrypt(key, nonce, ciphertext, b"header")
 b'attack at dawn'
 
-What is better: everything that takes bytes takes any object with the buffer protocol; ``stream`` is there for all six ciphers; MACs have
-``copy()``; :class:`FileStorage` works on Windows too; other threads run while long work is done; an exception of a storage is the
-``__cause__`` of the :class:`RAFIOError`.
+It adds a few things:
 
-What differs, on purpose:
+- Arguments of bytes may be any object with the buffer protocol.
+- All six ciphers have ``stream``.
+- MACs have ``copy()``.
+- :class:`FileStorage` works on Windows too.
+- Other threads run during long calls.
+- The ``__cause__`` of a :class:`RAFIOError` is the exception that the storage raised.
 
-- Objects that are not to be changed (``bytes``) are not written to: :class:`TypeError`.
-- The nonce of ``stream`` must have the length that the cipher has: :class:`ValueError`.
-- A MAC and a ``AegisStreamDecrypt*`` refuse a tag that has not ``tag_size`` bytes: :class:`DecryptionError`.
-- After the ``with`` block of an ``AegisStreamDecrypt*``, ``verify`` raises :class:`AegisError`, and does not return an empty message.
-- ``truncate`` of a RAF file to a place within a damaged chunk raises :class:`RAFAuthenticationError`: nothing of what is cut off stays in
-  the file, so the chunk is written anew.
-- ``read_into`` of a RAF file zeroes the buffer if it fails. A storage is asked for several chunks at a time if many are read or written.
+It differs on purpose in these cases:
 
-New programs are better off with :mod:`palladion` and :mod:`palladion.raf`.
+- An output that is read-only, such as ``bytes``, raises :class:`TypeError`; it is never written.
+- A nonce of the wrong length for ``stream`` raises :class:`ValueError`.
+- A tag that does not have ``tag_size`` bytes raises :class:`DecryptionError` from a MAC or an
+  ``AegisStreamDecrypt*``.
+- After the ``with`` block of an ``AegisStreamDecrypt*``, ``verify`` raises :class:`AegisError`
+  instead of returning an empty message.
+- ``truncate`` of a RAF file to an offset within a damaged chunk raises
+  :class:`RAFAuthenticationError`. It encrypts the rest of the chunk again, so that nothing of what
+  was cut off stays in the file.
+- ``read_into`` of a RAF file zeroes the buffer if it fails. A long read or write accesses the
+  storage several chunks at a time.
+
+New programs should use :mod:`palladion` and :mod:`palladion.raf`.
 """
 
 from __future__ import annotations
@@ -32,7 +42,16 @@ import hashlib
 import os
 import struct
 import threading
-from typing import TYPE_CHECKING, Any, Callable, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    ClassVar,
+    Literal,
+    Protocol,
+    TypeVar,
+    runtime_checkable,
+)
 
 from .. import _native, raf
 
@@ -43,7 +62,7 @@ if TYPE_CHECKING:
 
     from .._native import Buffer
 
-__version__ = "0.2.0"  # what pyaegis 0.3.1 says
+__version__ = "0.2.0"  # the value in pyaegis 0.3.1
 
 __all__ = [
     "Aegis128L",
@@ -100,7 +119,7 @@ class AegisError(Exception):
 
 
 class DecryptionError(AegisError):
-    """Something is not authentic."""
+    """The data is not authentic."""
 
 
 class RAFError(AegisError):
@@ -108,7 +127,7 @@ class RAFError(AegisError):
 
 
 class RAFIOError(RAFError):
-    """The storage failed, or the file is in no state to be used."""
+    """The storage failed, or the file cannot be used after an earlier failure."""
 
 
 class RAFAuthenticationError(RAFError):
@@ -116,7 +135,7 @@ class RAFAuthenticationError(RAFError):
 
 
 class RAFConfigError(RAFError):
-    """What was asked for does not go together with the file."""
+    """The arguments are invalid or do not fit the file."""
 
 
 def _length(data: Buffer) -> int:
@@ -131,10 +150,10 @@ def _check_length(what: str, data: Buffer, expected: int) -> None:
 
 
 def _check_output(buffer: Buffer, expected: int) -> None:
-    """That a result can go there."""
+    """Checks that a result can be written to a buffer."""
     view = memoryview(buffer)
     if view.readonly:
-        raise TypeError(f"a buffer that can be changed is needed, not {type(buffer).__name__}")
+        raise TypeError(f"the buffer must be writable, but {type(buffer).__name__} is read-only")
     _check_length("the buffer for the result", view, expected)
 
 
@@ -144,7 +163,8 @@ def _check_tag_size(tag_size: int) -> None:
 
 
 class _Keyed:
-    """What all classes of a cipher have. Each of them is a class of its own, for isinstance; what it is made for is all that differs."""
+    """The base of all classes with a key. Each cipher has its own class, so that isinstance
+    works."""
 
     _ALGORITHM: ClassVar[str]
     #: Bytes in a key.
@@ -164,9 +184,9 @@ class _Keyed:
 
 
 class _Nonced(_Keyed):
-    #: Bytes in the shorter kind of tags.
+    #: Bytes in a short tag.
     TAG_SIZE_MIN: ClassVar[int] = 16
-    #: Bytes in the longer kind of tags.
+    #: Bytes in a long tag.
     TAG_SIZE_MAX: ClassVar[int] = 32
 
     @classmethod
@@ -181,7 +201,7 @@ class _Nonced(_Keyed):
 
 
 class _Cipher(_Nonced):
-    """Authenticated encryption of messages, a key and a nonce at a time. A nonce must never serve twice with one key."""
+    """Authenticated encryption of messages. Never use a nonce twice with one key."""
 
     def __init__(self, tag_size: int = 32) -> None:
         _check_tag_size(tag_size)
@@ -189,8 +209,10 @@ class _Cipher(_Nonced):
         self.tag_size = tag_size
 
     def _with(self, key: Buffer, nonce: Buffer, tag_size: int | None = None) -> _native.Cipher:
-        # This checks the key: nothing of it is left to do for short messages.
-        cipher = _native.Cipher(key, self._ALGORITHM, tag_size=self.tag_size if tag_size is None else tag_size)
+        # Creating the cipher also checks the length of the key.
+        cipher = _native.Cipher(
+            key, self._ALGORITHM, tag_size=self.tag_size if tag_size is None else tag_size
+        )
         _check_length("the nonce", nonce, self.NONCE_SIZE)
         return cipher
 
@@ -202,7 +224,10 @@ class _Cipher(_Nonced):
         associated_data: Buffer | None = None,
         into: Buffer | None = None,
     ) -> bytes:
-        """Ciphertext and tag of a message; they also go to ``into``, which has just as many bytes."""
+        """Encrypts a message and returns ciphertext and tag.
+
+        They are also written to ``into``, which must have exactly as many bytes.
+        """
         cipher = self._with(key, nonce)
         if into is None:
             return cipher.encrypt(nonce, plaintext, associated_data)
@@ -218,7 +243,10 @@ class _Cipher(_Nonced):
         associated_data: Buffer | None = None,
         into: Buffer | None = None,
     ) -> bytes:
-        """The message of ciphertext and tag; it also goes to ``into``, which is zeroed if they are not authentic."""
+        """Decrypts ciphertext and tag and returns the message.
+
+        The message is also written to ``into``, which is zeroed if they are not authentic.
+        """
         cipher = self._with(key, nonce)
         length = _length(ciphertext) - self.tag_size
         if length < 0:
@@ -241,7 +269,10 @@ class _Cipher(_Nonced):
         associated_data: Buffer | None = None,
         ciphertext_into: Buffer | None = None,
     ) -> tuple[bytes, bytes]:
-        """Ciphertext and tag of a message, apart; the ciphertext also goes to ``ciphertext_into``."""
+        """Encrypts a message and returns ciphertext and tag separately.
+
+        The ciphertext is also written to ``ciphertext_into``.
+        """
         cipher = self._with(key, nonce)
         if ciphertext_into is None:
             return cipher.encrypt_detached(nonce, plaintext, associated_data)
@@ -258,7 +289,10 @@ class _Cipher(_Nonced):
         associated_data: Buffer | None = None,
         into: Buffer | None = None,
     ) -> bytes:
-        """The message of ciphertext and tag, which says by itself how long it is; it also goes to ``into``."""
+        """Decrypts a ciphertext with a separate tag of 16 or 32 bytes and returns the message.
+
+        The message is also written to ``into``.
+        """
         self._check(key, nonce)
         if into is not None:
             _check_output(into, _length(ciphertext))
@@ -281,7 +315,7 @@ class _Cipher(_Nonced):
     def encrypt_inplace(
         self, key: Buffer, nonce: Buffer, buffer: Buffer, associated_data: Buffer | None = None
     ) -> bytes:
-        """Encrypts a message where it lies, and returns the tag."""
+        """Encrypts a message in place and returns the tag."""
         cipher = self._with(key, nonce)
         _check_output(buffer, _length(buffer))
         return cipher.encrypt_in_place(nonce, buffer, associated_data)
@@ -294,7 +328,7 @@ class _Cipher(_Nonced):
         tag: Buffer,
         associated_data: Buffer | None = None,
     ) -> None:
-        """Decrypts a ciphertext where it lies. If it is not authentic, the buffer is zeroed."""
+        """Decrypts a ciphertext in place. If it is not authentic, the buffer is zeroed."""
         self._check(key, nonce)
         _check_output(buffer, _length(buffer))
         try:
@@ -309,10 +343,10 @@ class _Cipher(_Nonced):
 
     @classmethod
     def stream(cls, key: Buffer, nonce: Buffer, length: int, into: Buffer | None = None) -> bytes:
-        """So many bytes that depend on key and nonce alone; they also go to ``into``."""
+        """Returns ``length`` bytes of the key stream; they are also written to ``into``."""
         cls._check(key, nonce)
         if length < 0:
-            raise ValueError(f"there can be no {length} bytes")
+            raise ValueError(f"length must not be negative, but is {length}")
         stream = _native.KeyStream(key, nonce, algorithm=cls._ALGORITHM)
         if into is None:
             return stream.read(length)
@@ -358,38 +392,40 @@ class _Mac(_Nonced):
 
     def _check_open(self) -> None:
         if self._ended:
-            raise AegisError("the MAC has ended; reset it for another one")
+            raise AegisError("the MAC has ended; call reset() to use it again")
 
     def update(self, data: Buffer) -> None:
-        """Takes more data."""
+        """Adds data."""
         self._check_open()
         self._mac.update(data)
 
     def final(self) -> bytes:
-        """Ends it and returns the tag."""
+        """Ends the MAC and returns the tag."""
         self._check_open()
         self._ended = True
         return self._mac.digest()
 
     def verify(self, tag: Buffer) -> None:
-        """Ends it and compares the tag, in constant time, with one that came along."""
+        """Ends the MAC and compares its tag with ``tag`` in constant time."""
         self._check_open()
         length = _length(tag)
         self._ended = True
         if length != self._mac.digest_size:
-            raise DecryptionError(f"the tag must have {self._mac.digest_size} bytes, but has {length}")
+            raise DecryptionError(
+                f"the tag must have {self._mac.digest_size} bytes, but has {length}"
+            )
         try:
             self._mac.verify(tag)
         except _native.VerificationError as error:
             raise DecryptionError(str(error)) from None
 
     def reset(self) -> None:
-        """Forgets all data, and keeps key and nonce."""
+        """Starts again with the same key and nonce."""
         self._mac.reset()
         self._ended = False
 
     def copy(self) -> Self:
-        """Another one with the same key, nonce and data."""
+        """Returns a copy with the same key, nonce and data."""
         copy = object.__new__(type(self))
         copy.tag_size, copy._mac, copy._ended = self.tag_size, self._mac.copy(), self._ended
         return copy
@@ -444,13 +480,13 @@ class _Pieces(_Nonced):
 
 
 class _StreamEncrypt(_Pieces):
-    """Encrypts a message that comes in pieces."""
+    """Encrypts a message in pieces."""
 
     def _begin(self, cipher: _native.Cipher, nonce: Buffer, associated_data: Buffer | None) -> None:
         self._session = cipher.encryptor(nonce, associated_data)
 
     def update(self, plaintext: Buffer) -> bytes:
-        """The ciphertext of the next piece, as many bytes as it has."""
+        """Encrypts the next piece and returns its ciphertext, which has the same length."""
         self._check_open()
         return self._session.update(plaintext)
 
@@ -472,19 +508,19 @@ class _StreamEncrypt(_Pieces):
 
 
 class _StreamDecrypt(_Pieces):
-    """Decrypts a message that comes in pieces. It is kept until its end, and shown only if it is authentic."""
+    """Decrypts a message in pieces. It is kept in memory and returned only if it is authentic."""
 
     def _begin(self, cipher: _native.Cipher, nonce: Buffer, associated_data: Buffer | None) -> None:
         self._session: _native.Decryptor | None = cipher.decryptor(nonce, associated_data)
 
     def update(self, ciphertext: Buffer) -> None:
-        """Takes the next piece of the ciphertext."""
+        """Adds the next piece of the ciphertext."""
         self._check_open()
         assert self._session is not None
         self._session.update(ciphertext)
 
     def verify(self, tag: Buffer) -> bytes:
-        """Ends the message, and returns all of it."""
+        """Ends the message and returns all of it."""
         self._check_open()
         length = _length(tag)
         session, self._session, self._ended = self._session, None, True
@@ -502,7 +538,7 @@ class _StreamDecrypt(_Pieces):
         exc_val: BaseException | None,
         exc_tb: TracebackType | None,
     ) -> Literal[False]:
-        # What was decrypted and never verified is wiped.
+        # Dropping the session wipes what was decrypted but not verified.
         self._session, self._ended = None, True
         return False
 
@@ -557,14 +593,14 @@ class AegisStreamDecrypt256X4(_StreamDecrypt, algorithm="AEGIS-256X4"):
 
 @runtime_checkable
 class RAFStorage(raf.Storage, Protocol):
-    """What can keep a RAF file: :class:`palladion.raf.Storage`."""
+    """A place that can hold a RAF file; see :class:`palladion.raf.Storage`."""
 
 
 MerkleHasher = raf.MerkleHasher
 
 
 class SHA256MerkleHasher:
-    """SHA-256 with a prefix for each use; what ``merkle=True`` stands for."""
+    """SHA-256 with a prefix for each use, as with ``merkle=True``."""
 
     hash_len: int = 32
 
@@ -573,19 +609,21 @@ class SHA256MerkleHasher:
         return hashlib.sha256(b"".join((bytes([kind]), *parts))).digest()
 
     def hash_leaf(self, chunk: bytes, chunk_len: int, chunk_idx: int) -> bytes:
-        """Of a chunk."""
+        """Hashes a chunk."""
         return self._hash(0, chunk_idx.to_bytes(8, "little"), chunk[:chunk_len])
 
     def hash_parent(self, left: bytes, right: bytes, level: int, node_idx: int) -> bytes:
-        """Of two nodes."""
-        return self._hash(1, level.to_bytes(4, "little"), node_idx.to_bytes(8, "little"), left, right)
+        """Hashes two nodes."""
+        return self._hash(
+            1, level.to_bytes(4, "little"), node_idx.to_bytes(8, "little"), left, right
+        )
 
     def hash_empty(self, level: int, node_idx: int) -> bytes:
-        """Of a place without a chunk."""
+        """The hash of an empty node."""
         return self._hash(2, level.to_bytes(4, "little"), node_idx.to_bytes(8, "little"))
 
     def hash_commitment(self, structural_root: bytes, ctx: bytes, file_size: int) -> bytes:
-        """Of the whole tree."""
+        """Hashes the root, the header and the size of the file."""
         return self._hash(3, structural_root, ctx, file_size.to_bytes(8, "little"))
 
 
@@ -604,7 +642,7 @@ class FileStorage:
         self._closed = True
         self._fd = os.open(path, self._FLAGS[mode] | getattr(os, "O_BINARY", 0), 0o644)
         self._closed = False
-        # Where a file cannot be read at a place without going there, one thread after another goes.
+        # Without pread(), threads take turns to seek and read.
         self._going = None if hasattr(os, "pread") else threading.Lock()
 
     def _piece(self, size: int, offset: int) -> bytes:
@@ -617,7 +655,7 @@ class FileStorage:
     def read_at(self, buf: bytearray, offset: int) -> None:
         """Fills ``buf`` with the bytes from ``offset`` on."""
         data: bytes | bytearray = self._piece(len(buf), offset)
-        # The system may give less than what was asked for, and does if that is gigabytes.
+        # The system may return less than requested, and does for gigabytes.
         while len(data) < len(buf):
             rest = len(buf) - len(data)
             piece = self._piece(rest, offset + len(data))
@@ -647,7 +685,7 @@ class FileStorage:
         os.ftruncate(self._fd, size)
 
     def sync(self) -> None:
-        """Makes sure that what was written outlives a loss of power."""
+        """Waits until everything written would survive a loss of power."""
         os.fsync(self._fd)
 
     def close(self) -> None:
@@ -673,7 +711,7 @@ class BytesIOStorage:
         """Fills ``buf`` with the bytes from ``offset`` on."""
         end = offset + len(buf)
         if end > len(self._data):
-            raise OSError(f"{end - len(self._data)} of {len(buf)} bytes are behind the end")
+            raise OSError(f"{end - len(self._data)} of {len(buf)} bytes are past the end")
         buf[:] = self._data[offset:end]
 
     def write_at(self, data: bytes, offset: int) -> None:
@@ -696,7 +734,7 @@ class BytesIOStorage:
         """Does nothing."""
 
     def getvalue(self) -> bytes:
-        """All that there is."""
+        """All bytes of the file."""
         return bytes(self._data)
 
     def __enter__(self) -> Self:
@@ -707,7 +745,7 @@ class BytesIOStorage:
 
 
 class _Guarded:
-    """A storage or a hash function of the user's: whatever goes wrong in it is a :class:`RAFIOError`."""
+    """A caller's storage or hash function; turns its exceptions into :class:`RAFIOError`."""
 
     def __init__(self, target: Any) -> None:
         self._target = target
@@ -736,7 +774,7 @@ class _GuardedStorage(_Guarded):
     def get_size(self) -> int:
         def size() -> int:
             size = int(self._target.get_size())
-            struct.pack("Q", size)  # a number that is none of 64 bits is a failure
+            struct.pack("Q", size)  # raises if it does not fit in 64 bits
             return size
 
         return self._call("get_size", size)
@@ -776,20 +814,22 @@ class _GuardedHasher(_Guarded):
 
 
 def _raf_error(error: Exception, action: str) -> RAFError:
-    """What an exception of the native part is called here."""
+    """Converts an exception of native code to one of this module."""
     kind: type[RAFError]
     if isinstance(error, (raf.WrongKeyError, raf.DamagedChunkError, raf.TreeMismatchError)):
         kind = RAFAuthenticationError
     elif isinstance(error, (raf.NotRafError, raf.UnsupportedRafError, raf.ExistsError)):
         kind = RAFError
-    elif isinstance(error, (raf.ChunkSizeError, raf.TreeSizeError, raf.HashLengthError, raf.NoTreeError)):
+    elif isinstance(
+        error, (raf.ChunkSizeError, raf.TreeSizeError, raf.HashLengthError, raf.NoTreeError)
+    ):
         kind = RAFConfigError
     else:
         kind = RAFIOError
     return kind(f"{action} failed: {error}")
 
 
-#: What the native part raises for RAF files. (What a storage raises is a RAFIOError already.)
+#: What native code raises for RAF files. (`_Guarded` has converted what a storage raises.)
 _FAILURES = (raf.RafError, OSError)
 
 
@@ -799,10 +839,11 @@ def _not_negative(what: str, value: int) -> None:
 
 
 class _Raf(_Keyed):
-    """An encrypted file that can be read and changed at any place.
+    """An encrypted file that can be read and changed at any offset.
 
-    ``create`` makes one, with chunks of ``chunk_size`` bytes; with ``truncate`` what was there goes. ``merkle`` gives it a Merkle tree with
-    ``merkle_max_chunks`` places, of SHA-256 or a hash function of yours; if there was a file already, call :meth:`merkle_rebuild`.
+    ``create`` creates a file with chunks of ``chunk_size`` bytes; ``truncate`` replaces an existing
+    one. ``merkle`` adds a Merkle tree for up to ``merkle_max_chunks`` chunks, with SHA-256 or your
+    hash function. For an existing file, call :meth:`merkle_rebuild` first.
     """
 
     #: The number of the algorithm in the file.
@@ -815,7 +856,7 @@ class _Raf(_Keyed):
     MERKLE_HASH_MIN: ClassVar[int] = 8
     #: Bytes in the longest hash.
     MERKLE_HASH_MAX: ClassVar[int] = 64
-    #: Bytes in a chunk, usually.
+    #: Bytes in a chunk by default.
     DEFAULT_CHUNK_SIZE: ClassVar[int] = 65536
 
     def __init_subclass__(cls, algorithm: str | None = None) -> None:
@@ -842,12 +883,13 @@ class _Raf(_Keyed):
         if create:
             if not self.CHUNK_MIN <= chunk_size <= self.CHUNK_MAX or chunk_size % 16:
                 raise RAFConfigError(
-                    f"chunk_size must be a multiple of 16 from {self.CHUNK_MIN} to {self.CHUNK_MAX}, not {chunk_size}"
+                    f"chunk_size must be a multiple of 16 from {self.CHUNK_MIN} to "
+                    f"{self.CHUNK_MAX}, not {chunk_size}"
                 )
         else:
             number, chunk_size, _ = raf_probe(storage)
             if number != self.ALG_ID:
-                raise RAFConfigError(f"the file is one of algorithm {number}, not {self.ALG_ID}")
+                raise RAFConfigError(f"the file needs algorithm {number}, not {self.ALG_ID}")
         hasher: Any = None
         max_chunks = 16384 if merkle_max_chunks is None else merkle_max_chunks
         if merkle is not False:
@@ -896,7 +938,7 @@ class _Raf(_Keyed):
         return offset
 
     def read(self, size: int = -1, offset: int | None = None) -> bytes:
-        """Up to ``size`` bytes, or all, from here or from ``offset`` on; goes behind them."""
+        """Reads up to ``size`` bytes, or all, at the position or ``offset``; moves past them."""
         offset = self._place(offset)
         if size == 0:
             return b""
@@ -908,14 +950,17 @@ class _Raf(_Keyed):
         return data
 
     def pread(self, size: int, offset: int) -> bytes:
-        """Up to ``size`` bytes from ``offset`` on; stays here."""
+        """Reads up to ``size`` bytes at ``offset``, without moving the position."""
         self._check_open()
         _not_negative("offset", offset)
         _not_negative("size", size)
         return b"" if size == 0 else self._do("pread", lambda raf: raf.read_at(size, offset))
 
     def read_into(self, buf: Buffer, offset: int | None = None) -> int:
-        """Reads into a buffer, from here or from ``offset`` on, goes behind that, and tells how many bytes it was."""
+        """Reads into a buffer at the position or ``offset`` and moves past what was read.
+
+        Returns the number of bytes.
+        """
         offset = self._place(offset)
         length = _length(buf)
         if length == 0:
@@ -926,7 +971,7 @@ class _Raf(_Keyed):
         return count
 
     def write(self, data: Buffer, offset: int | None = None) -> int:
-        """Writes all of ``data`` here or from ``offset`` on, and goes behind it."""
+        """Writes all of ``data`` at the position or ``offset`` and moves past it."""
         offset = self._place(offset)
         count = self._write("write", data, offset)
         if count:
@@ -934,7 +979,7 @@ class _Raf(_Keyed):
         return count
 
     def pwrite(self, data: Buffer, offset: int) -> int:
-        """Writes all of ``data`` from ``offset`` on, and stays here."""
+        """Writes all of ``data`` at ``offset``, without moving the position."""
         self._check_open()
         _not_negative("offset", offset)
         return self._write("pwrite", data, offset)
@@ -945,40 +990,39 @@ class _Raf(_Keyed):
             try:
                 self._do(action, lambda raf: raf.write_at(data, offset))
             except RAFIOError as error:
-                # The tree's size is a mistake of who opened the file. (Of truncate, pyaegis says
-                # that the storage failed.)
+                # The caller chose too small a tree. (For truncate, pyaegis raises RAFIOError.)
                 if isinstance(error.__cause__, raf.TreeFullError):
                     raise RAFConfigError(str(error)) from error.__cause__
                 raise
         return length
 
     def truncate(self, size: int | None = None) -> int:
-        """Makes the file ``size`` bytes long, or as long as it is to here, and stays here."""
+        """Sets the length to ``size`` bytes, by default to the position, which does not move."""
         self._check_open()
         wanted = self._position if size is None else size
         self._do("truncate", lambda raf: raf.set_size(wanted))
         return wanted
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Goes to a place: from the start (0), from here (1) or from the end (2)."""
+        """Moves the position, relative to the start (0), to itself (1) or to the end (2)."""
         self._check_open()
         if whence not in (0, 1, 2):
             raise ValueError(f"whence must be 0, 1 or 2, not {whence}")
         place = offset + (0 if whence == 0 else self._position if whence == 1 else self.size)
-        _not_negative("the place", place)
+        _not_negative("the position", place)
         self._position = place
         return place
 
     def tell(self) -> int:
-        """The place where it is."""
+        """The position."""
         return self._position
 
     def sync(self) -> None:
-        """Makes sure that what was written outlives a loss of power."""
+        """Waits until everything written would survive a loss of power."""
         self._do("sync", lambda raf: raf.sync())
 
     def close(self) -> None:
-        """Closes the file, and wipes its keys from memory. The storage stays open."""
+        """Closes the file and wipes its keys from memory. The storage stays open."""
         if not self._closed:
             self._closed = True
             self._raf.close()
@@ -996,12 +1040,15 @@ class _Raf(_Keyed):
         return self._hash_len
 
     def merkle_rebuild(self) -> None:
-        """Makes the Merkle tree anew, of what is in the file."""
+        """Computes the Merkle tree again from the file."""
         self._check_tree()
         self._do("merkle_rebuild", lambda raf: raf.rebuild_tree())
 
     def merkle_verify(self) -> int | None:
-        """Compares every chunk with the Merkle tree; the index of the first that is another one, or None."""
+        """Compares every chunk with the Merkle tree.
+
+        Returns the index of the first chunk that differs, or None.
+        """
         self._check_tree()
         try:
             self._do("merkle_verify", lambda raf: raf.verify_tree())
@@ -1009,16 +1056,16 @@ class _Raf(_Keyed):
             cause = error.__cause__
             if isinstance(cause, raf.DamagedChunkError):
                 return cause.index
-            # Where only the tree itself was changed there is no such chunk.
+            # If only the tree itself was changed, there is no such chunk.
             return (cause.chunk or 0) if isinstance(cause, raf.TreeMismatchError) else 0
         return None
 
     def verify_root(self, expected_root: Buffer) -> None:
-        """Makes the Merkle tree anew, and compares its root with one that was kept elsewhere."""
+        """Computes the Merkle tree again and compares its root with one that was kept elsewhere."""
         _check_length("expected_root", expected_root, self._check_tree())
         self.merkle_rebuild()
         if self.root_hash != bytes(expected_root):
-            raise RAFAuthenticationError("the contents are not those that expected_root was made of")
+            raise RAFAuthenticationError("the contents do not match expected_root")
 
     @property
     def size(self) -> int:
@@ -1026,7 +1073,9 @@ class _Raf(_Keyed):
 
         def size(native: _native.Raf) -> int:
             if native.poisoned:
-                raise raf.PoisonedError("an earlier change failed in the middle; open the file anew")
+                raise raf.PoisonedError(
+                    "an earlier change failed in the middle; open the file again"
+                )
             return native.size
 
         return self._do("size", size)
@@ -1040,13 +1089,15 @@ class _Raf(_Keyed):
     def root_hash(self) -> bytes | None:
         """The commitment of the Merkle tree, or None without one."""
         self._check_open()
-        return None if self._hash_len is None else self._do("root_hash", lambda raf: raf.commitment())
+        return (
+            None if self._hash_len is None else self._do("root_hash", lambda raf: raf.commitment())
+        )
 
 
 _RAF_CLASSES: dict[str, type[_Raf]] = {}
 
 
-# In this order: it gives them their numbers.
+# The order of the classes gives them their numbers.
 class AegisRaf128L(_Raf, algorithm="AEGIS-128L"):
     """RAF files with AEGIS-128L."""
 
@@ -1074,17 +1125,19 @@ class AegisRaf256X4(_Raf, algorithm="AEGIS-256X4"):
 def _probe(storage: RAFStorage) -> tuple[type[_Raf], int, int]:
     header = bytearray(64)
     try:
-        # As pyaegis does it: how much there is behind the header is asked for when the file is
-        # opened.
+        # Read the header only, as pyaegis does; opening the file checks the rest.
         _GuardedStorage(storage).read_at(header, 0)
         algorithm, chunk_size, size, _ = _native.raf_probe(BytesIOStorage(header))
     except (*_FAILURES, RAFError) as error:
-        raise RAFError(f"there is no RAF file: {error}") from error
+        raise RAFError(f"cannot read a RAF header: {error}") from error
     return _RAF_CLASSES[algorithm], chunk_size, size
 
 
 def raf_probe(storage: RAFStorage) -> tuple[int, int, int]:
-    """What the header of a file says, unverified: the number of the algorithm, the chunk size and the size of the contents."""
+    """Reads the header of a file without verifying it.
+
+    Returns the number of the algorithm, the chunk size and the size of the contents.
+    """
     cls, chunk_size, size = _probe(storage)
     return cls.ALG_ID, chunk_size, size
 
@@ -1097,12 +1150,14 @@ def raf_open(
     merkle_max_chunks: int | None = None,
     **kwargs: Any,
 ) -> _Raf:
-    """Opens a file with the class that its header asks for."""
-    return _probe(storage)[0](storage, key, merkle=merkle, merkle_max_chunks=merkle_max_chunks, **kwargs)
+    """Opens a file with the class for the algorithm in its header."""
+    return _probe(storage)[0](
+        storage, key, merkle=merkle, merkle_max_chunks=merkle_max_chunks, **kwargs
+    )
 
 
 def raf_derive_master_key(master_key: Buffer, context: Buffer = b"") -> bytes:
-    """A key for one purpose, from a key that serves several."""
+    """Derives a key for one purpose from a master key."""
     try:
         return _native.raf_derive_master_key(master_key, context)
     except raf.RafError as error:
