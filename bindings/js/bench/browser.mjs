@@ -1,9 +1,7 @@
-// Speed in Chromium, as tables in Markdown: opens bench/index.html there.
+// Measures the speed in Chromium with bench/index.html, and prints tables in Markdown.
 //
-//   node bench/browser.mjs [--serve] [--shot FILE.png]
-//
-// --serve waits instead, for any other browser: the page measures as soon as it is asked to. --shot
-// draws what the page shows at the end.
+//   node bench/browser.mjs [--serve] [--shot FILE.png] --serve only serves the page, for any other
+// browser. --shot saves a picture of the page at the end.
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { serve } from '../test/browser/server.mjs';
@@ -21,7 +19,10 @@ if (process.argv.includes('--serve')) {
         await page.goto(url);
         await page.click('#start');
         await page.waitForFunction(() => globalThis.result, undefined, { timeout: 600_000 });
-        console.log(`Chromium ${browser.version()}; in brackets, times the speed of AES-256-GCM of @noble/ciphers\n`);
+        console.log(
+            `Chromium ${browser.version()}; ` +
+                'in brackets, times the speed of AES-256-GCM of @noble/ciphers\n',
+        );
         console.log(await page.evaluate(() => globalThis.result));
         const shot = process.argv.indexOf('--shot');
         if (shot > 0) await page.screenshot({ path: process.argv[shot + 1], fullPage: true });

@@ -1,9 +1,9 @@
-// What is measured, in Node as in a page: every build that can run here, beside AES-256-GCM of
-// @noble/ciphers, which is JavaScript, as pages have it where calls must not be asynchronous, and
-// that of WebCrypto, which has the CPU's instructions and is asynchronous.
+// Measures, in Node or in a page, every build that can run here, and AES-256-GCM of @noble/ciphers
+// and of WebCrypto. @noble/ciphers is JavaScript, which a page uses if it needs synchronous calls.
+// WebCrypto uses the CPU's instructions, and its calls are asynchronous.
 //
-// Figures are with everything that a caller pays for: checks, copies to the module and back, a new
-// array for the result. Samples take turns, and the fastest counts.
+// The times include everything that a call costs: checks, copies to and from the module, and a new
+// array for the result. Samples take turns; the result is the fastest.
 import { gcm } from '@noble/ciphers/aes.js';
 import { ALGORITHMS, Cipher, generateKey, generateNonce, init, mac } from '@palladion/aegis/slim';
 
@@ -29,29 +29,44 @@ async function tasksFor(length, builds) {
     const message = new Uint8Array(length).fill(7);
     const key = generateKey('AEGIS-256');
     const nonce = new Uint8Array(12);
-    const tasks = [{ name: NOBLE, operation: 'encrypt', call: () => gcm(key, nonce).encrypt(message) }];
+    const tasks = [
+        { name: NOBLE, operation: 'encrypt', call: () => gcm(key, nonce).encrypt(message) },
+    ];
     const subtle = globalThis.crypto?.subtle;
     if (subtle !== undefined) {
         const aes = await subtle.importKey('raw', key, 'AES-GCM', false, ['encrypt']);
-        tasks.push({ name: WEB_CRYPTO, operation: 'encrypt', asynchronous: true, call: () => subtle.encrypt({ name: 'AES-GCM', iv: nonce }, aes, message) });
+        tasks.push({
+            name: WEB_CRYPTO,
+            operation: 'encrypt',
+            asynchronous: true,
+            call: () => subtle.encrypt({ name: 'AES-GCM', iv: nonce }, aes, message),
+        });
     }
     for (const build of builds) {
         for (const algorithm of ALGORITHMS) {
             const key = generateKey(algorithm);
             const nonce = generateNonce(algorithm);
             const cipher = new Cipher(key, { algorithm });
-            tasks.push({ name: algorithm, build, operation: 'encrypt', call: () => cipher.encrypt(nonce, message) });
-            tasks.push({ name: algorithm, build, operation: 'MAC', call: () => mac(key, message, { algorithm }) });
+            tasks.push({
+                name: algorithm,
+                build,
+                operation: 'encrypt',
+                call: () => cipher.encrypt(nonce, message),
+            });
+            tasks.push({
+                name: algorithm,
+                build,
+                operation: 'MAC',
+                call: () => mac(key, message, { algorithm }),
+            });
         }
     }
     return tasks;
 }
 
-/**
- * Measures everything: nanoseconds of a call by size, name, build and operation.
- *
- * @param modules the compiled modules by build. An instance is quick to make; a module that was
- *   just compiled would start slowly.
+/** Measures everything. Returns the nanoseconds of a call by size, name, build and operation.
+ * @param modules the compiled modules by build. They are compiled in advance, because a module that
+ *   was just compiled starts slowly.
  */
 export async function measure(modules, progress = () => {}) {
     const results = [];
@@ -68,13 +83,16 @@ export async function measure(modules, progress = () => {}) {
             await use(task.build);
             task.take = task.asynchronous ? sampleAsync : sample;
             task.best = Infinity;
-            // As many calls as take a sample's time, once the engine's slower compilers have given
-            // way to its fastest one, which takes longer with JavaScript.
+            // Find how many calls take a sample's time, after the engine's best compiler has
+            // optimised the code, which takes longer for JavaScript.
             task.repeat = 1;
             for (let warm = 0; warm < (task.build === undefined ? 500 : 60); ) {
                 const time = await task.take(task);
                 warm += time * task.repeat;
-                task.repeat = Math.max(1, Math.min(1e6, Math.round(SAMPLE / Math.max(time, 1e-5)), 4 * task.repeat));
+                task.repeat = Math.max(
+                    1,
+                    Math.min(1e6, Math.round(SAMPLE / Math.max(time, 1e-5)), 4 * task.repeat),
+                );
             }
         }
         for (let round = 0; round < ROUNDS; round++) {
@@ -85,7 +103,8 @@ export async function measure(modules, progress = () => {}) {
             progress(size, (round + 1) / ROUNDS);
             await new Promise((resolve) => setTimeout(resolve));
         }
-        for (const { name, build, operation, best } of tasks) results.push({ size, length, name, build, operation, ns: best * 1e6 });
+        for (const { name, build, operation, best } of tasks)
+            results.push({ size, length, name, build, operation, ns: best * 1e6 });
     }
     return results;
 }
@@ -95,16 +114,28 @@ export const rate = ({ length, ns }) => (8 * length) / ns;
 
 const digits = (number) => (number < 9.995 ? number.toFixed(2) : number.toFixed(1));
 
-/** Tables: a row for each implementation, and below encryption by the factor to @noble/ciphers. */
+/** Formats tables with a row for each implementation, and its factor to @noble/ciphers. */
 export function tables(results) {
     const made = [];
-    const find = (size, like) => results.find((result) => result.size === size && Object.keys(like).every((name) => result[name] === like[name]));
+    const find = (size, like) =>
+        results.find(
+            (result) =>
+                result.size === size &&
+                Object.keys(like).every((name) => result[name] === like[name]),
+        );
     const heads = SIZES.map(([size]) => size);
-    for (const build of [...new Set(results.map((result) => result.build))].filter((build) => build !== undefined)) {
+    for (const build of [...new Set(results.map((result) => result.build))].filter(
+        (build) => build !== undefined,
+    )) {
         for (const operation of ['encrypt', 'MAC']) {
-            const rows = ALGORITHMS.map((name) => [name, heads.map((size) => find(size, { name, build, operation }))]);
+            const rows = ALGORITHMS.map((name) => [
+                name,
+                heads.map((size) => find(size, { name, build, operation })),
+            ]);
             if (operation === 'encrypt') {
-                for (const name of [NOBLE, WEB_CRYPTO]) if (find(heads[0], { name })) rows.push([name, heads.map((size) => find(size, { name }))]);
+                for (const name of [NOBLE, WEB_CRYPTO])
+                    if (find(heads[0], { name }))
+                        rows.push([name, heads.map((size) => find(size, { name }))]);
             }
             made.push({
                 title: `${build}, ${operation === 'MAC' ? 'MAC' : 'encryption'}`,
@@ -113,7 +144,12 @@ export function tables(results) {
                     name,
                     ...cells.map((cell) => {
                         const times = find(cell.size, { name: NOBLE }).ns / cell.ns;
-                        return digits(rate(cell)) + (operation === 'encrypt' && cell.build ? ` (${times < 9.95 ? times.toFixed(1) : times.toFixed(0)}×)` : '');
+                        return (
+                            digits(rate(cell)) +
+                            (operation === 'encrypt' && cell.build
+                                ? ` (${times < 9.95 ? times.toFixed(1) : times.toFixed(0)}×)`
+                                : '')
+                        );
                     }),
                 ]),
             });
@@ -125,6 +161,14 @@ export function tables(results) {
 export function markdown(results) {
     return tables(results)
         .map(({ title, heads, rows }) =>
-            [`| ${title}: ${heads.join(' | ')} |`, `|---|${heads.slice(1).map(() => '---:|').join('')}`, ...rows.map((row) => `| ${row.join(' | ')} |`)].join('\n'))
+            [
+                `| ${title}: ${heads.join(' | ')} |`,
+                `|---|${heads
+                    .slice(1)
+                    .map(() => '---:|')
+                    .join('')}`,
+                ...rows.map((row) => `| ${row.join(' | ')} |`),
+            ].join('\n'),
+        )
         .join('\n\n');
 }

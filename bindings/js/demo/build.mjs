@@ -1,11 +1,9 @@
-// Makes the demo: one page with everything in it, demo/dist/index.html, which works from a file as
-// well as from any server.
+// Builds the demo: demo/dist/index.html, a single file that works from the disk and from any
+// server.
 //
-//   node demo/build.mjs
-//
-// It uses the package by its name, so dist/ has to be there. Pages opened from a file may load
-// neither modules nor workers, so all is within: `core` (the package and the work), which the page
-// runs and makes its worker of, and the page itself.
+//   node demo/build.mjs It imports the package by name, so build dist/ first. A page opened from
+// the disk may load neither modules nor workers, so it contains everything: `core`, which has the
+// package and the work, and the page itself, which creates its worker from `core`.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -16,15 +14,23 @@ import { build } from 'esbuild';
 const here = dirname(fileURLToPath(import.meta.url));
 const path = (...names) => join(here, ...names);
 
-execFileSync(process.execPath, [path('../node_modules/typescript/bin/tsc'), '-p', here], { stdio: 'inherit' });
+execFileSync(process.execPath, [path('../node_modules/typescript/bin/tsc'), '-p', here], {
+    stdio: 'inherit',
+});
 
 async function script(entry) {
     const { outputFiles } = await build({
-        entryPoints: [path(entry)], bundle: true, minify: true, format: 'iife', target: 'es2022', charset: 'utf8', legalComments: 'none',
+        entryPoints: [path(entry)],
+        bundle: true,
+        minify: true,
+        format: 'iife',
+        target: 'es2022',
+        charset: 'utf8',
+        legalComments: 'none',
         write: false,
     });
     const text = outputFiles[0].text.trim();
-    if (/<\/script|<!--/i.test(text)) throw new Error(`${entry}: this text would end its element`);
+    if (/<\/script|<!--/i.test(text)) throw new Error(`${entry}: its text would end the element`);
     return text;
 }
 
@@ -32,11 +38,16 @@ const core = await script('core.ts');
 const page = await script('page.ts');
 const style = readFileSync(path('style.css'), 'utf8');
 
-// The page runs what is here and nothing else, and connects to nowhere.
+// The policy lets the page run only these scripts and connect to nothing.
 const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 const policy = [
-    "default-src 'none'", `script-src ${hash(core)} ${hash(page)} 'wasm-unsafe-eval'`, 'worker-src blob:', `style-src ${hash(style)}`,
-    'img-src data:', "base-uri 'none'", "form-action 'none'",
+    "default-src 'none'",
+    `script-src ${hash(core)} ${hash(page)} 'wasm-unsafe-eval'`,
+    'worker-src blob:',
+    `style-src ${hash(style)}`,
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
 ].join('; ');
 
 const parts = {
@@ -44,7 +55,10 @@ const parts = {
     style: `<style>${style}</style>`,
     scripts: `<script id="core">${core}</script>\n<script>${page}</script>`,
 };
-const html = readFileSync(path('index.html'), 'utf8').replace(/<!-- build: (\w+) -->/g, (_, name) => parts[name]);
+const html = readFileSync(path('index.html'), 'utf8').replace(
+    /<!-- build: (\w+) -->/g,
+    (_, name) => parts[name],
+);
 mkdirSync(path('dist'), { recursive: true });
 writeFileSync(path('dist/index.html'), html);
 console.log(`demo/dist/index.html: ${html.length} bytes`);

@@ -1,9 +1,16 @@
-/**
- * What the page does with files. The page and the worker have the same text of it: what is small is
- * done in the page, and the work in a worker, or, where there are none, in the page as well.
+/** Encrypts and decrypts files for the page. The page and the worker both contain this code: the
+ * page uses it for small tasks, and for everything if the browser allows no worker.
  */
 import {
-    decryptStream, encryptStream, formatKey, generateMasterKey, init, needsPassphrase, PalladionError, parseKey, type Secret,
+    decryptStream,
+    encryptStream,
+    formatKey,
+    generateMasterKey,
+    init,
+    needsPassphrase,
+    PalladionError,
+    parseKey,
+    type Secret,
 } from '@palladion/aegis';
 
 export interface Job {
@@ -12,23 +19,23 @@ export interface Job {
     secret: Secret;
 }
 
-/** How far it is: bytes read, and the next bytes of the result. */
+/** The progress of a job: the bytes read so far, and the next bytes of the result. */
 export interface Step {
     read: number;
     piece: Uint8Array<ArrayBuffer>;
 }
 
-/** An error as it crosses to the page. */
+/** An error in a message from the worker to the page. */
 export interface Failure {
     code: string;
     message: string;
     hint?: string | undefined;
 }
 
-/** What the first bytes of a file say. */
+/** The contents of a file's header. */
 export interface Inspection {
     palladion: boolean;
-    /** Whether it needs a passphrase, if its header is sound. */
+    /** Whether it needs a passphrase, if its header is valid. */
     passphrase?: boolean;
 }
 
@@ -36,16 +43,20 @@ const HEADER = 128;
 const MAGIC = [0x89, 0x50, 0x4c, 0x44];
 
 export function toFailure(error: unknown): Failure {
-    if (error instanceof PalladionError) return { code: error.code, message: error.message, hint: error.hint };
+    if (error instanceof PalladionError)
+        return { code: error.code, message: error.message, hint: error.hint };
     const { name, message } = error as { name?: string; message?: string };
     if (name === 'NotReadableError' || name === 'NotFoundError') {
         return {
             code: 'READ',
             message: 'the file cannot be read',
-            hint: 'it may have been changed, moved or removed since you chose it, or it is a folder: choose it again',
+            hint:
+                'it may have been changed, moved or removed since you chose it, ' +
+                'or it is a folder: choose it again',
         };
     }
-    if (name === 'QuotaExceededError') return { code: 'SPACE', message: 'there is not enough space for the result' };
+    if (name === 'QuotaExceededError')
+        return { code: 'SPACE', message: 'there is not enough space for the result' };
     return { code: name ?? 'ERROR', message: message || String(error) };
 }
 
@@ -56,7 +67,7 @@ export async function inspect(file: Blob): Promise<Inspection> {
     try {
         return { palladion: true, passphrase: needsPassphrase(beginning) };
     } catch (error) {
-        // Decrypting it will say what is wrong.
+        // Decryption will report the error.
         if (error instanceof PalladionError) return { palladion: true };
         throw error;
     }
@@ -67,13 +78,13 @@ export async function newKey(): Promise<string> {
     return formatKey(generateMasterKey());
 }
 
-/** Throws if this is no key file. */
+/** Throws if the text is not a key file. */
 export async function checkKey(text: string): Promise<void> {
     await init();
     parseKey(text);
 }
 
-/** Encrypts or decrypts, a step for each chunk. */
+/** Encrypts or decrypts; yields a step for each chunk. */
 export async function* run({ open, file, secret }: Job): AsyncGenerator<Step, void, void> {
     await init();
     let read = 0;
@@ -81,7 +92,7 @@ export async function* run({ open, file, secret }: Job): AsyncGenerator<Step, vo
     const source = new ReadableStream<Uint8Array>({
         async pull(controller) {
             const { done, value } = await bytes.read().catch(() => {
-                // (Browsers say "network error".)
+                // Replaces the "network error" of browsers.
                 throw new DOMException('the file cannot be read', 'NotReadableError');
             });
             if (done) return controller.close();
@@ -100,20 +111,27 @@ export async function* run({ open, file, secret }: Job): AsyncGenerator<Step, vo
             yield { read, piece: value };
         }
     } finally {
-        reader.cancel().catch(() => {}); // if the page has had enough
+        reader.cancel().catch(() => {}); // if the page stopped the job
     }
 }
 
-export type Core = { inspect: typeof inspect; newKey: typeof newKey; checkKey: typeof checkKey; run: typeof run; toFailure: typeof toFailure };
+export type Core = {
+    inspect: typeof inspect;
+    newKey: typeof newKey;
+    checkKey: typeof checkKey;
+    run: typeof run;
+    toFailure: typeof toFailure;
+};
 
-/** From the worker: a step, each to be answered before there is another, or the end. */
+/** A message from the worker: the end, or a step, which the page must answer to get the next. */
 export type FromWorker = { step: Step } | { failure: Failure } | { done: true } | { ready: true };
 
 if (typeof document === 'undefined') {
     const page = globalThis as unknown as Worker;
     let next: (() => void) | undefined;
     const work = async (job: Job) => {
-        const tell = (message: FromWorker, transfer: Transferable[] = []) => page.postMessage(message, transfer);
+        const tell = (message: FromWorker, transfer: Transferable[] = []) =>
+            page.postMessage(message, transfer);
         try {
             for await (const step of run(job)) {
                 const taken = new Promise<void>((resolve) => (next = resolve));
@@ -125,7 +143,8 @@ if (typeof document === 'undefined') {
             tell({ failure: toFailure(error) });
         }
     };
-    page.onmessage = ({ data }: MessageEvent<Job | 'taken'>) => (data === 'taken' ? next?.() : void work(data));
+    page.onmessage = ({ data }: MessageEvent<Job | 'taken'>) =>
+        data === 'taken' ? next?.() : void work(data);
     page.postMessage({ ready: true } satisfies FromWorker);
 } else {
     (globalThis as unknown as { core: Core }).core = { inspect, newKey, checkKey, run, toFailure };

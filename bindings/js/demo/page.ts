@@ -1,4 +1,4 @@
-/** The page: what is chosen, what is shown. */
+/** The page: its form, its messages and its progress. */
 import type { Secret } from '@palladion/aegis';
 import type { Core, Failure, FromWorker, Inspection, Job, Step } from './core.js';
 import { openSink, save, type Sink } from './sink.js';
@@ -29,13 +29,13 @@ let file: File | undefined;
 let found: Inspection | undefined;
 let key: { text: string; name: string } | undefined;
 
-// What is chosen
+// The form
 
 const radio = (name: string) => form.elements.namedItem(name) as RadioNodeList;
 const opens = () => radio('mode').value === 'decrypt';
 const withKey = () => radio('secret').value === 'key';
 
-/** Shows what belongs to the choices. */
+/** Shows the parts of the form that belong to the choices. */
 function update(): void {
     const open = opens();
     element('with-passphrase').hidden = withKey();
@@ -47,10 +47,18 @@ function update(): void {
     element('go').textContent = open ? 'Decrypt' : 'Encrypt';
     let said = '';
     if (file !== undefined && found !== undefined) {
-        if (found.palladion && !open) said = 'This file is encrypted already. It will be encrypted once more.';
-        else if (found.palladion && found.passphrase !== undefined && found.passphrase === withKey()) {
-            said = `This file was encrypted with a ${found.passphrase ? 'passphrase, not with a key file' : 'key file, not with a passphrase'}.`;
-        } else if (!found.palladion && open) said = 'This does not look like a file that Palladion has encrypted.';
+        if (found.palladion && !open)
+            said = 'This file is encrypted already. It will be encrypted once more.';
+        else if (
+            found.palladion &&
+            found.passphrase !== undefined &&
+            found.passphrase === withKey()
+        ) {
+            said = found.passphrase
+                ? 'This file was encrypted with a passphrase, not with a key file.'
+                : 'This file was encrypted with a key file, not with a passphrase.';
+        } else if (!found.palladion && open)
+            said = 'This does not look like a file that Palladion has encrypted.';
     }
     element('mode-said').textContent = said;
     element('mode-said').hidden = said === '';
@@ -66,7 +74,9 @@ async function choose(chosen: File, others: number): Promise<void> {
     form.hidden = false;
     file = chosen;
     found = undefined;
-    element('file-said').textContent = `${chosen.name}, ${size(chosen.size)}${others > 0 ? '. One at a time: the others were left out.' : ''}`;
+    element('file-said').textContent =
+        `${chosen.name}, ${size(chosen.size)}` +
+        (others > 0 ? '. One at a time: the others were left out.' : '');
     drop.classList.add('full');
     try {
         const inspection = await core.inspect(chosen);
@@ -74,9 +84,12 @@ async function choose(chosen: File, others: number): Promise<void> {
         found = inspection;
         const open = inspection.palladion || /\.pld$/i.test(chosen.name);
         radio('mode').value = open ? 'decrypt' : 'encrypt';
-        if (inspection.passphrase !== undefined) radio('secret').value = inspection.passphrase ? 'passphrase' : 'key';
+        if (inspection.passphrase !== undefined)
+            radio('secret').value = inspection.passphrase ? 'passphrase' : 'key';
         update();
-        announce(`${chosen.name}: ${open ? 'an encrypted file, to be decrypted' : 'to be encrypted'}.`);
+        announce(
+            `${chosen.name}: ${open ? 'an encrypted file, to be decrypted' : 'to be encrypted'}.`,
+        );
     } catch (error) {
         if (file === chosen) fail(core.toFailure(error));
     }
@@ -91,12 +104,12 @@ function forgetFile(): void {
 }
 
 fileInput.addEventListener('change', () => {
-    // (Chromium empties the list if the dialogue is cancelled. What was chosen stays.)
+    // Chromium empties the list if the dialogue is cancelled. Keep the chosen file.
     const chosen = fileInput.files?.[0];
     if (chosen !== undefined) void choose(chosen, 0);
 });
 
-// A file may be dropped anywhere: beside the zone, the browser would leave the page for it.
+// Accept a drop anywhere on the page. Otherwise the browser would leave the page to show the file.
 const carriesFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
 let inside = 0;
 const mark = () => document.body.classList.toggle('dragging', inside > 0 && !controls.disabled);
@@ -123,7 +136,11 @@ addEventListener('drop', (event) => {
     if (controls.disabled) return;
     const { files, items } = event.dataTransfer!;
     if (items[0]?.webkitGetAsEntry?.()?.isDirectory) {
-        fail({ code: 'FOLDER', message: 'this is a folder', hint: 'pack it first, with zip or tar, and choose the archive' });
+        fail({
+            code: 'FOLDER',
+            message: 'this is a folder',
+            hint: 'pack it first, with zip or tar, and choose the archive',
+        });
     } else if (files[0] !== undefined) {
         fileInput.value = '';
         void choose(files[0], files.length - 1);
@@ -143,7 +160,7 @@ show.addEventListener('click', () => {
     show.setAttribute('aria-pressed', String(visible));
 });
 
-/** Takes a key from a text. */
+/** Uses the key in the text of a key file. */
 async function takeKey(text: string, name: string): Promise<void> {
     wrong(keyInput, '');
     keyLink.hidden = true;
@@ -153,8 +170,9 @@ async function takeKey(text: string, name: string): Promise<void> {
         key = { text, name };
     } catch (error) {
         const { message } = core.toFailure(error);
-        keyInput.value = ''; // so that the browser tells when the same one is chosen again
-        wrong(keyInput, `${sentence(message)} Key files are made by “palladion keygen” or here.`);
+        keyInput.value = ''; // so that choosing the same file again is an event
+        const hint = 'Key files are made by “palladion keygen” or here.';
+        wrong(keyInput, `${sentence(message)} ${hint}`);
     }
 }
 
@@ -175,14 +193,16 @@ element('new-key').addEventListener('click', async () => {
     await takeKey(text, 'my.key');
     save(keyLink, new Blob([text], { type: 'application/octet-stream' }), 'my.key');
     keyLink.hidden = false;
-    const said = 'A new key was made and saved as my.key. Keep a copy somewhere safe: without it, what was encrypted with it is lost.';
+    const said =
+        'A new key was made and saved as my.key. ' +
+        'Keep a copy somewhere safe: without it, what was encrypted with it is lost.';
     element('key-said').textContent = said;
     announce(said);
 });
 
-// What is wrong
+// Errors
 
-/** Says what is wrong with a field, or that nothing is. */
+/** Shows the error of a field, or removes it. */
 function wrong(input: HTMLInputElement, text: string): void {
     const place = element(`${input.id}-wrong`);
     place.textContent = text;
@@ -192,7 +212,10 @@ function wrong(input: HTMLInputElement, text: string): void {
         if (input !== keyInput) input.removeAttribute('aria-describedby');
     } else {
         input.setAttribute('aria-invalid', 'true');
-        input.setAttribute('aria-describedby', input === keyInput ? `key-said ${place.id}` : place.id);
+        input.setAttribute(
+            'aria-describedby',
+            input === keyInput ? `key-said ${place.id}` : place.id,
+        );
         input.focus();
     }
 }
@@ -210,25 +233,40 @@ function fail({ code, message, hint }: Failure): void {
     element('problem-hint').hidden = hint === undefined;
     problem.hidden = false;
     announce('');
-    // Only so will the browser tell when the same one is chosen again.
+    // So that choosing the same file again is an event.
     if (code === 'READ') forgetFile();
     problem.focus();
     problem.scrollIntoView({ block: 'nearest' });
 }
 
-/** The secret, or nothing if a field is not as it should be, which is then said. */
+/** Returns the secret. If a field is invalid, shows the error and returns nothing. */
 function secret(): Secret | undefined {
     if (withKey()) {
         if (key !== undefined) return { key: key.text };
-        wrong(keyInput, opens() ? 'Choose the key file that the file was encrypted with.' : 'Choose a key file, or make a new one.');
+        wrong(
+            keyInput,
+            opens()
+                ? 'Choose the key file that the file was encrypted with.'
+                : 'Choose a key file, or make a new one.',
+        );
         return undefined;
     }
     if (passphrase.value === '') {
-        wrong(passphrase, opens() ? 'Type the passphrase that the file was encrypted with.' : 'Type a passphrase.');
+        wrong(
+            passphrase,
+            opens()
+                ? 'Type the passphrase that the file was encrypted with.'
+                : 'Type a passphrase.',
+        );
         return undefined;
     }
     if (!opens() && again.value !== passphrase.value) {
-        wrong(again, again.value === '' ? 'Type the passphrase here as well: a slip would lock the file for good.' : 'The two are not the same.');
+        wrong(
+            again,
+            again.value === ''
+                ? 'Type the passphrase here as well: a slip would lock the file for good.'
+                : 'The two are not the same.',
+        );
         return undefined;
     }
     return { passphrase: passphrase.value };
@@ -236,10 +274,12 @@ function secret(): Secret | undefined {
 
 // The work
 
-/** The steps of a job, made in a worker. */
+/** Runs a job in a worker. */
 async function* inWorker(job: Job, stopped: AbortSignal): AsyncGenerator<Step, void, void> {
-    // From a file, a worker may not be loaded: this one is made of what the page has already.
-    const source = URL.createObjectURL(new Blob([element('core').textContent], { type: 'text/javascript' }));
+    // A page opened from the disk may not load a worker, so create it from the page's own script.
+    const source = URL.createObjectURL(
+        new Blob([element('core').textContent], { type: 'text/javascript' }),
+    );
     const worker = new Worker(source);
     try {
         const messages: FromWorker[] = [];
@@ -276,7 +316,7 @@ async function* inWorker(job: Job, stopped: AbortSignal): AsyncGenerator<Step, v
             }
         }
     } finally {
-        // With all that it has in memory.
+        // This also frees its memory.
         worker.terminate();
         URL.revokeObjectURL(source);
     }
@@ -289,10 +329,11 @@ async function* steps(job: Job, stopped: AbortSignal): AsyncGenerator<Step, void
         yield* inWorker(job, stopped);
         return;
     } catch (error) {
-        // (`new Worker` throws where a policy forbids it.)
+        // `new Worker` throws if a policy forbids it.
         if (!(error instanceof NoWorker || (error as Error).name === 'SecurityError')) throw error;
     }
-    await new Promise((resolve) => setTimeout(resolve, 50)); // so that the page is drawn before it freezes for the passphrase
+    // Let the browser draw the page before the passphrase blocks it.
+    await new Promise((resolve) => setTimeout(resolve, 50));
     for await (const step of core.run(job)) {
         if (stopped.aborted) return;
         yield step;
@@ -308,7 +349,7 @@ function showProgress(read: number, length: number, started: number): void {
     element('figures').textContent = `${size(read)} of ${size(length)}${rate}`;
 }
 
-/** Does the job; whether it was done, and not cancelled. */
+/** Runs the job. Returns false if it was cancelled. */
 async function work(job: Job, length: number, sink: Sink, stopped: AbortSignal): Promise<boolean> {
     let started = performance.now();
     let shown = 0;
@@ -316,9 +357,9 @@ async function work(job: Job, length: number, sink: Sink, stopped: AbortSignal):
     let first = true;
     for await (const { read, piece } of steps(job, stopped)) {
         await sink.write(piece);
-        if (first) started = performance.now(); // what came before was the passphrase
+        if (first) started = performance.now(); // leave out the time for the passphrase
         first = false;
-        // Not for each of thousands of chunks.
+        // There may be thousands of chunks; do not draw each.
         if (performance.now() - shown > 50) {
             shown = performance.now();
             showProgress(read, length, started);
@@ -339,7 +380,11 @@ async function start(): Promise<void> {
     done.hidden = true;
     const chosen = file;
     if (chosen === undefined) {
-        return fail({ code: 'NO_FILE', message: 'there is no file yet', hint: 'choose one, or drop it on this page' });
+        return fail({
+            code: 'NO_FILE',
+            message: 'there is no file yet',
+            hint: 'choose one, or drop it on this page',
+        });
     }
     const open = opens();
     const using = secret();
@@ -354,10 +399,14 @@ async function start(): Promise<void> {
     let failure: Failure | undefined;
     try {
         sink = await openSink(chosen.size, name);
-        if (sink === undefined) return announce('Nothing was done.'); // with the form as it was
+        if (sink === undefined) return announce('Nothing was done.'); // leave the form as it was
         form.hidden = true;
-        element('working-title').textContent = `${open ? 'Decrypting' : 'Encrypting'} ${chosen.name}`;
-        element('figures').textContent = using.passphrase === undefined ? '' : 'Preparing the passphrase, which takes a moment on purpose';
+        element('working-title').textContent =
+            `${open ? 'Decrypting' : 'Encrypting'} ${chosen.name}`;
+        element('figures').textContent =
+            using.passphrase === undefined
+                ? ''
+                : 'Preparing the passphrase, which takes a moment on purpose';
         element('percent').textContent = '';
         progress.removeAttribute('value');
         working.hidden = false;
@@ -372,7 +421,7 @@ async function start(): Promise<void> {
             finish(open, chosen, name, keyName, blob, (performance.now() - begun) / 1000);
         }
     } catch (error) {
-        // What a worker throws has been made readable there.
+        // The worker has made its errors readable already.
         failure = error instanceof Error ? core.toFailure(error) : (error as Failure);
     } finally {
         stop = undefined;
@@ -386,15 +435,25 @@ async function start(): Promise<void> {
     else element('go').focus();
 }
 
-/** Shows the result, and has it saved. */
-function finish(open: boolean, chosen: File, name: string, keyName: string | undefined, blob: Blob | undefined, seconds: number): void {
+/** Shows the result and saves it. */
+function finish(
+    open: boolean,
+    chosen: File,
+    name: string,
+    keyName: string | undefined,
+    blob: Blob | undefined,
+    seconds: number,
+): void {
     working.hidden = true;
     done.hidden = false;
     element('done-title').textContent = open ? 'Decrypted' : 'Encrypted';
     const length = blob === undefined ? '' : ` (${size(blob.size)})`;
     element('done-said').textContent =
-        `${chosen.name} was ${open ? 'decrypted, and nothing in it was changed since it was encrypted' : 'encrypted'}. ` +
-        `The result is ${name}${length}${blob === undefined ? ', saved where you said' : ', among your downloads'}. It took ${seconds.toFixed(1)} seconds.`;
+        `${chosen.name} was ` +
+        (open ? 'decrypted, and nothing in it was changed since it was encrypted' : 'encrypted') +
+        `. The result is ${name}${length}, ` +
+        (blob === undefined ? 'saved where you said' : 'among your downloads') +
+        `. It took ${seconds.toFixed(1)} seconds.`;
     element('done-command').hidden = open;
     element('command').textContent = open ? '' : command(name, chosen.name, keyName);
     saveLink.hidden = blob === undefined;
@@ -431,8 +490,12 @@ element('another').addEventListener('click', () => {
 
 if (!('WebAssembly' in globalThis && 'TransformStream' in globalThis)) {
     form.hidden = false;
-    fail({ code: 'UNSUPPORTED', message: 'this browser is too old for this page', hint: 'a release of Firefox, Chrome or Safari from 2023 or later will do' });
+    fail({
+        code: 'UNSUPPORTED',
+        message: 'this browser is too old for this page',
+        hint: 'a release of Firefox, Chrome or Safari from 2023 or later will do',
+    });
 } else {
     form.hidden = false;
-    update(); // browsers restore what was chosen when a page is loaded again
+    update(); // browsers restore the choices when a page is reloaded
 }

@@ -1,13 +1,16 @@
-/** Where a result goes. Neither keeps it in the page's memory, and neither shows it before it is complete. */
+/**
+ * A place for a result. Neither kind keeps the result in the page's memory or shows it before it is
+ * complete.
+ */
 
 export interface Sink {
     write(bytes: Uint8Array<ArrayBuffer>): Promise<void>;
-    /** The result, if it has yet to be saved. */
+    /** Ends the result. Returns it if it still has to be saved. */
     close(): Promise<Blob | undefined>;
     abort(): Promise<void>;
 }
 
-/** Collects a blob. Browsers move large ones to the disk, if they are told soon enough. */
+/** Collects a blob. Browsers move large blobs to the disk if they get the pieces early. */
 export class BlobSink implements Sink {
     #whole = new Blob([]);
     #pieces: Uint8Array<ArrayBuffer>[] = [];
@@ -20,7 +23,9 @@ export class BlobSink implements Sink {
     }
 
     #fold(): void {
-        this.#whole = new Blob([this.#whole, ...this.#pieces], { type: 'application/octet-stream' });
+        this.#whole = new Blob([this.#whole, ...this.#pieces], {
+            type: 'application/octet-stream',
+        });
         this.#pieces = [];
         this.#length = 0;
     }
@@ -36,7 +41,7 @@ export class BlobSink implements Sink {
     }
 }
 
-/** Writes to a file, which has its contents only once it is closed. */
+/** Writes to a file, which changes only once it is closed. */
 class FileSink implements Sink {
     constructor(readonly stream: FileSystemWritableFileStream) {}
 
@@ -53,12 +58,15 @@ class FileSink implements Sink {
     }
 }
 
-/** From here on it is worth a question where to save the result: blobs of this size take their time. */
+/** From this size on, the page asks where to save the result, because large blobs are slow. */
 const LARGE = 64_000_000;
 
 type Picker = (options: { suggestedName: string }) => Promise<FileSystemFileHandle>;
 
-/** A place for a result; nothing if the user does not want to name one. To be called while the browser still knows of a click. */
+/**
+ * Chooses a place for a result. Returns nothing if the user cancels. Call it while the browser
+ * still accepts the user's click as permission.
+ */
 export async function openSink(length: number, suggestedName: string): Promise<Sink | undefined> {
     const pick = (globalThis as { showSaveFilePicker?: Picker }).showSaveFilePicker;
     if (length < LARGE || pick === undefined) return new BlobSink();
@@ -67,12 +75,12 @@ export async function openSink(length: number, suggestedName: string): Promise<S
         return new FileSink(await handle.createWritable());
     } catch (error) {
         if ((error as Error).name === 'AbortError') return undefined;
-        // Not allowed here (in a frame, say, or by a policy).
+        // Not allowed here, for example in a frame or by a policy.
         return new BlobSink();
     }
 }
 
-/** Has the browser save something, as if a link to it had been followed. */
+/** Makes the browser save a blob, like a click on a link to it. */
 export function save(link: HTMLAnchorElement, result: Blob, name: string): void {
     if (link.href.startsWith('blob:')) URL.revokeObjectURL(link.href);
     link.href = URL.createObjectURL(result);

@@ -1,8 +1,8 @@
-/** Texts that are made of names and numbers. */
+/** Text made from names and numbers. */
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
 
-/** A number of bytes in words, in powers of 1000. */
+/** A number of bytes with a unit, in powers of 1000. */
 export function size(bytes: number): string {
     let unit = 0;
     for (; bytes >= 999.5 && unit < UNITS.length - 1; unit++) bytes /= 1000;
@@ -10,13 +10,13 @@ export function size(bytes: number): string {
     return `${bytes.toFixed(bytes < 9.95 ? 1 : 0)} ${UNITS[unit]}`;
 }
 
-/** What the result is called. */
+/** The name of the result. */
 export function resultName(name: string, open: boolean): string {
     if (!open) return `${name}.pld`;
     return /.\.pld$/i.test(name) ? name.slice(0, -4) : `${name}.decrypted`;
 }
 
-/** A name as a shell wants it. */
+/** A name quoted for a shell. */
 export function quoted(name: string): string {
     const safe = name.startsWith('-') ? `./${name}` : name;
     return /^[\w.,@%+=:/-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", "'\\''")}'`;

@@ -1,5 +1,5 @@
-//! Messages and MACs in one call. The key is in the scratch memory and wiped there; a plaintext
-//! that JavaScript asked for stays, and is wiped by JavaScript, which has to read it first.
+//! Messages and MACs in one call. A call wipes the key in the scratch memory. JavaScript wipes a
+//! decrypted plaintext after reading it.
 
 use palladion::Algorithm;
 use palladion::any::{Cipher, Mac};
@@ -11,7 +11,7 @@ pub(crate) fn algorithm(id: u32) -> Result<Algorithm, Failure> {
     u8::try_from(id).ok().and_then(Algorithm::from_id).ok_or(Failure::UnknownAlgorithm(id))
 }
 
-/// A tag of 16 or 32 bytes in the scratch memory.
+/// Views a tag of 16 or 32 bytes in the scratch memory.
 pub(crate) fn tag(tag: &mut [u8; 32], len: usize) -> Result<&mut [u8], Failure> {
     let wrong = palladion::Error::UnknownTagLength { actual: len };
     tag.get_mut(..len).ok_or(Failure::Cipher(wrong))
@@ -39,7 +39,8 @@ fn crypt(
     Ok(0)
 }
 
-/// Encrypts `len` bytes of data behind `ad_len` bytes of associated data, and writes the tag.
+/// Encrypts the `len` bytes of data that follow `ad_len` bytes of associated data, and writes the
+/// tag.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_encrypt(id: u32, tag_len: usize, ad_len: usize, len: usize) -> u32 {
     // SAFETY: the contract of the crate.
@@ -48,8 +49,8 @@ pub unsafe extern "C" fn pld_encrypt(id: u32, tag_len: usize, ad_len: usize, len
     answer(&mut scratch.text, result)
 }
 
-/// Decrypts `len` bytes of data behind `ad_len` bytes of associated data, if the tag is right; else
-/// zeros are left.
+/// Decrypts the `len` bytes of data that follow `ad_len` bytes of associated data. Zeroes them if
+/// the tag is wrong.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_decrypt(id: u32, tag_len: usize, ad_len: usize, len: usize) -> u32 {
     // SAFETY: the contract of the crate.

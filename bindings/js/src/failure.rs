@@ -1,10 +1,10 @@
-//! Why a call failed, as JavaScript gets to know it.
+//! The reason why a call failed, for JavaScript.
 
 use core::fmt;
 
 use palladion_file::KeyFileError;
 
-/// Shown as three lines: a code that programs can rely on, a message, and a hint or nothing.
+/// Displayed as three lines: a code that programs can rely on, a message, and a hint or nothing.
 pub(crate) enum Failure {
     Cipher(palladion::Error),
     File(palladion_file::Error),

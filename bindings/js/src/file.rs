@@ -1,7 +1,6 @@
-//! Encrypted files, chunk by chunk, and key files.
-//!
-//! Whoever writes or reads a file has a buffer for one chunk, with room for its frame in front of
-//! it and its tag behind it. JavaScript writes to it and reads from it.
+//! Encrypted files, chunk by chunk, and key files. Each writer or reader of a file has a buffer for
+//! one chunk, its frame before it and its tag after it. JavaScript writes to the buffer and reads
+//! from it.
 
 use palladion_file::sans_io::{Opener, Sealer};
 use palladion_file::{
@@ -13,7 +12,7 @@ use crate::cipher::algorithm;
 use crate::failure::Failure;
 use crate::memory::{Scratch, answer, borrow, into_handle, scratch, take};
 
-/// A file that is written or read.
+/// A file being written or read.
 #[derive(Debug)]
 pub struct File<T> {
     state: T,
@@ -30,15 +29,15 @@ impl<T> File<T> {
     }
 }
 
-/// A master key or a passphrase from the scratch memory, where it is wiped.
+/// A master key or a passphrase, copied from the scratch memory, which is wiped.
 enum Owned {
     Key(MasterKey),
     Passphrase(Passphrase),
 }
 
 impl Owned {
-    /// `passphrase_len` bytes of the data from a place on, or the master key if there is no
-    /// passphrase (`u32::MAX`).
+    /// Takes a passphrase of `passphrase_len` bytes from the data, or the master key if the length
+    /// is `u32::MAX`.
     fn take(scratch: &mut Scratch, at: usize, passphrase_len: u32) -> Self {
         match passphrase_len {
             u32::MAX => Self::Key(MasterKey::from(*scratch.take_key())),
@@ -77,9 +76,9 @@ fn begin_sealing(
     File::handle(sealer, size)
 }
 
-/// Begins a file with the salt that is in the nonce's place: a handle. The header is then in the
-/// data. The secret is a master key in the key's place if `passphrase_len` is 2^32 - 1, and
-/// otherwise that many bytes of data.
+/// Starts to write a file and returns a handle. The salt is in the place of the nonce. The secret
+/// is the key if `passphrase_len` is 2^32 - 1, and otherwise that many bytes of data. Writes the
+/// header to the data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_sealer_new(
     passphrase_len: u32,
@@ -95,14 +94,14 @@ pub unsafe extern "C" fn pld_sealer_new(
     answer(&mut scratch.text, result)
 }
 
-/// Where the chunk lies: its frame, then its text.
+/// Returns the address of the chunk: its frame, then its text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_sealer_chunk(file: *mut File<Sealer>) -> *mut u8 {
     // SAFETY: the contract of the crate.
     unsafe { borrow(file) }.chunk.as_mut_ptr()
 }
 
-/// Seals `len` bytes of text: how long that has become with frame and tag.
+/// Seals `len` bytes of text. Returns the length with frame and tag.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_sealer_seal(file: *mut File<Sealer>, len: usize, last: u32) -> u32 {
     // SAFETY: the contract of the crate.
@@ -113,7 +112,7 @@ pub unsafe extern "C" fn pld_sealer_seal(file: *mut File<Sealer>, len: usize, la
     answer(&mut scratch.text, result.map_err(Failure::File))
 }
 
-/// Ends the writing of a file.
+/// Frees the writer of a file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_sealer_free(file: *mut File<Sealer>) {
     // SAFETY: the contract of the crate.
@@ -135,8 +134,8 @@ fn begin_opening(
     File::handle(opener, size)
 }
 
-/// Begins to read a file whose header is in the data, `header_len` bytes of it if there are no
-/// more: a handle. A passphrase comes behind it.
+/// Starts to read a file and returns a handle. The data holds `header_len` bytes of the header,
+/// which are fewer than a header if the file is shorter, and then the passphrase, if any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_opener_new(
     passphrase_len: u32,
@@ -153,14 +152,15 @@ pub unsafe extern "C" fn pld_opener_new(
     answer(&mut scratch.text, result)
 }
 
-/// Where the chunk lies: its frame, then the rest.
+/// Returns the address of the chunk: its frame, then the rest.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_opener_chunk(file: *mut File<Opener>) -> *mut u8 {
     // SAFETY: the contract of the crate.
     unsafe { borrow(file) }.chunk.as_mut_ptr()
 }
 
-/// Takes a frame, `len` bytes of it if there are no more: how many bytes follow it.
+/// Takes the `len` bytes of a frame, fewer if the file ends. Returns the number of bytes that must
+/// follow.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_opener_frame(file: *mut File<Opener>, len: usize) -> u32 {
     // SAFETY: the contract of the crate.
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn pld_opener_frame(file: *mut File<Opener>, len: usize) -
     answer(&mut scratch.text, result.map_err(Failure::File))
 }
 
-/// Opens what follows the frame, `len` bytes: how long the text is that lies there now.
+/// Opens the `len` bytes after the frame. Returns the length of the text that replaces them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_opener_open(file: *mut File<Opener>, len: usize) -> u32 {
     // SAFETY: the contract of the crate.
@@ -179,21 +179,21 @@ pub unsafe extern "C" fn pld_opener_open(file: *mut File<Opener>, len: usize) ->
     answer(&mut scratch.text, result.map_err(Failure::File))
 }
 
-/// Whether the file may end here: 1 or 0.
+/// Returns 1 if the file may end here, else 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_opener_complete(file: *mut File<Opener>) -> u32 {
     // SAFETY: the contract of the crate.
     unsafe { borrow(file) }.state.is_complete().into()
 }
 
-/// Ends the reading of a file.
+/// Frees the reader of a file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_opener_free(file: *mut File<Opener>) {
     // SAFETY: the contract of the crate.
     drop(unsafe { take(file) });
 }
 
-/// Whether a file with this header, which is in the data, needs a passphrase: 1 or 0.
+/// Returns 1 if a file with the header in the data needs a passphrase, else 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_needs_passphrase(header_len: usize) -> u32 {
     // SAFETY: the contract of the crate.
@@ -208,7 +208,7 @@ fn parse_key(scratch: &mut Scratch, len: usize) -> Result<u32, Failure> {
     Ok(0)
 }
 
-/// Reads the key from the text of a key file, which is in the data and wiped.
+/// Reads the key from the text of a key file in the data, and wipes the text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_key_parse(len: usize) -> u32 {
     // SAFETY: the contract of the crate.
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn pld_key_parse(len: usize) -> u32 {
     answer(&mut scratch.text, result)
 }
 
-/// Writes the text of a key file with this key to the data: its length.
+/// Writes the text of a key file with the key to the data. Returns its length.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_key_format() -> u32 {
     // SAFETY: the contract of the crate.

@@ -1,4 +1,4 @@
-//! What JavaScript and Rust share: the scratch memory, handles, and how a call ends.
+//! The interface between JavaScript and Rust: the scratch memory, handles and results.
 
 use core::cell::UnsafeCell;
 use core::fmt::{self, Write};
@@ -8,12 +8,12 @@ use zeroize::Zeroize;
 
 use crate::failure::Failure;
 
-/// How many bytes of associated data and message a call takes. Longer messages go through here
-/// piece by piece: that much stays in a cache close to the CPU.
+/// The bytes of associated data and message that fit in one call. Longer messages are processed in
+/// pieces of this size, which stay in a fast cache.
 pub const DATA_LEN: usize = 256 * 1024;
 
-/// What a call gives that has failed. Then there is a text: a code, a message, and perhaps a hint,
-/// one line each, and a zero.
+/// The result of a call that failed. The text then has a code, a message and perhaps a hint, one
+/// line each, and ends with a zero.
 pub const FAILED: u32 = u32::MAX;
 
 /// The memory for arguments and results.
@@ -24,9 +24,9 @@ pub struct Scratch {
     pub key: [u8; 32],
     /// A nonce, or a salt.
     pub nonce: [u8; 32],
-    /// A tag, to be written or to be compared with.
+    /// A tag, written or compared by a call.
     pub tag: [u8; 32],
-    /// What to tell about a call that failed.
+    /// The error of a call that failed.
     pub text: [u8; 512],
     /// Messages, in place.
     pub data: [u8; DATA_LEN],
@@ -34,7 +34,7 @@ pub struct Scratch {
 
 struct Shared(UnsafeCell<Scratch>);
 
-// SAFETY: the contract of the crate: one call at a time.
+// SAFETY: only one call runs at a time, by the contract of the crate.
 unsafe impl Sync for Shared {}
 
 static SCRATCH: Shared = Shared(UnsafeCell::new(Scratch {
@@ -47,12 +47,13 @@ static SCRATCH: Shared = Shared(UnsafeCell::new(Scratch {
 
 /// The scratch memory of the call that is running.
 pub(crate) unsafe fn scratch<'a>() -> &'a mut Scratch {
-    // SAFETY: one call at a time, and each asks once.
+    // SAFETY: only one call runs at a time, by the contract of the crate, and each calls this once,
+    // so there is no second reference.
     unsafe { &mut *SCRATCH.0.get() }
 }
 
-/// Where something lies in the scratch memory: 0 key, 1 nonce, 2 tag, 3 text, 4 data; any other
-/// number: how many bytes of data there is room for.
+/// Returns an address in the scratch memory: 0 for the key, 1 nonce, 2 tag, 3 text, 4 data. Returns
+/// the room for data, in bytes, for any other number.
 #[unsafe(no_mangle)]
 pub extern "C" fn pld_place(which: u32) -> usize {
     let place = match which {
@@ -70,19 +71,19 @@ fn layout(len: usize) -> Option<Layout> {
     Layout::from_size_align(len, 16).ok().filter(|layout| layout.size() > 0)
 }
 
-/// Memory for something that is too long for the scratch memory and cannot be cut; null if there is
-/// none.
+/// Allocates memory for data that is too long for the scratch memory and cannot be processed in
+/// pieces. Returns null if there is no memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn pld_alloc(len: usize) -> *mut u8 {
     // SAFETY: the layout is not empty.
     layout(len).map_or(core::ptr::null_mut(), |layout| unsafe { alloc(layout) })
 }
 
-/// Wipes it and gives it back.
+/// Wipes and frees memory from `pld_alloc`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_free(memory: *mut u8, len: usize) {
     if let Some(layout) = layout(len) {
-        // SAFETY: the caller had it from `pld_alloc` with this length.
+        // SAFETY: the caller got the memory from `pld_alloc` with this length and has not freed it.
         unsafe {
             core::ptr::write_bytes(memory, 0, len);
             dealloc(memory, layout);
@@ -90,17 +91,17 @@ pub unsafe extern "C" fn pld_free(memory: *mut u8, len: usize) {
     }
 }
 
-/// How a call ends: with the number, or with a text.
+/// Returns the number of a call, or `FAILED` after writing the text of its error.
 pub(crate) fn answer(text: &mut [u8], result: Result<u32, Failure>) -> u32 {
     result.unwrap_or_else(|failure| {
         let mut text = Text { bytes: text, len: 0 };
-        // It writes as much as there is room for.
+        // The writer drops what does not fit.
         let _ = write!(text, "{failure}");
         FAILED
     })
 }
 
-/// Text into bytes, with a zero behind it.
+/// Writes text to bytes and ends it with a zero.
 struct Text<'a> {
     bytes: &'a mut [u8],
     len: usize,
@@ -117,26 +118,28 @@ impl Write for Text<'_> {
     }
 }
 
-/// Gives something away as a handle.
+/// Turns an object into a handle.
 pub(crate) fn into_handle<T>(value: T) -> u32 {
-    // (An address has 32 bits where it counts.)
+    // WebAssembly's addresses have 32 bits.
     Box::into_raw(Box::new(value)).addr() as u32
 }
 
-/// What belongs to a handle.
+/// The object of a handle.
 pub(crate) unsafe fn borrow<'a, T>(handle: *mut T) -> &'a mut T {
-    // SAFETY: the contract of the crate: such a handle, and one call at a time.
+    // SAFETY: by the contract of the crate, the handle came from `into_handle` for this type and is
+    // not freed, and only one call runs at a time.
     unsafe { &mut *handle }
 }
 
-/// Takes it back.
+/// Takes the object of a handle back.
 pub(crate) unsafe fn take<T>(handle: *mut T) -> Box<T> {
-    // SAFETY: the contract of the crate: such a handle, and nobody uses it from now on.
+    // SAFETY: by the contract of the crate, the handle came from `into_handle` for this type, is
+    // not freed and is not used again.
     unsafe { Box::from_raw(handle) }
 }
 
 impl Scratch {
-    /// A key, which is wiped here.
+    /// Takes the key, and wipes it here.
     pub(crate) fn take_key(&mut self) -> zeroize::Zeroizing<[u8; 32]> {
         let key = zeroize::Zeroizing::new(self.key);
         self.key.zeroize();

@@ -1,5 +1,5 @@
-//! Messages and MACs in pieces. Decrypted pieces are unverified: the JavaScript side zeroes all of
-//! them if the tag is wrong, before anybody sees them.
+//! Messages and MACs in pieces. Decrypted pieces are unverified; if the tag is wrong, JavaScript
+//! zeroes all of them before it returns.
 
 use palladion::any::Mac;
 use palladion::hazmat::AnySession;
@@ -17,10 +17,11 @@ fn begin(scratch: &mut Scratch, id: u32, ad: &[u8]) -> Result<u32, Failure> {
     Ok(into_handle(AnySession::new(algorithm, &key[..key_len], &scratch.nonce[..key_len], ad)?))
 }
 
-/// Begins a message, whose associated data lies outside of the scratch memory: a handle.
+/// Starts a message and returns a handle. `ad` is the address of the associated data.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_session_new(id: u32, ad: *const u8, ad_len: usize) -> u32 {
-    // SAFETY: the contract of the crate; JavaScript has this memory from `pld_alloc`.
+    // SAFETY: by the contract of the crate; JavaScript passes the scratch memory or memory from
+    // `pld_alloc`, with its length.
     let (scratch, ad) = unsafe {
         (scratch(), if ad_len == 0 { &[][..] } else { core::slice::from_raw_parts(ad, ad_len) })
     };
@@ -64,15 +65,14 @@ pub unsafe extern "C" fn pld_session_verify(session: *mut AnySession, tag_len: u
     answer(&mut scratch.text, result.map(|()| 0))
 }
 
-/// Ends a session.
+/// Frees a session.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_session_free(session: *mut AnySession) {
     // SAFETY: the contract of the crate.
     drop(unsafe { take(session) });
 }
 
-/// A MAC under a key itself, or under one that is derived from a master key as the command line
-/// does it. Both go on alike.
+/// A MAC with a key, or with a key derived from a master key as the command line does it.
 #[derive(Clone)]
 #[expect(missing_debug_implementations, reason = "nobody looks at it")]
 pub struct AnyMac(Kind);
@@ -124,8 +124,8 @@ fn begin_mac(scratch: &mut Scratch, id: u32, master: bool) -> Result<u32, Failur
     })))
 }
 
-/// Begins a MAC: a handle. With `master`, the key is a master key, there is no nonce, and tags have
-/// 32 bytes.
+/// Starts a MAC and returns a handle. With `master`, the key is a master key, there is no nonce,
+/// and tags have 32 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_mac_new(id: u32, master: u32) -> u32 {
     // SAFETY: the contract of the crate.
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn pld_mac_new(id: u32, master: u32) -> u32 {
     answer(&mut scratch.text, result)
 }
 
-/// Takes the next `len` bytes in the scratch memory, and wipes them.
+/// Adds `len` bytes from the scratch memory and wipes them there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_mac_update(mac: *mut AnyMac, len: usize) -> u32 {
     // SAFETY: the contract of the crate.
@@ -144,14 +144,14 @@ pub unsafe extern "C" fn pld_mac_update(mac: *mut AnyMac, len: usize) -> u32 {
     answer(&mut scratch.text, result)
 }
 
-/// Another MAC of the same data: a handle.
+/// Copies a MAC and returns the handle of the copy.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_mac_clone(mac: *mut AnyMac) -> u32 {
     // SAFETY: the contract of the crate.
     into_handle(unsafe { borrow(mac) }.clone())
 }
 
-/// Writes the tag, and frees the MAC.
+/// Writes the tag and frees the MAC.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_mac_finalize(mac: *mut AnyMac, tag_len: usize) -> u32 {
     // SAFETY: the contract of the crate.
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn pld_mac_finalize(mac: *mut AnyMac, tag_len: usize) -> u
     answer(&mut scratch.text, result.map(|()| 0))
 }
 
-/// Compares the tag, and frees the MAC.
+/// Compares the tag and frees the MAC.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_mac_compare(mac: *mut AnyMac, tag_len: usize) -> u32 {
     // SAFETY: the contract of the crate.
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn pld_mac_compare(mac: *mut AnyMac, tag_len: usize) -> u3
     answer(&mut scratch.text, result.map(|()| 0))
 }
 
-/// Frees a MAC that nobody wants any more.
+/// Frees a MAC without a tag.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pld_mac_free(mac: *mut AnyMac) {
     // SAFETY: the contract of the crate.

@@ -1,24 +1,27 @@
-// What the tests share. They test the package by its name: the installed one in scripts/test-js.sh,
-// and dist/ when run from here (a package may import itself). PALLADION_BUILD chooses the build,
-// PALLADION_ROOT is the repository.
+// Shared by the tests. They import the package by its name: scripts/test-js.sh tests the installed
+// package; run from here, they test dist/, because a package can import itself. PALLADION_BUILD
+// chooses the build, PALLADION_ROOT is the repository.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as aegis from '@palladion/aegis';
 
-export const root = process.env.PALLADION_ROOT ?? join(dirname(fileURLToPath(import.meta.url)), '../../..');
+export const root =
+    process.env.PALLADION_ROOT ?? join(dirname(fileURLToPath(import.meta.url)), '../../..');
 export const build = process.env.PALLADION_BUILD;
 if (build) await aegis.init({ build });
 
-export const hex = (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
-export const unhex = (text) => (text === '-' ? new Uint8Array(0) : new Uint8Array(Buffer.from(text, 'hex')));
+export const hex = (bytes) =>
+    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
+export const unhex = (text) =>
+    text === '-' ? new Uint8Array(0) : new Uint8Array(Buffer.from(text, 'hex'));
 export const text = (bytes) => new TextDecoder().decode(bytes);
 export const bytes = (string) => new TextEncoder().encode(string);
-/** As in vectors/README.md. */
+/** The bytes described in vectors/README.md. */
 export const fill = (seed, length) => Uint8Array.from({ length }, (_, i) => (seed + 7 * i) % 251);
 export const isZero = (array) => array.every((byte) => byte === 0);
 
-/** Bytes that look random and are the same each time. */
+/** Random-looking bytes, the same each time. */
 export function noise(length, seed = 1) {
     const array = new Uint8Array(length);
     let x = seed >>> 0 || 1;
@@ -31,7 +34,7 @@ export function noise(length, seed = 1) {
     return array;
 }
 
-/** What a call throws, which must be a PalladionError. */
+/** Returns what a call throws, which must be a PalladionError. */
 export function failure(call) {
     try {
         call();
@@ -39,7 +42,7 @@ export function failure(call) {
         if (error instanceof aegis.PalladionError) return error;
         throw error;
     }
-    throw new Error('it did not fail');
+    throw new Error('expected an error');
 }
 
 export const code = (call) => failure(call).code;
@@ -49,7 +52,7 @@ export const variants = {
     'AEGIS-256': 'aegis-256', 'AEGIS-256X2': 'aegis-256x2', 'AEGIS-256X4': 'aegis-256x4',
 };
 
-/** The lines of a file of vectors, in words. */
+/** The lines of a file of vectors, split into words. */
 export function* lines(file) {
     for (const line of readFileSync(join(root, 'vectors', `${file}.txt`), 'latin1').split('\n')) {
         if (line !== '' && !line.startsWith('#')) yield line.split(' ');

@@ -1,5 +1,4 @@
-// Encrypted files: the format, streams, what goes wrong, and the command line where there is one
-// (PALLADION_CLI).
+// Encrypted files: the format, streams, errors, and the command line if PALLADION_CLI names it.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -8,7 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import {
-    ALGORITHMS, decryptFile, decryptStream, encryptedLength, encryptFile, encryptStream, formatKey, generateMasterKey, needsPassphrase,
+    ALGORITHMS,
+    decryptFile,
+    decryptStream,
+    encryptedLength,
+    encryptFile,
+    encryptStream,
+    formatKey,
+    generateMasterKey,
+    needsPassphrase,
     parseKey,
 } from '@palladion/aegis';
 import { build, bytes, code, failure, hex, noise, root, text, unhex } from './common.mjs';
@@ -17,7 +24,7 @@ const key = Uint8Array.from({ length: 32 }, (_, i) => i);
 const cheap = { memoryKiB: 64, passes: 1, lanes: 1 };
 const hello = 'Hello, Palladion!\n';
 
-/** Sends bytes through a stream in pieces of these lengths, over and over, and collects what comes out. */
+/** Sends bytes through a stream in pieces of these lengths, in turn, and collects the result. */
 async function through(stream, input, lengths) {
     const writer = stream.writable.getWriter();
     const sent = (async () => {
@@ -29,7 +36,7 @@ async function through(stream, input, lengths) {
         }
         await writer.close();
     })();
-    sent.catch(() => {}); // the reader hears of it too
+    sent.catch(() => {}); // the reader gets the error too
     const pieces = [];
     for await (const piece of stream.readable) pieces.push(piece);
     await sent;
@@ -38,25 +45,36 @@ async function through(stream, input, lengths) {
 
 // docs/file-format.md, "Test vectors".
 const oneChunk = unhex(
-    '89504c440d0a1a0a0105001400000000808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f00000000000000000000000000000000' +
-        '0a974bec572d2de02bb891d1c6f2c4f7ee59077ce0a65190fb3bb65744c0b5601cfcd39376a9e9b8791f064e420e39dba391ed50fad6d1955fabdcb6c015368f' +
-        '12000080361e0c34e2056b11181fce58a4d3900c47b41ced28bb213ac2ea2632f361f6e7f9eadaf2c5335c7d1f6bb41934a843b93c06',
+    '89504c440d0a1a0a0105001400000000808182838485868788898a8b8c8d8e8f9091929394959697' +
+    '98999a9b9c9d9e9f00000000000000000000000000000000' +
+        '0a974bec572d2de02bb891d1c6f2c4f7ee59077ce0a65190fb3bb65744c0b5601cfcd39376a9e9b8' +
+        '791f064e420e39dba391ed50fad6d1955fabdcb6c015368f' +
+        '12000080361e0c34e2056b11181fce58a4d3900c47b41ced28bb213ac2ea2632f361f6e7f9eadaf2' +
+        'c5335c7d1f6bb41934a843b93c06',
 );
 const empty = unhex(
-    '89504c440d0a1a0a0101001400000000808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f00000000000000000000000000000000' +
-        'b5706bc46af89bb5ec56ac2d7b15e66f3e49dbd4a19ac68b615df7224d1a18a0a29b8c8aea15b3ec96a3498ba6e24f0ed8486a30372a615bdc63b3b3b1b461c9' +
+    '89504c440d0a1a0a0101001400000000808182838485868788898a8b8c8d8e8f9091929394959697' +
+    '98999a9b9c9d9e9f00000000000000000000000000000000' +
+        'b5706bc46af89bb5ec56ac2d7b15e66f3e49dbd4a19ac68b615df7224d1a18a0a29b8c8aea15b3ec' +
+        '96a3498ba6e24f0ed8486a30372a615bdc63b3b3b1b461c9' +
         '00000080dcb8052578135cc9f9733254ff9311ec74ca31d7ce1fb9fae8bd1fb45bbe7760',
 );
 const withPassphrase = unhex(
-    '89504c440d0a1a0a0105011400000000808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f00010000020000000400000000000000' +
-        '9146baf8a7b694016e40195f2e1074592b8dc8266a5ef638c902c3e30457c7598801b2c897456be28bd7d9afe0fee9b9c70b3b8047014c5bb829e7bbfad860e6' +
-        '120000808c68bd699de4ef3ca9d95801ceee8f76149a68397b1eddd1f29c2b4c44c90ea8f2fe123df302fdc53026d77e271551064ec4',
+    '89504c440d0a1a0a0105011400000000808182838485868788898a8b8c8d8e8f9091929394959697' +
+    '98999a9b9c9d9e9f00010000020000000400000000000000' +
+        '9146baf8a7b694016e40195f2e1074592b8dc8266a5ef638c902c3e30457c7598801b2c897456be2' +
+        '8bd7d9afe0fee9b9c70b3b8047014c5bb829e7bbfad860e6' +
+        '120000808c68bd699de4ef3ca9d95801ceee8f76149a68397b1eddd1f29c2b4c44c90ea8f2fe123d' +
+        'f302fdc53026d77e271551064ec4',
 );
 
 test('the files of the format\'s description', () => {
     assert.equal(text(decryptFile(oneChunk, { key })), hello);
     assert.equal(decryptFile(empty, { key }).length, 0);
-    assert.equal(text(decryptFile(withPassphrase, { passphrase: 'correct horse battery staple' })), hello);
+    assert.equal(
+        text(decryptFile(withPassphrase, { passphrase: 'correct horse battery staple' })),
+        hello,
+    );
     assert.equal(needsPassphrase(oneChunk), false);
     assert.equal(needsPassphrase(withPassphrase), true);
 });
@@ -66,9 +84,16 @@ test('files of all algorithms and lengths, in pieces of all lengths', async () =
         for (const length of [0, 1, 1023, 1024, 1025, 2048, 5000]) {
             const plain = noise(length);
             const options = { key, algorithm, chunkSize: 1024 };
-            const { whole, pieces } = await through(encryptStream(options), plain, [1, 1000, 7, 3000, 1024]);
+            const { whole, pieces } = await through(
+                encryptStream(options),
+                plain,
+                [1, 1000, 7, 3000, 1024],
+            );
             assert.equal(whole.length, encryptedLength(length, 1024));
-            assert(pieces.every((piece) => piece.length <= 1024 + 36), 'a chunk comes out as soon as it can');
+            assert(
+                pieces.every((piece) => piece.length <= 1024 + 36),
+                'a chunk comes out as soon as it can',
+            );
             assert(Buffer.compare(decryptFile(whole, { key }), plain) === 0);
             for (const lengths of [[1], [128, 4, 1056], [1, 1000, 7, 3000, 1024], [100_000]]) {
                 const { whole: back } = await through(decryptStream({ key }), whole, lengths);
@@ -84,7 +109,11 @@ test('files of all algorithms and lengths, in pieces of all lengths', async () =
 test('chunks of the usual and of the largest size', async () => {
     for (const chunkSize of [1 << 20, 1 << 24]) {
         const plain = noise(chunkSize + 12_345);
-        const { whole } = await through(encryptStream({ key, chunkSize }), plain, [65_536, 999_999]);
+        const { whole } = await through(
+            encryptStream({ key, chunkSize }),
+            plain,
+            [65_536, 999_999],
+        );
         assert.equal(whole.length, encryptedLength(plain.length, chunkSize));
         const { whole: back, pieces } = await through(decryptStream({ key }), whole, [1_000_001]);
         assert(Buffer.compare(back, plain) === 0);
@@ -95,13 +124,22 @@ test('chunks of the usual and of the largest size', async () => {
 test('every way to cut a file, and every bit of it', () => {
     const file = encryptFile(noise(1500), { key, chunkSize: 1024 });
     for (let length = 0; length < file.length; length++) {
-        assert.equal(code(() => decryptFile(file.subarray(0, length), { key })), 'TRUNCATED', `${length} bytes`);
+        assert.equal(
+            code(() => decryptFile(file.subarray(0, length), { key })),
+            'TRUNCATED',
+            `${length} bytes`,
+        );
     }
     for (let bit = 0; bit < 8 * file.length; bit += bit < 8 * 132 ? 1 : 37) {
         const changed = file.slice();
         changed[bit >> 3] ^= 1 << (bit & 7);
         const at = bit >> 3;
-        const expected = at < 4 ? ['NOT_PALLADION'] : at < 128 ? ['HEADER_DAMAGED'] : ['DAMAGED', 'TRUNCATED', 'TRAILING_DATA'];
+        const expected =
+            at < 4
+                ? ['NOT_PALLADION']
+                : at < 128
+                  ? ['HEADER_DAMAGED']
+                  : ['DAMAGED', 'TRUNCATED', 'TRAILING_DATA'];
         const got = code(() => decryptFile(changed, { key }));
         assert(expected.includes(got), `byte ${at}: ${got}`);
     }
@@ -116,7 +154,7 @@ test('every way to cut a file, and every bit of it', () => {
     const error = failure(() => decryptFile(file.subarray(0, 1200), { key }));
     assert.match(error.message, /the file is truncated: it ends within chunk 1, after 1200 bytes/);
     assert.match(error.hint, /incomplete/);
-    // A later version of the format, with a checksum that is right.
+    // A later version of the format, with a correct checksum.
     const later = file.slice();
     later[8] = 2;
     later.set(createHash('sha256').update(later.subarray(0, 96)).digest(), 96);
@@ -127,35 +165,57 @@ test('every way to cut a file, and every bit of it', () => {
     assert.equal(code(() => decryptFile(later, { key })), 'UNSUPPORTED_HEADER');
 });
 
-test('what came out of a stream before an error is a true beginning, and the error comes', async () => {
+test('a stream gives a correct beginning before an error', async () => {
     const plain = noise(5000);
     const file = encryptFile(plain, { key, chunkSize: 1024 });
     file[128 + 2 * (1024 + 36) + 50] ^= 1; // in the third chunk
     const stream = new Blob([file]).stream().pipeThrough(decryptStream({ key }));
     const pieces = [];
-    await assert.rejects(async () => {
-        for await (const piece of stream) pieces.push(piece);
-    }, { code: 'DAMAGED', message: /chunk 2 \(at byte 2248\)/ });
-    assert(Buffer.compare(Buffer.concat(pieces), plain.subarray(0, 2048).subarray(0, Buffer.concat(pieces).length)) === 0);
+    await assert.rejects(
+        async () => {
+            for await (const piece of stream) pieces.push(piece);
+        },
+        { code: 'DAMAGED', message: /chunk 2 \(at byte 2248\)/ },
+    );
+    assert(
+        Buffer.compare(
+            Buffer.concat(pieces),
+            plain.subarray(0, 2048).subarray(0, Buffer.concat(pieces).length),
+        ) === 0,
+    );
     // Cut at the end of a chunk.
     const cut = encryptFile(plain, { key, chunkSize: 1024 }).subarray(0, 128 + 1060);
     await assert.rejects(through(decryptStream({ key }), cut, [1000]), { code: 'TRUNCATED' });
-    // A stream takes bytes, not texts.
+    // A stream takes bytes, not strings.
     await assert.rejects(through(encryptStream({ key }), ['text'], [1]), { code: 'WRONG_TYPE' });
 });
 
 test('passphrases', async () => {
     const file = encryptFile(bytes(hello), { passphrase: 'pässword', kdf: cheap });
     assert.equal(text(decryptFile(file, { passphrase: bytes('pässword') })), hello);
-    assert.equal(code(() => decryptFile(file, { passphrase: 'password' })), 'WRONG_PASSPHRASE');
-    assert.equal(code(() => decryptFile(file, { key })), 'NEEDS_PASSPHRASE');
-    const error = failure(() => decryptFile(file, { passphrase: 'pässword', limits: { memoryKiB: 32 } }));
+    assert.equal(
+        code(() => decryptFile(file, { passphrase: 'password' })),
+        'WRONG_PASSPHRASE',
+    );
+    assert.equal(
+        code(() => decryptFile(file, { key })),
+        'NEEDS_PASSPHRASE',
+    );
+    const error = failure(() =>
+        decryptFile(file, { passphrase: 'pässword', limits: { memoryKiB: 32 } }),
+    );
     assert.equal(error.code, 'KDF_TOO_COSTLY');
     assert.match(error.message, /memory in KiB 64, at most 32 allowed/);
-    assert.equal(code(() => encryptFile(bytes(hello), { passphrase: 'x', kdf: { memoryKiB: 7, lanes: 1 } })), 'WRONG_VALUE');
+    assert.equal(
+        code(() => encryptFile(bytes(hello), { passphrase: 'x', kdf: { memoryKiB: 7, lanes: 1 } })),
+        'WRONG_VALUE',
+    );
     // The default cost.
     const usual = await through(encryptStream({ passphrase: 'x' }), bytes(hello), [5]);
-    assert.equal(text((await through(decryptStream({ passphrase: 'x' }), usual.whole, [5])).whole), hello);
+    assert.equal(
+        text((await through(decryptStream({ passphrase: 'x' }), usual.whole, [5])).whole),
+        hello,
+    );
 });
 
 test('more memory than there is', () => {
@@ -171,7 +231,7 @@ test('more memory than there is', () => {
     assert.equal(code(() => decryptFile(file, { passphrase: 'x' })), 'KDF_TOO_COSTLY');
     const limits = { memoryKiB: kdf.memoryKiB, workKiB: 2 ** 32 - 1 };
     assert.equal(code(() => decryptFile(file, { passphrase: 'x', limits })), 'KDF_MEMORY');
-    // And the module goes on.
+    // The module still works.
     assert.equal(text(decryptFile(encryptFile(bytes(hello), { key }), { key })), hello);
 });
 
@@ -180,11 +240,26 @@ test('keys', () => {
     const keyFile = formatKey(made);
     assert.match(keyFile, /^palladion-key-1:[0-9a-f]{64}\n$/);
     assert.deepEqual(parseKey(`# a comment\n\n${keyFile}`), made);
-    assert.equal(text(decryptFile(encryptFile(bytes(hello), { key: keyFile }), { key: made })), hello);
-    assert.equal(code(() => parseKey('ssh-rsa AAAA')), 'NO_KEY');
-    assert.equal(code(() => parseKey(keyFile + keyFile)), 'NOT_ONE_KEY');
-    assert.equal(code(() => parseKey('palladion-key-1:xyz')), 'KEY_NOT_HEX');
-    assert.equal(code(() => parseKey(' '.repeat(1 << 20))), 'NO_KEY');
+    assert.equal(
+        text(decryptFile(encryptFile(bytes(hello), { key: keyFile }), { key: made })),
+        hello,
+    );
+    assert.equal(
+        code(() => parseKey('ssh-rsa AAAA')),
+        'NO_KEY',
+    );
+    assert.equal(
+        code(() => parseKey(keyFile + keyFile)),
+        'NOT_ONE_KEY',
+    );
+    assert.equal(
+        code(() => parseKey('palladion-key-1:xyz')),
+        'KEY_NOT_HEX',
+    );
+    assert.equal(
+        code(() => parseKey(' '.repeat(1 << 20))),
+        'NO_KEY',
+    );
 });
 
 test('options that cannot be', () => {
@@ -201,7 +276,7 @@ test('options that cannot be', () => {
     assert.equal(code(() => encryptStream({ passphrase: 'x'.repeat(65537) })), 'WRONG_LENGTH');
 });
 
-// It takes a while, and is the same for all builds.
+// This is slow and the same for all builds.
 const skip = build === undefined || build === 'simd128' ? false : 'tested with simd128';
 
 test('many streams that nobody ends keep no more memory than is there', { skip }, async () => {
@@ -217,38 +292,96 @@ test('many streams that nobody ends keep no more memory than is there', { skip }
     }
 });
 
-const cli = process.env.PALLADION_CLI ?? join(process.env.CARGO_TARGET_DIR ?? join(root, 'target'), 'release/palladion');
+const cli =
+    process.env.PALLADION_CLI ??
+    join(process.env.CARGO_TARGET_DIR ?? join(root, 'target'), 'release/palladion');
 
-test('the command line reads our files, and we read its', { skip: existsSync(cli) ? false : 'no command line' }, async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'palladion-js-'));
-    try {
-        const path = (name) => join(folder, name);
-        const palladion = (...words) => execFileSync(cli, words, { input: '', stdio: ['pipe', 'pipe', 'pipe'] });
-        palladion('keygen', '-o', path('my.key'));
-        const keyFile = readFileSync(path('my.key'), 'utf8');
-        for (const [length, algorithm] of [[0, 'AEGIS-128L'], [100, 'AEGIS-256X4'], [2_500_000, 'AEGIS-256X2']]) {
-            const plain = noise(length);
-            writeFileSync(path('ours.pld'), (await through(encryptStream({ key: keyFile, algorithm }), plain, [65_536])).whole);
-            palladion('decrypt', '-f', '-k', path('my.key'), '-o', path('ours'), path('ours.pld'));
-            assert(Buffer.compare(readFileSync(path('ours')), plain) === 0);
-            writeFileSync(path('theirs'), plain);
-            palladion('encrypt', '-f', '-k', path('my.key'), '-o', path('theirs.pld'), path('theirs'));
-            const { whole } = await through(decryptStream({ key: keyFile }), readFileSync(path('theirs.pld')), [65_536]);
-            assert(Buffer.compare(whole, plain) === 0);
+test(
+    'the command line reads our files, and we read its',
+    { skip: existsSync(cli) ? false : 'no command line' },
+    async () => {
+        const folder = mkdtempSync(join(tmpdir(), 'palladion-js-'));
+        try {
+            const path = (name) => join(folder, name);
+            const palladion = (...words) =>
+                execFileSync(cli, words, { input: '', stdio: ['pipe', 'pipe', 'pipe'] });
+            palladion('keygen', '-o', path('my.key'));
+            const keyFile = readFileSync(path('my.key'), 'utf8');
+            for (const [length, algorithm] of [
+                [0, 'AEGIS-128L'],
+                [100, 'AEGIS-256X4'],
+                [2_500_000, 'AEGIS-256X2'],
+            ]) {
+                const plain = noise(length);
+                writeFileSync(
+                    path('ours.pld'),
+                    (await through(encryptStream({ key: keyFile, algorithm }), plain, [65_536]))
+                        .whole,
+                );
+                palladion(
+                    'decrypt',
+                    '-f',
+                    '-k',
+                    path('my.key'),
+                    '-o',
+                    path('ours'),
+                    path('ours.pld'),
+                );
+                assert(Buffer.compare(readFileSync(path('ours')), plain) === 0);
+                writeFileSync(path('theirs'), plain);
+                palladion(
+                    'encrypt',
+                    '-f',
+                    '-k',
+                    path('my.key'),
+                    '-o',
+                    path('theirs.pld'),
+                    path('theirs'),
+                );
+                const { whole } = await through(
+                    decryptStream({ key: keyFile }),
+                    readFileSync(path('theirs.pld')),
+                    [65_536],
+                );
+                assert(Buffer.compare(whole, plain) === 0);
+            }
+            // Both report the same error for a damaged file.
+            const file = encryptFile(noise(100), { key: keyFile });
+            file[140] ^= 1;
+            writeFileSync(path('damaged.pld'), file);
+            const refused = spawnSync(cli, [
+                'decrypt',
+                '-f',
+                '-k',
+                path('my.key'),
+                '-o',
+                path('damaged'),
+                path('damaged.pld'),
+            ]);
+            assert.notEqual(refused.status, 0);
+            assert(
+                String(refused.stderr).includes(
+                    failure(() => decryptFile(file, { key: keyFile })).message,
+                ),
+            );
+            // Passphrases.
+            writeFileSync(path('passphrase'), 'correct horse battery staple\n', { mode: 0o600 });
+            writeFileSync(
+                path('ours.pld'),
+                encryptFile(bytes(hello), { passphrase: 'correct horse battery staple' }),
+            );
+            palladion(
+                'decrypt',
+                '-f',
+                '--passphrase-file',
+                path('passphrase'),
+                '-o',
+                path('ours'),
+                path('ours.pld'),
+            );
+            assert.equal(readFileSync(path('ours'), 'utf8'), hello);
+        } finally {
+            rmSync(folder, { recursive: true });
         }
-        // A damaged file, which both call the same.
-        const file = encryptFile(noise(100), { key: keyFile });
-        file[140] ^= 1;
-        writeFileSync(path('damaged.pld'), file);
-        const refused = spawnSync(cli, ['decrypt', '-f', '-k', path('my.key'), '-o', path('damaged'), path('damaged.pld')]);
-        assert.notEqual(refused.status, 0);
-        assert(String(refused.stderr).includes(failure(() => decryptFile(file, { key: keyFile })).message));
-        // Passphrases.
-        writeFileSync(path('passphrase'), 'correct horse battery staple\n', { mode: 0o600 });
-        writeFileSync(path('ours.pld'), encryptFile(bytes(hello), { passphrase: 'correct horse battery staple' }));
-        palladion('decrypt', '-f', '--passphrase-file', path('passphrase'), '-o', path('ours'), path('ours.pld'));
-        assert.equal(readFileSync(path('ours'), 'utf8'), hello);
-    } finally {
-        rmSync(folder, { recursive: true });
-    }
-});
+    },
+);

@@ -1,11 +1,24 @@
-// Messages, MACs, and what is refused.
+// Messages, MACs and invalid arguments.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as aegis from '@palladion/aegis';
-import { ALGORITHMS, Cipher, Encryptor, KeyStream, Mac, generateKey, generateNonce, keyLength, mac, open, seal, verifyMac } from '@palladion/aegis';
+import {
+    ALGORITHMS,
+    Cipher,
+    Encryptor,
+    KeyStream,
+    Mac,
+    generateKey,
+    generateNonce,
+    keyLength,
+    mac,
+    open,
+    seal,
+    verifyMac,
+} from '@palladion/aegis';
 import { build, bytes, code, failure, fill, hex, isZero, noise, text } from './common.mjs';
 
-/** More than goes through the module at once. */
+/** More bytes than the module takes at once. */
 const BIG = 3 * 256 * 1024 + 77;
 
 test('the build is the one that was asked for, and the fastest otherwise', () => {
@@ -22,8 +35,14 @@ test('seal and open', () => {
             assert.equal(sealed.length, keyLength(algorithm) + 14 + tagLength);
             assert.equal(text(open(key, sealed, options)), 'attack at dawn');
             assert.notEqual(hex(seal(key, bytes('attack at dawn'), options)), hex(sealed));
-            assert.equal(code(() => open(key, sealed, { ...options, ad: bytes('Header') })), 'VERIFICATION_FAILED');
-            assert.equal(code(() => open(generateKey(algorithm), sealed, options)), 'VERIFICATION_FAILED');
+            assert.equal(
+                code(() => open(key, sealed, { ...options, ad: bytes('Header') })),
+                'VERIFICATION_FAILED',
+            );
+            assert.equal(
+                code(() => open(generateKey(algorithm), sealed, options)),
+                'VERIFICATION_FAILED',
+            );
         }
     }
 });
@@ -37,15 +56,25 @@ test('every bit that is changed is noticed, and every byte that is missing', () 
         for (let bit = 0; bit < 8 * sealed.length; bit++) {
             const changed = sealed.slice();
             changed[bit >> 3] ^= 1 << (bit & 7);
-            assert.equal(code(() => cipher.open(changed, { ad })), 'VERIFICATION_FAILED', `${algorithm}, bit ${bit}`);
+            assert.equal(
+                code(() => cipher.open(changed, { ad })),
+                'VERIFICATION_FAILED',
+                `${algorithm}, bit ${bit}`,
+            );
         }
         for (let length = 0; length < sealed.length; length++) {
-            assert.equal(code(() => cipher.open(sealed.subarray(0, length), { ad })), 'VERIFICATION_FAILED');
+            assert.equal(
+                code(() => cipher.open(sealed.subarray(0, length), { ad })),
+                'VERIFICATION_FAILED',
+            );
         }
         for (let bit = 0; bit < 8 * key.length; bit++) {
             const changed = key.slice();
             changed[bit >> 3] ^= 1 << (bit & 7);
-            assert.equal(code(() => open(changed, sealed, { ad, algorithm })), 'VERIFICATION_FAILED');
+            assert.equal(
+                code(() => open(changed, sealed, { ad, algorithm })),
+                'VERIFICATION_FAILED',
+            );
         }
         for (let bit = 0; bit < 16; bit++) {
             const changed = ad.slice();
@@ -61,7 +90,13 @@ test('messages of any length, at once and in pieces', () => {
         const length = keyLength(algorithm);
         const [key, nonce] = [fill(1, length), fill(2, length)];
         const cipher = new Cipher(key, { algorithm });
-        for (const [size, ad] of [[BIG, fill(3, 100)], [256 * 1024, fill(3, 1)], [256 * 1024, undefined], [256 * 1024 + 1, undefined], [5, noise(BIG, 2)]]) {
+        for (const [size, ad] of [
+            [BIG, fill(3, 100)],
+            [256 * 1024, fill(3, 1)],
+            [256 * 1024, undefined],
+            [256 * 1024 + 1, undefined],
+            [5, noise(BIG, 2)],
+        ]) {
             const plain = message.subarray(0, size);
             const sealed = cipher.encrypt(nonce, plain, { ad });
             const encryptor = new Encryptor(key, nonce, { algorithm, ad });
@@ -77,7 +112,10 @@ test('messages of any length, at once and in pieces', () => {
                 const into = new Uint8Array(size).fill(9);
                 const changed = sealed.slice();
                 changed[where] ^= 4;
-                assert.equal(code(() => cipher.decrypt(nonce, changed, { ad, into })), 'VERIFICATION_FAILED');
+                assert.equal(
+                    code(() => cipher.decrypt(nonce, changed, { ad, into })),
+                    'VERIFICATION_FAILED',
+                );
                 assert(isZero(into));
             }
         }
@@ -90,7 +128,7 @@ test('in place, into another place, and into overlapping ones', () => {
     for (const size of [0, 1, 100, BIG]) {
         const message = noise(size);
         const sealed = cipher.encrypt(nonce, message);
-        // The message at the beginning of the place of the result.
+        // The message is at the beginning of the output.
         const room = new Uint8Array(size + 32);
         room.set(message);
         assert.equal(cipher.encrypt(nonce, room.subarray(0, size), { into: room }), room);
@@ -109,15 +147,24 @@ test('in place, into another place, and into overlapping ones', () => {
         if (size > 1) {
             const wide = new Uint8Array(size + 1);
             const [input, into] = [wide.subarray(0, size), wide.subarray(1)];
-            assert.equal(code(() => cipher.encryptDetached(nonce, input, { into })), 'OVERLAP');
-            assert.equal(code(() => cipher.decryptDetached(nonce, input, tag, { into })), 'OVERLAP');
+            assert.equal(
+                code(() => cipher.encryptDetached(nonce, input, { into })),
+                'OVERLAP',
+            );
+            assert.equal(
+                code(() => cipher.decryptDetached(nonce, input, tag, { into })),
+                'OVERLAP',
+            );
         }
     }
-    // A tag that lies in the output.
+    // The tag lies in the output.
     const place = new Uint8Array(100);
     const { ciphertext, tag } = cipher.encryptDetached(nonce, noise(100));
     place.set(tag);
-    assert.deepEqual(cipher.decryptDetached(nonce, ciphertext, place.subarray(0, 32), { into: place }), noise(100));
+    assert.deepEqual(
+        cipher.decryptDetached(nonce, ciphertext, place.subarray(0, 32), { into: place }),
+        noise(100),
+    );
 });
 
 test('bytes of all kinds', () => {
@@ -128,7 +175,15 @@ test('bytes of all kinds', () => {
     shared.set(message);
     const odd = new Uint8Array(80).subarray(3, 67);
     odd.set(message);
-    for (const same of [message.buffer, new DataView(message.buffer), new Uint16Array(message.buffer), Buffer.from(message), shared, shared.buffer, odd]) {
+    for (const same of [
+        message.buffer,
+        new DataView(message.buffer),
+        new Uint16Array(message.buffer),
+        Buffer.from(message),
+        shared,
+        shared.buffer,
+        odd,
+    ]) {
         assert.equal(hex(mac(key, same)), expected);
         assert.deepEqual(open(key, seal(key, same)), message);
     }
@@ -150,11 +205,17 @@ test('MACs', () => {
             verifyMac(key, data, tag, { algorithm });
             const wrong = tag.slice();
             wrong[tagLength - 1] ^= 0x80;
-            assert.equal(code(() => verifyMac(key, data, wrong, { algorithm })), 'VERIFICATION_FAILED');
+            assert.equal(
+                code(() => verifyMac(key, data, wrong, { algorithm })),
+                'VERIFICATION_FAILED',
+            );
             copy.clone().verify(tag);
             assert.equal(code(() => copy.verify(wrong)), 'VERIFICATION_FAILED');
         }
-        assert.equal(code(() => verifyMac(key, data, new Uint8Array(20), { algorithm })), 'WRONG_LENGTH');
+        assert.equal(
+            code(() => verifyMac(key, data, new Uint8Array(20), { algorithm })),
+            'WRONG_LENGTH',
+        );
         new Mac(key, { algorithm }).destroy();
     }
 });
@@ -185,28 +246,68 @@ test('keys and nonces are random, and as long as the algorithm wants', () => {
     }
 });
 
-test('wrong types and lengths are refused, and the message says what was expected and what came', () => {
+test('an error for a wrong type or length has the expected and the actual one', () => {
     const key = new Uint8Array(32);
     const cipher = new Cipher(key);
     const nonce = new Uint8Array(32);
     const wrong = [
-        [() => new Cipher(new Uint8Array(16)), 'WRONG_LENGTH', /the key must have 32 bytes, but has 16/],
-        [() => new Cipher(key, { algorithm: 'AEGIS-128L' }), 'WRONG_LENGTH', /the key must have 16 bytes, but has 32/],
-        [() => new Cipher(key, { algorithm: 'AES-GCM' }), 'UNKNOWN_ALGORITHM', /no algorithm "AES-GCM"; there are AEGIS-128L/],
+        [
+            () => new Cipher(new Uint8Array(16)),
+            'WRONG_LENGTH',
+            /the key must have 32 bytes, but has 16/,
+        ],
+        [
+            () => new Cipher(key, { algorithm: 'AEGIS-128L' }),
+            'WRONG_LENGTH',
+            /the key must have 16 bytes, but has 32/,
+        ],
+        [
+            () => new Cipher(key, { algorithm: 'AES-GCM' }),
+            'UNKNOWN_ALGORITHM',
+            /no algorithm "AES-GCM"; there are AEGIS-128L/,
+        ],
         [() => new Cipher(key, { tagLength: 12 }), 'WRONG_LENGTH', /16 or 32 bytes, not 12/],
-        [() => new Cipher('a key of 32 characters, or nearly'), 'WRONG_TYPE', /the key must be bytes .* not a string/],
+        [
+            () => new Cipher('a key of 32 characters, or nearly'),
+            'WRONG_TYPE',
+            /the key must be bytes .* not a string/,
+        ],
         [() => new Cipher(undefined), 'WRONG_TYPE', /not undefined/],
         [() => new Cipher(null), 'WRONG_TYPE', /not null/],
         [() => new Cipher([1, 2, 3]), 'WRONG_TYPE', /not a value of type Array/],
         [() => new Cipher(32), 'WRONG_TYPE', /not a number/],
-        [() => cipher.encrypt(new Uint8Array(12), new Uint8Array(1)), 'WRONG_LENGTH', /the nonce must have 32 bytes, but has 12/],
+        [
+            () => cipher.encrypt(new Uint8Array(12), new Uint8Array(1)),
+            'WRONG_LENGTH',
+            /the nonce must have 32 bytes, but has 12/,
+        ],
         [() => cipher.seal('text'), 'WRONG_TYPE', /the message must be bytes/],
-        [() => cipher.seal(nonce, { ad: 'text' }), 'WRONG_TYPE', /the associated data must be bytes/],
-        [() => cipher.encrypt(nonce, nonce, { into: new Uint8Array(63) }), 'WRONG_LENGTH', /must have 64 bytes, but has 63/],
+        [
+            () => cipher.seal(nonce, { ad: 'text' }),
+            'WRONG_TYPE',
+            /the associated data must be bytes/,
+        ],
+        [
+            () => cipher.encrypt(nonce, nonce, { into: new Uint8Array(63) }),
+            'WRONG_LENGTH',
+            /must have 64 bytes, but has 63/,
+        ],
         [() => cipher.encrypt(nonce, nonce, { into: [] }), 'WRONG_TYPE', /must be a Uint8Array/],
-        [() => cipher.decryptDetached(nonce, nonce, new Uint8Array(16)), 'WRONG_LENGTH', /the tag must have 32 bytes, but has 16/],
-        [() => cipher.decrypt(nonce, new Uint8Array(31)), 'VERIFICATION_FAILED', /verification failed/],
-        [() => mac(new Uint8Array(31), key), 'WRONG_LENGTH', /the key must have 32 bytes, but has 31/],
+        [
+            () => cipher.decryptDetached(nonce, nonce, new Uint8Array(16)),
+            'WRONG_LENGTH',
+            /the tag must have 32 bytes, but has 16/,
+        ],
+        [
+            () => cipher.decrypt(nonce, new Uint8Array(31)),
+            'VERIFICATION_FAILED',
+            /verification failed/,
+        ],
+        [
+            () => mac(new Uint8Array(31), key),
+            'WRONG_LENGTH',
+            /the key must have 32 bytes, but has 31/,
+        ],
         [() => mac(key, key, { nonce: new Uint8Array(16) }), 'WRONG_LENGTH', /the nonce/],
         [() => mac(key, key, { tagLength: 0 }), 'WRONG_LENGTH', /tags have 16 or 32 bytes/],
         [() => new KeyStream(key).read(-1), 'WRONG_VALUE', /the length must be an integer/],
@@ -262,10 +363,17 @@ test('modules from elsewhere', async () => {
     assert.equal(await aegis.init({ wasm: module }), 'scalar');
     assert.equal(await aegis.init({ wasm: new WebAssembly.Module(module) }), 'scalar');
     for (const type of ['application/wasm', 'application/octet-stream']) {
-        assert.equal(await aegis.init({ wasm: Promise.resolve(new Response(module, { headers: { 'content-type': type } })) }), 'scalar');
+        assert.equal(
+            await aegis.init({
+                wasm: Promise.resolve(new Response(module, { headers: { 'content-type': type } })),
+            }),
+            'scalar',
+        );
     }
     assert.equal(text(open(fill(1, 32), seal(fill(1, 32), bytes('works')))), 'works');
-    await assert.rejects(aegis.init({ wasm: new Response('', { status: 404 }) }), { code: 'UNSUPPORTED' });
+    await assert.rejects(aegis.init({ wasm: new Response('', { status: 404 }) }), {
+        code: 'UNSUPPORTED',
+    });
     await assert.rejects(aegis.init({ build: 'avx' }), { code: 'WRONG_VALUE' });
     assert.equal(await aegis.init(), 'scalar');
     await aegis.init({ build: before });

@@ -1,4 +1,4 @@
-// The README's examples do what it says.
+// The README's examples work.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,25 +10,38 @@ import { build, root, text } from './common.mjs';
 
 const skip = build === undefined || build === 'simd128' ? false : 'tested with simd128';
 const here = dirname(fileURLToPath(import.meta.url));
-const examples = [...readFileSync(join(root, 'bindings/js/README.md'), 'utf8').matchAll(/^```js\n(.*?)^```$/gms)].map((match) => match[1]);
+const examples = [
+    ...readFileSync(join(root, 'bindings/js/README.md'), 'utf8').matchAll(/^```js\n(.*?)^```$/gms),
+].map((match) => match[1]);
 
-/** What each begins with, and needs, and prints besides what its comments say. */
+/** How each example starts, what it needs, and what it prints besides what its comments say. */
 const needs = [
-    ['Encrypt a file, in a browser', /file\.stream\(\)/, "const file = new Blob(['a file']);\n", ['a file']],
+    [
+        'Encrypt a file, in a browser',
+        /file\.stream\(\)/,
+        "const file = new Blob(['a file']);\n",
+        ['a file'],
+    ],
 ];
 
 test('the README\'s examples', { skip }, () => {
     assert.equal(examples.length, 7);
-    // Beside this file, so that they find the package.
+    // Write them beside this file, so that they find the package.
     const folder = mkdtempSync(join(here, 'readme-'));
     try {
         writeFileSync(join(folder, 'notes.txt'), 'notes');
         examples.forEach((example, i) => {
-            const [, , before = '', printed = []] = needs.find(([, pattern]) => pattern.test(example)) ?? [];
+            const [, , before = '', printed = []] =
+                needs.find(([, pattern]) => pattern.test(example)) ?? [];
             // `console.log(...); // what it prints`
-            const expected = [...example.matchAll(/^ *console\.log\(.*\); \/\/ (.*)$/gm)].map((match) => match[1]);
+            const expected = [...example.matchAll(/^ *console\.log\(.*\); \/\/ (.*)$/gm)].map(
+                (match) => match[1],
+            );
             writeFileSync(join(folder, `${i}.mjs`), before + example);
-            const output = execFileSync(process.execPath, [join(folder, `${i}.mjs`)], { cwd: folder, encoding: 'utf8' });
+            const output = execFileSync(process.execPath, [join(folder, `${i}.mjs`)], {
+                cwd: folder,
+                encoding: 'utf8',
+            });
             assert.equal(output, [...expected, ...printed].map((line) => `${line}\n`).join(''));
         });
         const key = readFileSync(join(folder, 'my.key'), 'utf8');

@@ -1,11 +1,11 @@
-// The entry without WebAssembly, which has to be told to get it.
+// The entry without WebAssembly, which must load it first.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as slim from '@palladion/aegis/slim';
 
 test('slim', async () => {
     const sealing = () => slim.seal(slim.generateKey(), new Uint8Array(5));
-    // (In this process nobody else has loaded a module.)
+    // Nothing else in this process has loaded a module.
     assert.throws(sealing, { code: 'NOT_READY', hint: /await init/ });
     for (const build of slim.supportedBuilds()) {
         assert.equal(await slim.init({ build }), build);

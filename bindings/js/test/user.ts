@@ -1,6 +1,17 @@
-// A program of somebody who uses the package, for the type checker alone.
+// A program that uses the package, for the type checker only.
 import {
-    Cipher, decryptStream, encryptFile, encryptStream, generateKey, init, Mac, open, PalladionError, seal, type Algorithm, type Build,
+    Cipher,
+    decryptStream,
+    encryptFile,
+    encryptStream,
+    generateKey,
+    init,
+    Mac,
+    open,
+    PalladionError,
+    seal,
+    type Algorithm,
+    type Build,
     type ErrorCode,
 } from '@palladion/aegis';
 import { aegis128LDecrypt, aegis256XEncrypt, AEGIS_256_KEY_SIZE } from '@palladion/aegis/compat';
@@ -11,14 +22,14 @@ const key = generateKey(algorithm);
 const sealed = seal(key, new Uint8Array(4), { algorithm, ad: new ArrayBuffer(3), tagLength: 16 });
 const opened = open(key, sealed, { algorithm });
 const plain: Uint8Array = opened;
-// What comes out goes into what wants buffers that are not shared.
+// Results can be passed where TypeScript wants unshared buffers.
 new Blob([opened, sealed, encryptFile(opened, { key: 'palladion-key-1:' })]);
 crypto.getRandomValues(opened);
 // @ts-expect-error: no such algorithm
 seal(key, sealed, { algorithm: 'AES' });
 // @ts-expect-error: no such tags
 new Cipher(key, { tagLength: 12 });
-// @ts-expect-error: a text is no bytes
+// @ts-expect-error: a string is not bytes
 seal(key, 'text');
 // @ts-expect-error: one or the other
 encryptStream({ key, passphrase: 'x' });
@@ -33,7 +44,10 @@ await streams.cancel();
 const { ciphertext, tag } = new Cipher(key).encryptDetached(key, sealed);
 new Mac(key).update(ciphertext).clone().verify(tag);
 try {
-    const build: Build = await init({ build: 'simd128', wasm: (build) => new URL(`${build}.wasm`, 'https://example.org') });
+    const build: Build = await init({
+        build: 'simd128',
+        wasm: (build) => new URL(`${build}.wasm`, 'https://example.org'),
+    });
     await slim.init({ wasm: fetch(`${build}.wasm`) });
 } catch (error) {
     if (error instanceof PalladionError) {

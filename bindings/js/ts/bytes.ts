@@ -1,14 +1,16 @@
 import { PalladionError } from './errors.js';
 
-/** What functions take where they want bytes. */
+/** Bytes as an argument. */
 export type BytesLike = Uint8Array | ArrayBuffer | ArrayBufferView;
 
-/** What functions return: `Uint8Array<ArrayBuffer>` for compilers that tell buffers apart, else `Uint8Array`. */
+/**
+ * Bytes as a result: `Uint8Array<ArrayBuffer>` where TypeScript knows this type, else `Uint8Array`.
+ */
 export type Bytes = ReturnType<typeof Uint8Array.of>;
 
 export const NOTHING: Bytes = new Uint8Array(0);
 
-/** A value in words, for messages. Never its contents: it may be a key. */
+/** Describes the type of a value for messages. It never shows the contents, which may be a key. */
 function describe(value: unknown): string {
     if (value === null || value === undefined) return String(value);
     if (typeof value === 'string') return 'a string';
@@ -16,15 +18,24 @@ function describe(value: unknown): string {
     return `a ${typeof value}`;
 }
 
-/** A value as bytes, without a copy. */
+/** Views a value as bytes, without a copy. */
 export function toBytes(value: BytesLike, what: string): Uint8Array {
     if (value instanceof Uint8Array) return value;
-    if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
-    // (Not `instanceof`: it may come from another window.)
+    if (ArrayBuffer.isView(value))
+        return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+    // Not `instanceof`, which is false for buffers from another window.
     const tag = Object.prototype.toString.call(value);
-    if (tag === '[object ArrayBuffer]' || tag === '[object SharedArrayBuffer]') return new Uint8Array(value);
-    const hint = typeof value === 'string' ? 'new TextEncoder().encode(text) makes bytes of a text' : undefined;
-    throw new PalladionError('WRONG_TYPE', `the ${what} must be bytes (a Uint8Array, say), not ${describe(value)}`, hint);
+    if (tag === '[object ArrayBuffer]' || tag === '[object SharedArrayBuffer]')
+        return new Uint8Array(value);
+    const hint =
+        typeof value === 'string'
+            ? 'use new TextEncoder().encode(text) to get bytes from a string'
+            : undefined;
+    throw new PalladionError(
+        'WRONG_TYPE',
+        `the ${what} must be bytes (such as a Uint8Array), not ${describe(value)}`,
+        hint,
+    );
 }
 
 export function optionalBytes(value: BytesLike | null | undefined, what: string): Uint8Array {
@@ -33,11 +44,14 @@ export function optionalBytes(value: BytesLike | null | undefined, what: string)
 
 export function checkLength(bytes: Uint8Array, expected: number, what: string): void {
     if (bytes.length !== expected) {
-        throw new PalladionError('WRONG_LENGTH', `the ${what} must have ${expected} bytes, but has ${bytes.length}`);
+        throw new PalladionError(
+            'WRONG_LENGTH',
+            `the ${what} must have ${expected} bytes, but has ${bytes.length}`,
+        );
     }
 }
 
-/** Bytes of a given length. */
+/** Views a value as bytes and checks their length. */
 export function exactly(value: BytesLike, expected: number, what: string): Uint8Array {
     const bytes = toBytes(value, what);
     checkLength(bytes, expected, what);
@@ -46,10 +60,16 @@ export function exactly(value: BytesLike, expected: number, what: string): Uint8
 
 export function checkInteger(value: number, min: number, max: number, what: string): number {
     if (typeof value !== 'number') {
-        throw new PalladionError('WRONG_TYPE', `the ${what} must be a number, not ${describe(value)}`);
+        throw new PalladionError(
+            'WRONG_TYPE',
+            `the ${what} must be a number, not ${describe(value)}`,
+        );
     }
     if (!Number.isInteger(value) || value < min || value > max) {
-        throw new PalladionError('WRONG_VALUE', `the ${what} must be an integer from ${min} to ${max}, not ${value}`);
+        throw new PalladionError(
+            'WRONG_VALUE',
+            `the ${what} must be an integer from ${min} to ${max}, not ${value}`,
+        );
     }
     return value;
 }
@@ -63,13 +83,19 @@ export function checkTagLength(length: number): TagLength {
     return length;
 }
 
-/** Refuses an output that lies over a part of an input, so that writing the one would change the other before it is read. The same
- * place is fine. */
+/**
+ * Refuses an output that partly overlaps the input, which would change the input before it is read.
+ * Both may start at the same place.
+ */
 export function checkOverlap(input: Uint8Array, output: Uint8Array): void {
     if (input.buffer !== output.buffer || input.byteOffset === output.byteOffset) return;
     const apart =
-        input.byteOffset + input.length <= output.byteOffset || output.byteOffset + output.length <= input.byteOffset;
+        input.byteOffset + input.length <= output.byteOffset ||
+        output.byteOffset + output.length <= input.byteOffset;
     if (!apart) {
-        throw new PalladionError('OVERLAP', 'input and output must be the same place of a buffer, or not overlap');
+        throw new PalladionError(
+            'OVERLAP',
+            'input and output must start at the same place or not overlap',
+        );
     }
 }

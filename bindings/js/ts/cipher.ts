@@ -1,12 +1,21 @@
 import { algorithmId, DEFAULT_ALGORITHM, keyLength, type Algorithm } from './algorithm.js';
 import {
-    checkLength, checkOverlap, checkTagLength, exactly, NOTHING, optionalBytes, toBytes, type Bytes, type BytesLike, type TagLength,
+    checkLength,
+    checkOverlap,
+    checkTagLength,
+    exactly,
+    NOTHING,
+    optionalBytes,
+    toBytes,
+    type Bytes,
+    type BytesLike,
+    type TagLength,
 } from './bytes.js';
 import { engine, type Engine } from './engine.js';
 import { PalladionError } from './errors.js';
 import { randomBytes } from './random.js';
 
-/** Which cipher, and how long its tags are. */
+/** The options of a cipher. */
 export interface CipherOptions {
     /** By default `AEGIS-256X2`. */
     algorithm?: Algorithm;
@@ -14,31 +23,47 @@ export interface CipherOptions {
     tagLength?: TagLength;
 }
 
-/** What may go with a message. */
+/** The options for a message. */
 export interface MessageOptions {
-    /** Associated data: authenticated, not encrypted, and to be given again, the same, for decryption. By default none. */
+    /**
+     * Associated data, which is authenticated but not encrypted. Pass the same for decryption. By
+     * default none.
+     */
     ad?: BytesLike | null;
 }
 
-/** The same, and where the result goes. */
+/** The options for a message, with a place for the result. */
 export interface IntoOptions extends MessageOptions {
-    /** Where to write the result, of exactly its length: a new array by default. It may be the place of the input. */
+    /**
+     * The array for the result, which must have exactly its length. By default a new array. It may
+     * start where the input does.
+     */
     into?: Uint8Array;
 }
 
-/** A message and its tag apart. */
+/** A ciphertext and its tag. */
 export interface Detached {
     ciphertext: Bytes;
     tag: Bytes;
 }
 
-/** A session with associated data of any length. */
-export function beginSession(e: Engine, id: number, key: Uint8Array, nonce: Uint8Array, ad: Uint8Array): number {
+/** Starts a session with associated data of any length. */
+export function beginSession(
+    e: Engine,
+    id: number,
+    key: Uint8Array,
+    nonce: Uint8Array,
+    ad: Uint8Array,
+): number {
     const { call } = e;
     let place = e.data;
     if (ad.length > e.room) {
         place = call.pld_alloc(ad.length) >>> 0;
-        if (place === 0) throw new PalladionError('OUT_OF_MEMORY', 'there is not enough memory for the associated data');
+        if (place === 0)
+            throw new PalladionError(
+                'OUT_OF_MEMORY',
+                'there is not enough memory for the associated data',
+            );
     }
     const memory = e.memory();
     memory.set(ad, place);
@@ -52,18 +77,24 @@ export function beginSession(e: Engine, id: number, key: Uint8Array, nonce: Uint
     }
 }
 
-/**
- * Encrypts or decrypts `input` to the beginning of `output`; the tag is written, or compared with.
- * Whether it was right; if not, the output is zeroed.
+/** Encrypts or decrypts `input` to the beginning of `output`, and writes or compares the tag.
+ * Returns whether the tag was right; if not, the output is zeroed.
  */
 function crypt(
-    open: boolean, id: number, key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, input: Uint8Array, output: Uint8Array,
+    open: boolean,
+    id: number,
+    key: Uint8Array,
+    nonce: Uint8Array,
+    ad: Uint8Array,
+    input: Uint8Array,
+    output: Uint8Array,
     tag: Uint8Array,
 ): boolean {
     const e = engine();
-    if (ad.length + input.length > e.room) return cryptPieces(e, open, id, key, nonce, ad, input, output, tag);
+    if (ad.length + input.length > e.room)
+        return cryptPieces(e, open, id, key, nonce, ad, input, output, tag);
     const { call } = e;
-    const memory = e.memory(); // neither call takes any
+    const memory = e.memory(); // neither call allocates, so the memory does not move
     const text = e.data + ad.length;
     const end = text + input.length;
     const tagLength = tag.length;
@@ -75,7 +106,7 @@ function crypt(
         e.check(call.pld_encrypt(id, tagLength, ad.length, input.length));
         output.set(memory.subarray(text, end));
         tag.set(memory.subarray(e.tag, e.tag + tagLength));
-        // What is left is ciphertext.
+        // The memory holds ciphertext now; wipe the associated data only.
         if (ad.length > 0) memory.fill(0, e.data, text);
         return true;
     }
@@ -91,11 +122,18 @@ function crypt(
 }
 
 function cryptPieces(
-    e: Engine, open: boolean, id: number, key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, input: Uint8Array, output: Uint8Array,
+    e: Engine,
+    open: boolean,
+    id: number,
+    key: Uint8Array,
+    nonce: Uint8Array,
+    ad: Uint8Array,
+    input: Uint8Array,
+    output: Uint8Array,
     tag: Uint8Array,
 ): boolean {
     const { call, data, room } = e;
-    const expected = open ? tag.slice() : NOTHING; // it may lie in the output
+    const expected = open ? tag.slice() : NOTHING; // a copy, because the tag may lie in the output
     const session = beginSession(e, id, key, nonce, ad);
     const step = open ? call.pld_session_decrypt : call.pld_session_encrypt;
     let good = false;
@@ -129,14 +167,15 @@ function cryptPieces(
 const wrongTag = () =>
     new PalladionError(
         'VERIFICATION_FAILED',
-        'verification failed: the key is wrong, or the ciphertext, tag, nonce or associated data was changed',
+        'verification failed: the key is wrong, ' +
+            'or the ciphertext, tag, nonce or associated data was changed',
     );
 
-/** A place for a result of this length. */
+/** Returns the array for a result: `into`, if it has the right length, or a new one. */
 function place(into: Uint8Array | undefined, length: number): Uint8Array {
     if (into === undefined) return new Uint8Array(length);
     if (!(into instanceof Uint8Array)) {
-        throw new PalladionError('WRONG_TYPE', 'what to write into must be a Uint8Array');
+        throw new PalladionError('WRONG_TYPE', 'the array to write into must be a Uint8Array');
     }
     checkLength(into, length, 'array to write into');
     return into;
@@ -144,19 +183,20 @@ function place(into: Uint8Array | undefined, length: number): Uint8Array {
 
 /**
  * A cipher with its key.
- *
- * **A nonce must never be used twice with the same key.** `seal` and `open` take care of that; all
- * else takes the nonce from you.
+ * **Never use a nonce twice with one key.** `seal` draws a random nonce; the other methods take
+ * yours.
  */
 export class Cipher {
     readonly algorithm: Algorithm;
-    /** Bytes in a key, and in a nonce: 16 or 32. */
+    /** The length of nonces and of the key: 16 or 32 bytes. */
     readonly nonceLength: 16 | 32;
     readonly tagLength: TagLength;
     readonly #id: number;
     #key: Bytes | undefined;
 
-    /** The key has 16 bytes in the AEGIS-128 family and 32 in the AEGIS-256 family. It is copied. */
+    /**
+     * Copies the key, which has 16 bytes for the AEGIS-128 family and 32 for the AEGIS-256 family.
+     */
     constructor(key: BytesLike, options: CipherOptions = {}) {
         this.algorithm = options.algorithm ?? DEFAULT_ALGORITHM;
         this.#id = algorithmId(this.algorithm);
@@ -165,14 +205,22 @@ export class Cipher {
         this.#key = new Uint8Array(exactly(key, this.nonceLength, 'key'));
     }
 
-    /** Forgets the key. */
+    /** Wipes the key. The cipher cannot be used afterwards. */
     destroy(): void {
         this.#key?.fill(0);
         this.#key = undefined;
     }
 
-    #run(open: boolean, nonce: Uint8Array, ad: Uint8Array, input: Uint8Array, output: Uint8Array, tag: Uint8Array): boolean {
-        if (this.#key === undefined) throw new PalladionError('WRONG_STATE', 'the key of this cipher was destroyed');
+    #run(
+        open: boolean,
+        nonce: Uint8Array,
+        ad: Uint8Array,
+        input: Uint8Array,
+        output: Uint8Array,
+        tag: Uint8Array,
+    ): boolean {
+        if (this.#key === undefined)
+            throw new PalladionError('WRONG_STATE', 'the key of this cipher was destroyed');
         return crypt(open, this.#id, this.#key, nonce, ad, input, output, tag);
     }
 
@@ -180,7 +228,7 @@ export class Cipher {
         return exactly(nonce, this.nonceLength, 'nonce');
     }
 
-    /** Encrypts with a new random nonce: nonce, ciphertext and tag, one behind the other. */
+    /** Encrypts with a new random nonce. Returns the nonce, the ciphertext and the tag in one. */
     seal(message: BytesLike, options: MessageOptions = {}): Bytes {
         const input = toBytes(message, 'message');
         const ad = optionalBytes(options.ad, 'associated data');
@@ -188,25 +236,42 @@ export class Cipher {
         const sealed = new Uint8Array(nonce.length + input.length + this.tagLength);
         sealed.set(nonce);
         const end = nonce.length + input.length;
-        this.#run(false, nonce, ad, input, sealed.subarray(nonce.length, end), sealed.subarray(end));
+        this.#run(
+            false,
+            nonce,
+            ad,
+            input,
+            sealed.subarray(nonce.length, end),
+            sealed.subarray(end),
+        );
         return sealed;
     }
 
-    /** Decrypts what {@link seal} gave. Throws `VERIFICATION_FAILED` if anything was changed. */
+    /** Decrypts the output of {@link seal}. Throws `VERIFICATION_FAILED` if it was changed. */
     open(sealed: BytesLike, options: MessageOptions = {}): Bytes {
         const input = toBytes(sealed, 'sealed message');
         const ad = optionalBytes(options.ad, 'associated data');
         const { nonceLength, tagLength } = this;
         const end = input.length - tagLength;
-        // Too short to be one: then it was changed.
+        // Too short for an output of `seal`, so it was changed.
         if (end < nonceLength) throw wrongTag();
         const message = new Uint8Array(end - nonceLength);
         const nonce = input.subarray(0, nonceLength);
-        if (!this.#run(true, nonce, ad, input.subarray(nonceLength, end), message, input.subarray(end))) throw wrongTag();
+        if (
+            !this.#run(
+                true,
+                nonce,
+                ad,
+                input.subarray(nonceLength, end),
+                message,
+                input.subarray(end),
+            )
+        )
+            throw wrongTag();
         return message;
     }
 
-    /** Encrypts: ciphertext and tag, one behind the other. */
+    /** Encrypts. Returns the ciphertext and the tag in one. */
     encrypt(nonce: BytesLike, message: BytesLike, options: IntoOptions = {}): Bytes {
         const n = this.#nonce(nonce);
         const input = toBytes(message, 'message');
@@ -218,7 +283,10 @@ export class Cipher {
         return output as Bytes;
     }
 
-    /** Decrypts ciphertext and tag. Throws `VERIFICATION_FAILED`; then `into` is zeroed. */
+    /**
+     * Decrypts the output of {@link encrypt}. On failure, zeroes `into` and throws
+     * `VERIFICATION_FAILED`.
+     */
     decrypt(nonce: BytesLike, ciphertext: BytesLike, options: IntoOptions = {}): Bytes {
         const n = this.#nonce(nonce);
         const input = toBytes(ciphertext, 'ciphertext');
@@ -227,11 +295,12 @@ export class Cipher {
         if (length < 0) throw wrongTag();
         const output = place(options.into, length);
         checkOverlap(input, output);
-        if (!this.#run(true, n, ad, input.subarray(0, length), output, input.subarray(length))) throw wrongTag();
+        if (!this.#run(true, n, ad, input.subarray(0, length), output, input.subarray(length)))
+            throw wrongTag();
         return output as Bytes;
     }
 
-    /** Encrypts: ciphertext and tag apart. */
+    /** Encrypts. Returns the ciphertext and the tag separately. */
     encryptDetached(nonce: BytesLike, message: BytesLike, options: IntoOptions = {}): Detached {
         const n = this.#nonce(nonce);
         const input = toBytes(message, 'message');
@@ -243,8 +312,13 @@ export class Cipher {
         return { ciphertext: ciphertext as Bytes, tag };
     }
 
-    /** Decrypts ciphertext and tag that are apart. Throws `VERIFICATION_FAILED`; then `into` is zeroed. */
-    decryptDetached(nonce: BytesLike, ciphertext: BytesLike, tag: BytesLike, options: IntoOptions = {}): Bytes {
+    /** Decrypts with a separate tag. On failure, zeroes `into` and throws `VERIFICATION_FAILED`. */
+    decryptDetached(
+        nonce: BytesLike,
+        ciphertext: BytesLike,
+        tag: BytesLike,
+        options: IntoOptions = {},
+    ): Bytes {
         const n = this.#nonce(nonce);
         const input = toBytes(ciphertext, 'ciphertext');
         const t = exactly(tag, this.tagLength, 'tag');
@@ -261,8 +335,13 @@ export class Cipher {
         return this.encryptDetached(nonce, text, { ad: options.ad, into: text }).tag;
     }
 
-    /** Decrypts a message where it lies. Throws `VERIFICATION_FAILED`; then the buffer is zeroed. */
-    decryptInPlace(nonce: BytesLike, buffer: BytesLike, tag: BytesLike, options: MessageOptions = {}): void {
+    /** Decrypts in place. On failure, zeroes the buffer and throws `VERIFICATION_FAILED`. */
+    decryptInPlace(
+        nonce: BytesLike,
+        buffer: BytesLike,
+        tag: BytesLike,
+        options: MessageOptions = {},
+    ): void {
         const text = toBytes(buffer, 'buffer');
         this.decryptDetached(nonce, text, tag, { ad: options.ad, into: text });
     }
@@ -273,13 +352,20 @@ export function generateKey(algorithm: Algorithm = DEFAULT_ALGORITHM): Bytes {
     return randomBytes(keyLength(algorithm));
 }
 
-/** A new random nonce for an algorithm: 16 or 32 bytes. (With 16 bytes, for at most 2^48 messages under one key.) */
+/**
+ * A new random nonce for an algorithm: 16 or 32 bytes. With 16 bytes, use at most 2^48 random
+ * nonces with one key.
+ */
 export function generateNonce(algorithm: Algorithm = DEFAULT_ALGORITHM): Bytes {
     return randomBytes(keyLength(algorithm));
 }
 
-/** Encrypts a message with a new random nonce: nonce, ciphertext and tag, one behind the other. */
-export function seal(key: BytesLike, message: BytesLike, options: CipherOptions & MessageOptions = {}): Bytes {
+/** Encrypts with a new random nonce. Returns the nonce, the ciphertext and the tag in one. */
+export function seal(
+    key: BytesLike,
+    message: BytesLike,
+    options: CipherOptions & MessageOptions = {},
+): Bytes {
     const cipher = new Cipher(key, options);
     try {
         return cipher.seal(message, options);
@@ -288,8 +374,15 @@ export function seal(key: BytesLike, message: BytesLike, options: CipherOptions 
     }
 }
 
-/** Decrypts what {@link seal} gave, with the same options. Throws `VERIFICATION_FAILED` if anything was changed. */
-export function open(key: BytesLike, sealed: BytesLike, options: CipherOptions & MessageOptions = {}): Bytes {
+/**
+ * Decrypts the output of {@link seal}, with the same options. Throws `VERIFICATION_FAILED` if it
+ * was changed.
+ */
+export function open(
+    key: BytesLike,
+    sealed: BytesLike,
+    options: CipherOptions & MessageOptions = {},
+): Bytes {
     const cipher = new Cipher(key, options);
     try {
         return cipher.open(sealed, options);

@@ -1,14 +1,12 @@
-/**
- * The functions of the package `aegis-aead`, by their names, with their arguments and layouts:
- * change the import, and nothing else.
+/** A drop-in replacement for the package `aegis-aead`, with the same functions, arguments and
+ * layouts. Change only the import.
  *
- * - What is encrypted is nonce, ciphertext and tag, one behind the other; `Detached` functions keep
- *   them apart.
- * - Tags have 16 bytes unless told otherwise.
- * - What fails to verify gives `null` (or `false`), not an exception. Lengths that cannot be are an
- *   exception, as everywhere here.
- * - `Bs` was for "bitsliced": constant time. Here everything is, so these are other names for the
- *   same.
+ * - The functions return nonce, ciphertext and tag in one. `Detached` functions return them
+ *   separately.
+ * - Tags have 16 bytes by default.
+ * - If verification fails, the result is `null` or `false`. Invalid lengths throw.
+ * - `Bs` means "bitsliced", which is constant time. Here everything is constant time, so the `Bs`
+ *   functions are the same as the others.
  */
 import './embedded.js';
 
@@ -23,7 +21,7 @@ export { PalladionError } from './errors.js';
 
 type TagLength = 16 | 32;
 
-/** What `use` gives, or `null` if something did not verify. */
+/** The result of `use`, or `null` if verification failed. */
 function unlessForged<T>(use: () => T): T | null {
     try {
         return use();
@@ -33,7 +31,12 @@ function unlessForged<T>(use: () => T): T | null {
     }
 }
 
-function withCipher<T>(algorithm: Algorithm, key: Uint8Array, tagLength: TagLength, use: (cipher: Cipher) => T): T {
+function withCipher<T>(
+    algorithm: Algorithm,
+    key: Uint8Array,
+    tagLength: TagLength,
+    use: (cipher: Cipher) => T,
+): T {
     const cipher = new Cipher(key, { algorithm, tagLength });
     try {
         return use(cipher);
@@ -43,7 +46,12 @@ function withCipher<T>(algorithm: Algorithm, key: Uint8Array, tagLength: TagLeng
 }
 
 function encrypt(
-    algorithm: Algorithm, msg: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array | null, tagLen: TagLength,
+    algorithm: Algorithm,
+    msg: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array | null,
+    tagLen: TagLength,
 ): Bytes {
     return withCipher(algorithm, key, tagLen, (cipher) => {
         if (nonce === null) return cipher.seal(msg, { ad });
@@ -55,38 +63,72 @@ function encrypt(
     });
 }
 
-function decrypt(algorithm: Algorithm, sealed: Uint8Array, ad: Uint8Array, key: Uint8Array, tagLen: TagLength): Bytes | null {
-    return withCipher(algorithm, key, tagLen, (cipher) => unlessForged(() => cipher.open(sealed, { ad })));
+function decrypt(
+    algorithm: Algorithm,
+    sealed: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    tagLen: TagLength,
+): Bytes | null {
+    return withCipher(algorithm, key, tagLen, (cipher) =>
+        unlessForged(() => cipher.open(sealed, { ad })),
+    );
 }
 
 function encryptDetached(
-    algorithm: Algorithm, msg: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array, tagLen: TagLength,
+    algorithm: Algorithm,
+    msg: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array,
+    tagLen: TagLength,
 ): Detached {
-    return withCipher(algorithm, key, tagLen, (cipher) => cipher.encryptDetached(nonce, msg, { ad }));
+    return withCipher(algorithm, key, tagLen, (cipher) =>
+        cipher.encryptDetached(nonce, msg, { ad }),
+    );
 }
 
-/** The length of tags that a tag tells. One of another length cannot be right. */
+/** The length of a tag, or `undefined` if it is invalid, so that the tag cannot be right. */
 function tagLength(tag: Uint8Array): TagLength | undefined {
     const { length } = toBytes(tag, 'tag');
     return length === 16 || length === 32 ? length : undefined;
 }
 
 function decryptDetached(
-    algorithm: Algorithm, ct: Uint8Array, tag: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array,
+    algorithm: Algorithm,
+    ct: Uint8Array,
+    tag: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array,
 ): Bytes | null {
     const length = tagLength(tag);
     if (length === undefined) return null;
-    return withCipher(algorithm, key, length, (cipher) => unlessForged(() => cipher.decryptDetached(nonce, ct, tag, { ad })));
+    return withCipher(algorithm, key, length, (cipher) =>
+        unlessForged(() => cipher.decryptDetached(nonce, ct, tag, { ad })),
+    );
 }
 
 function encryptInPlace(
-    algorithm: Algorithm, data: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array, tagLen: TagLength,
+    algorithm: Algorithm,
+    data: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array,
+    tagLen: TagLength,
 ): Bytes {
-    return withCipher(algorithm, key, tagLen, (cipher) => cipher.encryptInPlace(nonce, data, { ad }));
+    return withCipher(algorithm, key, tagLen, (cipher) =>
+        cipher.encryptInPlace(nonce, data, { ad }),
+    );
 }
 
 function decryptInPlace(
-    algorithm: Algorithm, data: Uint8Array, tag: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array,
+    algorithm: Algorithm,
+    data: Uint8Array,
+    tag: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array,
 ): boolean {
     const length = tagLength(tag);
     if (length === undefined) {
@@ -94,16 +136,31 @@ function decryptInPlace(
         return false;
     }
     return withCipher(
-        algorithm, key, length,
-        (cipher) => unlessForged(() => (cipher.decryptInPlace(nonce, data, tag, { ad }), true)) ?? false,
+        algorithm,
+        key,
+        length,
+        (cipher) =>
+            unlessForged(() => (cipher.decryptInPlace(nonce, data, tag, { ad }), true)) ?? false,
     );
 }
 
-function makeMac(algorithm: Algorithm, data: Uint8Array, key: Uint8Array, nonce: Uint8Array | null, tagLen: TagLength): Bytes {
+function makeMac(
+    algorithm: Algorithm,
+    data: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array | null,
+    tagLen: TagLength,
+): Bytes {
     return mac(key, data, { algorithm, nonce, tagLength: tagLen });
 }
 
-function checkMac(algorithm: Algorithm, data: Uint8Array, tag: Uint8Array, key: Uint8Array, nonce: Uint8Array | null): boolean {
+function checkMac(
+    algorithm: Algorithm,
+    data: Uint8Array,
+    tag: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array | null,
+): boolean {
     if (tagLength(tag) === undefined) return false;
     return unlessForged(() => (verifyMac(key, data, tag, { algorithm, nonce }), true)) ?? false;
 }
@@ -115,17 +172,29 @@ function ofDegree(family: '128' | '256', degree: number): Algorithm {
         case 2: return `AEGIS-${family}X2`;
         case 4: return `AEGIS-${family}X4`;
     }
-    throw new PalladionError('UNKNOWN_ALGORITHM', `AEGIS-${family}X has degrees 1, 2 and 4 here, not ${String(degree)}`);
+    throw new PalladionError(
+        'UNKNOWN_ALGORITHM',
+        `the degree of AEGIS-${family}X must be 1, 2 or 4, not ${String(degree)}`,
+    );
 }
 
 // AEGIS-128L
 
 export function aegis128LEncrypt(
-    msg: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array | null = null, tagLen: TagLength = 16,
+    msg: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array | null = null,
+    tagLen: TagLength = 16,
 ): Bytes {
     return encrypt('AEGIS-128L', msg, ad, key, nonce, tagLen);
 }
-export function aegis128LDecrypt(sealed: Uint8Array, ad: Uint8Array, key: Uint8Array, tagLen: TagLength = 16): Bytes | null {
+export function aegis128LDecrypt(
+    sealed: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    tagLen: TagLength = 16,
+): Bytes | null {
     return decrypt('AEGIS-128L', sealed, ad, key, tagLen);
 }
 export function aegis128LEncryptDetached(
@@ -164,11 +233,20 @@ export const aegis128LCreateNonce = (): Bytes => randomBytes(16);
 // AEGIS-128X2
 
 export function aegis128X2Encrypt(
-    msg: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array | null = null, tagLen: TagLength = 16,
+    msg: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array | null = null,
+    tagLen: TagLength = 16,
 ): Bytes {
     return encrypt('AEGIS-128X2', msg, ad, key, nonce, tagLen);
 }
-export function aegis128X2Decrypt(sealed: Uint8Array, ad: Uint8Array, key: Uint8Array, tagLen: TagLength = 16): Bytes | null {
+export function aegis128X2Decrypt(
+    sealed: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    tagLen: TagLength = 16,
+): Bytes | null {
     return decrypt('AEGIS-128X2', sealed, ad, key, tagLen);
 }
 export function aegis128X2EncryptDetached(
@@ -207,11 +285,20 @@ export const aegis128X2CreateNonce = (): Bytes => randomBytes(16);
 // AEGIS-128X4
 
 export function aegis128X4Encrypt(
-    msg: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array | null = null, tagLen: TagLength = 16,
+    msg: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array | null = null,
+    tagLen: TagLength = 16,
 ): Bytes {
     return encrypt('AEGIS-128X4', msg, ad, key, nonce, tagLen);
 }
-export function aegis128X4Decrypt(sealed: Uint8Array, ad: Uint8Array, key: Uint8Array, tagLen: TagLength = 16): Bytes | null {
+export function aegis128X4Decrypt(
+    sealed: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    tagLen: TagLength = 16,
+): Bytes | null {
     return decrypt('AEGIS-128X4', sealed, ad, key, tagLen);
 }
 export function aegis128X4EncryptDetached(
@@ -250,11 +337,20 @@ export const aegis128X4CreateNonce = (): Bytes => randomBytes(16);
 // AEGIS-256
 
 export function aegis256Encrypt(
-    msg: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array | null = null, tagLen: TagLength = 16,
+    msg: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array | null = null,
+    tagLen: TagLength = 16,
 ): Bytes {
     return encrypt('AEGIS-256', msg, ad, key, nonce, tagLen);
 }
-export function aegis256Decrypt(sealed: Uint8Array, ad: Uint8Array, key: Uint8Array, tagLen: TagLength = 16): Bytes | null {
+export function aegis256Decrypt(
+    sealed: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    tagLen: TagLength = 16,
+): Bytes | null {
     return decrypt('AEGIS-256', sealed, ad, key, tagLen);
 }
 export function aegis256EncryptDetached(
@@ -293,11 +389,20 @@ export const aegis256CreateNonce = (): Bytes => randomBytes(32);
 // AEGIS-256X2
 
 export function aegis256X2Encrypt(
-    msg: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array | null = null, tagLen: TagLength = 16,
+    msg: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array | null = null,
+    tagLen: TagLength = 16,
 ): Bytes {
     return encrypt('AEGIS-256X2', msg, ad, key, nonce, tagLen);
 }
-export function aegis256X2Decrypt(sealed: Uint8Array, ad: Uint8Array, key: Uint8Array, tagLen: TagLength = 16): Bytes | null {
+export function aegis256X2Decrypt(
+    sealed: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    tagLen: TagLength = 16,
+): Bytes | null {
     return decrypt('AEGIS-256X2', sealed, ad, key, tagLen);
 }
 export function aegis256X2EncryptDetached(
@@ -336,11 +441,20 @@ export const aegis256X2CreateNonce = (): Bytes => randomBytes(32);
 // AEGIS-256X4
 
 export function aegis256X4Encrypt(
-    msg: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array | null = null, tagLen: TagLength = 16,
+    msg: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array | null = null,
+    tagLen: TagLength = 16,
 ): Bytes {
     return encrypt('AEGIS-256X4', msg, ad, key, nonce, tagLen);
 }
-export function aegis256X4Decrypt(sealed: Uint8Array, ad: Uint8Array, key: Uint8Array, tagLen: TagLength = 16): Bytes | null {
+export function aegis256X4Decrypt(
+    sealed: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    tagLen: TagLength = 16,
+): Bytes | null {
     return decrypt('AEGIS-256X4', sealed, ad, key, tagLen);
 }
 export function aegis256X4EncryptDetached(
@@ -376,7 +490,7 @@ export function aegis256X4MacVerify(
 export const aegis256X4CreateKey = (): Bytes => randomBytes(32);
 export const aegis256X4CreateNonce = (): Bytes => randomBytes(32);
 
-// AEGIS-128L and AEGIS-256, by their other names
+// Other names of AEGIS-128L and AEGIS-256
 
 export {
     aegis128LEncrypt as aegis128LBsEncrypt,
@@ -401,18 +515,34 @@ export {
     aegis256CreateNonce as aegis256BsCreateNonce,
 };
 
-// AEGIS-128X of any degree that there is here
+// AEGIS-128X of degree 1, 2 or 4
 
 export function aegis128XEncrypt(
-    msg: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array | null = null, tagLen: TagLength = 16, degree = 2,
+    msg: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array | null = null,
+    tagLen: TagLength = 16,
+    degree = 2,
 ): Bytes {
     return encrypt(ofDegree('128', degree), msg, ad, key, nonce, tagLen);
 }
-export function aegis128XDecrypt(sealed: Uint8Array, ad: Uint8Array, key: Uint8Array, tagLen: TagLength = 16, degree = 2): Bytes | null {
+export function aegis128XDecrypt(
+    sealed: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    tagLen: TagLength = 16,
+    degree = 2,
+): Bytes | null {
     return decrypt(ofDegree('128', degree), sealed, ad, key, tagLen);
 }
 export function aegis128XEncryptDetached(
-    msg: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array, tagLen: TagLength = 16, degree = 2,
+    msg: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array,
+    tagLen: TagLength = 16,
+    degree = 2,
 ): Detached {
     return encryptDetached(ofDegree('128', degree), msg, ad, key, nonce, tagLen);
 }
@@ -422,17 +552,31 @@ export function aegis128XDecryptDetached(
     return decryptDetached(ofDegree('128', degree), ct, tag, ad, key, nonce);
 }
 export function aegis128XEncryptDetachedInPlace(
-    data: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array, tagLen: TagLength = 16, degree = 2,
+    data: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array,
+    tagLen: TagLength = 16,
+    degree = 2,
 ): Bytes {
     return encryptInPlace(ofDegree('128', degree), data, ad, key, nonce, tagLen);
 }
 export function aegis128XDecryptDetachedInPlace(
-    data: Uint8Array, tag: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array, degree = 2,
+    data: Uint8Array,
+    tag: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array,
+    degree = 2,
 ): boolean {
     return decryptInPlace(ofDegree('128', degree), data, tag, ad, key, nonce);
 }
 export function aegis128XMac(
-    data: Uint8Array, key: Uint8Array, nonce: Uint8Array | null = null, tagLen: TagLength = 16, degree = 2,
+    data: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array | null = null,
+    tagLen: TagLength = 16,
+    degree = 2,
 ): Bytes {
     return makeMac(ofDegree('128', degree), data, key, nonce, tagLen);
 }
@@ -444,18 +588,34 @@ export function aegis128XMacVerify(
 export const aegis128XCreateKey = (): Bytes => randomBytes(16);
 export const aegis128XCreateNonce = (): Bytes => randomBytes(16);
 
-// AEGIS-256X of any degree that there is here
+// AEGIS-256X of degree 1, 2 or 4
 
 export function aegis256XEncrypt(
-    msg: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array | null = null, tagLen: TagLength = 16, degree = 2,
+    msg: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array | null = null,
+    tagLen: TagLength = 16,
+    degree = 2,
 ): Bytes {
     return encrypt(ofDegree('256', degree), msg, ad, key, nonce, tagLen);
 }
-export function aegis256XDecrypt(sealed: Uint8Array, ad: Uint8Array, key: Uint8Array, tagLen: TagLength = 16, degree = 2): Bytes | null {
+export function aegis256XDecrypt(
+    sealed: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    tagLen: TagLength = 16,
+    degree = 2,
+): Bytes | null {
     return decrypt(ofDegree('256', degree), sealed, ad, key, tagLen);
 }
 export function aegis256XEncryptDetached(
-    msg: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array, tagLen: TagLength = 16, degree = 2,
+    msg: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array,
+    tagLen: TagLength = 16,
+    degree = 2,
 ): Detached {
     return encryptDetached(ofDegree('256', degree), msg, ad, key, nonce, tagLen);
 }
@@ -465,17 +625,31 @@ export function aegis256XDecryptDetached(
     return decryptDetached(ofDegree('256', degree), ct, tag, ad, key, nonce);
 }
 export function aegis256XEncryptDetachedInPlace(
-    data: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array, tagLen: TagLength = 16, degree = 2,
+    data: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array,
+    tagLen: TagLength = 16,
+    degree = 2,
 ): Bytes {
     return encryptInPlace(ofDegree('256', degree), data, ad, key, nonce, tagLen);
 }
 export function aegis256XDecryptDetachedInPlace(
-    data: Uint8Array, tag: Uint8Array, ad: Uint8Array, key: Uint8Array, nonce: Uint8Array, degree = 2,
+    data: Uint8Array,
+    tag: Uint8Array,
+    ad: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array,
+    degree = 2,
 ): boolean {
     return decryptInPlace(ofDegree('256', degree), data, tag, ad, key, nonce);
 }
 export function aegis256XMac(
-    data: Uint8Array, key: Uint8Array, nonce: Uint8Array | null = null, tagLen: TagLength = 16, degree = 2,
+    data: Uint8Array,
+    key: Uint8Array,
+    nonce: Uint8Array | null = null,
+    tagLen: TagLength = 16,
+    degree = 2,
 ): Bytes {
     return makeMac(ofDegree('256', degree), data, key, nonce, tagLen);
 }

@@ -1,4 +1,4 @@
-/** Puts all builds within reach of the first call. */
+/** Makes all builds available to the first call. */
 import { embed } from './engine.js';
 import relaxed from './wasm/relaxed-simd.js';
 import scalar from './wasm/scalar.js';

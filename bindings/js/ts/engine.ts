@@ -1,36 +1,70 @@
 import { PalladionError, type ErrorCode } from './errors.js';
 import type { BytesLike } from './bytes.js';
 
-/** The builds of the WebAssembly module, the fastest first. All give the same bytes, and all work in constant time. */
+/**
+ * The builds of the WebAssembly module, the fastest first. All give the same bytes in constant
+ * time.
+ */
 export type Build = 'relaxed-simd' | 'simd128' | 'scalar';
 
-/** All of them, the fastest first. */
+/** All builds, the fastest first. */
 export const BUILDS: readonly Build[] = Object.freeze(['relaxed-simd', 'simd128', 'scalar']);
 
 type Call = (...numbers: number[]) => number;
 
 type Function =
-    | 'build' | 'place' | 'alloc' | 'free'
-    | 'encrypt' | 'decrypt' | 'mac' | 'mac_verify'
-    | 'session_new' | 'session_encrypt' | 'session_decrypt' | 'session_finalize' | 'session_verify' | 'session_free'
-    | 'mac_new' | 'mac_update' | 'mac_clone' | 'mac_finalize' | 'mac_compare' | 'mac_free'
-    | 'sealer_new' | 'sealer_chunk' | 'sealer_seal' | 'sealer_free'
-    | 'opener_new' | 'opener_chunk' | 'opener_frame' | 'opener_open' | 'opener_complete' | 'opener_free'
-    | 'needs_passphrase' | 'key_parse' | 'key_format';
+    | 'build'
+    | 'place'
+    | 'alloc'
+    | 'free'
+    | 'encrypt'
+    | 'decrypt'
+    | 'mac'
+    | 'mac_verify'
+    | 'session_new'
+    | 'session_encrypt'
+    | 'session_decrypt'
+    | 'session_finalize'
+    | 'session_verify'
+    | 'session_free'
+    | 'mac_new'
+    | 'mac_update'
+    | 'mac_clone'
+    | 'mac_finalize'
+    | 'mac_compare'
+    | 'mac_free'
+    | 'sealer_new'
+    | 'sealer_chunk'
+    | 'sealer_seal'
+    | 'sealer_free'
+    | 'opener_new'
+    | 'opener_chunk'
+    | 'opener_frame'
+    | 'opener_open'
+    | 'opener_complete'
+    | 'opener_free'
+    | 'needs_passphrase'
+    | 'key_parse'
+    | 'key_format';
 
-type Exports = { readonly [name in `pld_${Function}`]: Call } & { readonly memory: WebAssembly.Memory };
+type Exports = { readonly [name in `pld_${Function}`]: Call } & {
+    readonly memory: WebAssembly.Memory;
+};
 
-/** An instance of the module. Nothing outside of it keeps state, so what is made with one goes on with it. */
+/**
+ * An instance of the module. It holds all state, so an object keeps using the instance it started
+ * with.
+ */
 export class Engine {
     readonly module: WebAssembly.Module;
     readonly call: Exports;
     readonly build: Build;
-    /** Where things lie in its memory. */
+    /** The addresses of the arguments in its memory. */
     readonly key: number;
     readonly nonce: number;
     readonly tag: number;
     readonly data: number;
-    /** How many bytes of data a call takes. */
+    /** The number of bytes that fit in one call. */
     readonly room: number;
     readonly #text: number;
     #memory: Uint8Array;
@@ -49,46 +83,65 @@ export class Engine {
         this.#memory = new Uint8Array(this.call.memory.buffer);
     }
 
-    /** Its memory, which moves when it grows: to be asked for again after each call that may take some. */
+    /** Its memory. Get it again after each call that may allocate: it moves when it grows. */
     memory(): Uint8Array {
         if (this.#memory.length === 0) this.#memory = new Uint8Array(this.call.memory.buffer);
         return this.#memory;
     }
 
-    /** The number that a call gave, unless it failed. */
+    /** Returns the result of a call, or throws if the call failed. */
     check(result: number): number {
         if (result === -1) throw this.failure();
         return result >>> 0;
     }
 
-    /** Why the last call failed. */
+    /** The error of the last call. */
     failure(): PalladionError {
         const memory = this.memory();
         const end = memory.indexOf(0, this.#text);
-        const [code, message, hint] = new TextDecoder().decode(memory.slice(this.#text, end)).split('\n');
+        const [code, message, hint] = new TextDecoder()
+            .decode(memory.slice(this.#text, end))
+            .split('\n');
         return new PalladionError(code as ErrorCode, message ?? '', hint || undefined);
     }
 
     /** Whether the last call failed because of a tag. */
     wrongTag(): boolean {
-        return this.memory()[this.#text] === 0x56; // "V" of the only code that begins so
+        return this.memory()[this.#text] === 0x56; // "V" of VERIFICATION_FAILED alone
     }
 
-    /** Another instance of the same module. */
+    /** Creates another instance of the same module. */
     another(): Engine {
         return new Engine(this.module);
     }
 }
 
 const SIMD128 = [
-    0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00, 0x01, 0x05, 0x01, 0x60, 0x00, 0x01, 0x7b, 0x03, 0x02, 0x01, 0x00,
+    0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00, 0x01, 0x05, 0x01, 0x60, 0x00, 0x01, 0x7b, 0x03,
+    0x02, 0x01, 0x00,
     // i32.const 0, i8x16.splat
     0x0a, 0x08, 0x01, 0x06, 0x00, 0x41, 0x00, 0xfd, 0x0f, 0x0b,
 ];
 const RELAXED_SIMD = [
     ...SIMD128.slice(0, 19),
-    // that twice, i8x16.relaxed_swizzle
-    0x0a, 0x0f, 0x01, 0x0d, 0x00, 0x41, 0x00, 0xfd, 0x0f, 0x41, 0x00, 0xfd, 0x0f, 0xfd, 0x80, 0x02, 0x0b,
+    // the same twice, i8x16.relaxed_swizzle
+    0x0a,
+    0x0f,
+    0x01,
+    0x0d,
+    0x00,
+    0x41,
+    0x00,
+    0xfd,
+    0x0f,
+    0x41,
+    0x00,
+    0xfd,
+    0x0f,
+    0xfd,
+    0x80,
+    0x02,
+    0x0b,
 ];
 
 /** The builds that can run here, the fastest first. */
@@ -103,10 +156,16 @@ function choose(wish: Build | undefined): Build {
     const supported = supportedBuilds();
     if (wish === undefined) return supported[0]!;
     if (!BUILDS.includes(wish)) {
-        throw new PalladionError('WRONG_VALUE', `there is no build ${JSON.stringify(wish)}; there are ${BUILDS.join(', ')}`);
+        throw new PalladionError(
+            'WRONG_VALUE',
+            `there is no build ${JSON.stringify(wish)}; there are ${BUILDS.join(', ')}`,
+        );
     }
     if (!supported.includes(wish)) {
-        throw new PalladionError('UNSUPPORTED', `the build "${wish}" cannot run here; those that can: ${supported.join(', ')}`);
+        throw new PalladionError(
+            'UNSUPPORTED',
+            `the build "${wish}" cannot run here; those that can: ${supported.join(', ')}`,
+        );
     }
     return wish;
 }
@@ -120,43 +179,46 @@ function fromBase64(base64: string): BufferSource {
 
 let embedded: { readonly [build in Build]: string } | undefined;
 
-/** For the entries that have all builds within them. */
+/** Called by the entries that contain all builds. */
 export function embed(builds: { readonly [build in Build]: string }): void {
     embedded = builds;
 }
 
 let current: Engine | undefined;
 
-/** The instance in use; made at the first call if the modules are there. */
+/** The instance in use. The first call creates it if the entry contains the builds. */
 export function engine(): Engine {
     return current ?? begin();
 }
 
 function begin(): Engine {
     if (embedded === undefined) {
-        throw new PalladionError('NOT_READY', 'the WebAssembly module is not loaded yet', 'call `await init()` once before all else');
+        throw new PalladionError(
+            'NOT_READY',
+            'the WebAssembly module is not loaded',
+            'call `await init()` once at the start',
+        );
     }
     return (current = new Engine(new WebAssembly.Module(fromBase64(embedded[choose(undefined)]))));
 }
 
-/** Where a module may come from. */
+/** A source of the module. */
 export type WasmSource = URL | string | Response | BytesLike | WebAssembly.Module;
 
 /** How to load the module. */
 export interface InitOptions {
-    /** Which build, if not the fastest that can run here. */
+    /** The build. By default the fastest that can run here. */
     build?: Build;
-    /**
-     * From where, if not from within the package: an address, a response, bytes, a compiled module,
-     * a promise of one of these, or a function that is told the build and returns one. Responses
-     * are compiled while they arrive.
+    /** The source of the module, if not the package: a URL, a response, bytes, a compiled module, a
+     * promise of one of these, or a function from the build to one of these. A response is compiled
+     * while it arrives.
      */
     wasm?: WasmSource | Promise<WasmSource> | ((build: Build) => WasmSource | Promise<WasmSource>);
 }
 
 let readFile: ((url: URL) => Promise<BytesLike>) | undefined;
 
-/** For Node, whose `fetch` takes no `file:` addresses. */
+/** Sets a reader in Node, whose `fetch` does not accept `file:` URLs. */
 export function useFileReader(reader: (url: URL) => Promise<BytesLike>): void {
     readFile = reader;
 }
@@ -169,8 +231,12 @@ async function load(source: WasmSource): Promise<WebAssembly.Module> {
         source = await fetch(source);
     }
     if (typeof Response !== 'undefined' && source instanceof Response) {
-        if (!source.ok) throw new PalladionError('UNSUPPORTED', `the WebAssembly module cannot be loaded: ${source.status} from ${source.url}`);
-        // Engines compile while the module arrives only if its type is right.
+        if (!source.ok)
+            throw new PalladionError(
+                'UNSUPPORTED',
+                `the WebAssembly module cannot be loaded: ${source.status} from ${source.url}`,
+            );
+        // Engines compile a module while it arrives only if its type is right.
         if (source.headers.get('content-type')?.split(';')[0]?.trim() === 'application/wasm') {
             return WebAssembly.compileStreaming(source);
         }
@@ -182,7 +248,7 @@ async function load(source: WasmSource): Promise<WebAssembly.Module> {
 async function included(build: Build): Promise<WebAssembly.Module> {
     let base64 = embedded?.[build];
     if (base64 === undefined) {
-        // Each by its name, so that bundlers see them.
+        // Name each one, so that bundlers find it.
         switch (build) {
             case 'relaxed-simd': base64 = (await import('./wasm/relaxed-simd.js')).default; break;
             case 'simd128': base64 = (await import('./wasm/simd128.js')).default; break;
@@ -192,22 +258,23 @@ async function included(build: Build): Promise<WebAssembly.Module> {
     return WebAssembly.compile(fromBase64(base64));
 }
 
-/**
- * Loads the WebAssembly module, without holding up the thread. `@palladion/aegis` does that by
- * itself at the first use, so there it is only for those who want another build or want to load the
- * module from elsewhere; `@palladion/aegis/slim` needs it once.
+/** Loads the WebAssembly module without blocking the thread. `@palladion/aegis/slim` needs this
+ * once. `@palladion/aegis` loads its module at the first use, so there call `init` only to choose
+ * another build or another source.
  *
- * Called again without options it does nothing; with options it loads anew, for all that begins
- * from then on.
+ * A second call without options does nothing. With options it loads a new module, for objects
+ * created from then on.
  *
- * @returns which build is in use.
+ * @returns the build in use.
  */
 export async function init(options: InitOptions = {}): Promise<Build> {
     const { build, wasm } = options;
     if (current !== undefined && build === undefined && wasm === undefined) return current.build;
     const chosen = choose(build);
     const module =
-        wasm === undefined ? await included(chosen) : await load(await (typeof wasm === 'function' ? wasm(chosen) : wasm));
+        wasm === undefined
+            ? await included(chosen)
+            : await load(await (typeof wasm === 'function' ? wasm(chosen) : wasm));
     current = new Engine(module);
     return current.build;
 }
@@ -217,10 +284,10 @@ export function currentBuild(): Build {
     return engine().build;
 }
 
-/** Frees what belongs to an object that nobody has any more. */
+/** Frees the memory of objects that were garbage-collected. */
 const forgotten = new FinalizationRegistry<() => void>((free) => free());
 
-/** Something in the memory of an engine, freed once: when its owner is done, or gone. */
+/** An object in the memory of an engine. It is freed once, by its owner or after its owner. */
 export class Handle {
     readonly engine: Engine;
     #address: number;
@@ -233,9 +300,10 @@ export class Handle {
         forgotten.register(owner, () => this.free(), this);
     }
 
-    /** Its address, if it is not freed. */
+    /** The address. Throws if the object was freed. */
     get address(): number {
-        if (this.#address === 0) throw new PalladionError('WRONG_STATE', 'this is finished and cannot be used any more');
+        if (this.#address === 0)
+            throw new PalladionError('WRONG_STATE', 'this object is already finished');
         return this.#address;
     }
 
@@ -243,7 +311,7 @@ export class Handle {
         return this.#address !== 0;
     }
 
-    /** Its address, which from now on belongs to the caller. */
+    /** Returns the address. The caller must free the object. */
     take(): number {
         const address = this.address;
         this.#address = 0;

@@ -1,4 +1,6 @@
-/** What a {@link PalladionError} is about. These words stay the same from release to release; messages may change. */
+/**
+ * The code of a {@link PalladionError}. Codes stay the same in later releases; messages may change.
+ */
 export type ErrorCode =
     // Messages, MACs
     | 'VERIFICATION_FAILED'
@@ -28,19 +30,19 @@ export type ErrorCode =
     | 'WRONG_STATE'
     | 'OVERLAP'
     | 'UNKNOWN_ALGORITHM'
-    // The surroundings
+    // The environment
     | 'NOT_READY'
     | 'UNSUPPORTED'
     | 'NO_RANDOMNESS'
     | 'OUT_OF_MEMORY'
     | 'INTERNAL';
 
-/** The one class of errors that this package throws. */
+/** The class of all errors that this package throws. */
 export class PalladionError extends Error {
     override readonly name = 'PalladionError';
-    /** What it is about, for programs. */
+    /** The code, for programs. */
     readonly code: ErrorCode;
-    /** What it means for the user, or what to do about it, where there is something to say. */
+    /** What the error means for the user, or what to do about it, if there is more to say. */
     readonly hint: string | undefined;
 
     constructor(code: ErrorCode, message: string, hint?: string) {

@@ -4,12 +4,15 @@ import { engine, Handle, type Engine } from './engine.js';
 import { PalladionError } from './errors.js';
 import { randomBytes } from './random.js';
 
-/** What a file is encrypted with: a master key, as 32 bytes or as the text of a key file, or a passphrase, as a text or as bytes. */
+/**
+ * The secret of a file: a master key, as 32 bytes or the text of a key file, or a passphrase, as a
+ * string or bytes.
+ */
 export type Secret =
     | { key: BytesLike | string; passphrase?: undefined }
     | { passphrase: BytesLike | string; key?: undefined };
 
-/** What to spend on a passphrase with Argon2id. */
+/** The cost of Argon2id for a passphrase. */
 export interface KdfCosts {
     /** Memory in KiB: 65536 by default, which is 64 MiB. */
     memoryKiB?: number;
@@ -19,26 +22,25 @@ export interface KdfCosts {
     lanes?: number;
 }
 
-/** How to encrypt a file. */
+/** The options for encrypting a file. */
 export type EncryptOptions = Secret & {
     /** By default `AEGIS-256X2`. */
     algorithm?: Algorithm;
     /** Bytes of plaintext in a chunk: a power of two from 1024 to 16777216, by default 1048576. */
     chunkSize?: number;
-    /** What to spend on a passphrase; without effect on a key. */
+    /** The cost of Argon2id for a passphrase. It has no effect on a key. */
     kdf?: KdfCosts;
 };
 
-/** How to decrypt a file. */
+/** The options for decrypting a file. */
 export type DecryptOptions = Secret & {
-    /**
-     * What a file may make this machine spend on a passphrase; more is refused with
-     * `KDF_TOO_COSTLY`. By default 1 GiB, 16 passes, 16 lanes, and 4 GiB for memory times passes.
+    /** The highest cost of Argon2id that a file may ask for; `KDF_TOO_COSTLY` if it asks for more.
+     * By default 1 GiB, 16 passes, 16 lanes, and 4 GiB for memory times passes.
      */
     limits?: KdfCosts & { /** Memory in KiB times passes. */ workKiB?: number };
 };
 
-/** Takes the pieces of a result one by one. */
+/** Receives the pieces of a result. */
 type Emit = (bytes: Bytes) => void;
 
 const HEADER = 128;
@@ -48,42 +50,56 @@ const MAX_U32 = 2 ** 32 - 1;
 /** The longest passphrase, in bytes. */
 const MAX_PASSPHRASE = 65536;
 
-/** A key from what a caller gave for one. */
+/** The bytes of a caller's key. */
 function masterKey(key: BytesLike | string): Uint8Array {
     return typeof key === 'string' ? parseKey(key) : exactly(key, 32, 'master key');
 }
 
 /** The bytes of a secret, and whether they are a passphrase. */
 function secretBytes(secret: Secret): [bytes: Uint8Array, passphrase: boolean] {
-    const { key, passphrase } = (secret ?? {}) as { key?: BytesLike | string; passphrase?: BytesLike | string };
+    const { key, passphrase } = (secret ?? {}) as {
+        key?: BytesLike | string;
+        passphrase?: BytesLike | string;
+    };
     if ((key === undefined) === (passphrase === undefined)) {
-        throw new PalladionError('WRONG_TYPE', 'a file needs either { key } or { passphrase }');
+        throw new PalladionError('WRONG_TYPE', 'pass either { key } or { passphrase }');
     }
     if (key !== undefined) return [masterKey(key), false];
-    const bytes = typeof passphrase === 'string' ? new TextEncoder().encode(passphrase) : toBytes(passphrase!, 'passphrase');
+    const bytes =
+        typeof passphrase === 'string'
+            ? new TextEncoder().encode(passphrase)
+            : toBytes(passphrase!, 'passphrase');
     if (bytes.length > MAX_PASSPHRASE) {
-        throw new PalladionError('WRONG_LENGTH', `a passphrase has at most ${MAX_PASSPHRASE} bytes, not ${bytes.length}`);
+        throw new PalladionError(
+            'WRONG_LENGTH',
+            `a passphrase must have at most ${MAX_PASSPHRASE} bytes, but has ${bytes.length}`,
+        );
     }
     return [bytes, true];
 }
 
-/** The instance for a secret. Argon2id takes much memory, and WebAssembly gives none back: what needs it gets an instance of its own,
- * which goes with the file. */
+/**
+ * The instance for a secret. Argon2id needs much memory, and WebAssembly never returns memory, so a
+ * file with a passphrase gets its own instance.
+ */
 function engineFor(passphrase: boolean): Engine {
     return passphrase ? engine().another() : engine();
 }
 
-/** Writes a secret to where the module wants it, passphrases at `at`, and returns what tells it how long it is. */
+/**
+ * Writes a secret to the module's memory, a passphrase at `at`. Returns the length of the
+ * passphrase, or `MAX_U32` for a key.
+ */
 function writeSecret(e: Engine, bytes: Uint8Array, passphrase: boolean, at: number): number {
     e.memory().set(bytes, passphrase ? e.data + at : e.key);
     return passphrase ? bytes.length : MAX_U32;
 }
 
-/** Encrypts a file that comes in pieces. */
+/** Encrypts a file in pieces. */
 class Sealer {
     readonly #handle: Handle;
     readonly #size: number;
-    /** Where the chunk lies. */
+    /** The address of the chunk. */
     readonly #chunk: number;
     #length = 0;
     #header: Bytes | undefined;
@@ -93,10 +109,17 @@ class Sealer {
         const id = algorithmId(options.algorithm ?? DEFAULT_ALGORITHM);
         const size = checkInteger(options.chunkSize ?? 1 << 20, 1 << 10, 1 << 24, 'size of chunks');
         if ((size & (size - 1)) !== 0) {
-            throw new PalladionError('WRONG_VALUE', `the size of chunks must be a power of two, not ${size}`);
+            throw new PalladionError(
+                'WRONG_VALUE',
+                `the size of chunks must be a power of two, not ${size}`,
+            );
         }
         const { memoryKiB = 65536, passes = 3, lanes = 4 } = options.kdf ?? {};
-        for (const [what, cost] of [['memory', memoryKiB], ['passes', passes], ['lanes', lanes]] as const) {
+        for (const [what, cost] of [
+            ['memory', memoryKiB],
+            ['passes', passes],
+            ['lanes', lanes],
+        ] as const) {
             checkInteger(cost, 1, MAX_U32, `${what} for a passphrase`);
         }
         const salt = randomBytes(32);
@@ -115,7 +138,7 @@ class Sealer {
         this.#begin(emit);
         let at = 0;
         while (at < bytes.length) {
-            // A full chunk waits until there is more: it might be the last.
+            // Keep a full chunk until more data comes, because it might be the last.
             if (this.#length === this.#size) this.#seal(false, emit);
             const taken = Math.min(bytes.length - at, this.#size - this.#length);
             e.memory().set(bytes.subarray(at, at + taken), this.#chunk + FRAME + this.#length);
@@ -137,7 +160,9 @@ class Sealer {
 
     #seal(last: boolean, emit: Emit): void {
         const e = this.#handle.engine;
-        const length = e.check(e.call.pld_sealer_seal(this.#handle.address, this.#length, last ? 1 : 0));
+        const length = e.check(
+            e.call.pld_sealer_seal(this.#handle.address, this.#length, last ? 1 : 0),
+        );
         this.#length = 0;
         emit(e.memory().slice(this.#chunk, this.#chunk + length) as Bytes);
     }
@@ -147,7 +172,7 @@ class Sealer {
     }
 }
 
-/** Decrypts a file that comes in pieces. */
+/** Decrypts a file in pieces. */
 class Opener {
     readonly #secret: Bytes;
     readonly #passphrase: boolean;
@@ -155,14 +180,19 @@ class Opener {
     readonly #header = new Uint8Array(HEADER);
     #handle: Handle | undefined;
     #chunk = 0;
-    /** What is being collected, how long it will be, and how much of it is there. */
+    /** The part being collected, its length, and how much of it has arrived. */
     #part: 'header' | 'frame' | 'rest' | 'failed' = 'header';
     #wanted = HEADER;
     #have = 0;
 
     constructor(options: DecryptOptions) {
         const [bytes, passphrase] = secretBytes(options);
-        const { memoryKiB = 1 << 20, passes = 16, lanes = 16, workKiB = 1 << 22 } = options.limits ?? {};
+        const {
+            memoryKiB = 1 << 20,
+            passes = 16,
+            lanes = 16,
+            workKiB = 1 << 22,
+        } = options.limits ?? {};
         this.#limits = [memoryKiB, passes, lanes, workKiB];
         this.#limits.forEach((limit) => checkInteger(limit, 0, MAX_U32, 'limit for a passphrase'));
         this.#secret = new Uint8Array(bytes);
@@ -184,22 +214,23 @@ class Opener {
                 this.#have += taken;
                 at += taken;
                 if (this.#have === this.#wanted) this.#step(emit);
-                else if (this.#complete()) this.#frame(); // which says that nothing may follow
+                else if (this.#complete()) this.#frame(); // which reports that nothing may follow
             }
         });
     }
 
     end(emit: Emit): void {
         this.#guarded(() => {
-            if (this.#part === 'header') this.#step(emit); // too short for one: this tells how
+            if (this.#part === 'header') this.#step(emit); // a short header, which this reports
             if (this.#have > 0 || !this.#complete()) this.#step(emit);
             this.free();
         });
     }
 
-    /** Runs something; if it fails, nothing goes any more. */
+    /** Runs a step. After a failure, no other step can run. */
     #guarded(run: () => void): void {
-        if (this.#part === 'failed') throw new PalladionError('WRONG_STATE', 'this file has failed before, or is finished');
+        if (this.#part === 'failed')
+            throw new PalladionError('WRONG_STATE', 'this file failed or is finished');
         try {
             run();
         } catch (error) {
@@ -210,7 +241,11 @@ class Opener {
 
     #complete(): boolean {
         const handle = this.#handle;
-        return this.#part === 'frame' && handle !== undefined && handle.engine.call.pld_opener_complete(handle.address) === 1;
+        return (
+            this.#part === 'frame' &&
+            handle !== undefined &&
+            handle.engine.call.pld_opener_complete(handle.address) === 1
+        );
     }
 
     /** Works on what was collected. */
@@ -260,31 +295,31 @@ class Opener {
 }
 
 function transform(file: Sealer | Opener): TransformStream<BytesLike, Bytes> {
-    // (Older declarations do not know `cancel`, and older engines do not call it: then what is left
-    // is freed with the object.)
+    // Older declarations lack `cancel`. Older engines do not call it; then garbage collection frees
+    // the file.
     const transformer: Transformer<BytesLike, Bytes> & { cancel(): void } = {
-        transform: (piece, controller) => file.push(toBytes(piece, 'piece of a stream'), (bytes) => controller.enqueue(bytes)),
+        transform: (piece, controller) =>
+            file.push(toBytes(piece, 'piece of a stream'), (bytes) => controller.enqueue(bytes)),
         flush: (controller) => file.end((bytes) => controller.enqueue(bytes)),
         cancel: () => file.free(),
     };
     return new TransformStream(transformer);
 }
 
-/**
- * Encrypts what flows through it: a file for `palladion decrypt`, {@link decryptStream} or {@link
- * decryptFile}. It keeps one chunk in memory, however long the stream is.
+/** Encrypts a stream to a file for `palladion decrypt`, {@link decryptStream} or {@link
+ * decryptFile}.
+ * It keeps one chunk in memory.
  *
- * With a passphrase this call takes a good part of a second and 64 MiB, unless `kdf` says
- * otherwise.
+ * With a passphrase, this call takes a few tenths of a second and 64 MiB, unless `kdf` sets another
+ * cost.
  */
 export function encryptStream(options: EncryptOptions): TransformStream<BytesLike, Bytes> {
     return transform(new Sealer(options));
 }
 
-/**
- * Decrypts what flows through it: a file from `palladion encrypt`, {@link encryptStream} or {@link
- * encryptFile}. It keeps one chunk in memory, and hands it on once it is verified. **Only if the
- * stream ends without an error, all of the file has come out.**
+/** Decrypts a file from `palladion encrypt`, {@link encryptStream} or {@link encryptFile}. It keeps
+ * one chunk in memory and passes it on once it is verified. **The file is complete only if the
+ * stream ends without an error.**
  */
 export function decryptStream(options: DecryptOptions): TransformStream<BytesLike, Bytes> {
     return transform(new Opener(options));
@@ -323,8 +358,10 @@ export function decryptFile(file: BytesLike, options: DecryptOptions): Bytes {
     return whole(new Opener(options), bytes);
 }
 
-/** Whether a file that begins with these bytes (128, or all if there are fewer) needs a passphrase; otherwise it needs a key. Throws if
- * it is no sound file. */
+/**
+ * Whether a file needs a passphrase rather than a key. Pass its first 128 bytes, or all if it is
+ * shorter. Throws if they are not a valid header.
+ */
 export function needsPassphrase(beginning: BytesLike): boolean {
     const bytes = toBytes(beginning, 'beginning of a file').subarray(0, HEADER);
     const e = engine();
@@ -332,7 +369,7 @@ export function needsPassphrase(beginning: BytesLike): boolean {
     return e.check(e.call.pld_needs_passphrase(bytes.length)) === 1;
 }
 
-/** How long a file with this much plaintext is. */
+/** The length of an encrypted file with `length` bytes of plaintext. */
 export function encryptedLength(length: number, chunkSize = 1 << 20): number {
     return HEADER + length + (FRAME + TAG) * Math.max(1, Math.ceil(length / chunkSize));
 }
@@ -342,7 +379,7 @@ export function generateMasterKey(): Bytes {
     return randomBytes(32);
 }
 
-/** The text of a key file that holds this master key. `palladion keygen` writes such files. */
+/** Returns the text of a key file with a master key. `palladion keygen` writes such files. */
 export function formatKey(key: BytesLike): string {
     const bytes = exactly(key, 32, 'master key');
     const e = engine();
@@ -353,12 +390,14 @@ export function formatKey(key: BytesLike): string {
     return text;
 }
 
-/** The master key from the text of a key file. */
+/** Returns the master key in the text of a key file. */
 export function parseKey(text: string): Bytes {
-    if (typeof text !== 'string') throw new PalladionError('WRONG_TYPE', 'the text of a key file must be a string');
+    if (typeof text !== 'string')
+        throw new PalladionError('WRONG_TYPE', 'the text of a key file must be a string');
     const bytes = new TextEncoder().encode(text);
     const e = engine();
-    if (bytes.length > e.room) throw new PalladionError('NO_KEY', 'this is too long for a key file');
+    if (bytes.length > e.room)
+        throw new PalladionError('NO_KEY', 'the text is too long for a key file');
     e.memory().set(bytes, e.data);
     e.check(e.call.pld_key_parse(bytes.length));
     const key = e.memory().slice(e.key, e.key + 32) as Bytes;

@@ -1,6 +1,5 @@
-/**
- * AEGIS (RFC 10032): authenticated encryption, MACs and encrypted files, with all that it needs
- * within it.
+/** AEGIS (RFC 10032): authenticated encryption, MACs and encrypted files. This entry contains the
+ * WebAssembly.
  */
 import './embedded.js';
 

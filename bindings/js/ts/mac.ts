@@ -1,17 +1,25 @@
 import { algorithmId, DEFAULT_ALGORITHM, keyLength, type Algorithm } from './algorithm.js';
-import { checkTagLength, exactly, optionalBytes, toBytes, type Bytes, type BytesLike, type TagLength } from './bytes.js';
+import {
+    checkTagLength,
+    exactly,
+    optionalBytes,
+    toBytes,
+    type Bytes,
+    type BytesLike,
+    type TagLength,
+} from './bytes.js';
 import { engine, Handle, type Engine } from './engine.js';
 import { PalladionError } from './errors.js';
 
-/** Which MAC. */
+/** The options of a MAC. */
 export interface MacOptions {
     /** By default `AEGIS-256X2`. */
     algorithm?: Algorithm;
-    /** All zeros by default. One nonce may serve for everything here. */
+    /** All zeros by default. MACs may use the same nonce for all data. */
     nonce?: BytesLike | null;
 }
 
-/** Which MAC, and how long its tags are. */
+/** The options of a MAC, with the length of its tags. */
 export interface MacTagOptions extends MacOptions {
     /** Bytes in the tag: 32 by default, or 16. */
     tagLength?: TagLength;
@@ -19,15 +27,19 @@ export interface MacTagOptions extends MacOptions {
 
 const ZEROS = new Uint8Array(32);
 
-/** Key and nonce, checked. */
-function parameters(key: BytesLike, options: MacOptions): [id: number, key: Uint8Array, nonce: Uint8Array] {
+/** Checks the key and the nonce. */
+function parameters(
+    key: BytesLike,
+    options: MacOptions,
+): [id: number, key: Uint8Array, nonce: Uint8Array] {
     const algorithm = options.algorithm ?? DEFAULT_ALGORITHM;
     const length = keyLength(algorithm);
-    const nonce = options.nonce == null ? ZEROS.subarray(0, length) : exactly(options.nonce, length, 'nonce');
+    const nonce =
+        options.nonce == null ? ZEROS.subarray(0, length) : exactly(options.nonce, length, 'nonce');
     return [algorithmId(algorithm), exactly(key, length, 'key'), nonce];
 }
 
-/** Writes what a MAC begins with. */
+/** Writes the key and the nonce for a MAC. */
 function writeKey(e: Engine, key: Uint8Array, nonce: Uint8Array): void {
     const memory = e.memory();
     memory.set(key, e.key);
@@ -38,15 +50,15 @@ function readTag(e: Engine, length: number): Bytes {
     return e.memory().slice(e.tag, e.tag + length) as Bytes;
 }
 
-/**
- * Authenticates data that comes in pieces. One MAC gives one tag; {@link clone} it before to go on.
+/** Authenticates data in pieces. A MAC gives one tag; {@link clone} it first to add more data
+ * later.
  */
 export class Mac {
     readonly algorithm: Algorithm;
     readonly #handle: Handle;
     readonly #longTagsOnly: boolean;
 
-    /** Begins with no data. The key has 16 bytes in the AEGIS-128 family and 32 in the AEGIS-256 family. */
+    /** The key has 16 bytes for the AEGIS-128 family and 32 for the AEGIS-256 family. */
     constructor(key: BytesLike, options: MacOptions = {}) {
         if (key instanceof Begun) {
             this.algorithm = key.algorithm;
@@ -62,9 +74,8 @@ export class Mac {
         this.#handle = new Handle(this, e, e.check(e.call.pld_mac_new(id, 0)), e.call.pld_mac_free);
     }
 
-    /**
-     * The MAC that `palladion mac` makes of files: under a key derived from a master key of 32
-     * bytes. Its tags have 32 bytes.
+    /** The MAC that `palladion mac` computes for files, with a key derived from a 32-byte master
+     * key. Its tags have 32 bytes.
      */
     static forFiles(masterKey: BytesLike, options: { algorithm?: Algorithm } = {}): Mac {
         const algorithm = options.algorithm ?? DEFAULT_ALGORITHM;
@@ -72,10 +83,17 @@ export class Mac {
         const key = exactly(masterKey, 32, 'master key');
         const e = engine();
         writeKey(e, key, ZEROS);
-        return new Mac(new Begun(e, e.check(e.call.pld_mac_new(id, 1)), algorithm, true) as unknown as BytesLike);
+        return new Mac(
+            new Begun(
+                e,
+                e.check(e.call.pld_mac_new(id, 1)),
+                algorithm,
+                true,
+            ) as unknown as BytesLike,
+        );
     }
 
-    /** Takes more data, in pieces of any size. */
+    /** Adds data, in pieces of any size. */
     update(data: BytesLike): this {
         const bytes = toBytes(data, 'data');
         const e = this.#handle.engine;
@@ -88,22 +106,27 @@ export class Mac {
         return this;
     }
 
-    /** Another MAC of the same data, which goes on by itself. */
+    /** Returns an independent copy with the same key and data. */
     clone(): Mac {
         const e = this.#handle.engine;
         const address = e.check(e.call.pld_mac_clone(this.#handle.address));
-        return new Mac(new Begun(e, address, this.algorithm, this.#longTagsOnly) as unknown as BytesLike);
+        return new Mac(
+            new Begun(e, address, this.algorithm, this.#longTagsOnly) as unknown as BytesLike,
+        );
     }
 
     #tagLength(length: number): TagLength {
         const tagLength = checkTagLength(length);
         if (this.#longTagsOnly && tagLength !== 32) {
-            throw new PalladionError('WRONG_LENGTH', `the tags of this MAC have 32 bytes, not ${tagLength}`);
+            throw new PalladionError(
+                'WRONG_LENGTH',
+                `the tags of this MAC have 32 bytes, not ${tagLength}`,
+            );
         }
         return tagLength;
     }
 
-    /** The tag of all data. The MAC is finished. */
+    /** Returns the tag of all data and finishes the MAC. */
     finalize(tagLength: TagLength = 32): Bytes {
         const length = this.#tagLength(tagLength);
         const e = this.#handle.engine;
@@ -111,8 +134,10 @@ export class Mac {
         return readTag(e, length);
     }
 
-    /** Compares the tag of all data with one that came along, of 16 or 32 bytes, and throws `VERIFICATION_FAILED` if they differ. The MAC
-     * is finished. */
+    /**
+     * Compares the tag of all data with `tag`, which has 16 or 32 bytes, and finishes the MAC.
+     * Throws `VERIFICATION_FAILED` if they differ.
+     */
     verify(tag: BytesLike): void {
         const bytes = toBytes(tag, 'tag');
         this.#tagLength(bytes.length);
@@ -121,13 +146,13 @@ export class Mac {
         if (e.call.pld_mac_compare(this.#handle.take(), bytes.length) === -1) throw wrongMac(e);
     }
 
-    /** Forgets key and data, if there will be no tag. */
+    /** Wipes the key and the data, if you do not need the tag. */
     destroy(): void {
         this.#handle.free();
     }
 }
 
-/** What {@link Mac} is made of where the module has it already. */
+/** A MAC that exists in the module already, passed to the constructor of {@link Mac}. */
 class Begun {
     constructor(
         readonly engine: Engine,
@@ -143,10 +168,13 @@ class Begun {
 
 function wrongMac(e: Engine): PalladionError {
     if (!e.wrongTag()) return e.failure();
-    return new PalladionError('VERIFICATION_FAILED', 'verification failed: the key is wrong, or the data or the tag was changed');
+    return new PalladionError(
+        'VERIFICATION_FAILED',
+        'verification failed: the key is wrong, or the data or the tag was changed',
+    );
 }
 
-/** The MAC of some data. */
+/** Computes the MAC of some data. */
 export function mac(key: BytesLike, data: BytesLike, options: MacTagOptions = {}): Bytes {
     const bytes = toBytes(data, 'data');
     const tagLength = checkTagLength(options.tagLength ?? 32);
@@ -160,8 +188,16 @@ export function mac(key: BytesLike, data: BytesLike, options: MacTagOptions = {}
     return readTag(e, tagLength);
 }
 
-/** Checks the MAC of some data: throws `VERIFICATION_FAILED` if `tag`, of 16 or 32 bytes, is not the one. */
-export function verifyMac(key: BytesLike, data: BytesLike, tag: BytesLike, options: MacOptions = {}): void {
+/**
+ * Checks the MAC of some data. `tag` has 16 or 32 bytes. Throws `VERIFICATION_FAILED` if it is
+ * wrong.
+ */
+export function verifyMac(
+    key: BytesLike,
+    data: BytesLike,
+    tag: BytesLike,
+    options: MacOptions = {},
+): void {
     const bytes = toBytes(data, 'data');
     const expected = optionalBytes(tag, 'tag');
     checkTagLength(expected.length);

@@ -7,14 +7,17 @@ interface Source {
 
 let source: Source | undefined = (globalThis as { crypto?: Source }).crypto;
 
-/** For Node 18, which keeps it in a module. */
+/** Sets the source in Node 18, which has it in a module instead of a global. */
 export function useRandomSource(other: Source): void {
     source ??= other;
 }
 
 export function randomBytes(length: number): Bytes {
     if (source === undefined) {
-        throw new PalladionError('NO_RANDOMNESS', 'there is no crypto.getRandomValues here, so there are no random bytes');
+        throw new PalladionError(
+            'NO_RANDOMNESS',
+            'no source of random bytes: crypto.getRandomValues is missing',
+        );
     }
     const bytes = new Uint8Array(length);
     source.getRandomValues(bytes);

@@ -1,15 +1,30 @@
 import { algorithmId, DEFAULT_ALGORITHM, keyLength, type Algorithm } from './algorithm.js';
-import { checkInteger, exactly, NOTHING, optionalBytes, toBytes, checkTagLength, type Bytes, type BytesLike, type TagLength } from './bytes.js';
+import {
+    checkInteger,
+    exactly,
+    NOTHING,
+    optionalBytes,
+    toBytes,
+    checkTagLength,
+    type Bytes,
+    type BytesLike,
+    type TagLength,
+} from './bytes.js';
 import { beginSession } from './cipher.js';
 import { engine, Handle } from './engine.js';
 
 const ZEROS = new Uint8Array(32);
 
-/** A message that is encrypted or a key stream that is read piece by piece. */
+/** A message or a key stream in pieces. */
 class Session {
     readonly #handle: Handle;
 
-    constructor(algorithm: Algorithm, key: BytesLike, nonce: BytesLike | null | undefined, ad: BytesLike | null | undefined) {
+    constructor(
+        algorithm: Algorithm,
+        key: BytesLike,
+        nonce: BytesLike | null | undefined,
+        ad: BytesLike | null | undefined,
+    ) {
         const id = algorithmId(algorithm);
         const length = keyLength(algorithm);
         const k = exactly(key, length, 'key');
@@ -19,7 +34,7 @@ class Session {
         this.#handle = new Handle(this, e, address, e.call.pld_session_free);
     }
 
-    /** Encrypts the next piece, or as many zeros. */
+    /** Encrypts the next piece, or `length` zeros. */
     next(input: Uint8Array | undefined, length: number): Bytes {
         const e = this.#handle.engine;
         const address = this.#handle.address;
@@ -49,58 +64,77 @@ class Session {
     }
 }
 
-/** Encrypts a message that comes in pieces. (To decrypt one piece by piece would hand out bytes before they are verified; for long
- * data there are encrypted files, whose chunks are verified one by one.) */
+/**
+ * Encrypts a message in pieces. There is no such class for decryption, because it would return
+ * bytes before they are verified. Use encrypted files for long data: each chunk is verified.
+ */
 export class Encryptor {
     readonly #session: Session;
 
-    /** Begins a message. **A nonce must never be used twice with the same key.** */
-    constructor(key: BytesLike, nonce: BytesLike, options: { algorithm?: Algorithm; ad?: BytesLike | null } = {}) {
+    /** Starts a message. **Never use a nonce twice with one key.** */
+    constructor(
+        key: BytesLike,
+        nonce: BytesLike,
+        options: { algorithm?: Algorithm; ad?: BytesLike | null } = {},
+    ) {
         const algorithm = options.algorithm ?? DEFAULT_ALGORITHM;
         const n = exactly(nonce, keyLength(algorithm), 'nonce');
         this.#session = new Session(algorithm, key, n, options.ad);
     }
 
-    /** Encrypts the next piece: as many bytes. */
+    /** Encrypts the next piece. The result has the same length. */
     update(piece: BytesLike): Bytes {
         const bytes = toBytes(piece, 'message');
         return this.#session.next(bytes, bytes.length);
     }
 
-    /** The tag, 32 bytes by default or 16. The message is finished. */
+    /** Ends the message and returns its tag: 32 bytes, or 16 if you ask for it. */
     finalize(tagLength: TagLength = 32): Bytes {
         return this.#session.finalize(checkTagLength(tagLength));
     }
 
-    /** Forgets the key, if there will be no tag. */
+    /** Wipes the key, if you do not need the tag. */
     destroy(): void {
         this.#session.free();
     }
 }
 
-/** Pseudo-random bytes from a key and a nonce (RFC 10032 §7), read piece by piece. */
+/** Pseudo-random bytes from a key and a nonce (RFC 10032 §7), in pieces. */
 export class KeyStream {
     readonly #session: Session;
 
-    /** Begins the stream. The nonce is all zeros by default; then the key must serve for nothing else. */
+    /**
+     * Starts the stream. The default nonce is all zeros; do not use the key for anything else
+     * then.
+     */
     constructor(key: BytesLike, options: { algorithm?: Algorithm; nonce?: BytesLike | null } = {}) {
-        this.#session = new Session(options.algorithm ?? DEFAULT_ALGORITHM, key, options.nonce, NOTHING);
+        this.#session = new Session(
+            options.algorithm ?? DEFAULT_ALGORITHM,
+            key,
+            options.nonce,
+            NOTHING,
+        );
     }
 
-    /** The next bytes. */
+    /** Returns the next bytes. */
     read(length: number): Bytes {
-        return this.#session.next(undefined, checkInteger(length, 0, Number.MAX_SAFE_INTEGER, 'length'));
+        return this.#session.next(
+            undefined,
+            checkInteger(length, 0, Number.MAX_SAFE_INTEGER, 'length'),
+        );
     }
 
-    /** Forgets the key. */
+    /** Wipes the key. */
     destroy(): void {
         this.#session.free();
     }
 }
 
-/** The first bytes of a key stream. */
+/** Returns the first bytes of a key stream. */
 export function keyStream(
-    key: BytesLike, length: number, options: { algorithm?: Algorithm; nonce?: BytesLike | null } = {},
+    key: BytesLike,
+    length: number,
+    options: { algorithm?: Algorithm; nonce?: BytesLike | null } = {},
 ): Bytes {
     const stream = new KeyStream(key, options);
     try {

@@ -1,4 +1,4 @@
-/** What Node keeps in modules and browsers in globals. */
+/** Connects what browsers have as globals and Node in modules. */
 import { webcrypto } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 

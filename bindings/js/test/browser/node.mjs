@@ -1,7 +1,6 @@
-// What the tests take from Node, as far as a page can have it, so that they run in a browser as
-// they are.
+// The parts of Node that the tests use, for a page, so that the same tests run in a browser.
 
-// Tests run one after another once all are known.
+// Tests are collected and then run one after another.
 const tests = [];
 
 export function test(name, ...rest) {
@@ -9,7 +8,7 @@ export function test(name, ...rest) {
     if (!rest[0]?.skip) tests.push({ name, run });
 }
 
-/** Runs all tests: how many passed, and what the others threw. */
+/** Runs all tests. Returns how many passed and what the others threw. */
 export async function runTests() {
     const failures = [];
     for (const { name, run } of tests) {
@@ -25,7 +24,7 @@ export async function runTests() {
 // node:assert
 
 function check(good, message) {
-    if (!good) throw new Error(`it should be so: ${message ?? 'see the line'}`);
+    if (!good) throw new Error(`assertion failed: ${message ?? 'see the line'}`);
 }
 
 const show = (value) => JSON.stringify(value)?.slice(0, 200) ?? String(value);
@@ -47,7 +46,8 @@ function matches(error, expected) {
 }
 
 const assert = Object.assign((value, message) => check(value, message), {
-    equal: (a, b, message) => check(Object.is(a, b), `${message ?? ''} ${show(a)} is not ${show(b)}`),
+    equal: (a, b, message) =>
+        check(Object.is(a, b), `${message ?? ''} ${show(a)} is not ${show(b)}`),
     notEqual: (a, b) => check(!Object.is(a, b), `${show(a)} is not another`),
     deepEqual: (a, b) => check(same(a, b), `${show(a)} is not like ${show(b)}`),
     match: (text, pattern) => check(pattern.test(text), `${show(text)} does not match ${pattern}`),
@@ -70,9 +70,9 @@ const assert = Object.assign((value, message) => check(value, message), {
 });
 export default assert;
 
-// node:fs, node:path, node:url: files are those of the server.
+// node:fs, node:path, node:url: read files from the server.
 
-/** Sends a request and waits for the answer, which modules that are loading may do. */
+/** Sends a synchronous request, because modules read files while they load. */
 function request(method, url, body) {
     const call = new XMLHttpRequest();
     call.open(method, url, false);
@@ -89,8 +89,12 @@ export const dirname = (path) => path.replace(/\/[^/]*$/, '');
 export const fileURLToPath = (url) => new URL(url).pathname;
 export const tmpdir = () => '/';
 
-// There are no programs to run.
-export const execFileSync = undefined, spawnSync = undefined, mkdtempSync = undefined, rmSync = undefined, writeFileSync = undefined;
+// A page cannot run programs.
+export const execFileSync = undefined,
+    spawnSync = undefined,
+    mkdtempSync = undefined,
+    rmSync = undefined,
+    writeFileSync = undefined;
 
 export const createHash = () => ({
     update(bytes) {
@@ -106,7 +110,10 @@ const digits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padSta
 
 globalThis.Buffer = class Buffer extends Uint8Array {
     static from(value, second, length) {
-        if (second === 'hex') return super.from({ length: value.length / 2 }, (_, i) => parseInt(value.slice(2 * i, 2 * i + 2), 16));
+        if (second === 'hex')
+            return super.from({ length: value.length / 2 }, (_, i) =>
+                parseInt(value.slice(2 * i, 2 * i + 2), 16),
+            );
         if (second !== undefined) return new Buffer(value, second, length);
         return super.from(value);
     }

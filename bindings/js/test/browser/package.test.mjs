@@ -1,5 +1,4 @@
-// The package in a browser: the tests that it has for Node, with each build, and what only browsers
-// have.
+// The package in a browser: its tests for Node, with each build, and tests for browsers only.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,7 +12,11 @@ const installed = process.env.JS_FOLDER;
 
 let server, browser;
 before(async () => {
-    server = await serve({ installed, test: tests, vectors: join(process.env.PALLADION_ROOT, 'vectors') });
+    server = await serve({
+        installed,
+        test: tests,
+        vectors: join(process.env.PALLADION_ROOT, 'vectors'),
+    });
     browser = await launch();
 });
 after(async () => {
@@ -37,14 +40,17 @@ async function results(query) {
 describe('vectors, messages, files and compat', { concurrency: true }, () => {
     for (const build of ['scalar', 'simd128', 'relaxed-simd']) {
         test(build, async () => {
-            assert.equal(await results(`build=${build}&tests=vectors,messages,files,compat`), build === 'simd128' ? 42 : 41);
+            assert.equal(
+                await results(`build=${build}&tests=vectors,messages,files,compat`),
+                build === 'simd128' ? 42 : 41,
+            );
         });
     }
 });
 
 test('slim', async () => assert.equal(await results('tests=slim'), 1));
 
-/** Runs a function in a page of the server, without a base64 module in sight. */
+/** Runs a function in a page of the server that cannot load the base64 modules. */
 async function inPage(run, ...words) {
     const page = await browser.newPage();
     const asked = [];
@@ -76,23 +82,37 @@ test('slim compiles a module while it arrives', async () => {
         };
         const builds = [];
         for (const build of slim.BUILDS) {
-            builds.push(await slim.init({ build, wasm: (build) => new URL(`./wasm/${build}.wasm`, new URL(url, location.href)) }));
+            builds.push(
+                await slim.init({
+                    build,
+                    wasm: (build) => new URL(`./wasm/${build}.wasm`, new URL(url, location.href)),
+                }),
+            );
             const key = slim.generateKey();
             slim.open(key, slim.seal(key, new Uint8Array(1000)));
         }
         return { builds, streaming };
     }, SLIM);
     assert.deepEqual(result, { builds: ['relaxed-simd', 'simd128', 'scalar'], streaming: 3 });
-    assert.deepEqual(asked.filter((name) => /scalar|simd/.test(name)), ['relaxed-simd.wasm', 'simd128.wasm', 'scalar.wasm']);
+    assert.deepEqual(
+        asked.filter((name) => /scalar|simd/.test(name)),
+        ['relaxed-simd.wasm', 'simd128.wasm', 'scalar.wasm'],
+    );
 });
 
-test('a page with a policy needs wasm-unsafe-eval and nothing more; without it, the package says so', async () => {
-    for (const [policy, good] of [["script-src 'self' 'wasm-unsafe-eval'", true], ["script-src 'self'", false]]) {
+test('a page with a policy needs wasm-unsafe-eval only, and fails without it', async () => {
+    for (const [policy, good] of [
+        ["script-src 'self' 'wasm-unsafe-eval'", true],
+        ["script-src 'self'", false],
+    ]) {
         const context = await browser.newContext();
         const page = await context.newPage();
         await page.route('**/empty.html', async (route) => {
             const response = await route.fetch();
-            await route.fulfill({ response, headers: { ...response.headers(), 'content-security-policy': policy } });
+            await route.fulfill({
+                response,
+                headers: { ...response.headers(), 'content-security-policy': policy },
+            });
         });
         await page.goto(`${server.url}/test/browser/empty.html`);
         const result = await page.evaluate(async (url) => {
@@ -115,20 +135,29 @@ test('streams in a worker, of a module that the server has', async () => {
             import { decryptStream, encryptStream } from '${new URL(url, location.href)}';
             onmessage = async ({ data }) => {
                 const options = { passphrase: 'x', kdf: { memoryKiB: 64, passes: 1, lanes: 1 } };
-                const encrypted = await new Response(data.stream().pipeThrough(encryptStream(options))).blob();
-                postMessage(await new Response(encrypted.stream().pipeThrough(decryptStream(options))).text());
+                const encryption = data.stream().pipeThrough(encryptStream(options));
+                const encrypted = await new Response(encryption).blob();
+                const decryption = encrypted.stream().pipeThrough(decryptStream(options));
+                postMessage(await new Response(decryption).text());
             };`;
-        const worker = new Worker(URL.createObjectURL(new Blob([text], { type: 'text/javascript' })), { type: 'module' });
-        worker.postMessage(new Blob(['attack at dawn']));
-        return new Promise((resolve, reject) => {
-            worker.onmessage = ({ data }) => resolve(data);
-            worker.onerror = (event) => reject(new Error(event.message));
-        });
-    }, SLIM.replace('slim', 'index'));
+            const worker = new Worker(
+                URL.createObjectURL(new Blob([text], { type: 'text/javascript' })),
+                { type: 'module' },
+            );
+            worker.postMessage(new Blob(['attack at dawn']));
+            return new Promise((resolve, reject) => {
+                worker.onmessage = ({ data }) => resolve(data);
+                worker.onerror = (event) => reject(new Error(event.message));
+            });
+        },
+        SLIM.replace('slim', 'index'),
+    );
     assert.equal(result, 'attack at dawn');
 });
 
 test('the demo is built of this very package', () => {
-    const base64 = /'(.*)'/.exec(readFileSync(join(installed, 'node_modules/@palladion/aegis/dist/wasm/simd128.js'), 'utf8'))[1];
+    const base64 = /'(.*)'/.exec(
+        readFileSync(join(installed, 'node_modules/@palladion/aegis/dist/wasm/simd128.js'), 'utf8'),
+    )[1];
     assert(readFileSync(join(tests, '../demo/dist/index.html'), 'utf8').includes(base64));
 });

@@ -5,17 +5,28 @@ import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 
 const types = {
-    '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.mjs': 'text/javascript', '.json': 'application/json', '.wasm': 'application/wasm',
-    '.css': 'text/css', '.txt': 'text/plain; charset=utf-8',
+    '.html': 'text/html; charset=utf-8',
+    '.js': 'text/javascript',
+    '.mjs': 'text/javascript',
+    '.json': 'application/json',
+    '.wasm': 'application/wasm',
+    '.css': 'text/css',
+    '.txt': 'text/plain; charset=utf-8',
 };
 
-/** Serves folders by the first part of the path: its address, and how to end it. */
+/** Serves folders by the first part of the path. Returns the address and a function to stop. */
 export async function serve(folders) {
     const server = createServer(async (request, response) => {
-        // With these, pages may have a SharedArrayBuffer.
-        const headers = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp', 'Cache-Control': 'no-store' };
+        // Pages need these headers for SharedArrayBuffer.
+        const headers = {
+            'Cross-Origin-Opener-Policy': 'same-origin',
+            'Cross-Origin-Embedder-Policy': 'require-corp',
+            'Cache-Control': 'no-store',
+        };
         try {
-            const [, first, ...rest] = decodeURIComponent(new URL(request.url, 'http://localhost').pathname).split('/');
+            const [, first, ...rest] = decodeURIComponent(
+                new URL(request.url, 'http://localhost').pathname,
+            ).split('/');
             if (first === 'sha256') {
                 const hash = createHash('sha256');
                 for await (const piece of request) hash.update(piece);
@@ -23,9 +34,15 @@ export async function serve(folders) {
             }
             const folder = folders[first];
             const path = normalize(rest.join('/'));
-            if (folder === undefined || path.startsWith('..')) throw new Error('there is no such folder');
+            if (folder === undefined || path.startsWith('..'))
+                throw new Error('unknown folder');
             const body = await readFile(join(folder, path));
-            response.writeHead(200, { ...headers, 'Content-Type': types[extname(path)] ?? 'application/octet-stream' }).end(body);
+            response
+                .writeHead(200, {
+                    ...headers,
+                    'Content-Type': types[extname(path)] ?? 'application/octet-stream',
+                })
+                .end(body);
         } catch {
             response.writeHead(404, headers).end();
         }

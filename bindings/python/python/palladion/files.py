@@ -469,9 +469,9 @@ def open(
     binary: io.BufferedReader | io.BufferedWriter
     with contextlib.ExitStack() as stack:
         if kind == "r":
-            beneath = cast(
-                BinaryIO, stack.enter_context(io.open(file, "rb")) if _is_path(file) else file
-            )  # type: ignore[arg-type]
+            beneath = cast(BinaryIO, file)
+            if _is_path(file):
+                beneath = stack.enter_context(io.open(cast(Path, file), "rb"))
             reader = DecryptReader(beneath, key=key, passphrase=passphrase)
             binary = _Closing(reader, beneath if _is_path(file) else None)
             stack.pop_all()
