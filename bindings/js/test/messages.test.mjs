@@ -264,7 +264,7 @@ test('an error for a wrong type or length has the expected and the actual one', 
         [
             () => new Cipher(key, { algorithm: 'AES-GCM' }),
             'UNKNOWN_ALGORITHM',
-            /no algorithm "AES-GCM"; there are AEGIS-128L/,
+            /unknown algorithm "AES-GCM"; expected one of AEGIS-128L/,
         ],
         [() => new Cipher(key, { tagLength: 12 }), 'WRONG_LENGTH', /16 or 32 bytes, not 12/],
         [

@@ -158,7 +158,7 @@ function choose(wish: Build | undefined): Build {
     if (!BUILDS.includes(wish)) {
         throw new PalladionError(
             'WRONG_VALUE',
-            `there is no build ${JSON.stringify(wish)}; there are ${BUILDS.join(', ')}`,
+            `unknown build ${JSON.stringify(wish)}; expected one of ${BUILDS.join(', ')}`,
         );
     }
     if (!supported.includes(wish)) {
