@@ -1,4 +1,5 @@
-/* What Rust's standard library asks of the C library on WASI and Debian's wasi-libc does not have: threads, which are not there. */
+/* Functions that Rust's standard library needs on WASI and Debian's wasi-libc lacks: those for
+ * threads, of which there are none. */
 enum { ENOTSUP = 58 };
 int pthread_attr_init(void *attributes) { (void)attributes; return 0; }
 int pthread_attr_destroy(void *attributes) { (void)attributes; return 0; }

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The bytes of the file are kept in a file of the system; its descriptor is what `user` points to. */
+/* The storage is a file of the operating system; `user` points to its descriptor. */
 static int read_at(void *user, uint8_t *buf, size_t len, uint64_t off)
 {
     while (len > 0) {
@@ -80,7 +80,8 @@ int main(int argc, char **argv)
     }
     int fd = open(argv[1], O_RDWR | O_CREAT, 0600);
     void *memory = NULL;
-    if (fd < 0 || posix_memalign(&memory, AEGIS_RAF_SCRATCH_ALIGN, AEGIS256X2_RAF_SCRATCH_SIZE(CHUNK)) != 0) {
+    if (fd < 0 ||
+        posix_memalign(&memory, AEGIS_RAF_SCRATCH_ALIGN, AEGIS256X2_RAF_SCRATCH_SIZE(CHUNK)) != 0) {
         perror(argv[1]);
         return 1;
     }

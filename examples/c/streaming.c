@@ -1,4 +1,5 @@
-/* Encrypts standard input to standard output, piece by piece: `streaming < file > sealed`; `streaming -d < sealed > file`.
+/* Encrypts standard input to standard output in pieces: `streaming < file > sealed`, and
+ * `streaming -d < sealed > file` decrypts.
  *
  * Decryption writes bytes before it knows whether they are authentic. So it is for a place that you
  * throw away on failure. For files, the command `palladion encrypt` does better. */
@@ -11,7 +12,8 @@ enum { PIECE = 64 << 10, TAG = 32 };
 
 int main(int argc, char **argv)
 {
-    const uint8_t key[aegis256_KEYBYTES] = "thirty-two bytes that are a key"; /* in earnest: random */
+    const uint8_t key[aegis256_KEYBYTES] =
+        "thirty-two bytes that are a key";                                  /* in earnest: random */
     const uint8_t nonce[aegis256_NPUBBYTES] = { 7 };                        /* likewise */
     static uint8_t buf[PIECE + TAG];
     int decrypt = argc > 1 && strcmp(argv[1], "-d") == 0;
@@ -19,18 +21,20 @@ int main(int argc, char **argv)
     aegis256_state state;
     aegis256_state_init(&state, NULL, 0, nonce, key);
 
-    /* The last bytes of a sealed message are its tag: so that many are kept back until there are more. */
+    /* The last bytes are the tag, so keep that many back until more data comes. */
     while ((n = fread(buf + kept, 1, PIECE, stdin)) > 0) {
         size_t len = kept + n;
         kept = decrypt ? (len < TAG ? len : TAG) : 0;
         len -= kept;
-        if (decrypt ? aegis256_state_decrypt_update(&state, buf, buf, len) : aegis256_state_encrypt_update(&state, buf, buf, len))
+        if (decrypt ? aegis256_state_decrypt_update(&state, buf, buf, len)
+                    : aegis256_state_encrypt_update(&state, buf, buf, len))
             return 1;
         if (fwrite(buf, 1, len, stdout) != len)
             return 1;
         memmove(buf, buf + len, kept);
     }
-    if (!decrypt && (aegis256_state_encrypt_final(&state, buf, TAG) || fwrite(buf, 1, TAG, stdout) != TAG))
+    if (!decrypt &&
+        (aegis256_state_encrypt_final(&state, buf, TAG) || fwrite(buf, 1, TAG, stdout) != TAG))
         return 1;
     if (decrypt && (kept != TAG || aegis256_state_decrypt_final(&state, buf, TAG) != 0)) {
         fprintf(stderr, "not authentic: throw away what was written\n");

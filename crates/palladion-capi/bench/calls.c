@@ -17,13 +17,15 @@
 #include <unistd.h>
 
 enum { LIBRARIES = 8, SIZES = 16, LONGEST = 1 << 20 };
-static const char *const variants[] = { "aegis128l", "aegis128x2", "aegis128x4", "aegis256", "aegis256x2", "aegis256x4" };
+static const char *const variants[] = { "aegis128l", "aegis128x2", "aegis128x4", "aegis256",
+    "aegis256x2", "aegis256x4" };
 static const char *const operations[] = { "encrypt", "decrypt", "MAC" };
 enum { VARIANTS = 6, OPERATIONS = 3 };
 
-typedef int (*detached)(uint8_t *, uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *, const uint8_t *);
-typedef int (*opened)(uint8_t *, const uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *,
-    const uint8_t *);
+typedef int (*detached)(uint8_t *, uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *,
+    size_t, const uint8_t *, const uint8_t *);
+typedef int (*opened)(uint8_t *, const uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *,
+    size_t, const uint8_t *, const uint8_t *);
 typedef struct {
     detached encrypt;
     opened   decrypt;
@@ -33,12 +35,14 @@ typedef struct {
 } functions;
 
 static functions library[LIBRARIES][VARIANTS];
-static _Alignas(64) uint8_t message[LONGEST], sealed[LONGEST + 2048], output[LONGEST + 4096], state[2048];
+static _Alignas(64) uint8_t message[LONGEST], sealed[LONGEST + 2048], output[LONGEST + 4096],
+    state[2048];
 static uint8_t key[32] = { 1 }, nonce[32] = { 2 }, tag[16], other_tag[16];
 
 static void load(int which, const char *path)
 {
-    static const char *const names[] = { "encrypt_detached", "decrypt_detached", "mac_init", "mac_update", "mac_final" };
+    static const char *const names[] = { "encrypt_detached", "decrypt_detached", "mac_init",
+        "mac_update", "mac_final" };
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     for (int v = 0; handle && v < VARIANTS; v++)
         for (int i = 0; i < 5; i++) {
@@ -60,7 +64,9 @@ static int failed;
 static void call(const functions *f, int operation, size_t len)
 {
     switch (operation) {
-    case 0: failed |= f->encrypt(output + 2048, other_tag, 16, message, len, NULL, 0, nonce, key); break;
+    case 0:
+        failed |= f->encrypt(output + 2048, other_tag, 16, message, len, NULL, 0, nonce, key);
+        break;
     case 1: failed |= f->decrypt(output + 2048, sealed, len, tag, 16, NULL, 0, nonce, key); break;
     default:
         f->mac_init(state, key, nonce);
@@ -103,7 +109,8 @@ int main(int argc, char **argv)
     }
     int libraries = argc - optind;
     if (libraries < 2 || libraries > LIBRARIES) {
-        fprintf(stderr, "usage: %s [-r ROUNDS] [-s SIZES] [-v VARIANTS] THEIRS.so... OURS.so\n", argv[0]);
+        fprintf(stderr, "usage: %s [-r ROUNDS] [-s SIZES] [-v VARIANTS] THEIRS.so... OURS.so\n",
+            argv[0]);
         return 2;
     }
     for (int i = 0; i < libraries; i++)
@@ -138,6 +145,7 @@ int main(int argc, char **argv)
             }
         }
     }
-    printf("\nfaster by more than 3 %%: %d; within that: %d; slower by more: %d\n", faster, same, slower);
+    printf("\nfaster by more than 3 %%: %d; within that: %d; slower by more: %d\n", faster, same,
+        slower);
     return failed ? 1 : 0;
 }

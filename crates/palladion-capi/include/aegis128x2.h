@@ -71,8 +71,8 @@ size_t aegis128x2_tailbytes_max(void);
  * @param k      the key
  * @return 0, or -1 for a wrong maclen
  */
-int aegis128x2_encrypt_detached(uint8_t *c, uint8_t *mac, size_t maclen, const uint8_t *m, size_t mlen,
-    const uint8_t *ad, size_t adlen, const uint8_t *npub, const uint8_t *k);
+int aegis128x2_encrypt_detached(uint8_t *c, uint8_t *mac, size_t maclen, const uint8_t *m,
+    size_t mlen, const uint8_t *ad, size_t adlen, const uint8_t *npub, const uint8_t *k);
 
 /**
  * Decrypts a message if its tag is right.
@@ -114,8 +114,8 @@ int aegis128x2_decrypt(uint8_t *m, const uint8_t *c, size_t clen, size_t maclen,
  *
  * @param ad all of the associated data
  */
-void aegis128x2_state_init(aegis128x2_state *st_, const uint8_t *ad, size_t adlen, const uint8_t *npub,
-    const uint8_t *k);
+void aegis128x2_state_init(aegis128x2_state *st_, const uint8_t *ad, size_t adlen,
+    const uint8_t *npub, const uint8_t *k);
 
 /**
  * Encrypts the next piece, of any size.
@@ -123,7 +123,8 @@ void aegis128x2_state_init(aegis128x2_state *st_, const uint8_t *ad, size_t adle
  * @param c where its ciphertext goes, mlen bytes
  * @return 0
  */
-int aegis128x2_state_encrypt_update(aegis128x2_state *st_, uint8_t *c, const uint8_t *m, size_t mlen);
+int aegis128x2_state_encrypt_update(aegis128x2_state *st_, uint8_t *c, const uint8_t *m,
+    size_t mlen);
 
 /**
  * Ends the message and writes its tag.
@@ -140,7 +141,8 @@ int aegis128x2_state_encrypt_final(aegis128x2_state *st_, uint8_t *mac, size_t m
  * @return 0
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis128x2_state_decrypt_update(aegis128x2_state *st_, uint8_t *m, const uint8_t *c, size_t clen);
+int aegis128x2_state_decrypt_update(aegis128x2_state *st_, uint8_t *m, const uint8_t *c,
+    size_t clen);
 
 /**
  * Ends the message and tells whether the tag is right.
@@ -165,12 +167,12 @@ void aegis128x2_stream_xor(uint8_t *out, const uint8_t *in, size_t len, const ui
  * Encrypts like aegis128x2_encrypt_detached, without associated data and without a tag.
  * Not authenticated: anyone can flip any bit.
  */
-void aegis128x2_encrypt_unauthenticated(uint8_t *c, const uint8_t *m, size_t mlen, const uint8_t *npub,
-    const uint8_t *k);
+void aegis128x2_encrypt_unauthenticated(uint8_t *c, const uint8_t *m, size_t mlen,
+    const uint8_t *npub, const uint8_t *k);
 
 /** Decrypts the output of aegis128x2_encrypt_unauthenticated. Changes to it are not noticed. */
-void aegis128x2_decrypt_unauthenticated(uint8_t *m, const uint8_t *c, size_t clen, const uint8_t *npub,
-    const uint8_t *k);
+void aegis128x2_decrypt_unauthenticated(uint8_t *m, const uint8_t *c, size_t clen,
+    const uint8_t *npub, const uint8_t *k);
 
 /**
  * Begins a MAC (RFC 10032 section 8). Do not use the key for encryption too. The same key and nonce

@@ -249,7 +249,8 @@ int aegis128l_raf_open(aegis128l_raf_ctx *ctx, const aegis_raf_io *io, const aeg
  *         or a callback's errno. On failure nothing is read and out is zeroed
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis128l_raf_read(aegis128l_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len, uint64_t offset);
+int aegis128l_raf_read(aegis128l_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len,
+    uint64_t offset);
 
 /**
  * Writes all of the data at an offset. The file grows if necessary; a gap between its old end and
@@ -260,8 +261,8 @@ int aegis128l_raf_read(aegis128l_raf_ctx *ctx, uint8_t *out, size_t *bytes_read,
  *         or a callback's errno
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis128l_raf_write(aegis128l_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in, size_t len,
-                  uint64_t offset);
+int aegis128l_raf_write(aegis128l_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in,
+                  size_t len, uint64_t offset);
 
 /**
  * Sets the size of the file, in bytes. Data past the new end is discarded; new bytes are zero.
@@ -372,7 +373,8 @@ int aegis128x2_raf_open(aegis128x2_raf_ctx *ctx, const aegis_raf_io *io, const a
  *         or a callback's errno. On failure nothing is read and out is zeroed
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis128x2_raf_read(aegis128x2_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len, uint64_t offset);
+int aegis128x2_raf_read(aegis128x2_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len,
+    uint64_t offset);
 
 /**
  * Writes all of the data at an offset. The file grows if necessary; a gap between its old end and
@@ -383,8 +385,8 @@ int aegis128x2_raf_read(aegis128x2_raf_ctx *ctx, uint8_t *out, size_t *bytes_rea
  *         or a callback's errno
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis128x2_raf_write(aegis128x2_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in, size_t len,
-                  uint64_t offset);
+int aegis128x2_raf_write(aegis128x2_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in,
+                  size_t len, uint64_t offset);
 
 /**
  * Sets the size of the file, in bytes. Data past the new end is discarded; new bytes are zero.
@@ -495,7 +497,8 @@ int aegis128x4_raf_open(aegis128x4_raf_ctx *ctx, const aegis_raf_io *io, const a
  *         or a callback's errno. On failure nothing is read and out is zeroed
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis128x4_raf_read(aegis128x4_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len, uint64_t offset);
+int aegis128x4_raf_read(aegis128x4_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len,
+    uint64_t offset);
 
 /**
  * Writes all of the data at an offset. The file grows if necessary; a gap between its old end and
@@ -506,8 +509,8 @@ int aegis128x4_raf_read(aegis128x4_raf_ctx *ctx, uint8_t *out, size_t *bytes_rea
  *         or a callback's errno
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis128x4_raf_write(aegis128x4_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in, size_t len,
-                  uint64_t offset);
+int aegis128x4_raf_write(aegis128x4_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in,
+                  size_t len, uint64_t offset);
 
 /**
  * Sets the size of the file, in bytes. Data past the new end is discarded; new bytes are zero.
@@ -618,7 +621,8 @@ int aegis256_raf_open(aegis256_raf_ctx *ctx, const aegis_raf_io *io, const aegis
  *         or a callback's errno. On failure nothing is read and out is zeroed
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis256_raf_read(aegis256_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len, uint64_t offset);
+int aegis256_raf_read(aegis256_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len,
+    uint64_t offset);
 
 /**
  * Writes all of the data at an offset. The file grows if necessary; a gap between its old end and
@@ -629,8 +633,8 @@ int aegis256_raf_read(aegis256_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, s
  *         or a callback's errno
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis256_raf_write(aegis256_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in, size_t len,
-                  uint64_t offset);
+int aegis256_raf_write(aegis256_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in,
+                  size_t len, uint64_t offset);
 
 /**
  * Sets the size of the file, in bytes. Data past the new end is discarded; new bytes are zero.
@@ -741,7 +745,8 @@ int aegis256x2_raf_open(aegis256x2_raf_ctx *ctx, const aegis_raf_io *io, const a
  *         or a callback's errno. On failure nothing is read and out is zeroed
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis256x2_raf_read(aegis256x2_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len, uint64_t offset);
+int aegis256x2_raf_read(aegis256x2_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len,
+    uint64_t offset);
 
 /**
  * Writes all of the data at an offset. The file grows if necessary; a gap between its old end and
@@ -752,8 +757,8 @@ int aegis256x2_raf_read(aegis256x2_raf_ctx *ctx, uint8_t *out, size_t *bytes_rea
  *         or a callback's errno
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis256x2_raf_write(aegis256x2_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in, size_t len,
-                  uint64_t offset);
+int aegis256x2_raf_write(aegis256x2_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in,
+                  size_t len, uint64_t offset);
 
 /**
  * Sets the size of the file, in bytes. Data past the new end is discarded; new bytes are zero.
@@ -864,7 +869,8 @@ int aegis256x4_raf_open(aegis256x4_raf_ctx *ctx, const aegis_raf_io *io, const a
  *         or a callback's errno. On failure nothing is read and out is zeroed
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis256x4_raf_read(aegis256x4_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len, uint64_t offset);
+int aegis256x4_raf_read(aegis256x4_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len,
+    uint64_t offset);
 
 /**
  * Writes all of the data at an offset. The file grows if necessary; a gap between its old end and
@@ -875,8 +881,8 @@ int aegis256x4_raf_read(aegis256x4_raf_ctx *ctx, uint8_t *out, size_t *bytes_rea
  *         or a callback's errno
  */
 AEGIS_WARN_UNUSED_RESULT
-int aegis256x4_raf_write(aegis256x4_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in, size_t len,
-                  uint64_t offset);
+int aegis256x4_raf_write(aegis256x4_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in,
+                  size_t len, uint64_t offset);
 
 /**
  * Sets the size of the file, in bytes. Data past the new end is discarded; new bytes are zero.

@@ -15,14 +15,17 @@
 
 #include "aegis.h"
 
-static const char *const variants[] = { "aegis128l", "aegis128x2", "aegis128x4", "aegis256", "aegis256x2", "aegis256x4" };
+static const char *const variants[] = { "aegis128l", "aegis128x2", "aegis128x4", "aegis256",
+    "aegis256x2", "aegis256x4" };
 enum { VARIANTS = sizeof variants / sizeof *variants, OURS = 0, THEIRS = 1 };
 
 typedef struct {
     size_t (*scratch_size)(uint32_t);
     int (*scratch_validate)(const aegis_raf_scratch *, uint32_t);
-    int (*create)(void *, const aegis_raf_io *, const aegis_raf_rng *, const aegis_raf_config *, const uint8_t *);
-    int (*open)(void *, const aegis_raf_io *, const aegis_raf_rng *, const aegis_raf_config *, const uint8_t *);
+    int (*create)(void *, const aegis_raf_io *, const aegis_raf_rng *, const aegis_raf_config *,
+        const uint8_t *);
+    int (*open)(void *, const aegis_raf_io *, const aegis_raf_rng *, const aegis_raf_config *,
+        const uint8_t *);
     int (*read)(void *, uint8_t *, size_t *, size_t, uint64_t);
     int (*write)(void *, size_t *, const uint8_t *, size_t, uint64_t);
     int (*truncate)(void *, uint64_t);
@@ -34,8 +37,9 @@ typedef struct {
     int (*merkle_commitment)(const void *, uint8_t *, size_t);
 } functions;
 
-static const char *const names[] = { "scratch_size", "scratch_validate", "create", "open", "read", "write", "truncate", "get_size",
-    "sync", "close", "merkle_rebuild", "merkle_verify", "merkle_commitment" };
+static const char *const names[] = { "scratch_size", "scratch_validate", "create", "open", "read",
+    "write", "truncate", "get_size", "sync", "close", "merkle_rebuild", "merkle_verify",
+    "merkle_commitment" };
 
 static functions library[2][VARIANTS];
 static int (*probe[2])(const aegis_raf_io *, aegis_raf_info *);
@@ -91,7 +95,15 @@ static void fill(uint8_t *at, size_t len)
 }
 
 /* A file in memory, and which of its functions fail. */
-enum { FAIL_READ = 1, FAIL_WRITE = 2, FAIL_SIZE = 4, FAIL_RESIZE = 8, FAIL_SYNC = 16, FAIL_RANDOM = 32, FAIL_HASH = 64 };
+enum {
+    FAIL_READ = 1,
+    FAIL_WRITE = 2,
+    FAIL_SIZE = 4,
+    FAIL_RESIZE = 8,
+    FAIL_SYNC = 16,
+    FAIL_RANDOM = 32,
+    FAIL_HASH = 64
+};
 enum { MOST = 1 << 18, LEAVES = 40 };
 typedef struct {
     uint8_t  bytes[MOST];
@@ -171,8 +183,8 @@ static int random_bytes(void *user, uint8_t *out, size_t len)
 }
 
 /* A hash that is none, but depends on all it is given. */
-static int hash(void *user, uint8_t *out, size_t out_len, uint64_t kind, const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len,
-    uint64_t x, uint64_t y)
+static int hash(void *user, uint8_t *out, size_t out_len, uint64_t kind, const uint8_t *a,
+    size_t a_len, const uint8_t *b, size_t b_len, uint64_t x, uint64_t y)
 {
     if (failing((memory *) user, FAIL_HASH))
         return -1;
@@ -186,14 +198,16 @@ static int hash(void *user, uint8_t *out, size_t out_len, uint64_t kind, const u
     return 0;
 }
 
-static int hash_leaf(void *user, uint8_t *out, size_t out_len, const uint8_t *chunk, size_t len, uint64_t index)
+static int hash_leaf(
+    void *user, uint8_t *out, size_t out_len, const uint8_t *chunk, size_t len, uint64_t index)
 {
     return hash(user, out, out_len, 1, chunk, len, NULL, 0, index, 0);
 }
 
 static uint32_t hash_len;
 
-static int hash_parent(void *user, uint8_t *out, size_t out_len, const uint8_t *left, const uint8_t *right, uint32_t level, uint64_t index)
+static int hash_parent(void *user, uint8_t *out, size_t out_len, const uint8_t *left,
+    const uint8_t *right, uint32_t level, uint64_t index)
 {
     return hash(user, out, out_len, 2, left, hash_len, right, hash_len, level, index);
 }
@@ -203,7 +217,8 @@ static int hash_empty(void *user, uint8_t *out, size_t out_len, uint32_t level, 
     return hash(user, out, out_len, 3, NULL, 0, NULL, 0, level, index);
 }
 
-static int hash_commitment(void *user, uint8_t *out, size_t out_len, const uint8_t *root, const uint8_t *context, size_t len, uint64_t size)
+static int hash_commitment(void *user, uint8_t *out, size_t out_len, const uint8_t *root,
+    const uint8_t *context, size_t len, uint64_t size)
 {
     return hash(user, out, out_len, 4, root, hash_len, context, len, size, 0);
 }
@@ -215,7 +230,8 @@ static unsigned long calls;
 
 static void differ(const char *what, int v, long long ours, long long theirs)
 {
-    fprintf(stderr, "%s, %s: ours %lld, theirs %lld (call %lu)\n", variants[v], what, ours, theirs, calls);
+    fprintf(stderr, "%s, %s: ours %lld, theirs %lld (call %lu)\n", variants[v], what, ours, theirs,
+        calls);
     exit(1);
 }
 
@@ -277,12 +293,14 @@ static void one_round(int v)
         memset(&file[w], 0, sizeof file[w]);
         memset(context[w], 0, sizeof context[w]);
         file[w].random = random;
-        io[w] = (aegis_raf_io) { &file[w], read_at, write_at, get_size, set_size, below(8) ? sync_it : NULL };
+        io[w] = (aegis_raf_io){ &file[w], read_at, write_at, get_size, set_size,
+            below(8) ? sync_it : NULL };
         rng[w] = (aegis_raf_rng) { &file[w], random_bytes };
         scratch[w] = (aegis_raf_scratch) { scratch_memory[w], sizeof scratch_memory[w] };
-        merkle[w] = (aegis_raf_merkle_config) { hash_leaf, hash_parent, hash_empty, hash_commitment, &file[w], nodes[w],
-            sizeof nodes[w], 1 + 0 * w, hash_len };
-        config[w] = (aegis_raf_config) { &scratch[w], tree ? &merkle[w] : NULL, chunk, AEGIS_RAF_CREATE };
+        merkle[w] = (aegis_raf_merkle_config){ hash_leaf, hash_parent, hash_empty, hash_commitment,
+            &file[w], nodes[w], sizeof nodes[w], 1 + 0 * w, hash_len };
+        config[w] =
+            (aegis_raf_config){ &scratch[w], tree ? &merkle[w] : NULL, chunk, AEGIS_RAF_CREATE };
     }
     io[1].sync = io[0].sync ? sync_it : NULL;
     merkle[0].max_chunks = merkle[1].max_chunks = 1 + below(LEAVES);
@@ -301,7 +319,9 @@ static void one_round(int v)
     case 9: file[0].fail = file[1].fail = 1u << below(7); break;
     case 10: hash_len = merkle[0].hash_len = merkle[1].hash_len = (uint32_t) below(80); break;
     case 11: merkle[0].len = merkle[1].len = below(600); break;
-    case 12: merkle[0].max_chunks = merkle[1].max_chunks = below(3) ? 0 : UINT64_MAX >> below(3); break;
+    case 12:
+        merkle[0].max_chunks = merkle[1].max_chunks = below(3) ? 0 : UINT64_MAX >> below(3);
+        break;
     case 13: {
         unsigned which = (unsigned) below(8);
         for (int w = 0; w < 2; w++) {
@@ -322,7 +342,8 @@ static void one_round(int v)
     }
     BOTH("scratch_size", (int) f->scratch_size(chunk));
     BOTH("scratch_validate", f->scratch_validate(&scratch[w], config[w].chunk_size));
-    SAME("merkle_buffer_size", merkle_buffer_size[0](&merkle[0]), merkle_buffer_size[1](&merkle[1]));
+    SAME(
+        "merkle_buffer_size", merkle_buffer_size[0](&merkle[0]), merkle_buffer_size[1](&merkle[1]));
     BOTH("create", f->create(ctx, &io[w], &rng[w], &config[w], key));
     if (result[0] != 0)
         return;
@@ -338,7 +359,8 @@ static void one_round(int v)
         case 3: {
             fill(data, len);
             size_t written[2] = { 1, 1 };
-            /* Written in part, a chunk must be read; where nothing of it stays, ours does not. So what fails are writes. */
+            /* A chunk that is written in part must be read. Ours reads none that is replaced
+             * completely, so only writes fail here. */
             unsigned fail = below(10) ? 0 : tree && below(2) ? FAIL_HASH : 1u << (1 + 2 * below(2));
             if (!fail && !below(20))
                 fail = FAIL_RANDOM;
@@ -455,7 +477,8 @@ static void one_round(int v)
         uint64_t sizes[2] = { 0, 0 };
         BOTH("get_size", f->get_size(ctx, &sizes[w]));
         SAME("size", sizes[0], sizes[1]);
-        if (result[0] != 0) /* refuses everything from now on: what is in the file then is looked at below */
+        /* After a failure both refuse every call; the file is compared below. */
+        if (result[0] != 0)
             break;
         if (tree)
             SAME("nodes", memcmp(nodes[0], nodes[1], merkle_buffer_size[1](&merkle[1])), 0);
@@ -483,7 +506,8 @@ static void keys(void)
         static const size_t lens[] = { 0, 15, 16, 17, 31, 32, 33, 64 };
         uint8_t derived[2][64];
         int result[2], number[2];
-        size_t key_len = lens[below(8)], out_len = below(3) ? key_len : lens[below(8)], len = below(130);
+        size_t key_len = lens[below(8)], out_len = below(3) ? key_len : lens[below(8)],
+               len = below(130);
         if (below(4))
             key_len = out_len = 16u << below(2);
         fill(data, 200);

@@ -32,12 +32,14 @@ enum { VARIANTS = sizeof variants / sizeof *variants };
 /* The functions of a variant; the order is that of `names`. */
 typedef struct {
     size_t (*constant[5])(void);
-    int (*encrypt_detached)(uint8_t *, uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *,
-        const uint8_t *);
-    int (*decrypt_detached)(uint8_t *, const uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *, size_t,
+    int (*encrypt_detached)(uint8_t *, uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *,
+        size_t, const uint8_t *, const uint8_t *);
+    int (*decrypt_detached)(uint8_t *, const uint8_t *, size_t, const uint8_t *, size_t,
+        const uint8_t *, size_t, const uint8_t *, const uint8_t *);
+    int (*encrypt)(uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *, size_t,
         const uint8_t *, const uint8_t *);
-    int (*encrypt)(uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *, const uint8_t *);
-    int (*decrypt)(uint8_t *, const uint8_t *, size_t, size_t, const uint8_t *, size_t, const uint8_t *, const uint8_t *);
+    int (*decrypt)(uint8_t *, const uint8_t *, size_t, size_t, const uint8_t *, size_t,
+        const uint8_t *, const uint8_t *);
     void (*state_init)(void *, const uint8_t *, size_t, const uint8_t *, const uint8_t *);
     int (*state_encrypt_update)(void *, uint8_t *, const uint8_t *, size_t);
     int (*state_encrypt_final)(void *, uint8_t *, size_t);
@@ -45,8 +47,10 @@ typedef struct {
     int (*state_decrypt_final)(void *, const uint8_t *, size_t);
     void (*stream)(uint8_t *, size_t, const uint8_t *, const uint8_t *);
     void (*stream_xor)(uint8_t *, const uint8_t *, size_t, const uint8_t *, const uint8_t *);
-    void (*encrypt_unauthenticated)(uint8_t *, const uint8_t *, size_t, const uint8_t *, const uint8_t *);
-    void (*decrypt_unauthenticated)(uint8_t *, const uint8_t *, size_t, const uint8_t *, const uint8_t *);
+    void (*encrypt_unauthenticated)(
+        uint8_t *, const uint8_t *, size_t, const uint8_t *, const uint8_t *);
+    void (*decrypt_unauthenticated)(
+        uint8_t *, const uint8_t *, size_t, const uint8_t *, const uint8_t *);
     void (*mac_init)(void *, const uint8_t *, const uint8_t *);
     int (*mac_update)(void *, const uint8_t *, size_t);
     int (*mac_final)(void *, uint8_t *, size_t);
@@ -55,11 +59,11 @@ typedef struct {
     void (*mac_state_clone)(void *, const void *);
 } functions;
 
-static const char *const names[] = { "keybytes", "npubbytes", "abytes_min", "abytes_max", "tailbytes_max",
-    "encrypt_detached", "decrypt_detached", "encrypt", "decrypt", "state_init", "state_encrypt_update",
-    "state_encrypt_final", "state_decrypt_update", "state_decrypt_final", "stream", "stream_xor",
-    "encrypt_unauthenticated", "decrypt_unauthenticated", "mac_init", "mac_update", "mac_final", "mac_verify",
-    "mac_reset", "mac_state_clone" };
+static const char *const names[] = { "keybytes", "npubbytes", "abytes_min", "abytes_max",
+    "tailbytes_max", "encrypt_detached", "decrypt_detached", "encrypt", "decrypt", "state_init",
+    "state_encrypt_update", "state_encrypt_final", "state_decrypt_update", "state_decrypt_final",
+    "stream", "stream_xor", "encrypt_unauthenticated", "decrypt_unauthenticated", "mac_init",
+    "mac_update", "mac_final", "mac_verify", "mac_reset", "mac_state_clone" };
 
 enum { OURS, THEIRS };
 static functions library[2][VARIANTS];
@@ -155,12 +159,12 @@ static int result[2], error[2];
 static void compare(const char *what, const variant *v)
 {
     calls++;
-    int same = result[0] == result[1] && error[0] == error[1] && !memcmp(out[0], out[1], sizeof *out) &&
-        !memcmp(tag[0], tag[1], sizeof *tag);
+    int same = result[0] == result[1] && error[0] == error[1] &&
+               !memcmp(out[0], out[1], sizeof *out) && !memcmp(tag[0], tag[1], sizeof *tag);
     if (same)
         return;
-    fprintf(stderr, "%s_%s differs after %ld calls: result %d and %d, errno %d and %d\n", v->name, what, calls, result[0],
-        result[1], error[0], error[1]);
+    fprintf(stderr, "%s_%s differs after %ld calls: result %d and %d, errno %d and %d\n", v->name,
+        what, calls, result[0], result[1], error[0], error[1]);
     exit(1);
 }
 
@@ -197,7 +201,8 @@ static void one_shot(int i, const variant *v)
     compare("encrypt_detached", v);
     for (int w = 0; w < 2; w++)
         memcpy(out[w] + AROUND + shift, message, len);
-    BOTH(result[w] = f->encrypt_detached(o + shift, t, tag_len, o + shift, len, a, ad_len, nonce, key));
+    BOTH(result[w] =
+             f->encrypt_detached(o + shift, t, tag_len, o + shift, len, a, ad_len, nonce, key));
     compare("encrypt_detached (in place)", v);
 
     if (tag_len == 16 || tag_len == 32) {
@@ -217,11 +222,13 @@ static void one_shot(int i, const variant *v)
                 fprintf(stderr, "both are wrong\n"), exit(1);
             BOTH(result[w] = f->decrypt(NULL, c, len + tag_len, tag_len, a, ad_len, nonce, key));
             compare("decrypt (to nowhere)", v);
-            BOTH(result[w] = f->decrypt_detached(o, c, len, c + len, tag_len, a, ad_len, nonce, key));
+            BOTH(result[w] =
+                     f->decrypt_detached(o, c, len, c + len, tag_len, a, ad_len, nonce, key));
             compare("decrypt_detached", v);
             for (int w = 0; w < 2; w++)
                 memcpy(out[w] + AROUND, c, len);
-            BOTH(result[w] = f->decrypt_detached(o, o, len, c + len, tag_len, a, ad_len, nonce, key));
+            BOTH(result[w] =
+                     f->decrypt_detached(o, o, len, c + len, tag_len, a, ad_len, nonce, key));
             compare("decrypt_detached (in place)", v);
         }
     } else {
@@ -231,7 +238,8 @@ static void one_shot(int i, const variant *v)
         compare("encrypt (wrong length of tag)", v);
     }
     size_t short_len = below(40);
-    BOTH(result[w] = f->decrypt(o, m, short_len < tag_len ? short_len : 0, tag_len, a, ad_len, nonce, key));
+    BOTH(result[w] =
+             f->decrypt(o, m, short_len < tag_len ? short_len : 0, tag_len, a, ad_len, nonce, key));
     compare("decrypt (too short)", v);
 }
 
@@ -282,9 +290,10 @@ static void streaming(int i, const variant *v)
             if (in_place)
                 for (int w = 0; w < 2; w++)
                     memcpy(out[w] + AROUND + done, input + done, n);
-            BOTH(uint8_t *to = to_nowhere ? NULL : o + done; const uint8_t *from = in_place ? to : input + done;
-                 result[w] = encrypt ? f->state_encrypt_update(at(&state, w), to, from, n)
-                                     : f->state_decrypt_update(at(&state, w), to, from, n));
+            BOTH(uint8_t *to = to_nowhere ? NULL : o + done;
+                const uint8_t *from = in_place ? to : input + done;
+                result[w] = encrypt ? f->state_encrypt_update(at(&state, w), to, from, n)
+                                    : f->state_decrypt_update(at(&state, w), to, from, n));
             compare(names_of[encrypt], v);
             move(&state, v->state_len);
         }
@@ -301,7 +310,8 @@ static void streaming(int i, const variant *v)
                 expected[below(tag_len)] ^= (uint8_t) (1 << below(8));
             BOTH(result[w] = f->state_decrypt_final(at(&state, w), expected, tag_len));
             compare("state_decrypt_final", v);
-            if (result[0] != (right ? 0 : -1) || (!to_nowhere && memcmp(out[0] + AROUND, message, len)))
+            if (result[0] != (right ? 0 : -1) ||
+                (!to_nowhere && memcmp(out[0] + AROUND, message, len)))
                 fprintf(stderr, "both are wrong\n"), exit(1);
             settle(&state);
             BOTH(f->state_init(at(&state, w), NULL, 0, nonce, key));
@@ -400,7 +410,8 @@ int main(int argc, char **argv)
                 return fprintf(stderr, "%s_%s differs\n", variants[i].name, names[n]), 1;
     for (long round = 0; round < rounds; round++) {
         for (int i = 0; i < VARIANTS; i++) {
-            one_shot(i, &variants[i]), streaming(i, &variants[i]), macs(i, &variants[i]), streams(i, &variants[i]);
+            one_shot(i, &variants[i]), streaming(i, &variants[i]), macs(i, &variants[i]),
+                streams(i, &variants[i]);
         }
         globals();
     }

@@ -5,16 +5,17 @@
 
 #include "check.h"
 
-typedef int encrypt_function(uint8_t *, uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *,
-    const uint8_t *);
+typedef int encrypt_function(uint8_t *, uint8_t *, size_t, const uint8_t *, size_t, const uint8_t *,
+    size_t, const uint8_t *, const uint8_t *);
 
 /* By number, from 1. */
-static encrypt_function *const encrypt_detached[] = { NULL, aegis128l_encrypt_detached, aegis128x2_encrypt_detached,
-    aegis128x4_encrypt_detached, aegis256_encrypt_detached, aegis256x2_encrypt_detached, aegis256x4_encrypt_detached };
+static encrypt_function *const encrypt_detached[] = { NULL, aegis128l_encrypt_detached,
+    aegis128x2_encrypt_detached, aegis128x4_encrypt_detached, aegis256_encrypt_detached,
+    aegis256x2_encrypt_detached, aegis256x4_encrypt_detached };
 
 enum { MOST = 150, LONGEST = 1500, ROOM = LONGEST + 8 };
 
-/* Messages of all kinds: in place, apart, shifted; of one length and of many; with their own keys. */
+/* All kinds of messages: in place, separate, shifted; of one and of many lengths; with own keys. */
 static void batches(int alg, size_t maclen, size_t count, int same_length)
 {
     static uint8_t in[MOST][ROOM], out[MOST][ROOM], expected[MOST][ROOM], text[ROOM];
@@ -35,14 +36,15 @@ static void batches(int alg, size_t maclen, size_t count, int same_length)
         message->k = key[i % 3];
         message->result = 77;
         memcpy(in[i], text + i % 8, message->len);
-        CHECK(encrypt_detached[alg](expected[i], expected_mac[i], maclen, in[i], message->len, message->ad, message->adlen,
-                  nonce[i], message->k) == 0);
+        CHECK(encrypt_detached[alg](expected[i], expected_mac[i], maclen, in[i], message->len,
+                  message->ad, message->adlen, nonce[i], message->k) == 0);
     }
     errno = 0;
     CHECK(palladion_encrypt_batch(alg, maclen, messages, count) == 0);
     for (size_t i = 0; i < count; i++) {
         CHECK(messages[i].result == 0);
-        CHECK(!memcmp(messages[i].out, expected[i], messages[i].len) && !memcmp(mac[i], expected_mac[i], maclen));
+        CHECK(!memcmp(messages[i].out, expected[i], messages[i].len) &&
+              !memcmp(mac[i], expected_mac[i], maclen));
         messages[i].in = messages[i].out;
         messages[i].out = i % 2 ? messages[i].out : out[i];
         messages[i].result = 77;
@@ -81,13 +83,15 @@ static void batch_arguments(void)
 
     /* No nonce is one of zeros; a message may have no bytes, and then no buffers. */
     CHECK(aegis128l_encrypt_detached(c, tag, 16, m, sizeof m, NULL, 0, zeros, k) == 0);
-    CHECK(palladion_encrypt_batch(PALLADION_AEGIS128L, 16, &message, 1) == 0 && message.result == 0);
+    CHECK(
+        palladion_encrypt_batch(PALLADION_AEGIS128L, 16, &message, 1) == 0 && message.result == 0);
     CHECK(!memcmp(m, c, sizeof m) && !memcmp(mac, tag, 16));
     message.in = NULL, message.out = NULL, message.len = 0;
     CHECK(palladion_encrypt_batch(PALLADION_AEGIS128L, 32, &message, 1) == 0);
     CHECK(palladion_decrypt_batch(PALLADION_AEGIS128L, 32, &message, 1) == 0);
     mac[31] ^= 1;
-    CHECK(palladion_decrypt_batch(PALLADION_AEGIS128L, 32, &message, 1) == -1 && message.result == -1);
+    CHECK(palladion_decrypt_batch(PALLADION_AEGIS128L, 32, &message, 1) == -1 &&
+          message.result == -1);
 }
 
 static void every_batch(void)
@@ -103,7 +107,8 @@ static void backends(int quick)
 {
     const char *best = palladion_backend();
     int count = 0, found = 0;
-    static const char *const wrong[] = { "", "no such thing", "portable ", "PORTABLE", "\xff\xfe", NULL };
+    static const char *const wrong[] = { "", "no such thing", "portable ", "PORTABLE", "\xff\xfe",
+        NULL };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         FAILS(palladion_set_backend(wrong[i]));
         CHECK(!strcmp(palladion_backend(), best));
@@ -119,7 +124,8 @@ static void backends(int quick)
     CHECK(found == 1 && count >= 1);
     CHECK(!strcmp(palladion_backends()[count - 1], "portable"));
     /* One that is for another machine. */
-    FAILS(palladion_set_backend(!strcmp(palladion_backends()[0], "armv8-aes") ? "aesni" : "armv8-aes"));
+    FAILS(palladion_set_backend(
+        !strcmp(palladion_backends()[0], "armv8-aes") ? "aesni" : "armv8-aes"));
     CHECK(palladion_set_backend(best) == 0);
     every_batch();
 }
@@ -131,11 +137,17 @@ static void *calls(void *nothing)
     (void) nothing;
     for (int i = 0; i < 20000; i++) {
         errno = 0;
-        CHECK(aegis128l_encrypt_detached(text, mac, 32, text, sizeof text, NULL, 0, nonce, key) == 0 && errno == 0);
+        CHECK(aegis128l_encrypt_detached(text, mac, 32, text, sizeof text, NULL, 0, nonce, key) ==
+                  0 &&
+              errno == 0);
         mac[i % 32] ^= 1;
-        CHECK(aegis128l_decrypt_detached(NULL, text, sizeof text, mac, 32, NULL, 0, nonce, key) == -1 && errno == 0);
+        CHECK(aegis128l_decrypt_detached(NULL, text, sizeof text, mac, 32, NULL, 0, nonce, key) ==
+                  -1 &&
+              errno == 0);
         mac[i % 32] ^= 1;
-        CHECK(aegis128l_decrypt_detached(text, text, sizeof text, mac, 32, NULL, 0, nonce, key) == 0 && errno == 0);
+        CHECK(aegis128l_decrypt_detached(text, text, sizeof text, mac, 32, NULL, 0, nonce, key) ==
+                  0 &&
+              errno == 0);
     }
     return NULL;
 }
@@ -159,7 +171,8 @@ int main(int argc, char **argv)
 {
     (void) argv;
     char version[32];
-    snprintf(version, sizeof version, "%d.%d.%d", PALLADION_VERSION_MAJOR, PALLADION_VERSION_MINOR, PALLADION_VERSION_PATCH);
+    snprintf(version, sizeof version, "%d.%d.%d", PALLADION_VERSION_MAJOR, PALLADION_VERSION_MINOR,
+        PALLADION_VERSION_PATCH);
     CHECK(!strcmp(palladion_version(), PALLADION_VERSION));
     CHECK(!strncmp(version, PALLADION_VERSION, strlen(version)));
 

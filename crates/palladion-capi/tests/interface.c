@@ -1,4 +1,4 @@
-/* What the headers promise, as a program sees it that includes them and is linked with the library. */
+/* Tests what the headers promise, as a program that includes them and links the library. */
 #include <aegis.h>
 
 #include <pthread.h>

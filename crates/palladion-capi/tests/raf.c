@@ -1,4 +1,4 @@
-/* What aegis_raf.h promises, as a program sees it that includes it and is linked with the library. */
+/* Tests what aegis_raf.h promises, as a program that includes it and links the library. */
 #include <aegis.h>
 
 #include <stdint.h>
@@ -84,7 +84,8 @@ static int no_numbers(void *user, uint8_t *out, size_t len)
 }
 
 /* A hash for the tests alone. */
-static int hash(uint8_t *out, size_t out_len, const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len, uint64_t x)
+static int hash(uint8_t *out, size_t out_len, const uint8_t *a, size_t a_len, const uint8_t *b,
+    size_t b_len, uint64_t x)
 {
     uint64_t state = x * 0x9e3779b97f4a7c15u + 1;
     for (size_t i = 0; i < a_len; i++)
@@ -98,14 +99,16 @@ static int hash(uint8_t *out, size_t out_len, const uint8_t *a, size_t a_len, co
 
 enum { HASH = 20 };
 
-static int hash_leaf(void *user, uint8_t *out, size_t out_len, const uint8_t *chunk, size_t len, uint64_t index)
+static int hash_leaf(
+    void *user, uint8_t *out, size_t out_len, const uint8_t *chunk, size_t len, uint64_t index)
 {
     (void) user;
     CHECK(out_len == HASH && len > 0 && len <= CHUNK && index < LEAVES);
     return hash(out, out_len, chunk, len, NULL, 0, 4 * index);
 }
 
-static int hash_parent(void *user, uint8_t *out, size_t out_len, const uint8_t *left, const uint8_t *right, uint32_t level, uint64_t index)
+static int hash_parent(void *user, uint8_t *out, size_t out_len, const uint8_t *left,
+    const uint8_t *right, uint32_t level, uint64_t index)
 {
     (void) user;
     return hash(out, out_len, left, HASH, right, HASH, 64 * level + 4 * index + 1);
@@ -117,7 +120,8 @@ static int hash_empty(void *user, uint8_t *out, size_t out_len, uint32_t level, 
     return hash(out, out_len, NULL, 0, NULL, 0, 64 * level + 4 * index + 2);
 }
 
-static int hash_commitment(void *user, uint8_t *out, size_t out_len, const uint8_t *root, const uint8_t *context, size_t len, uint64_t size)
+static int hash_commitment(void *user, uint8_t *out, size_t out_len, const uint8_t *root,
+    const uint8_t *context, size_t len, uint64_t size)
 {
     (void) user;
     CHECK(len == AEGIS_RAF_COMMITMENT_CONTEXT_BYTES && context[0] == 1);
@@ -129,23 +133,31 @@ static void structures(void)
 {
     if (sizeof(void *) != 8)
         return;
-    CHECK(sizeof(aegis_raf_scratch) == 16 && sizeof(aegis_raf_io) == 48 && sizeof(aegis_raf_rng) == 16);
-    CHECK(sizeof(aegis_raf_merkle_config) == 72 && sizeof(aegis_raf_config) == 24 && sizeof(aegis_raf_info) == 16);
-    CHECK(aegis_raf_chunk_min() == AEGIS_RAF_CHUNK_MIN && aegis_raf_chunk_max() == AEGIS_RAF_CHUNK_MAX);
-    CHECK(aegis_raf_header_size() == AEGIS_RAF_HEADER_SIZE && aegis_raf_scratch_align() == AEGIS_RAF_SCRATCH_ALIGN);
+    CHECK(sizeof(aegis_raf_scratch) == 16 && sizeof(aegis_raf_io) == 48 &&
+          sizeof(aegis_raf_rng) == 16);
+    CHECK(sizeof(aegis_raf_merkle_config) == 72 && sizeof(aegis_raf_config) == 24 &&
+          sizeof(aegis_raf_info) == 16);
+    CHECK(aegis_raf_chunk_min() == AEGIS_RAF_CHUNK_MIN &&
+          aegis_raf_chunk_max() == AEGIS_RAF_CHUNK_MAX);
+    CHECK(aegis_raf_header_size() == AEGIS_RAF_HEADER_SIZE &&
+          aegis_raf_scratch_align() == AEGIS_RAF_SCRATCH_ALIGN);
 }
 
-/* Keys for one purpose, as in the format's description: a key of zeros, no context, is another key all the same. */
+/* Derives keys as in the format's description. A key of zeros without a context changes too. */
 static void derived_keys(void)
 {
     uint8_t key[32] = { 0 }, other[32], same[32];
     static const uint8_t context[121] = { 'a' };
-    CHECK(aegis_raf_derive_master_key(other, 16, key, 16, NULL, 0) == 0 && memcmp(other, key, 16) != 0);
-    CHECK(aegis_raf_derive_master_key(same, 16, key, 16, context, 0) == 0 && memcmp(other, same, 16) == 0);
-    CHECK(aegis_raf_derive_master_key(same, 16, key, 16, context, 120) == 0 && memcmp(other, same, 16) != 0);
+    CHECK(aegis_raf_derive_master_key(other, 16, key, 16, NULL, 0) == 0 &&
+          memcmp(other, key, 16) != 0);
+    CHECK(aegis_raf_derive_master_key(same, 16, key, 16, context, 0) == 0 &&
+          memcmp(other, same, 16) == 0);
+    CHECK(aegis_raf_derive_master_key(same, 16, key, 16, context, 120) == 0 &&
+          memcmp(other, same, 16) != 0);
     CHECK(aegis_raf_derive_master_key(other, 32, key, 32, context, 72) == 0);
     memcpy(same, key, 32);
-    CHECK(aegis_raf_derive_master_key(same, 32, same, 32, context, 72) == 0 && memcmp(other, same, 32) == 0);
+    CHECK(aegis_raf_derive_master_key(same, 32, same, 32, context, 72) == 0 &&
+          memcmp(other, same, 32) == 0);
     FAILS_WITH(EINVAL, aegis_raf_derive_master_key(other, 16, key, 16, context, 121));
     FAILS_WITH(EINVAL, aegis_raf_derive_master_key(other, 32, key, 32, context, 73));
     FAILS_WITH(EINVAL, aegis_raf_derive_master_key(other, 32, key, 16, context, 1));
