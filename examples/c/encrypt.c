@@ -1,4 +1,4 @@
-/* Encrypts a message and decrypts it again; then shows what becomes of one that was changed. */
+/* Encrypts and decrypts a message, and shows that a changed one is rejected. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Authenticates data that comes in pieces, with one key and for several messages. */
+/* Authenticates several messages in pieces with one key. */
 #include <stdio.h>
 
 #include <aegis.h>
@@ -13,7 +13,7 @@ static void print(const char *name, const uint8_t *tag)
 
 int main(void)
 {
-    const uint8_t key[aegis128x4_KEYBYTES] = "for MACs alone!"; /* in earnest: random */
+    const uint8_t key[aegis128x4_KEYBYTES] = "for MACs alone!"; /* use a random key */
     uint8_t tag[32];
     aegis128x4_mac_state state;
     aegis128x4_mac_init(&state, key, NULL);

@@ -1,5 +1,4 @@
-/*
- * An encrypted file that is read and changed at any place.
+/* Reads and changes an encrypted file at any offset.
  *
  *   ./raf notes.raf
  */
@@ -20,7 +19,7 @@ static int read_at(void *user, uint8_t *buf, size_t len, uint64_t off)
     while (len > 0) {
         ssize_t n = pread(*(int *) user, buf, len, (off_t) off);
         if (n == 0)
-            errno = EIO; /* shorter than it should be */
+            errno = EIO; /* shorter than expected */
         if (n <= 0)
             return -1;
         buf += n, off += (uint64_t) n, len -= (size_t) n;
@@ -71,7 +70,7 @@ static int random_bytes(void *user, uint8_t *out, size_t len)
 
 int main(int argc, char **argv)
 {
-    static const uint8_t key[aegis256x2_KEYBYTES] = { 7 }; /* in earnest: random, and kept secret */
+    static const uint8_t key[aegis256x2_KEYBYTES] = { 7 }; /* use a random, secret key */
     enum { CHUNK = 16384 };
 
     if (argc != 2) {
@@ -90,19 +89,19 @@ int main(int argc, char **argv)
     aegis_raf_scratch scratch = { (uint8_t *) memory, AEGIS256X2_RAF_SCRATCH_SIZE(CHUNK) };
     aegis_raf_config  config  = { &scratch, NULL, CHUNK, AEGIS_RAF_CREATE };
 
-    /* One that is there is opened. */
+    /* Open an existing file. */
     aegis256x2_raf_ctx file;
     uint64_t           size;
     size_t             n;
     if (get_size(&fd, &size) != 0 ||
         (size > 0 ? aegis256x2_raf_open(&file, &io, &rng, &config, key)
                   : aegis256x2_raf_create(&file, &io, &rng, &config, key)) != 0) {
-        /* EBADMSG: another key, or not the header that was written. EINVAL: no such file. */
+        /* EBADMSG: the key is wrong or the header was changed. EINVAL: not a RAF file. */
         perror(argv[1]);
         return 1;
     }
 
-    /* A line is added to it, and all of it read. */
+    /* Append a line and read the whole file. */
     static const char line[] = "one line more\n";
     int failed = aegis256x2_raf_get_size(&file, &size) != 0 ||
                  aegis256x2_raf_write(&file, &n, (const uint8_t *) line, strlen(line), size) != 0 ||

@@ -1,8 +1,8 @@
 /* Encrypts standard input to standard output in pieces: `streaming < file > sealed`, and
  * `streaming -d < sealed > file` decrypts.
- *
- * Decryption writes bytes before it knows whether they are authentic. So it is for a place that you
- * throw away on failure. For files, the command `palladion encrypt` does better. */
+ * Decryption writes bytes before they are verified, so discard the output on failure. For files,
+ * use
+ * the command `palladion encrypt`. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,8 +13,8 @@ enum { PIECE = 64 << 10, TAG = 32 };
 int main(int argc, char **argv)
 {
     const uint8_t key[aegis256_KEYBYTES] =
-        "thirty-two bytes that are a key";                                  /* in earnest: random */
-    const uint8_t nonce[aegis256_NPUBBYTES] = { 7 };                        /* likewise */
+        "thirty-two bytes that are a key"; /* use a random key */
+    const uint8_t nonce[aegis256_NPUBBYTES] = { 7 }; /* use each nonce once */
     static uint8_t buf[PIECE + TAG];
     int decrypt = argc > 1 && strcmp(argv[1], "-d") == 0;
     size_t kept = 0, n;

@@ -1,4 +1,4 @@
-//! Tells the linker where cortex-m-rt's script and our `memory.x` are.
+//! Passes cortex-m-rt's script and the folder of our `memory.x` to the linker.
 
 fn main() {
     println!("cargo:rustc-link-search={}", std::env::var("CARGO_MANIFEST_DIR").unwrap());

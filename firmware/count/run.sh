@@ -29,7 +29,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cc -shared -fPIC -O1 -Wall -o "$work/count.so" firmware/count/plugin.c
 built=$(realpath -m "${CARGO_TARGET_DIR:-target}")
-# As fast code, not as small code, which is what the other programs in firmware/ are.
+# Optimise for speed; the other programs in firmware/ are optimised for size.
 export CARGO_PROFILE_RELEASE_OPT_LEVEL=3 CARGO_PROFILE_RELEASE_LTO=false CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 
 # Runs the program under the emulator with these arguments; the plugin writes its count to the file

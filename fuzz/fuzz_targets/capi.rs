@@ -1,6 +1,6 @@
-//! The C library: sequences of its calls give what the Rust API gives, with buffers that end where
-//! their memory does and states that lie anywhere; with null where it is allowed, overlapping
-//! buffers, tags of any length, and states that are used again. (But for its files: `craf`.)
+//! The C library: sequences of calls must give the same results as the Rust API, with buffers at
+//! the end of their memory, states at any address, null where it is allowed, overlapping buffers,
+//! tags of any length, and reused states. `craf` tests its files.
 
 #![no_main]
 
@@ -338,8 +338,8 @@ fn check(input: &Input) {
     let name = palladion::backend().expect("it was set").name();
     assert!(names.iter().any(|b| b.name() == name));
     let name = std::ffi::CString::new(name).expect("a name");
-    // SAFETY: C's contracts, here and below: pointers are good for the lengths that go with them,
-    // states have the sizes of the headers.
+    // SAFETY: here and below, pointers are valid for the lengths passed with them, and states have
+    // the sizes of the headers.
     assert_eq!(unsafe { palladion_set_backend(name.as_ptr()) }, 0);
     let which = usize::from(input.variant) % 6;
     let (algorithm, f) = (Algorithm::ALL[which], &FUNCTIONS[which]);
@@ -370,8 +370,8 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
     let zero = |out: &Option<Vec<u8>>| out.iter().flatten().all(|b| *b == 0);
     // For what must have an output.
     let there = |place: Place| if let Place::Null = place { Place::Same } else { place };
-    // SAFETY: as the headers ask: buffers have the lengths that are passed, states are aligned and
-    // initialised, and what may be NULL is all that is.
+    // SAFETY: buffers have the lengths that are passed, states are aligned and initialised, and
+    // only arguments that may be NULL are.
     unsafe {
         match call {
             Call::Detached { ad: ad_len, len, at, place, forge } => {

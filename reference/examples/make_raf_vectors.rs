@@ -1,8 +1,7 @@
 //! Writes `vectors/raf.txt`, which `vectors/README.md` describes.
 //!
-//! `cargo run --release -p palladion-reference --example make_raf_vectors`
-//!
-//! A test of this crate makes the file anew in memory and compares it with that of the repository.
+//! `cargo run --release -p palladion-reference --example make_raf_vectors` A test of this crate
+//! generates the file in memory and compares it with that in the repository.
 
 use std::fmt::Write as _;
 
@@ -59,7 +58,7 @@ impl Vectors {
         write_file(self.algorithm, chunk_size, &self.key, self.file_id, nonce, &self.contents(len))
     }
 
-    /// The header with the right MAC, whatever it says.
+    /// The header with the right MAC, even if its contents are invalid.
     fn with_mac(&self, fields: &[u8]) -> Vec<u8> {
         let file_id = fields[24..48].try_into().unwrap();
         let mac =
@@ -82,7 +81,7 @@ impl Vectors {
         }
     }
 
-    /// A file that writers make so.
+    /// A file that writers must produce.
     fn written(&mut self, chunk_size: u32, len: usize, in_full: bool) {
         let file = self.file(chunk_size, len);
         self.line(&format!("file {chunk_size} {len}"));
@@ -93,7 +92,7 @@ impl Vectors {
         self.line(&format!("sha256 {}", hex(&sha256(&file))));
     }
 
-    /// What the Merkle tree of the last file comes to.
+    /// The commitment of the last file's Merkle tree.
     fn merkle(&mut self, chunk_size: u32, len: usize, max_chunks: &[u64]) {
         let (header, contents) = (self.header(chunk_size, len as u64), self.contents(len));
         for &max_chunks in max_chunks {
@@ -103,7 +102,7 @@ impl Vectors {
         }
     }
 
-    /// A file that readers must take, though this is not how it is written at once.
+    /// A file that readers must accept, although a writer would not produce it in one go.
     fn readable(&mut self, why: &str, len: usize, file: &[u8]) {
         assert_eq!(read_file(file, &self.key).unwrap(), self.contents(len));
         self.line(&format!("# {why}"));
@@ -184,7 +183,7 @@ impl Vectors {
             self.refused("nothing at all", "short", &[]);
             self.refused("a byte less than a header", "short", &header[..63]);
         }
-        // Here the MAC is right, so that there is no other reason.
+        // The MAC is right, so that readers have no other reason to refuse the file.
         for (why, reason, at, bytes) in [
             ("the first byte is another one", "magic", 0, &b"a"[..]),
             ("the eighth byte is another one", "magic", 7, b"G"),
@@ -213,7 +212,7 @@ impl Vectors {
                 self.refused(why, reason, &file);
             }
         }
-        // Here it was right before the change.
+        // The MAC was right before the change.
         let mac = &header[48..];
         let other_algorithm = [2, 3, 1, 5, 6, 4][usize::from(self.algorithm) - 1];
         for (why, at, byte) in [

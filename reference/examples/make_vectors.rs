@@ -1,16 +1,14 @@
 //! Writes the files of `vectors/`, which `vectors/README.md` describes.
 //!
-//! `cargo run --release -p palladion-reference --example make_vectors`
-//!
-//! A test of this crate makes the files anew in memory and compares them with those of the
-//! repository.
+//! `cargo run --release -p palladion-reference --example make_vectors` A test of this crate
+//! generates the files in memory and compares them with those in the repository.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use palladion_reference::{Aegis, Family};
 
-/// The variants: their file, their name, and what makes them. The first six are the RFC's.
+/// The variants: file, name and generator. The first six are the RFC's.
 const VARIANTS: [(&str, &str, Family, usize); 10] = [
     ("aegis-128l.txt", "AEGIS-128L", Family::Aegis128, 1),
     ("aegis-128x2.txt", "AEGIS-128X2", Family::Aegis128, 2),

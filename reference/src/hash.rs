@@ -1,7 +1,6 @@
 //! The hash functions that the RAF format needs: TurboSHAKE (RFC 9861) and SHA-256 (FIPS 180-4).
-//!
-//! No constant is typed in: those of Keccak come from its shift register and its walk over the
-//! lanes, those of SHA-256 from the roots of the primes.
+//! The constants are computed: those of Keccak from its shift register and its walk over the lanes,
+//! those of SHA-256 from the roots of the primes.
 
 use std::array::from_fn;
 use std::sync::LazyLock;

@@ -8,12 +8,11 @@
 //!   November 2023);
 //! - the paper's printed tags of AEGIS-128X\[2\] are sums of `S0` to `S4` only. The vectors that
 //!   implementations and the draft had later that year, with the same `ctx[i]`, sum `S0` to `S6`,
-//!   as AEGIS-128L does.
-//!
-//! Everything else is as today, as the printed vectors prove; in three places they prove it against
-//! the paper's own text. Algorithms 3 and 4 swap the constants of AEGIS-256 and add `IV` where
-//! AEGIS-256 has always added `K ^ IV`, and section 4 makes each lane authenticate the length of
-//! its own fragment, where the vectors have the lengths of the whole inputs in every lane.
+//!   as AEGIS-128L does. Everything else is as today. The printed vectors prove that, in three
+//!   places against the paper's own text. Algorithms 3 and 4 swap the constants of AEGIS-256 and
+//!   add `IV` where AEGIS-256 has always added `K ^ IV`, and section 4 makes each lane authenticate
+//!   the length of its own fragment, where the vectors have the lengths of the whole inputs in
+//!   every lane.
 
 use crate::{Aegis, Block, Family, State, bits, xor_all, xor_bytes, zero_pad};
 

@@ -1,5 +1,5 @@
-//! The same on a Cortex-M4 without an operating system, as `qemu-system-arm -M mps2-an386` emulates
-//! it. Arguments come, and the end goes, through semihosting: calls to the emulator.
+//! Runs the program on a Cortex-M4 without an operating system, which `qemu-system-arm -M
+//! mps2-an386` emulates. Arguments and the exit use semihosting, which is calls to the emulator.
 //! firmware/count/run.sh links it.
 
 use core::arch::{asm, global_asm};
@@ -7,12 +7,11 @@ use core::ffi::CStr;
 use core::hint::black_box;
 use core::panic::PanicInfo;
 
-/// What the two buffers can hold.
+/// The size of the two buffers.
 const MAX: usize = 1 << 17;
 
-// The vector table lies at address 0: the first stack pointer, at the end of 4 MiB of memory, and
-// where to begin. Before anything else the floating-point unit is switched on, which the compiler
-// may use.
+// The vector table at address 0 has the initial stack pointer, at the end of 4 MiB of memory, and
+// the entry point. That first switches on the floating-point unit, which the compiler may use.
 global_asm!(
     ".section .vectors, \"a\"",
     ".word 0x20400000",
@@ -40,8 +39,8 @@ global_asm!(
 
 /// A call to the emulator.
 fn semihosting(operation: usize, argument: usize) {
-    // SAFETY: the emulator reads what the argument points to and writes, at most, what it says is
-    // to be written to.
+    // SAFETY: the emulator reads the block that the argument points to, and writes only to the
+    // buffer that the block names.
     unsafe { asm!("bkpt 0xab", inout("r0") operation => _, in("r1") argument) };
 }
 

@@ -1,12 +1,11 @@
-//! Encrypts, decrypts or authenticates and says nothing, so that its instructions can be counted:
-//! `firmware/count/run.sh`. Needs no operating system.
+//! Encrypts, decrypts or authenticates without output, so that `firmware/count/run.sh` can count
+//! its instructions. Needs no operating system.
 //!
-//! `count VARIANT OPERATION SIZE TIMES [BACKEND]`
-//!
-//! Without arguments, names the backends that it can be counted on.
+//! `count VARIANT OPERATION SIZE TIMES [BACKEND]` Without arguments, it prints the available
+//! backends.
 
 #![cfg_attr(not(feature = "std"), no_std, no_main)]
-#![deny(unsafe_code)] // but in `cortex_m`
+#![deny(unsafe_code)] // except in `cortex_m`
 
 #[cfg(not(feature = "std"))]
 #[allow(unsafe_code)]
@@ -17,7 +16,7 @@ use core::hint::black_box;
 use palladion::family::{Aegis128, Aegis256, Family};
 use palladion::{Aegis, Backend, Mac, set_backend};
 
-/// The program: arguments, and two buffers of at least the size they ask for.
+/// Runs the program with its arguments and two buffers that are at least as long as the message.
 fn run<'a>(
     mut arguments: impl Iterator<Item = &'a str>,
     message: &mut [u8],
@@ -49,7 +48,7 @@ fn run<'a>(
     work(operation, &mut message[..size], &mut ciphertext[..size], times);
 }
 
-/// Does an operation so many times.
+/// Repeats an operation.
 fn work<F: Family, const D: usize>(
     operation: &str,
     message: &mut [u8],
@@ -59,7 +58,7 @@ fn work<F: Family, const D: usize>(
     let Ok(key) = F::Key::try_from(&[0; 32][..F::KEY_LEN]) else { panic!("the length is right") };
     let nonce = F::Nonce::default();
     let cipher = Aegis::<F, D, 16>::new(&key);
-    // Always, so that it is in the count of any number of times alike.
+    // Do this always, so that it adds the same to every count.
     let tag = cipher.encrypt_into(&nonce, b"", message, ciphertext).unwrap();
     for _ in 0..times {
         match operation {

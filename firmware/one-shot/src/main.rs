@@ -1,16 +1,15 @@
-//! The functions for one call of the variants and kinds that the features name, and nothing else:
-//! what the linker puts into this program is what they need. It is linked, measured and never run.
+//! The one-shot functions of the variants and operations that the features select, and nothing
+//! else. The program is linked and measured, but never run.
 //!
-//! If one of them could panic, it would reach the panic handler, and that calls a function that
-//! does not exist: the program could not be linked. (What cannot be reached the linker drops before
-//! it looks for such functions. And what is reached only for the optimiser not to see that it is
-//! not, counts as reached.)
+//! If one of the functions could panic, it would reach the panic handler. That calls a function
+//! that does not exist, so the program could not be linked. The linker drops unreachable code
+//! before it looks for such functions. Code counts as reachable if the optimiser cannot prove
+//! otherwise.
 
 #![allow(unsafe_code)] // names for the linker
-
 #![no_std]
 #![no_main]
-#![allow(dead_code, unused_imports)] // as many features leave something out
+#![allow(dead_code, unused_imports)] // many combinations of features leave something unused
 
 use core::hint::black_box;
 
@@ -29,7 +28,7 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     a_panic_can_be_reached()
 }
 
-/// What a precompiled `core` refers to and nobody calls.
+/// A precompiled `core` refers to this function, but nothing calls it.
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() {}
 

@@ -1,10 +1,8 @@
-//! Measures how much stack each operation takes: what lies below the stack is painted, and
-//! afterwards one sees how far down the paint is gone. The caller's buffers (message, associated
-//! data) do not count; the cipher with its key, its state and whatever the functions keep for
-//! themselves do.
+//! Measures how much stack each operation takes: it paints the memory below the stack, runs the
+//! operation and looks how much paint was overwritten. The result includes the cipher with its key,
+//! its state and all local variables, but not the caller's buffers for message and associated data.
 
 #![allow(unsafe_code)] // paints the stack and reads it
-
 #![no_std]
 #![no_main]
 
@@ -26,13 +24,14 @@ const PAINT: u32 = 0xa5c3_96f1;
 fn depth(f: &mut dyn FnMut()) -> usize {
     let top = msp::read() as usize as *mut u32;
     for i in 1..=WORDS {
-        // SAFETY: this is below the stack, where nothing lives while no function is called, and
-        // within the RAM, of which there are 4 MiB. No interrupt is enabled.
+        // SAFETY: the address is below the stack, which nothing uses until a function is called,
+        // and within the 4 MiB of RAM. No interrupt is enabled.
         unsafe { top.sub(i).write_volatile(PAINT) };
     }
     f();
     let mut deepest = WORDS;
-    // SAFETY: as above; to read what a function has left there is fine for words.
+    // SAFETY: the address is below the stack and within the 4 MiB of RAM, and no interrupt is
+    // enabled. Any bits are a valid word.
     while deepest > 0 && unsafe { top.sub(deepest).read_volatile() } == PAINT {
         deepest -= 1;
     }

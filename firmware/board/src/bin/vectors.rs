@@ -1,7 +1,7 @@
-//! The test: all lines of the vectors, for all six variants, through everything that can make or
-//! check them. The files are those of `vectors/`, read as they are.
+//! Tests all lines of the files in `vectors/`, for all six variants, with every function that can
+//! produce or check them.
 //!
-//! Called with the argument `mistake`, it changes a bit of every byte string it reads and so must
+//! With the argument `mistake` it changes a bit of every byte string that it reads, so it must
 //! fail.
 
 #![no_std]
@@ -15,7 +15,7 @@ use palladion::{Aegis, Error, KeyStream, Mac, Tag};
 use palladion_firmware::{Each, argument_is, fill, for_each_variant};
 use panic_semihosting as _;
 
-/// The longest byte string of a file: 4 R of AEGIS-128X4, and 3 bytes of associated data more.
+/// The longest byte string of a file: 4 R of AEGIS-128X4 plus 3 bytes of associated data.
 const LONGEST: usize = 4 * 128 + 3;
 
 struct Reader {
@@ -94,7 +94,7 @@ fn aead<F: Family, const D: usize, const T: usize>(seed: usize, ad: &[u8], ct: &
     }
     assert_eq!(decryptor.finalize(&tag).unwrap(), msg);
 
-    // A bit of the tag changed, in turn each.
+    // Change each bit of the tag in turn.
     let mut forged: [u8; T] = tag.into();
     forged[ct.len() % T] ^= 1 << (ct.len() % 8);
     let forged = Tag::from(forged);
@@ -102,7 +102,7 @@ fn aead<F: Family, const D: usize, const T: usize>(seed: usize, ad: &[u8], ct: &
     assert_eq!(cipher.verify(&nonce, ad, buf, &forged), Err(Error::VerificationFailed));
     assert_eq!(cipher.decrypt_in_place(&nonce, ad, buf, &forged), Err(Error::VerificationFailed));
     assert!(buf.iter().all(|&byte| byte == 0));
-    // A bit of the ciphertext.
+    // Change a bit of the ciphertext.
     if let Some(last) = ct.len().checked_sub(1) {
         buf.copy_from_slice(ct);
         buf[last] ^= 0x80;
