@@ -1,11 +1,10 @@
-//! Builds crate `aegis` in all its forms (peer-aegis/), and remembers which compilers there were.
+//! Builds the crate `aegis` in all its forms (peer-aegis/) and records the compilers.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What crate `aegis` is built as: name, cargo arguments, and flags in the environment, for C and
-/// for Rust.
+/// The forms of the crate `aegis`: name, arguments for cargo, and flags for C and for Rust.
 const FORMS: [(&str, &[&str], &str, &str); 4] = [
     ("C", &[], "", ""),
     ("C native", &[], "-march=native", ""),
@@ -17,17 +16,17 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=peer-aegis");
     export("BENCH_RUSTC", &version(env::var("RUSTC").expect("cargo sets it")));
-    // Crate `aegis` takes clang if it is there, and so do we when we say what it was built by.
+    // The crate `aegis` prefers clang, so report clang if there is one.
     let compilers = ["clang", "cc"].map(version);
     export("BENCH_CC", compilers.iter().find(|v| !v.is_empty()).map_or("unknown", |v| v));
-    // Only an optimised program measures anything: tests and lints need not wait for peers.
+    // Only release builds measure, so tests and lints do not wait for the peers.
     let forms = if env::var("PROFILE").as_deref() == Ok("release") { &FORMS[..] } else { &[] };
     let mut built = Vec::new();
     for form in forms {
         match build(form) {
             Ok(path) => built.push(format!("{}={}", form.0, path.display())),
             Err(error) => {
-                println!("cargo:warning=no crate aegis ({}) to compare with: {error}", form.0)
+                println!("cargo:warning=cannot compare with crate aegis ({}): {error}", form.0)
             }
         }
     }
@@ -38,7 +37,7 @@ fn export(name: &str, value: &str) {
     println!("cargo:rustc-env={name}={value}");
 }
 
-/// The first line of what `--version` prints; nothing if there is no such program.
+/// The first line that `--version` prints; empty if there is no such program.
 fn version(program: impl AsRef<str>) -> String {
     let output = Command::new(program.as_ref()).arg("--version").output();
     let text = output
@@ -61,8 +60,7 @@ fn build(
         "peer-aegis/Cargo.toml",
     ]);
     cargo.arg("--target-dir").arg(&dir).args(*args);
-    // What cargo has set for this build is not meant for that one, and the peers are built as their
-    // users build them.
+    // Remove what cargo set for this build, so that the peers are built as their users build them.
     for (variable, _) in env::vars_os() {
         let text = variable.to_string_lossy();
         let ours =

@@ -1,7 +1,7 @@
-//! What is measured: ciphers and MACs, and the operations on them.
+//! The ciphers, the MACs and the operations that are measured.
 
 use clap::ValueEnum;
-/// A cipher or a MAC, whoever has implemented it.
+/// A cipher or a MAC, independent of its implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Algorithm {
     Aes128Gcm,
@@ -78,7 +78,7 @@ impl Variant {
         Self::Aegis256X4,
     ];
 
-    /// What the library calls it.
+    /// The library's type for the variant.
     pub const fn algorithm(self) -> palladion::Algorithm {
         palladion::Algorithm::ALL[self.index()]
     }
@@ -87,12 +87,12 @@ impl Variant {
         self.algorithm().name()
     }
 
-    /// Its place in `ALL`.
+    /// The index in `ALL`.
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// Lanes side by side.
+    /// The number of lanes.
     pub const fn degree(self) -> usize {
         [1, 2, 4][self.index() % 3]
     }
@@ -116,24 +116,24 @@ impl Variant {
     }
 }
 
-/// What is done to one message; for several in one call see `batch.rs`.
+/// An operation on one message. `batch.rs` has those on several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
 pub enum Operation {
     /// Encrypt from one buffer into another
     #[value(alias = "enc")]
     Encrypt,
-    /// Encrypt a buffer where it lies
+    /// Encrypt a buffer in place
     #[value(alias = "encip")]
     EncryptInPlace,
     /// Decrypt from one buffer into another, and verify
     #[value(alias = "dec")]
     Decrypt,
-    /// The authentication code of data
+    /// Compute the MAC of data
     Mac,
 }
 
 impl Operation {
-    /// Those that the goals are about.
+    /// The operations in the goals.
     pub const MAIN: [Self; 3] = [Self::Encrypt, Self::Decrypt, Self::Mac];
 
     pub const fn name(self) -> &'static str {

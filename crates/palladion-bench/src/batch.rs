@@ -1,7 +1,7 @@
-//! This library's batches beside the same messages one after another.
+//! Compares this library's batches with the same messages one after another.
 //!
-//! Both ways seal or open the same messages, from one buffer to another, each with a nonce of its
-//! own. Making the jobs belongs to the time of a batch: its users have to make them too.
+//! Both ways seal or open the same messages, from one buffer to another, each with its own nonce.
+//! The time of a batch includes creating the jobs, because a program must do that too.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::results::BatchCell;
 use crate::stats::median;
 use crate::subjects::{Description, KEY, NONCE, Role, TAG_LEN, check};
 
-/// How many messages there are in a batch.
+/// The numbers of messages in a batch.
 pub const COUNTS: [usize; 4] = [2, 4, 16, 64];
 /// Bytes of each message.
 pub const SIZES: [usize; 4] = [64, 256, 512, 1472];
@@ -24,7 +24,7 @@ pub const SIZES: [usize; 4] = [64, 256, 512, 1472];
 pub const AD: usize = 13;
 pub const OPERATIONS: [Operation; 2] = [Operation::Encrypt, Operation::Decrypt];
 
-/// How the messages are worked on.
+/// The way in which the messages are processed.
 #[derive(Clone, Copy)]
 enum Way {
     Batch,
@@ -33,9 +33,9 @@ enum Way {
 
 const WAYS: [Way; 2] = [Way::Batch, Way::Alone];
 
-/// Some messages and what they are sealed with or opened into.
+/// Some messages, with the cipher and the buffers for the results.
 trait Messages {
-    /// Does all of them so many times. The loop is in here so that nothing but the calls is
+    /// Processes all messages `repeats` times. The loop is here so that only the calls are
     /// measured.
     fn run(&mut self, way: Way, repeats: u64) -> Result<(), String>;
     /// The memory with all outputs.
@@ -96,9 +96,9 @@ impl<F: Family + 'static, const D: usize> Group<F, D> {
     }
 }
 
-/// Makes the jobs and does them. A few are an array, many a vector, as their users would have it: a
-/// vector for two would cost more than the jobs in it, and arrays are copied unless they are
-/// written out.
+/// Creates the jobs and runs them. As a program would, it uses an array for a few jobs and a vector
+/// for many: allocating a vector for two jobs takes longer than the jobs. The arrays are written
+/// out, because otherwise they are copied.
 macro_rules! with_jobs {
     ($jobs:expr, $count:expr, $function:expr) => {{
         let mut jobs = $jobs;
@@ -111,14 +111,14 @@ macro_rules! with_jobs {
     }};
 }
 
-/// Messages begin at cache lines.
+/// Messages start at cache lines.
 fn stride(size: usize) -> usize {
     (size + TAG_LEN).next_multiple_of(64)
 }
 
 impl<F: Family, const D: usize> Messages for Group<F, D> {
     fn run(&mut self, way: Way, repeats: u64) -> Result<(), String> {
-        // Done by the call that does not count.
+        // Allocated in the first call, which is not measured.
         if palladion::backend() != Ok(self.backend) {
             check(palladion::set_backend(self.backend))?;
         }
@@ -174,8 +174,8 @@ impl<F: Family, const D: usize> Messages for Group<F, D> {
     }
 }
 
-/// Variant and backend, if batches of this subject are measured: this library as it runs by itself,
-/// and where there are wide AES instructions.
+/// The variant and the backend, if batches of this subject are measured: those of this library's
+/// default backend and of backends with wide AES instructions.
 fn wanted(d: &Description) -> Option<(Variant, Backend)> {
     let Algorithm::Aegis(variant) = d.algorithm else { return None };
     let backend = match d.role {
@@ -186,7 +186,8 @@ fn wanted(d: &Description) -> Option<(Variant, Backend)> {
     (wide || d.role == Role::Ours).then_some((variant, backend))
 }
 
-/// One subject with some messages, and its samples so far; of each the batch comes first.
+/// One subject with some messages, and its samples so far: first of the batch, then of single
+/// messages.
 struct Track {
     subject: usize,
     variant: Variant,
@@ -196,7 +197,7 @@ struct Track {
 }
 
 impl Track {
-    /// Makes the messages; fails unless both ways give the same bytes.
+    /// Creates the messages. Fails unless both ways give the same bytes.
     fn prepare(
         &self,
         operation: Operation,
@@ -221,25 +222,24 @@ impl Track {
         if results[0] == results[1] {
             Ok(messages)
         } else {
-            Err(format!("{}: a batch gives other bytes", self.variant.name()))
+            Err(format!("{}: a batch gives different bytes", self.variant.name()))
         }
     }
 }
 
-/// Nanoseconds for all messages once, over so many times.
+/// The nanoseconds for all messages once, from `repeats` times.
 fn sample(messages: &mut dyn Messages, way: Way, repeats: u64) -> Result<f64, String> {
     let start = Instant::now();
     messages.run(way, repeats)?;
     Ok(start.elapsed().as_nanos() as f64 / repeats as f64)
 }
 
-/// How many times `progress` is told of something by [`measure`].
+/// The number of times that [`measure`] calls `progress`.
 pub fn steps(sizes: &[usize], rounds: u32) -> u64 {
     (sizes.len() * OPERATIONS.len() * COUNTS.len()) as u64 * u64::from(PASSES.min(rounds))
 }
 
-/// Measures all batches, as the rest is measured: a little of everything in turn, and all of it
-/// several times.
+/// Measures all batches like other tasks: a little of everything in turn, in several passes.
 pub fn measure(
     subjects: &[Description],
     sizes: &[usize],
@@ -313,7 +313,7 @@ fn fastest(samples: &[f64]) -> f64 {
     rounded(samples.iter().copied().fold(f64::INFINITY, f64::min))
 }
 
-/// More digits would say nothing.
+/// More digits would mean nothing.
 fn rounded(ns: f64) -> f64 {
     (ns * 1e3).round() / 1e3
 }

@@ -1,10 +1,10 @@
-//! How many cycles a step of AEGIS takes at least, and how many it may take by the project's goals.
+//! The cycles that a step of AEGIS takes at least, and those that the project's goals allow.
 //!
-//! A step of a variant is one AES round for each of its `words * degree` blocks. The bound is what
-//! the AES units need for those if each register holds one word of as many lanes as it can. On
-//! cores with VAES, AVX-512 and two AES units the logic instructions and the way from one step to
-//! the next decide instead: those bounds were derived by hand, for the best way to write a step
-//! that we know. They are estimates, not proofs.
+//! A step of a variant is one AES round for each of its `words * degree` blocks. The bound is the
+//! time of the AES units for these if each register holds one word of as many lanes as it can. On
+//! cores with VAES, AVX-512 and two AES units, the logic instructions and the dependency from one
+//! step to the next take longer. We derived those bounds by hand, for the best code of a step that
+//! we know. They are estimates, not proofs.
 
 use palladion::Backend;
 
@@ -12,7 +12,8 @@ use crate::algorithm::{Operation, Variant};
 use crate::machine::Machine;
 use crate::results::{Results, Task};
 
-/// Encrypt, decrypt and MAC of each variant on VAES with AVX-512VL and two AES units.
+/// The bounds of encryption, decryption and MAC of each variant, for VAES with AVX-512VL and two
+/// AES units.
 const AVX512_BOUNDS: [[f64; 3]; 6] = [
     [4.5, 4.5, 4.0],
     [4.83, 5.33, 4.0],
@@ -32,8 +33,8 @@ const AVX512_GOALS: [[f64; 3]; 6] = [
     [6.1, 6.1, 6.1],
 ];
 
-/// The sizes between which the cycles of a step are taken, so that initialisation and finalisation
-/// cancel out.
+/// The cycles of a step are computed from the difference between these sizes, in which
+/// initialisation and finalisation cancel out.
 pub const BULK: [usize; 2] = [4096, 16384];
 
 fn column(operation: Operation) -> usize {
@@ -48,7 +49,7 @@ fn is_avx512(machine: &Machine, backend: Backend) -> bool {
     backend == Backend::VaesAvx512 && machine.aes_units == 2
 }
 
-/// Cycles a step at least; nothing for a backend without AES instructions.
+/// The lower bound of cycles per step, or `None` for a backend without AES instructions.
 pub fn bound(
     machine: &Machine,
     backend: Backend,
@@ -65,12 +66,12 @@ pub fn bound(
     let per_cycle = if lanes == 4 { machine.aes_units_512 } else { machine.aes_units };
     let aes = (variant.words() * variant.degree() / lanes) as f64 / f64::from(per_cycle);
     let by_hand = AVX512_BOUNDS[variant.index()][column(operation)];
-    // A core that begins more wide AES instructions is another one than the table is about.
+    // The table does not apply to cores that start more wide AES instructions per cycle.
     let applies = is_avx512(machine, backend) && machine.aes_units_512 == 1;
     Some(if applies { by_hand.max(aes) } else { aes })
 }
 
-/// Cycles a step that a kernel should reach; nothing where there is no goal.
+/// The goal in cycles per step, or `None` if there is none.
 pub fn goal(
     machine: &Machine,
     backend: Backend,
@@ -80,7 +81,7 @@ pub fn goal(
     is_avx512(machine, backend).then(|| AVX512_GOALS[variant.index()][column(operation)])
 }
 
-/// Cycles a step of this library in bulk.
+/// The cycles per step of this library for long messages.
 pub fn measured(results: &Results, variant: Variant, operation: Operation) -> Option<f64> {
     let [small, large] = BULK.map(|size| results.ours(variant, Task::new(operation, size))?.cycles);
     Some((large? - small?) / ((BULK[1] - BULK[0]) / variant.rate()) as f64)

@@ -12,72 +12,75 @@ use crate::results::Task;
 use crate::subjects::PEERS;
 use crate::verdict;
 
-/// More than the goals', for smooth curves.
+/// More sizes than in the goals, for smooth curves.
 const MORE_SIZES: [usize; 9] = [32, 128, 512, 1024, 2048, 8192, 32768, 1 << 18, 1 << 20];
-/// Associated data is measured with short messages only: with long ones it is lost in the noise.
+/// The longest message measured with associated data. With longer ones, its time is lost in the
+/// noise.
 const MAX_SIZE_WITH_AD: usize = 1500;
 const ROUNDS: u32 = 1500;
 const QUICK_ROUNDS: u32 = 350;
-/// Batches have this many times fewer rounds.
+/// Batches get the rounds of other tasks divided by this number.
 const FEWER: u32 = 4;
-/// Batches do not help longer messages.
+/// The longest message in a batch. Batches do not help longer ones.
 const MAX_SIZE_IN_BATCH: usize = 16384;
 
 /// Compares AEGIS in this and other libraries, and other ciphers and MACs, in one run
-///
 /// The implementations take turns at the same work, for many rounds, on one core. The results are
-/// the fastest and the median sample of each; every sample also measures the core's clock. Prints
-/// tables and whether the project's goals are met; writes README.md, results.csv, batch.csv and
-/// plots (SVG).
+/// the fastest and the median sample of each. Every sample also measures the clock of the core.
+/// Prints tables and whether the project's goals are met. Writes README.md, results.csv, batch.csv
+/// and plots (SVG).
 #[derive(Parser)]
 #[command(
     name = "palladion-bench",
     version,
     after_help = "\
-Units: sizes in bytes; speeds in GB/s, 10^9 bytes a second, for 0 bytes in nanoseconds a call; tags have 16 bytes. A full run \
-takes a few minutes, --quick less than one.
+Units: sizes in bytes; speeds in GB/s (10^9 bytes per second), or ns per call for 0 bytes. \
+Tags have 16 bytes. A full run takes a few minutes, --quick less than one.
 
 Examples:
-  palladion-bench                                     all of it
-  palladion-bench --quick                             the goals' sizes, few rounds
-  palladion-bench --ops batch                         several messages in one call, beside one after another
+  palladion-bench                     everything
+  palladion-bench --quick             the goals' sizes, few rounds
+  palladion-bench --ops batch         several messages in one call, and one after another
   palladion-bench --variants 128l,256x2 --ops encrypt --sizes 64,1500 --rounds 5000
   palladion-bench --backends aesni-avx,aesni --no-peers
   palladion-bench --peers aegis --ad 0,13,64"
 )]
 pub struct Args {
-    /// Few rounds, and only the sizes in the goals
+    /// Measure few rounds, and only the sizes in the goals
     #[arg(short, long)]
     pub quick: bool,
     /// Variants of AEGIS
-    #[arg(long, value_delimiter = ',', value_name = "LIST", default_values_t = Variant::ALL, hide_default_value = true)]
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    #[arg(default_values_t = Variant::ALL, hide_default_value = true)]
     pub variants: Vec<Variant>,
     /// Operations [default: encrypt,decrypt,mac,batch]
-    #[arg(long, value_delimiter = ',', value_name = "LIST", default_values_t = Op::MAIN, hide_default_value = true)]
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    #[arg(default_values_t = Op::MAIN, hide_default_value = true)]
     pub ops: Vec<Op>,
-    /// Bytes of message [default: 0 to 1048576, as the tables need, in batches 64 to 1472]
+    /// Bytes of message [default: those in the tables, from 0 to 1048576; 64 to 1472 in batches]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub sizes: Option<Vec<usize>>,
     /// Bytes of associated data, with messages of up to 1500 bytes
     #[arg(long, value_delimiter = ',', value_name = "LIST", default_value = "0,13")]
     pub ad: Vec<usize>,
-    /// Samples of each implementation for each task, for batches a quarter of it [default: 1500,
-    /// with --quick 350]
+    /// Samples of each implementation for each task; batches take a quarter [default: 1500, 350
+    /// with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
     /// This library's backends [default: all that can run here]
     #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = backend)]
     pub backends: Option<Vec<Backend>>,
     /// Libraries to compare with [default: all]
-    #[arg(long, value_delimiter = ',', value_name = "LIST", ignore_case = true, value_parser = PEERS)]
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    #[arg(ignore_case = true, value_parser = PEERS)]
     pub peers: Option<Vec<String>>,
-    /// Compare with no other library
+    /// Do not compare with other libraries
     #[arg(long, conflicts_with = "peers")]
     pub no_peers: bool,
-    /// The core to run on (Linux) [default: the last that the process may use]
+    /// Core to run on (Linux) [default: the last one that the process may use]
     #[arg(long, value_name = "N")]
     pub core: Option<usize>,
-    /// The folder for results and plots [default: one in target/bench, named after the CPU]
+    /// Folder for results and plots [default: one named after the CPU, in target/bench]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 }
@@ -116,7 +119,7 @@ impl ValueEnum for Op {
         match self {
             Self::One(operation) => operation.to_possible_value(),
             Self::Batch => Some(PossibleValue::new("batch").help(
-                "Seal and open several messages in one call, and one after another; this library alone",
+                "Seal and open messages in one call and one after another (this library only)",
             )),
         }
     }
@@ -140,7 +143,7 @@ impl Args {
         !self.no_peers && self.peers.as_ref().is_none_or(listed)
     }
 
-    /// What to measure, small sizes first.
+    /// The tasks to measure, small sizes first.
     pub fn tasks(&self) -> Vec<Task> {
         let mut sizes = self.sizes.clone().unwrap_or_else(|| match self.quick {
             true => verdict::SIZES.into(),
@@ -162,7 +165,7 @@ impl Args {
         for operation in ops {
             for &ad in &ads {
                 let sizes = sizes.iter().filter(|&&size| ad == 0 || size <= MAX_SIZE_WITH_AD);
-                // A MAC has no associated data.
+                // MACs have no associated data.
                 if operation != Operation::Mac || ad == 0 {
                     tasks.extend(sizes.map(|&size| Task { operation, size, ad }));
                 }
@@ -193,7 +196,7 @@ fn backend(name: &str) -> Result<Backend, String> {
         name.parse().map_err(|error: palladion::BackendError| error.to_string())?;
     match backend.is_available() {
         true => Ok(backend),
-        false => Err("this machine cannot run it".into()),
+        false => Err("this machine cannot run this backend".into()),
     }
 }
 
@@ -256,7 +259,8 @@ mod tests {
     #[test]
     fn filters() {
         let args = parse(
-            "bench --variants 256x2,128l --ops enc,mac --sizes 64,16,64 --ad 0 --peers Aegis,openssl",
+            "bench --variants 256x2,128l --ops enc,mac --sizes 64,16,64 --ad 0 \
+             --peers Aegis,openssl",
         );
         assert_eq!(args.variants, [Variant::Aegis256X2, Variant::Aegis128L]);
         let tasks: Vec<_> = args.tasks().iter().map(|task| (task.operation, task.size)).collect();

@@ -1,33 +1,33 @@
-//! This machine: what it is, one core of it to stay on, and how fast that core runs right now.
+//! This machine: its description, pinning to one core, and the clock of that core.
 
 use std::fs;
 use std::hint::black_box;
 use std::process::Command;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// What figures depend on, beside the code.
+/// The properties that results depend on, besides the code.
 #[derive(Clone, Debug)]
 pub struct Machine {
     pub cpu: String,
     /// Family, model and stepping.
     pub model: String,
-    /// Those of the CPU's features that matter here.
+    /// The CPU's features that matter here.
     pub features: Vec<String>,
-    /// How many AES instructions on up to 32 bytes the core begins in a cycle.
+    /// The number of AES instructions on up to 32 bytes that the core starts per cycle.
     pub aes_units: u32,
     /// The same for 64 bytes.
     pub aes_units_512: u32,
     /// 0 if unknown.
     pub cores: usize,
-    /// The core that the program was pinned to.
+    /// The core that the program is pinned to.
     pub core: Option<usize>,
     pub os: String,
     pub rustc: String,
-    /// What builds crate `aegis`.
+    /// The compiler of the crate `aegis`.
     pub c_compiler: String,
-    /// Of this repository.
+    /// The revision of this repository.
     pub revision: String,
-    /// UTC.
+    /// The date in UTC.
     pub date: String,
 }
 
@@ -78,7 +78,7 @@ impl Machine {
         }
     }
 
-    /// A name for a folder.
+    /// The name of the CPU as the name of a folder.
     pub fn slug(&self) -> String {
         let cpu = self.cpu.to_lowercase().replace("(r)", "").replace("(tm)", "");
         let words = cpu.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
@@ -108,9 +108,9 @@ fn first_line(program: &str, args: &[&str]) -> String {
     text.lines().next().unwrap_or("unknown").to_owned()
 }
 
-/// Seconds since 1970 as a day.
+/// Converts seconds since 1970 to a date.
 fn date(seconds: u64) -> String {
-    // Years begin in March here, so that the day that comes and goes is the last.
+    // Years start in March here, so that the leap day is the last day.
     let days = seconds / 86400 + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1460 + day / 36524 - day / 146_096) / 365;
@@ -121,8 +121,8 @@ fn date(seconds: u64) -> String {
     format!("{:04}-{month:02}-{day:02}", era * 400 + year + u64::from(january))
 }
 
-/// Keeps the program on this core, or on the last one that it may use. Returns which; nothing where
-/// that cannot be done.
+/// Pins the program to this core, or to the last one that it may use. Returns the core, or `None`
+/// if that is impossible.
 #[cfg(target_os = "linux")]
 pub fn pin(core: Option<usize>) -> Option<usize> {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -134,18 +134,17 @@ pub fn pin(core: Option<usize>) -> Option<usize> {
     sched_setaffinity(None, &set).ok().map(|()| core)
 }
 
-/// Other systems have no call for it that is worth a dependency.
+/// Other systems would need another dependency for this.
 #[cfg(not(target_os = "linux"))]
 pub fn pin(_core: Option<usize>) -> Option<usize> {
     None
 }
 
-/// Cycles from one multiplication to the next that needs its result, where all CPUs that matter
-/// agree.
+/// The latency of a multiplication in cycles, the same on all CPUs that matter here.
 const MULTIPLICATION: Option<f64> = if cfg!(target_arch = "x86_64") { Some(3.0) } else { None };
 
-/// The core's clock at this moment in GHz, from a chain of multiplications of about 3 microseconds.
-/// If something interrupts it, the result is too low.
+/// Measures the core's present clock in GHz, with a chain of multiplications that takes about 3
+/// microseconds. An interruption makes the result too low.
 pub fn clock() -> Option<f64> {
     const STEPS: u32 = 2048;
     let cycles = MULTIPLICATION? * f64::from(STEPS);

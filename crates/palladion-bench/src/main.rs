@@ -1,5 +1,5 @@
-//! Measures this library beside other implementations of AEGIS, other ciphers and other MACs, in
-//! one run.
+//! Compares this library with other implementations of AEGIS, other ciphers and other MACs in one
+//! run.
 //!
 //!     cargo run --release -p palladion-bench -- --help
 
@@ -33,7 +33,7 @@ use crate::machine::Machine;
 use crate::measure::{Measurement, PASSES, SAMPLE_NS};
 use crate::results::{Results, Settings};
 
-/// Where results go if nobody says otherwise: a folder in here for each kind of CPU.
+/// The default folder for results, with a folder for each kind of CPU.
 const ROOT: &str = "target/bench";
 
 fn main() -> ExitCode {
@@ -61,12 +61,10 @@ fn run(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// The whole measurement.
+/// Measures everything and writes the results.
 fn measure(args: &Args) -> Result<Results, String> {
     if cfg!(debug_assertions) {
-        eprintln!(
-            "palladion-bench: this is a debug build; add --release for figures that mean something"
-        );
+        eprintln!("palladion-bench: this is a debug build; add --release for meaningful figures");
     }
     let core = machine::pin(args.core);
     if args.core.is_some() && core != args.core {
@@ -75,7 +73,7 @@ fn measure(args: &Args) -> Result<Results, String> {
     let (entries, mut notes) =
         subjects::all(&args.variants, &args.backends(), |peer| args.wants_peer(peer))?;
     if core.is_none() {
-        notes.push("not pinned to a core: this system has no call for it".into());
+        notes.push("not pinned to a core: not supported on this system".into());
     }
     let (tasks, rounds) = (args.tasks(), args.rounds());
     let (batch_sizes, batch_rounds) = (args.batch_sizes(), args.batch_rounds());

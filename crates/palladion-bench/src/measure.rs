@@ -1,10 +1,10 @@
-//! Measuring: every subject does a little of a task in turn, for many rounds, so that a disturbance
-//! hits all alike.
+//! The measurement. Every subject does a little of a task in turn, for many rounds, so that a
+//! disturbance affects all alike.
 //!
-//! A *sample* is a number of calls in a row that takes about 25 microseconds, after one call that
-//! does not count. A *round* takes a sample of each subject, in one order and the next time in the
-//! other. The run goes through all tasks several times, with a part of the rounds each, so that a
-//! bad minute does not fall on one task alone.
+//! A *sample* is a series of calls that takes about 25 microseconds, after one call that is not
+//! measured. A *round* takes a sample of each subject, in alternating order. The run goes through
+//! all tasks several times, with a part of the rounds each, so that a disturbance of a minute does
+//! not affect one task only.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -16,17 +16,17 @@ use crate::stats::median;
 use crate::subjects::{Entry, Job, TAG_LEN};
 
 pub const SAMPLE_NS: f64 = 25_000.0;
-/// How often the run goes through all tasks.
+/// The number of passes over all tasks.
 pub const PASSES: u32 = 4;
-/// A subject whose call takes longer than so many samples is not sampled in every round.
+/// A subject whose call takes longer than this many samples is not sampled in every round.
 const SLOW: f64 = 4.0;
 
-/// Which bytes the message has makes no difference; nothing but zeros might.
+/// The bytes of the message. They make no difference, but zeros only might.
 pub fn message(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i * 167 + i / 251) as u8).collect()
 }
 
-/// Memory that begins at a cache line.
+/// Memory that starts at a cache line.
 pub struct Aligned {
     bytes: Vec<u8>,
     begin: usize,
@@ -34,9 +34,8 @@ pub struct Aligned {
 }
 
 impl Aligned {
-    /// So many bytes, `gap` bytes behind the beginning of a page: input and output are half a page
-    /// apart, so that no CPU takes a load from the one for a load of what was just stored to the
-    /// other.
+    /// Allocates bytes, `gap` bytes after the start of a page. Input and output are half a page
+    /// apart, so that no CPU takes a load from the one as depending on a store to the other.
     pub fn new(len: usize, gap: usize) -> Self {
         let bytes = vec![0; len + 4096 + gap];
         let begin = bytes.as_ptr().align_offset(4096) + gap;
@@ -48,13 +47,13 @@ impl Aligned {
     }
 }
 
-/// A task with the buffers for it. All subjects work on the same ones.
+/// A task with its buffers, which all subjects share.
 struct Bench {
     task: Task,
     ad: Vec<u8>,
     message: Aligned,
     output: Aligned,
-    /// To decrypt: ciphertext and tag of each algorithm.
+    /// The ciphertext and the tag of each algorithm, for decryption.
     sealed: HashMap<Algorithm, (Aligned, [u8; TAG_LEN])>,
 }
 
@@ -80,7 +79,7 @@ impl Bench {
         Job { operation, ad: &self.ad, input, output: self.output.get(), tag }
     }
 
-    /// Does it once; returns output and tag.
+    /// Runs the job once and returns the output and the tag.
     fn result(
         &mut self,
         entry: &mut Entry,
@@ -93,9 +92,10 @@ impl Bench {
         Ok((job.output.to_vec(), job.tag))
     }
 
-    /// Makes the ciphertexts, and fails unless all implementations of an algorithm agree.
+    /// Creates the ciphertexts. Fails unless all implementations of an algorithm agree.
     ///
-    /// Returns which entries take part: those that can do it, without those known to do it wrong.
+    /// Returns the entries that take part: those that support the task, except those with known
+    /// bugs in it.
     fn prepare(
         &mut self,
         entries: &mut [Entry],
@@ -120,13 +120,13 @@ impl Bench {
             }
             let result = self.result(entry, task.operation).map_err(failed)?;
             if task.operation == Operation::Decrypt && result.0 != message(task.size) {
-                return Err(format!("{who}, {}: gives another message", what()));
+                return Err(format!("{who}, {}: gives a different message", what()));
             }
             if *expected.entry(algorithm).or_insert_with(|| result.clone()) == result {
                 taking_part.push(place);
             } else if entry.is_known_to_be_wrong(task.operation, task.size) {
                 let note = format!(
-                    "{}, {}: wrong, as is known of {}, and left out",
+                    "{}, {}: excluded: known bug in {}",
                     entry.description.implementation(),
                     what(),
                     entry.description.version
@@ -135,13 +135,13 @@ impl Bench {
                     notes.push(note);
                 }
             } else {
-                return Err(format!("{who}, {}: gives other bytes than the others", what()));
+                return Err(format!("{who}, {}: gives different bytes from the others", what()));
             }
         }
         Ok(taking_part)
     }
 
-    /// Nanoseconds for one call, over so many.
+    /// The nanoseconds for one call, from `repeats` calls.
     fn sample(&mut self, entry: &mut Entry, repeats: u64) -> Result<f64, String> {
         let operation = self.task.operation;
         let mut job = self.job(entry.description.algorithm, operation);
@@ -154,12 +154,13 @@ impl Bench {
     }
 }
 
-/// How many calls make a sample, and the nanoseconds of one; `sample` measures one over so many.
+/// The number of calls in a sample, and the nanoseconds of one call. `sample` measures one call
+/// from a number of calls.
 pub fn repeats(mut sample: impl FnMut(u64) -> Result<f64, String>) -> Result<(u64, f64), String> {
     let mut repeats = 1;
     loop {
-        // The best of some: an interrupted one would make the sample far too short, and the timer's
-        // own cost count.
+        // Take the best of several. An interrupted measurement would make the sample so short that
+        // the timer's own cost matters.
         let mut ns = f64::INFINITY;
         for _ in 0..5 {
             ns = ns.min(sample(repeats)?.max(0.1));
@@ -171,15 +172,15 @@ pub fn repeats(mut sample: impl FnMut(u64) -> Result<f64, String>) -> Result<(u6
     }
 }
 
-/// What one subject needs to be sampled in a task, and its samples so far.
+/// The state of a subject in a task, with its samples so far.
 struct Track {
     entry: usize,
     repeats: u64,
-    /// Takes part in every so-manieth round.
+    /// Takes part in every `every`-th round.
     every: u32,
     samples: Vec<f64>,
     best: f64,
-    /// GHz beside the best sample.
+    /// The clock measured with the best sample, in GHz.
     clock: Option<f64>,
 }
 
@@ -198,8 +199,8 @@ impl Measurement {
         Self { entries, tasks, tracks, clocks: Vec::new(), notes }
     }
 
-    /// Measures everything; `progress` is told after each task of each pass how many of them are
-    /// done.
+    /// Measures everything. Calls `progress` after each task of each pass with the number done so
+    /// far.
     pub fn run(&mut self, rounds: u32, mut progress: impl FnMut(u64, Task)) -> Result<(), String> {
         let passes = PASSES.min(rounds);
         let mut done = 0;
@@ -250,7 +251,7 @@ impl Measurement {
                 bench.sample(entry, 1)?;
                 let ns = bench.sample(entry, track.repeats)?;
                 let after = clock();
-                // A chain that was interrupted says too little.
+                // An interrupted measurement of the clock is too low.
                 let now = before.zip(after).map(|(before, after)| before.max(after));
                 before = after;
                 self.clocks.extend(now);
@@ -264,7 +265,7 @@ impl Measurement {
     }
 
     pub fn cells(&mut self) -> Vec<Cell> {
-        // More digits would say nothing.
+        // More digits would mean nothing.
         let round = |x: f64| (x * 1e3).round() / 1e3;
         let mut cells = Vec::new();
         for (task, tracks) in self.tasks.iter().zip(&mut self.tracks) {
@@ -302,7 +303,7 @@ mod tests {
     use crate::algorithm::Variant;
     use crate::subjects;
 
-    /// One short run in which everything that this build has takes part and must agree.
+    /// A short run with everything in this build; all implementations must agree.
     #[test]
     fn a_whole_run() {
         let backends: Vec<_> =
@@ -345,6 +346,6 @@ mod tests {
         entries.push(wrong);
         let mut measurement =
             Measurement::new(entries, vec![Task::new(Operation::Encrypt, 16)], Vec::new());
-        assert!(measurement.run(1, |_, _| ()).unwrap_err().contains("other bytes"));
+        assert!(measurement.run(1, |_, _| ()).unwrap_err().contains("different bytes"));
     }
 }

@@ -1,4 +1,4 @@
-//! The files: README.md, results.csv, batch.csv and the plots.
+//! The output files: README.md, results.csv, batch.csv and the plots.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::results::Results;
 use crate::svg;
 use crate::verdict;
 
-/// Writes all of them.
+/// Writes all files.
 pub fn write(results: &Results, dir: &Path) -> Result<(), String> {
     let plots = plots::all(results);
     let mut files = vec![
@@ -29,7 +29,7 @@ pub fn write(results: &Results, dir: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Where and how it was measured.
+/// A table of the machine and the settings.
 fn facts(results: &Results) -> Vec<(&'static str, String)> {
     let (m, s, clock) = (&results.machine, &results.settings, results.clock);
     let pinned =
@@ -45,7 +45,7 @@ fn facts(results: &Results) -> Vec<(&'static str, String)> {
             "Clock",
             match clock.max {
                 0.0 => "not measured".into(),
-                _ => format!("{:.2} GHz in the median, {:.2} at most", clock.median, clock.max),
+                _ => format!("median {:.2} GHz, maximum {:.2} GHz", clock.median, clock.max),
             },
         ),
         ("System", m.os.clone()),
@@ -64,8 +64,8 @@ fn facts(results: &Results) -> Vec<(&'static str, String)> {
 
 fn readme(results: &Results, plots: &[Plot]) -> String {
     let mut text = format!(
-        "# {}\n\nWritten by `palladion-bench`. The figures are in [results.csv](results.csv), those of \
-        batches in [batch.csv](batch.csv).\n\n| | |\n|---|---|\n",
+        "# {}\n\nWritten by `palladion-bench`. The figures are in [results.csv](results.csv), \
+         those of batches in [batch.csv](batch.csv).\n\n| | |\n|---|---|\n",
         results.machine.cpu
     );
     for (name, value) in facts(results) {

@@ -1,4 +1,4 @@
-//! Which charts there are.
+//! The charts.
 
 use crate::algorithm::{Algorithm, Operation, Variant};
 use crate::bounds;
@@ -8,17 +8,17 @@ use crate::subjects::Role;
 use crate::svg::{Bar, Series, bars, grid, lines};
 use crate::verdict::{self, against_aegis};
 
-/// A chart and the name of its file, without the ending.
+/// A chart and the name of its file, without the extension.
 pub struct Plot {
     pub file: &'static str,
     pub svg: String,
 }
 
-/// The paper's plot of short inputs ends here.
+/// The largest size in the paper's plot of short inputs.
 const SHORT: usize = 1024;
 const SPEED: &str = "GB/s on one core, the fastest samples";
 
-/// All charts that these results have something for.
+/// All charts for which there are results.
 pub fn all(results: &Results) -> Vec<Plot> {
     let speed = |cell: &Cell| cell.speed();
     let time = |cell: &Cell| cell.min_ns;
@@ -47,7 +47,7 @@ pub fn all(results: &Results) -> Vec<Plot> {
             "time-short",
             lines(
                 "Encryption of short inputs",
-                "nanoseconds a call, the fastest samples",
+                "nanoseconds per call, the fastest samples",
                 &curves(results, encrypt, &Variant::ALL, &gcm, false, short, time),
             ),
         ),
@@ -106,8 +106,8 @@ pub fn all(results: &Results) -> Vec<Plot> {
     charts.into_iter().filter_map(|(file, svg)| Some(Plot { file, svg: svg? })).collect()
 }
 
-/// This library's variants, the best other implementation of each if wanted, and the best of other
-/// algorithms.
+/// The curves of this library's variants, of the best other implementation of each if wanted, and
+/// of the best of each other algorithm.
 fn curves<'a>(
     results: &'a Results,
     operation: Operation,
@@ -142,7 +142,7 @@ fn curves<'a>(
         let best = |task| results.best(task, |d| d.algorithm == algorithm);
         let largest = sizes.last().and_then(|&size| best(Task::new(operation, size)));
         let who = largest.map_or("", |cell| &results.description(cell).library);
-        // BLAKE3 is the name of its library too.
+        // BLAKE3 is also the name of its library.
         let name = if algorithm == Algorithm::Blake3 {
             algorithm.name().into()
         } else {
@@ -154,7 +154,7 @@ fn curves<'a>(
     series
 }
 
-/// Our time over the best AEGIS peer's, cell by cell.
+/// The ratio of our time to that of the best other AEGIS, cell by cell.
 fn ratios(results: &Results) -> Option<String> {
     let pairs = against_aegis(results);
     let mut rows = Vec::new();
@@ -170,11 +170,11 @@ fn ratios(results: &Results) -> Option<String> {
             }
         }
     }
-    let unit = "our time over that of the best other implementation of AEGIS, by size; below 1 we are faster";
-    grid("Beside the best other AEGIS", unit, &verdict::SIZES.map(bytes), &rows)
+    let unit = "our time divided by that of the best other AEGIS, by size; below 1 we are faster";
+    grid("Compared with the best other AEGIS", unit, &verdict::SIZES.map(bytes), &rows)
 }
 
-/// Cycles per byte in bulk and the bounds.
+/// The cycles per byte for long messages, with the bounds.
 fn cycles(results: &Results) -> Option<String> {
     let backend = bounds::our_backend(results)?;
     let mut all = Vec::new();
@@ -189,7 +189,11 @@ fn cycles(results: &Results) -> Option<String> {
             all.push(Bar { name, colour: variant.index(), value: found / rate, mark });
         }
     }
-    bars("Cycles a byte in bulk", &format!("{backend}; the line across a bar is the bound"), &all)
+    bars(
+        "Cycles per byte for long messages",
+        &format!("{backend}; the line across a bar is the bound"),
+        &all,
+    )
 }
 
 /// Each backend at 16 KiB.

@@ -1,4 +1,4 @@
-//! Which tables there are.
+//! The tables.
 
 use crate::algorithm::{Algorithm, Operation, Variant};
 use crate::batch;
@@ -8,10 +8,10 @@ use crate::subjects::{Description, Role};
 use crate::table::{Item, Table};
 use crate::verdict::{self, Pair};
 
-/// Of the paper's and the READMEs' tables: 16 KiB.
+/// The size in the paper's and the READMEs' tables: 16 KiB.
 const BLOCK: usize = 16384;
 
-/// The tables that are printed: the rest is too much for a terminal.
+/// The tables that are printed. The others are too long for a terminal.
 pub fn short(results: &Results) -> Vec<Table> {
     let mut tables = Vec::new();
     tables.extend(
@@ -33,7 +33,7 @@ fn operations(results: &Results) -> Vec<Operation> {
     operations
 }
 
-/// A speed, or for 0 bytes a time.
+/// A speed, or a time for 0 bytes.
 fn figure(cell: Option<&Cell>) -> Item {
     match cell {
         None => Item::default(),
@@ -46,10 +46,10 @@ fn ad_note(ad: usize) -> String {
     if ad == 0 { String::new() } else { format!(" with {ad} bytes of associated data") }
 }
 
-const UNITS: &str = "GB/s, for 0 bytes ns a call, the fastest samples";
+const UNITS: &str = "GB/s, or ns per call for 0 bytes; the fastest samples";
 
-/// Each variant beside the best AEGIS peer. The sizes of the goals; all if none of those was
-/// measured.
+/// Compares each variant with the best other AEGIS, for the sizes of the goals, or for all sizes if
+/// none of those was measured.
 fn against_peers(results: &Results, operation: Operation, ad: usize) -> Option<Table> {
     let mut sizes = results.sizes();
     if sizes.iter().any(|size| verdict::SIZES.contains(size)) {
@@ -70,7 +70,7 @@ fn against_peers(results: &Results, operation: Operation, ad: usize) -> Option<T
         };
         rows.push(row(&name, ours.iter().map(|cell| figure(*cell)).collect()));
         if theirs.iter().any(Option::is_some) {
-            rows.push(row("best AEGIS peer", theirs.iter().map(|cell| figure(*cell)).collect()));
+            rows.push(row("best other AEGIS", theirs.iter().map(|cell| figure(*cell)).collect()));
             let who = |cell: &Option<&Cell>| {
                 cell.map_or(Item::default(), |c| results.description(c).form.clone().into())
             };
@@ -89,15 +89,15 @@ fn against_peers(results: &Results, operation: Operation, ad: usize) -> Option<T
         ad_note(ad)
     );
     Some(Table {
-        title: format!("{operation}, beside the best other AEGIS"),
-        note: format!("{UNITS}. Crate aegis: C or Rust; native: compiled for this CPU alone."),
+        title: format!("{operation}, compared with the best other AEGIS"),
+        note: format!("{UNITS}. Crate aegis: C or Rust; native: compiled for this CPU only."),
         labels: 2,
         head: [vec![String::new(); 2], sizes.iter().map(|size| bytes(*size)).collect()].concat(),
         rows,
     })
 }
 
-/// A size in few characters.
+/// A size in a few characters.
 pub fn bytes(size: usize) -> String {
     match size {
         0..1024 => size.to_string(),
@@ -137,7 +137,7 @@ fn gcm(results: &Results) -> Option<Table> {
     }
     Some(Table {
         title: "Beside AES-GCM".into(),
-        note: format!("{UNITS}. AES-GCM's key schedule is done before; AEGIS has none."),
+        note: format!("{UNITS}. AES-GCM's key schedule is not measured; AEGIS has none."),
         labels: 2,
         head: [vec![String::new(); 2], sizes.iter().map(|size| bytes(*size)).collect()].concat(),
         rows,
@@ -178,7 +178,7 @@ fn paper(results: &Results) -> Option<Table> {
     Some(Table {
         title: "The paper's tables 1 and 2".into(),
         note:
-            "Encryption on one core, here at 16 KiB, beside the figures in the paper (OpenSSL 3.1.0 there)."
+            "Encryption on one core, here at 16 KiB, and the paper's figures (with OpenSSL 3.1.0)."
                 .into(),
         labels: 1,
         head: ["", "here, MiB/s", "i9-13900K, MiB/s", "here, Gb/s", "EPYC 7543, Gb/s"]
@@ -236,7 +236,7 @@ fn readme(results: &Results) -> Vec<Table> {
     ]
 }
 
-/// Cycles against the bounds.
+/// Compares cycles with the bounds.
 fn cycles(results: &Results) -> Option<Table> {
     let backend = bounds::our_backend(results)?;
     let mut rows = Vec::new();
@@ -265,8 +265,9 @@ fn cycles(results: &Results) -> Option<Table> {
     let head = ["", "", "cycles/byte", "bound", "cycles/step", "bound", "times the bound", "goal"];
     Some(Table {
         title: format!("Cycles, {backend}"),
-        note: "A byte: all of a call of 16 KiB. A step: the difference between 16 and 4 KiB. The bound: what the AES units, \
-               and where known the logic and the recurrence, need at least."
+        note: "cycles/byte: a whole call with 16 KiB. cycles/step: the difference between 16 and \
+               4 KiB. bound: the least cycles of the AES units and, where known, of the logic and \
+               of the dependency between steps."
             .into(),
         labels: 2,
         head: head.map(String::from).into(),
@@ -274,7 +275,7 @@ fn cycles(results: &Results) -> Option<Table> {
     })
 }
 
-/// Several messages in one call beside one after another, a table for each backend.
+/// Compares several messages in one call with one after another, in a table for each backend.
 fn batches(results: &Results) -> Vec<Table> {
     let mut forms: Vec<&String> = Vec::new();
     for cell in &results.batches {
@@ -316,8 +317,9 @@ fn batches(results: &Results) -> Vec<Table> {
         Table {
             title: format!("Batches of messages, {form}"),
             note: format!(
-                "Nanoseconds a message, the fastest samples: 2 to 64 messages one after another and in one call, {} bytes of \
-                 associated data; the ratio is time in the batch / alone.",
+                "Nanoseconds per message, the fastest samples: 2 to 64 messages one after another \
+                 and in one call, {} bytes of associated data; the ratio is time in the batch / \
+                 alone.",
                 batch::AD
             ),
             labels: 3,
@@ -328,7 +330,7 @@ fn batches(results: &Results) -> Vec<Table> {
     forms.into_iter().map(table).collect()
 }
 
-/// Who was compared, with versions.
+/// The libraries and their versions.
 pub fn versions(results: &Results) -> Table {
     let mut rows: Vec<Vec<Item>> = Vec::new();
     for d in &results.subjects {

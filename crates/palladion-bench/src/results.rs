@@ -11,7 +11,7 @@ use crate::subjects::{Description, Role};
 #[derive(Clone, Debug)]
 pub struct Results {
     pub machine: Machine,
-    /// What was typed.
+    /// The command line.
     pub command: String,
     pub settings: Settings,
     pub clock: Clock,
@@ -24,20 +24,20 @@ pub struct Results {
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub rounds: u32,
-    /// How long one sample takes, in microseconds, unless one call takes longer.
+    /// The time of a sample in microseconds, unless one call takes longer.
     pub sample_us: f64,
     pub tag_bytes: usize,
     pub seconds: f64,
 }
 
-/// The core's clock beside the samples, in GHz; 0 where it cannot be measured.
+/// The core's clock during the samples, in GHz; 0 if it cannot be measured.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Clock {
     pub median: f64,
     pub max: f64,
 }
 
-/// One subject doing one thing.
+/// The result of one subject in one task.
 #[derive(Clone, Debug)]
 pub struct Cell {
     /// Its place in `subjects`.
@@ -47,21 +47,21 @@ pub struct Cell {
     pub size: usize,
     /// Bytes of associated data.
     pub ad: usize,
-    /// Nanoseconds for a call: the fastest and the median sample.
+    /// Nanoseconds per call: the fastest and the median sample.
     pub min_ns: f64,
     pub median_ns: f64,
-    /// Cycles for a call in the fastest sample, by the clock beside it.
+    /// Cycles per call in the fastest sample, by the clock measured with it.
     pub cycles: Option<f64>,
 }
 
 impl Cell {
-    /// GB/s at best, 10^9 bytes.
+    /// The highest speed in GB/s (10^9 bytes).
     pub fn speed(&self) -> f64 {
         self.size as f64 / self.min_ns
     }
 }
 
-/// One subject doing some messages in one call, and one after another. Times are those of one
+/// The result of one subject with some messages in one call and one after another. Times are per
 /// message.
 #[derive(Clone, Debug)]
 pub struct BatchCell {
@@ -81,13 +81,13 @@ pub struct BatchCell {
 }
 
 impl BatchCell {
-    /// The time in a batch over that alone.
+    /// The time in a batch divided by the time alone.
     pub fn ratio(&self) -> f64 {
         self.batch_min_ns / self.alone_min_ns
     }
 }
 
-/// The question to a cell: what, how large, how much associated data.
+/// What a cell measures: the operation, the size and the length of associated data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
     pub operation: Operation,
@@ -106,7 +106,7 @@ impl Results {
         &self.subjects[cell.subject]
     }
 
-    /// All cells of a task that `wanted` lets through.
+    /// All cells of a task whose subject is `wanted`.
     fn cells(
         &self,
         task: Task,
@@ -123,12 +123,12 @@ impl Results {
         self.cells(task, |_| true).find(|cell| cell.subject == subject)
     }
 
-    /// The fastest of those that `wanted` lets through.
+    /// The fastest cell of a task whose subject is `wanted`.
     pub fn best(&self, task: Task, wanted: impl Fn(&Description) -> bool) -> Option<&Cell> {
         self.cells(task, wanted).min_by(|a, b| a.min_ns.total_cmp(&b.min_ns))
     }
 
-    /// This library as it runs by itself.
+    /// This library with its default backend.
     pub fn ours(&self, algorithm: impl Into<Algorithm>, task: Task) -> Option<&Cell> {
         let algorithm = algorithm.into();
         self.best(task, |d| d.algorithm == algorithm && d.role == Role::Ours)
@@ -140,7 +140,7 @@ impl Results {
         self.best(task, |d| d.algorithm == algorithm && d.role == Role::AegisPeer)
     }
 
-    /// The sizes that were measured, ascending.
+    /// The measured sizes, ascending.
     pub fn sizes(&self) -> Vec<usize> {
         self.cells.iter().map(|cell| cell.size).collect::<BTreeSet<_>>().into_iter().collect()
     }
@@ -168,7 +168,8 @@ impl Results {
 
     pub fn batch_csv(&self) -> String {
         let mut text = String::from(
-            "algorithm,form,operation,messages,size,ad,batch_min_ns,batch_median_ns,alone_min_ns,alone_median_ns,samples,ratio\n",
+            "algorithm,form,operation,messages,size,ad,batch_min_ns,batch_median_ns,alone_min_ns,\
+             alone_median_ns,samples,ratio\n",
         );
         for cell in &self.batches {
             let Description { algorithm, form, .. } = &self.subjects[cell.subject];
@@ -199,7 +200,7 @@ pub mod tests {
     use crate::algorithm::Variant;
     use crate::batch;
 
-    /// Two tiers of ours, a peer and AES-GCM, the latter two slower by these factors.
+    /// Two backends of ours, a peer and AES-GCM. The latter two are slower by these factors.
     pub fn sample(peer: f64, gcm: f64) -> Results {
         let mut results = Results {
             machine: Machine::this(None),
@@ -240,8 +241,7 @@ pub mod tests {
         }
         subject(Algorithm::Aes128Gcm, "AWS-LC", "", Role::Other, gcm);
         subject(Algorithm::Aes256Gcm, "AWS-LC", "", Role::Other, gcm);
-        // Batches of AEGIS-128L and AEGIS-256 take a third of the time, those of the others as long
-        // as alone.
+        // Batches of AEGIS-128L and AEGIS-256 take a third of the time; the others gain nothing.
         for (subject, operation) in
             (0..18).step_by(3).flat_map(|s| batch::OPERATIONS.map(|o| (s, o)))
         {

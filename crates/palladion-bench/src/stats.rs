@@ -1,12 +1,12 @@
 //! Means.
 
-/// The middle one; of an even number, the lower of the two in the middle. Sorts. Not for nothing.
+/// The median, or the lower one of two. Sorts the values, of which there must be at least one.
 pub fn median(samples: &mut [f64]) -> f64 {
     let middle = (samples.len() - 1) / 2;
     *samples.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
-/// The geometric mean; 1 of nothing.
+/// The geometric mean, or 1 if there are no values.
 pub fn geometric_mean(ratios: impl IntoIterator<Item = f64>) -> f64 {
     let (sum, count) =
         ratios.into_iter().fold((0.0, 0), |(sum, count), ratio| (sum + ratio.ln(), count + 1));

@@ -1,5 +1,5 @@
 //! Charts as SVG: curves over sizes, bars with a mark, grids of ratios. Colours follow the reader's
-//! light or dark mode, in a file of its own and inside a page alike.
+//! light or dark mode, in a separate file and inside a page.
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ use crate::table::escape;
 
 type Colour = (&'static str, &'static str, &'static str);
 
-/// Roles and their colours in light and in dark mode. The curves' eight can be told apart by
-/// readers who see fewer.
+/// Roles and their colours in light and in dark mode. The eight colours of curves are distinct for
+/// colour-blind readers too.
 const COLOURS: [Colour; 14] = [
     ("ink", "#1c1c1c", "#ececec"),
     ("dim", "#6b6b6b", "#a0a0a0"),
@@ -28,19 +28,21 @@ const COLOURS: [Colour; 14] = [
 ];
 const CURVES: usize = 8;
 
-/// The style of all charts: no variables, which not every viewer knows.
+/// The style of all charts. It has no variables, because some viewers do not support them.
 pub fn style() -> String {
     let rules = |pick: fn(&Colour) -> &'static str| {
         let rule = |colour: &Colour| {
             let (name, value) = (colour.0, pick(colour));
             format!(
-                ".chart .{name} {{ fill: {value}; }} .chart .{name}-line {{ fill: none; stroke: {value}; }}\n"
+                ".chart .{name} {{ fill: {value}; }} \
+                 .chart .{name}-line {{ fill: none; stroke: {value}; }}\n"
             )
         };
         COLOURS.iter().map(rule).collect::<String>()
     };
     format!(
-        ".chart {{ font: 12px system-ui, sans-serif; }} .chart .title {{ font-size: 15px; font-weight: 600; }}\n\
+        ".chart {{ font: 12px system-ui, sans-serif; }} \
+         .chart .title {{ font-size: 15px; font-weight: 600; }}\n\
          .chart .curve {{ stroke-width: 2; }} .chart .dash {{ stroke-dasharray: 5 4; }}\n\
          {}@media (prefers-color-scheme: dark) {{\n{}}}\n",
         rules(|colour| colour.1),
@@ -53,9 +55,9 @@ const WIDTH: f64 = 860.0;
 /// A curve.
 pub struct Series {
     pub name: String,
-    /// Which of the colours.
+    /// The index of the colour.
     pub colour: usize,
-    /// Another's: drawn with dashes.
+    /// Drawn with dashes, for other implementations.
     pub dashed: bool,
     /// Size and value, sizes ascending.
     pub points: Vec<(usize, f64)>,
@@ -69,8 +71,9 @@ impl Svg {
     fn new(height: f64, title: &str) -> Self {
         let title = escape(title);
         let text = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
-             aria-label=\"{title}\">\n<rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\" rx=\"6\"/>\n\
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" \
+             viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{title}\">\n\
+             <rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\" rx=\"6\"/>\n\
              <text class=\"ink title\" x=\"16\" y=\"26\">{title}</text>\n"
         );
         Self { text }
@@ -83,7 +86,8 @@ impl Svg {
     fn text(&mut self, x: f64, y: f64, anchor: &str, class: &str, text: &str) {
         let text = escape(text);
         self.add(format_args!(
-            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
+            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" \
+             text-anchor=\"{anchor}\">{text}</text>"
         ));
     }
 
@@ -104,7 +108,7 @@ impl Svg {
     }
 }
 
-/// A file of its own from a chart in a page.
+/// Makes a separate file from a chart in a page.
 pub fn standalone(chart: &str) -> String {
     let end = chart.find('>').map_or(0, |end| end + 1);
     format!("{}<style>{}</style>{}", &chart[..end], style(), &chart[end..])
@@ -176,7 +180,8 @@ pub fn lines(title: &str, unit: &str, series: &[Series]) -> Option<String> {
         if !s.dashed {
             for &(size, value) in &s.points {
                 svg.add(format_args!(
-                    "<circle class=\"c{colour}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.6\"><title>{}, {size}: {value:.2}</title></circle>",
+                    "<circle class=\"c{colour}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.6\">\
+                     <title>{}, {size}: {value:.2}</title></circle>",
                     x(size),
                     y(value),
                     escape(&s.name)
@@ -209,7 +214,7 @@ pub struct Bar {
     pub mark: Option<f64>,
 }
 
-/// Horizontal bars from 0, each with its value; a mark is a line across the bar.
+/// Horizontal bars from 0, each with its value. A mark is a line across the bar.
 pub fn bars(title: &str, unit: &str, bars: &[Bar]) -> Option<String> {
     const LEFT: f64 = 250.0;
     const RIGHT: f64 = 780.0;
@@ -235,7 +240,7 @@ pub fn bars(title: &str, unit: &str, bars: &[Bar]) -> Option<String> {
     Some(svg.finish())
 }
 
-/// A grid of ratios: green below 1, orange above, the stronger the farther away.
+/// A grid of ratios: green below 1, orange above. Colours get stronger with the distance from 1.
 pub fn grid(
     title: &str,
     unit: &str,

@@ -6,7 +6,7 @@ use std::fmt::Write;
 pub struct Table {
     pub title: String,
     pub note: String,
-    /// Columns at the left that are names, not figures.
+    /// The number of columns at the left with names instead of figures.
     pub labels: usize,
     pub head: Vec<String>,
     pub rows: Vec<Vec<Item>>,
@@ -18,7 +18,7 @@ pub struct Item {
     pub tone: Tone,
 }
 
-/// How a figure is to be seen.
+/// How to judge a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Tone {
     #[default]
@@ -34,7 +34,7 @@ impl<T: Into<String>> From<T> for Item {
 }
 
 impl Item {
-    /// Our time over theirs: below 1 is good.
+    /// Our time divided by theirs: below 1 is good.
     pub fn ratio(ratio: f64) -> Self {
         let tone = if ratio > 1.0 { Tone::Bad } else { Tone::Good };
         Self { text: format!("{ratio:.2}"), tone }
@@ -92,7 +92,7 @@ impl Table {
     }
 }
 
-/// Text that HTML and SVG take for text.
+/// Escapes text for HTML and SVG.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -8,31 +8,31 @@ use crate::results::{BatchCell, Cell, Results, Task};
 use crate::stats::geometric_mean;
 use crate::subjects::{Description, Role};
 
-/// The sizes that the goals are about.
+/// The sizes in the goals.
 pub const SIZES: [usize; 9] = [0, 16, 64, 256, 576, 1500, 4096, 16384, 65536];
-/// The geometric mean of our time over the best AEGIS peer's is at most this.
+/// The goal for the geometric mean of our time divided by that of the best other AEGIS.
 const MEAN: f64 = 0.80;
-/// So many of the worst cells are listed.
+/// The number of worst cells to list.
 const WORST: usize = 12;
 
-/// How many times as fast batches are, of these backends and variants.
+/// The goals for the speed of batches, relative to single messages, by backend and variant.
 const BATCHES: [(Backend, [(Variant, f64); 2]); 2] = [
     (Backend::VaesAvx512, [(Variant::Aegis128L, 2.2), (Variant::Aegis256, 2.6)]),
     (Backend::VaesAvx2, [(Variant::Aegis128L, 1.7), (Variant::Aegis256, 1.7)]),
 ];
-/// That is, with so many messages at least: two leave half of the widest registers empty.
+/// The least number of messages for these goals. Two leave half of the widest registers empty.
 const FILLED: usize = 4;
-/// Ratios of what is equally fast go so far from 1 by chance.
+/// By chance, ratios of equal speeds differ from 1 by up to this much.
 const CHANCE: f64 = 0.03;
 
 /// One goal.
 pub struct Verdict {
     pub goal: String,
-    /// Whether it is met; nothing if it was not measured.
+    /// Whether the goal is met, or `None` if it was not measured.
     pub met: Option<bool>,
-    /// What was found.
+    /// The result in words.
     pub found: String,
-    /// Cell by cell, the worst first.
+    /// The cells, worst first.
     pub details: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ impl Verdict {
     }
 }
 
-/// One of our cells beside somebody else's.
+/// One of our cells and another implementation's.
 pub struct Pair<'a> {
     pub variant: Variant,
     pub task: Task,
@@ -55,7 +55,7 @@ pub struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Our time over theirs.
+    /// Our time divided by theirs.
     pub fn ratio(&self) -> f64 {
         self.ours.min_ns / self.theirs.min_ns
     }
@@ -79,7 +79,7 @@ fn nanoseconds(ns: f64) -> String {
     format!("{ns:.1} ns")
 }
 
-/// All cells of ours that have a best AEGIS peer, of the goals' tasks.
+/// All our cells in the goals' tasks that have a best other AEGIS.
 pub fn against_aegis(results: &Results) -> Vec<Pair<'_>> {
     let pair = |variant, task| {
         let (ours, theirs) = (results.ours(variant, task)?, results.peer(variant, task)?);
@@ -91,7 +91,7 @@ pub fn against_aegis(results: &Results) -> Vec<Pair<'_>> {
         .collect()
 }
 
-/// The best AEGIS peer as anybody gets it, not compiled for this CPU alone.
+/// The best other AEGIS that is not compiled for this CPU only.
 fn installed_peer(results: &Results, variant: Variant, task: Task) -> Option<&Cell> {
     let wanted = |d: &Description| {
         d.algorithm == variant.into() && d.role == Role::AegisPeer && !d.form.ends_with("native")
@@ -131,16 +131,17 @@ pub fn all(results: &Results) -> Vec<Verdict> {
     let mut verdicts = vec![
         Verdict {
             goal: format!(
-                "geometric mean of our time over the best AEGIS peer's at most {MEAN:.2}"
+                "geometric mean of our time / that of the best other AEGIS at most {MEAN:.2}"
             ),
             met: some.map(|()| mean <= MEAN),
             found: format!(
-                "{mean:.3} (by medians {by_median:.3}; without what is compiled for this CPU alone {installed:.3}); {measured}"
+                "{mean:.3} (by medians {by_median:.3}; without builds for this CPU only \
+                 {installed:.3}); {measured}"
             ),
             details: Vec::new(),
         },
         Verdict {
-            goal: "no cell slower than the best AEGIS peer".into(),
+            goal: "no cell slower than the best other AEGIS".into(),
             met: some.map(|()| slower == 0),
             found: format!(
                 "{slower} slower (by medians {slower_by_median}); {measured}; the worst cells:"
@@ -201,7 +202,8 @@ fn batches_slower(results: &Results) -> Verdict {
         goal: "no batch slower than its messages one after another".into(),
         met: (count > 0).then_some(slower.is_empty()),
         found: format!(
-            "{} of {count} slower, {clearly} of them by more than {:.0} % (by medians {by_median} slower); geometric mean {mean:.3}",
+            "{} of {count} slower, {clearly} of them by more than {:.0} % (by medians {by_median} \
+             slower); geometric mean {mean:.3}",
             slower.len(),
             100.0 * CHANCE
         ),
@@ -231,7 +233,7 @@ fn batches_faster(results: &Results, backend: Backend, goals: &[(Variant, f64)])
             let least = cells.iter().copied().fold(f64::INFINITY, f64::min);
             let mean = geometric_mean(cells);
             found.push(format!(
-                "{} {mean:.2} times in the geometric mean, at least {least:.2}",
+                "{}: geometric mean {mean:.2} times, minimum {least:.2}",
                 variant.name()
             ));
         }
@@ -246,7 +248,7 @@ fn batches_faster(results: &Results, backend: Backend, goals: &[(Variant, f64)])
         ),
         met: (!found.is_empty()).then_some(below.is_empty()),
         found: if found.is_empty() {
-            "not on this CPU, or left out".into()
+            "not measured, or not on this CPU".into()
         } else {
             found.join("; ")
         },
@@ -275,17 +277,19 @@ fn bulk(results: &Results) -> Verdict {
     }
     details.sort_by(|a, b| b.cmp(a));
     Verdict {
-        goal: "cycles a step in bulk within the goals for this CPU".into(),
+        goal: "cycles per step of long messages within the goals for this CPU".into(),
         met: (!cells.is_empty()).then_some(details.is_empty()),
         found: match cells.len() {
-            0 => "there are goals for VAES with AVX-512 and two AES units; see the table of cycles for the bounds".into(),
+            0 => "the goals are for VAES with AVX-512 and two AES units; \
+                  the table of cycles has the bounds"
+                .into(),
             n => format!("{} of {n} above", details.len()),
         },
         details,
     }
 }
 
-/// All of it as text.
+/// All verdicts as text.
 pub fn text(results: &Results) -> String {
     let mut text = String::from("Goals\n");
     for verdict in all(results) {

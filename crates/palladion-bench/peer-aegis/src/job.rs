@@ -1,8 +1,8 @@
-// What crosses the border between the benchmark and the library. Both compile this file.
+// The interface between the benchmark and the library. Both compile this file.
 
-/// The library's only function, `palladion_bench_aegis_run`: does the job `repeats` times. Variants
-/// are numbered 128L, 128X2, 128X4, 256, 256X2, 256X4; operations are encrypt, decrypt, MAC.
-/// Returns 0, or something else if an authentication tag was wrong or a number has no meaning.
+/// The library's only function, `palladion_bench_aegis_run`, which runs the job `repeats` times.
+/// Variants are numbered 128L, 128X2, 128X4, 256, 256X2, 256X4; operations are encrypt, decrypt,
+/// MAC. Returns 0, or another number if a tag was wrong or an argument is invalid.
 pub type Run =
     unsafe extern "C" fn(variant: u32, operation: u32, repeats: u64, job: &RawJob) -> i32;
 
@@ -19,7 +19,7 @@ pub struct RawJob {
     pub ad_len: usize,
     /// Message, ciphertext, or data for the MAC.
     pub input: *const u8,
-    /// Ciphertext or message; not for the MAC. May be `input`.
+    /// Ciphertext or message; unused for the MAC. May be `input`.
     pub output: *mut u8,
     /// The length of both.
     pub len: usize,

@@ -1,8 +1,7 @@
-//! Crate `aegis` behind one C function, for the benchmark to load: compiled from C, or with feature
-//! `pure-rust` from Rust.
+//! The crate `aegis` behind one C function, which the benchmark loads. It is compiled from C, or
+//! from Rust with the feature `pure-rust`.
 //!
-//! The loop that repeats a call is here, so that crossing the border costs nothing that is
-//! measured.
+//! The loop that repeats a call is here, so that the cost of the C function is not measured.
 
 #[path = "job.rs"]
 mod job;
@@ -13,9 +12,7 @@ const _: job::Run = palladion_bench_aegis_run;
 
 /// See [`job::Run`].
 ///
-/// # Safety
-///
-/// `job` must say the truth about its pointers.
+/// # Safety The pointers in `job` must be valid for their lengths.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn palladion_bench_aegis_run(
     variant: u32,
@@ -32,14 +29,14 @@ pub unsafe extern "C" fn palladion_bench_aegis_run(
         5 => aegis256x4::run,
         _ => return 2,
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that the job's pointers are valid.
     unsafe { run(operation, repeats, job) }
 }
 
 const TAG_LEN: usize = 16;
 
-/// libaegis's C functions, which write into another buffer than they read and cost no more than the
-/// crate's own API.
+/// libaegis's C functions. Unlike the crate's own API they can write to another buffer, and they
+/// cost no more.
 #[cfg(not(feature = "pure-rust"))]
 macro_rules! variant {
     ($name:ident, $cipher:ident, $mac:ident, $key_len:literal,
@@ -76,7 +73,7 @@ macro_rules! variant {
             }
 
             pub unsafe fn run(operation: u32, repeats: u64, j: &RawJob) -> i32 {
-                // Makes the crate select its implementation for this CPU.
+                // The crate selects its implementation for this CPU.
                 static INIT: std::sync::Once = std::sync::Once::new();
                 INIT.call_once(|| drop(aegis::$name::$mac::<TAG_LEN>::new(&[0; $key_len])));
                 let mut failed = 0;
@@ -87,10 +84,12 @@ macro_rules! variant {
                     unsafe {
                         failed |= match operation {
                             0 => $encrypt(
-                                j.output, j.tag, TAG_LEN, j.input, j.len, j.ad, j.ad_len, j.nonce, j.key,
+                                j.output, j.tag, TAG_LEN, j.input, j.len, j.ad, j.ad_len, j.nonce,
+                                j.key,
                             ),
                             1 => $decrypt(
-                                j.output, j.input, j.len, j.tag, TAG_LEN, j.ad, j.ad_len, j.nonce, j.key,
+                                j.output, j.input, j.len, j.tag, TAG_LEN, j.ad, j.ad_len, j.nonce,
+                                j.key,
                             ),
                             2 => {
                                 let mut state = std::mem::MaybeUninit::uninit();
@@ -108,12 +107,12 @@ macro_rules! variant {
     };
 }
 
-/// Room for the largest of libaegis's MAC states, which has 1344 bytes.
+/// Memory for libaegis's largest MAC state, which has 1344 bytes.
 #[cfg(not(feature = "pure-rust"))]
 #[repr(C, align(64))]
 struct MacState([u8; 2048]);
 
-/// The crate's own API, which works in place: from one buffer to another it copies first.
+/// The crate's own API, which works in place, so it copies the input to another buffer first.
 #[cfg(feature = "pure-rust")]
 macro_rules! variant {
     ($name:ident, $cipher:ident, $mac:ident, $key_len:literal $(, $c_function:ident)*) => {

@@ -1,4 +1,4 @@
-//! Crate `aegis`: libaegis in C and its translation to Rust, as `build.rs` has built them.
+//! Crate `aegis`: libaegis in C and its translation to Rust, built by `build.rs`.
 
 use super::foreign::{function, load};
 use super::{Description, Entry, Job, KEY, NONCE, Role, Subject, locked_version};
@@ -29,7 +29,7 @@ pub fn entries(variants: &[Variant]) -> Result<Vec<Entry>, String> {
         }));
     }
     match entries.is_empty() {
-        true => Err("it was not built (release builds have it)".into()),
+        true => Err("not built (only release builds have it)".into()),
         false => Ok(entries),
     }
 }

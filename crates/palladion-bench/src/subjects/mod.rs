@@ -1,8 +1,8 @@
-//! Who is measured: one [`Subject`] for each implementation of each algorithm.
+//! The implementations: one [`Subject`] for each implementation of each algorithm.
 //!
-//! All work on the same buffers with the same key, nonce and 16-byte tags. AEGIS has no key
-//! schedule: each call starts from the key. Of the others, the key schedule is done once, before
-//! anything is measured.
+//! All use the same buffers, the same key and nonce, and 16-byte tags. AEGIS has no key schedule,
+//! so each call starts from the key. The others compute their key schedule once, before the
+//! measurement.
 
 #[allow(unsafe_code)]
 mod aegis;
@@ -26,9 +26,9 @@ pub const NONCE: [u8; 32] = *b"32 bytes, of which most take 12.";
 pub struct Job<'a> {
     pub operation: Operation,
     pub ad: &'a [u8],
-    /// Not for encryption in place.
+    /// Unused for encryption in place.
     pub input: &'a [u8],
-    /// As long as the input; not for the MAC.
+    /// As long as the input. Unused for the MAC.
     pub output: &'a mut [u8],
     /// Read by decryption, written by the others.
     pub tag: [u8; TAG_LEN],
@@ -36,16 +36,16 @@ pub struct Job<'a> {
 
 /// An implementation of one algorithm.
 pub trait Subject {
-    /// Does the job so many times. The loop is in here so that nothing but the calls is measured.
+    /// Runs the job `repeats` times. The loop is here so that only the calls are measured.
     fn run(&mut self, job: &mut Job, repeats: u64) -> Result<(), String>;
 }
 
-/// What an implementation has to do with the comparison.
+/// The role of an implementation in the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// This library, as it runs if nobody says otherwise.
+    /// This library with its default backend.
     Ours,
-    /// This library with other instructions.
+    /// This library with another backend.
     OtherTier,
     /// Another implementation of AEGIS.
     AegisPeer,
@@ -58,7 +58,7 @@ pub enum Role {
 pub struct Description {
     pub algorithm: Algorithm,
     pub library: String,
-    /// The backend or the way it was built; may be empty.
+    /// The backend or the build; may be empty.
     pub form: String,
     pub version: String,
     pub role: Role,
@@ -90,7 +90,7 @@ impl Entry {
         Self { description, subject }
     }
 
-    /// Whether the result is known to be wrong, so that there is no use in measuring it.
+    /// Whether a known bug makes the result wrong, so that it is not measured.
     pub fn is_known_to_be_wrong(&self, operation: Operation, len: usize) -> bool {
         let Description { library, form, .. } = &self.description;
         library == aegis::LIBRARY
@@ -102,8 +102,7 @@ impl Entry {
 
 type Make = fn(&[Variant]) -> Result<Vec<Entry>, String>;
 
-/// Everything there is on this machine that the filters let through, and notes on what there is
-/// not.
+/// All subjects on this machine that pass the filters, and notes about missing ones.
 pub fn all(
     variants: &[Variant],
     backends: &[Backend],
@@ -127,7 +126,7 @@ pub fn all(
         if peers(library) {
             match make(variants) {
                 Ok(more) => entries.extend(more),
-                Err(why) => notes.push(format!("{library} is not compared: {why}")),
+                Err(why) => notes.push(format!("not compared with {library}: {why}")),
             }
         }
     }
@@ -140,21 +139,21 @@ fn aws_lc_entries() -> Result<Vec<Entry>, String> {
     #[cfg(feature = "aws-lc")]
     return aws_lc::entries();
     #[cfg(not(feature = "aws-lc"))]
-    Err("this was built without the feature aws-lc".into())
+    Err("built without the feature aws-lc".into())
 }
 
-/// Names of libraries that can be compared with.
+/// The names of the libraries to compare with.
 pub const PEERS: [&str; 5] =
     [aegis::LIBRARY, AWS_LC, openssl::LIBRARY, rust::RUST_CRYPTO, rust::BLAKE3];
 
-/// The version of a package in the lock file that this program was built with.
+/// The version of a package in a lock file.
 fn locked_version(lock: &str, package: &str) -> String {
     let mut lines = lock.lines().skip_while(|line| *line != format!("name = \"{package}\""));
     let version = lines.nth(1).and_then(|line| line.strip_prefix("version = "));
     version.map_or("unknown", |v| v.trim_matches('"')).to_owned()
 }
 
-/// The same, for packages of this workspace's lock file.
+/// The version of a package in this workspace's lock file.
 fn version_of(package: &str) -> String {
     locked_version(include_str!("../../../../Cargo.lock"), package)
 }

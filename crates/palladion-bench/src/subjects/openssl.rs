@@ -1,5 +1,5 @@
-//! OpenSSL, if the machine has a libcrypto of version 3: found while the program runs, not needed
-//! to build it.
+//! OpenSSL, if the machine has libcrypto version 3. It is loaded at run time and not needed to
+//! build.
 
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_ulong, c_void};
 use std::hint::black_box;
@@ -42,15 +42,15 @@ struct Direction {
 
 pub fn entries() -> Result<Vec<Entry>, String> {
     let library =
-        FILES.iter().find_map(|file| load(file).ok()).ok_or("there is no libcrypto.so.3 here")?;
+        FILES.iter().find_map(|file| load(file).ok()).ok_or("libcrypto.so.3 not found")?;
     // SAFETY: these are the types in OpenSSL 3's <openssl/crypto.h> and <openssl/evp.h>;
-    // OpenSSL_version returns a string that lives for ever.
+    // OpenSSL_version returns a static string.
     let (version, new, directions) = unsafe {
         let version: unsafe extern "C" fn(c_int) -> *const c_char =
             function(library, "OpenSSL_version")?;
         let number: unsafe extern "C" fn() -> c_ulong = function(library, "OpenSSL_version_num")?;
         if number() >> 28 != 3 {
-            return Err("libcrypto is not of version 3".into());
+            return Err("libcrypto must have version 3".into());
         }
         let new: unsafe extern "C" fn() -> *mut c_void = function(library, "EVP_CIPHER_CTX_new")?;
         let ctrl = function(library, "EVP_CIPHER_CTX_ctrl")?;
@@ -77,8 +77,8 @@ pub fn entries() -> Result<Vec<Entry>, String> {
     ];
     let mut entries = Vec::new();
     for (algorithm, name) in ciphers {
-        // SAFETY: a context is made for each direction and never freed; `Context::new` has the
-        // type's conditions.
+        // SAFETY: `Context::new` created a context for each direction with these functions, and it
+        // is never freed.
         let cipher = unsafe { Cipher::new(library, name, new, directions) }?;
         entries.push(Entry::new(algorithm, LIBRARY, &version, Role::Other, Box::new(cipher)));
     }
@@ -100,7 +100,8 @@ impl Cipher {
         directions: [Direction; 2],
     ) -> Result<Self, String> {
         let mut contexts = [null_mut(); 2];
-        // SAFETY: the caller's promise; the key has at least as many bytes as the cipher's keys.
+        // SAFETY: the caller promises the types of the functions; the key has at least as many
+        // bytes as the cipher needs.
         unsafe {
             let cipher: unsafe extern "C" fn() -> *const c_void = function(library, name)?;
             for (context, direction) in contexts.iter_mut().zip(directions) {
@@ -137,10 +138,9 @@ impl Subject for Cipher {
             };
             let tag = job.tag.as_mut_ptr();
             let mut written = 0;
-            // SAFETY: the context is ours alone; the pointers come from slices of these lengths,
-            // and a tag has 16 bytes. An AEAD of 16-byte tags writes as much as it reads, and
-            // nothing at the end, where the pointer must still be valid for OCB, which has kept
-            // back a partial block.
+            // SAFETY: no other code uses the context; the pointers come from slices of these
+            // lengths, and a tag has 16 bytes. The AEAD writes as many bytes as it reads. OCB may
+            // keep a partial block until the final call, where the output pointer is still valid.
             let ok = unsafe {
                 init(context, null(), null(), null(), NONCE.as_ptr()) == 1
                     && (ad_len == 0

@@ -11,7 +11,7 @@ use crate::algorithm::{Algorithm, Operation, Variant};
 /// Each variant on each backend.
 pub fn entries(variants: &[Variant], backends: &[Backend]) -> Result<Vec<Entry>, String> {
     let default = check(palladion::backend())?;
-    // If the default one is left out, the best of the others stands for us.
+    // If the default backend is left out, the best of the others represents this library.
     let ours = if backends.contains(&default) { Some(default) } else { backends.first().copied() };
     let mut entries = Vec::new();
     for &variant in variants {
@@ -45,7 +45,7 @@ fn boxed<F: Family, const D: usize>(backend: Backend) -> Box<dyn Subject> {
 
 impl<F: Family, const D: usize> Subject for Palladion<F, D> {
     fn run(&mut self, job: &mut Job, repeats: u64) -> Result<(), String> {
-        // Done by the call that does not count: setting asks the CPU what it is, which takes
+        // The call that is not measured sets the backend. That executes CPUID, which takes
         // microseconds in a virtual machine.
         if palladion::backend() != Ok(self.backend) {
             check(palladion::set_backend(self.backend))?;

@@ -1,4 +1,4 @@
-//! RustCrypto's AES-GCM and BLAKE3: crates with nothing but a Rust API.
+//! RustCrypto's AES-GCM and BLAKE3, which are Rust crates.
 
 use std::hint::black_box;
 
