@@ -517,8 +517,6 @@ def load_key(path: Path) -> bytes:
 def save_key(path: Path, key: Buffer, *, overwrite: bool = False) -> None:
     """Writes a 32-byte key to a new file that only its owner can read. Keep a copy somewhere
     safe."""
-    with (
-        _complete(path, overwrite, private=True) as name,
-        io.open(name, "w", encoding="utf-8") as file,
-    ):
-        file.write(_native.format_key_file(key))
+    with _complete(path, overwrite, private=True) as name:
+        with io.open(name, "w", encoding="utf-8") as file:
+            file.write(_native.format_key_file(key))
