@@ -510,24 +510,10 @@ impl<'a, F: Family, const T: usize> Packet<'a, F, T> {
 
 impl<F: Family, const T: usize> batch::Job for Packet<'_, F, T> {
     #[inline(always)]
-    fn key(&self) -> &[u8] {
-        self.key.as_ref()
-    }
-    #[inline(always)]
-    fn nonce(&self) -> &[u8] {
-        self.nonce.as_ref()
-    }
-    #[inline(always)]
-    fn ad(&self) -> &[u8] {
-        self.header
-    }
-    #[inline(always)]
-    fn io(&self) -> &InOut<'_> {
-        &self.io
-    }
-    #[inline(always)]
-    fn tag(&mut self) -> &mut [u8] {
-        self.tag
+    fn parts(&mut self) -> batch::Parts<'_> {
+        let (key, nonce): (&F::Key, &F::Nonce) = (self.key, &self.nonce);
+        let (ad, io, tag) = (self.header, &self.io, &mut *self.tag);
+        batch::Parts { key: key.as_ref(), nonce: nonce.as_ref(), ad, io, tag }
     }
 }
 
@@ -603,24 +589,10 @@ macro_rules! driver_job {
     ($name:ident) => {
         impl<F: Family, const D: usize, const T: usize> batch::Job for $name<'_, F, D, T> {
             #[inline(always)]
-            fn key(&self) -> &[u8] {
-                self.item.key.as_ref()
-            }
-            #[inline(always)]
-            fn nonce(&self) -> &[u8] {
-                self.item.nonce.as_ref()
-            }
-            #[inline(always)]
-            fn ad(&self) -> &[u8] {
-                self.item.ad
-            }
-            #[inline(always)]
-            fn io(&self) -> &InOut<'_> {
-                &self.item.io
-            }
-            #[inline(always)]
-            fn tag(&mut self) -> &mut [u8] {
-                self.tag.as_mut_bytes()
+            fn parts(&mut self) -> batch::Parts<'_> {
+                let Item { key, nonce, ad, io, .. } = &self.item;
+                let tag = self.tag.as_mut_bytes();
+                batch::Parts { key: key.as_ref(), nonce: nonce.as_ref(), ad, io, tag }
             }
         }
     };

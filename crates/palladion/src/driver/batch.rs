@@ -312,16 +312,18 @@ pub(super) unsafe fn process<M: Batched>(operation: Operation, messages: &[Messa
 
 /// A message that can be processed beside others.
 pub(crate) trait Job {
-    /// The key.
-    fn key(&self) -> &[u8];
-    /// The nonce.
-    fn nonce(&self) -> &[u8];
-    /// The associated data.
-    fn ad(&self) -> &[u8];
-    /// Input and output.
-    fn io(&self) -> &InOut<'_>;
-    /// The tag: where it is written, or the received one.
-    fn tag(&mut self) -> &mut [u8];
+    /// Returns the parts of the message.
+    fn parts(&mut self) -> Parts<'_>;
+}
+
+/// The parts of a message.
+pub(crate) struct Parts<'a> {
+    pub(crate) key: &'a [u8],
+    pub(crate) nonce: &'a [u8],
+    pub(crate) ad: &'a [u8],
+    pub(crate) io: &'a InOut<'a>,
+    /// Where the tag is written, or the received tag.
+    pub(crate) tag: &'a mut [u8],
 }
 
 /// The most messages that any kernel takes.
@@ -336,8 +338,8 @@ pub(crate) fn group_size<V: Variant>(variant: V, count: usize) -> usize {
     fits.map_or(1, |kernel| kernel.messages)
 }
 
-/// Encrypts or decrypts jobs that have the same number of steps, as many as [`group_size`] says. Call
-/// [`finish`] after the last group.
+/// Encrypts or decrypts jobs that have the same number of steps, as many as [`group_size`] says.
+/// Call [`finish`] after the last group.
 ///
 /// Encryption writes the tags; decryption compares them, and zeroes the output of each message
 /// whose tag is wrong. Returns a bit for each of those.
@@ -347,21 +349,18 @@ pub(crate) fn process_jobs<V: Variant, J: Job, const N: usize>(
     mut jobs: [&mut J; N],
     direction: Direction,
 ) -> u32 {
-    let rate = V::Step::LEN;
-    let steps = |job: &J| (job.io().len().div_ceil(rate), job.ad().len().div_ceil(rate));
-    let all = steps(jobs[0]);
-    assert!(jobs.iter().all(|job| steps(job) == all), "messages have different numbers of steps");
-    let tag_len = jobs[0].tag().len();
+    let steps = |len: usize| len.div_ceil(V::Step::LEN);
+    let mut first = None;
     let messages: [Message; N] = core::array::from_fn(|i| {
-        let job = &mut *jobs[i];
-        let (tag, len) = (job.tag().as_mut_ptr(), job.tag().len());
-        assert!(len == tag_len);
-        Message::new::<V>(job.key(), job.nonce(), job.ad(), job.io(), tag, len)
+        let Parts { key, nonce, ad, io, tag } = jobs[i].parts();
+        let size = (steps(io.len()), steps(ad.len()), tag.len());
+        assert!(*first.get_or_insert(size) == size, "messages have different numbers of steps");
+        Message::new::<V>(key, nonce, ad, io, tag.as_mut_ptr(), tag.len())
     });
     let kernel = variant.kernels().batch.iter().find(|kernel| kernel.messages == N);
     // SAFETY: the kernels come from a variant, so the CPU has their features, and the kernel takes
-    // `N` messages. Lengths were checked; slices and `InOut` are valid memory. The jobs are borrowed
-    // exclusively, and each has borrowed its output and its tag exclusively.
+    // `N` messages. Lengths were checked; slices and `InOut` are valid memory. The jobs are
+    // borrowed exclusively, and each has borrowed its output and its tag exclusively.
     let wrong = unsafe {
         match (kernel, direction) {
             (Some(kernel), Direction::Encrypt) => (kernel.seal)(&messages),
