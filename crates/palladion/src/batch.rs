@@ -546,7 +546,7 @@ fn process_packets<F: Family, const D: usize, const T: usize>(
             number = number.wrapping_add(1);
             packet
         };
-        let size = batch::group_size(variant, whole.saturating_sub(done));
+        let size = batch::group_size(variant, whole.saturating_sub(done), layout.packet);
         // The lengths were checked, so there is always a packet.
         let wrong = match size {
             4 => match (next(), next(), next(), next()) {
@@ -735,8 +735,9 @@ fn process_alike<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, 
     mut jobs: &mut [J],
 ) -> bool {
     let mut all_ok = true;
-    while !jobs.is_empty() {
-        let (group, rest) = jobs.split_at_mut(batch::group_size(variant, jobs.len()));
+    while let [first, ..] = jobs {
+        let len = first.item().io.len();
+        let (group, rest) = jobs.split_at_mut(batch::group_size(variant, jobs.len(), len));
         jobs = rest;
         all_ok &= match group {
             [a, b, c, d] => process_group(variant, [a, b, c, d]),
@@ -775,7 +776,8 @@ fn process_sorted<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a,
     rest.sort_unstable();
     while let [first, others @ ..] = &*rest {
         let same = others.iter().take(batch::MOST - 1).take_while(|s| s.has_same_steps(*first));
-        let size = batch::group_size(variant, 1 + same.count());
+        let len = jobs[first.place()].item().io.len();
+        let size = batch::group_size(variant, 1 + same.count(), len);
         let (group, later) = core::mem::take(&mut rest).split_at_mut(size);
         rest = later;
         // Places are distinct, so there is always a result.

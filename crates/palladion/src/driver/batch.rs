@@ -28,6 +28,9 @@ pub(crate) const KERNELS: usize = 2;
 pub(crate) struct Batch {
     /// The number of messages; 0 if there is no kernel.
     pub(crate) messages: usize,
+    /// The longest message, in bytes, for which the kernels are faster than those for fewer
+    /// messages.
+    pub(crate) longest: usize,
     /// Whether the kernels put secrets on the stack.
     pub(super) spills: bool,
     /// Encrypts the messages and writes their tags.
@@ -43,7 +46,7 @@ impl Batch {
         open: unsafe fn(&[Message]) -> u32,
     ) -> Self {
         assert!(M::V::LANES > 1 && M::V::LANES <= MAX_LANES);
-        Self { messages: M::V::LANES, spills: M::SPILLS, seal, open }
+        Self { messages: M::V::LANES, longest: usize::MAX, spills: M::SPILLS, seal, open }
     }
 }
 
@@ -52,7 +55,8 @@ pub(crate) const fn list<const N: usize>(kernels: [Batch; N]) -> [Batch; KERNELS
     unsafe fn none(_: &[Message]) -> u32 {
         0
     }
-    let mut list = [Batch { messages: 0, spills: false, seal: none, open: none }; KERNELS];
+    let mut list =
+        [Batch { messages: 0, longest: 0, spills: false, seal: none, open: none }; KERNELS];
     let mut i = 0;
     while i < N {
         list[i] = kernels[i];
@@ -329,13 +333,13 @@ pub(crate) struct Parts<'a> {
 /// The most messages that any kernel takes.
 pub(crate) const MOST: usize = MAX_LANES;
 
-/// Returns how many of `count` messages with the same number of steps go into one kernel: the most
-/// that there is a kernel for, or one.
+/// Returns how many of `count` messages of `len` bytes, with the same number of steps, go into one
+/// kernel: as many as is fastest, or one.
 #[inline(always)]
-pub(crate) fn group_size<V: Variant>(variant: V, count: usize) -> usize {
-    let kernels = &variant.kernels().batch;
-    let fits = kernels.iter().find(|kernel| kernel.messages != 0 && kernel.messages <= count);
-    fits.map_or(1, |kernel| kernel.messages)
+pub(crate) fn group_size<V: Variant>(variant: V, count: usize, len: usize) -> usize {
+    let fits =
+        |batch: &&Batch| batch.messages != 0 && batch.messages <= count && len <= batch.longest;
+    variant.kernels().batch.iter().find(fits).map_or(1, |batch| batch.messages)
 }
 
 /// Encrypts or decrypts jobs that have the same number of steps, as many as [`group_size`] says.
