@@ -45,9 +45,10 @@ use crate::types::{Expected, Tag};
 /// let tag = Aegis128XMac::<3, 16>::mac(&Key128::from([1; 16]), &Nonce128::default(), b"data");
 /// ```
 pub struct Mac<F: Family, const D: usize, const T: usize> {
-    /// The state before any data, for `reset`. It replaces the key.
-    initial: Session<F, D>,
     data: Session<F, D>,
+    /// For `reset`.
+    key: F::Key,
+    nonce: F::Nonce,
 }
 
 impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
@@ -57,15 +58,20 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     pub const TAG_LEN: usize = T;
 
     /// Creates a MAC without data. To authenticate many messages with the same key and nonce, clone
-    /// it or [`reset`](Self::reset) it: both save the initialisation.
+    /// it before you add data: each clone saves the initialisation.
     ///
     /// # Errors
     ///
     /// [`Error::Backend`].
     pub fn new(key: &F::Key, nonce: &F::Nonce) -> Result<Self, Error> {
         const { check_mac(<F as Parameters>::INDEX, D, T) };
-        let initial = Session::new(key, nonce, b"")?;
-        Ok(Self { data: initial.clone(), initial })
+        let variant = Chosen::new()?;
+        // Begun where it is returned, because moving it takes as long as some steps.
+        let mut mac = Ok(Self { data: Session::zeroed(variant), key: key.clone(), nonce: *nonce });
+        if let Ok(mac) = &mut mac {
+            mac.reset();
+        }
+        mac
     }
 
     /// Adds data, in pieces of any size.
@@ -98,7 +104,7 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
 
     /// Discards all data and starts again with the same key and nonce.
     pub fn reset(&mut self) {
-        self.data.copy_from(&self.initial);
+        self.data.begin(&self.key, &self.nonce);
     }
 
     /// Returns the tag of some data, in one call.
@@ -141,7 +147,7 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
 
 impl<F: Family, const D: usize, const T: usize> Clone for Mac<F, D, T> {
     fn clone(&self) -> Self {
-        Self { initial: self.initial.clone(), data: self.data.clone() }
+        Self { data: self.data.clone(), key: self.key.clone(), nonce: self.nonce }
     }
 }
 

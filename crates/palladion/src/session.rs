@@ -324,14 +324,6 @@ impl<F: Family, const D: usize> Session<F, D> {
         self.ad_len
     }
 
-    /// Overwrites this session with a copy of another.
-    pub(crate) fn copy_from(&mut self, other: &Self) {
-        self.memory.as_mut().copy_from_slice(other.memory.as_ref());
-        self.step.as_mut().copy_from_slice(other.step.as_ref());
-        (self.variant, self.in_message) = (other.variant, other.in_message);
-        (self.ad_len, self.msg_len) = (other.ad_len, other.msg_len);
-    }
-
     fn wipe(&mut self) {
         wipe(self.memory.as_mut());
         wipe(self.step.as_mut());
