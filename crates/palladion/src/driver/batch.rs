@@ -133,13 +133,13 @@ unsafe fn gather_parts<M: Batched>(
     // Where a block has none, its address is not accessed.
     unsafe {
         let mut blocks = [M::V::zero(); 2];
-        for row in 0..M::BLOCKS {
+        for (row, blocks) in blocks[..M::BLOCKS].iter_mut().enumerate() {
             let mut lanes = [<M::V as Blocks>::Lane::zero(); MAX_LANES];
             for lane in 0..M::V::LANES {
                 let src = src[lane].wrapping_add(at + 16 * row);
                 lanes[lane] = Blocks::load_partial(src, part(row, left[lane]));
             }
-            blocks[row] = M::V::from_lanes(lanes);
+            *blocks = M::V::from_lanes(lanes);
         }
         M::step(blocks)
     }
