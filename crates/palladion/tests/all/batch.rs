@@ -3,238 +3,177 @@
 
 use std::time::{Duration, Instant};
 
-use crate::common::{Random, flipped, for_each_backend, framed, key, nonce, reduced, reference};
+use crate::common::erased::{Batch, How, Job};
+use crate::common::{Random, flipped, for_each_backend, for_each_batch, framed, reduced};
 use palladion::batch::{self, BatchError, Decryption, Encryption, PacketLayout};
 use palladion::family::{Aegis128, Aegis256, Family};
 use palladion::{Aegis, Error, Tag};
 
-/// Calls `check::<F, D, T>(...)` for the variants named in the RFC, one more, and both tag lengths.
-macro_rules! for_each_cipher {
-    ($check:ident $arguments:tt) => {{
-        #[cfg(not(palladion_test_reduced))]
-        for_each_cipher!(@ $check $arguments [Aegis128 Aegis256] [1 2 3 4]);
-        #[cfg(palladion_test_reduced)]
-        {
-            $check::<Aegis128, 1, 16> $arguments;
-            $check::<Aegis128, 4, 32> $arguments;
-            $check::<Aegis256, 1, 32> $arguments;
-            $check::<Aegis256, 2, 16> $arguments;
-        }
-    }};
-    (@ $check:ident $arguments:tt [$($family:ident)*] $degrees:tt) => {{
-        $(for_each_cipher!(@@ $check $arguments $family $degrees);)*
-    }};
-    (@@ $check:ident $arguments:tt $family:ident [$($degree:literal)*]) => {{
-        $(
-            println!("{} of degree {}", stringify!($family), $degree); // shown if the test fails
-            $check::<$family, $degree, 16> $arguments;
-            $check::<$family, $degree, 32> $arguments;
-        )*
-    }};
-}
-
 /// A message, with the result of encrypting it by itself.
-struct Sample<F: Family, const D: usize, const T: usize> {
-    cipher: Aegis<F, D, T>,
-    nonce: F::Nonce,
+struct Sample {
+    key: Vec<u8>,
+    nonce: Vec<u8>,
     ad: Vec<u8>,
     msg: Vec<u8>,
     ct: Vec<u8>,
-    tag: Tag<T>,
+    tag: Vec<u8>,
 }
 
-impl<F: Family, const D: usize, const T: usize> Sample<F, D, T> {
-    fn new(random: &mut Random, ad_len: usize, len: usize) -> Self {
-        let cipher = Aegis::new(&key::<F>(&random.bytes(F::KEY_LEN)));
-        let nonce = nonce::<F>(&random.bytes(F::KEY_LEN));
-        let (ad, msg) = (random.bytes(ad_len), random.bytes(len));
+impl Sample {
+    fn new(batch: &dyn Batch, random: &mut Random, ad_len: usize, len: usize) -> Self {
+        let key_len = batch.reference().key_len();
+        let [key, nonce, ad, msg] = [key_len, key_len, ad_len, len].map(|len| random.bytes(len));
         let mut ct = msg.clone();
-        let tag = cipher.encrypt_in_place(&nonce, &ad, &mut ct).unwrap();
-        Self { cipher, nonce, ad, msg, ct, tag }
+        let tag = batch.cipher(&key).encrypt_in_place(&nonce, &ad, &mut ct).unwrap();
+        Self { key, nonce, ad, msg, ct, tag }
     }
 
     fn sealed(&self) -> Vec<u8> {
-        [&self.ct, self.tag.as_ref()].concat()
+        [&self.ct[..], &self.tag].concat()
     }
 }
 
-/// Makes a job of each sample and its buffer. It takes a function pointer and is not inlined, so
-/// that one copy serves all jobs of a type: compiling a loop for each way to make a job would take
-/// seconds.
-#[inline(never)]
-fn each<'a, S, J>(
-    samples: &'a [S],
+fn samples(
+    batch: &dyn Batch,
+    random: &mut Random,
+    lens: impl IntoIterator<Item = (usize, usize)>,
+) -> Vec<Sample> {
+    lens.into_iter().map(|(ad, msg)| Sample::new(batch, random, ad, msg)).collect()
+}
+
+/// Makes a job of each sample, with its source, its buffer and its tag.
+fn jobs<'a>(
+    samples: &'a [Sample],
+    sources: &'a [Vec<u8>],
     buffers: &'a mut [Vec<u8>],
-    job: fn(&'a S, &'a mut Vec<u8>) -> J,
-) -> Vec<J> {
-    samples.iter().zip(buffers).map(|(s, buf)| job(s, buf)).collect()
+) -> Vec<Job<'a>> {
+    let all = samples.iter().zip(sources).zip(buffers);
+    all.map(|((s, source), buf)| Job::new([&s.key, &s.nonce, &s.ad], source, buf, &s.tag)).collect()
 }
 
 /// Encrypts and decrypts the samples in one call, in each of the four ways.
-fn check<F: Family, const D: usize, const T: usize>(samples: &[Sample<F, D, T>]) {
+fn check(batch: &dyn Batch, samples: &[Sample]) {
     let lens: Vec<_> = samples.iter().map(|s| (s.ad.len(), s.msg.len())).collect();
-    // In place.
-    let mut buffers: Vec<_> = samples.iter().map(|s| s.msg.clone()).collect();
-    let mut jobs = each(samples, &mut buffers, |s, buf| {
-        Encryption::encrypt_in_place(&s.cipher, &s.nonce, &s.ad, buf)
-    });
-    batch::encrypt(&mut jobs).unwrap();
-    for (i, (job, s)) in jobs.iter().zip(samples).enumerate() {
-        assert_eq!(job.ciphertext(), Ok(&s.ct[..]), "ciphertext {i} of {lens:?}");
-        assert_eq!(job.tag(), Ok(s.tag), "tag {i} of {lens:?}");
-    }
-    let mut jobs = each(samples, &mut buffers, |s, buf| {
-        Decryption::decrypt_in_place(&s.cipher, &s.nonce, &s.ad, buf, &s.tag)
-    });
-    assert_eq!(batch::decrypt(&mut jobs), Ok(()), "{lens:?}");
-    for (i, (job, s)) in jobs.iter().zip(samples).enumerate() {
-        assert_eq!(job.message(), Ok(&s.msg[..]), "message {i} of {lens:?}");
-    }
+    let column = |of: fn(&Sample) -> Vec<u8>| samples.iter().map(of).collect::<Vec<_>>();
+    let none = column(|_| Vec::new());
+    let (msgs, cts) = (column(|s| s.msg.clone()), column(|s| s.ct.clone()));
+    let (blank, sealed) = (column(|s| vec![0xee; s.msg.len()]), column(Sample::sealed));
+    let room: Vec<_> =
+        samples.iter().map(|s| [&s.msg[..], &vec![0; batch.tag_len()]].concat()).collect();
+    // The sources and the buffers before, for encryption and decryption. A separate buffer has
+    // other contents before.
+    for (how, encryption, decryption) in [
+        (How::InPlace, (&none, &msgs), (&none, &cts)),
+        (How::Into, (&msgs, &blank), (&cts, &blank)),
+        (How::SealedInPlace, (&none, &room), (&none, &sealed)),
+        (How::Sealed, (&msgs, &room), (&sealed, &blank)),
+    ] {
+        let mut buffers = encryption.1.clone();
+        let mut jobs_of = jobs(samples, encryption.0, &mut buffers);
+        batch.encrypt(how, &mut jobs_of).unwrap();
+        for (i, (job, s)) in jobs_of.iter().zip(samples).enumerate() {
+            assert_eq!(job.output.as_ref(), Ok(&s.ct), "ciphertext {i} of {lens:?}, {how:?}");
+            assert_eq!(job.tag, s.tag, "tag {i} of {lens:?}, {how:?}");
+        }
+        drop(jobs_of);
+        let expected = if matches!(how, How::SealedInPlace | How::Sealed) { &sealed } else { &cts };
+        assert_eq!(buffers, *expected, "{lens:?}, {how:?}");
 
-    // Into other buffers, with other contents.
-    let mut buffers: Vec<_> = samples.iter().map(|s| vec![0xee; s.msg.len()]).collect();
-    let mut jobs = each(samples, &mut buffers, |s, buf| {
-        Encryption::encrypt_into(&s.cipher, &s.nonce, &s.ad, &s.msg, buf)
-    });
-    batch::encrypt(&mut jobs).unwrap();
-    for (job, s) in jobs.iter().zip(samples) {
-        assert_eq!((job.ciphertext(), job.tag()), (Ok(&s.ct[..]), Ok(s.tag)), "{lens:?}");
-    }
-    let mut jobs = each(samples, &mut buffers, |s, buf| {
-        Decryption::decrypt_into(&s.cipher, &s.nonce, &s.ad, &s.ct, &s.tag, buf)
-    });
-    assert_eq!(batch::decrypt(&mut jobs), Ok(()), "{lens:?}");
-    for (job, s) in jobs.iter().zip(samples) {
-        assert_eq!(job.message(), Ok(&s.msg[..]), "{lens:?}");
-    }
-
-    // With the tag after the ciphertext.
-    let mut buffers: Vec<_> = samples.iter().map(|s| [&s.msg[..], &[0; T]].concat()).collect();
-    let mut jobs = each(samples, &mut buffers, |s, buf| {
-        Encryption::seal_in_place(&s.cipher, &s.nonce, &s.ad, buf)
-    });
-    batch::encrypt(&mut jobs).unwrap();
-    drop(jobs);
-    for (buf, s) in buffers.iter().zip(samples) {
-        assert_eq!(*buf, s.sealed(), "{lens:?}");
-    }
-    let mut jobs = each(samples, &mut buffers, |s, buf| {
-        Decryption::open_in_place(&s.cipher, &s.nonce, &s.ad, buf)
-    });
-    assert_eq!(batch::decrypt(&mut jobs), Ok(()), "{lens:?}");
-    drop(jobs);
-    for (buf, s) in buffers.iter().zip(samples) {
-        assert_eq!(buf[..s.msg.len()], s.msg, "{lens:?}");
-    }
-
-    // With the tag after the ciphertext, into other buffers.
-    let mut jobs = each(samples, &mut buffers, |s, buf| {
-        Encryption::seal_into(&s.cipher, &s.nonce, &s.ad, &s.msg, buf)
-    });
-    batch::encrypt(&mut jobs).unwrap();
-    drop(jobs);
-    let mut messages: Vec<_> = samples.iter().map(|s| vec![0xee; s.msg.len()]).collect();
-    let mut jobs: Vec<_> = samples
-        .iter()
-        .zip(&buffers)
-        .zip(&mut messages)
-        .map(|((s, buf), msg)| Decryption::open_into(&s.cipher, &s.nonce, &s.ad, buf, msg))
-        .collect();
-    assert_eq!(batch::decrypt(&mut jobs), Ok(()), "{lens:?}");
-    drop(jobs);
-    for ((buf, msg), s) in buffers.iter().zip(&messages).zip(samples) {
-        assert_eq!((buf, msg), (&s.sealed(), &s.msg), "{lens:?}");
+        let mut buffers = decryption.1.clone();
+        let mut jobs_of = jobs(samples, decryption.0, &mut buffers);
+        assert_eq!(batch.decrypt(how, &mut jobs_of), Ok(()), "{lens:?}, {how:?}");
+        for (i, (job, s)) in jobs_of.iter().zip(samples).enumerate() {
+            assert_eq!(job.output.as_ref(), Ok(&s.msg), "message {i} of {lens:?}, {how:?}");
+        }
+        drop(jobs_of);
+        for (buf, s) in buffers.iter().zip(samples) {
+            assert_eq!(buf[..s.msg.len()], s.msg, "{lens:?}, {how:?}");
+        }
     }
 }
 
-fn samples<F: Family, const D: usize, const T: usize>(
-    random: &mut Random,
-    lens: impl IntoIterator<Item = (usize, usize)>,
-) -> Vec<Sample<F, D, T>> {
-    lens.into_iter().map(|(ad, msg)| Sample::new(random, ad, msg)).collect()
-}
-
-fn equal_lengths<F: Family, const D: usize, const T: usize>() {
+fn equal_lengths(batch: &dyn Batch) {
     let mut random = Random(1);
-    let rate = reference::<F, D>().rate();
+    let rate = batch.reference().rate();
     for count in 0..=9 {
         let lens = [0, 1, 15, 16, 17, rate - 1, rate, rate + 1, 2 * rate, 3 * rate + 7, 600];
         // If reduced, every other length, alternating with the count.
         let (first, step) = if reduced() { (count % 2, 2) } else { (0, 1) };
         for len in lens.into_iter().skip(first).step_by(step) {
             let ad = if len == rate { rate } else { 13 };
-            check::<F, D, T>(&samples(&mut random, (0..count).map(|_| (ad, len))));
+            check(batch, &samples(batch, &mut random, (0..count).map(|_| (ad, len))));
         }
     }
 }
 
 #[test]
 fn equal_lengths_as_one_after_another() {
-    for_each_backend(|_| for_each_cipher!(equal_lengths()));
+    for_each_backend(|_| for_each_batch(equal_lengths));
 }
 
 /// Lengths that differ little, so that messages share a kernel and end at different places.
-fn similar_lengths<F: Family, const D: usize, const T: usize>() {
+fn similar_lengths(batch: &dyn Batch) {
     let mut random = Random(2);
-    let rate = reference::<F, D>().rate();
+    let rate = batch.reference().rate();
     for round in 0..if reduced() { 12 } else { 60 } {
         let (count, ad, msg) =
             (2 + random.below(8), random.below(3 * rate), random.below(6 * rate));
         let spread = [2, rate, 2 * rate + 2][round % 3];
         let lens: Vec<_> =
             (0..count).map(|_| (ad + random.below(spread), msg + random.below(spread))).collect();
-        check::<F, D, T>(&samples(&mut random, lens));
+        check(batch, &samples(batch, &mut random, lens));
     }
 }
 
 #[test]
 fn similar_lengths_as_one_after_another() {
-    for_each_backend(|_| for_each_cipher!(similar_lengths()));
+    for_each_backend(|_| for_each_batch(similar_lengths));
 }
 
-fn any_lengths<F: Family, const D: usize, const T: usize>() {
+fn any_lengths(batch: &dyn Batch) {
     let mut random = Random(3);
     for round in 0..if reduced() { 4 } else { 12 } {
         let count = if round == 0 && !reduced() { 150 } else { random.below(41) };
         let (ads, msgs) = [(600, 600), (1, 600), (600, 1), (40, 2000)][round % 4];
         let lens: Vec<_> =
             (0..count).map(|_| (random.below(ads + 1), random.below(msgs + 1))).collect();
-        check::<F, D, T>(&samples(&mut random, lens));
+        check(batch, &samples(batch, &mut random, lens));
     }
 }
 
 #[test]
 fn any_lengths_as_one_after_another() {
-    for_each_backend(|_| for_each_cipher!(any_lengths()));
+    for_each_backend(|_| for_each_batch(any_lengths));
 }
 
 /// One key for all messages, and messages with a common source. This is the usual case, which the
 /// other tests leave out.
-fn one_key<F: Family, const D: usize, const T: usize>() {
+fn one_key(batch: &dyn Batch) {
     let mut random = Random(4);
-    let cipher = Aegis::<F, D, T>::new(&key::<F>(&random.bytes(F::KEY_LEN)));
-    let nonces: Vec<_> = (0..9).map(|_| nonce::<F>(&random.bytes(F::KEY_LEN))).collect();
+    let key_len = batch.reference().key_len();
+    let key = random.bytes(key_len);
+    let nonces: Vec<_> = (0..9).map(|_| random.bytes(key_len)).collect();
     let msg = random.bytes(100);
-    let mut buffers = vec![vec![0; 100 + T]; 9];
+    let mut buffers = vec![vec![0; 100 + batch.tag_len()]; 9];
     let mut jobs: Vec<_> = nonces
         .iter()
         .zip(&mut buffers)
-        .map(|(nonce, buf)| Encryption::seal_into(&cipher, nonce, &msg, &msg, buf))
+        .map(|(nonce, buf)| Job::new([&key, nonce, &msg], &msg, buf, &[]))
         .collect();
-    batch::encrypt(&mut jobs).unwrap();
+    batch.encrypt(How::Sealed, &mut jobs).unwrap();
     drop(jobs);
     for (nonce, buf) in nonces.iter().zip(&buffers) {
-        assert_eq!(*buf, cipher.seal(nonce, &msg, &msg).unwrap());
+        assert_eq!(*buf, batch.cipher(&key).seal(nonce, &msg, &msg).unwrap());
     }
 }
 
 #[test]
 fn one_key_and_one_source() {
-    for_each_backend(|_| for_each_cipher!(one_key()));
+    for_each_backend(|_| for_each_batch(one_key));
 }
 
 /// Some messages of each batch are forged: in ciphertext, tag, associated data or nonce.
-fn forgeries<F: Family, const D: usize, const T: usize>() {
+fn forgeries(batch: &dyn Batch) {
     let mut random = Random(5);
     for round in 0..if reduced() { 10 } else { 40 } {
         let count = 1 + random.below(9);
@@ -242,34 +181,26 @@ fn forgeries<F: Family, const D: usize, const T: usize>() {
         let spread = if round % 2 == 0 { 1 } else { 40 };
         let lens: Vec<_> =
             (0..count).map(|_| (1 + random.below(spread), len + random.below(spread))).collect();
-        let mut samples = samples::<F, D, T>(&mut random, lens);
+        let mut samples = samples(batch, &mut random, lens);
         let forged: Vec<bool> = (0..count).map(|_| random.below(3) == 0).collect();
         for (s, _) in samples.iter_mut().zip(&forged).filter(|(_, forged)| **forged) {
-            match random.below(4) {
-                0 => s.ct = flipped(&s.ct, random.below(8 * s.ct.len())),
-                1 => s.tag = flipped(s.tag.as_ref(), random.below(8 * T))[..].try_into().unwrap(),
-                2 => s.ad = flipped(&s.ad, random.below(8 * s.ad.len())),
-                _ => s.nonce = nonce::<F>(&flipped(s.nonce.as_ref(), random.below(8 * F::KEY_LEN))),
-            }
+            let part = match random.below(4) {
+                0 => &mut s.ct,
+                1 => &mut s.tag,
+                2 => &mut s.ad,
+                _ => &mut s.nonce,
+            };
+            *part = flipped(part, random.below(8 * part.len()));
         }
-        let in_place = random.below(2) == 0;
-        let mut buffers: Vec<_> = samples
-            .iter()
-            .map(|s| if in_place { s.ct.clone() } else { vec![0xee; s.ct.len()] })
-            .collect();
-        let mut jobs: Vec<_> = samples
-            .iter()
-            .zip(&mut buffers)
-            .map(|(s, buf)| {
-                if in_place {
-                    Decryption::decrypt_in_place(&s.cipher, &s.nonce, &s.ad, buf, &s.tag)
-                } else {
-                    Decryption::decrypt_into(&s.cipher, &s.nonce, &s.ad, &s.ct, &s.tag, buf)
-                }
-            })
-            .collect();
+        let how = if random.below(2) == 0 { How::InPlace } else { How::Into };
+        let sources: Vec<_> = samples.iter().map(|s| s.ct.clone()).collect();
+        let mut buffers: Vec<_> = match how {
+            How::InPlace => sources.clone(),
+            _ => sources.iter().map(|ct| vec![0xee; ct.len()]).collect(),
+        };
+        let mut jobs = jobs(&samples, &sources, &mut buffers);
         let failed = forged.iter().filter(|forged| **forged).count();
-        match batch::decrypt(&mut jobs) {
+        match batch.decrypt(how, &mut jobs) {
             Ok(()) => assert_eq!(failed, 0),
             Err(e) => {
                 assert_eq!((e.failed, e.error), (failed, Error::VerificationFailed));
@@ -277,8 +208,9 @@ fn forgeries<F: Family, const D: usize, const T: usize>() {
             }
         }
         for ((job, s), forged) in jobs.iter().zip(&samples).zip(&forged) {
-            let expected = if *forged { Err(Error::VerificationFailed) } else { Ok(&s.msg[..]) };
-            assert_eq!((job.message(), job.result()), (expected, expected.map(drop)));
+            let expected = if *forged { Err(Error::VerificationFailed) } else { Ok(s.msg.clone()) };
+            assert_eq!(job.result, expected.as_ref().map(drop).map_err(|e| *e));
+            assert_eq!(job.output, expected);
         }
         drop(jobs);
         for ((buf, s), forged) in buffers.iter().zip(&samples).zip(&forged) {
@@ -289,16 +221,16 @@ fn forgeries<F: Family, const D: usize, const T: usize>() {
 
 #[test]
 fn forgeries_fail_alone_and_are_zeroed() {
-    for_each_backend(|_| for_each_cipher!(forgeries()));
+    for_each_backend(|_| for_each_batch(forgeries));
 }
 
 /// Outputs of any alignment: nothing is written around them.
-fn outputs<F: Family, const D: usize, const T: usize>() {
+fn outputs(batch: &dyn Batch) {
     let mut random = Random(6);
     for round in 0..20 {
         let len = random.below(200);
         let lens: Vec<_> = (0..4).map(|_| (3, len + random.below(1 + 2 * (round % 20)))).collect();
-        let samples = samples::<F, D, T>(&mut random, lens);
+        let samples = samples(batch, &mut random, lens);
         let [a, b, c, d] = &samples[..] else { unreachable!() };
         let contents: Vec<u8> = samples.iter().flat_map(|s| s.msg.clone()).collect();
         let (result, ()) = framed(&contents, round, |buf| {
@@ -306,8 +238,8 @@ fn outputs<F: Family, const D: usize, const T: usize>() {
             let (second, rest) = rest.split_at_mut(b.msg.len());
             let (third, fourth) = rest.split_at_mut(c.msg.len());
             let mut jobs = [(a, first), (b, second), (c, third), (d, fourth)]
-                .map(|(s, buf)| Encryption::encrypt_in_place(&s.cipher, &s.nonce, &s.ad, buf));
-            batch::encrypt(&mut jobs).unwrap();
+                .map(|(s, buf)| Job::new([&s.key, &s.nonce, &s.ad], &[], buf, &[]));
+            batch.encrypt(How::InPlace, &mut jobs).unwrap();
         });
         assert_eq!(result, samples.iter().flat_map(|s| s.ct.clone()).collect::<Vec<u8>>());
     }
@@ -315,47 +247,48 @@ fn outputs<F: Family, const D: usize, const T: usize>() {
 
 #[test]
 fn nothing_is_written_beside_the_outputs() {
-    for_each_backend(|_| for_each_cipher!(outputs()));
+    for_each_backend(|_| for_each_batch(outputs));
 }
 
 /// Packets in one buffer, some of them forged, beside each packet by itself.
-fn packets<F: Family, const D: usize, const T: usize>() {
+fn packets(batch: &dyn Batch) {
     let mut random = Random(8);
+    let (key_len, tag_len) = (batch.reference().key_len(), batch.tag_len());
     for round in 0..if reduced() { 8 } else { 40 } {
-        let cipher = Aegis::<F, D, T>::new(&key::<F>(&random.bytes(F::KEY_LEN)));
-        let iv = random.bytes(F::KEY_LEN);
-        let layout = PacketLayout { header: random.below(40), packet: 40 + T + random.below(300) };
+        let (key, iv) = (random.bytes(key_len), random.bytes(key_len));
+        let cipher = batch.cipher(&key);
+        let layout =
+            PacketLayout { header: random.below(40), packet: 40 + tag_len + random.below(300) };
         // Often a last packet that is shorter, sometimes without a message.
-        let min = layout.header + T;
+        let min = layout.header + tag_len;
         let last = [0, min, min + random.below(layout.packet - min)][round % 3];
         let whole = random.below(10) * layout.packet;
         let plain = random.bytes(whole + last);
         // Far enough to carry into other bytes of the nonce.
         let first = [0, 250, 0xffff_fff0, u64::MAX - 20][round % 4];
         let nonce_of = |i: usize| {
-            let mut bytes = iv.clone();
+            let mut nonce = iv.clone();
             let number = (first + i as u64).to_be_bytes();
-            bytes[F::KEY_LEN - 8..].iter_mut().zip(number).for_each(|(n, p)| *n ^= p);
-            nonce::<F>(&bytes)
+            nonce[key_len - 8..].iter_mut().zip(number).for_each(|(n, p)| *n ^= p);
+            nonce
         };
         let mut sealed = plain.clone();
         for (i, packet) in sealed.chunks_mut(layout.packet).enumerate() {
             let (header, rest) = packet.split_at_mut(layout.header);
             cipher.seal_in_place(&nonce_of(i), header, rest).unwrap();
         }
-        let iv = nonce::<F>(&iv);
         let mut buf = plain.clone();
-        batch::seal_packets(&cipher, &iv, first, &mut buf, layout).unwrap();
+        batch.seal_packets([&key, &iv], first, &mut buf, layout).unwrap();
         assert_eq!(buf, sealed, "{layout:?}, {} bytes", plain.len());
 
         let mut opened = plain;
         let forged: Vec<usize> =
             (0..sealed.len().div_ceil(layout.packet)).filter(|_| random.below(4) == 0).collect();
         for (i, packet) in opened.chunks_mut(layout.packet).enumerate() {
-            let end = packet.len() - T;
+            let end = packet.len() - tag_len;
             let whole = &mut buf[i * layout.packet..][..packet.len()];
             if forged.contains(&i) {
-                whole[random.below(end + T)] ^= 1 << random.below(8);
+                whole[random.below(end + tag_len)] ^= 1 << random.below(8);
                 packet[layout.header..end].fill(0);
             }
             // Headers and tags stay as they came.
@@ -363,7 +296,8 @@ fn packets<F: Family, const D: usize, const T: usize>() {
             packet[end..].copy_from_slice(&whole[end..]);
         }
         let mut found = Vec::new();
-        let result = batch::open_packets(&cipher, &iv, first, &mut buf, layout, |i| found.push(i));
+        let result =
+            batch.open_packets([&key, &iv], first, &mut buf, layout, &mut |i| found.push(i));
         assert_eq!(result.is_err(), !forged.is_empty());
         assert_eq!((found, buf), (forged, opened), "{layout:?}");
     }
@@ -371,7 +305,7 @@ fn packets<F: Family, const D: usize, const T: usize>() {
 
 #[test]
 fn packets_as_one_after_another() {
-    for_each_backend(|_| for_each_cipher!(packets()));
+    for_each_backend(|_| for_each_batch(packets));
 }
 
 #[test]
@@ -517,8 +451,9 @@ fn best(count: usize, len: usize, mut work: impl FnMut()) -> f64 {
 /// Prints how long a message takes by itself and in a batch of `N`.
 fn time<F: Family, const D: usize, const N: usize>(len: usize) {
     let mut random = Random(7);
-    let cipher = Aegis::<F, D, 16>::new(&key::<F>(&random.bytes(F::KEY_LEN)));
-    let nonces: [_; N] = std::array::from_fn(|_| nonce::<F>(&random.bytes(F::KEY_LEN)));
+    let cipher = Aegis::<F, D, 16>::new(&F::Key::try_from(&random.bytes(F::KEY_LEN)).unwrap());
+    let nonces: [_; N] =
+        std::array::from_fn(|_| F::Nonce::try_from(&random.bytes(F::KEY_LEN)).unwrap());
     let ad = random.bytes(16);
     let mut buffers: [_; N] = std::array::from_fn(|_| random.bytes(len));
     let mut tags = [Tag::from([0; 16]); N];

@@ -3,14 +3,12 @@
 
 #![allow(unsafe_code)] // `hazmat::seal`, for a read beyond the end
 
-use crate::common::erased::{Authenticator, Cipher, authenticator, cipher};
+use crate::common::erased::{Authenticator, Batch, Cipher, How, Job, Variant};
 use crate::common::fenced::{Fenced, Place};
 use crate::common::{
-    Random, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced, reference,
+    Random, for_each_backend, for_each_batch, for_each_mac, for_each_variant, macs, reduced,
+    variants,
 };
-use palladion::batch::{self, Decryption, Encryption};
-use palladion::family::Family;
-use palladion::{Aegis, KeyStream};
 
 /// All lengths up to two rates or, if these are many, some of them and their neighbours.
 fn lengths(rate: usize) -> impl Iterator<Item = usize> {
@@ -27,12 +25,6 @@ fn lengths(rate: usize) -> impl Iterator<Item = usize> {
         2 * rate,
         4096 + 3,
     ])
-}
-
-/// A key, a nonce and a message.
-fn inputs<F: Family>(len: usize) -> [Vec<u8>; 3] {
-    let mut random = Random(len as u64);
-    [F::KEY_LEN, F::KEY_LEN, len].map(|len| random.bytes(len))
 }
 
 fn aead_within(
@@ -59,15 +51,18 @@ fn aead_within(
     cipher.decrypt_in_place(nonce, ad, ct, &wrong).unwrap_err();
 }
 
-fn aead<F: Family, const D: usize>() {
+fn aead(variant: &dyn Variant) {
     let mut fenced = [Fenced::new(), Fenced::new(), Fenced::new()];
-    for len in lengths(reference::<F, D>().rate()) {
-        let [key_bytes, nonce_bytes, msg] = inputs::<F>(len);
-        let (key, nonce) = (key::<F>(&key_bytes), nonce::<F>(&nonce_bytes));
+    let aegis = variant.reference();
+    for len in lengths(aegis.rate()) {
+        let mut random = Random(len as u64);
+        let [key, nonce, msg] =
+            [aegis.key_len(), aegis.key_len(), len].map(|len| random.bytes(len));
         for place in [Place::Back, Place::Front] {
-            for cipher in [cipher::<F, D, 16>(&key_bytes), cipher::<F, D, 32>(&key_bytes)] {
-                aead_within(&*cipher, &nonce_bytes, &msg, place, &mut fenced);
-                KeyStream::<F, D>::fill(&key, &nonce, fenced[2].buffer(&msg, place)).unwrap();
+            for tag_len in [16, 32] {
+                let cipher = variant.cipher(tag_len, &key);
+                aead_within(&*cipher, &nonce, &msg, place, &mut fenced);
+                variant.fill(&key, &nonce, fenced[2].buffer(&msg, place)).unwrap();
             }
         }
     }
@@ -75,18 +70,15 @@ fn aead<F: Family, const D: usize>() {
 
 #[test]
 fn aead_stays_within_its_buffers() {
-    for_each_backend(|_| for_each_variant!(all: aead()));
+    for_each_backend(|_| for_each_variant(variants::ALL, aead));
 }
 
-fn mac<F: Family, const D: usize, const T: usize>() {
-    mac_within(&*authenticator::<F, D, T>(), F::KEY_LEN, reference::<F, D>().rate());
-}
-
-fn mac_within(mac: &dyn Authenticator, key_len: usize, rate: usize) {
+fn mac_within(mac: &dyn Authenticator) {
     let mut fenced = Fenced::new();
     let mut random = Random(41);
-    let (key, nonce) = (random.bytes(key_len), random.bytes(key_len));
-    for len in lengths(rate) {
+    let aegis = mac.reference();
+    let (key, nonce) = (random.bytes(aegis.key_len()), random.bytes(aegis.key_len()));
+    for len in lengths(aegis.rate()) {
         let data = random.bytes(len);
         let tag = mac.mac(&key, &nonce, &data).unwrap();
         for place in [Place::Back, Place::Front] {
@@ -101,16 +93,16 @@ fn mac_within(mac: &dyn Authenticator, key_len: usize, rate: usize) {
 
 #[test]
 fn macs_stay_within_their_buffers() {
-    for_each_backend(|_| for_each_mac!(all: mac()));
+    for_each_backend(|_| for_each_mac(macs::ALL, mac_within));
 }
 
 /// Four messages at once whose lengths end at different places, each between its own fences.
-fn batches<F: Family, const D: usize>() {
+fn batch(batch: &dyn Batch) {
     let mut fenced: [_; 12] = std::array::from_fn(|_| Fenced::new());
     let mut random = Random(42);
-    let cipher = Aegis::<F, D, 16>::new(&key::<F>(&random.bytes(F::KEY_LEN)));
-    let nonce = nonce::<F>(&random.bytes(F::KEY_LEN));
-    let rate = reference::<F, D>().rate();
+    let rate = batch.reference().rate();
+    let key_len = batch.reference().key_len();
+    let (key, nonce) = (random.bytes(key_len), random.bytes(key_len));
     for len in lengths(rate).filter(|len| *len <= 2 * rate + 1) {
         for (place, shorter) in [
             (Place::Back, 0),
@@ -123,21 +115,21 @@ fn batches<F: Family, const D: usize>() {
                 std::array::from_fn(|i| random.bytes(len.saturating_sub(shorter * (i % 3))));
             let mut buffers = fenced.iter_mut();
             let mut buffer = |bytes: &[u8]| buffers.next().unwrap().buffer(bytes, place);
-            let places = messages.each_ref().map(|msg| (&*buffer(msg), &*buffer(msg), buffer(msg)));
-            let mut jobs = places
-                .map(|(ad, msg, out)| Encryption::encrypt_into(&cipher, &nonce, ad, msg, out));
-            batch::encrypt(&mut jobs).unwrap();
-            let sealed =
-                jobs.each_ref().map(|job| (job.ciphertext().unwrap().to_vec(), job.tag().unwrap()));
+            let mut jobs = messages.each_ref().map(|msg| {
+                let (ad, source, target) = (&*buffer(msg), &*buffer(msg), buffer(msg));
+                Job::new([&key, &nonce, ad], source, target, &[])
+            });
+            batch.encrypt(How::Into, &mut jobs).unwrap();
+            let sealed = jobs.map(|job| (job.output.unwrap(), job.tag));
             let mut buffers = fenced.iter_mut();
             let mut buffer = |bytes: &[u8]| buffers.next().unwrap().buffer(bytes, place);
             let mut jobs: [_; 4] = std::array::from_fn(|i| {
                 let (ad, ct) = (&*buffer(&messages[i]), buffer(&sealed[i].0));
-                Decryption::decrypt_in_place(&cipher, &nonce, ad, ct, &sealed[i].1)
+                Job::new([&key, &nonce, ad], &[], ct, &sealed[i].1)
             });
-            batch::decrypt(&mut jobs).unwrap();
+            batch.decrypt(How::InPlace, &mut jobs).unwrap();
             for (job, msg) in jobs.iter().zip(&messages) {
-                assert_eq!(job.message(), Ok(&msg[..]));
+                assert_eq!(job.output.as_ref(), Ok(msg));
             }
         }
     }
@@ -145,7 +137,7 @@ fn batches<F: Family, const D: usize>() {
 
 #[test]
 fn batches_stay_within_their_buffers() {
-    for_each_backend(|_| for_each_variant!(sample: batches()));
+    for_each_backend(|_| for_each_batch(batch));
 }
 
 /// For assurance/asan.sh: prints the available backends.

@@ -15,13 +15,11 @@
 //! values, in all combinations, and the second is 0, 1 and 2 rates. `lengths.rs` compares kernels
 //! for more steps with the reference.
 
+use crate::common::erased::{Authenticator, Session, Variant};
 use crate::common::{
-    Random, assert_fails, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced,
-    reference,
+    Random, assert_fails, for_each_backend, for_each_mac, for_each_variant, macs, reduced, variants,
 };
-use palladion::family::Family;
-use palladion::hazmat::Session;
-use palladion::{Aegis, Error, KeyStream, MAX_LEN, Mac, Tag};
+use palladion::{Error, MAX_LEN};
 use palladion_reference::State;
 
 /// The fills and lengths to test: all or, if reduced, some of them and those around blocks and
@@ -37,9 +35,9 @@ fn numbers(end: usize, rate: usize) -> impl Iterator<Item = usize> + Clone {
 const NUMBERS: usize = 24;
 
 /// Returns the state of a session, without the partial step if none has begun.
-fn state<F: Family, const D: usize>(session: &Session<F, D>, len: usize) -> Vec<u8> {
-    let rate = reference::<F, D>().rate();
-    let mut bytes = vec![0; Session::<F, D>::BYTES];
+fn state(variant: &dyn Variant, session: &dyn Session, len: usize) -> Vec<u8> {
+    let rate = variant.reference().rate();
+    let mut bytes = vec![0; variant.session_len()];
     session.to_bytes(&mut bytes).unwrap();
     if len.is_multiple_of(rate) {
         let end = bytes.len() - NUMBERS;
@@ -48,28 +46,27 @@ fn state<F: Family, const D: usize>(session: &Session<F, D>, len: usize) -> Vec<
     bytes
 }
 
-fn aead<F: Family, const D: usize>() {
-    let rate = reference::<F, D>().rate();
+fn aead(variant: &dyn Variant) {
+    let (rate, key_len) = (variant.reference().rate(), variant.reference().key_len());
     let mut random = Random(71);
-    let (key, nonce) = (key::<F>(&random.bytes(F::KEY_LEN)), nonce::<F>(&random.bytes(F::KEY_LEN)));
+    let (key, nonce) = (random.bytes(key_len), random.bytes(key_len));
     let (ad, msg) = (random.bytes(rate / 2 + 3), random.bytes(3 * rate + 1));
     for_each_backend(|_| {
-        let new = || Session::<F, D>::new(&key, &nonce, &ad).unwrap();
+        let new = || variant.session(&key, &nonce, &ad).unwrap();
+        let [cipher16, cipher32] = [16, 32].map(|tag_len| variant.cipher(tag_len, &key));
         // In one piece, of every length.
         let mut ct = msg.clone();
         new().encrypt_in_place(&mut ct).unwrap();
-        let whole: Vec<(Vec<u8>, Tag<16>, Tag<32>)> = (0..=msg.len())
+        let whole: Vec<(Vec<u8>, Vec<u8>, Vec<u8>)> = (0..=msg.len())
             .map(|len| {
                 let mut buf = msg[..len].to_vec();
-                let tag16 =
-                    Aegis::<F, D, 16>::new(&key).encrypt_in_place(&nonce, &ad, &mut buf).unwrap();
+                let tag16 = cipher16.encrypt_in_place(&nonce, &ad, &mut buf).unwrap();
                 assert!(buf == ct[..len]);
                 let mut session = new();
                 session.decrypt_in_place(&mut buf).unwrap();
                 assert!(buf == msg[..len]);
-                let tag32 =
-                    Aegis::<F, D, 32>::new(&key).encrypt_in_place(&nonce, &ad, &mut buf).unwrap();
-                (state(&session, len), tag16, tag32)
+                let tag32 = cipher32.encrypt_in_place(&nonce, &ad, &mut buf).unwrap();
+                (state(variant, &*session, len), tag16, tag32)
             })
             .collect();
         for fill in numbers(rate, rate) {
@@ -84,13 +81,13 @@ fn aead<F: Family, const D: usize>() {
                 }
                 .unwrap();
                 assert!(
-                    buf == to[..fill] && state(&before, fill) == whole[fill].0,
+                    buf == to[..fill] && state(variant, &*before, fill) == whole[fill].0,
                     "a first piece of {fill}"
                 );
                 for len in numbers(2 * rate + 2, rate) {
                     let end = fill + len;
                     for in_place in [true, false] {
-                        let mut session = before.clone();
+                        let mut session = before.copy();
                         let mut out =
                             if in_place { from[fill..end].to_vec() } else { vec![0xee; len] };
                         match (encrypts, in_place) {
@@ -102,15 +99,18 @@ fn aead<F: Family, const D: usize>() {
                         .unwrap();
                         let context = (encrypts, in_place, fill, len);
                         assert!(out == to[fill..end], "{context:?}: output");
-                        assert!(state(&session, end) == whole[end].0, "{context:?}: state");
+                        assert!(
+                            state(variant, &*session, end) == whole[end].0,
+                            "{context:?}: state"
+                        );
                         // The state determines the tag. Checking this once for each pair is enough.
                         if in_place == encrypts {
                             assert_eq!(
-                                session.clone().finalize::<16>(),
+                                session.copy().finalize(16),
                                 whole[end].1,
                                 "{context:?}: tag"
                             );
-                            assert_eq!(session.finalize::<32>(), whole[end].2, "{context:?}: tag");
+                            assert_eq!(session.finalize(32), whole[end].2, "{context:?}: tag");
                         }
                     }
                 }
@@ -120,42 +120,38 @@ fn aead<F: Family, const D: usize>() {
         for len in 0..=2 * rate + 1 {
             let ad = &msg[..len];
             let (mut one, mut other) = (msg[..9].to_vec(), msg[..9].to_vec());
-            let tag = Aegis::<F, D, 32>::new(&key).encrypt_in_place(&nonce, ad, &mut one).unwrap();
-            let mut session = Session::<F, D>::new(&key, &nonce, ad).unwrap();
+            let tag = cipher32.encrypt_in_place(&nonce, ad, &mut one).unwrap();
+            let mut session = variant.session(&key, &nonce, ad).unwrap();
             session.encrypt_in_place(&mut other).unwrap();
-            assert!(
-                one == other && session.finalize::<32>() == tag,
-                "{len} bytes of associated data"
-            );
+            assert!(one == other && session.finalize(32) == tag, "{len} bytes of associated data");
         }
     });
 }
 
 #[test]
 fn every_piece_after_every_fill() {
-    for_each_variant!(rfc: aead());
+    for_each_variant(variants::RFC, aead);
 }
 
 /// The state of a MAC is not visible, but its tag depends on all that matters: words, partial step,
 /// length.
-fn mac<F: Family, const D: usize, const T: usize>() {
-    let rate = reference::<F, D>().rate();
+fn mac(mac: &dyn Authenticator) {
+    let aegis = mac.reference();
+    let (rate, key_len) = (aegis.rate(), aegis.key_len());
     let mut random = Random(72);
-    let (key, nonce) = (key::<F>(&random.bytes(F::KEY_LEN)), nonce::<F>(&random.bytes(F::KEY_LEN)));
+    let (key, nonce) = (random.bytes(key_len), random.bytes(key_len));
     let data = random.bytes(3 * rate + 1);
     for_each_backend(|_| {
-        let whole: Vec<_> = (0..=data.len())
-            .map(|len| Mac::<F, D, T>::mac(&key, &nonce, &data[..len]).unwrap())
-            .collect();
+        let whole: Vec<_> =
+            (0..=data.len()).map(|len| mac.mac(&key, &nonce, &data[..len]).unwrap()).collect();
         for fill in numbers(rate, rate) {
-            let mut before = Session::<F, D>::new(&key, &nonce, b"").unwrap();
+            let mut before = mac.session(&key, &nonce).unwrap();
             before.absorb(&data[..fill]).unwrap();
             for len in numbers(2 * rate + 2, rate) {
-                let mut session = before.clone();
+                let mut session = before.copy();
                 session.absorb(&data[fill..fill + len]).unwrap();
-                let mut tag = [0; T];
-                session.finalize_mac(&mut tag).unwrap();
-                assert_eq!(whole[fill + len], tag.into(), "{len} bytes after {fill}");
+                let tag = session.finalize_mac().unwrap();
+                assert_eq!(whole[fill + len], tag, "{len} bytes after {fill}");
             }
         }
     });
@@ -163,26 +159,26 @@ fn mac<F: Family, const D: usize, const T: usize>() {
 
 #[test]
 fn every_piece_of_a_mac_after_every_fill() {
-    for_each_mac!(rfc: mac());
+    for_each_mac(macs::RFC, mac);
 }
 
 /// A key stream is the ciphertext of zeros, which is proved above. This checks that its methods
 /// pass on their arguments. `xor` works in chunks of 2048 bytes, so it is tested with more than
 /// one.
-fn stream<F: Family, const D: usize>() {
-    let rate = reference::<F, D>().rate();
+fn stream(variant: &dyn Variant) {
+    let (rate, key_len) = (variant.reference().rate(), variant.reference().key_len());
     let mut random = Random(73);
-    let (key, nonce) = (key::<F>(&random.bytes(F::KEY_LEN)), nonce::<F>(&random.bytes(F::KEY_LEN)));
+    let (key, nonce) = (random.bytes(key_len), random.bytes(key_len));
     let mut whole = vec![0; rate + 4099];
-    KeyStream::<F, D>::fill(&key, &nonce, &mut whole).unwrap();
+    variant.fill(&key, &nonce, &mut whole).unwrap();
     let msg = random.bytes(whole.len());
     for_each_backend(|_| {
         for fill in numbers(rate, rate) {
-            let mut before = KeyStream::<F, D>::new(&key, &nonce).unwrap();
+            let mut before = variant.key_stream(&key, &nonce).unwrap();
             before.next_bytes(&mut vec![0xee; fill]).unwrap();
             for len in numbers(2 * rate + 2, rate).chain([2047, 2048, 2049, 4096, 4098]) {
                 let (mut out, mut sum) = (vec![0xee; len], msg[..len].to_vec());
-                let (mut one, mut other) = (before.clone(), before.clone());
+                let (mut one, mut other) = (before.copy(), before.copy());
                 one.next_bytes(&mut out).unwrap();
                 other.xor(&mut sum).unwrap();
                 assert!(out == whole[fill..fill + len], "{len} bytes after {fill}");
@@ -204,44 +200,45 @@ fn stream<F: Family, const D: usize>() {
 
 #[test]
 fn every_piece_of_a_key_stream_after_every_fill() {
-    for_each_variant!(rfc: stream());
+    for_each_variant(variants::RFC, stream);
 }
 
 /// Returns a session that claims other lengths than it has taken.
-fn with_lengths<F: Family, const D: usize>(
-    session: &Session<F, D>,
+fn with_lengths(
+    variant: &dyn Variant,
+    session: &dyn Session,
     ad_len: u64,
     msg_len: u64,
-) -> Session<F, D> {
-    let mut bytes = vec![0; Session::<F, D>::BYTES];
+) -> Box<dyn Session> {
+    let mut bytes = vec![0; variant.session_len()];
     session.to_bytes(&mut bytes).unwrap();
     let end = bytes.len();
     bytes[end - 24..end - 16].copy_from_slice(&ad_len.to_le_bytes());
     bytes[end - 16..end - 8].copy_from_slice(&msg_len.to_le_bytes());
-    Session::from_bytes(&bytes).unwrap()
+    variant.session_from_bytes(&bytes).unwrap()
 }
 
 /// Tests every piece from empty to one byte too long, shortly before the longest allowed message.
-fn limit<F: Family, const D: usize>() {
-    let aegis = reference::<F, D>();
-    let rate = aegis.rate();
+fn limit(variant: &dyn Variant) {
+    let aegis = variant.reference();
+    let (rate, key_len) = (aegis.rate(), aegis.key_len());
     let mut random = Random(74);
-    let (key, nonce) = (key::<F>(&random.bytes(F::KEY_LEN)), nonce::<F>(&random.bytes(F::KEY_LEN)));
+    let (key, nonce) = (random.bytes(key_len), random.bytes(key_len));
     let msg = random.bytes(4 * rate);
     for_each_backend(|_| {
         for room in numbers(2 * rate + 2, rate) {
             let before = MAX_LEN - room as u64;
             // The fill matches the length, so that partial steps are as they would be.
             let fill = (before % rate as u64) as usize;
-            let mut session = Session::<F, D>::new(&key, &nonce, b"ad").unwrap();
+            let mut session = variant.session(&key, &nonce, b"ad").unwrap();
             session.encrypt_in_place(&mut msg[..fill].to_vec()).unwrap();
             let mut ct = msg[fill..].to_vec();
-            session.clone().encrypt_in_place(&mut ct).unwrap();
-            let session = with_lengths(&session, MAX_LEN, before);
+            session.copy().encrypt_in_place(&mut ct).unwrap();
+            let session = with_lengths(variant, &*session, MAX_LEN, before);
 
             for excess in [1, 2, rate, rate + 1] {
                 let len = room + excess;
-                let mut tried = session.clone();
+                let mut tried = session.copy();
                 let (input, mut output) = (vec![0x55; len], vec![0xee; len]);
                 let too_long = Error::TooLong { what: "message", max: MAX_LEN };
                 assert_fails(tried.encrypt_into(&input, &mut output), too_long);
@@ -253,12 +250,12 @@ fn limit<F: Family, const D: usize>() {
                     "{room} bytes of room: output touched"
                 );
                 assert!(
-                    state(&tried, 1) == state(&session, 1),
+                    state(variant, &*tried, 1) == state(variant, &*session, 1),
                     "{room} bytes of room: state touched"
                 );
             }
 
-            let mut last = session.clone();
+            let mut last = session.copy();
             let mut out = msg[fill..fill + room].to_vec();
             last.encrypt_in_place(&mut out).unwrap();
             assert!(out == ct[..room]);
@@ -270,12 +267,13 @@ fn limit<F: Family, const D: usize>() {
 
             // The tag of the longest message with the longest associated data, compared with the
             // reference on the same words.
-            let bytes = state(&last, 1);
+            let bytes = state(variant, &*last, 1);
             let end = bytes.len() - NUMBERS;
             let (words, step) = bytes[..end].split_at(end - rate);
             let block = |i: usize| words[16 * i..16 * i + 16].try_into().unwrap();
-            let v = (0..words.len() / 16 / D)
-                .map(|j| (0..D).map(|i| block(j * D + i)).collect())
+            let degree = aegis.degree;
+            let v = (0..words.len() / 16 / degree)
+                .map(|j| (0..degree).map(|i| block(j * degree + i)).collect())
                 .collect();
             let mut expected = State { aegis, v };
             let used = (MAX_LEN % rate as u64) as usize;
@@ -283,12 +281,12 @@ fn limit<F: Family, const D: usize>() {
             padded.resize(rate, 0);
             expected.absorb(&padded); // the limit is not a multiple of any rate
             let expected = expected.finalize(8 * MAX_LEN, 8 * MAX_LEN, 32);
-            assert_eq!(last.finalize::<32>().as_ref(), &expected[..], "{room} bytes of room");
+            assert_eq!(last.finalize(32), expected, "{room} bytes of room");
         }
     });
 }
 
 #[test]
 fn the_limit_to_the_byte() {
-    for_each_variant!(rfc: limit());
+    for_each_variant(variants::RFC, limit);
 }

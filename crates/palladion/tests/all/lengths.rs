@@ -4,14 +4,12 @@
 //!
 //! `PALLADION_TEST_REDUCED` tests fewer lengths, for emulators.
 
+use crate::common::erased::{Authenticator, Variant};
 use crate::common::fenced::{Fenced, Place};
 use crate::common::{
-    Random, flipped, for_each_backend, for_each_mac, for_each_variant, key, nonce, reduced,
-    reference,
+    Random, flipped, for_each_backend, for_each_mac, for_each_variant, macs, reduced, variants,
 };
-use palladion::family::Family;
-use palladion::hazmat::Session;
-use palladion::{Aegis, Error, KeyStream, Mac, Tag};
+use palladion::Error;
 use palladion_reference::State;
 
 /// Messages longer than two chunks are processed chunk by chunk.
@@ -95,12 +93,13 @@ fn absorb(state: &mut State, data: &[u8]) {
 }
 
 impl Cases {
-    fn new<F: Family, const D: usize>(seed: u64, lengths: &[(usize, usize)]) -> Self {
+    fn new(variant: &dyn Variant, seed: u64, lengths: &[(usize, usize)]) -> Self {
         let mut random = Random(seed);
+        let aegis = variant.reference();
         let longest = |part: fn(&(usize, usize)) -> usize| lengths.iter().map(part).max().unwrap();
-        let [key, nonce, ad, msg] = [F::KEY_LEN, F::KEY_LEN, longest(|l| l.0), longest(|l| l.1)]
-            .map(|len| random.bytes(len));
-        let aegis = reference::<F, D>();
+        let [key, nonce, ad, msg] =
+            [aegis.key_len(), aegis.key_len(), longest(|l| l.0), longest(|l| l.1)]
+                .map(|len| random.bytes(len));
         let initial = State::init(aegis, &key, &nonce);
         let case = |&(ad_len, msg_len): &(usize, usize)| {
             let mut state = initial.clone();
@@ -114,17 +113,17 @@ impl Cases {
     }
 
     /// Checks every case on every backend, in every kind of place, with both tags or one of them.
-    fn check<F: Family, const D: usize>(&self, both_tags: bool) {
+    fn check(&self, variant: &dyn Variant, both_tags: bool) {
         let mut arena = Arena::new();
         for_each_backend(|_| {
             for (turn, case) in self.cases.iter().enumerate() {
                 let short = turn.count_ones().is_multiple_of(2);
                 for places in Places::of_turn(turn, case.ad_len.max(case.ct.len())) {
                     if both_tags || short {
-                        arena.check::<F, D, 16>(self, case, places, turn);
+                        arena.check(variant, 16, self, case, places, turn);
                     }
                     if both_tags || !short {
-                        arena.check::<F, D, 32>(self, case, places, turn);
+                        arena.check(variant, 32, self, case, places, turn);
                     }
                 }
             }
@@ -183,8 +182,10 @@ impl Arena {
     }
 
     /// Checks every function that encrypts or decrypts.
-    fn check<F: Family, const D: usize, const T: usize>(
+    fn check(
         &mut self,
+        variant: &dyn Variant,
+        tag_len: usize,
         cases: &Cases,
         case: &Case,
         places: Places,
@@ -193,40 +194,36 @@ impl Arena {
         let Case { ad_len, ct, tags } = case;
         let (ad, msg) = (&cases.ad[..*ad_len], &cases.msg[..ct.len()]);
         let len = msg.len();
-        let tag = Tag::<T>::try_from(&tags[T / 16 - 1][..]).unwrap();
+        let tag = &tags[tag_len / 16 - 1];
+        let made = Ok(tag.clone());
         let context =
-            || format!("{len} bytes, {ad_len} of associated data, {T}-byte tags, {places:?}");
+            || format!("{len} bytes, {ad_len} of associated data, {tag_len}-byte tags, {places:?}");
 
         let Arena { cipher, nonce: nonce_memory, ad: ad_memory, source, target, tag: tag_memory } =
             self;
-        let cipher = cipher.value(Aegis::<F, D, T>::new(&key::<F>(&cases.key)), places.small);
-        let nonce = nonce_memory.value(nonce::<F>(&cases.nonce), places.small);
+        let cipher = variant.cipher_in(tag_len, &cases.key, cipher, places.small);
+        let nonce = &*nonce_memory.buffer(&cases.nonce, places.small);
         let ad = &*ad_memory.buffer(ad, places.ad);
         let right = |is: bool| assert!(is, "{}", context());
         let cut = turn * 37 % (len + 1);
 
         // One call.
         let buf = target.buffer(msg, places.target);
-        right(cipher.encrypt_in_place(nonce, ad, buf) == Ok(tag));
+        right(cipher.encrypt_in_place(nonce, ad, buf) == made);
         right(buf == ct);
         target.assert_intact();
         let (from, to) =
             (source.buffer(msg, places.source), target.filled(BEFORE, len, places.target));
-        right(cipher.encrypt_into(nonce, ad, from, to) == Ok(tag));
+        right(cipher.encrypt_into(nonce, ad, from, to) == made);
         right(to == ct && from == msg);
         target.assert_intact();
-        for (tag, result) in [
-            (tag, Ok(())),
-            (
-                Tag::try_from(&flipped(tag.as_ref(), turn % (8 * T))[..]).unwrap(),
-                Err(Error::VerificationFailed),
-            ),
-        ] {
+        let wrong = flipped(tag, turn % (8 * tag_len));
+        for (tag, result) in [(tag, Ok(())), (&wrong, Err(Error::VerificationFailed))] {
             let shown = |out: &[u8]| match result {
                 Ok(()) => out == msg,
                 Err(_) => out == vec![0; out.len()],
             };
-            let tag = tag_memory.value(tag, places.small);
+            let tag = &*tag_memory.aligned(tag, places.small);
             let buf = target.buffer(ct, places.target);
             right(cipher.decrypt_in_place(nonce, ad, buf, tag) == result);
             right(shown(buf));
@@ -261,12 +258,12 @@ impl Arena {
                     encryptor.update_into(&from[place.clone()], &mut to[place]).unwrap();
                 }
             }
-            right(encryptor.finalize() == tag);
+            right(encryptor.finalize() == *tag);
             right(to == ct && from == msg);
             target.assert_intact();
 
             let (from, to) = (source.buffer(ct, places.source), target.buffer(ct, places.target));
-            let mut decryptor = Session::<F, D>::new(&key::<F>(&cases.key), nonce, ad).unwrap();
+            let mut decryptor = variant.session(&cases.key, nonce, ad).unwrap();
             for (place, in_place) in [(0..cut, in_place_first), (cut..len, !in_place_first)] {
                 if in_place {
                     decryptor.decrypt_in_place(&mut to[place]).unwrap();
@@ -275,7 +272,7 @@ impl Arena {
                     decryptor.decrypt_into(&from[place.clone()], &mut to[place]).unwrap();
                 }
             }
-            right(decryptor.verify(&tag) == Ok(()));
+            right(decryptor.verify(tag) == Ok(()));
             right(to == msg && from == ct);
             target.assert_intact();
         }
@@ -285,39 +282,39 @@ impl Arena {
     }
 }
 
-fn messages<F: Family, const D: usize>() {
-    let rate = reference::<F, D>().rate();
+fn messages(variant: &dyn Variant) {
+    let rate = variant.reference().rate();
     let lengths: Vec<_> = lengths(rate)
         .into_iter()
         .enumerate()
         .map(|(turn, len)| (companion(rate, turn), len))
         .collect();
-    Cases::new::<F, D>(51, &lengths).check::<F, D>(true);
+    Cases::new(variant, 51, &lengths).check(variant, true);
 }
 
 #[test]
 fn messages_of_all_lengths() {
-    for_each_variant!(kernels: messages());
+    for_each_variant(variants::KERNELS, messages);
 }
 
-fn associated_data<F: Family, const D: usize>() {
-    let rate = reference::<F, D>().rate();
+fn associated_data(variant: &dyn Variant) {
+    let rate = variant.reference().rate();
     let lengths: Vec<_> = lengths(rate)
         .into_iter()
         .enumerate()
         .map(|(turn, len)| (len, companion(rate, turn)))
         .collect();
-    Cases::new::<F, D>(52, &lengths).check::<F, D>(false);
+    Cases::new(variant, 52, &lengths).check(variant, false);
 }
 
 #[test]
 fn associated_data_of_all_lengths() {
-    for_each_variant!(kernels: associated_data());
+    for_each_variant(variants::KERNELS, associated_data);
 }
 
-fn long<F: Family, const D: usize>() {
+fn long(variant: &dyn Variant) {
     let mut random = Random(53);
-    let rate = reference::<F, D>().rate();
+    let rate = variant.reference().rate();
     let long = long_lengths(rate, &mut random);
     // One of the two is long, or both are.
     let lengths: Vec<_> = long
@@ -329,51 +326,51 @@ fn long<F: Family, const D: usize>() {
             _ => (companion(rate, turn), len),
         })
         .collect();
-    Cases::new::<F, D>(53, &lengths).check::<F, D>(false);
+    Cases::new(variant, 53, &lengths).check(variant, false);
 }
 
 #[test]
 fn long_messages() {
-    for_each_variant!(kernels: long());
+    for_each_variant(variants::KERNELS, long);
 }
 
-fn macs<F: Family, const D: usize, const T: usize>() {
+fn macs_of(mac: &dyn Authenticator) {
     let mut random = Random(54);
-    let aegis = reference::<F, D>();
+    let aegis = mac.reference();
     let mut lengths = lengths(aegis.rate());
     lengths.extend(long_lengths(aegis.rate(), &mut random));
-    let [key_bytes, nonce_bytes, data] =
-        [F::KEY_LEN, F::KEY_LEN, *lengths.iter().max().unwrap()].map(|len| random.bytes(len));
-    let initial = State::init(aegis, &key_bytes, &nonce_bytes);
+    let [key, nonce, data] = [aegis.key_len(), aegis.key_len(), *lengths.iter().max().unwrap()]
+        .map(|len| random.bytes(len));
+    let initial = State::init(aegis, &key, &nonce);
     let tags: Vec<_> = lengths
         .iter()
         .map(|&len| {
             let mut state = initial.clone();
             absorb(&mut state, &data[..len]);
-            Tag::<T>::try_from(&state.finalize_mac(bits(len), T)[..]).unwrap()
+            state.finalize_mac(bits(len), mac.tag_len())
         })
         .collect();
     let [mut keys, mut nonces, mut source, mut tag_memory] = std::array::from_fn(|_| Fenced::new());
     for_each_backend(|_| {
         for (turn, (&len, tag)) in lengths.iter().zip(&tags).enumerate() {
             for places in Places::of_turn(turn, len) {
-                let key = keys.value(key::<F>(&key_bytes), places.small);
-                let nonce = nonces.value(nonce::<F>(&nonce_bytes), places.small);
-                let data = source.buffer(&data[..len], places.source);
+                let key = &*keys.buffer(&key, places.small);
+                let nonce = &*nonces.buffer(&nonce, places.small);
+                let data = &*source.buffer(&data[..len], places.source);
                 let right = |is: bool| assert!(is, "{len} bytes, {places:?}");
-                right(Mac::<F, D, T>::mac(key, nonce, data) == Ok(*tag));
-                let mut mac = Mac::<F, D, T>::new(key, nonce).unwrap();
+                right(mac.mac(key, nonce, data).as_ref() == Ok(tag));
+                let mut running = mac.begin(key, nonce).unwrap();
                 let cut = turn * 37 % (len + 1);
-                mac.update(&data[..cut]).unwrap();
-                mac.update(&data[cut..]).unwrap();
-                right(mac.finalize() == *tag);
-                let wrong = Tag::try_from(&flipped(tag.as_ref(), turn % (8 * T))[..]).unwrap();
-                for (tag, result) in [(*tag, Ok(())), (wrong, Err(Error::VerificationFailed))] {
-                    let tag = tag_memory.value(tag, places.small);
-                    right(Mac::<F, D, T>::verify_mac(key, nonce, data, tag) == result);
-                    let mut mac = Mac::<F, D, T>::new(key, nonce).unwrap();
-                    mac.update(data).unwrap();
-                    right(mac.verify(tag) == result);
+                running.update(&data[..cut]).unwrap();
+                running.update(&data[cut..]).unwrap();
+                right(running.finalize() == *tag);
+                let wrong = flipped(tag, turn % (8 * tag.len()));
+                for (tag, result) in [(tag, Ok(())), (&wrong, Err(Error::VerificationFailed))] {
+                    let tag = &*tag_memory.aligned(tag, places.small);
+                    right(mac.verify_mac(key, nonce, data, tag) == result);
+                    let mut running = mac.begin(key, nonce).unwrap();
+                    running.update(data).unwrap();
+                    right(running.verify(tag) == result);
                 }
                 source.assert_intact();
             }
@@ -383,23 +380,22 @@ fn macs<F: Family, const D: usize, const T: usize>() {
 
 #[test]
 fn macs_of_all_lengths() {
-    for_each_mac!(kernels: macs());
+    for_each_mac(macs::KERNELS, macs_of);
 }
 
-fn streams<F: Family, const D: usize>() {
+fn streams(variant: &dyn Variant) {
     let mut random = Random(55);
-    let aegis = reference::<F, D>();
+    let aegis = variant.reference();
     let mut lengths = lengths(aegis.rate());
     lengths.extend(long_lengths(aegis.rate(), &mut random));
-    let [key_bytes, nonce_bytes] = [F::KEY_LEN; 2].map(|len| random.bytes(len));
-    let whole = aegis.stream(&key_bytes, &nonce_bytes, *lengths.iter().max().unwrap());
+    let [key, nonce] = [aegis.key_len(); 2].map(|len| random.bytes(len));
+    let whole = aegis.stream(&key, &nonce, *lengths.iter().max().unwrap());
     let mut memory = Fenced::new();
     for_each_backend(|_| {
         for (turn, &len) in lengths.iter().enumerate() {
             for places in Places::of_turn(turn, len) {
-                let (key, nonce) = (key::<F>(&key_bytes), nonce::<F>(&nonce_bytes));
                 let out = memory.filled(BEFORE, len, places.target);
-                KeyStream::<F, D>::fill(&key, &nonce, out).unwrap();
+                variant.fill(&key, &nonce, out).unwrap();
                 assert!(out == &whole[..len], "{len} bytes, {places:?}");
                 memory.assert_intact();
             }
@@ -409,5 +405,5 @@ fn streams<F: Family, const D: usize>() {
 
 #[test]
 fn key_streams_of_all_lengths() {
-    for_each_variant!(kernels: streams());
+    for_each_variant(variants::KERNELS, streams);
 }

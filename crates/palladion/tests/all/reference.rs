@@ -1,12 +1,9 @@
 //! Random inputs give the same bytes as the reference, on every backend and at any alignment.
 
-use crate::common::erased::{Authenticator, Cipher, authenticator, cipher};
+use crate::common::erased::{Authenticator, Cipher, Variant};
 use crate::common::{
-    Random, for_each_backend, for_each_mac, for_each_variant, framed, key, nonce, reduced,
-    reference,
+    Random, for_each_backend, for_each_mac, for_each_variant, framed, macs, reduced, variants,
 };
-use palladion::KeyStream;
-use palladion::family::Family;
 use palladion_reference::Aegis as Reference;
 
 /// The chunk after which kernels switch lanes.
@@ -53,10 +50,10 @@ struct Case {
 }
 
 impl Case {
-    fn new<F: Family>(random: &mut Random, ad_len: usize, msg_len: usize) -> Self {
+    fn new(aegis: Reference, random: &mut Random, ad_len: usize, msg_len: usize) -> Self {
         Case {
-            key: random.bytes(F::KEY_LEN),
-            nonce: random.bytes(F::KEY_LEN),
+            key: random.bytes(aegis.key_len()),
+            nonce: random.bytes(aegis.key_len()),
             ad: random.bytes(ad_len),
             msg: random.bytes(msg_len),
             offset: random.below(64),
@@ -109,86 +106,84 @@ impl Case {
 }
 
 /// Tests given lengths of associated data and message.
-fn aead<F: Family, const D: usize>(cases: &[(usize, usize)], random: &mut Random) {
+fn aead(variant: &dyn Variant, cases: &[(usize, usize)], random: &mut Random) {
+    let aegis = variant.reference();
     let cases: Vec<_> = cases
         .iter()
         .map(|&(ad_len, msg_len)| {
-            let case = Case::new::<F>(random, ad_len, msg_len);
-            let expected = [16, 32].map(|tag_len| {
-                reference::<F, D>().encrypt(&case.key, &case.nonce, &case.ad, &case.msg, tag_len)
-            });
+            let case = Case::new(aegis, random, ad_len, msg_len);
+            let expected = [16, 32]
+                .map(|tag_len| aegis.encrypt(&case.key, &case.nonce, &case.ad, &case.msg, tag_len));
             (case, expected)
         })
         .collect();
     for_each_backend(|_| {
-        for (case, [(ct16, tag16), (ct32, tag32)]) in &cases {
-            case.check_aead(&*cipher::<F, D, 16>(&case.key), ct16, tag16);
-            case.check_aead(&*cipher::<F, D, 32>(&case.key), ct32, tag32);
+        for (case, expected) in &cases {
+            for (ct, tag) in expected {
+                case.check_aead(&*variant.cipher(tag.len(), &case.key), ct, tag);
+            }
         }
     });
 }
 
 /// Tests every interesting length of the message, with some length of the associated data.
-fn lengths_of_messages<F: Family, const D: usize>() {
+fn lengths_of_messages(variant: &dyn Variant) {
     let mut random = Random(1);
-    let rate = reference::<F, D>().rate();
+    let rate = variant.reference().rate();
     let lengths = lengths(rate, &mut random);
     let cases: Vec<_> = lengths.iter().map(|&len| (random.below(2 * rate + 2), len)).collect();
-    aead::<F, D>(&cases, &mut random);
+    aead(variant, &cases, &mut random);
 }
 
 #[test]
 fn aead_lengths_of_messages() {
-    for_each_variant!(all: lengths_of_messages());
+    for_each_variant(variants::ALL, lengths_of_messages);
 }
 
 /// Tests every interesting length of the associated data, with some length of the message.
-fn lengths_of_ad<F: Family, const D: usize>() {
+fn lengths_of_ad(variant: &dyn Variant) {
     let mut random = Random(2);
-    let rate = reference::<F, D>().rate();
+    let rate = variant.reference().rate();
     let lengths = lengths(rate, &mut random);
     let cases: Vec<_> = lengths.iter().map(|&len| (len, random.below(100))).collect();
-    aead::<F, D>(&cases, &mut random);
+    aead(variant, &cases, &mut random);
 }
 
 #[test]
 fn aead_lengths_of_associated_data() {
-    for_each_variant!(all: lengths_of_ad());
+    for_each_variant(variants::ALL, lengths_of_ad);
 }
 
 /// Tests every offset of a buffer, with a message of whole steps and a partial one.
-fn offsets<F: Family, const D: usize>() {
+fn offsets(variant: &dyn Variant) {
     let mut random = Random(3);
-    let rate = reference::<F, D>().rate();
-    let mut case = Case::new::<F>(&mut random, rate + 20, 2 * rate + rate / 2 + 7);
-    let expected = [16, 32].map(|tag_len| {
-        reference::<F, D>().encrypt(&case.key, &case.nonce, &case.ad, &case.msg, tag_len)
-    });
+    let aegis = variant.reference();
+    let rate = aegis.rate();
+    let mut case = Case::new(aegis, &mut random, rate + 20, 2 * rate + rate / 2 + 7);
+    let expected =
+        [16, 32].map(|tag_len| aegis.encrypt(&case.key, &case.nonce, &case.ad, &case.msg, tag_len));
     for_each_backend(|_| {
         for offset in (0..64).step_by(if reduced() { 9 } else { 1 }) {
             case.offset = offset;
-            let [(ct16, tag16), (ct32, tag32)] = &expected;
-            case.check_aead(&*cipher::<F, D, 16>(&case.key), ct16, tag16);
-            case.check_aead(&*cipher::<F, D, 32>(&case.key), ct32, tag32);
+            for (ct, tag) in &expected {
+                case.check_aead(&*variant.cipher(tag.len(), &case.key), ct, tag);
+            }
         }
     });
 }
 
 #[test]
 fn aead_offsets() {
-    for_each_variant!(all: offsets());
+    for_each_variant(variants::ALL, offsets);
 }
 
-fn macs_agree<F: Family, const D: usize, const T: usize>() {
-    macs_agree_with::<F>(reference::<F, D>(), &*authenticator::<F, D, T>());
-}
-
-fn macs_agree_with<F: Family>(aegis: Reference, mac: &dyn Authenticator) {
+fn macs_agree(mac: &dyn Authenticator) {
     let mut random = Random(4);
+    let aegis = mac.reference();
     let cases: Vec<_> = lengths(aegis.rate(), &mut random)
         .into_iter()
         .map(|len| {
-            let case = Case::new::<F>(&mut random, 0, len);
+            let case = Case::new(aegis, &mut random, 0, len);
             let tag = aegis.mac(&case.key, &case.nonce, &case.msg, mac.tag_len());
             (case, tag)
         })
@@ -209,24 +204,23 @@ fn macs_agree_with<F: Family>(aegis: Reference, mac: &dyn Authenticator) {
 
 #[test]
 fn macs() {
-    for_each_mac!(all: macs_agree());
+    for_each_mac(macs::ALL, macs_agree);
 }
 
-fn streams_agree<F: Family, const D: usize>() {
+fn streams_agree(variant: &dyn Variant) {
     let mut random = Random(5);
-    let aegis = reference::<F, D>();
+    let aegis = variant.reference();
     let lengths = lengths(aegis.rate(), &mut random);
-    let (key_bytes, nonce_bytes) = (random.bytes(F::KEY_LEN), random.bytes(F::KEY_LEN));
-    let whole = aegis.stream(&key_bytes, &nonce_bytes, *lengths.last().unwrap());
-    let (key, nonce) = (key::<F>(&key_bytes), nonce::<F>(&nonce_bytes));
+    let (key, nonce) = (random.bytes(aegis.key_len()), random.bytes(aegis.key_len()));
+    let whole = aegis.stream(&key, &nonce, *lengths.last().unwrap());
     for_each_backend(|_| {
         for &len in &lengths {
             let offset = len * 11 + 3;
             let (out, result) =
-                framed(&vec![0xee; len], offset, |buf| KeyStream::<F, D>::fill(&key, &nonce, buf));
+                framed(&vec![0xee; len], offset, |buf| variant.fill(&key, &nonce, buf));
             assert_eq!((&out[..], result), (&whole[..len], Ok(())), "{len} bytes");
             let (out, result) = framed(&whole[..len], offset, |buf| {
-                KeyStream::<F, D>::new(&key, &nonce).unwrap().xor(buf)
+                variant.key_stream(&key, &nonce).unwrap().xor(buf)
             });
             assert_eq!((out, result), (vec![0; len], Ok(())), "{len} bytes");
         }
@@ -235,5 +229,5 @@ fn streams_agree<F: Family, const D: usize>() {
 
 #[test]
 fn streams() {
-    for_each_variant!(all: streams_agree());
+    for_each_variant(variants::ALL, streams_agree);
 }

@@ -3,12 +3,11 @@
 
 use std::ops::Range;
 
+use crate::common::erased::Variant;
 use crate::common::{
-    Random, assert_fails, flipped, for_each_backend, for_each_variant, framed, key, nonce, reduced,
-    reference,
+    Random, assert_fails, flipped, for_each_backend, for_each_variant, framed, reduced, variants,
 };
-use palladion::family::Family;
-use palladion::{Aegis, Error, Tag};
+use palladion::{Error, Tag};
 
 /// Returns `buffer` with `output` written to `place`.
 fn replaced(buffer: &[u8], place: Range<usize>, output: &[u8]) -> Vec<u8> {
@@ -18,17 +17,19 @@ fn replaced(buffer: &[u8], place: Range<usize>, output: &[u8]) -> Vec<u8> {
 }
 
 /// Checks a message of some length at all of these distances from its ciphertext.
-fn distances<F: Family, const D: usize, const T: usize>(
+fn distances(
+    variant: &dyn Variant,
+    tag_len: usize,
     random: &mut Random,
     len: usize,
     shifts: &[isize],
 ) {
-    let [key_bytes, nonce_bytes, ad, msg] =
-        [F::KEY_LEN, F::KEY_LEN, random.below(40), len].map(|len| random.bytes(len));
-    let (ct, tag) = reference::<F, D>().encrypt(&key_bytes, &nonce_bytes, &ad, &msg, T);
-    let tag = Tag::<T>::try_from(&tag[..]).unwrap();
-    let wrong = Tag::<T>::try_from(&flipped(tag.as_ref(), len % (8 * T))[..]).unwrap();
-    let (cipher, nonce) = (Aegis::<F, D, T>::new(&key::<F>(&key_bytes)), nonce::<F>(&nonce_bytes));
+    let aegis = variant.reference();
+    let [key, nonce, ad, msg] =
+        [aegis.key_len(), aegis.key_len(), random.below(40), len].map(|len| random.bytes(len));
+    let (ct, tag) = aegis.encrypt(&key, &nonce, &ad, &msg, tag_len);
+    let wrong = flipped(&tag, len % (8 * tag_len));
+    let cipher = variant.cipher(tag_len, &key);
     let zeros = vec![0; len];
     for_each_backend(|_| {
         for &shift in shifts {
@@ -41,7 +42,7 @@ fn distances<F: Family, const D: usize, const T: usize>(
 
             let before = replaced(&filler, src.clone(), &msg);
             let run = |buf: &mut [u8]| cipher.encrypt_within(&nonce, &ad, buf, src.clone(), to);
-            let after = (replaced(&before, place.clone(), &ct), Ok(tag));
+            let after = (replaced(&before, place.clone(), &ct), Ok(tag.clone()));
             assert!(framed(&before, offset, run) == after, "encryption: {}", context());
 
             let before = replaced(&filler, src.clone(), &ct);
@@ -58,7 +59,7 @@ fn distances<F: Family, const D: usize, const T: usize>(
     });
 }
 
-fn short<F: Family, const D: usize>() {
+fn short(variant: &dyn Variant) {
     let mut random = Random(61);
     let all: Vec<isize> = (-70..=70).collect();
     // If reduced, a step width that has no factor in common with the block length.
@@ -69,16 +70,16 @@ fn short<F: Family, const D: usize>() {
         let some: Vec<isize> =
             touching.into_iter().flat_map(|n| [n, -n]).chain([0, 1, -5, 13]).collect();
         let shifts = if matches!(len % 16, 0 | 1 | 15) { &all } else { &some };
-        distances::<F, D, 16>(&mut random, len, shifts);
+        distances(variant, 16, &mut random, len, shifts);
     }
 }
 
 #[test]
 fn short_messages_at_all_distances() {
-    for_each_variant!(sample: short());
+    for_each_variant(variants::SAMPLE, short);
 }
 
-fn long<F: Family, const D: usize>() {
+fn long(variant: &dyn Variant) {
     let mut random = Random(62);
     let lengths = [2 * 4096 + 77, 4096, 64 << 10, random.below(64 << 10)];
     for &len in &lengths[..if reduced() { 1 } else { 4 }] {
@@ -86,13 +87,13 @@ fn long<F: Family, const D: usize>() {
         let far = [70, 4096, len_ - 1, len_, len_ + 1, random.below(len) as isize];
         let shifts: Vec<_> =
             [1, 5, 13, 16, 31, 64].into_iter().chain(far).flat_map(|n| [n, -n]).collect();
-        distances::<F, D, 32>(&mut random, len, &shifts);
+        distances(variant, 32, &mut random, len, &shifts);
     }
 }
 
 #[test]
 fn long_messages_at_some_distances() {
-    for_each_variant!(kernels: long());
+    for_each_variant(variants::KERNELS, long);
 }
 
 /// Ranges outside the buffer are rejected, and nothing is changed.

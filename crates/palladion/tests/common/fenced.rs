@@ -23,6 +23,15 @@ pub enum Place {
     At(usize),
 }
 
+impl Place {
+    fn aligned(self, to: usize) -> Self {
+        match self {
+            Place::At(offset) => Place::At(offset - offset % to),
+            fence => fence,
+        }
+    }
+}
+
 /// Memory with an inaccessible fence before and after it, each as large as itself. On systems
 /// without fences it has only frames.
 pub struct Fenced {
@@ -46,6 +55,11 @@ impl Fenced {
         buffer
     }
 
+    /// Returns a buffer with these bytes, at an offset rounded down to the alignment of a tag.
+    pub fn aligned(&mut self, bytes: &[u8], place: Place) -> &mut [u8] {
+        self.buffer(bytes, place.aligned(align_of::<palladion::Tag<16>>()))
+    }
+
     /// Returns a buffer filled with one byte.
     pub fn filled(&mut self, byte: u8, len: usize, place: Place) -> &mut [u8] {
         let place = self.frame(len, place);
@@ -56,10 +70,7 @@ impl Fenced {
 
     /// Places a value, at an offset rounded down to its alignment. It is never dropped.
     pub fn value<T>(&mut self, value: T, place: Place) -> &T {
-        let place = match place {
-            Place::At(offset) => Place::At(offset - offset % align_of::<T>()),
-            fence => fence,
-        };
+        let place = place.aligned(align_of::<T>());
         assert!(
             MARGIN.is_multiple_of(align_of::<T>())
                 && size_of::<T>().is_multiple_of(align_of::<T>())

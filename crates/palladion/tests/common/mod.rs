@@ -10,6 +10,7 @@ pub mod fenced;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use erased::{Authenticator, Batch, Variant};
 use palladion::family::Family;
 use palladion::{Backend, ENVIRONMENT_VARIABLE, Error, set_backend};
 use palladion_reference as reference;
@@ -75,87 +76,111 @@ pub fn known_answers(source: &str, part: &str, backend: Backend, count: usize) {
     file.write_all(line.as_bytes()).unwrap(); // one write, because other processes append too
 }
 
-/// Calls `check::<F, D>(...)` for variants of both families: those named in the RFC, or more.
-macro_rules! for_each_variant {
-    (rfc: $check:ident $arguments:tt) => {
-        for_each_variant!(@ $check $arguments Aegis128: 1 2 4; Aegis256: 1 2 4;)
+/// A list of variants, MACs (with the length of their tags) or batches, as trait objects.
+macro_rules! list {
+    ($($family:ident $($tag:literal)?: $($degree:literal)*;)*) => {
+        list!(@ [] $($family [$($tag)?] [$($degree)*])*)
     };
-    (all: $check:ident $arguments:tt) => {{
-        #[cfg(not(palladion_test_reduced))]
-        for_each_variant!(@ $check $arguments Aegis128: 1 2 3 4 7 16 256; Aegis256: 1 2 3 4 5 16 256;);
-        #[cfg(palladion_test_reduced)]
-        for_each_variant!(sample: $check $arguments);
-    }};
-    (sample: $check:ident $arguments:tt) => {{ // those of the RFC, if not reduced
-        #[cfg(not(palladion_test_reduced))]
-        for_each_variant!(rfc: $check $arguments);
-        #[cfg(palladion_test_reduced)]
-        for_each_variant!(@ $check $arguments Aegis128: 1 4; Aegis256: 1 2;);
-    }};
-    (kernels: $check:ident $arguments:tt) => { // one for each class of kernels
-        for_each_variant!(@ $check $arguments Aegis128: 1 2 3 4; Aegis256: 1 2 3 4;)
+    (@ [$($item:expr),*] $family:ident $tag:tt [] $($rest:tt)*) => {
+        list!(@ [$($item),*] $($rest)*)
     };
-    (@ $check:ident $arguments:tt $($family:ident: $($degree:literal)*;)*) => {{
-        $($(
-            println!("{} of degree {}", stringify!($family), $degree); // shown if the test fails
-            $check::<palladion::family::$family, $degree> $arguments;
-        )*)*
-    }};
+    (@ [$($item:expr),*] $family:ident [$($tag:literal)?] [$degree:literal $($more:literal)*]
+        $($rest:tt)*) => {
+        list!(@ [
+            $($item,)*
+            &$crate::common::erased::Of::<palladion::family::$family, $degree $(, $tag)?>::NEW
+        ] $family [$($tag)?] [$($more)*] $($rest)*)
+    };
+    (@ [$($item:expr),*]) => { &[$($item),*] };
 }
-pub(crate) use for_each_variant;
+pub(crate) use list;
 
-/// Calls `check::<F, D, T>(...)` for the same variants and both tag lengths, except the MACs that
-/// do not exist: AEGIS-128X of an odd degree above 1 with 16-byte tags.
-macro_rules! for_each_mac {
-    (rfc: $check:ident $arguments:tt) => {
-        for_each_mac!(@ $check $arguments
-            Aegis128 16: 1 2 4; Aegis128 32: 1 2 4;
-            Aegis256 16: 1 2 4; Aegis256 32: 1 2 4;
-        )
-    };
-    (all: $check:ident $arguments:tt) => {{
-        #[cfg(not(palladion_test_reduced))]
-        for_each_mac!(@ $check $arguments
-            Aegis128 16: 1 2 4 16 256; Aegis128 32: 1 2 3 4 7 16 256;
-            Aegis256 16: 1 2 3 4 5 16 256; Aegis256 32: 1 2 3 4 5 16 256;
-        );
-        #[cfg(palladion_test_reduced)]
-        for_each_mac!(sample: $check $arguments);
-    }};
-    (sample: $check:ident $arguments:tt) => {{
-        #[cfg(not(palladion_test_reduced))]
-        for_each_mac!(rfc: $check $arguments);
-        #[cfg(palladion_test_reduced)]
-        for_each_mac!(@ $check $arguments Aegis128 16: 4; Aegis128 32: 1 2; Aegis256 16: 1; Aegis256 32: 2 3;);
-    }};
-    (kernels: $check:ident $arguments:tt) => {
-        for_each_mac!(@ $check $arguments
-            Aegis128 16: 1 2 4 6; Aegis128 32: 1 2 3 4;
-            Aegis256 16: 1 2 3 4; Aegis256 32: 1 2 3 4;
-        )
-    };
-    (@ $check:ident $arguments:tt $($family:ident $tag:literal: $($degree:literal)*;)*) => {{
-        $($(
-            println!("{} of degree {}, {}-byte tags", stringify!($family), $degree, $tag);
-            $check::<palladion::family::$family, $degree, $tag> $arguments;
-        )*)*
-    }};
+/// Lists of variants.
+pub mod variants {
+    use super::erased::Variant;
+
+    type List = &'static [&'static dyn Variant];
+
+    /// Those named in the RFC.
+    pub const RFC: List = list!(Aegis128: 1 2 4; Aegis256: 1 2 4;);
+    /// One for each class of kernels.
+    pub const KERNELS: List = list!(Aegis128: 1 2 3 4; Aegis256: 1 2 3 4;);
+    /// Those of the RFC, if not reduced.
+    #[cfg(not(palladion_test_reduced))]
+    pub const SAMPLE: List = RFC;
+    #[cfg(palladion_test_reduced)]
+    pub const SAMPLE: List = list!(Aegis128: 1 4; Aegis256: 1 2;);
+    /// Those of the RFC and others, if not reduced.
+    #[cfg(not(palladion_test_reduced))]
+    pub const ALL: List = list!(Aegis128: 1 2 3 4 7 16 256; Aegis256: 1 2 3 4 5 16 256;);
+    #[cfg(palladion_test_reduced)]
+    pub const ALL: List = SAMPLE;
 }
-pub(crate) use for_each_mac;
+
+/// Lists of MACs: the same variants with both tag lengths, except the MACs that do not exist, which
+/// are those of AEGIS-128X of an odd degree above 1 with 16-byte tags.
+pub mod macs {
+    use super::erased::Authenticator;
+
+    type List = &'static [&'static dyn Authenticator];
+
+    pub const RFC: List = list!(
+        Aegis128 16: 1 2 4; Aegis128 32: 1 2 4;
+        Aegis256 16: 1 2 4; Aegis256 32: 1 2 4;
+    );
+    pub const KERNELS: List = list!(
+        Aegis128 16: 1 2 4 6; Aegis128 32: 1 2 3 4;
+        Aegis256 16: 1 2 3 4; Aegis256 32: 1 2 3 4;
+    );
+    #[cfg(not(palladion_test_reduced))]
+    pub const SAMPLE: List = RFC;
+    #[cfg(palladion_test_reduced)]
+    pub const SAMPLE: List =
+        list!(Aegis128 16: 4; Aegis128 32: 1 2; Aegis256 16: 1; Aegis256 32: 2 3;);
+    #[cfg(not(palladion_test_reduced))]
+    pub const ALL: List = list!(
+        Aegis128 16: 1 2 4 16 256; Aegis128 32: 1 2 3 4 7 16 256;
+        Aegis256 16: 1 2 3 4 5 16 256; Aegis256 32: 1 2 3 4 5 16 256;
+    );
+    #[cfg(palladion_test_reduced)]
+    pub const ALL: List = SAMPLE;
+}
+
+/// Variants and tag lengths of batches: those of the RFC and one more.
+pub mod batches {
+    use super::erased::Batch;
+
+    #[cfg(not(palladion_test_reduced))]
+    pub const ALL: &[&dyn Batch] = list!(
+        Aegis128 16: 1 2 3 4; Aegis128 32: 1 2 3 4;
+        Aegis256 16: 1 2 3 4; Aegis256 32: 1 2 3 4;
+    );
+    #[cfg(palladion_test_reduced)]
+    pub const ALL: &[&dyn Batch] =
+        list!(Aegis128 16: 1; Aegis128 32: 4; Aegis256 16: 2; Aegis256 32: 1;);
+}
+
+/// Runs a test with every variant of a list.
+pub fn for_each_variant(list: &[&dyn Variant], mut test: impl FnMut(&dyn Variant)) {
+    for variant in list {
+        println!("{:?}", variant.reference()); // shown if the test fails
+        test(*variant);
+    }
+}
+
+/// Runs a test with every MAC of a list.
+pub fn for_each_mac(list: &[&dyn Authenticator], mut test: impl FnMut(&dyn Authenticator)) {
+    for mac in list {
+        println!("{:?}, {}-byte tags", mac.reference(), mac.tag_len()); // shown if the test fails
+        test(*mac);
+    }
+}
 
 /// Returns the reference for a variant.
 pub fn reference<F: Family, const D: usize>() -> reference::Aegis {
     let family =
         if F::KEY_LEN == 16 { reference::Family::Aegis128 } else { reference::Family::Aegis256 };
     reference::Aegis::new(family, D)
-}
-
-pub fn key<F: Family>(bytes: &[u8]) -> F::Key {
-    bytes.try_into().unwrap()
-}
-
-pub fn nonce<F: Family>(bytes: &[u8]) -> F::Nonce {
-    bytes.try_into().unwrap()
 }
 
 /// Decodes hexadecimal digits; "-" stands for nothing.
@@ -237,4 +262,12 @@ pub fn flipped(bytes: &[u8], bit: usize) -> Vec<u8> {
 #[track_caller]
 pub fn assert_fails<R: std::fmt::Debug>(result: Result<R, Error>, error: Error) {
     assert_eq!(result.map(drop), Err(error));
+}
+
+/// Runs a test with all [`batches`].
+pub fn for_each_batch(mut test: impl FnMut(&dyn Batch)) {
+    for batch in batches::ALL {
+        println!("{:?}, {}-byte tags", batch.reference(), batch.tag_len()); // if the test fails
+        test(*batch);
+    }
 }
