@@ -14,7 +14,7 @@ use crate::common::{
 fn lengths(rate: usize) -> impl Iterator<Item = usize> {
     let step = match rate {
         _ if reduced() => (rate / 8) | 1,
-        129.. => (rate / 32) | 1,
+        129.. => (rate / 8) | 1, // odd: the last blocks have all lengths
         _ => 1,
     };
     (0..=2 * rate + 1).step_by(step).chain([
