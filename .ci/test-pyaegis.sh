@@ -26,7 +26,7 @@ export PALLADION_RAF_DIR
 trap 'rm -rf "$PALLADION_RAF_DIR"' EXIT
 check make "$PALLADION_RAF_DIR/pyaegis"
 check check "$PALLADION_RAF_DIR/pyaegis"
-cargo test --quiet --release --all-features --test pyaegis -- --ignored
+cargo test --quiet --release --all-features -p palladion-raf --test all -- --ignored pyaegis::
 
 # The same with the command line.
 palladion=$(realpath "${CARGO_TARGET_DIR:-target}/release/palladion")

@@ -1,11 +1,9 @@
 //! Real files, pipes and accidents, end to end.
 
-mod common;
-
 use std::fs;
 use std::io::Write;
 
-use common::*;
+use crate::common::*;
 
 const MIB: usize = 1 << 20;
 

@@ -1,8 +1,6 @@
 //! Signals, full disks and closed pipes: nothing half-written stays.
 #![cfg(unix)]
 
-mod common;
-
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -10,7 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::*;
+use crate::common::*;
 
 fn kill(child: &Child, signal: &str) {
     assert!(

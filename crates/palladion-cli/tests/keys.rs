@@ -1,8 +1,6 @@
 //! Key files, passphrases and MACs.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 
 #[test]
 fn key_files() {

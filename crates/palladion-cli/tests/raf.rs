@@ -1,8 +1,6 @@
 //! `raf`, end to end.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
@@ -180,9 +178,7 @@ fn writes_at_all_offsets_with_all_chunk_sizes() {
     const LEN: usize = 5000;
     let bench = Bench::new();
     bench.write("in", text(LEN));
-    for chunk_size in
-        ["1024", "1040", "1536", "4000", "4096", "50000", "65536", "100000", "1048560", "1M"]
-    {
+    for chunk_size in ["1024", "1040", "4000", "65536", "1048560", "1M"] {
         bench.ok(&["raf", "import", "-k", "key", "-f", "--chunk-size", chunk_size, "in", "f.raf"]);
         let mut model = text(LEN);
         for (i, offset) in
@@ -223,10 +219,14 @@ fn wrong_keys() {
             "truncate" => &["f.raf", "0"],
             _ => &["f.raf"],
         };
-        for key in
-            [&["-k", "other"][..], &["-k", "key", "--context", "x"], &["--passphrase-file", "pass"]]
-        {
-            let args = [&["raf"], args, key, after].concat();
+        let keys = [
+            &["-k", "other"][..],
+            &["-k", "key", "--context", "x"],
+            &["--passphrase-file", "pass"],
+        ];
+        // A passphrase takes long. It is read in one place for all commands.
+        for key in &keys[..if args[0] == "info" { 3 } else { 2 }] {
+            let args = [&["raf"], args, *key, after].concat();
             let stderr = bench.fails(&args, 3, "\"f.raf\": wrong key or passphrase");
             assert!(stderr.contains("\nhint: "));
         }
@@ -694,7 +694,7 @@ mod accidents {
     #[test]
     fn signals_stop_between_steps() {
         for (signal, number) in [("-INT", 2), ("-TERM", 15)] {
-            if common::is_ignored(number) {
+            if crate::common::is_ignored(number) {
                 continue;
             }
             let (bench, text_before) = imported(100_000);

@@ -1,11 +1,9 @@
 //! Nothing that happens to a file goes unnoticed, every accident has its name, and nothing
 //! unverified comes out.
 
-mod common;
-
 use std::io::Read;
 
-use common::*;
+use crate::common::*;
 use palladion_file::{
     Algorithm, DecryptReader, Decryptor, Encryptor, Error, KdfLimits, MasterKey, Passphrase,
 };

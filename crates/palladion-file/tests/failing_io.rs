@@ -1,14 +1,12 @@
 //! Readers and writers that fail, stall or panic at any call: never a hang, never a wrong verdict.
 
-mod common;
-
 use std::io::{self, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use common::*;
+use crate::common::*;
 use palladion_file::{Algorithm, ChunkSize, Decryptor, EncryptWriter, Encryptor, Error};
 
 const LEN: usize = 10 * CHUNK + 7;

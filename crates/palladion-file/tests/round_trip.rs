@@ -1,10 +1,8 @@
 //! What goes in comes out, whatever the size, the pieces, the threads and the algorithm.
 
-mod common;
-
 use std::io::{self, Read, Write};
 
-use common::*;
+use crate::common::*;
 use palladion_file::{
     Algorithm, ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, MasterKey, Passphrase,
 };

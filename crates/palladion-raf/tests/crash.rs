@@ -1,6 +1,7 @@
 //! The process is killed, or the machine loses power, at any moment: after reopening the size is
 //! one that was valid, and every chunk is an old one or a new one.
 
+use std::cell::{Cell, RefCell};
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
@@ -54,7 +55,7 @@ fn workload(seed: u64, len: usize) -> Vec<Change> {
 }
 
 impl Change {
-    fn make<S: Storage>(&self, file: &mut Raf<S>) -> Result<(), Error> {
+    fn make(&self, file: &mut Raf<&mut dyn Storage>) -> Result<(), Error> {
         match self {
             Self::Write { offset, data } => file.write_at(data, *offset as u64),
             Self::Resize(size) => file.set_size(*size as u64),
@@ -75,7 +76,7 @@ impl Change {
     }
 }
 
-fn create<S: Storage>(storage: S) -> Raf<S> {
+fn create(storage: &mut dyn Storage) -> Raf<&mut dyn Storage> {
     let options = Options::default().algorithm(Algorithm::Aegis256).chunk_size(CHUNK as u32);
     options.create(storage, &KEY).unwrap()
 }
@@ -88,7 +89,8 @@ fn chunk(contents: &[u8], chunk: usize, size: usize) -> Vec<u8> {
 }
 
 /// That a file is made of these contents: its size is that of one, and each chunk is that of one.
-fn check<S: Storage>(mut file: Raf<S>, versions: &[Vec<u8>], what: &str) {
+fn check(storage: &mut dyn Storage, versions: &[Vec<u8>], what: &str) {
+    let mut file = Raf::open(storage, &KEY).unwrap();
     let size = file.size() as usize;
     assert!(versions.iter().any(|contents| contents.len() == size), "{what}: size {size}");
     for index in 0..size.div_ceil(CHUNK) {
@@ -109,22 +111,22 @@ fn check<S: Storage>(mut file: Raf<S>, versions: &[Vec<u8>], what: &str) {
 }
 
 /// Counts what is done to a storage, and ends the process at some point.
-struct Counting<S> {
-    storage: S,
-    done: usize,
+struct Counting<'a> {
+    storage: &'a mut dyn Storage,
+    done: &'a Cell<usize>,
     last: usize,
 }
 
-impl<S> Counting<S> {
-    fn count(&mut self) {
-        if self.done == self.last {
+impl Counting<'_> {
+    fn count(&self) {
+        if self.done.get() == self.last {
             std::process::abort();
         }
-        self.done += 1;
+        self.done.set(self.done.get() + 1);
     }
 }
 
-impl<S: Storage> Storage for Counting<S> {
+impl Storage for Counting<'_> {
     fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         self.storage.read_at(buf, offset)
     }
@@ -154,8 +156,10 @@ const WHERE: &str = "PALLADION_RAF_KILL_FILE";
 #[test]
 fn victim() {
     let (Ok(when), Some(path)) = (std::env::var(WHEN), std::env::var_os(WHERE)) else { return };
-    let storage = File::options().read(true).write(true).create_new(true).open(path).unwrap();
-    let mut file = create(Counting { storage, done: 0, last: when.parse().unwrap() });
+    let mut storage = File::options().read(true).write(true).create_new(true).open(path).unwrap();
+    let (storage, done) = (&mut storage, &Cell::new(0));
+    let mut counting = Counting { storage, done, last: when.parse().unwrap() };
+    let mut file = create(&mut counting);
     for change in workload(SEED, CHANGES) {
         change.make(&mut file).unwrap();
     }
@@ -164,13 +168,15 @@ fn victim() {
 #[test]
 fn killed_at_every_write() {
     // What the file is after each change, and how much had been done to the storage by then.
-    let mut file = create(Counting { storage: Memory::default(), done: 0, last: usize::MAX });
-    let mut versions = vec![(file.storage_mut().done, Vec::new())];
+    let (storage, done) = (&mut Memory::default(), &Cell::new(0));
+    let mut counting = Counting { storage, done, last: usize::MAX };
+    let mut file = create(&mut counting);
+    let mut versions = vec![(done.get(), Vec::new())];
     for change in workload(SEED, CHANGES) {
         change.make(&mut file).unwrap();
         let mut contents = versions[versions.len() - 1].1.clone();
         change.model(&mut contents);
-        versions.push((file.storage_mut().done, contents));
+        versions.push((done.get(), contents));
     }
     let (all, _) = versions[versions.len() - 1];
     assert!(all > 30);
@@ -181,13 +187,12 @@ fn killed_at_every_write() {
         let path = folder.join(format!("{when}.raf"));
         let status = victim_of(&path, when);
         assert_eq!(status.success(), when == all, "{when}: {status}");
-        let file =
-            Raf::open(File::options().read(true).write(true).open(&path).unwrap(), &KEY).unwrap();
+        let mut file = File::options().read(true).write(true).open(&path).unwrap();
         // The change in which it happened, or after which.
         let next = versions.iter().position(|(done, _)| *done > when).unwrap_or(versions.len() - 1);
         let candidates: Vec<_> =
             versions[next.saturating_sub(1)..=next].iter().map(|(_, c)| c.clone()).collect();
-        check(file, &candidates, &format!("killed after {when}"));
+        check(&mut file, &candidates, &format!("killed after {when}"));
     }
     fs::remove_dir_all(folder).unwrap();
 }
@@ -195,7 +200,7 @@ fn killed_at_every_write() {
 fn victim_of(path: &Path, when: usize) -> std::process::ExitStatus {
     let this = std::env::current_exe().unwrap();
     let mut command = Command::new(this);
-    command.args(["--exact", "victim"]).env(WHEN, when.to_string()).env(WHERE, path);
+    command.args(["--exact", "crash::victim"]).env(WHEN, when.to_string()).env(WHERE, path);
     command.output().unwrap().status
 }
 
@@ -216,24 +221,30 @@ enum Pending {
     Resize(u64),
 }
 
-impl Storage for Cache {
+/// A [`Cache`] that the test looks into while a file uses it.
+struct Watched<'a>(&'a RefCell<Cache>);
+
+impl Storage for Watched<'_> {
     fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
-        self.memory.read_at(buf, offset)
+        self.0.borrow_mut().memory.read_at(buf, offset)
     }
     fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
-        self.pending.push(Pending::Write(offset, buf.to_vec()));
-        self.memory.write_at(buf, offset)
+        let mut cache = self.0.borrow_mut();
+        cache.pending.push(Pending::Write(offset, buf.to_vec()));
+        cache.memory.write_at(buf, offset)
     }
     fn size(&mut self) -> io::Result<u64> {
-        self.memory.size()
+        self.0.borrow_mut().memory.size()
     }
     fn set_size(&mut self, size: u64) -> io::Result<()> {
-        self.pending.push(Pending::Resize(size));
-        self.memory.set_size(size)
+        let mut cache = self.0.borrow_mut();
+        cache.pending.push(Pending::Resize(size));
+        cache.memory.set_size(size)
     }
     fn sync(&mut self) -> io::Result<()> {
-        self.pending.clear();
-        self.kept = self.memory.clone();
+        let mut cache = self.0.borrow_mut();
+        cache.pending.clear();
+        cache.kept = cache.memory.clone();
         Ok(())
     }
 }
@@ -262,7 +273,9 @@ fn power_cuts(
 ) {
     for seed in 0..150 {
         let mut random = Random(seed ^ 0xabcd);
-        let mut file = create(Cache::default());
+        let cache = RefCell::new(Cache::default());
+        let storage = &mut Watched(&cache);
+        let mut file = create(storage);
         file.set_barriers(barriers);
         file.sync().unwrap();
         let mut versions = vec![Vec::new()];
@@ -275,7 +288,7 @@ fn power_cuts(
             }
             versions.push(contents);
             for _ in 0..4 {
-                let left = cut(file.storage_mut(), &mut random);
+                let left = cut(&cache.borrow(), &mut random);
                 look(left, &versions, &format!("workload {seed}, change {i}"));
             }
         }
@@ -288,7 +301,7 @@ fn power_cut_with_barriers() {
     power_cuts(
         true,
         |cache, random| cache.cut(|_| random.below(2) == 0),
-        |left, versions, what| check(Raf::open(left, &KEY).unwrap(), versions, what),
+        |mut left, versions, what| check(&mut left, versions, what),
     );
 }
 
@@ -301,7 +314,7 @@ fn power_cut_in_order() {
             let first_lost = random.below(cache.pending.len() + 1);
             cache.cut(|i| i < first_lost)
         },
-        |left, versions, what| check(Raf::open(left, &KEY).unwrap(), versions, what),
+        |mut left, versions, what| check(&mut left, versions, what),
     );
 }
 

@@ -45,7 +45,8 @@ fn data(len: usize, seed: u8) -> Vec<u8> {
 /// More than any of the files here has.
 const PLACES: u64 = 13;
 
-fn run<S: Storage>(algorithm: Algorithm, storage: S, steps: &[Step]) -> Raf<S> {
+/// Works on a storage, and gives the length of the file in it.
+fn run(algorithm: Algorithm, storage: &mut dyn Storage, steps: &[Step]) -> u64 {
     let key = key(algorithm);
     let mut file =
         Options::default().algorithm(algorithm).chunk_size(CHUNK).create(storage, &key).unwrap();
@@ -86,7 +87,7 @@ fn run<S: Storage>(algorithm: Algorithm, storage: S, steps: &[Step]) -> Raf<S> {
     assert_eq!(all[..model.len()], model);
     file.verify().unwrap();
     file.verify_tree().unwrap();
-    file
+    file.size()
 }
 
 proptest! {
@@ -95,11 +96,12 @@ proptest! {
     #[test]
     fn as_a_vector_of_bytes(steps in steps(), which in 0..6_usize) {
         let algorithm = Algorithm::ALL[which];
-        let mut file = run(algorithm, Memory::default(), &steps);
+        let mut memory = Memory::default();
+        let size = run(algorithm, &mut memory, &steps);
         // As long as the format says.
-        let records = file.size().div_ceil(CHUNK.into()) * (u64::from(CHUNK) + algorithm.key_len() as u64 + 16);
-        prop_assert_eq!(file.storage_mut().size().unwrap(), HEADER_LEN as u64 + records);
-        run(algorithm, Stream(io::Cursor::new(Vec::new())), &steps);
+        let records = size.div_ceil(CHUNK.into()) * (u64::from(CHUNK) + algorithm.key_len() as u64 + 16);
+        prop_assert_eq!(memory.size().unwrap(), HEADER_LEN as u64 + records);
+        run(algorithm, &mut Stream(io::Cursor::new(Vec::new())), &steps);
     }
 }
 
@@ -269,7 +271,7 @@ impl Storage for Failing {
 /// what it was to be; if a record was written by half, it alone is damaged, and says so.
 #[test]
 fn stopped_anywhere() {
-    type Change = fn(&mut Raf<Failing>) -> Result<(), Error>;
+    type Change = fn(&mut Raf<&mut dyn Storage>) -> Result<(), Error>;
     let changes: [(Change, u64); 4] = [
         (|file| file.write_at(&data(3000, 9), 500), 3500),
         (|file| file.write_at(b"far", 5000), 5003),
@@ -280,8 +282,9 @@ fn stopped_anywhere() {
     for (change, new_size) in changes {
         for torn in [false, true] {
             for left in 0.. {
-                let storage = Failing { memory: Memory(file_of(2500)), left, torn };
-                let mut file = Raf::open(storage, &key(Algorithm::Aegis256X2)).unwrap();
+                let mut storage = Failing { memory: Memory(file_of(2500)), left, torn };
+                let any: &mut dyn Storage = &mut storage;
+                let mut file = Raf::open(any, &key(Algorithm::Aegis256X2)).unwrap();
                 let result = change(&mut file);
                 if result.is_ok() {
                     break;
@@ -290,8 +293,7 @@ fn stopped_anywhere() {
                 assert!(matches!(file.read_at(&mut [0], 0), Err(Error::Poisoned)));
                 assert!(matches!(file.write_at(b"x", 0), Err(Error::Poisoned)));
                 assert!(matches!(file.set_size(1), Err(Error::Poisoned)));
-                let memory = file.into_storage().memory;
-                let mut file = match Raf::open(memory, &key(Algorithm::Aegis256X2)) {
+                let mut file = match Raf::open(storage.memory, &key(Algorithm::Aegis256X2)) {
                     Ok(file) => file,
                     // A header that was written by half: nobody can help. (It has 64 bytes, less
                     // than a sector.)
@@ -373,14 +375,16 @@ fn old_chunks_are_noticed() {
 #[test]
 fn read_only() {
     let key = key(Algorithm::Aegis256X2);
-    let mut file = Raf::open_read_only(ReadOnly(io::Cursor::new(file_of(3000))), &key).unwrap();
+    let storage: &mut dyn Storage = &mut ReadOnly(io::Cursor::new(file_of(3000)));
+    let mut file = Raf::open_read_only(storage, &key).unwrap();
     let mut buf = vec![0; 3000];
     assert_eq!((file.read_at(&mut buf, 0).unwrap(), buf), (3000, data(3000, 3)));
     assert!(matches!(file.write_at(b"x", 0), Err(Error::ReadOnly)));
     assert!(matches!(file.set_size(10), Err(Error::ReadOnly)));
     file.verify().unwrap();
     // Without being told, it is the storage that refuses.
-    let mut file = Raf::open(ReadOnly(io::Cursor::new(file_of(3000))), &key).unwrap();
+    let storage = file.into_storage();
+    let mut file = Raf::open(storage, &key).unwrap();
     assert!(
         matches!(file.write_at(b"x", 0), Err(Error::Io(e)) if e.kind() == io::ErrorKind::PermissionDenied)
     );
@@ -391,7 +395,7 @@ fn read_only() {
 /// storage; beside them chunks that are not whole.
 #[test]
 fn long_pieces() {
-    fn all<S: Storage>(storage: S, algorithm: Algorithm, chunk: u32) -> S {
+    fn all(storage: &mut dyn Storage, algorithm: Algorithm, chunk: u32) {
         let mut file = Options::default()
             .algorithm(algorithm)
             .chunk_size(chunk)
@@ -445,21 +449,22 @@ fn long_pieces() {
         assert_eq!(file.read_at(&mut found, 0).unwrap(), expected.len());
         assert!(found[..expected.len()] == expected);
         file.verify_tree().unwrap();
-        file.into_storage()
     }
     for (i, algorithm) in Algorithm::ALL.into_iter().enumerate() {
         let chunk = [1024, 4096, 16400, 2048, 1040, 8192][i];
         let path =
             std::env::temp_dir().join(format!("palladion-raf-long-{}-{i}", std::process::id()));
-        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
-        all(file, algorithm, chunk);
-        let memory = all(Memory::default(), algorithm, chunk);
+        let mut file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        all(&mut file, algorithm, chunk);
+        let mut memory = Memory::default();
+        all(&mut memory, algorithm, chunk);
         // What one kind of storage has, another can read.
         std::fs::write(&path, &memory.0).unwrap();
-        Raf::open(File::open(&path).unwrap(), &key(algorithm)).unwrap().verify().unwrap();
+        let file: &mut dyn Storage = &mut File::open(&path).unwrap();
+        Raf::open(file, &key(algorithm)).unwrap().verify().unwrap();
         std::fs::remove_file(path).unwrap();
     }
-    all(Stream(io::Cursor::new(Vec::new())), Algorithm::Aegis256X2, 4096);
+    all(&mut Stream(io::Cursor::new(Vec::new())), Algorithm::Aegis256X2, 4096);
 }
 
 /// As the standard library sees it.
