@@ -8,6 +8,6 @@
 export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true CARGO_INCREMENTAL=0
 reduced_flags='--cfg palladion_test_reduced'
 reduced=()
-for package in proc_macro test data-encoding proptest regex-syntax serde_core serde_json; do
+for package in proc_macro test data-encoding serde_core serde_json; do
     reduced+=(--config "profile.release.package.$package.opt-level=0")
 done

@@ -3,5 +3,7 @@
 mod common;
 mod damage;
 mod failing_io;
+#[path = "../../palladion/tests/common/random.rs"]
+mod random;
 mod round_trip;
 mod vectors;

@@ -3,10 +3,10 @@
 use std::io::{self, Read, Write};
 
 use crate::common::*;
+use crate::random::{Random, with_new_seeds};
 use palladion_file::{
     Algorithm, ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, MasterKey, Passphrase,
 };
-use proptest::prelude::*;
 
 /// Gives at most `step` bytes at a time, like a pipe.
 struct Trickle<'a> {
@@ -21,23 +21,20 @@ impl Read for Trickle<'_> {
     }
 }
 
-fn algorithms() -> impl Strategy<Value = Algorithm> {
-    prop::sample::select(Algorithm::ALL.to_vec())
-}
-
 /// Any length, with the boundaries of chunks more often.
-fn lengths() -> impl Strategy<Value = usize> {
-    prop_oneof![
-        0..6 * CHUNK,
-        (0usize..6, 0usize..5).prop_map(|(n, d)| (n * CHUNK + d).saturating_sub(2))
-    ]
+fn length(random: &mut Random) -> usize {
+    match random.below(2) {
+        0 => random.below(6 * CHUNK),
+        _ => (random.below(6) * CHUNK + random.below(5)).saturating_sub(2),
+    }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
-    #[test]
-    fn any_pieces(algorithm in algorithms(), len in lengths(), step in 1usize..3000, n in 1usize..6) {
+#[test]
+fn any_pieces() {
+    with_new_seeds(256, |random| {
+        let algorithm = Algorithm::ALL[random.below(6)];
+        let (len, step, n) = (length(random), random.within(1..3000), random.within(1..6));
+        println!("{algorithm}, {len} bytes, pieces of {step}, {n} threads"); // shown if it fails
         let text = text(len);
         let mut file = Vec::new();
         let summary = Encryptor::new(&key())
@@ -47,29 +44,34 @@ proptest! {
             .run(Trickle { left: &text, step }, &mut file)
             .unwrap();
         let chunks = len.div_ceil(CHUNK).max(1);
-        prop_assert_eq!((summary.bytes, summary.chunks), (len as u64, chunks as u64));
-        prop_assert_eq!(file.len(), HEADER + len + chunks * OVERHEAD);
+        assert_eq!((summary.bytes, summary.chunks), (len as u64, chunks as u64));
+        assert_eq!(file.len(), HEADER + len + chunks * OVERHEAD);
 
         let mut out = Vec::new();
         let input = Trickle { left: &file, step };
         let opened = Decryptor::new(&key()).threads(threads(7 - n)).run(input, &mut out).unwrap();
-        prop_assert_eq!(opened, summary);
-        prop_assert_eq!(out, text);
-    }
+        assert_eq!(opened, summary);
+        assert_eq!(out, text);
+    });
+}
 
-    #[test]
-    fn adapters_speak_the_same_format(len in lengths(), step in 1usize..3000) {
+#[test]
+fn adapters_speak_the_same_format() {
+    with_new_seeds(256, |random| {
+        let (len, step) = (length(random), random.within(1..3000));
+        println!("{len} bytes, pieces of {step}"); // shown if the test fails
         let text = text(len);
         let mut writer =
-            EncryptWriter::with(&key(), Algorithm::Aegis128L, ChunkSize::MIN, cheap(), Vec::new()).unwrap();
+            EncryptWriter::with(&key(), Algorithm::Aegis128L, ChunkSize::MIN, cheap(), Vec::new())
+                .unwrap();
         for piece in text.chunks(step) {
             writer.write_all(piece).unwrap();
             writer.flush().unwrap();
         }
         let file = writer.finish().unwrap();
         let (out, result) = decrypt(&file);
-        prop_assert!(result.is_ok());
-        prop_assert_eq!(&out, &text);
+        assert!(result.is_ok());
+        assert_eq!(out, text);
 
         let mut reader = DecryptReader::new(&key(), &file[..]).unwrap();
         let (mut out, mut piece) = (Vec::new(), vec![0; step]);
@@ -79,8 +81,8 @@ proptest! {
                 len => out.extend_from_slice(&piece[..len]),
             }
         }
-        prop_assert_eq!(out, text);
-    }
+        assert_eq!(out, text);
+    });
 }
 
 #[test]

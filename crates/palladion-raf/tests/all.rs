@@ -3,5 +3,7 @@
 mod crash;
 mod model;
 mod pyaegis;
+#[path = "../../palladion/tests/common/random.rs"]
+mod random;
 mod reference;
 mod vectors;

@@ -7,25 +7,11 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
+use crate::random::Random;
 use palladion_raf::{Algorithm, Error, Memory, Options, Raf, Storage};
 
 const CHUNK: usize = 1024;
 const KEY: [u8; 32] = [5; 32];
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-}
 
 #[derive(Clone, Debug)]
 enum Change {
@@ -46,7 +32,10 @@ fn workload(seed: u64, len: usize) -> Vec<Change> {
         .map(|_| match random.below(8) {
             0..5 => {
                 let (offset, len) = (place(&mut random), 1 + place(&mut random));
-                Change::Write { offset, data: (0..len).map(|_| random.next() as u8 | 1).collect() }
+                Change::Write {
+                    offset,
+                    data: (0..len).map(|_| random.number() as u8 | 1).collect(),
+                }
             }
             5 | 6 => Change::Resize(place(&mut random)),
             _ => Change::Sync,

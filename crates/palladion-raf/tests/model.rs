@@ -4,11 +4,11 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
+use crate::random::{Random, with_new_seeds};
 use palladion_raf::merkle::Sha256;
 use palladion_raf::{
     Algorithm, Cursor, Error, HEADER_LEN, Memory, Options, Raf, ReadOnly, Storage, Stream,
 };
-use proptest::prelude::*;
 
 const CHUNK: u32 = 1024;
 
@@ -20,17 +20,29 @@ enum Step {
     Reopen,
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let offset = prop_oneof![0..6000_u64, (0..6_u64).prop_map(|n| n * 1024), 0..40_u64];
-    let len = prop_oneof![0..50_usize, 0..3000_usize, (0..4_usize).prop_map(|n| n * 1024)];
-    let step = prop_oneof![
-        4 => (offset.clone(), len.clone(), any::<u8>())
-            .prop_map(|(offset, len, seed)| Step::Write { offset, len, seed }),
-        3 => (offset.clone(), len).prop_map(|(offset, len)| Step::Read { offset, len }),
-        2 => offset.prop_map(Step::Resize),
-        1 => Just(Step::Reopen),
-    ];
-    proptest::collection::vec(step, 1..25)
+fn steps(random: &mut Random) -> Vec<Step> {
+    let offset = |random: &mut Random| match random.below(3) {
+        0 => random.below(6000),
+        1 => random.below(6) * CHUNK as usize,
+        _ => random.below(40),
+    } as u64;
+    let len = |random: &mut Random| match random.below(3) {
+        0 => random.below(50),
+        1 => random.below(3000),
+        _ => random.below(4) * CHUNK as usize,
+    };
+    let mut step = || match random.below(10) {
+        0..4 => {
+            let seed = random.number() as u8;
+            Step::Write { offset: offset(random), len: len(random), seed }
+        }
+        4..7 => Step::Read { offset: offset(random), len: len(random) },
+        7..9 => Step::Resize(offset(random)),
+        _ => Step::Reopen,
+    };
+    let mut steps: Vec<Step> = (0..24).map(|_| step()).collect();
+    steps.truncate(random.within(1..25));
+    steps
 }
 
 fn key(algorithm: Algorithm) -> Vec<u8> {
@@ -90,19 +102,19 @@ fn run(algorithm: Algorithm, storage: &mut dyn Storage, steps: &[Step]) -> u64 {
     file.size()
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn as_a_vector_of_bytes(steps in steps(), which in 0..6_usize) {
-        let algorithm = Algorithm::ALL[which];
+#[test]
+fn as_a_vector_of_bytes() {
+    with_new_seeds(60, |random| {
+        let (algorithm, steps) = (Algorithm::ALL[random.below(6)], steps(random));
+        println!("{algorithm}: {steps:?}"); // shown if the test fails
         let mut memory = Memory::default();
         let size = run(algorithm, &mut memory, &steps);
         // As long as the format says.
-        let records = size.div_ceil(CHUNK.into()) * (u64::from(CHUNK) + algorithm.key_len() as u64 + 16);
-        prop_assert_eq!(memory.size().unwrap(), HEADER_LEN as u64 + records);
+        let record = u64::from(CHUNK) + algorithm.key_len() as u64 + 16;
+        let records = size.div_ceil(CHUNK.into()) * record;
+        assert_eq!(memory.size().unwrap(), HEADER_LEN as u64 + records);
         run(algorithm, &mut Stream(io::Cursor::new(Vec::new())), &steps);
-    }
+    });
 }
 
 fn file_of(len: usize) -> Vec<u8> {

@@ -1,15 +1,13 @@
-//! The result does not depend on the pieces: properties, tested on random inputs that shrink when
-//! they fail.
+//! The result does not depend on the pieces: properties, tested on random inputs.
 
 use crate::common::erased::{Authenticating, Authenticator, Encrypting, Session, Variant};
+use crate::common::random::with_new_seeds;
 use crate::common::{
     Random, assert_fails, flipped, for_each_backend, for_each_mac, for_each_variant, macs, reduced,
     variants, with_backends,
 };
 use palladion::{Backend, Error, backend, set_backend};
 use palladion_reference::Aegis as Reference;
-use proptest::prelude::{Just, Strategy, any, prop_oneof};
-use proptest::test_runner::{Config, TestRunner};
 
 /// How to cut an input, and what to do with each piece.
 #[derive(Clone, Debug)]
@@ -29,6 +27,25 @@ struct Piece {
 }
 
 impl Plan {
+    fn new(rate: usize, random: &mut Random) -> Self {
+        let mut piece = || Piece {
+            len: match random.below(12) {
+                0..2 => 0,
+                2..6 => random.within(1..41),
+                6..10 => random.within(1..2 * rate + 2),
+                _ => random.within(1..3) * rate,
+            },
+            in_place: random.below(2) == 0,
+        };
+        let pieces = [(); 8].map(|()| piece());
+        Plan {
+            seed: random.number(),
+            ad_len: random.below(2 * rate + 2),
+            pieces: pieces[..random.below(9)].to_vec(),
+            moment: random.below(1 << 20),
+        }
+    }
+
     fn len(&self) -> usize {
         self.pieces.iter().map(|piece| piece.len).sum()
     }
@@ -40,29 +57,13 @@ impl Plan {
     }
 }
 
-fn plans(rate: usize) -> impl Strategy<Value = Plan> {
-    let len = prop_oneof![
-        2 => Just(0),
-        4 => 1..=40_usize,
-        4 => 1..=2 * rate + 1,
-        2 => (1..=2_usize).prop_map(move |steps| steps * rate),
-    ];
-    let piece = (len, any::<bool>()).prop_map(|(len, in_place)| Piece { len, in_place });
-    let pieces = proptest::collection::vec(piece, 0..9);
-    (any::<u64>(), 0..=2 * rate + 1, pieces, any::<usize>())
-        .prop_map(|(seed, ad_len, pieces, moment)| Plan { seed, ad_len, pieces, moment })
-}
-
 /// Tests a property with some plans for a rate.
 fn hold(rate: usize, property: &dyn Fn(&Plan)) {
-    let cases = if rate > 512 || reduced() { 4 } else { 16 };
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
-    TestRunner::new(config)
-        .run(&plans(rate), |plan| {
-            property(&plan);
-            Ok(())
-        })
-        .unwrap_or_else(|failure| panic!("{failure}"));
+    with_new_seeds(if rate > 512 || reduced() { 4 } else { 16 }, |random| {
+        let plan = Plan::new(rate, random);
+        println!("{plan:?}"); // shown if the test fails
+        property(&plan);
+    });
 }
 
 /// Key, nonce, associated data and message of a plan.

@@ -6,6 +6,7 @@
 pub mod child;
 pub mod erased;
 pub mod fenced;
+pub mod random;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,6 +16,7 @@ use erased::{Authenticator, Batch, Variant};
 use palladion::family::Family;
 use palladion::{Backend, ENVIRONMENT_VARIABLE, Error, set_backend};
 use palladion_reference as reference;
+pub use random::Random;
 
 /// The backend is a choice of the whole process. Tests that want the same one run side by side; a
 /// test that wants another one waits for them, and those that come later wait for it.
@@ -255,30 +257,6 @@ pub fn unhex(hex: &str) -> Vec<u8> {
     }
     assert!(hex.is_ascii() && hex.len().is_multiple_of(2), "pairs of digits");
     (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect()
-}
-
-/// A generator of pseudo-random numbers that are the same in every run (SplitMix64).
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.number() % n as u64) as usize
-    }
-
-    pub fn bytes(&mut self, len: usize) -> Vec<u8> {
-        let mut bytes = vec![0; len];
-        for piece in bytes.chunks_mut(8) {
-            piece.copy_from_slice(&self.number().to_le_bytes()[..piece.len()]);
-        }
-        bytes
-    }
 }
 
 /// The bytes around a framed buffer.
