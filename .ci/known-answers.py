@@ -4,8 +4,9 @@
     PALLADION_KNOWN_ANSWERS=$PWD/FILE cargo test --release --all-features --test vectors --test all
     .ci/known-answers.py FILE [CPU:BACKEND,BACKEND... ...]
 
-The tests of the core write the file. Of runs of the same tests the one with the most answers counts. The exit status is 1 if a CPU
-or backend that is named is missing, or if somewhere there are not as many answers as a source has: an answer that is lost is noticed.
+The tests of the core write the file. Of runs of the same tests the one with the most answers
+counts. The exit status is 1 if a CPU or backend that is named is missing, or if somewhere there are
+not as many answers as a source has: an answer that is lost is noticed.
 """
 
 import collections
@@ -59,16 +60,7 @@ def main(arguments):
         print("| %s | %s | %s |" % (cpu, backend, " | ".join(map(str, counts))))
     for fault in found:
         print("known-answers: " + fault, file=sys.stderr)
-    if found:
-        return 1
-    # What would have to be found: one answer too few in any part, and a backend that is not there.
-    for part, count in parts.items():
-        if not faults({**parts, part: count - 1}, asked)[0]:
-            sys.exit("known-answers: an answer less was not noticed: " + ", ".join(part))
-    for place in asked:
-        if not faults({part: count for part, count in parts.items() if part[:2] != place}, asked)[0]:
-            sys.exit("known-answers: a backend that is gone was not noticed: %s, %s" % place)
-    return 0
+    return 1 if found else 0
 
 
 if __name__ == "__main__":
