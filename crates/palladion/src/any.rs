@@ -205,7 +205,7 @@ impl Cipher {
                 _ => Aegis::<F, D, 32>::verify_with(key, nonce, ad, ct, &tag.try_into()?),
             }
         }
-        self.algorithm.check_len("nonce", nonce.len())?;
+        self.check(nonce, ad, ("ciphertext", ct.len()), tag.len())?;
         with_algorithm!(self.algorithm, verify(self, nonce, ad, ct, tag))
     }
 }

@@ -155,6 +155,12 @@ fn lengths_are_checked() -> Result<(), Error> {
             wrong("tag", 32, 16)
         );
         assert_eq!(cipher.verify(&nonce, b"", &short, &[0; 16]), wrong("tag", 32, 16));
+        // The tag is the first to be checked.
+        let bad = &nonce[1..];
+        let first = wrong("tag", 32, 16);
+        assert_eq!(cipher.encrypt_in_place(bad, b"", &mut short, &mut [0; 16]), first);
+        assert_eq!(cipher.decrypt_in_place(bad, b"", &mut short, &[0; 16]), first);
+        assert_eq!(cipher.verify(bad, b"", &short, &[0; 16]), first);
         assert_eq!(short, [7; 3]);
     }
     Ok(())
