@@ -196,7 +196,7 @@ fn sessions<F: Family, const D: usize, const T: usize>(
     let mut session = Session::<F, D>::from_bytes(&bytes)?.clone();
     session.encrypt_into(&message[at..], &mut buffer[at..])?;
     shown(&session);
-    let tag = session.finalize::<T>();
+    let tag = session.finalize::<T>()?;
 
     for (tag, right) in [(tag, true), (forged(&tag), false)] {
         let mut output = buffer.clone();

@@ -244,14 +244,14 @@ pub(crate) unsafe fn state_encrypt_final<F: Family, const D: usize, const SIZE: 
     unsafe {
         let done = match maclen {
             16 => RestingSession::<F, D, SIZE>::work_on(st, |session| {
-                put_tag::<16>(mac, session.finalize())
+                session.finalize().map(|tag| put_tag::<16>(mac, tag))
             }),
             32 => RestingSession::<F, D, SIZE>::work_on(st, |session| {
-                put_tag::<32>(mac, session.finalize())
+                session.finalize().map(|tag| put_tag::<32>(mac, tag))
             }),
             _ => return invalid_argument(),
         };
-        done.map_or(FAILED, |()| OK)
+        done.map_or(FAILED, status)
     }
 }
 

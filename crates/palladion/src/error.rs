@@ -68,6 +68,8 @@ pub enum Error {
         /// What came too late.
         what: &'static str,
     },
+    /// A [`Session`](crate::hazmat::Session) was used after its tag had been computed or compared.
+    Finalized,
     /// The backend that the environment variable names cannot be used.
     Backend(BackendError),
     /// The operating system provided no random bytes.
@@ -149,6 +151,7 @@ impl fmt::Display for Error {
                 u64::MAX
             ),
             Self::TooLate { what } => write!(f, "the {what} must come before the message begins"),
+            Self::Finalized => f.write_str("the session has been finalized; begin a new one"),
             Self::Backend(e) => e.fmt(f),
             Self::NoRandomness => f.write_str("the operating system gave no random bytes"),
         }

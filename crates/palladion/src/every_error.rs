@@ -21,7 +21,7 @@ use crate::{
 macro_rules! errors {
     () => {
         variants!(Error: VerificationFailed TooLong TooShort WrongLength UnknownTagLength
-            OutOfBuffer NotProcessed TooManyPackets TooLate Backend NoRandomness)
+            OutOfBuffer NotProcessed TooManyPackets TooLate Finalized Backend NoRandomness)
     };
 }
 
@@ -63,6 +63,13 @@ fn too_late() -> Result<(), Error> {
     session.absorb(b"pieces")?;
     session.encrypt_in_place(&mut [])?;
     session.absorb(b"")
+}
+
+/// Goes on after the tag.
+fn finalized() -> Result<(), Error> {
+    let mut session = Session::new(&Key128::from([1; 16]), &nonce(), b"")?;
+    session.finalize::<16>()?;
+    session.encrypt_in_place(&mut [0])
 }
 
 /// Runs `child` with the name of an unknown backend in the environment.
@@ -114,6 +121,7 @@ fn every_error() {
             came(batch::seal_packets(&cipher, &nonce, u64::MAX - 1, &mut [0; 48], PACKETS)),
         ),
         ("TooLate", &["associated data", "before the message"], came(too_late())),
+        ("Finalized", &["session", "begin a new one"], came(finalized())),
         (
             "Backend",
             &["PALLADION_BACKEND=\"nonsense\"", "portable"],

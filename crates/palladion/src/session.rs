@@ -24,8 +24,9 @@ use crate::with_algorithm;
 ///
 /// [`Encryptor`](crate::Encryptor), [`Decryptor`](crate::Decryptor), [`Mac`](crate::Mac) and
 /// [`KeyStream`](crate::KeyStream) are built on it. It is public for bindings and protocols that
-/// learn the direction or the tag's length only later. Nothing prevents the caller from using it
-/// after it was finalized; what it then computes is meaningless.
+/// learn the direction or the tag's length only later. After the tag has been computed or compared,
+/// every method but [`begin`](Session::begin) and [`to_bytes`](Session::to_bytes) returns
+/// [`Error::Finalized`].
 ///
 /// A session holds no pointer into itself: a byte copy of it, at any address, is another session in
 /// the same state. Only a session that is dropped is wiped.
@@ -40,7 +41,7 @@ use crate::with_algorithm;
 /// let mut message = *b"in two pieces";
 /// session.encrypt_in_place(&mut message[..6])?;
 /// session.encrypt_in_place(&mut message[6..])?;
-/// let tag = session.finalize::<16>();
+/// let tag = session.finalize::<16>()?;
 ///
 /// let mut session = Session::<Aegis128, 1>::new(&key, &nonce, b"header")?;
 /// let mut unverified = [0; 13];
@@ -57,8 +58,18 @@ pub struct Session<F: Family, const D: usize> {
     step: F::Step<D>,
     ad_len: u64,
     msg_len: u64,
-    /// Whether the associated data is complete.
-    in_message: bool,
+    phase: Phase,
+}
+
+/// What a session can take next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Associated data, or the input of a MAC; or a message.
+    AssociatedData,
+    /// More of a message. The associated data is complete.
+    Message,
+    /// Nothing: the state is wiped.
+    Finalized,
 }
 
 impl<F: Family, const D: usize> Session<F, D> {
@@ -110,14 +121,14 @@ impl<F: Family, const D: usize> Session<F, D> {
             step: F::Step::zeroed(),
             ad_len: 0,
             msg_len: 0,
-            in_message: false,
+            phase: Phase::AssociatedData,
         }
     }
 
     /// Discards the current message and starts a new one with the same backend.
     #[inline(always)]
     pub fn begin(&mut self, key: &F::Key, nonce: &F::Nonce) {
-        (self.ad_len, self.msg_len, self.in_message) = (0, 0, false);
+        (self.ad_len, self.msg_len, self.phase) = (0, 0, Phase::AssociatedData);
         self.state().init(key.as_ref(), nonce.as_ref(), None);
     }
 
@@ -131,12 +142,10 @@ impl<F: Family, const D: usize> Session<F, D> {
     /// # Errors
     ///
     /// [`Error::TooLong`] if the total would exceed [`MAX_LEN`](crate::MAX_LEN) bytes,
-    /// [`Error::TooLate`] if the message has begun; then nothing is added.
+    /// [`Error::TooLate`] if the message has begun, [`Error::Finalized`]; then nothing is added.
     #[inline(always)]
     pub fn absorb(&mut self, data: &[u8]) -> Result<(), Error> {
-        if self.in_message {
-            return Err(Error::TooLate { what: "associated data" });
-        }
+        self.takes_data("associated data")?;
         let used = self.used(self.ad_len);
         self.ad_len = Error::check_limit("associated data", self.ad_len, data.len())?;
         if used == 0 && data.len().is_multiple_of(Self::RATE) {
@@ -145,6 +154,21 @@ impl<F: Family, const D: usize> Session<F, D> {
             self.absorb_parts(used, data);
         }
         Ok(())
+    }
+
+    /// Checks that no message has begun, before `what`.
+    #[inline(always)]
+    fn takes_data(&self, what: &'static str) -> Result<(), Error> {
+        match self.phase {
+            Phase::AssociatedData => Ok(()),
+            Phase::Message => Err(Error::TooLate { what }),
+            Phase::Finalized => Err(Error::Finalized),
+        }
+    }
+
+    #[inline(always)]
+    fn check_not_finalized(&self) -> Result<(), Error> {
+        if self.phase == Phase::Finalized { Err(Error::Finalized) } else { Ok(()) }
     }
 
     /// Bytes of the current step so far: always less than the rate.
@@ -177,8 +201,8 @@ impl<F: Family, const D: usize> Session<F, D> {
     /// Absorbs the last bytes of the associated data, padded with zeros.
     #[inline(always)]
     fn end_ad(&mut self) {
-        if !self.in_message {
-            self.in_message = true;
+        if self.phase == Phase::AssociatedData {
+            self.phase = Phase::Message;
             let used = self.used(self.ad_len);
             State::new(&mut self.memory, self.variant).absorb(&self.step.as_ref()[..used]);
         }
@@ -186,6 +210,7 @@ impl<F: Family, const D: usize> Session<F, D> {
 
     /// Encrypts or decrypts the next piece. On error nothing is changed.
     pub(crate) fn process(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error> {
+        self.check_not_finalized()?;
         let used = self.used(self.msg_len);
         self.msg_len = Error::check_limit("message", self.msg_len, io.len())?;
         self.end_ad();
@@ -215,7 +240,7 @@ impl<F: Family, const D: usize> Session<F, D> {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`]; then nothing is encrypted.
+    /// [`Error::TooLong`], [`Error::Finalized`]; then nothing is encrypted.
     pub fn encrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         self.process(InOut::in_place(buf), Direction::Encrypt)
     }
@@ -224,7 +249,7 @@ impl<F: Family, const D: usize> Session<F, D> {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongLength`] or [`Error::TooLong`]; then nothing is encrypted.
+    /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Finalized`]; then nothing is encrypted.
     pub fn encrypt_into(&mut self, msg: &[u8], ct: &mut [u8]) -> Result<(), Error> {
         self.process(InOut::separate(msg, ct)?, Direction::Encrypt)
     }
@@ -233,7 +258,7 @@ impl<F: Family, const D: usize> Session<F, D> {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`]; then nothing is decrypted.
+    /// [`Error::TooLong`], [`Error::Finalized`]; then nothing is decrypted.
     pub fn decrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         self.process(InOut::in_place(buf), Direction::Decrypt)
     }
@@ -242,7 +267,7 @@ impl<F: Family, const D: usize> Session<F, D> {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongLength`] or [`Error::TooLong`]; then nothing is decrypted.
+    /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Finalized`]; then nothing is decrypted.
     pub fn decrypt_into(&mut self, ct: &[u8], unverified: &mut [u8]) -> Result<(), Error> {
         self.process(InOut::separate(ct, unverified)?, Direction::Decrypt)
     }
@@ -266,21 +291,26 @@ impl<F: Family, const D: usize> Session<F, D> {
         wipe(self.step.as_mut());
     }
 
-    /// Returns the tag of the message and wipes the session, which is then of no further use.
-    #[must_use]
-    pub fn finalize<const T: usize>(&mut self) -> Tag<T> {
+    /// Returns the tag of the message and wipes the session.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Finalized`].
+    pub fn finalize<const T: usize>(&mut self) -> Result<Tag<T>, Error> {
+        self.check_not_finalized()?;
         let mut tag = Tag::zeroed();
         self.finalize_to(tag.as_mut_bytes());
         self.wipe();
-        tag
+        Ok(tag)
     }
 
     /// Compares the tag of the message with a received tag in constant time, and wipes the session.
     ///
     /// # Errors
     ///
-    /// [`Error::VerificationFailed`] if they differ.
+    /// [`Error::VerificationFailed`] if they differ, [`Error::Finalized`].
     pub fn verify<const T: usize>(&mut self, tag: &Tag<T>) -> Result<(), Error> {
+        self.check_not_finalized()?;
         let mut expected = Expected::default();
         self.finalize_to(expected.as_mut_bytes());
         self.wipe();
@@ -292,12 +322,12 @@ impl<F: Family, const D: usize> Session<F, D> {
     /// # Errors
     ///
     /// [`Error::TooLate`] if a message has begun; then the session is unchanged.
+    /// [`Error::Finalized`].
     #[inline(always)]
     pub fn finalize_mac<const T: usize>(&mut self, tag: &mut [u8; T]) -> Result<(), Error> {
-        if self.in_message {
-            return Err(Error::TooLate { what: "request for a MAC" });
-        }
+        self.takes_data("request for a MAC")?;
         self.finalize_mac_to(tag);
+        self.phase = Phase::Finalized;
         Ok(())
     }
 
@@ -307,7 +337,7 @@ impl<F: Family, const D: usize> Session<F, D> {
     /// # Errors
     ///
     /// [`Error::VerificationFailed`] if they differ. [`Error::TooLate`] if a message has begun;
-    /// then the session is unchanged.
+    /// then the session is unchanged. [`Error::Finalized`].
     pub fn verify_mac<const T: usize>(&mut self, tag: &Tag<T>) -> Result<(), Error> {
         let mut expected = Expected::default();
         self.finalize_mac(expected.as_mut_bytes())?;
@@ -327,6 +357,7 @@ impl<F: Family, const D: usize> Session<F, D> {
     fn wipe(&mut self) {
         wipe(self.memory.as_mut());
         wipe(self.step.as_mut());
+        self.phase = Phase::Finalized;
     }
 
     /// Writes the whole session in a form that is the same on every backend and machine. It is as
@@ -347,7 +378,7 @@ impl<F: Family, const D: usize> Session<F, D> {
             &State::new(&mut memory, self.variant).words().as_ref()[..Self::WORDS],
         );
         step.copy_from_slice(self.step.as_ref());
-        let all = [self.ad_len, self.msg_len, u64::from(self.in_message)];
+        let all = [self.ad_len, self.msg_len, self.phase as u64];
         for (bytes, number) in numbers.chunks_exact_mut(8).zip(all) {
             bytes.copy_from_slice(&number.to_le_bytes());
         }
@@ -370,7 +401,11 @@ impl<F: Family, const D: usize> Session<F, D> {
         session.state().resume(&memory);
         session.step.as_mut().copy_from_slice(step);
         (session.ad_len, session.msg_len) = (number(0), number(1));
-        session.in_message = number(2) != 0;
+        session.phase = match number(2) {
+            0 => Phase::AssociatedData,
+            1 => Phase::Message,
+            _ => Phase::Finalized,
+        };
         Ok(session)
     }
 }
@@ -433,7 +468,7 @@ impl<F: Family, const D: usize> DynSession for Session<F, D> {
     }
     fn finalize(&mut self, tag: &mut [u8]) -> Result<(), Error> {
         with_tag_length!(tag, T => {
-            tag.copy_from_slice(self.finalize::<T>().as_ref());
+            tag.copy_from_slice(self.finalize::<T>()?.as_ref());
             Ok(())
         })
     }
@@ -507,7 +542,7 @@ impl AnySession {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`]; then nothing is encrypted.
+    /// [`Error::TooLong`], [`Error::Finalized`]; then nothing is encrypted.
     pub fn encrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         self.session.process(InOut::in_place(buf), Direction::Encrypt)
     }
@@ -516,7 +551,7 @@ impl AnySession {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongLength`] or [`Error::TooLong`]; then nothing is encrypted.
+    /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Finalized`]; then nothing is encrypted.
     pub fn encrypt_into(&mut self, msg: &[u8], ct: &mut [u8]) -> Result<(), Error> {
         self.session.process(InOut::separate(msg, ct)?, Direction::Encrypt)
     }
@@ -525,7 +560,7 @@ impl AnySession {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`]; then nothing is decrypted.
+    /// [`Error::TooLong`], [`Error::Finalized`]; then nothing is decrypted.
     pub fn decrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         self.session.process(InOut::in_place(buf), Direction::Decrypt)
     }
@@ -534,7 +569,7 @@ impl AnySession {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongLength`] or [`Error::TooLong`]; then nothing is decrypted.
+    /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Finalized`]; then nothing is decrypted.
     pub fn decrypt_into(&mut self, ct: &[u8], unverified: &mut [u8]) -> Result<(), Error> {
         self.session.process(InOut::separate(ct, unverified)?, Direction::Decrypt)
     }
@@ -544,7 +579,7 @@ impl AnySession {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownTagLength`]; then the session is unchanged.
+    /// [`Error::UnknownTagLength`]; then the session is unchanged. [`Error::Finalized`].
     pub fn finalize(&mut self, tag: &mut [u8]) -> Result<(), Error> {
         self.session.finalize(tag)
     }
@@ -554,7 +589,7 @@ impl AnySession {
     /// # Errors
     ///
     /// [`Error::VerificationFailed`] if they differ. [`Error::UnknownTagLength`]; then the session
-    /// is unchanged.
+    /// is unchanged. [`Error::Finalized`].
     pub fn verify(&mut self, tag: &[u8]) -> Result<(), Error> {
         self.session.verify(tag)
     }

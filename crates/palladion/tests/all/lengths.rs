@@ -112,8 +112,8 @@ impl Cases {
         Cases { cases: lengths.iter().map(case).collect(), key, nonce, ad, msg }
     }
 
-    /// Checks every case on every backend, in every kind of place, where the tag has 16 and 32 bytes
-    /// in turn.
+    /// Checks every case on every backend, in every kind of place. The tag has 16 and 32 bytes in
+    /// turn.
     fn check(&self, variant: &dyn Variant) {
         let mut arena = Arena::new();
         for_each_backend(|_| {

@@ -310,6 +310,28 @@ fn moved(variant: &dyn Variant, session: &dyn Session, to: Backend) -> Box<dyn S
     moved
 }
 
+/// Panics if a session can be used after its end, also after a move, or has not wiped its state.
+fn assert_finalized(variant: &dyn Variant, session: &mut dyn Session) {
+    let mut bytes = vec![0xee; variant.session_len()];
+    session.to_bytes(&mut bytes).unwrap();
+    let numbers = bytes.len() - 24;
+    assert!(bytes[..numbers].iter().all(|byte| *byte == 0), "the session is wiped");
+    let mut moved = variant.session_from_bytes(&bytes).unwrap();
+    for session in [session, &mut *moved] {
+        let (input, mut output) = ([1; 3], [2; 3]);
+        assert_eq!(session.absorb(b""), Err(Error::Finalized));
+        assert_eq!(session.encrypt_in_place(&mut output), Err(Error::Finalized));
+        assert_eq!(session.encrypt_into(&input, &mut output), Err(Error::Finalized));
+        assert_eq!(session.decrypt_in_place(&mut output), Err(Error::Finalized));
+        assert_eq!(session.decrypt_into(&input, &mut output), Err(Error::Finalized));
+        assert_eq!(output, [2; 3]);
+        for tag_len in [16, 32] {
+            assert_eq!(session.finalize(tag_len), Err(Error::Finalized));
+            assert_eq!(session.verify(&vec![0; tag_len]), Err(Error::Finalized));
+        }
+    }
+}
+
 fn session(variant: &dyn Variant, tag_len: usize, plan: &Plan, to: Backend) {
     let inputs = Inputs::new(variant.reference(), plan);
     let (ct, tag) = inputs.encrypted(variant, tag_len);
@@ -322,15 +344,18 @@ fn session(variant: &dyn Variant, tag_len: usize, plan: &Plan, to: Backend) {
 
     for mut encryption in [encryption.copy(), moved(variant, &*encryption, to), encryption] {
         assert_eq!(Encrypts(&mut *encryption).feed(&msg[half..], after), ct[half..]);
-        assert_eq!(encryption.finalize(tag_len), tag);
-        assert_ne!(encryption.finalize(tag_len), tag, "the session is wiped");
+        assert_eq!(encryption.finalize(tag_len).as_ref(), Ok(&tag));
+        assert_finalized(variant, &mut *encryption);
     }
     let wrong = flipped(&tag, plan.moment % (8 * tag_len));
     for mut decryption in [decryption.copy(), moved(variant, &*decryption, to), decryption] {
         assert_eq!(Decrypts(&mut *decryption).feed(&ct[half..], after), msg[half..]);
         assert_eq!(decryption.copy().verify(&wrong), Err(Error::VerificationFailed));
+        let mut failed = decryption.copy();
         assert_eq!(decryption.verify(&tag), Ok(()));
-        assert_eq!(decryption.verify(&tag), Err(Error::VerificationFailed), "the session is wiped");
+        assert_finalized(variant, &mut *decryption);
+        assert_eq!(failed.verify(&wrong), Err(Error::VerificationFailed));
+        assert_finalized(variant, &mut *failed);
     }
 }
 
@@ -393,9 +418,10 @@ fn mac_session(mac: &dyn Authenticator, plan: &Plan) {
     let wrong = flipped(&tag, plan.moment % (8 * tag.len()));
     assert_eq!(clone.copy().verify_mac(&wrong), Err(Error::VerificationFailed));
     assert_eq!(clone.verify_mac(&tag), Ok(()));
-    assert_eq!(clone.verify_mac(&tag), Err(Error::VerificationFailed), "the session is wiped");
-    assert_eq!(session.finalize_mac().as_ref(), Ok(&tag));
-    assert_ne!(session.finalize_mac(), Ok(tag), "the session is wiped");
+    assert_eq!(clone.verify_mac(&tag), Err(Error::Finalized));
+    assert_eq!(session.finalize_mac(), Ok(tag));
+    assert_eq!(session.finalize_mac(), Err(Error::Finalized));
+    assert_eq!(session.absorb(b"more"), Err(Error::Finalized));
 }
 
 fn mac_sessions(mac: &dyn Authenticator) {
