@@ -213,14 +213,15 @@ pub mod macs {
     pub const ALL: List = SAMPLE;
 }
 
-/// Variants and tag lengths of batches: those of the RFC and one more.
+/// Variants and tag lengths of batches: those of the RFC and one more. Only degree 1 has batch
+/// kernels, so it alone has both lengths.
 pub mod batches {
     use super::erased::Batch;
 
     #[cfg(not(palladion_test_reduced))]
     pub const ALL: &[&dyn Batch] = list!(
-        Aegis128 16: 1 2 3 4; Aegis128 32: 1 2 3 4;
-        Aegis256 16: 1 2 3 4; Aegis256 32: 1 2 3 4;
+        Aegis128 16: 1 2 3; Aegis128 32: 1 4;
+        Aegis256 16: 1 4; Aegis256 32: 1 2 3;
     );
     #[cfg(palladion_test_reduced)]
     pub const ALL: &[&dyn Batch] =
