@@ -50,6 +50,7 @@ impl Cipher {
     /// # Errors
     ///
     /// [`Error::WrongLength`], [`Error::UnknownTagLength`].
+    #[inline]
     pub fn new(algorithm: Algorithm, key: &[u8], tag_len: usize) -> Result<Self, Error> {
         algorithm.check_len("key", key.len())?;
         Error::check_tag_length(tag_len)?;
@@ -60,18 +61,21 @@ impl Cipher {
 
     /// Returns the algorithm.
     #[must_use]
+    #[inline]
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
     /// Returns the length of a tag in bytes: 16 or 32.
     #[must_use]
+    #[inline]
     pub fn tag_len(&self) -> usize {
         self.tag_len
     }
 
     /// Returns the key, [`Algorithm::key_len`] bytes.
     #[must_use]
+    #[inline]
     pub fn key(&self) -> &[u8] {
         &self.key[..self.algorithm.key_len()]
     }
@@ -126,6 +130,7 @@ impl Cipher {
     /// # Errors
     ///
     /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`]; then nothing is changed.
+    #[inline]
     pub fn encrypt_in_place(
         &self,
         nonce: &[u8],
@@ -141,6 +146,7 @@ impl Cipher {
     /// # Errors
     ///
     /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`]; then nothing is changed.
+    #[inline]
     pub fn encrypt_into(
         &self,
         nonce: &[u8],
@@ -158,6 +164,7 @@ impl Cipher {
     ///
     /// [`Error::VerificationFailed`] if the tag is wrong, and the buffer is zeroed.
     /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`]; then nothing is changed.
+    #[inline]
     pub fn decrypt_in_place(
         &self,
         nonce: &[u8],
@@ -174,6 +181,7 @@ impl Cipher {
     ///
     /// [`Error::VerificationFailed`] if the tag is wrong, and the output is zeroed.
     /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`]; then nothing is changed.
+    #[inline]
     pub fn decrypt_into(
         &self,
         nonce: &[u8],
@@ -191,6 +199,7 @@ impl Cipher {
     ///
     /// [`Error::VerificationFailed`] if the tag is wrong; [`Error::WrongLength`],
     /// [`Error::TooLong`], [`Error::Backend`].
+    #[inline]
     pub fn verify(&self, nonce: &[u8], ad: &[u8], ct: &[u8], tag: &[u8]) -> Result<(), Error> {
         fn verify<F: Family, const D: usize>(
             cipher: &Cipher,
@@ -211,6 +220,7 @@ impl Cipher {
 }
 
 impl Drop for Cipher {
+    #[inline]
     fn drop(&mut self) {
         self.key.zeroize();
     }
@@ -219,6 +229,7 @@ impl Drop for Cipher {
 impl ZeroizeOnDrop for Cipher {}
 
 impl fmt::Debug for Cipher {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cipher")
             .field("algorithm", &self.algorithm)
@@ -255,6 +266,7 @@ impl Mac {
     /// # Errors
     ///
     /// [`Error::WrongLength`], [`Error::Backend`].
+    #[inline]
     pub fn new(algorithm: Algorithm, key: &[u8], nonce: &[u8]) -> Result<Self, Error> {
         Ok(Self { session: with_algorithm!(algorithm, begin(key, nonce, b""))? })
     }
@@ -264,6 +276,7 @@ impl Mac {
     /// # Errors
     ///
     /// [`Error::TooLong`] if the total would exceed the limit; then nothing is added.
+    #[inline]
     pub fn update(&mut self, data: &[u8]) -> Result<(), Error> {
         self.session.absorb(data)
     }
@@ -274,6 +287,7 @@ impl Mac {
     /// # Errors
     ///
     /// [`Error::UnknownTagLength`].
+    #[inline]
     pub fn finalize(mut self, tag: &mut [u8]) -> Result<(), Error> {
         self.session.finalize_mac(tag)
     }
@@ -283,6 +297,7 @@ impl Mac {
     /// # Errors
     ///
     /// [`Error::VerificationFailed`] if they differ, [`Error::UnknownTagLength`].
+    #[inline]
     pub fn verify(mut self, tag: &[u8]) -> Result<(), Error> {
         self.session.verify_mac(tag)
     }
@@ -290,6 +305,7 @@ impl Mac {
 
 #[cfg(feature = "alloc")]
 impl Clone for Mac {
+    #[inline]
     fn clone(&self) -> Self {
         Self { session: self.session.copy() }
     }
@@ -300,6 +316,7 @@ impl ZeroizeOnDrop for Mac {}
 
 #[cfg(feature = "alloc")]
 impl fmt::Debug for Mac {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Mac").finish_non_exhaustive()
     }

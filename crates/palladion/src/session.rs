@@ -534,6 +534,7 @@ impl AnySession {
     /// # Errors
     ///
     /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`].
+    #[inline]
     pub fn new(algorithm: Algorithm, key: &[u8], nonce: &[u8], ad: &[u8]) -> Result<Self, Error> {
         Ok(Self { session: with_algorithm!(algorithm, begin(key, nonce, ad))? })
     }
@@ -543,6 +544,7 @@ impl AnySession {
     /// # Errors
     ///
     /// [`Error::TooLong`], [`Error::Finalized`]; then nothing is encrypted.
+    #[inline]
     pub fn encrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         self.session.process(InOut::in_place(buf), Direction::Encrypt)
     }
@@ -552,6 +554,7 @@ impl AnySession {
     /// # Errors
     ///
     /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Finalized`]; then nothing is encrypted.
+    #[inline]
     pub fn encrypt_into(&mut self, msg: &[u8], ct: &mut [u8]) -> Result<(), Error> {
         self.session.process(InOut::separate(msg, ct)?, Direction::Encrypt)
     }
@@ -561,6 +564,7 @@ impl AnySession {
     /// # Errors
     ///
     /// [`Error::TooLong`], [`Error::Finalized`]; then nothing is decrypted.
+    #[inline]
     pub fn decrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         self.session.process(InOut::in_place(buf), Direction::Decrypt)
     }
@@ -570,6 +574,7 @@ impl AnySession {
     /// # Errors
     ///
     /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Finalized`]; then nothing is decrypted.
+    #[inline]
     pub fn decrypt_into(&mut self, ct: &[u8], unverified: &mut [u8]) -> Result<(), Error> {
         self.session.process(InOut::separate(ct, unverified)?, Direction::Decrypt)
     }
@@ -580,6 +585,7 @@ impl AnySession {
     /// # Errors
     ///
     /// [`Error::UnknownTagLength`]; then the session is unchanged. [`Error::Finalized`].
+    #[inline]
     pub fn finalize(&mut self, tag: &mut [u8]) -> Result<(), Error> {
         self.session.finalize(tag)
     }
@@ -590,6 +596,7 @@ impl AnySession {
     ///
     /// [`Error::VerificationFailed`] if they differ. [`Error::UnknownTagLength`]; then the session
     /// is unchanged. [`Error::Finalized`].
+    #[inline]
     pub fn verify(&mut self, tag: &[u8]) -> Result<(), Error> {
         self.session.verify(tag)
     }

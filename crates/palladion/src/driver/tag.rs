@@ -92,20 +92,27 @@ impl<L: Machine> MacEnd<L> {
         M::V: Blocks<Lane = L::V>,
     {
         let halves = [tags[0].lanes(), tags[1].lanes()];
-        for lane in 0..M::V::LANES {
-            if group * M::V::LANES + lane < M::first_mac_lane(T) {
-                continue;
-            }
-            for half in &halves[..T / 16] {
-                let block = half[lane];
-                if L::BLOCKS == 1 {
-                    self.last.absorb(L::step([block, block]));
-                } else if let Some(first) = self.pending.take() {
-                    self.last.absorb(L::step([first, block]));
-                } else {
-                    self.pending = Some(block);
+        // Not iterators, which take long to compile.
+        let mut lane = 0;
+        while lane < M::V::LANES {
+            if group * M::V::LANES + lane >= M::first_mac_lane(T) {
+                self.absorb_block(halves[0][lane]);
+                if T == 32 {
+                    self.absorb_block(halves[1][lane]);
                 }
             }
+            lane += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn absorb_block(&mut self, block: L::V) {
+        if L::BLOCKS == 1 {
+            self.last.absorb(L::step([block, block]));
+        } else if let Some(first) = self.pending.take() {
+            self.last.absorb(L::step([first, block]));
+        } else {
+            self.pending = Some(block);
         }
     }
 
