@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Compares palladion-aegis with crate `aegis`, which cargo downloads: the public API, crate aegis's
+# own tests, random calls to both, and `[patch.crates-io]`.
+#
+#   scripts/test-drop-in.sh [PART...]     default: api own random patch
+#
+# Needs no C compiler. Where there is one, random calls also go to crate aegis's implementation in
+# C, which alone has files with random access. `api` needs Rust 1.95, like scripts/check-api.sh.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+ours=$root/crates/palladion-aegis
+compiler=1.95.0
+own_tests=190 # in crate aegis 0.9.20
+features=raf,js,rustcrypto-traits-06
+has_cc=$(command -v cc || true)
+export CC=/bin/false CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}/drop-in
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+skip() { echo "skipped: $*" | tee -a "${PALLADION_SKIPPED:-/dev/null}"; }
+compare() { cargo "$@" --locked --manifest-path "$ours/compare/Cargo.toml"; }
+upstream=$(compare metadata --format-version 1 |
+    sed 's|.*"manifest_path":"\([^"]*/aegis-0[^"/]*\)/Cargo.toml".*|\1|')
+echo "compared with $(basename "$upstream")"
+
+features_of() { # MANIFEST
+    cargo metadata --format-version 1 --no-deps --manifest-path "$1" | python3 -c '
+import json, sys
+packages = {package["manifest_path"]: package for package in json.load(sys.stdin)["packages"]}
+print(*sorted(packages[sys.argv[1]]["features"]), sep="\n")' "$1"
+}
+
+# The public API of a crate, without what differs for no user: the names of parameters and of
+# private modules, `Self` for the name of a type, how an `Encryptor` is wiped.
+api_of() { # MANIFEST
+    RUSTC_BOOTSTRAP=1 RUSTDOCFLAGS="-Z unstable-options --output-format json --cap-lints allow" \
+        cargo "+$compiler" doc --quiet --lib --no-deps --features $features --manifest-path "$1"
+    "$CARGO_TARGET_DIR/debug/public-api-text" "$CARGO_TARGET_DIR/doc/aegis.json" |
+        sed 's/TAG_SIZE/TAG_BYTES/g; s/aegis::c::raf/aegis::raf/; s/\(::clone(&self)\) -> .*/\1/' |
+        grep -vE 'Drop for aegis::\w+::Encryptor|Encryptor<TAG_BYTES>::drop' | sort -u
+}
+
+api() {
+    rustup run $compiler rustc --version >/dev/null 2>&1 || { skip "no Rust $compiler"; return; }
+    cp -r "$upstream" "$work/upstream"
+    rm "$work/upstream/build.rs" # it is documented, not built
+    sed -i '/^build = /d' "$work/upstream/Cargo.toml"
+    features_of "$work/upstream/Cargo.toml" >"$work/features"
+    features_of "$ours/Cargo.toml" | diff "$work/features" -
+    features_of "$root/crates/aegis/Cargo.toml" | diff "$work/features" -
+    cargo "+$compiler" build --quiet --locked --manifest-path .ci/public-api/Cargo.toml
+    api_of "$work/upstream/Cargo.toml" >"$work/upstream.txt"
+    api_of "$ours/Cargo.toml" >"$work/ours.txt"
+    diff "$work/upstream.txt" "$work/ours.txt"
+    echo "api: the same $(wc -l <"$work/features") features and $(wc -l <"$work/ours.txt") items"
+}
+
+# Crate aegis's tests, compiled with our sources instead of its own. Some need private items.
+own() {
+    mkdir "$work/own"
+    cp -r "$ours/src" "$upstream/tests" Cargo.lock "$work/own"
+    cp -r "$upstream"/src/{{,stream_,incremental_}tests.rs,test-vectors} "$work/own/src"
+    sed -i '/^#!\[no_std\]/d' "$work/own/src/lib.rs"
+    {
+        echo '#[cfg(test)] use palladion::MAX_LEN as MAX_AEAD_BYTES;'
+        echo '#[cfg(test)] mod incremental_tests; #[cfg(test)] mod stream_tests; #[cfg(test)]'
+        sed -n '/^mod basic_tests/,$p' "$upstream/src/lib.rs"
+        for file in "$upstream"/src/compat/rustcrypto_traits_06/aegis*.rs; do
+            echo "#[cfg(test)] mod compat_$(basename "$file" .rs) {"
+            echo 'use crate::compat::rustcrypto_traits_06::*; use aead::*;'
+            sed -n '/^#\[test\]/,$p' "$file"
+            echo '}'
+        done
+    } >>"$work/own/src/lib.rs"
+    {
+        printf '[workspace]\n[package]\nname = "aegis"\nedition = "2024"\n'
+        printf '[dev-dependencies]\nct-codecs = "1.1"\nserde_json = "1"\n'
+        sed -n '/^\[features\]/,/^optional/p' "$ours/Cargo.toml" |
+            sed "s|path = \"..|path = \"$root/crates|"
+    } >"$work/own/Cargo.toml"
+    (cd "$work/own" && cargo test --tests --features $features) >"$work/own.txt" 2>&1 || true
+    passed=$(awk '/^test result:/ { n += $4 } END { print n + 0 }' "$work/own.txt")
+    echo "own: $passed of $own_tests pass"
+    [ "$passed" = $own_tests ] || { cat "$work/own.txt"; exit 1; }
+}
+
+random() {
+    compare test --quiet --features pure-rust
+    [ -n "$has_cc" ] || { skip "no C compiler, so no calls to crate aegis in C"; return; }
+    CC=$has_cc compare test --quiet --features raf
+}
+
+# A program with crate aegis in its lock file is given ours, in both ways.
+patch() {
+    cd "$work"
+    cargo new --quiet --vcs none program
+    cd program
+    echo 'aegis = "0.9"' >>Cargo.toml
+    cat >src/main.rs <<'EOF'
+fn main() {
+    let message = aegis::aegis256x2::Aegis256X2::<32>::new(&[1; 32], &[2; 32]);
+    let (ciphertext, tag) = message.encrypt(b"attack at dawn", b"header");
+    assert_eq!(message.decrypt(&ciphertext, &tag, b"header").unwrap(), b"attack at dawn");
+}
+EOF
+    cargo generate-lockfile --quiet
+    printf '[patch.crates-io]\naegis = { path = "%s" }\n' "$root/crates/aegis" >>Cargo.toml
+    cargo run --quiet
+    cargo tree --quiet -i aegis | grep -F "($root/crates/aegis)"
+    sed -i '/^aegis/d; /^\[patch/d' Cargo.toml
+    echo "aegis = { package = \"palladion-aegis\", path = \"$ours\" }" >>Cargo.toml
+    cargo run --quiet
+    cargo tree --quiet | grep -F "($ours)"
+    cd "$root"
+    cargo check --quiet -p palladion-aegis --no-default-features
+    echo "patch: both ways work without a C compiler, and the crate compiles without std"
+}
+
+[ $# -gt 0 ] || set -- api own random patch
+for part; do "$part"; done
