@@ -108,7 +108,11 @@ variant::variants! {
     aegis256x4, Aegis256X4, Aegis256X4Mac: Aegis256 of degree 4, 32 bytes, "AEGIS-256X4";
 }
 
-/// Tests the examples in the README.
+/// Tests the examples in the README and in docs/drop-in.md.
 #[cfg(all(doctest, feature = "std"))]
-#[doc = include_str!("../README.md")]
-struct Readme;
+mod documents {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/drop-in.md")]
+    struct DropIn;
+}

@@ -115,7 +115,7 @@ impl Inputs<'_> {
         &self,
         msg: &[u8],
     ) -> (Vec<u8>, [u8; T]) {
-        let mut ct = Vec::with_capacity(msg.len());
+        let mut ct = Vec::with_capacity(msg.len() + T); // callers often append the tag
         #[allow(unsafe_code)] // see `seal`; and the output need not be zeroed before
         // SAFETY: the vector has room for the ciphertext, which is all written.
         let tag = unsafe {
