@@ -3,6 +3,7 @@
 # own tests, random calls to both, and `[patch.crates-io]`.
 #
 #   scripts/test-drop-in.sh [PART...]     default: api own random patch
+#   scripts/test-drop-in.sh turso         the same with Turso, which takes long to compile
 #
 # Needs no C compiler. Where there is one, random calls also go to crate aegis's implementation in
 # C, which alone has files with random access. `api` needs Rust 1.95, like scripts/check-api.sh.
@@ -115,6 +116,35 @@ EOF
     cd "$root"
     cargo check --quiet -p palladion-aegis --no-default-features
     echo "patch: both ways work without a C compiler, and the crate compiles without std"
+}
+
+# Turso databases are written and read by crate aegis and by ours, in all four ways.
+turso() {
+    local who by
+    mkdir -p "$work/turso/src"
+    cp "$ours/compare/turso.rs" "$work/turso/src/main.rs"
+    cd "$work/turso"
+    cat >Cargo.toml <<'EOF'
+[package]
+name = "turso-databases"
+edition = "2024"
+[dependencies]
+tokio = { version = "1", features = ["rt"] }
+turso = { version = "=0.8.3", default-features = false }
+EOF
+    for who in theirs ours; do
+        CC=$has_cc cargo build --release --quiet # for Turso's other dependencies
+        cp "$CARGO_TARGET_DIR/release/turso-databases" "$work/$who"
+        printf '[patch.crates-io]\naegis = { path = "%s" }\n' "$root/crates/aegis" >>Cargo.toml
+    done
+    for by in theirs ours; do
+        mkdir "$work/by-$by"
+        "$work/$by" write "$work/by-$by" "${MEGABYTES:-100}" | sed "s/^/$by: /"
+        for who in theirs ours; do
+            "$work/$who" read "$work/by-$by" "${MEGABYTES:-100}" | sed "s/^/$who, by $by: /"
+        done
+    done
+    cd "$root"
 }
 
 [ $# -gt 0 ] || set -- api own random patch
