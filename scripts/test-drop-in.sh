@@ -133,7 +133,7 @@ tokio = { version = "1", features = ["rt"] }
 turso = { version = "=0.8.3", default-features = false }
 EOF
     for who in theirs ours; do
-        CC=$has_cc cargo build --release --quiet # for Turso's other dependencies
+        env -u CC cargo build --release --quiet # its other dependencies may need a C compiler
         cp "$CARGO_TARGET_DIR/release/turso-databases" "$work/$who"
         printf '[patch.crates-io]\naegis = { path = "%s" }\n' "$root/crates/aegis" >>Cargo.toml
     done
