@@ -15,6 +15,17 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
+    /// All but AEGIS.
+    pub const OTHERS: [Self; 7] = [
+        Self::Aes128Gcm,
+        Self::Aes256Gcm,
+        Self::Aes128Ocb,
+        Self::Aes256Ocb,
+        Self::Chacha20Poly1305,
+        Self::Blake3,
+        Self::HmacSha256,
+    ];
+
     pub const fn name(self) -> &'static str {
         match self {
             Self::Aegis(variant) => variant.name(),

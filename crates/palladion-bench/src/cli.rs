@@ -83,6 +83,9 @@ pub struct Args {
     /// Folder for results and plots [default: one named after the CPU, in target/bench]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Write all cells to results.csv, not only the sizes in the goals without associated data
+    #[arg(long)]
+    pub all: bool,
 }
 
 /// An operation on the command line.

@@ -48,16 +48,16 @@ fn main() -> ExitCode {
 
 fn run(args: &Args) -> Result<(), String> {
     let results = measure(args)?;
-    for table in report::short(&results) {
+    for table in report::all(&results) {
         println!("{}", table.text());
     }
     for note in &results.notes {
         println!("Note: {note}.");
     }
-    print!("\n{}", verdict::text(&results));
+    print!("\nGoals\n\n{}", verdict::text(&results, usize::MAX));
     let dir = args.out.clone().unwrap_or_else(|| Path::new(ROOT).join(results.machine.slug()));
-    output::write(&results, &dir)?;
-    println!("\nWritten to {}: results.csv, batch.csv, README.md and plots.", dir.display());
+    output::write(&results, &dir, args.all)?;
+    println!("\nWritten to {}: README.md, results.csv, batch.csv and plots.", dir.display());
     Ok(())
 }
 
@@ -70,6 +70,7 @@ fn measure(args: &Args) -> Result<Results, String> {
     if args.core.is_some() && core != args.core {
         return Err("cannot run on that core".into());
     }
+    let automatic = palladion::backend().ok();
     let (entries, mut notes) =
         subjects::all(&args.variants, &args.backends(), |peer| args.wants_peer(peer))?;
     if core.is_none() {
@@ -104,6 +105,7 @@ fn measure(args: &Args) -> Result<Results, String> {
             seconds: begin.elapsed().as_secs_f64().round(),
         },
         clock: measurement.clock(),
+        automatic,
         cells: measurement.cells(),
         subjects,
         batches,

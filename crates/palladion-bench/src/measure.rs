@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use crate::algorithm::{Algorithm, Operation};
 use crate::machine::clock;
-use crate::results::{Cell, Clock, Task};
+use crate::results::{Cell, Clock, Task, rounded};
 use crate::stats::median;
 use crate::subjects::{Entry, Job, TAG_LEN};
 
@@ -265,8 +265,6 @@ impl Measurement {
     }
 
     pub fn cells(&mut self) -> Vec<Cell> {
-        // More digits would mean nothing.
-        let round = |x: f64| (x * 1e3).round() / 1e3;
         let mut cells = Vec::new();
         for (task, tracks) in self.tasks.iter().zip(&mut self.tracks) {
             cells.extend(tracks.iter_mut().flatten().map(|track| Cell {
@@ -274,9 +272,9 @@ impl Measurement {
                 operation: task.operation,
                 size: task.size,
                 ad: task.ad,
-                min_ns: round(track.best),
-                median_ns: round(median(&mut track.samples)),
-                cycles: track.clock.map(|ghz| round(ghz * track.best)),
+                min_ns: rounded(track.best),
+                median_ns: rounded(median(&mut track.samples)),
+                cycles: track.clock.map(|ghz| rounded(ghz * track.best)),
             }));
         }
         cells

@@ -6,20 +6,21 @@ use std::path::Path;
 use crate::plots::{self, Plot};
 use crate::report;
 use crate::results::Results;
-use crate::svg;
+use crate::table::wrapped;
 use crate::verdict;
 
-/// Writes all files.
-pub fn write(results: &Results, dir: &Path) -> Result<(), String> {
+/// The number of cells listed for each goal.
+const CELLS: usize = 3;
+
+/// Writes all files. They take less than 200 kB unless `all` cells go to results.csv.
+pub fn write(results: &Results, dir: &Path, all: bool) -> Result<(), String> {
     let plots = plots::all(results);
     let mut files = vec![
-        ("results.csv".to_owned(), results.csv()),
+        ("results.csv".to_owned(), results.csv(all)),
         ("batch.csv".to_owned(), results.batch_csv()),
         ("README.md".to_owned(), readme(results, &plots)),
     ];
-    files.extend(
-        plots.iter().map(|plot| (format!("{}.svg", plot.file), svg::standalone(&plot.svg))),
-    );
+    files.extend(plots.into_iter().map(|plot| (format!("{}.svg", plot.file), plot.svg)));
     let failed = |path: &Path, error| format!("{}: {error}", path.display());
     fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
     for (name, text) in files {
@@ -35,7 +36,7 @@ fn facts(results: &Results) -> Vec<(&'static str, String)> {
     let pinned =
         m.core.map_or("not pinned to a core".into(), |core| format!("pinned to core {core}"));
     vec![
-        ("Command", results.command.clone()),
+        ("Command", format!("`{}`", results.command)),
         (
             "CPU",
             format!("{} (family-model-stepping {}), {} cores, {pinned}", m.cpu, m.model, m.cores),
@@ -52,41 +53,40 @@ fn facts(results: &Results) -> Vec<(&'static str, String)> {
         ("Compilers", format!("{}; for crate aegis {}", m.rustc, m.c_compiler)),
         ("Revision", m.revision.clone()),
         ("Date", m.date.clone()),
-        (
-            "Method",
-            format!(
-                "{} rounds, samples of {} \u{b5}s, {}-byte tags; {} s in all",
-                s.rounds, s.sample_us, s.tag_bytes, s.seconds
-            ),
-        ),
+        ("Time", format!("{} s", s.seconds)),
     ]
 }
 
+/// The report: first what was found, then how.
 fn readme(results: &Results, plots: &[Plot]) -> String {
-    let mut text = format!(
-        "# {}\n\nWritten by `palladion-bench`. The figures are in [results.csv](results.csv), \
-         those of batches in [batch.csv](batch.csv).\n\n| | |\n|---|---|\n",
-        results.machine.cpu
-    );
-    for (name, value) in facts(results) {
-        text += &format!(
-            "| {name} | {} |\n",
-            if name == "Command" { format!("`{value}`") } else { value }
-        );
-    }
-    for note in &results.notes {
-        text += &format!("\nNote: {note}.\n");
-    }
-    text += &format!("\n## Goals\n\n```text\n{}```\n\n## Plots\n\n", verdict::text(results));
+    let paragraph = |text: &str| wrapped(text) + "\n\n";
+    let mut text = format!("# {}\n\n", results.machine.cpu);
+    text.extend(report::headline(results).iter().map(|sentences| paragraph(sentences)));
     for plot in plots {
-        text += &format!("![{0}]({0}.svg)\n\n", plot.file);
+        text += &format!("![{}]({}.svg)\n\n", plot.title, plot.file);
     }
-    text += "## Tables\n\n";
-    for table in [report::versions(results)].iter().chain(&report::short(results)) {
-        text += &table.markdown();
-        text += "\n";
+    for table in report::page(results) {
+        text += &format!("{}\n", table.markdown());
     }
-    text.trim_end().to_owned() + "\n"
+    text += &format!("## Goals\n\n```text\n{}```\n\n", verdict::text(results, CELLS));
+    let s = &results.settings;
+    text += "## Method\n\n";
+    text += &paragraph(&format!(
+        "The implementations take turns at the same work on one core, for {} rounds. A sample is a \
+         series of calls that takes about {} \u{b5}s. Tags have {} bytes. All figures are of the \
+         fastest sample. [results.csv](results.csv) has them and the medians, \
+         [batch.csv](batch.csv) those of batches.",
+        s.rounds, s.sample_us, s.tag_bytes
+    ));
+    if !results.notes.is_empty() {
+        text += &paragraph(&format!("Notes: {}.", results.notes.join("; ")));
+    }
+    text += "## Machine and libraries\n\n| | |\n|---|---|\n";
+    let facts = facts(results).into_iter().map(|(name, value)| (name.to_owned(), value));
+    for (name, value) in facts.chain(report::versions(results)) {
+        text += &format!("| {name} | {value} |\n");
+    }
+    text
 }
 
 #[cfg(test)]
@@ -99,6 +99,14 @@ mod tests {
         let results = sample(1.5, 2.0);
         let readme = readme(&results, &plots::all(&results));
         assert!(readme.contains("| Command | `palladion-bench --quick` |"));
-        assert!(readme.contains("(throughput.svg)"));
+        let place = |text| readme.find(text).unwrap_or_else(|| panic!("no {text}"));
+        let parts = [
+            "GB/s on one core",
+            "(throughput.svg)",
+            "(time-short.svg)",
+            "| AEGIS-256X4 |",
+            "## Goals",
+        ];
+        assert!(parts.map(place).is_sorted());
     }
 }

@@ -1,220 +1,90 @@
-//! The charts.
+//! The charts of AEGIS in this library and in crate `aegis`, and of other ciphers.
+
+use std::ops::RangeInclusive;
 
 use crate::algorithm::{Algorithm, Operation, Variant};
-use crate::bounds;
-use crate::report::bytes;
 use crate::results::{Cell, Results, Task};
-use crate::subjects::Role;
-use crate::svg::{Bar, Series, bars, grid, lines};
-use crate::verdict::{self, against_aegis};
+use crate::svg::{Scale, Series, lines};
 
-/// A chart and the name of its file, without the extension.
+/// A chart, the name of its file without the extension, and its title.
 pub struct Plot {
     pub file: &'static str,
+    pub title: &'static str,
     pub svg: String,
 }
 
-/// The largest size in the paper's plot of short inputs.
-const SHORT: usize = 1024;
-const SPEED: &str = "GB/s on one core, the fastest samples";
+/// The variants in the charts: with more of them, curves would hide each other.
+const VARIANTS: [Variant; 3] = [Variant::Aegis128L, Variant::Aegis128X2, Variant::Aegis256X2];
+/// The other ciphers. The last one takes so long for short messages that it would hide the rest.
+const OTHERS: [Algorithm; 3] =
+    [Algorithm::Aes128Gcm, Algorithm::Aes256Gcm, Algorithm::Chacha20Poly1305];
+/// The largest short message.
+const SHORT: usize = 512;
 
 /// All charts for which there are results.
 pub fn all(results: &Results) -> Vec<Plot> {
-    let speed = |cell: &Cell| cell.speed();
-    let time = |cell: &Cell| cell.min_ns;
-    let everywhere = 1..usize::MAX;
-    let short = 1..SHORT + 1;
-    let encrypt = Operation::Encrypt;
-    let gcm = [Algorithm::Aes128Gcm, Algorithm::Aes256Gcm];
-    let charts = [
-        (
+    let plot = |file, title, unit, scale, sizes, others, value: fn(&Cell) -> f64| {
+        let svg = lines(title, unit, scale, &curves(results, sizes, others, value))?;
+        Some(Plot { file, title, svg })
+    };
+    let plots = [
+        plot(
             "throughput",
-            lines(
-                "Encryption by size",
-                SPEED,
-                &curves(results, encrypt, &Variant::ALL, &gcm, false, everywhere.clone(), speed),
-            ),
+            "Encryption on one core, by size of message",
+            "GB/s; dashed: libaegis or its Rust version",
+            Scale::Logarithmic,
+            1..=usize::MAX,
+            &OTHERS[..],
+            |cell| cell.speed(),
         ),
-        (
-            "throughput-short",
-            lines(
-                "Encryption of short inputs",
-                SPEED,
-                &curves(results, encrypt, &Variant::ALL, &gcm, false, short.clone(), speed),
-            ),
-        ),
-        (
+        plot(
             "time-short",
-            lines(
-                "Encryption of short inputs",
-                "nanoseconds per call, the fastest samples",
-                &curves(results, encrypt, &Variant::ALL, &gcm, false, short, time),
-            ),
+            "Encryption of short messages, by size",
+            "ns per message; dashed: libaegis or its Rust version",
+            Scale::Linear,
+            0..=SHORT,
+            &OTHERS[..2],
+            |cell| cell.min_ns,
         ),
-        (
-            "throughput-128",
-            lines(
-                "Encryption with 128-bit keys; dashed: the best other implementation",
-                SPEED,
-                &curves(
-                    results,
-                    encrypt,
-                    &Variant::ALL[..3],
-                    &[Algorithm::Aes128Gcm, Algorithm::Aes128Ocb],
-                    true,
-                    everywhere.clone(),
-                    speed,
-                ),
-            ),
-        ),
-        (
-            "throughput-256",
-            lines(
-                "Encryption with 256-bit keys; dashed: the best other implementation",
-                SPEED,
-                &curves(
-                    results,
-                    encrypt,
-                    &Variant::ALL[3..],
-                    &[Algorithm::Aes256Gcm, Algorithm::Aes256Ocb, Algorithm::Chacha20Poly1305],
-                    true,
-                    everywhere.clone(),
-                    speed,
-                ),
-            ),
-        ),
-        (
-            "mac",
-            lines(
-                "Authentication (MAC) by size",
-                SPEED,
-                &curves(
-                    results,
-                    Operation::Mac,
-                    &Variant::ALL,
-                    &[Algorithm::Blake3, Algorithm::HmacSha256],
-                    false,
-                    everywhere,
-                    speed,
-                ),
-            ),
-        ),
-        ("ratio", ratios(results)),
-        ("cycles", cycles(results)),
-        ("tiers", tiers(results)),
     ];
-    charts.into_iter().filter_map(|(file, svg)| Some(Plot { file, svg: svg? })).collect()
+    plots.into_iter().flatten().collect()
 }
 
-/// The curves of this library's variants, of the best other implementation of each if wanted, and
-/// of the best of each other algorithm.
-fn curves<'a>(
-    results: &'a Results,
-    operation: Operation,
-    variants: &[Variant],
+/// The curves of this library, of the fastest other implementation of the same variants, and of the
+/// fastest implementation of each other cipher.
+fn curves(
+    results: &Results,
+    sizes: RangeInclusive<usize>,
     others: &[Algorithm],
-    peers: bool,
-    sizes: std::ops::Range<usize>,
-    value: impl Fn(&Cell) -> f64,
+    value: fn(&Cell) -> f64,
 ) -> Vec<Series> {
-    let sizes: Vec<_> = results.sizes().into_iter().filter(|size| sizes.contains(size)).collect();
-    let curve = |name: String, colour, dashed, find: &dyn Fn(Task) -> Option<&'a Cell>| Series {
-        name,
-        colour,
-        dashed,
-        points: sizes
-            .iter()
-            .filter_map(|&size| Some((size, value(find(Task::new(operation, size))?))))
-            .collect(),
+    let points = |find: &dyn Fn(Task) -> Option<f64>| {
+        let sizes = results.sizes().into_iter().filter(|size| sizes.contains(size));
+        let point = |size| Some((size, find(Task::new(Operation::Encrypt, size))?));
+        sizes.filter_map(point).collect::<Vec<_>>()
     };
-    let mut series = Vec::new();
-    for &variant in variants {
-        let name = variant.name();
-        series
-            .push(curve(name.into(), variant.index(), false, &|task| results.ours(variant, task)));
-        if peers {
-            series.push(curve(format!("{name}, best other"), variant.index(), true, &|task| {
-                results.peer(variant, task)
-            }));
-        }
+    let is_measured = |v: &Variant| !points(&|task| results.ours(*v, task).map(value)).is_empty();
+    let mut variants: Vec<_> = VARIANTS.into_iter().filter(is_measured).collect();
+    if variants.is_empty() {
+        variants.extend(Variant::ALL.into_iter().filter(is_measured));
     }
-    for (i, &algorithm) in others.iter().enumerate() {
-        let best = |task| results.best(task, |d| d.algorithm == algorithm);
-        let largest = sizes.last().and_then(|&size| best(Task::new(operation, size)));
-        let who = largest.map_or("", |cell| &results.description(cell).library);
-        // BLAKE3 is also the name of its library.
-        let name = if algorithm == Algorithm::Blake3 {
-            algorithm.name().into()
-        } else {
-            format!("{}, {who}", algorithm.name())
-        };
-        series.push(curve(name, (6 + i) % 8, true, &best));
+    let mut series = Vec::new();
+    for (colour, &variant) in variants.iter().enumerate() {
+        let (name, is_ours) = (variant.name().to_owned(), true);
+        let ours = points(&|task| results.ours(variant, task).map(value));
+        series.push(Series { name, colour, is_ours, dashed: false, points: ours });
+        let (name, is_ours) = (format!("{}, crate aegis", variant.name()), false);
+        let theirs = points(&|task| results.peer(variant, task).map(value));
+        series.push(Series { name, colour, is_ours, dashed: true, points: theirs });
+    }
+    for (colour, algorithm) in (variants.len()..).zip(others) {
+        let best = |task| results.best(task, |d| d.algorithm == *algorithm);
+        let (name, is_ours) = (algorithm.name().to_owned(), false);
+        let points = points(&|task| best(task).map(value));
+        series.push(Series { name, colour, is_ours, dashed: false, points });
     }
     series.retain(|series| !series.points.is_empty());
     series
-}
-
-/// The ratio of our time to that of the best other AEGIS, cell by cell.
-fn ratios(results: &Results) -> Option<String> {
-    let pairs = against_aegis(results);
-    let mut rows = Vec::new();
-    for operation in Operation::MAIN {
-        for variant in Variant::ALL {
-            let of = |size| {
-                pairs.iter().find(|p| p.variant == variant && p.task == Task::new(operation, size))
-            };
-            let ratios: Vec<_> =
-                verdict::SIZES.iter().map(|&size| of(size).map(|pair| pair.ratio())).collect();
-            if ratios.iter().any(Option::is_some) {
-                rows.push((format!("{} {}", variant.name(), operation.name()), ratios));
-            }
-        }
-    }
-    let unit = "our time divided by that of the best other AEGIS, by size; below 1 we are faster";
-    grid("Compared with the best other AEGIS", unit, &verdict::SIZES.map(bytes), &rows)
-}
-
-/// The cycles per byte for long messages, with the bounds.
-fn cycles(results: &Results) -> Option<String> {
-    let backend = bounds::our_backend(results)?;
-    let mut all = Vec::new();
-    for (variant, operation) in
-        Variant::ALL.into_iter().flat_map(|v| Operation::MAIN.map(|o| (v, o)))
-    {
-        let rate = variant.rate() as f64;
-        if let Some(found) = bounds::measured(results, variant, operation) {
-            let mark = bounds::bound(&results.machine, backend, variant, operation)
-                .map(|bound| bound / rate);
-            let name = format!("{} {}", variant.name(), operation.name());
-            all.push(Bar { name, colour: variant.index(), value: found / rate, mark });
-        }
-    }
-    bars(
-        "Cycles per byte for long messages",
-        &format!("{backend}; the line across a bar is the bound"),
-        &all,
-    )
-}
-
-/// Each backend at 16 KiB.
-fn tiers(results: &Results) -> Option<String> {
-    let task = Task::new(Operation::Encrypt, bounds::BULK[1]);
-    let mut all = Vec::new();
-    for (subject, d) in results.subjects.iter().enumerate() {
-        if let (Role::Ours | Role::OtherTier, Some(cell)) = (d.role, results.of(subject, task)) {
-            let colour = Variant::ALL
-                .iter()
-                .position(|v| Algorithm::from(*v) == d.algorithm)
-                .unwrap_or_default();
-            all.push(Bar {
-                name: format!("{} {}", d.algorithm.name(), d.form),
-                colour,
-                value: cell.speed(),
-                mark: None,
-            });
-        }
-    }
-    bars("Each backend", &format!("{SPEED}; encryption of 16 KiB"), &all)
 }
 
 #[cfg(test)]
@@ -225,8 +95,20 @@ mod tests {
     #[test]
     fn all_charts_are_drawn() {
         let plots = all(&sample(1.5, 2.0));
-        assert_eq!(plots.len(), 9);
+        assert_eq!(plots.len(), 2);
         assert!(plots.iter().all(|plot| plot.svg.starts_with("<svg") && !plot.svg.contains("NaN")));
+    }
+
+    #[test]
+    fn other_variants_are_drawn_if_there_are_no_usual_ones() {
+        let mut results = sample(1.5, 2.0);
+        let usual = |cell: &Cell| {
+            VARIANTS.map(Algorithm::from).contains(&results.description(cell).algorithm)
+        };
+        let cells: Vec<_> = results.cells.iter().filter(|cell| !usual(cell)).cloned().collect();
+        results.cells = cells;
+        let plots = all(&results);
+        assert!(plots[0].svg.contains("AEGIS-256X4") && !plots[0].svg.contains("AEGIS-128L"));
     }
 
     #[test]

@@ -1,27 +1,47 @@
-//! The tables.
+//! The tables, and the sentences at the top of a report.
 
 use crate::algorithm::{Algorithm, Operation, Variant};
 use crate::batch;
 use crate::bounds;
-use crate::results::{Cell, Results, Task};
+use crate::results::{Cell, Results, Task, Together};
+use crate::stats::geometric_mean;
 use crate::subjects::{Description, Role};
 use crate::table::{Item, Table};
 use crate::verdict::{self, Pair};
 
-/// The size in the paper's and the READMEs' tables: 16 KiB.
-const BLOCK: usize = 16384;
+/// The size that stands for long messages.
+const LONG: usize = 16384;
+/// The size that stands for short messages.
+const SHORT: usize = 64;
 
-/// The tables that are printed. The others are too long for a terminal.
-pub fn short(results: &Results) -> Vec<Table> {
-    let mut tables = Vec::new();
-    tables.extend(
-        operations(results).into_iter().flat_map(|operation| against_peers(results, operation, 0)),
-    );
-    tables.extend(gcm(results));
-    tables.extend(paper(results));
-    tables.extend(readme(results));
+/// The tables that are printed.
+pub fn all(results: &Results) -> Vec<Table> {
+    let mut tables: Vec<_> =
+        operations(results).into_iter().map(|operation| speeds(results, operation)).collect();
+    tables.extend([ratios(results), backends(results)]);
     tables.extend(cycles(results));
-    tables.extend(batches(results));
+    for form in batch_forms(results) {
+        tables.push(batches(results, form, &batch::COUNTS));
+    }
+    tables.retain(|table| !table.rows.is_empty());
+    tables
+}
+
+/// The tables in a report.
+pub fn page(results: &Results) -> Vec<Table> {
+    let mut tables =
+        vec![speeds(results, Operation::Encrypt), ratios(results), speeds(results, Operation::Mac)];
+    tables.push(backends(results));
+    tables.extend(cycles(results));
+    let most = &batch::COUNTS[batch::COUNTS.len() - 1..];
+    if let Some(form) = batch_forms(results).first() {
+        let mut table = batches(results, form, most);
+        let ends = [batch::SIZES[0], batch::SIZES[batch::SIZES.len() - 1]].map(|s| s.to_string());
+        if table.rows.iter().any(|row| ends.contains(&row[2].text)) {
+            table.rows.retain(|row| ends.contains(&row[2].text));
+        }
+        tables.push(table);
+    }
     tables.retain(|table| !table.rows.is_empty());
     tables
 }
@@ -33,6 +53,15 @@ fn operations(results: &Results) -> Vec<Operation> {
     operations
 }
 
+/// The sizes in the goals, or all sizes if none of those was measured.
+fn sizes(results: &Results) -> Vec<usize> {
+    let mut sizes = results.sizes();
+    if sizes.iter().any(|size| verdict::SIZES.contains(size)) {
+        sizes.retain(|size| verdict::SIZES.contains(size));
+    }
+    sizes
+}
+
 /// A speed, or a time for 0 bytes.
 fn figure(cell: Option<&Cell>) -> Item {
     match cell {
@@ -42,59 +71,8 @@ fn figure(cell: Option<&Cell>) -> Item {
     }
 }
 
-fn ad_note(ad: usize) -> String {
-    if ad == 0 { String::new() } else { format!(" with {ad} bytes of associated data") }
-}
-
-const UNITS: &str = "GB/s, or ns per call for 0 bytes; the fastest samples";
-
-/// Compares each variant with the best other AEGIS, for the sizes of the goals, or for all sizes if
-/// none of those was measured.
-fn against_peers(results: &Results, operation: Operation, ad: usize) -> Option<Table> {
-    let mut sizes = results.sizes();
-    if sizes.iter().any(|size| verdict::SIZES.contains(size)) {
-        sizes.retain(|size| verdict::SIZES.contains(size));
-    }
-    sizes.retain(|&size| {
-        results.cells.iter().any(|c| (c.operation, c.size, c.ad) == (operation, size, ad))
-    });
-    let task = |&size: &usize| Task { operation, size, ad };
-    let mut rows = Vec::new();
-    for variant in Variant::ALL {
-        let ours: Vec<_> = sizes.iter().map(|size| results.ours(variant, task(size))).collect();
-        let theirs: Vec<_> = sizes.iter().map(|size| results.peer(variant, task(size))).collect();
-        let Some(first) = ours.iter().flatten().next() else { continue };
-        let name = results.description(first).implementation();
-        let row = |name: &str, items: Vec<Item>| {
-            [vec![variant.name().into(), name.into()], items].concat()
-        };
-        rows.push(row(&name, ours.iter().map(|cell| figure(*cell)).collect()));
-        if theirs.iter().any(Option::is_some) {
-            rows.push(row("best other AEGIS", theirs.iter().map(|cell| figure(*cell)).collect()));
-            let who = |cell: &Option<&Cell>| {
-                cell.map_or(Item::default(), |c| results.description(c).form.clone().into())
-            };
-            rows.push(row("which", theirs.iter().map(who).collect()));
-            let ratios = ours.iter().zip(&theirs).map(|pair| match pair {
-                (Some(ours), Some(theirs)) => Item::ratio(ours.min_ns / theirs.min_ns),
-                _ => Item::default(),
-            });
-            rows.push(row("time, ours / best", ratios.collect()));
-        }
-    }
-    let operation = format!(
-        "{}{}{}",
-        operation.name()[..1].to_uppercase(),
-        &operation.name()[1..],
-        ad_note(ad)
-    );
-    Some(Table {
-        title: format!("{operation}, compared with the best other AEGIS"),
-        note: format!("{UNITS}. Crate aegis: C or Rust; native: compiled for this CPU only."),
-        labels: 2,
-        head: [vec![String::new(); 2], sizes.iter().map(|size| bytes(*size)).collect()].concat(),
-        rows,
-    })
+fn head(labels: &[&str], sizes: &[usize]) -> Vec<String> {
+    labels.iter().map(|label| (*label).into()).chain(sizes.iter().map(|s| bytes(*s))).collect()
 }
 
 /// A size in a few characters.
@@ -107,245 +85,230 @@ pub fn bytes(size: usize) -> String {
     }
 }
 
-fn gcm(results: &Results) -> Option<Table> {
-    let pairs =
-        [(Variant::Aegis128L, Algorithm::Aes128Gcm), (Variant::Aegis256X2, Algorithm::Aes256Gcm)]
-            .map(|(variant, algorithm)| {
-                (variant, algorithm, verdict::against_gcm(results, variant, algorithm))
-            });
-    let mut sizes: Vec<_> =
-        pairs.iter().flat_map(|(.., pairs)| pairs.iter().map(|pair| pair.task.size)).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
+fn capital(text: &str) -> String {
+    text[..1].to_uppercase() + &text[1..]
+}
+
+/// A row with its labels, unless all items are empty.
+fn row(labels: &[&str], items: impl IntoIterator<Item = Item>) -> Option<Vec<Item>> {
+    let items: Vec<_> = items.into_iter().collect();
+    let is_empty = items.iter().all(|item| item.text.is_empty());
+    (!is_empty).then(|| labels.iter().map(|label| (*label).into()).chain(items).collect())
+}
+
+/// The speeds of this library and of the fastest implementation of each other algorithm.
+fn speeds(results: &Results, operation: Operation) -> Table {
+    let (sizes, task) = (sizes(results), |size: &usize| Task::new(operation, *size));
+    let ours = Variant::ALL.into_iter().filter_map(|variant| {
+        let cells = sizes.iter().map(|size| figure(results.ours(variant, task(size))));
+        row(&[variant.name()], cells)
+    });
+    let others = Algorithm::OTHERS.into_iter().filter_map(|algorithm| {
+        let best = |size| results.best(task(size), |d| d.algorithm == algorithm);
+        let mut who: Vec<_> =
+            sizes.iter().filter_map(best).map(|cell| &*results.description(cell).library).collect();
+        who.sort_unstable();
+        who.dedup();
+        who.retain(|library| *library != algorithm.name().trim_end_matches(" keyed"));
+        let name = [&[algorithm.name()], &who[..]].concat().join(", ");
+        row(&[&name], sizes.iter().map(|size| figure(best(size))))
+    });
+    Table {
+        title: format!("{}, GB/s on one core", capital(operation.name())),
+        note: "The fastest samples, by bytes of message; ns per call for 0 bytes. For other \
+               algorithms, the fastest library; their key schedule is not measured, and AEGIS has \
+               none."
+            .into(),
+        labels: 1,
+        head: head(&[""], &sizes),
+        rows: ours.chain(others).collect(),
+    }
+}
+
+/// The ratio of our time to that of the best other AEGIS, cell by cell.
+fn ratios(results: &Results) -> Table {
+    let (sizes, pairs) = (sizes(results), verdict::against_aegis(results));
     let mut rows = Vec::new();
-    for (variant, algorithm, pairs) in &pairs {
-        for operation in [Operation::Encrypt, Operation::Decrypt] {
-            let find = |size| pairs.iter().find(|pair| pair.task == Task::new(operation, size));
-            let row = |name: String, item: &dyn Fn(&Pair) -> Item| {
-                let items =
-                    sizes.iter().map(|&size| find(size).map_or(Item::default(), item)).collect();
-                [vec![name.into(), operation.name().into()], items].concat()
+    for operation in Operation::MAIN {
+        for variant in Variant::ALL {
+            let of = |size: &usize| {
+                let is_it =
+                    |p: &&Pair| p.variant == variant && p.task == Task::new(operation, *size);
+                pairs.iter().find(is_it).map_or(Item::default(), |pair| Item::ratio(pair.ratio()))
             };
-            if pairs.iter().any(|pair| pair.task.operation == operation) {
-                rows.push(row(variant.name().into(), &|pair| figure(Some(pair.ours))));
-                rows.push(row(format!("{}, AWS-LC", algorithm.name()), &|pair| {
-                    figure(Some(pair.theirs))
-                }));
-                rows.push(row("time, ours / AWS-LC".into(), &|pair| Item::ratio(pair.ratio())));
-            }
+            rows.extend(row(&[variant.name(), operation.name()], sizes.iter().map(of)));
         }
     }
-    Some(Table {
-        title: "Beside AES-GCM".into(),
-        note: format!("{UNITS}. AES-GCM's key schedule is not measured; AEGIS has none."),
-        labels: 2,
-        head: [vec![String::new(); 2], sizes.iter().map(|size| bytes(*size)).collect()].concat(),
-        rows,
-    })
-}
-
-fn mib_per_s(cell: &Cell) -> String {
-    format!("{:.0}", cell.speed() * 1e9 / f64::from(1 << 20))
-}
-
-fn gbit_per_s(cell: &Cell) -> String {
-    format!("{:.0}", cell.speed() * 8.0)
-}
-
-/// The tables of "Adding more parallelism to the AEGIS authenticated encryption algorithms", with a
-/// column for this machine.
-fn paper(results: &Results) -> Option<Table> {
-    let task = Task::new(Operation::Encrypt, BLOCK);
-    let openssl = |d: &Description| d.algorithm == Algorithm::Aes128Gcm && d.library == "OpenSSL";
-    let rows = [
-        ("AEGIS-128X2", results.ours(Variant::Aegis128X2, task), "39781", "239"),
-        ("AEGIS-128L", results.ours(Variant::Aegis128L, task), "23863", "118"),
-        ("AES-128-GCM, OpenSSL", results.best(task, openssl), "10243", "37"),
-    ];
-    let rows: Vec<_> = rows
-        .into_iter()
-        .filter_map(|(name, cell, intel, amd)| {
-            let cell = cell?;
-            Some(vec![
-                name.into(),
-                mib_per_s(cell).into(),
-                intel.into(),
-                gbit_per_s(cell).into(),
-                amd.into(),
-            ])
-        })
-        .collect();
-    Some(Table {
-        title: "The paper's tables 1 and 2".into(),
-        note:
-            "Encryption on one core, here at 16 KiB, and the paper's figures (with OpenSSL 3.1.0)."
-                .into(),
-        labels: 1,
-        head: ["", "here, MiB/s", "i9-13900K, MiB/s", "here, Gb/s", "EPYC 7543, Gb/s"]
-            .map(String::from)
+    Table {
+        title: "Time, compared with crate aegis".into(),
+        note: "Our time divided by that of the fastest build of crate aegis: libaegis in C or its \
+               Rust version, with default settings or compiled for this CPU only. Below 1 we are \
+               faster."
             .into(),
+        labels: 2,
+        head: head(&["", ""], &sizes),
         rows,
-    })
+    }
 }
 
-/// The tables in the READMEs of the AEGIS-X implementations.
-fn readme(results: &Results) -> Vec<Table> {
-    use Algorithm::{
-        Aes128Gcm, Aes128Ocb, Aes256Gcm, Aes256Ocb, Blake3, Chacha20Poly1305, HmacSha256,
-    };
-    use Variant::{Aegis128L, Aegis128X2, Aegis128X4, Aegis256, Aegis256X2, Aegis256X4};
-    let table = |title: &str, operation, variants: &[Variant], others: &[Algorithm]| {
-        let task = Task::new(operation, BLOCK);
-        let ours = variants.iter().filter_map(|&variant| results.ours(variant, task));
-        let others = others.iter().flat_map(|&algorithm| {
-            let subjects = (0..results.subjects.len())
-                .filter(move |&s| results.subjects[s].algorithm == algorithm);
-            subjects.filter_map(|subject| results.of(subject, task))
-        });
-        let row = |cell: &Cell| {
-            let d = results.description(cell);
-            vec![d.algorithm.name().into(), d.implementation().into(), mib_per_s(cell).into()]
-        };
-        Table {
-            title: title.into(),
-            note: "Blocks of 16 KiB.".into(),
-            labels: 2,
-            head: ["", "", "MiB/s"].map(String::from).into(),
-            rows: ours.chain(others).map(row).collect(),
+/// The speed of each backend with long messages.
+fn backends(results: &Results) -> Table {
+    let mut forms: Vec<&str> = Vec::new();
+    for d in results.subjects.iter().filter(|d| matches!(d.role, Role::Ours | Role::OtherTier)) {
+        if !forms.contains(&&*d.form) {
+            forms.push(&d.form);
         }
-    };
-    vec![
-        table(
-            "Encryption, 128-bit keys",
-            Operation::Encrypt,
-            &[Aegis128X4, Aegis128X2, Aegis128L],
-            &[Aes128Ocb, Aes128Gcm],
-        ),
-        table(
-            "Encryption, 256-bit keys",
-            Operation::Encrypt,
-            &[Aegis256X4, Aegis256X2, Aegis256],
-            &[Aes256Ocb, Aes256Gcm, Chacha20Poly1305],
-        ),
-        table(
-            "Authentication (MAC)",
-            Operation::Mac,
-            &[Aegis128X4, Aegis128X2, Aegis128L, Aegis256X4, Aegis256X2, Aegis256],
-            &[Blake3, HmacSha256],
-        ),
-    ]
+    }
+    let task = Task::new(Operation::Encrypt, LONG);
+    let rows = Variant::ALL.into_iter().filter_map(|variant| {
+        let cell = |form: &&str| {
+            results.best(task, |d| {
+                let is_ours = matches!(d.role, Role::Ours | Role::OtherTier);
+                is_ours && d.algorithm == variant.into() && d.form == *form
+            })
+        };
+        row(&[variant.name()], forms.iter().map(|form| figure(cell(form))))
+    });
+    Table {
+        title: "Each backend, encryption of 16 KiB, GB/s".into(),
+        note: String::new(),
+        labels: 1,
+        head: [""].iter().chain(&forms).map(|text| (*text).into()).collect(),
+        rows: rows.collect(),
+    }
 }
 
 /// Compares cycles with the bounds.
 fn cycles(results: &Results) -> Option<Table> {
     let backend = bounds::our_backend(results)?;
-    let mut rows = Vec::new();
-    for (variant, operation) in
-        Variant::ALL.into_iter().flat_map(|v| Operation::MAIN.map(|o| (v, o)))
-    {
-        let Some(found) = bounds::measured(results, variant, operation) else { continue };
-        let cell = results.ours(variant, Task::new(operation, BLOCK))?;
-        let bound = bounds::bound(&results.machine, backend, variant, operation);
-        let goal = bounds::goal(&results.machine, backend, variant, operation);
-        let number =
-            |number: Option<f64>| number.map_or(Item::default(), |n| format!("{n:.2}").into());
-        rows.push(vec![
-            variant.name().into(),
-            operation.name().into(),
-            format!("{:.3}", cell.cycles? / BLOCK as f64).into(),
-            bound.map_or(Item::default(), |bound| {
-                format!("{:.3}", bound / variant.rate() as f64).into()
-            }),
-            number(Some(found)),
-            number(bound),
-            number(bound.map(|bound| found / bound)),
-            number(goal),
-        ]);
-    }
-    let head = ["", "", "cycles/byte", "bound", "cycles/step", "bound", "times the bound", "goal"];
+    let number = |number: Option<f64>| number.map_or(Item::default(), |n| format!("{n:.2}").into());
+    let rows = Variant::ALL.into_iter().filter_map(|variant| {
+        let found = Operation::MAIN.map(|o| bounds::measured(results, variant, o));
+        let bound = Operation::MAIN.map(|o| bounds::bound(&results.machine, backend, variant, o));
+        let mut items = vec![variant.rate().to_string().into()];
+        items.extend(found.into_iter().zip(bound).flat_map(|(f, b)| [number(f), number(b)]));
+        found.iter().any(Option::is_some).then(|| row(&[variant.name()], items)).flatten()
+    });
+    let head = ["", "bytes per step", "encrypt", "bound", "decrypt", "bound", "MAC", "bound"];
     Some(Table {
-        title: format!("Cycles, {backend}"),
-        note: "cycles/byte: a whole call with 16 KiB. cycles/step: the difference between 16 and \
-               4 KiB. bound: the least cycles of the AES units and, where known, of the logic and \
-               of the dependency between steps."
+        title: format!("Cycles per step, {backend}"),
+        note: "The difference between 16 and 4 KiB. bound: the least cycles of the AES units and, \
+               where known, of the logic and of the dependency between steps."
             .into(),
-        labels: 2,
+        labels: 1,
         head: head.map(String::from).into(),
-        rows,
+        rows: rows.collect(),
     })
 }
 
-/// Compares several messages in one call with one after another, in a table for each backend.
-fn batches(results: &Results) -> Vec<Table> {
-    let mut forms: Vec<&String> = Vec::new();
+/// The backends whose batches were measured.
+fn batch_forms(results: &Results) -> Vec<&str> {
+    let mut forms: Vec<&str> = Vec::new();
     for cell in &results.batches {
-        let form = &results.subjects[cell.subject].form;
+        let form = &*results.subjects[cell.subject].form;
         if !forms.contains(&form) {
             forms.push(form);
         }
     }
-    let mut head = vec![String::new(), String::new(), "bytes".into()];
-    for count in batch::COUNTS {
-        head.extend([format!("{count}: alone"), "batch".into(), "ratio".into()]);
-    }
-    let table = |form: &String| {
-        let mut rows = Vec::new();
-        for (subject, d) in results.subjects.iter().enumerate().filter(|(_, d)| d.form == *form) {
-            let mut cells: Vec<_> =
-                results.batches.iter().filter(|cell| cell.subject == subject).collect();
-            cells.sort_by_key(|cell| (cell.operation, cell.size, cell.messages));
-            for cells in cells.chunk_by(|a, b| (a.operation, a.size) == (b.operation, b.size)) {
-                let (operation, size) = (cells[0].operation, cells[0].size);
-                let mut row: Vec<Item> = vec![
-                    d.algorithm.name().into(),
-                    operation.name().into(),
-                    size.to_string().into(),
-                ];
-                for count in batch::COUNTS {
-                    row.extend(match cells.iter().find(|cell| cell.messages == count) {
-                        Some(cell) => [
-                            format!("{:.1}", cell.alone_min_ns).into(),
-                            format!("{:.1}", cell.batch_min_ns).into(),
-                            Item::ratio(cell.ratio()),
-                        ],
-                        None => Default::default(),
-                    });
-                }
-                rows.push(row);
-            }
-        }
-        Table {
-            title: format!("Batches of messages, {form}"),
-            note: format!(
-                "Nanoseconds per message, the fastest samples: 2 to 64 messages one after another \
-                 and in one call, {} bytes of associated data; the ratio is time in the batch / \
-                 alone.",
-                batch::AD
-            ),
-            labels: 3,
-            head: head.clone(),
-            rows,
-        }
-    };
-    forms.into_iter().map(table).collect()
+    forms
 }
 
-/// The libraries and their versions.
-pub fn versions(results: &Results) -> Table {
-    let mut rows: Vec<Vec<Item>> = Vec::new();
+/// Compares numbers of messages in one call with one after another, for the variants that gain.
+fn batches(results: &Results, form: &str, counts: &[usize]) -> Table {
+    let figures = |both: Together| {
+        let ns = |ns: f64| Item::from(format!("{ns:.1}"));
+        [ns(both.alone.min_ns), ns(both.batch.min_ns), Item::ratio(both.ratio())]
+    };
+    let mut cells: Vec<_> = results
+        .batches
+        .iter()
+        .filter(|cell| results.subjects[cell.subject].form == form)
+        .filter(|cell| counts.contains(&cell.messages))
+        .filter_map(|cell| Some((cell, cell.packets?)))
+        .collect();
+    cells.sort_by_key(|(cell, _)| (cell.subject, cell.operation, cell.size, cell.messages));
+    let rows = cells.into_iter().filter_map(|(cell, packets)| {
+        let name = results.subjects[cell.subject].algorithm.name();
+        let (size, count) = (cell.size.to_string(), cell.messages.to_string());
+        row(
+            &[name, cell.operation.name(), &size, &count],
+            figures(cell.jobs).into_iter().chain(figures(packets)),
+        )
+    });
+    let head =
+        ["", "", "bytes", "messages", "alone", "jobs", "ratio", "in place", "packets", "ratio"];
+    Table {
+        title: format!("Batches, {form}"),
+        note: format!(
+            "Nanoseconds per message, with {} bytes of associated data. alone, jobs: from one \
+             buffer to another, one after another and in one call. in place, packets: the same in \
+             one buffer. ratio: in one call / one after another.",
+            batch::AD
+        ),
+        labels: 4,
+        head: head.map(String::from).into(),
+        rows: rows.collect(),
+    }
+}
+
+/// The libraries, with their versions and forms.
+pub fn versions(results: &Results) -> Vec<(String, String)> {
+    let mut libraries: Vec<(&Description, Vec<&str>)> = Vec::new();
     for d in &results.subjects {
-        let role = match d.role {
-            Role::Ours | Role::OtherTier => "this library",
-            Role::AegisPeer => "another AEGIS",
-            Role::Other => "other algorithms",
-        };
-        let row = vec![d.implementation().into(), d.version.clone().into(), role.into()];
-        if !rows.contains(&row) {
-            rows.push(row);
+        match libraries.iter_mut().find(|(first, _)| first.library == d.library) {
+            Some((_, forms)) if forms.contains(&&*d.form) => {}
+            Some((_, forms)) => forms.push(&d.form),
+            None => libraries.push((d, vec![&d.form])),
         }
     }
-    let head = ["", "version", ""].map(String::from).into();
-    Table { title: "Implementations".into(), note: String::new(), labels: 3, head, rows }
+    let row = |(d, forms): (&Description, Vec<&str>)| {
+        let forms = forms.join(", ");
+        let text = format!("{}{}{forms}", d.version, if forms.is_empty() { "" } else { ": " });
+        (d.library.clone(), text)
+    };
+    libraries.into_iter().map(row).collect()
+}
+
+/// The most important figures, in at most three paragraphs.
+pub fn headline(results: &Results) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let task = |size| Task::new(Operation::Encrypt, size);
+    for variant in [Variant::Aegis128L, Variant::Aegis256X2] {
+        let Some(ours) = results.ours(variant, task(LONG)) else { continue };
+        let beside = |algorithm: Algorithm| {
+            let other = results.best(task(LONG), |d| d.algorithm == algorithm)?;
+            Some(format!("{:.1} times as fast as {}", other.min_ns / ours.min_ns, algorithm.name()))
+        };
+        let gcm = if variant.key_len() == 16 { Algorithm::Aes128Gcm } else { Algorithm::Aes256Gcm };
+        let others: Vec<_> =
+            [gcm, Algorithm::Chacha20Poly1305].into_iter().filter_map(beside).collect();
+        let others =
+            if others.is_empty() { String::new() } else { format!(", {}", others.join(" and ")) };
+        let short = results.ours(variant, task(SHORT)).map_or(String::new(), |cell| {
+            format!("; a message of {SHORT} bytes takes {:.0} ns", cell.min_ns)
+        });
+        sentences.push(format!(
+            "**{} encrypts messages of 16 KiB at {:.1} GB/s on one core{others}**{short}.",
+            variant.name(),
+            ours.speed()
+        ));
+    }
+    let pairs = verdict::against_aegis(results);
+    if !pairs.is_empty() {
+        let slower = pairs.iter().filter(|pair| pair.ratio() > verdict::SLOWER).count();
+        let slower = match slower {
+            0 => "nowhere more than 2 % slower".into(),
+            _ => format!("more than 2 % slower in {slower} of them"),
+        };
+        sentences.push(format!(
+            "Compared with the fastest of four builds of crate aegis (libaegis in C and its Rust \
+             version), this library takes **{:.2} of the time** in the geometric mean of {} cells \
+             (variant, operation, size), and is {slower}.",
+            geometric_mean(pairs.iter().map(Pair::ratio)),
+            pairs.len()
+        ));
+    }
+    sentences
 }
 
 #[cfg(test)]
@@ -356,28 +319,60 @@ mod tests {
     #[test]
     fn all_tables_are_rectangles() {
         let results = sample(1.5, 2.0);
-        let tables = short(&results);
-        assert!(tables.len() >= 6);
-        for table in tables.iter().chain([&versions(&results)]) {
+        let tables = all(&results);
+        assert_eq!(tables.len(), 7);
+        assert_eq!(page(&results).len(), 6);
+        for table in &tables {
             assert!(table.rows.iter().all(|row| row.len() == table.head.len()), "{}", table.title);
         }
     }
 
     #[test]
+    fn libraries_are_listed_once() {
+        let results = sample(1.5, 2.0);
+        let versions = versions(&results);
+        let is = |i: usize, library: &str, text: &str| versions[i] == (library.into(), text.into());
+        assert!(is(0, "palladion", "1: vaes-avx512, portable") && is(1, "aegis", "1: C"));
+        assert!(is(2, "AWS-LC", "1") && versions.len() == 3);
+    }
+
+    #[test]
     fn ratios_are_in_the_tables() {
-        let table = against_peers(&sample(0.5, 2.0), Operation::Encrypt, 0).unwrap();
-        let ratios: Vec<_> =
-            table.rows.iter().filter(|row| row[1].text.starts_with("time")).collect();
-        assert_eq!(ratios.len(), 6);
-        assert!(ratios.iter().all(|row| row[2..].iter().all(|item| *item == Item::ratio(2.0))));
+        let table = ratios(&sample(0.5, 2.0));
+        assert_eq!(table.rows.len(), 18);
+        assert!(table.rows.iter().all(|row| row[2..].iter().all(|item| *item == Item::ratio(2.0))));
+    }
+
+    #[test]
+    fn other_algorithms_are_in_the_tables() {
+        let table = speeds(&sample(1.5, 2.0), Operation::Encrypt);
+        assert_eq!(table.rows.len(), 8);
+        // 4096 bytes in 2 * 449.6 ns.
+        assert_eq!(table.rows[6][0], "AES-128-GCM, AWS-LC".into());
+        assert_eq!(table.rows[6][4], "4.56".into());
     }
 
     #[test]
     fn batches_are_in_a_table() {
-        let tables = batches(&sample(1.5, 2.0));
-        assert_eq!(tables.len(), 1);
-        assert_eq!(tables[0].rows.len(), 6 * 2);
-        assert_eq!(tables[0].rows[0][3..6], ["30.0".into(), "10.0".into(), Item::ratio(1.0 / 3.0)]);
+        let table = batches(&sample(1.5, 2.0), "vaes-avx512", &batch::COUNTS);
+        assert_eq!(table.rows.len(), 2 * 2 * 4);
+        let jobs = ["30.0".into(), "10.0".into(), Item::ratio(1.0 / 3.0)];
+        let packets = ["30.0".into(), "5.0".into(), Item::ratio(1.0 / 6.0)];
+        assert_eq!(table.rows[0][4..], [jobs, packets].concat());
+    }
+
+    #[test]
+    fn the_headline_compares() {
+        let text = headline(&sample(1.5, 2.0)).join("\n");
+        let first = "AEGIS-128L encrypts messages of 16 KiB at 9.8 GB/s on one core, 2.0 times \
+                     as fast as AES-128-GCM**; a message of 64 bytes takes 46 ns.";
+        assert!(text.contains(first), "{text}");
+        assert!(
+            text.contains("**0.67 of the time**") && text.contains("nowhere more than 2 % slower")
+        );
+        let mut results = sample(1.5, 2.0);
+        results.cells.clear();
+        assert!(headline(&results).is_empty());
     }
 
     #[test]

@@ -3,9 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use palladion::Backend;
+
 use crate::algorithm::{Algorithm, Operation};
 use crate::machine::Machine;
+use crate::stats::{fastest, median};
 use crate::subjects::{Description, Role};
+use crate::verdict;
 
 /// One run.
 #[derive(Clone, Debug)]
@@ -15,6 +19,8 @@ pub struct Results {
     pub command: String,
     pub settings: Settings,
     pub clock: Clock,
+    /// The backend that the library chose automatically.
+    pub automatic: Option<Backend>,
     pub notes: Vec<String>,
     pub subjects: Vec<Description>,
     pub cells: Vec<Cell>,
@@ -61,8 +67,40 @@ impl Cell {
     }
 }
 
-/// The result of one subject with some messages in one call and one after another. Times are per
-/// message.
+/// The times of the fastest and the median sample, in nanoseconds per message.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    pub min_ns: f64,
+    pub median_ns: f64,
+}
+
+impl Times {
+    /// The times of at least one sample.
+    pub fn of(mut samples: Vec<f64>) -> Self {
+        Self { min_ns: rounded(fastest(&samples)), median_ns: rounded(median(&mut samples)) }
+    }
+}
+
+/// Rounds to picoseconds. More digits would mean nothing.
+pub fn rounded(ns: f64) -> f64 {
+    (ns * 1e3).round() / 1e3
+}
+
+/// The times of messages in one call, and of the same messages one after another.
+#[derive(Clone, Copy, Debug)]
+pub struct Together {
+    pub batch: Times,
+    pub alone: Times,
+}
+
+impl Together {
+    /// The time in a batch divided by the time alone.
+    pub fn ratio(&self) -> f64 {
+        self.batch.min_ns / self.alone.min_ns
+    }
+}
+
+/// The results of one subject with a number of messages.
 #[derive(Clone, Debug)]
 pub struct BatchCell {
     /// Its place in `subjects`.
@@ -73,18 +111,10 @@ pub struct BatchCell {
     pub size: usize,
     /// Bytes of associated data of each message.
     pub ad: usize,
-    pub batch_min_ns: f64,
-    pub batch_median_ns: f64,
-    pub alone_min_ns: f64,
-    pub alone_median_ns: f64,
-    pub samples: usize,
-}
-
-impl BatchCell {
-    /// The time in a batch divided by the time alone.
-    pub fn ratio(&self) -> f64 {
-        self.batch_min_ns / self.alone_min_ns
-    }
+    /// Jobs from one buffer to another.
+    pub jobs: Together,
+    /// Packets in one buffer, in place. Only for variants that gain from batches.
+    pub packets: Option<Together>,
 }
 
 /// What a cell measures: the operation, the size and the length of associated data.
@@ -118,11 +148,6 @@ impl Results {
         })
     }
 
-    /// The cell of one subject.
-    pub fn of(&self, subject: usize, task: Task) -> Option<&Cell> {
-        self.cells(task, |_| true).find(|cell| cell.subject == subject)
-    }
-
     /// The fastest cell of a task whose subject is `wanted`.
     pub fn best(&self, task: Task, wanted: impl Fn(&Description) -> bool) -> Option<&Cell> {
         self.cells(task, wanted).min_by(|a, b| a.min_ns.total_cmp(&b.min_ns))
@@ -145,54 +170,58 @@ impl Results {
         self.cells.iter().map(|cell| cell.size).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    pub fn csv(&self) -> String {
-        let mut text =
-            String::from("algorithm,library,form,operation,size,ad,min_ns,median_ns,cycles\n");
-        for cell in &self.cells {
-            let Description { algorithm, library, form, .. } = self.description(cell);
+    /// The cells as CSV. To keep the file small, it has only the sizes in the goals, without
+    /// associated data, unless `all` is set or there are no such cells.
+    pub fn csv(&self, all: bool) -> String {
+        let is_common = |cell: &&Cell| cell.ad == 0 && verdict::SIZES.contains(&cell.size);
+        let all = all || !self.cells.iter().any(|cell| is_common(&cell));
+        let mut text = format!("{HEAD}\n");
+        for cell in self.cells.iter().filter(|cell| all || is_common(cell)) {
             let cycles = cell.cycles.map(|cycles| format!("{cycles:.1}")).unwrap_or_default();
-            writeln!(
-                text,
-                "{},{library},{form},{},{},{},{:.2},{:.2},{cycles}",
-                algorithm.name(),
-                cell.operation.name(),
-                cell.size,
-                cell.ad,
-                cell.min_ns,
-                cell.median_ns,
-            )
-            .expect("a string takes everything");
+            writeln!(text, "{},{:.2},{:.2},{cycles}", self.key(cell), cell.min_ns, cell.median_ns,)
+                .expect("a string takes everything");
         }
         text
+    }
+
+    /// The columns that name a cell in the CSV.
+    pub fn key(&self, cell: &Cell) -> String {
+        let Description { algorithm, library, form, .. } = self.description(cell);
+        let (algorithm, operation) = (algorithm.name(), cell.operation.name());
+        format!("{algorithm},{library},{form},{operation},{},{}", cell.size, cell.ad)
     }
 
     pub fn batch_csv(&self) -> String {
         let mut text = String::from(
             "algorithm,form,operation,messages,size,ad,batch_min_ns,batch_median_ns,alone_min_ns,\
-             alone_median_ns,samples,ratio\n",
+             alone_median_ns,packets_min_ns,packets_median_ns,in_place_min_ns,in_place_median_ns\n",
         );
+        let times = |t: Times| format!("{:.2},{:.2}", t.min_ns, t.median_ns);
         for cell in &self.batches {
             let Description { algorithm, form, .. } = &self.subjects[cell.subject];
+            let packets = match cell.packets {
+                Some(packets) => format!("{},{}", times(packets.batch), times(packets.alone)),
+                None => ",,,".into(),
+            };
             writeln!(
                 text,
-                "{},{form},{},{},{},{},{:.2},{:.2},{:.2},{:.2},{},{:.4}",
+                "{},{form},{},{},{},{},{},{},{packets}",
                 algorithm.name(),
                 cell.operation.name(),
                 cell.messages,
                 cell.size,
                 cell.ad,
-                cell.batch_min_ns,
-                cell.batch_median_ns,
-                cell.alone_min_ns,
-                cell.alone_median_ns,
-                cell.samples,
-                cell.ratio()
+                times(cell.jobs.batch),
+                times(cell.jobs.alone),
             )
             .expect("a string takes everything");
         }
         text
     }
 }
+
+/// The first line of the CSV.
+pub const HEAD: &str = "algorithm,library,form,operation,size,ad,min_ns,median_ns,cycles";
 
 #[cfg(test)]
 pub mod tests {
@@ -207,6 +236,7 @@ pub mod tests {
             command: "palladion-bench --quick".into(),
             settings: Settings { rounds: 2, sample_us: 25.0, tag_bytes: 16, seconds: 1.0 },
             clock: Clock { median: 2.0, max: 2.0 },
+            automatic: Some(Backend::VaesAvx512),
             notes: Vec::new(),
             subjects: Vec::new(),
             cells: Vec::new(),
@@ -245,18 +275,17 @@ pub mod tests {
         for (subject, operation) in
             (0..18).step_by(3).flat_map(|s| batch::OPERATIONS.map(|o| (s, o)))
         {
-            let batch_min_ns = if subject % 9 == 0 { 10.0 } else { 30.0 };
+            let times = |ns| Times { min_ns: ns, median_ns: ns };
+            let gains = subject % 9 == 0;
+            let together = |ns| Together { batch: times(ns), alone: times(30.0) };
             results.batches.extend(batch::COUNTS.map(|messages| BatchCell {
                 subject,
                 operation,
                 messages,
                 size: 64,
                 ad: batch::AD,
-                batch_min_ns,
-                batch_median_ns: batch_min_ns,
-                alone_min_ns: 30.0,
-                alone_median_ns: 30.0,
-                samples: 2,
+                jobs: together(if gains { 10.0 } else { 30.0 }),
+                packets: gains.then_some(together(5.0)),
             }));
         }
         results
@@ -264,14 +293,20 @@ pub mod tests {
 
     #[test]
     fn csv_has_a_line_for_each_cell() {
-        let results = sample(1.5, 2.0);
-        let csv = results.csv();
+        let mut results = sample(1.5, 2.0);
+        let csv = results.csv(false);
         assert_eq!(csv.lines().count(), 1 + results.cells.len());
         let columns = |line: &str| line.split(',').count();
         assert!(csv.lines().all(|line| columns(line) == 9));
+        results.cells[0].size = 32;
+        results.cells[1].ad = 13;
+        assert_eq!(results.csv(false).lines().count(), results.cells.len() - 1);
+        assert_eq!(results.csv(true).lines().count(), 1 + results.cells.len());
+        results.cells.truncate(2);
+        assert_eq!(results.csv(false), results.csv(true));
         let csv = results.batch_csv();
         assert_eq!(csv.lines().count(), 1 + 6 * 2 * 4);
-        assert!(csv.lines().all(|line| columns(line) == 12));
+        assert!(csv.lines().all(|line| columns(line) == 14));
     }
 
     #[test]

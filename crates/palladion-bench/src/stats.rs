@@ -6,6 +6,11 @@ pub fn median(samples: &mut [f64]) -> f64 {
     *samples.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
+/// The least value.
+pub fn fastest(samples: &[f64]) -> f64 {
+    samples.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
 /// The geometric mean, or 1 if there are no values.
 pub fn geometric_mean(ratios: impl IntoIterator<Item = f64>) -> f64 {
     let (sum, count) =

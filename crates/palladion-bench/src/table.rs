@@ -1,6 +1,8 @@
-//! Tables, as text, Markdown and HTML.
+//! Tables, as text and Markdown.
 
 use std::fmt::Write;
+
+use crate::verdict::SLOWER;
 
 /// A rectangle of text.
 pub struct Table {
@@ -15,29 +17,19 @@ pub struct Table {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Item {
     pub text: String,
-    pub tone: Tone,
-}
-
-/// How to judge a figure.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Tone {
-    #[default]
-    Plain,
-    Good,
-    Bad,
+    pub bold: bool,
 }
 
 impl<T: Into<String>> From<T> for Item {
     fn from(text: T) -> Self {
-        Self { text: text.into(), tone: Tone::Plain }
+        Self { text: text.into(), bold: false }
     }
 }
 
 impl Item {
-    /// Our time divided by theirs: below 1 is good.
+    /// Our time divided by theirs: bold if we are slower.
     pub fn ratio(ratio: f64) -> Self {
-        let tone = if ratio > 1.0 { Tone::Bad } else { Tone::Good };
-        Self { text: format!("{ratio:.2}"), tone }
+        Self { text: format!("{ratio:.2}"), bold: ratio > SLOWER }
     }
 }
 
@@ -75,16 +67,16 @@ impl Table {
     pub fn markdown(&self) -> String {
         let mut text = format!("### {}\n\n", self.title);
         if !self.note.is_empty() {
-            text += &format!("{}\n\n", self.note);
+            text += &format!("{}\n\n", wrapped(&self.note));
         }
         text += &format!("| {} |\n|", self.head.join(" | "));
         for column in 0..self.head.len() {
             text += if column < self.labels { "---|" } else { "---:|" };
         }
         for row in &self.rows {
-            let texts = row.iter().map(|item| match item.tone {
-                Tone::Bad => format!("**{}**", item.text),
-                _ => item.text.clone(),
+            let texts = row.iter().map(|item| match item.bold {
+                true => format!("**{}**", item.text),
+                false => item.text.clone(),
             });
             text += &format!("\n| {} |", texts.collect::<Vec<_>>().join(" | "));
         }
@@ -92,7 +84,26 @@ impl Table {
     }
 }
 
-/// Escapes text for HTML and SVG.
+/// Breaks a paragraph into lines of at most 100 columns, as all prose in this repository.
+pub fn wrapped(text: &str) -> String {
+    let (mut lines, mut len) = (String::new(), 0);
+    for word in text.split_whitespace() {
+        let width = word.chars().count();
+        let fits = len + 1 + width <= 100;
+        lines += if len == 0 {
+            ""
+        } else if fits {
+            " "
+        } else {
+            "\n"
+        };
+        len = if len > 0 && fits { len + 1 + width } else { width };
+        lines += word;
+    }
+    lines
+}
+
+/// Escapes text for SVG.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -117,6 +128,15 @@ mod tests {
     #[test]
     fn as_text() {
         assert_eq!(table().text(), "Title\n\nwho       64\na<b     1.25\nlonger  0.50\n");
+    }
+
+    #[test]
+    fn paragraphs_are_wrapped() {
+        let lines = wrapped(&"four ".repeat(41));
+        assert_eq!(lines.lines().map(str::len).collect::<Vec<_>>(), [99, 99, 4]);
+        assert_eq!(wrapped(""), "");
+        assert_eq!(wrapped(&format!("a {}", "b".repeat(98))).lines().count(), 1);
+        assert_eq!(wrapped(&format!("a {}", "b".repeat(99))).lines().count(), 2);
     }
 
     #[test]
