@@ -43,7 +43,8 @@ Examples:
   palladion-bench --ops batch         several messages in one call, and one after another
   palladion-bench --variants 128l,256x2 --ops encrypt --sizes 64,1500 --rounds 5000
   palladion-bench --backends aesni-avx,aesni --no-peers
-  palladion-bench --peers aegis --ad 0,13,64"
+  palladion-bench --peers aegis --ad 0,13,64
+  palladion-bench --check             compare with the committed results"
 )]
 pub struct Args {
     /// Measure few rounds, and only the sizes in the goals
@@ -86,6 +87,10 @@ pub struct Args {
     /// Write all cells to results.csv, not only the sizes in the goals without associated data
     #[arg(long)]
     pub all: bool,
+    /// Compare with the results.csv in a folder, and fail if a cell of this library is more than
+    /// 10 % slower [default: the folder of this CPU in docs/benchmarks]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1)]
+    pub check: Option<Option<PathBuf>>,
 }
 
 /// An operation on the command line.
@@ -277,6 +282,9 @@ mod tests {
             args.wants_peer("aegis") && args.wants_peer("OpenSSL") && !args.wants_peer("BLAKE3")
         );
         assert!(!parse("bench --no-peers").wants_peer("aegis"));
+        assert_eq!(parse("bench --quick").check, None);
+        assert_eq!(parse("bench --check --quick").check, Some(None));
+        assert_eq!(parse("bench --check here").check, Some(Some("here".into())));
         assert_eq!(parse("bench --backends portable").backends(), [Backend::Portable]);
         for wrong in
             ["--variants 128x3", "--ops hash", "--rounds 0", "--backends best", "--peers ring"]

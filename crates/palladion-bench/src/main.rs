@@ -8,6 +8,7 @@
 mod algorithm;
 mod batch;
 mod bounds;
+mod check;
 mod cli;
 mod machine;
 mod measure;
@@ -28,6 +29,7 @@ use std::time::Instant;
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::check::Committed;
 use crate::cli::Args;
 use crate::machine::Machine;
 use crate::measure::{Measurement, PASSES, SAMPLE_NS};
@@ -38,7 +40,8 @@ const ROOT: &str = "target/bench";
 
 fn main() -> ExitCode {
     match run(&Args::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(message) => {
             eprintln!("palladion-bench: {message}");
             ExitCode::FAILURE
@@ -46,7 +49,12 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: &Args) -> Result<(), String> {
+/// Returns false if a check found slower cells.
+fn run(args: &Args) -> Result<bool, String> {
+    // Read first: measuring takes minutes, and may overwrite the file.
+    let slug = Machine::this(None).slug();
+    let committed =
+        args.check.as_ref().map(|folder| Committed::read(folder.as_deref(), &slug)).transpose()?;
     let results = measure(args)?;
     for table in report::all(&results) {
         println!("{}", table.text());
@@ -58,7 +66,10 @@ fn run(args: &Args) -> Result<(), String> {
     let dir = args.out.clone().unwrap_or_else(|| Path::new(ROOT).join(results.machine.slug()));
     output::write(&results, &dir, args.all)?;
     println!("\nWritten to {}: README.md, results.csv, batch.csv and plots.", dir.display());
-    Ok(())
+    let Some(committed) = committed else { return Ok(true) };
+    let (text, ok) = committed.compare(&results)?;
+    print!("\n{text}");
+    Ok(ok)
 }
 
 /// Measures everything and writes the results.
