@@ -59,7 +59,7 @@ def kernels(listing):
 
 def in_registers(kernel):
     """Whether the kernel must not spill: a single group, each word in one register."""
-    return kernel.backend == "vaes512" or kernel.groups == "1" and "Pair<" not in kernel.machine
+    return kernel.backend == "vaes512" or kernel.groups == "1" and not re.search("Pair<|Twin<", kernel.machine)
 
 
 def fault(kernel):

@@ -269,6 +269,13 @@ pub(crate) unsafe trait Word: Vector {
         out
     }
 
+    /// Computes eight independent AES rounds in exactly this order, if the implementation can force
+    /// it.
+    #[inline(always)]
+    fn rounds_exactly(input: [Self; 8], round_keys: [Self; 8]) -> [Self; 8] {
+        Self::rounds(input, round_keys)
+    }
+
     /// Returns the same value. If `IN_ORDER`, the instructions that compute such values keep the
     /// order of the source, because CPUs execute the oldest ready instruction first.
     #[inline(always)]

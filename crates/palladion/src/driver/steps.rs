@@ -134,6 +134,11 @@ unsafe fn process_steps<M: Machine>(
     let (row, rate) = (group.row(), rate::<M>(group.degree).get());
     let mut s = *state; // a copy that the optimiser can keep in registers
     let mut at = start;
+    if work == Work::Absorb && row == 16 {
+        let src = data.src.wrapping_add(at);
+        // SAFETY: these are whole steps, which follow each other if there is only one lane.
+        at += rate * unsafe { s.absorb_many(src, (stop - at) / rate) };
+    }
     if M::TWO_AT_ONCE && work == Work::Absorb {
         while stop - at >= 2 * rate {
             let src = data.src.wrapping_add(at + group.column::<M>());

@@ -27,7 +27,7 @@ impl<W: Word, const UP: bool> Aegis128<W, UP> {
     #[inline(always)]
     fn update_from(&mut self, from3: W, from7: W, m0: W, m1: W) {
         let s = self.0;
-        let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, from3, from7, m0, m1);
+        let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, from3, from7, m0, m1, true);
         self.0 =
             [t0.pin().xor(s[0]).in_order(), s1, s2, s3, t4.pin().xor(s[4]).in_order(), s5, s6, s7];
     }
@@ -38,7 +38,7 @@ impl<W: Word, const UP: bool> Aegis128<W, UP> {
         let s = self.0;
         // SAFETY: `self` exists, so the CPU has the features.
         let zero = unsafe { W::zero() };
-        let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, s[3], s[7], zero, zero);
+        let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, s[3], s[7], zero, zero, false);
         self.0 = [t0.pin().xor3(s[0], m0), s1, s2, s3, t4.pin().xor3(s[4], m1), s5, s6, s7];
     }
 
@@ -65,14 +65,28 @@ impl<W: Word, const UP: bool> Aegis128<W, UP> {
         self.0[7] = self.0[7].xor(ctx);
     }
 
+    /// Returns the state with these words.
+    #[inline(always)]
+    pub(super) fn new(words: [W; 8]) -> Self {
+        Self(words)
+    }
+    /// Returns the words.
+    #[inline(always)]
+    pub(super) fn into_words(self) -> [W; 8] {
+        self.0
+    }
+
     /// Returns what goes into S0, the new S1 to S3, what goes into S4, and the new S5 to S7.
     #[inline(always)]
-    fn rounds(s: [W; 8], from3: W, from7: W, k0: W, k4: W) -> [W; 8] {
+    fn rounds(s: [W; 8], from3: W, from7: W, k0: W, k4: W, exactly: bool) -> [W; 8] {
         if UP {
-            let [s1, s2, s3, s5, s6, s7, t0, t4] = W::rounds(
-                [s[0], s[1], s[2], s[4], s[5], s[6], from7, from3],
-                [s[1], s[2], s[3], s[5], s[6], s[7], k0, k4],
-            );
+            let input = [s[0], s[1], s[2], s[4], s[5], s[6], from7, from3];
+            let round_keys = [s[1], s[2], s[3], s[5], s[6], s[7], k0, k4];
+            let [s1, s2, s3, s5, s6, s7, t0, t4] = if exactly {
+                W::rounds_exactly(input, round_keys)
+            } else {
+                W::rounds(input, round_keys)
+            };
             [t0, s1, s2, s3, t4, s5, s6, s7]
         } else if W::IN_ORDER {
             // From the last down, each round overwrites its round key, which is not needed again.

@@ -94,6 +94,15 @@ pub(crate) unsafe trait Machine: Copy {
         self.absorb(m);
         self.absorb(n);
     }
+    /// Absorbs as many of `steps` steps, which follow each other at `src`, as gain from another form
+    /// of the state. Returns how many.
+    ///
+    /// # Safety
+    /// The steps are readable.
+    #[inline(always)]
+    unsafe fn absorb_many(&mut self, _src: *const u8, _steps: usize) -> usize {
+        0
+    }
     /// Adds the key stream of the next step to `m`, without changing the state.
     fn add_keystream(&self, m: Self::Step) -> Self::Step;
     /// Encrypts a step and absorbs it.

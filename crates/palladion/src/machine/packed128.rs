@@ -8,7 +8,7 @@
 //! S4), and the chain switches between AES and other instructions once instead of twice, which
 //! saves a delay (docs/performance.md).
 
-use super::{C0, C1, FINAL_ROUNDS, Machine};
+use super::{Aegis128, C0, C1, FINAL_ROUNDS, Machine};
 use crate::block::{Blocks, Halves, Vector, Word};
 
 /// A single block.
@@ -53,12 +53,16 @@ unsafe fn store_pairs<V: Blocks>(pairs: &[V], dst: *mut u8, stride: usize) {
     }
 }
 
-/// The state of one lane.
+/// From so many steps on, absorbing gains more from separate words than separating them costs.
+const MANY: usize = 24;
+
+/// The state of one lane. If `UNPACK`, much data is absorbed with one word per register, which is
+/// 10 % faster on Zen.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Packed128<W>([W; 4]);
+pub(crate) struct Packed128<W, const UNPACK: bool = false>([W; 4]);
 
-impl<W: Word + Halves> Packed128<W> {
+impl<W: Word + Halves, const UNPACK: bool> Packed128<W, UNPACK> {
     /// Update(M0, M1), with the message in one register. The message is always added last.
     #[inline(always)]
     fn update(&mut self, m: W) {
@@ -78,7 +82,7 @@ impl<W: Word + Halves> Packed128<W> {
 }
 
 // SAFETY: transparent over four words, whose type implements `Word`; there is nothing else in it.
-unsafe impl<W: Word + Halves> Machine for Packed128<W>
+unsafe impl<W: Word + Halves, const UNPACK: bool> Machine for Packed128<W, UNPACK>
 where
     W::Blocks: Halves,
     Lane<W>: Blocks<Lane = Lane<W>>,
@@ -146,6 +150,41 @@ where
     #[inline(always)]
     fn absorb(&mut self, m: W::Blocks) {
         self.update(W::new(m));
+    }
+    #[inline(always)]
+    unsafe fn absorb_many(&mut self, mut src: *const u8, steps: usize) -> usize {
+        if !UNPACK || steps < MANY {
+            return 0;
+        }
+        let [a, b, c, d] = self.plain();
+        let ([a, e, ..], [b, f, ..]) = (a.lanes(), b.lanes());
+        let ([c, g, ..], [d, h, ..]) = (c.lanes(), d.lanes());
+        let word = <W::Single as Word>::new;
+        let mut s = Aegis128::<W::Single, true>::new([
+            word(a),
+            word(b),
+            word(c),
+            word(d),
+            word(e),
+            word(f),
+            word(g),
+            word(h),
+        ]);
+        for _ in 0..steps {
+            // SAFETY: the caller promises readable steps of 32 bytes.
+            unsafe {
+                s.absorb([Lane::<W>::load(src), Lane::<W>::load(src.add(16))]);
+                src = src.add(32);
+            }
+        }
+        let [a, b, c, d, e, f, g, h] = s.into_words();
+        self.0 = [
+            pair::<W>(a.blocks(), e.blocks()),
+            pair::<W>(b.blocks(), f.blocks()),
+            pair::<W>(c.blocks(), g.blocks()),
+            pair::<W>(d.blocks(), h.blocks()),
+        ];
+        steps
     }
     #[inline(always)]
     fn add_keystream(&self, m: W::Blocks) -> W::Blocks {

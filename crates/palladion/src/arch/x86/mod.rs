@@ -231,7 +231,7 @@ use two_blocks;
 
 /// Implements [`Word`] with the AES instructions.
 macro_rules! aes {
-    ($name:ident($register:ty) of $lane:ident, $aes:ident, needs $features:literal, $class:ident, in_order $in_order:literal, three_way $three_way:literal) => {
+    ($name:ident($register:ty) of $lane:ident, $aes:ident, needs $features:literal, $class:ident, in_order $in_order:literal, three_way $three_way:literal $($more:tt)*) => {
         // SAFETY: a value exists only if the CPU has the features. A round is one instruction.
         unsafe impl Word for $name {
             type Blocks = Self;
@@ -272,6 +272,7 @@ macro_rules! aes {
                 // SAFETY: `self` exists, so the CPU has the features.
                 if Self::IN_ORDER { Self(unsafe { in_order(self.0) }) } else { self }
             }
+            $($more)*
         }
     };
 }
