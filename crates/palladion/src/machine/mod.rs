@@ -94,8 +94,8 @@ pub(crate) unsafe trait Machine: Copy {
         self.absorb(m);
         self.absorb(n);
     }
-    /// Absorbs as many of `steps` steps, which follow each other at `src`, as gain from another form
-    /// of the state. Returns how many.
+    /// Absorbs as many of `steps` steps, which follow each other at `src`, as gain from another
+    /// form of the state. Returns how many.
     ///
     /// # Safety
     /// The steps are readable.
