@@ -90,7 +90,7 @@ register! {
 
 /// Defines `rounds_exactly`: in `asm!`, because the compiler moves instructions between empty ones.
 macro_rules! rounds_exactly {
-    ($register:ty, $modifier:literal) => {
+    ($register:ty, $m:literal) => {
         #[cfg(not(miri))]
         #[inline(always)]
         fn rounds_exactly(s: [Self; 8], k: [Self; 8]) -> [Self; 8] {
@@ -102,20 +102,23 @@ macro_rules! rounds_exactly {
                 // SAFETY: AES rounds between registers. The class `zmm_reg` has all 32 registers.
                 unsafe {
                     core::arch::asm!(
-                        concat!("vaesenc {r0:", $modifier, "}, {s0:", $modifier, "}, {k0:", $modifier, "}"),
-                        concat!("vaesenc {r1:", $modifier, "}, {s1:", $modifier, "}, {k1:", $modifier, "}"),
-                        concat!("vaesenc {r2:", $modifier, "}, {s2:", $modifier, "}, {k2:", $modifier, "}"),
-                        concat!("vaesenc {r3:", $modifier, "}, {s3:", $modifier, "}, {k3:", $modifier, "}"),
-                        concat!("vaesenc {r4:", $modifier, "}, {s4:", $modifier, "}, {k4:", $modifier, "}"),
-                        concat!("vaesenc {r5:", $modifier, "}, {s5:", $modifier, "}, {k5:", $modifier, "}"),
-                        concat!("vaesenc {r6:", $modifier, "}, {s6:", $modifier, "}, {k6:", $modifier, "}"),
-                        concat!("vaesenc {r7:", $modifier, "}, {s7:", $modifier, "}, {k7:", $modifier, "}"),
-                        s0 = in(zmm_reg) s0, s1 = in(zmm_reg) s1, s2 = in(zmm_reg) s2, s3 = in(zmm_reg) s3,
-                        s4 = in(zmm_reg) s4, s5 = in(zmm_reg) s5, s6 = in(zmm_reg) s6, s7 = in(zmm_reg) s7,
-                        k0 = in(zmm_reg) k0, k1 = in(zmm_reg) k1, k2 = in(zmm_reg) k2, k3 = in(zmm_reg) k3,
-                        k4 = in(zmm_reg) k4, k5 = in(zmm_reg) k5, k6 = in(zmm_reg) k6, k7 = in(zmm_reg) k7,
-                        r0 = out(zmm_reg) r0, r1 = out(zmm_reg) r1, r2 = out(zmm_reg) r2, r3 = out(zmm_reg) r3,
-                        r4 = out(zmm_reg) r4, r5 = out(zmm_reg) r5, r6 = out(zmm_reg) r6, r7 = out(zmm_reg) r7,
+                        concat!("vaesenc {r0:", $m, "}, {s0:", $m, "}, {k0:", $m, "}"),
+                        concat!("vaesenc {r1:", $m, "}, {s1:", $m, "}, {k1:", $m, "}"),
+                        concat!("vaesenc {r2:", $m, "}, {s2:", $m, "}, {k2:", $m, "}"),
+                        concat!("vaesenc {r3:", $m, "}, {s3:", $m, "}, {k3:", $m, "}"),
+                        concat!("vaesenc {r4:", $m, "}, {s4:", $m, "}, {k4:", $m, "}"),
+                        concat!("vaesenc {r5:", $m, "}, {s5:", $m, "}, {k5:", $m, "}"),
+                        concat!("vaesenc {r6:", $m, "}, {s6:", $m, "}, {k6:", $m, "}"),
+                        concat!("vaesenc {r7:", $m, "}, {s7:", $m, "}, {k7:", $m, "}"),
+                        s0 = in(zmm_reg) s0, s1 = in(zmm_reg) s1, s2 = in(zmm_reg) s2,
+                        s3 = in(zmm_reg) s3, s4 = in(zmm_reg) s4, s5 = in(zmm_reg) s5,
+                        s6 = in(zmm_reg) s6, s7 = in(zmm_reg) s7,
+                        k0 = in(zmm_reg) k0, k1 = in(zmm_reg) k1, k2 = in(zmm_reg) k2,
+                        k3 = in(zmm_reg) k3, k4 = in(zmm_reg) k4, k5 = in(zmm_reg) k5,
+                        k6 = in(zmm_reg) k6, k7 = in(zmm_reg) k7,
+                        r0 = out(zmm_reg) r0, r1 = out(zmm_reg) r1, r2 = out(zmm_reg) r2,
+                        r3 = out(zmm_reg) r3, r4 = out(zmm_reg) r4, r5 = out(zmm_reg) r5,
+                        r6 = out(zmm_reg) r6, r7 = out(zmm_reg) r7,
                         options(pure, nomem, nostack, preserves_flags)
                     );
                 }
