@@ -9,7 +9,7 @@ use palladion::{Aegis, Error, KeyStream, Tag};
 use crate::memory::{
     RestingSession, Scratch, Work, bytes, bytes_mut, inout, not_overlapping, put_tag,
 };
-use crate::status::{FAILED, OK, invalid_argument, status, with_backend};
+use crate::status::{FAILED, invalid_argument, status, with_backend};
 
 /// The cipher with a key that C keeps.
 ///
