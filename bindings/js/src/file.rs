@@ -76,7 +76,7 @@ fn begin_sealing(
     File::handle(sealer, size)
 }
 
-/// Starts to write a file and returns a handle. The salt is in the place of the nonce. The secret
+/// Starts to write a file and returns a handle. The salt takes the place of the nonce. The secret
 /// is the key if `passphrase_len` is 2^32 - 1, and otherwise that many bytes of data. Writes the
 /// header to the data.
 #[unsafe(no_mangle)]

@@ -9,7 +9,7 @@ use palladion_raf::{Cursor, Options, Raf};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("which file?")?;
-    let key = [7; 32]; // in earnest: 32 random bytes that nobody else knows
+    let key = [7; 32]; // in practice: 32 random bytes that nobody else knows
 
     let storage = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
     storage.try_lock()?; // two programs that write at once would damage it

@@ -192,7 +192,7 @@ impl<S: Storage> Found<S> {
 /// ```
 /// use palladion_raf::{Memory, Options, Raf};
 ///
-/// let key = [7; 32]; // in earnest: random
+/// let key = [7; 32]; // in practice: random
 /// let mut file = Options::default().create(Memory::default(), &key)?;
 /// file.write_at(b"hello, world", 100_000)?;
 /// let mut file = Raf::open(file.into_storage(), &key)?;

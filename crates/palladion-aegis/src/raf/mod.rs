@@ -39,7 +39,7 @@
 //! # }
 //! # let (storage, random) = (Memory::default(), || Random(0));
 //!
-//! let key = [7; 32]; // in earnest: random
+//! let key = [7; 32]; // in practice: random
 //! let builder = RafBuilder::<Aegis256>::with_rng(random()); // with feature "raf": `new()`
 //! let mut file = builder.chunk_size(4096).create(storage.clone(), &key)?;
 //! file.write(b"hello, world", 100_000)?;

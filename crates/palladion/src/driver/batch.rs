@@ -13,7 +13,7 @@ use super::variant::Variant;
 use crate::block::{Blocks, MAX_LANES, Vector};
 use crate::machine::Batched;
 use crate::memory::secrecy::declassify;
-use crate::memory::{Direction, InOut, WipedBytes, wipe};
+use crate::memory::{Direction, InOut, WipedBytes};
 
 /// The most batch kernels that a variant has.
 pub(crate) const KERNELS: usize = 2;
@@ -365,39 +365,26 @@ pub(crate) fn process_jobs<V: Variant, J: Job, const N: usize>(
     // SAFETY: the kernels come from a variant, so the CPU has their features, and the kernel takes
     // `N` messages. Lengths were checked; slices and `InOut` are valid memory. The jobs are
     // borrowed exclusively, and each has borrowed its output and its tag exclusively.
-    let wrong = unsafe {
+    unsafe {
         match (kernel, direction) {
             (Some(kernel), Direction::Encrypt) => (kernel.seal)(&messages),
-            (Some(kernel), Direction::Decrypt) => (kernel.open)(&messages),
+            (Some(kernel), Direction::Decrypt) => {
+                let wrong = (kernel.open)(&messages);
+                for (i, message) in messages.iter().enumerate() {
+                    if wrong >> i & 1 == 1 {
+                        message::wipe_output(message);
+                    }
+                }
+                wrong
+            }
             (None, Direction::Encrypt) => {
                 messages.iter().for_each(|message| message::seal(variant, message));
                 0
             }
-            // It zeroes a wrong message's output itself.
             (None, Direction::Decrypt) => messages
                 .iter()
                 .enumerate()
                 .fold(0, |wrong, (i, m)| wrong | u32::from(!message::open(variant, m)) << i),
-        }
-    };
-    if wrong != 0 {
-        // SAFETY: each message's output is writable.
-        unsafe { wipe_forgeries(&messages, wrong) };
-    }
-    wrong
-}
-
-/// Zeroes the outputs of messages whose tags are wrong.
-///
-/// # Safety
-/// The outputs are writable.
-#[cold]
-#[inline(never)]
-unsafe fn wipe_forgeries(messages: &[Message], wrong: u32) {
-    for (i, message) in messages.iter().enumerate() {
-        if wrong >> i & 1 == 1 && message.len > 0 {
-            // SAFETY: the caller promises `len` writable bytes.
-            wipe(unsafe { core::slice::from_raw_parts_mut(message.dst, message.len) });
         }
     }
 }

@@ -290,23 +290,26 @@ pub(crate) unsafe fn seal<V: Variant>(variant: V, message: &Message) {
 /// The message is valid as [`Message`] requires, with the key length of the variant.
 #[inline(always)]
 pub(crate) unsafe fn open<V: Variant>(variant: V, message: &Message) -> bool {
-    /// # Safety
-    /// `dst` is writable for `len` bytes.
-    #[cold]
-    #[inline(never)]
-    unsafe fn wipe_forgery(dst: *mut u8, len: usize) {
-        if len > 0 {
-            // SAFETY: the caller promises `len` writable bytes.
-            wipe(unsafe { core::slice::from_raw_parts_mut(dst, len) });
-        }
-    }
     // SAFETY: the caller promises a valid message, whose output is writable for `len` bytes.
     unsafe {
         let authentic = call(variant, Operation::Open, message);
         if !authentic {
-            wipe_forgery(message.dst, message.len);
+            wipe_output(message);
         }
         authentic
+    }
+}
+
+/// Zeroes the output of a message whose tag is wrong.
+///
+/// # Safety
+/// The output is writable.
+#[cold]
+#[inline(never)]
+pub(super) unsafe fn wipe_output(message: &Message) {
+    if message.len > 0 {
+        // SAFETY: the caller promises `len` writable bytes.
+        wipe(unsafe { core::slice::from_raw_parts_mut(message.dst, message.len) });
     }
 }
 
