@@ -177,7 +177,7 @@ pub(crate) mod aes {
     use super::{A1, Aegis128, Aegis256, Pair};
     crate::driver::table::tables! {
         #[target_feature(enable = "neon,aes")]
-        scrub: 896;
+        scrub: 1280;
         aegis128: [
             Aegis128<A1>, 1, batch [Aegis128<Pair<A1>>]; Aegis128<Pair<A1>>, 1; Aegis128<Pair<A1>>, 2;] any Aegis128<A1>;
         aegis256: [
