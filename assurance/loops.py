@@ -8,8 +8,7 @@ LIBRARY is compiled with `-C symbol-mangling-version=v0`; assurance/loops.sh mak
 Where each word of the state has a register (AVX-512; otherwise one group of lanes), the driver does
 not overwrite the stack after a call. There a kernel must not store a vector on the stack, and its
 hot loops must not read one from the stack, because that is slow. Hot loops are innermost loops with
-AES instructions. Kernels for batches are left out: they collect lanes on the stack, and the driver
-overwrites it.
+AES instructions.
 
 Prints the kernels with hot loops: how many instructions these have for each AES instruction, and
 how many vectors the kernel stores on the stack. Needs objdump.
@@ -21,7 +20,7 @@ import subprocess
 import sys
 
 BACKENDS = ("aesni::sse", "aesni::avx", "vaes", "vaes512")
-SYMBOL = re.compile(r"x86::(\w+(?:::\w+)?)::entry::(\w+)::<(.*), (\d+)>>?$")
+SYMBOL = re.compile(r"x86::(\w+(?:::\w+)?)::entry::(\w+)::<(.*?)(?:, (\d+))?>>?$")
 STACK = r"\[r[sb]p\b.*\]"
 STORE = re.compile(r"v?mov\w+ +[xyz]mmword ptr %s *, *[xyz]mm" % STACK, re.I)
 ACCESS = re.compile(r"(?=.*\b[xyz]mm).*%s" % STACK, re.I)
@@ -43,23 +42,26 @@ def kernels(listing):
     for function in re.split(r"\n(?=[0-9a-f]+ <)", listing):
         head, _, code = function.partition(":\n")
         symbol = SYMBOL.search(head)
-        if not symbol or symbol[1] not in BACKENDS or symbol[2].endswith("_batch"):
+        if not symbol or symbol[1] not in BACKENDS:
             continue
         lines = re.findall(r"^ *([0-9a-f]+):\t(.*)$", code, re.M)
         index = {address: n for n, (address, _) in enumerate(lines)}
         texts = [text for _, text in lines]
+        if not any(re.match("mov +rbp,rsp", text) for text in texts):
+            texts = [text.replace("rbp", "any") for text in texts]  # here it points to data
         jumps = [(index.get(jump[1]), n) for n, jump in enumerate(map(JUMP.match, texts)) if jump]
         spans = [(start, end) for start, end in jumps if start is not None and start <= end]
         loops = [texts[start:end + 1] for start, end in spans
                  if not any((start, end) != (a, b) and start <= a and b <= end for a, b in spans)]
-        yield Kernel(symbol[1], symbol[2], re.sub(r"\w+::", "", symbol[3]), symbol[4],
+        yield Kernel(symbol[1], symbol[2], re.sub(r"\w+::", "", symbol[3]), symbol[4] or "1",
                      sum(map(bool, map(STORE.match, texts))),
                      [loop for loop in loops if any(map(AES.match, loop))])
 
 
 def in_registers(kernel):
     """Whether the kernel must not spill: a single group, each word in one register."""
-    return kernel.backend == "vaes512" or kernel.groups == "1" and not re.search("Pair<|Twin<", kernel.machine)
+    one_group = kernel.groups == "1" and not re.search("Pair<|Twin<", kernel.machine)
+    return kernel.backend == "vaes512" or one_group
 
 
 def fault(kernel):

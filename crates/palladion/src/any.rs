@@ -33,6 +33,9 @@ use crate::memory::InOut;
 use crate::session::{DynSession, begin};
 use crate::with_algorithm;
 
+// All methods are inline, so that only the crates that use this layer compile it: it instantiates
+// every variant.
+
 /// The length of the longest key and nonce, in bytes.
 const MAX_LEN: usize = 32;
 

@@ -411,7 +411,7 @@ pub fn decrypt<F: Family, const D: usize, const T: usize>(
     run::<F, D, T, _>(jobs)
 }
 
-/// Where the parts of packets are, which follow each other in one buffer.
+/// The lengths of packets that follow each other in one buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketLayout {
     /// Bytes in each packet: the header, the message and the tag. The last packet of a buffer may
@@ -430,7 +430,7 @@ impl PacketLayout {
         if packet < min {
             return Err(Error::TooShort { what: "packet", min, actual: packet });
         }
-        let last = len % packet; // not zero, because tags are not empty
+        let last = len % packet; // `packet` has room for a tag, so it is not zero
         if last != 0 && last < min {
             return Err(Error::TooShort { what: "last packet", min, actual: last });
         }
@@ -528,14 +528,13 @@ fn process_packets<F: Family, const D: usize, const T: usize>(
     mut on_forgery: impl FnMut(usize),
 ) -> Result<(), Error> {
     let count = layout.count::<T>(buf.len())?;
-    let last = (count as u64).checked_sub(1).map(|others| first.checked_add(others));
-    if last == Some(None) {
+    if count > 0 && first.checked_add(count as u64 - 1).is_none() {
         return Err(Error::TooManyPackets { first, count });
     }
     let variant = Chosen::<F, D>::new()?;
     let mut done = 0;
     let mut forged = false;
-    // The last packet has no partner, because it may be shorter.
+    // A last packet that is shorter has no partner.
     let whole = buf.len() / layout.packet;
     let mut packets = buf.chunks_mut(layout.packet);
     while done < count {
@@ -572,7 +571,9 @@ fn process_packets<F: Family, const D: usize, const T: usize>(
         }
         done += size;
     }
-    batch::finish(variant);
+    if count > 1 {
+        batch::finish(variant);
+    }
     if forged { Err(Error::VerificationFailed) } else { Ok(()) }
 }
 
@@ -675,7 +676,9 @@ fn run<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
             process_sorted(variant, window)
         };
     }
-    batch::finish(variant);
+    if jobs.len() > 1 {
+        batch::finish(variant);
+    }
     if all_ok { Ok(()) } else { summary(jobs) }
 }
 

@@ -105,7 +105,9 @@ impl<F: Family, const D: usize> Session<F, D> {
         ad: &[u8],
     ) -> Result<&'a mut Self, Error> {
         Error::check_limit("associated data", 0, ad.len())?;
-        let variant = Chosen::new()?; // first: a failure after it would build the session elsewhere
+        // Before the session: if this could fail in between, the compiler would build the session
+        // elsewhere and move it.
+        let variant = Chosen::new()?;
         let session = place.write(Self::zeroed(variant));
         session.begin(key, nonce);
         session.absorb(ad)?;
@@ -500,6 +502,8 @@ pub(crate) fn begin<F: Family, const D: usize>(
     let (key, nonce) = (F::Key::try_from(key)?, F::Nonce::try_from(nonce)?);
     Ok(Box::new(Session::<F, D>::new(&key, &nonce, ad)?))
 }
+
+// Inline, as in `any.rs`: it instantiates every variant, in the crates that use it alone.
 
 /// A message in pieces, in either direction, with any [`Algorithm`]. Decrypted pieces are returned
 /// at once, **unverified**. Encrypting zeros without associated data gives the key stream

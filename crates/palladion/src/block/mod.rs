@@ -10,7 +10,7 @@ pub(crate) mod partial;
 
 pub(crate) use general::Soft;
 pub(crate) use pair::Pair;
-pub(crate) use partial::{ONES_THEN_ZEROS, mask_of_length, one_lane};
+pub(crate) use partial::{mask_of_length, one_lane};
 
 /// The largest [`Blocks::LANES`] of any implementation.
 pub(crate) const MAX_LANES: usize = 4;

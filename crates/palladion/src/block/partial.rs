@@ -39,7 +39,7 @@ pub(crate) unsafe fn store_by_buffer<V: Blocks>(blocks: V, dst: *mut u8, len: us
 }
 
 /// `len` bytes of ones from byte `64 - len` on, then zeros. Indexed by lengths, never by secrets.
-pub(crate) static ONES_THEN_ZEROS: [u8; 128] = {
+static ONES_THEN_ZEROS: [u8; 128] = {
     let mut mask = [0; 128];
     let mut i = 0;
     while i < 64 {

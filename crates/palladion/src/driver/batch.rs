@@ -67,14 +67,14 @@ pub(crate) const fn list<const N: usize>(kernels: [Batch; N]) -> [Batch; KERNELS
 
 // The bodies of the kernels.
 
-/// Returns a pointer of each message, as many times as there are places.
-macro_rules! pointers {
-    ($messages:expr, $field:ident) => {{
-        let mut pointers = [$messages[0].$field; MAX_LANES];
+/// Returns a field of each message. Places without a message repeat that of the first.
+macro_rules! fields {
+    ($messages:expr, $($field:tt)+) => {{
+        let mut fields = [$messages[0].$($field)+; MAX_LANES];
         for i in 1..M::V::LANES {
-            pointers[i] = $messages[i].$field;
+            fields[i] = $messages[i].$($field)+;
         }
-        pointers
+        fields
     }};
 }
 
@@ -238,7 +238,7 @@ struct SideBySide<'a>(&'a [Message]);
 impl<M: Batched> Input<M> for SideBySide<'_> {
     #[inline(always)]
     unsafe fn init(self) -> M {
-        let (keys, nonces) = (pointers!(self.0, key), pointers!(self.0, nonce));
+        let (keys, nonces) = (fields!(self.0, key), fields!(self.0, nonce));
         // SAFETY: the caller promises the CPU features and readable keys and nonces.
         unsafe {
             let (mut key, mut nonce) = ([M::V::zero(); 2], [M::V::zero(); 2]);
@@ -251,16 +251,16 @@ impl<M: Batched> Input<M> for SideBySide<'_> {
     }
     #[inline(always)]
     unsafe fn process(self, state: &mut M, work: Work) {
-        let dst = pointers!(self.0, dst);
+        let dst = fields!(self.0, dst);
         // SAFETY: the caller promises the CPU features and valid messages.
         unsafe {
             match work {
                 Work::Absorb => {
-                    let (src, len) = (pointers!(self.0, ad), pointers!(self.0, ad_len));
+                    let (src, len) = (fields!(self.0, ad), fields!(self.0, ad_len));
                     process_data::<M>(state, work, &src, &dst, &len);
                 }
                 Work::Crypt(_) => {
-                    let (src, len) = (pointers!(self.0, src), pointers!(self.0, len));
+                    let (src, len) = (fields!(self.0, src), fields!(self.0, len));
                     process_data::<M>(state, work, &src, &dst, &len);
                 }
             }
@@ -288,16 +288,16 @@ pub(super) unsafe fn process<M: Batched>(operation: Operation, messages: &[Messa
     // SAFETY: the caller keeps the contract of `Batch`.
     unsafe {
         let state: M = run(operation, SideBySide(messages));
-        let tags = pointers!(messages, tag);
         let [first, second] = state.tag(tag_len);
         if operation == Operation::Seal {
+            let tags = fields!(messages, tag);
             first.scatter(&tags, 0);
             if tag_len != 16 {
                 second.scatter(&tags, 16);
             }
             return 0;
         }
-        let tags = tags.map(<*mut u8>::cast_const);
+        let tags = fields!(messages, tag.cast_const());
         let mut difference = first.xor(M::V::gather(&tags, 0));
         if tag_len != 16 {
             // One decision about both halves; see `tag::is_equal`.
@@ -389,7 +389,7 @@ pub(crate) fn process_jobs<V: Variant, J: Job, const N: usize>(
     }
 }
 
-/// Wipes the stack after the kernels of a batch.
+/// Wipes the stack after the kernels of a batch. Single messages do not need it.
 #[inline(always)]
 pub(crate) fn finish<V: Variant>(variant: V) {
     variant.kernels().scrub_batch();
