@@ -18,6 +18,7 @@ pub trait Family: sealed::Family {
         + for<'a> TryFrom<&'a [u8], Error = crate::Error>;
     /// The type of nonces, which are as long as keys.
     type Nonce: AsRef<[u8]>
+        + AsMut<[u8]>
         + Copy
         + Default
         + Send
