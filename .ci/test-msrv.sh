@@ -12,5 +12,8 @@ if ! rustup run "$version" rustc --version >/dev/null 2>&1; then
     rustup toolchain install "$version" --profile minimal >/dev/null 2>&1 ||
         { echo "skipped: Rust $version cannot be installed here" | tee -a "${PALLADION_SKIPPED:-/dev/null}"; exit 0; }
 fi
-CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/msrv" cargo "+$version" check --quiet --locked --all-features --workspace --exclude palladion-bench "$@"
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/msrv"
+cargo "+$version" check --quiet --locked --all-features --workspace --exclude palladion-bench \
+    --exclude palladion-rustls "$@"
+cargo "+$version" check --quiet --locked -p palladion-rustls # without AWS-LC
 echo "compiles with Rust $version"

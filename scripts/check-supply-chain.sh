@@ -49,7 +49,9 @@ minimal() {
     sed -i '/"crates\/palladion-bench",/d; /"bindings\//d' Cargo.toml # not published, may want more
     cargo +nightly update --quiet -Zdirect-minimal-versions
     CARGO_TARGET_DIR=$target/minimal cargo check --quiet --locked --all-features \
-        -p palladion -p palladion-file -p palladion-raf -p palladion-capi -p palladion-cli
+        -p palladion -p palladion-file -p palladion-raf -p palladion-capi -p palladion-cli \
+        -p palladion-aegis
+    CARGO_TARGET_DIR=$target/minimal cargo check --quiet --locked -p palladion-rustls
 }
 
 reproducible() {

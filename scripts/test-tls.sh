@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Tests TLS and QUIC with AEGIS: rustls with rustls, the examples, and the client of Zig's standard
-# library with an axum server. Needs curl, and Zig 0.17 for its client (pip install ziglang==0.17.1).
+# library with an axum server. Needs curl, and python3 with venv to install Zig from PyPI.
 #
-#   scripts/test-tls.sh                        # `zig`, or Python's package ziglang
-#   ZIG="/opt/zig/zig" scripts/test-tls.sh
+#   scripts/test-tls.sh
+#   ZIG=/opt/zig/zig scripts/test-tls.sh      with another Zig 0.17
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo test --quiet --release -p palladion-rustls --features experimental-parallel
 cargo build --quiet --release -p palladion-rustls --examples
-examples=$PWD/${CARGO_TARGET_DIR:-target}/release/examples
+target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
+examples=$target/release/examples
 tests=$PWD/crates/palladion-rustls/tests
 
 work=$(mktemp -d)
@@ -18,9 +19,14 @@ trap 'kill $server 2> /dev/null || true; rm -rf "$work"' EXIT
 
 for suite in 128l 256; do "$examples/quic_echo" "$suite"; done
 
-# Zig compiles for this CPU: without AES instructions it would prefer other suites.
-read -ra zig <<< "${ZIG:-$(command -v zig || echo python3 -m ziglang)}"
-"${zig[@]}" build-exe -O ReleaseSafe -femit-bin=zig-client "$tests/zig_client.zig"
+if [ -z "${ZIG:-}" ]; then
+    venv=$target/zig-0.17.1
+    [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check ziglang==0.17.1
+    ZIG=$(echo "$venv"/lib/python*/site-packages/ziglang/zig)
+fi
+# It compiles for this CPU: without AES instructions the client would prefer other suites.
+"$ZIG" build-exe -O ReleaseSafe -femit-bin=zig-client "$tests/zig_client.zig"
 
 # Starts the example server with these suites, if any, and waits until it listens.
 serve() {

@@ -21,6 +21,8 @@ const ROUNDS: u32 = 1500;
 const QUICK_ROUNDS: u32 = 350;
 /// Batches get the rounds of other tasks divided by this number.
 const FEWER: u32 = 4;
+/// TLS gets the rounds divided by this number: a sample takes much longer.
+const MUCH_FEWER: u32 = 20;
 /// The longest message in a batch. Batches do not help longer ones.
 const MAX_SIZE_IN_BATCH: usize = 16384;
 
@@ -41,6 +43,7 @@ Examples:
   palladion-bench                     everything
   palladion-bench --quick             the goals' sizes, few rounds
   palladion-bench --ops batch         several messages in one call, and one after another
+  palladion-bench --ops tls           cipher suites of rustls and quinn
   palladion-bench --variants 128l,256x2 --ops encrypt --sizes 64,1500 --rounds 5000
   palladion-bench --backends aesni-avx,aesni --no-peers
   palladion-bench --peers aegis --ad 0,13,64
@@ -54,7 +57,7 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     #[arg(default_values_t = Variant::ALL, hide_default_value = true)]
     pub variants: Vec<Variant>,
-    /// Operations [default: encrypt,decrypt,mac,batch]
+    /// Operations [default: encrypt,decrypt,mac,batch,tls]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     #[arg(default_values_t = Op::MAIN, hide_default_value = true)]
     pub ops: Vec<Op>,
@@ -98,15 +101,17 @@ pub struct Args {
 pub enum Op {
     One(Operation),
     Batch,
+    Tls,
 }
 
 impl Op {
     /// The operations in the goals.
-    const MAIN: [Self; 4] = [
+    const MAIN: [Self; 5] = [
         Self::One(Operation::MAIN[0]),
         Self::One(Operation::MAIN[1]),
         Self::One(Operation::MAIN[2]),
         Self::Batch,
+        Self::Tls,
     ];
 }
 
@@ -119,6 +124,7 @@ impl ValueEnum for Op {
                 Self::One(Operation::Decrypt),
                 Self::One(Operation::Mac),
                 Self::Batch,
+                Self::Tls,
             ]
         }
     }
@@ -129,6 +135,9 @@ impl ValueEnum for Op {
             Self::Batch => Some(PossibleValue::new("batch").help(
                 "Seal and open messages in one call and one after another (this library only)",
             )),
+            Self::Tls => {
+                Some(PossibleValue::new("tls").help("Suites of rustls and quinn (feature tls)"))
+            }
         }
     }
 }
@@ -159,7 +168,7 @@ impl Args {
         });
         let one = |op: &Op| match op {
             Op::One(operation) => Some(*operation),
-            Op::Batch => None,
+            Op::Batch | Op::Tls => None,
         };
         let (mut ops, mut ads) =
             (self.ops.iter().filter_map(one).collect::<Vec<_>>(), self.ad.clone());
@@ -196,6 +205,14 @@ impl Args {
 
     pub fn batch_rounds(&self) -> u32 {
         self.rounds().div_ceil(FEWER)
+    }
+
+    /// None if TLS is not wanted, or not compiled in.
+    pub fn tls_rounds(&self) -> u32 {
+        match cfg!(feature = "tls") && self.ops.contains(&Op::Tls) {
+            true => self.rounds().div_ceil(MUCH_FEWER),
+            false => 0,
+        }
     }
 }
 
@@ -278,6 +295,7 @@ mod tests {
         let batches = parse("bench --ops batch --sizes 64,16,64,65536 --rounds 3");
         assert_eq!((batches.batch_sizes(), batches.batch_rounds()), (vec![16, 64], 1));
         assert!(batches.tasks().is_empty());
+        assert_eq!(batches.tls_rounds(), 0);
         assert!(
             args.wants_peer("aegis") && args.wants_peer("OpenSSL") && !args.wants_peer("BLAKE3")
         );

@@ -20,6 +20,8 @@ mod stats;
 mod subjects;
 mod svg;
 mod table;
+#[cfg(feature = "tls")]
+mod tls;
 mod verdict;
 
 use std::path::Path;
@@ -90,7 +92,9 @@ fn measure(args: &Args) -> Result<Results, String> {
     let (tasks, rounds) = (args.tasks(), args.rounds());
     let (batch_sizes, batch_rounds) = (args.batch_sizes(), args.batch_rounds());
     let steps = tasks.len() as u64 * u64::from(PASSES.min(rounds));
-    let bar = ProgressBar::new(steps + batch::steps(&batch_sizes, batch_rounds));
+    let bar = ProgressBar::new(
+        steps + batch::steps(&batch_sizes, batch_rounds) + u64::from(args.tls_rounds()),
+    );
     let style = ProgressStyle::with_template("{bar:32} {percent:>3}%  {msg}  {eta} left");
     bar.set_style(style.expect("the template is right"));
     let begin = Instant::now();
@@ -105,6 +109,13 @@ fn measure(args: &Args) -> Result<Results, String> {
         bar.inc(1);
         bar.set_message(format!("batches, {} {size}", operation.name()));
     })?;
+    #[cfg(feature = "tls")]
+    let tls = tls::measure(args.tls_rounds(), || {
+        bar.inc(1);
+        bar.set_message("TLS and QUIC");
+    })?;
+    #[cfg(not(feature = "tls"))]
+    let tls = Vec::new();
     bar.finish_and_clear();
     Ok(Results {
         machine: Machine::this(core),
@@ -120,6 +131,7 @@ fn measure(args: &Args) -> Result<Results, String> {
         cells: measurement.cells(),
         subjects,
         batches,
+        tls,
         notes: measurement.notes,
     })
 }

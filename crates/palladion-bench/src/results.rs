@@ -25,6 +25,7 @@ pub struct Results {
     pub subjects: Vec<Description>,
     pub cells: Vec<Cell>,
     pub batches: Vec<BatchCell>,
+    pub tls: Vec<TlsCell>,
 }
 
 #[derive(Clone, Debug)]
@@ -115,6 +116,19 @@ pub struct BatchCell {
     pub jobs: Together,
     /// Packets in one buffer, in place. Only for variants that gain from batches.
     pub packets: Option<Together>,
+}
+
+/// The figures of a cipher suite over a provider: those of the fastest samples.
+#[derive(Clone, Debug)]
+pub struct TlsCell {
+    pub provider: &'static str,
+    pub suite: &'static str,
+    /// GB/s (10^9 bytes).
+    pub records: f64,
+    /// Handshakes a second.
+    pub handshakes: f64,
+    /// GB/s (10^9 bytes).
+    pub quic: f64,
 }
 
 /// What a cell measures: the operation, the size and the length of associated data.
@@ -241,6 +255,7 @@ pub mod tests {
             subjects: Vec::new(),
             cells: Vec::new(),
             batches: Vec::new(),
+            tls: Vec::new(),
         };
         let mut subject = |algorithm: Algorithm, library: &str, form: &str, role, factor: f64| {
             let place = results.subjects.len();
@@ -271,6 +286,11 @@ pub mod tests {
         }
         subject(Algorithm::Aes128Gcm, "AWS-LC", "", Role::Other, gcm);
         subject(Algorithm::Aes256Gcm, "AWS-LC", "", Role::Other, gcm);
+        for (suite, records) in [("TLS_AEGIS_128L_SHA256", 8.0), ("TLS13_AES_128_GCM_SHA256", 4.0)]
+        {
+            let (handshakes, quic) = (5000.0, 1.0);
+            results.tls.push(TlsCell { provider: "ring", suite, records, handshakes, quic });
+        }
         // Batches of AEGIS-128L and AEGIS-256 take a third of the time; the others gain nothing.
         for (subject, operation) in
             (0..18).step_by(3).flat_map(|s| batch::OPERATIONS.map(|o| (s, o)))
