@@ -45,14 +45,14 @@ export RUSTFLAGS="--remap-path-prefix=$PWD=palladion --remap-path-prefix=${CARGO
 --remap-path-prefix=$(rustc --print sysroot)/lib/rustlib/src/rust=rust ${RUSTFLAGS-}"
 export CARGO_INCREMENTAL=0
 cargo build --quiet --release --locked -p palladion-cli
-make --silent -C crates/palladion-capi CARGO_TARGET_DIR="$target" CARGO_FLAGS="--quiet --locked"
+make --silent -C crates/palladion-capi CARGO_TARGET_DIR="$target" CARGO_FLAGS=--quiet
 
 rm -rf "$out"
 mkdir -p "$out/include"
 install -m 755 -s "$target/release/palladion" "$out/palladion"
-install -m 644 "$target/release/c/palladion/libaegis.so" "$out/libpalladion.so"
+install -m 644 "$target/release/c/palladion/libaegis.so" "$out/libpalladion.so.0"
 install -m 644 "$target/release/c/palladion/libaegis.a" "$out/libpalladion.a"
-strip --strip-unneeded "$out/libpalladion.so"
+strip --strip-unneeded "$out/libpalladion.so.0"
 strip --strip-debug --enable-deterministic-archives "$out/libpalladion.a"
 install -m 644 crates/palladion-capi/include/*.h "$out/include/"
 [ "${1-}" != --sbom ] || sbom

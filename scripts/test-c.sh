@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 capi=crates/palladion-capi
 target=${CARGO_TARGET_DIR:-target}
 work=$(realpath -m "$target")/c
-rm -rf "$work/prefix" "$work/compat" "$work/musl" "$work/bin" "$work/cmake"
+rm -rf "$work/prefix" "$work/compat" "$work/musl" "$work/bin" "$work/cmake" "$work/moved" "$work/project"
 mkdir -p "$work/bin"
 [ -x "$target/release/palladion" ] || cargo build --quiet --release -p palladion-cli
 backends=$("$target/release/palladion" backends | awk '$2 == "yes" { print $1 }')
@@ -27,17 +27,24 @@ echo "== make install"
 make -s -C "$capi" install PREFIX="$work/prefix" >/dev/null
 make -s -C "$capi" install COMPAT=1 PREFIX="$work/compat" >/dev/null
 soname() { readelf -d "$1" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p'; }
-[ "$(soname "$work/prefix/lib/libpalladion.so")" = libpalladion.so ]
+[ "$(soname "$work/prefix/lib/libpalladion.so")" = libpalladion.so.0 ]
 [ "$(soname "$work/compat/lib/libaegis.so")" = libaegis.so.0 ]
 make -s -C "$capi" install COMPAT=1 PREFIX=/usr DESTDIR="$work/destination" >/dev/null
-(cd "$work/destination/usr" && [ -e lib/libaegis.so ] && ! grep -r "$work" lib/pkgconfig share)
+(cd "$work/destination/usr" && [ -e lib/libaegis.so ] && ! grep -r "$work" lib/pkgconfig lib/cmake)
 make -s -C "$capi" uninstall COMPAT=1 PREFIX=/usr DESTDIR="$work/destination" >/dev/null
 [ -z "$(find "$work/destination" -not -type d)" ]
+# A system can have both, and this library in place of libaegis.
+files() { (cd "$1" && find . -not -type d | sort); }
+[ -z "$(comm -12 <(files "$work/prefix") <(files "$work/compat"))" ]
 # Root may have no cargo.
 make -s -C "$capi" install COMPAT=1 PREFIX="$work/sudo" CARGO=no-cargo-here >/dev/null
 cmp "$work/sudo/lib/libaegis.so.0" "$work/compat/lib/libaegis.so.0"
 PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig:$work/compat/lib/pkgconfig
 export PKG_CONFIG_PATH
+pkg-config --atleast-version=0.9.0 aegis
+version=$(sed -n 's/^#define PALLADION_VERSION "\(.*\)"/\1/p' "$capi/include/palladion.h")
+[ "$(pkg-config --modversion palladion)" = "$version" ]
+[ "$(pkg-config --variable=palladion_version aegis)" = "$version" ]
 
 echo "== exported names"
 exported() { nm -D --defined-only "$1" | awk '{ print $3 }' | sed 's/@.*//' | LC_ALL=C sort; }
@@ -73,10 +80,10 @@ for test in interface extra raf; do
     fi
 done
 echo "== each header alone"
-for header in "$work"/prefix/include/*.h; do
+for header in "$work"/prefix/include/palladion/*.h; do
     printf '#include <%s>\nint main(void) { return 0; }\n' "$(basename "$header")" >"$work/header.c"
-    gcc -std=c99 "${strict[@]}" -I"$work/prefix/include" -fsyntax-only "$work/header.c"
-    g++ -std=c++17 "${strict[@]}" -I"$work/prefix/include" -fsyntax-only -x c++ "$work/header.c"
+    gcc -std=c99 "${strict[@]}" -I"$work/prefix/include/palladion" -fsyntax-only "$work/header.c"
+    g++ -std=c++17 "${strict[@]}" -I"$work/prefix/include/palladion" -fsyntax-only -x c++ "$work/header.c"
 done
 echo "== backends by name, and none of such a name"
 for backend in $backends; do
@@ -91,7 +98,7 @@ for test in interface $([ -n "${QUICK:-}" ] || echo extra raf); do
 done
 echo "== linked statically"
 static_libs() { pkg-config --static --libs-only-l "$1" | sed "s/-l$1//"; }
-gcc -std=c99 "${strict[@]}" -I"$work/prefix/include" "$capi/tests/interface.c" "$work/prefix/lib/libpalladion.a" \
+gcc -std=c99 "${strict[@]}" -I"$work/prefix/include/palladion" "$capi/tests/interface.c" "$work/prefix/lib/libpalladion.a" \
     $(static_libs palladion) -o "$work/bin/static"
 "$work/bin/static"
 
@@ -113,7 +120,7 @@ if [ -n "${MUSL-}" ] || [ -z "${QUICK:-}" ] && rustup target list --installed 2>
     # Debian's musl-gcc takes GCC's unwinder, which looks for a function of glibc's.
     echo 'int _dl_find_object(void *pc, void *result) { (void) pc, (void) result; return -1; }' >"$work/stub.c"
     for test in interface extra raf; do
-        musl-gcc -std=c99 -static "${strict[@]}" -I"$work/musl/include" "$capi/tests/$test.c" "$work/stub.c" \
+        musl-gcc -std=c99 -static "${strict[@]}" -I"$work/musl/include/palladion" "$capi/tests/$test.c" "$work/stub.c" \
             "$work/musl/lib/libpalladion.a" -o "$work/bin/$test-musl"
         "$work/bin/$test-musl" quick
     done
@@ -136,6 +143,22 @@ if [ -z "${QUICK:-}" ]; then
     cmake -S examples/c -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/compat" >/dev/null
     cmake --build "$work/cmake" >/dev/null
     LD_LIBRARY_PATH=$work/compat/lib ctest --test-dir "$work/cmake" --output-on-failure | tail -3
+    echo "== CMake's files where LIBDIR is deeper, moved elsewhere"
+    make -s -C "$capi" install PREFIX=/nowhere LIBDIR=/nowhere/lib/deep DESTDIR="$work/moved" >/dev/null
+    mkdir "$work/project"
+    cat >"$work/project/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.16)
+project(moved C)
+find_package(palladion $version EXACT REQUIRED)
+foreach(kind palladion palladion-static)
+    add_executable(\${kind} $PWD/examples/c/encrypt.c)
+    target_link_libraries(\${kind} PRIVATE palladion::\${kind})
+endforeach()
+END
+    cmake -S "$work/project" -B "$work/project/build" \
+        -DCMAKE_PREFIX_PATH="$work/moved/nowhere/lib/deep/cmake" >/dev/null
+    cmake --build "$work/project/build" >/dev/null
+    "$work/project/build/palladion" && "$work/project/build/palladion-static"
 fi
 
 echo "== the same calls of libaegis"
