@@ -3,7 +3,8 @@
 # own tests, random calls to both, and `[patch.crates-io]`.
 #
 #   scripts/test-drop-in.sh [PART...]     default: api own random patch
-#   scripts/test-drop-in.sh turso         the same with Turso, which takes long to compile
+#   scripts/test-drop-in.sh turso s2      programs that use it: Turso, which takes long to compile,
+#                                         with the databases of its npm package; s2's storage
 #
 # Needs no C compiler. Where there is one, random calls also go to crate aegis's implementation in
 # C, which alone has files with random access. `api` needs Rust 1.95, like scripts/check-api.sh.
@@ -144,6 +145,35 @@ EOF
             "$work/$who" read "$work/by-$by" "${MEGABYTES:-100}" | sed "s/^/$who, by $by: /"
         done
     done
+    type npm >/dev/null 2>&1 || { skip "no npm"; cd "$root"; return; }
+    # Turso's npm package, which has crate aegis compiled in. It has no aegis256x4.
+    local ciphers="none aegis128l aegis128x2 aegis128x4 aegis256 aegis256x2"
+    mkdir -p "$work/npm" "$work/by-npm" "$work/for-npm"
+    cp "$ours/compare/turso.mjs" "$work/npm/"
+    (cd "$work/npm" && npm install --silent --no-save @tursodatabase/database@0.7.2 2>/dev/null)
+    node "$work/npm/turso.mjs" write "$work/by-npm" $ciphers >/dev/null
+    "$work/ours" read "$work/by-npm" 1 $ciphers | sed "s/^/ours, by npm: /"
+    "$work/ours" write "$work/for-npm" 1 $ciphers >/dev/null
+    node "$work/npm/turso.mjs" read "$work/for-npm" $ciphers | sed "s/^/npm, by ours: /"
+    cd "$root"
+}
+
+# The tests of s2's storage, which encrypts with AEGIS-256. It demands an older version.
+s2() {
+    mkdir -p "$work/fetch/src" "$work/s2"
+    cd "$work/fetch"
+    touch src/lib.rs
+    printf '[package]\nname = "fetch"\n[dependencies]\ns2-storage = "=0.2.7"\n' >Cargo.toml
+    cp -r "$(cargo metadata --format-version 1 |
+        sed 's|.*"manifest_path":"\([^"]*/s2-storage-[^"/]*\)/Cargo.toml".*|\1|')/." "$work/s2"
+    cp -r "$root/crates/aegis" "$work/aegis"
+    sed -i "s|^version = .*|version = \"0.9.15\"|; s|\.\./palladion-aegis|$ours|" \
+        "$work/aegis/Cargo.toml"
+    cd "$work/s2"
+    printf '[workspace]\n[patch.crates-io]\naegis = { path = "%s" }\n' "$work/aegis" >>Cargo.toml
+    rm -f Cargo.lock
+    env -u CC cargo test --quiet --release --lib | grep '^test result'
+    cargo tree --quiet -i aegis | grep -F "($work/aegis)"
     cd "$root"
 }
 

@@ -1,10 +1,10 @@
 //! Creates, fills and reads Turso databases: one without encryption and one for each AEGIS cipher.
 //! `scripts/test-drop-in.sh turso` builds it with crate `aegis` and with palladion-aegis.
 //!
-//!     program write FOLDER MEGABYTES
-//!     program read FOLDER MEGABYTES
+//!     program write FOLDER MEGABYTES [CIPHER...]
+//!     program read FOLDER MEGABYTES [CIPHER...]
 //!
-//! Prints the megabytes per second of each.
+//! Prints the megabytes per second of each. All ciphers is the default.
 
 use std::path::Path;
 use std::time::Instant;
@@ -75,8 +75,16 @@ async fn read(conn: &Connection, expected: usize) -> Result<(), Error> {
     Ok(())
 }
 
-async fn each(what: &str, folder: &Path, rows: usize) -> Result<(), Error> {
+async fn each(
+    what: &str,
+    folder: &Path,
+    rows: usize,
+    wanted: &[String],
+) -> Result<(), Error> {
     for (cipher, key_len) in CIPHERS {
+        if !wanted.is_empty() && !wanted.iter().any(|wanted| wanted == cipher) {
+            continue;
+        }
         let conn = connect(folder, cipher, key_len).await?;
         let start = Instant::now();
         match what {
@@ -91,8 +99,10 @@ async fn each(what: &str, folder: &Path, rows: usize) -> Result<(), Error> {
 
 fn main() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, what, folder, megabytes] = &arguments[..] else { panic!("write or read, folder, MB") };
+    let [_, what, folder, megabytes, wanted @ ..] = &arguments[..] else {
+        panic!("write or read, folder, MB")
+    };
     let rows = megabytes.parse::<usize>().expect("a number of megabytes") * 1_000_000 / ROW;
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    runtime.block_on(each(what, Path::new(folder), rows))
+    runtime.block_on(each(what, Path::new(folder), rows, wanted))
 }
