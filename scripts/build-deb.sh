@@ -6,7 +6,7 @@
 #                                   on the command line, and removes them
 #
 # Needs (Debian): dpkg-dev debhelper; lintian and gcc for the check. Uses the Rust compiler of
-# rustup, because Debian 12's is too old, and the network: a distribution provides the crates itself.
+# rustup, because Debian 12's is too old, and the network: distributions provide crates themselves.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$(mkdir -p "${CARGO_TARGET_DIR:-target}" && cd "${CARGO_TARGET_DIR:-target}" && pwd)
