@@ -323,6 +323,51 @@ test('an error for a wrong type or length has the expected and the actual one', 
     assert.match(failure(() => cipher.seal('text')).hint, /TextEncoder/);
 });
 
+test('unknown options are refused', () => {
+    const [key, nonce, data] = [new Uint8Array(32), new Uint8Array(32), new Uint8Array(8)];
+    const cipher = new Cipher(key);
+    const encrypted = cipher.encrypt(nonce, data);
+    const tag = mac(key, data);
+    const options = { aad: data };
+    const calls = [
+        () => seal(key, data, options),
+        () => open(key, seal(key, data), options),
+        () => cipher.seal(data, options),
+        () => cipher.open(cipher.seal(data), options),
+        () => cipher.encrypt(nonce, data, options),
+        () => cipher.decrypt(nonce, encrypted, options),
+        () => cipher.encryptDetached(nonce, data, options),
+        () => cipher.decryptDetached(nonce, data, tag, options),
+        () => cipher.encryptInPlace(nonce, data, options),
+        () => cipher.decryptInPlace(nonce, data, tag, options),
+        () => new Cipher(key, options),
+        () => new Encryptor(key, nonce, options),
+        () => new KeyStream(key, options),
+        () => aegis.keyStream(key, 1, options),
+        () => new Mac(key, options),
+        () => Mac.forFiles(key, options),
+        () => mac(key, data, options),
+        () => verifyMac(key, data, tag, options),
+        () => aegis.encryptFile(data, { key, ...options }),
+        () => aegis.decryptFile(data, { key, ...options }),
+        () => aegis.encryptStream({ key, ...options }),
+        () => aegis.decryptStream({ key, ...options }),
+        () => aegis.encryptFile(data, { key, kdf: options }),
+        () => aegis.decryptFile(data, { key, limits: options }),
+    ];
+    for (const call of calls) {
+        const error = failure(call);
+        assert.equal(error.code, 'UNKNOWN_OPTION', String(call));
+        assert.match(error.message, /no option "aad" here, only \w/);
+        assert.match(error.hint, /option "ad"/);
+    }
+    // These take the length of the tag later.
+    assert.match(failure(() => new Mac(key, { tagLength: 16 })).hint, /finalize/);
+    assert.match(failure(() => new Encryptor(key, nonce, { tagLength: 16 })).hint, /finalize/);
+    assert.match(failure(() => cipher.seal(data, data)).message, /must be an object such as { ad }/);
+    assert.equal(code(() => cipher.seal(data, null)), 'WRONG_TYPE');
+});
+
 test('what is finished cannot be used', () => {
     const cipher = new Cipher(generateKey());
     cipher.destroy();

@@ -38,6 +38,27 @@ export function toBytes(value: BytesLike, what: string): Uint8Array {
     );
 }
 
+/**
+ * Refuses options with other names. A mistake such as `aad` for `ad` would otherwise leave data
+ * unauthenticated.
+ */
+export function checkOptions(options: object, names: readonly string[], hint?: string): void {
+    if (typeof options !== 'object' || options === null || ArrayBuffer.isView(options)) {
+        throw new PalladionError(
+            'WRONG_TYPE',
+            `the options must be an object such as { ${names[0]} }, not ${describe(options)}`,
+        );
+    }
+    for (const name in options) {
+        if (names.includes(name)) continue;
+        throw new PalladionError(
+            'UNKNOWN_OPTION',
+            `there is no option ${JSON.stringify(name)} here, only ${names.join(', ')}`,
+            name === 'aad' ? 'associated data is the option "ad"' : hint,
+        );
+    }
+}
+
 export function optionalBytes(value: BytesLike | null | undefined, what: string): Uint8Array {
     return value === undefined || value === null ? NOTHING : toBytes(value, what);
 }

@@ -1,6 +1,7 @@
 import { algorithmId, DEFAULT_ALGORITHM, keyLength, type Algorithm } from './algorithm.js';
 import {
     checkLength,
+    checkOptions,
     checkOverlap,
     checkTagLength,
     exactly,
@@ -40,6 +41,11 @@ export interface IntoOptions extends MessageOptions {
      */
     into?: Uint8Array;
 }
+
+const CIPHER_OPTIONS = ['algorithm', 'tagLength'];
+const MESSAGE_OPTIONS = ['ad'];
+const INTO_OPTIONS = ['ad', 'into'];
+const ALL_OPTIONS = [...MESSAGE_OPTIONS, ...CIPHER_OPTIONS];
 
 /** A ciphertext and its tag. */
 export interface Detached {
@@ -198,6 +204,7 @@ export class Cipher {
      * Copies the key, which has 16 bytes for the AEGIS-128 family and 32 for the AEGIS-256 family.
      */
     constructor(key: BytesLike, options: CipherOptions = {}) {
+        checkOptions(options, CIPHER_OPTIONS);
         this.algorithm = options.algorithm ?? DEFAULT_ALGORITHM;
         this.#id = algorithmId(this.algorithm);
         this.nonceLength = keyLength(this.algorithm);
@@ -230,6 +237,7 @@ export class Cipher {
 
     /** Encrypts with a new random nonce. Returns the nonce, the ciphertext and the tag in one. */
     seal(message: BytesLike, options: MessageOptions = {}): Bytes {
+        checkOptions(options, MESSAGE_OPTIONS);
         const input = toBytes(message, 'message');
         const ad = optionalBytes(options.ad, 'associated data');
         const nonce = randomBytes(this.nonceLength);
@@ -249,6 +257,7 @@ export class Cipher {
 
     /** Decrypts the output of {@link seal}. Throws `VERIFICATION_FAILED` if it was changed. */
     open(sealed: BytesLike, options: MessageOptions = {}): Bytes {
+        checkOptions(options, MESSAGE_OPTIONS);
         const input = toBytes(sealed, 'sealed message');
         const ad = optionalBytes(options.ad, 'associated data');
         const { nonceLength, tagLength } = this;
@@ -273,6 +282,7 @@ export class Cipher {
 
     /** Encrypts. Returns the ciphertext and the tag in one. */
     encrypt(nonce: BytesLike, message: BytesLike, options: IntoOptions = {}): Bytes {
+        checkOptions(options, INTO_OPTIONS);
         const n = this.#nonce(nonce);
         const input = toBytes(message, 'message');
         const ad = optionalBytes(options.ad, 'associated data');
@@ -288,6 +298,7 @@ export class Cipher {
      * `VERIFICATION_FAILED`.
      */
     decrypt(nonce: BytesLike, ciphertext: BytesLike, options: IntoOptions = {}): Bytes {
+        checkOptions(options, INTO_OPTIONS);
         const n = this.#nonce(nonce);
         const input = toBytes(ciphertext, 'ciphertext');
         const ad = optionalBytes(options.ad, 'associated data');
@@ -302,6 +313,7 @@ export class Cipher {
 
     /** Encrypts. Returns the ciphertext and the tag separately. */
     encryptDetached(nonce: BytesLike, message: BytesLike, options: IntoOptions = {}): Detached {
+        checkOptions(options, INTO_OPTIONS);
         const n = this.#nonce(nonce);
         const input = toBytes(message, 'message');
         const ad = optionalBytes(options.ad, 'associated data');
@@ -319,6 +331,7 @@ export class Cipher {
         tag: BytesLike,
         options: IntoOptions = {},
     ): Bytes {
+        checkOptions(options, INTO_OPTIONS);
         const n = this.#nonce(nonce);
         const input = toBytes(ciphertext, 'ciphertext');
         const t = exactly(tag, this.tagLength, 'tag');
@@ -331,6 +344,7 @@ export class Cipher {
 
     /** Encrypts a message where it lies, and returns its tag. */
     encryptInPlace(nonce: BytesLike, buffer: BytesLike, options: MessageOptions = {}): Bytes {
+        checkOptions(options, MESSAGE_OPTIONS);
         const text = toBytes(buffer, 'buffer');
         return this.encryptDetached(nonce, text, { ad: options.ad, into: text }).tag;
     }
@@ -342,6 +356,7 @@ export class Cipher {
         tag: BytesLike,
         options: MessageOptions = {},
     ): void {
+        checkOptions(options, MESSAGE_OPTIONS);
         const text = toBytes(buffer, 'buffer');
         this.decryptDetached(nonce, text, tag, { ad: options.ad, into: text });
     }
@@ -366,9 +381,11 @@ export function seal(
     message: BytesLike,
     options: CipherOptions & MessageOptions = {},
 ): Bytes {
-    const cipher = new Cipher(key, options);
+    checkOptions(options, ALL_OPTIONS);
+    const { algorithm, tagLength, ad } = options;
+    const cipher = new Cipher(key, { algorithm, tagLength });
     try {
-        return cipher.seal(message, options);
+        return cipher.seal(message, { ad });
     } finally {
         cipher.destroy();
     }
@@ -383,9 +400,11 @@ export function open(
     sealed: BytesLike,
     options: CipherOptions & MessageOptions = {},
 ): Bytes {
-    const cipher = new Cipher(key, options);
+    checkOptions(options, ALL_OPTIONS);
+    const { algorithm, tagLength, ad } = options;
+    const cipher = new Cipher(key, { algorithm, tagLength });
     try {
-        return cipher.open(sealed, options);
+        return cipher.open(sealed, { ad });
     } finally {
         cipher.destroy();
     }

@@ -1,5 +1,5 @@
 import { PalladionError, type ErrorCode } from './errors.js';
-import type { BytesLike } from './bytes.js';
+import { checkOptions, type BytesLike } from './bytes.js';
 
 /**
  * The builds of the WebAssembly module, the fastest first. All give the same bytes in constant
@@ -268,6 +268,7 @@ async function included(build: Build): Promise<WebAssembly.Module> {
  * @returns the build in use.
  */
 export async function init(options: InitOptions = {}): Promise<Build> {
+    checkOptions(options, ['build', 'wasm']);
     const { build, wasm } = options;
     if (current !== undefined && build === undefined && wasm === undefined) return current.build;
     const chosen = choose(build);

@@ -29,6 +29,7 @@ export type ErrorCode =
     | 'WRONG_VALUE'
     | 'WRONG_STATE'
     | 'OVERLAP'
+    | 'UNKNOWN_OPTION'
     | 'UNKNOWN_ALGORITHM'
     // The environment
     | 'NOT_READY'

@@ -1,5 +1,12 @@
 import { algorithmId, DEFAULT_ALGORITHM, type Algorithm } from './algorithm.js';
-import { checkInteger, exactly, toBytes, type Bytes, type BytesLike } from './bytes.js';
+import {
+    checkInteger,
+    checkOptions,
+    exactly,
+    toBytes,
+    type Bytes,
+    type BytesLike,
+} from './bytes.js';
 import { engine, Handle, type Engine } from './engine.js';
 import { PalladionError } from './errors.js';
 import { randomBytes } from './random.js';
@@ -43,6 +50,7 @@ export type DecryptOptions = Secret & {
 /** Receives the pieces of a result. */
 type Emit = (bytes: Bytes) => void;
 
+const COSTS = ['memoryKiB', 'passes', 'lanes'];
 const HEADER = 128;
 const FRAME = 4;
 const TAG = 32;
@@ -55,8 +63,9 @@ function masterKey(key: BytesLike | string): Uint8Array {
     return typeof key === 'string' ? parseKey(key) : exactly(key, 32, 'master key');
 }
 
-/** The bytes of a secret, and whether they are a passphrase. */
-function secretBytes(secret: Secret): [bytes: Uint8Array, passphrase: boolean] {
+/** The bytes of a secret, and whether they are a passphrase. `others` are the other options. */
+function secretBytes(secret: Secret, others: string[]): [bytes: Uint8Array, passphrase: boolean] {
+    checkOptions(secret ?? {}, ['key', 'passphrase', ...others]);
     const { key, passphrase } = (secret ?? {}) as {
         key?: BytesLike | string;
         passphrase?: BytesLike | string;
@@ -105,7 +114,7 @@ class Sealer {
     #header: Bytes | undefined;
 
     constructor(options: EncryptOptions) {
-        const [bytes, passphrase] = secretBytes(options);
+        const [bytes, passphrase] = secretBytes(options, ['algorithm', 'chunkSize', 'kdf']);
         const id = algorithmId(options.algorithm ?? DEFAULT_ALGORITHM);
         const size = checkInteger(options.chunkSize ?? 1 << 20, 1 << 10, 1 << 24, 'size of chunks');
         if ((size & (size - 1)) !== 0) {
@@ -115,6 +124,7 @@ class Sealer {
             );
         }
         const { memoryKiB = 65536, passes = 3, lanes = 4 } = options.kdf ?? {};
+        checkOptions(options.kdf ?? {}, COSTS);
         for (const [what, cost] of [
             ['memory', memoryKiB],
             ['passes', passes],
@@ -186,13 +196,14 @@ class Opener {
     #have = 0;
 
     constructor(options: DecryptOptions) {
-        const [bytes, passphrase] = secretBytes(options);
+        const [bytes, passphrase] = secretBytes(options, ['limits']);
         const {
             memoryKiB = 1 << 20,
             passes = 16,
             lanes = 16,
             workKiB = 1 << 22,
         } = options.limits ?? {};
+        checkOptions(options.limits ?? {}, [...COSTS, 'workKiB']);
         this.#limits = [memoryKiB, passes, lanes, workKiB];
         this.#limits.forEach((limit) => checkInteger(limit, 0, MAX_U32, 'limit for a passphrase'));
         this.#secret = new Uint8Array(bytes);

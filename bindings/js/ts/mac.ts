@@ -1,5 +1,6 @@
 import { algorithmId, DEFAULT_ALGORITHM, keyLength, type Algorithm } from './algorithm.js';
 import {
+    checkOptions,
     checkTagLength,
     exactly,
     optionalBytes,
@@ -25,6 +26,8 @@ export interface MacTagOptions extends MacOptions {
     tagLength?: TagLength;
 }
 
+const MAC_OPTIONS = ['algorithm', 'nonce'];
+const MAC_TAG_OPTIONS = [...MAC_OPTIONS, 'tagLength'];
 const ZEROS = new Uint8Array(32);
 
 /** Checks the key and the nonce. */
@@ -60,6 +63,7 @@ export class Mac {
 
     /** The key has 16 bytes for the AEGIS-128 family and 32 for the AEGIS-256 family. */
     constructor(key: BytesLike, options: MacOptions = {}) {
+        checkOptions(options, MAC_OPTIONS, 'the length of a tag is an argument of finalize');
         if (key instanceof Begun) {
             this.algorithm = key.algorithm;
             this.#longTagsOnly = key.master;
@@ -78,6 +82,7 @@ export class Mac {
      * key. Its tags have 32 bytes.
      */
     static forFiles(masterKey: BytesLike, options: { algorithm?: Algorithm } = {}): Mac {
+        checkOptions(options, ['algorithm']);
         const algorithm = options.algorithm ?? DEFAULT_ALGORITHM;
         const id = algorithmId(algorithm);
         const key = exactly(masterKey, 32, 'master key');
@@ -176,11 +181,15 @@ function wrongMac(e: Engine): PalladionError {
 
 /** Computes the MAC of some data. */
 export function mac(key: BytesLike, data: BytesLike, options: MacTagOptions = {}): Bytes {
+    checkOptions(options, MAC_TAG_OPTIONS);
     const bytes = toBytes(data, 'data');
     const tagLength = checkTagLength(options.tagLength ?? 32);
     const [id, k, nonce] = parameters(key, options);
     const e = engine();
-    if (bytes.length > e.room) return new Mac(key, options).update(bytes).finalize(tagLength);
+    if (bytes.length > e.room) {
+        const { algorithm, nonce } = options;
+        return new Mac(key, { algorithm, nonce }).update(bytes).finalize(tagLength);
+    }
     writeKey(e, k, nonce);
     e.memory().set(bytes, e.data);
     e.check(e.call.pld_mac(id, tagLength, bytes.length));
@@ -198,6 +207,7 @@ export function verifyMac(
     tag: BytesLike,
     options: MacOptions = {},
 ): void {
+    checkOptions(options, MAC_OPTIONS, 'the length of the tag is that of the argument');
     const bytes = toBytes(data, 'data');
     const expected = optionalBytes(tag, 'tag');
     checkTagLength(expected.length);

@@ -1,6 +1,7 @@
 import { algorithmId, DEFAULT_ALGORITHM, keyLength, type Algorithm } from './algorithm.js';
 import {
     checkInteger,
+    checkOptions,
     exactly,
     NOTHING,
     optionalBytes,
@@ -77,6 +78,8 @@ export class Encryptor {
         nonce: BytesLike,
         options: { algorithm?: Algorithm; ad?: BytesLike | null } = {},
     ) {
+        const hint = 'the length of the tag is an argument of finalize';
+        checkOptions(options, ['algorithm', 'ad'], hint);
         const algorithm = options.algorithm ?? DEFAULT_ALGORITHM;
         const n = exactly(nonce, keyLength(algorithm), 'nonce');
         this.#session = new Session(algorithm, key, n, options.ad);
@@ -108,6 +111,7 @@ export class KeyStream {
      * then.
      */
     constructor(key: BytesLike, options: { algorithm?: Algorithm; nonce?: BytesLike | null } = {}) {
+        checkOptions(options, ['algorithm', 'nonce']);
         this.#session = new Session(
             options.algorithm ?? DEFAULT_ALGORITHM,
             key,
