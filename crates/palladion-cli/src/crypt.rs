@@ -33,6 +33,9 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
     }
     let result = encryptor.run(&input.file, writer);
     drop(progress);
+    if let Ok(summary) = &result {
+        input.check_whole(summary.bytes)?;
+    }
     finish(result, &args.in_out, &input, output)
 }
 

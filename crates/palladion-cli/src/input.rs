@@ -1,7 +1,7 @@
 //! The input of a command: a file or standard input.
 
 use std::fs::{File, Metadata};
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Seek};
 use std::path::Path;
 
 use crate::failure::{Failure, Result, quoted, tell};
@@ -12,7 +12,7 @@ pub struct Input {
     pub name: String,
     pub is_standard: bool,
     pub metadata: Metadata,
-    /// Length in bytes, if known.
+    /// The number of bytes left to read, if known.
     pub len: Option<u64>,
 }
 
@@ -38,8 +38,23 @@ impl Input {
             return Err(Failure::new(format!("{name} is a directory"))
                 .hint("pack it first: tar c DIRECTORY | palladion …"));
         }
-        let len = metadata.is_file().then_some(metadata.len());
+        // A program before this one may have read some of standard input.
+        let position = (&file).stream_position().unwrap_or(0);
+        let len = metadata.is_file().then_some(metadata.len().saturating_sub(position));
         Ok(Self { file, name, is_standard: is_standard(path), metadata, len })
+    }
+
+    /// Fails if fewer bytes were read than the file had when it was opened. (It may grow: a log
+    /// does.)
+    pub fn check_whole(&self, read: u64) -> Result<()> {
+        match self.len {
+            Some(len) if read < len => Err(Failure::new(format!(
+                "{} became shorter while it was read: it had {len} bytes, and {read} were read",
+                self.name
+            ))
+            .hint("run the command again when no other program changes the file")),
+            _ => Ok(()),
+        }
     }
 
     /// Tells a user at a terminal that the program waits for input. Call it before the first read.

@@ -44,8 +44,10 @@ impl OwnSecret {
 pub fn generate(args: &KeygenArgs) -> Result<()> {
     let key = MasterKey::generate().map_err(|error| Failure::new(error.to_string()))?;
     let output = Output::open(args.output.as_deref(), args.force, Access::Private, &[])?;
-    if is_standard(args.output.as_deref()) && open_to_others(output.file()) {
-        tell("warning: other users can read the file that the key is written to");
+    if is_standard(args.output.as_deref())
+        && let Some(what) = open_to_others(output.file())
+    {
+        tell(&format!("warning: other users can {what} the file that the key is written to"));
         tell("hint: use keygen -o KEYFILE, or chmod 600 the file");
     }
     let written = output.file().write_all(key.to_key_file().as_bytes());
@@ -113,9 +115,13 @@ pub fn master_key(path: &Path) -> Result<MasterKey> {
 }
 
 fn read_key(input: Input) -> Result<MasterKey> {
-    let key = MasterKey::from_key_file(&read_text(&input)?).map_err(|error| {
-        Failure::new(format!("{}: {error}", input.name))
-            .hint("create a key file with: palladion keygen -o KEYFILE")
+    let text = read_text(&input)?;
+    let key = MasterKey::from_key_file(&text).map_err(|error| {
+        let failure = Failure::new(format!("{}: {error}", input.name));
+        match text.contains("palladion-key-") {
+            true => failure.hint("the key file is damaged: use a copy of it"),
+            false => failure.hint("palladion keygen -o KEYFILE creates a key file"),
+        }
     })?;
     private(&input).map(|()| key)
 }
@@ -151,14 +157,12 @@ fn first_line(input: Input) -> Result<Zeroizing<String>> {
 }
 
 fn private(input: &Input) -> Result<()> {
-    if !open_to_others(&input.file) {
-        return Ok(());
-    }
+    let Some(what) = open_to_others(&input.file) else { return Ok(()) };
     let hint = match input.is_standard {
         true => "make the file private with chmod 600".to_string(),
         false => format!("make it private: chmod 600 {}", input.name),
     };
-    Err(Failure::new(format!("other users can read {}", input.name)).hint(hint))
+    Err(Failure::new(format!("other users can {what} {}", input.name)).hint(hint))
 }
 
 fn read_text(input: &Input) -> Result<Zeroizing<String>> {
@@ -171,7 +175,13 @@ fn read_text(input: &Input) -> Result<Zeroizing<String>> {
             let message = format!("{} is longer than {} KiB", input.name, LONGEST / 1024);
             Err(Failure::new(message).hint("check that it is the right file"))
         }
-        Ok(_) => Ok(text),
+        Ok(_) => {
+            // Some editors put a mark before the text, which is no part of a passphrase.
+            if text.starts_with('\u{feff}') {
+                text.drain(..'\u{feff}'.len_utf8());
+            }
+            Ok(text)
+        }
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             Err(Failure::new(format!("{} is not a text file", input.name)))
         }
@@ -179,17 +189,23 @@ fn read_text(input: &Input) -> Result<Zeroizing<String>> {
     }
 }
 
-/// Whether users other than the owner may open a regular file.
-fn open_to_others(file: &File) -> bool {
+/// What users other than the owner may do with a regular file, if anything.
+fn open_to_others(file: &File) -> Option<&'static str> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
-        file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.mode() & 0o077 != 0)
+        let mode = file.metadata().ok().filter(|metadata| metadata.is_file())?.mode();
+        match (mode & 0o044 != 0, mode & 0o022 != 0) {
+            (true, true) => Some("read and change"),
+            (true, false) => Some("read"),
+            (false, true) => Some("change"),
+            (false, false) => None,
+        }
     }
     #[cfg(not(unix))]
     {
         let _ = file;
-        false
+        None
     }
 }
 

@@ -143,12 +143,21 @@ fn open(path: &Path) -> Result<Input> {
     Input::open(Some(path)).inspect(Input::begin)
 }
 
-/// A name from a list, with control characters escaped for the terminal.
+/// A name from a list, with characters escaped that a terminal does not show as themselves.
 fn printable(name: &[u8]) -> String {
     let mut shown = String::new();
     for chunk in name.utf8_chunks() {
         for char in chunk.valid().chars() {
-            if char.is_control() { shown.extend(char.escape_unicode()) } else { shown.push(char) }
+            match char {
+                // Marks that change the direction of the text around them, and line separators.
+                '\u{61c}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}' => shown.extend(char.escape_unicode()),
+                _ if char.is_control() => shown.extend(char.escape_unicode()),
+                _ => shown.push(char),
+            }
         }
         shown.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
     }
@@ -246,6 +255,14 @@ mod tests {
             assert!(!text.contains(&b'\n') && !text.contains(&b'\r'));
             assert_eq!(Line::parse(text), Some(line));
         }
+    }
+
+    #[test]
+    fn names_cannot_disguise_themselves() {
+        let name = "caf\u{e9} \u{202e}txt.exe\u{2066}\x1b[31m";
+        let shown = "caf\u{e9} \\u{202e}txt.exe\\u{2066}\\u{1b}[31m";
+        assert_eq!(printable(name.as_bytes()), shown);
+        assert_eq!(printable(b"\xff"), "\\xff");
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod speed;
 mod terminal;
 mod values;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -30,7 +31,10 @@ use crate::args::{Args, Command};
 
 fn main() -> ExitCode {
     interrupt::end_panics_properly();
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(shown) => return show(&shown),
+    };
     interrupt::install();
     let result = match args.command {
         Command::Keygen(args) => keys::generate(&args),
@@ -49,5 +53,19 @@ fn main() -> ExitCode {
             failure.tell();
             failure.exit_status().into()
         }
+    }
+}
+
+/// Prints a page of help, the version or a mistake on the command line. Fails if help cannot be
+/// printed, on a full disk for example.
+fn show(text: &clap::Error) -> ExitCode {
+    let printed = text.print().and_then(|()| io::stdout().flush());
+    match printed {
+        Err(error) if !text.use_stderr() => {
+            let failure = failure::stdout_failed(&error);
+            failure.tell();
+            failure.exit_status().into()
+        }
+        _ => ExitCode::from(text.exit_code() as u8),
     }
 }

@@ -1,6 +1,6 @@
 //! The output of a command: a file that appears once it is complete, or standard output.
 
-use std::fs::{self, File, Metadata, Permissions};
+use std::fs::{self, File, Metadata, Permissions, TryLockError};
 use std::io::{self, ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 
@@ -30,8 +30,17 @@ enum Kind {
     /// directly.
     Direct(File),
     /// A temporary file next to the target, renamed to it at the end.
-    New { file: NamedTempFile, dir: PathBuf, target: PathBuf, replaced: Option<Permissions> },
+    New {
+        file: NamedTempFile,
+        dir: PathBuf,
+        target: PathBuf,
+        replaced: Option<Box<Metadata>>,
+        lock: Lock,
+    },
 }
+
+/// The file that will be replaced, locked, so that no other program is changing it.
+type Lock = Option<File>;
 
 impl Output {
     /// Opens an output. Fails if it is the same file as one of `inputs`, each given with its name
@@ -83,7 +92,7 @@ impl Output {
             Some(metadata) => {
                 let target =
                     path.canonicalize().map_err(|error| Failure::io("open", &name, &error))?;
-                (target, Some(metadata.permissions()))
+                (target, Some(Box::new(metadata)))
             }
             None if fs::symlink_metadata(path).is_ok() => {
                 return Err(if force { dangling(&name) } else { exists(&name) });
@@ -93,6 +102,10 @@ impl Output {
                     .hint("name a file with -o OUT"));
             }
             None => (path.to_path_buf(), None),
+        };
+        let lock = match replaced {
+            Some(_) => lock(&target, &name)?,
+            None => None,
         };
         let dir =
             target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -118,7 +131,7 @@ impl Output {
             _ => Failure::io("create a file in", &quoted(dir), &without_path(error)),
         })?;
         let dir = dir.to_path_buf();
-        Ok(Self { name, kind: Kind::New { file, dir, target, replaced } })
+        Ok(Self { name, kind: Kind::New { file, dir, target, replaced, lock } })
     }
 
     /// Where to write.
@@ -144,8 +157,9 @@ impl Output {
 
     /// Syncs the output to disk and gives it its name. A new file that is not committed is removed.
     pub fn commit(self, force: bool) -> Result<()> {
-        let (file, dir, target, replaced) = match self.kind {
-            Kind::New { file, dir, target, replaced } => (file, dir, target, replaced),
+        // Unlocked when this ends.
+        let (file, dir, target, replaced, _lock) = match self.kind {
+            Kind::New { file, dir, target, replaced, lock } => (file, dir, target, replaced, lock),
             Kind::Direct(file) if file.metadata().is_ok_and(|metadata| metadata.is_file()) => {
                 return match file.sync_data() {
                     // Not every file system can sync.
@@ -163,8 +177,10 @@ impl Output {
             Kind::Direct(_) => return Ok(()),
         };
         let finish = || {
-            if let Some(permissions) = replaced {
-                file.as_file().set_permissions(plain(permissions))?;
+            if let Some(replaced) = replaced {
+                // First the owner: changing it removes some permissions.
+                keep_owner(file.as_file(), &replaced);
+                file.as_file().set_permissions(plain(replaced.permissions()))?;
             }
             file.as_file().sync_all()
         };
@@ -190,6 +206,37 @@ impl Output {
             Err(failed) => Err(Failure::io("create", &self.name, &failed.error)),
         }
     }
+}
+
+/// Locks a file that will be replaced. Fails if another program uses it: a RAF file that is being
+/// changed would otherwise lose the changes.
+fn lock(target: &Path, name: &str) -> Result<Lock> {
+    // On Windows a file that is open cannot be replaced, so there is nothing to lose.
+    if cfg!(windows) {
+        return Ok(None);
+    }
+    // Without permission to read it, it cannot be locked, but may be replaced.
+    let Ok(file) = File::open(target) else { return Ok(None) };
+    // Not every file system has locks.
+    if let Err(TryLockError::WouldBlock) = file.try_lock() {
+        return Err(Failure::new(format!("{name} is being used by another program"))
+            .hint("try again when it is done"));
+    }
+    Ok(Some(file))
+}
+
+/// Gives a new file the owner and the group of the file that it replaces, where that is allowed:
+/// root may, and others keep a group that they belong to.
+fn keep_owner(file: &File, replaced: &Metadata) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        if fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_err() {
+            let _ = fchown(file, None, Some(replaced.gid()));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (file, replaced);
 }
 
 fn exists(name: &str) -> Failure {

@@ -1,7 +1,7 @@
 //! Real files, pipes and accidents, end to end.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 
 use crate::common::*;
 
@@ -284,4 +284,58 @@ fn speed_table() {
     ] {
         assert!(table.contains(name), "{table}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn help_that_cannot_be_printed_is_a_failure() {
+    let bench = Bench::new();
+    for args in [&["help"][..], &["--help"], &["--version"], &["encrypt", "--help"]] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let run = finish(bench.command(args).stdout(full).spawn().unwrap());
+        assert_eq!(run.status.code(), Some(1), "{args:?}: {run:?}");
+        assert!(run.stderr.contains("cannot write standard output"), "{run:?}");
+        assert!(!bench.ok(args).is_empty());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_input_that_becomes_shorter_is_noticed() {
+    let bench = Bench::new();
+    // Zeros that take no room.
+    let file = fs::File::create(bench.path("in")).unwrap();
+    file.set_len(1 << 30).unwrap();
+    let mut child = bench.command(&["encrypt", "-k", "key", "in"]).spawn().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0; 1000]).unwrap(); // it has begun, and waits for this pipe
+    file.set_len(MIB as u64).unwrap();
+    std::io::copy(&mut stdout, &mut std::io::sink()).unwrap();
+    let run = finish(child);
+    assert_eq!(run.status.code(), Some(1), "{run:?}");
+    assert!(run.stderr.contains("\"in\" became shorter while it was read"), "{run:?}");
+    // Part of a file on standard input is whole.
+    bench.write("in", text(1000));
+    let mut file = fs::File::open(bench.path("in")).unwrap();
+    file.read_exact(&mut [0; 900]).unwrap();
+    let run = finish(bench.command(&["encrypt", "-k", "key"]).stdin(file).spawn().unwrap());
+    assert!(run.status.success(), "{run:?}");
+    let opened = bench.run_with_input(&["decrypt", "-k", "key"], &run.stdout);
+    assert!(opened.stdout == text(1000)[900..]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_replaced_file_keeps_its_owner() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    bench.write("out", "");
+    if chown(bench.path("out"), Some(12345), Some(12345)).is_err() {
+        eprintln!("only root can give a file away");
+        return;
+    }
+    bench.ok(&["encrypt", "-k", "key", "-f", "-o", "out", "in"]);
+    let metadata = fs::metadata(bench.path("out")).unwrap();
+    assert_eq!((metadata.uid(), metadata.gid()), (12345, 12345));
 }

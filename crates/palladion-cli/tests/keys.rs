@@ -75,12 +75,15 @@ fn secrets_that_others_can_read() {
     bench.write("in", "secret");
     for mode in [0o640, 0o604, 0o644, 0o660, 0o666] {
         chmod(&bench, "key", mode);
-        let stderr =
-            bench.fails(&["encrypt", "-k", "key", "in"], 1, "other users can read \"key\"");
+        let what = if mode & 0o022 == 0 { "read" } else { "read and change" };
+        let says = format!("other users can {what} \"key\"");
+        let stderr = bench.fails(&["encrypt", "-k", "key", "in"], 1, &says);
         assert!(stderr.contains("chmod 600 \"key\""), "{stderr}");
         bench.fails(&["encrypt", "--passphrase-file", "key", "in"], 1, "other users can read");
         bench.fails(&["mac", "-k", "key", "in"], 1, "other users can read");
     }
+    chmod(&bench, "key", 0o602);
+    bench.fails(&["encrypt", "-k", "key", "in"], 1, "other users can change \"key\"");
     let key = std::fs::File::open(bench.path("key")).unwrap();
     let run = finish(bench.command(&["encrypt", "-k", "-", "in"]).stdin(key).spawn().unwrap());
     assert!(run.stderr.contains("hint: make the file private with chmod 600\n"), "{run:?}");
@@ -196,4 +199,40 @@ fn macs_of_files_with_strange_names() {
         let checked = bench.ok(&["mac", "-k", "key", "--check", "SUMS"]);
         assert!(checked.ends_with(b": OK\n"));
     }
+}
+
+#[test]
+fn a_mark_before_the_text_is_ignored() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    let key = bench.read("key");
+    let marked = |text: &[u8]| [b"\xef\xbb\xbf", text].concat();
+    for (name, bytes) in [
+        ("plain", b"open sesame\n".to_vec()),
+        ("marked", marked(b"open sesame\r\n")),
+        ("key2", marked(&key)),
+    ] {
+        bench.write(name, bytes);
+        #[cfg(unix)]
+        chmod(&bench, name, 0o600);
+    }
+    bench.ok(&["encrypt", "--passphrase-file", "plain", "-o", "sealed", "in"]);
+    assert_eq!(bench.ok(&["decrypt", "--passphrase-file", "marked", "sealed"]), b"secret");
+    bench.ok(&["encrypt", "-k", "key", "-f", "-o", "sealed", "in"]);
+    assert_eq!(bench.ok(&["decrypt", "-k", "key2", "sealed"]), b"secret");
+}
+
+#[test]
+fn a_damaged_key_is_no_reason_to_make_a_new_one() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    bench.ok(&["encrypt", "-k", "key", "-o", "sealed", "in"]);
+    let mut key = bench.read("key");
+    key[20] = b'!';
+    std::fs::remove_file(bench.path("key")).unwrap();
+    bench.write("key", key);
+    #[cfg(unix)]
+    chmod(&bench, "key", 0o600);
+    let stderr = bench.fails(&["decrypt", "-k", "key", "sealed"], 1, "\"key\"");
+    assert!(stderr.contains("use a copy of it") && !stderr.contains("keygen"), "{stderr}");
 }

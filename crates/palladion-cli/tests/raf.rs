@@ -744,6 +744,15 @@ mod accidents {
             let stderr = bench.fails(&[&["raf"], args].concat(), 1, "\"f.raf\" is being ");
             assert!(stderr.contains("try again"), "{stderr}");
         }
+        // Nor may it be replaced.
+        for args in [
+            &["raf", "import", "-k", "key", "-f", "in", "f.raf"][..],
+            &["raf", "create", "-k", "key", "-f", "f.raf"],
+            &["encrypt", "-k", "key", "-f", "-o", "f.raf", "in"],
+        ] {
+            let stderr = bench.fails(args, 1, "\"f.raf\" is being used by another program");
+            assert!(stderr.contains("try again"), "{stderr}");
+        }
         drop(child.stdin.take());
         assert!(finish(child).status.success());
         bench.ok(&["raf", "verify", "-k", "key", "f.raf"]);
@@ -804,17 +813,34 @@ mod accidents {
             assert_eq!(bench.names(), ["f.raf", "in", "key"]);
         }
         // In its place: it has what fits, and says how much.
-        for args in ["raf write -k key --append f.raf in", "raf truncate -k key f.raf 30M"] {
-            bench.ok(&["raf", "truncate", "-k", "key", "f.raf", "1M"]);
+        let truncated = || bench.ok(&["raf", "truncate", "-k", "key", "f.raf", "1M"]);
+        truncated();
+        let run = limited(&bench, "raf write -k key --append f.raf in");
+        assert_eq!(run.status.code(), Some(1), "{run:?}");
+        let size = size(&bench);
+        let says = format!("the file has {size} bytes");
+        assert!(size > 1 << 20 && run.stderr.contains(&says), "{run:?}");
+        let there = bench.ok(&["raf", "cat", "-k", "key", "f.raf"]);
+        assert!(there.len() as u64 == size && there[..MIB] == text[..MIB]);
+        // Zeros that do not fit are given back.
+        truncated();
+        let before = bench.read("f.raf");
+        for args in ["raf truncate -k key f.raf 30M", "raf write -k key --offset 30M f.raf in"] {
             let run = limited(&bench, args);
             assert_eq!(run.status.code(), Some(1), "{run:?}");
-            let size = size(&bench);
-            assert!(
-                size > 1 << 20 && run.stderr.contains(&format!("the file has {size} bytes")),
-                "{run:?}"
-            );
-            let there = bench.ok(&["raf", "cat", "-k", "key", "f.raf"]);
-            assert!(there.len() as u64 == size && there[..MIB] == text[..MIB]);
+            assert!(run.stderr.contains("the file has its 1048576 bytes as before"), "{run:?}");
+            assert_eq!(bench.read("f.raf").len(), before.len());
+            assert!(bench.ok(&["raf", "cat", "-k", "key", "f.raf"]) == text[..MIB]);
+        }
+        // What no disk has room for is not begun.
+        let before = bench.read("f.raf");
+        for args in [
+            &["raf", "truncate", "-k", "key", "f.raf", "4000T"][..],
+            &["raf", "write", "-k", "key", "--offset", "4000T", "f.raf", "in"],
+        ] {
+            let stderr = bench.fails(args, 1, "\"f.raf\" would grow by ");
+            assert!(stderr.contains("hint: free some space"), "{stderr}");
+            assert!(bench.read("f.raf") == before);
         }
         for args in [["raf", "cat", "-k", "key", "f.raf"], ["raf", "verify", "-k", "key", "f.raf"]]
         {

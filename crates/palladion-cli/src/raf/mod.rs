@@ -275,15 +275,27 @@ impl<'a> Change<'a> {
             at += piece.len() as u64;
             pieces.done(piece);
         }
-        Ok(())
+        input.check_whole(at - offset)
     }
 
-    /// Extends the file with zeros to `size`, if it is shorter.
+    /// Extends the file with zeros to `size`, if it is shorter. If that fails, the file gets its
+    /// size back.
     fn zeros(&mut self, size: u64) -> Result<()> {
-        let zeros = vec![0; if self.file.raf.size() < size { self.piece as usize } else { 0 }];
+        let before = self.file.raf.size();
+        if before >= size {
+            return Ok(());
+        }
+        self.file.check_space(size)?;
+        let zeros = vec![0; self.piece as usize];
         while self.file.raf.size() < size {
             let at = self.file.raf.size();
-            self.write(&zeros[..up_to(at, size, self.chunk(), self.piece)], at)?;
+            let piece = up_to(at, size, self.chunk(), self.piece);
+            if let Err(failure) = self.write(&zeros[..piece], at) {
+                return Err(match self.file.cut(before) {
+                    Ok(()) => failure.hint(format!("the file has its {before} bytes as before")),
+                    Err(_) => failure,
+                });
+            }
         }
         Ok(())
     }

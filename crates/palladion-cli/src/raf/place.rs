@@ -117,7 +117,7 @@ impl Place {
         } else {
             Raf::open_read_only(file, master_key)
         } {
-            Ok(raf) => Ok(Opened { name, raf }),
+            Ok(raf) => Ok(Opened { name, raf, master_key: master_key.to_vec().into() }),
             Err(error) => Err(failed("open", &name, None, error)),
         }
     }
@@ -140,12 +140,45 @@ fn no_pipe(name: &str) -> Failure {
 pub struct Opened {
     pub name: String,
     pub raf: Raf<File>,
+    master_key: Zeroizing<Vec<u8>>,
 }
 
 impl Opened {
     /// The failure of `action` with an error of the library.
     pub fn failed(&self, action: &str, error: Error) -> Failure {
         failed(action, &self.name, Some(self.raf.info()), error)
+    }
+
+    /// Cuts the file after a failed write. It has to be opened again for that.
+    pub fn cut(&mut self, size: u64) -> std::result::Result<(), Error> {
+        let file = self.raf.storage_mut().try_clone()?;
+        self.raf = Raf::open(file, &self.master_key)?;
+        self.raf.set_size(size)?;
+        self.raf.sync()
+    }
+
+    /// Fails if the disk has no room for the file with contents of `size` bytes.
+    pub fn check_space(&mut self, size: u64) -> Result<()> {
+        #[cfg(unix)]
+        {
+            let info = self.raf.info();
+            let more = size.div_ceil(info.chunk_size.into()).saturating_sub(info.chunks());
+            let needed = u128::from(more) * info.record_len() as u128;
+            let disk = rustix::fs::fstatvfs(self.raf.storage_mut());
+            let free = disk.map(|disk| u128::from(disk.f_bavail) * u128::from(disk.f_frsize));
+            if let Ok(free) = free
+                && needed > free
+            {
+                return Err(Failure::new(format!(
+                    "{} would grow by {needed} bytes, but the disk has {free} left",
+                    self.name
+                ))
+                .hint("free some space, or check the size"));
+            }
+        }
+        #[cfg(not(unix))]
+        let _ = size;
+        Ok(())
     }
 }
 
@@ -162,7 +195,7 @@ pub fn create(output: &Output, key: &KeyArgs, new: &NewArgs, source: Source) -> 
         Options::default().algorithm(new.algorithm).chunk_size(new.chunk_size).file_id(id);
     let opened = options.create(file, &master_key);
     match opened {
-        Ok(raf) => Ok(Opened { name: output.name.clone(), raf }),
+        Ok(raf) => Ok(Opened { name: output.name.clone(), raf, master_key }),
         Err(error) => Err(failed("write", &output.name, None, error)),
     }
 }
