@@ -24,8 +24,10 @@ backends=$("$target/release/palladion" backends | awk '$2 == "yes" { print $1 }'
 
 scripts/make-headers.sh --check
 echo "== make install"
-make -s -C "$capi" install PREFIX="$work/prefix" >/dev/null
+make -s -C "$capi" install PREFIX="$work/prefix" INCLUDEDIR="$work/prefix/include" >/dev/null
+make -s -C "$capi" check >/dev/null
 make -s -C "$capi" install COMPAT=1 PREFIX="$work/compat" >/dev/null
+make -s -C "$capi" check COMPAT=1 >/dev/null
 soname() { readelf -d "$1" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p'; }
 [ "$(soname "$work/prefix/lib/libpalladion.so")" = libpalladion.so.0 ]
 [ "$(soname "$work/compat/lib/libaegis.so")" = libaegis.so.0 ]
@@ -33,9 +35,12 @@ make -s -C "$capi" install COMPAT=1 PREFIX=/usr DESTDIR="$work/destination" >/de
 (cd "$work/destination/usr" && [ -e lib/libaegis.so ] && ! grep -r "$work" lib/pkgconfig lib/cmake)
 make -s -C "$capi" uninstall COMPAT=1 PREFIX=/usr DESTDIR="$work/destination" >/dev/null
 [ -z "$(find "$work/destination" -not -type d)" ]
-# A system can have both, and this library in place of libaegis.
-files() { (cd "$1" && find . -not -type d | sort); }
-[ -z "$(comm -12 <(files "$work/prefix") <(files "$work/compat"))" ]
+# A system can have both: no file of libaegis's has "palladion" in its path.
+files() { (cd "$1" && find . -not -type d); }
+[ -z "$(files "$work/prefix" | grep -v palladion)$(files "$work/compat" | grep palladion)" ]
+# CMake's files can be moved, and the static library has no debugging information or bitcode.
+[ -z "$(grep -r "$work" "$work"/{prefix,compat}/lib/cmake)" ]
+[ -z "$(objdump -h "$work/prefix/lib/libpalladion.a" | grep -oE '\.(debug_|llvm[bc])' | uniq)" ]
 # Root may have no cargo.
 make -s -C "$capi" install COMPAT=1 PREFIX="$work/sudo" CARGO=no-cargo-here >/dev/null
 cmp "$work/sudo/lib/libaegis.so.0" "$work/compat/lib/libaegis.so.0"
@@ -97,10 +102,17 @@ for test in interface $([ -n "${QUICK:-}" ] || echo extra raf); do
     valgrind --quiet --error-exitcode=1 --leak-check=full "$work/bin/$test-gcc" quick
 done
 echo "== linked statically"
-static_libs() { pkg-config --static --libs-only-l "$1" | sed "s/-l$1//"; }
-gcc -std=c99 "${strict[@]}" -I"$work/prefix/include/palladion" "$capi/tests/interface.c" "$work/prefix/lib/libpalladion.a" \
-    $(static_libs palladion) -o "$work/bin/static"
-"$work/bin/static"
+# With -static the linker warns of functions in glibc that would load shared libraries. Rust's
+# standard library refers to some; this one calls none.
+static=$(pkg-config --static --cflags --libs palladion)
+with_shared_libc=${static/-lpalladion/-l:libpalladion.a}
+for compiler in "gcc -std=c99" "g++ -std=c++17 -x c++"; do
+    $compiler "${strict[@]}" "$capi/tests/interface.c" -x none $with_shared_libc -o "$work/bin/static"
+    "$work/bin/static" quick
+    $compiler -O1 -static "$capi/tests/interface.c" -x none $static -o "$work/bin/static" 2>"$work/linker" ||
+        { cat "$work/linker"; exit 1; }
+    "$work/bin/static" quick
+done
 
 # The standard library only has to work. (The rest has to fit on the small stacks of musl's
 # threads.)
@@ -143,8 +155,9 @@ if [ -z "${QUICK:-}" ]; then
     cmake -S examples/c -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/compat" >/dev/null
     cmake --build "$work/cmake" >/dev/null
     LD_LIBRARY_PATH=$work/compat/lib ctest --test-dir "$work/cmake" --output-on-failure | tail -3
-    echo "== CMake's files where LIBDIR is deeper, moved elsewhere"
+    echo "== CMake's files where LIBDIR is deeper, moved elsewhere, found by a link"
     make -s -C "$capi" install PREFIX=/nowhere LIBDIR=/nowhere/lib/deep DESTDIR="$work/moved" >/dev/null
+    ln -s nowhere/lib "$work/moved/lib"
     mkdir "$work/project"
     cat >"$work/project/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.16)
@@ -156,7 +169,7 @@ foreach(kind palladion palladion-static)
 endforeach()
 END
     cmake -S "$work/project" -B "$work/project/build" \
-        -DCMAKE_PREFIX_PATH="$work/moved/nowhere/lib/deep/cmake" >/dev/null
+        -DCMAKE_PREFIX_PATH="$work/moved/lib/deep/cmake" >/dev/null
     cmake --build "$work/project/build" >/dev/null
     "$work/project/build/palladion" && "$work/project/build/palladion-static"
 fi
