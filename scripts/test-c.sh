@@ -124,7 +124,8 @@ if [ -n "${MUSL-}" ]; then
     export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS="-C panic=abort -C link-self-contained=no -C debuginfo=0"
     musl_flags+=(-Zbuild-std=std,panic_abort) musl_cargo=/usr/bin/cargo
 fi
-if [ -n "${MUSL-}" ] || [ -z "${QUICK:-}" ] && rustup target list --installed 2>/dev/null | grep -qx "$musl"; then
+if [ -n "${MUSL-}" ] ||
+    { [ -z "${QUICK:-}" ] && [[ $(rustup target list --installed 2>/dev/null) = *"$musl"* ]]; }; then
     echo "== linked statically with musl"
     CARGO_TARGET_DIR=$(realpath -m "$target")/cross CARGO_PROFILE_RELEASE_OPT_LEVEL=0 make -s -C "$capi" install SHARED=0 PREFIX="$work/musl" \
         CARGO="$musl_cargo" CARGO_FLAGS="${musl_flags[*]} --target $musl" >/dev/null
