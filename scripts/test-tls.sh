@@ -6,8 +6,7 @@
 #   ZIG=/opt/zig/zig scripts/test-tls.sh      with another Zig 0.17
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cargo test --quiet --release -p palladion-rustls --features experimental-parallel
-cargo build --quiet --release -p palladion-rustls --examples
+cargo test --quiet --release -p palladion-rustls --features experimental-parallel # examples too
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 examples=$target/release/examples
 tests=$PWD/crates/palladion-rustls/tests

@@ -38,6 +38,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for body in [Bytes::from("Hello, server!\n"), Bytes::from(vec![b'.'; 1_000_000])] {
         let request =
             Request::post("/").header("host", "localhost").body(Full::new(body.clone()))?;
+        sender.ready().await?;
         let answer = sender.send_request(request).await?.into_body().collect().await?.to_bytes();
         assert_eq!(answer, body);
         println!("sent and received {} bytes", answer.len());
