@@ -19,7 +19,8 @@ pub fn completions(shell: Shell) -> Result<()> {
 /// `man`.
 pub fn man(dir: Option<&Path>) -> Result<()> {
     match dir {
-        Some(dir) => clap_mangen::generate_to(Args::command(), dir)
+        Some(dir) => std::fs::create_dir_all(dir)
+            .and_then(|()| clap_mangen::generate_to(Args::command(), dir))
             .map_err(|error| Failure::io("write the manual pages to", &quoted(dir), &error)),
         None => {
             let mut page = Vec::new();

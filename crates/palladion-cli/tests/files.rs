@@ -262,11 +262,11 @@ fn help_and_pages() {
         assert!(bench.ok(&["completions", shell]).len() > 1000);
     }
     assert!(bench.ok(&["man"]).starts_with(b".ie"));
-    fs::create_dir(bench.path("man1")).unwrap();
-    bench.ok(&["man", "man1"]);
-    assert!(
-        bench.path("man1/palladion.1").exists() && bench.path("man1/palladion-encrypt.1").exists()
-    );
+    bench.ok(&["man", "share/man1"]); // creates the folders
+    for page in ["palladion.1", "palladion-encrypt.1", "palladion-raf-verify.1"] {
+        assert!(bench.path("share/man1").join(page).exists());
+    }
+    bench.fails(&["man", "key"], 1, "cannot write the manual pages to \"key\"");
 }
 
 #[test]

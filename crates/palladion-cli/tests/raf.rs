@@ -645,9 +645,6 @@ fn help() {
             "{help}"
         );
     }
-    std::fs::create_dir(bench.path("man1")).unwrap();
-    bench.ok(&["man", "man1"]);
-    assert!(bench.path("man1/palladion-raf-verify.1").exists());
 }
 
 #[cfg(unix)]
