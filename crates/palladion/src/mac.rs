@@ -66,7 +66,7 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     pub fn new(key: &F::Key, nonce: &F::Nonce) -> Result<Self, Error> {
         const { check_mac(<F as Parameters>::INDEX, D, T) };
         let variant = Chosen::new()?;
-        // Initialised in the place of the result, because moving it takes as long as some steps.
+        // Initialised where it is returned from, because moving it takes as long as some steps.
         let mut mac = Ok(Self { data: Session::zeroed(variant), key: key.clone(), nonce: *nonce });
         if let Ok(mac) = &mut mac {
             mac.reset();
