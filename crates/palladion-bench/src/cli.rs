@@ -207,7 +207,7 @@ impl Args {
         self.rounds().div_ceil(FEWER)
     }
 
-    /// None if TLS is not wanted, or not compiled in.
+    /// 0 if TLS is not wanted, or not compiled in.
     pub fn tls_rounds(&self) -> u32 {
         match cfg!(feature = "tls") && self.ops.contains(&Op::Tls) {
             true => self.rounds().div_ceil(MUCH_FEWER),

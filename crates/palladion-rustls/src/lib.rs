@@ -63,7 +63,8 @@ pub use suite::{
     TLS13_AEGIS_256X4_SHA512,
 };
 
-/// The number of records or packets after which a key must be replaced (the draft's §5).
+/// The number of records or packets before which a key must be replaced ("Security Considerations"
+/// in the draft).
 const MAX_MESSAGES: u64 = 1 << 48;
 /// The number of forged QUIC packets after which a connection must end. The chance that one of them
 /// was accepted is then at most 2^-80.

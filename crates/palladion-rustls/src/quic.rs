@@ -67,7 +67,7 @@ struct HeaderKey<F: Family, const D: usize>(F::Key);
 
 impl<F: Family, const D: usize> HeaderKey<F, D> {
     /// Returns the mask for a sample: the key stream whose nonce is the sample, filled up with
-    /// zeros (the draft's §4.3).
+    /// zeros ("QUIC Header Protection" in the draft).
     fn mask(&self, sample: &[u8]) -> Result<[u8; 5], Error> {
         let mut nonce = F::Nonce::default();
         let mut mask = [0; 5];
