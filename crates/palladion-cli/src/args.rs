@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use palladion_file::{Algorithm, ChunkSize};
 
+use crate::input::is_standard;
 use crate::raf::args::RafArgs;
 use crate::values::{Given, Kind, algorithms, bytes};
 
@@ -17,36 +18,49 @@ pub struct Args {
     pub command: Command,
 }
 
+// Each paragraph is one line, which clap wraps at the width of the terminal.
 const OVERVIEW: &str = "\
 Examples:
-  palladion keygen -o my.key                        create a key, once
-  palladion encrypt -k my.key -o notes.pld notes.txt
-  palladion decrypt -k my.key -o notes2.txt notes.pld
-  tar c photos | palladion encrypt -p -o photos.pld     with a passphrase, from a pipe
-  palladion decrypt -p photos.pld | tar x
+  palladion keygen                    create a key, once
+  palladion encrypt notes.txt         write notes.txt.pld
+  palladion decrypt notes.txt.pld     write notes.txt
+  palladion encrypt -p notes.txt      with a passphrase
+  tar -I \"palladion encrypt\" -cf photos.tar.pld photos
+  tar -I \"palladion encrypt\" -xf photos.tar.pld
 
 Exit status:
   0  done
-  1  something failed: a file, the disk, a MAC that does not match, a version not supported
+  1  something failed: a file, the disk, a MAC, a version that is not supported
   2  wrong usage
   3  wrong key or passphrase
-  4  the input is damaged, truncated, extended, rolled back, or not a file of the expected kind
-  128 + the number of the signal that ended it; 141 if the reader of its output is gone
-After any status but 0 there is no new output file, and with --force the old one is unchanged. Data
-already written to a pipe is verified but incomplete. A command that edits a RAF file in place says
-how far it got. SIGKILL, a power failure or lack of memory can leave an unfinished .palladion-*.tmp
-beside the output; you can remove it.";
+  4  the input is damaged, incomplete, rolled back or of another kind
+  128 + N  signal N ended it; 141 if the reader of its output is gone
+
+If one of several files fails, the others are processed all the same, and the status is that of \
+the first failure.
+
+After any status but 0, a file that failed has no output file, and with --force the old one is \
+unchanged. Data already written to a pipe is verified but incomplete. A command that edits a RAF \
+file in place says how far it got. SIGKILL, a power failure or lack of memory can leave an \
+unfinished .palladion-*.tmp beside the output; you can remove it.
+
+Environment:
+  PALLADION_KEY_FILE  the key file to use if no option names one
+  PALLADION_BACKEND   the implementation to use: see palladion backends";
 
 #[derive(Subcommand)]
 pub enum Command {
     Keygen(KeygenArgs),
     Encrypt(EncryptArgs),
+    #[command(short_flag = 'd')]
     Decrypt(DecryptArgs),
     Mac(MacArgs),
     Raf(RafArgs),
     /// Lists the implementations of the ciphers and the one in use
     #[command(after_help = "\
-palladion uses the best implementation that the CPU supports. To choose another one for a test:
+palladion uses the best implementation that the CPU supports.
+
+To choose another one for a test:
   PALLADION_BACKEND=portable palladion speed")]
     Backends,
     Speed(SpeedArgs),
@@ -72,15 +86,19 @@ Examples:
 
 /// Creates a key file
 ///
-/// A key file is one line of text with 32 random bytes. Keep a copy in a safe place: without it the
-/// files are lost. Anyone who has it can read and forge them.
+/// A key file is one line of text with 32 random bytes, readable only by you. Keep a copy in a safe
+/// place: without it the files are lost. Anyone who has it can read and forge them.
+///
+/// The other commands use the default key file unless an option names another key.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
+  palladion keygen
   palladion keygen -o my.key
-  palladion keygen | ssh backup 'umask 077; cat > backup.key'")]
+  palladion keygen -o - | ssh backup 'umask 077; cat > backup.key'")]
 pub struct KeygenArgs {
-    /// The key file to write, readable only by you [default: standard output]
+    /// The key file to write, or - for standard output [default: $PALLADION_KEY_FILE, or
+    /// palladion/key in $XDG_CONFIG_HOME, ~/.config or, on Windows, %APPDATA%]
     #[arg(short, long, value_name = "KEYFILE")]
     pub output: Option<PathBuf>,
     /// Replace an existing key file; files encrypted with the old key are lost
@@ -90,9 +108,10 @@ pub struct KeygenArgs {
 
 /// The key or passphrase.
 #[derive(clap::Args)]
-#[group(required = true, multiple = false)]
+#[group(multiple = false)]
 pub struct SecretArgs {
-    /// The key file from keygen; - reads it from standard input
+    /// The key file from keygen, or - for standard input [default: $PALLADION_KEY_FILE, or
+    /// ~/.config/palladion/key]
     #[arg(short, long = "key", value_name = "KEYFILE")]
     pub key_file: Option<PathBuf>,
     /// Ask for a passphrase
@@ -104,18 +123,21 @@ pub struct SecretArgs {
 }
 
 impl SecretArgs {
-    pub fn given(&self) -> Given<'_> {
-        match &self.key_file {
-            Some(path) => (Kind::Key, Some(path)),
-            None => (Kind::Passphrase, self.passphrase_file.as_deref()),
+    /// `None` means the default key file.
+    pub fn given(&self) -> Option<Given<'_>> {
+        match (&self.key_file, &self.passphrase_file) {
+            (Some(path), _) => Some((Kind::Key, Some(path))),
+            (_, Some(path)) => Some((Kind::Passphrase, Some(path))),
+            _ => self.passphrase.then_some((Kind::Passphrase, None)),
         }
     }
 }
 
-/// The input, the output and the number of threads.
+/// The inputs, the output and the number of threads.
 #[derive(clap::Args)]
 pub struct InOutArgs {
-    /// The file to write [default or -: standard output]
+    /// The file to write, or - for standard output [default: the file's name with .pld added or
+    /// removed]
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
     /// Replace the output file if it exists
@@ -124,22 +146,30 @@ pub struct InOutArgs {
     /// How many threads to use [default: one for each core]
     #[arg(short, long, value_name = "N", value_parser = threads)]
     pub threads: Option<NonZero<usize>>,
-    /// The file to read [default or -: standard input]
-    #[arg(value_name = "IN")]
-    pub input: Option<PathBuf>,
+    /// The files to read; - or none is standard input, which goes to standard output
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
 }
 
-/// Encrypts a file or a pipe of any size
+impl InOutArgs {
+    pub fn reads_standard_input(&self) -> bool {
+        self.files.is_empty() || self.files.iter().any(|file| is_standard(Some(file)))
+    }
+}
+
+/// Encrypts files or a pipe
 ///
-/// The output file appears only once it is complete, with the permissions that your umask gives.
-/// Nothing is overwritten without --force. The sources describe the format in docs/file-format.md.
+/// Writes notes.txt.pld for notes.txt, which stays. The output file appears only once it is
+/// complete, with the permissions that your umask gives. Nothing is overwritten without --force.
+/// The sources describe the format in docs/file-format.md.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  palladion encrypt -k my.key -o notes.pld notes.txt
-  palladion encrypt -p -o notes.pld notes.txt
-  tar c photos | palladion encrypt -k my.key > photos.pld
-  pass show backup | palladion encrypt -k - -o notes.pld notes.txt")]
+  palladion encrypt notes.txt photos.zip
+  palladion encrypt -p -o sealed notes.txt
+  tar c photos | palladion encrypt -k my.key > photos.tar.pld
+  tar -I \"palladion encrypt\" -xf photos.tar.pld
+  pass show backup | palladion encrypt -k - notes.txt")]
 pub struct EncryptArgs {
     #[command(flatten)]
     pub secret: SecretArgs,
@@ -151,19 +181,28 @@ pub struct EncryptArgs {
     /// The size of a chunk: a power of two from 1K to 16M
     #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = chunk_size)]
     pub chunk_size: ChunkSize,
+    /// Decrypt instead, as palladion decrypt does: tar adds -d to a command to unpack
+    #[arg(short, long)]
+    pub decrypt: bool,
 }
 
-/// Decrypts a file or a pipe and verifies that it is complete and unchanged
+/// Decrypts files or a pipe, and verifies that they are complete and unchanged
 ///
-/// No unverified data is written. The output file appears only once all of it is verified. A pipe
-/// gets each piece as soon as it is verified, so wait for exit status 0 before you trust the end.
+/// Writes notes.txt for notes.txt.pld, which stays. No unverified data is written. The output file
+/// appears only once all of it is verified. A pipe gets each piece as soon as it is verified, so
+/// wait for exit status 0 before you trust the end.
+///
+/// Without an option for it, a file that was encrypted with a passphrase asks for that.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  palladion decrypt -k my.key -o notes2.txt notes.pld
-  palladion decrypt -p photos.pld | tar x
+  palladion decrypt notes.txt.pld photos.zip.pld
+  palladion decrypt -k my.key -o notes2.txt notes.txt.pld
+  palladion decrypt -o - photos.tar.pld | tar x
 
-Exit status: 3 for a wrong key or passphrase, 4 for a damaged, truncated or extended file.")]
+Exit status:
+  3  wrong key or passphrase
+  4  the file is damaged, incomplete or of another kind")]
 pub struct DecryptArgs {
     #[command(flatten)]
     pub secret: SecretArgs,
@@ -179,17 +218,18 @@ pub struct DecryptArgs {
 ///
 /// A list of such lines authenticates the content of each file, but neither the names nor itself:
 /// someone without the key can remove lines or swap names. To prevent that, make a MAC of the list
-/// too (palladion mac -k my.key MACS) and keep that line elsewhere.
+/// too (palladion mac MACS) and keep that line elsewhere.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  palladion mac -k my.key *.iso > MACS
-  palladion mac -k my.key --check MACS
+  palladion mac *.iso > MACS
+  palladion mac --check MACS
   tar c photos | palladion mac -k my.key")]
 pub struct MacArgs {
-    /// The key file from keygen; it may also be used to encrypt
+    /// The key file from keygen, or - for standard input; it may also be used to encrypt [default:
+    /// $PALLADION_KEY_FILE, or ~/.config/palladion/key]
     #[arg(short, long = "key", value_name = "KEYFILE")]
-    pub key_file: PathBuf,
+    pub key_file: Option<PathBuf>,
     /// Which variant of AEGIS to use
     #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2", value_parser = algorithms(), ignore_case = true)]
     pub algorithm: Algorithm,
@@ -207,7 +247,9 @@ pub struct MacArgs {
 /// Measures how fast this machine runs each variant, in a few seconds
 #[derive(clap::Args)]
 #[command(after_help = "\
-Gigabytes (10^9 bytes) per second on one core, the median of several rounds. To compare implementations:
+Gigabytes (10^9 bytes) per second on one core, the median of several rounds.
+
+To compare implementations:
   PALLADION_BACKEND=portable palladion speed")]
 pub struct SpeedArgs {
     /// How long to measure, in seconds

@@ -1,10 +1,9 @@
 //! `backends`.
 
-use std::io::{self, Write};
-
 use palladion::Backend;
 
-use crate::failure::{Failure, Result, stdout_failed};
+use crate::failure::{Failure, Result};
+use crate::streams;
 
 /// `backends`.
 pub fn list() -> Result<()> {
@@ -22,6 +21,6 @@ pub fn list() -> Result<()> {
     } else {
         table += "\n";
     }
-    io::stdout().write_all(table.as_bytes()).map_err(|error| stdout_failed(&error))?;
+    streams::print(&table)?;
     used.map(|_| ()).map_err(|error| Failure::new(error.to_string()))
 }

@@ -1,79 +1,129 @@
 //! `encrypt` and `decrypt`.
 
+use std::ffi::OsString;
 use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
 use palladion_file::{Decryptor, Encryptor, Error, HEADER_LEN, Summary};
 
-use crate::args::{DecryptArgs, EncryptArgs, InOutArgs, SecretArgs};
-use crate::failure::{Failure, Result};
-use crate::input::Input;
+use crate::args::{EncryptArgs, InOutArgs, SecretArgs};
+use crate::failure::{Failure, Result, quoted};
+use crate::input::{Input, is_standard};
 use crate::interrupt;
 use crate::keys::Source;
 use crate::output::{Access, Output};
 use crate::progress::Progress;
 
+/// The end of the name of an encrypted file.
+const SUFFIX: &str = "pld";
+
 /// `encrypt`.
 pub fn encrypt(args: &EncryptArgs) -> Result<()> {
-    let (input, source, output) = open(&args.in_out, &args.secret)?;
-    if output.is_terminal() && args.in_out.output.is_none() {
-        return Err(Failure::usage("refusing to write binary data to a terminal")
-            .hint("name a file with -o OUT, pipe the output, or force it with -o -"));
-    }
-    let secret = source.secret(true)?;
-    input.begin();
-    let mut progress = Progress::of_bytes(input.len);
-    let writer = Impatient { output: &output, bar: progress.bar() };
-    let mut encryptor = Encryptor::new(secret.borrow()?)
-        .algorithm(args.algorithm)
-        .chunk_size(args.chunk_size)
-        .on_progress(|done| progress.set(done));
-    if let Some(threads) = args.in_out.threads {
-        encryptor = encryptor.threads(threads);
-    }
-    let result = encryptor.run(&input.file, writer);
-    drop(progress);
-    if let Ok(summary) = &result {
-        input.check_whole(summary.bytes)?;
-    }
-    finish(result, &args.in_out, &input, output)
+    let EncryptArgs { secret, in_out, .. } = args;
+    let mut source = Source::open(secret.given(), in_out.reads_standard_input())?;
+    for_each(in_out, |path, is_last| {
+        let input = Input::open(path)?;
+        let output = open_output(in_out, &input, &source, path, encrypted_name)?;
+        if output.is_terminal() && in_out.output.is_none() {
+            return Err(Failure::usage("refusing to write binary data to a terminal")
+                .hint("name a file to encrypt, pipe the output, or force it with -o -"));
+        }
+        let secret = source.secret(true)?;
+        input.begin();
+        let mut progress = Progress::of_bytes(input.len);
+        let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
+        let mut encryptor = Encryptor::new(secret.borrow()?)
+            .algorithm(args.algorithm)
+            .chunk_size(args.chunk_size)
+            .on_progress(|done| progress.set(done));
+        if let Some(threads) = in_out.threads {
+            encryptor = encryptor.threads(threads);
+        }
+        let result = encryptor.run(&input.file, writer);
+        drop(progress);
+        if let Ok(summary) = &result {
+            input.check_whole(summary.bytes)?;
+        }
+        finish(result, in_out, &input, output, is_last)
+    })
 }
 
-/// `decrypt`.
-pub fn decrypt(args: &DecryptArgs) -> Result<()> {
-    let (input, source, output) = open(&args.in_out, &args.secret)?;
-    input.begin();
-    // Check the header before asking for a passphrase: the file may not be ours.
-    let mut header = Vec::with_capacity(HEADER_LEN);
-    let read = (&input.file).take(HEADER_LEN as u64).read_to_end(&mut header);
-    read.map_err(|error| Failure::io("read", &input.name, &error))?;
-    let needs_passphrase = palladion_file::needs_passphrase(&header);
-    match needs_passphrase.and_then(|needed| source.fits(needed)) {
-        Ok(()) => {}
-        Err(error) => {
-            let failure = Failure::file(&error, &input.name, &output.name);
-            let is_raf = matches!(error, Error::NotPalladion) && header.starts_with(b"AEGISRAF");
-            return Err(if is_raf {
-                failure.hint("it is a RAF file: use palladion raf export")
-            } else {
-                failure
-            });
+/// `decrypt`, and `encrypt -d`.
+pub fn decrypt(secret: &SecretArgs, in_out: &InOutArgs) -> Result<()> {
+    let open = |given| Source::open(given, in_out.reads_standard_input());
+    let mut source = secret.given().map(|given| open(Some(given))).transpose()?;
+    for_each(in_out, |path, is_last| {
+        let input = Input::open(path)?;
+        input.begin();
+        // Check the header before asking for a passphrase: the file may not be ours.
+        let mut header = Vec::with_capacity(HEADER_LEN);
+        let read = (&input.file).take(HEADER_LEN as u64).read_to_end(&mut header);
+        read.map_err(|error| Failure::io("read", &input.name, &error))?;
+        let failed = |error| {
+            let failure = Failure::file(&error, &input.name, "the output");
+            match matches!(error, Error::NotPalladion) && header.starts_with(b"AEGISRAF") {
+                true => failure.hint("it is a RAF file: use palladion raf export"),
+                false => failure,
+            }
+        };
+        let needs_passphrase = palladion_file::needs_passphrase(&header).map_err(failed)?;
+        let source = match &mut source {
+            Some(source) => source,
+            // Without an option, the file decides.
+            none if needs_passphrase => none.insert(Source::of_passphrase()),
+            none => none.insert(open(None)?),
+        };
+        source.fits(needs_passphrase).map_err(failed)?;
+        let output = open_output(in_out, &input, source, path, plain_name)?;
+        let secret = source.secret(false)?;
+        let mut progress = Progress::of_bytes(input.len);
+        let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
+        let mut decryptor = Decryptor::new(secret.borrow()?).on_progress(|done| progress.set(done));
+        if let Some(threads) = in_out.threads {
+            decryptor = decryptor.threads(threads);
+        }
+        let result = decryptor.run(header.as_slice().chain(&input.file), writer);
+        drop(progress);
+        finish(result, in_out, &input, output, is_last)
+    })
+}
+
+/// Does the work for each file, and says whether it is the last. If it fails for one of several,
+/// the others are processed all the same; the status is that of the first failure.
+fn for_each(
+    args: &InOutArgs,
+    mut work: impl FnMut(Option<&Path>, bool) -> Result<()>,
+) -> Result<()> {
+    let Some((last, others)) = args.files.split_last() else { return work(None, true) };
+    if let (Some(output), false) = (&args.output, others.is_empty()) {
+        let files = args.files.len();
+        return Err(Failure::usage(format!("{files} files cannot have one output: -o {output:?}"))
+            .hint("leave out -o, or name one file at a time"));
+    }
+    let mut first = None;
+    for path in others {
+        match work(Some(path), false) {
+            Err(failure) if !failure.is_final => {
+                failure.tell();
+                first.get_or_insert(failure.told());
+            }
+            result => result?,
         }
     }
-    let secret = source.secret(false)?;
-    let mut progress = Progress::of_bytes(input.len);
-    let writer = Impatient { output: &output, bar: progress.bar() };
-    let mut decryptor = Decryptor::new(secret.borrow()?).on_progress(|done| progress.set(done));
-    if let Some(threads) = args.in_out.threads {
-        decryptor = decryptor.threads(threads);
+    match (work(Some(last), true), first) {
+        (Err(failure), Some(first)) => {
+            failure.tell();
+            Err(first)
+        }
+        (Ok(()), Some(first)) => Err(first),
+        (result, None) => result,
     }
-    let result = decryptor.run(header.as_slice().chain(&input.file), writer);
-    drop(progress);
-    finish(result, &args.in_out, &input, output)
 }
 
-/// Ends the program as soon as a write fails: another thread may be waiting for input.
+/// Ends the program as soon as a write fails, if another thread may be waiting for input.
 struct Impatient<'a> {
+    input: &'a Input,
     output: &'a Output,
     bar: ProgressBar,
 }
@@ -81,7 +131,7 @@ struct Impatient<'a> {
 impl Write for Impatient<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.output.file().write(bytes).inspect_err(|error| {
-            if error.kind() != io::ErrorKind::Interrupted {
+            if error.kind() != io::ErrorKind::Interrupted && self.input.len.is_none() {
                 self.bar.finish_and_clear();
                 interrupt::end_with(&Failure::io("write", &self.output.name, error));
             }
@@ -93,14 +143,57 @@ impl Write for Impatient<'_> {
     }
 }
 
-/// Opens everything that a command needs, so that it fails before it asks for a passphrase.
-fn open(args: &InOutArgs, secret: &SecretArgs) -> Result<(Input, Source, Output)> {
-    let input = Input::open(args.input.as_deref())?;
-    let source = Source::open(secret.given(), args.input.as_deref())?;
+/// Opens the output: the file that `-o` names, else for a file one that `name` derives from its
+/// path, else standard output.
+fn open_output(
+    args: &InOutArgs,
+    input: &Input,
+    source: &Source,
+    path: Option<&Path>,
+    name: impl FnOnce(&Path) -> Result<PathBuf>,
+) -> Result<Output> {
+    let derived = match path {
+        Some(path) if args.output.is_none() && !is_standard(Some(path)) => {
+            if !input.metadata.is_file() {
+                let message = format!("{} is not a regular file", input.name);
+                return Err(Failure::usage(message)
+                    .hint("name the output with -o OUT, or write to standard output with -o -"));
+            }
+            Some(name(path)?)
+        }
+        _ => None,
+    };
     let mut inputs = vec![("input", &input.metadata)];
     inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
-    let output = Output::open(args.output.as_deref(), args.force, Access::Usual, &inputs)?;
-    Ok((input, source, output))
+    let output = args.output.as_deref().or(derived.as_deref());
+    Output::open(output, args.force, Access::Usual, &inputs)
+}
+
+/// The name of the encrypted file: `notes.txt.pld` for `notes.txt`.
+fn encrypted_name(path: &Path) -> Result<PathBuf> {
+    if has_suffix(path) {
+        let message = format!("{} already ends in .{SUFFIX}", quoted(path));
+        return Err(
+            Failure::usage(message).hint("to encrypt it again, name the output with -o OUT")
+        );
+    }
+    let mut name = OsString::from(path);
+    name.push(format!(".{SUFFIX}"));
+    Ok(name.into())
+}
+
+/// The name of the decrypted file: `notes.txt` for `notes.txt.pld`.
+fn plain_name(path: &Path) -> Result<PathBuf> {
+    if !has_suffix(path) {
+        let message = format!("{} does not end in .{SUFFIX}", quoted(path));
+        return Err(Failure::usage(message)
+            .hint("name the output with -o OUT, or write to standard output with -o -"));
+    }
+    Ok(path.with_extension(""))
+}
+
+fn has_suffix(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(SUFFIX))
 }
 
 fn finish(
@@ -108,9 +201,10 @@ fn finish(
     args: &InOutArgs,
     input: &Input,
     output: Output,
+    is_last: bool,
 ) -> Result<()> {
     match result {
-        Ok(_) => output.commit(args.force),
+        Ok(_) => output.commit(args.force, is_last),
         Err(error) => Err(Failure::file(&error, &input.name, &output.name)),
     }
 }

@@ -13,7 +13,7 @@ pub enum Status {
     Usage = 2,
     WrongKey = 3,
     Damaged = 4,
-    /// What a shell reports for a program that was stopped by SIGPIPE.
+    /// What a shell reports for a program that SIGPIPE ended.
     BrokenPipe = 141,
 }
 
@@ -21,13 +21,17 @@ pub struct Failure {
     status: Status,
     message: String,
     hint: Option<String>,
+    told: bool,
+    /// Whether it concerns all files of a command, not only one.
+    pub is_final: bool,
 }
 
 pub type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
     pub fn new(message: impl Into<String>) -> Self {
-        Self { status: Status::Failed, message: message.into(), hint: None }
+        let message = message.into();
+        Self { status: Status::Failed, message, hint: None, told: false, is_final: false }
     }
 
     pub fn usage(message: impl Into<String>) -> Self {
@@ -86,12 +90,22 @@ impl Failure {
             Error::NeedsPassphrase => Some("use -p or --passphrase-file FILE"),
             _ => error.hint(),
         };
-        Self { status, message, hint: hint.map(Into::into) }
+        Self { status, hint: hint.map(Into::into), ..Self::new(message) }
+    }
+
+    /// Marks a failure that concerns all files of a command.
+    pub fn of_all_files(self) -> Self {
+        Self { is_final: true, ..self }
+    }
+
+    /// Marks a failure that the user knows of.
+    pub fn told(self) -> Self {
+        Self { told: true, ..self }
     }
 
     /// Tells the user, except after a broken pipe: the user has closed it and knows.
     pub fn tell(&self) {
-        if self.status == Status::BrokenPipe {
+        if self.told || self.status == Status::BrokenPipe {
             return;
         }
         let hint = self.hint.as_ref().map_or_else(String::new, |hint| format!("hint: {hint}\n"));
@@ -100,8 +114,16 @@ impl Failure {
         let _ = io::stderr().write_all(format!("error: {}\n{hint}", self.message).as_bytes());
     }
 
-    pub fn exit_status(&self) -> u8 {
-        self.status as u8
+    /// Ends the program, after a broken pipe by the signal for it: `tar`, for example, takes that
+    /// for no failure if it has read enough.
+    pub fn end(&self) -> ! {
+        self.tell();
+        #[cfg(unix)]
+        if self.status == Status::BrokenPipe {
+            use signal_hook::{consts::SIGPIPE, low_level::emulate_default_handler};
+            let _ = emulate_default_handler(SIGPIPE);
+        }
+        std::process::exit(self.status as i32)
     }
 }
 
@@ -113,9 +135,4 @@ pub fn tell(text: &str) {
 /// The name of a file in messages.
 pub fn quoted(path: &Path) -> String {
     format!("{path:?}")
-}
-
-/// The failure to write text to standard output.
-pub fn stdout_failed(error: &io::Error) -> Failure {
-    Failure::io("write", "standard output", error)
 }

@@ -1,10 +1,11 @@
 //! The input of a command: a file or standard input.
 
 use std::fs::{File, Metadata};
-use std::io::{self, IsTerminal, Seek};
+use std::io::{IsTerminal, Seek};
 use std::path::Path;
 
 use crate::failure::{Failure, Result, quoted, tell};
+use crate::streams;
 
 pub struct Input {
     pub file: File,
@@ -22,7 +23,13 @@ pub fn is_standard(path: Option<&Path>) -> bool {
 }
 
 impl Input {
+    /// Opens a file with data, or standard input.
     pub fn open(path: Option<&Path>) -> Result<Self> {
+        Self::open_as("pack it first: tar c DIRECTORY | palladion …", path)
+    }
+
+    /// Opens a file or standard input. `no_directory` is a hint for those who name a directory.
+    pub fn open_as(no_directory: &str, path: Option<&Path>) -> Result<Self> {
         let (file, name) = match path.filter(|path| !is_standard(Some(path))) {
             Some(path) => {
                 let name = quoted(path);
@@ -30,13 +37,12 @@ impl Input {
             }
             None => {
                 let name = "standard input".to_string();
-                (standard_input().map_err(|error| Failure::io("open", &name, &error))?, name)
+                (streams::input().map_err(|error| Failure::io("open", &name, &error))?, name)
             }
         };
         let metadata = file.metadata().map_err(|error| Failure::io("read", &name, &error))?;
         if metadata.is_dir() {
-            return Err(Failure::new(format!("{name} is a directory"))
-                .hint("pack it first: tar c DIRECTORY | palladion …"));
+            return Err(Failure::new(format!("{name} is a directory")).hint(no_directory));
         }
         // A program before this one may have read some of standard input.
         let position = (&file).stream_position().unwrap_or(0);
@@ -63,13 +69,4 @@ impl Input {
             tell("note: reading from the terminal; Ctrl-D ends the input");
         }
     }
-}
-
-/// Standard input without the buffer and the lock of [`io::Stdin`].
-fn standard_input() -> io::Result<File> {
-    #[cfg(unix)]
-    let own = std::os::fd::AsFd::as_fd(&io::stdin()).try_clone_to_owned()?;
-    #[cfg(windows)]
-    let own = std::os::windows::io::AsHandle::as_handle(&io::stdin()).try_clone_to_owned()?;
-    Ok(own.into())
 }

@@ -30,17 +30,18 @@ pub fn guarding<T>(change: impl FnOnce() -> T, unfinished: impl FnOnce(&T) -> Op
     result
 }
 
-/// Like [`guarding`], for the change that gives the output its name. Once it succeeds, no signal
-/// ends the program: exit status 0 must mean that there is a new output, and any other that there
-/// is none.
+/// Like [`guarding`], for the change that gives the output its name. Once the last of them
+/// succeeds, no signal ends the program: exit status 0 must mean that there is a new output, and
+/// any other that there is none.
 pub fn concluding<T, E>(
+    is_last: bool,
     change: impl FnOnce() -> Result<T, E>,
     unfinished: impl FnOnce(&E) -> &Path,
 ) -> Result<T, E> {
     let mut guard = lock();
     let result = change();
     *guard = result.as_ref().err().map(|error| unfinished(error).to_path_buf());
-    if result.is_ok() {
+    if result.is_ok() && is_last {
         std::mem::forget(guard);
     }
     result
@@ -79,8 +80,7 @@ fn stop() -> MutexGuard<'static, Option<PathBuf>> {
 /// comes.
 pub fn end_with(failure: &Failure) -> ! {
     let _nobody_begins_anew = clean_up();
-    failure.tell();
-    std::process::exit(failure.exit_status().into())
+    failure.end()
 }
 
 /// Removes the unfinished output; the lock stays with the caller, who ends the program.
@@ -134,25 +134,34 @@ pub fn install() {
     use std::sync::Arc;
 
     use signal_hook::consts::{
-        SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
+        SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
     };
     use signal_hook::iterator::Signals;
+    use signal_hook::low_level::emulate_default_handler;
     forbid_core_dumps();
     // When a file exceeds `ulimit -f`, `write` should fail, as it does on a full disk.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let (sender, receiver) = std::sync::mpsc::channel::<Signals>();
     let watch = move || {
-        if let Some(signal) = receiver.recv().ok().and_then(|mut signals| signals.forever().next())
-        {
+        let Ok(mut signals) = receiver.recv() else { return };
+        for signal in signals.forever() {
+            if signal == SIGTSTP {
+                // Ctrl-Z stops the program for a while.
+                terminal::show();
+                let _ = emulate_default_handler(signal);
+                terminal::hide_again();
+                continue;
+            }
             let _nobody_begins_anew = stop();
             terminal::restore();
-            let _ = signal_hook::low_level::emulate_default_handler(signal);
+            let _ = emulate_default_handler(signal);
         }
     };
     // If no thread can be started, signals keep their default action and may leave unfinished
     // output.
     if std::thread::Builder::new().spawn(watch).is_ok() {
-        let wanted = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU];
+        let wanted =
+            [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU];
         if let Ok(signals) = Signals::new(wanted.into_iter().filter(|&signal| !is_ignored(signal)))
         {
             let _ = sender.send(signals);
@@ -169,10 +178,9 @@ fn forbid_core_dumps() {
 }
 
 /// Ends as Ctrl-C does, where the terminal sends no signal.
+#[cfg(windows)]
 pub fn end() -> ! {
     let _nobody_begins_anew = clean_up();
-    #[cfg(unix)]
-    let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGINT);
     std::process::exit(130)
 }
 

@@ -1,19 +1,20 @@
 //! Key files and passphrases.
 
-use std::fs::File;
+use std::env;
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use palladion_file::{Error, MasterKey, Passphrase, Secret};
 use zeroize::Zeroizing;
 
 use crate::args::KeygenArgs;
-use crate::failure::{Failure, Result, tell};
+use crate::failure::{Failure, Result, quoted, tell};
 use crate::hex;
 use crate::input::{Input, is_standard};
 use crate::output::{Access, Output};
-use crate::values::{Given, Kind};
-use crate::{interrupt, terminal};
+use crate::terminal;
+use crate::values::{Given, Kind, RawFormat};
 
 /// The longest key file or passphrase file, in bytes. A longer file is something else.
 const LONGEST: usize = 64 * 1024;
@@ -43,8 +44,20 @@ impl OwnSecret {
 /// `keygen`.
 pub fn generate(args: &KeygenArgs) -> Result<()> {
     let key = MasterKey::generate().map_err(|error| Failure::new(error.to_string()))?;
-    let output = Output::open(args.output.as_deref(), args.force, Access::Private, &[])?;
-    if is_standard(args.output.as_deref())
+    let path = match &args.output {
+        Some(path) => path.clone(),
+        None => default_key_file()?,
+    };
+    let is_new_default = args.output.is_none() && !is_standard(Some(&path));
+    if is_new_default {
+        if !args.force && fs::symlink_metadata(&path).is_ok() {
+            return Err(Failure::new(format!("{} already exists", quoted(&path)))
+                .hint("use it, or create another key file with -o KEYFILE"));
+        }
+        create_folder(&path)?;
+    }
+    let output = Output::open(Some(&path), args.force, Access::Private, &[])?;
+    if is_standard(Some(&path))
         && let Some(what) = open_to_others(output.file())
     {
         tell(&format!("warning: other users can {what} the file that the key is written to"));
@@ -52,26 +65,73 @@ pub fn generate(args: &KeygenArgs) -> Result<()> {
     }
     let written = output.file().write_all(key.to_key_file().as_bytes());
     written.map_err(|error| Failure::io("write", &output.name, &error))?;
-    output.commit(args.force)
+    output.commit(args.force, true)?;
+    if is_new_default {
+        tell(&format!("created the key file {}; keep a copy in a safe place", quoted(&path)));
+    }
+    Ok(())
 }
 
-/// The source of a command's secret: open, but not yet read or asked for.
+/// The key file to use if the command line names none.
+fn default_key_file() -> Result<PathBuf> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(path) = set("PALLADION_KEY_FILE") {
+        return Ok(path);
+    }
+    let folder = match cfg!(windows) {
+        true => set("APPDATA"),
+        false => set("XDG_CONFIG_HOME").filter(|folder| folder.is_absolute()).or_else(|| {
+            let home = env::home_dir().filter(|home| home.is_absolute());
+            home.map(|home| home.join(".config"))
+        }),
+    };
+    folder.map(|folder| folder.join("palladion").join("key")).ok_or_else(|| {
+        Failure::usage("no home directory for the default key file")
+            .hint("name a key file with -k KEYFILE or PALLADION_KEY_FILE=KEYFILE")
+    })
+}
+
+/// Creates the folder of a file, closed to other users, if there is none.
+fn create_folder(path: &Path) -> Result<()> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(|error| Failure::io("create", &quoted(folder), &error))
+}
+
+/// The source of a command's secret: open, and read or asked for when the secret is needed.
 pub struct Source {
     kind: Kind,
     file: Option<Input>,
+    secret: Option<OwnSecret>,
 }
 
 impl Source {
-    /// Opens the source. `input` is what else the command reads: both cannot be standard input.
-    pub fn open((kind, path): Given<'_>, input: Option<&Path>) -> Result<Self> {
-        let source = Self { kind, file: path.map(|path| Input::open(Some(path))).transpose()? };
-        if path.is_some_and(|path| is_standard(Some(path))) && is_standard(input) {
+    /// Opens the source that is given, or the default key file. The data and the secret cannot both
+    /// be standard input.
+    pub fn open(given: Option<Given<'_>>, data_is_standard_input: bool) -> Result<Self> {
+        let default = match given {
+            Some(_) => PathBuf::new(),
+            None => existing_default()?,
+        };
+        let (kind, path) = given.unwrap_or((Kind::Key, Some(&default)));
+        let mut source = Self { kind, file: None, secret: None };
+        let no_directory = format!("name the {} file in it", source.name());
+        source.file = path.map(|path| Input::open_as(&no_directory, Some(path))).transpose()?;
+        if path.is_some_and(|path| is_standard(Some(path))) && data_is_standard_input {
             let message =
                 format!("standard input cannot be both the {} and the data", source.name());
             return Err(Failure::usage(message)
                 .hint(format!("name the file to read, or the {} file", source.name())));
         }
         Ok(source)
+    }
+
+    /// Asks for a passphrase.
+    pub fn of_passphrase() -> Self {
+        Self { kind: Kind::Passphrase, file: None, secret: None }
     }
 
     /// How messages call it.
@@ -92,12 +152,20 @@ impl Source {
         }
     }
 
-    /// Reads it or asks for it; a new passphrase is asked for twice.
-    pub fn secret(self, new: bool) -> Result<OwnSecret> {
-        let passphrase = match self.file {
+    /// The secret, read or asked for at the first call; a new passphrase is asked for twice.
+    pub fn secret(&mut self, new: bool) -> Result<&OwnSecret> {
+        let secret = match self.secret.take() {
+            Some(secret) => secret,
+            None => self.get(new).map_err(Failure::of_all_files)?,
+        };
+        Ok(self.secret.insert(secret))
+    }
+
+    fn get(&self, new: bool) -> Result<OwnSecret> {
+        let passphrase = match &self.file {
             Some(file) => match self.kind {
                 Kind::Key => return read_key(file).map(OwnSecret::Key),
-                Kind::RawKey => return read_raw_key(file).map(OwnSecret::RawKey),
+                Kind::RawKey(format) => return read_raw_key(file, format).map(OwnSecret::RawKey),
                 Kind::Passphrase => first_line(file)?,
             },
             None => ask(new)?,
@@ -109,13 +177,25 @@ impl Source {
     }
 }
 
-/// Reads a key file. Fails if other users can read it.
-pub fn master_key(path: &Path) -> Result<MasterKey> {
-    read_key(Input::open(Some(path))?)
+/// The default key file, if there is one.
+fn existing_default() -> Result<PathBuf> {
+    let path = default_key_file()?;
+    // Other errors are reported when it is opened.
+    match fs::metadata(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !is_standard(Some(&path)) => {
+            let message =
+                format!("no key given, and there is no default key file {}", quoted(&path));
+            Err(Failure::usage(message).hint(
+                "use -k KEYFILE, or -p for a passphrase; for a first key, run palladion keygen",
+            ))
+        }
+        _ => Ok(path),
+    }
 }
 
-fn read_key(input: Input) -> Result<MasterKey> {
-    let text = read_text(&input)?;
+/// Reads a key file. Fails if other users can read it.
+fn read_key(input: &Input) -> Result<MasterKey> {
+    let text = read_text(input)?;
     let key = MasterKey::from_key_file(&text).map_err(|error| {
         let failure = Failure::new(format!("{}: {error}", input.name));
         match text.contains("palladion-key-") {
@@ -123,36 +203,40 @@ fn read_key(input: Input) -> Result<MasterKey> {
             false => failure.hint("palladion keygen -o KEYFILE creates a key file"),
         }
     })?;
-    private(&input).map(|()| key)
+    private(input).map(|()| key)
 }
 
 /// Reads the bytes of a key, or their hexadecimal digits. Fails if other users can read the file.
-fn read_raw_key(input: Input) -> Result<Zeroizing<Vec<u8>>> {
+fn read_raw_key(input: &Input, format: Option<RawFormat>) -> Result<Zeroizing<Vec<u8>>> {
     input.begin();
     // Longer than any key, even in hexadecimal digits.
     let mut bytes = Zeroizing::new(Vec::with_capacity(LONGEST_RAW));
     let read = (&input.file).take(LONGEST_RAW as u64).read_to_end(&mut bytes);
     read.map_err(|error| Failure::io("read", &input.name, &error))?;
-    let digits = bytes.trim_ascii();
-    // Random bytes are never all hexadecimal digits by chance.
-    let key = match (hex::decode(digits), bytes.len()) {
-        (Some(key), _) if matches!(key.len(), 16 | 32) => key,
-        (None, 16 | 32) => bytes.clone(),
-        _ => {
-            let failure = Failure::new(format!("{} is not a raw key", input.name));
-            return Err(match bytes.starts_with(b"palladion-key-") {
-                true => failure.hint("it is a Palladion key file: use -k KEYFILE"),
-                false => failure.hint("expected 16 or 32 bytes, or 32 or 64 hexadecimal digits"),
-            });
+    let decoded = hex::decode(bytes.trim_ascii());
+    let (key, expected) = match format {
+        Some(RawFormat::Bytes) => (Some(bytes.clone()), "16 or 32 bytes"),
+        Some(RawFormat::Hex) => (decoded, "32 or 64 hexadecimal digits"),
+        // Random bytes are never all hexadecimal digits by chance.
+        None => {
+            let guess = decoded.unwrap_or_else(|| bytes.clone());
+            (Some(guess), "16 or 32 bytes, or 32 or 64 hexadecimal digits (see --raw-key-format)")
         }
     };
-    private(&input).map(|()| key)
+    let Some(key) = key.filter(|key| matches!(key.len(), 16 | 32)) else {
+        let failure = Failure::new(format!("{} is not a raw key", input.name));
+        return Err(match bytes.starts_with(b"palladion-key-") {
+            true => failure.hint("it is a Palladion key file: use -k KEYFILE"),
+            false => failure.hint(format!("expected {expected}")),
+        });
+    };
+    private(input).map(|()| key)
 }
 
 /// The first line of a file, without its line end, `\n` or `\r\n`.
-fn first_line(input: Input) -> Result<Zeroizing<String>> {
-    private(&input)?;
-    let text = read_text(&input)?;
+fn first_line(input: &Input) -> Result<Zeroizing<String>> {
+    private(input)?;
+    let text = read_text(input)?;
     Ok(Zeroizing::new(text.lines().next().unwrap_or_default().to_string()))
 }
 
@@ -210,15 +294,17 @@ fn open_to_others(file: &File) -> Option<&'static str> {
 }
 
 fn ask(new: bool) -> Result<Zeroizing<String>> {
-    terminal::remember();
     let prompt = |text: &str| {
-        rpassword::prompt_password(text).map(Zeroizing::new).map_err(|error| match error.kind() {
-            // Ctrl-C
-            io::ErrorKind::Interrupted => interrupt::end(),
+        terminal::ask(text).map_err(|error| match error.kind() {
+            #[cfg(windows)]
+            io::ErrorKind::Interrupted => crate::interrupt::end(),
             // Ctrl-D
             io::ErrorKind::UnexpectedEof => {
                 tell("");
                 Failure::new("no passphrase was given")
+            }
+            io::ErrorKind::InvalidInput => {
+                Failure::usage(error.to_string()).hint("try again, or use --passphrase-file FILE")
             }
             _ => Failure::new(format!("no terminal to read a passphrase from: {error}"))
                 .hint("use --passphrase-file FILE"),
@@ -226,7 +312,7 @@ fn ask(new: bool) -> Result<Zeroizing<String>> {
     };
     let passphrase = prompt("Passphrase: ")?;
     if new && *prompt("Confirm passphrase: ")? != *passphrase {
-        return Err(Failure::usage("the two passphrases differ"));
+        return Err(Failure::usage("the two passphrases differ").hint("try again"));
     }
     Ok(passphrase)
 }

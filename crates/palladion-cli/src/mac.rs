@@ -1,16 +1,17 @@
 //! `mac`.
 
 use std::ffi::OsString;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use palladion_file::{Mac, MasterKey};
 
 use crate::args::MacArgs;
-use crate::failure::{Failure, Result, stdout_failed};
-use crate::hex;
-use crate::input::Input;
-use crate::keys;
+use crate::failure::{Failure, Result};
+use crate::input::{Input, is_standard};
+use crate::keys::{OwnSecret, Source};
+use crate::values::Kind;
+use crate::{hex, streams};
 
 /// Large enough for few calls, small enough for the cache.
 const BUFFER_LEN: usize = 256 * 1024;
@@ -21,10 +22,13 @@ const LONGEST_LINE: u64 = 64 * 1024;
 pub fn run(args: &MacArgs) -> Result<()> {
     let standard_input = [Path::new("-").to_path_buf()];
     let files = if args.files.is_empty() { &standard_input[..] } else { &args.files };
-    if args.key_file == Path::new("-") && files.iter().any(|file| file.as_os_str() == "-") {
-        return Err(Failure::usage("standard input cannot be both the key and the data"));
-    }
-    let maker = Maker { key: keys::master_key(&args.key_file)?, args };
+    let given = args.key_file.as_deref().map(|path| (Kind::Key, Some(path)));
+    let reads_standard_input = files.iter().any(|file| is_standard(Some(file)));
+    let mut source = Source::open(given, reads_standard_input)?;
+    let OwnSecret::Key(key) = source.secret(false)? else {
+        return Err(Failure::usage("a MAC needs a key file"));
+    };
+    let maker = Maker { key, args };
     let (mut failed, mut unreadable) = (0, 0);
     for file in files {
         let done = match args.check {
@@ -38,17 +42,25 @@ pub fn run(args: &MacArgs) -> Result<()> {
     }
     match (failed, unreadable, args.check) {
         (0, 0, _) => Ok(()),
-        (0, _, true) => {
-            Err(Failure::new(format!("lists that could not be checked completely: {unreadable}")))
-        }
-        (_, _, true) => Err(Failure::new(format!("files that failed verification: {failed}"))
+        (0, _, true) => Err(Failure::new(format!(
+            "{} could not be checked completely",
+            some(unreadable, "list")
+        ))),
+        (_, _, true) => Err(Failure::new(format!("{} failed verification", some(failed, "file")))
             .hint("the files changed, or the list was made with another key or --algorithm")),
-        (_, _, false) => Err(Failure::new(format!("files that could not be read: {unreadable}"))),
+        (_, _, false) => {
+            Err(Failure::new(format!("{} could not be read", some(unreadable, "file"))))
+        }
     }
 }
 
+/// A number of things in messages.
+fn some(number: u64, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
 struct Maker<'a> {
-    key: MasterKey,
+    key: &'a MasterKey,
     args: &'a MacArgs,
 }
 
@@ -60,7 +72,7 @@ impl Maker<'_> {
             Err(failure) => return Ok(Err(failure)),
         };
         let line = Line { tag: mac.finalize(), file: file.into() };
-        io::stdout().write_all(&line.to_bytes()).map_err(|error| stdout_failed(&error))?;
+        streams::print(line.to_bytes())?;
         Ok(Ok(()))
     }
 
@@ -103,7 +115,9 @@ impl Maker<'_> {
         Ok(match (checked, strange) {
             (0, 0) => Err(Failure::new(format!("{name}: the list is empty"))),
             (_, 0) => Ok(()),
-            _ => Err(Failure::new(format!("{name}: lines that could not be checked: {strange}"))),
+            _ => {
+                Err(Failure::new(format!("{name}: {} could not be checked", some(strange, "line"))))
+            }
         })
     }
 
@@ -117,7 +131,7 @@ impl Maker<'_> {
         if !(self.args.quiet && verified) {
             let verdict = if verified { "OK" } else { "FAILED" };
             let shown = format!("{}: {verdict}\n", printable(&line.shown_name()));
-            io::stdout().write_all(shown.as_bytes()).map_err(|error| stdout_failed(&error))?;
+            streams::print(&shown)?;
         }
         Ok(verified)
     }
@@ -126,7 +140,7 @@ impl Maker<'_> {
     fn mac(&self, path: &Path) -> Result<Mac> {
         let Input { mut file, name, .. } = open(path)?;
         let failed = |error| Failure::file(&error, &name, "standard output");
-        let mut mac = Mac::new(&self.key, self.args.algorithm).map_err(failed)?;
+        let mut mac = Mac::new(self.key, self.args.algorithm).map_err(failed)?;
         let mut buffer = vec![0; BUFFER_LEN];
         loop {
             match file.read(&mut buffer) {

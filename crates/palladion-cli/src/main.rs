@@ -3,8 +3,6 @@
 //! A thin layer over the libraries: the formats and the threads are in `palladion-file` and
 //! `palladion-raf`, the ciphers in `palladion`.
 
-#![forbid(unsafe_code)]
-
 mod args;
 mod backends;
 mod crypt;
@@ -19,10 +17,10 @@ mod pages;
 mod progress;
 mod raf;
 mod speed;
+mod streams;
 mod terminal;
 mod values;
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -38,8 +36,9 @@ fn main() -> ExitCode {
     interrupt::install();
     let result = match args.command {
         Command::Keygen(args) => keys::generate(&args),
+        Command::Encrypt(args) if args.decrypt => crypt::decrypt(&args.secret, &args.in_out),
         Command::Encrypt(args) => crypt::encrypt(&args),
-        Command::Decrypt(args) => crypt::decrypt(&args),
+        Command::Decrypt(args) => crypt::decrypt(&args.secret, &args.in_out),
         Command::Mac(args) => mac::run(&args),
         Command::Raf(args) => raf::run(&args.command),
         Command::Backends => backends::list(),
@@ -49,23 +48,19 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            failure.tell();
-            failure.exit_status().into()
-        }
+        Err(failure) => failure.end(),
     }
 }
 
 /// Prints a page of help, the version or a mistake on the command line. Fails if help cannot be
 /// printed, on a full disk for example.
 fn show(text: &clap::Error) -> ExitCode {
-    let printed = text.print().and_then(|()| io::stdout().flush());
-    match printed {
-        Err(error) if !text.use_stderr() => {
-            let failure = failure::stdout_failed(&error);
-            failure.tell();
-            failure.exit_status().into()
-        }
-        _ => ExitCode::from(text.exit_code() as u8),
+    if text.use_stderr() {
+        let _ = text.print(); // if that fails, nobody is listening
+        return ExitCode::from(text.exit_code() as u8);
+    }
+    match streams::print_with(|| text.print()) {
+        Ok(()) => ExitCode::from(text.exit_code() as u8),
+        Err(failure) => failure.end(),
     }
 }

@@ -8,7 +8,7 @@ use tempfile::NamedTempFile;
 
 use crate::failure::{Failure, Result, quoted};
 use crate::input::is_standard;
-use crate::interrupt;
+use crate::{interrupt, streams};
 
 /// Who may read a new file.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Output {
             Some(path) => Self::beside(path, force, access, inputs)?,
             None => {
                 let name = "standard output".to_string();
-                let file = standard_output().map_err(|error| Failure::io("open", &name, &error))?;
+                let file = streams::output().map_err(|error| Failure::io("open", &name, &error))?;
                 same_file(file.metadata().ok().as_ref(), inputs, &name)?;
                 Self { name, kind: Kind::Direct(file) }
             }
@@ -156,7 +156,8 @@ impl Output {
     }
 
     /// Syncs the output to disk and gives it its name. A new file that is not committed is removed.
-    pub fn commit(self, force: bool) -> Result<()> {
+    /// `is_last` says that the command has no other output after this one.
+    pub fn commit(self, force: bool, is_last: bool) -> Result<()> {
         // Unlocked when this ends.
         let (file, dir, target, replaced, _lock) = match self.kind {
             Kind::New { file, dir, target, replaced, lock } => (file, dir, target, replaced, lock),
@@ -190,7 +191,7 @@ impl Output {
             false => file.persist_noclobber(&target),
         };
         // If renaming fails, dropping the error removes the file.
-        match interrupt::concluding(rename, |failed| failed.file.path()) {
+        match interrupt::concluding(is_last, rename, |failed| failed.file.path()) {
             Ok(_) => {
                 // Sync the directory, so that the name survives a power failure. Some file systems
                 // cannot, which is not an error.
@@ -292,13 +293,4 @@ pub fn same_file(
     // On Windows a file that is open for reading cannot be replaced: renaming it fails.
     let _ = (output, inputs, name);
     Ok(())
-}
-
-/// Standard output without the line buffer of [`io::Stdout`].
-fn standard_output() -> io::Result<File> {
-    #[cfg(unix)]
-    let own = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned()?;
-    #[cfg(windows)]
-    let own = std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned()?;
-    Ok(own.into())
 }

@@ -1,11 +1,16 @@
 //! The progress bar on stderr, for work that takes a while.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{
+    HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+};
 
 /// Shorter work needs no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// The longest and the shortest bar, in columns.
+const BAR: (usize, usize) = (32, 8);
 
 pub struct Progress {
     bar: ProgressBar,
@@ -17,23 +22,43 @@ pub struct Progress {
 impl Progress {
     /// Counts bytes, up to `total` if known. Drawn only if stderr is a terminal.
     pub fn of_bytes(total: Option<u64>) -> Self {
-        let template = match total {
-            Some(_) => {
-                "{bar:32} {percent:>3}%  {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left"
-            }
-            None => "{spinner} {bytes}  {bytes_per_sec}  {elapsed}",
-        };
-        Self::new(total, template)
+        Self::new(total, |state, line| {
+            let bytes = HumanBytes(state.pos());
+            let rate = format!("{}/s", HumanBytes(state.per_sec() as u64));
+            line.write_str(&match state.len() {
+                Some(len) => {
+                    let left = format!("{:#} left", HumanDuration(state.eta()));
+                    let bytes = format!("{bytes} of {}", HumanBytes(len));
+                    drawn(columns(), state.fraction(), &[&left, &bytes, &rate])
+                }
+                None => {
+                    let elapsed = format!("{:#}", HumanDuration(state.elapsed()));
+                    fitting(columns(), &[&bytes.to_string(), &rate, &elapsed])
+                }
+            })
+        })
     }
 
-    /// Counts steps.
-    pub fn of_steps(total: u64, template: &str) -> Self {
-        Self::new(Some(total), template)
+    /// Counts steps; `what` says what they do.
+    pub fn of_steps(total: u64, what: &'static str) -> Self {
+        Self::new(Some(total), move |state, line| {
+            line.write_str(&drawn(columns(), state.fraction(), &[what]))
+        })
     }
 
-    fn new(total: Option<u64>, template: &str) -> Self {
+    fn new(
+        total: Option<u64>,
+        write: impl Fn(&ProgressState, &mut dyn fmt::Write) -> fmt::Result
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
-        bar.set_style(ProgressStyle::with_template(template).expect("the template is valid"));
+        let style = ProgressStyle::with_template("{line}").expect("the template is valid");
+        bar.set_style(style.with_key("line", move |state: &_, line: &mut dyn fmt::Write| {
+            let _ = write(state, line);
+        }));
         Self { bar, begin: None }
     }
 
@@ -47,9 +72,7 @@ impl Progress {
         }
         self.bar.set_position(done);
     }
-}
 
-impl Progress {
     /// The bar itself, for other threads to clear.
     pub fn bar(&self) -> ProgressBar {
         self.bar.clone()
@@ -59,5 +82,63 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// The width of the terminal on stderr.
+fn columns() -> usize {
+    #[cfg(unix)]
+    if let Ok(size) = rustix::termios::tcgetwinsize(std::io::stderr())
+        && size.ws_col > 0
+    {
+        return size.ws_col.into();
+    }
+    80
+}
+
+/// A bar if there is room, the percentage, and as many of the parts as fit.
+fn drawn(columns: usize, fraction: f32, parts: &[&str]) -> String {
+    let percent = format!("{:>3}%", (fraction * 100.0) as u32);
+    let text = fitting(columns, &[&[percent.as_str()], parts].concat());
+    let room = columns.saturating_sub(text.chars().count() + 1).min(BAR.0);
+    if room < BAR.1 {
+        return text;
+    }
+    let full = ((fraction * room as f32) as usize).min(room);
+    format!("{}{} {text}", "█".repeat(full), "░".repeat(room - full))
+}
+
+/// The first parts, as many as fit into the columns, two spaces apart.
+fn fitting(columns: usize, parts: &[&str]) -> String {
+    let mut line = String::new();
+    for part in parts {
+        let gap = if line.is_empty() { "" } else { "  " };
+        if line.len() + gap.len() + part.len() > columns {
+            break;
+        }
+        line += gap;
+        line += part;
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_fit_every_terminal() {
+        let parts = ["59m left", "1023.99 GiB of 1023.99 GiB", "1023.99 MiB/s"];
+        for columns in 0..200 {
+            for fraction in [0.0, 0.5, 1.0] {
+                let line = drawn(columns, fraction, &parts);
+                assert!(line.chars().count() <= columns, "{columns}: {line}");
+            }
+        }
+        let all = format!(" 50%  {}", parts.join("  "));
+        assert!(drawn(80, 0.5, &parts).ends_with(&all));
+        assert_eq!(drawn(120, 0.5, &parts).chars().count(), 32 + 1 + all.len());
+        assert_eq!(drawn(17, 0.25, &["measuring"]), " 25%  measuring");
+        assert_eq!(drawn(24, 0.25, &["measuring"]), "██░░░░░░  25%  measuring");
     }
 }

@@ -1,6 +1,5 @@
 //! `speed`.
 
-use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use palladion::family::Family;
@@ -8,8 +7,9 @@ use palladion::{Aegis, Error, Mac, Tag, with_algorithm};
 use palladion_file::Algorithm;
 
 use crate::args::SpeedArgs;
-use crate::failure::{Failure, Result, stdout_failed};
+use crate::failure::{Failure, Result};
 use crate::progress::Progress;
+use crate::streams;
 
 const SIZES: [(usize, &str); 3] = [(64, "64 B"), (16 << 10, "16 KiB"), (1 << 20, "1 MiB")];
 const OPERATIONS: [(Operation, &str); 3] =
@@ -59,7 +59,7 @@ pub fn table(args: &SpeedArgs) -> Result<()> {
         }
     }
     text.push('\n');
-    io::stdout().write_all(text.as_bytes()).map_err(|error| stdout_failed(&error))
+    streams::print(&text)
 }
 
 /// Bytes per second: for each variant, each operation at each size.
@@ -71,8 +71,7 @@ fn measure(time: Duration) -> std::result::Result<Vec<Vec<f64>>, Error> {
     let mut variants = variants.collect::<std::result::Result<Vec<_>, Error>>()?;
     let cells = variants.len() * SIZES.len() * OPERATIONS.len();
     let slice = time / (cells as u32 * ROUNDS);
-    let mut progress =
-        Progress::of_steps((cells as u32 * ROUNDS).into(), "{bar:32} {percent:>3}%  measuring");
+    let mut progress = Progress::of_steps((cells as u32 * ROUNDS).into(), "measuring");
     let mut done = 0;
 
     let mut samples = vec![vec![Vec::new(); SIZES.len() * OPERATIONS.len()]; variants.len()];

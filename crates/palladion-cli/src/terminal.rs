@@ -1,34 +1,131 @@
-//! The terminal's echo, which a passphrase prompt switches off and a signal must switch on again.
+//! The prompt for a passphrase, which switches off the terminal's echo.
+
+use std::io;
+
+use zeroize::Zeroizing;
+
+/// The longest passphrase, in bytes. Terminals of Unix cut longer lines.
+const LONGEST: usize = 4000;
+
+/// Asks for a passphrase at the terminal.
+pub fn ask(prompt: &str) -> io::Result<Zeroizing<String>> {
+    let line = read_line(prompt)?;
+    if line.len() > LONGEST {
+        let message = format!("the passphrase is longer than {LONGEST} bytes");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    if line.chars().any(char::is_control) {
+        let message = "the passphrase contains a control character, perhaps from an arrow key";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    Ok(line)
+}
+
+#[cfg(unix)]
+use unix::read_line;
+#[cfg(unix)]
+pub use unix::{hide_again, restore, show};
 
 #[cfg(unix)]
 mod unix {
     use std::fs::File;
-    use std::sync::Mutex;
+    use std::io::{self, Read, Write};
+    use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+    use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+    use zeroize::Zeroizing;
 
-    /// How the terminal was before the prompt switched its echo off.
-    static MODE: Mutex<Option<(File, Termios)>> = Mutex::new(None);
+    /// A prompt that waits for an answer.
+    struct Prompt {
+        text: String,
+        tty: File,
+        /// How the terminal was before the prompt switched its echo off, and how it is now.
+        before: Termios,
+        hidden: Termios,
+    }
 
-    /// Remembers the mode of the terminal. Call it before a passphrase prompt.
-    pub fn remember() {
-        if let (Ok(tty), Ok(mut remembered)) = (File::open("/dev/tty"), MODE.lock()) {
-            *remembered = tcgetattr(&tty).ok().map(|mode| (tty, mode));
+    static PROMPT: Mutex<Option<Prompt>> = Mutex::new(None);
+
+    fn waiting() -> MutexGuard<'static, Option<Prompt>> {
+        PROMPT.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    impl Prompt {
+        fn begin(&mut self) -> io::Result<()> {
+            tcsetattr(&self.tty, OptionalActions::Now, &self.hidden)?;
+            self.tty.write_all(self.text.as_bytes()).inspect_err(|_| self.show())
+        }
+
+        fn show(&self) {
+            let _ = tcsetattr(&self.tty, OptionalActions::Now, &self.before);
         }
     }
 
-    /// Restores the remembered mode. Call it when a signal ends the program, perhaps during the
-    /// prompt.
+    /// Switches the echo on if there is a prompt. Call it before the program stops.
+    pub fn show() {
+        if let Some(prompt) = waiting().as_ref() {
+            prompt.show();
+        }
+    }
+
+    /// Begins a prompt anew that was left by [`show`].
+    pub fn hide_again() {
+        if let Some(prompt) = waiting().as_mut() {
+            let _ = prompt.begin();
+        }
+    }
+
+    /// Switches the echo on for good; no prompt begins after that. Call it before the program ends.
     pub fn restore() {
-        if let Some((tty, mode)) = MODE.lock().ok().and_then(|mut remembered| remembered.take()) {
-            let _ = tcsetattr(&tty, OptionalActions::Now, &mode);
+        show();
+        std::mem::forget(waiting());
+    }
+
+    /// Reads a line without its end. The terminal goes on to edit lines and to send signals.
+    pub fn read_line(prompt: &str) -> io::Result<Zeroizing<String>> {
+        let tty = File::options().read(true).write(true).open("/dev/tty")?;
+        let before = tcgetattr(&tty)?;
+        let mut hidden = before.clone();
+        hidden.local_modes.remove(LocalModes::ECHO);
+        // The end of the line is shown.
+        hidden.local_modes.insert(LocalModes::ECHONL | LocalModes::ICANON | LocalModes::ISIG);
+        let mut prompt = Prompt { text: prompt.into(), tty: tty.try_clone()?, before, hidden };
+        let mut waits = waiting();
+        prompt.begin()?;
+        *waits = Some(prompt);
+        drop(waits);
+        let line = line(&tty);
+        if let Some(prompt) = waiting().take() {
+            prompt.show();
+        }
+        line
+    }
+
+    fn line(mut tty: &File) -> io::Result<Zeroizing<String>> {
+        // As long as a terminal's longest line. Growing would leave copies in freed memory.
+        let mut buffer = Zeroizing::new(vec![0; 4096]);
+        let mut len = 0;
+        while len < buffer.len() && !buffer[..len].contains(&b'\n') {
+            match tty.read(&mut buffer[len..]) {
+                Ok(0) if len == 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(0) => break,
+                Ok(read) => len += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let line = buffer[..len].strip_suffix(b"\n").unwrap_or(&buffer[..len]);
+        match std::str::from_utf8(line) {
+            Ok(line) => Ok(Zeroizing::new(line.to_string())),
+            Err(_) => {
+                let message = "the passphrase is not valid UTF-8";
+                Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+            }
         }
     }
 }
 
-#[cfg(unix)]
-pub use unix::{remember, restore};
-
-/// Does nothing: only Unix signals end the program during a prompt.
 #[cfg(not(unix))]
-pub fn remember() {}
+fn read_line(prompt: &str) -> io::Result<Zeroizing<String>> {
+    rpassword::prompt_password(prompt).map(Zeroizing::new)
+}

@@ -10,14 +10,23 @@ use palladion_file::Algorithm;
 pub enum Kind {
     /// A key file as `keygen` makes it.
     Key,
-    /// The bytes of a key, as other programs store it.
-    RawKey,
+    /// The bytes of a key, as other programs store it; without a format, a guess.
+    RawKey(Option<RawFormat>),
     Passphrase,
 }
 
 /// The secret that the command line names: its kind, and the file that holds it. Without a file,
 /// the user is asked for it.
 pub type Given<'a> = (Kind, Option<&'a Path>);
+
+/// How the file of a raw key holds it.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum RawFormat {
+    /// 16 or 32 bytes
+    Bytes,
+    /// 32 or 64 hexadecimal digits
+    Hex,
+}
 
 /// Accepts the names of the algorithms.
 pub fn algorithms() -> impl TypedValueParser<Value = Algorithm> {

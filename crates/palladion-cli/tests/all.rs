@@ -2,6 +2,7 @@
 
 mod common;
 mod files;
+mod habits;
 mod interrupted;
 mod keys;
 mod raf;

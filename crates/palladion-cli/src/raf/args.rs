@@ -6,7 +6,7 @@ use clap::Subcommand;
 use palladion_raf::{Algorithm, is_chunk_size};
 
 use crate::hex;
-use crate::values::{Given, Kind, algorithms, bytes};
+use crate::values::{Given, Kind, RawFormat, algorithms, bytes};
 
 /// Reads and edits encrypted files at any offset
 ///
@@ -39,10 +39,10 @@ pub enum Command {
 
 /// The key or passphrase.
 #[derive(clap::Args)]
-#[group(required = true, multiple = false)]
+#[group(multiple = false)]
 pub struct SecretArgs {
-    /// The key file from keygen, from which the master key is derived; - reads it from standard
-    /// input
+    /// The key file from keygen, or - for standard input; the master key is derived from it
+    /// [default: $PALLADION_KEY_FILE, or ~/.config/palladion/key]
     #[arg(short, long = "key", value_name = "KEYFILE")]
     key_file: Option<PathBuf>,
     /// The master key itself, as other programs store it: a file of 16 or 32 bytes, or of 32 or 64
@@ -62,17 +62,21 @@ pub struct KeyArgs {
     #[command(flatten)]
     secret: SecretArgs,
     /// Use a master key derived for this purpose, as aegis_raf_derive_master_key of libaegis does
-    #[arg(long, value_name = "TEXT", requires = "SecretArgs")]
+    #[arg(long, value_name = "TEXT")]
     pub context: Option<String>,
+    /// How the file of --raw-key holds the key [default: hexadecimal digits, if there is nothing
+    /// else]
+    #[arg(long, value_name = "FORMAT", requires = "raw_key", conflicts_with_all = ["key_file", "passphrase", "passphrase_file"])]
+    raw_key_format: Option<RawFormat>,
 }
 
 impl KeyArgs {
-    /// `None` if there is no secret, which only `info` allows.
+    /// `None` means the default key file or, for `info`, no key.
     pub fn given(&self) -> Option<Given<'_>> {
         let SecretArgs { key_file, raw_key, passphrase, passphrase_file } = &self.secret;
         match (key_file, raw_key, passphrase_file) {
             (Some(path), _, _) => Some((Kind::Key, Some(path))),
-            (_, Some(path), _) => Some((Kind::RawKey, Some(path))),
+            (_, Some(path), _) => Some((Kind::RawKey(self.raw_key_format), Some(path))),
             (_, _, Some(path)) => Some((Kind::Passphrase, Some(path))),
             _ => passphrase.then_some((Kind::Passphrase, None)),
         }
@@ -118,7 +122,8 @@ pub struct CreateArgs {
 ///
 /// This reads only the header. To verify the whole file, use palladion raf verify.
 #[derive(clap::Args)]
-#[command(mut_group("SecretArgs", |group| group.required(false)))]
+#[command(mut_arg("context", |context| context.requires("SecretArgs")))]
+#[command(mut_arg("key_file", |key| key.help("The key file from keygen, or - for standard input")))]
 #[command(after_help = "\
 Examples:
   palladion raf info disk.raf
@@ -220,10 +225,11 @@ Examples:
   palladion raf verify -k my.key --commitment disk.raf > disk.commitment
   palladion raf verify -k my.key --expect \"$(cat disk.commitment)\" disk.raf
 
-The commitment is compatible with pyaegis: the root of a Merkle tree of SHA-256, as 64 hexadecimal
-digits. It depends on how many chunks the tree has room for, which is printed after it.
+The commitment is compatible with pyaegis: the root of a Merkle tree of SHA-256, as 64 \
+hexadecimal digits. It depends on how many chunks the tree has room for, which is printed after it.
 
-Exit status: 4 if a chunk is damaged or the commitment differs.")]
+Exit status:
+  4  a chunk is damaged, or the commitment differs")]
 pub struct VerifyArgs {
     #[command(flatten)]
     pub key: KeyArgs,

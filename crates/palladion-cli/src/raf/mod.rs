@@ -4,7 +4,7 @@ pub mod args;
 mod pieces;
 mod place;
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -18,12 +18,12 @@ use self::args::{
 };
 use self::pieces::Pieces;
 use self::place::{Opened, Place, bytes_of};
-use crate::failure::{Failure, Result, stdout_failed, tell};
+use crate::failure::{Failure, Result, tell};
 use crate::input::{Input, is_standard};
 use crate::keys::Source;
 use crate::output::{Access, Output, same_file};
 use crate::progress::Progress;
-use crate::{hex, interrupt};
+use crate::{hex, interrupt, streams};
 
 /// Bytes to process at once: enough for all cores, and small enough for their shared cache.
 const PIECE: u64 = 4 << 20;
@@ -47,17 +47,15 @@ pub fn run(command: &Command) -> Result<()> {
     }
 }
 
-/// The source of the secret; clap ensures that there is one.
-fn source(key: &KeyArgs, input: Option<&Path>) -> Result<Source> {
-    let given = key.given().ok_or_else(|| Failure::usage("no key given"))?;
-    // Without an input, pass a path that is not standard input.
-    Source::open(given, input.or(Some(Path::new(""))))
+/// The source of the secret. The data and the secret cannot both be standard input.
+fn source(key: &KeyArgs, data_is_standard_input: bool) -> Result<Source> {
+    Source::open(key.given(), data_is_standard_input)
 }
 
 fn open(path: &Path, key: &KeyArgs, change: bool) -> Result<Opened> {
     let mut place = Place::open(path, change)?;
     place.probe()?;
-    place.unlock(key, source(key, None)?)
+    place.unlock(key, source(key, false)?)
 }
 
 fn new_output(path: &Path, force: bool, inputs: &[(&str, &std::fs::Metadata)]) -> Result<Output> {
@@ -70,27 +68,27 @@ fn new_output(path: &Path, force: bool, inputs: &[(&str, &std::fs::Metadata)]) -
 
 /// `raf create`.
 fn create(args: &CreateArgs) -> Result<()> {
-    let source = source(&args.key, None)?;
+    let source = source(&args.key, false)?;
     let inputs: Vec<_> =
         source.file().map(|file| (source.name(), &file.metadata)).into_iter().collect();
     let output = new_output(&args.file, args.new.force, &inputs)?;
     let mut file = place::create(&output, &args.key, &args.new, source)?;
     Change::new(&mut file, Some(args.size), PIECE, false).zeros(args.size)?;
     drop(file);
-    output.commit(args.new.force)
+    output.commit(args.new.force, true)
 }
 
 /// `raf import`.
 fn import(args: &ImportArgs) -> Result<()> {
     let input = Input::open(Some(&args.input))?;
-    let source = source(&args.key, Some(&args.input))?;
+    let source = source(&args.key, is_standard(Some(&args.input)))?;
     let mut inputs = vec![("input", &input.metadata)];
     inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
     let output = new_output(&args.file, args.new.force, &inputs)?;
     let mut file = place::create(&output, &args.key, &args.new, source)?;
     Change::new(&mut file, input.len, PIECE, false).input(&input, 0)?;
     drop(file);
-    output.commit(args.new.force)
+    output.commit(args.new.force, true)
 }
 
 /// `raf info`.
@@ -100,7 +98,7 @@ fn info(args: &InfoArgs) -> Result<()> {
     let name = place.name.clone();
     let verified = match args.key.given() {
         Some(_) => {
-            place.unlock(&args.key, source(&args.key, None)?)?;
+            place.unlock(&args.key, source(&args.key, false)?)?;
             "verified"
         }
         None => "not verified (no key given)",
@@ -114,7 +112,7 @@ fn info(args: &InfoArgs) -> Result<()> {
         info.chunks(),
         hex::encode(&info.file_id),
     );
-    io::stdout().write_all(text.as_bytes()).map_err(|error| stdout_failed(&error))?;
+    streams::print(&text)?;
     let needed =
         u128::from(info.chunks()) * info.record_len() as u128 + palladion_raf::HEADER_LEN as u128;
     if u128::from(len) < needed {
@@ -148,7 +146,7 @@ fn decrypt(
     length: Option<u64>,
 ) -> Result<()> {
     let info = place.probe()?;
-    let source = source(key, None)?;
+    let source = source(key, false)?;
     let mut inputs = vec![("input", &place.metadata)];
     inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
     let output = Output::open(output, force, Access::Usual, &inputs)?;
@@ -187,7 +185,7 @@ fn decrypt(
     });
     drop(progress);
     match written {
-        Ok(Ok(())) => output.commit(force),
+        Ok(Ok(())) => output.commit(force, true),
         Ok(Err(error)) => Err(file.failed("read", error)),
         Err(error) => Err(Failure::io("write", &output.name, &error)),
     }
@@ -205,7 +203,7 @@ fn write(args: &WriteArgs) -> Result<()> {
     place.probe()?;
     let input = Input::open(args.input.as_deref())?;
     same_file(Some(&place.metadata), &[("input", &input.metadata)], &place.name)?;
-    let source = source(&args.key, Some(args.input.as_deref().unwrap_or(Path::new("-"))))?;
+    let source = source(&args.key, is_standard(args.input.as_deref()))?;
     let mut file = place.unlock(&args.key, source)?;
     file.raf.set_barriers(true);
     let offset = if args.append { file.raf.size() } else { args.offset };
@@ -292,7 +290,7 @@ impl<'a> Change<'a> {
             let piece = up_to(at, size, self.chunk(), self.piece);
             if let Err(failure) = self.write(&zeros[..piece], at) {
                 return Err(match self.file.cut(before) {
-                    Ok(()) => failure.hint(format!("the file has its {before} bytes as before")),
+                    Ok(()) => failure.hint(format!("the file has {before} bytes again")),
                     Err(_) => failure,
                 });
             }
@@ -346,7 +344,7 @@ fn verify(args: &VerifyArgs) -> Result<()> {
     }
     let mut place = Place::open(&args.file, false)?;
     let info = place.probe()?;
-    let source = source(&args.key, None)?;
+    let source = source(&args.key, false)?;
     let key = place.master_key(&args.key, source)?;
     if args.commitment || args.expect.is_some() {
         let usual = info.chunks().max(MAX_CHUNKS).checked_next_power_of_two().unwrap_or(u64::MAX);
@@ -361,7 +359,7 @@ fn verify(args: &VerifyArgs) -> Result<()> {
     match damaged(file)? {
         0 => {
             let text = format!("{name}: OK, {chunks} chunks\n");
-            io::stdout().write_all(text.as_bytes()).map_err(|error| stdout_failed(&error))
+            streams::print(&text)
         }
         damaged => {
             Err(Failure::damaged(format!("{name}: {damaged} of {chunks} chunks are damaged"))
@@ -388,7 +386,7 @@ fn told(args: &VerifyArgs, name: &str, hash: &[u8], max_chunks: u64) -> Result<(
         true => format!("{}  {max_chunks}\n", hex::encode(hash)),
         false => format!("{name}: OK, as expected\n"),
     };
-    io::stdout().write_all(text.as_bytes()).map_err(|error| stdout_failed(&error))
+    streams::print(&text)
 }
 
 /// The commitment of a file, if no chunk is damaged.

@@ -97,10 +97,10 @@ impl Place {
         self.open_with(&master_key)
     }
 
-    pub fn master_key(&mut self, key: &KeyArgs, source: Source) -> Result<Zeroizing<Vec<u8>>> {
+    pub fn master_key(&mut self, key: &KeyArgs, mut source: Source) -> Result<Zeroizing<Vec<u8>>> {
         // Read the header before asking for a passphrase.
         let info = self.probe()?;
-        master_key(&source.secret(false)?, key, info.algorithm, &info.file_id)
+        master_key(source.secret(false)?, key, info.algorithm, &info.file_id)
     }
 
     /// A second handle to the file.
@@ -183,13 +183,13 @@ impl Opened {
 }
 
 /// Creates an empty file.
-pub fn create(output: &Output, key: &KeyArgs, new: &NewArgs, source: Source) -> Result<Opened> {
+pub fn create(output: &Output, key: &KeyArgs, new: &NewArgs, mut source: Source) -> Result<Opened> {
     let file = output.random_access()?;
     let secret = source.secret(true)?;
     let mut id = [0; 24];
     let random = System::<merkle::Sha256>::default().random(&mut id);
     random.map_err(|error| failed("create", &output.name, None, Error::NoRandomness(error)))?;
-    let master_key = master_key(&secret, key, new.algorithm, &id)?;
+    let master_key = master_key(secret, key, new.algorithm, &id)?;
     // A passphrase needs the id as salt before the file is created.
     let options =
         Options::default().algorithm(new.algorithm).chunk_size(new.chunk_size).file_id(id);
@@ -275,7 +275,7 @@ pub fn failed(action: &str, name: &str, info: Option<Info>, error: Error) -> Fai
         Error::Truncated { expected, actual } => Failure::damaged(format!(
             "{name}: the file is truncated: it has {actual} bytes, but should have {expected}"
         ))
-        .hint("get the file again, or restore a copy"),
+        .hint("fetch the file again, or restore a copy"),
         Error::DamagedChunk { index } => {
             let place = info.map_or(String::new(), |info| format!(" ({})", bytes_of(&info, index)));
             Failure::damaged(format!("{name}: chunk {index} is damaged{place}")).hint(

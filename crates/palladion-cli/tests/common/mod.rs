@@ -54,7 +54,12 @@ impl Bench {
 
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_palladion"));
-        command.args(args).current_dir(self.dir()).env_remove("PALLADION_BACKEND");
+        command.args(args).current_dir(self.dir());
+        // Nobody's own settings and keys.
+        for name in ["PALLADION_BACKEND", "PALLADION_KEY_FILE", "XDG_CONFIG_HOME", "COLUMNS"] {
+            command.env_remove(name);
+        }
+        command.env("HOME", self.path("home")).env("APPDATA", self.path("home"));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -62,6 +67,22 @@ impl Bench {
     /// The program started, with a pipe on its standard input.
     pub fn spawn(&self, args: &[&str]) -> Child {
         self.command(args).stdin(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// A shell that runs a script with the program as `$P`.
+    pub fn shell(&self, script: &str) -> Command {
+        let command = self.command(&[]);
+        let program = command.get_program().to_owned();
+        let mut shell = Command::new("bash");
+        shell.args(["-c", script]).current_dir(self.dir()).env("P", program);
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        shell
     }
 
     pub fn run(&self, args: &[&str]) -> Run {

@@ -1,0 +1,78 @@
+//! Standard input and output: whether they are open, and how to use them without a buffer.
+
+use std::fs::File;
+use std::io::{self, Write};
+
+use crate::failure::{Failure, Result};
+
+/// Standard input without the buffer and the lock of [`io::Stdin`]. Fails if it is closed.
+pub fn input() -> io::Result<File> {
+    closed::check(0)?;
+    #[cfg(unix)]
+    let own = std::os::fd::AsFd::as_fd(&io::stdin()).try_clone_to_owned()?;
+    #[cfg(windows)]
+    let own = std::os::windows::io::AsHandle::as_handle(&io::stdin()).try_clone_to_owned()?;
+    Ok(own.into())
+}
+
+/// Standard output without the line buffer of [`io::Stdout`]. Fails if it is closed.
+pub fn output() -> io::Result<File> {
+    closed::check(1)?;
+    #[cfg(unix)]
+    let own = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned()?;
+    #[cfg(windows)]
+    let own = std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned()?;
+    Ok(own.into())
+}
+
+/// Prints text, or fails if standard output is closed or cannot be written.
+pub fn print(text: impl AsRef<[u8]>) -> Result<()> {
+    print_with(|| io::stdout().write_all(text.as_ref()))
+}
+
+/// Like [`print`], for text that `write` writes to [`io::Stdout`].
+pub fn print_with(write: impl FnOnce() -> io::Result<()>) -> Result<()> {
+    let printed = closed::check(1).and_then(|()| write()).and_then(|()| io::stdout().flush());
+    printed.map_err(|error| Failure::io("write", "standard output", &error))
+}
+
+/// Before `main`, Rust's standard library opens `/dev/null` in the place of standard streams that
+/// are closed. Output would be lost without an error, so we look before that.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod closed {
+    use std::io;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+    static CLOSED: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
+
+    // SAFETY: The loader calls the functions in this section before `main`. Their type is that of
+    // `look`, which uses nothing that `main` would have to set up: two atomic variables and the
+    // system call `fcntl`.
+    #[allow(unsafe_code)]
+    #[used]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = ".init_array"))]
+    #[cfg_attr(target_os = "macos", unsafe(link_section = "__DATA,__mod_init_func"))]
+    static LOOK: extern "C" fn() = look;
+
+    extern "C" fn look() {
+        for (closed, stream) in CLOSED.iter().zip([rustix::stdio::stdin(), rustix::stdio::stdout()])
+        {
+            closed.store(rustix::io::fcntl_getfd(stream).is_err(), Relaxed);
+        }
+    }
+
+    /// Fails if standard input (0) or standard output (1) was closed when the program started.
+    pub fn check(stream: usize) -> io::Result<()> {
+        match CLOSED[stream].load(Relaxed) {
+            true => Err(io::Error::other("it is closed")),
+            false => Ok(()),
+        }
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+mod closed {
+    pub fn check(_: usize) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,291 @@
+//! What users of `gzip`, `tar` and `age` expect: names, many files, a default key, a prompt.
+
+use std::fs;
+
+use crate::common::*;
+
+#[test]
+fn outputs_get_names() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    bench.ok(&["encrypt", "-k", "key", "in"]);
+    assert!(bench.read("in.pld").starts_with(b"\x89PLD\r\n\x1a\n"));
+    assert_eq!(bench.names(), ["in", "in.pld", "key"]);
+    bench.fails(&["encrypt", "-k", "key", "in"], 1, "\"in.pld\" already exists");
+    bench.fails(&["decrypt", "-k", "key", "in.pld"], 1, "\"in\" already exists");
+    bench.write("in", "old");
+    bench.ok(&["decrypt", "-k", "key", "-f", "in.pld"]);
+    assert_eq!(bench.read("in"), b"secret");
+
+    // In other folders, and without regard to case.
+    fs::create_dir(bench.path("folder")).unwrap();
+    fs::copy(bench.path("in.pld"), bench.path("folder/a b.PLD")).unwrap();
+    bench.ok(&["decrypt", "-k", "key", "folder/a b.PLD"]);
+    assert_eq!(bench.read("folder/a b"), b"secret");
+
+    // Names that say nothing about the output.
+    bench.fails(&["encrypt", "-k", "key", "in.pld"], 2, "\"in.pld\" already ends in .pld");
+    for name in ["sealed", ".pld"] {
+        fs::copy(bench.path("in.pld"), bench.path(name)).unwrap();
+        let stderr = bench.fails(&["decrypt", "-k", "key", name], 2, "does not end in .pld");
+        assert!(stderr.contains("-o OUT") && stderr.contains("-o -"), "{stderr}");
+    }
+    bench.fails(&["decrypt", "-k", "key", "in"], 4, "not a Palladion file");
+    assert_eq!(bench.ok(&["decrypt", "-k", "key", "-o", "-", "sealed"]), b"secret");
+    #[cfg(unix)]
+    bench.fails(&["encrypt", "-k", "key", "/dev/null"], 2, "is not a regular file");
+}
+
+#[test]
+fn several_files() {
+    let bench = Bench::new();
+    let names = ["a", "b", "c"];
+    for name in names {
+        bench.write(name, name);
+    }
+    bench.ok(&["encrypt", "-k", "key", "a", "b", "c"]);
+    for name in names {
+        fs::remove_file(bench.path(name)).unwrap();
+    }
+    // A failure does not keep the others from being processed.
+    let mut damaged = bench.read("a.pld");
+    *damaged.last_mut().unwrap() ^= 1;
+    bench.write("a.pld", damaged);
+    bench.write("c", "precious");
+    let files = ["a.pld", "missing.pld", "b.pld", "c.pld"];
+    let run = bench.run(&[&["decrypt", "-k", "key"], &files[..]].concat());
+    assert_eq!(run.status.code(), Some(4), "{run:?}");
+    let errors: Vec<_> = run.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
+    assert!(
+        matches!(errors[..], [a, missing, c] if a.contains("\"a.pld\": the file is damaged")
+            && missing.contains("cannot open \"missing.pld\"")
+            && c == "error: \"c\" already exists"),
+        "{run:?}"
+    );
+    assert_eq!(bench.names(), ["a.pld", "b", "b.pld", "c", "c.pld", "key"]);
+    assert_eq!(bench.read("b"), b"b");
+    assert_eq!(bench.read("c"), b"precious");
+    let run = bench.run(&["decrypt", "-k", "key", "missing", "c.pld", "-f"]);
+    assert_eq!((run.status.code(), &bench.read("c")[..]), (Some(1), &b"c"[..]));
+
+    // What is wrong with all of them is said once.
+    bench.ok(&["keygen", "-o", "bad"]);
+    fs::write(bench.path("bad"), "nonsense").unwrap();
+    let stderr = bench.fails(&["encrypt", "-k", "bad", "-f", "b", "c"], 1, "\"bad\": ");
+    assert_eq!(stderr.matches("error: ").count(), 1, "{stderr}");
+    bench.fails(&["encrypt", "-k", "key", "-o", "out", "b", "c"], 2, "cannot have one output");
+    bench.fails(&["decrypt", "-k", "key", "-o", "-", "b", "c"], 2, "cannot have one output");
+
+    // One of them may be standard input, which goes to standard output.
+    let run = bench.run_with_input(&["encrypt", "-k", "key", "-f", "b", "-"], b"piped");
+    assert!(run.status.success(), "{run:?}");
+    assert!(bench.run_with_input(&["decrypt", "-k", "key"], &run.stdout).stdout == b"piped");
+    assert_eq!(bench.ok(&["decrypt", "-k", "key", "-o", "-", "b.pld"]), b"b");
+}
+
+#[test]
+fn default_key() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    let default = if cfg!(windows) { "home/palladion/key" } else { "home/.config/palladion/key" };
+    for args in [&["encrypt", "in"][..], &["mac", "in"], &["raf", "create", "new"]] {
+        let stderr = bench.fails(args, 2, "no key given, and there is no default key file");
+        assert!(stderr.contains("palladion keygen"), "{stderr}");
+    }
+    let run = bench.run(&["keygen"]);
+    assert!(run.status.success() && run.stdout.is_empty(), "{run:?}");
+    assert!(run.stderr.starts_with("created the key file ") && run.stderr.contains("copy"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |name| fs::metadata(bench.path(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(default), mode("home/.config/palladion")), (0o600, 0o700));
+    }
+    let key = bench.read(default);
+    let stderr = bench.fails(&["keygen"], 1, "already exists");
+    assert!(stderr.contains("use it") && !stderr.contains("--force"), "{stderr}");
+    assert_eq!(bench.read(default), key);
+
+    // All commands use it.
+    bench.ok(&["encrypt", "in"]);
+    assert_eq!(bench.ok(&["decrypt", "-o", "-", "in.pld"]), b"secret");
+    fs::copy(bench.path(default), bench.path("copy")).unwrap();
+    assert_eq!(bench.ok(&["decrypt", "-k", "copy", "-o", "-", "in.pld"]), b"secret");
+    bench.write("MACS", bench.ok(&["mac", "in"]));
+    assert_eq!(bench.ok(&["mac", "--check", "MACS"]), b"in: OK\n");
+    bench.ok(&["raf", "import", "in", "in.raf"]);
+    assert_eq!(bench.ok(&["raf", "cat", "in.raf"]), b"secret");
+    // `raf info` needs no key, so it may be another one.
+    bench.ok(&["raf", "create", "-k", "key", "other.raf"]);
+    bench.ok(&["raf", "info", "other.raf"]);
+
+    // An option goes before the variable, and the variable before the default.
+    let with = |name: &str, value: &str, args: &[&str]| {
+        finish(bench.command(args).env(name, value).spawn().unwrap())
+    };
+    bench.ok(&["encrypt", "-k", "key", "-f", "in"]);
+    bench.fails(&["decrypt", "-o", "-", "in.pld"], 3, "not the key");
+    let run = with("PALLADION_KEY_FILE", "key", &["decrypt", "-o", "-", "in.pld"]);
+    assert_eq!(run.stdout, b"secret");
+    let args = ["decrypt", "-k", "copy", "-o", "-", "in.pld"];
+    assert_eq!(with("PALLADION_KEY_FILE", "key", &args).status.code(), Some(3));
+    let run = with("PALLADION_KEY_FILE", "missing", &["encrypt", "in"]);
+    assert_eq!(run.status.code(), Some(2));
+    assert!(run.stderr.contains("there is no default key file \"missing\""), "{run:?}");
+    assert!(with("PALLADION_KEY_FILE", "new/key", &["keygen"]).status.success());
+    assert_eq!(bench.read("new/key").len(), 81);
+
+    // The folder for settings; a relative path or none is as if it was not set.
+    if cfg!(unix) {
+        let elsewhere = bench.path("elsewhere");
+        let elsewhere = elsewhere.to_str().unwrap();
+        assert!(with("XDG_CONFIG_HOME", elsewhere, &["keygen"]).status.success());
+        assert_eq!(bench.read("elsewhere/palladion/key").len(), 81);
+        for value in ["relative", ""] {
+            assert_eq!(with("XDG_CONFIG_HOME", value, &["keygen"]).status.code(), Some(1));
+        }
+    }
+    assert!(bench.run(&["keygen", "-f"]).status.success());
+    assert_ne!(bench.read(default), key);
+}
+
+#[test]
+fn folders_are_no_keys() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    for (option, hint) in [("-k", "name the key file in it"), ("--passphrase-file", "passphrase")] {
+        let stderr = bench.fails(&["encrypt", option, ".", "in"], 1, "\".\" is a directory");
+        assert!(stderr.contains(hint) && !stderr.contains("tar"), "{stderr}");
+    }
+    assert!(bench.fails(&["encrypt", "-k", "key", "."], 1, "is a directory").contains("tar"));
+}
+
+#[test]
+fn tar_packs_and_unpacks() {
+    let bench = Bench::new();
+    let version = std::process::Command::new("tar").arg("--version").output();
+    if !version.is_ok_and(|version| version.stdout.windows(3).any(|word| word == b"GNU")) {
+        eprintln!("GNU tar is missing");
+        return;
+    }
+    fs::create_dir(bench.path("folder")).unwrap();
+    bench.write("folder/small", "secret");
+    bench.write("folder/large", text(5 << 20));
+    let script = "
+        set -e
+        pack='-I $P\\ encrypt\\ -k\\ key\\ --algorithm\\ AEGIS-128L'
+        eval tar $pack -cf folder.tar.pld folder
+        mv folder before
+        eval tar $pack -xf folder.tar.pld
+        diff -r before folder
+        eval tar $pack -xf folder.tar.pld --occurrence=1 folder/small";
+    let run = finish(bench.shell(script).spawn().unwrap());
+    assert!(run.status.success() && run.stderr.is_empty(), "{run:?}");
+    let tar = bench.ok(&["decrypt", "-k", "key", "-o", "-", "folder.tar.pld"]);
+    assert_eq!(tar[257..262], *b"ustar");
+    // The same by the short name.
+    assert!(bench.ok(&["-d", "-k", "key", "-o", "-", "folder.tar.pld"]) == tar);
+}
+
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+#[test]
+fn closed_standard_streams() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    bench.ok(&["encrypt", "-k", "key", "in"]);
+    for (args, status) in [
+        ("decrypt -k key -o - in.pld >&-", 1),
+        ("encrypt -k key -o - in >&-", 1),
+        ("encrypt -k key <in >&-", 1),
+        ("keygen -o - >&-", 1),
+        ("mac -k key in >&-", 1),
+        ("backends >&-", 1),
+        ("man >&-", 1),
+        ("completions bash >&-", 1),
+        ("raf cat -k key in >&-", 4), // fails before it has an output
+        ("help >&-", 1),
+        ("--help >&-", 1),
+        ("--version >&-", 1),
+        ("encrypt -k key <&-", 1),
+        ("decrypt -k key <&-", 1),
+        // What needs no standard stream works without.
+        ("decrypt -k key -o out in.pld <&- >&- 2>&-", 0),
+        // Programs that discard the output open this for reading and writing too.
+        ("decrypt -k key -o - in.pld 1<>/dev/null", 0),
+    ] {
+        let run = finish(bench.shell(&format!("\"$P\" {args}")).spawn().unwrap());
+        assert_eq!(run.status.code(), Some(status), "{args}: {run:?}");
+        assert!(status != 1 || run.stderr.contains("it is closed"), "{args}: {run:?}");
+    }
+    assert_eq!(bench.read("out"), b"secret");
+}
+
+/// Runs a script at a terminal, and types each text as soon as the prompt before it appears.
+#[cfg(target_os = "linux")]
+fn at_a_terminal(bench: &Bench, script: &str, dialog: &[(&str, &str)]) -> String {
+    use std::io::{Read, Write};
+    use std::process::Stdio;
+    // `script` makes a terminal; its own messages go to a file.
+    let mut command = bench.shell("exec script -qec \"$SCRIPT\" /dev/null");
+    command.env("SCRIPT", script).env("SHELL", "/bin/bash");
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut shown = String::new();
+    let mut seen = 0;
+    for (prompt, answer) in dialog {
+        while !shown[seen..].contains(prompt) {
+            let mut byte = [0];
+            stdout.read_exact(&mut byte).unwrap_or_else(|_| panic!("{shown:?}"));
+            shown.push(byte[0].into());
+        }
+        seen = shown.len();
+        stdin.write_all(answer.as_bytes()).unwrap();
+    }
+    stdout.read_to_string(&mut shown).unwrap();
+    child.wait().unwrap();
+    shown
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn passphrases_at_the_prompt() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    let end = "; echo status=$?; stty -a | tr ' ;' '\\n\\n' | grep -x -e '-*echo' -e '-*isig'";
+    let ask = format!("trap : INT QUIT; \"$P\" encrypt -p in{end}");
+    let echo_is_on = |shown: &str| shown.ends_with("isig\r\necho\r\n");
+
+    // Signals from the keyboard end the program, and the terminal is as before.
+    for (key, status) in [("\x1c", 131), ("\x03", 130)] {
+        if is_ignored(status - 128) {
+            continue;
+        }
+        let shown = at_a_terminal(&bench, &ask, &[("Passphrase: ", key)]);
+        assert!(shown.contains(&format!("status={status}\r\n")) && echo_is_on(&shown), "{shown}");
+    }
+    let shown = at_a_terminal(&bench, &ask, &[("Passphrase: ", "\x04")]);
+    assert!(shown.contains("no passphrase was given") && echo_is_on(&shown), "{shown}");
+    let dialog = [("Passphrase: ", "one\n"), ("Confirm passphrase: ", "two\n")];
+    let shown = at_a_terminal(&bench, &ask, &dialog);
+    assert!(shown.contains("the two passphrases differ") && shown.contains("status=2"), "{shown}");
+    let shown = at_a_terminal(&bench, &ask, &[("Passphrase: ", "arrow\x1b[D\n")]);
+    assert!(shown.contains("a control character") && shown.contains("status=2"), "{shown}");
+    assert_eq!(bench.names(), ["in", "key"]);
+
+    // It is not shown, and can be edited.
+    let dialog = [("Passphrase: ", "opem\x7fn\n"), ("Confirm passphrase: ", "open\n")];
+    let shown = at_a_terminal(&bench, &ask, &dialog);
+    assert!(shown.contains("status=0") && echo_is_on(&shown), "{shown}");
+    assert!(!shown.contains("ope"), "{shown}");
+
+    // The file says that it needs one.
+    let open = "\"$P\" decrypt -o - in.pld; echo; echo status=$?";
+    let shown = at_a_terminal(&bench, open, &[("Passphrase: ", "open\n")]);
+    assert!(shown.contains("secret\r\nstatus=0"), "{shown}");
+    // It is asked for once for several files.
+    fs::copy(bench.path("in.pld"), bench.path("more.pld")).unwrap();
+    let open = "\"$P\" decrypt -f in.pld more.pld; echo status=$?";
+    let shown = at_a_terminal(&bench, open, &[("Passphrase: ", "open\n")]);
+    assert!(shown.contains("status=0"), "{shown}");
+    assert_eq!(bench.read("more"), b"secret");
+}
