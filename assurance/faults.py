@@ -118,7 +118,7 @@ class Bench:
 
     def decrypted(self, name):
         """What a file holds that `encrypt` or `raf import` made; other files as they are."""
-        how = {"encrypt": ["decrypt", name], "raf import": ["raf", "export", name, "-"]}
+        how = {"encrypt": ["decrypt", "-o", "-", name], "raf import": ["raf", "export", name, "-"]}
         if self.command not in how:
             return read(self.path(name))
         command = [self.suite.palladion, *how[self.command], "-k", "key"]
@@ -169,7 +169,7 @@ class Suite:
         self.random = random.Random(seed)
         self.pool = concurrent.futures.ThreadPoolExecutor(max(2, os.cpu_count()))
         self.runs, self.hits, self.found, self.files = 0, 0, [], {}
-        key = finish(palladion, "keygen").stdout
+        key = finish(palladion, "keygen", "-o", "-").stdout
         self.key_text = key.decode().split(":")[1].strip()
         for size in (SMALL, MEDIUM, LARGE):  # what a folder holds at first
             folder = tempfile.mkdtemp(dir=root)
@@ -316,14 +316,14 @@ class Suite:
     def changed(self, command, length):
         with Bench(self, command, size=LARGE) as bench:
             text, name = bench.files["in"].ljust(length, b"\0"), bench.args[-1]
-            bench.args = [command, "-k", "key", "-t", "1", name]
+            bench.args = [command, "-k", "key", "-t", "1", "-o", "-", name]
             child = bench.start(stdout=subprocess.PIPE)
             got = child.stdout.read(1000)  # by now it reads, and waits for us
             os.truncate(bench.path(name), length)
             rest, said = child.communicate(timeout=60)
             got, status = got + rest, child.returncode
             bench.check_message(status, said.decode())
-            if status != (0 if command == "encrypt" else 4):
+            if status != (4 if command == "decrypt" else int(length < LARGE)):
                 raise Fault(f"message: exit status {status}, {said}")
             if command == "encrypt":
                 write(bench.path("got"), got)
@@ -347,9 +347,12 @@ class Suite:
             ended = []
             for child in children:
                 said = child.communicate(timeout=60)[1].decode()
-                bench.check_message(child.returncode, said, "already exists")
+                # One that replaces a file keeps the others from doing so.
+                refused = "is being used by another program" if force else "already exists"
+                bench.check_message(child.returncode, said, refused)
                 ended.append(child.returncode)
-            if ended.count(0) != (1 if out == "out" and not force else count):
+            if out == "out" and (not ended.count(0) or not force and ended.count(0) > 1) or (
+                    out != "out" and any(ended)):
                 raise Fault(f"message: exit statuses {ended}")
             if any(bench.decrypted(name) != bench.files["in"] for name in set(outs)):
                 raise Fault("damage: an output is incomplete or wrong")

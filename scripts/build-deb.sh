@@ -42,7 +42,7 @@ trap 'dpkg --purge $packages >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
 dpkg --install "$out"/palladion_*.deb "$out"/lib*.deb >/dev/null
 /usr/bin/palladion keygen -o "$work/key"
 /usr/bin/palladion encrypt -k "$work/key" -o "$work/sealed" README.md
-/usr/bin/palladion decrypt -k "$work/key" "$work/sealed" | cmp - README.md
+/usr/bin/palladion decrypt -k "$work/key" -o - "$work/sealed" | cmp - README.md
 man --warnings palladion-encrypt >/dev/null
 bash -c '. /usr/share/bash-completion/completions/palladion && complete -p palladion' >/dev/null
 cc examples/c/encrypt.c -o "$work/encrypt" $(pkg-config --cflags --libs palladion)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The command line end to end on real files: empty, one byte, larger than all its buffers together,
-# and a pipe.
+# and a pipe; and its habits with a default key and with tar.
 #
 #   scripts/test-cli.sh [PALLADION]
 set -euo pipefail
@@ -40,7 +40,7 @@ done
 
 (umask 077; printf 'correct horse' >passphrase; printf 'wrong' >wrong)
 "$palladion" encrypt --passphrase-file passphrase -o p.pld one
-"$palladion" decrypt --passphrase-file passphrase p.pld | cmp - one
+"$palladion" decrypt --passphrase-file passphrase -o - p.pld | cmp - one
 
 # Each kind of failure has its status and leaves nothing behind.
 fails 3 "$palladion" decrypt -k other -o bad large.pld
@@ -55,7 +55,9 @@ fails 4 "$palladion" decrypt -k key -o bad one
 fails 1 "$palladion" encrypt -k key -o one.pld one
 fails 1 "$palladion" encrypt -k key -o no/such/folder one
 fails 1 "$palladion" encrypt -k key -o bad missing
-fails 1 sh -c "'$palladion' encrypt -k key large > /dev/full"
+fails 1 sh -c "'$palladion' encrypt -k key -o - large > /dev/full"
+fails 1 sh -c "'$palladion' decrypt -k key -o - one.pld >&-"
+fails 1 sh -c "'$palladion' keygen -o - >&-"
 chmod 644 other
 fails 1 "$palladion" encrypt -k other -o bad one
 [ ! -e bad ]
@@ -93,6 +95,29 @@ head -c 1000000 large.raf >cut
 fails 4 "$palladion" raf cat -k key cut
 fails 1 "$palladion" raf import -k key one large.raf
 [ ! -e bad ]
+
+# Names, several files and a default key.
+export HOME=$work/home
+unset XDG_CONFIG_HOME PALLADION_KEY_FILE
+fails 2 "$palladion" encrypt one
+"$palladion" keygen 2>/dev/null
+[ "$(stat -c %a home/.config/palladion home/.config/palladion/key | xargs)" = "700 600" ]
+fails 1 "$palladion" keygen
+mkdir habits
+cp empty one large habits
+cd habits
+"$palladion" encrypt empty one large
+mkdir back
+mv -- *.pld back
+fails 1 "$palladion" decrypt back/empty.pld back/missing.pld back/one.pld back/large.pld
+for file in empty one large; do cmp "$file" "back/$file"; done
+fails 1 "$palladion" decrypt back/one.pld
+"$palladion" decrypt -f back/one.pld
+cd ..
+tar -I "$palladion encrypt" -cf habits.tar.pld habits
+mv habits before
+tar -I "$palladion encrypt" -xf habits.tar.pld
+diff -r before habits
 
 printf y >>one
 fails 1 "$palladion" mac -k key --check MACS
