@@ -1,4 +1,4 @@
-//! Encrypts a file and restores it.
+//! Encrypts a file, decrypts it and compares.
 //!
 //!     cargo run --release -p palladion-file --example file [FILE]
 
@@ -18,16 +18,17 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Any reader, any writer, any size: memory stays bounded and all cores work.
     let summary = Encryptor::new(&key).run(File::open(&original)?, File::create(&sealed)?)?;
-    println!("{} bytes in {} chunks with {}", summary.bytes, summary.chunks, summary.algorithm);
+    println!("{original:?}: {} bytes, encrypted with {}", summary.bytes, summary.algorithm);
 
     // Every chunk is verified before it is written. Only `Ok` says that the file is complete.
     Decryptor::new(&key).run(File::open(&sealed)?, File::create(&restored)?)?;
     assert!(fs::read(&original)? == fs::read(&restored)?);
+    println!("decrypted: the same");
 
     // What happens to a file that was cut short:
     let whole = fs::read(&sealed)?;
     let error = Decryptor::new(&key).run(&whole[..whole.len() - 1], std::io::sink()).unwrap_err();
-    println!("without its last byte: {error}");
+    println!("decrypted without its last byte: {error}");
 
     fs::remove_dir_all(&folder)?;
     Ok(())
