@@ -134,7 +134,7 @@ pub fn install() {
     use std::sync::Arc;
 
     use signal_hook::consts::{
-        SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
+        SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
     };
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
@@ -145,10 +145,8 @@ pub fn install() {
     let watch = move || {
         let Ok(mut signals) = receiver.recv() else { return };
         for signal in signals.forever() {
-            if signal == SIGTSTP {
-                // Ctrl-Z stops the program for a while.
-                terminal::show();
-                let _ = emulate_default_handler(signal);
+            if signal == SIGCONT {
+                // Ctrl-Z had stopped the program, and the shell has switched the echo on.
                 terminal::hide_again();
                 continue;
             }
@@ -161,7 +159,7 @@ pub fn install() {
     // output.
     if std::thread::Builder::new().spawn(watch).is_ok() {
         let wanted =
-            [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU];
+            [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU, SIGCONT];
         if let Ok(signals) = Signals::new(wanted.into_iter().filter(|&signal| !is_ignored(signal)))
         {
             let _ = sender.send(signals);

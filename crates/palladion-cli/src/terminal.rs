@@ -24,7 +24,7 @@ pub fn ask(prompt: &str) -> io::Result<Zeroizing<String>> {
 #[cfg(unix)]
 use unix::read_line;
 #[cfg(unix)]
-pub use unix::{hide_again, restore, show};
+pub use unix::{hide_again, restore};
 
 #[cfg(unix)]
 mod unix {
@@ -61,14 +61,8 @@ mod unix {
         }
     }
 
-    /// Switches the echo on if there is a prompt. Call it before the program stops.
-    pub fn show() {
-        if let Some(prompt) = waiting().as_ref() {
-            prompt.show();
-        }
-    }
-
-    /// Begins a prompt anew that was left by [`show`].
+    /// Begins the prompt anew, if there is one. Call it when the program goes on after it was
+    /// stopped.
     pub fn hide_again() {
         if let Some(prompt) = waiting().as_mut() {
             let _ = prompt.begin();
@@ -77,8 +71,11 @@ mod unix {
 
     /// Switches the echo on for good; no prompt begins after that. Call it before the program ends.
     pub fn restore() {
-        show();
-        std::mem::forget(waiting());
+        let waiting = waiting();
+        if let Some(prompt) = waiting.as_ref() {
+            prompt.show();
+        }
+        std::mem::forget(waiting);
     }
 
     /// Reads a line without its end. The terminal goes on to edit lines and to send signals.

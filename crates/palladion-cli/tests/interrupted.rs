@@ -67,6 +67,20 @@ fn signals() {
 }
 
 #[test]
+fn a_signal_between_files() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    let mut child = bench.spawn(&["encrypt", "-k", "key", "in", "-"]);
+    wait_for("the first output", || bench.path("in.pld").exists());
+    kill(&child, "-TERM");
+    // Else `wait` would end the input.
+    let _stdin = child.stdin.take();
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+    assert_eq!(bench.names(), ["in", "in.pld", "key"]);
+    assert_eq!(bench.ok(&["decrypt", "-k", "key", "-o", "-", "in.pld"]), b"secret");
+}
+
+#[test]
 fn a_signal_that_was_ignored_stays_so() {
     let bench = Bench::new();
     let script =
