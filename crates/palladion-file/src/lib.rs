@@ -83,3 +83,8 @@ impl Summary {
         self.chunks += 1;
     }
 }
+
+/// Tests the example in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

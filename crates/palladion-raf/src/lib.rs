@@ -49,3 +49,8 @@ pub use kdf::derive_master_key;
 pub use limits::{CHUNK_MAX, CHUNK_MIN, is_chunk_size};
 pub use palladion::Algorithm;
 pub use storage::{Memory, ReadOnly, Shared, Storage, Stream};
+
+/// Tests the example in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

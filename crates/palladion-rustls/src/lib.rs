@@ -104,3 +104,12 @@ fn has_aes() -> bool {
             | Backend::ArmAes)
     )
 }
+
+/// Tests the examples in the README and in docs/tls.md.
+#[cfg(all(doctest, feature = "ring"))]
+mod documents {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/tls.md")]
+    struct Tls;
+}

@@ -198,7 +198,13 @@ names! {
     Aegis256X4, Aegis256X4Mac, Aegis256X4Stream: Aegis256 of 4, "AEGIS-256X4 (RFC 10032 §5.5)";
 }
 
-/// Tests the examples in the README.
+/// Tests the examples in the READMEs and in docs/rust.md.
 #[cfg(all(doctest, feature = "alloc", feature = "getrandom"))]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+mod documents {
+    #[doc = include_str!("../README.md")]
+    struct Crate;
+    #[doc = include_str!("../../../README.md")]
+    struct Project;
+    #[doc = include_str!("../../../docs/rust.md")]
+    struct Rust;
+}
