@@ -145,6 +145,10 @@ for example in encrypt mac raf streaming; do
         -Wl,-rpath,"$work/compat/lib"
 done
 "$work/bin/encrypt" && "$work/bin/mac"
+sed -n '/^```c$/,/^```$/{//!p}' docs/c.md >"$work/first.c"
+gcc -std=c99 "${strict[@]}" "$work/first.c" -o "$work/bin/first" $(pkg-config --cflags --libs palladion) \
+    -Wl,-rpath,"$work/prefix/lib"
+[ "$("$work/bin/first")" = "attack at dawn" ]
 rm -f "$work/notes.raf"
 "$work/bin/raf" "$work/notes.raf" && [ "$("$work/bin/raf" "$work/notes.raf" | wc -l)" = 2 ]
 "$work/bin/streaming" <README.md >"$work/sealed" && "$work/bin/streaming" -d <"$work/sealed" | cmp - README.md

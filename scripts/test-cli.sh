@@ -11,6 +11,7 @@ else
     cargo build --quiet --release -p palladion-cli
     palladion=${CARGO_TARGET_DIR:-$PWD/target}/release/palladion
 fi
+readme=$PWD/crates/palladion-cli/README.md
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
@@ -121,4 +122,15 @@ diff -r before habits
 
 printf y >>one
 fails 1 "$palladion" mac -k key --check MACS
+
+# The README's commands, but for those that ask for a passphrase or install something.
+mkdir readme
+cd readme
+echo "remember the milk" >notes.txt
+head -c 3000000 ../large >disk.img
+cp ../one patch
+cp ../one one.iso
+grep '^    ' "$readme" | grep -v 'cargo\| -p ' | sed 's/2G/20M/' >commands
+[ "$(wc -l <commands)" -ge 12 ]
+PATH=$(dirname "$palladion"):$PATH bash -euo pipefail commands >/dev/null
 echo "the command line works"
