@@ -123,14 +123,17 @@ def artefacts():
 
 
 unknown = {file.name for file in built.iterdir()}
+missing = 0
 for place, pattern, members in artefacts():
     found = [name for name in unknown if re.fullmatch(pattern.replace("+", r"\+"), name)]
     if not found:
-        row(place, pattern, ["missing"] if tag else [], "not built here")
+        missing += 1
+        row(place, pattern.replace("[0-9_]", ""), ["missing"] if tag else [], "not built here")
     for name in found:
         unknown.remove(name)
         size = f"{(built / name).stat().st_size / 1000:.0f} kB"
         row(place, name, is_complete(built / name, members), size)
 for name in sorted(unknown):
     row("?", name, ["not a part of a release"])
+print(f"{'something is wrong; ' if failed else ''}{missing} files are not built here")
 sys.exit(failed)

@@ -152,7 +152,7 @@ build_wheels() {
     done
     [ $system = linux ] || return 0
     for wheel in "$out"/palladion-*.whl; do auditwheel show "$wheel" >/dev/null; done
-    (cd bindings/python && maturin sdist --quiet --out "$out")
+    (cd bindings/python && maturin sdist --out "$out")
 }
 
 # The wheels for this system, each in a folder of its own, on this CPU and, with Debian's Python for
