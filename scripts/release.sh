@@ -151,18 +151,19 @@ build_wheels() {
         done
     done
     [ $system = linux ] || return 0
-    for wheel in "$out"/palladion-*.whl; do auditwheel show "$wheel" >/dev/null; done
+    # (It looks for musl's libc.so, and here finds glibc's, which is a text. Alpine runs those.)
+    for wheel in "$out"/palladion-*manylinux*.whl; do auditwheel show "$wheel" >/dev/null; done
     (cd bindings/python && maturin sdist --out "$out")
 }
 
 # The wheels for this system, each in a folder of its own, on this CPU and, with Debian's Python for
 # it under QEMU, on 64-bit ARM. Those for musl are tested by release.yml, on Alpine.
 build_test-wheels() {
-    local wheel to run root=$target/release-arm64 cpu
+    local wheel to run root=$target/release-arm64 cpu without
     cpu=$(uname -m)
     cp -r bindings/python/tests "$work"
     for wheel in "$out"/palladion-*.whl; do
-        to=$work/$(basename "$wheel" .whl) run=(python)
+        to=$work/$(basename "$wheel" .whl) run=(python) without=
         case $wheel in
         *musllinux*) skip "$(basename "$wheel"): needs Alpine" && continue ;;
         *manylinux*aarch64*) [ "$cpu" = aarch64 ] || run=(qemu-aarch64 -cpu max -L "$root" "$root/usr/bin/python3") ;;
@@ -173,13 +174,15 @@ build_test-wheels() {
         else
             [ -d "$root" ] || mmdebstrap --quiet --mode=root --variant=extract --architectures=arm64 \
                 --include=python3 bookworm "$root"
+            # They start another Python, and the host cannot run it.
+            without="not too_little_memory and not ctrl_c and not forked"
             # The same checks of the wheel's tags, for another system's Python.
             python -m pip install --quiet --target "$to" --only-binary :all: --python-version 3.11 \
                 --platform manylinux2014_aarch64 "$wheel" pytest hypothesis
         fi
         echo "== $(basename "$wheel")"
         (cd "$work" && PYTHONPATH=$to PALLADION_VECTORS=$OLDPWD/vectors "${run[@]}" -m pytest -q \
-            -p no:cacheprovider tests/test_{vectors,cipher,files,raf}.py)
+            -p no:cacheprovider -k "$without" tests/test_{vectors,cipher,files,raf}.py)
     done
 }
 
