@@ -125,7 +125,7 @@ static void backends(int quick)
     CHECK(!strcmp(palladion_backends()[count - 1], "portable"));
     /* One that is for another machine. */
     FAILS(palladion_set_backend(
-        !strcmp(palladion_backends()[0], "armv8-aes") ? "aesni" : "armv8-aes"));
+        !strncmp(palladion_backends()[0], "armv8", 5) ? "aesni" : "armv8-aes"));
     CHECK(palladion_set_backend(best) == 0);
     every_batch();
 }

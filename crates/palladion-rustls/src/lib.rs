@@ -101,6 +101,7 @@ fn has_aes() -> bool {
             | Backend::VaesAvx2
             | Backend::AesNiAvx
             | Backend::AesNi
+            | Backend::ArmAesSha3
             | Backend::ArmAes)
     )
 }

@@ -30,7 +30,11 @@ fn expected_here(backend: Backend) -> bool {
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
     {
         let aes = std::arch::is_aarch64_feature_detected!("aes");
-        matches!(backend, Backend::Portable | Backend::Neon) || (backend == Backend::ArmAes && aes)
+        match backend {
+            Backend::ArmAesSha3 => aes && std::arch::is_aarch64_feature_detected!("sha3"),
+            Backend::ArmAes => aes,
+            _ => matches!(backend, Backend::Portable | Backend::Neon),
+        }
     }
     #[cfg(target_family = "wasm")]
     {

@@ -2,7 +2,7 @@
 
 use core::arch::aarch64::*;
 
-use crate::block::{Blocks, Pair, Vector, Word, one_lane};
+use crate::block::{Blocks, Vector, Word, one_form, one_lane};
 use crate::machine::{Aegis128, Aegis256};
 use crate::soft::permute::{Permute, Permuted};
 
@@ -10,6 +10,7 @@ use crate::soft::permute::{Permute, Permuted};
 pub(crate) struct Features {
     pub(crate) neon: bool,
     pub(crate) aes: bool,
+    pub(crate) sha3: bool,
 }
 
 impl Features {
@@ -18,13 +19,18 @@ impl Features {
         Self {
             neon: std::arch::is_aarch64_feature_detected!("neon"),
             aes: std::arch::is_aarch64_feature_detected!("aes"),
+            sha3: std::arch::is_aarch64_feature_detected!("sha3"),
         }
     }
 
     /// Without an operating system the CPU cannot be asked.
     #[cfg(not(feature = "std"))]
     pub(crate) fn detect() -> Self {
-        Self { neon: cfg!(target_feature = "neon"), aes: cfg!(target_feature = "aes") }
+        Self {
+            neon: cfg!(target_feature = "neon"),
+            aes: cfg!(target_feature = "aes"),
+            sha3: cfg!(target_feature = "sha3"),
+        }
     }
 }
 
@@ -93,6 +99,16 @@ one_block! {
 unsafe impl Word for A1 {
     type Blocks = Self;
     type Single = Self;
+    type Running = Sum;
+    #[inline(always)]
+    fn running(self) -> Sum {
+        // SAFETY: `self` exists, so the CPU has the features.
+        Sum(self.0, unsafe { vdupq_n_u8(0) })
+    }
+    #[inline(always)]
+    fn resting(running: Sum) -> Self {
+        running.blocks()
+    }
     /// The compiler stores words of a state even of one lane (`CPU=aarch64 assurance/wiping.sh`).
     const SPILLS: bool = true;
 
@@ -116,6 +132,97 @@ unsafe impl Word for A1 {
         }
         // SAFETY: `self` exists, so the CPU has the features.
         Self(unsafe { round(self.0, round_key.0) })
+    }
+}
+
+/// A word with the AES extension in the loop over long data: the sum of two vectors. AESE adds its
+/// operands before SubBytes, so no XOR is on the chain from one AES round to the next.
+#[derive(Clone, Copy)]
+pub(crate) struct Sum(uint8x16_t, uint8x16_t);
+
+impl Sum {
+    /// Returns the sum. It is hidden: the compiler would add the vectors to something else one by
+    /// one (EOR3), which keeps them in registers for longer.
+    #[inline(always)]
+    fn whole(self) -> uint8x16_t {
+        // SAFETY: `self` exists, so the CPU has the features.
+        unsafe { hide(veorq_u8(self.0, self.1)) }
+    }
+
+    /// Returns the AES round without a round key.
+    #[inline(always)]
+    fn round(self) -> uint8x16_t {
+        // In `asm!`, because CPUs make one operation of the two instructions only if they are
+        // adjacent.
+        #[inline]
+        #[target_feature(enable = "neon,aes")]
+        fn round(mut a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
+            // SAFETY: an AES round between registers.
+            unsafe {
+                core::arch::asm!(
+                    "aese {a:v}.16b, {b:v}.16b",
+                    "aesmc {a:v}.16b, {a:v}.16b",
+                    a = inlateout(vreg) a, b = in(vreg) b,
+                    options(pure, nomem, nostack, preserves_flags)
+                );
+            }
+            a
+        }
+        // SAFETY: `self` exists, so the CPU has the features.
+        unsafe { round(self.0, self.1) }
+    }
+}
+
+// SAFETY: a value exists only if the CPU has NEON. Each method is at most two XORs.
+unsafe impl Vector for Sum {
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        // SAFETY: `self` exists, so the CPU has the features.
+        Self(self.0, unsafe { veorq_u8(self.1, veorq_u8(other.0, other.1)) })
+    }
+    #[inline(always)]
+    fn xor3(self, b: Self, c: Self) -> Self {
+        // SAFETY: `self` exists, so the CPU has the features.
+        Self(self.whole(), unsafe { veorq_u8(b.whole(), c.whole()) })
+    }
+}
+
+// SAFETY: a value exists only if the CPU has AESE and AESMC.
+unsafe impl Word for Sum {
+    type Blocks = A1;
+    type Single = Self;
+    one_form!();
+    const SPILLS: bool = true;
+    const ROTATES: bool = true;
+    const KEY_FIRST: bool = true;
+
+    #[inline(always)]
+    fn new(blocks: A1) -> Self {
+        blocks.running()
+    }
+    #[inline(always)]
+    fn blocks(self) -> A1 {
+        A1(self.whole())
+    }
+    #[inline(always)]
+    fn aes(self, round_key: Self) -> Self {
+        Self(self.round(), round_key.whole())
+    }
+    #[inline(always)]
+    fn rounds<const N: usize>(input: [Self; N], round_keys: [Self; N]) -> [Self; N] {
+        // First the sums: a round overwrites one of its vectors.
+        let mut out = round_keys;
+        let mut i = 0;
+        while i < N {
+            out[i].1 = round_keys[i].whole();
+            i += 1;
+        }
+        i = 0;
+        while i < N {
+            out[i].0 = input[i].round();
+            i += 1;
+        }
+        out
     }
 }
 
@@ -172,16 +279,25 @@ fn hide(mut x: uint8x16_t) -> uint8x16_t {
     x
 }
 
+/// The AES and SHA-3 extensions. The compiler uses EOR3 of the latter for an XOR of three values.
+pub(crate) mod aes_sha3 {
+    use super::{A1, Aegis128, Aegis256};
+    crate::driver::table::tables! {
+        #[target_feature(enable = "neon,aes,sha3")]
+        scrub: 1280;
+        aegis128: [Aegis128<A1>, 1; Aegis128<A1>, 2; Aegis128<A1>, 0;] any Aegis128<A1>;
+        aegis256: [Aegis256<A1>, 1; Aegis256<A1>, 2; Aegis256<A1>, 0;] any Aegis256<A1>;
+    }
+}
+
 /// The AES extension.
 pub(crate) mod aes {
-    use super::{A1, Aegis128, Aegis256, Pair};
+    use super::{A1, Aegis128, Aegis256};
     crate::driver::table::tables! {
         #[target_feature(enable = "neon,aes")]
         scrub: 1280;
-        aegis128: [
-            Aegis128<A1>, 1, batch [Aegis128<Pair<A1>>]; Aegis128<Pair<A1>>, 1; Aegis128<Pair<A1>>, 2;] any Aegis128<A1>;
-        aegis256: [
-            Aegis256<A1>, 1, batch [Aegis256<Pair<Pair<A1>>>, Aegis256<Pair<A1>>]; Aegis256<Pair<A1>>, 1; Aegis256<Pair<Pair<A1>>>, 1;] any Aegis256<A1>;
+        aegis128: [Aegis128<A1>, 1; Aegis128<A1>, 2; Aegis128<A1>, 0;] any Aegis128<A1>;
+        aegis256: [Aegis256<A1>, 1; Aegis256<A1>, 2; Aegis256<A1>, 0;] any Aegis256<A1>;
     }
 }
 

@@ -211,6 +211,18 @@ pub(crate) unsafe trait Word: Vector {
     /// The type of a word of one lane.
     type Single: Word<Blocks = <Self::Blocks as Blocks>::Lane>;
 
+    /// The form of a word in the unrolled loop over long data, which may need more registers. Most
+    /// words have [`one_form`].
+    type Running: Word<Blocks = Self::Blocks>;
+    /// Converts to the form in the unrolled loop.
+    fn running(self) -> Self::Running;
+    /// Converts from the form in the unrolled loop.
+    fn resting(running: Self::Running) -> Self;
+
+    /// Whether loops gain from as many steps in one turn as there are words, because words change
+    /// registers from step to step.
+    const ROTATES: bool = false;
+
     /// Whether the instructions of a step have a fixed order, the fastest one for cores with two
     /// AES units (docs/performance.md). Otherwise the compiler decides, starting from an order in
     /// which each AES round can overwrite its input, which suits two-operand instructions.
@@ -225,6 +237,10 @@ pub(crate) unsafe trait Word: Vector {
 
     /// Whether `blocks` takes work, so that words are better added before they become blocks.
     const CONVERTS: bool = false;
+
+    /// Whether the AES instruction adds the round key first. An XOR before a round then takes no
+    /// time, and the textbook's order, in which the message is part of the round key, is the best.
+    const KEY_FIRST: bool = false;
 
     /// Converts blocks to a word.
     fn new(blocks: Self::Blocks) -> Self;
@@ -283,6 +299,22 @@ pub(crate) unsafe trait Word: Vector {
         self
     }
 }
+
+/// Implements `Running` of [`Word`] and of `Machine` where there is only one form.
+macro_rules! one_form {
+    () => {
+        type Running = Self;
+        #[inline(always)]
+        fn running(self) -> Self {
+            self
+        }
+        #[inline(always)]
+        fn resting(running: Self) -> Self {
+            running
+        }
+    };
+}
+pub(crate) use one_form;
 
 /// Two lanes that can be exchanged.
 ///

@@ -1,6 +1,6 @@
 //! Two vectors as one.
 
-use super::{Blocks, MAX_LANES, Vector, Word};
+use super::{Blocks, MAX_LANES, Vector, Word, one_form};
 
 /// Two vectors used as one with twice the lanes, for wide variants on narrow hardware. The two
 /// interleaved chains hide each other's latency.
@@ -39,6 +39,7 @@ unsafe impl<V: Vector> Vector for Pair<V> {
 unsafe impl<W: Word> Word for Pair<W> {
     type Blocks = Pair<W::Blocks>;
     type Single = W::Single;
+    one_form!();
     const CONVERTS: bool = W::CONVERTS;
 
     #[inline(always)]

@@ -29,6 +29,8 @@ pub enum Backend {
     Avx2,
     /// x86 without AES-NI: byte shuffles of SSSE3.
     Ssse3,
+    /// 64-bit ARM: the AES extension of ARMv8 and the SHA-3 extension of ARMv8.2.
+    ArmAesSha3,
     /// 64-bit ARM: the AES extension of ARMv8.
     ArmAes,
     /// 64-bit ARM without the AES extension: byte shuffles of NEON.
@@ -53,6 +55,7 @@ impl Backend {
         Self::AesNi,
         Self::Avx2,
         Self::Ssse3,
+        Self::ArmAesSha3,
         Self::ArmAes,
         Self::Neon,
         Self::WasmRelaxedSimd,
@@ -70,6 +73,7 @@ impl Backend {
             Self::AesNi => "aesni",
             Self::Avx2 => "avx2",
             Self::Ssse3 => "ssse3",
+            Self::ArmAesSha3 => "armv8-aes-sha3",
             Self::ArmAes => "armv8-aes",
             Self::Neon => "neon",
             Self::WasmRelaxedSimd => "wasm-relaxed-simd",
@@ -90,6 +94,7 @@ impl Backend {
                 "x86 with AVX2, without AES-NI: byte shuffles on two AES blocks a register"
             }
             Self::Ssse3 => "x86 with SSSE3, without AES-NI: byte shuffles",
+            Self::ArmAesSha3 => "64-bit ARM with the AES and SHA-3 extensions",
             Self::ArmAes => "64-bit ARM with the AES extension",
             Self::Neon => "64-bit ARM without the AES extension: byte shuffles",
             Self::WasmRelaxedSimd => "WebAssembly with relaxed SIMD: byte shuffles",
@@ -112,7 +117,7 @@ impl Backend {
                 "the vendors list these instructions as independent of data \
                  (recent Intel CPUs: with DOITM set)"
             }
-            Self::ArmAes | Self::Neon => {
+            Self::ArmAesSha3 | Self::ArmAes | Self::Neon => {
                 "the architecture makes these instructions independent of data \
                  (Armv8.4 and later: with DIT set)"
             }

@@ -62,6 +62,12 @@ static COMPILED: &[Compiled] = &[
     Compiled { backend: Backend::Ssse3, runs: |cpu| cpu.ssse3, tables: arch::x86::ssse3::TABLES },
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
     Compiled {
+        backend: Backend::ArmAesSha3,
+        runs: |cpu| cpu.neon && cpu.aes && cpu.sha3,
+        tables: arch::aarch64::aes_sha3::TABLES,
+    },
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    Compiled {
         backend: Backend::ArmAes,
         runs: |cpu| cpu.neon && cpu.aes,
         tables: arch::aarch64::aes::TABLES,

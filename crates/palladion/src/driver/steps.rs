@@ -118,6 +118,47 @@ unsafe fn process_step<M: Machine>(state: &mut M, work: Work, data: Data, at: us
     }
 }
 
+/// Processes `UNROLL` whole steps, at most eight, of which the first starts at `at`.
+///
+/// # Safety
+/// The CPU has the machine's features; the steps lie within the data.
+#[inline(always)]
+unsafe fn process_turn<M: Machine>(
+    state: &mut M,
+    work: Work,
+    data: Data,
+    at: usize,
+    row: usize,
+    rate: usize,
+) {
+    const { assert!(M::UNROLL <= 8) };
+    #[inline(always)]
+    unsafe fn step<M: Machine, const I: usize>(
+        state: &mut M,
+        work: Work,
+        data: Data,
+        (at, row, rate): (usize, usize, usize),
+    ) {
+        if I < M::UNROLL {
+            // SAFETY: the caller promises what `process_step` requires.
+            unsafe { process_step(state, work, data, at + I * rate, row) }
+        }
+    }
+    // Not a loop: the compiler would not unroll it.
+    let place = (at, row, rate);
+    // SAFETY: the caller promises what `process_step` requires.
+    unsafe {
+        step::<M, 0>(state, work, data, place);
+        step::<M, 1>(state, work, data, place);
+        step::<M, 2>(state, work, data, place);
+        step::<M, 3>(state, work, data, place);
+        step::<M, 4>(state, work, data, place);
+        step::<M, 5>(state, work, data, place);
+        step::<M, 6>(state, work, data, place);
+        step::<M, 7>(state, work, data, place);
+    }
+}
+
 /// Processes the whole steps from `start` to `stop` with one group.
 ///
 /// # Safety
@@ -146,6 +187,15 @@ unsafe fn process_steps<M: Machine>(
             unsafe { s.absorb_two(M::load(src, row), M::load(src.add(rate), row)) };
             at += 2 * rate;
         }
+    }
+    if M::Running::UNROLL > 1 && stop - at >= M::Running::UNROLL * rate {
+        let mut running = s.running();
+        while stop - at >= M::Running::UNROLL * rate {
+            // SAFETY: `UNROLL` whole steps start at `at`, and the group's columns lie within them.
+            unsafe { process_turn(&mut running, work, data, at + group.column::<M>(), row, rate) };
+            at += M::Running::UNROLL * rate;
+        }
+        s = M::resting(running);
     }
     while at < stop {
         // SAFETY: a whole step starts at `at`, and the group's columns lie within it.

@@ -27,6 +27,11 @@ impl<W: Word, const UP: bool> Aegis128<W, UP> {
     #[inline(always)]
     fn update_from(&mut self, from3: W, from7: W, m0: W, m1: W) {
         let s = self.0;
+        if W::KEY_FIRST {
+            let (k0, k4) = (s[0].xor(m0), s[4].xor(m1));
+            self.0 = Self::rounds(s, from3, from7, k0, k4, true);
+            return;
+        }
         let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, from3, from7, m0, m1, true);
         self.0 =
             [t0.pin().xor(s[0]).in_order(), s1, s2, s3, t4.pin().xor(s[4]).in_order(), s5, s6, s7];
@@ -108,11 +113,32 @@ impl<W: Word, const UP: bool> Aegis128<W, UP> {
 unsafe impl<W: Word, const UP: bool> Machine for Aegis128<W, UP> {
     type V = W::Blocks;
     type Lane = Aegis128<W::Single>;
+    type Running = Aegis128<W::Running, UP>;
+    #[inline(always)]
+    fn running(self) -> Self::Running {
+        let [s0, s1, s2, s3, s4, s5, s6, s7] = self.0;
+        Aegis128([
+            s0.running(),
+            s1.running(),
+            s2.running(),
+            s3.running(),
+            s4.running(),
+            s5.running(),
+            s6.running(),
+            s7.running(),
+        ])
+    }
+    #[inline(always)]
+    fn resting(running: Self::Running) -> Self {
+        let ([s0, s1, s2, s3, s4, s5, s6, s7], r) = (running.0, W::resting);
+        Self([r(s0), r(s1), r(s2), r(s3), r(s4), r(s5), r(s6), r(s7)])
+    }
     type Step = [W::Blocks; 2];
     type Key = W;
     const BLOCKS: usize = 2;
     const SPILLS: bool = W::SPILLS;
     const LARGE: bool = W::CONVERTS;
+    const UNROLL: usize = if W::ROTATES { 8 } else { 1 };
 
     #[inline(always)]
     fn first_mac_lane(tag_len: usize) -> usize {
@@ -198,9 +224,9 @@ unsafe impl<W: Word, const UP: bool> Machine for Aegis128<W, UP> {
     }
     #[inline(always)]
     fn decrypt(&mut self, c: [W::Blocks; 2]) -> [W::Blocks; 2] {
-        if W::CONVERTS {
-            // The rounds wait for an execution unit and not for the step before, so a shorter chain
-            // gains nothing.
+        if W::CONVERTS || W::KEY_FIRST {
+            // The rounds wait for an execution unit and not for the step before, or an XOR before a
+            // round takes no time, so another order gains nothing.
             let m = self.add_keystream(c);
             self.absorb(m);
             return m;

@@ -23,6 +23,10 @@ impl<W: Word> Aegis256<W> {
     #[inline(always)]
     fn update_from(&mut self, from3: W, from5: W, m: W) {
         let s = self.0;
+        if W::KEY_FIRST {
+            self.0 = Self::rounds(s, from3, from5, s[0].xor(m));
+            return;
+        }
         let [t, s1, s2, s3, s4, s5] = Self::rounds(s, from3, from5, m);
         self.0 = [t.pin().xor(s[0]).in_order(), s1, s2, s3, s4, s5];
     }
@@ -75,11 +79,30 @@ impl<W: Word> Aegis256<W> {
 unsafe impl<W: Word> Machine for Aegis256<W> {
     type V = W::Blocks;
     type Lane = Aegis256<W::Single>;
+    type Running = Aegis256<W::Running>;
+    #[inline(always)]
+    fn running(self) -> Self::Running {
+        let [s0, s1, s2, s3, s4, s5] = self.0;
+        Aegis256([
+            s0.running(),
+            s1.running(),
+            s2.running(),
+            s3.running(),
+            s4.running(),
+            s5.running(),
+        ])
+    }
+    #[inline(always)]
+    fn resting(running: Self::Running) -> Self {
+        let ([s0, s1, s2, s3, s4, s5], r) = (running.0, W::resting);
+        Self([r(s0), r(s1), r(s2), r(s3), r(s4), r(s5)])
+    }
     type Step = W::Blocks;
     type Key = [W; 2];
     const BLOCKS: usize = 1;
     const SPILLS: bool = W::SPILLS;
     const LARGE: bool = W::CONVERTS;
+    const UNROLL: usize = if W::ROTATES { 6 } else { 1 };
 
     #[inline(always)]
     fn first_mac_lane(_tag_len: usize) -> usize {
@@ -188,9 +211,9 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
     }
     #[inline(always)]
     fn decrypt(&mut self, c: W::Blocks) -> W::Blocks {
-        if W::CONVERTS {
-            // The rounds wait for an execution unit and not for the step before, so a shorter chain
-            // gains nothing.
+        if W::CONVERTS || W::KEY_FIRST {
+            // The rounds wait for an execution unit and not for the step before, or an XOR before a
+            // round takes no time, so another order gains nothing.
             let m = self.add_keystream(c);
             self.absorb(m);
             return m;

@@ -35,6 +35,12 @@ pub(crate) unsafe trait Machine: Copy {
     type V: Blocks;
     /// The same machine with one lane.
     type Lane: Machine<V = <Self::V as Blocks>::Lane>;
+    /// The form of the machine in the unrolled loop over long data (see [`Word::Running`]).
+    type Running: Machine<V = Self::V, Step = Self::Step>;
+    /// Converts to the form in the unrolled loop.
+    fn running(self) -> Self::Running;
+    /// Converts from the form in the unrolled loop.
+    fn resting(running: Self::Running) -> Self;
     /// The input or output of one step of these lanes.
     type Step: Copy;
     /// A key or a nonce.
@@ -94,6 +100,8 @@ pub(crate) unsafe trait Machine: Copy {
         self.absorb(m);
         self.absorb(n);
     }
+    /// How many steps the loop over long data computes in one turn.
+    const UNROLL: usize = 1;
     /// Absorbs as many of `steps` steps, which follow each other at `src`, as gain from another
     /// form of the state. Returns how many.
     ///

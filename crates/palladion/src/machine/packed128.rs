@@ -9,7 +9,7 @@
 //! saves a delay (docs/performance.md).
 
 use super::{Aegis128, C0, C1, FINAL_ROUNDS, Machine};
-use crate::block::{Blocks, Halves, Vector, Word};
+use crate::block::{Blocks, Halves, Vector, Word, one_form};
 
 /// A single block.
 type Lane<W> = <<W as Word>::Blocks as Blocks>::Lane;
@@ -89,6 +89,7 @@ where
 {
     type V = Lane<W>;
     type Lane = Self;
+    one_form!();
     type Step = W::Blocks;
     type Key = Lane<W>;
     const BLOCKS: usize = 2;

@@ -15,6 +15,15 @@ pub(crate) struct Twin<M>(M, M);
 unsafe impl<M: Machine> Machine for Twin<M> {
     type V = Pair<M::V>;
     type Lane = M::Lane;
+    type Running = Twin<M::Running>;
+    #[inline(always)]
+    fn running(self) -> Self::Running {
+        Twin(self.0.running(), self.1.running())
+    }
+    #[inline(always)]
+    fn resting(running: Self::Running) -> Self {
+        Self(M::resting(running.0), M::resting(running.1))
+    }
     type Step = [M::Step; 2];
     type Key = M::Key;
     const BLOCKS: usize = M::BLOCKS;

@@ -271,6 +271,7 @@ unsafe impl<const L: usize, const KIND: u8> Blocks for Terms<L, KIND> {
 unsafe impl<const L: usize, const KIND: u8> Word for Terms<L, KIND> {
     type Blocks = Self;
     type Single = Terms<1, KIND>;
+    crate::block::one_form!();
     const IN_ORDER: bool = KIND & IN_ORDER != 0;
     const THREE_WAY: bool = KIND & THREE_WAY != 0;
     const CONVERTS: bool = KIND & CONVERTS != 0;

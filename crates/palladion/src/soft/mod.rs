@@ -63,6 +63,7 @@ mod tests {
 
     // SAFETY: no CPU features are needed, and no branch or index depends on a value.
     unsafe impl Word for Soft {
+        crate::block::one_form!();
         type Blocks = Self;
         type Single = Self;
 

@@ -19,7 +19,7 @@
 //! lower half. XOR is the same in every basis. The AND of the key stream is not, so its words are
 //! converted; the AES round of the same step uses the nibbles that the conversion looks up.
 
-use crate::block::{Blocks, Vector, Word};
+use crate::block::{Blocks, Vector, Word, one_form};
 
 /// Blocks whose bytes can be looked up in a table of sixteen bytes.
 ///
@@ -106,6 +106,7 @@ where
 {
     type Blocks = B;
     type Single = Permuted<B::Lane>;
+    one_form!();
     const CONVERTS: bool = true;
     const SPILLS: bool = true;
 

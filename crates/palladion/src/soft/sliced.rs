@@ -6,7 +6,7 @@
 //! speed does not matter.
 
 use super::sbox::Bits;
-use crate::block::{Blocks, MAX_LANES, Vector};
+use crate::block::{Blocks, MAX_LANES, Vector, one_form};
 use crate::machine::{
     C0, C1, FINAL_ROUNDS, Machine, load_at, load_word, store_all, store_at, truncate_at,
 };
@@ -134,6 +134,7 @@ pub(super) fn add_words<W: Bits>(words: &mut [W], others: &[W]) {
 
 // SAFETY: the contract of `Sliced` contains that of `Machine`, and needs no CPU features.
 unsafe impl<S: Sliced> Machine for S {
+    one_form!();
     type V = S::Blocks;
     type Lane = S::Lane;
     type Step = S::Step;

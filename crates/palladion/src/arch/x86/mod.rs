@@ -236,6 +236,7 @@ macro_rules! aes {
         unsafe impl Word for $name {
             type Blocks = Self;
             type Single = $lane;
+            $crate::block::one_form!();
             const IN_ORDER: bool = $in_order;
             const THREE_WAY: bool = $three_way;
 
