@@ -38,7 +38,7 @@ for build; do
     *) echo "unknown build: $build" >&2; exit 2 ;;
     esac
     echo "== WebAssembly: $build"
-    arguments=(build --quiet --release --target "$target" -p palladion-wasm --lib
+    arguments=(build --quiet --release --target "$target" -p palladion-js --lib
         --config 'profile.release.package.palladion.opt-level=3'
         --config 'profile.release.package.palladion.codegen-units=16'
         --config 'profile.release.package.argon2.opt-level=3')
@@ -46,7 +46,7 @@ for build; do
         # Each build has its own folder, because otherwise they would overwrite one another.
         flags=$(printf '%s\x1f' "${common[@]}" "-Ctarget-feature=$features" | head -c -1)
         CARGO_TARGET_DIR=$built/$build CARGO_ENCODED_RUSTFLAGS="$flags" cargo "${arguments[@]}"
-        made=$built/$build/$target/release/palladion_wasm.wasm
+        made=$built/$build/$target/release/palladion_js.wasm
     else
         # The options are for our own crates only, so that the others are built once.
         flags=$(printf '"-Ctarget-feature=%s"' "$features")
@@ -56,8 +56,8 @@ for build; do
             /usr/bin/cargo "${arguments[@]}" \
             -Zbuild-std=std,panic_abort -Zbuild-std-features= -Zprofile-rustflags \
             --config "profile.release.package.palladion.rustflags=[$flags]" \
-            --config "profile.release.package.palladion-wasm.rustflags=[$flags]"
-        made=$built/$target/release/palladion_wasm.wasm
+            --config "profile.release.package.palladion-js.rustflags=[$flags]"
+        made=$built/$target/release/palladion_js.wasm
     fi
     cp "$made" "wasm/$build.wasm"
 done

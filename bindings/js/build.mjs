@@ -1,8 +1,11 @@
-// Builds dist/, which programs import, and pkg/, which is published.
+// Builds what is published: pkg/, the package, and npm/, the packages with the native addon.
 //
-//   node build.mjs [--keep-wasm] --keep-wasm uses the modules in wasm/ without building them. The
-// version comes from the workspace in ../../Cargo.toml. The package.json here has none and is
-// private, so that nobody publishes it by mistake.
+//   node build.mjs [--keep-wasm]
+//     builds dist/, which programs import, and pkg/. --keep-wasm uses the modules in wasm/ without
+//     building them.
+//   node build.mjs addon [PLATFORM FILE]
+//     builds the addon for this machine and puts it into a package in npm/; or makes the package of
+//     a FILE that cargo built for another PLATFORM, such as linux-arm64-musl.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -13,6 +16,76 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '../..');
 const builds = ['scalar', 'simd128', 'relaxed-simd'];
 const path = (...names) => join(here, ...names);
+
+const manifest = JSON.parse(readFileSync(path('package.json'), 'utf8'));
+const { version } = manifest;
+const workspace = /^\[workspace\.package\]\nversion = "([^"]+)"/m.exec(
+    readFileSync(join(root, 'Cargo.toml'), 'utf8'),
+)?.[1];
+if (version !== workspace)
+    throw new Error(`package.json has version ${version}, Cargo.toml ${workspace}`);
+
+/** The platforms with an addon, as Node and npm call them: system, CPU, C library. */
+const platforms = [
+    'linux-x64-gnu', 'linux-x64-musl', 'linux-arm64-gnu', 'linux-arm64-musl',
+    'darwin-x64', 'darwin-arm64', 'win32-x64',
+];
+
+/** Creates the folder of a package, with its manifest and what every package has. */
+function startPackage(folder, manifest, readme) {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest, null, 2) + '\n');
+    writeFileSync(join(folder, 'README.md'), readme);
+    for (const licence of ['LICENSE-MIT', 'LICENSE-APACHE'])
+        cpSync(join(root, licence), join(folder, licence));
+}
+
+/** Builds the addon for this machine. Returns its platform and the file. */
+function buildAddon() {
+    const { platform, arch, report } = process;
+    const libc = report.getReport().header.glibcVersionRuntime === undefined ? 'musl' : 'gnu';
+    const target = process.env.CARGO_TARGET_DIR ?? join(root, 'target');
+    execFileSync('cargo', ['build', '--quiet', '--release', '-p', 'palladion-js'], {
+        stdio: 'inherit',
+        cwd: root,
+        env: { ...process.env, CARGO_PROFILE_RELEASE_STRIP: 'symbols' },
+    });
+    const name = { darwin: 'libpalladion_js.dylib', win32: 'palladion_js.dll' }[platform];
+    return [
+        platform === 'linux' ? `linux-${arch}-${libc}` : `${platform}-${arch}`,
+        join(target, 'release', name ?? 'libpalladion_js.so'),
+    ];
+}
+
+if (process.argv[2] === 'addon') {
+    const [platform, file] = process.argv.length > 3 ? process.argv.slice(3) : buildAddon();
+    if (!platforms.includes(platform) || file === undefined)
+        throw new Error(`expected one of ${platforms.join(', ')}, and a file`);
+    const [os, cpu, libc] = platform.split('-');
+    const { license, author, homepage, bugs, repository, engines, publishConfig } = manifest;
+    startPackage(
+        path('npm', platform),
+        {
+            name: `@palladion/aegis-${platform}`,
+            version,
+            description: `The native addon of @palladion/aegis for ${platform}`,
+            license, author, homepage, bugs, repository, engines,
+            os: [os],
+            cpu: [cpu],
+            libc: libc && [libc === 'gnu' ? 'glibc' : libc],
+            main: 'palladion.node',
+            files: ['palladion.node', 'LICENSE-MIT', 'LICENSE-APACHE'],
+            publishConfig,
+        },
+        `# @palladion/aegis-${platform}\n\n` +
+            `The native addon of [@palladion/aegis](https://www.npmjs.com/package/@palladion/aegis) ` +
+            `for ${platform}. Install that package; it depends on this one.\n`,
+    );
+    cpSync(file, path('npm', platform, 'palladion.node'));
+    console.log(`npm/${platform}: @palladion/aegis-${platform} ${version}`);
+    process.exit();
+}
 
 if (!process.argv.includes('--keep-wasm'))
     execFileSync(path('build-wasm.sh'), { stdio: 'inherit' });
@@ -55,21 +128,14 @@ for (const build of builds) {
     );
 }
 
-const version = /^\[workspace\.package\]\nversion = "([^"]+)"/m.exec(
-    readFileSync(join(root, 'Cargo.toml'), 'utf8'),
-)?.[1];
-if (version === undefined) throw new Error('Cargo.toml: no version of the workspace');
-const {
-    private: _,
-    scripts: __,
-    devDependencies: ___,
-    ...manifest
-} = JSON.parse(readFileSync(path('package.json'), 'utf8'));
-rmSync(path('pkg'), { recursive: true, force: true });
-mkdirSync(path('pkg'));
-writeFileSync(path('pkg/package.json'), JSON.stringify({ ...manifest, version }, null, 2) + '\n');
+const { scripts: _, devDependencies: __, ...published } = manifest;
+const optionalDependencies = Object.fromEntries(
+    platforms.map((platform) => [`@palladion/aegis-${platform}`, version]),
+);
+startPackage(
+    path('pkg'),
+    { ...published, optionalDependencies },
+    readFileSync(path('README.md'), 'utf8'),
+);
 cpSync(path('dist'), path('pkg/dist'), { recursive: true });
-cpSync(path('README.md'), path('pkg/README.md'));
-for (const licence of ['LICENSE-MIT', 'LICENSE-APACHE'])
-    cpSync(join(root, licence), path('pkg', licence));
 console.log(`pkg/: @palladion/aegis ${version}`);

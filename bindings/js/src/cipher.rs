@@ -3,33 +3,31 @@
 
 use palladion::Algorithm;
 use palladion::any::{Cipher, Mac};
+use zeroize::Zeroize;
 
 use crate::failure::Failure;
-use crate::memory::{Scratch, answer, scratch};
+use crate::memory::{Objects, Scratch};
 
 pub(crate) fn algorithm(id: u32) -> Result<Algorithm, Failure> {
     u8::try_from(id).ok().and_then(Algorithm::from_id).ok_or(Failure::UnknownAlgorithm(id))
 }
 
 /// Views a tag of 16 or 32 bytes in the scratch memory.
-pub(crate) fn tag(tag: &mut [u8; 32], len: usize) -> Result<&mut [u8], Failure> {
-    let wrong = palladion::Error::UnknownTagLength { actual: len };
-    tag.get_mut(..len).ok_or(Failure::Cipher(wrong))
+pub(crate) fn tag(tag: &mut [u8; 32], len: u32) -> Result<&mut [u8], Failure> {
+    let wrong = palladion::Error::UnknownTagLength { actual: len as usize };
+    tag.get_mut(..len as usize).ok_or(Failure::Cipher(wrong))
 }
 
 fn crypt(
     scratch: &mut Scratch,
-    id: u32,
-    tag_len: usize,
-    ad_len: usize,
-    len: usize,
+    [id, tag_len, ad_len, len]: [u32; 4],
     open: bool,
 ) -> Result<u32, Failure> {
     let key = scratch.take_key();
     let algorithm = algorithm(id)?;
-    let cipher = Cipher::new(algorithm, &key[..algorithm.key_len()], tag_len)?;
+    let cipher = Cipher::new(algorithm, &key[..algorithm.key_len()], tag_len as usize)?;
     let nonce = &scratch.nonce[..algorithm.key_len()];
-    let (ad, data) = scratch.data[..ad_len + len].split_at_mut(ad_len);
+    let (ad, data) = scratch.data[..(ad_len + len) as usize].split_at_mut(ad_len as usize);
     let tag = tag(&mut scratch.tag, tag_len)?;
     if open {
         cipher.decrypt_in_place(nonce, ad, data, tag)?
@@ -39,61 +37,48 @@ fn crypt(
     Ok(0)
 }
 
-/// Encrypts the `len` bytes of data that follow `ad_len` bytes of associated data, and writes the
-/// tag.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pld_encrypt(id: u32, tag_len: usize, ad_len: usize, len: usize) -> u32 {
-    // SAFETY: the contract of the crate.
-    let scratch = unsafe { scratch() };
-    let result = crypt(scratch, id, tag_len, ad_len, len, false);
-    answer(&mut scratch.text, result)
-}
-
-/// Decrypts the `len` bytes of data that follow `ad_len` bytes of associated data. Zeroes them if
-/// the tag is wrong.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pld_decrypt(id: u32, tag_len: usize, ad_len: usize, len: usize) -> u32 {
-    // SAFETY: the contract of the crate.
-    let scratch = unsafe { scratch() };
-    let result = crypt(scratch, id, tag_len, ad_len, len, true);
-    answer(&mut scratch.text, result)
-}
-
-fn mac(
+pub(crate) fn encrypt(
     scratch: &mut Scratch,
-    id: u32,
-    tag_len: usize,
-    len: usize,
-    verify: bool,
+    _: &mut Objects,
+    numbers: [u32; 4],
 ) -> Result<u32, Failure> {
+    crypt(scratch, numbers, false)
+}
+
+pub(crate) fn decrypt(
+    scratch: &mut Scratch,
+    _: &mut Objects,
+    numbers: [u32; 4],
+) -> Result<u32, Failure> {
+    crypt(scratch, numbers, true)
+}
+
+/// Returns the MAC of `len` bytes of data, which are wiped.
+fn begin(scratch: &mut Scratch, id: u32, len: u32) -> Result<Mac, Failure> {
     let key = scratch.take_key();
     let algorithm = algorithm(id)?;
     let key_len = algorithm.key_len();
     let mut mac = Mac::new(algorithm, &key[..key_len], &scratch.nonce[..key_len])?;
-    mac.update(&scratch.data[..len])?;
-    let tag = tag(&mut scratch.tag, tag_len)?;
-    if verify {
-        mac.verify(tag)?
-    } else {
-        mac.finalize(tag)?
-    }
+    let data = &mut scratch.data[..len as usize];
+    mac.update(data)?;
+    data.zeroize();
+    Ok(mac)
+}
+
+pub(crate) fn mac(
+    scratch: &mut Scratch,
+    _: &mut Objects,
+    [id, tag_len, len]: [u32; 3],
+) -> Result<u32, Failure> {
+    begin(scratch, id, len)?.finalize(tag(&mut scratch.tag, tag_len)?)?;
     Ok(0)
 }
 
-/// Writes the MAC of `len` bytes of data.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pld_mac(id: u32, tag_len: usize, len: usize) -> u32 {
-    // SAFETY: the contract of the crate.
-    let scratch = unsafe { scratch() };
-    let result = mac(scratch, id, tag_len, len, false);
-    answer(&mut scratch.text, result)
-}
-
-/// Compares the MAC of `len` bytes of data with the tag.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pld_mac_verify(id: u32, tag_len: usize, len: usize) -> u32 {
-    // SAFETY: the contract of the crate.
-    let scratch = unsafe { scratch() };
-    let result = mac(scratch, id, tag_len, len, true);
-    answer(&mut scratch.text, result)
+pub(crate) fn mac_verify(
+    scratch: &mut Scratch,
+    _: &mut Objects,
+    [id, tag_len, len]: [u32; 3],
+) -> Result<u32, Failure> {
+    begin(scratch, id, len)?.verify(tag(&mut scratch.tag, tag_len)?)?;
+    Ok(0)
 }

@@ -12,7 +12,15 @@ pub(crate) enum Failure {
     UnknownAlgorithm(u32),
     NotUtf8,
     Kdf,
+    #[cfg(target_family = "wasm")]
     Memory,
+    /// No object has this number.
+    NoObject,
+    /// An argument of another type or length than the package passes.
+    #[cfg(not(target_family = "wasm"))]
+    Argument,
+    #[cfg(not(target_family = "wasm"))]
+    Panic,
 }
 
 impl Failure {
@@ -50,7 +58,11 @@ impl Failure {
             Self::NotUtf8 => "NO_KEY",
             Self::UnknownAlgorithm(_) => "UNKNOWN_ALGORITHM",
             Self::Kdf => "WRONG_VALUE",
+            #[cfg(target_family = "wasm")]
             Self::Memory => "OUT_OF_MEMORY",
+            Self::NoObject => "WRONG_STATE",
+            #[cfg(not(target_family = "wasm"))]
+            Self::Argument | Self::Panic => "INTERNAL",
         }
     }
 
@@ -75,7 +87,13 @@ impl fmt::Display for Failure {
             Self::Kdf => f.write_str(
                 "Argon2id needs at least 1 pass, 1 lane, and 8 KiB of memory for each lane",
             ),
+            #[cfg(target_family = "wasm")]
             Self::Memory => f.write_str("there is not enough memory"),
+            Self::NoObject => f.write_str("this object is already finished"),
+            #[cfg(not(target_family = "wasm"))]
+            Self::Argument => f.write_str("the native addon was called with a wrong argument"),
+            #[cfg(not(target_family = "wasm"))]
+            Self::Panic => f.write_str("the native addon has a defect"),
         }?;
         f.write_str("\n")?;
         f.write_str(self.hint())

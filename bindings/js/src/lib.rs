@@ -1,40 +1,96 @@
-//! The WebAssembly module of the JavaScript package: functions on one linear memory, without
-//! generated glue.
+//! What the JavaScript package `@palladion/aegis` calls: a WebAssembly module, and a native addon
+//! for Node, Deno and Bun. There is no generated glue.
 //!
-//! JavaScript is the only caller. It writes the arguments to a [`Scratch`](memory::Scratch), whose
-//! address is fixed, calls a function, and reads the results from there. The module imports
-//! nothing: random bytes come from JavaScript as arguments.
+//! JavaScript is the only caller. It writes the arguments to a [`Scratch`](memory::Scratch) memory,
+//! calls a function with numbers, and reads the results from the memory. Random bytes come from
+//! JavaScript as arguments.
+//!
 //! | file | contents |
 //! |---|---|
-//! | `memory.rs` | the scratch memory, and results: a number, or `FAILED` and a text |
+//! | `memory.rs` | the scratch memory, objects behind numbers, and results: a number, or `FAILED` and a text |
 //! | `cipher.rs` | messages and MACs in one call |
-//! | `pieces.rs` | messages in pieces, for data longer than the scratch memory, and key streams |
+//! | `pieces.rs` | messages and MACs in pieces, and key streams |
 //! | `file.rs` | encrypted files chunk by chunk, and key files |
-//!
-//! # Safety All functions have the same contract. They use the scratch memory, so only one may run
-//! at a time, which WebAssembly without threads guarantees. A handle must come from the function
-//! that creates such handles and must not have been freed, which the JavaScript classes guarantee.
-//! The functions themselves check lengths and numbers.
+//! | `wasm.rs` | the exports of the WebAssembly module, and memory for long arguments |
+//! | `native.rs` | the exports of the addon, and arguments that are arrays of JavaScript |
 
-#![allow(clippy::missing_safety_doc)] // see above: all have the same contract
-
-#[allow(unsafe_code)]
-pub mod cipher;
+mod cipher;
 mod failure;
+mod file;
+mod memory;
+#[cfg(not(target_family = "wasm"))]
 #[allow(unsafe_code)]
-pub mod file;
+mod native;
+mod pieces;
+#[cfg(target_family = "wasm")]
 #[allow(unsafe_code)]
-pub mod memory;
-#[allow(unsafe_code)]
-pub mod pieces;
+mod wasm;
 
-/// Returns the build: 0 without SIMD, 1 with `simd128`, 2 with relaxed SIMD too.
-#[allow(unsafe_code)] // no other crate defines this name
-#[unsafe(no_mangle)]
-pub extern "C" fn pld_build() -> u32 {
-    if cfg!(target_feature = "relaxed-simd") {
-        2
-    } else {
-        u32::from(cfg!(target_feature = "simd128"))
-    }
+/// Passes the functions that both modules export to a macro: each function's name, the names of its
+/// arguments, which are numbers, and what it calls with the memory, the objects and those numbers.
+///
+/// Only what JavaScript passes differs between the two modules, so only `wasm.rs` and `native.rs`
+/// have other functions.
+macro_rules! functions {
+    ($export:ident) => {
+        $export! {
+            // Encrypts the `len` bytes of data that follow `ad_len` bytes of associated data, and
+            // writes the tag.
+            pld_encrypt(id, tag_len, ad_len, len) => crate::cipher::encrypt;
+            // Decrypts them. Zeroes them if the tag is wrong.
+            pld_decrypt(id, tag_len, ad_len, len) => crate::cipher::decrypt;
+            // Writes the MAC of `len` bytes of data, which are wiped.
+            pld_mac(id, tag_len, len) => crate::cipher::mac;
+            // Compares the MAC of `len` bytes of data, which are wiped, with the tag.
+            pld_mac_verify(id, tag_len, len) => crate::cipher::mac_verify;
+
+            // Starts a message with `ad_len` bytes of associated data, which are wiped.
+            pld_session_new(id, ad_len) => crate::pieces::session_new;
+            // Encrypts the next `len` bytes.
+            pld_session_encrypt(session, len) => crate::pieces::session_encrypt;
+            // Decrypts the next `len` bytes, unverified.
+            pld_session_decrypt(session, len) => crate::pieces::session_decrypt;
+            // Writes the tag and frees the session.
+            pld_session_finalize(session, tag_len) => crate::pieces::session_finalize;
+            // Compares the tag and frees the session.
+            pld_session_verify(session, tag_len) => crate::pieces::session_verify;
+            pld_session_free(session) => crate::pieces::session_free;
+
+            // Starts a MAC. If `master` is not 0, the key is a master key, there is no nonce, and
+            // tags have 32 bytes.
+            pld_mac_new(id, master) => crate::pieces::mac_new;
+            // Adds `len` bytes of data, which are wiped.
+            pld_mac_update(mac, len) => crate::pieces::mac_update;
+            pld_mac_clone(mac) => crate::pieces::mac_clone;
+            // Writes the tag and frees the MAC.
+            pld_mac_finalize(mac, tag_len) => crate::pieces::mac_finalize;
+            // Compares the tag and frees the MAC.
+            pld_mac_compare(mac, tag_len) => crate::pieces::mac_compare;
+            pld_mac_free(mac) => crate::pieces::mac_free;
+
+            // Starts to write a file. The salt is where nonces are. The secret is the key if
+            // `passphrase_len` is 2^32 - 1, and otherwise that many bytes of data. Writes the
+            // header to the data.
+            pld_sealer_new(passphrase_len, id, chunk_len, memory_kib, passes, lanes)
+                => crate::file::sealer_new;
+            pld_sealer_free(file) => crate::file::sealer_free;
+            // Starts to read a file. The data is `header_len` bytes of its header, which are fewer
+            // than a header has if the file is shorter, and then the passphrase, if any.
+            pld_opener_new(passphrase_len, header_len, memory_kib, passes, lanes, work_kib)
+                => crate::file::opener_new;
+            // Returns the bytes of text in a full chunk.
+            pld_opener_size(file) => crate::file::opener_size;
+            // Returns 1 if the last chunk was opened, so that nothing may follow, and otherwise 0.
+            pld_opener_complete(file) => crate::file::opener_complete;
+            pld_opener_free(file) => crate::file::opener_free;
+            // Returns 1 if a file whose first `header_len` bytes are the data needs a passphrase,
+            // and otherwise 0.
+            pld_needs_passphrase(header_len) => crate::file::needs_passphrase;
+            // Reads the key from the text of a key file in the data, and wipes the text.
+            pld_key_parse(len) => crate::file::key_parse;
+            // Writes the text of a key file with the key to the data. Returns its length.
+            pld_key_format() => crate::file::key_format;
+        }
+    };
 }
+use functions;

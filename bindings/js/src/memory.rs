@@ -1,93 +1,116 @@
-//! The interface between JavaScript and Rust: the scratch memory, handles and results.
+//! The interface between JavaScript and Rust: the scratch memory, objects and results.
 
-use core::cell::UnsafeCell;
 use core::fmt::{self, Write};
-use std::alloc::{Layout, alloc, dealloc};
 
-use zeroize::Zeroize;
+use palladion::hazmat::AnySession;
+use palladion_file::sans_io::{Opener, Sealer};
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::failure::Failure;
+use crate::file::File;
+use crate::pieces::AnyMac;
 
 /// The bytes of associated data and message that fit in one call. Longer messages are processed in
 /// pieces of this size, which stay in a fast cache.
-pub const DATA_LEN: usize = 256 * 1024;
+pub(crate) const DATA_LEN: usize = 256 * 1024;
 
 /// The result of a call that failed. The text then has a code, a message and perhaps a hint, one
 /// line each, and ends with a zero.
-pub const FAILED: u32 = u32::MAX;
+pub(crate) const FAILED: u32 = u32::MAX;
 
 /// The memory for arguments and results.
 #[repr(C, align(16))]
-#[derive(Debug)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     /// A key; a call wipes it.
-    pub key: [u8; 32],
+    pub(crate) key: [u8; 32],
     /// A nonce, or a salt.
-    pub nonce: [u8; 32],
+    pub(crate) nonce: [u8; 32],
     /// A tag, written or compared by a call.
-    pub tag: [u8; 32],
+    pub(crate) tag: [u8; 32],
     /// The error of a call that failed.
-    pub text: [u8; 512],
+    pub(crate) text: [u8; 512],
     /// Messages, in place.
-    pub data: [u8; DATA_LEN],
+    pub(crate) data: [u8; DATA_LEN],
 }
 
-struct Shared(UnsafeCell<Scratch>);
+impl Scratch {
+    /// The offsets of the key, the nonce, the tag, the text and the data, and the room for data.
+    pub(crate) const PLACES: [usize; 6] = [
+        core::mem::offset_of!(Self, key),
+        core::mem::offset_of!(Self, nonce),
+        core::mem::offset_of!(Self, tag),
+        core::mem::offset_of!(Self, text),
+        core::mem::offset_of!(Self, data),
+        DATA_LEN,
+    ];
 
-// SAFETY: only one call runs at a time, by the contract of the crate.
-unsafe impl Sync for Shared {}
-
-static SCRATCH: Shared = Shared(UnsafeCell::new(Scratch {
-    key: [0; 32],
-    nonce: [0; 32],
-    tag: [0; 32],
-    text: [0; 512],
-    data: [0; DATA_LEN],
-}));
-
-/// The scratch memory of the call that is running.
-pub(crate) unsafe fn scratch<'a>() -> &'a mut Scratch {
-    // SAFETY: only one call runs at a time, by the contract of the crate, and each calls this once,
-    // so there is no second reference.
-    unsafe { &mut *SCRATCH.0.get() }
+    /// Takes the key, and wipes it here.
+    pub(crate) fn take_key(&mut self) -> Zeroizing<[u8; 32]> {
+        let key = Zeroizing::new(self.key);
+        self.key.zeroize();
+        key
+    }
 }
 
-/// Returns an address in the scratch memory: 0 for the key, 1 nonce, 2 tag, 3 text, 4 data. Returns
-/// the room for data, in bytes, for any other number.
-#[unsafe(no_mangle)]
-pub extern "C" fn pld_place(which: u32) -> usize {
-    let place = match which {
-        0 => core::mem::offset_of!(Scratch, key),
-        1 => core::mem::offset_of!(Scratch, nonce),
-        2 => core::mem::offset_of!(Scratch, tag),
-        3 => core::mem::offset_of!(Scratch, text),
-        4 => core::mem::offset_of!(Scratch, data),
-        _ => return DATA_LEN,
-    };
-    SCRATCH.0.get().addr() + place
+/// The objects that JavaScript knows by their numbers.
+pub(crate) struct Objects {
+    pub(crate) sessions: Table<AnySession>,
+    pub(crate) macs: Table<AnyMac>,
+    pub(crate) sealers: Table<File<Sealer>>,
+    pub(crate) openers: Table<File<Opener>>,
 }
 
-fn layout(len: usize) -> Option<Layout> {
-    Layout::from_size_align(len, 16).ok().filter(|layout| layout.size() > 0)
-}
-
-/// Allocates memory for data that is too long for the scratch memory and cannot be processed in
-/// pieces. Returns null if there is no memory.
-#[unsafe(no_mangle)]
-pub extern "C" fn pld_alloc(len: usize) -> *mut u8 {
-    // SAFETY: the layout is not empty.
-    layout(len).map_or(core::ptr::null_mut(), |layout| unsafe { alloc(layout) })
-}
-
-/// Wipes and frees memory from `pld_alloc`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pld_free(memory: *mut u8, len: usize) {
-    if let Some(layout) = layout(len) {
-        // SAFETY: the caller got the memory from `pld_alloc` with this length and has not freed it.
-        unsafe {
-            core::ptr::write_bytes(memory, 0, len);
-            dealloc(memory, layout);
+impl Objects {
+    pub(crate) const fn new() -> Self {
+        Self {
+            sessions: Table::new(),
+            macs: Table::new(),
+            sealers: Table::new(),
+            openers: Table::new(),
         }
+    }
+}
+
+/// Objects of one type. The number of an object is one more than its index.
+pub(crate) struct Table<T> {
+    /// In boxes, because a vector that grows leaves copies of its contents behind.
+    objects: Vec<Option<Box<T>>>,
+    vacant: Vec<u32>,
+}
+
+impl<T> Table<T> {
+    const fn new() -> Self {
+        Self { objects: Vec::new(), vacant: Vec::new() }
+    }
+
+    /// Keeps an object and returns its number.
+    pub(crate) fn add(&mut self, object: T) -> u32 {
+        let object = Some(Box::new(object));
+        if let Some(number) = self.vacant.pop() {
+            self.objects[number as usize - 1] = object;
+            number
+        } else {
+            self.objects.push(object);
+            self.objects.len() as u32
+        }
+    }
+
+    pub(crate) fn get(&mut self, number: u32) -> Result<&mut T, Failure> {
+        let slot = self.objects.get_mut((number as usize).wrapping_sub(1));
+        slot.and_then(Option::as_deref_mut).ok_or(Failure::NoObject)
+    }
+
+    /// Removes an object.
+    pub(crate) fn take(&mut self, number: u32) -> Result<Box<T>, Failure> {
+        let slot = self.objects.get_mut((number as usize).wrapping_sub(1));
+        let object = slot.and_then(Option::take).ok_or(Failure::NoObject)?;
+        self.vacant.push(number);
+        Ok(object)
+    }
+
+    /// Removes an object and drops it, which wipes it.
+    pub(crate) fn free(&mut self, number: u32) -> Result<u32, Failure> {
+        self.take(number).map(|_| 0)
     }
 }
 
@@ -115,34 +138,5 @@ impl Write for Text<'_> {
         self.len += taken;
         self.bytes[self.len] = 0;
         Ok(())
-    }
-}
-
-/// Turns an object into a handle.
-pub(crate) fn into_handle<T>(value: T) -> u32 {
-    // WebAssembly's addresses have 32 bits.
-    Box::into_raw(Box::new(value)).addr() as u32
-}
-
-/// The object of a handle.
-pub(crate) unsafe fn borrow<'a, T>(handle: *mut T) -> &'a mut T {
-    // SAFETY: by the contract of the crate, the handle came from `into_handle` for this type and is
-    // not freed, and only one call runs at a time.
-    unsafe { &mut *handle }
-}
-
-/// Takes the object of a handle back.
-pub(crate) unsafe fn take<T>(handle: *mut T) -> Box<T> {
-    // SAFETY: by the contract of the crate, the handle came from `into_handle` for this type, is
-    // not freed and is not used again.
-    unsafe { Box::from_raw(handle) }
-}
-
-impl Scratch {
-    /// Takes the key, and wipes it here.
-    pub(crate) fn take_key(&mut self) -> zeroize::Zeroizing<[u8; 32]> {
-        let key = zeroize::Zeroizing::new(self.key);
-        self.key.zeroize();
-        key
     }
 }

@@ -1,5 +1,5 @@
-//! Messages and MACs in pieces. Decrypted pieces are unverified; if the tag is wrong, JavaScript
-//! zeroes all of them before it returns.
+//! Messages and MACs in pieces, and key streams. Decrypted pieces are unverified; if the tag is
+//! wrong, JavaScript zeroes all of them before it returns.
 
 use palladion::any::Mac;
 use palladion::hazmat::AnySession;
@@ -8,74 +8,80 @@ use zeroize::Zeroize;
 
 use crate::cipher::{algorithm, tag};
 use crate::failure::Failure;
-use crate::memory::{Scratch, answer, borrow, into_handle, scratch, take};
+use crate::memory::{Objects, Scratch, Table};
 
-fn begin(scratch: &mut Scratch, id: u32, ad: &[u8]) -> Result<u32, Failure> {
-    let key = scratch.take_key();
-    let algorithm = algorithm(id)?;
-    let key_len = algorithm.key_len();
-    Ok(into_handle(AnySession::new(algorithm, &key[..key_len], &scratch.nonce[..key_len], ad)?))
+/// Starts a message with the key and the nonce in the scratch memory, and wipes the key there.
+pub(crate) fn begin(
+    sessions: &mut Table<AnySession>,
+    (key, nonce): (&mut [u8; 32], &[u8; 32]),
+    id: u32,
+    ad: &[u8],
+) -> Result<u32, Failure> {
+    let key_len = algorithm(id).map(|algorithm| algorithm.key_len());
+    let result = key_len
+        .and_then(|len| Ok(AnySession::new(algorithm(id)?, &key[..len], &nonce[..len], ad)?));
+    key.zeroize();
+    Ok(sessions.add(result?))
 }
 
-/// Starts a message and returns a handle. `ad` is the address of the associated data.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pld_session_new(id: u32, ad: *const u8, ad_len: usize) -> u32 {
-    // SAFETY: by the contract of the crate; JavaScript passes the scratch memory or memory from
-    // `pld_alloc`, with its length.
-    let (scratch, ad) = unsafe {
-        (scratch(), if ad_len == 0 { &[][..] } else { core::slice::from_raw_parts(ad, ad_len) })
-    };
-    let result = begin(scratch, id, ad);
-    answer(&mut scratch.text, result)
+pub(crate) fn session_new(
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+    [id, ad_len]: [u32; 2],
+) -> Result<u32, Failure> {
+    let ad = &mut scratch.data[..ad_len as usize];
+    let result = begin(&mut objects.sessions, (&mut scratch.key, &scratch.nonce), id, ad);
+    ad.zeroize();
+    result
 }
 
-/// Encrypts the next `len` bytes in the scratch memory.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pld_session_encrypt(session: *mut AnySession, len: usize) -> u32 {
-    // SAFETY: the contract of the crate.
-    let (scratch, session) = unsafe { (scratch(), borrow(session)) };
-    let result = session.encrypt_in_place(&mut scratch.data[..len]).map(|()| 0);
-    answer(&mut scratch.text, result.map_err(Failure::Cipher))
+pub(crate) fn session_encrypt(
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+    [session, len]: [u32; 2],
+) -> Result<u32, Failure> {
+    objects.sessions.get(session)?.encrypt_in_place(&mut scratch.data[..len as usize])?;
+    Ok(0)
 }
 
-/// Decrypts the next `len` bytes in the scratch memory, unverified.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pld_session_decrypt(session: *mut AnySession, len: usize) -> u32 {
-    // SAFETY: the contract of the crate.
-    let (scratch, session) = unsafe { (scratch(), borrow(session)) };
-    let result = session.decrypt_in_place(&mut scratch.data[..len]).map(|()| 0);
-    answer(&mut scratch.text, result.map_err(Failure::Cipher))
+pub(crate) fn session_decrypt(
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+    [session, len]: [u32; 2],
+) -> Result<u32, Failure> {
+    objects.sessions.get(session)?.decrypt_in_place(&mut scratch.data[..len as usize])?;
+    Ok(0)
 }
 
-/// Writes the tag. The session is wiped, but not yet freed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pld_session_finalize(session: *mut AnySession, tag_len: usize) -> u32 {
-    // SAFETY: the contract of the crate.
-    let (scratch, session) = unsafe { (scratch(), borrow(session)) };
-    let result = tag(&mut scratch.tag, tag_len).and_then(|tag| Ok(session.finalize(tag)?));
-    answer(&mut scratch.text, result.map(|()| 0))
+pub(crate) fn session_finalize(
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+    [session, tag_len]: [u32; 2],
+) -> Result<u32, Failure> {
+    objects.sessions.take(session)?.finalize(tag(&mut scratch.tag, tag_len)?)?;
+    Ok(0)
 }
 
-/// Compares the tag. The session is wiped, but not yet freed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pld_session_verify(session: *mut AnySession, tag_len: usize) -> u32 {
-    // SAFETY: the contract of the crate.
-    let (scratch, session) = unsafe { (scratch(), borrow(session)) };
-    let result = tag(&mut scratch.tag, tag_len).and_then(|tag| Ok(session.verify(tag)?));
-    answer(&mut scratch.text, result.map(|()| 0))
+pub(crate) fn session_verify(
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+    [session, tag_len]: [u32; 2],
+) -> Result<u32, Failure> {
+    objects.sessions.take(session)?.verify(tag(&mut scratch.tag, tag_len)?)?;
+    Ok(0)
 }
 
-/// Frees a session.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pld_session_free(session: *mut AnySession) {
-    // SAFETY: the contract of the crate.
-    drop(unsafe { take(session) });
+pub(crate) fn session_free(
+    _: &mut Scratch,
+    objects: &mut Objects,
+    [session]: [u32; 1],
+) -> Result<u32, Failure> {
+    objects.sessions.free(session)
 }
 
 /// A MAC with a key, or with a key derived from a master key as the command line does it.
 #[derive(Clone)]
-#[expect(missing_debug_implementations, reason = "nobody looks at it")]
-pub struct AnyMac(Kind);
+pub(crate) struct AnyMac(Kind);
 
 #[derive(Clone)]
 enum Kind {
@@ -84,7 +90,7 @@ enum Kind {
 }
 
 impl AnyMac {
-    fn update(&mut self, data: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn update(&mut self, data: &[u8]) -> Result<(), Failure> {
         match &mut self.0 {
             Kind::Key(mac) => Ok(mac.update(data)?),
             Kind::MasterKey(mac) => Ok(mac.update(data)?),
@@ -113,65 +119,63 @@ impl AnyMac {
     }
 }
 
-fn begin_mac(scratch: &mut Scratch, id: u32, master: bool) -> Result<u32, Failure> {
+pub(crate) fn mac_new(
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+    [id, master]: [u32; 2],
+) -> Result<u32, Failure> {
     let key = scratch.take_key();
     let algorithm = algorithm(id)?;
     let key_len = algorithm.key_len();
-    Ok(into_handle(AnyMac(if master {
+    Ok(objects.macs.add(AnyMac(if master != 0 {
         Kind::MasterKey(palladion_file::Mac::new(&MasterKey::from(*key), algorithm)?)
     } else {
         Kind::Key(Mac::new(algorithm, &key[..key_len], &scratch.nonce[..key_len])?)
     })))
 }
 
-/// Starts a MAC and returns a handle. With `master`, the key is a master key, there is no nonce,
-/// and tags have 32 bytes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pld_mac_new(id: u32, master: u32) -> u32 {
-    // SAFETY: the contract of the crate.
-    let scratch = unsafe { scratch() };
-    let result = begin_mac(scratch, id, master != 0);
-    answer(&mut scratch.text, result)
+pub(crate) fn mac_update(
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+    [mac, len]: [u32; 2],
+) -> Result<u32, Failure> {
+    let data = &mut scratch.data[..len as usize];
+    let result = objects.macs.get(mac).and_then(|mac| mac.update(data));
+    data.zeroize();
+    result.map(|()| 0)
 }
 
-/// Adds `len` bytes from the scratch memory and wipes them there.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pld_mac_update(mac: *mut AnyMac, len: usize) -> u32 {
-    // SAFETY: the contract of the crate.
-    let (scratch, mac) = unsafe { (scratch(), borrow(mac)) };
-    let result = mac.update(&scratch.data[..len]).map(|()| 0);
-    scratch.data[..len].zeroize();
-    answer(&mut scratch.text, result)
+pub(crate) fn mac_clone(
+    _: &mut Scratch,
+    objects: &mut Objects,
+    [mac]: [u32; 1],
+) -> Result<u32, Failure> {
+    let copy = objects.macs.get(mac)?.clone();
+    Ok(objects.macs.add(copy))
 }
 
-/// Copies a MAC and returns the handle of the copy.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pld_mac_clone(mac: *mut AnyMac) -> u32 {
-    // SAFETY: the contract of the crate.
-    into_handle(unsafe { borrow(mac) }.clone())
+pub(crate) fn mac_finalize(
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+    [mac, tag_len]: [u32; 2],
+) -> Result<u32, Failure> {
+    objects.macs.take(mac)?.finalize(tag(&mut scratch.tag, tag_len)?)?;
+    Ok(0)
 }
 
-/// Writes the tag and frees the MAC.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pld_mac_finalize(mac: *mut AnyMac, tag_len: usize) -> u32 {
-    // SAFETY: the contract of the crate.
-    let (scratch, mac) = unsafe { (scratch(), take(mac)) };
-    let result = tag(&mut scratch.tag, tag_len).and_then(|tag| mac.finalize(tag));
-    answer(&mut scratch.text, result.map(|()| 0))
+pub(crate) fn mac_compare(
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+    [mac, tag_len]: [u32; 2],
+) -> Result<u32, Failure> {
+    objects.macs.take(mac)?.verify(tag(&mut scratch.tag, tag_len)?)?;
+    Ok(0)
 }
 
-/// Compares the tag and frees the MAC.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pld_mac_compare(mac: *mut AnyMac, tag_len: usize) -> u32 {
-    // SAFETY: the contract of the crate.
-    let (scratch, mac) = unsafe { (scratch(), take(mac)) };
-    let result = tag(&mut scratch.tag, tag_len).and_then(|tag| mac.verify(tag));
-    answer(&mut scratch.text, result.map(|()| 0))
-}
-
-/// Frees a MAC without a tag.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pld_mac_free(mac: *mut AnyMac) {
-    // SAFETY: the contract of the crate.
-    drop(unsafe { take(mac) });
+pub(crate) fn mac_free(
+    _: &mut Scratch,
+    objects: &mut Objects,
+    [mac]: [u32; 1],
+) -> Result<u32, Failure> {
+    objects.macs.free(mac)
 }

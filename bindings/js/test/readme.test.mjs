@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { decryptFile } from '@palladion/aegis';
 import { build, root, text } from './common.mjs';
 
-const skip = build === undefined || build === 'simd128' ? false : 'tested with simd128';
+const skip = [undefined, 'simd128', 'native'].includes(build) ? false : 'tested with simd128';
 const here = dirname(fileURLToPath(import.meta.url));
 const examples = [
     ...readFileSync(join(root, 'bindings/js/README.md'), 'utf8').matchAll(/^```js\n(.*?)^```$/gms),

@@ -1,8 +1,9 @@
 // Runs the tests with each build.
 //
-//   node test/run.mjs [scalar|simd128|relaxed-simd ...] Node 20 needs an option for relaxed SIMD.
-// Its baseline compiler miscompiles one instruction of it, which we do not use; the tests turn that
-// compiler off anyway. Node 18 has no relaxed SIMD.
+//   node test/run.mjs [native|scalar|simd128|relaxed-simd ...]
+//
+// Node 20 needs an option for relaxed SIMD. Its baseline compiler miscompiles one instruction of
+// it, which we do not use; the tests turn that compiler off anyway. Node 18 has no relaxed SIMD.
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -14,7 +15,7 @@ const files = readdirSync(here)
     .filter((file) => file.endsWith('.test.mjs'))
     .map((file) => join(here, file));
 const builds =
-    process.argv.length > 2 ? process.argv.slice(2) : ['scalar', 'simd128', 'relaxed-simd'];
+    process.argv.length > 2 ? process.argv.slice(2) : ['native', 'scalar', 'simd128', 'relaxed-simd'];
 
 let failed = false;
 for (const build of builds) {

@@ -12,4 +12,6 @@ test('slim', async () => {
         assert.equal(sealing().length, 32 + 5 + 32);
     }
     assert.equal(await slim.init(), 'scalar');
+    await slim.init({ build: 'wasm' });
+    assert.equal(await slim.init(), slim.currentBuild());
 });

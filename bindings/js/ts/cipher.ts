@@ -5,14 +5,14 @@ import {
     checkOverlap,
     checkTagLength,
     exactly,
-    NOTHING,
+    newOutput,
     optionalBytes,
     toBytes,
     type Bytes,
     type BytesLike,
     type TagLength,
 } from './bytes.js';
-import { engine, type Engine } from './engine.js';
+import { engine } from './builds.js';
 import { PalladionError } from './errors.js';
 import { randomBytes } from './random.js';
 
@@ -53,123 +53,6 @@ export interface Detached {
     tag: Bytes;
 }
 
-/** Starts a session with associated data of any length. */
-export function beginSession(
-    e: Engine,
-    id: number,
-    key: Uint8Array,
-    nonce: Uint8Array,
-    ad: Uint8Array,
-): number {
-    const { call } = e;
-    let place = e.data;
-    if (ad.length > e.room) {
-        place = call.pld_alloc(ad.length) >>> 0;
-        if (place === 0)
-            throw new PalladionError(
-                'OUT_OF_MEMORY',
-                'there is not enough memory for the associated data',
-            );
-    }
-    const memory = e.memory();
-    memory.set(ad, place);
-    memory.set(key, e.key);
-    memory.set(nonce, e.nonce);
-    try {
-        return e.check(call.pld_session_new(id, place, ad.length));
-    } finally {
-        if (place === e.data) e.memory().fill(0, place, place + ad.length);
-        else call.pld_free(place, ad.length);
-    }
-}
-
-/** Encrypts or decrypts `input` to the beginning of `output`, and writes or compares the tag.
- * Returns whether the tag was right; if not, the output is zeroed.
- */
-function crypt(
-    open: boolean,
-    id: number,
-    key: Uint8Array,
-    nonce: Uint8Array,
-    ad: Uint8Array,
-    input: Uint8Array,
-    output: Uint8Array,
-    tag: Uint8Array,
-): boolean {
-    const e = engine();
-    if (ad.length + input.length > e.room)
-        return cryptPieces(e, open, id, key, nonce, ad, input, output, tag);
-    const { call } = e;
-    const memory = e.memory(); // neither call allocates, so the memory does not move
-    const text = e.data + ad.length;
-    const end = text + input.length;
-    const tagLength = tag.length;
-    memory.set(key, e.key);
-    memory.set(nonce, e.nonce);
-    if (ad.length > 0) memory.set(ad, e.data);
-    memory.set(input, text);
-    if (!open) {
-        e.check(call.pld_encrypt(id, tagLength, ad.length, input.length));
-        output.set(memory.subarray(text, end));
-        tag.set(memory.subarray(e.tag, e.tag + tagLength));
-        // The memory holds ciphertext now; wipe the associated data only.
-        if (ad.length > 0) memory.fill(0, e.data, text);
-        return true;
-    }
-    memory.set(tag, e.tag);
-    if (call.pld_decrypt(id, tagLength, ad.length, input.length) !== -1) {
-        output.set(memory.subarray(text, end));
-        memory.fill(0, e.data, end);
-        return true;
-    }
-    output.fill(0, 0, input.length);
-    if (e.wrongTag()) return false;
-    throw e.failure();
-}
-
-function cryptPieces(
-    e: Engine,
-    open: boolean,
-    id: number,
-    key: Uint8Array,
-    nonce: Uint8Array,
-    ad: Uint8Array,
-    input: Uint8Array,
-    output: Uint8Array,
-    tag: Uint8Array,
-): boolean {
-    const { call, data, room } = e;
-    const expected = open ? tag.slice() : NOTHING; // a copy, because the tag may lie in the output
-    const session = beginSession(e, id, key, nonce, ad);
-    const step = open ? call.pld_session_decrypt : call.pld_session_encrypt;
-    let good = false;
-    try {
-        for (let at = 0; at < input.length; at += room) {
-            const memory = e.memory();
-            const piece = input.subarray(at, at + room);
-            memory.set(piece, data);
-            e.check(step(session, piece.length));
-            output.set(memory.subarray(data, data + piece.length), at);
-        }
-        if (open) {
-            e.memory().set(expected, e.tag);
-            if (call.pld_session_verify(session, tag.length) === -1) {
-                if (e.wrongTag()) return false;
-                throw e.failure();
-            }
-        } else {
-            e.check(call.pld_session_finalize(session, tag.length));
-            tag.set(e.memory().subarray(e.tag, e.tag + tag.length));
-        }
-        good = true;
-        return true;
-    } finally {
-        call.pld_session_free(session);
-        e.memory().fill(0, data, data + room);
-        if (!good) output.fill(0, 0, input.length);
-    }
-}
-
 const wrongTag = () =>
     new PalladionError(
         'VERIFICATION_FAILED',
@@ -179,7 +62,7 @@ const wrongTag = () =>
 
 /** Returns the array for a result: `into`, if it has the right length, or a new one. */
 function place(into: Uint8Array | undefined, length: number): Uint8Array {
-    if (into === undefined) return new Uint8Array(length);
+    if (into === undefined) return newOutput(length);
     if (!(into instanceof Uint8Array)) {
         throw new PalladionError('WRONG_TYPE', 'the array to write into must be a Uint8Array');
     }
@@ -228,7 +111,10 @@ export class Cipher {
     ): boolean {
         if (this.#key === undefined)
             throw new PalladionError('WRONG_STATE', 'the key of this cipher was destroyed');
-        return crypt(open, this.#id, this.#key, nonce, ad, input, output, tag);
+        const message = { id: this.#id, key: this.#key, nonce, ad, input, output, tag };
+        if (open) return engine().decrypt(message);
+        engine().encrypt(message);
+        return true;
     }
 
     #nonce(nonce: BytesLike): Uint8Array {
@@ -241,7 +127,7 @@ export class Cipher {
         const input = toBytes(message, 'message');
         const ad = optionalBytes(options.ad, 'associated data');
         const nonce = randomBytes(this.nonceLength);
-        const sealed = new Uint8Array(nonce.length + input.length + this.tagLength);
+        const sealed = newOutput(nonce.length + input.length + this.tagLength);
         sealed.set(nonce);
         const end = nonce.length + input.length;
         this.#run(
@@ -264,7 +150,7 @@ export class Cipher {
         const end = input.length - tagLength;
         // Too short for an output of `seal`, so it was changed.
         if (end < nonceLength) throw wrongTag();
-        const message = new Uint8Array(end - nonceLength);
+        const message = newOutput(end - nonceLength);
         const nonce = input.subarray(0, nonceLength);
         if (
             !this.#run(

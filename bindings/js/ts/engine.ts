@@ -1,22 +1,16 @@
+import type { Bytes } from './bytes.js';
 import { PalladionError, type ErrorCode } from './errors.js';
-import { checkOptions, type BytesLike } from './bytes.js';
 
 /**
- * The builds of the WebAssembly module, the fastest first. All give the same bytes in constant
- * time.
+ * What runs the ciphers: a native addon, or one of three builds of a WebAssembly module. All give
+ * the same bytes in constant time.
  */
-export type Build = 'relaxed-simd' | 'simd128' | 'scalar';
+export type Build = 'native' | 'relaxed-simd' | 'simd128' | 'scalar';
 
-/** All builds, the fastest first. */
-export const BUILDS: readonly Build[] = Object.freeze(['relaxed-simd', 'simd128', 'scalar']);
-
-type Call = (...numbers: number[]) => number;
+/** A function of the module. Results are numbers; -1 means that it failed. */
+export type Call = (...values: (number | Uint8Array | undefined)[]) => number;
 
 type Function =
-    | 'build'
-    | 'place'
-    | 'alloc'
-    | 'free'
     | 'encrypt'
     | 'decrypt'
     | 'mac'
@@ -34,11 +28,10 @@ type Function =
     | 'mac_compare'
     | 'mac_free'
     | 'sealer_new'
-    | 'sealer_chunk'
     | 'sealer_seal'
     | 'sealer_free'
     | 'opener_new'
-    | 'opener_chunk'
+    | 'opener_size'
     | 'opener_frame'
     | 'opener_open'
     | 'opener_complete'
@@ -47,47 +40,70 @@ type Function =
     | 'key_parse'
     | 'key_format';
 
-type Exports = { readonly [name in `pld_${Function}`]: Call } & {
-    readonly memory: WebAssembly.Memory;
-};
+/** The functions that WebAssembly and the addon both have. */
+export type Calls = { readonly [name in `pld_${Function}`]: Call };
+
+/** Where arguments and results are in the memory, and how many bytes of data fit there. */
+export interface Places {
+    readonly key: number;
+    readonly nonce: number;
+    readonly tag: number;
+    readonly text: number;
+    readonly data: number;
+    readonly room: number;
+}
+
+/** A message, with its key. The output is as long as the input. */
+export interface Message {
+    readonly id: number;
+    readonly key: Uint8Array;
+    readonly nonce: Uint8Array;
+    readonly ad: Uint8Array;
+    readonly input: Uint8Array;
+    readonly output: Uint8Array;
+    /** The place for the tag, or the tag to compare. */
+    readonly tag: Uint8Array;
+}
 
 /**
- * An instance of the module. It holds all state, so an object keeps using the instance it started
- * with.
+ * An instance of the WebAssembly module or of the addon. It holds all state, so an object keeps
+ * using the instance it started with. The methods here copy data to and from its memory.
  */
-export class Engine {
-    readonly module: WebAssembly.Module;
-    readonly call: Exports;
-    readonly build: Build;
-    /** The addresses of the arguments in its memory. */
+export abstract class Engine {
+    abstract readonly build: Build;
+    readonly call: Calls;
     readonly key: number;
     readonly nonce: number;
     readonly tag: number;
     readonly data: number;
     /** The number of bytes that fit in one call. */
     readonly room: number;
+    /** The most bytes for which one call with a copy is the fastest. */
+    readonly short: number;
     readonly #text: number;
-    #memory: Uint8Array;
 
-    constructor(module: WebAssembly.Module) {
-        this.module = module;
-        this.call = new WebAssembly.Instance(module).exports as unknown as Exports;
-        this.build = BUILDS[2 - this.call.pld_build()]!;
-        const place = this.call.pld_place;
-        this.key = place(0);
-        this.nonce = place(1);
-        this.tag = place(2);
-        this.#text = place(3);
-        this.data = place(4);
-        this.room = place(5);
-        this.#memory = new Uint8Array(this.call.memory.buffer);
+    constructor(call: Calls, places: Places, short = places.room) {
+        this.call = call;
+        this.key = places.key;
+        this.nonce = places.nonce;
+        this.tag = places.tag;
+        this.#text = places.text;
+        this.data = places.data;
+        this.room = places.room;
+        this.short = short;
     }
 
     /** Its memory. Get it again after each call that may allocate: it moves when it grows. */
-    memory(): Uint8Array {
-        if (this.#memory.length === 0) this.#memory = new Uint8Array(this.call.memory.buffer);
-        return this.#memory;
-    }
+    abstract memory(): Uint8Array;
+
+    /** Returns the instance for a task that needs much memory. */
+    abstract another(): Engine;
+
+    /** Starts a message with associated data that is longer than the room. */
+    protected abstract beginLong(id: number, ad: Uint8Array): number;
+
+    /** Creates the buffer for the chunks of a file. */
+    abstract chunk(file: number, kind: 'sealer' | 'opener', length: number): Chunk;
 
     /** Returns the result of a call, or throws if the call failed. */
     check(result: number): number {
@@ -110,217 +126,182 @@ export class Engine {
         return this.memory()[this.#text] === 0x56; // "V" of VERIFICATION_FAILED alone
     }
 
-    /** Creates another instance of the same module. */
-    another(): Engine {
-        return new Engine(this.module);
+    readTag(length: number): Bytes {
+        return this.memory().slice(this.tag, this.tag + length) as Bytes;
     }
-}
 
-const SIMD128 = [
-    0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00, 0x01, 0x05, 0x01, 0x60, 0x00, 0x01, 0x7b, 0x03,
-    0x02, 0x01, 0x00,
-    // i32.const 0, i8x16.splat
-    0x0a, 0x08, 0x01, 0x06, 0x00, 0x41, 0x00, 0xfd, 0x0f, 0x0b,
-];
-const RELAXED_SIMD = [
-    ...SIMD128.slice(0, 19),
-    // the same twice, i8x16.relaxed_swizzle
-    0x0a,
-    0x0f,
-    0x01,
-    0x0d,
-    0x00,
-    0x41,
-    0x00,
-    0xfd,
-    0x0f,
-    0x41,
-    0x00,
-    0xfd,
-    0x0f,
-    0xfd,
-    0x80,
-    0x02,
-    0x0b,
-];
-
-/** The builds that can run here, the fastest first. */
-export function supportedBuilds(): Build[] {
-    const can = (module: number[]) => WebAssembly.validate(new Uint8Array(module));
-    return BUILDS.filter(
-        (build) => build === 'scalar' || can(build === 'simd128' ? SIMD128 : RELAXED_SIMD),
-    );
-}
-
-function choose(wish: Build | undefined): Build {
-    const supported = supportedBuilds();
-    if (wish === undefined) return supported[0]!;
-    if (!BUILDS.includes(wish)) {
-        throw new PalladionError(
-            'WRONG_VALUE',
-            `unknown build ${JSON.stringify(wish)}; expected one of ${BUILDS.join(', ')}`,
-        );
-    }
-    if (!supported.includes(wish)) {
-        throw new PalladionError(
-            'UNSUPPORTED',
-            `the build "${wish}" cannot run here; those that can: ${supported.join(', ')}`,
-        );
-    }
-    return wish;
-}
-
-function fromBase64(base64: string): BufferSource {
-    const text = atob(base64);
-    const bytes = new Uint8Array(text.length);
-    for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-    return bytes;
-}
-
-let embedded: { readonly [build in Build]: string } | undefined;
-
-/** Called by the entries that contain all builds. */
-export function embed(builds: { readonly [build in Build]: string }): void {
-    embedded = builds;
-}
-
-let current: Engine | undefined;
-
-/** The instance in use. The first call creates it if the entry contains the builds. */
-export function engine(): Engine {
-    return current ?? begin();
-}
-
-function begin(): Engine {
-    if (embedded === undefined) {
-        throw new PalladionError(
-            'NOT_READY',
-            'the WebAssembly module is not loaded',
-            'call `await init()` once at the start',
-        );
-    }
-    return (current = new Engine(new WebAssembly.Module(fromBase64(embedded[choose(undefined)]))));
-}
-
-/** A source of the module. */
-export type WasmSource = URL | string | Response | BytesLike | WebAssembly.Module;
-
-/** How to load the module. */
-export interface InitOptions {
-    /** The build. By default the fastest that can run here. */
-    build?: Build;
-    /** The source of the module, if not the package: a URL, a response, bytes, a compiled module, a
-     * promise of one of these, or a function from the build to one of these. A response is compiled
-     * while it arrives.
-     */
-    wasm?: WasmSource | Promise<WasmSource> | ((build: Build) => WasmSource | Promise<WasmSource>);
-}
-
-let readFile: ((url: URL) => Promise<BytesLike>) | undefined;
-
-/** Sets a reader in Node, whose `fetch` does not accept `file:` URLs. */
-export function useFileReader(reader: (url: URL) => Promise<BytesLike>): void {
-    readFile = reader;
-}
-
-async function load(source: WasmSource): Promise<WebAssembly.Module> {
-    if (source instanceof WebAssembly.Module) return source;
-    if (typeof source === 'string' || source instanceof URL) {
-        const url = source instanceof URL ? source : undefined;
-        if (url?.protocol === 'file:' && readFile !== undefined) return load(await readFile(url));
-        source = await fetch(source);
-    }
-    if (typeof Response !== 'undefined' && source instanceof Response) {
-        if (!source.ok)
-            throw new PalladionError(
-                'UNSUPPORTED',
-                `the WebAssembly module cannot be loaded: ${source.status} from ${source.url}`,
-            );
-        // Engines compile a module while it arrives only if its type is right.
-        if (source.headers.get('content-type')?.split(';')[0]?.trim() === 'application/wasm') {
-            return WebAssembly.compileStreaming(source);
+    /** Encrypts a message and writes its tag. */
+    encrypt(message: Message): void {
+        const { id, key, nonce, ad, input, output, tag } = message;
+        if (ad.length + input.length > this.room) {
+            this.#pieces(message, false);
+            return;
         }
-        return WebAssembly.compile(await source.arrayBuffer());
+        const memory = this.memory(); // the call does not allocate, so the memory does not move
+        const text = this.data + ad.length;
+        memory.set(key, this.key);
+        memory.set(nonce, this.nonce);
+        if (ad.length > 0) memory.set(ad, this.data);
+        memory.set(input, text);
+        this.check(this.call.pld_encrypt(id, tag.length, ad.length, input.length));
+        output.set(memory.subarray(text, text + input.length));
+        tag.set(memory.subarray(this.tag, this.tag + tag.length));
+        // The memory holds ciphertext now; wipe the associated data only.
+        if (ad.length > 0) memory.fill(0, this.data, text);
     }
-    return WebAssembly.compile(source as BufferSource);
-}
 
-async function included(build: Build): Promise<WebAssembly.Module> {
-    let base64 = embedded?.[build];
-    if (base64 === undefined) {
-        // Name each one, so that bundlers find it.
-        switch (build) {
-            case 'relaxed-simd': base64 = (await import('./wasm/relaxed-simd.js')).default; break;
-            case 'simd128': base64 = (await import('./wasm/simd128.js')).default; break;
-            case 'scalar': base64 = (await import('./wasm/scalar.js')).default; break;
+    /** Decrypts a message. Returns whether the tag was right; if not, the output is zeroed. */
+    decrypt(message: Message): boolean {
+        const { id, key, nonce, ad, input, output, tag } = message;
+        if (ad.length + input.length > this.room) return this.#pieces(message, true);
+        const memory = this.memory();
+        const text = this.data + ad.length;
+        const end = text + input.length;
+        memory.set(key, this.key);
+        memory.set(nonce, this.nonce);
+        if (ad.length > 0) memory.set(ad, this.data);
+        memory.set(input, text);
+        memory.set(tag, this.tag);
+        if (this.call.pld_decrypt(id, tag.length, ad.length, input.length) !== -1) {
+            output.set(memory.subarray(text, end));
+            memory.fill(0, this.data, end);
+            return true;
+        }
+        output.fill(0);
+        if (this.wrongTag()) return false;
+        throw this.failure();
+    }
+
+    #pieces({ id, key, nonce, ad, input, output, tag }: Message, open: boolean): boolean {
+        const { call, data, room } = this;
+        const expected = open ? tag.slice() : tag; // a copy, because the tag may lie in the output
+        const session = this.beginSession(id, key, nonce, ad);
+        const step = open ? call.pld_session_decrypt : call.pld_session_encrypt;
+        let live = true;
+        let good = false;
+        try {
+            for (let at = 0; at < input.length; at += room) {
+                const memory = this.memory();
+                const piece = input.subarray(at, at + room);
+                memory.set(piece, data);
+                this.check(step(session, piece.length));
+                output.set(memory.subarray(data, data + piece.length), at);
+            }
+            live = false;
+            if (open) {
+                this.memory().set(expected, this.tag);
+                if (call.pld_session_verify(session, tag.length) === -1) {
+                    if (this.wrongTag()) return false;
+                    throw this.failure();
+                }
+            } else {
+                this.check(call.pld_session_finalize(session, tag.length));
+                tag.set(this.memory().subarray(this.tag, this.tag + tag.length));
+            }
+            good = true;
+            return true;
+        } finally {
+            if (live) call.pld_session_free(session);
+            this.memory().fill(0, data, data + room);
+            if (!good) output.fill(0);
         }
     }
-    return WebAssembly.compile(fromBase64(base64));
+
+    /** Starts a session with associated data of any length. */
+    beginSession(id: number, key: Uint8Array, nonce: Uint8Array, ad: Uint8Array): number {
+        const memory = this.memory();
+        memory.set(key, this.key);
+        memory.set(nonce, this.nonce);
+        if (ad.length > this.room) return this.beginLong(id, ad);
+        memory.set(ad, this.data);
+        return this.check(this.call.pld_session_new(id, ad.length));
+    }
+
+    /** Encrypts the next piece of a session, or zeros. */
+    encryptNext(session: number, input: Uint8Array | undefined, output: Uint8Array): void {
+        const { data, room } = this;
+        for (let at = 0; at < output.length; at += room) {
+            const end = Math.min(at + room, output.length);
+            const memory = this.memory();
+            if (input === undefined) memory.fill(0, data, data + end - at);
+            else memory.set(input.subarray(at, end), data);
+            this.check(this.call.pld_session_encrypt(session, end - at));
+            output.set(memory.subarray(data, data + end - at), at);
+            // A key stream is as secret as a plaintext.
+            if (input === undefined) memory.fill(0, data, data + end - at);
+        }
+    }
+
+    /** Adds data to a MAC. */
+    updateMac(mac: number, bytes: Uint8Array): void {
+        for (let at = 0; at < bytes.length; at += this.room) {
+            const piece = bytes.subarray(at, at + this.room);
+            this.memory().set(piece, this.data);
+            this.check(this.call.pld_mac_update(mac, piece.length));
+        }
+    }
 }
 
-/** Loads the WebAssembly module without blocking the thread. `@palladion/aegis/slim` needs this
- * once. `@palladion/aegis` loads its module at the first use, so there call `init` only to choose
- * another build or another source.
- *
- * A second call without options does nothing. With options it loads a new module, for objects
- * created from then on.
- *
- * @returns the build in use.
- */
-export async function init(options: InitOptions = {}): Promise<Build> {
-    checkOptions(options, ['build', 'wasm']);
-    const { build, wasm } = options;
-    if (current !== undefined && build === undefined && wasm === undefined) return current.build;
-    const chosen = choose(build);
-    const module =
-        wasm === undefined
-            ? await included(chosen)
-            : await load(await (typeof wasm === 'function' ? wasm(chosen) : wasm));
-    current = new Engine(module);
-    return current.build;
-}
+/** The buffer for a chunk of a file: in the memory of an instance, or an array. */
+export class Chunk {
+    readonly #engine: Engine;
+    readonly #start: number;
+    /** The array, for the functions that work on it. */
+    readonly array: Uint8Array | undefined;
 
-/** The build in use. */
-export function currentBuild(): Build {
-    return engine().build;
+    constructor(engine: Engine, start: number, array?: Uint8Array) {
+        this.#engine = engine;
+        this.#start = start;
+        this.array = array;
+    }
+
+    set(bytes: Uint8Array, at: number): void {
+        (this.array ?? this.#engine.memory()).set(bytes, this.#start + at);
+    }
+
+    slice(from: number, to: number): Bytes {
+        const memory = this.array ?? this.#engine.memory();
+        return memory.slice(this.#start + from, this.#start + to) as Bytes;
+    }
+
+    /** Wipes the array. The module wipes its memory. */
+    wipe(): void {
+        this.array?.fill(0);
+    }
 }
 
 /** Frees the memory of objects that were garbage-collected. */
 const forgotten = new FinalizationRegistry<() => void>((free) => free());
 
-/** An object in the memory of an engine. It is freed once, by its owner or after its owner. */
+/** An object in an engine. It is freed once, by its owner or after its owner. */
 export class Handle {
     readonly engine: Engine;
-    #address: number;
+    #number: number;
     readonly #free: Call;
 
-    constructor(owner: object, engine: Engine, address: number, free: Call) {
+    constructor(owner: object, engine: Engine, number: number, free: Call) {
         this.engine = engine;
-        this.#address = address;
+        this.#number = number;
         this.#free = free;
         forgotten.register(owner, () => this.free(), this);
     }
 
-    /** The address. Throws if the object was freed. */
-    get address(): number {
-        if (this.#address === 0)
+    /** The number. Throws if the object was freed. */
+    get number(): number {
+        if (this.#number === 0)
             throw new PalladionError('WRONG_STATE', 'this object is already finished');
-        return this.#address;
+        return this.#number;
     }
 
-    get live(): boolean {
-        return this.#address !== 0;
-    }
-
-    /** Returns the address. The caller must free the object. */
+    /** Returns the number. The caller must free the object. */
     take(): number {
-        const address = this.address;
-        this.#address = 0;
+        const number = this.number;
+        this.#number = 0;
         forgotten.unregister(this);
-        return address;
+        return number;
     }
 
     free(): void {
-        if (this.live) this.#free(this.take());
+        if (this.#number !== 0) this.#free(this.take());
     }
 }

@@ -7,7 +7,8 @@ import {
     type Bytes,
     type BytesLike,
 } from './bytes.js';
-import { engine, Handle, type Engine } from './engine.js';
+import { engine } from './builds.js';
+import { Handle, type Chunk, type Engine } from './engine.js';
 import { PalladionError } from './errors.js';
 import { randomBytes } from './random.js';
 
@@ -108,8 +109,7 @@ function writeSecret(e: Engine, bytes: Uint8Array, passphrase: boolean, at: numb
 class Sealer {
     readonly #handle: Handle;
     readonly #size: number;
-    /** The address of the chunk. */
-    readonly #chunk: number;
+    readonly #chunk: Chunk;
     #length = 0;
     #header: Bytes | undefined;
 
@@ -136,22 +136,21 @@ class Sealer {
         const e = engineFor(passphrase);
         const length = writeSecret(e, bytes, passphrase, 0);
         e.memory().set(salt, e.nonce);
-        const address = e.check(e.call.pld_sealer_new(length, id, size, memoryKiB, passes, lanes));
-        this.#handle = new Handle(this, e, address, e.call.pld_sealer_free);
+        const file = e.check(e.call.pld_sealer_new(length, id, size, memoryKiB, passes, lanes));
+        this.#handle = new Handle(this, e, file, e.call.pld_sealer_free);
         this.#header = e.memory().slice(e.data, e.data + HEADER) as Bytes;
         this.#size = size;
-        this.#chunk = e.call.pld_sealer_chunk(address) >>> 0;
+        this.#chunk = e.chunk(file, 'sealer', FRAME + size + TAG);
     }
 
     push(bytes: Uint8Array, emit: Emit): void {
-        const e = this.#handle.engine;
         this.#begin(emit);
         let at = 0;
         while (at < bytes.length) {
             // Keep a full chunk until more data comes, because it might be the last.
             if (this.#length === this.#size) this.#seal(false, emit);
             const taken = Math.min(bytes.length - at, this.#size - this.#length);
-            e.memory().set(bytes.subarray(at, at + taken), this.#chunk + FRAME + this.#length);
+            this.#chunk.set(bytes.subarray(at, at + taken), FRAME + this.#length);
             this.#length += taken;
             at += taken;
         }
@@ -160,7 +159,7 @@ class Sealer {
     end(emit: Emit): void {
         this.#begin(emit);
         this.#seal(true, emit);
-        this.#handle.free();
+        this.free();
     }
 
     #begin(emit: Emit): void {
@@ -169,16 +168,18 @@ class Sealer {
     }
 
     #seal(last: boolean, emit: Emit): void {
-        const e = this.#handle.engine;
+        const { engine: e, number } = this.#handle;
+        const { array } = this.#chunk;
         const length = e.check(
-            e.call.pld_sealer_seal(this.#handle.address, this.#length, last ? 1 : 0),
+            e.call.pld_sealer_seal(number, this.#length, last ? 1 : 0, array),
         );
         this.#length = 0;
-        emit(e.memory().slice(this.#chunk, this.#chunk + length) as Bytes);
+        emit(this.#chunk.slice(0, length));
     }
 
     free(): void {
         this.#handle.free();
+        this.#chunk.wipe();
     }
 }
 
@@ -189,7 +190,7 @@ class Opener {
     readonly #limits: [memoryKiB: number, passes: number, lanes: number, workKiB: number];
     readonly #header = new Uint8Array(HEADER);
     #handle: Handle | undefined;
-    #chunk = 0;
+    #chunk: Chunk | undefined;
     /** The part being collected, its length, and how much of it has arrived. */
     #part: 'header' | 'frame' | 'rest' | 'failed' = 'header';
     #wanted = HEADER;
@@ -219,8 +220,7 @@ class Opener {
                 if (this.#part === 'header') {
                     this.#header.set(piece, this.#have);
                 } else {
-                    const place = this.#chunk + (this.#part === 'frame' ? 0 : FRAME);
-                    this.#handle!.engine.memory().set(piece, place + this.#have);
+                    this.#chunk!.set(piece, (this.#part === 'frame' ? 0 : FRAME) + this.#have);
                 }
                 this.#have += taken;
                 at += taken;
@@ -255,7 +255,7 @@ class Opener {
         return (
             this.#part === 'frame' &&
             handle !== undefined &&
-            handle.engine.call.pld_opener_complete(handle.address) === 1
+            handle.engine.call.pld_opener_complete(handle.number) === 1
         );
     }
 
@@ -272,23 +272,25 @@ class Opener {
         const e = engineFor(this.#passphrase);
         e.memory().set(this.#header.subarray(0, this.#have), e.data);
         const length = writeSecret(e, this.#secret, this.#passphrase, this.#have);
-        const address = e.check(e.call.pld_opener_new(length, this.#have, ...this.#limits));
-        this.#handle = new Handle(this, e, address, e.call.pld_opener_free);
-        this.#chunk = e.call.pld_opener_chunk(address) >>> 0;
+        const file = e.check(e.call.pld_opener_new(length, this.#have, ...this.#limits));
+        this.#handle = new Handle(this, e, file, e.call.pld_opener_free);
+        const size = e.check(e.call.pld_opener_size(file));
+        this.#chunk = e.chunk(file, 'opener', FRAME + size + TAG);
         this.#secret.fill(0);
         this.#collect('frame', FRAME);
     }
 
     #frame(): void {
-        const { engine: e, address } = this.#handle!;
-        this.#collect('rest', e.check(e.call.pld_opener_frame(address, this.#have)));
+        const { engine: e, number } = this.#handle!;
+        const { array } = this.#chunk!;
+        this.#collect('rest', e.check(e.call.pld_opener_frame(number, this.#have, array)));
     }
 
     #open(emit: Emit): void {
-        const { engine: e, address } = this.#handle!;
-        const length = e.check(e.call.pld_opener_open(address, this.#have));
-        const text = this.#chunk + FRAME;
-        if (length > 0) emit(e.memory().slice(text, text + length) as Bytes);
+        const { engine: e, number } = this.#handle!;
+        const { array } = this.#chunk!;
+        const length = e.check(e.call.pld_opener_open(number, this.#have, array));
+        if (length > 0) emit(this.#chunk!.slice(FRAME, FRAME + length));
         this.#collect('frame', FRAME);
     }
 
@@ -301,6 +303,7 @@ class Opener {
     free(): void {
         this.#secret.fill(0);
         this.#handle?.free();
+        this.#chunk?.wipe();
         this.#part = 'failed';
     }
 }

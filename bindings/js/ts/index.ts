@@ -3,4 +3,4 @@
  */
 import './embedded.js';
 
-export * from './slim.js';
+export * from './api.js';

@@ -9,7 +9,8 @@ import {
     type BytesLike,
     type TagLength,
 } from './bytes.js';
-import { engine, Handle, type Engine } from './engine.js';
+import { engine } from './builds.js';
+import { Handle, type Engine } from './engine.js';
 import { PalladionError } from './errors.js';
 
 /** The options of a MAC. */
@@ -47,10 +48,6 @@ function writeKey(e: Engine, key: Uint8Array, nonce: Uint8Array): void {
     const memory = e.memory();
     memory.set(key, e.key);
     memory.set(nonce, e.nonce);
-}
-
-function readTag(e: Engine, length: number): Bytes {
-    return e.memory().slice(e.tag, e.tag + length) as Bytes;
 }
 
 /** Authenticates data in pieces. A MAC gives one tag; {@link clone} it first to add more data
@@ -101,22 +98,16 @@ export class Mac {
     /** Adds data, in pieces of any size. */
     update(data: BytesLike): this {
         const bytes = toBytes(data, 'data');
-        const e = this.#handle.engine;
-        const address = this.#handle.address;
-        for (let at = 0; at < bytes.length; at += e.room) {
-            const piece = bytes.subarray(at, at + e.room);
-            e.memory().set(piece, e.data);
-            e.check(e.call.pld_mac_update(address, piece.length));
-        }
+        this.#handle.engine.updateMac(this.#handle.number, bytes);
         return this;
     }
 
     /** Returns an independent copy with the same key and data. */
     clone(): Mac {
         const e = this.#handle.engine;
-        const address = e.check(e.call.pld_mac_clone(this.#handle.address));
+        const number = e.check(e.call.pld_mac_clone(this.#handle.number));
         return new Mac(
-            new Begun(e, address, this.algorithm, this.#longTagsOnly) as unknown as BytesLike,
+            new Begun(e, number, this.algorithm, this.#longTagsOnly) as unknown as BytesLike,
         );
     }
 
@@ -136,7 +127,7 @@ export class Mac {
         const length = this.#tagLength(tagLength);
         const e = this.#handle.engine;
         e.check(e.call.pld_mac_finalize(this.#handle.take(), length));
-        return readTag(e, length);
+        return e.readTag(length);
     }
 
     /**
@@ -161,13 +152,13 @@ export class Mac {
 class Begun {
     constructor(
         readonly engine: Engine,
-        readonly address: number,
+        readonly number: number,
         readonly algorithm: Algorithm,
         readonly master: boolean,
     ) {}
 
     handle(owner: Mac): Handle {
-        return new Handle(owner, this.engine, this.address, this.engine.call.pld_mac_free);
+        return new Handle(owner, this.engine, this.number, this.engine.call.pld_mac_free);
     }
 }
 
@@ -186,15 +177,14 @@ export function mac(key: BytesLike, data: BytesLike, options: MacTagOptions = {}
     const tagLength = checkTagLength(options.tagLength ?? 32);
     const [id, k, nonce] = parameters(key, options);
     const e = engine();
-    if (bytes.length > e.room) {
+    if (bytes.length > e.short) {
         const { algorithm, nonce } = options;
         return new Mac(key, { algorithm, nonce }).update(bytes).finalize(tagLength);
     }
     writeKey(e, k, nonce);
     e.memory().set(bytes, e.data);
     e.check(e.call.pld_mac(id, tagLength, bytes.length));
-    e.memory().fill(0, e.data, e.data + bytes.length);
-    return readTag(e, tagLength);
+    return e.readTag(tagLength);
 }
 
 /**
@@ -213,12 +203,10 @@ export function verifyMac(
     checkTagLength(expected.length);
     const [id, k, nonce] = parameters(key, options);
     const e = engine();
-    if (bytes.length > e.room) return new Mac(key, options).update(bytes).verify(expected);
+    if (bytes.length > e.short) return new Mac(key, options).update(bytes).verify(expected);
     writeKey(e, k, nonce);
     const memory = e.memory();
     memory.set(expected, e.tag);
     memory.set(bytes, e.data);
-    const result = e.call.pld_mac_verify(id, expected.length, bytes.length);
-    e.memory().fill(0, e.data, e.data + bytes.length);
-    if (result === -1) throw wrongMac(e);
+    if (e.call.pld_mac_verify(id, expected.length, bytes.length) === -1) throw wrongMac(e);
 }

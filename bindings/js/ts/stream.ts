@@ -11,8 +11,8 @@ import {
     type BytesLike,
     type TagLength,
 } from './bytes.js';
-import { beginSession } from './cipher.js';
-import { engine, Handle } from './engine.js';
+import { engine } from './builds.js';
+import { Handle } from './engine.js';
 
 const ZEROS = new Uint8Array(32);
 
@@ -31,33 +31,22 @@ class Session {
         const k = exactly(key, length, 'key');
         const n = nonce == null ? ZEROS.subarray(0, length) : exactly(nonce, length, 'nonce');
         const e = engine();
-        const address = beginSession(e, id, k, n, optionalBytes(ad, 'associated data'));
-        this.#handle = new Handle(this, e, address, e.call.pld_session_free);
+        const number = e.beginSession(id, k, n, optionalBytes(ad, 'associated data'));
+        this.#handle = new Handle(this, e, number, e.call.pld_session_free);
     }
 
     /** Encrypts the next piece, or `length` zeros. */
     next(input: Uint8Array | undefined, length: number): Bytes {
-        const e = this.#handle.engine;
-        const address = this.#handle.address;
+        const { engine, number } = this.#handle;
         const output = new Uint8Array(length);
-        for (let at = 0; at < length; at += e.room) {
-            const end = Math.min(at + e.room, length);
-            const memory = e.memory();
-            if (input === undefined) memory.fill(0, e.data, e.data + end - at);
-            else memory.set(input.subarray(at, end), e.data);
-            e.check(e.call.pld_session_encrypt(address, end - at));
-            output.set(memory.subarray(e.data, e.data + end - at), at);
-            // A key stream is as secret as a plaintext.
-            if (input === undefined) memory.fill(0, e.data, e.data + end - at);
-        }
+        engine.encryptNext(number, input, output);
         return output;
     }
 
     finalize(tagLength: TagLength): Bytes {
         const e = this.#handle.engine;
-        e.check(e.call.pld_session_finalize(this.#handle.address, tagLength));
-        this.#handle.free();
-        return e.memory().slice(e.tag, e.tag + tagLength) as Bytes;
+        e.check(e.call.pld_session_finalize(this.#handle.take(), tagLength));
+        return e.readTag(tagLength);
     }
 
     free(): void {

@@ -1,0 +1,152 @@
+//! The WebAssembly module. It imports nothing.
+//!
+//! # Safety
+//!
+//! The functions use static memory, so only one may run at a time, which WebAssembly without
+//! threads guarantees. Addresses that JavaScript passes come from `pld_alloc`, with the length that
+//! it allocated.
+
+use core::cell::UnsafeCell;
+use std::alloc::{Layout, alloc, dealloc};
+
+use crate::failure::Failure;
+use crate::file;
+use crate::memory::{DATA_LEN, Objects, Scratch, answer};
+use crate::pieces;
+
+struct Shared<T>(UnsafeCell<T>);
+
+// SAFETY: only one call runs at a time.
+unsafe impl<T> Sync for Shared<T> {}
+
+// Apart from the objects, because memory that starts as zeros takes no room in the module.
+static SCRATCH: Shared<Scratch> = Shared(UnsafeCell::new(Scratch {
+    key: [0; 32],
+    nonce: [0; 32],
+    tag: [0; 32],
+    text: [0; 512],
+    data: [0; DATA_LEN],
+}));
+static OBJECTS: Shared<Objects> = Shared(UnsafeCell::new(Objects::new()));
+
+/// Runs a function of the module.
+fn enter(run: impl FnOnce(&mut Scratch, &mut Objects) -> Result<u32, Failure>) -> u32 {
+    // SAFETY: only one call runs at a time, and each borrows these only here.
+    let (scratch, objects) = unsafe { (&mut *SCRATCH.0.get(), &mut *OBJECTS.0.get()) };
+    let result = run(scratch, objects);
+    answer(&mut scratch.text, result)
+}
+
+/// Exports functions that take numbers.
+macro_rules! export {
+    ($($name:ident($($number:ident),*) => $run:path;)*) => {$(
+        #[unsafe(no_mangle)] // no other crate defines this name
+        extern "C" fn $name($($number: u32),*) -> u32 {
+            enter(|scratch, objects| $run(scratch, objects, [$($number),*]))
+        }
+    )*};
+}
+crate::functions!(export);
+
+/// Returns the build: 0 without SIMD, 1 with `simd128`, 2 with relaxed SIMD too.
+#[unsafe(no_mangle)]
+extern "C" fn pld_build() -> u32 {
+    if cfg!(target_feature = "relaxed-simd") {
+        2
+    } else {
+        u32::from(cfg!(target_feature = "simd128"))
+    }
+}
+
+/// Returns an address in the scratch memory: 0 for the key, 1 nonce, 2 tag, 3 text, 4 data. Returns
+/// the room for data, in bytes, for any other number.
+#[unsafe(no_mangle)]
+extern "C" fn pld_place(which: u32) -> usize {
+    let base = SCRATCH.0.get().addr();
+    match Scratch::PLACES.get(which as usize) {
+        Some(place) if which < 5 => base + place,
+        _ => DATA_LEN,
+    }
+}
+
+fn layout(len: usize) -> Option<Layout> {
+    Layout::from_size_align(len, 16).ok().filter(|layout| layout.size() > 0)
+}
+
+/// Allocates memory for data that is too long for the scratch memory and cannot be processed in
+/// pieces. Returns null if there is no memory.
+#[unsafe(no_mangle)]
+extern "C" fn pld_alloc(len: usize) -> *mut u8 {
+    // SAFETY: the layout is not empty.
+    layout(len).map_or(core::ptr::null_mut(), |layout| unsafe { alloc(layout) })
+}
+
+/// Wipes and frees memory from `pld_alloc`.
+///
+/// # Safety
+///
+/// The memory comes from `pld_alloc` with this length and has not been freed.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pld_free(memory: *mut u8, len: usize) {
+    if let Some(layout) = layout(len) {
+        // SAFETY: the caller got the memory from `pld_alloc` with this length.
+        unsafe {
+            core::ptr::write_bytes(memory, 0, len);
+            dealloc(memory, layout);
+        }
+    }
+}
+
+/// Starts a message with long associated data.
+///
+/// # Safety
+///
+/// The associated data is in memory from `pld_alloc`, which has this length.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pld_session_new_at(id: u32, ad: *const u8, ad_len: usize) -> u32 {
+    // SAFETY: the caller passes readable memory that is not static.
+    let ad = unsafe { core::slice::from_raw_parts(ad, ad_len) };
+    enter(|scratch, objects| {
+        pieces::begin(&mut objects.sessions, (&mut scratch.key, &scratch.nonce), id, ad)
+    })
+}
+
+/// Returns the address of the buffer for a chunk.
+#[unsafe(no_mangle)]
+extern "C" fn pld_sealer_chunk(file: u32) -> u32 {
+    enter(|_, objects| Ok(objects.sealers.get(file)?.chunk.as_ptr().addr() as u32))
+}
+
+/// Seals `len` bytes of text. Returns the length with frame and tag.
+#[unsafe(no_mangle)]
+extern "C" fn pld_sealer_seal(file: u32, len: u32, last: u32) -> u32 {
+    enter(|_, objects| {
+        let file = objects.sealers.get(file)?;
+        file::seal(&mut file.state, &mut file.chunk, len, last != 0)
+    })
+}
+
+/// Returns the address of the buffer for a chunk.
+#[unsafe(no_mangle)]
+extern "C" fn pld_opener_chunk(file: u32) -> u32 {
+    enter(|_, objects| Ok(objects.openers.get(file)?.chunk.as_ptr().addr() as u32))
+}
+
+/// Takes the `len` bytes of a frame, fewer if the file ends. Returns the number of bytes that must
+/// follow.
+#[unsafe(no_mangle)]
+extern "C" fn pld_opener_frame(file: u32, len: u32) -> u32 {
+    enter(|_, objects| {
+        let file = objects.openers.get(file)?;
+        file::frame(&mut file.state, &file.chunk, len)
+    })
+}
+
+/// Opens the `len` bytes after the frame. Returns the length of the text that replaces them.
+#[unsafe(no_mangle)]
+extern "C" fn pld_opener_open(file: u32, len: u32) -> u32 {
+    enter(|_, objects| {
+        let file = objects.openers.get(file)?;
+        file::open(&mut file.state, &mut file.chunk, len)
+    })
+}

@@ -1,0 +1,128 @@
+// The native addon: when it is chosen, in several threads, and called with wrong arguments.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { ALGORITHMS, Cipher, Mac, supportedBuilds } from '@palladion/aegis';
+import { build, fill, hex, noise } from './common.mjs';
+
+const skip = build === 'native' ? false : 'tested with native';
+const here = dirname(fileURLToPath(import.meta.url));
+
+/** Runs a program that imports the package, and returns what it prints. */
+function run(program, environment) {
+    const words = ['--input-type=module', '--eval', program];
+    const env = { ...process.env, PALLADION_BUILD: '', ...environment };
+    const { stdout, stderr } = spawnSync(process.execPath, words, {
+        cwd: here,
+        env,
+        encoding: 'utf8',
+    });
+    return stdout || stderr;
+}
+
+test('the environment chooses the build', { skip }, () => {
+    const program = `
+        import { currentBuild } from '@palladion/aegis';
+        try { console.log(currentBuild()) } catch (error) { console.log(error.message) }`;
+    const wasm = supportedBuilds().find((build) => build !== 'native');
+    for (const [wish, said] of [
+        ['', 'native'],
+        ['native', 'native'],
+        ['wasm', wasm],
+        ['scalar', 'scalar'],
+        [
+            'avx',
+            'PALLADION_BUILD asks for the build "avx", which does not exist; ' +
+                'expected one of native, relaxed-simd, simd128, scalar, wasm',
+        ],
+    ])
+        assert.equal(run(program, { PALLADION_BUILD: wish }), `${said}\n`);
+});
+
+test('each thread has an instance of its own', { skip }, async () => {
+    const results = Array.from({ length: 4 }, () => new Promise((resolve, reject) => {
+        const worker = new Worker(new URL('worker.mjs', import.meta.url));
+        worker.on('message', resolve);
+        worker.on('error', reject);
+    }));
+    const zeros = new Uint8Array(32);
+    const expected = hex(new Mac(zeros).update(zeros).finalize());
+    for (const [used, tag] of await Promise.all(results)) {
+        assert.equal(used, 'native');
+        assert.equal(hex(tag), expected);
+    }
+});
+
+test('the addon refuses what the package would not pass', { skip }, () => {
+    const require = createRequire(import.meta.resolve('@palladion/aegis'));
+    const { platform, arch } = process;
+    const names = platform === 'linux' ? [`linux-${arch}-gnu`, `linux-${arch}-musl`]
+        : [`${platform}-${arch}`];
+    const addon = names.map((name) => {
+        try {
+            return require(`@palladion/aegis-${name}`);
+        } catch {
+            return undefined;
+        }
+    }).find((addon) => addon !== undefined);
+    const one = new Uint8Array(100);
+    const own = new Uint8Array(addon.memory).subarray(addon.data, addon.data + 100);
+    const none = new Uint8Array(0);
+    for (const words of [
+        [],
+        [5],
+        [5, 32, none, one],
+        [5, 32, none, one, new Uint8Array(99)],
+        [5, 32, none, one, one.subarray(1)],
+        [5, 32, none, one.subarray(1), one.subarray(0, 99)],
+        [5, 32, one.subarray(50), one.subarray(0, 60), one.subarray(0, 60)],
+        [5, 32, none, one, own],
+        [5, 32, own, one, one],
+        [5, 32, none, 'text', one],
+        [5, 32, none, new Uint16Array(50), one],
+        [5, 17, none, one, one],
+        [5, 33, none, one, one],
+        [9, 32, none, one, one],
+        ['5', 32, none, one, one],
+    ]) {
+        assert.equal(addon.pld_encrypt_arrays(...words), -1, String(words));
+        assert.equal(addon.pld_decrypt_arrays(...words), -1, String(words));
+    }
+    assert.equal(addon.pld_encrypt(5, 32, 2 ** 31, 2 ** 31), -1);
+    assert.equal(addon.pld_encrypt(5, 32, 0, addon.room + 1), -1);
+    for (const number of [0, 1e6, 2 ** 32 - 1, NaN]) {
+        assert.equal(addon.pld_session_encrypt(number, 1), -1);
+        assert.equal(addon.pld_session_free(number), -1);
+        assert.equal(addon.pld_mac_update_array(number, one), -1);
+        assert.equal(addon.pld_sealer_seal(number, 1, 0, one), -1);
+        assert.equal(addon.pld_opener_open(number, 1, one), -1);
+    }
+    const file = addon.pld_sealer_new(2 ** 32 - 1, 5, 1024, 64, 1, 1);
+    assert.equal(addon.pld_sealer_seal(file, 1024, 0, one), -1); // too short
+    assert.equal(addon.pld_sealer_seal(file, 5, 1, new Uint8Array(41)), 41);
+    assert.equal(addon.pld_sealer_seal(file, 5, 1, new Uint8Array(41)), -1); // after the last
+    assert.equal(addon.pld_sealer_free(file), 0);
+    assert.equal(addon.pld_sealer_free(file), -1);
+});
+
+test('the addon and the WebAssembly give the same bytes', { skip }, async () => {
+    const { init } = await import('@palladion/aegis');
+    const results = {};
+    for (const build of supportedBuilds()) {
+        await init({ build });
+        for (const algorithm of ALGORITHMS) {
+            const cipher = new Cipher(fill(1, algorithm < 'AEGIS-2' ? 16 : 32), { algorithm });
+            const nonce = fill(2, cipher.nonceLength);
+            for (const length of [0, 1, 2047, 2048, 2049, 300_000]) {
+                const sealed = cipher.encrypt(nonce, noise(length), { ad: noise(length % 3000) });
+                (results[`${algorithm}, ${length}`] ??= new Set()).add(hex(sealed));
+            }
+        }
+    }
+    for (const [name, { size }] of Object.entries(results)) assert.equal(size, 1, name);
+    await init({ build });
+});

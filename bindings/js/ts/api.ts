@@ -1,0 +1,34 @@
+/** Everything that `@palladion/aegis` and `@palladion/aegis/slim` export. */
+export { ALGORITHMS, DEFAULT_ALGORITHM, keyLength, type Algorithm } from './algorithm.js';
+export type { Bytes, BytesLike, TagLength } from './bytes.js';
+export {
+    Cipher, generateKey, generateNonce, open, seal,
+    type CipherOptions, type Detached, type IntoOptions, type MessageOptions,
+} from './cipher.js';
+export {
+    BUILDS,
+    currentBuild,
+    init,
+    supportedBuilds,
+    type InitOptions,
+} from './builds.js';
+export type { Build } from './engine.js';
+export type { WasmBuild, WasmSource } from './wasm.js';
+export { PalladionError, type ErrorCode } from './errors.js';
+export {
+    decryptFile,
+    decryptStream,
+    encryptedLength,
+    encryptFile,
+    encryptStream,
+    formatKey,
+    generateMasterKey,
+    needsPassphrase,
+    parseKey,
+    type DecryptOptions,
+    type EncryptOptions,
+    type KdfCosts,
+    type Secret,
+} from './file.js';
+export { Mac, mac, verifyMac, type MacOptions, type MacTagOptions } from './mac.js';
+export { Encryptor, KeyStream, keyStream } from './stream.js';

@@ -1,0 +1,94 @@
+/** The native addon. `src/native.rs` is its other side. */
+import { Chunk, Engine, type Call, type Calls, type Message, type Places } from './engine.js';
+
+/** What the addon exports. */
+export interface Addon extends Calls, Places {
+    readonly version: string;
+    readonly memory: ArrayBuffer;
+    readonly pld_encrypt_arrays: Call;
+    readonly pld_decrypt_arrays: Call;
+    readonly pld_session_new_array: Call;
+    readonly pld_session_encrypt_arrays: Call;
+    readonly pld_mac_update_array: Call;
+}
+
+/**
+ * The most bytes that are copied to the addon's memory and back. For longer data, passing arrays is
+ * faster.
+ */
+const SHORT = 2048;
+
+/** The addon must not use memory that another thread may change at the same time. */
+const isShared = ({ buffer }: Uint8Array) =>
+    typeof SharedArrayBuffer !== 'undefined' && buffer instanceof SharedArrayBuffer;
+
+/** The addon's instance for this thread. */
+export class Native extends Engine {
+    readonly build = 'native';
+    declare readonly call: Addon;
+    readonly #memory: Uint8Array;
+
+    constructor(addon: Addon) {
+        super(addon, addon, SHORT);
+        this.#memory = new Uint8Array(addon.memory);
+    }
+
+    memory(): Uint8Array {
+        return this.#memory;
+    }
+
+    another(): Native {
+        return this;
+    }
+
+    override encrypt(message: Message): void {
+        if (!this.#canPass(message)) return super.encrypt(message);
+        const { tag } = message;
+        this.check(this.#pass(this.call.pld_encrypt_arrays, message));
+        tag.set(this.#memory.subarray(this.tag, this.tag + tag.length));
+    }
+
+    override decrypt(message: Message): boolean {
+        if (!this.#canPass(message)) return super.decrypt(message);
+        this.#memory.set(message.tag, this.tag);
+        if (this.#pass(this.call.pld_decrypt_arrays, message) !== -1) return true;
+        message.output.fill(0);
+        if (this.wrongTag()) return false;
+        throw this.failure();
+    }
+
+    #canPass({ ad, input, output }: Message): boolean {
+        return (
+            ad.length + input.length > SHORT &&
+            !(isShared(ad) || isShared(input) || isShared(output))
+        );
+    }
+
+    #pass(call: Call, { id, key, nonce, ad, input, output, tag }: Message): number {
+        this.#memory.set(key, this.key);
+        this.#memory.set(nonce, this.nonce);
+        // The addon refuses associated data in the output.
+        const apart = ad.buffer === output.buffer ? ad.slice() : ad;
+        return call(id, tag.length, apart, input, output);
+    }
+
+    protected beginLong(id: number, ad: Uint8Array): number {
+        return this.check(this.call.pld_session_new_array(id, isShared(ad) ? ad.slice() : ad));
+    }
+
+    override encryptNext(session: number, input: Uint8Array | undefined, output: Uint8Array): void {
+        if (output.length <= SHORT || (input !== undefined && isShared(input)))
+            return super.encryptNext(session, input, output);
+        // A new output is all zeros.
+        this.check(this.call.pld_session_encrypt_arrays(session, input ?? output, output));
+    }
+
+    override updateMac(mac: number, bytes: Uint8Array): void {
+        if (bytes.length <= SHORT || isShared(bytes)) return super.updateMac(mac, bytes);
+        this.check(this.call.pld_mac_update_array(mac, bytes));
+    }
+
+    chunk(_file: number, _kind: string, length: number): Chunk {
+        return new Chunk(this, 0, new Uint8Array(length));
+    }
+}
