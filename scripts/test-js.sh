@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Builds the JavaScript package, installs it as a user does into a folder of its own, and tests it
-# there in Node, with each build of the WebAssembly: vectors, messages, files (also against the
-# command line), the README's examples, the types.
+# Builds the JavaScript package and its native addon, installs them as a user does into a folder of
+# their own, and tests them there in Node, with the addon and with each build of the WebAssembly:
+# vectors, messages, files (also against the command line), the README's examples, the types, and
+# the package without the addon.
 #
-#   scripts/test-js.sh [scalar|simd128|relaxed-simd ...]
+#   scripts/test-js.sh [native|scalar|simd128|relaxed-simd ...]
 #
-# JS_FOLDER=FOLDER keeps what was installed, for further tests in a browser.
+# JS_FOLDER=FOLDER keeps what was installed, for further tests in a browser. RUNTIMES=1 tests in
+# Deno and Bun too, from their npm packages.
 #
 # Needs (Debian): nodejs npm, and for WebAssembly rustc-web cargo-web rust-web-src lld-19 (or the
 # target wasm32-unknown-unknown from rustup); gets TypeScript from npm.
@@ -20,17 +22,34 @@ mkdir -p "$folder"
 echo "== Build"
 [ -x "$js/node_modules/.bin/tsc" ] || npm --prefix "$js" ci --silent
 node "$js/build.mjs"
+rm -rf "$js/npm"
+node "$js/build.mjs" addon
 cargo build --quiet --release -p palladion-cli
 
 echo "== Install"
 rm -rf "$folder"/*
-tarball=$(cd "$folder" && npm pack --silent "$js/pkg")
+packages=()
+for package in "$js/pkg" "$js"/npm/*; do packages+=("./$(cd "$folder" && npm pack --silent "$package")"); done
+# Without the network, because the addons for other platforms need not exist.
+install() { (cd "$folder" && npm install --silent --offline --no-audit --no-fund --no-save "$@"); }
 echo '{ "private": true, "type": "module" }' >"$folder/package.json"
-(cd "$folder" && npm install --silent --no-audit --no-fund --no-save "./$tarball")
+install "${packages[0]}"
 cp -r "$js/test" "$folder/test"
+# Falls back to WebAssembly, and says why.
+used=$(cd "$folder" && node --input-type=module -e "
+    import { currentBuild, init } from '@palladion/aegis';
+    const reason = await init({ build: 'native' }).catch((error) => error.message);
+    console.log(currentBuild(), reason.includes('is not installed'))")
+[ "$used" = "simd128 true" ] || [ "$used" = "relaxed-simd true" ] || { echo "without the addon: $used" >&2; exit 1; }
+install "${packages[@]}"
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 installed=$(cd "$folder" && node -p 'JSON.parse(fs.readFileSync("node_modules/@palladion/aegis/package.json")).version')
 [ "$installed" = "$version" ] || { echo "the package has version $installed, the workspace $version" >&2; exit 1; }
+# Node 18 cannot require ES modules.
+if node -e 'process.exit(process.features.require_module ? 0 : 1)'; then
+    used=$(cd "$folder" && node --input-type=commonjs -e "console.log(require('@palladion/aegis').currentBuild())" 2>/dev/null)
+    [ "$used" = native ] || { echo "by require: $used" >&2; exit 1; }
+fi
 
 echo "== Types"
 # As an ES module in Node, and as bundlers resolve names; the package's declarations are checked
@@ -43,3 +62,15 @@ done
 
 echo "== Tests"
 PALLADION_ROOT=$PWD PALLADION_CLI=${CARGO_TARGET_DIR:-$PWD/target}/release/palladion node "$folder/test/run.mjs" "$@"
+
+[ -n "${RUNTIMES:-}" ] || exit 0
+echo "== Deno and Bun"
+mkdir "$folder/runtimes"
+(cd "$folder/runtimes" && npm install --silent --no-audit --no-fund --no-save deno bun)
+runtimes=$folder/runtimes/node_modules/.bin
+cd "$folder"
+for build in native simd128; do
+    export PALLADION_ROOT=$OLDPWD PALLADION_BUILD=$build
+    "$runtimes/deno" test --quiet -A --no-check test/{vectors,messages,files,compat}.test.mjs
+    "$runtimes/bun" test ./test/{vectors,messages,files,compat}.test.mjs
+done
