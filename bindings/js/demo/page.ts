@@ -349,6 +349,16 @@ function showProgress(read: number, length: number, started: number): void {
     element('figures').textContent = `${size(read)} of ${size(length)}${rate}`;
 }
 
+/** Shows a command, each word in an element, which the style keeps in one line. */
+function showCommand(text: string): void {
+    const words = text.split(' ').map((word) => {
+        const span = document.createElement('span');
+        span.textContent = word;
+        return span;
+    });
+    element('command').replaceChildren(...words.flatMap((word, i) => (i > 0 ? [' ', word] : word)));
+}
+
 /** Runs the job. Returns false if it was cancelled. */
 async function work(job: Job, length: number, sink: Sink, stopped: AbortSignal): Promise<boolean> {
     let started = performance.now();
@@ -383,7 +393,9 @@ async function start(): Promise<void> {
         return fail({
             code: 'NO_FILE',
             message: 'there is no file yet',
-            hint: 'choose one, or drop it on this page',
+            hint: matchMedia('(hover: none)').matches
+                ? 'choose one'
+                : 'choose one, or drop it on this page',
         });
     }
     const open = opens();
@@ -455,7 +467,7 @@ function finish(
         (blob === undefined ? 'saved where you said' : 'among your downloads') +
         `. It took ${seconds.toFixed(1)} seconds.`;
     element('done-command').hidden = open;
-    element('command').textContent = open ? '' : command(name, chosen.name, keyName);
+    showCommand(open ? '' : command(name, chosen.name, keyName));
     saveLink.hidden = blob === undefined;
     if (blob !== undefined) save(saveLink, blob, name);
     announce('');

@@ -1,0 +1,41 @@
+// Compares the package with AES-GCM of node:crypto: nanoseconds for a call that encrypts, in turns,
+// the fastest sample of each. Build the package and the addon first.
+//
+//   node bench/crypto.mjs
+import { createCipheriv, randomBytes } from 'node:crypto';
+import { Cipher, generateKey, generateNonce, init, supportedBuilds } from '@palladion/aegis';
+
+const SIZES = [64, 1024, 16384, 1 << 20];
+const subjects = [];
+for (const build of supportedBuilds()) {
+    await init({ build });
+    for (const algorithm of ['AEGIS-128X2', 'AEGIS-256X2']) {
+        const [cipher, nonce] = [new Cipher(generateKey(algorithm), { algorithm }), generateNonce(algorithm)];
+        subjects.push([`${build}, ${algorithm}`, build, (message) => cipher.encrypt(nonce, message)]);
+    }
+}
+for (const bits of [128, 256]) {
+    const [key, nonce] = [randomBytes(bits / 8), randomBytes(12)];
+    subjects.push([`node:crypto, AES-${bits}-GCM`, undefined, (message) => {
+        const cipher = createCipheriv(`aes-${bits}-gcm`, key, nonce);
+        const text = cipher.update(message);
+        cipher.final();
+        return [text, cipher.getAuthTag()];
+    }]);
+}
+console.log(`| Node ${process.versions.node} | ${SIZES.join(' | ')} |\n|---|${'---:|'.repeat(SIZES.length)}`);
+const best = subjects.map(() => SIZES.map(() => Infinity));
+for (let round = 0; round < 12; round++) {
+    for (const [i, [, build, call]] of subjects.entries()) {
+        if (build !== undefined) await init({ build });
+        for (const [j, size] of SIZES.entries()) {
+            const message = new Uint8Array(size).fill(7);
+            const repeat = Math.max(10, Math.round(5e6 / (1000 + size)));
+            const start = performance.now();
+            for (let n = 0; n < repeat; n++) call(message);
+            best[i][j] = Math.min(best[i][j], (1e6 * (performance.now() - start)) / repeat);
+        }
+    }
+}
+for (const [i, [name]] of subjects.entries())
+    console.log(`| ${name} | ${best[i].map((time) => time.toFixed(0)).join(' | ')} |`);
