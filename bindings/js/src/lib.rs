@@ -7,7 +7,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `memory.rs` | the scratch memory, objects behind numbers, and results: a number, or `FAILED` and a text |
+//! | `memory.rs` | the scratch memory, objects behind numbers, and results |
 //! | `cipher.rs` | messages and MACs in one call |
 //! | `pieces.rs` | messages and MACs in pieces, and key streams |
 //! | `file.rs` | encrypted files chunk by chunk, and key files |

@@ -15,7 +15,9 @@ const files = readdirSync(here)
     .filter((file) => file.endsWith('.test.mjs'))
     .map((file) => join(here, file));
 const builds =
-    process.argv.length > 2 ? process.argv.slice(2) : ['native', 'scalar', 'simd128', 'relaxed-simd'];
+    process.argv.length > 2
+        ? process.argv.slice(2)
+        : ['native', 'scalar', 'simd128', 'relaxed-simd'];
 
 let failed = false;
 for (const build of builds) {
