@@ -18,32 +18,29 @@ memory is not tracked: a load through a public pointer gives a secret. Storing a
 or a secret to static memory is an error.
 
 Arrays on the stack. A store to a computed place changes all words around that place, up to the next
-word that holds a pointer or a length. To know these words, each kernel is run twice. A load from a
-computed place gives all that may be there, because a compiler may fold an offset into the address:
-an array of lengths just below an array of secrets is taken for secret. The release profile has no
-such pair; `opt-level = 2` has, in kernels for batches, and raises false alarms there.
+word that holds a pointer, a length, a counter or a flag. To find these words, each kernel runs
+twice. A load from a computed place gives all that may be there, because a compiler may fold an
+offset into the address. An array of lengths just below an array of secrets therefore counts as
+secret. Kernels for batches have such a pair at `opt-level = 2`, and none in the release profile.
 
-Calls. A call is followed in the context of its callers, so a function is analysed anew for each way
-to it. A function whose name says that it panics ends its path.
+Calls and loops. A call is followed in the context of its callers, so a function is analysed anew
+for each way to it. A function whose name says that it panics ends its path. A loop runs until its
+state no longer changes. A number that differs between two rounds becomes PUBLIC, so this ends.
 
-Loops. A loop is run until its state no longer changes. A number that differs between two rounds
-becomes PUBLIC, so this ends.
-
-Errors. An unknown instruction, an unknown function, a stack pointer that is no longer known or an
-indirect call with an unknown target is an error: the analysis never guesses. If a new compiler
-causes one, read the instruction and add it to the tables of x86.py or wasm.py with its effect. Do
-not exempt the function.
+Errors. The analysis never guesses: an unknown instruction, an unknown function, a lost stack
+pointer or an indirect call with an unknown target is an error. If a new compiler causes one, read
+the instruction and add it to the tables of x86.py or wasm.py. Do not exempt the function.
 
 What is assumed of the compiler:
 - Kernels are functions of their own, named `arch::BACKEND::entry::NAME` after Rust's demangling.
 - On x86-64, calls follow the System V ABI, and a table of jumps holds 32-bit offsets from itself.
 - In WebAssembly, the stack pointer is the global `__stack_pointer`.
-- An array on the stack holds secrets, or pointers and lengths, never both.
+- An array on the stack holds secrets, or pointers and lengths, never both. A word that holds one of
+  two small numbers is a counter or a flag, not part of an array of secrets.
 - The code is memory safe: a pointer that is moved stays inside what it leads to.
 - Nothing reads a word of the stack that nothing wrote.
-Nothing is assumed of the layout of structures, of registers, or of how much code there is.
 
-Not covered. Code outside of kernels, and kernels that were inlined into it (`init` and `finalize` in
+Not covered. Code outside kernels, and kernels that were inlined into it (`init` and `finalize` in
 the scalar WebAssembly module; `run.sh wasm-all` has them); whether a comparison is of the whole tag
 (tests with forgeries show that); the upper part of a vector register that SSE code leaves as it was
 in a function that also uses AVX; static memory in WebAssembly that begins as zeros; what an engine
@@ -75,8 +72,9 @@ DOES_NOT_RETURN = re.compile(r"^(?:core|std|alloc)\b.*(?:panic|fail|unwrap|expec
 
 CONST, PUBLIC, LIST, IMAGE, ANYWHERE, SECRET = (
     "const", "public", "list", "image", "anywhere", "secret")
-# `exact` if it leads to `at`, otherwise to the array there; `only` if it surely leads to the stack.
-Stack = collections.namedtuple("Stack", "at exact only")
+SMALL = 1 << 16  # counters and flags are smaller
+# `exact` if it leads to `at`, otherwise to the array there.
+Stack = collections.namedtuple("Stack", "at exact")
 
 
 class Bytes(tuple):
@@ -107,9 +105,21 @@ def piece(value):
     return value if value is None or value == 0 else mix((value,))
 
 
-def whole(parts):
-    """A value of these parts."""
-    found = [part for part in parts if part is not None]
+def part(value, at, size):
+    """Some bytes of a value, from the byte `at` on."""
+    if type(value) is not int:
+        return piece(value)
+    return ((value >> 8 * at) + (1 << 8 * size - 1) & (1 << 8 * size) - 1) - (1 << 8 * size - 1)
+
+
+def parts(value):
+    """What is known of a word, apart if it was written in pieces."""
+    return value if type(value) is Bytes else (value,)
+
+
+def whole(pieces):
+    """A value of these pieces."""
+    found = [one for one in pieces if one is not None]
     return SECRET if not found else found[0] if len(found) == 1 else mix(found)
 
 
@@ -122,11 +132,11 @@ def join(a, b):
     if Bytes in (type(a), type(b)):
         size = len(a if type(a) is Bytes else b)
         return Bytes(map(join, *(v if type(v) is Bytes else (piece(v),) * size for v in (a, b))))
-    stacks = [value for value in (a, b) if type(value) is Stack]
-    if stacks and not {SECRET, ANYWHERE} & {a, b}:
-        only = len(stacks) == 2 and a.only and b.only
-        return Stack(min(value.at for value in stacks), False, only)
-    return PUBLIC if type(a) is type(b) is int else mix((a, b))  # numbers that change: a counter
+    if type(a) is type(b) is Stack:
+        return Stack(min(a.at, b.at), False)
+    if type(a) is type(b) is int and max(abs(a), abs(b)) < SMALL:
+        return PUBLIC  # a counter or a flag
+    return mix((a, b))
 
 
 def add(a, b):
@@ -176,8 +186,8 @@ class State:
         return State(dict(self.registers), dict(self.slots))
 
     def merge(self, other):
-        """Takes in what comes from another way; whether that changed anything. A register that is
-        not known on one of the ways was left by a caller; a word was not written."""
+        """Joins another state into this one and returns whether that changed anything. A register
+        missing from one of them was left by a caller; a word missing was not written."""
         changed = False
         for mine, theirs, default in (
                 (self.registers, other.registers, SECRET), (self.slots, other.slots, None)):
@@ -226,6 +236,10 @@ class Flow:
                     elif not states[target].merge(after):
                         continue
                     heapq.heappush(work, target)
+            for place, state in states.items():
+                self.context = place[:-1]
+                self.words |= {(self.owner(state, at)[0], at) for at, value in state.slots.items()
+                               if not all(map(is_data, parts(value)))}
 
     def follow(self, place, state):
         """Runs instructions up to the next places where ways meet: these, with their states."""
@@ -283,9 +297,9 @@ class Flow:
             at = self.array(state, place.at)
             if (self.owner(state, first)[0], first) in self.words:
                 at.append(first)
-            values = [part for value in map(slots.get, at) if value is not None
-                      for part in (value if type(value) is Bytes else [value])]
-            return mix(values) if place.only and values else SECRET
+            values = [one for value in map(slots.get, at) for one in parts(value)
+                      if one is not None]
+            return mix(values) if values else SECRET
         values = []
         for at in range(first, end, word):
             value = slots.get(at)
@@ -314,22 +328,21 @@ class Flow:
             return
         for at in range(place.at & -word, place.at + size, word):
             if at >= place.at and at + word <= place.at + size:
-                slots[at] = piece(value) if size > word else value
+                slots[at] = part(value, at - place.at, word) if size > word else value
             else:
                 old = slots.get(at)
                 old = old if type(old) is Bytes else (piece(old),) * word
                 inside = range(place.at - at, place.at + size - at)
-                slots[at] = Bytes(piece(value) if k in inside else old[k] for k in range(word))
-            if not self.last_run and not is_data(value):
-                self.words.add((self.owner(state, at)[0], at))
+                slots[at] = Bytes(part(value, k - inside[0], 1) if k in inside else old[k]
+                                  for k in range(word))
 
     def copy(self, i, state, to, source, length):
         """memcpy"""
         self.sink(i, "an address or a length", to, source, length)
         if type(length) is int and type(to) is Stack and to.exact and length <= 1 << 12:
-            parts = [(at, min(self.WORD, length - at)) for at in range(0, length, self.WORD)]
-            values = [self.load(state, add(source, at), size) for at, size in parts]
-            for (at, size), value in zip(parts, values):
+            pieces = [(at, min(self.WORD, length - at)) for at in range(0, length, self.WORD)]
+            values = [self.load(state, add(source, at), size) for at, size in pieces]
+            for (at, size), value in zip(pieces, values):
                 self.store(i, state, add(to, at), size, value)
         else:
             self.store(i, state, to, 0, self.load(state, source, 1), False)

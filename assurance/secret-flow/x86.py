@@ -13,9 +13,8 @@ import subprocess
 import sys
 
 from iced_x86 import (
-    CodeSize, CpuidFeature, Decoder, FlowControl, Formatter, FormatterSyntax,
-    InstructionInfoFactory, MemorySizeExt, Mnemonic, OpAccess, OpKind, Register, RegisterExt,
-    RflagsBits,
+    CodeSize, CpuidFeature, Decoder, FlowControl, InstructionInfoFactory, MemorySizeExt, Mnemonic,
+    OpAccess, OpKind, Register, RegisterExt, RflagsBits,
 )
 
 from domain import (
@@ -36,13 +35,13 @@ SAVED = [Register.RSP, Register.RBX, Register.RBP, *range(Register.R12, Register
 FLAGS = "flags"  # beside the registers; one value for each
 LOWEST = 1 << 16  # added to a register: its lowest byte
 CALLS = {FlowControl.CALL, FlowControl.INDIRECT_CALL}
+JUMPS = {FlowControl.CONDITIONAL_BRANCH, FlowControl.UNCONDITIONAL_BRANCH}
 IMMEDIATES = {value for name, value in vars(OpKind).items() if name.startswith("IMMEDIATE")}
 # Instructions that take longer for some numbers: in floating point, for subnormal ones.
 SLOW_FOR_SOME = mnemonics(
     r"I?DIV|V?(?:ADD|SUB|ADDSUB|HADD|HSUB|MUL|DIV|SQRT|FN?M(?:ADD|SUB|ADDSUB|SUBADD)\d+)[PS][SDH]")
-# Vectors that say which memory is touched: which operand they are.
-VECTOR_MASKS = {**dict.fromkeys(mnemonics(r"VP?MASKMOV(?:PS|PD|D|Q)"), 1),
-                **dict.fromkeys(mnemonics(r"V?MASKMOVDQU|VP?GATHER[DQ](?:PS|PD|D|Q)"), 2)}
+# Vectors that say which memory is touched, and registers that have two names.
+REFUSED = mnemonics("V?P?MASKMOV.*|ENTER|PUSHF.*|POPF.*")
 REFUSED_FEATURES = {CpuidFeature.FPU, CpuidFeature.FPU287, CpuidFeature.FPU387, CpuidFeature.MMX}
 SHIFTS = mnemonics("SHL|SHR|SAR|SAL|ROL|ROR|RCL|RCR|SHLD|SHRD")
 BIT_TESTS = mnemonics("BT[SRC]?")
@@ -50,13 +49,11 @@ BIT_TESTS = mnemonics("BT[SRC]?")
 ZEROS = mnemonics("V?P?XOR(?:PS|PD|D|Q)?|SUB")
 CONSTANTS = ZEROS | mnemonics("V?PSUB[BWDQ]|V?PCMPEQ[BWDQ]|KXN?OR[BWDQ]")
 TERNARY = mnemonics("VPTERNLOG[DQ]")
-COPIES = mnemonics(r"V?MOV(?:DQ[AU]\d*|[AU]P[SD]|D|Q)|V?LDDQU|KMOV[BWDQ]|MOVZX|MOV")
+COPIES = mnemonics(r"V?MOV(?:DQ[AU]\d*|[AU]P[SD]|D|Q)|V?LDDQU|KMOV[BWDQ]|MOVZX|MOV|PUSH")
 MOVES_BY_FLAGS = mnemonics(r"CMOV\w+")
 STRINGS = {getattr(Mnemonic, kind + letter): size for kind in ("MOVS", "STOS")
            for letter, size in zip("BWDQ", (1, 2, 4, 8))}
 NOT_AN_ACCESS = mnemonics("LEA|NOP")
-
-
 ARITHMETIC = {
     Mnemonic.ADD: add, Mnemonic.SUB: subtract, Mnemonic.AND: masked,
     Mnemonic.INC: lambda a: add(a, 1), Mnemonic.DEC: lambda a: subtract(a, 1),
@@ -80,9 +77,6 @@ def signed(number):
     return number - (1 << 64) if number >> 63 else number
 
 
-Access = collections.namedtuple("Access", "base index scale displacement size reads writes keeps")
-
-
 class Decoded:
     """An instruction, and what of it is asked for again and again."""
 
@@ -93,42 +87,35 @@ class Decoded:
         kinds = [i.op_kind(n) for n in range(i.op_count)]
         self.names = [i.op_register(n) if kind == OpKind.REGISTER else None
                       for n, kind in enumerate(kinds)]
-        self.registers = [None if name is None else full(name) for name in self.names]
         self.immediate = None
         if kinds and kinds[-1] in IMMEDIATES:
             self.immediate = signed(i.immediate(len(kinds) - 1))
-        self.memory, is_access = [], i.mnemonic not in NOT_AN_ACCESS
-        for m in info.used_memory():
-            if is_access and (m.access in READS or self.flow not in CALLS):
-                self.memory.append(Access(
-                    full(m.base), full(m.index), m.scale, signed(m.displacement),
-                    MemorySizeExt.size(m.memory_size), m.access in READS, m.access in WRITES,
-                    m.access in KEEPS))
-        if not self.memory and is_access and OpKind.MEMORY in kinds:  # a prefetch
-            self.memory = [Access(full(i.memory_base), full(i.memory_index), 1, 0, 1,
-                                  False, False, False)]
-        addresses = {name for m in self.memory for name in m[:2]} - set(self.registers)
-        used = info.used_registers()
-        self.reads = [r.register for r in used
-                      if r.access in READS and full(r.register) not in addresses]
+        access = info.op_access(kinds.index(OpKind.MEMORY)) if OpKind.MEMORY in kinds else None
+        self.memory = access is not None and i.mnemonic not in NOT_AN_ACCESS
+        self.loads, self.stores, self.partly = access in READS, access in WRITES, access in KEEPS
+        self.memory_size = MemorySizeExt.size(i.memory_size)
+        self.base, self.index = full(i.memory_base), full(i.memory_index)
+        used, operands = info.used_registers(), [name and full(name) for name in self.names]
+        self.reads = [r.register for r in used if r.access in READS and (
+            full(r.register) in operands or full(r.register) not in (self.base, self.index))]
         self.writes = [(r.register, r.access in KEEPS) for r in used if r.access in WRITES]
-        sizes = [RegisterExt.size(name) for name in self.names if name is not None]
-        self.size = (sizes + [m.size for m in self.memory] + [0])[0]
+        self.copies_low = i.mnemonic == Mnemonic.MOV and all(
+            name and RegisterExt.size(name) >= 4 for name in self.names)
         self.mask = full(i.op_mask)
-        if i.mnemonic in VECTOR_MASKS and i.op_count > VECTOR_MASKS[i.mnemonic]:
-            self.mask = self.registers[VECTOR_MASKS[i.mnemonic]]
         last = self.names[-2:]
         same = len(last) == 2 and last[0] == last[1] is not None and not self.mask
         self.constant = same and i.mnemonic in CONSTANTS or (
             i.mnemonic in TERNARY and self.immediate in (0, -1, 255) and not self.mask)
         # Whether reads, writes and the tables above are all that there is to it.
         self.followed = not (
-            any(m.address_size == CodeSize.CODE32 for m in info.used_memory())
-            or i.rflags_modified & RflagsBits.DF
+            i.mnemonic in REFUSED
             or REFUSED_FEATURES.intersection(i.cpuid_features())
+            or i.is_vsib
+            or any(m.address_size == CodeSize.CODE32 for m in info.used_memory())
+            or i.memory_segment in (Register.FS, Register.GS)
+            or i.rflags_modified & RflagsBits.DF
             or i.is_string_instruction and i.mnemonic not in STRINGS
             or i.mnemonic in BIT_TESTS and kinds[0] == OpKind.MEMORY and kinds[1] == OpKind.REGISTER
-            or i.memory_segment in (Register.FS, Register.GS)
             or not (self.flow in (FlowControl.NEXT, *CALLS, FlowControl.INDIRECT_BRANCH)
                     or i.mnemonic in (Mnemonic.UD2, Mnemonic.INT3)
                     or i.mnemonic == Mnemonic.RET and not i.op_count
@@ -182,7 +169,7 @@ class File:
         code = {i.ip: Decoded(address, i, self.info.info(i)) for i in decoder}
         heads, tables = {address}, set()
         for x in code.values():
-            if x.flow in (FlowControl.CONDITIONAL_BRANCH, FlowControl.UNCONDITIONAL_BRANCH):
+            if x.flow in JUMPS:
                 heads.add(x.i.near_branch_target)
             if x.flow == FlowControl.CONDITIONAL_BRANCH or x.flow in CALLS:
                 heads.add(x.next)
@@ -213,12 +200,8 @@ class File:
 
 
 class Machine(Flow):
-    def __init__(self, file):
-        super().__init__(file)
-        self.formatter = Formatter(FormatterSyntax.INTEL)
-
     def begin(self, address, lists):
-        state = State({Register.RSP: Stack(-8, True, True), FLAGS: (SECRET,) * 6},
+        state = State({Register.RSP: Stack(-8, True), FLAGS: (SECRET,) * 6},
                       dict.fromkeys(range(0, 128, 8), PUBLIC))
         for n, register in enumerate(ARGUMENTS):
             self.set(state, register, LIST if n in lists else PUBLIC)
@@ -226,7 +209,7 @@ class Machine(Flow):
         return state, ((address, 0),)
 
     def text(self, x):
-        return self.formatter.format(x.i)
+        return format(x.i, "i")
 
     @staticmethod
     def get(state, name):
@@ -251,16 +234,14 @@ class Machine(Flow):
         if RegisterExt.is_gpr(name):
             state.registers[register + LOWEST] = low
 
-    def address(self, state, base, index, scale, displacement):
-        if base is None and index is None:
-            return IMAGE
-        value = 0 if base is None else self.get(state, base)
-        if index is not None:
-            other = self.get(state, index)
-            if RegisterExt.is_vector_register(index) and not secret(other):
-                other = PUBLIC
+    def address(self, state, x):
+        value = 0 if x.base is None else self.get(state, x.base)
+        if x.index is not None:
+            other, scale = self.get(state, x.index), x.i.memory_index_scale
             value = add(value, other if scale == 1 else times(other, scale))
-        return add(value, displacement)
+        elif x.base is None:
+            return IMAGE
+        return add(value, signed(x.i.memory_displacement))
 
     def step(self, x, state):
         if not x.followed:
@@ -270,86 +251,84 @@ class Machine(Flow):
             return None
         if x.i.is_string_instruction:
             return self.string(x, state)
-        loads, stores = [], []
-        for m in x.memory:
-            place = self.address(state, m.base, m.index, m.scale, m.displacement)
+        registers, place, loaded = state.registers, None, []
+        if x.memory:
+            place = self.address(state, x)
             self.sink(x, "the address", place)
             if x.mask:
                 self.sink(x, "the mask of an access to memory", self.get(state, x.mask))
-            if m.index is not None and RegisterExt.is_vector_register(m.index):
-                place = place._replace(exact=False) if type(place) is Stack else place
-            if m.reads:
-                loads.append(self.load(state, place, m.size))
-            if m.writes:
-                stores.append((place, m.size, not m.keeps and not x.mask))
-        sources = loads + [self.get(state, name) for name in x.reads]
-        asked = [flag for n, flag in enumerate(state.registers[FLAGS]) if x.i.rflags_read >> n & 1]
+            if x.loads:
+                loaded = [self.load(state, place, x.memory_size)]
+        sources = loaded + [self.get(state, name) for name in x.reads]
+        asked = [flag for n, flag in enumerate(registers[FLAGS]) if x.i.rflags_read >> n & 1]
         if x.mnemonic in SLOW_FOR_SOME:
             self.sink(x, "the time of a division, or of floating-point arithmetic,", *sources)
         if x.flow != FlowControl.NEXT:
             return self.go_on(x, state, sources, asked)
-        value = self.value(x, state, loads, sources, asked)
-        if x.i.rflags_modified:
-            flag = SECRET if secret(*sources, *asked) and not x.constant else PUBLIC
-            # A shift by nothing leaves flags alone.
-            by_nothing = x.mnemonic in SHIFTS and x.immediate in (None, 0)
-            changed = x.i.rflags_modified
-            kept = changed if by_nothing else x.i.rflags_undefined
-            state.registers[FLAGS] = tuple(
-                old if not changed >> n & 1 else join(old, flag) if kept >> n & 1 else flag
-                for n, old in enumerate(state.registers[FLAGS]))
-        # A number of one byte may have a secret in the rest of its register.
-        low = SECRET
-        if x.mnemonic == Mnemonic.MOV and x.size >= 4 and x.registers[1]:
-            low = state.registers.get(x.registers[1] + LOWEST, SECRET)
-        pointer = state.registers[Register.RSP]
+        if x.mnemonic in (Mnemonic.POP, Mnemonic.LEAVE):
+            pop = x.mnemonic == Mnemonic.POP
+            pointer = registers[Register.RSP if pop else Register.RBP]
+            self.set(state, x.names[0] if pop else Register.RBP, self.load(state, pointer, 8))
+            registers[Register.RSP] = add(pointer, 8)
+            return self.keep_stack(x, state)
+        value = self.value(x, state, loaded, sources, asked)
         if x.mnemonic == Mnemonic.PUSH:
-            size = stores[0][1]
-            pointer = state.registers[Register.RSP] = add(pointer, -size)
-            stores = [(pointer, size, True)]
-        elif x.mnemonic in (Mnemonic.POP, Mnemonic.LEAVE):
-            pointer = self.get(state, Register.RBP) if x.mnemonic == Mnemonic.LEAVE else pointer
-            self.set(state, x.names[0] if x.names else Register.RBP, loads[0])
-            state.registers[Register.RSP] = add(pointer, x.memory[0].size)
-        else:
-            for name, keeps in x.writes:
-                self.set(state, name, value, keeps and x.mnemonic not in MOVES_BY_FLAGS)
-                if not secret(low):
-                    state.registers[full(name) + LOWEST] = low
-        pointer = state.registers[Register.RSP]
-        if type(pointer) is not Stack or not pointer.exact:
-            self.report(x, "the stack pointer is no longer known")
-            return []
-        for place, size, exactly in stores:
-            self.store(x, state, place, size, value, exactly)
-        return None
+            registers[Register.RSP] = add(registers[Register.RSP], -8)
+            self.store(x, state, registers[Register.RSP], 8, value)
+            return self.keep_stack(x, state)
+        if x.i.rflags_modified:
+            self.set_flags(x, state, secret(*sources, *asked) and not x.constant)
+        # A number of one byte may have a secret in the rest of its register.
+        low = registers.get(full(x.names[1]) + LOWEST, SECRET) if x.copies_low else SECRET
+        for name, keeps in x.writes:
+            self.set(state, name, value, keeps and x.mnemonic not in MOVES_BY_FLAGS)
+            if not secret(low):
+                registers[full(name) + LOWEST] = low
+        if x.stores:
+            self.store(x, state, place, x.memory_size, value, not x.partly and not x.mask)
+        return self.keep_stack(x, state)
 
-    def value(self, x, state, loads, sources, asked):
+    def keep_stack(self, x, state):
+        pointer = state.registers[Register.RSP]
+        if type(pointer) is Stack and pointer.exact:
+            return None
+        self.report(x, "the stack pointer is no longer known")
+        return []
+
+    @staticmethod
+    def set_flags(x, state, is_secret):
+        flag, changed = SECRET if is_secret else PUBLIC, x.i.rflags_modified
+        # A shift by nothing leaves flags alone.
+        by_nothing = x.mnemonic in SHIFTS and x.immediate in (None, 0)
+        kept = changed if by_nothing else x.i.rflags_undefined
+        state.registers[FLAGS] = tuple(
+            old if not changed >> n & 1 else join(old, flag) if kept >> n & 1 else flag
+            for n, old in enumerate(state.registers[FLAGS]))
+
+    def value(self, x, state, loaded, sources, asked):
         """What an instruction computes."""
         m, i = x.mnemonic, x.i
+        target = i.ip_rel_memory_address if i.is_ip_rel_memory_operand else None
         if m == Mnemonic.LEA:
-            if i.is_ip_rel_memory_operand:
-                target = i.ip_rel_memory_address
+            if target is not None:
                 return Code(target) if target in self.file.functions else IMAGE
-            value = self.address(state, full(i.memory_base), full(i.memory_index),
-                                 i.memory_index_scale, signed(i.memory_displacement))
+            value = self.address(state, x)
             short = any(RegisterExt.is_gpr32(name) for name in (i.memory_base, i.memory_index))
             return mix((value,)) if short else value
         if x.constant:
             return 0 if m in ZEROS else CONST
-        operands = [(loads + [0])[0] if name is None else self.get(state, name) for name in x.names]
+        operands = [(loaded + [0])[0] if name is None else self.get(state, name)
+                    for name in x.names]
         if x.immediate is not None:
             operands[-1] = x.immediate
-        if m in COPIES and len(operands) == 2 and not x.mask:
-            pointer = i.is_ip_rel_memory_operand and self.file.pointer(i.ip_rel_memory_address)
-            return pointer or operands[1]
-        if m == Mnemonic.PUSH:
-            return operands[0]
+        if m in COPIES and len(operands) <= 2 and not x.mask:
+            return target is not None and self.file.pointer(target) or operands[-1]
         if m in MOVES_BY_FLAGS:
             return SECRET if secret(*asked) else join(*operands)
         if secret(*sources, *asked):
             return SECRET
-        if m in ARITHMETIC and x.size >= 4 and len(operands) in (1, 2):
+        wide = x.memory_size if x.names[:1] == [None] else RegisterExt.size((x.names + [0])[0])
+        if m in ARITHMETIC and wide >= 4 and len(operands) in (1, 2):
             return ARITHMETIC[m](*operands)
         return mix(sources + asked)
 
@@ -357,7 +336,7 @@ class Machine(Flow):
         """rep movs, rep stos."""
         count = self.get(state, Register.RCX) if x.i.has_rep_prefix or x.i.has_repne_prefix else 1
         length, to = times(count, STRINGS[x.mnemonic]), self.get(state, Register.RDI)
-        if any(m.base == Register.RSI for m in x.memory):
+        if OpKind.MEMORY_SEG_RSI in (x.i.op0_kind, x.i.op1_kind):
             source = self.get(state, Register.RSI)
             self.copy(x, state, to, source, length)
             self.set(state, Register.RSI, add(source, length))
@@ -418,9 +397,9 @@ class Machine(Flow):
         if not self.context:
             return []
         back, pointer = self.context[-1]
-        if state.registers[Register.RSP] != Stack(pointer - 8, True, True):
+        if state.registers[Register.RSP] != Stack(pointer - 8, True):
             self.report(x, "the stack pointer is not what it was")
-        state.registers[Register.RSP] = Stack(pointer, True, True)
+        state.registers[Register.RSP] = Stack(pointer, True)
         state.slots = {at: value for at, value in state.slots.items() if at >= pointer}
         return [(self.context[:-1] + ((back, 0),), state)]
 
