@@ -1,5 +1,6 @@
 //! Measures how long calls take from Rust, in nanoseconds: the fastest of many samples of about 20
-//! microseconds each. `scripts/measure-c.sh` runs it beside the same calls through the C library.
+//! microseconds each. `crates/palladion-bench/measure-c.sh` runs it beside the same calls through
+//! the C library.
 //!
 //!     cargo run --release -p palladion --example calls -- [SIZE ...]
 

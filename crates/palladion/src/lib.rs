@@ -104,7 +104,7 @@ extern crate alloc;
 extern crate std;
 
 // From the bottom up: each layer imports only from those above it in this list
-// (`scripts/check-layers.py`).
+// (`.ci/check-layers.py`).
 #[allow(unsafe_code)]
 mod memory;
 

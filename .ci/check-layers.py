@@ -2,18 +2,21 @@
 """Fails if modules of a crate import each other in a circle, and names the circle.
 
     check-layers.py [SRC...]        the crates around the core, by default those in CRATES
-    check-layers.py --floors SRC    the core: a module of FLOORS may import only from the floors below it
+    check-layers.py --floors SRC    the core: a module of FLOORS may import only from floors below
 
-A module is a top-level file or folder of SRC; the files of the folders in SPLIT count one by one. Tests do not count. What
-comes through the crate root counts as coming from the module that lib.rs re-exports it from.
+A module is a top-level file or folder of SRC; the files of the folders in SPLIT count one by one.
+Tests do not count. An import through the crate root counts as one from the module that lib.rs
+re-exports it from.
 """
 import re
 import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-CRATES = ["crates/palladion-cli/src", "crates/palladion-file/src", "crates/palladion-raf/src", "bindings/python/src"]
-FLOORS = ["memory", "block", "machine", "soft", "driver", "arch", "dispatch"]  # from the bottom up; all others are above
+CRATES = ["crates/palladion-cli/src", "crates/palladion-file/src", "crates/palladion-raf/src",
+          "bindings/python/src"]
+# From the bottom up. All other modules are above these.
+FLOORS = ["memory", "block", "machine", "soft", "driver", "arch", "dispatch"]
 SPLIT = {"raf"}
 ROOT = "the crate root"
 
@@ -25,7 +28,7 @@ PATH = re.compile(r"(?<![\w:])\w+(?:::\w+)+")
 
 
 def item_end(text, start):
-    """Where the item that begins at `start` ends: at its semicolon, or at the brace that closes it."""
+    """Where the item that begins at `start` ends: at its semicolon or its closing brace."""
     depth = 0
     for at in range(start, len(text)):
         depth += (text[at] in "([{") - (text[at] in ")]}")
@@ -47,12 +50,17 @@ def leaves(tree):
     depth, branches = 0, [""]
     for char in rest[:rest.rindex("}")]:
         depth += (char == "{") - (char == "}")
-        branches = [*branches, ""] if char == "," and depth == 0 else [*branches[:-1], branches[-1] + char]
-    return [leaf for branch in branches if branch.strip() for leaf in leaves(prefix.strip() + branch.strip())]
+        if char == "," and depth == 0:
+            branches.append("")
+        else:
+            branches[-1] += char
+    return [leaf for branch in branches if branch.strip()
+            for leaf in leaves(prefix.strip() + branch.strip())]
 
 
 def read(src):
-    """The text of each module, without comments, strings and tests. A module's name is a tuple: () is the crate root."""
+    """The text of each module, without comments, strings and tests. A module's name is a tuple; ()
+    is the crate root."""
     texts, tests = {}, []
     for file in sorted(src.rglob("*.rs")):
         module = file.relative_to(src).with_suffix("").parts
@@ -60,10 +68,12 @@ def read(src):
         text = COMMENT_OR_STRING.sub(blank, file.read_text())
         while test := TEST.search(text):
             end = item_end(text, test.end()) + 1
-            tests += [(*module, name) for name in re.findall(r"\bmod\s+(\w+)\s*;", text[test.end():end])]
+            inside = re.findall(r"\bmod\s+(\w+)\s*;", text[test.end():end])
+            tests += [(*module, name) for name in inside]
             text = text[:test.start()] + re.sub(r"[^\n]", " ", text[test.start():end]) + text[end:]
         texts[module] = (file, text)
-    return {module: text for module, text in texts.items() if not any(module[:len(test)] == test for test in tests)}
+    return {module: text for module, text in texts.items()
+            if not any(module[:len(test)] == test for test in tests)}
 
 
 def imports(src):
@@ -80,9 +90,12 @@ def imports(src):
         return scope if scope or not path else root_names.get(path[0], ())
 
     for module, (file, text) in sorted(modules.items()):  # the crate root comes first
-        root_names |= {name: module for name in re.findall(r"#\[macro_export\]\s*macro_rules!\s*(\w+)", text)}
-        inline = [(match.start(), item_end(text, match.start()), match[1]) for match in re.finditer(r"\bmod\s+(\w+)\s*{", text)]
-        found = [(match.start(), match[0].split("::")) for match in PATH.finditer(USE.sub(blank, text))]
+        macros = re.findall(r"#\[macro_export\]\s*macro_rules!\s*(\w+)", text)
+        root_names |= dict.fromkeys(macros, module)
+        inline = [(match.start(), item_end(text, match.start()), match[1])
+                  for match in re.finditer(r"\bmod\s+(\w+)\s*{", text)]
+        found = [(match.start(), match[0].split("::"))
+                 for match in PATH.finditer(USE.sub(blank, text))]
         for use in USE.finditer(text):
             for path, name in leaves(use[2]):
                 if not module and use[1]:
@@ -108,13 +121,16 @@ def check(src, floors):
     edges = imports(Path(src))
     floor = {module: floors.index(module) if module in floors else len(floors) for module in edges}
     wrong = [f"{where}: {module} imports {to}, which is not on a floor below it"
-             for module, uses in edges.items() for to, where in uses.items() if floor[module] <= floor[to] and module in floors]
+             for module, uses in edges.items() for to, where in uses.items()
+             if floor[module] <= floor[to] and module in floors]
     try:
-        TopologicalSorter({module: uses for module, uses in edges.items() if not floors or module != ROOT}).prepare()
+        TopologicalSorter({module: uses for module, uses in edges.items()
+                           if not floors or module != ROOT}).prepare()
     except CycleError as error:
         circle = error.args[1][::-1]
         wrong.append(f"{src}: a circle: {' -> '.join(circle)}")
-        wrong += [f"  {edges[module][to]}: {module} imports {to}" for module, to in zip(circle, circle[1:])]
+        wrong += [f"  {edges[module][to]}: {module} imports {to}"
+                  for module, to in zip(circle, circle[1:])]
     print(*(wrong or [f"{src}: {len(edges)} modules, no circle"]), sep="\n")
     return not wrong
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks the dependencies, and that a release can be built again.
 #
-#   scripts/check-supply-chain.sh [PART...]     default: locks
+#   .ci/check-supply-chain.sh [PART...]     default: locks
 #
 #   locks         every workspace has a current lock file that names no source but crates.io
 #   deny          licences, versions, sources and known defects (deny.toml); needs cargo-deny
