@@ -133,7 +133,7 @@ def test_passphrases() -> None:
     with pytest.raises(files.NeedsKeyError):
         opened(sealed(b""), key=None, passphrase="x")
     for key, passphrase in ((None, None), (KEY, "x")):
-        with pytest.raises(TypeError, match="pass either key"):
+        with pytest.raises(TypeError, match="pass exactly one"):
             opened(made, key=key, passphrase=passphrase)
     with pytest.raises(ValueError, match="32 bytes, but has 16"):
         opened(made, key=bytes(16))
@@ -330,6 +330,32 @@ def test_key_files(tmp_path: pathlib.Path) -> None:
         path.write_bytes(wrong)
         with pytest.raises(ValueError):
             files.load_key(path)
+
+
+def test_key_file_instead_of_key(tmp_path: pathlib.Path) -> None:
+    path, plain, sealed = tmp_path / "my.key", tmp_path / "plain", tmp_path / "sealed"
+    files.save_key(path, KEY)
+    plain.write_bytes(b"text")
+    files.encrypt_file(plain, sealed, key_file=path)
+    back = io.BytesIO()
+    files.decrypt_file(sealed, back, key_file=str(path))
+    assert back.getvalue() == b"text"
+    with files.open(sealed, key=KEY) as file:
+        assert file.read() == b"text"
+    with files.open(sealed, "wb", key_file=path) as file:
+        file.write(b"more")
+    with files.open(sealed, "rt", key_file=path) as file:
+        assert file.read() == "more"
+    beneath = io.BytesIO()
+    with files.EncryptWriter(beneath, key_file=path) as writer:
+        writer.write(b"pieces")
+    beneath.seek(0)
+    assert files.DecryptReader(beneath, key_file=path).read() == b"pieces"
+    with pytest.raises(FileNotFoundError, match="none.key"):
+        files.decrypt_file(sealed, back, key_file=tmp_path / "none.key")
+    with pytest.raises(TypeError, match="pass exactly one of key"):
+        files.encrypt_file(plain, tmp_path / "new", key=KEY, key_file=path)
+    assert sorted(os.listdir(tmp_path)) == ["my.key", "plain", "sealed"]
 
 
 @pytest.mark.skipif(

@@ -11,9 +11,9 @@
 ...     file.read()
 b'some text'
 
-The secret is either ``key``, 32 random bytes from :func:`palladion.generate_key`, or
-``passphrase``, str or bytes, which is stretched with Argon2id. :func:`save_key` and
-:func:`load_key` use the key files of the command line.
+The secret is one of three: ``key``, 32 random bytes from :func:`palladion.generate_key`;
+``key_file``, the path of a key file made by :func:`save_key` or ``palladion keygen``; or
+``passphrase``, str or bytes, which is stretched with Argon2id.
 
 Decryption returns verified data only. If it fails in the middle, what it returned before is a
 correct beginning of the original. Files are written under a temporary name and renamed once they
@@ -195,11 +195,21 @@ def _is_path(place: object) -> bool:
     return isinstance(place, (str, os.PathLike))
 
 
+def _key(
+    key: Buffer | None, key_file: Path | None, passphrase: str | Buffer | None
+) -> Buffer | None:
+    """Returns the key, read from ``key_file`` if that was given, or None for a passphrase."""
+    if (key is None) + (key_file is None) + (passphrase is None) != 2:
+        raise TypeError("pass exactly one of key (32 bytes), key_file and passphrase")
+    return key if key_file is None else load_key(key_file)
+
+
 def encrypt_file(
     source: Path | BinaryIO,
     target: Path | BinaryIO,
     *,
     key: Buffer | None = None,
+    key_file: Path | None = None,
     passphrase: str | Buffer | None = None,
     algorithm: str = "AEGIS-256X2",
     chunk_size: int = _DEFAULT_CHUNK_SIZE,
@@ -215,6 +225,7 @@ def encrypt_file(
     ``progress`` is called with the number of bytes processed so far. ``kdf`` sets the cost of
     Argon2id for a passphrase: KiB of memory, passes and lanes (by default 65536, 3 and 4).
     """
+    key = _key(key, key_file, passphrase)
 
     def run(place: Any) -> int:
         return _native.encrypt_file(
@@ -237,6 +248,7 @@ def decrypt_file(
     target: Path | BinaryIO,
     *,
     key: Buffer | None = None,
+    key_file: Path | None = None,
     passphrase: str | Buffer | None = None,
     threads: int | None = None,
     overwrite: bool = False,
@@ -248,6 +260,7 @@ def decrypt_file(
     as a path does not appear; a target given as a file object may hold a correct beginning of the
     original.
     """
+    key = _key(key, key_file, passphrase)
 
     def run(place: Any) -> int:
         return _native.decrypt_file(
@@ -284,12 +297,14 @@ class EncryptWriter(io.RawIOBase):
         target: BinaryIO,
         *,
         key: Buffer | None = None,
+        key_file: Path | None = None,
         passphrase: str | Buffer | None = None,
         algorithm: str = "AEGIS-256X2",
         chunk_size: int = _DEFAULT_CHUNK_SIZE,
         kdf: tuple[int, int, int] | None = None,
     ) -> None:
         self._native: _native.FileWriter | None = None
+        key = _key(key, key_file, passphrase)
         self._native = _native.FileWriter(
             target,
             key=key,
@@ -342,8 +357,14 @@ class DecryptReader(io.RawIOBase):
     """
 
     def __init__(
-        self, source: BinaryIO, *, key: Buffer | None = None, passphrase: str | Buffer | None = None
+        self,
+        source: BinaryIO,
+        *,
+        key: Buffer | None = None,
+        key_file: Path | None = None,
+        passphrase: str | Buffer | None = None,
     ) -> None:
+        key = _key(key, key_file, passphrase)
         self._native = _native.FileReader(source, key=key, passphrase=passphrase)
 
     def readable(self) -> bool:
@@ -420,6 +441,7 @@ def open(
     mode: Literal["rt", "wt", "xt"],
     *,
     key: Buffer | None = ...,
+    key_file: Path | None = ...,
     passphrase: str | Buffer | None = ...,
     algorithm: str = ...,
     chunk_size: int = ...,
@@ -434,6 +456,7 @@ def open(
     mode: Literal["rb", "wb", "xb", "r", "w", "x"] = ...,
     *,
     key: Buffer | None = ...,
+    key_file: Path | None = ...,
     passphrase: str | Buffer | None = ...,
     algorithm: str = ...,
     chunk_size: int = ...,
@@ -444,6 +467,7 @@ def open(
     mode: str = "rb",
     *,
     key: Buffer | None = None,
+    key_file: Path | None = None,
     passphrase: str | Buffer | None = None,
     algorithm: str = "AEGIS-256X2",
     chunk_size: int = _DEFAULT_CHUNK_SIZE,
@@ -466,6 +490,7 @@ def open(
         raise ValueError(f"mode must be r, w or x, with b or t, not {mode!r}")
     if not text and (encoding, errors, newline) != (None, None, None):
         raise ValueError("encoding, errors and newline need a text mode: rt, wt or xt")
+    key = _key(key, key_file, passphrase)
     binary: io.BufferedReader | io.BufferedWriter
     with contextlib.ExitStack() as stack:
         if kind == "r":
