@@ -146,7 +146,7 @@ def _length(data: Buffer) -> int:
 def _check_length(what: str, data: Buffer, expected: int) -> None:
     actual = _length(data)
     if actual != expected:
-        raise ValueError(f"{what} must have {expected} bytes, but has {actual}")
+        raise ValueError(f"{what} must be {expected} bytes, got {actual}")
 
 
 def _check_output(buffer: Buffer, expected: int) -> None:
@@ -154,12 +154,12 @@ def _check_output(buffer: Buffer, expected: int) -> None:
     view = memoryview(buffer)
     if view.readonly:
         raise TypeError(f"the buffer must be writable, but {type(buffer).__name__} is read-only")
-    _check_length("the buffer for the result", view, expected)
+    _check_length("Output buffer", view, expected)
 
 
 def _check_tag_size(tag_size: int) -> None:
     if tag_size not in (16, 32):
-        raise ValueError(f"tag_size must be 16 or 32, not {tag_size}")
+        raise ValueError(f"tag_size must be 16 or 32, got {tag_size}")
 
 
 class _Keyed:
@@ -196,8 +196,8 @@ class _Nonced(_Keyed):
 
     @classmethod
     def _check(cls, key: Buffer, nonce: Buffer) -> None:
-        _check_length("the key", key, cls.KEY_SIZE)
-        _check_length("the nonce", nonce, cls.NONCE_SIZE)
+        _check_length("Key", key, cls.KEY_SIZE)
+        _check_length("Nonce", nonce, cls.NONCE_SIZE)
 
 
 class _Cipher(_Nonced):
@@ -213,7 +213,7 @@ class _Cipher(_Nonced):
         cipher = _native.Cipher(
             key, self._ALGORITHM, tag_size=self.tag_size if tag_size is None else tag_size
         )
-        _check_length("the nonce", nonce, self.NONCE_SIZE)
+        _check_length("Nonce", nonce, self.NONCE_SIZE)
         return cipher
 
     def encrypt(
@@ -638,7 +638,7 @@ class FileStorage:
 
     def __init__(self, path: str | os.PathLike[str], mode: str = "r+b") -> None:
         if mode not in self._FLAGS:
-            raise ValueError(f"mode must be r+b, w+b or x+b, not {mode!r}")
+            raise ValueError(f"Unsupported mode: {mode!r} (use r+b, w+b or x+b)")
         self._closed = True
         self._fd = os.open(path, self._FLAGS[mode] | getattr(os, "O_BINARY", 0), 0o644)
         self._closed = False
@@ -660,7 +660,7 @@ class FileStorage:
             rest = len(buf) - len(data)
             piece = self._piece(rest, offset + len(data))
             if not piece:
-                raise OSError(f"the file ends {rest} bytes too early")
+                raise OSError(f"Short read: expected {len(buf)} bytes, got {len(data)}")
             data = bytearray(data) + piece
         buf[:] = data
 
@@ -826,6 +826,8 @@ def _raf_error(error: Exception, action: str) -> RAFError:
         kind = RAFConfigError
     else:
         kind = RAFIOError
+    if isinstance(error, raf.TreeSizeError):
+        return kind(f"merkle_max_chunks overflows: {error}")
     return kind(f"{action} failed: {error}")
 
 
@@ -835,7 +837,7 @@ _FAILURES = (raf.RafError, OSError)
 
 def _not_negative(what: str, value: int) -> None:
     if value < 0:
-        raise ValueError(f"{what} must not be negative, but is {value}")
+        raise ValueError(f"{what} must be non-negative, got {value}")
 
 
 class _Raf(_Keyed):
@@ -876,20 +878,20 @@ class _Raf(_Keyed):
         merkle: bool | MerkleHasher = False,
         merkle_max_chunks: int | None = None,
     ) -> None:
-        _check_length("the key", key, self.KEY_SIZE)
+        _check_length("Key", key, self.KEY_SIZE)
         self._closed = False
         self._position = 0
         self._hash_len: int | None = None
         if create:
             if not self.CHUNK_MIN <= chunk_size <= self.CHUNK_MAX or chunk_size % 16:
                 raise RAFConfigError(
-                    f"chunk_size must be a multiple of 16 from {self.CHUNK_MIN} to "
-                    f"{self.CHUNK_MAX}, not {chunk_size}"
+                    f"chunk_size must be from {self.CHUNK_MIN} to {self.CHUNK_MAX} and a "
+                    f"multiple of 16, got {chunk_size}"
                 )
         else:
             number, chunk_size, _ = raf_probe(storage)
             if number != self.ALG_ID:
-                raise RAFConfigError(f"the file needs algorithm {number}, not {self.ALG_ID}")
+                raise RAFConfigError(f"File uses algorithm {number}, expected {self.ALG_ID}")
         hasher: Any = None
         max_chunks = 16384 if merkle_max_chunks is None else merkle_max_chunks
         if merkle is not False:
@@ -897,7 +899,7 @@ class _Raf(_Keyed):
             if not self.MERKLE_HASH_MIN <= self._hash_len <= self.MERKLE_HASH_MAX:
                 raise RAFConfigError(f"hashes must have from 8 to 64 bytes, not {self._hash_len}")
             if max_chunks <= 0:
-                raise RAFConfigError(f"merkle_max_chunks must be more than 0, not {max_chunks}")
+                raise RAFConfigError(f"merkle_max_chunks must be > 0, got {max_chunks}")
             hasher = True if merkle is True else _GuardedHasher(merkle)
         place, secret = _GuardedStorage(storage), ("key", key, None)
         try:
@@ -992,7 +994,8 @@ class _Raf(_Keyed):
             except RAFIOError as error:
                 # The caller chose too small a tree. (For truncate, pyaegis raises RAFIOError.)
                 if isinstance(error.__cause__, raf.TreeFullError):
-                    raise RAFConfigError(str(error)) from error.__cause__
+                    message = f"{error}; create it with a larger merkle_max_chunks"
+                    raise RAFConfigError(message) from error.__cause__
                 raise
         return length
 
@@ -1036,7 +1039,7 @@ class _Raf(_Keyed):
     def _check_tree(self) -> int:
         self._check_open()
         if self._hash_len is None:
-            raise RAFConfigError("the file was opened without a Merkle tree")
+            raise RAFConfigError("Merkle tree is not enabled: open the file with merkle=True")
         return self._hash_len
 
     def merkle_rebuild(self) -> None:
@@ -1065,7 +1068,7 @@ class _Raf(_Keyed):
         _check_length("expected_root", expected_root, self._check_tree())
         self.merkle_rebuild()
         if self.root_hash != bytes(expected_root):
-            raise RAFAuthenticationError("the contents do not match expected_root")
+            raise RAFAuthenticationError("Merkle root mismatch: the contents are not those of expected_root")
 
     @property
     def size(self) -> int:
@@ -1158,6 +1161,11 @@ def raf_open(
 
 def raf_derive_master_key(master_key: Buffer, context: Buffer = b"") -> bytes:
     """Derives a key for one purpose from a master key."""
+    for what, value in (("master_key", master_key), ("context", context)):
+        if isinstance(value, str):
+            raise TypeError(f"{what} must be bytes, not str")
+    if _length(master_key) not in (16, 32):
+        raise ValueError(f"master_key must be 16 or 32 bytes, got {_length(master_key)}")
     try:
         return _native.raf_derive_master_key(master_key, context)
     except raf.RafError as error:
