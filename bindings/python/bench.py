@@ -7,6 +7,11 @@ They take turns in one run; the result is the fastest of many rounds.
 PROGRAM is the project's example `calls` (cargo build --release -p palladion --example calls), which
 times the same calls from Rust.
 Needs pyaegis and cryptography to compare with; leaves out what is not installed.
+
+To count the instructions of a call instead, compare two numbers of calls:
+
+    valgrind --tool=callgrind python bench.py --only AEGIS-128L --calls 1000
+    valgrind --tool=callgrind python bench.py --only AEGIS-128L --calls 6000
 """
 
 from __future__ import annotations
@@ -56,7 +61,7 @@ def subjects(size: int) -> dict[str, Callable[[], object]]:
             found[f"cryptography AES-{bits}-GCM"] = lambda g=gcm: g.encrypt(
                 bytes(12), message, None
             )
-    found["(an empty call)"] = palladion.backend
+    found["empty"] = lambda: palladion.backend()
     return found
 
 
@@ -102,7 +107,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rust", metavar="PROGRAM")
     parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--only", metavar="NAME", help="make calls of one kind, with 64 bytes")
+    parser.add_argument("--calls", type=int, default=1000)
     arguments = parser.parse_args()
+    if arguments.only:
+        call = subjects(64)[arguments.only]
+        for _ in range(arguments.calls):
+            call()
+        return
     print(
         f"palladion {palladion.__version__} on {palladion.backend()}, "
         f"Python {platform.python_version()}; nanoseconds per call"

@@ -93,7 +93,8 @@ impl Drop for View<'_> {
 pub struct In<'a, 'py> {
     start: *const u8,
     len: usize,
-    _view: Option<View<'py>>,
+    /// Boxed, because it has 80 bytes, which would be copied several times for each argument.
+    _view: Option<Box<View<'py>>>,
     borrowed: PhantomData<&'a [u8]>,
 }
 
@@ -115,7 +116,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for In<'a, 'py> {
         }
         let view = View::new(object, protocol::PyBUF_SIMPLE)?;
         let (start, len) = view.place();
-        Ok(Self { start, len, _view: Some(view), borrowed: PhantomData })
+        Ok(Self { start, len, _view: Some(Box::new(view)), borrowed: PhantomData })
     }
 }
 
@@ -148,7 +149,6 @@ pub fn bytes_or_none<'a>(bytes: &'a Option<In<'_, '_>>) -> &'a [u8] {
 
 /// Output: the bytes of any writable object that is contiguous in memory.
 pub struct Out<'py> {
-    object: Bound<'py, PyAny>,
     view: View<'py>,
 }
 
@@ -157,8 +157,7 @@ impl<'py> FromPyObject<'_, 'py> for Out<'py> {
 
     #[inline]
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let view = View::new(object, protocol::PyBUF_SIMPLE | protocol::PyBUF_WRITABLE)?;
-        Ok(Self { view, object: object.to_owned() })
+        Ok(Self { view: View::new(object, protocol::PyBUF_WRITABLE)? })
     }
 }
 
@@ -186,10 +185,10 @@ pub struct Target<'py> {
 }
 
 impl<'py> Target<'py> {
-    /// Provides room for `len` bytes. `into` must have exactly as many.
+    /// Provides room for `len` bytes: a new object, or the buffer of `into`, which must have as many.
     #[inline]
-    pub fn new(py: Python<'py>, into: Option<Out<'py>>, len: usize) -> PyResult<Self> {
-        let Some(Out { object, view }) = into else {
+    pub fn new(py: Python<'py>, into: Option<Bound<'py, PyAny>>, len: usize) -> PyResult<Self> {
+        let Some(object) = into else {
             let size = Py_ssize_t::try_from(len)
                 .map_err(|_| PyValueError::new_err("too long for Python"))?;
             // SAFETY: `size` is not negative. Nobody else has a reference to the new object, so its
@@ -203,12 +202,21 @@ impl<'py> Target<'py> {
                 return Ok(Self { object, _view: None, start, len });
             }
         };
-        let (start, actual) = view.place();
-        if actual != len {
+        let target = Self::whole(object)?;
+        if target.len != len {
             return Err(PyValueError::new_err(format!(
-                "into must have {len} bytes, but has {actual}"
+                "into must have {len} bytes, but has {}",
+                target.len
             )));
         }
+        Ok(target)
+    }
+
+    /// Provides the whole buffer of an object.
+    #[inline]
+    pub fn whole(object: Bound<'py, PyAny>) -> PyResult<Self> {
+        let view = View::new(object.as_borrowed(), protocol::PyBUF_WRITABLE)?;
+        let (start, len) = view.place();
         Ok(Self { object, _view: Some(view), start, len })
     }
 

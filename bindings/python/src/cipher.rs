@@ -149,7 +149,7 @@ impl Cipher {
         py: Python<'py>,
         message: In<'_, 'py>,
         ad: Option<In<'_, 'py>>,
-        into: Option<Out<'py>>,
+        into: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let ((nonce_len, tag_len), (src, len)) = (self.sizes(), message.place());
         let target = Target::new(py, into, nonce_len + len + tag_len)?;
@@ -178,7 +178,7 @@ impl Cipher {
         py: Python<'py>,
         sealed: In<'_, 'py>,
         ad: Option<In<'_, 'py>>,
-        into: Option<Out<'py>>,
+        into: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let ((nonce_len, tag_len), (start, len)) = (self.sizes(), sealed.place());
         let len = len
@@ -212,7 +212,7 @@ impl Cipher {
         nonce: In<'_, 'py>,
         message: In<'_, 'py>,
         ad: Option<In<'_, 'py>>,
-        into: Option<Out<'py>>,
+        into: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (nonce_len, tag_len) = self.sizes();
         let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
@@ -239,7 +239,7 @@ impl Cipher {
         nonce: In<'_, 'py>,
         ciphertext: In<'_, 'py>,
         ad: Option<In<'_, 'py>>,
-        into: Option<Out<'py>>,
+        into: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (nonce_len, tag_len) = self.sizes();
         let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
@@ -269,7 +269,7 @@ impl Cipher {
         nonce: In<'_, 'py>,
         message: In<'_, 'py>,
         ad: Option<In<'_, 'py>>,
-        into: Option<Out<'py>>,
+        into: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let (nonce_len, tag_len) = self.sizes();
         let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
@@ -300,7 +300,7 @@ impl Cipher {
         ciphertext: In<'_, 'py>,
         tag: In<'_, 'py>,
         ad: Option<In<'_, 'py>>,
-        into: Option<Out<'py>>,
+        into: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (nonce_len, tag_len) = self.sizes();
         let nonce = copy("nonce", nonce.bytes(), nonce_len)?;

@@ -10,7 +10,7 @@ use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
 use crate::algorithm::{MAX_LEN, Name, copy};
-use crate::buffer::{In, Out, Target, lock, work_on};
+use crate::buffer::{In, Target, lock, work_on};
 use crate::error::{OrRaise, PalladionError};
 
 /// A session until its end. Threads that share it take turns.
@@ -46,7 +46,7 @@ impl Session {
         &self,
         py: Python<'py>,
         data: In<'_, 'py>,
-        into: Option<Out<'py>>,
+        into: Option<Bound<'py, PyAny>>,
         encrypt: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut target = Target::new(py, into, data.len())?;
@@ -106,7 +106,7 @@ impl Encryptor {
         &self,
         py: Python<'py>,
         data: In<'_, 'py>,
-        into: Option<Out<'py>>,
+        into: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.0.next(py, data, into, true)
     }
@@ -198,7 +198,7 @@ impl UnverifiedDecryptor {
         &self,
         py: Python<'py>,
         data: In<'_, 'py>,
-        into: Option<Out<'py>>,
+        into: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.0.next(py, data, into, false)
     }
@@ -245,17 +245,16 @@ impl KeyStream {
         &self,
         py: Python<'py>,
         size: Option<usize>,
-        into: Option<Out<'py>>,
+        into: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let size = match (size, &into) {
-            (Some(size), _) => size,
-            (None, Some(into)) => into.place().1,
+        let mut target = match (size, into) {
+            (Some(size), into) => Target::new(py, into, size)?,
+            (None, Some(into)) => Target::whole(into)?,
             (None, None) => return Err(PyValueError::new_err("pass a size or a buffer")),
         };
-        let mut target = Target::new(py, into, size)?;
         let bytes = target.zeroed();
         let mut session = lock(py, &self.0);
-        work_on(py, size, || session.encrypt_in_place(bytes)).or_raise()?;
+        work_on(py, bytes.len(), || session.encrypt_in_place(bytes)).or_raise()?;
         Ok(target.finish())
     }
 
@@ -266,7 +265,7 @@ impl KeyStream {
         &self,
         py: Python<'py>,
         data: In<'_, 'py>,
-        into: Option<Out<'py>>,
+        into: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut target = Target::new(py, into, data.len())?;
         target.check_overlap(data.place())?;
