@@ -3,9 +3,8 @@
 #   directory    where its programs are built
 #   bare_cargo   cargo for it, in firmware/
 #
-# The Rust target comes from rustup (`rustup target add`) if it is installed, else
-# `core` is built from Debian's rustc-web, cargo-web and rust-web-src, and the linker is Debian's
-# lld-19.
+# The Rust target comes from rustup if it is installed (`rustup target add`). Otherwise `core` is
+# built from Debian's rustc-web, cargo-web and rust-web-src, and linked with Debian's lld-19.
 
 firmware=$PWD/firmware
 built=$(realpath -m "${CARGO_TARGET_DIR:-target}")/firmware
@@ -25,7 +24,8 @@ bare_target() {
     upper=$(tr 'a-z-' 'A-Z_' <<<"$target")
     export "CARGO_TARGET_${upper}_LINKER=ld.lld-19"
     type ld.lld-19 /usr/bin/rustc /usr/bin/cargo >/dev/null || {
-        echo "needs the Rust target $target, or Debian's lld-19, rustc-web, cargo-web and rust-web-src" >&2
+        echo "needs the Rust target $target, or from Debian lld-19, rustc-web, cargo-web" \
+            "and rust-web-src" >&2
         return 1
     }
 }
@@ -36,11 +36,12 @@ bare_from_rustup() { rustup target list --installed 2>/dev/null | grep -qx "$tar
 bare_cargo() {
     local subcommand=$1
     shift
+    set -- --locked --quiet --release --target "$target" "$@"
     if bare_from_rustup; then
-        (cd "$firmware" && CARGO_TARGET_DIR=$built cargo "$subcommand" --locked --quiet --release --target "$target" "$@")
+        (cd "$firmware" && CARGO_TARGET_DIR=$built cargo "$subcommand" "$@")
     else
         (cd "$firmware" && CARGO_TARGET_DIR=$built RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 \
-            /usr/bin/cargo "$subcommand" --locked --quiet --release -Zbuild-std=core,panic_abort --target "$target" "$@")
+            /usr/bin/cargo "$subcommand" -Zbuild-std=core,panic_abort "$@")
     fi
 }
 

@@ -8,5 +8,6 @@ mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.."
 # (What is deleted, but not yet in git, is listed too.)
-git ls-files -z --cached --others --exclude-standard | xargs -0 sh -c 'for f; do [ ! -e "$f" ] || printf "%s\0" "$f"; done' sh |
+git ls-files -z --cached --others --exclude-standard |
+    xargs -0 sh -c 'for f; do [ ! -e "$f" ] || printf "%s\0" "$f"; done' sh |
     tar --null -T - -c | tar -x -C "$folder"

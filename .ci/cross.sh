@@ -4,15 +4,15 @@
 #   cross_cargo       cargo for it
 #   cross_directory   prints where it builds
 #
-# The Rust target comes from rustup
-# (`rustup target add`) if it is installed, else the standard library is Debian's, if
-# install-emulators.sh has got that, else it is built from Debian's rustc-web, cargo-web and
-# rust-web-src.
+# The Rust target comes from rustup if it is installed (`rustup target add`). Otherwise the standard
+# library is the one that install-emulators.sh downloads from Debian or, failing that, is built from
+# Debian's rustc-web, cargo-web and rust-web-src.
 
 cross_target() {
     local gnu cpu=()
     case $1 in
-    aarch64) target=aarch64-unknown-linux-gnu gnu=aarch64-linux-gnu qemu=qemu-aarch64 cpu=(-cpu max) ;;
+    aarch64)
+        target=aarch64-unknown-linux-gnu gnu=aarch64-linux-gnu qemu=qemu-aarch64 cpu=(-cpu max) ;;
     armv6) target=arm-unknown-linux-gnueabihf gnu=arm-linux-gnueabihf qemu=qemu-arm ;;
     armv7) target=armv7-unknown-linux-gnueabihf gnu=arm-linux-gnueabihf qemu=qemu-arm ;;
     # No VAES: QEMU 7.2 computes it wrong, see test-x86-tiers.sh.
@@ -23,9 +23,8 @@ cross_target() {
     *) echo "unknown CPU: $1" >&2; return 2 ;;
     esac
     type "$gnu-gcc" "$qemu" >/dev/null || return # says what is missing
-    # The emulated loader reads the host's ld.so.cache, and would take a C library of the host's
-    # that fits the CPU (Debian's libc6-i386) though it does not fit the loader: threads then hang.
-    # So it is told where its own one is.
+    # The emulated loader reads the host's ld.so.cache. It could pick a C library of the host that
+    # fits the CPU but not the loader (Debian's libc6-i386), and threads would hang. Name its own.
     qemu=("$qemu" ${cpu[@]+"${cpu[@]}"} -L "/usr/$gnu" -E "LD_LIBRARY_PATH=/usr/$gnu/lib")
     local upper
     upper=$(tr 'a-z-' 'A-Z_' <<<"$target")
@@ -37,7 +36,8 @@ cross_from_rustup() { rustup target list --installed 2>/dev/null | grep -qx "$ta
 # Where Debian's compiled standard library is, if it is there and of the same compiler.
 cross_sysroot() {
     local sysroot=${CARGO_TARGET_DIR:-target}/cross/sysroot
-    [ -d "$sysroot/lib/rustlib/$target" ] && [ "$(cat "$sysroot/version")" = "$(dpkg-query -W -f '${Version}' rustc-web)" ] &&
+    [ -d "$sysroot/lib/rustlib/$target" ] &&
+        [ "$(cat "$sysroot/version")" = "$(dpkg-query -W -f '${Version}' rustc-web)" ] &&
         realpath "$sysroot"
 }
 
@@ -55,10 +55,11 @@ cross_cargo() {
         cargo "$subcommand" --target "$target" "$@"
         return
     fi
-    local sysroot std=(-Zbuild-std=std,panic_unwind -Zbuild-std-features=panic-unwind) flags=${RUSTFLAGS:-}
+    local sysroot flags=${RUSTFLAGS:-}
+    local std=(-Zbuild-std=std,panic_unwind -Zbuild-std-features=panic-unwind)
     if sysroot=$(cross_sysroot); then
         std=() flags+=" --sysroot=$sysroot"
     fi
-    RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/cross" \
-        RUSTFLAGS=$flags /usr/bin/cargo "$subcommand" ${std[@]+"${std[@]}"} --target "$target" "$@"
+    RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
+        CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/cross" RUSTFLAGS=$flags /usr/bin/cargo "$subcommand" ${std[@]+"${std[@]}"} --target "$target" "$@"
 }

@@ -4,17 +4,16 @@
     PALLADION_KNOWN_ANSWERS=$PWD/FILE cargo test --release --all-features --test vectors --test all
     .ci/known-answers.py FILE [CPU:BACKEND,BACKEND... ...]
 
-The tests of the core write the file. Of runs of the same tests the one with the most answers
-counts. The exit status is 1 if a CPU or backend that is named is missing, or if somewhere there are
-not as many answers as a source has: an answer that is lost is noticed.
+The tests of the core write the file. If the same tests ran more than once, the run with the most
+answers counts. The exit status is 1 if a named CPU or backend is missing, or has fewer answers than
+the source.
 """
 
 import collections
 import sys
 
-#: How many answers a source has. The last has fewer if PALLADION_TEST_REDUCED or `--cfg
-#: palladion_test_reduced` is set, as for emulators:
-#: there it is every fourth length of messages.
+#: How many answers a source has. With PALLADION_TEST_REDUCED or `--cfg palladion_test_reduced`, as
+#: for emulators, the last has every fourth length of messages only.
 SOURCES = {
     "RFC 10032, appendix A": (32,),
     "Wycheproof": (951,),
@@ -31,13 +30,16 @@ def faults(parts, asked):
         answers[cpu, backend, source] += count
     places = sorted({(cpu, backend) for cpu, backend, _ in answers})
     found = ["%s, %s: nothing" % place for place in sorted(set(asked) - set(places))]
-    found += ["an unknown source: " + source for source in sorted({source for _, _, source in answers} - set(SOURCES))]
+    unknown = {source for _, _, source in answers} - set(SOURCES)
+    found += ["an unknown source: " + source for source in sorted(unknown)]
     table = {}
     for place in places:
         table[place] = [answers[(*place, source)] for source in SOURCES]
         for (source, expected), count in zip(SOURCES.items(), table[place]):
             if count not in expected:
-                found.append("%s, %s: %d answers of %s, expected %s" % (*place, count, source, " or ".join(map(str, expected))))
+                wanted = " or ".join(map(str, expected))
+                found.append("%s, %s: %d answers of %s, expected %s" % (
+                    *place, count, source, wanted))
     return found or ([] if places else ["no answers"]), table
 
 

@@ -8,7 +8,8 @@ mkdir -p "$1"
 folder=$(realpath "$1")
 cd "$(dirname "$0")/.."
 # Cargo compiles it for a program of its own; all of that is taken.
-cargo build --quiet --release --locked --features raf --manifest-path crates/palladion-bench/peer-aegis/Cargo.toml --target-dir "$folder/build"
+cargo build --quiet --release --locked --features raf --target-dir "$folder/build" \
+    --manifest-path crates/palladion-bench/peer-aegis/Cargo.toml
 archive=$(find "$folder/build" -name 'libaegis.a' | head -1)
 [ -n "$archive" ] || { echo "crate aegis has no libaegis.a" >&2; exit 1; }
 cc -shared -o "$folder/libaegis.so" -Wl,--whole-archive "$archive" -Wl,--no-whole-archive

@@ -5,7 +5,8 @@
 #   reduced_flags   what to tell rustc: fewer variants and cases (crates/palladion/tests/common)
 #   reduced         what to tell cargo (an array)
 
-export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true CARGO_INCREMENTAL=0
+export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true
+export CARGO_INCREMENTAL=0
 reduced_flags='--cfg palladion_test_reduced'
 reduced=()
 for package in proc_macro test data-encoding serde_core serde_json; do

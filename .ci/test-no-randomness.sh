@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Tests what there is to see where the system gives no random bytes: the errors say so, and nothing
-# is encrypted.
+# Tests a system without random bytes: the errors say so, and nothing is encrypted.
 #
 #   .ci/test-no-randomness.sh
 #
@@ -9,8 +8,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=0 CARGO_INCREMENTAL=0
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/no-randomness
-# RANDOMNESS: what the tests say of variants that cannot be had.
-run() { RUSTFLAGS="${RUSTFLAGS:-} $1" cargo test --quiet --locked -p palladion -p palladion-file --features palladion/getrandom --lib every_error:: -- --nocapture 2>&1; }
+run() {
+    RUSTFLAGS="${RUSTFLAGS:-} $1" cargo test --quiet --locked -p palladion -p palladion-file \
+        --features palladion/getrandom --lib every_error:: -- --nocapture 2>&1
+}
 
 without=$(run '--cfg getrandom_backend="unsupported"') || { echo "$without" >&2; exit 1; }
 if grep -E '^not here: (NoRandomness|Random):' <<<"$without"; then

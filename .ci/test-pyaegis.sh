@@ -13,7 +13,8 @@ cd "$(dirname "$0")/.."
 version=0.3.1
 built=$(realpath -m "${CARGO_TARGET_DIR:-target}/pyaegis")
 python=$built/bin/python
-if [ "$("$python" -c 'from importlib.metadata import version; print(version("pyaegis"))' 2>/dev/null)" != "$version" ]; then
+installed='from importlib.metadata import version; print(version("pyaegis"))'
+if [ "$("$python" -c "$installed" 2>/dev/null)" != "$version" ]; then
     python3 -m venv "$built"
     "$python" -m pip install --quiet --disable-pip-version-check "pyaegis==$version"
 fi
@@ -36,7 +37,8 @@ count=0
 for file in "$PALLADION_RAF_DIR"/pyaegis/*.raf; do
     name=${file%.raf} count=$((count + 1))
     "$palladion" raf cat --raw-key "$name.key" "$file" | cmp - "$name.txt"
-    "$palladion" raf verify --raw-key "$name.key" --max-chunks 64 --expect "$(cat "$name.commitment")" "$file" >/dev/null
+    "$palladion" raf verify --raw-key "$name.key" --max-chunks 64 \
+        --expect "$(cat "$name.commitment")" "$file" >/dev/null
 done
 echo "$count files of pyaegis are read by the command line, and their commitments are right"
 for algorithm in AEGIS-128L AEGIS-128X2 AEGIS-128X4 AEGIS-256 AEGIS-256X2 AEGIS-256X4; do
@@ -44,7 +46,8 @@ for algorithm in AEGIS-128L AEGIS-128X2 AEGIS-128X4 AEGIS-256 AEGIS-256X2 AEGIS-
     case $algorithm in AEGIS-128*) len=16 ;; *) len=32 ;; esac
     (umask 077 && head -c $len /dev/urandom >"$name.key")
     head -c 100000 /dev/urandom >"$name.txt"
-    "$palladion" raf import --raw-key "$name.key" --algorithm $algorithm --chunk-size 4K "$name.txt" "$name.raf"
+    "$palladion" raf import --raw-key "$name.key" --algorithm $algorithm --chunk-size 4K \
+        "$name.txt" "$name.raf"
 done
 check check "$PALLADION_RAF_DIR/palladion"
 echo "pyaegis $version: all is as it should be"

@@ -10,10 +10,9 @@
 # Needs: qemu-x86_64 (Debian: qemu-user).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# In turn: AES with AVX (and without AVX2), with SSE alone; without AES AVX2, SSSE3, and the least
-# there is.
-[ $# -gt 0 ] || set -- SandyBridge:aesni-avx,aesni,ssse3,portable Westmere:aesni,ssse3,portable Haswell,-aes:avx2,ssse3,portable \
-    core2duo:ssse3,portable qemu64:portable
+# AES with AVX but not AVX2, AES with SSE only; without AES: AVX2, SSSE3, neither.
+[ $# -gt 0 ] || set -- SandyBridge:aesni-avx,aesni,ssse3,portable Westmere:aesni,ssse3,portable \
+    Haswell,-aes:avx2,ssse3,portable core2duo:ssse3,portable qemu64:portable
 
 cargo build --quiet --release -p palladion-cli
 palladion=${CARGO_TARGET_DIR:-target}/release/palladion
@@ -22,13 +21,16 @@ export PALLADION_TEST_REDUCED=1
 for tier; do
     model=${tier%:*} expected=${tier##*:}
     export PALLADION_TEST_EMULATOR="qemu-x86_64 -cpu $model"
-    emulate() { $PALLADION_TEST_EMULATOR "$@" 2> >(grep -v "TCG doesn't support requested feature" >&2); }
+    emulate() {
+        $PALLADION_TEST_EMULATOR "$@" 2> >(grep -v "TCG doesn't support requested feature" >&2)
+    }
     unset PALLADION_BACKEND
     listed=$(emulate "$palladion" backends)
     there=$(awk '$2 == "yes" { print $1 }' <<<"$listed" | paste -sd,)
     used=$(awk '$3 == "yes" { print $1 }' <<<"$listed")
     echo "== qemu-x86_64 -cpu $model: $there; in use: $used"
-    [ "$there" = "$expected" ] && [ "$used" = "${expected%%,*}" ] || { echo "expected $expected" >&2; exit 1; }
+    [ "$there" = "$expected" ] && [ "$used" = "${expected%%,*}" ] ||
+        { echo "expected $expected" >&2; exit 1; }
     for test in $tests; do
         # The backend in use only: the others have a tier of their own.
         unset PALLADION_BACKEND
@@ -37,7 +39,8 @@ for tier; do
         */vectors-*) export PALLADION_BACKEND=$used; some=(ours::) ;;
         */all-*) export PALLADION_BACKEND=$used; some=(batch::) ;;
         esac
-        output=$(cd crates/palladion && emulate "$test" ${some[@]+"${some[@]}"} --test-threads=2) || { echo "$output"; exit 1; }
+        output=$(cd crates/palladion && emulate "$test" ${some[@]+"${some[@]}"} --test-threads=2) ||
+            { echo "$output"; exit 1; }
         grep '^test result: ok. [1-9]' <<<"$output"
     done
 done

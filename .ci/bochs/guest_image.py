@@ -1,5 +1,7 @@
-"""guest_image.py KERNEL INITRD ROM IMAGE_OUT ROM_OUT MIB COMMAND_LINE: lays kernel, boot parameters, command line and
-initramfs out in one image of memory, and tells the ROM where they are."""
+"""guest_image.py KERNEL INITRD ROM IMAGE_OUT ROM_OUT MIB COMMAND_LINE
+
+Lays kernel, boot parameters, command line and initramfs out in one image of memory, and tells the
+ROM where they are."""
 import sys, struct
 k, ird, rom, out, orom, mem, cmd = sys.argv[1:]; mem = int(mem)
 base, entry, end = map(int, open(k + '.txt').read().split()); hdr = open(k + '.hdr', 'rb').read()
@@ -16,5 +18,6 @@ c = cmd.encode() + b'\0'; assert len(c) <= 2048; b[0x1000:0x1000+len(c)] = c
 tot = img + bytes(bp - base - len(img)) + b + r
 assert base + 2 * len(tot) < mem << 20, 'guest memory too small (-m)'
 open(out, 'wb').write(tot)
-m = bytearray(open(rom, 'rb').read()); struct.pack_into('<III', m, 0xffd0, base + len(tot), bp, entry)
+m = bytearray(open(rom, 'rb').read())
+struct.pack_into('<III', m, 0xffd0, base + len(tot), bp, entry)
 open(orom, 'wb').write(m)

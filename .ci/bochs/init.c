@@ -45,7 +45,8 @@ int main(void) {
   while ((n = read(p[0], buf, sizeof buf)) > 0 || (n < 0 && errno == EINTR)) if (n > 0) e9(buf, n);
   int st = 0; while (waitpid(pid, &st, 0) < 0 && errno == EINTR) {}
   clock_gettime(CLOCK_MONOTONIC, &t1);
-  n = snprintf(line, sizeof line, "\n@@BOCHS-END rc=%d guest_s=%.3f@@\n", WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st),
+  n = snprintf(line, sizeof line, "\n@@BOCHS-END rc=%d guest_s=%.3f@@\n",
+                 WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st),
                (t1.tv_sec - t0.tv_sec) + (t1.tv_nsec - t0.tv_nsec) / 1e9);
   e9(line, n);
   for (const char *s = "Shutdown"; *s; s++) outb(*s, 0x8900);

@@ -39,17 +39,22 @@ stamp=$(cat "$here"/* | sha256sum | cut -c1-16)
 # ---- once: kernel, ROM, init ---------------------------------------------------------------
 if [ ! -s "$cache/vmlinuz" ]; then
   if [ -n "${BOCHS_KERNEL:-}" ]; then cp "$BOCHS_KERNEL" "$cache/vmlinuz"; else
-    d=$(mktemp -d); pkg=$(apt-cache depends linux-image-cloud-amd64 | awk '/Depends: linux-image/{print $2; exit}')
+    d=$(mktemp -d)
+    pkg=$(apt-cache depends linux-image-cloud-amd64 | awk '/Depends: linux-image/{print $2; exit}')
     [ -n "$pkg" ] || die 'no linux-image-cloud-amd64 known to apt (apt-get update?)'
-    (cd "$d" && chmod 755 . && apt-get download "$pkg" >/dev/null 2>&1) || die "apt-get download $pkg"
-    dpkg -x "$d"/linux-image*.deb "$d/x"; cp "$d"/x/boot/vmlinuz-* "$cache/vmlinuz.new"; mv "$cache/vmlinuz.new" "$cache/vmlinuz"; rm -rf "$d"
+    (cd "$d" && chmod 755 . && apt-get download "$pkg" >/dev/null 2>&1) ||
+      die "apt-get download $pkg"
+    dpkg -x "$d"/linux-image*.deb "$d/x"
+    cp "$d"/x/boot/vmlinuz-* "$cache/vmlinuz.new"; mv "$cache/vmlinuz.new" "$cache/vmlinuz"
+    rm -rf "$d"
   fi
 fi
 if [ ! -s "$cache/kernel.bin.txt" ] || [ "$cache/vmlinuz" -nt "$cache/kernel.bin.txt" ]; then
 python3 "$here/unpack_kernel.py" "$cache/vmlinuz" "$cache/kernel.bin" || die 'kernel image'
 fi
 if [ ! -s "$cache/init" ] || [ "$(cat "$cache/stamp" 2>/dev/null)" != "$stamp" ]; then
-gcc -c "$here/rom.S" -o "$cache/rom.o" && objcopy -O binary -j .text "$cache/rom.o" "$cache/rom.bin" || die 'assembling the ROM'
+gcc -c "$here/rom.S" -o "$cache/rom.o" &&
+  objcopy -O binary -j .text "$cache/rom.o" "$cache/rom.bin" || die 'assembling the ROM'
 gcc -O2 -static -s "$here/init.c" -o "$cache/init" || die 'compiling init (libc6-dev?)'
 echo "$stamp" > "$cache/stamp"
 fi
@@ -57,23 +62,36 @@ flock -u 9
 
 # ---- this run: initramfs, RAM image, ROM, bochsrc --------------------------------------------
 w=$(mktemp -d "${TMPDIR:-/tmp}/bochs-run.XXXXXX"); pid=
-trap '[ -z "$pid" ] || kill -TERM $pid 2>/dev/null || :; if [ $verbose = 1 ]; then echo "run.sh: work folder $w" >&2; else rm -rf "$w"; fi' EXIT
+finish() {
+  [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null || :
+  if [ $verbose = 1 ]; then echo "run.sh: work folder $w" >&2; else rm -rf "$w"; fi
+}
+trap finish EXIT
 trap 'exit 143' TERM; trap 'exit 130' INT
 r=$w/root; mkdir -p "$r/app" "$r/tmp" "$r/dev" "$r/proc" "$r/sys"; cp "$cache/init" "$r/init"
 cp "$prog" "$r/app/prog"; strip -o "$r/app/prog" "$prog" 2>/dev/null || :; chmod 755 "$r/app/prog"
-ldd "$prog" 2>/dev/null | grep -o '/[^ ]*' | while read -r l; do [ ! -e "$l" ] || { mkdir -p "$r$(dirname "$l")"; cp -L "$l" "$r$l"; }; done || :
-for f in "${files[@]}"; do h=${f%%:*} g=${f#*:}; [ "$g" != "$f" ] || g=$(realpath "$h"); mkdir -p "$r$(dirname "$g")"; cp -aL "$h" "$r$g"; done
+ldd "$prog" 2>/dev/null | grep -o '/[^ ]*' | while read -r l; do
+  [ ! -e "$l" ] || { mkdir -p "$r$(dirname "$l")"; cp -L "$l" "$r$l"; }
+done || :
+for f in "${files[@]}"; do
+  h=${f%%:*} g=${f#*:}; [ "$g" != "$f" ] || g=$(realpath "$h")
+  mkdir -p "$r$(dirname "$g")"; cp -aL "$h" "$r$g"
+done
 printf '%s\0' /app/prog "$(basename "$prog")" "$@" > "$r/.cmd"
 printf '%s\0' PATH=/app:/bin HOME=/tmp TMPDIR=/tmp RUST_BACKTRACE=1 "${envs[@]}" > "$r/.env"
 (cd "$r" && find . | cpio -o -H newc --quiet) > "$w/initrd"
 # clearcpuid: Bochs 2.7 gets CPUID leaf 0xD wrong for PKU (515), XSAVEC (321) and XSAVES (323), on
 # which Linux would turn AVX off altogether; FSRM (580) without ERMS breaks the kernel's memmove.
-cmd="console=ttyS0,115200 quiet loglevel=3 acpi=off noapic nolapic pci=off nosmp mitigations=off nokaslr norandmaps \
-random.trust_cpu=on cryptomgr.notests clearcpuid=515,321,323,580 nowatchdog audit=0 lsm= panic=-1 rdinit=/init ${BOCHS_CMDLINE:-}"
+cmd="console=ttyS0,115200 quiet loglevel=3 acpi=off noapic nolapic pci=off nosmp mitigations=off \
+nokaslr norandmaps random.trust_cpu=on cryptomgr.notests clearcpuid=515,321,323,580 nowatchdog \
+audit=0 lsm= panic=-1 rdinit=/init ${BOCHS_CMDLINE:-}"
 [ $verbose = 0 ] || cmd="$cmd ignore_loglevel"
-python3 "$here/guest_image.py" "$cache/kernel.bin" "$w/initrd" "$cache/rom.bin" "$w/img" "$w/rom" "$mem" "$cmd" || die 'guest image'
+python3 "$here/guest_image.py" "$cache/kernel.bin" "$w/initrd" "$cache/rom.bin" "$w/img" "$w/rom" \
+  "$mem" "$cmd" || die 'guest image'
 gui=${BOCHS_GUI:-} vga=${BOCHS_VGABIOS:-/usr/share/vgabios/vgabios.bin}
-if [ -z "$gui" ]; then case $bochs in /usr/bin/*) gui='rfb, options="timeout=0"';; *) gui=nogui;; esac; fi
+if [ -z "$gui" ]; then
+  case $bochs in /usr/bin/*) gui='rfb, options="timeout=0"';; *) gui=nogui;; esac
+fi
 "$bochs" --help </dev/null > "$w/help" 2>&1 || :
 cat > "$w/rc" <<E
 plugin_ctrl: speaker=0

@@ -1,5 +1,7 @@
-"""unpack_kernel.py VMLINUZ OUT: unpacks a compressed x86-64 kernel image into a flat image of its loadable segments,
-with its setup header in OUT.hdr and "base entry end" in OUT.txt."""
+"""unpack_kernel.py VMLINUZ OUT
+
+Unpacks a compressed x86-64 kernel image into a flat image of its loadable segments, with its setup
+header in OUT.hdr and "base entry end" in OUT.txt."""
 import sys, struct, lzma, zlib
 def lz4(d):                                          # the legacy frame the kernel uses
     out = bytearray(); i = 4; n = len(d)

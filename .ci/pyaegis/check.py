@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""RAF files and pyaegis, which is libaegis: both read what the other wrote.
+"""Checks that pyaegis, which is libaegis, and Palladion read each other's RAF files.
 
-    check.py vectors FILE   pyaegis reads the files of vectors/raf.txt, refuses those to be refused, writes the same bytes
-                            with the same nonces, and derives the same keys and Merkle commitments
+    check.py vectors FILE   pyaegis reads the files of vectors/raf.txt, refuses the invalid ones,
+                            writes the same bytes with the same nonces, and derives the same keys
+                            and Merkle commitments
     check.py make FOLDER    pyaegis writes files for others to read
-    check.py check FOLDER   pyaegis reads files of others
+    check.py check FOLDER   pyaegis reads files that others wrote
 
-A folder has NAME.raf, NAME.key, which is its master key, and NAME.txt, which is what it contains. There may be
-NAME.commitment, in hexadecimal, of the Merkle tree with room for 64 chunks; and NAME.app-key and NAME.context, from which
-NAME.key is derived.
+A folder has NAME.raf, its master key in NAME.key, and its contents in NAME.txt. There may be
+NAME.commitment, in hexadecimal, of the Merkle tree with room for 64 chunks; and NAME.app-key and
+NAME.context, from which NAME.key is derived.
 """
 
 import hashlib
@@ -43,7 +44,7 @@ def require(condition, what):
 
 
 class Randomness:
-    """What pyaegis takes for random bytes while this lasts: the given strings, one for each call."""
+    """Gives pyaegis these strings instead of random bytes, one for each call."""
 
     def __init__(self, strings):
         self.strings = list(strings)
@@ -64,7 +65,8 @@ class Randomness:
 
 def commitment(data, key, max_chunks):
     """The Merkle commitment of a file, as pyaegis finds it when it reads all of it."""
-    with raf.raf_open(raf.BytesIOStorage(data), key, merkle=True, merkle_max_chunks=max_chunks) as file:
+    storage = raf.BytesIOStorage(data)
+    with raf.raf_open(storage, key, merkle=True, merkle_max_chunks=max_chunks) as file:
         file.merkle_rebuild()
         require(file.merkle_verify() is None, "the tree that was just made does not verify")
         return file.root_hash
@@ -108,7 +110,8 @@ class Vectors:
         data = self.bytes
         if self.kind[0] == "file":
             written = self.write(chunk_size, contents)
-            self.require(hashlib.sha256(written).digest() == self.sha256, "pyaegis writes other bytes")
+            digest = hashlib.sha256(written).digest()
+            self.require(digest == self.sha256, "pyaegis writes other bytes")
             self.require(data in (None, written), "the bytes are not those of the hash")
             self.count("written byte for byte")
             data = written
@@ -118,10 +121,12 @@ class Vectors:
             self.require(file.read() == contents, "other contents")
             for offset in (1, chunk_size - 1, chunk_size):
                 expected = contents[offset : offset + chunk_size + 2]
-                self.require(file.pread(chunk_size + 2, offset) == expected, f"other contents from {offset} on")
+                found = file.pread(chunk_size + 2, offset)
+                self.require(found == expected, f"other contents from {offset} on")
         self.count("read")
         for max_chunks, expected in self.merkle:
-            self.require(commitment(data, self.key, max_chunks) == expected, f"other commitment for {max_chunks}")
+            found = commitment(data, self.key, max_chunks)
+            self.require(found == expected, f"other commitment for {max_chunks}")
             self.count("commitments")
 
     def write(self, chunk_size, contents):
@@ -173,8 +178,9 @@ def check_vectors(path):
         elif kind == "id":
             vectors.id = unhex(words[0])
         elif kind == "derive":
-            derived = raf.raf_derive_master_key(vectors.key, fill(vectors.seed + 120, int(words[0])))
-            vectors.require(derived == unhex(words[1]), f"another key for a context of {words[0]} bytes")
+            context = fill(vectors.seed + 120, int(words[0]))
+            derived = raf.raf_derive_master_key(vectors.key, context)
+            vectors.require(derived == unhex(words[1]), f"another key for {len(context)} bytes")
             vectors.count("derived keys")
         elif kind in ("file", "read", "refused"):
             vectors.begin([kind] + words)
@@ -250,7 +256,8 @@ def make_dir(folder):
             ("shrunk-to-a-chunk", 1024, [("write", 0, 5000), ("truncate", 2048)]),
             ("shrunk-to-nothing", 1024, [("write", 0, 5000), ("truncate", 0)]),
             ("regrown", 1024, [("write", 0, 5000), ("truncate", 1300), ("truncate", 4000)]),
-            ("rewritten", 1024, [("write", 0, 5000), ("truncate", 1300), ("write", 1900, 50), ("write", 10, 3)]),
+            ("rewritten", 1024, [("write", 0, 5000), ("truncate", 1300), ("write", 1900, 50),
+                                 ("write", 10, 3)]),
             ("gap", 1024, [("write", 10, 20), ("write", 7000, 1)]),
             ("gap-in-a-chunk", 1024, [("write", 0, 10), ("write", 500, 10)]),
             ("zeros", 1024, [("truncate", 3000)]),
@@ -284,8 +291,9 @@ def check_dir(folder):
             expected = unhex(path.with_suffix(".commitment").read_text().strip())
             require(commitment(data, key, MAX_CHUNKS) == expected, f"{path}: another commitment")
         if path.with_suffix(".app-key").exists():
-            app_key, context = (path.with_suffix(suffix).read_bytes() for suffix in (".app-key", ".context"))
-            require(raf.raf_derive_master_key(app_key, context) == key, f"{path}: another derived key")
+            app_key = path.with_suffix(".app-key").read_bytes()
+            derived = raf.raf_derive_master_key(app_key, path.with_suffix(".context").read_bytes())
+            require(derived == key, f"{path}: another derived key")
     print(f"{folder}: {len(files)} files read, with {len(algorithms)} algorithms")
 
 

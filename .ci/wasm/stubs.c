@@ -3,7 +3,11 @@
 enum { ENOTSUP = 58 };
 int pthread_attr_init(void *attributes) { (void)attributes; return 0; }
 int pthread_attr_destroy(void *attributes) { (void)attributes; return 0; }
-int pthread_attr_setstacksize(void *attributes, unsigned long size) { (void)attributes; (void)size; return 0; }
+int pthread_attr_setstacksize(void *attributes, unsigned long size) {
+    (void)attributes;
+    (void)size;
+    return 0;
+}
 int pthread_create(void *thread, void *attributes, void *start, void *argument)
 {
     (void)thread; (void)attributes; (void)start; (void)argument;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares the time of calls of the C library with libaegis from crate `aegis`, compiled by gcc and,
-# if installed, clang; see crates/palladion-capi/bench/calls.c. Then shows the time of the same calls
-# from Rust. Runs on one core and needs a quiet machine.
+# if installed, clang; see crates/palladion-capi/bench/calls.c. Then shows the time of the same
+# calls from Rust. Runs on one core and needs a quiet machine.
 #
 #   crates/palladion-bench/measure-c.sh [-r ROUNDS] [-s SIZE,SIZE...] [-v VARIANT,...]
 set -euo pipefail

@@ -5,9 +5,9 @@
 # usage: crates/palladion-bench/measure-cli.sh [MIB [ROUNDS]]      by default 1024 MiB, 7 rounds
 #
 # They take turns, so that a disturbance does not hit one of them alone; the fastest round of each
-# counts. Environment: PALLADION is the program to measure, which is built by default; DIR is the RAM
-# disk, by default /dev/shm. Exits with status 1 if encrypting takes more than twice the time of cp,
-# or 64 MiB of memory or more.
+# counts. Environment: PALLADION is the program to measure, which is built by default; DIR is the
+# RAM disk, by default /dev/shm. Exits with status 1 if encrypting takes more than twice the time of
+# cp, or 64 MiB of memory or more.
 set -eu
 
 mib=${1:-1024} rounds=${2:-7}
@@ -68,7 +68,8 @@ export_peak=$(peak "$PALLADION" raf export -k "$work/key" "$work/raf" "$work/out
 
 least() { sort -n "$work/$1.us" | head -n 1; }
 awk -v mib="$mib" -v rounds="$rounds" -v cores="$(nproc)" \
-    -v cp="$(least cp)" -v e="$(least encrypt)" -v d="$(least decrypt)" -v ep="$encrypt_peak" -v dp="$decrypt_peak" \
+    -v cp="$(least cp)" -v e="$(least encrypt)" -v d="$(least decrypt)" \
+    -v ep="$encrypt_peak" -v dp="$decrypt_peak" \
     -v i="$(least import)" -v x="$(least export)" -v ip="$import_peak" -v xp="$export_peak" '
 function line(name, us, peak) {
     printf "%-8s %8.3f s %9.2f GB/s %8.2f x cp", name, us / 1e6, mib * 1048576 / us / 1e3, us / cp

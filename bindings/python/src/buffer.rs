@@ -185,7 +185,8 @@ pub struct Target<'py> {
 }
 
 impl<'py> Target<'py> {
-    /// Provides room for `len` bytes: a new object, or the buffer of `into`, which must have as many.
+    /// Provides room for `len` bytes: a new object, or the buffer of `into`, which must have that
+    /// many.
     #[inline]
     pub fn new(py: Python<'py>, into: Option<Bound<'py, PyAny>>, len: usize) -> PyResult<Self> {
         let Some(object) = into else {

@@ -1068,7 +1068,7 @@ class _Raf(_Keyed):
         _check_length("expected_root", expected_root, self._check_tree())
         self.merkle_rebuild()
         if self.root_hash != bytes(expected_root):
-            raise RAFAuthenticationError("Merkle root mismatch: the contents are not those of expected_root")
+            raise RAFAuthenticationError("Merkle root mismatch: expected_root is of other contents")
 
     @property
     def size(self) -> int:
