@@ -2,7 +2,7 @@
 
 use core::ptr;
 
-use super::steps::{Data, Group, Work, process_groups};
+use super::steps::{Data, Group, Work, process_groups, process_last_step};
 use super::table::Kernels;
 use super::tag::{self, MacEnd};
 use super::variant::{Parameters, Variant, check_mac, check_memory, check_tag};
@@ -119,18 +119,24 @@ pub(crate) unsafe fn process<M: Machine, const G: usize>(
     unsafe {
         let groups = groups::<M>(state, degree);
         if M::LARGE {
-            return process_groups::<M, G>(groups, degree, work, *data);
-        }
-        // Each kind of work has its own loops.
-        match work {
-            Work::Absorb => process_groups::<M, G>(groups, degree, Work::Absorb, *data),
-            Work::Crypt(Direction::Encrypt) => {
-                process_groups::<M, G>(groups, degree, Work::Crypt(Direction::Encrypt), *data)
+            process_groups::<M, G>(groups, degree, work, *data);
+        } else {
+            // Each kind of work has its own loops.
+            match work {
+                Work::Absorb => {
+                    process_groups::<M, G>(groups, degree, Work::Absorb, *data);
+                }
+                Work::Crypt(Direction::Encrypt) => {
+                    let work = Work::Crypt(Direction::Encrypt);
+                    process_groups::<M, G>(groups, degree, work, *data);
+                }
+                Work::Crypt(Direction::Decrypt) => {
+                    let work = Work::Crypt(Direction::Decrypt);
+                    process_groups::<M, G>(groups, degree, work, *data);
+                }
             }
-            Work::Crypt(Direction::Decrypt) => {
-                process_groups::<M, G>(groups, degree, Work::Crypt(Direction::Decrypt), *data)
-            }
         }
+        process_last_step(groups, degree, work, *data);
     }
 }
 

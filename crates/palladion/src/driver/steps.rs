@@ -53,69 +53,56 @@ pub(super) fn rate<M: Machine>(degree: usize) -> NonZeroUsize {
     NonZeroUsize::new(16 * degree * M::BLOCKS).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// Processes the last, incomplete step. The bytes that do not exist count as zeros.
+/// Processes the step that starts at `at`: a whole one, or the last, whose missing bytes count as
+/// zeros.
 ///
 /// # Safety
-/// The CPU has the machine's features; the data is valid as [`Data`] says.
+/// The CPU has the machine's features; the data is valid as [`Data`] says; all of a whole step lies
+/// within the data.
 #[inline(always)]
-unsafe fn process_last_step<M: Machine>(
+unsafe fn process_step<M: Machine>(
     state: &mut M,
     work: Work,
     data: Data,
-    end: usize,
+    at: usize,
     group: Group,
+    whole: bool,
 ) {
-    let (at, row) = (end + group.column::<M>(), group.row());
+    let (at, row) = (at + group.column::<M>(), group.row());
     let left = data.len.saturating_sub(at); // zero if the group's blocks are past the end
     let (src, dst) = (data.src.wrapping_add(at), data.dst.wrapping_add(at));
-    // SAFETY: the caller promises the CPU features, and `left` bytes at `at` lie within the data.
-    // In place, all of the step is read before any of it is written.
+    // SAFETY: the caller promises the CPU features, and that a whole step, or `left` bytes at `at`,
+    // lie within the data. In place, all of the step is read before any of it is written.
     unsafe {
-        let input = M::load_partial(src, row, left);
-        let mut message = input;
-        if let Work::Crypt(direction) = work {
-            let output = state.add_keystream(input);
-            M::store_partial(output, dst, row, left);
-            if direction == Direction::Decrypt {
-                // The message padded with zeros is absorbed (DecPartial, §3.2.6).
-                message = M::truncate(output, row, left);
-            }
+        let input = if whole { M::load(src, row) } else { M::load_partial(src, row, left) };
+        let Work::Crypt(direction) = work else { return state.absorb(input) };
+        if whole && !M::LARGE {
+            let output = match direction {
+                Direction::Encrypt => state.encrypt(input),
+                Direction::Decrypt => state.decrypt(input),
+            };
+            return M::store(output, dst, row);
         }
-        state.absorb(message);
+        let output = state.add_keystream(input);
+        if whole {
+            M::store(output, dst, row);
+        } else {
+            M::store_partial(output, dst, row, left);
+        }
+        state.absorb(match direction {
+            Direction::Encrypt => input,
+            Direction::Decrypt if whole => output,
+            // The message padded with zeros is absorbed (DecPartial, §3.2.6).
+            Direction::Decrypt => M::truncate(output, row, left),
+        });
     }
 }
 
-/// Processes the whole step that starts at `at`.
-///
-/// # Safety
-/// The CPU has the machine's features; the step lies within the data.
+/// Returns the end of the data that [`process_steps`] accepts: of the whole steps or, if one copy of
+/// a step serves for all, of all data.
 #[inline(always)]
-unsafe fn process_step<M: Machine>(state: &mut M, work: Work, data: Data, at: usize, row: usize) {
-    // SAFETY: the caller promises the CPU features, and that the step lies within the data. In
-    // place, all of it is read before any of it is written.
-    unsafe {
-        let input = M::load(data.src.add(at), row);
-        if M::LARGE {
-            let mut message = input;
-            if let Work::Crypt(direction) = work {
-                let output = state.add_keystream(input);
-                M::store(output, data.dst.add(at), row);
-                if direction == Direction::Decrypt {
-                    message = output;
-                }
-            }
-            return state.absorb(message);
-        }
-        match work {
-            Work::Absorb => state.absorb(input),
-            Work::Crypt(Direction::Encrypt) => {
-                M::store(state.encrypt(input), data.dst.add(at), row);
-            }
-            Work::Crypt(Direction::Decrypt) => {
-                M::store(state.decrypt(input), data.dst.add(at), row);
-            }
-        }
-    }
+fn end_of_steps<M: Machine>(data: Data, degree: usize) -> usize {
+    if M::LARGE { data.len } else { data.len - data.len % rate::<M>(degree) }
 }
 
 /// Processes `UNROLL` whole steps, at most eight, of which the first starts at `at`.
@@ -123,47 +110,41 @@ unsafe fn process_step<M: Machine>(state: &mut M, work: Work, data: Data, at: us
 /// # Safety
 /// The CPU has the machine's features; the steps lie within the data.
 #[inline(always)]
-unsafe fn process_turn<M: Machine>(
-    state: &mut M,
-    work: Work,
-    data: Data,
-    at: usize,
-    row: usize,
-    rate: usize,
-) {
+unsafe fn process_turn<M: Machine>(state: &mut M, work: Work, data: Data, at: usize, group: Group) {
     const { assert!(M::UNROLL <= 8) };
     #[inline(always)]
     unsafe fn step<M: Machine, const I: usize>(
         state: &mut M,
         work: Work,
         data: Data,
-        (at, row, rate): (usize, usize, usize),
+        at: usize,
+        group: Group,
     ) {
         if I < M::UNROLL {
-            // SAFETY: the caller promises what `process_step` requires.
-            unsafe { process_step(state, work, data, at + I * rate, row) }
+            let at = at + I * rate::<M>(group.degree).get();
+            // SAFETY: the caller promises whole steps within the data.
+            unsafe { process_step(state, work, data, at, group, true) }
         }
     }
     // Not a loop: the compiler would not unroll it.
-    let place = (at, row, rate);
-    // SAFETY: the caller promises what `process_step` requires.
+    // SAFETY: the caller promises whole steps within the data.
     unsafe {
-        step::<M, 0>(state, work, data, place);
-        step::<M, 1>(state, work, data, place);
-        step::<M, 2>(state, work, data, place);
-        step::<M, 3>(state, work, data, place);
-        step::<M, 4>(state, work, data, place);
-        step::<M, 5>(state, work, data, place);
-        step::<M, 6>(state, work, data, place);
-        step::<M, 7>(state, work, data, place);
+        step::<M, 0>(state, work, data, at, group);
+        step::<M, 1>(state, work, data, at, group);
+        step::<M, 2>(state, work, data, at, group);
+        step::<M, 3>(state, work, data, at, group);
+        step::<M, 4>(state, work, data, at, group);
+        step::<M, 5>(state, work, data, at, group);
+        step::<M, 6>(state, work, data, at, group);
+        step::<M, 7>(state, work, data, at, group);
     }
 }
 
-/// Processes the whole steps from `start` to `stop` with one group.
+/// Processes the steps from `start` to `stop` with one group.
 ///
 /// # Safety
-/// The CPU has the machine's features; the range lies within the data; both ends are multiples of
-/// the rate.
+/// The CPU has the machine's features; the range lies within the data and ends at or before
+/// [`end_of_steps`]; `start` and, except at the end, `stop` are multiples of the rate.
 #[inline(always)]
 unsafe fn process_steps<M: Machine>(
     state: &mut M,
@@ -191,15 +172,17 @@ unsafe fn process_steps<M: Machine>(
     if M::Running::UNROLL > 1 && stop - at >= M::Running::UNROLL * rate {
         let mut running = s.running();
         while stop - at >= M::Running::UNROLL * rate {
-            // SAFETY: `UNROLL` whole steps start at `at`, and the group's columns lie within them.
-            unsafe { process_turn(&mut running, work, data, at + group.column::<M>(), row, rate) };
+            // SAFETY: `UNROLL` whole steps start at `at`.
+            unsafe { process_turn(&mut running, work, data, at, group) };
             at += M::Running::UNROLL * rate;
         }
         s = M::resting(running);
     }
     while at < stop {
-        // SAFETY: a whole step starts at `at`, and the group's columns lie within it.
-        unsafe { process_step(&mut s, work, data, at + group.column::<M>(), row) };
+        // Large steps are compiled once, for whole ones and the last.
+        let whole = !M::LARGE || data.len - at >= rate;
+        // SAFETY: the caller promises valid data; steps are whole unless fewer bytes are left.
+        unsafe { process_step(&mut s, work, data, at, group, whole) };
         at += rate;
     }
     *state = s;
@@ -235,13 +218,12 @@ pub(super) unsafe fn process_group<M: Machine>(
     data: Data,
     group: Group,
 ) {
-    let end = data.len - data.len % rate::<M>(group.degree);
-    // SAFETY: the caller promises the CPU features and valid data. The steps up to `end` are whole,
-    // and the last one is what remains.
+    let end = end_of_steps::<M>(data, group.degree);
+    // SAFETY: the caller promises the CPU features and valid data.
     unsafe {
         process_steps(state, work, data, group, (0, end));
         if end < data.len {
-            process_last_step(state, work, data, end, group);
+            process_step(state, work, data, end, group, false);
         }
     }
 }
@@ -249,7 +231,8 @@ pub(super) unsafe fn process_group<M: Machine>(
 /// The number of bytes that one group processes before the next group continues.
 pub(super) const CHUNK: usize = 4096;
 
-/// Processes all of the data with all groups, which take turns over chunks.
+/// Processes the whole steps of the data with all groups, which take turns over chunks. If one copy
+/// of a step serves for all, it processes the last step, too.
 ///
 /// # Safety
 /// The CPU has the machine's features; the data is valid as [`Data`] says.
@@ -261,16 +244,16 @@ pub(super) unsafe fn process_groups<M: Machine, const G: usize>(
     data: Data,
 ) {
     let group = |number| Group { number, degree };
+    let end = end_of_steps::<M>(data, degree);
     // SAFETY: the caller promises the CPU features and valid data. Chunks are multiples of the rate
     // and lie within the data.
     unsafe {
         if G == 1
             && let [state] = groups
         {
-            return process_group(state, work, data, group(0));
+            return process_steps(state, work, data, group(0), (0, end));
         }
         let rate = rate::<M>(degree);
-        let end = data.len - data.len % rate;
         let chunk = (CHUNK / rate).max(1) * rate.get();
         let mut start = 0;
         while start < end {
@@ -280,10 +263,25 @@ pub(super) unsafe fn process_groups<M: Machine, const G: usize>(
             }
             start = stop;
         }
-        if end < data.len {
-            for (number, state) in groups.iter_mut().enumerate() {
-                process_last_step(state, work, data, end, group(number));
-            }
+    }
+}
+
+/// Processes what [`process_groups`] leaves: the last step, padded with zeros.
+///
+/// # Safety
+/// The CPU has the machine's features; the data is valid as [`Data`] says.
+#[inline(always)]
+pub(super) unsafe fn process_last_step<M: Machine>(
+    groups: &mut [M],
+    degree: usize,
+    work: Work,
+    data: Data,
+) {
+    let end = end_of_steps::<M>(data, degree);
+    if end < data.len {
+        for (number, state) in groups.iter_mut().enumerate() {
+            // SAFETY: the caller promises the CPU features and valid data.
+            unsafe { process_step(state, work, data, end, Group { number, degree }, false) };
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Tags: the sum over the lanes, the comparison, the end of a MAC.
 
-use crate::block::{Blocks, Vector};
+use crate::block::{Blocks, MAX_LANES, Vector};
 use crate::machine::Machine;
 use crate::memory::secrecy::declassify;
 
@@ -78,28 +78,35 @@ impl<L: Machine> MacEnd<L> {
     ) where
         M::V: Blocks<Lane = L::V>,
     {
+        let blocks = [tags[0].lanes(), tags[1].lanes()];
+        if L::LARGE {
+            // One copy of the step.
+            return self.absorb_tags::<M>(group, blocks, tag_len);
+        }
         // A constant in each branch keeps the lanes in registers.
         if tag_len == 16 {
-            self.absorb_tags::<M, 16>(group, tags);
+            self.absorb_tags::<M>(group, blocks, 16);
         } else {
-            self.absorb_tags::<M, 32>(group, tags);
+            self.absorb_tags::<M>(group, blocks, 32);
         }
     }
 
     #[inline(always)]
-    fn absorb_tags<M: Machine<Lane = L>, const T: usize>(&mut self, group: usize, tags: [M::V; 2])
-    where
-        M::V: Blocks<Lane = L::V>,
-    {
-        let halves = [tags[0].lanes(), tags[1].lanes()];
+    fn absorb_tags<M: Machine<Lane = L>>(
+        &mut self,
+        group: usize,
+        blocks: [[L::V; MAX_LANES]; 2],
+        tag_len: usize,
+    ) {
+        let (first, blocks_per_tag) =
+            (M::first_mac_lane(tag_len), if tag_len == 16 { 1 } else { 2 });
         // Not iterators, which take long to compile.
         let mut lane = 0;
         while lane < M::V::LANES {
-            if group * M::V::LANES + lane >= M::first_mac_lane(T) {
-                self.absorb_block(halves[0][lane]);
-                if T == 32 {
-                    self.absorb_block(halves[1][lane]);
-                }
+            let mut i = if group * M::V::LANES + lane >= first { 0 } else { blocks_per_tag };
+            while i < blocks_per_tag {
+                self.absorb_block(blocks[i & 1][lane]);
+                i += 1;
             }
             lane += 1;
         }

@@ -666,7 +666,7 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Slice
             unsafe { W::store(words, dst.add(b * row)) };
         }
     }
-    #[inline(always)]
+    #[inline(never)]
     fn add(&mut self, other: &Self) {
         add_words(self.0.as_flattened_mut(), other.0.as_flattened());
     }

@@ -190,12 +190,12 @@ unsafe impl<R: Register, const N: usize, const BLOCKS: usize> Sliced for Lanes<R
             }
         }
     }
-    #[inline(always)]
+    #[inline(never)]
     fn add(&mut self, other: &Self) {
         add_words(self.0.as_flattened_mut(), other.0.as_flattened());
     }
 
-    #[inline(always)]
+    #[inline(never)]
     fn update(&mut self, m: &Self::Step) {
         let mut around = [R::constant(0); 8];
         round(&self.0[N - 1], |p, out| around[p] = out);
