@@ -282,8 +282,9 @@ impl<M: Batched> Input<M> for SideBySide<'_> {
 /// The body of the kernels. Returns a bit for each message whose tag is wrong; for `Seal`, none.
 #[inline(always)]
 pub(super) unsafe fn process<M: Batched>(operation: Operation, messages: &[Message]) -> u32 {
-    // A constant length needs no checks where places are constants.
-    let messages = &messages[..M::V::LANES];
+    // A constant length needs no checks where places are constants. There are always so many
+    // messages; if not, all tags would count as wrong.
+    let Some(messages) = messages.get(..M::V::LANES) else { return u32::MAX };
     let tag_len = messages[0].tag_len;
     // SAFETY: the caller keeps the contract of `Batch`.
     unsafe {
