@@ -136,7 +136,7 @@ pub(crate) unsafe fn process<M: Machine, const G: usize>(
                 }
             }
         }
-        process_last_step(groups, degree, work, *data);
+        process_last_step::<M, G>(groups, degree, work, *data);
     }
 }
 

@@ -231,8 +231,8 @@ pub(super) unsafe fn process_group<M: Machine>(
 /// The number of bytes that one group processes before the next group continues.
 pub(super) const CHUNK: usize = 4096;
 
-/// Processes the whole steps of the data with all groups, which take turns over chunks. If one copy
-/// of a step serves for all, it processes the last step, too.
+/// Processes the data with all groups, which take turns over chunks. A single group leaves the last
+/// step to [`process_last_step`].
 ///
 /// # Safety
 /// The CPU has the machine's features; the data is valid as [`Data`] says.
@@ -263,25 +263,32 @@ pub(super) unsafe fn process_groups<M: Machine, const G: usize>(
             }
             start = stop;
         }
+        if end < data.len {
+            for (number, state) in groups.iter_mut().enumerate() {
+                process_step(state, work, data, end, group(number), false);
+            }
+        }
     }
 }
 
-/// Processes what [`process_groups`] leaves: the last step, padded with zeros.
+/// Processes the last step of a single group, padded with zeros. One copy serves for all kinds of
+/// work.
 ///
 /// # Safety
 /// The CPU has the machine's features; the data is valid as [`Data`] says.
 #[inline(always)]
-pub(super) unsafe fn process_last_step<M: Machine>(
+pub(super) unsafe fn process_last_step<M: Machine, const G: usize>(
     groups: &mut [M],
     degree: usize,
     work: Work,
     data: Data,
 ) {
     let end = end_of_steps::<M>(data, degree);
-    if end < data.len {
-        for (number, state) in groups.iter_mut().enumerate() {
-            // SAFETY: the caller promises the CPU features and valid data.
-            unsafe { process_step(state, work, data, end, Group { number, degree }, false) };
-        }
+    if G == 1
+        && end < data.len
+        && let [state] = groups
+    {
+        // SAFETY: the caller promises the CPU features and valid data.
+        unsafe { process_step(state, work, data, end, Group { number: 0, degree }, false) };
     }
 }
