@@ -669,6 +669,13 @@ fn run<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
         }
     };
     let mut all_ok = true;
+    if !batch::has_kernels(variant) {
+        for job in jobs.iter_mut() {
+            all_ok &=
+                if is_due(job) { process_group(variant, [job]) } else { job.item().result.is_ok() };
+        }
+        return if all_ok { Ok(()) } else { summary(jobs) };
+    }
     for window in jobs.chunks_mut(WINDOW) {
         all_ok &= if are_alike(window) {
             process_alike(variant, window)

@@ -334,6 +334,12 @@ pub(crate) struct Parts<'a> {
 /// The most messages that any kernel takes.
 pub(crate) const MOST: usize = MAX_LANES;
 
+/// Tells whether there are kernels for several messages.
+#[inline(always)]
+pub(crate) fn has_kernels<V: Variant>(variant: V) -> bool {
+    variant.kernels().batch[0].messages != 0
+}
+
 /// Returns how many of `count` messages of `len` bytes, with the same number of steps, go into one
 /// kernel: as many as is fastest, or one.
 #[inline(always)]
