@@ -98,8 +98,8 @@ unsafe fn process_step<M: Machine>(
     }
 }
 
-/// Returns the end of the data that [`process_steps`] accepts: of the whole steps or, if one copy of
-/// a step serves for all, of all data.
+/// Returns the end of the data that [`process_steps`] accepts: of the whole steps or, if one copy
+/// of a step serves for all, of all data.
 #[inline(always)]
 fn end_of_steps<M: Machine>(data: Data, degree: usize) -> usize {
     if M::LARGE { data.len } else { data.len - data.len % rate::<M>(degree) }
