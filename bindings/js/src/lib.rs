@@ -1,7 +1,7 @@
 //! What the JavaScript package `@palladion/aegis` calls: a WebAssembly module, and a native addon
 //! for Node, Deno and Bun. There is no generated glue.
 //!
-//! JavaScript is the only caller. It writes the arguments to a [`Scratch`](memory::Scratch) memory,
+//! JavaScript is the only caller. It writes the arguments to a scratch memory (`memory.rs`),
 //! calls a function with numbers, and reads the results from the memory. Random bytes come from
 //! JavaScript as arguments.
 //!
