@@ -123,14 +123,19 @@ diff -r before habits
 printf y >>one
 fails 1 "$palladion" mac -k key --check MACS
 
-# The README's commands, but for those that ask for a passphrase or install something.
-mkdir readme
+# The README's commands, in order, but for those that ask for a passphrase or install something.
+# Here "server" is this machine, and nobody reads on a terminal.
+mkdir -p readme/bin readme/photos
 cd readme
+export HOME=$PWD/home
+printf '#!/bin/sh\nshift; exec "$@"\n' >bin/ssh
+printf '#!/bin/sh\nexec cat "$@"\n' >bin/less
+chmod +x bin/*
 echo "remember the milk" >notes.txt
 head -c 3000000 ../large >disk.img
-cp ../one patch
-cp ../one one.iso
-grep '^    ' "$readme" | grep -v 'cargo\| -p ' | sed 's/2G/20M/' >commands
+for file in patch one.iso log one.jpg two.jpg photos/one.jpg; do cp ../one "$file"; done
+grep '^    ' "$readme" | grep -v 'cargo\| -p ' |
+    sed 's/2G/20M/; s/^ *palladion decrypt notes.txt.pld/rm notes.txt; &/' >commands
 [ "$(wc -l <commands)" -ge 12 ]
-PATH=$(dirname "$palladion"):$PATH bash -euo pipefail commands >/dev/null
+PATH=$PWD/bin:$(dirname "$palladion"):$PATH bash -euo pipefail commands >/dev/null
 echo "the command line works"
