@@ -28,6 +28,8 @@ def text(path):
 
 
 LICENCES = ["LICENSE-MIT", "LICENSE-APACHE"]
+ADDONS = [f"linux-{cpu}-{libc}" for cpu in ("x64", "arm64") for libc in ("gnu", "musl")]
+ADDONS += ["darwin-x64", "darwin-arm64", "win32-x64"]
 version = tomllib.loads(text("Cargo.toml"))["workspace"]["package"]["version"]
 
 # The version.
@@ -89,6 +91,9 @@ def is_complete(file, members):
         manifest = json.load(tarfile.open(file).extractfile("package/package.json"))
         problems += ["private"] if manifest.get("private") else []
         problems += [] if manifest["version"] == version else [f"version {manifest['version']}"]
+        if manifest["name"] == package["name"]:
+            needs = {f"{package['name']}-{platform}": version for platform in ADDONS}
+            problems += [] if manifest.get("optionalDependencies") == needs else ["other addons"]
     return problems
 
 
@@ -105,6 +110,9 @@ def artefacts():
             yield "PyPI", f"palladion-{version}-{python}-abi3-{system}.whl", [*LICENCES, r"_native\.pyi"]
     yield "PyPI", f"palladion-{version}.tar.gz", [*LICENCES, "PKG-INFO", "Cargo.lock"]
     yield "npm", rf"palladion-aegis-{version}.tgz", [*LICENCES, "README.md", r"index\.d\.ts"]
+    for platform in ADDONS:
+        name = f"palladion-aegis-{platform}-{version}.tgz"
+        yield "npm", name, [*LICENCES, "README.md", r"palladion\.node"]
     for system in ("unknown-linux-musl", "apple-darwin"):
         for cpu in ("x86_64", "aarch64"):
             name = binstall.replace("{ target }", f"{cpu}-{system}")

@@ -11,15 +11,16 @@
 #   command       an archive of the command, its manual pages and completions for each target
 #   wheels        wheels for Python, and the source distribution
 #   test-wheels   installs those that run here in a fresh environment and tests them
-#   npm           what npm gets
+#   npm           the package for npm
+#   addons        the packages for npm with the native addon, one for each platform
 #   c             an archive of the C library for this system
 #   deb           Debian packages of the command and of the C library, for this system
 #   sbom          what is in the command (CycloneDX); needs cargo-cyclonedx
 #   sums          SHA256SUMS
 #   all           all of these, and check
 #
-# On Linux, command and wheels are built for both CPUs with Zig, the former statically with musl,
-# the latter for old versions of glibc and for musl. macOS and Windows build their own.
+# On Linux, command, wheels and addons are built for both CPUs with Zig, the first statically with
+# musl, the others for old versions of glibc and for musl. macOS and Windows build their own.
 # ARCHES="x86_64 aarch64" and TARGETS="..." choose. Rust's standard library for a target comes from
 # rustup (`rustup target add`) or, without that, from Debian's rust-web-src, which takes minutes.
 set -euo pipefail
@@ -73,7 +74,8 @@ with_std() {
     fi
     built=$target/release-cross
     local flags="$RUSTFLAGS -C link-self-contained=no"
-    [[ $* != *zigbuild* ]] || flags+=" -C relocation-model=static" # Zig has no rcrt1.o
+    # Zig has no rcrt1.o, which a program at any address starts with.
+    [[ $* != *zigbuild*palladion-cli* ]] || flags+=" -C relocation-model=static"
     PATH=$tools/bin:/usr/bin:$PATH RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS=$flags \
         CARGO_UNSTABLE_BUILD_STD=std,panic_unwind CARGO_TARGET_DIR=$built "$@"
 }
@@ -189,8 +191,37 @@ build_test-wheels() {
 build_npm() {
     [ -x bindings/js/node_modules/.bin/tsc ] || npm --prefix bindings/js ci --silent
     node bindings/js/build.mjs
-    npm pack --silent --pack-destination "$out" ./bindings/js/pkg >/dev/null
+    pack pkg
 }
+
+build_addons() {
+    local to platform file
+    [ $system != linux ] || install_tools
+    for to in ${TARGETS:-$(targets gnu musl)}; do
+        platform=${to%%-*} platform=${platform/x86_64/x64} platform=${platform/aarch64/arm64}
+        case $to in
+        *-linux-*) platform=linux-$platform-${to##*-} file=libpalladion_js.so ;;
+        *-darwin) platform=darwin-$platform file=libpalladion_js.dylib ;;
+        *) platform=win32-$platform file=palladion_js.dll ;;
+        esac
+        # The glibc of manylinux2014. Rust links musl statically by default, which an addon cannot.
+        case $to in
+        *-gnu) build_addon "$to" zigbuild .2.17 ;;
+        *-musl) RUSTFLAGS+=" -C target-feature=-crt-static" build_addon "$to" zigbuild ;;
+        *) build_addon "$to" build ;;
+        esac
+        node bindings/js/build.mjs addon "$platform" "$built/$to/release/$file"
+        pack "npm/$platform"
+    done
+}
+
+# build_addon TARGET build|zigbuild [GLIBC]
+build_addon() {
+    with_std "$1" cargo "$2" --quiet --release --locked -p palladion-js --target "$1${3-}"
+}
+
+# pack FOLDER: packs a package that bindings/js/build.mjs made.
+pack() { (cd bindings/js && npm pack --silent --pack-destination "$out" "./$1" >/dev/null); }
 
 # To be unpacked in /.
 build_c() {
@@ -238,7 +269,7 @@ build_sums() {
 
 build_check() { python scripts/release-check.py "$out" ${TAG-}; }
 
-[ "${*-}" != all ] || set -- crates source command wheels test-wheels npm c deb sbom sums check
+[ "${*-}" != all ] || set -- crates source command wheels test-wheels npm addons c deb sbom sums check
 for part in "${@:?what? see the beginning of this file}"; do
     declare -F "build_$part" >/dev/null || { echo "no part: $part" >&2; exit 2; }
     started=$SECONDS
