@@ -6,7 +6,7 @@ use palladion::any::{Cipher, Mac};
 use zeroize::Zeroize;
 
 use crate::failure::Failure;
-use crate::memory::{Objects, Scratch};
+use crate::memory::{Objects, Scratch, first};
 
 pub(crate) fn algorithm(id: u32) -> Result<Algorithm, Failure> {
     u8::try_from(id).ok().and_then(Algorithm::from_id).ok_or(Failure::UnknownAlgorithm(id))
@@ -27,7 +27,8 @@ fn crypt(
     let algorithm = algorithm(id)?;
     let cipher = Cipher::new(algorithm, &key[..algorithm.key_len()], tag_len as usize)?;
     let nonce = &scratch.nonce[..algorithm.key_len()];
-    let (ad, data) = scratch.data[..(ad_len + len) as usize].split_at_mut(ad_len as usize);
+    let all = first(&mut scratch.data, ad_len.checked_add(len).ok_or(Failure::Argument)?)?;
+    let (ad, data) = all.split_at_mut(ad_len as usize);
     let tag = tag(&mut scratch.tag, tag_len)?;
     if open {
         cipher.decrypt_in_place(nonce, ad, data, tag)?
@@ -59,7 +60,7 @@ fn begin(scratch: &mut Scratch, id: u32, len: u32) -> Result<Mac, Failure> {
     let algorithm = algorithm(id)?;
     let key_len = algorithm.key_len();
     let mut mac = Mac::new(algorithm, &key[..key_len], &scratch.nonce[..key_len])?;
-    let data = &mut scratch.data[..len as usize];
+    let data = first(&mut scratch.data, len)?;
     mac.update(data)?;
     data.zeroize();
     Ok(mac)

@@ -17,7 +17,6 @@ pub(crate) enum Failure {
     /// No object has this number.
     NoObject,
     /// An argument of another type or length than the package passes.
-    #[cfg(not(target_family = "wasm"))]
     Argument,
     #[cfg(not(target_family = "wasm"))]
     Panic,
@@ -61,8 +60,9 @@ impl Failure {
             #[cfg(target_family = "wasm")]
             Self::Memory => "OUT_OF_MEMORY",
             Self::NoObject => "WRONG_STATE",
+            Self::Argument => "INTERNAL",
             #[cfg(not(target_family = "wasm"))]
-            Self::Argument | Self::Panic => "INTERNAL",
+            Self::Panic => "INTERNAL",
         }
     }
 
@@ -90,8 +90,7 @@ impl fmt::Display for Failure {
             #[cfg(target_family = "wasm")]
             Self::Memory => f.write_str("there is not enough memory"),
             Self::NoObject => f.write_str("this object is already finished"),
-            #[cfg(not(target_family = "wasm"))]
-            Self::Argument => f.write_str("the native addon was called with a wrong argument"),
+            Self::Argument => f.write_str("the module was called with a wrong argument"),
             #[cfg(not(target_family = "wasm"))]
             Self::Panic => f.write_str("the native addon has a defect"),
         }?;

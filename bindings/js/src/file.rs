@@ -7,7 +7,7 @@ use zeroize::Zeroize;
 
 use crate::cipher::algorithm;
 use crate::failure::Failure;
-use crate::memory::{Objects, Scratch};
+use crate::memory::{Objects, Scratch, first};
 
 /// A file being written or read.
 pub(crate) struct File<T> {
@@ -40,7 +40,8 @@ pub(crate) fn seal(
     len: u32,
     last: bool,
 ) -> Result<u32, Failure> {
-    let sealed = &mut chunk[..Sealer::FRAME_LEN + len as usize + Sealer::TAG_LEN];
+    let around = (Sealer::FRAME_LEN + Sealer::TAG_LEN) as u32;
+    let sealed = first(chunk, len.checked_add(around).ok_or(Failure::Argument)?)?;
     sealer.seal(sealed, last)?;
     Ok(sealed.len() as u32)
 }
@@ -48,12 +49,14 @@ pub(crate) fn seal(
 /// Takes the `len` bytes of a frame, fewer if the file ends. Returns the number of bytes that must
 /// follow.
 pub(crate) fn frame(opener: &mut Opener, chunk: &[u8], len: u32) -> Result<u32, Failure> {
-    Ok(opener.frame(&chunk[..len as usize])? as u32)
+    let frame = chunk.get(..len as usize).ok_or(Failure::Argument)?;
+    Ok(opener.frame(frame)? as u32)
 }
 
 /// Opens the `len` bytes after the frame. Returns the length of the text that replaces them.
 pub(crate) fn open(opener: &mut Opener, chunk: &mut [u8], len: u32) -> Result<u32, Failure> {
-    Ok(opener.open(&mut chunk[Opener::FRAME_LEN..][..len as usize])?.len() as u32)
+    let rest = chunk.get_mut(Opener::FRAME_LEN..).ok_or(Failure::Argument)?;
+    Ok(opener.open(first(rest, len)?)?.len() as u32)
 }
 
 /// A master key or a passphrase, copied from the scratch memory, which is wiped.
@@ -65,14 +68,14 @@ enum Owned {
 impl Owned {
     /// Takes a passphrase of `passphrase_len` bytes from the data, or the master key if the length
     /// is `u32::MAX`.
-    fn take(scratch: &mut Scratch, at: usize, passphrase_len: u32) -> Self {
+    fn take(scratch: &mut Scratch, at: usize, passphrase_len: u32) -> Result<Self, Failure> {
         match passphrase_len {
-            u32::MAX => Self::Key(MasterKey::from(*scratch.take_key())),
+            u32::MAX => Ok(Self::Key(MasterKey::from(*scratch.take_key()))),
             len => {
-                let bytes = &mut scratch.data[at..][..len as usize];
+                let bytes = first(&mut scratch.data[at..], len)?;
                 let passphrase = Passphrase::new(&*bytes);
                 bytes.zeroize();
-                Self::Passphrase(passphrase)
+                Ok(Self::Passphrase(passphrase))
             }
         }
     }
@@ -90,7 +93,7 @@ pub(crate) fn sealer_new(
     objects: &mut Objects,
     [passphrase_len, id, chunk_len, memory_kib, passes, lanes]: [u32; 6],
 ) -> Result<u32, Failure> {
-    let secret = Owned::take(scratch, 0, passphrase_len);
+    let secret = Owned::take(scratch, 0, passphrase_len)?;
     let algorithm = algorithm(id)?;
     let actual = chunk_len as usize;
     let wrong = palladion::Error::WrongLength { what: "chunk", expected: 1 << 20, actual };
@@ -115,9 +118,9 @@ pub(crate) fn opener_new(
     [passphrase_len, header_len, memory_kib, passes, lanes, work_kib]: [u32; 6],
 ) -> Result<u32, Failure> {
     let mut header = [0; HEADER_LEN];
-    let header = &mut header[..header_len as usize];
-    header.copy_from_slice(&scratch.data[..header_len as usize]);
-    let secret = Owned::take(scratch, header_len as usize, passphrase_len);
+    let header = first(&mut header, header_len)?;
+    header.copy_from_slice(first(&mut scratch.data, header_len)?);
+    let secret = Owned::take(scratch, header.len(), passphrase_len)?;
     let limits = KdfLimits { memory_kib, passes, lanes, work_kib };
     let opener = Opener::new(secret.secret(), &limits, header)?;
     let size = opener.chunk_size();
@@ -153,7 +156,7 @@ pub(crate) fn needs_passphrase(
     _: &mut Objects,
     [header_len]: [u32; 1],
 ) -> Result<u32, Failure> {
-    Ok(palladion_file::needs_passphrase(&scratch.data[..header_len as usize])?.into())
+    Ok(palladion_file::needs_passphrase(first(&mut scratch.data, header_len)?)?.into())
 }
 
 pub(crate) fn key_parse(
@@ -161,7 +164,7 @@ pub(crate) fn key_parse(
     _: &mut Objects,
     [len]: [u32; 1],
 ) -> Result<u32, Failure> {
-    let text = &mut scratch.data[..len as usize];
+    let text = first(&mut scratch.data, len)?;
     let key = core::str::from_utf8(text)
         .map_err(|_| Failure::NotUtf8)
         .and_then(|text| Ok(MasterKey::from_key_file(text)?));

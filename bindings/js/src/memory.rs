@@ -114,6 +114,11 @@ impl<T> Table<T> {
     }
 }
 
+/// Returns the first `len` bytes of a buffer. Refuses a length that JavaScript should not pass.
+pub(crate) fn first(buffer: &mut [u8], len: u32) -> Result<&mut [u8], Failure> {
+    buffer.get_mut(..len as usize).ok_or(Failure::Argument)
+}
+
 /// Returns the number of a call, or `FAILED` after writing the text of its error.
 pub(crate) fn answer(text: &mut [u8], result: Result<u32, Failure>) -> u32 {
     result.unwrap_or_else(|failure| {

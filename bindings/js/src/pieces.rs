@@ -8,7 +8,7 @@ use zeroize::Zeroize;
 
 use crate::cipher::{algorithm, tag};
 use crate::failure::Failure;
-use crate::memory::{Objects, Scratch, Table};
+use crate::memory::{Objects, Scratch, Table, first};
 
 /// Starts a message with the key and the nonce in the scratch memory, and wipes the key there.
 pub(crate) fn begin(
@@ -29,7 +29,7 @@ pub(crate) fn session_new(
     objects: &mut Objects,
     [id, ad_len]: [u32; 2],
 ) -> Result<u32, Failure> {
-    let ad = &mut scratch.data[..ad_len as usize];
+    let ad = first(&mut scratch.data, ad_len)?;
     let result = begin(&mut objects.sessions, (&mut scratch.key, &scratch.nonce), id, ad);
     ad.zeroize();
     result
@@ -40,7 +40,7 @@ pub(crate) fn session_encrypt(
     objects: &mut Objects,
     [session, len]: [u32; 2],
 ) -> Result<u32, Failure> {
-    objects.sessions.get(session)?.encrypt_in_place(&mut scratch.data[..len as usize])?;
+    objects.sessions.get(session)?.encrypt_in_place(first(&mut scratch.data, len)?)?;
     Ok(0)
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn session_decrypt(
     objects: &mut Objects,
     [session, len]: [u32; 2],
 ) -> Result<u32, Failure> {
-    objects.sessions.get(session)?.decrypt_in_place(&mut scratch.data[..len as usize])?;
+    objects.sessions.get(session)?.decrypt_in_place(first(&mut scratch.data, len)?)?;
     Ok(0)
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn mac_update(
     objects: &mut Objects,
     [mac, len]: [u32; 2],
 ) -> Result<u32, Failure> {
-    let data = &mut scratch.data[..len as usize];
+    let data = first(&mut scratch.data, len)?;
     let result = objects.macs.get(mac).and_then(|mac| mac.update(data));
     data.zeroize();
     result.map(|()| 0)

@@ -24,6 +24,22 @@ function run(program, environment) {
     return stdout || stderr;
 }
 
+/** The addon for this platform. A program does not know its C library; only one of two loads. */
+function load() {
+    const require = createRequire(import.meta.url);
+    const { platform, arch } = process;
+    const names = platform === 'linux' ? [`linux-${arch}-gnu`, `linux-${arch}-musl`]
+        : [`${platform}-${arch}`];
+    for (const name of names) {
+        try {
+            return require(`@palladion/aegis-${name}`);
+        } catch {
+            // the next
+        }
+    }
+    throw new Error(`there is no addon for ${names}`);
+}
+
 test('the environment chooses the build', { skip }, () => {
     const program = `
         import { currentBuild } from '@palladion/aegis';
@@ -58,17 +74,7 @@ test('each thread has an instance of its own', { skip }, async () => {
 });
 
 test('the addon refuses what the package would not pass', { skip }, () => {
-    const require = createRequire(import.meta.resolve('@palladion/aegis'));
-    const { platform, arch } = process;
-    const names = platform === 'linux' ? [`linux-${arch}-gnu`, `linux-${arch}-musl`]
-        : [`${platform}-${arch}`];
-    const addon = names.map((name) => {
-        try {
-            return require(`@palladion/aegis-${name}`);
-        } catch {
-            return undefined;
-        }
-    }).find((addon) => addon !== undefined);
+    const addon = load();
     const one = new Uint8Array(100);
     const own = new Uint8Array(addon.memory).subarray(addon.data, addon.data + 100);
     const none = new Uint8Array(0);
@@ -107,6 +113,44 @@ test('the addon refuses what the package would not pass', { skip }, () => {
     assert.equal(addon.pld_sealer_seal(file, 5, 1, new Uint8Array(41)), -1); // after the last
     assert.equal(addon.pld_sealer_free(file), 0);
     assert.equal(addon.pld_sealer_free(file), -1);
+});
+
+test('wrong lengths are errors, and nothing is printed', { skip }, () => {
+    const program = `
+        ${load}
+        const { createRequire } = await import('node:module');
+        const addon = load();
+        const most = 2 ** 32 - 1;
+        const results = [];
+        for (const wrong of [addon.room + 1, most - 1, most]) {
+            const session = addon.pld_session_new(5, 0);
+            const mac = addon.pld_mac_new(5, 0);
+            const file = addon.pld_sealer_new(most, 5, 1024, 64, 1, 1);
+            results.push(
+                addon.pld_encrypt(5, 32, 0, wrong),
+                addon.pld_encrypt(5, 32, wrong, 1),
+                addon.pld_decrypt(5, 32, wrong, wrong),
+                addon.pld_decrypt(5, wrong, 0, 1),
+                addon.pld_mac(5, 32, wrong),
+                addon.pld_mac_verify(5, wrong, 1),
+                addon.pld_session_new(5, wrong),
+                addon.pld_session_encrypt(session, wrong),
+                addon.pld_session_decrypt(session, wrong),
+                addon.pld_session_finalize(session, wrong),
+                addon.pld_mac_update(mac, wrong),
+                addon.pld_mac_finalize(mac, wrong),
+                addon.pld_sealer_new(addon.room + 1, 5, 1024, 64, 1, 1),
+                addon.pld_sealer_seal(file, wrong, 0, new Uint8Array(2000)),
+                addon.pld_opener_new(0, wrong, 64, 1, 1, 64),
+                addon.pld_needs_passphrase(wrong),
+                addon.pld_key_parse(wrong),
+            );
+        }
+        console.log(results.filter((result) => result !== -1).length);`;
+    const words = ['--input-type=module', '--eval', program];
+    const { stdout, stderr } = spawnSync(process.execPath, words, { cwd: here, encoding: 'utf8' });
+    assert.equal(stderr, '');
+    assert.equal(stdout, '0\n');
 });
 
 test('the addon and the WebAssembly give the same bytes', { skip }, async () => {
