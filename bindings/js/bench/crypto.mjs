@@ -1,6 +1,7 @@
 // Compares the package with AES-GCM of node:crypto: nanoseconds for a call that encrypts, in turns,
-// the fastest sample of each. Build the package and the addon first.
+// the fastest sample of each. Takes about 15 seconds.
 //
+//   npm ci && node build.mjs && node build.mjs addon && npm install --no-save ./npm/PLATFORM
 //   node bench/crypto.mjs
 import { createCipheriv, randomBytes } from 'node:crypto';
 import { Cipher, generateKey, generateNonce, init, supportedBuilds } from '@palladion/aegis';
@@ -9,7 +10,7 @@ const SIZES = [64, 1024, 16384, 1 << 20];
 const subjects = [];
 for (const build of supportedBuilds()) {
     await init({ build });
-    for (const algorithm of ['AEGIS-128X2', 'AEGIS-256X2']) {
+    for (const algorithm of ['AEGIS-128L', 'AEGIS-128X2', 'AEGIS-256', 'AEGIS-256X2']) {
         const cipher = new Cipher(generateKey(algorithm), { algorithm });
         const nonce = generateNonce(algorithm);
         const encrypt = (message) => cipher.encrypt(nonce, message);
