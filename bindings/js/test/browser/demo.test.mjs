@@ -272,7 +272,7 @@ test('what is wrong, it says', () =>
         const broken = {
             'damaged.pld': [
                 (file) => ((file[2_000_000] ^= 1), file),
-                /The file is damaged: chunk 1.+\n*.*take the file from a backup/s,
+                /The file is damaged: chunk 1.+\n*.*restore a backup/s,
             ],
             'cut.pld': [
                 (file) => file.subarray(0, 1_500_000),
