@@ -199,15 +199,29 @@ macro_rules! functions {
         [$({
             unsafe extern "C" {
                 #[link_name = concat!($prefix, "_encrypt_detached")]
-                fn encrypt_detached(c: *mut u8, mac: *mut u8, maclen: usize, m: *const u8, mlen: usize, ad: *const u8, adlen: usize, npub: *const u8, k: *const u8) -> c_int;
+                fn encrypt_detached(
+                    c: *mut u8, mac: *mut u8, maclen: usize, m: *const u8, mlen: usize,
+                    ad: *const u8, adlen: usize, npub: *const u8, k: *const u8
+                ) -> c_int;
                 #[link_name = concat!($prefix, "_decrypt_detached")]
-                fn decrypt_detached(m: *mut u8, c: *const u8, clen: usize, mac: *const u8, maclen: usize, ad: *const u8, adlen: usize, npub: *const u8, k: *const u8) -> c_int;
+                fn decrypt_detached(
+                    m: *mut u8, c: *const u8, clen: usize, mac: *const u8, maclen: usize,
+                    ad: *const u8, adlen: usize, npub: *const u8, k: *const u8
+                ) -> c_int;
                 #[link_name = concat!($prefix, "_encrypt")]
-                fn encrypt(c: *mut u8, maclen: usize, m: *const u8, mlen: usize, ad: *const u8, adlen: usize, npub: *const u8, k: *const u8) -> c_int;
+                fn encrypt(
+                    c: *mut u8, maclen: usize, m: *const u8, mlen: usize, ad: *const u8,
+                    adlen: usize, npub: *const u8, k: *const u8
+                ) -> c_int;
                 #[link_name = concat!($prefix, "_decrypt")]
-                fn decrypt(m: *mut u8, c: *const u8, clen: usize, maclen: usize, ad: *const u8, adlen: usize, npub: *const u8, k: *const u8) -> c_int;
+                fn decrypt(
+                    m: *mut u8, c: *const u8, clen: usize, maclen: usize, ad: *const u8,
+                    adlen: usize, npub: *const u8, k: *const u8
+                ) -> c_int;
                 #[link_name = concat!($prefix, "_state_init")]
-                fn state_init(st: *mut u8, ad: *const u8, adlen: usize, npub: *const u8, k: *const u8);
+                fn state_init(
+                    st: *mut u8, ad: *const u8, adlen: usize, npub: *const u8, k: *const u8
+                );
                 #[link_name = concat!($prefix, "_state_encrypt_update")]
                 fn encrypt_update(st: *mut u8, c: *mut u8, m: *const u8, mlen: usize) -> c_int;
                 #[link_name = concat!($prefix, "_state_encrypt_final")]
@@ -219,11 +233,17 @@ macro_rules! functions {
                 #[link_name = concat!($prefix, "_stream")]
                 fn stream(out: *mut u8, len: usize, npub: *const u8, k: *const u8);
                 #[link_name = concat!($prefix, "_stream_xor")]
-                fn stream_xor(out: *mut u8, input: *const u8, len: usize, npub: *const u8, k: *const u8);
+                fn stream_xor(
+                    out: *mut u8, input: *const u8, len: usize, npub: *const u8, k: *const u8
+                );
                 #[link_name = concat!($prefix, "_encrypt_unauthenticated")]
-                fn encrypt_unauthenticated(c: *mut u8, m: *const u8, mlen: usize, npub: *const u8, k: *const u8);
+                fn encrypt_unauthenticated(
+                    c: *mut u8, m: *const u8, mlen: usize, npub: *const u8, k: *const u8
+                );
                 #[link_name = concat!($prefix, "_decrypt_unauthenticated")]
-                fn decrypt_unauthenticated(m: *mut u8, c: *const u8, clen: usize, npub: *const u8, k: *const u8);
+                fn decrypt_unauthenticated(
+                    m: *mut u8, c: *const u8, clen: usize, npub: *const u8, k: *const u8
+                );
                 #[link_name = concat!($prefix, "_mac_init")]
                 fn mac_init(st: *mut u8, k: *const u8, npub: *const u8);
                 #[link_name = concat!($prefix, "_mac_update")]
@@ -239,9 +259,10 @@ macro_rules! functions {
             }
             Functions {
                 state: $state, mac_state: $mac_state,
-                encrypt_detached, decrypt_detached, encrypt, decrypt, state_init, encrypt_update, encrypt_final,
-                decrypt_update, decrypt_final, stream, stream_xor, encrypt_unauthenticated,
-                decrypt_unauthenticated, mac_init, mac_update, mac_final, mac_verify, mac_reset, mac_clone,
+                encrypt_detached, decrypt_detached, encrypt, decrypt,
+                state_init, encrypt_update, encrypt_final, decrypt_update, decrypt_final,
+                stream, stream_xor, encrypt_unauthenticated, decrypt_unauthenticated,
+                mac_init, mac_update, mac_final, mac_verify, mac_reset, mac_clone,
             }
         }),*]
     };
@@ -249,7 +270,8 @@ macro_rules! functions {
 
 /// In the order of [`Algorithm::ALL`]. The sizes of states are those of the headers.
 static FUNCTIONS: [Functions; 6] = functions! {
-    "aegis128l" 256 384 "aegis128x2" 448 704 "aegis128x4" 832 1344 "aegis256" 192 288 "aegis256x2" 320 512 "aegis256x4" 576 960
+    "aegis128l" 256 384 "aegis128x2" 448 704 "aegis128x4" 832 1344
+    "aegis256" 192 288 "aegis256x2" 320 512 "aegis256x4" 576 960
 };
 
 /// C's `palladion_message`.

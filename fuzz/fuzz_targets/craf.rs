@@ -234,13 +234,21 @@ macro_rules! functions {
                 #[link_name = concat!($prefix, "_raf_scratch_validate")]
                 fn scratch_validate(scratch: *const Scratch, chunk_size: u32) -> c_int;
                 #[link_name = concat!($prefix, "_raf_create")]
-                fn create(ctx: *mut u8, io: *const Io, rng: *const Rng, cfg: *const Config, key: *const u8) -> c_int;
+                fn create(
+                    ctx: *mut u8, io: *const Io, rng: *const Rng, cfg: *const Config, key: *const u8
+                ) -> c_int;
                 #[link_name = concat!($prefix, "_raf_open")]
-                fn open(ctx: *mut u8, io: *const Io, rng: *const Rng, cfg: *const Config, key: *const u8) -> c_int;
+                fn open(
+                    ctx: *mut u8, io: *const Io, rng: *const Rng, cfg: *const Config, key: *const u8
+                ) -> c_int;
                 #[link_name = concat!($prefix, "_raf_read")]
-                fn read(ctx: *mut u8, out: *mut u8, bytes_read: *mut usize, len: usize, offset: u64) -> c_int;
+                fn read(
+                    ctx: *mut u8, out: *mut u8, bytes_read: *mut usize, len: usize, offset: u64
+                ) -> c_int;
                 #[link_name = concat!($prefix, "_raf_write")]
-                fn write(ctx: *mut u8, written: *mut usize, input: *const u8, len: usize, offset: u64) -> c_int;
+                fn write(
+                    ctx: *mut u8, written: *mut usize, input: *const u8, len: usize, offset: u64
+                ) -> c_int;
                 #[link_name = concat!($prefix, "_raf_truncate")]
                 fn truncate(ctx: *mut u8, size: u64) -> c_int;
                 #[link_name = concat!($prefix, "_raf_get_size")]
@@ -257,8 +265,8 @@ macro_rules! functions {
                 fn commitment(ctx: *const u8, out: *mut u8, out_len: usize) -> c_int;
             }
             Functions {
-                scratch_size, scratch_validate, create, open, read, write, truncate, get_size, sync, close, rebuild, verify,
-                commitment,
+                scratch_size, scratch_validate, create, open, read, write, truncate, get_size, sync,
+                close, rebuild, verify, commitment,
             }
         }),*]
     };
