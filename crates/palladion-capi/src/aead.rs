@@ -19,7 +19,10 @@ use crate::status::{FAILED, invalid_argument, status, with_backend};
 pub(crate) unsafe fn cipher<'a, F: Family, const D: usize, const T: usize>(
     key: *const u8,
 ) -> &'a Aegis<F, D, T> {
-    const { assert!(size_of::<Aegis<F, D, T>>() == F::KEY_LEN && align_of::<Aegis<F, D, T>>() == 1) };
+    const {
+        assert!(size_of::<Aegis<F, D, T>>() == F::KEY_LEN);
+        assert!(align_of::<Aegis<F, D, T>>() == 1);
+    };
     // SAFETY: `repr(transparent)` over the bytes of the key.
     unsafe { &*key.cast() }
 }

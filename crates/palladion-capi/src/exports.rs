@@ -35,7 +35,10 @@ unsafe extern "C" fn aegis_verify_32(x: *const u8, y: *const u8) -> c_int {
 
 /// Functions that pass their arguments on to generic ones.
 macro_rules! functions {
-    ($prefix:literal; $($name:literal $function:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? = $to:expr;)*) => {
+    (
+        $prefix:literal;
+        $($name:literal $function:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? = $to:expr;)*
+    ) => {
         $(
             #[unsafe(export_name = concat!($prefix, $name))]
             #[allow(clippy::too_many_arguments)] // C's
@@ -51,7 +54,10 @@ pub(crate) use functions;
 
 /// The functions of a variant, whose state and MAC state have so many bytes.
 macro_rules! variant {
-    ($module:ident, $prefix:literal, $family:ident $degree:literal, $state:literal, $mac_state:literal) => {
+    (
+        $module:ident, $prefix:literal, $family:ident $degree:literal, $state:literal,
+        $mac_state:literal
+    ) => {
         mod $module {
             use super::*;
 
@@ -110,41 +116,60 @@ macro_rules! variant {
                 k: *const u8,
             ) -> c_int {
                 let Some(len) = clen.checked_sub(maclen) else { return FAILED };
+                let tag = c.wrapping_add(len);
                 // SAFETY: the caller's contract, which is that of the header.
-                unsafe { decrypt_detached(m, c, len, c.wrapping_add(len), maclen, ad, adlen, npub, k) }
+                unsafe { decrypt_detached(m, c, len, tag, maclen, ad, adlen, npub, k) }
             }
 
             functions! { $prefix;
-                "_encrypt_detached" encrypt_detached(c: *mut u8, mac: *mut u8, maclen: usize, m: *const u8, mlen: usize,
-                    ad: *const u8, adlen: usize, npub: *const u8, k: *const u8) -> c_int = aead::encrypt_detached::<F, D>;
-                "_decrypt_detached" decrypt_detached(m: *mut u8, c: *const u8, clen: usize, mac: *const u8, maclen: usize,
-                    ad: *const u8, adlen: usize, npub: *const u8, k: *const u8) -> c_int = aead::decrypt_detached::<F, D>;
+                "_encrypt_detached" encrypt_detached(
+                    c: *mut u8, mac: *mut u8, maclen: usize, m: *const u8, mlen: usize,
+                    ad: *const u8, adlen: usize, npub: *const u8, k: *const u8
+                ) -> c_int = aead::encrypt_detached::<F, D>;
+                "_decrypt_detached" decrypt_detached(
+                    m: *mut u8, c: *const u8, clen: usize, mac: *const u8, maclen: usize,
+                    ad: *const u8, adlen: usize, npub: *const u8, k: *const u8
+                ) -> c_int = aead::decrypt_detached::<F, D>;
 
-                "_state_init" state_init(st: *mut u8, ad: *const u8, adlen: usize, npub: *const u8, k: *const u8)
-                    = aead::state_init::<F, D, $state>;
-                "_state_encrypt_update" state_encrypt_update(st: *mut u8, c: *mut u8, m: *const u8, mlen: usize) -> c_int
-                    = aead::state_update::<F, D, $state, true>;
-                "_state_encrypt_final" state_encrypt_final(st: *mut u8, mac: *mut u8, maclen: usize) -> c_int
-                    = aead::state_encrypt_final::<F, D, $state>;
-                "_state_decrypt_update" state_decrypt_update(st: *mut u8, m: *mut u8, c: *const u8, clen: usize) -> c_int
-                    = aead::state_update::<F, D, $state, false>;
-                "_state_decrypt_final" state_decrypt_final(st: *mut u8, mac: *const u8, maclen: usize) -> c_int
-                    = aead::state_decrypt_final::<F, D, $state>;
+                "_state_init" state_init(
+                    st: *mut u8, ad: *const u8, adlen: usize, npub: *const u8, k: *const u8
+                ) = aead::state_init::<F, D, $state>;
+                "_state_encrypt_update" state_encrypt_update(
+                    st: *mut u8, c: *mut u8, m: *const u8, mlen: usize
+                ) -> c_int = aead::state_update::<F, D, $state, true>;
+                "_state_encrypt_final" state_encrypt_final(
+                    st: *mut u8, mac: *mut u8, maclen: usize
+                ) -> c_int = aead::state_encrypt_final::<F, D, $state>;
+                "_state_decrypt_update" state_decrypt_update(
+                    st: *mut u8, m: *mut u8, c: *const u8, clen: usize
+                ) -> c_int = aead::state_update::<F, D, $state, false>;
+                "_state_decrypt_final" state_decrypt_final(
+                    st: *mut u8, mac: *const u8, maclen: usize
+                ) -> c_int = aead::state_decrypt_final::<F, D, $state>;
 
-                "_stream" stream(out: *mut u8, len: usize, npub: *const u8, k: *const u8) = aead::stream::<F, D>;
-                "_stream_xor" stream_xor(out: *mut u8, input: *const u8, len: usize, npub: *const u8, k: *const u8)
-                    = aead::stream_xor::<F, D>;
-                "_encrypt_unauthenticated" encrypt_unauthenticated(c: *mut u8, m: *const u8, mlen: usize, npub: *const u8,
-                    k: *const u8) = aead::unauthenticated::<F, D, true>;
-                "_decrypt_unauthenticated" decrypt_unauthenticated(m: *mut u8, c: *const u8, clen: usize, npub: *const u8,
-                    k: *const u8) = aead::unauthenticated::<F, D, false>;
+                "_stream" stream(out: *mut u8, len: usize, npub: *const u8, k: *const u8)
+                    = aead::stream::<F, D>;
+                "_stream_xor" stream_xor(
+                    out: *mut u8, input: *const u8, len: usize, npub: *const u8, k: *const u8
+                ) = aead::stream_xor::<F, D>;
+                "_encrypt_unauthenticated" encrypt_unauthenticated(
+                    c: *mut u8, m: *const u8, mlen: usize, npub: *const u8, k: *const u8
+                ) = aead::unauthenticated::<F, D, true>;
+                "_decrypt_unauthenticated" decrypt_unauthenticated(
+                    m: *mut u8, c: *const u8, clen: usize, npub: *const u8, k: *const u8
+                ) = aead::unauthenticated::<F, D, false>;
 
-                "_mac_init" mac_init(st: *mut u8, k: *const u8, npub: *const u8) = mac::init::<F, D, $mac_state>;
-                "_mac_update" mac_update(st: *mut u8, m: *const u8, mlen: usize) -> c_int = mac::update::<F, D>;
-                "_mac_final" mac_final(st: *mut u8, tag: *mut u8, maclen: usize) -> c_int = mac::finalize::<F, D>;
-                "_mac_verify" mac_verify(st: *mut u8, tag: *const u8, maclen: usize) -> c_int = mac::verify::<F, D>;
+                "_mac_init" mac_init(st: *mut u8, k: *const u8, npub: *const u8)
+                    = mac::init::<F, D, $mac_state>;
+                "_mac_update" mac_update(st: *mut u8, m: *const u8, mlen: usize) -> c_int
+                    = mac::update::<F, D>;
+                "_mac_final" mac_final(st: *mut u8, tag: *mut u8, maclen: usize) -> c_int
+                    = mac::finalize::<F, D>;
+                "_mac_verify" mac_verify(st: *mut u8, tag: *const u8, maclen: usize) -> c_int
+                    = mac::verify::<F, D>;
                 "_mac_reset" mac_reset(st: *mut u8) = mac::reset::<F, D>;
-                "_mac_state_clone" mac_state_clone(dst: *mut u8, src: *const u8) = mac::clone::<F, D>;
+                "_mac_state_clone" mac_state_clone(dst: *mut u8, src: *const u8)
+                    = mac::clone::<F, D>;
             }
         }
     };

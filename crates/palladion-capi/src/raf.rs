@@ -641,27 +641,41 @@ macro_rules! variant {
                 scratch_len(ALGORITHM, chunk_size)
             }
             #[unsafe(export_name = concat!($prefix, "_raf_scratch_validate"))]
-            unsafe extern "C" fn scratch_validate(buffer: *const Scratch, chunk_size: u32) -> c_int {
+            unsafe extern "C" fn scratch_validate(
+                buffer: *const Scratch,
+                chunk_size: u32,
+            ) -> c_int {
                 // SAFETY: the caller's contract, which is that of the header.
                 status(unsafe { scratch(ALGORITHM, buffer, chunk_size) }.map(drop))
             }
             crate::exports::functions! { $prefix;
-                "_raf_create" raf_create(ctx: *mut u8, io: *const Io, rng: *const Rng, config: *const Config,
-                    key: *const u8) -> c_int = |ctx, io, rng, config, key| create(ALGORITHM, ctx, io, rng, config, key);
-                "_raf_open" raf_open(ctx: *mut u8, io: *const Io, rng: *const Rng, config: *const Config,
-                    key: *const u8) -> c_int = |ctx, io, rng, config, key| open(ALGORITHM, ctx, io, rng, config, key);
-                "_raf_read" raf_read(ctx: *mut u8, out: *mut u8, bytes_read: *mut usize, len: usize, offset: u64) -> c_int
-                    = read;
-                "_raf_write" raf_write(ctx: *mut u8, bytes_written: *mut usize, input: *const u8, len: usize,
-                    offset: u64) -> c_int = write;
+                "_raf_create" raf_create(
+                    ctx: *mut u8, io: *const Io, rng: *const Rng, config: *const Config,
+                    key: *const u8
+                ) -> c_int
+                    = |ctx, io, rng, config, key| create(ALGORITHM, ctx, io, rng, config, key);
+                "_raf_open" raf_open(
+                    ctx: *mut u8, io: *const Io, rng: *const Rng, config: *const Config,
+                    key: *const u8
+                ) -> c_int = |ctx, io, rng, config, key| open(ALGORITHM, ctx, io, rng, config, key);
+                "_raf_read" raf_read(
+                    ctx: *mut u8, out: *mut u8, bytes_read: *mut usize, len: usize, offset: u64
+                ) -> c_int = read;
+                "_raf_write" raf_write(
+                    ctx: *mut u8, bytes_written: *mut usize, input: *const u8, len: usize,
+                    offset: u64
+                ) -> c_int = write;
                 "_raf_truncate" raf_truncate(ctx: *mut u8, size: u64) -> c_int = truncate;
                 "_raf_get_size" raf_get_size(ctx: *const u8, size: *mut u64) -> c_int = get_size;
                 "_raf_sync" raf_sync(ctx: *mut u8) -> c_int = sync;
                 "_raf_close" raf_close(ctx: *mut u8) = close;
                 "_raf_merkle_rebuild" raf_merkle_rebuild(ctx: *mut u8) -> c_int = merkle_rebuild;
-                "_raf_merkle_verify" raf_merkle_verify(ctx: *mut u8, corrupted_chunk: *mut u64) -> c_int = merkle_verify;
-                "_raf_merkle_commitment" raf_merkle_commitment(ctx: *const u8, out: *mut u8, out_len: usize) -> c_int
-                    = merkle_commitment;
+                "_raf_merkle_verify" raf_merkle_verify(
+                    ctx: *mut u8, corrupted_chunk: *mut u64
+                ) -> c_int = merkle_verify;
+                "_raf_merkle_commitment" raf_merkle_commitment(
+                    ctx: *const u8, out: *mut u8, out_len: usize
+                ) -> c_int = merkle_commitment;
             }
         }
     };
