@@ -143,13 +143,21 @@ mod vectors {
             pub(super) fn measure_all(rounds: u32) -> Vec<(&'static str, Vec<f64>)> {
                 // SAFETY: all x86-64 machines have SSE2.
                 let sse2 = unsafe {
-                    measure(&[$(plain::<$circuit, Sse2>),*], rounds, |x| Sse2(_mm_set1_epi64x(x as i64)))
+                    measure(
+                        &[$(plain::<$circuit, Sse2>),*],
+                        rounds,
+                        |x| Sse2(_mm_set1_epi64x(x as i64)),
+                    )
                 };
                 let mut columns = vec![("SSE2", sse2)];
                 if is_x86_feature_detected!("avx2") {
                     // SAFETY: AVX2 was detected.
                     let avx2 = unsafe {
-                        measure(&[$(avx2::<$circuit>),*], rounds, |x| Avx2(_mm256_set1_epi64x(x as i64)))
+                        measure(
+                            &[$(avx2::<$circuit>),*],
+                            rounds,
+                            |x| Avx2(_mm256_set1_epi64x(x as i64)),
+                        )
                     };
                     columns.push(("AVX2", avx2));
                 }
@@ -173,7 +181,11 @@ mod vectors {
             pub(super) fn measure_all(rounds: u32) -> Vec<(&'static str, Vec<f64>)> {
                 // SAFETY: Rust's aarch64 targets with a standard library have Neon.
                 let neon = unsafe {
-                    measure(&[$(plain::<$circuit, Neon>),*], rounds, |x| Neon(vreinterpretq_u8_u64(vdupq_n_u64(x))))
+                    measure(
+                        &[$(plain::<$circuit, Neon>),*],
+                        rounds,
+                        |x| Neon(vreinterpretq_u8_u64(vdupq_n_u64(x))),
+                    )
                 };
                 vec![("Neon", neon)]
             }
@@ -237,7 +249,11 @@ macro_rules! words {
             let [u32s, u64s, u128s] = unsafe {[
                 measure(&[$(plain::<$circuit, u32>),*], rounds, |x| (x >> 32) as u32),
                 measure(&[$(plain::<$circuit, u64>),*], rounds, |x| x),
-                measure(&[$(plain::<$circuit, u128>),*], rounds, |x| u128::from(x) << 64 | u128::from(!x)),
+                measure(
+                    &[$(plain::<$circuit, u128>),*],
+                    rounds,
+                    |x| u128::from(x) << 64 | u128::from(!x),
+                ),
             ]};
             vec![("u32", u32s), ("u64", u64s), ("u128", u128s)]
         }

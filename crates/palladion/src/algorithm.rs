@@ -148,12 +148,24 @@ impl core::error::Error for UnknownAlgorithm {}
 macro_rules! with_algorithm {
     ($algorithm:expr, $function:ident($($argument:expr),* $(,)?)) => {
         match $algorithm {
-            $crate::Algorithm::Aegis128L => $function::<$crate::family::Aegis128, 1>($($argument),*),
-            $crate::Algorithm::Aegis128X2 => $function::<$crate::family::Aegis128, 2>($($argument),*),
-            $crate::Algorithm::Aegis128X4 => $function::<$crate::family::Aegis128, 4>($($argument),*),
-            $crate::Algorithm::Aegis256 => $function::<$crate::family::Aegis256, 1>($($argument),*),
-            $crate::Algorithm::Aegis256X2 => $function::<$crate::family::Aegis256, 2>($($argument),*),
-            $crate::Algorithm::Aegis256X4 => $function::<$crate::family::Aegis256, 4>($($argument),*),
+            $crate::Algorithm::Aegis128L => {
+                $function::<$crate::family::Aegis128, 1>($($argument),*)
+            }
+            $crate::Algorithm::Aegis128X2 => {
+                $function::<$crate::family::Aegis128, 2>($($argument),*)
+            }
+            $crate::Algorithm::Aegis128X4 => {
+                $function::<$crate::family::Aegis128, 4>($($argument),*)
+            }
+            $crate::Algorithm::Aegis256 => {
+                $function::<$crate::family::Aegis256, 1>($($argument),*)
+            }
+            $crate::Algorithm::Aegis256X2 => {
+                $function::<$crate::family::Aegis256, 2>($($argument),*)
+            }
+            $crate::Algorithm::Aegis256X4 => {
+                $function::<$crate::family::Aegis256, 4>($($argument),*)
+            }
         }
     };
 }

@@ -308,8 +308,10 @@ pub(crate) mod neon {
         #[target_feature(enable = "neon")]
         scrub: 1024;
         aegis128: [
-            Aegis128<Permuted<N1>>, 1; Aegis128<Permuted<N1>>, 2; Aegis128<Permuted<N1>>, 4;] any Aegis128<Permuted<N1>>;
+            Aegis128<Permuted<N1>>, 1; Aegis128<Permuted<N1>>, 2; Aegis128<Permuted<N1>>, 4;]
+            any Aegis128<Permuted<N1>>;
         aegis256: [
-            Aegis256<Permuted<N1>>, 1; Aegis256<Permuted<N1>>, 2; Aegis256<Permuted<N1>>, 4;] any Aegis256<Permuted<N1>>;
+            Aegis256<Permuted<N1>>, 1; Aegis256<Permuted<N1>>, 2; Aegis256<Permuted<N1>>, 4;]
+            any Aegis256<Permuted<N1>>;
     }
 }

@@ -175,9 +175,11 @@ pub(crate) mod simd128 {
     crate::driver::table::tables! {
         scrub: 0;
         aegis128: [
-            Aegis128<Permuted<S1>>, 1; Aegis128<Permuted<S1>>, 2; Lanes<Simd, 4, 2>, 0;] any Aegis128<Permuted<S1>>;
+            Aegis128<Permuted<S1>>, 1; Aegis128<Permuted<S1>>, 2; Lanes<Simd, 4, 2>, 0;]
+            any Aegis128<Permuted<S1>>;
         aegis256: [
-            Aegis256<Permuted<S1>>, 1; Aegis256<Permuted<S1>>, 2; Lanes<Simd, 3, 1>, 0;] any Aegis256<Permuted<S1>>;
+            Aegis256<Permuted<S1>>, 1; Aegis256<Permuted<S1>>, 2; Lanes<Simd, 3, 1>, 0;]
+            any Aegis256<Permuted<S1>>;
     }
 }
 
@@ -188,8 +190,10 @@ pub(crate) mod relaxed {
     crate::driver::table::tables! {
         scrub: 0;
         aegis128: [
-            Aegis128<Permuted<R1>>, 1; Aegis128<Permuted<R1>>, 2; Aegis128<Permuted<R1>>, 4;] any Aegis128<Permuted<R1>>;
+            Aegis128<Permuted<R1>>, 1; Aegis128<Permuted<R1>>, 2; Aegis128<Permuted<R1>>, 4;]
+            any Aegis128<Permuted<R1>>;
         aegis256: [
-            Aegis256<Permuted<R1>>, 1; Aegis256<Permuted<R1>>, 2; Aegis256<Permuted<R1>>, 4;] any Aegis256<Permuted<R1>>;
+            Aegis256<Permuted<R1>>, 1; Aegis256<Permuted<R1>>, 2; Aegis256<Permuted<R1>>, 4;]
+            any Aegis256<Permuted<R1>>;
     }
 }

@@ -436,7 +436,8 @@ mod tables {
         crate::driver::table::tables! {
             scrub: 0;
             aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 2; Aegis128<X1>, 4;] any Aegis128<X1>;
-            aegis256: [Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1; Aegis256<Pair<X1>>, 2;] any Aegis256<X1>;
+            aegis256: [Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1; Aegis256<Pair<X1>>, 2;]
+            any Aegis256<X1>;
         }
     }
 
@@ -449,9 +450,11 @@ mod tables {
         crate::driver::table::tables! {
             scrub: 0;
             aegis128: [
-                Packed128<V2>, 1, batch [Aegis128<V2>]; Aegis128<V2>, 1; Aegis128<V2>, 2;] any Aegis128<V1>;
+                Packed128<V2>, 1, batch [Aegis128<V2>]; Aegis128<V2>, 1; Aegis128<V2>, 2;]
+                any Aegis128<V1>;
             aegis256: [
-                Aegis256<V1>, 1, batch [Aegis256<V2>]; Aegis256<V2>, 1; Twin<Aegis256<V2>>, 1;] any Aegis256<V1>;
+                Aegis256<V1>, 1, batch [Aegis256<V2>]; Aegis256<V2>, 1; Twin<Aegis256<V2>>, 1;]
+                any Aegis256<V1>;
         }
     }
 
@@ -471,9 +474,13 @@ mod tables {
         crate::driver::table::tables! {
             scrub: 0;
             aegis128: [
-                Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>]; Aegis128<M2>, 1; Aegis128<M4>, 1;] any Aegis128<M1>;
+                Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>];
+                Aegis128<M2>, 1; Aegis128<M4>, 1;]
+                any Aegis128<M1>;
             aegis256: [
-                Aegis256<M1>, 1, batch [Aegis256<M4>, Aegis256<M2>]; Aegis256<M2>, 1; Aegis256<M4>, 1;] any Aegis256<M1>;
+                Aegis256<M1>, 1, batch [Aegis256<M4>, Aegis256<M2>];
+                Aegis256<M2>, 1; Aegis256<M4>, 1;]
+                any Aegis256<M1>;
         }
     }
 
@@ -511,9 +518,13 @@ mod tables {
         crate::driver::table::tables! {
             scrub: 0;
             aegis128: [
-                Aegis128<A1>, 1, batch [Aegis128<Pair<A1>>]; Aegis128<Pair<A1>>, 1; Aegis128<Pair<A1>>, 2;] any Aegis128<A1>;
+                Aegis128<A1>, 1, batch [Aegis128<Pair<A1>>];
+                Aegis128<Pair<A1>>, 1; Aegis128<Pair<A1>>, 2;]
+                any Aegis128<A1>;
             aegis256: [
-                Aegis256<A1>, 1, batch [Aegis256<Pair<Pair<A1>>>, Aegis256<Pair<A1>>]; Aegis256<Pair<A1>>, 1; Aegis256<Pair<Pair<A1>>>, 1;] any Aegis256<A1>;
+                Aegis256<A1>, 1, batch [Aegis256<Pair<Pair<A1>>>, Aegis256<Pair<A1>>];
+                Aegis256<Pair<A1>>, 1; Aegis256<Pair<Pair<A1>>>, 1;]
+                any Aegis256<A1>;
         }
     }
 

@@ -107,9 +107,11 @@ macro_rules! circuits_are_right {
         fn every_gate_counts() {
             let s_box = s_box();
             $(
-                let gates = <$circuit>::COST.and + <$circuit>::COST.or + <$circuit>::COST.xor + <$circuit>::COST.not;
+                let cost = <$circuit>::COST;
+                let gates = cost.and + cost.or + cost.xor + cost.not;
                 for gate in 0..gates as usize {
-                    plant(Some(gate + gates as usize + 4)); // in `without_constant`, the second call
+                    // In the second call of `without_constant`.
+                    plant(Some(gate + gates as usize + 4));
                     assert!(!is_s_box::<$circuit, 1>(&s_box), "{}: gate {gate}", $name);
                     assert!(plant(None).is_some());
                 }

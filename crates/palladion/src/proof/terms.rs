@@ -367,7 +367,8 @@ unsafe impl<const L: usize, const BLOCKS: usize> Sliced for Ideal<L, BLOCKS> {
     }
     fn summed(&self, all: bool) -> Self {
         let half = if BLOCKS == 2 { 4 } else { 3 };
-        let mut out = Self(core::array::from_fn(|i| [input(u32::MAX - 100 - i as u32); L])); // meaningless
+        // Meaningless values, for the words that the loop does not set.
+        let mut out = Self(core::array::from_fn(|i| [input(u32::MAX - 100 - i as u32); L]));
         for first in [0, half] {
             for l in 0..L {
                 let left_out = first > 0 && BLOCKS == 2 && !all;

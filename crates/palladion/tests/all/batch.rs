@@ -470,7 +470,8 @@ fn time<F: Family, const D: usize, const N: usize>(len: usize) {
         batch::encrypt(&mut jobs).unwrap();
     });
     println!(
-        "{:?}: {len:>4} bytes, {N:>2} messages: alone {alone:>5.0} ns, together {together:>5.0} ns: {:.2} times",
+        "{:?}: {len:>4} bytes, {N:>2} messages: alone {alone:>5.0} ns, \
+         together {together:>5.0} ns: {:.2} times",
         cipher,
         alone / together
     );

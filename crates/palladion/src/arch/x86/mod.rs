@@ -24,7 +24,8 @@ pub(crate) mod vaes512;
 macro_rules! register {
     (
         $(#[$doc:meta])*
-        $name:ident($register:ty): $lanes:literal lanes of $lane:ident, needs $features:literal, $class:ident;
+        $name:ident($register:ty): $lanes:literal lanes of $lane:ident,
+        needs $features:literal, $class:ident;
         load $load:ident, store $store:ident, splat |$block:ident| $splat:expr, zero $zero:ident,
         xor $xor:ident, xor3 |$a:ident, $b:ident, $c:ident| $xor3:expr,
         xor_and |$p:ident, $q:ident, $r:ident| $xor_and:expr,
@@ -197,7 +198,8 @@ macro_rules! one_block {
         register! {
             $(#[$doc])*
             $name(__m128i): 1 lanes of $name, needs "sse2", xmm_reg;
-            load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block, zero _mm_setzero_si128,
+            load _mm_loadu_si128, store _mm_storeu_si128, splat |block| block,
+            zero _mm_setzero_si128,
             xor _mm_xor_si128, xor3 |a, b, c| a.xor(b).pin().xor(c),
             xor_and |a, b, c| _mm_xor_si128(a, _mm_and_si128(b, c)),
             load_partial |src, len| overlapping::load_128(src, len),
@@ -216,7 +218,8 @@ macro_rules! two_blocks {
         register! {
             $(#[$doc])*
             $name(__m256i): 2 lanes of $lane, needs "avx2", ymm_reg;
-            load _mm256_loadu_si256, store _mm256_storeu_si256, splat |block| _mm256_broadcastsi128_si256(block),
+            load _mm256_loadu_si256, store _mm256_storeu_si256,
+            splat |block| _mm256_broadcastsi128_si256(block),
             zero _mm256_setzero_si256, xor _mm256_xor_si256, xor3 |a, b, c| a.xor(b).pin().xor(c),
             xor_and |a, b, c| _mm256_xor_si256(a, _mm256_and_si256(b, c)),
             load_partial |src, len| overlapping::load_256(src, len),
@@ -231,7 +234,10 @@ use two_blocks;
 
 /// Implements [`Word`] with the AES instructions.
 macro_rules! aes {
-    ($name:ident($register:ty) of $lane:ident, $aes:ident, needs $features:literal, $class:ident, in_order $in_order:literal, three_way $three_way:literal $($more:tt)*) => {
+    (
+        $name:ident($register:ty) of $lane:ident, $aes:ident, needs $features:literal, $class:ident,
+        in_order $in_order:literal, three_way $three_way:literal $($more:tt)*
+    ) => {
         // SAFETY: a value exists only if the CPU has the features. A round is one instruction.
         unsafe impl Word for $name {
             type Blocks = Self;
@@ -297,7 +303,8 @@ macro_rules! halves {
                     // SAFETY: one instruction between registers.
                     unsafe {
                         core::arch::asm!(
-                            concat!($instruction, " {y}, {x}, {x}, 1"), x = in(ymm_reg) x, y = lateout(ymm_reg) y,
+                            concat!($instruction, " {y}, {x}, {x}, 1"),
+                            x = in(ymm_reg) x, y = lateout(ymm_reg) y,
                             options(pure, nomem, nostack, preserves_flags)
                         );
                     }

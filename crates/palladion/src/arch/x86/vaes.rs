@@ -17,8 +17,10 @@ two_blocks! {
     /// Two blocks in a YMM register, with VAES and AVX2.
     V2 of V1
 }
-aes!(V1(__m128i) of V1, _mm_aesenc_si128, needs "sse2", xmm_reg, in_order true, three_way false);
-aes!(V2(__m256i) of V1, _mm256_aesenc_epi128, needs "avx2", ymm_reg, in_order true, three_way false);
+aes!(V1(__m128i) of V1, _mm_aesenc_si128, needs "sse2", xmm_reg,
+    in_order true, three_way false);
+aes!(V2(__m256i) of V1, _mm256_aesenc_epi128, needs "avx2", ymm_reg,
+    in_order true, three_way false);
 halves!(V2, needs "avx2", "vperm2i128");
 
 crate::driver::table::tables! {
@@ -27,5 +29,6 @@ crate::driver::table::tables! {
     aegis128: [
         Packed128<V2>, 1, batch [Aegis128<V2>]; Aegis128<V2>, 1; Aegis128<V2>, 2;] any Aegis128<V1>;
     aegis256: [
-        Aegis256<V1>, 1, batch [Aegis256<V2>]; Aegis256<V2>, 1; Twin<Aegis256<V2>>, 1;] any Aegis256<V1>;
+        Aegis256<V1>, 1, batch [Aegis256<V2>]; Aegis256<V2>, 1; Twin<Aegis256<V2>>, 1;]
+        any Aegis256<V1>;
 }

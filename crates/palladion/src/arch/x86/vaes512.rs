@@ -33,8 +33,10 @@ register! {
 register! {
     /// Two blocks in a YMM register, with VAES and AVX-512.
     M2(__m256i): 2 lanes of M1, needs "avx2", ymm_reg;
-    load _mm256_loadu_si256, store _mm256_storeu_si256, splat |block| _mm256_broadcastsi128_si256(block),
-    zero _mm256_setzero_si256, xor _mm256_xor_si256, xor3 |a, b, c| Self(_mm256_ternarylogic_epi64::<0x96>(a.0, b.0, c.0)),
+    load _mm256_loadu_si256, store _mm256_storeu_si256,
+    splat |block| _mm256_broadcastsi128_si256(block),
+    zero _mm256_setzero_si256, xor _mm256_xor_si256,
+    xor3 |a, b, c| Self(_mm256_ternarylogic_epi64::<0x96>(a.0, b.0, c.0)),
     xor_and |a, b, c| _mm256_ternarylogic_epi64::<0x78>(a, b, c),
     load_partial |src, len| _mm256_maskz_loadu_epi8(mask(len) as __mmask32, src.cast()),
     store_partial |x, dst, len| _mm256_mask_storeu_epi8(dst.cast(), mask(len) as __mmask32, x),
@@ -47,7 +49,8 @@ register! {
     /// Four blocks in a ZMM register, with VAES and AVX-512.
     M4(__m512i): 4 lanes of M1, needs "avx512f", zmm_reg;
     load _mm512_loadu_si512, store _mm512_storeu_si512, splat |block| _mm512_broadcast_i32x4(block),
-    zero _mm512_setzero_si512, xor _mm512_xor_si512, xor3 |a, b, c| Self(_mm512_ternarylogic_epi64::<0x96>(a.0, b.0, c.0)),
+    zero _mm512_setzero_si512, xor _mm512_xor_si512,
+    xor3 |a, b, c| Self(_mm512_ternarylogic_epi64::<0x96>(a.0, b.0, c.0)),
     xor_and |a, b, c| _mm512_ternarylogic_epi64::<0x78>(a, b, c),
     load_partial |src, len| _mm512_maskz_loadu_epi8(mask(len), src.cast()),
     store_partial |x, dst, len| _mm512_mask_storeu_epi8(dst.cast(), mask(len), x),
@@ -57,8 +60,12 @@ register! {
             (two_lanes(_mm512_castsi512_si256(x)), two_lanes(_mm512_extracti64x4_epi64::<1>(x)));
         [a, b, c, d]
     },
-    fold |x| fold_two(M2(_mm256_xor_si256(_mm512_castsi512_si256(x.0), _mm512_extracti64x4_epi64::<1>(x.0))).lanes());
-    from_lanes |x| _mm512_inserti64x4::<1>(_mm512_castsi256_si512(join(x[0], x[1])), join(x[2], x[3]));
+    fold |x| fold_two(M2(_mm256_xor_si256(
+        _mm512_castsi512_si256(x.0), _mm512_extracti64x4_epi64::<1>(x.0)
+    )).lanes());
+    from_lanes |x| _mm512_inserti64x4::<1>(
+        _mm512_castsi256_si512(join(x[0], x[1])), join(x[2], x[3])
+    );
 
     /// Loads both blocks of a message at once and separates them by shuffles, which takes fewer
     /// instructions than eight loads of a block.
@@ -66,7 +73,8 @@ register! {
     unsafe fn gather_two(src: &[*const u8; MAX_LANES], at: usize) -> [Self; 2] {
         // SAFETY: the caller promises the CPU features and two readable blocks of each message.
         unsafe {
-            let (a, b) = (two_halves(src[0].add(at), src[1].add(at)), two_halves(src[2].add(at), src[3].add(at)));
+            let a = two_halves(src[0].add(at), src[1].add(at));
+            let b = two_halves(src[2].add(at), src[3].add(at));
             [Self(_mm512_shuffle_i64x2::<0x88>(a, b)), Self(_mm512_shuffle_i64x2::<0xdd>(a, b))]
         }
     }
@@ -137,9 +145,12 @@ macro_rules! rounds_exactly {
     };
 }
 
-aes!(M1(__m128i) of M1, _mm_aesenc_si128, needs "sse2", xmm_reg, in_order true, three_way true rounds_exactly! { __m128i, "x" });
-aes!(M2(__m256i) of M1, _mm256_aesenc_epi128, needs "avx2", ymm_reg, in_order true, three_way true rounds_exactly! { __m256i, "y" });
-aes!(M4(__m512i) of M1, _mm512_aesenc_epi128, needs "avx512f", zmm_reg, in_order true, three_way true);
+aes!(M1(__m128i) of M1, _mm_aesenc_si128, needs "sse2", xmm_reg,
+    in_order true, three_way true rounds_exactly! { __m128i, "x" });
+aes!(M2(__m256i) of M1, _mm256_aesenc_epi128, needs "avx2", ymm_reg,
+    in_order true, three_way true rounds_exactly! { __m256i, "y" });
+aes!(M4(__m512i) of M1, _mm512_aesenc_epi128, needs "avx512f", zmm_reg,
+    in_order true, three_way true);
 halves!(M2, needs "avx2,avx512f,avx512vl", "vshufi64x2");
 
 /// # Safety
@@ -167,7 +178,9 @@ crate::driver::table::tables! {
     #[target_feature(enable = "avx2,aes,vaes,avx512f,avx512bw,avx512vl")]
     scrub: 384;
     aegis128: [
-        Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>]; Aegis128<M2>, 1; Aegis128<M4>, 1;] any Aegis128<M1>;
+        Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>]; Aegis128<M2>, 1; Aegis128<M4>, 1;]
+        any Aegis128<M1>;
     aegis256: [
-        Aegis256<M1>, 1, batch [Aegis256<M4>, Aegis256<M2>]; Aegis256<M2>, 1; Aegis256<M4>, 1;] any Aegis256<M1>;
+        Aegis256<M1>, 1, batch [Aegis256<M4>, Aegis256<M2>]; Aegis256<M2>, 1; Aegis256<M4>, 1;]
+        any Aegis256<M1>;
 }
