@@ -176,7 +176,8 @@ pub struct EncryptArgs {
     #[command(flatten)]
     pub in_out: InOutArgs,
     /// Which variant of AEGIS to use
-    #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2", value_parser = algorithms(), ignore_case = true)]
+    #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2")]
+    #[arg(value_parser = algorithms(), ignore_case = true)]
     pub algorithm: Algorithm,
     /// The size of a chunk: a power of two from 1K to 16M
     #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = chunk_size)]
@@ -231,7 +232,8 @@ pub struct MacArgs {
     #[arg(short, long = "key", value_name = "KEYFILE")]
     pub key_file: Option<PathBuf>,
     /// Which variant of AEGIS to use
-    #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2", value_parser = algorithms(), ignore_case = true)]
+    #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2")]
+    #[arg(value_parser = algorithms(), ignore_case = true)]
     pub algorithm: Algorithm,
     /// Read lists of MACs from the files and check them
     #[arg(short, long)]

@@ -92,7 +92,8 @@ fn info() {
     let file = bench.read("f.raf");
     let id: String = file[24..48].iter().map(|byte| format!("{byte:02x}")).collect();
     let expected = format!(
-        "algorithm:   AEGIS-256X2\nchunk size:  65536\nsize:        200000\nchunks:      4\non disk:     {}\n\
+        "algorithm:   AEGIS-256X2\nchunk size:  65536\nsize:        200000\n\
+         chunks:      4\non disk:     {}\n\
          file id:     {id}\nheader:      ",
         HEADER + 4 * RECORD
     );

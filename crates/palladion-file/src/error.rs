@@ -89,7 +89,8 @@ impl Error {
         Some(match self {
             Error::NotPalladion => "it may be encrypted with another program, or not encrypted",
             Error::HeaderDamaged => {
-                "the file is damaged, perhaps by a transfer in text mode: fetch it again in binary mode"
+                "the file is damaged, perhaps by a transfer in text mode: \
+                 fetch it again in binary mode"
             }
             Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. } => {
                 "a newer release of palladion may be able to read it"
@@ -148,7 +149,8 @@ impl fmt::Display for Error {
             Error::KdfTooCostly { what, value, limit } => {
                 write!(
                     f,
-                    "checking the passphrase would cost too much: {what} {value}, at most {limit} allowed"
+                    "checking the passphrase would cost too much: {what} {value}, \
+                     at most {limit} allowed"
                 )
             }
             Error::KdfMemory => write!(f, "not enough memory to check the passphrase"),

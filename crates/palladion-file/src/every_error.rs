@@ -18,9 +18,11 @@ use crate::{
 
 macro_rules! errors {
     () => {
-        variants!(Error: Read Write NotPalladion HeaderDamaged UnsupportedVersion UnsupportedHeader WrongKey
-            WrongPassphrase NeedsKey NeedsPassphrase KdfTooCostly KdfMemory Truncated Damaged TrailingData Cancelled Random
-            Cipher)
+        variants!(Error:
+            Read Write NotPalladion HeaderDamaged UnsupportedVersion UnsupportedHeader WrongKey
+            WrongPassphrase NeedsKey NeedsPassphrase KdfTooCostly KdfMemory Truncated Damaged
+            TrailingData Cancelled Random Cipher
+        )
     };
 }
 

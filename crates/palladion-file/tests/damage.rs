@@ -78,7 +78,10 @@ fn every_cut() {
         let (out, error) = fails_on_threads(&file[..len], &text);
         let expected = len.checked_sub(HEADER).map(|len| (len / (CHUNK + OVERHEAD)) as u64);
         assert!(
-            matches!(error, Error::Truncated { chunk, offset } if chunk == expected && offset == len as u64),
+            matches!(
+                error,
+                Error::Truncated { chunk, offset } if chunk == expected && offset == len as u64
+            ),
             "{len}: {error:?}"
         );
         assert_eq!(out, expected.unwrap_or(0) as usize * CHUNK);

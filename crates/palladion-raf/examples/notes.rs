@@ -16,7 +16,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file = if storage.metadata()?.len() == 0 {
         Options::default().create(storage, &key)?
     } else {
-        Raf::open(storage, &key)? // says if the key is wrong, if it is another kind of file, or if its end is missing
+        // The errors of a wrong key, of another kind of file and of a truncated file differ.
+        Raf::open(storage, &key)?
     };
 
     let mut notes = Cursor::new(file);

@@ -110,13 +110,15 @@ impl fmt::Display for Error {
             Self::Truncated { expected, actual } => {
                 write!(
                     f,
-                    "the file should have at least {expected} bytes, but has {actual}: its end is missing"
+                    "the file should have at least {expected} bytes, but has {actual}: \
+                     its end is missing"
                 )
             }
             Self::ChunkSize(size) => {
                 write!(
                     f,
-                    "chunks must have a multiple of 16 bytes from {CHUNK_MIN} to {CHUNK_MAX}, not {size}"
+                    "chunks must have a multiple of 16 bytes from {CHUNK_MIN} to {CHUNK_MAX}, \
+                     not {size}"
                 )
             }
             Self::TooLarge => f.write_str("the file would be larger than the format allows"),

@@ -17,8 +17,11 @@ use crate::{
 
 macro_rules! errors {
     () => {
-        variants!(Error: Io NotRaf Unsupported WrongKey KeyLength ContextLength DamagedChunk Truncated ChunkSize TooLarge
-            Exists Poisoned ReadOnly NoTree TreeFull TreeSize TreeMismatch HashLength BufferLength Cipher NoRandomness)
+        variants!(Error:
+            Io NotRaf Unsupported WrongKey KeyLength ContextLength DamagedChunk Truncated ChunkSize
+            TooLarge Exists Poisoned ReadOnly NoTree TreeFull TreeSize TreeMismatch HashLength
+            BufferLength Cipher NoRandomness
+        )
     };
 }
 

@@ -150,9 +150,10 @@ fn every_bit_counts() {
                     matches!(file.verify(), Err(Error::DamagedChunk { index: i }) if i == index)
                 );
                 let mut buf = [0xee; 1500];
-                assert!(
-                    matches!(file.read_at(&mut buf, 0), Err(Error::DamagedChunk { index: i }) if i == index)
-                );
+                assert!(matches!(
+                    file.read_at(&mut buf, 0),
+                    Err(Error::DamagedChunk { index: i }) if i == index
+                ));
                 assert_eq!(buf, [0; 1500]);
                 // The other one can still be read, and written to.
                 let other = 1024 * (1 - index);
@@ -397,9 +398,10 @@ fn read_only() {
     // Without being told, it is the storage that refuses.
     let storage = file.into_storage();
     let mut file = Raf::open(storage, &key).unwrap();
-    assert!(
-        matches!(file.write_at(b"x", 0), Err(Error::Io(e)) if e.kind() == io::ErrorKind::PermissionDenied)
-    );
+    assert!(matches!(
+        file.write_at(b"x", 0),
+        Err(Error::Io(e)) if e.kind() == io::ErrorKind::PermissionDenied
+    ));
     assert!(matches!(file.read_at(&mut [0], 0), Err(Error::Poisoned)));
 }
 

@@ -161,9 +161,10 @@ fn derived_keys() {
         }
         let max = group.derived.iter().map(|(len, _)| *len).max().unwrap();
         let too_long = derive_master_key(&group.key, &fill(0, max + 1));
-        assert!(
-            matches!(too_long, Err(Error::ContextLength { max: m, actual }) if m == max && actual == max + 1)
-        );
+        assert!(matches!(
+            too_long,
+            Err(Error::ContextLength { max: m, actual }) if m == max && actual == max + 1
+        ));
     }
 }
 
@@ -276,9 +277,10 @@ fn other_bits_and_other_keys_are_refused() {
         }
         for len in [0, key_len - 1, key_len + 1, 48 - key_len] {
             let refused = open(bytes, &fill(group.seed, len)).unwrap_err();
-            assert!(
-                matches!(refused, Error::KeyLength { expected, actual } if expected == key_len && actual == len)
-            );
+            assert!(matches!(
+                refused,
+                Error::KeyLength { expected, actual } if expected == key_len && actual == len
+            ));
         }
         for bit in 0..8 * 64 {
             let mut changed = bytes.clone();

@@ -66,7 +66,8 @@ pub struct KeyArgs {
     pub context: Option<String>,
     /// How the file of --raw-key holds the key [default: hexadecimal digits, if there is nothing
     /// else]
-    #[arg(long, value_name = "FORMAT", requires = "raw_key", conflicts_with_all = ["key_file", "passphrase", "passphrase_file"])]
+    #[arg(long, value_name = "FORMAT", requires = "raw_key")]
+    #[arg(conflicts_with_all = ["key_file", "passphrase", "passphrase_file"])]
     raw_key_format: Option<RawFormat>,
 }
 
@@ -87,7 +88,8 @@ impl KeyArgs {
 #[derive(clap::Args)]
 pub struct NewArgs {
     /// Which variant of AEGIS to use
-    #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2", value_parser = algorithms(), ignore_case = true)]
+    #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2")]
+    #[arg(value_parser = algorithms(), ignore_case = true)]
     pub algorithm: Algorithm,
     /// The size of a chunk: a multiple of 16 bytes from 1K to 1M. Choose small chunks for small
     /// scattered changes

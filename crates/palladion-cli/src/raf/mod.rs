@@ -105,7 +105,8 @@ fn info(args: &InfoArgs) -> Result<()> {
     };
     let chunk_size = u64::from(info.chunk_size);
     let text = format!(
-        "algorithm:   {}\nchunk size:  {chunk_size}\nsize:        {}\nchunks:      {}\non disk:     {len}\n\
+        "algorithm:   {}\nchunk size:  {chunk_size}\nsize:        {}\n\
+         chunks:      {}\non disk:     {len}\n\
          file id:     {}\nheader:      {verified}\n",
         info.algorithm.name(),
         info.size,

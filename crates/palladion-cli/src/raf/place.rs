@@ -225,7 +225,8 @@ fn master_key(
                 algorithm.name()
             );
             return Err(Failure::wrong_key(message).hint(
-                "AEGIS-128L, 128X2 and 128X4 use keys of 16 bytes; AEGIS-256, 256X2 and 256X4 use 32",
+                "AEGIS-128L, 128X2 and 128X4 use keys of 16 bytes; \
+                 AEGIS-256, 256X2 and 256X4 use 32",
             ));
         }
     };
