@@ -61,5 +61,6 @@ cross_cargo() {
         std=() flags+=" --sysroot=$sysroot"
     fi
     RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc RUSTC_BOOTSTRAP=1 \
-        CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/cross" RUSTFLAGS=$flags /usr/bin/cargo "$subcommand" ${std[@]+"${std[@]}"} --target "$target" "$@"
+        CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/cross" RUSTFLAGS=$flags \
+            /usr/bin/cargo "$subcommand" ${std[@]+"${std[@]}"} --target "$target" "$@"
 }

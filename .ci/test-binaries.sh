@@ -9,5 +9,6 @@ cargo test --release --all-features --no-run --message-format=json "$@" |
 import json, re, sys
 for line in sys.stdin:
     artifact = json.loads(line)
-    if artifact.get("executable") and re.search("/crates/palladion/", artifact["target"]["src_path"]):
+    in_crate = re.search("/crates/palladion/", artifact.get("target", {}).get("src_path", ""))
+    if artifact.get("executable") and in_crate:
         print(artifact["executable"])'

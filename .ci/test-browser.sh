@@ -36,5 +36,6 @@ cargo build --quiet --release -p palladion-cli
 node "$js/demo/build.mjs"
 
 echo "== Tests in $("$CHROMIUM" --version --no-sandbox 2>/dev/null)"
-PALLADION_ROOT=$PWD PALLADION_CLI=${CARGO_TARGET_DIR:-$PWD/target}/release/palladion JS_FOLDER=$folder \
+export PALLADION_ROOT=$PWD PALLADION_CLI=${CARGO_TARGET_DIR:-$PWD/target}/release/palladion
+JS_FOLDER=$folder \
     node --test --test-concurrency=2 --test-reporter=spec "$js"/test/browser/*.test.mjs

@@ -10,7 +10,8 @@ cd "$(dirname "$0")/.."
 version=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 if ! rustup run "$version" rustc --version >/dev/null 2>&1; then
     rustup toolchain install "$version" --profile minimal >/dev/null 2>&1 ||
-        { echo "skipped: Rust $version cannot be installed here" | tee -a "${PALLADION_SKIPPED:-/dev/null}"; exit 0; }
+        { echo "skipped: Rust $version cannot be installed here" |
+            tee -a "${PALLADION_SKIPPED:-/dev/null}"; exit 0; }
 fi
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/msrv"
 cargo "+$version" check --quiet --locked --all-features --workspace --exclude palladion-bench \

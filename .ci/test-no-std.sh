@@ -42,12 +42,15 @@ extern "C" fn main() -> i32 {
     let mut buf = [1, 2, 3];
     let cipher = Aegis128L::<16>::new(&Key128::from([1; 16]));
     let Ok(tag) = cipher.encrypt_in_place(&Nonce128::default(), b"ad", &mut buf) else { return 1 };
-    if cipher.decrypt_in_place(&Nonce128::default(), b"ad", &mut buf, &tag).is_err() || buf != [1, 2, 3] {
+    let decrypted = cipher.decrypt_in_place(&Nonce128::default(), b"ad", &mut buf, &tag);
+    if decrypted.is_err() || buf != [1, 2, 3] {
         return 2;
     }
     let cipher = Aegis256X4::<32>::new(&Key256::from([1; 32]));
     let Ok(tag) = cipher.encrypt_in_place(&Nonce256::default(), b"ad", &mut buf) else { return 3 };
-    let Ok(mut decryptor) = cipher.decryptor(&Nonce256::default(), b"da", &mut buf) else { return 4 };
+    let Ok(mut decryptor) = cipher.decryptor(&Nonce256::default(), b"da", &mut buf) else {
+        return 4;
+    };
     if decryptor.update(&[1]).is_err() || decryptor.finalize(&tag).is_ok() {
         return 5;
     }
@@ -55,6 +58,7 @@ extern "C" fn main() -> i32 {
 }
 EOF
 cd "$work"
-CARGO_PROFILE_RELEASE_OPT_LEVEL=0 RUSTFLAGS="-C link-arg=-lc" cargo build --quiet --release --target-dir "${CARGO_TARGET_DIR:-$root/target}/no-std"
+CARGO_PROFILE_RELEASE_OPT_LEVEL=0 RUSTFLAGS="-C link-arg=-lc" cargo build --quiet --release \
+    --target-dir "${CARGO_TARGET_DIR:-$root/target}/no-std"
 "${CARGO_TARGET_DIR:-$root/target}/no-std/release/bare"
 echo "the core works without std and alloc"

@@ -62,7 +62,8 @@ else
 fi
 programs=("$directory/release/constant-time" "$directory/release/secrets")
 "${compiler[@]}" -std=c99 -Wall -Wextra -Wpedantic -Werror -O1 -g \
-    -Icrates/palladion-capi/include -Icrates/palladion-capi/tests assurance/constant-time/secrets.c \
+    -Icrates/palladion-capi/include -Icrates/palladion-capi/tests \
+    assurance/constant-time/secrets.c \
     "$directory/release/libaegis.a" -o "${programs[1]}" -lpthread -ldl -lm
 
 # must_find DEFECT MESSAGE: memcheck reports the planted defect in $program on $backend.

@@ -6,5 +6,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset CARGO_PROFILE_RELEASE_LTO
-RUSTFLAGS="${RUSTFLAGS:-} --cfg palladion_proof" cargo test --quiet --locked --release -p palladion \
+RUSTFLAGS="${RUSTFLAGS:-} --cfg palladion_proof" \
+    cargo test --quiet --locked --release -p palladion \
     --all-features --lib --target-dir target/assurance/proof -- "${@:-proof::}" | grep -v '^$'

@@ -10,7 +10,8 @@
 # old, and the network: a distribution provides the crates itself.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-for tool in dpkg-buildpackage dh $([ "${1-}" != --check ] || echo lintian man pkg-config cmake g++); do
+for tool in dpkg-buildpackage dh $([ "${1-}" != --check ] || echo lintian man pkg-config cmake g++)
+do
     type "$tool" >/dev/null 2>&1 || missing+=" $tool"
 done
 if [ -n "${missing-}" ]; then
@@ -29,7 +30,8 @@ mkdir -p "$out"
 cp -r packaging/debian "$out/palladion/debian"
 unset CARGO_TARGET_DIR
 # -d: the compiler is rustup's, of which dpkg knows nothing.
-(cd "$out/palladion" && dpkg-buildpackage -d -us -uc -b) >"$out/log" 2>&1 || { tail -50 "$out/log"; exit 1; }
+(cd "$out/palladion" && dpkg-buildpackage -d -us -uc -b) >"$out/log" 2>&1 ||
+    { tail -50 "$out/log"; exit 1; }
 rm -rf "$out/palladion"
 (cd "$out" && ls -s --block-size=1K -- *.deb)
 [ "${1-}" = --check ] || exit 0

@@ -21,7 +21,8 @@ mkdir -p "$out"
 rustup run "$compiler" rustc --version >/dev/null 2>&1 ||
     rustup toolchain install "$compiler" --profile minimal >/dev/null 2>&1 ||
     {
-        echo "skipped: Rust $compiler cannot be installed here" | tee -a "${PALLADION_SKIPPED:-/dev/null}"
+        echo "skipped: Rust $compiler cannot be installed here" |
+            tee -a "${PALLADION_SKIPPED:-/dev/null}"
         exit 0
     }
 
@@ -30,7 +31,8 @@ cargo "+$compiler" build --quiet --locked --manifest-path .ci/public-api/Cargo.t
 # rustdoc's JSON is not stable: a stable compiler has to be told that it is wanted.
 export RUSTC_BOOTSTRAP=1 RUSTDOCFLAGS="-Z unstable-options --output-format json --cap-lints allow"
 for crate in palladion palladion-file palladion-raf; do
-    cargo "+$compiler" doc --quiet --locked --target "$machine" --lib --no-deps --all-features -p "$crate"
+    cargo "+$compiler" doc --quiet --locked --target "$machine" --lib --no-deps --all-features \
+        -p "$crate"
     "$target/debug/public-api-text" "$target/$machine/doc/${crate//-/_}.json" >"$out/$crate.txt"
 done
 [ "$out" = api ] || diff -u --recursive api "$out" ||

@@ -19,13 +19,15 @@ standard_libraries() {
     local sysroot=${CARGO_TARGET_DIR:-target}/cross/sysroot uri work arch checksum
     [ "$(dpkg-query -W -f '${Version}' rustc-web)" = "$std_version" ] || return 0
     [ "$(cat "$sysroot/version" 2>/dev/null)" != "$std_version" ] || return 0
-    uri=$(apt-get download --print-uris "libstd-rust-web-dev=$std_version" | sed "s/^'\([^']*\)_amd64.deb'.*/\1/") || return 0
+    uri=$(apt-get download --print-uris "libstd-rust-web-dev=$std_version" |
+        sed "s/^'\([^']*\)_amd64.deb'.*/\1/") || return 0
     rm -rf "$sysroot"
     mkdir -p "$sysroot/lib/rustlib"
     work=$(mktemp -d)
     while read -r arch checksum; do
         [ -n "$arch" ] || continue
-        /usr/lib/apt/apt-helper download-file "${uri}_$arch.deb" "$work/$arch.deb" "SHA256:$checksum" >/dev/null 2>&1 || {
+        /usr/lib/apt/apt-helper download-file "${uri}_$arch.deb" "$work/$arch.deb" \
+            "SHA256:$checksum" >/dev/null 2>&1 || {
             echo "no compiled standard library for $arch: it will be built"
             continue
         }
@@ -46,11 +48,12 @@ packages=(
     gcc-s390x-linux-gnu libc6-dev-s390x-cross
     clang-19 lld-19 wabt wasi-libc python3-venv
     bochs bochs-term bochsbios vgabios cpio python3 binutils gcc libc6-dev
-    g++ make pkg-config cmake valgrind libclang-rt-19-dev musl-tools # for the C library: scripts/test-c.sh
+    g++ make pkg-config cmake valgrind libclang-rt-19-dev musl-tools # for scripts/test-c.sh
     python3-dev # for .ci/test-pyaegis.sh
 )
 type node >/dev/null 2>&1 || packages+=(nodejs) # Debian's is version 18, without relaxed SIMD
-dpkg -s "${packages[@]}" >/dev/null 2>&1 && apt-cache show linux-image-cloud-amd64 >/dev/null 2>&1 || {
+dpkg -s "${packages[@]}" >/dev/null 2>&1 &&
+    apt-cache show linux-image-cloud-amd64 >/dev/null 2>&1 || {
     export DEBIAN_FRONTEND=noninteractive
     apt-get update -qq
     apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null

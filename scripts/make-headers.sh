@@ -14,8 +14,9 @@ cp raf.h.in "$out/aegis_raf.h"
 while read -r v name section key tail align state mac_state raf_align; do
     nonces=$few
     [ "$key" = 16 ] || nonces=$many
-    sed -e "s|@v@|$v|g; s|@V@|${v}|g; s|@NAME@|$name|; s|@SECTION@|section $section|; s|@NONCES@|$nonces|" \
-        -e "s|@KEY@|$key|; s|@TAIL@|$tail|; s|@ALIGN@|$align|; s|@STATE@|$state|; s|@MAC_STATE@|$mac_state|" \
+    sed -e "s|@v@|$v|g; s|@V@|${v}|g; s|@NAME@|$name|; s|@SECTION@|section $section|" \
+        -e "s|@NONCES@|$nonces|; s|@KEY@|$key|; s|@TAIL@|$tail|; s|@ALIGN@|$align|" \
+        -e "s|@STATE@|$state|; s|@MAC_STATE@|$mac_state|" \
         variant.h.in >"$out/$v.h"
     [ "$out" = include ] || cmp "include/$v.h" "$out/$v.h"
     sed -e "s|@v@|$v|g; s|@U@|${v^^}|g; s|@NAME@|$name|; s|@KEY@|$key|; s|@ALIGN@|$raf_align|" \
@@ -33,9 +34,11 @@ printf '#ifdef __cplusplus\n}\n#endif\n\n#endif\n' >>"$out/aegis_raf.h"
 
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' ../../Cargo.toml)
 IFS=.- read -r major minor patch _ <<<"$version"
-# (To a file of another name first: it may be the same file.)
-sed -e "s|^\(#define PALLADION_VERSION\) .*|\1 \"$version\"|; s|^\(#define PALLADION_VERSION_MAJOR\) .*|\1 $major|" \
-    -e "s|^\(#define PALLADION_VERSION_MINOR\) .*|\1 $minor|; s|^\(#define PALLADION_VERSION_PATCH\) .*|\1 $patch|" \
+# Write to another name first: input and output may be the same file.
+sed -e "s|^\(#define PALLADION_VERSION\) .*|\1 \"$version\"|" \
+    -e "s|^\(#define PALLADION_VERSION_MAJOR\) .*|\1 $major|" \
+    -e "s|^\(#define PALLADION_VERSION_MINOR\) .*|\1 $minor|" \
+    -e "s|^\(#define PALLADION_VERSION_PATCH\) .*|\1 $patch|" \
     include/palladion.h >"$out/palladion.h.new"
 mv "$out/palladion.h.new" "$out/palladion.h"
 [ "$out" = include ] || cmp include/palladion.h "$out/palladion.h"

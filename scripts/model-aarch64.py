@@ -8,8 +8,8 @@ shows the loops of the kernels `process`. With object files, for example of anot
 their loops in functions whose names say encrypt, decrypt, absorb or mac. Needs llvm-19.
 
 A step is 8 (AEGIS-128) or 6 (AEGIS-256) AES rounds; for AEGIS-128L 32 bytes, for AEGIS-256 16. The
-models know no fusion of AESE and AESMC, so where the two are adjacent, only AESE is passed on, as
-for a pair that is executed as one. LLVM's apple-m1 is the model of an older core with one AES unit.
+models know no fusion of AESE and AESMC, so where the two are adjacent, they are given only the
+AESE, as if the pair were executed as one instruction. LLVM's apple-m1 is the model of an older core with one AES unit.
 These are models, not measurements.
 """
 import os
@@ -28,13 +28,15 @@ def built():
     target = os.environ.get("CARGO_TARGET_DIR", "target") + "/model"
     flags = os.environ.get("RUSTFLAGS", "") + " -C symbol-mangling-version=v0"
     triple = "aarch64-unknown-linux-gnu"
-    run("cargo", "build", "--quiet", "--release", "-p", "palladion", "--lib", "--no-default-features",
-        "--features", "std", "--target", triple, "--target-dir", target, env={**os.environ, "RUSTFLAGS": flags})
+    run("cargo", "build", "--quiet", "--release", "-p", "palladion", "--lib",
+        "--no-default-features", "--features", "std", "--target", triple, "--target-dir", target,
+        env={**os.environ, "RUSTFLAGS": flags})
     return f"{target}/{triple}/release/libpalladion.rlib"
 
 
 def functions(file):
-    text = run("llvm-objdump-19", "-d", "--no-show-raw-insn", "--mattr=+all", file, stderr=subprocess.DEVNULL)
+    text = run("llvm-objdump-19", "-d", "--no-show-raw-insn", "--mattr=+all", file,
+               stderr=subprocess.DEVNULL)
     names = run("llvm-cxxfilt-19", input=text)
     for name, body in re.findall(r"^[0-9a-f]+ <(.*)>:\n((?:.+\n)*)", names, re.M):
         code = re.findall(r"^ *([0-9a-f]+):\s+(\S.*)", body, re.M)
@@ -61,8 +63,9 @@ def cycles(loop, cpu):
             if rounds[0] == mixes[0] == mixes[1]:
                 continue
         fused.append(re.sub(r"(0x[0-9a-f]+ )?<.*", "1f", text))
-    report = run("llvm-mca-19", "-mtriple=aarch64", "-mcpu=" + cpu, "-mattr=+sha3,+aes", "-iterations=300",
-                 "-instruction-info=0", "-resource-pressure=0", input="\n".join(fused) + "\n1:\n")
+    report = run("llvm-mca-19", "-mtriple=aarch64", "-mcpu=" + cpu, "-mattr=+sha3,+aes",
+                 "-iterations=300", "-instruction-info=0", "-resource-pressure=0",
+                 input="\n".join(fused) + "\n1:\n")
     return int(re.search(r"Total Cycles: *(\d+)", report)[1]) / 300
 
 
@@ -75,7 +78,8 @@ for file in sys.argv[1:] or [built()]:
         words = 6 if re.search(r"egis_?256", name + file) else 8
         for loop in loops(code):
             steps = sum(text.startswith("aese") for text in loop) / words
-            if steps < 1 or steps != int(steps) or any(re.match(r"(ld|st).*sp", text) for text in loop):
+            spills = any(re.match(r"(ld|st).*sp", text) for text in loop)
+            if steps < 1 or steps != int(steps) or spills:
                 continue
             stores = any(text.startswith(("str q", "stp q")) for text in loop)
             name = re.sub(r"palladion::|arch::aarch64::|machine::aegis\d+::", "", name)[-46:]

@@ -16,7 +16,8 @@ cd "$(dirname "$0")/.."
 capi=crates/palladion-capi
 target=${CARGO_TARGET_DIR:-target}
 work=$(realpath -m "$target")/c
-rm -rf "$work/prefix" "$work/compat" "$work/musl" "$work/bin" "$work/cmake" "$work/moved" "$work/project"
+rm -rf "$work/prefix" "$work/compat" "$work/musl" "$work/bin" "$work/cmake" "$work/moved" \
+    "$work/project"
 mkdir -p "$work/bin"
 [ -x "$target/release/palladion" ] || cargo build --quiet --release -p palladion-cli
 backends=$("$target/release/palladion" backends | awk '$2 == "yes" { print $1 }')
@@ -61,16 +62,20 @@ same_names() { # LIBRARY PREFIX... : exports just what the headers declare
 }
 same_names "$work/compat/lib/libaegis.so.0" aegis
 same_names "$work/prefix/lib/libpalladion.so" aegis palladion
-# Theirs has these names, and of its own only those that no header of its declares.
+# libaegis has the same names. Its only others are names that none of its headers declares.
 .ci/peer-libaegis.sh "$work/peer"
-LC_ALL=C comm -3 <(exported "$work/compat/lib/libaegis.so.0") <(exported "$work/peer/libaegis.so") | tee "$work/names" |
-    { ! grep -vE '^	([a-z0-9]+_pick_best_implementation|aegis_runtime_[a-z0-9_]+|libaegis_[a-z0-9_]+|raf_merkle_[a-z_]+|aegis_kdf_[0-9]+|aegis_raf_merkle_config_validate)$'; }
+undeclared='[a-z0-9]+_pick_best_implementation|aegis_runtime_[a-z0-9_]+|libaegis_[a-z0-9_]+'
+undeclared+='|raf_merkle_[a-z_]+|aegis_kdf_[0-9]+|aegis_raf_merkle_config_validate'
+LC_ALL=C comm -3 <(exported "$work/compat/lib/libaegis.so.0") <(exported "$work/peer/libaegis.so") |
+    tee "$work/names" |
+    { ! grep -vE "^	($undeclared)\$"; }
 
 strict=(-Wall -Wextra -Wpedantic -Werror -O1 -g)
 compile() { # TEST OUT COMPILER... : a test with libpalladion
     local source=$capi/tests/$1.c out=$work/bin/$1-$2 compiler=$3
     shift 3
-    "$compiler" "${strict[@]}" "$@" $(pkg-config --cflags palladion) "$source" -o "$out" $(pkg-config --libs palladion) \
+    "$compiler" "${strict[@]}" "$@" $(pkg-config --cflags palladion) "$source" -o "$out" \
+        $(pkg-config --libs palladion) \
         -lpthread -Wl,-rpath,"$work/prefix/lib"
     echo "== $compiler $*"
     "$out"
@@ -80,7 +85,8 @@ for test in interface extra raf; do
     compile $test g++ g++ -std=c++17 -x c++
     compile $test sanitized gcc -std=c99 -O0 -fsanitize=address,undefined -fno-sanitize-recover
     if [ -z "${QUICK:-}" ] && type clang-19 >/dev/null 2>&1; then
-        compile $test clang clang-19 -std=c99 -O0 -fsanitize=address,undefined -fno-sanitize-recover=all
+        compile $test clang clang-19 -std=c99 -O0 -fsanitize=address,undefined \
+            -fno-sanitize-recover=all
         compile $test clang++ clang-19 -std=c++17 -x c++
     fi
 done
@@ -88,7 +94,8 @@ echo "== each header alone"
 for header in "$work"/prefix/include/palladion/*.h; do
     printf '#include <%s>\nint main(void) { return 0; }\n' "$(basename "$header")" >"$work/header.c"
     gcc -std=c99 "${strict[@]}" -I"$work/prefix/include/palladion" -fsyntax-only "$work/header.c"
-    g++ -std=c++17 "${strict[@]}" -I"$work/prefix/include/palladion" -fsyntax-only -x c++ "$work/header.c"
+    g++ -std=c++17 "${strict[@]}" -I"$work/prefix/include/palladion" -fsyntax-only -x c++ \
+        "$work/header.c"
 done
 echo "== backends by name, and none of such a name"
 for backend in $backends; do
@@ -107,9 +114,11 @@ echo "== linked statically"
 static=$(pkg-config --static --cflags --libs palladion)
 with_shared_libc=${static/-lpalladion/-l:libpalladion.a}
 for compiler in "gcc -std=c99" "g++ -std=c++17 -x c++"; do
-    $compiler "${strict[@]}" "$capi/tests/interface.c" -x none $with_shared_libc -o "$work/bin/static"
+    $compiler "${strict[@]}" "$capi/tests/interface.c" -x none $with_shared_libc \
+        -o "$work/bin/static"
     "$work/bin/static" quick
-    $compiler -O1 -static "$capi/tests/interface.c" -x none $static -o "$work/bin/static" 2>"$work/linker" ||
+    $compiler -O1 -static "$capi/tests/interface.c" -x none $static \
+        -o "$work/bin/static" 2>"$work/linker" ||
         { cat "$work/linker"; exit 1; }
     "$work/bin/static" quick
 done
@@ -121,19 +130,24 @@ for package in palladion palladion-capi; do
     musl_flags+=(--config "profile.release.package.$package.opt-level=1")
 done
 if [ -n "${MUSL-}" ]; then
-    export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS="-C panic=abort -C link-self-contained=no -C debuginfo=0"
+    export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1
+    export RUSTFLAGS="-C panic=abort -C link-self-contained=no -C debuginfo=0"
     musl_flags+=(-Zbuild-std=std,panic_abort) musl_cargo=/usr/bin/cargo
 fi
 if [ -n "${MUSL-}" ] ||
-    { [ -z "${QUICK:-}" ] && [[ $(rustup target list --installed 2>/dev/null) = *"$musl"* ]]; }; then
+    { [ -z "${QUICK:-}" ] && [[ $(rustup target list --installed 2>/dev/null) = *"$musl"* ]]; }
+then
     echo "== linked statically with musl"
-    CARGO_TARGET_DIR=$(realpath -m "$target")/cross CARGO_PROFILE_RELEASE_OPT_LEVEL=0 make -s -C "$capi" install SHARED=0 PREFIX="$work/musl" \
+    CARGO_TARGET_DIR=$(realpath -m "$target")/cross CARGO_PROFILE_RELEASE_OPT_LEVEL=0 \
+        make -s -C "$capi" install SHARED=0 PREFIX="$work/musl" \
         CARGO="$musl_cargo" CARGO_FLAGS="${musl_flags[*]} --target $musl" >/dev/null
     unset RUSTC RUSTC_BOOTSTRAP RUSTFLAGS
     # Debian's musl-gcc takes GCC's unwinder, which looks for a function of glibc's.
-    echo 'int _dl_find_object(void *pc, void *result) { (void) pc, (void) result; return -1; }' >"$work/stub.c"
+    echo 'int _dl_find_object(void *pc, void *result) { (void) pc, (void) result; return -1; }' \
+        >"$work/stub.c"
     for test in interface extra raf; do
-        musl-gcc -std=c99 -static "${strict[@]}" -I"$work/musl/include/palladion" "$capi/tests/$test.c" "$work/stub.c" \
+        musl-gcc -std=c99 -static "${strict[@]}" -I"$work/musl/include/palladion" \
+            "$capi/tests/$test.c" "$work/stub.c" \
             "$work/musl/lib/libpalladion.a" -o "$work/bin/$test-musl"
         "$work/bin/$test-musl" quick
     done
@@ -141,19 +155,25 @@ fi
 
 echo "== examples by pkg-config"
 for example in encrypt mac raf streaming; do
-    gcc -std=c99 "${strict[@]}" "examples/c/$example.c" -o "$work/bin/$example" $(pkg-config --cflags --libs aegis) \
+    gcc -std=c99 "${strict[@]}" "examples/c/$example.c" -o "$work/bin/$example" \
+        $(pkg-config --cflags --libs aegis) \
         -Wl,-rpath,"$work/compat/lib"
 done
 "$work/bin/encrypt" && "$work/bin/mac"
 sed -n '/^```c$/,/^```$/{//!p}' docs/c.md >"$work/first.c"
-gcc -std=c99 "${strict[@]}" "$work/first.c" -o "$work/bin/first" $(pkg-config --cflags --libs palladion) \
+gcc -std=c99 "${strict[@]}" "$work/first.c" -o "$work/bin/first" \
+    $(pkg-config --cflags --libs palladion) \
     -Wl,-rpath,"$work/prefix/lib"
 [ "$("$work/bin/first")" = "attack at dawn" ]
 rm -f "$work/notes.raf"
 "$work/bin/raf" "$work/notes.raf" && [ "$("$work/bin/raf" "$work/notes.raf" | wc -l)" = 2 ]
-"$work/bin/streaming" <README.md >"$work/sealed" && "$work/bin/streaming" -d <"$work/sealed" | cmp - README.md
+"$work/bin/streaming" <README.md >"$work/sealed" && "$work/bin/streaming" -d <"$work/sealed" |
+    cmp - README.md
 printf x >>"$work/sealed"
-if "$work/bin/streaming" -d <"$work/sealed" >/dev/null 2>&1; then echo "a damaged stream was taken" >&2; exit 1; fi
+if "$work/bin/streaming" -d <"$work/sealed" >/dev/null 2>&1; then
+    echo "a damaged stream was accepted" >&2
+    exit 1
+fi
 
 if [ -z "${QUICK:-}" ]; then
     echo "== examples by CMake"
@@ -161,7 +181,8 @@ if [ -z "${QUICK:-}" ]; then
     cmake --build "$work/cmake" >/dev/null
     LD_LIBRARY_PATH=$work/compat/lib ctest --test-dir "$work/cmake" --output-on-failure | tail -3
     echo "== CMake's files where LIBDIR is deeper, moved elsewhere, found by a link"
-    make -s -C "$capi" install PREFIX=/nowhere LIBDIR=/nowhere/lib/deep DESTDIR="$work/moved" >/dev/null
+    make -s -C "$capi" install PREFIX=/nowhere LIBDIR=/nowhere/lib/deep DESTDIR="$work/moved" \
+        >/dev/null
     ln -s nowhere/lib "$work/moved/lib"
     mkdir "$work/project"
     cat >"$work/project/CMakeLists.txt" <<END
@@ -185,6 +206,7 @@ for test in differential differential-raf; do
 done
 for backend in $backends; do
     echo -n "$backend: "
-    PALLADION_BACKEND=$backend "$work/bin/differential" "$work/compat/lib/libaegis.so" "$work/peer/libaegis.so" 100 "$RANDOM"
+    PALLADION_BACKEND=$backend "$work/bin/differential" "$work/compat/lib/libaegis.so" \
+        "$work/peer/libaegis.so" 100 "$RANDOM"
 done
 "$work/bin/differential-raf" "$work/compat/lib/libaegis.so" "$work/peer/libaegis.so" 300 "$RANDOM"

@@ -19,7 +19,8 @@ fails() { # STATUS COMMAND...
     local expected=$1 status=0
     shift
     "$@" >/dev/null 2>errors || status=$?
-    [ "$status" = "$expected" ] || { echo "exit status $status, not $expected: $*" >&2; cat errors >&2; exit 1; }
+    [ "$status" = "$expected" ] ||
+        { echo "exit status $status, not $expected: $*" >&2; cat errors >&2; exit 1; }
     grep -q '^error: ' errors || { echo "no error message: $*" >&2; exit 1; }
 }
 
@@ -35,7 +36,8 @@ for file in empty one large; do
     cmp "$file" "$file.back"
     "$palladion" encrypt -k key <"$file" | "$palladion" decrypt -k key | cmp - "$file"
     for algorithm in AEGIS-128L AEGIS-128X2 AEGIS-128X4 AEGIS-256 AEGIS-256X4; do
-        "$palladion" encrypt -a "$algorithm" -k key "$file" -o - | "$palladion" decrypt -k key | cmp - "$file"
+        "$palladion" encrypt -a "$algorithm" -k key "$file" -o - | "$palladion" decrypt -k key |
+            cmp - "$file"
     done
 done
 

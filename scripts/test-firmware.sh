@@ -22,18 +22,21 @@ bare_target cortex-m4
 # Runs a program, with a word as its argument.
 run() {
     timeout 300 qemu-system-arm -M mps2-an386 -nographic -monitor none -serial none \
-        -semihosting-config "enable=on,target=native,arg=palladion${2:+,arg=$2}" -kernel "$directory/$1" </dev/null
+        -semihosting-config "enable=on,target=native,arg=palladion${2:+,arg=$2}" \
+        -kernel "$directory/$1" </dev/null
 }
 
 # Bytes of code and constants of a program with these functions.
 bytes() {
     CARGO_PROFILE_RELEASE_OPT_LEVEL=$1 bare_cargo build -p one-shot --features "may-panic${2:+,$2}"
-    size -A "$directory/one-shot" | awk '/^\.text|^\.rodata|^\.data/ { sum += $2 } END { print sum }'
+    size -A "$directory/one-shot" |
+        awk '/^\.text|^\.rodata|^\.data/ { sum += $2 } END { print sum }'
 }
 
 for what; do
     echo "== $what"
-    [ "$what" = size ] || CARGO_PROFILE_RELEASE_OPT_LEVEL=${OPT_LEVEL-s} bare_cargo build -p palladion-firmware --bin "$what"
+    [ "$what" = size ] || CARGO_PROFILE_RELEASE_OPT_LEVEL=${OPT_LEVEL-s} bare_cargo build \
+        -p palladion-firmware --bin "$what"
     case $what in
     telemetry | stack) run "$what" ;;
     vectors)
@@ -58,7 +61,8 @@ for what; do
             for level in "${levels[@]}"; do
                 printf '%12d' $(($(bytes "$level" "$variant,encrypt,decrypt") - nothing[$level]))
             done
-            printf '%12d\n' $(($(bytes "$last" "$variant,encrypt,decrypt,mac,pieces") - nothing[$last]))
+            all=$(bytes "$last" "$variant,encrypt,decrypt,mac,pieces")
+            printf '%12d\n' $((all - nothing[$last]))
         done
         ;;
     *) echo "unknown: $what" >&2; exit 2 ;;

@@ -29,7 +29,9 @@ cargo build --quiet --release -p palladion-cli
 echo "== Install"
 rm -rf "$folder"/*
 packages=()
-for package in "$js/pkg" "$js"/npm/*; do packages+=("./$(cd "$folder" && npm pack --silent "$package")"); done
+for package in "$js/pkg" "$js"/npm/*; do
+    packages+=("./$(cd "$folder" && npm pack --silent "$package")")
+done
 # Without the network, because the addons for other platforms need not exist.
 install() { (cd "$folder" && npm install --silent --offline --no-audit --no-fund --no-save "$@"); }
 echo '{ "private": true, "type": "module" }' >"$folder/package.json"
@@ -40,14 +42,18 @@ used=$(cd "$folder" && node --input-type=module -e "
     import { currentBuild, init } from '@palladion/aegis';
     const reason = await init({ build: 'native' }).catch((error) => error.message);
     console.log(currentBuild(), reason.includes('is not installed'))")
-[ "$used" = "simd128 true" ] || [ "$used" = "relaxed-simd true" ] || { echo "without the addon: $used" >&2; exit 1; }
+[ "$used" = "simd128 true" ] || [ "$used" = "relaxed-simd true" ] ||
+    { echo "without the addon: $used" >&2; exit 1; }
 install "${packages[@]}"
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
-installed=$(cd "$folder" && node -p 'JSON.parse(fs.readFileSync("node_modules/@palladion/aegis/package.json")).version')
-[ "$installed" = "$version" ] || { echo "the package has version $installed, the workspace $version" >&2; exit 1; }
+installed=$(cd "$folder" && node \
+    -p 'JSON.parse(fs.readFileSync("node_modules/@palladion/aegis/package.json")).version')
+[ "$installed" = "$version" ] ||
+    { echo "the package has version $installed, the workspace $version" >&2; exit 1; }
 # Node 18 cannot require ES modules.
 if node -e 'process.exit(process.features.require_module ? 0 : 1)'; then
-    used=$(cd "$folder" && node --input-type=commonjs -e "console.log(require('@palladion/aegis').currentBuild())" 2>/dev/null)
+    used=$(cd "$folder" && node --input-type=commonjs \
+        -e "console.log(require('@palladion/aegis').currentBuild())" 2>/dev/null)
     [ "$used" = native ] || { echo "by require: $used" >&2; exit 1; }
 fi
 
@@ -56,12 +62,14 @@ echo "== Types"
 # too.
 for resolution in "nodenext nodenext" "esnext bundler"; do
     read -r module names <<<"$resolution"
-    (cd "$folder" && "$js/node_modules/.bin/tsc" --noEmit --strict --target es2022 --lib es2022,dom,dom.iterable,dom.asynciterable \
+    (cd "$folder" && "$js/node_modules/.bin/tsc" --noEmit --strict --target es2022 \
+        --lib es2022,dom,dom.iterable,dom.asynciterable \
         --module "$module" --moduleResolution "$names" test/user.ts)
 done
 
 echo "== Tests"
-PALLADION_ROOT=$PWD PALLADION_CLI=${CARGO_TARGET_DIR:-$PWD/target}/release/palladion node "$folder/test/run.mjs" "$@"
+PALLADION_ROOT=$PWD PALLADION_CLI=${CARGO_TARGET_DIR:-$PWD/target}/release/palladion \
+    node "$folder/test/run.mjs" "$@"
 
 [ -n "${RUNTIMES:-}" ] || exit 0
 echo "== Deno and Bun"

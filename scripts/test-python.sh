@@ -16,12 +16,14 @@ work=$built/python
 mkdir -p "$work"
 spark=(pyspark 'pandas<3')
 [ "${1:-}" != --no-spark ] || spark=()
-compared=(numpy pyarrow polars cryptography pyaegis==0.3.1 mypy pyright 'pandas<3' pandas-stubs "${spark[@]}")
+compared=(numpy pyarrow polars cryptography pyaegis==0.3.1 mypy pyright 'pandas<3' pandas-stubs \
+    "${spark[@]}")
 [ -z "${QUICK:-}" ] || compared=() WHEELS=py311
 
 python=$work/venv/bin/python
 [ -x "$python" ] || python3 -m venv "$work/venv"
-"$python" -m pip install --quiet --disable-pip-version-check 'maturin>=1.16,<2' pytest 'hypothesis>=6' \
+"$python" -m pip install --quiet --disable-pip-version-check \
+    'maturin>=1.16,<2' pytest 'hypothesis>=6' \
     "${compared[@]}"
 
 echo "== The wheels"
@@ -29,7 +31,8 @@ rm -rf "$work/wheels"
 cargo build --quiet --release -p palladion-cli
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 for pythons in ${WHEELS:=py39 py311}; do
-    (cd "$package" && "$work/venv/bin/maturin" build --quiet --release --no-default-features --features "$pythons" \
+    (cd "$package" && "$work/venv/bin/maturin" build --quiet --release --no-default-features \
+        --features "$pythons" \
         --interpreter "$python" --out "$work/wheels" --target-dir "$built")
     ls "$work"/wheels/palladion-"$version"-"cp${pythons#py}"-abi3-*.whl
 done
@@ -38,27 +41,32 @@ done
 rm -rf "$work/run"
 mkdir "$work/run"
 cp -r "$package/tests" "$package/examples" "$package/README.md" "$package"/bench*.py "$work/run/"
-export PALLADION_VECTORS=$PWD/vectors PALLADION_PROGRAM=$built/release/palladion PYTHONDONTWRITEBYTECODE=1
+export PALLADION_VECTORS=$PWD/vectors PALLADION_PROGRAM=$built/release/palladion
+export PYTHONDONTWRITEBYTECODE=1
 cd "$work/run"
 install() {
-    "$python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$work"/wheels/palladion-*-"$1"-abi3-*.whl
+    "$python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
+        "$work"/wheels/palladion-*-"$1"-abi3-*.whl
 }
 
 if [[ $WHEELS = *py39* ]]; then
     echo "== For Python 3.9 and later"
     install cp39
-    timeout 300 "$python" -m pytest -q -p no:cacheprovider tests/test_vectors.py tests/test_cipher.py
+    timeout 300 "$python" -m pytest -q -p no:cacheprovider tests/test_vectors.py \
+        tests/test_cipher.py
 fi
 [[ $WHEELS = *py311* ]] || exit 0
 
 echo "== For Python 3.11 and later"
 install cp311
 if [ -n "${QUICK:-}" ]; then
-    timeout 300 "$python" -X dev -m pytest -q -p no:cacheprovider tests/test_{vectors,cipher,files,raf}.py
+    timeout 300 "$python" -X dev -m pytest -q -p no:cacheprovider \
+        tests/test_{vectors,cipher,files,raf}.py
     exit
 fi
 timeout 600 "$python" -X dev -m pytest -q -p no:cacheprovider tests
-(cd "$(mktemp -d)" && timeout 100 "$python" -m pytest -q -p no:cacheprovider --doctest-glob=README.md "$work/run/README.md")
+(cd "$(mktemp -d)" && timeout 100 "$python" -m pytest -q -p no:cacheprovider \
+    --doctest-glob=README.md "$work/run/README.md")
 timeout 100 "$python" -m pytest -q -p no:cacheprovider --doctest-modules --pyargs palladion
 
 echo "== Types"

@@ -31,9 +31,10 @@ node_version=$(node --version)
 node_major=${node_version#v} node_major=${node_major%%.*}
 
 export CARGO_TARGET_WASM32_WASIP1_LINKER=wasm-ld-19
-# Rust's own start code is not in Debian; the stack is as large as the native tests'.
-export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS="$reduced_flags -C link-self-contained=no -L native=/usr/lib/wasm32-wasi \
-    -C link-arg=/usr/lib/wasm32-wasi/crt1-command.o -C link-arg=$stubs -C link-arg=-zstack-size=2097152"
+# Debian lacks Rust's own start code. The stack is as large as that of the native tests.
+export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS="$reduced_flags -C link-self-contained=no \
+    -L native=/usr/lib/wasm32-wasi -C link-arg=/usr/lib/wasm32-wasi/crt1-command.o \
+    -C link-arg=$stubs -C link-arg=-zstack-size=2097152"
 for build; do
     node=(node --no-warnings)
     # For our own crate alone, so that the standard library and the other crates are built once.
@@ -56,9 +57,10 @@ for build; do
             continue
         fi
         echo "== WebAssembly, $build: $name"
-        CARGO_TARGET_WASM32_WASIP1_RUNNER=$runner RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=$built \
-            /usr/bin/cargo test --quiet --release -Zbuild-std=std,panic_abort -Zbuild-std-features= \
-            --target wasm32-wasip1 -p palladion --all-features --tests "${reduced[@]}" \
+        CARGO_TARGET_WASM32_WASIP1_RUNNER=$runner RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 \
+            CARGO_TARGET_DIR=$built /usr/bin/cargo test --quiet --release \
+            -Zbuild-std=std,panic_abort -Zbuild-std-features= --target wasm32-wasip1 \
+            -p palladion --all-features --tests "${reduced[@]}" \
             -Zprofile-rustflags --config "profile.release.package.palladion.rustflags=$features"
     done
 done

@@ -30,7 +30,8 @@ trap 'rm -rf "$work"' EXIT
 cc -shared -fPIC -O1 -Wall -o "$work/count.so" firmware/count/plugin.c
 built=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 # Optimise for speed; the other programs in firmware/ are optimised for size.
-export CARGO_PROFILE_RELEASE_OPT_LEVEL=3 CARGO_PROFILE_RELEASE_LTO=false CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
+export CARGO_PROFILE_RELEASE_OPT_LEVEL=3 CARGO_PROFILE_RELEASE_LTO=false
+export CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 
 # Runs the program under the emulator with these arguments; the plugin writes its count to the file
 # `counted`.
@@ -38,7 +39,8 @@ run() {
     if [ "$cpu" = cortex-m4 ]; then
         local words=count word
         for word; do words+=,arg=$word; done
-        "${qemu[@]}" -plugin "$work/count.so" -semihosting-config "enable=on,target=native,chardev=console,arg=$words" \
+        "${qemu[@]}" -plugin "$work/count.so" \
+            -semihosting-config "enable=on,target=native,chardev=console,arg=$words" \
             -kernel "$program" </dev/null
     else
         "${qemu[@]}" -plugin "$work/count.so" "$program" "$@"
@@ -52,22 +54,28 @@ for cpu; do
     case $cpu in
     cortex-m4)
         target=thumbv7em-none-eabihf
-        qemu=(qemu-system-arm -M mps2-an386 -display none -monitor none -serial none -chardev stdio,id=console)
+        qemu=(qemu-system-arm -M mps2-an386 -display none -monitor none -serial none \
+            -chardev stdio,id=console)
         type "${qemu[0]}" ld.lld-19 >/dev/null
         RUSTFLAGS="${RUSTFLAGS-} -C panic=abort -C link-arg=-T$PWD/firmware/count/cortex-m.ld" \
-            CARGO_TARGET_THUMBV7EM_NONE_EABIHF_LINKER=ld.lld-19 RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="$built/cross" /usr/bin/cargo build --quiet --release \
-            -Zbuild-std=core,panic_abort --target "$target" --manifest-path firmware/Cargo.toml -p count --no-default-features
+            CARGO_TARGET_THUMBV7EM_NONE_EABIHF_LINKER=ld.lld-19 RUSTC=/usr/bin/rustc \
+            RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR="$built/cross" \
+            /usr/bin/cargo build --quiet --release \
+            -Zbuild-std=core,panic_abort --target "$target" --manifest-path firmware/Cargo.toml \
+            -p count --no-default-features
         program=$built/cross/$target/release/count
         ;;
     x86_64)
         # No VAES: QEMU 7.2 computes it wrong, see test-x86-tiers.sh.
         qemu=(qemu-x86_64 -cpu max,-vaes)
-        CARGO_TARGET_DIR=$built cargo build --quiet --release --manifest-path firmware/Cargo.toml -p count
+        CARGO_TARGET_DIR=$built cargo build --quiet --release --manifest-path firmware/Cargo.toml \
+            -p count
         program=$built/release/count
         ;;
     *)
         cross_target "$cpu"
-        CARGO_PROFILE_RELEASE_PANIC=unwind cross_cargo build --quiet --release --manifest-path firmware/Cargo.toml -p count
+        CARGO_PROFILE_RELEASE_PANIC=unwind cross_cargo build --quiet --release \
+            --manifest-path firmware/Cargo.toml -p count
         program=$(cross_directory)/release/count
         ;;
     esac
@@ -79,7 +87,8 @@ for cpu; do
             for operation in encrypt decrypt mac; do
                 once=$(count "$variant" "$operation" "$size" 1 "$name")
                 often=$(count "$variant" "$operation" "$size" 4 "$name")
-                awk -v n=$((often - once)) -v bytes=$((3 * size)) 'BEGIN { printf " %8.2f", n / bytes }'
+                awk -v n=$((often - once)) -v bytes=$((3 * size)) \
+                    'BEGIN { printf " %8.2f", n / bytes }'
             done
             echo
         done
