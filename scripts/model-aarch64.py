@@ -9,8 +9,8 @@ their loops in functions whose names say encrypt, decrypt, absorb or mac. Needs 
 
 A step is 8 (AEGIS-128) or 6 (AEGIS-256) AES rounds; for AEGIS-128L 32 bytes, for AEGIS-256 16. The
 models know no fusion of AESE and AESMC, so where the two are adjacent, they are given only the
-AESE, as if the pair were executed as one instruction. LLVM's apple-m1 is the model of an older core with one AES unit.
-These are models, not measurements.
+AESE, as if the pair were executed as one instruction. LLVM's apple-m1 is the model of an older core
+with one AES unit. These are models, not measurements.
 """
 import os
 import re

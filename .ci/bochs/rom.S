@@ -17,15 +17,17 @@ pm32:
     movw %ax, %ds
     movw %ax, %es
     movw %ax, %ss
-    # Bochs up to 2.8 or so loads an optramimage as ONE host-contiguous run but hands out its 128 KiB
-    # host blocks in order of first use: touch the image's blocks in order, before any other RAM.
+    # Bochs up to about 2.8 loads an optramimage into host memory as one contiguous run, but hands
+    # out its blocks of 128 KiB in order of first use. Touch the image's blocks in order, before any
+    # other RAM.
     movl $0x1000000, %esi
 1:  movl (%esi), %eax
     addl $0x20000, %esi
     cmpl 0xffff0000 + (imgend - start), %esi
     jb 1b
     movl $0x8000, %esp
-    # page tables: PML4 0x1000, PDPT 0x2000, four PDs 0x3000..0x6fff of 2 MiB pages (identity, 4 GiB)
+    # Page tables, identity for 4 GiB: PML4 0x1000, PDPT 0x2000, four PDs 0x3000..0x6fff of pages
+    # of 2 MiB.
     movl $0x1000, %edi
     xorl %eax, %eax
     movl $(0x6000/4), %ecx
