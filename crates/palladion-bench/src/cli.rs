@@ -27,6 +27,7 @@ const MUCH_FEWER: u32 = 20;
 const MAX_SIZE_IN_BATCH: usize = 16384;
 
 /// Compares AEGIS in this and other libraries, and other ciphers and MACs, in one run
+///
 /// The implementations take turns at the same work, for many rounds, on one core. The results are
 /// the fastest and the median sample of each. Every sample also measures the clock of the core.
 /// Prints tables and whether the project's goals are met. Writes README.md, results.csv, batch.csv
@@ -90,8 +91,8 @@ pub struct Args {
     /// Write all cells to results.csv, not only the sizes in the goals without associated data
     #[arg(long)]
     pub all: bool,
-    /// Compare with the results.csv in a folder, and fail if a cell of this library is more than
-    /// 10 % slower [default: the folder of this CPU in docs/benchmarks]
+    /// Compare with the results.csv and batch.csv in a folder, and fail if a cell of this library
+    /// is more than 10 % slower [default: the folder of this CPU in docs/benchmarks]
     #[arg(long, value_name = "FOLDER", num_args = 0..=1)]
     pub check: Option<Option<PathBuf>>,
 }

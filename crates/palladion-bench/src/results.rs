@@ -206,36 +206,35 @@ impl Results {
     }
 
     pub fn batch_csv(&self) -> String {
-        let mut text = String::from(
-            "algorithm,form,operation,messages,size,ad,batch_min_ns,batch_median_ns,alone_min_ns,\
-             alone_median_ns,packets_min_ns,packets_median_ns,in_place_min_ns,in_place_median_ns\n",
-        );
+        let mut text = format!("{BATCH_HEAD}\n");
         let times = |t: Times| format!("{:.2},{:.2}", t.min_ns, t.median_ns);
         for cell in &self.batches {
-            let Description { algorithm, form, .. } = &self.subjects[cell.subject];
             let packets = match cell.packets {
                 Some(packets) => format!("{},{}", times(packets.batch), times(packets.alone)),
                 None => ",,,".into(),
             };
-            writeln!(
-                text,
-                "{},{form},{},{},{},{},{},{},{packets}",
-                algorithm.name(),
-                cell.operation.name(),
-                cell.messages,
-                cell.size,
-                cell.ad,
-                times(cell.jobs.batch),
-                times(cell.jobs.alone),
-            )
-            .expect("a string takes everything");
+            let (batch, alone) = (times(cell.jobs.batch), times(cell.jobs.alone));
+            writeln!(text, "{},{batch},{alone},{packets}", self.batch_key(cell))
+                .expect("a string takes everything");
         }
         text
+    }
+
+    /// The columns that name a cell in the CSV of batches.
+    pub fn batch_key(&self, cell: &BatchCell) -> String {
+        let Description { algorithm, form, .. } = &self.subjects[cell.subject];
+        let (algorithm, operation) = (algorithm.name(), cell.operation.name());
+        let BatchCell { messages, size, ad, .. } = cell;
+        format!("{algorithm},{form},{operation},{messages},{size},{ad}")
     }
 }
 
 /// The first line of the CSV.
 pub const HEAD: &str = "algorithm,library,form,operation,size,ad,min_ns,median_ns,cycles";
+/// The first line of the CSV of batches.
+pub const BATCH_HEAD: &str = "algorithm,form,operation,messages,size,ad,batch_min_ns,\
+                              batch_median_ns,alone_min_ns,alone_median_ns,packets_min_ns,\
+                              packets_median_ns,in_place_min_ns,in_place_median_ns";
 
 #[cfg(test)]
 pub mod tests {
