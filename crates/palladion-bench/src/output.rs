@@ -6,11 +6,14 @@ use std::path::Path;
 use crate::plots::{self, Plot};
 use crate::report;
 use crate::results::Results;
-use crate::table::wrapped;
+use crate::table::{Table, folded, wrapped};
 use crate::verdict;
 
 /// The number of cells listed for each goal.
 const CELLS: usize = 3;
+/// The number of tables that are not folded: with all of them, the page would be too long for a
+/// telephone.
+const OPEN_TABLES: usize = 2;
 
 /// Writes all files. They take less than 200 kB unless `all` cells go to results.csv.
 pub fn write(results: &Results, dir: &Path, all: bool) -> Result<(), String> {
@@ -57,7 +60,7 @@ fn facts(results: &Results) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The report: first what was found, then how.
+/// The report: first what was found, then how, and whether that meets the goals.
 fn readme(results: &Results, plots: &[Plot]) -> String {
     let paragraph = |text: &str| wrapped(text) + "\n\n";
     let mut text = format!("# {}\n\n", results.machine.cpu);
@@ -65,10 +68,10 @@ fn readme(results: &Results, plots: &[Plot]) -> String {
     for plot in plots {
         text += &format!("![{}]({}.svg)\n\n", plot.title, plot.file);
     }
-    for table in report::page(results) {
-        text += &format!("{}\n", table.markdown());
+    for (i, table) in report::page(results).iter().enumerate() {
+        let show = if i < OPEN_TABLES { Table::markdown } else { Table::folded };
+        text += &format!("{}\n", show(table));
     }
-    text += &format!("## Goals\n\n```text\n{}```\n\n", verdict::text(results, CELLS));
     let s = &results.settings;
     text += "## Method\n\n";
     text += &paragraph(&format!(
@@ -81,11 +84,11 @@ fn readme(results: &Results, plots: &[Plot]) -> String {
     if !results.notes.is_empty() {
         text += &paragraph(&format!("Notes: {}.", results.notes.join("; ")));
     }
-    text += "## Machine and libraries\n\n| | |\n|---|---|\n";
+    text += &format!("## Goals\n\n```text\n{}```\n\n", verdict::text(results, CELLS));
     let facts = facts(results).into_iter().map(|(name, value)| (name.to_owned(), value));
-    for (name, value) in facts.chain(report::versions(results)) {
-        text += &format!("| {name} | {value} |\n");
-    }
+    let rows = facts.chain(report::versions(results));
+    let rows: String = rows.map(|(name, value)| format!("| {name} | {value} |\n")).collect();
+    text += &folded("Machine and libraries", &format!("| | |\n|---|---|\n{rows}"));
     text
 }
 
@@ -105,6 +108,8 @@ mod tests {
             "(throughput.svg)",
             "(time-short.svg)",
             "| AEGIS-256X4 |",
+            "<summary><b>MAC, GB/s on one core</b></summary>",
+            "## Method",
             "## Goals",
         ];
         assert!(parts.map(place).is_sorted());

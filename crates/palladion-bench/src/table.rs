@@ -64,8 +64,18 @@ impl Table {
         text
     }
 
+    /// A section with the table.
     pub fn markdown(&self) -> String {
-        let mut text = format!("### {}\n\n", self.title);
+        format!("## {}\n\n{}", self.title, self.body())
+    }
+
+    /// The table behind its title: a reader unfolds it with a click.
+    pub fn folded(&self) -> String {
+        folded(&self.title, &self.body())
+    }
+
+    fn body(&self) -> String {
+        let mut text = String::new();
         if !self.note.is_empty() {
             text += &format!("{}\n\n", wrapped(&self.note));
         }
@@ -74,14 +84,22 @@ impl Table {
             text += if column < self.labels { "---|" } else { "---:|" };
         }
         for row in &self.rows {
-            let texts = row.iter().map(|item| match item.bold {
-                true => format!("**{}**", item.text),
-                false => item.text.clone(),
+            let texts = row.iter().enumerate().map(|(column, item)| {
+                // A figure stays on one line with its unit.
+                let is_figure = column >= self.labels;
+                let text = item.text.replace(' ', if is_figure { "&nbsp;" } else { " " });
+                if item.bold { format!("**{text}**") } else { text }
             });
             text += &format!("\n| {} |", texts.collect::<Vec<_>>().join(" | "));
         }
         text + "\n"
     }
+}
+
+/// Markdown that readers see only after a click on its title.
+pub fn folded(title: &str, markdown: &str) -> String {
+    let title = escape(title);
+    format!("<details>\n<summary><b>{title}</b></summary>\n\n{markdown}\n</details>\n")
 }
 
 /// Breaks a paragraph into lines of at most 100 columns, as all prose in this repository.
@@ -103,7 +121,7 @@ pub fn wrapped(text: &str) -> String {
     lines
 }
 
-/// Escapes text for SVG.
+/// Escapes text for SVG and HTML.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -118,16 +136,13 @@ mod tests {
             note: String::new(),
             labels: 1,
             head: vec!["who".into(), "64".into()],
-            rows: vec![
-                vec!["a<b".into(), Item::ratio(1.25)],
-                vec!["longer".into(), Item::ratio(0.5)],
-            ],
+            rows: vec![vec!["a<b".into(), Item::ratio(1.25)], vec!["longer".into(), "5 ns".into()]],
         }
     }
 
     #[test]
     fn as_text() {
-        assert_eq!(table().text(), "Title\n\nwho       64\na<b     1.25\nlonger  0.50\n");
+        assert_eq!(table().text(), "Title\n\nwho       64\na<b     1.25\nlonger  5 ns\n");
     }
 
     #[test]
@@ -141,9 +156,9 @@ mod tests {
 
     #[test]
     fn as_markdown() {
-        assert_eq!(
-            table().markdown(),
-            "### Title\n\n| who | 64 |\n|---|---:|\n| a<b | **1.25** |\n| longer | 0.50 |\n"
-        );
+        let body = "| who | 64 |\n|---|---:|\n| a<b | **1.25** |\n| longer | 5&nbsp;ns |\n";
+        assert_eq!(table().markdown(), format!("## Title\n\n{body}"));
+        let summary = "<summary><b>Title</b></summary>";
+        assert_eq!(table().folded(), format!("<details>\n{summary}\n\n{body}\n</details>\n"));
     }
 }
