@@ -11,7 +11,7 @@ use crate::memory::{
 };
 use crate::status::{FAILED, invalid_argument, status, with_backend};
 
-/// The cipher with a key that C keeps.
+/// The cipher with a key in C's memory.
 ///
 /// # Safety
 /// `key` readable for the key's length while the result lives.
@@ -27,7 +27,7 @@ pub(crate) unsafe fn cipher<'a, F: Family, const D: usize, const T: usize>(
     unsafe { &*key.cast() }
 }
 
-/// A key that C keeps.
+/// A key in C's memory.
 ///
 /// # Safety
 /// `key` readable for the key's length while the result lives.
@@ -38,8 +38,8 @@ pub(crate) unsafe fn key<'a, F: Family>(key: *const u8) -> &'a F::Key {
     unsafe { &*key.cast() }
 }
 
-/// A nonce that C keeps, or the one of zeros for a null pointer. (No copy: that would take as long
-/// as a step of the cipher.)
+/// A nonce in C's memory, or the all-zero nonce for a null pointer. It is not copied: a copy would
+/// take as long as a step of the cipher.
 #[inline(always)]
 fn nonce_or_zeros<F: Family>(nonce: *const u8) -> *const u8 {
     static ZEROS: [u8; 32] = [0; 32];
@@ -47,7 +47,7 @@ fn nonce_or_zeros<F: Family>(nonce: *const u8) -> *const u8 {
     if nonce.is_null() { ZEROS.as_ptr() } else { nonce }
 }
 
-/// The same as the core has it.
+/// The same as the core's nonce type.
 ///
 /// # Safety
 /// `nonce` null or readable for the nonce's length, while the result lives.
@@ -58,7 +58,7 @@ pub(crate) unsafe fn nonce<'a, F: Family>(nonce: *const u8) -> &'a F::Nonce {
     unsafe { &*nonce_or_zeros::<F>(nonce).cast() }
 }
 
-/// Whether there is a tag of so many bytes.
+/// Whether tags can have this many bytes.
 #[inline(always)]
 fn is_tag_len(len: usize) -> bool {
     matches!(len, 16 | 32)
@@ -118,7 +118,7 @@ pub(crate) unsafe fn decrypt_detached<F: Family, const D: usize>(
         if m.is_null() {
             return verify::<F, D>(c, clen, mac, maclen, bytes(ad, adlen), npub, k);
         }
-        // The tag is read after the message was written, so it must not lie there.
+        // The message is written before the tag is read, so the tag must not lie in its place.
         let mut copy = [0; 32];
         let mut tag = mac.cast_mut();
         let behind_tag = m.addr().wrapping_sub(mac.addr()) >= maclen;
@@ -142,8 +142,8 @@ pub(crate) unsafe fn decrypt_detached<F: Family, const D: usize>(
     }
 }
 
-/// What C gets for the result of a call, which is repeated if the backend that the environment asks
-/// for cannot be used.
+/// Converts a result for C. If the backend that the environment names is unavailable, chooses
+/// another and repeats the call.
 #[inline(always)]
 fn finish(result: Result<(), Error>, again: impl FnOnce() -> Result<(), Error>) -> c_int {
     #[cold]
@@ -154,7 +154,7 @@ fn finish(result: Result<(), Error>, again: impl FnOnce() -> Result<(), Error>) 
     if let Err(Error::Backend(_)) = result { fall_back(again) } else { status(result) }
 }
 
-/// Decryption to nowhere.
+/// Decrypts without writing the message.
 #[cold]
 #[inline(never)]
 unsafe fn verify<F: Family, const D: usize>(
@@ -225,7 +225,7 @@ pub(crate) unsafe fn state_update<
             // SAFETY: the caller's contract.
             return unsafe { inout(from, to, len, Update::<F, D, ENCRYPT>(session)) };
         }
-        // Only for the tag: the message has to be somewhere while it is absorbed.
+        // Only the tag is wanted, but the message needs a buffer while it is absorbed.
         let mut scratch = Scratch([0; 4096]);
         // SAFETY: the caller's contract.
         for chunk in unsafe { bytes(from, len) }.chunks(scratch.0.len()) {

@@ -26,30 +26,30 @@ struct Message {
     result: c_int,
 }
 
-/// How many messages become jobs at once, on the stack. The core sorts as many.
+/// How many messages become jobs on the stack at once. The core sorts the same number.
 const AT_ONCE: usize = 64;
 
-/// A message as a job of the core's.
+/// A message as a job of the core.
 trait Job: Sized {
     /// # Safety
     /// The message is as the header says, and stays so while the job lives.
     unsafe fn new(message: &Message) -> Self;
     fn run(jobs: &mut [Self]);
-    /// What became of it. Where there is a tag to hand over, it goes to `mac`.
+    /// Returns the outcome. Encryption writes its tag to `mac`.
     ///
     /// # Safety
-    /// `mac` writable for a tag if that is what encryption makes.
+    /// `mac` is writable for a tag if the job encrypts.
     unsafe fn finish(&self, mac: *mut u8) -> Result<(), Error>;
 }
 
-/// A message to be encrypted, but for its bytes.
+/// Everything about a message to encrypt except its bytes.
 struct Encrypt<'a, F: Family, const D: usize, const T: usize>(
     &'a Aegis<F, D, T>,
     &'a F::Nonce,
     &'a [u8],
 );
 
-/// A message to be decrypted, but for its bytes.
+/// Everything about a message to decrypt except its bytes.
 struct Decrypt<'a, 't, F: Family, const D: usize, const T: usize>(
     &'a Aegis<F, D, T>,
     &'a F::Nonce,
@@ -126,7 +126,7 @@ unsafe fn run<J: Job>(messages: &mut [Message]) -> c_int {
             // SAFETY: the caller's contract.
             place.write(unsafe { J::new(message) });
         }
-        // SAFETY: so many were written.
+        // SAFETY: the loop initialised this many elements.
         let jobs =
             unsafe { slice::from_raw_parts_mut(room.as_mut_ptr().cast::<J>(), messages.len()) };
         J::run(jobs);

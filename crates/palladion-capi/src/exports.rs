@@ -1,4 +1,4 @@
-//! The names that C knows. What they do and what they trust is said in `include/`.
+//! The exported names. The headers in `include/` document the functions and their contracts.
 
 use core::ffi::c_int;
 use core::sync::atomic::Ordering;
@@ -33,7 +33,7 @@ unsafe extern "C" fn aegis_verify_32(x: *const u8, y: *const u8) -> c_int {
     if Tag::from(x) == Tag::from(y) { OK } else { FAILED }
 }
 
-/// Functions that pass their arguments on to generic ones.
+/// Exports functions that call generic ones with the same arguments.
 macro_rules! functions {
     (
         $prefix:literal;
@@ -52,7 +52,7 @@ macro_rules! functions {
 
 pub(crate) use functions;
 
-/// The functions of a variant, whose state and MAC state have so many bytes.
+/// Exports the functions of a variant, given the sizes of its state and its MAC state in bytes.
 macro_rules! variant {
     (
         $module:ident, $prefix:literal, $family:ident $degree:literal, $state:literal,
@@ -65,7 +65,7 @@ macro_rules! variant {
             const D: usize = $degree;
             const KEY_LEN: usize = <F as palladion::family::Family>::KEY_LEN;
 
-            /// Bytes in a step.
+            /// Bytes that a step absorbs.
             const RATE: usize = D * if KEY_LEN == 16 { 32 } else { 16 };
 
             #[unsafe(export_name = concat!($prefix, "_keybytes"))]

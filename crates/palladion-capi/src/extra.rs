@@ -1,4 +1,4 @@
-//! What libaegis lacks, but for batches. The contracts are in `include/palladion.h`.
+//! Functions that libaegis lacks, except batches. The contracts are in `include/palladion.h`.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use crate::memory::bytes_mut;
 use crate::number;
 use crate::status::{FAILED, FELL_BACK, OK, invalid_argument, with_backend};
 
-/// A name as C has it, with zeros behind.
+/// A name as a C string, padded with zeros.
 type Name = [u8; 24];
 
 /// The names of `Backend::ALL`.
@@ -27,7 +27,7 @@ static NAMES: [Name; Backend::ALL.len()] = {
     names
 };
 
-/// An array of pointers to names, as C sees it: `None` is its null pointer.
+/// An array of pointers to names for C. `None` is the null pointer at its end.
 type List = [Option<&'static Name>; NAMES.len() + 1];
 
 #[unsafe(no_mangle)]

@@ -11,8 +11,8 @@ use crate::aead::{key, nonce};
 use crate::memory::{bytes, make, work_on};
 use crate::status::{invalid_argument, status, with_backend};
 
-/// How a MAC rests in a state of C's. Key and nonce are for `reset`: libaegis's size has no room
-/// for a second state everywhere.
+/// A MAC in C's state. `reset` needs the key and the nonce: libaegis's state sizes do not always
+/// have room for a copy of the initial state.
 struct MacState<F: Family, const D: usize> {
     session: Session<F, D>,
     key: F::Key,
@@ -25,8 +25,8 @@ pub(crate) unsafe fn init<F: Family, const D: usize, const SIZE: usize>(
     npub: *const u8,
 ) {
     const { assert!(size_of::<MacState<F, D>>() <= SIZE) };
-    // SAFETY: the caller's contract; the fields are written where they are to be, and all of them
-    // if it goes well.
+    // SAFETY: the caller promises room for the state. Every field is written in it before success
+    // is reported.
     unsafe {
         let (key, nonce) = (key::<F>(k), nonce::<F>(npub));
         make::<MacState<F, D>>(st, |mac| {
@@ -97,6 +97,6 @@ pub(crate) unsafe fn reset<F: Family, const D: usize>(st: *mut u8) {
 }
 
 pub(crate) unsafe fn clone<F: Family, const D: usize>(to: *mut u8, from: *const u8) {
-    // SAFETY: the caller's contract; a bytewise copy of a MAC is one.
+    // SAFETY: the caller's contract; a bytewise copy of a MAC is a valid MAC.
     unsafe { core::ptr::copy(from, to, size_of::<MacState<F, D>>()) }
 }

@@ -1,4 +1,4 @@
-//! What C hands over.
+//! Memory that C passes to the library.
 
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -11,20 +11,20 @@ use zeroize::Zeroize;
 
 use crate::status::with_backend;
 
-/// Bytes to read. C may pass a null pointer where there are none.
+/// Bytes to read. C may pass a null pointer if the length is 0.
 ///
 /// # Safety
 /// Readable for `len` bytes while the result lives.
 #[inline(always)]
 pub(crate) unsafe fn bytes<'a>(from: *const u8, len: usize) -> &'a [u8] {
-    // SAFETY: the caller promises this memory; nothing is read where there is nothing.
+    // SAFETY: the caller promises `len` readable bytes. For a length of 0 the pointer is not used.
     if len == 0 { &[] } else { unsafe { slice::from_raw_parts(from, len) } }
 }
 
 /// Bytes to write.
 ///
 /// # Safety
-/// Writable, and nobody else's, for `len` bytes while the result lives.
+/// Writable for `len` bytes, and not accessed by anyone else while the result lives.
 #[inline(always)]
 pub(crate) unsafe fn bytes_mut<'a>(to: *mut u8, len: usize) -> &'a mut [u8] {
     // SAFETY: the caller promises this memory.
@@ -43,8 +43,8 @@ pub(crate) fn overlap(from: *const u8, to: *mut u8, len: usize) -> bool {
     from.addr().abs_diff(to.addr()) < len && !core::ptr::eq(from, to)
 }
 
-/// Where the input is that is to be worked on to `to`: at `to` itself, or in memory that does not
-/// overlap with that. Where the two overlap without being the same, the input is moved first.
+/// Returns where the input for `to` is: at `to` itself, or in memory that does not overlap with it.
+/// If the two overlap without being equal, moves the input to `to` first.
 ///
 /// # Safety
 /// `from` readable and `to` writable for `len` bytes.
@@ -58,8 +58,8 @@ pub(crate) unsafe fn not_overlapping(from: *const u8, to: *mut u8, len: usize) -
     to
 }
 
-/// Does the work from `from` to `to`. Where the two overlap without being the same, the input is
-/// moved first.
+/// Does the work from `from` to `to`. If the two overlap without being equal, moves the input
+/// first.
 ///
 /// # Safety
 /// `from` readable and `to` writable for `len` bytes, as long as `work` says.
@@ -82,14 +82,15 @@ pub(crate) unsafe fn inout<'a, R>(
     }
 }
 
-/// A value in memory that C has given for it, at any address.
+/// Works on a value in memory that C provides, at any address.
 ///
 /// # Safety
 /// `at` points to a `T` that may be changed, written by `make`, or a bytewise copy of one; `T` has
 /// no pointer into itself.
 #[inline(always)]
 pub(crate) unsafe fn work_on<T, R>(at: *mut u8, work: impl FnOnce(&mut T) -> R) -> R {
-    /// For unaligned memory. A function of its own, so that others need no room for a copy.
+    /// For unaligned memory. A separate function, so that the aligned case needs no stack for a
+    /// copy.
     ///
     /// # Safety
     /// As for `work_on`.
@@ -100,7 +101,8 @@ pub(crate) unsafe fn work_on<T, R>(at: *mut u8, work: impl FnOnce(&mut T) -> R) 
         // the changed copy.
         let mut copy = unsafe { at.read_unaligned() };
         let result = work(&mut copy);
-        // SAFETY: `at` may be written; byte by byte, so that `copy` is still there to be wiped.
+        // SAFETY: the caller promises that `at` is writable. The bytes are copied rather than
+        // moved, so that `copy` can still be wiped.
         unsafe {
             at.cast::<u8>().copy_from_nonoverlapping((&raw const copy).cast(), size_of::<T>())
         };
@@ -111,7 +113,7 @@ pub(crate) unsafe fn work_on<T, R>(at: *mut u8, work: impl FnOnce(&mut T) -> R) 
     unsafe { if at.is_aligned() { work(&mut *at) } else { with_copy(at, work) } }
 }
 
-/// Makes a value in memory that C has given for it, at any address. `make` tells whether it has.
+/// Makes a value in memory that C provides, at any address. `make` returns whether it wrote one.
 ///
 /// # Safety
 /// `at` writable for the size of a `T`.
@@ -127,7 +129,7 @@ pub(crate) unsafe fn make<T>(at: *mut u8, make: impl FnOnce(&mut MaybeUninit<T>)
     ) {
         let mut room = MaybeUninit::uninit();
         if make(&mut room) {
-            // SAFETY: there is a value, which the caller promises room for; what is left here is
+            // SAFETY: `make` wrote a value, and the caller promises room for it. The copy here is
             // wiped.
             unsafe {
                 at.cast::<u8>().copy_from_nonoverlapping(room.as_ptr().cast(), size_of::<T>());
@@ -156,8 +158,8 @@ pub(crate) unsafe fn put_tag<const T: usize>(to: *mut u8, tag: Tag<T>) {
     unsafe { to.copy_from_nonoverlapping(tag.as_bytes().as_ptr(), T) }
 }
 
-/// How a session rests in a state of C's: as it is, or, where libaegis's size has no room for that,
-/// as the bytes that describe it.
+/// A session in C's state: as it is or, if libaegis's state size has no room for it, as the bytes
+/// that describe it.
 pub(crate) struct RestingSession<F: Family, const D: usize, const SIZE: usize>(PhantomData<F>);
 
 impl<F: Family, const D: usize, const SIZE: usize> RestingSession<F, D, SIZE> {
@@ -188,7 +190,7 @@ impl<F: Family, const D: usize, const SIZE: usize> RestingSession<F, D, SIZE> {
     }
 
     /// # Safety
-    /// Written by `begin`, or copied bytewise from such memory; nobody else's.
+    /// Written by `begin` or copied bytewise from such memory, and not accessed by anyone else.
     #[inline(always)]
     pub(crate) unsafe fn work_on<R>(
         at: *mut u8,
@@ -207,7 +209,7 @@ impl<F: Family, const D: usize, const SIZE: usize> RestingSession<F, D, SIZE> {
     }
 }
 
-/// Bytes on the stack that are wiped.
+/// Bytes on the stack that are wiped when dropped.
 pub(crate) struct Scratch(pub(crate) [u8; 4096]);
 
 impl Drop for Scratch {

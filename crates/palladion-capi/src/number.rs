@@ -1,4 +1,4 @@
-//! C's error number. (On Windows that of the C library is not the system's.)
+//! C's error number, `errno`. On Windows this is not the system's error number.
 
 use core::ffi::c_int;
 
@@ -20,14 +20,14 @@ unsafe extern "C" {
 
 #[cfg(windows)]
 pub(crate) fn set(number: c_int) {
-    // SAFETY: of the C library; any number will do.
+    // SAFETY: a function of the C library that accepts any number.
     unsafe { _set_errno(number) };
 }
 
 #[cfg(windows)]
 pub(crate) fn get() -> c_int {
     let mut number = 0;
-    // SAFETY: of the C library; it writes the number.
+    // SAFETY: a function of the C library that writes to the pointer, which is valid.
     unsafe { _get_errno(&mut number) };
     number
 }

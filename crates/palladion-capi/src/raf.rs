@@ -1,6 +1,6 @@
-//! Random-access files. All is in `palladion-raf`; here C's callbacks, memory and error numbers
-//! become what that knows, and the same functions get the names of each variant. The contracts are
-//! those of `include/aegis_raf.h`.
+//! Random-access files. `palladion-raf` does the work. This module adapts C's callbacks, memory and
+//! error numbers to it, and exports the functions under the names of each variant. The contracts
+//! are those of `include/aegis_raf.h`.
 
 use core::ffi::{c_int, c_void};
 use core::mem::{MaybeUninit, align_of, size_of};
@@ -18,9 +18,9 @@ use crate::memory::{bytes, bytes_mut};
 use crate::number;
 use crate::status::{FAILED, OK, ensure_backend};
 
-/// Bytes that a scratch buffer's address is a multiple of.
+/// Alignment of a scratch buffer in bytes.
 const SCRATCH_ALIGN: usize = 64;
-/// Bytes in a context, as libaegis has it.
+/// Bytes in a context, as in libaegis.
 const CTX_LEN: usize = 512;
 /// Flags for `create`.
 const CREATE: u8 = 1;
@@ -31,7 +31,7 @@ fn fail(number: c_int) -> c_int {
     FAILED
 }
 
-/// What a callback returned. It has set errno.
+/// Converts a callback's result. A callback that fails has set errno.
 fn called(result: c_int) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(number::get())) }
 }
@@ -115,10 +115,10 @@ pub(crate) struct FileInfo {
     alg_id: u8,
 }
 
-/// Storage behind callbacks, which are there but for `sync`, and do what the header says.
+/// Storage behind callbacks. All but `sync` are present, and they do what the header says.
 struct Callbacks(Io);
 
-/// A callback that must be there and is not.
+/// The error for a required callback that is missing.
 fn absent() -> io::Error {
     io::Error::from_raw_os_error(libc::EINVAL)
 }
@@ -126,33 +126,33 @@ fn absent() -> io::Error {
 impl Storage for Callbacks {
     fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         let read_at = self.0.read_at.ok_or_else(absent)?;
-        // SAFETY: the header's contract: it fills the buffer, and no more.
+        // SAFETY: by the header's contract it writes to the buffer and to nothing else.
         called(unsafe { read_at(self.0.user, buf.as_mut_ptr(), buf.len(), offset) })
     }
     fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
         let write_at = self.0.write_at.ok_or_else(absent)?;
-        // SAFETY: the header's contract: it reads the buffer, and no more.
+        // SAFETY: by the header's contract it reads the buffer and nothing else.
         called(unsafe { write_at(self.0.user, buf.as_ptr(), buf.len(), offset) })
     }
     fn size(&mut self) -> io::Result<u64> {
         let get_size = self.0.get_size.ok_or_else(absent)?;
         let mut size = 0;
-        // SAFETY: the header's contract: it writes the size.
+        // SAFETY: by the header's contract it writes to the size and to nothing else.
         called(unsafe { get_size(self.0.user, &mut size) })?;
         Ok(size)
     }
     fn set_size(&mut self, size: u64) -> io::Result<()> {
         let set_size = self.0.set_size.ok_or_else(absent)?;
-        // SAFETY: the header's contract.
+        // SAFETY: by the header's contract it can be called with any size.
         called(unsafe { set_size(self.0.user, size) })
     }
     fn sync(&mut self) -> io::Result<()> {
-        // SAFETY: the header's contract.
+        // SAFETY: by the header's contract it can be called at any time.
         self.0.sync.map_or(Ok(()), |sync| called(unsafe { sync(self.0.user) }))
     }
 }
 
-/// Memory of C's, which keeps it until the context is closed.
+/// Memory that C provides until the context is closed.
 struct Memory {
     buf: *mut u8,
     len: usize,
@@ -160,14 +160,14 @@ struct Memory {
 
 impl AsRef<[u8]> for Memory {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: the header's contract: so long, and the context's alone while it is open.
+        // SAFETY: by the header's contract it has `len` bytes, and only the open context uses them.
         unsafe { slice::from_raw_parts(self.buf, self.len) }
     }
 }
 
 impl AsMut<[u8]> for Memory {
     fn as_mut(&mut self) -> &mut [u8] {
-        // SAFETY: by the header's contract `len` bytes are there, for the open context alone.
+        // SAFETY: by the header's contract it has `len` bytes, and only the open context uses them.
         unsafe { slice::from_raw_parts_mut(self.buf, self.len) }
     }
 }
@@ -193,12 +193,12 @@ impl Environment for Program {
     }
 }
 
-/// All callbacks are there. They fill their output and read their inputs, and no more, as the
-/// header says: that makes all of these calls safe.
+/// All callbacks are present. By the header's contract they write to their output and read their
+/// inputs, and access nothing else.
 impl Hasher for MerkleConfig {
     fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()> {
         let (hash, out_len) = (self.hash_leaf.ok_or_else(absent)?, out.len());
-        // SAFETY: see above.
+        // SAFETY: the callback accesses only these buffers, which have these lengths.
         called(unsafe {
             hash(self.user, out.as_mut_ptr(), out_len, chunk.as_ptr(), chunk.len(), index)
         })
@@ -213,12 +213,12 @@ impl Hasher for MerkleConfig {
     ) -> io::Result<()> {
         let (hash, out_len) = (self.hash_parent.ok_or_else(absent)?, out.len());
         let (left, right) = (left.as_ptr(), right.as_ptr());
-        // SAFETY: see above.
+        // SAFETY: the callback accesses only these buffers, which have these lengths.
         called(unsafe { hash(self.user, out.as_mut_ptr(), out_len, left, right, level, index) })
     }
     fn empty(&self, out: &mut [u8], level: u32, index: u64) -> io::Result<()> {
         let hash = self.hash_empty.ok_or_else(absent)?;
-        // SAFETY: see above.
+        // SAFETY: the callback accesses only these buffers, which have these lengths.
         called(unsafe { hash(self.user, out.as_mut_ptr(), out.len(), level, index) })
     }
     fn commitment(
@@ -230,7 +230,7 @@ impl Hasher for MerkleConfig {
     ) -> io::Result<()> {
         let (hash, out_len) = (self.hash_commitment.ok_or_else(absent)?, out.len());
         let (root, context) = (root.as_ptr(), context.as_ptr());
-        // SAFETY: see above.
+        // SAFETY: the callback accesses only these buffers, which have these lengths.
         called(unsafe {
             hash(self.user, out.as_mut_ptr(), out_len, root, context, CONTEXT_LEN, size)
         })
@@ -265,9 +265,9 @@ impl MerkleConfig {
 
 type File = Raf<Callbacks, Program>;
 
-/// What is in a context, at the first address that is aligned for it.
+/// The contents of a context, at its first suitably aligned address.
 struct Context {
-    /// Tells a context that is open from one that is not: all zeros.
+    /// Distinguishes an open context from a closed one, which is all zeros.
     open: u64,
     file: MaybeUninit<File>,
 }
@@ -278,14 +278,15 @@ const _: () = assert!(size_of::<Context>() + align_of::<Context>() - 1 <= CTX_LE
 /// # Safety
 /// `ctx` is writable for its length.
 unsafe fn context(ctx: *mut u8) -> *mut Context {
-    // SAFETY: there is room for that.
+    // SAFETY: a context has room for the alignment and the contents.
     unsafe { ctx.add(ctx.align_offset(align_of::<Context>())).cast() }
 }
 
-/// Does something to the file of a context that is open.
+/// Calls a function with the file of an open context.
 ///
 /// # Safety
-/// `ctx` null or a context: zeros, or what `create` and `open` made of it; nobody else's meanwhile.
+/// `ctx` is null or a context, which is zeros or was written by `create` or `open`, and nothing
+/// else accesses it during the call.
 unsafe fn with_file(ctx: *mut u8, work: impl FnOnce(&mut File) -> Result<(), Error>) -> c_int {
     if ctx.is_null() {
         return fail(libc::EINVAL);
@@ -303,7 +304,7 @@ fn scratch_len(algorithm: Algorithm, chunk_size: u32) -> usize {
     record + (chunk_size as usize).next_multiple_of(SCRATCH_ALIGN)
 }
 
-/// The scratch buffer, if it will do.
+/// Returns the scratch buffer if it is valid for the chunk size.
 ///
 /// # Safety
 /// `scratch` null or good.
@@ -326,7 +327,7 @@ unsafe fn scratch(
     }
 }
 
-/// Puts a file into its context, with a Merkle tree if one is asked for.
+/// Puts a file into its context, with a Merkle tree if the configuration has one.
 ///
 /// # Safety
 /// `ctx` writable for its length, `config` null or good.
@@ -354,7 +355,7 @@ unsafe fn begin(ctx: *mut u8, file: Result<File, Error>, config: *const MerkleCo
     }
 }
 
-/// What `create` and `open` are given, if all is there that must be.
+/// Returns the arguments of `create` and `open`, or `None` if a required one is missing.
 ///
 /// # Safety
 /// The pointers null or good for what they point to; `key` for the algorithm's key.
@@ -463,7 +464,7 @@ unsafe fn read(
             }
         };
         if result != OK {
-            out.fill(0); // also where the file was not even asked
+            out.fill(0); // also if the file was never asked
         }
         result
     }
@@ -516,12 +517,12 @@ unsafe fn close(ctx: *mut u8) {
     if ctx.is_null() {
         return;
     }
-    // SAFETY: the caller's contract. What is dropped is not used again: the context is zeroed.
+    // SAFETY: the caller's contract. The dropped file is not used again: the context is zeroed.
     unsafe {
         let context = context(ctx);
         if (*context).open == OPEN {
             let file = (*context).file.assume_init_mut();
-            let _ = file.storage_mut().sync(); // whoever wants to know calls `sync`
+            let _ = file.storage_mut().sync(); // a caller that needs the result calls `sync`
             ptr::drop_in_place(file);
         }
         bytes_mut(ctx, CTX_LEN).zeroize();
@@ -620,7 +621,7 @@ unsafe extern "C" fn aegis_raf_derive_master_key(
     if out.is_null() || key.is_null() || !lengths || (context.is_null() && context_len > 0) {
         return fail(libc::EINVAL);
     }
-    // SAFETY: the caller's contract. The output may be where the key is: it is written in the end.
+    // SAFETY: the caller's contract. The output may overlap the key: it is written last.
     unsafe {
         let derived =
             palladion_raf::derive_master_key(bytes(key, key_len), bytes(context, context_len));

@@ -1,4 +1,4 @@
-//! What C programs get back.
+//! Return values for C programs.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -7,14 +7,14 @@ use palladion::{Backend, Error, set_backend};
 
 use crate::number;
 
-/// What C programs get for success and failure.
+/// The return values for success and failure.
 pub(crate) const OK: c_int = 0;
 pub(crate) const FAILED: c_int = -1;
 
 /// C's name for "invalid argument", the same number on all systems.
 pub(crate) const EINVAL: i32 = 22;
 
-/// Fails because of an argument: mostly a tag that has neither 16 nor 32 bytes.
+/// Fails with "invalid argument", usually because a tag has neither 16 nor 32 bytes.
 #[cold]
 pub(crate) fn invalid_argument() -> c_int {
     number::set(EINVAL);
@@ -25,8 +25,8 @@ pub(crate) fn status(result: Result<(), Error>) -> c_int {
     if result.is_ok() { OK } else { FAILED }
 }
 
-/// The environment may ask for a backend that is not there. C functions that cannot fail cannot say
-/// so: then the best there is does the work. (`aegis_init` tells.)
+/// Chooses the best available backend if the environment names an unavailable one. Most C functions
+/// cannot report that; `aegis_init` does.
 #[inline(always)]
 pub(crate) fn ensure_backend() {
     if palladion::backend().is_err() {
@@ -34,17 +34,17 @@ pub(crate) fn ensure_backend() {
     }
 }
 
-/// Calls what fails if the backend that was asked for is not there.
+/// Calls a function that fails if the requested backend is unavailable.
 ///
-/// Asked for before, not tried again after a failure: what is called twice is kept in memory, and
-/// that takes as long as a few steps of a cipher.
+/// Checks the backend before the call instead of repeating the call after a failure: a closure that
+/// is called twice has to be kept in memory, which takes as long as a few steps of a cipher.
 #[inline(always)]
 pub(crate) fn with_backend<R>(call: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
     ensure_backend();
     call()
 }
 
-/// Whether the environment's wish could not be met.
+/// Whether the backend that the environment names was unavailable.
 pub(crate) static FELL_BACK: AtomicBool = AtomicBool::new(false);
 
 #[cold]
