@@ -1,6 +1,6 @@
-//! The C library: sequences of calls must give the same results as the Rust API, with buffers at
-//! the end of their memory, states at any address, null where it is allowed, overlapping buffers,
-//! tags of any length, and reused states. `craf` tests its files.
+//! The C library. Sequences of calls must give the same results as the Rust API, with buffers at
+//! the end of their memory, states at any address, null pointers where allowed, overlapping
+//! buffers, tags of any length and reused states. `craf` tests files with random access.
 
 #![no_main]
 
@@ -20,7 +20,7 @@ struct Input {
     backend: AnyBackend,
     variant: u8,
     seed: Seed,
-    /// Of what is wrong now and then.
+    /// What is wrong now and then.
     tag_len: TagLen,
     null_nonce: bool,
     calls: Vec<Call>,
@@ -109,7 +109,7 @@ enum Call {
 enum Place {
     Apart,
     Same,
-    /// So many bytes above the input, or below it.
+    /// This many bytes above or below the input.
     Above(u8),
     Below(u8),
     /// Nowhere: allowed for decryption.
@@ -316,7 +316,7 @@ fn ptr(bytes: &[u8]) -> *const u8 {
     if bytes.is_empty() { null() } else { bytes.as_ptr() }
 }
 
-/// Input and output as a place says: a call gets them, and the output is returned.
+/// Calls a function with input and output placed as asked, and returns the output.
 fn placed(
     place: Place,
     input: &[u8],
@@ -381,7 +381,7 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
     let (maclen, fits) = (input.tag_len.get(), input.tag_len.fits());
     let ad = |len: u8| Buffer::new(&input.seed.bytes(10 * i + 2, usize::from(len)), Offset(1));
     let data = |len: Len| input.seed.bytes(10 * i + 3, len.0);
-    // As the Rust API does it; with a wrong length of tags, nothing.
+    // The result of the Rust API. If the tag length is wrong, the tag has 16 bytes.
     let rust = |ad: &[u8], msg: &[u8]| {
         let mut tag = vec![0; if fits { maclen } else { 16 }];
         let mut ct = msg.to_vec();
@@ -390,10 +390,10 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
         (ct, tag)
     };
     let zero = |out: &Option<Vec<u8>>| out.iter().flatten().all(|b| *b == 0);
-    // For what must have an output.
+    // For calls that need an output.
     let there = |place: Place| if let Place::Null = place { Place::Same } else { place };
-    // SAFETY: buffers have the lengths that are passed, states are aligned and initialised, and
-    // only arguments that may be NULL are.
+    // SAFETY: buffers have the given lengths, states are aligned and initialised, and only
+    // arguments that may be null are null.
     unsafe {
         match call {
             Call::Detached { ad: ad_len, len, at, place, forge } => {
@@ -526,7 +526,7 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
                         }
                         done += size;
                     }
-                    // A wrong length of tags changes nothing, so that it can be called again.
+                    // A wrong tag length changes nothing, so that the function can be called again.
                     let mut mac = Buffer::new(&vec![0xee; maclen], *at);
                     if decrypt {
                         let mac =
@@ -547,7 +547,8 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
                         }
                     }
                     if fits {
-                        // It was wiped. Nothing good can come of it, and nothing bad.
+                        // The state was wiped. The result is meaningless, but the call must be
+                        // safe.
                         let mut mac = [0; 16];
                         let _ = (f.encrypt_final)(st(&mut state), mac.as_mut_ptr(), 16);
                         let _ = (f.encrypt_update)(
@@ -653,7 +654,7 @@ fn one(input: &Input, i: u64, algorithm: Algorithm, f: &Functions, call: &Call) 
                     .map(|n| (len.0 as i64 % 1200 + n * i64::from(*step)).clamp(0, 2000) as usize);
                 let msgs: Vec<Vec<u8>> =
                     lens.map(|len| input.seed.bytes(10 * i + 3, len)).collect();
-                // Some have another place to go to.
+                // Some are written to another place.
                 let apart = |n: usize| apart >> (n % 8) & 1 == 1;
                 let buffers = |contents: &mut dyn Iterator<Item = Vec<u8>>| -> Vec<Buffer> {
                     contents.map(|bytes| Buffer::new(&bytes, *at)).collect()

@@ -1,7 +1,7 @@
-//! The C library's files with random access, in a storage behind callbacks: any sequence of calls
-//! does what it does to a vector of bytes; callbacks that fail, do half of their work, or hand out
-//! other bytes than were written; contexts, scratch buffers and trees that end where their memory
-//! does; arguments that are wrong. In the end the file is made hostile.
+//! The C library's files with random access, with a storage behind callbacks. Any sequence of calls
+//! must have the same effect as on a vector of bytes. Callbacks fail, do half of their work, or
+//! return other bytes than were written. Contexts, scratch buffers and trees end where their memory
+//! ends. Some arguments are wrong. In the end the file is damaged on purpose.
 
 #![no_main]
 
@@ -27,7 +27,7 @@ struct Input {
     at: Offset,
     tree: Option<TreeInput>,
     fault: Option<Fault>,
-    /// And what goes wrong in it.
+    /// What goes wrong in the call.
     steps: Vec<(Step, Option<Fault>)>,
     hostile: Hostile,
 }
@@ -42,7 +42,7 @@ impl TreeInput {
     fn places(self) -> u64 {
         [3, 7, 16][usize::from(self.places) % 3]
     }
-    /// Half of them as the reference hashes.
+    /// Half of the trees use the reference's hash function.
     fn hash_len(self) -> usize {
         if self.hash < 128 { 32 } else { 8 + usize::from(self.hash) % 57 }
     }
@@ -66,9 +66,8 @@ enum Step {
         excess: i8,
     },
     Reopen,
-    /// A copy of the storage is kept (there is one of before the second write, too, or of before a
-    /// change that is made for it); a chunk of it is put in the place of the present one for a
-    /// while.
+    /// Keeps a copy of the storage, or replaces a chunk with the one of the copy for a while.
+    /// Another copy is made before the second write or before a change that is made for it.
     Keep,
     Rollback(u8),
     Wrong(u8, bool),
@@ -76,7 +75,7 @@ enum Step {
     Derive(u8),
 }
 
-/// Mostly near the bounds of chunks.
+/// Offsets, mostly near the bounds of chunks.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 struct Place {
     chunk: u8,
@@ -90,7 +89,7 @@ impl Place {
     }
 }
 
-/// What goes wrong, in which callback, after so many calls of it that went well.
+/// What goes wrong, in which callback, and after how many successful calls of it.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 struct Fault {
     on: On,
@@ -112,21 +111,20 @@ enum On {
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum How {
     Fails(u8),
-    /// It does a part of it, and fails.
+    /// It does a part of its work and fails.
     Half(u8),
-    /// It says that all is well, and a bit is another. (For reads and writes.)
+    /// It reports success, but a bit is flipped. For reads and writes.
     Lies(Flip),
 }
 
-/// What is done to the file in the end, by somebody who has not got the key, or, for a header, who
-/// has.
+/// What is done to the file in the end: by someone without the key or, for headers, with it.
 #[derive(Arbitrary, Clone, Debug)]
 enum Hostile {
     Nothing,
     Bytes(Vec<u8>),
     Flips(Vec<Flip>),
     Cut(u16),
-    /// What `get_size` says.
+    /// The result of `get_size`.
     Claims(u64),
     Header {
         algorithm: u8,
@@ -141,7 +139,7 @@ const HEADER_LEN: usize = 64;
 const CTX_LEN: usize = 512;
 const ERRORS: [c_int; 5] = [libc::EIO, libc::ENOSPC, libc::EINTR, libc::EBADF, libc::EACCES];
 
-// What the header has.
+// The declarations of the header.
 
 #[repr(C)]
 struct Scratch {
@@ -290,14 +288,14 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// What is behind the callbacks.
+/// The state behind the callbacks.
 #[derive(Default)]
 struct World {
     bytes: Vec<u8>,
     claimed: Option<u64>,
     random: u64,
-    /// What is to go wrong; what did, with its error number; the byte and the bit that are another
-    /// in the storage, or cut short.
+    /// What is to go wrong; what did, with its error number; the byte and the bit that are flipped
+    /// in the storage, or where it was cut.
     armed: Option<Fault>,
     fired: Option<c_int>,
     lied: Option<(usize, u8)>,
@@ -334,7 +332,7 @@ impl World {
         what
     }
 
-    /// The end of a callback that failed or did not.
+    /// Ends a callback, successful or not.
     fn end(&self, what: &Do) -> c_int {
         if let Do::Half | Do::Nothing = what {
             errno::set_errno(errno::Errno(self.fired.expect("it has just failed")));
@@ -350,7 +348,7 @@ impl World {
     }
 }
 
-/// Half of it.
+/// How much of the work a callback does.
 fn half(what: &Do, len: usize) -> usize {
     match what {
         Do::Nothing => 0,
@@ -359,10 +357,10 @@ fn half(what: &Do, len: usize) -> usize {
     }
 }
 
-// SAFETY: of all callbacks: `user` is a `World` that nobody else uses meanwhile; buffers are good
-// for their lengths.
+// SAFETY: for all callbacks: `user` is a `World` that nothing else accesses during the call, and
+// buffers are valid for their lengths.
 unsafe extern "C" fn read_at(user: *mut c_void, buf: *mut u8, len: usize, off: u64) -> c_int {
-    // SAFETY: see above.
+    // SAFETY: the library passes the `World` that only this call uses, and whole buffers.
     let (world, buf) = unsafe { (&mut *user.cast::<World>(), slice::from_raw_parts_mut(buf, len)) };
     let Some(range) = world.range(len, off) else {
         errno::set_errno(errno::Errno(libc::ENODATA));
@@ -378,7 +376,7 @@ unsafe extern "C" fn read_at(user: *mut c_void, buf: *mut u8, len: usize, off: u
 }
 
 unsafe extern "C" fn write_at(user: *mut c_void, buf: *const u8, len: usize, off: u64) -> c_int {
-    // SAFETY: see above.
+    // SAFETY: the library passes the `World` that only this call uses, and whole buffers.
     let (world, buf) = unsafe { (&mut *user.cast::<World>(), slice::from_raw_parts(buf, len)) };
     let what = world.next(On::Write);
     let (n, start) = (half(&what, len), off as usize);
@@ -400,7 +398,7 @@ unsafe extern "C" fn write_at(user: *mut c_void, buf: *const u8, len: usize, off
 }
 
 unsafe extern "C" fn get_size(user: *mut c_void, size: *mut u64) -> c_int {
-    // SAFETY: see above.
+    // SAFETY: the library passes the `World` that only this call uses, and whole buffers.
     let (world, size) = unsafe { (&mut *user.cast::<World>(), &mut *size) };
     let what = world.next(On::GetSize);
     *size =
@@ -409,7 +407,7 @@ unsafe extern "C" fn get_size(user: *mut c_void, size: *mut u64) -> c_int {
 }
 
 unsafe extern "C" fn set_size(user: *mut c_void, size: u64) -> c_int {
-    // SAFETY: see above.
+    // SAFETY: the library passes the `World` that only this call uses, and whole buffers.
     let world = unsafe { &mut *user.cast::<World>() };
     let what = world.next(On::SetSize);
     assert!(size < 1 << 20, "larger than it has to be");
@@ -420,14 +418,14 @@ unsafe extern "C" fn set_size(user: *mut c_void, size: u64) -> c_int {
 }
 
 unsafe extern "C" fn sync(user: *mut c_void) -> c_int {
-    // SAFETY: see above.
+    // SAFETY: the library passes the `World` that only this call uses, and whole buffers.
     let world = unsafe { &mut *user.cast::<World>() };
     let what = world.next(On::Sync);
     world.end(&what)
 }
 
 unsafe extern "C" fn random(user: *mut c_void, out: *mut u8, len: usize) -> c_int {
-    // SAFETY: see above.
+    // SAFETY: the library passes the `World` that only this call uses, and whole buffers.
     let (world, out) = unsafe { (&mut *user.cast::<World>(), slice::from_raw_parts_mut(out, len)) };
     let what = world.next(On::Random);
     for byte in &mut out[..half(&what, len)] {
@@ -438,9 +436,9 @@ unsafe extern "C" fn random(user: *mut c_void, out: *mut u8, len: usize) -> c_in
     world.end(&what)
 }
 
-/// As pyaegis hashes if hashes have 32 bytes; otherwise by something that is quick.
+/// Hashes as pyaegis does if hashes have 32 bytes, otherwise with a quick function.
 unsafe fn hash(user: *mut c_void, out: *mut u8, len: usize, parts: &[&[u8]]) -> c_int {
-    // SAFETY: see above.
+    // SAFETY: the library passes the `World` that only this call uses, and whole buffers.
     let (world, out) = unsafe { (&mut *user.cast::<World>(), slice::from_raw_parts_mut(out, len)) };
     let what = world.next(On::Hash);
     let all = parts.concat();
@@ -469,7 +467,7 @@ unsafe extern "C" fn hash_leaf(
     chunk_len: usize,
     index: u64,
 ) -> c_int {
-    // SAFETY: see above.
+    // SAFETY: the library passes the `World` that only this call uses, and whole buffers.
     unsafe {
         hash(
             user,
@@ -489,7 +487,7 @@ unsafe extern "C" fn hash_parent(
     level: u32,
     index: u64,
 ) -> c_int {
-    // SAFETY: see above.
+    // SAFETY: the library passes the `World` that only this call uses, and whole buffers.
     unsafe {
         let (left, right) =
             (slice::from_raw_parts(left, out_len), slice::from_raw_parts(right, out_len));
@@ -504,7 +502,7 @@ unsafe extern "C" fn hash_empty(
     level: u32,
     index: u64,
 ) -> c_int {
-    // SAFETY: see above.
+    // SAFETY: the library passes the `World` that only this call uses, and whole buffers.
     unsafe { hash(user, out, out_len, &[&[2], &level.to_le_bytes(), &index.to_le_bytes()]) }
 }
 
@@ -518,7 +516,7 @@ unsafe extern "C" fn hash_commitment(
     size: u64,
 ) -> c_int {
     assert_eq!(context_len, 32);
-    // SAFETY: see above.
+    // SAFETY: the library passes the `World` that only this call uses, and whole buffers.
     unsafe {
         let (root, context) =
             (slice::from_raw_parts(root, out_len), slice::from_raw_parts(context, context_len));
@@ -526,7 +524,7 @@ unsafe extern "C" fn hash_commitment(
     }
 }
 
-/// Memory at a multiple of 64 that ends where it does.
+/// Memory aligned to 64 bytes that ends where its allocation ends.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Line(#[allow(dead_code)] [u8; 64]);
@@ -540,7 +538,7 @@ fn scratch(lines: &mut [Line]) -> Scratch {
     Scratch { buf: lines.as_mut_ptr().cast(), len: size_of_val(lines) }
 }
 
-/// A file, and all that C has to give it.
+/// A file and the memory that C provides for it.
 struct File<'a> {
     f: &'a Functions,
     algorithm: Algorithm,
@@ -551,15 +549,15 @@ struct File<'a> {
     lines: Vec<Line>,
     nodes: Buffer,
     tree: Option<TreeInput>,
-    /// What the file should hold.
+    /// The contents that the file should have.
     model: Vec<u8>,
-    /// Whether the tree is that of the file.
+    /// Whether the tree matches the file.
     known: bool,
 }
 
 impl Drop for File<'_> {
     fn drop(&mut self) {
-        // SAFETY: it was made by `Box::into_raw`, and nothing is called any more that uses it.
+        // SAFETY: it was made by `Box::into_raw`, and no later call uses it.
         drop(unsafe { Box::from_raw(self.world) });
     }
 }
@@ -605,7 +603,7 @@ impl<'a> File<'a> {
     }
 
     fn world(&mut self) -> &mut World {
-        // SAFETY: it lives as long as this, and no call is under way that uses it.
+        // SAFETY: it lives as long as `self`, and no call that uses it is running.
         unsafe { &mut *self.world }
     }
 
@@ -654,8 +652,7 @@ impl<'a> File<'a> {
             flags,
         };
         let (ctx, key) = (self.ctx(), self.key.bytes().as_ptr());
-        // SAFETY: as the header asks, here and below: what is pointed to is there for as long as it
-        // has to be.
+        // SAFETY: all pointers are valid for as long as the header asks.
         status(unsafe { how(ctx, &io, &rng, &config, key) })
     }
 
@@ -667,11 +664,11 @@ impl<'a> File<'a> {
 
     fn close(&mut self) {
         let ctx = self.ctx();
-        // SAFETY: see above.
+        // SAFETY: all pointers are valid for as long as the header asks.
         unsafe { (self.f.close)(ctx) };
         assert!(self.ctx.bytes().iter().all(|byte| *byte == 0), "something is left in the context");
         let Scratch { buf, len } = scratch(&mut self.lines);
-        // SAFETY: the memory of the lines, which the context does not use any more.
+        // SAFETY: the memory of the lines, which the closed context no longer uses.
         let wiped = unsafe { slice::from_raw_parts(buf, len) }.iter().all(|byte| *byte == 0);
         assert!(wiped && !plant("wiped"), "something is left in the scratch buffer");
         self.lines.fill(Line([0xcc; 64]));
@@ -679,16 +676,16 @@ impl<'a> File<'a> {
 
     fn size(&mut self) -> Result<usize, c_int> {
         let (ctx, mut size) = (self.ctx(), 0);
-        // SAFETY: see above.
+        // SAFETY: all pointers are valid for as long as the header asks.
         status(unsafe { (self.f.get_size)(ctx, &mut size) }).map(|()| size as usize)
     }
 
-    /// What is there, or the error: then all of the buffer is zero.
+    /// Returns the bytes read. On an error the whole buffer must be zero.
     fn read(&mut self, offset: usize, len: usize) -> Result<Vec<u8>, c_int> {
         let mut out = Buffer::new(&vec![0xee; len], Offset(0));
         let (ctx, mut n) = (self.ctx(), 77);
         let to = if len == 0 { null_mut() } else { out.bytes_mut().as_mut_ptr() };
-        // SAFETY: see above.
+        // SAFETY: all pointers are valid for as long as the header asks.
         let result = status(unsafe { (self.f.read)(ctx, to, &mut n, len, offset as u64) });
         if let Err(number) = result {
             assert_eq!(n, 0, "nothing was read");
@@ -708,7 +705,7 @@ impl<'a> File<'a> {
         let data = Buffer::new(data, Offset(0));
         let (ctx, mut n) = (self.ctx(), 77);
         let from = if data.bytes().is_empty() { null() } else { data.bytes().as_ptr() };
-        // SAFETY: see above.
+        // SAFETY: all pointers are valid for as long as the header asks.
         let result =
             status(unsafe { (self.f.write)(ctx, &mut n, from, data.bytes().len(), offset as u64) });
         assert_eq!(n, if result.is_ok() { data.bytes().len() } else { 0 });
@@ -717,27 +714,27 @@ impl<'a> File<'a> {
 
     fn truncate(&mut self, size: usize) -> Status {
         let ctx = self.ctx();
-        // SAFETY: see above.
+        // SAFETY: all pointers are valid for as long as the header asks.
         status(unsafe { (self.f.truncate)(ctx, size as u64) })
     }
 
     fn sync(&mut self) -> Status {
         let ctx = self.ctx();
-        // SAFETY: see above.
+        // SAFETY: all pointers are valid for as long as the header asks.
         status(unsafe { (self.f.sync)(ctx) })
     }
 
     fn rebuild(&mut self) -> Status {
         let ctx = self.ctx();
-        // SAFETY: see above.
+        // SAFETY: all pointers are valid for as long as the header asks.
         status(unsafe { (self.f.rebuild)(ctx) })
     }
 
-    /// With the chunk that is complained of.
+    /// Returns the reported chunk with the error.
     fn verify(&mut self) -> Result<(), (c_int, Option<u64>)> {
         const UNTOUCHED: u64 = 0x5555_5555;
         let (ctx, mut chunk) = (self.ctx(), UNTOUCHED);
-        // SAFETY: see above.
+        // SAFETY: all pointers are valid for as long as the header asks.
         let result = status(unsafe { (self.f.verify)(ctx, &mut chunk) });
         assert!(result.is_err() || chunk == UNTOUCHED);
         result.map_err(|number| (number, (chunk != UNTOUCHED).then_some(chunk)))
@@ -746,7 +743,7 @@ impl<'a> File<'a> {
     fn commitment(&mut self, len: usize) -> Result<Vec<u8>, c_int> {
         let mut out = Buffer::new(&vec![0xee; len], Offset(0));
         let ctx = self.ctx();
-        // SAFETY: see above.
+        // SAFETY: all pointers are valid for as long as the header asks.
         let result = status(unsafe { (self.f.commitment)(ctx, out.bytes_mut().as_mut_ptr(), len) });
         result.map(|()| out.bytes().to_vec())
     }
@@ -780,13 +777,13 @@ impl<'a> File<'a> {
         );
     }
 
-    /// After a call: what went wrong in it.
+    /// Returns what went wrong in the last call.
     fn fired(&mut self) -> Option<c_int> {
         self.world().armed = None;
         self.world().fired.take()
     }
 
-    /// After a call that makes the file `new` if it succeeds. False if the file is lost.
+    /// Checks a call that makes the file `new` if it succeeds. Returns false if the file is lost.
     fn changed(&mut self, result: Status, new: Vec<u8>) -> bool {
         let fired = self.fired();
         let (lied, halved) = (self.world().lied.take(), self.world().halved.take());
@@ -821,7 +818,7 @@ impl<'a> File<'a> {
             self.check_contents();
             return true;
         }
-        // It refuses everything, until it is opened again.
+        // It refuses every call until it is opened again.
         assert_eq!(self.size(), Err(libc::EIO));
         assert_eq!(self.read(0, 10), Err(libc::EIO));
         assert_eq!(self.write(b"!", 0), Err(libc::EIO));
@@ -845,8 +842,8 @@ impl<'a> File<'a> {
         true
     }
 
-    /// After a change that failed in the middle: the size is the old or the new one, and so are the
-    /// chunks, but for one of which half was written.
+    /// Checks the file after a change that failed in the middle. The size is the old or the new
+    /// one, and every chunk has the old or the new contents, except one that was half written.
     fn recover(&mut self, mut new: Vec<u8>, halved: Option<Range<usize>>) {
         let mut old = std::mem::take(&mut self.model);
         let size = self.size().expect("it is open");
@@ -880,7 +877,7 @@ impl<'a> File<'a> {
         self.check_contents();
     }
 
-    /// A bit of what was written is another: who reads it gets an error, who does not, does not.
+    /// Checks the file after a bit of a write was flipped: only reads of that chunk fail.
     fn lied(&mut self, (at, bit): (usize, u8)) {
         if let Some(at) = at.checked_sub(HEADER_LEN) {
             let chunk = at / self.record_len();
@@ -894,7 +891,7 @@ impl<'a> File<'a> {
         self.check_contents();
     }
 
-    /// The tree is that of the file, and the commitment that of the reference.
+    /// Checks that the tree matches the file and the commitment matches the reference.
     fn check_tree(&mut self, tree: TreeInput) {
         assert_eq!(self.verify(), Ok(()), "the tree of this file");
         let commitment = self.commitment(tree.hash_len()).expect("there is a tree");
@@ -930,14 +927,14 @@ fn check(input: &Input) {
     let mut file = File::new(input, &FUNCTIONS[which], Algorithm::ALL[which]);
     file.world().random = u64::from(input.algorithm);
 
-    // Nothing is open yet. A file is made, if need be at the second attempt.
+    // Nothing is open yet. Creates a file, at the second attempt if necessary.
     assert_eq!(file.size(), Err(libc::EINVAL));
     assert_eq!(file.begin(file.f.create, 0), Err(libc::ENOENT));
     file.world().armed = input.fault;
     let made = file.begin(file.f.create, CREATE);
     let fired = file.fired();
     if file.world().lied.take().is_some() {
-        // (The header is another.)
+        // The header has changed.
         file.close();
         assert!(matches!(file.open(), Err(libc::EBADMSG | libc::EINVAL)), "another header");
     } else {
@@ -967,7 +964,8 @@ fn check(input: &Input) {
 }
 
 impl File<'_> {
-    /// What there is is not overwritten, and the context of the file that is open stays what it is.
+    /// Checks that an existing file is not overwritten and that the open file's context does not
+    /// change.
     fn begin_other(&mut self) -> Status {
         let mut ctx = Buffer::new(&[0xcc; CTX_LEN], Offset(9));
         std::mem::swap(&mut self.ctx, &mut ctx);
@@ -976,7 +974,7 @@ impl File<'_> {
         result
     }
 
-    /// False if the file is lost.
+    /// Returns false if the file is lost.
     fn step(&mut self, input: &Input, i: usize, step: &Step, kept: &mut Option<Vec<u8>>) -> bool {
         let chunk_size = self.chunk_size;
         match step {
@@ -1072,7 +1070,7 @@ impl File<'_> {
                 let result = self.open();
                 match (self.fired(), result) {
                     (None, Ok(())) => {}
-                    // (Which part of the header is another decides what is said.)
+                    // The error depends on which part of the header was changed.
                     (Some(libc::EBADMSG), Err(libc::EBADMSG | libc::EINVAL)) => {}
                     (Some(number), Err(actual)) => assert_eq!(actual, number),
                     other => panic!("opened: {other:?}"),
@@ -1117,7 +1115,7 @@ impl File<'_> {
                 };
                 match self.fired() {
                     None => assert_eq!((result, info), (Ok(()), expected)),
-                    // A bit of a header that nobody verifies.
+                    // A bit of the header that nothing verifies.
                     Some(libc::EBADMSG) => {}
                     Some(number) => assert_eq!(result, Err(number)),
                 }
@@ -1157,15 +1155,15 @@ impl File<'_> {
         true
     }
 
-    /// An older version of a chunk in the place of the present one is read, since it is authentic;
-    /// the tree notices.
+    /// Checks that an older version of a chunk is read, since it is authentic, and that the tree
+    /// detects it.
     fn rollback(&mut self, older: &[u8], chunk: usize) {
         let record = self.record_len();
         let at = HEADER_LEN + chunk * record..HEADER_LEN + (chunk + 1) * record;
         let header = self.header();
         let opened =
             reference::open_record(&header, self.key.bytes(), chunk as u64, &older[at.clone()]);
-        // (A record of which half was written is none, nor is one of a file that has another id.)
+        // A half-written record is not authentic, and neither is one of a file with another id.
         let Ok(text) = opened else { return };
         let start = chunk * self.chunk_size;
         let place = start..self.model.len().min(start + self.chunk_size);
@@ -1188,8 +1186,8 @@ impl File<'_> {
         }
     }
 
-    /// Another context with something wrong: it stays closed, and no callback is called with
-    /// anything half made.
+    /// Opens another context with a wrong argument. It must stay closed, and no callback may be
+    /// called with partly initialised arguments.
     fn wrong(&mut self, what: u8, create: bool) {
         let armed = self.world().armed.take();
         let mut world = Box::new(World::default());
@@ -1251,8 +1249,8 @@ impl File<'_> {
             _ => {}
         }
         let begin = if create { self.f.create } else { self.f.open };
-        // SAFETY: as the header asks, but for what is null or too short and has to be refused
-        // before it is used.
+        // SAFETY: as the header asks, except for arguments that are null or too short, which must
+        // be refused before they are used.
         unsafe {
             assert_eq!(status((self.f.scratch_validate)(&scratch, chunk_size)).is_ok(), valid);
             assert!(status((self.f.scratch_validate)(&scratch, chunk_size + 1)).is_err());
@@ -1278,7 +1276,7 @@ impl File<'_> {
         self.world().armed = armed;
     }
 
-    /// Whatever the storage holds: errors, or what was written.
+    /// Checks that any storage gives errors or the bytes that were written.
     fn hostile(&mut self, hostile: &Hostile) {
         let mut header = self.header();
         let key = self.key.bytes().to_vec();
@@ -1319,8 +1317,7 @@ impl File<'_> {
             assert_eq!(self.size(), Err(libc::EINVAL));
             return;
         }
-        // Whoever has the key may say what he wants of the size; what there is must be what was
-        // written.
+        // Someone with the key can claim any size, but the bytes must be those that were written.
         let size = self.size().expect("it is open");
         assert!(!honest || size == self.model.len());
         let step = self.chunk_size / 2 + 1;

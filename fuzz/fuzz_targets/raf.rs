@@ -1,7 +1,7 @@
-//! Files with random access: any sequence of operations does what it does to a vector of bytes; and
-//! whatever is in the storage, nothing panics, nothing large is allocated, and nothing comes out
-//! that was not written. Older chunks are put back, which the Merkle tree, kept from before, has to
-//! notice; bits are flipped under an open file.
+//! Files with random access. Any sequence of operations must have the same effect as on a vector of
+//! bytes. Whatever the storage contains, nothing may panic, allocate much memory or return bytes
+//! that were not written. Older chunks are put back, which the Merkle tree must detect, and bits
+//! are flipped under an open file.
 
 #![no_main]
 
@@ -24,7 +24,7 @@ struct Input {
     algorithm: u8,
     chunk: u8,
     seed: Seed,
-    /// The key is derived from another, with a context of so many bytes.
+    /// The key is derived from another, with a context of this many bytes.
     context: Option<u8>,
     merkle: bool,
     /// How many chunks the Merkle tree has places for.
@@ -32,7 +32,7 @@ struct Input {
     barriers: bool,
     /// Several threads may use the storage at once.
     shared: bool,
-    /// Now and then, pieces so long that they are worked on in groups.
+    /// Now and then, pieces so long that they are processed in groups.
     long: u8,
     steps: Vec<Step>,
     hostile: Hostile,
@@ -58,10 +58,10 @@ enum Step {
         offset: Offset,
         write: bool,
     },
-    /// A copy of the file is kept (there is one of before the second write, too, or of before a
-    /// change that is made for it).
+    /// Keeps a copy of the file. Another is made before the second write or before a change that is
+    /// made for it.
     Keep,
-    /// A chunk of that copy is put in the place of the present one for a while, or all of it.
+    /// Replaces a chunk, or the whole file, with that of the copy for a while.
     Rollback {
         chunk: u8,
     },
@@ -112,8 +112,7 @@ impl Offset {
     }
 }
 
-/// What is done to the file in the end, by somebody who has not got the key (or, for a header, who
-/// has).
+/// What is done to the file in the end: by someone without the key or, for headers, with it.
 #[derive(Arbitrary, Clone, Debug)]
 enum Hostile {
     Nothing,
@@ -132,7 +131,7 @@ enum Hostile {
 }
 
 const SIZES: [u32; 4] = [1024, 1040, 2048, 4096];
-/// Bytes from which on chunks are worked on in groups.
+/// Chunks are processed in groups from this many bytes on.
 const LONG: usize = 256 << 10;
 
 /// A file in memory, for one thread or for several.
@@ -187,12 +186,12 @@ fn expect_room<T>(result: Result<T, Error>) -> T {
     result.expect("there is room, and nothing is damaged")
 }
 
-/// What the file should be.
+/// The expected state of the file.
 struct Model {
     contents: Vec<u8>,
     key: Vec<u8>,
     chunk_size: usize,
-    /// If there is a Merkle tree.
+    /// Whether there is a Merkle tree.
     places: Option<u64>,
 }
 
@@ -207,7 +206,7 @@ impl Model {
         start..self.contents.len().min(start + self.chunk_size)
     }
 
-    /// What a change did that makes the file so long if it succeeds; whether it did.
+    /// Applies a change that gives the file this length if it succeeds. Returns whether it did.
     fn changed(&self, result: Result<(), Error>, new_len: usize) -> bool {
         let chunks = new_len.max(self.contents.len()).div_ceil(self.chunk_size) as u64;
         match result {
@@ -240,7 +239,7 @@ impl Model {
         self.contents[start..end].copy_from_slice(data);
     }
 
-    /// What a read of so many bytes gives.
+    /// The expected result of a read.
     fn there(&self, offset: u64, len: usize) -> &[u8] {
         let there = self.contents.get(offset as usize..).unwrap_or(&[]);
         &there[..len.min(there.len())]
@@ -267,7 +266,7 @@ impl Model {
         }
     }
 
-    /// That the tree is that of the file, and the commitment that of the reference.
+    /// Checks that the tree matches the file and the commitment matches the reference.
     fn verify_tree(&self, file: &mut Raf<Disk>) {
         let Some(places) = self.places else {
             assert!(matches!(file.verify_tree(), Err((None, Error::NoTree))));
@@ -470,7 +469,7 @@ fn master_key(input: &Input, key: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// If nothing is kept yet: keeps what there is, and changes a chunk.
+/// If there is no copy yet, makes one and changes a chunk.
 fn keep(
     kept: &mut Option<(Vec<u8>, Vec<u8>)>,
     model: &mut Model,
@@ -485,8 +484,8 @@ fn keep(
     }
 }
 
-/// An older version of a chunk in the place of the present one is read, since it is authentic; the
-/// tree notices.
+/// Checks that an older version of a chunk is read, since it is authentic, and that the tree
+/// detects it.
 fn rollback(model: &Model, file: &mut Raf<Disk>, older: &[u8], chunk: usize) {
     let record = file.info().record_len();
     let at = HEADER_LEN + chunk * record..HEADER_LEN + (chunk + 1) * record;
@@ -516,8 +515,8 @@ fn rollback(model: &Model, file: &mut Raf<Disk>, older: &[u8], chunk: usize) {
     model.verify_tree(file);
 }
 
-/// The whole file as it was before: its commitment is another; and under an open file the tree
-/// notices.
+/// Puts back the whole file as it was before. Its commitment differs, and the tree of an open file
+/// detects it.
 fn rollback_all(model: &Model, file: &mut Raf<Disk>, older: &[u8], contents: &[u8]) {
     let Some(places) = model.places else { return };
     let opened = expect_room(Raf::open(Disk::new(older.to_vec(), false), &model.key));
@@ -555,7 +554,7 @@ fn rollback_all(model: &Model, file: &mut Raf<Disk>, older: &[u8], contents: &[u
     model.verify_tree(file);
 }
 
-/// A damaged chunk: whoever needs it gets an error, and nothing changes.
+/// Damages a chunk. Operations that need it must fail and change nothing.
 fn damage(model: &mut Model, file: &mut Raf<Disk>, chunk: usize, flip: Flip, then: Then) {
     let record = file.info().record_len();
     let at = HEADER_LEN + chunk * record..HEADER_LEN + (chunk + 1) * record;
@@ -732,8 +731,7 @@ fn hostile(hostile: &Hostile, key: &[u8], info: Info, mut bytes: Vec<u8>, model:
             return;
         }
     };
-    // Whoever has the key may say what he wants of the size; what there is must be what was
-    // written.
+    // Someone with the key can claim any size, but the bytes must be those that were written.
     let honest = file.info() == info;
     let whole = file.verify().is_ok();
     let mut at = 0;
@@ -754,7 +752,7 @@ fn hostile(hostile: &Hostile, key: &[u8], info: Info, mut bytes: Vec<u8>, model:
         }
         at += step;
     }
-    // It may be changed; what is damaged stays so, or is replaced.
+    // It can be changed. Damaged chunks stay damaged or are replaced.
     if file.size() < 100_000 {
         let mut changed = model.to_vec();
         if file.write_at(b"new", 5).is_ok() {
@@ -768,15 +766,14 @@ fn hostile(hostile: &Hostile, key: &[u8], info: Info, mut bytes: Vec<u8>, model:
         let _ = file.verify();
         let poisoned = file.is_poisoned();
         let mut storage = file.into_storage();
-        // (Where the header announces more than there is, making it half as large may be making it
-        // larger.)
+        // If the header claims more than there is, halving the size may still enlarge the file.
         assert!(
             poisoned
                 || !honest
                 || storage.size().expect("it is memory") <= bytes.len() as u64 + record as u64
         );
         if let Ok(mut file) = Raf::open(storage, key) {
-            // (What somebody with the key says of the size may make other bytes the file's.)
+            // With another size in the header, other bytes may belong to the file.
             if honest && !poisoned {
                 assert_eq!(file.size(), changed.len() as u64);
                 for at in (0..changed.len()).step_by(step) {

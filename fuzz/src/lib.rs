@@ -1,9 +1,8 @@
-//! What the targets share: choices, contents, buffers, backends, and other implementations to
+//! Code that the targets share: choices, contents, buffers, backends, and other implementations to
 //! compare with.
 //!
-//! An input of a fuzzer is a few choices (lengths, cuts, calls) and not the bytes that go through a
-//! cipher: for those it gives a seed. So small inputs reach long messages, and what a fuzzer
-//! changes is what decides which code runs.
+//! A fuzzer's input is a few choices (lengths, cuts, calls) and a seed for the bytes that a cipher
+//! processes. So small inputs reach long messages, and a fuzzer's changes decide which code runs.
 
 #![forbid(unsafe_code)]
 
@@ -21,7 +20,7 @@ pub fn backends() -> Vec<Backend> {
     Backend::ALL.iter().copied().filter(|b| b.is_available() && wanted(b)).collect()
 }
 
-/// Runs it on each backend.
+/// Runs a function on each backend.
 pub fn on_each_backend(mut run: impl FnMut()) {
     for backend in backends() {
         set_backend(backend).expect("it is available");
@@ -34,7 +33,7 @@ pub fn on_each_backend(mut run: impl FnMut()) {
 pub struct AnyBackend(u8);
 
 impl AnyBackend {
-    /// Makes it the one in use.
+    /// Makes this backend the current one.
     pub fn set(self) {
         let backends = backends();
         set_backend(backends[usize::from(self.0) % backends.len()]).expect("it is available");
@@ -76,12 +75,12 @@ impl<'a> Arbitrary<'a> for Offset {
     }
 }
 
-/// Where the bytes of keys and messages come from: zeros, ones, or any.
+/// Where the bytes of keys and messages come from: zeros, ones or pseudorandom bytes.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub struct Seed(u16);
 
 impl Seed {
-    /// The bytes for one purpose (a number).
+    /// Returns the bytes for one purpose, given as a number.
     pub fn bytes(self, purpose: u64, len: usize) -> Vec<u8> {
         match self.0 {
             0 => vec![0; len],
@@ -118,8 +117,8 @@ fn split_mix(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A buffer that ends where its memory does, so that AddressSanitizer sees one byte too many, and
-/// begins at any offset.
+/// A buffer that begins at any offset and ends where its allocation ends, so that AddressSanitizer
+/// detects an access to the byte behind it.
 pub struct Buffer {
     memory: Box<[u8]>,
     start: usize,
@@ -156,7 +155,7 @@ impl Drop for Buffer {
     }
 }
 
-/// Cuts a length into the pieces that were asked for, and a last one. Some are empty.
+/// Cuts a length into the requested pieces and a last one. Some are empty.
 pub fn cuts(len: usize, sizes: &[u16]) -> Vec<usize> {
     let mut rest = len;
     let mut pieces = Vec::new();
@@ -169,7 +168,7 @@ pub fn cuts(len: usize, sizes: &[u16]) -> Vec<usize> {
     pieces
 }
 
-/// The reference's idea of a variant.
+/// The reference's type for a variant.
 pub fn reference<F: Family, const D: usize>() -> reference::Aegis {
     let family =
         if F::KEY_LEN == 16 { reference::Family::Aegis128 } else { reference::Family::Aegis256 };
@@ -189,7 +188,7 @@ pub fn nonce<F: Family>(bytes: &[u8]) -> F::Nonce {
 pub struct Flip(u16, u8);
 
 impl Flip {
-    /// Changes a bit, if there is any.
+    /// Flips a bit, unless the buffer is empty.
     pub fn apply(self, bytes: &mut [u8]) -> bool {
         if bytes.is_empty() {
             return false;
@@ -199,21 +198,21 @@ impl Flip {
     }
 }
 
-/// Whether the defect of this name is planted: `assurance/fuzz.sh --planted` does that with one
-/// after the other of those that stand in a target's source. (A variable and not a feature: so an
-/// input that fails can be tried without the defect, and must then pass.)
+/// Whether the defect with this name is planted. `assurance/fuzz.sh --planted` plants each defect
+/// in a target's source in turn. An environment variable rather than a feature selects it, so that
+/// a failing input can be run again without the defect and must then pass.
 pub fn plant(name: &str) -> bool {
     static PLANTED: OnceLock<Option<String>> = OnceLock::new();
     PLANTED.get_or_init(|| std::env::var("PALLADION_FUZZ_PLANT").ok()).as_deref() == Some(name)
 }
 
-/// With the defect of this name: spoils what the library gave if that has one of some lengths, as a
+/// If the defect with this name is planted, changes the library's output at certain lengths, as a
 /// defect of the library would.
 pub fn planted(name: &str, result: &mut [u8]) {
     planted_of(name, result.len(), result);
 }
 
-/// The same for what was made of so many bytes: a tag.
+/// Does the same with a tag of a message of this length.
 pub fn planted_of(name: &str, len: usize, result: &mut [u8]) {
     if len % 11 == 7 && plant(name) {
         result[6] ^= 0x10;
@@ -221,8 +220,8 @@ pub fn planted_of(name: &str, len: usize, result: &mut [u8]) {
 }
 
 /// `with_variant!(number, function(arguments))` calls `function::<F, D, T>` for one of ten
-/// variants: those that the RFC names, and others. (Not each with both lengths of tags: nothing but
-/// the end depends on both, and each takes long to compile.)
+/// variants: those that the RFC names, and others. Not every variant has both tag lengths: only
+/// finalization depends on both, and each combination takes long to compile.
 #[macro_export]
 macro_rules! with_variant {
     ($number:expr, $function:ident($($argument:expr),* $(,)?)) => {{
