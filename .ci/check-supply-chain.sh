@@ -46,7 +46,7 @@ minimal() {
     cargo +nightly --version >/dev/null 2>&1 || { skip "no nightly cargo"; return; }
     .ci/copy-checkout.sh "$work"
     cd "$work"
-    # Not published, or with examples that want more.
+    # These are not published, or have examples that need newer versions.
     sed -i '/"crates\/palladion-\(bench\|rustls\)",/d; /"bindings\//d' Cargo.toml
     cargo +nightly update --quiet -Zdirect-minimal-versions
     CARGO_TARGET_DIR=$target/minimal cargo check --quiet --locked --all-features \
@@ -56,7 +56,7 @@ minimal() {
 
 reproducible() {
     local cargo_home=${CARGO_HOME:-$HOME/.cargo}
-    # Names of different lengths, and another place for the crates of crates.io too.
+    # The paths have different lengths, and the crates of crates.io are elsewhere too.
     mkdir -p "$work/another/home"
     ln -s "$cargo_home"/* "$work/another/home/"
     .ci/copy-checkout.sh "$work/one"

@@ -7,7 +7,7 @@ set -euo pipefail
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.."
-# (What is deleted, but not yet in git, is listed too.)
+# git also lists deleted files until the deletion is staged.
 git ls-files -z --cached --others --exclude-standard |
     xargs -0 sh -c 'for f; do [ ! -e "$f" ] || printf "%s\0" "$f"; done' sh |
     tar --null -T - -c | tar -x -C "$folder"

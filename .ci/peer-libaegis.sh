@@ -7,7 +7,7 @@ set -euo pipefail
 mkdir -p "$1"
 folder=$(realpath "$1")
 cd "$(dirname "$0")/.."
-# Cargo compiles it for a program of its own; all of that is taken.
+# Cargo compiles libaegis for another program. The shared library takes all of its object files.
 cargo build --quiet --release --locked --features raf --target-dir "$folder/build" \
     --manifest-path crates/palladion-bench/peer-aegis/Cargo.toml
 archive=$(find "$folder/build" -name 'libaegis.a' | head -1)

@@ -29,7 +29,7 @@ mkdir -p "$out"
 .ci/copy-checkout.sh "$out/palladion"
 cp -r packaging/debian "$out/palladion/debian"
 unset CARGO_TARGET_DIR
-# -d: the compiler is rustup's, of which dpkg knows nothing.
+# -d: dpkg does not know rustup's compiler.
 (cd "$out/palladion" && dpkg-buildpackage -d -us -uc -b) >"$out/log" 2>&1 ||
     { tail -50 "$out/log"; exit 1; }
 rm -rf "$out/palladion"

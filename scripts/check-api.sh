@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# Compares the public API of the crates with what is written down in api/, so that a change is meant
-# and is seen in review.
+# Compares the public API of the crates with api/, so that a review shows every change.
 #
 #   scripts/check-api.sh            compares, and fails where they differ
 #   scripts/check-api.sh --bless    writes api/
 #
-# The API is that with all features on x86-64 Linux. .ci/public-api/ prints it from rustdoc's
-# JSON. Both are of fixed versions, because that format changes. Needs rustup, and installs that
-# compiler if it can. Takes half a minute, later less. (`cargo semver-checks` says before a release
-# whether a change breaks users.)
+# Compares the API with all features on x86-64 Linux. .ci/public-api/ prints it from rustdoc's JSON.
+# The versions of the compiler and of that program are fixed, because the format changes. Needs
+# rustup, and installs the compiler if it can. The first run takes half a minute. Before a release,
+# `cargo semver-checks` reports changes that break users.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 compiler=1.95.0
@@ -28,7 +27,7 @@ rustup run "$compiler" rustc --version >/dev/null 2>&1 ||
 
 export CARGO_TARGET_DIR=$target
 cargo "+$compiler" build --quiet --locked --manifest-path .ci/public-api/Cargo.toml
-# rustdoc's JSON is not stable: a stable compiler has to be told that it is wanted.
+# rustdoc's JSON is unstable. This lets a stable compiler write it.
 export RUSTC_BOOTSTRAP=1 RUSTDOCFLAGS="-Z unstable-options --output-format json --cap-lints allow"
 for crate in palladion palladion-file palladion-raf; do
     cargo "+$compiler" doc --quiet --locked --target "$machine" --lib --no-deps --all-features \

@@ -8,9 +8,9 @@
 #
 # QUICK=1 leaves out clang, musl and CMake, and most of what valgrind looks at.
 #
-# Needs (Debian): gcc g++ make pkg-config cmake valgrind. With clang-19 and libclang-rt-19-dev clang
-# is tested too. With musl-tools and rustup's target musl is; with MUSL=1 and rustc-web, cargo-web
-# and rust-web-src instead, which takes two minutes.
+# Needs (Debian): gcc g++ make pkg-config cmake valgrind. Tests clang too if clang-19 and
+# libclang-rt-19-dev are installed, and musl if musl-tools and rustup's target are. MUSL=1 tests
+# musl with rustc-web, cargo-web and rust-web-src instead of rustup, which takes two minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 capi=crates/palladion-capi
@@ -36,13 +36,13 @@ make -s -C "$capi" install COMPAT=1 PREFIX=/usr DESTDIR="$work/destination" >/de
 (cd "$work/destination/usr" && [ -e lib/libaegis.so ] && ! grep -r "$work" lib/pkgconfig lib/cmake)
 make -s -C "$capi" uninstall COMPAT=1 PREFIX=/usr DESTDIR="$work/destination" >/dev/null
 [ -z "$(find "$work/destination" -not -type d)" ]
-# A system can have both: no file of libaegis's has "palladion" in its path.
+# Both can be installed on one system: no file of libaegis has "palladion" in its path.
 files() { (cd "$1" && find . -not -type d); }
 [ -z "$(files "$work/prefix" | grep -v palladion)$(files "$work/compat" | grep palladion)" ]
 # CMake's files can be moved, and the static library has no debugging information or bitcode.
 [ -z "$(grep -r "$work" "$work"/{prefix,compat}/lib/cmake)" ]
 [ -z "$(objdump -h "$work/prefix/lib/libpalladion.a" | grep -oE '\.(debug_|llvm[bc])' | uniq)" ]
-# Root may have no cargo.
+# Root may lack cargo.
 make -s -C "$capi" install COMPAT=1 PREFIX="$work/sudo" CARGO=no-cargo-here >/dev/null
 cmp "$work/sudo/lib/libaegis.so.0" "$work/compat/lib/libaegis.so.0"
 PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig:$work/compat/lib/pkgconfig
@@ -123,8 +123,8 @@ for compiler in "gcc -std=c99" "g++ -std=c++17 -x c++"; do
     "$work/bin/static" quick
 done
 
-# The standard library only has to work. (The rest has to fit on the small stacks of musl's
-# threads.)
+# The standard library need not be optimised. Our crates must be, to fit on the small stacks of
+# musl's threads.
 musl=x86_64-unknown-linux-musl musl_cargo=cargo musl_flags=()
 for package in palladion palladion-capi; do
     musl_flags+=(--config "profile.release.package.$package.opt-level=1")
@@ -142,7 +142,7 @@ then
         make -s -C "$capi" install SHARED=0 PREFIX="$work/musl" \
         CARGO="$musl_cargo" CARGO_FLAGS="${musl_flags[*]} --target $musl" >/dev/null
     unset RUSTC RUSTC_BOOTSTRAP RUSTFLAGS
-    # Debian's musl-gcc takes GCC's unwinder, which looks for a function of glibc's.
+    # Debian's musl-gcc links GCC's unwinder, which needs a function of glibc.
     echo 'int _dl_find_object(void *pc, void *result) { (void) pc, (void) result; return -1; }' \
         >"$work/stub.c"
     for test in interface extra raf; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The command line end to end on real files: empty, one byte, larger than all its buffers together,
-# and a pipe; and its habits with a default key and with tar.
+# Tests the command line on real files: empty, one byte, and larger than all its buffers together.
+# Also tests pipes, the default key and tar.
 #
 #   scripts/test-cli.sh [PALLADION]
 set -euo pipefail
@@ -45,7 +45,7 @@ done
 "$palladion" encrypt --passphrase-file passphrase -o p.pld one
 "$palladion" decrypt --passphrase-file passphrase -o - p.pld | cmp - one
 
-# Each kind of failure has its status and leaves nothing behind.
+# Each kind of failure has its own exit status and leaves no file behind.
 fails 3 "$palladion" decrypt -k other -o bad large.pld
 fails 3 "$palladion" decrypt --passphrase-file wrong -o bad p.pld
 head -c 50000000 large.pld >cut
@@ -125,8 +125,8 @@ diff -r before habits
 printf y >>one
 fails 1 "$palladion" mac -k key --check MACS
 
-# The README's commands, in order, but for those that ask for a passphrase or install something.
-# Here "server" is this machine, and nobody reads on a terminal.
+# The README's commands in order, except those that ask for a passphrase or install something. Here
+# "server" is this machine, and output does not go to a terminal.
 mkdir -p readme/bin readme/photos
 cd readme
 export HOME=$PWD/home

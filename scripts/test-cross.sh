@@ -4,8 +4,8 @@
 #
 #   scripts/test-cross.sh [aarch64|armv6|armv7|i686|powerpc64le|riscv64|s390x ...]
 #
-# On each CPU every backend is tested that it has, and the choice of one; on aarch64 the tests run
-# again as on a CPU that has no AES instructions, by our own override, since QEMU cannot hide them.
+# Tests every backend of each CPU, and the choice of a backend. On aarch64 the tests run again with
+# our override for CPUs without AES instructions, because QEMU cannot hide these.
 #
 # TESTS="--test vectors --test all --test backend" leaves out the tests within the core.
 #
@@ -15,7 +15,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . .ci/cross.sh
 . .ci/reduced.sh
-# (.ci/run has this list in two halves; some only if asked to.)
+# .ci/run tests aarch64 only, .ci/long all of these.
 [ $# -gt 0 ] || set -- aarch64 armv7 i686 powerpc64le riscv64 s390x
 
 export RUSTFLAGS="${RUSTFLAGS:-} $reduced_flags"

@@ -6,8 +6,9 @@
 #   scripts/test-drop-in.sh turso s2      programs that use it: Turso, which takes long to compile,
 #                                         with the databases of its npm package; s2's storage
 #
-# Needs no C compiler. Where there is one, random calls also go to crate aegis's implementation in
-# C, which alone has files with random access. `api` needs Rust 1.95, like scripts/check-api.sh.
+# Needs no C compiler. If there is one, also compares random calls with crate aegis's implementation
+# in C, the only one that has files with random access. `api` needs Rust 1.95, like
+# scripts/check-api.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -33,8 +34,8 @@ packages = {package["manifest_path"]: package for package in json.load(sys.stdin
 print(*sorted(packages[sys.argv[1]]["features"]), sep="\n")' "$1"
 }
 
-# The public API of a crate, without what differs for no user: the names of parameters and of
-# private modules, `Self` for the name of a type, how an `Encryptor` is wiped.
+# Prints the public API of a crate without differences that do not affect users: the names of
+# parameters and of private modules, `Self` for the name of a type, how an `Encryptor` is wiped.
 api_of() { # MANIFEST
     RUSTC_BOOTSTRAP=1 RUSTDOCFLAGS="-Z unstable-options --output-format json --cap-lints allow" \
         cargo "+$compiler" doc --quiet --lib --no-deps --features $features --manifest-path "$1"
@@ -93,7 +94,7 @@ random() {
     CC=$has_cc compare test --quiet --features raf
 }
 
-# A program with crate aegis in its lock file is given ours, in both ways.
+# Replaces crate aegis with ours in a program that has it in its lock file, in both documented ways.
 patch() {
     cd "$work"
     cargo new --quiet --vcs none program

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The core on a Cortex-M4, without a standard library and a heap, on a board that QEMU emulates
+# Tests the core on a Cortex-M4 without a standard library or a heap. QEMU emulates the board
 # (mps2-an386).
 #
 #   scripts/test-firmware.sh [telemetry|vectors|stack|size ...]
@@ -47,7 +47,7 @@ for what; do
         fi
         ;;
     size)
-        # What encryption and decryption in one call need, and at the last level also MACs and
+        # The size of one-shot encryption and decryption, and at the last level also with MACs and
         # encryption in pieces.
         read -ra levels <<<"${LEVELS-3 z s}"
         last=${levels[-1]}

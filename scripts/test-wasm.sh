@@ -4,11 +4,11 @@
 #
 #   scripts/test-wasm.sh [scalar|simd128|relaxed-simd ...]
 #
-# ENGINES="node" or "wasmtime" takes one of them.
+# ENGINES="node" or "wasmtime" selects one of them.
 #
-# Node 20 knows relaxed SIMD only if asked to, and its quick compiler (Liftoff) computes one
-# instruction of it wrong, so that one is left out. An older Node does not know it: then it is
-# tested in wasmtime alone.
+# Node 20 needs an option for relaxed SIMD. Its baseline compiler (Liftoff) miscompiles one
+# instruction of it, so the tests turn that compiler off. An older Node has no relaxed SIMD; then
+# only wasmtime tests it.
 #
 # Needs (Debian): rustc-web cargo-web rust-web-src clang-19 lld-19 wasi-libc nodejs python3-venv;
 # gets wasmtime from PyPI.
