@@ -71,8 +71,8 @@ pub fn turboshake(rate: usize, message: &[u8], domain: u8, len: usize) -> Vec<u8
     out
 }
 
-/// The first 32 bits behind the point of the root of `n`, of degree 2 or 3: FIPS 180-4, sections
-/// 4.2.2 and 5.3.3.
+/// The first 32 bits of the fraction of the square or cube root of `n`: FIPS 180-4, sections 4.2.2
+/// and 5.3.3.
 fn root(n: u32, degree: u32) -> u32 {
     // The largest integer whose power is no more than n * 2^(32 * degree), bit by bit; n is below
     // 2^9.
@@ -84,7 +84,7 @@ fn root(n: u32, degree: u32) -> u32 {
     root as u32
 }
 
-/// FIPS 180-4, sections 5.3.3 and 4.2.2: the hash that SHA-256 begins with, and the constants of
+/// FIPS 180-4, sections 5.3.3 and 4.2.2: the initial hash value of SHA-256, and the constants of
 /// its steps.
 static CONSTANTS: LazyLock<([u32; 8], [u32; 64])> = LazyLock::new(|| {
     let primes: Vec<u32> = (2..).filter(|&n| (2..n).all(|d| n % d != 0)).take(64).collect();

@@ -93,7 +93,7 @@ fn and(a: Block, b: Block) -> Block {
     std::array::from_fn(|i| a[i] & b[i])
 }
 
-/// The exclusive or of many blocks; of none, zero.
+/// The exclusive or of any number of blocks. It is zero for no blocks.
 fn xor_all(blocks: impl IntoIterator<Item = Block>) -> Block {
     blocks.into_iter().fold([0; 16], xor)
 }
@@ -395,7 +395,7 @@ impl State {
     /// tags.
     pub fn finalize_mac_lanes(&mut self, data_len_bits: u64, tag_len: usize) -> Vec<u8> {
         self.finalize_rounds(le64_le64(data_len_bits, bits(tag_len)), self.aegis.degree);
-        // The tag of lane 0 is skipped, but for 16-byte tags of AEGIS-128X.
+        // Skip the tag of lane 0, except for 16-byte tags of AEGIS-128X.
         let first = if (self.aegis.family, tag_len) == (Aegis128, 16) { 0 } else { 1 };
         (first..self.aegis.degree).flat_map(|i| self.lane_tag(i, tag_len)).collect()
     }

@@ -15,11 +15,11 @@
 //! | 48 to 63 | the MAC of all before |
 //!
 //! A record is a nonce, the ciphertext of a whole chunk, and a tag of 16 bytes. The last record is
-//! no shorter than the others: what its chunk has behind the end of the file is zeros when it is
-//! written, but anything may be there after the file has been made shorter. Readers ignore it, as
-//! they do what follows the last record.
+//! as long as the others. Its chunk has zeros past the end of the file when it is written, but may
+//! have any bytes there after the file was made shorter. Readers ignore these bytes and anything
+//! after the last record.
 //!
-//! Nothing here changes a file; [`write_file`] makes all of it.
+//! This module cannot change a file. [`write_file`] creates a whole one.
 
 use crate::Aegis;
 use crate::Family::{Aegis128, Aegis256};
@@ -57,8 +57,9 @@ pub fn file_keys(master_key: &[u8], file_id: &[u8; 24]) -> (Vec<u8>, Vec<u8>) {
     (chunks, header)
 }
 
-/// A master key for one purpose, from a key of the same length. Panics if the key does not have 16
-/// or 32 bytes, or the context is longer than what makes the hash take one block: 120 bytes, or 72.
+/// Derives a master key for one purpose from a key of the same length. Panics if the key does not
+/// have 16 or 32 bytes, or if the context is longer than 120 or 72 bytes, so that the hash would
+/// need a second block.
 pub fn derive_master_key(key: &[u8], context: &[u8]) -> Vec<u8> {
     assert!(
         context.len() <= if key.len() == 16 { 120 } else { 72 },
@@ -89,15 +90,15 @@ pub enum Refused {
     KeyLength,
     /// The header's MAC is wrong: another key, or another header.
     Mac,
-    /// All records together would have more bytes than can be counted.
+    /// The length of all records together overflows.
     TooLarge,
-    /// Some bytes of the records are not there.
+    /// Some bytes of the records are missing.
     Truncated,
     /// The tag of this chunk is wrong.
     Chunk(u64),
 }
 
-/// What a header says.
+/// The fields of a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The algorithm's number.
@@ -116,7 +117,7 @@ pub fn header_mac(aegis: Aegis, header_key: &[u8], header: &[u8]) -> Vec<u8> {
 }
 
 impl Header {
-    /// The cipher. Panics if there is none.
+    /// The cipher. Panics if the algorithm's number is unknown.
     pub fn aegis(&self) -> Aegis {
         aegis(self.algorithm).expect("an algorithm from 1 to 6")
     }
@@ -168,7 +169,7 @@ impl Header {
         self.aegis().key_len() as u64 + u64::from(self.chunk_size) + TAG_LEN as u64
     }
 
-    /// What a chunk's tag covers besides the chunk.
+    /// The associated data of a chunk.
     pub fn associated_data(&self, index: u64) -> Vec<u8> {
         [&self.file_id[..], &index.to_le_bytes(), &self.chunk_size.to_le_bytes()].concat()
     }
@@ -203,7 +204,7 @@ pub fn open_record(
     chunk.ok_or(Refused::Chunk(index))
 }
 
-/// A file. `nonce` gives the nonce of each chunk: all bytes of it random, but in tests.
+/// Creates a file. `nonce` returns the nonce of each chunk, which must be random except in tests.
 pub fn write_file(
     algorithm: u8,
     chunk_size: u32,
@@ -245,9 +246,9 @@ fn place(level: u32, index: u64) -> Vec<u8> {
     [&level.to_le_bytes()[..], &index.to_le_bytes()].concat()
 }
 
-/// The root of the Merkle tree over a file's contents, with SHA-256, as pyaegis hashes by default.
-/// The tree has room for `max_chunks` chunks, of which there have to be enough, and its shape
-/// follows from that number.
+/// The root of the Merkle tree over a file's contents, with SHA-256, pyaegis's default. The tree
+/// has room for `max_chunks` chunks, which must be at least the file's, and that number determines
+/// its shape.
 pub fn merkle_root(chunk_size: u32, max_chunks: u64, contents: &[u8]) -> [u8; 32] {
     let chunks: Vec<&[u8]> = contents.chunks(chunk_size as usize).collect();
     assert!(max_chunks > 0 && chunks.len() as u64 <= max_chunks, "a tree for {max_chunks} chunks");
@@ -270,8 +271,8 @@ pub fn merkle_root(chunk_size: u32, max_chunks: u64, contents: &[u8]) -> [u8; 32
     nodes[0]
 }
 
-/// What is to be kept in a safe place, so that nobody can bring back an older state of the file:
-/// the hash of the tree's root with what the header says.
+/// The commitment: a hash of the tree's root and the header's fields. Whoever keeps it in a safe
+/// place can detect an older state of the file.
 pub fn merkle_commitment(header: &Header, max_chunks: u64, contents: &[u8]) -> [u8; 32] {
     assert_eq!(contents.len() as u64, header.size);
     let root = merkle_root(header.chunk_size, max_chunks, contents);
