@@ -24,7 +24,8 @@ macro_rules! fill_stack {
                 depth = const DEPTH, out("rdi") _, out("rcx") _, out("al") _,
             );
         }
-        // SAFETY: as for x86-64, `DEPTH` bytes below the stack pointer are mapped and unused.
+        // SAFETY: `paint` has made the stack large enough, so `DEPTH` bytes below the stack pointer
+        // are mapped and unused.
         #[cfg(target_arch = "aarch64")]
         unsafe {
             std::arch::asm!(

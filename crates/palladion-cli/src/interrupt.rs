@@ -31,8 +31,8 @@ pub fn guarding<T>(change: impl FnOnce() -> T, unfinished: impl FnOnce(&T) -> Op
 }
 
 /// Like [`guarding`], for the change that gives the output its name. Once the last of them
-/// succeeds, no signal ends the program: exit status 0 must mean that there is a new output, and
-/// any other that there is none.
+/// succeeds, no signal ends the program. Exit status 0 must mean that there is a new output, and
+/// any other status that there is not.
 pub fn concluding<T, E>(
     is_last: bool,
     change: impl FnOnce() -> Result<T, E>,

@@ -827,7 +827,7 @@ mod accidents {
             );
             assert_eq!(bench.names(), ["f.raf", "in", "key"]);
         }
-        // In its place: it has what fits, and says how much.
+        // In place, the file keeps what fits, and the error says how much that is.
         let truncated = || bench.ok(&["raf", "truncate", "-k", "key", "f.raf", "1M"]);
         truncated();
         let run = limited(&bench, "raf write -k key --append f.raf in");
