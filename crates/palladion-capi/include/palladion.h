@@ -98,6 +98,40 @@ int palladion_encrypt_batch(int alg, size_t maclen, palladion_message *messages,
 AEGIS_WARN_UNUSED_RESULT
 int palladion_decrypt_batch(int alg, size_t maclen, palladion_message *messages, size_t count);
 
+/**
+ * Encrypts packets that follow each other in one buffer, in place, as senders of UDP with
+ * segmentation offload have them. Each packet has a header, a message, and maclen bytes where its
+ * tag is written. Packet i has the number first + i; its nonce is iv XOR that number, in big-endian
+ * order at the end, as in TLS 1.3 and QUIC. Never use a number twice with the same key and iv. The
+ * result is that of <variant>_encrypt with each header as the associated data.
+ *
+ * @param alg    the variant, one of the numbers above
+ * @param maclen bytes in each tag, 16 or 32
+ * @param len    bytes in buf: all packets
+ * @param packet bytes in each packet; only the last packet may be shorter
+ * @param header bytes in each header: authenticated, not encrypted
+ * @param first  the number of the first packet
+ * @param iv     as many bytes as a nonce; null for zeros
+ * @param k      the key
+ * @return 0; or -1 with errno EINVAL for a wrong alg or maclen, a packet without room for its
+ *         header and tag, or numbers of 2^64 and more; then nothing is encrypted
+ */
+int palladion_seal_packets(int alg, size_t maclen, uint8_t *buf, size_t len, size_t packet,
+                           size_t header, uint64_t first, const uint8_t *iv, const uint8_t *k);
+
+/**
+ * Decrypts packets that palladion_seal_packets encrypted, in place.
+ *
+ * @param results null, or room for a number for each packet: 0; or -1 if its tag is wrong, and then
+ *                its message is zeroed
+ * @return 0 if all tags are right; -1 if not; or -1 with errno EINVAL as for
+ *         palladion_seal_packets, and then nothing is decrypted: ignore results
+ */
+AEGIS_WARN_UNUSED_RESULT
+int palladion_open_packets(int alg, size_t maclen, uint8_t *buf, size_t len, size_t packet,
+                           size_t header, uint64_t first, const uint8_t *iv, const uint8_t *k,
+                           int *results);
+
 #ifdef __cplusplus
 }
 #endif

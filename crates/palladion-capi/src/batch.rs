@@ -4,12 +4,12 @@ use core::ffi::c_int;
 use core::mem::{MaybeUninit, needs_drop};
 use core::slice;
 
-use palladion::batch::{self, Decryption, Encryption};
+use palladion::batch::{self, Decryption, Encryption, PacketLayout};
 use palladion::family::{Aegis128, Aegis256, Family};
 use palladion::{Aegis, Error, Tag};
 
 use crate::aead::{cipher, nonce};
-use crate::memory::{Work, bytes, inout, put_tag};
+use crate::memory::{Work, bytes, bytes_mut, inout, put_tag};
 use crate::status::{FAILED, OK, invalid_argument, status, with_backend};
 
 /// C's `palladion_message`.
@@ -203,4 +203,131 @@ unsafe extern "C" fn palladion_decrypt_batch(
 ) -> c_int {
     // SAFETY: the caller's contract.
     unsafe { dispatch::<false>(alg, maclen, messages, count) }
+}
+
+/// Packets in one buffer.
+#[derive(Clone, Copy)]
+struct Packets {
+    buf: *mut u8,
+    len: usize,
+    layout: PacketLayout,
+    first: u64,
+    iv: *const u8,
+    k: *const u8,
+    /// Null, or one for each packet. Only decryption writes them.
+    results: *mut c_int,
+}
+
+/// # Safety
+/// The packets are as the header says.
+unsafe fn run_packets<F: Family, const D: usize, const T: usize, const SEAL: bool>(
+    packets: Packets,
+) -> c_int {
+    let Packets { buf, len, layout, first, iv, k, results } = packets;
+    if layout.packet < layout.header.saturating_add(T) {
+        return invalid_argument();
+    }
+    // SAFETY: the caller promises `len` bytes that nobody else uses, a key, and a nonce or null.
+    let (buf, cipher, iv) = unsafe { (bytes_mut(buf, len), cipher::<F, D, T>(k), nonce::<F>(iv)) };
+    let results = if results.is_null() || len == 0 {
+        &mut []
+    } else {
+        // SAFETY: the caller promises one number for each packet, written here before it is read.
+        unsafe {
+            let count = len.div_ceil(layout.packet);
+            results.write_bytes(0, count);
+            slice::from_raw_parts_mut(results, count)
+        }
+    };
+    let result = with_backend(|| {
+        if SEAL {
+            batch::seal_packets(cipher, iv, first, buf, layout)
+        } else {
+            let forged = |i| {
+                if let Some(result) = results.get_mut(i) {
+                    *result = FAILED;
+                }
+            };
+            batch::open_packets(cipher, iv, first, buf, layout, forged)
+        }
+    });
+    match result {
+        Ok(()) => OK,
+        Err(Error::VerificationFailed) => FAILED,
+        Err(_) => {
+            results.fill(FAILED);
+            invalid_argument()
+        }
+    }
+}
+
+/// # Safety
+/// The packets are as the header says.
+unsafe fn dispatch_packets<const SEAL: bool>(alg: c_int, maclen: usize, packets: Packets) -> c_int {
+    type Run = unsafe fn(Packets) -> c_int;
+    const fn of<F: Family, const D: usize, const SEAL: bool>() -> [Run; 2] {
+        [run_packets::<F, D, 16, SEAL>, run_packets::<F, D, 32, SEAL>]
+    }
+    let [short, long] = match alg {
+        1 => of::<Aegis128, 1, SEAL>(),
+        2 => of::<Aegis128, 2, SEAL>(),
+        3 => of::<Aegis128, 4, SEAL>(),
+        4 => of::<Aegis256, 1, SEAL>(),
+        5 => of::<Aegis256, 2, SEAL>(),
+        6 => of::<Aegis256, 4, SEAL>(),
+        _ => return invalid_argument(),
+    };
+    let run = match maclen {
+        16 => short,
+        32 => long,
+        _ => return invalid_argument(),
+    };
+    // SAFETY: the caller's contract.
+    unsafe { run(packets) }
+}
+
+/// # Safety
+/// The packets are as the header says.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)] // C has no slices
+unsafe extern "C" fn palladion_seal_packets(
+    alg: c_int,
+    maclen: usize,
+    buf: *mut u8,
+    len: usize,
+    packet: usize,
+    header: usize,
+    first: u64,
+    iv: *const u8,
+    k: *const u8,
+) -> c_int {
+    let layout = PacketLayout { packet, header };
+    let results = core::ptr::null_mut();
+    // SAFETY: the caller's contract.
+    unsafe {
+        dispatch_packets::<true>(alg, maclen, Packets { buf, len, layout, first, iv, k, results })
+    }
+}
+
+/// # Safety
+/// The packets are as the header says.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)] // C has no slices
+unsafe extern "C" fn palladion_open_packets(
+    alg: c_int,
+    maclen: usize,
+    buf: *mut u8,
+    len: usize,
+    packet: usize,
+    header: usize,
+    first: u64,
+    iv: *const u8,
+    k: *const u8,
+    results: *mut c_int,
+) -> c_int {
+    let layout = PacketLayout { packet, header };
+    // SAFETY: the caller's contract.
+    unsafe {
+        dispatch_packets::<false>(alg, maclen, Packets { buf, len, layout, first, iv, k, results })
+    }
 }

@@ -94,12 +94,63 @@ static void batch_arguments(void)
           message.result == -1);
 }
 
+/* Packets of 9 + 91 + maclen bytes, the last one shorter; the second one is forged. */
+static void packets(int alg, size_t maclen)
+{
+    enum { COUNT = 20, HEADER = 9, LAST = 5 };
+    static uint8_t buf[COUNT * 132], expected[COUNT * 132], text[COUNT * 132], iv[32], key[32];
+    const uint64_t first = 0xfffffffff8;
+    const size_t packet = 100 + maclen, len = (COUNT - 1) * packet + HEADER + LAST + maclen;
+    int results[COUNT];
+    CHECK(palladion_random(key, sizeof key) == 0 && palladion_random(iv, sizeof iv) == 0);
+    CHECK(palladion_random(text, sizeof text) == 0);
+    memcpy(buf, text, len);
+    memcpy(expected, text, len);
+    size_t nonce_len = alg < PALLADION_AEGIS256 ? 16 : 32;
+    for (size_t i = 0; i < COUNT; i++) {
+        uint8_t nonce[32], *header = expected + i * packet;
+        size_t size = i < COUNT - 1 ? 91 : LAST;
+        memcpy(nonce, iv, sizeof nonce);
+        for (size_t n = 0; n < 8; n++)
+            nonce[nonce_len - 1 - n] ^= (uint8_t) ((first + i) >> (8 * n));
+        CHECK(encrypt_detached[alg](header + HEADER, header + HEADER + size, maclen,
+                  header + HEADER, size, header, HEADER, nonce, key) == 0);
+    }
+    errno = 0;
+    CHECK(palladion_seal_packets(alg, maclen, buf, len, packet, HEADER, first, iv, key) == 0);
+    CHECK(!memcmp(buf, expected, len));
+    CHECK(palladion_open_packets(alg, maclen, buf, len, packet, HEADER, first, iv, key, NULL) == 0);
+    memcpy(buf, expected, len);
+    buf[packet + 3] ^= 1;
+    CHECK(palladion_open_packets(alg, maclen, buf, len, packet, HEADER, first, iv, key, results) ==
+              -1 &&
+          errno == 0);
+    for (size_t i = 0; i < COUNT; i++) {
+        CHECK(results[i] == (i == 1 ? -1 : 0));
+        for (size_t n = HEADER; n < (i < COUNT - 1 ? 100 : HEADER + LAST); n++)
+            CHECK(buf[i * packet + n] == (i == 1 ? 0 : text[i * packet + n]));
+    }
+
+    memcpy(buf, expected, len);
+    FAILS(palladion_seal_packets(0, maclen, buf, len, packet, HEADER, 0, iv, key));
+    FAILS(palladion_seal_packets(alg, 17, buf, len, packet, HEADER, 0, iv, key));
+    FAILS(palladion_seal_packets(alg, maclen, buf, len, 0, 0, 0, iv, key));
+    FAILS(palladion_seal_packets(alg, maclen, buf, len, packet, SIZE_MAX, 0, iv, key));
+    FAILS(palladion_seal_packets(alg, maclen, buf, packet + 1, packet, HEADER, 0, iv, key));
+    FAILS(palladion_seal_packets(alg, maclen, buf, len, packet, HEADER, UINT64_MAX, iv, key));
+    FAILS(
+        palladion_open_packets(alg, maclen, buf, packet + 1, packet, HEADER, 0, iv, key, results));
+    CHECK(results[0] == -1 && results[1] == -1 && !memcmp(buf, expected, len));
+    CHECK(palladion_open_packets(alg, maclen, NULL, 0, packet, HEADER, 0, NULL, key, NULL) == 0);
+}
+
 static void every_batch(void)
 {
     for (int alg = PALLADION_AEGIS128L; alg <= PALLADION_AEGIS256X4; alg++)
         for (size_t maclen = 16; maclen <= 32; maclen += 16) {
             batches(alg, maclen, MOST, 0);
             batches(alg, maclen, 7, 1);
+            packets(alg, maclen);
         }
 }
 
