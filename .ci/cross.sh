@@ -1,7 +1,7 @@
 # What the scripts for other CPUs share; to be sourced. `cross_target CPU` chooses one and sets
 #   target            Rust's name for it
 #   qemu              the command that runs its programs (an array)
-#   cross_cargo       cargo for it
+#   cross_cargo       cargo for it, with the flags in cross_flags
 #   cross_directory   prints where it builds
 #
 # The Rust target comes from rustup if it is installed (`rustup target add`). Otherwise the standard
@@ -10,6 +10,7 @@
 
 cross_target() {
     local gnu cpu=()
+    cross_flags=
     case $1 in
     aarch64)
         target=aarch64-unknown-linux-gnu gnu=aarch64-linux-gnu qemu=qemu-aarch64 cpu=(-cpu max) ;;
@@ -19,6 +20,10 @@ cross_target() {
     i686) target=i686-unknown-linux-gnu gnu=i686-linux-gnu qemu=qemu-i386 cpu=(-cpu max,-vaes) ;;
     powerpc64le) target=powerpc64le-unknown-linux-gnu gnu=powerpc64le-linux-gnu qemu=qemu-ppc64le ;;
     riscv64) target=riscv64gc-unknown-linux-gnu gnu=riscv64-linux-gnu qemu=qemu-riscv64 ;;
+    # QEMU 7.2 cannot tell programs that it has Zkne, so they are compiled for it.
+    riscv64-zkne)
+        target=riscv64gc-unknown-linux-gnu gnu=riscv64-linux-gnu qemu=qemu-riscv64
+        cpu=(-cpu rv64,zkne=true) cross_flags="-C target-feature=+zkne" ;;
     s390x) target=s390x-unknown-linux-gnu gnu=s390x-linux-gnu qemu=qemu-s390x ;;
     *) echo "unknown CPU: $1" >&2; return 2 ;;
     esac
@@ -52,10 +57,10 @@ cross_cargo() {
     local subcommand=$1
     shift
     if cross_from_rustup; then
-        cargo "$subcommand" --target "$target" "$@"
+        RUSTFLAGS="${RUSTFLAGS:-} $cross_flags" cargo "$subcommand" --target "$target" "$@"
         return
     fi
-    local sysroot flags=${RUSTFLAGS:-}
+    local sysroot flags="${RUSTFLAGS:-} $cross_flags"
     local std=(-Zbuild-std=std,panic_unwind -Zbuild-std-features=panic-unwind)
     if sysroot=$(cross_sysroot); then
         std=() flags+=" --sysroot=$sysroot"

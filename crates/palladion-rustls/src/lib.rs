@@ -102,7 +102,8 @@ fn has_aes() -> bool {
             | Backend::AesNiAvx
             | Backend::AesNi
             | Backend::ArmAesSha3
-            | Backend::ArmAes)
+            | Backend::ArmAes
+            | Backend::RiscvZkne)
     )
 }
 

@@ -36,6 +36,13 @@ fn expected_here(backend: Backend) -> bool {
             _ => matches!(backend, Backend::Portable | Backend::Neon),
         }
     }
+    #[cfg(target_arch = "riscv64")]
+    {
+        match backend {
+            Backend::RiscvZkne => std::arch::is_riscv_feature_detected!("zkne"),
+            _ => backend == Backend::Portable,
+        }
+    }
     #[cfg(target_family = "wasm")]
     {
         match backend {
@@ -48,6 +55,7 @@ fn expected_here(backend: Backend) -> bool {
         target_arch = "x86",
         target_arch = "x86_64",
         all(target_arch = "aarch64", target_endian = "little"),
+        target_arch = "riscv64",
         target_family = "wasm"
     )))]
     {

@@ -2,8 +2,17 @@
 
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 pub(crate) mod aarch64;
-#[cfg_attr(palladion_one_backend, allow(dead_code))]
+#[cfg_attr(
+    any(
+        palladion_one_backend,
+        all(target_arch = "riscv64", target_feature = "zkne", not(feature = "std"))
+    ),
+    allow(dead_code)
+)]
 pub(crate) mod portable;
+// Without a standard library, the CPU cannot be asked.
+#[cfg(all(target_arch = "riscv64", any(feature = "std", target_feature = "zkne")))]
+pub(crate) mod riscv64;
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 pub(crate) mod wasm;
 #[cfg(any(target_arch = "x86", all(target_arch = "x86_64", target_feature = "sse2")))]

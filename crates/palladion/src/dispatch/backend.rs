@@ -35,6 +35,8 @@ pub enum Backend {
     ArmAes,
     /// 64-bit ARM without the AES extension: byte shuffles of NEON.
     Neon,
+    /// 64-bit RISC-V: the scalar AES extension Zkne.
+    RiscvZkne,
     /// WebAssembly with relaxed SIMD: byte shuffles.
     WasmRelaxedSimd,
     /// WebAssembly with SIMD: byte shuffles.
@@ -58,6 +60,7 @@ impl Backend {
         Self::ArmAesSha3,
         Self::ArmAes,
         Self::Neon,
+        Self::RiscvZkne,
         Self::WasmRelaxedSimd,
         Self::WasmSimd128,
         Self::Portable,
@@ -76,6 +79,7 @@ impl Backend {
             Self::ArmAesSha3 => "armv8-aes-sha3",
             Self::ArmAes => "armv8-aes",
             Self::Neon => "neon",
+            Self::RiscvZkne => "riscv-zkne",
             Self::WasmRelaxedSimd => "wasm-relaxed-simd",
             Self::WasmSimd128 => "wasm-simd128",
             Self::Portable => "portable",
@@ -97,6 +101,7 @@ impl Backend {
             Self::ArmAesSha3 => "64-bit ARM with the AES and SHA-3 extensions",
             Self::ArmAes => "64-bit ARM with the AES extension",
             Self::Neon => "64-bit ARM without the AES extension: byte shuffles",
+            Self::RiscvZkne => "64-bit RISC-V with the scalar AES extension (Zkne)",
             Self::WasmRelaxedSimd => "WebAssembly with relaxed SIMD: byte shuffles",
             Self::WasmSimd128 => "WebAssembly with SIMD: byte shuffles",
             Self::Portable => "any CPU: bitsliced, without tables or AES instructions",
@@ -120,6 +125,10 @@ impl Backend {
             Self::ArmAesSha3 | Self::ArmAes | Self::Neon => {
                 "the architecture makes these instructions independent of data \
                  (Armv8.4 and later: with DIT set)"
+            }
+            Self::RiscvZkne => {
+                "the extension's instructions must be independent of data; so must XOR and AND \
+                 where the CPU has Zkt, as on every CPU we know"
             }
             Self::WasmRelaxedSimd | Self::WasmSimd128 => {
                 "swizzle, AND, XOR and shifts become such instructions in the engines we know; \

@@ -74,6 +74,12 @@ static COMPILED: &[Compiled] = &[
     },
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
     Compiled { backend: Backend::Neon, runs: |cpu| cpu.neon, tables: arch::aarch64::neon::TABLES },
+    #[cfg(target_arch = "riscv64")]
+    Compiled {
+        backend: Backend::RiscvZkne,
+        runs: |cpu| cpu.zkne,
+        tables: arch::riscv64::zkne::TABLES,
+    },
     // A module that runs has all features that it was compiled for.
     #[cfg(all(target_family = "wasm", target_feature = "relaxed-simd"))]
     Compiled {
@@ -91,17 +97,21 @@ static COMPILED: &[Compiled] = &[
 type Cpu = arch::x86::cpu::Features;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 type Cpu = arch::aarch64::Features;
+#[cfg(target_arch = "riscv64")]
+type Cpu = arch::riscv64::Features;
 #[cfg(not(any(
     target_arch = "x86",
     target_arch = "x86_64",
-    all(target_arch = "aarch64", target_endian = "little")
+    all(target_arch = "aarch64", target_endian = "little"),
+    target_arch = "riscv64"
 )))]
 struct Cpu;
 
 #[cfg(not(any(
     target_arch = "x86",
     target_arch = "x86_64",
-    all(target_arch = "aarch64", target_endian = "little")
+    all(target_arch = "aarch64", target_endian = "little"),
+    target_arch = "riscv64"
 )))]
 impl Cpu {
     fn detect() -> Self {

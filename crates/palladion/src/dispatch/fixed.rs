@@ -7,8 +7,13 @@
 use core::marker::PhantomData;
 
 use super::backend::{Backend, BackendError};
-#[cfg(not(all(target_family = "wasm", target_feature = "simd128")))]
+#[cfg(not(any(
+    all(target_family = "wasm", target_feature = "simd128"),
+    all(target_arch = "riscv64", target_feature = "zkne")
+)))]
 use crate::arch::portable::TABLES;
+#[cfg(all(target_arch = "riscv64", target_feature = "zkne"))]
+use crate::arch::riscv64::zkne::TABLES;
 #[cfg(all(target_family = "wasm", target_feature = "relaxed-simd"))]
 use crate::arch::wasm::relaxed::TABLES;
 #[cfg(all(
@@ -24,6 +29,8 @@ const ONLY: Backend = if cfg!(all(target_family = "wasm", target_feature = "rela
     Backend::WasmRelaxedSimd
 } else if cfg!(all(target_family = "wasm", target_feature = "simd128")) {
     Backend::WasmSimd128
+} else if cfg!(all(target_arch = "riscv64", target_feature = "zkne")) {
+    Backend::RiscvZkne
 } else {
     Backend::Portable
 };
