@@ -303,7 +303,8 @@ pub(super) unsafe fn process<M: Batched>(operation: Operation, messages: &[Messa
         if tag_len != 16 {
             // One decision about both halves; see `tag::is_equal`.
             let second = second.xor(M::V::gather(&tags, 16));
-            difference = difference.xor(second).xor_and(difference, second); // `difference | second`
+            // `difference | second`
+            difference = difference.xor(second).xor_and(difference, second);
         }
         let mut wrong = 0;
         for (i, difference) in difference.lanes()[..M::V::LANES].iter().enumerate() {

@@ -165,8 +165,10 @@ macro_rules! tables {
     (
         $(#[target_feature(enable = $features:literal)])?
         scrub: $scrub:literal;
-        aegis128: [$($machine128:ty, $groups128:literal $(, batch [$($batch128:ty),*])?;)*] any $any128:ty;
-        aegis256: [$($machine256:ty, $groups256:literal $(, batch [$($batch256:ty),*])?;)*] any $any256:ty;
+        aegis128: [$($machine128:ty, $groups128:literal $(, batch [$($batch128:ty),*])?;)*]
+            any $any128:ty;
+        aegis256: [$($machine256:ty, $groups256:literal $(, batch [$($batch256:ty),*])?;)*]
+            any $any256:ty;
     ) => {
         /// The kernels of this backend.
         pub(crate) const TABLES: $crate::driver::table::Tables = [
@@ -191,7 +193,9 @@ macro_rules! tables {
             use $crate::driver::{Data, Message, Work};
             use $crate::machine::{Batched, Machine};
 
-            pub(super) const fn table<M: Machine, const G: usize>(batch: [Batch; batch::KERNELS]) -> Kernels {
+            pub(super) const fn table<M: Machine, const G: usize>(
+                batch: [Batch; batch::KERNELS],
+            ) -> Kernels {
                 Kernels::new::<M, G>(
                     [seal::<M, G>, open::<M, G>, mac::<M, G>],
                     StateKernels {
@@ -219,11 +223,14 @@ macro_rules! tables {
                 seal<M: Machine, G>(message: &Message) -> bool;
                 open<M: Machine, G>(message: &Message) -> bool;
                 mac<M: Machine, G>(message: &Message) -> bool;
-                init<M: Machine, G>(state: *mut u8, degree: usize, key: *const u8, nonce: *const u8, ctx: *const u8);
+                init<M: Machine, G>(state: *mut u8, degree: usize, key: *const u8,
+                    nonce: *const u8, ctx: *const u8);
                 process<M: Machine, G>(state: *mut u8, degree: usize, work: Work, data: &Data);
                 keystream<M: Machine, G>(state: *const u8, degree: usize, dst: *mut u8);
-                finalize<M: Machine, G>(state: *mut u8, degree: usize, ad_len: u64, msg_len: u64, tag: *mut u8, tag_len: usize);
-                finalize_mac<M: Machine, G>(state: *mut u8, degree: usize, data_len: u64, tag: *mut u8, tag_len: usize);
+                finalize<M: Machine, G>(state: *mut u8, degree: usize, ad_len: u64, msg_len: u64,
+                    tag: *mut u8, tag_len: usize);
+                finalize_mac<M: Machine, G>(state: *mut u8, degree: usize, data_len: u64,
+                    tag: *mut u8, tag_len: usize);
                 words<M: Machine, G>(state: *const u8, degree: usize, dst: *mut u8);
                 resume<M: Machine, G>(state: *mut u8, degree: usize, src: *const u8);
                 seal_batch<M: Batched>(messages: &[Message]) -> u32;
@@ -236,15 +243,19 @@ pub(crate) use tables;
 
 /// Defines functions with CPU features that call the generic ones above.
 macro_rules! entries {
-    ($attributes:tt $($name:ident<M: $machine:ident $(, $number:ident)?>$arguments:tt $(-> $result:ty)?;)*) => {
-        $($crate::driver::table::entry! { $attributes $name $machine ($($number)?) $arguments ($($result)?) })*
+    ($attributes:tt
+        $($name:ident<M: $machine:ident $(, $number:ident)?>$arguments:tt $(-> $result:ty)?;)*) => {
+        $($crate::driver::table::entry! {
+            $attributes $name $machine ($($number)?) $arguments ($($result)?)
+        })*
     };
 }
 pub(crate) use entries;
 
 /// Defines one such function.
 macro_rules! entry {
-    ([$($attribute:tt)*] $name:ident $machine:ident ($($number:ident)?) ($($arg:ident: $type:ty),*) ($($result:ty)?)) => {
+    ([$($attribute:tt)*] $name:ident $machine:ident ($($number:ident)?)
+        ($($arg:ident: $type:ty),*) ($($result:ty)?)) => {
         $($attribute)*
         #[allow(dead_code)] // unused where there are no batch kernels
         unsafe fn $name<M: $machine $(, const $number: usize)?>($($arg: $type),*) $(-> $result)? {

@@ -49,7 +49,8 @@ pub(super) unsafe fn is_equal<V: Blocks>(sum: [V; 2], tag: *const u8, tag_len: u
             // One decision about both halves. Two would become two branches, and the first would
             // reveal whether half a tag was right.
             let second = sum[1].fold().xor(Blocks::load(tag.add(16)));
-            difference = difference.xor(second).xor_and(difference, second); // `difference | second`
+            // `difference | second`
+            difference = difference.xor(second).xor_and(difference, second);
         }
         declassify(difference.is_zero())
     }

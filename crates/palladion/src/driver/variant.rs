@@ -65,7 +65,8 @@ pub(super) const fn check_memory<V: Variant>() {
 pub(crate) const fn check_tag(tag_len: usize) {
     assert!(
         tag_len == 16 || tag_len == 32,
-        "AEGIS tags have 16 or 32 bytes: `T` in `Aegis<_, _, T>` and `Mac<_, _, T>` must be 16 or 32"
+        "AEGIS tags have 16 or 32 bytes: `T` in `Aegis<_, _, T>` and `Mac<_, _, T>` must be 16 \
+         or 32"
     );
 }
 
@@ -74,6 +75,7 @@ pub(crate) const fn check_mac(family: usize, degree: usize, tag_len: usize) {
     check_tag(tag_len);
     assert!(
         family == 1 || tag_len == 32 || degree == 1 || degree.is_multiple_of(2),
-        "FinalizeMac of AEGIS-128X leaves out the last lane if the degree is odd and the tag has 16 bytes"
+        "FinalizeMac of AEGIS-128X leaves out the last lane if the degree is odd and the tag has \
+         16 bytes"
     );
 }
