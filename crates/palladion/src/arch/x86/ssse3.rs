@@ -50,7 +50,7 @@ permute!(P2: _mm256_shuffle_epi8, _mm256_srli_epi32, _mm256_and_si256);
 
 crate::driver::table::tables! {
     #[target_feature(enable = "ssse3")]
-    scrub: 512;
+    scrub: 1024;
     aegis128: [Aegis128<Permuted<P1>>, 0; Aegis128<Permuted<P1>>, 0; Aegis128<Permuted<P1>>, 0;]
         any Aegis128<Permuted<P1>>;
     aegis256: [Aegis256<Permuted<P1>>, 0; Aegis256<Permuted<P1>>, 0; Aegis256<Permuted<P1>>, 0;]
@@ -62,7 +62,7 @@ pub(crate) mod avx2 {
     use super::{Aegis128, Aegis256, P2, Permuted};
     crate::driver::table::tables! {
         #[target_feature(enable = "avx2")]
-        scrub: 1024;
+        scrub: 1536;
         aegis128: [Aegis128<Permuted<P2>>, 0; Aegis128<Permuted<P2>>, 0; Aegis128<Permuted<P2>>, 0;]
             any Aegis128<Permuted<P2>>;
         aegis256: [Aegis256<Permuted<P2>>, 0; Aegis256<Permuted<P2>>, 0; Aegis256<Permuted<P2>>, 0;]
