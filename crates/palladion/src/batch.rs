@@ -68,11 +68,11 @@
 //! # When is it faster?
 //!
 //! A batch is faster with [`Aegis128L`](crate::Aegis128L) and [`Aegis256`](crate::Aegis256) on CPUs
-//! with VAES, whose registers hold two or four messages, and on 64-bit ARM. Messages share a
-//! register if they have the same number of steps: the length divided by 32 bytes (AEGIS-128L) or
-//! 16 bytes (AEGIS-256), rounded up. Jobs of different sizes are therefore sorted, in windows of
-//! 64. Messages that find no partner, and those of other variants and on other CPUs, are processed
-//! one after another. No memory is allocated.
+//! with VAES, whose registers hold two or four messages. Messages share a register if they have the
+//! same number of steps: the length divided by 32 bytes (AEGIS-128L) or 16 bytes (AEGIS-256),
+//! rounded up. Jobs of different sizes are therefore sorted, in windows of 64. Messages that find
+//! no partner, and those of other variants and on other CPUs, are processed one after another. No
+//! memory is allocated.
 
 use core::fmt;
 
@@ -670,6 +670,7 @@ fn run<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
     };
     let mut all_ok = true;
     if !batch::has_kernels(variant) {
+        // Finding jobs of the same size would gain nothing.
         for job in jobs.iter_mut() {
             all_ok &=
                 if is_due(job) { process_group(variant, [job]) } else { job.item().result.is_ok() };

@@ -123,20 +123,20 @@ pub(crate) unsafe fn process<M: Machine, const G: usize>(
         } else {
             // Each kind of work has its own loops.
             match work {
-                Work::Absorb => {
-                    process_groups::<M, G>(groups, degree, Work::Absorb, *data);
-                }
+                Work::Absorb => process_groups::<M, G>(groups, degree, Work::Absorb, *data),
                 Work::Crypt(Direction::Encrypt) => {
-                    let work = Work::Crypt(Direction::Encrypt);
-                    process_groups::<M, G>(groups, degree, work, *data);
+                    process_groups::<M, G>(groups, degree, Work::Crypt(Direction::Encrypt), *data);
                 }
                 Work::Crypt(Direction::Decrypt) => {
-                    let work = Work::Crypt(Direction::Decrypt);
-                    process_groups::<M, G>(groups, degree, work, *data);
+                    process_groups::<M, G>(groups, degree, Work::Crypt(Direction::Decrypt), *data);
                 }
             }
         }
-        process_last_step::<M, G>(groups, degree, work, *data);
+        if G == 1
+            && let [state] = groups
+        {
+            process_last_step(state, work, *data, Group { number: 0, degree });
+        }
     }
 }
 

@@ -222,9 +222,25 @@ pub(super) unsafe fn process_group<M: Machine>(
     // SAFETY: the caller promises the CPU features and valid data.
     unsafe {
         process_steps(state, work, data, group, (0, end));
-        if end < data.len {
-            process_step(state, work, data, end, group, false);
-        }
+        process_last_step(state, work, data, group);
+    }
+}
+
+/// Processes what [`process_steps`] leaves, if anything: the last step, padded with zeros.
+///
+/// # Safety
+/// The CPU has the machine's features; the data is valid as [`Data`] says.
+#[inline(always)]
+pub(super) unsafe fn process_last_step<M: Machine>(
+    state: &mut M,
+    work: Work,
+    data: Data,
+    group: Group,
+) {
+    let end = end_of_steps::<M>(data, group.degree);
+    if end < data.len {
+        // SAFETY: the caller promises the CPU features and valid data.
+        unsafe { process_step(state, work, data, end, group, false) };
     }
 }
 
@@ -232,7 +248,7 @@ pub(super) unsafe fn process_group<M: Machine>(
 pub(super) const CHUNK: usize = 4096;
 
 /// Processes the data with all groups, which take turns over chunks. A single group leaves the last
-/// step to [`process_last_step`].
+/// step to the caller, so that one copy of it serves for all kinds of work.
 ///
 /// # Safety
 /// The CPU has the machine's features; the data is valid as [`Data`] says.
@@ -263,32 +279,8 @@ pub(super) unsafe fn process_groups<M: Machine, const G: usize>(
             }
             start = stop;
         }
-        if end < data.len {
-            for (number, state) in groups.iter_mut().enumerate() {
-                process_step(state, work, data, end, group(number), false);
-            }
+        for (number, state) in groups.iter_mut().enumerate() {
+            process_last_step(state, work, data, group(number));
         }
-    }
-}
-
-/// Processes the last step of a single group, padded with zeros. One copy serves for all kinds of
-/// work.
-///
-/// # Safety
-/// The CPU has the machine's features; the data is valid as [`Data`] says.
-#[inline(always)]
-pub(super) unsafe fn process_last_step<M: Machine, const G: usize>(
-    groups: &mut [M],
-    degree: usize,
-    work: Work,
-    data: Data,
-) {
-    let end = end_of_steps::<M>(data, degree);
-    if G == 1
-        && end < data.len
-        && let [state] = groups
-    {
-        // SAFETY: the caller promises the CPU features and valid data.
-        unsafe { process_step(state, work, data, end, Group { number: 0, degree }, false) };
     }
 }

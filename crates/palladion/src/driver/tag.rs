@@ -99,15 +99,16 @@ impl<L: Machine> MacEnd<L> {
         blocks: [[L::V; MAX_LANES]; 2],
         tag_len: usize,
     ) {
-        let (first, blocks_per_tag) =
-            (M::first_mac_lane(tag_len), if tag_len == 16 { 1 } else { 2 });
+        let blocks_per_tag = if tag_len == 16 { 1 } else { 2 };
         // Not iterators, which take long to compile.
         let mut lane = 0;
         while lane < M::V::LANES {
-            let mut i = if group * M::V::LANES + lane >= first { 0 } else { blocks_per_tag };
-            while i < blocks_per_tag {
-                self.absorb_block(blocks[i & 1][lane]);
-                i += 1;
+            if group * M::V::LANES + lane >= M::first_mac_lane(tag_len) {
+                let mut i = 0;
+                while i < blocks_per_tag {
+                    self.absorb_block(blocks[i & 1][lane]); // `&` avoids a bounds check
+                    i += 1;
+                }
             }
             lane += 1;
         }
