@@ -153,47 +153,53 @@ unsafe fn enter(
     value
 }
 
-/// Defines functions that take numbers, and a list of their names.
-macro_rules! export {
-    ($($name:ident($($number:ident),*) => $run:path;)*) => {
-        mod numbers {
-            use super::{enter, sys};
-            $(pub(super) unsafe extern "C" fn $name(
-                env: sys::napi_env,
-                info: sys::napi_callback_info,
-            ) -> sys::napi_value {
-                // SAFETY: Node-API is the caller.
-                unsafe {
-                    enter(env, info, |scratch, objects, arguments| {
-                        $run(scratch, objects, arguments.numbers()?)
-                    })
-                }
-            })*
-        }
-        const NUMBERS: &[(&CStr, Function)] = &[$((
+type Function = unsafe extern "C" fn(sys::napi_env, sys::napi_callback_info) -> sys::napi_value;
+
+/// Defines a list of functions for Node-API, with their names, and what they call.
+macro_rules! define {
+    ($list:ident: $($name:ident => $run:expr;)*) => {
+        const $list: &[(&CStr, Function)] = &[$((
             match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
                 Ok(name) => name,
                 Err(_) => panic!(),
             },
-            numbers::$name,
+            {
+                unsafe extern "C" fn $name(
+                    env: sys::napi_env,
+                    info: sys::napi_callback_info,
+                ) -> sys::napi_value {
+                    // SAFETY: Node-API is the caller.
+                    unsafe { enter(env, info, $run) }
+                }
+                $name
+            },
         )),*];
+    };
+}
+
+/// Defines the functions that take numbers.
+macro_rules! export {
+    ($($name:ident($($number:ident),*) => $run:path;)*) => {
+        define! {
+            NUMBERS:
+            $($name => |scratch, objects, arguments| $run(scratch, objects, arguments.numbers()?);)*
+        }
     };
 }
 crate::functions!(export);
 
-type Function = unsafe extern "C" fn(sys::napi_env, sys::napi_callback_info) -> sys::napi_value;
-
-/// Functions that take arrays.
-const ARRAYS: &[(&CStr, Function)] = &[
-    (c"pld_encrypt_arrays", encrypt),
-    (c"pld_decrypt_arrays", decrypt),
-    (c"pld_session_new_array", session_new),
-    (c"pld_session_encrypt_arrays", session_encrypt),
-    (c"pld_mac_update_array", mac_update),
-    (c"pld_sealer_seal", sealer_seal),
-    (c"pld_opener_frame", opener_frame),
-    (c"pld_opener_open", opener_open),
-];
+// The functions that take arrays.
+define! {
+    ARRAYS:
+    pld_encrypt_arrays => |scratch, _, arguments| crypt(scratch, arguments, false);
+    pld_decrypt_arrays => |scratch, _, arguments| crypt(scratch, arguments, true);
+    pld_session_new_array => session_new;
+    pld_session_encrypt_arrays => session_encrypt;
+    pld_mac_update_array => mac_update;
+    pld_sealer_seal => sealer_seal;
+    pld_opener_frame => opener_frame;
+    pld_opener_open => opener_open;
+}
 
 /// Encrypts or decrypts. Arguments: algorithm, length of the tag, associated data, input, output.
 /// The input may start where the output does. Key, nonce and tag are in the scratch memory.
@@ -226,109 +232,83 @@ fn crypt(scratch: &mut Scratch, arguments: &Arguments, open: bool) -> Result<u32
     Ok(0)
 }
 
-unsafe extern "C" fn encrypt(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
-    // SAFETY: Node-API is the caller.
-    unsafe { enter(env, info, |scratch, _, arguments| crypt(scratch, arguments, false)) }
-}
-
-unsafe extern "C" fn decrypt(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
-    // SAFETY: Node-API is the caller.
-    unsafe { enter(env, info, |scratch, _, arguments| crypt(scratch, arguments, true)) }
-}
-
 /// Starts a message. Arguments: algorithm, associated data.
-unsafe extern "C" fn session_new(
-    env: sys::napi_env,
-    info: sys::napi_callback_info,
-) -> sys::napi_value {
-    // SAFETY: Node-API is the caller. Nothing writes to the associated data.
-    unsafe {
-        enter(env, info, |scratch, objects, arguments| {
-            let key = (&mut scratch.key, &scratch.nonce);
-            let (id, ad) = (arguments.number(0)?, arguments.array(1)?.read());
-            pieces::begin(&mut objects.sessions, key, id, ad)
-        })
-    }
+fn session_new(
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+    arguments: &Arguments,
+) -> Result<u32, Failure> {
+    let (id, ad) = (arguments.number(0)?, arguments.array(1)?);
+    let key = (&mut scratch.key, &scratch.nonce);
+    // SAFETY: nothing writes to the associated data, which is not in the scratch memory.
+    pieces::begin(&mut objects.sessions, key, id, unsafe { ad.read() })
 }
 
 /// Encrypts the next piece. Arguments: session, input, output. The two may be the same array.
-unsafe extern "C" fn session_encrypt(
-    env: sys::napi_env,
-    info: sys::napi_callback_info,
-) -> sys::napi_value {
-    // SAFETY: Node-API is the caller. The slices do not overlap.
-    unsafe {
-        enter(env, info, |_, objects, arguments| {
-            let session = objects.sessions.get(arguments.number(0)?)?;
-            let (src, dst) = (arguments.array(1)?, arguments.array(2)?);
-            if src.start == dst.start && src.len == dst.len {
-                session.encrypt_in_place(dst.write())?;
-            } else {
-                src.apart(dst)?;
-                session.encrypt_into(src.read(), dst.write())?;
-            }
-            Ok(0)
-        })
+fn session_encrypt(
+    _: &mut Scratch,
+    objects: &mut Objects,
+    arguments: &Arguments,
+) -> Result<u32, Failure> {
+    let session = objects.sessions.get(arguments.number(0)?)?;
+    let (src, dst) = (arguments.array(1)?, arguments.array(2)?);
+    if src.start == dst.start && src.len == dst.len {
+        // SAFETY: only this slice uses the memory.
+        session.encrypt_in_place(unsafe { dst.write() })?;
+    } else {
+        src.apart(dst)?;
+        // SAFETY: the slices do not overlap.
+        unsafe { session.encrypt_into(src.read(), dst.write())? };
     }
+    Ok(0)
 }
 
 /// Adds data to a MAC. Arguments: MAC, data.
-unsafe extern "C" fn mac_update(
-    env: sys::napi_env,
-    info: sys::napi_callback_info,
-) -> sys::napi_value {
-    // SAFETY: Node-API is the caller. Nothing writes to the data.
-    unsafe {
-        enter(env, info, |_, objects, arguments| {
-            let mac = objects.macs.get(arguments.number(0)?)?;
-            mac.update(arguments.array(1)?.read()).map(|()| 0)
-        })
-    }
+fn mac_update(
+    _: &mut Scratch,
+    objects: &mut Objects,
+    arguments: &Arguments,
+) -> Result<u32, Failure> {
+    let mac = objects.macs.get(arguments.number(0)?)?;
+    let data = arguments.array(1)?;
+    // SAFETY: nothing writes to the data.
+    mac.update(unsafe { data.read() }).map(|()| 0)
 }
 
 /// Seals a chunk. Arguments: file, length of the text, 1 for the last chunk, buffer.
-unsafe extern "C" fn sealer_seal(
-    env: sys::napi_env,
-    info: sys::napi_callback_info,
-) -> sys::napi_value {
-    // SAFETY: Node-API is the caller. Nothing else uses the buffer.
-    unsafe {
-        enter(env, info, |_, objects, arguments| {
-            let [file, len, last] = arguments.numbers()?;
-            let file = objects.sealers.get(file)?;
-            file::seal(&mut file.state, arguments.array(3)?.write(), len, last != 0)
-        })
-    }
+fn sealer_seal(
+    _: &mut Scratch,
+    objects: &mut Objects,
+    arguments: &Arguments,
+) -> Result<u32, Failure> {
+    let [file, len, last] = arguments.numbers()?;
+    let (file, buffer) = (objects.sealers.get(file)?, arguments.array(3)?);
+    // SAFETY: only this slice uses the buffer.
+    file::seal(&mut file.state, unsafe { buffer.write() }, len, last != 0)
 }
 
 /// Takes a frame. Arguments: file, length of what there is of the frame, buffer.
-unsafe extern "C" fn opener_frame(
-    env: sys::napi_env,
-    info: sys::napi_callback_info,
-) -> sys::napi_value {
-    // SAFETY: Node-API is the caller. Nothing writes to the buffer.
-    unsafe {
-        enter(env, info, |_, objects, arguments| {
-            let [file, len] = arguments.numbers()?;
-            let file = objects.openers.get(file)?;
-            file::frame(&mut file.state, arguments.array(2)?.read(), len)
-        })
-    }
+fn opener_frame(
+    _: &mut Scratch,
+    objects: &mut Objects,
+    arguments: &Arguments,
+) -> Result<u32, Failure> {
+    let [file, len] = arguments.numbers()?;
+    let (file, buffer) = (objects.openers.get(file)?, arguments.array(2)?);
+    // SAFETY: nothing writes to the buffer.
+    file::frame(&mut file.state, unsafe { buffer.read() }, len)
 }
 
 /// Opens a chunk. Arguments: file, length of what follows the frame, buffer.
-unsafe extern "C" fn opener_open(
-    env: sys::napi_env,
-    info: sys::napi_callback_info,
-) -> sys::napi_value {
-    // SAFETY: Node-API is the caller. Nothing else uses the buffer.
-    unsafe {
-        enter(env, info, |_, objects, arguments| {
-            let [file, len] = arguments.numbers()?;
-            let file = objects.openers.get(file)?;
-            file::open(&mut file.state, arguments.array(2)?.write(), len)
-        })
-    }
+fn opener_open(
+    _: &mut Scratch,
+    objects: &mut Objects,
+    arguments: &Arguments,
+) -> Result<u32, Failure> {
+    let [file, len] = arguments.numbers()?;
+    let (file, buffer) = (objects.openers.get(file)?, arguments.array(2)?);
+    // SAFETY: only this slice uses the buffer.
+    file::open(&mut file.state, unsafe { buffer.write() }, len)
 }
 
 /// Sets a property to what `create` creates, if that worked.

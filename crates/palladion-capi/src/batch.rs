@@ -139,6 +139,16 @@ unsafe fn run<J: Job>(messages: &mut [Message]) -> c_int {
     result
 }
 
+/// Returns the function for an algorithm, 1 to 6 in C, and a tag of 16 or 32 bytes.
+fn choose<R: Copy>(alg: c_int, maclen: usize, runs: [[R; 2]; 6]) -> Option<R> {
+    let [short, long] = *runs.get(usize::try_from(alg).ok()?.checked_sub(1)?)?;
+    match maclen {
+        16 => Some(short),
+        32 => Some(long),
+        _ => None,
+    }
+}
+
 /// # Safety
 /// The messages are as the header says.
 unsafe fn dispatch<const ENCRYPT: bool>(
@@ -155,20 +165,15 @@ unsafe fn dispatch<const ENCRYPT: bool>(
             [run::<Decryption<'_, F, D, 16>>, run::<Decryption<'_, F, D, 32>>]
         }
     }
-    let [short, long] = match alg {
-        1 => of::<Aegis128, 1, ENCRYPT>(),
-        2 => of::<Aegis128, 2, ENCRYPT>(),
-        3 => of::<Aegis128, 4, ENCRYPT>(),
-        4 => of::<Aegis256, 1, ENCRYPT>(),
-        5 => of::<Aegis256, 2, ENCRYPT>(),
-        6 => of::<Aegis256, 4, ENCRYPT>(),
-        _ => return invalid_argument(),
-    };
-    let run = match maclen {
-        16 => short,
-        32 => long,
-        _ => return invalid_argument(),
-    };
+    let runs = [
+        of::<Aegis128, 1, ENCRYPT>(),
+        of::<Aegis128, 2, ENCRYPT>(),
+        of::<Aegis128, 4, ENCRYPT>(),
+        of::<Aegis256, 1, ENCRYPT>(),
+        of::<Aegis256, 2, ENCRYPT>(),
+        of::<Aegis256, 4, ENCRYPT>(),
+    ];
+    let Some(run) = choose(alg, maclen, runs) else { return invalid_argument() };
     if count == 0 {
         return OK;
     }
@@ -268,20 +273,15 @@ unsafe fn dispatch_packets<const SEAL: bool>(alg: c_int, maclen: usize, packets:
     const fn of<F: Family, const D: usize, const SEAL: bool>() -> [Run; 2] {
         [run_packets::<F, D, 16, SEAL>, run_packets::<F, D, 32, SEAL>]
     }
-    let [short, long] = match alg {
-        1 => of::<Aegis128, 1, SEAL>(),
-        2 => of::<Aegis128, 2, SEAL>(),
-        3 => of::<Aegis128, 4, SEAL>(),
-        4 => of::<Aegis256, 1, SEAL>(),
-        5 => of::<Aegis256, 2, SEAL>(),
-        6 => of::<Aegis256, 4, SEAL>(),
-        _ => return invalid_argument(),
-    };
-    let run = match maclen {
-        16 => short,
-        32 => long,
-        _ => return invalid_argument(),
-    };
+    let runs = [
+        of::<Aegis128, 1, SEAL>(),
+        of::<Aegis128, 2, SEAL>(),
+        of::<Aegis128, 4, SEAL>(),
+        of::<Aegis256, 1, SEAL>(),
+        of::<Aegis256, 2, SEAL>(),
+        of::<Aegis256, 4, SEAL>(),
+    ];
+    let Some(run) = choose(alg, maclen, runs) else { return invalid_argument() };
     // SAFETY: the caller's contract.
     unsafe { run(packets) }
 }
