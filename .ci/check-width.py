@@ -11,7 +11,6 @@ import sys
 
 EXEMPT = re.compile(
     r"\.(csv|json|lock|svg)$|^(api|fuzz/corpus|reference|vectors)/.*\.txt$|^fuzz/corpus/"
-    r"|^scripts/release"  # not wrapped yet
     r"|^docs/benchmarks/(raf|[^/]+/README)\.md$"  # what programs print
 )
 names = subprocess.check_output(["git", "ls-files"], text=True).splitlines()

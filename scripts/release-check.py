@@ -107,7 +107,8 @@ def artefacts():
             *[rf"macosx_[0-9_]*_{cpu}" for cpu in ("x86_64", "arm64")],
             "win_amd64",
         ):
-            yield "PyPI", f"palladion-{version}-{python}-abi3-{system}.whl", [*LICENCES, r"_native\.pyi"]
+            name = f"palladion-{version}-{python}-abi3-{system}.whl"
+            yield "PyPI", name, [*LICENCES, r"_native\.pyi"]
     yield "PyPI", f"palladion-{version}.tar.gz", [*LICENCES, "PKG-INFO", "Cargo.lock"]
     yield "npm", rf"palladion-aegis-{version}.tgz", [*LICENCES, "README.md", r"index\.d\.ts"]
     for platform in ADDONS:

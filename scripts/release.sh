@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Says what a release consists of and whether it is complete, and builds it. Publishes nothing:
-# .github/workflows/release.yml does, from what this builds (docs/releasing.md).
+# Builds what a release consists of, and says whether it is complete. Publishes nothing:
+# .github/workflows/release.yml publishes what this builds (docs/releasing.md).
 #
 #   scripts/release.sh PART...       builds into target/release-build/
 #
@@ -15,7 +15,7 @@
 #   addons        the packages for npm with the native addon, one for each platform
 #   c             an archive of the C library for this system
 #   deb           Debian packages of the command and of the C library, for this system
-#   sbom          what is in the command (CycloneDX); needs cargo-cyclonedx
+#   sbom          the components of the command (CycloneDX); needs cargo-cyclonedx
 #   sums          SHA256SUMS
 #   all           all of these, and check
 #
@@ -25,7 +25,8 @@
 # rustup (`rustup target add`) or, without that, from Debian's rust-web-src, which takes minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-target=$(mkdir -p "${CARGO_TARGET_DIR:-target}/release-build" && cd "${CARGO_TARGET_DIR:-target}" && pwd)
+mkdir -p "${CARGO_TARGET_DIR:-target}/release-build"
+target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 out=$target/release-build tools=$target/release-tools
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 work=$(mktemp -d)
@@ -50,10 +51,14 @@ targets() {
     done
 }
 
-# Where the sources of the project, of its dependencies and of the standard library lie is nobody's
-# business, and the same bytes come out wherever they lie.
-[ $system = windows ] || export RUSTFLAGS="--remap-path-prefix=$PWD=palladion --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}/registry/src=registry \
---remap-path-prefix=$(rustc --print sysroot)/lib/rustlib/src/rust=rust --remap-path-prefix=/usr/lib/rustlib/src/rust=rust ${RUSTFLAGS-}"
+# Binaries name no folder of this machine, so a build elsewhere gives the same bytes.
+if [ $system != windows ]; then
+    for prefix in "$PWD=palladion" "${CARGO_HOME:-$HOME/.cargo}/registry/src=registry" \
+        "$(rustc --print sysroot)/lib/rustlib/src/rust=rust" "/usr/lib/rustlib/src/rust=rust"; do
+        RUSTFLAGS="${RUSTFLAGS-} --remap-path-prefix=$prefix"
+    done
+    export RUSTFLAGS
+fi
 export CARGO_INCREMENTAL=0 CARGO_PROFILE_RELEASE_STRIP=symbols
 
 install_tools() {
@@ -68,7 +73,7 @@ with_std() {
     local wanted=$1
     shift
     built=$target
-    if [[ $'\n'$host$'\n'$(rustup target list --installed 2>/dev/null)$'\n' = *$'\n'$wanted$'\n'* ]]; then
+    if grep -qxF "$wanted" <<<"$host"$'\n'"$(rustup target list --installed 2>/dev/null)"; then
         "$@"
         return
     fi
@@ -111,9 +116,10 @@ build_crates() {
 }
 
 build_source() {
-    local file=palladion-$version-source.tar.gz
+    local file=palladion-$version-source.tar.gz sum
     git archive --prefix="palladion-$version/" HEAD | gzip -n9 >"$out/$file"
-    sed -e "s/@VERSION@/$version/; s/@FILE@/$file/; s/@SHA256@/$(sha256sum <"$out/$file" | cut -c -64)/" \
+    sum=$(sha256sum <"$out/$file" | cut -c -64)
+    sed -e "s/@VERSION@/$version/; s/@FILE@/$file/; s/@SHA256@/$sum/" \
         packaging/palladion.rb.in >"$out/palladion.rb"
 }
 
@@ -131,8 +137,10 @@ build_command() {
         [ $system != linux ] || [ "${to%%-*}" = "$(uname -m)" ] || run=("qemu-${to%%-*}")
         run+=("$folder/palladion$exe")
         mkdir -p "$folder/completions"
-        cp "$built/$to/release/palladion$exe" LICENSE-MIT LICENSE-APACHE crates/palladion-cli/README.md "$folder"
-        for shell in bash:palladion.bash fish:palladion.fish zsh:_palladion powershell:palladion.ps1; do
+        cp "$built/$to/release/palladion$exe" LICENSE-MIT LICENSE-APACHE \
+            crates/palladion-cli/README.md "$folder"
+        for shell in bash:palladion.bash fish:palladion.fish zsh:_palladion \
+            powershell:palladion.ps1; do
             "${run[@]}" completions "${shell%:*}" >"$folder/completions/${shell#*:}"
         done
         "${run[@]}" man "$folder/man"
@@ -148,12 +156,14 @@ build_wheels() {
         [[ $to != *-gnu ]] || options=(--zig --compatibility manylinux2014)
         [[ $to != *-musl ]] || options=(--zig --compatibility musllinux_1_2)
         for pythons in py39 py311; do
-            (cd bindings/python && with_std "$to" maturin build --quiet --release --locked --target "$to" \
-                --no-default-features --features $pythons --out "$out" ${options[@]+"${options[@]}"})
+            (cd bindings/python && with_std "$to" maturin build --quiet --release --locked \
+                --target "$to" --no-default-features --features $pythons --out "$out" \
+                ${options[@]+"${options[@]}"})
         done
     done
     [ $system = linux ] || return 0
-    # (It looks for musl's libc.so, and here finds glibc's, which is a text. Alpine runs those.)
+    # auditwheel fails on wheels for musl: it looks for musl's libc.so and finds glibc's, a text.
+    # release.yml tests those on Alpine.
     for wheel in "$out"/palladion-*manylinux*.whl; do auditwheel show "$wheel" >/dev/null; done
     (cd bindings/python && maturin sdist --out "$out")
 }
@@ -168,17 +178,20 @@ build_test-wheels() {
         to=$work/$(basename "$wheel" .whl) run=(python) without=
         case $wheel in
         *musllinux*) skip "$(basename "$wheel"): needs Alpine" && continue ;;
-        *manylinux*aarch64*) [ "$cpu" = aarch64 ] || run=(qemu-aarch64 -cpu max -L "$root" "$root/usr/bin/python3") ;;
+        *manylinux*aarch64*)
+            [ "$cpu" = aarch64 ] ||
+                run=(qemu-aarch64 -cpu max -L "$root" "$root/usr/bin/python3")
+            ;;
         *macos*x86_64*) [ "$cpu" = x86_64 ] || continue ;;
         esac
         if [ ${#run[@]} = 1 ]; then
             python -m pip install --quiet --target "$to" "$wheel" pytest hypothesis
         else
-            [ -d "$root" ] || mmdebstrap --quiet --mode=root --variant=extract --architectures=arm64 \
-                --include=python3 bookworm "$root"
-            # They start another Python, and the host cannot run it.
+            [ -d "$root" ] || mmdebstrap --quiet --mode=root --variant=extract \
+                --architectures=arm64 --include=python3 bookworm "$root"
+            # These tests start another Python, which the host cannot run.
             without="not too_little_memory and not ctrl_c and not forked"
-            # The same checks of the wheel's tags, for another system's Python.
+            # pip checks the wheel's tags as that Python's pip would.
             python -m pip install --quiet --target "$to" --only-binary :all: --python-version 3.11 \
                 --platform manylinux2014_aarch64 "$wheel" pytest hypothesis
         fi
@@ -228,7 +241,8 @@ build_c() {
     local folder=$work/libpalladion-$version-$host
     make --silent -C crates/palladion-capi install DESTDIR="$folder" CARGO_TARGET_DIR="$target" \
         CARGO_FLAGS=--quiet
-    install -D -m 644 -t "$folder/usr/local/share/doc/libpalladion" LICENSE-MIT LICENSE-APACHE docs/c.md
+    install -D -m 644 -t "$folder/usr/local/share/doc/libpalladion" \
+        LICENSE-MIT LICENSE-APACHE docs/c.md
     strip --strip-debug --enable-deterministic-archives "$folder"/usr/local/lib/*.a
     archive "$folder"
 }
@@ -239,12 +253,13 @@ build_deb() {
 }
 
 build_sbom() {
-    # cargo-cyclonedx writes beside Cargo.toml and names that place: hence a copy. It lists optional
-    # dependencies that the command does not have: hence what cargo tree says.
+    # cargo-cyclonedx writes beside Cargo.toml and names that place, so it gets a copy. It lists
+    # optional dependencies that the command does not have; those that cargo tree lacks are removed.
     local triple=x86_64-unknown-linux-musl
     .ci/copy-checkout.sh "$work/copy"
-    SOURCE_DATE_EPOCH=0 cargo cyclonedx --quiet --format json --spec-version 1.5 --describe binaries \
-        --manifest-path "$work/copy/crates/palladion-cli/Cargo.toml" --target $triple
+    SOURCE_DATE_EPOCH=0 cargo cyclonedx --quiet --format json --spec-version 1.5 \
+        --describe binaries --manifest-path "$work/copy/crates/palladion-cli/Cargo.toml" \
+        --target $triple
     cargo tree --locked -p palladion-cli --target $triple --edges normal,build \
         --prefix none --format '{p}' >"$work/copy/tree"
     python - "$work/copy" >"$out/palladion-$version.cdx.json" <<'END'
@@ -269,8 +284,9 @@ build_sums() {
 
 build_check() { python scripts/release-check.py "$out" ${TAG-}; }
 
-[ "${*-}" != all ] || set -- crates source command wheels test-wheels npm addons c deb sbom sums check
-for part in "${@:?what? see the beginning of this file}"; do
+[ "${*-}" != all ] ||
+    set -- crates source command wheels test-wheels npm addons c deb sbom sums check
+for part in "${@:?name at least one part; the top of this file lists them}"; do
     declare -F "build_$part" >/dev/null || { echo "no part: $part" >&2; exit 2; }
     started=$SECONDS
     "build_$part"

@@ -44,18 +44,20 @@ pub fn run(args: &MacArgs) -> Result<()> {
         (0, 0, _) => Ok(()),
         (0, _, true) => Err(Failure::new(format!(
             "{} could not be checked completely",
-            some(unreadable, "list")
+            counted(unreadable, "list")
         ))),
-        (_, _, true) => Err(Failure::new(format!("{} failed verification", some(failed, "file")))
-            .hint("the files changed, or the list was made with another key or --algorithm")),
+        (_, _, true) => {
+            Err(Failure::new(format!("{} failed verification", counted(failed, "file")))
+                .hint("the files changed, or the list was made with another key or --algorithm"))
+        }
         (_, _, false) => {
-            Err(Failure::new(format!("{} could not be read", some(unreadable, "file"))))
+            Err(Failure::new(format!("{} could not be read", counted(unreadable, "file"))))
         }
     }
 }
 
 /// A number of things in messages.
-fn some(number: u64, thing: &str) -> String {
+fn counted(number: u64, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
@@ -115,9 +117,10 @@ impl Maker<'_> {
         Ok(match (checked, strange) {
             (0, 0) => Err(Failure::new(format!("{name}: the list is empty"))),
             (_, 0) => Ok(()),
-            _ => {
-                Err(Failure::new(format!("{name}: {} could not be checked", some(strange, "line"))))
-            }
+            _ => Err(Failure::new(format!(
+                "{name}: {} could not be checked",
+                counted(strange, "line")
+            ))),
         })
     }
 

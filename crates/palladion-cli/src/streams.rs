@@ -36,8 +36,8 @@ pub fn print_with(write: impl FnOnce() -> io::Result<()>) -> Result<()> {
     printed.map_err(|error| Failure::io("write", "standard output", &error))
 }
 
-/// Before `main`, Rust's standard library opens `/dev/null` in the place of standard streams that
-/// are closed. Output would be lost without an error, so we look before that.
+/// Rust's standard library opens `/dev/null` for each standard stream that is closed, before `main`
+/// runs. Output would then be lost without an error, so we look earlier.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod closed {
     use std::io;
