@@ -62,6 +62,17 @@ pub(crate) unsafe trait Blocks: Vector {
     /// The CPU has the features of the implementation; `src` is readable for `16 * LANES` bytes.
     unsafe fn load(src: *const u8) -> Self;
 
+    /// Loads what `load` has loaded before. Where the compiler can be made to, it loads from memory
+    /// and does not keep a register for the value.
+    ///
+    /// # Safety
+    /// The same as for [`load`](Self::load).
+    #[inline(always)]
+    unsafe fn load_again(src: *const u8) -> Self {
+        // SAFETY: the caller promises the CPU features and a readable vector.
+        unsafe { Self::load(src) }
+    }
+
     /// Stores `16 * LANES` bytes; no alignment is needed.
     ///
     /// # Safety

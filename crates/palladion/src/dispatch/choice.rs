@@ -37,6 +37,12 @@ static COMPILED: &[Compiled] = &[
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     Compiled {
         backend: Backend::VaesAvx2,
+        runs: |cpu| cpu.allow_vaes_avx2() && cpu.zen,
+        tables: arch::x86::vaes::TABLES_FOR_ZEN,
+    },
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    Compiled {
+        backend: Backend::VaesAvx2,
         runs: Cpu::allow_vaes_avx2,
         tables: arch::x86::vaes::TABLES,
     },

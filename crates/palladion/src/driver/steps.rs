@@ -74,15 +74,18 @@ unsafe fn process_step<M: Machine>(
     // SAFETY: the caller promises the CPU features, and that a whole step, or `left` bytes at `at`,
     // lie within the data. In place, all of the step is read before any of it is written.
     unsafe {
-        let input = if whole { M::load(src, row) } else { M::load_partial(src, row, left) };
-        let Work::Crypt(direction) = work else { return state.absorb(input) };
-        if whole && !M::LARGE {
+        if let Work::Crypt(direction) = work
+            && whole
+            && !M::LARGE
+        {
             let output = match direction {
-                Direction::Encrypt => state.encrypt(input),
-                Direction::Decrypt => state.decrypt(input),
+                Direction::Encrypt => state.encrypt_at(src, row),
+                Direction::Decrypt => state.decrypt_at(src, row),
             };
             return M::store(output, dst, row);
         }
+        let input = if whole { M::load(src, row) } else { M::load_partial(src, row, left) };
+        let Work::Crypt(direction) = work else { return state.absorb(input) };
         let output = state.add_keystream(input);
         if whole {
             M::store(output, dst, row);

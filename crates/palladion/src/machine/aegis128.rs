@@ -6,14 +6,15 @@ use super::{
 };
 use crate::block::{Blocks, Vector, Word};
 
-/// The words S0..S7 of some lanes. `UP` is the order of a step's rounds: from the first word up,
-/// those of the message last, which suits Zen; or from the last word down, those of the message
-/// first, which suits Intel (docs/performance.md).
+/// The words S0..S7 of some lanes. `ZEN` chooses what suits AMD's Zen cores (docs/performance.md):
+/// with three-way logic, a step's rounds go from the first word up, those of the message last,
+/// instead of from the last word down, those of the message first. Without, the message is loaded
+/// twice.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Aegis128<W, const UP: bool = false>([W; 8]);
+pub(crate) struct Aegis128<W, const ZEN: bool = false>([W; 8]);
 
-impl<W: Word, const UP: bool> Aegis128<W, UP> {
+impl<W: Word, const ZEN: bool> Aegis128<W, ZEN> {
     /// Update(M0, M1). The standard adds a message block to S0 (S4) before that becomes a round
     /// key. Here the block itself is the round key, and S0 (S4) is added after the round. The
     /// result is the same, and the message is not on the chain from one step's S0 to the next.
@@ -45,6 +46,22 @@ impl<W: Word, const UP: bool> Aegis128<W, UP> {
         let zero = unsafe { W::zero() };
         let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, s[3], s[7], zero, zero, false);
         self.0 = [t0.pin().xor3(s[0], m0), s1, s2, s3, t4.pin().xor3(s[4], m1), s5, s6, s7];
+    }
+
+    /// Whether to load the message once for the rounds and again for the key stream, which saves
+    /// registers.
+    const LOAD_TWICE: bool = ZEN && !W::THREE_WAY;
+
+    /// Adds the key stream of the next step to that at `src`, after all rounds.
+    ///
+    /// # Safety
+    /// Both vectors are readable.
+    #[inline(always)]
+    unsafe fn add_keystream_last(mut self, src: *const u8, row: usize) -> [W::Blocks; 2] {
+        (self.0[2], self.0[6]) = (self.0[2].in_order(), self.0[6].in_order());
+        // SAFETY: the caller promises readable vectors. `self` exists, so the CPU has the features.
+        let m = unsafe { [W::Blocks::load_again(src), W::Blocks::load_again(src.add(row))] };
+        self.add_keystream(m)
     }
 
     /// Returns the words as blocks.
@@ -84,7 +101,7 @@ impl<W: Word, const UP: bool> Aegis128<W, UP> {
     /// Returns what goes into S0, the new S1 to S3, what goes into S4, and the new S5 to S7.
     #[inline(always)]
     fn rounds(s: [W; 8], from3: W, from7: W, k0: W, k4: W, exactly: bool) -> [W; 8] {
-        if UP {
+        if ZEN && W::THREE_WAY {
             let input = [s[0], s[1], s[2], s[4], s[5], s[6], from7, from3];
             let round_keys = [s[1], s[2], s[3], s[5], s[6], s[7], k0, k4];
             let [s1, s2, s3, s5, s6, s7, t0, t4] = if exactly {
@@ -110,10 +127,10 @@ impl<W: Word, const UP: bool> Aegis128<W, UP> {
 }
 
 // SAFETY: transparent over eight words, whose type implements `Word`; there is nothing else in it.
-unsafe impl<W: Word, const UP: bool> Machine for Aegis128<W, UP> {
+unsafe impl<W: Word, const ZEN: bool> Machine for Aegis128<W, ZEN> {
     type V = W::Blocks;
     type Lane = Aegis128<W::Single>;
-    type Running = Aegis128<W::Running, UP>;
+    type Running = Aegis128<W::Running, ZEN>;
     #[inline(always)]
     fn running(self) -> Self::Running {
         let [s0, s1, s2, s3, s4, s5, s6, s7] = self.0;
@@ -138,7 +155,13 @@ unsafe impl<W: Word, const UP: bool> Machine for Aegis128<W, UP> {
     const BLOCKS: usize = 2;
     const SPILLS: bool = W::SPILLS;
     const LARGE: bool = W::CONVERTS;
-    const UNROLL: usize = if W::ROTATES { 8 } else { 1 };
+    const UNROLL: usize = if W::ROTATES {
+        8
+    } else if Self::LOAD_TWICE {
+        2
+    } else {
+        1
+    };
 
     #[inline(always)]
     fn first_mac_lane(tag_len: usize) -> usize {
@@ -241,6 +264,39 @@ unsafe impl<W: Word, const UP: bool> Machine for Aegis128<W, UP> {
         };
         self.update_late(W::new(m[0]), W::new(m[1]));
         m
+    }
+    #[inline(always)]
+    unsafe fn encrypt_at(&mut self, src: *const u8, row: usize) -> [W::Blocks; 2] {
+        // SAFETY: the caller promises readable vectors. `self` exists, so the CPU has the features.
+        unsafe {
+            let m = Self::load(src, row);
+            if !Self::LOAD_TWICE {
+                return self.encrypt(m);
+            }
+            let before = *self;
+            self.absorb(m);
+            before.add_keystream_last(src, row)
+        }
+    }
+    #[inline(always)]
+    unsafe fn decrypt_at(&mut self, src: *const u8, row: usize) -> [W::Blocks; 2] {
+        // SAFETY: the caller promises readable vectors. `self` exists, so the CPU has the features.
+        unsafe {
+            if !Self::LOAD_TWICE {
+                return self.decrypt(Self::load(src, row));
+            }
+            // S0 and S4 are round keys, as in the textbook: only the message is added after.
+            let before = *self;
+            let s = before.0;
+            let [s7, s3, s6, s2, s5, s1, t0, t4] = W::rounds(
+                [s[6], s[2], s[5], s[1], s[4], s[0], s[7], s[3]],
+                [s[7], s[3], s[6], s[2], s[5], s[1], s[0], s[4]],
+            );
+            let m = before.add_keystream_last(src, row);
+            let (s0, s4) = (t0.pin().xor(W::new(m[0])), t4.pin().xor(W::new(m[1])));
+            self.0 = [s0.in_order(), s1, s2, s3, s4.in_order(), s5, s6, s7];
+            m
+        }
     }
     #[inline(always)]
     fn finalize(&mut self, lengths: W::Blocks) {

@@ -6,12 +6,13 @@ use super::{
 };
 use crate::block::{Blocks, Vector, Word};
 
-/// The words S0..S5 of some lanes.
+/// The words S0..S5 of some lanes. `ZEN` chooses what suits AMD's Zen cores without three-way
+/// logic: to load the message twice.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Aegis256<W>([W; 6]);
+pub(crate) struct Aegis256<W, const ZEN: bool = false>([W; 6]);
 
-impl<W: Word> Aegis256<W> {
+impl<W: Word, const ZEN: bool> Aegis256<W, ZEN> {
     /// Update(M), with the message off the chain of S0; see `Aegis128::update`.
     #[inline(always)]
     fn update(&mut self, m: W) {
@@ -45,6 +46,24 @@ impl<W: Word> Aegis256<W> {
         input.aes(round_key).in_order()
     }
 
+    /// Whether to load the message once for the rounds and again for the key stream, which saves
+    /// registers.
+    const LOAD_TWICE: bool = ZEN && !W::THREE_WAY;
+
+    /// Adds the key stream of the next step to that at `src`, after all rounds.
+    ///
+    /// # Safety
+    /// The vector is readable.
+    #[inline(always)]
+    unsafe fn add_keystream_last(mut self, src: *const u8) -> W::Blocks {
+        (self.0[2], self.0[4]) = (self.0[2].in_order(), self.0[4].in_order());
+        let [_, s1, s2, s3, s4, s5] = self.plain();
+        // SAFETY: the vector is readable. `self` exists, so the CPU has the features.
+        let m = unsafe { W::Blocks::load_again(src) };
+        // S1, which comes from S0, is added last, to keep the path from S0 to S0 short.
+        s4.xor(s5).xor(m).pin().xor_and(s2, s3).pin().xor(s1)
+    }
+
     /// Returns the words as blocks.
     #[inline(always)]
     fn plain(&self) -> [W::Blocks; 6] {
@@ -76,10 +95,10 @@ impl<W: Word> Aegis256<W> {
 }
 
 // SAFETY: transparent over six words, whose type implements `Word`; there is nothing else in it.
-unsafe impl<W: Word> Machine for Aegis256<W> {
+unsafe impl<W: Word, const ZEN: bool> Machine for Aegis256<W, ZEN> {
     type V = W::Blocks;
     type Lane = Aegis256<W::Single>;
-    type Running = Aegis256<W::Running>;
+    type Running = Aegis256<W::Running, ZEN>;
     #[inline(always)]
     fn running(self) -> Self::Running {
         let [s0, s1, s2, s3, s4, s5] = self.0;
@@ -102,7 +121,13 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
     const BLOCKS: usize = 1;
     const SPILLS: bool = W::SPILLS;
     const LARGE: bool = W::CONVERTS;
-    const UNROLL: usize = if W::ROTATES { 6 } else { 1 };
+    const UNROLL: usize = if W::ROTATES {
+        6
+    } else if Self::LOAD_TWICE {
+        2
+    } else {
+        1
+    };
 
     #[inline(always)]
     fn first_mac_lane(_tag_len: usize) -> usize {
@@ -232,6 +257,38 @@ unsafe impl<W: Word> Machine for Aegis256<W> {
         };
         self.update_late(W::new(m));
         m
+    }
+    #[inline(always)]
+    unsafe fn encrypt_at(&mut self, src: *const u8, _row: usize) -> W::Blocks {
+        // SAFETY: the caller promises readable vectors. `self` exists, so the CPU has the features.
+        unsafe {
+            let m = W::Blocks::load(src);
+            if !Self::LOAD_TWICE {
+                return self.encrypt(m);
+            }
+            let before = *self;
+            self.absorb(m);
+            before.add_keystream_last(src)
+        }
+    }
+    #[inline(always)]
+    unsafe fn decrypt_at(&mut self, src: *const u8, _row: usize) -> W::Blocks {
+        // SAFETY: the caller promises readable vectors. `self` exists, so the CPU has the features.
+        unsafe {
+            if !Self::LOAD_TWICE {
+                return self.decrypt(W::Blocks::load(src));
+            }
+            // S0 is a round key, as in the textbook: only the message is added after.
+            let before = *self;
+            let s = before.0;
+            let [s5, s4, s3, s2, t, s1] = W::rounds(
+                [s[4], s[3], s[2], s[1], s[5], s[0]],
+                [s[5], s[4], s[3], s[2], s[0], s[1]],
+            );
+            let m = before.add_keystream_last(src);
+            self.0 = [t.pin().xor(W::new(m)).in_order(), s1, s2, s3, s4, s5];
+            m
+        }
     }
     #[inline(always)]
     fn finalize(&mut self, lengths: W::Blocks) {

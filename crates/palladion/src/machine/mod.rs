@@ -117,6 +117,24 @@ pub(crate) unsafe trait Machine: Copy {
     fn encrypt(&mut self, m: Self::Step) -> Self::Step;
     /// Decrypts a step and absorbs the result.
     fn decrypt(&mut self, c: Self::Step) -> Self::Step;
+    /// Encrypts the step at `src`, whose vectors are `row` bytes apart, and absorbs it.
+    ///
+    /// # Safety
+    /// Each vector is readable.
+    #[inline(always)]
+    unsafe fn encrypt_at(&mut self, src: *const u8, row: usize) -> Self::Step {
+        // SAFETY: the caller promises readable vectors. `self` exists, so the CPU has the features.
+        self.encrypt(unsafe { Self::load(src, row) })
+    }
+    /// Decrypts the step at `src`, whose vectors are `row` bytes apart, and absorbs the result.
+    ///
+    /// # Safety
+    /// Each vector is readable.
+    #[inline(always)]
+    unsafe fn decrypt_at(&mut self, src: *const u8, row: usize) -> Self::Step {
+        // SAFETY: the caller promises readable vectors. `self` exists, so the CPU has the features.
+        self.decrypt(unsafe { Self::load(src, row) })
+    }
     /// Absorbs the block of lengths into every lane and mixes.
     fn finalize(&mut self, lengths: Self::V);
     /// Returns the 128-bit tag of each lane.

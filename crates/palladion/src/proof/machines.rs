@@ -447,6 +447,14 @@ mod tables {
         use crate::proof::terms::{IN_ORDER, Terms};
         type V1 = Terms<1, IN_ORDER>;
         type V2 = Terms<2, IN_ORDER>;
+        pub(in crate::proof) const TABLES_FOR_ZEN: crate::driver::table::Tables = {
+            let mut tables = TABLES;
+            tables[0][0] = entry::table::<Packed128<V2, true>, 1>(TABLES[0][0].batch);
+            tables[0][1] = entry::table::<Aegis128<V2, true>, 1>(TABLES[0][1].batch);
+            tables[1][0] = entry::table::<Aegis256<V1, true>, 1>(TABLES[1][0].batch);
+            tables[1][1] = entry::table::<Aegis256<V2, true>, 1>(TABLES[1][1].batch);
+            tables
+        };
         crate::driver::table::tables! {
             scrub: 0;
             aegis128: [
@@ -539,9 +547,10 @@ mod tables {
     }
 }
 
-const TABLES: [(&str, Tables); 8] = [
+const TABLES: [(&str, Tables); 9] = [
     ("aesni", tables::aesni::TABLES),
     ("vaes_avx2", tables::vaes_avx2::TABLES),
+    ("vaes_avx2 for Zen", tables::vaes_avx2::TABLES_FOR_ZEN),
     ("vaes_avx512", tables::vaes_avx512::TABLES),
     ("vaes_avx512 for Zen", tables::vaes_avx512::TABLES_FOR_ZEN),
     ("avx2", tables::avx2::TABLES),

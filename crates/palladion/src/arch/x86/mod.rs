@@ -20,6 +20,21 @@ pub(crate) mod ssse3;
 pub(crate) mod vaes;
 pub(crate) mod vaes512;
 
+/// Returns an address that the compiler does not know to be the same.
+#[inline(always)]
+#[cfg_attr(miri, allow(unused_mut))]
+#[allow(clippy::pointers_in_nomem_asm_block)] // nothing is read through it
+fn hidden(mut address: *const u8) -> *const u8 {
+    // SAFETY: it contains no instruction. Miri does not support `asm!`.
+    #[cfg(not(miri))]
+    unsafe {
+        core::arch::asm!(
+            "/* {0} */", inlateout(reg) address, options(nomem, nostack, preserves_flags)
+        );
+    }
+    address
+}
+
 /// Implements [`Blocks`] for one register width.
 macro_rules! register {
     (
@@ -91,6 +106,11 @@ macro_rules! register {
                 // SAFETY: the caller promises the CPU features and a readable vector; the
                 // instruction needs no alignment.
                 Self(unsafe { $load(src.cast()) })
+            }
+            #[inline(always)]
+            unsafe fn load_again(src: *const u8) -> Self {
+                // SAFETY: the caller promises the CPU features and a readable vector.
+                unsafe { Self::load(super::hidden(src)) }
             }
             #[inline(always)]
             unsafe fn store(self, dst: *mut u8) {

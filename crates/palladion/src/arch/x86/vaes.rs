@@ -7,6 +7,7 @@ use core::arch::x86_64::*;
 
 use super::{aes, fold_two, halves, join, one_block, overlapping, register, two_blocks, two_lanes};
 use crate::block::{Blocks, Halves, MAX_LANES, Vector, Word};
+use crate::driver::table::Tables;
 use crate::machine::{Aegis128, Aegis256, Packed128, Twin};
 
 one_block! {
@@ -22,6 +23,17 @@ aes!(V1(__m128i) of V1, _mm_aesenc_si128, needs "sse2", xmm_reg,
 aes!(V2(__m256i) of V1, _mm256_aesenc_epi128, needs "avx2", ymm_reg,
     in_order true, three_way false);
 halves!(V2, needs "avx2", "vperm2i128");
+
+/// The kernels for Zen cores: loops that load the message twice have registers enough for two steps
+/// in one turn. Much data of AEGIS-128L is absorbed unpacked.
+pub(crate) const TABLES_FOR_ZEN: Tables = {
+    let mut tables = TABLES;
+    tables[0][0] = entry::table::<Packed128<V2, true>, 1>(TABLES[0][0].batch);
+    tables[0][1] = entry::table::<Aegis128<V2, true>, 1>(TABLES[0][1].batch);
+    tables[1][0] = entry::table::<Aegis256<V1, true>, 1>(TABLES[1][0].batch);
+    tables[1][1] = entry::table::<Aegis256<V2, true>, 1>(TABLES[1][1].batch);
+    tables
+};
 
 crate::driver::table::tables! {
     #[target_feature(enable = "avx2,aes,vaes")]
