@@ -143,9 +143,12 @@ fn variant<F: Family, const D: usize>(report: &mut Report, backend: Backend) {
             len,
             |secrets| [(); 5].map(|()| Message::<F, D>::new(secrets)),
             |messages| {
-                let mut jobs = messages
-                    .each_mut()
-                    .map(|m| Encryption::encrypt_in_place(&m.cipher, &m.nonce, AD, &mut m.buf));
+                let mut tags = [Tag::from([0; 32]); 5];
+                let mut each = messages.iter_mut().zip(&mut tags);
+                let mut jobs = [(); 5].map(|()| {
+                    let (m, tag) = each.next().expect("five");
+                    Encryption::encrypt_in_place(&m.cipher, &m.nonce, AD, &mut m.buf, tag)
+                });
                 batch::encrypt(&mut jobs).expect("encrypted");
                 let mut jobs = messages.each_mut().map(|m| {
                     Decryption::decrypt_in_place(&m.cipher, &m.nonce, AD, &mut m.buf, &m.tag)

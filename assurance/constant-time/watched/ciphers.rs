@@ -279,30 +279,35 @@ fn batches<F: Family, const D: usize, const T: usize>(
     for lens in batch_lengths(rate) {
         let messages: Vec<_> = lens.iter().map(|len| hidden(*len)).collect();
         let (mut ciphertexts, mut apart) = (messages.clone(), messages.clone());
+        let mut tags = vec![Tag::from([0; T]); lens.len()];
         let mut jobs = Vec::new();
-        let buffers = ciphertexts.iter_mut().zip(&mut apart);
-        for (i, (message, (in_place, out))) in messages.iter().zip(buffers).enumerate() {
+        let buffers = ciphertexts.iter_mut().zip(&mut apart).zip(&mut tags);
+        for (i, (message, ((in_place, out), tag))) in messages.iter().zip(buffers).enumerate() {
             jobs.push(match i % 2 {
-                0 => Encryption::encrypt_in_place(cipher, &nonce, &ad, in_place),
-                _ => Encryption::encrypt_into(cipher, &nonce, &ad, message, out),
+                0 => Encryption::encrypt_in_place(cipher, &nonce, &ad, in_place, tag),
+                _ => Encryption::encrypt_into(cipher, &nonce, &ad, message, out, tag)?,
             });
         }
         batch::encrypt(&mut jobs).map_err(Error::from)?;
-        let mut results = Vec::new();
+        let mut ciphertexts = Vec::new();
         for job in &jobs {
             job.result()?;
-            results.push((job.ciphertext()?.to_vec(), job.tag()?));
+            ciphertexts.push(job.ciphertext()?.to_vec());
         }
+        drop(jobs);
         for wrong in [NONE_WRONG, 1] {
-            let mut in_place: Vec<_> = results.iter().map(|(bytes, _)| bytes.clone()).collect();
-            let mut apart = in_place.clone();
+            let (mut in_place, mut apart) = (ciphertexts.clone(), ciphertexts.clone());
+            let mut tags = tags.clone();
+            if wrong != NONE_WRONG {
+                tags[wrong] = forged(&tags[wrong]);
+            }
             let mut jobs = Vec::new();
             let buffers = in_place.iter_mut().zip(&mut apart);
-            for (i, ((ciphertext, tag), (buffer, out))) in results.iter().zip(buffers).enumerate() {
-                let tag = if i == wrong { forged(tag) } else { *tag };
+            let each = ciphertexts.iter().zip(&tags).zip(buffers).enumerate();
+            for (i, ((ciphertext, tag), (buffer, out))) in each {
                 jobs.push(match i % 2 {
-                    0 => Decryption::decrypt_into(cipher, &nonce, &ad, ciphertext, &tag, out),
-                    _ => Decryption::decrypt_in_place(cipher, &nonce, &ad, buffer, &tag),
+                    0 => Decryption::decrypt_into(cipher, &nonce, &ad, ciphertext, tag, out)?,
+                    _ => Decryption::decrypt_in_place(cipher, &nonce, &ad, buffer, tag),
                 });
             }
             decrypt_batch(&mut jobs, wrong);
@@ -325,8 +330,8 @@ fn sealed_batches<F: Family, const D: usize, const T: usize>(
         let mut jobs = Vec::new();
         for (i, (message, sealed)) in messages.iter().zip(&mut sealed).enumerate() {
             jobs.push(match i % 2 {
-                0 => Encryption::seal_in_place(cipher, &nonce, &ad, sealed),
-                _ => Encryption::seal_into(cipher, &nonce, &ad, message, sealed),
+                0 => Encryption::seal_in_place(cipher, &nonce, &ad, sealed)?,
+                _ => Encryption::seal_into(cipher, &nonce, &ad, message, sealed)?,
             });
         }
         batch::encrypt(&mut jobs).map_err(Error::from)?;
@@ -341,8 +346,8 @@ fn sealed_batches<F: Family, const D: usize, const T: usize>(
             let buffers = in_place.iter_mut().zip(&mut messages);
             for (i, (sealed, (buffer, message))) in sealed.iter().zip(buffers).enumerate() {
                 jobs.push(match i % 2 {
-                    0 => Decryption::open_into(cipher, &nonce, &ad, sealed, message),
-                    _ => Decryption::open_in_place(cipher, &nonce, &ad, buffer),
+                    0 => Decryption::open_into(cipher, &nonce, &ad, sealed, message)?,
+                    _ => Decryption::open_in_place(cipher, &nonce, &ad, buffer)?,
                 });
             }
             decrypt_batch(&mut jobs, wrong);

@@ -60,6 +60,15 @@ impl<'a, 'py> Messages<'a, 'py> {
 /// A message: its bytes, its associated data and the place for its result.
 type Job<'a> = (&'a [u8], &'a [u8], &'a mut [u8]);
 
+/// Bytes of the right lengths as nonces.
+fn nonces<'a, F: Family>(each: impl Iterator<Item = &'a [u8]>) -> Vec<F::Nonce> {
+    each.map(|bytes| match F::Nonce::try_from(bytes) {
+        Ok(nonce) => nonce,
+        Err(_) => unreachable!("the bytes have that length"),
+    })
+    .collect()
+}
+
 fn seal_all<F: Family, const D: usize>(
     key: &[u8],
     tag_len: usize,
@@ -75,16 +84,15 @@ fn seal_all<F: Family, const D: usize>(
             unreachable!("a cipher's key has the right length")
         };
         let cipher = Aegis::<F, D, T>::new(&key);
-        let jobs = jobs.into_iter().zip(nonces.chunks_exact(F::KEY_LEN)).map(
-            |((message, ad, target), bytes)| {
-                let (front, sealed) = target.split_at_mut(F::KEY_LEN);
-                front.copy_from_slice(bytes);
-                let Ok(nonce) = F::Nonce::try_from(bytes) else {
-                    unreachable!("chunks have that length")
-                };
-                Encryption::seal_into(&cipher, &nonce, ad, message, sealed)
-            },
-        );
+        let nonces = self::nonces::<F>(nonces.chunks_exact(F::KEY_LEN));
+        let jobs = jobs.into_iter().zip(&nonces).map(|((message, ad, target), nonce)| {
+            let (front, sealed) = target.split_at_mut(F::KEY_LEN);
+            front.copy_from_slice(nonce.as_ref());
+            let Ok(job) = Encryption::seal_into(&cipher, nonce, ad, message, sealed) else {
+                unreachable!("the target has the right length")
+            };
+            job
+        });
         batch::encrypt(&mut jobs.collect::<Vec<_>>())
     }
     if tag_len == 16 {
@@ -107,12 +115,13 @@ fn open_all<F: Family, const D: usize>(
             unreachable!("a cipher's key has the right length")
         };
         let cipher = Aegis::<F, D, T>::new(&key);
-        let jobs = jobs.into_iter().map(|(sealed, ad, target)| {
-            let (front, sealed) = sealed.split_at(F::KEY_LEN);
-            let Ok(nonce) = F::Nonce::try_from(front) else {
-                unreachable!("the front has that length")
+        let nonces = nonces::<F>(jobs.iter().map(|(sealed, ..)| &sealed[..F::KEY_LEN]));
+        let jobs = jobs.into_iter().zip(&nonces).map(|((sealed, ad, target), nonce)| {
+            let sealed = &sealed[F::KEY_LEN..];
+            let Ok(job) = Decryption::open_into(&cipher, nonce, ad, sealed, target) else {
+                unreachable!("the target has the right length")
             };
-            Decryption::open_into(&cipher, &nonce, ad, sealed, target)
+            job
         });
         batch::decrypt(&mut jobs.collect::<Vec<_>>())
     }

@@ -386,12 +386,16 @@ fn seal_block<F: Family, const D: usize, const T: usize>(
     let Block { mut rows, mut room } = block;
     let cipher = Aegis::<F, D, T>::new(&F::Key::try_from(task.cipher.key())?);
     let mut stream = Nonces::new()?;
-    let mut nonces = [0; BATCH * 32];
-    let nonces = &mut nonces[..BATCH.min(rows.len()) * F::KEY_LEN];
-    let mut jobs = Vec::with_capacity(BATCH);
+    let (mut bytes, mut nonces) = ([0; BATCH * 32], [F::Nonce::default(); BATCH]);
     while !rows.is_empty() {
-        stream.0.next_bytes(nonces)?;
-        for (nonce, row) in nonces.chunks_exact(F::KEY_LEN).zip(rows.by_ref()) {
+        let nonces = &mut nonces[..BATCH.min(rows.len())];
+        let bytes = &mut bytes[..nonces.len() * F::KEY_LEN];
+        stream.0.next_bytes(bytes)?;
+        for (nonce, bytes) in nonces.iter_mut().zip(bytes.chunks_exact(F::KEY_LEN)) {
+            nonce.as_mut().copy_from_slice(bytes);
+        }
+        let mut jobs = Vec::with_capacity(nonces.len());
+        for (nonce, row) in nonces.iter().zip(rows.by_ref()) {
             let room = room.next(row)?;
             let Some(value) = task.values.get(row)? else {
                 room.fill(0); // of values with a fixed length
@@ -400,12 +404,10 @@ fn seal_block<F: Family, const D: usize, const T: usize>(
             let Some((place, sealed)) = room.split_at_mut_checked(F::KEY_LEN) else {
                 return Err(Fault::Offsets(row));
             };
-            place.copy_from_slice(nonce);
-            let nonce = F::Nonce::try_from(nonce)?;
-            jobs.push(Encryption::seal_into(&cipher, &nonce, task.ads.get(row)?, value, sealed));
+            place.copy_from_slice(nonce.as_ref());
+            jobs.push(Encryption::seal_into(&cipher, nonce, task.ads.get(row)?, value, sealed)?);
         }
         batch::encrypt(&mut jobs).map_err(palladion::Error::from)?;
-        jobs.clear();
     }
     Ok(())
 }
@@ -448,10 +450,12 @@ fn open_block<F: Family, const D: usize, const T: usize>(
 ) -> Result<Failures, Fault> {
     let Block { mut rows, mut room } = block;
     let cipher = Aegis::<F, D, T>::new(&F::Key::try_from(task.cipher.key())?);
-    let (mut jobs, mut places) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
+    let mut nonces = [F::Nonce::default(); BATCH];
+    let mut places = Vec::with_capacity(BATCH);
     let mut failures = Failures::default();
     while !rows.is_empty() {
-        for row in rows.by_ref().take(BATCH) {
+        let mut jobs = Vec::with_capacity(BATCH.min(rows.len()));
+        for (row, place) in rows.by_ref().take(BATCH).zip(&mut nonces) {
             let room = room.next(row)?;
             let Some(sealed) = task.values.get(row)? else {
                 room.fill(0); // of values with a fixed length
@@ -460,13 +464,8 @@ fn open_block<F: Family, const D: usize, const T: usize>(
             let ad = task.ads.get(row)?;
             match sealed.split_at_checked(F::KEY_LEN) {
                 Some((nonce, rest)) if rest.len() >= T => {
-                    jobs.push(Decryption::open_into(
-                        &cipher,
-                        &F::Nonce::try_from(nonce)?,
-                        ad,
-                        rest,
-                        room,
-                    ));
+                    *place = F::Nonce::try_from(nonce)?;
+                    jobs.push(Decryption::open_into(&cipher, place, ad, rest, room)?);
                     places.push(row);
                 }
                 _ => failures.add(row, keep),
@@ -481,7 +480,6 @@ fn open_block<F: Family, const D: usize, const T: usize>(
                 }
             }
         }
-        jobs.clear();
         places.clear();
     }
     Ok(failures)

@@ -157,6 +157,7 @@ impl<F: Family, const D: usize> Messages for Group<F, D> {
                             &input[..long],
                             &mut output[..short],
                         )
+                        .expect("lengths")
                     });
                     check(with_jobs!(jobs, nonces.len(), decrypt))?;
                 }
@@ -169,6 +170,7 @@ impl<F: Family, const D: usize> Messages for Group<F, D> {
                             &input[..short],
                             &mut output[..long],
                         )
+                        .expect("lengths")
                     });
                     check(with_jobs!(jobs, nonces.len(), encrypt))?;
                 }

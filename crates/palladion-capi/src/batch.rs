@@ -1,15 +1,16 @@
 //! Many messages in one call. The contracts are in `include/palladion.h`.
 
 use core::ffi::c_int;
-use core::mem::{MaybeUninit, needs_drop};
-use core::slice;
+use core::mem::MaybeUninit;
+use core::{ptr, slice};
 
-use palladion::batch::{self, Decryption, Encryption, PacketLayout};
+use palladion::Error;
+use palladion::batch::{self, PacketLayout};
 use palladion::family::{Aegis128, Aegis256, Family};
-use palladion::{Aegis, Error, Tag};
+use palladion::hazmat::{self, Job};
 
 use crate::aead::{cipher, nonce};
-use crate::memory::{Work, bytes, bytes_mut, inout, put_tag};
+use crate::memory::{bytes_mut, not_overlapping};
 use crate::status::{FAILED, OK, invalid_argument, status, with_backend};
 
 /// C's `palladion_message`.
@@ -29,110 +30,49 @@ struct Message {
 /// How many messages become jobs on the stack at once. The core sorts the same number.
 const AT_ONCE: usize = 64;
 
-/// A message as a job of the core.
-trait Job: Sized {
-    /// # Safety
-    /// The message is as the header says, and stays so while the job lives.
-    unsafe fn new(message: &Message) -> Self;
-    fn run(jobs: &mut [Self]);
-    /// Returns the outcome. Encryption writes its tag to `mac`.
-    ///
-    /// # Safety
-    /// `mac` is writable for a tag if the job encrypts.
-    unsafe fn finish(&self, mac: *mut u8) -> Result<(), Error>;
-}
-
-/// Everything about a message to encrypt except its bytes.
-struct Encrypt<'a, F: Family, const D: usize, const T: usize>(
-    &'a Aegis<F, D, T>,
-    &'a F::Nonce,
-    &'a [u8],
-);
-
-/// Everything about a message to decrypt except its bytes.
-struct Decrypt<'a, 't, F: Family, const D: usize, const T: usize>(
-    &'a Aegis<F, D, T>,
-    &'a F::Nonce,
-    &'a [u8],
-    &'t Tag<T>,
-);
-
-impl<'a, F: Family, const D: usize, const T: usize> Work<'a, Encryption<'a, F, D, T>>
-    for Encrypt<'a, F, D, T>
-{
-    fn in_place(&mut self, buf: &'a mut [u8]) -> Encryption<'a, F, D, T> {
-        Encryption::encrypt_in_place(self.0, self.1, self.2, buf)
-    }
-    fn apart(&mut self, input: &'a [u8], output: &'a mut [u8]) -> Encryption<'a, F, D, T> {
-        Encryption::encrypt_into(self.0, self.1, self.2, input, output)
-    }
-}
-
-impl<F: Family, const D: usize, const T: usize> Job for Encryption<'_, F, D, T> {
-    unsafe fn new(message: &Message) -> Self {
-        let Message { input, output, len, ad, ad_len, npub, k, .. } = *message;
-        // SAFETY: the caller's contract.
-        unsafe {
-            inout(input, output, len, Encrypt(cipher(k), nonce::<F>(npub), bytes(ad, ad_len)))
-        }
-    }
-    fn run(jobs: &mut [Self]) {
-        let _each_job_has_its_result = batch::encrypt(jobs);
-    }
-    unsafe fn finish(&self, mac: *mut u8) -> Result<(), Error> {
-        let tag = self.tag()?;
-        // SAFETY: the caller's contract.
-        unsafe { put_tag(mac, tag) };
-        Ok(())
-    }
-}
-
-impl<'a, F: Family, const D: usize, const T: usize> Work<'a, Decryption<'a, F, D, T>>
-    for Decrypt<'a, '_, F, D, T>
-{
-    fn in_place(&mut self, buf: &'a mut [u8]) -> Decryption<'a, F, D, T> {
-        Decryption::decrypt_in_place(self.0, self.1, self.2, buf, self.3)
-    }
-    fn apart(&mut self, input: &'a [u8], output: &'a mut [u8]) -> Decryption<'a, F, D, T> {
-        Decryption::decrypt_into(self.0, self.1, self.2, input, self.3, output)
-    }
-}
-
-impl<F: Family, const D: usize, const T: usize> Job for Decryption<'_, F, D, T> {
-    unsafe fn new(message: &Message) -> Self {
-        let Message { input, output, len, mac, ad, ad_len, npub, k, .. } = *message;
-        // SAFETY: the caller's contract.
-        unsafe {
-            let tag = Tag::from(*mac.cast::<[u8; T]>());
-            inout(input, output, len, Decrypt(cipher(k), nonce::<F>(npub), bytes(ad, ad_len), &tag))
-        }
-    }
-    fn run(jobs: &mut [Self]) {
-        let _each_job_has_its_result = batch::decrypt(jobs);
-    }
-    unsafe fn finish(&self, _: *mut u8) -> Result<(), Error> {
-        self.result()
-    }
-}
-
 /// # Safety
 /// The messages are as the header says.
-unsafe fn run<J: Job>(messages: &mut [Message]) -> c_int {
-    const { assert!(!needs_drop::<J>()) };
+unsafe fn run<F: Family, const D: usize, const T: usize, const ENCRYPT: bool>(
+    messages: &mut [Message],
+) -> c_int {
     let mut result = OK;
     for messages in messages.chunks_mut(AT_ONCE) {
-        let mut room = [const { MaybeUninit::<J>::uninit() }; AT_ONCE];
-        for (place, message) in room.iter_mut().zip(&*messages) {
+        let mut room = [const { MaybeUninit::<Job>::uninit() }; AT_ONCE];
+        // Received tags are copied, because an output may lie over its tag.
+        let mut tags = [const { MaybeUninit::<[u8; T]>::uninit() }; AT_ONCE];
+        for ((place, message), copy) in room.iter_mut().zip(&*messages).zip(&mut tags) {
+            let Message { input, output, len, mac, ad, ad_len, npub, k, .. } = *message;
             // SAFETY: the caller's contract.
-            place.write(unsafe { J::new(message) });
+            let (src, nonce, tag) = unsafe {
+                let nonce = ptr::from_ref(nonce::<F>(npub));
+                let tag = if ENCRYPT { mac } else { copy.write(*mac.cast()).as_mut_ptr() };
+                (not_overlapping(input, output, len), nonce.cast(), tag)
+            };
+            let dst = output;
+            place.write(Job::New(hazmat::Message {
+                key: k,
+                nonce,
+                ad,
+                ad_len,
+                src,
+                dst,
+                len,
+                tag,
+                tag_len: T,
+            }));
         }
-        // SAFETY: the loop initialised this many elements.
-        let jobs =
-            unsafe { slice::from_raw_parts_mut(room.as_mut_ptr().cast::<J>(), messages.len()) };
-        J::run(jobs);
+        // SAFETY: the loop initialised this many elements, and the caller promises the memory.
+        let jobs = unsafe {
+            let jobs = slice::from_raw_parts_mut(room.as_mut_ptr().cast(), messages.len());
+            let _each_job_has_its_result = if ENCRYPT {
+                hazmat::seal_batch::<F, D>(jobs)
+            } else {
+                hazmat::open_batch::<F, D>(jobs)
+            };
+            jobs
+        };
         for (message, job) in messages.iter_mut().zip(jobs) {
-            // SAFETY: the caller's contract.
-            message.result = status(unsafe { job.finish(message.mac) });
+            message.result = status(job.result());
             result = result.min(message.result);
         }
     }
@@ -159,11 +99,7 @@ unsafe fn dispatch<const ENCRYPT: bool>(
 ) -> c_int {
     type Run = unsafe fn(&mut [Message]) -> c_int;
     const fn of<F: Family, const D: usize, const ENCRYPT: bool>() -> [Run; 2] {
-        if ENCRYPT {
-            [run::<Encryption<'_, F, D, 16>>, run::<Encryption<'_, F, D, 32>>]
-        } else {
-            [run::<Decryption<'_, F, D, 16>>, run::<Decryption<'_, F, D, 32>>]
-        }
+        [run::<F, D, 16, ENCRYPT>, run::<F, D, 32, ENCRYPT>]
     }
     let runs = [
         of::<Aegis128, 1, ENCRYPT>(),

@@ -14,6 +14,11 @@ fn sized<'a, T: TryFrom<&'a [u8], Error = palladion::Error>>(bytes: &'a [u8]) ->
     T::try_from(bytes).map_err(Error::Cipher)
 }
 
+/// The nonces at the start of records.
+fn nonces<F: Family>(info: &Info, records: &[u8]) -> Result<Vec<F::Nonce>> {
+    records.chunks_exact(info.record_len()).map(|record| sized(&record[..F::KEY_LEN])).collect()
+}
+
 /// The error for a chunk that could not be opened.
 fn failed(chunk: u64, error: palladion::Error) -> Error {
     match error {
@@ -123,20 +128,15 @@ impl Keys {
             let chunk = info.chunk_size as usize;
             let ads: Vec<_> =
                 (first..).take(messages.len() / chunk).map(|index| info.ad(index)).collect();
+            let nonces = nonces::<F>(info, records)?;
             let mut jobs = Vec::with_capacity(ads.len());
-            let each = messages
-                .chunks_exact(chunk)
-                .zip(records.chunks_exact_mut(info.record_len()))
-                .zip(&ads);
-            for ((message, record), ad) in each {
-                let (nonce, rest) = record.split_at_mut(F::KEY_LEN);
-                jobs.push(Encryption::seal_into(
-                    &cipher,
-                    &sized::<F::Nonce>(nonce)?,
-                    ad,
-                    message,
-                    rest,
-                ));
+            let records = records.chunks_exact_mut(info.record_len());
+            for (((message, record), ad), nonce) in
+                messages.chunks_exact(chunk).zip(records).zip(&ads).zip(&nonces)
+            {
+                let sealed = &mut record[F::KEY_LEN..];
+                let job = Encryption::seal_into(&cipher, nonce, ad, message, sealed);
+                jobs.push(job.map_err(Error::Cipher)?);
             }
             batch::encrypt(&mut jobs).map_err(|e| Error::Cipher(e.error))
         }
@@ -162,20 +162,15 @@ impl Keys {
             let chunk = info.chunk_size as usize;
             let ads: Vec<_> =
                 (first..).take(messages.len() / chunk).map(|index| info.ad(index)).collect();
+            let nonces = nonces::<F>(info, records)?;
             let mut jobs = Vec::with_capacity(ads.len());
-            let each = messages
-                .chunks_exact_mut(chunk)
-                .zip(records.chunks_exact(info.record_len()))
-                .zip(&ads);
-            for ((message, record), ad) in each {
-                let (nonce, rest) = record.split_at(F::KEY_LEN);
-                jobs.push(Decryption::open_into(
-                    &cipher,
-                    &sized::<F::Nonce>(nonce)?,
-                    ad,
-                    rest,
-                    message,
-                ));
+            let records = records.chunks_exact(info.record_len());
+            for (((message, record), ad), nonce) in
+                messages.chunks_exact_mut(chunk).zip(records).zip(&ads).zip(&nonces)
+            {
+                let sealed = &record[F::KEY_LEN..];
+                let job = Decryption::open_into(&cipher, nonce, ad, sealed, message);
+                jobs.push(job.map_err(Error::Cipher)?);
             }
             batch::decrypt(&mut jobs).map_err(|BatchError { first: place, error, .. }| {
                 failed(first + place as u64, error)

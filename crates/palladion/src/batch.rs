@@ -7,8 +7,9 @@
 //! need not know about the batch.
 //!
 //! 1. Create a job for each message: [`Encryption`] or [`Decryption`]. The constructors have the
-//!    names and arguments of the corresponding methods of [`Aegis`], after the cipher. Jobs may
-//!    have different keys, but share the variant and the tag length.
+//!    names and arguments of the corresponding methods of [`Aegis`], after the cipher; a separate
+//!    tag has its place there too. Jobs borrow everything, so creating one takes a nanosecond or
+//!    two. They may have different keys, but share the variant and the tag length.
 //! 2. Call [`encrypt`] or [`decrypt`] on all jobs.
 //! 3. Read the result of each job.
 //!
@@ -19,19 +20,19 @@
 //! let cipher = Aegis128L::<16>::new(&Key128::from([7; 16]));
 //! let nonces = [Nonce128::from([1; 16]), Nonce128::from([2; 16])]; // never use one twice
 //!
-//! let (mut hello, mut world) = (*b"hello", *b"new world");
+//! let mut sealed = ([0; 5 + 16], [0; 9 + 16]); // with room for the tags
 //! let mut jobs = [
-//!     Encryption::encrypt_in_place(&cipher, &nonces[0], b"header", &mut hello),
-//!     Encryption::encrypt_in_place(&cipher, &nonces[1], b"", &mut world),
+//!     Encryption::seal_into(&cipher, &nonces[0], b"header", b"hello", &mut sealed.0)?,
+//!     Encryption::seal_into(&cipher, &nonces[1], b"", b"new world", &mut sealed.1)?,
 //! ];
 //! batch::encrypt(&mut jobs)?;
-//! let tags = [jobs[0].tag()?, jobs[1].tag()?];
-//! assert_eq!(tags[0], cipher.encrypt_in_place(&nonces[0], b"header", &mut b"hello".clone())?);
+//! assert_eq!(sealed.0[..], cipher.seal(&nonces[0], b"header", b"hello")?);
 //!
-//! hello[0] ^= 1; // an attacker changes the first ciphertext
+//! sealed.0[0] ^= 1; // an attacker changes the first ciphertext
+//! let (mut hello, mut world) = ([0xff; 5], [0xff; 9]);
 //! let mut jobs = [
-//!     Decryption::decrypt_in_place(&cipher, &nonces[0], b"header", &mut hello, &tags[0]),
-//!     Decryption::decrypt_in_place(&cipher, &nonces[1], b"", &mut world, &tags[1]),
+//!     Decryption::open_into(&cipher, &nonces[0], b"header", &sealed.0, &mut hello)?,
+//!     Decryption::open_into(&cipher, &nonces[1], b"", &sealed.1, &mut world)?,
 //! ];
 //! let failed = batch::decrypt(&mut jobs).unwrap_err();
 //! assert_eq!((failed.failed, failed.first), (1, 0));
@@ -74,178 +75,122 @@
 //! no partner, and those of other variants and on other CPUs, are processed one after another. No
 //! memory is allocated.
 
-use core::fmt;
+use core::marker::PhantomData;
 
 use crate::cipher::Aegis;
 use crate::dispatch::Chosen;
 use crate::driver::batch;
 use crate::error::Error;
 use crate::family::Family;
-use crate::memory::{Direction, InOut, WipedBytes};
+pub use crate::jobs::BatchError;
+use crate::jobs::{self, Borrowed, Job};
+use crate::memory::{Direction, InOut};
 use crate::types::Tag;
 
-/// A message for [`encrypt`].
-///
-/// An invalid argument, such as a buffer of the wrong length, fails only this message. Its
-/// [`result`](Self::result) is the error, and none of its buffers is changed.
+/// A message for [`encrypt`]. It holds pointers and lengths: making one takes a nanosecond.
 pub struct Encryption<'a, F: Family, const D: usize, const T: usize> {
-    item: Item<'a, F>,
-    tag: Tag<T>,
-    /// Where the tag is written, if it follows the ciphertext.
-    tag_out: Option<&'a mut [u8; T]>,
+    inner: Borrowed<'a>,
+    cipher: PhantomData<&'a Aegis<F, D, T>>,
 }
 
-/// A message for [`decrypt`].
-///
-/// An invalid argument, such as a buffer of the wrong length, fails only this message. Its
-/// [`result`](Self::result) is the error, and none of its buffers is changed.
+/// A message for [`decrypt`]. It holds pointers and lengths: making one takes a nanosecond.
 pub struct Decryption<'a, F: Family, const D: usize, const T: usize> {
-    item: Item<'a, F>,
-    /// The received tag.
-    tag: Tag<T>,
-}
-
-/// The part that both kinds of jobs share.
-struct Item<'a, F: Family> {
-    key: &'a F::Key,
-    nonce: F::Nonce,
-    ad: &'a [u8],
-    io: InOut<'a>,
-    result: Result<(), Error>,
-}
-
-impl<'a, F: Family> Item<'a, F> {
-    #[inline(always)]
-    fn new<const D: usize, const T: usize>(
-        cipher: &'a Aegis<F, D, T>,
-        nonce: &F::Nonce,
-        ad: &'a [u8],
-        io: Result<InOut<'a>, Error>,
-    ) -> Self {
-        let (io, result) = match io {
-            Ok(io) => (io, Err(Error::NotProcessed)),
-            Err(error) => (InOut::in_place(&mut []), Err(error)),
-        };
-        Self { key: cipher.key(), nonce: *nonce, ad, io, result }
-    }
-
-    /// Tells whether the job has not been processed yet.
-    #[inline(always)]
-    fn is_new(&self) -> bool {
-        matches!(self.result, Err(Error::NotProcessed))
-    }
+    inner: Borrowed<'a>,
+    cipher: PhantomData<&'a Aegis<F, D, T>>,
 }
 
 impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
     #[inline(always)]
     fn new(
         cipher: &'a Aegis<F, D, T>,
-        nonce: &F::Nonce,
+        nonce: &'a F::Nonce,
         ad: &'a [u8],
-        buffers: Result<(InOut<'a>, Option<&'a mut [u8; T]>), Error>,
+        io: InOut<'a>,
+        tag: &'a mut [u8; T],
     ) -> Self {
-        let (io, tag_out) = match buffers {
-            Ok((io, tag_out)) => (Ok(io), tag_out),
-            Err(error) => (Err(error), None),
-        };
-        Self { item: Item::new(cipher, nonce, ad, io), tag: Tag::zeroed(), tag_out }
+        let inputs = [cipher.key().as_ref(), nonce.as_ref(), ad];
+        Self { inner: Borrowed::new::<F, T>(inputs, &io, tag.as_mut_ptr()), cipher: PhantomData }
     }
 
-    /// Encrypts a message in place; [`tag`](Self::tag) returns its tag. See
-    /// [`Aegis::encrypt_in_place`].
+    /// Encrypts a message in place and writes its tag. See [`Aegis::encrypt_in_place`].
     #[must_use]
     #[inline(always)] // creates the job in place
     pub fn encrypt_in_place(
         cipher: &'a Aegis<F, D, T>,
-        nonce: &F::Nonce,
+        nonce: &'a F::Nonce,
         ad: &'a [u8],
         buf: &'a mut [u8],
+        tag: &'a mut Tag<T>,
     ) -> Self {
-        Self::new(cipher, nonce, ad, Ok((InOut::in_place(buf), None)))
+        Self::new(cipher, nonce, ad, InOut::in_place(buf), tag.as_mut_bytes())
     }
 
-    /// Encrypts a message into a buffer of the same length; [`tag`](Self::tag) returns its tag. See
+    /// Encrypts a message into a buffer of the same length and writes its tag. See
     /// [`Aegis::encrypt_into`].
     ///
-    /// The result is [`Error::WrongLength`] if the lengths differ.
-    #[must_use]
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`] if the lengths differ.
     #[inline(always)] // creates the job in place
     pub fn encrypt_into(
         cipher: &'a Aegis<F, D, T>,
-        nonce: &F::Nonce,
+        nonce: &'a F::Nonce,
         ad: &'a [u8],
         msg: &'a [u8],
         ct: &'a mut [u8],
-    ) -> Self {
-        Self::new(
-            cipher,
-            nonce,
-            ad,
-            InOut::separate(msg, ct).map(|io| (io, None)).map_err(Error::from),
-        )
+        tag: &'a mut Tag<T>,
+    ) -> Result<Self, Error> {
+        Ok(Self::new(cipher, nonce, ad, InOut::separate(msg, ct)?, tag.as_mut_bytes()))
     }
 
     /// Encrypts the message at the start of a buffer and writes the tag to its last `T` bytes. See
     /// [`Aegis::seal_in_place`].
     ///
-    /// The result is [`Error::TooShort`] if the buffer has no room for the tag.
-    #[must_use]
+    /// # Errors
+    ///
+    /// [`Error::TooShort`] if the buffer has no room for the tag.
     #[inline(always)] // creates the job in place
     pub fn seal_in_place(
         cipher: &'a Aegis<F, D, T>,
-        nonce: &F::Nonce,
+        nonce: &'a F::Nonce,
         ad: &'a [u8],
         buf: &'a mut [u8],
-    ) -> Self {
-        let actual = buf.len();
-        let buffers = buf
-            .split_last_chunk_mut::<T>()
-            .map(|(msg, tag)| (InOut::in_place(msg), Some(tag)))
-            .ok_or(Error::TooShort { what: "buffer", min: T, actual });
-        Self::new(cipher, nonce, ad, buffers)
+    ) -> Result<Self, Error> {
+        let short = Error::TooShort { what: "buffer", min: T, actual: buf.len() };
+        let (msg, tag) = buf.split_last_chunk_mut::<T>().ok_or(short)?;
+        Ok(Self::new(cipher, nonce, ad, InOut::in_place(msg), tag))
     }
 
     /// Encrypts a message and writes ciphertext and tag to a buffer that is `T` bytes longer. See
     /// [`Aegis::seal_into`].
     ///
-    /// The result is [`Error::WrongLength`] if `sealed` has another length.
-    #[must_use]
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`] if `sealed` has another length.
     #[inline(always)] // creates the job in place
     pub fn seal_into(
         cipher: &'a Aegis<F, D, T>,
-        nonce: &F::Nonce,
+        nonce: &'a F::Nonce,
         ad: &'a [u8],
         msg: &'a [u8],
         sealed: &'a mut [u8],
-    ) -> Self {
+    ) -> Result<Self, Error> {
         let (expected, actual) = (msg.len().saturating_add(T), sealed.len());
-        let wrong = Error::WrongLength { what: "output", expected, actual };
-        let buffers = match sealed.split_last_chunk_mut::<T>() {
+        match sealed.split_last_chunk_mut::<T>() {
             Some((ct, tag)) if actual == expected => {
-                InOut::separate(msg, ct).map(|io| (io, Some(tag))).map_err(Error::from)
+                Ok(Self::new(cipher, nonce, ad, InOut::separate(msg, ct)?, tag))
             }
-            _ => Err(wrong),
-        };
-        Self::new(cipher, nonce, ad, buffers)
+            _ => Err(Error::WrongLength { what: "output", expected, actual }),
+        }
     }
 
     /// Returns whether the message was encrypted: [`Error::NotProcessed`] before [`encrypt`].
     ///
     /// # Errors
     ///
-    /// [`Error::WrongLength`], [`Error::TooShort`], [`Error::TooLong`], [`Error::Backend`],
-    /// [`Error::NotProcessed`].
+    /// [`Error::TooLong`], [`Error::Backend`], [`Error::NotProcessed`].
     pub fn result(&self) -> Result<(), Error> {
-        self.item.result
-    }
-
-    /// Returns the tag, whether or not it was also written to a buffer.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`result`](Self::result).
-    pub fn tag(&self) -> Result<Tag<T>, Error> {
-        self.result().map(|()| self.tag)
+        self.inner.job.result()
     }
 
     /// Returns the ciphertext, without the tag.
@@ -254,83 +199,90 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
     ///
     /// The same as [`result`](Self::result).
     pub fn ciphertext(&self) -> Result<&[u8], Error> {
-        self.result().map(|()| self.item.io.output())
+        self.inner.output()
     }
 }
 
 impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
+    #[inline(always)]
+    fn new(
+        cipher: &'a Aegis<F, D, T>,
+        nonce: &'a F::Nonce,
+        ad: &'a [u8],
+        io: InOut<'a>,
+        tag: &'a [u8; T],
+    ) -> Self {
+        let inputs = [cipher.key().as_ref(), nonce.as_ref(), ad];
+        let tag = tag.as_ptr().cast_mut(); // is only read
+        Self { inner: Borrowed::new::<F, T>(inputs, &io, tag), cipher: PhantomData }
+    }
+
     /// Verifies the tag and decrypts a ciphertext in place. See [`Aegis::decrypt_in_place`].
     #[must_use]
     #[inline(always)] // creates the job in place
     pub fn decrypt_in_place(
         cipher: &'a Aegis<F, D, T>,
-        nonce: &F::Nonce,
+        nonce: &'a F::Nonce,
         ad: &'a [u8],
         buf: &'a mut [u8],
-        tag: &Tag<T>,
+        tag: &'a Tag<T>,
     ) -> Self {
-        Self { item: Item::new(cipher, nonce, ad, Ok(InOut::in_place(buf))), tag: *tag }
+        Self::new(cipher, nonce, ad, InOut::in_place(buf), tag.as_bytes())
     }
 
     /// Verifies the tag and decrypts a ciphertext into a buffer of the same length. See
     /// [`Aegis::decrypt_into`].
     ///
-    /// The result is [`Error::WrongLength`] if the lengths differ.
-    #[must_use]
+    /// # Errors
+    ///
+    /// [`Error::WrongLength`] if the lengths differ.
     #[inline(always)] // creates the job in place
     pub fn decrypt_into(
         cipher: &'a Aegis<F, D, T>,
-        nonce: &F::Nonce,
+        nonce: &'a F::Nonce,
         ad: &'a [u8],
         ct: &'a [u8],
-        tag: &Tag<T>,
+        tag: &'a Tag<T>,
         msg: &'a mut [u8],
-    ) -> Self {
-        Self {
-            item: Item::new(cipher, nonce, ad, InOut::separate(ct, msg).map_err(Error::from)),
-            tag: *tag,
-        }
+    ) -> Result<Self, Error> {
+        Ok(Self::new(cipher, nonce, ad, InOut::separate(ct, msg)?, tag.as_bytes()))
     }
 
     /// Verifies and decrypts ciphertext and tag in place. See [`Aegis::open_in_place`].
     ///
-    /// The result is [`Error::TooShort`] if the buffer is shorter than a tag.
-    #[must_use]
+    /// # Errors
+    ///
+    /// [`Error::TooShort`] if the buffer is shorter than a tag.
     #[inline(always)] // creates the job in place
     pub fn open_in_place(
         cipher: &'a Aegis<F, D, T>,
-        nonce: &F::Nonce,
+        nonce: &'a F::Nonce,
         ad: &'a [u8],
         buf: &'a mut [u8],
-    ) -> Self {
-        let actual = buf.len();
-        let (io, tag) = match buf.split_last_chunk_mut::<T>() {
-            Some((ct, tag)) => (Ok(InOut::in_place(ct)), Tag::from(*tag)),
-            None => (Err(Error::TooShort { what: "ciphertext", min: T, actual }), Tag::zeroed()),
-        };
-        Self { item: Item::new(cipher, nonce, ad, io), tag }
+    ) -> Result<Self, Error> {
+        let short = Error::TooShort { what: "ciphertext", min: T, actual: buf.len() };
+        let (ct, tag) = buf.split_last_chunk_mut::<T>().ok_or(short)?;
+        Ok(Self::new(cipher, nonce, ad, InOut::in_place(ct), tag))
     }
 
     /// Verifies and decrypts ciphertext and tag into a buffer that is `T` bytes shorter. See
     /// [`Aegis::open_into`].
     ///
-    /// The result is [`Error::TooShort`] if `sealed` is shorter than a tag, [`Error::WrongLength`]
-    /// if `msg` has the wrong length.
-    #[must_use]
+    /// # Errors
+    ///
+    /// [`Error::TooShort`] if `sealed` is shorter than a tag, [`Error::WrongLength`] if `msg` has
+    /// the wrong length.
     #[inline(always)] // creates the job in place
     pub fn open_into(
         cipher: &'a Aegis<F, D, T>,
-        nonce: &F::Nonce,
+        nonce: &'a F::Nonce,
         ad: &'a [u8],
         sealed: &'a [u8],
         msg: &'a mut [u8],
-    ) -> Self {
-        let actual = sealed.len();
-        let (io, tag) = match sealed.split_last_chunk::<T>() {
-            Some((ct, tag)) => (InOut::separate(ct, msg).map_err(Error::from), Tag::from(*tag)),
-            None => (Err(Error::TooShort { what: "ciphertext", min: T, actual }), Tag::zeroed()),
-        };
-        Self { item: Item::new(cipher, nonce, ad, io), tag }
+    ) -> Result<Self, Error> {
+        let short = Error::TooShort { what: "ciphertext", min: T, actual: sealed.len() };
+        let (ct, tag) = sealed.split_last_chunk::<T>().ok_or(short)?;
+        Ok(Self::new(cipher, nonce, ad, InOut::separate(ct, msg)?, tag))
     }
 
     /// Returns whether the message was decrypted: [`Error::NotProcessed`] before [`decrypt`].
@@ -338,10 +290,9 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
     /// # Errors
     ///
     /// [`Error::VerificationFailed`] if the tag is wrong, and the output is zeroed;
-    /// [`Error::WrongLength`], [`Error::TooShort`], [`Error::TooLong`], [`Error::Backend`],
-    /// [`Error::NotProcessed`].
+    /// [`Error::TooLong`], [`Error::Backend`], [`Error::NotProcessed`].
     pub fn result(&self) -> Result<(), Error> {
-        self.item.result
+        self.inner.job.result()
     }
 
     /// Returns the message.
@@ -350,36 +301,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
     ///
     /// The same as [`result`](Self::result).
     pub fn message(&self) -> Result<&[u8], Error> {
-        self.result().map(|()| self.item.io.output())
-    }
-}
-
-/// Some messages of a batch failed. The others were processed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct BatchError {
-    /// How many messages failed.
-    pub failed: usize,
-    /// The index of the first job that failed.
-    pub first: usize,
-    /// Why that job failed.
-    pub error: Error,
-}
-
-impl fmt::Display for BatchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { failed, first, error } = self;
-        let s = if *failed == 1 { "" } else { "s" };
-        write!(f, "{failed} message{s} of the batch failed; the first is message {first}: {error}")
-    }
-}
-
-impl core::error::Error for BatchError {}
-
-impl From<BatchError> for Error {
-    /// Returns the error of the first job that failed.
-    fn from(e: BatchError) -> Self {
-        e.error
+        self.inner.output()
     }
 }
 
@@ -391,10 +313,12 @@ impl From<BatchError> for Error {
 ///
 /// [`BatchError`] if some messages failed. The others are encrypted. See
 /// [`result`](Encryption::result) for each.
+#[allow(unsafe_code)] // calls the driver with the jobs' pointers
 pub fn encrypt<F: Family, const D: usize, const T: usize>(
     jobs: &mut [Encryption<'_, F, D, T>],
 ) -> Result<(), BatchError> {
-    run::<F, D, T, _>(jobs)
+    // SAFETY: jobs are created from valid slices; they borrow outputs and tags exclusively.
+    unsafe { jobs::run::<F, D, _>(jobs, |job| &mut job.inner.job, Direction::Encrypt) }
 }
 
 /// Verifies and decrypts all messages, with the same result as [`Aegis`] (RFC 10032 §3, §4, §5).
@@ -405,10 +329,13 @@ pub fn encrypt<F: Family, const D: usize, const T: usize>(
 ///
 /// [`BatchError`] if some messages failed. The others are decrypted. See
 /// [`result`](Decryption::result) for each. The output of a message with a wrong tag is zeroed.
+#[allow(unsafe_code)] // calls the driver with the jobs' pointers
 pub fn decrypt<F: Family, const D: usize, const T: usize>(
     jobs: &mut [Decryption<'_, F, D, T>],
 ) -> Result<(), BatchError> {
-    run::<F, D, T, _>(jobs)
+    // SAFETY: jobs are created from valid slices; they borrow outputs exclusively. Tags are only
+    // read.
+    unsafe { jobs::run::<F, D, _>(jobs, |job| &mut job.inner.job, Direction::Decrypt) }
 }
 
 /// The lengths of packets that follow each other in one buffer.
@@ -477,44 +404,40 @@ pub fn open_packets<F: Family, const D: usize, const T: usize>(
     process_packets(cipher, iv, first, buf, layout, Direction::Decrypt, on_forgery)
 }
 
-/// A packet of [`seal_packets`] or [`open_packets`].
-struct Packet<'a, F: Family, const T: usize> {
-    key: &'a F::Key,
-    nonce: F::Nonce,
-    header: &'a [u8],
-    io: InOut<'a>,
-    tag: &'a mut [u8; T],
-}
-
-impl<'a, F: Family, const T: usize> Packet<'a, F, T> {
-    /// Returns `None` if there is no room for header and tag.
-    #[inline(always)]
-    fn new(
-        key: &'a F::Key,
-        iv: &F::Nonce,
-        number: u64,
-        packet: &'a mut [u8],
-        header: usize,
-    ) -> Option<Self> {
-        let mut bytes = [0; 32];
-        let bytes = &mut bytes[..F::KEY_BYTES];
-        bytes.copy_from_slice(iv.as_ref());
-        let end = bytes.last_chunk_mut::<8>()?;
+/// Returns the nonce of a packet.
+#[inline(always)]
+fn packet_nonce<F: Family>(iv: &F::Nonce, number: u64) -> F::Nonce {
+    let mut nonce = *iv;
+    if let Some(end) = nonce.as_mut().last_chunk_mut::<8>() {
         *end = (u64::from_be_bytes(*end) ^ number).to_be_bytes();
-        let nonce = F::Nonce::try_from(bytes).ok()?;
-        let (header, rest) = packet.split_at_mut_checked(header)?;
-        let (message, tag) = rest.split_last_chunk_mut::<T>()?;
-        Some(Self { key, nonce, header, io: InOut::in_place(message), tag })
     }
+    nonce
 }
 
-impl<F: Family, const T: usize> batch::Job for Packet<'_, F, T> {
-    #[inline(always)]
-    fn parts(&mut self) -> batch::Parts<'_> {
-        let (key, nonce): (&F::Key, &F::Nonce) = (self.key, &self.nonce);
-        let (ad, io, tag) = (self.header, &self.io, &mut *self.tag);
-        batch::Parts { key: key.as_ref(), nonce: nonce.as_ref(), ad, io, tag }
+/// Processes the next `N` packets, which have one length. Returns a bit for each forgery.
+#[allow(unsafe_code)] // calls the driver with the jobs' pointers
+#[inline(always)]
+fn process_some<'a, F: Family, const D: usize, const T: usize, const N: usize>(
+    variant: Chosen<F, D>,
+    cipher: &Aegis<F, D, T>,
+    nonce: impl Fn(usize) -> F::Nonce,
+    packets: impl Iterator<Item = &'a mut [u8]>,
+    header: usize,
+    direction: Direction,
+) -> Result<u32, Error> {
+    let nonces: [F::Nonce; N] = core::array::from_fn(nonce);
+    let mut jobs = [Job::Failed(Error::NotProcessed); N];
+    for ((job, nonce), packet) in jobs.iter_mut().zip(&nonces).zip(packets) {
+        // The lengths were checked, so nothing fails. Jobs for both directions are the same.
+        let (header, rest) = packet.split_at_mut_checked(header).unwrap_or_default();
+        *job = Encryption::seal_in_place(cipher, nonce, header, rest)?.inner.job;
     }
+    // SAFETY: jobs are created from valid slices, and each borrows its packet exclusively.
+    if unsafe { jobs::process_window(variant, &mut jobs, |job| job, direction) } {
+        return Ok(0);
+    }
+    let failed = |(i, job): (usize, &Job)| u32::from(job.result().is_err()) << i;
+    Ok(jobs.iter().enumerate().map(failed).sum())
 }
 
 #[inline(always)]
@@ -532,38 +455,29 @@ fn process_packets<F: Family, const D: usize, const T: usize>(
         return Err(Error::TooManyPackets { first, count });
     }
     let variant = Chosen::<F, D>::new()?;
+    let PacketLayout { packet, header } = layout;
+    let whole = buf.len() / packet;
+    let mut packets = buf.chunks_mut(packet);
     let mut done = 0;
     let mut forged = false;
-    // A last packet that is shorter has no partner.
-    let whole = buf.len() / layout.packet;
-    let mut packets = buf.chunks_mut(layout.packet);
     while done < count {
-        let mut number = first.wrapping_add(done as u64);
-        let mut next = || {
-            let packet =
-                Packet::<F, T>::new(cipher.key(), iv, number, packets.next()?, layout.header);
-            number = number.wrapping_add(1);
-            packet
-        };
-        let size = batch::group_size(variant, whole.saturating_sub(done), layout.packet);
-        // The lengths were checked, so there is always a packet.
-        let wrong = match size {
-            4 => match (next(), next(), next(), next()) {
-                (Some(mut a), Some(mut b), Some(mut c), Some(mut d)) => {
-                    batch::process_jobs(variant, [&mut a, &mut b, &mut c, &mut d], direction)
-                }
-                _ => 0,
-            },
-            2 => match (next(), next()) {
-                (Some(mut a), Some(mut b)) => {
-                    batch::process_jobs(variant, [&mut a, &mut b], direction)
-                }
-                _ => 0,
-            },
-            _ => match next() {
-                Some(mut a) => batch::process_jobs(variant, [&mut a], direction),
-                None => 0,
-            },
+        let nonce = |i| packet_nonce::<F>(iv, first.wrapping_add((done + i) as u64));
+        macro_rules! some {
+            ($n:literal) => {{
+                let packets = &mut packets;
+                (
+                    $n,
+                    process_some::<F, D, T, $n>(
+                        variant, cipher, nonce, packets, header, direction,
+                    )?,
+                )
+            }};
+        }
+        // A last packet that is shorter has no partner.
+        let (size, wrong) = match whole.saturating_sub(done) {
+            4.. => some!(4),
+            2.. => some!(2),
+            _ => some!(1),
         };
         for i in (0..size).filter(|i| wrong >> i & 1 == 1) {
             forged = true;
@@ -575,258 +489,4 @@ fn process_packets<F: Family, const D: usize, const T: usize>(
         batch::finish(variant);
     }
     if forged { Err(Error::VerificationFailed) } else { Ok(()) }
-}
-
-/// The differences between the two kinds of jobs.
-trait Job<'a, F: Family, const D: usize, const T: usize>: batch::Job {
-    const DIRECTION: Direction;
-    const WHAT: &'static str;
-    fn item(&mut self) -> &mut Item<'a, F>;
-    /// Completes a job that succeeded.
-    fn finish(&mut self);
-}
-
-macro_rules! driver_job {
-    ($name:ident) => {
-        impl<F: Family, const D: usize, const T: usize> batch::Job for $name<'_, F, D, T> {
-            #[inline(always)]
-            fn parts(&mut self) -> batch::Parts<'_> {
-                let Item { key, nonce, ad, io, .. } = &self.item;
-                let tag = self.tag.as_mut_bytes();
-                batch::Parts { key: key.as_ref(), nonce: nonce.as_ref(), ad, io, tag }
-            }
-        }
-    };
-}
-driver_job!(Encryption);
-driver_job!(Decryption);
-
-impl<'a, F: Family, const D: usize, const T: usize> Job<'a, F, D, T> for Encryption<'a, F, D, T> {
-    const DIRECTION: Direction = Direction::Encrypt;
-    const WHAT: &'static str = "message";
-
-    #[inline(always)]
-    fn item(&mut self) -> &mut Item<'a, F> {
-        &mut self.item
-    }
-
-    #[inline(always)]
-    fn finish(&mut self) {
-        if let Some(tag_out) = &mut self.tag_out {
-            **tag_out = *self.tag.as_bytes();
-        }
-    }
-}
-
-impl<'a, F: Family, const D: usize, const T: usize> Job<'a, F, D, T> for Decryption<'a, F, D, T> {
-    const DIRECTION: Direction = Direction::Decrypt;
-    const WHAT: &'static str = "ciphertext";
-
-    #[inline(always)]
-    fn item(&mut self) -> &mut Item<'a, F> {
-        &mut self.item
-    }
-
-    #[inline(always)]
-    fn finish(&mut self) {}
-}
-
-/// How many messages are sorted at once. Their sizes are kept on the stack.
-const WINDOW: usize = 64;
-
-/// The size of a message in steps, and its index in the window. Ordered by the length of the
-/// message, then by that of the associated data.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Size(u64);
-
-impl Size {
-    /// Returns `None` for messages that are too long to gain from a batch.
-    #[inline(always)]
-    fn new(msg_steps: usize, ad_steps: usize, place: usize) -> Option<Self> {
-        let fits = msg_steps < 1 << 29 && ad_steps < 1 << 29;
-        fits.then_some(Self((msg_steps as u64) << 35 | (ad_steps as u64) << 6 | place as u64))
-    }
-    #[inline(always)]
-    fn place(self) -> usize {
-        (self.0 % WINDOW as u64) as usize
-    }
-    #[inline(always)]
-    fn has_same_steps(self, other: Self) -> bool {
-        self.0 >> 6 == other.0 >> 6
-    }
-}
-
-fn run<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
-    jobs: &mut [J],
-) -> Result<(), BatchError> {
-    let variant = match Chosen::<F, D>::new() {
-        Ok(variant) => variant,
-        Err(e) => {
-            for item in jobs.iter_mut().map(Job::item).filter(|item| item.is_new()) {
-                item.result = Err(e.into());
-            }
-            return summary(jobs);
-        }
-    };
-    let mut all_ok = true;
-    if !batch::has_kernels(variant) {
-        // Finding jobs of the same size would gain nothing.
-        for job in jobs.iter_mut() {
-            all_ok &=
-                if is_due(job) { process_group(variant, [job]) } else { job.item().result.is_ok() };
-        }
-        return if all_ok { Ok(()) } else { summary(jobs) };
-    }
-    for window in jobs.chunks_mut(WINDOW) {
-        all_ok &= if are_alike(window) {
-            process_alike(variant, window)
-        } else {
-            process_sorted(variant, window)
-        };
-    }
-    if jobs.len() > 1 {
-        batch::finish(variant);
-    }
-    if all_ok { Ok(()) } else { summary(jobs) }
-}
-
-/// Summarizes the jobs that failed.
-#[cold]
-fn summary<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
-    jobs: &mut [J],
-) -> Result<(), BatchError> {
-    let mut summary = Ok(());
-    for (place, job) in jobs.iter_mut().enumerate() {
-        if let Err(error) = job.item().result {
-            match &mut summary {
-                Ok(()) => summary = Err(BatchError { failed: 1, first: place, error }),
-                Err(e) => e.failed += 1,
-            }
-        }
-    }
-    summary
-}
-
-/// Tells whether a job should be processed: it is new and within the limits.
-#[inline(always)]
-fn is_due<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
-    job: &mut J,
-) -> bool {
-    let item = job.item();
-    if !item.is_new() {
-        return false;
-    }
-    let ad = Error::check_limit("associated data", 0, item.ad.len());
-    if let Err(e) = ad.and(Error::check_limit(J::WHAT, 0, item.io.len())) {
-        item.result = Err(e);
-        return false;
-    }
-    true
-}
-
-/// Tells whether all jobs are due and have the same lengths, as in most batches.
-#[inline(always)]
-fn are_alike<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
-    jobs: &mut [J],
-) -> bool {
-    let [first, others @ ..] = jobs else { return true };
-    let (msg, ad) = (first.item().io.len(), first.item().ad.len());
-    let mut same = true;
-    for job in others {
-        let item = job.item();
-        same &= item.is_new() & (item.io.len() == msg) & (item.ad.len() == ad);
-    }
-    same && is_due(first)
-}
-
-/// Processes jobs that are all due and have the same number of steps. Tells whether all succeeded.
-#[inline(always)]
-fn process_alike<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
-    variant: Chosen<F, D>,
-    mut jobs: &mut [J],
-) -> bool {
-    let mut all_ok = true;
-    while let [first, ..] = jobs {
-        let len = first.item().io.len();
-        let (group, rest) = jobs.split_at_mut(batch::group_size(variant, jobs.len(), len));
-        jobs = rest;
-        all_ok &= match group {
-            [a, b, c, d] => process_group(variant, [a, b, c, d]),
-            [a, b] => process_group(variant, [a, b]),
-            [a, ..] => process_group(variant, [a]),
-            [] => true,
-        };
-    }
-    all_ok
-}
-
-/// Sorts jobs by size, and processes them in groups with the same number of steps. Tells whether
-/// all succeeded.
-#[inline(never)]
-fn process_sorted<'a, F: Family + 'a, const D: usize, const T: usize, J: Job<'a, F, D, T>>(
-    variant: Chosen<F, D>,
-    jobs: &mut [J],
-) -> bool {
-    let mut all_ok = true;
-    let (mut order, mut count) = ([Size(0); WINDOW], 0);
-    for (place, job) in jobs.iter_mut().enumerate() {
-        if !is_due(job) {
-            all_ok &= job.item().result.is_ok();
-            continue;
-        }
-        let (item, rate) = (job.item(), F::Step::<D>::LEN);
-        let steps = |len: usize| len.div_ceil(rate);
-        if let Some(size) = Size::new(steps(item.io.len()), steps(item.ad.len()), place) {
-            order[count] = size;
-            count += 1;
-        } else {
-            all_ok &= process_group(variant, [job]);
-        }
-    }
-    let mut rest = &mut order[..count];
-    rest.sort_unstable();
-    while let [first, others @ ..] = &*rest {
-        let same = others.iter().take(batch::MOST - 1).take_while(|s| s.has_same_steps(*first));
-        let len = jobs[first.place()].item().io.len();
-        let size = batch::group_size(variant, 1 + same.count(), len);
-        let (group, later) = core::mem::take(&mut rest).split_at_mut(size);
-        rest = later;
-        // Places are distinct, so there is always a result.
-        all_ok &= match *group {
-            [a, b, c, d] => jobs
-                .get_disjoint_mut([a.place(), b.place(), c.place(), d.place()])
-                .is_ok_and(|group| process_group(variant, group)),
-            [a, b] => jobs
-                .get_disjoint_mut([a.place(), b.place()])
-                .is_ok_and(|group| process_group(variant, group)),
-            [a, ..] => process_group(variant, [&mut jobs[a.place()]]),
-            [] => true,
-        };
-    }
-    all_ok
-}
-
-/// Processes jobs with the same number of steps. Tells whether all succeeded.
-#[inline(always)]
-fn process_group<
-    'a,
-    F: Family + 'a,
-    const D: usize,
-    const T: usize,
-    J: Job<'a, F, D, T>,
-    const N: usize,
->(
-    variant: Chosen<F, D>,
-    mut jobs: [&mut J; N],
-) -> bool {
-    let wrong = batch::process_jobs(variant, jobs.each_mut().map(|job| &mut **job), J::DIRECTION);
-    for (i, job) in jobs.iter_mut().enumerate() {
-        if wrong >> i & 1 == 0 {
-            job.finish();
-            job.item().result = Ok(());
-        } else {
-            job.item().result = Err(Error::VerificationFailed);
-        }
-    }
-    wrong == 0
 }

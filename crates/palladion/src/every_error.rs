@@ -86,7 +86,8 @@ fn every_error() {
     let came = |result: Result<(), Error>| Came::new(&result.unwrap_err(), name);
     let (cipher, nonce) = (cipher(), nonce());
     let mut buf = [0; 10];
-    let untouched = Encryption::encrypt_in_place(&cipher, &nonce, b"", &mut buf).result();
+    let mut tag = crate::Tag::from([0; 16]);
+    let untouched = Encryption::encrypt_in_place(&cipher, &nonce, b"", &mut buf, &mut tag).result();
     let calls: &mut Vec<Call<'_>> = &mut vec![
         (
             "VerificationFailed",
@@ -186,10 +187,8 @@ fn child_backend() {
 fn structures() {
     let (cipher, nonce) = (cipher(), nonce());
     let [mut first, mut second] = [[0; 16], [0; 16]];
-    let mut batch = [
-        batch::Decryption::open_in_place(&cipher, &nonce, b"", &mut first),
-        batch::Decryption::open_in_place(&cipher, &nonce, b"", &mut second[..3]),
-    ];
+    let mut batch = [&mut first, &mut second]
+        .map(|buf| batch::Decryption::open_in_place(&cipher, &nonce, b"", buf).unwrap());
     let error = batch::decrypt(&mut batch).unwrap_err();
     assert_eq!((error.failed, error.first, error.error), (2, 0, Error::VerificationFailed));
     assert!(error.to_string().starts_with(

@@ -7,7 +7,8 @@
 //!   hold such bytes back until the tag has arrived.
 //! - [`AnySession`] is a [`Session`] whose cipher is chosen at run time.
 //! - [`seal`] and [`open`] work on a [`Message`] of pointers, for bindings to other languages.
-//!   [`seal_any`] and [`open_any`] choose the cipher at run time.
+//!   [`seal_any`] and [`open_any`] choose the cipher at run time. [`seal_batch`] and [`open_batch`]
+//!   work on many.
 //! - [`encrypt_unauthenticated`] and [`decrypt_unauthenticated`] do without a tag: anyone can flip
 //!   any bit of the message. They exist because libaegis has them.
 
@@ -18,6 +19,8 @@ pub use crate::driver::Message;
 use crate::driver::message;
 use crate::error::Error;
 use crate::family::Family;
+pub use crate::jobs::Job;
+use crate::jobs::{self, BatchError};
 #[doc(hidden)] // for the constant-time checks
 pub use crate::memory::secrecy;
 use crate::memory::{Direction, InOut};
@@ -127,6 +130,36 @@ pub unsafe fn open_any(algorithm: Algorithm, message: &Message) -> Result<(), Er
     // SAFETY: the caller promises that the pointers are valid as `Message` requires. The algorithm
     // selects the family, so key and nonce have its length.
     unsafe { with_algorithm!(algorithm, open(message)) }
+}
+
+/// Encrypts many messages and writes their tags, like [`batch::encrypt`](crate::batch::encrypt).
+///
+/// # Errors
+///
+/// [`BatchError`] if some messages failed. The others are encrypted.
+///
+/// # Safety
+/// The pointers of new jobs are valid as [`Message`] requires. Keys and nonces have the family's
+/// length, tags are all of 16 or all of 32 bytes, and no memory that one message writes is used by
+/// another.
+#[allow(unsafe_code)] // calls the driver with the caller's pointers
+pub unsafe fn seal_batch<F: Family, const D: usize>(jobs: &mut [Job]) -> Result<(), BatchError> {
+    // SAFETY: the caller's promise.
+    unsafe { jobs::run::<F, D, _>(jobs, |job| job, Direction::Encrypt) }
+}
+
+/// Verifies and decrypts many messages, like [`batch::decrypt`](crate::batch::decrypt).
+///
+/// # Errors
+///
+/// [`BatchError`] if some messages failed. The others are decrypted.
+///
+/// # Safety
+/// The same as for [`seal_batch`].
+#[allow(unsafe_code)] // calls the driver with the caller's pointers
+pub unsafe fn open_batch<F: Family, const D: usize>(jobs: &mut [Job]) -> Result<(), BatchError> {
+    // SAFETY: the caller's promise.
+    unsafe { jobs::run::<F, D, _>(jobs, |job| job, Direction::Decrypt) }
 }
 
 /// Encrypts a message in place without computing a tag. The ciphertext is the same as that of

@@ -138,6 +138,8 @@ mod error;
 pub mod family;
 pub mod hazmat;
 pub mod historic;
+#[allow(unsafe_code)] // calls the driver with pointers
+mod jobs;
 mod mac;
 mod session;
 mod stream;

@@ -12,8 +12,8 @@ use super::steps::Work;
 use super::variant::Variant;
 use crate::block::{Blocks, MAX_LANES, Vector};
 use crate::machine::Batched;
+use crate::memory::Direction;
 use crate::memory::secrecy::declassify;
-use crate::memory::{Direction, InOut, WipedBytes};
 
 /// The most batch kernels that a variant has.
 pub(crate) const KERNELS: usize = 2;
@@ -34,17 +34,20 @@ pub(crate) struct Batch {
     /// Whether the kernels put secrets on the stack.
     pub(super) spills: bool,
     /// Encrypts the messages and writes their tags.
-    pub(crate) seal: unsafe fn(&[Message]) -> u32,
+    pub(crate) seal: BatchKernel,
     /// Decrypts the messages. Bit `i` of the result is set if the tag of message `i` is wrong.
-    pub(crate) open: unsafe fn(&[Message]) -> u32,
+    pub(crate) open: BatchKernel,
 }
+
+/// A kernel for several messages.
+pub(crate) type BatchKernel = unsafe fn(&Pointers) -> u32;
+
+/// The messages for a kernel, which uses as many of the pointers as it takes messages.
+pub(crate) type Pointers = [*const Message; MAX_LANES];
 
 impl Batch {
     /// Creates the kernels of `M`.
-    pub(crate) const fn new<M: Batched>(
-        seal: unsafe fn(&[Message]) -> u32,
-        open: unsafe fn(&[Message]) -> u32,
-    ) -> Self {
+    pub(crate) const fn new<M: Batched>(seal: BatchKernel, open: BatchKernel) -> Self {
         assert!(M::V::LANES > 1 && M::V::LANES <= MAX_LANES);
         Self { messages: M::V::LANES, longest: usize::MAX, spills: M::SPILLS, seal, open }
     }
@@ -52,7 +55,7 @@ impl Batch {
 
 /// Pads a list of batch kernels with empty entries.
 pub(crate) const fn list<const N: usize>(kernels: [Batch; N]) -> [Batch; KERNELS] {
-    unsafe fn none(_: &[Message]) -> u32 {
+    unsafe fn none(_: &Pointers) -> u32 {
         0
     }
     let mut list =
@@ -70,9 +73,9 @@ pub(crate) const fn list<const N: usize>(kernels: [Batch; N]) -> [Batch; KERNELS
 /// Returns a field of each message. Places without a message repeat that of the first.
 macro_rules! fields {
     ($messages:expr, $($field:tt)+) => {{
-        let mut fields = [$messages[0].$($field)+; MAX_LANES];
+        let mut fields = [(*$messages[0]).$($field)+; MAX_LANES];
         for i in 1..M::V::LANES {
-            fields[i] = $messages[i].$($field)+;
+            fields[i] = (*$messages[i]).$($field)+;
         }
         fields
     }};
@@ -233,14 +236,14 @@ unsafe fn process_data<M: Batched>(
 
 /// The lanes of several messages.
 #[derive(Clone, Copy)]
-struct SideBySide<'a>(&'a [Message]);
+struct SideBySide<'a>(&'a Pointers);
 
 impl<M: Batched> Input<M> for SideBySide<'_> {
     #[inline(always)]
     unsafe fn init(self) -> M {
-        let (keys, nonces) = (fields!(self.0, key), fields!(self.0, nonce));
         // SAFETY: the caller promises the CPU features and readable keys and nonces.
         unsafe {
+            let (keys, nonces) = (fields!(self.0, key), fields!(self.0, nonce));
             let (mut key, mut nonce) = ([M::V::zero(); 2], [M::V::zero(); 2]);
             for i in 0..M::KEY_BLOCKS {
                 key[i] = M::V::gather(&keys, 16 * i);
@@ -251,9 +254,9 @@ impl<M: Batched> Input<M> for SideBySide<'_> {
     }
     #[inline(always)]
     unsafe fn process(self, state: &mut M, work: Work) {
-        let dst = fields!(self.0, dst);
         // SAFETY: the caller promises the CPU features and valid messages.
         unsafe {
+            let dst = fields!(self.0, dst);
             match work {
                 Work::Absorb => {
                     let (src, len) = (fields!(self.0, ad), fields!(self.0, ad_len));
@@ -268,11 +271,11 @@ impl<M: Batched> Input<M> for SideBySide<'_> {
     }
     #[inline(always)]
     unsafe fn lengths(self, _: Operation) -> M::V {
-        // SAFETY: the caller promises the CPU features.
+        // SAFETY: the caller promises the CPU features and messages.
         unsafe {
             let mut lengths = [<M::V as Blocks>::Lane::zero(); MAX_LANES];
             for (lane, message) in lengths[..M::V::LANES].iter_mut().zip(self.0) {
-                *lane = super::tag::lengths(message.ad_len as u64, message.len as u64);
+                *lane = super::tag::lengths((**message).ad_len as u64, (**message).len as u64);
             }
             M::V::from_lanes(lengths)
         }
@@ -280,14 +283,14 @@ impl<M: Batched> Input<M> for SideBySide<'_> {
 }
 
 /// The body of the kernels. Returns a bit for each message whose tag is wrong; for `Seal`, none.
+///
+/// # Safety
+/// The CPU has the machine's features, and the messages are as [`Batch`] requires.
 #[inline(always)]
-pub(super) unsafe fn process<M: Batched>(operation: Operation, messages: &[Message]) -> u32 {
-    // A constant length needs no checks where places are constants. There are always so many
-    // messages; if not, all tags would count as wrong.
-    let Some(messages) = messages.get(..M::V::LANES) else { return u32::MAX };
-    let tag_len = messages[0].tag_len;
+pub(super) unsafe fn process<M: Batched>(operation: Operation, messages: &Pointers) -> u32 {
     // SAFETY: the caller keeps the contract of `Batch`.
     unsafe {
+        let tag_len = (*messages[0]).tag_len;
         let state: M = run(operation, SideBySide(messages));
         let [first, second] = state.tag(tag_len);
         if operation == Operation::Seal {
@@ -316,84 +319,47 @@ pub(super) unsafe fn process<M: Batched>(operation: Operation, messages: &[Messa
 
 // The interface for the rest of the crate.
 
-/// A message that can be processed beside others.
-pub(crate) trait Job {
-    /// Returns the parts of the message.
-    fn parts(&mut self) -> Parts<'_>;
-}
-
-/// The parts of a message.
-pub(crate) struct Parts<'a> {
-    pub(crate) key: &'a [u8],
-    pub(crate) nonce: &'a [u8],
-    pub(crate) ad: &'a [u8],
-    pub(crate) io: &'a InOut<'a>,
-    /// Where the tag is written, or the received tag.
-    pub(crate) tag: &'a mut [u8],
-}
-
-/// The most messages that any kernel takes.
-pub(crate) const MOST: usize = MAX_LANES;
-
 /// Tells whether there are kernels for several messages.
 #[inline(always)]
 pub(crate) fn has_kernels<V: Variant>(variant: V) -> bool {
     variant.kernels().batch[0].messages != 0
 }
 
-/// Returns how many of `count` messages of `len` bytes, with the same number of steps, go into one
-/// kernel: as many as is fastest, or one.
+/// Returns the kernels that are worth while for messages of `len` bytes; those for the most
+/// messages come first.
 #[inline(always)]
-pub(crate) fn group_size<V: Variant>(variant: V, count: usize, len: usize) -> usize {
-    let fits =
-        |batch: &&Batch| batch.messages != 0 && batch.messages <= count && len <= batch.longest;
-    variant.kernels().batch.iter().find(fits).map_or(1, |batch| batch.messages)
+pub(crate) fn kernels<V: Variant>(variant: V, len: usize) -> impl Iterator<Item = &'static Batch> {
+    let pays = move |batch: &&Batch| batch.messages != 0 && len <= batch.longest;
+    variant.kernels().batch.iter().filter(pays)
 }
 
-/// Encrypts or decrypts jobs that have the same number of steps, as many as [`group_size`] says.
-/// Call [`finish`] after the last group.
+/// Encrypts or decrypts as many messages as a kernel takes. Call [`finish`] after the last.
 ///
 /// Encryption writes the tags; decryption compares them, and zeroes the output of each message
 /// whose tag is wrong. Returns a bit for each of those.
+///
+/// # Safety
+/// The kernel comes from [`kernels`], and the messages are as [`Batch`] requires.
 #[inline(always)]
-pub(crate) fn process_jobs<V: Variant, J: Job, const N: usize>(
-    variant: V,
-    mut jobs: [&mut J; N],
+pub(crate) unsafe fn process_together(
+    kernel: &Batch,
+    messages: &Pointers,
     direction: Direction,
 ) -> u32 {
-    let steps = |len: usize| len.div_ceil(V::Step::LEN);
-    let mut first = None;
-    let messages: [Message; N] = core::array::from_fn(|i| {
-        let Parts { key, nonce, ad, io, tag } = jobs[i].parts();
-        let size = (steps(io.len()), steps(ad.len()), tag.len());
-        assert!(*first.get_or_insert(size) == size, "messages have different numbers of steps");
-        Message::new::<V>(key, nonce, ad, io, tag.as_mut_ptr(), tag.len())
-    });
-    let kernel = variant.kernels().batch.iter().find(|kernel| kernel.messages == N);
-    // SAFETY: the kernels come from a variant, so the CPU has their features, and the kernel takes
-    // `N` messages. Lengths were checked; slices and `InOut` are valid memory. The jobs are
-    // borrowed exclusively, and each has borrowed its output and its tag exclusively.
+    // SAFETY: the caller promises the kernel's CPU features and its messages.
     unsafe {
-        match (kernel, direction) {
-            (Some(kernel), Direction::Encrypt) => (kernel.seal)(&messages),
-            (Some(kernel), Direction::Decrypt) => {
-                let wrong = (kernel.open)(&messages);
-                for (i, message) in messages.iter().enumerate() {
-                    if wrong >> i & 1 == 1 {
-                        message::wipe_output(message);
-                    }
-                }
-                wrong
-            }
-            (None, Direction::Encrypt) => {
-                messages.iter().for_each(|message| message::seal(variant, message));
-                0
-            }
-            (None, Direction::Decrypt) => messages
-                .iter()
-                .enumerate()
-                .fold(0, |wrong, (i, m)| wrong | u32::from(!message::open(variant, m)) << i),
+        if direction == Direction::Encrypt {
+            return (kernel.seal)(messages);
         }
+        let wrong = (kernel.open)(messages);
+        if wrong != 0 {
+            for (i, message) in messages[..kernel.messages].iter().enumerate() {
+                if wrong >> i & 1 == 1 {
+                    message::wipe_output(&**message);
+                }
+            }
+        }
+        wrong
     }
 }
 

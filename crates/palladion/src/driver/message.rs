@@ -141,7 +141,7 @@ impl Message {
 
     /// Creates a message from slices of the right lengths. Only `seal` and `mac` write to `tag`.
     #[inline(always)]
-    pub(super) fn new<V: Variant>(
+    pub(crate) fn new<P: Parameters>(
         key: &[u8],
         nonce: &[u8],
         ad: &[u8],
@@ -149,7 +149,7 @@ impl Message {
         tag: *mut u8,
         tag_len: usize,
     ) -> Self {
-        let key_len = <V::Family as Parameters>::KEY_BYTES;
+        let key_len = P::KEY_BYTES;
         assert!(key.len() == key_len && nonce.len() == key_len && matches!(tag_len, 16 | 32));
         Self {
             key: key.as_ptr(),
@@ -332,7 +332,7 @@ pub(crate) fn seal_slices<V: Variant>(
     io: &InOut<'_>,
     tag: &mut [u8],
 ) {
-    let message = Message::new::<V>(key, nonce, ad, io, tag.as_mut_ptr(), tag.len());
+    let message = Message::new::<V::Family>(key, nonce, ad, io, tag.as_mut_ptr(), tag.len());
     // SAFETY: the lengths were checked; slices and `InOut` are valid memory.
     unsafe { seal(variant, &message) }
 }
@@ -345,7 +345,7 @@ pub(crate) fn open_slices<V: Variant>(
     io: &InOut<'_>,
     tag: &[u8],
 ) -> bool {
-    let message = Message::new::<V>(key, nonce, ad, io, tag.as_ptr().cast_mut(), tag.len());
+    let message = Message::new::<V::Family>(key, nonce, ad, io, tag.as_ptr().cast_mut(), tag.len());
     // SAFETY: the lengths were checked; slices and `InOut` are valid memory; `open` only reads the
     // tag.
     unsafe { open(variant, &message) }
@@ -360,7 +360,7 @@ pub(crate) fn mac_slices<V: Variant, const T: usize>(
 ) {
     const { super::variant::check_mac(<V::Family as Parameters>::INDEX, V::DEGREE, T) };
     let message =
-        Message::new::<V>(key, nonce, data, &InOut::in_place(&mut []), tag.as_mut_ptr(), T);
+        Message::new::<V::Family>(key, nonce, data, &InOut::in_place(&mut []), tag.as_mut_ptr(), T);
     // SAFETY: the lengths were checked, this MAC exists, and slices are valid memory.
     unsafe { mac(variant, &message) }
 }

@@ -1,6 +1,6 @@
 //! A backend's table of kernels, and the macro that defines one.
 
-use super::batch::{self, Batch};
+use super::batch::{self, Batch, Pointers};
 use super::message::{self, Message, Operation};
 use super::scrub::Scrub;
 use super::state;
@@ -143,12 +143,12 @@ pub(crate) unsafe fn mac<M: Machine, const G: usize>(m: &Message) -> bool {
     unsafe { message::process::<M, G>(Operation::Mac, m) }
 }
 #[inline(always)]
-pub(crate) unsafe fn seal_batch<M: Batched>(messages: &[Message]) -> u32 {
+pub(crate) unsafe fn seal_batch<M: Batched>(messages: &Pointers) -> u32 {
     // SAFETY: the caller keeps the contract of `Batch`.
     unsafe { batch::process::<M>(Operation::Seal, messages) }
 }
 #[inline(always)]
-pub(crate) unsafe fn open_batch<M: Batched>(messages: &[Message]) -> u32 {
+pub(crate) unsafe fn open_batch<M: Batched>(messages: &Pointers) -> u32 {
     // SAFETY: the caller keeps the contract of `Batch`.
     unsafe { batch::process::<M>(Operation::Open, messages) }
 }
@@ -187,7 +187,7 @@ macro_rules! tables {
         ];
 
         mod entry {
-            use $crate::driver::batch::{self, Batch};
+            use $crate::driver::batch::{self, Batch, Pointers};
             use $crate::driver::scrub::scrub;
             use $crate::driver::table::{self, Kernels, StateKernels};
             use $crate::driver::{Data, Message, Work};
@@ -233,8 +233,8 @@ macro_rules! tables {
                     tag: *mut u8, tag_len: usize);
                 words<M: Machine, G>(state: *const u8, degree: usize, dst: *mut u8);
                 resume<M: Machine, G>(state: *mut u8, degree: usize, src: *const u8);
-                seal_batch<M: Batched>(messages: &[Message]) -> u32;
-                open_batch<M: Batched>(messages: &[Message]) -> u32;
+                seal_batch<M: Batched>(messages: &Pointers) -> u32;
+                open_batch<M: Batched>(messages: &Pointers) -> u32;
             }
         }
     };

@@ -112,11 +112,4 @@ impl<'a> InOut<'a> {
             }
         }
     }
-
-    /// Returns the output.
-    pub(crate) fn output(&self) -> &[u8] {
-        // SAFETY: `dst` comes from a mutable slice of `len` bytes that is borrowed for `'a`, and
-        // nothing writes to it while `self` is borrowed.
-        unsafe { core::slice::from_raw_parts(self.dst, self.len) }
-    }
 }

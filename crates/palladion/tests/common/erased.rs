@@ -627,25 +627,29 @@ impl<F: Family, const D: usize, const T: usize> Batch for Of<F, D, T> {
     fn encrypt(&self, how: How, jobs: &mut [Job<'_>]) -> Result<(), BatchError> {
         let (ciphers, which) = ciphers::<F, D, T>(jobs);
         let mut theirs = Vec::with_capacity(jobs.len());
-        for (job, which) in jobs.iter_mut().zip(which) {
+        let mut tags = vec![Tag::from([0; T]); jobs.len()];
+        for ((job, which), tag) in jobs.iter_mut().zip(which).zip(&mut tags) {
             let (cipher, ad, msg, buf) = (&ciphers[which], job.ad, job.source, &mut *job.target);
             let nonce = nonce::<F>(job.nonce);
             theirs.push(match how {
-                How::InPlace => Encryption::encrypt_in_place(cipher, nonce, ad, buf),
-                How::Into => Encryption::encrypt_into(cipher, nonce, ad, msg, buf),
-                How::SealedInPlace => Encryption::seal_in_place(cipher, nonce, ad, buf),
-                How::Sealed => Encryption::seal_into(cipher, nonce, ad, msg, buf),
+                How::InPlace => Encryption::encrypt_in_place(cipher, nonce, ad, buf, tag),
+                How::Into => Encryption::encrypt_into(cipher, nonce, ad, msg, buf, tag).unwrap(),
+                How::SealedInPlace => Encryption::seal_in_place(cipher, nonce, ad, buf).unwrap(),
+                How::Sealed => Encryption::seal_into(cipher, nonce, ad, msg, buf).unwrap(),
             });
         }
         let result = batch::encrypt(&mut theirs);
         let mut results = Vec::with_capacity(theirs.len());
         for job in &theirs {
-            results.push((job.result(), job.ciphertext().map(<[u8]>::to_vec), job.tag()));
+            results.push((job.result(), job.ciphertext().map(<[u8]>::to_vec)));
         }
         drop(theirs);
-        for (job, (result, output, tag)) in jobs.iter_mut().zip(results) {
-            (job.result, job.output) = (result, output);
-            job.tag = tag.map(bytes).unwrap_or_default();
+        for ((job, result), tag) in jobs.iter_mut().zip(results).zip(tags) {
+            (job.result, job.output) = result;
+            job.tag = match how {
+                How::InPlace | How::Into => bytes(tag),
+                _ => job.target[job.target.len() - T..].to_vec(),
+            };
         }
         result
     }
@@ -653,18 +657,19 @@ impl<F: Family, const D: usize, const T: usize> Batch for Of<F, D, T> {
     fn decrypt(&self, how: How, jobs: &mut [Job<'_>]) -> Result<(), BatchError> {
         let (ciphers, which) = ciphers::<F, D, T>(jobs);
         let mut theirs = Vec::with_capacity(jobs.len());
-        for (job, which) in jobs.iter_mut().zip(which) {
+        let mut copies = vec![None; jobs.len()];
+        for ((job, which), copy) in jobs.iter_mut().zip(which).zip(&mut copies) {
             let (cipher, ad, ct, buf) = (&ciphers[which], job.ad, job.source, &mut *job.target);
             let (nonce, t) = (nonce::<F>(job.nonce), &job.tag[..]);
             theirs.push(match how {
                 How::InPlace => {
-                    Decryption::decrypt_in_place(cipher, nonce, ad, buf, tag::<T>(t, &mut None))
+                    Decryption::decrypt_in_place(cipher, nonce, ad, buf, tag::<T>(t, copy))
                 }
                 How::Into => {
-                    Decryption::decrypt_into(cipher, nonce, ad, ct, tag::<T>(t, &mut None), buf)
+                    Decryption::decrypt_into(cipher, nonce, ad, ct, tag::<T>(t, copy), buf).unwrap()
                 }
-                How::SealedInPlace => Decryption::open_in_place(cipher, nonce, ad, buf),
-                How::Sealed => Decryption::open_into(cipher, nonce, ad, ct, buf),
+                How::SealedInPlace => Decryption::open_in_place(cipher, nonce, ad, buf).unwrap(),
+                How::Sealed => Decryption::open_into(cipher, nonce, ad, ct, buf).unwrap(),
             });
         }
         let result = batch::decrypt(&mut theirs);
