@@ -56,14 +56,13 @@ unsafe fn store_pairs<V: Blocks>(pairs: &[V], dst: *mut u8, stride: usize) {
 /// From so many steps on, absorbing gains more from separate words than separating them costs.
 const MANY: usize = 24;
 
-/// The state of one lane. `ZEN` chooses what suits AMD's Zen cores: to absorb much data with one
-/// word per register, which is 10 % faster there, and without three-way logic to add the message to
-/// S0.
+/// The state of one lane. If `UNPACK`, much data is absorbed with one word per register, which is
+/// 10 % faster on Zen.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Packed128<W, const ZEN: bool = false>([W; 4]);
+pub(crate) struct Packed128<W, const UNPACK: bool = false>([W; 4]);
 
-impl<W: Word + Halves, const ZEN: bool> Packed128<W, ZEN> {
+impl<W: Word + Halves, const UNPACK: bool> Packed128<W, UNPACK> {
     /// Update(M0, M1), with the message in one register. The message is always added last.
     #[inline(always)]
     fn update(&mut self, m: W) {
@@ -71,12 +70,7 @@ impl<W: Word + Halves, const ZEN: bool> Packed128<W, ZEN> {
         // SAFETY: `self` exists, so the CPU has the features.
         let zero = unsafe { W::zero() };
         let [last, s3, s2, s1] = W::rounds([s[3], s[2], s[1], s[0]], [zero, s[3], s[2], s[1]]);
-        let s0 = if ZEN && !W::THREE_WAY {
-            last.swap().xor(s[0].xor(m).pin())
-        } else {
-            last.swap().xor3(s[0], m)
-        };
-        self.0 = [s0, s1, s2, s3];
+        self.0 = [last.swap().xor3(s[0], m), s1, s2, s3];
     }
 
     /// Returns the words as blocks.
@@ -88,7 +82,7 @@ impl<W: Word + Halves, const ZEN: bool> Packed128<W, ZEN> {
 }
 
 // SAFETY: transparent over four words, whose type implements `Word`; there is nothing else in it.
-unsafe impl<W: Word + Halves, const ZEN: bool> Machine for Packed128<W, ZEN>
+unsafe impl<W: Word + Halves, const UNPACK: bool> Machine for Packed128<W, UNPACK>
 where
     W::Blocks: Halves,
     Lane<W>: Blocks<Lane = Lane<W>>,
@@ -160,7 +154,7 @@ where
     }
     #[inline(always)]
     unsafe fn absorb_many(&mut self, mut src: *const u8, steps: usize) -> usize {
-        if !ZEN || steps < MANY {
+        if !UNPACK || steps < MANY {
             return 0;
         }
         let [a, b, c, d] = self.plain();

@@ -453,7 +453,7 @@ mod tables {
         type V2 = Terms<2, IN_ORDER>;
         pub(in crate::proof) const TABLES_FOR_ZEN: crate::driver::table::Tables = {
             let mut tables = TABLES;
-            tables[0][0] = entry::table::<Packed128<V2, true>, 1>(TABLES[0][0].batch);
+            tables[0][0] = entry::table::<Aegis128<V1, true>, 1>(TABLES[0][0].batch);
             tables[0][1] = entry::table::<Aegis128<V2, true>, 1>(TABLES[0][1].batch);
             tables[1][0] = entry::table::<Aegis256<V1, true>, 1>(TABLES[1][0].batch);
             tables[1][1] = entry::table::<Aegis256<V2, true>, 1>(TABLES[1][1].batch);
