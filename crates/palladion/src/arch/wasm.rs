@@ -8,7 +8,7 @@ use core::hint::black_box;
 use crate::block::{Blocks, Vector, one_lane};
 use crate::machine::{Aegis128, Aegis256};
 #[cfg_attr(all(palladion_one_backend, target_feature = "relaxed-simd"), allow(unused_imports))]
-use crate::soft::lanes::{Lanes, Register, register};
+use crate::soft::lanes::{FourLanes128, FourLanes256, Register, register};
 use crate::soft::permute::{Permute, Permuted};
 
 /// Defines one block in a vector, whose bytes are looked up by the given instruction.
@@ -171,14 +171,14 @@ pub(crate) fn keep_unknown() {
 /// The original SIMD.
 #[cfg(not(all(palladion_one_backend, target_feature = "relaxed-simd")))]
 pub(crate) mod simd128 {
-    use super::{Aegis128, Aegis256, Lanes, Permuted, S1, Simd};
+    use super::{Aegis128, Aegis256, FourLanes128, FourLanes256, Permuted, S1, Simd};
     crate::driver::table::tables! {
         scrub: 0;
         aegis128: [
-            Aegis128<Permuted<S1>>, 1; Aegis128<Permuted<S1>>, 2; Lanes<Simd, 4, 2>, 0;]
+            Aegis128<Permuted<S1>>, 1; Aegis128<Permuted<S1>>, 2; FourLanes128<Simd>, 0;]
             any Aegis128<Permuted<S1>>;
         aegis256: [
-            Aegis256<Permuted<S1>>, 1; Aegis256<Permuted<S1>>, 2; Lanes<Simd, 3, 1>, 0;]
+            Aegis256<Permuted<S1>>, 1; Aegis256<Permuted<S1>>, 2; FourLanes256<Simd>, 0;]
             any Aegis256<Permuted<S1>>;
     }
 }

@@ -1,20 +1,29 @@
-//! State machines for four lanes without AES instructions, bitsliced in vectors of 128 bits.
+//! State machines without AES instructions for one, two and four lanes, bitsliced in vectors of 128
+//! bits.
 //!
 //! As in `bitsliced.rs`, a state consists of planes: plane `p` holds bit `p` of every byte. Here a
 //! vector is a plane of some words of the state in all lanes. Each of its bytes stands for a byte
-//! of the AES block, and the bits of that byte for words and lanes. The words form two halves, S0
-//! to S3 and S4 to S7 (AEGIS-256: S0 to S2 and S3 to S5). Words at the same place of each half form
-//! a *group*: the word of the first half has the lower four bits of each byte, that of the second
-//! half the upper four, one bit per lane.
+//! of the AES block, and the bits of that byte for words and lanes. Word `i` is in *group* `i % N`,
+//! in cell `i / N` of each byte. A cell has one bit per lane:
+//!
+//! | | groups | words of group 0, from the lowest cell | bits in a cell |
+//! |---|---|---|---|
+//! | AEGIS-128, one lane | 1 | all | 1 |
+//! | AEGIS-128, two lanes | 2 | S0, S2, S4, S6 | 2 |
+//! | AEGIS-128, four lanes | 4 | S0, S4 | 4 |
+//! | AEGIS-256, one lane | 1 | all; two cells are unused | 1 |
+//! | AEGIS-256, two lanes | 2 | S0, S2, S4; one cell is unused | 2 |
+//! | AEGIS-256, four lanes | 3 | S0, S3 | 4 |
 //!
 //! The next word of the state is in the next group, so no bit moves within a byte, except from the
-//! last group to the first, where the halves of each byte are exchanged. ShiftRows and MixColumns
-//! move bytes, which are ordered by rows. The key stream of AEGIS-128 uses every bit of its
-//! vectors, and the message has as many bits as a group.
+//! last group to the first, where cells move up by one. Contents of unused cells do not matter and
+//! never reach another cell. ShiftRows and MixColumns move bytes, which are ordered by rows.
+//!
+//! In AEGIS-128, S0 to S3 are in the lower half of each byte. S4 to S7 are at the same places in
+//! the upper half.
 //!
 //! The index bits of a bit are named as in `bitsliced.rs`.
 
-use super::OneLane;
 use super::bitsliced::{Linear, PlaneWord, Planes, exchange_index, in_order, mix, swap_nibbles};
 use super::sbox::{Circuit, SBox};
 use super::sliced::{Sliced, add_words};
@@ -83,37 +92,72 @@ impl<R: Register> Linear<1> for R {
     }
 }
 
-/// The states of four lanes in `N` groups. AEGIS-128 has four groups and two input `BLOCKS` per
-/// step, AEGIS-256 has three groups and one block.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub(crate) struct Lanes<R, const N: usize, const BLOCKS: usize>(Planes<R, N>);
-
-/// The input or output of a step. With two blocks it consists of planes in the form of a group; row
-/// 1 holds the upper four. With one block, a plane fills only the lower half of every byte, so
-/// vector `n` holds planes `n` and `n + 4`.
-type Step<R, const BLOCKS: usize> = [[R; 4]; BLOCKS];
-
-/// The lower half of every byte.
-#[inline(always)]
-fn low_nibbles<R: PlaneWord>() -> R {
-    R::constant(0x0f0f_0f0f_0f0f_0f0f)
+/// The vectors of one row of a step, one for each lane.
+pub(crate) trait Row {
+    /// As many blocks as there are lanes.
+    type Blocks: Blocks<Lane = Soft>;
+}
+impl<R: Register> Row for [R; 1] {
+    type Blocks = Soft;
+}
+impl<R: Register> Row for [R; 2] {
+    type Blocks = Pair<Soft>;
+}
+impl<R: Register> Row for [R; 4] {
+    type Blocks = Pair<Pair<Soft>>;
 }
 
-/// Transposes index bits `n = (half) l1 l0` and, within the byte, `p2 p1 p0` to `n = (p2) p1 p0`
-/// and `half l1 l0`, or, with one block, `p2 l1 l0`. It is its own inverse.
+/// The states of `L` lanes in `N` groups. AEGIS-128 has two input `BLOCKS` per step, AEGIS-256 one.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Lanes<R, const L: usize, const N: usize, const BLOCKS: usize>(Planes<R, N>);
+
+/// The machine for one lane.
+pub(crate) type OneLane<R, const BLOCKS: usize> = Lanes<R, 1, 1, BLOCKS>;
+/// The machine for four lanes of AEGIS-128.
+pub(crate) type FourLanes128<R> = Lanes<R, 4, 4, 2>;
+/// The machine for four lanes of AEGIS-256.
+pub(crate) type FourLanes256<R> = Lanes<R, 4, 3, 1>;
+
+/// The input or output of a step. It fills all bits of its vectors. Index bits of a plane, lane and
+/// half (the first or second block of AEGIS-128's message):
+///
+/// | | row | vector `n` | within the byte |
+/// |---|---|---|---|
+/// | AEGIS-128, one lane | `p2` | | `half p1 p0` |
+/// | AEGIS-128, two lanes | `p2` | `p0` | `half p1 l0` |
+/// | AEGIS-128, four lanes | `p2` | `p1 p0` | `half l1 l0` |
+/// | AEGIS-256, one lane | | | `p2 p1 p0` |
+/// | AEGIS-256, two lanes | | `p0` | `p2 p1 l0` |
+/// | AEGIS-256, four lanes | | `p1 p0` | `p2 l1 l0` |
+type Step<R, const L: usize, const BLOCKS: usize> = [[R; L]; BLOCKS];
+
+/// The lower `count` bits of every byte.
 #[inline(always)]
-fn transpose<R: PlaneWord, const BLOCKS: usize>(step: &mut Step<R, BLOCKS>) {
+fn low_bits<R: PlaneWord>(count: usize) -> R {
+    R::constant(0x0101_0101_0101_0101 * ((1 << count) - 1))
+}
+
+/// Transposes a step from or to the bit order of blocks in memory: `row = half`, `n` the lane and
+/// `p2 p1 p0` within the byte. It is its own inverse.
+#[inline(always)]
+fn transpose<R: PlaneWord, const L: usize, const BLOCKS: usize>(step: &mut Step<R, L, BLOCKS>) {
     if let [first, second] = step.as_mut_slice() {
         for (a, b) in first.iter_mut().zip(second) {
             exchange_index::<R, 2>(a, b);
         }
     }
-    for [w0, w1, w2, w3] in step {
-        exchange_index::<R, 1>(w0, w2);
-        exchange_index::<R, 1>(w1, w3);
-        exchange_index::<R, 0>(w0, w1);
-        exchange_index::<R, 0>(w2, w3);
+    for row in step {
+        match row.as_mut_slice() {
+            [w0, w1, w2, w3] => {
+                exchange_index::<R, 1>(w0, w2);
+                exchange_index::<R, 1>(w1, w3);
+                exchange_index::<R, 0>(w0, w1);
+                exchange_index::<R, 0>(w2, w3);
+            }
+            [w0, w1] => exchange_index::<R, 0>(w0, w1),
+            _ => {}
+        }
     }
 }
 
@@ -125,19 +169,67 @@ fn round<R: Register>(group: &[R; 8], mut take: impl FnMut(usize, R)) {
     mix(&[bytes], |p, [out]| take(p, out));
 }
 
-impl<R: Register, const N: usize, const BLOCKS: usize> Lanes<R, N, BLOCKS> {
-    /// Returns the group of word `at`, and the shift of its half.
+impl<R: Register, const L: usize, const N: usize, const BLOCKS: usize> Lanes<R, L, N, BLOCKS> {
+    /// Cells in use.
+    const CELLS: usize = if BLOCKS == 2 { 8 } else { 6 } / N;
+    /// Planes in a row of a step.
+    const PLANES: usize = 8 / BLOCKS;
+
+    /// The lowest cell of each byte and, with two blocks, of the upper half.
     #[inline(always)]
-    fn place(at: usize) -> (usize, u32) {
-        (at % N, 4 * (at / N) as u32)
+    fn input_cells() -> R {
+        let low = low_bits::<R>(L);
+        if BLOCKS == 2 { low | (low << 4) } else { low }
     }
 
-    /// Returns the part of a step with one block that is added to plane `p`, in the lower half of
-    /// each byte.
+    /// Returns a vector whose input cells are added to plane `p` of group 0 in a step.
     #[inline(always)]
-    fn input(m: &Step<R, BLOCKS>, p: usize) -> R {
-        let x = m[0][p % 4];
-        (if p < 4 { x } else { x >> 4 }) & low_nibbles()
+    fn input(m: &Step<R, L, BLOCKS>, p: usize) -> R {
+        let (row, p) = (p / Self::PLANES % BLOCKS, p % Self::PLANES);
+        m[row][p % L] >> (L * (p / L)) as u32
+    }
+
+    /// Moves each cell of a byte to the place of the next, the last one in use to the first, and
+    /// adds the input cells of another vector.
+    #[inline(always)]
+    fn next(x: R, input: R) -> R {
+        let (last, low) = (x >> (L * (Self::CELLS - 1)) as u32, low_bits::<R>(L));
+        let added = if BLOCKS == 2 {
+            (last & low) ^ (input & Self::input_cells())
+        } else {
+            (last ^ input) & low // the same with one mask
+        };
+        ((x << L as u32) & !low) ^ added
+    }
+
+    /// Turns the planes of a group into the words in it, each in the form of a step, or back.
+    #[inline(always)]
+    fn turn(planes: &mut [R; 8]) {
+        #[inline(always)]
+        fn exchange_planes<R: PlaneWord, const BIT: u32>(planes: &mut [R; 8]) {
+            for i in 0..4 {
+                // The `i`-th plane whose number does not have the bit.
+                let (p, bit) = (i + (i >> BIT << BIT), 1 << BIT);
+                let (mut a, mut b) = (planes[p], planes[p + bit]);
+                exchange_index::<R, BIT>(&mut a, &mut b);
+                (planes[p], planes[p + bit]) = (a, b);
+            }
+        }
+        if L == 1 {
+            exchange_planes::<R, 0>(planes);
+        }
+        if L <= 2 {
+            exchange_planes::<R, 1>(planes);
+        }
+        if BLOCKS == 1 {
+            exchange_planes::<R, 2>(planes);
+        }
+    }
+
+    /// Returns vector `n` of row `row` of word `at`, from groups that were turned.
+    #[inline(always)]
+    fn of_word(turned: &Planes<R, N>, at: usize, row: usize, n: usize) -> R {
+        turned[at % N][(Self::PLANES * row + L * (at / N) + n) % 8]
     }
 
     /// AESRound of all words, without the round keys.
@@ -152,12 +244,16 @@ impl<R: Register, const N: usize, const BLOCKS: usize> Lanes<R, N, BLOCKS> {
 }
 
 // SAFETY: no CPU features are needed beyond those that the crate is compiled for, and no branch or
-// index depends on the bits. The type is transparent over its vectors, which have 128 or 96 bytes
+// index depends on the bits. The type is transparent over its vectors, which have at most 128 bytes
 // per lane.
-unsafe impl<R: Register, const N: usize, const BLOCKS: usize> Sliced for Lanes<R, N, BLOCKS> {
-    type Blocks = Pair<Pair<Soft>>;
-    type Lane = OneLane<BLOCKS>;
-    type Step = Step<R, BLOCKS>;
+unsafe impl<R: Register, const L: usize, const N: usize, const BLOCKS: usize> Sliced
+    for Lanes<R, L, N, BLOCKS>
+where
+    [R; L]: Row,
+{
+    type Blocks = <[R; L] as Row>::Blocks;
+    type Lane = OneLane<R, BLOCKS>;
+    type Step = Step<R, L, BLOCKS>;
     const BLOCKS: usize = BLOCKS;
 
     #[inline(always)]
@@ -166,14 +262,14 @@ unsafe impl<R: Register, const N: usize, const BLOCKS: usize> Sliced for Lanes<R
     }
     #[inline(always)]
     fn zeros() -> Self::Step {
-        [[R::constant(0); 4]; BLOCKS]
+        [[R::constant(0); L]; BLOCKS]
     }
     #[inline(always)]
     unsafe fn load(src: *const u8, row: usize) -> Self::Step {
         let mut step = Self::zeros();
         for (b, vectors) in step.iter_mut().enumerate() {
             for (lane, vector) in vectors.iter_mut().enumerate() {
-                // SAFETY: the caller promises readable rows, of four blocks each.
+                // SAFETY: the caller promises readable rows, of `L` blocks each.
                 *vector = unsafe { R::load(src.add(b * row + 16 * lane)) };
             }
         }
@@ -185,7 +281,7 @@ unsafe impl<R: Register, const N: usize, const BLOCKS: usize> Sliced for Lanes<R
         transpose(&mut step);
         for (b, vectors) in step.into_iter().enumerate() {
             for (lane, vector) in vectors.into_iter().enumerate() {
-                // SAFETY: the caller promises writable rows, of four blocks each.
+                // SAFETY: the caller promises writable rows, of `L` blocks each.
                 unsafe { vector.store(dst.add(b * row + 16 * lane)) };
             }
         }
@@ -206,68 +302,51 @@ unsafe impl<R: Register, const N: usize, const BLOCKS: usize> Sliced for Lanes<R
                 in_order();
             });
         }
-        for p in 0..8 {
-            let m = if BLOCKS == 2 { m[p / 4 % BLOCKS][p % 4] } else { Self::input(m, p) };
-            self.0[0][p] = self.0[0][p] ^ swap_nibbles(around[p]) ^ m;
+        for (p, plane) in self.0[0].iter_mut().enumerate() {
+            *plane = *plane ^ Self::next(around[p], Self::input(m, p));
         }
     }
 
     #[inline(always)]
     fn add_keystream(&self, m: &Self::Step) -> Self::Step {
-        let mut sum = Self::zeros();
-        let s = &self.0;
-        if BLOCKS == 2 {
-            // S1 ^ S6 ^ (S2 & S3) in the lower halves, S5 ^ S2 ^ (S6 & S7) in the upper halves.
-            for (p, (sum, m)) in sum.as_flattened_mut().iter_mut().zip(m.as_flattened()).enumerate()
-            {
-                *sum = *m ^ s[1][p] ^ swap_nibbles(s[2][p]) ^ (s[2][p] & s[3 % N][p]);
-            }
-        } else {
-            // S1 ^ S4 ^ S5 ^ (S2 & S3) in the lower halves.
-            let z = |p: usize| s[1][p] ^ ((s[1][p] ^ s[2][p]) >> 4) ^ (s[2][p] & (s[0][p] >> 4));
-            for n in 0..4 {
-                let high = z(n + 4) << 4;
-                sum[0][n] = m[0][n] ^ high ^ ((z(n) ^ high) & low_nibbles());
+        let mut turned = self.0;
+        turned.iter_mut().for_each(Self::turn);
+        let mut sum = *m;
+        for (row, vectors) in sum.iter_mut().enumerate() {
+            for (n, sum) in vectors.iter_mut().enumerate() {
+                let s = |at: usize| Self::of_word(&turned, at, row, n);
+                // In both halves with two blocks: S5 ^ S2 ^ (S6 & S7) in the upper ones.
+                let others = if BLOCKS == 2 { swap_nibbles(s(2)) } else { s(4) ^ s(5) };
+                *sum = *sum ^ s(1) ^ others ^ (s(2) & s(3));
             }
         }
         sum
     }
 
     fn words_at(&self, at: usize) -> Self::Step {
-        let (g, half) = Self::place(at);
-        let mut step = Self::zeros();
-        if BLOCKS == 2 {
-            step.as_flattened_mut().copy_from_slice(&self.0[g]);
-        } else {
-            for (n, vector) in step[0].iter_mut().enumerate() {
-                let nibbles = |p: usize| (self.0[g][p] >> half) & low_nibbles();
-                *vector = nibbles(n) | (nibbles(n + 4) << 4);
-            }
-        }
-        step
+        let mut turned = *self;
+        Self::turn(&mut turned.0[at % N]);
+        core::array::from_fn(|row| core::array::from_fn(|n| Self::of_word(&turned.0, at, row, n)))
     }
 
     fn add_at(&mut self, step: &Self::Step, at: usize) {
-        let (g, half) = Self::place(at);
-        for p in 0..8 {
-            let x = if BLOCKS == 2 {
-                step[p / 4 % BLOCKS][p % 4]
-            } else {
-                Self::input(step, p) << half
-            };
-            self.0[g][p] = self.0[g][p] ^ x;
+        for (p, plane) in self.0[at % N].iter_mut().enumerate() {
+            let x = Self::input(step, p) & Self::input_cells();
+            *plane = *plane ^ (x << (L * (at / N)) as u32);
         }
     }
 
     fn summed(&self, all: bool) -> Self {
         let mut s = *self;
         if BLOCKS == 2 && !all {
-            s.0[N - 1] = s.0[N - 1].map(|x| x & low_nibbles());
+            s.0[N - 1] = s.0[N - 1].map(|x| x & low_bits(8 - L));
         }
-        for g in 1..N {
-            for p in 0..8 {
-                s.0[0][p] = s.0[0][p] ^ s.0[g][p];
-            }
+        let mut following = s;
+        for _ in 1..if BLOCKS == 2 { 4 } else { 3 } {
+            // Each word in the place of the one before.
+            following.0.rotate_left(1);
+            following.0[N - 1] = following.0[N - 1].map(|x| x >> L as u32);
+            Sliced::add(&mut s, &following);
         }
         s
     }
@@ -281,15 +360,44 @@ unsafe impl<R: Register, const N: usize, const BLOCKS: usize> Sliced for Lanes<R
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::soft::sliced::tests;
+    use crate::soft::sliced::tests as sliced;
 
-    pub(crate) fn round<R: Register, const N: usize, const BLOCKS: usize>() {
-        tests::round::<Lanes<R, N, BLOCKS>>(Lanes::rounds, |s| {
+    impl<R: Register, const L: usize, const N: usize, const BLOCKS: usize> Lanes<R, L, N, BLOCKS> {
+        /// Returns the groups of the state.
+        #[cfg(all(palladion_proof, feature = "std", not(palladion_test_reduced)))]
+        pub(crate) fn planes(&mut self) -> &mut Planes<R, N> {
+            &mut self.0
+        }
+    }
+
+    fn round<R: Register, const L: usize, const N: usize, const BLOCKS: usize>()
+    where
+        [R; L]: Row,
+    {
+        sliced::round::<Lanes<R, L, N, BLOCKS>>(Lanes::rounds, |s| {
             let mut out = s;
             for (group, out) in s.0.iter().zip(&mut out.0) {
                 mix(&[*group], |p, [x]| out[p] = x);
             }
             out
         });
+    }
+
+    pub(crate) fn rounds<R: Register>() {
+        round::<R, 1, 1, 2>();
+        round::<R, 1, 1, 1>();
+        round::<R, 2, 2, 2>();
+        round::<R, 2, 2, 1>();
+        round::<R, 4, 4, 2>();
+        round::<R, 4, 3, 1>();
+    }
+
+    pub(crate) fn steps<R: Register>() {
+        sliced::steps::<OneLane<R, 2>>();
+        sliced::steps::<OneLane<R, 1>>();
+        sliced::steps::<Lanes<R, 2, 2, 2>>();
+        sliced::steps::<Lanes<R, 2, 2, 1>>();
+        sliced::steps::<FourLanes128<R>>();
+        sliced::steps::<FourLanes256<R>>();
     }
 }

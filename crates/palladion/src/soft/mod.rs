@@ -3,11 +3,15 @@
 //! | file | contents |
 //! |---|---|
 //! | `bitsliced.rs` | machines for one and two lanes, bitsliced in general registers |
-//! | `lanes.rs` | machines for four lanes, bitsliced in vectors |
+//! | `lanes.rs` | machines for one, two and four lanes, bitsliced in vectors |
 //! | `sliced.rs` | the part that these have in common |
 //! | `sbox.rs` | the circuit of the S-box |
 //! | `permute.rs` | AES rounds by byte shuffles, for vectors that have them |
 
+#[cfg_attr(
+    all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"),
+    allow(dead_code) // vectors are faster
+)]
 pub(crate) mod bitsliced;
 #[cfg(any(
     all(test, feature = "std"),
@@ -35,29 +39,9 @@ pub(crate) mod permute;
 pub(crate) mod sbox;
 pub(crate) mod sliced;
 
-use bitsliced::Bitsliced;
-
-// Words of planes are as wide as a register. WebAssembly has 64-bit registers and 32-bit pointers.
-
-/// The bitsliced machine for one lane. `BLOCKS` is the number of input blocks per step: 2 for
-/// AEGIS-128, 1 for AEGIS-256.
-#[cfg(any(target_pointer_width = "64", target_family = "wasm"))]
-pub(crate) type OneLane<const BLOCKS: usize> = Bitsliced<u64, 2, BLOCKS>;
-/// The bitsliced machine for an even number of lanes.
-#[cfg(any(target_pointer_width = "64", target_family = "wasm"))]
-pub(crate) type TwoLanes<const BLOCKS: usize> = Bitsliced<u64, 4, BLOCKS>;
-
-/// The bitsliced machine for one lane. `BLOCKS` is the number of input blocks per step: 2 for
-/// AEGIS-128, 1 for AEGIS-256.
-#[cfg(not(any(target_pointer_width = "64", target_family = "wasm")))]
-pub(crate) type OneLane<const BLOCKS: usize> = Bitsliced<u32, 4, BLOCKS>;
-/// The bitsliced machine for an even number of lanes.
-#[cfg(not(any(target_pointer_width = "64", target_family = "wasm")))]
-pub(crate) type TwoLanes<const BLOCKS: usize> = Bitsliced<u32, 4, BLOCKS>;
-
 #[cfg(test)]
 mod tests {
-    use super::OneLane;
+    use super::bitsliced::Bitsliced;
     use super::sliced::Sliced;
     use crate::block::{Soft, Vector, Word};
 
@@ -79,7 +63,7 @@ mod tests {
         fn rounds<const N: usize>(input: [Self; N], round_keys: [Self; N]) -> [Self; N] {
             let mut blocks = [Self::from(0); 8];
             blocks[..N].copy_from_slice(&input);
-            let blocks = OneLane::<2>::from_words(blocks).rounds().to_words();
+            let blocks = Bitsliced::<u64, 2, 2>::from_words(blocks).rounds().to_words();
             core::array::from_fn(|i| round_keys[i].xor(blocks[i]))
         }
     }
