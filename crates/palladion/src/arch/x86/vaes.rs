@@ -25,7 +25,7 @@ aes!(V2(__m256i) of V1, _mm256_aesenc_epi128, needs "avx2", ymm_reg,
 halves!(V2, needs "avx2", "vperm2i128");
 
 /// The kernels for Zen cores: loops that load the message twice have registers enough for two steps
-/// in one turn. AEGIS-128L has one word per register, which is faster there for encryption and MACs.
+/// in one turn. AEGIS-128L has one word per register, which encrypts and absorbs faster there.
 pub(crate) const TABLES_FOR_ZEN: Tables = {
     let mut tables = TABLES;
     tables[0][0] = entry::table::<Aegis128<V1, true>, 1>(TABLES[0][0].batch);
