@@ -18,6 +18,7 @@ cross_target() {
     armv7) target=armv7-unknown-linux-gnueabihf gnu=arm-linux-gnueabihf qemu=qemu-arm ;;
     # No VAES: QEMU 7.2 computes it wrong, see test-x86-tiers.sh.
     i686) target=i686-unknown-linux-gnu gnu=i686-linux-gnu qemu=qemu-i386 cpu=(-cpu max,-vaes) ;;
+    powerpc64) target=powerpc64-unknown-linux-gnu gnu=powerpc64-linux-gnu qemu=qemu-ppc64 ;;
     powerpc64le) target=powerpc64le-unknown-linux-gnu gnu=powerpc64le-linux-gnu qemu=qemu-ppc64le ;;
     riscv64) target=riscv64gc-unknown-linux-gnu gnu=riscv64-linux-gnu qemu=qemu-riscv64 ;;
     # QEMU 7.2 cannot tell programs that it has Zkne, so they are compiled for it.

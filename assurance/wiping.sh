@@ -3,17 +3,17 @@
 # freed heap memory. wiping/main.rs says how, and finds three planted copies of a key first.
 #
 #   assurance/wiping.sh [BACKEND...]               all backends of this machine
-#   CPU=aarch64 assurance/wiping.sh [BACKEND...]   for ARM, under QEMU
+#   CPU=aarch64 assurance/wiping.sh [BACKEND...]   for ARM, or powerpc64le for POWER, under QEMU
 #
-# For ARM it needs what scripts/install-emulators.sh installs.
+# For those it needs what scripts/install-emulators.sh installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset CARGO_PROFILE_RELEASE_LTO # the code to check is the code that users get
 build=(build --quiet --locked --release --manifest-path assurance/Cargo.toml --bin wiping)
 build+=(--target-dir "$PWD/target/assurance")
 case ${CPU:-$(uname -m)} in
-x86_64 | aarch64) ;;
-*) echo "skipped: needs x86-64 or 64-bit ARM" && exit ;;
+x86_64 | aarch64 | powerpc64le) ;;
+*) echo "skipped: needs x86-64, 64-bit ARM or little-endian POWER" && exit ;;
 esac
 case ${CPU:-$(uname -m)} in
 "$(uname -m)") cargo "${build[@]}" && target/assurance/release/wiping "$@" ;;

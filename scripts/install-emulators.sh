@@ -43,6 +43,7 @@ packages=(
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross
     gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
     gcc-i686-linux-gnu libc6-dev-i386-cross
+    gcc-powerpc64-linux-gnu libc6-dev-ppc64-cross
     gcc-powerpc64le-linux-gnu libc6-dev-ppc64el-cross
     gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
     gcc-s390x-linux-gnu libc6-dev-s390x-cross

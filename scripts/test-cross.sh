@@ -2,7 +2,8 @@
 # Runs the core's tests for other CPUs under qemu-user: all of them, with fewer variants and cases
 # where they take long.
 #
-#   scripts/test-cross.sh [aarch64|armv6|armv7|i686|powerpc64le|riscv64|riscv64-zkne|s390x ...]
+#   scripts/test-cross.sh [CPU ...]
+#   CPUs: aarch64 armv6 armv7 i686 powerpc64 powerpc64le riscv64 riscv64-zkne s390x
 #
 # Tests every backend of each CPU, and the choice of a backend. On aarch64 the tests run again with
 # our override for CPUs without AES instructions, because QEMU cannot hide these.
@@ -16,7 +17,7 @@ cd "$(dirname "$0")/.."
 . .ci/cross.sh
 . .ci/reduced.sh
 # .ci/run tests aarch64 only, .ci/long all of these.
-[ $# -gt 0 ] || set -- aarch64 armv7 i686 powerpc64le riscv64 riscv64-zkne s390x
+[ $# -gt 0 ] || set -- aarch64 armv7 i686 powerpc64 powerpc64le riscv64 riscv64-zkne s390x
 
 export RUSTFLAGS="${RUSTFLAGS:-} $reduced_flags"
 for cpu; do

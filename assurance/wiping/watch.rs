@@ -35,6 +35,17 @@ macro_rules! fill_stack {
                 word = in(reg) 0xa5a5_a5a5_a5a5_a5a5_u64, at = out(reg) _,
             );
         }
+        // SAFETY: `paint` has made the stack large enough, so `DEPTH` bytes below the stack pointer
+        // are mapped and unused.
+        #[cfg(target_arch = "powerpc64")]
+        unsafe {
+            std::arch::asm!(
+                "sub {at}, 1, {depth}", "mtctr {words}",
+                "2: std {word}, 0({at})", "addi {at}, {at}, 8", "bdnz 2b",
+                depth = in(reg) DEPTH, words = in(reg) DEPTH / 8,
+                word = in(reg) 0xa5a5_a5a5_a5a5_a5a5_u64, at = out(reg_nonzero) _, out("ctr") _,
+            );
+        }
     };
 }
 
@@ -57,6 +68,18 @@ macro_rules! copy_stack {
                 "subs {left}, {left}, #8", "b.ne 2b",
                 depth = in(reg) DEPTH, left = inout(reg) DEPTH => _,
                 to = inout(reg) $to.as_mut_ptr() => _, from = out(reg) _, word = out(reg) _,
+            );
+        }
+        // SAFETY: `paint` has mapped `DEPTH` bytes below the stack pointer, and `$to` has as many.
+        #[cfg(target_arch = "powerpc64")]
+        unsafe {
+            std::arch::asm!(
+                "sub {from}, 1, {depth}", "mtctr {words}",
+                "2: ld {word}, 0({from})", "std {word}, 0({to})",
+                "addi {from}, {from}, 8", "addi {to}, {to}, 8", "bdnz 2b",
+                depth = in(reg) DEPTH, words = in(reg) DEPTH / 8,
+                to = inout(reg_nonzero) $to.as_mut_ptr() => _, from = out(reg_nonzero) _,
+                word = out(reg) _, out("ctr") _,
             );
         }
     };

@@ -3,7 +3,7 @@
 # exact and the same on every machine, but they are not times.
 #
 #   firmware/count/run.sh [-b BACKEND] [-s SIZE] [CPU ...]
-#   CPUs: aarch64 armv6 armv7 cortex-m4 i686 powerpc64le riscv64 riscv64-zkne s390x x86_64
+#   CPUs: aarch64 armv6 armv7 cortex-m4 i686 powerpc64 powerpc64le riscv64 riscv64-zkne s390x x86_64
 #
 # For whole messages of SIZE bytes (16384), on one backend or on all that the CPU has. RUSTFLAGS are
 # for the program: try -C target-cpu or -C target-feature. A count is the difference between a

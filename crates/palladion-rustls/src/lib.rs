@@ -103,6 +103,7 @@ fn has_aes() -> bool {
             | Backend::AesNi
             | Backend::ArmAesSha3
             | Backend::ArmAes
+            | Backend::Power8Crypto
             | Backend::RiscvZkne)
     )
 }

@@ -36,6 +36,13 @@ fn expected_here(backend: Backend) -> bool {
             _ => matches!(backend, Backend::Portable | Backend::Neon),
         }
     }
+    #[cfg(target_arch = "powerpc64")]
+    {
+        match backend {
+            Backend::Power8Crypto => cfg!(target_endian = "little") || linux_reports_aes(),
+            _ => backend == Backend::Portable,
+        }
+    }
     #[cfg(target_arch = "riscv64")]
     {
         match backend {
@@ -55,12 +62,30 @@ fn expected_here(backend: Backend) -> bool {
         target_arch = "x86",
         target_arch = "x86_64",
         all(target_arch = "aarch64", target_endian = "little"),
+        target_arch = "powerpc64",
         target_arch = "riscv64",
         target_family = "wasm"
     )))]
     {
         backend == Backend::Portable
     }
+}
+
+/// Whether Linux reports the AES instructions of POWER8, in the pairs that it gives a program.
+#[cfg(target_arch = "powerpc64")]
+fn linux_reports_aes() -> bool {
+    let pairs = std::fs::read("/proc/self/auxv").unwrap();
+    let [mut hwcap, mut hwcap2] = [0, 0];
+    for pair in pairs.chunks_exact(16) {
+        let [kind, value] =
+            [0, 8].map(|at| u64::from_ne_bytes(pair[at..][..8].try_into().unwrap()));
+        match kind {
+            16 => hwcap = value,
+            26 => hwcap2 = value,
+            _ => {}
+        }
+    }
+    hwcap & 0x80 != 0 && hwcap2 & 0x0200_0000 != 0
 }
 
 /// Otherwise tests of all backends could silently test only some.

@@ -5,12 +5,15 @@ pub(crate) mod aarch64;
 #[cfg_attr(
     any(
         palladion_one_backend,
+        all(target_arch = "powerpc64", target_endian = "little", not(feature = "std")),
         all(target_arch = "riscv64", target_feature = "zkne", not(feature = "std"))
     ),
     allow(dead_code)
 )]
 pub(crate) mod portable;
 // Without a standard library, the CPU cannot be asked.
+#[cfg(all(target_arch = "powerpc64", any(feature = "std", target_endian = "little")))]
+pub(crate) mod powerpc64;
 #[cfg(all(target_arch = "riscv64", any(feature = "std", target_feature = "zkne")))]
 pub(crate) mod riscv64;
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]

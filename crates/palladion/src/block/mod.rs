@@ -4,6 +4,8 @@
 
 use subtle::ConstantTimeEq;
 
+use crate::memory::Direction;
+
 mod general;
 mod pair;
 pub(crate) mod partial;
@@ -301,6 +303,35 @@ pub(crate) unsafe trait Word: Vector {
     #[inline(always)]
     fn rounds_exactly(input: [Self; 8], round_keys: [Self; 8]) -> [Self; 8] {
         Self::rounds(input, round_keys)
+    }
+
+    /// Whether a state of such words stays in memory, because the compiler cannot keep it in the
+    /// registers that AES instructions use. `mix` and `process` then do the work of `aes`.
+    const IN_MEMORY: bool = false;
+
+    /// If `IN_MEMORY`, updates a state of 8 words (AEGIS-128) or 6 (AEGIS-256) `steps` times, at
+    /// least once. `input` is for two steps of AEGIS-128 or four of AEGIS-256, which take turns.
+    /// `ctx` is the context that the standard adds before each update of the initialisation.
+    fn mix<const N: usize>(
+        _state: &mut [Self; N],
+        _input: [Self; 4],
+        _ctx: Option<Self>,
+        _steps: usize,
+    ) {
+    }
+
+    /// If `IN_MEMORY`, does what `process_all` of `Machine` says with a state of 8 words or 6.
+    ///
+    /// # Safety
+    /// The same as there.
+    unsafe fn process<const N: usize>(
+        _state: &mut [Self; N],
+        _direction: Option<Direction>,
+        _src: *const u8,
+        _dst: *mut u8,
+        _row: usize,
+        _steps: usize,
+    ) {
     }
 
     /// Returns the same value. If `IN_ORDER`, the instructions that compute such values keep the

@@ -35,6 +35,8 @@ pub enum Backend {
     ArmAes,
     /// 64-bit ARM without the AES extension: byte shuffles of NEON.
     Neon,
+    /// 64-bit POWER: the AES instructions of POWER8.
+    Power8Crypto,
     /// 64-bit RISC-V: the scalar AES extension Zkne.
     RiscvZkne,
     /// WebAssembly with relaxed SIMD: byte shuffles.
@@ -60,6 +62,7 @@ impl Backend {
         Self::ArmAesSha3,
         Self::ArmAes,
         Self::Neon,
+        Self::Power8Crypto,
         Self::RiscvZkne,
         Self::WasmRelaxedSimd,
         Self::WasmSimd128,
@@ -79,6 +82,7 @@ impl Backend {
             Self::ArmAesSha3 => "armv8-aes-sha3",
             Self::ArmAes => "armv8-aes",
             Self::Neon => "neon",
+            Self::Power8Crypto => "power8-crypto",
             Self::RiscvZkne => "riscv-zkne",
             Self::WasmRelaxedSimd => "wasm-relaxed-simd",
             Self::WasmSimd128 => "wasm-simd128",
@@ -101,6 +105,7 @@ impl Backend {
             Self::ArmAesSha3 => "64-bit ARM with the AES and SHA-3 extensions",
             Self::ArmAes => "64-bit ARM with the AES extension",
             Self::Neon => "64-bit ARM without the AES extension: byte shuffles",
+            Self::Power8Crypto => "64-bit POWER with the AES instructions of POWER8",
             Self::RiscvZkne => "64-bit RISC-V with the scalar AES extension (Zkne)",
             Self::WasmRelaxedSimd => "WebAssembly with relaxed SIMD: byte shuffles",
             Self::WasmSimd128 => "WebAssembly with SIMD: byte shuffles",
@@ -125,6 +130,10 @@ impl Backend {
             Self::ArmAesSha3 | Self::ArmAes | Self::Neon => {
                 "the architecture makes these instructions independent of data \
                  (Armv8.4 and later: with DIT set)"
+            }
+            Self::Power8Crypto => {
+                "AES instructions, XOR, AND and byte permutations, independent of data on every \
+                 CPU we know; no standard promises it"
             }
             Self::RiscvZkne => {
                 "the extension's instructions must be independent of data; so must XOR and AND \

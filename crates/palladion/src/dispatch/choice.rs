@@ -80,6 +80,12 @@ static COMPILED: &[Compiled] = &[
     },
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
     Compiled { backend: Backend::Neon, runs: |cpu| cpu.neon, tables: arch::aarch64::neon::TABLES },
+    #[cfg(target_arch = "powerpc64")]
+    Compiled {
+        backend: Backend::Power8Crypto,
+        runs: |cpu| cpu.crypto,
+        tables: arch::powerpc64::power8::TABLES,
+    },
     #[cfg(target_arch = "riscv64")]
     Compiled {
         backend: Backend::RiscvZkne,
@@ -103,12 +109,15 @@ static COMPILED: &[Compiled] = &[
 type Cpu = arch::x86::cpu::Features;
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 type Cpu = arch::aarch64::Features;
+#[cfg(target_arch = "powerpc64")]
+type Cpu = arch::powerpc64::Features;
 #[cfg(target_arch = "riscv64")]
 type Cpu = arch::riscv64::Features;
 #[cfg(not(any(
     target_arch = "x86",
     target_arch = "x86_64",
     all(target_arch = "aarch64", target_endian = "little"),
+    target_arch = "powerpc64",
     target_arch = "riscv64"
 )))]
 struct Cpu;
@@ -117,6 +126,7 @@ struct Cpu;
     target_arch = "x86",
     target_arch = "x86_64",
     all(target_arch = "aarch64", target_endian = "little"),
+    target_arch = "powerpc64",
     target_arch = "riscv64"
 )))]
 impl Cpu {

@@ -9,9 +9,12 @@ use core::marker::PhantomData;
 use super::backend::{Backend, BackendError};
 #[cfg(not(any(
     all(target_family = "wasm", target_feature = "simd128"),
+    all(target_arch = "powerpc64", target_endian = "little"),
     all(target_arch = "riscv64", target_feature = "zkne")
 )))]
 use crate::arch::portable::TABLES;
+#[cfg(all(target_arch = "powerpc64", target_endian = "little"))]
+use crate::arch::powerpc64::power8::TABLES;
 #[cfg(all(target_arch = "riscv64", target_feature = "zkne"))]
 use crate::arch::riscv64::zkne::TABLES;
 #[cfg(all(target_family = "wasm", target_feature = "relaxed-simd"))]
@@ -29,6 +32,8 @@ const ONLY: Backend = if cfg!(all(target_family = "wasm", target_feature = "rela
     Backend::WasmRelaxedSimd
 } else if cfg!(all(target_family = "wasm", target_feature = "simd128")) {
     Backend::WasmSimd128
+} else if cfg!(all(target_arch = "powerpc64", target_endian = "little")) {
+    Backend::Power8Crypto
 } else if cfg!(all(target_arch = "riscv64", target_feature = "zkne")) {
     Backend::RiscvZkne
 } else {

@@ -5,6 +5,7 @@ use super::{
     truncate_at,
 };
 use crate::block::{Blocks, Vector, Word};
+use crate::memory::Direction;
 
 /// The words S0..S7 of some lanes. `ZEN` chooses what suits AMD's Zen cores (docs/performance.md):
 /// with three-way logic, a step's rounds go from the first word up, those of the message last,
@@ -20,6 +21,9 @@ impl<W: Word, const ZEN: bool> Aegis128<W, ZEN> {
     /// result is the same, and the message is not on the chain from one step's S0 to the next.
     #[inline(always)]
     fn update(&mut self, m0: W, m1: W) {
+        if W::IN_MEMORY {
+            return W::mix(&mut self.0, [m0, m1, m0, m1], None, 1);
+        }
         let s = self.0;
         self.update_from(s[3], s[7], m0, m1);
     }
@@ -211,6 +215,10 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis128<W, ZEN> {
         let (c0, c1) = unsafe { (W::Blocks::splat(C0.as_ptr()), W::Blocks::splat(C1.as_ptr())) };
         let (c0, c1, ctx) = (W::new(c0), W::new(c1), W::new(ctx));
         let mut s = Self([k.xor(n), c1, c0, c1, k.xor(n), k.xor(c0), k.xor(c1), k.xor(c0)]);
+        if W::IN_MEMORY {
+            W::mix(&mut s.0, [n, k, n, k], Some(ctx), 10);
+            return s;
+        }
         // The standard adds the context to S3 and S7 before every update. They are round keys of
         // their successors, so the context stays in them for a second update.
         s.add_context(ctx);
@@ -225,6 +233,19 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis128<W, ZEN> {
     #[inline(always)]
     fn absorb(&mut self, m: [W::Blocks; 2]) {
         self.update(W::new(m[0]), W::new(m[1]));
+    }
+    const IN_MEMORY: bool = W::IN_MEMORY;
+    #[inline(always)]
+    unsafe fn process_all(
+        &mut self,
+        direction: Option<Direction>,
+        src: *const u8,
+        dst: *mut u8,
+        row: usize,
+        steps: usize,
+    ) {
+        // SAFETY: the caller promises the same.
+        unsafe { W::process(&mut self.0, direction, src, dst, row, steps) }
     }
     #[inline(always)]
     fn add_keystream(&self, m: [W::Blocks; 2]) -> [W::Blocks; 2] {
@@ -301,6 +322,9 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis128<W, ZEN> {
     #[inline(always)]
     fn finalize(&mut self, lengths: W::Blocks) {
         let t = self.0[2].xor(W::new(lengths));
+        if W::IN_MEMORY {
+            return W::mix(&mut self.0, [t; 4], None, FINAL_ROUNDS);
+        }
         for _ in 0..FINAL_ROUNDS {
             self.update(t, t);
         }

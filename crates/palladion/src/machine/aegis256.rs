@@ -5,6 +5,7 @@ use super::{
     truncate_at,
 };
 use crate::block::{Blocks, Vector, Word};
+use crate::memory::Direction;
 
 /// The words S0..S5 of some lanes. `ZEN` chooses what suits AMD's Zen cores without three-way
 /// logic: to load the message twice.
@@ -16,6 +17,9 @@ impl<W: Word, const ZEN: bool> Aegis256<W, ZEN> {
     /// Update(M), with the message off the chain of S0; see `Aegis128::update`.
     #[inline(always)]
     fn update(&mut self, m: W) {
+        if W::IN_MEMORY {
+            return W::mix(&mut self.0, [m; 4], None, 1);
+        }
         let s = self.0;
         self.update_from(s[3], s[5], m);
     }
@@ -172,6 +176,10 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis256<W, ZEN> {
         let (c0, c1, ctx) = (W::new(c0), W::new(c1), W::new(ctx));
         let (k0n0, k1n1) = (k0.xor(n0), k1.xor(n1));
         let mut s = Self([k0n0, k1n1, c1, c0, k0.xor(c0), k1.xor(c1)]);
+        if W::IN_MEMORY {
+            W::mix(&mut s.0, [k0, k1, k0n0, k1n1], Some(ctx), 16);
+            return s;
+        }
         // The context stays for a second update; see `Aegis128::init`.
         s.add_context(ctx);
         for _ in 0..4 {
@@ -215,6 +223,19 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis256<W, ZEN> {
         let s0 = t1.pin().xor(s[0]).in_order();
         let next1 = Self::round(s0, s1);
         self.0 = [t2.pin().xor(s0).in_order(), next1, next2, next3, next4, next5];
+    }
+    const IN_MEMORY: bool = W::IN_MEMORY;
+    #[inline(always)]
+    unsafe fn process_all(
+        &mut self,
+        direction: Option<Direction>,
+        src: *const u8,
+        dst: *mut u8,
+        row: usize,
+        steps: usize,
+    ) {
+        // SAFETY: the caller promises the same.
+        unsafe { W::process(&mut self.0, direction, src, dst, row, steps) }
     }
     #[inline(always)]
     fn add_keystream(&self, m: W::Blocks) -> W::Blocks {
@@ -293,6 +314,9 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis256<W, ZEN> {
     #[inline(always)]
     fn finalize(&mut self, lengths: W::Blocks) {
         let t = self.0[3].xor(W::new(lengths));
+        if W::IN_MEMORY {
+            return W::mix(&mut self.0, [t; 4], None, FINAL_ROUNDS);
+        }
         for _ in 0..FINAL_ROUNDS {
             self.update(t);
         }

@@ -12,6 +12,7 @@ pub(crate) use packed128::Packed128;
 pub(crate) use twin::Twin;
 
 use crate::block::{Blocks, Word};
+use crate::memory::Direction;
 
 /// The constants C0 and C1 (RFC 10032 §2): the Fibonacci sequence modulo 256.
 pub(crate) const C0: [u8; 16] = [
@@ -110,6 +111,23 @@ pub(crate) unsafe trait Machine: Copy {
     #[inline(always)]
     unsafe fn absorb_many(&mut self, _src: *const u8, _steps: usize) -> usize {
         0
+    }
+    /// Whether `process_all` processes whole steps, because the state stays in memory.
+    const IN_MEMORY: bool = false;
+    /// If `IN_MEMORY`, encrypts, decrypts or, without a direction, absorbs `steps` steps whose
+    /// vectors are `row` bytes apart.
+    ///
+    /// # Safety
+    /// The steps are readable at `src` and, with a direction, writable at `dst`. The two are equal
+    /// or do not overlap.
+    unsafe fn process_all(
+        &mut self,
+        _direction: Option<Direction>,
+        _src: *const u8,
+        _dst: *mut u8,
+        _row: usize,
+        _steps: usize,
+    ) {
     }
     /// Adds the key stream of the next step to `m`, without changing the state.
     fn add_keystream(&self, m: Self::Step) -> Self::Step;
