@@ -25,6 +25,11 @@ cross_target() {
     riscv64-zkne)
         target=riscv64gc-unknown-linux-gnu gnu=riscv64-linux-gnu qemu=qemu-riscv64
         cpu=(-cpu rv64,zkne=true) cross_flags="-C target-feature=+zkne" ;;
+    # QEMU 7.2 does not have Zvkned. QEMU=COMMAND names a newer one, such as that of Debian's
+    # bookworm-backports.
+    riscv64-zvkned)
+        target=riscv64gc-unknown-linux-gnu gnu=riscv64-linux-gnu qemu=${QEMU:-qemu-riscv64}
+        cpu=(-cpu max) ;;
     s390x) target=s390x-unknown-linux-gnu gnu=s390x-linux-gnu qemu=qemu-s390x ;;
     *) echo "unknown CPU: $1" >&2; return 2 ;;
     esac

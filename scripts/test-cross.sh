@@ -3,7 +3,8 @@
 # where they take long.
 #
 #   scripts/test-cross.sh [CPU ...]
-#   CPUs: aarch64 armv6 armv7 i686 powerpc64 powerpc64le riscv64 riscv64-zkne s390x
+#   CPUs: aarch64 armv6 armv7 i686 powerpc64 powerpc64le riscv64 riscv64-zkne
+#         riscv64-zvkned (with QEMU=COMMAND, version 10) s390x
 #
 # Tests every backend of each CPU, and the choice of a backend. On aarch64 the tests run again with
 # our override for CPUs without AES instructions, because QEMU cannot hide these.

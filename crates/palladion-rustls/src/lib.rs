@@ -104,6 +104,7 @@ fn has_aes() -> bool {
             | Backend::ArmAesSha3
             | Backend::ArmAes
             | Backend::Power8Crypto
+            | Backend::RiscvZvkned
             | Backend::RiscvZkne)
     )
 }

@@ -46,6 +46,7 @@ fn expected_here(backend: Backend) -> bool {
     #[cfg(target_arch = "riscv64")]
     {
         match backend {
+            Backend::RiscvZvkned => linux_reports_zvkned(),
             Backend::RiscvZkne => std::arch::is_riscv_feature_detected!("zkne"),
             _ => backend == Backend::Portable,
         }
@@ -86,6 +87,13 @@ fn linux_reports_aes() -> bool {
         }
     }
     hwcap & 0x80 != 0 && hwcap2 & 0x0200_0000 != 0
+}
+
+/// Whether Linux reports Zvkned in its description of the CPUs.
+#[cfg(target_arch = "riscv64")]
+fn linux_reports_zvkned() -> bool {
+    let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    cpus.lines().any(|line| line.starts_with("isa") && line.contains("_zvkned"))
 }
 
 /// Otherwise tests of all backends could silently test only some.

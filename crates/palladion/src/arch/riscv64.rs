@@ -1,14 +1,17 @@
-//! 64-bit RISC-V with Zkne: AES rounds on general registers.
+//! 64-bit RISC-V with Zkne, AES rounds on general registers, or with Zvkned, on vector registers.
 
 use core::arch::asm;
 
 use crate::block::{Blocks, Vector, Word, one_form, one_lane};
 use crate::machine::{Aegis128, Aegis256};
+#[cfg(feature = "std")]
+use crate::{block::Soft, memory::Direction};
 
 /// The features of the CPU.
 #[cfg(feature = "std")]
 pub(crate) struct Features {
     pub(crate) zkne: bool,
+    pub(crate) zvkned: bool,
 }
 
 #[cfg(feature = "std")]
@@ -16,7 +19,27 @@ impl Features {
     /// The standard library asks Linux 6.8 and later (hwprobe). Where it cannot ask, only programs
     /// that were compiled for Zkne have it.
     pub(crate) fn detect() -> Self {
-        Self { zkne: std::arch::is_riscv_feature_detected!("zkne") }
+        Self { zkne: std::arch::is_riscv_feature_detected!("zkne"), zvkned: Self::zvkned() }
+    }
+
+    /// The standard library has no stable way to ask for V and Zvkned, so this calls hwprobe.
+    #[cfg(target_os = "linux")]
+    fn zvkned() -> bool {
+        use core::ffi::c_long;
+        unsafe extern "C" {
+            fn syscall(number: c_long, ...) -> c_long;
+        }
+        const HWPROBE: c_long = 258;
+        const EXTENSIONS: i64 = 4;
+        const V_AND_ZVKNED: u64 = 1 << 2 | 1 << 21;
+        let mut pair = (EXTENSIONS, 0u64);
+        // SAFETY: `pair` is one pair of a key and its value, for all CPUs, without flags.
+        let result = unsafe { syscall(HWPROBE, &raw mut pair, 1usize, 0usize, 0usize, 0usize) };
+        result == 0 && pair.0 == EXTENSIONS && pair.1 & V_AND_ZVKNED == V_AND_ZVKNED
+    }
+    #[cfg(not(target_os = "linux"))]
+    fn zvkned() -> bool {
+        false
     }
 }
 
@@ -194,5 +217,241 @@ pub(crate) mod zkne {
         scrub: 1280;
         aegis128: [Aegis128<Z1>, 1; Aegis128<Z1>, 0; Aegis128<Z1>, 0;] any Aegis128<Z1>;
         aegis256: [Aegis256<Z1>, 1; Aegis256<Z1>, 0; Aegis256<Z1>, 0;] any Aegis256<Z1>;
+    }
+}
+
+/// A word in memory, for Zvkned. Stable Rust has no type for a vector register, see `powerpc64.rs`.
+#[cfg(feature = "std")]
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct K1(Soft);
+
+// SAFETY: no CPU features are needed, and no branch or index depends on a value.
+#[cfg(feature = "std")]
+unsafe impl Vector for K1 {
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Self(self.0.xor(other.0))
+    }
+}
+
+// The text of loops. The state is in v0 and up, the input of a step in v8 and v9, its output in v10
+// and v11. AES instructions need words of 32 bits, loads of data without alignment need bytes.
+
+/// Update, for a state of 8 or 6 words, with its input in these registers. A round overwrites its
+/// input, so that afterwards each word has to move to the next register.
+#[cfg(feature = "std")]
+macro_rules! update {
+    (8, $input0:literal, $input4:literal) => {
+        concat!(
+            "vxor.vv v12, v0, ",
+            $input0,
+            "\nvxor.vv v13, v4, ",
+            $input4,
+            "\n",
+            "vsetivli zero, 4, e32, m1, ta, ma\n",
+            "vaesem.vv v0, v1\nvaesem.vv v1, v2\nvaesem.vv v2, v3\nvaesem.vv v3, v13\n",
+            "vaesem.vv v4, v5\nvaesem.vv v5, v6\nvaesem.vv v6, v7\nvaesem.vv v7, v12\n",
+            "vsetivli zero, 16, e8, m1, ta, ma\n",
+            "vmv1r.v v12, v7\nvmv1r.v v7, v6\nvmv1r.v v6, v5\nvmv1r.v v5, v4\nvmv1r.v v4, v3\n",
+            "vmv1r.v v3, v2\nvmv1r.v v2, v1\nvmv1r.v v1, v0\nvmv1r.v v0, v12"
+        )
+    };
+    (6, $input:literal) => {
+        concat!(
+            "vxor.vv v12, v0, ",
+            $input,
+            "\n",
+            "vsetivli zero, 4, e32, m1, ta, ma\n",
+            "vaesem.vv v0, v1\nvaesem.vv v1, v2\nvaesem.vv v2, v3\n",
+            "vaesem.vv v3, v4\nvaesem.vv v4, v5\nvaesem.vv v5, v12\n",
+            "vsetivli zero, 16, e8, m1, ta, ma\n",
+            "vmv1r.v v12, v5\nvmv1r.v v5, v4\nvmv1r.v v4, v3\n",
+            "vmv1r.v v3, v2\nvmv1r.v v2, v1\nvmv1r.v v1, v0\nvmv1r.v v0, v12"
+        )
+    };
+}
+
+/// Runs a loop over a state: the lines before it, the lines of a step, and the operands that they
+/// use. There is at least one step.
+#[cfg(feature = "std")]
+macro_rules! run {
+    (
+        $words:literal, $state:ident, $steps:ident,
+        [$($before:expr),*], [$($step:expr),* $(,)?], $($operands:tt)*
+    ) => {
+        asm!(
+            ".option push",
+            ".option arch, +v, +zvkned",
+            "vsetivli zero, 16, e8, m1, ta, ma",
+            "mv {t}, {state}",
+            concat!(".irp i, ", $words),
+            "vle8.v v\\i, ({t})",
+            "addi {t}, {t}, 16",
+            ".endr",
+            $($before,)*
+            "2:",
+            $($step,)*
+            "addi {steps}, {steps}, -1",
+            "bnez {steps}, 2b",
+            "mv {t}, {state}",
+            concat!(".irp i, ", $words),
+            "vse8.v v\\i, ({t})",
+            "addi {t}, {t}, 16",
+            ".endr",
+            ".option pop",
+            state = in(reg) $state.as_mut_ptr(), t = out(reg) _,
+            steps = inout(reg) $steps => _,
+            $($operands)*
+            out("v0") _, out("v1") _, out("v2") _, out("v3") _, out("v4") _, out("v5") _,
+            out("v6") _, out("v7") _, out("v8") _, out("v9") _, out("v10") _, out("v11") _,
+            out("v12") _, out("v13") _, out("v14") _,
+            options(nostack)
+        )
+    };
+}
+
+// SAFETY: no branch or index depends on a value. `mix` and `process` are called only in kernels for
+// CPUs with Zvkned, whose instructions take the same time for all operands (Zvkt).
+#[cfg(feature = "std")]
+unsafe impl Word for K1 {
+    type Blocks = Soft;
+    type Single = Self;
+    one_form!();
+    const SPILLS: bool = true;
+    const IN_MEMORY: bool = true;
+
+    #[inline(always)]
+    fn new(blocks: Soft) -> Self {
+        Self(blocks)
+    }
+    #[inline(always)]
+    fn blocks(self) -> Soft {
+        self.0
+    }
+    fn aes(self, _round_key: Self) -> Self {
+        unreachable!("a state is in memory")
+    }
+
+    #[inline(always)]
+    fn mix<const N: usize>(
+        state: &mut [Self; N],
+        input: [Self; 4],
+        ctx: Option<Self>,
+        steps: usize,
+    ) {
+        // SAFETY: `Soft` needs no CPU features.
+        let ctx = ctx.unwrap_or_else(|| Self(unsafe { Soft::zero() }));
+        // SAFETY: this is a kernel, so the CPU has the instructions. They access `N` words, which
+        // are 8 or 6, the input and the context.
+        unsafe {
+            if N == 8 {
+                run!(
+                    "0, 1, 2, 3, 4, 5, 6, 7", state, steps,
+                    ["vle8.v v14, ({ctx})", "vle8.v v8, ({input})", "addi {t}, {input}, 16",
+                    "vle8.v v9, ({t})"],
+                    ["vxor.vv v3, v3, v14", "vxor.vv v7, v7, v14", update!(8, "v8", "v9")],
+                    input = in(reg) &raw const input, ctx = in(reg) &raw const ctx,
+                );
+            } else {
+                run!(
+                    "0, 1, 2, 3, 4, 5", state, steps,
+                    ["vle8.v v14, ({ctx})"],
+                    [
+                        "add {t}, {input}, {at}",
+                        "vle8.v v8, ({t})",
+                        "addi {at}, {at}, 16",
+                        "andi {at}, {at}, 63",
+                        "vxor.vv v3, v3, v14", "vxor.vv v5, v5, v14",
+                        update!(6, "v8")
+                    ],
+                    input = in(reg) &raw const input, ctx = in(reg) &raw const ctx,
+                    at = inout(reg) 0usize => _,
+                );
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn process<const N: usize>(
+        state: &mut [Self; N],
+        direction: Option<Direction>,
+        src: *const u8,
+        dst: *mut u8,
+        row: usize,
+        steps: usize,
+    ) {
+        if steps == 0 {
+            return;
+        }
+        /// Encrypts or decrypts, with the message in these registers.
+        macro_rules! crypt {
+            (8, $message0:literal, $message1:literal) => {
+                run!(
+                    "0, 1, 2, 3, 4, 5, 6, 7", state, steps, [],
+                    [
+                        "vle8.v v8, ({src})", "add {t}, {src}, {row}", "vle8.v v9, ({t})",
+                        "vand.vv v10, v2, v3", "vand.vv v11, v6, v7",
+                        "vxor.vv v10, v10, v6", "vxor.vv v11, v11, v2",
+                        "vxor.vv v10, v10, v1", "vxor.vv v11, v11, v5",
+                        "vxor.vv v10, v10, v8", "vxor.vv v11, v11, v9",
+                        "vse8.v v10, ({dst})", "add {t}, {dst}, {row}", "vse8.v v11, ({t})",
+                        update!(8, $message0, $message1),
+                        "add {src}, {src}, {rate}", "add {dst}, {dst}, {rate}",
+                    ],
+                    src = inout(reg) src => _, dst = inout(reg) dst => _, row = in(reg) row,
+                    rate = in(reg) 2 * row,
+                )
+            };
+            (6, $message:literal) => {
+                run!(
+                    "0, 1, 2, 3, 4, 5", state, steps, [],
+                    [
+                        "vle8.v v8, ({src})",
+                        "vand.vv v10, v2, v3", "vxor.vv v11, v4, v5",
+                        "vxor.vv v10, v10, v11", "vxor.vv v10, v10, v1", "vxor.vv v10, v10, v8",
+                        "vse8.v v10, ({dst})",
+                        update!(6, $message),
+                        "add {src}, {src}, {row}", "add {dst}, {dst}, {row}",
+                    ],
+                    src = inout(reg) src => _, dst = inout(reg) dst => _, row = in(reg) row,
+                )
+            };
+        }
+        // SAFETY: this is a kernel, so the CPU has the instructions. They access `N` words, which
+        // are 8 or 6, and the steps, which the caller promises to be readable and writable.
+        unsafe {
+            match (N, direction) {
+                (8, None) => run!(
+                    "0, 1, 2, 3, 4, 5, 6, 7", state, steps, [],
+                    [
+                        "vle8.v v8, ({src})", "add {t}, {src}, {row}", "vle8.v v9, ({t})",
+                        update!(8, "v8", "v9"),
+                        "add {src}, {src}, {rate}",
+                    ],
+                    src = inout(reg) src => _, row = in(reg) row, rate = in(reg) 2 * row,
+                ),
+                (8, Some(Direction::Encrypt)) => crypt!(8, "v8", "v9"),
+                (8, Some(Direction::Decrypt)) => crypt!(8, "v10", "v11"),
+                (_, None) => run!(
+                    "0, 1, 2, 3, 4, 5", state, steps, [],
+                    ["vle8.v v8, ({src})", update!(6, "v8"), "add {src}, {src}, {row}"],
+                    src = inout(reg) src => _, row = in(reg) row,
+                ),
+                (_, Some(Direction::Encrypt)) => crypt!(6, "v8"),
+                (_, Some(Direction::Decrypt)) => crypt!(6, "v10"),
+            }
+        }
+    }
+}
+
+/// Zvkned.
+#[cfg(feature = "std")]
+pub(crate) mod zvkned {
+    use super::{Aegis128, Aegis256, K1};
+    crate::driver::table::tables! {
+        scrub: 1280;
+        aegis128: [Aegis128<K1>, 1; Aegis128<K1>, 0; Aegis128<K1>, 0;] any Aegis128<K1>;
+        aegis256: [Aegis256<K1>, 1; Aegis256<K1>, 0; Aegis256<K1>, 0;] any Aegis256<K1>;
     }
 }

@@ -37,6 +37,8 @@ pub enum Backend {
     Neon,
     /// 64-bit POWER: the AES instructions of POWER8.
     Power8Crypto,
+    /// 64-bit RISC-V: the vector extension and its AES extension Zvkned.
+    RiscvZvkned,
     /// 64-bit RISC-V: the scalar AES extension Zkne.
     RiscvZkne,
     /// WebAssembly with relaxed SIMD: byte shuffles.
@@ -63,6 +65,7 @@ impl Backend {
         Self::ArmAes,
         Self::Neon,
         Self::Power8Crypto,
+        Self::RiscvZvkned,
         Self::RiscvZkne,
         Self::WasmRelaxedSimd,
         Self::WasmSimd128,
@@ -83,6 +86,7 @@ impl Backend {
             Self::ArmAes => "armv8-aes",
             Self::Neon => "neon",
             Self::Power8Crypto => "power8-crypto",
+            Self::RiscvZvkned => "riscv-zvkned",
             Self::RiscvZkne => "riscv-zkne",
             Self::WasmRelaxedSimd => "wasm-relaxed-simd",
             Self::WasmSimd128 => "wasm-simd128",
@@ -106,6 +110,7 @@ impl Backend {
             Self::ArmAes => "64-bit ARM with the AES extension",
             Self::Neon => "64-bit ARM without the AES extension: byte shuffles",
             Self::Power8Crypto => "64-bit POWER with the AES instructions of POWER8",
+            Self::RiscvZvkned => "64-bit RISC-V with the vector AES extension (Zvkned)",
             Self::RiscvZkne => "64-bit RISC-V with the scalar AES extension (Zkne)",
             Self::WasmRelaxedSimd => "WebAssembly with relaxed SIMD: byte shuffles",
             Self::WasmSimd128 => "WebAssembly with SIMD: byte shuffles",
@@ -134,6 +139,10 @@ impl Backend {
             Self::Power8Crypto => {
                 "AES instructions, XOR, AND and byte permutations, independent of data on every \
                  CPU we know; no standard promises it"
+            }
+            Self::RiscvZvkned => {
+                "the extension's instructions must be independent of data; so must vector XOR and \
+                 AND where the CPU has Zvkt"
             }
             Self::RiscvZkne => {
                 "the extension's instructions must be independent of data; so must XOR and AND \

@@ -88,6 +88,12 @@ static COMPILED: &[Compiled] = &[
     },
     #[cfg(target_arch = "riscv64")]
     Compiled {
+        backend: Backend::RiscvZvkned,
+        runs: |cpu| cpu.zvkned,
+        tables: arch::riscv64::zvkned::TABLES,
+    },
+    #[cfg(target_arch = "riscv64")]
+    Compiled {
         backend: Backend::RiscvZkne,
         runs: |cpu| cpu.zkne,
         tables: arch::riscv64::zkne::TABLES,
