@@ -17,6 +17,12 @@ macro_rules! circuits {
             JeonDepth15 = "jeon-depth-15",
             JeonDepth26 = "jeon-depth-26",
             JeonDepth28 = "jeon-depth-28",
+            JeonDepth18 = "jeon-depth-18",
+            Jeon2Depth17 = "jeon2-depth-17",
+            Jeon2Depth19 = "jeon2-depth-19",
+            Jeon2Depth41 = "jeon2-depth-41",
+            Jeon3Depth16 = "jeon3-depth-16",
+            Jeon3Depth41 = "jeon3-depth-41",
         }
     };
 }
@@ -266,5 +272,315 @@ impl Circuit for JeonDepth28 {
         let t76 = g31 ^ g33; let t77 = t75 ^ t76; let t78 = g25 ^ t75; let t79 = g27 ^ t78;
         let t80 = t63 ^ t79;
         [t68, t72, t80, t60, t57, t77, t65, t63]
+    }
+}
+
+/// "32ANDs, BPD" with a depth of 18, from the circuits that the authors publish beside the first
+/// version of the same paper, as are the next five.
+#[derive(Clone, Copy)]
+pub(crate) struct JeonDepth18;
+
+impl Circuit for JeonDepth18 {
+    const COST: Cost = Cost { and: 32, or: 0, xor: 93, not: 0, depth: 18, and_depth: 6 };
+
+    #[rustfmt::skip]
+    #[inline(always)]
+    fn without_constant<B: Bits>([x0, x1, x2, x3, x4, x5, x6, x7]: [B; 8]) -> [B; 8] {
+        let t0 = x1 ^ x7; let t1 = x4 ^ x7; let t2 = x2 ^ x4; let t3 = t0 ^ t2; let t4 = x2 ^ x7;
+        let t5 = x5 ^ x6; let t6 = x0 ^ t5; let t7 = x4 ^ t6; let g2 = t7 & x0; let t8 = x7 ^ t6;
+        let t9 = x1 ^ x3; let t10 = t1 ^ t9; let g0 = t3 & t10; let t11 = x0 ^ t10;
+        let t12 = t5 ^ t10; let g8 = t4 & t12; let t13 = x2 ^ x5; let t14 = t9 ^ t13;
+        let g3 = t0 & t14; let t15 = t6 ^ t14; let g5 = t8 & t15; let t16 = t1 ^ t13;
+        let g7 = t2 & t16; let t17 = x2 ^ x6; let t18 = t9 ^ t17; let g6 = t1 & t18;
+        let t19 = x0 ^ x1; let t20 = t5 ^ t19; let g4 = t20 & t6; let t21 = t4 ^ t20;
+        let g1 = t21 & t11; let t22 = g8 ^ g5; let t23 = g7 ^ g4; let t24 = g3 ^ g6;
+        let t25 = t14 ^ t24; let t26 = t13 ^ g7; let t27 = g1 ^ t26; let t28 = t22 ^ t23;
+        let t29 = x1 ^ t28; let t30 = t0 ^ t23; let t31 = t25 ^ t30; let t32 = t29 ^ t31;
+        let t33 = t4 ^ g8; let t34 = g2 ^ t33; let t35 = t27 ^ t34; let t36 = g0 ^ t12;
+        let t37 = g6 ^ t36; let t38 = t27 ^ t37; let g9 = t38 & t31; let t39 = t32 ^ g9;
+        let g10 = t35 & t39; let t40 = t34 ^ t37; let t41 = g9 ^ t40; let g11 = t41 & t29;
+        let t42 = g9 ^ g11; let g12 = t32 & t42; let t43 = g10 ^ t40; let g19 = t43 & t15;
+        let g28 = t43 & t8; let t44 = t39 ^ g12; let g13 = t43 & t44; let t45 = t31 ^ g12;
+        let g14 = t45 & t10; let g23 = t45 & t3; let t46 = t32 ^ g11; let g16 = t46 & x0;
+        let g25 = t46 & t7; let t47 = t35 ^ g13; let g18 = t47 & t6; let g27 = t47 & t20;
+        let t48 = t43 ^ t46; let g20 = t48 & t18; let g29 = t48 & t1; let t49 = t38 ^ g10;
+        let t50 = g13 ^ t49; let g17 = t50 & t14; let g26 = t50 & t0; let t51 = t45 ^ t49;
+        let t52 = g13 ^ t51; let g21 = t52 & t16; let g30 = t52 & t2; let t53 = t29 ^ g11;
+        let t54 = g12 ^ t53; let g15 = t54 & t11; let g24 = t54 & t21; let t55 = g29 ^ g30;
+        let t56 = g23 ^ g24; let t57 = t55 ^ t56; let t58 = t35 ^ t54; let t59 = g13 ^ t58;
+        let g22 = t59 & t12; let g31 = t59 & t4; let t60 = g20 ^ g21; let t61 = g18 ^ g17;
+        let t62 = g14 ^ g15; let t63 = g19 ^ g18; let t64 = g27 ^ g26; let t65 = t55 ^ t64;
+        let t66 = g14 ^ g16; let t67 = t60 ^ t62; let t68 = t57 ^ t67; let t69 = t61 ^ t62;
+        let t70 = t57 ^ t69; let t71 = t60 ^ t61; let t72 = t57 ^ t71; let t73 = g16 ^ g15;
+        let t74 = t63 ^ t73; let t75 = t57 ^ t74; let t76 = g21 ^ g22; let t77 = t63 ^ t76;
+        let t78 = t65 ^ t77; let t79 = g19 ^ t66; let t80 = g17 ^ t79; let t81 = t65 ^ t80;
+        let t82 = g28 ^ g29; let t83 = g26 ^ t82; let t84 = t76 ^ t83; let t85 = g31 ^ t66;
+        let t86 = t60 ^ t85; let t87 = t84 ^ t86; let t88 = g25 ^ g24; let t89 = t66 ^ t88;
+        let t90 = g30 ^ t89; let t91 = t61 ^ t90; let t92 = t84 ^ t91;
+        [t81, t78, t92, t75, t70, t87, t68, t72]
+    }
+}
+
+/// "ours2, BPD": a new circuit with 32 ANDs and an AND depth of 5, with the least depth.
+#[derive(Clone, Copy)]
+pub(crate) struct Jeon2Depth17;
+
+impl Circuit for Jeon2Depth17 {
+    const COST: Cost = Cost { and: 32, or: 0, xor: 142, not: 0, depth: 17, and_depth: 5 };
+
+    #[rustfmt::skip]
+    #[inline(always)]
+    fn without_constant<B: Bits>([x0, x1, x2, x3, x4, x5, x6, x7]: [B; 8]) -> [B; 8] {
+        let t0 = x2 ^ x3; let t1 = x4 ^ t0; let t2 = x0 ^ x7; let t3 = x5 ^ x6; let t4 = x4 ^ t3;
+        let t5 = x1 ^ t4; let g6 = t1 & t5; let t6 = x7 ^ t3; let t7 = x2 ^ t6; let g0 = t7 & t0;
+        let t8 = x3 ^ t6; let t9 = t1 ^ t5; let t10 = t8 ^ t9; let t11 = t2 ^ t10;
+        let t12 = x4 ^ x6; let t13 = t2 ^ t12; let g2 = t4 & t13; let t14 = t10 ^ t12;
+        let t15 = t9 ^ t13; let t16 = x1 ^ x7; let t17 = t12 ^ t16; let g3 = x2 & t17;
+        let t18 = x5 ^ t16; let t19 = x1 ^ t0; let t20 = t4 ^ t19; let t21 = t17 ^ t19;
+        let t22 = x0 ^ x6; let t23 = t1 ^ t22; let g4 = t23 & t21; let t24 = x2 ^ x5;
+        let t25 = t2 ^ t24; let g5 = t25 & t18; let t26 = x3 ^ x4; let t27 = t6 ^ t26;
+        let g1 = t27 & t20; let t28 = t25 ^ t26; let g8 = t28 & x1; let t29 = g2 ^ g3;
+        let t30 = x1 ^ x5; let t31 = t1 ^ t30; let g7 = t6 & t31; let t32 = g8 ^ t29;
+        let t33 = g6 ^ g7; let t34 = t22 ^ g1; let t35 = g2 ^ g7; let t36 = t14 ^ t32;
+        let t61 = t33 ^ t36; let t38 = t5 ^ t33; let t39 = g5 ^ t34; let t40 = t38 ^ t39;
+        let t41 = x5 ^ t34; let t42 = g0 ^ t35; let t43 = t41 ^ t42; let t44 = t1 ^ t18;
+        let t45 = g4 ^ t44; let t46 = g0 ^ t29; let t47 = t45 ^ t46; let t48 = t43 ^ t47;
+        let t49 = t61 ^ t48; let t50 = t40 ^ t49; let t51 = x6 ^ t25; let t52 = g5 ^ t51;
+        let t53 = g1 ^ t52; let t54 = t32 ^ t53; let g9 = t47 & t54; let t55 = t48 ^ g9;
+        let g11 = t61 & t55; let t56 = t40 ^ g11; let g18 = t56 & t21; let g27 = t56 & t2;
+        let t57 = t54 ^ g9; let t58 = g11 ^ t57; let g13 = t40 & t58; let t59 = t54 ^ g13;
+        let g17 = t59 & t17; let g26 = t59 & t14; let t60 = t32 ^ t33; let t61 = t14 ^ t60;
+        let t62 = g9 ^ t61; let g10 = t43 & t62; let t63 = t55 ^ g10; let g12 = t50 & t63;
+        let t64 = t48 ^ g10; let t65 = g13 ^ t64; let g15 = t65 & t20; let g24 = t65 & t10;
+        let t66 = t56 ^ t64; let t67 = g13 ^ t66; let g19 = t67 & t18; let g28 = t67 & t11;
+        let t68 = t40 ^ t43; let t69 = t47 ^ t61; let t70 = g10 ^ t69; let t71 = g11 ^ t70;
+        let t72 = g12 ^ t71; let t73 = t40 ^ t70; let t74 = g12 ^ t73; let g22 = t74 & x1;
+        let g31 = t74 & t15; let t75 = t43 ^ t71; let t76 = t4 ^ t75; let g16 = t4 & t76;
+        let t77 = t13 ^ t75; let g25 = t13 & t77; let t78 = g11 ^ t68; let t79 = g12 ^ t78;
+        let g20 = t79 & t5; let g29 = t79 & t9; let t80 = t40 ^ t47; let t81 = g10 ^ t80;
+        let t82 = g11 ^ t81; let t83 = g12 ^ t82; let t84 = g13 ^ t83; let g14 = t84 & t0;
+        let g23 = t84 & t8; let t85 = t0 ^ t17; let t86 = t72 ^ t85; let g21 = t72 & t86;
+        let t87 = g26 ^ g28; let t88 = g27 ^ g29; let t89 = t87 ^ t88; let t90 = g15 ^ g14;
+        let t91 = g18 ^ g22; let t92 = g19 ^ t91; let t93 = t90 ^ t92; let t94 = t31 ^ t69;
+        let t95 = g10 ^ t94; let t96 = g11 ^ t95; let t97 = g12 ^ t96; let g30 = t72 & t97;
+        let t98 = g23 ^ g21; let t99 = g31 ^ g14; let t100 = t88 ^ t91; let t101 = t98 ^ t99;
+        let t102 = g20 ^ g30; let t103 = t100 ^ t102; let t104 = t101 ^ t103; let t105 = g0 ^ t26;
+        let t106 = g6 ^ g4; let t107 = g8 ^ g7; let t108 = t105 ^ t106; let t109 = t107 ^ t108;
+        let t110 = g10 ^ t109; let t111 = g11 ^ t110; let t112 = g12 ^ t111; let t113 = g27 ^ t112;
+        let t114 = g14 ^ t113; let t115 = g26 ^ g24; let t116 = g16 ^ t115; let t117 = g19 ^ t102;
+        let t118 = t114 ^ t117; let t119 = t116 ^ t118; let t120 = g18 ^ g30; let t121 = g17 ^ t120;
+        let t122 = t114 ^ t121; let t123 = t116 ^ t122; let t124 = t72 ^ g29; let t125 = g19 ^ t124;
+        let t126 = t98 ^ t115; let t127 = g31 ^ g20; let t128 = g15 ^ t127; let t129 = t125 ^ t128;
+        let t130 = t126 ^ t129; let t131 = g24 ^ g25; let t132 = t13 ^ g27; let t133 = g21 ^ t132;
+        let t134 = t131 ^ t133; let t135 = t129 ^ t134; let t136 = g19 ^ t127;
+        let t137 = t131 ^ t136; let t138 = t13 ^ g18; let t139 = g17 ^ t138; let t140 = t87 ^ t139;
+        let t141 = t137 ^ t140;
+        [t123, t135, t141, t119, t130, t104, t93, t89]
+    }
+}
+
+/// The same with a depth of 19.
+#[derive(Clone, Copy)]
+pub(crate) struct Jeon2Depth19;
+
+impl Circuit for Jeon2Depth19 {
+    const COST: Cost = Cost { and: 32, or: 0, xor: 122, not: 0, depth: 19, and_depth: 5 };
+
+    #[rustfmt::skip]
+    #[inline(always)]
+    fn without_constant<B: Bits>([x0, x1, x2, x3, x4, x5, x6, x7]: [B; 8]) -> [B; 8] {
+        let t0 = x2 ^ x3; let t1 = x4 ^ t0; let t2 = x0 ^ x7; let t3 = x5 ^ x6; let t4 = x4 ^ t3;
+        let t5 = x1 ^ t4; let g6 = t1 & t5; let t6 = t0 ^ t5; let t7 = x7 ^ t3; let t8 = x2 ^ t7;
+        let g0 = t8 & t0; let t9 = t1 ^ t8; let g1 = t9 & t6; let t10 = x6 ^ t6; let g7 = t7 & t10;
+        let t11 = x3 ^ t7; let t12 = t6 ^ t9; let t13 = t10 ^ t11; let t14 = t2 ^ t12;
+        let t15 = t1 ^ t5; let t16 = t2 ^ t10; let t17 = x5 ^ x7; let t18 = t5 ^ t17;
+        let g3 = x2 & t18; let t19 = x1 ^ t17; let t20 = x0 ^ t17; let t21 = t4 ^ t20;
+        let g2 = t4 & t21; let t22 = t1 ^ t20; let g8 = t22 & x1; let t23 = x6 ^ x7;
+        let t24 = t1 ^ t23; let t25 = g7 ^ g2; let t26 = x0 ^ x6; let t27 = t1 ^ t26;
+        let g4 = t27 & t24; let t28 = x0 ^ g0; let t29 = x2 ^ x5; let t30 = t2 ^ t29;
+        let g5 = t30 & t19; let t31 = g8 ^ t25; let t32 = g3 ^ g2; let t33 = g1 ^ g5;
+        let t34 = g6 ^ t13; let t35 = t30 ^ t33; let t36 = t31 ^ t34; let t56 = g3 ^ t36;
+        let t38 = g4 ^ t32; let t39 = t16 ^ t28; let t40 = t38 ^ t39; let t41 = x6 ^ g8;
+        let t42 = t32 ^ t41; let t43 = t35 ^ t42; let g9 = t40 & t43; let t44 = t56 ^ t43;
+        let t45 = t3 ^ t28; let t46 = g1 ^ t45; let t47 = t25 ^ t46; let t48 = t40 ^ t47;
+        let t49 = g9 ^ t48; let g11 = t56 & t49; let t50 = t43 ^ t48; let t51 = t44 ^ g11;
+        let g18 = t51 & t24; let g27 = t51 & t2; let t52 = t43 ^ g9; let t53 = g11 ^ t52;
+        let g13 = t44 & t53; let t54 = t43 ^ g13; let g17 = t54 & t18; let g26 = t54 & t13;
+        let t55 = g3 ^ t34; let t56 = t31 ^ t55; let t57 = g9 ^ t56; let g10 = t47 & t57;
+        let t58 = t49 ^ g10; let g12 = t50 & t58; let t59 = t50 ^ g10; let t60 = t54 ^ t59;
+        let g15 = t60 & t6; let g24 = t60 & t12; let t61 = t51 ^ t59; let t62 = t4 ^ t61;
+        let g16 = t4 & t62; let t63 = t54 ^ t61; let g19 = t63 & t19; let g28 = t63 & t14;
+        let t64 = t21 ^ t61; let g25 = t21 & t64; let t65 = t40 ^ g10; let t66 = t43 ^ t65;
+        let t67 = g12 ^ t66; let g22 = t67 & x1; let g31 = t67 & t16; let t68 = t56 ^ g11;
+        let t69 = g13 ^ t68; let t70 = t67 ^ t69; let g14 = t70 & t0; let g23 = t70 & t11;
+        let t71 = t65 ^ t68; let t72 = g12 ^ t71; let t73 = t47 ^ t51; let t74 = g12 ^ t73;
+        let g20 = t74 & t5; let g29 = t74 & t15; let t75 = x1 ^ t24; let t76 = t72 ^ t75;
+        let g21 = t72 & t76; let t77 = g27 ^ g26; let t78 = g28 ^ t77; let t79 = g29 ^ t78;
+        let t80 = t10 ^ t40; let t81 = g10 ^ t80; let t82 = t68 ^ t81; let t83 = g12 ^ t82;
+        let g30 = t72 & t83; let t84 = g15 ^ g19; let t85 = g18 ^ g22; let t86 = g14 ^ t85;
+        let t87 = t84 ^ t86; let t88 = g20 ^ t86; let t89 = g23 ^ g21; let t90 = g31 ^ g29;
+        let t91 = g27 ^ g30; let t92 = t90 ^ t91; let t93 = t89 ^ t92; let t94 = t88 ^ t93;
+        let t95 = g24 ^ t72; let t96 = g26 ^ g20; let t97 = t84 ^ t95; let t98 = t4 ^ g14;
+        let t99 = g16 ^ t91; let t100 = t98 ^ t99; let t101 = g19 ^ t96; let t102 = g18 ^ g17;
+        let t103 = t21 ^ g25; let t104 = t95 ^ t101; let t105 = t100 ^ t104; let t106 = g26 ^ t102;
+        let t107 = t95 ^ t106; let t108 = t100 ^ t107; let t109 = t90 ^ t96; let t110 = t89 ^ t109;
+        let t111 = t97 ^ t110; let t112 = g21 ^ t90; let t113 = g27 ^ g20; let t114 = t103 ^ t113;
+        let t115 = t112 ^ t114; let t116 = t97 ^ t115; let t117 = t78 ^ t114; let t118 = g24 ^ g19;
+        let t119 = g31 ^ t102; let t120 = t118 ^ t119; let t121 = t117 ^ t120;
+        [t108, t116, t121, t105, t111, t94, t87, t79]
+    }
+}
+
+/// "ours2, RNBP": the same with few gates.
+#[derive(Clone, Copy)]
+pub(crate) struct Jeon2Depth41;
+
+impl Circuit for Jeon2Depth41 {
+    const COST: Cost = Cost { and: 32, or: 0, xor: 97, not: 0, depth: 41, and_depth: 5 };
+
+    #[rustfmt::skip]
+    #[inline(always)]
+    fn without_constant<B: Bits>([x0, x1, x2, x3, x4, x5, x6, x7]: [B; 8]) -> [B; 8] {
+        let t0 = x2 ^ x3; let t1 = x4 ^ t0; let t2 = x0 ^ x7; let t3 = x5 ^ x6; let t4 = x4 ^ t3;
+        let t5 = x1 ^ t4; let g6 = t1 & t5; let t6 = t0 ^ t5; let t7 = x7 ^ t3; let t8 = x2 ^ t7;
+        let g0 = t8 & t0; let t9 = t1 ^ t8; let g1 = t9 & t6; let t10 = x6 ^ t6; let g7 = t7 & t10;
+        let t11 = x3 ^ t7; let t12 = t6 ^ t9; let t13 = t10 ^ t11; let t14 = x2 ^ t13;
+        let g3 = x2 & t14; let t15 = t4 ^ t14; let t16 = t6 ^ t15; let t17 = t2 ^ t16;
+        let g4 = t17 & t16; let t18 = t9 ^ t17; let g5 = t18 & t15; let t19 = t7 ^ t17;
+        let g8 = t19 & x1; let t20 = t2 ^ t12; let t21 = t13 ^ t20; let g2 = t4 & t21;
+        let t22 = t1 ^ t5; let t23 = t2 ^ t10; let t24 = x0 ^ g2; let t25 = g0 ^ t24;
+        let t26 = g1 ^ g7; let t27 = g3 ^ g8; let t28 = g7 ^ g2; let t29 = t3 ^ t25;
+        let t30 = t26 ^ t29; let t31 = g4 ^ t23; let t32 = g3 ^ t25; let t33 = t31 ^ t32;
+        let t34 = g6 ^ t27; let t35 = t13 ^ t34; let t36 = t28 ^ t35; let t37 = g6 ^ t17;
+        let t38 = g5 ^ t22; let t39 = t37 ^ t38; let t40 = t26 ^ t39; let t41 = t36 ^ t40;
+        let g9 = t33 & t41; let t42 = t36 ^ g9; let g10 = t30 & t42; let t43 = t30 ^ t33;
+        let t44 = g9 ^ t43; let g11 = t36 & t44; let t45 = t41 ^ t43; let t46 = g10 ^ t44;
+        let g12 = t45 & t46; let t47 = t40 ^ g11; let g18 = t47 & t16; let g27 = t47 & t2;
+        let t48 = t42 ^ t47; let g13 = t40 & t48; let t49 = t41 ^ g13; let g17 = t49 & t14;
+        let g26 = t49 & t13; let t50 = g10 ^ t45; let t51 = t49 ^ t50; let g15 = t51 & t6;
+        let g24 = t51 & t12; let t52 = t47 ^ t51; let g19 = t52 & t15; let g28 = t52 & t20;
+        let t53 = t30 ^ g12; let t54 = t52 ^ t53; let g14 = t54 & t0; let g23 = t54 & t11;
+        let t55 = t47 ^ t53; let g20 = t55 & t5; let g29 = t55 & t22; let t56 = t50 ^ t55;
+        let t57 = t50 ^ t53; let g22 = t57 & x1; let g31 = t57 & t23; let t58 = t10 ^ t56;
+        let g30 = t56 & t58; let t59 = t7 ^ t58; let g21 = t56 & t59; let t60 = t47 ^ t50;
+        let t61 = t4 ^ t60; let g16 = t4 & t61; let t62 = t21 ^ t60; let g25 = t21 & t62;
+        let t63 = g27 ^ g29; let t64 = g28 ^ t63; let t65 = g26 ^ t64; let t66 = g15 ^ g19;
+        let t67 = g14 ^ t66; let t68 = g18 ^ g22; let t69 = t67 ^ t68; let t70 = g31 ^ t63;
+        let t71 = g21 ^ t70; let t72 = g20 ^ t66; let t73 = t71 ^ t72; let t74 = g23 ^ t73;
+        let t75 = g24 ^ t56; let t76 = g30 ^ t74; let t77 = t69 ^ t76; let t78 = g27 ^ t74;
+        let t79 = g26 ^ t75; let t80 = t78 ^ t79; let t81 = g16 ^ t76; let t82 = t4 ^ t80;
+        let t83 = t81 ^ t82; let t84 = g14 ^ t83; let t85 = g18 ^ t84; let t86 = g17 ^ t85;
+        let t87 = g15 ^ t84; let t88 = t72 ^ t87; let t89 = t21 ^ g25; let t90 = t73 ^ t89;
+        let t91 = t75 ^ t90; let t92 = t65 ^ t91; let t93 = t86 ^ t87; let t94 = t56 ^ g21;
+        let t95 = t93 ^ t94; let t96 = t92 ^ t95;
+        [t86, t91, t96, t88, t80, t77, t69, t65]
+    }
+}
+
+/// "ours3, BPD": a new circuit with 33 ANDs and an AND depth of 4, with the least depth.
+#[derive(Clone, Copy)]
+pub(crate) struct Jeon3Depth16;
+
+impl Circuit for Jeon3Depth16 {
+    const COST: Cost = Cost { and: 33, or: 0, xor: 154, not: 0, depth: 16, and_depth: 4 };
+
+    #[rustfmt::skip]
+    #[inline(always)]
+    fn without_constant<B: Bits>([x0, x1, x2, x3, x4, x5, x6, x7]: [B; 8]) -> [B; 8] {
+        let t0 = x2 ^ x3; let t1 = x4 ^ t0; let t2 = x0 ^ x7; let t3 = x5 ^ x6; let t4 = x4 ^ t3;
+        let t5 = x1 ^ t4; let g6 = t1 & t5; let t6 = x7 ^ t3; let t7 = x2 ^ t6; let g0 = t7 & t0;
+        let t8 = x3 ^ t6; let t9 = t1 ^ t5; let t10 = t8 ^ t9; let t11 = t2 ^ t10;
+        let t12 = x5 ^ x7; let t13 = t5 ^ t12; let g3 = x2 & t13; let t14 = x1 ^ t12;
+        let t15 = x2 ^ t13; let t16 = x1 ^ t0; let t17 = t4 ^ t16; let t18 = x6 ^ x7;
+        let t19 = t1 ^ t18; let t20 = x4 ^ x6; let t21 = t2 ^ t20; let g2 = t4 & t21;
+        let t22 = t9 ^ t21; let t23 = x4 ^ x5; let t24 = t16 ^ t23; let g7 = t6 & t24;
+        let t25 = x3 ^ x4; let t26 = t6 ^ t25; let g1 = t26 & t17; let t27 = g7 ^ g1;
+        let t28 = x0 ^ t3; let t29 = t0 ^ t23; let t30 = t28 ^ t29; let g4 = t30 & t19;
+        let t31 = t2 ^ t29; let g8 = t31 & x1; let t32 = g2 ^ t28; let t33 = g0 ^ t32;
+        let t34 = t27 ^ t33; let t35 = x2 ^ x5; let t36 = t2 ^ t35; let g5 = t36 & t14;
+        let t37 = t7 ^ g5; let t38 = g3 ^ g4; let t39 = g6 ^ t37; let t40 = x3 ^ t39;
+        let t41 = t38 ^ t40; let t42 = t34 ^ t41; let t43 = g8 ^ t37; let t44 = g0 ^ t43;
+        let t45 = t3 ^ g7; let t46 = g3 ^ t45; let t47 = t44 ^ t46; let t48 = g4 ^ t44;
+        let t49 = t22 ^ g1; let t50 = t48 ^ t49; let t51 = t16 ^ t21; let t52 = t33 ^ t51;
+        let t53 = t38 ^ t52; let g12 = t53 & t47; let t54 = t47 ^ t53; let t55 = g12 ^ t54;
+        let g13 = t34 & t55; let t56 = g6 ^ g0; let t57 = x5 ^ g2; let t58 = t5 ^ g5;
+        let t59 = t57 ^ t58; let t60 = t56 ^ t59; let g9 = t34 & t60; let t61 = t41 ^ g9;
+        let t62 = t50 ^ t61; let g11 = t42 & t62; let t63 = t27 ^ t51; let t64 = t38 ^ t63;
+        let t65 = g9 ^ t64; let g10 = t50 & t65; let t66 = t54 ^ g10; let g23 = t66 & x1;
+        let g32 = t66 & t22; let t67 = t41 ^ t47; let t68 = g10 ^ t67; let t69 = g11 ^ t68;
+        let g18 = t69 & t13; let g27 = t69 & t15; let t70 = t54 ^ g9; let t71 = g13 ^ t70;
+        let t72 = t69 ^ t71; let g16 = t72 & t17; let g25 = t72 & t10; let t73 = t34 ^ t60;
+        let t74 = g9 ^ t73; let t75 = g12 ^ t74; let g14 = t41 & t75; let t76 = g13 ^ g14;
+        let t77 = t50 ^ g12; let t78 = g14 ^ t77; let t79 = t4 ^ t78; let g17 = t4 & t79;
+        let t80 = t71 ^ t78; let g19 = t80 & t19; let g28 = t80 & t2; let t81 = t69 ^ t78;
+        let g20 = t81 & t14; let g29 = t81 & t11; let t82 = t21 ^ t78; let g26 = t21 & t82;
+        let t83 = t68 ^ t75; let t84 = t76 ^ t83; let t85 = g11 ^ t75; let t86 = t76 ^ t85;
+        let g15 = t86 & t0; let g24 = t86 & t8; let t87 = t34 ^ g12; let t88 = g10 ^ t87;
+        let t89 = g14 ^ t88; let g21 = t89 & t5; let g30 = t89 & t9; let t90 = g27 ^ g30;
+        let t91 = g29 ^ t90; let t92 = g28 ^ t91; let t93 = t24 ^ t75; let t94 = t68 ^ t93;
+        let t95 = t76 ^ t94; let g31 = t84 & t95; let t96 = g19 ^ g20; let t97 = g23 ^ g15;
+        let t98 = t96 ^ t97; let t99 = g16 ^ t98; let t100 = x0 ^ t51; let t101 = t75 ^ t100;
+        let t102 = t68 ^ t101; let t103 = t76 ^ t102; let g22 = t84 & t103; let t104 = x0 ^ x1;
+        let t105 = x3 ^ x5; let t106 = t104 ^ t105; let t107 = g5 ^ t106; let t108 = g0 ^ g1;
+        let t109 = g4 ^ g8; let t110 = t107 ^ t108; let t111 = t109 ^ t110; let t112 = g9 ^ t111;
+        let t113 = g12 ^ t112; let t114 = g10 ^ t113; let t115 = t76 ^ t114; let t116 = g18 ^ g27;
+        let t117 = g25 ^ t116; let t118 = g26 ^ t117; let t119 = t21 ^ g32; let t120 = g21 ^ t119;
+        let t121 = g29 ^ t120; let t122 = t96 ^ t121; let t123 = t118 ^ t122; let t124 = g19 ^ g15;
+        let t125 = t117 ^ t124; let t126 = g28 ^ t115; let t127 = g17 ^ g31; let t128 = t126 ^ t127;
+        let t129 = t125 ^ t128; let t130 = g27 ^ g21; let t131 = g25 ^ t130; let t132 = g20 ^ g15;
+        let t133 = t131 ^ t132; let t134 = t128 ^ t133; let t135 = g32 ^ g20; let t136 = g24 ^ g22;
+        let t137 = t84 ^ g30; let t138 = g16 ^ t137; let t139 = g28 ^ t120; let t140 = t135 ^ t136;
+        let t141 = t131 ^ t138; let t142 = t140 ^ t141; let t143 = t138 ^ t139;
+        let t144 = g25 ^ g20; let t145 = g26 ^ g22; let t146 = t144 ^ t145; let t147 = t143 ^ t146;
+        let t148 = t21 ^ g23; let t149 = t136 ^ t139; let t150 = g30 ^ t148; let t151 = g31 ^ t150;
+        let t152 = t124 ^ t151; let t153 = t149 ^ t152;
+        [t129, t147, t123, t134, t142, t153, t99, t92]
+    }
+}
+
+/// "ours3, RNBP": the same with few gates.
+#[derive(Clone, Copy)]
+pub(crate) struct Jeon3Depth41;
+
+impl Circuit for Jeon3Depth41 {
+    const COST: Cost = Cost { and: 33, or: 0, xor: 102, not: 0, depth: 41, and_depth: 4 };
+
+    #[rustfmt::skip]
+    #[inline(always)]
+    fn without_constant<B: Bits>([x0, x1, x2, x3, x4, x5, x6, x7]: [B; 8]) -> [B; 8] {
+        let t0 = x2 ^ x3; let t1 = x4 ^ t0; let t2 = x0 ^ x7; let t3 = x5 ^ x6; let t4 = x4 ^ t3;
+        let t5 = x1 ^ t4; let g6 = t1 & t5; let t6 = t0 ^ t5; let t7 = x7 ^ t3; let t8 = x2 ^ t7;
+        let g0 = t8 & t0; let t9 = t1 ^ t8; let g1 = t9 & t6; let t10 = x6 ^ t6; let g7 = t7 & t10;
+        let t11 = x3 ^ t7; let t12 = t6 ^ t9; let t13 = t10 ^ t11; let t14 = x2 ^ t13;
+        let g3 = x2 & t14; let t15 = t4 ^ t14; let t16 = t6 ^ t15; let t17 = t2 ^ t16;
+        let g4 = t17 & t16; let t18 = t9 ^ t17; let g5 = t18 & t15; let t19 = t7 ^ t17;
+        let g8 = t19 & x1; let t20 = t2 ^ t12; let t21 = t13 ^ t20; let g2 = t4 & t21;
+        let t22 = t1 ^ t5; let t23 = t2 ^ t10; let t24 = g0 ^ g2; let t25 = x0 ^ t24;
+        let t26 = t3 ^ g7; let t27 = t8 ^ g5; let t28 = t25 ^ t26; let t29 = g1 ^ t28;
+        let t30 = g3 ^ g4; let t31 = x3 ^ t27; let t32 = g6 ^ t31; let t33 = t30 ^ t32;
+        let t34 = t29 ^ t33; let t35 = t23 ^ t25; let t36 = t32 ^ t35; let g9 = t29 & t36;
+        let t37 = t30 ^ t35; let t38 = g8 ^ t27; let t39 = g0 ^ t38; let t40 = g3 ^ t39;
+        let t41 = t26 ^ t40; let g12 = t37 & t41; let t42 = t37 ^ t41; let t43 = t29 ^ t42;
+        let t44 = g12 ^ t42; let g13 = t29 & t44; let t45 = g9 ^ t43; let t46 = t41 ^ t45;
+        let g10 = t43 & t46; let t47 = t33 ^ t45; let g11 = t34 & t47; let t48 = t42 ^ g10;
+        let g23 = t48 & x1; let g32 = t48 & t23; let t49 = t36 ^ g11; let t50 = t48 ^ t49;
+        let g18 = t50 & t14; let g27 = t50 & t13; let t51 = t34 ^ g13; let t52 = t50 ^ t51;
+        let t53 = t47 ^ t52; let g16 = t53 & t6; let g25 = t53 & t12; let t54 = t41 ^ g12;
+        let t55 = t47 ^ t54; let g14 = t33 & t55; let t56 = t44 ^ g14; let t57 = t29 ^ t56;
+        let t58 = t4 ^ t57; let g17 = t4 & t58; let t59 = t50 ^ t57; let g20 = t59 & t15;
+        let g29 = t59 & t20; let t60 = t53 ^ t59; let g19 = t60 & t16; let g28 = t60 & t2;
+        let t61 = t49 ^ t60; let g15 = t61 & t0; let g24 = t61 & t11; let t62 = t48 ^ t57;
+        let g21 = t62 & t5; let g30 = t62 & t22; let t63 = t48 ^ t60; let t64 = t21 ^ t57;
+        let g26 = t21 & t64; let t65 = t10 ^ t63; let g31 = t63 & t65; let t66 = t7 ^ t65;
+        let g22 = t63 & t66; let t67 = g28 ^ g30; let t68 = g29 ^ t67; let t69 = g27 ^ t68;
+        let t70 = g16 ^ g20; let t71 = g23 ^ g15; let t72 = g19 ^ t71; let t73 = t70 ^ t72;
+        let t74 = g31 ^ t72; let t75 = g32 ^ t67; let t76 = g21 ^ g22; let t77 = t75 ^ t76;
+        let t78 = g24 ^ t77; let t79 = t74 ^ t78; let t80 = t63 ^ t70; let t81 = g25 ^ t80;
+        let t82 = g26 ^ t77; let t83 = t21 ^ t82; let t84 = t81 ^ t83; let t85 = t78 ^ t81;
+        let t86 = g27 ^ g28; let t87 = t85 ^ t86; let t88 = g17 ^ t87; let t89 = t4 ^ t79;
+        let t90 = t88 ^ t89; let t91 = g23 ^ t90; let t92 = g16 ^ g19; let t93 = g21 ^ t91;
+        let t94 = t92 ^ t93; let t95 = g18 ^ t70; let t96 = t91 ^ t95; let t97 = t69 ^ t95;
+        let t98 = t84 ^ t97; let t99 = t92 ^ t98; let t100 = g22 ^ t99; let t101 = t80 ^ t100;
+        [t96, t84, t101, t94, t87, t79, t73, t69]
     }
 }
