@@ -76,7 +76,7 @@ macro_rules! one_block {
             fn nibbles(self) -> [Self; 2] {
                 // Not a shift of bytes, which x86 lacks: engines would add another mask for it.
                 // SAFETY: the module is compiled for SIMD.
-                let low = unsafe { Self::table(&LOW_NIBBLES) }.0;
+                let low = unsafe { Self::table(&LOW_NIBBLES[0]) }.0;
                 [Self(v128_and(self.0, low)), Self(v128_and(u32x4_shr(self.0, 4), low))]
             }
         }
@@ -136,7 +136,7 @@ impl Register for Simd {
     }
 }
 
-static LOW_NIBBLES: [u8; 16] = [0x0f; 16];
+static LOW_NIBBLES: [[u8; 16]; 2] = [[0x0f; 16]; 2];
 
 /// A number that the compiler does not know. Knowing the contents of a table, it would write them
 /// into the code: as constants, which V8 assembles again from immediate values at each use, and as

@@ -135,7 +135,7 @@ where
         let doubled = lookup(&t.doubled[0], io).xor(lookup(&t.doubled[1], jo));
         // ShiftRows and MixColumns: a column becomes 2a0 + 3a1 + a2 + a3 and so on, which is u0 +
         // u1 + a3 with ur = 2ar + a(r + 1).
-        let u = doubled.xor(permute(&NEXT_ROW_UNSHIFTED, s));
+        let u = doubled.xor(permute(&LOOKUPS.next_row, s));
         let mixed = permute(&SHIFT_ROWS[0], u)
             .xor(permute(&SHIFT_ROWS[1], u))
             .xor(permute(&SHIFT_ROWS[3], s));
@@ -172,17 +172,6 @@ static SHIFT_ROWS: [[u8; 16]; 4] = {
     from
 };
 
-/// The permutation that becomes "row r from row r + 1" after ShiftRows.
-static NEXT_ROW_UNSHIFTED: [u8; 16] = {
-    let mut from = [0; 16];
-    let mut at = 0;
-    while at < 16 {
-        from[SHIFT_ROWS[0][at] as usize] = SHIFT_ROWS[1][at];
-        at += 1;
-    }
-    from
-};
-
 /// The lookup tables.
 struct Lookups {
     /// From a byte of the standard to a byte of the tower, by its lower and upper half.
@@ -199,6 +188,8 @@ struct Lookups {
     doubled: [[u8; 16]; 2],
     /// The constant of SubBytes, which goes through ShiftRows and MixColumns unchanged.
     constant: [u8; 16],
+    /// The permutation that becomes "row r from row r + 1" after ShiftRows.
+    next_row: [u8; 16],
 }
 
 static LOOKUPS: Lookups = {
@@ -280,7 +271,13 @@ static LOOKUPS: Lookups = {
         sub_bytes: [[0; 16]; 2],
         doubled: [[0; 16]; 2],
         constant: [to[0x63]; 16],
+        next_row: [0; 16],
     };
+    let mut at = 0;
+    while at < 16 {
+        t.next_row[SHIFT_ROWS[0][at] as usize] = SHIFT_ROWS[1][at];
+        at += 1;
+    }
     let mut n = 0;
     while n < 16 {
         t.into_tower[0][n] = to[n];
