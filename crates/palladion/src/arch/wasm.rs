@@ -4,6 +4,8 @@
 use core::arch::wasm32::*;
 use core::cell::UnsafeCell;
 use core::hint::black_box;
+use core::mem::MaybeUninit;
+use core::sync::atomic::{Ordering, compiler_fence};
 
 use crate::block::{Blocks, Vector, one_lane};
 use crate::machine::{Aegis128, Aegis256};
@@ -71,6 +73,20 @@ macro_rules! one_block {
             #[inline(always)]
             fn lookup(self, index: Self) -> Self {
                 Self($swizzle(self.0, index.0))
+            }
+            // V8 (in Node 20) starts all independent operations of a block early, and runs out of
+            // registers. It does not move later loads, those of the tables, before a store.
+            const TOGETHER: usize = 2;
+            #[inline(always)]
+            fn after(self, earlier: Self) -> Self {
+                let mut slot = MaybeUninit::<v128>::uninit();
+                // SAFETY: the slot is valid for writes.
+                unsafe {
+                    slot.as_mut_ptr().write_volatile(earlier.0);
+                    slot.as_mut_ptr().write_volatile(u8x16_splat(0)); // it was secret
+                }
+                compiler_fence(Ordering::SeqCst);
+                self
             }
             #[inline(always)]
             fn nibbles(self) -> [Self; 2] {

@@ -45,6 +45,9 @@ pub(crate) unsafe trait Permute: Blocks {
     /// additions.
     fn nibbles(self) -> [Self; 2];
 
+    /// The number of rounds that may be interleaved.
+    const TOGETHER: usize = 1;
+
     /// Returns the same value. If the compiler would interleave so much that it runs out of
     /// registers, an implementation makes the value depend on `earlier`.
     #[inline(always)]
@@ -145,13 +148,40 @@ where
     }
     #[inline(always)]
     fn rounds<const N: usize>(input: [Self; N], round_keys: [Self; N]) -> [Self; N] {
-        let mut out = input;
-        let mut i = 0;
-        while i < N {
-            let input = if i == 0 { input[0] } else { Self(input[i].0.after(out[i - 1].0)) };
-            out[i] = input.aes(round_keys[i]);
-            i += 1;
+        const { assert!(N <= 8) };
+        #[inline(always)]
+        fn round<B: Permute, const N: usize, const I: usize>(
+            out: &mut [Permuted<B>; N],
+            round_keys: &[Permuted<B>; N],
+        ) where
+            B::Lane: Permute<Lane = B::Lane>,
+        {
+            if I < N {
+                if I != 0 && I.is_multiple_of(B::TOGETHER) {
+                    out[I].0 = out[I].0.after(out[I - 1].0);
+                }
+                out[I] = out[I].aes(round_keys[I]);
+            }
         }
+        let mut out = input;
+        if B::TOGETHER == 1 {
+            let mut i = 0;
+            while i < N {
+                let input = if i == 0 { input[0] } else { Self(input[i].0.after(out[i - 1].0)) };
+                out[i] = input.aes(round_keys[i]);
+                i += 1;
+            }
+            return out;
+        }
+        // Not a loop: the compiler would not always unroll it.
+        round::<B, N, 0>(&mut out, &round_keys);
+        round::<B, N, 1>(&mut out, &round_keys);
+        round::<B, N, 2>(&mut out, &round_keys);
+        round::<B, N, 3>(&mut out, &round_keys);
+        round::<B, N, 4>(&mut out, &round_keys);
+        round::<B, N, 5>(&mut out, &round_keys);
+        round::<B, N, 6>(&mut out, &round_keys);
+        round::<B, N, 7>(&mut out, &round_keys);
         out
     }
 }
