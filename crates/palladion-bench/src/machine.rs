@@ -57,11 +57,14 @@ impl Machine {
         let cpu = field(&["model name", "CPU part"]);
         let model = ["cpu family", "model", "stepping"].map(|name| field(&[name])).join("-");
         let amd = field(&["vendor_id"]) == "AuthenticAMD";
+        let number = |name| field(&[name]).parse().unwrap_or(0);
+        let zen = zen(number("cpu family"), number("model")).filter(|_| amd);
         Self {
-            cpu: if cpu.is_empty() {
-                format!("unknown {}", std::env::consts::ARCH)
-            } else {
-                cpu.to_owned()
+            cpu: match zen {
+                _ if cpu.is_empty() => format!("unknown {}", std::env::consts::ARCH),
+                // Virtual machines call all of them "AMD EPYC".
+                Some(zen) => format!("{cpu} (Zen {zen})"),
+                None => cpu.to_owned(),
             },
             features: FEATURES.iter().filter(|f| has(f)).map(|f| (*f).to_owned()).collect(),
             aes_units: if amd || has(&"vaes") { 2 } else { 1 },
@@ -83,6 +86,16 @@ impl Machine {
         let cpu = self.cpu.to_lowercase().replace("(r)", "").replace("(tm)", "");
         let words = cpu.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
         words.collect::<Vec<_>>().join("-")
+    }
+}
+
+/// Returns which Zen core an AMD CPU has, by family and model, for those with VAES.
+fn zen(family: u32, model: u32) -> Option<u32> {
+    match (family, model) {
+        (25, 0x00..=0x0f | 0x20..=0x5f) => Some(3),
+        (25, _) => Some(4),
+        (26, _) => Some(5),
+        _ => None,
     }
 }
 
@@ -186,5 +199,13 @@ mod tests {
         let mut machine = Machine::this(None);
         machine.cpu = "Intel(R) Xeon(R) Processor @ 2.50GHz".into();
         assert_eq!(machine.slug(), "intel-xeon-processor-2-50ghz");
+        machine.cpu = "AMD EPYC (Zen 3)".into();
+        assert_eq!(machine.slug(), "amd-epyc-zen-3");
+    }
+
+    #[test]
+    fn zen_cores() {
+        let [milan, genoa, turin] = [(25, 1), (25, 17), (26, 2)];
+        assert_eq!([milan, genoa, turin].map(|(f, m)| zen(f, m)), [Some(3), Some(4), Some(5)]);
     }
 }
