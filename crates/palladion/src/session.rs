@@ -98,6 +98,7 @@ impl<F: Family, const D: usize> Session<F, D> {
     /// # Errors
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
+    #[inline(always)] // a MAC of the C library has no associated data to check
     pub fn begin_in<'a>(
         place: &'a mut MaybeUninit<Self>,
         key: &F::Key,
@@ -110,7 +111,9 @@ impl<F: Family, const D: usize> Session<F, D> {
         let variant = Chosen::new()?;
         let session = place.write(Self::zeroed(variant));
         session.begin(key, nonce);
-        session.absorb(ad)?;
+        if !ad.is_empty() {
+            session.absorb(ad)?;
+        }
         Ok(session)
     }
 
