@@ -37,6 +37,16 @@ macro_rules! fill_stack {
         }
         // SAFETY: `paint` has made the stack large enough, so `DEPTH` bytes below the stack pointer
         // are mapped and unused.
+        #[cfg(target_arch = "riscv64")]
+        unsafe {
+            std::arch::asm!(
+                "sub {at}, sp, {depth}",
+                "2: sd {word}, 0({at})", "addi {at}, {at}, 8", "bltu {at}, sp, 2b",
+                depth = in(reg) DEPTH, word = in(reg) 0xa5a5_a5a5_a5a5_a5a5_u64, at = out(reg) _,
+            );
+        }
+        // SAFETY: `paint` has made the stack large enough, so `DEPTH` bytes below the stack pointer
+        // are mapped and unused.
         #[cfg(target_arch = "powerpc64")]
         unsafe {
             std::arch::asm!(
@@ -68,6 +78,17 @@ macro_rules! copy_stack {
                 "subs {left}, {left}, #8", "b.ne 2b",
                 depth = in(reg) DEPTH, left = inout(reg) DEPTH => _,
                 to = inout(reg) $to.as_mut_ptr() => _, from = out(reg) _, word = out(reg) _,
+            );
+        }
+        // SAFETY: `paint` has mapped `DEPTH` bytes below the stack pointer, and `$to` has as many.
+        #[cfg(target_arch = "riscv64")]
+        unsafe {
+            std::arch::asm!(
+                "sub {from}, sp, {depth}",
+                "2: ld {word}, 0({from})", "sd {word}, 0({to})",
+                "addi {from}, {from}, 8", "addi {to}, {to}, 8", "bltu {from}, sp, 2b",
+                depth = in(reg) DEPTH, to = inout(reg) $to.as_mut_ptr() => _, from = out(reg) _,
+                word = out(reg) _,
             );
         }
         // SAFETY: `paint` has mapped `DEPTH` bytes below the stack pointer, and `$to` has as many.
