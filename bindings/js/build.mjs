@@ -118,8 +118,8 @@ for (const build of builds) {
     const module = stripped(readFileSync(path('wasm', `${build}.wasm`)));
     const compressed = gzipSync(module, { level: 9 }).length;
     console.log(`${build}: ${module.length} bytes, ${compressed} with gzip`);
-    // The README promises 64 KB. The size depends on Node's version of zlib.
-    if (compressed > 64_000) throw new Error(`${build}.wasm is larger than 64,000 bytes with gzip`);
+    // The README promises 72 KB. The size depends on Node's version of zlib.
+    if (compressed > 72_000) throw new Error(`${build}.wasm is larger than 72,000 bytes with gzip`);
     writeFileSync(path('dist/wasm', `${build}.wasm`), module);
     cpSync(path('ts/wasm', `${build}.d.ts`), path('dist/wasm', `${build}.d.ts`));
     writeFileSync(
