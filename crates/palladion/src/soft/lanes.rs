@@ -343,7 +343,7 @@ where
         }
         let mut following = s;
         for _ in 1..if BLOCKS == 2 { 4 } else { 3 } {
-            // Each word in the place of the one before.
+            // Each word takes the place of the one before.
             following.0.rotate_left(1);
             following.0[N - 1] = following.0[N - 1].map(|x| x >> L as u32);
             Sliced::add(&mut s, &following);
