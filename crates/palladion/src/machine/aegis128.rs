@@ -10,34 +10,45 @@ use crate::memory::Direction;
 /// The words S0..S7 of some lanes. `ZEN` chooses what suits AMD's Zen cores (docs/performance.md):
 /// with three-way logic, a step's rounds go from the first word up, those of the message last,
 /// instead of from the last word down, those of the message first. Without, the message is loaded
-/// twice.
+/// twice, and one lane is initialised and finalised with rounds from the first word up.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Aegis128<W, const ZEN: bool = false>([W; 8]);
+
+/// What a step is part of, which decides about the order of its rounds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Initialisation or finalisation.
+    Mix,
+    /// Encryption, or absorbing data.
+    Absorb,
+    /// Decryption.
+    Decrypt,
+}
 
 impl<W: Word, const ZEN: bool> Aegis128<W, ZEN> {
     /// Update(M0, M1). The standard adds a message block to S0 (S4) before that becomes a round
     /// key. Here the block itself is the round key, and S0 (S4) is added after the round. The
     /// result is the same, and the message is not on the chain from one step's S0 to the next.
     #[inline(always)]
-    fn update(&mut self, m0: W, m1: W) {
+    fn update(&mut self, m0: W, m1: W, phase: Phase) {
         if W::IN_MEMORY {
             return W::mix(&mut self.0, [m0, m1, m0, m1], None, 1);
         }
         let s = self.0;
-        self.update_from(s[3], s[7], m0, m1);
+        self.update_from(s[3], s[7], m0, m1, phase);
     }
 
     /// Update where S4 and S0 are made from other words than S3 and S7.
     #[inline(always)]
-    fn update_from(&mut self, from3: W, from7: W, m0: W, m1: W) {
+    fn update_from(&mut self, from3: W, from7: W, m0: W, m1: W, phase: Phase) {
         let s = self.0;
         if W::KEY_FIRST {
             let (k0, k4) = (s[0].xor(m0), s[4].xor(m1));
-            self.0 = Self::rounds(s, from3, from7, k0, k4, true);
+            self.0 = Self::rounds(s, from3, from7, k0, k4, phase);
             return;
         }
-        let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, from3, from7, m0, m1, true);
+        let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, from3, from7, m0, m1, phase);
         self.0 =
             [t0.pin().xor(s[0]).in_order(), s1, s2, s3, t4.pin().xor(s[4]).in_order(), s5, s6, s7];
     }
@@ -48,7 +59,8 @@ impl<W: Word, const ZEN: bool> Aegis128<W, ZEN> {
         let s = self.0;
         // SAFETY: `self` exists, so the CPU has the features.
         let zero = unsafe { W::zero() };
-        let [t0, s1, s2, s3, t4, s5, s6, s7] = Self::rounds(s, s[3], s[7], zero, zero, false);
+        let [t0, s1, s2, s3, t4, s5, s6, s7] =
+            Self::rounds(s, s[3], s[7], zero, zero, Phase::Decrypt);
         self.0 = [t0.pin().xor3(s[0], m0), s1, s2, s3, t4.pin().xor3(s[4], m1), s5, s6, s7];
     }
 
@@ -104,15 +116,21 @@ impl<W: Word, const ZEN: bool> Aegis128<W, ZEN> {
 
     /// Returns what goes into S0, the new S1 to S3, what goes into S4, and the new S5 to S7.
     #[inline(always)]
-    fn rounds(s: [W; 8], from3: W, from7: W, k0: W, k4: W, exactly: bool) -> [W; 8] {
+    fn rounds(s: [W; 8], from3: W, from7: W, k0: W, k4: W, phase: Phase) -> [W; 8] {
         if ZEN && W::THREE_WAY {
             let input = [s[0], s[1], s[2], s[4], s[5], s[6], from7, from3];
             let round_keys = [s[1], s[2], s[3], s[5], s[6], s[7], k0, k4];
-            let [s1, s2, s3, s5, s6, s7, t0, t4] = if exactly {
-                W::rounds_exactly(input, round_keys)
-            } else {
+            let [s1, s2, s3, s5, s6, s7, t0, t4] = if phase == Phase::Decrypt {
                 W::rounds(input, round_keys)
+            } else {
+                W::rounds_exactly(input, round_keys)
             };
+            [t0, s1, s2, s3, t4, s5, s6, s7]
+        } else if ZEN && W::Blocks::LANES == 1 && phase == Phase::Mix {
+            let [s1, s2, s3, t4, s5, s6, s7, t0] = W::rounds(
+                [s[0], s[1], s[2], from3, s[4], s[5], s[6], from7],
+                [s[1], s[2], s[3], k4, s[5], s[6], s[7], k0],
+            );
             [t0, s1, s2, s3, t4, s5, s6, s7]
         } else if W::IN_ORDER {
             // From the last down, each round overwrites its round key, which is not needed again.
@@ -223,8 +241,8 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis128<W, ZEN> {
         // their successors, so the context stays in them for a second update.
         s.add_context(ctx);
         for _ in 0..5 {
-            s.update(n, k);
-            s.update_from(s.0[3].xor(ctx), s.0[7].xor(ctx), n, k);
+            s.update(n, k, Phase::Mix);
+            s.update_from(s.0[3].xor(ctx), s.0[7].xor(ctx), n, k, Phase::Mix);
         }
         s.add_context(ctx);
         s
@@ -232,7 +250,7 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis128<W, ZEN> {
 
     #[inline(always)]
     fn absorb(&mut self, m: [W::Blocks; 2]) {
-        self.update(W::new(m[0]), W::new(m[1]));
+        self.update(W::new(m[0]), W::new(m[1]), Phase::Absorb);
     }
     const IN_MEMORY: bool = W::IN_MEMORY;
     #[inline(always)]
@@ -326,7 +344,7 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis128<W, ZEN> {
             return W::mix(&mut self.0, [t; 4], None, FINAL_ROUNDS);
         }
         for _ in 0..FINAL_ROUNDS {
-            self.update(t, t);
+            self.update(t, t, Phase::Mix);
         }
     }
     #[inline(always)]
