@@ -72,8 +72,9 @@
 //! with VAES, whose registers hold two or four messages. Messages share a register if they have the
 //! same number of steps: the length divided by 32 bytes (AEGIS-128L) or 16 bytes (AEGIS-256),
 //! rounded up. Jobs of different sizes are therefore sorted, in windows of 64. Messages that find
-//! no partner, and those of other variants and on other CPUs, are processed one after another. No
-//! memory is allocated.
+//! no partner, and those of other variants and on other CPUs, are processed one after another.
+//! Then a batch costs a few nanoseconds more for each message than [`Aegis`] does, and ten if the
+//! sizes differ. No memory is allocated.
 
 use core::marker::PhantomData;
 
