@@ -114,8 +114,9 @@ impl<const N: usize> Key<N> {
 }
 
 impl<const N: usize> Zeroize for Key<N> {
+    #[inline]
     fn zeroize(&mut self) {
-        self.0.zeroize();
+        wipe(&mut self.0); // in whole registers; `zeroize` writes byte by byte
     }
 }
 
