@@ -284,7 +284,7 @@ pub(crate) mod aes_sha3 {
     use super::{A1, Aegis128, Aegis256};
     crate::driver::table::tables! {
         #[target_feature(enable = "neon,aes,sha3")]
-        scrub: 1280;
+        scrub: 768;
         aegis128: [Aegis128<A1>, 1; Aegis128<A1>, 2; Aegis128<A1>, 0;] any Aegis128<A1>;
         aegis256: [Aegis256<A1>, 1; Aegis256<A1>, 2; Aegis256<A1>, 0;] any Aegis256<A1>;
     }
@@ -295,7 +295,7 @@ pub(crate) mod aes {
     use super::{A1, Aegis128, Aegis256};
     crate::driver::table::tables! {
         #[target_feature(enable = "neon,aes")]
-        scrub: 1280;
+        scrub: 768;
         aegis128: [Aegis128<A1>, 1; Aegis128<A1>, 2; Aegis128<A1>, 0;] any Aegis128<A1>;
         aegis256: [Aegis256<A1>, 1; Aegis256<A1>, 2; Aegis256<A1>, 0;] any Aegis256<A1>;
     }
