@@ -180,6 +180,9 @@ pub struct Secrets {
     pub message: Vec<u8>,
 }
 
+/// Not inlined: otherwise the caller has parts of the key in registers, as constants, and whatever it
+/// calls saves them on the stack.
+#[inline(never)]
 fn secrets(run: u8, len: usize) -> Secrets {
     let byte =
         |i: usize| (i as u8).wrapping_mul(37).wrapping_add(11) ^ if run == 0 { 0x5a } else { 0xc3 };
