@@ -24,7 +24,11 @@ const LONGEST_RAW: usize = 128;
 /// The secret that the user gave, kept until the work is done.
 pub enum OwnSecret {
     Key(MasterKey),
-    RawKey(Zeroizing<Vec<u8>>),
+    RawKey {
+        key: Zeroizing<Vec<u8>>,
+        /// Whether its file could also hold a key of 32 bytes that all are hexadecimal digits.
+        guessed: bool,
+    },
     Passphrase(Passphrase),
 }
 
@@ -33,7 +37,7 @@ impl OwnSecret {
     pub fn borrow(&self) -> Result<Secret<'_>> {
         match self {
             OwnSecret::Key(key) => Ok(key.into()),
-            OwnSecret::RawKey(_) => Err(Failure::usage(
+            OwnSecret::RawKey { .. } => Err(Failure::usage(
                 "a Palladion file cannot use a raw key: give a key file or a passphrase",
             )),
             OwnSecret::Passphrase(passphrase) => Ok(passphrase.into()),
@@ -165,7 +169,7 @@ impl Source {
         let passphrase = match &self.file {
             Some(file) => match self.kind {
                 Kind::Key => return read_key(file).map(OwnSecret::Key),
-                Kind::RawKey(format) => return read_raw_key(file, format).map(OwnSecret::RawKey),
+                Kind::RawKey(format) => return read_raw_key(file, format),
                 Kind::Passphrase => first_line(file)?,
             },
             None => ask(new)?,
@@ -207,13 +211,14 @@ fn read_key(input: &Input) -> Result<MasterKey> {
 }
 
 /// Reads the bytes of a key, or their hexadecimal digits. Fails if other users can read the file.
-fn read_raw_key(input: &Input, format: Option<RawFormat>) -> Result<Zeroizing<Vec<u8>>> {
+fn read_raw_key(input: &Input, format: Option<RawFormat>) -> Result<OwnSecret> {
     input.begin();
     // Longer than any key, even in hexadecimal digits.
     let mut bytes = Zeroizing::new(Vec::with_capacity(LONGEST_RAW));
     let read = (&input.file).take(LONGEST_RAW as u64).read_to_end(&mut bytes);
     read.map_err(|error| Failure::io("read", &input.name, &error))?;
     let decoded = hex::decode(bytes.trim_ascii());
+    let guessed = format.is_none() && decoded.is_some() && bytes.len() == 32;
     let (key, expected) = match format {
         Some(RawFormat::Bytes) => (Some(bytes.clone()), "16 or 32 bytes"),
         Some(RawFormat::Hex) => (decoded, "32 or 64 hexadecimal digits"),
@@ -230,7 +235,7 @@ fn read_raw_key(input: &Input, format: Option<RawFormat>) -> Result<Zeroizing<Ve
             false => failure.hint(format!("expected {expected}")),
         });
     };
-    private(input).map(|()| key)
+    private(input).map(|()| OwnSecret::RawKey { key, guessed })
 }
 
 /// The first line of a file, without its line end, `\n` or `\r\n`.

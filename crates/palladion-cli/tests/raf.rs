@@ -318,6 +318,13 @@ fn raw_keys() {
     bench.ok(&create(as_hex, "AEGIS-128L"));
     bench.fails(&create(as_hex, "AEGIS-256"), 3, "the key has 16 bytes");
     bench.ok(&create(&[], "AEGIS-128L"));
+    let hint = "if its 32 bytes are the key itself, use --raw-key-format bytes";
+    let stderr = bench.fails(&create(&[], "AEGIS-256"), 3, "the key has 16 bytes");
+    assert!(stderr.contains(hint), "{stderr}");
+    // Digits and a line end can be nothing else.
+    private(&bench, "both", "0123456789abcdef0123456789ABCDEF\n");
+    let stderr = bench.fails(&create(&[], "AEGIS-256"), 3, "the key has 16 bytes");
+    assert!(!stderr.contains(hint), "{stderr}");
     private(&bench, "both", [7; 32]);
     bench.fails(&create(as_hex, "AEGIS-256"), 1, "is not a raw key");
     private(&bench, "both", "ab".repeat(32));

@@ -217,17 +217,23 @@ fn master_key(
             let key = passphrase.stretch(&salt, KdfParams::default());
             own_key(key.map_err(|error| Failure::new(error.to_string()))?.as_bytes(), len)
         }
-        OwnSecret::RawKey(key) if key.len() == len => key.clone(),
-        OwnSecret::RawKey(key) => {
+        OwnSecret::RawKey { key, .. } if key.len() == len => key.clone(),
+        OwnSecret::RawKey { key, guessed } => {
             let message = format!(
                 "the key has {} bytes, but {} has keys of {len}",
                 key.len(),
                 algorithm.name()
             );
-            return Err(Failure::wrong_key(message).hint(
-                "AEGIS-128L, 128X2 and 128X4 use keys of 16 bytes; \
-                 AEGIS-256, 256X2 and 256X4 use 32",
-            ));
+            return Err(Failure::wrong_key(message).hint(match guessed {
+                true => {
+                    "the file was read as 32 hexadecimal digits; if its 32 bytes are the key \
+                     itself, use --raw-key-format bytes"
+                }
+                false => {
+                    "AEGIS-128L, 128X2 and 128X4 use keys of 16 bytes; \
+                     AEGIS-256, 256X2 and 256X4 use 32"
+                }
+            }));
         }
     };
     if let Some(context) = &args.context {
