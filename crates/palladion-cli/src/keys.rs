@@ -204,7 +204,7 @@ fn read_key(input: &Input) -> Result<MasterKey> {
         let failure = Failure::new(format!("{}: {error}", input.name));
         match text.contains("palladion-key-") {
             true => failure.hint("the key file is damaged: use a copy of it"),
-            false => failure.hint("palladion keygen -o KEYFILE creates a key file"),
+            false => failure.hint("check that it is the right file, or use a copy of it"),
         }
     })?;
     private(input).map(|()| key)

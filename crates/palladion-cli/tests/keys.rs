@@ -235,12 +235,15 @@ fn a_damaged_key_is_no_reason_to_make_a_new_one() {
     let bench = Bench::new();
     bench.write("in", "secret");
     bench.ok(&["encrypt", "-k", "key", "-o", "sealed", "in"]);
-    let mut key = bench.read("key");
-    key[20] = b'!';
-    std::fs::remove_file(bench.path("key")).unwrap();
-    bench.write("key", key);
-    #[cfg(unix)]
-    chmod(&bench, "key", 0o600);
-    let stderr = bench.fails(&["decrypt", "-k", "key", "-o", "-", "sealed"], 1, "\"key\"");
-    assert!(stderr.contains("use a copy of it") && !stderr.contains("keygen"), "{stderr}");
+    let key = bench.read("key");
+    for at in [2, 20] {
+        let mut key = key.clone();
+        key[at] = b'!';
+        std::fs::remove_file(bench.path("key")).unwrap();
+        bench.write("key", key);
+        #[cfg(unix)]
+        chmod(&bench, "key", 0o600);
+        let stderr = bench.fails(&["decrypt", "-k", "key", "-o", "-", "sealed"], 1, "\"key\"");
+        assert!(stderr.contains("use a copy of it") && !stderr.contains("keygen"), "{stderr}");
+    }
 }

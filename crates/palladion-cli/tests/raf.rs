@@ -844,6 +844,8 @@ mod accidents {
         assert!(size > 1 << 20 && run.stderr.contains(&says), "{run:?}");
         let there = bench.ok(&["raf", "cat", "-k", "key", "f.raf"]);
         assert!(there.len() as u64 == size && there[..MIB] == text[..MIB]);
+        // The part that was not finished is given back.
+        assert_eq!(bench.read("f.raf").len(), HEADER + RECORD * (size as usize).div_ceil(64 * KIB));
         // Zeros that do not fit are given back.
         truncated();
         let before = bench.read("f.raf");

@@ -290,7 +290,8 @@ impl<'a> Change<'a> {
             let at = self.file.raf.size();
             let piece = up_to(at, size, self.chunk(), self.piece);
             if let Err(failure) = self.write(&zeros[..piece], at) {
-                return Err(match self.file.cut(before) {
+                let raf = &mut self.file.raf;
+                return Err(match raf.set_size(before).and_then(|()| raf.sync()) {
                     Ok(()) => failure.hint(format!("the file has {before} bytes again")),
                     Err(_) => failure,
                 });
@@ -321,11 +322,15 @@ impl<'a> Change<'a> {
         );
         if let Err(error) = written {
             let failure = file.failed("write", error);
-            let so_far = format!(
+            if !*stays {
+                return Err(failure);
+            }
+            // Even if this fails, the file is sound: only its end may be longer than needed.
+            let _ = file.recover();
+            return Err(failure.hint(format!(
                 "wrote {done} bytes before the error; the file has {} bytes",
                 file.raf.size()
-            );
-            return Err(if *stays { failure.hint(so_far) } else { failure });
+            )));
         }
         *done = after;
         progress.set(after);

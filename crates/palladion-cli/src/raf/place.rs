@@ -149,11 +149,13 @@ impl Opened {
         failed(action, &self.name, Some(self.raf.info()), error)
     }
 
-    /// Cuts the file after a failed write. It has to be opened again for that.
-    pub fn cut(&mut self, size: u64) -> std::result::Result<(), Error> {
+    /// Opens the file again after a failed write, and gives back what the write took past its end.
+    pub fn recover(&mut self) -> std::result::Result<(), Error> {
         let file = self.raf.storage_mut().try_clone()?;
         self.raf = Raf::open(file, &self.master_key)?;
-        self.raf.set_size(size)?;
+        let info = self.raf.info();
+        let records = info.chunks() * info.record_len() as u64;
+        self.raf.storage_mut().set_len(HEADER_LEN as u64 + records)?;
         self.raf.sync()
     }
 
