@@ -78,7 +78,9 @@ with_std() {
         return
     fi
     built=$target/release-cross
-    local flags="$RUSTFLAGS -C link-self-contained=no"
+    local flags=$RUSTFLAGS
+    # Debian has no musl of Rust's own; Zig brings one.
+    [[ $wanted != *-musl ]] || flags+=" -C link-self-contained=no"
     # Zig has no rcrt1.o, which a program at any address starts with.
     [[ $* != *zigbuild*palladion-cli* ]] || flags+=" -C relocation-model=static"
     PATH=$tools/bin:/usr/bin:$PATH RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS=$flags \
