@@ -209,6 +209,9 @@ pub struct DecryptArgs {
     pub secret: SecretArgs,
     #[command(flatten)]
     pub in_out: InOutArgs,
+    /// What tar adds to a command to unpack
+    #[arg(short, long = "decrypt", hide = true)]
+    _decrypt: bool,
 }
 
 /// Prints or checks message authentication codes of files

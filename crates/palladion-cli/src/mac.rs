@@ -141,16 +141,20 @@ impl Maker<'_> {
 
     /// The MAC of a whole file, ready to be finalized.
     fn mac(&self, path: &Path) -> Result<Mac> {
-        let Input { mut file, name, .. } = open(path)?;
-        let failed = |error| Failure::file(&error, &name, "standard output");
+        let input = open(path)?;
+        let failed = |error| Failure::file(&error, &input.name, "standard output");
         let mut mac = Mac::new(self.key, self.args.algorithm).map_err(failed)?;
         let mut buffer = vec![0; BUFFER_LEN];
+        let mut read = 0;
         loop {
-            match file.read(&mut buffer) {
-                Ok(0) => return Ok(mac),
-                Ok(len) => mac.update(&buffer[..len]).map_err(failed)?,
+            match (&input.file).read(&mut buffer) {
+                Ok(0) => return input.check_whole(read).map(|()| mac),
+                Ok(len) => {
+                    mac.update(&buffer[..len]).map_err(failed)?;
+                    read += len as u64;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Failure::io("read", &name, &error)),
+                Err(error) => return Err(Failure::io("read", &input.name, &error)),
             }
         }
     }

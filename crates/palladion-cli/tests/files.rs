@@ -352,6 +352,25 @@ fn an_input_that_becomes_shorter_is_noticed() {
     let run = finish(child);
     assert_eq!(run.status.code(), Some(1), "{run:?}");
     assert!(run.stderr.contains("\"in\" became shorter while it was read"), "{run:?}");
+    // A MAC of such a file would be of nothing that ever existed.
+    #[cfg(target_os = "linux")]
+    {
+        file.set_len(1 << 36).unwrap();
+        let child = bench.command(&["mac", "-k", "key", "in"]).spawn().unwrap();
+        let io = format!("/proc/{}/io", child.id());
+        let has_read = || {
+            let text = fs::read_to_string(&io).unwrap();
+            let count = text.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
+            count.parse::<usize>().unwrap()
+        };
+        while has_read() < 4 * MIB {
+            std::thread::yield_now();
+        }
+        file.set_len(MIB as u64).unwrap();
+        let run = finish(child);
+        assert_eq!((run.status.code(), run.stdout.len()), (Some(1), 0), "{run:?}");
+        assert!(run.stderr.contains("\"in\" became shorter while it was read"), "{run:?}");
+    }
     // Part of a file on standard input is whole.
     bench.write("in", text(1000));
     let mut file = fs::File::open(bench.path("in")).unwrap();

@@ -178,7 +178,11 @@ fn tar_packs_and_unpacks() {
         mv folder before
         eval tar $pack -xf folder.tar.pld
         diff -r before folder
-        eval tar $pack -xf folder.tar.pld --occurrence=1 folder/small";
+        eval tar $pack -xf folder.tar.pld --occurrence=1 folder/small
+        for unpack in decrypt -d; do
+            tar -I \"$P $unpack -k key\" -xf folder.tar.pld
+        done
+        diff -r before folder";
     let run = finish(bench.shell(script).spawn().unwrap());
     assert!(run.status.success() && run.stderr.is_empty(), "{run:?}");
     let tar = bench.ok(&["decrypt", "-k", "key", "-o", "-", "folder.tar.pld"]);
