@@ -549,7 +549,7 @@ test('the same file as a download, and a passphrase that is cancelled', () =>
             await go(page);
             await page.getByText('Preparing the passphrase').waitFor();
             await page.keyboard.press('Escape');
-            assert(await page.isVisible('#form'));
+            await page.waitForSelector('#form:not([hidden])');
             assert.equal(await page.evaluate('document.activeElement.id'), 'go');
         },
         {},
