@@ -4,10 +4,9 @@
 #
 #   scripts/test-cli.sh [PALLADION]
 set -euo pipefail
+[ $# = 0 ] || palladion=$(realpath "$1")
 cd "$(dirname "$0")/.."
-if [ $# -gt 0 ]; then
-    palladion=$1
-else
+if [ $# = 0 ]; then
     cargo build --quiet --release -p palladion-cli
     palladion=${CARGO_TARGET_DIR:-$PWD/target}/release/palladion
 fi
