@@ -180,8 +180,8 @@ pub struct Secrets {
     pub message: Vec<u8>,
 }
 
-/// Not inlined: otherwise the caller has parts of the key in registers, as constants, and whatever it
-/// calls saves them on the stack.
+/// Not inlined: otherwise the caller has parts of the key in registers, as constants, and whatever
+/// it calls saves them on the stack.
 #[inline(never)]
 fn secrets(run: u8, len: usize) -> Secrets {
     let byte =

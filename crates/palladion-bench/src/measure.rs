@@ -2,11 +2,12 @@
 //! disturbance affects all alike.
 //!
 //! A *sample* is a series of calls that takes about 25 microseconds, after one call that is not
-//! measured. A *round* takes a sample of each subject, in alternating order. The run goes through
-//! all tasks several times, with a part of the rounds each, so that a disturbance of a minute does
-//! not affect one task only.
+//! measured. A *round* takes a sample of each subject, in alternating order, with the stack at
+//! another place than in the round before. The run goes through all tasks several times, with a
+//! part of the rounds each, so that a disturbance of a minute does not affect one task only.
 
 use std::collections::HashMap;
+use std::hint::black_box;
 use std::time::Instant;
 
 use crate::algorithm::{Algorithm, Operation};
@@ -172,6 +173,21 @@ pub fn repeats(mut sample: impl FnMut(u64) -> Result<f64, String>) -> Result<(u6
     }
 }
 
+/// Calls a function with the stack deeper by `place` times some hundred bytes. Code that keeps
+/// vectors on the stack is up to a quarter slower where they lie across two cache lines, or as far
+/// into a page as something else that is written. Where the stack starts differs between processes.
+#[inline(never)]
+fn at_depth(place: usize, call: &mut dyn FnMut()) {
+    let space = [0u8; 240];
+    black_box(&space);
+    if place == 0 {
+        call();
+    } else {
+        at_depth(place - 1, call);
+    }
+    black_box(&space);
+}
+
 /// The state of a subject in a task, with its samples so far.
 struct Track {
     entry: usize,
@@ -249,7 +265,10 @@ impl Measurement {
             for track in order.filter(|track| (round - first).is_multiple_of(track.every)) {
                 let entry = &mut self.entries[track.entry];
                 bench.sample(entry, 1)?;
-                let ns = bench.sample(entry, track.repeats)?;
+                let mut ns = Ok(0.0);
+                let place = track.samples.len() % 16;
+                at_depth(place, &mut || ns = bench.sample(entry, track.repeats));
+                let ns = ns?;
                 let after = clock();
                 // An interrupted measurement of the clock is too low.
                 let now = before.zip(after).map(|(before, after)| before.max(after));
