@@ -92,18 +92,53 @@ impl<R: Register> Linear<1> for R {
     }
 }
 
+/// The operations of a step: those of [`Sliced`] with the same names. They are written here for a
+/// [`Register`]. Where the compiler cannot keep vectors in registers, they are assembly functions
+/// (`arch/arm.rs`).
+pub(crate) trait Operations: PlaneWord {
+    /// See [`Machine::LARGE`](crate::machine::Machine::LARGE).
+    const LARGE: bool;
+    /// # Safety
+    /// Each row is readable: 16 bytes per lane.
+    unsafe fn load_step<const L: usize, const BLOCKS: usize>(
+        src: *const u8,
+        row: usize,
+    ) -> Step<Self, L, BLOCKS>;
+    /// # Safety
+    /// Each row is writable: 16 bytes per lane.
+    unsafe fn store_step<const L: usize, const BLOCKS: usize>(
+        step: Step<Self, L, BLOCKS>,
+        dst: *mut u8,
+        row: usize,
+    );
+    fn update<const L: usize, const N: usize, const BLOCKS: usize>(
+        groups: &mut Planes<Self, N>,
+        m: &Step<Self, L, BLOCKS>,
+    );
+    fn add_keystream<const L: usize, const N: usize, const BLOCKS: usize>(
+        groups: &Planes<Self, N>,
+        m: &Step<Self, L, BLOCKS>,
+    ) -> Step<Self, L, BLOCKS>;
+    /// AESRound of a group, without the round key.
+    #[cfg(test)]
+    fn rounds(group: &[Self; 8]) -> [Self; 8];
+    /// Its linear part.
+    #[cfg(test)]
+    fn linear(group: &[Self; 8]) -> [Self; 8];
+}
+
 /// The vectors of one row of a step, one for each lane.
 pub(crate) trait Row {
     /// As many blocks as there are lanes.
     type Blocks: Blocks<Lane = Soft>;
 }
-impl<R: Register> Row for [R; 1] {
+impl<R: PlaneWord> Row for [R; 1] {
     type Blocks = Soft;
 }
-impl<R: Register> Row for [R; 2] {
+impl<R: PlaneWord> Row for [R; 2] {
     type Blocks = Pair<Soft>;
 }
-impl<R: Register> Row for [R; 4] {
+impl<R: PlaneWord> Row for [R; 4] {
     type Blocks = Pair<Pair<Soft>>;
 }
 
@@ -130,7 +165,7 @@ pub(crate) type FourLanes256<R> = Lanes<R, 4, 3, 1>;
 /// | AEGIS-256, one lane | | | `p2 p1 p0` |
 /// | AEGIS-256, two lanes | | `p0` | `p2 p1 l0` |
 /// | AEGIS-256, four lanes | | `p1 p0` | `p2 l1 l0` |
-type Step<R, const L: usize, const BLOCKS: usize> = [[R; L]; BLOCKS];
+pub(crate) type Step<R, const L: usize, const BLOCKS: usize> = [[R; L]; BLOCKS];
 
 /// The lower `count` bits of every byte.
 #[inline(always)]
@@ -169,9 +204,95 @@ fn round<R: Register>(group: &[R; 8], mut take: impl FnMut(usize, R)) {
     mix(&[bytes], |p, [out]| take(p, out));
 }
 
-impl<R: Register, const L: usize, const N: usize, const BLOCKS: usize> Lanes<R, L, N, BLOCKS> {
+impl<R: Register> Operations for R {
+    const LARGE: bool = true;
+
+    #[inline(always)]
+    unsafe fn load_step<const L: usize, const BLOCKS: usize>(
+        src: *const u8,
+        row: usize,
+    ) -> Step<R, L, BLOCKS> {
+        let mut step = [[R::constant(0); L]; BLOCKS];
+        for (b, vectors) in step.iter_mut().enumerate() {
+            for (lane, vector) in vectors.iter_mut().enumerate() {
+                // SAFETY: the caller promises readable rows, of `L` blocks each.
+                *vector = unsafe { R::load(src.add(b * row + 16 * lane)) };
+            }
+        }
+        transpose(&mut step);
+        step
+    }
+    #[inline(always)]
+    unsafe fn store_step<const L: usize, const BLOCKS: usize>(
+        mut step: Step<R, L, BLOCKS>,
+        dst: *mut u8,
+        row: usize,
+    ) {
+        transpose(&mut step);
+        for (b, vectors) in step.into_iter().enumerate() {
+            for (lane, vector) in vectors.into_iter().enumerate() {
+                // SAFETY: the caller promises writable rows, of `L` blocks each.
+                unsafe { vector.store(dst.add(b * row + 16 * lane)) };
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn update<const L: usize, const N: usize, const BLOCKS: usize>(
+        groups: &mut Planes<R, N>,
+        m: &Step<R, L, BLOCKS>,
+    ) {
+        let mut around = [R::constant(0); 8];
+        round(&groups[N - 1], |p, out| around[p] = out);
+        for g in (1..N).rev() {
+            let before = groups[g - 1];
+            round(&before, |p, out| {
+                groups[g][p] = groups[g][p] ^ out;
+                in_order();
+            });
+        }
+        for (p, plane) in groups[0].iter_mut().enumerate() {
+            let input = Lanes::<R, L, N, BLOCKS>::input(m, p);
+            *plane = *plane ^ Lanes::<R, L, N, BLOCKS>::next(around[p], input);
+        }
+    }
+
+    #[inline(always)]
+    fn add_keystream<const L: usize, const N: usize, const BLOCKS: usize>(
+        groups: &Planes<R, N>,
+        m: &Step<R, L, BLOCKS>,
+    ) -> Step<R, L, BLOCKS> {
+        let mut turned = *groups;
+        turned.iter_mut().for_each(Lanes::<R, L, N, BLOCKS>::turn);
+        let mut sum = *m;
+        for (row, vectors) in sum.iter_mut().enumerate() {
+            for (n, sum) in vectors.iter_mut().enumerate() {
+                let s = |at: usize| Lanes::<R, L, N, BLOCKS>::of_word(&turned, at, row, n);
+                // In both halves with two blocks: S5 ^ S2 ^ (S6 & S7) in the upper ones.
+                let others = if BLOCKS == 2 { swap_nibbles(s(2)) } else { s(4) ^ s(5) };
+                *sum = *sum ^ s(1) ^ others ^ (s(2) & s(3));
+            }
+        }
+        sum
+    }
+
+    #[cfg(test)]
+    fn rounds(group: &[R; 8]) -> [R; 8] {
+        let mut rounds = *group;
+        round(group, |p, out| rounds[p] = out);
+        rounds
+    }
+    #[cfg(test)]
+    fn linear(group: &[R; 8]) -> [R; 8] {
+        let mut mixed = *group;
+        mix(&[*group], |p, [out]| mixed[p] = out);
+        mixed
+    }
+}
+
+impl<R: PlaneWord, const L: usize, const N: usize, const BLOCKS: usize> Lanes<R, L, N, BLOCKS> {
     /// Cells in use.
-    const CELLS: usize = if BLOCKS == 2 { 8 } else { 6 } / N;
+    pub(crate) const CELLS: usize = if BLOCKS == 2 { 8 } else { 6 } / N;
     /// Planes in a row of a step.
     const PLANES: usize = 8 / BLOCKS;
 
@@ -231,22 +352,12 @@ impl<R: Register, const L: usize, const N: usize, const BLOCKS: usize> Lanes<R, 
     fn of_word(turned: &Planes<R, N>, at: usize, row: usize, n: usize) -> R {
         turned[at % N][(Self::PLANES * row + L * (at / N) + n) % 8]
     }
-
-    /// AESRound of all words, without the round keys.
-    #[cfg(test)]
-    fn rounds(mut self) -> Self {
-        for group in &mut self.0 {
-            let before = *group;
-            round(&before, |p, out| group[p] = out);
-        }
-        self
-    }
 }
 
-// SAFETY: no CPU features are needed beyond those that the crate is compiled for, and no branch or
-// index depends on the bits. The type is transparent over its vectors, which have at most 128 bytes
-// per lane.
-unsafe impl<R: Register, const L: usize, const N: usize, const BLOCKS: usize> Sliced
+// SAFETY: no CPU features are needed beyond those that the crate is compiled for, except that only
+// kernels for NEON use the vectors of `arch/arm.rs`. No branch or index depends on the bits. The
+// type is transparent over its vectors, which have at most 128 bytes per lane.
+unsafe impl<R: Operations, const L: usize, const N: usize, const BLOCKS: usize> Sliced
     for Lanes<R, L, N, BLOCKS>
 where
     [R; L]: Row,
@@ -255,6 +366,7 @@ where
     type Lane = OneLane<R, BLOCKS>;
     type Step = Step<R, L, BLOCKS>;
     const BLOCKS: usize = BLOCKS;
+    const LARGE: bool = R::LARGE;
 
     #[inline(always)]
     fn zero() -> Self {
@@ -266,25 +378,13 @@ where
     }
     #[inline(always)]
     unsafe fn load(src: *const u8, row: usize) -> Self::Step {
-        let mut step = Self::zeros();
-        for (b, vectors) in step.iter_mut().enumerate() {
-            for (lane, vector) in vectors.iter_mut().enumerate() {
-                // SAFETY: the caller promises readable rows, of `L` blocks each.
-                *vector = unsafe { R::load(src.add(b * row + 16 * lane)) };
-            }
-        }
-        transpose(&mut step);
-        step
+        // SAFETY: the caller promises readable rows.
+        unsafe { R::load_step(src, row) }
     }
     #[inline(always)]
-    unsafe fn store(mut step: Self::Step, dst: *mut u8, row: usize) {
-        transpose(&mut step);
-        for (b, vectors) in step.into_iter().enumerate() {
-            for (lane, vector) in vectors.into_iter().enumerate() {
-                // SAFETY: the caller promises writable rows, of `L` blocks each.
-                unsafe { vector.store(dst.add(b * row + 16 * lane)) };
-            }
-        }
+    unsafe fn store(step: Self::Step, dst: *mut u8, row: usize) {
+        // SAFETY: the caller promises writable rows.
+        unsafe { R::store_step(step, dst, row) }
     }
     #[inline(never)]
     fn add(&mut self, other: &Self) {
@@ -293,34 +393,11 @@ where
 
     #[inline(never)]
     fn update(&mut self, m: &Self::Step) {
-        let mut around = [R::constant(0); 8];
-        round(&self.0[N - 1], |p, out| around[p] = out);
-        for g in (1..N).rev() {
-            let before = self.0[g - 1];
-            round(&before, |p, out| {
-                self.0[g][p] = self.0[g][p] ^ out;
-                in_order();
-            });
-        }
-        for (p, plane) in self.0[0].iter_mut().enumerate() {
-            *plane = *plane ^ Self::next(around[p], Self::input(m, p));
-        }
+        R::update(&mut self.0, m);
     }
-
     #[inline(always)]
     fn add_keystream(&self, m: &Self::Step) -> Self::Step {
-        let mut turned = self.0;
-        turned.iter_mut().for_each(Self::turn);
-        let mut sum = *m;
-        for (row, vectors) in sum.iter_mut().enumerate() {
-            for (n, sum) in vectors.iter_mut().enumerate() {
-                let s = |at: usize| Self::of_word(&turned, at, row, n);
-                // In both halves with two blocks: S5 ^ S2 ^ (S6 & S7) in the upper ones.
-                let others = if BLOCKS == 2 { swap_nibbles(s(2)) } else { s(4) ^ s(5) };
-                *sum = *sum ^ s(1) ^ others ^ (s(2) & s(3));
-            }
-        }
-        sum
+        R::add_keystream(&self.0, m)
     }
 
     fn words_at(&self, at: usize) -> Self::Step {
@@ -362,7 +439,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::soft::sliced::tests as sliced;
 
-    impl<R: Register, const L: usize, const N: usize, const BLOCKS: usize> Lanes<R, L, N, BLOCKS> {
+    impl<R, const L: usize, const N: usize, const BLOCKS: usize> Lanes<R, L, N, BLOCKS> {
         /// Returns the groups of the state.
         #[cfg(all(palladion_proof, feature = "std", not(palladion_test_reduced)))]
         pub(crate) fn planes(&mut self) -> &mut Planes<R, N> {
@@ -370,20 +447,17 @@ pub(crate) mod tests {
         }
     }
 
-    fn round<R: Register, const L: usize, const N: usize, const BLOCKS: usize>()
+    fn round<R: Operations, const L: usize, const N: usize, const BLOCKS: usize>()
     where
         [R; L]: Row,
     {
-        sliced::round::<Lanes<R, L, N, BLOCKS>>(Lanes::rounds, |s| {
-            let mut out = s;
-            for (group, out) in s.0.iter().zip(&mut out.0) {
-                mix(&[*group], |p, [x]| out[p] = x);
-            }
-            out
-        });
+        sliced::round::<Lanes<R, L, N, BLOCKS>>(
+            |s| Lanes(s.0.map(|group| R::rounds(&group))),
+            |s| Lanes(s.0.map(|group| R::linear(&group))),
+        );
     }
 
-    pub(crate) fn rounds<R: Register>() {
+    pub(crate) fn rounds<R: Operations>() {
         round::<R, 1, 1, 2>();
         round::<R, 1, 1, 1>();
         round::<R, 2, 2, 2>();
@@ -392,7 +466,7 @@ pub(crate) mod tests {
         round::<R, 4, 3, 1>();
     }
 
-    pub(crate) fn steps<R: Register>() {
+    pub(crate) fn steps<R: Operations>() {
         sliced::steps::<OneLane<R, 2>>();
         sliced::steps::<OneLane<R, 1>>();
         sliced::steps::<Lanes<R, 2, 2, 2>>();

@@ -18,7 +18,7 @@ use crate::memory::wipe;
 /// # Safety
 ///
 /// The same as for [`Machine`], except that no CPU features are needed beyond those that the whole
-/// crate is compiled for.
+/// crate is compiled for and, for the vectors of `arch/arm.rs`, NEON.
 pub(crate) unsafe trait Sliced: Copy {
     /// A vector with as many blocks as there are lanes.
     type Blocks: Blocks;
@@ -28,6 +28,8 @@ pub(crate) unsafe trait Sliced: Copy {
     type Step: Copy;
     /// Blocks of input per lane and step.
     const BLOCKS: usize;
+    /// See [`Machine::LARGE`].
+    const LARGE: bool = true;
 
     /// Returns the state of all zeros.
     fn zero() -> Self;
@@ -141,7 +143,7 @@ unsafe impl<S: Sliced> Machine for S {
     type Key = [S::Blocks; 2];
     const BLOCKS: usize = S::BLOCKS;
     const SPILLS: bool = true;
-    const LARGE: bool = true;
+    const LARGE: bool = S::LARGE;
 
     #[inline(always)]
     fn first_mac_lane(tag_len: usize) -> usize {
@@ -303,7 +305,7 @@ pub(crate) mod tests {
     }
 
     /// Computes the S-box from its definition: inversion in GF(2^8), then the affine map.
-    fn s_box() -> [u8; 256] {
+    pub(crate) fn s_box() -> [u8; 256] {
         let multiply = |a: u8, b: u8| {
             (0..8).rev().fold(0, |sum, i| double(sum) ^ if b >> i & 1 == 1 { a } else { 0 })
         };
