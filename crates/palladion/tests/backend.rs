@@ -36,10 +36,21 @@ fn expected_here(backend: Backend) -> bool {
             _ => matches!(backend, Backend::Portable | Backend::Neon),
         }
     }
+    #[cfg(all(target_arch = "arm", target_endian = "little", target_os = "linux"))]
+    {
+        match backend {
+            Backend::Neon => auxiliary(16) & 0x1000 != 0,
+            _ => backend == Backend::Portable,
+        }
+    }
     #[cfg(target_arch = "powerpc64")]
     {
         match backend {
-            Backend::Power8Crypto => cfg!(target_endian = "little") || linux_reports_aes(),
+            // VSX and the AES instructions.
+            Backend::Power8Crypto => {
+                cfg!(target_endian = "little")
+                    || auxiliary(16) & 0x80 != 0 && auxiliary(26) & 0x0200_0000 != 0
+            }
             _ => backend == Backend::Portable,
         }
     }
@@ -63,6 +74,7 @@ fn expected_here(backend: Backend) -> bool {
         target_arch = "x86",
         target_arch = "x86_64",
         all(target_arch = "aarch64", target_endian = "little"),
+        all(target_arch = "arm", target_endian = "little", target_os = "linux"),
         target_arch = "powerpc64",
         target_arch = "riscv64",
         target_family = "wasm"
@@ -72,21 +84,14 @@ fn expected_here(backend: Backend) -> bool {
     }
 }
 
-/// Whether Linux reports the AES instructions of POWER8, in the pairs that it gives a program.
-#[cfg(target_arch = "powerpc64")]
-fn linux_reports_aes() -> bool {
+/// Returns a value of the pairs that Linux gives a program.
+#[cfg(any(target_arch = "arm", target_arch = "powerpc64"))]
+fn auxiliary(kind: usize) -> usize {
+    const WORD: usize = size_of::<usize>();
+    let word = |bytes: &[u8]| usize::from_ne_bytes(bytes[..WORD].try_into().unwrap());
     let pairs = std::fs::read("/proc/self/auxv").unwrap();
-    let [mut hwcap, mut hwcap2] = [0, 0];
-    for pair in pairs.chunks_exact(16) {
-        let [kind, value] =
-            [0, 8].map(|at| u64::from_ne_bytes(pair[at..][..8].try_into().unwrap()));
-        match kind {
-            16 => hwcap = value,
-            26 => hwcap2 = value,
-            _ => {}
-        }
-    }
-    hwcap & 0x80 != 0 && hwcap2 & 0x0200_0000 != 0
+    let mut pairs = pairs.chunks_exact(2 * WORD).map(|pair| (word(pair), word(&pair[WORD..])));
+    pairs.find(|pair| pair.0 == kind).map_or(0, |pair| pair.1)
 }
 
 /// Whether Linux reports Zvkned in its description of the CPUs.

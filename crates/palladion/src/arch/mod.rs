@@ -2,6 +2,14 @@
 
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 pub(crate) mod aarch64;
+// The CPU cannot be asked without a standard library, and elsewhere the assembler is another.
+#[cfg(all(
+    target_arch = "arm",
+    target_endian = "little",
+    feature = "std",
+    any(target_os = "linux", target_os = "android")
+))]
+pub(crate) mod arm;
 #[cfg_attr(
     any(
         palladion_one_backend,

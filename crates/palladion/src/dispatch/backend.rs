@@ -33,7 +33,7 @@ pub enum Backend {
     ArmAesSha3,
     /// 64-bit ARM: the AES extension of ARMv8.
     ArmAes,
-    /// 64-bit ARM without the AES extension: byte shuffles of NEON.
+    /// 64-bit ARM without the AES extension: byte shuffles of NEON. 32-bit ARM: bitsliced in NEON.
     Neon,
     /// 64-bit POWER: the AES instructions of POWER8.
     Power8Crypto,
@@ -108,7 +108,9 @@ impl Backend {
             Self::Ssse3 => "x86 with SSSE3, without AES-NI: byte shuffles",
             Self::ArmAesSha3 => "64-bit ARM with the AES and SHA-3 extensions",
             Self::ArmAes => "64-bit ARM with the AES extension",
-            Self::Neon => "64-bit ARM without the AES extension: byte shuffles",
+            Self::Neon => {
+                "ARM with NEON, without the AES extension: byte shuffles (64-bit) or bitsliced"
+            }
             Self::Power8Crypto => "64-bit POWER with the AES instructions of POWER8",
             Self::RiscvZvkned => "64-bit RISC-V with the vector AES extension (Zvkned)",
             Self::RiscvZkne => "64-bit RISC-V with the scalar AES extension (Zkne)",
@@ -131,6 +133,10 @@ impl Backend {
             | Self::Ssse3 => {
                 "the vendors list these instructions as independent of data \
                  (recent Intel CPUs: with DOITM set)"
+            }
+            Self::Neon if cfg!(target_arch = "arm") => {
+                "AND, OR, XOR, NOT, shifts and byte permutations, independent of data on every CPU \
+                 we know; no standard promises it"
             }
             Self::ArmAesSha3 | Self::ArmAes | Self::Neon => {
                 "the architecture makes these instructions independent of data \

@@ -80,6 +80,13 @@ static COMPILED: &[Compiled] = &[
     },
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
     Compiled { backend: Backend::Neon, runs: |cpu| cpu.neon, tables: arch::aarch64::neon::TABLES },
+    #[cfg(all(
+        target_arch = "arm",
+        target_endian = "little",
+        feature = "std",
+        any(target_os = "linux", target_os = "android")
+    ))]
+    Compiled { backend: Backend::Neon, runs: |cpu| cpu.neon, tables: arch::arm::neon::TABLES },
     #[cfg(target_arch = "powerpc64")]
     Compiled {
         backend: Backend::Power8Crypto,
@@ -119,27 +126,39 @@ type Cpu = arch::aarch64::Features;
 type Cpu = arch::powerpc64::Features;
 #[cfg(target_arch = "riscv64")]
 type Cpu = arch::riscv64::Features;
+#[cfg(all(
+    target_arch = "arm",
+    target_endian = "little",
+    feature = "std",
+    any(target_os = "linux", target_os = "android")
+))]
+type Cpu = arch::arm::Features;
 #[cfg(not(any(
     target_arch = "x86",
     target_arch = "x86_64",
     all(target_arch = "aarch64", target_endian = "little"),
+    all(
+        target_arch = "arm",
+        target_endian = "little",
+        feature = "std",
+        any(target_os = "linux", target_os = "android")
+    ),
     target_arch = "powerpc64",
     target_arch = "riscv64"
 )))]
-struct Cpu;
+use unknown::Cpu;
 
-#[cfg(not(any(
-    target_arch = "x86",
-    target_arch = "x86_64",
-    all(target_arch = "aarch64", target_endian = "little"),
-    target_arch = "powerpc64",
-    target_arch = "riscv64"
-)))]
-impl Cpu {
-    fn detect() -> Self {
-        #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
-        arch::wasm::keep_unknown();
-        Self
+/// A CPU without optional features, or whose features are those that the program is compiled for.
+#[allow(dead_code)] // used on some CPUs
+mod unknown {
+    pub(super) struct Cpu;
+
+    impl Cpu {
+        pub(super) fn detect() -> Self {
+            #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+            crate::arch::wasm::keep_unknown();
+            Self
+        }
     }
 }
 

@@ -16,7 +16,13 @@ pub(crate) mod bitsliced;
 #[cfg(any(
     all(test, feature = "std"),
     all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"),
-    all(target_family = "wasm", target_feature = "simd128")
+    all(target_family = "wasm", target_feature = "simd128"),
+    all(
+        target_arch = "arm",
+        target_endian = "little",
+        feature = "std",
+        any(target_os = "linux", target_os = "android")
+    )
 ))]
 // Byte shuffles are faster with relaxed SIMD; on other CPUs tests alone use it, or the proofs.
 #[cfg_attr(
