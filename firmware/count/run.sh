@@ -2,27 +2,30 @@
 # Counts the instructions that the ciphers execute for each byte, on emulated CPUs. Such counts are
 # exact and the same on every machine, but they are not times.
 #
-#   firmware/count/run.sh [-b BACKEND] [-s SIZE] [CPU ...]
+#   firmware/count/run.sh [-c] [-b BACKEND] [-s SIZE] [CPU ...]
 #   CPUs: aarch64 armv6 armv7 cortex-m4 i686 powerpc64 powerpc64le riscv64 riscv64-zkne s390x x86_64
 #
 # For whole messages of SIZE bytes (16384), on one backend or on all that the CPU has. RUSTFLAGS are
 # for the program: try -C target-cpu or -C target-feature. A count is the difference between a
-# program that works on four messages and one that works on one.
+# program that works on four messages and one that works on one. -c estimates the cycles of
+# cortex-m4 instead, for encryption (cycles.py, needs python3).
 #
 # Needs gcc, qemu-user and what scripts/test-cross.sh needs; for cortex-m4 qemu-system-arm and
 # lld-19.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . .ci/cross.sh
-backend='' size=16384
-while getopts b:s: option; do
+backend='' size=16384 each=''
+while getopts cb:s: option; do
     case $option in
+    c) each=,each=on ;;
     b) backend=$OPTARG ;;
     s) size=$OPTARG ;;
     *) exit 2 ;;
     esac
 done
 shift $((OPTIND - 1))
+[ -z "$each" ] || set -- cortex-m4
 [ $# -gt 0 ] || set -- aarch64 armv6 armv7 cortex-m4 i686 riscv64
 
 work=$(mktemp -d)
@@ -39,11 +42,11 @@ run() {
     if [ "$cpu" = cortex-m4 ]; then
         local words=count word
         for word; do words+=,arg=$word; done
-        "${qemu[@]}" -plugin "$work/count.so" \
+        "${qemu[@]}" -plugin "$work/count.so$each" \
             -semihosting-config "enable=on,target=native,chardev=console,arg=$words" \
             -kernel "$program" </dev/null
     else
-        "${qemu[@]}" -plugin "$work/count.so" "$program" "$@"
+        "${qemu[@]}" -plugin "$work/count.so$each" "$program" "$@"
     fi 2>"$work/counted" || { cat "$work/counted" >&2; return 1; }
 }
 count() {
@@ -79,6 +82,16 @@ for cpu; do
         program=$(cross_directory)/release/count
         ;;
     esac
+    if [ -n "$each" ]; then
+        echo "== $cpu: per byte, $size bytes; by kind: instructions (cycles)"
+        for variant in 128l 128x2 128x4 256 256x2 256x4; do
+            run "$variant" encrypt "$size" 1 portable && mv "$work/counted" "$work/once"
+            run "$variant" encrypt "$size" 4 portable
+            printf 'AEGIS-%-8s' "$variant"
+            python3 firmware/count/cycles.py "$work/once" "$work/counted" $((3 * size))
+        done
+        continue
+    fi
     echo "== $cpu: instructions per byte, $size bytes"
     for name in ${backend:-$(run)}; do
         printf '%-14s %8s %8s %8s\n' "$name" encrypt decrypt mac
