@@ -46,7 +46,8 @@ for address, (times, text) in sorted(often.items()):
     kinds[kind] = insns + times, sum_ + times * each
     before, last = text, address
 parts = "; ".join(
-    f"{kind} {insns / size:.1f} ({sum_ / size:.1f})" for kind, (insns, sum_) in sorted(kinds.items())
+    f"{kind} {insns / size:.1f} ({sum_ / size:.1f})"
+    for kind, (insns, sum_) in sorted(kinds.items())
 )
 insns, sum_ = map(sum, zip(*kinds.values()))
 print(f"{sum_ / size:.1f} cycles, {insns / size:.1f} instructions: {parts}")
