@@ -99,7 +99,8 @@ register! {
 /// Defines `rounds_exactly`: in `asm!`, because the compiler moves instructions between empty ones.
 macro_rules! rounds_exactly {
     ($register:ty, $m:literal) => {
-        #[cfg(not(miri))]
+        // 32-bit x86 has eight registers, not 32. Miri does not support `asm!`.
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
         #[inline(always)]
         fn rounds_exactly(s: [Self; 8], k: [Self; 8]) -> [Self; 8] {
             #[inline]
