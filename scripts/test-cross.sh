@@ -17,7 +17,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . .ci/cross.sh
 . .ci/reduced.sh
-# .ci/run tests aarch64 only, .ci/long all of these.
+# .ci/run tests aarch64 only, and compiles for i686, .ci/long all of these.
 [ $# -gt 0 ] || set -- aarch64 armv7 i686 powerpc64 powerpc64le riscv64 riscv64-zkne s390x
 
 export RUSTFLAGS="${RUSTFLAGS:-} $reduced_flags"
