@@ -46,7 +46,7 @@ run() {
             -semihosting-config "enable=on,target=native,chardev=console,arg=$words" \
             -kernel "$program" </dev/null
     else
-        "${qemu[@]}" -plugin "$work/count.so$each" "$program" "$@"
+        "${qemu[@]}" -plugin "$work/count.so" "$program" "$@"
     fi 2>"$work/counted" || { cat "$work/counted" >&2; return 1; }
 }
 count() {

@@ -133,20 +133,9 @@ type Cpu = arch::riscv64::Features;
     any(target_os = "linux", target_os = "android")
 ))]
 type Cpu = arch::arm::Features;
-#[cfg(not(any(
-    target_arch = "x86",
-    target_arch = "x86_64",
-    all(target_arch = "aarch64", target_endian = "little"),
-    all(
-        target_arch = "arm",
-        target_endian = "little",
-        feature = "std",
-        any(target_os = "linux", target_os = "android")
-    ),
-    target_arch = "powerpc64",
-    target_arch = "riscv64"
-)))]
-use unknown::Cpu;
+// A `Cpu` above hides this one.
+#[allow(unused_imports)]
+use unknown::*;
 
 /// A CPU without optional features, or whose features are those that the program is compiled for.
 #[allow(dead_code)] // used on some CPUs
