@@ -60,8 +60,10 @@ def kernels(listing):
 
 def in_registers(kernel):
     """Whether the kernel must not spill: a single group, each word in one register."""
-    one_group = kernel.groups == "1" and not re.search("Pair<|Twin<", kernel.machine)
-    return kernel.backend == "vaes512" or one_group
+    one_group = kernel.groups == "1" and "Pair<" not in kernel.machine
+    # `init` of two machines keeps the context words there, which are public.
+    public = kernel.name == "init" and "Twin256<" in kernel.machine
+    return kernel.backend == "vaes512" or one_group and not public
 
 
 def fault(kernel):

@@ -64,15 +64,11 @@ pub(crate) unsafe trait Blocks: Vector {
     /// The CPU has the features of the implementation; `src` is readable for `16 * LANES` bytes.
     unsafe fn load(src: *const u8) -> Self;
 
-    /// Loads what `load` has loaded before. Where the compiler can be made to, it loads from memory
-    /// and does not keep a register for the value.
-    ///
-    /// # Safety
-    /// The same as for [`load`](Self::load).
+    /// Returns the same address. Where the compiler can be made to forget that it is the same, it
+    /// loads again what was loaded before, and keeps no register for it.
     #[inline(always)]
-    unsafe fn load_again(src: *const u8) -> Self {
-        // SAFETY: the caller promises the CPU features and a readable vector.
-        unsafe { Self::load(src) }
+    fn again(address: *const u8) -> *const u8 {
+        address
     }
 
     /// Stores `16 * LANES` bytes; no alignment is needed.
@@ -303,6 +299,18 @@ pub(crate) unsafe trait Word: Vector {
     #[inline(always)]
     fn rounds_exactly(input: [Self; 8], round_keys: [Self; 8]) -> [Self; 8] {
         Self::rounds(input, round_keys)
+    }
+
+    /// Update(M) of AEGIS-256 (RFC 10032 §4.2.2) where S3 and S5 lack `ctx` as inputs of rounds.
+    /// Implementations that can keep two states in registers override it; `I` is the number of this
+    /// one.
+    #[inline(always)]
+    fn update_256<const I: usize>(s: [Self; 6], m: Self, ctx: Option<Self>) -> [Self; 6] {
+        let [s0, s1, s2, s3, s4, s5] = s;
+        let from = |word: Self| ctx.map_or(word, |ctx| word.xor(ctx));
+        let [t, s5, s4, s3, s2, s1] =
+            Self::rounds([from(s5), s4, from(s3), s2, s1, s0], [m, s5, s4, s3, s2, s1]);
+        [t.xor(s0), s1, s2, s3, s4, s5]
     }
 
     /// Whether a state of such words stays in memory, because the compiler cannot keep it in the

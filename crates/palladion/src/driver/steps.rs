@@ -84,26 +84,11 @@ unsafe fn process_step<M: Machine>(
             };
             return M::store(output, dst, row);
         }
-        let input = if whole { M::load(src, row) } else { M::load_partial(src, row, left) };
-        // WebAssembly gets one copy of the rounds, since V8 spills more with two. On x86 two copies
-        // are faster.
-        if work == Work::Absorb && cfg!(not(target_family = "wasm")) {
-            return state.absorb(input);
-        }
-        let mut absorbed = input;
-        if let Work::Crypt(direction) = work {
-            let output = state.add_keystream(input);
-            if whole {
-                M::store(output, dst, row);
-            } else {
-                M::store_partial(output, dst, row, left);
-            }
-            if direction == Direction::Decrypt {
-                // The message padded with zeros is absorbed (DecPartial, §3.2.6).
-                absorbed = if whole { output } else { M::truncate(output, row, left) };
-            }
-        }
-        state.absorb(absorbed);
+        let direction = match work {
+            Work::Absorb => None,
+            Work::Crypt(direction) => Some(direction),
+        };
+        state.process_one(direction, src, dst, row, left, whole);
     }
 }
 

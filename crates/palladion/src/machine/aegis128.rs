@@ -75,8 +75,9 @@ impl<W: Word, const ZEN: bool> Aegis128<W, ZEN> {
     #[inline(always)]
     unsafe fn add_keystream_last(mut self, src: *const u8, row: usize) -> [W::Blocks; 2] {
         (self.0[2], self.0[6]) = (self.0[2].in_order(), self.0[6].in_order());
+        let src = W::Blocks::again(src);
         // SAFETY: the caller promises readable vectors. `self` exists, so the CPU has the features.
-        let m = unsafe { [W::Blocks::load_again(src), W::Blocks::load_again(src.add(row))] };
+        let m = unsafe { [W::Blocks::load(src), W::Blocks::load(src.add(row))] };
         self.add_keystream(m)
     }
 

@@ -11,7 +11,7 @@ use crate::memory::Direction;
 /// logic: to load the message twice.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Aegis256<W, const ZEN: bool = false>([W; 6]);
+pub(crate) struct Aegis256<W, const ZEN: bool = false>(pub(super) [W; 6]);
 
 impl<W: Word, const ZEN: bool> Aegis256<W, ZEN> {
     /// Update(M), with the message off the chain of S0; see `Aegis128::update`.
@@ -63,7 +63,7 @@ impl<W: Word, const ZEN: bool> Aegis256<W, ZEN> {
         (self.0[2], self.0[4]) = (self.0[2].in_order(), self.0[4].in_order());
         let [_, s1, s2, s3, s4, s5] = self.plain();
         // SAFETY: the vector is readable. `self` exists, so the CPU has the features.
-        let m = unsafe { W::Blocks::load_again(src) };
+        let m = unsafe { W::Blocks::load(W::Blocks::again(src)) };
         // S1, which comes from S0, is added last, to keep the path from S0 to S0 short.
         s4.xor(s5).xor(m).pin().xor_and(s2, s3).pin().xor(s1)
     }
@@ -75,9 +75,21 @@ impl<W: Word, const ZEN: bool> Aegis256<W, ZEN> {
         [s[0].blocks(), s[1].blocks(), s[2].blocks(), s[3].blocks(), s[4].blocks(), s[5].blocks()]
     }
 
+    /// Returns the state that initialization starts from, without context.
+    ///
+    /// # Safety
+    /// The CPU has the features of `W`.
+    #[inline(always)]
+    pub(super) unsafe fn start([k0, k1]: [W; 2], [n0, n1]: [W; 2]) -> Self {
+        // SAFETY: the caller promises the CPU features.
+        let (c0, c1) = unsafe { (W::Blocks::splat(C0.as_ptr()), W::Blocks::splat(C1.as_ptr())) };
+        let (c0, c1) = (W::new(c0), W::new(c1));
+        Self([k0.xor(n0), k1.xor(n1), c1, c0, k0.xor(c0), k1.xor(c1)])
+    }
+
     /// Adds the context words (§5.5.2).
     #[inline(always)]
-    fn add_context(&mut self, ctx: W) {
+    pub(super) fn add_context(&mut self, ctx: W) {
         self.0[3] = self.0[3].xor(ctx);
         self.0[5] = self.0[5].xor(ctx);
     }
@@ -172,10 +184,8 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis256<W, ZEN> {
     #[inline(always)]
     unsafe fn init([k0, k1]: [W; 2], [n0, n1]: [W; 2], ctx: W::Blocks) -> Self {
         // SAFETY: the caller promises the CPU features.
-        let (c0, c1) = unsafe { (W::Blocks::splat(C0.as_ptr()), W::Blocks::splat(C1.as_ptr())) };
-        let (c0, c1, ctx) = (W::new(c0), W::new(c1), W::new(ctx));
-        let (k0n0, k1n1) = (k0.xor(n0), k1.xor(n1));
-        let mut s = Self([k0n0, k1n1, c1, c0, k0.xor(c0), k1.xor(c1)]);
+        let mut s = unsafe { Self::start([k0, k1], [n0, n1]) };
+        let (k0n0, k1n1, ctx) = (k0.xor(n0), k1.xor(n1), W::new(ctx));
         if W::IN_MEMORY {
             W::mix(&mut s.0, [k0, k1, k0n0, k1n1], Some(ctx), 16);
             return s;

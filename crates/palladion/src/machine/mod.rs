@@ -4,12 +4,12 @@
 pub(crate) mod aegis128;
 pub(crate) mod aegis256;
 pub(crate) mod packed128;
-pub(crate) mod twin;
+pub(crate) mod twin256;
 
 pub(crate) use aegis128::Aegis128;
 pub(crate) use aegis256::Aegis256;
 pub(crate) use packed128::Packed128;
-pub(crate) use twin::Twin;
+pub(crate) use twin256::Twin256;
 
 use crate::block::{Blocks, Word};
 use crate::memory::Direction;
@@ -152,6 +152,68 @@ pub(crate) unsafe trait Machine: Copy {
     unsafe fn decrypt_at(&mut self, src: *const u8, row: usize) -> Self::Step {
         // SAFETY: the caller promises readable vectors. `self` exists, so the CPU has the features.
         self.decrypt(unsafe { Self::load(src, row) })
+    }
+    /// Processes the step at `src`, whose vectors are `row` bytes apart: encrypts or decrypts it to
+    /// `dst`, if there is a direction, and absorbs it. If it is not whole, only the first `len`
+    /// bytes exist, and the others count as zeros.
+    ///
+    /// # Safety
+    /// A whole step, or `len` bytes, are readable at `src` and, with a direction, writable at
+    /// `dst`. The two are equal or do not overlap.
+    #[inline(always)]
+    unsafe fn process_one(
+        &mut self,
+        direction: Option<Direction>,
+        src: *const u8,
+        dst: *mut u8,
+        row: usize,
+        len: usize,
+        whole: bool,
+    ) {
+        // SAFETY: the caller promises the same.
+        unsafe {
+            // WebAssembly gets one copy of the rounds, since V8 spills more with two. On x86 two
+            // copies are faster.
+            if direction.is_none() && cfg!(not(target_family = "wasm")) {
+                return self.absorb(self.translate_one(None, src, dst, row, len, whole));
+            }
+            self.absorb(self.translate_one(direction, src, dst, row, len, whole));
+        }
+    }
+    /// Does what `process_one` does before it absorbs, and returns the step to absorb: the message,
+    /// padded with zeros.
+    ///
+    /// # Safety
+    /// The same as for [`process_one`](Self::process_one).
+    #[inline(always)]
+    unsafe fn translate_one(
+        &self,
+        direction: Option<Direction>,
+        src: *const u8,
+        dst: *mut u8,
+        row: usize,
+        len: usize,
+        whole: bool,
+    ) -> Self::Step {
+        // SAFETY: the caller promises these bytes. `self` exists, so the CPU has the features. In
+        // place, all of the step is read before any of it is written.
+        unsafe {
+            let input =
+                if whole { Self::load(src, row) } else { Self::load_partial(src, row, len) };
+            let Some(direction) = direction else { return input };
+            let output = self.add_keystream(input);
+            if whole {
+                Self::store(output, dst, row);
+            } else {
+                Self::store_partial(output, dst, row, len);
+            }
+            match direction {
+                Direction::Encrypt => input,
+                Direction::Decrypt if whole => output,
+                // The message padded with zeros (DecPartial, §3.2.6).
+                Direction::Decrypt => Self::truncate(output, row, len),
+            }
+        }
     }
     /// Absorbs the block of lengths into every lane and mixes.
     fn finalize(&mut self, lengths: Self::V);

@@ -433,21 +433,19 @@ fn flaw_of_batch(
 mod tables {
     /// AES-NI: one block.
     pub(super) mod aesni {
-        use crate::block::Pair;
-        use crate::machine::{Aegis128, Aegis256};
+        use crate::machine::{Aegis128, Aegis256, Twin256};
         use crate::proof::terms::Terms;
         type X1 = Terms<1, 0>;
         crate::driver::table::tables! {
             scrub: 0;
             aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 2; Aegis128<X1>, 4;] any Aegis128<X1>;
-            aegis256: [Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1; Aegis256<Pair<X1>>, 2;]
-            any Aegis256<X1>;
+            aegis256: [Aegis256<X1>, 1; Twin256<X1>, 1; Twin256<X1>, 2;] any Aegis256<X1>;
         }
     }
 
     /// VAES with AVX2: two blocks, in a fixed order of instructions.
     pub(super) mod vaes_avx2 {
-        use crate::machine::{Aegis128, Aegis256, Packed128, Twin};
+        use crate::machine::{Aegis128, Aegis256, Packed128, Twin256};
         use crate::proof::terms::{IN_ORDER, Terms};
         type V1 = Terms<1, IN_ORDER>;
         type V2 = Terms<2, IN_ORDER>;
@@ -465,7 +463,7 @@ mod tables {
                 Packed128<V2>, 1, batch [Aegis128<V2>]; Aegis128<V2>, 1; Aegis128<V2>, 2;]
                 any Aegis128<V1>;
             aegis256: [
-                Aegis256<V1>, 1, batch [Aegis256<V2>]; Aegis256<V2>, 1; Twin<Aegis256<V2>>, 1;]
+                Aegis256<V1>, 1, batch [Aegis256<V2>]; Aegis256<V2>, 1; Twin256<V2>, 1;]
                 any Aegis256<V1>;
         }
     }

@@ -5,8 +5,8 @@ use core::arch::x86::*;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
-use super::{aes, one_block, overlapping, register};
-use crate::block::{Blocks, MAX_LANES, Pair, Vector, Word};
+use super::{aes, one_block, overlapping, register, update_256};
+use crate::block::{Blocks, MAX_LANES, Vector, Word};
 use crate::machine::{Aegis128, Aegis256};
 
 one_block! {
@@ -32,11 +32,22 @@ pub(crate) mod sse {
 
 /// The three-operand encoding of AVX.
 pub(crate) mod avx {
-    use super::{Aegis128, Aegis256, Pair, X1};
+    use super::*;
+    use crate::machine::Twin256;
+
+    one_block! {
+        /// One block in an XMM register, with AES-NI and AVX.
+        A1
+    }
+    aes!(A1(__m128i) of A1, _mm_aesenc_si128, needs "sse2", xmm_reg,
+        in_order false, three_way false update_256! { __m128i, xmm_reg, "avx,aes",
+        ["xmm0" "xmm1" "xmm2" "xmm3" "xmm4" "xmm5"]
+        ["xmm6" "xmm7" "xmm8" "xmm9" "xmm10" "xmm11"] });
+
     crate::driver::table::tables! {
         #[target_feature(enable = "avx,aes")]
         scrub: 384;
-        aegis128: [Aegis128<X1>, 1; Aegis128<X1>, 2; Aegis128<X1>, 0;] any Aegis128<X1>;
-        aegis256: [Aegis256<X1>, 1; Aegis256<Pair<X1>>, 1; Aegis256<Pair<X1>>, 2;] any Aegis256<X1>;
+        aegis128: [Aegis128<A1>, 1; Aegis128<A1>, 2; Aegis128<A1>, 0;] any Aegis128<A1>;
+        aegis256: [Aegis256<A1>, 1; Twin256<A1>, 1; Twin256<A1>, 2;] any Aegis256<A1>;
     }
 }

@@ -108,9 +108,8 @@ macro_rules! register {
                 Self(unsafe { $load(src.cast()) })
             }
             #[inline(always)]
-            unsafe fn load_again(src: *const u8) -> Self {
-                // SAFETY: the caller promises the CPU features and a readable vector.
-                unsafe { Self::load(super::hidden(src)) }
+            fn again(address: *const u8) -> *const u8 {
+                $crate::arch::x86::hidden(address)
             }
             #[inline(always)]
             unsafe fn store(self, dst: *mut u8) {
@@ -305,6 +304,77 @@ macro_rules! aes {
 }
 use aes;
 
+/// Defines `update_256`, in `asm!` with a register for each word of two states. Left to choose, the
+/// compiler moves words between registers, lacks some, and puts words on the stack.
+macro_rules! update_256 {
+    ($register:ty, $class:ident, $features:literal, $first:tt $second:tt) => {
+        // 32-bit x86 has eight registers, not 16. Miri does not support `asm!`.
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        #[inline(always)]
+        fn update_256<const I: usize>(s: [Self; 6], m: Self, ctx: Option<Self>) -> [Self; 6] {
+            type State = [$register; 6];
+            #[inline]
+            #[target_feature(enable = $features)]
+            fn first(s: State, m: $register, ctx: Option<$register>) -> State {
+                update_256!($class $first s m ctx)
+            }
+            #[inline]
+            #[target_feature(enable = $features)]
+            fn second(s: State, m: $register, ctx: Option<$register>) -> State {
+                update_256!($class $second s m ctx)
+            }
+            let ([s0, s1, s2, s3, s4, s5], ctx) = (s, ctx.map(|ctx| ctx.0));
+            let s = [s0.0, s1.0, s2.0, s3.0, s4.0, s5.0];
+            let update = if I == 0 { first } else { second };
+            // SAFETY: values exist, so the CPU has the features.
+            let [s0, s1, s2, s3, s4, s5] = unsafe { update(s, m.0, ctx) };
+            [Self(s0), Self(s1), Self(s2), Self(s3), Self(s4), Self(s5)]
+        }
+    };
+    ($class:ident [$r0:tt $r1:tt $r2:tt $r3:tt $r4:tt $r5:tt] $s:ident $m:ident $ctx:ident) => {{
+        let [mut s0, mut s1, mut s2, mut s3, mut s4, mut s5] = $s;
+        match $ctx {
+            // SAFETY: instructions between registers.
+            None => unsafe {
+                core::arch::asm!(
+                    concat!("vaesenc {t}, ", $r5, ", {m}"),
+                    concat!("vaesenc ", $r5, ", ", $r4, ", ", $r5),
+                    concat!("vaesenc ", $r4, ", ", $r3, ", ", $r4),
+                    concat!("vaesenc ", $r3, ", ", $r2, ", ", $r3),
+                    concat!("vaesenc ", $r2, ", ", $r1, ", ", $r2),
+                    concat!("vaesenc ", $r1, ", ", $r0, ", ", $r1),
+                    concat!("vpxor ", $r0, ", {t}, ", $r0),
+                    m = in($class) $m, t = out($class) _,
+                    inout($r0) s0, inout($r1) s1, inout($r2) s2,
+                    inout($r3) s3, inout($r4) s4, inout($r5) s5,
+                    options(pure, nomem, nostack, preserves_flags)
+                )
+            },
+            // SAFETY: instructions between registers.
+            Some(ctx) => unsafe {
+                core::arch::asm!(
+                    concat!("vpxor {t}, ", $r5, ", {ctx}"),
+                    concat!("vpxor {u}, ", $r3, ", {ctx}"),
+                    "vaesenc {t}, {t}, {m}",
+                    concat!("vaesenc ", $r5, ", ", $r4, ", ", $r5),
+                    concat!("vaesenc ", $r4, ", {u}, ", $r4),
+                    concat!("vaesenc ", $r3, ", ", $r2, ", ", $r3),
+                    concat!("vaesenc ", $r2, ", ", $r1, ", ", $r2),
+                    concat!("vaesenc ", $r1, ", ", $r0, ", ", $r1),
+                    concat!("vpxor ", $r0, ", {t}, ", $r0),
+                    m = in($class) $m, ctx = in($class) ctx,
+                    t = out($class) _, u = out($class) _,
+                    inout($r0) s0, inout($r1) s1, inout($r2) s2,
+                    inout($r3) s3, inout($r4) s4, inout($r5) s5,
+                    options(pure, nomem, nostack, preserves_flags)
+                )
+            },
+        }
+        [s0, s1, s2, s3, s4, s5]
+    }};
+}
+use update_256;
+
 /// Implements [`Halves`].
 macro_rules! halves {
     ($name:ident, needs $features:literal, $instruction:literal) => {
@@ -322,24 +392,24 @@ macro_rules! halves {
                     let y;
                     // SAFETY: one instruction between registers.
                     unsafe {
-                        core::arch::asm!(
-                            concat!($instruction, " {y}, {x}, {x}, 1"),
-                            x = in(ymm_reg) x, y = lateout(ymm_reg) y,
-                            options(pure, nomem, nostack, preserves_flags)
-                        );
-                    }
-                    y
+                    core::arch::asm!(
+                        concat!($instruction, " {y}, {x}, {x}, 1"),
+                        x = in(ymm_reg) x, y = lateout(ymm_reg) y,
+                        options(pure, nomem, nostack, preserves_flags)
+                    );
                 }
-                #[cfg(miri)] // has no `asm!`
-                unsafe fn swap(x: __m256i) -> __m256i {
-                    // SAFETY: the caller below has AVX2.
-                    unsafe { _mm256_permute2x128_si256::<1>(x, x) }
-                }
-                // SAFETY: `self` exists, so the CPU has the features.
-                Self(unsafe { swap(self.0) })
+                y
             }
+            #[cfg(miri)] // has no `asm!`
+            unsafe fn swap(x: __m256i) -> __m256i {
+                // SAFETY: the caller below has AVX2.
+                unsafe { _mm256_permute2x128_si256::<1>(x, x) }
+            }
+            // SAFETY: `self` exists, so the CPU has the features.
+            Self(unsafe { swap(self.0) })
         }
-    };
+    }
+};
 }
 use halves;
 

@@ -5,10 +5,13 @@ use core::arch::x86::*;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
-use super::{aes, fold_two, halves, join, one_block, overlapping, register, two_blocks, two_lanes};
+use super::{
+    aes, fold_two, halves, join, one_block, overlapping, register, two_blocks, two_lanes,
+    update_256,
+};
 use crate::block::{Blocks, Halves, MAX_LANES, Vector, Word};
 use crate::driver::table::Tables;
-use crate::machine::{Aegis128, Aegis256, Packed128, Twin};
+use crate::machine::{Aegis128, Aegis256, Packed128, Twin256};
 
 one_block! {
     /// One block in an XMM register: AES-NI on CPUs with VAES.
@@ -21,7 +24,9 @@ two_blocks! {
 aes!(V1(__m128i) of V1, _mm_aesenc_si128, needs "sse2", xmm_reg,
     in_order true, three_way false);
 aes!(V2(__m256i) of V1, _mm256_aesenc_epi128, needs "avx2", ymm_reg,
-    in_order true, three_way false);
+    in_order true, three_way false update_256! { __m256i, ymm_reg, "avx2,aes,vaes",
+        ["ymm0" "ymm1" "ymm2" "ymm3" "ymm4" "ymm5"]
+        ["ymm6" "ymm7" "ymm8" "ymm9" "ymm10" "ymm11"] });
 halves!(V2, needs "avx2", "vperm2i128");
 
 /// The kernels for Zen cores: loops that load the message twice have registers enough for two steps
@@ -41,6 +46,6 @@ crate::driver::table::tables! {
     aegis128: [
         Packed128<V2>, 1, batch [Aegis128<V2>]; Aegis128<V2>, 1; Aegis128<V2>, 2;] any Aegis128<V1>;
     aegis256: [
-        Aegis256<V1>, 1, batch [Aegis256<V2>]; Aegis256<V2>, 1; Twin<Aegis256<V2>>, 1;]
+        Aegis256<V1>, 1, batch [Aegis256<V2>]; Aegis256<V2>, 1; Twin256<V2>, 1;]
         any Aegis256<V1>;
 }
