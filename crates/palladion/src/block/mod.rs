@@ -242,7 +242,7 @@ pub(crate) unsafe trait Word: Vector {
 
     /// Whether a state of such words has more secrets than the CPU has registers, so that the
     /// compiler puts some on the stack. In AES kernels, words of one register each fit.
-    const SPILLS: bool = Self::Blocks::REGISTERS > 1;
+    const SPILLS: bool = Self::Blocks::REGISTERS > 1 || cfg!(target_arch = "x86");
 
     /// Whether `blocks` takes work, so that words are better added before they become blocks.
     const CONVERTS: bool = false;

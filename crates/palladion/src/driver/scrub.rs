@@ -5,24 +5,28 @@
 //! the stack. Such machines say so ([`Machine::SPILLS`](crate::machine::Machine::SPILLS)), and the
 //! driver zeroes the stack below its own frame after the kernel has returned. Each backend has one
 //! measured depth, and three times that for batches; `assurance/wiping.sh` checks that it is
-//! enough.
+//! enough. 32-bit x86, with eight registers, gets [`TIMES`] that: more than its kernels' frames.
 
 use core::mem::MaybeUninit;
 
 /// A function that zeroes the stack below the caller, if there is anything to zero.
 pub(crate) type Scrub = Option<fn()>;
 
-/// Returns a function that zeroes `N` bytes below the caller.
+/// By how much the stack of kernels is deeper than the depth that was measured.
+const TIMES: usize = if cfg!(target_arch = "x86") { 4 } else { 1 };
+
+/// Returns a function that zeroes `N` bytes (32-bit x86: `TIMES * N`) below the caller.
 ///
 /// Without an operating system it returns none, because the stack may be too small for more than a
 /// kernel's frame. On WebAssembly it returns none, because programs cannot reach most of a frame.
 pub(crate) const fn scrub<const N: usize>() -> Scrub {
     #[inline(never)]
     fn zero_stack<const N: usize>() {
-        let mut stack = [const { MaybeUninit::<u8>::uninit() }; N];
+        let mut stack = [[const { MaybeUninit::<u8>::uninit() }; N]; TIMES];
+        let stack = stack.as_flattened_mut();
         // On 64-bit ARM in pieces that the compiler zeroes with a few stores. Otherwise it calls
         // `memset`, which is faster on x86 and has fewer instructions on POWER.
-        for piece in stack.chunks_mut(if cfg!(target_arch = "aarch64") { 128 } else { N }) {
+        for piece in stack.chunks_mut(if cfg!(target_arch = "aarch64") { 128 } else { TIMES * N }) {
             piece.fill(MaybeUninit::new(0));
             zeroize::optimization_barrier(piece);
         }
