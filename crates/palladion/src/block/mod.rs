@@ -301,15 +301,17 @@ pub(crate) unsafe trait Word: Vector {
         Self::rounds(input, round_keys)
     }
 
-    /// Update(M) of AEGIS-256 (RFC 10032 §4.2.2) where S3 and S5 lack `ctx` as inputs of rounds.
-    /// Implementations that can keep two states in registers override it; `I` is the number of this
-    /// one.
+    /// Update(M) of AEGIS-256 (RFC 10032 §4.2.2). Implementations that can keep two states in
+    /// registers override it; `I` is the number of this one.
     #[inline(always)]
-    fn update_256<const I: usize>(s: [Self; 6], m: Self, ctx: Option<Self>) -> [Self; 6] {
+    fn update_256<const I: usize>(s: [Self; 6], m: Self, form: Form<Self>) -> [Self; 6] {
         let [s0, s1, s2, s3, s4, s5] = s;
-        let from = |word: Self| ctx.map_or(word, |ctx| word.xor(ctx));
+        let (from3, from5) = match form {
+            Form::With(ctx) => (s3.xor(ctx), s5.xor(ctx)),
+            Form::Early | Form::Late => (s3, s5),
+        };
         let [t, s5, s4, s3, s2, s1] =
-            Self::rounds([from(s5), s4, from(s3), s2, s1, s0], [m, s5, s4, s3, s2, s1]);
+            Self::rounds([from5, s4, from3, s2, s1, s0], [m, s5, s4, s3, s2, s1]);
         [t.xor(s0), s1, s2, s3, s4, s5]
     }
 
@@ -348,6 +350,17 @@ pub(crate) unsafe trait Word: Vector {
     fn in_order(self) -> Self {
         self
     }
+}
+
+/// Where [`Word::update_256`] adds the message, and what else it adds.
+#[derive(Clone, Copy)]
+pub(crate) enum Form<W> {
+    /// The message is a round key, so that the chain from S0 to S0 is short.
+    Early,
+    /// S0 is the round key and the message is added last, which is faster where it is known late.
+    Late,
+    /// Like `Early`; S3 and S5 lack this context as inputs of rounds.
+    With(W),
 }
 
 /// Implements `Running` of [`Word`] and of `Machine` where there is only one form.

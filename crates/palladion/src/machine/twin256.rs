@@ -2,7 +2,7 @@
 
 use super::aegis256::Aegis256;
 use super::{FINAL_ROUNDS, Machine};
-use crate::block::{Blocks, Pair, Vector, Word};
+use crate::block::{Blocks, Form, Pair, Vector, Word};
 use crate::memory::Direction;
 
 /// Two machines that take turns. Unlike one machine of [`Pair`]s, whose halves take turns at each
@@ -34,9 +34,9 @@ impl<W: Word> Twin256<W> {
 
     /// Update(M) of both machines; see [`Word::update_256`].
     #[inline(always)]
-    fn update(&mut self, m: [W; 2], ctx: [Option<W>; 2]) {
-        self.0.0 = W::update_256::<0>(self.0.0, m[0], ctx[0]);
-        self.1.0 = W::update_256::<1>(self.1.0, m[1], ctx[1]);
+    fn update(&mut self, m: [W; 2], form: [Form<W>; 2]) {
+        self.0.0 = W::update_256::<0>(self.0.0, m[0], form[0]);
+        self.1.0 = W::update_256::<1>(self.1.0, m[1], form[1]);
     }
 }
 
@@ -100,7 +100,7 @@ unsafe impl<W: Word> Machine for Twin256<W> {
             s.0.add_context(ctx[0]);
             s.1.add_context(ctx[1]);
             // The context stays for a second update; see `Aegis128::init`.
-            let (without, with) = ([None; 2], ctx.map(Some));
+            let (without, with) = ([Form::Early; 2], ctx.map(Form::With));
             for _ in 0..4 {
                 s.update([key.block(0); 2], without);
                 s.update([key.block(1); 2], with);
@@ -115,7 +115,7 @@ unsafe impl<W: Word> Machine for Twin256<W> {
 
     #[inline(always)]
     fn absorb(&mut self, m: Self::Step) {
-        self.update(m.map(W::new), [None; 2]);
+        self.update(m.map(W::new), [Form::Late; 2]);
     }
     #[inline(always)]
     fn add_keystream(&self, m: Self::Step) -> Self::Step {
@@ -124,7 +124,7 @@ unsafe impl<W: Word> Machine for Twin256<W> {
     #[inline(always)]
     fn encrypt(&mut self, m: Self::Step) -> Self::Step {
         let c = self.add_keystream(m);
-        self.absorb(m);
+        self.update(m.map(W::new), [Form::Early; 2]);
         c
     }
     #[inline(always)]
@@ -150,9 +150,9 @@ unsafe impl<W: Word> Machine for Twin256<W> {
         // address is not accessed.
         unsafe {
             let m = self.0.translate_one(direction, src, dst, row, len, whole);
-            self.0.0 = W::update_256::<0>(self.0.0, W::new(m), None);
+            self.0.0 = W::update_256::<0>(self.0.0, W::new(m), Form::Late);
             let m = self.1.translate_one(direction, src1, dst1, row, len1, whole);
-            self.1.0 = W::update_256::<1>(self.1.0, W::new(m), None);
+            self.1.0 = W::update_256::<1>(self.1.0, W::new(m), Form::Late);
         }
     }
     #[inline(always)]
@@ -160,7 +160,7 @@ unsafe impl<W: Word> Machine for Twin256<W> {
         let [first, second] = lengths.halves();
         let t = [self.0.0[3].xor(W::new(first)), self.1.0[3].xor(W::new(second))];
         for _ in 0..FINAL_ROUNDS {
-            self.update(t, [None; 2]);
+            self.update(t, [Form::Early; 2]);
         }
     }
     #[inline(always)]

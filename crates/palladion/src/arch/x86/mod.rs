@@ -311,31 +311,36 @@ macro_rules! update_256 {
         // 32-bit x86 has eight registers, not 16. Miri does not support `asm!`.
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         #[inline(always)]
-        fn update_256<const I: usize>(s: [Self; 6], m: Self, ctx: Option<Self>) -> [Self; 6] {
+        fn update_256<const I: usize>(s: [Self; 6], m: Self, form: Form<Self>) -> [Self; 6] {
             type State = [$register; 6];
             #[inline]
             #[target_feature(enable = $features)]
-            fn first(s: State, m: $register, ctx: Option<$register>) -> State {
-                update_256!($class $first s m ctx)
+            fn first(s: State, m: $register, form: Form<$register>) -> State {
+                update_256!($class $first s m form)
             }
             #[inline]
             #[target_feature(enable = $features)]
-            fn second(s: State, m: $register, ctx: Option<$register>) -> State {
-                update_256!($class $second s m ctx)
+            fn second(s: State, m: $register, form: Form<$register>) -> State {
+                update_256!($class $second s m form)
             }
-            let ([s0, s1, s2, s3, s4, s5], ctx) = (s, ctx.map(|ctx| ctx.0));
+            let form = match form {
+                Form::Early => Form::Early,
+                Form::Late => Form::Late,
+                Form::With(ctx) => Form::With(ctx.0),
+            };
+            let [s0, s1, s2, s3, s4, s5] = s;
             let s = [s0.0, s1.0, s2.0, s3.0, s4.0, s5.0];
             let update = if I == 0 { first } else { second };
             // SAFETY: values exist, so the CPU has the features.
-            let [s0, s1, s2, s3, s4, s5] = unsafe { update(s, m.0, ctx) };
+            let [s0, s1, s2, s3, s4, s5] = unsafe { update(s, m.0, form) };
             [Self(s0), Self(s1), Self(s2), Self(s3), Self(s4), Self(s5)]
         }
     };
-    ($class:ident [$r0:tt $r1:tt $r2:tt $r3:tt $r4:tt $r5:tt] $s:ident $m:ident $ctx:ident) => {{
+    ($class:ident [$r0:tt $r1:tt $r2:tt $r3:tt $r4:tt $r5:tt] $s:ident $m:ident $form:ident) => {{
         let [mut s0, mut s1, mut s2, mut s3, mut s4, mut s5] = $s;
-        match $ctx {
+        match $form {
             // SAFETY: instructions between registers.
-            None => unsafe {
+            Form::Early => unsafe {
                 core::arch::asm!(
                     concat!("vaesenc {t}, ", $r5, ", {m}"),
                     concat!("vaesenc ", $r5, ", ", $r4, ", ", $r5),
@@ -351,7 +356,23 @@ macro_rules! update_256 {
                 )
             },
             // SAFETY: instructions between registers.
-            Some(ctx) => unsafe {
+            Form::Late => unsafe {
+                core::arch::asm!(
+                    concat!("vaesenc {t}, ", $r5, ", ", $r0),
+                    concat!("vaesenc ", $r5, ", ", $r4, ", ", $r5),
+                    concat!("vaesenc ", $r4, ", ", $r3, ", ", $r4),
+                    concat!("vaesenc ", $r3, ", ", $r2, ", ", $r3),
+                    concat!("vaesenc ", $r2, ", ", $r1, ", ", $r2),
+                    concat!("vaesenc ", $r1, ", ", $r0, ", ", $r1),
+                    concat!("vpxor ", $r0, ", {t}, {m}"),
+                    m = in($class) $m, t = out($class) _,
+                    inout($r0) s0, inout($r1) s1, inout($r2) s2,
+                    inout($r3) s3, inout($r4) s4, inout($r5) s5,
+                    options(pure, nomem, nostack, preserves_flags)
+                )
+            },
+            // SAFETY: instructions between registers.
+            Form::With(ctx) => unsafe {
                 core::arch::asm!(
                     concat!("vpxor {t}, ", $r5, ", {ctx}"),
                     concat!("vpxor {u}, ", $r3, ", {ctx}"),
