@@ -58,8 +58,8 @@ impl<W: Word, const ZEN: bool> Aegis128<W, ZEN> {
     fn update_late(&mut self, m0: W, m1: W) {
         let s = self.0;
         if !W::IN_ORDER {
-            // S0 and S4 are round keys, as in the textbook, which saves two instructions. AEGIS-256,
-            // with fewer rounds in a step, would wait for them where rounds take long.
+            // S0 and S4 are round keys, as in the textbook, which saves two instructions.
+            // AEGIS-256, with fewer rounds in a step, would wait for S0 where a round takes long.
             let [t0, s1, s2, s3, t4, s5, s6, s7] =
                 Self::rounds(s, s[3], s[7], s[0], s[4], Phase::Decrypt);
             self.0 = [t0.pin().xor(m0), s1, s2, s3, t4.pin().xor(m1), s5, s6, s7];
