@@ -5,8 +5,9 @@ instruction whose time varies. The analysis runs each kernel on abstract values,
 calls, along all paths at once. States are joined where paths meet, until nothing changes.
 
 Sources. A kernel's arguments are public: pointers and lengths. What a pointer argument leads to is
-secret. There is one exception, PUBLIC_WORDS: an argument that leads to a structure of pointers and
-lengths. Static memory is public. Everything computed from a secret is secret.
+secret. There is one exception, POINTERS: an argument that leads to a structure of pointers and
+lengths, or to pointers to such structures. Static memory is public. Everything computed from a
+secret is secret.
 
 Sinks. A secret must not reach a branch, the address or mask of a memory access, the length of a
 memcpy or memset, a memcmp, a division, or floating-point arithmetic; in WebAssembly, also not a
@@ -52,6 +53,7 @@ A value is one of these:
     CONST       some other number made from those in the program
     PUBLIC      an argument: a length, or a pointer to secrets; and what is computed from it
     LIST        a pointer to pointers and lengths
+    LISTS       a pointer to pointers to pointers and lengths
     IMAGE       a pointer into static memory
     Stack       a pointer into the stack
     ANYWHERE    a pointer that may lead anywhere
@@ -66,12 +68,16 @@ import re
 KERNEL = re.compile(
     r"(?:^|\bpalladion(?:\[\w+\])?::arch::(?:(?:x86|wasm)::)?(\w+(?:::\w+)?)::entry::)"
     r"((?<=::)\w+|(?:planted|sound|aegis_verify)_\w+)")
-# Kernels with an argument that leads to pointers and lengths, and which argument that is.
-PUBLIC_WORDS = ((re.compile(r"^(?:seal|open|mac)|_open"), 0), (re.compile(r"^process$"), 3))
 DOES_NOT_RETURN = re.compile(r"^(?:core|std|alloc)\b.*(?:panic|fail|unwrap|expect)")
 
-CONST, PUBLIC, LIST, IMAGE, ANYWHERE, SECRET = (
-    "const", "public", "list", "image", "anywhere", "secret")
+CONST, PUBLIC, LIST, LISTS, IMAGE, ANYWHERE, SECRET = (
+    "const", "public", "list", "lists", "image", "anywhere", "secret")
+# What is loaded through a pointer to memory with public values in it.
+LOADED = {LISTS: LIST, LIST: PUBLIC, IMAGE: CONST}
+# Kernels with an argument that leads to pointers and lengths; which argument; and what it is.
+POINTERS = ((re.compile(r"_batch$"), 0, LISTS),
+            (re.compile(r"^(?:seal|open|mac)$|_open(?!_batch$)"), 0, LIST),
+            (re.compile(r"^process$"), 3, LIST))
 SMALL = 1 << 16  # counters and flags are smaller
 # `exact` if it leads to `at`, otherwise to the array there.
 Stack = collections.namedtuple("Stack", "at exact")
@@ -144,13 +150,13 @@ def add(a, b):
         return SECRET
     if type(a) is int and type(b) is int:
         return a + b
-    if type(b) is Stack or b in (IMAGE, LIST):
+    if type(b) is Stack or b in LOADED:
         a, b = b, a
-    if ANYWHERE in (a, b) or type(b) is Stack or b in (IMAGE, LIST):
+    if ANYWHERE in (a, b) or type(b) is Stack or b in LOADED:
         return ANYWHERE
     if type(a) is Stack:
         return a._replace(at=a.at + b) if a.exact and type(b) is int else a._replace(exact=False)
-    return a if a in (IMAGE, LIST) else mix((a, b))
+    return a if a in LOADED else mix((a, b))
 
 
 def subtract(a, b):
@@ -158,7 +164,7 @@ def subtract(a, b):
         return add(a, -b)
     if secret(a, b):
         return SECRET
-    if type(b) is Stack or b in (IMAGE, LIST, ANYWHERE):
+    if type(b) is Stack or b in LOADED or b == ANYWHERE:
         # The distance of two places. Otherwise the next addition could make a pointer from it.
         alike = type(a) is type(b) and (type(a) is Stack or a == b != ANYWHERE)
         return PUBLIC if alike else ANYWHERE
@@ -204,8 +210,8 @@ class Flow:
     way from the kernel. A place is a context followed by (address of an instruction, 0).
 
     A subclass knows the size of a WORD of the stack and the instructions:
-    begin(function, lists)    the state in which a kernel begins, and the place; `lists` are the
-                              numbers of the arguments that point to public words
+    begin(function, pointers) the state in which a kernel begins, and the place; `pointers` are
+                              the arguments that are not PUBLIC, by number
     step(instruction, state)  the effect of an instruction: where it goes on, an address or a place,
                               and with what state; None if at the next instruction
     text(instruction)         what it is called
@@ -223,8 +229,8 @@ class Flow:
         self.kernels.add(self.kernel)
         self.words = set()  # of frames, with pointers or lengths in them
         for self.last_run in (False, True):
-            lists = [n for kernel, n in PUBLIC_WORDS if kernel.search(name)]
-            state, start = self.begin(function, lists)
+            pointers = {n: value for kernel, n, value in POINTERS if kernel.search(name)}
+            state, start = self.begin(function, pointers)
             states, work = {start: state}, [start]
             while work:
                 place = heapq.heappop(work)
@@ -287,8 +293,8 @@ class Flow:
         return found if self.last_run else []
 
     def load(self, state, place, size):
-        if place in (LIST, IMAGE):
-            return PUBLIC if place == LIST else CONST
+        if place in LOADED:
+            return LOADED[place]
         if type(place) is not Stack:
             return SECRET
         word, slots = self.WORD, state.slots
@@ -312,8 +318,8 @@ class Flow:
 
     def store(self, i, state, place, size, value, exactly=True):
         """Writes; `exactly` unless it may write less, or nothing."""
-        if place in (LIST, IMAGE):
-            if place == LIST or secret(value) or not is_data(value):
+        if place in LOADED:
+            if place != IMAGE or secret(value) or not is_data(value):
                 self.report(i, "a store to memory with public values in it")
             return
         word, slots = self.WORD, state.slots

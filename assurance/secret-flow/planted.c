@@ -1,6 +1,7 @@
 /* `planted_` functions have one leak each, which the checks must report. `sound_` functions must
    pass. For x86-64 and WebAssembly. Arguments are public and point to secrets. Functions with
-   `open` in their names get a message, which is public pointers and lengths. */
+   `open` in their names get a message, which is public pointers and lengths; those whose names end
+   in `batch` get pointers to messages. */
 typedef unsigned char byte;
 typedef __SIZE_TYPE__ size;
 typedef byte vector __attribute__((vector_size(16), aligned(1), may_alias));
@@ -23,6 +24,7 @@ int planted_open_early_exit(struct message *m) {
         if (((volatile byte *) &computed)[i] != ((byte *) m->tag)[i]) return 0;
     return 1;
 }
+int planted_batch(struct message **m) { return m[1]->dst[0] ? 1 : box[m[1]->len & 255]; }
 int planted_switch(const byte *key) {
     switch (key[0]) {
     case 0: return key[3] * 5;
@@ -131,3 +133,5 @@ int sound_open(struct message *m) {
     vector difference = (m->tag[0] ^ *m->key) | (m->tag[1] ^ *m->nonce);
     return !ANY(difference);
 }
+/* A length decides, and the result is a secret. */
+int sound_batch(struct message **m) { return m[1]->len ? m[1]->dst[0] : 0; }

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 from domain import (
-    CONST, DOES_NOT_RETURN, IMAGE, LIST, PUBLIC, SECRET, Flow, Stack, State,
+    CONST, DOES_NOT_RETURN, IMAGE, PUBLIC, SECRET, Flow, Stack, State,
     add, join, masked, mix, secret, subtract, verdict,
 )
 
@@ -130,9 +130,9 @@ class Machine(Flow):
     def depth(self):
         return len(self.context)
 
-    def begin(self, start, lists):
+    def begin(self, start, pointers):
         function = self.file.code[start].function
-        arguments = [LIST if n in lists else PUBLIC if kind in ("i32", "i64") else SECRET
+        arguments = [pointers[n] if n in pointers else PUBLIC if kind in ("i32", "i64") else SECRET
                      for n, kind in enumerate(function.takes)]
         state = State({self.POINTER: Stack(0, True)}, {})
         return state, self.enter((), state, function, arguments)

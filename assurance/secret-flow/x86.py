@@ -18,7 +18,7 @@ from iced_x86 import (
 )
 
 from domain import (
-    ANYWHERE, CONST, DOES_NOT_RETURN, IMAGE, LIST, PUBLIC, SECRET, Flow, Stack, State,
+    ANYWHERE, CONST, DOES_NOT_RETURN, IMAGE, PUBLIC, SECRET, Flow, Stack, State,
     add, join, masked, mix, on_numbers, piece, secret, subtract, verdict,
 )
 
@@ -200,11 +200,11 @@ class File:
 
 
 class Machine(Flow):
-    def begin(self, address, lists):
+    def begin(self, address, pointers):
         state = State({Register.RSP: Stack(-8, True), FLAGS: (SECRET,) * 6},
                       dict.fromkeys(range(0, 128, 8), PUBLIC))
         for n, register in enumerate(ARGUMENTS):
-            self.set(state, register, LIST if n in lists else PUBLIC)
+            self.set(state, register, pointers.get(n, PUBLIC))
         self.file.function(address)
         return state, ((address, 0),)
 
