@@ -68,8 +68,8 @@ impl<F: Family, const D: usize> Message<F, D> {
 
 fn variant<F: Family, const D: usize>(report: &mut Report, backend: Backend) {
     let name = format!("{backend}, AEGIS-{}X{D}", 8 * F::KEY_LEN);
-    // Empty, part of a step, several steps, and more than one chunk of 4 KiB.
-    for len in [0, 37, 300, 10_000] {
+    // Empty, part of a step, several steps, and more than two chunks of 8 KiB.
+    for len in [0, 37, 300, 20_000] {
         let what = |call: &str| format!("{name}, {len} bytes, {call}");
         report.call(
             &what("encrypt_in_place"),

@@ -316,21 +316,34 @@ pub(crate) unsafe trait Word: Vector {
     }
 
     /// Whether a state of such words stays in memory, because the compiler cannot keep it in the
-    /// registers that AES instructions use. `mix` and `process` then do the work of `aes`.
+    /// registers that AES instructions use. The following functions, which replace `aes`, then work
+    /// on a state of 8 words (AEGIS-128) or 6 (AEGIS-256).
     const IN_MEMORY: bool = false;
 
-    /// If `IN_MEMORY`, updates a state of 8 words (AEGIS-128) or 6 (AEGIS-256) `steps` times, at
-    /// least once. `input` is for two steps of AEGIS-128 or four of AEGIS-256, which take turns.
-    /// `ctx` is the context that the standard adds before each update of the initialisation.
-    fn mix<const N: usize>(
-        _state: &mut [Self; N],
-        _input: [Self; 4],
-        _ctx: Option<Self>,
-        _steps: usize,
-    ) {
+    /// If `IN_MEMORY`, returns the state after initialisation. `words` is the state before it,
+    /// `input` is for two updates of AEGIS-128 or four of AEGIS-256, which take turns, and `ctx` is
+    /// the context that the standard adds before each.
+    fn init<const N: usize>(words: [Self; N], _input: [Self; 4], _ctx: Self) -> [Self; N] {
+        words
     }
 
-    /// If `IN_MEMORY`, does what `process_all` of `Machine` says with a state of 8 words or 6.
+    /// If `IN_MEMORY`, absorbs the lengths, mixes and returns the `sums`.
+    fn finalize<const N: usize>(state: &mut [Self; N], _lengths: Self) -> [Self; 2] {
+        Self::sums(state)
+    }
+
+    /// Returns the sums of S0 to S3 and of S4 to S6 (AEGIS-128), or of S0 to S2 and of S3 to S5
+    /// (AEGIS-256).
+    #[inline(always)]
+    fn sums<const N: usize>(s: &[Self; N]) -> [Self; 2] {
+        if N == 8 {
+            [s[0].xor3(s[1], s[2]).xor(s[3]), s[4].xor3(s[5], s[6])]
+        } else {
+            [s[0].xor3(s[1], s[2]), s[3].xor3(s[4], s[5])]
+        }
+    }
+
+    /// If `IN_MEMORY`, does what `process_all` of `Machine` says.
     ///
     /// # Safety
     /// The same as there.

@@ -291,8 +291,8 @@ pub(super) unsafe fn process<M: Batched>(operation: Operation, messages: &Pointe
     // SAFETY: the caller keeps the contract of `Batch`.
     unsafe {
         let tag_len = (*messages[0]).tag_len;
-        let state: M = run(operation, SideBySide(messages));
-        let [first, second] = state.tag(tag_len);
+        let mut state: M = SideBySide(messages).init();
+        let [first, second] = run(operation, SideBySide(messages), &mut state, tag_len);
         if operation == Operation::Seal {
             let tags = fields!(messages, tag);
             first.scatter(&tags, 0);

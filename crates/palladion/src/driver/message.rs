@@ -77,22 +77,25 @@ pub(super) trait Input<M: Machine>: Copy {
     unsafe fn lengths(self, operation: Operation) -> M::V;
 }
 
-/// Computes the final state, from which tags are made (RFC 10032 §3.1, §4.1, §5.4, §5.5 and §8):
-/// Init, Absorb, Encrypt or Decrypt, Finalize.
+/// Computes the final state and the lanes' tags from a state after Init (RFC 10032 §3.1, §4.1,
+/// §5.4, §5.5 and §8): Absorb, Encrypt or Decrypt, Finalize.
 ///
 /// # Safety
 /// The CPU has the machine's features; the input is valid as [`Message`] requires.
 #[inline(always)]
-pub(super) unsafe fn run<M: Machine>(operation: Operation, input: impl Input<M>) -> M {
+pub(super) unsafe fn run<M: Machine>(
+    operation: Operation,
+    input: impl Input<M>,
+    state: &mut M,
+    tag_len: usize,
+) -> [M::V; 2] {
     // SAFETY: the caller promises the CPU features and a valid input.
     unsafe {
-        let mut state = input.init();
-        input.process(&mut state, Work::Absorb);
+        input.process(state, Work::Absorb);
         if let Some(work) = operation.work() {
-            input.process(&mut state, work);
+            input.process(state, work);
         }
-        state.finalize(input.lengths(operation));
-        state
+        state.finish(input.lengths(operation), tag_len)
     }
 }
 
@@ -181,16 +184,18 @@ pub(super) unsafe fn process<M: Machine, const G: usize>(
         // One group after another. The first comes last, because the MAC continues with it.
         let mut tags = [[M::V::zero(); 2]; G];
         let mut number = G;
-        let first = loop {
+        let mut state: M;
+        loop {
             number -= 1;
-            let state: M = run(operation, OneMessage { message, group: Group { number, degree } });
-            tags[number] = state.tag(message.tag_len);
+            let input = OneMessage { message, group: Group { number, degree } };
+            state = input.init();
+            tags[number] = run(operation, input, &mut state, message.tag_len);
             if number == 0 {
-                break state;
+                break;
             }
-        };
+        }
         if operation == Operation::Mac {
-            let mut end = MacEnd::new(first.first());
+            let mut end = MacEnd::new(state.first());
             if degree > 1 {
                 for (group, tags) in tags.into_iter().enumerate() {
                     end.absorb::<M>(group, tags, message.tag_len);

@@ -173,8 +173,7 @@ pub(crate) unsafe fn finalize<M: Machine, const G: usize>(
         let lengths = tag::lengths::<M::V>(ad_len, msg_len);
         let mut sum = [M::V::zero(); 2];
         for s in groups::<M>(state, degree) {
-            s.finalize(lengths);
-            sum = tag::add(sum, s.tag(tag_len));
+            sum = tag::add(sum, s.finish(lengths, tag_len));
         }
         tag::write(sum, tag, tag_len);
     }
@@ -198,10 +197,10 @@ pub(crate) unsafe fn finalize_mac<M: Machine, const G: usize>(
         {
             let mut s = *group; // a copy that the optimiser can keep in registers
             wipe_groups::<M>(state, degree);
-            s.finalize(sizes);
+            let tags = s.finish(sizes, tag_len);
             let mut end = MacEnd::new(s.first());
             if degree > 1 {
-                end.absorb::<M>(0, s.tag(tag_len), tag_len);
+                end.absorb::<M>(0, tags, tag_len);
             }
             return end.write(degree, tag, tag_len);
         }

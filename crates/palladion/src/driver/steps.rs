@@ -1,10 +1,12 @@
 //! The loop over the steps of some data.
 
+use core::mem::MaybeUninit;
 use core::num::NonZeroUsize;
+use core::{ptr, slice};
 
-use crate::block::Blocks;
+use crate::block::{Blocks, MAX_LANES};
 use crate::machine::Machine;
-use crate::memory::Direction;
+use crate::memory::{Direction, wipe};
 
 /// What to do with data.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -244,12 +246,71 @@ pub(super) unsafe fn process_last_step<M: Machine>(
     let end = end_of_steps::<M>(data, group.degree);
     if end < data.len {
         // SAFETY: the caller promises the CPU features and valid data.
-        unsafe { process_step(state, work, data, end, group, false) };
+        unsafe {
+            if M::IN_MEMORY {
+                process_padded(state, work, data.src, data.dst, data.len, group);
+            } else {
+                process_step(state, work, data, end, group, false);
+            }
+        }
     }
 }
 
-/// The number of bytes that one group processes before the next group continues.
-pub(super) const CHUNK: usize = 4096;
+/// Processes the last step of a machine whose state stays in memory, in a buffer. Not inlined,
+/// because a kernel with this code saves many registers.
+///
+/// # Safety
+/// The CPU has the machine's features; the data is valid as [`Data`] says.
+#[inline(never)]
+unsafe fn process_padded<M: Machine>(
+    state: &mut M,
+    work: Work,
+    src: *const u8, // not `Data`, which would be stored for every message
+    dst: *mut u8,
+    len: usize,
+    group: Group,
+) {
+    let size = 16 * M::V::LANES;
+    let first = len - len % rate::<M>(group.degree) + group.column::<M>();
+    let mut buffer = [const { MaybeUninit::<[u8; 16 * MAX_LANES]>::uninit() }; 2];
+    let buffer = buffer.as_mut_ptr().cast::<u8>();
+    // The bytes of each vector that exist: their number, and where they are in data and buffer.
+    let parts = [0, 1].map(|i| {
+        let at = first + i * group.row();
+        (len.saturating_sub(at).min(size), at, i * size)
+    });
+    let parts = &parts[..M::BLOCKS];
+    // SAFETY: the caller promises the CPU features and valid data, in which all parts lie. The
+    // buffer has room for the step of a machine.
+    unsafe {
+        buffer.write_bytes(0, M::BLOCKS * size);
+        for &(len, at, to) in parts.iter().filter(|part| part.0 > 0) {
+            ptr::copy_nonoverlapping(src.wrapping_add(at), buffer.add(to), len);
+        }
+        let wipe = || wipe(slice::from_raw_parts_mut(buffer, M::BLOCKS * size));
+        let Work::Crypt(direction) = work else {
+            state.process_all(None, buffer, buffer, size, 1);
+            return wipe();
+        };
+        state.process_all(Some(direction), buffer, buffer, size, 1);
+        for &(len, at, from) in parts.iter().filter(|part| part.0 > 0) {
+            ptr::copy_nonoverlapping(buffer.add(from), dst.wrapping_add(at), len);
+        }
+        if direction == Direction::Decrypt {
+            // The message padded with zeros is absorbed (DecPartial, §3.2.6), but the padding was
+            // decrypted too.
+            for (i, &(len, _, from)) in parts.iter().enumerate() {
+                buffer.add(from).write_bytes(0, len);
+                state.add_to_last(i, M::V::load(buffer.add(from)));
+            }
+        }
+        wipe();
+    }
+}
+
+/// The number of bytes that one group processes before the next group continues. More on POWER,
+/// where the state is loaded and stored for each chunk.
+pub(super) const CHUNK: usize = if cfg!(target_arch = "powerpc64") { 8192 } else { 4096 };
 
 /// Processes the data with all groups, which take turns over chunks. A single group leaves the last
 /// step to the caller, so that one copy of it serves for all kinds of work.

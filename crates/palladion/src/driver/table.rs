@@ -6,6 +6,7 @@ use super::scrub::Scrub;
 use super::state;
 use super::steps::{Data, Work};
 use super::variant::CLASSES;
+use crate::block::Blocks;
 use crate::machine::{Batched, Machine};
 
 /// The kernels of one backend for one family and one class of degrees.
@@ -105,17 +106,24 @@ impl Kernels {
         [seal, open, mac]: [MessageKernel; 3],
         state: StateKernels,
         batch: [Batch; batch::KERNELS],
-        [scrub, scrub_batch]: [Scrub; 2],
+        scrub: [Scrub; 3],
+        scrub_batch: Scrub,
     ) -> Self {
-        // Several groups of a machine that spills are faster through a state in memory.
-        let message = if G == 1 || G > 1 && !M::SPILLS {
+        // Several groups of a machine that spills are faster through a state in memory, unless each
+        // is in memory anyway.
+        let message = if G == 1 || G > 1 && (M::IN_MEMORY || !M::SPILLS) {
             Some(MessageKernels { seal, open, mac, longest: message::longest(G) })
         } else {
             None
         };
         // Several groups take turns in the registers, so their states are spilled.
         let spills = M::SPILLS || G != 1;
-        let scrub = if spills { scrub } else { None };
+        let scrub = match G * M::V::LANES {
+            _ if !spills => None,
+            1 => scrub[0],
+            2 => scrub[1],
+            _ => scrub[2],
+        };
         let scrub_batch = if batch[0].spills || batch[1].spills { scrub_batch } else { None };
         Self { message, state, batch, scrub, scrub_batch }
     }
@@ -124,6 +132,15 @@ impl Kernels {
 /// The kernels of a backend, for AEGIS-128 and AEGIS-256: for degrees 1, 2, 4 and, if compiled, any
 /// other degree.
 pub(crate) type Tables = [[Kernels; CLASSES]; 2];
+
+/// Returns the depths to wipe for degree 1, for degree 2 and for all others.
+pub(crate) const fn depths(list: &[usize]) -> [usize; 3] {
+    match *list {
+        [one, two, four] => [one, two, four],
+        [all] => [all; 3],
+        _ => panic!("one depth or three"),
+    }
+}
 
 // The functions that `tables!` calls. They are inlined there, and so compiled for the CPU features.
 
@@ -159,12 +176,13 @@ pub(crate) use state::{finalize, finalize_mac, init, keystream, process, resume,
 /// For each of degrees 1, 2 and 4 it takes the machine, the number of groups (0 if it is known only
 /// at run time), and the machines for several messages at once, where those are faster. `any` is
 /// the machine for all other degrees. `scrub` is the number of bytes of the stack to wipe after
-/// kernels that spill; after a batch it is three times as many. Only the functions in `entry` are
+/// kernels that spill, or this number for degree 1, 2 and all others; after a batch it is three
+/// times as many. Only the functions in `entry` are
 /// compiled for the CPU features; everything they call is inlined into them.
 macro_rules! tables {
     (
         $(#[target_feature(enable = $features:literal)])?
-        scrub: $scrub:literal;
+        scrub: $scrub:literal $(, $scrub2:literal, $scrub4:literal)?;
         aegis128: [$($machine128:ty, $groups128:literal $(, batch [$($batch128:ty),*])?;)*]
             any $any128:ty;
         aegis256: [$($machine256:ty, $groups256:literal $(, batch [$($batch256:ty),*])?;)*]
@@ -193,6 +211,8 @@ macro_rules! tables {
             use $crate::driver::{Data, Message, Work};
             use $crate::machine::{Batched, Machine};
 
+            const DEPTHS: [usize; 3] = table::depths(&[$scrub $(, $scrub2, $scrub4)?]);
+
             pub(super) const fn table<M: Machine, const G: usize>(
                 batch: [Batch; batch::KERNELS],
             ) -> Kernels {
@@ -208,8 +228,12 @@ macro_rules! tables {
                         resume: resume::<M, G>,
                     },
                     batch,
-                    // A batch uses up to three times as much of the stack.
-                    [scrub::<$scrub>(), scrub::<{ 3 * $scrub }>()],
+                    [
+                        scrub::<{ DEPTHS[0] }>(),
+                        scrub::<{ DEPTHS[1] }>(),
+                        scrub::<{ DEPTHS[2] }>(),
+                    ],
+                    scrub::<{ 3 * $scrub }>(),
                 )
             }
 

@@ -135,13 +135,15 @@ impl<L: Machine> MacEnd<L> {
         // SAFETY: the caller promises `tag_len` writable bytes. `self` exists, so the CPU has the
         // features.
         unsafe {
-            if degree > 1 {
+            let sum = if degree > 1 {
                 // Constants, so that the optimiser does not keep the vector of the first lengths,
                 // for which there is no register.
                 let tag_bits = if tag_len == 16 { 128 } else { 256 };
-                self.last.finalize(L::V::splat_words(degree as u64, tag_bits));
-            }
-            write(self.last.tag(tag_len), tag, tag_len);
+                self.last.finish(L::V::splat_words(degree as u64, tag_bits), tag_len)
+            } else {
+                self.last.tag(tag_len)
+            };
+            write(sum, tag, tag_len);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The AEGIS-128 state machine (RFC 10032 §3 and §5.4): eight words, two blocks per step.
 
 use super::{
-    Batched, C0, C1, FINAL_ROUNDS, Machine, first, load_at, load_word, store_all, store_at,
-    truncate_at,
+    Batched, C0, C1, FINAL_ROUNDS, Machine, absorb_in_memory, first, load_at, load_word, store_all,
+    store_at, truncate_at,
 };
 use crate::block::{Blocks, Vector, Word};
 use crate::memory::Direction;
@@ -33,7 +33,7 @@ impl<W: Word, const ZEN: bool> Aegis128<W, ZEN> {
     #[inline(always)]
     fn update(&mut self, m0: W, m1: W, phase: Phase) {
         if W::IN_MEMORY {
-            return W::mix(&mut self.0, [m0, m1, m0, m1], None, 1);
+            return absorb_in_memory(&mut self.0, [m0.blocks(), m1.blocks()]);
         }
         let s = self.0;
         self.update_from(s[3], s[7], m0, m1, phase);
@@ -241,11 +241,11 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis128<W, ZEN> {
         // SAFETY: the caller promises the CPU features.
         let (c0, c1) = unsafe { (W::Blocks::splat(C0.as_ptr()), W::Blocks::splat(C1.as_ptr())) };
         let (c0, c1, ctx) = (W::new(c0), W::new(c1), W::new(ctx));
-        let mut s = Self([k.xor(n), c1, c0, c1, k.xor(n), k.xor(c0), k.xor(c1), k.xor(c0)]);
+        let words = [k.xor(n), c1, c0, c1, k.xor(n), k.xor(c0), k.xor(c1), k.xor(c0)];
         if W::IN_MEMORY {
-            W::mix(&mut s.0, [n, k, n, k], Some(ctx), 10);
-            return s;
+            return Self(W::init(words, [n, k, n, k], ctx));
         }
+        let mut s = Self(words);
         // The standard adds the context to S3 and S7 before every update. They are round keys of
         // their successors, so the context stays in them for a second update.
         s.add_context(ctx);
@@ -273,6 +273,11 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis128<W, ZEN> {
     ) {
         // SAFETY: the caller promises the same.
         unsafe { W::process(&mut self.0, direction, src, dst, row, steps) }
+    }
+    #[inline(always)]
+    fn add_to_last(&mut self, i: usize, m: W::Blocks) {
+        let word = &mut self.0[4 * (i & 1)]; // `&` avoids a bounds check
+        *word = word.xor(W::new(m));
     }
     #[inline(always)]
     fn add_keystream(&self, m: [W::Blocks; 2]) -> [W::Blocks; 2] {
@@ -348,10 +353,11 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis128<W, ZEN> {
     }
     #[inline(always)]
     fn finalize(&mut self, lengths: W::Blocks) {
-        let t = self.0[2].xor(W::new(lengths));
         if W::IN_MEMORY {
-            return W::mix(&mut self.0, [t; 4], None, FINAL_ROUNDS);
+            W::finalize(&mut self.0, W::new(lengths));
+            return;
         }
+        let t = self.0[2].xor(W::new(lengths));
         for _ in 0..FINAL_ROUNDS {
             self.update(t, t, Phase::Mix);
         }
@@ -363,8 +369,21 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis128<W, ZEN> {
     }
     #[inline(always)]
     fn tag256(&self) -> (W::Blocks, W::Blocks) {
-        let s = &self.0;
-        (s[0].xor3(s[1], s[2]).xor(s[3]).blocks(), s[4].xor3(s[5], s[6]).xor(s[7]).blocks())
+        let [first, second] = W::sums(&self.0);
+        (first.blocks(), second.xor(self.0[7]).blocks())
+    }
+    #[inline(always)]
+    fn finish(&mut self, lengths: W::Blocks, tag_len: usize) -> [W::Blocks; 2] {
+        if !W::IN_MEMORY {
+            self.finalize(lengths);
+            return self.tag(tag_len);
+        }
+        let [first, second] = W::finalize(&mut self.0, W::new(lengths));
+        if tag_len == 16 {
+            [first.xor(second).blocks(); 2]
+        } else {
+            [first.blocks(), second.xor(self.0[7]).blocks()]
+        }
     }
     #[inline(always)]
     fn step(blocks: [W::Blocks; 2]) -> [W::Blocks; 2] {

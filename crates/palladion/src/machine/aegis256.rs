@@ -1,8 +1,8 @@
 //! The AEGIS-256 state machine (RFC 10032 §4 and §5.5): six words, one block per step.
 
 use super::{
-    Batched, C0, C1, FINAL_ROUNDS, Machine, first, load_at, load_word, store_all, store_at,
-    truncate_at,
+    Batched, C0, C1, FINAL_ROUNDS, Machine, absorb_in_memory, first, load_at, load_word, store_all,
+    store_at, truncate_at,
 };
 use crate::block::{Blocks, Vector, Word};
 use crate::memory::Direction;
@@ -18,7 +18,7 @@ impl<W: Word, const ZEN: bool> Aegis256<W, ZEN> {
     #[inline(always)]
     fn update(&mut self, m: W) {
         if W::IN_MEMORY {
-            return W::mix(&mut self.0, [m; 4], None, 1);
+            return absorb_in_memory(&mut self.0, [m.blocks()]);
         }
         let s = self.0;
         self.update_from(s[3], s[5], m);
@@ -187,8 +187,7 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis256<W, ZEN> {
         let mut s = unsafe { Self::start([k0, k1], [n0, n1]) };
         let (k0n0, k1n1, ctx) = (k0.xor(n0), k1.xor(n1), W::new(ctx));
         if W::IN_MEMORY {
-            W::mix(&mut s.0, [k0, k1, k0n0, k1n1], Some(ctx), 16);
-            return s;
+            return Self(W::init(s.0, [k0, k1, k0n0, k1n1], ctx));
         }
         // The context stays for a second update; see `Aegis128::init`.
         s.add_context(ctx);
@@ -246,6 +245,10 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis256<W, ZEN> {
     ) {
         // SAFETY: the caller promises the same.
         unsafe { W::process(&mut self.0, direction, src, dst, row, steps) }
+    }
+    #[inline(always)]
+    fn add_to_last(&mut self, _i: usize, m: W::Blocks) {
+        self.0[0] = self.0[0].xor(W::new(m));
     }
     #[inline(always)]
     fn add_keystream(&self, m: W::Blocks) -> W::Blocks {
@@ -323,10 +326,11 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis256<W, ZEN> {
     }
     #[inline(always)]
     fn finalize(&mut self, lengths: W::Blocks) {
-        let t = self.0[3].xor(W::new(lengths));
         if W::IN_MEMORY {
-            return W::mix(&mut self.0, [t; 4], None, FINAL_ROUNDS);
+            W::finalize(&mut self.0, W::new(lengths));
+            return;
         }
+        let t = self.0[3].xor(W::new(lengths));
         for _ in 0..FINAL_ROUNDS {
             self.update(t);
         }
@@ -338,8 +342,21 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis256<W, ZEN> {
     }
     #[inline(always)]
     fn tag256(&self) -> (W::Blocks, W::Blocks) {
-        let s = &self.0;
-        (s[0].xor3(s[1], s[2]).blocks(), s[3].xor3(s[4], s[5]).blocks())
+        let [first, second] = W::sums(&self.0);
+        (first.blocks(), second.blocks())
+    }
+    #[inline(always)]
+    fn finish(&mut self, lengths: W::Blocks, tag_len: usize) -> [W::Blocks; 2] {
+        if !W::IN_MEMORY {
+            self.finalize(lengths);
+            return self.tag(tag_len);
+        }
+        let [first, second] = W::finalize(&mut self.0, W::new(lengths));
+        if tag_len == 16 {
+            [first.xor(second).blocks(); 2]
+        } else {
+            [first.blocks(), second.blocks()]
+        }
     }
     #[inline(always)]
     fn step(blocks: [W::Blocks; 2]) -> W::Blocks {

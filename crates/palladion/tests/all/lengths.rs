@@ -13,7 +13,7 @@ use palladion::Error;
 use palladion_reference::State;
 
 /// Messages longer than two chunks are processed chunk by chunk.
-const CHUNK: usize = 4096;
+const CHUNK: usize = if cfg!(target_arch = "powerpc64") { 8192 } else { 4096 };
 
 /// The previous contents of buffers: neither zeros nor a message.
 const BEFORE: u8 = 0xee;

@@ -7,7 +7,7 @@ use crate::common::{
 use palladion_reference::Aegis as Reference;
 
 /// The chunk after which kernels switch lanes.
-const CHUNK: usize = 4096;
+const CHUNK: usize = if cfg!(target_arch = "powerpc64") { 8192 } else { 4096 };
 
 /// Lengths where something changes (around blocks, rates and chunks), and some random ones.
 fn lengths(rate: usize, random: &mut Random) -> Vec<usize> {
