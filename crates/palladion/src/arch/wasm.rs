@@ -4,8 +4,6 @@
 use core::arch::wasm32::*;
 use core::cell::UnsafeCell;
 use core::hint::black_box;
-use core::mem::MaybeUninit;
-use core::sync::atomic::{Ordering, compiler_fence};
 
 use crate::block::{Blocks, Vector, one_lane};
 use crate::machine::{Aegis128, Aegis256};
@@ -74,20 +72,9 @@ macro_rules! one_block {
             fn lookup(self, index: Self) -> Self {
                 Self($swizzle(self.0, index.0))
             }
-            // V8 (in Node 20) starts all independent operations of a block early, and runs out of
-            // registers. It does not move later loads, those of the tables, before a store.
-            const TOGETHER: usize = 2;
-            #[inline(always)]
-            fn after(self, earlier: Self) -> Self {
-                let mut slot = MaybeUninit::<v128>::uninit();
-                // SAFETY: the slot is valid for writes.
-                unsafe {
-                    slot.as_mut_ptr().write_volatile(earlier.0);
-                    slot.as_mut_ptr().write_volatile(u8x16_splat(0)); // it was secret
-                }
-                compiler_fence(Ordering::SeqCst);
-                self
-            }
+            // V8 (in Node 20) starts all independent operations of a block early. It moves none of
+            // them past a store that a later load of a word waits for.
+            const IN_MEMORY: bool = true;
             #[inline(always)]
             fn nibbles(self) -> [Self; 2] {
                 // Not a shift of bytes, which x86 lacks: engines would add another mask for it.

@@ -2,6 +2,8 @@
 //! AEGIS needs. Each instruction set implements these traits once; the state machines know nothing
 //! else about the CPU.
 
+use core::mem::MaybeUninit;
+
 use subtle::ConstantTimeEq;
 
 use crate::memory::Direction;
@@ -330,6 +332,20 @@ pub(crate) unsafe trait Word: Vector {
     /// If `IN_MEMORY`, absorbs the lengths, mixes and returns the `sums`.
     fn finalize<const N: usize>(state: &mut [Self; N], _lengths: Self) -> [Self; 2] {
         Self::sums(state)
+    }
+
+    /// If `IN_MEMORY`, absorbs a step, of which AEGIS-256 has the first block only.
+    #[inline(always)]
+    fn absorb<const N: usize>(state: &mut [Self; N], step: [Self; 2]) {
+        let row = 16 * Self::Blocks::LANES;
+        let mut buffer = MaybeUninit::<[u8; 2 * 16 * MAX_LANES]>::uninit();
+        let buffer = buffer.as_mut_ptr().cast::<u8>();
+        // SAFETY: the buffer has room for two of the widest vectors.
+        unsafe {
+            step[0].blocks().store(buffer);
+            step[1].blocks().store(buffer.add(row));
+            Self::process(state, None, buffer, buffer, row, 1);
+        }
     }
 
     /// Returns the sums of S0 to S3 and of S4 to S6 (AEGIS-128), or of S0 to S2 and of S3 to S5

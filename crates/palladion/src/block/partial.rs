@@ -3,6 +3,37 @@
 use super::{Blocks, MAX_LANES};
 use crate::memory::wipe;
 
+/// The size of a buffer for one vector. On WebAssembly a block is the widest.
+const BUFFER: usize = if cfg!(target_family = "wasm") { 16 } else { 16 * MAX_LANES };
+
+/// Copies `len` bytes, at most `BUFFER`.
+///
+/// # Safety
+/// `src` is readable and `dst` writable for `len` bytes; they do not overlap.
+#[inline(always)]
+unsafe fn copy(src: *const u8, dst: *mut u8, len: usize) {
+    // SAFETY: the caller promises the memory. The pieces, whose sizes are the powers of two that
+    // `len` is the sum of, add up to `len`.
+    unsafe {
+        if cfg!(not(target_family = "wasm")) {
+            return core::ptr::copy_nonoverlapping(src, dst, len);
+        }
+        // Not `memory.copy`, which is a function call in V8, as `memory.fill` is.
+        // A loop over the sizes would not be unrolled, and call it.
+        let mut at = 0;
+        macro_rules! pieces {
+            ($($size:literal)*) => {
+                $(if len & $size != 0 {
+                    core::ptr::copy_nonoverlapping(src.add(at), dst.add(at), $size);
+                    at += $size;
+                })*
+            };
+        }
+        pieces!(16 8 4 2 1);
+        debug_assert!(at == len);
+    }
+}
+
 /// `load_partial` through a buffer.
 ///
 /// # Safety
@@ -10,11 +41,12 @@ use crate::memory::wipe;
 #[inline(always)]
 pub(crate) unsafe fn load_by_buffer<V: Blocks>(src: *const u8, len: usize) -> V {
     debug_assert!(len <= 16 * V::LANES);
-    let mut buf = [0u8; 16 * MAX_LANES];
+    const { assert!(16 * V::LANES <= BUFFER) }
+    let mut buf = [0u8; BUFFER];
     // SAFETY: the caller promises the CPU features, and that `len` bytes are readable at `src`.
     // They fit into the buffer, which is as wide as the widest vector.
     unsafe {
-        core::ptr::copy_nonoverlapping(src, buf.as_mut_ptr(), len);
+        copy(src, buf.as_mut_ptr(), len);
         let blocks = V::load(buf.as_ptr());
         wipe(&mut buf);
         blocks
@@ -28,12 +60,13 @@ pub(crate) unsafe fn load_by_buffer<V: Blocks>(src: *const u8, len: usize) -> V 
 #[inline(always)]
 pub(crate) unsafe fn store_by_buffer<V: Blocks>(blocks: V, dst: *mut u8, len: usize) {
     debug_assert!(len <= 16 * V::LANES);
-    let mut buf = [0u8; 16 * MAX_LANES];
+    const { assert!(16 * V::LANES <= BUFFER) }
+    let mut buf = [0u8; BUFFER];
     // SAFETY: the buffer is as wide as the widest vector; the caller promises that `dst` is
     // writable for `len` bytes.
     unsafe {
         blocks.store(buf.as_mut_ptr());
-        core::ptr::copy_nonoverlapping(buf.as_ptr(), dst, len);
+        copy(buf.as_ptr(), dst, len);
     }
     wipe(&mut buf);
 }

@@ -98,7 +98,7 @@ unsafe fn process_step<M: Machine>(
 /// of a step serves for all, of all data.
 #[inline(always)]
 fn end_of_steps<M: Machine>(data: Data, degree: usize) -> usize {
-    if M::LARGE { data.len } else { data.len - data.len % rate::<M>(degree) }
+    if M::LARGE && !M::IN_MEMORY { data.len } else { data.len - data.len % rate::<M>(degree) }
 }
 
 /// Processes `UNROLL` whole steps, at most eight, of which the first starts at `at`.
@@ -247,7 +247,7 @@ pub(super) unsafe fn process_last_step<M: Machine>(
     if end < data.len {
         // SAFETY: the caller promises the CPU features and valid data.
         unsafe {
-            if M::IN_MEMORY {
+            if M::IN_MEMORY && !M::LARGE {
                 process_padded(state, work, data.src, data.dst, data.len, group);
             } else {
                 process_step(state, work, data, end, group, false);

@@ -1,8 +1,8 @@
 //! The AEGIS-128 state machine (RFC 10032 §3 and §5.4): eight words, two blocks per step.
 
 use super::{
-    Batched, C0, C1, FINAL_ROUNDS, Machine, absorb_in_memory, first, load_at, load_word, store_all,
-    store_at, truncate_at,
+    Batched, C0, C1, FINAL_ROUNDS, Machine, first, load_at, load_word, store_all, store_at,
+    truncate_at,
 };
 use crate::block::{Blocks, Vector, Word};
 use crate::memory::Direction;
@@ -33,7 +33,7 @@ impl<W: Word, const ZEN: bool> Aegis128<W, ZEN> {
     #[inline(always)]
     fn update(&mut self, m0: W, m1: W, phase: Phase) {
         if W::IN_MEMORY {
-            return absorb_in_memory(&mut self.0, [m0.blocks(), m1.blocks()]);
+            return W::absorb(&mut self.0, [m0, m1]);
         }
         let s = self.0;
         self.update_from(s[3], s[7], m0, m1, phase);

@@ -1,8 +1,8 @@
 //! The AEGIS-256 state machine (RFC 10032 §4 and §5.5): six words, one block per step.
 
 use super::{
-    Batched, C0, C1, FINAL_ROUNDS, Machine, absorb_in_memory, first, load_at, load_word, store_all,
-    store_at, truncate_at,
+    Batched, C0, C1, FINAL_ROUNDS, Machine, first, load_at, load_word, store_all, store_at,
+    truncate_at,
 };
 use crate::block::{Blocks, Vector, Word};
 use crate::memory::Direction;
@@ -18,7 +18,7 @@ impl<W: Word, const ZEN: bool> Aegis256<W, ZEN> {
     #[inline(always)]
     fn update(&mut self, m: W) {
         if W::IN_MEMORY {
-            return absorb_in_memory(&mut self.0, [m.blocks()]);
+            return W::absorb(&mut self.0, [m, m]);
         }
         let s = self.0;
         self.update_from(s[3], s[5], m);

@@ -11,9 +11,7 @@ pub(crate) use aegis256::Aegis256;
 pub(crate) use packed128::Packed128;
 pub(crate) use twin256::Twin256;
 
-use core::mem::MaybeUninit;
-
-use crate::block::{Blocks, MAX_LANES, Word};
+use crate::block::{Blocks, Word};
 use crate::memory::Direction;
 
 /// The constants C0 and C1 (RFC 10032 §2): the Fibonacci sequence modulo 256.
@@ -300,22 +298,6 @@ pub(crate) unsafe fn store_at<V: Blocks>(v: V, dst: *mut u8, offset: usize, len:
 #[inline(always)]
 pub(crate) fn truncate_at<V: Blocks>(v: V, offset: usize, len: usize) -> V {
     v.truncate(len.saturating_sub(offset).min(16 * V::LANES))
-}
-
-/// Absorbs a step with a state that stays in memory.
-#[inline(always)]
-pub(crate) fn absorb_in_memory<W: Word, const N: usize, const BLOCKS: usize>(
-    state: &mut [W; N],
-    step: [W::Blocks; BLOCKS],
-) {
-    let row = 16 * W::Blocks::LANES;
-    let mut buffer = MaybeUninit::<[u8; 2 * 16 * MAX_LANES]>::uninit();
-    let buffer = buffer.as_mut_ptr().cast::<u8>();
-    // SAFETY: the buffer is as wide as two of the widest vectors, and has all of the step.
-    unsafe {
-        store_all(&step, buffer, row);
-        W::process(state, None, buffer, buffer, row, 1);
-    }
 }
 
 /// Returns lane 0 of a word.

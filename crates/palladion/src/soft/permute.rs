@@ -19,7 +19,11 @@
 //! lower half. XOR is the same in every basis. The AND of the key stream is not, so its words are
 //! converted; the AES round of the same step uses the nibbles that the conversion looks up.
 
+use core::mem::MaybeUninit;
+
 use crate::block::{Blocks, Vector, Word, one_form};
+use crate::machine::FINAL_ROUNDS;
+use crate::memory::Direction;
 
 /// Blocks whose bytes can be looked up in a table of sixteen bytes.
 ///
@@ -45,8 +49,9 @@ pub(crate) unsafe trait Permute: Blocks {
     /// additions.
     fn nibbles(self) -> [Self; 2];
 
-    /// The number of rounds that may be interleaved.
-    const TOGETHER: usize = 1;
+    /// Whether a state stays in memory, for compilers that would interleave all rounds of a step
+    /// and run out of registers.
+    const IN_MEMORY: bool = false;
 
     /// Returns the same value. If the compiler would interleave so much that it runs out of
     /// registers, an implementation makes the value depend on `earlier`.
@@ -148,41 +153,188 @@ where
     }
     #[inline(always)]
     fn rounds<const N: usize>(input: [Self; N], round_keys: [Self; N]) -> [Self; N] {
-        const { assert!(N <= 8) };
-        #[inline(always)]
-        fn round<B: Permute, const N: usize, const I: usize>(
-            out: &mut [Permuted<B>; N],
-            round_keys: &[Permuted<B>; N],
-        ) where
-            B::Lane: Permute<Lane = B::Lane>,
-        {
-            if I < N {
-                if I != 0 && I.is_multiple_of(B::TOGETHER) {
-                    out[I].0 = out[I].0.after(out[I - 1].0);
-                }
-                out[I] = out[I].aes(round_keys[I]);
-            }
-        }
         let mut out = input;
-        if B::TOGETHER == 1 {
-            let mut i = 0;
-            while i < N {
-                let input = if i == 0 { input[0] } else { Self(input[i].0.after(out[i - 1].0)) };
-                out[i] = input.aes(round_keys[i]);
-                i += 1;
-            }
-            return out;
+        let mut i = 0;
+        while i < N {
+            let input = if i == 0 { input[0] } else { Self(input[i].0.after(out[i - 1].0)) };
+            out[i] = input.aes(round_keys[i]);
+            i += 1;
         }
-        // Not a loop: the compiler would not always unroll it.
-        round::<B, N, 0>(&mut out, &round_keys);
-        round::<B, N, 1>(&mut out, &round_keys);
-        round::<B, N, 2>(&mut out, &round_keys);
-        round::<B, N, 3>(&mut out, &round_keys);
-        round::<B, N, 4>(&mut out, &round_keys);
-        round::<B, N, 5>(&mut out, &round_keys);
-        round::<B, N, 6>(&mut out, &round_keys);
-        round::<B, N, 7>(&mut out, &round_keys);
         out
+    }
+
+    const IN_MEMORY: bool = B::IN_MEMORY;
+    #[inline(always)]
+    fn init<const N: usize>(words: [Self; N], input: [Self; 4], ctx: Self) -> [Self; N] {
+        let mut state = words;
+        mix(&mut state, input, Some(ctx), if N == 8 { 10 } else { 16 });
+        state
+    }
+    #[inline(always)]
+    fn finalize<const N: usize>(state: &mut [Self; N], lengths: Self) -> [Self; 2] {
+        let t = state[if N == 8 { 2 } else { 3 }].xor(lengths);
+        mix(state, [t, t, t, t], None, FINAL_ROUNDS);
+        Self::sums(state)
+    }
+    #[inline(always)]
+    fn absorb<const N: usize>(state: &mut [Self; N], [m0, m1]: [Self; 2]) {
+        mix(state, [m0, m1, m0, m1], None, 1);
+    }
+    #[inline(always)]
+    unsafe fn process<const N: usize>(
+        state: &mut [Self; N],
+        direction: Option<Direction>,
+        src: *const u8,
+        dst: *mut u8,
+        row: usize,
+        steps: usize,
+    ) {
+        let two = N == 8; // blocks in a step
+        let (mut src, mut dst) = (src, dst);
+        let mut slots = Slots::new();
+        slots.enter(state);
+        for _ in 0..steps {
+            // SAFETY: the caller promises readable and writable steps. `state` exists, so the CPU
+            // has the instructions.
+            unsafe {
+                let mut m = [B::load(src), if two { B::load(src.add(row)) } else { B::zero() }];
+                if let Some(direction) = direction {
+                    let output = slots.add_keystream(m);
+                    output[0].store(dst);
+                    if two {
+                        output[1].store(dst.add(row));
+                    }
+                    if direction == Direction::Decrypt {
+                        m = output;
+                    }
+                }
+                slots.update([Self::new(m[0]), if two { Self::new(m[1]) } else { Self::zero() }]);
+            }
+            src = src.wrapping_add(if two { 2 * row } else { row });
+            dst = dst.wrapping_add(if two { 2 * row } else { row });
+        }
+        slots.leave(state);
+    }
+}
+
+/// Updates a state `steps` times. `input` is for two steps of AEGIS-128 or four of AEGIS-256, which
+/// take turns. `ctx` is the context that the standard adds before each update of the initialisation.
+#[inline(always)]
+fn mix<B: Permute, const N: usize>(
+    state: &mut [Permuted<B>; N],
+    input: [Permuted<B>; 4],
+    ctx: Option<Permuted<B>>,
+    steps: usize,
+) where
+    B::Lane: Permute<Lane = B::Lane>,
+{
+    let mut slots = Slots::new();
+    let mut input = input;
+    slots.enter(state);
+    for _ in 0..steps {
+        if let Some(ctx) = ctx {
+            slots.set(3, slots.get(3).xor(ctx));
+            slots.set(N - 1, slots.get(N - 1).xor(ctx));
+        }
+        slots.update([input[0], input[1]]);
+        if N == 6 {
+            input = [input[1], input[2], input[3], input[0]];
+        }
+    }
+    slots.leave(state);
+}
+
+/// A state in memory: 8 words of AEGIS-128 or 6 of AEGIS-256. All accesses are volatile, so the
+/// compiler keeps their order, and with it that of the rounds: two of them, then two stores. The
+/// registers are left for the tables.
+struct Slots<B, const N: usize>([MaybeUninit<Permuted<B>>; N]);
+
+impl<B: Permute, const N: usize> Slots<B, N>
+where
+    B::Lane: Permute<Lane = B::Lane>,
+{
+    #[inline(always)]
+    fn new() -> Self {
+        const { assert!(N == 8 || N == 6) };
+        Self([const { MaybeUninit::uninit() }; N])
+    }
+    /// Returns word `i`, after `enter`.
+    #[inline(always)]
+    fn get(&self, i: usize) -> Permuted<B> {
+        // SAFETY: a reference is readable, and `enter` wrote all words.
+        unsafe { (&raw const self.0[i]).cast::<Permuted<B>>().read_volatile() }
+    }
+    #[inline(always)]
+    fn set(&mut self, i: usize, word: Permuted<B>) {
+        // SAFETY: a reference is writable.
+        unsafe { (&raw mut self.0[i]).write_volatile(MaybeUninit::new(word)) };
+    }
+    /// Writes all words.
+    #[inline(always)]
+    fn enter(&mut self, state: &[Permuted<B>; N]) {
+        Self::each(|i| self.set(i, state[i]));
+    }
+    /// Returns all words and wipes the memory.
+    #[inline(always)]
+    fn leave(&mut self, state: &mut [Permuted<B>; N]) {
+        // SAFETY: a word exists, so the CPU has the instructions.
+        let zero = unsafe { Permuted::zero() };
+        Self::each(|i| {
+            state[i] = self.get(i);
+            self.set(i, zero);
+        });
+    }
+    /// Calls a function with the number of each word. Not a loop: for numbers that it does not
+    /// know, the compiler would copy the state to another array, where it would stay.
+    #[inline(always)]
+    fn each(mut f: impl FnMut(usize)) {
+        f(0);
+        f(1);
+        f(2);
+        f(3);
+        f(4);
+        f(5);
+        if N == 8 {
+            f(6);
+            f(7);
+        }
+    }
+
+    /// Update(M0, M1), or Update(M0) of AEGIS-256.
+    #[inline(always)]
+    fn update(&mut self, m: [Permuted<B>; 2]) {
+        let last = self.get(N - 1);
+        if N == 8 {
+            let (s5, s6) = (self.get(5), self.get(6));
+            let (s7, s6) = (s6.aes(last), s5.aes(s6));
+            self.set(7, s7);
+            self.set(6, s6);
+        }
+        let (s3, s4, s5) = (self.get(3), self.get(4), if N == 8 { self.get(5) } else { last });
+        let (s5, s4) = (s4.aes(s5), s3.aes(s4));
+        self.set(5, s5);
+        self.set(4, if N == 8 { s4.xor(m[1]) } else { s4 });
+        let (s1, s2, s3) = (self.get(1), self.get(2), self.get(3));
+        let (s3, s2) = (s2.aes(s3), s1.aes(s2));
+        self.set(3, s3);
+        self.set(2, s2);
+        let (s0, s1) = (self.get(0), self.get(1));
+        let (s1, s0) = (s0.aes(s1), last.aes(s0));
+        self.set(1, s1);
+        self.set(0, s0.xor(m[0]));
+    }
+
+    /// Adds the key stream to a step; with one block, the second is meaningless.
+    #[inline(always)]
+    fn add_keystream(&self, m: [B; 2]) -> [B; 2] {
+        let (s2, s3) = (self.get(2).blocks(), self.get(3).blocks());
+        if N == 6 {
+            let sum = self.get(1).xor(self.get(4)).xor(self.get(5));
+            return [m[0].xor(sum.blocks()).xor_and(s2, s3), m[1]];
+        }
+        let (s1, s5) = (self.get(1).blocks(), self.get(5).blocks());
+        let (s6, s7) = (self.get(6).blocks(), self.get(7).blocks());
+        [m[0].xor_and(s2, s3).xor3(s6, s1), m[1].xor_and(s6, s7).xor3(s2, s5)]
     }
 }
 
