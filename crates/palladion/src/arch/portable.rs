@@ -22,7 +22,11 @@ mod machines {
     mod words {
         use super::Bitsliced;
         pub(crate) type OneLane<const BLOCKS: usize> = Bitsliced<u64, 2, BLOCKS>;
+        #[cfg(not(target_family = "wasm"))]
         pub(crate) type TwoLanes<const BLOCKS: usize> = Bitsliced<u64, 4, BLOCKS>;
+        // Node and wasmtime take more than twice as long for two lanes together.
+        #[cfg(target_family = "wasm")]
+        pub(crate) type TwoLanes<const BLOCKS: usize> = OneLane<BLOCKS>;
     }
     #[cfg(not(any(target_pointer_width = "64", target_family = "wasm")))]
     mod words {
