@@ -48,7 +48,8 @@ for build; do
         CARGO_TARGET_DIR=$built/$build CARGO_ENCODED_RUSTFLAGS="$flags" cargo "${arguments[@]}"
         made=$built/$build/$target/release/palladion_js.wasm
     else
-        # The options are for our own crates only, so that the others are built once.
+        # The options are for our own crates only, so that the others are built once. Each one that
+        # compiles kernels needs them: without, the SIMD instructions are function calls.
         flags=$(printf '"-Ctarget-feature=%s"' "$features")
         CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld-19 CARGO_TARGET_DIR=$built \
             RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 \
@@ -56,6 +57,7 @@ for build; do
             /usr/bin/cargo "${arguments[@]}" \
             -Zbuild-std=std,panic_abort -Zbuild-std-features= -Zprofile-rustflags \
             --config "profile.release.package.palladion.rustflags=[$flags]" \
+            --config "profile.release.package.palladion-file.rustflags=[$flags]" \
             --config "profile.release.package.palladion-js.rustflags=[$flags]"
         made=$built/$target/release/palladion_js.wasm
     fi

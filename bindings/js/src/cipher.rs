@@ -3,10 +3,9 @@
 
 use palladion::Algorithm;
 use palladion::any::{Cipher, Mac};
-use zeroize::Zeroize;
 
 use crate::failure::Failure;
-use crate::memory::{Objects, Scratch, first};
+use crate::memory::{Objects, Scratch, first, wipe};
 
 pub(crate) fn algorithm(id: u32) -> Result<Algorithm, Failure> {
     u8::try_from(id).ok().and_then(Algorithm::from_id).ok_or(Failure::UnknownAlgorithm(id))
@@ -62,7 +61,7 @@ fn begin(scratch: &mut Scratch, id: u32, len: u32) -> Result<Mac, Failure> {
     let mut mac = Mac::new(algorithm, &key[..key_len], &scratch.nonce[..key_len])?;
     let data = first(&mut scratch.data, len)?;
     mac.update(data)?;
-    data.zeroize();
+    wipe(data);
     Ok(mac)
 }
 

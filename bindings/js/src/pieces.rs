@@ -4,11 +4,10 @@
 use palladion::any::Mac;
 use palladion::hazmat::AnySession;
 use palladion_file::MasterKey;
-use zeroize::Zeroize;
 
 use crate::cipher::{algorithm, tag};
 use crate::failure::Failure;
-use crate::memory::{Objects, Scratch, Table, first};
+use crate::memory::{Objects, Scratch, Table, first, wipe};
 
 /// Starts a message with the key and the nonce in the scratch memory, and wipes the key there.
 pub(crate) fn begin(
@@ -20,7 +19,7 @@ pub(crate) fn begin(
     let key_len = algorithm(id).map(|algorithm| algorithm.key_len());
     let result = key_len
         .and_then(|len| Ok(AnySession::new(algorithm(id)?, &key[..len], &nonce[..len], ad)?));
-    key.zeroize();
+    wipe(key);
     Ok(sessions.add(result?))
 }
 
@@ -31,7 +30,7 @@ pub(crate) fn session_new(
 ) -> Result<u32, Failure> {
     let ad = first(&mut scratch.data, ad_len)?;
     let result = begin(&mut objects.sessions, (&mut scratch.key, &scratch.nonce), id, ad);
-    ad.zeroize();
+    wipe(ad);
     result
 }
 
@@ -141,7 +140,7 @@ pub(crate) fn mac_update(
 ) -> Result<u32, Failure> {
     let data = first(&mut scratch.data, len)?;
     let result = objects.macs.get(mac).and_then(|mac| mac.update(data));
-    data.zeroize();
+    wipe(data);
     result.map(|()| 0)
 }
 
