@@ -218,7 +218,8 @@ where
 }
 
 /// Updates a state `steps` times. `input` is for two steps of AEGIS-128 or four of AEGIS-256, which
-/// take turns. `ctx` is the context that the standard adds before each update of the initialisation.
+/// take turns. `ctx` is the context that the standard adds before each update of the
+/// initialisation.
 #[inline(always)]
 fn mix<B: Permute, const N: usize>(
     state: &mut [Permuted<B>; N],
