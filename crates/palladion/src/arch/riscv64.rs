@@ -3,7 +3,7 @@
 use core::arch::asm;
 
 use crate::block::{Blocks, Vector, Word, one_form, one_lane};
-use crate::machine::{Aegis128, Aegis256, FINAL_ROUNDS};
+use crate::machine::{Aegis128, Aegis256};
 #[cfg(feature = "std")]
 use crate::{block::Soft, memory::Direction};
 
@@ -311,12 +311,37 @@ macro_rules! run {
     };
 }
 
+// SAFETY: no branch or index depends on a value. `mix` and `process` are called only in kernels for
+// CPUs with Zvkned, whose instructions take the same time for all operands (Zvkt).
 #[cfg(feature = "std")]
-impl K1 {
-    /// Updates a state `steps` times, at least once. The input is for two steps of AEGIS-128 or
-    /// four of AEGIS-256, which take turns; the context is added before each update.
+unsafe impl Word for K1 {
+    type Blocks = Soft;
+    type Single = Self;
+    one_form!();
+    const SPILLS: bool = true;
+    const IN_MEMORY: bool = true;
+
     #[inline(always)]
-    fn mix<const N: usize>(state: &mut [Self; N], input: [Self; 4], ctx: Self, steps: usize) {
+    fn new(blocks: Soft) -> Self {
+        Self(blocks)
+    }
+    #[inline(always)]
+    fn blocks(self) -> Soft {
+        self.0
+    }
+    fn aes(self, _round_key: Self) -> Self {
+        unreachable!("a state is in memory")
+    }
+
+    #[inline(always)]
+    fn mix<const N: usize>(
+        state: &mut [Self; N],
+        input: [Self; 4],
+        ctx: Option<Self>,
+        steps: usize,
+    ) {
+        // SAFETY: `Soft` needs no CPU features.
+        let ctx = ctx.unwrap_or_else(|| Self(unsafe { Soft::zero() }));
         // SAFETY: this is a kernel, so the CPU has the instructions. They access `N` words, which
         // are 8 or 6, the input and the context.
         unsafe {
@@ -345,42 +370,6 @@ impl K1 {
                 );
             }
         }
-    }
-}
-
-// SAFETY: no branch or index depends on a value. `init`, `finalize` and `process` are called only
-// in kernels for CPUs with Zvkned, whose instructions take the same time for all operands (Zvkt).
-#[cfg(feature = "std")]
-unsafe impl Word for K1 {
-    type Blocks = Soft;
-    type Single = Self;
-    one_form!();
-    const SPILLS: bool = true;
-    const IN_MEMORY: bool = true;
-
-    #[inline(always)]
-    fn new(blocks: Soft) -> Self {
-        Self(blocks)
-    }
-    #[inline(always)]
-    fn blocks(self) -> Soft {
-        self.0
-    }
-    fn aes(self, _round_key: Self) -> Self {
-        unreachable!("a state is in memory")
-    }
-
-    #[inline(always)]
-    fn init<const N: usize>(mut words: [Self; N], input: [Self; 4], ctx: Self) -> [Self; N] {
-        Self::mix(&mut words, input, ctx, if N == 8 { 10 } else { 16 });
-        words
-    }
-    #[inline(always)]
-    fn finalize<const N: usize>(state: &mut [Self; N], lengths: Self) -> [Self; 2] {
-        let t = state[if N == 8 { 2 } else { 3 }].xor(lengths);
-        // SAFETY: `Soft` needs no CPU features.
-        Self::mix(state, [t; 4], Self(unsafe { Soft::zero() }), FINAL_ROUNDS);
-        Self::sums(state)
     }
 
     #[inline(always)]

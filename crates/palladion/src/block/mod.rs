@@ -2,8 +2,6 @@
 //! AEGIS needs. Each instruction set implements these traits once; the state machines know nothing
 //! else about the CPU.
 
-use core::mem::MaybeUninit;
-
 use subtle::ConstantTimeEq;
 
 use crate::memory::Direction;
@@ -243,7 +241,8 @@ pub(crate) unsafe trait Word: Vector {
     const THREE_WAY: bool = false;
 
     /// Whether a state of such words has more secrets than the CPU has registers, so that the
-    /// compiler puts some on the stack. In AES kernels, words of one register each fit.
+    /// compiler puts some on the stack. In AES kernels, words of one register each fit, but not in
+    /// the eight registers of 32-bit x86.
     const SPILLS: bool = Self::Blocks::REGISTERS > 1 || cfg!(target_arch = "x86");
 
     /// Whether `blocks` takes work, so that words are better added before they become blocks.
@@ -322,30 +321,45 @@ pub(crate) unsafe trait Word: Vector {
     /// on a state of 8 words (AEGIS-128) or 6 (AEGIS-256).
     const IN_MEMORY: bool = false;
 
-    /// If `IN_MEMORY`, returns the state after initialisation. `words` is the state before it,
-    /// `input` is for two updates of AEGIS-128 or four of AEGIS-256, which take turns, and `ctx` is
-    /// the context that the standard adds before each.
-    fn init<const N: usize>(words: [Self; N], _input: [Self; 4], _ctx: Self) -> [Self; N] {
-        words
+    /// If `IN_MEMORY`, updates a state `steps` times, at least once. `input` is for two steps of
+    /// AEGIS-128 or four of AEGIS-256, which take turns. `ctx` is the context that the standard
+    /// adds before each update of the initialisation.
+    #[inline(always)]
+    fn mix<const N: usize>(
+        _state: &mut [Self; N],
+        _input: [Self; 4],
+        _ctx: Option<Self>,
+        _steps: usize,
+    ) {
     }
 
-    /// If `IN_MEMORY`, absorbs the lengths, mixes and returns the `sums`.
-    fn finalize<const N: usize>(state: &mut [Self; N], _lengths: Self) -> [Self; 2] {
+    /// If `IN_MEMORY`, returns the state after initialisation, which has `steps` updates with
+    /// `input` and `ctx` as in `mix`. `words` is the state before it.
+    #[inline(always)]
+    fn init<const N: usize>(
+        words: [Self; N],
+        input: [Self; 4],
+        ctx: Self,
+        steps: usize,
+    ) -> [Self; N] {
+        let mut state = words;
+        Self::mix(&mut state, input, Some(ctx), steps);
+        state
+    }
+
+    /// If `IN_MEMORY`, absorbs the lengths in `steps` updates and returns the `sums`.
+    #[inline(always)]
+    fn finalize<const N: usize>(state: &mut [Self; N], lengths: Self, steps: usize) -> [Self; 2] {
+        let t = state[if N == 8 { 2 } else { 3 }].xor(lengths);
+        // Not `[t; 4]`, which on WebAssembly may become a copy through memory.
+        Self::mix(state, [t, t, t, t], None, steps);
         Self::sums(state)
     }
 
-    /// If `IN_MEMORY`, absorbs a step, of which AEGIS-256 has the first block only.
+    /// If `IN_MEMORY`, absorbs a step; the second block counts for AEGIS-128 only.
     #[inline(always)]
-    fn absorb<const N: usize>(state: &mut [Self; N], step: [Self; 2]) {
-        let row = 16 * Self::Blocks::LANES;
-        let mut buffer = MaybeUninit::<[u8; 2 * 16 * MAX_LANES]>::uninit();
-        let buffer = buffer.as_mut_ptr().cast::<u8>();
-        // SAFETY: the buffer has room for two of the widest vectors.
-        unsafe {
-            step[0].blocks().store(buffer);
-            step[1].blocks().store(buffer.add(row));
-            Self::process(state, None, buffer, buffer, row, 1);
-        }
+    fn absorb<const N: usize>(state: &mut [Self; N], [m0, m1]: [Self; 2]) {
+        Self::mix(state, [m0, m1, m0, m1], None, 1);
     }
 
     /// Returns the sums of S0 to S3 and of S4 to S6 (AEGIS-128), or of S0 to S2 and of S3 to S5

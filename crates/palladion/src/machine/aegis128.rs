@@ -243,7 +243,7 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis128<W, ZEN> {
         let (c0, c1, ctx) = (W::new(c0), W::new(c1), W::new(ctx));
         let words = [k.xor(n), c1, c0, c1, k.xor(n), k.xor(c0), k.xor(c1), k.xor(c0)];
         if W::IN_MEMORY {
-            return Self(W::init(words, [n, k, n, k], ctx));
+            return Self(W::init(words, [n, k, n, k], ctx, 10));
         }
         let mut s = Self(words);
         // The standard adds the context to S3 and S7 before every update. They are round keys of
@@ -354,7 +354,7 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis128<W, ZEN> {
     #[inline(always)]
     fn finalize(&mut self, lengths: W::Blocks) {
         if W::IN_MEMORY {
-            W::finalize(&mut self.0, W::new(lengths));
+            W::finalize(&mut self.0, W::new(lengths), FINAL_ROUNDS);
             return;
         }
         let t = self.0[2].xor(W::new(lengths));
@@ -378,7 +378,7 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis128<W, ZEN> {
             self.finalize(lengths);
             return self.tag(tag_len);
         }
-        let [first, second] = W::finalize(&mut self.0, W::new(lengths));
+        let [first, second] = W::finalize(&mut self.0, W::new(lengths), FINAL_ROUNDS);
         if tag_len == 16 {
             [first.xor(second).blocks(); 2]
         } else {

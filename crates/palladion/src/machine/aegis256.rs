@@ -187,7 +187,7 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis256<W, ZEN> {
         let mut s = unsafe { Self::start([k0, k1], [n0, n1]) };
         let (k0n0, k1n1, ctx) = (k0.xor(n0), k1.xor(n1), W::new(ctx));
         if W::IN_MEMORY {
-            return Self(W::init(s.0, [k0, k1, k0n0, k1n1], ctx));
+            return Self(W::init(s.0, [k0, k1, k0n0, k1n1], ctx, 16));
         }
         // The context stays for a second update; see `Aegis128::init`.
         s.add_context(ctx);
@@ -327,7 +327,7 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis256<W, ZEN> {
     #[inline(always)]
     fn finalize(&mut self, lengths: W::Blocks) {
         if W::IN_MEMORY {
-            W::finalize(&mut self.0, W::new(lengths));
+            W::finalize(&mut self.0, W::new(lengths), FINAL_ROUNDS);
             return;
         }
         let t = self.0[3].xor(W::new(lengths));
@@ -351,7 +351,7 @@ unsafe impl<W: Word, const ZEN: bool> Machine for Aegis256<W, ZEN> {
             self.finalize(lengths);
             return self.tag(tag_len);
         }
-        let [first, second] = W::finalize(&mut self.0, W::new(lengths));
+        let [first, second] = W::finalize(&mut self.0, W::new(lengths), FINAL_ROUNDS);
         if tag_len == 16 {
             [first.xor(second).blocks(); 2]
         } else {

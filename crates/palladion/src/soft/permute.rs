@@ -22,7 +22,6 @@
 use core::mem::MaybeUninit;
 
 use crate::block::{Blocks, Vector, Word, one_form};
-use crate::machine::FINAL_ROUNDS;
 use crate::memory::Direction;
 
 /// Blocks whose bytes can be looked up in a table of sixteen bytes.
@@ -165,20 +164,26 @@ where
 
     const IN_MEMORY: bool = B::IN_MEMORY;
     #[inline(always)]
-    fn init<const N: usize>(words: [Self; N], input: [Self; 4], ctx: Self) -> [Self; N] {
-        let mut state = words;
-        mix(&mut state, input, Some(ctx), if N == 8 { 10 } else { 16 });
-        state
-    }
-    #[inline(always)]
-    fn finalize<const N: usize>(state: &mut [Self; N], lengths: Self) -> [Self; 2] {
-        let t = state[if N == 8 { 2 } else { 3 }].xor(lengths);
-        mix(state, [t, t, t, t], None, FINAL_ROUNDS);
-        Self::sums(state)
-    }
-    #[inline(always)]
-    fn absorb<const N: usize>(state: &mut [Self; N], [m0, m1]: [Self; 2]) {
-        mix(state, [m0, m1, m0, m1], None, 1);
+    fn mix<const N: usize>(
+        state: &mut [Self; N],
+        input: [Self; 4],
+        ctx: Option<Self>,
+        steps: usize,
+    ) {
+        let mut slots = Slots::new();
+        let mut input = input;
+        slots.enter(state);
+        for _ in 0..steps {
+            if let Some(ctx) = ctx {
+                slots.set(3, slots.get(3).xor(ctx));
+                slots.set(N - 1, slots.get(N - 1).xor(ctx));
+            }
+            slots.update([input[0], input[1]]);
+            if N == 6 {
+                input = [input[1], input[2], input[3], input[0]];
+            }
+        }
+        slots.leave(state);
     }
     #[inline(always)]
     unsafe fn process<const N: usize>(
@@ -215,34 +220,6 @@ where
         }
         slots.leave(state);
     }
-}
-
-/// Updates a state `steps` times. `input` is for two steps of AEGIS-128 or four of AEGIS-256, which
-/// take turns. `ctx` is the context that the standard adds before each update of the
-/// initialisation.
-#[inline(always)]
-fn mix<B: Permute, const N: usize>(
-    state: &mut [Permuted<B>; N],
-    input: [Permuted<B>; 4],
-    ctx: Option<Permuted<B>>,
-    steps: usize,
-) where
-    B::Lane: Permute<Lane = B::Lane>,
-{
-    let mut slots = Slots::new();
-    let mut input = input;
-    slots.enter(state);
-    for _ in 0..steps {
-        if let Some(ctx) = ctx {
-            slots.set(3, slots.get(3).xor(ctx));
-            slots.set(N - 1, slots.get(N - 1).xor(ctx));
-        }
-        slots.update([input[0], input[1]]);
-        if N == 6 {
-            input = [input[1], input[2], input[3], input[0]];
-        }
-    }
-    slots.leave(state);
 }
 
 /// A state in memory: 8 words of AEGIS-128 or 6 of AEGIS-256. All accesses are volatile, so the

@@ -10,7 +10,7 @@ mod text;
 use core::arch::asm;
 use core::mem::MaybeUninit;
 
-use crate::block::{Blocks, Pair, Vector, Word, one_form, one_lane};
+use crate::block::{Blocks, MAX_LANES, Pair, Vector, Word, one_form, one_lane};
 use crate::machine::{Aegis128, Aegis256};
 use crate::memory::Direction;
 
@@ -161,7 +161,7 @@ unsafe impl<B: Blocks<Lane = P1>> Word for Lanes<B> {
 
     /// Makes the first state anew, in vector registers.
     #[inline(always)]
-    fn init<const N: usize>(_: [Self; N], input: [Self; 4], ctx: Self) -> [Self; N] {
+    fn init<const N: usize>(_: [Self; N], input: [Self; 4], ctx: Self, _steps: usize) -> [Self; N] {
         let input = input.map(|word| word.0.first());
         let two = [input[0], input[1]];
         let mut state = MaybeUninit::<[Self; N]>::uninit();
@@ -220,7 +220,7 @@ unsafe impl<B: Blocks<Lane = P1>> Word for Lanes<B> {
     }
 
     #[inline(always)]
-    fn finalize<const N: usize>(state: &mut [Self; N], lengths: Self) -> [Self; 2] {
+    fn finalize<const N: usize>(state: &mut [Self; N], lengths: Self, _steps: usize) -> [Self; 2] {
         let lengths = lengths.0.first();
         let mut sums = MaybeUninit::<[Self; 2]>::uninit();
         macro_rules! finalize {
@@ -256,6 +256,19 @@ unsafe impl<B: Blocks<Lane = P1>> Word for Lanes<B> {
                 _ => finalize!(6, 2, [6 17 9 9 11, 0 16 3 3 5], 0 6 3 9),
             }
             sums.assume_init()
+        }
+    }
+
+    #[inline(always)]
+    fn absorb<const N: usize>(state: &mut [Self; N], step: [Self; 2]) {
+        let row = 16 * B::LANES;
+        let mut buffer = MaybeUninit::<[u8; 2 * 16 * MAX_LANES]>::uninit(); // the driver wipes it
+        let buffer = buffer.as_mut_ptr().cast::<u8>();
+        // SAFETY: the buffer has room for two of the widest vectors.
+        unsafe {
+            step[0].0.store(buffer);
+            step[1].0.store(buffer.add(row));
+            Self::process(state, None, buffer, buffer, row, 1);
         }
     }
 
