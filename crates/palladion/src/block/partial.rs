@@ -18,8 +18,8 @@ unsafe fn copy(src: *const u8, dst: *mut u8, len: usize) {
         if cfg!(not(target_family = "wasm")) {
             return core::ptr::copy_nonoverlapping(src, dst, len);
         }
-        // Not `memory.copy`, which is a function call in V8, as `memory.fill` is.
-        // A loop over the sizes would not be unrolled, and call it.
+        // Not `memory.copy`, which is a function call in V8. A loop over the sizes would not be
+        // unrolled, and would call it.
         let mut at = 0;
         macro_rules! pieces {
             ($($size:literal)*) => {

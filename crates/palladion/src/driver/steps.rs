@@ -17,6 +17,17 @@ pub(crate) enum Work {
     Crypt(Direction),
 }
 
+impl Work {
+    /// Returns the direction of encryption or decryption.
+    #[inline(always)]
+    fn direction(self) -> Option<Direction> {
+        match self {
+            Self::Absorb => None,
+            Self::Crypt(direction) => Some(direction),
+        }
+    }
+}
+
 /// Input and output: `len` bytes are readable at `src` and, unless they are only absorbed, writable
 /// at `dst`. The two are equal or do not overlap.
 #[derive(Clone, Copy)]
@@ -86,11 +97,7 @@ unsafe fn process_step<M: Machine>(
             };
             return M::store(output, dst, row);
         }
-        let direction = match work {
-            Work::Absorb => None,
-            Work::Crypt(direction) => Some(direction),
-        };
-        state.process_one(direction, src, dst, row, left, whole);
+        state.process_one(work.direction(), src, dst, row, left, whole);
     }
 }
 
@@ -151,14 +158,12 @@ unsafe fn process_steps<M: Machine>(
 ) {
     let (row, rate) = (group.row(), rate::<M>(group.degree).get());
     if M::IN_MEMORY {
-        let direction = match work {
-            Work::Absorb => None,
-            Work::Crypt(direction) => Some(direction),
-        };
         let first = start + group.column::<M>();
         let (src, dst) = (data.src.wrapping_add(first), data.dst.wrapping_add(first));
         // SAFETY: these are whole steps, and the group's columns lie within them.
-        return unsafe { state.process_all(direction, src, dst, row, (stop - start) / rate) };
+        return unsafe {
+            state.process_all(work.direction(), src, dst, row, (stop - start) / rate)
+        };
     }
     let mut s = *state; // a copy that the optimiser can keep in registers
     let mut at = start;
@@ -256,8 +261,8 @@ pub(super) unsafe fn process_last_step<M: Machine>(
     }
 }
 
-/// Processes the last step of a machine whose state stays in memory, in a buffer. Not inlined,
-/// because a kernel with this code saves many registers.
+/// Processes the last step in a buffer, as a whole one, for a machine whose state stays in memory.
+/// Not inlined, because a kernel with this code saves many registers.
 ///
 /// # Safety
 /// The CPU has the machine's features; the data is valid as [`Data`] says.

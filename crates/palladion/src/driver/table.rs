@@ -176,9 +176,9 @@ pub(crate) use state::{finalize, finalize_mac, init, keystream, process, resume,
 /// For each of degrees 1, 2 and 4 it takes the machine, the number of groups (0 if it is known only
 /// at run time), and the machines for several messages at once, where those are faster. `any` is
 /// the machine for all other degrees. `scrub` is the number of bytes of the stack to wipe after
-/// kernels that spill, or this number for degree 1, 2 and all others; after a batch it is three
-/// times as many. Only the functions in `entry` are
-/// compiled for the CPU features; everything they call is inlined into them.
+/// kernels that spill: one number, or one each for degree 1, degree 2 and all others. After a batch
+/// it is three times the first. Only the functions in `entry` are compiled for the CPU features;
+/// everything they call is inlined into them.
 macro_rules! tables {
     (
         $(#[target_feature(enable = $features:literal)])?

@@ -174,8 +174,8 @@ pub(crate) unsafe trait Machine: Copy {
     ) {
         // SAFETY: the caller promises the same.
         unsafe {
-            // WebAssembly gets one copy of the rounds, since V8 spills more with two. On x86 two
-            // copies are faster.
+            // WebAssembly gets one copy of the rounds, which keeps modules small. On x86 two copies
+            // are faster.
             if direction.is_none() && cfg!(not(target_family = "wasm")) {
                 return self.absorb(self.translate_one(None, src, dst, row, len, whole));
             }

@@ -34,7 +34,8 @@ halves!(V2, needs "avx2", "vperm2i128");
 pub(crate) const TABLES_FOR_ZEN: Tables = {
     let mut tables = TABLES;
     tables[0][0] = entry::table::<Aegis128<V1, true>, 1>(TABLES[0][0].batch);
-    // With a context, which only hazmat has, the order for Zen would put the key on the stack.
+    // This kernel learns the context at run time. In the order for Zen it would lack a register for
+    // that, and the compiler would put the key on the stack.
     tables[0][0].state.init = entry::table::<Aegis128<V1>, 1>(TABLES[0][0].batch).state.init;
     tables[0][1] = entry::table::<Aegis128<V2, true>, 1>(TABLES[0][1].batch);
     tables[1][0] = entry::table::<Aegis256<V1, true>, 1>(TABLES[1][0].batch);
