@@ -246,6 +246,19 @@ macro_rules! two_blocks {
             truncate |x, len| _mm256_and_si256(x.0, crate::block::mask_of_length::<Self>(len).0),
             lanes |x| two_lanes(x), fold |x| fold_two(x.lanes());
             from_lanes |x| join(x[0], x[1]);
+
+            /// Brings both blocks of a message together, to store them at once.
+            #[inline(always)]
+            unsafe fn scatter_two([x, y]: [Self; 2], dst: &[*mut u8; MAX_LANES], at: usize) {
+                // SAFETY: the caller promises two writable blocks of each message. Values exist, so
+                // the CPU has the features.
+                unsafe {
+                    let low = _mm256_permute2x128_si256::<0x20>(x.0, y.0);
+                    let high = _mm256_permute2x128_si256::<0x31>(x.0, y.0);
+                    _mm256_storeu_si256(dst[0].add(at).cast(), low);
+                    _mm256_storeu_si256(dst[1].add(at).cast(), high);
+                }
+            }
         }
     };
 }
