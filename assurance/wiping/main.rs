@@ -144,16 +144,14 @@ fn variant<F: Family, const D: usize>(report: &mut Report, backend: Backend) {
             |secrets| [(); 5].map(|()| Message::<F, D>::new(secrets)),
             |messages| {
                 let mut tags = [Tag::from([0; 32]); 5];
-                let mut each = messages.iter_mut().zip(&mut tags);
-                let mut jobs = [(); 5].map(|()| {
-                    let (m, tag) = each.next().expect("five");
+                let jobs = messages.iter_mut().zip(&mut tags).map(|(m, tag)| {
                     Encryption::encrypt_in_place(&m.cipher, &m.nonce, AD, &mut m.buf, tag)
                 });
-                batch::encrypt(&mut jobs).expect("encrypted");
-                let mut jobs = messages.each_mut().map(|m| {
+                batch::encrypt(jobs).expect("encrypted");
+                let jobs = messages.iter_mut().map(|m| {
                     Decryption::decrypt_in_place(&m.cipher, &m.nonce, AD, &mut m.buf, &m.tag)
                 });
-                batch::decrypt(&mut jobs).expect("decrypted");
+                batch::decrypt(jobs, |_, _| {}).expect("decrypted");
             },
             |messages| messages[0].public(),
         );

@@ -285,16 +285,13 @@ fn batches<F: Family, const D: usize, const T: usize>(
         for (i, (message, ((in_place, out), tag))) in messages.iter().zip(buffers).enumerate() {
             jobs.push(match i % 2 {
                 0 => Encryption::encrypt_in_place(cipher, &nonce, &ad, in_place, tag),
-                _ => Encryption::encrypt_into(cipher, &nonce, &ad, message, out, tag)?,
+                _ => Encryption::encrypt_into(cipher, &nonce, &ad, message, out, tag),
             });
         }
-        batch::encrypt(&mut jobs).map_err(Error::from)?;
-        let mut ciphertexts = Vec::new();
-        for job in &jobs {
-            job.result()?;
-            ciphertexts.push(job.ciphertext()?.to_vec());
+        batch::encrypt(jobs).map_err(Error::from)?;
+        for (ciphertext, out) in ciphertexts.iter_mut().zip(apart).skip(1).step_by(2) {
+            *ciphertext = out;
         }
-        drop(jobs);
         for wrong in [NONE_WRONG, 1] {
             let (mut in_place, mut apart) = (ciphertexts.clone(), ciphertexts.clone());
             let mut tags = tags.clone();
@@ -306,11 +303,11 @@ fn batches<F: Family, const D: usize, const T: usize>(
             let each = ciphertexts.iter().zip(&tags).zip(buffers).enumerate();
             for (i, ((ciphertext, tag), (buffer, out))) in each {
                 jobs.push(match i % 2 {
-                    0 => Decryption::decrypt_into(cipher, &nonce, &ad, ciphertext, tag, out)?,
+                    0 => Decryption::decrypt_into(cipher, &nonce, &ad, ciphertext, tag, out),
                     _ => Decryption::decrypt_in_place(cipher, &nonce, &ad, buffer, tag),
                 });
             }
-            decrypt_batch(&mut jobs, wrong);
+            decrypt_batch(jobs, wrong);
         }
     }
     Ok(())
@@ -330,12 +327,11 @@ fn sealed_batches<F: Family, const D: usize, const T: usize>(
         let mut jobs = Vec::new();
         for (i, (message, sealed)) in messages.iter().zip(&mut sealed).enumerate() {
             jobs.push(match i % 2 {
-                0 => Encryption::seal_in_place(cipher, &nonce, &ad, sealed)?,
-                _ => Encryption::seal_into(cipher, &nonce, &ad, message, sealed)?,
+                0 => Encryption::seal_in_place(cipher, &nonce, &ad, sealed),
+                _ => Encryption::seal_into(cipher, &nonce, &ad, message, sealed),
             });
         }
-        batch::encrypt(&mut jobs).map_err(Error::from)?;
-        drop(jobs);
+        batch::encrypt(jobs).map_err(Error::from)?;
         for wrong in [NONE_WRONG, 0] {
             let mut sealed = sealed.clone();
             if wrong != NONE_WRONG {
@@ -346,11 +342,11 @@ fn sealed_batches<F: Family, const D: usize, const T: usize>(
             let buffers = in_place.iter_mut().zip(&mut messages);
             for (i, (sealed, (buffer, message))) in sealed.iter().zip(buffers).enumerate() {
                 jobs.push(match i % 2 {
-                    0 => Decryption::open_into(cipher, &nonce, &ad, sealed, message)?,
-                    _ => Decryption::open_in_place(cipher, &nonce, &ad, buffer)?,
+                    0 => Decryption::open_into(cipher, &nonce, &ad, sealed, message),
+                    _ => Decryption::open_in_place(cipher, &nonce, &ad, buffer),
                 });
             }
-            decrypt_batch(&mut jobs, wrong);
+            decrypt_batch(jobs, wrong);
         }
     }
     Ok(())
@@ -362,15 +358,13 @@ const NONE_WRONG: usize = usize::MAX;
 
 /// Runs the jobs. The one with index `wrong` must fail.
 fn decrypt_batch<F: Family, const D: usize, const T: usize>(
-    jobs: &mut [Decryption<'_, F, D, T>],
+    jobs: Vec<Result<Decryption<'_, F, D, T>, Error>>,
     wrong: usize,
 ) {
-    let result = batch::decrypt(jobs);
+    let result = batch::decrypt(jobs, |place, error| {
+        assert_eq!((place, error), (wrong, Error::VerificationFailed));
+    });
     assert_eq!(result.map_or_else(|error| error.first, |()| NONE_WRONG), wrong);
-    for (i, job) in jobs.iter().enumerate() {
-        assert_eq!(job.result().is_ok(), i != wrong);
-        assert_eq!(job.message().is_ok(), i != wrong);
-    }
 }
 
 fn chosen_at_run_time(algorithm: Algorithm) -> Outcome {

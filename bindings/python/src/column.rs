@@ -405,9 +405,9 @@ fn seal_block<F: Family, const D: usize, const T: usize>(
                 return Err(Fault::Offsets(row));
             };
             place.copy_from_slice(nonce.as_ref());
-            jobs.push(Encryption::seal_into(&cipher, nonce, task.ads.get(row)?, value, sealed)?);
+            jobs.push(Encryption::seal_into(&cipher, nonce, task.ads.get(row)?, value, sealed));
         }
-        batch::encrypt(&mut jobs).map_err(palladion::Error::from)?;
+        batch::encrypt(jobs).map_err(palladion::Error::from)?;
     }
     Ok(())
 }
@@ -465,21 +465,18 @@ fn open_block<F: Family, const D: usize, const T: usize>(
             match sealed.split_at_checked(F::KEY_LEN) {
                 Some((nonce, rest)) if rest.len() >= T => {
                     *place = F::Nonce::try_from(nonce)?;
-                    jobs.push(Decryption::open_into(&cipher, place, ad, rest, room)?);
+                    jobs.push(Decryption::open_into(&cipher, place, ad, rest, room));
                     places.push(row);
                 }
                 _ => failures.add(row, keep),
             }
         }
-        if let Err(e) = batch::decrypt(&mut jobs) {
-            for (job, &row) in jobs.iter().zip(&places) {
-                match job.result() {
-                    Ok(()) => {}
-                    Err(palladion::Error::VerificationFailed) => failures.add(row, keep),
-                    Err(_) => return Err(e.error.into()),
-                }
-            }
-        }
+        let mut other = Ok(());
+        let _each_is_in_failures = batch::decrypt(jobs, |job, error| match error {
+            palladion::Error::VerificationFailed => failures.add(places[job], keep),
+            error => other = Err(error),
+        });
+        other?;
         places.clear();
     }
     Ok(failures)

@@ -116,21 +116,6 @@ impl<F: Family + 'static, const D: usize> Group<F, D> {
     }
 }
 
-/// Creates the jobs and runs them. As a program would, it uses an array for a few jobs and a vector
-/// for many: allocating a vector for two jobs takes longer than the jobs. The arrays are written
-/// out, because otherwise they are copied.
-macro_rules! with_jobs {
-    ($jobs:expr, $count:expr, $function:expr) => {{
-        let mut jobs = $jobs;
-        let mut next = || jobs.next().expect("one for each nonce");
-        match $count {
-            2 => $function(black_box(&mut [next(), next()])),
-            4 => $function(black_box(&mut [next(), next(), next(), next()])),
-            _ => $function(black_box(&mut *jobs.collect::<Vec<_>>())),
-        }
-    }};
-}
-
 /// Messages start at cache lines.
 fn stride(size: usize) -> usize {
     (size + TAG_LEN).next_multiple_of(64)
@@ -157,9 +142,8 @@ impl<F: Family, const D: usize> Messages for Group<F, D> {
                             &input[..long],
                             &mut output[..short],
                         )
-                        .expect("lengths")
                     });
-                    check(with_jobs!(jobs, nonces.len(), decrypt))?;
+                    check(decrypt(jobs, |_, _| {}))?;
                 }
                 (Way::Batch, _) => {
                     let jobs = messages.map(|((nonce, input), output)| {
@@ -170,9 +154,8 @@ impl<F: Family, const D: usize> Messages for Group<F, D> {
                             &input[..short],
                             &mut output[..long],
                         )
-                        .expect("lengths")
                     });
-                    check(with_jobs!(jobs, nonces.len(), encrypt))?;
+                    check(encrypt(jobs))?;
                 }
                 (Way::Alone, Operation::Decrypt) => {
                     for ((nonce, input), output) in messages {

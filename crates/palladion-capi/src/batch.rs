@@ -7,11 +7,11 @@ use core::{ptr, slice};
 use palladion::Error;
 use palladion::batch::{self, PacketLayout};
 use palladion::family::{Aegis128, Aegis256, Family};
-use palladion::hazmat::{self, Job};
+use palladion::hazmat;
 
 use crate::aead::{cipher, nonce};
 use crate::memory::{bytes_mut, not_overlapping};
-use crate::status::{FAILED, OK, invalid_argument, status, with_backend};
+use crate::status::{FAILED, OK, invalid_argument, with_backend};
 
 /// C's `palladion_message`.
 #[repr(C)]
@@ -27,7 +27,7 @@ struct Message {
     result: c_int,
 }
 
-/// How many messages become jobs on the stack at once. The core sorts the same number.
+/// How many messages are processed at once.
 const AT_ONCE: usize = 64;
 
 /// # Safety
@@ -37,43 +37,33 @@ unsafe fn run<F: Family, const D: usize, const T: usize, const ENCRYPT: bool>(
 ) -> c_int {
     let mut result = OK;
     for messages in messages.chunks_mut(AT_ONCE) {
-        let mut room = [const { MaybeUninit::<Job>::uninit() }; AT_ONCE];
         // Received tags are copied, because an output may lie over its tag.
         let mut tags = [const { MaybeUninit::<[u8; T]>::uninit() }; AT_ONCE];
-        for ((place, message), copy) in room.iter_mut().zip(&*messages).zip(&mut tags) {
-            let Message { input, output, len, mac, ad, ad_len, npub, k, .. } = *message;
+        let each = messages.iter_mut().zip(&mut tags).map(|(message, copy)| {
+            message.result = OK;
+            let Message { input, output: dst, len, mac, ad, ad_len, npub, k: key, .. } = *message;
             // SAFETY: the caller's contract.
             let (src, nonce, tag) = unsafe {
                 let nonce = ptr::from_ref(nonce::<F>(npub));
                 let tag = if ENCRYPT { mac } else { copy.write(*mac.cast()).as_mut_ptr() };
-                (not_overlapping(input, output, len), nonce.cast(), tag)
+                (not_overlapping(input, dst, len), nonce.cast(), tag)
             };
-            let dst = output;
-            place.write(Job::New(hazmat::Message {
-                key: k,
-                nonce,
-                ad,
-                ad_len,
-                src,
-                dst,
-                len,
-                tag,
-                tag_len: T,
-            }));
-        }
-        // SAFETY: the loop initialised this many elements, and the caller promises the memory.
-        let jobs = unsafe {
-            let jobs = slice::from_raw_parts_mut(room.as_mut_ptr().cast(), messages.len());
-            let _each_job_has_its_result = if ENCRYPT {
-                hazmat::seal_batch::<F, D>(jobs)
+            hazmat::Message { key, nonce, ad, ad_len, src, dst, len, tag, tag_len: T }
+        });
+        let mut failed = 0;
+        let on_failure = |place, _| failed |= 1_u64 << place;
+        // SAFETY: the caller promises the memory. The copies of tags live long enough.
+        let _all_are_in_failed = unsafe {
+            if ENCRYPT {
+                hazmat::seal_batch::<F, D>(each, on_failure)
             } else {
-                hazmat::open_batch::<F, D>(jobs)
-            };
-            jobs
+                hazmat::open_batch::<F, D>(each, on_failure)
+            }
         };
-        for (message, job) in messages.iter_mut().zip(jobs) {
-            message.result = status(job.result());
-            result = result.min(message.result);
+        if failed != 0 {
+            result = FAILED;
+            let each = messages.iter_mut().enumerate();
+            each.filter(|(i, _)| failed >> i & 1 == 1).for_each(|(_, m)| m.result = FAILED);
         }
     }
     result

@@ -129,16 +129,12 @@ impl Keys {
             let ads: Vec<_> =
                 (first..).take(messages.len() / chunk).map(|index| info.ad(index)).collect();
             let nonces = nonces::<F>(info, records)?;
-            let mut jobs = Vec::with_capacity(ads.len());
             let records = records.chunks_exact_mut(info.record_len());
-            for (((message, record), ad), nonce) in
-                messages.chunks_exact(chunk).zip(records).zip(&ads).zip(&nonces)
-            {
-                let sealed = &mut record[F::KEY_LEN..];
-                let job = Encryption::seal_into(&cipher, nonce, ad, message, sealed);
-                jobs.push(job.map_err(Error::Cipher)?);
-            }
-            batch::encrypt(&mut jobs).map_err(|e| Error::Cipher(e.error))
+            let each = messages.chunks_exact(chunk).zip(records).zip(&ads).zip(&nonces);
+            batch::encrypt(each.map(|(((message, record), ad), nonce)| {
+                Encryption::seal_into(&cipher, nonce, ad, message, &mut record[F::KEY_LEN..])
+            }))
+            .map_err(|e| Error::Cipher(e.error))
         }
         with_algorithm!(self.algorithm, seal(self.chunk_key(), info, first, messages, records))
     }
@@ -163,16 +159,12 @@ impl Keys {
             let ads: Vec<_> =
                 (first..).take(messages.len() / chunk).map(|index| info.ad(index)).collect();
             let nonces = nonces::<F>(info, records)?;
-            let mut jobs = Vec::with_capacity(ads.len());
             let records = records.chunks_exact(info.record_len());
-            for (((message, record), ad), nonce) in
-                messages.chunks_exact_mut(chunk).zip(records).zip(&ads).zip(&nonces)
-            {
-                let sealed = &record[F::KEY_LEN..];
-                let job = Decryption::open_into(&cipher, nonce, ad, sealed, message);
-                jobs.push(job.map_err(Error::Cipher)?);
-            }
-            batch::decrypt(&mut jobs).map_err(|BatchError { first: place, error, .. }| {
+            let each = messages.chunks_exact_mut(chunk).zip(records).zip(&ads).zip(&nonces);
+            let jobs = each.map(|(((message, record), ad), nonce)| {
+                Decryption::open_into(&cipher, nonce, ad, &record[F::KEY_LEN..], message)
+            });
+            batch::decrypt(jobs, |_, _| {}).map_err(|BatchError { first: place, error, .. }| {
                 failed(first + place as u64, error)
             })
         }

@@ -6,39 +6,36 @@
 //! the same as encrypting each message with [`Aegis`], with its own nonce and tag: the receiver
 //! need not know about the batch.
 //!
-//! 1. Create a job for each message: [`Encryption`] or [`Decryption`]. The constructors have the
-//!    names and arguments of the corresponding methods of [`Aegis`], after the cipher; a separate
-//!    tag has its place there too. Jobs borrow everything, so creating one takes a nanosecond or
-//!    two. They may have different keys, but share the variant and the tag length.
-//! 2. Call [`encrypt`] or [`decrypt`] on all jobs.
-//! 3. Read the result of each job.
+//! [`encrypt`] and [`decrypt`] take jobs from an iterator, one for each message: [`Encryption`] or
+//! [`Decryption`]. The constructors have the names and arguments of the corresponding methods of
+//! [`Aegis`], after the cipher; a separate tag has its place there too. Jobs may have different
+//! keys, but share the variant and the tag length. They only borrow, and an iterator that creates
+//! each when it is taken costs next to nothing. If a constructor fails, its message fails, and the
+//! others are processed.
 //!
 //! ```
 //! use palladion::batch::{self, Decryption, Encryption};
 //! use palladion::{Aegis128L, Error, Key128, Nonce128};
 //!
 //! let cipher = Aegis128L::<16>::new(&Key128::from([7; 16]));
-//! let nonces = [Nonce128::from([1; 16]), Nonce128::from([2; 16])]; // never use one twice
+//! let mut pages = vec![[0; 4096 + 16]; 10]; // each with room for its tag
+//! let nonces: Vec<_> = (0..10).map(|i| Nonce128::from([i; 16])).collect(); // never use one twice
 //!
-//! let mut sealed = ([0; 5 + 16], [0; 9 + 16]); // with room for the tags
-//! let mut jobs = [
-//!     Encryption::seal_into(&cipher, &nonces[0], b"header", b"hello", &mut sealed.0)?,
-//!     Encryption::seal_into(&cipher, &nonces[1], b"", b"new world", &mut sealed.1)?,
-//! ];
-//! batch::encrypt(&mut jobs)?;
-//! assert_eq!(sealed.0[..], cipher.seal(&nonces[0], b"header", b"hello")?);
+//! batch::encrypt(pages.iter_mut().zip(&nonces).map(|(page, nonce)| {
+//!     Encryption::seal_in_place(&cipher, nonce, b"header", page)
+//! }))?;
+//! assert_eq!(pages[3][..], cipher.seal(&nonces[3], b"header", &[0; 4096])?);
 //!
-//! sealed.0[0] ^= 1; // an attacker changes the first ciphertext
-//! let (mut hello, mut world) = ([0xff; 5], [0xff; 9]);
-//! let mut jobs = [
-//!     Decryption::open_into(&cipher, &nonces[0], b"header", &sealed.0, &mut hello)?,
-//!     Decryption::open_into(&cipher, &nonces[1], b"", &sealed.1, &mut world)?,
-//! ];
-//! let failed = batch::decrypt(&mut jobs).unwrap_err();
-//! assert_eq!((failed.failed, failed.first), (1, 0));
-//! assert_eq!(jobs[0].message(), Err(Error::VerificationFailed));
-//! assert_eq!(jobs[1].message(), Ok(&b"new world"[..]));
-//! assert_eq!(hello, [0; 5]);
+//! pages[3][100] ^= 1; // an attacker changes one page
+//! let mut forged = Vec::new();
+//! let jobs = pages.iter_mut().zip(&nonces).map(|(page, nonce)| {
+//!     Decryption::open_in_place(&cipher, nonce, b"header", page)
+//! });
+//! let result = batch::decrypt(jobs, |place, why| forged.push((place, why)));
+//! assert_eq!(result.unwrap_err().failed, 1);
+//! assert_eq!(forged, [(3, Error::VerificationFailed)]);
+//! assert_eq!(pages[3][..4096], [0; 4096]);
+//! assert_eq!(pages[4][..4096], [0; 4096]); // so was the message
 //! # Ok::<(), Error>(())
 //! ```
 //!
@@ -71,30 +68,30 @@
 //! A batch is faster with [`Aegis128L`](crate::Aegis128L) and [`Aegis256`](crate::Aegis256) on CPUs
 //! with VAES, whose registers hold two or four messages. Messages share a register if they have the
 //! same number of steps: the length divided by 32 bytes (AEGIS-128L) or 16 bytes (AEGIS-256),
-//! rounded up. Jobs of different sizes are therefore sorted, in windows of 64. Messages that find
-//! no partner, and those of other variants and on other CPUs, are processed one after another.
-//! Then a batch costs a few nanoseconds more for each message than [`Aegis`] does, and ten if the
-//! sizes differ. No memory is allocated.
+//! rounded up. While all have the same lengths, each group is processed as soon as it is complete.
+//! Jobs of different sizes are sorted, in windows of 64, which costs some ten nanoseconds for each.
+//! Messages that find no partner, and those of other variants and on other CPUs, are processed one
+//! after another, as fast as with [`Aegis`]. No memory is allocated.
 
 use core::marker::PhantomData;
 
 use crate::cipher::Aegis;
 use crate::dispatch::Chosen;
-use crate::driver::batch;
+use crate::driver::{Message, batch};
 use crate::error::Error;
 use crate::family::Family;
 pub use crate::jobs::BatchError;
-use crate::jobs::{self, Borrowed, Job};
+use crate::jobs::{self, Borrowed};
 use crate::memory::{Direction, InOut};
 use crate::types::Tag;
 
-/// A message for [`encrypt`]. It holds pointers and lengths: making one takes a nanosecond.
+/// A message for [`encrypt`].
 pub struct Encryption<'a, F: Family, const D: usize, const T: usize> {
     inner: Borrowed<'a>,
     cipher: PhantomData<&'a Aegis<F, D, T>>,
 }
 
-/// A message for [`decrypt`]. It holds pointers and lengths: making one takes a nanosecond.
+/// A message for [`decrypt`].
 pub struct Decryption<'a, F: Family, const D: usize, const T: usize> {
     inner: Borrowed<'a>,
     cipher: PhantomData<&'a Aegis<F, D, T>>,
@@ -108,13 +105,17 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         ad: &'a [u8],
         io: InOut<'a>,
         tag: &'a mut [u8; T],
-    ) -> Self {
+    ) -> Result<Self, Error> {
         let inputs = [cipher.key().as_ref(), nonce.as_ref(), ad];
-        Self { inner: Borrowed::new::<F, T>(inputs, &io, tag.as_mut_ptr()), cipher: PhantomData }
+        let inner = Borrowed::new::<F, T>(inputs, &io, tag.as_mut_ptr(), Direction::Encrypt)?;
+        Ok(Self { inner, cipher: PhantomData })
     }
 
     /// Encrypts a message in place and writes its tag. See [`Aegis::encrypt_in_place`].
-    #[must_use]
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`].
     #[inline(always)] // creates the job in place
     pub fn encrypt_in_place(
         cipher: &'a Aegis<F, D, T>,
@@ -122,7 +123,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         ad: &'a [u8],
         buf: &'a mut [u8],
         tag: &'a mut Tag<T>,
-    ) -> Self {
+    ) -> Result<Self, Error> {
         Self::new(cipher, nonce, ad, InOut::in_place(buf), tag.as_mut_bytes())
     }
 
@@ -131,7 +132,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongLength`] if the lengths differ.
+    /// [`Error::WrongLength`] if the lengths differ; [`Error::TooLong`].
     #[inline(always)] // creates the job in place
     pub fn encrypt_into(
         cipher: &'a Aegis<F, D, T>,
@@ -141,7 +142,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         ct: &'a mut [u8],
         tag: &'a mut Tag<T>,
     ) -> Result<Self, Error> {
-        Ok(Self::new(cipher, nonce, ad, InOut::separate(msg, ct)?, tag.as_mut_bytes()))
+        Self::new(cipher, nonce, ad, InOut::separate(msg, ct)?, tag.as_mut_bytes())
     }
 
     /// Encrypts the message at the start of a buffer and writes the tag to its last `T` bytes. See
@@ -149,7 +150,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::TooShort`] if the buffer has no room for the tag.
+    /// [`Error::TooShort`] if the buffer has no room for the tag; [`Error::TooLong`].
     #[inline(always)] // creates the job in place
     pub fn seal_in_place(
         cipher: &'a Aegis<F, D, T>,
@@ -159,7 +160,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
     ) -> Result<Self, Error> {
         let short = Error::TooShort { what: "buffer", min: T, actual: buf.len() };
         let (msg, tag) = buf.split_last_chunk_mut::<T>().ok_or(short)?;
-        Ok(Self::new(cipher, nonce, ad, InOut::in_place(msg), tag))
+        Self::new(cipher, nonce, ad, InOut::in_place(msg), tag)
     }
 
     /// Encrypts a message and writes ciphertext and tag to a buffer that is `T` bytes longer. See
@@ -167,7 +168,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongLength`] if `sealed` has another length.
+    /// [`Error::WrongLength`] if `sealed` has another length; [`Error::TooLong`].
     #[inline(always)] // creates the job in place
     pub fn seal_into(
         cipher: &'a Aegis<F, D, T>,
@@ -179,28 +180,10 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         let (expected, actual) = (msg.len().saturating_add(T), sealed.len());
         match sealed.split_last_chunk_mut::<T>() {
             Some((ct, tag)) if actual == expected => {
-                Ok(Self::new(cipher, nonce, ad, InOut::separate(msg, ct)?, tag))
+                Self::new(cipher, nonce, ad, InOut::separate(msg, ct)?, tag)
             }
             _ => Err(Error::WrongLength { what: "output", expected, actual }),
         }
-    }
-
-    /// Returns whether the message was encrypted: [`Error::NotProcessed`] before [`encrypt`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TooLong`], [`Error::Backend`], [`Error::NotProcessed`].
-    pub fn result(&self) -> Result<(), Error> {
-        self.inner.job.result()
-    }
-
-    /// Returns the ciphertext, without the tag.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`result`](Self::result).
-    pub fn ciphertext(&self) -> Result<&[u8], Error> {
-        self.inner.output()
     }
 }
 
@@ -212,14 +195,18 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
         ad: &'a [u8],
         io: InOut<'a>,
         tag: &'a [u8; T],
-    ) -> Self {
+    ) -> Result<Self, Error> {
         let inputs = [cipher.key().as_ref(), nonce.as_ref(), ad];
         let tag = tag.as_ptr().cast_mut(); // is only read
-        Self { inner: Borrowed::new::<F, T>(inputs, &io, tag), cipher: PhantomData }
+        let inner = Borrowed::new::<F, T>(inputs, &io, tag, Direction::Decrypt)?;
+        Ok(Self { inner, cipher: PhantomData })
     }
 
     /// Verifies the tag and decrypts a ciphertext in place. See [`Aegis::decrypt_in_place`].
-    #[must_use]
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`].
     #[inline(always)] // creates the job in place
     pub fn decrypt_in_place(
         cipher: &'a Aegis<F, D, T>,
@@ -227,7 +214,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
         ad: &'a [u8],
         buf: &'a mut [u8],
         tag: &'a Tag<T>,
-    ) -> Self {
+    ) -> Result<Self, Error> {
         Self::new(cipher, nonce, ad, InOut::in_place(buf), tag.as_bytes())
     }
 
@@ -236,7 +223,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongLength`] if the lengths differ.
+    /// [`Error::WrongLength`] if the lengths differ; [`Error::TooLong`].
     #[inline(always)] // creates the job in place
     pub fn decrypt_into(
         cipher: &'a Aegis<F, D, T>,
@@ -246,14 +233,14 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
         tag: &'a Tag<T>,
         msg: &'a mut [u8],
     ) -> Result<Self, Error> {
-        Ok(Self::new(cipher, nonce, ad, InOut::separate(ct, msg)?, tag.as_bytes()))
+        Self::new(cipher, nonce, ad, InOut::separate(ct, msg)?, tag.as_bytes())
     }
 
     /// Verifies and decrypts ciphertext and tag in place. See [`Aegis::open_in_place`].
     ///
     /// # Errors
     ///
-    /// [`Error::TooShort`] if the buffer is shorter than a tag.
+    /// [`Error::TooShort`] if the buffer is shorter than a tag; [`Error::TooLong`].
     #[inline(always)] // creates the job in place
     pub fn open_in_place(
         cipher: &'a Aegis<F, D, T>,
@@ -263,7 +250,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
     ) -> Result<Self, Error> {
         let short = Error::TooShort { what: "ciphertext", min: T, actual: buf.len() };
         let (ct, tag) = buf.split_last_chunk_mut::<T>().ok_or(short)?;
-        Ok(Self::new(cipher, nonce, ad, InOut::in_place(ct), tag))
+        Self::new(cipher, nonce, ad, InOut::in_place(ct), tag)
     }
 
     /// Verifies and decrypts ciphertext and tag into a buffer that is `T` bytes shorter. See
@@ -272,7 +259,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
     /// # Errors
     ///
     /// [`Error::TooShort`] if `sealed` is shorter than a tag, [`Error::WrongLength`] if `msg` has
-    /// the wrong length.
+    /// the wrong length; [`Error::TooLong`].
     #[inline(always)] // creates the job in place
     pub fn open_into(
         cipher: &'a Aegis<F, D, T>,
@@ -283,60 +270,46 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
     ) -> Result<Self, Error> {
         let short = Error::TooShort { what: "ciphertext", min: T, actual: sealed.len() };
         let (ct, tag) = sealed.split_last_chunk::<T>().ok_or(short)?;
-        Ok(Self::new(cipher, nonce, ad, InOut::separate(ct, msg)?, tag))
-    }
-
-    /// Returns whether the message was decrypted: [`Error::NotProcessed`] before [`decrypt`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::VerificationFailed`] if the tag is wrong, and the output is zeroed;
-    /// [`Error::TooLong`], [`Error::Backend`], [`Error::NotProcessed`].
-    pub fn result(&self) -> Result<(), Error> {
-        self.inner.job.result()
-    }
-
-    /// Returns the message.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`result`](Self::result).
-    pub fn message(&self) -> Result<&[u8], Error> {
-        self.inner.output()
+        Self::new(cipher, nonce, ad, InOut::separate(ct, msg)?, tag)
     }
 }
 
 /// Encrypts all messages, with the same result as [`Aegis`] (RFC 10032 §3, §4, §5).
 ///
-/// Jobs that were processed before are skipped: encrypting twice in place would undo the first.
-///
 /// # Errors
 ///
-/// [`BatchError`] if some messages failed. The others are encrypted. See
-/// [`result`](Encryption::result) for each.
+/// [`BatchError`] if constructors failed, or with [`Error::Backend`] for all. The other messages
+/// are encrypted.
 #[allow(unsafe_code)] // calls the driver with the jobs' pointers
-pub fn encrypt<F: Family, const D: usize, const T: usize>(
-    jobs: &mut [Encryption<'_, F, D, T>],
+#[inline]
+pub fn encrypt<'a, F: Family, const D: usize, const T: usize>(
+    jobs: impl IntoIterator<Item = Result<Encryption<'a, F, D, T>, Error>>,
 ) -> Result<(), BatchError> {
-    // SAFETY: jobs are created from valid slices; they borrow outputs and tags exclusively.
-    unsafe { jobs::run::<F, D, _>(jobs, |job| &mut job.inner.job, Direction::Encrypt) }
+    let messages = jobs.into_iter().map(|job| job.map(|job| job.inner.message));
+    // SAFETY: jobs are created from valid slices. They borrow outputs and tags exclusively, for a
+    // lifetime that does not end before this function.
+    unsafe { jobs::run::<F, D>(messages, Direction::Encrypt, |_, _| {}) }
 }
 
 /// Verifies and decrypts all messages, with the same result as [`Aegis`] (RFC 10032 §3, §4, §5).
+/// The output of a message with a wrong tag is zeroed.
 ///
-/// Jobs that were processed before are skipped.
+/// Calls `on_failure` with the place of each message that failed, in order, and the reason:
+/// [`Error::VerificationFailed`], the error of its constructor, or [`Error::Backend`] for all.
 ///
 /// # Errors
 ///
-/// [`BatchError`] if some messages failed. The others are decrypted. See
-/// [`result`](Decryption::result) for each. The output of a message with a wrong tag is zeroed.
+/// [`BatchError`] if some messages failed. The others are decrypted.
 #[allow(unsafe_code)] // calls the driver with the jobs' pointers
-pub fn decrypt<F: Family, const D: usize, const T: usize>(
-    jobs: &mut [Decryption<'_, F, D, T>],
+#[inline]
+pub fn decrypt<'a, F: Family, const D: usize, const T: usize>(
+    jobs: impl IntoIterator<Item = Result<Decryption<'a, F, D, T>, Error>>,
+    on_failure: impl FnMut(usize, Error),
 ) -> Result<(), BatchError> {
-    // SAFETY: jobs are created from valid slices; they borrow outputs exclusively. Tags are only
-    // read.
-    unsafe { jobs::run::<F, D, _>(jobs, |job| &mut job.inner.job, Direction::Decrypt) }
+    let messages = jobs.into_iter().map(|job| job.map(|job| job.inner.message));
+    // SAFETY: jobs are created from valid slices. They borrow outputs exclusively, for a lifetime
+    // that does not end before this function. Tags are only read.
+    unsafe { jobs::run::<F, D>(messages, Direction::Decrypt, on_failure) }
 }
 
 /// The lengths of packets that follow each other in one buffer.
@@ -416,7 +389,7 @@ fn packet_nonce<F: Family>(iv: &F::Nonce, number: u64) -> F::Nonce {
 }
 
 /// Processes the next `N` packets, which have one length. Returns a bit for each forgery.
-#[allow(unsafe_code)] // calls the driver with the jobs' pointers
+#[allow(unsafe_code)] // calls the driver with the messages' pointers
 #[inline(always)]
 fn process_some<'a, F: Family, const D: usize, const T: usize, const N: usize>(
     variant: Chosen<F, D>,
@@ -425,20 +398,18 @@ fn process_some<'a, F: Family, const D: usize, const T: usize, const N: usize>(
     packets: impl Iterator<Item = &'a mut [u8]>,
     header: usize,
     direction: Direction,
-) -> Result<u32, Error> {
+) -> Result<u64, Error> {
     let nonces: [F::Nonce; N] = core::array::from_fn(nonce);
-    let mut jobs = [Job::Failed(Error::NotProcessed); N];
-    for ((job, nonce), packet) in jobs.iter_mut().zip(&nonces).zip(packets) {
+    let mut messages = [Message::EMPTY; N];
+    for ((message, nonce), packet) in messages.iter_mut().zip(&nonces).zip(packets) {
         // The lengths were checked, so nothing fails. Jobs for both directions are the same.
         let (header, rest) = packet.split_at_mut_checked(header).unwrap_or_default();
-        *job = Encryption::seal_in_place(cipher, nonce, header, rest)?.inner.job;
+        *message = Encryption::seal_in_place(cipher, nonce, header, rest)?.inner.message;
     }
-    // SAFETY: jobs are created from valid slices, and each borrows its packet exclusively.
-    if unsafe { jobs::process_window(variant, &mut jobs, |job| job, direction) } {
-        return Ok(0);
-    }
-    let failed = |(i, job): (usize, &Job)| u32::from(job.result().is_err()) << i;
-    Ok(jobs.iter().enumerate().map(failed).sum())
+    let each = |i| messages.as_ptr().wrapping_add(i);
+    // SAFETY: there are `N` packets of one length. Jobs are created from valid slices, and each
+    // borrows its packet exclusively.
+    Ok(unsafe { jobs::process_same(variant, N, each, direction) })
 }
 
 #[inline(always)]

@@ -54,8 +54,6 @@ pub enum Error {
         /// The length of the buffer, in bytes.
         len: usize,
     },
-    /// A message of a [`batch`](crate::batch) has not been processed yet.
-    NotProcessed,
     /// There are more packets than packet numbers, which end at 2^64 - 1.
     TooManyPackets {
         /// The number of the first packet.
@@ -144,7 +142,6 @@ impl fmt::Display for Error {
             Self::OutOfBuffer { what, start, end, .. } => {
                 write!(f, "the {what} at {start}..{end} must not end before it begins")
             }
-            Self::NotProcessed => f.write_str("the message has not been processed yet"),
             Self::TooManyPackets { first, count } => write!(
                 f,
                 "{count} packets from number {first} on would need numbers above {}",

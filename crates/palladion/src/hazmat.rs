@@ -19,8 +19,7 @@ pub use crate::driver::Message;
 use crate::driver::message;
 use crate::error::Error;
 use crate::family::Family;
-pub use crate::jobs::Job;
-use crate::jobs::{self, BatchError};
+use crate::jobs::{self, BatchError, check_limits};
 #[doc(hidden)] // for the constant-time checks
 pub use crate::memory::secrecy;
 use crate::memory::{Direction, InOut};
@@ -28,12 +27,6 @@ use crate::memory::{Direction, InOut};
 pub use crate::session::AnySession;
 pub use crate::session::Session;
 use crate::with_algorithm;
-
-fn check_limits(what: &'static str, message: &Message) -> Result<(), Error> {
-    Error::check_limit("associated data", 0, message.ad_len)?;
-    Error::check_limit(what, 0, message.len)?;
-    Ok(())
-}
 
 /// Encrypts a message in one call and writes its tag.
 ///
@@ -72,7 +65,7 @@ fn check_limits(what: &'static str, message: &Message) -> Result<(), Error> {
 #[allow(unsafe_code)] // calls the driver with the caller's pointers
 #[inline(always)]
 pub unsafe fn seal<F: Family, const D: usize>(message: &Message) -> Result<(), Error> {
-    check_limits("message", message)?;
+    check_limits(message, Direction::Encrypt)?;
     Error::check_tag_length(message.tag_len)?;
     // SAFETY: the caller promises that the pointers are valid as `Message` requires. The lengths of
     // the data and the tag were checked.
@@ -92,7 +85,7 @@ pub unsafe fn seal<F: Family, const D: usize>(message: &Message) -> Result<(), E
 #[allow(unsafe_code)] // calls the driver with the caller's pointers
 #[inline(always)]
 pub unsafe fn open<F: Family, const D: usize>(message: &Message) -> Result<(), Error> {
-    check_limits("ciphertext", message)?;
+    check_limits(message, Direction::Decrypt)?;
     Error::check_tag_length(message.tag_len)?;
     // SAFETY: the caller promises that the pointers are valid as `Message` requires. The lengths of
     // the data and the tag were checked.
@@ -133,19 +126,24 @@ pub unsafe fn open_any(algorithm: Algorithm, message: &Message) -> Result<(), Er
 }
 
 /// Encrypts many messages and writes their tags, like [`batch::encrypt`](crate::batch::encrypt).
+/// Calls `on_failure` with the place of each that failed, in order, and why.
 ///
 /// # Errors
 ///
 /// [`BatchError`] if some messages failed. The others are encrypted.
 ///
 /// # Safety
-/// The pointers of new jobs are valid as [`Message`] requires. Keys and nonces have the family's
-/// length, tags are all of 16 or all of 32 bytes, and no memory that one message writes is used by
-/// another.
+/// The pointers are valid as [`Message`] requires until this function returns. Keys and nonces have
+/// the family's length, tags are all of 16 or all of 32 bytes, and no memory that one message
+/// writes is used by another.
 #[allow(unsafe_code)] // calls the driver with the caller's pointers
-pub unsafe fn seal_batch<F: Family, const D: usize>(jobs: &mut [Job]) -> Result<(), BatchError> {
+#[inline]
+pub unsafe fn seal_batch<F: Family, const D: usize>(
+    messages: impl IntoIterator<Item = Message>,
+    on_failure: impl FnMut(usize, Error),
+) -> Result<(), BatchError> {
     // SAFETY: the caller's promise.
-    unsafe { jobs::run::<F, D, _>(jobs, |job| job, Direction::Encrypt) }
+    unsafe { process_batch::<F, D>(messages, Direction::Encrypt, on_failure) }
 }
 
 /// Verifies and decrypts many messages, like [`batch::decrypt`](crate::batch::decrypt).
@@ -157,9 +155,27 @@ pub unsafe fn seal_batch<F: Family, const D: usize>(jobs: &mut [Job]) -> Result<
 /// # Safety
 /// The same as for [`seal_batch`].
 #[allow(unsafe_code)] // calls the driver with the caller's pointers
-pub unsafe fn open_batch<F: Family, const D: usize>(jobs: &mut [Job]) -> Result<(), BatchError> {
+#[inline]
+pub unsafe fn open_batch<F: Family, const D: usize>(
+    messages: impl IntoIterator<Item = Message>,
+    on_failure: impl FnMut(usize, Error),
+) -> Result<(), BatchError> {
     // SAFETY: the caller's promise.
-    unsafe { jobs::run::<F, D, _>(jobs, |job| job, Direction::Decrypt) }
+    unsafe { process_batch::<F, D>(messages, Direction::Decrypt, on_failure) }
+}
+
+/// # Safety
+/// The same as for [`seal_batch`].
+#[allow(unsafe_code)] // calls the driver with the caller's pointers
+#[inline(always)]
+unsafe fn process_batch<F: Family, const D: usize>(
+    messages: impl IntoIterator<Item = Message>,
+    direction: Direction,
+    on_failure: impl FnMut(usize, Error),
+) -> Result<(), BatchError> {
+    let checked = |message| check_limits(&message, direction).map(|()| message);
+    // SAFETY: the caller's promise.
+    unsafe { jobs::run::<F, D>(messages.into_iter().map(checked), direction, on_failure) }
 }
 
 /// Encrypts a message in place without computing a tag. The ciphertext is the same as that of

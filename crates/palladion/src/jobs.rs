@@ -1,93 +1,20 @@
-//! The jobs of a batch: which of them go into one kernel.
+//! Which messages of a batch go into one kernel.
 
 use core::fmt;
 use core::marker::PhantomData;
-use core::ptr;
+use core::mem::MaybeUninit;
+use core::slice;
 
-use crate::block::MAX_LANES;
 use crate::dispatch::Chosen;
 use crate::driver::variant::Variant;
 use crate::driver::{Message, batch, message};
-use crate::error::{Error, MAX_LEN};
+use crate::error::Error;
 use crate::family::Family;
 use crate::memory::{Direction, InOut, WipedBytes};
 
-/// A message of a batch, or what became of it.
-#[derive(Clone, Copy, Debug)]
-pub enum Job {
-    /// A message to process.
-    New(Message),
-    /// A message that was processed.
-    Done(Message),
-    /// The tag is wrong, or the message could not be processed.
-    Failed(Error),
-}
-
-impl Job {
-    /// Returns whether the message was processed, or why not.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotProcessed`] if it is new.
-    #[inline]
-    pub fn result(&self) -> Result<(), Error> {
-        match self {
-            Self::New(_) => Err(Error::NotProcessed),
-            Self::Done(_) => Ok(()),
-            Self::Failed(error) => Err(*error),
-        }
-    }
-
-    /// Returns the message if it is new. If it is longer than the standard allows, the job fails.
-    #[inline(always)]
-    fn due(&mut self, direction: Direction) -> Option<&Message> {
-        let Self::New(Message { len, ad_len, .. }) = *self else { return None };
-        // One comparison, because the limit is a power of two less one.
-        if (len | ad_len) as u64 > MAX_LEN {
-            let what = match direction {
-                _ if ad_len as u64 > MAX_LEN => "associated data",
-                Direction::Encrypt => "message",
-                Direction::Decrypt => "ciphertext",
-            };
-            *self = Self::Failed(Error::TooLong { what, max: MAX_LEN });
-        }
-        if let Self::New(message) = self { Some(message) } else { None }
-    }
-
-    /// Ends a new job. Returns whether the message is authentic.
-    #[inline(always)]
-    fn finish(&mut self, authentic: bool) -> bool {
-        match *self {
-            Self::New(message) if authentic => *self = Self::Done(message),
-            _ => *self = Self::Failed(Error::VerificationFailed),
-        }
-        authentic
-    }
-
-    /// Processes the message by itself, if it is due. Returns whether it succeeded, now or before.
-    ///
-    /// # Safety
-    /// The message is valid as [`Message`] requires, with the key length of the variant.
-    #[inline(always)]
-    unsafe fn process<V: Variant>(&mut self, variant: V, direction: Direction) -> bool {
-        let Some(message) = self.due(direction) else { return matches!(self, Self::Done(_)) };
-        // SAFETY: the caller promises a valid message.
-        let authentic = unsafe {
-            match direction {
-                Direction::Encrypt => {
-                    message::seal(variant, message);
-                    true
-                }
-                Direction::Decrypt => message::open(variant, message),
-            }
-        };
-        self.finish(authentic)
-    }
-}
-
-/// A job that borrows its memory.
+/// A message that borrows its memory.
 pub(crate) struct Borrowed<'a> {
-    pub(crate) job: Job,
+    pub(crate) message: Message,
     memory: PhantomData<(&'a [u8], &'a mut [u8])>,
 }
 
@@ -97,26 +24,29 @@ unsafe impl Send for Borrowed<'_> {}
 unsafe impl Sync for Borrowed<'_> {}
 
 impl<'a> Borrowed<'a> {
-    #[inline(always)] // creates the job in place
+    #[inline(always)] // creates the message in place
     pub(crate) fn new<F: Family, const T: usize>(
         [key, nonce, ad]: [&'a [u8]; 3],
         io: &InOut<'a>,
         tag: *mut u8,
-    ) -> Self {
-        Self { job: Job::New(Message::new::<F>(key, nonce, ad, io, tag, T)), memory: PhantomData }
+        direction: Direction,
+    ) -> Result<Self, Error> {
+        let message = Message::new::<F>(key, nonce, ad, io, tag, T);
+        check_limits(&message, direction)?;
+        Ok(Self { message, memory: PhantomData })
     }
+}
 
-    /// Returns the output, once the message was processed.
-    pub(crate) fn output(&self) -> Result<&[u8], Error> {
-        match &self.job {
-            // SAFETY: `dst` comes from a mutable slice of `len` bytes that is borrowed for `'a`,
-            // and nothing writes to it while `self` is borrowed.
-            Job::Done(message) => unsafe {
-                Ok(core::slice::from_raw_parts(message.dst, message.len))
-            },
-            other => Err(other.result().err().unwrap_or(Error::NotProcessed)),
-        }
-    }
+/// Checks the standard's limits of lengths.
+#[inline(always)]
+pub(crate) fn check_limits(message: &Message, direction: Direction) -> Result<(), Error> {
+    let what = match direction {
+        Direction::Encrypt => "message",
+        Direction::Decrypt => "ciphertext",
+    };
+    Error::check_limit("associated data", 0, message.ad_len)?;
+    Error::check_limit(what, 0, message.len)?;
+    Ok(())
 }
 
 /// Some messages of a batch failed. The others were processed.
@@ -125,7 +55,7 @@ impl<'a> Borrowed<'a> {
 pub struct BatchError {
     /// How many messages failed.
     pub failed: usize,
-    /// The index of the first job that failed.
+    /// The place of the first job that failed.
     pub first: usize,
     /// Why that job failed.
     pub error: Error,
@@ -148,10 +78,164 @@ impl From<BatchError> for Error {
     }
 }
 
-/// How many messages are sorted at once. Their sizes are kept on the stack.
+/// The failures of a batch.
+struct Failures<O> {
+    count: usize,
+    first: usize,
+    /// The error of the first.
+    error: Error,
+    on_failure: O,
+}
+
+impl<O: FnMut(usize, Error)> Failures<O> {
+    /// Inlined, so that `error` need not be in memory: the job beside it in a `Result` would be
+    /// there too, and copied.
+    #[inline(always)]
+    fn add(&mut self, place: usize, error: Error) {
+        if self.count(place) {
+            self.error = error;
+        }
+        (self.on_failure)(place, error);
+    }
+
+    /// Returns whether it is the first failure.
+    #[cold]
+    #[inline(never)]
+    fn count(&mut self, place: usize) -> bool {
+        let is_first = self.count == 0;
+        if is_first {
+            self.first = place;
+        }
+        self.count += 1;
+        is_first
+    }
+}
+
+/// Processes messages as they come. Calls `on_failure` with the place of each that failed, in
+/// order, and why.
+///
+/// # Safety
+/// All messages are valid as [`Message`] requires, with the family's key length and tags of one
+/// length. No memory that one writes is used by another.
+#[inline]
+pub(crate) unsafe fn run<F: Family, const D: usize>(
+    messages: impl Iterator<Item = Result<Message, Error>>,
+    direction: Direction,
+    on_failure: impl FnMut(usize, Error),
+) -> Result<(), BatchError> {
+    let error = Error::VerificationFailed;
+    let mut failures = Failures { count: 0, first: 0, error, on_failure };
+    // SAFETY: the caller promises valid messages.
+    unsafe {
+        match Chosen::<F, D>::new() {
+            Ok(variant) if batch::has_kernels(variant) => {
+                together(variant, messages, direction, &mut failures);
+            }
+            Ok(variant) => one_by_one(variant, messages, direction, &mut failures),
+            Err(e) => {
+                for (place, next) in messages.enumerate() {
+                    failures.add(place, next.err().unwrap_or(e.into()));
+                }
+            }
+        }
+    }
+    match failures {
+        Failures { count: 0, .. } => Ok(()),
+        Failures { count: failed, first, error, .. } => Err(BatchError { failed, first, error }),
+    }
+}
+
+/// Processes each message by itself.
+///
+/// # Safety
+/// The same as for [`run`].
+#[inline(always)] // the messages are created here
+unsafe fn one_by_one<V: Variant>(
+    variant: V,
+    messages: impl Iterator<Item = Result<Message, Error>>,
+    direction: Direction,
+    failures: &mut Failures<impl FnMut(usize, Error)>,
+) {
+    for (place, next) in messages.enumerate() {
+        match next {
+            Ok(message) => {
+                // SAFETY: the caller promises valid messages.
+                if !unsafe { process_one(variant, &message, direction) } {
+                    failures.add(place, Error::VerificationFailed);
+                }
+            }
+            Err(error) => failures.add(place, error),
+        }
+    }
+}
+
+/// Processes messages in windows, which have room for partners of each size.
+///
+/// # Safety
+/// The same as for [`run`].
+#[inline(always)] // the messages are created here
+unsafe fn together<V: Variant>(
+    variant: V,
+    mut messages: impl Iterator<Item = Result<Message, Error>>,
+    direction: Direction,
+    failures: &mut Failures<impl FnMut(usize, Error)>,
+) {
+    let mut room = [const { MaybeUninit::<Message>::uninit() }; WINDOW];
+    let mut count = 0;
+    for place in 0_usize.. {
+        let next = messages.next();
+        let mut end = place;
+        if let Some(Ok(message)) = next {
+            room[count].write(message);
+            count += 1;
+            if count < WINDOW {
+                continue;
+            }
+            end += 1;
+        }
+        // Those before a message that failed are processed first, to keep the order.
+        let first = end - count;
+        // SAFETY: so many messages were written, and the caller promises that they are valid.
+        let mut wrong = unsafe {
+            let messages = slice::from_raw_parts(room.as_ptr().cast(), count);
+            process_window(variant, messages, direction)
+        };
+        count = 0;
+        while wrong != 0 {
+            failures.add(first + wrong.trailing_zeros() as usize, Error::VerificationFailed);
+            wrong &= wrong - 1;
+        }
+        match next {
+            Some(Ok(_)) => {}
+            Some(Err(error)) => failures.add(place, error),
+            None => break,
+        }
+    }
+    batch::finish(variant);
+}
+
+/// Processes a message by itself. Returns whether it is authentic.
+///
+/// # Safety
+/// The message is valid as [`Message`] requires, with the key length of the variant.
+#[inline(always)]
+unsafe fn process_one<V: Variant>(variant: V, message: &Message, direction: Direction) -> bool {
+    // SAFETY: the caller promises a valid message.
+    unsafe {
+        match direction {
+            Direction::Encrypt => {
+                message::seal(variant, message);
+                true
+            }
+            Direction::Decrypt => message::open(variant, message),
+        }
+    }
+}
+
+/// How many messages are sorted at once.
 const WINDOW: usize = 64;
 
-/// The size of a message in steps, and its index in the window. Ordered by the length of the
+/// The size of a message in steps, and its place in the window. Ordered by the length of the
 /// message, then by that of the associated data.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Size(u64);
@@ -173,162 +257,79 @@ impl Size {
     }
 }
 
-/// Processes the jobs that `job` finds in each item.
-///
-/// # Safety
-/// All messages are valid as [`Message`] requires, with the family's key length and tags of one
-/// length. No memory that one writes is used by another.
-#[inline(always)]
-pub(crate) unsafe fn run<F: Family, const D: usize, J>(
-    jobs: &mut [J],
-    job: impl Fn(&mut J) -> &mut Job + Copy,
-    direction: Direction,
-) -> Result<(), BatchError> {
-    let mut all_ok = true;
-    match Chosen::<F, D>::new() {
-        Ok(variant) if jobs.len() == 1 || !batch::has_kernels(variant) => {
-            for each in jobs.iter_mut().map(job) {
-                // SAFETY: the caller promises valid messages.
-                all_ok &= unsafe { each.process(variant, direction) };
-            }
-        }
-        Ok(variant) => {
-            for window in jobs.chunks_mut(WINDOW) {
-                // SAFETY: the caller promises valid messages.
-                all_ok &= unsafe { process_window(variant, window, job, direction) };
-            }
-            batch::finish(variant);
-        }
-        Err(e) => {
-            for each in jobs.iter_mut().map(job).filter(|each| matches!(each, Job::New(_))) {
-                *each = Job::Failed(e.into());
-            }
-            all_ok = false;
-        }
-    }
-    if all_ok { Ok(()) } else { summary(jobs, job) }
-}
-
-/// Summarizes the jobs that failed.
-#[cold]
-fn summary<J>(jobs: &mut [J], job: impl Fn(&mut J) -> &mut Job + Copy) -> Result<(), BatchError> {
-    let mut summary = Ok(());
-    for (place, job) in jobs.iter_mut().map(job).enumerate() {
-        if let Err(error) = job.result() {
-            match &mut summary {
-                Ok(()) => summary = Err(BatchError { failed: 1, first: place, error }),
-                Err(e) => e.failed += 1,
-            }
-        }
-    }
-    summary
-}
-
-/// Processes at most [`WINDOW`] jobs. Returns whether all succeeded, now or before. Call
-/// [`batch::finish`] after the last window.
-///
-/// # Safety
-/// The same as for [`run`].
-#[inline(always)]
-pub(crate) unsafe fn process_window<V: Variant, J>(
-    variant: V,
-    jobs: &mut [J],
-    job: impl Fn(&mut J) -> &mut Job + Copy,
-    direction: Direction,
-) -> bool {
-    let [first, others @ ..] = &mut *jobs else { return true };
-    let alike = if let Some(&Message { len, ad_len, .. }) = job(first).due(direction) {
-        others.iter_mut().map(job).fold(true, |alike, other| {
-            alike & matches!(other, Job::New(m) if (m.len == len) & (m.ad_len == ad_len))
-        })
-    } else {
-        false
-    };
-    // SAFETY: the caller promises valid messages. If they are processed together, all are due and
-    // have the same lengths.
-    unsafe {
-        if alike {
-            process_same(variant, jobs, job, direction, jobs.len(), |i| i)
-        } else {
-            process_sorted(variant, jobs, job, direction)
-        }
-    }
-}
-
-/// Sorts jobs by size, and processes together those with the same number of steps.
+/// Processes at most [`WINDOW`] messages. Unless all have the same lengths, sorts them by size, and
+/// processes together those with the same number of steps. Bit `i` of the result is set if message
+/// `i` is not authentic.
 ///
 /// # Safety
 /// The same as for [`run`].
 #[inline(never)]
-unsafe fn process_sorted<V: Variant, J>(
+unsafe fn process_window<V: Variant>(
     variant: V,
-    jobs: &mut [J],
-    job: impl Fn(&mut J) -> &mut Job + Copy,
+    messages: &[Message],
     direction: Direction,
-) -> bool {
-    let mut all_ok = true;
+) -> u64 {
+    let [first, others @ ..] = messages else { return 0 };
+    let lens = |m: &Message| (m.len, m.ad_len);
+    if others.iter().fold(true, |alike, other| alike & (lens(other) == lens(first))) {
+        let each = |i| messages.as_ptr().wrapping_add(i);
+        // SAFETY: the caller promises valid messages.
+        return unsafe { process_same(variant, messages.len(), each, direction) };
+    }
     let (mut order, mut count) = ([Size(0); WINDOW], 0);
+    let mut wrong = 0;
     let steps = |len: usize| len.div_ceil(V::Step::LEN);
-    for (place, job) in jobs.iter_mut().map(job).enumerate() {
-        let size = job.due(direction).and_then(|m| Size::new(steps(m.len), steps(m.ad_len), place));
-        if let Some(size) = size {
+    for (place, message) in messages.iter().enumerate() {
+        if let Some(size) = Size::new(steps(message.len), steps(message.ad_len), place) {
             order[count] = size;
             count += 1;
         } else {
             // SAFETY: the caller promises valid messages.
-            all_ok &= unsafe { job.process(variant, direction) };
+            wrong |= u64::from(!unsafe { process_one(variant, message, direction) }) << place;
         }
     }
     let order = &mut order[..count];
     order.sort_unstable();
     for same in order.chunk_by(Size::has_same_steps) {
-        // SAFETY: the caller promises valid messages. These are due and have the same sizes.
-        all_ok &=
-            unsafe { process_same(variant, jobs, job, direction, same.len(), |i| same[i].place()) };
-    }
-    all_ok
-}
-
-/// Processes `count` jobs, which are at `place`: as many of them together as is fastest.
-///
-/// # Safety
-/// The same as for [`run`]. The jobs are due and have the same number of steps.
-#[inline(always)]
-unsafe fn process_same<V: Variant, J>(
-    variant: V,
-    jobs: &mut [J],
-    job: impl Fn(&mut J) -> &mut Job,
-    direction: Direction,
-    count: usize,
-    place: impl Fn(usize) -> usize,
-) -> bool {
-    let message = |job: &Job| match job {
-        Job::New(message) => ptr::from_ref(message),
-        // SAFETY: the caller promises jobs that are due.
-        _ => unsafe { core::hint::unreachable_unchecked() },
-    };
-    let (mut all_ok, mut done) = (true, 0);
-    // SAFETY: the caller promises a valid message.
-    let len = unsafe { (*message(job(&mut jobs[place(0)]))).len };
-    for kernel in batch::kernels(variant, len) {
-        while count - done >= kernel.messages {
-            let mut messages = [ptr::null(); MAX_LANES];
-            for (i, to) in messages[..kernel.messages].iter_mut().enumerate() {
-                *to = message(job(&mut jobs[place(done + i)]));
-            }
-            // SAFETY: the kernel is one of the variant's and takes so many messages; the caller
-            // promises that they are valid and have the same number of steps.
-            let wrong = unsafe { batch::process_together(kernel, &messages, direction) };
-            for i in 0..kernel.messages {
-                job(&mut jobs[place(done + i)]).finish(wrong >> i & 1 == 0);
-            }
-            all_ok &= wrong == 0;
-            done += kernel.messages;
+        let place = |i: usize| same.get(i).map_or(0, Size::place);
+        let each = |i| messages.as_ptr().wrapping_add(place(i));
+        // SAFETY: the caller promises valid messages. These have the same sizes.
+        let mut forged = unsafe { process_same(variant, same.len(), each, direction) };
+        while forged != 0 {
+            wrong |= 1 << place(forged.trailing_zeros() as usize);
+            forged &= forged - 1;
         }
     }
-    for i in done..count {
-        // SAFETY: the caller promises valid messages.
-        all_ok &= unsafe { job(&mut jobs[place(i)]).process(variant, direction) };
+    wrong
+}
+
+/// Processes `count` messages: as many of them together as is fastest. Bit `i` of the result is set
+/// if message `i` is not authentic.
+///
+/// # Safety
+/// `count` is not zero. `message` returns the address of each of the messages, whatever it returns
+/// for other numbers. They are valid as [`run`] requires and have the same number of steps.
+#[inline(always)]
+pub(crate) unsafe fn process_same<V: Variant>(
+    variant: V,
+    count: usize,
+    message: impl Fn(usize) -> *const Message,
+    direction: Direction,
+) -> u64 {
+    let (mut wrong, mut done) = (0, 0);
+    // SAFETY: the caller promises addresses of valid messages with the same number of steps. A
+    // kernel is one of the variant's and takes so many.
+    unsafe {
+        for kernel in batch::kernels(variant, (*message(0)).len) {
+            while count - done >= kernel.messages {
+                let group = core::array::from_fn(|i| message(done + i));
+                wrong |= u64::from(batch::process_together(kernel, &group, direction)) << done;
+                done += kernel.messages;
+            }
+        }
+        for i in done..count {
+            wrong |= u64::from(!process_one(variant, &*message(i), direction)) << i;
+        }
     }
-    all_ok
+    wrong
 }

@@ -319,10 +319,10 @@ pub(super) unsafe fn process<M: Batched>(operation: Operation, messages: &Pointe
 
 // The interface for the rest of the crate.
 
-/// Tells whether there are kernels for several messages.
+/// Tells whether there are kernels for several messages: those of degree 1 can have them.
 #[inline(always)]
 pub(crate) fn has_kernels<V: Variant>(variant: V) -> bool {
-    variant.kernels().batch[0].messages != 0
+    V::DEGREE == 1 && variant.kernels().batch[0].messages != 0
 }
 
 /// Returns the kernels that are worth while for messages of `len` bytes; those for the most

@@ -583,16 +583,14 @@ pub struct Job<'a> {
     pub target: &'a mut [u8],
     /// The tag, if it is not in a buffer.
     pub tag: Vec<u8>,
-    /// What the job has to say at the end: its result and, as a copy, its output.
-    pub result: Result<(), Error>,
+    /// What became of the job: of a good one, a copy of its output.
     pub output: Result<Vec<u8>, Error>,
 }
 
 impl<'a> Job<'a> {
     pub fn new(inputs: [&'a [u8]; 3], source: &'a [u8], target: &'a mut [u8], tag: &[u8]) -> Self {
         let [key, nonce, ad] = inputs;
-        let (result, output) = (Err(Error::NotProcessed), Err(Error::NotProcessed));
-        Job { key, nonce, ad, source, target, tag: tag.to_vec(), result, output }
+        Job { key, nonce, ad, source, target, tag: tag.to_vec(), output: Ok(Vec::new()) }
     }
 }
 
@@ -626,60 +624,60 @@ impl<F: Family, const D: usize, const T: usize> Batch for Of<F, D, T> {
 
     fn encrypt(&self, how: How, jobs: &mut [Job<'_>]) -> Result<(), BatchError> {
         let (ciphers, which) = ciphers::<F, D, T>(jobs);
-        let mut theirs = Vec::with_capacity(jobs.len());
         let mut tags = vec![Tag::from([0; T]); jobs.len()];
-        for ((job, which), tag) in jobs.iter_mut().zip(which).zip(&mut tags) {
+        let each = jobs.iter_mut().zip(which).zip(&mut tags);
+        let result = batch::encrypt(each.map(|((job, which), tag)| {
             let (cipher, ad, msg, buf) = (&ciphers[which], job.ad, job.source, &mut *job.target);
             let nonce = nonce::<F>(job.nonce);
-            theirs.push(match how {
+            match how {
                 How::InPlace => Encryption::encrypt_in_place(cipher, nonce, ad, buf, tag),
-                How::Into => Encryption::encrypt_into(cipher, nonce, ad, msg, buf, tag).unwrap(),
-                How::SealedInPlace => Encryption::seal_in_place(cipher, nonce, ad, buf).unwrap(),
-                How::Sealed => Encryption::seal_into(cipher, nonce, ad, msg, buf).unwrap(),
-            });
-        }
-        let result = batch::encrypt(&mut theirs);
-        let mut results = Vec::with_capacity(theirs.len());
-        for job in &theirs {
-            results.push((job.result(), job.ciphertext().map(<[u8]>::to_vec)));
-        }
-        drop(theirs);
-        for ((job, result), tag) in jobs.iter_mut().zip(results).zip(tags) {
-            (job.result, job.output) = result;
-            job.tag = match how {
-                How::InPlace | How::Into => bytes(tag),
-                _ => job.target[job.target.len() - T..].to_vec(),
+                How::Into => Encryption::encrypt_into(cipher, nonce, ad, msg, buf, tag),
+                How::SealedInPlace => Encryption::seal_in_place(cipher, nonce, ad, buf),
+                How::Sealed => Encryption::seal_into(cipher, nonce, ad, msg, buf),
+            }
+        }));
+        for (job, tag) in jobs.iter_mut().zip(tags) {
+            let end = match how {
+                How::InPlace | How::Into => job.target.len(),
+                _ => job.target.len() - T,
             };
+            let (ct, behind) = job.target.split_at(end);
+            job.tag = if behind.is_empty() { bytes(tag) } else { behind.to_vec() };
+            job.output = Ok(ct.to_vec());
         }
         result
     }
 
     fn decrypt(&self, how: How, jobs: &mut [Job<'_>]) -> Result<(), BatchError> {
         let (ciphers, which) = ciphers::<F, D, T>(jobs);
-        let mut theirs = Vec::with_capacity(jobs.len());
         let mut copies = vec![None; jobs.len()];
-        for ((job, which), copy) in jobs.iter_mut().zip(which).zip(&mut copies) {
+        let mut failures = Vec::new();
+        let each = jobs.iter_mut().zip(which).zip(&mut copies);
+        let each = each.map(|((job, which), copy)| {
             let (cipher, ad, ct, buf) = (&ciphers[which], job.ad, job.source, &mut *job.target);
             let (nonce, t) = (nonce::<F>(job.nonce), &job.tag[..]);
-            theirs.push(match how {
+            match how {
                 How::InPlace => {
                     Decryption::decrypt_in_place(cipher, nonce, ad, buf, tag::<T>(t, copy))
                 }
                 How::Into => {
-                    Decryption::decrypt_into(cipher, nonce, ad, ct, tag::<T>(t, copy), buf).unwrap()
+                    Decryption::decrypt_into(cipher, nonce, ad, ct, tag::<T>(t, copy), buf)
                 }
-                How::SealedInPlace => Decryption::open_in_place(cipher, nonce, ad, buf).unwrap(),
-                How::Sealed => Decryption::open_into(cipher, nonce, ad, ct, buf).unwrap(),
-            });
+                How::SealedInPlace => Decryption::open_in_place(cipher, nonce, ad, buf),
+                How::Sealed => Decryption::open_into(cipher, nonce, ad, ct, buf),
+            }
+        });
+        let result = batch::decrypt(each, |place, error| failures.push((place, error)));
+        assert!(failures.is_sorted_by_key(|(place, _)| *place));
+        let summary = result.map_err(|e| (e.failed, e.first, e.error));
+        let first = failures.first().map(|(place, error)| (failures.len(), *place, *error));
+        assert_eq!(summary, first.map_or(Ok(()), Err));
+        for job in &mut *jobs {
+            let len = job.target.len() - if how == How::SealedInPlace { T } else { 0 };
+            job.output = Ok(job.target[..len].to_vec());
         }
-        let result = batch::decrypt(&mut theirs);
-        let mut results = Vec::with_capacity(theirs.len());
-        for job in &theirs {
-            results.push((job.result(), job.message().map(<[u8]>::to_vec)));
-        }
-        drop(theirs);
-        for (job, result) in jobs.iter_mut().zip(results) {
-            (job.result, job.output) = result;
+        for (place, error) in failures {
+            jobs[place].output = Err(error);
         }
         result
     }
