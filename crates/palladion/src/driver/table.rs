@@ -101,6 +101,16 @@ impl Kernels {
         }
     }
 
+    /// Takes the kernel for MACs from another table of the same degree, whose features the CPU has
+    /// too and whose kernels do not spill.
+    pub(crate) const fn with_mac_of(mut self, other: &Self) -> Self {
+        assert!(other.scrub.is_none());
+        if let (Some(kernels), Some(other)) = (&mut self.message, &other.message) {
+            kernels.mac = other.mac;
+        }
+        self
+    }
+
     /// Creates the table of a machine that works on `G` groups, or on any number if `G` is 0.
     pub(crate) const fn new<M: Machine, const G: usize>(
         [seal, open, mac]: [MessageKernel; 3],

@@ -33,7 +33,8 @@ halves!(V2, needs "avx2", "vperm2i128");
 /// in one turn. AEGIS-128L has one word per register, which encrypts and absorbs faster there.
 pub(crate) const TABLES_FOR_ZEN: Tables = {
     let mut tables = TABLES;
-    tables[0][0] = entry::table::<Aegis128<V1, true>, 1>(TABLES[0][0].batch);
+    tables[0][0] = entry::table::<Aegis128<V1, true>, 1>(TABLES[0][0].batch)
+        .with_mac_of(&super::aesni::sse::TABLES[0][0]);
     // This kernel learns the context at run time. In the order for Zen it would lack a register for
     // that, and the compiler would put the key on the stack.
     tables[0][0].state.init = entry::table::<Aegis128<V1>, 1>(TABLES[0][0].batch).state.init;
