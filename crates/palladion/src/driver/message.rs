@@ -1,14 +1,15 @@
 //! A whole message in one call.
 
+use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::state::{State, init_group};
+use super::state::{init_group, process_at};
 use super::steps::{CHUNK, Data, Group, Work, process_group};
 use super::tag::{self, MacEnd};
-use super::variant::{Parameters, Variant};
+use super::variant::{Parameters, Variant, check_memory};
 use crate::block::Blocks;
 use crate::machine::Machine;
-use crate::memory::{Direction, InOut, WipedBytes, equal, wipe};
+use crate::memory::{Direction, InOut, WipedBytes, equal, wipe, wipe_at};
 
 /// A message to encrypt, decrypt or authenticate in one call: the argument of kernels.
 ///
@@ -264,29 +265,38 @@ unsafe fn call<V: Variant>(variant: V, operation: Operation, message: &Message) 
 /// The message is valid as [`Message`] requires.
 #[inline(never)]
 unsafe fn by_state<V: Variant>(variant: V, operation: Operation, message: &Message) -> bool {
-    let mut memory = V::Memory::zeroed(); // wiped on drop
-    let mut state = State::new(&mut memory, variant);
+    const { check_memory::<V>() };
+    // Not zeroed first, which would be a call in WebAssembly.
+    let mut memory = MaybeUninit::<V::Memory>::uninit();
+    let state = memory.as_mut_ptr().cast::<u8>();
+    let kernels = variant.kernels();
     let mut expected = [0; 32];
     let tag = if operation == Operation::Open { expected.as_mut_ptr() } else { message.tag };
-    // SAFETY: the caller promises a valid message; `expected` has room for either tag.
+    // SAFETY: the kernels come from a variant, so the CPU has their features, and the memory is
+    // that of the variant's degree. `init` writes the state. The caller promises a valid message;
+    // `expected` has room for either tag.
     unsafe {
-        state.init_at(message.key, message.nonce, ptr::null());
-        state.process(Work::Absorb, message.data(Work::Absorb));
+        (kernels.state.init)(state, V::DEGREE, message.key, message.nonce, ptr::null());
+        process_at(variant, state, Work::Absorb, message.data(Work::Absorb));
+        let (ad_len, len, tag_len) = (message.ad_len as u64, message.len as u64, message.tag_len);
         match operation.work() {
             Some(work) => {
-                state.process(work, message.data(work));
-                state.finalize_to(message.ad_len as u64, message.len as u64, tag, message.tag_len);
+                process_at(variant, state, work, message.data(work));
+                (kernels.state.finalize)(state, V::DEGREE, ad_len, len, tag, tag_len);
             }
-            None => state.finalize_mac_to(message.ad_len as u64, tag, message.tag_len),
+            None => (kernels.state.finalize_mac)(state, V::DEGREE, ad_len, tag, tag_len),
         }
-        variant.kernels().scrub(); // here, because the kernels' frames are below this one
+        kernels.scrub(); // here, because the kernels' frames are below this one
+        wipe_at(state, V::Memory::LEN);
+        if operation != Operation::Open {
+            return true;
+        }
         // Compares through pointers: slicing `expected` would check bounds, and firmware must not
         // contain a panic.
-        let authentic = operation != Operation::Open
-            || equal(
-                core::slice::from_raw_parts(tag, message.tag_len),
-                core::slice::from_raw_parts(message.tag, message.tag_len),
-            );
+        let authentic = equal(
+            core::slice::from_raw_parts(tag, message.tag_len),
+            core::slice::from_raw_parts(message.tag, message.tag_len),
+        );
         wipe(&mut expected);
         authentic
     }

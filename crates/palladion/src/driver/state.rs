@@ -258,6 +258,21 @@ pub(crate) unsafe fn resume<M: Machine, const G: usize>(
     }
 }
 
+/// Processes data, if there is any.
+///
+/// # Safety
+/// The state is memory for the variant's degree, written by its kernels. The data is valid as
+/// [`Data`] says.
+#[inline(always)] // so that the compiler knows the kernels
+pub(super) unsafe fn process_at<V: Variant>(variant: V, state: *mut u8, work: Work, data: Data) {
+    if data.len == 0 {
+        return; // a call would load and store the state
+    }
+    // SAFETY: the kernels come from a variant, so the CPU has their features. The caller promises
+    // the rest.
+    unsafe { (variant.kernels().state.process)(state, V::DEGREE, work, &data) }
+}
+
 /// A state that is kept in memory, with the kernels that wrote it.
 ///
 /// The memory belongs to the caller and is zero until [`init`](Self::init). All bytes are a valid
@@ -292,7 +307,7 @@ impl<'a, V: Variant> State<'a, V> {
     /// # Safety
     /// Key and nonce are readable for the family's length; `ctx` is null or readable for 16 bytes.
     #[inline(always)]
-    pub(super) unsafe fn init_at(&mut self, key: *const u8, nonce: *const u8, ctx: *const u8) {
+    unsafe fn init_at(&mut self, key: *const u8, nonce: *const u8, ctx: *const u8) {
         // SAFETY: the kernels come from a variant, so the CPU has their features, and the memory is
         // that of the variant's degree. The caller promises the pointers.
         unsafe { (self.kernels().state.init)(self.ptr(), V::DEGREE, key, nonce, ctx) }
@@ -303,13 +318,9 @@ impl<'a, V: Variant> State<'a, V> {
     /// # Safety
     /// The data is valid as [`Data`] says.
     #[inline(always)]
-    pub(super) unsafe fn process(&mut self, work: Work, data: Data) {
-        if data.len == 0 {
-            return; // a call would load and store the state
-        }
-        // SAFETY: the kernels come from a variant, so the CPU has their features, and the memory is
-        // that of the variant's degree. The caller promises valid data.
-        unsafe { (self.kernels().state.process)(self.ptr(), V::DEGREE, work, &data) }
+    unsafe fn process(&mut self, work: Work, data: Data) {
+        // SAFETY: the memory is that of the variant's degree. The caller promises valid data.
+        unsafe { process_at(self.variant, self.ptr(), work, data) }
     }
 
     /// Finalize, with pointers.
@@ -317,13 +328,7 @@ impl<'a, V: Variant> State<'a, V> {
     /// # Safety
     /// `tag_len` bytes, 16 or 32, are writable at `tag`.
     #[inline(always)]
-    pub(super) unsafe fn finalize_to(
-        &mut self,
-        ad_len: u64,
-        msg_len: u64,
-        tag: *mut u8,
-        tag_len: usize,
-    ) {
+    unsafe fn finalize_to(&mut self, ad_len: u64, msg_len: u64, tag: *mut u8, tag_len: usize) {
         // SAFETY: the kernels come from a variant, so the CPU has their features, and the memory is
         // that of the variant's degree. The caller promises the tag.
         unsafe {
@@ -336,7 +341,7 @@ impl<'a, V: Variant> State<'a, V> {
     /// # Safety
     /// `tag_len` bytes, 16 or 32, are writable at `tag`; the variant has this MAC.
     #[inline(always)]
-    pub(super) unsafe fn finalize_mac_to(&mut self, data_len: u64, tag: *mut u8, tag_len: usize) {
+    unsafe fn finalize_mac_to(&mut self, data_len: u64, tag: *mut u8, tag_len: usize) {
         // SAFETY: the kernels come from a variant, so the CPU has their features, and the memory is
         // that of the variant's degree. The caller promises the tag.
         unsafe {

@@ -7,5 +7,5 @@ mod wiped;
 
 pub(crate) use equal::equal;
 pub(crate) use inout::{Direction, InOut, LengthsDiffer};
-pub(crate) use wiped::wipe;
 pub use wiped::{Wiped, WipedBytes};
+pub(crate) use wiped::{wipe, wipe_at};

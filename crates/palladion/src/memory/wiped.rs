@@ -63,6 +63,19 @@ impl<const N: usize, const D: usize, A: Copy> ZeroizeOnDrop for Wiped<N, D, A> {
 /// Zeroes bytes in a way that the optimiser does not remove as a dead store.
 #[inline(always)]
 pub(crate) fn wipe(bytes: &mut [u8]) {
-    bytes.fill(0);
-    zeroize::optimization_barrier(bytes);
+    // SAFETY: a slice is writable.
+    unsafe { wipe_at(bytes.as_mut_ptr(), bytes.len()) }
+}
+
+/// Like [`wipe`], for memory that need not be initialised.
+///
+/// # Safety
+/// `len` bytes are writable.
+#[inline(always)]
+pub(crate) unsafe fn wipe_at(bytes: *mut u8, len: usize) {
+    // SAFETY: the caller promises `len` writable bytes, which the first line initialises.
+    unsafe {
+        bytes.write_bytes(0, len);
+        zeroize::optimization_barrier(core::slice::from_raw_parts(bytes, len));
+    }
 }
