@@ -1,11 +1,12 @@
 //! Messages and MACs in one call. A call wipes the key in the scratch memory. JavaScript wipes a
 //! decrypted plaintext after reading it.
 
-use palladion::Algorithm;
-use palladion::any::{Cipher, Mac};
+use palladion::family::Family;
+use palladion::hazmat::{Message, open_any, seal_any};
+use palladion::{Algorithm, Error, Mac, Tag, with_algorithm};
 
 use crate::failure::Failure;
-use crate::memory::{Objects, Scratch, first, wipe};
+use crate::memory::{Key, Objects, Scratch, first, wipe};
 
 pub(crate) fn algorithm(id: u32) -> Result<Algorithm, Failure> {
     u8::try_from(id).ok().and_then(Algorithm::from_id).ok_or(Failure::UnknownAlgorithm(id))
@@ -17,23 +18,35 @@ pub(crate) fn tag(tag: &mut [u8; 32], len: u32) -> Result<&mut [u8], Failure> {
     tag.get_mut(..len as usize).ok_or(Failure::Cipher(wrong))
 }
 
+#[allow(unsafe_code)] // `any::Cipher` would copy the key and wipe its copy
 fn crypt(
     scratch: &mut Scratch,
     [id, tag_len, ad_len, len]: [u32; 4],
     open: bool,
 ) -> Result<u32, Failure> {
-    let key = scratch.take_key();
+    let key = Key(&mut scratch.key);
     let algorithm = algorithm(id)?;
-    let cipher = Cipher::new(algorithm, &key[..algorithm.key_len()], tag_len as usize)?;
-    let nonce = &scratch.nonce[..algorithm.key_len()];
-    let all = first(&mut scratch.data, ad_len.checked_add(len).ok_or(Failure::Argument)?)?;
-    let (ad, data) = all.split_at_mut(ad_len as usize);
-    let tag = tag(&mut scratch.tag, tag_len)?;
-    if open {
-        cipher.decrypt_in_place(nonce, ad, data, tag)?
-    } else {
-        cipher.encrypt_in_place(nonce, ad, data, tag)?
-    }
+    let Some((ad, rest)) = scratch.data.split_at_mut_checked(ad_len as usize) else {
+        return Err(Failure::Argument);
+    };
+    let Some((data, rest)) = rest.split_at_mut_checked(len as usize) else {
+        return Err(Failure::Argument);
+    };
+    let tag = first(rest, tag_len)?;
+    let message = Message {
+        key: key.as_ptr(),
+        nonce: scratch.nonce.as_ptr(),
+        ad: ad.as_ptr(),
+        ad_len: ad.len(),
+        src: data.as_ptr(),
+        dst: data.as_mut_ptr(),
+        len: data.len(),
+        tag: tag.as_mut_ptr(),
+        tag_len: tag.len(),
+    };
+    // SAFETY: key and nonce have 32 bytes, which suffice for each algorithm. The other pointers are
+    // those of slices with the lengths beside them.
+    unsafe { if open { open_any(algorithm, &message)? } else { seal_any(algorithm, &message)? } }
     Ok(0)
 }
 
@@ -53,32 +66,64 @@ pub(crate) fn decrypt(
     crypt(scratch, numbers, true)
 }
 
-/// Returns the MAC of `len` bytes of data, which are wiped.
-fn begin(scratch: &mut Scratch, id: u32, len: u32) -> Result<Mac, Failure> {
-    let key = scratch.take_key();
+/// Computes the MAC of data, or compares it with `tag`.
+fn one_mac<F: Family, const D: usize>(
+    [key, nonce, data]: [&[u8]; 3],
+    tag: &mut [u8],
+    verify: bool,
+) -> Result<(), Error> {
+    fn with<F: Family, const D: usize, const T: usize>(
+        key: &F::Key,
+        nonce: &F::Nonce,
+        data: &[u8],
+        tag: &mut [u8; T],
+        verify: bool,
+    ) -> Result<(), Error> {
+        if verify {
+            return Mac::<F, D, T>::verify_mac(key, nonce, data, &Tag::from(*tag));
+        }
+        *tag = *Mac::<F, D, T>::mac(key, nonce, data)?.as_bytes();
+        Ok(())
+    }
+    let (key, nonce) = (F::Key::try_from(key)?, F::Nonce::try_from(nonce)?);
+    if let Ok(tag) = (&mut *tag).try_into() {
+        return with::<F, D, 16>(&key, &nonce, data, tag, verify);
+    }
+    let actual = tag.len();
+    let tag = tag.try_into().map_err(|_| Error::UnknownTagLength { actual })?;
+    with::<F, D, 32>(&key, &nonce, data, tag, verify)
+}
+
+/// Computes or compares the MAC of `len` bytes of data, which are wiped.
+fn authenticate(
+    scratch: &mut Scratch,
+    [id, tag_len, len]: [u32; 3],
+    verify: bool,
+) -> Result<u32, Failure> {
+    let key = Key(&mut scratch.key);
     let algorithm = algorithm(id)?;
-    let key_len = algorithm.key_len();
-    let mut mac = Mac::new(algorithm, &key[..key_len], &scratch.nonce[..key_len])?;
+    let tag = tag(&mut scratch.tag, tag_len)?;
     let data = first(&mut scratch.data, len)?;
-    mac.update(data)?;
+    let key_len = algorithm.key_len();
+    let inputs = [&key[..key_len], &scratch.nonce[..key_len], &*data];
+    let result = with_algorithm!(algorithm, one_mac(inputs, tag, verify));
     wipe(data);
-    Ok(mac)
+    result?;
+    Ok(0)
 }
 
 pub(crate) fn mac(
     scratch: &mut Scratch,
     _: &mut Objects,
-    [id, tag_len, len]: [u32; 3],
+    numbers: [u32; 3],
 ) -> Result<u32, Failure> {
-    begin(scratch, id, len)?.finalize(tag(&mut scratch.tag, tag_len)?)?;
-    Ok(0)
+    authenticate(scratch, numbers, false)
 }
 
 pub(crate) fn mac_verify(
     scratch: &mut Scratch,
     _: &mut Objects,
-    [id, tag_len, len]: [u32; 3],
+    numbers: [u32; 3],
 ) -> Result<u32, Failure> {
-    begin(scratch, id, len)?.verify(tag(&mut scratch.tag, tag_len)?)?;
-    Ok(0)
+    authenticate(scratch, numbers, true)
 }

@@ -7,7 +7,7 @@ use zeroize::Zeroize;
 
 use crate::cipher::algorithm;
 use crate::failure::Failure;
-use crate::memory::{Objects, Scratch, first};
+use crate::memory::{Key, Objects, Scratch, first};
 
 /// A file being written or read.
 pub(crate) struct File<T> {
@@ -70,7 +70,7 @@ impl Owned {
     /// is `u32::MAX`.
     fn take(scratch: &mut Scratch, at: usize, passphrase_len: u32) -> Result<Self, Failure> {
         match passphrase_len {
-            u32::MAX => Ok(Self::Key(MasterKey::from(*scratch.take_key()))),
+            u32::MAX => Ok(Self::Key(MasterKey::from(*Key(&mut scratch.key)))),
             len => {
                 let bytes = first(&mut scratch.data[at..], len)?;
                 let passphrase = Passphrase::new(&*bytes);
@@ -178,7 +178,7 @@ pub(crate) fn key_format(
     _: &mut Objects,
     []: [u32; 0],
 ) -> Result<u32, Failure> {
-    let text = MasterKey::from(*scratch.take_key()).to_key_file();
+    let text = MasterKey::from(*Key(&mut scratch.key)).to_key_file();
     scratch.data[..text.len()].copy_from_slice(text.as_bytes());
     Ok(text.len() as u32)
 }

@@ -35,9 +35,9 @@ macro_rules! functions {
     ($export:ident) => {
         $export! {
             // Encrypts the `len` bytes of data that follow `ad_len` bytes of associated data, and
-            // writes the tag.
+            // writes the tag after them.
             pld_encrypt(id, tag_len, ad_len, len) => crate::cipher::encrypt;
-            // Decrypts them. Zeroes them if the tag is wrong.
+            // Decrypts them, if the tag after them is right. Otherwise zeroes them.
             pld_decrypt(id, tag_len, ad_len, len) => crate::cipher::decrypt;
             // Writes the MAC of `len` bytes of data, which are wiped.
             pld_mac(id, tag_len, len) => crate::cipher::mac;

@@ -1,10 +1,10 @@
 //! The interface between JavaScript and Rust: the scratch memory, objects and results.
 
 use core::fmt::{self, Write};
+use core::ops::Deref;
 
 use palladion::hazmat::AnySession;
 use palladion_file::sans_io::{Opener, Sealer};
-use zeroize::Zeroizing;
 
 use crate::failure::Failure;
 use crate::file::File;
@@ -25,12 +25,12 @@ pub(crate) struct Scratch {
     pub(crate) key: [u8; 32],
     /// A nonce, or a salt.
     pub(crate) nonce: [u8; 32],
-    /// A tag, written or compared by a call.
+    /// A tag, written or compared by a call, unless it follows the data.
     pub(crate) tag: [u8; 32],
     /// The error of a call that failed.
     pub(crate) text: [u8; 512],
-    /// Messages, in place.
-    pub(crate) data: [u8; DATA_LEN],
+    /// Messages, in place, with room for a tag at the end.
+    pub(crate) data: [u8; DATA_LEN + 32],
 }
 
 impl Scratch {
@@ -43,12 +43,23 @@ impl Scratch {
         core::mem::offset_of!(Self, data),
         DATA_LEN,
     ];
+}
 
-    /// Takes the key, and wipes it here.
-    pub(crate) fn take_key(&mut self) -> Zeroizing<[u8; 32]> {
-        let key = Zeroizing::new(self.key);
-        wipe(&mut self.key);
-        key
+/// The key in the scratch memory, which is wiped at the end of the call. There is no copy of it.
+pub(crate) struct Key<'a>(pub(crate) &'a mut [u8; 32]);
+
+impl Deref for Key<'_> {
+    type Target = [u8; 32];
+
+    fn deref(&self) -> &[u8; 32] {
+        self.0
+    }
+}
+
+impl Drop for Key<'_> {
+    fn drop(&mut self) {
+        *self.0 = [0; 32]; // WebAssembly would call a function to fill a slice
+        zeroize::optimization_barrier(self.0);
     }
 }
 

@@ -19,7 +19,7 @@ use napi_sys as sys;
 use palladion::hazmat::{Message, open_any, seal_any};
 
 use crate::failure::Failure;
-use crate::memory::{Objects, Scratch, answer};
+use crate::memory::{Key, Objects, Scratch, answer};
 use crate::{cipher, file, pieces};
 
 /// Node-API's status for success, and its type of a `Uint8Array`.
@@ -204,7 +204,7 @@ define! {
 /// Encrypts or decrypts. Arguments: algorithm, length of the tag, associated data, input, output.
 /// The input may start where the output does. Key, nonce and tag are in the scratch memory.
 fn crypt(scratch: &mut Scratch, arguments: &Arguments, open: bool) -> Result<u32, Failure> {
-    let key = scratch.take_key();
+    let key = Key(&mut scratch.key);
     let algorithm = cipher::algorithm(arguments.number(0)?)?;
     let tag = cipher::tag(&mut scratch.tag, arguments.number(1)?)?;
     let (ad, src, dst) = (arguments.array(2)?, arguments.array(3)?, arguments.array(4)?);

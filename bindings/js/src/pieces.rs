@@ -7,7 +7,7 @@ use palladion_file::MasterKey;
 
 use crate::cipher::{algorithm, tag};
 use crate::failure::Failure;
-use crate::memory::{Objects, Scratch, Table, first, wipe};
+use crate::memory::{Key, Objects, Scratch, Table, first, wipe};
 
 /// Starts a message with the key and the nonce in the scratch memory, and wipes the key there.
 pub(crate) fn begin(
@@ -16,11 +16,10 @@ pub(crate) fn begin(
     id: u32,
     ad: &[u8],
 ) -> Result<u32, Failure> {
-    let key_len = algorithm(id).map(|algorithm| algorithm.key_len());
-    let result = key_len
-        .and_then(|len| Ok(AnySession::new(algorithm(id)?, &key[..len], &nonce[..len], ad)?));
-    wipe(key);
-    Ok(sessions.add(result?))
+    let key = Key(key);
+    let algorithm = algorithm(id)?;
+    let key_len = algorithm.key_len();
+    Ok(sessions.add(AnySession::new(algorithm, &key[..key_len], &nonce[..key_len], ad)?))
 }
 
 pub(crate) fn session_new(
@@ -123,7 +122,7 @@ pub(crate) fn mac_new(
     objects: &mut Objects,
     [id, master]: [u32; 2],
 ) -> Result<u32, Failure> {
-    let key = scratch.take_key();
+    let key = Key(&mut scratch.key);
     let algorithm = algorithm(id)?;
     let key_len = algorithm.key_len();
     Ok(objects.macs.add(AnyMac(if master != 0 {

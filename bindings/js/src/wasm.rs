@@ -25,7 +25,7 @@ static SCRATCH: Shared<Scratch> = Shared(UnsafeCell::new(Scratch {
     nonce: [0; 32],
     tag: [0; 32],
     text: [0; 512],
-    data: [0; DATA_LEN],
+    data: [0; DATA_LEN + 32],
 }));
 static OBJECTS: Shared<Objects> = Shared(UnsafeCell::new(Objects::new()));
 

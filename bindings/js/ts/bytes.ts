@@ -117,14 +117,14 @@ export function checkTagLength(length: number): TagLength {
 }
 
 /**
- * Refuses an output that partly overlaps the input, which would change the input before it is read.
- * Both may start at the same place.
+ * Refuses an output whose first `length` bytes partly overlap the input, which would change the
+ * input before it is read. Both may start at the same place.
  */
-export function checkOverlap(input: Uint8Array, output: Uint8Array): void {
+export function checkOverlap(input: Uint8Array, output: Uint8Array, length: number): void {
     if (input.buffer !== output.buffer || input.byteOffset === output.byteOffset) return;
     const apart =
         input.byteOffset + input.length <= output.byteOffset ||
-        output.byteOffset + output.length <= input.byteOffset;
+        output.byteOffset + length <= input.byteOffset;
     if (!apart) {
         throw new PalladionError(
             'OVERLAP',

@@ -60,13 +60,22 @@ const wrongTag = () =>
             'or the ciphertext, tag, nonce or associated data was changed',
     );
 
-/** Returns the array for a result: `into`, if it has the right length, or a new one. */
-function place(into: Uint8Array | undefined, length: number): Uint8Array {
-    if (into === undefined) return newOutput(length);
+/**
+ * Checks the array for a result: it has the right length, and its first `text` bytes do not partly
+ * overlap the input.
+ */
+function place(
+    into: Uint8Array | undefined,
+    length: number,
+    input: Uint8Array,
+    text: number,
+): Uint8Array | undefined {
+    if (into === undefined) return undefined;
     if (!(into instanceof Uint8Array)) {
         throw new PalladionError('WRONG_TYPE', 'the array to write into must be a Uint8Array');
     }
     checkLength(into, length, 'array to write into');
+    checkOverlap(input, into, text);
     return into;
 }
 
@@ -101,24 +110,69 @@ export class Cipher {
         this.#key = undefined;
     }
 
-    #run(
-        open: boolean,
-        nonce: Uint8Array,
-        ad: Uint8Array,
-        input: Uint8Array,
-        output: Uint8Array,
-        tag: Uint8Array,
-    ): boolean {
+    /** The key. Throws if it was destroyed. */
+    get #liveKey(): Uint8Array {
         if (this.#key === undefined)
             throw new PalladionError('WRONG_STATE', 'the key of this cipher was destroyed');
-        const message = { id: this.#id, key: this.#key, nonce, ad, input, output, tag };
-        if (open) return engine().decrypt(message);
-        engine().encrypt(message);
-        return true;
+        return this.#key;
     }
 
     #nonce(nonce: BytesLike): Uint8Array {
         return exactly(nonce, this.nonceLength, 'nonce');
+    }
+
+    /** Encrypts into an array, or two of them. */
+    #encryptTo(
+        nonce: Uint8Array,
+        ad: Uint8Array,
+        input: Uint8Array,
+        output: Uint8Array,
+        tag: Uint8Array = output.subarray(input.length),
+    ): void {
+        const message = { id: this.#id, key: this.#liveKey, nonce, ad, input, tag };
+        engine().encrypt({ ...message, output: output.subarray(0, input.length) });
+    }
+
+    /**
+     * Encrypts a short message in the module's memory, and returns where the ciphertext is, which
+     * the tag follows. Returns -1 if the message is too long.
+     */
+    #encryptShort(nonce: Uint8Array, ad: Uint8Array, input: Uint8Array): number {
+        const e = engine();
+        const key = this.#liveKey;
+        if (ad.length + input.length > e.short) return -1;
+        return e.encryptShort(this.#id, key, nonce, ad, input, this.tagLength);
+    }
+
+    /**
+     * Decrypts `length` bytes of the input, which the tag follows unless it is given separately.
+     */
+    #decrypt(
+        nonce: Uint8Array,
+        ad: Uint8Array,
+        input: Uint8Array,
+        length: number,
+        tag: Uint8Array | undefined,
+        into: Uint8Array | undefined,
+    ): Bytes {
+        const e = engine();
+        const id = this.#id;
+        const key = this.#liveKey;
+        if (ad.length + length > e.short) {
+            const output = into ?? newOutput(length);
+            tag ??= input.subarray(length);
+            input = input.subarray(0, length);
+            if (!e.decrypt({ id, key, nonce, ad, input, output, tag })) throw wrongTag();
+            return output as Bytes;
+        }
+        const at = e.decryptShort(id, key, nonce, ad, input, length, tag);
+        if (at === -1) {
+            into?.fill(0);
+            throw wrongTag();
+        }
+        const output = e.read(at, at + length, into);
+        e.memory().fill(0, at, at + length);
+        return output as Bytes;
     }
 
     /** Encrypts with a new random nonce. Returns the nonce, the ciphertext and the tag in one. */
@@ -127,17 +181,13 @@ export class Cipher {
         const input = toBytes(message, 'message');
         const ad = optionalBytes(options.ad, 'associated data');
         const nonce = randomBytes(this.nonceLength);
-        const sealed = newOutput(nonce.length + input.length + this.tagLength);
+        const length = input.length + this.tagLength;
+        const sealed = newOutput(nonce.length + length);
         sealed.set(nonce);
-        const end = nonce.length + input.length;
-        this.#run(
-            false,
-            nonce,
-            ad,
-            input,
-            sealed.subarray(nonce.length, end),
-            sealed.subarray(end),
-        );
+        const rest = sealed.subarray(nonce.length);
+        const at = this.#encryptShort(nonce, ad, input);
+        if (at === -1) this.#encryptTo(nonce, ad, input, rest);
+        else engine().read(at, at + length, rest);
         return sealed;
     }
 
@@ -146,24 +196,12 @@ export class Cipher {
         checkOptions(options, MESSAGE_OPTIONS);
         const input = toBytes(sealed, 'sealed message');
         const ad = optionalBytes(options.ad, 'associated data');
-        const { nonceLength, tagLength } = this;
-        const end = input.length - tagLength;
+        const { nonceLength } = this;
+        const length = input.length - nonceLength - this.tagLength;
         // Too short for an output of `seal`, so it was changed.
-        if (end < nonceLength) throw wrongTag();
-        const message = newOutput(end - nonceLength);
+        if (length < 0) throw wrongTag();
         const nonce = input.subarray(0, nonceLength);
-        if (
-            !this.#run(
-                true,
-                nonce,
-                ad,
-                input.subarray(nonceLength, end),
-                message,
-                input.subarray(end),
-            )
-        )
-            throw wrongTag();
-        return message;
+        return this.#decrypt(nonce, ad, input.subarray(nonceLength), length, undefined, undefined);
     }
 
     /** Encrypts. Returns the ciphertext and the tag in one. */
@@ -172,10 +210,12 @@ export class Cipher {
         const n = this.#nonce(nonce);
         const input = toBytes(message, 'message');
         const ad = optionalBytes(options.ad, 'associated data');
-        const output = place(options.into, input.length + this.tagLength);
-        const text = output.subarray(0, input.length);
-        checkOverlap(input, text);
-        this.#run(false, n, ad, input, text, output.subarray(input.length));
+        const length = input.length + this.tagLength;
+        const into = place(options.into, length, input, input.length);
+        const at = this.#encryptShort(n, ad, input);
+        if (at !== -1) return engine().read(at, at + length, into) as Bytes;
+        const output = into ?? newOutput(length);
+        this.#encryptTo(n, ad, input, output);
         return output as Bytes;
     }
 
@@ -190,11 +230,8 @@ export class Cipher {
         const ad = optionalBytes(options.ad, 'associated data');
         const length = input.length - this.tagLength;
         if (length < 0) throw wrongTag();
-        const output = place(options.into, length);
-        checkOverlap(input, output);
-        if (!this.#run(true, n, ad, input.subarray(0, length), output, input.subarray(length)))
-            throw wrongTag();
-        return output as Bytes;
+        const into = place(options.into, length, input, length);
+        return this.#decrypt(n, ad, input, length, undefined, into);
     }
 
     /** Encrypts. Returns the ciphertext and the tag separately. */
@@ -203,11 +240,18 @@ export class Cipher {
         const n = this.#nonce(nonce);
         const input = toBytes(message, 'message');
         const ad = optionalBytes(options.ad, 'associated data');
-        const ciphertext = place(options.into, input.length);
-        checkOverlap(input, ciphertext);
+        const into = place(options.into, input.length, input, input.length);
+        const at = this.#encryptShort(n, ad, input);
+        if (at !== -1) {
+            const end = at + input.length;
+            const e = engine();
+            const ciphertext = e.read(at, end, into) as Bytes;
+            return { ciphertext, tag: e.read(end, end + this.tagLength) as Bytes };
+        }
+        const ciphertext = (into ?? newOutput(input.length)) as Bytes;
         const tag = new Uint8Array(this.tagLength);
-        this.#run(false, n, ad, input, ciphertext, tag);
-        return { ciphertext: ciphertext as Bytes, tag };
+        this.#encryptTo(n, ad, input, ciphertext, tag);
+        return { ciphertext, tag };
     }
 
     /** Decrypts with a separate tag. On failure, zeroes `into` and throws `VERIFICATION_FAILED`. */
@@ -222,10 +266,8 @@ export class Cipher {
         const input = toBytes(ciphertext, 'ciphertext');
         const t = exactly(tag, this.tagLength, 'tag');
         const ad = optionalBytes(options.ad, 'associated data');
-        const output = place(options.into, input.length);
-        checkOverlap(input, output);
-        if (!this.#run(true, n, ad, input, output, t)) throw wrongTag();
-        return output as Bytes;
+        const into = place(options.into, input.length, input, input.length);
+        return this.#decrypt(n, ad, input, input.length, t, into);
     }
 
     /** Encrypts a message where it lies, and returns its tag. */

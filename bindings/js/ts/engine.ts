@@ -1,4 +1,4 @@
-import type { Bytes } from './bytes.js';
+import { newOutput, type Bytes } from './bytes.js';
 import { PalladionError, type ErrorCode } from './errors.js';
 
 /**
@@ -130,46 +130,84 @@ export abstract class Engine {
         return this.memory().slice(this.tag, this.tag + length) as Bytes;
     }
 
-    /** Encrypts a message and writes its tag. */
-    encrypt(message: Message): void {
-        const { id, key, nonce, ad, input, output, tag } = message;
-        if (ad.length + input.length > this.room) {
-            this.#pieces(message, false);
-            return;
-        }
-        const memory = this.memory(); // the call does not allocate, so the memory does not move
-        const text = this.data + ad.length;
-        memory.set(key, this.key);
-        memory.set(nonce, this.nonce);
-        if (ad.length > 0) memory.set(ad, this.data);
-        memory.set(input, text);
-        this.check(this.call.pld_encrypt(id, tag.length, ad.length, input.length));
-        output.set(memory.subarray(text, text + input.length));
-        tag.set(memory.subarray(this.tag, this.tag + tag.length));
-        // The memory holds ciphertext now; wipe the associated data only.
-        if (ad.length > 0) memory.fill(0, this.data, text);
-    }
-
-    /** Decrypts a message. Returns whether the tag was right; if not, the output is zeroed. */
-    decrypt(message: Message): boolean {
-        const { id, key, nonce, ad, input, output, tag } = message;
-        if (ad.length + input.length > this.room) return this.#pieces(message, true);
+    /**
+     * Writes a message or a ciphertext to the memory, for a call; a tag follows it. Returns where
+     * it starts.
+     */
+    #write(key: Uint8Array, nonce: Uint8Array, ad: Uint8Array, input: Uint8Array): number {
         const memory = this.memory();
         const text = this.data + ad.length;
-        const end = text + input.length;
         memory.set(key, this.key);
         memory.set(nonce, this.nonce);
         if (ad.length > 0) memory.set(ad, this.data);
         memory.set(input, text);
-        memory.set(tag, this.tag);
-        if (this.call.pld_decrypt(id, tag.length, ad.length, input.length) !== -1) {
-            output.set(memory.subarray(text, end));
-            memory.fill(0, this.data, end);
-            return true;
-        }
-        output.fill(0);
-        if (this.wrongTag()) return false;
+        return text;
+    }
+
+    /**
+     * Encrypts a message in the memory; with the associated data it has at most `short` bytes.
+     * Returns where the ciphertext is. The tag follows it.
+     */
+    encryptShort(
+        id: number,
+        key: Uint8Array,
+        nonce: Uint8Array,
+        ad: Uint8Array,
+        input: Uint8Array,
+        tagLength: number,
+    ): number {
+        const text = this.#write(key, nonce, ad, input);
+        this.check(this.call.pld_encrypt(id, tagLength, ad.length, input.length));
+        // The memory holds ciphertext now; wipe the associated data only.
+        if (ad.length > 0) this.memory().fill(0, this.data, text);
+        return text;
+    }
+
+    /**
+     * Decrypts `length` bytes in the memory; with the associated data they are at most `short`. The
+     * tag follows them in `input`, or is `tag`. Returns where the message is, which the caller
+     * wipes, or -1 if the tag is wrong.
+     */
+    decryptShort(
+        id: number,
+        key: Uint8Array,
+        nonce: Uint8Array,
+        ad: Uint8Array,
+        input: Uint8Array,
+        length: number,
+        tag?: Uint8Array,
+    ): number {
+        const text = this.#write(key, nonce, ad, input);
+        if (tag !== undefined) this.memory().set(tag, text + length);
+        const tagLength = tag === undefined ? input.length - length : tag.length;
+        const failed = this.call.pld_decrypt(id, tagLength, ad.length, length) === -1;
+        if (ad.length > 0) this.memory().fill(0, this.data, text);
+        if (!failed) return text;
+        if (this.wrongTag()) return -1;
         throw this.failure();
+    }
+
+    /** Copies bytes of the memory to `into` or, without it, to a new array. */
+    read(from: number, to: number, into?: Uint8Array): Uint8Array {
+        const memory = this.memory();
+        // Calls take long: this is one for short results, which are filled with zeros first.
+        if (into === undefined && to - from < 4096) return memory.slice(from, to);
+        const output = into ?? newOutput(to - from);
+        output.set(memory.subarray(from, to));
+        return output;
+    }
+
+    /** Encrypts a message of any length and writes its tag. */
+    encrypt(message: Message): void {
+        this.#pieces(message, false);
+    }
+
+    /**
+     * Decrypts a message of any length. Returns whether the tag was right; if not, the output is
+     * zeroed.
+     */
+    decrypt(message: Message): boolean {
+        return this.#pieces(message, true);
     }
 
     #pieces({ id, key, nonce, ad, input, output, tag }: Message, open: boolean): boolean {
