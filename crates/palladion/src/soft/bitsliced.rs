@@ -545,10 +545,15 @@ pub(crate) fn mix<W: Linear<N>, const N: usize>(
     t: &Planes<W, N>,
     mut take: impl FnMut(usize, [W; N]),
 ) {
-    let (carry, _) = W::shift_and_sum(plane::<W, N, 7>(t));
+    // WebAssembly keeps the results for plane 7. Elsewhere there are no registers for them.
+    let (carry, sums) = W::shift_and_sum(plane::<W, N, 7>(t));
     let mut lower = carry;
     for_each_plane!(P: {
-        let (doubled, mut out) = W::shift_and_sum(plane::<W, N, P>(t));
+        let (doubled, mut out) = if P == 7 && cfg!(target_family = "wasm") {
+            (carry, sums)
+        } else {
+            W::shift_and_sum(plane::<W, N, P>(t))
+        };
         for g in 0..N {
             out[g] = out[g] ^ lower[g];
             if P == 1 || P == 3 || P == 4 {
@@ -573,6 +578,18 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Bitsliced<W,
             }
         });
         self
+    }
+
+    /// Computes Update, where `input` returns what is added to a word of the state.
+    #[inline(always)]
+    fn update_with(&mut self, input: impl Fn(usize, usize) -> W) {
+        let mut t = MaybeUninit::uninit();
+        mix(sub_bytes::<W, C, N>(&self.0, &mut t), |p, out| {
+            for (g, (planes, out)) in self.0.iter_mut().zip(out).enumerate() {
+                let plane = &mut planes[p % 8]; // `%` changes nothing; see `source`
+                *plane = *plane ^ Self::next(out) ^ input(g, p);
+            }
+        });
     }
 
     /// The cells that receive a step's input: 0 and, with two blocks, 4.
@@ -675,13 +692,53 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Slice
     /// key. Here the block is added to the sum, which gives the same result.
     #[inline(never)]
     fn update(&mut self, m: &Step<W, N, BLOCKS>) {
-        let mut t = MaybeUninit::uninit();
-        mix(sub_bytes::<W, C, N>(&self.0, &mut t), |p, out| {
-            for (g, (planes, out)) in self.0.iter_mut().zip(out).enumerate() {
-                let plane = &mut planes[p % 8]; // `%` changes nothing; see `source`
-                *plane = *plane ^ Self::next(out) ^ Self::input(m, g, p);
+        self.update_with(|g, p| Self::input(m, g, p));
+    }
+    const WHOLE_INPUT: bool = cfg!(target_family = "wasm");
+    #[inline(never)]
+    fn set_sum(&mut self, state: &Self, m: &Self::Step) {
+        for g in 0..N {
+            for p in 0..8 {
+                self.0[g][p] = state.0[g][p] ^ Self::input(m, g, p);
             }
-        });
+        }
+    }
+    #[inline(never)]
+    fn from_steps(steps: &[Self::Step]) -> Self {
+        let mut s = Self::zero();
+        for b in 0..BLOCKS {
+            for n in 0..N {
+                // The words of a step have a word of the state in each cell, those of a state have
+                // a block in each. Exchanges the numbers of blocks and cells.
+                let mut words = [W::constant(0); 8];
+                for (word, step) in words.iter_mut().zip(steps) {
+                    *word = step[b][n];
+                }
+                let [w0, w1, w2, w3, w4, w5, w6, w7] = &mut words;
+                for (a, b) in [(&mut *w0, &mut *w1), (w2, w3), (w4, w5), (w6, w7)] {
+                    exchange(a, b, W::CELL, cells::<W, 0b001>());
+                }
+                let [w0, w1, w2, w3, w4, w5, w6, w7] = &mut words;
+                for (a, b) in [(&mut *w0, &mut *w2), (w1, w3), (w4, w6), (w5, w7)] {
+                    exchange(a, b, 2 * W::CELL, cells::<W, 0b010>());
+                }
+                if BLOCKS == 1 {
+                    let [w0, w1, w2, w3, w4, w5, w6, w7] = &mut words;
+                    for (a, b) in [(&mut *w0, &mut *w4), (w1, w5), (w2, w6), (w3, w7)] {
+                        exchange(a, b, 4 * W::CELL, cells::<W, 0b100>());
+                    }
+                }
+                for (k, word) in words.into_iter().take(8 / BLOCKS).enumerate() {
+                    let (g, p) = W::source(n, 8 / BLOCKS * b + k);
+                    s.0[g % N][p % 8] = word; // `%` changes nothing; see `source`
+                }
+            }
+        }
+        s
+    }
+    #[inline(never)]
+    fn update_whole(&mut self, input: &Self) {
+        self.update_with(|g, p| input.0[g % N][p % 8]); // `%` changes nothing; see `source`
     }
 
     #[inline(never)]
@@ -812,6 +869,51 @@ mod tests {
         tests::steps::<Bitsliced<u64, 4, 1>>();
         tests::steps::<Bitsliced<u64, 2, 2>>();
         tests::steps::<Bitsliced<u64, 2, 1>>();
+    }
+
+    #[test]
+    fn inputs_as_states_are_those_of_steps() {
+        fn check<
+            W: Layout<N> + PartialEq + core::fmt::Debug,
+            const N: usize,
+            const BLOCKS: usize,
+        >() {
+            let mut random = tests::random();
+            let mut state = |count: usize| {
+                let mut bytes = [0; 16 * 8 * 2];
+                bytes.fill_with(&mut random);
+                let lanes = <Bitsliced<W, N, BLOCKS> as Sliced>::Blocks::LANES;
+                let steps: [Step<W, N, BLOCKS>; 6] = core::array::from_fn(|i| {
+                    // SAFETY: a step has at most 64 bytes, and there are at most six.
+                    unsafe {
+                        let start = bytes.as_ptr().add(32 * i);
+                        <Bitsliced<W, N, BLOCKS> as Sliced>::load(start, 16 * lanes)
+                    }
+                });
+                (Bitsliced::<W, N, BLOCKS>::from_steps(&steps[..count]), steps)
+            };
+            let count = if BLOCKS == 2 { 4 } else { 6 };
+            let (mut one, steps) = state(count);
+            let mut added = Bitsliced::<W, N, BLOCKS>::zero();
+            for (i, step) in steps[..count].iter().enumerate() {
+                added.add_at(step, i);
+            }
+            assert_eq!(one.0, added.0);
+            let (contexts, [step, ..]) = state(count);
+            let mut whole = Bitsliced::zero();
+            whole.set_sum(&contexts, &step);
+            let mut other = one;
+            one.update(&step);
+            one.add(&contexts);
+            other.update_whole(&whole);
+            assert_eq!(one.0, other.0);
+        }
+        check::<u32, 4, 2>();
+        check::<u32, 4, 1>();
+        check::<u64, 4, 2>();
+        check::<u64, 4, 1>();
+        check::<u64, 2, 2>();
+        check::<u64, 2, 1>();
     }
 
     #[test]

@@ -5,12 +5,14 @@
 //! written here once in terms of it. They go through vectors of blocks where that is simpler and
 //! speed does not matter.
 
+use core::mem::MaybeUninit;
+
 use super::sbox::Bits;
 use crate::block::{Blocks, MAX_LANES, Vector, one_form};
 use crate::machine::{
     C0, C1, FINAL_ROUNDS, Machine, load_at, load_word, store_all, store_at, truncate_at,
 };
-use crate::memory::wipe;
+use crate::memory::wipe_at;
 
 /// The states of some lanes in planes. `BLOCKS` is the number of input blocks per step: 2 for
 /// AEGIS-128, 1 for AEGIS-256.
@@ -49,6 +51,46 @@ pub(crate) unsafe trait Sliced: Copy {
     fn add(&mut self, other: &Self);
     /// Computes Update (RFC 10032 §3.2.3, §4.2.3).
     fn update(&mut self, m: &Self::Step);
+    /// Whether initialisation and finalisation, where inputs recur, use `update_whole`.
+    const WHOLE_INPUT: bool = false;
+    /// Computes Update with an input for any words: a state that is added to the result.
+    fn update_whole(&mut self, _input: &Self) {}
+    /// Sets `self` to such an input: the sum of a state and of a step in its usual words.
+    fn set_sum(&mut self, _state: &Self, _m: &Self::Step) {}
+
+    /// Computes Update with each of some inputs, `turns` times, and adds the contexts before each.
+    #[inline(always)]
+    fn repeat<const I: usize>(
+        &mut self,
+        contexts: Option<&Self>,
+        inputs: [Self::Step; I],
+        turns: usize,
+    ) {
+        let add_contexts = |s: &mut Self| contexts.into_iter().for_each(|contexts| s.add(contexts));
+        if !Self::WHOLE_INPUT {
+            for _ in 0..turns {
+                for m in &inputs {
+                    add_contexts(self);
+                    self.update(m);
+                }
+            }
+            return;
+        }
+        // Each input contains the contexts for the next step.
+        let zero = Self::zero();
+        let mut wholes = [zero; I];
+        for (whole, m) in wholes.iter_mut().zip(&inputs) {
+            whole.set_sum(contexts.unwrap_or(&zero), m);
+        }
+        add_contexts(self);
+        for _ in 0..turns {
+            for whole in &wholes {
+                self.update_whole(whole);
+            }
+        }
+        add_contexts(self);
+    }
+
     /// XORs the key stream of the next step (§3.2.5, §4.2.5) with a step.
     fn add_keystream(&self, m: &Self::Step) -> Self::Step;
     /// Returns word `at` of each lane and, with two blocks, word `at + 4`, as a step.
@@ -65,40 +107,58 @@ pub(crate) unsafe trait Sliced: Copy {
     /// Converts a step to vectors; with one block, the second is meaningless.
     #[inline(never)]
     fn blocks(step: Self::Step) -> [Self::Blocks; 2] {
-        let mut bytes = [0; 32 * MAX_LANES];
+        let mut bytes = [const { MaybeUninit::<u8>::uninit() }; 32 * MAX_LANES];
+        let bytes = bytes.as_mut_ptr().cast::<u8>();
         let row = 16 * Self::Blocks::LANES;
-        // SAFETY: `bytes` has room for two vectors, whose loads need no CPU features.
-        let blocks = unsafe {
-            Self::store(step, bytes.as_mut_ptr(), row);
-            [Self::Blocks::load(bytes.as_ptr()), Self::Blocks::load(bytes.as_ptr().add(row))]
-        };
-        wipe(&mut bytes);
-        blocks
+        // SAFETY: `bytes` has room for two vectors, whose loads need no CPU features. With one
+        // block, the second vector is zeroed.
+        unsafe {
+            if Self::BLOCKS == 1 {
+                bytes.add(row).write_bytes(0, row);
+            }
+            Self::store(step, bytes, row);
+            let blocks = [Self::Blocks::load(bytes), Self::Blocks::load(bytes.add(row))];
+            wipe_at(bytes, 2 * row);
+            blocks
+        }
     }
 
     /// Converts the first `BLOCKS` of two vectors to a step.
     #[inline(never)]
     fn from_blocks(blocks: [Self::Blocks; 2]) -> Self::Step {
-        let mut bytes = [0; 32 * MAX_LANES];
+        let mut bytes = [const { MaybeUninit::<u8>::uninit() }; 32 * MAX_LANES];
+        let bytes = bytes.as_mut_ptr().cast::<u8>();
         let row = 16 * Self::Blocks::LANES;
         // SAFETY: `bytes` has room for two vectors.
-        let step = unsafe {
-            blocks[0].store(bytes.as_mut_ptr());
-            blocks[1].store(bytes.as_mut_ptr().add(row));
-            Self::load(bytes.as_ptr(), row)
-        };
-        wipe(&mut bytes);
-        step
+        unsafe {
+            blocks[0].store(bytes);
+            blocks[1].store(bytes.add(row));
+            let step = Self::load(bytes, row);
+            wipe_at(bytes, 2 * row);
+            step
+        }
+    }
+
+    /// Returns the state with these words: word `i` and, with two blocks, word `i + 4` are the
+    /// blocks of step `i`.
+    #[inline(always)]
+    fn from_steps(steps: &[Self::Step]) -> Self {
+        let mut s = Self::zero();
+        for (i, step) in steps.iter().enumerate() {
+            s.add_at(step, i);
+        }
+        s
     }
 
     /// Returns the state with these words.
     #[inline(never)]
     fn from_words(words: [Self::Blocks; 8]) -> Self {
-        let mut s = Self::zero();
-        for i in 0..if Self::BLOCKS == 2 { 4 } else { 6 } {
-            s.add_at(&Self::from_blocks([words[i], words[(i + 4) % 8]]), i);
+        let mut steps = [Self::zeros(); 6];
+        let steps = &mut steps[..if Self::BLOCKS == 2 { 4 } else { 6 }];
+        for (i, step) in steps.iter_mut().enumerate() {
+            *step = Self::from_blocks([words[i], words[(i + 4) % 8]]);
         }
-        s
+        Self::from_steps(steps)
     }
 
     /// Returns the words of the state; with one block, the last two are meaningless.
@@ -206,23 +266,16 @@ unsafe impl<S: Sliced> Machine for S {
         let ctx = S::from_blocks([ctx, ctx]);
         contexts.add_at(&ctx, 3);
         if S::BLOCKS == 2 {
-            let mut s = S::from_words([k0n0, c1, c0, c1, k0n0, k0c0, k1c1, k0c0]);
-            let m = S::from_blocks([n0, k0]);
-            for _ in 0..10 {
-                s.add(&contexts);
-                s.update(&m);
-            }
+            let (s1, s2) = (S::from_blocks([c1, k0c0]), S::from_blocks([c0, k1c1]));
+            let mut s = S::from_steps(&[S::from_blocks([k0n0, k0n0]), s1, s2, s1]);
+            s.repeat(Some(&contexts), [S::from_blocks([n0, k0])], 10);
             s
         } else {
             contexts.add_at(&ctx, 5);
-            let mut s = S::from_words([k0n0, k1n1, c1, c0, k0c0, k1c1, c0, c0]);
-            let inputs = [k0, k1, k0n0, k1n1].map(|m| S::from_blocks([m, m]));
-            for _ in 0..4 {
-                for m in &inputs {
-                    s.add(&contexts);
-                    s.update(m);
-                }
-            }
+            let step = |m| S::from_blocks([m, m]);
+            let (s0, s1) = (step(k0n0), step(k1n1));
+            let mut s = S::from_steps(&[s0, s1, step(c1), step(c0), step(k0c0), step(k1c1)]);
+            s.repeat(Some(&contexts), [step(k0), step(k1), s0, s1], 4);
             s
         }
     }
@@ -251,10 +304,7 @@ unsafe impl<S: Sliced> Machine for S {
     fn finalize(&mut self, lengths: S::Blocks) {
         let [t, _] = S::blocks(self.words_at(if S::BLOCKS == 2 { 2 } else { 3 }));
         let t = t.xor(lengths);
-        let m = S::from_blocks([t, t]);
-        for _ in 0..FINAL_ROUNDS {
-            self.update(&m);
-        }
+        self.repeat(None, [S::from_blocks([t, t])], FINAL_ROUNDS);
     }
     #[inline(always)]
     fn tag128(&self) -> S::Blocks {
