@@ -6,7 +6,7 @@ use core::arch::x86::*;
 use core::arch::x86_64::*;
 
 use super::{aes, one_block, overlapping, register, update_256};
-use crate::block::{Blocks, Form, MAX_LANES, Vector, Word};
+use crate::block::{Blocks, MAX_LANES, Vector, Word};
 use crate::machine::{Aegis128, Aegis256};
 
 one_block! {

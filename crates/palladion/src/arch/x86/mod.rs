@@ -324,7 +324,12 @@ macro_rules! update_256 {
         // 32-bit x86 has eight registers, not 16. Miri does not support `asm!`.
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         #[inline(always)]
-        fn update_256<const I: usize>(s: [Self; 6], m: Self, form: Form<Self>) -> [Self; 6] {
+        fn update_256<const I: usize>(
+            s: [Self; 6],
+            m: Self,
+            form: $crate::block::Form<Self>,
+        ) -> [Self; 6] {
+            use $crate::block::Form;
             type State = [$register; 6];
             #[inline]
             #[target_feature(enable = $features)]

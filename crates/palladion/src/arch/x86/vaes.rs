@@ -9,7 +9,7 @@ use super::{
     aes, fold_two, halves, join, one_block, overlapping, register, two_blocks, two_lanes,
     update_256,
 };
-use crate::block::{Blocks, Form, Halves, MAX_LANES, Vector, Word};
+use crate::block::{Blocks, Halves, MAX_LANES, Vector, Word};
 use crate::driver::table::Tables;
 use crate::machine::{Aegis128, Aegis256, Packed128, Twin256};
 
