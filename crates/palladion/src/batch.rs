@@ -68,8 +68,8 @@
 //! A batch is faster with [`Aegis128L`](crate::Aegis128L) and [`Aegis256`](crate::Aegis256) on CPUs
 //! with VAES, whose registers hold two or four messages. Messages share a register if they have the
 //! same number of steps: the length divided by 32 bytes (AEGIS-128L) or 16 bytes (AEGIS-256),
-//! rounded up. While all have the same lengths, each group is processed as soon as it is complete.
-//! Jobs of different sizes are sorted, in windows of 64, which costs some ten nanoseconds for each.
+//! rounded up. Jobs are taken in windows of 64. If their lengths differ, they are sorted, which
+//! costs some ten nanoseconds for each.
 //! Messages that find no partner, and those of other variants and on other CPUs, are processed one
 //! after another, as fast as with [`Aegis`]. No memory is allocated.
 

@@ -19,8 +19,8 @@ struct Compiled {
     tables: Tables,
 }
 
-/// The backends that are compiled in, in the order of [`Backend::ALL`]: the fastest first. One has
-/// other kernels for some CPUs.
+/// The backends that are compiled in, in the order of [`Backend::ALL`]: the fastest first. Some
+/// have other kernels for some CPUs.
 static COMPILED: &[Compiled] = &[
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     Compiled {
@@ -45,6 +45,12 @@ static COMPILED: &[Compiled] = &[
         backend: Backend::VaesAvx2,
         runs: Cpu::allow_vaes_avx2,
         tables: arch::x86::vaes::TABLES,
+    },
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    Compiled {
+        backend: Backend::AesNiAvx,
+        runs: |cpu| cpu.allow_aesni_avx() && cpu.zen,
+        tables: arch::x86::aesni::avx::TABLES_FOR_ZEN,
     },
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     Compiled {

@@ -111,6 +111,12 @@ impl Kernels {
         self
     }
 
+    /// Takes the kernels for several messages from another table, for a CPU that has its features.
+    pub(crate) const fn with_batch_of(mut self, other: &Self) -> Self {
+        (self.batch, self.scrub_batch) = (other.batch, other.scrub_batch);
+        self
+    }
+
     /// Creates the table of a machine that works on `G` groups, or on any number if `G` is 0.
     pub(crate) const fn new<M: Machine, const G: usize>(
         [seal, open, mac]: [MessageKernel; 3],

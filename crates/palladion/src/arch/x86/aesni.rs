@@ -33,6 +33,8 @@ pub(crate) mod sse {
 /// The three-operand encoding of AVX.
 pub(crate) mod avx {
     use super::*;
+    use crate::arch::x86::vaes::V1;
+    use crate::driver::table::Tables;
     use crate::machine::Twin256;
 
     one_block! {
@@ -43,6 +45,19 @@ pub(crate) mod avx {
         in_order false, three_way false update_256! { __m128i, xmm_reg, "avx,aes",
         ["xmm0" "xmm1" "xmm2" "xmm3" "xmm4" "xmm5"]
         ["xmm6" "xmm7" "xmm8" "xmm9" "xmm10" "xmm11"] });
+
+    /// The kernels for Zen cores: loops that load the message twice have registers enough for two
+    /// steps in one turn.
+    pub(crate) const TABLES_FOR_ZEN: Tables = {
+        let mut tables = TABLES;
+        tables[0][0] = entry::table::<Aegis128<V1, true>, 1>(TABLES[0][0].batch)
+            .with_mac_of(&super::sse::TABLES[0][0]);
+        // This kernel learns the context at run time. In the order for Zen it would lack a register
+        // for that, and the compiler would put the key on the stack.
+        tables[0][0].state.init = TABLES[0][0].state.init;
+        tables[1][0] = entry::table::<Aegis256<V1, true>, 1>(TABLES[1][0].batch);
+        tables
+    };
 
     crate::driver::table::tables! {
         #[target_feature(enable = "avx,aes")]

@@ -5,6 +5,7 @@ use core::arch::x86::*;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
+use super::aesni::avx;
 use super::{
     aes, fold_two, halves, join, one_block, overlapping, register, two_blocks, two_lanes,
     update_256,
@@ -14,7 +15,7 @@ use crate::driver::table::Tables;
 use crate::machine::{Aegis128, Aegis256, Packed128, Twin256};
 
 one_block! {
-    /// One block in an XMM register: AES-NI on CPUs with VAES.
+    /// One block in an XMM register, with AES-NI and AVX: the instructions stay in order.
     V1
 }
 two_blocks! {
@@ -29,17 +30,13 @@ aes!(V2(__m256i) of V1, _mm256_aesenc_epi128, needs "avx2", ymm_reg,
         ["ymm6" "ymm7" "ymm8" "ymm9" "ymm10" "ymm11"] });
 halves!(V2, needs "avx2", "vperm2i128");
 
-/// The kernels for Zen cores: loops that load the message twice have registers enough for two steps
-/// in one turn. AEGIS-128L has one word per register, which encrypts and absorbs faster there.
+/// The kernels for Zen cores. Those of [`avx`] process one message of AEGIS-128L or AEGIS-256. With
+/// one word per register, AEGIS-128L encrypts and absorbs faster there.
 pub(crate) const TABLES_FOR_ZEN: Tables = {
     let mut tables = TABLES;
-    tables[0][0] = entry::table::<Aegis128<V1, true>, 1>(TABLES[0][0].batch)
-        .with_mac_of(&super::aesni::sse::TABLES[0][0]);
-    // This kernel learns the context at run time. In the order for Zen it would lack a register for
-    // that, and the compiler would put the key on the stack.
-    tables[0][0].state.init = entry::table::<Aegis128<V1>, 1>(TABLES[0][0].batch).state.init;
+    tables[0][0] = avx::TABLES_FOR_ZEN[0][0].with_batch_of(&TABLES[0][0]);
     tables[0][1] = entry::table::<Aegis128<V2, true>, 1>(TABLES[0][1].batch);
-    tables[1][0] = entry::table::<Aegis256<V1, true>, 1>(TABLES[1][0].batch);
+    tables[1][0] = avx::TABLES_FOR_ZEN[1][0].with_batch_of(&TABLES[1][0]);
     tables[1][1] = entry::table::<Aegis256<V2, true>, 1>(TABLES[1][1].batch);
     tables
 };
