@@ -196,17 +196,26 @@ pub(super) unsafe fn process<M: Machine, const G: usize>(
     // SAFETY: the caller promises the CPU features and a valid message.
     unsafe {
         // One group after another. The first comes last, because the MAC continues with it.
+        let group = |number| OneMessage { message, group: Group { number, degree } };
         let mut tags = [[M::V::zero(); 2]; G];
-        let mut number = G;
         let mut state: M;
-        loop {
-            number -= 1;
-            let input = OneMessage { message, group: Group { number, degree } };
-            state = input.init();
-            tags[number] = run(operation, input, &mut state, message.tag_len);
-            if number == 0 {
-                break;
+        if M::LARGE || M::IN_MEMORY {
+            let mut number = G;
+            loop {
+                number -= 1;
+                (state, tags[number]) = run_group(operation, group(number));
+                if number == 0 {
+                    break;
+                }
             }
+        } else {
+            // A copy of the code for each group: the end of one and the beginning of the next are
+            // then in one piece without branches, and the compiler mixes their instructions.
+            const { assert!(G <= 2) };
+            if G == 2 {
+                (_, tags[1]) = run_group::<M>(operation, group(1));
+            }
+            (state, tags[0]) = run_group(operation, group(0));
         }
         if operation == Operation::Mac {
             let mut end = MacEnd::new(state.first());
@@ -227,6 +236,20 @@ pub(super) unsafe fn process<M: Machine, const G: usize>(
         }
         tag::write(sum, message.tag, message.tag_len);
         true
+    }
+}
+
+/// Processes a message with one group. Returns its final state and the tags of its lanes.
+///
+/// # Safety
+/// The CPU has the machine's features; the message is valid as [`Message`] requires.
+#[inline(always)]
+unsafe fn run_group<M: Machine>(operation: Operation, input: OneMessage<'_>) -> (M, [M::V; 2]) {
+    // SAFETY: the caller promises the CPU features and a valid message.
+    unsafe {
+        let mut state = input.init();
+        let tags = run(operation, input, &mut state, input.message.tag_len);
+        (state, tags)
     }
 }
 
