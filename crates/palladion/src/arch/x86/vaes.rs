@@ -36,6 +36,9 @@ pub(crate) const TABLES_FOR_ZEN: Tables = {
     let mut tables = TABLES;
     tables[0][0] = avx::TABLES_FOR_ZEN[0][0].with_batch_of(&TABLES[0][0]);
     tables[0][1] = entry::table::<Aegis128<V2, true>, 1>(TABLES[0][1].batch);
+    // For long data only. The code of whole messages would grow for a gain of 2 %.
+    tables[0][2].state.process =
+        entry::table::<Aegis128<V2, true>, 2>(TABLES[0][2].batch).state.process;
     tables[1][0] = avx::TABLES_FOR_ZEN[1][0].with_batch_of(&TABLES[1][0]);
     tables[1][1] = entry::table::<Aegis256<V2, true>, 1>(TABLES[1][1].batch);
     tables
