@@ -199,7 +199,7 @@ pub(super) unsafe fn process<M: Machine, const G: usize>(
         let group = |number| OneMessage { message, group: Group { number, degree } };
         let mut tags = [[M::V::zero(); 2]; G];
         let mut state: M;
-        if M::LARGE || M::IN_MEMORY {
+        if M::LARGE || M::IN_MEMORY || G > 2 {
             let mut number = G;
             loop {
                 number -= 1;
@@ -211,7 +211,6 @@ pub(super) unsafe fn process<M: Machine, const G: usize>(
         } else {
             // A copy of the code for each group: the end of one and the beginning of the next are
             // then in one piece without branches, and the compiler mixes their instructions.
-            const { assert!(G <= 2) };
             if G == 2 {
                 (_, tags[1]) = run_group::<M>(operation, group(1));
             }
