@@ -156,16 +156,20 @@ unsafe fn one_by_one<V: Variant>(
     direction: Direction,
     failures: &mut Failures<impl FnMut(usize, Error)>,
 ) {
-    for (place, next) in messages.enumerate() {
-        match next {
+    // Counted by hand, and by reference: otherwise the compiler copies each message.
+    let mut place = 0;
+    #[allow(clippy::explicit_counter_loop)]
+    for next in messages {
+        match &next {
             Ok(message) => {
                 // SAFETY: the caller promises valid messages.
-                if !unsafe { process_one(variant, &message, direction) } {
+                if !unsafe { process_one(variant, message, direction) } {
                     failures.add(place, Error::VerificationFailed);
                 }
             }
-            Err(error) => failures.add(place, error),
+            Err(error) => failures.add(place, *error),
         }
+        place += 1;
     }
 }
 
@@ -176,42 +180,63 @@ unsafe fn one_by_one<V: Variant>(
 #[inline(always)] // the messages are created here
 unsafe fn together<V: Variant>(
     variant: V,
-    mut messages: impl Iterator<Item = Result<Message, Error>>,
+    messages: impl Iterator<Item = Result<Message, Error>>,
     direction: Direction,
     failures: &mut Failures<impl FnMut(usize, Error)>,
 ) {
     let mut room = [const { MaybeUninit::<Message>::uninit() }; WINDOW];
     let mut count = 0;
-    for place in 0_usize.. {
-        let next = messages.next();
-        let mut end = place;
-        if let Some(Ok(message)) = next {
-            room[count].write(message);
-            count += 1;
-            if count < WINDOW {
-                continue;
+    let mut place = 0;
+    for next in messages {
+        let complete = match &next {
+            Ok(message) => {
+                room[count].write(*message);
+                count += 1;
+                count == WINDOW
             }
-            end += 1;
-        }
-        // Those before a message that failed are processed first, to keep the order.
-        let first = end - count;
-        // SAFETY: so many messages were written, and the caller promises that they are valid.
-        let mut wrong = unsafe {
-            let messages = slice::from_raw_parts(room.as_ptr().cast(), count);
-            process_window(variant, messages, direction)
+            // Those before it are processed first, to keep the order.
+            Err(_) => true,
         };
-        count = 0;
-        while wrong != 0 {
-            failures.add(first + wrong.trailing_zeros() as usize, Error::VerificationFailed);
-            wrong &= wrong - 1;
+        if complete {
+            let first = place + usize::from(next.is_ok()) - count;
+            // SAFETY: so many messages were written, and the caller promises that they are valid.
+            unsafe { process_room(variant, &room, count, first, direction, failures) };
+            count = 0;
+            if let Err(error) = next {
+                failures.add(place, error);
+            }
         }
-        match next {
-            Some(Ok(_)) => {}
-            Some(Err(error)) => failures.add(place, error),
-            None => break,
-        }
+        place += 1;
     }
+    // SAFETY: so many messages were written, and the caller promises that they are valid.
+    unsafe { process_room(variant, &room, count, place - count, direction, failures) };
     batch::finish(variant);
+}
+
+/// Processes the first `count` messages of a window, which begins at place `first` of the batch.
+///
+/// # Safety
+/// The same as for [`run`]; the messages were written.
+#[inline]
+unsafe fn process_room<V: Variant>(
+    variant: V,
+    room: &[MaybeUninit<Message>; WINDOW],
+    count: usize,
+    first: usize,
+    direction: Direction,
+    failures: &mut Failures<impl FnMut(usize, Error)>,
+) {
+    // SAFETY: the caller promises so many messages.
+    let mut wrong = unsafe {
+        match slice::from_raw_parts(room.as_ptr().cast(), count) {
+            [message] => u64::from(!process_one(variant, message, direction)),
+            messages => process_window(variant, messages, direction),
+        }
+    };
+    while wrong != 0 {
+        failures.add(first + wrong.trailing_zeros() as usize, Error::VerificationFailed);
+        wrong &= wrong - 1;
+    }
 }
 
 /// Processes a message by itself. Returns whether it is authentic.
