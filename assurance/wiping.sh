@@ -3,8 +3,9 @@
 # freed heap memory. wiping/main.rs says how, and finds three planted copies of a key first.
 #
 #   assurance/wiping.sh [BACKEND...]               all backends of this machine
-#   CPU=aarch64 assurance/wiping.sh [BACKEND...]   for ARM; also powerpc64le, riscv64-zkne and
-#                                                  riscv64-zvkned (.ci/cross.sh); under QEMU
+#   CPU=aarch64 assurance/wiping.sh [BACKEND...]   for ARM; also powerpc64le, riscv64-zkne,
+#                                                  riscv64-zvkned and s390x (.ci/cross.sh); under
+#                                                  QEMU
 #
 # For those it needs what scripts/install-emulators.sh installs.
 set -euo pipefail
@@ -13,8 +14,8 @@ unset CARGO_PROFILE_RELEASE_LTO # the code to check is the code that users get
 build=(build --quiet --locked --release --manifest-path assurance/Cargo.toml --bin wiping)
 build+=(--target-dir "$PWD/target/assurance")
 case ${CPU:-$(uname -m)} in
-x86_64 | aarch64 | powerpc64le | riscv64*) ;;
-*) echo "skipped: needs x86-64, 64-bit ARM, little-endian POWER or 64-bit RISC-V" && exit ;;
+x86_64 | aarch64 | powerpc64le | riscv64* | s390x) ;;
+*) echo "skipped: needs x86-64, 64-bit ARM, little-endian POWER, 64-bit RISC-V or s390x" && exit ;;
 esac
 case ${CPU:-$(uname -m)} in
 "$(uname -m)") cargo "${build[@]}" && target/assurance/release/wiping "$@" ;;

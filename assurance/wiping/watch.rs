@@ -56,6 +56,17 @@ macro_rules! fill_stack {
                 word = in(reg) 0xa5a5_a5a5_a5a5_a5a5_u64, at = out(reg_nonzero) _, out("ctr") _,
             );
         }
+        // SAFETY: `paint` has made the stack large enough, so `DEPTH` bytes below the stack pointer
+        // are mapped and unused.
+        #[cfg(target_arch = "s390x")]
+        unsafe {
+            std::arch::asm!(
+                "lgr {at}, %r15", "sgr {at}, {depth}",
+                "2: stg {word}, 0({at})", "la {at}, 8({at})", "brctg {left}, 2b",
+                depth = in(reg) DEPTH, left = inout(reg) DEPTH / 8 => _,
+                word = in(reg) 0xa5a5_a5a5_a5a5_a5a5_u64, at = out(reg_addr) _,
+            );
+        }
     };
 }
 
@@ -101,6 +112,18 @@ macro_rules! copy_stack {
                 depth = in(reg) DEPTH, words = in(reg) DEPTH / 8,
                 to = inout(reg_nonzero) $to.as_mut_ptr() => _, from = out(reg_nonzero) _,
                 word = out(reg) _, out("ctr") _,
+            );
+        }
+        // SAFETY: `paint` has mapped `DEPTH` bytes below the stack pointer, and `$to` has as many.
+        #[cfg(target_arch = "s390x")]
+        unsafe {
+            std::arch::asm!(
+                "lgr {from}, %r15", "sgr {from}, {depth}",
+                "2: lg {word}, 0({from})", "stg {word}, 0({to})",
+                "la {from}, 8({from})", "la {to}, 8({to})", "brctg {left}, 2b",
+                depth = in(reg) DEPTH, left = inout(reg) DEPTH / 8 => _,
+                to = inout(reg_addr) $to.as_mut_ptr() => _, from = out(reg_addr) _,
+                word = out(reg) _,
             );
         }
     };
@@ -212,10 +235,11 @@ impl Report {
             }
         }
         // The stack also has this program's own registers: pointers, of 33 to 48 bits, and small
-        // numbers.
+        // numbers, on s390x negative ones too.
         let word = |bytes: &[u8]| u64::from_ne_bytes(std::array::from_fn(|i| bytes[i]));
         for (at, (a, b)) in a.chunks_exact(8).zip(b.chunks_exact(8)).enumerate() {
-            let is_own = |word: u64| word >> 16 == 0 || word >> 32 != 0 && word >> 48 == 0;
+            let is_small = |word: u64| word >> 16 == 0 || !word >> 16 == 0;
+            let is_own = |word: u64| is_small(word) || word >> 32 != 0 && word >> 48 == 0;
             if is_own(word(a)) && is_own(word(b)) {
                 is_public[8 * at..8 * at + 8].fill(true);
             }

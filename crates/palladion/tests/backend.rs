@@ -62,6 +62,14 @@ fn expected_here(backend: Backend) -> bool {
             _ => backend == Backend::Portable,
         }
     }
+    #[cfg(target_arch = "s390x")]
+    {
+        match backend {
+            // Vector registers.
+            Backend::Z13Vector => auxiliary(16) & 0x800 != 0,
+            _ => backend == Backend::Portable,
+        }
+    }
     #[cfg(target_family = "wasm")]
     {
         match backend {
@@ -77,6 +85,7 @@ fn expected_here(backend: Backend) -> bool {
         all(target_arch = "arm", target_endian = "little", target_os = "linux"),
         target_arch = "powerpc64",
         target_arch = "riscv64",
+        target_arch = "s390x",
         target_family = "wasm"
     )))]
     {
@@ -85,7 +94,7 @@ fn expected_here(backend: Backend) -> bool {
 }
 
 /// Returns a value of the pairs that Linux gives a program.
-#[cfg(any(target_arch = "arm", target_arch = "powerpc64"))]
+#[cfg(any(target_arch = "arm", target_arch = "powerpc64", target_arch = "s390x"))]
 fn auxiliary(kind: usize) -> usize {
     const WORD: usize = size_of::<usize>();
     let word = |bytes: &[u8]| usize::from_ne_bytes(bytes[..WORD].try_into().unwrap());

@@ -24,6 +24,9 @@ pub(crate) mod portable;
 pub(crate) mod powerpc64;
 #[cfg(all(target_arch = "riscv64", any(feature = "std", target_feature = "zkne")))]
 pub(crate) mod riscv64;
+// Without a standard library, the CPU cannot be asked.
+#[cfg(all(target_arch = "s390x", feature = "std"))]
+pub(crate) mod s390x;
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 pub(crate) mod wasm;
 #[cfg(any(target_arch = "x86", all(target_arch = "x86_64", target_feature = "sse2")))]

@@ -41,6 +41,8 @@ pub enum Backend {
     RiscvZvkned,
     /// 64-bit RISC-V: the scalar AES extension Zkne.
     RiscvZkne,
+    /// IBM Z: byte permutations of the vector facility of z13.
+    Z13Vector,
     /// WebAssembly with relaxed SIMD: byte shuffles.
     WasmRelaxedSimd,
     /// WebAssembly with SIMD: byte shuffles.
@@ -67,6 +69,7 @@ impl Backend {
         Self::Power8Crypto,
         Self::RiscvZvkned,
         Self::RiscvZkne,
+        Self::Z13Vector,
         Self::WasmRelaxedSimd,
         Self::WasmSimd128,
         Self::Portable,
@@ -88,6 +91,7 @@ impl Backend {
             Self::Power8Crypto => "power8-crypto",
             Self::RiscvZvkned => "riscv-zvkned",
             Self::RiscvZkne => "riscv-zkne",
+            Self::Z13Vector => "z13-vector",
             Self::WasmRelaxedSimd => "wasm-relaxed-simd",
             Self::WasmSimd128 => "wasm-simd128",
             Self::Portable => "portable",
@@ -114,6 +118,7 @@ impl Backend {
             Self::Power8Crypto => "64-bit POWER with the AES instructions of POWER8",
             Self::RiscvZvkned => "64-bit RISC-V with the vector AES extension (Zvkned)",
             Self::RiscvZkne => "64-bit RISC-V with the scalar AES extension (Zkne)",
+            Self::Z13Vector => "IBM Z with the vector facility of z13: byte permutations",
             Self::WasmRelaxedSimd => "WebAssembly with relaxed SIMD: byte shuffles",
             Self::WasmSimd128 => "WebAssembly with SIMD: byte shuffles",
             Self::Portable => "any CPU: bitsliced, without tables or AES instructions",
@@ -153,6 +158,10 @@ impl Backend {
             Self::RiscvZkne => {
                 "the extension's instructions must be independent of data; so must XOR and AND \
                  where the CPU has Zkt, as on every CPU we know"
+            }
+            Self::Z13Vector => {
+                "AND, XOR, sums, maxima, shifts and byte permutations within registers, \
+                 independent of data on every CPU we know; no standard promises it"
             }
             Self::WasmRelaxedSimd | Self::WasmSimd128 => {
                 "swizzle, AND, XOR and shifts become such instructions in the engines we know; \

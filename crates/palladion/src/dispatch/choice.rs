@@ -111,6 +111,12 @@ static COMPILED: &[Compiled] = &[
         runs: |cpu| cpu.zkne,
         tables: arch::riscv64::zkne::TABLES,
     },
+    #[cfg(target_arch = "s390x")]
+    Compiled {
+        backend: Backend::Z13Vector,
+        runs: |cpu| cpu.vector,
+        tables: arch::s390x::z13::TABLES,
+    },
     // A module that runs has all features that it was compiled for.
     #[cfg(all(target_family = "wasm", target_feature = "relaxed-simd"))]
     Compiled {
@@ -130,6 +136,8 @@ type Cpu = arch::x86::cpu::Features;
 type Cpu = arch::aarch64::Features;
 #[cfg(target_arch = "powerpc64")]
 type Cpu = arch::powerpc64::Features;
+#[cfg(target_arch = "s390x")]
+type Cpu = arch::s390x::Features;
 #[cfg(target_arch = "riscv64")]
 type Cpu = arch::riscv64::Features;
 #[cfg(all(

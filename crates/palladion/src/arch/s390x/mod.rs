@@ -1,0 +1,301 @@
+//! IBM Z with the vector facility of z13, which has no AES instruction that could serve: rounds by
+//! permutations of bytes.
+//!
+//! Stable Rust has no type for a vector register of these CPUs, so `asm!` can neither take nor
+//! return one. Words are pairs of general registers or are in memory, and `asm!` contains whole
+//! loops, which load a state, keep it in vector registers and store it.
+
+mod tables;
+#[macro_use]
+mod text;
+
+use core::arch::asm;
+
+use crate::block::{Blocks, Vector, Word, one_form, one_lane};
+use crate::machine::{Aegis128, Aegis256};
+use crate::memory::Direction;
+use tables::TABLES;
+
+/// The features of the CPU.
+pub(crate) struct Features {
+    pub(crate) vector: bool,
+}
+
+impl Features {
+    /// The standard library has no stable way to ask, but Linux says it: that the CPU has vector
+    /// registers, and that the system saves them.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn detect() -> Self {
+        use core::ffi::c_ulong;
+        unsafe extern "C" {
+            safe fn getauxval(kind: c_ulong) -> c_ulong;
+        }
+        const HWCAP: c_ulong = 16;
+        const VXRS: c_ulong = 1 << 11;
+        Self { vector: getauxval(HWCAP) & VXRS != 0 }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn detect() -> Self {
+        Self { vector: false }
+    }
+}
+
+/// One block as two numbers whose highest bits are bytes 0 and 8.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Z1(u64, u64);
+
+// SAFETY: every CPU has XOR, and its time does not depend on its operands.
+unsafe impl Vector for Z1 {
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Self(self.0 ^ other.0, self.1 ^ other.1)
+    }
+}
+
+// SAFETY: a value exists only if the CPU has the vector facility. No branch or index depends on a
+// value. `load` and `store` access 16 bytes in memory order.
+unsafe impl Blocks for Z1 {
+    one_lane!();
+
+    #[inline(always)]
+    unsafe fn load(src: *const u8) -> Self {
+        // SAFETY: the caller promises 16 readable bytes; arrays of bytes need no alignment.
+        let [first, second] = unsafe { src.cast::<[[u8; 8]; 2]>().read() };
+        Self(u64::from_be_bytes(first), u64::from_be_bytes(second))
+    }
+    #[inline(always)]
+    unsafe fn store(self, dst: *mut u8) {
+        // SAFETY: the caller promises 16 writable bytes; arrays of bytes need no alignment.
+        unsafe { dst.cast::<[[u8; 8]; 2]>().write([self.0.to_be_bytes(), self.1.to_be_bytes()]) }
+    }
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        Self(0, 0)
+    }
+    #[inline(always)]
+    unsafe fn splat_words(first: u64, second: u64) -> Self {
+        Self(first.swap_bytes(), second.swap_bytes())
+    }
+    #[inline(always)]
+    fn truncate(self, len: usize) -> Self {
+        // SAFETY: `self` exists, so the CPU has the features.
+        let mask = unsafe { crate::block::mask_of_length::<Self>(len) };
+        Self(self.0 & mask.0, self.1 & mask.1)
+    }
+    #[inline(always)]
+    fn xor_and(self, b: Self, c: Self) -> Self {
+        Self(self.0 ^ (b.0 & c.0), self.1 ^ (b.1 & c.1))
+    }
+}
+
+/// Applies a linear map to each byte, with one table for each half.
+///
+/// # Safety
+/// The CPU has the vector facility.
+#[inline(always)]
+unsafe fn linear(map: &'static [[u8; 16]; 2], Z1(mut first, mut second): Z1) -> Z1 {
+    // SAFETY: the caller promises the instructions, which read the map.
+    unsafe {
+        asm!(
+            ".machine z13",
+            "vlvgp 0, {first}, {second}",
+            "vlm 1, 2, 0({map})",
+            "vesrlb 3, 0, 4",
+            "vperm 0, 1, 1, 0",
+            "vperm 3, 2, 2, 3",
+            "vx 0, 0, 3",
+            "vlgvg {first}, 0, 0",
+            "vlgvg {second}, 0, 1",
+            first = inout(reg) first, second = inout(reg) second, map = in(reg_addr) map,
+            out("f0") _, out("f1") _, out("f2") _, out("f3") _,
+            options(pure, readonly, nostack, preserves_flags)
+        );
+    }
+    Z1(first, second)
+}
+
+/// Runs these lines with the tables in v16 to v29, and with a state of 8 or 6 words in v0 and up,
+/// which is loaded before and stored after. v8 to v15 are named by their halves that functions
+/// preserve, so that the compiler saves them.
+macro_rules! run {
+    ($words:tt, [$($line:expr),* $(,)?], $($operands:tt)*) => {
+        asm!(
+            ".machine z13",
+            "vlm 16, 29, 0({t})",
+            words!($words, "vlm"),
+            $($line,)*
+            words!($words, "vstm"),
+            t = in(reg_addr) &raw const TABLES,
+            $($operands)*
+            out("f0") _, out("f1") _, out("f2") _, out("f3") _, out("f4") _, out("f5") _,
+            out("f6") _, out("f7") _, out("f8") _, out("f9") _, out("f10") _, out("f11") _,
+            out("f12") _, out("v16") _, out("v17") _, out("v18") _, out("v19") _, out("v20") _,
+            out("v21") _, out("v22") _, out("v23") _, out("v24") _, out("v25") _, out("v26") _,
+            out("v27") _, out("v28") _, out("v29") _, out("v30") _, out("v31") _,
+            options(nostack)
+        )
+    };
+}
+/// Loads or stores all words of a state.
+macro_rules! words {
+    (8, $access:literal) => {
+        concat!($access, " 0, 7, 0({state})")
+    };
+    (6, $access:literal) => {
+        concat!($access, " 0, 5, 0({state})")
+    };
+}
+
+/// A word in memory, as in [`tables`].
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Tower(Z1);
+
+// SAFETY: `Z1` has the properties required of `Vector`.
+unsafe impl Vector for Tower {
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Self(self.0.xor(other.0))
+    }
+}
+
+// SAFETY: a value exists only if the CPU has the vector facility. No branch or memory index depends
+// on a value: tables are in registers.
+unsafe impl Word for Tower {
+    type Blocks = Z1;
+    type Single = Self;
+    one_form!();
+    /// A state is in memory.
+    const SPILLS: bool = true;
+    const IN_MEMORY: bool = true;
+
+    #[inline(always)]
+    fn new(blocks: Z1) -> Self {
+        // SAFETY: `blocks` exists, so the CPU has the instructions.
+        Self(unsafe { linear(&TABLES.into_word, blocks) })
+    }
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        Self(Z1(0, 0))
+    }
+    #[inline(always)]
+    fn blocks(self) -> Z1 {
+        // SAFETY: `self` exists, so the CPU has the instructions.
+        unsafe { linear(&TABLES.from_word, self.0) }
+    }
+    fn aes(self, _round_key: Self) -> Self {
+        unreachable!("a state is in memory")
+    }
+
+    #[inline(never)]
+    fn mix<const N: usize>(
+        state: &mut [Self; N],
+        input: [Self; 4],
+        ctx: Option<Self>,
+        steps: usize,
+    ) {
+        let ctx = ctx.unwrap_or(Self(Z1(0, 0)));
+        // SAFETY: `state` exists, so the CPU has the instructions. They access `N` words, which are
+        // 8 or 6, the input and the context.
+        unsafe {
+            if N == 8 {
+                run!(
+                    8,
+                    [
+                        "vl 29, 0({ctx})",
+                        "vlm 14, 15, 0({input})",
+                        "vlr 28, 14",
+                        "2:",
+                        "vlr 14, 28",
+                        "vx 3, 3, 29", "vx 7, 7, 29",
+                        update!(8),
+                        "brctg {steps}, 2b",
+                    ],
+                    state = in(reg_addr) state.as_mut_ptr(), input = in(reg_addr) &raw const input,
+                    ctx = in(reg_addr) &raw const ctx, steps = inout(reg) steps => _,
+                    out("f13") _, out("f14") _, out("f15") _,
+                );
+            } else {
+                run!(
+                    6,
+                    [
+                        "vl 29, 0({ctx})",
+                        "2:",
+                        "vl 12, 0({at},{input})",
+                        "vx 3, 3, 29", "vx 5, 5, 29",
+                        update!(6),
+                        "aghi {at}, 16",
+                        "nill {at}, 63",
+                        "brctg {steps}, 2b",
+                    ],
+                    state = in(reg_addr) state.as_mut_ptr(), input = in(reg_addr) &raw const input,
+                    ctx = in(reg_addr) &raw const ctx, steps = inout(reg) steps => _,
+                    at = inout(reg_addr) 0usize => _,
+                );
+            }
+        }
+    }
+
+    #[inline(never)]
+    unsafe fn process<const N: usize>(
+        state: &mut [Self; N],
+        direction: Option<Direction>,
+        src: *const u8,
+        dst: *mut u8,
+        row: usize,
+        steps: usize,
+    ) {
+        if steps == 0 {
+            return;
+        }
+        let rate = if N == 8 { 2 * row } else { row };
+        // A branch adds the rate to the offset, and is taken until that exceeds the last step's.
+        macro_rules! process {
+            ($words:tt, $work:tt, $($operands:tt)*) => {
+                run!(
+                    $words,
+                    ["2:", step!($words, $work), "brxlg {at}, %r2, 2b"],
+                    state = in(reg_addr) state.as_mut_ptr(), src = in(reg_addr) src,
+                    at = inout(reg_addr) 0usize => _, in("r2") rate, in("r3") (steps - 1) * rate,
+                    $($operands)*
+                )
+            };
+        }
+        macro_rules! process128 {
+            ($work:tt, $($operands:tt)*) => {
+                process!(
+                    8, $work, src1 = in(reg_addr) src.wrapping_add(row),
+                    $($operands)* out("f13") _, out("f14") _, out("f15") _,
+                )
+            };
+        }
+        // SAFETY: `state` exists, so the CPU has the instructions. They access `N` words, which are
+        // 8 or 6, and the steps, which the caller promises to be readable and writable.
+        unsafe {
+            match (N, direction) {
+                (8, None) => process128!(absorb,),
+                (8, Some(Direction::Encrypt)) => process128!(
+                    encrypt, dst = in(reg_addr) dst, dst1 = in(reg_addr) dst.wrapping_add(row),
+                ),
+                (8, Some(Direction::Decrypt)) => process128!(
+                    decrypt, dst = in(reg_addr) dst, dst1 = in(reg_addr) dst.wrapping_add(row),
+                ),
+                (_, None) => process!(6, absorb,),
+                (_, Some(Direction::Encrypt)) => process!(6, encrypt, dst = in(reg_addr) dst,),
+                (_, Some(Direction::Decrypt)) => process!(6, decrypt, dst = in(reg_addr) dst,),
+            }
+        }
+    }
+}
+
+/// The vector facility of z13.
+pub(crate) mod z13 {
+    use super::{Aegis128, Aegis256, Tower};
+    crate::driver::table::tables! {
+        scrub: 1280;
+        aegis128: [Aegis128<Tower>, 1; Aegis128<Tower>, 2; Aegis128<Tower>, 4;] any Aegis128<Tower>;
+        aegis256: [Aegis256<Tower>, 1; Aegis256<Tower>, 2; Aegis256<Tower>, 4;] any Aegis256<Tower>;
+    }
+}

@@ -1,0 +1,158 @@
+//! The tables for the AES round by permutations of bytes.
+//!
+//! A byte of a word is i + 2k with i and k in GF(16), a subfield of the GF(2^8) of AES: i is in the
+//! upper half of the byte and k in the lower half, each in the basis of the first powers of a
+//! generator g. Multiplication by two moves i to k, and adds a byte that depends on k alone.
+//!
+//! SubBytes needs the inverse. With the conjugates 1 and c = 2^16 of the basis, it is (i + ck)/N,
+//! where N = i^2 + tik + nk^2 is the norm, t = 2 + c and n = 2c. It is computed with logarithms in
+//! base g, which count modulo 15:
+//!
+//! ```text
+//! log(i/N) = -(log k + log m)    log(k/N) = -(log i + log m)    m = N/ik = i/k + t + n/(i/k)
+//! ```
+//!
+//! VPERM looks a byte up in 32 bytes and ignores the upper three bits of its index. Sums and
+//! differences of two numbers from 0 to 14 have at most 29 values, so they need not be reduced.
+//!
+//! Zero has no logarithm and gets [`ZERO`] instead. log m is at least 64, so if i is zero, log i +
+//! log m exceeds 127 and becomes negative. The greater, as signed numbers, of this sum and log k is
+//! then log k, which is right, because m is nk/i and N is nk^2 there: with the offset of log k,
+//! -log(k/N) and log k are equal. The greater of log k + log m and log i is `ZERO`, for which the
+//! last lookup gives zero. If neither is zero, the sums are the greater.
+
+/// The place of a zero's logarithm in the last tables, which no sum of others has.
+const ZERO: u8 = 125;
+/// What is added to log m.
+const LARGE: u8 = 64;
+
+/// The tables, in the order of the vector registers from v16 on.
+#[repr(C, align(16))]
+pub(super) struct Tables {
+    /// log i.
+    log_i: [u8; 16],
+    /// log k, with an offset.
+    log_k: [u8; 16],
+    /// log m, with an offset, by log i - log k.
+    log_m: [u8; 32],
+    /// SubBytes without its constant, by -log(i/N).
+    by_i: [u8; 32],
+    /// SubBytes with its constant, by -log(k/N). The constant goes through ShiftRows and MixColumns
+    /// unchanged.
+    by_k: [u8; 32],
+    /// 4k.
+    doubled_k: [u8; 16],
+    /// Where ShiftRows takes each byte from.
+    shift_rows: [u8; 16],
+    /// From a byte of the standard to a byte of a word, by its lower and upper half.
+    pub(super) into_word: [[u8; 16]; 2],
+    /// From a byte of a word to a byte of the standard, by its lower and upper half.
+    pub(super) from_word: [[u8; 16]; 2],
+}
+
+pub(super) static TABLES: Tables = {
+    /// Multiplies in the GF(2^8) of AES.
+    const fn mul(mut a: u8, mut b: u8) -> u8 {
+        let mut product = 0;
+        while b != 0 {
+            if b & 1 == 1 {
+                product ^= a;
+            }
+            a = (a << 1) ^ if a >> 7 == 1 { 0x1b } else { 0 };
+            b >>= 1;
+        }
+        product
+    }
+    const fn power(a: u8, n: usize) -> u8 {
+        let (mut product, mut i) = (1, 0);
+        while i < n {
+            product = mul(product, a);
+            i += 1;
+        }
+        product
+    }
+    /// The linear part of the affine map of SubBytes.
+    const fn affine(a: u8) -> u8 {
+        a ^ a.rotate_left(1) ^ a.rotate_left(2) ^ a.rotate_left(3) ^ a.rotate_left(4)
+    }
+    // 3 generates the multiplicative group, which has 255 elements. Its 17th power generates that
+    // of GF(16).
+    let generator = power(3, 17);
+    /// The logarithm of an element of GF(16) that is not zero.
+    const fn log(element: u8) -> usize {
+        let mut n = 0;
+        while power(power(3, 17), n) != element {
+            n += 1;
+        }
+        n
+    }
+    let conjugate = power(2, 16);
+    let (trace, norm) = (2 ^ conjugate, mul(2, conjugate));
+    // The offset of log k is half of log n, so that 0 and k have log k and k's inverse in common;
+    // the offset of log m is the opposite.
+    let offset = 8 * log(norm) % 15;
+
+    // GF(16) in the basis of the first powers of its generator.
+    let mut small = [0; 16];
+    let mut n = 0;
+    while n < 16 {
+        let mut bit = 0;
+        while bit < 4 {
+            if n >> bit & 1 == 1 {
+                small[n] ^= power(generator, bit);
+            }
+            bit += 1;
+        }
+        n += 1;
+    }
+    let (mut to, mut from) = ([0; 256], [0; 256]);
+    let mut n = 0;
+    while n < 256 {
+        from[n] = small[n >> 4] ^ mul(2, small[n & 15]);
+        to[from[n] as usize] = n as u8;
+        n += 1;
+    }
+
+    let mut t = Tables {
+        log_i: [ZERO; 16],
+        log_k: [ZERO; 16],
+        log_m: [LARGE; 32],
+        by_i: [0; 32],
+        by_k: [to[0x63]; 32],
+        doubled_k: [0; 16],
+        shift_rows: [0; 16],
+        into_word: [[0; 16]; 2],
+        from_word: [[0; 16]; 2],
+    };
+    let mut n = 0;
+    while n < 16 {
+        t.shift_rows[n] = (5 * n % 16) as u8;
+        t.doubled_k[n] = to[mul(4, small[n]) as usize];
+        assert!(to[mul(2, small[n]) as usize] as usize == n); // 2i is i in the place of k
+        t.into_word[0][n] = to[n];
+        t.into_word[1][n] = to[n << 4];
+        t.from_word[0][n] = from[n];
+        t.from_word[1][n] = from[n << 4];
+        if n != 0 {
+            let log = log(small[n]);
+            t.log_i[n] = log as u8;
+            t.log_k[n] = ((log + offset) % 15) as u8;
+        }
+        n += 1;
+    }
+    // The differences from -14 to 14, and the sums from 0 to 28.
+    let mut n = 0;
+    while n < 29 {
+        let difference = n + 1; // modulo 15
+        let ratio = power(generator, (difference + offset) % 15);
+        let m = ratio ^ trace ^ mul(norm, power(ratio, 254));
+        t.log_m[(n + 32 - 14) % 32] = LARGE + ((log(m) + 15 - offset) % 15) as u8;
+        // -log(i/N) is the sum without the offsets, which cancel; that of log i has one.
+        let i = power(generator, (30 - n) % 15);
+        let k = power(generator, (45 - n - offset) % 15);
+        t.by_i[n] = to[affine(i) as usize];
+        t.by_k[n] ^= to[affine(mul(conjugate, k)) as usize];
+        n += 1;
+    }
+    t
+};
