@@ -24,7 +24,7 @@ pub(crate) struct Features {
 impl Features {
     /// The standard library has no stable way to ask, but Linux says it: that the CPU has vector
     /// registers, and that the system saves them.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(miri)))]
     pub(crate) fn detect() -> Self {
         use core::ffi::c_ulong;
         unsafe extern "C" {
@@ -35,7 +35,7 @@ impl Features {
         Self { vector: getauxval(HWCAP) & VXRS != 0 }
     }
 
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(all(target_os = "linux", not(miri))))]
     pub(crate) fn detect() -> Self {
         Self { vector: false }
     }

@@ -15,11 +15,14 @@
 //! VPERM looks a byte up in 32 bytes and ignores the upper three bits of its index. Sums and
 //! differences of two numbers from 0 to 14 have at most 29 values, so they need not be reduced.
 //!
-//! Zero has no logarithm and gets [`ZERO`] instead. log m is at least 64, so if i is zero, log i +
-//! log m exceeds 127 and becomes negative. The greater, as signed numbers, of this sum and log k is
-//! then log k, which is right, because m is nk/i and N is nk^2 there: with the offset of log k,
-//! -log(k/N) and log k are equal. The greater of log k + log m and log i is `ZERO`, for which the
-//! last lookup gives zero. If neither is zero, the sums are the greater.
+//! Zero has no logarithm and gets [`ZERO`] instead. The table of log m has at least [`LARGE`], so
+//! that `ZERO` and log m add up to more than 127, a negative number. If i is zero, the greater of
+//! log i + log m and log k is log k. This is -log(k/N) but for a constant, because N is nk^2 there.
+//! The greater of log k + log m and log i is `ZERO`, for which the last lookup gives zero. If k is
+//! zero, the roles are exchanged. If neither is zero, both sums are the greater ones.
+//!
+//! The constant is log n for -log(k/N) and zero for -log(i/N). The lookups by sums and those by
+//! single logarithms use the same tables, so log k and log m have offsets that make both right.
 
 /// The place of a zero's logarithm in the last tables, which no sum of others has.
 const ZERO: u8 = 125;
@@ -88,8 +91,7 @@ pub(super) static TABLES: Tables = {
     }
     let conjugate = power(2, 16);
     let (trace, norm) = (2 ^ conjugate, mul(2, conjugate));
-    // The offset of log k is half of log n, so that 0 and k have log k and k's inverse in common;
-    // the offset of log m is the opposite.
+    // Half of log n, which is the offset of log k. That of log m is the opposite.
     let offset = 8 * log(norm) % 15;
 
     // GF(16) in the basis of the first powers of its generator.
@@ -147,7 +149,8 @@ pub(super) static TABLES: Tables = {
         let ratio = power(generator, (difference + offset) % 15);
         let m = ratio ^ trace ^ mul(norm, power(ratio, 254));
         t.log_m[(n + 32 - 14) % 32] = LARGE + ((log(m) + 15 - offset) % 15) as u8;
-        // -log(i/N) is the sum without the offsets, which cancel; that of log i has one.
+        // -log(i/N) is the sum of log k and log m, whose offsets cancel. The sum of log i and log m
+        // lacks the offset.
         let i = power(generator, (30 - n) % 15);
         let k = power(generator, (45 - n - offset) % 15);
         t.by_i[n] = to[affine(i) as usize];
@@ -156,3 +159,37 @@ pub(super) static TABLES: Tables = {
     }
     t
 };
+
+/// Follows each byte through the tables, as the instructions do.
+#[cfg(test)]
+#[test]
+fn s_box_and_its_double() {
+    fn double(a: u8) -> u8 {
+        (a << 1) ^ if a >> 7 == 1 { 0x1b } else { 0 }
+    }
+    fn mul(a: u8, b: u8) -> u8 {
+        let powers = core::iter::successors(Some(a), |&a| Some(double(a)));
+        powers.take(8).enumerate().fold(0, |sum, (i, a)| sum ^ if b >> i & 1 == 1 { a } else { 0 })
+    }
+    let t = &TABLES;
+    let lookup = |table: &[u8; 32], index: u8| table[usize::from(index % 32)];
+    let linear = |map: &[[u8; 16]; 2], byte: u8| {
+        map[0][usize::from(byte & 15)] ^ map[1][usize::from(byte >> 4)]
+    };
+    let greater = |a: u8, b: u8| if a.cast_signed() > b.cast_signed() { a } else { b };
+    for byte in 0..=255u8 {
+        let word = linear(&t.into_word, byte);
+        assert_eq!(linear(&t.from_word, word), byte);
+        let a = t.log_i[usize::from(word >> 4)];
+        let b = t.log_k[usize::from(word & 15)];
+        let m = lookup(&t.log_m, a.wrapping_sub(b));
+        let by_k = lookup(&t.by_k, greater(a.wrapping_add(m), b));
+        let by_i = lookup(&t.by_i, greater(b.wrapping_add(m), a));
+        let s = by_k ^ by_i;
+        let inverse = (0..=255).find(|&y| mul(byte, y) == 1).unwrap_or(0);
+        let expected = (0..5).fold(0x63, |sum, i| sum ^ inverse.rotate_left(i));
+        assert_eq!(linear(&t.from_word, s), expected, "{byte}");
+        let doubled = t.doubled_k[usize::from(s & 15)] ^ s >> 4;
+        assert_eq!(linear(&t.from_word, doubled), double(expected), "{byte}");
+    }
+}
