@@ -103,6 +103,7 @@ impl Kernels {
 
     /// Takes the kernel for MACs from another table of the same degree, whose features the CPU has
     /// too and whose kernels need no more wiping than these.
+    #[cfg_attr(not(any(target_arch = "x86", target_arch = "x86_64")), allow(dead_code))]
     pub(crate) const fn with_mac_of(mut self, other: &Self) -> Self {
         assert!(self.scrub.is_some() || other.scrub.is_none());
         if let (Some(kernels), Some(other)) = (&mut self.message, &other.message) {
