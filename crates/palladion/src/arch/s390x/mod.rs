@@ -204,14 +204,16 @@ unsafe impl Word for Tower {
                 run!(
                     8,
                     [
-                        "vl 29, 0({ctx})",
-                        "vlm 14, 15, 0({input})",
-                        "vlr 28, 14",
+                        reorder!(8, enter),
+                        "vl 26, 0({ctx})", "vperm 26, 26, 26, 8",
+                        "vl 27, 16({input})",
                         "2:",
-                        "vlr 14, 28",
-                        "vx 3, 3, 29", "vx 7, 7, 29",
-                        update!(8),
+                        "vl 14, 0({input})",
+                        "vx 3, 3, 26", "vx 7, 7, 26",
+                        update_reordered!(8),
+                        "vx 4, 4, 27",
                         "brctg {steps}, 2b",
+                        reorder!(8, leave),
                     ],
                     state = in(reg_addr) state.as_mut_ptr(), input = in(reg_addr) &raw const input,
                     ctx = in(reg_addr) &raw const ctx, steps = inout(reg) steps => _,
@@ -221,18 +223,20 @@ unsafe impl Word for Tower {
                 run!(
                     6,
                     [
-                        "vl 29, 0({ctx})",
+                        reorder!(6, enter),
+                        "vl 26, 0({ctx})", "vperm 27, 26, 26, 10", "vperm 26, 26, 26, 8",
                         "2:",
                         "vl 12, 0({at},{input})",
-                        "vx 3, 3, 29", "vx 5, 5, 29",
-                        update!(6),
+                        "vx 3, 3, 26", "vx 5, 5, 27",
+                        update_reordered!(6),
                         "aghi {at}, 16",
                         "nill {at}, 63",
                         "brctg {steps}, 2b",
+                        reorder!(6, leave),
                     ],
                     state = in(reg_addr) state.as_mut_ptr(), input = in(reg_addr) &raw const input,
                     ctx = in(reg_addr) &raw const ctx, steps = inout(reg) steps => _,
-                    at = inout(reg_addr) 0usize => _,
+                    at = inout(reg_addr) 0usize => _, out("f14") _, out("f15") _,
                 );
             }
         }
@@ -253,10 +257,13 @@ unsafe impl Word for Tower {
         let rate = if N == 8 { 2 * row } else { row };
         // A branch adds the rate to the offset, and is taken until that exceeds the last step's.
         macro_rules! process {
-            ($words:tt, $work:tt, $($operands:tt)*) => {
+            ($words:tt, $work:tt, [$($before:expr, $after:expr)?], $($operands:tt)*) => {
                 run!(
                     $words,
-                    ["2:", step!($words, $work), "brxlg {at}, %r2, 2b"],
+                    [
+                        $($before,)? "2:", step!($words, $work), "brxlg {at}, %r2, 2b",
+                        $($after,)?
+                    ],
                     state = in(reg_addr) state.as_mut_ptr(), src = in(reg_addr) src,
                     at = inout(reg_addr) 0usize => _, in("r2") rate, in("r3") (steps - 1) * rate,
                     $($operands)*
@@ -264,9 +271,9 @@ unsafe impl Word for Tower {
             };
         }
         macro_rules! process128 {
-            ($work:tt, $($operands:tt)*) => {
+            ($work:tt, $reorder:tt, $($operands:tt)*) => {
                 process!(
-                    8, $work, src1 = in(reg_addr) src.wrapping_add(row),
+                    8, $work, $reorder, src1 = in(reg_addr) src.wrapping_add(row),
                     $($operands)* out("f13") _, out("f14") _, out("f15") _,
                 )
             };
@@ -275,16 +282,19 @@ unsafe impl Word for Tower {
         // 8 or 6, and the steps, which the caller promises to be readable and writable.
         unsafe {
             match (N, direction) {
-                (8, None) => process128!(absorb,),
+                (8, None) => process128!(absorb, [reorder!(8, enter), reorder!(8, leave)],),
                 (8, Some(Direction::Encrypt)) => process128!(
-                    encrypt, dst = in(reg_addr) dst, dst1 = in(reg_addr) dst.wrapping_add(row),
+                    encrypt, [], dst = in(reg_addr) dst, dst1 = in(reg_addr) dst.wrapping_add(row),
                 ),
                 (8, Some(Direction::Decrypt)) => process128!(
-                    decrypt, dst = in(reg_addr) dst, dst1 = in(reg_addr) dst.wrapping_add(row),
+                    decrypt, [], dst = in(reg_addr) dst, dst1 = in(reg_addr) dst.wrapping_add(row),
                 ),
-                (_, None) => process!(6, absorb,),
-                (_, Some(Direction::Encrypt)) => process!(6, encrypt, dst = in(reg_addr) dst,),
-                (_, Some(Direction::Decrypt)) => process!(6, decrypt, dst = in(reg_addr) dst,),
+                (_, None) => process!(
+                    6, absorb, [reorder!(6, enter), reorder!(6, leave)],
+                    out("f14") _, out("f15") _,
+                ),
+                (_, Some(Direction::Encrypt)) => process!(6, encrypt, [], dst = in(reg_addr) dst,),
+                (_, Some(Direction::Decrypt)) => process!(6, decrypt, [], dst = in(reg_addr) dst,),
             }
         }
     }

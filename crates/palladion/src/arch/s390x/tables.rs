@@ -51,7 +51,16 @@ pub(super) struct Tables {
     pub(super) into_word: [[u8; 16]; 2],
     /// From a byte of a word to a byte of the standard, by its lower and upper half.
     pub(super) from_word: [[u8; 16]; 2],
+    /// Where one, two and three times ShiftRows take each byte from.
+    shift_rows_again: [[u8; 16]; 3],
+    /// Where each byte finds the row after its own, after one, two and three times ShiftRows.
+    rotate_rows: [[u8; 16]; 3],
+    /// Where it finds the second row after its own, after one or three times ShiftRows.
+    rotate_rows_twice: [u8; 16],
 }
+
+/// The text of the loops has this offset.
+const _: () = assert!(core::mem::offset_of!(Tables, shift_rows_again) == 224);
 
 pub(super) static TABLES: Tables = {
     /// Multiplies in the GF(2^8) of AES.
@@ -125,6 +134,9 @@ pub(super) static TABLES: Tables = {
         shift_rows: [0; 16],
         into_word: [[0; 16]; 2],
         from_word: [[0; 16]; 2],
+        shift_rows_again: [[0; 16]; 3],
+        rotate_rows: [[0; 16]; 3],
+        rotate_rows_twice: [0; 16],
     };
     let mut n = 0;
     while n < 16 {
@@ -156,6 +168,23 @@ pub(super) static TABLES: Tables = {
         t.by_i[n] = to[affine(i) as usize];
         t.by_k[n] ^= to[affine(mul(conjugate, k)) as usize];
         n += 1;
+    }
+    // Byte j after `order` times ShiftRows is byte 5^order j, and 5^4 is 1 modulo 16.
+    const fn rotated(order: u32, at: usize, by: usize) -> u8 {
+        let at = at * 5_usize.pow(order) % 16;
+        ((at / 4 * 4 + (at + by) % 4) * 5_usize.pow(4 - order) % 16) as u8
+    }
+    let mut order = 1;
+    while order < 4 {
+        let mut n = 0;
+        while n < 16 {
+            t.shift_rows_again[order as usize - 1][n] = (n * 5_usize.pow(order) % 16) as u8;
+            t.rotate_rows[order as usize - 1][n] = rotated(order, n, 1);
+            t.rotate_rows_twice[n] = rotated(1, n, 2);
+            assert!(rotated(1, n, 2) == rotated(3, n, 2) && rotated(0, n, 2) == rotated(2, n, 2));
+            n += 1;
+        }
+        order += 1;
     }
     t
 };
