@@ -138,6 +138,7 @@ macro_rules! run {
         )
     };
 }
+
 /// Loads or stores all words of a state.
 macro_rules! words {
     (8, $access:literal) => {
