@@ -341,7 +341,7 @@ unsafe impl Word for K1 {
         steps: usize,
     ) {
         // SAFETY: `Soft` needs no CPU features.
-        let ctx = ctx.unwrap_or_else(|| Self(unsafe { Soft::zero() }));
+        let ctx = ctx.unwrap_or_else(|| Self(unsafe { <Soft as Blocks>::zero() }));
         // SAFETY: this is a kernel, so the CPU has the instructions. They access `N` words, which
         // are 8 or 6, the input and the context.
         unsafe {

@@ -113,6 +113,7 @@ impl Kernels {
     }
 
     /// Takes the kernels for several messages from another table, for a CPU that has its features.
+    #[cfg_attr(not(any(target_arch = "x86", target_arch = "x86_64")), allow(dead_code))]
     pub(crate) const fn with_batch_of(mut self, other: &Self) -> Self {
         (self.batch, self.scrub_batch) = (other.batch, other.scrub_batch);
         self
