@@ -74,6 +74,7 @@
 //! after another, as fast as with [`Aegis`]. No memory is allocated.
 
 use core::marker::PhantomData;
+use core::mem::MaybeUninit;
 
 use crate::cipher::Aegis;
 use crate::dispatch::Chosen;
@@ -388,30 +389,10 @@ fn packet_nonce<F: Family>(iv: &F::Nonce, number: u64) -> F::Nonce {
     nonce
 }
 
-/// Processes the next `N` packets, which have one length. Returns a bit for each forgery.
-#[allow(unsafe_code)] // calls the driver with the messages' pointers
-#[inline(always)]
-fn process_some<'a, F: Family, const D: usize, const T: usize, const N: usize>(
-    variant: Chosen<F, D>,
-    cipher: &Aegis<F, D, T>,
-    nonce: impl Fn(usize) -> F::Nonce,
-    packets: impl Iterator<Item = &'a mut [u8]>,
-    header: usize,
-    direction: Direction,
-) -> Result<u64, Error> {
-    let nonces: [F::Nonce; N] = core::array::from_fn(nonce);
-    let mut messages = [Message::EMPTY; N];
-    for ((message, nonce), packet) in messages.iter_mut().zip(&nonces).zip(packets) {
-        // The lengths were checked, so nothing fails. Jobs for both directions are the same.
-        let (header, rest) = packet.split_at_mut_checked(header).unwrap_or_default();
-        *message = Encryption::seal_in_place(cipher, nonce, header, rest)?.inner.message;
-    }
-    let each = |i| messages.as_ptr().wrapping_add(i);
-    // SAFETY: there are `N` packets of one length. Jobs are created from valid slices, and each
-    // borrows its packet exclusively.
-    Ok(unsafe { jobs::process_same(variant, N, each, direction) })
-}
+/// How many packets are processed at once, so that the CPU does not wait for the nonces.
+const PACKETS: usize = 16;
 
+#[allow(unsafe_code)] // calls the driver with the messages' pointers
 #[inline(always)]
 fn process_packets<F: Family, const D: usize, const T: usize>(
     cipher: &Aegis<F, D, T>,
@@ -430,27 +411,30 @@ fn process_packets<F: Family, const D: usize, const T: usize>(
     let PacketLayout { packet, header } = layout;
     let whole = buf.len() / packet;
     let mut packets = buf.chunks_mut(packet);
+    let mut nonces = [const { MaybeUninit::<F::Nonce>::uninit() }; PACKETS];
+    let mut messages = [const { MaybeUninit::<Message>::uninit() }; PACKETS];
     let mut done = 0;
     let mut forged = false;
     while done < count {
-        let nonce = |i| packet_nonce::<F>(iv, first.wrapping_add((done + i) as u64));
-        macro_rules! some {
-            ($n:literal) => {{
-                let packets = &mut packets;
-                (
-                    $n,
-                    process_some::<F, D, T, $n>(
-                        variant, cipher, nonce, packets, header, direction,
-                    )?,
-                )
-            }};
-        }
         // A last packet that is shorter has no partner.
-        let (size, wrong) = match whole.saturating_sub(done) {
-            4.. => some!(4),
-            2.. => some!(2),
-            _ => some!(1),
-        };
+        let size = PACKETS.min((whole - done).max(1));
+        let some = packets.by_ref().take(size);
+        for (i, ((message, nonce), packet)) in
+            messages.iter_mut().zip(&mut nonces).zip(some).enumerate()
+        {
+            let number = first.wrapping_add((done + i) as u64);
+            let nonce = nonce.write(packet_nonce::<F>(iv, number));
+            // The lengths were checked, so nothing fails. Jobs for both directions are the same.
+            let (header, rest) = packet.split_at_mut_checked(header).unwrap_or_default();
+            match &Encryption::seal_in_place(cipher, nonce, header, rest) {
+                Ok(job) => message.write(job.inner.message),
+                Err(error) => return Err(*error),
+            };
+        }
+        let each = |i| messages.as_ptr().cast::<Message>().wrapping_add(i);
+        // SAFETY: `size` messages were written, of packets of one length. Jobs are created from
+        // valid slices, and each borrows its packet exclusively.
+        let wrong = unsafe { jobs::process_same(variant, size, each, direction) };
         for i in (0..size).filter(|i| wrong >> i & 1 == 1) {
             forged = true;
             on_forgery(done + i);

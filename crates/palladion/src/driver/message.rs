@@ -128,19 +128,6 @@ impl<M: Machine> Input<M> for OneMessage<'_> {
 }
 
 impl Message {
-    /// A place for a message.
-    pub(crate) const EMPTY: Self = Self {
-        key: ptr::null(),
-        nonce: ptr::null(),
-        ad: ptr::null(),
-        ad_len: 0,
-        src: ptr::null(),
-        dst: ptr::null_mut(),
-        len: 0,
-        tag: ptr::null_mut(),
-        tag_len: 0,
-    };
-
     /// Returns the data that a piece of work processes.
     #[inline(always)]
     fn data(&self, work: Work) -> Data {

@@ -261,10 +261,11 @@ fn packets(batch: &dyn Batch) {
         // Often a last packet that is shorter, sometimes without a message.
         let min = layout.header + tag_len;
         let last = [0, min, min + random.below(layout.packet - min)][round % 3];
-        let whole = random.below(10) * layout.packet;
+        // More packets than are processed at once, or few.
+        let whole = random.below([40, 6][round % 2]) * layout.packet;
         let plain = random.bytes(whole + last);
         // Far enough to carry into other bytes of the nonce.
-        let first = [0, 250, 0xffff_fff0, u64::MAX - 20][round % 4];
+        let first = [0, 250, 0xffff_fff0, u64::MAX - 40][round % 4];
         let nonce_of = |i: usize| {
             let mut nonce = iv.clone();
             let number = (first + i as u64).to_be_bytes();
