@@ -238,7 +238,8 @@ impl Report {
         // numbers, on s390x negative ones too.
         let word = |bytes: &[u8]| u64::from_ne_bytes(std::array::from_fn(|i| bytes[i]));
         for (at, (a, b)) in a.chunks_exact(8).zip(b.chunks_exact(8)).enumerate() {
-            let is_small = |word: u64| word >> 16 == 0 || !word >> 16 == 0;
+            let is_small =
+                |word: u64| word >> 16 == 0 || cfg!(target_arch = "s390x") && !word >> 16 == 0;
             let is_own = |word: u64| is_small(word) || word >> 32 != 0 && word >> 48 == 0;
             if is_own(word(a)) && is_own(word(b)) {
                 is_public[8 * at..8 * at + 8].fill(true);
