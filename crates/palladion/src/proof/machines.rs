@@ -453,6 +453,8 @@ mod tables {
             let mut tables = TABLES;
             tables[0][0] = entry::table::<Aegis128<V1, true>, 1>(TABLES[0][0].batch);
             tables[0][1] = entry::table::<Aegis128<V2, true>, 1>(TABLES[0][1].batch);
+            tables[0][2].state.process =
+                entry::table::<Aegis128<V2, true>, 2>(TABLES[0][2].batch).state.process;
             tables[1][0] = entry::table::<Aegis256<V1, true>, 1>(TABLES[1][0].batch);
             tables[1][1] = entry::table::<Aegis256<V2, true>, 1>(TABLES[1][1].batch);
             tables

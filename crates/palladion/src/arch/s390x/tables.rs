@@ -142,7 +142,8 @@ pub(super) static TABLES: Tables = {
     while n < 16 {
         t.shift_rows[n] = (5 * n % 16) as u8;
         t.doubled_k[n] = to[mul(4, small[n]) as usize];
-        assert!(to[mul(2, small[n]) as usize] as usize == n); // 2i is i in the place of k
+        // Doubling a byte moves i to the place of k.
+        assert!(to[mul(2, small[n]) as usize] as usize == n);
         t.into_word[0][n] = to[n];
         t.into_word[1][n] = to[n << 4];
         t.from_word[0][n] = from[n];

@@ -15,7 +15,8 @@ use crate::driver::table::Tables;
 use crate::machine::{Aegis128, Aegis256, Packed128, Twin256};
 
 one_block! {
-    /// One block in an XMM register, with AES-NI and AVX: the instructions stay in order.
+    /// One block in an XMM register, with AES-NI and AVX. The compiler keeps the order of its
+    /// instructions.
     V1
 }
 two_blocks! {
