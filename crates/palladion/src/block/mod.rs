@@ -6,10 +6,14 @@ use subtle::ConstantTimeEq;
 
 use crate::memory::Direction;
 
+#[cfg(any(target_arch = "powerpc64", target_arch = "s390x"))]
+mod doublewords;
 mod general;
 mod pair;
 pub(crate) mod partial;
 
+#[cfg(any(target_arch = "powerpc64", target_arch = "s390x"))]
+pub(crate) use doublewords::Doublewords;
 pub(crate) use general::Soft;
 pub(crate) use pair::Pair;
 pub(crate) use partial::{mask_of_length, one_lane};

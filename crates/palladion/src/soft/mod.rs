@@ -7,12 +7,15 @@
 //! | `sliced.rs` | the part that these have in common |
 //! | `sbox.rs` | the circuit of the S-box |
 //! | `permute.rs` | AES rounds by byte shuffles, for vectors that have them |
+//! | `gf256.rs` | the arithmetic of their tables |
 
 #[cfg_attr(
     all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"),
     allow(dead_code) // vectors are faster
 )]
 pub(crate) mod bitsliced;
+#[allow(dead_code)] // used by permutations of bytes
+pub(crate) mod gf256;
 #[cfg(any(
     all(test, feature = "std"),
     all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"),

@@ -21,6 +21,7 @@
 
 use core::mem::MaybeUninit;
 
+use super::gf256::{affine, mul, power, subfield};
 use crate::block::{Blocks, Vector, Word, one_form};
 use crate::memory::Direction;
 
@@ -353,54 +354,17 @@ struct Lookups {
 }
 
 static LOOKUPS: Lookups = {
-    /// Multiplies in the GF(2^8) of AES.
-    const fn mul(mut a: u8, mut b: u8) -> u8 {
-        let mut product = 0;
-        while b != 0 {
-            if b & 1 == 1 {
-                product ^= a;
-            }
-            a = (a << 1) ^ if a >> 7 == 1 { 0x1b } else { 0 };
-            b >>= 1;
-        }
-        product
-    }
-    const fn power(a: u8, n: u8) -> u8 {
-        let (mut product, mut i) = (1, 0);
-        while i < n {
-            product = mul(product, a);
-            i += 1;
-        }
-        product
-    }
     const fn one_over(a: u8) -> u8 {
         power(a, 254)
     }
-    /// The linear part of the affine map of SubBytes.
-    const fn affine(a: u8) -> u8 {
-        a ^ a.rotate_left(1) ^ a.rotate_left(2) ^ a.rotate_left(3) ^ a.rotate_left(4)
-    }
-    // 3 generates the multiplicative group, which has 255 elements. Its 17th power generates that
-    // of GF(16). ζ is one of the 16 elements other than 1 whose product with their conjugate, their
-    // 16th power, is 1.
-    let (generator, zeta) = (power(3, 17), power(3, 15));
+    // 3 generates the multiplicative group, which has 255 elements. ζ is one of the 16 elements
+    // other than 1 whose product with their conjugate, their 16th power, is 1.
+    let zeta = power(3, 15);
     let conjugate = power(zeta, 16);
     let trace = zeta ^ conjugate;
     let a = mul(trace, trace);
 
-    // GF(16) in the basis of the first powers of its generator.
-    let mut small = [0; 16];
-    let mut n = 0;
-    while n < 16 {
-        let mut bit = 0;
-        while bit < 4 {
-            if n >> bit & 1 == 1 {
-                small[n] ^= power(generator, bit);
-            }
-            bit += 1;
-        }
-        n += 1;
-    }
+    let small = subfield();
     const fn number(small: &[u8; 16], element: u8) -> u8 {
         let mut n = 0;
         while small[n] != element {

@@ -10,7 +10,7 @@ mod text;
 use core::arch::asm;
 use core::mem::MaybeUninit;
 
-use crate::block::{Blocks, MAX_LANES, Pair, Vector, Word, one_form, one_lane};
+use crate::block::{Blocks, Doublewords, MAX_LANES, Pair, Vector, Word, one_form};
 use crate::machine::{Aegis128, Aegis256};
 use crate::memory::Direction;
 
@@ -48,62 +48,12 @@ impl Features {
     }
 }
 
-/// One block as two numbers whose highest bits are bytes 0 and 8. In memory, they have the order
-/// that the instruction which loads two doublewords expects, whatever the order of bytes.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(crate) struct P1(u64, u64);
-
-// SAFETY: every CPU has XOR, and its time does not depend on its operands.
-unsafe impl Vector for P1 {
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        Self(self.0 ^ other.0, self.1 ^ other.1)
-    }
-}
-
-// SAFETY: a value exists only if the CPU has the AES instructions. No branch or index depends on a
-// value. `load` and `store` access 16 bytes in memory order.
-unsafe impl Blocks for P1 {
-    one_lane!();
-
-    #[inline(always)]
-    unsafe fn load(src: *const u8) -> Self {
-        // SAFETY: the caller promises 16 readable bytes; arrays of bytes need no alignment.
-        let [first, second] = unsafe { src.cast::<[[u8; 8]; 2]>().read() };
-        Self(u64::from_be_bytes(first), u64::from_be_bytes(second))
-    }
-    #[inline(always)]
-    unsafe fn store(self, dst: *mut u8) {
-        // SAFETY: the caller promises 16 writable bytes; arrays of bytes need no alignment.
-        unsafe { dst.cast::<[[u8; 8]; 2]>().write([self.0.to_be_bytes(), self.1.to_be_bytes()]) }
-    }
-    #[inline(always)]
-    unsafe fn zero() -> Self {
-        Self(0, 0)
-    }
-    #[inline(always)]
-    unsafe fn splat_words(first: u64, second: u64) -> Self {
-        Self(first.swap_bytes(), second.swap_bytes())
-    }
-    #[inline(always)]
-    fn truncate(self, len: usize) -> Self {
-        // SAFETY: `self` exists, so the CPU has the features.
-        let mask = unsafe { crate::block::mask_of_length::<Self>(len) };
-        Self(self.0 & mask.0, self.1 & mask.1)
-    }
-    #[inline(always)]
-    fn xor_and(self, b: Self, c: Self) -> Self {
-        Self(self.0 ^ (b.0 & c.0), self.1 ^ (b.1 & c.1))
-    }
-}
-
 /// The constants C0 and C1, and the control of permutations: byte i has i in its upper half and, in
 /// its lower half, the place of byte i after the bytes of both halves of a vector were reversed.
-static CONSTANTS: [P1; 3] = [
-    P1(0x0001_0102_0305_080d, 0x1522_3759_90e9_7962),
-    P1(0xdb3d_1855_6dc2_2ff1, 0x2011_3142_73b5_28dd),
-    P1(0x0716_2534_4352_6170, 0x8f9e_adbc_cbda_e9f8),
+static CONSTANTS: [Doublewords; 3] = [
+    Doublewords(0x0001_0102_0305_080d, 0x1522_3759_90e9_7962),
+    Doublewords(0xdb3d_1855_6dc2_2ff1, 0x2011_3142_73b5_28dd),
+    Doublewords(0x0716_2534_4352_6170, 0x8f9e_adbc_cbda_e9f8),
 ];
 
 /// Runs these lines on a state in memory.
@@ -139,9 +89,9 @@ unsafe impl<B: Vector> Vector for Lanes<B> {
 
 // SAFETY: a value exists only if the CPU has the AES instructions. No branch or index depends on a
 // value.
-unsafe impl<B: Blocks<Lane = P1>> Word for Lanes<B> {
+unsafe impl<B: Blocks<Lane = Doublewords>> Word for Lanes<B> {
     type Blocks = B;
-    type Single = Lanes<P1>;
+    type Single = Lanes<Doublewords>;
     one_form!();
     /// A state is in memory.
     const SPILLS: bool = true;
@@ -373,9 +323,9 @@ unsafe impl<B: Blocks<Lane = P1>> Word for Lanes<B> {
 
 /// The AES instructions of POWER8.
 pub(crate) mod power8 {
-    use super::{Aegis128, Aegis256, Lanes, P1, Pair};
-    type One = Lanes<P1>;
-    type Two = Lanes<Pair<P1>>;
+    use super::{Aegis128, Aegis256, Doublewords, Lanes, Pair};
+    type One = Lanes<Doublewords>;
+    type Two = Lanes<Pair<Doublewords>>;
     crate::driver::table::tables! {
         scrub: 256, 1152, 1536;
         aegis128: [Aegis128<One>, 1; Aegis128<Two>, 1; Aegis128<Two>, 2;] any Aegis128<One>;

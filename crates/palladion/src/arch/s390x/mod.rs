@@ -11,7 +11,7 @@ mod text;
 
 use core::arch::asm;
 
-use crate::block::{Blocks, Vector, Word, one_form, one_lane};
+use crate::block::{Doublewords, Vector, Word, one_form};
 use crate::machine::{Aegis128, Aegis256};
 use crate::memory::Direction;
 use tables::TABLES;
@@ -41,61 +41,15 @@ impl Features {
     }
 }
 
-/// One block as two numbers whose highest bits are bytes 0 and 8.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(crate) struct Z1(u64, u64);
-
-// SAFETY: every CPU has XOR, and its time does not depend on its operands.
-unsafe impl Vector for Z1 {
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        Self(self.0 ^ other.0, self.1 ^ other.1)
-    }
-}
-
-// SAFETY: a value exists only if the CPU has the vector facility. No branch or index depends on a
-// value. `load` and `store` access 16 bytes in memory order.
-unsafe impl Blocks for Z1 {
-    one_lane!();
-
-    #[inline(always)]
-    unsafe fn load(src: *const u8) -> Self {
-        // SAFETY: the caller promises 16 readable bytes; arrays of bytes need no alignment.
-        let [first, second] = unsafe { src.cast::<[[u8; 8]; 2]>().read() };
-        Self(u64::from_be_bytes(first), u64::from_be_bytes(second))
-    }
-    #[inline(always)]
-    unsafe fn store(self, dst: *mut u8) {
-        // SAFETY: the caller promises 16 writable bytes; arrays of bytes need no alignment.
-        unsafe { dst.cast::<[[u8; 8]; 2]>().write([self.0.to_be_bytes(), self.1.to_be_bytes()]) }
-    }
-    #[inline(always)]
-    unsafe fn zero() -> Self {
-        Self(0, 0)
-    }
-    #[inline(always)]
-    unsafe fn splat_words(first: u64, second: u64) -> Self {
-        Self(first.swap_bytes(), second.swap_bytes())
-    }
-    #[inline(always)]
-    fn truncate(self, len: usize) -> Self {
-        // SAFETY: `self` exists, so the CPU has the features.
-        let mask = unsafe { crate::block::mask_of_length::<Self>(len) };
-        Self(self.0 & mask.0, self.1 & mask.1)
-    }
-    #[inline(always)]
-    fn xor_and(self, b: Self, c: Self) -> Self {
-        Self(self.0 ^ (b.0 & c.0), self.1 ^ (b.1 & c.1))
-    }
-}
-
 /// Applies a linear map to each byte, with one table for each half.
 ///
 /// # Safety
 /// The CPU has the vector facility.
 #[inline(always)]
-unsafe fn linear(map: &'static [[u8; 16]; 2], Z1(mut first, mut second): Z1) -> Z1 {
+unsafe fn linear(
+    map: &'static [[u8; 16]; 2],
+    Doublewords(mut first, mut second): Doublewords,
+) -> Doublewords {
     // SAFETY: the caller promises the instructions, which read the map.
     unsafe {
         asm!(
@@ -113,7 +67,7 @@ unsafe fn linear(map: &'static [[u8; 16]; 2], Z1(mut first, mut second): Z1) -> 
             options(pure, readonly, nostack, preserves_flags)
         );
     }
-    Z1(first, second)
+    Doublewords(first, second)
 }
 
 /// Runs these lines with the tables in v16 to v29, and with a state of 8 or 6 words in v0 and up,
@@ -152,9 +106,9 @@ macro_rules! words {
 /// A word in memory, as in [`tables`].
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Tower(Z1);
+pub(crate) struct Tower(Doublewords);
 
-// SAFETY: `Z1` has the properties required of `Vector`.
+// SAFETY: `Doublewords` has the properties required of `Vector`.
 unsafe impl Vector for Tower {
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
@@ -165,7 +119,7 @@ unsafe impl Vector for Tower {
 // SAFETY: a value exists only if the CPU has the vector facility. No branch or memory index depends
 // on a value: tables are in registers.
 unsafe impl Word for Tower {
-    type Blocks = Z1;
+    type Blocks = Doublewords;
     type Single = Self;
     one_form!();
     /// A state is in memory.
@@ -173,16 +127,16 @@ unsafe impl Word for Tower {
     const IN_MEMORY: bool = true;
 
     #[inline(always)]
-    fn new(blocks: Z1) -> Self {
+    fn new(blocks: Doublewords) -> Self {
         // SAFETY: `blocks` exists, so the CPU has the instructions.
         Self(unsafe { linear(&TABLES.into_word, blocks) })
     }
     #[inline(always)]
     unsafe fn zero() -> Self {
-        Self(Z1(0, 0))
+        Self(Doublewords(0, 0))
     }
     #[inline(always)]
-    fn blocks(self) -> Z1 {
+    fn blocks(self) -> Doublewords {
         // SAFETY: `self` exists, so the CPU has the instructions.
         unsafe { linear(&TABLES.from_word, self.0) }
     }
@@ -197,7 +151,7 @@ unsafe impl Word for Tower {
         ctx: Option<Self>,
         steps: usize,
     ) {
-        let ctx = ctx.unwrap_or(Self(Z1(0, 0)));
+        let ctx = ctx.unwrap_or(Self(Doublewords(0, 0)));
         // SAFETY: `state` exists, so the CPU has the instructions. They access `N` words, which are
         // 8 or 6, the input and the context.
         unsafe {

@@ -24,6 +24,8 @@
 //! The constant is log n for -log(k/N) and zero for -log(i/N). The lookups by sums and those by
 //! single logarithms use the same tables, so log k and log m have offsets that make both right.
 
+use crate::soft::gf256::{GENERATOR, affine, mul, power, subfield};
+
 /// The place of a zero's logarithm in the last tables, which no sum of others has.
 const ZERO: u8 = 125;
 /// What is added to log m.
@@ -63,37 +65,10 @@ pub(super) struct Tables {
 const _: () = assert!(core::mem::offset_of!(Tables, shift_rows_again) == 224);
 
 pub(super) static TABLES: Tables = {
-    /// Multiplies in the GF(2^8) of AES.
-    const fn mul(mut a: u8, mut b: u8) -> u8 {
-        let mut product = 0;
-        while b != 0 {
-            if b & 1 == 1 {
-                product ^= a;
-            }
-            a = (a << 1) ^ if a >> 7 == 1 { 0x1b } else { 0 };
-            b >>= 1;
-        }
-        product
-    }
-    const fn power(a: u8, n: usize) -> u8 {
-        let (mut product, mut i) = (1, 0);
-        while i < n {
-            product = mul(product, a);
-            i += 1;
-        }
-        product
-    }
-    /// The linear part of the affine map of SubBytes.
-    const fn affine(a: u8) -> u8 {
-        a ^ a.rotate_left(1) ^ a.rotate_left(2) ^ a.rotate_left(3) ^ a.rotate_left(4)
-    }
-    // 3 generates the multiplicative group, which has 255 elements. Its 17th power generates that
-    // of GF(16).
-    let generator = power(3, 17);
     /// The logarithm of an element of GF(16) that is not zero.
     const fn log(element: u8) -> usize {
         let mut n = 0;
-        while power(power(3, 17), n) != element {
+        while power(GENERATOR, n) != element {
             n += 1;
         }
         n
@@ -103,19 +78,7 @@ pub(super) static TABLES: Tables = {
     // Half of log n, which is the offset of log k. That of log m is the opposite.
     let offset = 8 * log(norm) % 15;
 
-    // GF(16) in the basis of the first powers of its generator.
-    let mut small = [0; 16];
-    let mut n = 0;
-    while n < 16 {
-        let mut bit = 0;
-        while bit < 4 {
-            if n >> bit & 1 == 1 {
-                small[n] ^= power(generator, bit);
-            }
-            bit += 1;
-        }
-        n += 1;
-    }
+    let small = subfield();
     let (mut to, mut from) = ([0; 256], [0; 256]);
     let mut n = 0;
     while n < 256 {
@@ -159,13 +122,13 @@ pub(super) static TABLES: Tables = {
     let mut n = 0;
     while n < 29 {
         let difference = n + 1; // modulo 15
-        let ratio = power(generator, (difference + offset) % 15);
+        let ratio = power(GENERATOR, (difference + offset) % 15);
         let m = ratio ^ trace ^ mul(norm, power(ratio, 254));
         t.log_m[(n + 32 - 14) % 32] = LARGE + ((log(m) + 15 - offset) % 15) as u8;
         // -log(i/N) is the sum of log k and log m, whose offsets cancel. The sum of log i and log m
         // lacks the offset.
-        let i = power(generator, (30 - n) % 15);
-        let k = power(generator, (45 - n - offset) % 15);
+        let i = power(GENERATOR, (30 - n) % 15);
+        let k = power(GENERATOR, (45 - n - offset) % 15);
         t.by_i[n] = to[affine(i) as usize];
         t.by_k[n] ^= to[affine(mul(conjugate, k)) as usize];
         n += 1;
