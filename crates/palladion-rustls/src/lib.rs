@@ -93,20 +93,9 @@ pub fn with_aegis(mut provider: CryptoProvider) -> CryptoProvider {
     provider
 }
 
-/// Whether AEGIS runs on AES instructions here.
+/// Returns whether AEGIS runs on AES instructions here.
 fn has_aes() -> bool {
-    matches!(
-        palladion::backend(),
-        Ok(Backend::VaesAvx512
-            | Backend::VaesAvx2
-            | Backend::AesNiAvx
-            | Backend::AesNi
-            | Backend::ArmAesSha3
-            | Backend::ArmAes
-            | Backend::Power8Crypto
-            | Backend::RiscvZvkned
-            | Backend::RiscvZkne)
-    )
+    palladion::backend().is_ok_and(Backend::has_aes_instructions)
 }
 
 /// Tests the examples in the README and in docs/tls.md.

@@ -25,7 +25,8 @@ use crate::types::{Expected, Tag};
 ///
 /// `seal` and `open` append the tag to the ciphertext (RFC 10032 §6). `encrypt` and `decrypt` keep
 /// the tag separate. Methods ending in `_in_place` overwrite their input, those ending in `_into`
-/// write to another buffer, and those ending in `_within` move the text inside one buffer.
+/// write to another buffer, those ending in `_within` move the text inside one buffer, and those
+/// ending in `_vec` make a vector longer or shorter.
 ///
 /// **Failure.** Decryption returns [`Error::VerificationFailed`] if the key, the nonce, the
 /// associated data, the ciphertext or the tag is not the one used for encryption. The output is
@@ -338,7 +339,9 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     // The tag follows the ciphertext.
 
     /// Encrypts the message at the start of a buffer and writes the tag to its last
-    /// [`TAG_LEN`](Self::TAG_LEN) bytes.
+    /// [`TAG_LEN`](Self::TAG_LEN) bytes. What these bytes held before is lost: the buffer must be
+    /// that much longer than the message. To append the tag to a vector that holds the message
+    /// alone, use `seal_vec`.
     ///
     /// # Errors
     ///
@@ -362,6 +365,48 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
             actual,
         })?;
         self.encrypt_inout(nonce, ad, InOut::in_place(msg), tag)
+    }
+
+    /// Encrypts all of a vector in place and appends the tag.
+    ///
+    /// If the vector has no room for [`TAG_LEN`](Self::TAG_LEN) more bytes, the result goes to new
+    /// memory, and the message in the old memory is wiped.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`], [`Error::Backend`]; the vector is then unchanged.
+    ///
+    /// ```
+    /// # use palladion::{Aegis128L, Key128, Nonce128};
+    /// # let cipher = Aegis128L::<16>::new(&Key128::from([0; 16]));
+    /// # let nonce = Nonce128::default();
+    /// let mut buf = b"hello, world!".to_vec();
+    /// cipher.seal_vec(&nonce, b"ad", &mut buf)?;
+    /// assert_eq!(buf.len(), 13 + 16);
+    /// cipher.open_vec(&nonce, b"ad", &mut buf)?;
+    /// assert_eq!(buf, b"hello, world!");
+    /// # Ok::<(), palladion::Error>(())
+    /// ```
+    #[cfg(feature = "alloc")]
+    pub fn seal_vec(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        buf: &mut alloc::vec::Vec<u8>,
+    ) -> Result<(), Error> {
+        let len = buf.len();
+        if buf.capacity() - len < T {
+            let sealed = self.seal(nonce, ad, buf)?;
+            crate::memory::wipe(buf);
+            *buf = sealed;
+            return Ok(());
+        }
+        buf.resize(len + T, 0);
+        let result = self.seal_in_place(nonce, ad, buf);
+        if result.is_err() {
+            buf.truncate(len);
+        }
+        result
     }
 
     /// Encrypts a message and writes ciphertext and tag to a buffer that is
@@ -436,6 +481,36 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         })?;
         self.decrypt_inout(nonce, ad, InOut::in_place(ct), tag)?;
         Ok(ct)
+    }
+
+    /// Verifies and decrypts ciphertext and tag in place, and removes the tag from the vector. The
+    /// counterpart of [`seal_vec`](Self::seal_vec).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`] if the tag is wrong, and the vector is then empty and its old
+    /// contents zeroed; [`Error::TooShort`] if the vector is shorter than a tag;
+    /// [`Error::TooLong`], [`Error::Backend`].
+    #[cfg(feature = "alloc")]
+    pub fn open_vec(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        buf: &mut alloc::vec::Vec<u8>,
+    ) -> Result<(), Error> {
+        match self.open_in_place(nonce, ad, buf) {
+            Ok(msg) => {
+                let len = msg.len();
+                buf.truncate(len);
+                Ok(())
+            }
+            Err(error) => {
+                if error == Error::VerificationFailed {
+                    buf.clear();
+                }
+                Err(error)
+            }
+        }
     }
 
     /// Verifies and decrypts ciphertext and tag into a buffer that is [`TAG_LEN`](Self::TAG_LEN)

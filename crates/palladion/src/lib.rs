@@ -71,6 +71,18 @@
 //! `--cfg palladion_one_backend` in `RUSTFLAGS` makes a WebAssembly module a fifth of the size: it
 //! contains only the best backend, and of that only the kernels that are called.
 //!
+//! # Speed in development builds
+//!
+//! `cargo run` and `cargo test` compile dependencies without optimisation: AEGIS is then 250 times
+//! slower. Add this to your program's `Cargo.toml`:
+//!
+//! ```toml
+//! [profile.dev.package.palladion]
+//! opt-level = 3
+//! debug = false
+//! debug-assertions = false
+//! ```
+//!
 //! # RustCrypto traits
 //!
 //! With feature `aead`, every cipher implements `AeadInOut`, `KeyInit` and, with feature `alloc`,
@@ -87,6 +99,9 @@
 //! assert_eq!(opened, b"message");
 //! # Ok::<(), palladion::aead::Error>(())
 //! ```
+//!
+//! The trait's `encrypt_in_place` appends the tag to a vector; [`Aegis::encrypt_in_place`], which
+//! hides it, returns the tag. To append to a vector, call [`Aegis::seal_vec`].
 //!
 //! # Associated data
 //!

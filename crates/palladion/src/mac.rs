@@ -84,7 +84,6 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     }
 
     /// Returns the tag of all the data.
-    #[must_use]
     pub fn finalize(mut self) -> Tag<T> {
         let mut tag = Tag::zeroed();
         self.data.finalize_mac_to(tag.as_mut_bytes());

@@ -59,7 +59,6 @@ impl<F: Family, const D: usize, const T: usize> Encryptor<F, D, T> {
     }
 
     /// Ends the message and returns its tag.
-    #[must_use]
     pub fn finalize(mut self) -> Tag<T> {
         let mut tag = Tag::zeroed();
         self.session.finalize_to(tag.as_mut_bytes());

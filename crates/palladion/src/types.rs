@@ -41,7 +41,19 @@ pub struct Nonce<const N: usize>([u8; N]);
 /// assert!(Tag::<16>::try_from(&[1u8; 32][..]).is_err());
 /// # Ok::<(), palladion::Error>(())
 /// ```
+///
+/// A message whose tag is dropped can never be decrypted, so the compiler warns:
+///
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// # use palladion::{Aegis256X2, Error, Key256, Nonce256};
+/// fn encrypt(cipher: &Aegis256X2, nonce: &Nonce256, buf: &mut [u8]) -> Result<(), Error> {
+///     cipher.encrypt_in_place(nonce, b"", buf)?; // error: unused `Tag` that must be used
+///     Ok(())
+/// }
+/// ```
 #[derive(Clone, Copy)]
+#[must_use = "without its tag, a message can be neither decrypted nor verified"]
 // The alignment lets a tag move in words, also out of a `Result`. Moving it byte by byte takes a
 // tenth of the time of a short message.
 #[repr(C, align(8))]

@@ -174,10 +174,45 @@ impl Backend {
         }
     }
 
-    /// Tells whether this build, on this CPU, can use the backend.
+    /// Returns whether the backend uses the CPU's AES instructions.
+    #[must_use]
+    pub const fn has_aes_instructions(self) -> bool {
+        match self {
+            Self::VaesAvx512
+            | Self::VaesAvx2
+            | Self::AesNiAvx
+            | Self::AesNi
+            | Self::ArmAesSha3
+            | Self::ArmAes
+            | Self::Power8Crypto
+            | Self::RiscvZvkned
+            | Self::RiscvZkne => true,
+            Self::Avx2
+            | Self::Ssse3
+            | Self::Neon
+            | Self::Z13Vector
+            | Self::WasmRelaxedSimd
+            | Self::WasmSimd128
+            | Self::Portable => false,
+        }
+    }
+
+    /// Returns whether this build, on this CPU, can use the backend, and whether it computes the
+    /// right results here.
     #[must_use]
     pub fn is_available(self) -> bool {
         choice::is_available(self)
+    }
+
+    /// Returns whether the CPU announces the instructions of this backend but computes wrong
+    /// results with them. Such a backend is not available.
+    ///
+    /// Emulators are the usual reason: QEMU before 8.1 computes VAES wrong. Microcode and
+    /// hypervisors can be others. Each backend but the portable one computes known answers before
+    /// it is used. A build with a single backend, as for firmware, does not check it.
+    #[must_use]
+    pub fn is_faulty(self) -> bool {
+        choice::is_faulty(self)
     }
 }
 
@@ -198,7 +233,7 @@ impl FromStr for Backend {
 
 /// Returns the backend that new objects use: the fastest that the CPU supports, unless the
 /// environment variable `PALLADION_BACKEND` (with feature `std`) or [`set_backend`] selects
-/// another.
+/// another. A backend that computes wrong results here is left out: see [`Backend::is_faulty`].
 ///
 /// # Errors
 ///
@@ -220,7 +255,8 @@ pub fn backend() -> Result<Backend, BackendError> {
 ///
 /// # Errors
 ///
-/// [`BackendError::Unavailable`] if this build, on this CPU, cannot use it.
+/// [`BackendError::Unavailable`] if this build, on this CPU, cannot use it;
+/// [`BackendError::Faulty`] if it computes wrong results here.
 ///
 /// ```
 /// use palladion::{Backend, backend, set_backend};
@@ -240,6 +276,9 @@ pub enum BackendError {
     Unknown,
     /// The CPU or the build does not support the backend.
     Unavailable(Backend),
+    /// The CPU announces the backend's instructions but computes wrong results with them: see
+    /// [`Backend::is_faulty`].
+    Faulty(Backend),
     /// The environment variable `PALLADION_BACKEND` names no backend, or this unavailable one.
     Environment(Option<Backend>),
 }
@@ -251,11 +290,14 @@ impl BackendError {
     pub(crate) fn in_environment(self) -> Self {
         match self {
             Self::Unknown => Self::Environment(None),
-            Self::Unavailable(backend) => Self::Environment(Some(backend)),
+            Self::Unavailable(backend) | Self::Faulty(backend) => Self::Environment(Some(backend)),
             Self::Environment(_) => self,
         }
     }
 }
+
+/// Why a backend computes wrong results.
+const FAULT: &str = " (a fault of the emulator, hypervisor or CPU; QEMU before 8.1 has one)";
 
 impl fmt::Display for BackendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -264,16 +306,25 @@ impl fmt::Display for BackendError {
             Self::Unavailable(backend) => {
                 write!(f, "the backend {backend} cannot run on this machine")?
             }
+            Self::Faulty(backend) => {
+                write!(f, "the backend {backend} computes wrong results on this machine{FAULT}")?
+            }
             Self::Environment(backend) => {
                 write!(f, "the environment variable {ENVIRONMENT_VARIABLE}")?;
                 #[cfg(feature = "std")]
                 if let Some(value) = std::env::var_os(ENVIRONMENT_VARIABLE) {
                     write!(f, "=\"{}\"", value.to_string_lossy())?;
                 }
-                f.write_str(match backend {
-                    Some(_) => " asks for a backend that cannot run on this machine",
-                    None => " names no backend",
-                })?;
+                match backend {
+                    Some(backend) if backend.is_faulty() => {
+                        let what = "asks for a backend that computes wrong results on this machine";
+                        write!(f, " {what}{FAULT}")?
+                    }
+                    Some(_) => {
+                        f.write_str(" asks for a backend that cannot run on this machine")?
+                    }
+                    None => f.write_str(" names no backend")?,
+                }
             }
         }
         f.write_str("; available: ")?;

@@ -1,5 +1,7 @@
 //! The choice at run time: one table of kernels for the whole process, chosen once.
 
+mod check;
+
 use core::marker::PhantomData;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -165,19 +167,45 @@ mod unknown {
     }
 }
 
-/// Returns the fastest backend that the CPU supports. The portable one runs everywhere.
-fn best(cpu: &Cpu) -> Option<&'static Compiled> {
-    COMPILED.iter().find(|compiled| (compiled.runs)(cpu))
+impl Compiled {
+    /// Returns whether the kernels compute the right results here. The portable ones are the last
+    /// resort, and use no instruction that the rest of the program does without.
+    ///
+    /// # Safety
+    /// [`runs`](Self::runs) is true of this CPU.
+    unsafe fn is_right(&self) -> bool {
+        // SAFETY: the caller promises that the CPU has the features.
+        self.backend == Backend::Portable || unsafe { check::are_right(&self.tables) }
+    }
+}
+
+/// Returns the fastest backend that the CPU supports and computes right. The portable one runs
+/// everywhere.
+fn best() -> Option<&'static Compiled> {
+    let cpu = Cpu::detect();
+    // SAFETY: the CPU has the features.
+    supported(&cpu).find(|compiled| unsafe { compiled.is_right() })
+}
+
+/// Returns the backends that the CPU supports, the fastest first.
+fn supported(cpu: &Cpu) -> impl Iterator<Item = &'static Compiled> {
+    COMPILED.iter().filter(|compiled| (compiled.runs)(cpu))
 }
 
 fn find(backend: Backend) -> Result<&'static Compiled, BackendError> {
     let cpu = Cpu::detect();
-    let mut named = COMPILED.iter().filter(|compiled| compiled.backend == backend);
-    named.find(|compiled| (compiled.runs)(&cpu)).ok_or(BackendError::Unavailable(backend))
+    let named = supported(&cpu).find(|compiled| compiled.backend == backend);
+    let compiled = named.ok_or(BackendError::Unavailable(backend))?;
+    // SAFETY: the CPU has the features.
+    if unsafe { compiled.is_right() } { Ok(compiled) } else { Err(BackendError::Faulty(backend)) }
 }
 
 pub(crate) fn is_available(backend: Backend) -> bool {
     find(backend).is_ok()
+}
+
+pub(crate) fn is_faulty(backend: Backend) -> bool {
+    matches!(find(backend), Err(BackendError::Faulty(_)))
 }
 
 /// The chosen entry of `COMPILED`, or null before the first use.
@@ -235,7 +263,7 @@ fn active() -> Result<&'static Compiled, BackendError> {
 fn choose() -> Result<&'static Compiled, BackendError> {
     let chosen = match asked_for()? {
         Some(chosen) => chosen,
-        None => best(&Cpu::detect()).ok_or(BackendError::Unavailable(Backend::Portable))?,
+        None => best().ok_or(BackendError::Unavailable(Backend::Portable))?,
     };
     // If `set` was called in the meantime, its choice wins.
     let entry = ptr::from_ref(chosen).cast_mut();
@@ -256,6 +284,19 @@ fn asked_for() -> Result<Option<&'static Compiled>, BackendError> {
     Ok(None)
 }
 
+/// Tests run on each backend of [`Backend::ALL`]; one that is missing there would run untested.
+#[cfg(test)]
+#[test]
+fn all_backends_are_listed_in_order() {
+    let mut listed = Backend::ALL.iter();
+    for (i, compiled) in COMPILED.iter().enumerate() {
+        // Some have several entries, for different CPUs.
+        if i == 0 || compiled.backend != COMPILED[i - 1].backend {
+            assert!(listed.any(|backend| *backend == compiled.backend), "{}", compiled.backend);
+        }
+    }
+}
+
 #[cfg(all(test, any(target_arch = "x86", target_arch = "x86_64")))]
 #[test]
 fn each_cpu_gets_the_fastest_backend_it_can_run() {
@@ -270,7 +311,7 @@ fn each_cpu_gets_the_fastest_backend_it_can_run() {
         avx512vl: true,
         zen: true,
     };
-    let best = |cpu: Cpu| best(&cpu).map(|compiled| compiled.backend);
+    let best = |cpu: Cpu| supported(&cpu).next().map(|compiled| compiled.backend);
     assert_eq!(best(all), Some(Backend::VaesAvx512));
     assert_eq!(best(Cpu { zen: false, ..all }), Some(Backend::VaesAvx512));
     assert_eq!(best(Cpu { avx512bw: false, ..all }), Some(Backend::VaesAvx2));

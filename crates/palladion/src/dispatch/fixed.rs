@@ -44,6 +44,11 @@ pub(crate) fn is_available(backend: Backend) -> bool {
     backend == ONLY
 }
 
+/// There is no other backend to choose instead, so none is checked.
+pub(crate) fn is_faulty(_: Backend) -> bool {
+    false
+}
+
 pub(crate) fn set(backend: Backend) -> Result<(), BackendError> {
     if is_available(backend) { Ok(()) } else { Err(BackendError::Unavailable(backend)) }
 }

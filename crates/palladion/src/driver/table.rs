@@ -87,10 +87,16 @@ impl Kernels {
         }
     }
 
-    /// Returns the kernels for a whole message: `seal`, `open` and `mac`.
-    #[cfg(all(test, palladion_proof))]
+    /// Returns the kernels for a whole message, if there are any: `seal`, `open` and `mac`.
     pub(crate) fn message_kernels(&self) -> Option<[MessageKernel; 3]> {
         self.message.map(|kernels| [kernels.seal, kernels.open, kernels.mac])
+    }
+
+    /// Replaces the kernels for a whole message.
+    #[cfg(test)]
+    pub(crate) fn with_message_kernels(mut self, [seal, open, mac]: [MessageKernel; 3]) -> Self {
+        self.message = self.message.map(|kernels| MessageKernels { seal, open, mac, ..kernels });
+        self
     }
 
     /// Wipes the stack below the caller after kernels for several messages.

@@ -13,6 +13,7 @@ mod bounds;
 mod failure;
 mod fills;
 mod historic;
+mod in_vector;
 mod lengths;
 mod pieces;
 mod reference;
