@@ -31,11 +31,12 @@
 //! | code that writes, or code that reads, piece by piece | [`EncryptWriter`], [`DecryptReader`] |
 //! | bytes that do not come from a reader | [`sans_io`] |
 //! | data to authenticate without hiding it | [`Mac`] |
+//! | a name that the output shall have once it is complete | `output` (feature `output`) |
 //!
 //! The secret is a [`MasterKey`] (32 random bytes, usually from a key file) or a [`Passphrase`]
 //! (stretched with Argon2id).
 
-#![forbid(unsafe_code)]
+#![cfg_attr(not(feature = "output"), forbid(unsafe_code))] // with it, `output` has one block
 
 mod chunk;
 mod cipher;
@@ -49,6 +50,8 @@ mod header;
 mod io;
 mod kdf;
 mod mac;
+#[cfg(feature = "output")]
+pub mod output;
 pub mod sans_io;
 mod secret;
 mod stream;

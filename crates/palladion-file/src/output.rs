@@ -1,0 +1,534 @@
+//! Output files that appear only once they are complete.
+//!
+//! The command `palladion` and the Python package follow this rule for every output that has a
+//! name.
+//!
+//! # What a name means
+//!
+//! * `/dev/stdin`, `/dev/stdout`, `/dev/stderr` and the names below `/dev/fd` and `/proc/self/fd`
+//!   are open **descriptors** of this process, also if symbolic links lead there, for input and
+//!   output. A descriptor is duplicated, not opened again: reading or writing continues at its
+//!   position, and what is there before and after stays. See [`descriptor`] and [`open_input`].
+//! * **Devices, FIFOs and sockets** are written directly.
+//! * Any other name is a **regular file**. It is written under a temporary name
+//!   (`.palladion-….tmp`) in the same directory, synced, and renamed once it is complete. A symbolic
+//!   link is followed: its target is replaced, and the link stays. A link to a missing file is
+//!   refused.
+//!
+//! A failure, a signal or a power failure leaves the old file, or none. At worst, a temporary file
+//! stays behind. What is written directly may end with a part.
+//!
+//! # What is refused before the work starts
+//!
+//! * A file that exists, unless it may be replaced.
+//! * A directory, and a name that can only be a directory's.
+//! * A file that is also an input, the key file or the passphrase file, under whatever name.
+//! * A file that another program has locked. A RAF file is locked while it is changed.
+//! * A file that cannot be replaced: a mount point, as a container gets for a single file from
+//!   outside; another user's file in a directory like `/tmp`; an immutable or append-only file.
+//! * A directory that takes no new file.
+//! * A regular file that is a descriptor of another process: replacing it would do nothing for that
+//!   process.
+//!
+//! # Permissions
+//!
+//! A new file gets those that the umask allows. A file that replaces another is private until the
+//! end, and then gets that one's permissions, without setuid and the like, its group and its owner,
+//! as far as the system allows. A [private](Access::Private) file is readable and writable by its
+//! owner alone (0600), also if it replaces one that was not. Descriptors and devices keep theirs.
+//!
+//! # Fork
+//!
+//! An unfinished file belongs to the process that created it. In a forked child, [`Output`] neither
+//! finishes the file nor removes it.
+//!
+//! # File systems that lack an operation
+//!
+//! Not to replace a file that appears during the work needs a rename that refuses to replace, or
+//! hard links. Where there is neither (exFAT, vboxsf, some SMB and FUSE mounts, Android), we look
+//! whether the name is free and rename at once; another program could create the file in between.
+//! A file system without permissions, owners, locks or `fsync` does without them, which is not an
+//! error. There a private file is only as private as the file system makes every file.
+//!
+//! On Windows there are no descriptors among the names, an open file cannot be replaced, and a new
+//! file has the permissions of its directory.
+//!
+//! # Example
+//!
+//! ```
+//! use palladion_file::output::{Access, Output, Target};
+//! use palladion_file::{Encryptor, MasterKey};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("sealed");
+//! let output = Target::check(&path, false, Access::Usual, &[])?.open()?;
+//! Encryptor::new(&MasterKey::generate()?).run(&b"some text"[..], output.file())?;
+//! assert!(!path.exists());
+//! output.commit()?;
+//! assert!(path.exists());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs::{self, File, Metadata, Permissions, TryLockError};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+mod descriptor;
+mod folder;
+
+pub use descriptor::{descriptor, duplicate, inherited, open_input};
+
+use descriptor::End;
+use folder::Folder;
+
+/// Who may read a new file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// The users that the umask allows; a replaced file keeps its permissions.
+    Usual,
+    /// The owner alone.
+    Private,
+}
+
+/// Why there is no output. [`fmt::Display`] says it without a hint, which depends on the program.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Error {
+    /// The name of the output, or of its directory.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub cause: Cause,
+}
+
+/// The causes of an [`Error`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Cause {
+    /// There is a file, which may not be replaced.
+    Exists,
+    /// It is a directory.
+    Directory,
+    /// The name ends as only that of a directory can.
+    DirectoryName,
+    /// There is no such directory as this one for the output.
+    NoDirectory(PathBuf),
+    /// It is a symbolic link to a missing file.
+    DanglingLink,
+    /// It is also the input of this name.
+    Input(String),
+    /// Another program is changing it.
+    InUse,
+    /// It is a mount point, so no file can take its place.
+    MountPoint,
+    /// It is immutable or append-only, or its directory is append-only.
+    Fixed,
+    /// It belongs to another user, in a directory where only owners replace files.
+    Sticky,
+    /// It is a regular file that another process has open.
+    OtherProcess,
+    /// Another process created the unfinished file, and this one is its forked child.
+    Forked,
+    /// The system could not do this: "create", "open", "write" or "create a file in".
+    Io(&'static str, io::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = &self.path;
+        match &self.cause {
+            Cause::Exists => write!(f, "{path:?} already exists"),
+            Cause::Directory => write!(f, "{path:?} is a directory"),
+            Cause::DirectoryName => write!(f, "{path:?} is a directory, not a file"),
+            Cause::NoDirectory(folder) => {
+                write!(f, "cannot create {path:?}: no directory {folder:?}")
+            }
+            Cause::DanglingLink => write!(f, "{path:?} is a symbolic link to a missing file"),
+            Cause::Input(what) => write!(f, "{path:?} is both {what} and output"),
+            Cause::InUse => write!(f, "{path:?} is being used by another program"),
+            Cause::MountPoint => {
+                write!(f, "{path:?} cannot be replaced: it is a mount point")
+            }
+            Cause::Fixed => {
+                write!(f, "{path:?} cannot be changed: it is immutable or append-only")
+            }
+            Cause::Sticky => {
+                write!(f, "{path:?} cannot be replaced: it belongs to another user")
+            }
+            Cause::OtherProcess => write!(f, "{path:?} is a file that another process has open"),
+            Cause::Forked => {
+                write!(f, "the unfinished {path:?} belongs to the process that created it")
+            }
+            Cause::Io(action, error) => write!(f, "cannot {action} {path:?}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.cause {
+            Cause::Io(_, error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl Cause {
+    fn of(self, path: &Path) -> Error {
+        Error { path: path.to_path_buf(), cause: self }
+    }
+}
+
+/// The result of this module's functions.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A name that an output may have. Nothing has been created.
+#[derive(Debug)]
+pub struct Target {
+    path: PathBuf,
+    access: Access,
+    found: Found,
+}
+
+/// What is under a name.
+#[derive(Debug)]
+enum Found {
+    Nothing,
+    Descriptor(File),
+    Special,
+    /// A regular file: its own name, without symbolic links at the end, and how long it is locked.
+    File {
+        own: PathBuf,
+        metadata: Box<Metadata>,
+        lock: Option<File>,
+    },
+}
+
+impl Target {
+    /// Checks a name. `replace` allows to replace a file. `inputs` are the files that the output
+    /// must not be, each with its name for the error, such as "key".
+    pub fn check(
+        path: &Path,
+        replace: bool,
+        access: Access,
+        inputs: &[(&str, &Metadata)],
+    ) -> Result<Self> {
+        let fail = |cause: Cause| Err(cause.of(path));
+        let target = |found| Ok(Self { path: path.to_path_buf(), access, found });
+        let end = descriptor::resolve(path);
+        if let End::Descriptor(number) = end {
+            let file = duplicate(number).map_err(|error| Cause::Io("open", error).of(path))?;
+            refuse_inputs(path, file.metadata().ok().as_ref(), inputs)?;
+            return target(Found::Descriptor(file));
+        }
+        let existing = match fs::metadata(path) {
+            Ok(metadata) => Some(metadata),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return fail(Cause::Io("create", error)),
+        };
+        refuse_inputs(path, existing.as_ref(), inputs)?;
+        match (existing, end) {
+            (Some(metadata), _) if metadata.is_dir() => fail(Cause::Directory),
+            (Some(metadata), _) if !metadata.is_file() => target(Found::Special),
+            (Some(_), End::OtherProcess) => fail(Cause::OtherProcess),
+            (Some(_), _) if !replace => fail(Cause::Exists),
+            (Some(metadata), End::Path(own)) => {
+                if let Some(cause) = folder::cannot_replace(&own, &metadata) {
+                    return fail(cause);
+                }
+                let lock = lock(&own).map_err(|cause| cause.of(path))?;
+                target(Found::File { own, metadata: Box::new(metadata), lock })
+            }
+            (None, _) if fs::symlink_metadata(path).is_ok() => {
+                fail(if replace { Cause::DanglingLink } else { Cause::Exists })
+            }
+            (None, _) if names_no_file(path) => fail(Cause::DirectoryName),
+            _ => target(Found::Nothing),
+        }
+    }
+
+    /// Returns whether it is a device, a FIFO or a socket. Opening a FIFO waits for a reader.
+    pub fn is_special(&self) -> bool {
+        matches!(self.found, Found::Special)
+    }
+
+    /// Opens what is written directly, or creates the temporary file.
+    pub fn open(self) -> Result<Output> {
+        let Self { path, access, found } = self;
+        let process = std::process::id();
+        let (own, replaced, lock) = match found {
+            Found::Descriptor(file) => return Ok(Output { path, file, process, new: None }),
+            Found::Special => {
+                let file = File::options().write(true).open(&path);
+                let file = file.map_err(|error| Cause::Io("open", error).of(&path))?;
+                return Ok(Output { path, file, process, new: None });
+            }
+            Found::Nothing => (path.clone(), None, None),
+            Found::File { own, metadata, lock } => (own, Some(metadata), lock),
+        };
+        let dir = folder_of(&own);
+        // A file that replaces another is private until the end, when it gets that one's
+        // permissions.
+        let mode = match (access, &replaced) {
+            (Access::Usual, None) => 0o666,
+            _ => 0o600,
+        };
+        let folder = Folder::open(dir).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Cause::NoDirectory(dir.to_path_buf()).of(&path),
+            _ => Cause::Io("create a file in", error).of(dir),
+        })?;
+        if folder.is_append_only() {
+            return Err(Cause::Fixed.of(dir));
+        }
+        let (file, name) = temporary(&folder, mode)
+            .map_err(|error| Cause::Io("create a file in", error).of(dir))?;
+        let new = New {
+            folder,
+            name: Some(name),
+            target: own.file_name().unwrap_or_default().to_os_string(),
+            may_replace: replaced.is_some(),
+            replaced: replaced.filter(|_| access == Access::Usual),
+            _lock: lock,
+        };
+        Ok(Output { path, file, process, new: Some(new) })
+    }
+}
+
+/// An open output. A new file that is dropped without [`commit`](Output::commit) is removed.
+#[derive(Debug)]
+pub struct Output {
+    path: PathBuf,
+    file: File,
+    /// The process that opened it.
+    process: u32,
+    /// If it is not written directly.
+    new: Option<New>,
+}
+
+/// A temporary file.
+#[derive(Debug)]
+struct New {
+    folder: Folder,
+    /// Its name, until it is renamed.
+    name: Option<OsString>,
+    target: OsString,
+    may_replace: bool,
+    /// The file whose permissions it gets.
+    replaced: Option<Box<Metadata>>,
+    /// Unlocks the replaced file at the end.
+    _lock: Option<File>,
+}
+
+impl Output {
+    /// Takes an open file that is written directly, such as standard output. `path` is its name for
+    /// errors.
+    pub fn direct(path: &Path, file: File) -> Self {
+        Self { path: path.to_path_buf(), file, process: std::process::id(), new: None }
+    }
+
+    /// Returns where to write. A new file can be read, too.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Returns whether it is written directly: it has no name to get at the end.
+    pub fn is_direct(&self) -> bool {
+        self.new.is_none()
+    }
+
+    /// Returns the name of the temporary file, for a program that must remove it when a signal ends
+    /// it.
+    pub fn temporary_path(&self) -> Option<PathBuf> {
+        let new = self.new.as_ref()?;
+        Some(new.folder.path().join(new.name.as_ref()?))
+    }
+
+    /// Returns whether this process opened it. A forked child did not.
+    pub fn is_ours(&self) -> bool {
+        self.process == std::process::id()
+    }
+
+    /// Gives a new file its permissions, and waits until everything is on disk.
+    pub fn sync(&self) -> Result<()> {
+        if !self.is_ours() {
+            return Err(Cause::Forked.of(&self.path));
+        }
+        let synced = match &self.new {
+            Some(new) => {
+                if let Some(replaced) = &new.replaced {
+                    // First the owner: changing it removes some permissions. Without them on a file
+                    // system, there are none to keep.
+                    keep_owner(&self.file, replaced);
+                    let _ = self.file.set_permissions(plain(replaced.permissions()));
+                }
+                self.file.sync_all()
+            }
+            None if self.file.metadata().is_ok_and(|metadata| metadata.is_file()) => {
+                self.file.sync_data()
+            }
+            None => Ok(()),
+        };
+        match synced {
+            // Not every file system can sync.
+            Err(error)
+                if !matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) =>
+            {
+                Err(Cause::Io("write", error).of(&self.path))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives a new file its name; call [`sync`](Self::sync) before it. If it fails, the file is
+    /// removed.
+    pub fn rename(mut self) -> Result<()> {
+        if !self.is_ours() {
+            return Err(Cause::Forked.of(&self.path));
+        }
+        let Some(New { folder, name, target, may_replace, .. }) = &mut self.new else {
+            return Ok(());
+        };
+        let Some(from) = name.as_deref() else { return Ok(()) };
+        let renamed = match may_replace {
+            true => folder.rename(from, target),
+            false => rename_new(folder, from, target, folder::WAYS_NOT_TO_REPLACE),
+        };
+        match renamed {
+            Ok(()) => {
+                *name = None;
+                // So that the name survives a power failure. Some file systems cannot, which is not
+                // an error.
+                folder.sync();
+                Ok(())
+            }
+            Err(error) => Err(match error.kind() {
+                ErrorKind::AlreadyExists => Cause::Exists,
+                ErrorKind::ResourceBusy => Cause::MountPoint,
+                _ => Cause::Io("create", error),
+            }
+            .of(&self.path)),
+        }
+    }
+
+    /// Syncs and renames.
+    pub fn commit(self) -> Result<()> {
+        self.sync()?;
+        self.rename()
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some(New { folder, name: Some(name), .. }) = &self.new
+            && self.is_ours()
+        {
+            let _ = folder.remove(name);
+        }
+    }
+}
+
+/// Refuses an output that is one of the inputs.
+pub fn refuse_inputs(
+    path: &Path,
+    output: Option<&Metadata>,
+    inputs: &[(&str, &Metadata)],
+) -> Result<()> {
+    #[cfg(unix)]
+    for (what, input) in inputs {
+        use std::os::unix::fs::MetadataExt;
+        let same = |output: &&Metadata| (output.dev(), output.ino()) == (input.dev(), input.ino());
+        if output.filter(|output| output.is_file()).filter(same).is_some() {
+            return Err(Cause::Input((*what).to_string()).of(path));
+        }
+    }
+    // On Windows a file that is open for reading cannot be replaced: renaming it fails.
+    let _ = (path, output, inputs);
+    Ok(())
+}
+
+/// Creates a file under a name of its own.
+fn temporary(folder: &Folder, mode: u32) -> io::Result<(File, OsString)> {
+    loop {
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
+        let name = OsString::from(format!(".palladion-{:016x}.tmp", u64::from_le_bytes(random)));
+        match folder.create(&name, mode) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            created => return created.map(|file| (file, name)),
+        }
+    }
+}
+
+/// A way to rename a file, or to give it a second name, without replacing another.
+type Way = fn(&Folder, &OsStr, &OsStr) -> io::Result<()>;
+
+/// Renames a file without replacing another, in the first way that the file system has.
+fn rename_new(folder: &Folder, from: &OsStr, to: &OsStr, ways: &[Way]) -> io::Result<()> {
+    for way in ways {
+        match way(folder, from, to) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {}
+            done => return done,
+        }
+    }
+    match folder.has(to) {
+        true => Err(ErrorKind::AlreadyExists.into()),
+        // If this fails, then for a reason that the ways above had too.
+        false => folder.rename(from, to),
+    }
+}
+
+/// Locks the file that will be replaced, so that no other program begins to change it. Fails if one
+/// does: it would lose the changes.
+fn lock(target: &Path) -> std::result::Result<Option<File>, Cause> {
+    // On Windows a file that is open cannot be replaced, so there is nothing to lose.
+    if cfg!(windows) {
+        return Ok(None);
+    }
+    // Without permission to read it, it cannot be locked, but may be replaced.
+    let Ok(file) = File::open(target) else { return Ok(None) };
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Err(Cause::InUse),
+        // Not every file system has locks.
+        _ => Ok(Some(file)),
+    }
+}
+
+/// Gives a new file the owner and the group of the file that it replaces, where that is allowed:
+/// root may, and others keep a group that they belong to.
+fn keep_owner(file: &File, replaced: &Metadata) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        if fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_err() {
+            let _ = fchown(file, None, Some(replaced.gid()));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (file, replaced);
+}
+
+/// Permissions without setuid and similar bits, which must not pass to new contents.
+fn plain(permissions: Permissions) -> Permissions {
+    #[cfg(unix)]
+    return std::os::unix::fs::PermissionsExt::from_mode(
+        std::os::unix::fs::PermissionsExt::mode(&permissions) & 0o777,
+    );
+    #[cfg(not(unix))]
+    return permissions;
+}
+
+/// Whether a path can only name a directory. [`Path`] itself ignores a `/` or `/.` at the end.
+fn names_no_file(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    let text = text.strip_suffix('.').unwrap_or(&text);
+    path.file_name().is_none() || text.ends_with(std::path::is_separator)
+}
+
+/// The directory of a file.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+#![cfg(unix)]
+
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+fn write(output: &Output, text: &str) {
+    output.file().write_all(text.as_bytes()).unwrap();
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn file_systems_that_cannot_rename_without_replacing() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = Folder::open(dir.path()).unwrap();
+    let [invalid, forbidden]: [Way; 2] = [
+        |_, _, _| Err(ErrorKind::InvalidInput.into()),
+        |_, _, _| Err(ErrorKind::PermissionDenied.into()),
+    ];
+    let [from, to] = ["from", "to"].map(OsStr::new);
+    let mut ways = folder::WAYS_NOT_TO_REPLACE.to_vec();
+    while !ways.is_empty() {
+        for ways in [&ways[..], &[invalid, forbidden]] {
+            fs::write(dir.path().join(from), "new").unwrap();
+            rename_new(&folder, from, to, ways).unwrap();
+            assert_eq!(names(dir.path()), ["to"]);
+            fs::write(dir.path().join(from), "newer").unwrap();
+            let error = rename_new(&folder, from, to, ways).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+            assert_eq!(fs::read(dir.path().join(to)).unwrap(), b"new");
+            fs::remove_file(dir.path().join(to)).unwrap();
+            // A link to nothing counts.
+            symlink("nowhere", dir.path().join(to)).unwrap();
+            let error = rename_new(&folder, from, to, ways).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+            fs::remove_file(dir.path().join(to)).unwrap();
+        }
+        ways.remove(0);
+    }
+}
+
+#[test]
+fn an_output_that_is_not_committed_does_not_appear() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out");
+    let open = |replace| Target::check(&path, replace, Access::Usual, &[])?.open();
+    let output = open(false).unwrap();
+    write(&output, "lost");
+    assert!(output.temporary_path().unwrap().exists());
+    drop(output);
+    assert!(names(dir.path()).is_empty());
+    let output = open(false).unwrap();
+    write(&output, "there");
+    output.commit().unwrap();
+    assert!(matches!(open(false).unwrap_err().cause, Cause::Exists));
+    let output = open(true).unwrap();
+    write(&output, "lost");
+    drop(output);
+    assert_eq!(
+        (names(dir.path()), &fs::read(&path).unwrap()[..]),
+        (vec!["out".into()], &b"there"[..])
+    );
+}
+
+#[test]
+fn names_of_descriptors() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file");
+    fs::write(&path, "0123456789").unwrap();
+    let mut file = File::options().read(true).write(true).open(&path).unwrap();
+    let number = file.as_raw_fd() as u32;
+    let name = PathBuf::from(format!("/dev/fd/{number}"));
+    let link = dir.path().join("link");
+    symlink(&name, &link).unwrap();
+    symlink("link", dir.path().join("second")).unwrap();
+    for name in [&name, &link, &dir.path().join("second")] {
+        assert_eq!(descriptor(name), Some(number), "{name:?}");
+    }
+    for (name, number) in [("/dev/stdin", 0), ("/dev/stdout", 1), ("/dev/stderr", 2)] {
+        assert_eq!(descriptor(Path::new(name)), Some(number));
+    }
+    for name in ["/dev/fd", "/dev/fd/x", "/dev/fd/03", "/dev/null", "3", "fd/3", "/dev/fd/3/x"] {
+        assert_eq!(descriptor(Path::new(name)), None, "{name}");
+    }
+    #[cfg(target_os = "linux")]
+    for name in [
+        format!("/proc/self/fd/{number}"),
+        format!("/proc/thread-self/fd/{number}"),
+        format!("/proc/{}/fd/{number}", std::process::id()),
+        format!("/proc/../proc/self/task/{}/fd/{number}", std::process::id()),
+    ] {
+        assert_eq!(descriptor(Path::new(&name)), Some(number), "{name}");
+    }
+
+    // Reading and writing continue at the position.
+    file.read_exact(&mut [0; 3]).unwrap();
+    open_input(&name).unwrap().read_exact(&mut [0; 2]).unwrap();
+    let output = Target::check(&link, false, Access::Usual, &[]).unwrap().open().unwrap();
+    assert!(output.is_direct() && output.temporary_path().is_none());
+    write(&output, "five");
+    output.commit().unwrap();
+    file.write_all(b"!").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"01234five!");
+
+    let input = fs::metadata(&path).unwrap();
+    let error = Target::check(&name, true, Access::Usual, &[("key", &input)]).unwrap_err();
+    assert_eq!(error.to_string(), format!("{name:?} is both key and output"));
+    // Rust's own descriptors are none that a program was started with.
+    assert!(inherited(number).is_err() && inherited(0).is_ok());
+    for closed in [1 << 20, u32::MAX] {
+        assert!(duplicate(closed).is_err());
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn descriptors_of_other_processes() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = File::create(dir.path().join("file")).unwrap();
+    let mut child = std::process::Command::new("cat")
+        .stdin(std::process::Stdio::piped())
+        .stdout(file)
+        .spawn()
+        .unwrap();
+    let name = PathBuf::from(format!("/proc/{}/fd/1", child.id()));
+    let error = Target::check(&name, true, Access::Usual, &[]).unwrap_err();
+    assert!(matches!(error.cause, Cause::OtherProcess), "{error}");
+    drop(child.stdin.take());
+    child.wait().unwrap();
+}
