@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use palladion_file::{Algorithm, ChunkSize};
 
-use crate::input::is_standard;
+use crate::input::is_standard_input;
 use crate::raf::args::RafArgs;
 use crate::values::{Given, Kind, algorithms, bytes};
 
@@ -153,7 +153,7 @@ pub struct InOutArgs {
 
 impl InOutArgs {
     pub fn reads_standard_input(&self) -> bool {
-        self.files.is_empty() || self.files.iter().any(|file| is_standard(Some(file)))
+        self.files.is_empty() || self.files.iter().any(|file| is_standard_input(Some(file)))
     }
 }
 

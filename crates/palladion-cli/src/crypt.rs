@@ -9,7 +9,7 @@ use palladion_file::{Decryptor, Encryptor, Error, HEADER_LEN, Summary};
 
 use crate::args::{EncryptArgs, InOutArgs, SecretArgs};
 use crate::failure::{Failure, Result, quoted};
-use crate::input::{Input, is_standard};
+use crate::input::Input;
 use crate::interrupt;
 use crate::keys::Source;
 use crate::output::{Access, Output};
@@ -45,7 +45,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
         if let Ok(summary) = &result {
             input.check_whole(summary.bytes)?;
         }
-        finish(result, in_out, &input, output, is_last)
+        finish(result, &input, output, is_last)
     })
 }
 
@@ -85,7 +85,7 @@ pub fn decrypt(secret: &SecretArgs, in_out: &InOutArgs) -> Result<()> {
         }
         let result = decryptor.run(header.as_slice().chain(&input.file), writer);
         drop(progress);
-        finish(result, in_out, &input, output, is_last)
+        finish(result, &input, output, is_last)
     })
 }
 
@@ -153,7 +153,7 @@ fn open_output(
     name: impl FnOnce(&Path) -> Result<PathBuf>,
 ) -> Result<Output> {
     let derived = match path {
-        Some(path) if args.output.is_none() && !is_standard(Some(path)) => {
+        Some(path) if args.output.is_none() && input.descriptor.is_none() => {
             if !input.metadata.is_file() {
                 let message = format!("{} is not a regular file", input.name);
                 return Err(Failure::usage(message)
@@ -198,13 +198,12 @@ fn has_suffix(path: &Path) -> bool {
 
 fn finish(
     result: std::result::Result<Summary, Error>,
-    args: &InOutArgs,
     input: &Input,
     output: Output,
     is_last: bool,
 ) -> Result<()> {
     match result {
-        Ok(_) => output.commit(args.force, is_last),
+        Ok(_) => output.commit(is_last),
         Err(error) => Err(Failure::file(&error, &input.name, &output.name)),
     }
 }

@@ -3,6 +3,9 @@
 use std::fs::{File, Metadata};
 use std::io::{IsTerminal, Seek};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use palladion_file::output::descriptor;
 
 use crate::failure::{Failure, Result, quoted, tell};
 use crate::streams;
@@ -12,14 +15,29 @@ pub struct Input {
     /// The name in messages.
     pub name: String,
     pub is_standard: bool,
+    /// The number of the descriptor that the path means, if it means one; 0 is standard input.
+    pub descriptor: Option<u32>,
     pub metadata: Metadata,
     /// The number of bytes left to read, if known.
     pub len: Option<u64>,
 }
 
-/// Whether a path on the command line means a standard stream.
+/// The descriptors that were opened. What is read from one is gone from it.
+static OPENED: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// Whether a path on the command line stands for a standard stream.
 pub fn is_standard(path: Option<&Path>) -> bool {
     path.is_none_or(|path| path.as_os_str() == "-")
+}
+
+/// The descriptor that the path of an input means, if it means one.
+fn descriptor_of(path: Option<&Path>) -> Option<u32> {
+    path.filter(|path| !is_standard(Some(path))).map_or(Some(0), descriptor)
+}
+
+/// Whether the path of an input means standard input.
+pub fn is_standard_input(path: Option<&Path>) -> bool {
+    descriptor_of(path) == Some(0)
 }
 
 impl Input {
@@ -30,16 +48,21 @@ impl Input {
 
     /// Opens a file or standard input. `no_directory` is a hint for those who name a directory.
     pub fn open_as(no_directory: &str, path: Option<&Path>) -> Result<Self> {
-        let (file, name) = match path.filter(|path| !is_standard(Some(path))) {
-            Some(path) => {
-                let name = quoted(path);
-                (File::open(path).map_err(|error| Failure::io("open", &name, &error))?, name)
-            }
-            None => {
-                let name = "standard input".to_string();
-                (streams::input().map_err(|error| Failure::io("open", &name, &error))?, name)
-            }
+        let descriptor = descriptor_of(path);
+        let (file, name) = match (descriptor, path) {
+            (Some(0), _) | (_, None) => (streams::input(), "standard input".to_string()),
+            (Some(number), Some(path)) => (streams::handed_over(number), quoted(path)),
+            (None, Some(path)) => (File::open(path), quoted(path)),
         };
+        let file = file.map_err(|error| Failure::io("open", &name, &error))?;
+        if let Some(number) = descriptor {
+            let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+            if opened.contains(&number) {
+                let message = format!("{name} cannot be read twice");
+                return Err(Failure::usage(message).hint("name each input once"));
+            }
+            opened.push(number);
+        }
         let metadata = file.metadata().map_err(|error| Failure::io("read", &name, &error))?;
         if metadata.is_dir() {
             return Err(Failure::new(format!("{name} is a directory")).hint(no_directory));
@@ -47,20 +70,36 @@ impl Input {
         // A program before this one may have read some of standard input.
         let position = (&file).stream_position().unwrap_or(0);
         let len = metadata.is_file().then_some(metadata.len().saturating_sub(position));
-        Ok(Self { file, name, is_standard: is_standard(path), metadata, len })
+        Ok(Self { file, name, is_standard: descriptor == Some(0), descriptor, metadata, len })
     }
 
     /// Fails if fewer bytes were read than the file had when it was opened. (It may grow: a log
     /// does.)
     pub fn check_whole(&self, read: u64) -> Result<()> {
         match self.len {
-            Some(len) if read < len => Err(Failure::new(format!(
+            Some(len) if read < len && self.was_changed() => Err(Failure::new(format!(
                 "{} became shorter while it was read: it had {len} bytes, and {read} were read",
                 self.name
             ))
             .hint("run the command again when no other program changes the file")),
             _ => Ok(()),
         }
+    }
+
+    /// Whether the file was changed since it was opened. Files in sysfs and the like are shorter
+    /// than the system says, without a change.
+    fn was_changed(&self) -> bool {
+        let state = |metadata: &Metadata| {
+            #[cfg(unix)]
+            let changed = {
+                use std::os::unix::fs::MetadataExt;
+                (metadata.ctime(), metadata.ctime_nsec())
+            };
+            #[cfg(not(unix))]
+            let changed = ();
+            (metadata.len(), metadata.modified().ok(), changed)
+        };
+        self.file.metadata().map_or(true, |now| state(&now) != state(&self.metadata))
     }
 
     /// Tells a user at a terminal that the program waits for input. Call it before the first read.

@@ -2,7 +2,7 @@
 //! finishing the current step of a change to an existing file.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
@@ -23,24 +23,23 @@ type Farewell = Box<dyn FnOnce() + Send>;
 
 /// Does `change` and remembers the unfinished output that it leaves. No signal is handled in
 /// between.
-pub fn guarding<T>(change: impl FnOnce() -> T, unfinished: impl FnOnce(&T) -> Option<&Path>) -> T {
+pub fn guarding<T>(
+    change: impl FnOnce() -> T,
+    unfinished: impl FnOnce(&T) -> Option<PathBuf>,
+) -> T {
     let mut guard = lock();
     let result = change();
-    *guard = unfinished(&result).map(Path::to_path_buf);
+    *guard = unfinished(&result);
     result
 }
 
-/// Like [`guarding`], for the change that gives the output its name. Once the last of them
-/// succeeds, no signal ends the program. Exit status 0 must mean that there is a new output, and
-/// any other status that there is not.
-pub fn concluding<T, E>(
-    is_last: bool,
-    change: impl FnOnce() -> Result<T, E>,
-    unfinished: impl FnOnce(&E) -> &Path,
-) -> Result<T, E> {
+/// Like [`guarding`], for the change that gives the output its name, or removes it if that fails.
+/// Once the last of them succeeds, no signal ends the program. Exit status 0 must mean that there
+/// is a new output, and any other status that there is not.
+pub fn concluding<T, E>(is_last: bool, change: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     let mut guard = lock();
     let result = change();
-    *guard = result.as_ref().err().map(|error| unfinished(error).to_path_buf());
+    *guard = None;
     if result.is_ok() && is_last {
         std::mem::forget(guard);
     }

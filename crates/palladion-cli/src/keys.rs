@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use crate::args::KeygenArgs;
 use crate::failure::{Failure, Result, quoted, tell};
 use crate::hex;
-use crate::input::{Input, is_standard};
+use crate::input::{Input, is_standard, is_standard_input};
 use crate::output::{Access, Output};
 use crate::terminal;
 use crate::values::{Given, Kind, RawFormat};
@@ -61,15 +61,14 @@ pub fn generate(args: &KeygenArgs) -> Result<()> {
         create_folder(&path)?;
     }
     let output = Output::open(Some(&path), args.force, Access::Private, &[])?;
-    if is_standard(Some(&path))
-        && let Some(what) = open_to_others(output.file())
-    {
+    // A new file is private, unless its file system has no permissions.
+    if let Some(what) = open_to_others(output.file()) {
         tell(&format!("warning: other users can {what} the file that the key is written to"));
         tell("hint: use keygen -o KEYFILE, or chmod 600 the file");
     }
     let written = output.file().write_all(key.to_key_file().as_bytes());
     written.map_err(|error| Failure::io("write", &output.name, &error))?;
-    output.commit(args.force, true)?;
+    output.commit(true)?;
     if is_new_default {
         tell(&format!("created the key file {}; keep a copy in a safe place", quoted(&path)));
     }
@@ -123,13 +122,13 @@ impl Source {
         let (kind, path) = given.unwrap_or((Kind::Key, Some(&default)));
         let mut source = Self { kind, file: None, secret: None };
         let no_directory = format!("name the {} file in it", source.name());
-        source.file = path.map(|path| Input::open_as(&no_directory, Some(path))).transpose()?;
-        if path.is_some_and(|path| is_standard(Some(path))) && data_is_standard_input {
+        if path.is_some_and(|path| is_standard_input(Some(path))) && data_is_standard_input {
             let message =
                 format!("standard input cannot be both the {} and the data", source.name());
             return Err(Failure::usage(message)
                 .hint(format!("name the file to read, or the {} file", source.name())));
         }
+        source.file = path.map(|path| Input::open_as(&no_directory, Some(path))).transpose()?;
         Ok(source)
     }
 

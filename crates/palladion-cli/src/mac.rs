@@ -8,7 +8,7 @@ use palladion_file::{Mac, MasterKey};
 
 use crate::args::MacArgs;
 use crate::failure::{Failure, Result};
-use crate::input::{Input, is_standard};
+use crate::input::{Input, is_standard_input};
 use crate::keys::{OwnSecret, Source};
 use crate::values::Kind;
 use crate::{hex, streams};
@@ -23,7 +23,7 @@ pub fn run(args: &MacArgs) -> Result<()> {
     let standard_input = [Path::new("-").to_path_buf()];
     let files = if args.files.is_empty() { &standard_input[..] } else { &args.files };
     let given = args.key_file.as_deref().map(|path| (Kind::Key, Some(path)));
-    let reads_standard_input = files.iter().any(|file| is_standard(Some(file)));
+    let reads_standard_input = files.iter().any(|file| is_standard_input(Some(file)));
     let mut source = Source::open(given, reads_standard_input)?;
     let OwnSecret::Key(key) = source.secret(false)? else {
         return Err(Failure::usage("a MAC needs a key file"));

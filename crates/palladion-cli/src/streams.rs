@@ -25,6 +25,13 @@ pub fn output() -> io::Result<File> {
     Ok(own.into())
 }
 
+/// A duplicate of a descriptor that the program was started with, other than standard input and
+/// output. Fails if it is closed.
+pub fn handed_over(number: u32) -> io::Result<File> {
+    closed::check(number as usize)?;
+    palladion_file::output::inherited(number)
+}
+
 /// Prints text, or fails if standard output is closed or cannot be written.
 pub fn print(text: impl AsRef<[u8]>) -> Result<()> {
     print_with(|| io::stdout().write_all(text.as_ref()))
@@ -43,10 +50,10 @@ mod closed {
     use std::io;
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-    static CLOSED: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
+    static CLOSED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 
     // SAFETY: The loader calls the functions in this section before `main`. Their type is that of
-    // `look`, which uses nothing that `main` would have to set up: two atomic variables and the
+    // `look`, which uses nothing that `main` would have to set up: atomic variables and the
     // system call `fcntl`.
     #[allow(unsafe_code)]
     #[used]
@@ -55,15 +62,16 @@ mod closed {
     static LOOK: extern "C" fn() = look;
 
     extern "C" fn look() {
-        for (closed, stream) in CLOSED.iter().zip([rustix::stdio::stdin(), rustix::stdio::stdout()])
-        {
+        let streams = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
+        for (closed, stream) in CLOSED.iter().zip(streams) {
             closed.store(rustix::io::fcntl_getfd(stream).is_err(), Relaxed);
         }
     }
 
-    /// Fails if standard input (0) or standard output (1) was closed when the program started.
+    /// Fails if standard input (0), standard output (1) or standard error (2) was closed when the
+    /// program started.
     pub fn check(stream: usize) -> io::Result<()> {
-        match CLOSED[stream].load(Relaxed) {
+        match CLOSED.get(stream).is_some_and(|closed| closed.load(Relaxed)) {
             true => Err(io::Error::other("it is closed")),
             false => Ok(()),
         }

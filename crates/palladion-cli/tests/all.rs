@@ -5,4 +5,5 @@ mod files;
 mod habits;
 mod interrupted;
 mod keys;
+mod outputs;
 mod raf;

@@ -19,7 +19,7 @@ use self::args::{
 use self::pieces::Pieces;
 use self::place::{Opened, Place, bytes_of};
 use crate::failure::{Failure, Result, tell};
-use crate::input::{Input, is_standard};
+use crate::input::{Input, is_standard, is_standard_input};
 use crate::keys::Source;
 use crate::output::{Access, Output, same_file};
 use crate::progress::Progress;
@@ -75,20 +75,20 @@ fn create(args: &CreateArgs) -> Result<()> {
     let mut file = place::create(&output, &args.key, &args.new, source)?;
     Change::new(&mut file, Some(args.size), PIECE, false).zeros(args.size)?;
     drop(file);
-    output.commit(args.new.force, true)
+    output.commit(true)
 }
 
 /// `raf import`.
 fn import(args: &ImportArgs) -> Result<()> {
     let input = Input::open(Some(&args.input))?;
-    let source = source(&args.key, is_standard(Some(&args.input)))?;
+    let source = source(&args.key, is_standard_input(Some(&args.input)))?;
     let mut inputs = vec![("input", &input.metadata)];
     inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
     let output = new_output(&args.file, args.new.force, &inputs)?;
     let mut file = place::create(&output, &args.key, &args.new, source)?;
     Change::new(&mut file, input.len, PIECE, false).input(&input, 0)?;
     drop(file);
-    output.commit(args.new.force, true)
+    output.commit(true)
 }
 
 /// `raf info`.
@@ -186,7 +186,7 @@ fn decrypt(
     });
     drop(progress);
     match written {
-        Ok(Ok(())) => output.commit(force, true),
+        Ok(Ok(())) => output.commit(true),
         Ok(Err(error)) => Err(file.failed("read", error)),
         Err(error) => Err(Failure::io("write", &output.name, &error)),
     }
@@ -204,7 +204,7 @@ fn write(args: &WriteArgs) -> Result<()> {
     place.probe()?;
     let input = Input::open(args.input.as_deref())?;
     same_file(Some(&place.metadata), &[("input", &input.metadata)], &place.name)?;
-    let source = source(&args.key, is_standard(args.input.as_deref()))?;
+    let source = source(&args.key, is_standard_input(args.input.as_deref()))?;
     let mut file = place.unlock(&args.key, source)?;
     file.raf.set_barriers(true);
     let offset = if args.append { file.raf.size() } else { args.offset };
