@@ -1,7 +1,6 @@
 //! Encrypted files of the crate `palladion-file`, read and written through paths or Python's file
 //! objects.
 
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -10,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use palladion_file::{
     ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, KdfLimits, KdfParams,
-    MasterKey, Passphrase, Secret,
+    MasterKey, Passphrase, Secret, output::open_input,
 };
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -19,6 +18,8 @@ use pyo3::types::PyBytes;
 use crate::algorithm::Name;
 use crate::buffer::{In, Out, lock};
 use crate::error::error;
+use crate::output::Output;
+use crate::storage::os_error;
 
 /// Converts an error to one of the exceptions in `palladion/files.py`.
 fn file_error(py: Python<'_>, error: Error) -> PyErr {
@@ -210,17 +211,21 @@ impl Run {
     }
 }
 
-fn input(place: Place) -> PyResult<Box<dyn Read + Send>> {
+fn input(py: Python<'_>, place: Place) -> PyResult<Box<dyn Read + Send>> {
     Ok(match place {
-        Place::Path(path) => Box::new(File::open(path)?),
+        Place::Path(path) => {
+            let file = py.detach(|| open_input(&path));
+            Box::new(file.map_err(|error| os_error(py, &error, Some(&path)))?)
+        }
         Place::Object(object) => Box::new(Reader(object)),
     })
 }
 
-fn output(place: Place) -> PyResult<Box<dyn Write + Send>> {
-    Ok(match place {
-        Place::Path(path) => Box::new(File::create(path)?),
-        Place::Object(object) => Box::new(Writer(object)),
+/// The target: a file object, or an [`Output`], which needs no Python to be written.
+fn output(py: Python<'_>, target: Py<PyAny>) -> PyResult<Box<dyn Write + Send>> {
+    Ok(match target.bind(py).cast::<Output>() {
+        Ok(output) => Box::new(output.get().file(py)?),
+        Err(_) => Box::new(Writer(target)),
     })
 }
 
@@ -251,7 +256,7 @@ fn kdf(costs: Option<Costs>) -> PyResult<KdfParams> {
 pub fn encrypt_file(
     py: Python<'_>,
     source: Place,
-    target: Place,
+    target: Py<PyAny>,
     key: Option<In<'_, '_>>,
     passphrase: Option<Bound<'_, PyAny>>,
     algorithm: Name,
@@ -262,7 +267,7 @@ pub fn encrypt_file(
 ) -> PyResult<u64> {
     let (secret, run) = (Owned::new(key, passphrase)?, Run::new(progress));
     let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
-    let (input, output) = (input(source)?, output(target)?);
+    let (input, output) = (input(py, source)?, output(py, target)?);
     let result = py.detach(|| {
         let encryptor =
             Encryptor::new(secret.get()).algorithm(algorithm.0).chunk_size(chunk_size).kdf(kdf);
@@ -281,14 +286,14 @@ pub fn encrypt_file(
 pub fn decrypt_file(
     py: Python<'_>,
     source: Place,
-    target: Place,
+    target: Py<PyAny>,
     key: Option<In<'_, '_>>,
     passphrase: Option<Bound<'_, PyAny>>,
     threads: Option<NonZero<usize>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
     let (secret, run) = (Owned::new(key, passphrase)?, Run::new(progress));
-    let (input, output) = (input(source)?, output(target)?);
+    let (input, output) = (input(py, source)?, output(py, target)?);
     let result = py.detach(|| {
         let decryptor = Decryptor::new(secret.get()).kdf_limits(KdfLimits::default());
         let decryptor = decryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));

@@ -1,10 +1,11 @@
 //! Encrypted files with random access.
 
-use std::fs;
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
+use palladion_file::output::open_input;
 use palladion_file::{KdfParams, MasterKey, Passphrase};
 use palladion_raf::merkle::{Tree, tree_len};
 use palladion_raf::{Algorithm, Environment, Error, Found, Info, Options, System, is_chunk_size};
@@ -59,8 +60,8 @@ impl<'py> FromPyObject<'_, 'py> for Secret {
             "key" => Kind::Key(Zeroizing::new(bytes(&secret)?)),
             "key_file" => {
                 let path = secret.extract::<PathBuf>()?;
-                let text = py
-                    .detach(|| fs::read(&path))
+                let mut text = Vec::new();
+                py.detach(|| open_input(&path)?.read_to_end(&mut text))
                     .map_err(|error| os_error(py, &error, Some(&path)))?;
                 let text = Zeroizing::new(text);
                 // A file that is not text has no such line either.

@@ -39,7 +39,9 @@ fn outputs_that_are_descriptors() {
                 continue;
             }
             let script = format!(
-                "{{ echo header >&3; $P encrypt {force} -k key -o {name} in; echo more >&3; }} 3> out"
+                "{{ echo header >&3
+                $P encrypt {force} -k key -o {name} in
+                echo more >&3; }} 3> out"
             );
             sh(&bench, &script);
             let out = bench.read("out");

@@ -11,12 +11,15 @@
 //!   position, and what is there before and after stays. See [`descriptor`] and [`open_input`].
 //! * **Devices, FIFOs and sockets** are written directly.
 //! * Any other name is a **regular file**. It is written under a temporary name
-//!   (`.palladion-….tmp`) in the same directory, synced, and renamed once it is complete. A symbolic
-//!   link is followed: its target is replaced, and the link stays. A link to a missing file is
-//!   refused.
+//!   (`.palladion-….tmp`) in the same directory, synced, and renamed once it is complete. A
+//!   symbolic link is followed: its target is replaced, and the link stays. A link to a missing
+//!   file is refused.
 //!
 //! A failure, a signal or a power failure leaves the old file, or none. At worst, a temporary file
-//! stays behind. What is written directly may end with a part.
+//! stays behind. What is written directly may be left incomplete.
+//!
+//! A RAF file is created like any other by the command, and in place by `palladion.raf.open`; then
+//! it is edited in place.
 //!
 //! # What is refused before the work starts
 //!

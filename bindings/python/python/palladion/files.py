@@ -16,10 +16,16 @@ The secret is one of three: ``key``, 32 random bytes from :func:`palladion.gener
 ``passphrase``, str or bytes, which is stretched with Argon2id.
 
 Decryption returns verified data only. If it fails in the middle, what it returned before is a
-correct beginning of the original. Files are written under a temporary name and renamed once they
-are complete. A wrong key, a damaged file, a truncated file and data after the end raise distinct
-errors, whose ``hint`` says what to do. The repository's ``docs/file-format.md`` describes the
-format.
+correct beginning of the original. A wrong key, a damaged file, a truncated file and data after the
+end raise distinct errors, whose ``hint`` says what to do. The repository's ``docs/file-format.md``
+describes the format.
+
+A target given as a path is written under a temporary name in the same directory and renamed once it
+is complete; a replaced file keeps its permissions. Devices and FIFOs are written directly, and
+names like ``/dev/stdout`` and ``/dev/fd/3`` mean the open descriptor, as they do for sources and
+key files. A target that is also the source or the key file, a directory, or a file that cannot be
+replaced, such as a mount point, is refused before the work starts. An unfinished file belongs to
+the process that created it: a forked child neither finishes nor removes it.
 """
 
 from __future__ import annotations
@@ -27,13 +33,11 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import stat
-import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, Union, cast, overload
 
-from . import _native
+from . import _native, _output
 from ._native import PalladionError, VerificationError
 
 if TYPE_CHECKING:
@@ -132,69 +136,6 @@ class TooCostlyError(FileError):
 _DEFAULT_CHUNK_SIZE = 1 << 20
 
 
-@contextlib.contextmanager
-def _complete(target: Path, overwrite: bool, *, private: bool = False) -> Iterator[str]:
-    """Yields the name of a new file; renames it to ``target`` on success, removes it on failure."""
-    target = os.fspath(target)
-    if not overwrite and os.path.lexists(target):
-        raise FileExistsError(17, "exists already (overwrite=True replaces it)", target)
-    if overwrite:
-        target = os.path.realpath(target)  # keep a symbolic link
-    mode = None
-    if not private:
-        # A replaced file keeps its permissions; a new one gets those that open() would give
-        # it.
-        try:
-            mode = stat.S_IMODE(os.stat(target).st_mode) & 0o777
-        except FileNotFoundError:
-            umask = os.umask(0o077)
-            os.umask(umask)
-            mode = 0o666 & ~umask
-    descriptor, name = tempfile.mkstemp(
-        dir=os.path.dirname(target) or ".", prefix=".palladion-", suffix=".tmp"
-    )
-    try:
-        os.close(descriptor)
-        yield name
-        if mode is not None and os.name != "nt":
-            os.chmod(name, mode)
-        with io.open(name, "rb+") as file:
-            os.fsync(file.fileno())
-        if overwrite:
-            os.replace(name, target)
-        else:
-            _rename_new(name, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
-        raise
-
-
-def _rename_new(name: str, target: str) -> None:
-    """Renames a file without replacing another."""
-    if os.name == "nt":
-        os.rename(name, target)  # refuses to replace
-        return
-    try:
-        os.link(name, target)
-    except FileExistsError:
-        raise FileExistsError(17, "exists already (overwrite=True replaces it)", target) from None
-    except OSError:
-        # Some file systems have no links. Another program could create the file between this check
-        # and the rename.
-        if os.path.lexists(target):
-            raise FileExistsError(
-                17, "exists already (overwrite=True replaces it)", target
-            ) from None
-        os.replace(name, target)
-    else:
-        os.unlink(name)
-
-
-def _is_path(place: object) -> bool:
-    return isinstance(place, (str, os.PathLike))
-
-
 def _key(
     key: Buffer | None, key_file: Path | None, passphrase: str | Buffer | None
 ) -> Buffer | None:
@@ -240,7 +181,7 @@ def encrypt_file(
             progress=progress,
         )
 
-    return _to(source, target, overwrite, run)
+    return _to(source, target, key_file, overwrite, run)
 
 
 def decrypt_file(
@@ -267,21 +208,19 @@ def decrypt_file(
             source, place, key=key, passphrase=passphrase, threads=threads, progress=progress
         )
 
-    return _to(source, target, overwrite, run)
+    return _to(source, target, key_file, overwrite, run)
 
 
-def _to(source: Any, target: Any, overwrite: bool, run: Callable[[Any], int]) -> int:
-    if not _is_path(target):
+def _to(
+    source: Any, target: Any, key_file: Any, overwrite: bool, run: Callable[[Any], int]
+) -> int:
+    if not _output.is_path(target):
+        _output.refuse_same(target, source=source, key_file=key_file)
         return run(target)
-    if _is_path(source):
-        # If the source is missing, the error names it.
-        with io.open(source, "rb"):
-            pass
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samefile(source, target):
-                raise ValueError(f"source and target are the same file: {os.fspath(target)!r}")
-    with _complete(target, overwrite) as name:
-        return run(name)
+    if _output.is_path(source):
+        os.stat(source)  # if the source is missing, the error names it
+    with _output.complete(target, overwrite, source=source, key_file=key_file) as file:
+        return run(file)
 
 
 class EncryptWriter(io.RawIOBase):
@@ -304,6 +243,7 @@ class EncryptWriter(io.RawIOBase):
         kdf: tuple[int, int, int] | None = None,
     ) -> None:
         self._native: _native.FileWriter | None = None
+        _output.refuse_same(target, key_file=key_file)
         key = _key(key, key_file, passphrase)
         self._native = _native.FileWriter(
             target,
@@ -399,6 +339,7 @@ class _Appearing(io.BufferedWriter):
     def __init__(self, raw: EncryptWriter, finish: contextlib.ExitStack) -> None:
         super().__init__(raw, _DEFAULT_CHUNK_SIZE)
         self._finish = finish
+        self._process = os.getpid()
 
     def close(self) -> None:
         if self.closed:
@@ -421,7 +362,9 @@ class _Appearing(io.BufferedWriter):
     def __del__(self) -> None:
         if not self.closed:
             message = "an encrypted file was not closed, so it was removed"
-            warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
+            # In a forked child, it still belongs to the parent.
+            if self._process == os.getpid():
+                warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
             self._abandon(ResourceWarning, ResourceWarning(message), None)
 
 
@@ -495,16 +438,18 @@ def open(
     with contextlib.ExitStack() as stack:
         if kind == "r":
             beneath = cast(BinaryIO, file)
-            if _is_path(file):
-                beneath = stack.enter_context(io.open(cast(Path, file), "rb"))
+            if _output.is_path(file):
+                beneath = stack.enter_context(_output.open_input(file))
             reader = DecryptReader(beneath, key=key, passphrase=passphrase)
-            binary = _Closing(reader, beneath if _is_path(file) else None)
+            binary = _Closing(reader, beneath if _output.is_path(file) else None)
             stack.pop_all()
         else:
             target = cast(BinaryIO, file)
-            if _is_path(file):
-                name = stack.enter_context(_complete(cast(Path, file), kind == "w"))
-                target = cast(BinaryIO, stack.enter_context(io.open(name, "wb")))
+            if _output.is_path(file):
+                appearing = _output.complete(file, kind == "w", key_file=key_file)
+                target = cast(BinaryIO, stack.enter_context(appearing))
+            else:
+                _output.refuse_same(target, key_file=key_file)
             writer = EncryptWriter(
                 target,
                 key=key,
@@ -524,15 +469,15 @@ def needs_passphrase(file: Path | BinaryIO) -> bool:
 
     A file object is read from its current position.
     """
-    if _is_path(file):
-        with io.open(cast(Path, file), "rb") as opened:
+    if _output.is_path(file):
+        with _output.open_input(file) as opened:
             return _native.needs_passphrase(opened.read(128))
     return _native.needs_passphrase(cast(BinaryIO, file).read(128))
 
 
 def load_key(path: Path) -> bytes:
     """Reads the key from a key file made by :func:`save_key` or ``palladion keygen``."""
-    with io.open(path, encoding="utf-8") as file:
+    with io.TextIOWrapper(_output.open_input(path), encoding="utf-8") as file:
         try:
             return _native.parse_key_file(file.read(65536))
         except UnicodeDecodeError:
@@ -542,6 +487,7 @@ def load_key(path: Path) -> bytes:
 def save_key(path: Path, key: Buffer, *, overwrite: bool = False) -> None:
     """Writes a 32-byte key to a new file that only its owner can read. Keep a copy somewhere
     safe."""
-    with _complete(path, overwrite, private=True) as name:
-        with io.open(name, "w", encoding="utf-8") as file:
-            file.write(_native.format_key_file(key))
+    text = _native.format_key_file(key).encode()
+    with _output.complete(path, overwrite, private=True) as file:
+        while text:
+            text = text[file.write(text) :]

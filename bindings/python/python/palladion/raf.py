@@ -46,7 +46,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Union, cast, runtime_checkable
 
-from . import _native
+from . import _native, _output
 from ._native import PalladionError, VerificationError
 
 if TYPE_CHECKING:
@@ -647,6 +647,7 @@ def open(  # noqa: A001 - like io.open
         return _native.Raf.open(place, secret, write=write, merkle=hasher, max_chunks=max_chunks)
 
     def new(access: str) -> _native.Raf:
+        _output.refuse_same(file, key_file=key_file)
         return _native.Raf.create(
             place,
             access,

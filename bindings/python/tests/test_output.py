@@ -1,0 +1,304 @@
+"""Output files: what names mean, what is refused, forks. The rule is in palladion_file::output."""
+
+from __future__ import annotations
+
+import io
+import os
+import pathlib
+import socket
+import stat
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+import palladion
+import pytest
+from palladion import files, raf
+
+KEY = bytes(range(32))
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="names and processes of Unix")
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A current directory with a key file and a file to encrypt."""
+    monkeypatch.chdir(tmp_path)
+    files.save_key("my.key", KEY)
+    (tmp_path / "in").write_bytes(b"text")
+    return tmp_path
+
+
+def opened(sealed: bytes) -> bytes:
+    out = io.BytesIO()
+    files.decrypt_file(io.BytesIO(sealed), out, key=KEY)
+    return out.getvalue()
+
+
+def run(program: str) -> None:
+    result = subprocess.run(
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.returncode == 0 and not result.stderr, result
+
+
+def test_the_key_file_is_no_target(folder: pathlib.Path) -> None:
+    key = (folder / "my.key").read_bytes()
+    os.symlink("my.key", "link")
+    os.link("my.key", "hard")
+    files.encrypt_file("in", "in.pld", key=KEY)
+    for name in ("my.key", "./my.key", "link", "hard"):
+        writes: list[Callable[[], Any]] = [
+            lambda: files.encrypt_file("in", name, key_file="my.key", overwrite=True),
+            lambda: files.decrypt_file("in.pld", name, key_file="my.key", overwrite=True),
+            lambda: files.open(name, "wb", key_file="my.key"),
+            lambda: files.open(name, "wt", key_file="my.key"),
+            lambda: raf.open(name, "w+b", key_file="my.key"),
+        ]
+        for write in writes:
+            with pytest.raises(ValueError, match="key file and target are the same file"):
+                write()
+        with io.open(name, "r+b") as file:
+            objects: list[Callable[[], Any]] = [
+                lambda: files.encrypt_file("in", file, key_file="my.key"),
+                lambda: files.EncryptWriter(file, key_file="my.key"),
+                lambda: files.open(file, "wb", key_file="my.key"),
+                lambda: raf.open(file, "w+b", key_file="my.key"),
+            ]
+            for write in objects:
+                with pytest.raises(ValueError, match="key file and target are the same file"):
+                    write()
+    assert (folder / "my.key").read_bytes() == key
+    # A missing key file is just that.
+    with pytest.raises(FileNotFoundError, match="new.key"):
+        raf.open("new.key", "w+b", key_file="new.key")
+
+
+def test_the_source_is_no_target(folder: pathlib.Path) -> None:
+    os.symlink("in", "link")
+    os.link("in", "hard")
+    memory = io.BytesIO(b"text")
+    with io.open("in", "r+b") as one, io.open("hard", "r+b", buffering=0) as other:
+        pairs: list[tuple[Any, Any]] = [
+            ("in", "link"), ("hard", pathlib.Path("in")), ("in", one), (one, "in"), (one, one),
+            (one, other), (memory, memory), (io.BufferedReader(memory), memory),
+        ]
+        for source, target in pairs:
+            with pytest.raises(ValueError, match="source and target are the same file"):
+                files.encrypt_file(source, target, key=KEY, overwrite=True)
+            with pytest.raises(ValueError, match="source and target are the same file"):
+                files.decrypt_file(source, target, key=KEY, overwrite=True)
+        memory.seek(0)
+    assert memory.getvalue() == b"text" and (folder / "in").read_bytes() == b"text"
+    # A socket has two directions.
+    ours, theirs = socket.socketpair()
+    with ours, theirs, ours.makefile("rwb") as both:
+        theirs.sendall(b"text")
+        theirs.shutdown(socket.SHUT_WR)
+        files.encrypt_file(both, both, key=KEY)
+        both.flush()
+        ours.shutdown(socket.SHUT_WR)
+        assert opened(theirs.makefile("rb").read()) == b"text"
+
+
+def read_fifo(name: str) -> tuple[threading.Thread, list[bytes]]:
+    read: list[bytes] = []
+    thread = threading.Thread(target=lambda: read.append(pathlib.Path(name).read_bytes()))
+    thread.start()
+    return thread, read
+
+
+def test_devices_and_fifos_are_written(folder: pathlib.Path) -> None:
+    os.mkfifo("fifo")
+    os.symlink("fifo", "link")
+
+    def with_open(mode: str) -> Callable[[str], Any]:
+        def write(name: str) -> None:
+            file: BinaryIO
+            with files.open(name, mode, key=KEY) as file:  # type: ignore[call-overload]
+                file.write(b"text")
+
+        return write
+
+    writes: list[Callable[[str], Any]] = [
+        lambda name: files.encrypt_file("in", name, key=KEY, overwrite=True),
+        lambda name: files.encrypt_file("in", name, key=KEY),
+        with_open("wb"),
+        with_open("xb"),
+    ]
+    for name in ("fifo", "link"):
+        for write in writes:
+            thread, read = read_fifo(name)
+            write(name)
+            thread.join()
+            assert opened(read[0]) == b"text"
+        thread, read = read_fifo(name)
+        files.save_key(name, KEY, overwrite=True)
+        thread.join()
+        assert KEY.hex().encode() in read[0]
+        # A FIFO as the source, which is opened once.
+        source = threading.Thread(target=lambda: pathlib.Path(name).write_bytes(b"text"))
+        source.start()
+        out = io.BytesIO()
+        files.encrypt_file(name, out, key=KEY)
+        source.join()
+        assert opened(out.getvalue()) == b"text"
+    for device in ("/dev/null", "/dev/full"):
+        for write in writes:
+            if device == "/dev/null":
+                write(device)
+            else:
+                with pytest.raises(OSError, match="No space left"):
+                    write(device)
+        assert stat.S_ISCHR(os.stat(device).st_mode)
+    assert stat.S_ISFIFO(os.stat("fifo").st_mode)
+    assert sorted(os.listdir()) == ["fifo", "in", "link", "my.key"]
+
+
+def test_names_of_descriptors(folder: pathlib.Path) -> None:
+    names = ["/dev/fd/{}", "/proc/self/fd/{}", "link{}"]
+    for name in names if sys.platform == "linux" else names[:1]:
+        with io.open("out", "w+b", buffering=0) as out, io.open("in", "rb", buffering=0) as source:
+            number = out.fileno()
+            os.symlink(f"/dev/fd/{number}", f"link{number}")
+            place = name.format(number)
+            out.write(b"header")
+            files.encrypt_file(f"/dev/fd/{source.fileno()}", place, key=KEY)
+            out.write(b"more")
+            end = out.tell()
+            with files.open(place, "wb", key=KEY) as file:
+                file.write(b"again")
+            out.write(b"end")
+            out.seek(len(b"header"))
+            content = out.read()
+            assert content.endswith(b"end") and opened(content[end - 6 : -3]) == b"again"
+            assert opened(content[: end - 6 - 4]) == b"text"
+            # Reading goes on at the position.
+            out.truncate(end - 4)
+            out.seek(len(b"header"))
+            assert files.needs_passphrase(place) is False
+            out.seek(len(b"header"))
+            with files.open(place, key=KEY) as file:
+                assert file.read() == b"text"
+            # It is no new file, so it cannot be the source.
+            with pytest.raises(ValueError, match="same file"):
+                files.encrypt_file("out", place, key=KEY)
+            os.unlink(f"link{number}")
+    with io.open("my.key", "rb", buffering=0) as key:
+        assert files.load_key(f"/dev/fd/{key.fileno()}") == KEY
+        key.seek(0)
+        with raf.open("f.raf", "x+b", key_file=f"/dev/fd/{key.fileno()}") as file:
+            file.write(b"text")
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        files.encrypt_file("in", "/dev/fd/1000", key=KEY)
+    with pytest.raises(OSError, match="/dev/fd/1000"):
+        files.encrypt_file("/dev/fd/1000", "new", key=KEY)
+    program = """if True:
+        from palladion import files
+        print("header", flush=True)
+        files.encrypt_file("in", "/dev/stdout", key=bytes(range(32)))
+        print("more")
+    """
+    with io.open("out", "wb") as out:
+        subprocess.run([sys.executable, "-c", program], stdout=out, check=True, timeout=60)
+    content = (folder / "out").read_bytes()
+    assert content.startswith(b"header\n") and content.endswith(b"more\n")
+    assert opened(content[7:-5]) == b"text"
+    assert sorted(os.listdir()) == ["f.raf", "in", "my.key", "out"]
+
+
+def test_what_is_refused(folder: pathlib.Path) -> None:
+    os.mkdir("folder")
+    os.symlink("nowhere", "link")
+    for overwrite in (False, True):
+        with pytest.raises(IsADirectoryError, match="name a file in it"):
+            files.encrypt_file("in", "folder", key=KEY, overwrite=overwrite)
+        with pytest.raises(IsADirectoryError):
+            files.encrypt_file("in", "new/", key=KEY, overwrite=overwrite)
+        with pytest.raises(FileNotFoundError, match="create it first"):
+            files.encrypt_file("in", "none/new", key=KEY, overwrite=overwrite)
+    with pytest.raises(IsADirectoryError):
+        files.open("folder", "wb", key=KEY)
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        files.encrypt_file("in", "link", key=KEY)
+    with pytest.raises(FileNotFoundError, match="symbolic link to a missing file"):
+        files.encrypt_file("in", "link", key=KEY, overwrite=True)
+    raf.open("f.raf", "xb", key=KEY).close()
+    with raf.open("f.raf", "r+b", key=KEY):
+        with pytest.raises(BlockingIOError, match="in use by another program"):
+            files.encrypt_file("in", "f.raf", key=KEY, overwrite=True)
+    with pytest.raises(FileNotFoundError, match="none"):
+        files.encrypt_file("none", "in", key=KEY, overwrite=True)
+    assert sorted(os.listdir()) == ["f.raf", "folder", "in", "link", "my.key"]
+
+
+def test_permissions(folder: pathlib.Path) -> None:
+    def mode(name: str) -> int:
+        return stat.S_IMODE(os.stat(name).st_mode)
+
+    umask = os.umask(0o027)
+    try:
+        files.encrypt_file("in", "new", key=KEY)
+        with files.open("other", "wb", key=KEY):
+            pass
+        files.save_key("second.key", KEY)
+        assert [mode(name) for name in ("new", "other", "second.key")] == [0o640, 0o640, 0o600]
+        os.chmod("new", 0o4604)
+        os.chmod("second.key", 0o644)
+        files.encrypt_file("in", "new", key=KEY, overwrite=True)
+        files.save_key("second.key", KEY, overwrite=True)
+        assert [mode(name) for name in ("new", "second.key")] == [0o604, 0o600]
+    finally:
+        os.umask(umask)
+
+
+def test_the_program_changes_its_directory(folder: pathlib.Path) -> None:
+    os.mkdir("folder")
+    with files.open("new", "wb", key=KEY) as file:
+        file.write(b"text")
+        os.chdir("folder")
+    abandoned = files.open("other", "wb", key=KEY)
+    os.chdir(folder)
+    with pytest.warns(ResourceWarning):
+        del abandoned
+    assert opened((folder / "new").read_bytes()) == b"text"
+    assert os.listdir("folder") == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("mode", ["wb", "wt"])
+@pytest.mark.parametrize("end", ["sys.exit()", "del file", "file.close()"])
+def test_a_forked_child_leaves_the_file_alone(
+    folder: pathlib.Path, mode: str, end: str
+) -> None:
+    program = f"""
+        import gc, os, sys
+        from palladion import files
+        text = "some text" if {mode!r} == "wt" else b"some text"
+        file = files.open("out", {mode!r}, key=bytes(32), chunk_size=1024)
+        file.write(text * 1000)
+        child = os.fork()
+        if child == 0:
+            os.dup2(os.open("/dev/null", os.O_WRONLY), 2)  # exceptions of destructors
+            try:
+                {end}
+                gc.collect()
+            except RuntimeError as error:
+                assert "belongs to the process that created it" in str(error)
+                os._exit(0)
+            sys.exit()
+        assert os.waitpid(child, 0)[1] == 0
+        assert not os.path.exists("out"), "the child finished it"
+        file.write(text)
+        file.close()
+        with files.open("out", "rb", key=bytes(32)) as file:
+            assert file.read() == b"some text" * 1001
+    """
+    run(program)
+    assert sorted(os.listdir()) == ["in", "my.key", "out"]
