@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import pathlib
+import platform
+import shutil
 import socket
 import stat
 import subprocess
@@ -19,6 +21,8 @@ import pytest
 from palladion import files, raf
 
 KEY = bytes(range(32))
+#: The program palladion, if it was built.
+PROGRAM = os.environ.get("PALLADION_PROGRAM") or shutil.which("palladion")
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="names and processes of Unix")
 
@@ -38,9 +42,16 @@ def opened(sealed: bytes) -> bytes:
     return out.getvalue()
 
 
-def run(program: str) -> None:
+def run(program: str, *arguments: str) -> None:
     result = subprocess.run(
-        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", textwrap.dedent(program)],
+        [
+            sys.executable,
+            "-W",
+            "ignore::DeprecationWarning",
+            "-c",
+            textwrap.dedent(program),
+            *arguments,
+        ],
         capture_output=True,
         text=True,
         timeout=60,
@@ -302,3 +313,58 @@ def test_a_forked_child_leaves_the_file_alone(
     """
     run(program)
     assert sorted(os.listdir()) == ["in", "my.key", "out"]
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64",
+    reason="the numbers of system calls are those of Linux on x86-64",
+)
+def test_a_file_system_that_lacks_much(folder: pathlib.Path) -> None:
+    # As on exFAT, vboxsf, SMB and FUSE: no renames that refuse to replace, no links, no permissions,
+    # no owners, no fsync, no locks. A filter of system calls lets them fail.
+    program = """
+        import ctypes, errno, os, struct, subprocess, sys
+        from palladion import files
+
+        failures = {316: errno.EINVAL, 265: errno.EPERM, 86: errno.EPERM, 91: errno.EPERM,
+                    93: errno.EPERM, 74: errno.EINVAL, 75: errno.EINVAL, 73: errno.ENOSYS}
+        code = [struct.pack("HBBI", 0x20, 0, 0, 0)]
+        for number, error in failures.items():
+            code.append(struct.pack("HBBI", 0x15, 0, 1, number))
+            code.append(struct.pack("HBBI", 0x06, 0, 0, 0x50000 | error))
+        code.append(struct.pack("HBBI", 0x06, 0, 0, 0x7FFF0000))
+        code = ctypes.create_string_buffer(b"".join(code))
+        filter = struct.pack("HxxxxxxP", len(failures) * 2 + 2, ctypes.addressof(code))
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.c_char_p(filter), 0, 0):
+            sys.exit()  # no filters here
+        try:
+            os.link("in", "link")
+        except PermissionError:
+            pass
+        files.encrypt_file("in", "new", key_file="my.key")
+        files.encrypt_file("in", "new", key_file="my.key", overwrite=True)
+        try:
+            files.encrypt_file("in", "new", key_file="my.key")
+        except FileExistsError:
+            pass
+        with files.open("second", "xb", key_file="my.key") as file:
+            file.write(b"text")
+        files.save_key("third", bytes(32))
+        files.save_key("third", bytes(32), overwrite=True)
+        if sys.argv[1:]:
+            for arguments in (["encrypt", "-k", "my.key", "in"],
+                              ["encrypt", "-k", "my.key", "-f", "in"],
+                              ["raf", "import", "-k", "my.key", "in", "in.raf"],
+                              ["keygen", "-o", "fourth"]):
+                subprocess.run([sys.argv[1], *arguments], check=True)
+            refused = subprocess.run([sys.argv[1], *arguments], stderr=subprocess.PIPE)
+            assert b"already exists" in refused.stderr
+    """
+    run(program, *([PROGRAM] if PROGRAM else []))
+    names = ["in", "my.key"]
+    if os.path.exists("new"):
+        names += ["new", "second", "third"]
+        names += ["in.pld", "in.raf", "fourth"] if PROGRAM else []
+        assert opened((folder / "new").read_bytes()) == b"text"
+    assert sorted(os.listdir()) == sorted(names)
