@@ -35,10 +35,14 @@ impl Output {
         };
         let Some(number) = number else {
             let target = Target::check(path, force, access, inputs).map_err(failure)?;
-            let output = interrupt::guarding(
-                || target.open(),
-                |output| output.as_ref().ok()?.temporary_path(),
-            );
+            let output = match target.is_special() {
+                // A FIFO waits for its reader, and a signal may end that.
+                true => target.open(),
+                false => interrupt::guarding(
+                    || target.open(),
+                    |output| output.as_ref().ok()?.temporary_path(),
+                ),
+            };
             return Ok(Self { name, output: output.map_err(failure)? });
         };
         let file = match number {

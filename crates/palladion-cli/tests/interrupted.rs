@@ -80,6 +80,26 @@ fn a_signal_between_files() {
     assert_eq!(bench.ok(&["decrypt", "-k", "key", "-o", "-", "in.pld"]), b"secret");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_while_a_fifo_has_no_reader() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    assert!(Command::new("mkfifo").arg(bench.path("fifo")).status().unwrap().success());
+    let mut child = bench.command(&["encrypt", "-k", "key", "-o", "fifo", "in"]).spawn().unwrap();
+    // It has opened its key and its input, and sleeps.
+    let [stat, fds] = ["stat", "fd"].map(|name| format!("/proc/{}/{name}", child.id()));
+    wait_for("the wait", || {
+        let links = fs::read_dir(&fds).unwrap().map(|fd| fs::read_link(fd.unwrap().path()));
+        let opened = links.flatten().any(|link| link == bench.path("in").canonicalize().unwrap());
+        opened && fs::read_to_string(&stat).unwrap().contains(") S ")
+    });
+    kill(&child, "-TERM");
+    wait_for("the end", || child.try_wait().unwrap().is_some());
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+    assert_eq!(bench.names(), ["fifo", "in", "key"]);
+}
+
 #[test]
 fn a_signal_that_was_ignored_stays_so() {
     let bench = Bench::new();
