@@ -320,8 +320,8 @@ def test_a_forked_child_leaves_the_file_alone(
     reason="the numbers of system calls are those of Linux on x86-64",
 )
 def test_a_file_system_that_lacks_much(folder: pathlib.Path) -> None:
-    # As on exFAT, vboxsf, SMB and FUSE: no renames that refuse to replace, no links, no permissions,
-    # no owners, no fsync, no locks. A filter of system calls lets them fail.
+    # As on exFAT, vboxsf, SMB and FUSE: no renames that refuse to replace, no links, permissions,
+    # owners, fsync, locks. A filter of system calls lets them fail.
     program = """
         import ctypes, errno, os, struct, subprocess, sys
         from palladion import files

@@ -18,8 +18,9 @@
 //! A failure, a signal or a power failure leaves the old file, or none. At worst, a temporary file
 //! stays behind. What is written directly may be left incomplete.
 //!
-//! A RAF file is created like any other by the command, and in place by `palladion.raf.open`; then
-//! it is edited in place.
+//! A RAF file is created like any other by the command, and in place by `palladion.raf.open`. Then
+//! it is edited in place, and opened by its name even if that means a descriptor: positions in it
+//! do not depend on the descriptor's.
 //!
 //! # What is refused before the work starts
 //!
@@ -190,6 +191,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug)]
 pub struct Target {
     path: PathBuf,
+    replace: bool,
     access: Access,
     found: Found,
 }
@@ -218,7 +220,7 @@ impl Target {
         inputs: &[(&str, &Metadata)],
     ) -> Result<Self> {
         let fail = |cause: Cause| Err(cause.of(path));
-        let target = |found| Ok(Self { path: path.to_path_buf(), access, found });
+        let target = |found| Ok(Self { path: path.to_path_buf(), replace, access, found });
         let end = descriptor::resolve(path);
         if let End::Descriptor(number) = end {
             let file = duplicate(number).map_err(|error| Cause::Io("open", error).of(path))?;
@@ -258,7 +260,7 @@ impl Target {
 
     /// Opens what is written directly, or creates the temporary file.
     pub fn open(self) -> Result<Output> {
-        let Self { path, access, found } = self;
+        let Self { path, replace, access, found } = self;
         let process = std::process::id();
         let (own, replaced, lock) = match found {
             Found::Descriptor(file) => return Ok(Output { path, file, process, new: None }),
@@ -290,7 +292,7 @@ impl Target {
             folder,
             name: Some(name),
             target: own.file_name().unwrap_or_default().to_os_string(),
-            may_replace: replaced.is_some(),
+            replace,
             replaced: replaced.filter(|_| access == Access::Usual),
             _lock: lock,
         };
@@ -316,7 +318,7 @@ struct New {
     /// Its name, until it is renamed.
     name: Option<OsString>,
     target: OsString,
-    may_replace: bool,
+    replace: bool,
     /// The file whose permissions it gets.
     replaced: Option<Box<Metadata>>,
     /// Unlocks the replaced file at the end.
@@ -389,11 +391,11 @@ impl Output {
         if !self.is_ours() {
             return Err(Cause::Forked.of(&self.path));
         }
-        let Some(New { folder, name, target, may_replace, .. }) = &mut self.new else {
+        let Some(New { folder, name, target, replace, .. }) = &mut self.new else {
             return Ok(());
         };
         let Some(from) = name.as_deref() else { return Ok(()) };
-        let renamed = match may_replace {
+        let renamed = match replace {
             true => folder.rename(from, target),
             false => rename_new(folder, from, target, folder::WAYS_NOT_TO_REPLACE),
         };

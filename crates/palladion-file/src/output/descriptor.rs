@@ -42,10 +42,9 @@ pub fn resolve(path: &Path) -> End {
     let mut path = path.to_path_buf();
     // As many links as the system follows.
     for _ in 0..40 {
-        if cfg!(not(unix)) {
-            break;
-        }
-        if let Some(end) = in_table(&path) {
+        if cfg!(unix)
+            && let Some(end) = in_table(&path)
+        {
             return end;
         }
         match fs::read_link(&path) {

@@ -63,6 +63,19 @@ fn an_output_that_is_not_committed_does_not_appear() {
     write(&output, "there");
     output.commit().unwrap();
     assert!(matches!(open(false).unwrap_err().cause, Cause::Exists));
+    // A file that appears meanwhile.
+    for replace in [false, true] {
+        fs::remove_file(&path).unwrap();
+        let output = open(replace).unwrap();
+        write(&output, "there");
+        fs::write(&path, "meanwhile").unwrap();
+        let done = output.commit();
+        assert_eq!(done.is_ok(), replace);
+        assert_eq!(
+            fs::read(&path).unwrap(),
+            if replace { "there" } else { "meanwhile" }.as_bytes()
+        );
+    }
     let output = open(true).unwrap();
     write(&output, "lost");
     drop(output);
