@@ -26,7 +26,8 @@
 //!
 //! * A file that exists, unless it may be replaced.
 //! * A directory, and a name that can only be a directory's.
-//! * A file that is also an input, the key file or the passphrase file, under whatever name.
+//! * A file or disk that is also an input, the key file or the passphrase file, under whatever
+//!   name.
 //! * A file that another program has locked. A RAF file is locked while it is changed.
 //! * A file that cannot be replaced: a mount point, as a container gets for a single file from
 //!   outside; another user's file in a directory like `/tmp`; an immutable or append-only file.
@@ -433,7 +434,7 @@ impl Drop for Output {
     }
 }
 
-/// Refuses an output that is one of the inputs.
+/// Refuses an output that is the same file or disk as one of the inputs.
 pub fn refuse_inputs(
     path: &Path,
     output: Option<&Metadata>,
@@ -441,9 +442,14 @@ pub fn refuse_inputs(
 ) -> Result<()> {
     #[cfg(unix)]
     for (what, input) in inputs {
-        use std::os::unix::fs::MetadataExt;
-        let same = |output: &&Metadata| (output.dev(), output.ino()) == (input.dev(), input.ino());
-        if output.filter(|output| output.is_file()).filter(same).is_some() {
+        use std::os::unix::fs::{FileTypeExt, MetadataExt};
+        let is_disk = |metadata: &Metadata| metadata.file_type().is_block_device();
+        // A terminal or a socket may well be both.
+        let same = |output: &Metadata| match is_disk(output) && is_disk(input) {
+            true => output.rdev() == input.rdev(),
+            false => output.is_file() && (output.dev(), output.ino()) == (input.dev(), input.ino()),
+        };
+        if output.is_some_and(same) {
             return Err(Cause::Input((*what).to_string()).of(path));
         }
     }

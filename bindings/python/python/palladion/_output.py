@@ -53,9 +53,12 @@ def refuse_same(target: Any, **inputs: Any) -> None:
             same = not is_path(target) and _beneath(place) is _beneath(target)
             same = same and not _has_two_directions(target)
         else:
-            # A socket may well be both: see below.
+            # A terminal or a socket may well be both.
             ours, its = cast("list[os.stat_result]", found)
-            same = stat.S_ISREG(ours.st_mode) and os.path.samestat(ours, its)
+            if stat.S_ISBLK(ours.st_mode) and stat.S_ISBLK(its.st_mode):
+                same = ours.st_rdev == its.st_rdev
+            else:
+                same = stat.S_ISREG(ours.st_mode) and os.path.samestat(ours, its)
         if same:
             raise ValueError(f"{_words(name)} and target are the same file: {place!r}")
 

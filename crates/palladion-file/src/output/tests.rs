@@ -151,3 +151,19 @@ fn descriptors_of_other_processes() {
     drop(child.stdin.take());
     child.wait().unwrap();
 }
+
+#[test]
+fn disks_that_are_input_and_output() {
+    use std::os::unix::fs::FileTypeExt;
+    let devices = fs::read_dir("/dev").unwrap().map(|device| device.unwrap().path());
+    let mut disks = devices.filter_map(|path| fs::metadata(&path).ok().map(|found| (path, found)));
+    let Some((path, disk)) = disks.find(|(_, found)| found.file_type().is_block_device()) else {
+        eprintln!("there is no disk in /dev");
+        return;
+    };
+    let error = Target::check(&path, true, Access::Usual, &[("input", &disk)]).unwrap_err();
+    assert!(matches!(error.cause, Cause::Input(_)), "{error}");
+    let null = fs::metadata("/dev/null").unwrap();
+    let inputs = [("input", &null)];
+    assert!(Target::check(Path::new("/dev/null"), true, Access::Usual, &inputs).is_ok());
+}
