@@ -37,6 +37,7 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod chunk;
 mod cipher;
 mod decrypt;
@@ -53,6 +54,7 @@ pub mod sans_io;
 mod secret;
 mod stream;
 
+pub use access::open_to_others;
 pub use chunk::ChunkSize;
 
 pub use decrypt::Decryptor;
