@@ -40,7 +40,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
         if let Some(threads) = in_out.threads {
             encryptor = encryptor.threads(threads);
         }
-        let result = encryptor.run(&input.file, writer);
+        let result = encryptor.run(input.reader(), writer);
         drop(progress);
         if let Ok(summary) = &result {
             input.check_whole(summary.bytes)?;
@@ -58,7 +58,7 @@ pub fn decrypt(secret: &SecretArgs, in_out: &InOutArgs) -> Result<()> {
         input.begin();
         // Check the header before asking for a passphrase: the file may not be ours.
         let mut header = Vec::with_capacity(HEADER_LEN);
-        let read = (&input.file).take(HEADER_LEN as u64).read_to_end(&mut header);
+        let read = input.reader().take(HEADER_LEN as u64).read_to_end(&mut header);
         read.map_err(|error| Failure::io("read", &input.name, &error))?;
         let failed = |error| {
             let failure = Failure::file(&error, &input.name, "the output");
@@ -83,7 +83,7 @@ pub fn decrypt(secret: &SecretArgs, in_out: &InOutArgs) -> Result<()> {
         if let Some(threads) = in_out.threads {
             decryptor = decryptor.threads(threads);
         }
-        let result = decryptor.run(header.as_slice().chain(&input.file), writer);
+        let result = decryptor.run(header.as_slice().chain(input.reader()), writer);
         drop(progress);
         finish(result, in_out, &input, output, is_last)
     })
@@ -130,7 +130,7 @@ struct Impatient<'a> {
 
 impl Write for Impatient<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.output.file().write(bytes).inspect_err(|error| {
+        self.output.writer().write(bytes).inspect_err(|error| {
             if error.kind() != io::ErrorKind::Interrupted && self.input.len.is_none() {
                 self.bar.finish_and_clear();
                 interrupt::end_with(&Failure::io("write", &self.output.name, error));

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::failure::{Failure, Result, quoted, tell};
 use crate::streams;
+use crate::waiting::Waiting;
 
 pub struct Input {
     pub file: File,
@@ -48,6 +49,11 @@ impl Input {
         let position = (&file).stream_position().unwrap_or(0);
         let len = metadata.is_file().then_some(metadata.len().saturating_sub(position));
         Ok(Self { file, name, is_standard: is_standard(path), metadata, len })
+    }
+
+    /// Where to read.
+    pub fn reader(&self) -> Waiting<&File> {
+        Waiting(&self.file)
     }
 
     /// Fails if fewer bytes were read than the file had when it was opened. (It may grow: a log

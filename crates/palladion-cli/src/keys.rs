@@ -67,7 +67,7 @@ pub fn generate(args: &KeygenArgs) -> Result<()> {
         tell(&format!("warning: other users can {what} the file that the key is written to"));
         tell("hint: use keygen -o KEYFILE, or chmod 600 the file");
     }
-    let written = output.file().write_all(key.to_key_file().as_bytes());
+    let written = output.writer().write_all(key.to_key_file().as_bytes());
     written.map_err(|error| Failure::io("write", &output.name, &error))?;
     output.commit(args.force, true)?;
     if is_new_default {
@@ -215,7 +215,7 @@ fn read_raw_key(input: &Input, format: Option<RawFormat>) -> Result<OwnSecret> {
     input.begin();
     // Longer than any key, even in hexadecimal digits.
     let mut bytes = Zeroizing::new(Vec::with_capacity(LONGEST_RAW));
-    let read = (&input.file).take(LONGEST_RAW as u64).read_to_end(&mut bytes);
+    let read = input.reader().take(LONGEST_RAW as u64).read_to_end(&mut bytes);
     read.map_err(|error| Failure::io("read", &input.name, &error))?;
     let decoded = hex::decode(bytes.trim_ascii());
     let guessed = format.is_none() && decoded.is_some() && bytes.len() == 32;
@@ -259,7 +259,7 @@ fn read_text(input: &Input) -> Result<Zeroizing<String>> {
     // Large enough from the start, with the spare room that `read_to_string` wants: growing would
     // leave copies in freed memory.
     let mut text = Zeroizing::new(String::with_capacity(LONGEST + 1024));
-    match (&input.file).take(LONGEST as u64 + 1).read_to_string(&mut text) {
+    match input.reader().take(LONGEST as u64 + 1).read_to_string(&mut text) {
         Ok(len) if len > LONGEST => {
             let message = format!("{} is longer than {} KiB", input.name, LONGEST / 1024);
             Err(Failure::new(message).hint("check that it is the right file"))

@@ -80,11 +80,12 @@ impl Maker<'_> {
 
     /// Checks a list, and counts the files that fail.
     fn check(&self, list: &Path, failed: &mut u64) -> Result<Result<()>> {
-        let Input { file, name, .. } = match open(list) {
+        let input = match open(list) {
             Ok(input) => input,
             Err(failure) => return Ok(Err(failure)),
         };
-        let mut reader = BufReader::new(file);
+        let name = &input.name;
+        let mut reader = BufReader::new(input.reader());
         let (mut checked, mut strange) = (0, 0);
         for number in 1.. {
             let mut line = Vec::new();
@@ -94,7 +95,7 @@ impl Maker<'_> {
                     return Ok(Err(Failure::new(format!("{name}: line {number} is too long"))));
                 }
                 Ok(_) => {}
-                Err(error) => return Ok(Err(Failure::io("read", &name, &error))),
+                Err(error) => return Ok(Err(Failure::io("read", name, &error))),
             }
             let line = line.strip_suffix(b"\n").unwrap_or(&line);
             let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -147,7 +148,7 @@ impl Maker<'_> {
         let mut buffer = vec![0; BUFFER_LEN];
         let mut read = 0;
         loop {
-            match (&input.file).read(&mut buffer) {
+            match input.reader().read(&mut buffer) {
                 Ok(0) => return input.check_whole(read).map(|()| mac),
                 Ok(len) => {
                     mac.update(&buffer[..len]).map_err(failed)?;

@@ -20,6 +20,7 @@ mod speed;
 mod streams;
 mod terminal;
 mod values;
+mod waiting;
 
 use std::process::ExitCode;
 
@@ -55,11 +56,7 @@ fn main() -> ExitCode {
 /// Prints a page of help, the version or a mistake on the command line. Fails if help cannot be
 /// printed, on a full disk for example.
 fn show(text: &clap::Error) -> ExitCode {
-    if text.use_stderr() {
-        let _ = text.print(); // if that fails, nobody is listening
-        return ExitCode::from(text.exit_code() as u8);
-    }
-    match streams::print_with(|| text.print()) {
+    match streams::show(text) {
         Ok(()) => ExitCode::from(text.exit_code() as u8),
         Err(failure) => failure.end(),
     }

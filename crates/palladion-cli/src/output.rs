@@ -8,6 +8,7 @@ use tempfile::NamedTempFile;
 
 use crate::failure::{Failure, Result, quoted};
 use crate::input::is_standard;
+use crate::waiting::Waiting;
 use crate::{interrupt, streams};
 
 /// Who may read a new file.
@@ -140,6 +141,11 @@ impl Output {
             Kind::Direct(file) => file,
             Kind::New { file, .. } => file.as_file(),
         }
+    }
+
+    /// Where to write, waiting if necessary.
+    pub fn writer(&self) -> Waiting<&File> {
+        Waiting(self.file())
     }
 
     pub fn is_terminal(&self) -> bool {

@@ -6,3 +6,5 @@ mod habits;
 mod interrupted;
 mod keys;
 mod raf;
+#[cfg(unix)]
+mod waiting;
