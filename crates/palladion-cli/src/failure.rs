@@ -53,6 +53,12 @@ impl Failure {
         self
     }
 
+    /// Adds something in brackets to the message.
+    pub fn detail(mut self, detail: &str) -> Self {
+        self.message += &format!(" ({detail})");
+        self
+    }
+
     /// The failure of `action` with an I/O error; `name` is the file or stream in messages.
     pub fn io(action: &str, name: &str, error: &io::Error) -> Self {
         let failure = Self::new(format!("cannot {action} {name}: {error}"));

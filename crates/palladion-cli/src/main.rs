@@ -16,9 +16,11 @@ mod output;
 mod pages;
 mod progress;
 mod raf;
+mod ring;
 mod speed;
 mod streams;
 mod terminal;
+mod text;
 mod values;
 mod waiting;
 
@@ -37,9 +39,12 @@ fn main() -> ExitCode {
     interrupt::install();
     let result = match args.command {
         Command::Keygen(args) => keys::generate(&args),
-        Command::Encrypt(args) if args.decrypt => crypt::decrypt(&args.secret, &args.in_out),
+        Command::Fingerprint(args) => keys::fingerprint(&args),
+        Command::Encrypt(args) if args.decrypt => {
+            crypt::decrypt(args.secret.given().as_slice(), &args.in_out)
+        }
         Command::Encrypt(args) => crypt::encrypt(&args),
-        Command::Decrypt(args) => crypt::decrypt(&args.secret, &args.in_out),
+        Command::Decrypt(args) => crypt::decrypt(&args.given(), &args.in_out),
         Command::Mac(args) => mac::run(&args),
         Command::Raf(args) => raf::run(&args.command),
         Command::Backends => backends::list(),
