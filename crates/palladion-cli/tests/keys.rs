@@ -96,6 +96,8 @@ fn fingerprints() {
     );
     let tried = format!("(tried key {})", of("other"));
     bench.fails(&["decrypt", "-k", "other", "-o", "-", "in.pld"], 3, &tried);
+    bench.ok(&["raf", "import", "-k", "key", "in", "in.raf"]);
+    bench.fails(&["raf", "verify", "-k", "other", "in.raf"], 3, &tried);
     bench.write("MACS", bench.ok(&["mac", "-k", "key", "in"]));
     let run = bench.run(&["mac", "-k", "other", "--check", "MACS"]);
     assert!(run.stderr.contains(&tried), "{run:?}");
