@@ -33,11 +33,9 @@ pub fn open_to_others(file: &File) -> Option<&'static str> {
             (false, false) => return None,
         };
         let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
-        let can_change = || {
-            let disk = fstatvfs(file);
-            disk.is_ok_and(|disk| !disk.f_flag.contains(StatVfsMountFlags::RDONLY))
-        };
-        let refuse = metadata.is_file() && is_own && mode & 0o222 != 0 && can_change();
+        let is_read_only =
+            || fstatvfs(file).is_ok_and(|disk| disk.f_flag.contains(StatVfsMountFlags::RDONLY));
+        let refuse = metadata.is_file() && is_own && mode & 0o222 != 0 && !is_read_only();
         refuse.then_some(what)
     }
     #[cfg(not(unix))]
