@@ -9,7 +9,7 @@ use std::fs::File;
 /// because others decide about theirs. And it does not object if the caller can hardly have left
 /// the file open by mistake, or cannot change that: if the file system is read-only, or if nobody
 /// may write the file, as with 0440 and 0444. So it accepts the secrets that systemd, Docker and
-/// Kubernetes give to services. On Windows it objects to nothing.
+/// Kubernetes give to services. On Windows it objects to nothing. Needs feature `output`.
 ///
 /// ```no_run
 /// let file = std::fs::File::open("my.key")?;

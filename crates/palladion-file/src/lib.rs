@@ -37,6 +37,7 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "output")]
 mod access;
 mod chunk;
 mod cipher;
@@ -54,6 +55,7 @@ pub mod sans_io;
 mod secret;
 mod stream;
 
+#[cfg(feature = "output")]
 pub use access::open_to_others;
 pub use chunk::ChunkSize;
 
