@@ -21,7 +21,6 @@ use crate::{hex, streams, terminal};
 const LONGEST: usize = 64 * 1024;
 /// The longest file with the bytes of a key, or their hexadecimal digits and some white space.
 const LONGEST_RAW: usize = 128;
-
 /// Begins a key in its file.
 const KEY_MARK: &[u8] = b"palladion-key-";
 
@@ -64,7 +63,9 @@ pub fn generate(args: &KeygenArgs) -> Result<()> {
         }
         create_folder(&path)?;
     }
-    let old = if args.force { keep_old(&path)? } else { None };
+    if args.force {
+        keep_old(&path)?;
+    }
     let output = Output::open(Some(&path), args.force, Access::Private, &[])?;
     if is_standard(Some(&path))
         && let Some(what) = open_to_others(output.file())
@@ -75,9 +76,6 @@ pub fn generate(args: &KeygenArgs) -> Result<()> {
     let written = output.writer().write_all(key.to_key_file().as_bytes());
     written.map_err(|error| Failure::io("write", &output.name, &error))?;
     output.commit(args.force, true)?;
-    if let Some(old) = old {
-        tell(&format!("kept the old key as {}", quoted(&old)));
-    }
     // Scripts that name a file want no message.
     if is_new_default || !is_standard(Some(&path)) && io::stderr().is_terminal() {
         let (path, fingerprint) = (quoted(&path), key.fingerprint());
@@ -88,10 +86,10 @@ pub fn generate(args: &KeygenArgs) -> Result<()> {
 }
 
 /// Copies a key that will be replaced to a new file beside it, `key.old-1` for `key`, because files
-/// may need it. Returns the name.
-fn keep_old(path: &Path) -> Result<Option<PathBuf>> {
+/// may need it.
+fn keep_old(path: &Path) -> Result<()> {
     if is_standard(Some(path)) || !fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
-        return Ok(None);
+        return Ok(());
     }
     let input = Input::open(Some(path))?;
     let mut text = Zeroizing::new(Vec::with_capacity(LONGEST + 1));
@@ -100,7 +98,7 @@ fn keep_old(path: &Path) -> Result<Option<PathBuf>> {
     // Even a damaged key may be worth something.
     let is_key = text.windows(KEY_MARK.len()).any(|bytes| bytes == KEY_MARK);
     if text.len() > LONGEST || !(is_key || is_utf16(&text)) {
-        return Ok(None);
+        return Ok(());
     }
     let target = path.canonicalize().map_err(|error| Failure::io("open", &input.name, &error))?;
     let name = |number: u32| {
@@ -114,7 +112,8 @@ fn keep_old(path: &Path) -> Result<Option<PathBuf>> {
     let written = output.writer().write_all(&text);
     written.map_err(|error| Failure::io("write", &output.name, &error))?;
     output.commit(false, false)?;
-    Ok(Some(old))
+    tell(&format!("kept the old key as {}", quoted(&old)));
+    Ok(())
 }
 
 /// `fingerprint`.
