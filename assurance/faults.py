@@ -51,7 +51,7 @@ ERRORS = {
     "prlimit64": "EPERM", "rt_sigaction": "EINVAL", "socketpair": "EMFILE", "recvfrom": "EINTR",
     "exit_group": "",
 }
-KEY_FILE = rb"palladion-key-1:[0-9a-f]{64}\n"
+KEY_FILE = rb"palladion-key-1:[0-9a-f]{64}\n# check: [0-9a-f]{8}\n"
 MAY_ABORT = {"mmap", "brk", "mremap", "mprotect", "getrandom"}
 # A wrapper in which these take 30 ms, so that random signals meet them. It prints a process id.
 WINDOWS = "?fsync,?rename,?renameat,?renameat2,?unlink"

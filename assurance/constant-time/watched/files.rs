@@ -35,11 +35,14 @@ pub fn all() -> Result<(), Error> {
 /// The digits are secret. Where they are, and whether they are digits, is public.
 fn key_files(key: &MasterKey) {
     black_box(key.to_key_file());
+    black_box(key.fingerprint());
     let digits = "0123456789abcdefABCDEF9876543210".repeat(2);
     let wrong = digits.replacen('F', "g", 1);
     for (before, digits, after, right) in [
         ("palladion-key-1:", &digits, "", true),
         ("# for the backups\r\n\n \tpalladion-key-1: \t", &digits, " \r\n# and no more\n", true),
+        ("palladion-key-1:", &digits, "\n# check: 23eae3bc\n", true),
+        ("palladion-key-1:", &digits, "\n# check: 00000000\n", false),
         ("palladion-key-1:", &wrong, "\n", false),
         ("palladion-key-1:", &digits, "0\n", false),
     ] {

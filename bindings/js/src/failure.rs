@@ -51,7 +51,7 @@ impl Failure {
                 F::TrailingData { .. } => "TRAILING_DATA",
                 _ => "INTERNAL",
             },
-            Self::KeyFile(KeyFileError::NoKey) => "NO_KEY",
+            Self::KeyFile(KeyFileError::NoKey | KeyFileError::NotUtf8) => "NO_KEY",
             Self::KeyFile(KeyFileError::NotOneKey) => "NOT_ONE_KEY",
             Self::KeyFile(_) => "KEY_NOT_HEX",
             Self::NotUtf8 => "NO_KEY",

@@ -241,7 +241,7 @@ test('more memory than there is', { skip: small }, () => {
 test('keys', () => {
     const made = generateMasterKey();
     const keyFile = formatKey(made);
-    assert.match(keyFile, /^palladion-key-1:[0-9a-f]{64}\n$/);
+    assert.match(keyFile, /^palladion-key-1:[0-9a-f]{64}\n# check: [0-9a-f]{8}\n$/);
     assert.deepEqual(parseKey(`# a comment\n\n${keyFile}`), made);
     assert.equal(
         text(decryptFile(encryptFile(bytes(hello), { key: keyFile }), { key: made })),

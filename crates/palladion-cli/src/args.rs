@@ -51,6 +51,7 @@ Environment:
 #[derive(Subcommand)]
 pub enum Command {
     Keygen(KeygenArgs),
+    Fingerprint(FingerprintArgs),
     Encrypt(EncryptArgs),
     #[command(short_flag = 'd')]
     Decrypt(DecryptArgs),
@@ -86,8 +87,9 @@ Examples:
 
 /// Creates a key file
 ///
-/// A key file is one line of text with 32 random bytes, readable only by you. Keep a copy in a safe
-/// place: without it the files are lost. Anyone who has it can read and forge them.
+/// A key file is a line of text with 32 random bytes and a line that checks it, readable only by
+/// you. Keep a copy in a safe place: without it the files are lost. Anyone who has it can read and
+/// forge them.
 ///
 /// The other commands use the default key file unless an option names another key.
 #[derive(clap::Args)]
@@ -101,9 +103,24 @@ pub struct KeygenArgs {
     /// palladion/key in $XDG_CONFIG_HOME, ~/.config or, on Windows, %APPDATA%]
     #[arg(short, long, value_name = "KEYFILE")]
     pub output: Option<PathBuf>,
-    /// Replace an existing key file; files encrypted with the old key are lost
+    /// Replace an existing key file; the old key is kept beside it as KEYFILE.old-1 (-2, -3, …)
     #[arg(short, long)]
     pub force: bool,
+}
+
+/// Prints the fingerprints of key files
+///
+/// Eight hexadecimal digits tell keys apart. They are no secret. Messages about a wrong key name
+/// the fingerprint of the key that was tried, and the line "# check:" of a key file has it too.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  palladion fingerprint
+  palladion fingerprint *.key")]
+pub struct FingerprintArgs {
+    /// The key files, or - for standard input [default: the default key file]
+    #[arg(value_name = "KEYFILE")]
+    pub files: Vec<PathBuf>,
 }
 
 /// The key or passphrase.
@@ -193,25 +210,46 @@ pub struct EncryptArgs {
 /// appears only once all of it is verified. A pipe gets each piece as soon as it is verified, so
 /// wait for exit status 0 before you trust the end.
 ///
-/// Without an option for it, a file that was encrypted with a passphrase asks for that.
+/// Without an option for it, each file takes what it needs: the default key, or a passphrase that
+/// you are asked for. With several keys or passphrases, each file takes the one that opens it.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   palladion decrypt notes.txt.pld photos.zip.pld
   palladion decrypt -k my.key -o notes2.txt notes.txt.pld
   palladion decrypt -o - photos.tar.pld | tar x
+  palladion decrypt -k new.key -k old.key *.pld
 
 Exit status:
   3  wrong key or passphrase
   4  the file is damaged, incomplete or of another kind")]
 pub struct DecryptArgs {
-    #[command(flatten)]
-    pub secret: SecretArgs,
+    /// The key file from keygen, or - for standard input; can be repeated [default:
+    /// $PALLADION_KEY_FILE, or ~/.config/palladion/key]
+    #[arg(short, long = "key", value_name = "KEYFILE")]
+    key_files: Vec<PathBuf>,
+    /// Ask for a passphrase
+    #[arg(short, long)]
+    passphrase: bool,
+    /// Read the passphrase from the first line of a file, without its line end (\n or \r\n); can be
+    /// repeated
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Vec<PathBuf>,
     #[command(flatten)]
     pub in_out: InOutArgs,
     /// What tar adds to a command to unpack
     #[arg(short, long = "decrypt", hide = true)]
     _decrypt: bool,
+}
+
+impl DecryptArgs {
+    /// Empty means the default key file, or a passphrase to ask for.
+    pub fn given(&self) -> Vec<Given<'_>> {
+        let keys = self.key_files.iter().map(|path| (Kind::Key, Some(path.as_path())));
+        let passphrases =
+            self.passphrase_file.iter().map(|path| (Kind::Passphrase, Some(path.as_path())));
+        keys.chain(passphrases).chain(self.passphrase.then_some((Kind::Passphrase, None))).collect()
+    }
 }
 
 /// Prints or checks message authentication codes of files

@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use indicatif::ProgressBar;
 use palladion_file::{Decryptor, Encryptor, Error, HEADER_LEN, Summary};
 
-use crate::args::{EncryptArgs, InOutArgs, SecretArgs};
+use crate::args::{EncryptArgs, InOutArgs};
 use crate::failure::{Failure, Result, quoted};
 use crate::input::Input;
 use crate::interrupt;
 use crate::keys::Source;
 use crate::output::{Access, Output};
 use crate::progress::Progress;
+use crate::ring::{Ring, Tries};
+use crate::values::Given;
 
 /// The end of the name of an encrypted file.
 const SUFFIX: &str = "pld";
@@ -24,12 +26,13 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
     let mut source = Source::open(secret.given(), in_out.reads_standard_input())?;
     for_each(in_out, |path, is_last| {
         let input = Input::open(path)?;
-        let output = open_output(in_out, &input, &source, path, encrypted_name)?;
+        let sources = std::slice::from_ref(&source);
+        let output = open_output(in_out, &input, sources, path, encrypted_name)?;
         if output.is_terminal() && in_out.output.is_none() {
             return Err(Failure::usage("refusing to write binary data to a terminal")
                 .hint("name a file to encrypt, pipe the output, or force it with -o -"));
         }
-        let secret = source.secret(true)?;
+        let secret = source.secret(true).map_err(Failure::of_all_files)?;
         input.begin();
         let mut progress = Progress::of_bytes(input.len);
         let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
@@ -40,7 +43,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
         if let Some(threads) = in_out.threads {
             encryptor = encryptor.threads(threads);
         }
-        let result = encryptor.run(&input.file, writer);
+        let result = encryptor.run(input.reader(), writer);
         drop(progress);
         if let Ok(summary) = &result {
             input.check_whole(summary.bytes)?;
@@ -50,15 +53,14 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
 }
 
 /// `decrypt`, and `encrypt -d`.
-pub fn decrypt(secret: &SecretArgs, in_out: &InOutArgs) -> Result<()> {
-    let open = |given| Source::open(given, in_out.reads_standard_input());
-    let mut source = secret.given().map(|given| open(Some(given))).transpose()?;
+pub fn decrypt(given: &[Given<'_>], in_out: &InOutArgs) -> Result<()> {
+    let mut ring = Ring::open(given, in_out.reads_standard_input())?;
     for_each(in_out, |path, is_last| {
         let input = Input::open(path)?;
         input.begin();
         // Check the header before asking for a passphrase: the file may not be ours.
         let mut header = Vec::with_capacity(HEADER_LEN);
-        let read = (&input.file).take(HEADER_LEN as u64).read_to_end(&mut header);
+        let read = input.reader().take(HEADER_LEN as u64).read_to_end(&mut header);
         read.map_err(|error| Failure::io("read", &input.name, &error))?;
         let failed = |error| {
             let failure = Failure::file(&error, &input.name, "the output");
@@ -68,24 +70,31 @@ pub fn decrypt(secret: &SecretArgs, in_out: &InOutArgs) -> Result<()> {
             }
         };
         let needs_passphrase = palladion_file::needs_passphrase(&header).map_err(failed)?;
-        let source = match &mut source {
-            Some(source) => source,
-            // Without an option, the file decides.
-            none if needs_passphrase => none.insert(Source::of_passphrase()),
-            none => none.insert(open(None)?),
-        };
-        source.fits(needs_passphrase).map_err(failed)?;
-        let output = open_output(in_out, &input, source, path, plain_name)?;
-        let secret = source.secret(false)?;
-        let mut progress = Progress::of_bytes(input.len);
-        let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
-        let mut decryptor = Decryptor::new(secret.borrow()?).on_progress(|done| progress.set(done));
-        if let Some(threads) = in_out.threads {
-            decryptor = decryptor.threads(threads);
+        ring.check(needs_passphrase, failed)?;
+        let output = open_output(in_out, &input, ring.sources(), path, plain_name)?;
+        let mut wrong = None;
+        let mut tries = Tries::default();
+        while let Some(secret) = ring.next(needs_passphrase, &mut tries, &input.name)? {
+            let mut progress = Progress::of_bytes(input.len);
+            let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
+            let mut decryptor =
+                Decryptor::new(secret.borrow()?).on_progress(|done| progress.set(done));
+            if let Some(threads) = in_out.threads {
+                decryptor = decryptor.threads(threads);
+            }
+            // A wrong secret is noticed before anything after the header is read.
+            let result = decryptor.run(header.as_slice().chain(input.reader()), writer);
+            drop(progress);
+            match result {
+                Err(error @ (Error::WrongKey | Error::WrongPassphrase)) => wrong = Some(error),
+                result => return finish(result, &input, output, is_last),
+            }
         }
-        let result = decryptor.run(header.as_slice().chain(&input.file), writer);
-        drop(progress);
-        finish(result, &input, output, is_last)
+        let failure = Failure::file(&wrong.unwrap_or(Error::WrongKey), &input.name, &output.name);
+        Err(match ring.tried(needs_passphrase) {
+            Some(tried) => failure.detail(&tried),
+            None => failure,
+        })
     })
 }
 
@@ -130,7 +139,7 @@ struct Impatient<'a> {
 
 impl Write for Impatient<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.output.file().write(bytes).inspect_err(|error| {
+        self.output.writer().write(bytes).inspect_err(|error| {
             if error.kind() != io::ErrorKind::Interrupted && self.input.len.is_none() {
                 self.bar.finish_and_clear();
                 interrupt::end_with(&Failure::io("write", &self.output.name, error));
@@ -148,7 +157,7 @@ impl Write for Impatient<'_> {
 fn open_output(
     args: &InOutArgs,
     input: &Input,
-    source: &Source,
+    sources: &[Source],
     path: Option<&Path>,
     name: impl FnOnce(&Path) -> Result<PathBuf>,
 ) -> Result<Output> {
@@ -164,7 +173,9 @@ fn open_output(
         _ => None,
     };
     let mut inputs = vec![("input", &input.metadata)];
-    inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
+    for source in sources {
+        inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
+    }
     let output = args.output.as_deref().or(derived.as_deref());
     Output::open(output, args.force, Access::Usual, &inputs)
 }

@@ -1,9 +1,11 @@
 //! How a command fails: a line `error: …`, a line `hint: …`, an exit status.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use palladion_file::Error;
+
+use crate::streams;
 
 /// The exit statuses besides 0; clap itself exits with 2 for wrong usage. They are listed in
 /// `palladion --help`.
@@ -48,6 +50,12 @@ impl Failure {
 
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds something in brackets to the message.
+    pub fn detail(mut self, detail: &str) -> Self {
+        self.message += &format!(" ({detail})");
         self
     }
 
@@ -109,9 +117,7 @@ impl Failure {
             return;
         }
         let hint = self.hint.as_ref().map_or_else(String::new, |hint| format!("hint: {hint}\n"));
-        // One write, so that messages of several programs do not mix. If it fails, nobody is
-        // listening.
-        let _ = io::stderr().write_all(format!("error: {}\n{hint}", self.message).as_bytes());
+        streams::tell(&format!("error: {}\n{hint}", self.message));
     }
 
     /// Ends the program, after a broken pipe by the signal for it: `tar`, for example, takes that
@@ -129,7 +135,7 @@ impl Failure {
 
 /// Prints a note that is not an error. If stderr is closed, nobody is listening.
 pub fn tell(text: &str) {
-    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+    streams::tell(&format!("{text}\n"));
 }
 
 /// The name of a file in messages.

@@ -9,12 +9,12 @@ use palladion_file::output::descriptor;
 
 use crate::failure::{Failure, Result, quoted, tell};
 use crate::streams;
+use crate::waiting::Waiting;
 
 pub struct Input {
     pub file: File,
     /// The name in messages.
     pub name: String,
-    pub is_standard: bool,
     /// The number of the descriptor that the path means, if it means one; 0 is standard input.
     pub descriptor: Option<u32>,
     pub metadata: Metadata,
@@ -70,7 +70,12 @@ impl Input {
         // A program before this one may have read some of standard input.
         let position = (&file).stream_position().unwrap_or(0);
         let len = metadata.is_file().then_some(metadata.len().saturating_sub(position));
-        Ok(Self { file, name, is_standard: descriptor == Some(0), descriptor, metadata, len })
+        Ok(Self { file, name, descriptor, metadata, len })
+    }
+
+    /// Where to read.
+    pub fn reader(&self) -> Waiting<&File> {
+        Waiting(&self.file)
     }
 
     /// Fails if fewer bytes were read than the file had when it was opened. (It may grow: a log

@@ -1,25 +1,29 @@
 //! Key files and passphrases.
 
 use std::env;
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, Read, Write};
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
-use palladion_file::{Error, MasterKey, Passphrase, Secret};
+use palladion_file::output::descriptor;
+use palladion_file::{KeyFileError, MasterKey, Passphrase, Secret, open_to_others};
 use zeroize::Zeroizing;
 
-use crate::args::KeygenArgs;
+use crate::args::{FingerprintArgs, KeygenArgs};
 use crate::failure::{Failure, Result, quoted, tell};
-use crate::hex;
 use crate::input::{Input, is_standard, is_standard_input};
 use crate::output::{Access, Output};
-use crate::terminal;
+use crate::text::{is_utf16, without_mark};
 use crate::values::{Given, Kind, RawFormat};
+use crate::{hex, streams, terminal};
 
 /// The longest key file or passphrase file, in bytes. A longer file is something else.
 const LONGEST: usize = 64 * 1024;
 /// The longest file with the bytes of a key, or their hexadecimal digits and some white space.
 const LONGEST_RAW: usize = 128;
+/// Begins a key in its file.
+const KEY_MARK: &[u8] = b"palladion-key-";
 
 /// The secret that the user gave, kept until the work is done.
 pub enum OwnSecret {
@@ -60,19 +64,80 @@ pub fn generate(args: &KeygenArgs) -> Result<()> {
         }
         create_folder(&path)?;
     }
+    if args.force {
+        keep_old(&path)?;
+    }
     let output = Output::open(Some(&path), args.force, Access::Private, &[])?;
     // A new file is private, unless its file system has no permissions.
     if let Some(what) = open_to_others(output.file()) {
         tell(&format!("warning: other users can {what} the file that the key is written to"));
         tell("hint: use keygen -o KEYFILE, or chmod 600 the file");
     }
-    let written = output.file().write_all(key.to_key_file().as_bytes());
+    let written = output.writer().write_all(key.to_key_file().as_bytes());
     written.map_err(|error| Failure::io("write", &output.name, &error))?;
     output.commit(true)?;
-    if is_new_default {
-        tell(&format!("created the key file {}; keep a copy in a safe place", quoted(&path)));
+    // Scripts that name a file want no message.
+    if is_new_default || !is_standard(Some(&path)) && io::stderr().is_terminal() {
+        let (path, fingerprint) = (quoted(&path), key.fingerprint());
+        tell(&format!("created the key file {path}; keep a copy in a safe place"));
+        tell(&format!("fingerprint of the key: {fingerprint}"));
     }
     Ok(())
+}
+
+/// Copies a key that will be replaced to a new file beside it, `key.old-1` for `key`, because files
+/// may need it.
+fn keep_old(path: &Path) -> Result<()> {
+    if is_standard(Some(path))
+        || descriptor(path).is_some()
+        || !fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+    {
+        return Ok(());
+    }
+    let input = Input::open(Some(path))?;
+    let mut text = Zeroizing::new(Vec::with_capacity(LONGEST + 1));
+    let read = input.reader().take(LONGEST as u64 + 1).read_to_end(&mut text);
+    read.map_err(|error| Failure::io("read", &input.name, &error))?;
+    // Even a damaged key may be worth something.
+    let is_key = text.windows(KEY_MARK.len()).any(|bytes| bytes == KEY_MARK);
+    if text.len() > LONGEST || !(is_key || is_utf16(&text)) {
+        return Ok(());
+    }
+    let target = path.canonicalize().map_err(|error| Failure::io("open", &input.name, &error))?;
+    let name = |number: u32| {
+        let mut name = OsString::from(&target);
+        name.push(format!(".old-{number}"));
+        PathBuf::from(name)
+    };
+    let free = (1..).map(name).find(|old| fs::symlink_metadata(old).is_err());
+    let old = free.expect("some number is free");
+    let output = Output::open(Some(&old), false, Access::Private, &[])?;
+    let written = output.writer().write_all(&text);
+    written.map_err(|error| Failure::io("write", &output.name, &error))?;
+    output.commit(false)?;
+    tell(&format!("kept the old key as {}", quoted(&old)));
+    Ok(())
+}
+
+/// `fingerprint`.
+pub fn fingerprint(args: &FingerprintArgs) -> Result<()> {
+    let default = if args.files.is_empty() { vec![existing_default()?] } else { Vec::new() };
+    let mut first = None;
+    for path in args.files.iter().chain(&default) {
+        let opened = Source::open(Some((Kind::Key, Some(path))), false);
+        let text = opened.and_then(|mut source| match source.secret(false)? {
+            OwnSecret::Key(key) => Ok(format!("{}  {}\n", key.fingerprint(), path.display())),
+            _ => Err(Failure::usage("only a key file has a fingerprint")),
+        });
+        match text {
+            Ok(text) => streams::print(text)?,
+            Err(failure) => {
+                failure.tell();
+                first.get_or_insert(failure.told());
+            }
+        }
+    }
+    first.map_or(Ok(()), Err)
 }
 
 /// The key file to use if the command line names none.
@@ -109,6 +174,8 @@ pub struct Source {
     kind: Kind,
     file: Option<Input>,
     secret: Option<OwnSecret>,
+    /// Whether it is an empty passphrase.
+    is_empty: bool,
 }
 
 impl Source {
@@ -120,7 +187,7 @@ impl Source {
             None => existing_default()?,
         };
         let (kind, path) = given.unwrap_or((Kind::Key, Some(&default)));
-        let mut source = Self { kind, file: None, secret: None };
+        let mut source = Self::new(kind);
         let no_directory = format!("name the {} file in it", source.name());
         if path.is_some_and(|path| is_standard_input(Some(path))) && data_is_standard_input {
             let message =
@@ -132,9 +199,15 @@ impl Source {
         Ok(source)
     }
 
-    /// Asks for a passphrase.
-    pub fn of_passphrase() -> Self {
-        Self { kind: Kind::Passphrase, file: None, secret: None }
+    /// A passphrase for an existing file, which the user types now.
+    pub fn typed() -> Result<Self> {
+        let mut source = Self::new(Kind::Passphrase);
+        source.secret(false)?;
+        Ok(source)
+    }
+
+    fn new(kind: Kind) -> Self {
+        Self { kind, file: None, secret: None, is_empty: false }
     }
 
     /// How messages call it.
@@ -146,12 +219,16 @@ impl Source {
         self.file.as_ref()
     }
 
-    /// Checks that the secret is of the kind that a file needs.
-    pub fn fits(&self, needs_passphrase: bool) -> std::result::Result<(), Error> {
-        match (needs_passphrase, self.kind == Kind::Passphrase) {
-            (true, false) => Err(Error::NeedsPassphrase),
-            (false, true) => Err(Error::NeedsKey),
-            _ => Ok(()),
+    pub fn is_passphrase(&self) -> bool {
+        self.kind == Kind::Passphrase
+    }
+
+    /// What was tried, if there is something to say about it.
+    pub fn tried(&self) -> Option<String> {
+        match &self.secret {
+            Some(OwnSecret::Key(key)) => Some(format!("key {}", key.fingerprint())),
+            Some(OwnSecret::Passphrase(_)) if self.is_empty => Some("an empty passphrase".into()),
+            _ => None,
         }
     }
 
@@ -159,24 +236,20 @@ impl Source {
     pub fn secret(&mut self, new: bool) -> Result<&OwnSecret> {
         let secret = match self.secret.take() {
             Some(secret) => secret,
-            None => self.get(new).map_err(Failure::of_all_files)?,
+            None => self.get(new)?,
         };
         Ok(self.secret.insert(secret))
     }
 
-    fn get(&self, new: bool) -> Result<OwnSecret> {
-        let passphrase = match &self.file {
-            Some(file) => match self.kind {
-                Kind::Key => return read_key(file).map(OwnSecret::Key),
-                Kind::RawKey(format) => return read_raw_key(file, format),
-                Kind::Passphrase => first_line(file)?,
-            },
-            None => ask(new)?,
+    fn get(&mut self, new: bool) -> Result<OwnSecret> {
+        let passphrase = match (&self.file, self.kind) {
+            (Some(file), Kind::Key) => return read_key(file).map(OwnSecret::Key),
+            (Some(file), Kind::RawKey(format)) => return read_raw_key(file, format),
+            (Some(file), Kind::Passphrase) => first_line(file, new)?,
+            (None, _) => ask(new)?,
         };
-        if passphrase.is_empty() {
-            return Err(Failure::usage("the passphrase is empty"));
-        }
-        Ok(OwnSecret::Passphrase(Passphrase::new(passphrase.as_bytes())))
+        self.is_empty = passphrase.is_empty();
+        Ok(OwnSecret::Passphrase(Passphrase::new(passphrase.as_slice())))
     }
 }
 
@@ -198,15 +271,22 @@ fn existing_default() -> Result<PathBuf> {
 
 /// Reads a key file. Fails if other users can read it.
 fn read_key(input: &Input) -> Result<MasterKey> {
-    let text = read_text(input)?;
-    let key = MasterKey::from_key_file(&text).map_err(|error| {
+    let bytes = read(input, false)?;
+    let text = match std::str::from_utf8(without_mark(&bytes)) {
+        Ok(text) if !is_utf16(&bytes) => text,
+        _ => return Err(not_utf8(input, &bytes)),
+    };
+    let key = MasterKey::from_key_file(text).map_err(|error| {
         let failure = Failure::new(format!("{}: {error}", input.name));
-        match text.contains("palladion-key-") {
-            true => failure.hint("the key file is damaged: use a copy of it"),
-            false => failure.hint("check that it is the right file, or use a copy of it"),
-        }
+        failure.hint(match error {
+            KeyFileError::WrongCheck => {
+                "use a copy of it, or if you changed the key, remove the line \"# check:\""
+            }
+            _ if text.contains("palladion-key-") => "the key file is damaged: use a copy of it",
+            _ => "check that it is the right file, or use a copy of it",
+        })
     })?;
-    private(input).map(|()| key)
+    private(input, "-k").map(|()| key)
 }
 
 /// Reads the bytes of a key, or their hexadecimal digits. Fails if other users can read the file.
@@ -214,7 +294,7 @@ fn read_raw_key(input: &Input, format: Option<RawFormat>) -> Result<OwnSecret> {
     input.begin();
     // Longer than any key, even in hexadecimal digits.
     let mut bytes = Zeroizing::new(Vec::with_capacity(LONGEST_RAW));
-    let read = (&input.file).take(LONGEST_RAW as u64).read_to_end(&mut bytes);
+    let read = input.reader().take(LONGEST_RAW as u64).read_to_end(&mut bytes);
     read.map_err(|error| Failure::io("read", &input.name, &error))?;
     let decoded = hex::decode(bytes.trim_ascii());
     let guessed = format.is_none() && decoded.is_some() && bytes.len() == 32;
@@ -229,75 +309,88 @@ fn read_raw_key(input: &Input, format: Option<RawFormat>) -> Result<OwnSecret> {
     };
     let Some(key) = key.filter(|key| matches!(key.len(), 16 | 32)) else {
         let failure = Failure::new(format!("{} is not a raw key", input.name));
-        return Err(match bytes.starts_with(b"palladion-key-") {
+        return Err(match bytes.starts_with(KEY_MARK) {
             true => failure.hint("it is a Palladion key file: use -k KEYFILE"),
             false => failure.hint(format!("expected {expected}")),
         });
     };
-    private(input).map(|()| OwnSecret::RawKey { key, guessed })
+    private(input, "--raw-key").map(|()| OwnSecret::RawKey { key, guessed })
 }
 
 /// The first line of a file, without its line end, `\n` or `\r\n`.
-fn first_line(input: &Input) -> Result<Zeroizing<String>> {
-    private(input)?;
-    let text = read_text(input)?;
-    Ok(Zeroizing::new(text.lines().next().unwrap_or_default().to_string()))
-}
-
-fn private(input: &Input) -> Result<()> {
-    let Some(what) = open_to_others(&input.file) else { return Ok(()) };
-    let hint = match input.is_standard {
-        true => "make the file private with chmod 600".to_string(),
-        false => format!("make it private: chmod 600 {}", input.name),
+fn first_line(input: &Input, new: bool) -> Result<Zeroizing<Vec<u8>>> {
+    private(input, "--passphrase-file")?;
+    let text = read(input, true)?;
+    let line = match text.iter().position(|&byte| byte == b'\n') {
+        Some(end) => text[..end].strip_suffix(b"\r").unwrap_or(&text[..end]),
+        None => &text,
     };
-    Err(Failure::new(format!("other users can {what} {}", input.name)).hint(hint))
+    if line.starts_with(b"\xff\xfe") || line.starts_with(b"\xfe\xff") {
+        return Err(not_utf8(input, line));
+    }
+    let line = without_mark(line);
+    if new {
+        check_new(line, &format!("the first line of {}", input.name))?;
+    }
+    Ok(Zeroizing::new(line.to_vec()))
 }
 
-fn read_text(input: &Input) -> Result<Zeroizing<String>> {
+/// Checks the passphrase for a new file, which should be one that can be typed. Other programs may
+/// have used any for an existing file. `name` is what messages call it.
+fn check_new(passphrase: &[u8], name: &str) -> Result<()> {
+    let problem = match std::str::from_utf8(passphrase) {
+        Err(_) => "is not UTF-8 text",
+        Ok("") => "is empty",
+        Ok(text) if text.trim().is_empty() => "is empty but for spaces",
+        Ok(text) if text.contains('\0') => "contains a zero byte; is it UTF-16?",
+        Ok(_) => return Ok(()),
+    };
+    Err(Failure::usage(format!("{name} {problem}")).hint("choose another passphrase, in UTF-8"))
+}
+
+/// Fails if other users can use a file. Who may read standard input is up to the shell.
+fn private(input: &Input, option: &str) -> Result<()> {
+    let Some(what) = open_to_others(&input.file).filter(|_| input.descriptor.is_none()) else {
+        return Ok(());
+    };
+    let name = &input.name;
+    Err(Failure::new(format!("other users can {what} {name}")).hint(format!(
+        "make it private: chmod 600 {name}; if the disk has no permissions: {option} - < {name}"
+    )))
+}
+
+/// Reads a whole file, or its beginning up to the first line end.
+fn read(input: &Input, line: bool) -> Result<Zeroizing<Vec<u8>>> {
     input.begin();
-    // Large enough from the start, with the spare room that `read_to_string` wants: growing would
-    // leave copies in freed memory.
-    let mut text = Zeroizing::new(String::with_capacity(LONGEST + 1024));
-    match (&input.file).take(LONGEST as u64 + 1).read_to_string(&mut text) {
-        Ok(len) if len > LONGEST => {
-            let message = format!("{} is longer than {} KiB", input.name, LONGEST / 1024);
-            Err(Failure::new(message).hint("check that it is the right file"))
+    // Large enough from the start: growing would leave copies in freed memory.
+    let mut bytes = Zeroizing::new(vec![0; LONGEST + 1]);
+    let mut len = 0;
+    while len < bytes.len() && !(line && bytes[..len].contains(&b'\n')) {
+        match input.reader().read(&mut bytes[len..]) {
+            Ok(0) => break,
+            Ok(read) => len += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Failure::io("read", &input.name, &error)),
         }
-        Ok(_) => {
-            // Some editors put a mark before the text, which is no part of a passphrase.
-            if text.starts_with('\u{feff}') {
-                text.drain(..'\u{feff}'.len_utf8());
-            }
-            Ok(text)
-        }
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            Err(Failure::new(format!("{} is not a text file", input.name)))
-        }
-        Err(error) => Err(Failure::io("read", &input.name, &error)),
     }
+    if len > LONGEST && !(line && bytes[..len].contains(&b'\n')) {
+        let message = format!("{} is longer than {} KiB", input.name, LONGEST / 1024);
+        return Err(Failure::new(message).hint("check that it is the right file"));
+    }
+    bytes.truncate(len);
+    Ok(bytes)
 }
 
-/// What users other than the owner may do with a regular file, if anything.
-fn open_to_others(file: &File) -> Option<&'static str> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let mode = file.metadata().ok().filter(|metadata| metadata.is_file())?.mode();
-        match (mode & 0o044 != 0, mode & 0o022 != 0) {
-            (true, true) => Some("read and change"),
-            (true, false) => Some("read"),
-            (false, true) => Some("change"),
-            (false, false) => None,
-        }
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = file;
-        None
-    }
+fn not_utf8(input: &Input, bytes: &[u8]) -> Failure {
+    let failure = Failure::new(format!("{} is not a text file in UTF-8", input.name));
+    failure.hint(match is_utf16(bytes) {
+        true => "it is UTF-16: save it as UTF-8",
+        false => "check that it is the right file, or save it as UTF-8",
+    })
 }
 
-fn ask(new: bool) -> Result<Zeroizing<String>> {
+/// Asks for a passphrase.
+fn ask(new: bool) -> Result<Zeroizing<Vec<u8>>> {
     let prompt = |text: &str| {
         terminal::ask(text).map_err(|error| match error.kind() {
             #[cfg(windows)]
@@ -315,8 +408,11 @@ fn ask(new: bool) -> Result<Zeroizing<String>> {
         })
     };
     let passphrase = prompt("Passphrase: ")?;
+    if new {
+        check_new(passphrase.as_bytes(), "the passphrase")?;
+    }
     if new && *prompt("Confirm passphrase: ")? != *passphrase {
         return Err(Failure::usage("the two passphrases differ").hint("try again"));
     }
-    Ok(passphrase)
+    Ok(Zeroizing::new(passphrase.as_bytes().to_vec()))
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use palladion_file::{Mac, MasterKey};
 
@@ -10,6 +10,7 @@ use crate::args::MacArgs;
 use crate::failure::{Failure, Result};
 use crate::input::{Input, is_standard_input};
 use crate::keys::{OwnSecret, Source};
+use crate::text::{is_utf16, without_mark};
 use crate::values::Kind;
 use crate::{hex, streams};
 
@@ -47,7 +48,9 @@ pub fn run(args: &MacArgs) -> Result<()> {
             counted(unreadable, "list")
         ))),
         (_, _, true) => {
-            Err(Failure::new(format!("{} failed verification", counted(failed, "file")))
+            let failure = format!("{} failed verification", counted(failed, "file"));
+            Err(Failure::new(failure)
+                .detail(&format!("tried key {}", key.fingerprint()))
                 .hint("the files changed, or the list was made with another key or --algorithm"))
         }
         (_, _, false) => {
@@ -73,18 +76,24 @@ impl Maker<'_> {
             Ok(mac) => mac,
             Err(failure) => return Ok(Err(failure)),
         };
-        let line = Line { tag: mac.finalize(), file: file.into() };
+        // Like b3sum, so that the list can be checked elsewhere.
+        let file = match cfg!(windows) {
+            true => file.to_string_lossy().replace('\\', "/").into(),
+            false => file.into(),
+        };
+        let line = Line { tag: mac.finalize(), file };
         streams::print(line.to_bytes())?;
         Ok(Ok(()))
     }
 
     /// Checks a list, and counts the files that fail.
     fn check(&self, list: &Path, failed: &mut u64) -> Result<Result<()>> {
-        let Input { file, name, .. } = match open(list) {
+        let input = match open(list) {
             Ok(input) => input,
             Err(failure) => return Ok(Err(failure)),
         };
-        let mut reader = BufReader::new(file);
+        let name = &input.name;
+        let mut reader = BufReader::new(input.reader());
         let (mut checked, mut strange) = (0, 0);
         for number in 1.. {
             let mut line = Vec::new();
@@ -94,10 +103,16 @@ impl Maker<'_> {
                     return Ok(Err(Failure::new(format!("{name}: line {number} is too long"))));
                 }
                 Ok(_) => {}
-                Err(error) => return Ok(Err(Failure::io("read", &name, &error))),
+                Err(error) => return Ok(Err(Failure::io("read", name, &error))),
+            }
+            if number == 1 && is_utf16(&line) {
+                let failure =
+                    Failure::new(format!("{name} is UTF-16 text")).hint("save it as UTF-8");
+                return Ok(Err(failure));
             }
             let line = line.strip_suffix(b"\n").unwrap_or(&line);
             let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let line = if number == 1 { without_mark(line) } else { line };
             match Line::parse(line) {
                 Some(line) => {
                     checked += 1;
@@ -126,7 +141,7 @@ impl Maker<'_> {
 
     /// Checks a file and prints the verdict.
     fn verify(&self, line: &Line) -> Result<bool> {
-        let verified = self.mac(Path::new(&line.file)).map(|mac| mac.verify(&line.tag));
+        let verified = self.mac(&line.path()).map(|mac| mac.verify(&line.tag));
         if let Err(failure) = verified.as_ref() {
             failure.tell();
         }
@@ -147,7 +162,7 @@ impl Maker<'_> {
         let mut buffer = vec![0; BUFFER_LEN];
         let mut read = 0;
         loop {
-            match (&input.file).read(&mut buffer) {
+            match input.reader().read(&mut buffer) {
                 Ok(0) => return input.check_whole(read).map(|()| mac),
                 Ok(len) => {
                     mac.update(&buffer[..len]).map_err(failed)?;
@@ -199,6 +214,19 @@ impl Line {
         let mut line = if name == bytes_of(&self.file) { Vec::new() } else { vec![b'\\'] };
         line.extend_from_slice(hex::encode(&self.tag).as_bytes());
         [&line[..], b"  ", &name, b"\n"].concat()
+    }
+
+    /// Where the file is. A list made on Windows may separate the parts of a name by backslashes,
+    /// which elsewhere are part of a name.
+    fn path(&self) -> PathBuf {
+        let path = PathBuf::from(&self.file);
+        if cfg!(windows) || !matches!(path.try_exists(), Ok(false)) {
+            return path;
+        }
+        let mut name = bytes_of(&self.file);
+        name.iter_mut().filter(|byte| **byte == b'\\').for_each(|byte| *byte = b'/');
+        let other = os_string(name).map(PathBuf::from);
+        other.filter(|other| other.exists()).unwrap_or(path)
     }
 
     /// The name on one line.

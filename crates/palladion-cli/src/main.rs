@@ -16,10 +16,13 @@ mod output;
 mod pages;
 mod progress;
 mod raf;
+mod ring;
 mod speed;
 mod streams;
 mod terminal;
+mod text;
 mod values;
+mod waiting;
 
 use std::process::ExitCode;
 
@@ -36,9 +39,12 @@ fn main() -> ExitCode {
     interrupt::install();
     let result = match args.command {
         Command::Keygen(args) => keys::generate(&args),
-        Command::Encrypt(args) if args.decrypt => crypt::decrypt(&args.secret, &args.in_out),
+        Command::Fingerprint(args) => keys::fingerprint(&args),
+        Command::Encrypt(args) if args.decrypt => {
+            crypt::decrypt(args.secret.given().as_slice(), &args.in_out)
+        }
         Command::Encrypt(args) => crypt::encrypt(&args),
-        Command::Decrypt(args) => crypt::decrypt(&args.secret, &args.in_out),
+        Command::Decrypt(args) => crypt::decrypt(&args.given(), &args.in_out),
         Command::Mac(args) => mac::run(&args),
         Command::Raf(args) => raf::run(&args.command),
         Command::Backends => backends::list(),
@@ -55,11 +61,7 @@ fn main() -> ExitCode {
 /// Prints a page of help, the version or a mistake on the command line. Fails if help cannot be
 /// printed, on a full disk for example.
 fn show(text: &clap::Error) -> ExitCode {
-    if text.use_stderr() {
-        let _ = text.print(); // if that fails, nobody is listening
-        return ExitCode::from(text.exit_code() as u8);
-    }
-    match streams::print_with(|| text.print()) {
+    match streams::show(text) {
         Ok(()) => ExitCode::from(text.exit_code() as u8),
         Err(failure) => failure.end(),
     }

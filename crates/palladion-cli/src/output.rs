@@ -10,6 +10,7 @@ use palladion_file::output::{self, Cause, Error, Target};
 
 use crate::failure::{Failure, Result, quoted};
 use crate::input::is_standard;
+use crate::waiting::Waiting;
 use crate::{interrupt, streams};
 
 pub struct Output {
@@ -57,6 +58,11 @@ impl Output {
     /// Where to write.
     pub fn file(&self) -> &File {
         self.output.file()
+    }
+
+    /// Where to write, waiting if necessary.
+    pub fn writer(&self) -> Waiting<&File> {
+        Waiting(self.file())
     }
 
     pub fn is_terminal(&self) -> bool {

@@ -3,7 +3,10 @@
 use std::fs::File;
 use std::io::{self, Write};
 
+use anstream::{AutoStream, ColorChoice};
+
 use crate::failure::{Failure, Result};
+use crate::waiting::Waiting;
 
 /// Standard input without the buffer and the lock of [`io::Stdin`]. Fails if it is closed.
 pub fn input() -> io::Result<File> {
@@ -34,13 +37,40 @@ pub fn handed_over(number: u32) -> io::Result<File> {
 
 /// Prints text, or fails if standard output is closed or cannot be written.
 pub fn print(text: impl AsRef<[u8]>) -> Result<()> {
-    print_with(|| io::stdout().write_all(text.as_ref()))
+    let mut stdout = Waiting(io::stdout());
+    let printed = closed::check(1)
+        .and_then(|()| stdout.write_all(text.as_ref()))
+        .and_then(|()| stdout.flush());
+    printed.map_err(cannot_print)
 }
 
-/// Like [`print`], for text that `write` writes to [`io::Stdout`].
-pub fn print_with(write: impl FnOnce() -> io::Result<()>) -> Result<()> {
-    let printed = closed::check(1).and_then(|()| write()).and_then(|()| io::stdout().flush());
-    printed.map_err(|error| Failure::io("write", "standard output", &error))
+fn cannot_print(error: io::Error) -> Failure {
+    Failure::io("write", "standard output", &error)
+}
+
+/// Prints text on standard error. If that fails, nobody is listening.
+pub fn tell(text: &str) {
+    // One write, so that messages of several programs do not mix.
+    let _ = Waiting(io::stderr()).write_all(text.as_bytes());
+}
+
+/// Prints a page of help, the version or a mistake on the command line.
+pub fn show(text: &clap::Error) -> Result<()> {
+    // A console may need other calls for colours.
+    if cfg!(windows) {
+        let printed = text.print();
+        return if text.use_stderr() { Ok(()) } else { printed.map_err(cannot_print) };
+    }
+    let coloured = |choice| match choice {
+        ColorChoice::Never => text.render().to_string(),
+        _ => text.render().ansi().to_string(),
+    };
+    if text.use_stderr() {
+        tell(&coloured(AutoStream::choice(&io::stderr())));
+        Ok(())
+    } else {
+        print(coloured(AutoStream::choice(&io::stdout())))
+    }
 }
 
 /// Rust's standard library opens `/dev/null` for each standard stream that is closed, before `main`

@@ -4,8 +4,9 @@ use std::io;
 
 use zeroize::Zeroizing;
 
-/// The longest passphrase, in bytes. Terminals of Unix cut longer lines.
-const LONGEST: usize = 4000;
+/// The longest passphrase, in bytes. Terminals of Unix cut longer lines: Linux after 4095 bytes,
+/// macOS after 1023.
+const LONGEST: usize = if cfg!(target_os = "linux") { 4000 } else { 1000 };
 
 /// Asks for a passphrase at the terminal.
 pub fn ask(prompt: &str) -> io::Result<Zeroizing<String>> {

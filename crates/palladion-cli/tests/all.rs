@@ -7,3 +7,5 @@ mod interrupted;
 mod keys;
 mod outputs;
 mod raf;
+#[cfg(unix)]
+mod waiting;

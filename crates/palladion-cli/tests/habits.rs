@@ -133,14 +133,14 @@ fn default_key() {
     assert_eq!(run.status.code(), Some(2));
     assert!(run.stderr.contains("there is no default key file \"missing\""), "{run:?}");
     assert!(with("PALLADION_KEY_FILE", "new/key", &["keygen"]).status.success());
-    assert_eq!(bench.read("new/key").len(), 81);
+    assert_eq!(bench.read("new/key").len(), 99);
 
     // The folder for settings; a relative path or none is as if it was not set.
     if cfg!(unix) {
         let elsewhere = bench.path("elsewhere");
         let elsewhere = elsewhere.to_str().unwrap();
         assert!(with("XDG_CONFIG_HOME", elsewhere, &["keygen"]).status.success());
-        assert_eq!(bench.read("elsewhere/palladion/key").len(), 81);
+        assert_eq!(bench.read("elsewhere/palladion/key").len(), 99);
         for value in ["relative", ""] {
             assert_eq!(with("XDG_CONFIG_HOME", value, &["keygen"]).status.code(), Some(1));
         }
@@ -292,4 +292,108 @@ fn passphrases_at_the_prompt() {
     let shown = at_a_terminal(&bench, open, &[("Passphrase: ", "open\n")]);
     assert!(shown.contains("status=0"), "{shown}");
     assert_eq!(bench.read("more"), b"secret");
+}
+
+#[test]
+fn each_file_takes_the_secret_that_it_needs() {
+    let bench = Bench::new();
+    assert!(bench.run(&["keygen"]).status.success());
+    bench.ok(&["keygen", "-o", "other"]);
+    for name in ["one", "two", "wrong"] {
+        bench.write(name, format!("passphrase {name}\n"));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let private = fs::Permissions::from_mode(0o600);
+            fs::set_permissions(bench.path(name), private).unwrap();
+        }
+    }
+    for (name, secret) in [
+        ("a", &["-k", "key"][..]),
+        ("b", &["-k", "other"]),
+        ("c", &["--passphrase-file", "one"]),
+        ("d", &["--passphrase-file", "two"]),
+        ("e", &[]),
+    ] {
+        bench.write(name, name);
+        bench.ok(&[&["encrypt", name], secret].concat());
+    }
+    let all = ["-k", "key", "-k", "other", "--passphrase-file", "two", "--passphrase-file", "one"];
+    for files in [["a.pld", "b.pld", "c.pld", "d.pld"], ["d.pld", "c.pld", "b.pld", "a.pld"]] {
+        bench.ok(&[&["decrypt", "-f"], &files[..], &all].concat());
+    }
+    assert_eq!(bench.ok(&["decrypt", "-k", "key", "-k", "other", "-o", "-", "b.pld"]), b"b");
+    bench.fails(&["decrypt", "-k", "key", "-k", "other", "-o", "-", "e.pld"], 3, ", key ");
+    bench.fails(&["decrypt", "-k", "key", "-o", "-", "c.pld"], 3, "with a passphrase");
+    bench.fails(
+        &["decrypt", "--passphrase-file", "wrong", "--passphrase-file", "one", "-o", "-", "d.pld"],
+        3,
+        "not the passphrase",
+    );
+    bench.fails(
+        &["decrypt", "-k", "-", "--passphrase-file", "-", "-o", "-", "a.pld"],
+        2,
+        "only one",
+    );
+    // Without an option: the default key, and a terminal, which this test has not.
+    for files in [["c.pld", "e.pld"], ["e.pld", "c.pld"]] {
+        fs::remove_file(bench.path("e")).unwrap();
+        let run = bench.run(&[&["decrypt", "-f"], &files[..]].concat());
+        assert_eq!(run.status.code(), Some(1), "{run:?}");
+        assert_eq!((&bench.read("e")[..], run.stderr.matches("error: ").count()), (&b"e"[..], 1));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn passphrases_of_several_files_at_the_prompt() {
+    let bench = Bench::new();
+    assert!(bench.run(&["keygen"]).status.success());
+    for (name, passphrase) in
+        [("a", None), ("b", Some("one")), ("c", Some("two")), ("d", Some("one"))]
+    {
+        bench.write(name, name);
+        let Some(passphrase) = passphrase else {
+            bench.ok(&["encrypt", name]);
+            continue;
+        };
+        let run = bench
+            .run_with_input(&["encrypt", "--passphrase-file", "-", name], passphrase.as_bytes());
+        assert!(run.status.success(), "{run:?}");
+    }
+    let decrypt = |files: &str| format!("\"$P\" decrypt -f {files}; echo status=$?");
+    let end = ["a", "b", "c", "d"].map(|name| (name, name.as_bytes()));
+    for files in ["a.pld b.pld c.pld d.pld", "b.pld a.pld d.pld c.pld"] {
+        for (name, _) in end {
+            bench.write(name, "");
+        }
+        let dialog = [
+            ("Passphrase: ", "one\n"),
+            ("\"c.pld\" has another passphrase\r\nPassphrase: ", "two\n"),
+        ];
+        let shown = at_a_terminal(&bench, &decrypt(files), &dialog);
+        assert!(shown.contains("status=0"), "{shown}");
+        for (name, text) in end {
+            assert_eq!(bench.read(name), text);
+        }
+    }
+    // A mistake is forgiven, but not for ever.
+    let again = "wrong passphrase, try again\r\nPassphrase: ";
+    let dialog = [("Passphrase: ", "two\n"), (again, "\n"), (again, "one\n")];
+    let shown = at_a_terminal(&bench, &decrypt("b.pld"), &dialog);
+    assert!(shown.contains("status=0"), "{shown}");
+    let dialog = [("Passphrase: ", "x\n"), (again, "y\n"), (again, "\n")];
+    let shown = at_a_terminal(&bench, &decrypt("b.pld"), &dialog);
+    assert!(shown.contains("not the passphrase") && shown.contains("status=3"), "{shown}");
+    assert!(shown.contains("(tried an empty passphrase)"), "{shown}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_new_key_at_a_terminal() {
+    let bench = Bench::new();
+    let shown = at_a_terminal(&bench, "\"$P\" keygen -o new; \"$P\" fingerprint new", &[]);
+    let fingerprint = &shown[shown.find("fingerprint of the key: ").unwrap() + 24..][..8];
+    assert!(shown.ends_with(&format!("{fingerprint}  new\r\n")), "{shown}");
+    assert!(bench.read("new").ends_with(format!("# check: {fingerprint}\n").as_bytes()));
 }

@@ -176,7 +176,7 @@ fn a_warning_that_nobody_can_read() {
             .unwrap()
             .success()
     );
-    assert_eq!(bench.read("other").len(), 81);
+    assert_eq!(bench.read("other").len(), 99);
 }
 
 #[test]

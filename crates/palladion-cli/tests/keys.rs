@@ -6,22 +6,101 @@ use crate::common::*;
 fn key_files() {
     let bench = Bench::new();
     let key = String::from_utf8(bench.read("key")).unwrap();
-    assert!(key.starts_with("palladion-key-1:") && key.ends_with('\n') && key.len() == 81);
+    let (line, check) = key.split_once('\n').unwrap();
+    assert!(line.starts_with("palladion-key-1:") && line.len() == 80, "{key}");
+    assert!(check.starts_with("# check: ") && check.ends_with('\n') && check.len() == 18, "{key}");
     bench.fails(&["keygen", "-o", "key"], 1, "already exists");
     assert_eq!(bench.read("key"), key.as_bytes());
-    bench.ok(&["keygen", "-o", "key", "--force"]);
+    let run = bench.run(&["keygen", "-o", "key", "--force"]);
+    assert!(run.status.success() && run.stderr.contains("kept the old key as"), "{run:?}");
     assert_ne!(bench.read("key"), key.as_bytes());
-    assert_eq!(bench.ok(&["keygen", "-o", "-"]).len(), 81);
+    assert_eq!(bench.ok(&["keygen", "-o", "-"]).len(), 99);
 
     bench.write("in", "secret");
-    for wrong in ["", "nonsense", &key[..70], &format!("{key}{key}")] {
+    // A wrong digit, which old readers take for another key.
+    let digit = if &key[20..21] == "0" { "1" } else { "0" };
+    let mistyped = format!("{}{digit}{}", &key[..20], &key[21..]);
+    for wrong in ["", "nonsense", &key[..70], &format!("{key}{key}"), &mistyped] {
         bench.write("key", wrong);
         bench.fails(&["encrypt", "-k", "key", "-o", "-", "in"], 1, "\"key\": ");
     }
     bench.write("key", b"\xff\xfe");
     bench.fails(&["encrypt", "-k", "key", "-o", "-", "in"], 1, "not a text file");
-    bench.write("key", format!("# mine\n\n  {key}\n"));
-    bench.ok(&["encrypt", "-k", "key", "-o", "-", "in"]);
+    // With more around it; without the line that checks it, as older versions wrote it.
+    for good in [format!("# mine\n\n  {key}\n"), format!("{line}\n")] {
+        bench.write("key", good);
+        bench.ok(&["encrypt", "-k", "key", "-o", "-", "in"]);
+    }
+}
+
+#[test]
+fn replaced_keys_are_kept() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    bench.ok(&["encrypt", "-k", "key", "in"]);
+    let first = bench.read("key");
+    let names = |bench: &Bench| bench.names().join(" ");
+    assert!(bench.run(&["keygen", "-f", "-o", "key"]).status.success());
+    let second = bench.read("key");
+    let run = bench.run(&["keygen", "-f", "-o", "key"]);
+    assert!(run.status.success() && run.stderr.contains("key.old-2"), "{run:?}");
+    assert_eq!(names(&bench), "in in.pld key key.old-1 key.old-2");
+    assert_eq!((bench.read("key.old-1"), bench.read("key.old-2")), (first, second));
+    bench.ok(&["decrypt", "-k", "key.old-1", "-f", "in.pld"]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(bench.path("key.old-1")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    // Other files are not kept. A damaged key is.
+    bench.ok(&["keygen", "-f", "-o", "in"]);
+    assert_eq!(names(&bench), "in in.pld key key.old-1 key.old-2");
+    bench.write("in", "palladion-key-1:12");
+    assert!(bench.run(&["keygen", "-f", "-o", "in"]).status.success());
+    assert_eq!(bench.read("in.old-1"), b"palladion-key-1:12");
+    // Also the default key.
+    for _ in 0..2 {
+        let run = bench.run(&["keygen", "-f"]);
+        assert!(run.status.success() && run.stderr.contains("created the key file"), "{run:?}");
+    }
+    let default = if cfg!(windows) { "home/palladion" } else { "home/.config/palladion" };
+    assert!(bench.path(default).join("key.old-1").exists());
+}
+
+#[test]
+fn fingerprints() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    bench.ok(&["encrypt", "-k", "key", "in"]);
+    bench.ok(&["keygen", "-o", "other"]);
+    let of = |name: &str| {
+        let text = String::from_utf8(bench.read(name)).unwrap();
+        text.trim_end()[text.len() - 9..].to_string()
+    };
+    let lines = String::from_utf8(bench.ok(&["fingerprint", "key", "other"])).unwrap();
+    assert_eq!(lines, format!("{}  key\n{}  other\n", of("key"), of("other")));
+    let run = bench.run_with_input(&["fingerprint", "-"], &bench.read("key"));
+    assert_eq!(run.stdout, format!("{}  -\n", of("key")).as_bytes());
+    bench.fails(&["fingerprint"], 2, "no default key file");
+    bench.fails(&["fingerprint", "in"], 1, "not a Palladion key");
+    let run = bench.run(&["fingerprint", "missing", "key"]);
+    assert_eq!((run.status.code(), run.stdout.len()), (Some(1), 14), "{run:?}");
+
+    // A new default key shows it, and messages name the key that was tried.
+    let run = bench.run(&["keygen"]);
+    let default = String::from_utf8(bench.ok(&["fingerprint"])).unwrap();
+    assert!(
+        run.stderr.contains(&format!("fingerprint of the key: {}\n", &default[..8])),
+        "{run:?}"
+    );
+    let tried = format!("(tried key {})", of("other"));
+    bench.fails(&["decrypt", "-k", "other", "-o", "-", "in.pld"], 3, &tried);
+    bench.ok(&["raf", "import", "-k", "key", "in", "in.raf"]);
+    bench.fails(&["raf", "verify", "-k", "other", "in.raf"], 3, &tried);
+    bench.write("MACS", bench.ok(&["mac", "-k", "key", "in"]));
+    let run = bench.run(&["mac", "-k", "other", "--check", "MACS"]);
+    assert!(run.stderr.contains(&tried), "{run:?}");
 }
 
 #[cfg(unix)]
@@ -54,6 +133,27 @@ fn passphrases() {
         "not the passphrase",
     );
     bench.fails(&["encrypt", "--passphrase-file", "empty", "-o", "-", "in"], 2, "empty");
+    for (bad, message) in [
+        (&b""[..], "the first line of \"bad\" is empty"),
+        (b"\r\nopen sesame\n", "the first line of \"bad\" is empty"),
+        (b"\xef\xbb\xbf\n", "the first line of \"bad\" is empty"),
+        (b" \t \n", "is empty but for spaces"),
+        (b"open\0sesame", "contains a zero byte"),
+        (b"o\0p\0e\0n\0\n\0", "is it UTF-16?"),
+        (b"caf\xe9\n", "is not UTF-8 text"),
+    ] {
+        bench.write("bad", bad);
+        chmod(&bench, "bad", 0o600);
+        bench.fails(&["encrypt", "--passphrase-file", "bad", "-o", "-", "in"], 2, message);
+        bench.fails(&["raf", "create", "--passphrase-file", "bad", "new"], 2, message);
+    }
+    // Other programs may have used such a passphrase.
+    bench.write("bad", b"caf\xe9\n");
+    let mut file = Vec::new();
+    let latin = palladion_file::Passphrase::new(*b"caf\xe9");
+    palladion_file::Encryptor::new(&latin).run(&b"secret"[..], &mut file).unwrap();
+    bench.write("latin", file);
+    assert_eq!(bench.ok(&["decrypt", "--passphrase-file", "bad", "-o", "-", "latin"]), b"secret");
     let stderr = bench.fails(
         &["decrypt", "-k", "key", "-o", "-", "sealed"],
         3,
@@ -88,15 +188,24 @@ fn secrets_that_others_can_read() {
     }
     chmod(&bench, "key", 0o602);
     bench.fails(&["encrypt", "-k", "key", "-o", "-", "in"], 1, "other users can change \"key\"");
+    // Who may read standard input is up to the shell.
     let key = std::fs::File::open(bench.path("key")).unwrap();
     let run =
         finish(bench.command(&["encrypt", "-k", "-", "-o", "-", "in"]).stdin(key).spawn().unwrap());
-    assert!(run.stderr.contains("hint: make the file private with chmod 600\n"), "{run:?}");
+    assert!(run.status.success() && run.stderr.is_empty(), "{run:?}");
     // What is no key at all needs no permissions.
     chmod(&bench, "in", 0o644);
     bench.fails(&["encrypt", "-k", "in", "-o", "-", "in"], 1, "not a Palladion key");
-    chmod(&bench, "key", 0o400);
-    bench.ok(&["encrypt", "-k", "key", "-o", "-", "in"]);
+    // Secrets of services, which nobody may write.
+    for mode in [0o400, 0o440, 0o444] {
+        chmod(&bench, "key", mode);
+        bench.ok(&["encrypt", "-k", "key", "-o", "-", "in"]);
+    }
+    // Others decide about theirs. (Only root can give a file away.)
+    chmod(&bench, "key", 0o644);
+    if std::os::unix::fs::chown(bench.path("key"), Some(12345), None).is_ok() {
+        bench.ok(&["encrypt", "-k", "key", "-o", "-", "in"]);
+    }
 }
 
 #[test]
@@ -228,6 +337,64 @@ fn a_mark_before_the_text_is_ignored() {
     );
     bench.ok(&["encrypt", "-k", "key", "-f", "-o", "sealed", "in"]);
     assert_eq!(bench.ok(&["decrypt", "-k", "key2", "-o", "-", "sealed"]), b"secret");
+    let list = bench.ok(&["mac", "-k", "key", "in"]);
+    bench.write("MACS", marked(&list));
+    assert_eq!(bench.ok(&["mac", "-k", "key", "--check", "MACS"]), b"in: OK\n");
+}
+
+#[test]
+fn utf16_gets_a_hint() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    let key = String::from_utf8(bench.read("key")).unwrap();
+    let list = String::from_utf8(bench.ok(&["mac", "-k", "key", "in"])).unwrap();
+    type Encode = fn(&str) -> Vec<u8>;
+    let encodings: [Encode; 3] = [
+        |text| {
+            "\u{feff}".chars().chain(text.chars()).flat_map(|c| (c as u16).to_le_bytes()).collect()
+        },
+        |text| {
+            "\u{feff}".chars().chain(text.chars()).flat_map(|c| (c as u16).to_be_bytes()).collect()
+        },
+        |text| text.chars().flat_map(|c| (c as u16).to_le_bytes()).collect(),
+    ];
+    for (number, encode) in encodings.into_iter().enumerate() {
+        bench.write("wide", encode(&key));
+        chmod(&bench, "wide", 0o600);
+        let message = "\"wide\" is not a text file in UTF-8";
+        let stderr = bench.fails(&["encrypt", "-k", "wide", "-o", "-", "in"], 1, message);
+        assert!(stderr.contains("save it as UTF-8"), "{stderr}");
+        bench.write("wide", encode("open sesame\r\n"));
+        let (status, message) = if number < 2 { (1, message) } else { (2, "is it UTF-16?") };
+        let args = ["encrypt", "--passphrase-file", "wide", "-o", "-", "in"];
+        let stderr = bench.fails(&args, status, message);
+        assert!(stderr.contains("UTF-8"), "{stderr}");
+        bench.write("wide", encode(&list));
+        let run = bench.run(&["mac", "-k", "key", "--check", "wide"]);
+        assert_eq!((run.status.code(), run.stdout.len()), (Some(1), 0), "{run:?}");
+        assert!(run.stderr.contains("\"wide\" is UTF-16 text\nhint: save it as UTF-8"), "{run:?}");
+    }
+}
+
+#[test]
+fn lists_from_windows() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("dir")).unwrap();
+    bench.write("dir/a", "text");
+    let line = String::from_utf8(bench.ok(&["mac", "-k", "key", "dir/a"])).unwrap();
+    let tag = &line[..64];
+    // As it is, and as this program wrote it there.
+    for list in [format!("{tag}  dir\\a\r\n"), format!("\\{tag}  dir\\\\a\r\n")] {
+        bench.write("MACS", list);
+        let run = bench.run(&["mac", "-k", "key", "--check", "MACS"]);
+        assert!(run.status.success() && run.stdout.ends_with(b": OK\n"), "{run:?}");
+    }
+    // A file that has this very name goes first.
+    if cfg!(unix) {
+        bench.write("dir\\a", "other");
+        let run = bench.run(&["mac", "-k", "key", "--check", "MACS"]);
+        assert_eq!(run.status.code(), Some(1), "{run:?}");
+    }
 }
 
 #[test]

@@ -369,7 +369,7 @@ fn passphrases() {
         3,
         "wrong key or passphrase",
     );
-    bench.fails(&["raf", "cat", "--passphrase-file", "empty", "f.raf"], 2, "empty");
+    bench.fails(&["raf", "cat", "--passphrase-file", "empty", "f.raf"], 3, "wrong key");
     bench.fails(&["raf", "create", "--passphrase-file", "empty", "g.raf"], 2, "empty");
     // Another file, another key.
     bench.ok(&["raf", "create", "--passphrase-file", "good", "-a", "AEGIS-128L", "g.raf"]);

@@ -223,6 +223,10 @@ pub enum KeyFileError {
     NotOneKey,
     /// What follows `palladion-key-1:` is not 64 hexadecimal digits.
     NotHex,
+    /// The key is not the one that the line `# check:` after it was made for.
+    WrongCheck,
+    /// The text has zero bytes, as if it was UTF-16.
+    NotUtf8,
 }
 
 impl fmt::Display for KeyFileError {
@@ -235,6 +239,10 @@ impl fmt::Display for KeyFileError {
             KeyFileError::NotHex => {
                 "the key is damaged: expected 64 hexadecimal digits after \"palladion-key-1:\""
             }
+            KeyFileError::WrongCheck => {
+                "the key is damaged: it does not match the line \"# check:\" after it"
+            }
+            KeyFileError::NotUtf8 => "not UTF-8 text, perhaps UTF-16: save the key file as UTF-8",
         })
     }
 }

@@ -217,14 +217,16 @@ fn child_without_memory() {
 
 #[test]
 fn every_key_file_error() {
-    let (names, name) = variants!(KeyFileError: NoKey NotOneKey NotHex);
+    let (names, name) = variants!(KeyFileError: NoKey NotOneKey NotHex WrongCheck NotUtf8);
     let came = |text: &str| Came::new(&MasterKey::from_key_file(text).unwrap_err(), name);
     let good = key().to_key_file().to_string();
     let calls: &[Call<'_>] = &[
         ("NoKey", &["\"palladion-key-1:\""], came("ssh-rsa AAAA")),
         ("NotOneKey", &["one line", "more"], came(&format!("{good}{good}"))),
-        ("NotHex", &["64 hexadecimal digits"], came(&good.replace("42", "4x"))),
+        ("NotHex", &["64 hexadecimal digits"], came(&good.replacen("42", "4x", 1))),
         ("NotHex", &["64 hexadecimal digits"], came("palladion-key-1:42")),
+        ("WrongCheck", &["damaged", "\"# check:\""], came(&good.replacen("42", "43", 1))),
+        ("NotUtf8", &["UTF-16", "save"], came("p\0a\0l\0")),
     ];
     check(names, calls, &[]);
 }

@@ -38,6 +38,8 @@
 
 #![cfg_attr(not(feature = "output"), forbid(unsafe_code))] // with it, `output` has one block
 
+#[cfg(feature = "output")]
+mod access;
 mod chunk;
 mod cipher;
 mod decrypt;
@@ -56,6 +58,8 @@ pub mod sans_io;
 mod secret;
 mod stream;
 
+#[cfg(feature = "output")]
+pub use access::open_to_others;
 pub use chunk::ChunkSize;
 
 pub use decrypt::Decryptor;

@@ -10,6 +10,11 @@ use zeroize::Zeroizing;
 use crate::{Algorithm, Error, KdfParams, KeyFileError};
 
 const KEY_FILE_PREFIX: &str = "palladion-key-1:";
+/// Begins the line after the key, which ends with the key's fingerprint. Readers of before take it
+/// for a comment.
+const CHECK_PREFIX: &str = "# check: ";
+/// Bytes in a fingerprint.
+const FINGERPRINT_LEN: usize = 4;
 
 /// 32 random bytes from which the keys of any number of files are derived. Wiped on drop.
 ///
@@ -18,7 +23,8 @@ const KEY_FILE_PREFIX: &str = "palladion-key-1:";
 ///
 /// let key = MasterKey::generate()?;
 /// let text = key.to_key_file();
-/// assert!(text.starts_with("palladion-key-1:") && text.ends_with('\n'));
+/// assert!(text.starts_with("palladion-key-1:"));
+/// assert!(text.ends_with(&format!("\n# check: {}\n", key.fingerprint())));
 /// assert_eq!(MasterKey::from_key_file(&text).unwrap().as_bytes(), key.as_bytes());
 /// # Ok::<(), palladion_file::Error>(())
 /// ```
@@ -38,8 +44,32 @@ impl MasterKey {
         &self.0
     }
 
-    /// Reads the text of a key file: one line `palladion-key-1:` and 64 hexadecimal digits; empty
-    /// lines and lines that begin with `#` are comments.
+    /// Eight hexadecimal digits to tell keys apart by. They reveal nothing else about the key, so
+    /// they may be shown.
+    ///
+    /// ```
+    /// use palladion_file::MasterKey;
+    ///
+    /// assert_eq!(MasterKey::from([0x5a; 32]).fingerprint(), "72109520");
+    /// ```
+    pub fn fingerprint(&self) -> String {
+        let mut digits = [0; 2 * FINGERPRINT_LEN];
+        let digits = base16ct::lower::encode_str(&self.fingerprint_bytes(), &mut digits);
+        digits.expect("two digits for each byte").to_string()
+    }
+
+    fn fingerprint_bytes(&self) -> [u8; FINGERPRINT_LEN] {
+        let mut fingerprint = [0; FINGERPRINT_LEN];
+        Hkdf::<Sha256>::new(None, &*self.0)
+            .expand(b"palladion key fingerprint v1", &mut fingerprint)
+            .expect("HKDF gives up to 8160 bytes");
+        fingerprint
+    }
+
+    /// Reads the text of a key file: one line `palladion-key-1:` and 64 hexadecimal digits. If the
+    /// next line is `# check:` and the [fingerprint](Self::fingerprint) of a key, as
+    /// [`to_key_file`](Self::to_key_file) writes it, the key must have that. Other lines that begin
+    /// with `#` are comments; they, empty lines and a byte order mark are ignored.
     ///
     /// ```
     /// use palladion_file::{KeyFileError, MasterKey};
@@ -49,9 +79,11 @@ impl MasterKey {
     /// assert_eq!(MasterKey::from_key_file("ssh-rsa AAAA").unwrap_err(), KeyFileError::NoKey);
     /// ```
     pub fn from_key_file(text: &str) -> Result<Self, KeyFileError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         // The digits are found by their position. Only `decode` looks at them, in constant time.
-        let line =
-            without_comments(text).strip_prefix(KEY_FILE_PREFIX).ok_or(KeyFileError::NoKey)?;
+        let line = without_comments(text).strip_prefix(KEY_FILE_PREFIX).ok_or_else(|| {
+            if text.contains('\0') { KeyFileError::NotUtf8 } else { KeyFileError::NoKey }
+        })?;
         let line = line.as_bytes();
         let spaces = line.iter().take_while(|byte| is_space(**byte)).count();
         let (digits, rest) = line[spaces..].split_first_chunk().ok_or(KeyFileError::NotHex)?;
@@ -66,19 +98,29 @@ impl MasterKey {
         if !without_comments(rest).is_empty() {
             return Err(KeyFileError::NotOneKey);
         }
-        Ok(Self(key))
+        let key = Self(key);
+        match check_line(rest) {
+            // `Tag` compares in constant time.
+            Some(check) if Tag::from(check) != Tag::from(key.fingerprint_bytes()) => {
+                Err(KeyFileError::WrongCheck)
+            }
+            _ => Ok(key),
+        }
     }
 
-    /// The text of a key file that holds this key.
+    /// The text of a key file that holds this key: a line with the key, and one that checks it.
     pub fn to_key_file(&self) -> Zeroizing<String> {
+        let check = [CHECK_PREFIX, &self.fingerprint(), "\n"].concat();
         // Large enough from the start: growing would leave copies in freed memory.
-        let mut text = Zeroizing::new(String::with_capacity(KEY_FILE_PREFIX.len() + 65));
+        let len = KEY_FILE_PREFIX.len() + 65 + check.len();
+        let mut text = Zeroizing::new(String::with_capacity(len));
         text.push_str(KEY_FILE_PREFIX);
         let mut digits = Zeroizing::new([0; 64]);
         text.push_str(
             base16ct::lower::encode_str(&*self.0, &mut *digits).expect("two digits for each byte"),
         );
         text.push('\n');
+        text.push_str(&check);
         text
     }
 
@@ -105,6 +147,15 @@ fn without_comments(mut text: &str) -> &str {
         }
         text = text.split_once('\n').map_or("", |(_, rest)| rest);
     }
+}
+
+/// The fingerprint at the end of the first line, if that is one that checks the key before it. Any
+/// other comment may stand there too.
+fn check_line(text: &str) -> Option<[u8; FINGERPRINT_LEN]> {
+    let digits = text.lines().next()?.strip_prefix(CHECK_PREFIX)?.trim_end();
+    let mut check = [0; FINGERPRINT_LEN];
+    let decoded = base16ct::mixed::decode(digits, &mut check).ok()?;
+    (decoded.len() == FINGERPRINT_LEN).then_some(check)
 }
 
 /// Whether a byte is a space or a tab, in constant time, because it may be the first digit. `Tag`
@@ -266,10 +317,42 @@ mod tests {
             (format!("{line}{hex}0\n"), Err(NotHex)),
             (format!("{line}{}é", &hex[1..]), Err(NotHex)),
             (format!("{line}{hex}é"), Err(NotHex)),
+            (format!("\u{feff}{line}{hex}\n"), Ok(())),
             (format!("{line}{hex}\nx"), Err(NotOneKey)),
             (format!("{line}{hex}\n{line}{hex}\n"), Err(NotOneKey)),
         ] {
             assert_eq!(MasterKey::from_key_file(&text).map(|_| ()), expected, "{text:?}");
+        }
+    }
+
+    /// Every wrong digit of a key and of its check line is noticed, and comments that only look
+    /// like a check line are not taken for one.
+    #[test]
+    fn checks() {
+        let text = MasterKey::from(std::array::from_fn(|i| i as u8)).to_key_file();
+        let (line, check) = text.split_once('\n').unwrap();
+        assert_eq!(check, "# check: ff920f45\n");
+        let check_digits = text.len() - 9..text.len() - 1;
+        for at in (KEY_FILE_PREFIX.len()..line.len()).chain(check_digits) {
+            let digit = char::from(text.as_bytes()[at]);
+            for other in "0123456789abcdef".chars().filter(|&other| other != digit) {
+                let mut wrong = text.to_string();
+                wrong.replace_range(at..at + 1, other.encode_utf8(&mut [0; 4]));
+                let error = MasterKey::from_key_file(&wrong).unwrap_err();
+                assert_eq!(error, KeyFileError::WrongCheck, "{wrong}");
+            }
+        }
+        for after in [
+            "\n",
+            "\r\n# check: FF920F45 \t\r\n",
+            "\n# mine\n# check: 00000000\n",
+            "\n# check: the backups\n",
+            "\n# check: 0000000\n",
+            "\n# check: 000000000\n",
+            "\n#check: 00000000\n",
+        ] {
+            let text = format!("# check: 00000000\n{line}{after}");
+            assert!(MasterKey::from_key_file(&text).is_ok(), "{text:?}");
         }
     }
 }

@@ -8,6 +8,8 @@ use std::thread;
 
 use zeroize::Zeroizing;
 
+use crate::waiting::Waiting;
+
 /// Pieces in flight: one being read or written, one being processed, and one between them.
 const PIECES: usize = 3;
 
@@ -45,14 +47,14 @@ pub struct Pieces {
 
 impl Pieces {
     /// The first piece has `first` bytes, the others `len`, and the last one the rest.
-    pub fn read(mut file: File, first: usize, len: usize) -> io::Result<Self> {
+    pub fn read(file: File, first: usize, len: usize) -> io::Result<Self> {
         let (free, buffers) = buffers(first.max(len));
         let (sender, pieces) = sync_channel(PIECES);
         // The thread is never joined: it may be waiting for input that never comes.
         thread::Builder::new().spawn(move || {
             let mut wanted = first;
             for mut buffer in buffers {
-                let filled = fill(&mut file, &mut buffer[..wanted]);
+                let filled = fill(&file, &mut buffer[..wanted]);
                 let end = !matches!(filled, Ok(len) if len == wanted);
                 let sent = match filled {
                     Ok(0) => break,
@@ -78,10 +80,10 @@ impl Pieces {
 }
 
 /// Reads until the buffer is full or the file ends.
-fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+fn fill(file: &File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut len = 0;
     while len < buffer.len() {
-        match file.read(&mut buffer[len..]) {
+        match Waiting(file).read(&mut buffer[len..]) {
             Ok(0) => break,
             Ok(n) => len += n,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -117,7 +119,7 @@ impl Sink {
 /// Writes the pieces that `work` produces, of at most `len` bytes each, to a file. Returns the
 /// result of `work`, or the error of a write.
 pub fn write<T>(
-    mut file: &File,
+    file: &File,
     len: usize,
     work: impl FnOnce(&mut Sink) -> Result<T, Closed>,
 ) -> io::Result<T> {
@@ -126,7 +128,7 @@ pub fn write<T>(
     thread::scope(|scope| {
         let writer = thread::Builder::new().spawn_scoped(scope, move || {
             for piece in pieces {
-                file.write_all(&piece)?;
+                Waiting(file).write_all(&piece)?;
                 // At the end, nobody receives it.
                 let _ = free.send(piece.buffer);
             }

@@ -24,6 +24,8 @@ pub struct Place {
     pub metadata: Metadata,
     file: File,
     change: bool,
+    /// What messages say about the secret that was tried.
+    tried: Option<String>,
 }
 
 impl Place {
@@ -54,7 +56,7 @@ impl Place {
             ));
             return Err(failure.hint("try again when it is done"));
         }
-        Ok(Self { name, metadata, file, change })
+        Ok(Self { name, metadata, file, change, tried: None })
     }
 
     /// Reads the header without verifying it.
@@ -100,25 +102,35 @@ impl Place {
     pub fn master_key(&mut self, key: &KeyArgs, mut source: Source) -> Result<Zeroizing<Vec<u8>>> {
         // Read the header before asking for a passphrase.
         let info = self.probe()?;
-        master_key(source.secret(false)?, key, info.algorithm, &info.file_id)
+        let key = master_key(source.secret(false)?, key, info.algorithm, &info.file_id)?;
+        self.tried = source.tried();
+        Ok(key)
     }
 
     /// A second handle to the file.
     pub fn again(&self) -> Result<Self> {
-        let Self { name, metadata, file, change } = self;
+        let Self { name, metadata, file, change, tried } = self;
         let file = file.try_clone().map_err(|error| Failure::io("open", name, &error))?;
-        Ok(Self { name: name.clone(), metadata: metadata.clone(), file, change: *change })
+        let (name, metadata, tried) = (name.clone(), metadata.clone(), tried.clone());
+        Ok(Self { name, metadata, file, change: *change, tried })
     }
 
     pub fn open_with(self, master_key: &[u8]) -> Result<Opened> {
-        let Self { name, file, change, .. } = self;
+        let Self { name, file, change, tried, .. } = self;
         match if change {
             Raf::open(file, master_key)
         } else {
             Raf::open_read_only(file, master_key)
         } {
             Ok(raf) => Ok(Opened { name, raf, master_key: master_key.to_vec().into() }),
-            Err(error) => Err(failed("open", &name, None, error)),
+            Err(error) => {
+                let is_wrong = matches!(error, Error::WrongKey);
+                let failure = failed("open", &name, None, error);
+                Err(match tried.filter(|_| is_wrong) {
+                    Some(tried) => failure.detail(&format!("tried {tried}")),
+                    None => failure,
+                })
+            }
         }
     }
 }

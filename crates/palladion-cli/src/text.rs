@@ -1,0 +1,33 @@
+//! Text files: byte order marks and UTF-16, which editors and shells of Windows make.
+
+/// Text without the mark that some editors put before it.
+pub fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text)
+}
+
+/// Whether the beginning of a text looks like UTF-16: it has that byte order mark, or every other
+/// byte of the first few is zero.
+pub fn is_utf16(text: &[u8]) -> bool {
+    let zero = |byte: &u8| *byte == 0;
+    text.starts_with(b"\xff\xfe")
+        || text.starts_with(b"\xfe\xff")
+        || matches!(text, [a, b, c, d, ..]
+            if zero(a) != zero(b) && zero(a) == zero(c) && zero(b) == zero(d))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks() {
+        assert_eq!(without_mark(b"\xef\xbb\xbftext"), b"text");
+        assert_eq!(without_mark(b"text"), b"text");
+        for text in [&b"\xff\xfea\0"[..], b"\xfe\xff\0a", b"\xff\xfe", b"a\0b\0", b"\0a\0b"] {
+            assert!(is_utf16(text), "{text:?}");
+        }
+        for text in [&b""[..], b"a", b"text", b"a\0bc", b"\0\0\0\0", b"\xef\xbb\xbfa", b"\xff"] {
+            assert!(!is_utf16(text), "{text:?}");
+        }
+    }
+}
