@@ -36,9 +36,9 @@ async function pass(query) {
     }
 }
 
-describe('vectors, messages, files and compat', { concurrency: true }, () => {
+describe('vectors, messages and files', { concurrency: true }, () => {
     for (const build of ['scalar', 'simd128', 'relaxed-simd']) {
-        test(build, () => pass(`build=${build}&tests=vectors,messages,files,compat`));
+        test(build, () => pass(`build=${build}&tests=vectors,messages,files`));
     }
 });
 
