@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the JavaScript package and its native addon, installs them as a user does into a folder of
 # their own, and tests them there in Node, with the addon and with each build of the WebAssembly:
-# vectors, messages, files (also against the command line), the README's examples, the types, and
-# the package without the addon.
+# vectors, messages, files (also against the command line), the README's examples, the types, the
+# package without the addon, and programs made by bundlers.
 #
 #   scripts/test-js.sh [native|scalar|simd128|relaxed-simd ...]
 #
@@ -10,7 +10,8 @@
 # Deno and Bun too, from their npm packages.
 #
 # Needs (Debian): nodejs npm, and for WebAssembly rustc-web cargo-web rust-web-src lld-19 (or the
-# target wasm32-unknown-unknown from rustup); gets TypeScript from npm.
+# target wasm32-unknown-unknown from rustup); gets TypeScript and bundlers
+# from npm.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 type node npm >/dev/null
@@ -20,7 +21,7 @@ folder=${JS_FOLDER:-$(mktemp -d)}
 mkdir -p "$folder"
 
 echo "== Build"
-[ -x "$js/node_modules/.bin/tsc" ] || npm --prefix "$js" ci --silent
+[ -x "$js/node_modules/.bin/vite" ] || npm --prefix "$js" ci --silent
 node "$js/build.mjs"
 rm -rf "$js/npm"
 node "$js/build.mjs" addon
@@ -66,6 +67,9 @@ for resolution in "nodenext nodenext" "esnext bundler"; do
         --lib es2022,dom,dom.iterable,dom.asynciterable \
         --module "$module" --moduleResolution "$names" test/user.ts)
 done
+
+echo "== Bundlers"
+PALLADION_ROOT=$PWD node "$folder/test/bundlers/run.mjs"
 
 echo "== Tests"
 PALLADION_ROOT=$PWD PALLADION_CLI=${CARGO_TARGET_DIR:-$PWD/target}/release/palladion \

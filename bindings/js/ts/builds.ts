@@ -1,5 +1,5 @@
 /** The build in use: which can run here, which is chosen, and how it is loaded. */
-import { checkOptions, quoted } from './bytes.js';
+import { checkOptions, quoted, type Bytes } from './bytes.js';
 import type { Build, Engine } from './engine.js';
 import { PalladionError } from './errors.js';
 import { Native, type Addon } from './native.js';
@@ -94,7 +94,7 @@ function choose(wish: string | undefined): Build {
 /** Where an entry has the modules. */
 interface Modules {
     /** A module, for the first call of a function. */
-    now?(build: WasmBuild): BufferSource;
+    now?(build: WasmBuild): Bytes;
     /** A module, for `init`. */
     later(build: WasmBuild): WasmSource;
 }

@@ -13,6 +13,7 @@ import { engine } from './builds.js';
 import { Handle, type Chunk, type Engine } from './engine.js';
 import { PalladionError } from './errors.js';
 import { randomBytes } from './random.js';
+import type { FileTransform } from './types.js';
 
 /**
  * The secret of a file: a master key, as 32 bytes or the text of a key file, or a passphrase, as a
@@ -342,7 +343,7 @@ class Opener {
     }
 }
 
-function transform(file: Sealer | Opener): TransformStream<BytesLike, Bytes> {
+function transform(file: Sealer | Opener): FileTransform {
     // Older declarations lack `cancel`. Older engines do not call it; then garbage collection frees
     // the file.
     const transformer: Transformer<BytesLike, Bytes> & { cancel(): void } = {
@@ -351,7 +352,7 @@ function transform(file: Sealer | Opener): TransformStream<BytesLike, Bytes> {
         flush: (controller) => file.end((bytes) => controller.enqueue(bytes)),
         cancel: () => file.free(),
     };
-    return new TransformStream(transformer);
+    return new TransformStream(transformer) as FileTransform;
 }
 
 /** Encrypts a stream to a file for `palladion decrypt`, {@link decryptStream} or {@link
@@ -361,7 +362,7 @@ function transform(file: Sealer | Opener): TransformStream<BytesLike, Bytes> {
  * With a passphrase, this call takes a few tenths of a second and 64 MiB, unless `kdf` sets another
  * cost.
  */
-export function encryptStream(options: EncryptOptions): TransformStream<BytesLike, Bytes> {
+export function encryptStream(options: EncryptOptions): FileTransform {
     return transform(new Sealer(options));
 }
 
@@ -369,7 +370,7 @@ export function encryptStream(options: EncryptOptions): TransformStream<BytesLik
  * one chunk in memory and passes it on once it is verified. **The file is complete only if the
  * stream ends without an error.**
  */
-export function decryptStream(options: DecryptOptions): TransformStream<BytesLike, Bytes> {
+export function decryptStream(options: DecryptOptions): FileTransform {
     return transform(new Opener(options));
 }
 

@@ -1,7 +1,7 @@
 /** Connects what browsers have as globals and Node, Deno and Bun in modules. */
 import { webcrypto } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import module from 'node:module';
 import { Buffer } from 'node:buffer';
 
 import { useSurroundings } from './builds.js';
@@ -23,57 +23,66 @@ const denied = (wanted: Permission) => {
     return Deno !== undefined && Deno.permissions.querySync(wanted).state !== 'granted';
 };
 
-/** The packages with the addon. Each name is written out, so that tools that collect the files of a
- * program find it.
- */
-const packages = (require: NodeJS.Require): Record<string, [string, () => unknown][]> => ({
-    'linux-x64': [
-        // A program does not know its C library; only one of the two loads.
-        ['@palladion/aegis-linux-x64-gnu', () => require('@palladion/aegis-linux-x64-gnu')],
-        ['@palladion/aegis-linux-x64-musl', () => require('@palladion/aegis-linux-x64-musl')],
-    ],
-    'linux-arm64': [
-        ['@palladion/aegis-linux-arm64-gnu', () => require('@palladion/aegis-linux-arm64-gnu')],
-        ['@palladion/aegis-linux-arm64-musl', () => require('@palladion/aegis-linux-arm64-musl')],
-    ],
-    'darwin-x64': [['@palladion/aegis-darwin-x64', () => require('@palladion/aegis-darwin-x64')]],
-    'darwin-arm64': [
-        ['@palladion/aegis-darwin-arm64', () => require('@palladion/aegis-darwin-arm64')],
-    ],
-    'win32-x64': [['@palladion/aegis-win32-x64', () => require('@palladion/aegis-win32-x64')]],
-});
+/** The names of the packages that may have the addon for this machine. */
+function names(): string[] {
+    const name = `@palladion/aegis-${process.platform}-${process.arch}`;
+    // A program does not know its C library; only one of the two loads.
+    return process.platform === 'linux' ? [`${name}-gnu`, `${name}-musl`] : [name];
+}
 
-/** The places from which to look for the packages: this module or, in a bundle, the bundle and the
- * program. A bundle as a CommonJS module has no `import.meta`, others have no `__filename`.
+/** Loads a package from where this module is. Each name is written out, so that tools that collect
+ * the files of a program find the addon. webpack would fail to read it, and does not look for it
+ * because `createRequire` is not imported by its name.
  */
-function places(): string[] {
-    const bundle = typeof __filename === 'string' ? __filename : undefined;
-    const all = [import.meta.url as string | undefined, bundle, process.argv[1]];
-    return all.filter((place) => place !== undefined && /^(file:|\/|[A-Za-z]:)/.test(place)) as
-        string[];
+function load(name: string): unknown {
+    const require = module.createRequire(import.meta.url);
+    switch (name) {
+        case '@palladion/aegis-linux-x64-gnu': return require('@palladion/aegis-linux-x64-gnu');
+        case '@palladion/aegis-linux-x64-musl': return require('@palladion/aegis-linux-x64-musl');
+        case '@palladion/aegis-linux-arm64-gnu': return require('@palladion/aegis-linux-arm64-gnu');
+        case '@palladion/aegis-linux-arm64-musl':
+            return require('@palladion/aegis-linux-arm64-musl');
+        case '@palladion/aegis-darwin-x64': return require('@palladion/aegis-darwin-x64');
+        case '@palladion/aegis-darwin-arm64': return require('@palladion/aegis-darwin-arm64');
+        case '@palladion/aegis-win32-x64': return require('@palladion/aegis-win32-x64');
+        default: throw new Error('there is no such package');
+    }
+}
+
+/** Loads a package from where the bundle is that contains this module. */
+function loadForBundle(name: string): unknown {
+    // Only a CommonJS module has a `__filename`. webpack says that all have, so `typeof` does not
+    // help.
+    return module.createRequire(__filename)(name);
+}
+
+/** Loads a package from where the program is. */
+function loadForProgram(name: string): unknown {
+    return module.createRequire(process.argv[1]!)(name);
 }
 
 /** Loads the addon from the package for this platform, which npm installs if there is one. */
 function addon(): Addon {
-    if (denied({ name: 'ffi' })) throw new Error('Deno needs the option --allow-ffi for it');
-    if (denied({ name: 'read' })) throw new Error('Deno needs the option --allow-read for it');
-    const platform = `${process.platform}-${process.arch}`;
+    for (const name of ['ffi', 'read'] as const)
+        if (denied({ name })) throw new Error(`Deno needs the option --allow-${name} for it`);
     const reasons = new Set<string>();
-    for (const place of places()) {
-        for (const [name, load] of packages(createRequire(place))[platform] ?? []) {
+    for (const from of [load, loadForBundle, loadForProgram]) {
+        for (const name of names()) {
             try {
-                const addon = load() as Addon;
+                const addon = from(name) as Addon;
                 if (addon.version === VERSION && typeof addon.pld_key_format === 'function')
                     return addon;
                 reasons.add(`${name} has version ${addon.version} instead of ${VERSION}`);
             } catch (error) {
                 const { code, message } = error as NodeJS.ErrnoException;
+                // There is no such file to look from.
+                if (code === 'ERR_INVALID_ARG_VALUE' || error instanceof ReferenceError) continue;
                 const absent = code === 'MODULE_NOT_FOUND';
                 reasons.add(absent ? `${name} is not installed` : `${name}: ${message}`);
             }
         }
     }
-    throw new Error([...reasons].join('; ') || `there is none for ${platform}`);
+    throw new Error([...reasons].join('; '));
 }
 
 useRandomSource(webcrypto);
@@ -81,7 +90,7 @@ useRandomSource(webcrypto);
 useAllocation((length) => new Uint8Array(Buffer.allocUnsafeSlow(length).buffer as ArrayBuffer));
 useFileReader(async (url) => {
     if (denied({ name: 'read' })) throw new Error('Deno needs the option --allow-read for it');
-    return readFile(url);
+    return readFile(new URL(url));
 });
 useSurroundings({
     addon,

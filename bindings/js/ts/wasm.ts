@@ -1,7 +1,8 @@
 /** The WebAssembly module: which build can run here, and its instances. */
-import { toBytes, typeName, type BytesLike } from './bytes.js';
+import { toBytes, typeName, type Bytes, type BytesLike } from './bytes.js';
 import { Chunk, Engine, type Build, type Call, type Calls } from './engine.js';
 import { PalladionError } from './errors.js';
+import type { ModuleSource } from './types.js';
 import { VERSION } from './version.js';
 
 /** The builds of the module, the fastest first. */
@@ -10,7 +11,7 @@ export type WasmBuild = Exclude<Build, 'native'>;
 export const WASM_BUILDS: readonly WasmBuild[] = ['relaxed-simd', 'simd128', 'scalar'];
 
 interface Exports extends Calls {
-    readonly memory: WebAssembly.Memory;
+    readonly memory: { readonly buffer: ArrayBuffer };
     readonly pld_build: Call;
     readonly pld_version: Call;
     readonly pld_place: Call;
@@ -28,10 +29,10 @@ const NUMBER = VERSION.split('.').reduce((number, part) => number * 1024 + parse
 export class Wasm extends Engine {
     readonly build: WasmBuild;
     declare readonly call: Exports;
-    readonly #module: WebAssembly.Module;
+    readonly #module: object;
     #memory: Uint8Array;
 
-    constructor(module: WebAssembly.Module) {
+    constructor(module: object) {
         const exports = new WebAssembly.Instance(module).exports as unknown as Exports;
         if (exports.pld_version?.() !== NUMBER)
             throw new Error(`it is not the module of version ${VERSION} of this package`);
@@ -114,40 +115,25 @@ export function supportedWasm(): WasmBuild[] {
     );
 }
 
-/** Types that not every set of declarations has. */
-type Global<Name extends string> = typeof globalThis extends {
-    [name in Name]: { prototype: infer T };
-}
-    ? T
-    : never;
-
 /** A source of the module. */
-export type WasmSource =
-    string | BytesLike | Global<'URL'> | Global<'Response'> | WasmModule;
+export type WasmSource = string | BytesLike | ModuleSource;
 
-/** A compiled module. */
-type WasmModule = typeof globalThis extends { WebAssembly: { Module: { prototype: infer T } } }
-    ? T
-    : never;
-
-let readFile: ((url: URL) => Promise<BytesLike>) | undefined;
+let readFile: ((url: string) => Promise<BytesLike>) | undefined;
 
 /** Sets a reader in Node, whose `fetch` does not accept `file:` URLs. */
-export function useFileReader(reader: (url: URL) => Promise<BytesLike>): void {
+export function useFileReader(reader: (url: string) => Promise<BytesLike>): void {
     readFile = reader;
 }
 
-/** The error for a module that cannot be used. */
-function unusable(cause: unknown, from = ''): PalladionError {
+/** The error for a module that cannot be used. `otherwise` is the hint if the reason has none. */
+function unusable(cause: unknown, from: string, otherwise?: string): PalladionError {
     if (cause instanceof PalladionError) return cause;
     const { message = String(cause) } = (cause ?? {}) as { message?: string };
     const hint = /polic|CSP/i.test(message)
         ? "the page's Content-Security-Policy must have 'wasm-unsafe-eval' in script-src"
         : /main thread/i.test(message)
           ? 'call `await init()` once at the start, which compiles it elsewhere'
-          : from === ''
-            ? undefined
-            : 'if a bundler made this program, see "With a bundler" in the README';
+          : otherwise;
     return new PalladionError(
         'UNSUPPORTED',
         `the WebAssembly module${from} cannot be loaded: ${message}`,
@@ -157,11 +143,11 @@ function unusable(cause: unknown, from = ''): PalladionError {
 }
 
 /** Compiles a module at once. */
-export function instantiate(module: BufferSource): Wasm {
+export function instantiate(module: Bytes): Wasm {
     try {
         return new Wasm(new WebAssembly.Module(module));
     } catch (error) {
-        throw unusable(error);
+        throw unusable(error, '');
     }
 }
 
@@ -176,7 +162,7 @@ export async function compile(get: () => WasmSource | Promise<WasmSource>): Prom
             from = ` from ${address}`;
             source =
                 address.startsWith('file:') && readFile !== undefined
-                    ? await readFile(new URL(address))
+                    ? await readFile(address)
                     : await fetch(address);
         }
         if (typeName(source) === 'Response') {
@@ -193,8 +179,12 @@ export async function compile(get: () => WasmSource | Promise<WasmSource>): Prom
             const bytes = toBytes(source as BytesLike, 'WebAssembly module');
             source = await WebAssembly.compile(bytes as BufferSource);
         }
-        return new Wasm(source as WebAssembly.Module);
+        return new Wasm(source as object);
     } catch (error) {
-        throw unusable(error, from);
+        throw unusable(
+            error,
+            from,
+            'if a bundler made this program, see "With a bundler" in the README',
+        );
     }
 }
