@@ -247,7 +247,7 @@ export function optionalBytes(value: BytesLike | null | undefined, what: string)
     return value === undefined || value === null ? NOTHING : toBytes(value, what);
 }
 
-const KEY_FILE = new TextEncoder().encode('palladion-key-1:');
+const KEY_FILE = Array.from('palladion-key-1:', (letter) => letter.charCodeAt(0));
 
 /** Whether bytes have the text of a key file in them. */
 function hasKeyFile(bytes: Uint8Array): boolean {

@@ -113,12 +113,14 @@ export abstract class Engine {
 
     /** The error of the last call. */
     failure(): PalladionError {
-        const memory = this.memory();
-        const end = memory.indexOf(0, this.#text);
-        const [code, message, hint] = new TextDecoder()
-            .decode(memory.slice(this.#text, end))
-            .split('\n');
+        const end = this.memory().indexOf(0, this.#text);
+        const [code, message, hint] = this.ascii(this.#text, end).split('\n');
         return new PalladionError(code as ErrorCode, message ?? '', hint || undefined);
+    }
+
+    /** A text in the memory. jsdom has no TextDecoder. */
+    ascii(from: number, to: number): string {
+        return String.fromCharCode(...this.memory().subarray(from, to));
     }
 
     /** Whether the last call failed because of a tag. */

@@ -438,7 +438,7 @@ export function formatKey(key: BytesLike): string {
     const e = engine();
     e.memory().set(bytes, e.key);
     const length = e.check(e.call.pld_key_format());
-    const text = new TextDecoder().decode(e.memory().slice(e.data, e.data + length));
+    const text = e.ascii(e.data, e.data + length);
     e.memory().fill(0, e.data, e.data + length);
     return text;
 }

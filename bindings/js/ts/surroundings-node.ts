@@ -6,12 +6,14 @@ import { Buffer } from 'node:buffer';
 
 import { useSurroundings } from './builds.js';
 import { useAllocation } from './bytes.js';
+import { PalladionError } from './errors.js';
 import type { Addon } from './native.js';
 import { useRandomSource } from './random.js';
 import { VERSION } from './version.js';
 import { useFileReader } from './wasm.js';
 
-type Permission = { name: 'env'; variable: string } | { name: 'ffi' } | { name: 'read' };
+type Permission =
+    { name: 'env'; variable: string } | { name: 'ffi' } | { name: 'read'; path: URL };
 
 interface Permissions {
     querySync(wanted: Permission): { state: string };
@@ -63,8 +65,7 @@ function loadForProgram(name: string): unknown {
 
 /** Loads the addon from the package for this platform, which npm installs if there is one. */
 function addon(): Addon {
-    for (const name of ['ffi', 'read'] as const)
-        if (denied({ name })) throw new Error(`Deno needs the option --allow-${name} for it`);
+    if (denied({ name: 'ffi' })) throw new Error('Deno needs the option --allow-ffi for it');
     const reasons = new Set<string>();
     for (const from of [load, loadForBundle, loadForProgram]) {
         for (const name of names()) {
@@ -89,8 +90,15 @@ useRandomSource(webcrypto);
 // Filling a large array with zeros would take longer than encrypting it.
 useAllocation((length) => new Uint8Array(Buffer.allocUnsafeSlow(length).buffer as ArrayBuffer));
 useFileReader(async (url) => {
-    if (denied({ name: 'read' })) throw new Error('Deno needs the option --allow-read for it');
-    return readFile(new URL(url));
+    const path = new URL(url);
+    if (denied({ name: 'read', path })) {
+        throw new PalladionError(
+            'UNSUPPORTED',
+            `the WebAssembly module from ${url} cannot be loaded`,
+            'Deno needs the option --allow-read for it',
+        );
+    }
+    return readFile(path);
 });
 useSurroundings({
     addon,

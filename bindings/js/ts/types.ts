@@ -1,5 +1,5 @@
 /**
- * Types of browsers and of Node. A program need not have the declarations of either, so that each of
+ * Types of browsers and of Node. A program need not have the declarations of either, so each of
  * them may be unknown to TypeScript. Then it is `any`, and `Known` replaces it.
  */
 import type { Bytes, BytesLike } from './bytes.js';
