@@ -25,7 +25,7 @@ function newArray(length: number, make: (length: number) => Bytes): Bytes {
         throw new PalladionError(
             'OUT_OF_MEMORY',
             `there is not enough memory for an array of ${length} bytes`,
-            'encryptStream and decryptStream need memory for one chunk only',
+            'pass long data in pieces; of a file, encryptStream and decryptStream do so',
             { cause },
         );
     }
