@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the JavaScript package and its native addon, installs them as a user does into a folder of
 # their own, and tests them there in Node, with the addon and with each build of the WebAssembly:
-# vectors, messages, files (also against the command line), the README's examples, the types, and
-# the package without the addon.
+# vectors, messages, files (also against the command line), the README's examples, the types, the
+# package without the addon, and programs made by bundlers.
 #
 #   scripts/test-js.sh [native|scalar|simd128|relaxed-simd ...]
 #
@@ -10,7 +10,7 @@
 # Deno and Bun too, from their npm packages.
 #
 # Needs (Debian): nodejs npm, and for WebAssembly rustc-web cargo-web rust-web-src lld-19 (or the
-# target wasm32-unknown-unknown from rustup); gets TypeScript from npm.
+# target wasm32-unknown-unknown from rustup); gets TypeScript and bundlers from npm.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 type node npm >/dev/null
@@ -20,7 +20,7 @@ folder=${JS_FOLDER:-$(mktemp -d)}
 mkdir -p "$folder"
 
 echo "== Build"
-[ -x "$js/node_modules/.bin/tsc" ] || npm --prefix "$js" ci --silent
+[ -x "$js/node_modules/.bin/vite" ] || npm --prefix "$js" ci --silent
 node "$js/build.mjs"
 rm -rf "$js/npm"
 node "$js/build.mjs" addon
@@ -57,18 +57,15 @@ if node -e 'process.exit(process.features.require_module ? 0 : 1)'; then
     [ "$used" = native ] || { echo "by require: $used" >&2; exit 1; }
 fi
 
+export PALLADION_ROOT=$PWD
 echo "== Types"
-# As an ES module in Node, and as bundlers resolve names; the package's declarations are checked
-# too.
-for resolution in "nodenext nodenext" "esnext bundler"; do
-    read -r module names <<<"$resolution"
-    (cd "$folder" && "$js/node_modules/.bin/tsc" --noEmit --strict --target es2022 \
-        --lib es2022,dom,dom.iterable,dom.asynciterable \
-        --module "$module" --moduleResolution "$names" test/user.ts)
-done
+node "$folder/test/types.mjs"
+
+echo "== Bundlers"
+node "$folder/test/bundlers/run.mjs"
 
 echo "== Tests"
-PALLADION_ROOT=$PWD PALLADION_CLI=${CARGO_TARGET_DIR:-$PWD/target}/release/palladion \
+PALLADION_CLI=${CARGO_TARGET_DIR:-$PWD/target}/release/palladion \
     node "$folder/test/run.mjs" "$@"
 
 [ -n "${RUNTIMES:-}" ] || exit 0
@@ -77,9 +74,10 @@ mkdir "$folder/runtimes"
 (cd "$folder/runtimes" && npm install --silent --no-audit --no-fund --no-save deno bun)
 runtimes=$folder/runtimes/node_modules/.bin
 cd "$folder"
+tests=(./test/{vectors,messages,files,arguments,streams}.test.mjs)
 for build in native simd128; do
-    export PALLADION_ROOT=$OLDPWD PALLADION_BUILD=$build
-    "$runtimes/deno" test --quiet -A --no-check test/{vectors,messages,files,compat}.test.mjs
+    export PALLADION_BUILD=$build
+    "$runtimes/deno" test --quiet -A --no-check "${tests[@]}"
     # Bun gives a test 5 seconds, which a busy machine exceeds.
-    "$runtimes/bun" test --timeout 120000 ./test/{vectors,messages,files,compat}.test.mjs
+    "$runtimes/bun" test --timeout 120000 "${tests[@]}"
 done

@@ -7,10 +7,11 @@
 //     builds the addon for this machine and puts it into a package in npm/; or makes the package of
 //     a FILE that cargo built for another PLATFORM, such as linux-arm64-musl.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import ts from 'typescript';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '../..');
@@ -113,6 +114,7 @@ rmSync(path('dist'), { recursive: true, force: true });
 execFileSync(process.execPath, [path('node_modules/typescript/bin/tsc'), '-p', here], {
     stdio: 'inherit',
 });
+writeFileSync(path('dist/version.js'), `export const VERSION = '${version}';\n`);
 mkdirSync(path('dist/wasm'), { recursive: true });
 for (const build of builds) {
     const module = stripped(readFileSync(path('wasm', `${build}.wasm`)));
@@ -128,13 +130,30 @@ for (const build of builds) {
     );
 }
 
+/** The modules that do something when they are imported. Bundlers must keep them even where a
+ * program uses nothing of them.
+ */
+const sideEffects = readdirSync(path('dist'))
+    .filter((name) => name.endsWith('.js'))
+    .filter((name) => {
+        const text = readFileSync(path('dist', name), 'utf8');
+        return ts
+            .createSourceFile(name, text, ts.ScriptTarget.ES2022)
+            .statements.some(
+                (statement) =>
+                    ts.isExpressionStatement(statement) ||
+                    (ts.isImportDeclaration(statement) && statement.importClause === undefined),
+            );
+    })
+    .map((name) => `./dist/${name}`);
+
 const { scripts: _, devDependencies: __, ...published } = manifest;
 const optionalDependencies = Object.fromEntries(
     platforms.map((platform) => [`@palladion/aegis-${platform}`, version]),
 );
 startPackage(
     path('pkg'),
-    { ...published, optionalDependencies },
+    { ...published, sideEffects, optionalDependencies },
     readFileSync(path('README.md'), 'utf8'),
 );
 cpSync(path('dist'), path('pkg/dist'), { recursive: true });

@@ -53,6 +53,7 @@ impl Failure {
             },
             Self::KeyFile(KeyFileError::NoKey | KeyFileError::NotUtf8) => "NO_KEY",
             Self::KeyFile(KeyFileError::NotOneKey) => "NOT_ONE_KEY",
+            Self::KeyFile(KeyFileError::WrongCheck) => "KEY_DAMAGED",
             Self::KeyFile(_) => "KEY_NOT_HEX",
             Self::NotUtf8 => "NO_KEY",
             Self::UnknownAlgorithm(_) => "UNKNOWN_ALGORITHM",

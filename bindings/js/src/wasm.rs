@@ -58,6 +58,22 @@ extern "C" fn pld_build() -> u32 {
     }
 }
 
+/// Returns the version of the package, whose parts have 10 bits each.
+#[unsafe(no_mangle)]
+extern "C" fn pld_version() -> u32 {
+    const fn part(digits: &str) -> u32 {
+        match u32::from_str_radix(digits, 10) {
+            Ok(part) => part,
+            Err(_) => panic!(),
+        }
+    }
+    const {
+        (part(env!("CARGO_PKG_VERSION_MAJOR")) << 20)
+            + (part(env!("CARGO_PKG_VERSION_MINOR")) << 10)
+            + part(env!("CARGO_PKG_VERSION_PATCH"))
+    }
+}
+
 /// Returns an address in the scratch memory: 0 for the key, 1 nonce, 2 tag, 3 text, 4 data. Returns
 /// the room for data, in bytes, for any other number.
 #[unsafe(no_mangle)]

@@ -210,6 +210,29 @@ test('passphrases', async () => {
         code(() => encryptFile(bytes(hello), { passphrase: 'x', kdf: { memoryKiB: 7, lanes: 1 } })),
         'WRONG_VALUE',
     );
+    // Nobody could decrypt these, or anybody could.
+    for (const kdf of [
+        { memoryKiB: 2 ** 20 + 1, passes: 1 },
+        { memoryKiB: 64, passes: 17, lanes: 1 },
+        { memoryKiB: 1024, lanes: 17 },
+        { memoryKiB: 2 ** 20, passes: 5 },
+    ])
+        assert.equal(
+            code(() => encryptStream({ passphrase: 'x', kdf })),
+            'KDF_TOO_COSTLY',
+        );
+    const kdf = { memoryKiB: 64, passes: 17, lanes: 1 };
+    const costly = encryptFile(bytes(hello), { passphrase: 'x', kdf, limits: { passes: 17 } });
+    assert.equal(code(() => decryptFile(costly, { passphrase: 'x' })), 'KDF_TOO_COSTLY');
+    assert.equal(
+        text(decryptFile(costly, { passphrase: 'x', limits: { passes: 17 } })),
+        hello,
+    );
+    for (const passphrase of ['', new Uint8Array(0)]) {
+        assert.equal(code(() => encryptFile(bytes(hello), { passphrase })), 'WRONG_LENGTH');
+        assert.equal(code(() => encryptStream({ passphrase })), 'WRONG_LENGTH');
+        assert.equal(code(() => decryptFile(file, { passphrase })), 'WRONG_PASSPHRASE');
+    }
     // The default cost.
     const usual = await through(encryptStream({ passphrase: 'x' }), bytes(hello), [5]);
     assert.equal(
@@ -224,7 +247,8 @@ const small = build === 'native' ? 'not limited to 4 GiB' : false;
 test('more memory than there is', { skip: small }, () => {
     // 4 GiB less 1 KiB for Argon2id.
     const kdf = { memoryKiB: 2 ** 22 - 1, passes: 1, lanes: 1 };
-    const error = failure(() => encryptFile(bytes(hello), { passphrase: 'x', kdf }));
+    const limits = { memoryKiB: kdf.memoryKiB, workKiB: 2 ** 32 - 1 };
+    const error = failure(() => encryptFile(bytes(hello), { passphrase: 'x', kdf, limits }));
     assert.equal(error.code, 'KDF_MEMORY');
     assert.match(error.hint, /more memory/);
     // A file that asks for it, where that is allowed.
@@ -232,7 +256,6 @@ test('more memory than there is', { skip: small }, () => {
     new DataView(file.buffer, file.byteOffset).setUint32(48, kdf.memoryKiB, true);
     file.set(createHash('sha256').update(file.subarray(0, 96)).digest(), 96);
     assert.equal(code(() => decryptFile(file, { passphrase: 'x' })), 'KDF_TOO_COSTLY');
-    const limits = { memoryKiB: kdf.memoryKiB, workKiB: 2 ** 32 - 1 };
     assert.equal(code(() => decryptFile(file, { passphrase: 'x', limits })), 'KDF_MEMORY');
     // The module still works.
     assert.equal(text(decryptFile(encryptFile(bytes(hello), { key }), { key })), hello);
@@ -243,6 +266,8 @@ test('keys', () => {
     const keyFile = formatKey(made);
     assert.match(keyFile, /^palladion-key-1:[0-9a-f]{64}\n# check: [0-9a-f]{8}\n$/);
     assert.deepEqual(parseKey(`# a comment\n\n${keyFile}`), made);
+    assert.deepEqual(parseKey(`\uFEFF${keyFile}`), made);
+    assert.deepEqual(parseKey(keyFile.replaceAll('\n', '\r\n')), made);
     assert.equal(
         text(decryptFile(encryptFile(bytes(hello), { key: keyFile }), { key: made })),
         hello,
@@ -258,6 +283,11 @@ test('keys', () => {
     assert.equal(
         code(() => parseKey('palladion-key-1:xyz')),
         'KEY_NOT_HEX',
+    );
+    const other = keyFile[20] === '0' ? '1' : '0';
+    assert.equal(
+        code(() => parseKey(keyFile.slice(0, 20) + other + keyFile.slice(21))),
+        'KEY_DAMAGED',
     );
     assert.equal(
         code(() => parseKey(' '.repeat(1 << 20))),

@@ -368,7 +368,7 @@ test('unknown options are refused', () => {
         const error = failure(call);
         assert.equal(error.code, 'UNKNOWN_OPTION', String(call));
         assert.match(error.message, /no option "aad" here, only \w/);
-        assert.match(error.hint, /option "ad"/);
+        assert.match(error.hint, /option "ad"|it is an option of seal, open/);
     }
     // These take the length of the tag later.
     assert.match(failure(() => new Mac(key, { tagLength: 16 })).hint, /finalize/);

@@ -14,7 +14,6 @@ import {
     type Build,
     type ErrorCode,
 } from '@palladion/aegis';
-import { aegis128LDecrypt, aegis256XEncrypt, AEGIS_256_KEY_SIZE } from '@palladion/aegis/compat';
 import * as slim from '@palladion/aegis/slim';
 
 const algorithm: Algorithm = 'AEGIS-128X4';
@@ -56,5 +55,4 @@ try {
         console.log(code === 'VERIFICATION_FAILED', hint);
     }
 }
-const forged: Uint8Array | null = aegis128LDecrypt(sealed, sealed, key);
-console.log(forged, plain, aegis256XEncrypt(sealed, sealed, key, null, 32, 4), AEGIS_256_KEY_SIZE);
+console.log(plain);

@@ -1,3 +1,4 @@
+import { quoted } from './bytes.js';
 import { PalladionError } from './errors.js';
 
 /** The ciphers, by their names in the standard. */
@@ -23,7 +24,7 @@ export function algorithmId(algorithm: Algorithm): number {
     if (index < 0) {
         throw new PalladionError(
             'UNKNOWN_ALGORITHM',
-            `unknown algorithm ${JSON.stringify(algorithm)}; ` +
+            `unknown algorithm ${quoted(algorithm)}; ` +
                 `expected one of ${ALGORITHMS.join(', ')}`,
         );
     }

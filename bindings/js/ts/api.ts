@@ -28,6 +28,7 @@ export {
     type DecryptOptions,
     type EncryptOptions,
     type KdfCosts,
+    type KdfLimits,
     type Secret,
 } from './file.js';
 export { Mac, mac, verifyMac, type MacOptions, type MacTagOptions } from './mac.js';

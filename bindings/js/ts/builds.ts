@@ -1,12 +1,12 @@
 /** The build in use: which can run here, which is chosen, and how it is loaded. */
-import { checkOptions } from './bytes.js';
+import { checkOptions, quoted, type Bytes } from './bytes.js';
 import type { Build, Engine } from './engine.js';
 import { PalladionError } from './errors.js';
 import { Native, type Addon } from './native.js';
 import {
     compile,
+    instantiate,
     supportedWasm,
-    Wasm,
     WASM_BUILDS,
     type WasmBuild,
     type WasmSource,
@@ -50,34 +50,51 @@ export function supportedBuilds(): Build[] {
     return addon() instanceof Native ? ['native', ...wasm] : wasm;
 }
 
+/** Why a wish cannot be fulfilled. */
+function reason(wish: string): string {
+    const native = addon();
+    if (wish === 'native') return native instanceof Native ? '' : `: ${native.message}`;
+    return supportedWasm().length === 0 ? ': this engine has no WebAssembly' : '';
+}
+
 /** Finds the build for a wish, which is `wasm` for the fastest of the WebAssembly. */
 function choose(wish: string | undefined): Build {
     const from = wish === undefined ? 'PALLADION_BUILD asks for' : '';
     wish ??= surroundings?.wish() || undefined;
-    if (wish === undefined) return addon() instanceof Native ? 'native' : supportedWasm()[0]!;
-    if (wish === 'wasm') return supportedWasm()[0]!;
-    const said = `${from} the build ${JSON.stringify(wish)}`.trimStart();
-    if (!(BUILDS as readonly string[]).includes(wish)) {
+    const supported = supportedBuilds();
+    if (supported.length === 0) {
+        throw new PalladionError(
+            'UNSUPPORTED',
+            'this engine has no WebAssembly, ' +
+                `and the native addon cannot be used${reason('native')}`,
+            "browsers turn WebAssembly off in Lockdown Mode, and Node does with '--jitless'",
+        );
+    }
+    if (wish === undefined) return supported[0]!;
+    const said = `${from} the build ${quoted(wish)}`.trimStart();
+    if (wish !== 'wasm' && !(BUILDS as readonly string[]).includes(wish)) {
         throw new PalladionError(
             'WRONG_VALUE',
             `${said}, which does not exist; expected one of ${BUILDS.join(', ')}, wasm`,
         );
     }
-    const supported = supportedBuilds();
-    if (!supported.includes(wish as Build)) {
-        const reason = wish === 'native' ? `: ${(addon() as Error).message}` : '';
+    const found = supported.find((build) =>
+        wish === 'wasm' ? build !== 'native' : build === wish,
+    );
+    if (found === undefined) {
         throw new PalladionError(
             'UNSUPPORTED',
-            `${said}, which cannot run here${reason}; those that can: ${supported.join(', ')}`,
+            `${said}, which cannot run here${reason(wish)}; ` +
+                `those that can: ${supported.join(', ')}`,
         );
     }
-    return wish as Build;
+    return found;
 }
 
 /** Where an entry has the modules. */
 interface Modules {
     /** A module, for the first call of a function. */
-    now?(build: WasmBuild): BufferSource;
+    now?(build: WasmBuild): Bytes;
     /** A module, for `init`. */
     later(build: WasmBuild): WasmSource;
 }
@@ -108,7 +125,7 @@ function begin(): Engine {
     return (current =
         build === 'native'
             ? (addon() as Native)
-            : new Wasm(new WebAssembly.Module(modules.now(build))));
+            : instantiate(modules.now(build)));
 }
 
 /** What to load. */
@@ -151,11 +168,13 @@ export async function init(options: InitOptions = {}): Promise<Build> {
         }
         current = addon() as Native;
     } else {
-        const source =
+        current = await compile(() =>
             wasm === undefined
                 ? modules!.later(chosen)
-                : await (typeof wasm === 'function' ? wasm(chosen) : wasm);
-        current = new Wasm(await compile(source));
+                : typeof wasm === 'function'
+                  ? wasm(chosen)
+                  : wasm,
+        );
     }
     return current.build;
 }

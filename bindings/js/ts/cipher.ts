@@ -8,6 +8,7 @@ import {
     newOutput,
     optionalBytes,
     toBytes,
+    toOutput,
     type Bytes,
     type BytesLike,
     type TagLength,
@@ -71,12 +72,10 @@ function place(
     text: number,
 ): Uint8Array | undefined {
     if (into === undefined) return undefined;
-    if (!(into instanceof Uint8Array)) {
-        throw new PalladionError('WRONG_TYPE', 'the array to write into must be a Uint8Array');
-    }
-    checkLength(into, length, 'array to write into');
-    checkOverlap(input, into, text);
-    return into;
+    const output = toOutput(into, 'array to write into');
+    checkLength(output, length, 'array to write into');
+    checkOverlap(input, output, text);
+    return output;
 }
 
 /**
@@ -178,8 +177,8 @@ export class Cipher {
     /** Encrypts with a new random nonce. Returns the nonce, the ciphertext and the tag in one. */
     seal(message: BytesLike, options: MessageOptions = {}): Bytes {
         checkOptions(options, MESSAGE_OPTIONS);
-        const input = toBytes(message, 'message');
         const ad = optionalBytes(options.ad, 'associated data');
+        const input = toBytes(message, 'message');
         const nonce = randomBytes(this.nonceLength);
         const length = input.length + this.tagLength;
         const sealed = newOutput(nonce.length + length);
@@ -194,8 +193,8 @@ export class Cipher {
     /** Decrypts the output of {@link seal}. Throws `VERIFICATION_FAILED` if it was changed. */
     open(sealed: BytesLike, options: MessageOptions = {}): Bytes {
         checkOptions(options, MESSAGE_OPTIONS);
-        const input = toBytes(sealed, 'sealed message');
         const ad = optionalBytes(options.ad, 'associated data');
+        const input = toBytes(sealed, 'sealed message');
         const { nonceLength } = this;
         const length = input.length - nonceLength - this.tagLength;
         // Too short for an output of `seal`, so it was changed.
@@ -207,16 +206,20 @@ export class Cipher {
     /** Encrypts. Returns the ciphertext and the tag in one. */
     encrypt(nonce: BytesLike, message: BytesLike, options: IntoOptions = {}): Bytes {
         checkOptions(options, INTO_OPTIONS);
+        const { into } = options;
+        const ad = optionalBytes(options.ad, 'associated data');
         const n = this.#nonce(nonce);
         const input = toBytes(message, 'message');
-        const ad = optionalBytes(options.ad, 'associated data');
         const length = input.length + this.tagLength;
-        const into = place(options.into, length, input, input.length);
+        let output = place(into, length, input, input.length);
         const at = this.#encryptShort(n, ad, input);
-        if (at !== -1) return engine().read(at, at + length, into) as Bytes;
-        const output = into ?? newOutput(length);
-        this.#encryptTo(n, ad, input, output);
-        return output as Bytes;
+        if (at !== -1) {
+            output = engine().read(at, at + length, output);
+        } else {
+            output ??= newOutput(length);
+            this.#encryptTo(n, ad, input, output);
+        }
+        return (into ?? output) as Bytes;
     }
 
     /**
@@ -225,33 +228,38 @@ export class Cipher {
      */
     decrypt(nonce: BytesLike, ciphertext: BytesLike, options: IntoOptions = {}): Bytes {
         checkOptions(options, INTO_OPTIONS);
+        const { into } = options;
+        const ad = optionalBytes(options.ad, 'associated data');
         const n = this.#nonce(nonce);
         const input = toBytes(ciphertext, 'ciphertext');
-        const ad = optionalBytes(options.ad, 'associated data');
         const length = input.length - this.tagLength;
         if (length < 0) throw wrongTag();
-        const into = place(options.into, length, input, length);
-        return this.#decrypt(n, ad, input, length, undefined, into);
+        const output = place(into, length, input, length);
+        const opened = this.#decrypt(n, ad, input, length, undefined, output);
+        return (into ?? opened) as Bytes;
     }
 
     /** Encrypts. Returns the ciphertext and the tag separately. */
     encryptDetached(nonce: BytesLike, message: BytesLike, options: IntoOptions = {}): Detached {
         checkOptions(options, INTO_OPTIONS);
+        const { into } = options;
+        const ad = optionalBytes(options.ad, 'associated data');
         const n = this.#nonce(nonce);
         const input = toBytes(message, 'message');
-        const ad = optionalBytes(options.ad, 'associated data');
-        const into = place(options.into, input.length, input, input.length);
+        let output = place(into, input.length, input, input.length);
+        let tag;
         const at = this.#encryptShort(n, ad, input);
         if (at !== -1) {
             const end = at + input.length;
             const e = engine();
-            const ciphertext = e.read(at, end, into) as Bytes;
-            return { ciphertext, tag: e.read(end, end + this.tagLength) as Bytes };
+            output = e.read(at, end, output);
+            tag = e.read(end, end + this.tagLength) as Bytes;
+        } else {
+            output ??= newOutput(input.length);
+            tag = new Uint8Array(this.tagLength);
+            this.#encryptTo(n, ad, input, output, tag);
         }
-        const ciphertext = (into ?? newOutput(input.length)) as Bytes;
-        const tag = new Uint8Array(this.tagLength);
-        this.#encryptTo(n, ad, input, ciphertext, tag);
-        return { ciphertext, tag };
+        return { ciphertext: (into ?? output) as Bytes, tag };
     }
 
     /** Decrypts with a separate tag. On failure, zeroes `into` and throws `VERIFICATION_FAILED`. */
@@ -262,12 +270,14 @@ export class Cipher {
         options: IntoOptions = {},
     ): Bytes {
         checkOptions(options, INTO_OPTIONS);
+        const { into } = options;
+        const ad = optionalBytes(options.ad, 'associated data');
         const n = this.#nonce(nonce);
         const input = toBytes(ciphertext, 'ciphertext');
         const t = exactly(tag, this.tagLength, 'tag');
-        const ad = optionalBytes(options.ad, 'associated data');
-        const into = place(options.into, input.length, input, input.length);
-        return this.#decrypt(n, ad, input, input.length, t, into);
+        const output = place(into, input.length, input, input.length);
+        const opened = this.#decrypt(n, ad, input, input.length, t, output);
+        return (into ?? opened) as Bytes;
     }
 
     /** Encrypts a message where it lies, and returns its tag. */

@@ -1,4 +1,4 @@
-import { newOutput, type Bytes } from './bytes.js';
+import { copyOf, isShared, newOutput, type Bytes } from './bytes.js';
 import { PalladionError, type ErrorCode } from './errors.js';
 
 /**
@@ -113,12 +113,14 @@ export abstract class Engine {
 
     /** The error of the last call. */
     failure(): PalladionError {
-        const memory = this.memory();
-        const end = memory.indexOf(0, this.#text);
-        const [code, message, hint] = new TextDecoder()
-            .decode(memory.slice(this.#text, end))
-            .split('\n');
+        const end = this.memory().indexOf(0, this.#text);
+        const [code, message, hint] = this.ascii(this.#text, end).split('\n');
         return new PalladionError(code as ErrorCode, message ?? '', hint || undefined);
+    }
+
+    /** A text in the memory. jsdom has no TextDecoder. */
+    ascii(from: number, to: number): string {
+        return String.fromCharCode(...this.memory().subarray(from, to));
     }
 
     /** Whether the last call failed because of a tag. */
@@ -212,7 +214,10 @@ export abstract class Engine {
 
     #pieces({ id, key, nonce, ad, input, output, tag }: Message, open: boolean): boolean {
         const { call, data, room } = this;
-        const expected = open ? tag.slice() : tag; // a copy, because the tag may lie in the output
+        const expected = open ? copyOf(tag) : tag; // a copy, because the tag may lie in the output
+        // Two buffers of shared memory can be the same memory.
+        if (input.buffer !== output.buffer && isShared(input) && isShared(output))
+            input = copyOf(input);
         const session = this.beginSession(id, key, nonce, ad);
         const step = open ? call.pld_session_decrypt : call.pld_session_encrypt;
         let live = true;
@@ -299,7 +304,7 @@ export class Chunk {
 
     slice(from: number, to: number): Bytes {
         const memory = this.array ?? this.#engine.memory();
-        return memory.slice(this.#start + from, this.#start + to) as Bytes;
+        return copyOf(memory.subarray(this.#start + from, this.#start + to));
     }
 
     /** Wipes the array. The module wipes its memory. */

@@ -23,6 +23,7 @@ export type ErrorCode =
     | 'NO_KEY'
     | 'NOT_ONE_KEY'
     | 'KEY_NOT_HEX'
+    | 'KEY_DAMAGED'
     // Mistakes of the caller
     | 'WRONG_TYPE'
     | 'WRONG_LENGTH'
@@ -38,7 +39,7 @@ export type ErrorCode =
     | 'OUT_OF_MEMORY'
     | 'INTERNAL';
 
-/** The class of all errors that this package throws. */
+/** The class of all errors that this package throws. `cause` has the engine's own error, if any. */
 export class PalladionError extends Error {
     override readonly name = 'PalladionError';
     /** The code, for programs. */
@@ -46,8 +47,8 @@ export class PalladionError extends Error {
     /** What the error means for the user, or what to do about it, if there is more to say. */
     readonly hint: string | undefined;
 
-    constructor(code: ErrorCode, message: string, hint?: string) {
-        super(message);
+    constructor(code: ErrorCode, message: string, hint?: string, options?: { cause?: unknown }) {
+        super(message, options);
         this.code = code;
         this.hint = hint;
     }

@@ -2,7 +2,9 @@ import { algorithmId, DEFAULT_ALGORITHM, type Algorithm } from './algorithm.js';
 import {
     checkInteger,
     checkOptions,
+    describe,
     exactly,
+    newOutput,
     toBytes,
     type Bytes,
     type BytesLike,
@@ -11,6 +13,7 @@ import { engine } from './builds.js';
 import { Handle, type Chunk, type Engine } from './engine.js';
 import { PalladionError } from './errors.js';
 import { randomBytes } from './random.js';
+import type { FileTransform } from './types.js';
 
 /**
  * The secret of a file: a master key, as 32 bytes or the text of a key file, or a passphrase, as a
@@ -30,6 +33,14 @@ export interface KdfCosts {
     lanes?: number;
 }
 
+/** The highest cost of Argon2id that a file may have: by default 1 GiB, 16 passes, 16 lanes, and
+ * 4 GiB for memory times passes.
+ */
+export interface KdfLimits extends KdfCosts {
+    /** Memory in KiB times passes. */
+    workKiB?: number;
+}
+
 /** The options for encrypting a file. */
 export type EncryptOptions = Secret & {
     /** By default `AEGIS-256X2`. */
@@ -38,14 +49,15 @@ export type EncryptOptions = Secret & {
     chunkSize?: number;
     /** The cost of Argon2id for a passphrase. It has no effect on a key. */
     kdf?: KdfCosts;
+    /** The highest cost that those who decrypt the file allow; `KDF_TOO_COSTLY` if `kdf` is more.
+     */
+    limits?: KdfLimits;
 };
 
 /** The options for decrypting a file. */
 export type DecryptOptions = Secret & {
-    /** The highest cost of Argon2id that a file may ask for; `KDF_TOO_COSTLY` if it asks for more.
-     * By default 1 GiB, 16 passes, 16 lanes, and 4 GiB for memory times passes.
-     */
-    limits?: KdfCosts & { /** Memory in KiB times passes. */ workKiB?: number };
+    /** The highest cost that a file may ask for; `KDF_TOO_COSTLY` if it asks for more. */
+    limits?: KdfLimits;
 };
 
 /** Receives the pieces of a result. */
@@ -77,15 +89,57 @@ function secretBytes(secret: Secret, others: string[]): [bytes: Uint8Array, pass
     if (key !== undefined) return [masterKey(key), false];
     const bytes =
         typeof passphrase === 'string'
-            ? new TextEncoder().encode(passphrase)
+            ? // One character more is enough to see that it is too long.
+              new TextEncoder().encode(passphrase.slice(0, MAX_PASSPHRASE + 1))
             : toBytes(passphrase!, 'passphrase');
     if (bytes.length > MAX_PASSPHRASE) {
         throw new PalladionError(
             'WRONG_LENGTH',
-            `a passphrase must have at most ${MAX_PASSPHRASE} bytes, but has ${bytes.length}`,
+            `a passphrase must have at most ${MAX_PASSPHRASE} bytes`,
         );
     }
     return [bytes, true];
+}
+
+/** The costs that a caller allows. */
+function kdfLimits(limits: KdfLimits = {}): [number, number, number, number] {
+    checkOptions(limits, [...COSTS, 'workKiB']);
+    const { memoryKiB = 1 << 20, passes = 16, lanes = 16, workKiB = 1 << 22 } = limits;
+    const all = [memoryKiB, passes, lanes, workKiB] as [number, number, number, number];
+    for (const limit of all) checkInteger(limit, 0, MAX_U32, 'limit for a passphrase');
+    return all;
+}
+
+/** Checks the cost of a new file. Nobody could open it with lower limits. */
+function kdfCosts(kdf: KdfCosts = {}, limits: KdfLimits | undefined): [number, number, number] {
+    checkOptions(kdf, COSTS);
+    const { memoryKiB = 65536, passes = 3, lanes = 4 } = kdf;
+    const costs = [memoryKiB, passes, lanes] as [number, number, number];
+    const names = ['memory in KiB', 'passes', 'lanes', 'memory in KiB times passes'];
+    costs.forEach((cost, i) => checkInteger(cost, 1, MAX_U32, `${names[i]} for a passphrase`));
+    const most = kdfLimits(limits);
+    [...costs, memoryKiB * passes].forEach((cost, i) => {
+        if (cost <= most[i]!) return;
+        throw new PalladionError(
+            'KDF_TOO_COSTLY',
+            `the passphrase would cost too much: ${names[i]} ${cost}, at most ${most[i]} allowed`,
+            'nobody could decrypt the file without raising `limits`; if you want that, ' +
+                'pass the same `limits` here',
+        );
+    });
+    return costs;
+}
+
+/** Checks the bytes of plaintext in a chunk. */
+function checkChunkSize(size: number): number {
+    checkInteger(size, 1 << 10, 1 << 24, 'size of chunks');
+    if ((size & (size - 1)) !== 0) {
+        throw new PalladionError(
+            'WRONG_VALUE',
+            `the size of chunks must be a power of two, not ${size}`,
+        );
+    }
+    return size;
 }
 
 /**
@@ -114,29 +168,18 @@ class Sealer {
     #header: Bytes | undefined;
 
     constructor(options: EncryptOptions) {
-        const [bytes, passphrase] = secretBytes(options, ['algorithm', 'chunkSize', 'kdf']);
+        const others = ['algorithm', 'chunkSize', 'kdf', 'limits'];
+        const [bytes, passphrase] = secretBytes(options, others);
+        if (bytes.length === 0)
+            throw new PalladionError('WRONG_LENGTH', 'the passphrase must not be empty');
         const id = algorithmId(options.algorithm ?? DEFAULT_ALGORITHM);
-        const size = checkInteger(options.chunkSize ?? 1 << 20, 1 << 10, 1 << 24, 'size of chunks');
-        if ((size & (size - 1)) !== 0) {
-            throw new PalladionError(
-                'WRONG_VALUE',
-                `the size of chunks must be a power of two, not ${size}`,
-            );
-        }
-        const { memoryKiB = 65536, passes = 3, lanes = 4 } = options.kdf ?? {};
-        checkOptions(options.kdf ?? {}, COSTS);
-        for (const [what, cost] of [
-            ['memory', memoryKiB],
-            ['passes', passes],
-            ['lanes', lanes],
-        ] as const) {
-            checkInteger(cost, 1, MAX_U32, `${what} for a passphrase`);
-        }
+        const size = checkChunkSize(options.chunkSize ?? 1 << 20);
+        const costs = kdfCosts(options.kdf, options.limits);
         const salt = randomBytes(32);
         const e = engineFor(passphrase);
         const length = writeSecret(e, bytes, passphrase, 0);
         e.memory().set(salt, e.nonce);
-        const file = e.check(e.call.pld_sealer_new(length, id, size, memoryKiB, passes, lanes));
+        const file = e.check(e.call.pld_sealer_new(length, id, size, ...costs));
         this.#handle = new Handle(this, e, file, e.call.pld_sealer_free);
         this.#header = e.memory().slice(e.data, e.data + HEADER) as Bytes;
         this.#size = size;
@@ -198,15 +241,7 @@ class Opener {
 
     constructor(options: DecryptOptions) {
         const [bytes, passphrase] = secretBytes(options, ['limits']);
-        const {
-            memoryKiB = 1 << 20,
-            passes = 16,
-            lanes = 16,
-            workKiB = 1 << 22,
-        } = options.limits ?? {};
-        checkOptions(options.limits ?? {}, [...COSTS, 'workKiB']);
-        this.#limits = [memoryKiB, passes, lanes, workKiB];
-        this.#limits.forEach((limit) => checkInteger(limit, 0, MAX_U32, 'limit for a passphrase'));
+        this.#limits = kdfLimits(options.limits);
         this.#secret = new Uint8Array(bytes);
         this.#passphrase = passphrase;
     }
@@ -308,7 +343,7 @@ class Opener {
     }
 }
 
-function transform(file: Sealer | Opener): TransformStream<BytesLike, Bytes> {
+function transform(file: Sealer | Opener): FileTransform {
     // Older declarations lack `cancel`. Older engines do not call it; then garbage collection frees
     // the file.
     const transformer: Transformer<BytesLike, Bytes> & { cancel(): void } = {
@@ -317,7 +352,7 @@ function transform(file: Sealer | Opener): TransformStream<BytesLike, Bytes> {
         flush: (controller) => file.end((bytes) => controller.enqueue(bytes)),
         cancel: () => file.free(),
     };
-    return new TransformStream(transformer);
+    return new TransformStream(transformer) as FileTransform;
 }
 
 /** Encrypts a stream to a file for `palladion decrypt`, {@link decryptStream} or {@link
@@ -327,7 +362,7 @@ function transform(file: Sealer | Opener): TransformStream<BytesLike, Bytes> {
  * With a passphrase, this call takes a few tenths of a second and 64 MiB, unless `kdf` sets another
  * cost.
  */
-export function encryptStream(options: EncryptOptions): TransformStream<BytesLike, Bytes> {
+export function encryptStream(options: EncryptOptions): FileTransform {
     return transform(new Sealer(options));
 }
 
@@ -335,12 +370,12 @@ export function encryptStream(options: EncryptOptions): TransformStream<BytesLik
  * one chunk in memory and passes it on once it is verified. **The file is complete only if the
  * stream ends without an error.**
  */
-export function decryptStream(options: DecryptOptions): TransformStream<BytesLike, Bytes> {
+export function decryptStream(options: DecryptOptions): FileTransform {
     return transform(new Opener(options));
 }
 
 function concatenate(pieces: Bytes[]): Bytes {
-    const whole = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
+    const whole = newOutput(pieces.reduce((length, piece) => length + piece.length, 0));
     let at = 0;
     for (const piece of pieces) {
         whole.set(piece, at);
@@ -385,7 +420,11 @@ export function needsPassphrase(beginning: BytesLike): boolean {
 
 /** The length of an encrypted file with `length` bytes of plaintext. */
 export function encryptedLength(length: number, chunkSize = 1 << 20): number {
-    return HEADER + length + (FRAME + TAG) * Math.max(1, Math.ceil(length / chunkSize));
+    checkInteger(length, 0, Number.MAX_SAFE_INTEGER, 'length');
+    checkChunkSize(chunkSize);
+    const encrypted =
+        HEADER + length + (FRAME + TAG) * Math.max(1, Math.ceil(length / chunkSize));
+    return checkInteger(encrypted, 0, Number.MAX_SAFE_INTEGER, 'length of the encrypted file');
 }
 
 /** A new random master key for files. */
@@ -399,21 +438,38 @@ export function formatKey(key: BytesLike): string {
     const e = engine();
     e.memory().set(bytes, e.key);
     const length = e.check(e.call.pld_key_format());
-    const text = new TextDecoder().decode(e.memory().slice(e.data, e.data + length));
+    const text = e.ascii(e.data, e.data + length);
     e.memory().fill(0, e.data, e.data + length);
     return text;
+}
+
+function keyHint(code: string, text: string): string | undefined {
+    if (code !== 'NO_KEY') return undefined;
+    return text.includes('\0')
+        ? 'the file is in UTF-16: save it in UTF-8, or read it as such'
+        : 'pass the text of a key file, not its name; bytes of a key are a Uint8Array, ' +
+              'and a passphrase is the option "passphrase"';
 }
 
 /** Returns the master key in the text of a key file. */
 export function parseKey(text: string): Bytes {
     if (typeof text !== 'string')
-        throw new PalladionError('WRONG_TYPE', 'the text of a key file must be a string');
-    const bytes = new TextEncoder().encode(text);
+        throw new PalladionError(
+            'WRONG_TYPE',
+            `the text of a key file must be a string, not ${describe(text)}`,
+            "read the file as text, such as with readFile(name, 'utf8')",
+        );
     const e = engine();
-    if (bytes.length > e.room)
+    // A character has at most three bytes.
+    if (text.length > e.room / 3)
         throw new PalladionError('NO_KEY', 'the text is too long for a key file');
+    // Editors on Windows put a byte order mark first.
+    const bytes = new TextEncoder().encode(text.replace(/^\uFEFF/, ''));
     e.memory().set(bytes, e.data);
-    e.check(e.call.pld_key_parse(bytes.length));
+    if (e.call.pld_key_parse(bytes.length) === -1) {
+        const { code, message, hint } = e.failure();
+        throw new PalladionError(code, message, hint ?? keyHint(code, text));
+    }
     const key = e.memory().slice(e.key, e.key + 32) as Bytes;
     e.memory().fill(0, e.key, e.key + 32);
     return key;

@@ -3,7 +3,6 @@ import {
     checkOptions,
     checkTagLength,
     exactly,
-    optionalBytes,
     toBytes,
     type Bytes,
     type BytesLike,
@@ -173,9 +172,9 @@ function wrongMac(e: Engine): PalladionError {
 /** Computes the MAC of some data. */
 export function mac(key: BytesLike, data: BytesLike, options: MacTagOptions = {}): Bytes {
     checkOptions(options, MAC_TAG_OPTIONS);
-    const bytes = toBytes(data, 'data');
     const tagLength = checkTagLength(options.tagLength ?? 32);
     const [id, k, nonce] = parameters(key, options);
+    const bytes = toBytes(data, 'data');
     const e = engine();
     if (bytes.length > e.short) {
         const { algorithm, nonce } = options;
@@ -198,10 +197,10 @@ export function verifyMac(
     options: MacOptions = {},
 ): void {
     checkOptions(options, MAC_OPTIONS, 'the length of the tag is that of the argument');
-    const bytes = toBytes(data, 'data');
-    const expected = optionalBytes(tag, 'tag');
-    checkTagLength(expected.length);
     const [id, k, nonce] = parameters(key, options);
+    const bytes = toBytes(data, 'data');
+    const expected = toBytes(tag, 'tag');
+    checkTagLength(expected.length);
     const e = engine();
     if (bytes.length > e.short) return new Mac(key, options).update(bytes).verify(expected);
     writeKey(e, k, nonce);

@@ -1,4 +1,5 @@
 /** The native addon. `src/native.rs` is its other side. */
+import { copyOf, isShared, newZeros } from './bytes.js';
 import { Chunk, Engine, type Call, type Calls, type Message, type Places } from './engine.js';
 
 /** What the addon exports. */
@@ -18,11 +19,10 @@ export interface Addon extends Calls, Places {
  */
 const SHORT = 2048;
 
-/** The addon must not use memory that another thread may change at the same time. */
-const isShared = ({ buffer }: Uint8Array) =>
-    typeof SharedArrayBuffer !== 'undefined' && buffer instanceof SharedArrayBuffer;
-
-/** The addon's instance for this thread. */
+/**
+ * The addon's instance for this thread. It must not get memory that another thread may change at
+ * the same time; the methods of `Engine` copy that.
+ */
 export class Native extends Engine {
     readonly build = 'native';
     declare readonly call: Addon;
@@ -68,12 +68,12 @@ export class Native extends Engine {
         this.#memory.set(key, this.key);
         this.#memory.set(nonce, this.nonce);
         // The addon refuses associated data in the output.
-        const apart = ad.buffer === output.buffer ? ad.slice() : ad;
+        const apart = ad.buffer === output.buffer ? copyOf(ad) : ad;
         return call(id, tag.length, apart, input, output);
     }
 
     protected beginLong(id: number, ad: Uint8Array): number {
-        return this.check(this.call.pld_session_new_array(id, isShared(ad) ? ad.slice() : ad));
+        return this.check(this.call.pld_session_new_array(id, isShared(ad) ? copyOf(ad) : ad));
     }
 
     override encryptNext(session: number, input: Uint8Array | undefined, output: Uint8Array): void {
@@ -89,6 +89,6 @@ export class Native extends Engine {
     }
 
     chunk(_file: number, _kind: string, length: number): Chunk {
-        return new Chunk(this, 0, new Uint8Array(length));
+        return new Chunk(this, 0, newZeros(length));
     }
 }

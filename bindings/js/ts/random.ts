@@ -5,21 +5,24 @@ interface Source {
     getRandomValues(bytes: Bytes): unknown;
 }
 
-let source: Source | undefined = (globalThis as { crypto?: Source }).crypto;
+let source: Source | undefined;
 
 /** Sets the source in Node 18, which has it in a module instead of a global. */
 export function useRandomSource(other: Source): void {
-    source ??= other;
+    source = other;
 }
 
 export function randomBytes(length: number): Bytes {
-    if (source === undefined) {
+    const bytes = new Uint8Array(length);
+    try {
+        (source ?? (globalThis as { crypto?: Source }).crypto!).getRandomValues(bytes);
+    } catch (cause) {
         throw new PalladionError(
             'NO_RANDOMNESS',
-            'no source of random bytes: crypto.getRandomValues is missing',
+            'no source of random bytes: crypto.getRandomValues is missing or fails',
+            undefined,
+            { cause },
         );
     }
-    const bytes = new Uint8Array(length);
-    source.getRandomValues(bytes);
     return bytes;
 }

@@ -3,6 +3,7 @@ import {
     checkInteger,
     checkOptions,
     exactly,
+    newZeros,
     NOTHING,
     optionalBytes,
     toBytes,
@@ -38,7 +39,7 @@ class Session {
     /** Encrypts the next piece, or `length` zeros. */
     next(input: Uint8Array | undefined, length: number): Bytes {
         const { engine, number } = this.#handle;
-        const output = new Uint8Array(length);
+        const output = newZeros(length);
         engine.encryptNext(number, input, output);
         return output;
     }

@@ -1,7 +1,9 @@
 /** The WebAssembly module: which build can run here, and its instances. */
-import type { BytesLike } from './bytes.js';
+import { toBytes, typeName, type Bytes, type BytesLike } from './bytes.js';
 import { Chunk, Engine, type Build, type Call, type Calls } from './engine.js';
 import { PalladionError } from './errors.js';
+import type { ModuleSource } from './types.js';
+import { VERSION } from './version.js';
 
 /** The builds of the module, the fastest first. */
 export type WasmBuild = Exclude<Build, 'native'>;
@@ -9,8 +11,9 @@ export type WasmBuild = Exclude<Build, 'native'>;
 export const WASM_BUILDS: readonly WasmBuild[] = ['relaxed-simd', 'simd128', 'scalar'];
 
 interface Exports extends Calls {
-    readonly memory: WebAssembly.Memory;
+    readonly memory: { readonly buffer: ArrayBuffer };
     readonly pld_build: Call;
+    readonly pld_version: Call;
     readonly pld_place: Call;
     readonly pld_alloc: Call;
     readonly pld_free: Call;
@@ -19,15 +22,20 @@ interface Exports extends Calls {
     readonly pld_opener_chunk: Call;
 }
 
+/** The version of the package, as the module has it. */
+const NUMBER = VERSION.split('.').reduce((number, part) => number * 1024 + parseInt(part), 0);
+
 /** An instance of the module. */
 export class Wasm extends Engine {
     readonly build: WasmBuild;
     declare readonly call: Exports;
-    readonly #module: WebAssembly.Module;
+    readonly #module: object;
     #memory: Uint8Array;
 
-    constructor(module: WebAssembly.Module) {
+    constructor(module: object) {
         const exports = new WebAssembly.Instance(module).exports as unknown as Exports;
+        if (exports.pld_version?.() !== NUMBER)
+            throw new Error(`it is not the module of version ${VERSION} of this package`);
         const place = exports.pld_place;
         super(exports, {
             key: place(0),
@@ -49,11 +57,21 @@ export class Wasm extends Engine {
 
     /** Creates another instance, because WebAssembly never returns memory. */
     another(): Wasm {
-        return new Wasm(this.#module);
+        try {
+            return new Wasm(this.#module);
+        } catch (cause) {
+            throw new PalladionError(
+                'OUT_OF_MEMORY',
+                'there is not enough memory for another instance of the WebAssembly',
+                undefined,
+                { cause },
+            );
+        }
     }
 
     protected beginLong(id: number, ad: Uint8Array): number {
-        const place = this.call.pld_alloc(ad.length) >>> 0;
+        // A longer one would wrap.
+        const place = ad.length < 2 ** 32 ? this.call.pld_alloc(ad.length) >>> 0 : 0;
         if (place === 0) {
             this.memory().fill(0, this.key, this.key + 32);
             throw new PalladionError(
@@ -90,6 +108,7 @@ const RELAXED_SIMD = [
 
 /** The builds of the module that can run here, the fastest first. */
 export function supportedWasm(): WasmBuild[] {
+    if (typeof WebAssembly === 'undefined') return [];
     const can = (module: number[]) => WebAssembly.validate(new Uint8Array(module));
     return WASM_BUILDS.filter(
         (build) => build === 'scalar' || can(build === 'simd128' ? SIMD128 : RELAXED_SIMD),
@@ -97,35 +116,75 @@ export function supportedWasm(): WasmBuild[] {
 }
 
 /** A source of the module. */
-export type WasmSource = URL | string | Response | BytesLike | WebAssembly.Module;
+export type WasmSource = string | BytesLike | ModuleSource;
 
-let readFile: ((url: URL) => Promise<BytesLike>) | undefined;
+let readFile: ((url: string) => Promise<BytesLike>) | undefined;
 
 /** Sets a reader in Node, whose `fetch` does not accept `file:` URLs. */
-export function useFileReader(reader: (url: URL) => Promise<BytesLike>): void {
+export function useFileReader(reader: (url: string) => Promise<BytesLike>): void {
     readFile = reader;
 }
 
-/** Compiles a module, while it arrives if it comes from a server. */
-export async function compile(source: WasmSource): Promise<WebAssembly.Module> {
-    if (source instanceof WebAssembly.Module) return source;
-    if (typeof source === 'string' || source instanceof URL) {
-        const url = source instanceof URL ? source : undefined;
-        if (url?.protocol === 'file:' && readFile !== undefined)
-            return compile(await readFile(url));
-        source = await fetch(source);
+/** The error for a module that cannot be used. `otherwise` is the hint if the reason has none. */
+function unusable(cause: unknown, from: string, otherwise?: string): PalladionError {
+    if (cause instanceof PalladionError) return cause;
+    const { message = String(cause) } = (cause ?? {}) as { message?: string };
+    const hint = /polic|CSP/i.test(message)
+        ? "the page's Content-Security-Policy must have 'wasm-unsafe-eval' in script-src"
+        : /main thread/i.test(message)
+          ? 'call `await init()` once at the start, which compiles it elsewhere'
+          : otherwise;
+    return new PalladionError(
+        'UNSUPPORTED',
+        `the WebAssembly module${from} cannot be loaded: ${message}`,
+        hint,
+        { cause },
+    );
+}
+
+/** Compiles a module at once. */
+export function instantiate(module: Bytes): Wasm {
+    try {
+        return new Wasm(new WebAssembly.Module(module));
+    } catch (error) {
+        throw unusable(error, '');
     }
-    if (typeof Response !== 'undefined' && source instanceof Response) {
-        if (!source.ok)
-            throw new PalladionError(
-                'UNSUPPORTED',
-                `the WebAssembly module cannot be loaded: ${source.status} from ${source.url}`,
-            );
-        // Engines compile a module while it arrives only if its type is right.
-        if (source.headers.get('content-type')?.split(';')[0]?.trim() === 'application/wasm') {
-            return WebAssembly.compileStreaming(source);
+}
+
+/** Gets and compiles a module, while it arrives if it comes from a server. */
+export async function compile(get: () => WasmSource | Promise<WasmSource>): Promise<Wasm> {
+    let from = '';
+    try {
+        let source: unknown = await get();
+        // These know the types by name, because an object may be of another realm.
+        if (typeof source === 'string' || typeName(source) === 'URL') {
+            const address = String(source);
+            from = ` from ${address}`;
+            source =
+                address.startsWith('file:') && readFile !== undefined
+                    ? await readFile(address)
+                    : await fetch(address);
         }
-        return WebAssembly.compile(await source.arrayBuffer());
+        if (typeName(source) === 'Response') {
+            const response = source as Response;
+            if (response.url !== '') from = ` from ${response.url}`;
+            if (!response.ok) throw new Error(`the server answers ${response.status}`);
+            // Engines compile a module while it arrives only if its type is right.
+            const type = response.headers.get('content-type')?.split(';')[0]?.trim();
+            if (type === 'application/wasm' && response instanceof Response)
+                return new Wasm(await WebAssembly.compileStreaming(response));
+            source = await response.arrayBuffer();
+        }
+        if (typeName(source) !== 'WebAssembly.Module') {
+            const bytes = toBytes(source as BytesLike, 'WebAssembly module');
+            source = await WebAssembly.compile(bytes as BufferSource);
+        }
+        return new Wasm(source as object);
+    } catch (error) {
+        throw unusable(
+            error,
+            from,
+            'if a bundler made this program, see "With a bundler" in the README',
+        );
     }
-    return WebAssembly.compile(source as BufferSource);
 }

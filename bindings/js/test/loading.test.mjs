@@ -1,0 +1,159 @@
+// Engines in which something is missing, and modules that cannot be loaded: every failure is a
+// PalladionError that says what to do.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { test } from 'node:test';
+import * as aegis from '@palladion/aegis';
+import { build } from './common.mjs';
+
+const skip = [undefined, 'simd128'].includes(build) ? false : 'tested with simd128';
+const here = dirname(fileURLToPath(import.meta.url));
+const native = aegis.supportedBuilds().includes('native');
+const [wasm] = aegis.supportedBuilds().filter((build) => build !== 'native');
+/** The entry for browsers, which cannot use the addon. */
+const browser = new URL('index.js', import.meta.resolve('@palladion/aegis')).href;
+
+/** Runs a program and returns what it prints. */
+function run(program, ...flags) {
+    const words = [...flags, '--input-type=module', '--eval', program];
+    const env = { ...process.env, PALLADION_BUILD: '' };
+    const { stdout, stderr } = spawnSync(process.execPath, words, {
+        cwd: here,
+        env,
+        encoding: 'utf8',
+    });
+    return stdout || stderr;
+}
+
+/** A program that prints the error of some code. */
+const printing = (entry, code) => `
+    import * as aegis from '${entry}';
+    const { generateKey, init, open, seal, supportedBuilds } = aegis;
+    const key = generateKey();
+    try { console.log(await (async () => { ${code} })()) } catch (error) {
+        console.log(error instanceof aegis.PalladionError, error.code, error.message, error.hint);
+    }`;
+
+test('an engine without WebAssembly', { skip }, () => {
+    const use = 'return open(key, seal(key, key)).length';
+    const jitless = (entry, code) => run(printing(entry, code), '--jitless');
+    if (native) {
+        assert.equal(jitless('@palladion/aegis', use), '32\n');
+        assert.equal(jitless('@palladion/aegis', 'return init()'), 'native\n');
+        assert.equal(jitless('@palladion/aegis', 'return supportedBuilds().join()'), 'native\n');
+        for (const build of ['wasm', 'scalar'])
+            assert.match(
+                jitless('@palladion/aegis', `return init({ build: '${build}' })`),
+                /^true UNSUPPORTED .* no WebAssembly; those that can: native/,
+            );
+    }
+    assert.equal(jitless(browser, 'return supportedBuilds().length'), '0\n');
+    for (const code of [use, 'return init()', "return init({ build: 'wasm' })"])
+        assert.match(jitless(browser, code), /^true UNSUPPORTED .* no WebAssembly.*Lockdown Mode/);
+});
+
+test('a page with a policy', { skip }, () => {
+    // What Chromium, Firefox and Safari say.
+    for (const [type, message] of [
+        [
+            'CompileError',
+            'WebAssembly.Module(): Compiling or instantiating WebAssembly module violates the ' +
+                'following Content Security policy directive because neither ...',
+        ],
+        ['CompileError', 'call to WebAssembly.Module() blocked by CSP'],
+        [
+            'CompileError',
+            "Refused to create a WebAssembly object because 'unsafe-eval' or 'wasm-unsafe-eval' " +
+                'is not an allowed source of script in the Content Security Policy directive',
+        ],
+    ]) {
+        const refuse = `
+            const refuse = () => {
+                throw new WebAssembly.${type}(${JSON.stringify(message)});
+            };
+            WebAssembly.Module = class { constructor() { refuse() } };
+            WebAssembly.compile = WebAssembly.compileStreaming = async () => refuse();`;
+        for (const code of ['seal(key, key)', 'await init()', 'init({ build: "scalar" })'])
+            assert.match(
+                run(printing(browser, `${refuse} return ${code}`)),
+                /^true UNSUPPORTED .* 'wasm-unsafe-eval' in script-src\n$/,
+            );
+    }
+});
+
+test('an engine without memory for the module', { skip }, () => {
+    const none = `
+        const { Instance } = WebAssembly;
+        let instances = 0;
+        WebAssembly.Instance = function (module) {
+            if (instances++ === most) throw new RangeError('could not allocate memory');
+            return new Instance(module);
+        };`;
+    for (const [most, code] of [[0, 'UNSUPPORTED'], [1, 'OUT_OF_MEMORY']])
+        assert.match(
+            run(printing(browser, `const most = ${most}; ${none} seal(key, key);
+                return aegis.encryptFile(key, { passphrase: 'x' }).length`)),
+            new RegExp(`^true ${code} `),
+        );
+});
+
+test('no random bytes', { skip }, () => {
+    for (const crypto of ['undefined', '{}', '{ getRandomValues() { throw new Error() } }']) {
+        const program = `
+            Object.defineProperty(globalThis, 'crypto', { value: ${crypto} });
+            const { generateKey } = await import('${browser}');
+            try { generateKey() } catch (error) { console.log(error.code) }`;
+        assert.equal(run(program), 'NO_RANDOMNESS\n');
+    }
+});
+
+test('modules that cannot be loaded', { skip }, async () => {
+    const before = aegis.currentBuild();
+    const url = new URL(import.meta.resolve(`@palladion/aegis/wasm/${wasm}.wasm`));
+    const module = readFileSync(url);
+    const other = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]);
+    const page = (type) =>
+        new Response('<!doctype html>', { headers: { 'content-type': type } });
+    const used = new Response(module);
+    await used.arrayBuffer();
+    for (const [source, code, message] of [
+        [5, 'WRONG_TYPE', /WebAssembly module must be bytes/],
+        [null, 'WRONG_TYPE', /not null/],
+        [{}, 'WRONG_TYPE'],
+        [() => undefined, 'WRONG_TYPE', /not undefined/],
+        ['', 'UNSUPPORTED'],
+        ['no such file.wasm', 'UNSUPPORTED', /from no such file.wasm cannot be loaded/],
+        [new URL('none.wasm', url), 'UNSUPPORTED', /from file:.*ENOENT/],
+        [String(new URL('none.wasm', url)), 'UNSUPPORTED', /from file:.*ENOENT/],
+        ['http://localhost:1/', 'UNSUPPORTED', /from http:\/\/localhost:1\/ cannot be loaded/],
+        [new Response('', { status: 404 }), 'UNSUPPORTED', /answers 404/],
+        [page('text/html'), 'UNSUPPORTED', /magic/],
+        [page('application/wasm'), 'UNSUPPORTED', /magic/],
+        [used, 'UNSUPPORTED'],
+        [new Uint8Array(0), 'UNSUPPORTED'],
+        [module.subarray(0, 1000), 'UNSUPPORTED'],
+        [other, 'UNSUPPORTED', /not the module of version/],
+        [new WebAssembly.Module(other), 'UNSUPPORTED', /not the module of version/],
+        [() => { throw new Error('mine'); }, 'UNSUPPORTED', /mine/],
+        [() => { throw 'a string'; }, 'UNSUPPORTED', /a string/],
+        [() => { throw undefined; }, 'UNSUPPORTED'],
+        [() => Promise.reject(new Error('mine')), 'UNSUPPORTED', /mine/],
+    ]) {
+        await assert.rejects(aegis.init({ wasm: source }), (error) => {
+            assert(error instanceof aegis.PalladionError, String(error.stack));
+            assert.equal(error.code, code, String(error));
+            if (message !== undefined) assert.match(error.message, message);
+            return true;
+        });
+    }
+    for (const options of [null, 5, new Map(), { builds: 'wasm' }])
+        await assert.rejects(aegis.init(options), aegis.PalladionError);
+    for (const build of [5n, Symbol('x'), {}, ''])
+        await assert.rejects(aegis.init({ build }), aegis.PalladionError);
+    assert.equal(aegis.currentBuild(), before);
+    assert.equal(await aegis.init({ wasm: module }), wasm);
+    await aegis.init({ build: before });
+});

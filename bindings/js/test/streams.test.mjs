@@ -1,0 +1,160 @@
+// Streams that fail: whoever fails, what was written until then is not a complete file.
+import assert from 'node:assert/strict';
+import { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { test } from 'node:test';
+import { decryptFile, decryptStream, encryptFile, encryptStream } from '@palladion/aegis';
+import { code, noise } from './common.mjs';
+
+const key = new Uint8Array(32);
+const options = { key, chunkSize: 1024 };
+
+/** A stream that keeps what is written to it, and fails after `most` writes. */
+function target(most = Infinity) {
+    const got = [];
+    const stream = new Writable({
+        write(piece, _encoding, done) {
+            got.push(piece);
+            done(got.length > most ? new Error('full') : undefined);
+        },
+    });
+    return Object.assign(stream, { got });
+}
+
+/** A stream of Node that has 5000 bytes and then waits. */
+function source(then) {
+    const stream = new Readable({ read() {} });
+    stream.push(noise(5000));
+    setTimeout(() => then(stream), 20);
+    return stream;
+}
+
+async function* pieces(last) {
+    yield noise(5000);
+    last();
+}
+
+async function* then(piece) {
+    yield noise(5000);
+    yield piece;
+    yield noise(10);
+}
+
+const web = (from, to) =>
+    Readable.toWeb(from).pipeThrough(encryptStream(options)).pipeTo(Writable.toWeb(to));
+const writing = async (to, write) => {
+    const stream = encryptStream(options);
+    const end = stream.readable.pipeTo(Writable.toWeb(to));
+    end.catch(() => {});
+    const writer = stream.writable.getWriter();
+    writer.closed.catch(() => {});
+    await writer.write(noise(5000));
+    await write(writer, stream);
+    return end;
+};
+const ignored = (promise) => promise.catch(() => {});
+const fail = () => {
+    throw new Error('failed');
+};
+
+const failures = {
+    'a source that fails': (to) => {
+        const from = source((stream) => stream.destroy(new Error('failed')));
+        return pipeline(from, encryptStream(options), to);
+    },
+    'a source that is destroyed': (to) =>
+        pipeline(source((stream) => stream.destroy()), encryptStream(options), to),
+    'a generator that throws': (to) => pipeline(() => pieces(fail), encryptStream(options), to),
+    'a signal': (to) => {
+        const controller = new AbortController();
+        const { signal } = controller;
+        return pipeline(source(() => controller.abort()), encryptStream(options), to, { signal });
+    },
+    'a string as a piece': (to) => pipeline(() => then('text'), encryptStream(options), to),
+    'an object as a piece': (to) => pipeline(() => then({}), encryptStream(options), to),
+    'null as a piece': (to) => pipeline(() => then(null), encryptStream(options), to),
+    'an array as a piece': (to) => pipeline(() => then([1, 2]), encryptStream(options), to),
+    'a web source that fails': (to) =>
+        web(source((stream) => stream.destroy(new Error('failed'))), to),
+    'a web source that is destroyed': (to) => web(source((stream) => stream.destroy()), to),
+    'a writer that aborts': (to) => writing(to, (writer) => ignored(writer.abort('enough'))),
+    'a writer that goes on after an error': (to) =>
+        writing(to, async (writer) => {
+            await assert.rejects(writer.write('text'), { code: 'WRONG_TYPE', hint: /encoding/ });
+            await ignored(writer.write(noise(10)));
+            await ignored(writer.close());
+        }),
+};
+
+for (const [name, run] of Object.entries(failures)) {
+    test(`encryption: ${name}`, async () => {
+        const to = target();
+        await assert.rejects(async () => {
+            await run(to);
+        });
+        const written = Buffer.concat(to.got);
+        if (written.length > 0)
+            assert.equal(code(() => decryptFile(written, { key })), 'TRUNCATED');
+    });
+}
+
+test('a target that fails', async () => {
+    const file = encryptFile(noise(5000), options);
+    for (const stream of [encryptStream(options), decryptStream({ key })]) {
+        const from = Readable.from([file.subarray(0, 3000), file.subarray(3000)]);
+        await assert.rejects(pipeline(from, stream, target(1)), /full/);
+    }
+});
+
+test('a reader that cancels', async () => {
+    for (const stream of [encryptStream(options), decryptStream({ key })]) {
+        const writer = stream.writable.getWriter();
+        writer.closed.catch(() => {});
+        const written = ignored(writer.write(encryptFile(noise(5000), options)));
+        const reader = stream.readable.getReader();
+        await reader.read();
+        await reader.cancel('enough');
+        await written;
+        await assert.rejects(writer.write(noise(10)));
+        await assert.rejects(writer.close());
+    }
+});
+
+test('decryption of a source that fails', async () => {
+    const file = encryptFile(noise(5000), options);
+    const to = target();
+    const from = async function* () {
+        yield file.subarray(0, 3000);
+        fail();
+    };
+    await assert.rejects(pipeline(from, decryptStream({ key }), to), /failed/);
+    assert(Buffer.concat(to.got).length < 5000);
+});
+
+test('empty and short pieces', async () => {
+    const plain = noise(3000);
+    const from = async function* () {
+        yield new Uint8Array(0);
+        for (let at = 0; at < plain.length; at++) {
+            yield plain.subarray(at, at + 1);
+            if (at % 7 === 0) yield new Uint8Array(0);
+        }
+    };
+    const to = target();
+    await pipeline(from, encryptStream(options), decryptStream({ key }), to);
+    assert.deepEqual(new Uint8Array(Buffer.concat(to.got)), plain);
+});
+
+test('a stream waits for its reader', async () => {
+    const stream = encryptStream(options);
+    const writer = stream.writable.getWriter();
+    let written = 0;
+    for (let i = 0; i < 10; i++)
+        writer.write(noise(2048)).then(() => written++, () => {});
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    assert(written <= 1, `${written} pieces`);
+    const reader = stream.readable.getReader();
+    for (let i = 0; i < 19; i++) await reader.read();
+    writer.closed.catch(() => {});
+    await reader.cancel();
+});

@@ -1,0 +1,18 @@
+// A program for Node that uses the package, for the type checker only.
+import { createReadStream, createWriteStream } from 'node:fs';
+import { pipeline as pipelineOf } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { decryptStream, encryptFile, encryptStream, init, seal } from '@palladion/aegis';
+
+const key = Buffer.alloc(32);
+const [source, target] = [createReadStream('f'), createWriteStream('g')];
+await pipeline(source, encryptStream({ key }), target);
+await pipeline(source, encryptStream({ key }), decryptStream({ key }), target);
+pipelineOf(source, encryptStream({ key }), target, (error) => console.log(error));
+await pipeline(source, decryptStream({ key }), async (pieces) => {
+    for await (const piece of pieces) console.log(piece.length);
+});
+const into: Buffer = Buffer.alloc(100);
+target.write(seal(key, into, { ad: into.buffer }));
+target.write(encryptFile(into, { key, limits: { workKiB: 5 } }));
+await init({ wasm: new URL('x.wasm', import.meta.url) });

@@ -1,3 +1,0 @@
-import './surroundings-node.js';
-
-export * from './compat.js';
