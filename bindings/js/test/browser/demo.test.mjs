@@ -1,7 +1,7 @@
 // The demo page, from a server and from the disk: it exchanges files with the command line, reports
 // errors, works with the keyboard alone, and has no accessibility errors that axe can find.
 import assert from 'node:assert/strict';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import {
@@ -278,6 +278,23 @@ test('a file that is dropped', () =>
         assert.equal(await page.evaluate('globalThis.marked'), true);
         await page.getByText('a.txt, 7 bytes. One at a time: the others were left out.').waitFor();
         assert(!(await page.evaluate('document.body.classList.contains("dragging")')));
+    }));
+
+test('a folder that is dropped', () =>
+    withPage('server', async (page, context) => {
+        mkdirSync(path('folder'));
+        const session = await context.newCDPSession(page);
+        const drop = async (...names) => {
+            const data = { items: [], files: names.map(path), dragOperationsMask: 1 };
+            for (const type of ['dragEnter', 'dragOver', 'drop'])
+                await session.send('Input.dispatchDragEvent', { type, x: 200, y: 200, data });
+        };
+        await drop('folder', 'plain.txt');
+        assert.match(await problem(page), /This is a folder\.\s+Pack it first/);
+        assert.equal(await page.innerText('#file-said'), 'No file yet.');
+        await drop('plain.txt', 'folder');
+        await page.getByText('plain.txt, 3.0 MB. One at a time').waitFor();
+        assert(!(await page.isVisible('#problem')));
     }));
 
 /**
