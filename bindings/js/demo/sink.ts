@@ -44,10 +44,10 @@ function transact<T>(
     });
 }
 
-/** Deletes what is left of results from a day ago or earlier, because the browser crashed. */
+/** Deletes pieces from an hour ago or earlier, which are left if a page or the browser crashed. */
 export async function deleteLeftovers(): Promise<void> {
     database ??= openDatabase();
-    const old = IDBKeyRange.upperBound([Date.now() - 24 * 60 * 60 * 1000]);
+    const old = IDBKeyRange.upperBound([Date.now() - 60 * 60 * 1000]);
     await transact(await database, (store) => store.delete(old));
 }
 
