@@ -2,10 +2,12 @@
 # Tests the JavaScript package and the demo page in Chromium: the tests of scripts/test-js.sh with
 # each build, from the installed package; how modules are loaded in pages; and the page, from a
 # server and from a file, with files that go to the command line and come from it, by keyboard
-# alone, and checked for accessibility.
+# alone, and checked for accessibility; with large files, and with what can go wrong with them.
 #
 #   .ci/test-browser.sh
+#   HEADED=1 xvfb-run .ci/test-browser.sh
 #
+# HEADED=1 shows the browser's windows.
 # JS_FOLDER=FOLDER takes the package as scripts/test-js.sh built it and installed it there;
 # CHROMIUM=PROGRAM is another browser than Debian's, which is installed (as root) if it is missing.
 # Needs what scripts/test-js.sh needs; gets playwright-core, axe-core and esbuild from npm.

@@ -35,12 +35,17 @@ export interface Failure {
 /** The contents of a file's header. */
 export interface Inspection {
     palladion: boolean;
+    /** Whether it is a random-access file. */
+    raf?: boolean;
     /** Whether it needs a passphrase, if its header is valid. */
     passphrase?: boolean;
 }
 
 const HEADER = 128;
+/** The length up to which a file may be a key file. */
+const KEY_FILE = 1_000_000;
 const MAGIC = [0x89, 0x50, 0x4c, 0x44];
+const RAF = [...'AEGISRAF'].map((letter) => letter.charCodeAt(0));
 
 export function toFailure(error: unknown): Failure {
     if (error instanceof PalladionError)
@@ -56,14 +61,21 @@ export function toFailure(error: unknown): Failure {
         };
     }
     if (name === 'QuotaExceededError')
-        return { code: 'SPACE', message: 'there is not enough space for the result' };
+        return {
+            code: 'SPACE',
+            message: 'the browser has no room for the result',
+            hint:
+                'it keeps the result until it is complete: free some disk space, leave private ' +
+                'browsing, or use the command “palladion”, which needs no such room',
+        };
     return { code: name ?? 'ERROR', message: message || String(error) };
 }
 
 export async function inspect(file: Blob): Promise<Inspection> {
     await init();
     const beginning = new Uint8Array(await file.slice(0, HEADER).arrayBuffer());
-    if (!MAGIC.every((byte, i) => beginning[i] === byte)) return { palladion: false };
+    const starts = (bytes: number[]) => bytes.every((byte, i) => beginning[i] === byte);
+    if (!starts(MAGIC)) return { palladion: false, raf: starts(RAF) };
     try {
         return { palladion: true, passphrase: needsPassphrase(beginning) };
     } catch (error) {
@@ -78,10 +90,34 @@ export async function newKey(): Promise<string> {
     return formatKey(generateMasterKey());
 }
 
-/** Throws if the text is not a key file. */
-export async function checkKey(text: string): Promise<void> {
+/** Returns the text of a key file. Throws if it is not one. */
+export async function readKey(file: Blob): Promise<string> {
     await init();
+    const text = file.size > KEY_FILE ? '' : await file.text();
     parseKey(text);
+    return text;
+}
+
+/** Returns whether a file is a key file with the key in a text. */
+export async function holdsKey(file: Blob, text: string): Promise<boolean> {
+    try {
+        const found = parseKey(await readKey(file));
+        return parseKey(text).every((byte, i) => byte === found[i]);
+    } catch (error) {
+        if (error instanceof PalladionError) return false;
+        throw error;
+    }
+}
+
+const unreadable = () => new DOMException('the file cannot be read', 'NotReadableError');
+
+/**
+ * Throws if the file has changed since it was chosen. Browsers look for changes only when they
+ * begin to read, so begin again. Decryption needs no such check.
+ */
+async function checkUnchanged(file: Blob, read: number): Promise<void> {
+    if (read !== file.size) throw unreadable();
+    await file.slice(0, 1).arrayBuffer();
 }
 
 /** Encrypts or decrypts; yields a step for each chunk. */
@@ -92,8 +128,7 @@ export async function* run({ open, file, secret }: Job): AsyncGenerator<Step, vo
     const source = new ReadableStream<Uint8Array>({
         async pull(controller) {
             const { done, value } = await bytes.read().catch(() => {
-                // Replaces the "network error" of browsers.
-                throw new DOMException('the file cannot be read', 'NotReadableError');
+                throw unreadable(); // replaces the "network error" of browsers
             });
             if (done) return controller.close();
             read += value.length;
@@ -107,7 +142,10 @@ export async function* run({ open, file, secret }: Job): AsyncGenerator<Step, vo
     try {
         for (;;) {
             const { done, value } = await reader.read();
-            if (done) return;
+            if (done) {
+                if (!open) await checkUnchanged(file, read);
+                return;
+            }
             yield { read, piece: value };
         }
     } finally {
@@ -118,7 +156,8 @@ export async function* run({ open, file, secret }: Job): AsyncGenerator<Step, vo
 export type Core = {
     inspect: typeof inspect;
     newKey: typeof newKey;
-    checkKey: typeof checkKey;
+    readKey: typeof readKey;
+    holdsKey: typeof holdsKey;
     run: typeof run;
     toFailure: typeof toFailure;
 };
@@ -147,5 +186,12 @@ if (typeof document === 'undefined') {
         data === 'taken' ? next?.() : void work(data);
     page.postMessage({ ready: true } satisfies FromWorker);
 } else {
-    (globalThis as unknown as { core: Core }).core = { inspect, newKey, checkKey, run, toFailure };
+    (globalThis as unknown as { core: Core }).core = {
+        inspect,
+        newKey,
+        readKey,
+        holdsKey,
+        run,
+        toFailure,
+    };
 }

@@ -1,8 +1,8 @@
 /** The page: its form, its messages and its progress. */
 import type { Secret } from '@palladion/aegis';
 import type { Core, Failure, FromWorker, Inspection, Job, Step } from './core.js';
-import { openSink, save, type Sink } from './sink.js';
-import { command, resultName, sentence, size } from './words.js';
+import { deleteLeftovers, save, Sink } from './sink.js';
+import { command, resultName, sentence, shown, size } from './words.js';
 
 const core = (globalThis as unknown as { core: Core }).core;
 
@@ -24,6 +24,7 @@ const working = element('working');
 const progress = element<HTMLProgressElement>('progress');
 const done = element('done');
 const saveLink = element<HTMLAnchorElement>('save');
+const go = element<HTMLButtonElement>('go');
 
 let file: File | undefined;
 let found: Inspection | undefined;
@@ -44,7 +45,7 @@ function update(): void {
     element('passphrase-note').hidden = open;
     element('new-key').hidden = open;
     passphrase.autocomplete = open ? 'current-password' : 'new-password';
-    element('go').textContent = open ? 'Decrypt' : 'Encrypt';
+    go.textContent = open ? 'Decrypt' : 'Encrypt';
     let said = '';
     if (file !== undefined && found !== undefined) {
         if (found.palladion && !open)
@@ -57,6 +58,10 @@ function update(): void {
             said = found.passphrase
                 ? 'This file was encrypted with a passphrase, not with a key file.'
                 : 'This file was encrypted with a key file, not with a passphrase.';
+        } else if (found.raf) {
+            said = open
+                ? 'This is a RAF file, which the command “palladion raf export” decrypts.'
+                : 'This is a RAF file, which is encrypted already. It will be encrypted once more.';
         } else if (!found.palladion && open)
             said = 'This does not look like a file that Palladion has encrypted.';
     }
@@ -75,9 +80,10 @@ async function choose(chosen: File, others: number): Promise<void> {
     file = chosen;
     found = undefined;
     element('file-said').textContent =
-        `${chosen.name}, ${size(chosen.size)}` +
+        `${shown(chosen.name)}, ${size(chosen.size)}` +
         (others > 0 ? '. One at a time: the others were left out.' : '');
     drop.classList.add('full');
+    go.disabled = true; // until it is known what the button does
     try {
         const inspection = await core.inspect(chosen);
         if (file !== chosen) return;
@@ -87,11 +93,12 @@ async function choose(chosen: File, others: number): Promise<void> {
         if (inspection.passphrase !== undefined)
             radio('secret').value = inspection.passphrase ? 'passphrase' : 'key';
         update();
-        announce(
-            `${chosen.name}: ${open ? 'an encrypted file, to be decrypted' : 'to be encrypted'}.`,
-        );
+        const what = open ? 'an encrypted file, to be decrypted' : 'to be encrypted';
+        announce(`${shown(chosen.name)}: ${what}.`);
     } catch (error) {
         if (file === chosen) fail(core.toFailure(error));
+    } finally {
+        if (file === chosen || file === undefined) go.disabled = false;
     }
 }
 
@@ -109,7 +116,8 @@ fileInput.addEventListener('change', () => {
     if (chosen !== undefined) void choose(chosen, 0);
 });
 
-// Accept a drop anywhere on the page. Otherwise the browser would leave the page to show the file.
+// Accept a drop of a file anywhere on the page. Otherwise the browser would leave the page to show
+// the file, as it would for a link.
 const carriesFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false;
 let inside = 0;
 const mark = () => document.body.classList.toggle('dragging', inside > 0 && !controls.disabled);
@@ -124,13 +132,15 @@ addEventListener('dragleave', (event) => {
     mark();
 });
 addEventListener('dragover', (event) => {
-    if (!carriesFiles(event)) return;
+    if (event.target instanceof HTMLInputElement && !carriesFiles(event)) return;
     event.preventDefault();
-    event.dataTransfer!.dropEffect = controls.disabled ? 'none' : 'copy';
+    const taken = carriesFiles(event) && !controls.disabled;
+    event.dataTransfer!.dropEffect = taken ? 'copy' : 'none';
 });
 addEventListener('drop', (event) => {
-    if (!carriesFiles(event)) return;
+    if (event.target instanceof HTMLInputElement && !carriesFiles(event)) return;
     event.preventDefault();
+    if (!carriesFiles(event)) return;
     inside = 0;
     mark();
     if (controls.disabled) return;
@@ -160,43 +170,54 @@ show.addEventListener('click', () => {
     show.setAttribute('aria-pressed', String(visible));
 });
 
-/** Uses the key in the text of a key file. */
-async function takeKey(text: string, name: string): Promise<void> {
-    wrong(keyInput, '');
-    keyLink.hidden = true;
-    key = undefined;
-    try {
-        await core.checkKey(text);
-        key = { text, name };
-    } catch (error) {
-        const { message } = core.toFailure(error);
-        keyInput.value = ''; // so that choosing the same file again is an event
-        const hint = 'Key files are made by “palladion keygen” or here.';
-        wrong(keyInput, `${sentence(message)} ${hint}`);
-    }
+// The key
+
+const keySaid = element('key-said').textContent;
+let keyChosen = 0;
+
+/** Says which key is in use, and nothing else. */
+function showKey(made = ''): void {
+    element('key-said').textContent =
+        made || (key === undefined ? keySaid : `${shown(key.name)} is ready.`);
 }
 
 keyInput.addEventListener('change', async () => {
+    // Chromium empties the list if the dialogue is cancelled. Keep the key.
     const chosen = keyInput.files?.[0];
     if (chosen === undefined) return;
+    keyInput.value = ''; // so that choosing the same file again is an event
+    const turn = ++keyChosen;
+    key = undefined;
+    wrong(keyInput, '');
+    showKey();
     try {
-        await takeKey(chosen.size > 1_000_000 ? '' : await chosen.text(), chosen.name);
+        const text = await core.readKey(chosen);
+        if (turn !== keyChosen) return;
+        key = { text, name: chosen.name };
+        keyLink.hidden = true;
+        showKey();
     } catch (error) {
-        wrong(keyInput, sentence(core.toFailure(error).message));
+        if (turn !== keyChosen) return;
+        const { code, message } = core.toFailure(error);
+        const hint = code === 'READ' ? '' : ' Key files are made by “palladion keygen” or here.';
+        wrong(keyInput, `${sentence(message)}${hint}`);
     }
-    if (key !== undefined) element('key-said').textContent = `${key.name} is ready.`;
 });
 
+// The page cannot know whether the browser saves a file. So it uses a new key only once the user
+// has chosen the file: a key that was never saved would lose what it encrypts.
 element('new-key').addEventListener('click', async () => {
+    const turn = ++keyChosen;
+    key = undefined;
+    wrong(keyInput, '');
     const text = await core.newKey();
-    keyInput.value = '';
-    await takeKey(text, 'my.key');
+    if (turn !== keyChosen) return;
     save(keyLink, new Blob([text], { type: 'application/octet-stream' }), 'my.key');
     keyLink.hidden = false;
     const said =
-        'A new key was made and saved as my.key. ' +
-        'Keep a copy somewhere safe: without it, what was encrypted with it is lost.';
-    element('key-said').textContent = said;
+        'Your browser saves a new key as my.key. Choose that file here, to be sure that you have ' +
+        'it. Keep a copy somewhere safe: without it, what was encrypted with it is lost.';
+    showKey(said);
     announce(said);
 });
 
@@ -223,7 +244,7 @@ function wrong(input: HTMLInputElement, text: string): void {
 function clearProblems(): void {
     problem.hidden = true;
     for (const input of [passphrase, again]) wrong(input, '');
-    if (key !== undefined) wrong(keyInput, '');
+    wrong(keyInput, '');
 }
 
 function fail({ code, message, hint }: Failure): void {
@@ -247,7 +268,9 @@ function secret(): Secret | undefined {
             keyInput,
             opens()
                 ? 'Choose the key file that the file was encrypted with.'
-                : 'Choose a key file, or make a new one.',
+                : keyLink.hidden
+                  ? 'Choose a key file, or make a new one.'
+                  : 'Choose the new key file, to be sure that your browser saved it.',
         );
         return undefined;
     }
@@ -280,11 +303,16 @@ async function* inWorker(job: Job, stopped: AbortSignal): AsyncGenerator<Step, v
     const source = URL.createObjectURL(
         new Blob([element('core').textContent], { type: 'text/javascript' }),
     );
-    const worker = new Worker(source);
+    let worker: Worker;
+    try {
+        worker = new Worker(source);
+    } catch {
+        throw new NoWorker(); // a policy forbids it
+    }
     try {
         const messages: FromWorker[] = [];
         let wake: (() => void) | undefined;
-        let broken: Error | undefined;
+        let broken: Failure | undefined;
         const add = (message?: FromWorker) => {
             if (message !== undefined) messages.push(message);
             wake?.();
@@ -292,7 +320,11 @@ async function* inWorker(job: Job, stopped: AbortSignal): AsyncGenerator<Step, v
         worker.onmessage = ({ data }: MessageEvent<FromWorker>) => add(data);
         worker.onerror = (event) => {
             event.preventDefault();
-            broken = new Error(event.message || 'the worker failed');
+            broken = {
+                code: 'WORKER',
+                message: `the browser stopped the work: ${event.message || 'it does not say why'}`,
+                hint: 'it may be out of memory: close other tabs and try again',
+            };
             add();
         };
         stopped.addEventListener('abort', () => add());
@@ -329,8 +361,7 @@ async function* steps(job: Job, stopped: AbortSignal): AsyncGenerator<Step, void
         yield* inWorker(job, stopped);
         return;
     } catch (error) {
-        // `new Worker` throws if a policy forbids it.
-        if (!(error instanceof NoWorker || (error as Error).name === 'SecurityError')) throw error;
+        if (!(error instanceof NoWorker)) throw error;
     }
     // Let the browser draw the page before the passphrase blocks it.
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -359,10 +390,11 @@ function showCommand(text: string): void {
     element('command').replaceChildren(...words.flatMap((word, i) => (i > 0 ? [' ', word] : word)));
 }
 
-/** Runs the job. Returns false if it was cancelled. */
-async function work(job: Job, length: number, sink: Sink, stopped: AbortSignal): Promise<boolean> {
+/** Runs the job. Returns the result, or nothing if it was cancelled. */
+async function work(job: Job, length: number, stopped: AbortSignal): Promise<Blob | undefined> {
+    const sink = new Sink();
     let started = performance.now();
-    let shown = 0;
+    let drawn = 0;
     let told = 0;
     let first = true;
     for await (const { read, piece } of steps(job, stopped)) {
@@ -370,17 +402,19 @@ async function work(job: Job, length: number, sink: Sink, stopped: AbortSignal):
         if (first) started = performance.now(); // leave out the time for the passphrase
         first = false;
         // There may be thousands of chunks; do not draw each.
-        if (performance.now() - shown > 50) {
-            shown = performance.now();
+        if (performance.now() - drawn > 50) {
+            drawn = performance.now();
             showProgress(read, length, started);
         }
         const quarter = Math.floor((4 * read) / length);
         if (quarter > told && quarter < 4) announce(`${25 * quarter} percent`);
         told = quarter;
     }
-    if (stopped.aborted) return false;
+    if (stopped.aborted) return undefined;
+    const result = await sink.close();
+    if (stopped.aborted) return undefined;
     showProgress(length, length, started);
-    return true;
+    return result;
 }
 
 let stop: AbortController | undefined;
@@ -401,20 +435,15 @@ async function start(): Promise<void> {
     const open = opens();
     const using = secret();
     if (using === undefined) return;
-    const name = resultName(chosen.name, open);
-    const keyName = withKey() ? key!.name : undefined;
+    const keyInUse = withKey() ? key : undefined;
 
     controls.disabled = true;
     stop = new AbortController();
-    let sink: Sink | undefined;
-    let whole = false;
     let failure: Failure | undefined;
     try {
-        sink = await openSink(chosen.size, name);
-        if (sink === undefined) return announce('Nothing was done.'); // leave the form as it was
         form.hidden = true;
         element('working-title').textContent =
-            `${open ? 'Decrypting' : 'Encrypting'} ${chosen.name}`;
+            `${open ? 'Decrypting' : 'Encrypting'} ${shown(chosen.name)}`;
         element('figures').textContent =
             using.passphrase === undefined
                 ? ''
@@ -424,14 +453,21 @@ async function start(): Promise<void> {
         working.hidden = false;
         element('cancel').focus();
         announce(`${open ? 'Decrypting' : 'Encrypting'}.`);
-        const begun = performance.now();
-        whole = await work({ open, file: chosen, secret: using }, chosen.size, sink, stop.signal);
-        if (!whole) {
-            announce('Cancelled. Nothing was saved.');
-        } else {
-            const blob = await sink.close();
-            finish(open, chosen, name, keyName, blob, (performance.now() - begun) / 1000);
+        if (!open && keyInUse !== undefined && (await core.holdsKey(chosen, keyInUse.text))) {
+            throw {
+                code: 'KEY_AS_INPUT',
+                message: 'this file is the key file itself',
+                hint: 'only a copy of it could decrypt the result: use a passphrase',
+            } satisfies Failure;
         }
+        const begun = performance.now();
+        const job = { open, file: chosen, secret: using };
+        const result = await work(job, chosen.size, stop.signal);
+        if (result !== undefined) {
+            const seconds = (performance.now() - begun) / 1000;
+            return finish(open, chosen.name, keyInUse?.name, result, seconds);
+        }
+        announce('Cancelled. Nothing was saved.');
     } catch (error) {
         // The worker has made its errors readable already.
         failure = error instanceof Error ? core.toFailure(error) : (error as Failure);
@@ -440,36 +476,33 @@ async function start(): Promise<void> {
         controls.disabled = false;
         working.hidden = true;
     }
-    if (whole && failure === undefined) return;
-    await sink?.abort().catch(() => {});
     form.hidden = false;
-    if (failure !== undefined) fail(failure);
-    else element('go').focus();
+    if (failure === undefined) return go.focus();
+    const hint = failure.hint === undefined ? '' : `${sentence(failure.hint)} `;
+    fail({ ...failure, hint: `${hint}Nothing was saved.` });
 }
 
 /** Shows the result and saves it. */
 function finish(
     open: boolean,
-    chosen: File,
-    name: string,
+    source: string,
     keyName: string | undefined,
-    blob: Blob | undefined,
+    result: Blob,
     seconds: number,
 ): void {
+    const name = resultName(source, open);
     working.hidden = true;
     done.hidden = false;
     element('done-title').textContent = open ? 'Decrypted' : 'Encrypted';
-    const length = blob === undefined ? '' : ` (${size(blob.size)})`;
     element('done-said').textContent =
-        `${chosen.name} was ` +
+        `${shown(source)} was ` +
         (open ? 'decrypted, and nothing in it was changed since it was encrypted' : 'encrypted') +
-        `. The result is ${name}${length}, ` +
-        (blob === undefined ? 'saved where you said' : 'among your downloads') +
-        `. It took ${seconds.toFixed(1)} seconds.`;
+        `. The result is ${name} (${size(result.size)}). It took ${seconds.toFixed(1)} seconds.`;
     element('done-command').hidden = open;
-    showCommand(open ? '' : command(name, chosen.name, keyName));
-    saveLink.hidden = blob === undefined;
-    if (blob !== undefined) save(saveLink, blob, name);
+    showCommand(
+        open ? '' : command(name, shown(source), keyName === undefined ? keyName : shown(keyName)),
+    );
+    save(saveLink, result, name);
     announce('');
     element('done-title').focus();
 }
@@ -509,5 +542,8 @@ if (!('WebAssembly' in globalThis && 'TransformStream' in globalThis)) {
     });
 } else {
     form.hidden = false;
-    update(); // browsers restore the choices when a page is reloaded
+    // Browsers restore the form when a page is reloaded. Take the choices, but no files.
+    fileInput.value = keyInput.value = '';
+    update();
+    deleteLeftovers().catch(() => {}); // it has no IndexedDB
 }

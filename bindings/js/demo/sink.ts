@@ -1,82 +1,118 @@
 /**
- * A place for a result. Neither kind keeps the result in the page's memory or shows it before it is
- * complete.
+ * The place where a result grows. Nobody sees the result before it is complete. Then the page hands
+ * it to the browser, which saves it among the downloads and replaces no file there.
+ *
+ * The page does not ask for a target with `showSaveFilePicker`. Chromium (seen with 156) truncates
+ * the chosen file in place, before the page learns which one it is. So the page could not keep the
+ * old contents until the result is complete, and not refuse the source or the key file as a target.
+ * Only the stream of `createWritable` is safe: it writes to NAME.crswap, which replaces the file
+ * when the stream is closed.
  */
 
-export interface Sink {
-    write(bytes: Uint8Array<ArrayBuffer>): Promise<void>;
-    /** Ends the result. Returns it if it still has to be saved. */
-    close(): Promise<Blob | undefined>;
-    abort(): Promise<void>;
+/** The length from which on a piece goes to the disk. */
+const PIECE = 16 << 20;
+
+const STORE = 'pieces';
+
+/**
+ * The database that moves pieces to the disk. IndexedDB is there in pages from the disk as well,
+ * where browsers refuse the private file system, and blobs in memory may not hold much: Chromium
+ * (seen with 156) silently breaks blobs of more than 500 MiB in all. The connection stays open as
+ * long as the page, because Firefox (seen with 153) deletes the pieces of a closed one.
+ */
+let database: Promise<IDBDatabase> | undefined;
+
+function openDatabase(): Promise<IDBDatabase> {
+    return new Promise((resolve, reject) => {
+        const request = indexedDB.open('palladion', 1);
+        request.onupgradeneeded = () => request.result.createObjectStore(STORE);
+        request.onsuccess = () => resolve(request.result);
+        request.onerror = () => reject(request.error);
+    });
 }
 
-/** Collects a blob. Browsers move large blobs to the disk if they get the pieces early. */
-export class BlobSink implements Sink {
-    #whole = new Blob([]);
+/** Runs a transaction. Returns the result of the request once the transaction is complete. */
+function transact<T>(
+    database: IDBDatabase,
+    run: (store: IDBObjectStore) => IDBRequest<T>,
+): Promise<T> {
+    return new Promise((resolve, reject) => {
+        const transaction = database.transaction(STORE, 'readwrite');
+        const request = run(transaction.objectStore(STORE));
+        transaction.oncomplete = () => resolve(request.result);
+        transaction.onabort = () => reject(transaction.error);
+    });
+}
+
+/** Deletes pieces from an hour ago or earlier, which are left if a page or the browser crashed. */
+export async function deleteLeftovers(): Promise<void> {
+    database ??= openDatabase();
+    const old = IDBKeyRange.upperBound([Date.now() - 60 * 60 * 1000]);
+    await transact(await database, (store) => store.delete(old));
+}
+
+/** Throws if a blob cannot be read. Creating it succeeds even if there is no space for it. */
+async function check(blob: Blob): Promise<void> {
+    try {
+        await blob.slice(-1).arrayBuffer();
+    } catch {
+        throw new DOMException('the browser lost a part of the result', 'QuotaExceededError');
+    }
+}
+
+/**
+ * Moves a blob to the disk. The browser deletes the file with the last blob that refers to it,
+ * because the record is deleted at once. So nothing is left when the page is closed.
+ */
+async function toDisk(blob: Blob): Promise<Blob> {
+    database ??= openDatabase();
+    const opened = await database;
+    const key = [Date.now(), Math.random()];
+    await transact(opened, (store) => store.put(blob, key));
+    const stored: Blob = await transact(opened, (store) => {
+        const request = store.get(key);
+        store.delete(key);
+        return request;
+    });
+    await check(stored);
+    return stored;
+}
+
+async function toMemory(blob: Blob): Promise<Blob> {
+    await check(blob);
+    return blob;
+}
+
+export class Sink {
+    #keep = toDisk;
+    #kept: Blob[] = [];
     #pieces: Uint8Array<ArrayBuffer>[] = [];
     #length = 0;
 
     async write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
         this.#pieces.push(bytes);
         this.#length += bytes.length;
-        if (this.#length >= 16 << 20) this.#fold();
-    }
-
-    #fold(): void {
-        this.#whole = new Blob([this.#whole, ...this.#pieces], {
-            type: 'application/octet-stream',
-        });
+        if (this.#length < PIECE) return;
+        const piece = new Blob(this.#pieces);
         this.#pieces = [];
         this.#length = 0;
+        try {
+            this.#kept.push(await this.#keep(piece));
+        } catch (error) {
+            const full = (error as Error | null)?.name === 'QuotaExceededError';
+            if (full || this.#kept.length > 0) throw error;
+            // Some browsers have no IndexedDB in some pages, or keep no blobs in it.
+            this.#keep = toMemory;
+            this.#kept.push(await toMemory(piece));
+        }
     }
 
+    /** Returns the result, all of which can be read. */
     async close(): Promise<Blob> {
-        this.#fold();
-        return this.#whole;
-    }
-
-    async abort(): Promise<void> {
-        this.#whole = new Blob([]);
-        this.#pieces = [];
-    }
-}
-
-/** Writes to a file, which changes only once it is closed. */
-class FileSink implements Sink {
-    constructor(readonly stream: FileSystemWritableFileStream) {}
-
-    write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
-        return this.stream.write(bytes);
-    }
-
-    async close(): Promise<undefined> {
-        await this.stream.close();
-    }
-
-    abort(): Promise<void> {
-        return this.stream.abort();
-    }
-}
-
-/** From this size on, the page asks where to save the result, because large blobs are slow. */
-const LARGE = 64_000_000;
-
-type Picker = (options: { suggestedName: string }) => Promise<FileSystemFileHandle>;
-
-/**
- * Chooses a place for a result. Returns nothing if the user cancels. Call it while the browser
- * still accepts the user's click as permission.
- */
-export async function openSink(length: number, suggestedName: string): Promise<Sink | undefined> {
-    const pick = (globalThis as { showSaveFilePicker?: Picker }).showSaveFilePicker;
-    if (length < LARGE || pick === undefined) return new BlobSink();
-    try {
-        const handle = await pick.call(globalThis, { suggestedName });
-        return new FileSink(await handle.createWritable());
-    } catch (error) {
-        if ((error as Error).name === 'AbortError') return undefined;
-        // Not allowed here, for example in a frame or by a policy.
-        return new BlobSink();
+        for (const piece of this.#kept) await check(piece);
+        const rest = new Blob(this.#pieces);
+        await check(rest);
+        return new Blob([...this.#kept, rest], { type: 'application/octet-stream' });
     }
 }
 

@@ -10,10 +10,19 @@ export function size(bytes: number): string {
     return `${bytes.toFixed(bytes < 9.95 ? 1 : 0)} ${UNITS[unit]}`;
 }
 
-/** The name of the result. */
+/** A name as text: without characters that cannot be seen or change the order of others. */
+export function shown(name: string): string {
+    return name.replace(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
+}
+
+/** The name of the result, without what browsers do not save in a name. */
 export function resultName(name: string, open: boolean): string {
-    if (!open) return `${name}.pld`;
-    return /.\.pld$/i.test(name) ? name.slice(0, -4) : `${name}.decrypted`;
+    let result = `${name}.pld`;
+    if (open) result = /.\.pld$/i.test(name) ? name.slice(0, -4) : `${name}.decrypted`;
+    const saved = result
+        .replace(/[\\/:*?"<>|\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|^~/gu, '_')
+        .replace(/^\.+/, '');
+    return saved === '' ? 'decrypted' : saved;
 }
 
 /** A name quoted for a shell. */

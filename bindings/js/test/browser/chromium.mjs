@@ -11,9 +11,15 @@ const flags = [
     '--disable-sync',
 ];
 
-export const launch = () =>
-    chromium.launch({
-        executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-        headless: true,
-        args: flags,
-    });
+// HEADED=1 shows the windows, on the display that $DISPLAY names.
+const options = {
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    headless: process.env.HEADED !== '1',
+    args: flags,
+};
+
+export const launch = () => chromium.launch(options);
+
+/** A browser that keeps its data in a folder, as it does for users. */
+export const launchWithProfile = (folder, others) =>
+    chromium.launchPersistentContext(folder, { ...options, ...others });
