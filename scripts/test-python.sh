@@ -61,7 +61,7 @@ echo "== For Python 3.11 and later"
 install cp311
 if [ -n "${QUICK:-}" ]; then
     timeout 300 "$python" -X dev -m pytest -q -p no:cacheprovider \
-        tests/test_{vectors,cipher,files,raf}.py
+        tests/test_{vectors,cipher,files,failures,raf}.py
     exit
 fi
 timeout 600 "$python" -X dev -m pytest -q -p no:cacheprovider tests

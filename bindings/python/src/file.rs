@@ -14,18 +14,23 @@ use palladion_file::{
 };
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyString};
 
 use crate::algorithm::Name;
 use crate::buffer::{In, Out, lock};
 use crate::error::error;
+use crate::object;
 
 /// Converts an error to one of the exceptions in `palladion/files.py`.
-fn file_error(py: Python<'_>, error: Error) -> PyErr {
+pub fn file_error(py: Python<'_>, error: Error) -> PyErr {
     let (message, hint) = (error.to_string(), error.hint());
     let (class, chunk, offset) = match error {
         Error::Read(error) | Error::Write(error) => return io_error(py, error),
         Error::Random(_) => return PyOSError::new_err(message),
+        Error::EmptyPassphrase => {
+            let hint = hint.unwrap_or_default();
+            return PyValueError::new_err(format!("{message}: {hint}"));
+        }
         Error::KdfMemory => return PyMemoryError::new_err(message),
         Error::Cipher(error) => return crate::error::error(error),
         Error::NotPalladion => ("NotPalladionError", None, None),
@@ -79,13 +84,7 @@ impl Owned {
                 })?;
                 Ok(Self::Key(bytes.into()))
             }
-            (None, Some(passphrase)) => {
-                // A str is encoded as UTF-8.
-                if let Ok(text) = passphrase.cast::<pyo3::types::PyString>() {
-                    return Ok(Self::Passphrase(Passphrase::new(text.to_cow()?.as_bytes())));
-                }
-                Ok(Self::Passphrase(Passphrase::new(passphrase.extract::<In<'_, '_>>()?.bytes())))
-            }
+            (None, Some(secret)) => self::passphrase(&secret).map(Self::Passphrase),
             _ => Err(PyTypeError::new_err("pass either key (32 bytes) or passphrase")),
         }
     }
@@ -96,6 +95,20 @@ impl Owned {
             Self::Passphrase(passphrase) => passphrase.into(),
         }
     }
+}
+
+/// Converts a passphrase, which is a str, encoded as UTF-8, or bytes.
+pub fn passphrase(object: &Bound<'_, PyAny>) -> PyResult<Passphrase> {
+    let Ok(text) = object.cast::<PyString>() else {
+        return Ok(Passphrase::new(object.extract::<In<'_, '_>>()?.bytes()));
+    };
+    // Python's own error would show a part of the passphrase.
+    let text = text.to_cow().map_err(|_| {
+        PyValueError::new_err(
+            "the passphrase has a surrogate, which UTF-8 cannot encode; pass it as bytes",
+        )
+    })?;
+    Ok(Passphrase::new(text.as_bytes()))
 }
 
 /// A path or a binary file object.
@@ -120,23 +133,7 @@ struct Reader(Py<PyAny>);
 
 impl Read for Reader {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        Python::attach(|py| {
-            let (asked, object) = (buf.len(), self.0.bind(py));
-            let data = object.call_method1("read", (asked,))?;
-            if data.is_none() {
-                return Err(io::Error::from(io::ErrorKind::WouldBlock).into());
-            }
-            let data: In<'_, '_> = data.extract()?;
-            match buf.get_mut(..data.len()) {
-                Some(place) => place.copy_from_slice(data.bytes()),
-                None => {
-                    let message = format!("read({asked}) gave {} bytes", data.len());
-                    return Err(PyValueError::new_err(message));
-                }
-            }
-            Ok(data.len())
-        })
-        .map_err(raised)
+        Python::attach(|py| object::read(self.0.bind(py), buf)).map_err(raised)
     }
 }
 
@@ -145,22 +142,12 @@ struct Writer(Py<PyAny>);
 
 impl Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Python::attach(|py| {
-            // A copy, because the object may keep it after the call.
-            let written = self.0.bind(py).call_method1("write", (PyBytes::new(py, bytes),))?;
-            // A raw file may write less than it was given.
-            let n: Option<usize> = written.extract()?;
-            Ok(n.unwrap_or(bytes.len()).min(bytes.len()))
-        })
-        .map_err(raised)
+        // A copy, because the object may keep it after the call.
+        Python::attach(|py| object::write(self.0.bind(py), PyBytes::new(py, bytes))).map_err(raised)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Python::attach(|py| match self.0.bind(py).getattr_opt("flush")? {
-            Some(flush) => flush.call0().map(drop),
-            None => Ok(()),
-        })
-        .map_err(raised)
+        Python::attach(|py| object::flush(self.0.bind(py))).map_err(raised)
     }
 }
 
@@ -330,20 +317,14 @@ impl FileWriter {
         Ok(Self(Mutex::new(Some(writer.map_err(|error| file_error(py, error))?))))
     }
 
+    /// Encrypts all of data, or raises. After an error, every later call raises too, so that the
+    /// file gets no end.
     fn write(&self, py: Python<'_>, data: In<'_, '_>) -> PyResult<usize> {
         let mut writer = lock(py, &self.0);
         let writer = writer.as_mut().ok_or_else(closed)?;
         let bytes = data.bytes();
-        // After an error, count what was written before it.
-        let mut taken = 0;
-        while taken < bytes.len() {
-            match py.detach(|| writer.write(&bytes[taken..])) {
-                Ok(n) => taken += n,
-                Err(error) if taken == 0 => return Err(io_error(py, error)),
-                Err(_) => break,
-            }
-        }
-        Ok(taken)
+        py.detach(|| writer.write_all(bytes)).map_err(|error| io_error(py, error))?;
+        Ok(bytes.len())
     }
 
     fn flush(&self, py: Python<'_>) -> PyResult<()> {

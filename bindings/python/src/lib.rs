@@ -14,6 +14,7 @@ mod error;
 mod file;
 mod forked;
 mod mac;
+mod object;
 #[allow(unsafe_code)]
 mod pieces;
 mod raf;
@@ -41,6 +42,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::mac::{Mac, mac};
+    #[pymodule_export]
+    use super::object::{check_buffer, read_fully, write_fully};
     #[pymodule_export]
     use super::pieces::{Decryptor, Encryptor, KeyStream, UnverifiedDecryptor};
     #[pymodule_export]

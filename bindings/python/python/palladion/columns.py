@@ -95,7 +95,7 @@ class ColumnError(VerificationError):
         self.failed = failed
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ColumnError, (self.row, self.failed)
+        return type(self), (self.row, self.failed), self.__dict__
 
 
 @overload
