@@ -75,8 +75,9 @@ pub fn write(object: &Bound<'_, PyAny>, bytes: Bound<'_, PyBytes>) -> PyResult<u
     if object.is_instance(&raw)? { Err(would_block(object, "write")?) } else { Ok(asked) }
 }
 
-/// Takes what `read_at` or `write_at` of a storage returned: normally nothing, after it moved all of
-/// `asked` bytes. If it passes on a number, as `os.pwrite` returns it, that is the number of bytes.
+/// Takes what `read_at` or `write_at` of a storage returned: normally nothing, after it moved all
+/// of `asked` bytes. If it passes on a number, as `os.pwrite` returns it, that is the number of
+/// bytes.
 pub fn moved(
     object: &Bound<'_, PyAny>,
     method: &str,

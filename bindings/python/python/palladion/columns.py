@@ -299,7 +299,8 @@ class _Call:
         pa = _pyarrow()
         chunked = isinstance(values, pa.ChunkedArray)
         column = _column_of(values)
-        if self.opens and (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        kind = column.type
+        if self.opens and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
             raise TypeError(f"encrypted values must be binary, not {column.type}")
         ads = self.ads_of(len(values))
         results, start, outs = [], 0, []
@@ -419,11 +420,11 @@ def _to_objects(values: list[Any]) -> Any:
 def _pandas(values: Any, call: _Call) -> Any:
     pd = _import("pandas")
 
-    wanted = None  # a dtype for strings, unless the container decides
+    wanted: Any = None  # a dtype for strings, unless the container decides
     if isinstance(call.type, pd.StringDtype):
         wanted, call.type = call.type, "string"
-    elif isinstance(call.type, getattr(pd, "ArrowDtype", ())):
-        call.type = call.type.pyarrow_dtype
+    else:
+        call.type = getattr(call.type, "pyarrow_dtype", call.type)  # of an ArrowDtype
     usual = pd.Series(["text"]).dtype  # str from pandas 3 on, objects before
     has_str = isinstance(usual, pd.StringDtype)
     text = call.opens and call.type == "string" and wanted is None and has_str

@@ -220,7 +220,8 @@ def encrypt_file(
 ) -> int:
     """Encrypts a whole file on all cores, or ``threads``, and returns the number of bytes read.
 
-    ``source`` and ``target`` are paths or binary file objects. If ``target`` is a path, the file
+    ``source`` and ``target`` are paths or binary file objects, which must block: one that returns
+    None because it would block raises :class:`BlockingIOError`. If ``target`` is a path, the file
     appears once it is complete; an existing file is replaced only with ``overwrite=True``.
     ``progress`` is called with the number of bytes processed so far. ``kdf`` sets the cost of
     Argon2id for a passphrase: KiB of memory, passes and lanes (by default 65536, 3 and 4).
@@ -559,7 +560,9 @@ def open(
     object.
 
     A written file appears once it is closed, or at the end of ``with``. If an exception leaves the
-    ``with`` block, the file does not appear, and an existing file stays as it was.
+    ``with`` block, or the file is collected or left open, it does not appear, and an existing file
+    stays as it was. An ``io.TextIOWrapper`` of your own around a binary file closes it after an
+    exception too, so use ``"wt"`` instead.
     """
     kind, text = mode.replace("t", "").replace("b", ""), "t" in mode
     if kind not in ("r", "w", "x") or len(mode) > 2 or ("b" in mode and text):
