@@ -87,8 +87,17 @@ pub fn moved(
     if result.is_exact_instance_of::<PyInt>() {
         count(object, method, result, asked)
     } else {
-        Ok(asked)
+        done(object, method, result).map(|()| asked)
     }
+}
+
+/// Checks that a method of a storage has done its work: one that is async has only begun.
+pub fn done(object: &Bound<'_, PyAny>, method: &str, result: &Bound<'_, PyAny>) -> PyResult<()> {
+    if !result.is_none() && result.hasattr("__await__")? {
+        let name = object.get_type().fully_qualified_name()?;
+        return Err(PyTypeError::new_err(format!("{method} of {name} must not be async")));
+    }
+    Ok(())
 }
 
 /// Calls `flush`, if there is one.

@@ -160,18 +160,20 @@ impl Storage for Store {
     fn set_size(&mut self, size: u64) -> io::Result<()> {
         match self {
             Self::File(file) => file.set_size(size),
-            Self::Object(object) => {
-                Self::call(object, |object| object.call_method1("set_size", (size,)).map(drop))
-            }
+            Self::Object(object) => Self::call(object, |object| {
+                let set = object.call_method1("set_size", (size,))?;
+                object::done(object, "set_size", &set)
+            }),
         }
     }
 
     fn sync(&mut self) -> io::Result<()> {
         match self {
             Self::File(file) => file.sync(),
-            Self::Object(object) => {
-                Self::call(object, |object| object.call_method0("sync").map(drop))
-            }
+            Self::Object(object) => Self::call(object, |object| {
+                let synced = object.call_method0("sync")?;
+                object::done(object, "sync", &synced)
+            }),
         }
     }
 

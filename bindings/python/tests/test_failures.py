@@ -424,6 +424,35 @@ def test_storages_that_return_counts() -> None:
                 file.write(TEXT)
 
 
+def test_async_objects_are_refused() -> None:
+    """Nothing would wait for what their methods return, so nothing would be written."""
+
+    async def later(self: object, *_: object) -> None:
+        pass
+
+    file: Any = type("File", (), {"write": later, "read": later})()
+    target = io.BytesIO()
+    for work in (
+        lambda: files.encrypt_file(io.BytesIO(TEXT), file, key=KEY),
+        lambda: files.encrypt_file(file, target, key=KEY),
+        lambda: files.EncryptWriter(file, key=KEY),
+        lambda: files.DecryptReader(file, key=KEY),
+    ):
+        with pytest.raises(TypeError), pytest.warns(RuntimeWarning, match="never awaited"):
+            work()
+            gc.collect()
+    for method in ("read_at", "write_at", "set_size", "sync"):
+        storage: Any = raf._FileObject(io.BytesIO())
+        disk = raf.open(storage, "w+b", key=KEY, chunk_size=CHUNK)
+        disk.write(TEXT)
+        setattr(storage, method, lambda *_: later(None))
+        with pytest.raises(TypeError, match="must not be async"), pytest.warns(RuntimeWarning):
+            disk.pread(1, 0)
+            disk.write(TEXT)
+            disk.truncate(0)
+            disk.sync()
+
+
 @pytest.mark.skipif(not hasattr(os, "pwrite"), reason="there is no os.pwrite")
 def test_a_sync_that_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     with open(tmp_path / "file", "w+b") as beneath:

@@ -44,8 +44,9 @@ pandas 3 is too                                      index and name
 Polars ``Series`` of Binary or String                ``Series`` of Binary with the same name
 ===================================================  ===========================================
 
-Never put encrypted values into a NumPy array of dtype ``S``, as ``numpy.array(values)`` makes it:
-it drops zero bytes at the end of values. ``numpy.array(values, dtype=object)`` keeps them.
+NumPy drops zero bytes at the end of values of dtype ``S``, which ``numpy.array(values)`` makes.
+Never put encrypted values into such an array, nor plain ones that may end with zero bytes;
+``numpy.array(values, dtype=object)`` keeps them.
 
 Arrow, Polars and pandas backed by Arrow need pyarrow (``pip install palladion[arrow]``). Their
 buffers are not copied. All cores work at once, without the interpreter's lock.
