@@ -554,7 +554,7 @@ def test_pandas_strings(name, values, tmp_path):
         if comes_back:
             opened = frame.assign(name=columns.decrypt(column, CIPHER, type="string"))
             pd.testing.assert_frame_equal(opened, frame)
-        if dtype is not object:
+        if dtype != object:
             if isinstance(dtype, pd.ArrowDtype) and column.dtype == object:
                 continue
             opened = frame.assign(name=columns.decrypt(column, CIPHER, type=dtype))
