@@ -5,14 +5,15 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::num::NonZero;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId};
 
 use palladion_file::{
     ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, KdfLimits, KdfParams,
     MasterKey, Passphrase, Secret,
 };
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
@@ -288,9 +289,40 @@ pub fn decrypt_file(
     run.finish(py, result)
 }
 
+/// What threads use in turn.
+struct Turns<T> {
+    inner: Mutex<T>,
+    /// The thread that uses it. What this thread calls, which may be a handler of a signal too,
+    /// must not use it: it would wait for itself.
+    user: Mutex<Option<ThreadId>>,
+}
+
+impl<T> Turns<T> {
+    fn new(inner: T) -> Self {
+        Self { inner: Mutex::new(inner), user: Mutex::new(None) }
+    }
+
+    fn set_user(&self, user: Option<ThreadId>) {
+        *self.user.lock().unwrap_or_else(PoisonError::into_inner) = user;
+    }
+
+    fn with<R>(&self, py: Python<'_>, call: impl FnOnce(&mut T) -> PyResult<R>) -> PyResult<R> {
+        let me = Some(thread::current().id());
+        if *self.user.lock().unwrap_or_else(PoisonError::into_inner) == me {
+            let message = "an encrypted file was used again before an earlier call had ended";
+            return Err(PyRuntimeError::new_err(message));
+        }
+        let mut inner = lock(py, &self.inner);
+        self.set_user(me);
+        let result = call(&mut inner);
+        self.set_user(None);
+        result
+    }
+}
+
 /// Encrypts what is written to it into a file object.
 #[pyclass(module = "palladion", frozen)]
-pub struct FileWriter(Mutex<Option<EncryptWriter<Writer>>>);
+pub struct FileWriter(Turns<Option<EncryptWriter<Writer>>>);
 
 fn closed() -> PyErr {
     PyValueError::new_err("I/O operation on closed file")
@@ -314,41 +346,45 @@ impl FileWriter {
         let writer = py.detach(|| {
             EncryptWriter::with(secret.get(), algorithm.0, chunk_size, kdf, Writer(target))
         });
-        Ok(Self(Mutex::new(Some(writer.map_err(|error| file_error(py, error))?))))
+        Ok(Self(Turns::new(Some(writer.map_err(|error| file_error(py, error))?))))
     }
 
     /// Encrypts all of data, or raises. After an error, every later call raises too, so that the
     /// file gets no end.
     fn write(&self, py: Python<'_>, data: In<'_, '_>) -> PyResult<usize> {
-        let mut writer = lock(py, &self.0);
-        let writer = writer.as_mut().ok_or_else(closed)?;
         let bytes = data.bytes();
-        py.detach(|| writer.write_all(bytes)).map_err(|error| io_error(py, error))?;
-        Ok(bytes.len())
+        self.0.with(py, |writer| {
+            let writer = writer.as_mut().ok_or_else(closed)?;
+            py.detach(|| writer.write_all(bytes)).map_err(|error| io_error(py, error))?;
+            Ok(bytes.len())
+        })
     }
 
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        let mut writer = lock(py, &self.0);
-        let writer = writer.as_mut().ok_or_else(closed)?;
-        py.detach(|| writer.flush()).map_err(|error| io_error(py, error))
+        self.0.with(py, |writer| {
+            let writer = writer.as_mut().ok_or_else(closed)?;
+            py.detach(|| writer.flush()).map_err(|error| io_error(py, error))
+        })
     }
 
     /// Writes the last chunk.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        let mut writer = lock(py, &self.0);
-        let writer = writer.take().ok_or_else(closed)?;
-        py.detach(|| writer.finish()).map(drop).map_err(|error| file_error(py, error))
+        self.0.with(py, |writer| {
+            let writer = writer.take().ok_or_else(closed)?;
+            py.detach(|| writer.finish()).map(drop).map_err(|error| file_error(py, error))
+        })
     }
 
     /// Drops the writer without writing the end of the file.
-    fn abandon(&self, py: Python<'_>) {
-        *lock(py, &self.0) = None;
+    fn abandon(&self, py: Python<'_>) -> PyResult<()> {
+        // Drop it after unlocking, because that may run the destructor of a Python object.
+        self.0.with(py, |writer| Ok(writer.take())).map(drop)
     }
 }
 
 /// Decrypts a file object as it is read.
 #[pyclass(module = "palladion", frozen)]
-pub struct FileReader(Mutex<DecryptReader<Reader>>);
+pub struct FileReader(Turns<DecryptReader<Reader>>);
 
 #[pymethods]
 impl FileReader {
@@ -362,13 +398,14 @@ impl FileReader {
     ) -> PyResult<Self> {
         let (secret, reader) = (Owned::new(key, passphrase)?, Reader(source));
         let reader = py.detach(|| DecryptReader::new(secret.get(), reader));
-        Ok(Self(Mutex::new(reader.map_err(|error| file_error(py, error))?)))
+        Ok(Self(Turns::new(reader.map_err(|error| file_error(py, error))?)))
     }
 
     fn readinto(&self, py: Python<'_>, mut buffer: Out<'_>) -> PyResult<usize> {
-        let mut reader = lock(py, &self.0);
-        let (reader, bytes) = (&mut *reader, buffer.bytes());
-        py.detach(|| reader.read(bytes)).map_err(|error| io_error(py, error))
+        let bytes = buffer.bytes();
+        self.0.with(py, |reader| {
+            py.detach(|| reader.read(bytes)).map_err(|error| io_error(py, error))
+        })
     }
 }
 

@@ -44,6 +44,7 @@ fn count(
 
 /// Calls `read`. Returns the number of bytes, which is 0 at the end.
 pub fn read(object: &Bound<'_, PyAny>, buf: &mut [u8]) -> PyResult<usize> {
+    object.py().check_signals()?;
     let data = object.call_method1("read", (buf.len(),))?;
     if data.is_none() {
         return Err(would_block(object, "read")?);
@@ -64,6 +65,8 @@ pub fn read(object: &Bound<'_, PyAny>, buf: &mut [u8]) -> PyResult<usize> {
 
 /// Calls `write` with bytes that are not empty. Returns how many it took: at least one.
 pub fn write(object: &Bound<'_, PyAny>, bytes: Bound<'_, PyBytes>) -> PyResult<usize> {
+    // A signal may have ended the last call early. Handle it before this one may block again.
+    object.py().check_signals()?;
     let asked = bytes.as_bytes().len();
     let written = object.call_method1("write", (bytes,))?;
     if !written.is_none() {

@@ -832,6 +832,64 @@ def test_kinds_of_passphrases() -> None:
         assert raised.value.__context__ is None
 
 
+def test_files_that_use_themselves() -> None:
+    """An error, where a call would wait for itself."""
+
+    class Back(io.BytesIO):
+        use: Callable[[], Any] | None = None
+
+        def write(self, data: Any) -> int:
+            if self.use is not None:
+                self.use()
+            return super().write(data)
+
+        def read(self, size: int | None = -1) -> bytes:
+            if self.use is not None:
+                self.use()
+            return super().read(size)
+
+    for use in (
+        lambda: writer.write(b"x"),
+        lambda: writer.flush(),
+        lambda: writer.close(),
+    ):
+        target = Back()
+        writer = files.EncryptWriter(target, key=KEY, chunk_size=CHUNK)
+        target.use = use
+        with pytest.raises(RuntimeError, match="used again"):
+            writer.write(TEXT)
+        target.use = None
+        assert not is_complete(target.getvalue())
+    source = Back(sealed())
+    reader = files.DecryptReader(source, key=KEY)
+    source.use = lambda: reader.read(1)
+    with pytest.raises(RuntimeError, match="used again"):
+        reader.read(1)
+
+
+@pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="signals and pipes of POSIX")
+def test_a_signal_that_closes_the_file() -> None:
+    program = """
+        import os, signal, threading
+        from palladion import files
+        reading, writing = os.pipe()
+        writer = files.EncryptWriter(open(writing, "wb", buffering=0), key=bytes(32))
+        signal.signal(signal.SIGTERM, lambda *_: writer.close())
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        try:
+            writer.write(bytes(10_000_000))  # nobody reads
+        except RuntimeError as error:
+            print(error)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "used again" in done.stdout, done.stderr
+
+
 def test_threads_of_a_failed_writer() -> None:
     target: Any = Faulty("write", 2, Odd("odd"))
     writer = files.EncryptWriter(target, key=KEY, chunk_size=CHUNK)
