@@ -4,13 +4,13 @@
 //! treat the bytes as data, and no length or address depends on them. A tag or a nonce from the
 //! caller is copied first.
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi::{self, Py_ssize_t};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -34,7 +34,7 @@ mod protocol {
         itemsize: Py_ssize_t,
         readonly: c_int,
         ndim: c_int,
-        format: *mut c_char,
+        pub format: *mut c_char,
         shape: *mut Py_ssize_t,
         strides: *mut Py_ssize_t,
         suboffsets: *mut Py_ssize_t,
@@ -42,6 +42,8 @@ mod protocol {
     }
     pub const PyBUF_SIMPLE: c_int = 0;
     pub const PyBUF_WRITABLE: c_int = 1;
+    pub const PyBUF_FORMAT: c_int = 4;
+    pub const PyBUF_ND: c_int = 8;
 
     unsafe extern "C" {
         pub fn PyObject_GetBuffer(obj: *mut PyObject, view: *mut Py_buffer, flags: c_int) -> c_int;
@@ -59,8 +61,25 @@ struct View<'py> {
 }
 
 impl<'py> View<'py> {
+    /// Asks for the buffer, and refuses one that holds addresses: they would be encrypted instead
+    /// of what is there, and writing to them would be worse.
     #[inline]
     fn new(object: Borrowed<'_, 'py, PyAny>, flags: c_int) -> PyResult<Self> {
+        // A memoryview has a format only together with a shape.
+        let described = Self::get(object, flags | protocol::PyBUF_ND | protocol::PyBUF_FORMAT);
+        let (view, addresses) = match described {
+            Ok(view) => {
+                let addresses = view.has_addresses();
+                (view, addresses)
+            }
+            // NumPy describes neither its dates, which are plain numbers, nor its strings.
+            Err(_) => (Self::get(object, flags)?, has_objects(&object)?),
+        };
+        if addresses { Err(holds_addresses(&object)) } else { Ok(view) }
+    }
+
+    #[inline]
+    fn get(object: Borrowed<'_, 'py, PyAny>, flags: c_int) -> PyResult<Self> {
         let mut view = MaybeUninit::uninit();
         // SAFETY: `object` is alive and we hold the interpreter's lock, as `'py` proves; `view` has
         // room for a Py_buffer, which is filled in if the result is zero.
@@ -72,12 +91,64 @@ impl<'py> View<'py> {
         }
     }
 
+    /// Returns whether an item of the buffer is or has the address of something else.
+    #[inline]
+    fn has_addresses(&self) -> bool {
+        if self.view.format.is_null() {
+            return false;
+        }
+        // SAFETY: a format that is not null is a C string that lives as long as the view.
+        let format = unsafe { CStr::from_ptr(self.view.format) }.to_bytes();
+        match format {
+            [code] => matches!(code, b'O' | b'P' | b'z' | b'Z'),
+            _ => has_address(format),
+        }
+    }
+
     /// The address, which is never null, and the length.
     #[inline]
     fn place(&self) -> (*mut u8, usize) {
         let start = self.view.buf.cast::<u8>();
         (if start.is_null() { ptr::dangling_mut() } else { start }, self.view.len as usize)
     }
+}
+
+/// Returns whether a format of PEP 3118 has the code of an object (O), of a C string (z, Z), or of
+/// another pointer (P, &, X).
+fn has_address(format: &[u8]) -> bool {
+    let mut codes = format.iter().copied().peekable();
+    while let Some(code) = codes.next() {
+        match code {
+            // The name of a field.
+            b':' => while codes.next().is_some_and(|letter| letter != b':') {},
+            // A complex number.
+            b'Z' if matches!(codes.peek(), Some(b'f' | b'd' | b'g')) => {}
+            b'O' | b'P' | b'&' | b'X' | b'z' | b'Z' => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Returns whether the items of a NumPy array hold objects, for an array without a format.
+#[cold]
+fn has_objects(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let Some(dtype) = object.getattr_opt("dtype")? else { return Ok(false) };
+    dtype.getattr_opt("hasobject")?.map_or(Ok(false), |has| has.is_truthy())
+}
+
+#[cold]
+fn holds_addresses(object: &Bound<'_, PyAny>) -> PyErr {
+    let name = object.get_type().fully_qualified_name();
+    name.map_or_else(
+        |error| error,
+        |name| {
+            PyTypeError::new_err(format!(
+                "expected bytes or numbers, but this {name} holds the addresses of objects; \
+             convert them to bytes first, or pass an array of values to palladion.columns"
+            ))
+        },
+    )
 }
 
 impl Drop for View<'_> {

@@ -523,10 +523,16 @@ enum Kept<'py> {
 }
 
 impl<'py> Kept<'py> {
-    /// `missing` is an object that means null, besides None and NaN; pandas has one.
-    fn new(object: &Bound<'py, PyAny>, missing: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
+    /// `missing` is an object that means null, besides None and NaN; pandas has one. Values to
+    /// open must not be text.
+    fn new(
+        object: &Bound<'py, PyAny>,
+        missing: Option<&Bound<'py, PyAny>>,
+        way: Way,
+    ) -> PyResult<Self> {
         if let Ok(list) = object.cast::<PyList>() {
-            let values = list.iter().enumerate().map(|(row, value)| bytes_of(row, value, missing));
+            let values =
+                list.iter().enumerate().map(|(row, value)| bytes_of(row, value, missing, way));
             return values.collect::<PyResult<_>>().map(Self::Objects);
         }
         Parts::new(object.cast::<PyTuple>()?).map(Self::Arrow)
@@ -553,11 +559,27 @@ fn bytes_of<'py>(
     row: usize,
     value: Bound<'py, PyAny>,
     missing: Option<&Bound<'py, PyAny>>,
+    way: Way,
 ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-    let value = match value.cast_into::<PyBytes>() {
+    let value = match value.cast_into_exact::<PyBytes>() {
         Ok(bytes) => return Ok(Some(bytes)),
         Err(other) => other.into_inner(),
     };
+    if way == Way::Open && !value.is_none() {
+        let name = value.get_type().fully_qualified_name()?;
+        let why = match &*name.to_cow()? {
+            "numpy.bytes_" => " (an item of dtype S lacks the zero bytes at its end)",
+            _ => "",
+        };
+        if !why.is_empty() || value.is_instance_of::<PyString>() {
+            return Err(PyTypeError::new_err(format!(
+                "row {row}: an encrypted value must be bytes or None, not {name}{why}"
+            )));
+        }
+    }
+    if let Ok(bytes) = value.cast::<PyBytes>() {
+        return Ok(Some(bytes.clone()));
+    }
     if let Ok(text) = value.cast::<PyString>() {
         return text.encode_utf8().map(Some);
     }
@@ -660,7 +682,7 @@ impl<'py> KeptAds<'py> {
     fn new(ad: Option<Bound<'py, PyAny>>, missing: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
         match ad {
             Some(ad) if ad.is_instance_of::<PyList>() || ad.is_instance_of::<PyTuple>() => {
-                Kept::new(&ad, missing).map(Self::Each)
+                Kept::new(&ad, missing, Way::Seal).map(Self::Each)
             }
             ad => Ok(Self::Same(ad)),
         }
@@ -1031,7 +1053,7 @@ fn on_list<'py, T: Send>(
     work: impl FnOnce(&Task<'_>, Blocks<'_>, usize) -> Result<T, Fault>,
 ) -> PyResult<(Results<'py>, T)> {
     let py = list.py();
-    let (kept, kept_ads) = (Kept::new(list, missing)?, KeptAds::new(ad, missing)?);
+    let (kept, kept_ads) = (Kept::new(list, missing, way)?, KeptAds::new(ad, missing)?);
     let (given, given_ads) = (kept.given()?, kept_ads.given()?);
     // Another thread may have changed the length of the list, so count our own references.
     let count = if let Given::Objects(values) = &given { values.len() } else { 0 };

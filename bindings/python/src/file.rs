@@ -4,29 +4,35 @@
 use std::io::{self, Read, Write};
 use std::num::NonZero;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId};
 
 use palladion_file::{
     ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, KdfLimits, KdfParams,
     MasterKey, Passphrase, Secret, output::open_input,
 };
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyString};
 
 use crate::algorithm::Name;
 use crate::buffer::{In, Out, lock};
 use crate::error::error;
-use crate::output::Output;
+use crate::object;
+use crate::output::{Output, forked};
 use crate::storage::os_error;
 
 /// Converts an error to one of the exceptions in `palladion/files.py`.
-fn file_error(py: Python<'_>, error: Error) -> PyErr {
+pub fn file_error(py: Python<'_>, error: Error) -> PyErr {
     let (message, hint) = (error.to_string(), error.hint());
     let (class, chunk, offset) = match error {
         Error::Read(error) | Error::Write(error) => return io_error(py, error),
         Error::Random(_) => return PyOSError::new_err(message),
+        Error::EmptyPassphrase => {
+            let hint = hint.unwrap_or_default();
+            return PyValueError::new_err(format!("{message}: {hint}"));
+        }
         Error::KdfMemory => return PyMemoryError::new_err(message),
         Error::Cipher(error) => return crate::error::error(error),
         Error::NotPalladion => ("NotPalladionError", None, None),
@@ -80,13 +86,7 @@ impl Owned {
                 })?;
                 Ok(Self::Key(bytes.into()))
             }
-            (None, Some(passphrase)) => {
-                // A str is encoded as UTF-8.
-                if let Ok(text) = passphrase.cast::<pyo3::types::PyString>() {
-                    return Ok(Self::Passphrase(Passphrase::new(text.to_cow()?.as_bytes())));
-                }
-                Ok(Self::Passphrase(Passphrase::new(passphrase.extract::<In<'_, '_>>()?.bytes())))
-            }
+            (None, Some(secret)) => self::passphrase(&secret).map(Self::Passphrase),
             _ => Err(PyTypeError::new_err("pass either key (32 bytes) or passphrase")),
         }
     }
@@ -97,6 +97,20 @@ impl Owned {
             Self::Passphrase(passphrase) => passphrase.into(),
         }
     }
+}
+
+/// Converts a passphrase, which is a str, encoded as UTF-8, or bytes.
+pub fn passphrase(object: &Bound<'_, PyAny>) -> PyResult<Passphrase> {
+    let Ok(text) = object.cast::<PyString>() else {
+        return Ok(Passphrase::new(object.extract::<In<'_, '_>>()?.bytes()));
+    };
+    // Python's own error would show a part of the passphrase.
+    let text = text.to_cow().map_err(|_| {
+        PyValueError::new_err(
+            "the passphrase has a surrogate, which UTF-8 cannot encode; pass it as bytes",
+        )
+    })?;
+    Ok(Passphrase::new(text.as_bytes()))
 }
 
 /// A path or a binary file object.
@@ -121,47 +135,36 @@ struct Reader(Py<PyAny>);
 
 impl Read for Reader {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        Python::attach(|py| {
-            let (asked, object) = (buf.len(), self.0.bind(py));
-            let data = object.call_method1("read", (asked,))?;
-            if data.is_none() {
-                return Err(io::Error::from(io::ErrorKind::WouldBlock).into());
-            }
-            let data: In<'_, '_> = data.extract()?;
-            match buf.get_mut(..data.len()) {
-                Some(place) => place.copy_from_slice(data.bytes()),
-                None => {
-                    let message = format!("read({asked}) gave {} bytes", data.len());
-                    return Err(PyValueError::new_err(message));
-                }
-            }
-            Ok(data.len())
-        })
-        .map_err(raised)
+        Python::attach(|py| object::read(self.0.bind(py), buf)).map_err(raised)
     }
 }
 
 /// Writes to a file object.
-struct Writer(Py<PyAny>);
+struct Writer {
+    object: Py<PyAny>,
+    /// The process that began the file. A forked child would encrypt other data under the nonces
+    /// that its parent uses.
+    process: u32,
+}
+
+impl Writer {
+    fn new(object: Py<PyAny>) -> Self {
+        Self { object, process: std::process::id() }
+    }
+}
 
 impl Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Python::attach(|py| {
-            // A copy, because the object may keep it after the call.
-            let written = self.0.bind(py).call_method1("write", (PyBytes::new(py, bytes),))?;
-            // A raw file may write less than it was given.
-            let n: Option<usize> = written.extract()?;
-            Ok(n.unwrap_or(bytes.len()).min(bytes.len()))
-        })
-        .map_err(raised)
+        if self.process != std::process::id() {
+            return Err(raised(forked()));
+        }
+        // A copy, because the object may keep it after the call.
+        Python::attach(|py| object::write(self.object.bind(py), PyBytes::new(py, bytes)))
+            .map_err(raised)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Python::attach(|py| match self.0.bind(py).getattr_opt("flush")? {
-            Some(flush) => flush.call0().map(drop),
-            None => Ok(()),
-        })
-        .map_err(raised)
+        Python::attach(|py| object::flush(self.object.bind(py))).map_err(raised)
     }
 }
 
@@ -225,7 +228,7 @@ fn input(py: Python<'_>, place: Place) -> PyResult<Box<dyn Read + Send>> {
 fn output(py: Python<'_>, target: Py<PyAny>) -> PyResult<Box<dyn Write + Send>> {
     Ok(match target.bind(py).cast::<Output>() {
         Ok(output) => Box::new(output.get().file(py)?),
-        Err(_) => Box::new(Writer(target)),
+        Err(_) => Box::new(Writer::new(target)),
     })
 }
 
@@ -306,9 +309,40 @@ pub fn decrypt_file(
     run.finish(py, result)
 }
 
+/// What threads use in turn.
+struct Turns<T> {
+    inner: Mutex<T>,
+    /// The thread that uses it. What this thread calls, which may be a handler of a signal too,
+    /// must not use it: it would wait for itself.
+    user: Mutex<Option<ThreadId>>,
+}
+
+impl<T> Turns<T> {
+    fn new(inner: T) -> Self {
+        Self { inner: Mutex::new(inner), user: Mutex::new(None) }
+    }
+
+    fn set_user(&self, user: Option<ThreadId>) {
+        *self.user.lock().unwrap_or_else(PoisonError::into_inner) = user;
+    }
+
+    fn with<R>(&self, py: Python<'_>, call: impl FnOnce(&mut T) -> PyResult<R>) -> PyResult<R> {
+        let me = Some(thread::current().id());
+        if *self.user.lock().unwrap_or_else(PoisonError::into_inner) == me {
+            let message = "an encrypted file was used again before an earlier call had ended";
+            return Err(PyRuntimeError::new_err(message));
+        }
+        let mut inner = lock(py, &self.inner);
+        self.set_user(me);
+        let result = call(&mut inner);
+        self.set_user(None);
+        result
+    }
+}
+
 /// Encrypts what is written to it into a file object.
 #[pyclass(module = "palladion", frozen)]
-pub struct FileWriter(Mutex<Option<EncryptWriter<Writer>>>);
+pub struct FileWriter(Turns<Option<EncryptWriter<Writer>>>);
 
 fn closed() -> PyErr {
     PyValueError::new_err("I/O operation on closed file")
@@ -330,49 +364,47 @@ impl FileWriter {
         let secret = Owned::new(key, passphrase)?;
         let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
         let writer = py.detach(|| {
-            EncryptWriter::with(secret.get(), algorithm.0, chunk_size, kdf, Writer(target))
+            EncryptWriter::with(secret.get(), algorithm.0, chunk_size, kdf, Writer::new(target))
         });
-        Ok(Self(Mutex::new(Some(writer.map_err(|error| file_error(py, error))?))))
+        Ok(Self(Turns::new(Some(writer.map_err(|error| file_error(py, error))?))))
     }
 
+    /// Encrypts all of data, or raises. After an error, every later call raises too, so that the
+    /// file gets no end.
     fn write(&self, py: Python<'_>, data: In<'_, '_>) -> PyResult<usize> {
-        let mut writer = lock(py, &self.0);
-        let writer = writer.as_mut().ok_or_else(closed)?;
         let bytes = data.bytes();
-        // After an error, count what was written before it.
-        let mut taken = 0;
-        while taken < bytes.len() {
-            match py.detach(|| writer.write(&bytes[taken..])) {
-                Ok(n) => taken += n,
-                Err(error) if taken == 0 => return Err(io_error(py, error)),
-                Err(_) => break,
-            }
-        }
-        Ok(taken)
+        self.0.with(py, |writer| {
+            let writer = writer.as_mut().ok_or_else(closed)?;
+            py.detach(|| writer.write_all(bytes)).map_err(|error| io_error(py, error))?;
+            Ok(bytes.len())
+        })
     }
 
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        let mut writer = lock(py, &self.0);
-        let writer = writer.as_mut().ok_or_else(closed)?;
-        py.detach(|| writer.flush()).map_err(|error| io_error(py, error))
+        self.0.with(py, |writer| {
+            let writer = writer.as_mut().ok_or_else(closed)?;
+            py.detach(|| writer.flush()).map_err(|error| io_error(py, error))
+        })
     }
 
     /// Writes the last chunk.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        let mut writer = lock(py, &self.0);
-        let writer = writer.take().ok_or_else(closed)?;
-        py.detach(|| writer.finish()).map(drop).map_err(|error| file_error(py, error))
+        self.0.with(py, |writer| {
+            let writer = writer.take().ok_or_else(closed)?;
+            py.detach(|| writer.finish()).map(drop).map_err(|error| file_error(py, error))
+        })
     }
 
     /// Drops the writer without writing the end of the file.
-    fn abandon(&self, py: Python<'_>) {
-        *lock(py, &self.0) = None;
+    fn abandon(&self, py: Python<'_>) -> PyResult<()> {
+        // Drop it after unlocking, because that may run the destructor of a Python object.
+        self.0.with(py, |writer| Ok(writer.take())).map(drop)
     }
 }
 
 /// Decrypts a file object as it is read.
 #[pyclass(module = "palladion", frozen)]
-pub struct FileReader(Mutex<DecryptReader<Reader>>);
+pub struct FileReader(Turns<DecryptReader<Reader>>);
 
 #[pymethods]
 impl FileReader {
@@ -386,13 +418,14 @@ impl FileReader {
     ) -> PyResult<Self> {
         let (secret, reader) = (Owned::new(key, passphrase)?, Reader(source));
         let reader = py.detach(|| DecryptReader::new(secret.get(), reader));
-        Ok(Self(Mutex::new(reader.map_err(|error| file_error(py, error))?)))
+        Ok(Self(Turns::new(reader.map_err(|error| file_error(py, error))?)))
     }
 
     fn readinto(&self, py: Python<'_>, mut buffer: Out<'_>) -> PyResult<usize> {
-        let mut reader = lock(py, &self.0);
-        let (reader, bytes) = (&mut *reader, buffer.bytes());
-        py.detach(|| reader.read(bytes)).map_err(|error| io_error(py, error))
+        let bytes = buffer.bytes();
+        self.0.with(py, |reader| {
+            py.detach(|| reader.read(bytes)).map_err(|error| io_error(py, error))
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Work on several threads in forked processes, as `multiprocessing` creates them. A forked process
-//! has none of its parent's threads, so work given to rayon's global pool would never finish.
+//! has none of its parent's threads. `palladion-raf` notices that and works on the calling thread;
+//! a pool of the forked process makes it as fast as in the parent.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -16,7 +17,8 @@ pub fn loaded() {
     FIRST.get_or_init(std::process::id);
 }
 
-/// A pool with live threads, or `None` if the global pool has them.
+/// The pool of a forked process. `None` in the first process, where the global pool has live
+/// threads, and if the system refuses to create threads.
 fn pool() -> Option<&'static ThreadPool> {
     let process = std::process::id();
     if FIRST.get() == Some(&process) {
@@ -26,7 +28,6 @@ fn pool() -> Option<&'static ThreadPool> {
     match *pool {
         Some((of, pool)) if of == process => Some(pool),
         _ => {
-            // If no thread can be created, try the global pool.
             let new: &'static ThreadPool =
                 Box::leak(Box::new(ThreadPoolBuilder::new().build().ok()?));
             *pool = Some((process, new));
@@ -35,7 +36,7 @@ fn pool() -> Option<&'static ThreadPool> {
     }
 }
 
-/// Does some work that uses rayon, in a forked process on a pool of its own.
+/// Does some work that uses rayon, in a forked process on a pool of its own if it can have one.
 pub fn on_live_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     match pool() {
         Some(pool) => pool.install(work),

@@ -14,6 +14,7 @@ mod error;
 mod file;
 mod forked;
 mod mac;
+mod object;
 mod output;
 #[allow(unsafe_code)]
 mod pieces;
@@ -42,6 +43,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::mac::{Mac, mac};
+    #[pymodule_export]
+    use super::object::{check_buffer, read_fully, write_fully};
     #[pymodule_export]
     use super::output::{Output, descriptor};
     #[pymodule_export]

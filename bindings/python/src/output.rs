@@ -114,7 +114,7 @@ impl Output {
     }
 }
 
-fn forked() -> PyErr {
+pub fn forked() -> PyErr {
     PyRuntimeError::new_err("the unfinished file belongs to the process that created it")
 }
 

@@ -18,6 +18,7 @@ use zeroize::Zeroizing;
 use crate::algorithm::Name;
 use crate::buffer::{In, Out, Target, bytes_or_none, lock, work_on};
 use crate::error::{OrRaiseIn, raf_error};
+use crate::file::{file_error, passphrase};
 use crate::forked::on_live_threads;
 use crate::storage::{Access, Hash, Place, Store, os_error};
 
@@ -70,7 +71,7 @@ impl<'py> FromPyObject<'_, 'py> for Secret {
                     key.map_err(|e| PyValueError::new_err(format!("{}: {e}", path.display())))?,
                 )
             }
-            "passphrase" => Kind::Passphrase(Passphrase::new(bytes(&secret)?)),
+            "passphrase" => Kind::Passphrase(passphrase(&secret)?),
             kind => return Err(PyValueError::new_err(format!("{kind:?} is no kind of secret"))),
         };
         let context = if context.is_none() { None } else { Some(bytes(&context)?) };
@@ -261,6 +262,9 @@ impl Raf {
         let mut id = [0; 24];
         System::<Hash>::default().random(&mut id).map_err(Error::NoRandomness).or_raise_in(py)?;
         let options = Options::default().algorithm(algorithm.0).chunk_size(chunk_size).file_id(id);
+        if matches!(&secret.kind, Kind::Passphrase(passphrase) if passphrase.is_empty()) {
+            return Err(file_error(py, palladion_file::Error::EmptyPassphrase));
+        }
         let key = secret.master_key(py, algorithm.0, &id)?;
         let tree = Wanted::new(merkle, max_chunks, 0)?.map(|wanted| py.detach(|| wanted.tree()));
         let tree = tree.transpose().or_raise_in(py)?;
@@ -367,18 +371,18 @@ impl Raf {
         self.work(py, |file| file.read_at(bytes, offset))
     }
 
-    /// Writes all of data at offset.
-    fn write_at(&self, py: Python<'_>, data: In<'_, '_>, offset: u64) -> PyResult<()> {
+    /// Writes all of data at offset and returns its length.
+    fn write_at(&self, py: Python<'_>, data: In<'_, '_>, offset: u64) -> PyResult<usize> {
         let data = data.bytes();
-        self.work(py, |file| file.write_at(data, offset))
+        self.work(py, |file| file.write_at(data, offset).map(|()| data.len()))
     }
 
-    /// Appends all of data and returns the new size.
-    fn append(&self, py: Python<'_>, data: In<'_, '_>) -> PyResult<u64> {
+    /// Appends all of data and returns its length and the new size.
+    fn append(&self, py: Python<'_>, data: In<'_, '_>) -> PyResult<(usize, u64)> {
         let data = data.bytes();
         self.work(py, |file| {
             file.write_at(data, file.size())?;
-            Ok(file.size())
+            Ok((data.len(), file.size()))
         })
     }
 

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyString};
 
 use crate::buffer::In;
+use crate::object;
 
 /// How to open a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -107,14 +108,24 @@ impl Storage for Store {
         match self {
             Self::File(file) => Storage::read_at(file, buf, offset),
             Self::Object(object) => Self::call(object, |object| {
-                let bytes = PyByteArray::new_with(object.py(), buf.len(), |_| Ok(()))?;
-                object.call_method1("read_at", (&bytes, offset))?;
-                // Holding the buffer fixes its length.
-                let there = bytes.extract::<In<'_, '_>>()?;
-                if there.len() != buf.len() {
-                    return Err(PyValueError::new_err("read_at changed the length of its buffer"));
+                let mut done = 0;
+                while let rest = &mut buf[done..]
+                    && !rest.is_empty()
+                {
+                    let bytes = PyByteArray::new_with(object.py(), rest.len(), |_| Ok(()))?;
+                    let read = object.call_method1("read_at", (&bytes, offset + done as u64))?;
+                    // Holding the buffer fixes its length.
+                    let there = bytes.extract::<In<'_, '_>>()?;
+                    if there.len() != rest.len() {
+                        let message = "read_at changed the length of its buffer";
+                        return Err(PyValueError::new_err(message));
+                    }
+                    rest.copy_from_slice(there.bytes());
+                    if matches!(read.extract::<usize>(), Ok(0)) {
+                        return Err(PyEOFError::new_err("the storage ends within a chunk"));
+                    }
+                    done += object::moved(object, "read_at", &read, there.len())?;
                 }
-                buf.copy_from_slice(there.bytes());
                 Ok(())
             }),
         }
@@ -124,7 +135,15 @@ impl Storage for Store {
         match self {
             Self::File(file) => Storage::write_at(file, buf, offset),
             Self::Object(object) => Self::call(object, |object| {
-                object.call_method1("write_at", (PyBytes::new(object.py(), buf), offset)).map(drop)
+                let mut done = 0;
+                while let rest = &buf[done..]
+                    && !rest.is_empty()
+                {
+                    let bytes = PyBytes::new(object.py(), rest);
+                    let written = object.call_method1("write_at", (bytes, offset + done as u64))?;
+                    done += object::moved(object, "write_at", &written, rest.len())?;
+                }
+                Ok(())
             }),
         }
     }
@@ -141,18 +160,20 @@ impl Storage for Store {
     fn set_size(&mut self, size: u64) -> io::Result<()> {
         match self {
             Self::File(file) => file.set_size(size),
-            Self::Object(object) => {
-                Self::call(object, |object| object.call_method1("set_size", (size,)).map(drop))
-            }
+            Self::Object(object) => Self::call(object, |object| {
+                let set = object.call_method1("set_size", (size,))?;
+                object::done(object, "set_size", &set)
+            }),
         }
     }
 
     fn sync(&mut self) -> io::Result<()> {
         match self {
             Self::File(file) => file.sync(),
-            Self::Object(object) => {
-                Self::call(object, |object| object.call_method0("sync").map(drop))
-            }
+            Self::Object(object) => Self::call(object, |object| {
+                let synced = object.call_method0("sync")?;
+                object::done(object, "sync", &synced)
+            }),
         }
     }
 

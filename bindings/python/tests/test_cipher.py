@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import array
 import copy
+import ctypes
 import gc
+import io
 import mmap
 import os
+import pathlib
 import pickle
 import re
 import subprocess
 import sys
 import threading
 import time
-from typing import Any
+from typing import Any, Callable
 
 import palladion
+import palladion.files
+import palladion.raf
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palladion import Cipher, VerificationError
+from palladion import Cipher, VerificationError, columns
 
 np = pytest.importorskip("numpy")
 
@@ -347,6 +352,161 @@ def test_threads(cipher: Cipher, nonce: bytes) -> None:
     whole = cipher.encrypt(nonce, bytes(80 << 16))
     assert sorted(pieces) == sorted(whole[i << 16 : (i + 1) << 16] for i in range(80))
     assert encryptor.finalize() == whole[80 << 16 :]
+
+
+class Owner(ctypes.Structure):
+    _fields_ = [("Owner", ctypes.c_int), ("Zone", ctypes.c_double)]
+
+
+class Pointing(ctypes.Structure):
+    _fields_ = [("number", ctypes.c_int), ("text", ctypes.c_char_p)]
+
+
+#: Buffers that hold addresses of their values.
+ADDRESSES: list[Any] = [
+    np.array([b"some", b"text", None, 7], object),
+    np.array([b"text"] * 32, object)[:4],
+    np.array(b"text", object),
+    np.zeros((2, 2), object),
+    np.zeros(0, object),
+    np.zeros(2, [("number", "i8"), ("value", "O")]),
+    np.zeros(2, [("date", "M8[s]"), ("value", "O")]),
+    np.zeros(2, [("inner", [("value", "O")], (2,))]),
+    np.zeros(2, [("number", "i8"), ("value", "O")])[["value"]][:1],
+    memoryview(np.array([b"some", b"text"], object)),
+    pickle.PickleBuffer(np.array([b"some", b"text"], object)),
+    (ctypes.py_object * 2)(b"some", b"text"),
+    (ctypes.c_char_p * 2)(b"some", b"text"),
+    (ctypes.c_wchar_p * 2)("some", "text"),
+    (ctypes.POINTER(ctypes.c_int) * 2)(),
+    (ctypes.c_void_p * 2)(),
+    (ctypes.CFUNCTYPE(None) * 2)(),
+    Pointing(1, b"text"),
+    (Pointing * 2)(),
+]
+if hasattr(np.dtypes, "StringDType"):
+    ADDRESSES.append(np.array(["some", "text" * 100], np.dtypes.StringDType()))
+
+#: Buffers of plain numbers, whatever they are called.
+NUMBERS: list[Any] = [
+    np.arange(5),
+    np.arange(5, dtype=">i2"),
+    np.arange(6, dtype="f4").reshape(2, 3),
+    np.zeros(2, "c16"),
+    np.zeros(2, "g"),
+    np.zeros(2, "?"),
+    np.zeros(2, "V5"),
+    np.array([b"some", b"text"]),
+    np.array(["some", "text"]),
+    np.zeros(2, "M8[s]"),
+    np.zeros(2, "m8[D]"),
+    np.zeros(2, [("Owner", "i4"), ("PZ", "c16"), ("O", "u1"), ("date", "M8[s]")]),
+    np.zeros(2, [("Owner", "i4"), ("PZ", "c16"), ("O", "u1")]),
+    (Owner * 2)(),
+    (ctypes.c_char * 8)(),
+    (ctypes.c_wchar * 8)(),
+    array.array("d", [1.0, 2.0]),
+    memoryview(b"some text"),
+]
+
+
+@pytest.mark.parametrize("buffer", ADDRESSES)
+def test_addresses_are_refused(buffer: Any, tmp_path: pathlib.Path) -> None:
+    """Encrypting them would lose the values; decrypting to them would break the process."""
+    key, nonce = bytes(32), bytes(32)
+    cipher = Cipher(key)
+    size = len(bytes(buffer)) if isinstance(buffer, ctypes.Array) else 32
+    sealed = cipher.seal(bytes(size))
+    out = io.BytesIO()
+    disk = palladion.raf.open(io.BytesIO(), "w+b", key=key)
+    disk.write(bytes(100))
+    disk.seek(0)
+    made = io.BytesIO()
+    palladion.files.encrypt_file(io.BytesIO(bytes(1000)), made, key=key)
+    made.seek(0)
+    calls: list[Callable[[], object]] = [
+        lambda: palladion.seal(key, buffer),
+        lambda: palladion.seal(key, b"", buffer),
+        lambda: palladion.seal(buffer, b""),
+        lambda: palladion.open(key, buffer),
+        lambda: palladion.open(key, sealed, buffer),
+        lambda: Cipher(buffer),
+        lambda: cipher.seal(buffer),
+        lambda: cipher.seal(b"", buffer),
+        lambda: cipher.seal(b"", into=buffer),
+        lambda: cipher.open(buffer),
+        lambda: cipher.open(sealed, buffer),
+        lambda: cipher.open(sealed, into=buffer),
+        lambda: cipher.encrypt(nonce, buffer),
+        lambda: cipher.encrypt(buffer, b""),
+        lambda: cipher.encrypt(nonce, b"", buffer),
+        lambda: cipher.encrypt(nonce, b"", into=buffer),
+        lambda: cipher.decrypt(nonce, buffer),
+        lambda: cipher.encrypt_detached(nonce, buffer),
+        lambda: cipher.encrypt_detached(nonce, b"", into=buffer),
+        lambda: cipher.decrypt_detached(nonce, buffer, bytes(32)),
+        lambda: cipher.decrypt_detached(nonce, b"", buffer),
+        lambda: cipher.encrypt_in_place(nonce, buffer),
+        lambda: cipher.decrypt_in_place(nonce, buffer, bytes(32)),
+        lambda: cipher.verify(nonce, buffer),
+        lambda: cipher.seal_many([buffer]),
+        lambda: cipher.seal_many([b""], [buffer]),
+        lambda: cipher.open_many([buffer]),
+        lambda: cipher.encryptor(buffer),
+        lambda: cipher.encryptor(nonce, buffer),
+        lambda: cipher.encryptor(nonce).update(buffer),
+        lambda: cipher.encryptor(nonce).update(bytes(size), into=buffer),
+        lambda: cipher.decryptor(nonce).update(buffer),
+        lambda: cipher.decryptor(nonce).finalize(buffer),
+        lambda: cipher.unverified_decryptor(nonce).update_unverified(buffer),
+        lambda: palladion.KeyStream(buffer),
+        lambda: palladion.KeyStream(key, buffer),
+        lambda: palladion.KeyStream(key).read(into=buffer),
+        lambda: palladion.KeyStream(key).xor(buffer),
+        lambda: palladion.mac(key, buffer),
+        lambda: palladion.mac(buffer, b""),
+        lambda: palladion.mac(key, b"", nonce=buffer),
+        lambda: palladion.Mac(key, buffer),
+        lambda: palladion.Mac(key).update(buffer),
+        lambda: palladion.Mac(key).verify(buffer),
+        lambda: palladion.files.encrypt_file(io.BytesIO(), out, key=buffer),
+        lambda: palladion.files.encrypt_file(io.BytesIO(), out, passphrase=buffer),
+        lambda: palladion.files.EncryptWriter(out, key=key).write(buffer),
+        lambda: palladion.files.DecryptReader(made, key=key).readinto(buffer),
+        lambda: palladion.files.save_key(tmp_path / "key", buffer),
+        lambda: disk.write(buffer),
+        lambda: disk.pwrite(buffer, 0),
+        lambda: disk.readinto(buffer),
+        lambda: disk.preadinto(buffer, 0),
+        lambda: palladion.raf.open(io.BytesIO(), "w+b", key=buffer),
+        lambda: palladion.raf.open(io.BytesIO(), "w+b", passphrase=buffer),
+        lambda: palladion.raf.open(io.BytesIO(), "w+b", key=key, context=buffer),
+        lambda: palladion.raf.derive_master_key(buffer),
+        lambda: columns.encrypt([buffer], cipher),
+        lambda: columns.encrypt([b""], cipher, [buffer]),
+        lambda: columns.decrypt([buffer], cipher),
+    ]
+    for number, call in enumerate(calls):
+        with pytest.raises(TypeError) as raised:
+            call()
+        assert re.search("addresses|bytes, str or None", str(raised.value)), (number, raised.value)
+    with palladion.files.open(tmp_path / "file", "wb", key=key) as file:
+        with pytest.raises(TypeError, match="addresses"):
+            file.write(buffer)
+    made.seek(0)
+    with palladion.files.open(made, key=key) as file:
+        for read in (file.readinto, file.readinto1):
+            with pytest.raises(TypeError, match="addresses"):
+                read(buffer)
+        assert file.read() == bytes(1000)
+    assert disk.pread(100, 0) == bytes(100)
+
+
+@pytest.mark.parametrize("buffer", NUMBERS)
+def test_numbers_are_taken(buffer: Any) -> None:
+    content = buffer.tobytes() if hasattr(buffer, "tobytes") else bytes(buffer)
+    assert palladion.open(bytes(32), palladion.seal(bytes(32), buffer)) == content
+    assert palladion.mac(bytes(32), buffer) == palladion.mac(bytes(32), content)
 
 
 def test_others_run_meanwhile() -> None:

@@ -19,6 +19,8 @@ pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 
+#: Whether pandas has a dtype str, as it has from version 3 on.
+STR = isinstance(pd.Series(["text"]).dtype, pd.StringDtype)
 CASES = [(algorithm, tag) for algorithm in palladion.ALGORITHMS for tag in (16, 32)]
 VALUES = [b"", b"a", None, b"x" * 100, bytes(range(256)) * 9, None, b"last"]
 TEXTS = ["", "a", None, "Grüße", "x" * 1000, None, "last"]
@@ -76,6 +78,7 @@ CONTAINERS = {
         lambda v: pd.Series(v, dtype=object, name="n"),
         lambda v: pd.Series(v, dtype=object, name="n"),
     ),
+    "pandas-str": (None, lambda v: pd.Series(v, dtype=str if STR else object, name="n")),
     "pandas-string": (None, lambda v: pd.Series(v, dtype="string[python]", name="n")),
     "pandas-arrow-string": (None, lambda v: pd.Series(v, dtype="string[pyarrow]", name="n")),
     "pandas-arrow": (
@@ -87,7 +90,7 @@ CONTAINERS = {
 
 
 def is_null(value):
-    return value is None or value is pd.NA
+    return value is None or value is pd.NA or value != value
 
 
 @pytest.mark.parametrize("name", CONTAINERS)
@@ -120,7 +123,9 @@ def test_containers(name, ad, text):
             opened.validate(full=True)
         elif isinstance(column, pd.Series):
             assert sealed.name == opened.name == "n" and sealed.index.equals(column.index)
-            kept = isinstance(column.dtype, pd.ArrowDtype) or name == "pandas-arrow-string"
+            kept = isinstance(column.dtype, pd.ArrowDtype) or (
+                getattr(column.dtype, "storage", None) == "pyarrow"
+            )
             assert isinstance(sealed.dtype, pd.ArrowDtype) if kept else sealed.dtype == object
         elif isinstance(column, pl.Series):
             assert (sealed.name, sealed.dtype) == ("n", pl.Binary)
@@ -518,7 +523,92 @@ def test_frame():
     frame["name"] = columns.encrypt(frame["name"], CIPHER, frame["id"])
     frame = frame.sort_index()
     frame["name"] = columns.decrypt(frame["name"], CIPHER, frame["id"], type="string")
-    assert frame["name"].tolist() == [None, "Grace", "Ada"] and frame.index.tolist() == [10, 20, 30]
+    expected = pd.DataFrame(
+        {"id": ["2", "3", "1"], "name": [None, "Grace", "Ada"]}, index=[10, 20, 30]
+    )
+    pd.testing.assert_frame_equal(frame, expected)
+
+
+# Dtypes of strings, and whether type="string" brings them back. For the others, pass the dtype.
+PANDAS_STRINGS = {
+    "objects": (object, True),
+    "usual": (pd.Series(["text"]).dtype, True),
+    "Arrow": (pd.ArrowDtype(pa.string()), True),
+    "Arrow, large": (pd.ArrowDtype(pa.large_string()), not STR),
+    "with NA": (pd.StringDtype("pyarrow"), False),
+    "with NA, of Python": (pd.StringDtype("python"), False),
+}
+
+
+@pytest.mark.parametrize("name", PANDAS_STRINGS)
+@pytest.mark.parametrize(
+    "values", [["Ada", None, "Grüße"], ["Ada", "Grace"], [None, None], []], ids=len
+)
+def test_pandas_strings(name, values, tmp_path):
+    dtype, comes_back = PANDAS_STRINGS[name]
+    frame = pd.DataFrame({"id": range(len(values)), "name": pd.Series(values, dtype=dtype)})
+    sealed = frame.assign(name=columns.encrypt(frame["name"], CIPHER))
+    assert sealed["name"].isna().tolist() == [value is None for value in values]
+    sealed.to_parquet(tmp_path / "file")
+    for column in (sealed["name"], pd.read_parquet(tmp_path / "file")["name"]):
+        if comes_back:
+            opened = frame.assign(name=columns.decrypt(column, CIPHER, type="string"))
+            pd.testing.assert_frame_equal(opened, frame)
+        if dtype != object:
+            if isinstance(dtype, pd.ArrowDtype) and column.dtype == object:
+                continue
+            opened = frame.assign(name=columns.decrypt(column, CIPHER, type=dtype))
+            pd.testing.assert_frame_equal(opened, frame)
+
+
+def test_encrypted_values_that_numpy_shortens():
+    """An array of dtype S loses about one encrypted value in 256."""
+    sealed = columns.encrypt([b"x"] * 2000, CIPHER)
+    short = np.array(sealed)
+    assert short.dtype.kind == "S" and short.tolist() != sealed
+    for errors in ("raise", "null"):
+        for values in (
+            short,
+            short[:0],
+            np.rec.fromarrays([short], names="name")["name"],
+            list(short),
+            np.array(list(short) + [None], object),
+            pd.Series(list(short), dtype=object),
+        ):
+            with pytest.raises(TypeError, match="zero bytes"):
+                columns.decrypt(values, CIPHER, errors=errors)
+        kept = np.array(sealed, object)
+        assert columns.decrypt(kept, CIPHER, errors=errors).tolist() == [b"x"] * 2000
+    # pandas from version 3 on keeps the dtype, and older ones make objects that are short.
+    series = pd.Series(short)
+    if series.dtype.kind == "S":
+        with pytest.raises(TypeError, match="zero bytes"):
+            columns.decrypt(series, CIPHER, errors="null")
+
+
+def test_text_is_not_encrypted():
+    """With errors="null", all of it would become null."""
+    text = ["text", None]
+    for values in (
+        text,
+        np.array(text, object),
+        np.array(["text"]),
+        np.array(["text"], np.dtypes.StringDType()),
+        pa.array(text),
+        pa.array(text, pa.large_string()),
+        pa.array(text, pa.string_view()),
+        pa.array(text).dictionary_encode(),
+        pa.chunked_array([text, text]),
+        pd.Series(text),
+        pd.Series(text, dtype=object),
+        pd.Series(text, dtype="string[python]"),
+        pd.Series(text, dtype="string[pyarrow]"),
+        pd.Series(text, dtype=pd.ArrowDtype(pa.string())),
+        pl.Series(text),
+    ):
+        for errors in ("raise", "null"):
+            with pytest.raises(TypeError, match="encrypted value"):
+                columns.decrypt(values, CIPHER, errors=errors)
 
 
 # Native functions

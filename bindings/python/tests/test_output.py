@@ -283,6 +283,31 @@ def test_the_program_changes_its_directory(folder: pathlib.Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_cannot_go_on(tmp_path: pathlib.Path) -> None:
+    # It would encrypt other data under the parent's nonces.
+    with io.open(tmp_path / "sealed", "wb", buffering=0) as target:
+        writer = files.EncryptWriter(target, key=KEY, chunk_size=1024)
+        writer.write(b"a" * 2000)
+        before = os.fstat(target.fileno()).st_size
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                writer.write(b"b" * 2000)
+            except RuntimeError:
+                with pytest.raises((OSError, RuntimeError, files.FileError)):
+                    writer.close()
+                status = 0
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert os.fstat(target.fileno()).st_size == before
+        writer.close()
+    with files.open(tmp_path / "sealed", key=KEY) as file:
+        assert file.read() == b"a" * 2000
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.parametrize("mode", ["wb", "wt"])
 @pytest.mark.parametrize("end", ["sys.exit()", "del file", "file.close()"])
 def test_a_forked_child_leaves_the_file_alone(

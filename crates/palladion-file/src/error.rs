@@ -42,6 +42,8 @@ pub enum Error {
         /// The limit of the caller.
         limit: u32,
     },
+    /// A file was to be encrypted with an empty passphrase. Files that have one can be decrypted.
+    EmptyPassphrase,
     /// There is not enough memory to stretch the passphrase.
     KdfMemory,
     /// The input ends before its last chunk is complete.
@@ -102,6 +104,7 @@ impl Error {
             Error::NeedsKey => "give the key file instead of a passphrase",
             Error::NeedsPassphrase => "give the passphrase instead of a key file",
             Error::KdfTooCostly { .. } => "files usually need less: this one may be hostile",
+            Error::EmptyPassphrase => "choose a passphrase: anyone can decrypt a file without one",
             Error::KdfMemory => "close other programs, or decrypt on a machine with more memory",
             Error::Truncated { .. } => {
                 "the file is incomplete: fetch it again, or restore a backup"
@@ -153,6 +156,7 @@ impl fmt::Display for Error {
                      at most {limit} allowed"
                 )
             }
+            Error::EmptyPassphrase => write!(f, "the passphrase is empty"),
             Error::KdfMemory => write!(f, "not enough memory to check the passphrase"),
             Error::Truncated { chunk: None, offset: 0 } => write!(f, "the input is empty"),
             Error::Truncated { chunk: None, offset } => {
@@ -199,12 +203,14 @@ impl From<palladion::Error> for Error {
 
 /// For [`io::Read`] and [`io::Write`]: an I/O error is returned unchanged; any other error becomes
 /// [`io::ErrorKind::InvalidData`] (or [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) for a
-/// truncated file) around the [`Error`].
+/// truncated file, [`InvalidInput`](io::ErrorKind::InvalidInput) for an empty passphrase) around
+/// the [`Error`].
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         match error {
             Error::Read(error) | Error::Write(error) => error,
             Error::Truncated { .. } => io::Error::new(io::ErrorKind::UnexpectedEof, error),
+            Error::EmptyPassphrase => io::Error::new(io::ErrorKind::InvalidInput, error),
             Error::Cancelled | Error::Random(_) | Error::Cipher(_) | Error::KdfMemory => {
                 io::Error::other(error)
             }

@@ -20,8 +20,8 @@ macro_rules! errors {
     () => {
         variants!(Error:
             Read Write NotPalladion HeaderDamaged UnsupportedVersion UnsupportedHeader WrongKey
-            WrongPassphrase NeedsKey NeedsPassphrase KdfTooCostly KdfMemory Truncated Damaged
-            TrailingData Cancelled Random Cipher
+            WrongPassphrase NeedsKey NeedsPassphrase KdfTooCostly EmptyPassphrase KdfMemory
+            Truncated Damaged TrailingData Cancelled Random Cipher
         )
     };
 }
@@ -134,7 +134,9 @@ fn every_error() {
             &["no random bytes"],
             came(Encryptor::new(&key()).run(io::empty(), io::sink()).map(drop)),
         ));
-        for needs_it in ["Write", "Damaged", "TrailingData", "Cancelled", "Cipher"] {
+        for needs_it in
+            ["EmptyPassphrase", "Write", "Damaged", "TrailingData", "Cancelled", "Cipher"]
+        {
             not_here.push((
                 needs_it,
                 "nothing is encrypted without random bytes: the same test with them has it",
@@ -155,6 +157,9 @@ fn every_error() {
                 &["output", "the disk is broken"] as &[_],
                 came(Encryptor::new(&key()).run(io::empty(), Broken).map(drop)),
             ),
+            ("EmptyPassphrase", &["passphrase is empty"], {
+                came(Encryptor::new(&Passphrase::new("")).run(io::empty(), io::sink()).map(drop))
+            }),
             (
                 "WrongKey",
                 &["not the key"],

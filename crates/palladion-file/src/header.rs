@@ -72,6 +72,9 @@ impl Header {
         bytes[SALT].copy_from_slice(salt);
         let key_source = match secret {
             Secret::Key(_) => KeySource::MasterKey,
+            Secret::Passphrase(passphrase) if passphrase.is_empty() => {
+                return Err(Error::EmptyPassphrase);
+            }
             Secret::Passphrase(_) => {
                 bytes[10] = 1;
                 for (field, value) in

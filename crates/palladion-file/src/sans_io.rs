@@ -49,7 +49,7 @@ impl Sealer {
     ///
     /// # Errors
     ///
-    /// [`Error::KdfMemory`], [`Error::Cipher`].
+    /// [`Error::EmptyPassphrase`], [`Error::KdfMemory`], [`Error::Cipher`].
     pub fn new<'a>(
         secret: impl Into<Secret<'a>>,
         algorithm: Algorithm,

@@ -204,7 +204,8 @@ impl fmt::Debug for MasterKey {
     }
 }
 
-/// A passphrase: any bytes, taken as they are (no Unicode normalisation). Wiped on drop.
+/// A passphrase: any bytes, taken as they are (no Unicode normalisation). Wiped on drop. Encryption
+/// refuses an empty one with [`Error::EmptyPassphrase`].
 ///
 /// ```
 /// use palladion_file::Passphrase;
@@ -240,6 +241,12 @@ impl Passphrase {
         let mut key = Zeroizing::new([0; 32]);
         params.stretch(self.as_bytes(), salt, &mut key)?;
         Ok(MasterKey(key))
+    }
+
+    /// Returns whether it has no bytes. No file can be encrypted with such a passphrase.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {

@@ -16,7 +16,9 @@ use crate::{Algorithm, ChunkSize, Error, KdfLimits, KdfParams, Secret};
 ///
 /// Call [`finish`](Self::finish) at the end: without it the last chunk is missing, and the file
 /// counts as truncated. This is deliberate: the output of a program that failed must not pass for a
-/// complete file.
+/// complete file. For the same reason an error is final: every later call fails too. The exceptions
+/// are [`WouldBlock`](io::ErrorKind::WouldBlock) and [`Interrupted`](io::ErrorKind::Interrupted),
+/// after which the same call can be repeated.
 ///
 /// ```
 /// use std::io::{Read, Write};
@@ -42,6 +44,8 @@ pub struct EncryptWriter<W> {
     counter: u64,
     /// The unwritten part of a sealed chunk in the buffer.
     unwritten: Range<usize>,
+    /// Whether a call failed or panicked, so that bytes may be missing.
+    failed: bool,
 }
 
 impl<W: Write> EncryptWriter<W> {
@@ -61,13 +65,22 @@ impl<W: Write> EncryptWriter<W> {
         let (header, cipher) = Header::create(secret.into(), algorithm, chunk_size, kdf)?;
         output.write_all(&header).map_err(Error::Write)?;
         let buffer = Zeroizing::new(vec![0; chunk_size.buffer_len()]);
-        Ok(Self { output, cipher, chunk_size, buffer, len: 0, counter: 0, unwritten: 0..0 })
+        Ok(Self {
+            output,
+            cipher,
+            chunk_size,
+            buffer,
+            len: 0,
+            counter: 0,
+            unwritten: 0..0,
+            failed: false,
+        })
     }
 
     /// Writes the last chunk, flushes, and returns the writer. Fails if a [`write`](Write::write)
-    /// failed and was not repeated until it succeeded.
+    /// or [`flush`](Write::flush) failed, unless that could be repeated and was until it succeeded.
     pub fn finish(mut self) -> Result<W, Error> {
-        self.drain().map_err(Error::Write)?;
+        self.unless_failed(Self::drain).map_err(Error::Write)?;
         // A full chunk was sealed as not the last, but no more bytes came.
         if self.len == 0 && self.counter > 0 {
             return Err(Error::Write(io::Error::other(
@@ -78,6 +91,21 @@ impl<W: Write> EncryptWriter<W> {
         self.drain().map_err(Error::Write)?;
         self.output.flush().map_err(Error::Write)?;
         Ok(self.output)
+    }
+
+    /// Does a part of the work, unless an earlier one failed: its bytes are missing, so nothing may
+    /// follow them.
+    fn unless_failed<T>(&mut self, work: impl FnOnce(&mut Self) -> io::Result<T>) -> io::Result<T> {
+        if self.failed {
+            return Err(io::Error::other("an earlier write failed, so the file has no valid end"));
+        }
+        // A panic leaves it set.
+        self.failed = true;
+        let done = work(self);
+        self.failed = done.as_ref().is_err_and(|error| {
+            !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+        });
+        done
     }
 
     fn seal(&mut self, last: bool) -> Result<(), Error> {
@@ -104,25 +132,29 @@ impl<W: Write> EncryptWriter<W> {
 
 impl<W: Write> Write for EncryptWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if bytes.is_empty() {
-            return Ok(0);
-        }
-        // A full chunk waits until there is more: it might be the last.
-        if self.len == self.chunk_size.bytes() {
-            self.seal(false)?;
-        }
-        self.drain()?;
-        let taken = bytes.len().min(self.chunk_size.bytes() - self.len);
-        self.buffer[FRAME_LEN + self.len..][..taken].copy_from_slice(&bytes[..taken]);
-        self.len += taken;
-        Ok(taken)
+        self.unless_failed(|writer| {
+            if bytes.is_empty() {
+                return Ok(0);
+            }
+            // A full chunk waits until there is more: it might be the last.
+            if writer.len == writer.chunk_size.bytes() {
+                writer.seal(false)?;
+            }
+            writer.drain()?;
+            let taken = bytes.len().min(writer.chunk_size.bytes() - writer.len);
+            writer.buffer[FRAME_LEN + writer.len..][..taken].copy_from_slice(&bytes[..taken]);
+            writer.len += taken;
+            Ok(taken)
+        })
     }
 
     /// Flushes the inner writer. A chunk that is not full stays here: writing it early would end
     /// the file.
     fn flush(&mut self) -> io::Result<()> {
-        self.drain()?;
-        self.output.flush()
+        self.unless_failed(|writer| {
+            writer.drain()?;
+            writer.output.flush()
+        })
     }
 }
 

@@ -169,6 +169,44 @@ fn a_failed_write_is_repeated_or_the_file_has_no_end() {
     }
 }
 
+/// A caller that ignores an error and carries on must not get a file that looks complete but lacks
+/// what was not written.
+#[test]
+fn after_a_failed_write_the_file_has_no_end() {
+    let text = text(LEN);
+    for fault in [Fault::Error, Fault::Panic] {
+        for flushes in [false, true] {
+            for calls_left in 1.. {
+                let mut file = Vec::new();
+                let output = Faulty { inner: &mut file, calls_left, fault };
+                let (algorithm, size) = (Algorithm::default(), ChunkSize::MIN);
+                // The header takes the first call.
+                let mut writer =
+                    EncryptWriter::with(&key(), algorithm, size, cheap(), output).unwrap();
+                let mut failures = 0;
+                for piece in text.chunks(100) {
+                    let write = catch_unwind(AssertUnwindSafe(|| writer.write_all(piece)));
+                    failures += usize::from(!matches!(write, Ok(Ok(()))));
+                    if flushes {
+                        let flush = catch_unwind(AssertUnwindSafe(|| writer.flush()));
+                        failures += usize::from(!matches!(flush, Ok(Ok(()))));
+                    }
+                    assert!(failures == 0 || writer.write(b"x").is_err());
+                    assert!(failures == 0 || writer.flush().is_err());
+                }
+                let finished = catch_unwind(AssertUnwindSafe(|| writer.finish().map(drop)));
+                let finished = matches!(finished, Ok(Ok(())));
+                assert!(!finished || failures == 0);
+                let (out, result) = decrypt(&file);
+                assert!(result.is_err() || out == text, "call {calls_left}: {failures} failures");
+                if finished {
+                    break;
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_writer_that_takes_nothing() {
     struct Full;

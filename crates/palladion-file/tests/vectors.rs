@@ -1,7 +1,11 @@
 //! `docs/file-format.md`, implemented a second time from its text and on the slow reference: what
 //! it says is what the library reads, and its test vectors are right.
 
-use palladion_file::{Algorithm, Decryptor, Mac, MasterKey, Passphrase};
+use palladion_file::sans_io::Sealer;
+use palladion_file::{
+    Algorithm, ChunkSize, Decryptor, EncryptWriter, Encryptor, Error, KdfParams, Mac, MasterKey,
+    Passphrase,
+};
 use palladion_reference::{Aegis, Family};
 use sha2::{Digest, Sha256};
 
@@ -150,6 +154,29 @@ fn passphrase() {
     Decryptor::new(&Passphrase::new(text)).run(&file[..], &mut plaintext).unwrap();
     assert_eq!(plaintext, b"Hello, Palladion!\n");
     documented("passphrase", &file);
+}
+
+/// Nothing is encrypted with an empty passphrase any more, but earlier files stay readable.
+#[test]
+fn empty_passphrase() {
+    let file = write_file(5, &From::Passphrase("", [8, 1, 1]), 20, SALT, b"readable");
+    let empty = Passphrase::new("");
+    let mut plaintext = Vec::new();
+    Decryptor::new(&empty).run(&file[..], &mut plaintext).unwrap();
+    assert_eq!(plaintext, b"readable");
+
+    let (algorithm, size) = (Algorithm::default(), ChunkSize::MIN);
+    let kdf = KdfParams::default();
+    let refused: [Result<(), Error>; 4] = [
+        Encryptor::new(&empty).run(&b"text"[..], &mut plaintext).map(drop),
+        EncryptWriter::new(&empty, &mut plaintext).map(drop),
+        EncryptWriter::with(&empty, algorithm, size, kdf, &mut plaintext).map(drop),
+        Sealer::new(&empty, algorithm, size, kdf, &SALT).map(drop),
+    ];
+    for result in refused {
+        assert!(matches!(result, Err(Error::EmptyPassphrase)), "{result:?}");
+    }
+    assert_eq!(plaintext, b"readable", "something was written");
 }
 
 #[test]

@@ -26,19 +26,24 @@ fn for_each<I: Send>(items: Vec<I>, work: impl Fn(I) -> Result<()> + Sync + Send
     items.into_iter().try_for_each(work)
 }
 
-/// Whether there are threads: rayon would panic if the system gives it none.
+/// Returns whether there are threads. Without them, rayon would panic if the system gives it none,
+/// and wait for ever in a forked process, which has none of its parent's.
 #[cfg(feature = "parallel")]
 fn has_threads() -> bool {
     use std::error::Error as _;
     use std::sync::OnceLock;
 
-    static GLOBAL: OnceLock<bool> = OnceLock::new();
+    /// The process in which the threads of the global pool run, if there are any.
+    static GLOBAL: OnceLock<Option<u32>> = OnceLock::new();
+    // WebAssembly has no numbers of processes, and no forks.
+    let process = || if cfg!(target_family = "wasm") { 0 } else { std::process::id() };
     let make_global = || {
         // The error has a source if the system refuses, and none if the pool already exists.
         let made = rayon::ThreadPoolBuilder::new().build_global();
-        made.map_or_else(|error| error.source().is_none(), |()| true)
+        made.map_or_else(|error| error.source().is_none(), |()| true).then(process)
     };
-    rayon::current_thread_index().is_some() || *GLOBAL.get_or_init(make_global)
+    rayon::current_thread_index().is_some()
+        || GLOBAL.get_or_init(make_global).is_some_and(|owner| owner == process())
 }
 
 /// Memory of workers, kept for reuse: allocating it each time would cost as much as the work. It

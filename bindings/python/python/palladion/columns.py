@@ -39,10 +39,14 @@ pyarrow ``Array`` or ``ChunkedArray`` of fixed-size  the same container of longe
 binary                                               binary
 pandas ``Series`` of objects (bytes, str or None)    ``Series`` of objects (bytes or None) with
 or of Python strings                                 the same index and name
-pandas ``Series`` backed by Arrow                    ``Series`` of ``ArrowDtype`` with the same
-                                                     index and name
+pandas ``Series`` backed by Arrow, which ``str`` of  ``Series`` of ``ArrowDtype`` with the same
+pandas 3 is too                                      index and name
 Polars ``Series`` of Binary or String                ``Series`` of Binary with the same name
 ===================================================  ===========================================
+
+NumPy drops zero bytes at the end of values of dtype ``S``, which ``numpy.array(values)`` makes.
+Never put encrypted values into such an array, nor plain ones that may end with zero bytes;
+``numpy.array(values, dtype=object)`` keeps them.
 
 Arrow, Polars and pandas backed by Arrow need pyarrow (``pip install palladion[arrow]``). Their
 buffers are not copied. All cores work at once, without the interpreter's lock.
@@ -54,6 +58,7 @@ AEGIS-256 is the fastest of its family; with ``tag_size=16`` a value grows by 48
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from typing import Any, Callable, Literal, Optional, Union, overload
@@ -95,7 +100,7 @@ class ColumnError(VerificationError):
         self.failed = failed
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ColumnError, (self.row, self.failed)
+        return type(self), (self.row, self.failed), self.__dict__
 
 
 @overload
@@ -167,7 +172,9 @@ def decrypt(
 
     Values are bytes, or strings with ``type="string"``; a value that is not UTF-8 then raises
     :class:`ValueError`. For columns backed by Arrow, ``type`` may also be any Arrow type that
-    binary can be cast to.
+    binary can be cast to. For a ``Series`` of pandas it may be a dtype of strings, such as that of
+    the original. With ``"string"``, ``str`` of pandas 3 comes back as such, objects as objects and
+    other strings as Arrow's.
 
     If a value is not authentic, this raises :class:`ColumnError`, a :class:`VerificationError` that
     names the row, and returns nothing. With ``errors="null"`` such values become null instead, and
@@ -293,6 +300,9 @@ class _Call:
         pa = _pyarrow()
         chunked = isinstance(values, pa.ChunkedArray)
         column = _column_of(values)
+        kind = column.type
+        if self.opens and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            raise TypeError(f"encrypted values must be binary, not {column.type}")
         ads = self.ads_of(len(values))
         results, start, outs = [], 0, []
         for chunk in column.chunks if chunked else [column]:
@@ -364,6 +374,8 @@ def _convert(values: Any, call: _Call) -> Any:
     if isinstance(values, (list, tuple)):
         return call.objects(list(values))
     kind = _kind(values)
+    if call.opens:
+        _check_dtype(values)
     if kind == "numpy":
         return _numpy(values, call)
     if kind == "pyarrow":
@@ -373,6 +385,16 @@ def _convert(values: Any, call: _Call) -> Any:
     if kind == "polars":
         return _polars(values, call)
     raise TypeError(f"values must be {_SUPPORTED}, not {_name(values)}")
+
+
+def _check_dtype(values: Any) -> None:
+    """Refuses encrypted values of a dtype that NumPy shortens."""
+    if getattr(getattr(values, "dtype", None), "kind", "") == "S":
+        raise TypeError(
+            "NumPy drops zero bytes at the end of values of dtype S, so some encrypted values are "
+            "incomplete; keep them in what encrypt returned, or in "
+            "numpy.array(values, dtype=object)"
+        )
 
 
 def _numpy(values: Any, call: _Call) -> Any:
@@ -399,12 +421,31 @@ def _to_objects(values: list[Any]) -> Any:
 def _pandas(values: Any, call: _Call) -> Any:
     pd = _import("pandas")
 
+    wanted: Any = None  # a dtype for strings, unless the container decides
+    if isinstance(call.type, pd.StringDtype):
+        wanted, call.type = call.type, "string"
+    else:
+        call.type = getattr(call.type, "pyarrow_dtype", call.type)  # of an ArrowDtype
+    usual = pd.Series(["text"]).dtype  # str from pandas 3 on, objects before
+    has_str = isinstance(usual, pd.StringDtype)
+    text = call.opens and call.type == "string" and wanted is None and has_str
     column = _column_of(values)
     if isinstance(column, list):
+        if text and usual.storage == "python":  # there is no pyarrow, and str becomes objects
+            wanted = usual
         done = _to_objects(call.objects(column, pd.NA))
-        return pd.Series(done, index=values.index, name=values.name, dtype=object)
-    result = call.arrow(column)
-    array = pd.arrays.ArrowExtensionArray(result)
+        return pd.Series(done, index=values.index, name=values.name, dtype=wanted or object)
+    pa, result = _pyarrow(), call.arrow(column)
+    if text and pa.types.is_large_string(result.type):
+        wanted = usual
+    if wanted is not None:
+        array = wanted.__from_arrow__(result)
+    else:
+        if has_str and pa.types.is_large_string(column.type) and values.dtype != usual:
+            # Large binary is for str, so that decryption can tell it from other strings.
+            with contextlib.suppress(pa.ArrowInvalid):  # too long for 32-bit offsets
+                result = result.cast(pa.binary())
+        array = pd.arrays.ArrowExtensionArray(result)
     return pd.Series(array, index=values.index, name=values.name)
 
 

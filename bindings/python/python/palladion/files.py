@@ -80,7 +80,7 @@ class FileError(PalladionError):
         chunk: int | None = None,
         offset: int | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(message, hint, chunk, offset)
         #: What the error means, or what to do about it.
         self.hint = hint
         #: The chunk with the error, counted from 0.
@@ -161,7 +161,8 @@ def encrypt_file(
 ) -> int:
     """Encrypts a whole file on all cores, or ``threads``, and returns the number of bytes read.
 
-    ``source`` and ``target`` are paths or binary file objects. If ``target`` is a path, the file
+    ``source`` and ``target`` are paths or binary file objects, which must block: one that returns
+    None because it would block raises :class:`BlockingIOError`. If ``target`` is a path, the file
     appears once it is complete; an existing file is replaced only with ``overwrite=True``.
     ``progress`` is called with the number of bytes processed so far. ``kdf`` sets the cost of
     Argon2id for a passphrase: KiB of memory, passes and lanes (by default 65536, 3 and 4).
@@ -227,8 +228,9 @@ class EncryptWriter(io.RawIOBase):
     """A binary file object that encrypts what is written to it into another file object.
 
     :meth:`close` writes the end of the encrypted file. An exception within ``with`` leaves the file
-    without an end, so that it is not taken for a complete one. The underlying file object is not
-    closed.
+    without an end, so that it is not taken for a complete one. So does a failed write: all later
+    calls, :meth:`close` too, then raise :class:`OSError`. A writer that is collected without
+    :meth:`close` writes no end either. The underlying file object is not closed.
     """
 
     def __init__(
@@ -264,6 +266,12 @@ class EncryptWriter(io.RawIOBase):
             raise ValueError("I/O operation on closed file")
         return self._native.write(data)
 
+    def flush(self) -> None:
+        """Passes complete chunks on and flushes the underlying file object."""
+        super().flush()
+        if self._native is not None:
+            self._native.flush()
+
     def close(self) -> None:
         """Writes the end of the encrypted file."""
         native, self._native = self._native, None
@@ -287,6 +295,12 @@ class EncryptWriter(io.RawIOBase):
     def __del__(self) -> None:
         # Nobody called close(): the file may be incomplete, so write no end.
         self._native = None
+
+    def _dealloc_warn(self, source: object) -> None:
+        # The layers of io call this if one of them was collected and now closes those below it.
+        if not self.closed:
+            self.abandon()
+            _warn("an encrypted file was not closed, so it has no end", source)
 
 
 class DecryptReader(io.RawIOBase):
@@ -315,7 +329,7 @@ class DecryptReader(io.RawIOBase):
         """Reads up to ``len(buffer)`` bytes into a buffer; returns their number, 0 at the end."""
         if self.closed:
             raise ValueError("I/O operation on closed file")
-        return self._native.readinto(memoryview(buffer).cast("B"))
+        return self._native.readinto(buffer)
 
 
 class _Closing(io.BufferedReader):
@@ -325,12 +339,24 @@ class _Closing(io.BufferedReader):
         super().__init__(raw, _DEFAULT_CHUNK_SIZE)
         self._beneath = beneath
 
+    def readinto(self, buffer: Any) -> int:
+        _native.check_buffer(buffer)  # io would overwrite addresses of objects
+        return super().readinto(buffer)
+
+    def readinto1(self, buffer: Any) -> int:
+        _native.check_buffer(buffer)
+        return super().readinto1(buffer)
+
     def close(self) -> None:
         try:
             super().close()
         finally:
             if self._beneath is not None:
                 self._beneath.close()
+
+
+def _warn(message: str, source: object) -> None:
+    warnings.warn(message, ResourceWarning, stacklevel=3, source=source)
 
 
 class _Appearing(io.BufferedWriter):
@@ -341,9 +367,18 @@ class _Appearing(io.BufferedWriter):
         self._finish = finish
         self._process = os.getpid()
 
+    def write(self, data: Any) -> int:
+        _native.check_buffer(data)  # io would copy addresses of objects
+        return super().write(data)
+
+    def detach(self) -> Any:
+        raise io.UnsupportedOperation("detach: the file would never be complete")
+
     def close(self) -> None:
         if self.closed:
             return
+        with self._or_abandon():
+            self.flush()
         with self._finish:
             super().close()
 
@@ -353,29 +388,70 @@ class _Appearing(io.BufferedWriter):
         else:
             self._abandon(*exc)
 
+    @contextlib.contextmanager
+    def _or_abandon(self) -> Iterator[None]:
+        """Abandons the file if the work within fails."""
+        try:
+            yield
+        except BaseException as error:
+            self._abandon(type(error), error, error.__traceback__)
+            raise
+
     def _abandon(self, *exc: Any) -> None:
         cast(EncryptWriter, self.raw).abandon()
         with contextlib.suppress(ValueError):
             super().close()
         self._finish.__exit__(*exc)
 
-    def __del__(self) -> None:
+    def _forgotten(self, source: object) -> None:
+        """Abandons the file because it, or a layer above it, was collected without close()."""
         if not self.closed:
             message = "an encrypted file was not closed, so it was removed"
-            # In a forked child, it still belongs to the parent.
-            if self._process == os.getpid():
-                warnings.warn(message, ResourceWarning, stacklevel=2, source=self)
             self._abandon(ResourceWarning, ResourceWarning(message), None)
+            if self._process == os.getpid():  # in a forked child, it belongs to the parent
+                _warn(message, source)
+
+    def _dealloc_warn(self, source: object) -> None:
+        # A layer of io above this one calls it.
+        self._forgotten(source)
+
+    def __del__(self) -> None:
+        self._forgotten(self)
 
 
 class _Text(io.TextIOWrapper):
     """A text layer that ends like the binary file below it."""
+
+    def __init__(self, below: _Closing | _Appearing, *options: Any) -> None:
+        try:
+            super().__init__(cast(BinaryIO, below), *options)
+        except BaseException as error:
+            if isinstance(below, _Appearing):
+                below._abandon(type(error), error, error.__traceback__)
+            else:
+                below.close()
+            raise
+
+    def close(self) -> None:
+        below = self.buffer
+        if isinstance(below, _Appearing) and not self.closed:
+            with below._or_abandon():
+                self.flush()
+        super().close()
 
     def __exit__(self, *exc: Any) -> None:
         if exc[0] is not None and isinstance(self.buffer, _Appearing):
             self.buffer._abandon(*exc)
             return
         self.close()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(ValueError):  # detached, or never attached
+            below = self.buffer
+            if isinstance(below, _Appearing):
+                below._forgotten(self)
+            else:
+                self.close()
 
 
 @overload
@@ -426,7 +502,9 @@ def open(
     object.
 
     A written file appears once it is closed, or at the end of ``with``. If an exception leaves the
-    ``with`` block, the file does not appear, and an existing file stays as it was.
+    ``with`` block, or the file is collected or left open, it does not appear, and an existing file
+    stays as it was. An ``io.TextIOWrapper`` of your own around a binary file closes it after an
+    exception too, so use ``"wt"`` instead.
     """
     kind, text = mode.replace("t", "").replace("b", ""), "t" in mode
     if kind not in ("r", "w", "x") or len(mode) > 2 or ("b" in mode and text):
@@ -469,10 +547,12 @@ def needs_passphrase(file: Path | BinaryIO) -> bool:
 
     A file object is read from its current position.
     """
-    if _output.is_path(file):
-        with _output.open_input(file) as opened:
-            return _native.needs_passphrase(opened.read(128))
-    return _native.needs_passphrase(cast(BinaryIO, file).read(128))
+    start = bytearray(128)
+    with contextlib.ExitStack() as stack:
+        if _output.is_path(file):
+            file = stack.enter_context(_output.open_input(file))
+        count = _native.read_fully(file, start)
+    return _native.needs_passphrase(start[:count])
 
 
 def load_key(path: Path) -> bytes:

@@ -39,7 +39,7 @@ commitment elsewhere (see :meth:`RafFile.commitment`).
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import hmac
 import io
 import os
@@ -84,6 +84,10 @@ __all__ = [
 class RafError(PalladionError):
     """The base of the errors of this module. Errors of the system are :class:`OSError`."""
 
+    def __str__(self) -> str:
+        # The details are in args too, so that a copy and a pickled error have them.
+        return str(self.args[0]) if self.args else ""
+
 
 class NotRafError(RafError):
     """The input is not a RAF file."""
@@ -93,7 +97,7 @@ class UnsupportedRafError(RafError):
     """The file needs something that this version does not support."""
 
     def __init__(self, message: str, value: int) -> None:
-        super().__init__(message)
+        super().__init__(message, value)
         #: The unsupported value in the header.
         self.value = value
 
@@ -106,7 +110,7 @@ class KeyLengthError(RafError, ValueError):
     """The key has the wrong length for the cipher."""
 
     def __init__(self, message: str, expected: int, actual: int) -> None:
-        super().__init__(message)
+        super().__init__(message, expected, actual)
         #: The right length, in bytes.
         self.expected = expected
         #: Its length, in bytes.
@@ -117,7 +121,7 @@ class ContextLengthError(RafError, ValueError):
     """The context of a derived key is too long."""
 
     def __init__(self, message: str, max: int, actual: int) -> None:
-        super().__init__(message)
+        super().__init__(message, max, actual)
         #: The greatest length, in bytes.
         self.max = max
         #: Its length, in bytes.
@@ -128,7 +132,7 @@ class DamagedChunkError(RafError, VerificationError):
     """A chunk is not authentic: it was changed, moved or only partly written."""
 
     def __init__(self, message: str, index: int) -> None:
-        super().__init__(message)
+        super().__init__(message, index)
         #: Its index; the first is 0.
         self.index = index
 
@@ -137,7 +141,7 @@ class TruncatedError(RafError):
     """The file is shorter than a header, or than its header says."""
 
     def __init__(self, message: str, expected: int, actual: int) -> None:
-        super().__init__(message)
+        super().__init__(message, expected, actual)
         #: The expected length, in bytes.
         self.expected = expected
         #: The actual length, in bytes.
@@ -148,7 +152,7 @@ class ChunkSizeError(RafError, ValueError):
     """The chunk size is not a multiple of 16 from 1 KiB to 1 MiB."""
 
     def __init__(self, message: str, chunk_size: int) -> None:
-        super().__init__(message)
+        super().__init__(message, chunk_size)
         #: The requested size.
         self.chunk_size = chunk_size
 
@@ -177,7 +181,7 @@ class TreeFullError(RafError):
     """The file has more chunks than fit in the Merkle tree, or a change would make it so."""
 
     def __init__(self, message: str, max_chunks: int) -> None:
-        super().__init__(message)
+        super().__init__(message, max_chunks)
         #: The number of chunks that fit.
         self.max_chunks = max_chunks
 
@@ -186,7 +190,7 @@ class TreeSizeError(RafError, ValueError):
     """The size of the Merkle tree is zero, or too large for memory."""
 
     def __init__(self, message: str, max_chunks: int) -> None:
-        super().__init__(message)
+        super().__init__(message, max_chunks)
         #: The requested size.
         self.max_chunks = max_chunks
 
@@ -195,7 +199,7 @@ class TreeMismatchError(RafError, VerificationError):
     """The file does not match the Merkle tree or the commitment."""
 
     def __init__(self, message: str, chunk: int | None = None) -> None:
-        super().__init__(message)
+        super().__init__(message, chunk)
         #: The index of a chunk that differs, if known.
         self.chunk = chunk
 
@@ -204,7 +208,7 @@ class HashLengthError(RafError, ValueError):
     """The length of a hash is not from 8 to 64 bytes."""
 
     def __init__(self, message: str, length: int) -> None:
-        super().__init__(message)
+        super().__init__(message, length)
         #: The requested length.
         self.length = length
 
@@ -213,7 +217,9 @@ class HashLengthError(RafError, ValueError):
 class Storage(Protocol):
     """A place that can hold a file; the same interface as in ``pyaegis``.
 
-    What its methods raise reaches the caller of the file. They must not use the file themselves.
+    What its methods raise reaches the caller of the file. They must not use the file themselves. If
+    ``read_at`` or ``write_at`` returns a number, as ``os.preadv`` and ``os.pwrite`` do, it is the
+    number of bytes that were read or written, and the rest follows in another call.
     """
 
     def read_at(self, buf: bytearray, offset: int) -> None:
@@ -286,24 +292,16 @@ class _FileObject:
 
     def read_at(self, buf: bytearray, offset: int) -> None:
         self._file.seek(offset)
-        view = memoryview(buf)
-        while view:
-            piece = self._file.read(len(view))
-            if not piece:
-                raise EOFError("the file ends within a chunk")
-            view[: len(piece)] = piece
-            view = view[len(piece) :]
+        if _native.read_fully(self._file, buf) < len(buf):
+            raise EOFError("the file ends within a chunk")
 
     def write_at(self, data: bytes, offset: int) -> None:
         self._file.seek(offset)
-        view = memoryview(data)
-        while view:
-            # Some files return None, which means that all was written.
-            written = self._file.write(view)
-            view = view[len(view) if written is None else written :]
+        _native.write_fully(self._file, data)
 
     def get_size(self) -> int:
-        return cast(int, self._file.seek(0, os.SEEK_END))
+        self._file.seek(0, os.SEEK_END)
+        return cast(int, self._file.tell())
 
     def set_size(self, size: int) -> None:
         # Not every file object can grow by truncate().
@@ -315,9 +313,18 @@ class _FileObject:
             self._file.truncate(size)
 
     def sync(self) -> None:
-        self._file.flush()
-        with contextlib.suppress(OSError, AttributeError):
-            os.fsync(self._file.fileno())  # fails unless it is a file of the system
+        if hasattr(self._file, "flush"):
+            self._file.flush()
+        try:
+            descriptor = self._file.fileno()
+        except (OSError, AttributeError):
+            return  # not a file of the system
+        try:
+            os.fsync(descriptor)
+        except OSError as error:
+            # Pipes and some devices cannot be synced. Other errors mean that data is lost.
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+                raise
 
 
 def _place(place: object) -> Any:
@@ -345,11 +352,7 @@ def _secret(
     if key_file is not None:
         return "key_file", os.fsdecode(key_file), context
     if passphrase is not None:
-        return (
-            "passphrase",
-            passphrase.encode() if isinstance(passphrase, str) else passphrase,
-            context,
-        )
+        return "passphrase", passphrase, context
     return "key", key, context
 
 
@@ -442,11 +445,11 @@ class RafFile(io.RawIOBase):
         raf = self._check_writable()
         with self._moving:
             if "a" in self._mode:
-                self._position = raf.append(data)
+                count, self._position = raf.append(data)
             else:
-                raf.write_at(data, self._position)
-                self._position += memoryview(data).nbytes
-        return memoryview(data).nbytes
+                count = raf.write_at(data, self._position)
+                self._position += count
+        return count
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Moves the position, which may be past the end."""
@@ -516,8 +519,7 @@ class RafFile(io.RawIOBase):
 
         Bytes between the old end and ``offset`` become zero.
         """
-        self._check_writable().write_at(data, _number("offset", offset))
-        return memoryview(data).nbytes
+        return self._check_writable().write_at(data, _number("offset", offset))
 
     @property
     def size(self) -> int:

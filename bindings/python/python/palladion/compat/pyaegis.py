@@ -759,17 +759,18 @@ class _Guarded:
 
 
 class _GuardedStorage(_Guarded):
-    def read_at(self, buf: bytearray, offset: int) -> None:
-        def read() -> None:
+    def read_at(self, buf: bytearray, offset: int) -> Any:
+        def read() -> Any:
             length = len(buf)
-            self._target.read_at(buf, offset)
+            count = self._target.read_at(buf, offset)
             if len(buf) != length:
                 raise ValueError(f"the buffer had {length} bytes, and now has {len(buf)}")
+            return count
 
-        self._call("read_at", read)
+        return self._call("read_at", read)
 
-    def write_at(self, data: bytes, offset: int) -> None:
-        self._call("write_at", lambda: self._target.write_at(data, offset))
+    def write_at(self, data: bytes, offset: int) -> Any:
+        return self._call("write_at", lambda: self._target.write_at(data, offset))
 
     def get_size(self) -> int:
         def size() -> int:
