@@ -55,6 +55,29 @@ test('an engine without WebAssembly', { skip }, () => {
         assert.match(jitless(browser, code), /^true UNSUPPORTED .* no WebAssembly.*Lockdown Mode/);
 });
 
+test('an engine that computes wrong', { skip }, () => {
+    // Flips a bit of each ciphertext.
+    const wrong = `
+        const { Instance } = WebAssembly;
+        WebAssembly.Instance = class {
+            constructor(module) {
+                const exports = { ...new Instance(module).exports };
+                const encrypt = exports.pld_encrypt;
+                exports.pld_encrypt = (...values) => {
+                    const result = encrypt(...values);
+                    new Uint8Array(exports.memory.buffer)[exports.pld_place(4) + 50] ^= 1;
+                    return result;
+                };
+                this.exports = exports;
+            }
+        };`;
+    for (const code of ['return init()', 'return seal(key, key)'])
+        assert.match(
+            run(wrong + printing(browser, code)),
+            /^true UNSUPPORTED this engine computes wrong results with the build ".*scalar/,
+        );
+});
+
 test('a page with a policy', { skip }, () => {
     // What Chromium, Firefox and Safari say.
     for (const [type, message] of [

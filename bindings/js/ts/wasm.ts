@@ -48,6 +48,14 @@ export class Wasm extends Engine {
         this.#module = module;
         this.build = WASM_BUILDS[2 - exports.pld_build()]!;
         this.#memory = new Uint8Array(exports.memory.buffer);
+        // The addon checks itself.
+        if (!this.isRight()) {
+            throw new PalladionError(
+                'UNSUPPORTED',
+                `this engine computes wrong results with the build "${this.build}"`,
+                "choose another build: PALLADION_BUILD=scalar, or init({ build: 'scalar' })",
+            );
+        }
     }
 
     memory(): Uint8Array {

@@ -88,6 +88,7 @@ impl Kernels {
     }
 
     /// Returns the kernels for a whole message, if there are any: `seal`, `open` and `mac`.
+    #[allow(dead_code)] // unused where there is only one backend
     pub(crate) fn message_kernels(&self) -> Option<[MessageKernel; 3]> {
         self.message.map(|kernels| [kernels.seal, kernels.open, kernels.mac])
     }
