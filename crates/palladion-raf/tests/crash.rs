@@ -317,7 +317,7 @@ fn power_cut_without_barriers() {
         false,
         |cache, random| cache.cut(|_| random.below(2) == 0),
         |left, versions, what| {
-            let mut file = match Raf::open(left, &KEY) {
+            let file = match Raf::open(left, &KEY) {
                 Ok(file) => file,
                 Err(Error::Truncated { .. }) => {
                     truncated += 1;
