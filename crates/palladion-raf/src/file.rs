@@ -384,8 +384,9 @@ impl<S: Storage> Raf<S> {
     /// A chunk is read as it was before or after a change of it, and never as a mixture. Several
     /// chunks may be of different moments. If a chunk is damaged, it is read again for up to half a
     /// second, because it may only be incomplete. If it kept changing, the error is
-    /// [`Error::ChangingChunk`], otherwise [`Error::DamagedChunk`]. The size is the one when the
-    /// file was opened: see [`refresh`](Self::refresh).
+    /// [`Error::ChangingChunk`], otherwise [`Error::DamagedChunk`]. Call
+    /// [`refresh`](Self::refresh) to learn a new size: until then, what was cut off may be read as
+    /// zeros.
     ///
     /// On Windows the writer must be [unlocked](Found::unlocked), because nobody else can read what
     /// is locked there.

@@ -35,6 +35,11 @@ default). If your reads or writes are small, wrap the file in an ``io.BufferedRa
 unnoticed: reading it raises :class:`DamagedChunkError` and returns no wrong data. Someone who can
 write to the file *can* restore an older version of it or of single chunks. To detect that, keep a
 commitment elsewhere (see :meth:`RafFile.commitment`).
+
+**After an error.** If a change fails, each chunk and the size are old or new, and the file can be
+used further. Only a commitment raises :class:`PoisonedError` until the tree has been rebuilt. Once
+:meth:`RafFile.sync` has failed, it raises :class:`SyncFailedError` until the file is opened again,
+because systems forget what they could not write.
 """
 
 from __future__ import annotations
@@ -53,6 +58,7 @@ if TYPE_CHECKING:
     from ._native import Buffer
 
 __all__ = [
+    "ChangingChunkError",
     "ChunkSizeError",
     "ContextLengthError",
     "DamagedChunkError",
@@ -68,6 +74,7 @@ __all__ = [
     "RafFile",
     "ReadOnlyError",
     "Storage",
+    "SyncFailedError",
     "TooLargeError",
     "TreeFullError",
     "TreeMismatchError",
@@ -133,6 +140,15 @@ class DamagedChunkError(RafError, VerificationError):
         self.index = index
 
 
+class ChangingChunkError(RafError):
+    """A chunk kept changing while it was read beside a writer. Read it again."""
+
+    def __init__(self, message: str, index: int) -> None:
+        super().__init__(message, index)
+        #: Its index; the first is 0.
+        self.index = index
+
+
 class TruncatedError(RafError):
     """The file is shorter than a header, or than its header says."""
 
@@ -162,7 +178,17 @@ class ExistsError(RafError, FileExistsError):
 
 
 class PoisonedError(RafError):
-    """An earlier change failed in the middle. Open the file again."""
+    """An earlier change failed in the middle, so the Merkle tree may not match the file.
+
+    Rebuild it, or open the file again.
+    """
+
+
+class SyncFailedError(RafError):
+    """An earlier sync failed, so part of what was written before it may be lost.
+
+    Open the file again and verify it.
+    """
 
 
 class ReadOnlyError(RafError, io.UnsupportedOperation):
@@ -524,6 +550,10 @@ class RafFile(io.RawIOBase):
         """Bytes in the file."""
         return self._check().size
 
+    def refresh(self) -> int:
+        """Reads the header again, for files opened with ``beside_writer``, and returns the size."""
+        return self._check().refresh()
+
     @property
     def info(self) -> Info:
         """The contents of the header, which are verified."""
@@ -608,13 +638,21 @@ def open(  # noqa: A001 - like io.open
     chunk_size: int = 65536,
     merkle: bool | MerkleHasher | None = None,
     max_chunks: int | None = None,
+    beside_writer: bool = False,
 ) -> RafFile:
     """Opens or creates an encrypted file.
 
     ``file`` is a path, a seekable binary file such as ``io.BytesIO()``, or any :class:`Storage`. A
-    file opened by its path is locked: several programs may read it at once, or one may change it.
-    If that conflicts with another program, this raises :class:`BlockingIOError`. Programs other
-    than ``palladion`` may ignore the lock.
+    file opened by its path is locked: it may be open several times for reading, or once for
+    changing, in one process or several. Otherwise this raises :class:`BlockingIOError`. Programs
+    other than ``palladion`` may ignore the lock, and a forked process shares it: let only one of
+    the two write.
+
+    With ``beside_writer=True``, mode "rb" takes no lock, and another program may write meanwhile.
+    Each chunk is read as it was before or after a change, and several chunks may be of different
+    moments; :class:`ChangingChunkError` says that one kept changing. Call :meth:`RafFile.refresh`
+    to learn a new size: until then, what was cut off may be read as zeros. On Windows, a file that
+    is open for changing cannot be read.
 
     ``mode`` is as for ``io.open``: "rb", "r+b", "w+b", "x+b" or "a+b", or the write-only "wb", "xb"
     or "ab".
@@ -640,11 +678,20 @@ def open(  # noqa: A001 - like io.open
     b'dawn'
     """
     spelled = _mode_of(mode)
+    if beside_writer and spelled != "rb":
+        raise ValueError(f"beside_writer is for mode 'rb', not {mode!r}")
     place, secret = _place(file), _secret(key, key_file, passphrase, context)
     hasher = None if merkle is None or merkle is False else merkle
 
     def there(write: bool) -> _native.Raf:
-        return _native.Raf.open(place, secret, write=write, merkle=hasher, max_chunks=max_chunks)
+        return _native.Raf.open(
+            place,
+            secret,
+            write=write,
+            beside_writer=beside_writer,
+            merkle=hasher,
+            max_chunks=max_chunks,
+        )
 
     def new(access: str) -> _native.Raf:
         return _native.Raf.create(
