@@ -161,6 +161,13 @@ impl Storage for Store {
         }
     }
 
+    fn grows(&self) -> bool {
+        match self {
+            Self::File(file) => file.grows(),
+            Self::Object(_) => false,
+        }
+    }
+
     fn shared(&self) -> Option<&dyn Shared> {
         match self {
             Self::File(file) => file.shared(),

@@ -548,6 +548,7 @@ fn commitments() {
     let digits: String =
         file.commitment().unwrap().iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(digits, hash);
+    drop(file); // it is locked
 
     let expect = |expected: &str, args: &[&str]| {
         let out =

@@ -953,7 +953,11 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         if new.chunks() > old.chunks() {
             self.begin();
             self.unfinished.rest = true;
-            self.storage.get_mut().set_size(end)?;
+            // Writing the record of a single new chunk, the last one, does that too.
+            let storage = self.storage.get_mut();
+            if new.chunks() - old.chunks() > 1 || !storage.grows() {
+                storage.set_size(end)?;
+            }
         }
         let chunk_size = u64::from(old.chunk_size);
         let chunks = from / chunk_size..to.div_ceil(chunk_size);

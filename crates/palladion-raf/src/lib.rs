@@ -33,9 +33,9 @@
 //! Choose chunks as large as pages, and let pages begin where chunks do: then writing a page reads
 //! nothing. There are no double writes, so a page whose write the machine did not finish is lost,
 //! and reading it fails: a store that must not lose pages writes them to a log of its own first.
-//! Appending takes four calls of the system, for random bytes, the size, the pages and the header,
-//! however many pages one call of [`write_at`](Raf::write_at) appends. Make the file larger in
-//! advance with [`set_size`](Raf::set_size), and two are left.
+//! Appending a page takes three calls of the system: for random bytes, the page and the header.
+//! Append many in one call of [`write_at`](Raf::write_at), or make the file larger in advance with
+//! [`set_size`](Raf::set_size), and the header is not written each time.
 #![forbid(unsafe_code)]
 
 mod bulk;

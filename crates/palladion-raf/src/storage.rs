@@ -55,6 +55,11 @@ pub trait Storage {
         let _ = lock;
         Ok(false)
     }
+    /// Whether a write that begins at the end or before makes it as long as needed. Otherwise, and
+    /// before long writes, [`set_size`](Self::set_size) does that.
+    fn grows(&self) -> bool {
+        false
+    }
     /// Itself, if several threads can use it at once: then they read and write side by side.
     fn shared(&self) -> Option<&dyn Shared> {
         None
@@ -93,6 +98,9 @@ impl<S: Storage + ?Sized> Storage for &mut S {
     }
     fn sync(&mut self) -> io::Result<()> {
         (**self).sync()
+    }
+    fn grows(&self) -> bool {
+        (**self).grows()
     }
     fn shared(&self) -> Option<&dyn Shared> {
         (**self).shared()
@@ -175,6 +183,9 @@ impl Storage for File {
             Err(TryLockError::Error(_)) => Ok(false),
         }
     }
+    fn grows(&self) -> bool {
+        true
+    }
     #[cfg(any(unix, windows))]
     fn shared(&self) -> Option<&dyn Shared> {
         Some(self)
@@ -249,6 +260,9 @@ impl Storage for Memory {
     }
     fn sync(&mut self) -> io::Result<()> {
         Ok(())
+    }
+    fn grows(&self) -> bool {
+        true
     }
 }
 

@@ -121,6 +121,7 @@ fn threads() {
     read(&memory, &expected);
 
     // A page store: many who read, and one who writes.
+    file.write_at(&[99; 2 * CHUNK], 0).unwrap();
     let file = RwLock::new(file);
     thread::scope(|scope| {
         for _ in 0..3 {
