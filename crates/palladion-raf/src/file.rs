@@ -173,9 +173,17 @@ impl<S: Storage> Found<S> {
     /// # Errors
     ///
     /// [`Error::NotRaf`], [`Error::Unsupported`], [`Error::Truncated`] within the header,
-    /// [`Error::Io`].
+    /// [`Error::Locked`] on Windows, [`Error::Io`].
     pub fn new(mut storage: S) -> Result<Self> {
-        let (info, header) = header::read(&mut storage)?;
+        /// What Windows says of bytes that someone else has locked.
+        const ERROR_LOCK_VIOLATION: i32 = 33;
+
+        let (info, header) = header::read(&mut storage).map_err(|e| match e {
+            Error::Io(e) if cfg!(windows) && e.raw_os_error() == Some(ERROR_LOCK_VIOLATION) => {
+                Error::Locked
+            }
+            e => e,
+        })?;
         Ok(Self { storage, info, header, access: Access::Write, locks: true })
     }
 

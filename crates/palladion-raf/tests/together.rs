@@ -69,9 +69,11 @@ fn one_writer_or_many_readers() {
     assert_eq!(writer.size(), 4);
 
     // Without a lock, nobody is in the way; nor is who lends the file.
-    Found::new(path.open()).unwrap().unlocked().open(&KEY).unwrap();
-    Raf::open(&mut path.open(), &KEY).unwrap();
-    Raf::open_beside_writer(path.open(), &KEY).unwrap();
+    if !cfg!(windows) {
+        Found::new(path.open()).unwrap().unlocked().open(&KEY).unwrap();
+        Raf::open(&mut path.open(), &KEY).unwrap();
+        Raf::open_beside_writer(path.open(), &KEY).unwrap();
+    }
     writer.write_at(b"more", 4).unwrap();
     drop((writer, file));
     assert_eq!(Raf::open(path.open(), &KEY).unwrap().size(), 8);
