@@ -674,11 +674,22 @@ def test_read_in_a_forked_process(path):
             for i in range(200):
                 right &= file.pread(100, i * 90) == (bytes(range(200)) * 100)[i * 90 :][:100]
             right &= file.tell() == 1000 and file.read(5) == bytes(range(5))
+            # The parent goes on writing, so the child may not.
+            for change in (lambda: file.write(b"x"), lambda: file.truncate(5)):
+                try:
+                    change()
+                    right = False
+                except raf.RafError as error:
+                    right &= "forked" in str(error)
+            file.close()
             os._exit(0 if right else 1)
         for i in range(200):
             assert file.pread(100, i * 50) == (bytes(range(200)) * 100)[i * 50 :][:100]
         assert os.waitpid(child, 0)[1] == 0
         assert file.read(5) == bytes(range(5))
+        with pytest.raises(BlockingIOError):  # the child has not given up the lock
+            raf.open(path, key=KEY)
+        file.write(b"x")
 
 
 def test_left_in_every_way(path):

@@ -398,6 +398,7 @@ class RafFile(io.RawIOBase):
         #: The path, file or storage that was opened.
         self.name = name
         self._position = native.size if "a" in mode else 0
+        self._process = os.getpid()
         # Guards the position. Reentrant, so that a storage that wrongly uses its own file gets the
         # error from native code instead of a deadlock.
         self._moving = threading.RLock()
@@ -426,6 +427,12 @@ class RafFile(io.RawIOBase):
         raf = self._check()
         if not self.writable():
             raise ReadOnlyError("the file was opened for reading only")
+        if os.getpid() != self._process:
+            # Each of the two would write the size that it knows.
+            raise RafError(
+                "the file was opened before this process was forked, which may only read it; "
+                "close it in both and open it again"
+            )
         return raf
 
     def readable(self) -> bool:
@@ -645,8 +652,7 @@ def open(  # noqa: A001 - like io.open
     ``file`` is a path, a seekable binary file such as ``io.BytesIO()``, or any :class:`Storage`. A
     file opened by its path is locked: it may be open several times for reading, or once for
     changing, in one process or several. Otherwise this raises :class:`BlockingIOError`. Programs
-    other than ``palladion`` may ignore the lock, and a forked process shares it: let only one of
-    the two write.
+    other than ``palladion`` may ignore the lock. A forked process shares it, so it may only read.
 
     With ``beside_writer=True``, mode "rb" takes no lock, and another program may write meanwhile.
     Each chunk is read as it was before or after a change, and several chunks may be of different
