@@ -133,6 +133,9 @@ impl Storage for Counting<'_> {
     fn sync(&mut self) -> io::Result<()> {
         self.storage.sync()
     }
+    fn grows(&self) -> bool {
+        self.storage.grows()
+    }
 }
 
 const SEED: u64 = 20;
@@ -235,6 +238,9 @@ impl Storage for Watched<'_> {
         cache.pending.clear();
         cache.kept = cache.memory.clone();
         Ok(())
+    }
+    fn grows(&self) -> bool {
+        true
     }
 }
 
