@@ -396,7 +396,7 @@ fn check(input: &Input) {
                 expected.resize(offset as usize, 0);
                 let mut expected = Model { contents: expected, key: Vec::new(), ..model };
                 expected.written(&data, offset as usize / 2);
-                let mut copy = expect_room(Raf::open(copy.into_storage(), &model.key));
+                let copy = expect_room(Raf::open(copy.into_storage(), &model.key));
                 let mut all = vec![0xee; expected.contents.len() + 1];
                 assert_eq!(expect_room(copy.read_at(&mut all, 0)), expected.contents.len());
                 all[0] ^= u8::from(plant("stream"));
@@ -772,7 +772,7 @@ fn hostile(hostile: &Hostile, key: &[u8], info: Info, mut bytes: Vec<u8>, model:
                 || !honest
                 || storage.size().expect("it is memory") <= bytes.len() as u64 + record as u64
         );
-        if let Ok(mut file) = Raf::open(storage, key) {
+        if let Ok(file) = Raf::open(storage, key) {
             // With another size in the header, other bytes may belong to the file.
             if honest && !poisoned {
                 assert_eq!(file.size(), changed.len() as u64);
@@ -790,7 +790,7 @@ fn hostile(hostile: &Hostile, key: &[u8], info: Info, mut bytes: Vec<u8>, model:
                     }
                 }
             }
-            let _ = file.with_merkle(16).map(|mut file| file.verify_tree());
+            let _ = file.with_merkle(16).map(|file| file.verify_tree());
         }
     }
 }

@@ -38,7 +38,7 @@ fn changes(algorithm: Algorithm, key: &[u8]) -> Result<Memory> {
     cursor.flush().map_err(Error::from)?;
     cursor.read_exact(&mut [0; 50]).map_err(Error::from)?;
     cursor.get_mut().sync()?;
-    let mut file = cursor.into_inner();
+    let file = cursor.into_inner();
     file.verify()?;
     Ok(file.into_storage())
 }
@@ -46,9 +46,9 @@ fn changes(algorithm: Algorithm, key: &[u8]) -> Result<Memory> {
 /// Opens the file with the right and a wrong key, and a damaged file.
 fn opening(storage: &Memory, key: &[u8]) -> Result<()> {
     let mut buffer = vec![0; 1500];
-    let mut file = Raf::open(storage.clone(), key)?;
+    let file = Raf::open(storage.clone(), key)?;
     assert_eq!(file.read_at(&mut buffer, 100)?, 1500);
-    let mut file = Raf::open_read_only(ReadOnly(io::Cursor::new(&storage.0)), key)?;
+    let file = Raf::open_read_only(ReadOnly(io::Cursor::new(&storage.0)), key)?;
     assert_eq!(file.read_at(&mut buffer, 1000)?, 1500);
     let found = Found::new(storage.clone())?;
     found.open(key)?.verify()?;
@@ -57,7 +57,7 @@ fn opening(storage: &Memory, key: &[u8]) -> Result<()> {
     assert!(matches!(Raf::open(storage.clone(), &other), Err(Error::WrongKey)));
     assert!(matches!(Raf::open_read_only(storage.clone(), &other), Err(Error::WrongKey)));
     assert!(matches!(Found::new(storage.clone())?.open(&other), Err(Error::WrongKey)));
-    let mut file = Raf::open(Memory(flipped(&storage.0)), key)?;
+    let file = Raf::open(Memory(flipped(&storage.0)), key)?;
     assert!(matches!(file.read_at(&mut buffer, 2000), Err(Error::DamagedChunk { .. })));
     assert!(matches!(file.verify(), Err(Error::DamagedChunk { .. })));
     Ok(())
@@ -94,7 +94,7 @@ fn environment(algorithm: Algorithm, key: &[u8]) -> Result<()> {
     file.write_at(&hidden(1500), 0)?;
     let found = Found::new(file.into_storage())?;
     let environment = System::<Sha256>::default();
-    let mut file = found.open_in(key, environment, room)?;
+    let file = found.open_in(key, environment, room)?;
     file.read_at(&mut [0; 300], 1000)?;
     Ok(())
 }
@@ -108,7 +108,7 @@ fn many_chunks() -> Result<()> {
     let mut data = hidden(5 * (64 << 10));
     file.write_at(&data, 0)?;
     file.read_at(&mut data, 0)?;
-    let mut file = Raf::open(Memory(flipped(&file.into_storage().0)), &key)?;
+    let file = Raf::open(Memory(flipped(&file.into_storage().0)), &key)?;
     assert!(matches!(file.read_at(&mut data, 0), Err(Error::DamagedChunk { .. })));
     Ok(())
 }

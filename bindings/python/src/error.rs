@@ -66,11 +66,13 @@ pub fn raf_error(py: Python<'_>, error: palladion_raf::Error) -> PyErr {
         }
         ContextLength { max, actual } => raise("ContextLengthError", &[max as u64, actual as u64]),
         DamagedChunk { index } => raise("DamagedChunkError", &[index]),
+        ChangingChunk { index } => raise("ChangingChunkError", &[index]),
         Truncated { expected, actual } => raise("TruncatedError", &[expected, actual]),
         ChunkSize(size) => raise("ChunkSizeError", &[size.into()]),
         TooLarge => raise("TooLargeError", &[]),
         Exists => raise("ExistsError", &[]),
         Poisoned => raise("PoisonedError", &[]),
+        SyncFailed => raise("SyncFailedError", &[]),
         ReadOnly => raise("ReadOnlyError", &[]),
         NoTree => raise("NoTreeError", &[]),
         TreeFull { max_chunks } => raise("TreeFullError", &[max_chunks]),

@@ -283,22 +283,34 @@ impl Raf {
     /// leaves it empty.
     #[staticmethod]
     #[pyo3(signature = (
-        storage, secret, *, write = false, merkle = None, max_chunks = None, rebuild = true
+        storage, secret, *, write = false, beside_writer = false, merkle = None, max_chunks = None,
+        rebuild = true
     ))]
+    #[allow(clippy::too_many_arguments)] // keyword arguments in Python
     fn open(
         py: Python<'_>,
         storage: Place,
         secret: Secret,
         write: bool,
+        beside_writer: bool,
         merkle: Option<Bound<'_, PyAny>>,
         max_chunks: Option<u64>,
         rebuild: bool,
     ) -> PyResult<Self> {
         let objects = objects(py, &storage, merkle.as_ref());
-        let store = storage.open(py, if write { Access::Change } else { Access::Read })?;
+        let access = match (write, beside_writer) {
+            (true, _) => Access::Change,
+            (false, true) => Access::ReadBeside,
+            (false, false) => Access::Read,
+        };
+        let store = storage.open(py, access)?;
         let found = work(py, || Found::new(store)).or_raise_in(py)?;
         let info = found.info();
-        let found = if write { found } else { found.read_only() };
+        let found = match access {
+            Access::Read => found.read_only(),
+            Access::ReadBeside => found.beside_writer(),
+            _ => found,
+        };
         let key = secret.master_key(py, info.algorithm, &info.file_id)?;
         let wanted = Wanted::new(merkle, max_chunks, info.chunks())?;
         let file = work(py, || match wanted {
@@ -338,7 +350,12 @@ impl Raf {
         self.with_file(py, |file| Ok(file.size()))
     }
 
-    /// Whether a change failed in the middle. If so, the file must be opened again.
+    /// Reads the header again and returns the size.
+    fn refresh(&self, py: Python<'_>) -> PyResult<u64> {
+        self.work(py, |file| file.refresh())
+    }
+
+    /// Whether a change has failed in the middle since the last one that did not.
     #[getter]
     fn poisoned(&self, py: Python<'_>) -> PyResult<bool> {
         self.with_file(py, |file| Ok(file.is_poisoned()))
@@ -359,8 +376,14 @@ impl Raf {
                 usize::try_from(len).map_err(|_| PyValueError::new_err("too long for Python"))?;
             let mut target = Target::new(py, None, len)?;
             let bytes = target.zeroed();
-            work(py, || file.read_at(bytes, offset)).or_raise_in(py)?;
-            Ok(target.finish())
+            let read = work(py, || file.read_at(bytes, offset)).or_raise_in(py)?;
+            let bytes = target.finish();
+            // Beside a writer, the file may have become shorter.
+            if read < len {
+                Ok(PyBytes::new(py, &bytes.extract::<&[u8]>()?[..read]).into_any())
+            } else {
+                Ok(bytes)
+            }
         })
     }
 

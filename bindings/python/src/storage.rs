@@ -18,6 +18,8 @@ use crate::object;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     Read,
+    /// Read while another program may write.
+    ReadBeside,
     Change,
     /// Replace an existing file.
     Overwrite,
@@ -53,7 +55,7 @@ impl Place {
         let opened = py.detach(|| {
             let mut options = File::options();
             match access {
-                Access::Read => options.read(true),
+                Access::Read | Access::ReadBeside => options.read(true),
                 Access::Change => options.read(true).write(true),
                 // Truncate only after locking: another program may be using the file.
                 Access::Overwrite => options.read(true).write(true).create(true).truncate(false),
@@ -63,8 +65,11 @@ impl Place {
             if file.metadata()?.is_dir() {
                 return Err(ErrorKind::IsADirectory.into());
             }
-            let locked =
-                if access == Access::Read { file.try_lock_shared() } else { file.try_lock() };
+            let locked = match access {
+                Access::Read => file.try_lock_shared(),
+                Access::ReadBeside => Ok(()),
+                _ => file.try_lock(),
+            };
             match locked {
                 // Some file systems have no locks.
                 Err(TryLockError::WouldBlock) => Err(ErrorKind::WouldBlock.into()),
@@ -174,6 +179,13 @@ impl Storage for Store {
                 let synced = object.call_method0("sync")?;
                 object::done(object, "sync", &synced)
             }),
+        }
+    }
+
+    fn grows(&self) -> bool {
+        match self {
+            Self::File(file) => file.grows(),
+            Self::Object(_) => false,
         }
     }
 
@@ -307,7 +319,7 @@ pub fn os_error(py: Python<'_>, error: &io::Error, path: Option<&Path>) -> PyErr
         (ErrorKind::WouldBlock, None) => {
             let number =
                 py.import("errno").and_then(|errno| errno.getattr("EAGAIN")?.extract::<i32>());
-            let text = "the file is in use by another program";
+            let text = "the file is in use, by another program or elsewhere in this one";
             number.map_or_else(|e| e, |number| PyBlockingIOError::new_err((number, text, name)))
         }
         (ErrorKind::IsADirectory, None) => {

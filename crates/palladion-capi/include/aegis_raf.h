@@ -11,8 +11,12 @@
  *    Only a Merkle tree's commitment, kept elsewhere, reveals that.
  *  - There is no journal. If the program dies during a change, the size and each chunk are old or
  *    new. A record that your storage wrote only in part is damaged (EBADMSG).
- *  - If a call fails in the middle of a change, the file refuses everything with EIO until it is
- *    closed and opened again.
+ *  - If a call fails in the middle of a change, the size and each chunk are old or new, and the
+ *    file can be used further. The next change, sync or close first writes again what your storage
+ *    may have written in part of the header, discards what was to be discarded, and makes the
+ *    storage as short as it can be; it fails if that does. Only the commitment of a Merkle tree is
+ *    refused with EIO until the tree has been rebuilt.
+ *  - Nothing locks your storage. Let only one context write to it, and none read it meanwhile.
  *  - With the variants of aegis128, whose random nonces have 16 bytes, write at most 2^48 chunks to
  *    a file.
  *
@@ -245,8 +249,8 @@ int aegis128l_raf_open(aegis128l_raf_ctx *ctx, const aegis_raf_io *io, const aeg
  * Reads up to len bytes from an offset.
  *
  * @param bytes_read  the number of bytes read: less than len only at the end of the file
- * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EIO (an earlier write failed), EINVAL,
- *         or a callback's errno. On failure nothing is read and out is zeroed
+ * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EINVAL, or a callback's errno. On
+ *         failure nothing is read and out is zeroed
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_read(aegis128l_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len,
@@ -257,8 +261,7 @@ int aegis128l_raf_read(aegis128l_raf_ctx *ctx, uint8_t *out, size_t *bytes_read,
  * the offset is filled with zeros. Does nothing if len is 0.
  *
  * @return 0; or -1 with errno EBADMSG (a chunk that would change in part is damaged), EOVERFLOW
- *         (too large for the format or for the Merkle tree), EIO (an earlier write failed), EINVAL,
- *         or a callback's errno
+ *         (too large for the format or for the Merkle tree), EINVAL, or a callback's errno
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_write(aegis128l_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in,
@@ -274,12 +277,14 @@ int aegis128l_raf_truncate(aegis128l_raf_ctx *ctx, uint64_t size);
 /**
  * Gets the size of the file, in bytes.
  *
- * @return 0; or -1 with errno EIO (an earlier write failed) or EINVAL
+ * @return 0; or -1 with errno EINVAL
  */
 int aegis128l_raf_get_size(const aegis128l_raf_ctx *ctx, uint64_t *size);
 
 /**
- * Makes everything written survive a loss of power, if there is a callback for it.
+ * Makes everything written survive a loss of power, if there is a callback for it. If the callback
+ * fails, it is called again next time. Linux forgets what fsync could not write, and the next fsync
+ * succeeds without it: let the callback fail for ever then.
  *
  * @return 0; or -1 with errno
  */
@@ -303,8 +308,8 @@ int aegis128l_raf_merkle_rebuild(aegis128l_raf_ctx *ctx);
  *
  * @param corrupted_chunk  the first chunk that is unreadable or different; UINT64_MAX if the tree
  *                         itself was changed. May be null
- * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as
- *         aegis128l_raf_read
+ * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), EIO (an
+ *         earlier change failed: rebuild the tree), or as aegis128l_raf_read
  */
 int aegis128l_raf_merkle_verify(aegis128l_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
@@ -312,7 +317,7 @@ int aegis128l_raf_merkle_verify(aegis128l_raf_ctx *ctx, uint64_t *corrupted_chun
  * Computes the commitment, which stands for the whole contents of the file. Writes hash_len bytes.
  *
  * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
- *         earlier write failed)
+ *         earlier change failed: rebuild the tree)
  */
 int aegis128l_raf_merkle_commitment(const aegis128l_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
@@ -369,8 +374,8 @@ int aegis128x2_raf_open(aegis128x2_raf_ctx *ctx, const aegis_raf_io *io, const a
  * Reads up to len bytes from an offset.
  *
  * @param bytes_read  the number of bytes read: less than len only at the end of the file
- * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EIO (an earlier write failed), EINVAL,
- *         or a callback's errno. On failure nothing is read and out is zeroed
+ * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EINVAL, or a callback's errno. On
+ *         failure nothing is read and out is zeroed
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_read(aegis128x2_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len,
@@ -381,8 +386,7 @@ int aegis128x2_raf_read(aegis128x2_raf_ctx *ctx, uint8_t *out, size_t *bytes_rea
  * the offset is filled with zeros. Does nothing if len is 0.
  *
  * @return 0; or -1 with errno EBADMSG (a chunk that would change in part is damaged), EOVERFLOW
- *         (too large for the format or for the Merkle tree), EIO (an earlier write failed), EINVAL,
- *         or a callback's errno
+ *         (too large for the format or for the Merkle tree), EINVAL, or a callback's errno
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_write(aegis128x2_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in,
@@ -398,12 +402,14 @@ int aegis128x2_raf_truncate(aegis128x2_raf_ctx *ctx, uint64_t size);
 /**
  * Gets the size of the file, in bytes.
  *
- * @return 0; or -1 with errno EIO (an earlier write failed) or EINVAL
+ * @return 0; or -1 with errno EINVAL
  */
 int aegis128x2_raf_get_size(const aegis128x2_raf_ctx *ctx, uint64_t *size);
 
 /**
- * Makes everything written survive a loss of power, if there is a callback for it.
+ * Makes everything written survive a loss of power, if there is a callback for it. If the callback
+ * fails, it is called again next time. Linux forgets what fsync could not write, and the next fsync
+ * succeeds without it: let the callback fail for ever then.
  *
  * @return 0; or -1 with errno
  */
@@ -427,8 +433,8 @@ int aegis128x2_raf_merkle_rebuild(aegis128x2_raf_ctx *ctx);
  *
  * @param corrupted_chunk  the first chunk that is unreadable or different; UINT64_MAX if the tree
  *                         itself was changed. May be null
- * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as
- *         aegis128x2_raf_read
+ * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), EIO (an
+ *         earlier change failed: rebuild the tree), or as aegis128x2_raf_read
  */
 int aegis128x2_raf_merkle_verify(aegis128x2_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
@@ -436,7 +442,7 @@ int aegis128x2_raf_merkle_verify(aegis128x2_raf_ctx *ctx, uint64_t *corrupted_ch
  * Computes the commitment, which stands for the whole contents of the file. Writes hash_len bytes.
  *
  * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
- *         earlier write failed)
+ *         earlier change failed: rebuild the tree)
  */
 int aegis128x2_raf_merkle_commitment(const aegis128x2_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
@@ -493,8 +499,8 @@ int aegis128x4_raf_open(aegis128x4_raf_ctx *ctx, const aegis_raf_io *io, const a
  * Reads up to len bytes from an offset.
  *
  * @param bytes_read  the number of bytes read: less than len only at the end of the file
- * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EIO (an earlier write failed), EINVAL,
- *         or a callback's errno. On failure nothing is read and out is zeroed
+ * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EINVAL, or a callback's errno. On
+ *         failure nothing is read and out is zeroed
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_read(aegis128x4_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len,
@@ -505,8 +511,7 @@ int aegis128x4_raf_read(aegis128x4_raf_ctx *ctx, uint8_t *out, size_t *bytes_rea
  * the offset is filled with zeros. Does nothing if len is 0.
  *
  * @return 0; or -1 with errno EBADMSG (a chunk that would change in part is damaged), EOVERFLOW
- *         (too large for the format or for the Merkle tree), EIO (an earlier write failed), EINVAL,
- *         or a callback's errno
+ *         (too large for the format or for the Merkle tree), EINVAL, or a callback's errno
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_write(aegis128x4_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in,
@@ -522,12 +527,14 @@ int aegis128x4_raf_truncate(aegis128x4_raf_ctx *ctx, uint64_t size);
 /**
  * Gets the size of the file, in bytes.
  *
- * @return 0; or -1 with errno EIO (an earlier write failed) or EINVAL
+ * @return 0; or -1 with errno EINVAL
  */
 int aegis128x4_raf_get_size(const aegis128x4_raf_ctx *ctx, uint64_t *size);
 
 /**
- * Makes everything written survive a loss of power, if there is a callback for it.
+ * Makes everything written survive a loss of power, if there is a callback for it. If the callback
+ * fails, it is called again next time. Linux forgets what fsync could not write, and the next fsync
+ * succeeds without it: let the callback fail for ever then.
  *
  * @return 0; or -1 with errno
  */
@@ -551,8 +558,8 @@ int aegis128x4_raf_merkle_rebuild(aegis128x4_raf_ctx *ctx);
  *
  * @param corrupted_chunk  the first chunk that is unreadable or different; UINT64_MAX if the tree
  *                         itself was changed. May be null
- * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as
- *         aegis128x4_raf_read
+ * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), EIO (an
+ *         earlier change failed: rebuild the tree), or as aegis128x4_raf_read
  */
 int aegis128x4_raf_merkle_verify(aegis128x4_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
@@ -560,7 +567,7 @@ int aegis128x4_raf_merkle_verify(aegis128x4_raf_ctx *ctx, uint64_t *corrupted_ch
  * Computes the commitment, which stands for the whole contents of the file. Writes hash_len bytes.
  *
  * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
- *         earlier write failed)
+ *         earlier change failed: rebuild the tree)
  */
 int aegis128x4_raf_merkle_commitment(const aegis128x4_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
@@ -617,8 +624,8 @@ int aegis256_raf_open(aegis256_raf_ctx *ctx, const aegis_raf_io *io, const aegis
  * Reads up to len bytes from an offset.
  *
  * @param bytes_read  the number of bytes read: less than len only at the end of the file
- * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EIO (an earlier write failed), EINVAL,
- *         or a callback's errno. On failure nothing is read and out is zeroed
+ * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EINVAL, or a callback's errno. On
+ *         failure nothing is read and out is zeroed
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_read(aegis256_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len,
@@ -629,8 +636,7 @@ int aegis256_raf_read(aegis256_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, s
  * the offset is filled with zeros. Does nothing if len is 0.
  *
  * @return 0; or -1 with errno EBADMSG (a chunk that would change in part is damaged), EOVERFLOW
- *         (too large for the format or for the Merkle tree), EIO (an earlier write failed), EINVAL,
- *         or a callback's errno
+ *         (too large for the format or for the Merkle tree), EINVAL, or a callback's errno
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_write(aegis256_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in,
@@ -646,12 +652,14 @@ int aegis256_raf_truncate(aegis256_raf_ctx *ctx, uint64_t size);
 /**
  * Gets the size of the file, in bytes.
  *
- * @return 0; or -1 with errno EIO (an earlier write failed) or EINVAL
+ * @return 0; or -1 with errno EINVAL
  */
 int aegis256_raf_get_size(const aegis256_raf_ctx *ctx, uint64_t *size);
 
 /**
- * Makes everything written survive a loss of power, if there is a callback for it.
+ * Makes everything written survive a loss of power, if there is a callback for it. If the callback
+ * fails, it is called again next time. Linux forgets what fsync could not write, and the next fsync
+ * succeeds without it: let the callback fail for ever then.
  *
  * @return 0; or -1 with errno
  */
@@ -675,8 +683,8 @@ int aegis256_raf_merkle_rebuild(aegis256_raf_ctx *ctx);
  *
  * @param corrupted_chunk  the first chunk that is unreadable or different; UINT64_MAX if the tree
  *                         itself was changed. May be null
- * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as
- *         aegis256_raf_read
+ * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), EIO (an
+ *         earlier change failed: rebuild the tree), or as aegis256_raf_read
  */
 int aegis256_raf_merkle_verify(aegis256_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
@@ -684,7 +692,7 @@ int aegis256_raf_merkle_verify(aegis256_raf_ctx *ctx, uint64_t *corrupted_chunk)
  * Computes the commitment, which stands for the whole contents of the file. Writes hash_len bytes.
  *
  * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
- *         earlier write failed)
+ *         earlier change failed: rebuild the tree)
  */
 int aegis256_raf_merkle_commitment(const aegis256_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
@@ -741,8 +749,8 @@ int aegis256x2_raf_open(aegis256x2_raf_ctx *ctx, const aegis_raf_io *io, const a
  * Reads up to len bytes from an offset.
  *
  * @param bytes_read  the number of bytes read: less than len only at the end of the file
- * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EIO (an earlier write failed), EINVAL,
- *         or a callback's errno. On failure nothing is read and out is zeroed
+ * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EINVAL, or a callback's errno. On
+ *         failure nothing is read and out is zeroed
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_read(aegis256x2_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len,
@@ -753,8 +761,7 @@ int aegis256x2_raf_read(aegis256x2_raf_ctx *ctx, uint8_t *out, size_t *bytes_rea
  * the offset is filled with zeros. Does nothing if len is 0.
  *
  * @return 0; or -1 with errno EBADMSG (a chunk that would change in part is damaged), EOVERFLOW
- *         (too large for the format or for the Merkle tree), EIO (an earlier write failed), EINVAL,
- *         or a callback's errno
+ *         (too large for the format or for the Merkle tree), EINVAL, or a callback's errno
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_write(aegis256x2_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in,
@@ -770,12 +777,14 @@ int aegis256x2_raf_truncate(aegis256x2_raf_ctx *ctx, uint64_t size);
 /**
  * Gets the size of the file, in bytes.
  *
- * @return 0; or -1 with errno EIO (an earlier write failed) or EINVAL
+ * @return 0; or -1 with errno EINVAL
  */
 int aegis256x2_raf_get_size(const aegis256x2_raf_ctx *ctx, uint64_t *size);
 
 /**
- * Makes everything written survive a loss of power, if there is a callback for it.
+ * Makes everything written survive a loss of power, if there is a callback for it. If the callback
+ * fails, it is called again next time. Linux forgets what fsync could not write, and the next fsync
+ * succeeds without it: let the callback fail for ever then.
  *
  * @return 0; or -1 with errno
  */
@@ -799,8 +808,8 @@ int aegis256x2_raf_merkle_rebuild(aegis256x2_raf_ctx *ctx);
  *
  * @param corrupted_chunk  the first chunk that is unreadable or different; UINT64_MAX if the tree
  *                         itself was changed. May be null
- * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as
- *         aegis256x2_raf_read
+ * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), EIO (an
+ *         earlier change failed: rebuild the tree), or as aegis256x2_raf_read
  */
 int aegis256x2_raf_merkle_verify(aegis256x2_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
@@ -808,7 +817,7 @@ int aegis256x2_raf_merkle_verify(aegis256x2_raf_ctx *ctx, uint64_t *corrupted_ch
  * Computes the commitment, which stands for the whole contents of the file. Writes hash_len bytes.
  *
  * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
- *         earlier write failed)
+ *         earlier change failed: rebuild the tree)
  */
 int aegis256x2_raf_merkle_commitment(const aegis256x2_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
@@ -865,8 +874,8 @@ int aegis256x4_raf_open(aegis256x4_raf_ctx *ctx, const aegis_raf_io *io, const a
  * Reads up to len bytes from an offset.
  *
  * @param bytes_read  the number of bytes read: less than len only at the end of the file
- * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EIO (an earlier write failed), EINVAL,
- *         or a callback's errno. On failure nothing is read and out is zeroed
+ * @return 0; or -1 with errno EBADMSG (a chunk is damaged), EINVAL, or a callback's errno. On
+ *         failure nothing is read and out is zeroed
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_read(aegis256x4_raf_ctx *ctx, uint8_t *out, size_t *bytes_read, size_t len,
@@ -877,8 +886,7 @@ int aegis256x4_raf_read(aegis256x4_raf_ctx *ctx, uint8_t *out, size_t *bytes_rea
  * the offset is filled with zeros. Does nothing if len is 0.
  *
  * @return 0; or -1 with errno EBADMSG (a chunk that would change in part is damaged), EOVERFLOW
- *         (too large for the format or for the Merkle tree), EIO (an earlier write failed), EINVAL,
- *         or a callback's errno
+ *         (too large for the format or for the Merkle tree), EINVAL, or a callback's errno
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_write(aegis256x4_raf_ctx *ctx, size_t *bytes_written, const uint8_t *in,
@@ -894,12 +902,14 @@ int aegis256x4_raf_truncate(aegis256x4_raf_ctx *ctx, uint64_t size);
 /**
  * Gets the size of the file, in bytes.
  *
- * @return 0; or -1 with errno EIO (an earlier write failed) or EINVAL
+ * @return 0; or -1 with errno EINVAL
  */
 int aegis256x4_raf_get_size(const aegis256x4_raf_ctx *ctx, uint64_t *size);
 
 /**
- * Makes everything written survive a loss of power, if there is a callback for it.
+ * Makes everything written survive a loss of power, if there is a callback for it. If the callback
+ * fails, it is called again next time. Linux forgets what fsync could not write, and the next fsync
+ * succeeds without it: let the callback fail for ever then.
  *
  * @return 0; or -1 with errno
  */
@@ -923,8 +933,8 @@ int aegis256x4_raf_merkle_rebuild(aegis256x4_raf_ctx *ctx);
  *
  * @param corrupted_chunk  the first chunk that is unreadable or different; UINT64_MAX if the tree
  *                         itself was changed. May be null
- * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as
- *         aegis256x4_raf_read
+ * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), EIO (an
+ *         earlier change failed: rebuild the tree), or as aegis256x4_raf_read
  */
 int aegis256x4_raf_merkle_verify(aegis256x4_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
@@ -932,7 +942,7 @@ int aegis256x4_raf_merkle_verify(aegis256x4_raf_ctx *ctx, uint64_t *corrupted_ch
  * Computes the commitment, which stands for the whole contents of the file. Writes hash_len bytes.
  *
  * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
- *         earlier write failed)
+ *         earlier change failed: rebuild the tree)
  */
 int aegis256x4_raf_merkle_commitment(const aegis256x4_raf_ctx *ctx, uint8_t *out, size_t out_len);
 

@@ -43,7 +43,7 @@ fn number_of(error: &Error) -> c_int {
         Error::TooLarge | Error::TreeFull { .. } => libc::EOVERFLOW,
         Error::Exists => libc::EEXIST,
         Error::NoTree => libc::ENOTSUP,
-        Error::Poisoned | Error::Cipher(_) => libc::EIO,
+        Error::Poisoned | Error::SyncFailed | Error::Cipher(_) => libc::EIO,
         _ => libc::EINVAL,
     }
 }
@@ -499,9 +499,6 @@ unsafe fn get_size(ctx: *const u8, size: *mut u64) -> c_int {
     // SAFETY: the caller's contract; the context is not changed.
     unsafe {
         with_file(ctx.cast_mut(), |file| {
-            if file.is_poisoned() {
-                return Err(Error::Poisoned);
-            }
             *size = file.size();
             Ok(())
         })
@@ -510,7 +507,13 @@ unsafe fn get_size(ctx: *const u8, size: *mut u64) -> c_int {
 
 unsafe fn sync(ctx: *mut u8) -> c_int {
     // SAFETY: the caller's contract.
-    unsafe { with_file(ctx, |file| file.sync()) }
+    unsafe { with_file(ctx, sync_file) }
+}
+
+/// Syncs a file. Whether that may succeed after it failed is up to the callback.
+fn sync_file(file: &mut File) -> Result<(), Error> {
+    file.recover()?;
+    Ok(file.storage_mut().sync()?)
 }
 
 unsafe fn close(ctx: *mut u8) {
@@ -522,7 +525,9 @@ unsafe fn close(ctx: *mut u8) {
         let context = context(ctx);
         if (*context).open == OPEN {
             let file = (*context).file.assume_init_mut();
-            let _ = file.storage_mut().sync(); // a caller that needs the result calls `sync`
+            // A caller that needs the results calls `sync`.
+            let _ = file.recover();
+            let _ = file.storage_mut().sync();
             ptr::drop_in_place(file);
         }
         bytes_mut(ctx, CTX_LEN).zeroize();

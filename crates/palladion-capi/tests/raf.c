@@ -5,11 +5,14 @@
 
 #include "check.h"
 
-/* A file in memory. When `left` has run out, all that changes it fails. */
+/* A file in memory. When `left` has run out, all that changes it fails; when it is the turn of a
+ * function, and `planned` has run out, that one fails. */
 enum { MOST = 1 << 17, CHUNK = 1024, LEAVES = 8 };
+enum { NONE, READ, WRITE, SET_SIZE, SYNC, RANDOM, HASHES, FUNCTIONS };
 typedef struct {
     uint8_t  bytes[MOST];
-    size_t   len, left, syncs;
+    size_t   len, left, syncs, planned;
+    int      failing, failed;
     unsigned char random;
 } memory;
 
@@ -23,9 +26,21 @@ static int change(memory *m)
     return 0;
 }
 
+static int fails(memory *m, int function)
+{
+    if (m->failing != function || m->planned-- > 0)
+        return 0;
+    m->planned = 0;
+    m->failed = 1;
+    errno = EDOM;
+    return 1;
+}
+
 static int read_at(void *user, uint8_t *buf, size_t len, uint64_t off)
 {
     memory *m = (memory *) user;
+    if (fails(m, READ))
+        return -1;
     if (off > m->len || len > m->len - off) {
         errno = EIO;
         return -1;
@@ -37,7 +52,7 @@ static int read_at(void *user, uint8_t *buf, size_t len, uint64_t off)
 static int write_at(void *user, const uint8_t *buf, size_t len, uint64_t off)
 {
     memory *m = (memory *) user;
-    if (change(m) != 0)
+    if (fails(m, WRITE) || change(m) != 0)
         return -1;
     CHECK(off <= m->len && len <= m->len - off);
     memcpy(m->bytes + off, buf, len);
@@ -53,7 +68,7 @@ static int get_size(void *user, uint64_t *size)
 static int set_size(void *user, uint64_t size)
 {
     memory *m = (memory *) user;
-    if (change(m) != 0)
+    if (fails(m, SET_SIZE) || change(m) != 0)
         return -1;
     CHECK(size <= MOST);
     if (size > m->len)
@@ -64,13 +79,18 @@ static int set_size(void *user, uint64_t size)
 
 static int sync_it(void *user)
 {
-    ((memory *) user)->syncs++;
+    memory *m = (memory *) user;
+    if (fails(m, SYNC))
+        return -1;
+    m->syncs++;
     return 0;
 }
 
 static int numbers(void *user, uint8_t *out, size_t len) /* not random at all */
 {
     memory *m = (memory *) user;
+    if (fails(m, RANDOM))
+        return -1;
     while (len--)
         *out++ = m->random++;
     return 0;
@@ -102,7 +122,8 @@ enum { HASH = 20 };
 static int hash_leaf(
     void *user, uint8_t *out, size_t out_len, const uint8_t *chunk, size_t len, uint64_t index)
 {
-    (void) user;
+    if (user && fails((memory *) user, HASHES))
+        return -1;
     CHECK(out_len == HASH && len > 0 && len <= CHUNK && index < LEAVES);
     return hash(out, out_len, chunk, len, NULL, 0, 4 * index);
 }
@@ -110,13 +131,15 @@ static int hash_leaf(
 static int hash_parent(void *user, uint8_t *out, size_t out_len, const uint8_t *left,
     const uint8_t *right, uint32_t level, uint64_t index)
 {
-    (void) user;
+    if (user && fails((memory *) user, HASHES))
+        return -1;
     return hash(out, out_len, left, HASH, right, HASH, 64 * level + 4 * index + 1);
 }
 
 static int hash_empty(void *user, uint8_t *out, size_t out_len, uint32_t level, uint64_t index)
 {
-    (void) user;
+    if (user && fails((memory *) user, HASHES))
+        return -1;
     return hash(out, out_len, NULL, 0, NULL, 0, 64 * level + 4 * index + 2);
 }
 
@@ -197,11 +220,17 @@ int main(void)
     structures();
     derived_keys();
     aegis128l_raf_test();
+    aegis128l_raf_failures();
     aegis128x2_raf_test();
+    aegis128x2_raf_failures();
     aegis128x4_raf_test();
+    aegis128x4_raf_failures();
     aegis256_raf_test();
+    aegis256_raf_failures();
     aegis256x2_raf_test();
+    aegis256x2_raf_failures();
     aegis256x4_raf_test();
+    aegis256x4_raf_failures();
     puts("files: as the header says");
     return 0;
 }

@@ -252,7 +252,7 @@ fn raw_keys() {
         // The library with the same key.
         let mut file = std::fs::File::open(bench.path("f.raf")).unwrap();
         assert_eq!(palladion_raf::probe(&mut file).unwrap().algorithm.name(), algorithm);
-        let mut file = palladion_raf::Raf::open_read_only(file, &key).unwrap();
+        let file = palladion_raf::Raf::open_read_only(file, &key).unwrap();
         let mut buf = [0; 10];
         assert_eq!(file.read_at(&mut buf, 0).unwrap(), 6);
 
@@ -548,6 +548,7 @@ fn commitments() {
     let digits: String =
         file.commitment().unwrap().iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(digits, hash);
+    drop(file); // it is locked
 
     let expect = |expected: &str, args: &[&str]| {
         let out =

@@ -96,7 +96,7 @@ fn measure(
             file.write_at(&data, (i * piece) as u64)?;
         }
         time(5, started);
-        let mut file = Raf::open(file.into_storage(), key)?;
+        let file = Raf::open(file.into_storage(), key)?;
         let started = Instant::now();
         for i in 0..len / piece {
             file.read_at(&mut data, (i * piece) as u64)?;

@@ -3,8 +3,11 @@
 use std::io::ErrorKind;
 use std::sync::{Mutex, PoisonError};
 
+use zeroize::Zeroizing;
+
 use crate::environment::zeros;
 use crate::keys::Keys;
+use crate::storage::Place;
 use crate::{Error, Info, Result, Storage};
 
 /// Bytes of contents in a group of chunks, unless a chunk is larger. A group should fit in the
@@ -46,18 +49,22 @@ fn has_threads() -> bool {
         || GLOBAL.get_or_init(make_global).is_some_and(|owner| owner == process())
 }
 
-/// Memory of workers, kept for reuse: allocating it each time would cost as much as the work. It
-/// holds only records, nonces and ciphertexts, so it need not be wiped.
+/// Memory of workers, kept for reuse: allocating it each time would cost as much as the work. It is
+/// wiped when the file is closed, because a chunk that is read in part is decrypted in it.
 #[derive(Default)]
-pub(crate) struct Rooms(Mutex<Vec<Vec<u8>>>);
+pub(crate) struct Rooms(Mutex<Vec<Zeroizing<Vec<u8>>>>);
 
 impl Rooms {
     /// Lends a buffer of this many bytes.
-    fn with_buffer<R>(&self, len: usize, work: impl FnOnce(&mut [u8]) -> Result<R>) -> Result<R> {
+    pub(crate) fn with_buffer<R>(
+        &self,
+        len: usize,
+        work: impl FnOnce(&mut [u8]) -> Result<R>,
+    ) -> Result<R> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut room = kept.unwrap_or_default();
         if room.len() < len {
-            room = zeros(len)?;
+            room = Zeroizing::new(zeros(len)?);
         }
         let result = work(&mut room[..len]);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(room);
@@ -66,14 +73,13 @@ impl Rooms {
 }
 
 /// A run of chunks of a file.
-pub(crate) struct Run<'a, S> {
-    pub storage: &'a mut S,
+pub(crate) struct Run<'a> {
     pub info: &'a Info,
     pub keys: &'a Keys,
     pub rooms: &'a Rooms,
 }
 
-impl<S: Storage> Run<'_, S> {
+impl Run<'_> {
     fn chunk(&self) -> usize {
         self.info.chunk_size as usize
     }
@@ -89,24 +95,30 @@ impl<S: Storage> Run<'_, S> {
     }
 
     /// Reads chunks, from `first` on, into a buffer whose length is a multiple of theirs.
-    pub(crate) fn read(&mut self, first: u64, buf: &mut [u8]) -> Result<()> {
+    pub(crate) fn read<S: Storage>(
+        &self,
+        place: &Place<S>,
+        first: u64,
+        buf: &mut [u8],
+    ) -> Result<()> {
         let (chunk, group, record) = (self.chunk(), self.group(), self.info.record_len());
         let (info, keys, rooms) = (self.info, self.keys, self.rooms);
-        if let Some(shared) = self.storage.shared() {
+        let at_once = place.shared(|shared| {
             let groups = buf.chunks_mut(group * chunk).zip((first..).step_by(group)).collect();
-            return for_each(groups, |(messages, first)| {
+            for_each(groups, |(messages, first)| {
                 rooms.with_buffer(messages.len() / chunk * record, |records| {
                     shared.read_at(records, info.offset(first)?).map_err(|e| missing(first, e))?;
                     keys.open_all(info, first, records, messages)
                 })
-            });
+            })
+        });
+        if let Some(read) = at_once {
+            return read;
         }
         let windows = buf.chunks_mut(self.window() * chunk).zip((first..).step_by(self.window()));
         for (messages, first) in windows {
             rooms.with_buffer(messages.len() / chunk * record, |records| {
-                self.storage
-                    .read_at(records, info.offset(first)?)
-                    .map_err(|e| missing(first, e))?;
+                place.read_at(records, info.offset(first)?).map_err(|e| missing(first, e))?;
                 let groups = messages.chunks_mut(group * chunk).zip(records.chunks(group * record));
                 for_each(
                     groups.zip((first..).step_by(group)).collect(),
@@ -118,8 +130,9 @@ impl<S: Storage> Run<'_, S> {
     }
 
     /// Writes chunks, from `first` on. `random` is asked for all nonces of a window at once.
-    pub(crate) fn write(
-        &mut self,
+    pub(crate) fn write<S: Storage>(
+        &self,
+        storage: &mut S,
         first: u64,
         data: &[u8],
         mut random: impl FnMut(&mut [u8]) -> Result<()>,
@@ -134,15 +147,14 @@ impl<S: Storage> Run<'_, S> {
             keys.seal_all(info, first, messages, records)
         };
         // With a storage for several threads, only the nonces of a whole window are in memory.
-        let window =
-            if self.storage.shared().is_some() { 64 * self.window() } else { self.window() };
+        let window = if storage.shared().is_some() { 64 * self.window() } else { self.window() };
         let mut nonces = zeros(window.min(data.len() / chunk) * nonce)?;
         for (messages, first) in data.chunks(window * chunk).zip((first..).step_by(window)) {
             let nonces = &mut nonces[..messages.len() / chunk * nonce];
             random(nonces)?;
             let groups = messages.chunks(group * chunk).zip((first..).step_by(group));
             let groups = groups.zip(nonces.chunks(group * nonce));
-            if let Some(shared) = self.storage.shared() {
+            if let Some(shared) = storage.shared() {
                 for_each(groups.collect(), |((messages, first), nonces)| {
                     rooms.with_buffer(messages.len() / chunk * record, |records| {
                         seal(messages, first, nonces, records)?;
@@ -157,7 +169,7 @@ impl<S: Storage> Run<'_, S> {
                             seal(messages, first, nonces, records)
                         },
                     )?;
-                    Ok(self.storage.write_at(records, info.offset(first)?)?)
+                    Ok(storage.write_at(records, info.offset(first)?)?)
                 })?;
             }
         }

@@ -43,6 +43,15 @@ pub enum Error {
         /// Its index; the first is 0.
         index: u64,
     },
+    /// A chunk could not be read [beside a writer](crate::Found::beside_writer), because it kept
+    /// changing. Read it again.
+    ChangingChunk {
+        /// Its index; the first is 0.
+        index: u64,
+    },
+    /// Someone else, in this program or another, has the file open and locked. Wait, or read it
+    /// [beside the writer](crate::Found::beside_writer).
+    Locked,
     /// The storage is shorter than the header says, or too short for a header.
     Truncated {
         /// The expected length in bytes.
@@ -56,9 +65,13 @@ pub enum Error {
     TooLarge,
     /// The storage for a new file is not empty.
     Exists,
-    /// An earlier operation failed during a change, so memory and file may differ. Open the file
-    /// again.
+    /// An earlier change failed part way, so the Merkle tree may not match the file.
+    /// [Rebuild](crate::Raf::rebuild_tree) it, or open the file again.
     Poisoned,
+    /// An earlier sync failed, so part of what was written before it may be lost. Systems forget
+    /// what they could not write, and the next sync would succeed without it: open the file again
+    /// and verify it.
+    SyncFailed,
     /// The file was opened read-only.
     ReadOnly,
     /// The file has no Merkle tree.
@@ -107,6 +120,15 @@ impl fmt::Display for Error {
                 write!(f, "the context must have at most {max} bytes, but has {actual}")
             }
             Self::DamagedChunk { index } => write!(f, "chunk {index} is damaged"),
+            Self::ChangingChunk { index } => write!(
+                f,
+                "chunk {index} kept changing while it was read, because another program is \
+                 writing to it; read it again"
+            ),
+            Self::Locked => f.write_str(
+                "the file is in use, by another program or elsewhere in this one; \
+                 try again when it is closed",
+            ),
             Self::Truncated { expected, actual } => {
                 write!(
                     f,
@@ -123,7 +145,14 @@ impl fmt::Display for Error {
             }
             Self::TooLarge => f.write_str("the file would be larger than the format allows"),
             Self::Exists => f.write_str("the storage for a new file is not empty"),
-            Self::Poisoned => f.write_str("an earlier change failed part way; open the file again"),
+            Self::Poisoned => f.write_str(
+                "an earlier change failed part way, so the Merkle tree may not match the file; \
+                 rebuild it, or open the file again",
+            ),
+            Self::SyncFailed => f.write_str(
+                "an earlier sync failed, so part of what was written before it may be lost; \
+                 open the file again and verify it",
+            ),
             Self::ReadOnly => f.write_str("the file was opened read-only"),
             Self::Cipher(e) => e.fmt(f),
             Self::NoTree => f.write_str("the file has no Merkle tree"),
@@ -185,7 +214,8 @@ impl From<Error> for io::Error {
             Error::TooLarge | Error::TreeFull { .. } => FileTooLarge,
             Error::Exists => AlreadyExists,
             Error::ReadOnly => PermissionDenied,
-            Error::Poisoned | Error::Cipher(_) => Other,
+            Error::Locked | Error::ChangingChunk { .. } => ResourceBusy,
+            Error::Poisoned | Error::SyncFailed | Error::Cipher(_) => Other,
             Error::KeyLength { .. }
             | Error::ContextLength { .. }
             | Error::ChunkSize(_)

@@ -18,9 +18,9 @@ use crate::{
 macro_rules! errors {
     () => {
         variants!(Error:
-            Io NotRaf Unsupported WrongKey KeyLength ContextLength DamagedChunk Truncated ChunkSize
-            TooLarge Exists Poisoned ReadOnly NoTree TreeFull TreeSize TreeMismatch HashLength
-            BufferLength Cipher NoRandomness
+            Io NotRaf Unsupported WrongKey KeyLength ContextLength DamagedChunk ChangingChunk Locked
+            Truncated ChunkSize TooLarge Exists Poisoned SyncFailed ReadOnly NoTree TreeFull
+            TreeSize TreeMismatch HashLength BufferLength Cipher NoRandomness
         )
     };
 }
@@ -92,8 +92,15 @@ fn every_error() {
             })
             .unwrap()
     };
-    let mut poisoned = dry(31);
-    let no_nonce = error(poisoned.write_at(b"text", 0));
+    let no_nonce = error(dry(31).write_at(b"text", 0));
+    // One nonce is there, for the first of two chunks.
+    let mut poisoned = dry(32);
+    let nodes = vec![0; crate::merkle::tree_len(4, 32).unwrap()];
+    poisoned.attach(crate::merkle::Tree::new(Sha256, nodes, 4, 32).unwrap()).unwrap();
+    error(poisoned.write_at(&[1; 2 * CHUNK_MIN as usize], 0));
+    let mut busy = file().into_storage();
+    let mut forgetful = options().create(Other { busy: false }, KEY).unwrap();
+    error(forgetful.sync());
     let short = |len: usize| {
         error(
             options()
@@ -132,7 +139,14 @@ fn every_error() {
         ),
         ("Exists", &["is not empty"], came(error(options().create(Memory(vec![1]), KEY)))),
         ("NoRandomness", &["no random bytes", "the source is dry"], came(no_nonce)),
-        ("Poisoned", &["open the file again"], came(error(poisoned.write_at(b"text", 0)))),
+        ("Poisoned", &["open the file again"], came(error(poisoned.commitment()))),
+        ("SyncFailed", &["may be lost", "open the file again"], came(error(forgetful.sync()))),
+        ("Locked", &["in use"], came(error(options().create(Other { busy: true }, KEY)))),
+        ("ChangingChunk", &["chunk 1", "read it again"], {
+            let storage = Unsteady(std::mem::take(&mut busy.0), 0);
+            let file = Raf::open_beside_writer(storage, KEY).unwrap();
+            came(error(file.read_at(&mut [0; 10], CHUNK_MIN.into())))
+        }),
         ("ReadOnly", &["opened read-only"], {
             came(error(
                 Raf::open_read_only(Memory(good.clone()), KEY).unwrap().write_at(b"text", 0),
@@ -162,6 +176,58 @@ fn every_error() {
         }),
     ];
     check(names, calls, &[]);
+}
+
+/// Someone else's, or one that cannot be synced.
+struct Other {
+    busy: bool,
+}
+
+impl crate::Storage for Other {
+    fn read_at(&mut self, _: &mut [u8], _: u64) -> io::Result<()> {
+        Ok(())
+    }
+    fn write_at(&mut self, _: &[u8], _: u64) -> io::Result<()> {
+        Ok(())
+    }
+    fn size(&mut self) -> io::Result<u64> {
+        Ok(0)
+    }
+    fn set_size(&mut self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        Err(io::Error::other("the disk is broken"))
+    }
+    fn set_lock(&mut self, _: Option<crate::Lock>) -> io::Result<bool> {
+        if self.busy { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(true) }
+    }
+}
+
+/// Of which what is behind the first chunk is something else each time.
+struct Unsteady(Vec<u8>, u8);
+
+impl crate::Storage for Unsteady {
+    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.1 = self.1.wrapping_add(1);
+        Memory(self.0.clone()).read_at(buf, offset)?;
+        if offset > HEADER_LEN as u64 {
+            buf[100] = self.1;
+        }
+        Ok(())
+    }
+    fn write_at(&mut self, _: &[u8], _: u64) -> io::Result<()> {
+        Ok(())
+    }
+    fn size(&mut self) -> io::Result<u64> {
+        Ok(self.0.len() as u64)
+    }
+    fn set_size(&mut self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Fails at once.

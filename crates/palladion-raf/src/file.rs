@@ -1,7 +1,11 @@
 //! Reading and changing a file.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use zeroize::Zeroizing;
 
@@ -13,7 +17,14 @@ use crate::header::{self, HEADER_LEN, ID_LEN, Info};
 use crate::keys::Keys;
 use crate::limits::is_chunk_size;
 use crate::merkle::{Hasher, Sha256, Tree};
-use crate::{Environment, Error, Result, Storage, System};
+use crate::storage::Place;
+use crate::{Environment, Error, Lock, Result, Storage, System};
+
+/// Pauses in milliseconds before a chunk that could not be read beside a writer is read again. A
+/// writer needs less than a millisecond for a chunk, but may be interrupted meanwhile.
+const PAUSES: [u64; 12] = [0, 0, 1, 1, 2, 4, 8, 16, 32, 64, 128, 256];
+/// The same for the header.
+const HEADER_PAUSES: [u64; 6] = [0, 0, 1, 1, 2, 4];
 
 /// Options for creating a file.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +32,7 @@ pub struct Options {
     algorithm: Algorithm,
     chunk_size: u32,
     overwrite: bool,
+    locks: bool,
     file_id: Option<[u8; ID_LEN]>,
 }
 
@@ -31,6 +43,7 @@ impl Default for Options {
             algorithm: Algorithm::Aegis256X2,
             chunk_size: 64 << 10,
             overwrite: false,
+            locks: true,
             file_id: None,
         }
     }
@@ -58,6 +71,12 @@ impl Options {
         Self { overwrite, ..self }
     }
 
+    /// Does not lock the file. Then see to it that there is only one writer.
+    #[must_use]
+    pub fn unlocked(self) -> Self {
+        Self { locks: false, ..self }
+    }
+
     /// The id of the file: 24 bytes that were never used before, preferably random. By default they
     /// are drawn when the file is created. Set them to use them earlier, for example as the salt of
     /// a passphrase.
@@ -66,12 +85,13 @@ impl Options {
         Self { file_id: Some(id), ..self }
     }
 
-    /// Creates an empty file, with a key of [`Algorithm::key_len`] bytes.
+    /// Creates an empty file, with a key of [`Algorithm::key_len`] bytes, and
+    /// [locks](Raf#locks) it for writing.
     ///
     /// # Errors
     ///
-    /// [`Error::Exists`], [`Error::ChunkSize`], [`Error::KeyLength`], [`Error::NoRandomness`];
-    /// [`Error::Io`]; the storage may then already be empty.
+    /// [`Error::Exists`], [`Error::ChunkSize`], [`Error::KeyLength`], [`Error::NoRandomness`],
+    /// [`Error::Locked`]; [`Error::Io`]; the storage may then already be empty.
     pub fn create<S: Storage>(self, storage: S, master_key: &[u8]) -> Result<Raf<S>> {
         self.create_in(storage, master_key, System::default(), |info| Ok(zeros(info.record_len())?))
     }
@@ -91,6 +111,7 @@ impl Options {
         if !is_chunk_size(self.chunk_size) {
             return Err(Error::ChunkSize(self.chunk_size));
         }
+        let locked = self.locks && lock(&mut storage, Lock::Exclusive)?;
         if !self.overwrite && storage.size()? > 0 {
             return Err(Error::Exists);
         }
@@ -105,8 +126,16 @@ impl Options {
         let header = keys.header(&info)?;
         storage.set_size(HEADER_LEN as u64)?;
         storage.write_at(&header, 0)?;
-        Ok(Raf::new(storage, environment, info, keys, record))
+        Ok(Raf { locked, ..Raf::new(storage, environment, info, keys, record) })
     }
+}
+
+/// Locks a storage, if it has locks.
+fn lock(storage: &mut impl Storage, lock: Lock) -> Result<bool> {
+    storage.set_lock(Some(lock)).map_err(|e| match e.kind() {
+        ErrorKind::WouldBlock => Error::Locked,
+        _ => Error::Io(e),
+    })
 }
 
 /// Memory for a record.
@@ -125,7 +154,17 @@ pub struct Found<S> {
     storage: S,
     info: Info,
     header: [u8; HEADER_LEN],
-    read_only: bool,
+    access: Access,
+    locks: bool,
+}
+
+/// What a file was opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    Write,
+    Read,
+    /// For reading, while another program may write to it.
+    ReadBeside,
 }
 
 impl<S: Storage> Found<S> {
@@ -134,10 +173,18 @@ impl<S: Storage> Found<S> {
     /// # Errors
     ///
     /// [`Error::NotRaf`], [`Error::Unsupported`], [`Error::Truncated`] within the header,
-    /// [`Error::Io`].
+    /// [`Error::Locked`] on Windows, [`Error::Io`].
     pub fn new(mut storage: S) -> Result<Self> {
-        let (info, header) = header::read(&mut storage)?;
-        Ok(Self { storage, info, header, read_only: false })
+        /// What Windows says of bytes that someone else has locked.
+        const ERROR_LOCK_VIOLATION: i32 = 33;
+
+        let (info, header) = header::read(&mut storage).map_err(|e| match e {
+            Error::Io(e) if cfg!(windows) && e.raw_os_error() == Some(ERROR_LOCK_VIOLATION) => {
+                Error::Locked
+            }
+            e => e,
+        })?;
+        Ok(Self { storage, info, header, access: Access::Write, locks: true })
     }
 
     /// The unverified header. It tells, for example, which algorithm the key must be for.
@@ -148,15 +195,29 @@ impl<S: Storage> Found<S> {
     /// Opens the file read-only: see [`Raf::open_read_only`].
     #[must_use]
     pub fn read_only(self) -> Self {
-        Self { read_only: true, ..self }
+        Self { access: Access::Read, ..self }
+    }
+
+    /// Opens the file for reading while another program may write to it: see
+    /// [`Raf::open_beside_writer`].
+    #[must_use]
+    pub fn beside_writer(self) -> Self {
+        Self { access: Access::ReadBeside, ..self }
+    }
+
+    /// Does not lock the file. Then see to it that there is only one writer, and no reader beside
+    /// it but [those that expect it](Self::beside_writer).
+    #[must_use]
+    pub fn unlocked(self) -> Self {
+        Self { locks: false, ..self }
     }
 
     /// Opens it; see [`Raf::open`].
     ///
     /// # Errors
     ///
-    /// [`Error::WrongKey`], [`Error::KeyLength`], [`Error::Truncated`], [`Error::TooLarge`],
-    /// [`Error::Io`].
+    /// [`Error::WrongKey`], [`Error::KeyLength`], [`Error::Locked`], [`Error::Truncated`],
+    /// [`Error::TooLarge`], [`Error::Io`].
     pub fn open(self, master_key: &[u8]) -> Result<Raf<S>> {
         self.open_in(master_key, System::default(), |info| Ok(zeros(info.record_len())?))
     }
@@ -172,22 +233,77 @@ impl<S: Storage> Found<S> {
         environment: E,
         buffer: impl FnOnce(&Info) -> Result<E::Buffer>,
     ) -> Result<Raf<S, E>> {
-        let info = self.info;
-        let keys = Keys::new(&info, master_key)?;
-        keys.verify(&self.header)?;
-        let (expected, actual) = (info.offset(info.chunks())?, self.storage.size()?);
-        if actual < expected {
-            return Err(Error::Truncated { expected, actual });
+        let locked = match self.access {
+            Access::Write if self.locks => lock(&mut self.storage, Lock::Exclusive)?,
+            Access::Read if self.locks => lock(&mut self.storage, Lock::Shared)?,
+            _ => false,
+        };
+        if locked {
+            // Someone may have changed it before it was locked.
+            (self.info, self.header) = header::read(&mut self.storage)?;
         }
-        let record = room(&info, buffer)?;
+        let mut checked = self.check(master_key);
+        if self.access == Access::ReadBeside {
+            for pause in HEADER_PAUSES {
+                if checked.is_ok() {
+                    break;
+                }
+                wait(pause);
+                (self.info, self.header) = header::read(&mut self.storage)?;
+                checked = self.check(master_key);
+            }
+        }
+        let keys = checked?;
+        let record = room(&self.info, buffer)?;
         Ok(Raf {
-            read_only: self.read_only,
-            ..Raf::new(self.storage, environment, info, keys, record)
+            access: self.access,
+            locked,
+            ..Raf::new(self.storage, environment, self.info, keys, record)
         })
+    }
+
+    /// Verifies the header and that the chunks have their place; returns the keys.
+    fn check(&mut self, master_key: &[u8]) -> Result<Keys> {
+        let keys = Keys::new(&self.info, master_key)?;
+        keys.verify(&self.header)?;
+        let (expected, actual) = (self.info.offset(self.info.chunks())?, self.storage.size()?);
+        if actual < expected { Err(Error::Truncated { expected, actual }) } else { Ok(keys) }
+    }
+}
+
+/// Waits for a writer.
+fn wait(milliseconds: u64) {
+    // Without an operating system there is no other program, and no clock.
+    if !cfg!(all(target_family = "wasm", target_os = "unknown")) {
+        std::thread::sleep(Duration::from_millis(milliseconds));
     }
 }
 
 /// An open encrypted file.
+///
+/// # Locks
+///
+/// While a [`File`](std::fs::File) is open here, it is locked: one may write to it, or any number
+/// may read it; who comes too late gets [`Error::Locked`]. It does not matter whether they are in
+/// one program or several. Who [reads beside a writer](Self::open_beside_writer) takes no lock.
+///
+/// Some file systems have no locks; then nothing is locked. A file that is lent (`&mut File`) and
+/// other storages are not locked, unless they implement [`Storage::set_lock`].
+///
+/// # Threads
+///
+/// Reading takes `&self`: several threads can read a file at once if its storage is
+/// [shared](Storage::shared), as a [`File`](std::fs::File) is, and in turn if not. Writing takes
+/// `&mut self`: put the file into an [`RwLock`](std::sync::RwLock) if some threads write to it.
+///
+/// # After an error
+///
+/// A change that failed was made in part or not at all: each chunk that it concerns is as before or
+/// as it was to be, and the size is one of the two. If the storage wrote a chunk only in part, that
+/// chunk is damaged until it is written again. The file can be used further. The next change or
+/// [`sync`](Self::sync) first [finishes](Self::recover) what must not stay as it is, and fails as
+/// long as it cannot. Only the Merkle tree must be [rebuilt](Self::rebuild_tree), and after a
+/// failed sync the file must be opened again to sync it.
 ///
 /// ```
 /// use palladion_raf::{Memory, Options, Raf};
@@ -203,29 +319,60 @@ impl<S: Storage> Found<S> {
 /// # Ok::<(), palladion_raf::Error>(())
 /// ```
 pub struct Raf<S, E: Environment = System> {
-    storage: S,
+    storage: Place<S>,
     environment: E,
-    info: Info,
+    /// Only its size may change.
+    info: Mutex<Info>,
     keys: Keys,
-    /// The record that was read or will be written.
-    record: Zeroizing<E::Buffer>,
+    /// The record that will be written or, without memory of its own for it, was read.
+    record: Mutex<Zeroizing<E::Buffer>>,
     tree: Option<Tree<E::Hasher, E::Buffer>>,
+    /// Whether the tree may be of other contents.
+    tree_is_stale: AtomicBool,
     rooms: Rooms,
-    read_only: bool,
+    access: Access,
+    /// Whether the storage is locked for this file.
+    locked: bool,
     /// Whether what must come first on the storage is synced first.
     barriers: bool,
     /// Whether a change has begun and not ended.
     changing: bool,
+    unfinished: Unfinished,
+    /// Whether a sync failed.
+    sync_failed: bool,
+}
+
+/// What a change that failed left to do.
+#[derive(Clone, Copy, Default)]
+struct Unfinished {
+    /// Write the record in memory again, which the storage wrote in part: that of this chunk.
+    record: Option<u64>,
+    /// Write the header again: the storage may have the old one, the new one or neither.
+    header: bool,
+    /// Overwrite what the last chunk has behind the end of the file.
+    tail: bool,
+    /// Give back what the storage has behind the last chunk.
+    rest: bool,
+}
+
+/// Locks a mutex. What it protects is valid even if its last user panicked.
+fn get<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn get_mut<T>(mutex: &mut Mutex<T>) -> &mut T {
+    mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<S: Storage> Raf<S> {
-    /// Opens a file. Its chunks are verified when they are read.
+    /// Opens a file for reading and writing, and [locks](Self#locks) it. Its chunks are verified
+    /// when they are read.
     ///
     /// # Errors
     ///
     /// [`Error::WrongKey`] if the key is wrong or the header was changed; [`Error::KeyLength`];
-    /// [`Error::NotRaf`], [`Error::Unsupported`], [`Error::Truncated`], [`Error::TooLarge`],
-    /// [`Error::Io`].
+    /// [`Error::Locked`]; [`Error::NotRaf`], [`Error::Unsupported`], [`Error::Truncated`],
+    /// [`Error::TooLarge`], [`Error::Io`].
     pub fn open(storage: S, master_key: &[u8]) -> Result<Self> {
         Found::new(storage)?.open(master_key)
     }
@@ -238,6 +385,25 @@ impl<S: Storage> Raf<S> {
     /// Those of [`open`](Self::open).
     pub fn open_read_only(storage: S, master_key: &[u8]) -> Result<Self> {
         Found::new(storage)?.read_only().open(master_key)
+    }
+
+    /// Opens a file for reading while another program may write to it, without a lock.
+    ///
+    /// A chunk is read as it was before or after a change of it, and never as a mixture. Several
+    /// chunks may be of different moments. If a chunk is damaged, it is read again for up to half a
+    /// second, because it may only be incomplete. If it kept changing, the error is
+    /// [`Error::ChangingChunk`], otherwise [`Error::DamagedChunk`]. Call
+    /// [`refresh`](Self::refresh) to learn a new size: until then, what was cut off may be read as
+    /// zeros.
+    ///
+    /// On Windows the writer must be [unlocked](Found::unlocked), because nobody else can read what
+    /// is locked there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open).
+    pub fn open_beside_writer(storage: S, master_key: &[u8]) -> Result<Self> {
+        Found::new(storage)?.beside_writer().open(master_key)
     }
 
     /// Adds a [Merkle tree](crate::merkle) with room for `max_chunks` chunks, hashed with SHA-256
@@ -268,22 +434,23 @@ impl<S: Storage> Raf<S> {
         let len = crate::merkle::tree_len(max_chunks, hash_len);
         let nodes = len.and_then(|len| zeros(len).ok()).ok_or(Error::TreeSize(max_chunks))?;
         let tree = Tree::new(hasher, nodes, max_chunks, hash_len)?;
-        let Self { storage, info, keys, record, rooms, read_only, barriers, changing, .. } = self;
-        let environment = System::default();
+        tree.check_room(self.info().chunks())?;
         let mut file = Raf {
-            storage,
-            environment,
-            info,
-            keys,
-            record,
-            tree: None,
-            rooms,
-            read_only,
-            barriers,
-            changing,
+            storage: self.storage,
+            environment: System::default(),
+            info: self.info,
+            keys: self.keys,
+            record: self.record,
+            tree: Some(tree), // not made empty before: all of it is made now
+            tree_is_stale: AtomicBool::new(true),
+            rooms: self.rooms,
+            access: self.access,
+            locked: self.locked,
+            barriers: self.barriers,
+            changing: self.changing,
+            unfinished: self.unfinished,
+            sync_failed: self.sync_failed,
         };
-        tree.check_room(file.info.chunks())?;
-        file.tree = Some(tree); // not made empty before: all of it is made now
         file.rebuild_tree()?;
         Ok(file)
     }
@@ -298,16 +465,20 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         record: Zeroizing<E::Buffer>,
     ) -> Self {
         Self {
-            storage,
+            storage: Place::new(storage),
             environment,
-            info,
+            info: Mutex::new(info),
             keys,
-            record,
+            record: Mutex::new(record),
             tree: None,
+            tree_is_stale: AtomicBool::new(false),
             rooms: Rooms::default(),
-            read_only: false,
+            access: Access::Write,
+            locked: false,
             barriers: false,
             changing: false,
+            unfinished: Unfinished::default(),
+            sync_failed: false,
         }
     }
 
@@ -318,9 +489,10 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     ///
     /// [`Error::TreeFull`], what the hash function returns.
     pub fn attach(&mut self, mut tree: Tree<E::Hasher, E::Buffer>) -> Result<()> {
-        tree.check_room(self.info.chunks())?;
+        tree.check_room(self.info().chunks())?;
         tree.clear()?;
         self.tree = Some(tree);
+        self.tree_is_stale = AtomicBool::new(false);
         Ok(())
     }
 
@@ -332,24 +504,26 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoTree`]; those of [`read_at`](Self::read_at); what the hash function returns. If
-    /// the tree had begun to change, everything fails with [`Error::Poisoned`] until the file is
-    /// opened again.
+    /// [`Error::NoTree`]; those of [`read_at`](Self::read_at); what the hash function returns.
+    /// Then the tree [may not match](Error::Poisoned) until it has been rebuilt.
     pub fn rebuild_tree(&mut self) -> Result<()> {
         self.tree()?;
-        self.check_intact()?;
-        let chunks = self.info.chunks();
+        self.recover()?;
+        let info = self.info();
+        let chunks = info.chunks();
+        self.tree()?.check_room(chunks)?;
         for chunk in 0..chunks {
-            self.load(chunk)?;
+            self.attempt(|_| self.load(&info, chunk))?;
             self.begin();
-            self.hash(chunk, self.info)?;
+            self.hash(chunk, info)?;
         }
         self.begin();
+        self.tree_is_stale = AtomicBool::new(true);
         let tree = self.tree()?;
         let max = tree.max_chunks();
         tree.remove(chunks..max)?;
         tree.update(0..=max - 1)?;
-        self.end();
+        self.end(false);
         Ok(())
     }
 
@@ -359,34 +533,42 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     ///
     /// [`Error::TreeMismatch`], those of [`read_at`](Self::read_at), what the hash function
     /// returns; with the chunk where it went wrong.
-    pub fn verify_tree(&mut self) -> std::result::Result<(), (Option<u64>, Error)> {
-        self.tree().map_err(|e| (None, e))?;
-        self.check_intact().map_err(|e| (None, e))?;
-        let max = self.tree().map_err(|e| (None, e))?.max_chunks();
-        for chunk in 0..max {
-            self.verify_leaf(chunk).map_err(|e| (Some(chunk), e))?;
+    pub fn verify_tree(&self) -> std::result::Result<(), (Option<u64>, Error)> {
+        let tree = self.sound_tree().map_err(|e| (None, e))?;
+        for chunk in 0..tree.max_chunks() {
+            match self.verify_leaf(tree, chunk) {
+                Ok(true) => {}
+                Ok(false) => {
+                    return Err((Some(chunk), Error::TreeMismatch { chunk: Some(chunk) }));
+                }
+                Err(e) => return Err((Some(chunk), e)),
+            }
         }
-        match self.tree().and_then(|tree| tree.is_consistent()) {
+        match tree.is_consistent() {
             Ok(true) => Ok(()),
             Ok(false) => Err((None, Error::TreeMismatch { chunk: None })),
             Err(e) => Err((None, e)),
         }
     }
 
-    fn verify_leaf(&mut self, chunk: u64) -> Result<()> {
-        let len = self.info.len_of(chunk);
-        if len > 0 {
-            self.load(chunk)?;
+    fn verify_leaf(&self, tree: &Tree<E::Hasher, E::Buffer>, chunk: u64) -> Result<bool> {
+        let info = self.info();
+        let len = info.len_of(chunk);
+        if len == 0 {
+            return tree.is(chunk, None);
         }
-        let Self { tree, record, info, .. } = self;
-        let start = info.algorithm.key_len();
-        let contents = (len > 0).then(|| &(**record).as_ref()[start..start + len]);
-        let tree = tree.as_ref().ok_or(Error::NoTree)?;
-        if tree.is(chunk, contents)? {
-            Ok(())
-        } else {
-            Err(Error::TreeMismatch { chunk: Some(chunk) })
-        }
+        self.attempt(|_| {
+            self.with_record(&info, |record| {
+                self.fetch(&info, chunk, record)?;
+                tree.is(chunk, Some(&self.keys.open(&info, chunk, record)?[..len]))
+            })
+        })
+    }
+
+    /// The tree, if it is of the contents of the file.
+    fn sound_tree(&self) -> Result<&Tree<E::Hasher, E::Buffer>> {
+        let tree = self.tree.as_ref().ok_or(Error::NoTree)?;
+        if self.tree_is_stale.load(Ordering::Relaxed) { Err(Error::Poisoned) } else { Ok(tree) }
     }
 
     /// The commitment to the contents of the file, its size and its id. It is as long as a hash (32
@@ -407,9 +589,8 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     ///
     /// Those of [`commitment`](Self::commitment); [`Error::HashLength`] if the buffer is too short.
     pub fn commitment_into(&self, out: &mut [u8]) -> Result<()> {
-        let tree = self.tree.as_ref().ok_or(Error::NoTree)?;
-        self.check_intact()?;
-        tree.commitment(out, &self.info.context(), self.info.size)
+        let info = self.info();
+        self.sound_tree()?.commitment(out, &info.context(), info.size)
     }
 
     /// Sets whether to [sync](Storage::sync) the storage within a change, between parts whose order
@@ -422,28 +603,75 @@ impl<S: Storage, E: Environment> Raf<S, E> {
 
     /// The verified header.
     pub fn info(&self) -> Info {
-        self.info
+        *get(&self.info)
     }
 
     /// The size of the contents in bytes.
     pub fn size(&self) -> u64 {
-        self.info.size
+        self.info().size
     }
 
-    /// Whether a change failed part way, so that everything fails with [`Error::Poisoned`].
+    /// Reads the header again, for files that are read
+    /// [beside a writer](Self::open_beside_writer), and returns the size of the contents, which may
+    /// be another now.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongKey`] if it is another file now; [`Error::NotRaf`], [`Error::Unsupported`],
+    /// [`Error::Io`].
+    pub fn refresh(&self) -> Result<u64> {
+        // Who writes knows better.
+        if self.access == Access::Write {
+            return Ok(self.size());
+        }
+        let mut size = self.read_header();
+        for pause in HEADER_PAUSES {
+            match size {
+                // Perhaps the header is just being written.
+                Err(Error::WrongKey) => wait(pause),
+                _ => break,
+            }
+            size = self.read_header();
+        }
+        let size = size?;
+        let mut info = get(&self.info);
+        if info.size != size {
+            info.size = size;
+            self.tree_is_stale.store(true, Ordering::Relaxed);
+        }
+        Ok(size)
+    }
+
+    /// Reads the size that is in the header now.
+    fn read_header(&self) -> Result<u64> {
+        let (info, header) = header::read_again(&self.storage)?;
+        self.keys.verify(&header)?;
+        if (Info { size: info.size, ..self.info() }) == info {
+            Ok(info.size)
+        } else {
+            Err(Error::WrongKey)
+        }
+    }
+
+    /// Whether a change has failed part way since the last one that did not, or since
+    /// [`recover`](Self::recover).
     pub fn is_poisoned(&self) -> bool {
         self.changing
     }
 
-    /// Closes the file and returns the storage. Written data may not be on disk yet: see
-    /// [`sync`](Self::sync).
+    /// Closes the file and returns the storage, without its lock. Written data may not be on disk
+    /// yet: see [`sync`](Self::sync).
     pub fn into_storage(self) -> S {
-        self.storage
+        let mut storage = self.storage.into_inner();
+        if self.locked {
+            let _ = storage.set_lock(None); // nothing depends on it
+        }
+        storage
     }
 
     /// The storage. Writing to it directly damages the file.
     pub fn storage_mut(&mut self) -> &mut S {
-        &mut self.storage
+        self.storage.get_mut()
     }
 
     /// Reads from `offset` to the end of the buffer or of the file, and returns the number of bytes
@@ -451,45 +679,91 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     ///
     /// # Errors
     ///
-    /// [`Error::DamagedChunk`], [`Error::Io`]; both zero the whole buffer. [`Error::Poisoned`].
-    pub fn read_at(&mut self, buf: &mut [u8], offset: u64) -> Result<usize> {
-        self.check_intact()?;
-        let there = self.info.size.saturating_sub(offset);
-        let len = usize::try_from(there).map_or(buf.len(), |there| there.min(buf.len()));
-        match self.read(&mut buf[..len], offset) {
-            Ok(()) => Ok(len),
-            Err(e) => {
-                buf.fill(0);
-                Err(e)
+    /// [`Error::DamagedChunk`], [`Error::ChangingChunk`], [`Error::Io`]; all zero the whole buffer.
+    pub fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        let read = self.attempt(|info| {
+            let there = info.size.saturating_sub(offset);
+            let len = usize::try_from(there).map_or(buf.len(), |there| there.min(buf.len()));
+            self.read(info, &mut buf[..len], offset).map(|()| len)
+        });
+        if read.is_err() {
+            buf.fill(0);
+        }
+        read
+    }
+
+    /// Reads something. Beside a writer, a chunk that is damaged may only be incomplete, or may no
+    /// longer be part of the file: then it is read again.
+    fn attempt<T>(&self, mut read: impl FnMut(&Info) -> Result<T>) -> Result<T> {
+        let mut result = read(&self.info());
+        let mut before: Option<(u64, Vec<u8>)> = None;
+        let mut changes = false;
+        for pause in PAUSES {
+            let Err(Error::DamagedChunk { index }) = result else { return result };
+            if self.access != Access::ReadBeside {
+                return result;
             }
+            let record = self.raw(index)?;
+            changes |= before.is_some_and(|before| before != (index, record.clone()));
+            before = Some((index, record));
+            wait(pause);
+            let old = self.size();
+            changes |= self.refresh()? != old;
+            result = read(&self.info());
+        }
+        match result {
+            Err(Error::DamagedChunk { index }) if changes => Err(Error::ChangingChunk { index }),
+            result => result,
+        }
+    }
+
+    /// What the storage has in place of a chunk, or nothing if it is too short.
+    fn raw(&self, chunk: u64) -> Result<Vec<u8>> {
+        let info = self.info();
+        let mut record = zeros(info.record_len())?;
+        match self.fetch(&info, chunk, &mut record) {
+            Err(Error::DamagedChunk { .. }) => Ok(Vec::new()),
+            fetched => fetched.map(|()| record),
         }
     }
 
     /// Reads what is there.
-    fn read(&mut self, mut buf: &mut [u8], mut offset: u64) -> Result<()> {
-        let size = self.info.chunk_size as usize;
+    fn read(&self, info: &Info, mut buf: &mut [u8], mut offset: u64) -> Result<()> {
+        let size = info.chunk_size as usize;
         while !buf.is_empty() {
-            let (chunk, within) = self.locate(offset);
+            let (chunk, within) = (offset / size as u64, (offset % size as u64) as usize);
             let whole = if within == 0 { buf.len() / size * size } else { 0 };
             let n = if E::BULK && whole >= bulk::WORTHWHILE {
-                let Self { storage, info, keys, rooms, .. } = self;
-                Run { storage, info, keys, rooms }.read(chunk, &mut buf[..whole])?;
+                let run = Run { info, keys: &self.keys, rooms: &self.rooms };
+                run.read(&self.storage, chunk, &mut buf[..whole])?;
                 whole
-            } else if whole > 0 {
-                self.fetch(chunk)?;
-                let record = record(&self.info, &self.record);
-                self.keys.open_into(&self.info, chunk, record, &mut buf[..size])?;
-                size
             } else {
-                let part = &self.load(chunk)?[within..];
-                let n = part.len().min(buf.len());
-                buf[..n].copy_from_slice(&part[..n]);
-                n
+                self.with_record(info, |record| {
+                    self.fetch(info, chunk, record)?;
+                    if whole > 0 {
+                        self.keys.open_into(info, chunk, record, &mut buf[..size])?;
+                        return Ok(size);
+                    }
+                    let part = &self.keys.open(info, chunk, record)?[within..];
+                    let n = part.len().min(buf.len());
+                    buf[..n].copy_from_slice(&part[..n]);
+                    Ok(n)
+                })?
             };
             buf = &mut buf[n..];
             offset += n as u64;
         }
         Ok(())
+    }
+
+    /// Lends memory for a record: new one if there may be any, so that several threads can read at
+    /// once, and that of the file if not.
+    fn with_record<T>(&self, info: &Info, work: impl FnOnce(&mut [u8]) -> Result<T>) -> Result<T> {
+        if E::BULK {
+            self.rooms.with_buffer(info.record_len(), work)
+        } else {
+            work(record_mut(info, &mut *get(&self.record)))
+        }
     }
 
     /// Writes all of the data at `offset`. The file grows if necessary, with zeros between its old
@@ -499,14 +773,14 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     ///
     /// [`Error::DamagedChunk`] if a chunk that would be partly changed is damaged,
     /// [`Error::TooLarge`], [`Error::TreeFull`], [`Error::ReadOnly`], [`Error::NoRandomness`],
-    /// [`Error::Io`]. If a change had begun, everything fails with [`Error::Poisoned`] until the
-    /// file is opened again.
+    /// [`Error::SyncFailed`] with [barriers](Self::set_barriers), [`Error::Io`]. The type says
+    /// what the file is [after an error](Self#after-an-error).
     pub fn write_at(&mut self, data: &[u8], offset: u64) -> Result<()> {
         if data.is_empty() {
             return self.check_writable();
         }
         let end = offset.checked_add(data.len() as u64).ok_or(Error::TooLarge)?;
-        self.change(self.info.size.max(end), offset..end, data)
+        self.change(self.size().max(end), offset..end, data)
     }
 
     /// Sets the size of the file: discards the data past it, or adds zeros.
@@ -515,23 +789,29 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     ///
     /// As for [`write_at`](Self::write_at).
     pub fn set_size(&mut self, size: u64) -> Result<()> {
-        if size < self.info.size { self.shrink(size) } else { self.change(size, size..size, &[]) }
+        if size < self.size() { self.shrink(size) } else { self.change(size, size..size, &[]) }
     }
 
     fn shrink(&mut self, size: u64) -> Result<()> {
         self.check_writable()?;
-        let (old, new) = (self.info, Info { size, ..self.info });
+        self.recover()?;
+        let stale = self.tree_is_stale.load(Ordering::Relaxed);
+        let old = self.info();
+        let new = Info { size, ..old };
         let last = new.chunks().checked_sub(1);
         let within = last.map_or(0, |last| new.len_of(last));
-        let cut = within < self.info.chunk_size as usize;
+        let cut = within < old.chunk_size as usize;
         // The chunk that becomes the last one is read first: if it is damaged, nothing changes.
         let last = last.filter(|_| cut || self.tree.is_some());
         if let Some(last) = last {
-            self.load(last)?;
+            self.load(&old, last)?;
         }
         self.begin();
         // Write the header first, so that it never promises missing chunks.
         self.write_header(size)?;
+        self.unfinished.tail = cut;
+        self.unfinished.rest = true;
+        self.tree_is_stale = AtomicBool::new(true);
         self.barrier()?;
         if let Some(last) = last {
             // No discarded data stays in the file, not even encrypted.
@@ -541,13 +821,64 @@ impl<S: Storage, E: Environment> Raf<S, E> {
             } else {
                 self.hash(last, new)?;
             }
+            self.unfinished.tail = false;
         }
-        self.storage.set_size(new.offset(new.chunks())?)?;
+        self.give_back_rest()?;
         if let Some(tree) = &mut self.tree {
             tree.remove(new.chunks()..old.chunks())?;
             tree.update(new.chunks().saturating_sub(1)..=old.chunks() - 1)?;
         }
-        self.end();
+        self.end(stale);
+        Ok(())
+    }
+
+    /// Finishes what a change that failed left in a state in which it must not stay: a record or a
+    /// header that the storage may have written in part, discarded data, and room behind the end.
+    /// The size stays what it is. Every change and [`sync`](Self::sync) begin with it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], [`Error::NoRandomness`], [`Error::SyncFailed`] with
+    /// [barriers](Self::set_barriers). Call it again when the cause is gone. If it never works,
+    /// open the file again to give up what could not be written.
+    pub fn recover(&mut self) -> Result<()> {
+        if !self.changing || self.access != Access::Write {
+            return Ok(());
+        }
+        let info = self.info();
+        if let Some(chunk) = self.unfinished.record {
+            let record = record(&info, get_mut(&mut self.record));
+            self.storage.get_mut().write_at(record, info.offset(chunk)?)?;
+            self.unfinished.record = None;
+        }
+        if self.unfinished.header {
+            self.write_header(info.size)?;
+            self.barrier()?;
+        }
+        if let Some(last) = info.chunks().checked_sub(1).filter(|_| self.unfinished.tail) {
+            match self.load(&info, last) {
+                Ok(()) => {
+                    self.message()[info.len_of(last)..].fill(0);
+                    self.store(last, info)?;
+                }
+                // Nobody can read what is behind the end either.
+                Err(Error::DamagedChunk { .. }) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        self.unfinished.tail = false;
+        if self.unfinished.rest {
+            self.give_back_rest()?;
+        }
+        self.changing = false;
+        Ok(())
+    }
+
+    /// Makes the storage as short as the file allows.
+    fn give_back_rest(&mut self) -> Result<()> {
+        let info = self.info();
+        self.storage.get_mut().set_size(info.offset(info.chunks())?)?;
+        self.unfinished.rest = false;
         Ok(())
     }
 
@@ -555,64 +886,66 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     ///
     /// # Errors
     ///
-    /// [`Error::Poisoned`], [`Error::Io`].
+    /// [`Error::Io`], those of [`recover`](Self::recover). Once it has failed, it fails with
+    /// [`Error::SyncFailed`] until the file is opened again.
     pub fn sync(&mut self) -> Result<()> {
-        self.check_intact()?;
-        Ok(self.storage.sync()?)
+        self.recover()?;
+        self.sync_storage()
+    }
+
+    fn sync_storage(&mut self) -> Result<()> {
+        if self.sync_failed {
+            return Err(Error::SyncFailed);
+        }
+        self.storage.get_mut().sync().inspect_err(|_| self.sync_failed = true)?;
+        Ok(())
     }
 
     /// Reads and verifies every chunk.
     ///
     /// # Errors
     ///
-    /// [`Error::DamagedChunk`] for the first damaged chunk, [`Error::Io`], [`Error::Poisoned`].
-    pub fn verify(&mut self) -> Result<()> {
-        self.check_intact()?;
+    /// [`Error::DamagedChunk`] for the first damaged chunk, [`Error::ChangingChunk`],
+    /// [`Error::Io`].
+    pub fn verify(&self) -> Result<()> {
+        let info = self.info();
         if !E::BULK {
-            return (0..self.info.chunks()).try_for_each(|chunk| self.load(chunk).map(drop));
+            return (0..info.chunks())
+                .try_for_each(|chunk| self.attempt(|_| self.load(&info, chunk)));
         }
-        let size = self.info.size;
-        let window =
-            bulk::WINDOW as u64 / u64::from(self.info.chunk_size) * u64::from(self.info.chunk_size);
-        let mut buf = Zeroizing::new(zeros(window.min(size) as usize)?);
-        for start in (0..size).step_by(window as usize) {
-            let len = window.min(size - start) as usize;
-            self.read(&mut buf[..len], start)?;
+        let chunk = u64::from(info.chunk_size);
+        let window = bulk::WINDOW as u64 / chunk * chunk;
+        let mut buf = Zeroizing::new(zeros(window.min(info.size) as usize)?);
+        for start in (0..info.size).step_by(window as usize) {
+            self.read_at(&mut buf, start)?;
         }
         Ok(())
     }
 
-    /// The chunk that contains a byte, and the offset within the chunk.
-    fn locate(&self, offset: u64) -> (u64, usize) {
-        let size = u64::from(self.info.chunk_size);
-        (offset / size, (offset % size) as usize)
-    }
-
-    fn check_intact(&self) -> Result<()> {
-        if self.changing { Err(Error::Poisoned) } else { Ok(()) }
-    }
-
     fn check_writable(&self) -> Result<()> {
-        if self.read_only { Err(Error::ReadOnly) } else { self.check_intact() }
+        if self.access == Access::Write { Ok(()) } else { Err(Error::ReadOnly) }
     }
 
     fn begin(&mut self) {
         self.changing = true;
     }
 
-    fn end(&mut self) {
+    /// Ends a change; `stale` tells whether the tree was of other contents before.
+    fn end(&mut self, stale: bool) {
         self.changing = false;
+        self.tree_is_stale = AtomicBool::new(stale);
     }
 
     /// Orders the earlier writes before the later ones.
     fn barrier(&mut self) -> Result<()> {
-        if self.barriers { Ok(self.storage.sync()?) } else { Ok(()) }
+        if self.barriers { self.sync_storage() } else { Ok(()) }
     }
 
     /// Writes data at an offset in a file with a new size, which is at least the old one.
     fn change(&mut self, size: u64, place: Range<u64>, data: &[u8]) -> Result<()> {
         self.check_writable()?;
-        let old = self.info;
+        let stale = self.tree_is_stale.load(Ordering::Relaxed);
+        let old = self.info();
         let new = Info { size, ..old };
         let end = new.offset(new.chunks())?;
         if let Some(tree) = &self.tree {
@@ -621,12 +954,18 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         // From where the data begins, or the zeros before it.
         let from = if size > old.size { place.start.min(old.size) } else { place.start };
         let to = if size > old.size { size } else { place.end };
+        self.recover()?;
         if from == to {
             return Ok(());
         }
         if new.chunks() > old.chunks() {
             self.begin();
-            self.storage.set_size(end)?;
+            self.unfinished.rest = true;
+            // Writing the record of a single new chunk, the last one, does that too.
+            let storage = self.storage.get_mut();
+            if new.chunks() - old.chunks() > 1 || !storage.grows() {
+                storage.set_size(end)?;
+            }
         }
         let chunk_size = u64::from(old.chunk_size);
         let chunks = from / chunk_size..to.div_ceil(chunk_size);
@@ -661,7 +1000,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
             let there = old.len_of(chunk);
             let kept = there > 0 && !(within.start == 0 && within.end >= there);
             if kept {
-                self.load(chunk)?;
+                self.load(&old, chunk)?;
             }
             let message = self.message();
             message[if kept { there } else { 0 }..].fill(0);
@@ -676,69 +1015,89 @@ impl<S: Storage, E: Environment> Raf<S, E> {
             self.begin();
             self.barrier()?;
             self.write_header(size)?;
+            self.unfinished.rest = false;
         }
-        self.end();
+        self.end(stale);
         Ok(())
     }
 
     /// Encrypts and writes whole chunks.
     fn store_run(&mut self, first: u64, data: &[u8]) -> Result<()> {
         self.begin();
-        let Self { storage, environment, info, keys, tree, rooms, .. } = self;
+        let info = self.info();
+        let Self { storage, environment, keys, tree, rooms, .. } = self;
         if let Some(tree) = tree {
+            self.tree_is_stale = AtomicBool::new(true);
             for (chunk, data) in (first..).zip(data.chunks_exact(info.chunk_size as usize)) {
                 tree.set(chunk, data)?;
             }
         }
         let random = |bytes: &mut [u8]| environment.random(bytes).map_err(Error::NoRandomness);
-        Run { storage, info, keys, rooms }.write(first, data, random)
+        Run { info: &info, keys, rooms }.write(storage.get_mut(), first, data, random)
     }
 
     /// The message of the record in memory.
     fn message(&mut self) -> &mut [u8] {
-        let start = self.info.algorithm.key_len();
-        let size = self.info.chunk_size as usize;
-        &mut record_mut(&self.info, &mut self.record)[start..start + size]
+        let info = self.info();
+        let start = info.algorithm.key_len();
+        let size = info.chunk_size as usize;
+        &mut record_mut(&info, get_mut(&mut self.record))[start..start + size]
     }
 
     /// Hashes the message in memory into a leaf of the Merkle tree, if there is one; the nodes
     /// above it are updated later.
     fn hash(&mut self, chunk: u64, file: Info) -> Result<()> {
-        let Self { tree: Some(tree), record, info, .. } = self else { return Ok(()) };
-        let start = info.algorithm.key_len();
-        tree.set(chunk, &(**record).as_ref()[start..start + file.len_of(chunk)])
+        let Self { tree: Some(tree), record, .. } = self else { return Ok(()) };
+        self.tree_is_stale = AtomicBool::new(true);
+        let start = file.algorithm.key_len();
+        tree.set(chunk, &record_mut(&file, get_mut(record))[start..start + file.len_of(chunk)])
     }
 
     /// Reads a record.
-    fn fetch(&mut self, chunk: u64) -> Result<()> {
-        let offset = self.info.offset(chunk)?;
-        let read = self.storage.read_at(record_mut(&self.info, &mut self.record), offset);
+    fn fetch(&self, info: &Info, chunk: u64, record: &mut [u8]) -> Result<()> {
+        let read = self.storage.read_at(record, info.offset(chunk)?);
         read.map_err(|e| bulk::missing(chunk, e))
     }
 
-    /// Reads and decrypts a chunk.
-    fn load(&mut self, chunk: u64) -> Result<&mut [u8]> {
-        self.fetch(chunk)?;
-        self.keys.open(&self.info, chunk, record_mut(&self.info, &mut self.record))
+    /// Reads and decrypts a chunk into the record in memory.
+    fn load(&self, info: &Info, chunk: u64) -> Result<()> {
+        let mut memory = get(&self.record);
+        let record = record_mut(info, &mut *memory);
+        self.fetch(info, chunk, record)?;
+        self.keys.open(info, chunk, record).map(drop)
     }
 
     /// Encrypts the message in memory and writes it as a chunk. An error before the first write
     /// changes nothing.
     fn store(&mut self, chunk: u64, file: Info) -> Result<()> {
-        let offset = self.info.offset(chunk)?;
-        let nonce = &mut record_mut(&self.info, &mut self.record)[..self.info.algorithm.key_len()];
+        let old = self.info();
+        let offset = old.offset(chunk)?;
+        let nonce = &mut record_mut(&old, get_mut(&mut self.record))[..old.algorithm.key_len()];
         self.environment.random(nonce).map_err(Error::NoRandomness)?;
         self.begin();
         self.hash(chunk, file)?;
-        let record = record_mut(&self.info, &mut self.record);
-        self.keys.seal(&self.info, chunk, record)?;
-        Ok(self.storage.write_at(record, offset)?)
+        let record = record_mut(&old, get_mut(&mut self.record));
+        self.keys.seal(&old, chunk, record)?;
+        let Err(error) = self.storage.get_mut().write_at(record, offset) else { return Ok(()) };
+        // If the storage has neither the old chunk nor the new one, the record in memory is all
+        // that is left of it. It stays there if reading does not need the memory.
+        if E::BULK && chunk < old.chunks() {
+            let whole = self.with_record(&old, |record| {
+                self.fetch(&old, chunk, record)?;
+                self.keys.open(&old, chunk, record).map(drop)
+            });
+            self.unfinished.record = whole.is_err().then_some(chunk);
+        }
+        Err(error.into())
     }
 
     fn write_header(&mut self, size: u64) -> Result<()> {
-        let info = Info { size, ..self.info };
-        self.storage.write_at(&self.keys.header(&info)?, 0)?;
-        self.info = info;
+        let info = Info { size, ..self.info() };
+        let header = self.keys.header(&info)?;
+        self.unfinished.header = true;
+        self.storage.get_mut().write_at(&header, 0)?;
+        self.unfinished.header = false;
+        *get_mut(&mut self.info) = info;
         Ok(())
     }
 }
@@ -754,6 +1113,6 @@ fn record_mut<'a>(info: &Info, buffer: &'a mut impl AsMut<[u8]>) -> &'a mut [u8]
 
 impl<S, E: Environment> fmt::Debug for Raf<S, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Raf").field("info", &self.info).finish_non_exhaustive()
+        f.debug_struct("Raf").field("info", &*get(&self.info)).finish_non_exhaustive()
     }
 }

@@ -4,6 +4,7 @@ use palladion::Algorithm;
 
 use crate::limits::is_chunk_size;
 use crate::merkle::CONTEXT_LEN;
+use crate::storage::Place;
 use crate::{Error, Result, Storage};
 
 /// Bytes in the header.
@@ -55,6 +56,13 @@ pub(crate) fn read(storage: &mut impl Storage) -> Result<(Info, [u8; HEADER_LEN]
         return Err(if begins { truncated } else { Error::NotRaf });
     }
     storage.read_at(&mut header, 0)?;
+    Ok((Info::parse(&header)?, header))
+}
+
+/// Reads a header of a file that is open.
+pub(crate) fn read_again<S: Storage>(place: &Place<S>) -> Result<(Info, [u8; HEADER_LEN])> {
+    let mut header = [0; HEADER_LEN];
+    place.read_at(&mut header, 0)?;
     Ok((Info::parse(&header)?, header))
 }
 

@@ -17,13 +17,25 @@
 //!   of a record short, as Linux may, reading that chunk fails with [`Error::DamagedChunk`]. If the
 //!   *machine* loses power, this holds for [synced](Raf::sync) data; any part of the rest may be
 //!   lost. With [`Raf::set_barriers`] the size is right even then. Wrong data is never returned.
-//! - After an error in the middle of a change, every operation fails with [`Error::Poisoned`] until
-//!   the file is opened again.
+//! - After an error in the middle of a change, each chunk and the size are old or new, and the file
+//!   can be used further: see [`Raf`](Raf#after-an-error).
+//! - One program may write to a file, or several may read it: a file of the operating system is
+//!   [locked](Raf#locks). Readers that [expect it](Raf::open_beside_writer) may read beside a
+//!   writer.
 //!
 //! # Threads
 //!
 //! With the feature `parallel` (on by default), reads and writes of 256 KiB or more use all cores,
-//! in the thread pool of `rayon`. Only one thread at a time can use a [`Raf`].
+//! in the thread pool of `rayon`. Several threads can [read](Raf#threads) one [`Raf`].
+//!
+//! # Page stores
+//!
+//! Choose chunks as large as pages, and let pages begin where chunks do: then writing a page reads
+//! nothing. There are no double writes, so a page whose write the machine did not finish is lost,
+//! and reading it fails: a store that must not lose pages writes them to a log of its own first.
+//! Appending a page takes three calls of the system: for random bytes, the page and the header.
+//! Append many in one call of [`write_at`](Raf::write_at), or make the file larger in advance with
+//! [`set_size`](Raf::set_size), and the header is not written each time.
 #![forbid(unsafe_code)]
 
 mod bulk;
@@ -48,7 +60,7 @@ pub use header::{HEADER_LEN, Info, probe, record_len};
 pub use kdf::derive_master_key;
 pub use limits::{CHUNK_MAX, CHUNK_MIN, is_chunk_size};
 pub use palladion::Algorithm;
-pub use storage::{Memory, ReadOnly, Shared, Storage, Stream};
+pub use storage::{Lock, Memory, ReadOnly, Shared, Storage, Stream};
 
 /// Tests the example in the README.
 #[cfg(doctest)]

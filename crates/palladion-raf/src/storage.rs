@@ -1,7 +1,17 @@
 //! Where the bytes of a file are kept.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::sync::{PoisonError, RwLock};
+
+/// A lock against other programs, and against others in this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    /// For those who read: any number at once.
+    Shared,
+    /// For one who writes.
+    Exclusive,
+}
 
 /// What can hold a file: bytes that can be read and written at any place.
 pub trait Storage {
@@ -33,8 +43,23 @@ pub trait Storage {
     ///
     /// # Errors
     ///
-    /// Whatever may happen.
+    /// Whatever may happen; then any part of what was written since the last sync may be lost.
     fn sync(&mut self) -> io::Result<()>;
+    /// Takes a lock without waiting for it, or gives it back; returns whether it is held now. By
+    /// default, a storage has no locks.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::WouldBlock`] if someone else's lock is in the way; whatever else may happen.
+    fn set_lock(&mut self, lock: Option<Lock>) -> io::Result<bool> {
+        let _ = lock;
+        Ok(false)
+    }
+    /// Whether a write that begins at the end or before makes it as long as needed. Otherwise, and
+    /// before long writes, [`set_size`](Self::set_size) does that.
+    fn grows(&self) -> bool {
+        false
+    }
     /// Itself, if several threads can use it at once: then they read and write side by side.
     fn shared(&self) -> Option<&dyn Shared> {
         None
@@ -57,6 +82,7 @@ pub trait Shared: Sync {
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
 }
 
+/// A storage that is lent. It is not locked: its owner may do that.
 impl<S: Storage + ?Sized> Storage for &mut S {
     fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         (**self).read_at(buf, offset)
@@ -72,6 +98,9 @@ impl<S: Storage + ?Sized> Storage for &mut S {
     }
     fn sync(&mut self) -> io::Result<()> {
         (**self).sync()
+    }
+    fn grows(&self) -> bool {
+        (**self).grows()
     }
     fn shared(&self) -> Option<&dyn Shared> {
         (**self).shared()
@@ -114,8 +143,9 @@ impl Shared for File {
     }
 }
 
-/// A file of the operating system. On Unix its position is left alone. Nothing keeps another
-/// program from changing it at the same time: lock it ([`File::try_lock`]) if one might.
+/// A file of the operating system. On Unix its position is left alone. Its lock is that of
+/// [`File::try_lock`], where the file system has locks. On Unix, only programs that ask for the
+/// lock notice it.
 impl Storage for File {
     fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         #[cfg(any(unix, windows))]
@@ -140,9 +170,55 @@ impl Storage for File {
     fn sync(&mut self) -> io::Result<()> {
         self.sync_all()
     }
+    fn set_lock(&mut self, lock: Option<Lock>) -> io::Result<bool> {
+        let locked = match lock {
+            Some(Lock::Shared) => self.try_lock_shared(),
+            Some(Lock::Exclusive) => self.try_lock(),
+            None => return self.unlock().map(|()| false),
+        };
+        match locked {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Err(ErrorKind::WouldBlock.into()),
+            // Not every file system has locks.
+            Err(TryLockError::Error(_)) => Ok(false),
+        }
+    }
+    fn grows(&self) -> bool {
+        true
+    }
     #[cfg(any(unix, windows))]
     fn shared(&self) -> Option<&dyn Shared> {
         Some(self)
+    }
+}
+
+/// A storage that several threads may read: at once if it allows that, and in turn if not.
+pub(crate) struct Place<S>(RwLock<S>);
+
+impl<S: Storage> Place<S> {
+    pub(crate) fn new(storage: S) -> Self {
+        Self(RwLock::new(storage))
+    }
+
+    pub(crate) fn get_mut(&mut self) -> &mut S {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn into_inner(self) -> S {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Works with the storage if several threads can use it at once. A thread may come here again
+    /// during the work, as rayon's do: for such a storage, nobody ever asks for the other lock.
+    pub(crate) fn shared<T>(&self, work: impl FnOnce(&dyn Shared) -> T) -> Option<T> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).shared().map(work)
+    }
+
+    pub(crate) fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        if let Some(read) = self.shared(|shared| shared.read_at(buf, offset)) {
+            return read;
+        }
+        self.0.write().unwrap_or_else(PoisonError::into_inner).read_at(buf, offset)
     }
 }
 
@@ -184,6 +260,9 @@ impl Storage for Memory {
     }
     fn sync(&mut self) -> io::Result<()> {
         Ok(())
+    }
+    fn grows(&self) -> bool {
+        true
     }
 }
 

@@ -1,9 +1,11 @@
 //! All tests of the public interface.
 
 mod crash;
+mod failures;
 mod model;
 mod pyaegis;
 #[path = "../../palladion/tests/common/random.rs"]
 mod random;
 mod reference;
+mod together;
 mod vectors;

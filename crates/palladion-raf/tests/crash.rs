@@ -133,6 +133,9 @@ impl Storage for Counting<'_> {
     fn sync(&mut self) -> io::Result<()> {
         self.storage.sync()
     }
+    fn grows(&self) -> bool {
+        self.storage.grows()
+    }
 }
 
 const SEED: u64 = 20;
@@ -236,6 +239,9 @@ impl Storage for Watched<'_> {
         cache.kept = cache.memory.clone();
         Ok(())
     }
+    fn grows(&self) -> bool {
+        true
+    }
 }
 
 impl Cache {
@@ -317,7 +323,7 @@ fn power_cut_without_barriers() {
         false,
         |cache, random| cache.cut(|_| random.below(2) == 0),
         |left, versions, what| {
-            let mut file = match Raf::open(left, &KEY) {
+            let file = match Raf::open(left, &KEY) {
                 Ok(file) => file,
                 Err(Error::Truncated { .. }) => {
                     truncated += 1;

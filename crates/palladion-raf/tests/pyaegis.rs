@@ -43,7 +43,7 @@ fn files_of_pyaegis_are_read() {
         let name = path.display();
         let beside = |extension| fs::read(path.with_extension(extension));
         let (key, contents) = (beside("key").unwrap(), beside("txt").unwrap());
-        let mut file = Raf::open(File::open(&path).unwrap(), &key).unwrap();
+        let file = Raf::open(File::open(&path).unwrap(), &key).unwrap();
         algorithms.insert(file.info().algorithm.name());
         file.verify().unwrap();
         let mut found = vec![0; contents.len() + 1];
@@ -70,7 +70,7 @@ fn files_of_pyaegis_are_read() {
         expected.resize(expected.len() + 300, 0);
         expected.extend(b"more");
         file.write_at(b"more", expected.len() as u64 - 4).unwrap();
-        let mut file = Raf::open(file.into_storage(), &key).unwrap();
+        let file = Raf::open(file.into_storage(), &key).unwrap();
         let mut found = vec![1; expected.len()];
         assert_eq!(file.read_at(&mut found, 0).unwrap(), expected.len(), "{name}");
         assert!(found == expected, "{name}");

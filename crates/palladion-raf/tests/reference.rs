@@ -50,7 +50,7 @@ fn what_the_reference_writes_is_read_here() {
             let (contents, file_id) = (bytes(3, len), bytes(4, 24).try_into().unwrap());
             let written =
                 raf::write_file(algorithm.id(), chunk_size, &key, file_id, nonce, &contents);
-            let mut file = Raf::open(Memory(written), &key).unwrap();
+            let file = Raf::open(Memory(written), &key).unwrap();
             let Info { algorithm: found, file_id: id, .. } = file.info();
             assert_eq!((found, id, file.size()), (algorithm, file_id, len as u64));
             let mut found = vec![0; len + 1];

@@ -222,7 +222,7 @@ fn files_are_refused() {
             let probed = probe(&mut Memory(bytes.clone()));
             let opened = open(bytes, &group.key);
             if let Some(index) = reason.strip_prefix("chunk ") {
-                let mut file = opened.unwrap();
+                let file = opened.unwrap();
                 let mut buf = vec![0xee; file.size() as usize];
                 for error in [file.read_at(&mut buf, 0).unwrap_err(), file.verify().unwrap_err()] {
                     assert!(
@@ -334,8 +334,7 @@ fn commitments() {
             let contents = fill(group.seed + 180, size);
             for Merkle { max_chunks, commitment, .. } in &file.merkle {
                 if let Some(bytes) = &file.bytes {
-                    let mut file =
-                        open(bytes, &group.key).unwrap().with_merkle(*max_chunks).unwrap();
+                    let file = open(bytes, &group.key).unwrap().with_merkle(*max_chunks).unwrap();
                     assert_eq!(file.commitment().unwrap(), *commitment);
                     file.verify_tree().unwrap();
                     read += 1;

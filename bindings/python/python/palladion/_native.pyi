@@ -300,6 +300,7 @@ class Raf:
         secret: _Secret,
         *,
         write: bool = False,
+        beside_writer: bool = False,
         merkle: Literal[True] | MerkleHasher | None = None,
         max_chunks: int | None = None,
         rebuild: bool = True,
@@ -312,6 +313,7 @@ class Raf:
     def file_id(self) -> bytes: ...
     @property
     def size(self) -> int: ...
+    def refresh(self) -> int: ...
     @property
     def poisoned(self) -> bool: ...
     @property

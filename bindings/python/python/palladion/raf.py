@@ -35,6 +35,11 @@ default). If your reads or writes are small, wrap the file in an ``io.BufferedRa
 unnoticed: reading it raises :class:`DamagedChunkError` and returns no wrong data. Someone who can
 write to the file *can* restore an older version of it or of single chunks. To detect that, keep a
 commitment elsewhere (see :meth:`RafFile.commitment`).
+
+**After an error.** If a change fails, each chunk and the size are old or new, and the file can be
+used further. Only a commitment raises :class:`PoisonedError` until the tree has been rebuilt. Once
+:meth:`RafFile.sync` has failed, it raises :class:`SyncFailedError` until the file is opened again,
+because systems forget what they could not write.
 """
 
 from __future__ import annotations
@@ -53,6 +58,7 @@ if TYPE_CHECKING:
     from ._native import Buffer
 
 __all__ = [
+    "ChangingChunkError",
     "ChunkSizeError",
     "ContextLengthError",
     "DamagedChunkError",
@@ -68,6 +74,7 @@ __all__ = [
     "RafFile",
     "ReadOnlyError",
     "Storage",
+    "SyncFailedError",
     "TooLargeError",
     "TreeFullError",
     "TreeMismatchError",
@@ -137,6 +144,15 @@ class DamagedChunkError(RafError, VerificationError):
         self.index = index
 
 
+class ChangingChunkError(RafError):
+    """A chunk kept changing while it was read beside a writer. Read it again."""
+
+    def __init__(self, message: str, index: int) -> None:
+        super().__init__(message, index)
+        #: Its index; the first is 0.
+        self.index = index
+
+
 class TruncatedError(RafError):
     """The file is shorter than a header, or than its header says."""
 
@@ -166,7 +182,17 @@ class ExistsError(RafError, FileExistsError):
 
 
 class PoisonedError(RafError):
-    """An earlier change failed in the middle. Open the file again."""
+    """An earlier change failed in the middle, so the Merkle tree may not match the file.
+
+    Rebuild it, or open the file again.
+    """
+
+
+class SyncFailedError(RafError):
+    """An earlier sync failed, so part of what was written before it may be lost.
+
+    Open the file again and verify it.
+    """
 
 
 class ReadOnlyError(RafError, io.UnsupportedOperation):
@@ -375,6 +401,7 @@ class RafFile(io.RawIOBase):
         #: The path, file or storage that was opened.
         self.name = name
         self._position = native.size if "a" in mode else 0
+        self._process = os.getpid()
         # Guards the position. Reentrant, so that a storage that wrongly uses its own file gets the
         # error from native code instead of a deadlock.
         self._moving = threading.RLock()
@@ -403,6 +430,12 @@ class RafFile(io.RawIOBase):
         raf = self._check()
         if not self.writable():
             raise ReadOnlyError("the file was opened for reading only")
+        if os.getpid() != self._process:
+            # Each of the two would write the size that it knows.
+            raise RafError(
+                "the file was opened before this process was forked, which may only read it; "
+                "close it in both and open it again"
+            )
         return raf
 
     def readable(self) -> bool:
@@ -526,6 +559,10 @@ class RafFile(io.RawIOBase):
         """Bytes in the file."""
         return self._check().size
 
+    def refresh(self) -> int:
+        """Reads the header again, for files opened with ``beside_writer``, and returns the size."""
+        return self._check().refresh()
+
     @property
     def info(self) -> Info:
         """The contents of the header, which are verified."""
@@ -610,13 +647,20 @@ def open(  # noqa: A001 - like io.open
     chunk_size: int = 65536,
     merkle: bool | MerkleHasher | None = None,
     max_chunks: int | None = None,
+    beside_writer: bool = False,
 ) -> RafFile:
     """Opens or creates an encrypted file.
 
     ``file`` is a path, a seekable binary file such as ``io.BytesIO()``, or any :class:`Storage`. A
-    file opened by its path is locked: several programs may read it at once, or one may change it.
-    If that conflicts with another program, this raises :class:`BlockingIOError`. Programs other
-    than ``palladion`` may ignore the lock.
+    file opened by its path is locked: it may be open several times for reading, or once for
+    changing, in one process or several. Otherwise this raises :class:`BlockingIOError`. Programs
+    other than ``palladion`` may ignore the lock. A forked process shares it, so it may only read.
+
+    With ``beside_writer=True``, mode "rb" takes no lock, and another program may write meanwhile.
+    Each chunk is read as it was before or after a change, and several chunks may be of different
+    moments; :class:`ChangingChunkError` says that one kept changing. Call :meth:`RafFile.refresh`
+    to learn a new size: until then, what was cut off may be read as zeros. On Windows, a file that
+    is open for changing cannot be read.
 
     ``mode`` is as for ``io.open``: "rb", "r+b", "w+b", "x+b" or "a+b", or the write-only "wb", "xb"
     or "ab".
@@ -642,11 +686,20 @@ def open(  # noqa: A001 - like io.open
     b'dawn'
     """
     spelled = _mode_of(mode)
+    if beside_writer and spelled != "rb":
+        raise ValueError(f"beside_writer is for mode 'rb', not {mode!r}")
     place, secret = _place(file), _secret(key, key_file, passphrase, context)
     hasher = None if merkle is None or merkle is False else merkle
 
     def there(write: bool) -> _native.Raf:
-        return _native.Raf.open(place, secret, write=write, merkle=hasher, max_chunks=max_chunks)
+        return _native.Raf.open(
+            place,
+            secret,
+            write=write,
+            beside_writer=beside_writer,
+            merkle=hasher,
+            max_chunks=max_chunks,
+        )
 
     def new(access: str) -> _native.Raf:
         _output.refuse_same(file, key_file=key_file)

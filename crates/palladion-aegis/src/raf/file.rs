@@ -197,6 +197,10 @@ impl<A: Algorithm> Raf<A> {
     ///
     /// [`Error::AuthenticationFailed`], [`Error::Io`]; both zero the whole buffer.
     pub fn read(&mut self, buf: &mut [u8], offset: u64) -> Result<usize, Error> {
+        if let Err(e) = self.check() {
+            buf.fill(0);
+            return Err(e.into());
+        }
         self.file.read_at(buf, offset).map_err(|e| Error::of(e, "invalid read parameters"))
     }
 
@@ -209,6 +213,7 @@ impl<A: Algorithm> Raf<A> {
     /// [`Error::Overflow`], [`Error::Rng`], [`Error::Io`]. If a change had begun, everything fails
     /// until the file is opened again.
     pub fn write(&mut self, data: &[u8], offset: u64) -> Result<usize, Error> {
+        self.check()?;
         let written = self.file.write_at(data, offset);
         written.map_err(|e| Error::of(e, "invalid write parameters"))?;
         Ok(data.len())
@@ -220,6 +225,7 @@ impl<A: Algorithm> Raf<A> {
     ///
     /// As for [`write`](Self::write).
     pub fn truncate(&mut self, size: u64) -> Result<(), Error> {
+        self.check()?;
         self.file.set_size(size).map_err(|e| Error::of(e, "invalid truncate parameters"))
     }
 
@@ -234,7 +240,8 @@ impl<A: Algorithm> Raf<A> {
     ///
     /// [`Error::Io`].
     pub fn sync(&mut self) -> Result<(), Error> {
-        self.file.sync().map_err(|e| Error::of(e, "invalid sync parameters"))
+        self.check()?;
+        Ok(self.file.storage_mut().sync()?)
     }
 
     /// Rebuilds the Merkle tree from the contents of the file.
@@ -243,6 +250,7 @@ impl<A: Algorithm> Raf<A> {
     ///
     /// [`Error::MerkleNotEnabled`], [`Error::AuthenticationFailed`], [`Error::Io`].
     pub fn merkle_rebuild(&mut self) -> Result<(), Error> {
+        self.check()?;
         self.file.rebuild_tree().map_err(|e| Error::of(e, "invalid merkle parameters"))
     }
 
@@ -253,6 +261,7 @@ impl<A: Algorithm> Raf<A> {
     ///
     /// [`Error::MerkleNotEnabled`], [`Error::Io`].
     pub fn merkle_verify(&mut self) -> Result<Option<u64>, Error> {
+        self.check()?;
         let Err((chunk, e)) = self.file.verify_tree() else { return Ok(None) };
         match Error::of(e, "invalid merkle parameters") {
             Error::AuthenticationFailed => Ok(Some(chunk.unwrap_or(u64::MAX))),
@@ -269,7 +278,16 @@ impl<A: Algorithm> Raf<A> {
     /// [`Error::MerkleNotEnabled`], [`Error::InvalidArgument`] if the buffer is too short,
     /// [`Error::Io`].
     pub fn merkle_commitment(&self, out: &mut [u8]) -> Result<(), Error> {
+        self.check()?;
         self.file.commitment_into(out).map_err(|e| Error::of(e, "output buffer too short"))
+    }
+
+    /// Fails if a change has failed part way: like crate `aegis`, though the file could be used.
+    fn check(&self) -> io::Result<()> {
+        if self.file.is_poisoned() {
+            return Err(io::Error::other("an earlier change failed part way; open the file again"));
+        }
+        Ok(())
     }
 }
 

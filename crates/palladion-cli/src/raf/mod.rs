@@ -151,7 +151,7 @@ fn decrypt(
     let mut inputs = vec![("input", &place.metadata)];
     inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
     let output = Output::open(output, force, Access::Usual, &inputs)?;
-    let mut file = place.unlock(key, source)?;
+    let file = place.unlock(key, source)?;
     let size = file.raf.size();
     if offset > size {
         return Err(Failure::usage(format!(
@@ -326,7 +326,7 @@ impl<'a> Change<'a> {
                 return Err(failure);
             }
             // Even if this fails, the file is sound: only its end may be longer than needed.
-            let _ = file.recover();
+            let _ = file.raf.recover().and_then(|()| file.raf.sync());
             return Err(failure.hint(format!(
                 "wrote {done} bytes before the error; the file has {} bytes",
                 file.raf.size()
@@ -457,7 +457,7 @@ impl Hasher for Watched {
 }
 
 /// Reads all chunks, reports damaged ones, and counts them.
-fn damaged(mut file: Opened) -> Result<u64> {
+fn damaged(file: Opened) -> Result<u64> {
     let info = file.raf.info();
     let chunk = u64::from(info.chunk_size);
     let mut buffer = Zeroizing::new(vec![0; PIECE as usize]);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use palladion_file::KdfParams;
 use palladion_raf::{
-    Algorithm, Environment, Error, HEADER_LEN, Info, Options, Raf, System, merkle, probe,
+    Algorithm, Environment, Error, Found, HEADER_LEN, Info, Options, Raf, System, merkle, probe,
 };
 use zeroize::Zeroizing;
 
@@ -117,12 +117,12 @@ impl Place {
 
     pub fn open_with(self, master_key: &[u8]) -> Result<Opened> {
         let Self { name, file, change, tried, .. } = self;
-        match if change {
-            Raf::open(file, master_key)
-        } else {
-            Raf::open_read_only(file, master_key)
-        } {
-            Ok(raf) => Ok(Opened { name, raf, master_key: master_key.to_vec().into() }),
+        let opened = Found::new(file).and_then(|found| {
+            let found = if change { found } else { found.read_only() };
+            found.unlocked().open(master_key) // it is locked already
+        });
+        match opened {
+            Ok(raf) => Ok(Opened { name, raf }),
             Err(error) => {
                 let is_wrong = matches!(error, Error::WrongKey);
                 let failure = failed("open", &name, None, error);
@@ -152,23 +152,12 @@ fn no_pipe(name: &str) -> Failure {
 pub struct Opened {
     pub name: String,
     pub raf: Raf<File>,
-    master_key: Zeroizing<Vec<u8>>,
 }
 
 impl Opened {
     /// The failure of `action` with an error of the library.
     pub fn failed(&self, action: &str, error: Error) -> Failure {
         failed(action, &self.name, Some(self.raf.info()), error)
-    }
-
-    /// Opens the file again after a failed write, and gives back what the write took past its end.
-    pub fn recover(&mut self) -> std::result::Result<(), Error> {
-        let file = self.raf.storage_mut().try_clone()?;
-        self.raf = Raf::open(file, &self.master_key)?;
-        let info = self.raf.info();
-        let records = info.chunks() * info.record_len() as u64;
-        self.raf.storage_mut().set_len(HEADER_LEN as u64 + records)?;
-        self.raf.sync()
     }
 
     /// Fails if the disk has no room for the file with contents of `size` bytes.
@@ -179,8 +168,8 @@ impl Opened {
             let more = size.div_ceil(info.chunk_size.into()).saturating_sub(info.chunks());
             let needed = u128::from(more) * info.record_len() as u128;
             let disk = rustix::fs::fstatvfs(self.raf.storage_mut());
-            let free = disk.map(|disk| u128::from(disk.f_bavail) * u128::from(disk.f_frsize));
-            if let Ok(free) = free
+            let free = disk.ok().and_then(|disk| free(disk.f_blocks, disk.f_bavail, disk.f_frsize));
+            if let Some(free) = free
                 && needed > free
             {
                 return Err(Failure::new(format!(
@@ -196,6 +185,13 @@ impl Opened {
     }
 }
 
+/// The bytes that are left on a disk, if it knows: a file system in memory or in a program of its
+/// own may say that it has 0 blocks, of which 0 are left.
+#[cfg(unix)]
+fn free(blocks: u64, available: u64, block_len: u64) -> Option<u128> {
+    (blocks > 0 && block_len > 0).then(|| u128::from(available) * u128::from(block_len))
+}
+
 /// Creates an empty file.
 pub fn create(output: &Output, key: &KeyArgs, new: &NewArgs, mut source: Source) -> Result<Opened> {
     let file = output.random_access()?;
@@ -207,9 +203,10 @@ pub fn create(output: &Output, key: &KeyArgs, new: &NewArgs, mut source: Source)
     // A passphrase needs the id as salt before the file is created.
     let options =
         Options::default().algorithm(new.algorithm).chunk_size(new.chunk_size).file_id(id);
-    let opened = options.create(file, &master_key);
+    // It gets its name at the end, when someone else may open it.
+    let opened = options.unlocked().create(file, &master_key);
     match opened {
-        Ok(raf) => Ok(Opened { name: output.name.clone(), raf, master_key }),
+        Ok(raf) => Ok(Opened { name: output.name.clone(), raf }),
         Err(error) => Err(failed("write", &output.name, None, error)),
     }
 }
@@ -318,4 +315,18 @@ pub fn bytes_of(info: &Info, chunk: u64) -> String {
     let size = u64::from(info.chunk_size);
     let start = chunk * size;
     format!("bytes {start} to {}", info.size.min(start.saturating_add(size)).saturating_sub(1))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::free;
+
+    #[test]
+    fn a_disk_that_does_not_know_has_room() {
+        assert_eq!(free(100, 10, 4096), Some(40960));
+        assert_eq!(free(100, 0, 4096), Some(0));
+        assert_eq!(free(0, 0, 4096), None);
+        assert_eq!(free(100, 10, 0), None);
+        assert_eq!(free(u64::MAX, u64::MAX, 4096), Some(u128::from(u64::MAX) * 4096));
+    }
 }

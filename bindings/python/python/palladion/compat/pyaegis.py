@@ -925,6 +925,11 @@ class _Raf(_Keyed):
         if self._closed:
             raise ValueError("the file is closed")
         try:
+            # pyaegis refuses everything then, though the file could be used further.
+            if self._raf.poisoned:
+                raise raf.PoisonedError(
+                    "an earlier change failed in the middle; open the file again"
+                )
             return work(self._raf)
         except _FAILURES as error:
             raise _raf_error(error, action) from error
@@ -1075,14 +1080,7 @@ class _Raf(_Keyed):
     def size(self) -> int:
         """Bytes in the file."""
 
-        def size(native: _native.Raf) -> int:
-            if native.poisoned:
-                raise raf.PoisonedError(
-                    "an earlier change failed in the middle; open the file again"
-                )
-            return native.size
-
-        return self._do("size", size)
+        return self._do("size", lambda raf: raf.size)
 
     @property
     def closed(self) -> bool:

@@ -1,0 +1,263 @@
+//! Several who use one file: threads, and files that are opened several times.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::PathBuf;
+use std::sync::RwLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use palladion_raf::{Error, Found, Lock, Memory, Options, Raf, Storage};
+
+const CHUNK: usize = 4096;
+const KEY: [u8; 32] = [5; 32];
+
+/// A file that is removed at the end.
+struct Path(PathBuf);
+
+impl Path {
+    fn new(name: &str) -> Self {
+        let name = format!("palladion-raf-{name}-{}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+
+    fn open(&self) -> File {
+        File::options().read(true).write(true).create(true).truncate(false).open(&self.0).unwrap()
+    }
+}
+
+impl Drop for Path {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn options() -> Options {
+    Options::default().chunk_size(CHUNK as u32)
+}
+
+/// Whether files have locks here.
+fn has_locks(path: &Path) -> bool {
+    let mut file = path.open();
+    let has = Storage::set_lock(&mut file, Some(Lock::Exclusive)).unwrap();
+    Storage::set_lock(&mut file, None).unwrap();
+    has
+}
+
+#[test]
+#[cfg_attr(target_family = "wasm", ignore = "no locks there")]
+fn one_writer_or_many_readers() {
+    let path = Path::new("locks");
+    if !has_locks(&path) {
+        return;
+    }
+    let mut writer = options().create(path.open(), &KEY).unwrap();
+    writer.write_at(b"text", 0).unwrap();
+    let is_locked = |result: Result<Raf<File>, Error>| matches!(result, Err(Error::Locked));
+    assert!(is_locked(Raf::open(path.open(), &KEY)));
+    assert!(is_locked(Raf::open_read_only(path.open(), &KEY)));
+    assert!(is_locked(options().overwrite(true).create(path.open(), &KEY)));
+    drop(writer);
+
+    let reader = Raf::open_read_only(path.open(), &KEY).unwrap();
+    let other = Raf::open_read_only(path.open(), &KEY).unwrap();
+    assert!(is_locked(Raf::open(path.open(), &KEY)));
+    drop(other);
+    // Who gives the storage back gives up the lock, though the file stays open.
+    let file = reader.into_storage();
+    let mut writer = Raf::open(path.open(), &KEY).unwrap();
+    assert_eq!(writer.size(), 4);
+
+    // Without a lock, nobody is in the way; nor is who lends the file.
+    if !cfg!(windows) {
+        Found::new(path.open()).unwrap().unlocked().open(&KEY).unwrap();
+        Raf::open(&mut path.open(), &KEY).unwrap();
+        Raf::open_beside_writer(path.open(), &KEY).unwrap();
+    }
+    writer.write_at(b"more", 4).unwrap();
+    drop((writer, file));
+    assert_eq!(Raf::open(path.open(), &KEY).unwrap().size(), 8);
+    let kind = io::Error::from(Error::Locked).kind();
+    assert_eq!(kind, io::ErrorKind::ResourceBusy);
+}
+
+/// What changes between looking at a header and locking the file counts.
+#[test]
+#[cfg_attr(target_family = "wasm", ignore = "no locks there")]
+fn changed_before_it_was_locked() {
+    let path = Path::new("before");
+    options().create(path.open(), &KEY).unwrap().write_at(b"text", 0).unwrap();
+    let has_locks = has_locks(&path);
+    let found = Found::new(path.open()).unwrap();
+    Raf::open(path.open(), &KEY).unwrap().set_size(10_000).unwrap();
+    let file = found.open(&KEY).unwrap();
+    assert_eq!(file.size(), if has_locks { 10_000 } else { 4 });
+}
+
+/// Threads read at once, and in turn if the storage allows no more.
+#[test]
+fn threads() {
+    fn read<S: Storage + Send + Sync>(file: &Raf<S>, expected: &[u8]) {
+        thread::scope(|scope| {
+            for thread in 0..4 {
+                scope.spawn(move || {
+                    for round in 0..30 {
+                        let offset = (thread * 1777 + round * 4099) % expected.len();
+                        let len = [10, CHUNK, 300_000][round % 3];
+                        let mut buf = vec![0; len];
+                        let n = file.read_at(&mut buf, offset as u64).unwrap();
+                        assert!(buf[..n] == expected[offset..][..n]);
+                    }
+                });
+            }
+        });
+        file.verify().unwrap();
+    }
+    let path = Path::new("threads");
+    let expected: Vec<u8> = (0..700_000).map(|i| (i * 7 / 5) as u8).collect();
+    let mut file = options().create(path.open(), &KEY).unwrap();
+    file.write_at(&expected, 0).unwrap();
+    read(&file, &expected);
+    let mut memory = options().create(Memory::default(), &KEY).unwrap();
+    memory.write_at(&expected, 0).unwrap();
+    read(&memory, &expected);
+
+    // A page store: many who read, and one who writes.
+    file.write_at(&[99; 2 * CHUNK], 0).unwrap();
+    let file = RwLock::new(file);
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for page in 0..100 {
+                    let mut buf = vec![0; CHUNK];
+                    let n = file.read().unwrap().read_at(&mut buf, page * CHUNK as u64).unwrap();
+                    assert!(n == CHUNK && buf == vec![buf[0]; CHUNK] || page >= 2);
+                }
+            });
+        }
+        for round in 0..50 {
+            file.write().unwrap().write_at(&[round; 2 * CHUNK], 0).unwrap();
+        }
+    });
+}
+
+/// Beside a writer every chunk is read whole, and the size is that of the last look.
+#[test]
+#[cfg_attr(target_os = "windows", ignore = "what is locked cannot be read there")]
+fn beside_a_writer() {
+    let path = Path::new("beside");
+    let mut writer = options().create(path.open(), &KEY).unwrap();
+    writer.write_at(&[1; 8 * CHUNK], 0).unwrap();
+    let reader = Raf::open_beside_writer(path.open(), &KEY).unwrap();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut buf = vec![0; 8 * CHUNK];
+                while !done.load(Ordering::Relaxed) {
+                    let n = match reader.read_at(&mut buf, 0) {
+                        Ok(n) => n,
+                        // It may be unlucky each time.
+                        Err(Error::ChangingChunk { .. }) => continue,
+                        Err(e) => panic!("{e}"),
+                    };
+                    for chunk in buf[..n].chunks(CHUNK) {
+                        assert!(chunk.iter().all(|byte| *byte == chunk[0]), "a mixture");
+                    }
+                    reader.refresh().unwrap();
+                }
+            });
+        }
+        for round in 0..400 {
+            let chunks = 3 + round % 30;
+            writer.set_size((chunks * CHUNK) as u64).unwrap();
+            writer.write_at(&vec![round as u8; chunks * CHUNK], 0).unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(reader.refresh().unwrap(), writer.size());
+    assert!(matches!(
+        Found::new(path.open()).unwrap().beside_writer().open(&KEY).unwrap().write_at(b"x", 0),
+        Err(Error::ReadOnly)
+    ));
+
+    // What is damaged and stays so is damaged.
+    writer.write_at(&[1; CHUNK], 0).unwrap();
+    writer.storage_mut().write_at(b"damage", 200).unwrap();
+    let mut buf = vec![1; 100];
+    assert!(matches!(reader.read_at(&mut buf, 0), Err(Error::DamagedChunk { index: 0 })));
+    assert_eq!(buf, [0; 100]);
+    assert!(matches!(reader.verify(), Err(Error::DamagedChunk { index: 0 })));
+    // And another file in its place is another file.
+    drop(writer);
+    options().overwrite(true).create(path.open(), &KEY).unwrap();
+    assert!(matches!(reader.refresh(), Err(Error::WrongKey)));
+}
+
+/// A storage whose chunk is complete only after some looks, as if a writer were at it.
+struct Late {
+    memory: Memory,
+    looks: u32,
+}
+
+impl Storage for Late {
+    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.memory.read_at(buf, offset)?;
+        if offset > 0 && self.looks > 0 {
+            self.looks -= 1;
+            buf[100] ^= 1;
+        }
+        Ok(())
+    }
+    fn write_at(&mut self, _: &[u8], _: u64) -> io::Result<()> {
+        unreachable!()
+    }
+    fn size(&mut self) -> io::Result<u64> {
+        self.memory.size()
+    }
+    fn set_size(&mut self, _: u64) -> io::Result<()> {
+        unreachable!()
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn incomplete_chunks_are_read_again() {
+    let mut file = options().create(Memory::default(), &KEY).unwrap();
+    file.write_at(b"text", 0).unwrap();
+    let memory = file.into_storage();
+    let late = |looks| Late { memory: memory.clone(), looks };
+    let mut buf = [0; 4];
+    let reader = Raf::open_beside_writer(late(5), &KEY).unwrap();
+    assert_eq!((reader.read_at(&mut buf, 0).unwrap(), &buf), (4, b"text"));
+    let reader = Raf::open_beside_writer(late(5), &KEY).unwrap();
+    reader.verify().unwrap();
+    let mut reader = Raf::open_beside_writer(late(9), &KEY).unwrap().with_merkle(4).unwrap();
+    reader.storage_mut().looks = 5;
+    reader.verify_tree().unwrap();
+    // Who has locked the file, or said that nobody writes to it, need not look again.
+    let reader = Raf::open_read_only(late(1), &KEY).unwrap();
+    assert!(matches!(reader.read_at(&mut buf, 0), Err(Error::DamagedChunk { index: 0 })));
+}
+
+/// The tree of a file that has another size now is not that of the file.
+#[test]
+fn trees_of_what_was() {
+    let path = Path::new("tree");
+    let mut writer = Found::new(options().create(path.open(), &KEY).unwrap().into_storage())
+        .unwrap()
+        .unlocked()
+        .open(&KEY)
+        .unwrap();
+    writer.write_at(b"text", 0).unwrap();
+    let mut reader = Raf::open_beside_writer(path.open(), &KEY).unwrap().with_merkle(4).unwrap();
+    let before = reader.commitment().unwrap();
+    writer.write_at(b"more", 4).unwrap();
+    assert_eq!(reader.commitment().unwrap(), before);
+    assert_eq!(reader.refresh().unwrap(), 8);
+    assert!(matches!(reader.commitment(), Err(Error::Poisoned)));
+    reader.rebuild_tree().unwrap();
+    assert_ne!(reader.commitment().unwrap(), before);
+}
