@@ -97,6 +97,22 @@ for header in "$work"/prefix/include/palladion/*.h; do
     g++ -std=c++17 "${strict[@]}" -I"$work/prefix/include/palladion" -fsyntax-only -x c++ \
         "$work/header.c"
 done
+echo "== results that must be looked at"
+ignored() { # CALL: the compiler warns if its result is ignored
+    printf '#include <palladion.h>\nvoid f(aegis128l_mac_state *st, uint8_t *x);\n%s\n' \
+        "void f(aegis128l_mac_state *st, uint8_t *x) { (void) st; $1; }" >"$work/ignored.c"
+    gcc -std=c99 -I"$work/prefix/include/palladion" -fsyntax-only "$work/ignored.c" 2>&1 |
+        grep -q Wunused-result
+}
+ignored 'aegis128l_mac_verify(st, x, 16)'
+ignored 'palladion_random(x, 16)'
+ignored 'aegis128l_decrypt(x, x, 16, 16, x, 0, x, x)'
+if ignored 'aegis128l_mac_update(st, x, 16)'; then exit 1; fi
+# The macros without GNU's attributes, as for MSVC.
+printf '#include "aegis_common.h"\nAEGIS_WARN_UNUSED_RESULT\nint f(void);\n' >"$work/header.c"
+for compiler in "gcc -std=c99" "g++ -std=c++11 -x c++" "g++ -std=c++17 -x c++"; do
+    $compiler -U__GNUC__ "${strict[@]}" -I"$capi/include" -fsyntax-only "$work/header.c"
+done
 echo "== backends by name, and none of such a name"
 for backend in $backends; do
     PALLADION_BACKEND=$backend "$work/bin/interface-gcc" >/dev/null
@@ -169,6 +185,14 @@ rm -f "$work/notes.raf"
 "$work/bin/raf" "$work/notes.raf" && [ "$("$work/bin/raf" "$work/notes.raf" | wc -l)" = 2 ]
 "$work/bin/streaming" <README.md >"$work/sealed" && "$work/bin/streaming" -d <"$work/sealed" |
     cmp - README.md
+# A failed read or write is a failure, and gives no tag. A folder cannot be read.
+for options in "" -d; do
+    if "$work/bin/streaming" $options <"$work" >"$work/unread" 2>/dev/null; then exit 1; fi
+    [ ! -s "$work/unread" ]
+done
+if "$work/bin/streaming" <README.md >/dev/full 2>/dev/null; then exit 1; fi
+if "$work/bin/streaming" -d <"$work/sealed" >/dev/full 2>/dev/null; then exit 1; fi
+if "$work/bin/raf" "$work/notes.raf" >/dev/full 2>/dev/null; then exit 1; fi
 printf x >>"$work/sealed"
 if "$work/bin/streaming" -d <"$work/sealed" >/dev/null 2>&1; then
     echo "a damaged stream was accepted" >&2

@@ -172,6 +172,7 @@ size_t aegis_raf_scratch_align(void);
  * @return 0; or -1 with errno EINVAL if this library does not know the header, or an argument is
  *         null
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis_raf_probe(const aegis_raf_io *io, aegis_raf_info *info);
 
 /**
@@ -189,6 +190,7 @@ size_t aegis_raf_merkle_buffer_size(const aegis_raf_merkle_config *cfg);
  * @param context     the purpose, at most 120 bytes with a key of 16, 72 with one of 32
  * @return 0, or -1 with errno EINVAL
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis_raf_derive_master_key(uint8_t *out, size_t out_len, const uint8_t *master_key,
                                 size_t master_key_len, const uint8_t *context, size_t context_len);
 
@@ -215,6 +217,7 @@ size_t aegis128l_raf_scratch_size(uint32_t chunk_size);
  *
  * @return 0; or -1 with errno EINVAL if the chunk size is invalid or the buffer too small for it
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
@@ -227,6 +230,7 @@ int aegis128l_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t ch
  *         (the file has contents, and AEGIS_RAF_TRUNCATE is not set), ENOENT (it has none, and
  *         AEGIS_RAF_CREATE is not set), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_create(aegis128l_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                    const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -238,6 +242,7 @@ int aegis128l_raf_create(aegis128l_raf_ctx *ctx, const aegis_raf_io *io, const a
  *         is not such a file, its end is missing, or an argument, callback or buffer is null or
  *         invalid), EOVERFLOW (the Merkle tree is too small), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_open(aegis128l_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                  const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -269,6 +274,7 @@ int aegis128l_raf_write(aegis128l_raf_ctx *ctx, size_t *bytes_written, const uin
  *
  * @return as aegis128l_raf_write
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_truncate(aegis128l_raf_ctx *ctx, uint64_t size);
 
 /**
@@ -283,6 +289,7 @@ int aegis128l_raf_get_size(const aegis128l_raf_ctx *ctx, uint64_t *size);
  *
  * @return 0; or -1 with errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_sync(aegis128l_raf_ctx *ctx);
 
 /**
@@ -296,6 +303,7 @@ void aegis128l_raf_close(aegis128l_raf_ctx *ctx);
  *
  * @return 0; or -1 with errno ENOTSUP (there is no tree), or as aegis128l_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_merkle_rebuild(aegis128l_raf_ctx *ctx);
 
 /**
@@ -306,6 +314,7 @@ int aegis128l_raf_merkle_rebuild(aegis128l_raf_ctx *ctx);
  * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as
  *         aegis128l_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_merkle_verify(aegis128l_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
 /**
@@ -314,6 +323,7 @@ int aegis128l_raf_merkle_verify(aegis128l_raf_ctx *ctx, uint64_t *corrupted_chun
  * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
  *         earlier write failed)
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_merkle_commitment(const aegis128l_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
 /* AEGIS-128X2 */
@@ -339,6 +349,7 @@ size_t aegis128x2_raf_scratch_size(uint32_t chunk_size);
  *
  * @return 0; or -1 with errno EINVAL if the chunk size is invalid or the buffer too small for it
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
@@ -351,6 +362,7 @@ int aegis128x2_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t c
  *         (the file has contents, and AEGIS_RAF_TRUNCATE is not set), ENOENT (it has none, and
  *         AEGIS_RAF_CREATE is not set), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_create(aegis128x2_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                    const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -362,6 +374,7 @@ int aegis128x2_raf_create(aegis128x2_raf_ctx *ctx, const aegis_raf_io *io, const
  *         is not such a file, its end is missing, or an argument, callback or buffer is null or
  *         invalid), EOVERFLOW (the Merkle tree is too small), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_open(aegis128x2_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                  const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -393,6 +406,7 @@ int aegis128x2_raf_write(aegis128x2_raf_ctx *ctx, size_t *bytes_written, const u
  *
  * @return as aegis128x2_raf_write
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_truncate(aegis128x2_raf_ctx *ctx, uint64_t size);
 
 /**
@@ -407,6 +421,7 @@ int aegis128x2_raf_get_size(const aegis128x2_raf_ctx *ctx, uint64_t *size);
  *
  * @return 0; or -1 with errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_sync(aegis128x2_raf_ctx *ctx);
 
 /**
@@ -420,6 +435,7 @@ void aegis128x2_raf_close(aegis128x2_raf_ctx *ctx);
  *
  * @return 0; or -1 with errno ENOTSUP (there is no tree), or as aegis128x2_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_merkle_rebuild(aegis128x2_raf_ctx *ctx);
 
 /**
@@ -430,6 +446,7 @@ int aegis128x2_raf_merkle_rebuild(aegis128x2_raf_ctx *ctx);
  * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as
  *         aegis128x2_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_merkle_verify(aegis128x2_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
 /**
@@ -438,6 +455,7 @@ int aegis128x2_raf_merkle_verify(aegis128x2_raf_ctx *ctx, uint64_t *corrupted_ch
  * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
  *         earlier write failed)
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_merkle_commitment(const aegis128x2_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
 /* AEGIS-128X4 */
@@ -463,6 +481,7 @@ size_t aegis128x4_raf_scratch_size(uint32_t chunk_size);
  *
  * @return 0; or -1 with errno EINVAL if the chunk size is invalid or the buffer too small for it
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
@@ -475,6 +494,7 @@ int aegis128x4_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t c
  *         (the file has contents, and AEGIS_RAF_TRUNCATE is not set), ENOENT (it has none, and
  *         AEGIS_RAF_CREATE is not set), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_create(aegis128x4_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                    const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -486,6 +506,7 @@ int aegis128x4_raf_create(aegis128x4_raf_ctx *ctx, const aegis_raf_io *io, const
  *         is not such a file, its end is missing, or an argument, callback or buffer is null or
  *         invalid), EOVERFLOW (the Merkle tree is too small), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_open(aegis128x4_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                  const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -517,6 +538,7 @@ int aegis128x4_raf_write(aegis128x4_raf_ctx *ctx, size_t *bytes_written, const u
  *
  * @return as aegis128x4_raf_write
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_truncate(aegis128x4_raf_ctx *ctx, uint64_t size);
 
 /**
@@ -531,6 +553,7 @@ int aegis128x4_raf_get_size(const aegis128x4_raf_ctx *ctx, uint64_t *size);
  *
  * @return 0; or -1 with errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_sync(aegis128x4_raf_ctx *ctx);
 
 /**
@@ -544,6 +567,7 @@ void aegis128x4_raf_close(aegis128x4_raf_ctx *ctx);
  *
  * @return 0; or -1 with errno ENOTSUP (there is no tree), or as aegis128x4_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_merkle_rebuild(aegis128x4_raf_ctx *ctx);
 
 /**
@@ -554,6 +578,7 @@ int aegis128x4_raf_merkle_rebuild(aegis128x4_raf_ctx *ctx);
  * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as
  *         aegis128x4_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_merkle_verify(aegis128x4_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
 /**
@@ -562,6 +587,7 @@ int aegis128x4_raf_merkle_verify(aegis128x4_raf_ctx *ctx, uint64_t *corrupted_ch
  * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
  *         earlier write failed)
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_merkle_commitment(const aegis128x4_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
 /* AEGIS-256 */
@@ -587,6 +613,7 @@ size_t aegis256_raf_scratch_size(uint32_t chunk_size);
  *
  * @return 0; or -1 with errno EINVAL if the chunk size is invalid or the buffer too small for it
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
@@ -599,6 +626,7 @@ int aegis256_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chu
  *         (the file has contents, and AEGIS_RAF_TRUNCATE is not set), ENOENT (it has none, and
  *         AEGIS_RAF_CREATE is not set), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_create(aegis256_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                    const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -610,6 +638,7 @@ int aegis256_raf_create(aegis256_raf_ctx *ctx, const aegis_raf_io *io, const aeg
  *         is not such a file, its end is missing, or an argument, callback or buffer is null or
  *         invalid), EOVERFLOW (the Merkle tree is too small), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_open(aegis256_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                  const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -641,6 +670,7 @@ int aegis256_raf_write(aegis256_raf_ctx *ctx, size_t *bytes_written, const uint8
  *
  * @return as aegis256_raf_write
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_truncate(aegis256_raf_ctx *ctx, uint64_t size);
 
 /**
@@ -655,6 +685,7 @@ int aegis256_raf_get_size(const aegis256_raf_ctx *ctx, uint64_t *size);
  *
  * @return 0; or -1 with errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_sync(aegis256_raf_ctx *ctx);
 
 /**
@@ -668,6 +699,7 @@ void aegis256_raf_close(aegis256_raf_ctx *ctx);
  *
  * @return 0; or -1 with errno ENOTSUP (there is no tree), or as aegis256_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_merkle_rebuild(aegis256_raf_ctx *ctx);
 
 /**
@@ -678,6 +710,7 @@ int aegis256_raf_merkle_rebuild(aegis256_raf_ctx *ctx);
  * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as
  *         aegis256_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_merkle_verify(aegis256_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
 /**
@@ -686,6 +719,7 @@ int aegis256_raf_merkle_verify(aegis256_raf_ctx *ctx, uint64_t *corrupted_chunk)
  * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
  *         earlier write failed)
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_merkle_commitment(const aegis256_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
 /* AEGIS-256X2 */
@@ -711,6 +745,7 @@ size_t aegis256x2_raf_scratch_size(uint32_t chunk_size);
  *
  * @return 0; or -1 with errno EINVAL if the chunk size is invalid or the buffer too small for it
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
@@ -723,6 +758,7 @@ int aegis256x2_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t c
  *         (the file has contents, and AEGIS_RAF_TRUNCATE is not set), ENOENT (it has none, and
  *         AEGIS_RAF_CREATE is not set), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_create(aegis256x2_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                    const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -734,6 +770,7 @@ int aegis256x2_raf_create(aegis256x2_raf_ctx *ctx, const aegis_raf_io *io, const
  *         is not such a file, its end is missing, or an argument, callback or buffer is null or
  *         invalid), EOVERFLOW (the Merkle tree is too small), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_open(aegis256x2_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                  const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -765,6 +802,7 @@ int aegis256x2_raf_write(aegis256x2_raf_ctx *ctx, size_t *bytes_written, const u
  *
  * @return as aegis256x2_raf_write
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_truncate(aegis256x2_raf_ctx *ctx, uint64_t size);
 
 /**
@@ -779,6 +817,7 @@ int aegis256x2_raf_get_size(const aegis256x2_raf_ctx *ctx, uint64_t *size);
  *
  * @return 0; or -1 with errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_sync(aegis256x2_raf_ctx *ctx);
 
 /**
@@ -792,6 +831,7 @@ void aegis256x2_raf_close(aegis256x2_raf_ctx *ctx);
  *
  * @return 0; or -1 with errno ENOTSUP (there is no tree), or as aegis256x2_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_merkle_rebuild(aegis256x2_raf_ctx *ctx);
 
 /**
@@ -802,6 +842,7 @@ int aegis256x2_raf_merkle_rebuild(aegis256x2_raf_ctx *ctx);
  * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as
  *         aegis256x2_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_merkle_verify(aegis256x2_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
 /**
@@ -810,6 +851,7 @@ int aegis256x2_raf_merkle_verify(aegis256x2_raf_ctx *ctx, uint64_t *corrupted_ch
  * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
  *         earlier write failed)
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_merkle_commitment(const aegis256x2_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
 /* AEGIS-256X4 */
@@ -835,6 +877,7 @@ size_t aegis256x4_raf_scratch_size(uint32_t chunk_size);
  *
  * @return 0; or -1 with errno EINVAL if the chunk size is invalid or the buffer too small for it
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
@@ -847,6 +890,7 @@ int aegis256x4_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t c
  *         (the file has contents, and AEGIS_RAF_TRUNCATE is not set), ENOENT (it has none, and
  *         AEGIS_RAF_CREATE is not set), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_create(aegis256x4_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                    const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -858,6 +902,7 @@ int aegis256x4_raf_create(aegis256x4_raf_ctx *ctx, const aegis_raf_io *io, const
  *         is not such a file, its end is missing, or an argument, callback or buffer is null or
  *         invalid), EOVERFLOW (the Merkle tree is too small), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_open(aegis256x4_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                  const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -889,6 +934,7 @@ int aegis256x4_raf_write(aegis256x4_raf_ctx *ctx, size_t *bytes_written, const u
  *
  * @return as aegis256x4_raf_write
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_truncate(aegis256x4_raf_ctx *ctx, uint64_t size);
 
 /**
@@ -903,6 +949,7 @@ int aegis256x4_raf_get_size(const aegis256x4_raf_ctx *ctx, uint64_t *size);
  *
  * @return 0; or -1 with errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_sync(aegis256x4_raf_ctx *ctx);
 
 /**
@@ -916,6 +963,7 @@ void aegis256x4_raf_close(aegis256x4_raf_ctx *ctx);
  *
  * @return 0; or -1 with errno ENOTSUP (there is no tree), or as aegis256x4_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_merkle_rebuild(aegis256x4_raf_ctx *ctx);
 
 /**
@@ -926,6 +974,7 @@ int aegis256x4_raf_merkle_rebuild(aegis256x4_raf_ctx *ctx);
  * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), or as
  *         aegis256x4_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_merkle_verify(aegis256x4_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
 /**
@@ -934,6 +983,7 @@ int aegis256x4_raf_merkle_verify(aegis256x4_raf_ctx *ctx, uint64_t *corrupted_ch
  * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
  *         earlier write failed)
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_merkle_commitment(const aegis256x4_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
 #ifdef __cplusplus

@@ -9,7 +9,7 @@ use palladion::{Aegis, Error, KeyStream, Tag};
 use crate::memory::{
     RestingSession, Scratch, Work, bytes, bytes_mut, inout, not_overlapping, put_tag,
 };
-use crate::status::{FAILED, invalid_argument, status, with_backend};
+use crate::status::{invalid_argument, status, with_backend};
 
 /// The cipher with a key in C's memory.
 ///
@@ -234,7 +234,8 @@ pub(crate) unsafe fn state_update<
         Ok(())
     };
     // SAFETY: the caller's contract.
-    unsafe { RestingSession::<F, D, SIZE>::work_on(st, update) }.map_or(FAILED, status)
+    unsafe { RestingSession::<F, D, SIZE>::work_on(st, update) }
+        .map_or_else(invalid_argument, status)
 }
 
 #[inline(always)]
@@ -254,7 +255,7 @@ pub(crate) unsafe fn state_encrypt_final<F: Family, const D: usize, const SIZE: 
             }),
             _ => return invalid_argument(),
         };
-        done.map_or(FAILED, status)
+        done.map_or_else(invalid_argument, status)
     }
 }
 
@@ -277,7 +278,7 @@ pub(crate) unsafe fn state_decrypt_final<F: Family, const D: usize, const SIZE: 
             }
             _ => return invalid_argument(),
         };
-        result.map_or(FAILED, status)
+        result.map_or_else(invalid_argument, status)
     }
 }
 
