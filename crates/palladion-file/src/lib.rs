@@ -34,6 +34,8 @@
 //!
 //! The secret is a [`MasterKey`] (32 random bytes, usually from a key file) or a [`Passphrase`]
 //! (stretched with Argon2id).
+//!
+//! For `wasm32-unknown-unknown` in a browser or Node, enable the feature `js`.
 
 #![forbid(unsafe_code)]
 

@@ -24,6 +24,8 @@
 //!
 //! With the feature `parallel` (on by default), reads and writes of 256 KiB or more use all cores,
 //! in the thread pool of `rayon`. Only one thread at a time can use a [`Raf`].
+//!
+//! For `wasm32-unknown-unknown` in a browser or Node, enable the feature `js`.
 #![forbid(unsafe_code)]
 
 mod bulk;
