@@ -121,8 +121,8 @@ EOF
     echo "aegis = { package = \"palladion-aegis\", path = \"$ours\" }" >>Cargo.toml
     cargo run --quiet
     cargo tree --quiet | grep -F "($ours)"
-    # The recipe for a dependency that demands an older version, as it is written. Cargo cannot reach
-    # the repository here, so the copy gets the checkout in its place.
+    # The recipe for a dependency that demands an older version, as it is written. The copy gets the
+    # checkout in place of the repository, which cargo cannot reach here.
     sed -i '/^aegis/d' Cargo.toml
     echo 'aegis = "=0.9.15"' >>Cargo.toml
     ln -s "$root" ../palladion
