@@ -80,7 +80,8 @@ typedef struct palladion_message {
  * this is faster than one call for each, if the messages have up to a few kilobytes and similar
  * lengths. It allocates no memory.
  *
- * The memory that one message writes must not overlap what another reads or writes.
+ * The memory that one message writes must not overlap what another reads or writes, nor its own
+ * associated data, nonce and key.
  *
  * @param alg    the variant, one of the numbers above
  * @param maclen bytes in each tag, 16 or 32
