@@ -27,6 +27,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p "${CARGO_TARGET_DIR:-target}/release-build"
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
+export CARGO_TARGET_DIR=$target # even if cargo's settings have another
 out=$target/release-build tools=$target/release-tools
 version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 work=$(mktemp -d)
@@ -241,8 +242,8 @@ pack() { (cd bindings/js && npm pack --silent --pack-destination "$out" "./$1" >
 # To be unpacked in /.
 build_c() {
     local folder=$work/libpalladion-$version-$host
-    make --silent -C crates/palladion-capi install DESTDIR="$folder" CARGO_TARGET_DIR="$target" \
-        CARGO_FLAGS=--quiet
+    make --silent -C crates/palladion-capi install DESTDIR="$folder" \
+        CARGO_FLAGS="--quiet --target $host"
     install -D -m 644 -t "$folder/usr/local/share/doc/libpalladion" \
         LICENSE-MIT LICENSE-APACHE docs/c.md
     strip --strip-debug --enable-deterministic-archives "$folder"/usr/local/lib/*.a

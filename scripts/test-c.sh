@@ -10,17 +10,17 @@
 #
 # Needs (Debian): gcc g++ make pkg-config cmake valgrind. Tests clang too if clang-19 and
 # libclang-rt-19-dev are installed, and musl if musl-tools and rustup's target are. MUSL=1 tests
-# musl with rustc-web, cargo-web and rust-web-src instead of rustup, which takes two minutes.
+# musl in any case: with rustup's target or, if there is none, with rustc-web, cargo-web and
+# rust-web-src, which takes two minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 capi=crates/palladion-capi
-target=${CARGO_TARGET_DIR:-target}
+target=${CARGO_TARGET_DIR:-target} host=$(rustc -vV | sed -n 's/^host: //p')
 work=$(realpath -m "$target")/c
 rm -rf "$work/prefix" "$work/compat" "$work/musl" "$work/bin" "$work/cmake" "$work/moved" \
-    "$work/project"
+    "$work/project" "$work/destination" "$work/sudo" "$work/elsewhere" "$work/a b"
 mkdir -p "$work/bin"
-[ -x "$target/release/palladion" ] || cargo build --quiet --release -p palladion-cli
-backends=$("$target/release/palladion" backends | awk '$2 == "yes" { print $1 }')
+backends=$("$(scripts/built.sh -p palladion-cli)" backends | awk '$2 == "yes" { print $1 }')
 [ -n "$backends" ]
 
 scripts/make-headers.sh --check
@@ -34,8 +34,9 @@ soname() { readelf -d "$1" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p'; }
 [ "$(soname "$work/compat/lib/libaegis.so")" = libaegis.so.0 ]
 make -s -C "$capi" install COMPAT=1 PREFIX=/usr DESTDIR="$work/destination" >/dev/null
 (cd "$work/destination/usr" && [ -e lib/libaegis.so ] && ! grep -r "$work" lib/pkgconfig lib/cmake)
-make -s -C "$capi" uninstall COMPAT=1 PREFIX=/usr DESTDIR="$work/destination" >/dev/null
-[ -z "$(find "$work/destination" -not -type d)" ]
+touch "$work/destination/usr/lib/cmake/aegis/somebody-elses"
+make -s -C "$capi" uninstall COMPAT=1 PREFIX=/usr DESTDIR="$work/destination" >/dev/null 2>&1
+[[ $(find "$work/destination" -not -type d) = */somebody-elses ]]
 # Both can be installed on one system: no file of libaegis has "palladion" in its path.
 files() { (cd "$1" && find . -not -type d); }
 [ -z "$(files "$work/prefix" | grep -v palladion)$(files "$work/compat" | grep palladion)" ]
@@ -45,6 +46,34 @@ files() { (cd "$1" && find . -not -type d); }
 # Root may lack cargo.
 make -s -C "$capi" install COMPAT=1 PREFIX="$work/sudo" CARGO=no-cargo-here >/dev/null
 cmp "$work/sudo/lib/libaegis.so.0" "$work/compat/lib/libaegis.so.0"
+refused() { # WORDS ARGUMENTS... : make fails, says so, and installs nothing
+    local words=$1
+    shift
+    if make -s -C "$capi" "$@" PREFIX="$work/refused" >"$work/said" 2>&1; then exit 1; fi
+    grep -q "$words" "$work/said" || { cat "$work/said"; exit 1; }
+    [ ! -e "$work/refused/lib" ]
+}
+refused "run make with the same variables" install SHARED=0 CARGO=no-cargo-here
+touch "$capi/src/lib.rs"
+refused "run make with the same variables" install CARGO=no-cargo-here
+# Cargo may build in another folder, for a target, with a profile: the library is its, not the one
+# that lies where it is without all that.
+elsewhere() { # ARGUMENTS...: unoptimised, to be fast
+    CARGO_PROFILE_RELEASE_OPT_LEVEL=0 make -s -C "$capi" install PREFIX="$work/elsewhere" "$@"
+}
+CARGO_TARGET_DIR=$work/elsewhere/1 CARGO_BUILD_TARGET=$host elsewhere >/dev/null 2>&1
+cmp "$work/elsewhere/1/$host/release/libaegis.so" "$work/elsewhere/lib/libpalladion.so.0"
+elsewhere CARGO_FLAGS="--config build.target-dir='\"$work/elsewhere/1\"' \
+    --config build.target='\"$host\"' --config profile.quick.inherits='\"release\"' \
+    --profile quick" >/dev/null 2>&1
+cmp "$work/elsewhere/1/$host/quick/libaegis.so" "$work/elsewhere/lib/libpalladion.so.0"
+# A program instead of cargo that builds nothing, or only half of it.
+printf '#!/bin/sh\nexec true\n' >"$work/bin/no-build"
+chmod +x "$work/bin/no-build"
+refused "cargo built no libaegis.a" install CARGO="$work/bin/no-build"
+refused "run make with the same variables" install CARGO=no-cargo-here
+refused "cargo built no libaegis.so" install \
+    CARGO_FLAGS="--quiet --target-dir $work/elsewhere/1 --target $host --crate-type staticlib"
 PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig:$work/compat/lib/pkgconfig
 export PKG_CONFIG_PATH
 pkg-config --atleast-version=0.9.0 aegis
@@ -62,6 +91,14 @@ same_names() { # LIBRARY PREFIX... : exports just what the headers declare
 }
 same_names "$work/compat/lib/libaegis.so.0" aegis
 same_names "$work/prefix/lib/libpalladion.so" aegis palladion
+same_static_names() { # LIBRARY PREFIX... : as same_names
+    local library=$1 prefix
+    shift
+    diff <(for prefix; do .ci/c-names.sh "$prefix"; done | LC_ALL=C sort) \
+        <(nm -g --defined-only "$library" | awk 'NF == 3 { print $3 }' | LC_ALL=C sort)
+}
+same_static_names "$work/compat/lib/libaegis.a" aegis
+same_static_names "$work/prefix/lib/libpalladion.a" aegis palladion
 # libaegis has the same names. Its only others are names that none of its headers declares.
 .ci/peer-libaegis.sh "$work/peer"
 undeclared='[a-z0-9]+_pick_best_implementation|aegis_runtime_[a-z0-9_]+|libaegis_[a-z0-9_]+'
@@ -97,6 +134,23 @@ for header in "$work"/prefix/include/palladion/*.h; do
     g++ -std=c++17 "${strict[@]}" -I"$work/prefix/include/palladion" -fsyntax-only -x c++ \
         "$work/header.c"
 done
+echo "== results that must be looked at"
+ignored() { # CALL: the compiler warns if its result is ignored
+    printf '#include <palladion.h>\nvoid f(aegis128l_mac_state *st, uint8_t *x);\n%s\n' \
+        "void f(aegis128l_mac_state *st, uint8_t *x) { (void) st; $1; }" >"$work/ignored.c"
+    local compile=(gcc -std=c99 -I"$work/prefix/include/palladion" -S -o /dev/null)
+    "${compile[@]}" -w "$work/ignored.c"
+    ! "${compile[@]}" -Werror=unused-result "$work/ignored.c" 2>/dev/null
+}
+ignored 'aegis128l_mac_verify(st, x, 16)'
+ignored 'palladion_random(x, 16)'
+ignored 'aegis128l_decrypt(x, x, 16, 16, x, 0, x, x)'
+if ignored 'aegis128l_mac_update(st, x, 16)'; then exit 1; fi
+# The macros without GNU's attributes, as for MSVC.
+printf '#include "aegis_common.h"\nAEGIS_WARN_UNUSED_RESULT\nint f(void);\n' >"$work/header.c"
+for compiler in "gcc -std=c99" "g++ -std=c++11 -x c++" "g++ -std=c++17 -x c++"; do
+    $compiler -U__GNUC__ "${strict[@]}" -I"$capi/include" -fsyntax-only "$work/header.c"
+done
 echo "== backends by name, and none of such a name"
 for backend in $backends; do
     PALLADION_BACKEND=$backend "$work/bin/interface-gcc" >/dev/null
@@ -123,31 +177,59 @@ for compiler in "gcc -std=c99" "g++ -std=c++17 -x c++"; do
     "$work/bin/static" quick
 done
 
+echo "== beside another static library in Rust, by another compiler"
+cat >"$work/other.rs" <<'END'
+#[unsafe(no_mangle)]
+pub extern "C" fn other(x: usize) -> usize {
+    std::panic::catch_unwind(|| vec![x; 3][x]).unwrap_or(77)
+}
+END
+cat >"$work/both.c" <<'END'
+#include <palladion.h>
+size_t other(size_t x);
+int main(void)
+{
+    uint8_t key[16], tag[16], message[5] = "abcd";
+    return palladion_random(key, sizeof key) != 0 || other(1) != 1 || other(9) != 77 ||
+        aegis128l_encrypt_detached(message, tag, 16, message, 5, NULL, 0, NULL, key) != 0;
+}
+END
+for compiler in rustc "rustc +nightly" "rustc +1.95.0" /usr/bin/rustc; do
+    $compiler --version >"$work/version" 2>/dev/null || continue
+    $compiler --edition 2024 --crate-type staticlib "$work/other.rs" -o "$work/libother.a"
+    for libraries in "$with_shared_libc $work/libother.a" "$work/libother.a $with_shared_libc"; do
+        gcc "$work/both.c" $libraries $with_shared_libc -lpthread -lm -ldl -o "$work/bin/both"
+        "$work/bin/both" 2>/dev/null
+    done
+    echo "by $(cat "$work/version")"
+done
+
 # The standard library need not be optimised. Our crates must be, to fit on the small stacks of
 # musl's threads.
-musl=x86_64-unknown-linux-musl musl_cargo=cargo musl_flags=()
+musl=x86_64-unknown-linux-musl musl_cargo=cargo musl_flags=() stub=()
 for package in palladion palladion-capi; do
     musl_flags+=(--config "profile.release.package.$package.opt-level=1")
 done
-if [ -n "${MUSL-}" ]; then
+rustup_has_musl() { [[ $(rustup target list --installed 2>/dev/null) = *"$musl"* ]]; }
+if [ -n "${MUSL-}" ] && ! rustup_has_musl; then
     export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1
     export RUSTFLAGS="-C panic=abort -C link-self-contained=no -C debuginfo=0"
     musl_flags+=(-Zbuild-std=std,panic_abort) musl_cargo=/usr/bin/cargo
+    # It comes without rustc's unwinder. GCC's needs a function of glibc.
+    echo 'int _dl_find_object(void *pc, void *result) { (void) pc, (void) result; return -1; }' \
+        >"$work/stub.c"
+    stub=("$work/stub.c")
 fi
-if [ -n "${MUSL-}" ] ||
-    { [ -z "${QUICK:-}" ] && [[ $(rustup target list --installed 2>/dev/null) = *"$musl"* ]]; }
+if [ -n "${MUSL-}" ] || { [ -z "${QUICK:-}" ] && type musl-gcc >/dev/null 2>&1 && rustup_has_musl; }
 then
     echo "== linked statically with musl"
     CARGO_TARGET_DIR=$(realpath -m "$target")/cross CARGO_PROFILE_RELEASE_OPT_LEVEL=0 \
         make -s -C "$capi" install SHARED=0 PREFIX="$work/musl" \
         CARGO="$musl_cargo" CARGO_FLAGS="${musl_flags[*]} --target $musl" >/dev/null
     unset RUSTC RUSTC_BOOTSTRAP RUSTFLAGS
-    # Debian's musl-gcc links GCC's unwinder, which needs a function of glibc.
-    echo 'int _dl_find_object(void *pc, void *result) { (void) pc, (void) result; return -1; }' \
-        >"$work/stub.c"
     for test in interface extra raf; do
         musl-gcc -std=c99 -static "${strict[@]}" -I"$work/musl/include/palladion" \
-            "$capi/tests/$test.c" "$work/stub.c" \
+            "$capi/tests/$test.c" ${stub[@]+"${stub[@]}"} \
             "$work/musl/lib/libpalladion.a" -o "$work/bin/$test-musl"
         "$work/bin/$test-musl" quick
     done
@@ -169,6 +251,14 @@ rm -f "$work/notes.raf"
 "$work/bin/raf" "$work/notes.raf" && [ "$("$work/bin/raf" "$work/notes.raf" | wc -l)" = 2 ]
 "$work/bin/streaming" <README.md >"$work/sealed" && "$work/bin/streaming" -d <"$work/sealed" |
     cmp - README.md
+# A failed read or write is a failure, and gives no tag. A folder cannot be read.
+for options in "" -d; do
+    if "$work/bin/streaming" $options <"$work" >"$work/unread" 2>/dev/null; then exit 1; fi
+    [ ! -s "$work/unread" ]
+done
+if "$work/bin/streaming" <README.md >/dev/full 2>/dev/null; then exit 1; fi
+if "$work/bin/streaming" -d <"$work/sealed" >/dev/full 2>/dev/null; then exit 1; fi
+if "$work/bin/raf" "$work/notes.raf" >/dev/full 2>/dev/null; then exit 1; fi
 printf x >>"$work/sealed"
 if "$work/bin/streaming" -d <"$work/sealed" >/dev/null 2>&1; then
     echo "a damaged stream was accepted" >&2
@@ -188,7 +278,16 @@ if [ -z "${QUICK:-}" ]; then
     cat >"$work/project/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.16)
 project(moved C)
+set(prefix "the caller's")
+set(libdir "the caller's")
+get_cmake_property(before VARIABLES)
 find_package(palladion $version EXACT REQUIRED)
+get_cmake_property(after VARIABLES)
+list(REMOVE_ITEM after \${before} before CMAKE_MATCH_COUNT)
+list(FILTER after EXCLUDE REGEX "^(palladion|PALLADION)_")
+if(after OR NOT prefix STREQUAL "the caller's" OR NOT libdir STREQUAL "the caller's")
+    message(FATAL_ERROR "find_package sets or changes variables of the caller: \${after}")
+endif()
 foreach(kind palladion palladion-static)
     add_executable(\${kind} $PWD/examples/c/encrypt.c)
     target_link_libraries(\${kind} PRIVATE palladion::\${kind})
@@ -198,6 +297,24 @@ END
         -DCMAKE_PREFIX_PATH="$work/moved/lib/deep/cmake" >/dev/null
     cmake --build "$work/project/build" >/dev/null
     "$work/project/build/palladion" && "$work/project/build/palladion-static"
+    echo "== the static library only, in a folder with a space"
+    refused_beside_shared() {
+        if make -s -C "$capi" install SHARED=0 PREFIX="$work/prefix" >"$work/said" 2>&1; then
+            exit 1
+        fi
+        grep -q "programs would use the old" "$work/said"
+    }
+    refused_beside_shared
+    make -s -C "$capi" install SHARED=0 PREFIX="$work/a b" >/dev/null
+    rm -r "$work/project/build"
+    cmake -S "$work/project" -B "$work/project/build" -DCMAKE_PREFIX_PATH="$work/a b" >/dev/null
+    cmake --build "$work/project/build" >/dev/null
+    "$work/project/build/palladion" && "$work/project/build/palladion-static"
+    eval "gcc examples/c/encrypt.c -o '$work/bin/space' \
+        $(PKG_CONFIG_PATH="$work/a b/lib/pkgconfig" pkg-config --cflags --libs palladion)"
+    "$work/bin/space"
+    make -s -C "$capi" uninstall SHARED=0 PREFIX="$work/a b" >/dev/null
+    [ -z "$(find "$work/a b" -not -type d)" ] && [ ! -e "$work/a b/include/palladion" ]
 fi
 
 echo "== the same calls of libaegis"

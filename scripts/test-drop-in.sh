@@ -94,7 +94,13 @@ random() {
     CC=$has_cc compare test --quiet --features raf
 }
 
-# Replaces crate aegis with ours in a program that has it in its lock file, in both documented ways.
+# Prints a block of the recipe for an older version in docs/drop-in.md.
+recipe() { # LANGUAGE
+    sed -n '/^A dependency may demand/,/^\*\*In your own crate/p' "$root/docs/drop-in.md" |
+        sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{//!p}"
+}
+
+# Replaces crate aegis with ours in a program that has it in its lock file, in all documented ways.
 patch() {
     cd "$work"
     cargo new --quiet --vcs none program
@@ -115,9 +121,21 @@ EOF
     echo "aegis = { package = \"palladion-aegis\", path = \"$ours\" }" >>Cargo.toml
     cargo run --quiet
     cargo tree --quiet | grep -F "($ours)"
+    # The recipe for a dependency that demands an older version, as it is written. The copy gets the
+    # checkout in place of the repository, which cargo cannot reach here.
+    sed -i '/^aegis/d' Cargo.toml
+    echo 'aegis = "=0.9.15"' >>Cargo.toml
+    ln -s "$root" ../palladion
+    recipe sh >"$work/recipe.sh"
+    bash -euo pipefail "$work/recipe.sh"
+    sed -i "s|git = \"https://github.com/palladion/palladion\"|path = \"$ours\"|" \
+        aegis-0.9.15/Cargo.toml
+    recipe toml >>Cargo.toml
+    cargo run --quiet
+    cargo tree --quiet -i aegis | grep -F "aegis v0.9.15 ($work/program/aegis-0.9.15)"
     cd "$root"
     cargo check --quiet -p palladion-aegis --no-default-features
-    echo "patch: both ways work without a C compiler, and the crate compiles without std"
+    echo "patch: all ways work without a C compiler, and the crate compiles without std"
 }
 
 # Turso databases are written and read by crate aegis and by ours, in all four ways.

@@ -7,8 +7,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo test --quiet --release -p palladion-rustls --features experimental-parallel # examples too
+# A program that has a provider of rustls gets no second one.
+if cargo tree --locked -p palladion-rustls --all-features -e normal,build --prefix none |
+    grep -E '^(ring|aws-lc)'; then exit 1; fi
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
-examples=$target/release/examples
+examples=$(scripts/built.sh -p palladion-rustls --features experimental-parallel --examples)
+examples=$(dirname "${examples%%$'\n'*}")
 tests=$PWD/crates/palladion-rustls/tests
 
 work=$(mktemp -d)

@@ -30,6 +30,13 @@ python=$built/venv/bin/python
 node_version=$(node --version)
 node_major=${node_version#v} node_major=${node_major%%.*}
 
+# The system's random numbers, in a browser.
+for package in palladion palladion-file palladion-raf; do
+    RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=$built /usr/bin/cargo check --quiet \
+        --locked -Zbuild-std=std,panic_abort --target wasm32-unknown-unknown -p $package \
+        --features js
+done
+
 export CARGO_TARGET_WASM32_WASIP1_LINKER=wasm-ld-19
 # Debian lacks Rust's own start code. The stack is as large as that of the native tests.
 export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS="$reduced_flags -C link-self-contained=no \

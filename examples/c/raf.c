@@ -3,6 +3,7 @@
  *   ./raf notes.raf
  */
 #define _POSIX_C_SOURCE 200809L
+#define _FILE_OFFSET_BITS 64 /* offsets of 64 bits on 32-bit systems too */
 #include <aegis.h>
 
 #include <errno.h>
@@ -18,6 +19,8 @@ static int read_at(void *user, uint8_t *buf, size_t len, uint64_t off)
 {
     while (len > 0) {
         ssize_t n = pread(*(int *) user, buf, len, (off_t) off);
+        if (n < 0 && errno == EINTR)
+            continue;
         if (n == 0)
             errno = EIO; /* shorter than expected */
         if (n <= 0)
@@ -31,6 +34,10 @@ static int write_at(void *user, const uint8_t *buf, size_t len, uint64_t off)
 {
     while (len > 0) {
         ssize_t n = pwrite(*(int *) user, buf, len, (off_t) off);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n == 0)
+            errno = EIO;
         if (n <= 0)
             return -1;
         buf += n, off += (uint64_t) n, len -= (size_t) n;
@@ -63,9 +70,13 @@ static int random_bytes(void *user, uint8_t *out, size_t len)
     int fd = open("/dev/urandom", O_RDONLY);
     if (fd < 0)
         return -1;
-    int result = (size_t) read(fd, out, len) == len ? 0 : -1; /* nonces are short */
+    ssize_t n = read(fd, out, len); /* nonces are short: one call gives all */
     close(fd);
-    return result;
+    if (n < 0 || (size_t) n != len) {
+        errno = EIO;
+        return -1;
+    }
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -111,12 +122,16 @@ int main(int argc, char **argv)
         failed = aegis256x2_raf_read(&file, buf, &n, sizeof buf, at) != 0;
         if (failed || n == 0)
             break;
-        fwrite(buf, 1, n, stdout);
+        if (fwrite(buf, 1, n, stdout) != n)
+            break;
     }
     if (failed)
         perror(argv[1]); /* EBADMSG: a chunk is damaged */
     aegis256x2_raf_close(&file); /* wipes the scratch buffer too */
-    close(fd);
+    if (close(fd) != 0)
+        perror(argv[1]), failed = 1;
     free(memory);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        perror("standard output"), failed = 1;
     return failed;
 }

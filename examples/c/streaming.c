@@ -1,14 +1,20 @@
 /* Encrypts standard input to standard output in pieces: `streaming < file > sealed`, and
  * `streaming -d < sealed > file` decrypts.
  * Decryption writes bytes before they are verified, so discard the output on failure. For files,
- * use
- * the command `palladion encrypt`. */
+ * use the command `palladion encrypt`. */
 #include <stdio.h>
 #include <string.h>
 
 #include <aegis.h>
 
 enum { PIECE = 64 << 10, TAG = 32 };
+
+/* Ends without a tag, so that what was written so far does not pass for the whole. */
+static int fail(const char *what)
+{
+    perror(what);
+    return 1;
+}
 
 int main(int argc, char **argv)
 {
@@ -28,17 +34,22 @@ int main(int argc, char **argv)
         len -= kept;
         if (decrypt ? aegis256_state_decrypt_update(&state, buf, buf, len)
                     : aegis256_state_encrypt_update(&state, buf, buf, len))
-            return 1;
+            return fail("AEGIS-256");
         if (fwrite(buf, 1, len, stdout) != len)
-            return 1;
+            return fail("standard output");
         memmove(buf, buf + len, kept);
     }
-    if (!decrypt &&
-        (aegis256_state_encrypt_final(&state, buf, TAG) || fwrite(buf, 1, TAG, stdout) != TAG))
-        return 1;
-    if (decrypt && (kept != TAG || aegis256_state_decrypt_final(&state, buf, TAG) != 0)) {
+    /* fread returns 0 at the end and after an error. Only the end may get a tag. */
+    if (ferror(stdin))
+        return fail("standard input");
+    if (!decrypt) {
+        if (aegis256_state_encrypt_final(&state, buf, TAG) != 0)
+            return fail("AEGIS-256");
+        if (fwrite(buf, 1, TAG, stdout) != TAG)
+            return fail("standard output");
+    } else if (kept != TAG || aegis256_state_decrypt_final(&state, buf, TAG) != 0) {
         fprintf(stderr, "not authentic: throw away what was written\n");
         return 1;
     }
-    return ferror(stdin) || fflush(stdout) ? 1 : 0;
+    return fclose(stdout) == 0 ? 0 : fail("standard output");
 }

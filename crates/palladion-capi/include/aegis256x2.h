@@ -5,7 +5,12 @@
  *  - Sizes are in bytes. Functions that return int return 0 for success and -1 for failure.
  *  - A tag has 16 or 32 bytes. With any other length functions fail with errno EINVAL and do
  *    nothing. A tag that is wrong makes them fail with errno as it was.
+ *  - Messages, associated data and the input of a MAC have at most 2^61 - 1 bytes each. Functions
+ *    that return int fail with errno EINVAL if there is more.
+ *  - A state ends when its tag is computed or compared. After that, functions that return int fail
+ *    with errno EINVAL and write nothing.
  *  - Input and output may be the same buffer. If they overlap otherwise, the input is moved first.
+ *    The output may cover the nonce, the associated data and a tag to compare.
  *  - A null pointer will do for data of no bytes. Keys must be given. A null nonce stands for one
  *    of zeros.
  *  - Never encrypt two messages with the same key and nonce.
@@ -121,7 +126,7 @@ void aegis256x2_state_init(aegis256x2_state *st_, const uint8_t *ad, size_t adle
  * Encrypts the next piece, of any size.
  *
  * @param c where its ciphertext goes, mlen bytes
- * @return 0
+ * @return 0; or -1 if the state has ended
  */
 int aegis256x2_state_encrypt_update(aegis256x2_state *st_, uint8_t *c, const uint8_t *m,
     size_t mlen);
@@ -129,7 +134,7 @@ int aegis256x2_state_encrypt_update(aegis256x2_state *st_, uint8_t *c, const uin
 /**
  * Ends the message and writes its tag.
  *
- * @return 0, or -1 for a wrong maclen
+ * @return 0; or -1 for a wrong maclen, or if the state has ended
  */
 int aegis256x2_state_encrypt_final(aegis256x2_state *st_, uint8_t *mac, size_t maclen);
 
@@ -138,7 +143,7 @@ int aegis256x2_state_encrypt_final(aegis256x2_state *st_, uint8_t *mac, size_t m
  * aegis256x2_state_decrypt_final has succeeded, and discard it if that fails.
  *
  * @param m where the piece goes, clen bytes, or null
- * @return 0
+ * @return 0; or -1 if the state has ended
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_state_decrypt_update(aegis256x2_state *st_, uint8_t *m, const uint8_t *c,
@@ -147,7 +152,7 @@ int aegis256x2_state_decrypt_update(aegis256x2_state *st_, uint8_t *m, const uin
 /**
  * Ends the message and tells whether the tag is right.
  *
- * @return 0; or -1 if the tag is wrong, or for a wrong maclen
+ * @return 0; or -1 if the tag is wrong, for a wrong maclen, or if the state has ended
  */
 AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_state_decrypt_final(aegis256x2_state *st_, const uint8_t *mac, size_t maclen);
@@ -186,14 +191,14 @@ void aegis256x2_mac_init(aegis256x2_mac_state *st_, const uint8_t *k, const uint
 /**
  * Takes more data, of any size.
  *
- * @return 0
+ * @return 0; or -1 if the state has ended
  */
 int aegis256x2_mac_update(aegis256x2_mac_state *st_, const uint8_t *m, size_t mlen);
 
 /**
  * Writes the tag of all the data. Reset or initialise the state before you use it again.
  *
- * @return 0, or -1 for a wrong maclen
+ * @return 0; or -1 for a wrong maclen, or if the state has ended
  */
 int aegis256x2_mac_final(aegis256x2_mac_state *st_, uint8_t *mac, size_t maclen);
 
@@ -201,8 +206,9 @@ int aegis256x2_mac_final(aegis256x2_mac_state *st_, uint8_t *mac, size_t maclen)
  * Compares the tag of all the data with the one given. Reset or initialise the state before you use
  * it again.
  *
- * @return 0; or -1 if they differ, or for a wrong maclen
+ * @return 0; or -1 if they differ, for a wrong maclen, or if the state has ended
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_mac_verify(aegis256x2_mac_state *st_, const uint8_t *mac, size_t maclen);
 
 /** Starts over with the same key and nonce. */

@@ -19,6 +19,11 @@
 #ifndef AEGIS_WARN_UNUSED_RESULT
 #    ifdef __GNUC__
 #        define AEGIS_WARN_UNUSED_RESULT __attribute__((warn_unused_result))
+#    elif defined(__cplusplus) && \
+        (__cplusplus >= 201703L || (defined(_MSVC_LANG) && _MSVC_LANG >= 201703L))
+#        define AEGIS_WARN_UNUSED_RESULT [[nodiscard]]
+#    elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 202311L
+#        define AEGIS_WARN_UNUSED_RESULT [[nodiscard]]
 #    else
 #        define AEGIS_WARN_UNUSED_RESULT
 #    endif

@@ -176,6 +176,7 @@ size_t aegis_raf_scratch_align(void);
  * @return 0; or -1 with errno EINVAL if this library does not know the header, or an argument is
  *         null
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis_raf_probe(const aegis_raf_io *io, aegis_raf_info *info);
 
 /**
@@ -193,6 +194,7 @@ size_t aegis_raf_merkle_buffer_size(const aegis_raf_merkle_config *cfg);
  * @param context     the purpose, at most 120 bytes with a key of 16, 72 with one of 32
  * @return 0, or -1 with errno EINVAL
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis_raf_derive_master_key(uint8_t *out, size_t out_len, const uint8_t *master_key,
                                 size_t master_key_len, const uint8_t *context, size_t context_len);
 
@@ -219,6 +221,7 @@ size_t aegis128l_raf_scratch_size(uint32_t chunk_size);
  *
  * @return 0; or -1 with errno EINVAL if the chunk size is invalid or the buffer too small for it
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
@@ -231,6 +234,7 @@ int aegis128l_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t ch
  *         (the file has contents, and AEGIS_RAF_TRUNCATE is not set), ENOENT (it has none, and
  *         AEGIS_RAF_CREATE is not set), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_create(aegis128l_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                    const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -242,6 +246,7 @@ int aegis128l_raf_create(aegis128l_raf_ctx *ctx, const aegis_raf_io *io, const a
  *         is not such a file, its end is missing, or an argument, callback or buffer is null or
  *         invalid), EOVERFLOW (the Merkle tree is too small), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_open(aegis128l_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                  const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -272,6 +277,7 @@ int aegis128l_raf_write(aegis128l_raf_ctx *ctx, size_t *bytes_written, const uin
  *
  * @return as aegis128l_raf_write
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_truncate(aegis128l_raf_ctx *ctx, uint64_t size);
 
 /**
@@ -288,6 +294,7 @@ int aegis128l_raf_get_size(const aegis128l_raf_ctx *ctx, uint64_t *size);
  *
  * @return 0; or -1 with errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_sync(aegis128l_raf_ctx *ctx);
 
 /**
@@ -301,6 +308,7 @@ void aegis128l_raf_close(aegis128l_raf_ctx *ctx);
  *
  * @return 0; or -1 with errno ENOTSUP (there is no tree), or as aegis128l_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_merkle_rebuild(aegis128l_raf_ctx *ctx);
 
 /**
@@ -311,6 +319,7 @@ int aegis128l_raf_merkle_rebuild(aegis128l_raf_ctx *ctx);
  * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), EIO (an
  *         earlier change failed: rebuild the tree), or as aegis128l_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_merkle_verify(aegis128l_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
 /**
@@ -319,6 +328,7 @@ int aegis128l_raf_merkle_verify(aegis128l_raf_ctx *ctx, uint64_t *corrupted_chun
  * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
  *         earlier change failed: rebuild the tree)
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128l_raf_merkle_commitment(const aegis128l_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
 /* AEGIS-128X2 */
@@ -344,6 +354,7 @@ size_t aegis128x2_raf_scratch_size(uint32_t chunk_size);
  *
  * @return 0; or -1 with errno EINVAL if the chunk size is invalid or the buffer too small for it
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
@@ -356,6 +367,7 @@ int aegis128x2_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t c
  *         (the file has contents, and AEGIS_RAF_TRUNCATE is not set), ENOENT (it has none, and
  *         AEGIS_RAF_CREATE is not set), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_create(aegis128x2_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                    const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -367,6 +379,7 @@ int aegis128x2_raf_create(aegis128x2_raf_ctx *ctx, const aegis_raf_io *io, const
  *         is not such a file, its end is missing, or an argument, callback or buffer is null or
  *         invalid), EOVERFLOW (the Merkle tree is too small), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_open(aegis128x2_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                  const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -397,6 +410,7 @@ int aegis128x2_raf_write(aegis128x2_raf_ctx *ctx, size_t *bytes_written, const u
  *
  * @return as aegis128x2_raf_write
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_truncate(aegis128x2_raf_ctx *ctx, uint64_t size);
 
 /**
@@ -413,6 +427,7 @@ int aegis128x2_raf_get_size(const aegis128x2_raf_ctx *ctx, uint64_t *size);
  *
  * @return 0; or -1 with errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_sync(aegis128x2_raf_ctx *ctx);
 
 /**
@@ -426,6 +441,7 @@ void aegis128x2_raf_close(aegis128x2_raf_ctx *ctx);
  *
  * @return 0; or -1 with errno ENOTSUP (there is no tree), or as aegis128x2_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_merkle_rebuild(aegis128x2_raf_ctx *ctx);
 
 /**
@@ -436,6 +452,7 @@ int aegis128x2_raf_merkle_rebuild(aegis128x2_raf_ctx *ctx);
  * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), EIO (an
  *         earlier change failed: rebuild the tree), or as aegis128x2_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_merkle_verify(aegis128x2_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
 /**
@@ -444,6 +461,7 @@ int aegis128x2_raf_merkle_verify(aegis128x2_raf_ctx *ctx, uint64_t *corrupted_ch
  * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
  *         earlier change failed: rebuild the tree)
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x2_raf_merkle_commitment(const aegis128x2_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
 /* AEGIS-128X4 */
@@ -469,6 +487,7 @@ size_t aegis128x4_raf_scratch_size(uint32_t chunk_size);
  *
  * @return 0; or -1 with errno EINVAL if the chunk size is invalid or the buffer too small for it
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
@@ -481,6 +500,7 @@ int aegis128x4_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t c
  *         (the file has contents, and AEGIS_RAF_TRUNCATE is not set), ENOENT (it has none, and
  *         AEGIS_RAF_CREATE is not set), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_create(aegis128x4_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                    const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -492,6 +512,7 @@ int aegis128x4_raf_create(aegis128x4_raf_ctx *ctx, const aegis_raf_io *io, const
  *         is not such a file, its end is missing, or an argument, callback or buffer is null or
  *         invalid), EOVERFLOW (the Merkle tree is too small), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_open(aegis128x4_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                  const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -522,6 +543,7 @@ int aegis128x4_raf_write(aegis128x4_raf_ctx *ctx, size_t *bytes_written, const u
  *
  * @return as aegis128x4_raf_write
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_truncate(aegis128x4_raf_ctx *ctx, uint64_t size);
 
 /**
@@ -538,6 +560,7 @@ int aegis128x4_raf_get_size(const aegis128x4_raf_ctx *ctx, uint64_t *size);
  *
  * @return 0; or -1 with errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_sync(aegis128x4_raf_ctx *ctx);
 
 /**
@@ -551,6 +574,7 @@ void aegis128x4_raf_close(aegis128x4_raf_ctx *ctx);
  *
  * @return 0; or -1 with errno ENOTSUP (there is no tree), or as aegis128x4_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_merkle_rebuild(aegis128x4_raf_ctx *ctx);
 
 /**
@@ -561,6 +585,7 @@ int aegis128x4_raf_merkle_rebuild(aegis128x4_raf_ctx *ctx);
  * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), EIO (an
  *         earlier change failed: rebuild the tree), or as aegis128x4_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_merkle_verify(aegis128x4_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
 /**
@@ -569,6 +594,7 @@ int aegis128x4_raf_merkle_verify(aegis128x4_raf_ctx *ctx, uint64_t *corrupted_ch
  * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
  *         earlier change failed: rebuild the tree)
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis128x4_raf_merkle_commitment(const aegis128x4_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
 /* AEGIS-256 */
@@ -594,6 +620,7 @@ size_t aegis256_raf_scratch_size(uint32_t chunk_size);
  *
  * @return 0; or -1 with errno EINVAL if the chunk size is invalid or the buffer too small for it
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
@@ -606,6 +633,7 @@ int aegis256_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chu
  *         (the file has contents, and AEGIS_RAF_TRUNCATE is not set), ENOENT (it has none, and
  *         AEGIS_RAF_CREATE is not set), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_create(aegis256_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                    const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -617,6 +645,7 @@ int aegis256_raf_create(aegis256_raf_ctx *ctx, const aegis_raf_io *io, const aeg
  *         is not such a file, its end is missing, or an argument, callback or buffer is null or
  *         invalid), EOVERFLOW (the Merkle tree is too small), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_open(aegis256_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                  const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -647,6 +676,7 @@ int aegis256_raf_write(aegis256_raf_ctx *ctx, size_t *bytes_written, const uint8
  *
  * @return as aegis256_raf_write
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_truncate(aegis256_raf_ctx *ctx, uint64_t size);
 
 /**
@@ -663,6 +693,7 @@ int aegis256_raf_get_size(const aegis256_raf_ctx *ctx, uint64_t *size);
  *
  * @return 0; or -1 with errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_sync(aegis256_raf_ctx *ctx);
 
 /**
@@ -676,6 +707,7 @@ void aegis256_raf_close(aegis256_raf_ctx *ctx);
  *
  * @return 0; or -1 with errno ENOTSUP (there is no tree), or as aegis256_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_merkle_rebuild(aegis256_raf_ctx *ctx);
 
 /**
@@ -686,6 +718,7 @@ int aegis256_raf_merkle_rebuild(aegis256_raf_ctx *ctx);
  * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), EIO (an
  *         earlier change failed: rebuild the tree), or as aegis256_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_merkle_verify(aegis256_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
 /**
@@ -694,6 +727,7 @@ int aegis256_raf_merkle_verify(aegis256_raf_ctx *ctx, uint64_t *corrupted_chunk)
  * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
  *         earlier change failed: rebuild the tree)
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256_raf_merkle_commitment(const aegis256_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
 /* AEGIS-256X2 */
@@ -719,6 +753,7 @@ size_t aegis256x2_raf_scratch_size(uint32_t chunk_size);
  *
  * @return 0; or -1 with errno EINVAL if the chunk size is invalid or the buffer too small for it
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
@@ -731,6 +766,7 @@ int aegis256x2_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t c
  *         (the file has contents, and AEGIS_RAF_TRUNCATE is not set), ENOENT (it has none, and
  *         AEGIS_RAF_CREATE is not set), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_create(aegis256x2_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                    const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -742,6 +778,7 @@ int aegis256x2_raf_create(aegis256x2_raf_ctx *ctx, const aegis_raf_io *io, const
  *         is not such a file, its end is missing, or an argument, callback or buffer is null or
  *         invalid), EOVERFLOW (the Merkle tree is too small), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_open(aegis256x2_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                  const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -772,6 +809,7 @@ int aegis256x2_raf_write(aegis256x2_raf_ctx *ctx, size_t *bytes_written, const u
  *
  * @return as aegis256x2_raf_write
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_truncate(aegis256x2_raf_ctx *ctx, uint64_t size);
 
 /**
@@ -788,6 +826,7 @@ int aegis256x2_raf_get_size(const aegis256x2_raf_ctx *ctx, uint64_t *size);
  *
  * @return 0; or -1 with errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_sync(aegis256x2_raf_ctx *ctx);
 
 /**
@@ -801,6 +840,7 @@ void aegis256x2_raf_close(aegis256x2_raf_ctx *ctx);
  *
  * @return 0; or -1 with errno ENOTSUP (there is no tree), or as aegis256x2_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_merkle_rebuild(aegis256x2_raf_ctx *ctx);
 
 /**
@@ -811,6 +851,7 @@ int aegis256x2_raf_merkle_rebuild(aegis256x2_raf_ctx *ctx);
  * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), EIO (an
  *         earlier change failed: rebuild the tree), or as aegis256x2_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_merkle_verify(aegis256x2_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
 /**
@@ -819,6 +860,7 @@ int aegis256x2_raf_merkle_verify(aegis256x2_raf_ctx *ctx, uint64_t *corrupted_ch
  * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
  *         earlier change failed: rebuild the tree)
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x2_raf_merkle_commitment(const aegis256x2_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
 /* AEGIS-256X4 */
@@ -844,6 +886,7 @@ size_t aegis256x4_raf_scratch_size(uint32_t chunk_size);
  *
  * @return 0; or -1 with errno EINVAL if the chunk size is invalid or the buffer too small for it
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t chunk_size);
 
 /**
@@ -856,6 +899,7 @@ int aegis256x4_raf_scratch_validate(const aegis_raf_scratch *scratch, uint32_t c
  *         (the file has contents, and AEGIS_RAF_TRUNCATE is not set), ENOENT (it has none, and
  *         AEGIS_RAF_CREATE is not set), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_create(aegis256x4_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                    const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -867,6 +911,7 @@ int aegis256x4_raf_create(aegis256x4_raf_ctx *ctx, const aegis_raf_io *io, const
  *         is not such a file, its end is missing, or an argument, callback or buffer is null or
  *         invalid), EOVERFLOW (the Merkle tree is too small), or a callback's errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_open(aegis256x4_raf_ctx *ctx, const aegis_raf_io *io, const aegis_raf_rng *rng,
                  const aegis_raf_config *cfg, const uint8_t *master_key);
 
@@ -897,6 +942,7 @@ int aegis256x4_raf_write(aegis256x4_raf_ctx *ctx, size_t *bytes_written, const u
  *
  * @return as aegis256x4_raf_write
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_truncate(aegis256x4_raf_ctx *ctx, uint64_t size);
 
 /**
@@ -913,6 +959,7 @@ int aegis256x4_raf_get_size(const aegis256x4_raf_ctx *ctx, uint64_t *size);
  *
  * @return 0; or -1 with errno
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_sync(aegis256x4_raf_ctx *ctx);
 
 /**
@@ -926,6 +973,7 @@ void aegis256x4_raf_close(aegis256x4_raf_ctx *ctx);
  *
  * @return 0; or -1 with errno ENOTSUP (there is no tree), or as aegis256x4_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_merkle_rebuild(aegis256x4_raf_ctx *ctx);
 
 /**
@@ -936,6 +984,7 @@ int aegis256x4_raf_merkle_rebuild(aegis256x4_raf_ctx *ctx);
  * @return 0; or -1 with errno EBADMSG (something was changed), ENOTSUP (there is no tree), EIO (an
  *         earlier change failed: rebuild the tree), or as aegis256x4_raf_read
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_merkle_verify(aegis256x4_raf_ctx *ctx, uint64_t *corrupted_chunk);
 
 /**
@@ -944,6 +993,7 @@ int aegis256x4_raf_merkle_verify(aegis256x4_raf_ctx *ctx, uint64_t *corrupted_ch
  * @return 0; or -1 with errno EINVAL (out_len is less), ENOTSUP (there is no tree), or EIO (an
  *         earlier change failed: rebuild the tree)
  */
+AEGIS_WARN_UNUSED_RESULT
 int aegis256x4_raf_merkle_commitment(const aegis256x4_raf_ctx *ctx, uint8_t *out, size_t out_len);
 
 #ifdef __cplusplus

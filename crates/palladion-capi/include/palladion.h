@@ -48,6 +48,7 @@ int palladion_set_backend(const char *name);
  *
  * @return 0; or -1 with the system's errno if it has none; the buffer is then zeroed: do not use it
  */
+AEGIS_WARN_UNUSED_RESULT
 int palladion_random(void *out, size_t len);
 
 /** Overwrites memory with zeros, even if the compiler considers that unnecessary. */
@@ -79,13 +80,15 @@ typedef struct palladion_message {
  * this is faster than one call for each, if the messages have up to a few kilobytes and similar
  * lengths. It allocates no memory.
  *
- * The memory that one message writes must not overlap what another reads or writes.
+ * The memory that one message writes must not overlap what another reads or writes, nor its own
+ * associated data, nonce and key.
  *
  * @param alg    the variant, one of the numbers above
  * @param maclen bytes in each tag, 16 or 32
  * @param count  the number of messages; may be 0
  * @return 0; or -1 with errno EINVAL for a wrong alg or maclen; then nothing is encrypted
  */
+AEGIS_WARN_UNUSED_RESULT
 int palladion_encrypt_batch(int alg, size_t maclen, palladion_message *messages, size_t count);
 
 /**
@@ -116,6 +119,7 @@ int palladion_decrypt_batch(int alg, size_t maclen, palladion_message *messages,
  * @return 0; or -1 with errno EINVAL for a wrong alg or maclen, a packet without room for its
  *         header and tag, or numbers of 2^64 and more; then nothing is encrypted
  */
+AEGIS_WARN_UNUSED_RESULT
 int palladion_seal_packets(int alg, size_t maclen, uint8_t *buf, size_t len, size_t packet,
                            size_t header, uint64_t first, const uint8_t *iv, const uint8_t *k);
 

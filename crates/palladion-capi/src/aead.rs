@@ -5,11 +5,10 @@ use core::ffi::c_int;
 use palladion::family::Family;
 use palladion::hazmat::{self, Message, Session};
 use palladion::{Aegis, Error, KeyStream, Tag};
+use zeroize::Zeroize;
 
-use crate::memory::{
-    RestingSession, Scratch, Work, bytes, bytes_mut, inout, not_overlapping, put_tag,
-};
-use crate::status::{FAILED, invalid_argument, status, with_backend};
+use crate::memory::{RestingSession, Scratch, Work, bytes, bytes_mut, inout, overlap, put_tag};
+use crate::status::{invalid_argument, status, with_backend};
 
 /// The cipher with a key in C's memory.
 ///
@@ -82,12 +81,15 @@ pub(crate) unsafe fn encrypt_detached<F: Family, const D: usize>(
     }
     // SAFETY: the caller's contract.
     unsafe {
+        if overlap(m, c, mlen) | covers::<F>(c, mlen, ad, adlen, npub) {
+            return encrypt_over::<F, D>(c, mac, maclen, m, mlen, ad, adlen, npub, k);
+        }
         let message = Message {
             key: k,
             nonce: nonce_or_zeros::<F>(npub),
             ad,
             ad_len: adlen,
-            src: not_overlapping(m, c, mlen),
+            src: m,
             dst: c,
             len: mlen,
             tag: mac,
@@ -127,18 +129,121 @@ pub(crate) unsafe fn decrypt_detached<F: Family, const D: usize>(
             copy.as_mut_ptr().copy_from_nonoverlapping(mac, maclen);
             tag = copy.as_mut_ptr();
         }
+        if overlap(c, m, clen) | covers::<F>(m, clen, ad, adlen, npub) {
+            return decrypt_over::<F, D>(m, c, clen, tag, maclen, ad, adlen, npub, k);
+        }
         let message = Message {
             key: k,
             nonce: nonce_or_zeros::<F>(npub),
             ad,
             ad_len: adlen,
-            src: not_overlapping(c, m, clen),
+            src: c,
             dst: m,
             len: clen,
             tag,
             tag_len: maclen,
         };
         finish(hazmat::open::<F, D>(&message), || hazmat::open::<F, D>(&message))
+    }
+}
+
+/// Returns whether an output of `len` bytes covers a part of the associated data or of the nonce.
+/// Kernels that take a message in two passes read both again in the second one.
+#[inline(always)]
+fn covers<F: Family>(
+    to: *const u8,
+    len: usize,
+    ad: *const u8,
+    adlen: usize,
+    npub: *const u8,
+) -> bool {
+    let meet = |from: *const u8, count: usize| {
+        (from.addr().wrapping_sub(to.addr()) < len) | (to.addr().wrapping_sub(from.addr()) < count)
+    };
+    meet(ad, adlen) | meet(npub, F::KEY_LEN)
+}
+
+/// Encrypts a message into memory that is in use: it overlaps with the message, or covers nonce or
+/// associated data. They are used first, and then the message is moved there.
+#[cold]
+#[inline(never)]
+#[expect(clippy::too_many_arguments, reason = "C's")]
+unsafe fn encrypt_over<F: Family, const D: usize>(
+    c: *mut u8,
+    mac: *mut u8,
+    maclen: usize,
+    m: *const u8,
+    mlen: usize,
+    ad: *const u8,
+    adlen: usize,
+    npub: *const u8,
+    k: *const u8,
+) -> c_int {
+    // SAFETY: the caller's contract; `maclen` is 16 or 32.
+    unsafe {
+        let Some(mut session) = session_over::<F, D>(c, m, mlen, ad, adlen, npub, k) else {
+            return invalid_argument();
+        };
+        status(session.encrypt_in_place(bytes_mut(c, mlen)).and_then(|()| match maclen {
+            16 => session.finalize().map(|tag| put_tag::<16>(mac, tag)),
+            _ => session.finalize().map(|tag| put_tag::<32>(mac, tag)),
+        }))
+    }
+}
+
+/// Decrypts likewise. The tag does not lie where the message goes.
+#[cold]
+#[inline(never)]
+#[expect(clippy::too_many_arguments, reason = "C's")]
+unsafe fn decrypt_over<F: Family, const D: usize>(
+    m: *mut u8,
+    c: *const u8,
+    clen: usize,
+    mac: *const u8,
+    maclen: usize,
+    ad: *const u8,
+    adlen: usize,
+    npub: *const u8,
+    k: *const u8,
+) -> c_int {
+    // SAFETY: the caller's contract; `maclen` is 16 or 32.
+    unsafe {
+        let Some(mut session) = session_over::<F, D>(m, c, clen, ad, adlen, npub, k) else {
+            return invalid_argument();
+        };
+        let m = bytes_mut(m, clen);
+        let result = session.decrypt_in_place(m).and_then(|()| match maclen {
+            16 => session.verify(&Tag::from(*mac.cast::<[u8; 16]>())),
+            _ => session.verify(&Tag::from(*mac.cast::<[u8; 32]>())),
+        });
+        if result.is_err() {
+            m.zeroize();
+        }
+        status(result)
+    }
+}
+
+/// Begins a message, and then moves its input to where the output goes. Returns `None` and moves
+/// nothing if message or associated data are too long.
+unsafe fn session_over<F: Family, const D: usize>(
+    to: *mut u8,
+    from: *const u8,
+    len: usize,
+    ad: *const u8,
+    adlen: usize,
+    npub: *const u8,
+    k: *const u8,
+) -> Option<Session<F, D>> {
+    if len as u64 > palladion::MAX_LEN {
+        return None;
+    }
+    // SAFETY: the caller's contract. Nothing refers to the memory at `to` any more when the input
+    // is moved there.
+    unsafe {
+        let (key, nonce) = (key::<F>(k), nonce::<F>(npub));
+        let session = with_backend(|| Session::new(key, nonce, bytes(ad, adlen))).ok()?;
+        to.copy_from(from, len);
+        Some(session)
     }
 }
 
@@ -234,7 +339,8 @@ pub(crate) unsafe fn state_update<
         Ok(())
     };
     // SAFETY: the caller's contract.
-    unsafe { RestingSession::<F, D, SIZE>::work_on(st, update) }.map_or(FAILED, status)
+    unsafe { RestingSession::<F, D, SIZE>::work_on(st, update) }
+        .map_or_else(invalid_argument, status)
 }
 
 #[inline(always)]
@@ -254,7 +360,7 @@ pub(crate) unsafe fn state_encrypt_final<F: Family, const D: usize, const SIZE: 
             }),
             _ => return invalid_argument(),
         };
-        done.map_or(FAILED, status)
+        done.map_or_else(invalid_argument, status)
     }
 }
 
@@ -277,7 +383,7 @@ pub(crate) unsafe fn state_decrypt_final<F: Family, const D: usize, const SIZE: 
             }
             _ => return invalid_argument(),
         };
-        result.map_or(FAILED, status)
+        result.map_or_else(invalid_argument, status)
     }
 }
 
@@ -326,7 +432,7 @@ pub(crate) unsafe fn stream_xor<F: Family, const D: usize>(
 
 struct Unauthenticated<'a, F: Family, const D: usize, const ENCRYPT: bool>(
     &'a Aegis<F, D, 16>,
-    &'a F::Nonce,
+    F::Nonce, // a copy, because it may lie where the output goes
 );
 
 impl<F: Family, const D: usize, const ENCRYPT: bool> Work<'_, Result<(), Error>>
@@ -355,7 +461,7 @@ pub(crate) unsafe fn unauthenticated<F: Family, const D: usize, const ENCRYPT: b
     // SAFETY: the caller's contract.
     unsafe {
         let done =
-            inout(from, to, len, Unauthenticated::<F, D, ENCRYPT>(cipher(k), nonce::<F>(npub)));
+            inout(from, to, len, Unauthenticated::<F, D, ENCRYPT>(cipher(k), *nonce::<F>(npub)));
         debug_assert!(done.is_ok(), "no buffer is longer than the limit");
     }
 }

@@ -53,6 +53,10 @@ pub(crate) unsafe fn not_overlapping(from: *const u8, to: *mut u8, len: usize) -
     if !overlap(from, to, len) {
         return from;
     }
+    // No memory is that large. The work fails before it touches any.
+    if len as u64 > palladion::MAX_LEN {
+        return to;
+    }
     // SAFETY: the caller promises this memory.
     unsafe { core::ptr::copy(from, to, len) };
     to

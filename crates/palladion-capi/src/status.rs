@@ -14,15 +14,23 @@ pub(crate) const FAILED: c_int = -1;
 /// C's name for "invalid argument", the same number on all systems.
 pub(crate) const EINVAL: i32 = 22;
 
-/// Fails with "invalid argument", usually because a tag has neither 16 nor 32 bytes.
+/// Fails with "invalid argument": a tag has neither 16 nor 32 bytes, a message is too long, or a
+/// state has ended.
 #[cold]
 pub(crate) fn invalid_argument() -> c_int {
     number::set(EINVAL);
     FAILED
 }
 
+/// Converts a result for C: a wrong tag leaves the error number as it is, like libaegis. Any other
+/// failure means that the caller asked for what cannot be done, and that nothing was.
+#[inline(always)]
 pub(crate) fn status(result: Result<(), Error>) -> c_int {
-    if result.is_ok() { OK } else { FAILED }
+    match result {
+        Ok(()) => OK,
+        Err(Error::VerificationFailed) => FAILED,
+        Err(_) => invalid_argument(),
+    }
 }
 
 /// Chooses the best available backend if the environment names an unavailable one. Most C functions

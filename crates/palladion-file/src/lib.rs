@@ -35,6 +35,8 @@
 //!
 //! The secret is a [`MasterKey`] (32 random bytes, usually from a key file) or a [`Passphrase`]
 //! (stretched with Argon2id).
+//!
+//! For `wasm32-unknown-unknown` in a browser or Node, enable the feature `js`.
 
 #![cfg_attr(not(feature = "output"), forbid(unsafe_code))] // with it, `output` has one block
 

@@ -36,6 +36,8 @@
 //! Appending a page takes three calls of the system: for random bytes, the page and the header.
 //! Append many in one call of [`write_at`](Raf::write_at), or make the file larger in advance with
 //! [`set_size`](Raf::set_size), and the header is not written each time.
+//!
+//! For `wasm32-unknown-unknown` in a browser or Node, enable the feature `js`.
 #![forbid(unsafe_code)]
 
 mod bulk;

@@ -13,13 +13,16 @@ use hyper::{Request, body::Bytes, client::conn::http1};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{CertificateDer, pem::PemObject};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // The line that adds AEGIS.
-    palladion_rustls::provider().install_default().expect("no provider was installed before");
+    // What adds AEGIS.
+    palladion_rustls::with_aegis(ring::default_provider())
+        .install_default()
+        .expect("rustls had a provider already: install this one earlier");
 
     let mut args = std::env::args().skip(1);
     let path = args.next().unwrap_or("localhost.pem".into());

@@ -16,19 +16,19 @@ use hyper_util::service::TowerToHyperService;
 use palladion_rustls::name;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::{ServerConfig, crypto::ring};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let path = args.next().unwrap_or("localhost.pem".into());
     let address = args.next().unwrap_or("127.0.0.1:8443".into());
-    let mut provider = palladion_rustls::provider();
+    let mut provider = palladion_rustls::with_aegis(ring::default_provider());
     if let Some(wanted) = args.next() {
         provider.cipher_suites.retain(|suite| name(suite.suite()) == Some(&wanted));
     }
-    // The line that adds AEGIS.
-    provider.install_default().expect("no provider was installed before");
+    // What adds AEGIS.
+    provider.install_default().expect("rustls had a provider already: install this one earlier");
 
     let own = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
     std::fs::write(&path, own.cert.pem())?;

@@ -4,7 +4,7 @@
 //!     cargo run --release -p palladion-rustls --example quic_echo 256
 //!
 //! quinn does not tell which suite was negotiated, so both ends have only one here. Usually you
-//! pass them all of [`palladion_rustls::provider`] with `QuicServerConfig::try_from` and
+//! pass them all of [`palladion_rustls::with_aegis`] with `QuicServerConfig::try_from` and
 //! `QuicClientConfig::try_from`.
 
 use std::error::Error;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use palladion_rustls::{TLS13_AEGIS_128L_SHA256, TLS13_AEGIS_256_SHA512, name};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use quinn::rustls::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
+use quinn::rustls::crypto::ring::{self, cipher_suite::TLS13_AES_128_GCM_SHA256};
 use quinn::rustls::{ClientConfig, RootCertStore, ServerConfig, quic::Suite};
 use quinn::{ClientConfig as QuicClient, Endpoint, ServerConfig as QuicServer};
 
@@ -26,9 +26,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
             return Err(format!("the suite is \"128l\" or \"256\", not {other:?}").into());
         }
     };
-    let mut provider = palladion_rustls::provider();
+    let mut provider = palladion_rustls::with_aegis(ring::default_provider());
     provider.cipher_suites = vec![suite];
-    provider.install_default().expect("no provider was installed before");
+    provider.install_default().expect("rustls had a provider already: install this one earlier");
     // The first packets of a connection always use AES-128-GCM.
     let aes = TLS13_AES_128_GCM_SHA256.tls13().ok_or("a suite of TLS 1.3")?;
     let initial = Suite { suite: aes, quic: aes.quic.ok_or("a suite for QUIC")? };

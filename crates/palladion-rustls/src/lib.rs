@@ -1,14 +1,20 @@
 //! AEGIS in TLS 1.3 and QUIC, for [rustls](https://docs.rs/rustls).
 //!
-//! One line puts the AEGIS suites in front of those of rustls, for the whole program:
+//! One statement at the start of `main` puts the AEGIS suites in front of those of rustls, for the
+//! whole program:
 //!
 //! ```
-//! palladion_rustls::provider().install_default().expect("no provider was installed before");
+//! palladion_rustls::with_aegis(rustls::crypto::ring::default_provider())
+//!     .install_default()
+//!     .expect("rustls had a provider already: install this one earlier");
 //! // From here on as usual: rustls::ServerConfig::builder(), tokio-rustls, axum, quinn ...
 //! ```
 //!
+//! Write `aws_lc_rs` in place of `ring` if that is the provider in your program. This crate brings
+//! none: with two providers and no default, rustls panics.
+//!
 //! Where the peer knows AEGIS too, connections use it; with all others they use what they used
-//! before. To leave the rest of the program alone, pass `Arc::new(provider())` to
+//! before. To leave the rest of the program alone, pass `Arc::new(with_aegis(...))` to
 //! [`ServerConfig::builder_with_provider`](rustls::ServerConfig::builder_with_provider) or
 //! [`ClientConfig::builder_with_provider`](rustls::ClientConfig::builder_with_provider).
 //!
@@ -38,8 +44,6 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `ring` (default) | [`provider`] over rustls's provider that uses ring |
-//! | `aws-lc-rs` | [`provider`] over rustls's provider that uses AWS-LC, even if `ring` is on |
 //! | `experimental-parallel` | AEGIS-128X2, 128X4, 256X2 and 256X4 |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -50,11 +54,14 @@ mod keys;
 mod quic;
 mod record;
 mod suite;
-#[cfg(all(test, feature = "ring"))]
+#[cfg(test)]
 mod tests;
 
 use palladion::Backend;
 use rustls::crypto::CryptoProvider;
+
+/// For programs that use rustls through another crate, so that they name the same version.
+pub use rustls;
 
 pub use suite::{TLS13_AEGIS_128L_SHA256, TLS13_AEGIS_256_SHA512, name, suites};
 #[cfg(feature = "experimental-parallel")]
@@ -69,17 +76,6 @@ const MAX_MESSAGES: u64 = 1 << 48;
 /// The number of forged QUIC packets after which a connection must end. The chance that one of them
 /// was accepted is then at most 2^-80.
 const MAX_FORGERIES: u64 = 1 << 48;
-
-/// Returns rustls's provider with the AEGIS suites.
-#[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
-#[must_use]
-pub fn provider() -> CryptoProvider {
-    #[cfg(feature = "aws-lc-rs")]
-    use rustls::crypto::aws_lc_rs as base;
-    #[cfg(not(feature = "aws-lc-rs"))]
-    use rustls::crypto::ring as base;
-    with_aegis(base::default_provider())
-}
 
 /// Adds the AEGIS suites to any provider: before its own suites where the CPU has AES instructions,
 /// otherwise after them, as the draft recommends.
@@ -99,7 +95,7 @@ fn has_aes() -> bool {
 }
 
 /// Tests the examples in the README and in docs/tls.md.
-#[cfg(all(doctest, feature = "ring"))]
+#[cfg(doctest)]
 mod documents {
     #[doc = include_str!("../README.md")]
     struct Readme;

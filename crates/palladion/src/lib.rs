@@ -63,6 +63,7 @@
 //! | `std` (default) | `alloc`, `std::io::Read` for key streams, variable `PALLADION_BACKEND` |
 //! | `alloc` | `seal` and `open`, which return a `Vec` |
 //! | `getrandom` | `Key::generate`, `Nonce::generate`, `seal_with_random_nonce` |
+//! | `js` | the same for `wasm32-unknown-unknown` in a browser or Node |
 //! | `aead` | the traits of the crate [`aead`](https://docs.rs/aead) 0.6, which is re-exported |
 //! | `any-degree` | AEGIS-128X and AEGIS-256X of degrees other than 1, 2 and 4 |
 //!
