@@ -34,10 +34,10 @@ if [ ! -d "$folder/node_modules/@palladion/aegis" ]; then
     echo '{ "private": true, "type": "module" }' >"$folder/package.json"
     (cd "$folder" && npm install --silent --no-audit --no-fund --no-save "./$tarball")
 fi
-cargo build --quiet --release -p palladion-cli
+palladion=$(scripts/built.sh -p palladion-cli)
 node "$js/demo/build.mjs"
 
 echo "== Tests in $("$CHROMIUM" --version --no-sandbox 2>/dev/null)"
-export PALLADION_ROOT=$PWD PALLADION_CLI=${CARGO_TARGET_DIR:-$PWD/target}/release/palladion
+export PALLADION_ROOT=$PWD PALLADION_CLI=$palladion
 JS_FOLDER=$folder \
     node --test --test-concurrency=2 --test-reporter=spec "$js"/test/browser/*.test.mjs

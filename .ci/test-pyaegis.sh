@@ -30,8 +30,7 @@ check check "$PALLADION_RAF_DIR/pyaegis"
 cargo test --quiet --release --all-features -p palladion-raf --test all -- --ignored pyaegis::
 
 # The same with the command line.
-palladion=$(realpath "${CARGO_TARGET_DIR:-target}/release/palladion")
-[ -x "$palladion" ] || cargo build --quiet --release -p palladion-cli
+palladion=$(scripts/built.sh -p palladion-cli)
 chmod 600 "$PALLADION_RAF_DIR"/pyaegis/*.key
 count=0
 for file in "$PALLADION_RAF_DIR"/pyaegis/*.raf; do

@@ -15,8 +15,7 @@ cd "$(dirname "$0")/.."
     SandyBridge:aesni-avx,aesni,ssse3,portable Westmere:aesni,ssse3,portable \
     Haswell,-aes:avx2,ssse3,portable core2duo:ssse3,portable qemu64:portable
 
-cargo build --quiet --release -p palladion-cli
-palladion=${CARGO_TARGET_DIR:-target}/release/palladion
+palladion=$(scripts/built.sh -p palladion-cli)
 tests=$(.ci/test-binaries.sh --lib --test vectors --test all --test backend)
 export PALLADION_TEST_REDUCED=1
 for tier; do

@@ -9,8 +9,7 @@ set -euo pipefail
 [ $# = 0 ] || palladion=$(realpath "$1")
 cd "$(dirname "$0")/.."
 if [ $# = 0 ]; then
-    cargo build --quiet --release -p palladion-cli
-    palladion=${CARGO_TARGET_DIR:-$PWD/target}/release/palladion
+    palladion=$(scripts/built.sh -p palladion-cli)
 fi
 readme=$PWD/crates/palladion-cli/README.md
 work=$(mktemp -d)

@@ -24,7 +24,7 @@ echo "== Build"
 node "$js/build.mjs"
 rm -rf "$js/npm"
 node "$js/build.mjs" addon
-cargo build --quiet --release -p palladion-cli
+palladion=$(scripts/built.sh -p palladion-cli)
 
 echo "== Install"
 rm -rf "$folder"/*
@@ -65,8 +65,7 @@ echo "== Bundlers"
 node "$folder/test/bundlers/run.mjs"
 
 echo "== Tests"
-PALLADION_CLI=${CARGO_TARGET_DIR:-$PWD/target}/release/palladion \
-    node "$folder/test/run.mjs" "$@"
+PALLADION_CLI=$palladion node "$folder/test/run.mjs" "$@"
 
 [ -n "${RUNTIMES:-}" ] || exit 0
 echo "== Deno and Bun"

@@ -28,7 +28,7 @@ python=$work/venv/bin/python
 
 echo "== The wheels"
 rm -rf "$work/wheels"
-cargo build --quiet --release -p palladion-cli
+palladion=$(scripts/built.sh -p palladion-cli)
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 for pythons in ${WHEELS:=py39 py311}; do
     (cd "$package" && "$work/venv/bin/maturin" build --quiet --release --no-default-features \
@@ -41,7 +41,7 @@ done
 rm -rf "$work/run"
 mkdir "$work/run"
 cp -r "$package/tests" "$package/examples" "$package/README.md" "$package"/bench*.py "$work/run/"
-export PALLADION_VECTORS=$PWD/vectors PALLADION_PROGRAM=$built/release/palladion
+export PALLADION_VECTORS=$PWD/vectors PALLADION_PROGRAM=$palladion
 export PYTHONDONTWRITEBYTECODE=1
 cd "$work/run"
 install() {

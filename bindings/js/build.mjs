@@ -46,17 +46,18 @@ function startPackage(folder, manifest, readme) {
 function buildAddon() {
     const { platform, arch, report } = process;
     const libc = report.getReport().header.glibcVersionRuntime === undefined ? 'musl' : 'gnu';
-    const target = process.env.CARGO_TARGET_DIR ?? join(root, 'target');
-    execFileSync('cargo', ['build', '--quiet', '--release', '-p', 'palladion-js'], {
-        stdio: 'inherit',
+    const format = '--message-format=json-render-diagnostics';
+    const messages = execFileSync('cargo', ['build', '--release', '-p', 'palladion-js', format], {
+        stdio: ['inherit', 'pipe', 'inherit'],
+        maxBuffer: 1 << 28,
         cwd: root,
-        env: { ...process.env, CARGO_PROFILE_RELEASE_STRIP: 'symbols' },
+        env: { ...process.env, CARGO_PROFILE_RELEASE_STRIP: 'symbols', CARGO_TERM_QUIET: 'true' },
     });
-    const name = { darwin: 'libpalladion_js.dylib', win32: 'palladion_js.dll' }[platform];
-    return [
-        platform === 'linux' ? `linux-${arch}-${libc}` : `${platform}-${arch}`,
-        join(target, 'release', name ?? 'libpalladion_js.so'),
-    ];
+    // Cargo says where the library is: that depends on its settings.
+    const built = messages.toString().trim().split('\n').map((line) => JSON.parse(line));
+    const library = built.find(({ target }) => target?.name === 'palladion_js')?.filenames[0];
+    if (library === undefined) throw new Error('cargo did not build the addon');
+    return [platform === 'linux' ? `linux-${arch}-${libc}` : `${platform}-${arch}`, library];
 }
 
 if (process.argv[2] === 'addon') {
