@@ -283,9 +283,9 @@ fn wait(milliseconds: u64) {
 ///
 /// # Locks
 ///
-/// While a [`File`](std::fs::File) is open here, it is locked: one may write to it, or any number
-/// may read it; who comes too late gets [`Error::Locked`]. It does not matter whether they are in
-/// one program or several. Who [reads beside a writer](Self::open_beside_writer) takes no lock.
+/// An open [`File`](std::fs::File) is locked: one `Raf` may write to it, or any number may read it.
+/// Opening another one fails with [`Error::Locked`], in the same program and in others. A reader
+/// [beside a writer](Self::open_beside_writer) takes no lock.
 ///
 /// Some file systems have no locks; then nothing is locked. A file that is lent (`&mut File`) and
 /// other storages are not locked, unless they implement [`Storage::set_lock`].
