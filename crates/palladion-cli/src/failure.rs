@@ -1,11 +1,11 @@
 //! How a command fails: a line `error: …`, a line `hint: …`, an exit status.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 use palladion_file::Error;
 
-use crate::streams;
+use crate::waiting::Waiting;
 
 /// The exit statuses besides 0; clap itself exits with 2 for wrong usage. They are listed in
 /// `palladion --help`.
@@ -117,7 +117,7 @@ impl Failure {
             return;
         }
         let hint = self.hint.as_ref().map_or_else(String::new, |hint| format!("hint: {hint}\n"));
-        streams::tell(&format!("error: {}\n{hint}", self.message));
+        say(&format!("error: {}\n{hint}", self.message));
     }
 
     /// Ends the program, after a broken pipe by the signal for it: `tar`, for example, takes that
@@ -135,10 +135,16 @@ impl Failure {
 
 /// Prints a note that is not an error. If stderr is closed, nobody is listening.
 pub fn tell(text: &str) {
-    streams::tell(&format!("{text}\n"));
+    say(&format!("{text}\n"));
 }
 
 /// The name of a file in messages.
 pub fn quoted(path: &Path) -> String {
     format!("{path:?}")
+}
+
+/// Prints text on standard error. If that fails, nobody is listening.
+pub fn say(text: &str) {
+    // One write, so that messages of several programs do not mix.
+    let _ = Waiting(io::stderr()).write_all(text.as_bytes());
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use anstream::{AutoStream, ColorChoice};
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, say};
 use crate::waiting::Waiting;
 
 /// Standard input without the buffer and the lock of [`io::Stdin`]. Fails if it is closed.
@@ -48,12 +48,6 @@ fn cannot_print(error: io::Error) -> Failure {
     Failure::io("write", "standard output", &error)
 }
 
-/// Prints text on standard error. If that fails, nobody is listening.
-pub fn tell(text: &str) {
-    // One write, so that messages of several programs do not mix.
-    let _ = Waiting(io::stderr()).write_all(text.as_bytes());
-}
-
 /// Prints a page of help, the version or a mistake on the command line.
 pub fn show(text: &clap::Error) -> Result<()> {
     // A console may need other calls for colours.
@@ -66,7 +60,7 @@ pub fn show(text: &clap::Error) -> Result<()> {
         _ => text.render().ansi().to_string(),
     };
     if text.use_stderr() {
-        tell(&coloured(AutoStream::choice(&io::stderr())));
+        say(&coloured(AutoStream::choice(&io::stderr())));
         Ok(())
     } else {
         print(coloured(AutoStream::choice(&io::stdout())))
