@@ -105,6 +105,9 @@ fn failure(error: Error) -> Failure {
     let message = error.to_string();
     let hint = match error.cause {
         Cause::Input(_) => return Failure::usage(message).hint("choose another output"),
+        Cause::Exists if !error.path.exists() => {
+            "it is a symbolic link to a missing file: remove the link, or create its target"
+        }
         Cause::Exists => "choose another name, or replace it with --force",
         Cause::Directory => "name a file in it",
         Cause::DirectoryName => "name a file with -o OUT",
