@@ -380,7 +380,8 @@ pub struct Raf<S, E: Environment = System> {
 struct Unfinished {
     /// Write the record in memory again, which the storage wrote in part: that of this chunk.
     record: Option<u64>,
-    /// Write the header again: the storage may have the old one, the new one or neither.
+    /// Write the header again: the storage may have the old one, the new one or neither, or has not
+    /// made sure of it.
     header: bool,
     /// Overwrite what the last chunk has behind the end of the file.
     tail: bool,
@@ -844,10 +845,12 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         self.begin();
         // Write the header first, so that it never promises missing chunks.
         self.write_header(size)?;
+        self.unfinished.header = true;
         self.unfinished.tail = cut;
         self.unfinished.rest = true;
         self.tree_is_stale = AtomicBool::new(true);
         self.barrier()?;
+        self.unfinished.header = false;
         if let Some(last) = last {
             // No discarded data stays in the file, not even encrypted.
             self.message()[within..].fill(0);
@@ -887,7 +890,10 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         }
         if self.unfinished.header {
             self.write_header(info.size)?;
+            // Nothing may follow, at the next call either, until it is on disk.
+            self.unfinished.header = true;
             self.barrier()?;
+            self.unfinished.header = false;
         }
         if let Some(last) = info.chunks().checked_sub(1).filter(|_| self.unfinished.tail) {
             match self.load(&info, last) {
