@@ -298,4 +298,8 @@ fn trees_of_what_was() {
     assert!(matches!(reader.commitment(), Err(Error::Poisoned)));
     reader.rebuild_tree().unwrap();
     assert_ne!(reader.commitment().unwrap(), before);
+    // Not the error of the system, which says nothing about the file.
+    path.open().set_len(30).unwrap();
+    assert!(matches!(reader.refresh(), Err(Error::NotRaf)));
+    assert!(matches!(reader.read_at(&mut [0; 4], 0), Err(Error::NotRaf)));
 }
