@@ -282,6 +282,7 @@ fn help_and_pages() {
         assert!(pages.contains(&bench.path("share/man1").join(page)), "{page}");
     }
     assert_eq!(bench.ok(&["man"]), bench.read("share/man1/palladion.1"));
+    assert_eq!(bench.ok(&["man", "-"]), bench.ok(&["man"]));
     bench.fails(&["man", "key"], 1, "cannot write the manual pages to \"key\"");
 }
 
