@@ -103,7 +103,11 @@ fn keep_old(path: &Path) -> Result<()> {
     if text.len() > LONGEST || !(is_key || is_utf16(&text)) {
         return Ok(());
     }
-    let target = path.canonicalize().map_err(|error| Failure::io("open", &input.name, &error))?;
+    // Only for a link: the canonical path may be too long for the system.
+    let target = match path.is_symlink() {
+        true => path.canonicalize().map_err(|error| Failure::io("open", &input.name, &error))?,
+        false => path.to_path_buf(),
+    };
     let name = |number: u32| {
         let mut name = OsString::from(&target);
         name.push(format!(".old-{number}"));
@@ -353,9 +357,10 @@ fn private(input: &Input, option: &str) -> Result<()> {
     let Some(what) = open_to_others(&input.file).filter(|_| input.descriptor.is_none()) else {
         return Ok(());
     };
-    let name = &input.name;
-    Err(Failure::new(format!("other users can {what} {name}")).hint(format!(
-        "make it private: chmod 600 {name}; if the disk has no permissions: {option} - < {name}"
+    // No names in the hint, which a shell might take for commands. Standard input may be the data.
+    Err(Failure::new(format!("other users can {what} {}", input.name)).hint(format!(
+        "make it private: chmod 600 FILE; if the disk has no permissions: \
+         {option} /dev/fd/3 3< FILE"
     )))
 }
 

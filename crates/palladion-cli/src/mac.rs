@@ -30,33 +30,44 @@ pub fn run(args: &MacArgs) -> Result<()> {
         return Err(Failure::usage("a MAC needs a key file"));
     };
     let maker = Maker { key, args };
-    let (mut failed, mut unreadable) = (0, 0);
+    let (mut bad, mut incomplete) = (Bad::default(), 0);
     for file in files {
         let done = match args.check {
-            true => maker.check(file, &mut failed)?,
-            false => maker.print(file)?,
+            true => maker.check(file, &mut bad)?,
+            false => maker.print(file)?.inspect_err(|_| bad.unread += 1),
         };
         if let Err(failure) = done {
             failure.tell();
-            unreadable += 1;
+            incomplete += u64::from(args.check);
         }
     }
-    match (failed, unreadable, args.check) {
-        (0, 0, _) => Ok(()),
-        (0, _, true) => Err(Failure::new(format!(
-            "{} could not be checked completely",
-            counted(unreadable, "list")
-        ))),
-        (_, _, true) => {
-            let failure = format!("{} failed verification", counted(failed, "file"));
-            Err(Failure::new(failure)
-                .detail(&format!("tried key {}", key.fingerprint()))
-                .hint("the files changed, or the list was made with another key or --algorithm"))
-        }
-        (_, _, false) => {
-            Err(Failure::new(format!("{} could not be read", counted(unreadable, "file"))))
-        }
+    let Bad { failed, unread } = bad;
+    let problems: Vec<_> = [
+        (failed, "file", "failed verification"),
+        (unread, "file", "could not be read"),
+        (incomplete, "list", "could not be checked completely"),
+    ]
+    .into_iter()
+    .filter(|(number, ..)| *number > 0)
+    .map(|(number, thing, what)| format!("{} {what}", counted(number, thing)))
+    .collect();
+    if problems.is_empty() {
+        return Ok(());
     }
+    let failure = Failure::new(problems.join(", "));
+    Err(match failed {
+        0 => failure,
+        _ => failure
+            .detail(&format!("tried key {}", key.fingerprint()))
+            .hint("the files changed, or the list was made with another key or --algorithm"),
+    })
+}
+
+/// The files of all lists that are not as they were, and those that could not be read.
+#[derive(Default)]
+struct Bad {
+    failed: u64,
+    unread: u64,
 }
 
 /// A number of things in messages.
@@ -87,7 +98,7 @@ impl Maker<'_> {
     }
 
     /// Checks a list, and counts the files that fail.
-    fn check(&self, list: &Path, failed: &mut u64) -> Result<Result<()>> {
+    fn check(&self, list: &Path, bad: &mut Bad) -> Result<Result<()>> {
         let input = match open(list) {
             Ok(input) => input,
             Err(failure) => return Ok(Err(failure)),
@@ -112,11 +123,12 @@ impl Maker<'_> {
             }
             let line = line.strip_suffix(b"\n").unwrap_or(&line);
             let line = line.strip_suffix(b"\r").unwrap_or(line);
-            let line = if number == 1 { without_mark(line) } else { line };
+            // Also between lists that were put together.
+            let line = without_mark(line);
             match Line::parse(line) {
                 Some(line) => {
                     checked += 1;
-                    *failed += u64::from(!self.verify(&line)?);
+                    self.verify(&line, bad)?;
                 }
                 None if line.is_empty() => {}
                 None => {
@@ -139,19 +151,22 @@ impl Maker<'_> {
         })
     }
 
-    /// Checks a file and prints the verdict.
-    fn verify(&self, line: &Line) -> Result<bool> {
-        let verified = self.mac(&line.path()).map(|mac| mac.verify(&line.tag));
-        if let Err(failure) = verified.as_ref() {
-            failure.tell();
-        }
-        let verified = matches!(verified, Ok(true));
-        if !(self.args.quiet && verified) {
-            let verdict = if verified { "OK" } else { "FAILED" };
-            let shown = format!("{}: {verdict}\n", printable(&line.shown_name()));
-            streams::print(&shown)?;
-        }
-        Ok(verified)
+    /// Checks a file and prints the verdict, in the words of sha256sum.
+    fn verify(&self, line: &Line, bad: &mut Bad) -> Result<()> {
+        let verdict = match self.mac(&line.path()).map(|mac| mac.verify(&line.tag)) {
+            Ok(true) if self.args.quiet => return Ok(()),
+            Ok(true) => "OK",
+            Ok(false) => {
+                bad.failed += 1;
+                "FAILED"
+            }
+            Err(failure) => {
+                failure.tell();
+                bad.unread += 1;
+                "FAILED open or read"
+            }
+        };
+        streams::print(format!("{}: {verdict}\n", printable(&line.shown_name())))
     }
 
     /// The MAC of a whole file, ready to be finalized.

@@ -72,8 +72,12 @@ impl Output {
     /// The new file, for reading and writing at any position.
     pub fn random_access(&self) -> Result<File> {
         if self.output.is_direct() {
-            return Err(Failure::usage(format!("{} is not a regular file", self.name))
-                .hint("a RAF file needs random access: name a regular file"));
+            let is_file = self.file().metadata().is_ok_and(|metadata| metadata.is_file());
+            let (what, hint) = match is_file {
+                true => ("an open descriptor", "it cannot be replaced: name the file itself"),
+                false => ("not a regular file", "a RAF file needs random access: name a file"),
+            };
+            return Err(Failure::usage(format!("{} is {what}", self.name)).hint(hint));
         }
         self.file().try_clone().map_err(|error| Failure::io("open", &self.name, &error))
     }
@@ -101,6 +105,9 @@ fn failure(error: Error) -> Failure {
     let message = error.to_string();
     let hint = match error.cause {
         Cause::Input(_) => return Failure::usage(message).hint("choose another output"),
+        Cause::Exists if !error.path.exists() => {
+            "it is a symbolic link to a missing file: remove the link, or create its target"
+        }
         Cause::Exists => "choose another name, or replace it with --force",
         Cause::Directory => "name a file in it",
         Cause::DirectoryName => "name a file with -o OUT",

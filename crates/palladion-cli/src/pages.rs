@@ -11,6 +11,7 @@ use clap_mangen::roff::{Roff, roman};
 
 use crate::args::Args;
 use crate::failure::{Failure, Result, quoted};
+use crate::input::is_standard;
 use crate::streams;
 
 /// `completions`.
@@ -25,7 +26,7 @@ pub fn man(dir: Option<&Path>) -> Result<()> {
     // `help` is a command without a page.
     let mut command = Args::command().disable_help_subcommand(true);
     command.build();
-    match dir {
+    match dir.filter(|dir| !is_standard(Some(dir))) {
         Some(dir) => fs::create_dir_all(dir)
             .and_then(|()| write_pages(&command, dir))
             .map_err(|error| Failure::io("write the manual pages to", &quoted(dir), &error)),

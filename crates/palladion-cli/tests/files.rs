@@ -210,7 +210,8 @@ fn links_and_places_of_others() {
     let bench = Bench::new();
     bench.write("in", "secret");
     std::os::unix::fs::symlink("nowhere", bench.path("link")).unwrap();
-    bench.fails(&["encrypt", "-p", "-o", "link", "in"], 1, "\"link\" already exists");
+    let stderr = bench.fails(&["encrypt", "-p", "-o", "link", "in"], 1, "\"link\" already exists");
+    assert!(stderr.contains("remove the link"), "{stderr}");
     bench.fails(&["encrypt", "-p", "-f", "-o", "link", "in"], 1, "symbolic link to a missing file");
     let stderr = bench.fails(
         &["encrypt", "-k", "key", "-o", "/proc/out", "in"],
@@ -281,6 +282,7 @@ fn help_and_pages() {
         assert!(pages.contains(&bench.path("share/man1").join(page)), "{page}");
     }
     assert_eq!(bench.ok(&["man"]), bench.read("share/man1/palladion.1"));
+    assert_eq!(bench.ok(&["man", "-"]), bench.ok(&["man"]));
     bench.fails(&["man", "key"], 1, "cannot write the manual pages to \"key\"");
 }
 

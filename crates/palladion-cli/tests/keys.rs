@@ -178,7 +178,7 @@ fn secrets_that_others_can_read() {
         let what = if mode & 0o022 == 0 { "read" } else { "read and change" };
         let says = format!("other users can {what} \"key\"");
         let stderr = bench.fails(&["encrypt", "-k", "key", "-o", "-", "in"], 1, &says);
-        assert!(stderr.contains("chmod 600 \"key\""), "{stderr}");
+        assert!(stderr.contains("chmod 600 FILE"), "{stderr}");
         bench.fails(
             &["encrypt", "--passphrase-file", "key", "-o", "-", "in"],
             1,
@@ -192,6 +192,10 @@ fn secrets_that_others_can_read() {
     let key = std::fs::File::open(bench.path("key")).unwrap();
     let run =
         finish(bench.command(&["encrypt", "-k", "-", "-o", "-", "in"]).stdin(key).spawn().unwrap());
+    assert!(run.status.success() && run.stderr.is_empty(), "{run:?}");
+    // What the hint says, also if standard input is the data.
+    let script = "$P encrypt -k /dev/fd/3 < in 3< key";
+    let run = finish(bench.shell(script).spawn().unwrap());
     assert!(run.status.success() && run.stderr.is_empty(), "{run:?}");
     // What is no key at all needs no permissions.
     chmod(&bench, "in", 0o644);
@@ -233,8 +237,17 @@ fn macs() {
     assert!(run.stderr.contains("1 file failed verification"), "{run:?}");
     std::fs::remove_file(bench.path("b c")).unwrap();
     let run = bench.run(&["mac", "-k", "key", "--check", "SUMS"]);
-    assert_eq!((run.status.code(), &run.stdout[..]), (Some(1), &b"a: OK\nb c: FAILED\n"[..]));
+    assert_eq!(
+        (run.status.code(), &run.stdout[..]),
+        (Some(1), &b"a: OK\nb c: FAILED open or read\n"[..])
+    );
     assert!(run.stderr.contains("cannot open \"b c\""), "{run:?}");
+    // That says nothing about the key.
+    assert!(run.stderr.ends_with("error: 1 file could not be read\n"), "{run:?}");
+    bench.write("a", "x");
+    let run = bench.run(&["mac", "-k", "key", "--check", "SUMS"]);
+    assert!(run.stderr.contains("1 file failed verification, 1 file could not be read"), "{run:?}");
+    bench.write("a", text(3_000_000));
     bench.ok(&["keygen", "-o", "other"]);
     assert_eq!(bench.run(&["mac", "-k", "other", "--check", "SUMS"]).status.code(), Some(1));
     let run = bench.run(&["mac", "-k", "key", "-a", "aegis-128l", "--check", "SUMS"]);
@@ -277,7 +290,7 @@ fn lists_with_something_wrong() {
     let run = bench.run(&["mac", "-k", "key", "--check", "SUMS"]);
     assert_eq!(
         (run.status.code(), &run.stdout[..]),
-        (Some(1), &b"\\u{1b}[2Ja\\u{9b}: FAILED\n"[..])
+        (Some(1), &b"\\u{1b}[2Ja\\u{9b}: FAILED open or read\n"[..])
     );
     assert!(!run.stderr.contains('\x1b'));
 }
@@ -338,8 +351,8 @@ fn a_mark_before_the_text_is_ignored() {
     bench.ok(&["encrypt", "-k", "key", "-f", "-o", "sealed", "in"]);
     assert_eq!(bench.ok(&["decrypt", "-k", "key2", "-o", "-", "sealed"]), b"secret");
     let list = bench.ok(&["mac", "-k", "key", "in"]);
-    bench.write("MACS", marked(&list));
-    assert_eq!(bench.ok(&["mac", "-k", "key", "--check", "MACS"]), b"in: OK\n");
+    bench.write("MACS", [marked(&list), marked(&list)].concat());
+    assert_eq!(bench.ok(&["mac", "-k", "key", "--check", "MACS"]), b"in: OK\nin: OK\n");
 }
 
 #[test]

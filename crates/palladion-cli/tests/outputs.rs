@@ -64,7 +64,7 @@ fn outputs_that_are_descriptors() {
     assert!(bench.read("other").starts_with(b"# mine\npalladion-key-1:"));
     sh(&bench, "$P raf import -k key in f.raf; $P raf cat -k key -o /dev/fd/3 f.raf 3>> other");
     assert!(bench.read("other").ends_with(b"secret"));
-    sh_fails(&bench, "$P raf import -k key in /dev/fd/3 3> g.raf", 2, "not a regular file");
+    sh_fails(&bench, "$P raf import -k key in /dev/fd/3 3> g.raf", 2, "an open descriptor");
     // The file behind a descriptor may be an input, too.
     sh_fails(&bench, "$P encrypt -k key -o /dev/fd/3 in 3<> in", 2, "both input and output");
     sh_fails(&bench, "$P encrypt -k key -o /dev/fd/3 in 3<> key", 2, "both key and output");
@@ -213,9 +213,10 @@ fn a_directory_deeper_than_paths_may_be() {
         $P encrypt -k key -f -o old f
         $P encrypt -k key -f -o link f
         $P decrypt -k key -o - f.pld; $P decrypt -k key -o - old
+        $P keygen -f -o key 2> said
         ls -a";
     let out = String::from_utf8(sh(&bench, script)).unwrap();
-    assert_eq!(out, "secret\nsecret\n.\n..\nf\nf.pld\nkey\nlink\nold\n");
+    assert_eq!(out, "secret\nsecret\n.\n..\nf\nf.pld\nkey\nkey.old-1\nlink\nold\nsaid\n");
     // Nobody else can remove it.
     sh(&bench, "rm -r x*");
 }

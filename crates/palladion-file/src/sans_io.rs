@@ -96,6 +96,7 @@ pub struct Opener {
     size: ChunkSize,
     place: Place,
     announced: Option<(Chunk, u64)>,
+    failed: bool,
 }
 
 impl Opener {
@@ -120,6 +121,7 @@ impl Opener {
             size: header.chunk_size,
             place: header.first_chunk(),
             announced: None,
+            failed: false,
         })
     }
 
@@ -143,7 +145,7 @@ impl Opener {
     ///
     /// [`Error::Damaged`], [`Error::Truncated`], [`Error::TrailingData`].
     pub fn frame(&mut self, bytes: &[u8]) -> Result<usize, Error> {
-        let announced = self.place.frame(bytes)?;
+        let announced = self.place.frame(bytes).inspect_err(|_| self.failed = true)?;
         self.announced = Some(announced);
         Ok(announced.0.sealed_len() - FRAME_LEN)
     }
@@ -160,14 +162,17 @@ impl Opener {
     /// If no chunk was announced.
     pub fn open<'a>(&mut self, rest: &'a mut [u8]) -> Result<&'a [u8], Error> {
         let (chunk, offset) = self.announced.take().expect("a frame comes first");
-        self.place.rest(&chunk, rest.len())?;
-        chunk.open_rest(&self.cipher, offset, rest)
+        self.place
+            .rest(&chunk, rest.len())
+            .and_then(|()| chunk.open_rest(&self.cipher, offset, rest))
+            .inspect_err(|_| self.failed = true)
     }
 
-    /// Whether the last chunk was opened, so that the file may end here.
+    /// Whether all chunks were opened, up to the last, so that the file may end here. After an
+    /// error, it is never complete, even if the chunks after a damaged one can be opened.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.place.last_seen()
+        self.place.last_seen() && !self.failed
     }
 }
 

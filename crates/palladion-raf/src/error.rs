@@ -65,7 +65,8 @@ pub enum Error {
     TooLarge,
     /// The storage for a new file is not empty.
     Exists,
-    /// An earlier change failed part way, so the Merkle tree may not match the file.
+    /// An earlier change failed part way, or a file that is read beside a writer has another size
+    /// now, so the Merkle tree may not match the file.
     /// [Rebuild](crate::Raf::rebuild_tree) it, or open the file again.
     Poisoned,
     /// An earlier sync failed, so part of what was written before it may be lost. Systems forget
@@ -146,8 +147,8 @@ impl fmt::Display for Error {
             Self::TooLarge => f.write_str("the file would be larger than the format allows"),
             Self::Exists => f.write_str("the storage for a new file is not empty"),
             Self::Poisoned => f.write_str(
-                "an earlier change failed part way, so the Merkle tree may not match the file; \
-                 rebuild it, or open the file again",
+                "the Merkle tree may not match the file, because a change failed part way, or \
+                 another program made one; rebuild the tree, or open the file again",
             ),
             Self::SyncFailed => f.write_str(
                 "an earlier sync failed, so part of what was written before it may be lost; \

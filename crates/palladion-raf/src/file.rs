@@ -1,7 +1,7 @@
 //! Reading and changing a file.
 
 use std::fmt;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -125,8 +125,9 @@ impl Options {
         let keys = Keys::new(&info, master_key)?;
         let header = keys.header(&info)?;
         storage.set_size(HEADER_LEN as u64)?;
-        storage.write_at(&header, 0)?;
-        Ok(Raf { locked, ..Raf::new(storage, environment, info, keys, record) })
+        let mut overwrites = false;
+        write(&mut storage, &mut overwrites, &header, 0)?;
+        Ok(Raf { locked, overwrites, ..Raf::new(storage, environment, info, keys, record) })
     }
 }
 
@@ -136,6 +137,33 @@ fn lock(storage: &mut impl Storage, lock: Lock) -> Result<bool> {
         ErrorKind::WouldBlock => Error::Locked,
         _ => Error::Io(e),
     })
+}
+
+/// Writes a record or the header. Until it is known that the storage `overwrites`, looks whether it
+/// does: a file that is open for appending takes all bytes at its end, without an error.
+fn write(
+    storage: &mut impl Storage,
+    overwrites: &mut bool,
+    bytes: &[u8],
+    offset: u64,
+) -> Result<()> {
+    if *overwrites {
+        return Ok(storage.write_at(bytes, offset)?);
+    }
+    let len = bytes.len() as u64;
+    let (before, end) = (storage.size()?, offset + len);
+    storage.write_at(bytes, offset)?;
+    if end != before + len && storage.size()? == before + len {
+        let _ = storage.set_size(before); // what is behind the end does no harm
+        return Err(Error::Io(io::Error::new(
+            ErrorKind::InvalidInput,
+            "the file is open for appending, so nothing can be changed in it; \
+             open it for reading and writing",
+        )));
+    }
+    // What was appended where it belongs says nothing.
+    *overwrites = end <= before;
+    Ok(())
 }
 
 /// Memory for a record.
@@ -288,7 +316,10 @@ fn wait(milliseconds: u64) {
 /// [beside a writer](Self::open_beside_writer) takes no lock.
 ///
 /// Some file systems have no locks; then nothing is locked. A file that is lent (`&mut File`) and
-/// other storages are not locked, unless they implement [`Storage::set_lock`].
+/// other storages are not locked, unless they implement [`Storage::set_lock`]. A file and its
+/// [clones](std::fs::File::try_clone) share one lock, so that it does not keep them apart, and it
+/// lasts until all of them are closed. [`File::create`](std::fs::File::create) empties a file
+/// whether it is locked or not.
 ///
 /// # Threads
 ///
@@ -333,6 +364,8 @@ pub struct Raf<S, E: Environment = System> {
     access: Access,
     /// Whether the storage is locked for this file.
     locked: bool,
+    /// Whether it is known that the storage can overwrite.
+    overwrites: bool,
     /// Whether what must come first on the storage is synced first.
     barriers: bool,
     /// Whether a change has begun and not ended.
@@ -347,7 +380,8 @@ pub struct Raf<S, E: Environment = System> {
 struct Unfinished {
     /// Write the record in memory again, which the storage wrote in part: that of this chunk.
     record: Option<u64>,
-    /// Write the header again: the storage may have the old one, the new one or neither.
+    /// Write the header again: the storage may have the old one, the new one or neither, or has not
+    /// made sure of it.
     header: bool,
     /// Overwrite what the last chunk has behind the end of the file.
     tail: bool,
@@ -446,6 +480,7 @@ impl<S: Storage> Raf<S> {
             rooms: self.rooms,
             access: self.access,
             locked: self.locked,
+            overwrites: self.overwrites,
             barriers: self.barriers,
             changing: self.changing,
             unfinished: self.unfinished,
@@ -475,6 +510,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
             rooms: Rooms::default(),
             access: Access::Write,
             locked: false,
+            overwrites: false,
             barriers: false,
             changing: false,
             unfinished: Unfinished::default(),
@@ -809,10 +845,12 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         self.begin();
         // Write the header first, so that it never promises missing chunks.
         self.write_header(size)?;
+        self.unfinished.header = true;
         self.unfinished.tail = cut;
         self.unfinished.rest = true;
         self.tree_is_stale = AtomicBool::new(true);
         self.barrier()?;
+        self.unfinished.header = false;
         if let Some(last) = last {
             // No discarded data stays in the file, not even encrypted.
             self.message()[within..].fill(0);
@@ -847,13 +885,15 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         }
         let info = self.info();
         if let Some(chunk) = self.unfinished.record {
-            let record = record(&info, get_mut(&mut self.record));
-            self.storage.get_mut().write_at(record, info.offset(chunk)?)?;
+            self.write_record(&info, info.offset(chunk)?)?;
             self.unfinished.record = None;
         }
         if self.unfinished.header {
             self.write_header(info.size)?;
+            // Nothing may follow, at the next call either, until it is on disk.
+            self.unfinished.header = true;
             self.barrier()?;
+            self.unfinished.header = false;
         }
         if let Some(last) = info.chunks().checked_sub(1).filter(|_| self.unfinished.tail) {
             match self.load(&info, last) {
@@ -978,12 +1018,12 @@ impl<S: Storage, E: Environment> Raf<S, E> {
             let data =
                 if part.is_empty() { &[] } else { &data[(part.start - place.start) as usize..] };
             let whole = data.len() / chunk_size as usize * chunk_size as usize;
-            if part.start == start && E::BULK && whole >= bulk::WORTHWHILE {
+            if part.start == start && E::BULK && self.overwrites && whole >= bulk::WORTHWHILE {
                 self.store_run(chunk, &data[..whole])?;
                 chunk += whole as u64 / chunk_size;
                 continue;
             }
-            if part.is_empty() && E::BULK && start >= old.size {
+            if part.is_empty() && E::BULK && self.overwrites && start >= old.size {
                 // Chunks of nothing but zeros that are behind the old end: but for the last one,
                 // which may not be whole.
                 let end = if place.is_empty() { size } else { place.start };
@@ -1078,7 +1118,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         self.hash(chunk, file)?;
         let record = record_mut(&old, get_mut(&mut self.record));
         self.keys.seal(&old, chunk, record)?;
-        let Err(error) = self.storage.get_mut().write_at(record, offset) else { return Ok(()) };
+        let Err(error) = self.write_record(&old, offset) else { return Ok(()) };
         // If the storage has neither the old chunk nor the new one, the record in memory is all
         // that is left of it. It stays there if reading does not need the memory.
         if E::BULK && chunk < old.chunks() {
@@ -1088,14 +1128,20 @@ impl<S: Storage, E: Environment> Raf<S, E> {
             });
             self.unfinished.record = whole.is_err().then_some(chunk);
         }
-        Err(error.into())
+        Err(error)
+    }
+
+    /// Writes the record in memory.
+    fn write_record(&mut self, info: &Info, offset: u64) -> Result<()> {
+        let record = record(info, get_mut(&mut self.record));
+        write(self.storage.get_mut(), &mut self.overwrites, record, offset)
     }
 
     fn write_header(&mut self, size: u64) -> Result<()> {
         let info = Info { size, ..self.info() };
         let header = self.keys.header(&info)?;
         self.unfinished.header = true;
-        self.storage.get_mut().write_at(&header, 0)?;
+        write(self.storage.get_mut(), &mut self.overwrites, &header, 0)?;
         self.unfinished.header = false;
         *get_mut(&mut self.info) = info;
         Ok(())

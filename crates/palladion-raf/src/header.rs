@@ -1,5 +1,7 @@
 //! The header, and the layout of the file.
 
+use std::io::ErrorKind;
+
 use palladion::Algorithm;
 
 use crate::limits::is_chunk_size;
@@ -62,7 +64,10 @@ pub(crate) fn read(storage: &mut impl Storage) -> Result<(Info, [u8; HEADER_LEN]
 /// Reads a header of a file that is open.
 pub(crate) fn read_again<S: Storage>(place: &Place<S>) -> Result<(Info, [u8; HEADER_LEN])> {
     let mut header = [0; HEADER_LEN];
-    place.read_at(&mut header, 0)?;
+    place.read_at(&mut header, 0).map_err(|e| match e.kind() {
+        ErrorKind::UnexpectedEof => Error::NotRaf,
+        _ => Error::Io(e),
+    })?;
     Ok((Info::parse(&header)?, header))
 }
 

@@ -81,6 +81,44 @@ fn one_writer_or_many_readers() {
     assert_eq!(kind, io::ErrorKind::ResourceBusy);
 }
 
+/// Linux and Windows write to the end of a file that is open for appending, wherever one asks them
+/// to write.
+#[cfg(any(target_os = "linux", windows))]
+#[test]
+fn files_open_for_appending_are_refused() {
+    let path = Path::new("append");
+    let append = || File::options().read(true).append(true).create(true).open(&path.0).unwrap();
+    let is_refused = |result: Result<(), Error>| {
+        let Err(Error::Io(error)) = result else { panic!("{result:?}") };
+        assert!(error.to_string().contains("open for appending"), "{error}");
+    };
+    is_refused(options().create(append(), &KEY).map(drop));
+    let mut text = vec![1; 2 * CHUNK];
+    options().overwrite(true).create(path.open(), &KEY).unwrap().write_at(&text, 0).unwrap();
+    let long = vec![2; 1 << 20];
+    for (bytes, offset) in [(&text[..1], 5), (&long, 0), (&long, 2 * CHUNK as u64), (b"x", 9)] {
+        let mut file = Raf::open(append(), &KEY).unwrap();
+        is_refused(file.write_at(bytes, offset));
+        is_refused(file.write_at(bytes, offset));
+        assert_eq!(file.size(), text.len() as u64);
+        drop(file);
+        let mut file = Raf::open(append(), &KEY).unwrap();
+        is_refused(file.set_size(10));
+        is_refused(file.set_size(1 << 20));
+        drop(file);
+        let file = Raf::open(path.open(), &KEY).unwrap();
+        let mut read = vec![0; text.len()];
+        assert_eq!(file.read_at(&mut read, 0).unwrap(), text.len());
+        assert!(read == text, "{offset}");
+    }
+    Raf::open(path.open(), &KEY).unwrap().write_at(b"y", 0).unwrap();
+    text[0] = b'y';
+    let file = Raf::open_read_only(append(), &KEY).unwrap();
+    let mut read = vec![0; text.len()];
+    file.read_at(&mut read, 0).unwrap();
+    assert!(read == text);
+}
+
 /// What changes between looking at a header and locking the file counts.
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "no locks there")]
@@ -260,4 +298,8 @@ fn trees_of_what_was() {
     assert!(matches!(reader.commitment(), Err(Error::Poisoned)));
     reader.rebuild_tree().unwrap();
     assert_ne!(reader.commitment().unwrap(), before);
+    // Not the error of the system, which says nothing about the file.
+    path.open().set_len(30).unwrap();
+    assert!(matches!(reader.refresh(), Err(Error::NotRaf)));
+    assert!(matches!(reader.read_at(&mut [0; 4], 0), Err(Error::NotRaf)));
 }
