@@ -250,6 +250,8 @@ for example in encrypt mac raf streaming; do
     gcc -std=c99 "${strict[@]}" "examples/c/$example.c" -o "$work/bin/$example" \
         $(pkg-config --cflags --libs aegis) \
         -Wl,-rpath,"$work/compat/lib"
+    g++ -std=c++17 "${strict[@]}" -x c++ "examples/c/$example.c" -fsyntax-only \
+        $(pkg-config --cflags aegis)
 done
 "$work/bin/encrypt" && "$work/bin/mac"
 sed -n '/^```c$/,/^```$/{//!p}' docs/c.md >"$work/first.c"
@@ -261,6 +263,8 @@ rm -f "$work/notes.raf"
 "$work/bin/raf" "$work/notes.raf" && [ "$("$work/bin/raf" "$work/notes.raf" | wc -l)" = 2 ]
 "$work/bin/streaming" <README.md >"$work/sealed" && "$work/bin/streaming" -d <"$work/sealed" |
     cmp - README.md
+if "$work/bin/streaming" --decrypt <"$work/sealed" >"$work/unread" 2>/dev/null; then exit 1; fi
+[ ! -s "$work/unread" ]
 # A failed read or write is a failure, and gives no tag. A folder cannot be read.
 for options in "" -d; do
     if "$work/bin/streaming" $options <"$work" >"$work/unread" 2>/dev/null; then exit 1; fi
