@@ -18,7 +18,8 @@ capi=crates/palladion-capi
 target=${CARGO_TARGET_DIR:-target} host=$(rustc -vV | sed -n 's/^host: //p')
 work=$(realpath -m "$target")/c
 rm -rf "$work/prefix" "$work/compat" "$work/musl" "$work/bin" "$work/cmake" "$work/moved" \
-    "$work/project" "$work/destination" "$work/sudo" "$work/elsewhere" "$work/a b"
+    "$work/project" "$work/destination" "$work/sudo" "$work/elsewhere" "$work/a b" \
+    "$work/users" "$work/masked"
 mkdir -p "$work/bin"
 backends=$("$(scripts/built.sh -p palladion-cli)" backends | awk '$2 == "yes" { print $1 }')
 [ -n "$backends" ]
@@ -46,6 +47,14 @@ files() { (cd "$1" && find . -not -type d); }
 # Root may lack cargo.
 make -s -C "$capi" install COMPAT=1 PREFIX="$work/sudo" CARGO=no-cargo-here >/dev/null
 cmp "$work/sudo/lib/libaegis.so.0" "$work/compat/lib/libaegis.so.0"
+# What another user built is installed as it is, and can be read whatever root's umask is.
+cp -a target/c/aegis "$work/users"
+[ "$(id -u)" != 0 ] || chown -R 12345 "$work/users"
+cargo=$([ "$(id -u)" = 0 ] && echo false || echo no-cargo-here)
+(umask 077 && make -s -C "$capi" install COMPAT=1 PREFIX="$work/masked" BUILD="$work/users" \
+    CARGO="$cargo" >/dev/null)
+cmp "$work/masked/lib/libaegis.so.0" "$work/compat/lib/libaegis.so.0"
+[ -z "$(find "$work/masked" ! -perm -o=r)" ]
 refused() { # WORDS ARGUMENTS... : make fails, says so, and installs nothing
     local words=$1
     shift
@@ -54,6 +63,7 @@ refused() { # WORDS ARGUMENTS... : make fails, says so, and installs nothing
     [ ! -e "$work/refused/lib" ]
 }
 refused "run make with the same variables" install SHARED=0 CARGO=no-cargo-here
+refused 'must be absolute, unlike "lib64"' install LIBDIR=lib64
 touch "$capi/src/lib.rs"
 refused "run make with the same variables" install CARGO=no-cargo-here
 # Cargo may build in another folder, for a target, with a profile: the library is its, not the one
@@ -240,6 +250,8 @@ for example in encrypt mac raf streaming; do
     gcc -std=c99 "${strict[@]}" "examples/c/$example.c" -o "$work/bin/$example" \
         $(pkg-config --cflags --libs aegis) \
         -Wl,-rpath,"$work/compat/lib"
+    g++ -std=c++17 "${strict[@]}" -x c++ "examples/c/$example.c" -fsyntax-only \
+        $(pkg-config --cflags aegis)
 done
 "$work/bin/encrypt" && "$work/bin/mac"
 sed -n '/^```c$/,/^```$/{//!p}' docs/c.md >"$work/first.c"
@@ -251,6 +263,8 @@ rm -f "$work/notes.raf"
 "$work/bin/raf" "$work/notes.raf" && [ "$("$work/bin/raf" "$work/notes.raf" | wc -l)" = 2 ]
 "$work/bin/streaming" <README.md >"$work/sealed" && "$work/bin/streaming" -d <"$work/sealed" |
     cmp - README.md
+if "$work/bin/streaming" --decrypt <"$work/sealed" >"$work/unread" 2>/dev/null; then exit 1; fi
+[ ! -s "$work/unread" ]
 # A failed read or write is a failure, and gives no tag. A folder cannot be read.
 for options in "" -d; do
     if "$work/bin/streaming" $options <"$work" >"$work/unread" 2>/dev/null; then exit 1; fi

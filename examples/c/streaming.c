@@ -22,7 +22,11 @@ int main(int argc, char **argv)
         "thirty-two bytes that are a key"; /* use a random key */
     const uint8_t nonce[aegis256_NPUBBYTES] = { 7 }; /* use each nonce once */
     static uint8_t buf[PIECE + TAG];
-    int decrypt = argc > 1 && strcmp(argv[1], "-d") == 0;
+    int decrypt = argc == 2 && strcmp(argv[1], "-d") == 0;
+    if (argc > 1 && !decrypt) {
+        fprintf(stderr, "usage: %s [-d] <FILE >FILE\n", argv[0]);
+        return 2;
+    }
     size_t kept = 0, n;
     aegis256_state state;
     aegis256_state_init(&state, NULL, 0, nonce, key);
@@ -30,7 +34,7 @@ int main(int argc, char **argv)
     /* The last bytes are the tag, so keep that many back until more data comes. */
     while ((n = fread(buf + kept, 1, PIECE, stdin)) > 0) {
         size_t len = kept + n;
-        kept = decrypt ? (len < TAG ? len : TAG) : 0;
+        kept = decrypt ? (len < TAG ? len : (size_t) TAG) : 0;
         len -= kept;
         if (decrypt ? aegis256_state_decrypt_update(&state, buf, buf, len)
                     : aegis256_state_encrypt_update(&state, buf, buf, len))

@@ -4,6 +4,7 @@
 //! treat the bytes as data, and no length or address depends on them. A tag or a nonce from the
 //! caller is copied first.
 
+use std::borrow::Cow;
 use std::ffi::{CStr, c_int};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -208,14 +209,22 @@ impl In<'_, '_> {
     }
 }
 
-/// The address and length of an optional argument: no bytes if it was left out.
-pub fn place_or_none(bytes: &Option<In<'_, '_>>) -> (*const u8, usize) {
-    bytes.as_ref().map_or((ptr::dangling(), 0), In::place)
-}
-
 /// Returns the bytes of an optional argument: none if it was left out.
 pub fn bytes_or_none<'a>(bytes: &'a Option<In<'_, '_>>) -> &'a [u8] {
     bytes.as_ref().map_or(&[], In::bytes)
+}
+
+/// Returns the associated data, or a copy if the output covers a part of it: kernels may read it
+/// again after they have written.
+pub fn beside<'a>(ad: &'a Option<In<'_, '_>>, output: (*mut u8, usize)) -> Cow<'a, [u8]> {
+    let ad = bytes_or_none(ad);
+    if overlap((ad.as_ptr(), ad.len()), output) { ad.to_vec().into() } else { ad.into() }
+}
+
+/// Whether an input and an output overlap.
+fn overlap((from, from_len): (*const u8, usize), (to, to_len): (*mut u8, usize)) -> bool {
+    let (input, output) = (from.addr(), to.addr());
+    input < output + to_len && output < input + from_len
 }
 
 /// Output: the bytes of any writable object that is contiguous in memory.
@@ -300,9 +309,8 @@ impl<'py> Target<'py> {
 
     /// Checks that the target does not overlap the input.
     #[inline]
-    pub fn check_apart(&self, (start, len): (*const u8, usize)) -> PyResult<()> {
-        let (input, output) = (start.addr(), self.start.addr());
-        if input < output + self.len && output < input + len {
+    pub fn check_apart(&self, input: (*const u8, usize)) -> PyResult<()> {
+        if overlap(input, self.place()) {
             return Err(PyValueError::new_err("into overlaps the input"));
         }
         Ok(())
@@ -316,6 +324,10 @@ impl<'py> Target<'py> {
 
     pub fn start(&self) -> *mut u8 {
         self.start
+    }
+
+    pub fn place(&self) -> (*mut u8, usize) {
+        (self.start, self.len)
     }
 
     /// The bytes of the target.

@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use crate::algorithm::{MAX_LEN, Name, copy, fill_random};
 use crate::batch;
-use crate::buffer::{In, Out, Target, bytes_or_none, place_or_none, work_on};
+use crate::buffer::{In, Out, Target, beside, bytes_or_none, work_on};
 use crate::error::{OrRaise, error};
 use crate::pieces::{Decryptor, Encryptor, UnverifiedDecryptor};
 
@@ -47,12 +47,12 @@ impl Cipher {
     fn message(
         &self,
         nonce: *const u8,
-        (ad, ad_len): (*const u8, usize),
+        ad: &[u8],
         (src, len): (*const u8, usize),
         dst: *mut u8,
         tag: *mut u8,
     ) -> Message {
-        let tag_len = self.inner.tag_len();
+        let (ad, ad_len, tag_len) = (ad.as_ptr(), ad.len(), self.inner.tag_len());
         Message { key: self.inner.key().as_ptr(), nonce, ad, ad_len, src, dst, len, tag, tag_len }
     }
 
@@ -155,6 +155,7 @@ impl Cipher {
         let target = Target::new(py, into, nonce_len + len + tag_len)?;
         // The nonce comes first, so the ciphertext cannot replace the message in place.
         target.check_apart((src, len))?;
+        let ad = beside(&ad, target.place());
         let mut nonce = [0; MAX_LEN];
         fill_random(&mut nonce[..nonce_len])?;
         // SAFETY: the target has room for nonce, ciphertext and tag and does not overlap the
@@ -163,8 +164,7 @@ impl Cipher {
         unsafe {
             target.start().copy_from_nonoverlapping(nonce.as_ptr(), nonce_len);
             let dst = target.start().add(nonce_len);
-            let message =
-                self.message(nonce.as_ptr(), place_or_none(&ad), (src, len), dst, dst.add(len));
+            let message = self.message(nonce.as_ptr(), &ad, (src, len), dst, dst.add(len));
             self.seal_raw(py, message)?;
         }
         Ok(target.finish())
@@ -186,6 +186,7 @@ impl Cipher {
             .ok_or_else(|| self.too_short(nonce_len + tag_len, len))?;
         let target = Target::new(py, into, len)?;
         target.check_apart(sealed.place())?;
+        let ad = beside(&ad, target.place());
         let nonce = copy("nonce", &sealed.bytes()[..nonce_len], nonce_len)?;
         let mut tag = copy("tag", &sealed.bytes()[nonce_len + len..], tag_len)?;
         // SAFETY: nonce, ciphertext and tag lie within the input, whose length was checked; the
@@ -193,9 +194,8 @@ impl Cipher {
         // until the call ends.
         unsafe {
             let src = start.add(nonce_len);
-            let ad = place_or_none(&ad);
             let message =
-                self.message(nonce.as_ptr(), ad, (src, len), target.start(), tag.as_mut_ptr());
+                self.message(nonce.as_ptr(), &ad, (src, len), target.start(), tag.as_mut_ptr());
             self.open_raw(py, message)?;
         }
         Ok(target.finish())
@@ -219,12 +219,13 @@ impl Cipher {
         let (src, len) = message.place();
         let target = Target::new(py, into, len + tag_len)?;
         target.check_overlap((src, len))?;
+        let ad = beside(&ad, target.place());
         // SAFETY: the target has room for ciphertext and tag, and starts where the message does or
         // does not overlap it; the nonce has the right length; the buffers are held until the call
         // ends.
         unsafe {
-            let (dst, ad) = (target.start(), place_or_none(&ad));
-            let message = self.message(nonce.as_ptr(), ad, (src, len), dst, dst.add(len));
+            let dst = target.start();
+            let message = self.message(nonce.as_ptr(), &ad, (src, len), dst, dst.add(len));
             self.seal_raw(py, message)?;
         }
         Ok(target.finish())
@@ -247,14 +248,14 @@ impl Cipher {
         let len = len.checked_sub(tag_len).ok_or_else(|| self.too_short(tag_len, len))?;
         let target = Target::new(py, into, len)?;
         target.check_overlap(ciphertext.place())?;
+        let ad = beside(&ad, target.place());
         let mut tag = copy("tag", &ciphertext.bytes()[len..], tag_len)?;
         // SAFETY: the target has room for the message, and starts where the ciphertext does or does
         // not overlap it; nonce and tag have the right lengths; the buffers are held until the call
         // ends.
         unsafe {
-            let ad = place_or_none(&ad);
             let message =
-                self.message(nonce.as_ptr(), ad, (src, len), target.start(), tag.as_mut_ptr());
+                self.message(nonce.as_ptr(), &ad, (src, len), target.start(), tag.as_mut_ptr());
             self.open_raw(py, message)?;
         }
         Ok(target.finish())
@@ -276,14 +277,14 @@ impl Cipher {
         let (src, len) = message.place();
         let target = Target::new(py, into, len)?;
         target.check_overlap((src, len))?;
+        let ad = beside(&ad, target.place());
         let mut tag = [0; MAX_LEN];
         // SAFETY: the target has room for the ciphertext, and starts where the message does or does
         // not overlap it; the nonce has the right length; `tag` has room for the longest tag; the
         // buffers are held until the call ends.
         unsafe {
-            let ad = place_or_none(&ad);
             let message =
-                self.message(nonce.as_ptr(), ad, (src, len), target.start(), tag.as_mut_ptr());
+                self.message(nonce.as_ptr(), &ad, (src, len), target.start(), tag.as_mut_ptr());
             self.seal_raw(py, message)?;
         }
         let tag = PyBytes::new(py, &tag[..tag_len]);
@@ -308,13 +309,13 @@ impl Cipher {
         let (src, len) = ciphertext.place();
         let target = Target::new(py, into, len)?;
         target.check_overlap((src, len))?;
+        let ad = beside(&ad, target.place());
         // SAFETY: the target has room for the message, and starts where the ciphertext does or does
         // not overlap it; nonce and tag have the right lengths; the buffers are held until the call
         // ends.
         unsafe {
-            let ad = place_or_none(&ad);
             let message =
-                self.message(nonce.as_ptr(), ad, (src, len), target.start(), tag.as_mut_ptr());
+                self.message(nonce.as_ptr(), &ad, (src, len), target.start(), tag.as_mut_ptr());
             self.open_raw(py, message)?;
         }
         Ok(target.finish())
@@ -332,12 +333,15 @@ impl Cipher {
         let (nonce_len, tag_len) = self.sizes();
         let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
         let (dst, len) = buffer.place();
+        let ad = beside(&ad, buffer.place());
         let mut tag = [0; MAX_LEN];
         // SAFETY: input and output are the same buffer; the nonce has the right length; `tag` has
         // room for the longest tag; the buffers are held until the call ends.
         unsafe {
-            let ad = place_or_none(&ad);
-            self.seal_raw(py, self.message(nonce.as_ptr(), ad, (dst, len), dst, tag.as_mut_ptr()))?;
+            self.seal_raw(
+                py,
+                self.message(nonce.as_ptr(), &ad, (dst, len), dst, tag.as_mut_ptr()),
+            )?;
         }
         Ok(PyBytes::new(py, &tag[..tag_len]))
     }
@@ -357,10 +361,10 @@ impl Cipher {
         let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
         let mut tag = copy("tag", tag.bytes(), tag_len)?;
         let (dst, len) = buffer.place();
+        let ad = beside(&ad, buffer.place());
         // SAFETY: key, nonce and tag have the right lengths; all buffers live until this returns.
         unsafe {
-            let ad = place_or_none(&ad);
-            self.open_raw(py, self.message(nonce.as_ptr(), ad, (dst, len), dst, tag.as_mut_ptr()))
+            self.open_raw(py, self.message(nonce.as_ptr(), &ad, (dst, len), dst, tag.as_mut_ptr()))
         }
     }
 

@@ -31,6 +31,28 @@ np = pytest.importorskip("numpy")
 MESSAGE = bytes(range(200))
 
 
+@pytest.mark.parametrize("size", [0, 5, 100, 1000])
+def test_associated_data_where_the_result_goes(cipher: Cipher, size: int) -> None:
+    nonce, message = bytes(cipher.nonce_size), (MESSAGE * 5)[:size]
+    buffer = bytearray(MESSAGE * 6)
+    view = memoryview(buffer)
+    for start in (0, 3, cipher.nonce_size + 7):
+        part = view[start : start + 20]
+        ad = bytes(part)
+        cipher.seal(message, part, into=view[: size + cipher.overhead])
+        assert cipher.open(bytes(view[: size + cipher.overhead]), ad) == message
+        part[:] = ad
+        sealed = cipher.encrypt(nonce, message, ad)
+        assert cipher.encrypt(nonce, message, part, into=view[: len(sealed)]) == sealed
+        part[:] = ad
+        assert cipher.decrypt(nonce, sealed, part, into=view[:size]) == message
+        view[:size] = message
+        ad = bytes(part)
+        ciphertext, tag = cipher.encrypt_detached(nonce, message, ad)
+        assert cipher.encrypt_in_place(nonce, view[:size], part) == tag
+        assert view[:size] == ciphertext
+
+
 def test_seal_and_open(cipher: Cipher, key: bytes, algorithm: str, tag_size: int) -> None:
     sealed = cipher.seal(MESSAGE, b"header")
     assert len(sealed) == len(MESSAGE) + cipher.overhead

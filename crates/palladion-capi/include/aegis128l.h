@@ -10,7 +10,7 @@
  *  - A state ends when its tag is computed or compared. After that, functions that return int fail
  *    with errno EINVAL and write nothing.
  *  - Input and output may be the same buffer. If they overlap otherwise, the input is moved first.
- *    The output may cover the nonce, the associated data and a tag to compare.
+ *    The output may cover the key, the nonce, the associated data and a tag to compare.
  *  - A null pointer will do for data of no bytes. Keys must be given. A null nonce stands for one
  *    of zeros.
  *  - Never encrypt two messages with the same key and nonce.

@@ -12,10 +12,11 @@
  *  - There is no journal. If the program dies during a change, the size and each chunk are old or
  *    new. A record that your storage wrote only in part is damaged (EBADMSG).
  *  - If a call fails in the middle of a change, the size and each chunk are old or new, and the
- *    file can be used further. The next change, sync or close first writes again what your storage
- *    may have written in part of the header, discards what was to be discarded, and makes the
- *    storage as short as it can be; it fails if that does. Only the commitment of a Merkle tree is
- *    refused with EIO until the tree has been rebuilt.
+ *    file can be used further. A chunk is damaged if your `write_at` failed when it had written a
+ *    part of its record: write the chunk as a whole again. The next change, sync or close first
+ *    writes again what your storage may have written in part of the header, discards what was to be
+ *    discarded, and makes the storage as short as it can be; it fails if that does. Only the
+ *    commitment of a Merkle tree is refused with EIO until the tree has been rebuilt.
  *  - Nothing locks your storage. Let only one context write to it, and none read it meanwhile.
  *  - With the variants of aegis128, whose random nonces have 16 bytes, write at most 2^48 chunks to
  *    a file.

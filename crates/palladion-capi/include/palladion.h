@@ -65,7 +65,7 @@ void palladion_wipe(void *memory, size_t len);
 /** A message of a batch. */
 typedef struct palladion_message {
     const uint8_t *in;   /**< the message to encrypt or the ciphertext to decrypt, len bytes */
-    uint8_t       *out;  /**< the output, len bytes: equal to `in`, or not overlapping it */
+    uint8_t       *out;  /**< the output, len bytes; null for a decryption that only checks */
     size_t         len;  /**< bytes */
     uint8_t       *mac;  /**< the tag: written by encryption, read by decryption */
     const uint8_t *ad;   /**< associated data, adlen bytes; null if there are none */
@@ -80,13 +80,14 @@ typedef struct palladion_message {
  * this is faster than one call for each, if the messages have up to a few kilobytes and similar
  * lengths. It allocates no memory.
  *
- * The memory that one message writes must not overlap what another reads or writes, nor its own
- * associated data, nonce and key.
+ * The memory that one message writes must not overlap what another reads or writes. What it reads
+ * itself may overlap its output.
  *
  * @param alg    the variant, one of the numbers above
  * @param maclen bytes in each tag, 16 or 32
  * @param count  the number of messages; may be 0
- * @return 0; or -1 with errno EINVAL for a wrong alg or maclen; then nothing is encrypted
+ * @return 0; or -1 with errno EINVAL for a wrong alg or maclen; then nothing is encrypted; or -1
+ *         with errno EINVAL if a message has 2^61 bytes or more; then its result tells
  */
 AEGIS_WARN_UNUSED_RESULT
 int palladion_encrypt_batch(int alg, size_t maclen, palladion_message *messages, size_t count);

@@ -81,7 +81,7 @@ pub(crate) unsafe fn encrypt_detached<F: Family, const D: usize>(
     }
     // SAFETY: the caller's contract.
     unsafe {
-        if overlap(m, c, mlen) | covers::<F>(c, mlen, ad, adlen, npub) {
+        if overlap(m, c, mlen) | covers::<F>(c, mlen, ad, adlen, npub, k) {
             return encrypt_over::<F, D>(c, mac, maclen, m, mlen, ad, adlen, npub, k);
         }
         let message = Message {
@@ -129,7 +129,7 @@ pub(crate) unsafe fn decrypt_detached<F: Family, const D: usize>(
             copy.as_mut_ptr().copy_from_nonoverlapping(mac, maclen);
             tag = copy.as_mut_ptr();
         }
-        if overlap(c, m, clen) | covers::<F>(m, clen, ad, adlen, npub) {
+        if overlap(c, m, clen) | covers::<F>(m, clen, ad, adlen, npub, k) {
             return decrypt_over::<F, D>(m, c, clen, tag, maclen, ad, adlen, npub, k);
         }
         let message = Message {
@@ -147,24 +147,25 @@ pub(crate) unsafe fn decrypt_detached<F: Family, const D: usize>(
     }
 }
 
-/// Returns whether an output of `len` bytes covers a part of the associated data or of the nonce.
-/// Kernels that take a message in two passes read both again in the second one.
+/// Returns whether an output of `len` bytes covers a part of the associated data, the nonce or
+/// the key. Kernels that take a message in two passes read them again in the second one.
 #[inline(always)]
-fn covers<F: Family>(
+pub(crate) fn covers<F: Family>(
     to: *const u8,
     len: usize,
     ad: *const u8,
     adlen: usize,
     npub: *const u8,
+    k: *const u8,
 ) -> bool {
     let meet = |from: *const u8, count: usize| {
         (from.addr().wrapping_sub(to.addr()) < len) | (to.addr().wrapping_sub(from.addr()) < count)
     };
-    meet(ad, adlen) | meet(npub, F::KEY_LEN)
+    meet(ad, adlen) | meet(npub, F::KEY_LEN) | meet(k, F::KEY_LEN)
 }
 
-/// Encrypts a message into memory that is in use: it overlaps with the message, or covers nonce or
-/// associated data. They are used first, and then the message is moved there.
+/// Encrypts a message into memory that is in use: it overlaps with the message, or covers key,
+/// nonce or associated data. They are used first, and then the message is moved there.
 #[cold]
 #[inline(never)]
 #[expect(clippy::too_many_arguments, reason = "C's")]
@@ -430,13 +431,11 @@ pub(crate) unsafe fn stream_xor<F: Family, const D: usize>(
     }
 }
 
-struct Unauthenticated<'a, F: Family, const D: usize, const ENCRYPT: bool>(
-    &'a Aegis<F, D, 16>,
-    F::Nonce, // a copy, because it may lie where the output goes
-);
+/// Copies of key and nonce, because they may lie where the output goes.
+struct Unauthenticated<F: Family, const D: usize, const ENCRYPT: bool>(Aegis<F, D, 16>, F::Nonce);
 
 impl<F: Family, const D: usize, const ENCRYPT: bool> Work<'_, Result<(), Error>>
-    for Unauthenticated<'_, F, D, ENCRYPT>
+    for Unauthenticated<F, D, ENCRYPT>
 {
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         let Self(cipher, nonce) = self;
@@ -460,8 +459,8 @@ pub(crate) unsafe fn unauthenticated<F: Family, const D: usize, const ENCRYPT: b
 ) {
     // SAFETY: the caller's contract.
     unsafe {
-        let done =
-            inout(from, to, len, Unauthenticated::<F, D, ENCRYPT>(cipher(k), *nonce::<F>(npub)));
+        let work = Unauthenticated::<F, D, ENCRYPT>(Aegis::new(key::<F>(k)), *nonce::<F>(npub));
+        let done = inout(from, to, len, work);
         debug_assert!(done.is_ok(), "no buffer is longer than the limit");
     }
 }

@@ -4,14 +4,14 @@ use core::ffi::c_int;
 use core::mem::MaybeUninit;
 use core::{ptr, slice};
 
-use palladion::Error;
 use palladion::batch::{self, PacketLayout};
 use palladion::family::{Aegis128, Aegis256, Family};
 use palladion::hazmat;
+use palladion::{Aegis, Error};
 
-use crate::aead::{cipher, nonce};
+use crate::aead::{covers, decrypt_detached, encrypt_detached, key, nonce};
 use crate::memory::{bytes_mut, not_overlapping};
-use crate::status::{FAILED, OK, invalid_argument, with_backend};
+use crate::status::{FAILED, OK, invalid_argument, status, with_backend};
 
 /// C's `palladion_message`.
 #[repr(C)]
@@ -30,6 +30,32 @@ struct Message {
 /// How many messages are processed at once.
 const AT_ONCE: usize = 64;
 
+/// Processes messages one by one, because an output covers what its message reads later, or there
+/// is none.
+///
+/// # Safety
+/// The messages are as the header says.
+#[cold]
+#[inline(never)]
+unsafe fn one_by_one<F: Family, const D: usize, const T: usize, const ENCRYPT: bool>(
+    messages: &mut [Message],
+) -> c_int {
+    let mut result = OK;
+    for message in messages {
+        let Message { input, output, len, mac, ad, ad_len, npub, k, .. } = *message;
+        // SAFETY: the caller's contract.
+        message.result = unsafe {
+            if ENCRYPT {
+                encrypt_detached::<F, D>(output, mac, T, input, len, ad, ad_len, npub, k)
+            } else {
+                decrypt_detached::<F, D>(output, input, len, mac, T, ad, ad_len, npub, k)
+            }
+        };
+        result = result.min(message.result);
+    }
+    result
+}
+
 /// # Safety
 /// The messages are as the header says.
 unsafe fn run<F: Family, const D: usize, const T: usize, const ENCRYPT: bool>(
@@ -37,6 +63,14 @@ unsafe fn run<F: Family, const D: usize, const T: usize, const ENCRYPT: bool>(
 ) -> c_int {
     let mut result = OK;
     for messages in messages.chunks_mut(AT_ONCE) {
+        let alone = |m: &Message| {
+            m.output.is_null() | covers::<F>(m.output, m.len, m.ad, m.ad_len, m.npub, m.k)
+        };
+        if messages.iter().any(alone) {
+            // SAFETY: the caller's contract.
+            result = result.min(unsafe { one_by_one::<F, D, T, ENCRYPT>(messages) });
+            continue;
+        }
         // Received tags are copied, because an output may lie over its tag.
         let mut tags = [const { MaybeUninit::<[u8; T]>::uninit() }; AT_ONCE];
         let each = messages.iter_mut().zip(&mut tags).map(|(message, copy)| {
@@ -51,7 +85,10 @@ unsafe fn run<F: Family, const D: usize, const T: usize, const ENCRYPT: bool>(
             hazmat::Message { key, nonce, ad, ad_len, src, dst, len, tag, tag_len: T }
         });
         let mut failed = 0;
-        let on_failure = |place, _| failed |= 1_u64 << place;
+        let on_failure = |place, error| {
+            failed |= 1_u64 << place;
+            status(Err(error)); // the error number, if it is not the tag that is wrong
+        };
         // SAFETY: the caller promises the memory. The copies of tags live long enough.
         let _all_are_in_failed = unsafe {
             if ENCRYPT {
@@ -158,8 +195,11 @@ unsafe fn run_packets<F: Family, const D: usize, const T: usize, const SEAL: boo
     if layout.packet < layout.header.saturating_add(T) {
         return invalid_argument();
     }
-    // SAFETY: the caller promises `len` bytes that nobody else uses, a key, and a nonce or null.
-    let (buf, cipher, iv) = unsafe { (bytes_mut(buf, len), cipher::<F, D, T>(k), nonce::<F>(iv)) };
+    // Copies, because key and nonce may lie in the buffer.
+    // SAFETY: the caller promises a key, and a nonce or null.
+    let (cipher, iv) = unsafe { (Aegis::<F, D, T>::new(key::<F>(k)), *nonce::<F>(iv)) };
+    // SAFETY: the caller promises `len` bytes that nobody else uses.
+    let buf = unsafe { bytes_mut(buf, len) };
     let results = if results.is_null() || len == 0 {
         &mut []
     } else {
@@ -172,14 +212,14 @@ unsafe fn run_packets<F: Family, const D: usize, const T: usize, const SEAL: boo
     };
     let result = with_backend(|| {
         if SEAL {
-            batch::seal_packets(cipher, iv, first, buf, layout)
+            batch::seal_packets(&cipher, &iv, first, buf, layout)
         } else {
             let forged = |i| {
                 if let Some(result) = results.get_mut(i) {
                     *result = FAILED;
                 }
             };
-            batch::open_packets(cipher, iv, first, buf, layout, forged)
+            batch::open_packets(&cipher, &iv, first, buf, layout, forged)
         }
     });
     match result {

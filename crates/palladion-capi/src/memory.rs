@@ -117,7 +117,8 @@ pub(crate) unsafe fn work_on<T, R>(at: *mut u8, work: impl FnOnce(&mut T) -> R) 
     unsafe { if at.is_aligned() { work(&mut *at) } else { with_copy(at, work) } }
 }
 
-/// Makes a value in memory that C provides, at any address. `make` returns whether it wrote one.
+/// Makes a value in memory that C provides, at any address. `make` returns whether it wrote one. If
+/// not, the memory is zeroed: a state of zeros has ended.
 ///
 /// # Safety
 /// `at` writable for the size of a `T`.
@@ -139,15 +140,18 @@ pub(crate) unsafe fn make<T>(at: *mut u8, make: impl FnOnce(&mut MaybeUninit<T>)
                 at.cast::<u8>().copy_from_nonoverlapping(room.as_ptr().cast(), size_of::<T>());
                 room.assume_init_drop();
             }
+        } else {
+            // SAFETY: the caller promises the room.
+            unsafe { at.write_bytes(0, 1) };
         }
     }
     let at = at.cast::<MaybeUninit<T>>();
     // SAFETY: the caller promises this memory.
     unsafe {
-        if at.is_aligned() {
-            make(&mut *at);
-        } else {
+        if !at.is_aligned() {
             make_copy(at, make);
+        } else if !make(&mut *at) {
+            at.write_bytes(0, 1);
         }
     }
 }
@@ -189,6 +193,8 @@ impl<F: Family, const D: usize, const SIZE: usize> RestingSession<F, D, SIZE> {
             if let Ok(session) = with_backend(|| Session::<F, D>::new(key, nonce, ad)) {
                 let written = session.to_bytes(room);
                 debug_assert!(written.is_ok(), "the length is right");
+            } else {
+                room.zeroize();
             }
         }
     }

@@ -31,9 +31,14 @@ fn fail(number: c_int) -> c_int {
     FAILED
 }
 
-/// Converts a callback's result. A callback that fails has set errno.
+/// Converts a callback's result. A callback that fails should have set errno; zero would read
+/// "success".
 fn called(result: c_int) -> io::Result<()> {
-    if result == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(number::get())) }
+    match (result, number::get()) {
+        (0, _) => Ok(()),
+        (_, 0) => Err(io::Error::from_raw_os_error(libc::EIO)),
+        (_, number) => Err(io::Error::from_raw_os_error(number)),
+    }
 }
 
 fn number_of(error: &Error) -> c_int {

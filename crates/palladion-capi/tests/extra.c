@@ -81,6 +81,21 @@ static void batch_arguments(void)
     CHECK(palladion_encrypt_batch(PALLADION_AEGIS256X2, 32, NULL, 0) == 0);
     CHECK(palladion_decrypt_batch(PALLADION_AEGIS256X2, 32, NULL, 0) == 0);
 
+#if SIZE_MAX > UINT32_MAX
+    /* More than the standard allows: the others are encrypted. */
+    palladion_message too_long[2] = { message, message };
+    uint8_t out[4];
+    too_long[0].len = (size_t) 1 << 61, too_long[1].out = out;
+    for (int i = 0; i < 2; i++) {
+        FAILS(palladion_encrypt_batch(PALLADION_AEGIS128X2, 16, too_long, 2));
+        CHECK(too_long[0].result == -1 && too_long[1].result == 0 && m[0] == 1);
+        too_long[0].out = m + 1; /* overlaps */
+    }
+    FAILS(palladion_decrypt_batch(PALLADION_AEGIS128X2, 16, too_long, 2));
+    CHECK(too_long[0].result == -1 && m[0] == 1);
+    memset(mac, 0, sizeof mac);
+#endif
+
     /* No nonce is one of zeros; a message may have no bytes, and then no buffers. */
     CHECK(aegis128l_encrypt_detached(c, tag, 16, m, sizeof m, NULL, 0, zeros, k) == 0);
     CHECK(
@@ -92,6 +107,55 @@ static void batch_arguments(void)
     mac[31] ^= 1;
     CHECK(palladion_decrypt_batch(PALLADION_AEGIS128L, 32, &message, 1) == -1 &&
           message.result == -1);
+}
+
+/* Messages among others whose outputs cover their own key, nonce or associated data, or that have
+   no output. */
+static void outputs_over_inputs(int alg, size_t maclen)
+{
+    enum { COUNT = 70, LEN = 300, PLACE = 50, AD = 20 };
+    static uint8_t out[COUNT][LEN], expected[COUNT][LEN], text[LEN], key[32], nonce[32];
+    static uint8_t mac[COUNT][32], expected_mac[32];
+    static palladion_message messages[COUNT];
+    CHECK(palladion_random(key, sizeof key) == 0 && palladion_random(nonce, sizeof nonce) == 0);
+    for (int decrypt = 0; decrypt <= 1; decrypt++) {
+        CHECK(palladion_random(text, sizeof text) == 0);
+        for (size_t i = 0; i < COUNT; i++) {
+            uint8_t *place = out[i] + PLACE;
+            const uint8_t *inputs[] = { key, nonce, text };
+            if (i % 5 < 3)
+                memcpy(place, inputs[i % 5], 32), inputs[i % 5] = place;
+            palladion_message message = { text, i % 5 < 4 || !decrypt ? out[i] : NULL, LEN, mac[i],
+                inputs[2], AD, inputs[1], inputs[0], 77 };
+            messages[i] = message;
+            memcpy(expected[i], text, LEN);
+            CHECK(encrypt_detached[alg](expected[i], expected_mac, maclen, text, LEN, text, AD,
+                      nonce, key) == 0);
+            if (decrypt) {
+                memcpy(mac[i], expected_mac, maclen);
+                messages[i].in = expected[i];
+            }
+        }
+        errno = 0;
+        CHECK((decrypt ? palladion_decrypt_batch : palladion_encrypt_batch)(
+                  alg, maclen, messages, COUNT) == 0);
+        for (size_t i = 0; i < COUNT; i++) {
+            CHECK(messages[i].result == 0 && errno == 0);
+            CHECK(!memcmp(mac[i], expected_mac, maclen));
+            CHECK(!messages[i].out || !memcmp(out[i], decrypt ? text : expected[i], LEN));
+        }
+    }
+    /* One of them is forged. */
+    mac[3][0] ^= 1, mac[69][5] ^= 1;
+    for (size_t i = 0; i < COUNT; i++)
+        messages[i].ad = text, messages[i].npub = nonce, messages[i].k = key;
+    memcpy(out[0] + PLACE, key, sizeof key);
+    messages[0].k = out[0] + PLACE;
+    CHECK(palladion_decrypt_batch(alg, maclen, messages, COUNT) == -1 && errno == 0);
+    for (size_t i = 0; i < COUNT; i++)
+        CHECK(messages[i].result == (i == 3 || i == 69 ? -1 : 0));
+    for (size_t i = 0; i < LEN; i++)
+        CHECK(out[3][i] == 0 && out[0][i] == text[i]);
 }
 
 /* Packets of 9 + 91 + maclen bytes, the last one shorter; the second one is forged. */
@@ -131,7 +195,18 @@ static void packets(int alg, size_t maclen)
             CHECK(buf[i * packet + n] == (i == 1 ? 0 : text[i * packet + n]));
     }
 
-    memcpy(buf, expected, len);
+    /* The nonce or the key lies in the message of a packet. Others need them too. */
+    for (int which = 0; which < 2; which++) {
+        uint8_t *place = buf + packet + 20;
+        memcpy(text + packet + 20, which ? key : iv, 32);
+        memcpy(buf, text, len);
+        memcpy(expected, text, len);
+        CHECK(palladion_seal_packets(
+                  alg, maclen, expected, len, packet, HEADER, first, iv, key) == 0);
+        CHECK(palladion_seal_packets(alg, maclen, buf, len, packet, HEADER, first,
+                  which ? iv : place, which ? place : key) == 0);
+        CHECK(!memcmp(buf, expected, len));
+    }
     FAILS(palladion_seal_packets(0, maclen, buf, len, packet, HEADER, 0, iv, key));
     FAILS(palladion_seal_packets(alg, 17, buf, len, packet, HEADER, 0, iv, key));
     FAILS(palladion_seal_packets(alg, maclen, buf, len, 0, 0, 0, iv, key));
@@ -150,6 +225,7 @@ static void every_batch(void)
         for (size_t maclen = 16; maclen <= 32; maclen += 16) {
             batches(alg, maclen, MOST, 0);
             batches(alg, maclen, 7, 1);
+            outputs_over_inputs(alg, maclen);
             packets(alg, maclen);
         }
 }

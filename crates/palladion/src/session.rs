@@ -64,12 +64,13 @@ pub struct Session<F: Family, const D: usize> {
 /// What a session can take next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
+    /// Nothing: the state is wiped. It is zero, because a program in C may wipe a state itself, or
+    /// never begin one, and go on with it: zeros for a state encrypt with a known key stream.
+    Finalized = 0,
     /// Associated data, or the input of a MAC; or a message.
-    AssociatedData,
+    AssociatedData = 1,
     /// More of a message. The associated data is complete.
-    Message,
-    /// Nothing: the state is wiped.
-    Finalized,
+    Message = 2,
 }
 
 impl<F: Family, const D: usize> Session<F, D> {
@@ -407,8 +408,8 @@ impl<F: Family, const D: usize> Session<F, D> {
         session.step.as_mut().copy_from_slice(step);
         (session.ad_len, session.msg_len) = (number(0), number(1));
         session.phase = match number(2) {
-            0 => Phase::AssociatedData,
-            1 => Phase::Message,
+            1 => Phase::AssociatedData,
+            2 => Phase::Message,
             _ => Phase::Finalized,
         };
         Ok(session)

@@ -27,7 +27,8 @@ pub struct Message {
     pub ad_len: usize,
     /// The input: the message, or the ciphertext if it is to be decrypted. Readable.
     pub src: *const u8,
-    /// The output: writable. It is equal to `src` (in place) or does not overlap the input.
+    /// The output: writable. It is equal to `src` (in place) or does not overlap the input, and
+    /// overlaps neither key, nonce nor associated data: kernels read those again after writing.
     pub dst: *mut u8,
     /// The length of the input and of the output.
     pub len: usize,
