@@ -88,6 +88,7 @@ const calls = {
     'formatKey': (it) => aegis.formatKey(it),
 };
 
+const skip = 'resize' in ArrayBuffer.prototype ? false : 'no resizable buffers';
 const resizable = (length, most) => new ArrayBuffer(length, { maxByteLength: most });
 
 /** Views that have lost their memory: their length is 0, or they throw. */
@@ -137,7 +138,52 @@ test('bytes that are gone are an error in streams', async () => {
     }
 });
 
-const skip = 'resize' in ArrayBuffer.prototype ? false : 'no resizable buffers';
+test('bytes that are taken away while the options are read', () => {
+    const take = (view) => structuredClone(view.buffer, { transfer: [view.buffer] });
+    const shrink = (view) => view.buffer.resize(8);
+    for (const [name, size, call] of [
+        ['encryptFile, plaintext', 100,
+            (it, then) => aegis.encryptFile(it, { key, get chunkSize() { then(); } })],
+        ['encryptFile, key', 32,
+            (it, then) => aegis.encryptFile(message, { key: it, get chunkSize() { then(); } })],
+        ['encryptFile, passphrase', 32,
+            (it, then) => aegis.encryptFile(message, { passphrase: it, get kdf() { then(); } })],
+        ['decryptFile, file', file.length,
+            (it, then) => aegis.decryptFile(it, { key, get limits() { then(); } })],
+        ['decryptFile, key', 32,
+            (it, then) => aegis.decryptFile(file, { key: it, get limits() { then(); } })],
+        ['encryptStream, key', 32,
+            (it, then) => aegis.encryptStream({ key: it, get limits() { then(); } })],
+        ['seal, message', 100, (it, then) => seal(key, it, { get ad() { then(); } })],
+        ['encrypt, nonce', 32,
+            (it, then) => cipher.encrypt(it, message, { get into() { then(); } })],
+        ['Encryptor, nonce', 32, (it, then) => new Encryptor(key, it, { get ad() { then(); } })],
+        ['mac, data', 300_000, (it, then) => mac(key, it, { get nonce() { then(); } })],
+        ['verifyMac, tag', 32,
+            (it, then) => verifyMac(key, message, it, { get nonce() { then(); } })],
+    ]) {
+        const array = noise(size);
+        assert.equal(code(() => call(array, () => take(array))), 'WRONG_STATE', name);
+        if (skip) continue;
+        const smaller = new Uint8Array(resizable(size, size), 0, size);
+        assert.equal(code(() => call(smaller, () => shrink(smaller))), 'WRONG_STATE', name);
+        // A key of 8 bytes is none.
+        const following = new Uint8Array(resizable(size, size));
+        const shrunk = () => call(following, () => shrink(following));
+        if (/key|nonce/.test(name)) assert.equal(code(shrunk), 'WRONG_LENGTH', name);
+    }
+    // Each option is read once, also of long data.
+    const long = noise(300_000);
+    for (const call of [
+        (options) => mac(key, long, options),
+        (options) => verifyMac(key, long, mac(key, long), options),
+    ]) {
+        let read = 0;
+        call({ get nonce() { read++; } });
+        assert.equal(read, 1);
+    }
+});
+
 
 test('arrays that follow the length of their buffer', { skip }, () => {
     for (const [size, less] of [[100, 50], [300_000, 5000]]) {

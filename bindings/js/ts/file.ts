@@ -76,10 +76,19 @@ function masterKey(key: BytesLike | string): Uint8Array {
     return typeof key === 'string' ? parseKey(key) : exactly(key, 32, 'master key');
 }
 
-/** The bytes of a secret, and whether they are a passphrase. `others` are the other options. */
-function secretBytes(secret: Secret, others: string[]): [bytes: Uint8Array, passphrase: boolean] {
-    checkOptions(secret ?? {}, ['key', 'passphrase', ...others]);
-    const { key, passphrase } = (secret ?? {}) as {
+/** Checks the options of a file: a secret and `others`. */
+function fileOptions<Options extends Secret>(options: Options, others: string[]): Options {
+    const given = options ?? {};
+    checkOptions(given, ['key', 'passphrase', ...others]);
+    return given;
+}
+
+/**
+ * The bytes of a secret, and whether they are a passphrase. Read the other options first: they may
+ * be getters, which may take the bytes away.
+ */
+function secretBytes(secret: Secret): [bytes: Uint8Array, passphrase: boolean] {
+    const { key, passphrase } = secret as {
         key?: BytesLike | string;
         passphrase?: BytesLike | string;
     };
@@ -168,14 +177,14 @@ class Sealer {
     #header: Bytes | undefined;
 
     constructor(options: EncryptOptions) {
-        const others = ['algorithm', 'chunkSize', 'kdf', 'limits'];
-        const [bytes, passphrase] = secretBytes(options, others);
+        const given = fileOptions(options, ['algorithm', 'chunkSize', 'kdf', 'limits']);
+        const id = algorithmId(given.algorithm ?? DEFAULT_ALGORITHM);
+        const size = checkChunkSize(given.chunkSize ?? 1 << 20);
+        const costs = kdfCosts(given.kdf, given.limits);
+        const salt = randomBytes(32);
+        const [bytes, passphrase] = secretBytes(given);
         if (bytes.length === 0)
             throw new PalladionError('WRONG_LENGTH', 'the passphrase must not be empty');
-        const id = algorithmId(options.algorithm ?? DEFAULT_ALGORITHM);
-        const size = checkChunkSize(options.chunkSize ?? 1 << 20);
-        const costs = kdfCosts(options.kdf, options.limits);
-        const salt = randomBytes(32);
         const e = engineFor(passphrase);
         const length = writeSecret(e, bytes, passphrase, 0);
         e.memory().set(salt, e.nonce);
@@ -240,8 +249,9 @@ class Opener {
     #have = 0;
 
     constructor(options: DecryptOptions) {
-        const [bytes, passphrase] = secretBytes(options, ['limits']);
-        this.#limits = kdfLimits(options.limits);
+        const given = fileOptions(options, ['limits']);
+        this.#limits = kdfLimits(given.limits);
+        const [bytes, passphrase] = secretBytes(given);
         this.#secret = new Uint8Array(bytes);
         this.#passphrase = passphrase;
     }
@@ -384,10 +394,11 @@ function concatenate(pieces: Bytes[]): Bytes {
     return whole;
 }
 
-function whole(file: Sealer | Opener, bytes: Uint8Array): Bytes {
+function whole(file: Sealer | Opener, input: BytesLike, what: string): Bytes {
     const pieces: Bytes[] = [];
     try {
-        file.push(bytes, (piece) => pieces.push(piece));
+        // Look again: what read the options may have taken the bytes away.
+        file.push(toBytes(input, what), (piece) => pieces.push(piece));
         file.end((piece) => pieces.push(piece));
     } finally {
         file.free();
@@ -397,14 +408,13 @@ function whole(file: Sealer | Opener, bytes: Uint8Array): Bytes {
 
 /** Encrypts a whole file in memory. */
 export function encryptFile(plaintext: BytesLike, options: EncryptOptions): Bytes {
-    const bytes = toBytes(plaintext, 'plaintext');
-    return whole(new Sealer(options), bytes);
+    toBytes(plaintext, 'plaintext'); // before Argon2id runs
+    return whole(new Sealer(options), plaintext, 'plaintext');
 }
 
 /** Decrypts a whole file in memory. */
 export function decryptFile(file: BytesLike, options: DecryptOptions): Bytes {
-    const bytes = toBytes(file, 'file');
-    return whole(new Opener(options), bytes);
+    return whole(new Opener(options), file, 'file');
 }
 
 /**
