@@ -382,12 +382,29 @@ test('hints name the mistake', () => {
         [() => aegis.parseKey(Buffer.from(keyFile, 'utf16le').toString()), 'NO_KEY', /UTF-16/],
         [() => aegis.encryptFile(message, { key, aad: tag }), 'UNKNOWN_OPTION', /seal, open/],
         [() => aegis.encryptFile(message, { password: 'x' }), 'UNKNOWN_OPTION', /"passphrase"/],
+        [() => aegis.encryptFile(message, { passphrase: 'x\n' }), 'WRONG_VALUE', /first line/],
+        [() => aegis.encryptStream({ passphrase: keyFile }), 'WRONG_VALUE', /first line/],
         [() => seal(key, message, { taglength: 16 }), 'UNKNOWN_OPTION', /"tagLength"/],
         [() => seal(key, message, { additionalData: tag }), 'UNKNOWN_OPTION', /"ad"/],
     ]) {
         const error = failure(call);
         assert.equal(error.code, expected, String(call));
         assert.match(error.hint ?? '', hint, String(call));
+    }
+});
+
+test('a secret that is missing, and a passphrase that nobody could type', () => {
+    const missing = failure(() => aegis.encryptFile(message, { passphrase: undefined }));
+    assert.match(missing.message, /both undefined/);
+    const both = failure(() => aegis.decryptFile(file, { key, passphrase: 'x' }));
+    assert.match(both.message, /not both/);
+    // The command line takes one line, so a file with more could not be opened there. Bytes are
+    // taken as they are, and so are passphrases of files that exist.
+    for (const passphrase of ['x\n', 'x\r\n', '\n', 'one\ntwo']) {
+        const options = { passphrase, kdf: cheap };
+        assert.equal(code(() => aegis.encryptFile(message, options)), 'WRONG_VALUE');
+        const old = aegis.encryptFile(message, { ...options, passphrase: bytes(passphrase) });
+        assert.deepEqual(aegis.decryptFile(old, { passphrase }), message);
     }
 });
 

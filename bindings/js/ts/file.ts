@@ -87,13 +87,20 @@ function fileOptions<Options extends Secret>(options: Options, others: string[])
  * The bytes of a secret, and whether they are a passphrase. Read the other options first: they may
  * be getters, which may take the bytes away.
  */
-function secretBytes(secret: Secret): [bytes: Uint8Array, passphrase: boolean] {
+function secretBytes(
+    secret: Secret,
+    use: 'encrypt' | 'decrypt',
+): [bytes: Uint8Array, passphrase: boolean] {
     const { key, passphrase } = secret as {
         key?: BytesLike | string;
         passphrase?: BytesLike | string;
     };
     if ((key === undefined) === (passphrase === undefined)) {
-        throw new PalladionError('WRONG_TYPE', 'pass either { key } or { passphrase }');
+        throw new PalladionError(
+            'WRONG_TYPE',
+            'pass either { key } or { passphrase }, ' +
+                (key === undefined ? 'which are both undefined' : 'not both'),
+        );
     }
     if (key !== undefined) return [masterKey(key), false];
     const bytes =
@@ -106,6 +113,18 @@ function secretBytes(secret: Secret): [bytes: Uint8Array, passphrase: boolean] {
             'WRONG_LENGTH',
             `a passphrase must have at most ${MAX_PASSPHRASE} bytes`,
         );
+    }
+    if (use === 'encrypt') {
+        if (bytes.length === 0)
+            throw new PalladionError('WRONG_LENGTH', 'the passphrase must not be empty');
+        // The command takes the first line of what is typed or of a file.
+        if (typeof passphrase === 'string' && /[\r\n]/.test(passphrase)) {
+            throw new PalladionError(
+                'WRONG_VALUE',
+                'the passphrase must be one line, but has a line break',
+                'nobody could type it: of the text of a file, pass the first line',
+            );
+        }
     }
     return [bytes, true];
 }
@@ -182,9 +201,7 @@ class Sealer {
         const size = checkChunkSize(given.chunkSize ?? 1 << 20);
         const costs = kdfCosts(given.kdf, given.limits);
         const salt = randomBytes(32);
-        const [bytes, passphrase] = secretBytes(given);
-        if (bytes.length === 0)
-            throw new PalladionError('WRONG_LENGTH', 'the passphrase must not be empty');
+        const [bytes, passphrase] = secretBytes(given, 'encrypt');
         const e = engineFor(passphrase);
         const length = writeSecret(e, bytes, passphrase, 0);
         e.memory().set(salt, e.nonce);
@@ -251,7 +268,7 @@ class Opener {
     constructor(options: DecryptOptions) {
         const given = fileOptions(options, ['limits']);
         this.#limits = kdfLimits(given.limits);
-        const [bytes, passphrase] = secretBytes(given);
+        const [bytes, passphrase] = secretBytes(given, 'decrypt');
         this.#secret = new Uint8Array(bytes);
         this.#passphrase = passphrase;
     }
