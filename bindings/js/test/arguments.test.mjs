@@ -400,7 +400,7 @@ test('a secret that is missing, and a passphrase that nobody could type', () => 
     assert.match(both.message, /not both/);
     // The command line takes one line, so a file with more could not be opened there. Bytes are
     // taken as they are, and so are passphrases of files that exist.
-    for (const passphrase of ['x\n', 'x\r\n', '\n', 'one\ntwo']) {
+    for (const passphrase of ['x\n', 'x\r\n', '\n', 'one\ntwo', '\ufeffx']) {
         const options = { passphrase, kdf: cheap };
         assert.equal(code(() => aegis.encryptFile(message, options)), 'WRONG_VALUE');
         const old = aegis.encryptFile(message, { ...options, passphrase: bytes(passphrase) });

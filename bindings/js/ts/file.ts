@@ -117,12 +117,12 @@ function secretBytes(
     if (use === 'encrypt') {
         if (bytes.length === 0)
             throw new PalladionError('WRONG_LENGTH', 'the passphrase must not be empty');
-        // The command takes the first line of what is typed or of a file.
-        if (typeof passphrase === 'string' && /[\r\n]/.test(passphrase)) {
+        // The command takes the first line of what is typed or of a file, without the mark.
+        if (typeof passphrase === 'string' && /^\uFEFF|[\r\n]/.test(passphrase)) {
             throw new PalladionError(
                 'WRONG_VALUE',
-                'the passphrase must be one line, but has a line break',
-                'nobody could type it: of the text of a file, pass the first line',
+                'the passphrase must be one line, but has a line break or a byte order mark',
+                'nobody could type it: of the text of a file, pass the first line alone',
             );
         }
     }
