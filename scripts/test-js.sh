@@ -69,8 +69,8 @@ PALLADION_CLI=$palladion node "$folder/test/run.mjs" "$@"
 
 [ -n "${RUNTIMES:-}" ] || exit 0
 echo "== Deno and Bun"
-mkdir "$folder/runtimes"
-(cd "$folder/runtimes" && npm install --silent --no-audit --no-fund --no-save deno bun)
+# In a folder of their own: without --prefix, npm would install them in place of the package.
+npm install --silent --no-audit --no-fund --no-save --prefix "$folder/runtimes" deno bun
 runtimes=$folder/runtimes/node_modules/.bin
 cd "$folder"
 tests=(./test/{vectors,messages,files,arguments,streams}.test.mjs)

@@ -9,10 +9,19 @@
  * when the stream is closed.
  */
 
+import type { Failure } from './core.js';
+
 /** The length from which on a piece goes to the disk. */
 const PIECE = 16 << 20;
 
 const STORE = 'pieces';
+
+/** The failure if the browser closes the database, or deletes pieces that it kept. */
+const LOST: Failure = {
+    code: 'LOST',
+    message: 'the browser lost a part of the result',
+    hint: 'it may have deleted its data for this page: try again',
+};
 
 /**
  * The database that moves pieces to the disk. IndexedDB is there in pages from the disk as well,
@@ -26,7 +35,11 @@ function openDatabase(): Promise<IDBDatabase> {
     return new Promise((resolve, reject) => {
         const request = indexedDB.open('palladion', 1);
         request.onupgradeneeded = () => request.result.createObjectStore(STORE);
-        request.onsuccess = () => resolve(request.result);
+        request.onsuccess = () => {
+            // The browser closes it when the user deletes the data of the page.
+            request.result.onclose = () => (database = undefined);
+            resolve(request.result);
+        };
         request.onerror = () => reject(request.error);
     });
 }
@@ -56,7 +69,7 @@ async function check(blob: Blob): Promise<void> {
     try {
         await blob.slice(-1).arrayBuffer();
     } catch {
-        throw new DOMException('the browser lost a part of the result', 'QuotaExceededError');
+        throw new DOMException('the browser has no room for a part', 'QuotaExceededError');
     }
 }
 
@@ -99,8 +112,8 @@ export class Sink {
         try {
             this.#kept.push(await this.#keep(piece));
         } catch (error) {
-            const full = (error as Error | null)?.name === 'QuotaExceededError';
-            if (full || this.#kept.length > 0) throw error;
+            if ((error as Error | null)?.name === 'QuotaExceededError') throw error;
+            if (this.#kept.length > 0) throw LOST;
             // Some browsers have no IndexedDB in some pages, or keep no blobs in it.
             this.#keep = toMemory;
             this.#kept.push(await toMemory(piece));
@@ -109,7 +122,11 @@ export class Sink {
 
     /** Returns the result, all of which can be read. */
     async close(): Promise<Blob> {
-        for (const piece of this.#kept) await check(piece);
+        try {
+            for (const piece of this.#kept) await check(piece);
+        } catch (error) {
+            throw this.#keep === toDisk ? LOST : error;
+        }
         const rest = new Blob(this.#pieces);
         await check(rest);
         return new Blob([...this.#kept, rest], { type: 'application/octet-stream' });

@@ -88,6 +88,7 @@ const calls = {
     'formatKey': (it) => aegis.formatKey(it),
 };
 
+const skip = 'resize' in ArrayBuffer.prototype ? false : 'no resizable buffers';
 const resizable = (length, most) => new ArrayBuffer(length, { maxByteLength: most });
 
 /** Views that have lost their memory: their length is 0, or they throw. */
@@ -137,7 +138,52 @@ test('bytes that are gone are an error in streams', async () => {
     }
 });
 
-const skip = 'resize' in ArrayBuffer.prototype ? false : 'no resizable buffers';
+test('bytes that are taken away while the options are read', () => {
+    const take = (view) => structuredClone(view.buffer, { transfer: [view.buffer] });
+    const shrink = (view) => view.buffer.resize(8);
+    for (const [name, size, call] of [
+        ['encryptFile, plaintext', 100,
+            (it, then) => aegis.encryptFile(it, { key, get chunkSize() { then(); } })],
+        ['encryptFile, key', 32,
+            (it, then) => aegis.encryptFile(message, { key: it, get chunkSize() { then(); } })],
+        ['encryptFile, passphrase', 32,
+            (it, then) => aegis.encryptFile(message, { passphrase: it, get kdf() { then(); } })],
+        ['decryptFile, file', file.length,
+            (it, then) => aegis.decryptFile(it, { key, get limits() { then(); } })],
+        ['decryptFile, key', 32,
+            (it, then) => aegis.decryptFile(file, { key: it, get limits() { then(); } })],
+        ['encryptStream, key', 32,
+            (it, then) => aegis.encryptStream({ key: it, get limits() { then(); } })],
+        ['seal, message', 100, (it, then) => seal(key, it, { get ad() { then(); } })],
+        ['encrypt, nonce', 32,
+            (it, then) => cipher.encrypt(it, message, { get into() { then(); } })],
+        ['Encryptor, nonce', 32, (it, then) => new Encryptor(key, it, { get ad() { then(); } })],
+        ['mac, data', 300_000, (it, then) => mac(key, it, { get nonce() { then(); } })],
+        ['verifyMac, tag', 32,
+            (it, then) => verifyMac(key, message, it, { get nonce() { then(); } })],
+    ]) {
+        const array = noise(size);
+        assert.equal(code(() => call(array, () => take(array))), 'WRONG_STATE', name);
+        if (skip) continue;
+        const smaller = new Uint8Array(resizable(size, size), 0, size);
+        assert.equal(code(() => call(smaller, () => shrink(smaller))), 'WRONG_STATE', name);
+        // A key of 8 bytes is none.
+        const following = new Uint8Array(resizable(size, size));
+        const shrunk = () => call(following, () => shrink(following));
+        if (/key|nonce/.test(name)) assert.equal(code(shrunk), 'WRONG_LENGTH', name);
+    }
+    // Each option is read once, also of long data.
+    const long = noise(300_000);
+    for (const call of [
+        (options) => mac(key, long, options),
+        (options) => verifyMac(key, long, mac(key, long), options),
+    ]) {
+        let read = 0;
+        call({ get nonce() { read++; } });
+        assert.equal(read, 1);
+    }
+});
+
 
 test('arrays that follow the length of their buffer', { skip }, () => {
     for (const [size, less] of [[100, 50], [300_000, 5000]]) {
@@ -336,12 +382,29 @@ test('hints name the mistake', () => {
         [() => aegis.parseKey(Buffer.from(keyFile, 'utf16le').toString()), 'NO_KEY', /UTF-16/],
         [() => aegis.encryptFile(message, { key, aad: tag }), 'UNKNOWN_OPTION', /seal, open/],
         [() => aegis.encryptFile(message, { password: 'x' }), 'UNKNOWN_OPTION', /"passphrase"/],
+        [() => aegis.encryptFile(message, { passphrase: 'x\n' }), 'WRONG_VALUE', /first line/],
+        [() => aegis.encryptStream({ passphrase: keyFile }), 'WRONG_VALUE', /first line/],
         [() => seal(key, message, { taglength: 16 }), 'UNKNOWN_OPTION', /"tagLength"/],
         [() => seal(key, message, { additionalData: tag }), 'UNKNOWN_OPTION', /"ad"/],
     ]) {
         const error = failure(call);
         assert.equal(error.code, expected, String(call));
         assert.match(error.hint ?? '', hint, String(call));
+    }
+});
+
+test('a secret that is missing, and a passphrase that nobody could type', () => {
+    const missing = failure(() => aegis.encryptFile(message, { passphrase: undefined }));
+    assert.match(missing.message, /both undefined/);
+    const both = failure(() => aegis.decryptFile(file, { key, passphrase: 'x' }));
+    assert.match(both.message, /not both/);
+    // The command line takes one line, so a file with more could not be opened there. Bytes are
+    // taken as they are, and so are passphrases of files that exist.
+    for (const passphrase of ['x\n', 'x\r\n', '\n', 'one\ntwo', '\ufeffx']) {
+        const options = { passphrase, kdf: cheap };
+        assert.equal(code(() => aegis.encryptFile(message, options)), 'WRONG_VALUE');
+        const old = aegis.encryptFile(message, { ...options, passphrase: bytes(passphrase) });
+        assert.deepEqual(aegis.decryptFile(old, { passphrase }), message);
     }
 });
 

@@ -56,26 +56,38 @@ test('an engine without WebAssembly', { skip }, () => {
 });
 
 test('an engine that computes wrong', { skip }, () => {
-    // Flips a bit of each ciphertext.
-    const wrong = `
+    // Flips a bit of what a function computes: of each ciphertext, or of each file's header.
+    const wrong = (name, at, from = 0) => `
         const { Instance } = WebAssembly;
+        let instances = 0;
         WebAssembly.Instance = class {
             constructor(module) {
                 const exports = { ...new Instance(module).exports };
-                const encrypt = exports.pld_encrypt;
-                exports.pld_encrypt = (...values) => {
-                    const result = encrypt(...values);
-                    new Uint8Array(exports.memory.buffer)[exports.pld_place(4) + 50] ^= 1;
+                const right = exports.${name};
+                const wrong = (...values) => {
+                    const result = right(...values);
+                    new Uint8Array(exports.memory.buffer)[exports.pld_place(4) + ${at}] ^= 1;
                     return result;
                 };
+                if (instances++ >= ${from}) exports.${name} = wrong;
                 this.exports = exports;
             }
         };`;
-    for (const code of ['return init()', 'return seal(key, key)'])
-        assert.match(
-            run(wrong + printing(browser, code)),
-            /^true UNSUPPORTED this engine computes wrong results with the build ".*scalar/,
-        );
+    const message = /^true UNSUPPORTED this engine computes wrong results with the build /;
+    for (const [name, at] of [['pld_encrypt', 50], ['pld_sealer_new', 100]])
+        for (const code of ['return init()', 'return seal(key, key)']) {
+            const printed = run(wrong(name, at) + printing(browser, code));
+            assert.match(printed, message);
+            assert.match(printed, /scalar/);
+        }
+    // Passphrases have instances of their own.
+    const passphrase = "return aegis.encryptFile(key, { passphrase: 'x' })";
+    assert.match(run(wrong('pld_encrypt', 50, 1) + printing(browser, passphrase)), message);
+    // No hint to use what does not work.
+    const only = "return init({ build: 'scalar' })";
+    const scalar = run(wrong('pld_encrypt', 50) + printing(browser, only));
+    assert.match(scalar, message);
+    assert.match(scalar, /"scalar" use another version of the engine\n$/);
 });
 
 test('a page with a policy', { skip }, () => {

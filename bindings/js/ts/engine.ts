@@ -71,6 +71,11 @@ const KNOWN_ANSWERS = [
     [3, 16, 0x84b808448b620829d05b31c24af032ccn],
     [6, 32, 0x067139908ba9dea98c33d8a66acff79cn],
 ] as const;
+const KNOWN_HEADER = 0xe951f0fa55270c8d674bbb89ee3034f1n;
+
+/** A number of bytes, the lowest first. */
+const little = (bytes: Uint8Array) =>
+    bytes.reduceRight((number, byte) => number * 256n + BigInt(byte), 0n);
 
 /**
  * An instance of the WebAssembly module or of the addon. It holds all state, so an object keeps
@@ -208,12 +213,13 @@ export abstract class Engine {
 
     /**
      * Returns whether the engine computes known answers right: for AEGIS-128X4 and AEGIS-256X4, the
-     * tag XOR all blocks of the ciphertext.
+     * tag XOR all blocks of the ciphertext; and the checksum in the header of a file with a
+     * passphrase, for which Argon2id and HKDF have to be right.
      */
     isRight(): boolean {
         const length = 300;
         const input = Uint8Array.from({ length: 385 }, (_, i) => (i * i + 7 * i + 3) ^ (i >> 4));
-        return KNOWN_ANSWERS.every(([id, keyLength, answer]) => {
+        const messages = KNOWN_ANSWERS.every(([id, keyLength, answer]) => {
             const [key, nonce, ad, text] = [keyLength, keyLength, 21, length].map(
                 (length, i, lengths) => {
                     const start = lengths.slice(0, i).reduce((sum, length) => sum + length, 0);
@@ -223,8 +229,14 @@ export abstract class Engine {
             const at = this.encryptShort(id, key, nonce, ad, text, 16);
             const sum = this.read(at + length, at + length + 16);
             this.read(at, at + length).forEach((byte, i) => (sum[i % 16]! ^= byte));
-            return sum.reduceRight((number, byte) => number * 256n + BigInt(byte), 0n) === answer;
+            return little(sum) === answer;
         });
+        this.memory().set(input.subarray(0, 32), this.data);
+        this.memory().set(input.subarray(32, 64), this.nonce);
+        const file = this.call.pld_sealer_new(32, 5, 1024, 32, 2, 1);
+        this.call.pld_sealer_free(file);
+        const checksum = this.read(this.data + 96, this.data + 112);
+        return messages && little(checksum) === KNOWN_HEADER;
     }
 
     /** Encrypts a message of any length and writes its tag. */

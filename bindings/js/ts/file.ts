@@ -76,15 +76,31 @@ function masterKey(key: BytesLike | string): Uint8Array {
     return typeof key === 'string' ? parseKey(key) : exactly(key, 32, 'master key');
 }
 
-/** The bytes of a secret, and whether they are a passphrase. `others` are the other options. */
-function secretBytes(secret: Secret, others: string[]): [bytes: Uint8Array, passphrase: boolean] {
-    checkOptions(secret ?? {}, ['key', 'passphrase', ...others]);
-    const { key, passphrase } = (secret ?? {}) as {
+/** Checks the options of a file: a secret and `others`. */
+function fileOptions<Options extends Secret>(options: Options, others: string[]): Options {
+    const given = options ?? {};
+    checkOptions(given, ['key', 'passphrase', ...others]);
+    return given;
+}
+
+/**
+ * The bytes of a secret, and whether they are a passphrase. Read the other options first: they may
+ * be getters, which may take the bytes away.
+ */
+function secretBytes(
+    secret: Secret,
+    use: 'encrypt' | 'decrypt',
+): [bytes: Uint8Array, passphrase: boolean] {
+    const { key, passphrase } = secret as {
         key?: BytesLike | string;
         passphrase?: BytesLike | string;
     };
     if ((key === undefined) === (passphrase === undefined)) {
-        throw new PalladionError('WRONG_TYPE', 'pass either { key } or { passphrase }');
+        throw new PalladionError(
+            'WRONG_TYPE',
+            'pass either { key } or { passphrase }, ' +
+                (key === undefined ? 'which are both undefined' : 'not both'),
+        );
     }
     if (key !== undefined) return [masterKey(key), false];
     const bytes =
@@ -97,6 +113,18 @@ function secretBytes(secret: Secret, others: string[]): [bytes: Uint8Array, pass
             'WRONG_LENGTH',
             `a passphrase must have at most ${MAX_PASSPHRASE} bytes`,
         );
+    }
+    if (use === 'encrypt') {
+        if (bytes.length === 0)
+            throw new PalladionError('WRONG_LENGTH', 'the passphrase must not be empty');
+        // The command takes the first line of what is typed or of a file, without the mark.
+        if (typeof passphrase === 'string' && /^\uFEFF|[\r\n]/.test(passphrase)) {
+            throw new PalladionError(
+                'WRONG_VALUE',
+                'the passphrase must be one line, but has a line break or a byte order mark',
+                'nobody could type it: of the text of a file, pass the first line alone',
+            );
+        }
     }
     return [bytes, true];
 }
@@ -168,14 +196,12 @@ class Sealer {
     #header: Bytes | undefined;
 
     constructor(options: EncryptOptions) {
-        const others = ['algorithm', 'chunkSize', 'kdf', 'limits'];
-        const [bytes, passphrase] = secretBytes(options, others);
-        if (bytes.length === 0)
-            throw new PalladionError('WRONG_LENGTH', 'the passphrase must not be empty');
-        const id = algorithmId(options.algorithm ?? DEFAULT_ALGORITHM);
-        const size = checkChunkSize(options.chunkSize ?? 1 << 20);
-        const costs = kdfCosts(options.kdf, options.limits);
+        const given = fileOptions(options, ['algorithm', 'chunkSize', 'kdf', 'limits']);
+        const id = algorithmId(given.algorithm ?? DEFAULT_ALGORITHM);
+        const size = checkChunkSize(given.chunkSize ?? 1 << 20);
+        const costs = kdfCosts(given.kdf, given.limits);
         const salt = randomBytes(32);
+        const [bytes, passphrase] = secretBytes(given, 'encrypt');
         const e = engineFor(passphrase);
         const length = writeSecret(e, bytes, passphrase, 0);
         e.memory().set(salt, e.nonce);
@@ -240,8 +266,9 @@ class Opener {
     #have = 0;
 
     constructor(options: DecryptOptions) {
-        const [bytes, passphrase] = secretBytes(options, ['limits']);
-        this.#limits = kdfLimits(options.limits);
+        const given = fileOptions(options, ['limits']);
+        this.#limits = kdfLimits(given.limits);
+        const [bytes, passphrase] = secretBytes(given, 'decrypt');
         this.#secret = new Uint8Array(bytes);
         this.#passphrase = passphrase;
     }
@@ -384,10 +411,11 @@ function concatenate(pieces: Bytes[]): Bytes {
     return whole;
 }
 
-function whole(file: Sealer | Opener, bytes: Uint8Array): Bytes {
+function whole(file: Sealer | Opener, input: BytesLike, what: string): Bytes {
     const pieces: Bytes[] = [];
     try {
-        file.push(bytes, (piece) => pieces.push(piece));
+        // Look again: what read the options may have taken the bytes away.
+        file.push(toBytes(input, what), (piece) => pieces.push(piece));
         file.end((piece) => pieces.push(piece));
     } finally {
         file.free();
@@ -397,14 +425,13 @@ function whole(file: Sealer | Opener, bytes: Uint8Array): Bytes {
 
 /** Encrypts a whole file in memory. */
 export function encryptFile(plaintext: BytesLike, options: EncryptOptions): Bytes {
-    const bytes = toBytes(plaintext, 'plaintext');
-    return whole(new Sealer(options), bytes);
+    toBytes(plaintext, 'plaintext'); // before Argon2id runs
+    return whole(new Sealer(options), plaintext, 'plaintext');
 }
 
 /** Decrypts a whole file in memory. */
 export function decryptFile(file: BytesLike, options: DecryptOptions): Bytes {
-    const bytes = toBytes(file, 'file');
-    return whole(new Opener(options), bytes);
+    return whole(new Opener(options), file, 'file');
 }
 
 /**

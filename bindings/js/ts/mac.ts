@@ -169,17 +169,20 @@ function wrongMac(e: Engine): PalladionError {
     );
 }
 
+/** Reads the options once. They may be getters, which may take bytes away. */
+function read({ algorithm, nonce }: MacOptions): MacOptions {
+    return { algorithm, nonce };
+}
+
 /** Computes the MAC of some data. */
 export function mac(key: BytesLike, data: BytesLike, options: MacTagOptions = {}): Bytes {
     checkOptions(options, MAC_TAG_OPTIONS);
     const tagLength = checkTagLength(options.tagLength ?? 32);
-    const [id, k, nonce] = parameters(key, options);
+    const given = read(options);
+    const [id, k, nonce] = parameters(key, given);
     const bytes = toBytes(data, 'data');
     const e = engine();
-    if (bytes.length > e.short) {
-        const { algorithm, nonce } = options;
-        return new Mac(key, { algorithm, nonce }).update(bytes).finalize(tagLength);
-    }
+    if (bytes.length > e.short) return new Mac(key, given).update(bytes).finalize(tagLength);
     writeKey(e, k, nonce);
     e.memory().set(bytes, e.data);
     e.check(e.call.pld_mac(id, tagLength, bytes.length));
@@ -197,12 +200,13 @@ export function verifyMac(
     options: MacOptions = {},
 ): void {
     checkOptions(options, MAC_OPTIONS, 'the length of the tag is that of the argument');
-    const [id, k, nonce] = parameters(key, options);
+    const given = read(options);
+    const [id, k, nonce] = parameters(key, given);
     const bytes = toBytes(data, 'data');
     const expected = toBytes(tag, 'tag');
     checkTagLength(expected.length);
     const e = engine();
-    if (bytes.length > e.short) return new Mac(key, options).update(bytes).verify(expected);
+    if (bytes.length > e.short) return new Mac(key, given).update(bytes).verify(expected);
     writeKey(e, k, nonce);
     const memory = e.memory();
     memory.set(expected, e.tag);

@@ -53,7 +53,9 @@ export class Wasm extends Engine {
             throw new PalladionError(
                 'UNSUPPORTED',
                 `this engine computes wrong results with the build "${this.build}"`,
-                "choose another build: PALLADION_BUILD=scalar, or init({ build: 'scalar' })",
+                this.build === 'scalar'
+                    ? 'use another version of the engine'
+                    : "choose another build: PALLADION_BUILD=scalar, or init({ build: 'scalar' })",
             );
         }
     }
@@ -68,6 +70,7 @@ export class Wasm extends Engine {
         try {
             return new Wasm(this.#module);
         } catch (cause) {
+            if (cause instanceof PalladionError) throw cause;
             throw new PalladionError(
                 'OUT_OF_MEMORY',
                 'there is not enough memory for another instance of the WebAssembly',

@@ -239,6 +239,48 @@ describe('nothing is saved', () => {
         }));
 });
 
+test('the data of the page is deleted meanwhile', () =>
+    withProfile(
+        'server',
+        async (page, context) => {
+            const session = await context.newCDPSession(page);
+            const { origin } = new URL(page.url());
+            await page.exposeFunction('deleteData', () =>
+                session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'indexeddb' }),
+            );
+            await choose(page, 'large');
+            await pick(page, 'key');
+            await useKey(page, 'my.key');
+            await go(page);
+            assert.match(
+                await problem(page),
+                /lost a part of the result.+try again\. Nothing was saved\./s,
+            );
+            await saved(page, () => go(page));
+            assert.equal(await page.evaluate('opened'), 2); // one more, for later pieces
+        },
+        // Deletes it once the first piece was kept.
+        (page) =>
+            page.addInitScript(() => {
+                const { arrayBuffer } = Blob.prototype;
+                let deleted = false;
+                Blob.prototype.arrayBuffer = async function () {
+                    const result = await arrayBuffer.call(this);
+                    if (this.size === 1 && !deleted) {
+                        deleted = true;
+                        await globalThis.deleteData();
+                    }
+                    return result;
+                };
+                const { open } = IDBFactory.prototype;
+                globalThis.opened = 0;
+                IDBFactory.prototype.open = function (...words) {
+                    globalThis.opened++;
+                    return open.apply(this, words);
+                };
+            }),
+    ));
+
 test('without IndexedDB, and with more than memory holds', () =>
     withProfile(
         'server',

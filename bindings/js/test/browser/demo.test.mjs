@@ -243,6 +243,15 @@ test('passphrases that are not the same, and names', () =>
         await page.click('#show');
         assert.equal(await page.getAttribute('#passphrase', 'type'), 'text');
         assert.equal(await page.getAttribute('#again', 'type'), 'text');
+        // The end of a long one must not get lost.
+        for (const id of ['#passphrase', '#again']) {
+            await page.fill(id, '');
+            await page.focus(id);
+            await page.keyboard.insertText('x'.repeat(65537));
+        }
+        await go(page);
+        assert.match(await problem(page), /at most 65536 bytes.+Nothing was saved\./s);
+        await page.fill('#passphrase', 'one');
         await page.fill('#again', 'one');
         const { name, bytes } = await saved(page, () => go(page));
         assert.equal(name, "it's mine.txt.pld");
