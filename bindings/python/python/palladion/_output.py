@@ -63,10 +63,10 @@ def refuse_same(target: Any, **inputs: Any) -> None:
             raise ValueError(f"{_words(name)} and target are the same file: {place!r}")
 
 
-def open_input(path: Any) -> BinaryIO:
+def open_input(path: Any, buffering: int = -1) -> BinaryIO:
     """Opens a file, or the descriptor that its name means, which is not opened again."""
     number = _native.descriptor(os.fsdecode(path))
-    return io.open(path if number is None else os.dup(number), "rb")
+    return io.open(path if number is None else os.dup(number), "rb", buffering)
 
 
 def _words(name: str) -> str:
