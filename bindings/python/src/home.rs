@@ -62,7 +62,10 @@ impl Home {
     }
 
     /// Does the work on a new thread. Once a handler of a signal has raised an exception, calls
-    /// `signalled` with it, and all later calls fail: they might wait for another program. If the system cannot create a thread, this one does the work.
+    /// `signalled` with it, and all later calls fail: they might wait for another program.
+    ///
+    /// If `alone` is true or the system cannot create a thread, this one does the work. `work` then
+    /// gets true: it must not create threads, because nobody would answer their calls.
     pub fn work<T: Send>(
         &self,
         py: Python<'_>,

@@ -184,7 +184,7 @@ def encrypt_file(
             progress=progress,
         )
 
-    return _to(source, target, key_file, overwrite, run)
+    return _to(source, target, key_file, overwrite, threads, run)
 
 
 def decrypt_file(
@@ -211,12 +211,19 @@ def decrypt_file(
             source, target, key=key, passphrase=passphrase, threads=threads, progress=progress
         )
 
-    return _to(source, target, key_file, overwrite, run)
+    return _to(source, target, key_file, overwrite, threads, run)
 
 
 def _to(
-    source: Any, target: Any, key_file: Any, overwrite: bool, run: Callable[[Any, Any], int]
+    source: Any,
+    target: Any,
+    key_file: Any,
+    overwrite: bool,
+    threads: int | None,
+    run: Callable[[Any, Any], int],
 ) -> int:
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads must be at least 1, not {threads}")
     # If the source is missing, the error names it.
     may_wait = _output.is_path(source) and not stat.S_ISREG(os.stat(source).st_mode)
     with contextlib.ExitStack() as stack:
@@ -231,7 +238,7 @@ def _to(
         return run(source, target)
 
 
-class EncryptWriter(io.RawIOBase):
+class EncryptWriter(_output.Layer):
     """A binary file object that encrypts what is written to it into another file object.
 
     :meth:`close` writes the end of the encrypted file. An exception within ``with`` leaves the file
@@ -254,6 +261,7 @@ class EncryptWriter(io.RawIOBase):
         self._native: _native.FileWriter | None = None
         _output.refuse_same(target, key_file=key_file)
         key = _key(key, key_file, passphrase)
+        self._under = target
         self._native = _native.FileWriter(
             target,
             key=key,
@@ -310,7 +318,7 @@ class EncryptWriter(io.RawIOBase):
             _warn("an encrypted file was not closed, so it has no end", source)
 
 
-class DecryptReader(io.RawIOBase):
+class DecryptReader(_output.Layer):
     """A binary file object that decrypts another one, front to back. It returns verified bytes
     only.
 
@@ -326,6 +334,7 @@ class DecryptReader(io.RawIOBase):
         passphrase: str | Buffer | None = None,
     ) -> None:
         key = _key(key, key_file, passphrase)
+        self._under = source
         self._native = _native.FileReader(source, key=key, passphrase=passphrase)
 
     def readable(self) -> bool:
