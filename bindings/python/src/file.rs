@@ -1,27 +1,30 @@
 //! Encrypted files of the crate `palladion-file`, read and written through paths or Python's file
 //! objects.
 
+use std::fmt::Display;
 use std::io::{self, Read, Write};
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::thread::{self, ThreadId};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use palladion_file::{
     ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, KdfLimits, KdfParams,
-    MasterKey, Passphrase, Secret, output::open_input,
+    KeyFileError, MasterKey, Passphrase, Secret, open_to_others, output,
 };
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyPermissionError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
+use zeroize::Zeroizing;
 
 use crate::algorithm::Name;
-use crate::buffer::{In, Out, lock};
+use crate::buffer::{In, Out};
 use crate::error::error;
+use crate::home::Home;
 use crate::object;
 use crate::output::{Output, forked};
 use crate::storage::os_error;
+use crate::turns::Turns;
 
 /// Converts an error to one of the exceptions in `palladion/files.py`.
 pub fn file_error(py: Python<'_>, error: Error) -> PyErr {
@@ -62,7 +65,7 @@ fn io_error(py: Python<'_>, error: io::Error) -> PyErr {
         Ok(raised) => raised,
         Err(error) => match error.downcast::<Error>() {
             Ok(error) => file_error(py, error),
-            Err(error) => error.into(),
+            Err(error) => os_error(py, &error, None),
         },
     }
 }
@@ -130,25 +133,54 @@ impl<'py> FromPyObject<'_, 'py> for Place {
     }
 }
 
+/// A file object.
+struct Object {
+    object: Arc<Py<PyAny>>,
+    /// The thread that uses it, if it is not the one that works.
+    home: Option<Home>,
+}
+
+impl Object {
+    fn new(object: Py<PyAny>, home: Option<&Home>) -> Self {
+        Self { object: Arc::new(object), home: home.cloned() }
+    }
+
+    fn call<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let object = self.object.clone();
+        match &self.home {
+            Some(home) => home.call(move |py| call(object.bind(py))),
+            None => Python::attach(|py| call(object.bind(py))),
+        }
+    }
+}
+
 /// Reads from a file object.
-struct Reader(Py<PyAny>);
+struct Reader(Object);
 
 impl Read for Reader {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        Python::attach(|py| object::read(self.0.bind(py), buf)).map_err(raised)
+        let len = buf.len();
+        let data = self.0.call(move |object| object::call_read(object, len).map(Bound::unbind));
+        data.and_then(|data| {
+            Python::attach(|py| object::copy_read(self.0.object.bind(py), data.bind(py), buf))
+        })
+        .map_err(raised)
     }
 }
 
 /// Writes to a file object.
 struct Writer {
-    object: Py<PyAny>,
+    object: Object,
     /// The process that began the file. A forked child would encrypt other data under the nonces
     /// that its parent uses.
     process: u32,
 }
 
 impl Writer {
-    fn new(object: Py<PyAny>) -> Self {
+    fn new(object: Object) -> Self {
         Self { object, process: std::process::id() }
     }
 }
@@ -159,12 +191,14 @@ impl Write for Writer {
             return Err(raised(forked()));
         }
         // A copy, because the object may keep it after the call.
-        Python::attach(|py| object::write(self.object.bind(py), PyBytes::new(py, bytes)))
+        let bytes = Python::attach(|py| PyBytes::new(py, bytes).unbind());
+        self.object
+            .call(move |object| object::write(object, bytes.into_bound(object.py())))
             .map_err(raised)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Python::attach(|py| object::flush(self.object.bind(py))).map_err(raised)
+        self.object.call(object::flush).map_err(raised)
     }
 }
 
@@ -175,29 +209,37 @@ fn raised(error: PyErr) -> io::Error {
 
 /// Does the work without the interpreter's lock, and stops at an exception.
 struct Run {
+    home: Home,
     cancel: AtomicBool,
     raised: Mutex<Option<PyErr>>,
-    progress: Option<Py<PyAny>>,
+    progress: Option<Arc<Py<PyAny>>>,
 }
 
 impl Run {
-    fn new(progress: Option<Py<PyAny>>) -> Self {
-        Self { cancel: AtomicBool::new(false), raised: Mutex::new(None), progress }
+    fn new(home: &Home, progress: Option<Py<PyAny>>) -> Self {
+        let (cancel, raised) = (AtomicBool::new(false), Mutex::new(None));
+        Self { home: home.clone(), cancel, raised, progress: progress.map(Arc::new) }
     }
 
-    /// Called after each chunk: reports progress and checks for signals such as Ctrl-C.
+    /// Called after each chunk: reports progress, and checks for signals such as Ctrl-C if nobody
+    /// else does.
     fn at(&self, bytes: u64) {
-        let told = Python::attach(|py| {
+        let progress = self.progress.clone();
+        if progress.is_none() && !self.home.is_here() {
+            return;
+        }
+        let told = self.home.call(move |py| {
             py.check_signals()?;
-            self.progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (bytes,)).map(drop))
+            progress.map_or(Ok(()), |progress| progress.call1(py, (bytes,)).map(drop))
         });
         if let Err(error) = told {
-            self.raised
-                .lock()
-                .unwrap_or_else(|poisoned| poisoned.into_inner())
-                .get_or_insert(error);
-            self.cancel.store(true, Ordering::Relaxed);
+            self.stop(error);
         }
+    }
+
+    fn stop(&self, error: PyErr) {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.cancel.store(true, Ordering::Relaxed);
     }
 
     fn finish(
@@ -205,31 +247,33 @@ impl Run {
         py: Python<'_>,
         result: Result<palladion_file::Summary, Error>,
     ) -> PyResult<u64> {
-        if let Some(error) =
-            self.raised.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
-        {
+        if let Some(error) = self.raised.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
         result.map(|summary| summary.bytes).map_err(|error| file_error(py, error))
     }
 }
 
-fn input(py: Python<'_>, place: Place) -> PyResult<Box<dyn Read + Send>> {
+fn input(py: Python<'_>, place: Place, home: &Home) -> PyResult<Box<dyn Read + Send>> {
     Ok(match place {
         Place::Path(path) => {
-            let file = py.detach(|| open_input(&path));
+            let file = py.detach(|| output::open_input(&path));
             Box::new(file.map_err(|error| os_error(py, &error, Some(&path)))?)
         }
-        Place::Object(object) => Box::new(Reader(object)),
+        Place::Object(object) => Box::new(Reader(Object::new(object, Some(home)))),
     })
 }
 
-/// The target: a file object, or an [`Output`], which needs no Python to be written.
-fn output(py: Python<'_>, target: Py<PyAny>) -> PyResult<Box<dyn Write + Send>> {
-    Ok(match target.bind(py).cast::<Output>() {
-        Ok(output) => Box::new(output.get().file(py)?),
-        Err(_) => Box::new(Writer::new(target)),
-    })
+/// The target: a file object, or an [`Output`], which needs no Python unless writing may wait for
+/// another program.
+fn target(py: Python<'_>, target: Py<PyAny>, home: &Home) -> PyResult<Box<dyn Write + Send>> {
+    if let Ok(output) = target.bind(py).cast::<Output>() {
+        let file = output.get().file(py)?;
+        if file.metadata()?.is_file() {
+            return Ok(Box::new(file));
+        }
+    }
+    Ok(Box::new(Writer::new(Object::new(target, Some(home)))))
 }
 
 fn chunk_size(bytes: usize) -> PyResult<ChunkSize> {
@@ -239,6 +283,13 @@ fn chunk_size(bytes: usize) -> PyResult<ChunkSize> {
         ))
     };
     ChunkSize::new(bytes).ok_or_else(none)
+}
+
+/// Chunks of fewer bytes are small.
+const SMALL: usize = 64 << 10;
+
+fn only_one(alone: bool, threads: Option<NonZero<usize>>) -> Option<NonZero<usize>> {
+    if alone { Some(NonZero::<usize>::MIN) } else { threads }
 }
 
 /// Memory in KiB, passes, lanes.
@@ -268,19 +319,30 @@ pub fn encrypt_file(
     threads: Option<NonZero<usize>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
-    let (secret, run) = (Owned::new(key, passphrase)?, Run::new(progress));
+    let secret = Owned::new(key, passphrase)?;
     let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
-    let (input, output) = (input(py, source)?, output(py, target)?);
-    let result = py.detach(|| {
-        let encryptor =
-            Encryptor::new(secret.get()).algorithm(algorithm.0).chunk_size(chunk_size).kdf(kdf);
-        let encryptor = encryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
-        match threads {
-            Some(threads) => encryptor.threads(threads),
-            None => encryptor,
-        }
-        .run(input, output)
-    });
+    let (home, calls) = Home::new();
+    let run = Run::new(&home, progress);
+    // To change the thread for a small chunk takes longer than to encrypt it.
+    let is_small = chunk_size.bytes() < SMALL && matches!(source, Place::Object(_));
+    let alone = is_small && threads.is_none();
+    let (input, output) = (input(py, source, &home)?, self::target(py, target, &home)?);
+    let result = home.work(
+        py,
+        calls,
+        alone,
+        |error| run.stop(error),
+        |alone| {
+            let encryptor =
+                Encryptor::new(secret.get()).algorithm(algorithm.0).chunk_size(chunk_size).kdf(kdf);
+            let encryptor = encryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
+            match only_one(alone, threads) {
+                Some(threads) => encryptor.threads(threads),
+                None => encryptor,
+            }
+            .run(input, output)
+        },
+    );
     run.finish(py, result)
 }
 
@@ -295,50 +357,29 @@ pub fn decrypt_file(
     threads: Option<NonZero<usize>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
-    let (secret, run) = (Owned::new(key, passphrase)?, Run::new(progress));
-    let (input, output) = (input(py, source)?, output(py, target)?);
-    let result = py.detach(|| {
-        let decryptor = Decryptor::new(secret.get()).kdf_limits(KdfLimits::default());
-        let decryptor = decryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
-        match threads {
-            Some(threads) => decryptor.threads(threads),
-            None => decryptor,
-        }
-        .run(input, output)
-    });
+    let secret = Owned::new(key, passphrase)?;
+    let (home, calls) = Home::new();
+    let run = Run::new(&home, progress);
+    let (input, output) = (input(py, source, &home)?, self::target(py, target, &home)?);
+    let result = home.work(
+        py,
+        calls,
+        false,
+        |error| run.stop(error),
+        |alone| {
+            let decryptor = Decryptor::new(secret.get()).kdf_limits(KdfLimits::default());
+            let decryptor = decryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
+            match only_one(alone, threads) {
+                Some(threads) => decryptor.threads(threads),
+                None => decryptor,
+            }
+            .run(input, output)
+        },
+    );
     run.finish(py, result)
 }
 
-/// What threads use in turn.
-struct Turns<T> {
-    inner: Mutex<T>,
-    /// The thread that uses it. What this thread calls, which may be a handler of a signal too,
-    /// must not use it: it would wait for itself.
-    user: Mutex<Option<ThreadId>>,
-}
-
-impl<T> Turns<T> {
-    fn new(inner: T) -> Self {
-        Self { inner: Mutex::new(inner), user: Mutex::new(None) }
-    }
-
-    fn set_user(&self, user: Option<ThreadId>) {
-        *self.user.lock().unwrap_or_else(PoisonError::into_inner) = user;
-    }
-
-    fn with<R>(&self, py: Python<'_>, call: impl FnOnce(&mut T) -> PyResult<R>) -> PyResult<R> {
-        let me = Some(thread::current().id());
-        if *self.user.lock().unwrap_or_else(PoisonError::into_inner) == me {
-            let message = "an encrypted file was used again before an earlier call had ended";
-            return Err(PyRuntimeError::new_err(message));
-        }
-        let mut inner = lock(py, &self.inner);
-        self.set_user(me);
-        let result = call(&mut inner);
-        self.set_user(None);
-        result
-    }
-}
+const AGAIN: &str = "an encrypted file was used again before an earlier call had ended";
 
 /// Encrypts what is written to it into a file object.
 #[pyclass(module = "palladion", frozen)]
@@ -364,9 +405,15 @@ impl FileWriter {
         let secret = Owned::new(key, passphrase)?;
         let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
         let writer = py.detach(|| {
-            EncryptWriter::with(secret.get(), algorithm.0, chunk_size, kdf, Writer::new(target))
+            EncryptWriter::with(
+                secret.get(),
+                algorithm.0,
+                chunk_size,
+                kdf,
+                Writer::new(Object::new(target, None)),
+            )
         });
-        Ok(Self(Turns::new(Some(writer.map_err(|error| file_error(py, error))?))))
+        Ok(Self(Turns::new(Some(writer.map_err(|error| file_error(py, error))?), AGAIN)))
     }
 
     /// Encrypts all of data, or raises. After an error, every later call raises too, so that the
@@ -416,9 +463,9 @@ impl FileReader {
         key: Option<In<'_, '_>>,
         passphrase: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let (secret, reader) = (Owned::new(key, passphrase)?, Reader(source));
+        let (secret, reader) = (Owned::new(key, passphrase)?, Reader(Object::new(source, None)));
         let reader = py.detach(|| DecryptReader::new(secret.get(), reader));
-        Ok(Self(Turns::new(reader.map_err(|error| file_error(py, error))?)))
+        Ok(Self(Turns::new(reader.map_err(|error| file_error(py, error))?, AGAIN)))
     }
 
     fn readinto(&self, py: Python<'_>, mut buffer: Out<'_>) -> PyResult<usize> {
@@ -436,12 +483,56 @@ pub fn needs_passphrase(py: Python<'_>, beginning: In<'_, '_>) -> PyResult<bool>
     palladion_file::needs_passphrase(beginning.bytes()).map_err(|error| file_error(py, error))
 }
 
-/// Returns the key in the text of a key file.
+/// The longest key file, in bytes. A longer file is something else.
+const LONGEST: usize = 64 << 10;
+
+/// Reads the key in a key file. Like the command, it refuses a file that others can use.
+pub fn read_key_file(py: Python<'_>, path: &Path) -> PyResult<MasterKey> {
+    // Opening a FIFO waits for its writer. Python's function stops at Ctrl-C.
+    let open = py.import("palladion._output")?.getattr("open_input")?;
+    let object = open.call1((path, 0))?;
+    // Large enough from the start: growing would leave copies in freed memory.
+    let mut bytes = Zeroizing::new(vec![0; LONGEST + 1]);
+    let len = object::fill(&object, &mut bytes);
+    let other = match output::descriptor(path) {
+        // Who may read a descriptor is up to the one who opened it.
+        Some(_) => None,
+        None => open_to_others(&output::duplicate(object.call_method0("fileno")?.extract()?)?),
+    };
+    object.call_method0("close")?;
+    let len = len?;
+    let invalid =
+        |what: &dyn Display| Err(PyValueError::new_err(format!("{}: {what}", path.display())));
+    if len > LONGEST {
+        return invalid(&"expected a key file, but it is longer than 64 KiB");
+    }
+    let bytes = &bytes[..len];
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") => {
+            return invalid(&"the key file is UTF-16: save it as UTF-8");
+        }
+        Err(_) => return invalid(&KeyFileError::NoKey),
+    };
+    let key = match MasterKey::from_key_file(text) {
+        Ok(key) => key,
+        Err(error) => return invalid(&error),
+    };
+    if let Some(what) = other {
+        let number = py.import("errno")?.getattr("EACCES")?.extract::<i32>()?;
+        let text = format!(
+            "other users can {what} the key file: make it private (chmod 600); if the disk has no \
+             permissions, open it and name its descriptor, \"/dev/fd/N\""
+        );
+        return Err(PyPermissionError::new_err((number, text, path.as_os_str().to_owned())));
+    }
+    Ok(key)
+}
+
+/// Returns the key in a key file.
 #[pyfunction]
-pub fn parse_key_file<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBytes>> {
-    let key =
-        MasterKey::from_key_file(text).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    Ok(PyBytes::new(py, key.as_bytes()))
+pub fn load_key(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
+    read_key_file(py, &path).map(|key| PyBytes::new(py, key.as_bytes()))
 }
 
 /// Returns the text of a key file for a key.

@@ -13,6 +13,7 @@ mod column;
 mod error;
 mod file;
 mod forked;
+mod home;
 mod mac;
 mod object;
 mod output;
@@ -20,6 +21,7 @@ mod output;
 mod pieces;
 mod raf;
 mod storage;
+mod turns;
 
 use pyo3::prelude::*;
 
@@ -38,8 +40,8 @@ mod _native {
     use super::error::{PalladionError, VerificationError};
     #[pymodule_export]
     use super::file::{
-        FileReader, FileWriter, decrypt_file, encrypt_file, format_key_file, needs_passphrase,
-        parse_key_file,
+        FileReader, FileWriter, decrypt_file, encrypt_file, format_key_file, load_key,
+        needs_passphrase,
     };
     #[pymodule_export]
     use super::mac::{Mac, mac};

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyInt, PyString};
+use pyo3::types::{PyBool, PyBytes, PyInt, PyString};
 
 use crate::buffer::{In, Out};
 
@@ -27,6 +27,24 @@ fn wrong_count(object: &Bound<'_, PyAny>, method: &str, count: &str, asked: usiz
     }
 }
 
+/// Replaces the error of a text file, which says nothing about the way out.
+fn called<'py>(
+    object: &Bound<'py, PyAny>,
+    method: &str,
+    result: PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let result = result.or_else(|error| {
+        let text = object.py().import("io")?.getattr("TextIOBase")?;
+        Err(if object.is_instance(&text)? { not_binary() } else { error })
+    })?;
+    done(object, method, &result)?;
+    Ok(result)
+}
+
+fn not_binary() -> PyErr {
+    PyTypeError::new_err("expected a binary file, not a text file; open it with \"rb\" or \"wb\"")
+}
+
 /// Takes the number of bytes that a method says it moved, of `asked`, which is not 0.
 fn count(
     object: &Bound<'_, PyAny>,
@@ -34,6 +52,10 @@ fn count(
     result: &Bound<'_, PyAny>,
     asked: usize,
 ) -> PyResult<usize> {
+    // True says that it succeeded, not that it moved one byte.
+    if result.is_instance_of::<PyBool>() {
+        return Err(wrong_count(object, method, &result.str()?.to_string(), asked));
+    }
     match result.extract::<usize>() {
         Ok(n) if (1..=asked).contains(&n) => Ok(n),
         Err(error) if !error.is_instance_of::<PyOverflowError>(object.py()) => Err(error),
@@ -44,14 +66,28 @@ fn count(
 
 /// Calls `read`. Returns the number of bytes, which is 0 at the end.
 pub fn read(object: &Bound<'_, PyAny>, buf: &mut [u8]) -> PyResult<usize> {
+    copy_read(object, &call_read(object, buf.len())?, buf)
+}
+
+/// Calls `read` and returns its result.
+pub fn call_read<'py>(object: &Bound<'py, PyAny>, len: usize) -> PyResult<Bound<'py, PyAny>> {
     object.py().check_signals()?;
-    let data = object.call_method1("read", (buf.len(),))?;
+    let data = called(object, "read", object.call_method1("read", (len,)))?;
     if data.is_none() {
         return Err(would_block(object, "read")?);
     }
     if data.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err("read() returned str; open the file in binary mode"));
+        return Err(not_binary());
     }
+    Ok(data)
+}
+
+/// Copies what `read` returned. Returns the number of bytes.
+pub fn copy_read(
+    object: &Bound<'_, PyAny>,
+    data: &Bound<'_, PyAny>,
+    buf: &mut [u8],
+) -> PyResult<usize> {
     let data: In<'_, '_> = data.extract()?;
     match buf.get_mut(..data.len()) {
         Some(place) => place.copy_from_slice(data.bytes()),
@@ -68,7 +104,7 @@ pub fn write(object: &Bound<'_, PyAny>, bytes: Bound<'_, PyBytes>) -> PyResult<u
     // A signal may have ended the last call early. Handle it before this one may block again.
     object.py().check_signals()?;
     let asked = bytes.as_bytes().len();
-    let written = object.call_method1("write", (bytes,))?;
+    let written = called(object, "write", object.call_method1("write", (bytes,)))?;
     if !written.is_none() {
         return count(object, "write", &written, asked);
     }
@@ -94,7 +130,7 @@ pub fn moved(
     }
 }
 
-/// Checks that a method of a storage has done its work: one that is async has only begun.
+/// Checks that a method has done its work: one that is async has only begun.
 pub fn done(object: &Bound<'_, PyAny>, method: &str, result: &Bound<'_, PyAny>) -> PyResult<()> {
     if !result.is_none() && result.hasattr("__await__")? {
         let name = object.get_type().fully_qualified_name()?;
@@ -111,7 +147,12 @@ pub fn flush(object: &Bound<'_, PyAny>) -> PyResult<()> {
 /// Reads from a file object until the buffer is full or the file ends. Returns the number of bytes.
 #[pyfunction]
 pub fn read_fully(file: &Bound<'_, PyAny>, mut buffer: Out<'_>) -> PyResult<usize> {
-    let (bytes, mut done) = (buffer.bytes(), 0);
+    fill(file, buffer.bytes())
+}
+
+/// Reads until the slice is full or the file ends.
+pub fn fill(file: &Bound<'_, PyAny>, bytes: &mut [u8]) -> PyResult<usize> {
+    let mut done = 0;
     while done < bytes.len() {
         match read(file, &mut bytes[done..])? {
             0 => break,

@@ -97,7 +97,9 @@ impl Output {
         loop {
             match py.detach(|| file.write(bytes)) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => py.check_signals()?,
-                written => return Ok(written?),
+                written => {
+                    return written.map_err(|error| os_error(py, &error, None));
+                }
             }
         }
     }

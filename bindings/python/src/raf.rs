@@ -1,26 +1,23 @@
 //! Encrypted files with random access.
 
-use std::io::Read;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
-use std::thread::{self, ThreadId};
 
-use palladion_file::output::open_input;
 use palladion_file::{KdfParams, MasterKey, Passphrase};
 use palladion_raf::merkle::{Tree, tree_len};
 use palladion_raf::{Algorithm, Environment, Error, Found, Info, Options, System, is_chunk_size};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
 use crate::algorithm::Name;
-use crate::buffer::{In, Out, Target, bytes_or_none, lock, work_on};
+use crate::buffer::{In, Out, Target, bytes_or_none, work_on};
 use crate::error::{OrRaiseIn, raf_error};
-use crate::file::{file_error, passphrase};
+use crate::file::{file_error, passphrase, read_key_file};
 use crate::forked::on_live_threads;
-use crate::storage::{Access, Hash, Place, Store, os_error};
+use crate::storage::{Access, Hash, Place, Store};
+use crate::turns::Turns;
 
 /// An open file, with or without a Merkle tree.
 type File = palladion_raf::Raf<Store, System<Hash>>;
@@ -59,18 +56,7 @@ impl<'py> FromPyObject<'_, 'py> for Secret {
         };
         let kind = match &*kind {
             "key" => Kind::Key(Zeroizing::new(bytes(&secret)?)),
-            "key_file" => {
-                let path = secret.extract::<PathBuf>()?;
-                let mut text = Vec::new();
-                py.detach(|| open_input(&path)?.read_to_end(&mut text))
-                    .map_err(|error| os_error(py, &error, Some(&path)))?;
-                let text = Zeroizing::new(text);
-                // A file that is not text has no such line either.
-                let key = MasterKey::from_key_file(std::str::from_utf8(&text).unwrap_or_default());
-                Kind::KeyFile(
-                    key.map_err(|e| PyValueError::new_err(format!("{}: {e}", path.display())))?,
-                )
-            }
+            "key_file" => Kind::KeyFile(read_key_file(py, &secret.extract::<PathBuf>()?)?),
             "passphrase" => Kind::Passphrase(passphrase(&secret)?),
             kind => return Err(PyValueError::new_err(format!("{kind:?} is no kind of secret"))),
         };
@@ -162,51 +148,14 @@ struct Open {
 /// An open encrypted file; see palladion.raf.
 #[pyclass(module = "palladion", frozen)]
 pub struct Raf {
-    file: Mutex<Option<Open>>,
-    /// The thread that holds the lock. A Python object that this thread calls must not use the
-    /// file: it would wait for itself.
-    worker: Mutex<Option<ThreadId>>,
+    file: Turns<Option<Open>>,
     info: Info,
 }
 
 impl Raf {
     fn new(file: File, objects: Vec<Py<PyAny>>) -> Self {
-        Self {
-            info: file.info(),
-            file: Mutex::new(Some(Open { file, objects })),
-            worker: Mutex::new(None),
-        }
-    }
-
-    fn enter<T>(
-        &self,
-        py: Python<'_>,
-        call: impl FnOnce(&mut Option<Open>) -> PyResult<T>,
-    ) -> PyResult<T> {
-        struct Work<'a>(&'a Mutex<Option<ThreadId>>);
-        impl Work<'_> {
-            fn set(&self, worker: Option<ThreadId>) -> Option<ThreadId> {
-                std::mem::replace(
-                    &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner),
-                    worker,
-                )
-            }
-        }
-        impl Drop for Work<'_> {
-            fn drop(&mut self) {
-                self.set(None);
-            }
-        }
-        let me = Some(thread::current().id());
-        if *self.worker.lock().unwrap_or_else(PoisonError::into_inner) == me {
-            return Err(PyRuntimeError::new_err(
-                "a storage or a hash function must not use its own file",
-            ));
-        }
-        let mut file = lock(py, &self.file);
-        let work = Work(&self.worker);
-        work.set(me);
-        call(&mut file)
+        let again = "a storage or a hash function must not use its own file";
+        Self { info: file.info(), file: Turns::new(Some(Open { file, objects }), again) }
     }
 
     /// Calls a function with the file. Threads take turns.
@@ -215,7 +164,7 @@ impl Raf {
         py: Python<'_>,
         call: impl FnOnce(&mut File) -> PyResult<T>,
     ) -> PyResult<T> {
-        self.enter(py, |file| {
+        self.file.with(py, |file| {
             call(
                 &mut file
                     .as_mut()
@@ -461,20 +410,23 @@ impl Raf {
     }
 
     fn __clear__(&self) {
-        let open = self.file.try_lock().ok().and_then(|mut open| open.take());
+        let open = self.file.try_lock().and_then(|mut open| open.take());
         drop(open);
     }
 
     /// Closes the file and wipes its keys. Closing it again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
+        if self.file.is_stuck() {
+            return Ok(());
+        }
         // Drop it after unlocking, because that may run the destructor of a Python object.
-        self.enter(py, |file| Ok(file.take())).map(drop)
+        self.file.with(py, |file| Ok(file.take())).map(drop)
     }
 
     /// Whether it is closed.
     #[getter]
     fn closed(&self, py: Python<'_>) -> PyResult<bool> {
-        self.enter(py, |file| Ok(file.is_none()))
+        self.file.with(py, |file| Ok(file.is_none()))
     }
 }
 

@@ -61,6 +61,7 @@ impl Place {
                 Access::Overwrite => options.read(true).write(true).create(true).truncate(false),
                 Access::New => options.read(true).write(true).create_new(true),
             };
+            refuse_special(&path)?;
             let file = options.open(&path)?;
             if file.metadata()?.is_dir() {
                 return Err(ErrorKind::IsADirectory.into());
@@ -84,11 +85,28 @@ impl Place {
         match self {
             Self::Object(object) => Ok(Store::Object(object)),
             Self::Path(path) => {
-                let file = py.detach(|| File::open(&path));
+                let file = py.detach(|| {
+                    refuse_special(&path)?;
+                    File::open(&path)
+                });
                 file.map(Store::File).map_err(|error| os_error(py, &error, Some(&path)))
             }
         }
     }
+}
+
+/// Refuses what cannot be read at any offset. Opening a FIFO would wait for another program, too.
+fn refuse_special(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    if let Ok(found) = std::fs::metadata(path) {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = found.file_type();
+        if kind.is_fifo() || kind.is_socket() || kind.is_char_device() {
+            return Err(ErrorKind::NotSeekable.into());
+        }
+    }
+    let _ = path;
+    Ok(())
 }
 
 /// The storage of a file.
@@ -326,6 +344,12 @@ pub fn os_error(py: Python<'_>, error: &io::Error, path: Option<&Path>) -> PyErr
             let number =
                 py.import("errno").and_then(|errno| errno.getattr("EISDIR")?.extract::<i32>());
             number.map_or_else(|e| e, |number| PyOSError::new_err((number, "Is a directory", name)))
+        }
+        (ErrorKind::NotSeekable, None) => {
+            let number =
+                py.import("errno").and_then(|errno| errno.getattr("ESPIPE")?.extract::<i32>());
+            let text = "expected a regular file, not a FIFO, a socket or a character device";
+            number.map_or_else(|e| e, |number| PyOSError::new_err((number, text, name)))
         }
         #[cfg(windows)]
         (_, Some(number)) => PyOSError::new_err((0, text(), name, number)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import gc
 import importlib
 import inspect
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import warnings
 from typing import Any, Callable
 
 import palladion
@@ -256,6 +258,142 @@ def test_objects_that_return_nothing(writer: Callable[[Any], None]) -> None:
     assert contents(writer, target.inner.getvalue()) == TEXT
 
 
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("result", [True, False])
+def test_truth_is_no_count(writer: Callable[[Any], None], result: bool) -> None:
+    """True as the count 1 would write nearly everything many times."""
+
+    class Own(io.BytesIO):
+        def write(self, data: Any) -> int:
+            super().write(data)
+            return result
+
+    with pytest.raises(OSError, match=f"returned {result}, expected a number"):
+        writer(Own())
+
+
+def test_text_files_are_refused(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"\xff" * 1000)
+    for works in (
+        lambda file: files.encrypt_file(file, io.BytesIO(), key=KEY),
+        lambda file: files.encrypt_file(io.BytesIO(TEXT), file, key=KEY),
+        lambda file: files.decrypt_file(file, io.BytesIO(), key=KEY),
+        lambda file: files.open(file, key=KEY),
+        lambda file: files.open(file, "wb", key=KEY),
+        lambda file: files.needs_passphrase(file),
+        lambda file: raf.open(file, key=KEY),
+        lambda file: raf.open(file, "w+b", key=KEY),
+    ):
+        with io.open(path, "r+", encoding="utf-8") as text:
+            for file in (text, io.StringIO("text" * 100)):
+                with pytest.raises(TypeError, match="expected a binary file"):
+                    works(file)
+    assert path.read_bytes() == b"\xff" * 1000
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_errors_have_their_number() -> None:
+    for work in (
+        lambda: files.encrypt_file(io.BytesIO(TEXT), "/dev/full", key=KEY),
+        lambda: files.open("/dev/full", "wb", key=KEY).close(),
+        lambda: files.save_key("/dev/full", KEY),
+    ):
+        with pytest.raises(OSError) as raised, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            work()
+        assert raised.value.errno == errno.ENOSPC
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs")
+@pytest.mark.parametrize("threads", ["1", "4"])
+def test_a_signal_ends_waiting(tmp_path: pathlib.Path, threads: str) -> None:
+    """The other end of a FIFO or pipe does nothing, at once or after a while."""
+    program = """
+        import io, os, signal, sys, threading
+        from palladion import files, raf
+
+        key, data, threads = bytes(32), bytes(5_000_000), int(sys.argv[1])
+
+        class Alarm(BaseException):
+            pass
+
+        def alarm(*_):
+            raise Alarm
+
+        def both_ends():
+            os.open("fifo", os.O_RDWR)
+            return "fifo"
+
+        def pipe():
+            return os.pipe()[0]
+
+        def pipe_with_some():
+            reads, writes = os.pipe()
+            threading.Thread(target=os.write, args=(writes, data)).start()
+            return reads
+
+        def encrypt(source, target):
+            files.encrypt_file(source, target, key=key, threads=threads)
+
+        signal.signal(signal.SIGALRM, alarm)
+        os.mkfifo("fifo")
+        plain = lambda: io.BytesIO(data)
+        for work in (
+            lambda: encrypt("fifo", "new"),
+            lambda: encrypt(plain(), "fifo"),
+            lambda: files.load_key("fifo"),
+            lambda: raf.open("new", "w+b", key_file="fifo"),
+            lambda: encrypt(both_ends(), "new"),
+            lambda: encrypt(plain(), both_ends()),
+            lambda: encrypt(f"/dev/fd/{pipe()}", "new"),
+            lambda: encrypt(open(pipe(), "rb"), "new"),
+            lambda: encrypt(f"/dev/fd/{pipe_with_some()}", "new"),
+            lambda: encrypt(open(pipe_with_some(), "rb", buffering=0), "new"),
+            lambda: encrypt(plain(), open(os.pipe()[1], "wb", buffering=0)),
+            lambda: files.decrypt_file(f"/dev/fd/{pipe()}", "new", key=key),
+        ):
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            try:
+                work()
+            except Alarm:
+                print("stopped", flush=True)
+            assert os.listdir() == ["fifo"], os.listdir()
+        os._exit(0)
+    """
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program), threads],
+        stdout=subprocess.PIPE,
+        cwd=tmp_path,
+        timeout=100,
+        check=True,
+    )
+    assert done.stdout.split() == [b"stopped"] * 12
+
+
+def test_objects_are_used_by_one_thread() -> None:
+    """As the blobs of sqlite3 must be."""
+    used: set[int] = set()
+
+    class Object(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            used.add(threading.get_ident())
+            return super().read(size)
+
+        def write(self, data: Any) -> int:
+            used.add(threading.get_ident())
+            return super().write(data)
+
+    def progress(done: int) -> None:
+        used.add(threading.get_ident())
+
+    sealed, back = Object(), Object()
+    options = {"key": KEY, "threads": 4, "progress": progress}
+    files.encrypt_file(Object(TEXT), sealed, chunk_size=CHUNK, **options)
+    files.decrypt_file(Object(sealed.getvalue()), back, **options)
+    assert back.getvalue() == TEXT and used == {threading.get_ident()}
+
+
 def read_whole(source: Any) -> bytes:
     out = io.BytesIO()
     files.decrypt_file(source, out, key=KEY)
@@ -438,7 +576,7 @@ def test_async_objects_are_refused() -> None:
         lambda: files.EncryptWriter(file, key=KEY),
         lambda: files.DecryptReader(file, key=KEY),
     ):
-        with pytest.raises(TypeError), pytest.warns(RuntimeWarning, match="never awaited"):
+        with pytest.raises(TypeError, match="must not be async"), pytest.warns(RuntimeWarning):
             work()
             gc.collect()
     for method in ("read_at", "write_at", "set_size", "sync"):
@@ -625,6 +763,63 @@ def new():
 # Forked processes that may not create threads
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_forked_while_a_thread_reads() -> None:
+    """The child must not wait for the thread, which only its parent has."""
+    program = """
+        import io, os, signal, threading
+        from palladion import files, raf
+
+        key, waiting, go_on = bytes(32), threading.Event(), threading.Event()
+
+        class Slow(io.BytesIO):
+            waits = False
+            def read(self, size=-1):
+                if self.waits:
+                    waiting.set()
+                    go_on.wait()
+                return super().read(size)
+
+        def try_it(read, close, *others):
+            waiting.clear(), go_on.clear()
+            thread = threading.Thread(target=read)
+            thread.start()
+            waiting.wait()
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)
+                for other in (read, *others):
+                    try:
+                        other()
+                        os._exit(1)
+                    except RuntimeError as error:
+                        assert "forked" in str(error)
+                close()
+                os._exit(0)
+            go_on.set()
+            thread.join()
+            read()
+            assert os.waitpid(child, 0)[1] == 0
+
+        store = Slow()
+        with raf.open(store, "w+b", key=key) as file:
+            file.write(bytes(100_000))
+            file.seek(0)
+            store.waits = True
+            try_it(lambda: file.read(1), file.close, lambda: file.pread(1, 0))
+            store.waits = False
+        sealed = Slow()
+        files.encrypt_file(io.BytesIO(bytes(3_000_000)), sealed, key=key)
+        sealed.seek(0)
+        reader = files.DecryptReader(sealed, key=key)
+        sealed.waits = True
+        try_it(lambda: reader.read(2_000_000), reader.close)
+    """
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)], timeout=100, check=True
+    )
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="limits and forks as on Linux")
 def test_forked_without_threads() -> None:
     program = """
@@ -638,7 +833,6 @@ def test_forked_without_threads() -> None:
         def work(file):
             assert file.pread(len(contents), 0) == contents
             assert file.preadinto(bytearray(1_000_000), 9) == 1_000_000
-            file.pwrite(contents, 0)
             file.verify()
             file.verify_tree()
             new = io.BytesIO()

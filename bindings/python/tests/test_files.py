@@ -17,7 +17,7 @@ from typing import Any
 
 import palladion
 import pytest
-from palladion import files
+from palladion import files, raf
 
 KEY = bytes(range(32))
 CHEAP = (64, 1, 1)
@@ -326,10 +326,53 @@ def test_key_files(tmp_path: pathlib.Path) -> None:
         files.save_key(path, key)
     files.save_key(path, KEY, overwrite=True)
     assert files.load_key(path) == KEY
-    for wrong in (b"", b"palladion-key-1:00", b"\xff\xfe", b"ssh-rsa"):
+    text = path.read_text()
+    path.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    assert files.load_key(path) == KEY
+    for wrong, message in {
+        b"": "no line begins",
+        b"palladion-key-1:00": "64 hexadecimal digits",
+        b"ssh-rsa": "not a Palladion key",
+        KEY[::-1] + b"\xff": "not a Palladion key",
+        text.encode("utf-16"): "save it as UTF-8",
+        text.encode("utf-16-be"): "as UTF-8",
+        b"\xff\xfe": "save it as UTF-8",
+        b"# " + bytes(100_000): "longer than 64 KiB",
+    }.items():
         path.write_bytes(wrong)
-        with pytest.raises(ValueError):
-            files.load_key(path)
+        for use in (
+            lambda: files.load_key(path),
+            lambda: files.encrypt_file(path, tmp_path / "new", key_file=path),
+            lambda: raf.open(tmp_path / "new", "w+b", key_file=path),
+        ):
+            with pytest.raises(ValueError, match=message) as raised:
+                use()
+            assert str(raised.value).startswith(f"{path}: ")
+    assert os.listdir(tmp_path) == ["my.key"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_key_files_of_others(tmp_path: pathlib.Path) -> None:
+    """As with the command, other users must not have access."""
+    path, target = tmp_path / "my.key", tmp_path / "new"
+    files.save_key(path, KEY)
+    for mode, what in ((0o644, "read"), (0o622, "change"), (0o666, "read and change")):
+        path.chmod(mode)
+        for use in (
+            lambda: files.load_key(path),
+            lambda: files.encrypt_file(path, target, key_file=path),
+            lambda: files.open(target, "wb", key_file=path),
+            lambda: raf.open(target, "w+b", key_file=path),
+        ):
+            with pytest.raises(PermissionError, match=f"can {what} the .*chmod 600") as raised:
+                use()
+            assert raised.value.filename == str(path)
+        with open(path, "rb") as file:
+            assert files.load_key(f"/dev/fd/{file.fileno()}") == KEY
+    for mode in (0o600, 0o400, 0o444):  # the last as services get them
+        path.chmod(mode)
+        assert files.load_key(path) == KEY
+    assert os.listdir(tmp_path) == ["my.key"]
 
 
 def test_key_file_instead_of_key(tmp_path: pathlib.Path) -> None:

@@ -125,6 +125,35 @@ def read_fifo(name: str) -> tuple[threading.Thread, list[bytes]]:
     return thread, read
 
 
+def test_the_file_beneath_the_source_is_no_target(folder: pathlib.Path) -> None:
+    """To encrypt it again would overwrite what is still to be read."""
+    text = bytes(3_000_000)
+    files.encrypt_file(io.BytesIO(text), "sealed", key=KEY)
+    content = pathlib.Path("sealed").read_bytes()
+    memory = io.BytesIO(content)
+    with open("sealed", "r+b") as file:
+        for beneath in (file, memory):
+            with files.open(beneath, key=KEY) as source:
+                with pytest.raises(ValueError, match="source and target are the same"):
+                    files.encrypt_file(source, beneath, key=bytes(32))
+                with pytest.raises(ValueError, match="source and target are the same"):
+                    files.decrypt_file(source.raw, beneath, key=KEY)
+    assert memory.getvalue() == pathlib.Path("sealed").read_bytes() == content
+    # A new file may take its place.
+    with files.open("sealed", key=KEY) as source:
+        files.encrypt_file(source, "sealed", key=bytes(32), overwrite=True)
+    with files.open("sealed", key=bytes(32)) as source:
+        assert source.read() == text
+
+
+def test_numbers_of_threads(folder: pathlib.Path) -> None:
+    for threads in (0, -1):
+        for work in (files.encrypt_file, files.decrypt_file):
+            with pytest.raises(ValueError, match=f"threads must be at least 1, not {threads}"):
+                work(io.BytesIO(), "new", key=KEY, threads=threads)
+    assert not os.path.exists("new")
+
+
 def test_devices_and_fifos_are_written(folder: pathlib.Path) -> None:
     os.mkfifo("fifo")
     os.symlink("fifo", "link")

@@ -711,9 +711,30 @@ def test_left_in_every_way(path):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full disk")
 def test_full_disk():
-    with pytest.raises(OSError) as raised:
-        raf.open("/dev/full", "wb", key=KEY)
+    with io.open("/dev/full", "r+b", buffering=0) as full, pytest.raises(OSError) as raised:
+        raf.open(full, "wb", key=KEY)
     assert raised.value.errno in (errno.ENOSPC, errno.EINVAL, errno.EACCES)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs")
+def test_what_has_no_positions(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    for path in (tmp_path / "fifo", "/dev/null", "/dev/zero"):
+        for use in (
+            lambda: raf.open(path, "rb", key=KEY),
+            lambda: raf.open(path, "w+b", key=KEY),
+            lambda: raf.open(path, "a+b", key=KEY),
+            lambda: raf.probe(path),
+        ):
+            with pytest.raises(OSError, match="expected a regular file") as raised:
+                use()
+            assert raised.value.errno == errno.ESPIPE and raised.value.filename == str(path)
+
+
+def test_a_file_that_appends(path):
+    with io.open(path, "a+b") as beneath, raf.open(beneath, "w+b", key=KEY) as file:
+        with pytest.raises(OSError, match=r"open it with r\+b"):
+            file.write(b"a")
 
 
 def test_what_storages_raise():

@@ -47,7 +47,7 @@ def refuse_same(target: Any, **inputs: Any) -> None:
     for name, place in inputs.items():
         if place is None:
             continue
-        found = [_status(each) for each in (place, target)]
+        found = [_status(each if is_path(each) else _beneath(each)) for each in (place, target)]
         if None in found:
             # Objects in memory; a path of a missing file is none of them.
             same = not is_path(target) and _beneath(place) is _beneath(target)
@@ -63,10 +63,10 @@ def refuse_same(target: Any, **inputs: Any) -> None:
             raise ValueError(f"{_words(name)} and target are the same file: {place!r}")
 
 
-def open_input(path: Any) -> BinaryIO:
+def open_input(path: Any, buffering: int = -1) -> BinaryIO:
     """Opens a file, or the descriptor that its name means, which is not opened again."""
     number = _native.descriptor(os.fsdecode(path))
-    return io.open(path if number is None else os.dup(number), "rb")
+    return io.open(path if number is None else os.dup(number), "rb", buffering)
 
 
 def _words(name: str) -> str:
@@ -102,7 +102,17 @@ def _has_two_directions(file: Any) -> bool:
 
 
 def _beneath(file: Any) -> Any:
-    """The file object that a buffer of :mod:`io` reads or writes."""
-    while isinstance(file, (io.BufferedReader, io.BufferedWriter, io.BufferedRandom)):
-        file = file.raw
-    return file
+    """The file object that a buffer of :mod:`io` or an encrypted file reads or writes."""
+    while True:
+        if isinstance(file, (io.BufferedReader, io.BufferedWriter, io.BufferedRandom)):
+            file = file.raw
+        elif isinstance(file, Layer):
+            file = file._under
+        else:
+            return file
+
+
+class Layer(io.RawIOBase):
+    """A file object that reads or writes another one."""
+
+    _under: Any = None

@@ -33,8 +33,9 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import stat
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, Union, cast, overload
 
 from . import _native, _output
@@ -164,15 +165,16 @@ def encrypt_file(
     ``source`` and ``target`` are paths or binary file objects, which must block: one that returns
     None because it would block raises :class:`BlockingIOError`. If ``target`` is a path, the file
     appears once it is complete; an existing file is replaced only with ``overwrite=True``.
-    ``progress`` is called with the number of bytes processed so far. ``kdf`` sets the cost of
+    ``progress`` is called with the number of bytes processed so far. The calling thread uses it and
+    the file objects, so that Ctrl-C ends a read or write that waits. ``kdf`` sets the cost of
     Argon2id for a passphrase: KiB of memory, passes and lanes (by default 65536, 3 and 4).
     """
     key = _key(key, key_file, passphrase)
 
-    def run(place: Any) -> int:
+    def run(source: Any, target: Any) -> int:
         return _native.encrypt_file(
             source,
-            place,
+            target,
             key=key,
             passphrase=passphrase,
             algorithm=algorithm,
@@ -182,7 +184,7 @@ def encrypt_file(
             progress=progress,
         )
 
-    return _to(source, target, key_file, overwrite, run)
+    return _to(source, target, key_file, overwrite, threads, run)
 
 
 def decrypt_file(
@@ -204,27 +206,39 @@ def decrypt_file(
     """
     key = _key(key, key_file, passphrase)
 
-    def run(place: Any) -> int:
+    def run(source: Any, target: Any) -> int:
         return _native.decrypt_file(
-            source, place, key=key, passphrase=passphrase, threads=threads, progress=progress
+            source, target, key=key, passphrase=passphrase, threads=threads, progress=progress
         )
 
-    return _to(source, target, key_file, overwrite, run)
+    return _to(source, target, key_file, overwrite, threads, run)
 
 
 def _to(
-    source: Any, target: Any, key_file: Any, overwrite: bool, run: Callable[[Any], int]
+    source: Any,
+    target: Any,
+    key_file: Any,
+    overwrite: bool,
+    threads: int | None,
+    run: Callable[[Any, Any], int],
 ) -> int:
-    if not _output.is_path(target):
-        _output.refuse_same(target, source=source, key_file=key_file)
-        return run(target)
-    if _output.is_path(source):
-        os.stat(source)  # if the source is missing, the error names it
-    with _output.complete(target, overwrite, source=source, key_file=key_file) as file:
-        return run(file)
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads must be at least 1, not {threads}")
+    # If the source is missing, the error names it.
+    may_wait = _output.is_path(source) and not stat.S_ISREG(os.stat(source).st_mode)
+    with contextlib.ExitStack() as stack:
+        if _output.is_path(target):
+            file = _output.complete(target, overwrite, source=source, key_file=key_file)
+            target = stack.enter_context(file)
+        else:
+            _output.refuse_same(target, source=source, key_file=key_file)
+        if may_wait:
+            # Native code would open and read it even after Ctrl-C.
+            source = stack.enter_context(_output.open_input(source, 0))
+        return run(source, target)
 
 
-class EncryptWriter(io.RawIOBase):
+class EncryptWriter(_output.Layer):
     """A binary file object that encrypts what is written to it into another file object.
 
     :meth:`close` writes the end of the encrypted file. An exception within ``with`` leaves the file
@@ -247,6 +261,7 @@ class EncryptWriter(io.RawIOBase):
         self._native: _native.FileWriter | None = None
         _output.refuse_same(target, key_file=key_file)
         key = _key(key, key_file, passphrase)
+        self._under = target
         self._native = _native.FileWriter(
             target,
             key=key,
@@ -303,7 +318,7 @@ class EncryptWriter(io.RawIOBase):
             _warn("an encrypted file was not closed, so it has no end", source)
 
 
-class DecryptReader(io.RawIOBase):
+class DecryptReader(_output.Layer):
     """A binary file object that decrypts another one, front to back. It returns verified bytes
     only.
 
@@ -319,6 +334,7 @@ class DecryptReader(io.RawIOBase):
         passphrase: str | Buffer | None = None,
     ) -> None:
         key = _key(key, key_file, passphrase)
+        self._under = source
         self._native = _native.FileReader(source, key=key, passphrase=passphrase)
 
     def readable(self) -> bool:
@@ -556,12 +572,12 @@ def needs_passphrase(file: Path | BinaryIO) -> bool:
 
 
 def load_key(path: Path) -> bytes:
-    """Reads the key from a key file made by :func:`save_key` or ``palladion keygen``."""
-    with io.TextIOWrapper(_output.open_input(path), encoding="utf-8") as file:
-        try:
-            return _native.parse_key_file(file.read(65536))
-        except UnicodeDecodeError:
-            raise ValueError(f"{os.fspath(path)!r} is not a key file") from None
+    """Reads the key from a key file made by :func:`save_key` or ``palladion keygen``.
+
+    Like the command, it raises :class:`PermissionError` if you own the file and other users can
+    read or change it. ``key_file`` of all functions does the same.
+    """
+    return _native.load_key(os.fsdecode(path))
 
 
 def save_key(path: Path, key: Buffer, *, overwrite: bool = False) -> None:

@@ -324,6 +324,11 @@ class _FileObject:
     def write_at(self, data: bytes, offset: int) -> None:
         self._file.seek(offset)
         _native.write_fully(self._file, data)
+        if self._file.tell() != offset + len(data):
+            # As a file does that was opened to append.
+            raise OSError(
+                errno.ESPIPE, "the file writes elsewhere than at its position; open it with r+b"
+            )
 
     def get_size(self) -> int:
         self._file.seek(0, os.SEEK_END)
@@ -359,6 +364,9 @@ def _place(place: object) -> Any:
         return os.fsdecode(place)
     if isinstance(place, Storage):
         return place
+    if isinstance(place, io.TextIOBase):
+        # Before it is truncated.
+        raise TypeError('expected a binary file, not a text file; open it with "r+b"')
     if hasattr(place, "seek") and hasattr(place, "read"):
         return _FileObject(place)
     raise TypeError(f"expected a path, a seekable file or a storage, not {type(place).__name__}")
@@ -402,9 +410,10 @@ class RafFile(io.RawIOBase):
         self.name = name
         self._position = native.size if "a" in mode else 0
         self._process = os.getpid()
-        # Guards the position. Reentrant, so that a storage that wrongly uses its own file gets the
-        # error from native code instead of a deadlock.
-        self._moving = threading.RLock()
+        # Guards the position, in each process: a thread that only the parent of a forked child has
+        # may hold the parent's. Reentrant, so that a storage that wrongly uses its own file gets
+        # the error from native code instead of a deadlock.
+        self._moving: dict[int, Any] = {}
 
     @property
     def mode(self) -> str:
@@ -414,6 +423,10 @@ class RafFile(io.RawIOBase):
     def __repr__(self) -> str:
         state = "closed" if self.closed else self._raf.algorithm
         return f"<palladion.raf.RafFile {state}, mode={self._mode!r}, name={self.name!r}>"
+
+    def _turn(self) -> Any:
+        process = os.getpid()
+        return self._moving.get(process) or self._moving.setdefault(process, threading.RLock())
 
     def _check(self) -> _native.Raf:
         if self.closed:
@@ -456,7 +469,7 @@ class RafFile(io.RawIOBase):
     def read(self, size: int | None = -1) -> bytes:
         """Reads up to ``size`` bytes, or everything to the end."""
         raf = self._check_readable()
-        with self._moving:
+        with self._turn():
             data = raf.read_at(None if size is None or size < 0 else size, self._position)
             self._position += len(data)
         return data
@@ -468,7 +481,7 @@ class RafFile(io.RawIOBase):
     def readinto(self, buffer: Buffer) -> int:
         """Reads into a writable buffer and returns the number of bytes; zeroes it if that fails."""
         raf = self._check_readable()
-        with self._moving:
+        with self._turn():
             count = raf.read_into(buffer, self._position)
             self._position += count
         return count
@@ -476,7 +489,7 @@ class RafFile(io.RawIOBase):
     def write(self, data: Buffer) -> int:
         """Writes all of ``data`` at the position, or at the end in mode "ab"."""
         raf = self._check_writable()
-        with self._moving:
+        with self._turn():
             if "a" in self._mode:
                 count, self._position = raf.append(data)
             else:
@@ -487,7 +500,7 @@ class RafFile(io.RawIOBase):
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Moves the position, which may be past the end."""
         raf = self._check()
-        with self._moving:
+        with self._turn():
             if whence == os.SEEK_SET:
                 position = offset
             elif whence == os.SEEK_CUR:
@@ -510,7 +523,7 @@ class RafFile(io.RawIOBase):
         New bytes are zero.
         """
         raf = self._check_writable()
-        with self._moving:
+        with self._turn():
             size = self._position if size is None else _number("size", size)
             raf.set_size(size)
         return size
