@@ -116,6 +116,19 @@ pub fn passphrase(object: &Bound<'_, PyAny>) -> PyResult<Passphrase> {
     Ok(Passphrase::new(text.as_bytes()))
 }
 
+/// Refuses a text with a line break as the passphrase of a new file. The command takes one line, so
+/// nobody could type it; usually it is the text of a file with its last line break.
+fn check_new_passphrase(passphrase: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    let text = passphrase.and_then(|object| object.cast::<PyString>().ok());
+    match text.map(|text| text.to_string_lossy().contains(['\r', '\n'])) {
+        Some(true) => Err(PyValueError::new_err(
+            "the passphrase must be one line, but has a line break: of the text of a file, pass \
+             the first line",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// A path or a binary file object.
 pub enum Place {
     Path(PathBuf),
@@ -319,6 +332,7 @@ pub fn encrypt_file(
     threads: Option<NonZero<usize>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
+    check_new_passphrase(passphrase.as_ref())?;
     let secret = Owned::new(key, passphrase)?;
     let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
     let (home, calls) = Home::new();
@@ -402,6 +416,7 @@ impl FileWriter {
         chunk_size: usize,
         kdf: Option<Costs>,
     ) -> PyResult<Self> {
+        check_new_passphrase(passphrase.as_ref())?;
         let secret = Owned::new(key, passphrase)?;
         let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
         let writer = py.detach(|| {

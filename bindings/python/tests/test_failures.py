@@ -995,6 +995,20 @@ def test_empty_passphrases() -> None:
             files.decrypt_file(io.BytesIO(sealed()), target, passphrase=empty)
 
 
+def test_passphrases_that_nobody_could_type() -> None:
+    options: dict[str, Any] = {"passphrase": "the text of a file\n", "kdf": (64, 1, 1)}
+    target = io.BytesIO()
+    for work in (
+        lambda: files.encrypt_file(io.BytesIO(b"x"), target, **options),
+        lambda: files.open(target, "wb", **options),
+    ):
+        with pytest.raises(ValueError, match="line break"):
+            work()
+    assert target.getvalue() == b""
+    with pytest.raises(files.NeedsKeyError):
+        files.decrypt_file(io.BytesIO(sealed()), target, passphrase=options["passphrase"])
+
+
 def test_kinds_of_passphrases() -> None:
     class Text(str):
         def encode(self, *_: Any) -> bytes:

@@ -81,7 +81,9 @@ impl MasterKey {
     pub fn from_key_file(text: &str) -> Result<Self, KeyFileError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         // The digits are found by their position. Only `decode` looks at them, in constant time.
-        let line = without_comments(text).strip_prefix(KEY_FILE_PREFIX).ok_or_else(|| {
+        let line = without_comments(text);
+        let before = &text[..text.len() - line.len()];
+        let line = line.strip_prefix(KEY_FILE_PREFIX).ok_or_else(|| {
             if text.contains('\0') { KeyFileError::NotUtf8 } else { KeyFileError::NoKey }
         })?;
         let line = line.as_bytes();
@@ -99,12 +101,12 @@ impl MasterKey {
             return Err(KeyFileError::NotOneKey);
         }
         let key = Self(key);
-        match check_line(rest) {
-            // `Tag` compares in constant time.
-            Some(check) if Tag::from(check) != Tag::from(key.fingerprint_bytes()) => {
-                Err(KeyFileError::WrongCheck)
-            }
-            _ => Ok(key),
+        // `Tag` compares in constant time.
+        let fingerprint = Tag::from(key.fingerprint_bytes());
+        let mut checks = before.lines().chain(rest.lines()).filter_map(check_of).peekable();
+        match checks.peek().is_some() && !checks.any(|check| Tag::from(check) == fingerprint) {
+            true => Err(KeyFileError::WrongCheck),
+            false => Ok(key),
         }
     }
 
@@ -149,10 +151,10 @@ fn without_comments(mut text: &str) -> &str {
     }
 }
 
-/// The fingerprint at the end of the first line, if that is one that checks the key before it. Any
-/// other comment may stand there too.
-fn check_line(text: &str) -> Option<[u8; FINGERPRINT_LEN]> {
-    let digits = text.lines().next()?.strip_prefix(CHECK_PREFIX)?.trim_end();
+/// The fingerprint in a comment, if it has the form of one that checks a key.
+fn check_of(line: &str) -> Option<[u8; FINGERPRINT_LEN]> {
+    let comment = line.trim_start().strip_prefix('#')?.trim_start();
+    let digits = comment.strip_prefix("check:")?.trim();
     let mut check = [0; FINGERPRINT_LEN];
     let decoded = base16ct::mixed::decode(digits, &mut check).ok()?;
     (decoded.len() == FINGERPRINT_LEN).then_some(check)
@@ -349,17 +351,20 @@ mod tests {
                 assert_eq!(error, KeyFileError::WrongCheck, "{wrong}");
             }
         }
-        for after in [
-            "\n",
-            "\r\n# check: FF920F45 \t\r\n",
-            "\n# mine\n# check: 00000000\n",
-            "\n# check: the backups\n",
-            "\n# check: 0000000\n",
-            "\n# check: 000000000\n",
-            "\n#check: 00000000\n",
+        for (before, after) in [
+            ("", "\n"),
+            ("", "\r\n# check: FF920F45 \t\r\n"),
+            ("#check:ff920f45\n", "\n"),
+            ("", "\n\n# mine\n #\tcheck:  ff920f45\n"),
+            // An old key's.
+            ("# palladion-key-1:00\n# check: 00000000\n\n", "\n# check: ff920f45\n"),
+            ("# check: the backups\n", "\n# check: 0000000\n# check: 000000000\n"),
         ] {
-            let text = format!("# check: 00000000\n{line}{after}");
+            let text = format!("{before}{line}{after}");
             assert!(MasterKey::from_key_file(&text).is_ok(), "{text:?}");
+            let wrong = text.replacen(line, &line.replace("-1:00", "-1:01"), 1);
+            let is_checked = text.to_lowercase().contains("ff920f45");
+            assert_eq!(MasterKey::from_key_file(&wrong).is_err(), is_checked, "{wrong:?}");
         }
     }
 }
