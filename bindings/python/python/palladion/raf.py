@@ -324,11 +324,6 @@ class _FileObject:
     def write_at(self, data: bytes, offset: int) -> None:
         self._file.seek(offset)
         _native.write_fully(self._file, data)
-        if self._file.tell() != offset + len(data):
-            # As a file does that was opened to append.
-            raise OSError(
-                errno.ESPIPE, "the file writes elsewhere than at its position; open it with r+b"
-            )
 
     def get_size(self) -> int:
         self._file.seek(0, os.SEEK_END)
