@@ -45,7 +45,7 @@ impl Failure {
                 F::NeedsKey => "NEEDS_KEY",
                 F::NeedsPassphrase => "NEEDS_PASSPHRASE",
                 F::KdfTooCostly { .. } => "KDF_TOO_COSTLY",
-                F::EmptyPassphrase => "WRONG_VALUE",
+                F::EmptyPassphrase => "WRONG_LENGTH", // as the package says itself
                 F::KdfMemory => "KDF_MEMORY",
                 F::Truncated { .. } => "TRUNCATED",
                 F::Damaged { .. } => "DAMAGED",

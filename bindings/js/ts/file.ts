@@ -49,8 +49,7 @@ export type EncryptOptions = Secret & {
     chunkSize?: number;
     /** The cost of Argon2id for a passphrase. It has no effect on a key. */
     kdf?: KdfCosts;
-    /** The highest cost that those who decrypt the file allow; `KDF_TOO_COSTLY` if `kdf` is more.
-     */
+    /** The highest cost that will be allowed for decryption; `KDF_TOO_COSTLY` if `kdf` is more. */
     limits?: KdfLimits;
 };
 
@@ -490,8 +489,7 @@ export function parseKey(text: string): Bytes {
     // A character has at most three bytes.
     if (text.length > e.room / 3)
         throw new PalladionError('NO_KEY', 'the text is too long for a key file');
-    // Editors on Windows put a byte order mark first.
-    const bytes = new TextEncoder().encode(text.replace(/^\uFEFF/, ''));
+    const bytes = new TextEncoder().encode(text);
     e.memory().set(bytes, e.data);
     if (e.call.pld_key_parse(bytes.length) === -1) {
         const { code, message, hint } = e.failure();

@@ -12,7 +12,7 @@ use palladion_file::{
     ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, KdfLimits, KdfParams,
     KeyFileError, MasterKey, Passphrase, Secret, open_to_others, output,
 };
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyPermissionError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use zeroize::Zeroizing;
@@ -24,6 +24,7 @@ use crate::home::Home;
 use crate::object;
 use crate::output::{Output, forked};
 use crate::storage::os_error;
+use crate::system::numbered;
 use crate::turns::Turns;
 
 /// Converts an error to one of the exceptions in `palladion/files.py`.
@@ -510,7 +511,7 @@ pub fn read_key_file(py: Python<'_>, path: &Path) -> PyResult<MasterKey> {
     let mut bytes = Zeroizing::new(vec![0; LONGEST + 1]);
     let len = object::fill(&object, &mut bytes);
     let other = match output::descriptor(path) {
-        // Who may read a descriptor is up to the one who opened it.
+        // The program that opened a descriptor decides who may read it.
         Some(_) => None,
         None => open_to_others(&output::duplicate(object.call_method0("fileno")?.extract()?)?),
     };
@@ -534,12 +535,11 @@ pub fn read_key_file(py: Python<'_>, path: &Path) -> PyResult<MasterKey> {
         Err(error) => return invalid(&error),
     };
     if let Some(what) = other {
-        let number = py.import("errno")?.getattr("EACCES")?.extract::<i32>()?;
         let text = format!(
             "other users can {what} the key file: make it private (chmod 600); if the disk has no \
              permissions, open it and name its descriptor, \"/dev/fd/N\""
         );
-        return Err(PyPermissionError::new_err((number, text, path.as_os_str().to_owned())));
+        return Err(numbered(py, "EACCES", &text, Some(path)));
     }
     Ok(key)
 }

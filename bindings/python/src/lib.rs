@@ -21,6 +21,7 @@ mod output;
 mod pieces;
 mod raf;
 mod storage;
+mod system;
 mod turns;
 
 use pyo3::prelude::*;

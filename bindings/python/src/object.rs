@@ -5,11 +5,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyString};
 
 use crate::buffer::{In, Out};
+use crate::system::number_of;
 
 /// The error for a file object that cannot take or give anything now. Python's own `io` raises the
 /// same.
 fn would_block(object: &Bound<'_, PyAny>, method: &str) -> PyResult<PyErr> {
-    let number: i32 = object.py().import("errno")?.getattr("EAGAIN")?.extract()?;
+    let number = number_of(object.py(), "EAGAIN")?;
     let message = format!(
         "{method}() of {} would block; make its file blocking with os.set_blocking",
         object.get_type().fully_qualified_name()?

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 
 use crate::buffer::{In, lock};
 use crate::storage::os_error;
+use crate::system::numbered;
 
 /// What a target must not be: a path or the number of a descriptor.
 #[derive(FromPyObject)]
@@ -60,7 +61,7 @@ impl Output {
         inputs: Vec<(String, Input)>,
     ) -> PyResult<Self> {
         let opened = py.detach(|| {
-            // Those who open the inputs report what is missing.
+            // Opening a missing input reports it.
             let there =
                 inputs.iter().filter_map(|(name, input)| Some((name, input.metadata().ok()?)));
             let there: Vec<_> = there.collect();
@@ -150,11 +151,7 @@ fn exception(py: Python<'_>, error: Error) -> PyErr {
         Cause::OtherProcess => ("EINVAL", "another process has it open: name the file itself"),
         _ => return PyOSError::new_err(error.to_string()),
     };
-    let number = py.import("errno").and_then(|errno| errno.getattr(number)?.extract::<i32>());
-    number.map_or_else(
-        |e| e,
-        |number| PyOSError::new_err((number, text, path.as_os_str().to_owned())),
-    )
+    numbered(py, number, text, Some(path))
 }
 
 /// Returns the number of the descriptor that a path means, or None.

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use palladion_raf::merkle::{CONTEXT_LEN, Hasher, Sha256};
 use palladion_raf::{Shared, Storage};
-use pyo3::exceptions::{PyBlockingIOError, PyEOFError, PyOSError, PyValueError};
+use pyo3::exceptions::{PyEOFError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyString};
 
 use crate::buffer::In;
 use crate::object;
+use crate::system::numbered;
 
 /// How to open a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -335,21 +336,13 @@ pub fn os_error(py: Python<'_>, error: &io::Error, path: Option<&Path>) -> PyErr
     match (error.kind(), error.raw_os_error()) {
         // From the lock, without a number.
         (ErrorKind::WouldBlock, None) => {
-            let number =
-                py.import("errno").and_then(|errno| errno.getattr("EAGAIN")?.extract::<i32>());
             let text = "the file is in use, by another program or elsewhere in this one";
-            number.map_or_else(|e| e, |number| PyBlockingIOError::new_err((number, text, name)))
+            numbered(py, "EAGAIN", text, path)
         }
-        (ErrorKind::IsADirectory, None) => {
-            let number =
-                py.import("errno").and_then(|errno| errno.getattr("EISDIR")?.extract::<i32>());
-            number.map_or_else(|e| e, |number| PyOSError::new_err((number, "Is a directory", name)))
-        }
+        (ErrorKind::IsADirectory, None) => numbered(py, "EISDIR", "Is a directory", path),
         (ErrorKind::NotSeekable, None) => {
-            let number =
-                py.import("errno").and_then(|errno| errno.getattr("ESPIPE")?.extract::<i32>());
             let text = "expected a regular file, not a FIFO, a socket or a character device";
-            number.map_or_else(|e| e, |number| PyOSError::new_err((number, text, name)))
+            numbered(py, "ESPIPE", text, path)
         }
         #[cfg(windows)]
         (_, Some(number)) => PyOSError::new_err((0, text(), name, number)),

@@ -178,8 +178,6 @@ pub struct Source {
     kind: Kind,
     file: Option<Input>,
     secret: Option<OwnSecret>,
-    /// Whether it is an empty passphrase.
-    is_empty: bool,
 }
 
 impl Source {
@@ -211,7 +209,7 @@ impl Source {
     }
 
     fn new(kind: Kind) -> Self {
-        Self { kind, file: None, secret: None, is_empty: false }
+        Self { kind, file: None, secret: None }
     }
 
     /// How messages call it.
@@ -231,7 +229,9 @@ impl Source {
     pub fn tried(&self) -> Option<String> {
         match &self.secret {
             Some(OwnSecret::Key(key)) => Some(format!("key {}", key.fingerprint())),
-            Some(OwnSecret::Passphrase(_)) if self.is_empty => Some("an empty passphrase".into()),
+            Some(OwnSecret::Passphrase(passphrase)) if passphrase.is_empty() => {
+                Some("an empty passphrase".into())
+            }
             _ => None,
         }
     }
@@ -245,14 +245,13 @@ impl Source {
         Ok(self.secret.insert(secret))
     }
 
-    fn get(&mut self, new: bool) -> Result<OwnSecret> {
+    fn get(&self, new: bool) -> Result<OwnSecret> {
         let passphrase = match (&self.file, self.kind) {
             (Some(file), Kind::Key) => return read_key(file).map(OwnSecret::Key),
             (Some(file), Kind::RawKey(format)) => return read_raw_key(file, format),
             (Some(file), Kind::Passphrase) => first_line(file, new)?,
             (None, _) => ask(new)?,
         };
-        self.is_empty = passphrase.is_empty();
         Ok(OwnSecret::Passphrase(Passphrase::new(passphrase.as_slice())))
     }
 }
@@ -276,7 +275,7 @@ fn existing_default() -> Result<PathBuf> {
 /// Reads a key file. Fails if other users can read it.
 fn read_key(input: &Input) -> Result<MasterKey> {
     let bytes = read(input, false)?;
-    let text = match std::str::from_utf8(without_mark(&bytes)) {
+    let text = match std::str::from_utf8(&bytes) {
         Ok(text) if !is_utf16(&bytes) => text,
         _ => return Err(not_utf8(input, &bytes)),
     };
@@ -352,7 +351,7 @@ fn check_new(passphrase: &[u8], name: &str) -> Result<()> {
     Err(Failure::usage(format!("{name} {problem}")).hint("choose another passphrase, in UTF-8"))
 }
 
-/// Fails if other users can use a file. Who may read standard input is up to the shell.
+/// Fails if other users can use a file. The shell decides who may read standard input.
 fn private(input: &Input, option: &str) -> Result<()> {
     let Some(what) = open_to_others(&input.file).filter(|_| input.descriptor.is_none()) else {
         return Ok(());
