@@ -192,7 +192,8 @@ unsafe fn encrypt_over<F: Family, const D: usize>(
     }
 }
 
-/// Decrypts likewise. The tag does not lie where the message goes.
+/// Decrypts a ciphertext into memory that is in use, as [`encrypt_over`] encrypts. The tag does not
+/// lie where the message goes.
 #[cold]
 #[inline(never)]
 #[expect(clippy::too_many_arguments, reason = "C's")]

@@ -2,14 +2,14 @@
 
 use std::fs::File;
 
-/// What users other than the owner may do with a key file or passphrase file, if the caller should
-/// prevent that: `"read"`, `"change"` or `"read and change"`. Programs should refuse such a file.
+/// Returns what users other than the owner may do with a key file or passphrase file: `"read"`,
+/// `"change"` or `"read and change"`. Programs should refuse such a file. Returns `None` if the
+/// file is private, or if the caller need not or cannot make it private.
 ///
-/// Like OpenSSH, it objects only to a regular file that belongs to the caller (the effective user),
-/// because others decide about theirs. And it does not object if the caller can hardly have left
-/// the file open by mistake, or cannot change that: if the file system is read-only, or if nobody
-/// may write the file, as with 0440 and 0444. So it accepts the secrets that systemd, Docker and
-/// Kubernetes give to services. On Windows it objects to nothing. Needs feature `output`.
+/// Like OpenSSH, it objects only to a regular file that belongs to the caller (the effective user).
+/// It accepts a file on a read-only file system, and one that nobody may write, as with 0440 and
+/// 0444. So it accepts the secrets that systemd, Docker and Kubernetes give to services. On Windows
+/// it accepts every file. Needs feature `output`.
 ///
 /// ```no_run
 /// let file = std::fs::File::open("my.key")?;

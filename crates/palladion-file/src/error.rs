@@ -229,7 +229,7 @@ pub enum KeyFileError {
     NotOneKey,
     /// What follows `palladion-key-1:` is not 64 hexadecimal digits.
     NotHex,
-    /// The key is not the one that the line `# check:` after it was made for.
+    /// The key is not the one that the comment `# check:` was made for.
     WrongCheck,
     /// The text has zero bytes, as if it was UTF-16.
     NotUtf8,
@@ -246,7 +246,7 @@ impl fmt::Display for KeyFileError {
                 "the key is damaged: expected 64 hexadecimal digits after \"palladion-key-1:\""
             }
             KeyFileError::WrongCheck => {
-                "the key is damaged: it does not match the line \"# check:\" after it"
+                "the key is damaged: it does not match the line \"# check:\" of its file"
             }
             KeyFileError::NotUtf8 => "not UTF-8 text, perhaps UTF-16: save the key file as UTF-8",
         })

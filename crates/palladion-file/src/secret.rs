@@ -10,8 +10,8 @@ use zeroize::Zeroizing;
 use crate::{Algorithm, Error, KdfParams, KeyFileError};
 
 const KEY_FILE_PREFIX: &str = "palladion-key-1:";
-/// Begins the line after the key, which ends with the key's fingerprint. Readers of before take it
-/// for a comment.
+/// Begins the comment after the key, which ends with the key's fingerprint. Older readers ignore
+/// it.
 const CHECK_PREFIX: &str = "# check: ";
 /// Bytes in a fingerprint.
 const FINGERPRINT_LEN: usize = 4;
@@ -66,10 +66,10 @@ impl MasterKey {
         fingerprint
     }
 
-    /// Reads the text of a key file: one line `palladion-key-1:` and 64 hexadecimal digits. If the
-    /// next line is `# check:` and the [fingerprint](Self::fingerprint) of a key, as
-    /// [`to_key_file`](Self::to_key_file) writes it, the key must have that. Other lines that begin
-    /// with `#` are comments; they, empty lines and a byte order mark are ignored.
+    /// Reads the text of a key file: one line `palladion-key-1:` and 64 hexadecimal digits. Lines
+    /// that begin with `#` are comments; they, empty lines and a byte order mark are ignored. But
+    /// if there are comments such as [`to_key_file`](Self::to_key_file) writes, `# check:` and a
+    /// [fingerprint](Self::fingerprint), one of them must have the fingerprint of the key.
     ///
     /// ```
     /// use palladion_file::{KeyFileError, MasterKey};

@@ -178,7 +178,7 @@ fn every_error() {
     check(names, calls, &[]);
 }
 
-/// Someone else's, or one that cannot be synced.
+/// A storage that someone else has locked, or that cannot be synced.
 struct Other {
     busy: bool,
 }
@@ -204,7 +204,7 @@ impl crate::Storage for Other {
     }
 }
 
-/// Of which what is behind the first chunk is something else each time.
+/// A storage whose bytes past the first chunk are different at each read.
 struct Unsteady(Vec<u8>, u8);
 
 impl crate::Storage for Unsteady {

@@ -71,7 +71,7 @@ impl Options {
         Self { overwrite, ..self }
     }
 
-    /// Does not lock the file. Then see to it that there is only one writer.
+    /// Does not lock the file. Then make sure that there is only one writer.
     #[must_use]
     pub fn unlocked(self) -> Self {
         Self { locks: false, ..self }
@@ -154,7 +154,7 @@ fn write(
     let (before, end) = (storage.size()?, offset + len);
     storage.write_at(bytes, offset)?;
     if end != before + len && storage.size()? == before + len {
-        let _ = storage.set_size(before); // what is behind the end does no harm
+        let _ = storage.set_size(before); // bytes past the end do no harm
         return Err(Error::Io(io::Error::new(
             ErrorKind::InvalidInput,
             "the file is open for appending, so nothing can be changed in it; \
@@ -233,8 +233,8 @@ impl<S: Storage> Found<S> {
         Self { access: Access::ReadBeside, ..self }
     }
 
-    /// Does not lock the file. Then see to it that there is only one writer, and no reader beside
-    /// it but [those that expect it](Self::beside_writer).
+    /// Does not lock the file. Then make sure that there is only one writer, and that all readers
+    /// beside it [expect it](Self::beside_writer).
     #[must_use]
     pub fn unlocked(self) -> Self {
         Self { locks: false, ..self }
@@ -383,9 +383,9 @@ struct Unfinished {
     /// Write the header again: the storage may have the old one, the new one or neither, or has not
     /// made sure of it.
     header: bool,
-    /// Overwrite what the last chunk has behind the end of the file.
+    /// Overwrite what the last chunk has past the end of the file.
     tail: bool,
-    /// Give back what the storage has behind the last chunk.
+    /// Give back what the storage has past the last chunk.
     rest: bool,
 }
 
@@ -656,7 +656,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     /// [`Error::WrongKey`] if it is another file now; [`Error::NotRaf`], [`Error::Unsupported`],
     /// [`Error::Io`].
     pub fn refresh(&self) -> Result<u64> {
-        // Who writes knows better.
+        // A writer knows the size. After a failed change, the header may have another.
         if self.access == Access::Write {
             return Ok(self.size());
         }
@@ -740,8 +740,9 @@ impl<S: Storage, E: Environment> Raf<S, E> {
                 return result;
             }
             let record = self.raw(index)?;
-            changes |= before.is_some_and(|before| before != (index, record.clone()));
-            before = Some((index, record));
+            let now = Some((index, record));
+            changes |= before.is_some() && before != now;
+            before = now;
             wait(pause);
             let old = self.size();
             changes |= self.refresh()? != old;
@@ -871,7 +872,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     }
 
     /// Finishes what a change that failed left in a state in which it must not stay: a record or a
-    /// header that the storage may have written in part, discarded data, and room behind the end.
+    /// header that the storage may have written in part, discarded data, and room past the end.
     /// The size stays what it is. Every change and [`sync`](Self::sync) begin with it.
     ///
     /// # Errors
@@ -901,7 +902,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
                     self.message()[info.len_of(last)..].fill(0);
                     self.store(last, info)?;
                 }
-                // Nobody can read what is behind the end either.
+                // Then nobody can read the discarded data in it.
                 Err(Error::DamagedChunk { .. }) => {}
                 Err(e) => return Err(e),
             }

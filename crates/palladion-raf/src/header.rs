@@ -61,7 +61,7 @@ pub(crate) fn read(storage: &mut impl Storage) -> Result<(Info, [u8; HEADER_LEN]
     Ok((Info::parse(&header)?, header))
 }
 
-/// Reads a header of a file that is open.
+/// Reads the header of an open file again, which others may be reading.
 pub(crate) fn read_again<S: Storage>(place: &Place<S>) -> Result<(Info, [u8; HEADER_LEN])> {
     let mut header = [0; HEADER_LEN];
     place.read_at(&mut header, 0).map_err(|e| match e.kind() {

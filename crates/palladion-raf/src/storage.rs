@@ -7,9 +7,9 @@ use std::sync::{PoisonError, RwLock};
 /// A lock against other programs, and against others in this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
-    /// For those who read: any number at once.
+    /// For readers, of which there may be any number at once.
     Shared,
-    /// For one who writes.
+    /// For a single writer.
     Exclusive,
 }
 

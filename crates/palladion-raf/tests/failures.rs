@@ -263,7 +263,7 @@ fn everything_fails<const BULK: bool>() {
                     Err(e) => panic!("{what}: {e}"),
                 }
             }
-            // The same for who opens the file now, unless a header was written by half.
+            // Opening the file now gives the same, unless a header was written in part.
             let bytes = world.0.borrow().memory.0.clone();
             match Raf::open(Memory(bytes), &KEY) {
                 Ok(other) => _ = mixed(&other, [&old, &new], &what),
@@ -276,7 +276,7 @@ fn everything_fails<const BULK: bool>() {
             match step.take(&mut file) {
                 Ok(()) => {}
                 Err(Error::SyncFailed) => {
-                    // Only who opens the file again can know what is on the disk.
+                    // Only opening the file again shows what is on the disk.
                     assert_eq!(need, Need::Sync, "{what}");
                     file.verify().unwrap();
                     file = palladion_raf::Found::new(world.clone())
@@ -288,11 +288,11 @@ fn everything_fails<const BULK: bool>() {
                         file.rebuild_tree().unwrap();
                     }
                     step.take(&mut file).unwrap();
-                    // If the new header is there, nothing is left to do, and nobody knows that
-                    // something is behind the end.
+                    // If the new header is there, nothing is left to do, and nobody knows of the
+                    // bytes past the end.
                     is_cut = !(barriers && new.len() < OLD);
                 }
-                // There was no memory in which to keep what the storage wrote by half.
+                // There was no memory in which to keep what the storage wrote in part.
                 Err(Error::DamagedChunk { index }) if damaged && !BULK => {
                     file.write_at(&[1; CHUNK], index * CHUNK as u64).unwrap();
                     continue;
@@ -328,8 +328,8 @@ fn everything_fails<const BULK: bool>() {
                 file.verify_tree().unwrap();
                 assert_eq!(file.commitment().unwrap(), commitment(&bytes), "{what}");
             }
-            // What was cut off is not behind the end of the last chunk: it comes back as zeros if
-            // someone restores the header.
+            // Nothing that was cut off is left past the end of the last chunk: it comes back as
+            // zeros if someone restores the header.
             if new.len() < OLD && !new.is_empty() && is_cut {
                 let mut bytes = bytes;
                 bytes[..64].copy_from_slice(&storage.0[..64]);

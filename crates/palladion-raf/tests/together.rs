@@ -160,7 +160,7 @@ fn threads() {
     memory.write_at(&expected, 0).unwrap();
     read(&memory, &expected);
 
-    // A page store: many who read, and one who writes.
+    // A page store: many readers and one writer.
     file.write_at(&[99; 2 * CHUNK], 0).unwrap();
     let file = RwLock::new(file);
     thread::scope(|scope| {
@@ -275,7 +275,7 @@ fn incomplete_chunks_are_read_again() {
     let mut reader = Raf::open_beside_writer(late(9), &KEY).unwrap().with_merkle(4).unwrap();
     reader.storage_mut().looks = 5;
     reader.verify_tree().unwrap();
-    // Who has locked the file, or said that nobody writes to it, need not look again.
+    // A reader that has locked the file does not read a damaged chunk again.
     let reader = Raf::open_read_only(late(1), &KEY).unwrap();
     assert!(matches!(reader.read_at(&mut buf, 0), Err(Error::DamagedChunk { index: 0 })));
 }

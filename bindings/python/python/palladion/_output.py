@@ -49,7 +49,7 @@ def refuse_same(target: Any, **inputs: Any) -> None:
             continue
         found = [_status(each if is_path(each) else _beneath(each)) for each in (place, target)]
         if None in found:
-            # Objects in memory; a path of a missing file is none of them.
+            # Compare objects in memory. A path to a missing file cannot be one.
             same = not is_path(target) and _beneath(place) is _beneath(target)
             same = same and not _has_two_directions(target)
         else:
