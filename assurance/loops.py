@@ -19,8 +19,8 @@ import re
 import subprocess
 import sys
 
-BACKENDS = ("aesni::sse", "aesni::avx", "vaes", "vaes512")
-SYMBOL = re.compile(r"x86::(\w+(?:::\w+)?)::entry::(\w+)::<(.*?)(?:, (\d+))?>>?$")
+BACKENDS = ("Sse", "Avx", "Vaes", "Vaes512")  # sets of features
+SYMBOL = re.compile(r"(\w+) as palladion\S*Features>::(\w+)::<(.*?)(?:, (\d+))?>>?$")
 STACK = r"\[r[sb]p\b.*\]"
 STORE = re.compile(r"v?mov\w+ +[xyz]mmword ptr %s *, *[xyz]mm" % STACK, re.I)
 ACCESS = re.compile(r"(?=.*\b[xyz]mm).*%s" % STACK, re.I)
@@ -28,7 +28,7 @@ JUMP = re.compile(r"j\w+ +([0-9a-f]+)\b")
 AES = re.compile(r"v?aesenc\b")
 
 PLANTED = """
-0000000000000000 <palladion::arch::x86::vaes512::entry::encrypt::<palladion::Aegis256<V1>, 1>>:
+0000000000000000 <<Vaes512 as palladion::driver::Features>::seal::<Aegis256<M1, Order>, 1>>:
    0:\tvmovdqu64 ZMMWORD PTR [rsp+0x40],zmm1
    8:\tvaesenc zmm0,zmm0,ZMMWORD PTR [rsp+0x40]
   10:\tjne    8 <x+0x8>
@@ -63,7 +63,7 @@ def in_registers(kernel):
     one_group = kernel.groups == "1" and "Pair<" not in kernel.machine
     # `init` of two machines keeps the context words there, which are public.
     public = kernel.name == "init" and "Twin256<" in kernel.machine
-    return kernel.backend == "vaes512" or one_group and not public
+    return kernel.backend == "Vaes512" or one_group and not public
 
 
 def fault(kernel):

@@ -33,7 +33,7 @@ pointer or an indirect call with an unknown target is an error. If a new compile
 the instruction and add it to the tables of x86.py or wasm.py. Do not exempt the function.
 
 What is assumed of the compiler:
-- Kernels are functions of their own, named `arch::BACKEND::entry::NAME` after Rust's demangling.
+- Kernels are functions of their own: methods of implementations of the trait `Features`.
 - On x86-64, calls follow the System V ABI, and a table of jumps holds 32-bit offsets from itself.
 - In WebAssembly, the stack pointer is the global `__stack_pointer`.
 - An array on the stack holds secrets, or pointers and lengths, never both. A word that holds one of
@@ -65,9 +65,11 @@ import collections
 import heapq
 import re
 
+# A set of features and a kernel, in the two ways in which Rust demangles them; or a function.
 KERNEL = re.compile(
-    r"(?:^|\bpalladion(?:\[\w+\])?::arch::(?:(?:x86|wasm)::)?(\w+(?:::\w+)?)::entry::)"
-    r"((?<=::)\w+|(?:planted|sound|aegis_verify)_\w+)")
+    r"(?:(\w+) as palladion(?:\[\w+\])?::driver::features::Features"
+    r"|\bdriver::features::Features for palladion::arch::[\w:]*?(\w+))>::(\w+)"
+    r"|^((?:planted|sound|aegis_verify)_\w+)")
 DOES_NOT_RETURN = re.compile(r"^(?:core|std|alloc)\b.*(?:panic|fail|unwrap|expect)")
 
 CONST, PUBLIC, LIST, LISTS, IMAGE, ANYWHERE, SECRET = (
@@ -77,7 +79,7 @@ LOADED = {LISTS: LIST, LIST: PUBLIC, IMAGE: CONST}
 # Kernels with an argument that leads to pointers and lengths; which argument; and what it is.
 POINTERS = ((re.compile(r"_batch$"), 0, LISTS),
             (re.compile(r"^(?:seal|open|mac)$|_open(?!_batch$)"), 0, LIST),
-            (re.compile(r"^process$"), 3, LIST))
+            (re.compile(r"^advance$"), 3, LIST))
 SMALL = 1 << 16  # counters and flags are smaller
 # `exact` if it leads to `at`, otherwise to the array there.
 Stack = collections.namedtuple("Stack", "at exact")
@@ -382,8 +384,8 @@ def verdict(new_flow, names, modules):
     for function, name in sorted(names.items()):
         kernel = KERNEL.search(name)
         if kernel:
-            module = kernel[1] or "functions"
-            flows.setdefault(module, new_flow()).run(function, module, kernel[2])
+            module = kernel[1] or kernel[2] or "functions"
+            flows.setdefault(module, new_flow()).run(function, module, kernel[3] or kernel[4])
     wrong = ["no kernel in %s" % module for module in modules if module not in flows]
     kernels = read = found = 0
     for module, flow in sorted(flows.items()):

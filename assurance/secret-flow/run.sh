@@ -31,7 +31,7 @@ x86() {
     "$python" $here/x86.py "$target/planted.so"
     cargo build --quiet --release --locked -p palladion-capi
     "$python" $here/x86.py "${CARGO_TARGET_DIR:-target}/release/libaegis.so" \
-        aesni::sse aesni::avx vaes vaes512 ssse3 ssse3::avx2 portable functions
+        Sse Avx Vaes Vaes512 Ssse3 Avx2 AnyCpu functions
 }
 
 wasm() {
@@ -41,9 +41,9 @@ wasm() {
         "$target/planted.o"
     python3 $here/wasm.py "$target/planted.wasm"
     bindings/js/build-wasm.sh >/dev/null
-    python3 $here/wasm.py bindings/js/wasm/scalar.wasm portable
-    python3 $here/wasm.py bindings/js/wasm/simd128.wasm simd128
-    python3 $here/wasm.py bindings/js/wasm/relaxed-simd.wasm relaxed
+    python3 $here/wasm.py bindings/js/wasm/scalar.wasm AnyCpu
+    python3 $here/wasm.py bindings/js/wasm/simd128.wasm Module
+    python3 $here/wasm.py bindings/js/wasm/relaxed-simd.wasm Module
 }
 
 # The core without the standard library. All of it is linked, used or not.
@@ -60,7 +60,7 @@ wasm_all() {
         wasm-ld-19 --no-entry --no-gc-sections --stack-first --allow-undefined -o "$module" \
             --whole-archive "$made/libpalladion.rlib" \
             --no-whole-archive "$made"/deps/lib{subtle,zeroize,core,compiler_builtins}-*.rlib
-        python3 $here/wasm.py "$module" portable
+        python3 $here/wasm.py "$module" AnyCpu
     done
 }
 

@@ -26,7 +26,8 @@ use std::time::Instant;
 
 use block::Blocks;
 use circuits::*;
-use machine::Machine;
+use machine::{Machine, Rows, Work};
+use memory::Direction;
 use soft::bitsliced::Bitsliced;
 use soft::sbox::{Bits, Circuit, Cost, SBox};
 
@@ -213,16 +214,14 @@ const MESSAGE: usize = 16 << 10;
 /// Encrypts a message in place, without a tag.
 #[inline(never)]
 fn encrypt<C: Circuit>(message: &mut [u8]) {
-    type Machine128L<C> = Aegis128L<C>;
+    let dst = message.as_mut_ptr();
+    let (rows, steps) = (Rows { src: dst, dst, row: 16 }, message.len() / 32);
     // SAFETY: no CPU features are needed; the key, the context and all steps lie within their
     // arrays.
     unsafe {
-        let key = Machine128L::<C>::load_key([1; 16].as_ptr());
-        let mut state = Machine128L::<C>::init(key, key, Blocks::splat([0; 16].as_ptr()));
-        for step in message.chunks_exact_mut(32) {
-            let at = step.as_mut_ptr();
-            Machine128L::<C>::store(state.encrypt(Machine128L::<C>::load(at, 16)), at, 16);
-        }
+        let key = [1; 16].as_ptr();
+        let mut state = Aegis128L::<C>::init(key, key, Blocks::splat([0; 16].as_ptr()));
+        state.run_steps(Work::Crypt(Direction::Encrypt), rows, steps);
     }
 }
 

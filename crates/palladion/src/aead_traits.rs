@@ -8,6 +8,7 @@ use ::aead::{AeadCore, AeadInOut, KeyInit, KeySizeUser, Nonce, TagPosition};
 
 use crate::cipher::Aegis;
 use crate::family::Family;
+use crate::job::Job;
 use crate::memory::InOut;
 
 impl<F: Family, const D: usize, const T: usize> KeySizeUser for Aegis<F, D, T> {
@@ -41,10 +42,12 @@ macro_rules! tag_size {
                 nonce: &Nonce<Self>,
                 associated_data: &[u8],
                 buffer: InOutBuf<'_, '_, u8>,
-            ) -> ::aead::Result<aead::Tag<Self>> {
-                let mut tag = Array([0; $bytes]);
+            ) -> ::aead::Result<::aead::Tag<Self>> {
+                let mut tag = ::aead::Tag::<Self>::default();
                 let io = InOut::from_aead(buffer);
-                self.encrypt_inout(&self::nonce::<F>(nonce), associated_data, io, &mut tag.0)
+                let nonce = self::nonce::<F>(nonce);
+                Job::<F, D>::encrypt(self.inputs(&nonce, associated_data), io, &mut tag[..])
+                    .run()
                     .map(|()| tag)
                     .map_err(|_| ::aead::Error)
             }
@@ -57,7 +60,9 @@ macro_rules! tag_size {
                 tag: &::aead::Tag<Self>,
             ) -> ::aead::Result<()> {
                 let io = InOut::from_aead(buffer);
-                self.decrypt_inout(&self::nonce::<F>(nonce), associated_data, io, &tag.0)
+                let nonce = self::nonce::<F>(nonce);
+                Job::<F, D>::decrypt(self.inputs(&nonce, associated_data), io, &tag[..])
+                    .run()
                     .map_err(|_| ::aead::Error)
             }
         }

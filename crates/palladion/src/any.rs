@@ -24,13 +24,12 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::algorithm::Algorithm;
 use crate::cipher::Aegis;
-use crate::dispatch::Chosen;
-use crate::driver::message;
 use crate::error::Error;
 use crate::family::Family;
+use crate::job::Job;
 use crate::memory::InOut;
 #[cfg(feature = "alloc")]
-use crate::session::{DynSession, begin};
+use crate::session::{DynSession, new_boxed};
 use crate::with_algorithm;
 
 // All methods are inline, so that only the crates that use this layer compile it: it instantiates
@@ -84,48 +83,44 @@ impl Cipher {
     }
 
     #[inline(always)]
-    fn seal(&self, nonce: &[u8], ad: &[u8], io: &InOut<'_>, tag: &mut [u8]) -> Result<(), Error> {
+    fn seal(&self, nonce: &[u8], ad: &[u8], io: InOut<'_>, tag: &mut [u8]) -> Result<(), Error> {
         #[inline(always)]
         fn seal<F: Family, const D: usize>(
             inputs: [&[u8]; 3],
-            io: &InOut<'_>,
+            io: InOut<'_>,
             tag: &mut [u8],
         ) -> Result<(), Error> {
-            message::seal_slices(Chosen::<F, D>::new()?, inputs, io, tag);
-            Ok(())
+            Job::<F, D>::encrypt(inputs, io, tag).run()
         }
-        self.check(nonce, ad, ("message", io.len()), tag.len())?;
-        with_algorithm!(self.algorithm, seal([self.key(), nonce, ad], io, tag))
+        let inputs = self.inputs(nonce, ad, tag.len())?;
+        with_algorithm!(self.algorithm, seal(inputs, io, tag))
     }
 
     #[inline(always)]
-    fn open(&self, nonce: &[u8], ad: &[u8], io: &InOut<'_>, tag: &[u8]) -> Result<(), Error> {
+    fn open(&self, nonce: &[u8], ad: &[u8], io: InOut<'_>, tag: &[u8]) -> Result<(), Error> {
         #[inline(always)]
         fn open<F: Family, const D: usize>(
             inputs: [&[u8]; 3],
-            io: &InOut<'_>,
+            io: InOut<'_>,
             tag: &[u8],
         ) -> Result<(), Error> {
-            let authentic = message::open_slices(Chosen::<F, D>::new()?, inputs, io, tag);
-            if authentic { Ok(()) } else { Err(Error::VerificationFailed) }
+            Job::<F, D>::decrypt(inputs, io, tag).run()
         }
-        self.check(nonce, ad, ("ciphertext", io.len()), tag.len())?;
-        with_algorithm!(self.algorithm, open([self.key(), nonce, ad], io, tag))
+        let inputs = self.inputs(nonce, ad, tag.len())?;
+        with_algorithm!(self.algorithm, open(inputs, io, tag))
     }
 
+    /// Returns the inputs of a [`Job`], of the right lengths.
     #[inline(always)]
-    fn check(
-        &self,
-        nonce: &[u8],
-        ad: &[u8],
-        (what, len): (&'static str, usize),
+    fn inputs<'a>(
+        &'a self,
+        nonce: &'a [u8],
+        ad: &'a [u8],
         tag_len: usize,
-    ) -> Result<(), Error> {
+    ) -> Result<[&'a [u8]; 3], Error> {
         Error::check_length("tag", tag_len, self.tag_len)?;
         self.algorithm.check_len("nonce", nonce.len())?;
-        Error::check_limit("associated data", 0, ad.len())?;
-        Error::check_limit(what, 0, len)?;
-        Ok(())
+        Ok([self.key(), nonce, ad])
     }
 
     /// Encrypts a message in place and writes its tag, of [`tag_len`](Self::tag_len) bytes.
@@ -141,7 +136,7 @@ impl Cipher {
         buf: &mut [u8],
         tag: &mut [u8],
     ) -> Result<(), Error> {
-        self.seal(nonce, ad, &InOut::in_place(buf), tag)
+        self.seal(nonce, ad, InOut::in_place(buf), tag)
     }
 
     /// Encrypts a message into another buffer of the same length, and writes its tag.
@@ -158,7 +153,7 @@ impl Cipher {
         ct: &mut [u8],
         tag: &mut [u8],
     ) -> Result<(), Error> {
-        self.seal(nonce, ad, &InOut::separate(msg, ct)?, tag)
+        self.seal(nonce, ad, InOut::separate(msg, ct)?, tag)
     }
 
     /// Verifies the tag and decrypts a ciphertext in place.
@@ -175,7 +170,7 @@ impl Cipher {
         buf: &mut [u8],
         tag: &[u8],
     ) -> Result<(), Error> {
-        self.open(nonce, ad, &InOut::in_place(buf), tag)
+        self.open(nonce, ad, InOut::in_place(buf), tag)
     }
 
     /// Verifies the tag and decrypts a ciphertext into another buffer of the same length.
@@ -193,7 +188,7 @@ impl Cipher {
         tag: &[u8],
         msg: &mut [u8],
     ) -> Result<(), Error> {
-        self.open(nonce, ad, &InOut::separate(ct, msg)?, tag)
+        self.open(nonce, ad, InOut::separate(ct, msg)?, tag)
     }
 
     /// Verifies the tag of a ciphertext without returning the message. Like [`Aegis::verify`].
@@ -205,20 +200,17 @@ impl Cipher {
     #[inline]
     pub fn verify(&self, nonce: &[u8], ad: &[u8], ct: &[u8], tag: &[u8]) -> Result<(), Error> {
         fn verify<F: Family, const D: usize>(
-            cipher: &Cipher,
-            nonce: &[u8],
-            ad: &[u8],
+            inputs: [&[u8]; 3],
             ct: &[u8],
             tag: &[u8],
         ) -> Result<(), Error> {
-            let key = cipher.key();
-            match cipher.tag_len {
-                16 => Aegis::<F, D, 16>::verify_with(key, nonce, ad, ct, &tag.try_into()?),
-                _ => Aegis::<F, D, 32>::verify_with(key, nonce, ad, ct, &tag.try_into()?),
+            match tag.len() {
+                16 => Aegis::<F, D, 16>::verify_inputs(inputs, ct, &tag.try_into()?),
+                _ => Aegis::<F, D, 32>::verify_inputs(inputs, ct, &tag.try_into()?),
             }
         }
-        self.check(nonce, ad, ("ciphertext", ct.len()), tag.len())?;
-        with_algorithm!(self.algorithm, verify(self, nonce, ad, ct, tag))
+        let inputs = self.inputs(nonce, ad, tag.len())?;
+        with_algorithm!(self.algorithm, verify(inputs, ct, tag))
     }
 }
 
@@ -271,7 +263,7 @@ impl Mac {
     /// [`Error::WrongLength`], [`Error::Backend`].
     #[inline]
     pub fn new(algorithm: Algorithm, key: &[u8], nonce: &[u8]) -> Result<Self, Error> {
-        Ok(Self { session: with_algorithm!(algorithm, begin(key, nonce, b""))? })
+        Ok(Self { session: with_algorithm!(algorithm, new_boxed(key, nonce, b""))? })
     }
 
     /// Adds data, in pieces of any size.

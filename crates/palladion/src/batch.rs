@@ -78,38 +78,33 @@ use core::mem::MaybeUninit;
 
 use crate::cipher::Aegis;
 use crate::dispatch::Chosen;
+use crate::driver::variant::check_tag;
 use crate::driver::{Message, batch};
 use crate::error::Error;
 use crate::family::Family;
-pub use crate::jobs::BatchError;
-use crate::jobs::{self, Borrowed};
+use crate::job::Job;
 use crate::memory::{Direction, InOut};
+use crate::schedule;
+pub use crate::schedule::BatchError;
 use crate::types::Tag;
 
 /// A message for [`encrypt`].
 pub struct Encryption<'a, F: Family, const D: usize, const T: usize> {
-    inner: Borrowed<'a>,
+    job: Job<'a, F, D>,
     cipher: PhantomData<&'a Aegis<F, D, T>>,
 }
 
 /// A message for [`decrypt`].
 pub struct Decryption<'a, F: Family, const D: usize, const T: usize> {
-    inner: Borrowed<'a>,
+    job: Job<'a, F, D>,
     cipher: PhantomData<&'a Aegis<F, D, T>>,
 }
 
 impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
     #[inline(always)]
-    fn new(
-        cipher: &'a Aegis<F, D, T>,
-        nonce: &'a F::Nonce,
-        ad: &'a [u8],
-        io: InOut<'a>,
-        tag: &'a mut [u8; T],
-    ) -> Result<Self, Error> {
-        let inputs = [cipher.key().as_ref(), nonce.as_ref(), ad];
-        let inner = Borrowed::new::<F, T>(inputs, &io, tag.as_mut_ptr(), Direction::Encrypt)?;
-        Ok(Self { inner, cipher: PhantomData })
+    fn new(job: Job<'a, F, D>) -> Result<Self, Error> {
+        const { check_tag(T) };
+        Ok(Self { job: job.checked()?, cipher: PhantomData })
     }
 
     /// Encrypts a message in place and writes its tag. See [`Aegis::encrypt_in_place`].
@@ -125,7 +120,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         buf: &'a mut [u8],
         tag: &'a mut Tag<T>,
     ) -> Result<Self, Error> {
-        Self::new(cipher, nonce, ad, InOut::in_place(buf), tag.as_mut_bytes())
+        Self::new(Job::encrypt(cipher.inputs(nonce, ad), InOut::in_place(buf), tag.as_mut_bytes()))
     }
 
     /// Encrypts a message into a buffer of the same length and writes its tag. See
@@ -143,7 +138,8 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         ct: &'a mut [u8],
         tag: &'a mut Tag<T>,
     ) -> Result<Self, Error> {
-        Self::new(cipher, nonce, ad, InOut::separate(msg, ct)?, tag.as_mut_bytes())
+        let io = InOut::separate(msg, ct)?;
+        Self::new(Job::encrypt(cipher.inputs(nonce, ad), io, tag.as_mut_bytes()))
     }
 
     /// Encrypts the message at the start of a buffer and writes the tag to its last `T` bytes. See
@@ -159,9 +155,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         ad: &'a [u8],
         buf: &'a mut [u8],
     ) -> Result<Self, Error> {
-        let short = Error::TooShort { what: "buffer", min: T, actual: buf.len() };
-        let (msg, tag) = buf.split_last_chunk_mut::<T>().ok_or(short)?;
-        Self::new(cipher, nonce, ad, InOut::in_place(msg), tag)
+        Self::new(Job::seal_in_place::<T>(cipher.inputs(nonce, ad), buf)?)
     }
 
     /// Encrypts a message and writes ciphertext and tag to a buffer that is `T` bytes longer. See
@@ -178,29 +172,15 @@ impl<'a, F: Family, const D: usize, const T: usize> Encryption<'a, F, D, T> {
         msg: &'a [u8],
         sealed: &'a mut [u8],
     ) -> Result<Self, Error> {
-        let (expected, actual) = (msg.len().saturating_add(T), sealed.len());
-        match sealed.split_last_chunk_mut::<T>() {
-            Some((ct, tag)) if actual == expected => {
-                Self::new(cipher, nonce, ad, InOut::separate(msg, ct)?, tag)
-            }
-            _ => Err(Error::WrongLength { what: "output", expected, actual }),
-        }
+        Self::new(Job::seal_into::<T>(cipher.inputs(nonce, ad), msg, sealed)?)
     }
 }
 
 impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
     #[inline(always)]
-    fn new(
-        cipher: &'a Aegis<F, D, T>,
-        nonce: &'a F::Nonce,
-        ad: &'a [u8],
-        io: InOut<'a>,
-        tag: &'a [u8; T],
-    ) -> Result<Self, Error> {
-        let inputs = [cipher.key().as_ref(), nonce.as_ref(), ad];
-        let tag = tag.as_ptr().cast_mut(); // is only read
-        let inner = Borrowed::new::<F, T>(inputs, &io, tag, Direction::Decrypt)?;
-        Ok(Self { inner, cipher: PhantomData })
+    fn new(job: Job<'a, F, D>) -> Result<Self, Error> {
+        const { check_tag(T) };
+        Ok(Self { job: job.checked()?, cipher: PhantomData })
     }
 
     /// Verifies the tag and decrypts a ciphertext in place. See [`Aegis::decrypt_in_place`].
@@ -216,7 +196,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
         buf: &'a mut [u8],
         tag: &'a Tag<T>,
     ) -> Result<Self, Error> {
-        Self::new(cipher, nonce, ad, InOut::in_place(buf), tag.as_bytes())
+        Self::new(Job::decrypt(cipher.inputs(nonce, ad), InOut::in_place(buf), tag.as_bytes()))
     }
 
     /// Verifies the tag and decrypts a ciphertext into a buffer of the same length. See
@@ -234,7 +214,8 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
         tag: &'a Tag<T>,
         msg: &'a mut [u8],
     ) -> Result<Self, Error> {
-        Self::new(cipher, nonce, ad, InOut::separate(ct, msg)?, tag.as_bytes())
+        let io = InOut::separate(ct, msg)?;
+        Self::new(Job::decrypt(cipher.inputs(nonce, ad), io, tag.as_bytes()))
     }
 
     /// Verifies and decrypts ciphertext and tag in place. See [`Aegis::open_in_place`].
@@ -249,9 +230,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
         ad: &'a [u8],
         buf: &'a mut [u8],
     ) -> Result<Self, Error> {
-        let short = Error::TooShort { what: "ciphertext", min: T, actual: buf.len() };
-        let (ct, tag) = buf.split_last_chunk_mut::<T>().ok_or(short)?;
-        Self::new(cipher, nonce, ad, InOut::in_place(ct), tag)
+        Self::new(Job::open_in_place::<T>(cipher.inputs(nonce, ad), buf)?)
     }
 
     /// Verifies and decrypts ciphertext and tag into a buffer that is `T` bytes shorter. See
@@ -269,9 +248,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
         sealed: &'a [u8],
         msg: &'a mut [u8],
     ) -> Result<Self, Error> {
-        let short = Error::TooShort { what: "ciphertext", min: T, actual: sealed.len() };
-        let (ct, tag) = sealed.split_last_chunk::<T>().ok_or(short)?;
-        Self::new(cipher, nonce, ad, InOut::separate(ct, msg)?, tag)
+        Self::new(Job::open_into::<T>(cipher.inputs(nonce, ad), sealed, msg)?)
     }
 }
 
@@ -286,10 +263,10 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
 pub fn encrypt<'a, F: Family, const D: usize, const T: usize>(
     jobs: impl IntoIterator<Item = Result<Encryption<'a, F, D, T>, Error>>,
 ) -> Result<(), BatchError> {
-    let messages = jobs.into_iter().map(|job| job.map(|job| job.inner.message));
+    let messages = jobs.into_iter().map(|job| job.map(|job| *job.job.message()));
     // SAFETY: jobs are created from valid slices. They borrow outputs and tags exclusively, for a
     // lifetime that does not end before this function.
-    unsafe { jobs::run::<F, D>(messages, Direction::Encrypt, |_, _| {}) }
+    unsafe { schedule::crypt_all::<F, D>(messages, Direction::Encrypt, |_, _| {}) }
 }
 
 /// Verifies and decrypts all messages, with the same result as [`Aegis`] (RFC 10032 §3, §4, §5).
@@ -307,10 +284,10 @@ pub fn decrypt<'a, F: Family, const D: usize, const T: usize>(
     jobs: impl IntoIterator<Item = Result<Decryption<'a, F, D, T>, Error>>,
     on_failure: impl FnMut(usize, Error),
 ) -> Result<(), BatchError> {
-    let messages = jobs.into_iter().map(|job| job.map(|job| job.inner.message));
+    let messages = jobs.into_iter().map(|job| job.map(|job| *job.job.message()));
     // SAFETY: jobs are created from valid slices. They borrow outputs exclusively, for a lifetime
     // that does not end before this function. Tags are only read.
-    unsafe { jobs::run::<F, D>(messages, Direction::Decrypt, on_failure) }
+    unsafe { schedule::crypt_all::<F, D>(messages, Direction::Decrypt, on_failure) }
 }
 
 /// The lengths of packets that follow each other in one buffer.
@@ -358,7 +335,7 @@ pub fn seal_packets<F: Family, const D: usize, const T: usize>(
     buf: &mut [u8],
     layout: PacketLayout,
 ) -> Result<(), Error> {
-    process_packets(cipher, iv, first, buf, layout, Direction::Encrypt, |_| {})
+    crypt_packets(cipher, iv, first, buf, layout, Direction::Encrypt, |_| {})
 }
 
 /// Verifies and decrypts packets that [`seal_packets`] encrypted, in place. If the tag of packet
@@ -376,7 +353,7 @@ pub fn open_packets<F: Family, const D: usize, const T: usize>(
     layout: PacketLayout,
     on_forgery: impl FnMut(usize),
 ) -> Result<(), Error> {
-    process_packets(cipher, iv, first, buf, layout, Direction::Decrypt, on_forgery)
+    crypt_packets(cipher, iv, first, buf, layout, Direction::Decrypt, on_forgery)
 }
 
 /// Returns the nonce of a packet.
@@ -394,7 +371,7 @@ const PACKETS: usize = 16;
 
 #[allow(unsafe_code)] // calls the driver with the messages' pointers
 #[inline(always)]
-fn process_packets<F: Family, const D: usize, const T: usize>(
+fn crypt_packets<F: Family, const D: usize, const T: usize>(
     cipher: &Aegis<F, D, T>,
     iv: &F::Nonce,
     first: u64,
@@ -427,14 +404,14 @@ fn process_packets<F: Family, const D: usize, const T: usize>(
             // The lengths were checked, so nothing fails. Jobs for both directions are the same.
             let (header, rest) = packet.split_at_mut_checked(header).unwrap_or_default();
             match &Encryption::seal_in_place(cipher, nonce, header, rest) {
-                Ok(job) => message.write(job.inner.message),
+                Ok(job) => message.write(*job.job.message()),
                 Err(error) => return Err(*error),
             };
         }
         let each = |i| messages.as_ptr().cast::<Message>().wrapping_add(i);
         // SAFETY: `size` messages were written, of packets of one length. Jobs are created from
         // valid slices, and each borrows its packet exclusively.
-        let wrong = unsafe { jobs::process_same(variant, size, each, direction) };
+        let wrong = unsafe { schedule::crypt_same(variant, size, each, direction) };
         for i in (0..size).filter(|i| wrong >> i & 1 == 1) {
             forged = true;
             on_forgery(done + i);

@@ -7,10 +7,11 @@ use core::ops::Range;
 use zeroize::ZeroizeOnDrop;
 
 use crate::dispatch::Chosen;
+use crate::driver::State;
 use crate::driver::variant::{check_degree, check_tag};
-use crate::driver::{State, message};
 use crate::error::Error;
 use crate::family::Family;
+use crate::job::Job;
 use crate::memory::{Direction, InOut, Wiped, WipedBytes};
 use crate::stream::{Decryptor, Encryptor};
 use crate::types::{Expected, Tag};
@@ -137,7 +138,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         buf: &mut [u8],
         tag: &Tag<T>,
     ) -> Result<(), Error> {
-        self.decrypt_inout(nonce, ad, InOut::in_place(buf), tag.as_bytes())
+        Job::<F, D>::decrypt(self.inputs(nonce, ad), InOut::in_place(buf), tag.as_bytes()).run()
     }
 
     /// Verifies the tag and decrypts a ciphertext into a buffer of the same length.
@@ -165,7 +166,8 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         tag: &Tag<T>,
         msg: &mut [u8],
     ) -> Result<(), Error> {
-        self.decrypt_inout(nonce, ad, InOut::separate(ct, msg)?, tag.as_bytes())
+        let io = InOut::separate(ct, msg)?;
+        Job::<F, D>::decrypt(self.inputs(nonce, ad), io, tag.as_bytes()).run()
     }
 
     /// Encrypts the message at `src` in a buffer to the same number of bytes starting at `dst`, and
@@ -230,7 +232,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         tag: &Tag<T>,
     ) -> Result<(), Error> {
         let io = Self::within(["ciphertext", "message"], ad, buf, src, dst)?;
-        self.decrypt_inout(nonce, ad, io, tag.as_bytes())
+        Job::<F, D>::decrypt(self.inputs(nonce, ad), io, tag.as_bytes()).run()
     }
 
     /// Moves the input to the output's place. Everything that can make the call fail is checked
@@ -262,14 +264,12 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         ct: &[u8],
         tag: &Tag<T>,
     ) -> Result<(), Error> {
-        Self::verify_with(self.key.as_ref(), nonce.as_ref(), ad, ct, tag)
+        Self::verify_inputs(self.inputs(nonce, ad), ct, tag)
     }
 
     /// Like [`verify`](Self::verify), with key and nonce as bytes of the right length.
-    pub(crate) fn verify_with(
-        key: &[u8],
-        nonce: &[u8],
-        ad: &[u8],
+    pub(crate) fn verify_inputs(
+        [key, nonce, ad]: [&[u8]; 3],
         ct: &[u8],
         tag: &Tag<T>,
     ) -> Result<(), Error> {
@@ -296,6 +296,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         expected.verify(tag)
     }
 
+    /// Encrypts a message and returns its tag. Next: [`Job::run`].
     #[inline(always)]
     fn encrypt_detached(
         &self,
@@ -303,37 +304,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         ad: &[u8],
         io: InOut<'_>,
     ) -> Result<Tag<T>, Error> {
-        Tag::written_by(|tag| self.encrypt_inout(nonce, ad, io, tag))
-    }
-
-    #[inline(always)]
-    pub(crate) fn encrypt_inout(
-        &self,
-        nonce: &F::Nonce,
-        ad: &[u8],
-        io: InOut<'_>,
-        tag: &mut [u8; T],
-    ) -> Result<(), Error> {
-        Error::check_limit("associated data", 0, ad.len())?;
-        Error::check_limit("message", 0, io.len())?;
-        let inputs = [self.key.as_ref(), nonce.as_ref(), ad];
-        message::seal_slices(Chosen::<F, D>::new()?, inputs, &io, tag);
-        Ok(())
-    }
-
-    #[inline(always)]
-    pub(crate) fn decrypt_inout(
-        &self,
-        nonce: &F::Nonce,
-        ad: &[u8],
-        io: InOut<'_>,
-        tag: &[u8; T],
-    ) -> Result<(), Error> {
-        Error::check_limit("associated data", 0, ad.len())?;
-        Error::check_limit("ciphertext", 0, io.len())?;
-        let inputs = [self.key.as_ref(), nonce.as_ref(), ad];
-        let authentic = message::open_slices(Chosen::<F, D>::new()?, inputs, &io, tag);
-        if authentic { Ok(()) } else { Err(Error::VerificationFailed) }
+        Tag::written_by(|tag| Job::<F, D>::encrypt(self.inputs(nonce, ad), io, tag).run())
     }
 
     // The tag follows the ciphertext.
@@ -358,13 +329,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     /// # Ok::<(), palladion::Error>(())
     /// ```
     pub fn seal_in_place(&self, nonce: &F::Nonce, ad: &[u8], buf: &mut [u8]) -> Result<(), Error> {
-        let actual = buf.len();
-        let (msg, tag) = buf.split_last_chunk_mut::<T>().ok_or(Error::TooShort {
-            what: "buffer",
-            min: T,
-            actual,
-        })?;
-        self.encrypt_inout(nonce, ad, InOut::in_place(msg), tag)
+        Job::<F, D>::seal_in_place::<T>(self.inputs(nonce, ad), buf)?.run()
     }
 
     /// Encrypts all of a vector in place and appends the tag.
@@ -423,13 +388,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         msg: &[u8],
         sealed: &mut [u8],
     ) -> Result<(), Error> {
-        let (expected, actual) = (msg.len().saturating_add(T), sealed.len());
-        match sealed.split_last_chunk_mut::<T>() {
-            Some((ct, tag)) if actual == expected => {
-                self.encrypt_inout(nonce, ad, InOut::separate(msg, ct)?, tag)
-            }
-            _ => Err(Error::WrongLength { what: "output", expected, actual }),
-        }
+        Job::<F, D>::seal_into::<T>(self.inputs(nonce, ad), msg, sealed)?.run()
     }
 
     /// Encrypts a message and returns ciphertext and tag.
@@ -455,7 +414,8 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         msg: &[u8],
     ) -> Result<alloc::vec::Vec<u8>, Error> {
         let mut sealed = alloc::vec![0; msg.len() + T];
-        self.seal_into(nonce, ad, msg, &mut sealed)?;
+        // Next: `Job::run` checks the limits and gives the message to the driver.
+        Job::<F, D>::seal_into::<T>(self.inputs(nonce, ad), msg, &mut sealed)?.run()?;
         Ok(sealed)
     }
 
@@ -473,14 +433,9 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         ad: &[u8],
         buf: &'a mut [u8],
     ) -> Result<&'a mut [u8], Error> {
-        let actual = buf.len();
-        let (ct, tag) = buf.split_last_chunk_mut::<T>().ok_or(Error::TooShort {
-            what: "ciphertext",
-            min: T,
-            actual,
-        })?;
-        self.decrypt_inout(nonce, ad, InOut::in_place(ct), tag)?;
-        Ok(ct)
+        let len = buf.len().saturating_sub(T);
+        Job::<F, D>::open_in_place::<T>(self.inputs(nonce, ad), buf)?.run()?;
+        Ok(&mut buf[..len])
     }
 
     /// Verifies and decrypts ciphertext and tag in place, and removes the tag from the vector. The
@@ -528,13 +483,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         sealed: &[u8],
         msg: &mut [u8],
     ) -> Result<(), Error> {
-        let actual = sealed.len();
-        let (ct, tag) = sealed.split_last_chunk::<T>().ok_or(Error::TooShort {
-            what: "ciphertext",
-            min: T,
-            actual,
-        })?;
-        self.decrypt_inout(nonce, ad, InOut::separate(ct, msg)?, tag)
+        Job::<F, D>::open_into::<T>(self.inputs(nonce, ad), sealed, msg)?.run()
     }
 
     /// Verifies and decrypts ciphertext and tag, and returns the message.
@@ -631,6 +580,12 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
 
     pub(crate) fn key(&self) -> &F::Key {
         &self.key
+    }
+
+    /// Returns the inputs of a [`Job`].
+    #[inline(always)]
+    pub(crate) fn inputs<'a>(&'a self, nonce: &'a F::Nonce, ad: &'a [u8]) -> [&'a [u8]; 3] {
+        [self.key.as_ref(), nonce.as_ref(), ad]
     }
 }
 

@@ -16,13 +16,14 @@ use crate::algorithm::Algorithm;
 use crate::cipher::Aegis;
 use crate::dispatch::Chosen;
 pub use crate::driver::Message;
-use crate::driver::message;
+use crate::driver::kernels::Operation;
 use crate::error::Error;
 use crate::family::Family;
-use crate::jobs::{self, BatchError, check_limits};
+use crate::job::{check_and_execute, check_limits};
 #[doc(hidden)] // for the constant-time checks
 pub use crate::memory::secrecy;
 use crate::memory::{Direction, InOut};
+use crate::schedule::{self, BatchError};
 #[cfg(feature = "alloc")]
 pub use crate::session::AnySession;
 pub use crate::session::Session;
@@ -65,12 +66,8 @@ use crate::with_algorithm;
 #[allow(unsafe_code)] // calls the driver with the caller's pointers
 #[inline(always)]
 pub unsafe fn seal<F: Family, const D: usize>(message: &Message) -> Result<(), Error> {
-    check_limits(message, Direction::Encrypt)?;
-    Error::check_tag_length(message.tag_len)?;
-    // SAFETY: the caller promises that the pointers are valid as `Message` requires. The lengths of
-    // the data and the tag were checked.
-    unsafe { message::seal(Chosen::<F, D>::new()?, message) };
-    Ok(())
+    // SAFETY: the caller promises that the pointers are valid as `Message` requires.
+    unsafe { check_and_execute::<F, D>(Operation::Seal, message) }
 }
 
 /// Verifies and decrypts a message in one call. Zeroes the output if the tag is wrong.
@@ -85,12 +82,8 @@ pub unsafe fn seal<F: Family, const D: usize>(message: &Message) -> Result<(), E
 #[allow(unsafe_code)] // calls the driver with the caller's pointers
 #[inline(always)]
 pub unsafe fn open<F: Family, const D: usize>(message: &Message) -> Result<(), Error> {
-    check_limits(message, Direction::Decrypt)?;
-    Error::check_tag_length(message.tag_len)?;
-    // SAFETY: the caller promises that the pointers are valid as `Message` requires. The lengths of
-    // the data and the tag were checked.
-    let authentic = unsafe { message::open(Chosen::<F, D>::new()?, message) };
-    if authentic { Ok(()) } else { Err(Error::VerificationFailed) }
+    // SAFETY: the caller promises that the pointers are valid as `Message` requires.
+    unsafe { check_and_execute::<F, D>(Operation::Open, message) }
 }
 
 /// Like [`seal`], with a cipher that is chosen at run time.
@@ -143,7 +136,7 @@ pub unsafe fn seal_batch<F: Family, const D: usize>(
     on_failure: impl FnMut(usize, Error),
 ) -> Result<(), BatchError> {
     // SAFETY: the caller's promise.
-    unsafe { process_batch::<F, D>(messages, Direction::Encrypt, on_failure) }
+    unsafe { crypt_batch::<F, D>(messages, Direction::Encrypt, on_failure) }
 }
 
 /// Verifies and decrypts many messages, like [`batch::decrypt`](crate::batch::decrypt).
@@ -161,21 +154,21 @@ pub unsafe fn open_batch<F: Family, const D: usize>(
     on_failure: impl FnMut(usize, Error),
 ) -> Result<(), BatchError> {
     // SAFETY: the caller's promise.
-    unsafe { process_batch::<F, D>(messages, Direction::Decrypt, on_failure) }
+    unsafe { crypt_batch::<F, D>(messages, Direction::Decrypt, on_failure) }
 }
 
 /// # Safety
 /// The same as for [`seal_batch`].
 #[allow(unsafe_code)] // calls the driver with the caller's pointers
 #[inline(always)]
-unsafe fn process_batch<F: Family, const D: usize>(
+unsafe fn crypt_batch<F: Family, const D: usize>(
     messages: impl IntoIterator<Item = Message>,
     direction: Direction,
     on_failure: impl FnMut(usize, Error),
 ) -> Result<(), BatchError> {
-    let checked = |message| check_limits(&message, direction).map(|()| message);
+    let checked = |message| check_limits(direction.into(), &message).map(|()| message);
     // SAFETY: the caller's promise.
-    unsafe { jobs::run::<F, D>(messages.into_iter().map(checked), direction, on_failure) }
+    unsafe { schedule::crypt_all::<F, D>(messages.into_iter().map(checked), direction, on_failure) }
 }
 
 /// Encrypts a message in place without computing a tag. The ciphertext is the same as that of
@@ -227,5 +220,5 @@ fn unauthenticated<F: Family, const D: usize>(
     // Initialised in place: a session that `new` returns would leave a copy on the stack.
     let mut session = Session::<F, D>::zeroed(Chosen::new()?);
     session.begin(key, nonce);
-    session.process(InOut::in_place(buf), direction)
+    session.crypt(InOut::in_place(buf), direction)
 }

@@ -312,7 +312,7 @@ fn with_context<F: Family, const T: usize>(
 ) -> Result<(), Error> {
     let mut memory = F::Memory::zeroed();
     let mut state = State::new(&mut memory, Chosen::<F, 1>::new()?);
-    process_lane::<F>(&mut state, ctx, key, iv, Columns { lane: 0, lanes: 1 }, ad, buf, direction)?;
+    crypt_lane::<F>(&mut state, ctx, key, iv, Columns { lane: 0, lanes: 1 }, ad, buf, direction)?;
     state.finalize(ad.len() as u64, buf.len() as u64, tag);
     Ok(())
 }
@@ -335,7 +335,7 @@ fn interleaved<F: Family>(
     for lane_number in 0..degree.get() {
         let ctx = u128::from(lane_number).to_le_bytes();
         let columns = Columns { lane: lane_number as usize, lanes: degree.get() as usize };
-        process_lane::<F>(&mut state, &ctx, key, iv, columns, ad, buf, direction)?;
+        crypt_lane::<F>(&mut state, &ctx, key, iv, columns, ad, buf, direction)?;
         let mut lane_tag = [0; 16];
         state.finalize(ad.len() as u64, buf.len() as u64, &mut lane_tag);
         adjust(&state, &mut lane_tag);
@@ -347,7 +347,7 @@ fn interleaved<F: Family>(
 /// Starts a lane, absorbs its blocks of the associated data, and encrypts or decrypts its blocks of
 /// the message.
 #[expect(clippy::too_many_arguments, reason = "the parts of a message")]
-fn process_lane<F: Family>(
+fn crypt_lane<F: Family>(
     state: &mut State<'_, Chosen<F, 1>>,
     ctx: &[u8; 16],
     key: &F::Key,

@@ -124,12 +124,11 @@ extern crate std;
 #[allow(unsafe_code)]
 mod memory;
 
+// Other CPUs use parts of these: the compiler looks for dead code where most is used.
 #[allow(unsafe_code)]
-#[allow(dead_code, unused_imports)] // unused where the bitsliced backend is the only one
 mod block;
 
 #[allow(unsafe_code)]
-#[allow(dead_code, unused_imports)] // unused where the bitsliced backend is the only one
 mod machine;
 
 #[allow(unsafe_code)]
@@ -139,6 +138,7 @@ mod soft;
 mod driver;
 
 #[allow(unsafe_code)]
+#[allow(clippy::needless_update)] // `Degrees` has one more field with feature `any-degree`
 mod arch;
 
 #[allow(unsafe_code)]
@@ -155,8 +155,10 @@ pub mod family;
 pub mod hazmat;
 pub mod historic;
 #[allow(unsafe_code)] // calls the driver with pointers
-mod jobs;
+mod job;
 mod mac;
+#[allow(unsafe_code)] // calls the driver with pointers
+mod schedule;
 mod session;
 mod stream;
 mod types;
@@ -170,8 +172,9 @@ mod proof;
 #[cfg(feature = "aead")]
 pub use ::aead;
 pub use algorithm::{Algorithm, UnknownAlgorithm};
+pub use arch::Backend;
 pub use cipher::Aegis;
-pub use dispatch::{Backend, BackendError, ENVIRONMENT_VARIABLE, backend, set_backend};
+pub use dispatch::{BackendError, ENVIRONMENT_VARIABLE, backend, set_backend};
 pub use error::{Error, MAX_LEN};
 pub use mac::Mac;
 pub use stream::{Decryptor, Encryptor, KeyStream};

@@ -5,10 +5,11 @@ use core::fmt;
 use zeroize::ZeroizeOnDrop;
 
 use crate::dispatch::Chosen;
+use crate::driver::Parameters;
 use crate::driver::variant::check_mac;
-use crate::driver::{Parameters, message};
 use crate::error::Error;
 use crate::family::Family;
+use crate::job::Job;
 use crate::session::Session;
 use crate::types::{Expected, Tag};
 
@@ -112,7 +113,8 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
     pub fn mac(key: &F::Key, nonce: &F::Nonce, data: &[u8]) -> Result<Tag<T>, Error> {
-        Tag::written_by(|tag| Self::compute(key, nonce, data, tag))
+        let inputs = [key.as_ref(), nonce.as_ref(), data];
+        Tag::written_by(|tag| Job::<F, D>::mac(inputs, tag).run())
     }
 
     /// Compares the tag of some data with a received tag, in one call and in constant time.
@@ -127,20 +129,9 @@ impl<F: Family, const D: usize, const T: usize> Mac<F, D, T> {
         tag: &Tag<T>,
     ) -> Result<(), Error> {
         let mut expected = Expected::default();
-        Self::compute(key, nonce, data, expected.as_mut_bytes())?;
+        let inputs = [key.as_ref(), nonce.as_ref(), data];
+        Job::<F, D>::mac(inputs, expected.as_mut_bytes()).run()?;
         expected.verify(tag)
-    }
-
-    #[inline(always)]
-    fn compute(
-        key: &F::Key,
-        nonce: &F::Nonce,
-        data: &[u8],
-        tag: &mut [u8; T],
-    ) -> Result<(), Error> {
-        Error::check_limit("data", 0, data.len())?;
-        message::mac_slices(Chosen::<F, D>::new()?, [key.as_ref(), nonce.as_ref(), data], tag);
-        Ok(())
     }
 }
 

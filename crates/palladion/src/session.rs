@@ -215,7 +215,7 @@ impl<F: Family, const D: usize> Session<F, D> {
     }
 
     /// Encrypts or decrypts the next piece. On error nothing is changed.
-    pub(crate) fn process(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error> {
+    pub(crate) fn crypt(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error> {
         self.check_not_finalized()?;
         let used = self.used(self.msg_len);
         self.msg_len = Error::check_limit("message", self.msg_len, io.len())?;
@@ -248,7 +248,7 @@ impl<F: Family, const D: usize> Session<F, D> {
     ///
     /// [`Error::TooLong`], [`Error::Finalized`]; then nothing is encrypted.
     pub fn encrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
-        self.process(InOut::in_place(buf), Direction::Encrypt)
+        self.crypt(InOut::in_place(buf), Direction::Encrypt)
     }
 
     /// Encrypts the next piece into another buffer of the same length.
@@ -257,7 +257,7 @@ impl<F: Family, const D: usize> Session<F, D> {
     ///
     /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Finalized`]; then nothing is encrypted.
     pub fn encrypt_into(&mut self, msg: &[u8], ct: &mut [u8]) -> Result<(), Error> {
-        self.process(InOut::separate(msg, ct)?, Direction::Encrypt)
+        self.crypt(InOut::separate(msg, ct)?, Direction::Encrypt)
     }
 
     /// Decrypts the next piece in place. The result is unverified.
@@ -266,7 +266,7 @@ impl<F: Family, const D: usize> Session<F, D> {
     ///
     /// [`Error::TooLong`], [`Error::Finalized`]; then nothing is decrypted.
     pub fn decrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
-        self.process(InOut::in_place(buf), Direction::Decrypt)
+        self.crypt(InOut::in_place(buf), Direction::Decrypt)
     }
 
     /// Decrypts the next piece into another buffer of the same length. The result is unverified.
@@ -275,7 +275,7 @@ impl<F: Family, const D: usize> Session<F, D> {
     ///
     /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Finalized`]; then nothing is decrypted.
     pub fn decrypt_into(&mut self, ct: &[u8], unverified: &mut [u8]) -> Result<(), Error> {
-        self.process(InOut::separate(ct, unverified)?, Direction::Decrypt)
+        self.crypt(InOut::separate(ct, unverified)?, Direction::Decrypt)
     }
 
     /// Writes the tag. The state is spent afterwards.
@@ -437,7 +437,7 @@ impl<F: Family, const D: usize> fmt::Debug for Session<F, D> {
 /// The methods of [`Session`], for any family and degree.
 #[cfg(feature = "alloc")]
 pub(crate) trait DynSession: Send + Sync {
-    fn process(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error>;
+    fn crypt(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error>;
     fn absorb(&mut self, data: &[u8]) -> Result<(), Error>;
     fn finalize(&mut self, tag: &mut [u8]) -> Result<(), Error>;
     fn verify(&mut self, tag: &[u8]) -> Result<(), Error>;
@@ -466,8 +466,8 @@ macro_rules! with_tag_length {
 
 #[cfg(feature = "alloc")]
 impl<F: Family, const D: usize> DynSession for Session<F, D> {
-    fn process(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error> {
-        self.process(io, direction)
+    fn crypt(&mut self, io: InOut<'_>, direction: Direction) -> Result<(), Error> {
+        self.crypt(io, direction)
     }
     fn absorb(&mut self, data: &[u8]) -> Result<(), Error> {
         self.absorb(data)
@@ -497,8 +497,9 @@ impl<F: Family, const D: usize> DynSession for Session<F, D> {
     }
 }
 
+/// Like [`Session::new`], with slices of the family's length.
 #[cfg(feature = "alloc")]
-pub(crate) fn begin<F: Family, const D: usize>(
+pub(crate) fn new_boxed<F: Family, const D: usize>(
     key: &[u8],
     nonce: &[u8],
     ad: &[u8],
@@ -544,7 +545,7 @@ impl AnySession {
     /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Backend`].
     #[inline]
     pub fn new(algorithm: Algorithm, key: &[u8], nonce: &[u8], ad: &[u8]) -> Result<Self, Error> {
-        Ok(Self { session: with_algorithm!(algorithm, begin(key, nonce, ad))? })
+        Ok(Self { session: with_algorithm!(algorithm, new_boxed(key, nonce, ad))? })
     }
 
     /// Encrypts the next piece in place.
@@ -554,7 +555,7 @@ impl AnySession {
     /// [`Error::TooLong`], [`Error::Finalized`]; then nothing is encrypted.
     #[inline]
     pub fn encrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
-        self.session.process(InOut::in_place(buf), Direction::Encrypt)
+        self.session.crypt(InOut::in_place(buf), Direction::Encrypt)
     }
 
     /// Encrypts the next piece into another buffer of the same length.
@@ -564,7 +565,7 @@ impl AnySession {
     /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Finalized`]; then nothing is encrypted.
     #[inline]
     pub fn encrypt_into(&mut self, msg: &[u8], ct: &mut [u8]) -> Result<(), Error> {
-        self.session.process(InOut::separate(msg, ct)?, Direction::Encrypt)
+        self.session.crypt(InOut::separate(msg, ct)?, Direction::Encrypt)
     }
 
     /// Decrypts the next piece in place. The result is unverified.
@@ -574,7 +575,7 @@ impl AnySession {
     /// [`Error::TooLong`], [`Error::Finalized`]; then nothing is decrypted.
     #[inline]
     pub fn decrypt_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
-        self.session.process(InOut::in_place(buf), Direction::Decrypt)
+        self.session.crypt(InOut::in_place(buf), Direction::Decrypt)
     }
 
     /// Decrypts the next piece into another buffer of the same length. The result is unverified.
@@ -584,7 +585,7 @@ impl AnySession {
     /// [`Error::WrongLength`], [`Error::TooLong`], [`Error::Finalized`]; then nothing is decrypted.
     #[inline]
     pub fn decrypt_into(&mut self, ct: &[u8], unverified: &mut [u8]) -> Result<(), Error> {
-        self.session.process(InOut::separate(ct, unverified)?, Direction::Decrypt)
+        self.session.crypt(InOut::separate(ct, unverified)?, Direction::Decrypt)
     }
 
     /// Writes the tag of the message and wipes the session. The length of `tag`, 16 or 32 bytes,

@@ -46,7 +46,7 @@ impl<F: Family, const D: usize, const T: usize> Encryptor<F, D, T> {
     ///
     /// [`Error::TooLong`] if the message would exceed the limit; then nothing is encrypted.
     pub fn update_in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
-        self.session.process(InOut::in_place(buf), Direction::Encrypt)
+        self.session.crypt(InOut::in_place(buf), Direction::Encrypt)
     }
 
     /// Encrypts the next piece into a buffer of the same length.
@@ -55,7 +55,7 @@ impl<F: Family, const D: usize, const T: usize> Encryptor<F, D, T> {
     ///
     /// [`Error::WrongLength`] if the lengths differ, [`Error::TooLong`]; then nothing is encrypted.
     pub fn update_into(&mut self, msg: &[u8], ct: &mut [u8]) -> Result<(), Error> {
-        self.session.process(InOut::separate(msg, ct)?, Direction::Encrypt)
+        self.session.crypt(InOut::separate(msg, ct)?, Direction::Encrypt)
     }
 
     /// Ends the message and returns its tag.
@@ -131,7 +131,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryptor<'a, F, D, T> {
             min: end,
             actual,
         })?;
-        self.session.process(InOut::separate(ct, place)?, Direction::Decrypt)?;
+        self.session.crypt(InOut::separate(ct, place)?, Direction::Decrypt)?;
         self.written = end;
         Ok(())
     }
@@ -212,7 +212,7 @@ impl<F: Family, const D: usize> KeyStream<F, D> {
     pub fn next_bytes(&mut self, out: &mut [u8]) -> Result<(), Error> {
         Error::check_limit("key stream", self.session.msg_len(), out.len())?;
         out.fill(0);
-        self.session.process(InOut::in_place(out), Direction::Encrypt)
+        self.session.crypt(InOut::in_place(out), Direction::Encrypt)
     }
 
     /// XORs the next bytes into a buffer. This encrypts or decrypts it, without authentication.

@@ -1,19 +1,22 @@
-//! 64-bit ARM, with and without the AES extension.
+//! 64-bit ARM, with and without the AES extension: one block in a NEON register.
 
 use core::arch::aarch64::*;
 
-use crate::block::{Blocks, Vector, Word, one_form, one_lane};
-use crate::machine::{Aegis128, Aegis256};
-use crate::soft::permute::{Permute, Permuted};
+use super::backend::{Backend, Compiled};
+use super::tables;
+use crate::block::sum::AddsFirst;
+use crate::block::{Blocks, Vector, Word, one_lane};
+use crate::driver::features::features;
+use crate::soft::permute::Permute;
 
 /// The features of the CPU.
-pub(crate) struct Features {
+pub(crate) struct Cpu {
     pub(crate) neon: bool,
     pub(crate) aes: bool,
     pub(crate) sha3: bool,
 }
 
-impl Features {
+impl Cpu {
     #[cfg(feature = "std")]
     pub(crate) fn detect() -> Self {
         Self {
@@ -50,6 +53,11 @@ macro_rules! one_block {
                 // SAFETY: `self` exists, so the CPU has the features.
                 Self(unsafe { veorq_u8(self.0, other.0) })
             }
+            #[inline(always)]
+            fn after(self, earlier: Self) -> Self {
+                // SAFETY: `self` exists, so the CPU has the features.
+                Self(unsafe { after(self.0, earlier.0) })
+            }
         }
 
         // SAFETY: a value exists only if the CPU has the features. 16 bytes are one lane, in memory
@@ -74,11 +82,6 @@ macro_rules! one_block {
                 Self(unsafe { vdupq_n_u8(0) })
             }
             #[inline(always)]
-            fn truncate(self, len: usize) -> Self {
-                // SAFETY: `self` exists, so the CPU has the features.
-                Self(unsafe { vandq_u8(self.0, crate::block::mask_of_length::<Self>(len).0) })
-            }
-            #[inline(always)]
             fn xor_and(self, b: Self, c: Self) -> Self {
                 // SAFETY: `self` exists, so the CPU has the features.
                 Self(unsafe { veorq_u8(self.0, vandq_u8(b.0, c.0)) })
@@ -97,29 +100,10 @@ one_block! {
 
 // SAFETY: a value exists only if the CPU has AESE and AESMC.
 unsafe impl Word for A1 {
-    type Blocks = Self;
-    type Single = Self;
-    type Running = Sum;
-    #[inline(always)]
-    fn running(self) -> Sum {
-        // SAFETY: `self` exists, so the CPU has the features.
-        Sum(self.0, unsafe { vdupq_n_u8(0) })
-    }
-    #[inline(always)]
-    fn resting(running: Sum) -> Self {
-        running.blocks()
-    }
+    crate::block::plain!(Self);
     /// The compiler stores words of a state even of one lane (`CPU=aarch64 assurance/wiping.sh`).
     const SPILLS: bool = true;
 
-    #[inline(always)]
-    fn new(blocks: Self) -> Self {
-        blocks
-    }
-    #[inline(always)]
-    fn blocks(self) -> Self {
-        self
-    }
     #[inline(always)]
     fn aes(self, round_key: Self) -> Self {
         // A separate function, because the intrinsics are inlined only where the feature is
@@ -135,23 +119,15 @@ unsafe impl Word for A1 {
     }
 }
 
-/// A word with the AES extension in the loop over long data: the sum of two vectors. AESE adds its
-/// operands before SubBytes, so no XOR is on the chain from one AES round to the next.
-#[derive(Clone, Copy)]
-pub(crate) struct Sum(uint8x16_t, uint8x16_t);
-
-impl Sum {
-    /// Returns the sum. It is hidden: the compiler would add the vectors to something else one by
-    /// one (EOR3), which keeps them in registers for longer.
+// SAFETY: a value exists only if the CPU has AESE and AESMC.
+unsafe impl AddsFirst for A1 {
     #[inline(always)]
-    fn whole(self) -> uint8x16_t {
+    fn whole(self, other: Self) -> Self {
         // SAFETY: `self` exists, so the CPU has the features.
-        unsafe { hide(veorq_u8(self.0, self.1)) }
+        Self(unsafe { hide(veorq_u8(self.0, other.0)) })
     }
-
-    /// Returns the AES round without a round key.
     #[inline(always)]
-    fn round(self) -> uint8x16_t {
+    fn round_of_sum(self, other: Self) -> Self {
         // In `asm!`, because CPUs make one operation of the two instructions only if they are
         // adjacent.
         #[inline]
@@ -169,60 +145,7 @@ impl Sum {
             a
         }
         // SAFETY: `self` exists, so the CPU has the features.
-        unsafe { round(self.0, self.1) }
-    }
-}
-
-// SAFETY: a value exists only if the CPU has NEON. Each method is at most two XORs.
-unsafe impl Vector for Sum {
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        // SAFETY: `self` exists, so the CPU has the features.
-        Self(self.0, unsafe { veorq_u8(self.1, veorq_u8(other.0, other.1)) })
-    }
-    #[inline(always)]
-    fn xor3(self, b: Self, c: Self) -> Self {
-        // SAFETY: `self` exists, so the CPU has the features.
-        Self(self.whole(), unsafe { veorq_u8(b.whole(), c.whole()) })
-    }
-}
-
-// SAFETY: a value exists only if the CPU has AESE and AESMC.
-unsafe impl Word for Sum {
-    type Blocks = A1;
-    type Single = Self;
-    one_form!();
-    const SPILLS: bool = true;
-    const ROTATES: bool = true;
-    const KEY_FIRST: bool = true;
-
-    #[inline(always)]
-    fn new(blocks: A1) -> Self {
-        blocks.running()
-    }
-    #[inline(always)]
-    fn blocks(self) -> A1 {
-        A1(self.whole())
-    }
-    #[inline(always)]
-    fn aes(self, round_key: Self) -> Self {
-        Self(self.round(), round_key.whole())
-    }
-    #[inline(always)]
-    fn rounds<const N: usize>(input: [Self; N], round_keys: [Self; N]) -> [Self; N] {
-        // First the sums: a round overwrites one of its vectors.
-        let mut out = round_keys;
-        let mut i = 0;
-        while i < N {
-            out[i].1 = round_keys[i].whole();
-            i += 1;
-        }
-        i = 0;
-        while i < N {
-            out[i].0 = input[i].round();
-            i += 1;
-        }
-        out
+        Self(unsafe { round(self.0, other.0) })
     }
 }
 
@@ -246,23 +169,6 @@ unsafe impl Permute for N1 {
         // SAFETY: `self` exists, so the CPU has the features.
         unsafe { [Self(vandq_u8(self.0, hide(vdupq_n_u8(0x0f)))), Self(vshrq_n_u8::<4>(self.0))] }
     }
-    #[inline(always)]
-    fn after(self, earlier: Self) -> Self {
-        #[inline]
-        #[target_feature(enable = "neon")]
-        fn after(mut x: uint8x16_t, earlier: uint8x16_t) -> uint8x16_t {
-            // SAFETY: it contains no instruction.
-            unsafe {
-                core::arch::asm!(
-                    "/* {0:v} {1:v} */", inlateout(vreg) x, in(vreg) earlier,
-                    options(pure, nomem, nostack, preserves_flags)
-                );
-            }
-            x
-        }
-        // SAFETY: `self` exists, so the CPU has the features.
-        Self(unsafe { after(self.0, earlier.0) })
-    }
 }
 
 /// Returns the same value and hides its origin from the compiler. Equal calls may be merged.
@@ -279,39 +185,49 @@ fn hide(mut x: uint8x16_t) -> uint8x16_t {
     x
 }
 
-/// The AES and SHA-3 extensions. The compiler uses EOR3 of the latter for an XOR of three values.
-pub(crate) mod aes_sha3 {
-    use super::{A1, Aegis128, Aegis256};
-    crate::driver::table::tables! {
-        #[target_feature(enable = "neon,aes,sha3")]
-        scrub: 768;
-        aegis128: [Aegis128<A1>, 1; Aegis128<A1>, 2; Aegis128<A1>, 0;] any Aegis128<A1>;
-        aegis256: [Aegis256<A1>, 1; Aegis256<A1>, 2; Aegis256<A1>, 0;] any Aegis256<A1>;
+/// Returns the same value, and keeps its place behind `earlier` and behind other such calls: the
+/// compiler does not reorder assembly that may have side effects.
+#[inline]
+#[target_feature(enable = "neon")]
+fn after(mut x: uint8x16_t, earlier: uint8x16_t) -> uint8x16_t {
+    // SAFETY: it contains no instruction.
+    unsafe {
+        core::arch::asm!(
+            "/* {0:v} {1:v} */", inlateout(vreg) x, in(vreg) earlier,
+            options(nomem, nostack, preserves_flags)
+        );
     }
+    x
 }
 
-/// The AES extension.
-pub(crate) mod aes {
-    use super::{A1, Aegis128, Aegis256};
-    crate::driver::table::tables! {
-        #[target_feature(enable = "neon,aes")]
-        scrub: 768;
-        aegis128: [Aegis128<A1>, 1; Aegis128<A1>, 2; Aegis128<A1>, 0;] any Aegis128<A1>;
-        aegis256: [Aegis256<A1>, 1; Aegis256<A1>, 2; Aegis256<A1>, 0;] any Aegis256<A1>;
-    }
+features! {
+    /// The AES and SHA-3 extensions. The compiler uses EOR3 of the latter to add three values.
+    AesSha3: "neon,aes,sha3", scrub 768
+}
+features! {
+    /// The AES extension.
+    Aes: "neon,aes", scrub 768
+}
+features! {
+    /// Byte shuffles.
+    Neon: "neon", scrub 1024
 }
 
-/// Byte shuffles.
-pub(crate) mod neon {
-    use super::{Aegis128, Aegis256, N1, Permuted};
-    crate::driver::table::tables! {
-        #[target_feature(enable = "neon")]
-        scrub: 1024;
-        aegis128: [
-            Aegis128<Permuted<N1>>, 1; Aegis128<Permuted<N1>>, 2; Aegis128<Permuted<N1>>, 4;]
-            any Aegis128<Permuted<N1>>;
-        aegis256: [
-            Aegis256<Permuted<N1>>, 1; Aegis256<Permuted<N1>>, 2; Aegis256<Permuted<N1>>, 4;]
-            any Aegis256<Permuted<N1>>;
-    }
-}
+/// The backends, the fastest first.
+pub(crate) const COMPILED: &[Compiled<Cpu>] = &[
+    Compiled {
+        backend: Backend::ArmAesSha3,
+        runs: |cpu| cpu.neon && cpu.aes && cpu.sha3,
+        tables: tables::adds_first::<AesSha3, A1>(),
+    },
+    Compiled {
+        backend: Backend::ArmAes,
+        runs: |cpu| cpu.neon && cpu.aes,
+        tables: tables::adds_first::<Aes, A1>(),
+    },
+    Compiled {
+        backend: Backend::Neon,
+        runs: |cpu| cpu.neon,
+        tables: tables::shuffles::<Neon, N1>(),
+    },
+];

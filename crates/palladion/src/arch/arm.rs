@@ -8,15 +8,18 @@
 use core::arch::naked_asm;
 use core::mem::MaybeUninit;
 
+use crate::arch::backend::{Backend, Compiled};
+use crate::arch::tables;
+use crate::driver::features::features;
 use crate::soft::bitsliced::Planes;
-use crate::soft::lanes::{FourLanes128, FourLanes256, Lanes, OneLane, Operations, Step, register};
+use crate::soft::byte_planes::{BytePlanes, Operations, Step, register};
 
 /// The features of the CPU.
-pub(crate) struct Features {
+pub(crate) struct Cpu {
     pub(crate) neon: bool,
 }
 
-impl Features {
+impl Cpu {
     /// The standard library has no stable way to ask, but Linux says it.
     pub(crate) fn detect() -> Self {
         use core::ffi::c_ulong;
@@ -67,13 +70,13 @@ macro_rules! gates {
 
 /// The position of the last cell in use.
 const fn last<const L: usize, const N: usize, const BLOCKS: usize>() -> usize {
-    L * (Lanes::<Q, L, N, BLOCKS>::CELLS - 1)
+    L * (BytePlanes::<Q, L, N, BLOCKS>::CELLS - 1)
 }
 
 /// ShiftRows in each half of a vector of rows.
 static SHIFT_ROWS: [u8; 16] = [0, 1, 2, 3, 5, 6, 7, 4, 2, 3, 0, 1, 7, 4, 5, 6];
 
-/// Computes AESRound of the group at `from`, with the vectors at `key` as round key, and stores the
+/// Computes AESRound of the octet at `from`, with the vectors at `key` as round key, and stores the
 /// result at `to`. The pointers may be equal.
 ///
 /// The S-box is that of `soft/sbox.rs`, with its gates in another order. As there are 16 registers,
@@ -148,7 +151,7 @@ unsafe extern "C" fn round(
     ])
 }
 
-/// Transposes a step from or to the form in memory or, if `TURN`, the planes of a group to the
+/// Transposes a step from or to the form in memory or, if `TURN`, the planes of an octet to the
 /// words in it (`Lanes::turn`), which is the same with the other index bits. Rows are `from_row`
 /// and `to_row` bytes apart. `to` may be the same as `from`.
 ///
@@ -218,7 +221,7 @@ macro_rules! each_lane {
     };
 }
 
-/// Adds the key stream to the step at `m` and stores the sum at `to`. The groups were turned.
+/// Adds the key stream to the step at `m` and stores the sum at `to`. The octets were turned.
 ///
 /// # Safety
 /// The CPU has NEON. The memory is readable and, at `to`, writable.
@@ -257,7 +260,7 @@ unsafe extern "C" fn add_keystream<const L: usize, const N: usize, const BLOCKS:
     )
 }
 
-/// Stores at `to` the planes that become a step's input to a group when they go through
+/// Stores at `to` the planes that become a step's input to an octet when they go through
 /// [`advance`].
 ///
 /// # Safety
@@ -304,14 +307,14 @@ unsafe extern "C" fn input<const L: usize, const N: usize, const BLOCKS: usize>(
     )
 }
 
-/// Moves each cell of the planes at `from` to the place of the next, and adds them to `group`.
+/// Moves each cell of the planes at `from` to the place of the next, and adds them to `octet`.
 ///
 /// # Safety
-/// The CPU has NEON. The memory is readable and, at `group`, writable.
+/// The CPU has NEON. The memory is readable and, at `octet`, writable.
 #[unsafe(naked)]
 #[rustfmt::skip]
 unsafe extern "C" fn advance<const L: usize, const N: usize, const BLOCKS: usize>(
-    group: *mut [Q; 8],
+    octet: *mut [Q; 8],
     from: *const [Q; 8],
 ) {
     neon!([
@@ -330,8 +333,6 @@ unsafe extern "C" fn advance<const L: usize, const N: usize, const BLOCKS: usize
 
 // Only kernels for CPUs with NEON call these functions.
 impl Operations for Q {
-    const LARGE: bool = false;
-
     #[inline(always)]
     unsafe fn load_step<const L: usize, const BLOCKS: usize>(
         src: *const u8,
@@ -356,39 +357,39 @@ impl Operations for Q {
 
     #[inline(always)]
     fn update<const L: usize, const N: usize, const BLOCKS: usize>(
-        groups: &mut Planes<Self, N>,
+        octets: &mut Planes<Self, N>,
         m: &Step<Self, L, BLOCKS>,
     ) {
         let mut around = MaybeUninit::uninit();
-        let (around, groups) = (around.as_mut_ptr(), groups.as_mut_ptr());
-        // SAFETY: the CPU has NEON. There are `N` groups, and `input` writes to `around`.
+        let (around, octets) = (around.as_mut_ptr(), octets.as_mut_ptr());
+        // SAFETY: the CPU has NEON. There are `N` octets, and `input` writes to `around`.
         unsafe {
             input::<L, N, BLOCKS>(m, around);
-            round(groups.add(N - 1), around, around, &SHIFT_ROWS);
+            round(octets.add(N - 1), around, around, &SHIFT_ROWS);
             for g in (1..N).rev() {
-                round(groups.add(g - 1), groups.add(g), groups.add(g), &SHIFT_ROWS);
+                round(octets.add(g - 1), octets.add(g), octets.add(g), &SHIFT_ROWS);
             }
-            advance::<L, N, BLOCKS>(groups, around);
+            advance::<L, N, BLOCKS>(octets, around);
         }
     }
 
     #[inline(always)]
     fn add_keystream<const L: usize, const N: usize, const BLOCKS: usize>(
-        groups: &Planes<Self, N>,
+        octets: &Planes<Self, N>,
         m: &Step<Self, L, BLOCKS>,
     ) -> Step<Self, L, BLOCKS> {
         let mut turned = MaybeUninit::<Planes<Self, N>>::uninit();
         let mut sum = MaybeUninit::uninit();
-        // SAFETY: the CPU has NEON. `turned` has `N` groups too; it and `sum` are written.
+        // SAFETY: the CPU has NEON. `turned` has `N` octets too; it and `sum` are written.
         unsafe {
             if L == 4 && BLOCKS == 2 {
                 // No index bit to exchange.
-                add_keystream(groups, m, sum.as_mut_ptr());
+                add_keystream(octets, m, sum.as_mut_ptr());
                 return sum.assume_init();
             }
-            for (g, group) in groups.iter().enumerate() {
+            for (g, octet) in octets.iter().enumerate() {
                 let to = turned.as_mut_ptr().cast::<[Q; 8]>().add(g);
-                transpose::<L, BLOCKS, true>(group.as_ptr().cast(), 64, to.cast(), 64);
+                transpose::<L, BLOCKS, true>(octet.as_ptr().cast(), 64, to.cast(), 64);
             }
             add_keystream(turned.as_ptr(), m, sum.as_mut_ptr());
             sum.assume_init()
@@ -396,18 +397,18 @@ impl Operations for Q {
     }
 
     #[cfg(test)]
-    fn rounds(group: &[Self; 8]) -> [Self; 8] {
+    fn rounds(octet: &[Self; 8]) -> [Self; 8] {
         let mut out = [Self(0); 8];
         // SAFETY: the tests need NEON.
-        unsafe { round(group, &raw const out, &raw mut out, &SHIFT_ROWS) };
+        unsafe { round(octet, &raw const out, &raw mut out, &SHIFT_ROWS) };
         out
     }
     #[cfg(test)]
-    fn linear(group: &[Self; 8]) -> [Self; 8] {
+    fn linear(octet: &[Self; 8]) -> [Self; 8] {
         let s_box = crate::soft::sliced::tests::s_box();
         let mut before = [Self(0); 8];
         for i in 0..128 {
-            let byte = (0..8).fold(0, |byte, p| byte | (group[p].0 >> i & 1) << p);
+            let byte = (0..8).fold(0, |byte, p| byte | (octet[p].0 >> i & 1) << p);
             let inverse = s_box.iter().position(|y| u128::from(*y) == byte).unwrap();
             (0..8).for_each(|p| before[p].0 |= (inverse as u128 >> p & 1) << i);
         }
@@ -415,22 +416,21 @@ impl Operations for Q {
     }
 }
 
-/// NEON.
-pub(crate) mod neon {
-    use super::{FourLanes128, FourLanes256, Lanes, OneLane, Q};
-    crate::driver::table::tables! {
-        scrub: 5120;
-        aegis128: [
-            OneLane<Q, 2>, 0; Lanes<Q, 2, 2, 2>, 0; FourLanes128<Q>, 0;] any OneLane<Q, 2>;
-        aegis256: [
-            OneLane<Q, 1>, 0; Lanes<Q, 2, 2, 1>, 0; FourLanes256<Q>, 0;] any OneLane<Q, 1>;
-    }
+features! {
+    /// Bit planes in vectors. The assembly functions use NEON, the compiler does not.
+    Neon, scrub 5120
 }
+
+pub(crate) const COMPILED: &[Compiled<Cpu>] = &[Compiled {
+    backend: Backend::Neon,
+    runs: |cpu| cpu.neon,
+    tables: tables::planes_in_vectors::<Neon, Q>(),
+}];
 
 #[cfg(test)]
 mod tests {
     use super::Q;
-    use crate::soft::lanes::tests;
+    use crate::soft::byte_planes::tests;
 
     #[test]
     fn rounds_are_those_of_the_standard() {

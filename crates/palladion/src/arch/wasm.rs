@@ -5,10 +5,12 @@ use core::arch::wasm32::*;
 use core::cell::UnsafeCell;
 use core::hint::black_box;
 
+use crate::arch::backend::{Backend, Compiled};
+use crate::arch::tables;
 use crate::block::{Blocks, Vector, one_lane};
-use crate::machine::{Aegis128, Aegis256};
-#[cfg_attr(all(palladion_one_backend, target_feature = "relaxed-simd"), allow(unused_imports))]
-use crate::soft::lanes::{FourLanes128, FourLanes256, Register, register};
+use crate::driver::features::{features, kernels};
+use crate::driver::kernels::{Degrees, Tables};
+use crate::soft::byte_planes::{FourLanes128, FourLanes256, Register, register};
 use crate::soft::permute::{Permute, Permuted};
 
 /// Defines one block in a vector, whose bytes are looked up by the given instruction.
@@ -49,11 +51,6 @@ macro_rules! one_block {
                 Self(u8x16_splat(0))
             }
             #[inline(always)]
-            fn truncate(self, len: usize) -> Self {
-                // SAFETY: the module is compiled for SIMD.
-                Self(v128_and(self.0, unsafe { crate::block::mask_of_length::<Self>(len) }.0))
-            }
-            #[inline(always)]
             fn xor_and(self, b: Self, c: Self) -> Self {
                 Self(v128_xor(self.0, v128_and(b.0, c.0)))
             }
@@ -72,9 +69,6 @@ macro_rules! one_block {
             fn lookup(self, index: Self) -> Self {
                 Self($swizzle(self.0, index.0))
             }
-            // V8 (in Node 20) starts all independent operations of a block early. It moves none of
-            // them past a store that a later load of a word waits for.
-            const IN_MEMORY: bool = true;
             #[inline(always)]
             fn nibbles(self) -> [Self; 2] {
                 // Not a shift of bytes, which x86 lacks: engines would add another mask for it.
@@ -97,7 +91,6 @@ one_block! {
 }
 
 /// A vector of 128 bits.
-#[cfg_attr(all(palladion_one_backend, target_feature = "relaxed-simd"), allow(dead_code))]
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Simd(v128);
@@ -160,43 +153,45 @@ impl Unknown {
     }
 }
 
-/// Does nothing, but as far as the compiler knows it may write to the number. Call it where it must
-/// not be optimised away.
-#[cold]
-#[inline(never)]
-pub(crate) fn keep_unknown() {
-    if black_box(false) {
-        // SAFETY: this is never executed.
-        unsafe { *ZERO.0.get() = black_box(1) };
+/// The features of the CPU: a module that runs has all that it was compiled for.
+pub(crate) struct Cpu;
+
+impl Cpu {
+    /// Detects nothing, but as far as the compiler knows it may write to the number. Every program
+    /// calls it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn detect() -> Self {
+        if black_box(false) {
+            // SAFETY: this is never executed.
+            unsafe { *ZERO.0.get() = black_box(1) };
+        }
+        Self
     }
 }
 
-/// The original SIMD.
-#[cfg(not(all(palladion_one_backend, target_feature = "relaxed-simd")))]
-pub(crate) mod simd128 {
-    use super::{Aegis128, Aegis256, FourLanes128, FourLanes256, Permuted, S1, Simd};
-    crate::driver::table::tables! {
-        scrub: 0;
-        aegis128: [
-            Aegis128<Permuted<S1>>, 1; Aegis128<Permuted<S1>>, 2; FourLanes128<Simd>, 0;]
-            any Aegis128<Permuted<S1>>;
-        aegis256: [
-            Aegis256<Permuted<S1>>, 1; Aegis256<Permuted<S1>>, 2; FourLanes256<Simd>, 0;]
-            any Aegis256<Permuted<S1>>;
-    }
+/// The backends, the fastest first.
+pub(crate) const COMPILED: &[Compiled<Cpu>] = &[
+    #[cfg(target_feature = "relaxed-simd")]
+    Compiled { backend: Backend::WasmRelaxedSimd, runs: |_| true, tables: RELAXED },
+    Compiled { backend: Backend::WasmSimd128, runs: |_| true, tables: SIMD128 },
+];
+
+features! {
+    /// The features that the module is compiled for.
+    Module, scrub 0
 }
+
+/// The original SIMD. Four lanes are faster as bit planes. Other states are in memory, see
+/// `slots.rs`.
+const SIMD128: Tables = {
+    let Tables { aegis128, aegis256 } = tables::in_memory::<Module, Permuted<S1>>();
+    Tables {
+        aegis128: Degrees { four: kernels::<Module, FourLanes128<Simd>, 0>(), ..aegis128 },
+        aegis256: Degrees { four: kernels::<Module, FourLanes256<Simd>, 0>(), ..aegis256 },
+    }
+};
 
 /// Relaxed SIMD.
 #[cfg(target_feature = "relaxed-simd")]
-pub(crate) mod relaxed {
-    use super::{Aegis128, Aegis256, Permuted, R1};
-    crate::driver::table::tables! {
-        scrub: 0;
-        aegis128: [
-            Aegis128<Permuted<R1>>, 1; Aegis128<Permuted<R1>>, 2; Aegis128<Permuted<R1>>, 4;]
-            any Aegis128<Permuted<R1>>;
-        aegis256: [
-            Aegis256<Permuted<R1>>, 1; Aegis256<Permuted<R1>>, 2; Aegis256<Permuted<R1>>, 4;]
-            any Aegis256<Permuted<R1>>;
-    }
-}
+const RELAXED: Tables = tables::in_memory::<Module, Permuted<R1>>();

@@ -1,6 +1,6 @@
 //! Two vectors as one.
 
-use super::{Blocks, MAX_LANES, Vector, Word, one_form};
+use super::{Blocks, MAX_LANES, Vector};
 
 /// Two vectors used as one with twice the lanes, for wide variants on narrow hardware. The two
 /// interleaved chains hide each other's latency.
@@ -32,27 +32,6 @@ unsafe impl<V: Vector> Vector for Pair<V> {
     #[inline(always)]
     fn pin(self) -> Self {
         Self(self.0.pin(), self.1.pin())
-    }
-}
-
-// SAFETY: each half is a `W`, which has the properties required of `Word`.
-unsafe impl<W: Word> Word for Pair<W> {
-    type Blocks = Pair<W::Blocks>;
-    type Single = W::Single;
-    one_form!();
-    const CONVERTS: bool = W::CONVERTS;
-
-    #[inline(always)]
-    fn new(blocks: Pair<W::Blocks>) -> Self {
-        Self(W::new(blocks.0), W::new(blocks.1))
-    }
-    #[inline(always)]
-    fn blocks(self) -> Pair<W::Blocks> {
-        Pair(self.0.blocks(), self.1.blocks())
-    }
-    #[inline(always)]
-    fn aes(self, round_key: Self) -> Self {
-        Self(self.0.aes(round_key.0), self.1.aes(round_key.1))
     }
 }
 
@@ -139,8 +118,6 @@ unsafe impl<V: Blocks> Blocks for Pair<V> {
     fn fold(self) -> V::Lane {
         self.0.fold().xor(self.1.fold())
     }
-
-    const REGISTERS: usize = 2 * V::REGISTERS;
 
     #[inline(always)]
     unsafe fn from_lanes(lanes: [V::Lane; MAX_LANES]) -> Self {

@@ -1,7 +1,9 @@
 //! Blocks that exist in memory only in part.
 
+use core::mem::MaybeUninit;
+
 use super::{Blocks, MAX_LANES};
-use crate::memory::wipe;
+use crate::memory::wipe_at;
 
 /// The size of a buffer for one vector. On WebAssembly a block is the widest.
 const BUFFER: usize = if cfg!(target_family = "wasm") { 16 } else { 16 * MAX_LANES };
@@ -15,7 +17,7 @@ unsafe fn copy(src: *const u8, dst: *mut u8, len: usize) {
     // SAFETY: the caller promises the memory. The pieces, whose sizes are the powers of two that
     // `len` is the sum of, add up to `len`.
     unsafe {
-        if cfg!(not(target_family = "wasm")) {
+        if cfg!(not(any(target_family = "wasm", target_arch = "powerpc64"))) {
             return core::ptr::copy_nonoverlapping(src, dst, len);
         }
         // Not `memory.copy`, which is a function call in V8. A loop over the sizes would not be
@@ -42,13 +44,16 @@ unsafe fn copy(src: *const u8, dst: *mut u8, len: usize) {
 pub(crate) unsafe fn load_by_buffer<V: Blocks>(src: *const u8, len: usize) -> V {
     debug_assert!(len <= 16 * V::LANES);
     const { assert!(16 * V::LANES <= BUFFER) }
-    let mut buf = [0u8; BUFFER];
+    let mut buf = MaybeUninit::<[u8; BUFFER]>::uninit();
+    let buf = buf.as_mut_ptr().cast::<u8>();
     // SAFETY: the caller promises the CPU features, and that `len` bytes are readable at `src`.
-    // They fit into the buffer, which is as wide as the widest vector.
+    // They fit into the buffer, which has room for the widest vector.
     unsafe {
-        copy(src, buf.as_mut_ptr(), len);
-        let blocks = V::load(buf.as_ptr());
-        wipe(&mut buf);
+        // Not an array of zeros: the compiler would zero only what `copy` leaves, by a call.
+        V::zero().store(buf);
+        copy(src, buf, len);
+        let blocks = V::load(buf);
+        wipe_at(buf, 16 * V::LANES);
         blocks
     }
 }
@@ -61,36 +66,15 @@ pub(crate) unsafe fn load_by_buffer<V: Blocks>(src: *const u8, len: usize) -> V 
 pub(crate) unsafe fn store_by_buffer<V: Blocks>(blocks: V, dst: *mut u8, len: usize) {
     debug_assert!(len <= 16 * V::LANES);
     const { assert!(16 * V::LANES <= BUFFER) }
-    let mut buf = [0u8; BUFFER];
-    // SAFETY: the buffer is as wide as the widest vector; the caller promises that `dst` is
+    let mut buf = MaybeUninit::<[u8; BUFFER]>::uninit();
+    let buf = buf.as_mut_ptr().cast::<u8>();
+    // SAFETY: the buffer has room for the widest vector; the caller promises that `dst` is
     // writable for `len` bytes.
     unsafe {
-        blocks.store(buf.as_mut_ptr());
-        copy(buf.as_ptr(), dst, len);
+        blocks.store(buf);
+        copy(buf, dst, len);
+        wipe_at(buf, 16 * V::LANES);
     }
-    wipe(&mut buf);
-}
-
-/// `len` bytes of ones from byte `64 - len` on, then zeros. Indexed by lengths, never by secrets.
-static ONES_THEN_ZEROS: [u8; 128] = {
-    let mut mask = [0; 128];
-    let mut i = 0;
-    while i < 64 {
-        mask[i] = 0xff;
-        i += 1;
-    }
-    mask
-};
-
-/// Returns a vector of `len` bytes of ones, then zeros, as a mask for `truncate`.
-///
-/// # Safety
-/// The CPU has the features of the implementation.
-#[inline(always)]
-pub(crate) unsafe fn mask_of_length<V: Blocks>(len: usize) -> V {
-    // SAFETY: the caller promises the CPU features. The offset is at most 64, so 64 bytes follow
-    // it, and no vector is wider.
-    unsafe { V::load(ONES_THEN_ZEROS.as_ptr().add(64usize.saturating_sub(len))) }
 }
 
 /// Implements the methods of [`Blocks`] that are the same for all single blocks which the CPU

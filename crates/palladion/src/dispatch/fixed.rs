@@ -6,42 +6,19 @@
 
 use core::marker::PhantomData;
 
-use super::backend::{Backend, BackendError};
-#[cfg(not(any(
-    all(target_family = "wasm", target_feature = "simd128"),
-    all(target_arch = "powerpc64", target_endian = "little"),
-    all(target_arch = "riscv64", target_feature = "zkne")
-)))]
-use crate::arch::portable::TABLES;
-#[cfg(all(target_arch = "powerpc64", target_endian = "little"))]
-use crate::arch::powerpc64::power8::TABLES;
-#[cfg(all(target_arch = "riscv64", target_feature = "zkne"))]
-use crate::arch::riscv64::zkne::TABLES;
-#[cfg(all(target_family = "wasm", target_feature = "relaxed-simd"))]
-use crate::arch::wasm::relaxed::TABLES;
-#[cfg(all(
-    target_family = "wasm",
-    target_feature = "simd128",
-    not(target_feature = "relaxed-simd")
-))]
-use crate::arch::wasm::simd128::TABLES;
-use crate::driver::table::Kernels;
-use crate::driver::{Parameters, Variant, variant};
+use super::error::BackendError;
+use crate::arch::{self, Backend, Compiled, Cpu, portable};
+use crate::driver::kernels::Kernels;
+use crate::driver::{Parameters, Variant};
 
-const ONLY: Backend = if cfg!(all(target_family = "wasm", target_feature = "relaxed-simd")) {
-    Backend::WasmRelaxedSimd
-} else if cfg!(all(target_family = "wasm", target_feature = "simd128")) {
-    Backend::WasmSimd128
-} else if cfg!(all(target_arch = "powerpc64", target_endian = "little")) {
-    Backend::Power8Crypto
-} else if cfg!(all(target_arch = "riscv64", target_feature = "zkne")) {
-    Backend::RiscvZkne
-} else {
-    Backend::Portable
+/// The fastest that is compiled in. It runs wherever the program does.
+const ONLY: &Compiled<Cpu> = match arch::COMPILED {
+    [fastest, ..] => fastest,
+    [] => &portable::COMPILED,
 };
 
 pub(crate) fn is_available(backend: Backend) -> bool {
-    backend == ONLY
+    backend == ONLY.backend
 }
 
 /// There is no other backend to choose instead, so none is checked.
@@ -56,13 +33,13 @@ pub(crate) fn set(backend: Backend) -> Result<(), BackendError> {
 /// Returns the only backend.
 #[inline]
 pub(crate) fn backend() -> Result<Backend, BackendError> {
-    Ok(ONLY)
+    Ok(ONLY.backend)
 }
 
-/// Returns the class of a degree in a table. With `palladion_one_backend`, the kernels for any
-/// degree serve for all, to keep the program small.
-const fn class(degree: usize) -> usize {
-    if cfg!(palladion_one_backend) { variant::class(0) } else { variant::class(degree) }
+/// Returns the degree whose kernels serve. With `palladion_one_backend`, those for any degree serve
+/// for all, to keep the program small.
+const fn served_by(degree: usize) -> usize {
+    if cfg!(palladion_one_backend) { 0 } else { degree }
 }
 
 /// A variant.
@@ -72,8 +49,8 @@ pub(crate) struct Chosen<P: Parameters, const D: usize>(PhantomData<P>);
 impl<P: Parameters, const D: usize> Chosen<P, D> {
     #[inline(always)]
     pub(crate) fn new() -> Result<Self, BackendError> {
-        #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
-        crate::arch::wasm::keep_unknown();
+        let cpu = Cpu::detect(); // which WebAssembly needs
+        debug_assert!((ONLY.runs)(&cpu));
         Ok(Self(PhantomData))
     }
 }
@@ -87,6 +64,6 @@ impl<P: Parameters, const D: usize> Variant for Chosen<P, D> {
     #[inline(always)]
     fn kernels(&self) -> &'static Kernels {
         // A copy, so that it does not pull in the kernels of other variants.
-        const { &{ TABLES[P::INDEX][class(D)] } }
+        const { &{ *ONLY.tables.of(P::INDEX, served_by(D)) } }
     }
 }

@@ -1,6 +1,6 @@
 //! The parameters of a variant.
 
-use super::table::Kernels;
+use super::kernels::Kernels;
 use crate::memory::WipedBytes;
 
 /// The numbers that distinguish the two families. The public family types implement it.
@@ -32,25 +32,11 @@ pub(crate) trait Variant: Copy + Send + Sync {
     fn kernels(&self) -> &'static Kernels;
 }
 
-/// The number of classes of degrees in a table: 1, 2, 4 and, if compiled, any other.
-pub(crate) const CLASSES: usize =
-    if cfg!(any(feature = "any-degree", palladion_one_backend)) { 4 } else { 3 };
-
-/// Returns the class of a degree in a table.
-pub(crate) const fn class(degree: usize) -> usize {
-    match degree {
-        1 => 0,
-        2 => 1,
-        4 => 2,
-        _ => 3,
-    }
-}
-
 /// Fails to compile if the degree does not exist.
 pub(crate) const fn check_degree(degree: usize) {
     assert!(degree >= 1 && degree <= 256, "the degree must be from 1 to 256");
     assert!(
-        class(degree) < CLASSES,
+        matches!(degree, 1 | 2 | 4) || cfg!(any(feature = "any-degree", palladion_one_backend)),
         "degrees other than 1, 2 and 4 need the feature `any-degree` of palladion"
     );
 }

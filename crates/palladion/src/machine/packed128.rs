@@ -8,8 +8,9 @@
 //! S4), and the chain switches between AES and other instructions once instead of twice, which
 //! saves a delay (docs/performance.md).
 
-use super::{Aegis128, C0, C1, FINAL_ROUNDS, Machine};
-use crate::block::{Blocks, Halves, Vector, Word, one_form};
+use super::registers::{self, Steps};
+use super::{FINAL_ROUNDS, Machine, Rows, Work, constants};
+use crate::block::{Blocks, Halves, Vector, Word};
 
 /// A single block.
 type Lane<W> = <<W as Word>::Blocks as Blocks>::Lane;
@@ -27,49 +28,22 @@ fn pair<W: Word>(low: Lane<W>, high: Lane<W>) -> W {
     W::new(join::<W>(low, high))
 }
 
-/// Loads the words at `i` and `j` into one register.
-///
-/// # Safety
-/// The CPU has the features of `W`; the words are readable.
-#[inline(always)]
-unsafe fn load_pair<W: Word>(src: *const u8, stride: usize, i: usize, j: usize) -> W {
-    // SAFETY: the caller promises the CPU features, and that both words are readable.
-    unsafe { pair(Lane::<W>::load(src.add(i * stride)), Lane::<W>::load(src.add(j * stride))) }
-}
-
-/// Stores pairs of words: first the words of the first half of the state, then those of the second.
-///
-/// # Safety
-/// Each word is writable.
-#[inline(always)]
-unsafe fn store_pairs<V: Blocks>(pairs: &[V], dst: *mut u8, stride: usize) {
-    for (i, pair) in pairs.iter().enumerate() {
-        let [low, high, ..] = pair.lanes();
-        // SAFETY: the caller promises that each word is writable.
-        unsafe {
-            low.store(dst.add(i * stride));
-            high.store(dst.add((i + pairs.len()) * stride));
-        }
-    }
-}
-
-/// From so many steps on, absorbing gains more from separate words than separating them costs.
-const MANY: usize = 24;
-
-/// The state of one lane. If `UNPACK`, much data is absorbed with one word per register, which is
-/// 10 % faster on Zen.
+/// The state of one lane.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Packed128<W, const UNPACK: bool = false>([W; 4]);
+pub(crate) struct Packed128<W>([W; 4]);
 
-impl<W: Word + Halves, const UNPACK: bool> Packed128<W, UNPACK> {
+impl<W: Word + Halves> Packed128<W> {
     /// Update(M0, M1), with the message in one register. The message is always added last.
     #[inline(always)]
     fn update(&mut self, m: W) {
         let s = self.0;
         // SAFETY: `self` exists, so the CPU has the features.
-        let zero = unsafe { W::zero() };
-        let [last, s3, s2, s1] = W::rounds([s[3], s[2], s[1], s[0]], [zero, s[3], s[2], s[1]]);
+        let zero = W::new(unsafe { W::Blocks::zero() });
+        let last = s[3].aes(zero).fence();
+        let s3 = s[2].aes(s[3]).fence();
+        let s2 = s[1].aes(s[2]).fence();
+        let s1 = s[0].aes(s[1]).fence();
         self.0 = [last.swap().xor3(s[0], m), s1, s2, s3];
     }
 
@@ -81,63 +55,54 @@ impl<W: Word + Halves, const UNPACK: bool> Packed128<W, UNPACK> {
     }
 }
 
+impl<W: Word + Halves> Steps for Packed128<W>
+where
+    W::Blocks: Halves,
+    Lane<W>: Blocks<Lane = Lane<W>>,
+{
+    type Step = [W::Blocks; 1];
+
+    #[inline(always)]
+    fn absorb(&mut self, [m]: [W::Blocks; 1]) {
+        self.update(W::new(m));
+    }
+    #[inline(always)]
+    fn add_keystream(&self, [m]: [W::Blocks; 1]) -> [W::Blocks; 1] {
+        let [_, s1, s2, s3] = self.plain();
+        [m.xor_and(s2, s3).xor3(s2.swap(), s1)]
+    }
+    #[inline(always)]
+    fn encrypt(&mut self, m: [W::Blocks; 1]) -> [W::Blocks; 1] {
+        let mut before = *self;
+        self.absorb(m);
+        before.0[2] = before.0[2].fence(); // compute the key stream last
+        before.add_keystream(m)
+    }
+    #[inline(always)]
+    fn decrypt(&mut self, c: [W::Blocks; 1]) -> [W::Blocks; 1] {
+        let m = self.add_keystream(c);
+        self.absorb(m);
+        m
+    }
+}
+
 // SAFETY: transparent over four words, whose type implements `Word`; there is nothing else in it.
-unsafe impl<W: Word + Halves, const UNPACK: bool> Machine for Packed128<W, UNPACK>
+unsafe impl<W: Word + Halves> Machine for Packed128<W>
 where
     W::Blocks: Halves,
     Lane<W>: Blocks<Lane = Lane<W>>,
 {
     type V = Lane<W>;
     type Lane = Self;
-    one_form!();
-    type Step = W::Blocks;
-    type Key = Lane<W>;
-    const BLOCKS: usize = 2;
+    const RATE: usize = 2;
     const SPILLS: bool = W::SPILLS;
-    const LARGE: bool = false;
 
     #[inline(always)]
-    fn first_mac_lane(_tag_len: usize) -> usize {
-        0 // the only lane
-    }
-
-    #[inline(always)]
-    unsafe fn load(src: *const u8, row: usize) -> W::Blocks {
-        debug_assert!(row == 16);
-        // SAFETY: the caller promises the CPU features and two readable blocks. They are adjacent,
-        // because `row` is 16.
-        unsafe { W::Blocks::load(src) }
-    }
-    #[inline(always)]
-    unsafe fn store(step: W::Blocks, dst: *mut u8, row: usize) {
-        debug_assert!(row == 16);
-        // SAFETY: the caller promises two writable blocks. They are adjacent, because `row` is 16.
-        unsafe { step.store(dst) }
-    }
-    #[inline(always)]
-    unsafe fn load_partial(src: *const u8, _row: usize, len: usize) -> W::Blocks {
-        // SAFETY: the caller promises the CPU features and `len` readable bytes.
-        unsafe { W::Blocks::load_partial(src, len.min(32)) }
-    }
-    #[inline(always)]
-    unsafe fn store_partial(step: W::Blocks, dst: *mut u8, _row: usize, len: usize) {
-        // SAFETY: the caller promises `len` writable bytes.
-        unsafe { step.store_partial(dst, len.min(32)) }
-    }
-    #[inline(always)]
-    fn truncate(step: W::Blocks, _row: usize, len: usize) -> W::Blocks {
-        step.truncate(len.min(32))
-    }
-
-    #[inline(always)]
-    unsafe fn load_key(src: *const u8) -> Lane<W> {
-        // SAFETY: the caller promises the CPU features and 16 readable bytes.
-        unsafe { Lane::<W>::load(src) }
-    }
-    #[inline(always)]
-    unsafe fn init(k: Lane<W>, n: Lane<W>, ctx: Lane<W>) -> Self {
-        // SAFETY: the caller promises the CPU features.
-        let (c0, c1) = unsafe { (Lane::<W>::load(C0.as_ptr()), Lane::<W>::load(C1.as_ptr())) };
+    unsafe fn init(key: *const u8, nonce: *const u8, ctx: Lane<W>) -> Self {
+        // SAFETY: the caller promises the CPU features and a readable key and nonce of 16 bytes.
+        let (k, n, [c0, c1]) =
+            unsafe { (Lane::<W>::load(key), Lane::<W>::load(nonce), constants::<W::Single>()) };
+        let (c0, c1) = (c0.blocks(), c1.blocks());
         let odd = pair::<W>(c1, k.xor(c0));
         let mut s = Self([pair::<W>(k.xor(n), k.xor(n)), odd, pair::<W>(c0, k.xor(c1)), odd]);
         let (nk, ctx) = (pair::<W>(n, k), pair::<W>(ctx, ctx));
@@ -147,106 +112,51 @@ where
         }
         s
     }
-
     #[inline(always)]
-    fn absorb(&mut self, m: W::Blocks) {
-        self.update(W::new(m));
-    }
-    #[inline(always)]
-    unsafe fn absorb_many(&mut self, mut src: *const u8, steps: usize) -> usize {
-        if !UNPACK || steps < MANY {
-            return 0;
+    unsafe fn run_steps(&mut self, work: Work, rows: Rows, steps: usize) {
+        // SAFETY: the caller promises the same.
+        unsafe {
+            registers::run_steps::<_, 1>(self, work, rows, steps);
         }
-        let [a, b, c, d] = self.plain();
-        let ([a, e, ..], [b, f, ..]) = (a.lanes(), b.lanes());
-        let ([c, g, ..], [d, h, ..]) = (c.lanes(), d.lanes());
-        let word = <W::Single as Word>::new;
-        let mut s = Aegis128::<W::Single, true>::new([
-            word(a),
-            word(b),
-            word(c),
-            word(d),
-            word(e),
-            word(f),
-            word(g),
-            word(h),
-        ]);
-        for _ in 0..steps {
-            // SAFETY: the caller promises readable steps of 32 bytes.
-            unsafe {
-                s.absorb([Lane::<W>::load(src), Lane::<W>::load(src.add(16))]);
-                src = src.add(32);
-            }
-        }
-        let [a, b, c, d, e, f, g, h] = s.into_words();
-        self.0 = [
-            pair::<W>(a.blocks(), e.blocks()),
-            pair::<W>(b.blocks(), f.blocks()),
-            pair::<W>(c.blocks(), g.blocks()),
-            pair::<W>(d.blocks(), h.blocks()),
-        ];
-        steps
     }
     #[inline(always)]
-    fn add_keystream(&self, m: W::Blocks) -> W::Blocks {
-        let [_, s1, s2, s3] = self.plain();
-        m.xor_and(s2, s3).xor3(s2.swap(), s1)
+    unsafe fn run_last_step(&mut self, work: Work, rows: Rows, len: usize) {
+        // SAFETY: the caller promises the same.
+        unsafe { registers::run_last_step(self, work, rows, len) }
     }
     #[inline(always)]
-    fn encrypt(&mut self, m: W::Blocks) -> W::Blocks {
-        let mut before = *self;
-        self.absorb(m);
-        before.0[2] = before.0[2].in_order(); // compute the key stream last
-        before.add_keystream(m)
+    fn absorb_blocks(&mut self, [first, second]: [Lane<W>; 2]) {
+        self.absorb([join::<W>(first, second)]);
     }
     #[inline(always)]
-    fn decrypt(&mut self, c: W::Blocks) -> W::Blocks {
-        let m = self.add_keystream(c);
-        self.absorb(m);
-        m
+    unsafe fn keystream(&self, dst: *mut u8, row: usize) {
+        // SAFETY: the caller promises the same.
+        unsafe { registers::keystream(self, dst, row) }
     }
     #[inline(always)]
-    fn finalize(&mut self, lengths: Lane<W>) {
+    fn finish(&mut self, lengths: Lane<W>, tag_len: usize) -> [Lane<W>; 2] {
         let t = self.0[2].blocks().first().xor(lengths);
         let t = pair::<W>(t, t);
         for _ in 0..FINAL_ROUNDS {
             self.update(t);
         }
-    }
-    #[inline(always)]
-    fn tag128(&self) -> Lane<W> {
         let s = &self.0;
-        s[0].xor3(s[1], s[2]).blocks().fold().xor(s[3].blocks().first())
-    }
-    #[inline(always)]
-    fn tag256(&self) -> (Lane<W>, Lane<W>) {
-        let s = &self.0;
-        let [first, second, ..] = s[0].xor3(s[1], s[2]).xor(s[3]).blocks().lanes();
-        (first, second)
-    }
-    #[inline(always)]
-    fn step(blocks: [Lane<W>; 2]) -> W::Blocks {
-        join::<W>(blocks[0], blocks[1])
-    }
-    #[inline(always)]
-    fn first(&self) -> Self {
-        *self
-    }
-    #[inline(always)]
-    unsafe fn store_words(&self, dst: *mut u8, stride: usize) {
-        // SAFETY: the caller promises that each word is writable.
-        unsafe { store_pairs(&self.plain(), dst, stride) }
-    }
-    #[inline(always)]
-    unsafe fn load_words(src: *const u8, stride: usize) -> Self {
-        // SAFETY: the caller promises the CPU features, and that each word is readable.
-        unsafe {
-            Self([
-                load_pair(src, stride, 0, 4),
-                load_pair(src, stride, 1, 5),
-                load_pair(src, stride, 2, 6),
-                load_pair(src, stride, 3, 7),
-            ])
+        let sum = s[0].xor3(s[1], s[2]);
+        if tag_len == 16 {
+            return [sum.blocks().fold().xor(s[3].blocks().first()); 2];
         }
+        let [first, second, ..] = sum.xor(s[3]).blocks().lanes();
+        [first, second]
+    }
+    #[inline(always)]
+    fn words(&self) -> [Lane<W>; 8] {
+        let [a, b, c, d] = self.plain();
+        let ([a, e, ..], [b, f, ..]) = (a.lanes(), b.lanes());
+        let ([c, g, ..], [d, h, ..]) = (c.lanes(), d.lanes());
+        [a, b, c, d, e, f, g, h]
+    }
+    #[inline(always)]
+    unsafe fn from_words([a, b, c, d, e, f, g, h]: [Lane<W>; 8]) -> Self {
+        Self([pair::<W>(a, e), pair::<W>(b, f), pair::<W>(c, g), pair::<W>(d, h)])
     }
 }

@@ -14,7 +14,7 @@ use crate::soft::bitsliced::{
     Cells, Layout, Linear, PlaneWord, Step, shift_and_sum_rows, shift_and_sum_two_rows,
     transpose_one_lane, transpose_two_lanes, transpose_two_rows,
 };
-use crate::soft::lanes::Register;
+use crate::soft::byte_planes::Register;
 use crate::soft::permute::Permute;
 
 /// The truth table of a function of a byte: bit `x % 64` of word `x / 64` is its value at `x`.
@@ -387,9 +387,6 @@ macro_rules! layout {
             }
             fn transpose<const BLOCKS: usize>(step: &mut Step<Self, $n, BLOCKS>) {
                 $transpose(step);
-            }
-            fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS> {
-                <$real as Layout<$n>>::first(words)
             }
         }
     };

@@ -11,7 +11,7 @@ use super::bits::{Abstract, Lanes, Word32, Word64};
 use super::{mixed_from, product, s_box, with_room};
 use crate::block::{Blocks, MAX_LANES, Word};
 use crate::soft::bitsliced::Cells;
-use crate::soft::lanes::Register;
+use crate::soft::byte_planes::Register;
 use crate::soft::permute::Permute;
 use crate::soft::sliced::tests::random;
 
@@ -185,9 +185,10 @@ unsafe fn aes<W: Word>(what: &str) {
 fn registers_of_this_cpu_are_what_they_are_proved_with() {
     with_room(|| {
         use crate::Backend;
+        use crate::arch::x86::V1;
         use crate::arch::x86::aesni::X1;
         use crate::arch::x86::ssse3::{P1, P2};
-        use crate::arch::x86::vaes::{V1, V2};
+        use crate::arch::x86::vaes::V2;
         use crate::arch::x86::vaes512::{M1, M2, M4};
         let can = |backend: Backend| {
             std::println!("{backend}: {}", backend.is_available());

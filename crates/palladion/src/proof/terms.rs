@@ -9,7 +9,11 @@ use std::thread_local;
 use std::vec::Vec;
 
 use super::{Stored, faulty, read, write};
+use crate::block::sum::AddsFirst;
 use crate::block::{Blocks, Halves, MAX_LANES, Vector, Word};
+use crate::machine::memory::Loops;
+use crate::machine::{Halfwise, Rows, Work};
+use crate::memory::Direction;
 use crate::soft::sliced::Sliced;
 
 /// A symbol in the sum of a block.
@@ -167,17 +171,13 @@ fn either<const L: usize>(right: [Term; L], wrong: [Term; L]) -> [Term; L] {
     if faulty(right != wrong) { wrong } else { right }
 }
 
-/// `L` blocks side by side, which also serve as words. `KIND` is the sum of `IN_ORDER`, `THREE_WAY`
-/// and `CONVERTS`, which select between equivalent ways to compute.
+/// `L` blocks side by side, which also serve as words. If `SPILLS`, kernels treat them as words of
+/// which a state does not fit into registers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Terms<const L: usize, const KIND: u8>(pub(super) [Term; L]);
-
-pub(super) const IN_ORDER: u8 = 1;
-pub(super) const THREE_WAY: u8 = 2;
-pub(super) const CONVERTS: u8 = 4;
+pub(super) struct Terms<const L: usize, const SPILLS: bool = false>(pub(super) [Term; L]);
 
 // SAFETY: no CPU features are needed. It holds no real secrets.
-unsafe impl<const L: usize, const KIND: u8> Vector for Terms<L, KIND> {
+unsafe impl<const L: usize, const SPILLS: bool> Vector for Terms<L, SPILLS> {
     #[inline(never)]
     #[track_caller]
     fn xor(self, other: Self) -> Self {
@@ -187,9 +187,9 @@ unsafe impl<const L: usize, const KIND: u8> Vector for Terms<L, KIND> {
 
 // SAFETY: no CPU features are needed. It holds no real secrets. The proofs' memory has whole
 // blocks, so partial loads and stores may access all of a block.
-unsafe impl<const L: usize, const KIND: u8> Blocks for Terms<L, KIND> {
+unsafe impl<const L: usize, const SPILLS: bool> Blocks for Terms<L, SPILLS> {
     const LANES: usize = L;
-    type Lane = Terms<1, KIND>;
+    type Lane = Terms<1, SPILLS>;
 
     #[inline(never)]
     unsafe fn load(src: *const u8) -> Self {
@@ -268,13 +268,10 @@ unsafe impl<const L: usize, const KIND: u8> Blocks for Terms<L, KIND> {
 }
 
 // SAFETY: no CPU features are needed. It holds no real secrets.
-unsafe impl<const L: usize, const KIND: u8> Word for Terms<L, KIND> {
+unsafe impl<const L: usize, const SPILLS: bool> Word for Terms<L, SPILLS> {
     type Blocks = Self;
-    type Single = Terms<1, KIND>;
-    crate::block::one_form!();
-    const IN_ORDER: bool = KIND & IN_ORDER != 0;
-    const THREE_WAY: bool = KIND & THREE_WAY != 0;
-    const CONVERTS: bool = KIND & CONVERTS != 0;
+    type Single = Terms<1, SPILLS>;
+    const SPILLS: bool = SPILLS;
 
     fn new(blocks: Self) -> Self {
         blocks
@@ -292,8 +289,77 @@ unsafe impl<const L: usize, const KIND: u8> Word for Terms<L, KIND> {
     }
 }
 
+impl<const L: usize, const SPILLS: bool> Halfwise for Terms<L, SPILLS> {}
+
 // SAFETY: no CPU features are needed. It holds no real secrets.
-unsafe impl<const KIND: u8> Halves for Terms<2, KIND> {
+unsafe impl<const L: usize, const SPILLS: bool> AddsFirst for Terms<L, SPILLS> {
+    #[track_caller]
+    fn whole(self, other: Self) -> Self {
+        self.xor(other)
+    }
+    #[track_caller]
+    fn round_of_sum(self, other: Self) -> Self {
+        self.xor(other).aes(Self([ZERO; L]))
+    }
+}
+
+// SAFETY: no CPU features are needed. It holds no real secrets.
+unsafe impl<const L: usize, const SPILLS: bool, const N: usize> Loops<N> for Terms<L, SPILLS> {
+    type Blocks = Self;
+    type Single = Terms<1, SPILLS>;
+    fn new(blocks: Self) -> Self {
+        blocks
+    }
+    fn blocks(self) -> Self {
+        self
+    }
+    unsafe fn run_steps(s: &mut [Self; N], work: Work, rows: Rows, steps: usize) {
+        let count = if N == 8 { 2 } else { 1 };
+        for i in 0..steps {
+            let rows = rows.at(i * count * rows.row);
+            let mut m = [Self([ZERO; L]); 2];
+            for (b, m) in m.iter_mut().take(count).enumerate() {
+                // SAFETY: the caller promises the steps.
+                *m = unsafe { Blocks::load(rows.src.wrapping_add(b * rows.row)) };
+            }
+            if let Work::Crypt(direction) = work {
+                let z = |l: usize, b: usize| {
+                    let word = |i: usize| s[i].0[l];
+                    match (count, b) {
+                        (2, 0) => xor(xor(word(1), word(6)), and(word(2), word(3))),
+                        (2, _) => xor(xor(word(2), word(5)), and(word(6), word(7))),
+                        _ => xor(xor(word(1), xor(word(4), word(5))), and(word(2), word(3))),
+                    }
+                };
+                for b in 0..count {
+                    let out = Self(core::array::from_fn(|l| xor(m[b].0[l], z(l, b))));
+                    // SAFETY: the caller promises the steps.
+                    unsafe { out.store(rows.dst.wrapping_add(b * rows.row)) };
+                    if direction == Direction::Decrypt {
+                        m[b] = out;
+                    }
+                }
+            }
+            *s = updated(*s, m);
+        }
+    }
+}
+
+/// Update of the standard.
+fn updated<const L: usize, const SPILLS: bool, const N: usize>(
+    s: [Terms<L, SPILLS>; N],
+    m: [Terms<L, SPILLS>; 2],
+) -> [Terms<L, SPILLS>; N] {
+    core::array::from_fn(|i| {
+        Terms(core::array::from_fn(|l| {
+            let message = if i % 4 == 0 && (N == 8 || i == 0) { m[i / 4].0[l] } else { ZERO };
+            aes(s[(i + N - 1) % N].0[l], xor(s[i].0[l], message))
+        }))
+    })
+}
+
+// SAFETY: no CPU features are needed. It holds no real secrets.
+unsafe impl Halves for Terms<2> {
     #[track_caller]
     fn swap(self) -> Self {
         Self(either([self.0[1], self.0[0]], self.0))
@@ -307,9 +373,9 @@ pub(super) struct Ideal<const L: usize, const BLOCKS: usize>([[Term; L]; 8]);
 
 // SAFETY: no CPU features are needed. It holds no real secrets.
 unsafe impl<const L: usize, const BLOCKS: usize> Sliced for Ideal<L, BLOCKS> {
-    type Blocks = Terms<L, 0>;
+    type Blocks = Terms<L>;
     type Lane = Ideal<1, BLOCKS>;
-    type Step = [Terms<L, 0>; BLOCKS];
+    type Step = [Terms<L>; BLOCKS];
     const BLOCKS: usize = BLOCKS;
 
     fn zero() -> Self {
@@ -377,8 +443,5 @@ unsafe impl<const L: usize, const BLOCKS: usize> Sliced for Ideal<L, BLOCKS> {
             }
         }
         out
-    }
-    fn first(words: [Self::Blocks; 8]) -> Self::Lane {
-        Ideal(words.map(|word| [word.0[0]]))
     }
 }

@@ -253,7 +253,7 @@ pub(crate) fn swap_nibbles<W: PlaneWord>(x: W) -> W {
 /// those of the second in its upper half.
 pub(crate) type Step<W, const N: usize, const BLOCKS: usize> = [[W; N]; BLOCKS];
 
-/// The words of a state: `N` groups of eight planes.
+/// The words of a state: `N` octets: eight planes each.
 pub(crate) type Planes<W, const N: usize> = [[W; 8]; N];
 
 /// Words, `N` of which form a plane, with the linear operations of a round.
@@ -272,15 +272,13 @@ pub(crate) trait Layout<const N: usize>: Cells + Linear<N> {
     type Lane<const BLOCKS: usize>: Machine<V = <Self::Blocks as Blocks>::Lane>;
 
     /// Returns the word and cell of a step that hold the bits of this word of the state.
-    fn home(group: usize, plane: usize) -> (usize, usize);
+    fn home(octet: usize, plane: usize) -> (usize, usize);
     /// Returns the word of the state whose bits are in cell `k` of word `n` of a step: the inverse
     /// of `home`.
     fn source(n: usize, k: usize) -> (usize, usize);
     /// Transposes the words of a message, whose index bits are those of the bytes in memory, to
     /// those of a step. It is its own inverse.
     fn transpose<const BLOCKS: usize>(step: &mut Step<Self, N, BLOCKS>);
-    /// Returns the machine of lane 0 of a state with these words.
-    fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS>;
 }
 
 /// Whether an instruction can rotate its operand for free.
@@ -331,8 +329,8 @@ impl Layout<4> for u32 {
     type Lane<const BLOCKS: usize> = Bitsliced<u32, 4, BLOCKS>;
 
     #[inline(always)]
-    fn home(group: usize, plane: usize) -> (usize, usize) {
-        (plane & 3, 2 * group + (plane >> 2))
+    fn home(octet: usize, plane: usize) -> (usize, usize) {
+        (plane & 3, 2 * octet + (plane >> 2))
     }
     #[inline(always)]
     fn source(n: usize, k: usize) -> (usize, usize) {
@@ -341,10 +339,6 @@ impl Layout<4> for u32 {
     #[inline(always)]
     fn transpose<const BLOCKS: usize>(step: &mut Step<u32, 4, BLOCKS>) {
         transpose_one_lane(step);
-    }
-    #[inline(always)]
-    fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS> {
-        Bitsliced::from_words(words)
     }
 }
 
@@ -374,8 +368,8 @@ impl Layout<4> for u64 {
     type Lane<const BLOCKS: usize> = Bitsliced<u64, 2, BLOCKS>;
 
     #[inline(always)]
-    fn home(group: usize, plane: usize) -> (usize, usize) {
-        (plane >> 1, 4 * (plane & 1) + group)
+    fn home(octet: usize, plane: usize) -> (usize, usize) {
+        (plane >> 1, 4 * (plane & 1) + octet)
     }
     #[inline(always)]
     fn source(n: usize, k: usize) -> (usize, usize) {
@@ -384,10 +378,6 @@ impl Layout<4> for u64 {
     #[inline(always)]
     fn transpose<const BLOCKS: usize>(step: &mut Step<u64, 4, BLOCKS>) {
         transpose_two_lanes(step);
-    }
-    #[inline(always)]
-    fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS> {
-        Bitsliced::from_words(words.map(Blocks::first))
     }
 }
 
@@ -431,8 +421,8 @@ impl Layout<2> for u64 {
     type Lane<const BLOCKS: usize> = Bitsliced<u64, 2, BLOCKS>;
 
     #[inline(always)]
-    fn home(group: usize, plane: usize) -> (usize, usize) {
-        ((plane >> 1) & 1, 4 * (plane & 1) + 2 * (plane >> 2) + group)
+    fn home(octet: usize, plane: usize) -> (usize, usize) {
+        ((plane >> 1) & 1, 4 * (plane & 1) + 2 * (plane >> 2) + octet)
     }
     #[inline(always)]
     fn source(n: usize, k: usize) -> (usize, usize) {
@@ -441,10 +431,6 @@ impl Layout<2> for u64 {
     #[inline(always)]
     fn transpose<const BLOCKS: usize>(step: &mut Step<u64, 2, BLOCKS>) {
         transpose_two_rows(step);
-    }
-    #[inline(always)]
-    fn first<const BLOCKS: usize>(words: [Self::Blocks; 8]) -> Self::Lane<BLOCKS> {
-        Bitsliced::from_words(words)
     }
 }
 
@@ -502,15 +488,15 @@ pub(crate) fn in_order() {
     compiler_fence(Ordering::SeqCst);
 }
 
-/// SubBytes on the planes of a group. A separate function where registers are few, so that nothing
+/// SubBytes on the planes of an octet. A separate function where registers are few, so that nothing
 /// else competes for them.
 #[cfg_attr(target_arch = "arm", inline(never))]
 #[cfg_attr(not(target_arch = "arm"), inline(always))]
-fn sub_bytes_of_group<W: PlaneWord, C: Circuit>(planes: &[W; 8], out: &mut MaybeUninit<[W; 8]>) {
+fn sub_bytes_of_octet<W: PlaneWord, C: Circuit>(planes: &[W; 8], out: &mut MaybeUninit<[W; 8]>) {
     out.write(C::sub_bytes(*planes));
 }
 
-/// SubBytes. Where registers are many, one call saves and restores them once for all groups.
+/// SubBytes. Where registers are many, one call saves and restores them once for all octets.
 #[cfg_attr(target_arch = "arm", inline(always))]
 #[cfg_attr(not(target_arch = "arm"), inline(never))]
 fn sub_bytes<'a, W: PlaneWord, C: Circuit, const N: usize>(
@@ -518,13 +504,13 @@ fn sub_bytes<'a, W: PlaneWord, C: Circuit, const N: usize>(
     out: &'a mut MaybeUninit<Planes<W, N>>,
 ) -> &'a Planes<W, N> {
     for (g, planes) in state.iter().enumerate() {
-        // SAFETY: `out` has room for `N` groups and `g` is below `N`; nothing is read.
-        sub_bytes_of_group::<W, C>(planes, unsafe {
+        // SAFETY: `out` has room for `N` octets and `g` is below `N`; nothing is read.
+        sub_bytes_of_octet::<W, C>(planes, unsafe {
             &mut *out.as_mut_ptr().cast::<MaybeUninit<[W; 8]>>().add(g)
         });
         in_order();
     }
-    // SAFETY: all `N` groups were written.
+    // SAFETY: all `N` octets were written.
     unsafe { out.assume_init_ref() }
 }
 
@@ -610,8 +596,8 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Bitsliced<W,
 
     /// Returns the part of a step's input that is added to one word of the state.
     #[inline(always)]
-    fn input(m: &Step<W, N, BLOCKS>, group: usize, plane: usize) -> W {
-        let (n, k) = W::home(group, plane);
+    fn input(m: &Step<W, N, BLOCKS>, octet: usize, plane: usize) -> W {
+        let (n, k) = W::home(octet, plane);
         let (b, k) = if BLOCKS == 2 { (k / 4, k % 4) } else { (0, k) };
         // `%` changes nothing; see `source`.
         (m[b % BLOCKS][n % N] >> (W::CELL * k as u32)) & Self::input_cells()
@@ -620,9 +606,9 @@ impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Bitsliced<W,
     /// Returns the word of the state whose bits are in cell `k` of word `n` of a step.
     #[inline(always)]
     fn source(&self, n: usize, k: usize) -> W {
-        let (group, plane) = W::source(n, k);
+        let (octet, plane) = W::source(n, k);
         // `%` changes nothing. It avoids bounds checks when optimising for size.
-        self.0[group % N][plane % 8]
+        self.0[octet % N][plane % 8]
     }
 
     /// With two blocks, exchanges the index bit at the top of the words with the number of the
@@ -824,10 +810,6 @@ unsafe impl<W: Layout<N>, const N: usize, const BLOCKS: usize, C: Circuit> Slice
         }
         s
     }
-    #[inline(always)]
-    fn first(words: [Self::Blocks; 8]) -> Self::Lane {
-        W::first(words)
-    }
 }
 
 #[cfg(test)]
@@ -919,9 +901,9 @@ mod tests {
     #[test]
     fn a_step_has_each_bit_once() {
         fn check<W: Layout<N>, const N: usize>() {
-            for (group, plane) in (0..N).flat_map(|g| (0..8).map(move |p| (g, p))) {
-                let (n, k) = W::home(group, plane);
-                assert_eq!(W::source(n, k), (group, plane));
+            for (octet, plane) in (0..N).flat_map(|g| (0..8).map(move |p| (g, p))) {
+                let (n, k) = W::home(octet, plane);
+                assert_eq!(W::source(n, k), (octet, plane));
             }
         }
         check::<u32, 4>();

@@ -3,50 +3,20 @@
 //! | file | contents |
 //! |---|---|
 //! | `bitsliced.rs` | machines for one and two lanes, bitsliced in general registers |
-//! | `lanes.rs` | machines for one, two and four lanes, bitsliced in vectors |
+//! | `byte_planes.rs` | machines for one, two and four lanes, bitsliced in vectors |
 //! | `sliced.rs` | the part that these have in common |
 //! | `sbox.rs` | the circuit of the S-box |
 //! | `permute.rs` | AES rounds by byte shuffles, for vectors that have them |
 //! | `gf256.rs` | the arithmetic of their tables |
 
-#[cfg_attr(
-    all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"),
-    allow(dead_code) // vectors are faster
-)]
 pub(crate) mod bitsliced;
-#[allow(dead_code)] // used by permutations of bytes
+pub(crate) mod byte_planes;
 pub(crate) mod gf256;
-#[cfg(any(
-    all(test, feature = "std"),
-    all(any(target_arch = "x86", target_arch = "x86_64"), target_feature = "sse2"),
-    all(target_family = "wasm", target_feature = "simd128"),
-    all(
-        target_arch = "arm",
-        target_endian = "little",
-        feature = "std",
-        any(target_os = "linux", target_os = "android")
-    )
-))]
-// Byte shuffles are faster with relaxed SIMD; on other CPUs tests alone use it, or the proofs.
-#[cfg_attr(
-    any(
-        all(palladion_one_backend, target_feature = "relaxed-simd"),
-        not(any(target_arch = "x86", target_arch = "x86_64", target_family = "wasm"))
-    ),
-    allow(dead_code, unused_imports, unused_macros)
-)]
-pub(crate) mod lanes;
-#[cfg(any(
-    all(test, feature = "std"),
-    target_arch = "x86",
-    all(target_arch = "x86_64", target_feature = "sse2"),
-    all(target_arch = "aarch64", target_endian = "little"),
-    all(target_family = "wasm", target_feature = "simd128")
-))]
-#[cfg_attr(all(test, palladion_test_reduced), allow(dead_code))] // used on other CPUs
 pub(crate) mod permute;
 pub(crate) mod sbox;
 pub(crate) mod sliced;
+#[cfg(all(target_family = "wasm", target_feature = "simd128"))]
+pub(crate) mod slots;
 
 #[cfg(test)]
 mod tests {
@@ -56,9 +26,9 @@ mod tests {
 
     // SAFETY: no CPU features are needed, and no branch or index depends on a value.
     unsafe impl Word for Soft {
-        crate::block::one_form!();
         type Blocks = Self;
         type Single = Self;
+        const SPILLS: bool = true;
 
         fn new(blocks: Self) -> Self {
             blocks

@@ -8,11 +8,9 @@
 use core::mem::MaybeUninit;
 
 use super::sbox::Bits;
-use crate::block::{Blocks, MAX_LANES, Vector, one_form};
-use crate::machine::{
-    C0, C1, FINAL_ROUNDS, Machine, load_at, load_word, store_all, store_at, truncate_at,
-};
-use crate::memory::wipe_at;
+use crate::block::{Blocks, MAX_LANES, Vector};
+use crate::machine::{C0, C1, FINAL_ROUNDS, Machine, Rows, Work};
+use crate::memory::{Direction, wipe_at};
 
 /// The states of some lanes in planes. `BLOCKS` is the number of input blocks per step: 2 for
 /// AEGIS-128, 1 for AEGIS-256.
@@ -30,8 +28,6 @@ pub(crate) unsafe trait Sliced: Copy {
     type Step: Copy;
     /// Blocks of input per lane and step.
     const BLOCKS: usize;
-    /// See [`Machine::LARGE`].
-    const LARGE: bool = true;
 
     /// Returns the state of all zeros.
     fn zero() -> Self;
@@ -101,8 +97,6 @@ pub(crate) unsafe trait Sliced: Copy {
     /// second half in the first word of that half. For AEGIS-128, unless `all`, the last word is
     /// left out. The other words of the result are meaningless.
     fn summed(&self, all: bool) -> Self;
-    /// Returns the machine of lane 0 of a state with these words.
-    fn first(words: [Self::Blocks; 8]) -> Self::Lane;
 
     /// Converts a step to vectors; with one block, the second is meaningless.
     #[inline(never)]
@@ -194,72 +188,70 @@ pub(super) fn add_words<W: Bits>(words: &mut [W], others: &[W]) {
     }
 }
 
+/// Loads the first `len` bytes of a step and pads them with zeros.
+///
+/// # Safety
+/// `len` bytes are readable.
+#[inline(never)]
+unsafe fn load_partial<S: Sliced>(src: *const u8, row: usize, len: usize) -> S::Step {
+    // SAFETY: the caller promises `len` bytes. With one block, nothing is read from the second row.
+    S::from_blocks(unsafe {
+        let second = if S::BLOCKS == 2 { part::<S>(row, len) } else { 0 };
+        [
+            S::Blocks::load_partial(src, part::<S>(0, len)),
+            S::Blocks::load_partial(src.wrapping_add(row), second),
+        ]
+    })
+}
+
+/// Stores the first `len` bytes of a step.
+///
+/// # Safety
+/// `len` bytes are writable.
+#[inline(never)]
+unsafe fn store_partial<S: Sliced>(step: S::Step, dst: *mut u8, row: usize, len: usize) {
+    let [first, second] = S::blocks(step);
+    // SAFETY: the caller promises `len` bytes.
+    unsafe {
+        first.store_partial(dst, part::<S>(0, len));
+        if S::BLOCKS == 2 {
+            second.store_partial(dst.wrapping_add(row), part::<S>(row, len));
+        }
+    }
+}
+
+/// Keeps the first `len` bytes of a step, and zeroes the rest.
+#[inline(never)]
+fn truncate<S: Sliced>(step: S::Step, row: usize, len: usize) -> S::Step {
+    let [first, second] = S::blocks(step);
+    S::from_blocks([first.truncate(part::<S>(0, len)), second.truncate(part::<S>(row, len))])
+}
+
+/// Returns how many of the first `len` bytes are in the row at `offset`.
+#[inline(always)]
+fn part<S: Sliced>(offset: usize, len: usize) -> usize {
+    len.saturating_sub(offset).min(16 * S::Blocks::LANES)
+}
+
 // SAFETY: the contract of `Sliced` contains that of `Machine`, and needs no CPU features.
 unsafe impl<S: Sliced> Machine for S {
-    one_form!();
     type V = S::Blocks;
     type Lane = S::Lane;
-    type Step = S::Step;
-    type Key = [S::Blocks; 2];
-    const BLOCKS: usize = S::BLOCKS;
+    const RATE: usize = S::BLOCKS;
     const SPILLS: bool = true;
-    const LARGE: bool = S::LARGE;
 
-    #[inline(always)]
-    fn first_mac_lane(tag_len: usize) -> usize {
-        if S::BLOCKS == 2 && tag_len == 16 { 0 } else { 1 }
-    }
-
-    #[inline(always)]
-    unsafe fn load(src: *const u8, row: usize) -> Self::Step {
-        // SAFETY: the caller promises readable rows.
-        unsafe { <S as Sliced>::load(src, row) }
-    }
-    #[inline(always)]
-    unsafe fn store(step: Self::Step, dst: *mut u8, row: usize) {
-        // SAFETY: the caller promises writable rows.
-        unsafe { <S as Sliced>::store(step, dst, row) }
-    }
     #[inline(never)]
-    unsafe fn load_partial(src: *const u8, row: usize, len: usize) -> Self::Step {
-        // SAFETY: the caller promises that the bytes of each row below `len` are readable. With one
-        // block, nothing is read from the second row.
-        S::from_blocks(unsafe {
-            [load_at(src, 0, len), load_at(src, row, if S::BLOCKS == 2 { len } else { 0 })]
-        })
-    }
-    #[inline(never)]
-    unsafe fn store_partial(step: Self::Step, dst: *mut u8, row: usize, len: usize) {
-        let [first, second] = S::blocks(step);
-        // SAFETY: the caller promises that the bytes of each row below `len` are writable.
-        unsafe {
-            store_at(first, dst, 0, len);
-            if S::BLOCKS == 2 {
-                store_at(second, dst, row, len);
-            }
-        }
-    }
-    #[inline(never)]
-    fn truncate(step: Self::Step, row: usize, len: usize) -> Self::Step {
-        let [first, second] = S::blocks(step);
-        S::from_blocks([truncate_at(first, 0, len), truncate_at(second, row, len)])
-    }
-
-    #[inline(always)]
-    unsafe fn load_key(src: *const u8) -> Self::Key {
-        // SAFETY: the caller promises a readable key: 16 bytes with two blocks per step, 32 with
-        // one.
-        unsafe {
-            [
-                S::Blocks::splat(src),
-                S::Blocks::splat(if S::BLOCKS == 2 { src } else { src.add(16) }),
-            ]
-        }
-    }
-    #[inline(never)]
-    unsafe fn init([k0, k1]: Self::Key, [n0, n1]: Self::Key, ctx: S::Blocks) -> Self {
-        // SAFETY: no CPU features are needed.
-        let (c0, c1) = unsafe { (S::Blocks::splat(C0.as_ptr()), S::Blocks::splat(C1.as_ptr())) };
+    unsafe fn init(key: *const u8, nonce: *const u8, ctx: S::Blocks) -> Self {
+        // SAFETY: the caller promises a readable key and nonce: 16 bytes with two blocks per step,
+        // 32 with one. No CPU features are needed.
+        let ([k0, k1], [n0, n1], c0, c1) = unsafe {
+            let load = |src: *const u8| {
+                let second = if S::BLOCKS == 2 { src } else { src.add(16) };
+                [S::Blocks::splat(src), S::Blocks::splat(second)]
+            };
+            let (c0, c1) = (S::Blocks::splat(C0.as_ptr()), S::Blocks::splat(C1.as_ptr()));
+            (load(key), load(nonce), c0, c1)
+        };
         let (k0n0, k1n1) = (k0.xor(n0), k1.xor(n1));
         let (k0c0, k1c1) = (k0.xor(c0), k1.xor(c1));
         let mut contexts = Self::zero();
@@ -279,65 +271,70 @@ unsafe impl<S: Sliced> Machine for S {
             s
         }
     }
-
     #[inline(always)]
-    fn absorb(&mut self, m: Self::Step) {
-        self.update(&m);
+    unsafe fn run_steps(&mut self, work: Work, rows: Rows, steps: usize) {
+        let Rows { src, dst, row } = rows;
+        let rate = row * S::BLOCKS;
+        let (mut at, stop) = (0, rate * steps);
+        let mut s = *self;
+        while at < stop {
+            // SAFETY: the caller promises the steps. In place, all of a step is read before any of
+            // it is written.
+            unsafe {
+                let mut m = S::load(src.wrapping_add(at), row);
+                if let Work::Crypt(direction) = work {
+                    let output = s.add_keystream(&m);
+                    S::store(output, dst.wrapping_add(at), row);
+                    if direction == Direction::Decrypt {
+                        m = output;
+                    }
+                }
+                s.update(&m);
+            }
+            at += rate;
+        }
+        *self = s;
     }
     #[inline(always)]
-    fn add_keystream(&self, m: Self::Step) -> Self::Step {
-        <S as Sliced>::add_keystream(self, &m)
+    unsafe fn run_last_step(&mut self, work: Work, rows: Rows, len: usize) {
+        let Rows { src, dst, row } = rows;
+        // SAFETY: the caller promises the bytes.
+        unsafe {
+            let mut m = load_partial::<Self>(src, row, len);
+            if let Work::Crypt(direction) = work {
+                let output = self.add_keystream(&m);
+                store_partial::<Self>(output, dst, row, len);
+                if direction == Direction::Decrypt {
+                    m = truncate::<Self>(output, row, len); // (DecPartial, §3.2.6)
+                }
+            }
+            self.update(&m);
+        }
     }
     #[inline(always)]
-    fn encrypt(&mut self, m: Self::Step) -> Self::Step {
-        let c = <S as Sliced>::add_keystream(self, &m);
-        self.update(&m);
-        c
+    fn absorb_blocks(&mut self, blocks: [S::Blocks; 2]) {
+        self.update(&S::from_blocks(blocks));
     }
     #[inline(always)]
-    fn decrypt(&mut self, c: Self::Step) -> Self::Step {
-        let m = <S as Sliced>::add_keystream(self, &c);
-        self.update(&m);
-        m
+    unsafe fn keystream(&self, dst: *mut u8, row: usize) {
+        // SAFETY: the caller promises a writable step.
+        unsafe { S::store(self.add_keystream(&S::zeros()), dst, row) }
     }
     #[inline(never)]
-    fn finalize(&mut self, lengths: S::Blocks) {
+    fn finish(&mut self, lengths: S::Blocks, tag_len: usize) -> [S::Blocks; 2] {
         let [t, _] = S::blocks(self.words_at(if S::BLOCKS == 2 { 2 } else { 3 }));
         let t = t.xor(lengths);
         self.repeat(None, [S::from_blocks([t, t])], FINAL_ROUNDS);
+        let [first, second] = self.sums(S::BLOCKS == 1 || tag_len != 16);
+        if tag_len == 16 { [first.xor(second); 2] } else { [first, second] }
     }
     #[inline(always)]
-    fn tag128(&self) -> S::Blocks {
-        let [first, second] = self.sums(S::BLOCKS == 1);
-        first.xor(second)
+    fn words(&self) -> [S::Blocks; 8] {
+        self.to_words()
     }
     #[inline(always)]
-    fn tag256(&self) -> (S::Blocks, S::Blocks) {
-        self.sums(true).into()
-    }
-    #[inline(always)]
-    fn step(blocks: [S::Blocks; 2]) -> Self::Step {
-        S::from_blocks(blocks)
-    }
-    #[inline(always)]
-    fn first(&self) -> Self::Lane {
-        <S as Sliced>::first(self.to_words())
-    }
-    #[inline(always)]
-    unsafe fn store_words(&self, dst: *mut u8, stride: usize) {
-        let words = self.to_words();
-        // SAFETY: the caller promises that the words are writable at `stride`.
-        unsafe { store_all(&words[..if S::BLOCKS == 2 { 8 } else { 6 }], dst, stride) }
-    }
-    #[inline(always)]
-    unsafe fn load_words(src: *const u8, stride: usize) -> Self {
-        // SAFETY: no CPU features are needed.
-        let mut words = [unsafe { S::Blocks::zero() }; 8];
-        for (i, word) in words.iter_mut().enumerate().take(if S::BLOCKS == 2 { 8 } else { 6 }) {
-            // SAFETY: the caller promises that the words are readable at `stride`.
-            *word = unsafe { load_word(src, stride, i) };
-        }
-        S::from_words(words)
+    unsafe fn from_words(words: [S::Blocks; 8]) -> Self {
+        <S as Sliced>::from_words(words)
     }
 }
 
@@ -466,7 +463,7 @@ pub(crate) mod tests {
                 );
             }
             assert_eq!(back, m);
-            s.absorb(step);
+            s.update(&step);
 
             let mut after = before.clone();
             for lane in 0..lanes {

@@ -1,14 +1,68 @@
-//! Detection of the CPU's features.
+//! Detection of the CPU's features, and the backends that need them.
 
 #[cfg(target_arch = "x86")]
 use core::arch::x86::{__cpuid_count, _xgetbv, CpuidResult};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
 
+use super::V1;
+use super::aesni::{Avx, Sse, X1};
+use super::ssse3::{Avx2, P1, P2, Ssse3};
+use super::vaes::{V2, Vaes};
+use super::vaes512::{M1, M2, M4, Vaes512};
+use crate::arch::backend::{Backend, Compiled};
+use crate::arch::tables::{x86, zen};
+use crate::soft::permute::Permuted;
+
+/// The backends, the fastest first. Some have other kernels for Zen.
+pub(crate) const COMPILED: &[Compiled<Cpu>] = &[
+    Compiled {
+        backend: Backend::VaesAvx512,
+        runs: |cpu| cpu.allow_vaes_avx512() && cpu.zen,
+        tables: zen::vaes_avx512::<Vaes512, M1, M2, M4>(),
+    },
+    Compiled {
+        backend: Backend::VaesAvx512,
+        runs: Cpu::allow_vaes_avx512,
+        tables: x86::vaes_avx512::<Vaes512, M1, M2, M4>(),
+    },
+    Compiled {
+        backend: Backend::VaesAvx2,
+        runs: |cpu| cpu.allow_vaes_avx2() && cpu.zen,
+        tables: zen::vaes_avx2::<Vaes, Avx, Sse, X1, V1, V2>(),
+    },
+    Compiled {
+        backend: Backend::VaesAvx2,
+        runs: Cpu::allow_vaes_avx2,
+        tables: x86::vaes_avx2::<Vaes, V1, V2>(),
+    },
+    Compiled {
+        backend: Backend::AesNiAvx,
+        runs: |cpu| cpu.allow_aesni_avx() && cpu.zen,
+        tables: zen::aesni_avx::<Avx, Sse, X1, V1>(),
+    },
+    Compiled {
+        backend: Backend::AesNiAvx,
+        runs: Cpu::allow_aesni_avx,
+        tables: x86::aesni_avx::<Avx, V1>(),
+    },
+    Compiled { backend: Backend::AesNi, runs: Cpu::allow_aesni, tables: x86::aesni::<Sse, X1>() },
+    Compiled {
+        backend: Backend::Avx2,
+        runs: Cpu::allow_avx2,
+        tables: x86::avx2::<Avx2, Permuted<P2>, Ssse3, Permuted<P1>>(),
+    },
+    Compiled {
+        backend: Backend::Ssse3,
+        runs: |cpu| cpu.ssse3,
+        tables: x86::ssse3::<Ssse3, Permuted<P1>>(),
+    },
+];
+
 /// The CPU's features that backends need, according to CPUID, if the operating system saves their
 /// registers. `is_x86_feature_detected!` needs `std`; a test compares the two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Features {
+pub(crate) struct Cpu {
     pub(crate) ssse3: bool,
     pub(crate) aes: bool,
     pub(crate) avx: bool,
@@ -21,7 +75,7 @@ pub(crate) struct Features {
     pub(crate) zen: bool,
 }
 
-impl Features {
+impl Cpu {
     /// Whether the kernels of `vaes512.rs` can run.
     pub(crate) fn allow_vaes_avx512(&self) -> bool {
         self.allow_vaes_avx2() && self.avx512f && self.avx512bw && self.avx512vl
@@ -105,7 +159,7 @@ impl Features {
 #[test]
 fn detection_agrees_with_the_standard_library() {
     use std::is_x86_feature_detected;
-    let expected = Features {
+    let expected = Cpu {
         ssse3: is_x86_feature_detected!("ssse3"),
         aes: is_x86_feature_detected!("aes"),
         avx: is_x86_feature_detected!("avx"),
@@ -116,5 +170,35 @@ fn detection_agrees_with_the_standard_library() {
         avx512vl: is_x86_feature_detected!("avx512vl"),
         zen: false, // unknown to it
     };
-    assert_eq!(Features { zen: false, ..Features::detect() }, expected);
+    assert_eq!(Cpu { zen: false, ..Cpu::detect() }, expected);
+}
+
+#[cfg(test)]
+#[test]
+fn each_cpu_gets_the_fastest_backend_it_can_run() {
+    let all = Cpu {
+        ssse3: true,
+        aes: true,
+        avx: true,
+        avx2: true,
+        vaes: true,
+        avx512f: true,
+        avx512bw: true,
+        avx512vl: true,
+        zen: true,
+    };
+    let best = |cpu: Cpu| {
+        let compiled = COMPILED.iter().find(|compiled| (compiled.runs)(&cpu));
+        compiled.map(|compiled| compiled.backend)
+    };
+    assert_eq!(best(all), Some(Backend::VaesAvx512));
+    assert_eq!(best(Cpu { zen: false, ..all }), Some(Backend::VaesAvx512));
+    assert_eq!(best(Cpu { avx512bw: false, ..all }), Some(Backend::VaesAvx2));
+    assert_eq!(best(Cpu { vaes: false, ..all }), Some(Backend::AesNiAvx));
+    assert_eq!(best(Cpu { avx: false, vaes: false, ..all }), Some(Backend::AesNi));
+    assert_eq!(best(Cpu { aes: false, ..all }), Some(Backend::Avx2));
+    assert_eq!(best(Cpu { aes: false, avx2: false, ..all }), Some(Backend::Ssse3));
+    assert_eq!(best(Cpu { aes: false, ssse3: false, ..all }), None);
+    assert_eq!(best(Cpu { ssse3: false, avx: false, vaes: false, ..all }), None);
+    assert_eq!(best(Cpu::default()), None);
 }

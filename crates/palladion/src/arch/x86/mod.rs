@@ -1,5 +1,5 @@
-//! x86 and x86-64: the code that the classes of CPUs share. Each file below is one class of CPUs
-//! with its tables of kernels.
+//! x86 and x86-64: the code that the classes of CPUs share. Each file below has the registers and
+//! features of one class.
 //!
 //! The compiler rejects functions with vectors when it compiles without SSE2, as for operating
 //! system kernels. None of this is compiled there.
@@ -9,16 +9,19 @@ use core::arch::x86::*;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
-use crate::block::{Blocks, MAX_LANES};
+use crate::block::{Blocks, MAX_LANES, Vector, Word};
+use crate::machine::Halfwise;
 
 pub(crate) mod aesni;
-pub(crate) mod cpu;
+mod cpu;
 mod overlapping;
 #[cfg(target_feature = "sse2")]
 pub(crate) mod sse2;
 pub(crate) mod ssse3;
 pub(crate) mod vaes;
 pub(crate) mod vaes512;
+
+pub(crate) use cpu::{COMPILED, Cpu};
 
 /// Returns an address that the compiler does not know to be the same.
 #[inline(always)]
@@ -46,7 +49,6 @@ macro_rules! register {
         xor_and |$p:ident, $q:ident, $r:ident| $xor_and:expr,
         load_partial |$src:ident, $load_len:ident| $load_partial:expr,
         store_partial |$value_:ident, $dst:ident, $store_len:ident| $store_partial:expr,
-        truncate |$whole:ident, $len:ident| $truncate:expr,
         lanes |$all:ident| $lanes_expr:expr, fold |$fold:ident| $fold_expr:expr;
         from_lanes |$parts:ident| $from_lanes:expr;
         $($more:tt)*
@@ -151,12 +153,6 @@ macro_rules! register {
                 unsafe { $store_partial }
             }
             #[inline(always)]
-            fn truncate(self, $len: usize) -> Self {
-                let $whole = self;
-                // SAFETY: `self` exists, so the CPU has the features.
-                Self(unsafe { $truncate })
-            }
-            #[inline(always)]
             fn xor_and(self, b: Self, c: Self) -> Self {
                 let ($p, $q, $r) = (self.0, b.0, c.0);
                 // SAFETY: `self` exists, so the CPU has the features.
@@ -223,7 +219,6 @@ macro_rules! one_block {
             xor_and |a, b, c| _mm_xor_si128(a, _mm_and_si128(b, c)),
             load_partial |src, len| overlapping::load_128(src, len),
             store_partial |x, dst, len| overlapping::store_128(x, dst, len),
-            truncate |x, len| _mm_and_si128(x.0, crate::block::mask_of_length::<Self>(len).0),
             lanes |x| [x; MAX_LANES], fold |x| x;
             from_lanes |x| x[0];
         }
@@ -243,7 +238,6 @@ macro_rules! two_blocks {
             xor_and |a, b, c| _mm256_xor_si256(a, _mm256_and_si256(b, c)),
             load_partial |src, len| overlapping::load_256(src, len),
             store_partial |x, dst, len| overlapping::store_256(x, dst, len),
-            truncate |x, len| _mm256_and_si256(x.0, crate::block::mask_of_length::<Self>(len).0),
             lanes |x| two_lanes(x), fold |x| fold_two(x.lanes());
             from_lanes |x| join(x[0], x[1]);
 
@@ -267,36 +261,26 @@ use two_blocks;
 /// Implements [`Word`] with the AES instructions.
 macro_rules! aes {
     (
-        $name:ident($register:ty) of $lane:ident, $aes:ident, needs $features:literal, $class:ident,
-        in_order $in_order:literal, three_way $three_way:literal $($more:tt)*
+        $name:ident($register:ty) of $lane:ident, $aes:ident, needs $features:literal, $class:ident
+        $($more:tt)*
     ) => {
         // SAFETY: a value exists only if the CPU has the features. A round is one instruction.
         unsafe impl Word for $name {
-            type Blocks = Self;
-            type Single = $lane;
-            $crate::block::one_form!();
-            const IN_ORDER: bool = $in_order;
-            const THREE_WAY: bool = $three_way;
+            crate::block::plain!($lane);
+            /// Words of one register each fit, but not into the eight registers of 32-bit x86.
+            const SPILLS: bool = cfg!(target_arch = "x86");
 
-            #[inline(always)]
-            fn new(blocks: Self) -> Self {
-                blocks
-            }
-            #[inline(always)]
-            fn blocks(self) -> Self {
-                self
-            }
-            #[inline(always)]
+    #[inline(always)]
             fn aes(self, round_key: Self) -> Self {
                 // SAFETY: `self` exists, so the CPU has the features.
                 Self(unsafe { $aes(self.0, round_key.0) })
             }
             #[inline(always)]
-            fn in_order(self) -> Self {
+            fn fence(self) -> Self {
                 #[inline]
                 #[target_feature(enable = $features)]
                 #[cfg_attr(miri, allow(unused_mut))]
-                fn in_order(mut x: $register) -> $register {
+                fn fence(mut x: $register) -> $register {
                     // SAFETY: it contains no instruction. It is not `pure`, so that such blocks
                     // stay in order.
                     #[cfg(not(miri))]
@@ -309,7 +293,7 @@ macro_rules! aes {
                     x
                 }
                 // SAFETY: `self` exists, so the CPU has the features.
-                if Self::IN_ORDER { Self(unsafe { in_order(self.0) }) } else { self }
+                Self(unsafe { fence(self.0) })
             }
             $($more)*
         }
@@ -317,41 +301,66 @@ macro_rules! aes {
 }
 use aes;
 
-/// Defines `update_256`, in `asm!` with a register for each word of two states. Left to choose, the
-/// compiler moves words between registers, lacks some, and puts words on the stack.
-macro_rules! update_256 {
-    ($register:ty, $class:ident, $features:literal, $first:tt $second:tt) => {
+/// Where an update of [`Halfwise`] adds the message, and what else it adds.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[derive(Clone, Copy)]
+enum Form<W> {
+    Early,
+    Late,
+    With(W),
+}
+
+/// Implements [`Halfwise`], in `asm!` with a register for each word of two states. Left to choose,
+/// the compiler moves words between registers, lacks some, and puts words on the stack.
+macro_rules! halfwise {
+    ($name:ident($register:ty), $class:ident, needs $features:literal, $first:tt $second:tt) => {
         // 32-bit x86 has eight registers, not 16. Miri does not support `asm!`.
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        impl Halfwise for $name {}
+
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        #[inline(always)]
-        fn update_256<const I: usize>(
-            s: [Self; 6],
-            m: Self,
-            form: $crate::block::Form<Self>,
-        ) -> [Self; 6] {
-            use $crate::block::Form;
-            type State = [$register; 6];
-            #[inline]
-            #[target_feature(enable = $features)]
-            fn first(s: State, m: $register, form: Form<$register>) -> State {
-                update_256!($class $first s m form)
+        impl Halfwise for $name {
+            #[inline(always)]
+            fn update<const I: usize>(s: [Self; 6], m: Self) -> [Self; 6] {
+                Self::update_as::<I>(s, m, $crate::arch::x86::Form::Early)
             }
-            #[inline]
-            #[target_feature(enable = $features)]
-            fn second(s: State, m: $register, form: Form<$register>) -> State {
-                update_256!($class $second s m form)
+            #[inline(always)]
+            fn update_late<const I: usize>(s: [Self; 6], m: Self) -> [Self; 6] {
+                Self::update_as::<I>(s, m, $crate::arch::x86::Form::Late)
             }
-            let form = match form {
-                Form::Early => Form::Early,
-                Form::Late => Form::Late,
-                Form::With(ctx) => Form::With(ctx.0),
-            };
-            let [s0, s1, s2, s3, s4, s5] = s;
-            let s = [s0.0, s1.0, s2.0, s3.0, s4.0, s5.0];
-            let update = if I == 0 { first } else { second };
-            // SAFETY: values exist, so the CPU has the features.
-            let [s0, s1, s2, s3, s4, s5] = unsafe { update(s, m.0, form) };
-            [Self(s0), Self(s1), Self(s2), Self(s3), Self(s4), Self(s5)]
+            #[inline(always)]
+            fn update_with<const I: usize>(s: [Self; 6], m: Self, ctx: Self) -> [Self; 6] {
+                Self::update_as::<I>(s, m, $crate::arch::x86::Form::With(ctx.0))
+            }
+        }
+
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        impl $name {
+            #[inline(always)]
+            fn update_as<const I: usize>(
+                s: [Self; 6],
+                m: Self,
+                form: $crate::arch::x86::Form<$register>,
+            ) -> [Self; 6] {
+                use $crate::arch::x86::Form;
+                type State = [$register; 6];
+                #[inline]
+                #[target_feature(enable = $features)]
+                fn first(s: State, m: $register, form: Form<$register>) -> State {
+                    halfwise!($class $first s m form)
+                }
+                #[inline]
+                #[target_feature(enable = $features)]
+                fn second(s: State, m: $register, form: Form<$register>) -> State {
+                    halfwise!($class $second s m form)
+                }
+                let [s0, s1, s2, s3, s4, s5] = s;
+                let s = [s0.0, s1.0, s2.0, s3.0, s4.0, s5.0];
+                let update = if I == 0 { first } else { second };
+                // SAFETY: values exist, so the CPU has the features.
+                let [s0, s1, s2, s3, s4, s5] = unsafe { update(s, m.0, form) };
+                [Self(s0), Self(s1), Self(s2), Self(s3), Self(s4), Self(s5)]
+            }
         }
     };
     ($class:ident [$r0:tt $r1:tt $r2:tt $r3:tt $r4:tt $r5:tt] $s:ident $m:ident $form:ident) => {{
@@ -412,9 +421,9 @@ macro_rules! update_256 {
         [s0, s1, s2, s3, s4, s5]
     }};
 }
-use update_256;
+use halfwise;
 
-/// Implements [`Halves`].
+/// Implements [`Halves`](crate::block::Halves).
 macro_rules! halves {
     ($name:ident, needs $features:literal, $instruction:literal) => {
         // SAFETY: a value exists only if the CPU has the features. Exchanging halves is one
@@ -473,3 +482,11 @@ unsafe fn two_lanes(x: __m256i) -> [__m128i; MAX_LANES] {
 fn fold_two<V: Blocks>([a, b, ..]: [V; MAX_LANES]) -> V {
     a.xor(b)
 }
+
+one_block! {
+    /// One block in an XMM register, with AES-NI and AVX.
+    V1
+}
+aes!(V1(__m128i) of V1, _mm_aesenc_si128, needs "sse2", xmm_reg);
+halfwise!(V1(__m128i), xmm_reg, needs "avx,aes",
+    ["xmm0" "xmm1" "xmm2" "xmm3" "xmm4" "xmm5"] ["xmm6" "xmm7" "xmm8" "xmm9" "xmm10" "xmm11"]);

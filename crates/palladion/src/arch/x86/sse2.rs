@@ -5,7 +5,7 @@ use core::arch::x86::*;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
-use crate::soft::lanes::{Register, register};
+use crate::soft::byte_planes::{Register, register};
 
 /// A vector of 128 bits. It is compiled only if the whole crate is compiled for SSE2.
 #[derive(Clone, Copy)]
@@ -94,7 +94,7 @@ impl Register for Xmm {
 #[cfg(test)]
 mod tests {
     use super::Xmm;
-    use crate::soft::lanes::tests;
+    use crate::soft::byte_planes::tests;
 
     #[test]
     fn rounds_are_those_of_the_standard() {

@@ -7,9 +7,7 @@ use core::arch::x86_64::*;
 
 use super::{aes, fold_two, halves, join, register, two_lanes};
 use crate::block::{Blocks, Halves, MAX_LANES, Vector, Word};
-use crate::driver::batch;
-use crate::driver::table::Tables;
-use crate::machine::{Aegis128, Aegis256, Packed128};
+use crate::driver::features::features;
 
 /// Returns the mask register for the first `len` bytes, at most 64.
 #[inline(always)]
@@ -25,9 +23,14 @@ register! {
     xor_and |a, b, c| _mm_ternarylogic_epi64::<0x78>(a, b, c),
     load_partial |src, len| _mm_maskz_loadu_epi8(mask(len) as __mmask16, src.cast()),
     store_partial |x, dst, len| _mm_mask_storeu_epi8(dst.cast(), mask(len) as __mmask16, x),
-    truncate |x, len| _mm_maskz_mov_epi8(mask(len) as __mmask16, x.0),
     lanes |x| [x; MAX_LANES], fold |x| x;
     from_lanes |x| x[0];
+
+    #[inline(always)]
+    fn truncate(self, len: usize) -> Self {
+        // SAFETY: `self` exists, so the CPU has the features.
+        Self(unsafe { _mm_maskz_mov_epi8(mask(len) as __mmask16, self.0) })
+    }
 }
 
 register! {
@@ -40,9 +43,14 @@ register! {
     xor_and |a, b, c| _mm256_ternarylogic_epi64::<0x78>(a, b, c),
     load_partial |src, len| _mm256_maskz_loadu_epi8(mask(len) as __mmask32, src.cast()),
     store_partial |x, dst, len| _mm256_mask_storeu_epi8(dst.cast(), mask(len) as __mmask32, x),
-    truncate |x, len| _mm256_maskz_mov_epi8(mask(len) as __mmask32, x.0),
     lanes |x| two_lanes(x), fold |x| fold_two(x.lanes());
     from_lanes |x| join(x[0], x[1]);
+
+    #[inline(always)]
+    fn truncate(self, len: usize) -> Self {
+        // SAFETY: `self` exists, so the CPU has the features.
+        Self(unsafe { _mm256_maskz_mov_epi8(mask(len) as __mmask32, self.0) })
+    }
 }
 
 register! {
@@ -54,7 +62,6 @@ register! {
     xor_and |a, b, c| _mm512_ternarylogic_epi64::<0x78>(a, b, c),
     load_partial |src, len| _mm512_maskz_loadu_epi8(mask(len), src.cast()),
     store_partial |x, dst, len| _mm512_mask_storeu_epi8(dst.cast(), mask(len), x),
-    truncate |x, len| _mm512_maskz_mov_epi8(mask(len), x.0),
     lanes |x| {
         let ([a, b, ..], [c, d, ..]) =
             (two_lanes(_mm512_castsi512_si256(x)), two_lanes(_mm512_extracti64x4_epi64::<1>(x)));
@@ -66,6 +73,12 @@ register! {
     from_lanes |x| _mm512_inserti64x4::<1>(
         _mm512_castsi256_si512(join(x[0], x[1])), join(x[2], x[3])
     );
+
+    #[inline(always)]
+    fn truncate(self, len: usize) -> Self {
+        // SAFETY: `self` exists, so the CPU has the features.
+        Self(unsafe { _mm512_maskz_mov_epi8(mask(len), self.0) })
+    }
 
     /// Loads both blocks of a message at once and separates them by shuffles, which takes fewer
     /// instructions than eight loads of a block.
@@ -96,13 +109,15 @@ register! {
     }
 }
 
-/// Defines `rounds_exactly`: in `asm!`, because the compiler moves instructions between empty ones.
-macro_rules! rounds_exactly {
+/// Defines `rounds`: eight of them are one `asm!`, because the compiler moves instructions between
+/// empty ones.
+macro_rules! exact_rounds {
     ($register:ty, $m:literal) => {
         // 32-bit x86 has eight registers, not 32. Miri does not support `asm!`.
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         #[inline(always)]
-        fn rounds_exactly(s: [Self; 8], k: [Self; 8]) -> [Self; 8] {
+        fn rounds<const N: usize>(s: [Self; N], k: [Self; N]) -> [Self; N] {
+            const { assert!(N == 8) }; // ZenTernary of AEGIS-128
             #[inline]
             #[target_feature(enable = "aes,vaes,avx512f,avx512vl")]
             fn rounds(s: [$register; 8], k: [$register; 8]) -> [$register; 8] {
@@ -133,25 +148,26 @@ macro_rules! rounds_exactly {
                 }
                 [r0, r1, r2, r3, r4, r5, r6, r7]
             }
-            let ([s0, s1, s2, s3, s4, s5, s6, s7], [k0, k1, k2, k3, k4, k5, k6, k7]) = (s, k);
             // SAFETY: values exist, so the CPU has the features.
             let [r0, r1, r2, r3, r4, r5, r6, r7] = unsafe {
                 rounds(
-                    [s0.0, s1.0, s2.0, s3.0, s4.0, s5.0, s6.0, s7.0],
-                    [k0.0, k1.0, k2.0, k3.0, k4.0, k5.0, k6.0, k7.0],
+                    [s[0].0, s[1].0, s[2].0, s[3].0, s[4].0, s[5].0, s[6].0, s[7].0],
+                    [k[0].0, k[1].0, k[2].0, k[3].0, k[4].0, k[5].0, k[6].0, k[7].0],
                 )
             };
-            [Self(r0), Self(r1), Self(r2), Self(r3), Self(r4), Self(r5), Self(r6), Self(r7)]
+            let eight = [r0, r1, r2, r3, r4, r5, r6, r7];
+            let mut out = s;
+            $crate::block::each!(i < N: out[i] = Self(eight[i]));
+            out
         }
     };
 }
 
-aes!(M1(__m128i) of M1, _mm_aesenc_si128, needs "sse2", xmm_reg,
-    in_order true, three_way true rounds_exactly! { __m128i, "x" });
-aes!(M2(__m256i) of M1, _mm256_aesenc_epi128, needs "avx2", ymm_reg,
-    in_order true, three_way true rounds_exactly! { __m256i, "y" });
-aes!(M4(__m512i) of M1, _mm512_aesenc_epi128, needs "avx512f", zmm_reg,
-    in_order true, three_way true);
+aes!(M1(__m128i) of M1, _mm_aesenc_si128, needs "sse2", xmm_reg
+    exact_rounds! { __m128i, "x" });
+aes!(M2(__m256i) of M1, _mm256_aesenc_epi128, needs "avx2", ymm_reg
+    exact_rounds! { __m256i, "y" });
+aes!(M4(__m512i) of M1, _mm512_aesenc_epi128, needs "avx512f", zmm_reg);
 halves!(M2, needs "avx2,avx512f,avx512vl", "vshufi64x2");
 
 /// # Safety
@@ -165,23 +181,7 @@ unsafe fn two_halves(low: *const u8, high: *const u8) -> __m512i {
     }
 }
 
-/// The kernels for Zen cores: AEGIS-128X2 in another order, 3 % faster there, and long messages of
-/// AEGIS-128L two at a time. Much data of AEGIS-128L is absorbed unpacked.
-pub(crate) const TABLES_FOR_ZEN: Tables = {
-    let mut tables = TABLES;
-    tables[0][0] = entry::table::<Packed128<M2, true>, 1>(TABLES[0][0].batch);
-    tables[0][1] = entry::table::<Aegis128<M2, true>, 1>(batch::list([]));
-    tables[0][0].batch[0].longest = 640;
-    tables
-};
-
-crate::driver::table::tables! {
-    #[target_feature(enable = "avx2,aes,vaes,avx512f,avx512bw,avx512vl")]
-    scrub: 384;
-    aegis128: [
-        Packed128<M2>, 1, batch [Aegis128<M4>, Aegis128<M2>]; Aegis128<M2>, 1; Aegis128<M4>, 1;]
-        any Aegis128<M1>;
-    aegis256: [
-        Aegis256<M1>, 1, batch [Aegis256<M4>, Aegis256<M2>]; Aegis256<M2>, 1; Aegis256<M4>, 1;]
-        any Aegis256<M1>;
+features! {
+    /// VAES and AVX-512.
+    Vaes512: "avx2,aes,vaes,avx512f,avx512bw,avx512vl", scrub 384
 }

@@ -1,9 +1,8 @@
-//! The backends, and the choice of one.
+//! The backends: their public names, and how the module of a CPU lists its own.
 
 use core::fmt;
-use core::str::FromStr;
 
-use super::choice;
+use crate::driver::kernels::Tables;
 
 /// An implementation of the ciphers for one class of CPU. All backends give the same results.
 ///
@@ -50,9 +49,6 @@ pub enum Backend {
     /// Any CPU: bitsliced, constant time, no AES instructions.
     Portable,
 }
-
-/// The environment variable that selects a backend by its name.
-pub const ENVIRONMENT_VARIABLE: &str = "PALLADION_BACKEND";
 
 impl Backend {
     /// All backends, the fastest first.
@@ -196,24 +192,6 @@ impl Backend {
             | Self::Portable => false,
         }
     }
-
-    /// Returns whether this build, on this CPU, can use the backend, and whether it computes the
-    /// right results here.
-    #[must_use]
-    pub fn is_available(self) -> bool {
-        choice::is_available(self)
-    }
-
-    /// Returns whether the CPU announces the instructions of this backend but computes wrong
-    /// results with them. Such a backend is not available.
-    ///
-    /// Emulators are the usual reason: QEMU before 8.1 computes VAES wrong. Microcode and
-    /// hypervisors can be others. Each backend but the portable one computes known answers before
-    /// it is used. A build with a single backend, as for firmware, does not check it.
-    #[must_use]
-    pub fn is_faulty(self) -> bool {
-        choice::is_faulty(self)
-    }
 }
 
 impl fmt::Display for Backend {
@@ -222,119 +200,11 @@ impl fmt::Display for Backend {
     }
 }
 
-impl FromStr for Backend {
-    type Err = BackendError;
-
-    /// Returns the backend with this name, whether or not it is available.
-    fn from_str(name: &str) -> Result<Self, BackendError> {
-        Self::ALL.iter().copied().find(|b| b.name() == name).ok_or(BackendError::Unknown)
-    }
+/// A backend that is compiled in.
+pub(crate) struct Compiled<Cpu> {
+    pub(crate) backend: Backend,
+    /// Tells whether the CPU has the features that the kernels are compiled for.
+    pub(crate) runs: fn(&Cpu) -> bool,
+    /// Stored inline: another pointer would be one more load before each kernel.
+    pub(crate) tables: Tables,
 }
-
-/// Returns the backend that new objects use: the fastest that the CPU supports, unless the
-/// environment variable `PALLADION_BACKEND` (with feature `std`) or [`set_backend`] selects
-/// another. A backend that computes wrong results here is left out: see [`Backend::is_faulty`].
-///
-/// # Errors
-///
-/// [`BackendError::Environment`] if the environment variable names no backend, or an unavailable
-/// one. Every operation then fails with [`Error::Backend`](crate::Error::Backend).
-///
-/// ```
-/// println!("AEGIS runs on {}", palladion::backend()?);
-/// # Ok::<(), palladion::BackendError>(())
-/// ```
-#[inline]
-pub fn backend() -> Result<Backend, BackendError> {
-    choice::backend()
-}
-
-/// Selects the backend for all new objects, in all threads, for tests and measurements. Existing
-/// objects keep theirs. Overrides the environment variable. It affects the whole process, so only
-/// programs should call it, not libraries.
-///
-/// # Errors
-///
-/// [`BackendError::Unavailable`] if this build, on this CPU, cannot use it;
-/// [`BackendError::Faulty`] if it computes wrong results here.
-///
-/// ```
-/// use palladion::{Backend, backend, set_backend};
-/// set_backend(Backend::Portable)?;
-/// assert_eq!(backend()?, Backend::Portable);
-/// # Ok::<(), palladion::BackendError>(())
-/// ```
-pub fn set_backend(backend: Backend) -> Result<(), BackendError> {
-    choice::set(backend)
-}
-
-/// A backend does not exist or is unavailable. The message lists the available ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BackendError {
-    /// No backend has this name.
-    Unknown,
-    /// The CPU or the build does not support the backend.
-    Unavailable(Backend),
-    /// The CPU announces the backend's instructions but computes wrong results with them: see
-    /// [`Backend::is_faulty`].
-    Faulty(Backend),
-    /// The environment variable `PALLADION_BACKEND` names no backend, or this unavailable one.
-    Environment(Option<Backend>),
-}
-
-impl BackendError {
-    /// Converts the error to one of the environment variable.
-    #[cfg(feature = "std")]
-    #[cfg_attr(palladion_one_backend, allow(dead_code))] // the variable is not used there
-    pub(crate) fn in_environment(self) -> Self {
-        match self {
-            Self::Unknown => Self::Environment(None),
-            Self::Unavailable(backend) | Self::Faulty(backend) => Self::Environment(Some(backend)),
-            Self::Environment(_) => self,
-        }
-    }
-}
-
-/// Why a backend computes wrong results.
-const FAULT: &str = " (a fault of the emulator, hypervisor or CPU; QEMU before 8.1 has one)";
-
-impl fmt::Display for BackendError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown => f.write_str("no backend has this name")?,
-            Self::Unavailable(backend) => {
-                write!(f, "the backend {backend} cannot run on this machine")?
-            }
-            Self::Faulty(backend) => {
-                write!(f, "the backend {backend} computes wrong results on this machine{FAULT}")?
-            }
-            Self::Environment(backend) => {
-                write!(f, "the environment variable {ENVIRONMENT_VARIABLE}")?;
-                #[cfg(feature = "std")]
-                if let Some(value) = std::env::var_os(ENVIRONMENT_VARIABLE) {
-                    write!(f, "=\"{}\"", value.to_string_lossy())?;
-                }
-                match backend {
-                    Some(backend) if backend.is_faulty() => {
-                        let what = "asks for a backend that computes wrong results on this machine";
-                        write!(f, " {what}{FAULT}")?
-                    }
-                    Some(_) => {
-                        f.write_str(" asks for a backend that cannot run on this machine")?
-                    }
-                    None => f.write_str(" names no backend")?,
-                }
-            }
-        }
-        f.write_str("; available: ")?;
-        let mut separator = "";
-        for backend in Backend::ALL.iter().filter(|b| b.is_available()) {
-            write!(f, "{separator}{backend}")?;
-            separator = ", ";
-        }
-        Ok(())
-    }
-}
-
-impl core::error::Error for BackendError {}

@@ -1,6 +1,6 @@
 //! One block in two general registers, in the order of bytes of vectors.
 
-use super::{Blocks, Vector, one_lane};
+use crate::block::{Blocks, Vector, one_lane};
 
 /// One block as two numbers whose highest bits are bytes 0 and 8. In memory, they have the order
 /// that the instruction which loads two doublewords expects, whatever the order of bytes.
@@ -42,12 +42,6 @@ unsafe impl Blocks for Doublewords {
     #[inline(always)]
     unsafe fn splat_words(first: u64, second: u64) -> Self {
         Self(first.swap_bytes(), second.swap_bytes())
-    }
-    #[inline(always)]
-    fn truncate(self, len: usize) -> Self {
-        // SAFETY: `self` exists, so the CPU has the features.
-        let mask = unsafe { super::mask_of_length::<Self>(len) };
-        Self(self.0 & mask.0, self.1 & mask.1)
     }
     #[inline(always)]
     fn xor_and(self, b: Self, c: Self) -> Self {

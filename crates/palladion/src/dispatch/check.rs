@@ -6,8 +6,9 @@
 
 use core::ptr;
 
-use crate::driver::table::{Kernels, StateKernels, Tables};
-use crate::driver::{Data, Message, Work};
+use crate::driver::Message;
+use crate::driver::kernels::{Data, Kernels, MessageKernels, StateKernels, Tables};
+use crate::machine::Work;
 use crate::memory::Direction;
 
 /// The length of the message: at least two whole steps and a part of one, in every variant.
@@ -37,12 +38,12 @@ const ANSWERS: [[u128; 3]; 2] = [
 /// # Safety
 /// The CPU has the features that the kernels are compiled for.
 pub(crate) unsafe fn are_right(tables: &Tables) -> bool {
-    tables.iter().zip(&ANSWERS).enumerate().all(|(family, (kernels, answers))| {
-        kernels.iter().zip(answers).enumerate().all(|(class, (kernels, answer))| {
+    ANSWERS.iter().enumerate().all(|(family, answers)| {
+        [1, 2, 4].into_iter().zip(answers).all(|(degree, answer)| {
             let key_len = if family == 0 { 16 } else { 32 };
-            // SAFETY: the caller promises the CPU features; the first three classes are those of
-            // degrees 1, 2 and 4, and these are the families' key lengths.
-            unsafe { is_right(kernels, 1 << class, key_len, *answer) }
+            // SAFETY: the caller promises the CPU features; the kernels are for this degree and
+            // this is the family's key length.
+            unsafe { is_right(tables.of(family, degree), degree, key_len, *answer) }
         })
     })
 }
@@ -67,18 +68,18 @@ unsafe fn is_right(kernels: &Kernels, degree: usize, key_len: usize, answer: u12
     // aligned and large enough for a state of it, and `init` writes the state first. The slices
     // are valid memory.
     unsafe {
-        let StateKernels { init, process, finalize, .. } = kernels.state;
+        let StateKernels { init, advance, finalize, .. } = kernels.state;
         init(memory, degree, key.as_ptr(), nonce.as_ptr(), ptr::null());
         let data = Data { src: ad.as_ptr(), dst: ptr::null_mut(), len: AD_LEN };
-        process(memory, degree, Work::Absorb, &data);
+        advance(memory, degree, Work::Absorb, &data);
         let data = Data { src: text.as_ptr(), dst: by_state.as_mut_ptr(), len: LEN };
-        process(memory, degree, Work::Crypt(Direction::Encrypt), &data);
+        advance(memory, degree, Work::Crypt(Direction::Encrypt), &data);
         finalize(memory, degree, AD_LEN as u64, LEN as u64, tag.as_mut_ptr(), tag.len());
     }
     if sum(&tag) ^ sum(&by_state) != answer {
         return false;
     }
-    let Some([seal, open, _]) = kernels.message_kernels() else { return true };
+    let Some(MessageKernels { seal, open, .. }) = kernels.message else { return true };
     let message = Message {
         key: key.as_ptr(),
         nonce: nonce.as_ptr(),
@@ -123,7 +124,7 @@ mod tests {
 
     use palladion_reference::{Aegis, Family};
 
-    use super::super::best;
+    use super::super::choice::best;
     use super::*;
 
     #[test]
@@ -146,11 +147,16 @@ mod tests {
         &best().unwrap().tables
     }
 
+    /// The kernels to spoil.
+    fn one() -> Kernels {
+        right().aegis128.one
+    }
+
     // Each calls a right kernel and flips one bit of what it wrote.
     unsafe fn encrypt_wrong(state: *mut u8, degree: usize, work: Work, data: &Data) {
         // SAFETY: the caller keeps the contract of the kernel.
         unsafe {
-            (right()[0][0].state.process)(state, degree, work, data);
+            (one().state.advance)(state, degree, work, data);
             if work != Work::Absorb {
                 *data.dst.add(LEN - 1) ^= 0x80;
             }
@@ -159,25 +165,23 @@ mod tests {
     unsafe fn absorb_wrong(state: *mut u8, degree: usize, work: Work, data: &Data) {
         // SAFETY: the caller keeps the contract of the kernel.
         unsafe {
-            (right()[0][0].state.process)(state, degree, work, data);
+            (one().state.advance)(state, degree, work, data);
             if work == Work::Absorb {
                 *state ^= 1;
             }
         }
     }
     unsafe fn seal_wrong(message: &Message) -> bool {
-        let [seal, ..] = right()[0][0].message_kernels().unwrap();
         // SAFETY: the caller keeps the contract of the kernel.
         unsafe {
-            *message.dst ^= u8::from(seal(message));
+            *message.dst ^= u8::from((one().message.unwrap().seal)(message));
         }
         true
     }
     unsafe fn open_wrong(message: &Message) -> bool {
-        let [_, open, _] = right()[0][0].message_kernels().unwrap();
         // SAFETY: the caller keeps the contract of the kernel.
         unsafe {
-            let authentic = open(message);
+            let authentic = (one().message.unwrap().open)(message);
             *message.dst ^= 1;
             authentic
         }
@@ -188,18 +192,20 @@ mod tests {
         // SAFETY: the CPU has the features.
         let are_right = |tables: &Tables| unsafe { are_right(tables) };
         assert!(are_right(right()));
-        let kernels = right()[0][0];
-        let mut wrong = vec![kernels; 2];
-        wrong[0].state.process = encrypt_wrong;
-        wrong[1].state.process = absorb_wrong;
+        let mut wrong = vec![one(); 2];
+        wrong[0].state.advance = encrypt_wrong;
+        wrong[1].state.advance = absorb_wrong;
         // Not every backend has kernels for whole messages.
-        if let Some([seal, open, mac]) = kernels.message_kernels() {
-            wrong.push(kernels.with_message_kernels([seal_wrong, open, mac]));
-            wrong.push(kernels.with_message_kernels([seal, open_wrong, mac]));
+        if let Some(right) = one().message {
+            let spoilt = [
+                MessageKernels { seal: seal_wrong, ..right },
+                MessageKernels { open: open_wrong, ..right },
+            ];
+            wrong.extend(spoilt.map(|message| Kernels { message: Some(message), ..one() }));
         }
         for (i, kernels) in wrong.into_iter().enumerate() {
             let mut tables = *right();
-            tables[0][0] = kernels;
+            tables.aegis128.one = kernels;
             assert!(!are_right(&tables), "fault {i}");
         }
     }

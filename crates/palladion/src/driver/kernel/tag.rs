@@ -28,10 +28,12 @@ pub(super) fn add<V: Blocks>(a: [V; 2], b: [V; 2]) -> [V; 2] {
 pub(super) unsafe fn write<V: Blocks>(sum: [V; 2], tag: *mut u8, tag_len: usize) {
     // SAFETY: the caller promises `tag_len` writable bytes.
     unsafe {
-        sum[0].fold().store(tag);
+        // The second half first: a branch would separate reversing the bytes of the first from its
+        // store, which POWER does in one instruction.
         if tag_len != 16 {
             sum[1].fold().store(tag.add(16));
         }
+        sum[0].fold().store(tag);
     }
 }
 
@@ -57,7 +59,7 @@ pub(super) unsafe fn is_equal<V: Blocks>(sum: [V; 2], tag: *const u8, tag_len: u
 }
 
 /// The end of FinalizeMac (§8): lane 0 absorbs the lanes' tags and produces the MAC.
-pub(super) struct MacEnd<L: Machine> {
+struct MacEnd<L: Machine> {
     last: L,
     /// The first block of a step that is not yet complete.
     pending: Option<L::V>,
@@ -65,45 +67,61 @@ pub(super) struct MacEnd<L: Machine> {
 
 impl<L: Machine> MacEnd<L> {
     #[inline(always)]
-    pub(super) fn new(first_lane: L) -> Self {
-        Self { last: first_lane, pending: None }
+    pub(super) fn new<M: Machine<Lane = L>>(first: &M) -> Self
+    where
+        M::V: Blocks<Lane = L::V>,
+    {
+        let words = first.words();
+        // Not `map`, which the compiler does not always inline.
+        let mut lane = [words[0].first(); 8];
+        let mut i = 1;
+        while i < 8 {
+            // Each complete, which takes fewer registers than parts that are to be added.
+            lane[i] = words[i].first().after(lane[i - 1]);
+            i += 1;
+        }
+        // SAFETY: a state exists, so the CPU has the features.
+        Self { last: unsafe { L::from_words(lane) }, pending: None }
     }
 
-    /// Absorbs the tags of one group's lanes, `tag_len` bytes each. Groups come in order.
+    /// Absorbs the tags of the lanes of the group with this number, `tag_len` bytes each. Groups
+    /// come in order.
     #[inline(always)]
     pub(super) fn absorb<M: Machine<Lane = L>>(
         &mut self,
-        group: usize,
+        number: usize,
         tags: [M::V; 2],
         tag_len: usize,
     ) where
         M::V: Blocks<Lane = L::V>,
     {
         let blocks = [tags[0].lanes(), tags[1].lanes()];
-        if L::LARGE {
+        if L::SPILLS {
             // One copy of the step.
-            return self.absorb_tags::<M>(group, blocks, tag_len);
+            return self.absorb_tags::<M>(number, blocks, tag_len);
         }
         // A constant in each branch keeps the lanes in registers.
         if tag_len == 16 {
-            self.absorb_tags::<M>(group, blocks, 16);
+            self.absorb_tags::<M>(number, blocks, 16);
         } else {
-            self.absorb_tags::<M>(group, blocks, 32);
+            self.absorb_tags::<M>(number, blocks, 32);
         }
     }
 
     #[inline(always)]
     fn absorb_tags<M: Machine<Lane = L>>(
         &mut self,
-        group: usize,
+        number: usize,
         blocks: [[L::V; MAX_LANES]; 2],
         tag_len: usize,
     ) {
         let blocks_per_tag = if tag_len == 16 { 1 } else { 2 };
+        // Lane 0 leaves out its own tag, except of AEGIS-128 with short tags.
+        let first_lane = if L::RATE == 2 && tag_len == 16 { 0 } else { 1 };
         // Not iterators, which take long to compile.
         let mut lane = 0;
         while lane < M::V::LANES {
-            if group * M::V::LANES + lane >= M::first_mac_lane(tag_len) {
+            if number * M::V::LANES + lane >= first_lane {
                 let mut i = 0;
                 while i < blocks_per_tag {
                     self.absorb_block(blocks[i & 1][lane]); // `&` avoids a bounds check
@@ -116,34 +134,55 @@ impl<L: Machine> MacEnd<L> {
 
     #[inline(always)]
     fn absorb_block(&mut self, block: L::V) {
-        if L::BLOCKS == 1 {
-            self.last.absorb(L::step([block, block]));
+        if L::RATE == 1 {
+            self.last.absorb_blocks([block, block]);
         } else if let Some(first) = self.pending.take() {
-            self.last.absorb(L::step([first, block]));
+            self.last.absorb_blocks([first, block]);
         } else {
             self.pending = Some(block);
         }
     }
 
-    /// Writes the MAC.
+    /// Writes the MAC of a degree above 1.
     ///
     /// # Safety
     /// `tag_len` bytes, 16 or 32, are writable at `tag`.
     #[inline(always)]
     pub(super) unsafe fn write(mut self, degree: usize, tag: *mut u8, tag_len: usize) {
         debug_assert!(self.pending.is_none()); // `check_mac` rejects odd numbers of blocks
+        // Constants, so that the optimiser does not keep the vector of the first lengths, for which
+        // there is no register.
+        let tag_bits = if tag_len == 16 { 128 } else { 256 };
         // SAFETY: the caller promises `tag_len` writable bytes. `self` exists, so the CPU has the
         // features.
         unsafe {
-            let sum = if degree > 1 {
-                // Constants, so that the optimiser does not keep the vector of the first lengths,
-                // for which there is no register.
-                let tag_bits = if tag_len == 16 { 128 } else { 256 };
-                self.last.finish(L::V::splat_words(degree as u64, tag_bits), tag_len)
-            } else {
-                self.last.tag(tag_len)
-            };
-            write(sum, tag, tag_len);
+            let lengths = L::V::splat_words(degree as u64, tag_bits);
+            write(self.last.finish(lengths, tag_len), tag, tag_len);
         }
+    }
+}
+
+/// Writes the MAC of a state from its first group and the tags of each group.
+///
+/// # Safety
+/// `tag_len` bytes, 16 or 32, are writable at `tag`.
+#[inline(always)]
+pub(super) unsafe fn write_mac<M: Machine>(
+    first: &M,
+    tags: impl Fn(usize) -> [M::V; 2],
+    degree: usize,
+    tag: *mut u8,
+    tag_len: usize,
+) {
+    // SAFETY: the caller promises `tag_len` writable bytes.
+    unsafe {
+        if degree == 1 {
+            return write(tags(0), tag, tag_len);
+        }
+        let mut end = MacEnd::new(first);
+        for number in 0..degree / M::V::LANES {
+            end.absorb::<M>(number, tags(number), tag_len);
+        }
+        end.write(degree, tag, tag_len);
     }
 }

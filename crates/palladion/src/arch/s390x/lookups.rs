@@ -33,7 +33,7 @@ const LARGE: u8 = 64;
 
 /// The tables, in the order of the vector registers from v16 on.
 #[repr(C, align(16))]
-pub(super) struct Tables {
+pub(super) struct Lookups {
     /// log i.
     log_i: [u8; 16],
     /// log k, with an offset.
@@ -62,9 +62,9 @@ pub(super) struct Tables {
 }
 
 /// The text of the loops has this offset.
-const _: () = assert!(core::mem::offset_of!(Tables, shift_rows_again) == 224);
+const _: () = assert!(core::mem::offset_of!(Lookups, shift_rows_again) == 224);
 
-pub(super) static TABLES: Tables = {
+pub(super) static LOOKUPS: Lookups = {
     /// The logarithm of an element of GF(16) that is not zero.
     const fn log(element: u8) -> usize {
         let mut n = 0;
@@ -87,7 +87,7 @@ pub(super) static TABLES: Tables = {
         n += 1;
     }
 
-    let mut t = Tables {
+    let mut t = Lookups {
         log_i: [ZERO; 16],
         log_k: [ZERO; 16],
         log_m: [LARGE; 32],
@@ -164,7 +164,7 @@ fn s_box_and_its_double() {
         let powers = core::iter::successors(Some(a), |&a| Some(double(a)));
         powers.take(8).enumerate().fold(0, |sum, (i, a)| sum ^ if b >> i & 1 == 1 { a } else { 0 })
     }
-    let t = &TABLES;
+    let t = &LOOKUPS;
     let lookup = |table: &[u8; 32], index: u8| table[usize::from(index % 32)];
     let linear = |map: &[[u8; 16]; 2], byte: u8| {
         map[0][usize::from(byte & 15)] ^ map[1][usize::from(byte >> 4)]

@@ -1,7 +1,6 @@
 //! Which messages of a batch go into one kernel.
 
 use core::fmt;
-use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::slice;
 
@@ -10,44 +9,7 @@ use crate::driver::variant::Variant;
 use crate::driver::{Message, batch, message};
 use crate::error::Error;
 use crate::family::Family;
-use crate::memory::{Direction, InOut, WipedBytes};
-
-/// A message that borrows its memory.
-pub(crate) struct Borrowed<'a> {
-    pub(crate) message: Message,
-    memory: PhantomData<(&'a [u8], &'a mut [u8])>,
-}
-
-// SAFETY: it stands for shared slices and mutable slices of bytes, both `Send`.
-unsafe impl Send for Borrowed<'_> {}
-// SAFETY: it stands for shared slices and mutable slices of bytes, both `Sync`.
-unsafe impl Sync for Borrowed<'_> {}
-
-impl<'a> Borrowed<'a> {
-    #[inline(always)] // creates the message in place
-    pub(crate) fn new<F: Family, const T: usize>(
-        [key, nonce, ad]: [&'a [u8]; 3],
-        io: &InOut<'a>,
-        tag: *mut u8,
-        direction: Direction,
-    ) -> Result<Self, Error> {
-        let message = Message::new::<F>(key, nonce, ad, io, tag, T);
-        check_limits(&message, direction)?;
-        Ok(Self { message, memory: PhantomData })
-    }
-}
-
-/// Checks the standard's limits of lengths.
-#[inline(always)]
-pub(crate) fn check_limits(message: &Message, direction: Direction) -> Result<(), Error> {
-    let what = match direction {
-        Direction::Encrypt => "message",
-        Direction::Decrypt => "ciphertext",
-    };
-    Error::check_limit("associated data", 0, message.ad_len)?;
-    Error::check_limit(what, 0, message.len)?;
-    Ok(())
-}
+use crate::memory::{Direction, WipedBytes};
 
 /// Some messages of a batch failed. The others were processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +80,7 @@ impl<O: FnMut(usize, Error)> Failures<O> {
 /// All messages are valid as [`Message`] requires, with the family's key length and tags of one
 /// length. No memory that one writes is used by another.
 #[inline]
-pub(crate) unsafe fn run<F: Family, const D: usize>(
+pub(crate) unsafe fn crypt_all<F: Family, const D: usize>(
     messages: impl Iterator<Item = Result<Message, Error>>,
     direction: Direction,
     on_failure: impl FnMut(usize, Error),
@@ -148,7 +110,7 @@ pub(crate) unsafe fn run<F: Family, const D: usize>(
 /// Processes each message by itself.
 ///
 /// # Safety
-/// The same as for [`run`].
+/// The same as for [`crypt_all`].
 #[inline(always)] // the messages are created here
 unsafe fn one_by_one<V: Variant>(
     variant: V,
@@ -163,7 +125,7 @@ unsafe fn one_by_one<V: Variant>(
         match &next {
             Ok(message) => {
                 // SAFETY: the caller promises valid messages.
-                if !unsafe { process_one(variant, message, direction) } {
+                if !unsafe { message::execute(variant, direction.into(), message) } {
                     failures.add(place, Error::VerificationFailed);
                 }
             }
@@ -176,7 +138,7 @@ unsafe fn one_by_one<V: Variant>(
 /// Processes messages in windows, which have room for partners of each size.
 ///
 /// # Safety
-/// The same as for [`run`].
+/// The same as for [`crypt_all`].
 #[inline(always)] // the messages are created here
 unsafe fn together<V: Variant>(
     variant: V,
@@ -200,7 +162,7 @@ unsafe fn together<V: Variant>(
         if complete {
             let first = place + usize::from(next.is_ok()) - count;
             // SAFETY: so many messages were written, and the caller promises that they are valid.
-            unsafe { process_room(variant, &room, count, first, direction, failures) };
+            unsafe { crypt_room(variant, &room, count, first, direction, failures) };
             count = 0;
             if let Err(error) = next {
                 failures.add(place, error);
@@ -209,16 +171,16 @@ unsafe fn together<V: Variant>(
         place += 1;
     }
     // SAFETY: so many messages were written, and the caller promises that they are valid.
-    unsafe { process_room(variant, &room, count, place - count, direction, failures) };
+    unsafe { crypt_room(variant, &room, count, place - count, direction, failures) };
     batch::finish(variant);
 }
 
 /// Processes the first `count` messages of a window, which begins at place `first` of the batch.
 ///
 /// # Safety
-/// The same as for [`run`]; the messages were written.
+/// The same as for [`crypt_all`]; the messages were written.
 #[inline]
-unsafe fn process_room<V: Variant>(
+unsafe fn crypt_room<V: Variant>(
     variant: V,
     room: &[MaybeUninit<Message>; WINDOW],
     count: usize,
@@ -229,31 +191,13 @@ unsafe fn process_room<V: Variant>(
     // SAFETY: the caller promises so many messages.
     let mut wrong = unsafe {
         match slice::from_raw_parts(room.as_ptr().cast(), count) {
-            [message] => u64::from(!process_one(variant, message, direction)),
-            messages => process_window(variant, messages, direction),
+            [message] => u64::from(!message::execute(variant, direction.into(), message)),
+            messages => crypt_window(variant, messages, direction),
         }
     };
     while wrong != 0 {
         failures.add(first + wrong.trailing_zeros() as usize, Error::VerificationFailed);
         wrong &= wrong - 1;
-    }
-}
-
-/// Processes a message by itself. Returns whether it is authentic.
-///
-/// # Safety
-/// The message is valid as [`Message`] requires, with the key length of the variant.
-#[inline(always)]
-unsafe fn process_one<V: Variant>(variant: V, message: &Message, direction: Direction) -> bool {
-    // SAFETY: the caller promises a valid message.
-    unsafe {
-        match direction {
-            Direction::Encrypt => {
-                message::seal(variant, message);
-                true
-            }
-            Direction::Decrypt => message::open(variant, message),
-        }
     }
 }
 
@@ -287,19 +231,15 @@ impl Size {
 /// `i` is not authentic.
 ///
 /// # Safety
-/// The same as for [`run`].
+/// The same as for [`crypt_all`].
 #[inline(never)]
-unsafe fn process_window<V: Variant>(
-    variant: V,
-    messages: &[Message],
-    direction: Direction,
-) -> u64 {
+unsafe fn crypt_window<V: Variant>(variant: V, messages: &[Message], direction: Direction) -> u64 {
     let [first, others @ ..] = messages else { return 0 };
     let lens = |m: &Message| (m.len, m.ad_len);
     if others.iter().fold(true, |alike, other| alike & (lens(other) == lens(first))) {
         let each = |i| messages.as_ptr().wrapping_add(i);
         // SAFETY: the caller promises valid messages.
-        return unsafe { process_same(variant, messages.len(), each, direction) };
+        return unsafe { crypt_same(variant, messages.len(), each, direction) };
     }
     let (mut order, mut count) = ([Size(0); WINDOW], 0);
     let mut wrong = 0;
@@ -310,7 +250,8 @@ unsafe fn process_window<V: Variant>(
             count += 1;
         } else {
             // SAFETY: the caller promises valid messages.
-            wrong |= u64::from(!unsafe { process_one(variant, message, direction) }) << place;
+            wrong |= u64::from(!unsafe { message::execute(variant, direction.into(), message) })
+                << place;
         }
     }
     let order = &mut order[..count];
@@ -319,7 +260,7 @@ unsafe fn process_window<V: Variant>(
         let place = |i: usize| same.get(i).map_or(0, Size::place);
         let each = |i| messages.as_ptr().wrapping_add(place(i));
         // SAFETY: the caller promises valid messages. These have the same sizes.
-        let mut forged = unsafe { process_same(variant, same.len(), each, direction) };
+        let mut forged = unsafe { crypt_same(variant, same.len(), each, direction) };
         while forged != 0 {
             wrong |= 1 << place(forged.trailing_zeros() as usize);
             forged &= forged - 1;
@@ -333,9 +274,9 @@ unsafe fn process_window<V: Variant>(
 ///
 /// # Safety
 /// `count` is not zero. `message` returns the address of each of the messages, whatever it returns
-/// for other numbers. They are valid as [`run`] requires and have the same number of steps.
+/// for other numbers. They are valid as [`crypt_all`] requires and have the same number of steps.
 #[inline(always)]
-pub(crate) unsafe fn process_same<V: Variant>(
+pub(crate) unsafe fn crypt_same<V: Variant>(
     variant: V,
     count: usize,
     message: impl Fn(usize) -> *const Message,
@@ -347,13 +288,13 @@ pub(crate) unsafe fn process_same<V: Variant>(
     unsafe {
         for kernel in batch::kernels(variant, (*message(0)).len) {
             while count - done >= kernel.messages {
-                let group = core::array::from_fn(|i| message(done + i));
-                wrong |= u64::from(batch::process_together(kernel, &group, direction)) << done;
+                let partners = core::array::from_fn(|i| message(done + i));
+                wrong |= u64::from(batch::crypt_together(kernel, &partners, direction)) << done;
                 done += kernel.messages;
             }
         }
         for i in done..count {
-            wrong |= u64::from(!process_one(variant, &*message(i), direction)) << i;
+            wrong |= u64::from(!message::execute(variant, direction.into(), &*message(i))) << i;
         }
     }
     wrong

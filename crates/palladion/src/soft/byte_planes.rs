@@ -3,10 +3,10 @@
 //!
 //! As in `bitsliced.rs`, a state consists of planes: plane `p` holds bit `p` of every byte. Here a
 //! vector is a plane of some words of the state in all lanes. Each of its bytes stands for a byte
-//! of the AES block, and the bits of that byte for words and lanes. Word `i` is in *group* `i % N`,
+//! of the AES block, and the bits of that byte for words and lanes. Word `i` is in *octet* `i % N`,
 //! in cell `i / N` of each byte. A cell has one bit per lane:
 //!
-//! | | groups | words of group 0, from the lowest cell | bits in a cell |
+//! | | octets | words of octet 0, from the lowest cell | bits in a cell |
 //! |---|---|---|---|
 //! | AEGIS-128, one lane | 1 | all | 1 |
 //! | AEGIS-128, two lanes | 2 | S0, S2, S4, S6 | 2 |
@@ -15,8 +15,8 @@
 //! | AEGIS-256, two lanes | 2 | S0, S2, S4; one cell is unused | 2 |
 //! | AEGIS-256, four lanes | 3 | S0, S3 | 4 |
 //!
-//! The next word of the state is in the next group, so no bit moves within a byte, except from the
-//! last group to the first, where cells move up by one. Contents of unused cells do not matter and
+//! The next word of the state is in the next octet, so no bit moves within a byte, except from the
+//! last octet to the first, where cells move up by one. Contents of unused cells do not matter and
 //! never reach another cell. ShiftRows and MixColumns move bytes, which are ordered by rows.
 //!
 //! In AEGIS-128, S0 to S3 are in the lower half of each byte. S4 to S7 are at the same places in
@@ -31,6 +31,7 @@ use crate::block::Soft;
 use crate::block::{Blocks, Pair};
 
 /// Implements the operators and [`PlaneWord`] for a vector type of the whole crate's target.
+#[allow(unused_macros)] // by CPUs without such a type
 macro_rules! register {
     (
         $name:ident, constant($bits:ident) = $constant:expr;
@@ -60,6 +61,7 @@ macro_rules! register {
         }
     };
 }
+#[allow(unused_imports)]
 pub(crate) use register;
 
 /// A vector of 128 bits that the whole crate is compiled for.
@@ -96,8 +98,6 @@ impl<R: Register> Linear<1> for R {
 /// [`Register`]. Where the compiler cannot keep vectors in registers, they are assembly functions
 /// (`arch/arm.rs`).
 pub(crate) trait Operations: PlaneWord {
-    /// See [`Machine::LARGE`](crate::machine::Machine::LARGE).
-    const LARGE: bool;
     /// # Safety
     /// Each row is readable: 16 bytes per lane.
     unsafe fn load_step<const L: usize, const BLOCKS: usize>(
@@ -112,19 +112,21 @@ pub(crate) trait Operations: PlaneWord {
         row: usize,
     );
     fn update<const L: usize, const N: usize, const BLOCKS: usize>(
-        groups: &mut Planes<Self, N>,
+        octets: &mut Planes<Self, N>,
         m: &Step<Self, L, BLOCKS>,
     );
     fn add_keystream<const L: usize, const N: usize, const BLOCKS: usize>(
-        groups: &Planes<Self, N>,
+        octets: &Planes<Self, N>,
         m: &Step<Self, L, BLOCKS>,
     ) -> Step<Self, L, BLOCKS>;
-    /// AESRound of a group, without the round key.
+    /// AESRound of an octet, without the round key.
     #[cfg(test)]
-    fn rounds(group: &[Self; 8]) -> [Self; 8];
+    #[allow(dead_code)]
+    fn rounds(octet: &[Self; 8]) -> [Self; 8];
     /// Its linear part.
     #[cfg(test)]
-    fn linear(group: &[Self; 8]) -> [Self; 8];
+    #[allow(dead_code)]
+    fn linear(octet: &[Self; 8]) -> [Self; 8];
 }
 
 /// The vectors of one row of a step, one for each lane.
@@ -142,17 +144,17 @@ impl<R: PlaneWord> Row for [R; 4] {
     type Blocks = Pair<Pair<Soft>>;
 }
 
-/// The states of `L` lanes in `N` groups. AEGIS-128 has two input `BLOCKS` per step, AEGIS-256 one.
+/// The states of `L` lanes in `N` octets. AEGIS-128 has two input `BLOCKS` per step, AEGIS-256 one.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Lanes<R, const L: usize, const N: usize, const BLOCKS: usize>(Planes<R, N>);
+pub(crate) struct BytePlanes<R, const L: usize, const N: usize, const BLOCKS: usize>(Planes<R, N>);
 
 /// The machine for one lane.
-pub(crate) type OneLane<R, const BLOCKS: usize> = Lanes<R, 1, 1, BLOCKS>;
+pub(crate) type OneLane<R, const BLOCKS: usize> = BytePlanes<R, 1, 1, BLOCKS>;
 /// The machine for four lanes of AEGIS-128.
-pub(crate) type FourLanes128<R> = Lanes<R, 4, 4, 2>;
+pub(crate) type FourLanes128<R> = BytePlanes<R, 4, 4, 2>;
 /// The machine for four lanes of AEGIS-256.
-pub(crate) type FourLanes256<R> = Lanes<R, 4, 3, 1>;
+pub(crate) type FourLanes256<R> = BytePlanes<R, 4, 3, 1>;
 
 /// The input or output of a step. It fills all bits of its vectors. Index bits of a plane, lane and
 /// half (the first or second block of AEGIS-128's message):
@@ -196,17 +198,15 @@ fn transpose<R: PlaneWord, const L: usize, const BLOCKS: usize>(step: &mut Step<
     }
 }
 
-/// AESRound of a group, without the round key. Calls `take` with the number of each plane and its
+/// AESRound of an octet, without the round key. Calls `take` with the number of each plane and its
 /// vector.
 #[inline(always)]
-fn round<R: Register>(group: &[R; 8], mut take: impl FnMut(usize, R)) {
-    let bytes = SBox::sub_bytes(*group);
+fn round<R: Register>(octet: &[R; 8], mut take: impl FnMut(usize, R)) {
+    let bytes = SBox::sub_bytes(*octet);
     mix(&[bytes], |p, [out]| take(p, out));
 }
 
 impl<R: Register> Operations for R {
-    const LARGE: bool = true;
-
     #[inline(always)]
     unsafe fn load_step<const L: usize, const BLOCKS: usize>(
         src: *const u8,
@@ -239,35 +239,35 @@ impl<R: Register> Operations for R {
 
     #[inline(always)]
     fn update<const L: usize, const N: usize, const BLOCKS: usize>(
-        groups: &mut Planes<R, N>,
+        octets: &mut Planes<R, N>,
         m: &Step<R, L, BLOCKS>,
     ) {
         let mut around = [R::constant(0); 8];
-        round(&groups[N - 1], |p, out| around[p] = out);
+        round(&octets[N - 1], |p, out| around[p] = out);
         for g in (1..N).rev() {
-            let before = groups[g - 1];
+            let before = octets[g - 1];
             round(&before, |p, out| {
-                groups[g][p] = groups[g][p] ^ out;
+                octets[g][p] = octets[g][p] ^ out;
                 in_order();
             });
         }
-        for (p, plane) in groups[0].iter_mut().enumerate() {
-            let input = Lanes::<R, L, N, BLOCKS>::input(m, p);
-            *plane = *plane ^ Lanes::<R, L, N, BLOCKS>::next(around[p], input);
+        for (p, plane) in octets[0].iter_mut().enumerate() {
+            let input = BytePlanes::<R, L, N, BLOCKS>::input(m, p);
+            *plane = *plane ^ BytePlanes::<R, L, N, BLOCKS>::next(around[p], input);
         }
     }
 
     #[inline(always)]
     fn add_keystream<const L: usize, const N: usize, const BLOCKS: usize>(
-        groups: &Planes<R, N>,
+        octets: &Planes<R, N>,
         m: &Step<R, L, BLOCKS>,
     ) -> Step<R, L, BLOCKS> {
-        let mut turned = *groups;
-        turned.iter_mut().for_each(Lanes::<R, L, N, BLOCKS>::turn);
+        let mut turned = *octets;
+        turned.iter_mut().for_each(BytePlanes::<R, L, N, BLOCKS>::turn);
         let mut sum = *m;
         for (row, vectors) in sum.iter_mut().enumerate() {
             for (n, sum) in vectors.iter_mut().enumerate() {
-                let s = |at: usize| Lanes::<R, L, N, BLOCKS>::of_word(&turned, at, row, n);
+                let s = |at: usize| BytePlanes::<R, L, N, BLOCKS>::of_word(&turned, at, row, n);
                 // In both halves with two blocks: S5 ^ S2 ^ (S6 & S7) in the upper ones.
                 let others = if BLOCKS == 2 { swap_nibbles(s(2)) } else { s(4) ^ s(5) };
                 *sum = *sum ^ s(1) ^ others ^ (s(2) & s(3));
@@ -277,20 +277,23 @@ impl<R: Register> Operations for R {
     }
 
     #[cfg(test)]
-    fn rounds(group: &[R; 8]) -> [R; 8] {
-        let mut rounds = *group;
-        round(group, |p, out| rounds[p] = out);
+    fn rounds(octet: &[R; 8]) -> [R; 8] {
+        let mut rounds = *octet;
+        round(octet, |p, out| rounds[p] = out);
         rounds
     }
     #[cfg(test)]
-    fn linear(group: &[R; 8]) -> [R; 8] {
-        let mut mixed = *group;
-        mix(&[*group], |p, [out]| mixed[p] = out);
+    #[allow(dead_code)]
+    fn linear(octet: &[R; 8]) -> [R; 8] {
+        let mut mixed = *octet;
+        mix(&[*octet], |p, [out]| mixed[p] = out);
         mixed
     }
 }
 
-impl<R: PlaneWord, const L: usize, const N: usize, const BLOCKS: usize> Lanes<R, L, N, BLOCKS> {
+impl<R: PlaneWord, const L: usize, const N: usize, const BLOCKS: usize>
+    BytePlanes<R, L, N, BLOCKS>
+{
     /// Cells in use.
     pub(crate) const CELLS: usize = if BLOCKS == 2 { 8 } else { 6 } / N;
     /// Planes in a row of a step.
@@ -303,7 +306,7 @@ impl<R: PlaneWord, const L: usize, const N: usize, const BLOCKS: usize> Lanes<R,
         if BLOCKS == 2 { low | (low << 4) } else { low }
     }
 
-    /// Returns a vector whose input cells are added to plane `p` of group 0 in a step.
+    /// Returns a vector whose input cells are added to plane `p` of octet 0 in a step.
     #[inline(always)]
     fn input(m: &Step<R, L, BLOCKS>, p: usize) -> R {
         let (row, p) = (p / Self::PLANES % BLOCKS, p % Self::PLANES);
@@ -323,7 +326,7 @@ impl<R: PlaneWord, const L: usize, const N: usize, const BLOCKS: usize> Lanes<R,
         ((x << L as u32) & !low) ^ added
     }
 
-    /// Turns the planes of a group into the words in it, each in the form of a step, or back.
+    /// Turns the planes of an octet into the words in it, each in the form of a step, or back.
     #[inline(always)]
     fn turn(planes: &mut [R; 8]) {
         #[inline(always)]
@@ -347,7 +350,7 @@ impl<R: PlaneWord, const L: usize, const N: usize, const BLOCKS: usize> Lanes<R,
         }
     }
 
-    /// Returns vector `n` of row `row` of word `at`, from groups that were turned.
+    /// Returns vector `n` of row `row` of word `at`, from octets that were turned.
     #[inline(always)]
     fn of_word(turned: &Planes<R, N>, at: usize, row: usize, n: usize) -> R {
         turned[at % N][(Self::PLANES * row + L * (at / N) + n) % 8]
@@ -358,7 +361,7 @@ impl<R: PlaneWord, const L: usize, const N: usize, const BLOCKS: usize> Lanes<R,
 // kernels for NEON use the vectors of `arch/arm.rs`. No branch or index depends on the bits. The
 // type is transparent over its vectors, which have at most 128 bytes per lane.
 unsafe impl<R: Operations, const L: usize, const N: usize, const BLOCKS: usize> Sliced
-    for Lanes<R, L, N, BLOCKS>
+    for BytePlanes<R, L, N, BLOCKS>
 where
     [R; L]: Row,
 {
@@ -366,7 +369,6 @@ where
     type Lane = OneLane<R, BLOCKS>;
     type Step = Step<R, L, BLOCKS>;
     const BLOCKS: usize = BLOCKS;
-    const LARGE: bool = R::LARGE;
 
     #[inline(always)]
     fn zero() -> Self {
@@ -427,20 +429,16 @@ where
         }
         s
     }
-
-    #[inline(always)]
-    fn first(words: [Self::Blocks; 8]) -> Self::Lane {
-        OneLane::from_words(words.map(Blocks::first))
-    }
 }
 
 #[cfg(test)]
+#[allow(dead_code)] // not every CPU has such vectors
 pub(crate) mod tests {
     use super::*;
     use crate::soft::sliced::tests as sliced;
 
-    impl<R, const L: usize, const N: usize, const BLOCKS: usize> Lanes<R, L, N, BLOCKS> {
-        /// Returns the groups of the state.
+    impl<R, const L: usize, const N: usize, const BLOCKS: usize> BytePlanes<R, L, N, BLOCKS> {
+        /// Returns the octets of the state.
         #[cfg(all(palladion_proof, feature = "std", not(palladion_test_reduced)))]
         pub(crate) fn planes(&mut self) -> &mut Planes<R, N> {
             &mut self.0
@@ -451,9 +449,9 @@ pub(crate) mod tests {
     where
         [R; L]: Row,
     {
-        sliced::round::<Lanes<R, L, N, BLOCKS>>(
-            |s| Lanes(s.0.map(|group| R::rounds(&group))),
-            |s| Lanes(s.0.map(|group| R::linear(&group))),
+        sliced::round::<BytePlanes<R, L, N, BLOCKS>>(
+            |s| BytePlanes(s.0.map(|octet| R::rounds(&octet))),
+            |s| BytePlanes(s.0.map(|octet| R::linear(&octet))),
         );
     }
 
@@ -469,8 +467,8 @@ pub(crate) mod tests {
     pub(crate) fn steps<R: Operations>() {
         sliced::steps::<OneLane<R, 2>>();
         sliced::steps::<OneLane<R, 1>>();
-        sliced::steps::<Lanes<R, 2, 2, 2>>();
-        sliced::steps::<Lanes<R, 2, 2, 1>>();
+        sliced::steps::<BytePlanes<R, 2, 2, 2>>();
+        sliced::steps::<BytePlanes<R, 2, 2, 1>>();
         sliced::steps::<FourLanes128<R>>();
         sliced::steps::<FourLanes256<R>>();
     }

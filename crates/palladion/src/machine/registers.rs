@@ -1,0 +1,287 @@
+//! The loop over steps, for machines whose state is in registers.
+
+use super::{Machine, Rows, Work};
+use crate::block::{Blocks, Vector, each};
+use crate::memory::Direction;
+
+/// The input or output of a step: the vectors of each row.
+pub(crate) trait Step: Copy {
+    /// A row.
+    type V: Blocks;
+    /// Loads a step whose rows are `row` bytes apart.
+    ///
+    /// # Safety
+    /// The CPU has the features of `V`; each row is readable.
+    unsafe fn load(src: *const u8, row: usize) -> Self;
+    /// Stores a step whose rows are `row` bytes apart.
+    ///
+    /// # Safety
+    /// Each row is writable.
+    unsafe fn store(self, dst: *mut u8, row: usize);
+    /// Loads a step of which only the first `len` bytes from `src` exist; the rest becomes zero.
+    /// `len` may be zero or exceed a step.
+    ///
+    /// # Safety
+    /// The CPU has the features of `V`; `len` bytes are readable.
+    unsafe fn load_partial(src: *const u8, row: usize, len: usize) -> Self;
+    /// Stores the bytes of a step that lie within the first `len` from `dst`.
+    ///
+    /// # Safety
+    /// `len` bytes are writable.
+    unsafe fn store_partial(self, dst: *mut u8, row: usize, len: usize);
+    /// Keeps the first `len` bytes and zeroes the rest.
+    fn truncate(self, row: usize, len: usize) -> Self;
+    /// Returns a step of as many of two vectors as there are rows.
+    fn of(blocks: [Self::V; 2]) -> Self;
+    /// Returns the rows; if there is one, twice.
+    fn rows(self) -> [Self::V; 2];
+    /// Returns the same step, behind `earlier` as [`Vector::after`] says.
+    #[inline(always)]
+    fn after(self, earlier: Self) -> Self {
+        let ([first, second], [_, last]) = (self.rows(), earlier.rows());
+        Self::of([first.after(last), second])
+    }
+}
+
+/// Returns how many of `len` bytes are in row `i`.
+#[inline(always)]
+fn part<V: Blocks>(i: usize, row: usize, len: usize) -> usize {
+    len.saturating_sub(i * row).min(16 * V::LANES)
+}
+
+impl<V: Blocks, const N: usize> Step for [V; N] {
+    type V = V;
+    #[inline(always)]
+    unsafe fn load(src: *const u8, row: usize) -> Self {
+        // SAFETY: the caller promises the CPU features and readable rows.
+        unsafe {
+            let mut step = [V::load(src); N];
+            if N == 2 {
+                step[N - 1] = V::load(src.add(row));
+            }
+            step
+        }
+    }
+    #[inline(always)]
+    unsafe fn store(self, dst: *mut u8, row: usize) {
+        // SAFETY: the caller promises writable rows.
+        unsafe {
+            self[0].store(dst);
+            if N == 2 {
+                self[N - 1].store(dst.add(row));
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn load_partial(src: *const u8, row: usize, len: usize) -> Self {
+        // SAFETY: the caller promises the CPU features and `len` readable bytes, of which each row
+        // gets its part. If it has none, its address is not accessed.
+        unsafe {
+            let mut step = [V::load_partial(src, part::<V>(0, row, len)); N];
+            if N == 2 {
+                step[N - 1] = V::load_partial(src.wrapping_add(row), part::<V>(1, row, len));
+            }
+            step
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_partial(self, dst: *mut u8, row: usize, len: usize) {
+        // SAFETY: the caller promises `len` writable bytes, of which each row gets its part. If it
+        // has none, its address is not accessed.
+        unsafe {
+            self[0].store_partial(dst, part::<V>(0, row, len));
+            if N == 2 {
+                self[N - 1].store_partial(dst.wrapping_add(row), part::<V>(1, row, len));
+            }
+        }
+    }
+    #[inline(always)]
+    fn truncate(self, row: usize, len: usize) -> Self {
+        let mut step = [self[0].truncate(part::<V>(0, row, len)); N];
+        if N == 2 {
+            step[N - 1] = self[N - 1].truncate(part::<V>(1, row, len));
+        }
+        step
+    }
+    #[inline(always)]
+    fn of([first, second]: [V; 2]) -> Self {
+        let mut step = [first; N];
+        if N == 2 {
+            step[N - 1] = second;
+        }
+        step
+    }
+    #[inline(always)]
+    fn rows(self) -> [V; 2] {
+        [self[0], self[N - 1]]
+    }
+}
+
+/// The steps of a machine.
+pub(crate) trait Steps: Machine {
+    /// The input or output of a step.
+    type Step: Step;
+    /// Absorbs a step.
+    fn absorb(&mut self, m: Self::Step);
+    /// Adds the key stream of the next step to `m`, without changing the state.
+    fn add_keystream(&self, m: Self::Step) -> Self::Step;
+    /// Encrypts a step and absorbs it.
+    fn encrypt(&mut self, m: Self::Step) -> Self::Step;
+    /// Decrypts a step and absorbs the result.
+    fn decrypt(&mut self, c: Self::Step) -> Self::Step;
+}
+
+/// A machine whose lanes may belong to different messages.
+///
+/// # Safety
+///
+/// The same as for [`Machine`].
+pub(crate) unsafe trait Batched: Steps<Step: Step<V = Self::V>> {
+    /// Returns the state after initialisation with a key and a nonce for each lane. AEGIS-128 takes
+    /// only the first of each two blocks.
+    ///
+    /// # Safety
+    /// The CPU has the machine's features.
+    unsafe fn from_keys(key: [Self::V; 2], nonce: [Self::V; 2], ctx: Self::V) -> Self;
+}
+
+/// [`Machine::run_steps`], with `TURN` steps in each turn of the loop. Returns how many it ran: as
+/// many as make whole turns.
+///
+/// # Safety
+/// The same as there.
+#[inline(always)]
+pub(super) unsafe fn run_steps<S: Steps, const TURN: usize>(
+    state: &mut S,
+    work: Work,
+    rows: Rows,
+    steps: usize,
+) -> usize {
+    let (whole, rate) = (steps - steps % TURN, rows.row * S::RATE);
+    let (mut at, stop) = (0, rate * whole);
+    let mut s = *state; // a copy that the optimiser can keep in registers
+    // SAFETY: the caller promises the steps. `state` exists, so the CPU has the features. In place,
+    // all of a step is read before any of it is written.
+    unsafe {
+        match work {
+            Work::Absorb => {
+                while at < stop {
+                    each!(i < TURN: {
+                        let Rows { src, row, .. } = rows.at(at + i * rate);
+                        s.absorb(S::Step::load(src, row));
+                    });
+                    at += TURN * rate;
+                }
+            }
+            Work::Crypt(Direction::Encrypt) => {
+                while at < stop {
+                    each!(i < TURN: {
+                        let Rows { src, dst, row } = rows.at(at + i * rate);
+                        s.encrypt(S::Step::load(src, row)).store(dst, row);
+                    });
+                    at += TURN * rate;
+                }
+            }
+            Work::Crypt(Direction::Decrypt) => {
+                while at < stop {
+                    each!(i < TURN: {
+                        let Rows { src, dst, row } = rows.at(at + i * rate);
+                        s.decrypt(S::Step::load(src, row)).store(dst, row);
+                    });
+                    at += TURN * rate;
+                }
+            }
+        }
+    }
+    *state = s;
+    whole
+}
+
+/// [`Machine::run_steps`], with one copy of a step's code for encryption and decryption.
+///
+/// # Safety
+/// The same as there.
+#[inline(always)]
+pub(crate) unsafe fn run_steps_compactly<S: Steps>(
+    state: &mut S,
+    work: Work,
+    rows: Rows,
+    steps: usize,
+) {
+    let Work::Crypt(direction) = work else {
+        // SAFETY: the caller promises the same.
+        unsafe { run_steps::<S, 1>(state, Work::Absorb, rows, steps) };
+        return;
+    };
+    let Rows { src, dst, row } = rows;
+    let rate = row * S::RATE;
+    let (mut at, stop) = (0, rate * steps);
+    let mut s = *state; // a copy that the optimiser can keep in registers
+    while at < stop {
+        // SAFETY: the caller promises the steps. `state` exists, so the CPU has the features. In
+        // place, all of a step is read before any of it is written.
+        unsafe {
+            let input = S::Step::load(src.wrapping_add(at), row);
+            let output = s.add_keystream(input);
+            output.store(dst.wrapping_add(at), row);
+            s.absorb(if direction == Direction::Encrypt { input.after(output) } else { output });
+        }
+        at += rate;
+    }
+    *state = s;
+}
+
+/// [`Machine::run_last_step`]
+///
+/// # Safety
+/// The same as there.
+#[inline(always)]
+pub(crate) unsafe fn run_last_step<S: Steps>(state: &mut S, work: Work, rows: Rows, len: usize) {
+    // Two copies of the step, unless it is large. One for all kinds of work is slower.
+    // SAFETY: the caller promises the same.
+    unsafe {
+        if work == Work::Absorb && !S::SPILLS {
+            return state.absorb(crypt_last_step(state, Work::Absorb, rows, len));
+        }
+        state.absorb(crypt_last_step(state, work, rows, len));
+    }
+}
+
+/// Does what [`run_last_step`] does before it absorbs. Returns the message, padded with zeros.
+///
+/// # Safety
+/// The same as there.
+#[inline(always)]
+pub(super) unsafe fn crypt_last_step<S: Steps>(
+    state: &S,
+    work: Work,
+    rows: Rows,
+    len: usize,
+) -> S::Step {
+    let Rows { src, dst, row } = rows;
+    // SAFETY: the caller promises the bytes. `state` exists, so the CPU has the features.
+    unsafe {
+        let input = S::Step::load_partial(src, row, len);
+        let Work::Crypt(direction) = work else { return input };
+        let output = state.add_keystream(input);
+        output.store_partial(dst, row, len);
+        match direction {
+            Direction::Encrypt => input,
+            // (DecPartial, §3.2.6)
+            Direction::Decrypt => output.truncate(row, len),
+        }
+    }
+}
+
+/// [`Machine::keystream`]
+///
+/// # Safety
+/// The same as there.
+#[inline(always)]
+pub(crate) unsafe fn keystream<S: Steps>(state: &S, dst: *mut u8, row: usize) {
+    // SAFETY: the caller promises a writable step. `state` exists, so the CPU has the features.
+    unsafe {
+        let zero = <S::Step as Step>::V::zero();
+        state.add_keystream(S::Step::of([zero; 2])).store(dst, row);
+    }
+}
