@@ -1,24 +1,23 @@
 #!/usr/bin/env python3
-"""Fails if modules of a crate import each other in a circle, and names the circle.
+"""Fails if files of a crate import each other in a circle, and names the circle.
 
     check-layers.py [SRC...]        the crates around the core, by default those in CRATES
-    check-layers.py --floors SRC    the core: a module of FLOORS may import only from floors below
+    check-layers.py --floors SRC    the core: a folder of FLOORS may import only from floors below
 
-A module is a top-level file or folder of SRC; the files of the folders in SPLIT count one by one.
-Tests do not count. An import through the crate root counts as one from the module that lib.rs
-re-exports it from.
+An import counts as one from the file that defines the name, even if another file re-exports it. A
+re-export by the file of a folder (`mod.rs`, `lib.rs`) is no import. Tests do not count, nor do
+macros that are in scope without an import.
 """
 import re
 import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-CRATES = ["crates/palladion-cli/src", "crates/palladion-file/src", "crates/palladion-raf/src",
+CRATES = ["crates/palladion-bench/src", "crates/palladion-capi/src", "crates/palladion-cli/src",
+          "crates/palladion-file/src", "crates/palladion-raf/src", "bindings/js/src",
           "bindings/python/src"]
 # From the bottom up. All other modules are above these.
 FLOORS = ["memory", "block", "machine", "soft", "driver", "arch", "dispatch"]
-SPLIT = {"raf"}
-ROOT = "the crate root"
 
 COMMENT_OR_STRING = re.compile(
     r"""//[^\n]*|/\*.*?\*/|r(\#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\.[^']*|[^'\\])'""", re.S)
@@ -46,7 +45,8 @@ def leaves(tree):
     prefix, brace, rest = tree.partition("{")
     if not brace:
         path, _, name = (word.strip() for word in tree.partition(" as "))
-        return [(path.removesuffix("::self").split("::"), name or path.split("::")[-1])]
+        path = path.removesuffix("::self").removeprefix("::").split("::")
+        return [(path, name or path[-1])]
     depth, branches = 0, [""]
     for char in rest[:rest.rindex("}")]:
         depth += (char == "{") - (char == "}")
@@ -59,8 +59,8 @@ def leaves(tree):
 
 
 def read(src):
-    """The text of each module, without comments, strings and tests. A module's name is a tuple; ()
-    is the crate root."""
+    """The file and the text of each module, without comments, strings and tests. A module's name is
+    a tuple; () is the crate root."""
     texts, tests = {}, []
     for file in sorted(src.rglob("*.rs")):
         module = file.relative_to(src).with_suffix("").parts
@@ -77,64 +77,74 @@ def read(src):
 
 
 def imports(src):
-    """For each top-level module, the others that it imports, and where."""
-    modules, root_names, paths = read(src), {}, []
-
-    def resolve(scope, path):
-        if path[0] == "crate":
-            scope, path = (), path[1:]
-        while path[:1] in (["super"], ["self"]):
-            scope, path = scope[:-1] if path[0] == "super" else scope, path[1:]
-        while path and (*scope, path[0]) in modules:
-            scope, path = (*scope, path[0]), path[1:]
-        return scope if scope or not path else root_names.get(path[0], ())
-
-    for module, (file, text) in sorted(modules.items()):  # the crate root comes first
-        macros = re.findall(r"#\[macro_export\]\s*macro_rules!\s*(\w+)", text)
-        root_names |= dict.fromkeys(macros, module)
+    """For each module, the others that it imports, and where."""
+    modules, names, inner, found = read(src), {}, set(), []
+    for module, (_, text) in modules.items():
         inline = [(match.start(), item_end(text, match.start()), match[1])
                   for match in re.finditer(r"\bmod\s+(\w+)\s*{", text)]
-        found = [(match.start(), match[0].split("::"))
-                 for match in PATH.finditer(USE.sub(blank, text))]
+        inner |= {(module, name) for _, _, name in inline}
+        is_folder = any(other[:-1] == module for other in modules if other)
+
+        def scope(at):
+            return (*module, *(name for start, end, name in inline if start < at < end))
+
+        for name in re.findall(r"#\[macro_export\]\s*macro_rules!\s*(\w+)", text):
+            names.setdefault(((), name), []).append((module, ["self", name]))
         for use in USE.finditer(text):
             for path, name in leaves(use[2]):
-                if not module and use[1]:
-                    root_names[name] = resolve((), path)
-                else:
-                    found.append((use.start(), path))
-        for at, path in found:
-            scope = (*module, *(name for start, end, name in inline if start < at < end))
-            if path[0] in ("crate", "super", "self") or (*module, path[0]) in modules:
-                paths.append((module, scope, path, f"{file}:{text.count(chr(10), 0, at) + 1}"))
+                names.setdefault((module, name), []).append((scope(use.start()), path))
+                if not (is_folder and use[1]):
+                    found.append((module, scope(use.start()), path, use.start()))
+        found += [(module, scope(match.start()), match[0].split("::"), match.start())
+                  for match in PATH.finditer(USE.sub(blank, text))]
 
-    def top(module):
-        return "::".join(module[:2] if module[0] in SPLIT else module[:1]) if module else ROOT
+    def defined_in(scope, path, seen=frozenset()):
+        """The modules of this crate that define what the path leads to, unless that is a module.
+        Conditional compilation can make them several."""
+        relative = path[0] not in ("crate", "super", "self")
+        scope, path = ((), path[1:]) if path[0] == "crate" else (scope, path)
+        while path[:1] in (["super"], ["self"]):
+            scope, path = scope[:-1] if path[0] == "super" else scope, path[1:]
+        while scope not in modules:
+            scope = scope[:-1]
+        while path and (*scope, path[0]) in modules:
+            scope, path, relative = (*scope, path[0]), path[1:], False
+        if not path or relative and (scope, path[0]) not in names.keys() | inner:
+            return set()
+        first = (scope, path[0])
+        if first in seen or first not in names:
+            return {scope}
+        return set().union(*(defined_in(to, [*start, *path[1:]], seen | {first})
+                             for to, start in names[first]))
 
-    edges = {top(module): {} for module in modules}
-    for module, scope, path, where in paths:
-        if top(module) != (to := top(resolve(scope, path))):
-            edges[top(module)].setdefault(to, where)
+    edges = {module: {} for module in modules}
+    for module, scope, path, at in found:
+        for to in defined_in(scope, path) - {module}:
+            file, text = modules[module]
+            edges[module].setdefault(to, f"{file}:{text.count(chr(10), 0, at) + 1}")
     return edges
 
 
 def check(src, floors):
     edges = imports(Path(src))
-    floor = {module: floors.index(module) if module in floors else len(floors) for module in edges}
-    wrong = [f"{where}: {module} imports {to}, which is not on a floor below it"
+    floor = {module: floors.index(module[0]) if module and module[0] in floors else len(floors)
+             for module in edges}
+    name = {module: "::".join(("crate", *module)) for module in edges}
+    wrong = [f"{where}: {name[module]} imports {name[to]}, which is not on a floor below it"
              for module, uses in edges.items() for to, where in uses.items()
-             if floor[module] <= floor[to] and module in floors]
+             if floor[module] <= floor[to] and module[:1] != to[:1] and floor[module] < len(floors)]
     try:
-        TopologicalSorter({module: uses for module, uses in edges.items()
-                           if not floors or module != ROOT}).prepare()
+        TopologicalSorter(edges).prepare()
     except CycleError as error:
         circle = error.args[1][::-1]
-        wrong.append(f"{src}: a circle: {' -> '.join(circle)}")
-        wrong += [f"  {edges[module][to]}: {module} imports {to}"
+        wrong.append(f"{src}: a circle: {' -> '.join(name[module] for module in circle)}")
+        wrong += [f"  {edges[module][to]}: {name[module]} imports {name[to]}"
                   for module, to in zip(circle, circle[1:])]
     print(*(wrong or [f"{src}: {len(edges)} modules, no circle"]), sep="\n")
     return not wrong
 
 
-arguments = sys.argv[1:]
-floors = FLOORS if arguments[:1] == ["--floors"] else []
-sys.exit(not all([check(src, floors) for src in arguments[bool(floors):] or CRATES]))
+if __name__ == "__main__":
+    arguments = sys.argv[1:]
+    floors = FLOORS if arguments[:1] == ["--floors"] else []
+    sys.exit(not all([check(src, floors) for src in arguments[bool(floors):] or CRATES]))

@@ -6,7 +6,8 @@ use palladion::hazmat::{Message, open_any, seal_any};
 use palladion::{Algorithm, Error, Mac, Tag, with_algorithm};
 
 use crate::failure::Failure;
-use crate::memory::{Key, Objects, Scratch, first, wipe};
+use crate::memory::{Key, Scratch, first, wipe};
+use crate::objects::Objects;
 
 pub(crate) fn algorithm(id: u32) -> Result<Algorithm, Failure> {
     u8::try_from(id).ok().and_then(Algorithm::from_id).ok_or(Failure::UnknownAlgorithm(id))

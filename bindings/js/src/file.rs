@@ -7,31 +7,8 @@ use zeroize::Zeroize;
 
 use crate::cipher::algorithm;
 use crate::failure::Failure;
-use crate::memory::{Key, Objects, Scratch, first};
-
-/// A file being written or read.
-pub(crate) struct File<T> {
-    pub(crate) state: T,
-    /// The buffer for a chunk in WebAssembly. The addon uses arrays of JavaScript.
-    #[cfg(target_family = "wasm")]
-    pub(crate) chunk: zeroize::Zeroizing<Vec<u8>>,
-}
-
-impl<T> File<T> {
-    #[cfg(target_family = "wasm")]
-    fn new(state: T, size: ChunkSize) -> Result<Self, Failure> {
-        let len = Sealer::FRAME_LEN + size.bytes() + Sealer::TAG_LEN;
-        let mut chunk = Vec::new();
-        chunk.try_reserve_exact(len).map_err(|_| Failure::Memory)?;
-        chunk.resize(len, 0);
-        Ok(Self { state, chunk: zeroize::Zeroizing::new(chunk) })
-    }
-
-    #[cfg(not(target_family = "wasm"))]
-    fn new(state: T, _: ChunkSize) -> Result<Self, Failure> {
-        Ok(Self { state })
-    }
-}
+use crate::memory::{Key, Scratch, first};
+use crate::objects::{File, Objects};
 
 /// Seals the text in a buffer for a chunk. Returns the length with frame and tag.
 pub(crate) fn seal(

@@ -7,7 +7,8 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `memory.rs` | the scratch memory, objects behind numbers, and results |
+//! | `memory.rs` | the scratch memory, and results |
+//! | `objects.rs` | objects behind numbers |
 //! | `cipher.rs` | messages and MACs in one call |
 //! | `pieces.rs` | messages and MACs in pieces, and key streams |
 //! | `file.rs` | encrypted files chunk by chunk, and key files |
@@ -21,6 +22,7 @@ mod memory;
 #[cfg(not(target_family = "wasm"))]
 #[allow(unsafe_code)]
 mod native;
+mod objects;
 mod pieces;
 #[cfg(target_family = "wasm")]
 #[allow(unsafe_code)]

@@ -1,14 +1,9 @@
-//! The interface between JavaScript and Rust: the scratch memory, objects and results.
+//! The interface between JavaScript and Rust: the scratch memory and results.
 
 use core::fmt::{self, Write};
 use core::ops::Deref;
 
-use palladion::hazmat::AnySession;
-use palladion_file::sans_io::{Opener, Sealer};
-
 use crate::failure::Failure;
-use crate::file::File;
-use crate::pieces::AnyMac;
 
 /// The bytes of associated data and message that fit in one call. Longer messages are processed in
 /// pieces of this size, which stay in a fast cache.
@@ -68,68 +63,6 @@ impl Drop for Key<'_> {
 pub(crate) fn wipe(bytes: &mut [u8]) {
     bytes.fill(0);
     zeroize::optimization_barrier(bytes);
-}
-
-/// The objects that JavaScript knows by their numbers.
-pub(crate) struct Objects {
-    pub(crate) sessions: Table<AnySession>,
-    pub(crate) macs: Table<AnyMac>,
-    pub(crate) sealers: Table<File<Sealer>>,
-    pub(crate) openers: Table<File<Opener>>,
-}
-
-impl Objects {
-    pub(crate) const fn new() -> Self {
-        Self {
-            sessions: Table::new(),
-            macs: Table::new(),
-            sealers: Table::new(),
-            openers: Table::new(),
-        }
-    }
-}
-
-/// Objects of one type. The number of an object is one more than its index.
-pub(crate) struct Table<T> {
-    /// In boxes, because a vector that grows leaves copies of its contents behind.
-    objects: Vec<Option<Box<T>>>,
-    vacant: Vec<u32>,
-}
-
-impl<T> Table<T> {
-    const fn new() -> Self {
-        Self { objects: Vec::new(), vacant: Vec::new() }
-    }
-
-    /// Keeps an object and returns its number.
-    pub(crate) fn add(&mut self, object: T) -> u32 {
-        let object = Some(Box::new(object));
-        if let Some(number) = self.vacant.pop() {
-            self.objects[number as usize - 1] = object;
-            number
-        } else {
-            self.objects.push(object);
-            self.objects.len() as u32
-        }
-    }
-
-    pub(crate) fn get(&mut self, number: u32) -> Result<&mut T, Failure> {
-        let slot = self.objects.get_mut((number as usize).wrapping_sub(1));
-        slot.and_then(Option::as_deref_mut).ok_or(Failure::NoObject)
-    }
-
-    /// Removes an object.
-    pub(crate) fn take(&mut self, number: u32) -> Result<Box<T>, Failure> {
-        let slot = self.objects.get_mut((number as usize).wrapping_sub(1));
-        let object = slot.and_then(Option::take).ok_or(Failure::NoObject)?;
-        self.vacant.push(number);
-        Ok(object)
-    }
-
-    /// Removes an object and drops it, which wipes it.
-    pub(crate) fn free(&mut self, number: u32) -> Result<u32, Failure> {
-        self.take(number).map(|_| 0)
-    }
 }
 
 /// Returns the first `len` bytes of a buffer. Refuses a length that JavaScript should not pass.

@@ -19,7 +19,8 @@ use napi_sys as sys;
 use palladion::hazmat::{Message, open_any, seal_any};
 
 use crate::failure::Failure;
-use crate::memory::{Key, Objects, Scratch, answer};
+use crate::memory::{Key, Scratch, answer};
+use crate::objects::Objects;
 use crate::{cipher, file, pieces};
 
 /// Node-API's status for success, and its type of a `Uint8Array`.

@@ -7,7 +7,8 @@ use palladion_file::MasterKey;
 
 use crate::cipher::{algorithm, tag};
 use crate::failure::Failure;
-use crate::memory::{Key, Objects, Scratch, Table, first, wipe};
+use crate::memory::{Key, Scratch, first, wipe};
+use crate::objects::{AnyMac, Objects, Table};
 
 /// Starts a message with the key and the nonce in the scratch memory, and wipes the key there.
 pub(crate) fn begin(
@@ -77,46 +78,6 @@ pub(crate) fn session_free(
     objects.sessions.free(session)
 }
 
-/// A MAC with a key, or with a key derived from a master key as the command line does it.
-#[derive(Clone)]
-pub(crate) struct AnyMac(Kind);
-
-#[derive(Clone)]
-enum Kind {
-    Key(Mac),
-    MasterKey(palladion_file::Mac),
-}
-
-impl AnyMac {
-    pub(crate) fn update(&mut self, data: &[u8]) -> Result<(), Failure> {
-        match &mut self.0 {
-            Kind::Key(mac) => Ok(mac.update(data)?),
-            Kind::MasterKey(mac) => Ok(mac.update(data)?),
-        }
-    }
-
-    fn finalize(self, tag: &mut [u8]) -> Result<(), Failure> {
-        match self.0 {
-            Kind::Key(mac) => mac.finalize(tag)?,
-            Kind::MasterKey(mac) => tag.copy_from_slice(&mac.finalize()[..tag.len()]),
-        }
-        Ok(())
-    }
-
-    fn verify(self, tag: &[u8]) -> Result<(), Failure> {
-        match self.0 {
-            Kind::Key(mac) => Ok(mac.verify(tag)?),
-            Kind::MasterKey(mac) => {
-                let wrong = palladion::Error::UnknownTagLength { actual: tag.len() };
-                match mac.verify(tag.try_into().map_err(|_| wrong)?) {
-                    true => Ok(()),
-                    false => Err(palladion::Error::VerificationFailed.into()),
-                }
-            }
-        }
-    }
-}
-
 pub(crate) fn mac_new(
     scratch: &mut Scratch,
     objects: &mut Objects,
@@ -125,11 +86,11 @@ pub(crate) fn mac_new(
     let key = Key(&mut scratch.key);
     let algorithm = algorithm(id)?;
     let key_len = algorithm.key_len();
-    Ok(objects.macs.add(AnyMac(if master != 0 {
-        Kind::MasterKey(palladion_file::Mac::new(&MasterKey::from(*key), algorithm)?)
+    Ok(objects.macs.add(if master != 0 {
+        AnyMac::MasterKey(palladion_file::Mac::new(&MasterKey::from(*key), algorithm)?)
     } else {
-        Kind::Key(Mac::new(algorithm, &key[..key_len], &scratch.nonce[..key_len])?)
-    })))
+        AnyMac::Key(Mac::new(algorithm, &key[..key_len], &scratch.nonce[..key_len])?)
+    }))
 }
 
 pub(crate) fn mac_update(

@@ -11,7 +11,8 @@ use std::alloc::{Layout, alloc, dealloc};
 
 use crate::failure::Failure;
 use crate::file;
-use crate::memory::{DATA_LEN, Objects, Scratch, answer};
+use crate::memory::{DATA_LEN, Scratch, answer};
+use crate::objects::Objects;
 use crate::pieces;
 
 struct Shared<T>(UnsafeCell<T>);

@@ -8,9 +8,8 @@ use palladion::Backend;
 
 use crate::algorithm::{Operation, Variant};
 use crate::batch;
-use crate::results::Task;
+use crate::results::{GOAL_SIZES, Task};
 use crate::subjects::PEERS;
-use crate::verdict;
 
 /// More sizes than in the goals, for smooth curves.
 const MORE_SIZES: [usize; 9] = [32, 128, 512, 1024, 2048, 8192, 32768, 1 << 18, 1 << 20];
@@ -164,8 +163,8 @@ impl Args {
     /// The tasks to measure, small sizes first.
     pub fn tasks(&self) -> Vec<Task> {
         let mut sizes = self.sizes.clone().unwrap_or_else(|| match self.quick {
-            true => verdict::SIZES.into(),
-            false => [verdict::SIZES, MORE_SIZES].concat(),
+            true => GOAL_SIZES.into(),
+            false => [GOAL_SIZES, MORE_SIZES].concat(),
         });
         let one = |op: &Op| match op {
             Op::One(operation) => Some(*operation),
@@ -258,7 +257,7 @@ mod tests {
             let args = parse(line);
             for operation in Operation::MAIN {
                 assert!(
-                    verdict::SIZES
+                    GOAL_SIZES
                         .iter()
                         .all(|&size| args.tasks().contains(&Task::new(operation, size)))
                 );

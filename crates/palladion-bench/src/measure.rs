@@ -347,8 +347,8 @@ mod tests {
     /// A subject that gives wrong bytes must not be measured.
     #[test]
     fn wrong_bytes_are_noticed() {
-        struct Wrong(Box<dyn crate::subjects::Subject>);
-        impl crate::subjects::Subject for Wrong {
+        struct Wrong(Box<dyn crate::subjects::subject::Subject>);
+        impl crate::subjects::subject::Subject for Wrong {
             fn run(&mut self, job: &mut Job, repeats: u64) -> Result<(), String> {
                 self.0.run(job, repeats)?;
                 job.tag[0] ^= 1;

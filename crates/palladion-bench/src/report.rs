@@ -3,7 +3,7 @@
 use crate::algorithm::{Algorithm, Operation, Variant};
 use crate::batch;
 use crate::bounds;
-use crate::results::{Cell, Results, Task, Together};
+use crate::results::{Cell, GOAL_SIZES, Results, Task, Together};
 use crate::stats::geometric_mean;
 use crate::subjects::{Description, Role};
 use crate::table::{Item, Table};
@@ -58,8 +58,8 @@ fn operations(results: &Results) -> Vec<Operation> {
 /// The sizes in the goals, or all sizes if none of those was measured.
 fn sizes(results: &Results) -> Vec<usize> {
     let mut sizes = results.sizes();
-    if sizes.iter().any(|size| verdict::SIZES.contains(size)) {
-        sizes.retain(|size| verdict::SIZES.contains(size));
+    if sizes.iter().any(|size| GOAL_SIZES.contains(size)) {
+        sizes.retain(|size| GOAL_SIZES.contains(size));
     }
     sizes
 }

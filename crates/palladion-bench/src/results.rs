@@ -9,7 +9,6 @@ use crate::algorithm::{Algorithm, Operation};
 use crate::machine::Machine;
 use crate::stats::{fastest, median};
 use crate::subjects::{Description, Role};
-use crate::verdict;
 
 /// One run.
 #[derive(Clone, Debug)]
@@ -131,6 +130,9 @@ pub struct TlsCell {
     pub quic: f64,
 }
 
+/// The sizes in the goals.
+pub const GOAL_SIZES: [usize; 9] = [0, 16, 64, 256, 576, 1500, 4096, 16384, 65536];
+
 /// What a cell measures: the operation, the size and the length of associated data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
@@ -187,7 +189,7 @@ impl Results {
     /// The cells as CSV. To keep the file small, it has only the sizes in the goals, without
     /// associated data, unless `all` is set or there are no such cells.
     pub fn csv(&self, all: bool) -> String {
-        let is_common = |cell: &&Cell| cell.ad == 0 && verdict::SIZES.contains(&cell.size);
+        let is_common = |cell: &&Cell| cell.ad == 0 && GOAL_SIZES.contains(&cell.size);
         let all = all || !self.cells.iter().any(|cell| is_common(&cell));
         let mut text = format!("{HEAD}\n");
         for cell in self.cells.iter().filter(|cell| all || is_common(cell)) {

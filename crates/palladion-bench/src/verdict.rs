@@ -2,12 +2,10 @@
 
 use crate::algorithm::{Algorithm, Operation, Variant};
 use crate::bounds;
-use crate::results::{BatchCell, Cell, Results, Task, Together};
+use crate::results::{BatchCell, Cell, GOAL_SIZES, Results, Task, Together};
 use crate::stats::geometric_mean;
 use crate::subjects::{Description, Role};
 
-/// The sizes in the goals.
-pub const SIZES: [usize; 9] = [0, 16, 64, 256, 576, 1500, 4096, 16384, 65536];
 /// The goal for the geometric mean of our time divided by that of the best other AEGIS.
 const MEAN: f64 = 0.82;
 /// A cell counts as slower than another if its time is more than this many times the other's. By
@@ -98,7 +96,7 @@ fn installed_peer(results: &Results, variant: Variant, task: Task) -> Option<&Ce
 }
 
 fn tasks(operations: &[Operation]) -> impl Iterator<Item = Task> {
-    operations.iter().flat_map(|&operation| SIZES.map(|size| Task::new(operation, size)))
+    operations.iter().flat_map(|&operation| GOAL_SIZES.map(|size| Task::new(operation, size)))
 }
 
 /// A variant of ours against AWS-LC's AES-GCM with keys of the same length.
@@ -114,7 +112,7 @@ pub fn against_gcm(results: &Results, variant: Variant, algorithm: Algorithm) ->
 /// All goals.
 pub fn all(results: &Results) -> Vec<Verdict> {
     let mut aegis = against_aegis(results);
-    let cells = Variant::ALL.len() * Operation::MAIN.len() * SIZES.len();
+    let cells = Variant::ALL.len() * Operation::MAIN.len() * GOAL_SIZES.len();
     let measured = format!("{} of {cells} cells measured", aegis.len());
     let mean = geometric_mean(aegis.iter().map(Pair::ratio));
     let by_median = geometric_mean(aegis.iter().map(|p| p.ours.median_ns / p.theirs.median_ns));

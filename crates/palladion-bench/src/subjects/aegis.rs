@@ -1,7 +1,7 @@
 //! Crate `aegis`: libaegis in C and its translation to Rust, built by `build.rs`.
 
 use super::foreign::{function, load};
-use super::{Description, Entry, Job, KEY, NONCE, Role, Subject, locked_version};
+use super::subject::{Description, Entry, Job, KEY, NONCE, Role, Subject, locked_version};
 use crate::algorithm::{Algorithm, Operation, Variant};
 use raw::{RawJob, Run};
 

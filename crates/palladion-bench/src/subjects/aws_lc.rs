@@ -8,7 +8,7 @@ use aws_lc_rs::aead::{
 };
 use aws_lc_rs::hmac;
 
-use super::{AWS_LC, Entry, Job, KEY, NONCE, Role, Subject, TAG_LEN, check, version_of};
+use super::subject::{AWS_LC, Entry, Job, KEY, NONCE, Role, Subject, TAG_LEN, check, version_of};
 use crate::algorithm::{Algorithm, Operation};
 
 pub fn entries() -> Result<Vec<Entry>, String> {

@@ -14,82 +14,15 @@ mod foreign;
 mod openssl;
 mod palladion;
 mod rust;
+pub mod subject;
+
+pub use subject::{Description, Entry, Job, KEY, NONCE, Role, TAG_LEN, check};
 
 use crate::algorithm::{Algorithm, Operation, Variant};
 use ::palladion::Backend;
-
-pub const TAG_LEN: usize = 16;
-pub const KEY: [u8; 32] = *b"a key with 32 bytes for everyone";
-pub const NONCE: [u8; 32] = *b"32 bytes, of which most take 12.";
-
-/// The arguments of one call.
-pub struct Job<'a> {
-    pub operation: Operation,
-    pub ad: &'a [u8],
-    /// Unused for encryption in place.
-    pub input: &'a [u8],
-    /// As long as the input. Unused for the MAC.
-    pub output: &'a mut [u8],
-    /// Read by decryption, written by the others.
-    pub tag: [u8; TAG_LEN],
-}
-
-/// An implementation of one algorithm.
-pub trait Subject {
-    /// Runs the job `repeats` times. The loop is here so that only the calls are measured.
-    fn run(&mut self, job: &mut Job, repeats: u64) -> Result<(), String>;
-}
-
-/// The role of an implementation in the comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// This library with its default backend.
-    Ours,
-    /// This library with another backend.
-    OtherTier,
-    /// Another implementation of AEGIS.
-    AegisPeer,
-    /// Another algorithm.
-    Other,
-}
-
-/// The description of a subject, for the results.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Description {
-    pub algorithm: Algorithm,
-    pub library: String,
-    /// The backend or the build; may be empty.
-    pub form: String,
-    pub version: String,
-    pub role: Role,
-}
-
-impl Description {
-    /// Library and form.
-    pub fn implementation(&self) -> String {
-        format!("{} {}", self.library, self.form).trim_end().to_owned()
-    }
-}
-
-pub struct Entry {
-    pub description: Description,
-    pub subject: Box<dyn Subject>,
-}
+use subject::AWS_LC;
 
 impl Entry {
-    fn new(
-        algorithm: Algorithm,
-        library: &str,
-        version: &str,
-        role: Role,
-        subject: Box<dyn Subject>,
-    ) -> Self {
-        let form = String::new();
-        let description =
-            Description { algorithm, library: library.into(), form, version: version.into(), role };
-        Self { description, subject }
-    }
-
     /// Whether a known bug makes the result wrong, so that it is not measured.
     pub fn is_known_to_be_wrong(&self, operation: Operation, len: usize) -> bool {
         let Description { library, form, .. } = &self.description;
@@ -133,8 +66,6 @@ pub fn all(
     Ok((entries, notes))
 }
 
-const AWS_LC: &str = "AWS-LC";
-
 fn aws_lc_entries() -> Result<Vec<Entry>, String> {
     #[cfg(feature = "aws-lc")]
     return aws_lc::entries();
@@ -145,35 +76,3 @@ fn aws_lc_entries() -> Result<Vec<Entry>, String> {
 /// The names of the libraries to compare with.
 pub const PEERS: [&str; 5] =
     [aegis::LIBRARY, AWS_LC, openssl::LIBRARY, rust::RUST_CRYPTO, rust::BLAKE3];
-
-/// The version of a package in a lock file.
-fn locked_version(lock: &str, package: &str) -> String {
-    let mut lines = lock.lines().skip_while(|line| *line != format!("name = \"{package}\""));
-    let version = lines.nth(1).and_then(|line| line.strip_prefix("version = "));
-    version.map_or("unknown", |v| v.trim_matches('"')).to_owned()
-}
-
-/// The version of a package in this workspace's lock file.
-fn version_of(package: &str) -> String {
-    locked_version(include_str!("../../../../Cargo.lock"), package)
-}
-
-/// Unwraps a result that cannot be an error unless a subject is broken.
-pub fn check<T, E: std::fmt::Debug>(result: Result<T, E>) -> Result<T, String> {
-    result.map_err(|error| format!("{error:?}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_are_found() {
-        assert_eq!(
-            locked_version("[[package]]\nname = \"a\"\nversion = \"1.2.3\"\n", "a"),
-            "1.2.3"
-        );
-        assert_eq!(locked_version("", "a"), "unknown");
-        assert_ne!(version_of("aws-lc-rs"), "unknown");
-    }
-}

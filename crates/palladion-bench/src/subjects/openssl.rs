@@ -8,7 +8,7 @@ use std::ptr::{null, null_mut};
 use libloading::Library;
 
 use super::foreign::{function, load};
-use super::{Entry, Job, KEY, NONCE, Role, Subject, TAG_LEN};
+use super::subject::{Entry, Job, KEY, NONCE, Role, Subject, TAG_LEN};
 use crate::algorithm::{Algorithm, Operation};
 
 pub const LIBRARY: &str = "OpenSSL";

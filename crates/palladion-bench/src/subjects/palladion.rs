@@ -5,7 +5,7 @@ use std::hint::black_box;
 use palladion::family::Family;
 use palladion::{Aegis, Backend, Mac, Tag, with_algorithm};
 
-use super::{Description, Entry, Job, KEY, NONCE, Role, Subject, TAG_LEN, check};
+use super::subject::{Description, Entry, Job, KEY, NONCE, Role, Subject, TAG_LEN, check};
 use crate::algorithm::{Algorithm, Operation, Variant};
 
 /// Each variant on each backend.

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use aes_gcm::aead::inout::InOutBuf;
 use aes_gcm::{AeadInOut, KeyInit};
 
-use super::{Entry, Job, KEY, NONCE, Role, Subject, TAG_LEN, check, version_of};
+use super::subject::{Entry, Job, KEY, NONCE, Role, Subject, TAG_LEN, check, version_of};
 use crate::algorithm::{Algorithm, Operation};
 
 pub const RUST_CRYPTO: &str = "RustCrypto";

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::folder_of;
+use super::folder::folder_of;
 
 /// Where a name leads, through the symbolic links at its end.
 #[derive(Debug, PartialEq)]

@@ -6,9 +6,17 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 
-use super::{Cause, Way};
+use super::error::Cause;
 
 pub use system::{Folder, WAYS_NOT_TO_REPLACE, cannot_replace};
+
+/// A way to rename a file, or to give it a second name, without replacing another.
+pub type Way = fn(&Folder, &OsStr, &OsStr) -> io::Result<()>;
+
+/// The directory of a file.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
 
 #[cfg(unix)]
 mod system {
@@ -106,7 +114,7 @@ mod system {
             }
         }
         let user = rustix::process::geteuid().as_raw();
-        let folder = std::fs::metadata(crate::output::folder_of(path)).ok()?;
+        let folder = std::fs::metadata(folder_of(path)).ok()?;
         let is_sticky = folder.mode() & 0o1000 != 0;
         let may = [0, metadata.uid(), folder.uid()].contains(&user);
         (is_sticky && !may).then_some(Cause::Sticky)

@@ -1,0 +1,131 @@
+//! The objects that JavaScript knows by their numbers.
+
+use palladion::any::Mac;
+use palladion::hazmat::AnySession;
+use palladion_file::ChunkSize;
+use palladion_file::sans_io::{Opener, Sealer};
+
+use crate::failure::Failure;
+
+/// All objects.
+pub(crate) struct Objects {
+    pub(crate) sessions: Table<AnySession>,
+    pub(crate) macs: Table<AnyMac>,
+    pub(crate) sealers: Table<File<Sealer>>,
+    pub(crate) openers: Table<File<Opener>>,
+}
+
+impl Objects {
+    pub(crate) const fn new() -> Self {
+        Self {
+            sessions: Table::new(),
+            macs: Table::new(),
+            sealers: Table::new(),
+            openers: Table::new(),
+        }
+    }
+}
+
+/// Objects of one type. The number of an object is one more than its index.
+pub(crate) struct Table<T> {
+    /// In boxes, because a vector that grows leaves copies of its contents behind.
+    objects: Vec<Option<Box<T>>>,
+    vacant: Vec<u32>,
+}
+
+impl<T> Table<T> {
+    const fn new() -> Self {
+        Self { objects: Vec::new(), vacant: Vec::new() }
+    }
+
+    /// Keeps an object and returns its number.
+    pub(crate) fn add(&mut self, object: T) -> u32 {
+        let object = Some(Box::new(object));
+        if let Some(number) = self.vacant.pop() {
+            self.objects[number as usize - 1] = object;
+            number
+        } else {
+            self.objects.push(object);
+            self.objects.len() as u32
+        }
+    }
+
+    pub(crate) fn get(&mut self, number: u32) -> Result<&mut T, Failure> {
+        let slot = self.objects.get_mut((number as usize).wrapping_sub(1));
+        slot.and_then(Option::as_deref_mut).ok_or(Failure::NoObject)
+    }
+
+    /// Removes an object.
+    pub(crate) fn take(&mut self, number: u32) -> Result<Box<T>, Failure> {
+        let slot = self.objects.get_mut((number as usize).wrapping_sub(1));
+        let object = slot.and_then(Option::take).ok_or(Failure::NoObject)?;
+        self.vacant.push(number);
+        Ok(object)
+    }
+
+    /// Removes an object and drops it, which wipes it.
+    pub(crate) fn free(&mut self, number: u32) -> Result<u32, Failure> {
+        self.take(number).map(|_| 0)
+    }
+}
+
+/// A MAC with a key, or with a key derived from a master key as the command line does it.
+#[derive(Clone)]
+pub(crate) enum AnyMac {
+    Key(Mac),
+    MasterKey(palladion_file::Mac),
+}
+
+impl AnyMac {
+    pub(crate) fn update(&mut self, data: &[u8]) -> Result<(), Failure> {
+        match self {
+            Self::Key(mac) => Ok(mac.update(data)?),
+            Self::MasterKey(mac) => Ok(mac.update(data)?),
+        }
+    }
+
+    pub(crate) fn finalize(self, tag: &mut [u8]) -> Result<(), Failure> {
+        match self {
+            Self::Key(mac) => mac.finalize(tag)?,
+            Self::MasterKey(mac) => tag.copy_from_slice(&mac.finalize()[..tag.len()]),
+        }
+        Ok(())
+    }
+
+    pub(crate) fn verify(self, tag: &[u8]) -> Result<(), Failure> {
+        match self {
+            Self::Key(mac) => Ok(mac.verify(tag)?),
+            Self::MasterKey(mac) => {
+                let wrong = palladion::Error::UnknownTagLength { actual: tag.len() };
+                match mac.verify(tag.try_into().map_err(|_| wrong)?) {
+                    true => Ok(()),
+                    false => Err(palladion::Error::VerificationFailed.into()),
+                }
+            }
+        }
+    }
+}
+
+/// A file being written or read.
+pub(crate) struct File<T> {
+    pub(crate) state: T,
+    /// The buffer for a chunk in WebAssembly. The addon uses arrays of JavaScript.
+    #[cfg(target_family = "wasm")]
+    pub(crate) chunk: zeroize::Zeroizing<Vec<u8>>,
+}
+
+impl<T> File<T> {
+    #[cfg(target_family = "wasm")]
+    pub(crate) fn new(state: T, size: ChunkSize) -> Result<Self, Failure> {
+        let len = Sealer::FRAME_LEN + size.bytes() + Sealer::TAG_LEN;
+        let mut chunk = Vec::new();
+        chunk.try_reserve_exact(len).map_err(|_| Failure::Memory)?;
+        chunk.resize(len, 0);
+        Ok(Self { state, chunk: zeroize::Zeroizing::new(chunk) })
+    }
+
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn new(state: T, _: ChunkSize) -> Result<Self, Failure> {
+        Ok(Self { state })
+    }
+}

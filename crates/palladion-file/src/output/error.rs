@@ -1,0 +1,95 @@
+//! Errors of outputs.
+
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
+
+/// Why there is no output. [`fmt::Display`] says it without a hint, which depends on the program.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Error {
+    /// The name of the output, or of its directory.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub cause: Cause,
+}
+
+/// The causes of an [`Error`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Cause {
+    /// There is a file, which may not be replaced.
+    Exists,
+    /// It is a directory.
+    Directory,
+    /// The name ends as only that of a directory can.
+    DirectoryName,
+    /// There is no such directory as this one for the output.
+    NoDirectory(PathBuf),
+    /// It is a symbolic link to a missing file.
+    DanglingLink,
+    /// It is also the input of this name.
+    Input(String),
+    /// Another program is changing it.
+    InUse,
+    /// It is a mount point, so no file can take its place.
+    MountPoint,
+    /// It is immutable or append-only, or its directory is append-only.
+    Fixed,
+    /// It belongs to another user, in a directory where only owners replace files.
+    Sticky,
+    /// It is a regular file that another process has open.
+    OtherProcess,
+    /// Another process created the unfinished file, and this one is its forked child.
+    Forked,
+    /// The system could not do this: "create", "open", "write" or "create a file in".
+    Io(&'static str, io::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = &self.path;
+        match &self.cause {
+            Cause::Exists => write!(f, "{path:?} already exists"),
+            Cause::Directory => write!(f, "{path:?} is a directory"),
+            Cause::DirectoryName => write!(f, "{path:?} is a directory, not a file"),
+            Cause::NoDirectory(folder) => {
+                write!(f, "cannot create {path:?}: no directory {folder:?}")
+            }
+            Cause::DanglingLink => write!(f, "{path:?} is a symbolic link to a missing file"),
+            Cause::Input(what) => write!(f, "{path:?} is both {what} and output"),
+            Cause::InUse => write!(f, "{path:?} is being used by another program"),
+            Cause::MountPoint => {
+                write!(f, "{path:?} cannot be replaced: it is a mount point")
+            }
+            Cause::Fixed => {
+                write!(f, "{path:?} cannot be changed: it is immutable or append-only")
+            }
+            Cause::Sticky => {
+                write!(f, "{path:?} cannot be replaced: it belongs to another user")
+            }
+            Cause::OtherProcess => write!(f, "{path:?} is a file that another process has open"),
+            Cause::Forked => {
+                write!(f, "the unfinished {path:?} belongs to the process that created it")
+            }
+            Cause::Io(action, error) => write!(f, "cannot {action} {path:?}: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.cause {
+            Cause::Io(_, error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl Cause {
+    pub(super) fn of(self, path: &Path) -> Error {
+        Error { path: path.to_path_buf(), cause: self }
+    }
+}
+
+/// The result of this module's functions.
+pub type Result<T> = std::result::Result<T, Error>;
