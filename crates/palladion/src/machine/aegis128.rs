@@ -39,8 +39,7 @@ impl<W: Word, O: Order> Aegis128<W, O> {
         self.0[7] = self.0[7].xor(ctx);
     }
 
-    /// Update(M0, M1) (§3.2.3) in initialisation and finalisation. S4 and S0 are made of `s3`
-    /// and `s7`.
+    /// Update(M0, M1) (§3.2.3) in Init and Finalize. S4 is made of `s3`, S0 of `s7`.
     #[inline(always)]
     fn mix(&mut self, s3: W, s7: W, m0: W, m1: W) {
         let s = self.0;
@@ -94,10 +93,12 @@ impl<W: Word, O: Order> Steps for Aegis128<W, O> {
         let [_, s1, s2, s3, _, s5, s6, s7] = self.words();
         [m0.xor_and(s2, s3).xor3(s6, s1), m1.xor_and(s6, s7).xor3(s2, s5)]
     }
+    /// Enc (§3.2.5): adds the key stream and absorbs the message, as the order arranges it.
     #[inline(always)]
     fn encrypt(&mut self, m: [W::Blocks; 2]) -> [W::Blocks; 2] {
         O::encrypt(self, m)
     }
+    /// Dec (§3.2.6): adds the key stream and absorbs the result.
     #[inline(always)]
     fn decrypt(&mut self, c: [W::Blocks; 2]) -> [W::Blocks; 2] {
         O::decrypt(self, c)

@@ -42,8 +42,7 @@ impl<W: Word, O: Order> Aegis256<W, O> {
         self.0[5] = self.0[5].xor(ctx);
     }
 
-    /// Update(M) (§4.2.3) in initialisation and finalisation. S4 and S0 are made of `s3`
-    /// and `s5`.
+    /// Update(M) (§4.2.3) in Init and Finalize. S4 is made of `s3`, S0 of `s5`.
     #[inline(always)]
     fn mix(&mut self, s3: W, s5: W, m: W) {
         let s = self.0;
@@ -94,10 +93,12 @@ impl<W: Word, O: Order> Steps for Aegis256<W, O> {
         let s = &self.0;
         [m.xor_and(s[2].blocks(), s[3].blocks()).xor(s[1].xor3(s[4], s[5]).blocks())]
     }
+    /// Enc (§4.2.5): adds the key stream and absorbs the message, as the order arranges it.
     #[inline(always)]
     fn encrypt(&mut self, m: [W::Blocks; 1]) -> [W::Blocks; 1] {
         O::encrypt(self, m)
     }
+    /// Dec (§4.2.6): adds the key stream and absorbs the result.
     #[inline(always)]
     fn decrypt(&mut self, c: [W::Blocks; 1]) -> [W::Blocks; 1] {
         O::decrypt(self, c)

@@ -78,9 +78,7 @@ pub(crate) trait Order: Copy {
     #[inline(always)]
     unsafe fn run_steps<A: Arranged>(s: &mut A, work: Work, rows: Rows, steps: usize) {
         // SAFETY: the caller promises the same.
-        unsafe {
-            registers::run_steps::<_, 1>(s, work, rows, steps);
-        }
+        unsafe { registers::run_steps::<_, 1>(s, work, rows, steps) };
     }
 }
 

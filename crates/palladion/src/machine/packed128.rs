@@ -115,9 +115,7 @@ where
     #[inline(always)]
     unsafe fn run_steps(&mut self, work: Work, rows: Rows, steps: usize) {
         // SAFETY: the caller promises the same.
-        unsafe {
-            registers::run_steps::<_, 1>(self, work, rows, steps);
-        }
+        unsafe { registers::run_steps::<_, 1>(self, work, rows, steps) };
     }
     #[inline(always)]
     unsafe fn run_last_step(&mut self, work: Work, rows: Rows, len: usize) {
