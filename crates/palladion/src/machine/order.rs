@@ -3,7 +3,8 @@
 //! | order | for |
 //! |---|---|
 //! | [`Textbook`] | sums, for instructions that add the round key first: ARM's long loops |
-//! | [`Compact`] | rounds of many instructions: byte shuffles, Zkne |
+//! | [`Compact`] | rounds of many instructions: byte shuffles |
+//! | [`Scalar`] | Zkne |
 //! | [`Free`] | AES-NI: the compiler decides |
 //! | [`ShortChain`] | VAES |
 //! | [`ShortChainTernary`] | VAES with the three-way logic of AVX-512 |
@@ -128,6 +129,30 @@ impl Order for Compact {
     unsafe fn run_steps<A: Arranged>(s: &mut A, work: Work, rows: Rows, steps: usize) {
         // SAFETY: the caller promises the same.
         unsafe { registers::run_steps_compactly(s, work, rows, steps) }
+    }
+}
+
+/// [`Compact`] with a copy of the step each for encryption and decryption, where it takes many
+/// instructions to choose between a step's input and output.
+#[derive(Clone, Copy)]
+pub(crate) struct Scalar;
+
+impl Order for Scalar {
+    #[inline(always)]
+    fn mix<W: Word, const N: usize, const B: usize>(x: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
+        Compact::mix(x, s, m)
+    }
+    #[inline(always)]
+    unsafe fn run_steps<A: Arranged>(s: &mut A, work: Work, rows: Rows, steps: usize) {
+        const DECRYPT: Work = Work::Crypt(Direction::Decrypt);
+        // SAFETY: the caller promises the same.
+        unsafe {
+            if work == DECRYPT {
+                registers::run_steps_compactly(s, DECRYPT, rows, steps);
+            } else {
+                registers::run_steps_compactly(s, work, rows, steps);
+            }
+        }
     }
 }
 

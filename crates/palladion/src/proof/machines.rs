@@ -468,7 +468,7 @@ static TABLES: &[(&str, Tables)] = &[
     ("armv8_aes", tables::adds_first::<Plain, S1>()),
     ("neon", tables::each_degree::<Plain, Aegis128<S1, Compact>, Aegis256<S1, Compact>>()),
     ("textbook", tables::each_degree::<Plain, Aegis128<T1, Textbook>, Aegis256<T1, Textbook>>()),
-    ("zkne", tables::one_lane::<Plain, Aegis128<S1, Compact>, Aegis256<S1, Compact>>()),
+    ("zkne", tables::scalar::<Plain, S1>()),
     ("zvkned", tables::one_lane::<Plain, InMemory<T1, 8>, InMemory<T1, 6>>()),
     ("power8", tables::in_memory_by_two::<Plain, T1, T2>()),
     ("z13, relaxed_simd", tables::in_memory::<Plain, T1>()),

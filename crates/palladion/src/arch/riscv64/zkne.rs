@@ -6,8 +6,6 @@ use crate::arch::tables;
 use crate::block::{Blocks, Vector, Word, one_lane};
 use crate::driver::features::features;
 use crate::driver::kernels::Tables;
-use crate::machine::order::Compact;
-use crate::machine::{Aegis128, Aegis256};
 
 /// One block in two registers: bytes 0 to 7, with byte 0 in the lowest bits, and bytes 8 to 15.
 #[derive(Clone, Copy)]
@@ -165,6 +163,5 @@ features! {
     Zkne: "zkne", scrub 1280
 }
 
-/// `Compact` stores the output of a step before the rounds, which need the registers.
-pub(crate) const TABLES: Tables =
-    tables::one_lane::<Zkne, Aegis128<Z1, Compact>, Aegis256<Z1, Compact>>();
+/// `Scalar` stores the output of a step before the rounds, which need the registers.
+pub(crate) const TABLES: Tables = tables::scalar::<Zkne, Z1>();

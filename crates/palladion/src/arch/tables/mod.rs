@@ -12,7 +12,7 @@ use crate::driver::features::{Features, kernels};
 use crate::driver::kernels::{Degrees, Tables};
 use crate::machine::long::{Long, Turns};
 use crate::machine::memory::{InMemory, Loops};
-use crate::machine::order::{Compact, Free, Textbook};
+use crate::machine::order::{Compact, Free, Scalar, Textbook};
 use crate::machine::{Aegis128, Aegis256, Machine};
 use crate::soft::bitsliced::Bitsliced;
 use crate::soft::byte_planes::{BytePlanes, FourLanes128, FourLanes256, OneLane, Operations, Row};
@@ -24,6 +24,11 @@ pub(crate) const fn one_lane<E: Features, M128: Machine, M256: Machine>() -> Tab
         Degrees { one: kernels::<E, M, 1>(), ..Degrees::all(kernels::<E, M, 0>()) }
     }
     Tables { aegis128: degrees::<E, M128>(), aegis256: degrees::<E, M256>() }
+}
+
+/// Zkne: a block in two general registers.
+pub(crate) const fn scalar<E: Features, W: Word>() -> Tables {
+    one_lane::<E, Aegis128<W, Scalar>, Aegis256<W, Scalar>>()
 }
 
 /// One lane at a time, with kernels for each degree.

@@ -6,7 +6,6 @@ use super::{Group, advance_group, advance_groups, init_group, tag};
 use crate::block::Blocks;
 use crate::driver::kernels::Data;
 use crate::machine::{Machine, Work};
-use crate::memory::Direction;
 
 /// Returns the degree, as a constant if `G` is known.
 #[inline(always)]
@@ -72,16 +71,7 @@ pub(crate) unsafe fn advance<M: Machine, const G: usize>(
         {
             return advance_group(state, work, *data, Group { number: 0, degree });
         }
-        // A copy of the loops for each kind of work, so that none keeps a register for the others.
-        match work {
-            Work::Absorb => advance_groups(groups, degree, Work::Absorb, *data),
-            Work::Crypt(Direction::Encrypt) => {
-                advance_groups(groups, degree, Work::Crypt(Direction::Encrypt), *data);
-            }
-            Work::Crypt(Direction::Decrypt) => {
-                advance_groups(groups, degree, Work::Crypt(Direction::Decrypt), *data);
-            }
-        }
+        advance_groups(groups, degree, work, *data);
     }
 }
 
