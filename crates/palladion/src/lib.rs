@@ -124,7 +124,6 @@ extern crate std;
 #[allow(unsafe_code)]
 mod memory;
 
-// Other CPUs use parts of these: the compiler looks for dead code where most is used.
 #[allow(unsafe_code)]
 mod block;
 

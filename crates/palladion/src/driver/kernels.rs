@@ -53,6 +53,16 @@ impl Operation {
     }
 }
 
+impl From<Direction> for Operation {
+    #[inline(always)]
+    fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Encrypt => Self::Seal,
+            Direction::Decrypt => Self::Open,
+        }
+    }
+}
+
 /// Input and output: `len` bytes are readable at `src` and, unless they are only absorbed, writable
 /// at `dst`. The two are equal or do not overlap.
 #[derive(Clone, Copy)]
@@ -128,8 +138,8 @@ pub(crate) struct StateKernels {
     pub(crate) advance: unsafe fn(*mut u8, usize, Work, &Data),
     /// `keystream(state, degree, dst)`: writes one step's key stream, without changing the state.
     pub(crate) keystream: unsafe fn(*const u8, usize, *mut u8),
-    /// `finalize(state, degree, ad_len, msg_len, tag, tag_len)`. Lengths are in bytes. The state
-    /// has its last words afterwards, of which `historic` makes tags.
+    /// `finalize(state, degree, ad_len, msg_len, tag, tag_len)`. Lengths are in bytes. Afterwards
+    /// the state has its last words.
     pub(crate) finalize: unsafe fn(*mut u8, usize, u64, u64, *mut u8, usize),
     /// `finalize_mac(state, degree, data_len, tag, tag_len)`. Lengths are in bytes. The state is
     /// zeroed afterwards.

@@ -7,17 +7,7 @@ use super::kernels::{Message, Operation};
 use super::state::advance;
 use super::variant::{Variant, check_memory};
 use crate::machine::Work;
-use crate::memory::{Direction, WipedBytes, equal, wipe, wipe_at};
-
-impl From<Direction> for Operation {
-    #[inline(always)]
-    fn from(direction: Direction) -> Self {
-        match direction {
-            Direction::Encrypt => Self::Seal,
-            Direction::Decrypt => Self::Open,
-        }
-    }
-}
+use crate::memory::{WipedBytes, equal, wipe, wipe_at};
 
 /// Encrypts a message and writes its tag, verifies and decrypts it, or writes a MAC of the
 /// associated data. Returns whether the tag is right; if not, the output is zeroed. Leaves no

@@ -103,7 +103,8 @@ impl<'a, V: Variant> State<'a, V> {
         self.kernels().scrub();
     }
 
-    /// Finalize(ad_len, msg_len), with lengths in bytes. The state is spent afterwards.
+    /// Finalize(ad_len, msg_len), with lengths in bytes. Afterwards the state has its last words,
+    /// of which `historic` makes tags.
     #[inline(always)]
     pub(crate) fn finalize<const T: usize>(
         &mut self,

@@ -120,7 +120,8 @@ impl Order for Textbook {}
 pub(crate) struct Compact;
 
 impl Order for Compact {
-    /// The message of many updates, converted once, is a round key: 5 % of short messages.
+    /// A message that serves for many updates is converted once, to be a round key. Short messages
+    /// take 5 % less time.
     #[inline(always)]
     fn mix<W: Word, const N: usize, const B: usize>(x: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
         Free::update(x, s, m)

@@ -202,7 +202,7 @@ pub(super) unsafe fn run_steps<S: Steps, const TURN: usize>(
 /// # Safety
 /// The same as there.
 #[inline(always)]
-pub(crate) unsafe fn run_steps_compactly<S: Steps>(
+pub(super) unsafe fn run_steps_compactly<S: Steps>(
     state: &mut S,
     work: Work,
     rows: Rows,
@@ -236,7 +236,7 @@ pub(crate) unsafe fn run_steps_compactly<S: Steps>(
 /// # Safety
 /// The same as there.
 #[inline(always)]
-pub(crate) unsafe fn run_last_step<S: Steps>(state: &mut S, work: Work, rows: Rows, len: usize) {
+pub(super) unsafe fn run_last_step<S: Steps>(state: &mut S, work: Work, rows: Rows, len: usize) {
     // Two copies of the step, unless it is large. One for all kinds of work is slower.
     // SAFETY: the caller promises the same.
     unsafe {
@@ -278,7 +278,7 @@ pub(super) unsafe fn crypt_last_step<S: Steps>(
 /// # Safety
 /// The same as there.
 #[inline(always)]
-pub(crate) unsafe fn keystream<S: Steps>(state: &S, dst: *mut u8, row: usize) {
+pub(super) unsafe fn keystream<S: Steps>(state: &S, dst: *mut u8, row: usize) {
     // SAFETY: the caller promises a writable step. `state` exists, so the CPU has the features.
     unsafe {
         let zero = <S::Step as Step>::V::zero();

@@ -130,6 +130,8 @@ pub(crate) unsafe fn finalize_mac<M: Machine, const G: usize>(
         const { assert!(size_of::<M>() >= size_of::<[M::V; 2]>()) };
         const { assert!(size_of::<M>().is_multiple_of(align_of::<M::V>())) };
         let tags = |number| group(number).cast::<[M::V; 2]>();
+        // The first group comes first, because the MAC continues with it: its rounds need not wait
+        // for the others. The value here is replaced.
         let mut first = group(0).read();
         for number in 0..degree / M::V::LANES {
             let mut s = group(number).read(); // a copy that the optimiser can keep in registers

@@ -67,7 +67,7 @@ struct MacEnd<L: Machine> {
 
 impl<L: Machine> MacEnd<L> {
     #[inline(always)]
-    pub(super) fn new<M: Machine<Lane = L>>(first: &M) -> Self
+    fn new<M: Machine<Lane = L>>(first: &M) -> Self
     where
         M::V: Blocks<Lane = L::V>,
     {
@@ -76,7 +76,7 @@ impl<L: Machine> MacEnd<L> {
         let mut lane = [words[0].first(); 8];
         let mut i = 1;
         while i < 8 {
-            // Each complete, which takes fewer registers than parts that are to be added.
+            // One after the other. ARM lacks the registers to begin all of them at once.
             lane[i] = words[i].first().after(lane[i - 1]);
             i += 1;
         }
@@ -87,12 +87,8 @@ impl<L: Machine> MacEnd<L> {
     /// Absorbs the tags of the lanes of the group with this number, `tag_len` bytes each. Groups
     /// come in order.
     #[inline(always)]
-    pub(super) fn absorb<M: Machine<Lane = L>>(
-        &mut self,
-        number: usize,
-        tags: [M::V; 2],
-        tag_len: usize,
-    ) where
+    fn absorb<M: Machine<Lane = L>>(&mut self, number: usize, tags: [M::V; 2], tag_len: usize)
+    where
         M::V: Blocks<Lane = L::V>,
     {
         let blocks = [tags[0].lanes(), tags[1].lanes()];
@@ -148,7 +144,7 @@ impl<L: Machine> MacEnd<L> {
     /// # Safety
     /// `tag_len` bytes, 16 or 32, are writable at `tag`.
     #[inline(always)]
-    pub(super) unsafe fn write(mut self, degree: usize, tag: *mut u8, tag_len: usize) {
+    unsafe fn write(mut self, degree: usize, tag: *mut u8, tag_len: usize) {
         debug_assert!(self.pending.is_none()); // `check_mac` rejects odd numbers of blocks
         // Constants, so that the optimiser does not keep the vector of the first lengths, for which
         // there is no register.
