@@ -145,6 +145,68 @@ test('no random bytes', { skip }, () => {
     }
 });
 
+test('nonces are drawn in advance, and keys are not', { skip }, () => {
+    const program = `
+        import assert from 'node:assert/strict';
+        import { webcrypto } from 'node:crypto';
+        const draws = []; // the arrays that were filled, and copies of what they had then
+        let fails = false;
+        const getRandomValues = (array) => {
+            if (fails) {
+                array.fill(1, array.length / 2);
+                throw new Error('no more');
+            }
+            webcrypto.getRandomValues(array);
+            draws.push([array, Buffer.from(array)]);
+        };
+        Object.defineProperty(globalThis, 'crypto', { value: { getRandomValues } });
+        const { Cipher, generateKey } = await import('${browser}');
+        const ciphers = ['AEGIS-256X2', 'AEGIS-128L', 'AEGIS-256'].map((algorithm) => {
+            const key = generateKey(algorithm);
+            assert.deepEqual(draws.pop(), [key, Buffer.from(key)]);
+            return new Cipher(key, { algorithm });
+        });
+        const seal = (i) => {
+            const cipher = ciphers[i % 3];
+            return Buffer.from(cipher.seal(new Uint8Array(3)).subarray(0, cipher.nonceLength));
+        };
+
+        const nonces = new Set();
+        for (let i = 0; i < 10_000; i++) {
+            const nonce = seal(i);
+            nonces.add(nonce.toString('hex'));
+            const [pool, random] = draws.at(-1);
+            const at = random.indexOf(nonce);
+            assert.notEqual(at, -1);
+            const end = at + nonce.length;
+            assert(pool.subarray(0, end).every((byte) => byte === 0));
+            assert(random.subarray(end).equals(pool.subarray(end)));
+        }
+        assert.equal(nonces.size, 10_000);
+        assert(draws.length < 500);
+
+        // After a failure, even a nonce for which the pool had bytes left is an error.
+        for (const { length } = draws; draws.length === length; ) seal(0);
+        seal(1); // 16 bytes of 1024; one of 32 will find 16 left
+        fails = true;
+        const error = { code: 'NO_RANDOMNESS' };
+        assert.throws(() => { for (let i = 0; i < 100; i++) seal(0); }, error);
+        for (const i of [1, 0, 1]) assert.throws(() => seal(i), error);
+        fails = false;
+        const nonce = seal(0);
+        assert.equal(draws.at(-1)[1].indexOf(nonce), 0);
+        console.log('right');`;
+    assert.equal(run(program), 'right\n');
+    // No nonces are drawn without an engine, so a startup snapshot has none.
+    const none = `
+        const { webcrypto } = await import('node:crypto');
+        let draws = 0;
+        const getRandomValues = (array) => { draws++; return webcrypto.getRandomValues(array); };
+        Object.defineProperty(globalThis, 'crypto', { value: { getRandomValues } });
+        try { seal(key, key) } catch (error) { return error.code + ' ' + draws; }`;
+    assert.equal(run(printing(browser, none), '--jitless'), 'UNSUPPORTED 0\n');
+});
+
 test('modules that cannot be loaded', { skip }, async () => {
     const before = aegis.currentBuild();
     const url = new URL(import.meta.resolve(`@palladion/aegis/wasm/${wasm}.wasm`));

@@ -15,7 +15,7 @@ import {
 } from './bytes.js';
 import { engine } from './builds.js';
 import { PalladionError } from './errors.js';
-import { randomBytes } from './random.js';
+import { drawNonce, randomBytes } from './random.js';
 
 /** The options of a cipher. */
 export interface CipherOptions {
@@ -179,14 +179,16 @@ export class Cipher {
         checkOptions(options, MESSAGE_OPTIONS);
         const ad = optionalBytes(options.ad, 'associated data');
         const input = toBytes(message, 'message');
-        const nonce = randomBytes(this.nonceLength);
+        const e = engine(); // before the nonce is drawn
+        const { nonceLength } = this;
         const length = input.length + this.tagLength;
-        const sealed = newOutput(nonce.length + length);
-        sealed.set(nonce);
-        const rest = sealed.subarray(nonce.length);
+        const sealed = newOutput(nonceLength + length);
+        const nonce = sealed.subarray(0, nonceLength);
+        drawNonce(nonce);
+        const rest = sealed.subarray(nonceLength);
         const at = this.#encryptShort(nonce, ad, input);
         if (at === -1) this.#encryptTo(nonce, ad, input, rest);
-        else engine().read(at, at + length, rest);
+        else e.read(at, at + length, rest);
         return sealed;
     }
 
