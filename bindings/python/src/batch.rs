@@ -7,9 +7,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::algorithm::fill_random;
 use crate::buffer::{In, Target, work_on};
 use crate::error::{OrRaise, VerificationError, error};
+use crate::nonces::Nonces;
 
 /// The buffers of many messages and their associated data, held.
 struct Messages<'a, 'py> {
@@ -145,7 +145,7 @@ pub fn seal_many<'py>(
     let nonce_len = algorithm.key_len();
     let mut held = Messages::new(py, messages, ads, |len| Ok(nonce_len + len + tag_len))?;
     let mut nonces = vec![0; nonce_len * messages.len()];
-    fill_random(&mut nonces)?;
+    Nonces::new().and_then(|mut random| random.fill(&mut nonces)).or_raise()?;
     let work = jobs(&held.messages, &held.ads, &mut held.targets);
     work_on(py, held.total, || with_algorithm!(algorithm, seal_all(key, tag_len, &nonces, work)))
         .map_err(|failed| failed.error)

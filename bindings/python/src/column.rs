@@ -16,16 +16,17 @@ use std::thread;
 
 use palladion::batch::{self, Decryption, Encryption};
 use palladion::family::Family;
-use palladion::{Aegis, Aegis256Stream, Key256, Nonce256, any, with_algorithm};
+use palladion::{Aegis, any, with_algorithm};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFloat, PyList, PyString, PyTuple};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroize;
 
 use crate::buffer::{In, Out, Target, work_on};
 use crate::cipher::Cipher;
 use crate::error::error;
+use crate::nonces::Nonces;
 
 /// The number of values encrypted at once, among which the batch kernels sort.
 const BATCH: usize = 64;
@@ -312,23 +313,6 @@ fn threads_for(wanted: usize, count: usize, bytes: usize) -> usize {
     wanted.min(most)
 }
 
-/// Random nonces, one after another. A system call for each value would take longer than its
-/// encryption. For each block we ask the system for 32 bytes only, use them as the key of an
-/// AEGIS-256 key stream, and cut that into nonces. The key is used for nothing else, so the nonce
-/// of the stream may be zero. RFC 10032 claims in section 7 that nobody without the key can
-/// distinguish the stream from random bytes. These nonces are therefore as good as random ones, and
-/// someone who sees them learns neither the key nor other nonces.
-struct Nonces(Aegis256Stream);
-
-impl Nonces {
-    fn new() -> Result<Self, Fault> {
-        let mut seed = Zeroizing::new([0; 32]);
-        getrandom::fill(&mut *seed).map_err(|_| palladion::Error::NoRandomness)?;
-        // The stream wipes its key.
-        Ok(Self(Aegis256Stream::new(&Key256::from(*seed), &Nonce256::default())?))
-    }
-}
-
 /// The cipher, the values and the associated data of a call.
 struct Task<'a> {
     cipher: &'a any::Cipher,
@@ -385,12 +369,12 @@ fn seal_block<F: Family, const D: usize, const T: usize>(
 ) -> Result<(), Fault> {
     let Block { mut rows, mut room } = block;
     let cipher = Aegis::<F, D, T>::new(&F::Key::try_from(task.cipher.key())?);
-    let mut stream = Nonces::new()?;
+    let mut random = Nonces::new()?;
     let (mut bytes, mut nonces) = ([0; BATCH * 32], [F::Nonce::default(); BATCH]);
     while !rows.is_empty() {
         let nonces = &mut nonces[..BATCH.min(rows.len())];
         let bytes = &mut bytes[..nonces.len() * F::KEY_LEN];
-        stream.0.next_bytes(bytes)?;
+        random.fill(bytes)?;
         for (nonce, bytes) in nonces.iter_mut().zip(bytes.chunks_exact(F::KEY_LEN)) {
             nonce.as_mut().copy_from_slice(bytes);
         }

@@ -15,6 +15,7 @@ mod file;
 mod forked;
 mod home;
 mod mac;
+mod nonces;
 mod object;
 mod output;
 #[allow(unsafe_code)]

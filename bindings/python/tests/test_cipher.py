@@ -264,6 +264,31 @@ def test_many(cipher: Cipher) -> None:
         cipher.open_many([b"short"])
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+def test_a_forked_process_has_nonces_of_its_own(cipher: Cipher) -> None:
+    def nonces() -> list[bytes]:
+        sealed = [*(cipher.seal(b"") for _ in range(70)), *cipher.seal_many([b""] * 70)]
+        return [one[: cipher.nonce_size] for one in sealed]
+
+    before = nonces()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writer, b"".join(nonces()))
+        finally:
+            os._exit(0)
+    after = nonces()
+    os.waitpid(child, 0)
+    os.close(writer)
+    with open(reader, "rb") as pipe:
+        theirs = pipe.read()
+    assert len(theirs) == 140 * cipher.nonce_size
+    size = cipher.nonce_size
+    forked = [theirs[at : at + size] for at in range(0, len(theirs), size)]
+    assert len({*before, *after, *forked}) == 3 * 140
+
+
 def test_pieces_end_once(cipher: Cipher, nonce: bytes) -> None:
     encryptor = cipher.encryptor(nonce)
     encryptor.update(b"a")
