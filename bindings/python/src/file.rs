@@ -32,7 +32,7 @@ pub fn file_error(py: Python<'_>, error: Error) -> PyErr {
     let (message, hint) = (error.to_string(), error.hint());
     let (class, chunk, offset) = match error {
         Error::Read(error) | Error::Write(error) => return io_error(py, error),
-        Error::Random(_) => return PyOSError::new_err(message),
+        Error::NoRandomness(_) => return PyOSError::new_err(message),
         Error::EmptyPassphrase => {
             let hint = hint.unwrap_or_default();
             return PyValueError::new_err(format!("{message}: {hint}"));

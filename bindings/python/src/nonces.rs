@@ -5,10 +5,10 @@ use zeroize::Zeroizing;
 
 /// Random nonces, one after another. Getting each one from the system would take longer than the
 /// encryption of a short message. We ask the system for 32 bytes only, use them as the key of an
-/// AEGIS-256 key stream, and cut that into nonces. The key is used for nothing else, so the nonce of
-/// the stream may be zero. RFC 10032 claims in section 7 that nobody without the key can distinguish
-/// the stream from random bytes. These nonces are therefore as good as random ones, and someone who
-/// sees them learns neither the key nor other nonces.
+/// AEGIS-256 key stream, and cut that into nonces. The key is used for nothing else, so the nonce
+/// of the stream may be zero. RFC 10032 claims in section 7 that nobody without the key can
+/// distinguish the stream from random bytes. These nonces are therefore as good as random ones, and
+/// someone who sees them learns neither the key nor other nonces.
 ///
 /// Create one for each call. If one were kept from call to call, a forked process would continue
 /// the stream of its parent, and both would use the same nonces.

@@ -69,7 +69,7 @@ pub enum Error {
     /// The caller's flag asked to stop.
     Cancelled,
     /// The system gave no random bytes.
-    Random(getrandom::Error),
+    NoRandomness(io::Error),
     /// The cipher refused to work.
     Cipher(palladion::Error),
 }
@@ -118,7 +118,7 @@ impl Error {
             Error::Read(_)
             | Error::Write(_)
             | Error::Cancelled
-            | Error::Random(_)
+            | Error::NoRandomness(_)
             | Error::Cipher(_) => {
                 return None;
             }
@@ -178,17 +178,22 @@ impl fmt::Display for Error {
                 write!(f, "data follows from byte {offset} on, past the end of the file")
             }
             Error::Cancelled => write!(f, "cancelled"),
-            Error::Random(error) => write!(f, "no random bytes from the system: {error}"),
+            Error::NoRandomness(error) => write!(f, "no random bytes from the system: {error}"),
             Error::Cipher(error) => error.fmt(f),
         }
+    }
+}
+
+impl Error {
+    pub(crate) fn no_randomness(error: getrandom::Error) -> Self {
+        Self::NoRandomness(io::Error::other(error))
     }
 }
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Read(error) | Error::Write(error) => Some(error),
-            Error::Random(error) => Some(error),
+            Error::Read(error) | Error::Write(error) | Error::NoRandomness(error) => Some(error),
             Error::Cipher(error) => Some(error),
             _ => None,
         }
@@ -211,7 +216,7 @@ impl From<Error> for io::Error {
             Error::Read(error) | Error::Write(error) => error,
             Error::Truncated { .. } => io::Error::new(io::ErrorKind::UnexpectedEof, error),
             Error::EmptyPassphrase => io::Error::new(io::ErrorKind::InvalidInput, error),
-            Error::Cancelled | Error::Random(_) | Error::Cipher(_) | Error::KdfMemory => {
+            Error::Cancelled | Error::NoRandomness(_) | Error::Cipher(_) | Error::KdfMemory => {
                 io::Error::other(error)
             }
             _ => io::Error::new(io::ErrorKind::InvalidData, error),

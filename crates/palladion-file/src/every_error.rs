@@ -21,7 +21,7 @@ macro_rules! errors {
         variants!(Error:
             Read Write NotPalladion HeaderDamaged UnsupportedVersion UnsupportedHeader WrongKey
             WrongPassphrase NeedsKey NeedsPassphrase KdfTooCostly EmptyPassphrase KdfMemory
-            Truncated Damaged TrailingData Cancelled Random Cipher
+            Truncated Damaged TrailingData Cancelled NoRandomness Cipher
         )
     };
 }
@@ -128,9 +128,9 @@ fn every_error() {
     ];
     let mut not_here = Vec::new();
     if cfg!(getrandom_backend = "unsupported") {
-        calls.push(("Random", &["no random bytes"], came(MasterKey::generate().map(drop))));
+        calls.push(("NoRandomness", &["no random bytes"], came(MasterKey::generate().map(drop))));
         calls.push((
-            "Random",
+            "NoRandomness",
             &["no random bytes"],
             came(Encryptor::new(&key()).run(io::empty(), io::sink()).map(drop)),
         ));
@@ -144,7 +144,7 @@ fn every_error() {
         }
     } else {
         not_here.push((
-            "Random",
+            "NoRandomness",
             "this system has random bytes; .ci/test-no-randomness.sh takes them away",
         ));
         let mut file = Vec::new();

@@ -52,7 +52,7 @@ impl Header {
         kdf: KdfParams,
     ) -> Result<([u8; HEADER_LEN], Cipher), Error> {
         let mut salt = [0; 32];
-        getrandom::fill(&mut salt).map_err(Error::Random)?;
+        getrandom::fill(&mut salt).map_err(Error::no_randomness)?;
         Self::with_salt(secret, algorithm, chunk_size, kdf, &salt)
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use hkdf::Hkdf;
 use palladion::Tag;
 use sha2::Sha256;
-use zeroize::Zeroizing;
+use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use crate::{Algorithm, Error, KdfParams, KeyFileError};
 
@@ -35,7 +35,7 @@ impl MasterKey {
     /// A key from the system's random number generator.
     pub fn generate() -> Result<Self, Error> {
         let mut key = Zeroizing::new([0; 32]);
-        getrandom::fill(&mut *key).map_err(Error::Random)?;
+        getrandom::fill(&mut *key).map_err(Error::no_randomness)?;
         Ok(Self(key))
     }
 
@@ -194,6 +194,8 @@ fn decode(digits: &[u8; 64], key: &mut [u8; 32]) -> Result<(), KeyFileError> {
     }
 }
 
+impl ZeroizeOnDrop for MasterKey {}
+
 impl From<[u8; 32]> for MasterKey {
     fn from(key: [u8; 32]) -> Self {
         Self(Zeroizing::new(key))
@@ -255,6 +257,8 @@ impl Passphrase {
         &self.0
     }
 }
+
+impl ZeroizeOnDrop for Passphrase {}
 
 impl fmt::Debug for Passphrase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -14,6 +14,7 @@ use crate::error::Error;
 /// assert_eq!(Algorithm::default(), Algorithm::Aegis256X2);
 /// assert_eq!(Algorithm::Aegis128L.to_string(), "AEGIS-128L");
 /// assert_eq!("aegis-256x4".parse(), Ok(Algorithm::Aegis256X4));
+/// assert_eq!("aegis256x4".parse(), Ok(Algorithm::Aegis256X4));
 /// assert!("aes".parse::<Algorithm>().is_err());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -70,10 +71,13 @@ impl Algorithm {
         }
     }
 
-    /// Returns the algorithm with this name, in upper or lower case.
+    /// Returns the algorithm with this name, in upper or lower case, with or without hyphens.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|algorithm| algorithm.name().eq_ignore_ascii_case(name))
+        fn letters(name: &str) -> impl Iterator<Item = u8> {
+            name.bytes().filter(|byte| *byte != b'-').map(|byte| byte.to_ascii_lowercase())
+        }
+        Self::ALL.into_iter().find(|algorithm| letters(algorithm.name()).eq(letters(name)))
     }
 
     /// Returns the length of a key and of a nonce in bytes: 16 or 32.
@@ -102,7 +106,7 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// Parses the standard's name, in upper or lower case.
+/// Parses the standard's name, as [`Algorithm::from_name`] does.
 impl FromStr for Algorithm {
     type Err = UnknownAlgorithm;
 

@@ -71,7 +71,7 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     ///
     /// let key = Key256::from([1; 32]);
     /// let cipher = Aegis256X2::<16>::new(&key); // 16-byte tags
-    /// let cipher: Aegis256X2 = Aegis256X2::new(&key); // 32-byte tags
+    /// let cipher = Aegis256X2::with_key(&key); // 32-byte tags, the default
     /// ```
     #[must_use]
     pub fn new(key: &F::Key) -> Self {
@@ -506,7 +506,6 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
 
     /// Encrypts a message with a random nonce and returns nonce, ciphertext and tag in one piece.
     ///
-    ///
     /// One key can encrypt any number of messages this way with the AEGIS-256 family, and at most
     /// 2^48 with the AEGIS-128 family.
     ///
@@ -528,11 +527,65 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         ad: &[u8],
         msg: &[u8],
     ) -> Result<alloc::vec::Vec<u8>, Error> {
+        self.seal_with_nonce(&random_nonce::<F>()?, ad, msg)
+    }
+
+    /// Encrypts a message and returns nonce, ciphertext and tag in one piece.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn seal_with_nonce(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        msg: &[u8],
+    ) -> Result<alloc::vec::Vec<u8>, Error> {
         let mut sealed = alloc::vec![0; F::KEY_LEN + msg.len() + T];
-        let (nonce, rest) = sealed.split_at_mut(F::KEY_LEN);
-        getrandom::fill(nonce).map_err(|_| Error::NoRandomness)?;
-        self.seal_into(&F::Nonce::try_from(nonce)?, ad, msg, rest)?;
+        let (before, rest) = sealed.split_at_mut(F::KEY_LEN);
+        before.copy_from_slice(nonce.as_ref());
+        self.seal_into(nonce, ad, msg, rest)?;
         Ok(sealed)
+    }
+
+    /// Encrypts all of a vector in place with a random nonce, puts the nonce in front and appends
+    /// the tag: the result of `seal_with_random_nonce`, without another buffer.
+    ///
+    /// If the vector has no room for nonce and tag, the result goes to new memory, and the message
+    /// in the old memory is wiped.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoRandomness`], [`Error::TooLong`], [`Error::Backend`]; the vector is then
+    /// unchanged.
+    ///
+    /// ```
+    /// # use palladion::{Aegis256X2, Key256};
+    /// # let cipher = Aegis256X2::with_key(&Key256::generate()?);
+    /// let mut buf = b"hello".to_vec();
+    /// cipher.seal_vec_with_random_nonce(b"ad", &mut buf)?;
+    /// assert_eq!(buf.len(), 32 + 5 + 32);
+    /// cipher.open_vec_with_nonce(b"ad", &mut buf)?;
+    /// assert_eq!(buf, b"hello");
+    /// # Ok::<(), palladion::Error>(())
+    /// ```
+    #[cfg(all(feature = "alloc", feature = "getrandom"))]
+    pub fn seal_vec_with_random_nonce(
+        &self,
+        ad: &[u8],
+        buf: &mut alloc::vec::Vec<u8>,
+    ) -> Result<(), Error> {
+        let nonce = random_nonce::<F>()?;
+        let len = buf.len();
+        if buf.capacity() - len < F::KEY_LEN + T {
+            let sealed = self.seal_with_nonce(&nonce, ad, buf)?;
+            crate::memory::wipe(buf);
+            *buf = sealed;
+            return Ok(());
+        }
+        buf.resize(len + F::KEY_LEN + T, 0);
+        let tag = self.encrypt_within(&nonce, ad, buf, 0..len, F::KEY_LEN);
+        let tag = tag.inspect_err(|_| buf.truncate(len))?;
+        buf[..F::KEY_LEN].copy_from_slice(nonce.as_ref());
+        buf[F::KEY_LEN + len..].copy_from_slice(tag.as_ref());
+        Ok(())
     }
 
     /// Verifies and decrypts nonce, ciphertext and tag in one piece, and returns the message. The
@@ -544,12 +597,50 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     /// shorter than nonce and tag; [`Error::TooLong`], [`Error::Backend`].
     #[cfg(feature = "alloc")]
     pub fn open_with_nonce(&self, ad: &[u8], sealed: &[u8]) -> Result<alloc::vec::Vec<u8>, Error> {
-        let min = F::KEY_LEN + T;
-        if sealed.len() < min {
-            return Err(Error::TooShort { what: "sealed message", min, actual: sealed.len() });
+        let (nonce, ciphertext, tag) = Self::parts(sealed)?;
+        let mut msg = alloc::vec![0; ciphertext.len()];
+        self.decrypt_into(&nonce, ad, ciphertext, &tag, &mut msg)?;
+        Ok(msg)
+    }
+
+    /// Verifies and decrypts nonce, ciphertext and tag in place, and leaves only the message in the
+    /// vector. The counterpart of `seal_vec_with_random_nonce`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::VerificationFailed`] if the tag is wrong, and the vector is then empty and its old
+    /// contents zeroed; [`Error::TooShort`] if the vector is shorter than nonce and tag;
+    /// [`Error::TooLong`], [`Error::Backend`].
+    #[cfg(feature = "alloc")]
+    pub fn open_vec_with_nonce(
+        &self,
+        ad: &[u8],
+        buf: &mut alloc::vec::Vec<u8>,
+    ) -> Result<(), Error> {
+        let (nonce, ciphertext, tag) = Self::parts(buf)?;
+        let len = ciphertext.len();
+        let opened = self.decrypt_within(&nonce, ad, buf, F::KEY_LEN..F::KEY_LEN + len, 0, &tag);
+        match opened {
+            Ok(()) => buf.truncate(len),
+            Err(Error::VerificationFailed) => {
+                buf.fill(0);
+                buf.clear();
+            }
+            Err(_) => (),
+        }
+        opened
+    }
+
+    /// Splits nonce, ciphertext and tag in one piece.
+    #[cfg(feature = "alloc")]
+    fn parts(sealed: &[u8]) -> Result<(F::Nonce, &[u8], Tag<T>), Error> {
+        let (min, actual) = (F::KEY_LEN + T, sealed.len());
+        if actual < min {
+            return Err(Error::TooShort { what: "sealed message", min, actual });
         }
         let (nonce, rest) = sealed.split_at(F::KEY_LEN);
-        self.open(&F::Nonce::try_from(nonce)?, ad, rest)
+        let (ciphertext, tag) = rest.split_at(rest.len() - T);
+        Ok((F::Nonce::try_from(nonce)?, ciphertext, Tag::try_from(tag)?))
     }
 
     // In pieces.
@@ -587,6 +678,28 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     pub(crate) fn inputs<'a>(&'a self, nonce: &'a F::Nonce, ad: &'a [u8]) -> [&'a [u8]; 3] {
         [self.key.as_ref(), nonce.as_ref(), ad]
     }
+}
+
+impl<F: Family, const D: usize> Aegis<F, D, 32> {
+    /// Creates a cipher with 32-byte tags from a key: [`new`](Self::new) where nothing else says
+    /// how long the tags are.
+    ///
+    /// ```
+    /// use palladion::{Aegis256X2, Key256};
+    /// let cipher = Aegis256X2::with_key(&Key256::from([1; 32]));
+    /// ```
+    #[must_use]
+    pub fn with_key(key: &F::Key) -> Self {
+        Self::new(key)
+    }
+}
+
+/// Returns a random nonce.
+#[cfg(feature = "getrandom")]
+pub(crate) fn random_nonce<F: Family>() -> Result<F::Nonce, Error> {
+    let mut nonce = F::Nonce::default();
+    getrandom::fill(nonce.as_mut()).map_err(|_| Error::NoRandomness)?;
+    Ok(nonce)
 }
 
 impl<F: Family, const D: usize, const T: usize> Clone for Aegis<F, D, T> {

@@ -8,7 +8,7 @@
 //! use palladion::{Aegis256X2, Key256, Nonce256};
 //!
 //! let key = Key256::from([7; 32]); // with feature "getrandom": Key256::generate()?
-//! let cipher = Aegis256X2::<32>::new(&key);
+//! let cipher = Aegis256X2::with_key(&key);
 //! let nonce = Nonce256::from([9; 32]); // never use a nonce twice with the same key
 //!
 //! let sealed = cipher.seal(&nonce, b"header", b"attack at dawn")?;
@@ -26,11 +26,11 @@
 //! | [`Aegis256`], [`Aegis128L`] | 32, 16 bytes | to interoperate: every implementation has them |
 //! | [`Aegis256X4`], [`Aegis128X4`] | 32, 16 bytes | for long messages on CPUs with AVX-512 |
 //!
-//! Tags are 16 or 32 bytes long; the type says which: `Aegis256X2::<16>::new(&key)`. Where the type
-//! is written out, 32 is the default: `let cipher: Aegis256X2 = Aegis256X2::new(&key)`. 16 bytes
-//! are enough against forgery. 32 bytes also commit to the key: finding two keys that both open a
-//! ciphertext takes about 2^128 work, instead of 2^64 with 16 bytes. Use 32 bytes for files, and
-//! wherever an attacker may choose keys.
+//! Tags are 16 or 32 bytes long. `Aegis256X2::with_key(&key)` creates a cipher with 32-byte tags,
+//! the default; `Aegis256X2::<16>::new(&key)` says the length. 16 bytes are enough against forgery.
+//! 32 bytes also commit to the key: finding two keys that both open a ciphertext takes about 2^128
+//! work, instead of 2^64 with 16 bytes. Use 32 bytes for files, and wherever an attacker may choose
+//! keys.
 //!
 //! # Which nonce?
 //!
@@ -45,6 +45,7 @@
 //! | to | use |
 //! |---|---|
 //! | encrypt a message | [`Aegis::encrypt_in_place`] and the other methods of [`Aegis`] |
+//! | encrypt messages whose nonces are counted for you | [`Sealer`] |
 //! | encrypt many messages, such as packets | [`batch`]: up to 1.8 times as fast with VAES |
 //! | encrypt a message in pieces | [`Encryptor`], [`Decryptor`] |
 //! | authenticate data without encrypting it | [`Mac`] |
@@ -64,6 +65,7 @@
 //! | `alloc` | `seal` and `open`, which return a `Vec` |
 //! | `getrandom` | `Key::generate`, `Nonce::generate`, `seal_with_random_nonce` |
 //! | `js` | the same for `wasm32-unknown-unknown` in a browser or Node |
+//! | `serde` | nonces and tags in the formats of [`serde`](https://docs.rs/serde) |
 //! | `aead` | the traits of the crate [`aead`](https://docs.rs/aead) 0.6, which is re-exported |
 //! | `any-degree` | AEGIS-128X and AEGIS-256X of degrees other than 1, 2 and 4 |
 //!
@@ -158,6 +160,9 @@ mod job;
 mod mac;
 #[allow(unsafe_code)] // calls the driver with pointers
 mod schedule;
+mod sealer;
+#[cfg(feature = "serde")]
+mod serde_impls;
 mod session;
 mod stream;
 mod types;
@@ -176,6 +181,7 @@ pub use cipher::Aegis;
 pub use dispatch::{BackendError, ENVIRONMENT_VARIABLE, backend, set_backend};
 pub use error::{Error, MAX_LEN};
 pub use mac::Mac;
+pub use sealer::Sealer;
 pub use stream::{Decryptor, Encryptor, KeyStream};
 pub use types::{Key, Key128, Key256, Nonce, Nonce128, Nonce256, Tag};
 

@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use subtle::{Choice, ConstantTimeEq};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::Error;
@@ -15,6 +16,9 @@ use crate::memory::{equal, wipe};
 /// assert_eq!(format!("{key:?}"), "Key(..)");
 /// assert!(Key128::try_from(&[0u8; 15][..]).is_err());
 /// ```
+///
+/// Keys have no `==`, which might take a time that depends on the bytes. `ct_eq` of the crate
+/// [`subtle`](https://docs.rs/subtle) compares in constant time.
 #[derive(Clone)]
 #[repr(transparent)] // the C library uses its caller's key in place
 pub struct Key<const N: usize>([u8; N]);
@@ -76,6 +80,11 @@ macro_rules! byte_type {
             pub const fn as_bytes(&self) -> &[u8; N] {
                 &self.0
             }
+
+            /// Takes the bytes. Unlike `from`, it works in constants.
+            pub const fn from_bytes(bytes: [u8; N]) -> Self {
+                Self(bytes)
+            }
         }
 
         impl<const N: usize> AsRef<[u8]> for $name<N> {
@@ -87,6 +96,12 @@ macro_rules! byte_type {
         impl<const N: usize> From<[u8; N]> for $name<N> {
             fn from(bytes: [u8; N]) -> Self {
                 Self(bytes)
+            }
+        }
+
+        impl<const N: usize> From<&[u8; N]> for $name<N> {
+            fn from(bytes: &[u8; N]) -> Self {
+                Self(*bytes)
             }
         }
 
@@ -122,6 +137,25 @@ impl<const N: usize> Key<N> {
         let mut key = Self([0; N]);
         getrandom::fill(&mut key.0).map_err(|_| Error::NoRandomness)?;
         Ok(key)
+    }
+}
+
+#[cfg(feature = "alloc")]
+impl<const N: usize> TryFrom<alloc::vec::Vec<u8>> for Key<N> {
+    type Error = Error;
+
+    /// Wipes the vector. Returns [`Error::WrongLength`] if there are not `N` bytes.
+    fn try_from(mut bytes: alloc::vec::Vec<u8>) -> Result<Self, Error> {
+        let key = Self::try_from(&bytes[..]);
+        wipe(&mut bytes);
+        key
+    }
+}
+
+impl<const N: usize> ConstantTimeEq for Key<N> {
+    #[inline]
+    fn ct_eq(&self, other: &Self) -> Choice {
+        self.0.ct_eq(&other.0)
     }
 }
 
@@ -245,6 +279,14 @@ impl<const T: usize> PartialEq for Tag<T> {
 
 impl<const T: usize> Eq for Tag<T> {}
 
+/// The same comparison as `==`.
+impl<const T: usize> ConstantTimeEq for Tag<T> {
+    #[inline]
+    fn ct_eq(&self, other: &Self) -> Choice {
+        self.0.ct_eq(&other.0)
+    }
+}
+
 impl<const T: usize> From<Tag<T>> for [u8; T] {
     fn from(tag: Tag<T>) -> Self {
         tag.0
@@ -256,6 +298,22 @@ impl<const T: usize> fmt::Debug for Tag<T> {
         hex(f, "Tag", &self.0)
     }
 }
+
+macro_rules! public_type {
+    ($name:ident) => {
+        #[cfg(feature = "alloc")]
+        impl<const N: usize> TryFrom<alloc::vec::Vec<u8>> for $name<N> {
+            type Error = Error;
+
+            /// Returns [`Error::WrongLength`] if there are not `N` bytes.
+            fn try_from(bytes: alloc::vec::Vec<u8>) -> Result<Self, Error> {
+                Self::try_from(&bytes[..])
+            }
+        }
+    };
+}
+public_type!(Nonce);
+public_type!(Tag);
 
 fn hex(f: &mut fmt::Formatter<'_>, name: &str, bytes: &[u8]) -> fmt::Result {
     write!(f, "{name}(")?;

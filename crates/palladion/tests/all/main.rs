@@ -17,5 +17,6 @@ mod in_vector;
 mod lengths;
 mod pieces;
 mod reference;
+mod sealer;
 mod small;
 mod within;
