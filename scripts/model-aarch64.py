@@ -4,7 +4,7 @@
     scripts/model-aarch64.py [OBJECT ...]
 
 Without arguments, builds the library for aarch64-unknown-linux-gnu (needs its standard library) and
-shows the loops of the kernels `process`. With object files, for example of another library, shows
+shows the loops of the kernels `advance`. With object files, for example of another library, shows
 their loops in functions whose names say encrypt, decrypt, absorb or mac. Needs llvm-19.
 
 A step is 8 (AEGIS-128) or 6 (AEGIS-256) AES rounds; for AEGIS-128L 32 bytes, for AEGIS-256 16. The
