@@ -109,10 +109,10 @@ export async function measure(modules, progress = () => {}) {
     return results;
 }
 
-/** Gb/s (10^9 bits a second). */
-export const rate = ({ length, ns }) => (8 * length) / ns;
+/** GB/s (10^9 bytes per second). */
+export const rate = ({ length, ns }) => length / ns;
 
-const digits = (number) => (number < 9.995 ? number.toFixed(2) : number.toFixed(1));
+export const digits = (number) => number.toFixed(number < 0.0995 ? 3 : 2);
 
 /** Formats tables with a row for each implementation, and its factor to @noble/ciphers. */
 export function tables(results) {
@@ -139,7 +139,7 @@ export function tables(results) {
             }
             made.push({
                 title: `${build}, ${operation === 'MAC' ? 'MAC' : 'encryption'}`,
-                heads: ['Gb/s', ...heads],
+                heads: ['GB/s', ...heads],
                 rows: rows.map(([name, cells]) => [
                     name,
                     ...cells.map((cell) => {

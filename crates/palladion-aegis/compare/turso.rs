@@ -91,8 +91,8 @@ async fn each(
             "write" => write(&conn, rows).await?,
             _ => read(&conn, rows).await?,
         }
-        let speed = (rows * ROW) as f64 / 1e6 / start.elapsed().as_secs_f64();
-        println!("{what:5} {cipher:10} {speed:7.0} MB/s");
+        let speed = (rows * ROW) as f64 / 1e9 / start.elapsed().as_secs_f64();
+        println!("{what:5} {cipher:10} {speed:7.3} GB/s");
     }
     Ok(())
 }

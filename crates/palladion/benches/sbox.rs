@@ -236,7 +236,7 @@ fn measure_aegis(runs: &[fn(&mut [u8])], rounds: u32) -> Vec<f64> {
             *least = least.min(start.elapsed().as_secs_f64());
         }
     }
-    least.iter().map(|seconds| MESSAGE as f64 / seconds / 1e6).collect()
+    least.iter().map(|seconds| MESSAGE as f64 / seconds / 1e9).collect()
 }
 
 macro_rules! words {
@@ -275,7 +275,7 @@ fn main() {
         "Nanoseconds for one evaluation, and in brackets the speed relative to the first circuit."
     );
     println!("Gates: ANDs and ORs + XORs + inversions, without the four of the constant.");
-    println!("AEGIS-128L: encryption of 16 KiB in general registers, MB/s.\n");
+    println!("AEGIS-128L: encryption of 16 KiB in general registers, GB/s.\n");
     print!("| circuit | gates | depth | AND depth |");
     columns.iter().for_each(|(name, _)| print!(" {name} |"));
     print!(" AEGIS-128L |\n|---|---|---:|---:|");
@@ -287,6 +287,6 @@ fn main() {
         columns
             .iter()
             .for_each(|(_, times)| print!(" {:.2} ({:.2}) |", times[i], times[0] / times[i]));
-        println!(" {:.0} |", ciphers[i]);
+        println!(" {:.3} |", ciphers[i]);
     }
 }
