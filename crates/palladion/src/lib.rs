@@ -76,8 +76,8 @@
 //!
 //! # Speed in development builds
 //!
-//! `cargo run` and `cargo test` compile dependencies without optimisation: AEGIS is then 250 times
-//! slower. Add this to your program's `Cargo.toml`:
+//! `cargo run` and `cargo test` compile dependencies without optimisation: AEGIS is then about 200
+//! times slower. Add this to your program's `Cargo.toml`:
 //!
 //! ```toml
 //! [profile.dev.package.palladion]
