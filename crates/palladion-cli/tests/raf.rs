@@ -484,7 +484,7 @@ fn files_that_are_none() {
     let stderr =
         bench.fails(&["decrypt", "-k", "key", "-o", "out", "f.raf"], 4, "not a Palladion file");
     assert!(stderr.contains("palladion raf export"), "{stderr}");
-    // What comes behind the end is nobody's business.
+    // What comes past the end does not matter.
     let mut longer = sealed;
     longer.extend([7; 1000]);
     bench.write("f.raf", longer);

@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut notes = Cursor::new(file);
     let before = notes.seek(SeekFrom::End(0))?;
     writeln!(notes, "this line begins at byte {before}")?;
-    notes.get_mut().sync()?; // from now on it outlives a loss of power
+    notes.get_mut().sync()?; // from now on it survives a power failure
 
     notes.seek(SeekFrom::Start(before / 2))?;
     let mut end = String::new();

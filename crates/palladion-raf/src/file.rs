@@ -475,7 +475,7 @@ impl<S: Storage> Raf<S> {
             info: self.info,
             keys: self.keys,
             record: self.record,
-            tree: Some(tree), // not made empty before: all of it is made now
+            tree: Some(tree), // all of it is computed now
             tree_is_stale: AtomicBool::new(true),
             rooms: self.rooms,
             access: self.access,
@@ -1025,8 +1025,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
                 continue;
             }
             if part.is_empty() && E::BULK && self.overwrites && start >= old.size {
-                // Chunks of nothing but zeros that are behind the old end: but for the last one,
-                // which may not be whole.
+                // Whole chunks of zeros past the old end.
                 let end = if place.is_empty() { size } else { place.start };
                 let whole =
                     ((end - start) / chunk_size * chunk_size).min(bulk::WINDOW as u64) as usize;

@@ -39,7 +39,7 @@ pub trait Storage {
     ///
     /// Whatever may happen; then the size may be the old or the new one.
     fn set_size(&mut self, size: u64) -> io::Result<()>;
-    /// Makes sure that all that was written outlives a loss of power.
+    /// Makes sure that everything written survives a power failure.
     ///
     /// # Errors
     ///
