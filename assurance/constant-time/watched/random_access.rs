@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-use palladion::Algorithm;
+use palladion::{Algorithm, Buffer};
 use palladion_raf::merkle::{Hasher, Sha256, Tree, tree_len};
 use palladion_raf::{
     Cursor, Error, Found, Info, Memory, Options, Raf, ReadOnly, Result, System, derive_master_key,
@@ -78,7 +78,8 @@ fn tree(storage: &Memory, key: &[u8]) -> Result<()> {
     // A tree of another file, in the caller's memory.
     let file = Raf::open(storage.clone(), key)?;
     let mut file = file.with_merkle_hasher::<Sha256>(Sha256, Sha256::LEN, 4)?;
-    let nodes = hidden(tree_len(4, Sha256::LEN).unwrap_or(0));
+    let mut nodes = Buffer::new(0, tree_len(4, Sha256::LEN).unwrap_or(0)).map_err(io::Error::from)?;
+    nodes.copy_from_slice(&hidden(nodes.len()));
     let tree = Tree::new(Sha256, nodes, 4, Sha256::LEN)?;
     file.attach(tree)?;
     assert!(matches!(file.verify_tree(), Err((Some(0), Error::TreeMismatch { .. }))));
@@ -88,7 +89,7 @@ fn tree(storage: &Memory, key: &[u8]) -> Result<()> {
 /// Works in memory that the caller provides.
 fn environment(algorithm: Algorithm, key: &[u8]) -> Result<()> {
     let options = Options::default().algorithm(algorithm).chunk_size(CHUNK);
-    let room = |info: &Info| -> Result<Vec<u8>> { Ok(vec![0; info.record_len()]) };
+    let room = |info: &Info| info.buffer(1);
     let environment = System::<Sha256>::default();
     let mut file = options.create_in(Memory::default(), key, environment, room)?;
     file.write_at(&hidden(1500), 0)?;

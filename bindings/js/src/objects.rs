@@ -111,17 +111,14 @@ pub(crate) struct File<T> {
     pub(crate) state: T,
     /// The buffer for a chunk in WebAssembly. The addon uses arrays of JavaScript.
     #[cfg(target_family = "wasm")]
-    pub(crate) chunk: zeroize::Zeroizing<Vec<u8>>,
+    pub(crate) chunk: palladion::Buffer,
 }
 
 impl<T> File<T> {
     #[cfg(target_family = "wasm")]
     pub(crate) fn new(state: T, size: ChunkSize) -> Result<Self, Failure> {
-        let len = Sealer::FRAME_LEN + size.bytes() + Sealer::TAG_LEN;
-        let mut chunk = Vec::new();
-        chunk.try_reserve_exact(len).map_err(|_| Failure::Memory)?;
-        chunk.resize(len, 0);
-        Ok(Self { state, chunk: zeroize::Zeroizing::new(chunk) })
+        let chunk = palladion::Buffer::new(Sealer::FRAME_LEN, size.bytes() + Sealer::TAG_LEN);
+        Ok(Self { state, chunk: chunk.map_err(|_| Failure::Memory)? })
     }
 
     #[cfg(not(target_family = "wasm"))]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use palladion::Buffer;
 use palladion_file::{KdfParams, MasterKey, Passphrase};
 use palladion_raf::merkle::{Tree, tree_len};
 use palladion_raf::{Algorithm, Environment, Error, Found, Info, Options, System, is_chunk_size};
@@ -128,13 +129,10 @@ impl Wanted {
             .transpose()
     }
 
-    fn tree(self) -> Result<Tree<Hash, Vec<u8>>, Error> {
+    fn tree(self) -> Result<Tree<Hash, Buffer>, Error> {
         let len = tree_len(self.max_chunks, self.hash_len);
-        let mut nodes = Vec::new();
-        match len.map(|len| (len, nodes.try_reserve_exact(len))) {
-            Some((len, Ok(()))) => nodes.resize(len, 0),
-            _ => return Err(Error::TreeSize(self.max_chunks)),
-        }
+        let nodes = len.and_then(|len| Buffer::new(0, len).ok());
+        let nodes = nodes.ok_or(Error::TreeSize(self.max_chunks))?;
         Tree::new(self.hash, nodes, self.max_chunks, self.hash_len)
     }
 }
@@ -221,7 +219,8 @@ impl Raf {
         let store = storage.open(py, if overwrite { Access::Overwrite } else { Access::New })?;
         let file = work(py, || {
             let options = options.overwrite(overwrite);
-            let mut file: File = options.create_in(store, &key, System::default(), room)?;
+            let mut file: File =
+                options.create_in(store, &key, System::default(), |info| info.buffer(1))?;
             tree.map_or(Ok(()), |tree| file.attach(tree))?;
             Ok(file)
         });
@@ -267,7 +266,8 @@ impl Raf {
                 found.open(&key)?.with_merkle_hasher(hash, hash_len, max_chunks)
             }
             wanted => {
-                let mut file: File = found.open_in(&key, System::default(), room)?;
+                let mut file: File =
+                    found.open_in(&key, System::default(), |info| info.buffer(1))?;
                 wanted.map_or(Ok(()), |wanted| file.attach(wanted.tree()?))?;
                 Ok(file)
             }
@@ -441,11 +441,6 @@ fn objects(py: Python<'_>, storage: &Place, merkle: Option<&Bound<'_, PyAny>>) -
         Hash::Sha256 => None,
     });
     storage.into_iter().chain(hasher).collect()
-}
-
-/// Allocates memory for a chunk.
-fn room(info: &Info) -> Result<Vec<u8>, Error> {
-    Ok(vec![0; info.record_len()])
 }
 
 /// Reads the header of a file without the key, so unverified: algorithm, chunk size, size and file

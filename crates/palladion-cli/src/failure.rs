@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use palladion::Buffer;
 use palladion_file::Error;
 
 use crate::waiting::Waiting;
@@ -131,6 +132,11 @@ impl Failure {
         }
         std::process::exit(self.status as i32)
     }
+}
+
+/// Allocates memory for data.
+pub fn buffer(len: usize) -> Result<Buffer> {
+    Buffer::new(0, len).map_err(|error| Failure::io("allocate", "memory", &error.into()))
 }
 
 /// Prints a note that is not an error. If stderr is closed, nobody is listening.

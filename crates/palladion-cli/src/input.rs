@@ -107,8 +107,10 @@ impl Input {
         self.file.metadata().map_or(true, |now| state(&now) != state(&self.metadata))
     }
 
-    /// Tells a user at a terminal that the program waits for input. Call it before the first read.
+    /// Prepares reading: widens a pipe, and tells a user at a terminal that the program waits for
+    /// input. Call it before the first read.
     pub fn begin(&self) {
+        streams::widen(&self.file);
         if self.file.is_terminal() {
             tell("note: reading from the terminal; Ctrl-D ends the input");
         }

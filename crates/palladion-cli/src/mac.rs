@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use palladion::Buffer;
 use palladion_file::{Mac, MasterKey};
 
 use crate::args::MacArgs;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, buffer};
 use crate::input::{Input, is_standard_input};
 use crate::keys::{OwnSecret, Source};
 use crate::text::{is_utf16, without_mark};
@@ -15,7 +16,7 @@ use crate::values::Kind;
 use crate::{hex, streams};
 
 /// Large enough for few calls, small enough for the cache.
-const BUFFER_LEN: usize = 256 * 1024;
+const BUFFER_LEN: usize = 1 << 20;
 /// Longer than any file name.
 const LONGEST_LINE: u64 = 64 * 1024;
 
@@ -29,7 +30,7 @@ pub fn run(args: &MacArgs) -> Result<()> {
     let OwnSecret::Key(key) = source.secret(false)? else {
         return Err(Failure::usage("a MAC needs a key file"));
     };
-    let maker = Maker { key, args };
+    let mut maker = Maker { key, args, buffer: buffer(BUFFER_LEN)? };
     let (mut bad, mut incomplete) = (Bad::default(), 0);
     for file in files {
         let done = match args.check {
@@ -78,11 +79,13 @@ fn counted(number: u64, thing: &str) -> String {
 struct Maker<'a> {
     key: &'a MasterKey,
     args: &'a MacArgs,
+    /// For the data of one file after another.
+    buffer: Buffer,
 }
 
 impl Maker<'_> {
     /// Prints the line of a file. A problem with the file is the inner error.
-    fn print(&self, file: &Path) -> Result<Result<()>> {
+    fn print(&mut self, file: &Path) -> Result<Result<()>> {
         let mac = match self.mac(file) {
             Ok(mac) => mac,
             Err(failure) => return Ok(Err(failure)),
@@ -98,7 +101,7 @@ impl Maker<'_> {
     }
 
     /// Checks a list, and counts the files that fail.
-    fn check(&self, list: &Path, bad: &mut Bad) -> Result<Result<()>> {
+    fn check(&mut self, list: &Path, bad: &mut Bad) -> Result<Result<()>> {
         let input = match open(list) {
             Ok(input) => input,
             Err(failure) => return Ok(Err(failure)),
@@ -152,7 +155,7 @@ impl Maker<'_> {
     }
 
     /// Checks a file and prints the verdict, in the words of sha256sum.
-    fn verify(&self, line: &Line, bad: &mut Bad) -> Result<()> {
+    fn verify(&mut self, line: &Line, bad: &mut Bad) -> Result<()> {
         let verdict = match self.mac(&line.path()).map(|mac| mac.verify(&line.tag)) {
             Ok(true) if self.args.quiet => return Ok(()),
             Ok(true) => "OK",
@@ -170,17 +173,16 @@ impl Maker<'_> {
     }
 
     /// The MAC of a whole file, ready to be finalized.
-    fn mac(&self, path: &Path) -> Result<Mac> {
+    fn mac(&mut self, path: &Path) -> Result<Mac> {
         let input = open(path)?;
         let failed = |error| Failure::file(&error, &input.name, "standard output");
         let mut mac = Mac::new(self.key, self.args.algorithm).map_err(failed)?;
-        let mut buffer = vec![0; BUFFER_LEN];
         let mut read = 0;
         loop {
-            match input.reader().read(&mut buffer) {
+            match input.reader().read(&mut self.buffer) {
                 Ok(0) => return input.check_whole(read).map(|()| mac),
                 Ok(len) => {
-                    mac.update(&buffer[..len]).map_err(failed)?;
+                    mac.update(&self.buffer[..len]).map_err(failed)?;
                     read += len as u64;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -44,7 +44,9 @@ impl Output {
                     |output| output.as_ref().ok()?.temporary_path(),
                 ),
             };
-            return Ok(Self { name, output: output.map_err(failure)? });
+            let output = output.map_err(failure)?;
+            streams::widen(output.file()); // a FIFO
+            return Ok(Self { name, output });
         };
         let file = match number {
             1 => streams::output(),
@@ -52,6 +54,7 @@ impl Output {
         };
         let file = file.map_err(|error| Failure::io("open", &name, &error))?;
         same_file(file.metadata().ok().as_ref(), inputs, &name)?;
+        streams::widen(&file);
         Ok(Self { name, output: output::Output::direct(path, file) })
     }
 

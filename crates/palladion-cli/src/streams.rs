@@ -8,6 +8,10 @@ use anstream::{AutoStream, ColorChoice};
 use crate::failure::{Failure, Result, say};
 use crate::waiting::Waiting;
 
+/// The most that a pipe may hold unless the administrator says otherwise.
+#[cfg(target_os = "linux")]
+const WIDE: usize = 1 << 20;
+
 /// Standard input without the buffer and the lock of [`io::Stdin`]. Fails if it is closed.
 pub fn input() -> io::Result<File> {
     closed::check(0)?;
@@ -33,6 +37,18 @@ pub fn output() -> io::Result<File> {
 pub fn handed_over(number: u32) -> io::Result<File> {
     closed::check(number as usize)?;
     palladion_file::output::inherited(number)
+}
+
+/// Lets a pipe hold as much as Linux allows everyone, because each time that it is full or empty a
+/// program has to wait for the other end. Does nothing for other files.
+pub fn widen(file: &File) {
+    #[cfg(target_os = "linux")]
+    if rustix::pipe::fcntl_getpipe_size(file).is_ok_and(|size| size < WIDE) {
+        // If the user has too many pipes already, this one stays as it is.
+        let _ = rustix::pipe::fcntl_setpipe_size(file, WIDE);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = file;
 }
 
 /// Prints text, or fails if standard output is closed or cannot be written.

@@ -4,7 +4,10 @@
 //! A chunk in a file is `frame (4 bytes) || ciphertext || tag (32 bytes)`. In memory it lies in a
 //! buffer of the same shape, so that it is encrypted in place and written with one call.
 
+use std::collections::TryReserveError;
 use std::io::Read;
+
+use palladion::Buffer;
 
 use crate::Error;
 use crate::cipher::{Cipher, TAG_LEN};
@@ -64,6 +67,11 @@ impl ChunkSize {
     /// Room for a whole chunk with its frame and tag.
     pub(crate) const fn buffer_len(self) -> usize {
         self.bytes() + OVERHEAD
+    }
+
+    /// Memory for a whole chunk; the plaintext begins at a cache line.
+    pub(crate) fn buffer(self) -> Result<Buffer, TryReserveError> {
+        Buffer::new(FRAME_LEN, self.buffer_len() - FRAME_LEN)
     }
 }
 

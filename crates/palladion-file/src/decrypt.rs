@@ -89,7 +89,7 @@ impl<'a> Decryptor<'a> {
         let mut chunks = SealedChunks::new(input, header.first_chunk());
         let mut summary = Summary { algorithm: header.algorithm, bytes: 0, chunks: 0 };
         engine::run(
-            header.chunk_size.buffer_len(),
+            header.chunk_size,
             self.options,
             |buffer| chunks.read(buffer),
             |_| false, // read on after the last chunk: nothing may follow it

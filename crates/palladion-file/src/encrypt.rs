@@ -104,7 +104,7 @@ impl<'a> Encryptor<'a> {
         let mut chunks = PlainChunks::new(input, self.chunk_size);
         let mut summary = Summary { algorithm: self.algorithm, bytes: 0, chunks: 0 };
         engine::run(
-            self.chunk_size.buffer_len(),
+            self.chunk_size,
             self.options,
             |buffer| chunks.read(buffer),
             |chunk| chunk.last,

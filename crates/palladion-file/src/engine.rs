@@ -8,16 +8,15 @@
 //! Errors take their turn too: a piece that cannot be read or worked on ends the run only when all
 //! before it are written, so what comes out does not depend on the number of threads.
 
-use std::io;
 use std::mem;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 
-use zeroize::Zeroizing;
+use palladion::Buffer;
 
-use crate::Error;
+use crate::{ChunkSize, Error};
 
 /// The most memory for all buffers together, unless a single one needs more.
 const BUFFER_BUDGET: usize = 32 << 20;
@@ -37,11 +36,11 @@ impl Options<'_> {
     }
 }
 
-/// Reads pieces into buffers of `buffer_len` bytes until `read` has none left or something fails,
+/// Reads pieces into buffers for a chunk until `read` has none left or something fails,
 /// does `work` on each, several at a time, and gives the results to `write` in the order of the
 /// pieces. After a piece that `is_last`, nothing is read, and nothing can be cancelled.
 pub(crate) fn run<T: Send>(
-    buffer_len: usize,
+    size: ChunkSize,
     options: Options<'_>,
     read: impl FnMut(&mut [u8]) -> Result<Option<T>, Error> + Send,
     is_last: impl Fn(&T) -> bool + Send,
@@ -49,7 +48,7 @@ pub(crate) fn run<T: Send>(
     write: impl FnMut(&[u8]) -> Result<(), Error> + Send,
 ) -> Result<(), Error> {
     let engine = Engine {
-        buffer_len,
+        size,
         input: Mutex::new(Input { read, is_last, taken: 0, ended: false }),
         work,
         output: Mutex::new(Output { write, turn: 0, outcome: Ok(()) }),
@@ -57,15 +56,15 @@ pub(crate) fn run<T: Send>(
         stopped: AtomicBool::new(false),
         cancel: options.cancel,
     };
-    let more_workers = options.workers(buffer_len) - 1;
+    let more_workers = options.workers(size.buffer_len()) - 1;
     // The first worker needs its buffer; others start only if there is memory for theirs.
-    let buffer = engine.buffer().ok_or_else(|| Error::Read(io::ErrorKind::OutOfMemory.into()))?;
+    let buffer = size.buffer().map_err(|error| Error::Read(error.into()))?;
     thread::scope(|scope| engine.worker(scope, buffer, more_workers));
     engine.output.into_inner().unwrap_or_else(PoisonError::into_inner).outcome
 }
 
 struct Engine<'a, R, L, W, O> {
-    buffer_len: usize,
+    size: ChunkSize,
     input: Mutex<Input<R, L>>,
     work: W,
     output: Mutex<Output<O>>,
@@ -96,21 +95,12 @@ where
     W: Fn(T, &mut [u8]) -> Result<&[u8], Error> + Sync,
     O: FnMut(&[u8]) -> Result<(), Error> + Send,
 {
-    /// A buffer for one piece; `None` if there is no memory. (`vec!` would abort and leave
-    /// unfinished output behind.)
-    fn buffer(&self) -> Option<Zeroizing<Vec<u8>>> {
-        let mut buffer = Vec::new();
-        buffer.try_reserve_exact(self.buffer_len).ok()?;
-        buffer.resize(self.buffer_len, 0);
-        Some(Zeroizing::new(buffer))
-    }
-
     /// The life of a worker. Each starts the next one when it has got a piece, so a small input
     /// needs few threads.
     fn worker<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
-        mut buffer: Zeroizing<Vec<u8>>,
+        mut buffer: Buffer,
         mut more_workers: usize,
     ) {
         let unless_panic = StopOnDrop(self);
@@ -118,8 +108,9 @@ where
             if more_workers > 0 && taken.is_ok() {
                 let others = more_workers - 1;
                 // If there is no thread or buffer for the next worker, this one does the work.
-                let next =
-                    move || self.buffer().map_or((), |buffer| self.worker(scope, buffer, others));
+                let next = move || {
+                    self.size.buffer().map_or((), |buffer| self.worker(scope, buffer, others))
+                };
                 let _ = thread::Builder::new().spawn_scoped(scope, next);
                 more_workers = 0;
             }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
-use zeroize::Zeroizing;
+use palladion::Buffer;
 
 use crate::chunk::{Chunk, FRAME_LEN, SealedChunks};
 use crate::cipher::Cipher;
@@ -39,7 +39,7 @@ pub struct EncryptWriter<W> {
     output: W,
     cipher: Cipher,
     chunk_size: ChunkSize,
-    buffer: Zeroizing<Vec<u8>>,
+    buffer: Buffer,
     len: usize,
     counter: u64,
     /// The unwritten part of a sealed chunk in the buffer.
@@ -62,9 +62,9 @@ impl<W: Write> EncryptWriter<W> {
         kdf: KdfParams,
         mut output: W,
     ) -> Result<Self, Error> {
+        let buffer = chunk_size.buffer().map_err(|error| Error::Write(error.into()))?;
         let (header, cipher) = Header::create(secret.into(), algorithm, chunk_size, kdf)?;
         output.write_all(&header).map_err(Error::Write)?;
-        let buffer = Zeroizing::new(vec![0; chunk_size.buffer_len()]);
         Ok(Self {
             output,
             cipher,
@@ -188,7 +188,7 @@ pub struct DecryptReader<R> {
     chunks: SealedChunks<R>,
     cipher: Cipher,
     algorithm: Algorithm,
-    buffer: Zeroizing<Vec<u8>>,
+    buffer: Buffer,
     unread: Range<usize>,
     state: State,
 }
@@ -218,7 +218,7 @@ impl<R: Read> DecryptReader<R> {
             cipher: header.open(secret.into(), limits)?,
             chunks: SealedChunks::new(input, header.first_chunk()),
             algorithm: header.algorithm,
-            buffer: Zeroizing::new(vec![0; header.chunk_size.buffer_len()]),
+            buffer: header.chunk_size.buffer().map_err(|error| Error::Read(error.into()))?,
             unread: 0..0,
             state: State::Open,
         })

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::sync::{Mutex, PoisonError};
 
-use zeroize::Zeroizing;
+use palladion::Buffer;
 
 use crate::environment::zeros;
 use crate::keys::Keys;
@@ -52,20 +52,22 @@ fn has_threads() -> bool {
 /// Memory of workers, kept for reuse: allocating it each time would cost as much as the work. It is
 /// wiped when the file is closed, because a chunk that is read in part is decrypted in it.
 #[derive(Default)]
-pub(crate) struct Rooms(Mutex<Vec<Zeroizing<Vec<u8>>>>);
+pub(crate) struct Rooms(Mutex<Vec<Buffer>>);
 
 impl Rooms {
-    /// Lends a buffer of this many bytes.
+    /// Lends a buffer for this many records of a file.
     pub(crate) fn with_buffer<R>(
         &self,
-        len: usize,
+        info: &Info,
+        records: usize,
         work: impl FnOnce(&mut [u8]) -> Result<R>,
     ) -> Result<R> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut room = kept.unwrap_or_default();
-        if room.len() < len {
-            room = Zeroizing::new(zeros(len)?);
-        }
+        let len = records * info.record_len();
+        let mut room = match kept {
+            Some(room) if room.len() >= len => room,
+            _ => info.buffer(records)?,
+        };
         let result = work(&mut room[..len]);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(room);
         result
@@ -106,7 +108,7 @@ impl Run<'_> {
         let at_once = place.shared(|shared| {
             let groups = buf.chunks_mut(group * chunk).zip((first..).step_by(group)).collect();
             for_each(groups, |(messages, first)| {
-                rooms.with_buffer(messages.len() / chunk * record, |records| {
+                rooms.with_buffer(info, messages.len() / chunk, |records| {
                     shared.read_at(records, info.offset(first)?).map_err(|e| missing(first, e))?;
                     keys.open_all(info, first, records, messages)
                 })
@@ -117,7 +119,7 @@ impl Run<'_> {
         }
         let windows = buf.chunks_mut(self.window() * chunk).zip((first..).step_by(self.window()));
         for (messages, first) in windows {
-            rooms.with_buffer(messages.len() / chunk * record, |records| {
+            rooms.with_buffer(info, messages.len() / chunk, |records| {
                 place.read_at(records, info.offset(first)?).map_err(|e| missing(first, e))?;
                 let groups = messages.chunks_mut(group * chunk).zip(records.chunks(group * record));
                 for_each(
@@ -156,13 +158,13 @@ impl Run<'_> {
             let groups = groups.zip(nonces.chunks(group * nonce));
             if let Some(shared) = storage.shared() {
                 for_each(groups.collect(), |((messages, first), nonces)| {
-                    rooms.with_buffer(messages.len() / chunk * record, |records| {
+                    rooms.with_buffer(info, messages.len() / chunk, |records| {
                         seal(messages, first, nonces, records)?;
                         Ok(shared.write_at(records, info.offset(first)?)?)
                     })
                 })?;
             } else {
-                rooms.with_buffer(messages.len() / chunk * record, |records| {
+                rooms.with_buffer(info, messages.len() / chunk, |records| {
                     for_each(
                         groups.zip(records.chunks_mut(group * record)).collect(),
                         |(((messages, first), nonces), records)| {

@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::marker::PhantomData;
 
+use palladion::Buffer;
 use zeroize::Zeroize;
 
 use crate::merkle::{Hasher, Sha256};
@@ -37,7 +38,7 @@ impl<H> Default for System<H> {
 }
 
 impl<H: Hasher> Environment for System<H> {
-    type Buffer = Vec<u8>;
+    type Buffer = Buffer;
     type Hasher = H;
     const BULK: bool = true;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use zeroize::Zeroizing;
 
-use palladion::Algorithm;
+use palladion::{Algorithm, Buffer};
 
 use crate::bulk::{self, Rooms, Run};
 use crate::environment::zeros;
@@ -93,7 +93,7 @@ impl Options {
     /// [`Error::Exists`], [`Error::ChunkSize`], [`Error::KeyLength`], [`Error::NoRandomness`],
     /// [`Error::Locked`]; [`Error::Io`]; the storage may then already be empty.
     pub fn create<S: Storage>(self, storage: S, master_key: &[u8]) -> Result<Raf<S>> {
-        self.create_in(storage, master_key, System::default(), |info| Ok(zeros(info.record_len())?))
+        self.create_in(storage, master_key, System::default(), |info| info.buffer(1))
     }
 
     /// The same in an [`Environment`], with memory for [`Info::record_len`] bytes.
@@ -247,7 +247,7 @@ impl<S: Storage> Found<S> {
     /// [`Error::WrongKey`], [`Error::KeyLength`], [`Error::Locked`], [`Error::Truncated`],
     /// [`Error::TooLarge`], [`Error::Io`].
     pub fn open(self, master_key: &[u8]) -> Result<Raf<S>> {
-        self.open_in(master_key, System::default(), |info| Ok(zeros(info.record_len())?))
+        self.open_in(master_key, System::default(), |info| info.buffer(1))
     }
 
     /// The same in an [`Environment`], with memory for [`Info::record_len`] bytes.
@@ -466,7 +466,8 @@ impl<S: Storage> Raf<S> {
         max_chunks: u64,
     ) -> Result<Raf<S, System<H>>> {
         let len = crate::merkle::tree_len(max_chunks, hash_len);
-        let nodes = len.and_then(|len| zeros(len).ok()).ok_or(Error::TreeSize(max_chunks))?;
+        let nodes =
+            len.and_then(|len| Buffer::new(0, len).ok()).ok_or(Error::TreeSize(max_chunks))?;
         let tree = Tree::new(hasher, nodes, max_chunks, hash_len)?;
         tree.check_room(self.info().chunks())?;
         let mut file = Raf {
@@ -797,7 +798,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     /// once, and that of the file if not.
     fn with_record<T>(&self, info: &Info, work: impl FnOnce(&mut [u8]) -> Result<T>) -> Result<T> {
         if E::BULK {
-            self.rooms.with_buffer(info.record_len(), work)
+            self.rooms.with_buffer(info, 1, work)
         } else {
             work(record_mut(info, &mut *get(&self.record)))
         }
@@ -956,7 +957,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         }
         let chunk = u64::from(info.chunk_size);
         let window = bulk::WINDOW as u64 / chunk * chunk;
-        let mut buf = Zeroizing::new(zeros(window.min(info.size) as usize)?);
+        let mut buf = Buffer::new(0, window.min(info.size) as usize).map_err(io::Error::from)?;
         for start in (0..info.size).step_by(window as usize) {
             self.read_at(&mut buf, start)?;
         }

@@ -1,8 +1,8 @@
 //! The header, and the layout of the file.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 
-use palladion::Algorithm;
+use palladion::{Algorithm, Buffer};
 
 use crate::limits::is_chunk_size;
 use crate::merkle::CONTEXT_LEN;
@@ -130,6 +130,18 @@ impl Info {
     #[must_use]
     pub fn record_len(&self) -> usize {
         record_len(self.algorithm, self.chunk_size)
+    }
+
+    /// Allocates memory for a number of records, in which the first ciphertext begins at a cache
+    /// line.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if there is no memory.
+    pub fn buffer(&self, records: usize) -> Result<Buffer> {
+        let nonce = self.algorithm.key_len();
+        let rest = records.saturating_mul(self.record_len()).saturating_sub(nonce);
+        Ok(Buffer::new(nonce, rest).map_err(io::Error::from)?)
     }
 
     /// The number of chunks.

@@ -62,7 +62,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `std` (default) | `alloc`, `std::io::Read` for key streams, variable `PALLADION_BACKEND` |
-//! | `alloc` | `seal` and `open`, which return a `Vec` |
+//! | `alloc` | `seal` and `open`, which return a `Vec`; [`Buffer`] |
 //! | `getrandom` | `Key::generate`, `Nonce::generate`, `seal_with_random_nonce` |
 //! | `js` | the same for `wasm32-unknown-unknown` in a browser or Node |
 //! | `serde` | nonces and tags in the formats of [`serde`](https://docs.rs/serde) |
@@ -150,6 +150,8 @@ mod aead_traits;
 mod algorithm;
 pub mod any;
 pub mod batch;
+#[cfg(feature = "alloc")]
+mod buffer;
 mod cipher;
 mod error;
 pub mod family;
@@ -177,6 +179,8 @@ mod proof;
 pub use ::aead;
 pub use algorithm::{Algorithm, UnknownAlgorithm};
 pub use arch::Backend;
+#[cfg(feature = "alloc")]
+pub use buffer::Buffer;
 pub use cipher::Aegis;
 pub use dispatch::{BackendError, ENVIRONMENT_VARIABLE, backend, set_backend};
 pub use error::{Error, MAX_LEN};

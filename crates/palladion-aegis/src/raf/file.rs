@@ -3,9 +3,8 @@
 use std::boxed::Box;
 use std::io::{self, ErrorKind};
 use std::marker::PhantomData;
-use std::vec;
-use std::vec::Vec;
 
+use palladion::Buffer;
 use palladion_raf::merkle::{HASH_MAX, HASH_MIN, Tree, tree_len};
 use palladion_raf::{Found, HEADER_LEN, Options, Storage};
 
@@ -86,7 +85,7 @@ impl<A: Algorithm> RafBuilder<A> {
                 Pointer(Box::new(io) as Box<dyn RafIo>),
                 key.as_ref(),
                 Caller(self.rng),
-                room,
+                |info| info.buffer(1),
             )
             .map_err(error)?;
         if let Some(tree) = tree {
@@ -111,7 +110,8 @@ impl<A: Algorithm> RafBuilder<A> {
             return Err(Error::InvalidArgument("algorithm mismatch"));
         }
         let tree = self.merkle.map(|merkle| tree(merkle, error)).transpose()?;
-        let mut file = found.open_in(key.as_ref(), Caller(self.rng), room).map_err(error)?;
+        let mut file =
+            found.open_in(key.as_ref(), Caller(self.rng), |info| info.buffer(1)).map_err(error)?;
         if let Some(tree) = tree {
             file.attach(tree).map_err(error)?;
         }
@@ -126,22 +126,17 @@ impl<A: Algorithm> Default for RafBuilder<A> {
     }
 }
 
-/// Memory for a record.
-fn room(info: &palladion_raf::Info) -> palladion_raf::Result<Vec<u8>> {
-    Ok(vec![0; info.record_len()])
-}
-
 /// Creates a Merkle tree.
 fn tree(
     (hasher, max_chunks): (Box<dyn MerkleHasher>, u64),
     error: impl Fn(palladion_raf::Error) -> Error,
-) -> Result<Tree<Boxed, Vec<u8>>, Error> {
+) -> Result<Tree<Boxed, Buffer>, Error> {
     let hash_len = hasher.hash_len();
     if !(HASH_MIN..=HASH_MAX).contains(&hash_len) {
         return Err(Error::InvalidArgument("hash_len must be between 8 and 64"));
     }
     let len = tree_len(max_chunks, hash_len).filter(|len| *len <= MAX_TREE);
-    let nodes = vec![0; len.ok_or(Error::Overflow)?];
+    let nodes = Buffer::new(0, len.ok_or(Error::Overflow)?).map_err(io::Error::from)?;
     Tree::new(Boxed(hasher), nodes, max_chunks, hash_len).map_err(error)
 }
 

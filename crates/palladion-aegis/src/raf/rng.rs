@@ -2,8 +2,8 @@
 
 use std::boxed::Box;
 use std::io;
-use std::vec::Vec;
 
+use palladion::Buffer;
 use palladion_raf::Environment;
 
 use super::Error;
@@ -34,7 +34,7 @@ impl RafRng for OsRng {
 pub(super) struct Caller(pub Box<dyn RafRng>);
 
 impl Environment for Caller {
-    type Buffer = Vec<u8>;
+    type Buffer = Buffer;
     type Hasher = Boxed;
     // Storages and random numbers of the caller are used as crate `aegis` does: chunk by chunk.
     const BULK: bool = false;

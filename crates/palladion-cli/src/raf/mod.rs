@@ -10,7 +10,6 @@ use std::sync::Mutex;
 
 use palladion_raf::Error;
 use palladion_raf::merkle::{CONTEXT_LEN, Hasher, Sha256};
-use zeroize::Zeroizing;
 
 use self::args::{
     CatArgs, Command, CreateArgs, ExportArgs, ImportArgs, InfoArgs, KeyArgs, TruncateArgs,
@@ -18,7 +17,7 @@ use self::args::{
 };
 use self::pieces::Pieces;
 use self::place::{Opened, Place, bytes_of};
-use crate::failure::{Failure, Result, tell};
+use crate::failure::{Failure, Result, buffer, tell};
 use crate::input::{Input, is_standard, is_standard_input};
 use crate::keys::Source;
 use crate::output::{Access, Output, same_file};
@@ -285,7 +284,7 @@ impl<'a> Change<'a> {
             return Ok(());
         }
         self.file.check_space(size)?;
-        let zeros = vec![0; self.piece as usize];
+        let zeros = buffer(self.piece as usize)?;
         while self.file.raf.size() < size {
             let at = self.file.raf.size();
             let piece = up_to(at, size, self.chunk(), self.piece);
@@ -460,7 +459,7 @@ impl Hasher for Watched {
 fn damaged(file: Opened) -> Result<u64> {
     let info = file.raf.info();
     let chunk = u64::from(info.chunk_size);
-    let mut buffer = Zeroizing::new(vec![0; PIECE as usize]);
+    let mut buffer = buffer(PIECE as usize)?;
     let mut progress = Progress::of_bytes(Some(info.size));
     let (mut at, mut damaged) = (0, 0);
     while at < info.size {

@@ -6,15 +6,12 @@ use std::ops::Deref;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
-use zeroize::Zeroizing;
+use palladion::Buffer;
 
 use crate::waiting::Waiting;
 
 /// Pieces in flight: one being read or written, one being processed, and one between them.
 const PIECES: usize = 3;
-
-/// A buffer that is reused.
-type Buffer = Zeroizing<Vec<u8>>;
 
 /// Consecutive bytes of a file.
 pub struct Piece {
@@ -31,12 +28,12 @@ impl Deref for Piece {
 }
 
 /// Creates buffers of `len` bytes that are reused.
-fn buffers(len: usize) -> (Sender<Buffer>, Receiver<Buffer>) {
+fn buffers(len: usize) -> io::Result<(Sender<Buffer>, Receiver<Buffer>)> {
     let (sender, receiver) = channel();
     for _ in 0..PIECES {
-        let _ = sender.send(Zeroizing::new(vec![0; len]));
+        let _ = sender.send(Buffer::new(0, len)?);
     }
-    (sender, receiver)
+    Ok((sender, receiver))
 }
 
 /// Reads a file ahead in pieces.
@@ -48,7 +45,7 @@ pub struct Pieces {
 impl Pieces {
     /// The first piece has `first` bytes, the others `len`, and the last one the rest.
     pub fn read(file: File, first: usize, len: usize) -> io::Result<Self> {
-        let (free, buffers) = buffers(first.max(len));
+        let (free, buffers) = buffers(first.max(len))?;
         let (sender, pieces) = sync_channel(PIECES);
         // The thread is never joined: it may be waiting for input that never comes.
         thread::Builder::new().spawn(move || {
@@ -123,7 +120,7 @@ pub fn write<T>(
     len: usize,
     work: impl FnOnce(&mut Sink) -> Result<T, Closed>,
 ) -> io::Result<T> {
-    let (free, buffers) = buffers(len);
+    let (free, buffers) = buffers(len)?;
     let (full, pieces) = sync_channel::<Piece>(PIECES);
     thread::scope(|scope| {
         let writer = thread::Builder::new().spawn_scoped(scope, move || {
