@@ -8,9 +8,9 @@ use anstream::{AutoStream, ColorChoice};
 use crate::failure::{Failure, Result, say};
 use crate::waiting::Waiting;
 
-/// The most that a pipe may hold unless the administrator says otherwise.
+/// What a pipe should hold. Linux allows four times that, but counts it against the user's limit.
 #[cfg(target_os = "linux")]
-const WIDE: usize = 1 << 20;
+const WIDE: usize = 256 * 1024;
 
 /// Standard input without the buffer and the lock of [`io::Stdin`]. Fails if it is closed.
 pub fn input() -> io::Result<File> {
@@ -39,8 +39,8 @@ pub fn handed_over(number: u32) -> io::Result<File> {
     palladion_file::output::inherited(number)
 }
 
-/// Lets a pipe hold as much as Linux allows everyone, because each time that it is full or empty a
-/// program has to wait for the other end. Does nothing for other files.
+/// Lets a pipe hold more, because each time that it is full or empty a program has to wait for the
+/// other end. Does nothing for other files.
 pub fn widen(file: &File) {
     #[cfg(target_os = "linux")]
     if rustix::pipe::fcntl_getpipe_size(file).is_ok_and(|size| size < WIDE) {
