@@ -1,36 +1,40 @@
-//! Builds the crate `aegis` in all its forms (peer-aegis/) and records the compilers.
+//! Builds the libraries in peer-aegis/ in all their forms and records the compilers.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-/// The forms of the crate `aegis`: name, arguments for cargo, and flags for C and for Rust.
-const FORMS: [(&str, &[&str], &str, &str); 4] = [
-    ("C", &[], "", ""),
-    ("C native", &[], "-march=native", ""),
-    ("Rust", &["--features", "pure-rust"], "", ""),
-    ("Rust native", &["--features", "pure-rust"], "", "-Ctarget-cpu=native"),
+/// The libraries in their forms: feature, name, flags for C and for Rust. `hiae` chooses AES
+/// instructions when it is compiled, the others at run time.
+const FORMS: [(&str, &str, &str, &str); 8] = [
+    ("aegis", "aegis C", "", ""),
+    ("aegis", "aegis C native", "-march=native", ""),
+    ("aegis,pure-rust", "aegis Rust", "", ""),
+    ("aegis,pure-rust", "aegis Rust native", "", NATIVE),
+    ("rscrypto", "rscrypto", "", ""),
+    ("rscrypto", "rscrypto native", "", NATIVE),
+    ("hiae", "hiae", "", ""),
+    ("hiae", "hiae native", "", NATIVE),
 ];
+const NATIVE: &str = "-Ctarget-cpu=native";
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=peer-aegis");
-    export("BENCH_RUSTC", &version(env::var("RUSTC").expect("cargo sets it")));
-    // The crate `aegis` prefers clang, so report clang if there is one.
-    let compilers = ["clang", "cc"].map(version);
-    export("BENCH_CC", compilers.iter().find(|v| !v.is_empty()).map_or("unknown", |v| v));
+    println!("cargo:rerun-if-env-changed=CC");
+    export("BENCH_RUSTC", &version(&env::var("RUSTC").expect("cargo sets it")));
+    let compiler = c_compiler();
+    export("BENCH_CC", &version(&compiler));
     // Only release builds measure, so tests and lints do not wait for the peers.
     let forms = if env::var("PROFILE").as_deref() == Ok("release") { &FORMS[..] } else { &[] };
     let mut built = Vec::new();
     for form in forms {
-        match build(form) {
-            Ok(path) => built.push(format!("{}={}", form.0, path.display())),
-            Err(error) => {
-                println!("cargo:warning=cannot compare with crate aegis ({}): {error}", form.0)
-            }
+        match build(form, &compiler) {
+            Ok(path) => built.push(format!("{}={}", form.1, path.display())),
+            Err(error) => println!("cargo:warning=cannot compare with {}: {error}", form.1),
         }
     }
-    export("BENCH_AEGIS", &built.join(";"));
+    export("BENCH_PEERS", &built.join(";"));
 }
 
 fn export(name: &str, value: &str) {
@@ -38,28 +42,38 @@ fn export(name: &str, value: &str) {
 }
 
 /// The first line that `--version` prints; empty if there is no such program.
-fn version(program: impl AsRef<str>) -> String {
-    let output = Command::new(program.as_ref()).arg("--version").output();
+fn version(program: &str) -> String {
+    let output = Command::new(program).arg("--version").output();
     let text = output
         .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
         .unwrap_or_default();
     text.lines().next().unwrap_or_default().to_owned()
 }
 
+/// `$CC`, or else the newest clang, or else `cc`. With clang, libaegis is fastest.
+fn c_compiler() -> String {
+    if let Ok(compiler) = env::var("CC") {
+        return compiler;
+    }
+    let clangs = (13..40).map(|number| format!("clang-{number}")).chain(["clang".into()]);
+    let major = |compiler: &String| -> Option<u32> {
+        let version = version(compiler);
+        version.split_once("clang version ")?.1.split('.').next()?.parse().ok()
+    };
+    let newest = clangs.filter(|clang| major(clang).is_some()).max_by_key(major);
+    newest.unwrap_or_else(|| "cc".into())
+}
+
 fn build(
-    (name, args, c_flags, rust_flags): &(&str, &[&str], &str, &str),
+    (features, name, c_flags, rust_flags): &(&str, &str, &str, &str),
+    compiler: &str,
 ) -> Result<PathBuf, String> {
-    let dir = Path::new(&env::var("OUT_DIR").expect("cargo sets it")).join(name.replace(' ', "-"));
+    let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
+    let dir = out.join(name.replace(' ', "-"));
     let mut cargo = Command::new(env::var("CARGO").expect("cargo sets it"));
-    cargo.args([
-        "build",
-        "--release",
-        "--locked",
-        "--quiet",
-        "--manifest-path",
-        "peer-aegis/Cargo.toml",
-    ]);
-    cargo.arg("--target-dir").arg(&dir).args(*args);
+    cargo.args(["build", "--release", "--locked", "--quiet", "--no-default-features"]);
+    cargo.args(["--manifest-path", "peer-aegis/Cargo.toml", "--features", features]);
+    cargo.arg("--target-dir").arg(&dir);
     // Remove what cargo set for this build, so that the peers are built as their users build them.
     for (variable, _) in env::vars_os() {
         let text = variable.to_string_lossy();
@@ -72,7 +86,19 @@ fn build(
             cargo.env_remove(&variable);
         }
     }
-    cargo.env("CFLAGS", c_flags).env("RUSTFLAGS", rust_flags);
+    cargo.env("CFLAGS", c_flags).env("RUSTFLAGS", rust_flags).env("CC", compiler);
+    // Crate `aegis` takes the compiler named `clang`, if there is one, instead of `$CC`.
+    #[cfg(unix)]
+    if let (Some(clang), Some(path)) = (found(compiler), env::var_os("PATH")) {
+        let first = out.join("compiler");
+        let link = first.join("clang");
+        let _ = std::fs::remove_file(&link);
+        std::fs::create_dir_all(&first)
+            .and_then(|()| std::os::unix::fs::symlink(clang, link))
+            .map_err(|error| error.to_string())?;
+        let path = env::join_paths([first].into_iter().chain(env::split_paths(&path)));
+        cargo.env("PATH", path.map_err(|error| error.to_string())?);
+    }
     let output = cargo.output().map_err(|error| error.to_string())?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).replace('\n', " "));
@@ -80,4 +106,12 @@ fn build(
     let file =
         format!("{}palladion_bench_peer_aegis{}", env::consts::DLL_PREFIX, env::consts::DLL_SUFFIX);
     Ok(dir.join("release").join(file))
+}
+
+/// The path of a program.
+#[cfg(unix)]
+fn found(program: &str) -> Option<PathBuf> {
+    let folders = env::var_os("PATH")?;
+    let mut paths = env::split_paths(&folders).map(|folder| folder.join(program));
+    paths.find(|path| path.is_file())
 }

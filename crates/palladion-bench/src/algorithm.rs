@@ -9,6 +9,7 @@ pub enum Algorithm {
     Aes128Ocb,
     Aes256Ocb,
     Chacha20Poly1305,
+    HiAe,
     Blake3,
     HmacSha256,
     Aegis(Variant),
@@ -16,15 +17,22 @@ pub enum Algorithm {
 
 impl Algorithm {
     /// All but AEGIS.
-    pub const OTHERS: [Self; 7] = [
+    pub const OTHERS: [Self; 8] = [
         Self::Aes128Gcm,
         Self::Aes256Gcm,
         Self::Aes128Ocb,
         Self::Aes256Ocb,
         Self::Chacha20Poly1305,
+        Self::HiAe,
         Self::Blake3,
         Self::HmacSha256,
     ];
+
+    /// The algorithm with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let aegis = Variant::ALL.into_iter().map(Self::Aegis);
+        aegis.chain(Self::OTHERS).find(|algorithm| algorithm.name() == name)
+    }
 
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,6 +42,7 @@ impl Algorithm {
             Self::Aes128Ocb => "AES-128-OCB",
             Self::Aes256Ocb => "AES-256-OCB",
             Self::Chacha20Poly1305 => "ChaCha20-Poly1305",
+            Self::HiAe => "HiAE",
             Self::Blake3 => "BLAKE3 keyed",
             Self::HmacSha256 => "HMAC-SHA256",
         }
@@ -133,9 +142,6 @@ pub enum Operation {
     /// Encrypt from one buffer into another
     #[value(alias = "enc")]
     Encrypt,
-    /// Encrypt a buffer in place
-    #[value(alias = "encip")]
-    EncryptInPlace,
     /// Decrypt from one buffer into another, and verify
     #[value(alias = "dec")]
     Decrypt,
@@ -144,13 +150,16 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The operations in the goals.
-    pub const MAIN: [Self; 3] = [Self::Encrypt, Self::Decrypt, Self::Mac];
+    pub const ALL: [Self; 3] = [Self::Encrypt, Self::Decrypt, Self::Mac];
+
+    /// The operation with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|operation| operation.name() == name)
+    }
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::Encrypt => "encrypt",
-            Self::EncryptInPlace => "encrypt in place",
             Self::Decrypt => "decrypt",
             Self::Mac => "MAC",
         }

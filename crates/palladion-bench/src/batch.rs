@@ -20,9 +20,9 @@ use palladion::family::{Aegis128, Aegis256, Family};
 use palladion::{Aegis, Backend};
 
 use crate::algorithm::{Algorithm, Operation, Variant};
-use crate::measure::{Aligned, PASSES, message, repeats};
+use crate::measure::{Aligned, message, repeats};
 use crate::results::{BatchCell, Times, Together};
-use crate::subjects::{Description, KEY, NONCE, Role, TAG_LEN, check};
+use crate::subjects::{Description, KEY, NONCE, TAG_LEN, check};
 
 /// The numbers of messages in a batch.
 pub const COUNTS: [usize; 4] = [2, 4, 16, 64];
@@ -272,16 +272,13 @@ impl<F: Family, const D: usize> Messages for Packets<F, D> {
     }
 }
 
-/// The variant and the backend, if batches of this subject are measured: those of this library's
-/// default backend and of backends with wide AES instructions.
-fn wanted(d: &Description) -> Option<(Variant, Backend)> {
+/// The variant and the backend, if batches of this subject are measured: those of the backend
+/// `ours` and of backends with wide AES instructions.
+fn wanted(d: &Description, ours: Backend) -> Option<(Variant, Backend)> {
     let Algorithm::Aegis(variant) = d.algorithm else { return None };
-    let backend = match d.role {
-        Role::Ours | Role::OtherTier => d.form.parse().ok()?,
-        _ => return None,
-    };
+    let backend = if d.is_ours() { d.form.parse().ok()? } else { return None };
     let wide = matches!(backend, Backend::VaesAvx512 | Backend::VaesAvx2);
-    (wide || d.role == Role::Ours).then_some((variant, backend))
+    (wide || backend == ours).then_some((variant, backend))
 }
 
 /// Creates messages of a backend, an operation, a size and a number.
@@ -340,68 +337,46 @@ impl Track {
     }
 }
 
-/// The number of times that [`measure`] calls `progress`.
-pub fn steps(sizes: &[usize], rounds: u32) -> u64 {
-    (sizes.len() * OPERATIONS.len() * COUNTS.len()) as u64 * u64::from(PASSES.min(rounds))
-}
-
-/// Measures all batches like other tasks: a little of everything in turn, in several passes.
+/// Measures batches of messages of one size like other tasks: a little of everything in turn.
 pub fn measure(
     subjects: &[Description],
-    sizes: &[usize],
+    ours: Backend,
+    (operation, size, count): (Operation, usize, usize),
     rounds: u32,
-    mut progress: impl FnMut(Operation, usize),
 ) -> Result<Vec<BatchCell>, String> {
-    let mut all = Vec::new();
-    for operation in OPERATIONS {
-        for (&size, count) in sizes.iter().flat_map(|size| COUNTS.map(|count| (size, count))) {
-            let mut tracks = Vec::new();
-            for (subject, d) in subjects.iter().enumerate() {
-                let Some((variant, backend)) = wanted(d) else { continue };
-                let (jobs, packets) = makers(variant);
-                for make in [Some(jobs), packets].into_iter().flatten() {
-                    tracks.push(Track::new(subject, variant, backend, make));
-                }
+    let mut tracks = Vec::new();
+    for (subject, d) in subjects.iter().enumerate() {
+        let Some((variant, backend)) = wanted(d, ours) else { continue };
+        let (jobs, packets) = makers(variant);
+        for make in [Some(jobs), packets].into_iter().flatten() {
+            let mut track = Track::new(subject, variant, backend, make);
+            let mut messages = track.prepare(operation, size, count)?;
+            for (times, way) in track.repeats.iter_mut().zip(WAYS) {
+                *times = repeats(|repeats| messages.time(way, repeats))?.0;
             }
-            all.push((operation, size, count, tracks));
+            tracks.push((track, messages));
         }
     }
-    let passes = PASSES.min(rounds);
-    for pass in 0..passes {
-        for (operation, size, count, tracks) in &mut all {
-            let mut groups = Vec::new();
-            for track in tracks.iter_mut() {
-                let mut messages = track.prepare(*operation, *size, *count)?;
-                for (times, way) in track.repeats.iter_mut().zip(WAYS) {
-                    if *times == 0 {
-                        *times = repeats(|repeats| messages.time(way, repeats))?.0;
-                    }
-                }
-                groups.push((track, messages));
+    for round in 0..rounds {
+        for i in 0..tracks.len() {
+            // Forwards and backwards in turn.
+            let (i, order) =
+                if round % 2 == 0 { (i, [0, 1]) } else { (tracks.len() - 1 - i, [1, 0]) };
+            let (track, messages) = &mut tracks[i];
+            for place in order {
+                messages.time(WAYS[place], 1)?;
+                let ns = messages.time(WAYS[place], track.repeats[place])?;
+                track.samples[place].push(ns / count as f64);
             }
-            for round in rounds * pass / passes..rounds * (pass + 1) / passes {
-                for (track, messages) in &mut groups {
-                    let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
-                    for place in order {
-                        messages.time(WAYS[place], 1)?;
-                        let ns = messages.time(WAYS[place], track.repeats[place])?;
-                        track.samples[place].push(ns / *count as f64);
-                    }
-                }
-                groups.reverse();
-            }
-            progress(*operation, *size);
         }
     }
     let mut cells = Vec::new();
-    for (operation, size, messages, tracks) in all {
-        let mut tracks = tracks.into_iter().peekable();
-        while let Some(jobs) = tracks.next() {
-            let subject = jobs.subject;
-            let packets = tracks.next_if(|track| track.subject == subject).map(Track::together);
-            let jobs = jobs.together();
-            cells.push(BatchCell { subject, operation, messages, size, ad: AD, jobs, packets });
-        }
+    let mut tracks = tracks.into_iter().map(|(track, _)| track).peekable();
+    while let Some(jobs) = tracks.next() {
+        let subject = jobs.subject;
+        let packets = tracks.next_if(|track| track.subject == subject).map(Track::together);
+        let jobs = jobs.together();
+        cells.push(BatchCell { subject, operation, messages: count, size, ad: AD, jobs, packets });
     }
     Ok(cells)
 }
@@ -414,12 +389,13 @@ mod tests {
     #[test]
     fn a_whole_run() {
         let backends: Vec<_> = Backend::ALL.iter().copied().filter(|b| b.is_available()).collect();
-        let (entries, _) = subjects::all(&Variant::ALL, &backends, |_| false).unwrap();
+        let (entries, _) = subjects::all(&Variant::ALL, &backends, |_| false);
         let subjects: Vec<_> = entries.into_iter().map(|entry| entry.description).collect();
-        let mut done = 0;
-        let cells = measure(&subjects, &[0, 100], 1, |_, _| done += 1).unwrap();
-        assert_eq!(done, steps(&[0, 100], 1));
-        assert!(cells.len() as u64 >= done * 6);
+        let mut cells = Vec::new();
+        for task in OPERATIONS.iter().flat_map(|&o| [(o, 0, 2), (o, 100, 16)]) {
+            cells.extend(measure(&subjects, backends[0], task, 1).unwrap());
+        }
+        assert!(cells.len() >= 4 * 6);
         assert!(cells.iter().all(|cell| cell.jobs.ratio() > 0.0));
         let packets = cells.iter().filter_map(|cell| cell.packets);
         assert_eq!(packets.clone().count() * 3, cells.len());
@@ -433,14 +409,12 @@ mod tests {
             library: "palladion".into(),
             form: "portable".into(),
             version: "1".into(),
-            role: Role::OtherTier,
         };
-        assert_eq!(wanted(&d), None);
+        assert_eq!(wanted(&d, Backend::AesNi), None);
+        assert_eq!(wanted(&d, Backend::Portable), Some((Variant::Aegis256, Backend::Portable)));
         d.form = "vaes-avx2".into();
-        assert_eq!(wanted(&d), Some((Variant::Aegis256, Backend::VaesAvx2)));
-        (d.form, d.role) = ("portable".into(), Role::Ours);
-        assert_eq!(wanted(&d), Some((Variant::Aegis256, Backend::Portable)));
-        d.role = Role::AegisPeer;
-        assert_eq!(wanted(&d), None);
+        assert_eq!(wanted(&d, Backend::AesNi), Some((Variant::Aegis256, Backend::VaesAvx2)));
+        d.library = "aegis".into();
+        assert_eq!(wanted(&d, Backend::VaesAvx2), None);
     }
 }

@@ -9,7 +9,7 @@
 use palladion::Backend;
 
 use crate::algorithm::{Operation, Variant};
-use crate::machine::Machine;
+use crate::facts::{self, Facts};
 use crate::results::{Results, Task};
 
 /// The bounds of encryption, decryption and MAC of each variant, for VAES with AVX-512VL and two
@@ -23,7 +23,7 @@ const AVX512_BOUNDS: [[f64; 3]; 6] = [
     [6.0, 6.0, 6.0],
 ];
 
-/// The goals for kernels on such a core.
+/// The goals for kernels on such a core: the best experimental kernels on Sapphire Rapids.
 const AVX512_GOALS: [[f64; 3]; 6] = [
     [5.2, 5.7, 4.75],
     [5.6, 6.6, 4.5],
@@ -39,19 +39,22 @@ pub const BULK: [usize; 2] = [4096, 16384];
 
 fn column(operation: Operation) -> usize {
     match operation {
-        Operation::Encrypt | Operation::EncryptInPlace => 0,
+        Operation::Encrypt => 0,
         Operation::Decrypt => 1,
         Operation::Mac => 2,
     }
 }
 
-fn is_avx512(machine: &Machine, backend: Backend) -> bool {
-    backend == Backend::VaesAvx512 && machine.aes_units == 2
+/// Whether the core starts this many AES instructions per cycle, up to 32 bytes and of 64.
+fn has_units(facts: &Facts, units: u32, units_512: u32) -> bool {
+    let number = |name| facts.number(name);
+    number(facts::AES_UNITS) == Some(units) && number(facts::AES_UNITS_512) == Some(units_512)
 }
 
-/// The lower bound of cycles per step, or `None` for a backend without AES instructions.
+/// The lower bound of cycles per step, or `None` for a backend without AES instructions, or an
+/// unknown core.
 pub fn bound(
-    machine: &Machine,
+    facts: &Facts,
     backend: Backend,
     variant: Variant,
     operation: Operation,
@@ -63,33 +66,30 @@ pub fn bound(
         _ => return None,
     };
     let lanes = variant.degree().min(widest);
-    let per_cycle = if lanes == 4 { machine.aes_units_512 } else { machine.aes_units };
-    let aes = (variant.words() * variant.degree() / lanes) as f64 / f64::from(per_cycle);
+    let units = if lanes == 4 { facts::AES_UNITS_512 } else { facts::AES_UNITS };
+    let per_cycle: f64 = facts.number(units)?;
+    let aes = (variant.words() * variant.degree() / lanes) as f64 / per_cycle;
     let by_hand = AVX512_BOUNDS[variant.index()][column(operation)];
     // The table does not apply to cores that start more wide AES instructions per cycle.
-    let applies = is_avx512(machine, backend) && machine.aes_units_512 == 1;
+    let applies = backend == Backend::VaesAvx512 && has_units(facts, 2, 1);
     Some(if applies { by_hand.max(aes) } else { aes })
 }
 
 /// The goal in cycles per step, or `None` if there is none.
 pub fn goal(
-    machine: &Machine,
+    facts: &Facts,
     backend: Backend,
     variant: Variant,
     operation: Operation,
 ) -> Option<f64> {
-    is_avx512(machine, backend).then(|| AVX512_GOALS[variant.index()][column(operation)])
+    let applies = backend == Backend::VaesAvx512 && has_units(facts, 2, 1);
+    applies.then(|| AVX512_GOALS[variant.index()][column(operation)])
 }
 
 /// The cycles per step of this library for long messages.
 pub fn measured(results: &Results, variant: Variant, operation: Operation) -> Option<f64> {
     let [small, large] = BULK.map(|size| results.ours(variant, Task::new(operation, size))?.cycles);
     Some((large? - small?) / ((BULK[1] - BULK[0]) / variant.rate()) as f64)
-}
-
-/// The backend that stands for this library in a run.
-pub fn our_backend(results: &Results) -> Option<Backend> {
-    results.subjects.iter().find(|d| d.role == crate::subjects::Role::Ours)?.form.parse().ok()
 }
 
 #[cfg(test)]
@@ -99,18 +99,22 @@ mod tests {
 
     #[test]
     fn aes_units_bound_a_step() {
-        let mut machine = Machine::this(None);
-        (machine.aes_units, machine.aes_units_512) = (1, 1);
-        let of = |machine: &Machine, backend, variant| {
-            bound(machine, backend, variant, Operation::Encrypt)
+        let machine = |units: u32| {
+            let mut facts = Facts::default();
+            facts.set(facts::AES_UNITS, units);
+            facts.set(facts::AES_UNITS_512, 1);
+            facts
         };
-        assert_eq!(of(&machine, Backend::AesNiAvx, Variant::Aegis128L), Some(8.0));
-        assert_eq!(of(&machine, Backend::AesNi, Variant::Aegis256X4), Some(24.0));
-        machine.aes_units = 2;
-        assert_eq!(of(&machine, Backend::VaesAvx2, Variant::Aegis128X4), Some(8.0));
-        assert_eq!(of(&machine, Backend::VaesAvx512, Variant::Aegis128X4), Some(8.0));
-        assert_eq!(of(&machine, Backend::VaesAvx512, Variant::Aegis256), Some(3.5));
-        assert_eq!(of(&machine, Backend::Portable, Variant::Aegis256), None);
+        let of =
+            |units, backend, variant| bound(&machine(units), backend, variant, Operation::Encrypt);
+        assert_eq!(of(1, Backend::AesNiAvx, Variant::Aegis128L), Some(8.0));
+        assert_eq!(of(1, Backend::AesNi, Variant::Aegis256X4), Some(24.0));
+        assert_eq!(of(2, Backend::VaesAvx2, Variant::Aegis128X4), Some(8.0));
+        assert_eq!(of(2, Backend::VaesAvx512, Variant::Aegis128X4), Some(8.0));
+        assert_eq!(of(2, Backend::VaesAvx512, Variant::Aegis256), Some(3.5));
+        assert_eq!(of(2, Backend::Portable, Variant::Aegis256), None);
+        let (backend, variant) = (Backend::AesNi, Variant::Aegis256);
+        assert_eq!(bound(&Facts::default(), backend, variant, Operation::Mac), None);
     }
 
     #[test]

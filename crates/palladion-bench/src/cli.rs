@@ -8,16 +8,16 @@ use palladion::Backend;
 
 use crate::algorithm::{Operation, Variant};
 use crate::batch;
-use crate::results::{GOAL_SIZES, Task};
+use crate::results::{SIZES, Task};
 use crate::subjects::PEERS;
 
-/// More sizes than in the goals, for smooth curves.
-const MORE_SIZES: [usize; 9] = [32, 128, 512, 1024, 2048, 8192, 32768, 1 << 18, 1 << 20];
 /// The longest message measured with associated data. With longer ones, its time is lost in the
 /// noise.
 const MAX_SIZE_WITH_AD: usize = 1500;
 const ROUNDS: u32 = 1500;
-const QUICK_ROUNDS: u32 = 350;
+const QUICK_ROUNDS: u32 = 200;
+const PROCESSES: u32 = 10;
+const QUICK_PROCESSES: u32 = 5;
 /// Batches get the rounds of other tasks divided by this number.
 const FEWER: u32 = 4;
 /// TLS gets the rounds divided by this number: a sample takes much longer.
@@ -29,19 +29,21 @@ const MAX_SIZE_IN_BATCH: usize = 16384;
 ///
 /// The implementations take turns at the same work, for many rounds, on one core. The results are
 /// the fastest and the median sample of each. Every sample also measures the clock of the core.
-/// Prints tables and whether the project's goals are met. Writes README.md, results.csv, batch.csv
-/// and plots (SVG).
+/// Several processes share the rounds, because where a process's buffers lie in memory matters.
+/// Prints tables and whether the project's goals are met. Writes README.md, plots (SVG), and all
+/// figures as CSV.
 #[derive(Parser)]
 #[command(
     name = "palladion-bench",
     version,
     after_help = "\
 Units: sizes in bytes; speeds in GB/s (10^9 bytes per second), or ns per call for 0 bytes. \
-Tags have 16 bytes. A full run takes a few minutes, --quick less than one.
+Tags have 16 bytes. A full run takes about five minutes, --quick less than one.
 
 Examples:
   palladion-bench                     everything
-  palladion-bench --quick             the goals' sizes, few rounds
+  palladion-bench --quick             fewer rounds
+  palladion-bench --submit            results of your CPU for this repository
   palladion-bench --ops batch         several messages in one call, and one after another
   palladion-bench --ops tls           cipher suites of rustls and quinn
   palladion-bench --variants 128l,256x2 --ops encrypt --sizes 64,1500 --rounds 5000
@@ -50,7 +52,7 @@ Examples:
   palladion-bench --check             compare with the committed results"
 )]
 pub struct Args {
-    /// Measure few rounds, and only the sizes in the goals
+    /// Measure fewer rounds
     #[arg(short, long)]
     pub quick: bool,
     /// Variants of AEGIS
@@ -61,16 +63,19 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     #[arg(default_values_t = Op::MAIN, hide_default_value = true)]
     pub ops: Vec<Op>,
-    /// Bytes of message [default: those in the tables, from 0 to 1048576; 64 to 1472 in batches]
+    /// Bytes of message [default: those in the tables, from 0 to 65536; 64 to 1472 in batches]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub sizes: Option<Vec<usize>>,
     /// Bytes of associated data, with messages of up to 1500 bytes
-    #[arg(long, value_delimiter = ',', value_name = "LIST", default_value = "0,13")]
+    #[arg(long, value_delimiter = ',', value_name = "LIST", default_value = "0")]
     pub ad: Vec<usize>,
-    /// Samples of each implementation for each task; batches take a quarter [default: 1500, 350
+    /// Samples of each implementation for each task; batches take a quarter [default: 1500, 200
     /// with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
+    /// Processes that share the rounds [default: 10, 5 with --quick]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub processes: Option<u32>,
     /// This library's backends [default: all that can run here]
     #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = backend)]
     pub backends: Option<Vec<Backend>>,
@@ -87,14 +92,25 @@ pub struct Args {
     /// Folder for results and plots [default: one named after the CPU, in target/bench]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write all cells to results.csv, not only the sizes in the goals without associated data
-    #[arg(long)]
-    pub all: bool,
+    /// Measure everything for docs/benchmarks, and print how to send the results in a pull request
+    #[arg(long, conflicts_with_all = FILTERS)]
+    pub submit: bool,
+    /// Measure nothing: write the pages in a folder with results of CPUs again, from their CSV
+    /// files [default: docs/benchmarks]
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, exclusive = true)]
+    pub pages: Option<Option<PathBuf>>,
     /// Compare with the results.csv and batch.csv in a folder, and fail if a cell of this library
     /// is more than 10 % slower [default: the folder of this CPU in docs/benchmarks]
     #[arg(long, value_name = "FOLDER", num_args = 0..=1)]
     pub check: Option<Option<PathBuf>>,
+    /// Be one of the processes, and write the figures to a folder
+    #[arg(long, value_name = "FOLDER", hide = true)]
+    pub part: Option<PathBuf>,
 }
+
+/// Options that leave something out, or put the results elsewhere.
+const FILTERS: [&str; 8] =
+    ["variants", "ops", "sizes", "ad", "backends", "peers", "no_peers", "out"];
 
 /// An operation on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,9 +123,9 @@ pub enum Op {
 impl Op {
     /// The operations in the goals.
     const MAIN: [Self; 5] = [
-        Self::One(Operation::MAIN[0]),
-        Self::One(Operation::MAIN[1]),
-        Self::One(Operation::MAIN[2]),
+        Self::One(Operation::ALL[0]),
+        Self::One(Operation::ALL[1]),
+        Self::One(Operation::ALL[2]),
         Self::Batch,
         Self::Tls,
     ];
@@ -120,7 +136,6 @@ impl ValueEnum for Op {
         const {
             &[
                 Self::One(Operation::Encrypt),
-                Self::One(Operation::EncryptInPlace),
                 Self::One(Operation::Decrypt),
                 Self::One(Operation::Mac),
                 Self::Batch,
@@ -143,8 +158,21 @@ impl ValueEnum for Op {
 }
 
 impl Args {
+    /// The rounds of all processes.
     pub fn rounds(&self) -> u32 {
         self.rounds.unwrap_or(if self.quick { QUICK_ROUNDS } else { ROUNDS })
+    }
+
+    pub fn processes(&self) -> u32 {
+        let default = if self.quick { QUICK_PROCESSES } else { PROCESSES };
+        self.processes.unwrap_or(default).min(self.rounds())
+    }
+
+    /// The backend that stands for this library: the one that it chooses automatically, or else
+    /// the first of those to be measured.
+    pub fn backend(&self) -> Option<Backend> {
+        let (all, automatic) = (self.backends(), palladion::backend().ok());
+        automatic.filter(|backend| all.contains(backend)).or(all.first().copied())
     }
 
     pub fn backends(&self) -> Vec<Backend> {
@@ -162,10 +190,7 @@ impl Args {
 
     /// The tasks to measure, small sizes first.
     pub fn tasks(&self) -> Vec<Task> {
-        let mut sizes = self.sizes.clone().unwrap_or_else(|| match self.quick {
-            true => GOAL_SIZES.into(),
-            false => [GOAL_SIZES, MORE_SIZES].concat(),
-        });
+        let mut sizes = self.sizes.clone().unwrap_or_else(|| SIZES.into());
         let one = |op: &Op| match op {
             Op::One(operation) => Some(*operation),
             Op::Batch | Op::Tls => None,
@@ -203,14 +228,19 @@ impl Args {
         sizes
     }
 
-    pub fn batch_rounds(&self) -> u32 {
-        self.rounds().div_ceil(FEWER)
+    /// The rounds of one process.
+    pub fn own_rounds(&self) -> u32 {
+        self.rounds().div_ceil(self.processes())
+    }
+
+    pub fn own_batch_rounds(&self) -> u32 {
+        self.own_rounds().div_ceil(FEWER)
     }
 
     /// 0 if TLS is not wanted, or not compiled in.
-    pub fn tls_rounds(&self) -> u32 {
+    pub fn own_tls_rounds(&self) -> u32 {
         match cfg!(feature = "tls") && self.ops.contains(&Op::Tls) {
-            true => self.rounds().div_ceil(MUCH_FEWER),
+            true => self.own_rounds().div_ceil(MUCH_FEWER),
             false => 0,
         }
     }
@@ -253,32 +283,27 @@ mod tests {
 
     #[test]
     fn defaults_cover_the_goals() {
-        for line in ["bench", "bench --quick"] {
+        for line in ["bench", "bench --quick", "bench --submit"] {
             let args = parse(line);
-            for operation in Operation::MAIN {
-                assert!(
-                    GOAL_SIZES
-                        .iter()
-                        .all(|&size| args.tasks().contains(&Task::new(operation, size)))
-                );
-            }
-            assert!(args.tasks().contains(&Task {
-                operation: Operation::Decrypt,
-                size: 1500,
-                ad: 13
-            }));
-            assert!(
-                !args
-                    .tasks()
-                    .iter()
-                    .any(|t| t.ad > 0 && (t.size > 1500 || t.operation == Operation::Mac))
-            );
+            let tasks = args.tasks();
+            assert!(crate::verdict::tasks(&Operation::ALL).all(|task| tasks.contains(&task)));
             assert_eq!(args.variants, Variant::ALL);
             assert_eq!(args.batch_sizes(), batch::SIZES);
             assert!(args.wants_peer("OpenSSL"));
         }
-        assert!(parse("bench").tasks().len() > parse("bench -q").tasks().len());
         assert!(parse("bench").rounds() > parse("bench -q").rounds());
+        let with_ad = parse("bench --ad 0,13").tasks();
+        assert!(with_ad.iter().any(|t| t.ad == 13));
+        assert!(
+            !with_ad.iter().any(|t| t.ad > 0 && (t.size > 1500 || t.operation == Operation::Mac))
+        );
+    }
+
+    #[test]
+    fn rounds_are_shared() {
+        let args = parse("bench --rounds 1000 --processes 8");
+        assert_eq!((args.own_rounds(), args.own_batch_rounds()), (125, 32));
+        assert_eq!(parse("bench --rounds 3").processes(), 3);
     }
 
     #[test]
@@ -293,9 +318,9 @@ mod tests {
         assert_eq!(tasks, [(encrypt, 16), (encrypt, 64), (mac, 16), (mac, 64)]);
         assert!(args.batch_sizes().is_empty());
         let batches = parse("bench --ops batch --sizes 64,16,64,65536 --rounds 3");
-        assert_eq!((batches.batch_sizes(), batches.batch_rounds()), (vec![16, 64], 1));
+        assert_eq!((batches.batch_sizes(), batches.own_batch_rounds()), (vec![16, 64], 1));
         assert!(batches.tasks().is_empty());
-        assert_eq!(batches.tls_rounds(), 0);
+        assert_eq!(batches.own_tls_rounds(), 0);
         assert!(
             args.wants_peer("aegis") && args.wants_peer("OpenSSL") && !args.wants_peer("BLAKE3")
         );
@@ -304,9 +329,15 @@ mod tests {
         assert_eq!(parse("bench --check --quick").check, Some(None));
         assert_eq!(parse("bench --check here").check, Some(Some("here".into())));
         assert_eq!(parse("bench --backends portable").backends(), [Backend::Portable]);
-        for wrong in
-            ["--variants 128x3", "--ops hash", "--rounds 0", "--backends best", "--peers ring"]
-        {
+        for wrong in [
+            "--variants 128x3",
+            "--ops hash",
+            "--rounds 0",
+            "--backends best",
+            "--peers ring",
+            "--submit --no-peers",
+            "--pages --quick",
+        ] {
             assert!(
                 Args::try_parse_from(["bench"].into_iter().chain(wrong.split(' '))).is_err(),
                 "{wrong}"

@@ -5,31 +5,7 @@ use std::hint::black_box;
 use std::process::Command;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// The properties that results depend on, besides the code.
-#[derive(Clone, Debug)]
-pub struct Machine {
-    pub cpu: String,
-    /// Family, model and stepping.
-    pub model: String,
-    /// The CPU's features that matter here.
-    pub features: Vec<String>,
-    /// The number of AES instructions on up to 32 bytes that the core starts per cycle.
-    pub aes_units: u32,
-    /// The same for 64 bytes.
-    pub aes_units_512: u32,
-    /// 0 if unknown.
-    pub cores: usize,
-    /// The core that the program is pinned to.
-    pub core: Option<usize>,
-    pub os: String,
-    pub rustc: String,
-    /// The compiler of the crate `aegis`.
-    pub c_compiler: String,
-    /// The revision of this repository.
-    pub revision: String,
-    /// The date in UTC.
-    pub date: String,
-}
+use crate::facts::{self, Facts};
 
 const FEATURES: [&str; 13] = [
     "aes",
@@ -47,56 +23,100 @@ const FEATURES: [&str; 13] = [
     "sha2",
 ];
 
-impl Machine {
-    pub fn this(core: Option<usize>) -> Self {
-        let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let field =
-            |names: &[&str]| names.iter().find_map(|name| cpuinfo(&info, name)).unwrap_or_default();
-        let flags = field(&["flags", "Features"]);
-        let has = |feature: &&str| flags.split(' ').any(|flag| flag == *feature);
-        let cpu = field(&["model name", "CPU part"]);
-        let model = ["cpu family", "model", "stepping"].map(|name| field(&[name])).join("-");
-        let amd = field(&["vendor_id"]) == "AuthenticAMD";
-        let number = |name| field(&[name]).parse().unwrap_or(0);
-        let zen = zen(number("cpu family"), number("model")).filter(|_| amd);
-        Self {
-            cpu: match zen {
-                _ if cpu.is_empty() => format!("unknown {}", std::env::consts::ARCH),
-                // Virtual machines call all of them "AMD EPYC".
-                Some(zen) => format!("{cpu} (Zen {zen})"),
-                None => cpu.to_owned(),
-            },
-            features: FEATURES.iter().filter(|f| has(f)).map(|f| (*f).to_owned()).collect(),
-            aes_units: if amd || has(&"vaes") { 2 } else { 1 },
-            // Zen 5.
-            aes_units_512: if amd && field(&["cpu family"]) == "26" { 2 } else { 1 },
-            model,
-            cores: info.lines().filter(|line| line.starts_with("processor")).count(),
-            core,
-            os: os(),
-            rustc: env!("BENCH_RUSTC").into(),
-            c_compiler: env!("BENCH_CC").into(),
-            revision: first_line("git", &["describe", "--always", "--dirty", "--exclude=*"]),
-            date: date(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs())),
-        }
+/// The facts about this machine.
+pub fn facts() -> Facts {
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let field =
+        |names: &[&str]| names.iter().find_map(|name| cpuinfo(&info, name)).unwrap_or_default();
+    let flags = field(&["flags", "Features"]);
+    let has = |feature: &&str| flags.split(' ').any(|flag| flag == *feature);
+    let amd = field(&["vendor_id"]) == "AuthenticAMD";
+    let number = |name| field(&[name]).parse().unwrap_or(0);
+    let (part, implementer) = (field(&["CPU part"]), field(&["CPU implementer"]));
+    let core = match part {
+        "" => x86_core(amd, number("cpu family"), number("model"), number("stepping")),
+        _ => arm_core(implementer, part),
+    };
+    let cpu = match field(&["model name"]).replace("(R)", "").replace("(TM)", "") {
+        // Virtual machines call all of them "AMD EPYC".
+        name if amd && !core.is_empty() => format!("{name} ({core})"),
+        name if !name.is_empty() => name,
+        _ if !core.is_empty() => format!("ARM {core}"),
+        _ if !part.is_empty() => format!("ARM {implementer} {part}"),
+        _ => named_by_system(),
+    };
+    let model = ["cpu family", "model", "stepping"].map(|name| field(&[name]));
+    let cores = match info.lines().filter(|line| line.starts_with("processor")).count() {
+        0 => std::thread::available_parallelism().map_or(0, usize::from),
+        cores => cores,
+    };
+    let features: Vec<_> = FEATURES.into_iter().filter(has).collect();
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs());
+    let mut facts = Facts::default();
+    facts.set(facts::CPU, cpu);
+    facts.set(facts::CORE, core);
+    facts.set("Family-model-stepping", if part.is_empty() { model.join("-") } else { part.into() });
+    facts.set("Cores", cores);
+    facts.set("Features", features.join(" "));
+    if cfg!(target_arch = "x86_64") {
+        facts.set(facts::AES_UNITS, if amd || has(&"vaes") { 2 } else { 1 });
+        facts.set(facts::AES_UNITS_512, if core == "Zen 5" { 2 } else { 1 });
     }
+    facts.set("System", os());
+    facts.set("Rust compiler", env!("BENCH_RUSTC"));
+    facts.set("C compiler of crate aegis", env!("BENCH_CC"));
+    facts.set("Revision", first_line("git", &["describe", "--always", "--dirty", "--exclude=*"]));
+    facts.set(facts::DATE, date(seconds));
+    facts
+}
 
-    /// The name of the CPU as the name of a folder.
-    pub fn slug(&self) -> String {
-        let cpu = self.cpu.to_lowercase().replace("(r)", "").replace("(tm)", "");
-        let words = cpu.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-        words.collect::<Vec<_>>().join("-")
+/// The name of a CPU as the name of a folder.
+pub fn slug(cpu: &str) -> String {
+    let cpu = cpu.to_lowercase().replace("(r)", "").replace("(tm)", "");
+    let words = cpu.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-")
+}
+
+/// The design of a core by AMD or Intel; empty if unknown.
+fn x86_core(amd: bool, family: u32, model: u32, stepping: u32) -> &'static str {
+    match (amd, family, model) {
+        (true, 23, 0x00..=0x2f) => "Zen 1",
+        (true, 23, _) => "Zen 2",
+        (true, 25, 0x00..=0x0f | 0x20..=0x5f) => "Zen 3",
+        (true, 25, _) => "Zen 4",
+        (true, 26, _) => "Zen 5",
+        (false, 6, 0x55) if stepping < 5 => "Skylake-SP",
+        (false, 6, 0x55) => "Cascade Lake",
+        (false, 6, 0x6a | 0x6c) => "Ice Lake-SP",
+        (false, 6, 0x8f) => "Sapphire Rapids",
+        (false, 6, 0xcf) => "Emerald Rapids",
+        (false, 6, 0xad | 0xae) => "Granite Rapids",
+        _ => "",
     }
 }
 
-/// Returns which Zen core an AMD CPU has, by family and model, for those with VAES.
-fn zen(family: u32, model: u32) -> Option<u32> {
-    match (family, model) {
-        (25, 0x00..=0x0f | 0x20..=0x5f) => Some(3),
-        (25, _) => Some(4),
-        (26, _) => Some(5),
-        _ => None,
+/// The design of a core by ARM; empty if unknown.
+fn arm_core(implementer: &str, part: &str) -> &'static str {
+    match (implementer, part) {
+        ("0x41", "0xd08") => "Cortex-A72",
+        ("0x41", "0xd0b") => "Cortex-A76",
+        ("0x41", "0xd0c") => "Neoverse N1",
+        ("0x41", "0xd40") => "Neoverse V1",
+        ("0x41", "0xd49") => "Neoverse N2",
+        ("0x41", "0xd4f") => "Neoverse V2",
+        ("0x41", "0xd83") => "Neoverse V3",
+        ("0x41", "0xd8e") => "Neoverse N3",
+        _ => "",
     }
+}
+
+/// The CPU's name on macOS and Windows.
+fn named_by_system() -> String {
+    if cfg!(target_os = "macos") {
+        return first_line("sysctl", &["-n", "machdep.cpu.brand_string"]);
+    }
+    let unknown = |_| format!("unknown {}", std::env::consts::ARCH);
+    std::env::var("PROCESSOR_IDENTIFIER").unwrap_or_else(unknown)
 }
 
 fn cpuinfo<'a>(info: &'a str, name: &str) -> Option<&'a str> {
@@ -196,16 +216,17 @@ mod tests {
 
     #[test]
     fn slugs() {
-        let mut machine = Machine::this(None);
-        machine.cpu = "Intel(R) Xeon(R) Processor @ 2.50GHz".into();
-        assert_eq!(machine.slug(), "intel-xeon-processor-2-50ghz");
-        machine.cpu = "AMD EPYC (Zen 3)".into();
-        assert_eq!(machine.slug(), "amd-epyc-zen-3");
+        let cpus = ["Intel(R) Xeon(R) Processor @ 2.50GHz", "AMD EPYC (Zen 3)", "ARM Neoverse N1"];
+        let slugs = ["intel-xeon-processor-2-50ghz", "amd-epyc-zen-3", "arm-neoverse-n1"];
+        assert_eq!(cpus.map(slug), slugs);
     }
 
     #[test]
-    fn zen_cores() {
+    fn cores() {
         let [milan, genoa, turin] = [(25, 1), (25, 17), (26, 2)];
-        assert_eq!([milan, genoa, turin].map(|(f, m)| zen(f, m)), [Some(3), Some(4), Some(5)]);
+        let cores = [milan, genoa, turin].map(|(f, m)| x86_core(true, f, m, 0));
+        assert_eq!(cores, ["Zen 3", "Zen 4", "Zen 5"]);
+        assert_eq!(x86_core(false, 6, 85, 4), "Skylake-SP");
+        assert_eq!(arm_core("0x41", "0xd0c"), "Neoverse N1");
     }
 }

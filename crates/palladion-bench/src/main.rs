@@ -10,10 +10,14 @@ mod batch;
 mod bounds;
 mod check;
 mod cli;
+mod facts;
+mod files;
+mod index;
 mod machine;
 mod measure;
 mod output;
 mod plots;
+mod processes;
 mod report;
 mod results;
 mod stats;
@@ -31,14 +35,14 @@ use std::time::Instant;
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::check::Committed;
 use crate::cli::Args;
-use crate::machine::Machine;
-use crate::measure::{Measurement, PASSES, SAMPLE_NS};
-use crate::results::{Results, Settings};
+use crate::measure::Measurement;
+use crate::results::Results;
 
 /// The default folder for results, with a folder for each kind of CPU.
 const ROOT: &str = "target/bench";
+/// The folder with a folder of committed results for each CPU.
+const COMMITTED: &str = "docs/benchmarks";
 
 fn main() -> ExitCode {
     match run(&Args::parse()) {
@@ -53,11 +57,29 @@ fn main() -> ExitCode {
 
 /// Returns false if a check found slower cells.
 fn run(args: &Args) -> Result<bool, String> {
-    // Read first: measuring takes minutes, and may overwrite the file.
-    let slug = Machine::this(None).slug();
-    let committed =
-        args.check.as_ref().map(|folder| Committed::read(folder.as_deref(), &slug)).transpose()?;
-    let results = measure(args)?;
+    if let Some(folder) = &args.part {
+        let part = measure(args)?;
+        return files::write(folder, files::all(&part)).map(|()| true);
+    }
+    if let Some(folder) = &args.pages {
+        return index::write(folder.as_deref().unwrap_or(Path::new(COMMITTED))).map(|()| true);
+    }
+    if args.submit && !Path::new(COMMITTED).join("README.md").exists() {
+        return Err(format!("no {COMMITTED} here: run it in the root of the repository"));
+    }
+    let slug = machine::slug(machine::facts().get(facts::CPU));
+    // Read first: measuring takes minutes, and may overwrite the files.
+    let committed = match &args.check {
+        None => None,
+        Some(folder) => {
+            let folder = folder.clone().unwrap_or_else(|| Path::new(COMMITTED).join(&slug));
+            let results = files::read(&folder).map_err(|error| {
+                format!("no results to check against: {error} (name the folder: --check FOLDER)")
+            })?;
+            Some((folder, results))
+        }
+    };
+    let results = measure_in_processes(args)?;
     for table in report::all(&results) {
         println!("{}", table.text());
     }
@@ -65,80 +87,99 @@ fn run(args: &Args) -> Result<bool, String> {
         println!("Note: {note}.");
     }
     print!("\nGoals\n\n{}", verdict::text(&results, usize::MAX));
-    let dir = args.out.clone().unwrap_or_else(|| Path::new(ROOT).join(results.machine.slug()));
-    output::write(&results, &dir, args.all)?;
-    println!("\nWritten to {}: README.md, results.csv, batch.csv and plots.", dir.display());
-    let Some(committed) = committed else { return Ok(true) };
-    let (text, ok) = committed.compare(&results)?;
+    let root = Path::new(if args.submit { COMMITTED } else { ROOT });
+    let dir = args.out.clone().unwrap_or_else(|| root.join(&slug));
+    output::write(&results, &dir)?;
+    println!("\nWritten to {}: README.md, plots and CSV files.", dir.display());
+    if args.submit {
+        index::write(root)?;
+        print!("{}", index::how_to_submit(results.facts.get(facts::CPU), &slug));
+    }
+    let Some((folder, committed)) = committed else { return Ok(true) };
+    let (text, ok) = check::compare(&results, &committed, &folder)?;
     print!("\n{text}");
     Ok(ok)
 }
 
-/// Measures everything and writes the results.
-fn measure(args: &Args) -> Result<Results, String> {
+/// Measures everything, in several processes.
+fn measure_in_processes(args: &Args) -> Result<Results, String> {
     if cfg!(debug_assertions) {
         eprintln!("palladion-bench: this is a debug build; add --release for meaningful figures");
+    }
+    let begin = Instant::now();
+    let bar = ProgressBar::new(steps(args) * u64::from(args.processes()));
+    let style = ProgressStyle::with_template("{bar:32} {percent:>3}%  {msg}  {eta} left");
+    bar.set_style(style.expect("the template is right"));
+    let mut results = processes::run(args.processes(), |line| {
+        bar.inc(1);
+        bar.set_message(line.to_owned());
+    })?;
+    bar.finish_and_clear();
+    for (name, number) in [
+        (facts::PROCESSES, args.processes()),
+        (facts::ROUNDS, args.own_rounds() * args.processes()),
+        (facts::SECONDS, begin.elapsed().as_secs() as u32),
+    ] {
+        results.facts.set(name, number);
+    }
+    Ok(results)
+}
+
+/// The number of lines that [`measure`] prints.
+fn steps(args: &Args) -> u64 {
+    let batches = args.batch_sizes().len() * batch::OPERATIONS.len() * batch::COUNTS.len();
+    (args.tasks().len() + batches + usize::from(args.own_tls_rounds() > 0)) as u64
+}
+
+/// Measures the part of one process. Prints what it measures next.
+fn measure(args: &Args) -> Result<Results, String> {
+    let mut facts = facts::Facts::default();
+    facts.set(facts::COMMAND, command());
+    for (name, value) in machine::facts().iter() {
+        facts.set(name, value);
     }
     let core = machine::pin(args.core);
     if args.core.is_some() && core != args.core {
         return Err("cannot run on that core".into());
     }
-    let automatic = palladion::backend().ok();
+    let backend = args.backend().ok_or("no backend")?;
+    facts.set(facts::BACKEND, backend.name());
     let (entries, mut notes) =
-        subjects::all(&args.variants, &args.backends(), |peer| args.wants_peer(peer))?;
-    if core.is_none() {
-        notes.push("not pinned to a core: not supported on this system".into());
+        subjects::all(&args.variants, &args.backends(), |peer| args.wants_peer(peer));
+    match core {
+        Some(core) => facts.set("Pinned to core", core),
+        None => notes.push("not pinned to a core: not supported on this system".into()),
     }
-    let (tasks, rounds) = (args.tasks(), args.rounds());
-    let (batch_sizes, batch_rounds) = (args.batch_sizes(), args.batch_rounds());
-    let steps = tasks.len() as u64 * u64::from(PASSES.min(rounds));
-    let bar = ProgressBar::new(
-        steps + batch::steps(&batch_sizes, batch_rounds) + u64::from(args.tls_rounds()),
-    );
-    let style = ProgressStyle::with_template("{bar:32} {percent:>3}%  {msg}  {eta} left");
-    bar.set_style(style.expect("the template is right"));
-    let begin = Instant::now();
-    let mut measurement = Measurement::new(entries, tasks, notes);
-    measurement.run(rounds, |done, task| {
-        bar.set_position(done);
-        bar.set_message(format!("{} {}", task.operation.name(), task.size));
-    })?;
-    let subjects: Vec<_> =
-        measurement.entries().iter().map(|entry| entry.description.clone()).collect();
-    let batches = batch::measure(&subjects, &batch_sizes, batch_rounds, |operation, size| {
-        bar.inc(1);
-        bar.set_message(format!("batches, {} {size}", operation.name()));
-    })?;
+    let mut measurement = Measurement::new(entries, notes);
+    for task in args.tasks() {
+        println!("{} {}", task.operation.name(), task.size);
+        measurement.run(task, args.own_rounds())?;
+    }
+    measurement.clock(&mut facts);
+    let Measurement { entries, cells, notes, .. } = measurement;
+    let subjects: Vec<_> = entries.into_iter().map(|entry| entry.description).collect();
+    let mut batches = Vec::new();
+    for operation in batch::OPERATIONS {
+        for size in args.batch_sizes() {
+            for count in batch::COUNTS {
+                println!("{count} messages, {} {size}", operation.name());
+                let task = (operation, size, count);
+                batches.extend(batch::measure(&subjects, backend, task, args.own_batch_rounds())?);
+            }
+        }
+    }
+    let mut tls = Vec::new();
     #[cfg(feature = "tls")]
-    let tls = tls::measure(args.tls_rounds(), || {
-        bar.inc(1);
-        bar.set_message("TLS and QUIC");
-    })?;
-    #[cfg(not(feature = "tls"))]
-    let tls = Vec::new();
-    bar.finish_and_clear();
-    Ok(Results {
-        machine: Machine::this(core),
-        command: command(),
-        settings: Settings {
-            rounds,
-            sample_us: SAMPLE_NS / 1e3,
-            tag_bytes: subjects::TAG_LEN,
-            seconds: begin.elapsed().as_secs_f64().round(),
-        },
-        clock: measurement.clock(),
-        automatic,
-        cells: measurement.cells(),
-        subjects,
-        batches,
-        tls,
-        notes: measurement.notes,
-    })
+    if args.own_tls_rounds() > 0 {
+        println!("TLS and QUIC");
+        tls = tls::measure(args.own_tls_rounds())?;
+    }
+    Ok(Results { facts, notes, subjects, cells, batches, tls })
 }
 
 /// The command that repeats this run.
 fn command() -> String {
-    let args = std::env::args().skip(1);
+    let args = std::env::args().skip(1).take_while(|arg| arg != "--part");
     ["cargo run --release -p palladion-bench --".to_owned()]
         .into_iter()
         .chain(args)

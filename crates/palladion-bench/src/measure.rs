@@ -3,22 +3,22 @@
 //!
 //! A *sample* is a series of calls that takes about 25 microseconds, after one call that is not
 //! measured. A *round* takes a sample of each subject, in alternating order, with the stack at
-//! another place than in the round before. The run goes through all tasks several times, with a
-//! part of the rounds each, so that a disturbance of a minute does not affect one task only.
+//! another place than in the round before. Several processes go through all tasks one after
+//! another, with a part of the rounds each, so that a disturbance of a minute does not affect one
+//! task only.
 
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::time::Instant;
 
 use crate::algorithm::{Algorithm, Operation};
+use crate::facts::{self, Facts};
 use crate::machine::clock;
-use crate::results::{Cell, Clock, Task, rounded};
+use crate::results::{Cell, Task};
 use crate::stats::median;
 use crate::subjects::{Entry, Job, TAG_LEN};
 
 pub const SAMPLE_NS: f64 = 25_000.0;
-/// The number of passes over all tasks.
-pub const PASSES: u32 = 4;
 /// A subject whose call takes longer than this many samples is not sampled in every round.
 const SLOW: f64 = 4.0;
 
@@ -107,7 +107,7 @@ impl Bench {
         let mut taking_part = Vec::new();
         for (place, entry) in entries.iter_mut().enumerate() {
             let algorithm = entry.description.algorithm;
-            if !algorithm.can(task.operation) {
+            if !entry.can(task.operation) {
                 continue;
             }
             let what = || format!("{} of {} bytes", task.operation.name(), task.size);
@@ -202,67 +202,35 @@ struct Track {
 
 /// A run over all tasks.
 pub struct Measurement {
-    entries: Vec<Entry>,
-    tasks: Vec<Task>,
-    tracks: Vec<Option<Vec<Track>>>,
+    pub entries: Vec<Entry>,
+    pub cells: Vec<Cell>,
     clocks: Vec<f64>,
     pub notes: Vec<String>,
 }
 
 impl Measurement {
-    pub fn new(entries: Vec<Entry>, tasks: Vec<Task>, notes: Vec<String>) -> Self {
-        let tracks = tasks.iter().map(|_| None).collect();
-        Self { entries, tasks, tracks, clocks: Vec::new(), notes }
+    pub fn new(entries: Vec<Entry>, notes: Vec<String>) -> Self {
+        Self { entries, cells: Vec::new(), clocks: Vec::new(), notes }
     }
 
-    /// Measures everything. Calls `progress` after each task of each pass with the number done so
-    /// far.
-    pub fn run(&mut self, rounds: u32, mut progress: impl FnMut(u64, Task)) -> Result<(), String> {
-        let passes = PASSES.min(rounds);
-        let mut done = 0;
-        for pass in 0..passes {
-            let part = rounds * pass / passes..rounds * (pass + 1) / passes;
-            for place in 0..self.tasks.len() {
-                self.rounds(place, part.clone())?;
-                done += 1;
-                progress(done, self.tasks[place]);
-            }
+    /// Measures a task.
+    pub fn run(&mut self, task: Task, rounds: u32) -> Result<(), String> {
+        let mut bench = Bench::new(task);
+        let mut tracks = Vec::new();
+        for entry in bench.prepare(&mut self.entries, &mut self.notes)? {
+            let (repeats, ns) = repeats(|repeats| bench.sample(&mut self.entries[entry], repeats))?;
+            let every = (ns / (SLOW * SAMPLE_NS)).ceil().max(1.0) as u32;
+            let (samples, best) = (Vec::new(), f64::INFINITY);
+            tracks.push(Track { entry, repeats, every, samples, best, clock: None });
         }
-        Ok(())
-    }
-
-    fn rounds(&mut self, place: usize, rounds: std::ops::Range<u32>) -> Result<(), String> {
-        let mut bench = Bench::new(self.tasks[place]);
-        let taking_part = bench.prepare(&mut self.entries, &mut self.notes)?;
-        let tracks = match &mut self.tracks[place] {
-            Some(tracks) => tracks,
-            empty => {
-                let mut tracks = Vec::new();
-                for entry in taking_part {
-                    let (repeats, ns) =
-                        repeats(|repeats| bench.sample(&mut self.entries[entry], repeats))?;
-                    let every = (ns / (SLOW * SAMPLE_NS)).ceil().max(1.0) as u32;
-                    tracks.push(Track {
-                        entry,
-                        repeats,
-                        every,
-                        samples: Vec::new(),
-                        best: f64::INFINITY,
-                        clock: None,
-                    });
-                }
-                empty.insert(tracks)
-            }
-        };
-        let first = rounds.start;
-        for round in rounds {
+        for round in 0..rounds {
             let order: Box<dyn Iterator<Item = &mut Track>> = if round % 2 == 0 {
                 Box::new(tracks.iter_mut())
             } else {
                 Box::new(tracks.iter_mut().rev())
             };
             let mut before = clock();
-            for track in order.filter(|track| (round - first).is_multiple_of(track.every)) {
+            for track in order.filter(|track| round.is_multiple_of(track.every)) {
                 let entry = &mut self.entries[track.entry];
                 bench.sample(entry, 1)?;
                 let mut ns = Ok(0.0);
@@ -280,37 +248,25 @@ impl Measurement {
                 }
             }
         }
+        self.cells.extend(tracks.into_iter().map(|mut track| Cell {
+            subject: track.entry,
+            operation: task.operation,
+            size: task.size,
+            ad: task.ad,
+            min_ns: track.best,
+            median_ns: median(&mut track.samples),
+            cycles: track.clock.map(|ghz| ghz * track.best),
+        }));
         Ok(())
     }
 
-    pub fn cells(&mut self) -> Vec<Cell> {
-        let mut cells = Vec::new();
-        for (task, tracks) in self.tasks.iter().zip(&mut self.tracks) {
-            cells.extend(tracks.iter_mut().flatten().map(|track| Cell {
-                subject: track.entry,
-                operation: task.operation,
-                size: task.size,
-                ad: task.ad,
-                min_ns: rounded(track.best),
-                median_ns: rounded(median(&mut track.samples)),
-                cycles: track.clock.map(|ghz| rounded(ghz * track.best)),
-            }));
+    /// Records the clock, if it was measured.
+    pub fn clock(&mut self, facts: &mut Facts) {
+        if !self.clocks.is_empty() {
+            let max = self.clocks.iter().copied().fold(0.0, f64::max);
+            facts.set(facts::CLOCK, format!("{:.2}", median(&mut self.clocks)));
+            facts.set(facts::CLOCK_MAX, format!("{max:.2}"));
         }
-        cells
-    }
-
-    pub fn clock(&mut self) -> Clock {
-        match self.clocks.is_empty() {
-            true => Clock::default(),
-            false => Clock {
-                median: median(&mut self.clocks),
-                max: self.clocks.iter().copied().fold(0.0, f64::max),
-            },
-        }
-    }
-
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
     }
 }
 
@@ -325,20 +281,19 @@ mod tests {
     fn a_whole_run() {
         let backends: Vec<_> =
             palladion::Backend::ALL.iter().copied().filter(|b| b.is_available()).collect();
-        let (entries, notes) = subjects::all(&Variant::ALL, &backends, |_| true).unwrap();
+        let (entries, notes) = subjects::all(&Variant::ALL, &backends, |_| true);
         let count = entries.len();
-        let mut tasks: Vec<_> = Operation::MAIN
+        let mut tasks: Vec<_> = Operation::ALL
             .iter()
             .flat_map(|&op| [0, 17, 300].map(|size| Task::new(op, size)))
             .collect();
         tasks.push(Task { ad: 13, ..Task::new(Operation::Encrypt, 64) });
         tasks.push(Task { ad: 13, ..Task::new(Operation::Decrypt, 64) });
-        tasks.push(Task::new(Operation::EncryptInPlace, 300));
-        let mut measurement = Measurement::new(entries, tasks.clone(), notes);
-        let mut steps = 0;
-        measurement.run(2, |_, _| steps += 1).unwrap();
-        assert_eq!(steps, 2 * tasks.len());
-        let cells = measurement.cells();
+        let mut measurement = Measurement::new(entries, notes);
+        for &task in &tasks {
+            measurement.run(task, 2).unwrap();
+        }
+        let cells = measurement.cells;
         assert!(cells.len() >= tasks.len() * 6 * backends.len());
         assert!(cells.iter().all(|cell| cell.subject < count && cell.min_ns > 0.0));
         assert!(cells.iter().all(|cell| cell.median_ns >= cell.min_ns));
@@ -356,13 +311,13 @@ mod tests {
             }
         }
         let portable = [palladion::Backend::Portable];
-        let all = || subjects::all(&[Variant::Aegis256], &portable, |_| false).unwrap().0;
+        let all = || subjects::all(&[Variant::Aegis256], &portable, |_| false).0;
         let mut entries = all();
         let mut wrong = all().remove(0);
         wrong.subject = Box::new(Wrong(wrong.subject));
         entries.push(wrong);
-        let mut measurement =
-            Measurement::new(entries, vec![Task::new(Operation::Encrypt, 16)], Vec::new());
-        assert!(measurement.run(1, |_, _| ()).unwrap_err().contains("different bytes"));
+        let mut measurement = Measurement::new(entries, Vec::new());
+        let task = Task::new(Operation::Encrypt, 16);
+        assert!(measurement.run(task, 1).unwrap_err().contains("different bytes"));
     }
 }

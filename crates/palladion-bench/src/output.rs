@@ -1,11 +1,14 @@
-//! The output files: README.md, results.csv, batch.csv and the plots.
+//! The output files: README.md, the plots and the figures.
 
-use std::fs;
 use std::path::Path;
 
+use crate::facts;
+use crate::files;
+use crate::measure::SAMPLE_NS;
 use crate::plots::{self, Plot};
 use crate::report;
 use crate::results::Results;
+use crate::subjects::TAG_LEN;
 use crate::table::{Table, folded, wrapped};
 use crate::verdict;
 
@@ -13,57 +16,27 @@ use crate::verdict;
 const CELLS: usize = 3;
 /// The number of tables that are not folded: with all of them, the page would be too long for a
 /// telephone.
-const OPEN_TABLES: usize = 2;
+const OPEN_TABLES: usize = 1;
 
-/// Writes all files. They take less than 200 kB unless `all` cells go to results.csv.
-pub fn write(results: &Results, dir: &Path, all: bool) -> Result<(), String> {
-    let plots = plots::all(results);
-    let mut files = vec![
-        ("results.csv".to_owned(), results.csv(all)),
-        ("batch.csv".to_owned(), results.batch_csv()),
-        ("README.md".to_owned(), readme(results, &plots)),
-    ];
-    files.extend(plots.into_iter().map(|plot| (format!("{}.svg", plot.file), plot.svg)));
-    let failed = |path: &Path, error| format!("{}: {error}", path.display());
-    fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
-    for (name, text) in files {
-        let path = dir.join(name);
-        fs::write(&path, text).map_err(|error| failed(&path, error))?;
-    }
-    Ok(())
+/// Writes all files.
+pub fn write(results: &Results, dir: &Path) -> Result<(), String> {
+    files::write(dir, files::all(results))?;
+    files::write(dir, pages(results).iter().map(|(name, text)| (&**name, Some(text.clone()))))
 }
 
-/// A table of the machine and the settings.
-fn facts(results: &Results) -> Vec<(&'static str, String)> {
-    let (m, s, clock) = (&results.machine, &results.settings, results.clock);
-    let pinned =
-        m.core.map_or("not pinned to a core".into(), |core| format!("pinned to core {core}"));
-    vec![
-        ("Command", format!("`{}`", results.command)),
-        (
-            "CPU",
-            format!("{} (family-model-stepping {}), {} cores, {pinned}", m.cpu, m.model, m.cores),
-        ),
-        ("Features", m.features.join(" ")),
-        (
-            "Clock",
-            match clock.max {
-                0.0 => "not measured".into(),
-                _ => format!("median {:.2} GHz, maximum {:.2} GHz", clock.median, clock.max),
-            },
-        ),
-        ("System", m.os.clone()),
-        ("Compilers", format!("{}; for crate aegis {}", m.rustc, m.c_compiler)),
-        ("Revision", m.revision.clone()),
-        ("Date", m.date.clone()),
-        ("Time", format!("{} s", s.seconds)),
-    ]
+/// The page and the plots.
+pub fn pages(results: &Results) -> Vec<(String, String)> {
+    let plots = plots::all(results);
+    let mut pages = vec![("README.md".to_owned(), readme(results, &plots))];
+    pages.extend(plots.into_iter().map(|plot| (format!("{}.svg", plot.file), plot.svg)));
+    pages
 }
 
 /// The report: first what was found, then how, and whether that meets the goals.
 fn readme(results: &Results, plots: &[Plot]) -> String {
     let paragraph = |text: &str| wrapped(text) + "\n\n";
-    let mut text = format!("# {}\n\n", results.machine.cpu);
+    let facts = &results.facts;
+    let mut text = format!("# {}\n\n", facts.get(facts::CPU));
     text.extend(report::headline(results).iter().map(|sentences| paragraph(sentences)));
     for plot in plots {
         text += &format!("![{}]({}.svg)\n\n", plot.title, plot.file);
@@ -72,20 +45,27 @@ fn readme(results: &Results, plots: &[Plot]) -> String {
         let show = if i < OPEN_TABLES { Table::markdown } else { Table::folded };
         text += &format!("{}\n", show(table));
     }
-    let s = &results.settings;
     text += "## Method\n\n";
+    let processes = match facts.get(facts::PROCESSES) {
+        "" => String::new(),
+        processes => format!(" in {processes} processes"),
+    };
     text += &paragraph(&format!(
-        "The implementations take turns at the same work on one core, for {} rounds. A sample is a \
-         series of calls that takes about {} \u{b5}s. Tags have {} bytes. All figures are of the \
-         fastest sample. [results.csv](results.csv) has them and the medians, \
-         [batch.csv](batch.csv) those of batches.",
-        s.rounds, s.sample_us, s.tag_bytes
+        "The implementations take turns at the same work on one core, for {} rounds{processes}. A \
+         sample is a series of calls that takes about {} \u{b5}s. Tags have {TAG_LEN} bytes. All \
+         figures are of the fastest sample; the CSV files in this folder have the medians too. \
+         [More on the method](../method.md).",
+        facts.get(facts::ROUNDS),
+        SAMPLE_NS / 1e3,
     ));
     if !results.notes.is_empty() {
         text += &paragraph(&format!("Notes: {}.", results.notes.join("; ")));
     }
     text += &format!("## Goals\n\n```text\n{}```\n\n", verdict::text(results, CELLS));
-    let facts = facts(results).into_iter().map(|(name, value)| (name.to_owned(), value));
+    let facts = facts.iter().map(|(name, value)| match name {
+        facts::COMMAND => (name.to_owned(), format!("`{value}`")),
+        _ => (name.to_owned(), value.to_owned()),
+    });
     let rows = facts.chain(report::versions(results));
     let rows: String = rows.map(|(name, value)| format!("| {name} | {value} |\n")).collect();
     text += &folded("Machine and libraries", &format!("| | |\n|---|---|\n{rows}"));
@@ -106,6 +86,7 @@ mod tests {
         let parts = [
             "GB/s on one core",
             "(throughput.svg)",
+            "(ratio.svg)",
             "(time-short.svg)",
             "| AEGIS-256X4 |",
             "<summary><b>MAC, GB/s on one core</b></summary>",

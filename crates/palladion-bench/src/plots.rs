@@ -1,10 +1,13 @@
-//! The charts of AEGIS in this library and in crate `aegis`, and of other ciphers.
+//! The charts: encryption by size, compared with other ciphers; our time compared with that of the
+//! fastest other AEGIS; and the time of short messages.
 
 use std::ops::RangeInclusive;
 
 use crate::algorithm::{Algorithm, Operation, Variant};
-use crate::results::{Cell, Results, Task};
-use crate::svg::{Scale, Series, lines};
+use crate::report::{LONG, bytes};
+use crate::results::{Cell, GOAL_SIZES, Results, Task};
+use crate::svg::{self, Scale, Series};
+use crate::verdict;
 
 /// A chart, the name of its file without the extension, and its title.
 pub struct Plot {
@@ -13,78 +16,80 @@ pub struct Plot {
     pub svg: String,
 }
 
-/// The variants in the charts: with more of them, curves would hide each other.
-const VARIANTS: [Variant; 3] = [Variant::Aegis128L, Variant::Aegis128X2, Variant::Aegis256X2];
-/// The other ciphers. The last one takes so long for short messages that it would hide the rest.
-const OTHERS: [Algorithm; 3] =
-    [Algorithm::Aes128Gcm, Algorithm::Aes256Gcm, Algorithm::Chacha20Poly1305];
+/// The curves of long messages, and of short ones. More would hide each other.
+const LONG_CURVES: [Algorithm; 6] = [
+    Algorithm::Aegis(Variant::Aegis128L),
+    Algorithm::Aegis(Variant::Aegis128X2),
+    Algorithm::Aegis(Variant::Aegis128X4),
+    Algorithm::Aegis(Variant::Aegis256X2),
+    Algorithm::Aes128Gcm,
+    Algorithm::Chacha20Poly1305,
+];
+const SHORT_CURVES: [Algorithm; 4] = [
+    Algorithm::Aegis(Variant::Aegis128L),
+    Algorithm::Aegis(Variant::Aegis128X2),
+    Algorithm::Aegis(Variant::Aegis256X2),
+    Algorithm::Aes128Gcm,
+];
 /// The largest short message.
-const SHORT: usize = 512;
+const SHORT: usize = 256;
 
 /// All charts for which there are results.
 pub fn all(results: &Results) -> Vec<Plot> {
-    let plot = |file, title, unit, scale, sizes, others, value: fn(&Cell) -> f64| {
-        let svg = lines(title, unit, scale, &curves(results, sizes, others, value))?;
-        Some(Plot { file, title, svg })
-    };
-    let plots = [
-        plot(
-            "throughput",
-            "Encryption on one core, by size of message",
-            "GB/s; dashed: libaegis or its Rust version",
-            Scale::Logarithmic,
-            1..=usize::MAX,
-            &OTHERS[..],
-            |cell| cell.speed(),
-        ),
-        plot(
-            "time-short",
-            "Encryption of short messages, by size",
-            "ns per message; dashed: libaegis or its Rust version",
-            Scale::Linear,
-            0..=SHORT,
-            &OTHERS[..2],
-            |cell| cell.min_ns,
-        ),
-    ];
-    plots.into_iter().flatten().collect()
+    let plot = |file, title, svg: Option<String>| Some(Plot { file, title, svg: svg? });
+    let title = "Encryption on one core, GB/s by bytes of message";
+    let curves = |list, sizes, value| curves(results, list, sizes, value);
+    let speed = curves(&LONG_CURVES, 16..=LONG, |cell| cell.speed());
+    let throughput =
+        plot("throughput", title, svg::lines(title, Scale::Logarithmic, &speed, "GB/s"));
+    let title = "Our time / the fastest other AEGIS (below 1: faster)";
+    let ratio = plot("ratio", title, ratios(results, title));
+    let title = "Encryption of short messages, nanoseconds by bytes";
+    let times = curves(&SHORT_CURVES, 0..=SHORT, |cell| cell.min_ns);
+    let short = plot("time-short", title, svg::lines(title, Scale::Linear, &times, "ns"));
+    [throughput, ratio, short].into_iter().flatten().collect()
 }
 
-/// The curves of this library, of the fastest other implementation of the same variants, and of the
-/// fastest implementation of each other cipher.
+/// The curves of this library, and of the fastest implementation of each other cipher.
 fn curves(
     results: &Results,
+    algorithms: &[Algorithm],
     sizes: RangeInclusive<usize>,
-    others: &[Algorithm],
     value: fn(&Cell) -> f64,
 ) -> Vec<Series> {
-    let points = |find: &dyn Fn(Task) -> Option<f64>| {
+    let curve = |(style, &algorithm): (usize, &Algorithm)| {
+        let is_aegis = matches!(algorithm, Algorithm::Aegis(_));
+        let cell = |size| {
+            results.best(Task::new(Operation::Encrypt, size), |d| {
+                d.algorithm == algorithm && (!is_aegis || results.is_ours(d))
+            })
+        };
         let sizes = results.sizes().into_iter().filter(|size| sizes.contains(size));
-        let point = |size| Some((size, find(Task::new(Operation::Encrypt, size))?));
-        sizes.filter_map(point).collect::<Vec<_>>()
+        let points = sizes.filter_map(|size| Some((size, value(cell(size)?)))).collect();
+        Series { name: algorithm.name().to_owned(), style, is_ours: is_aegis, points }
     };
-    let is_measured = |v: &Variant| !points(&|task| results.ours(*v, task).map(value)).is_empty();
-    let mut variants: Vec<_> = VARIANTS.into_iter().filter(is_measured).collect();
-    if variants.is_empty() {
-        variants.extend(Variant::ALL.into_iter().filter(is_measured));
+    let curves = LONG_CURVES.iter().enumerate().filter(|(_, a)| algorithms.contains(a)).map(curve);
+    curves.filter(|curve| !curve.points.is_empty()).collect()
+}
+
+/// A row for each operation and variant, a column for each size.
+fn ratios(results: &Results, title: &str) -> Option<String> {
+    let pairs = verdict::against_aegis(results);
+    let mut rows = Vec::new();
+    for (operation, variant) in
+        Operation::ALL.into_iter().flat_map(|o| Variant::ALL.map(|v| (o, v)))
+    {
+        let ratio = |size| {
+            let task = Task::new(operation, size);
+            let pair = pairs.iter().find(|pair| (pair.variant, pair.task) == (variant, task))?;
+            Some(pair.ratio())
+        };
+        let row = GOAL_SIZES.map(ratio);
+        if row.iter().any(Option::is_some) {
+            rows.push((format!("{} {}", variant.name(), operation.name()), row.to_vec()));
+        }
     }
-    let mut series = Vec::new();
-    for (colour, &variant) in variants.iter().enumerate() {
-        let (name, is_ours) = (variant.name().to_owned(), true);
-        let ours = points(&|task| results.ours(variant, task).map(value));
-        series.push(Series { name, colour, is_ours, dashed: false, points: ours });
-        let (name, is_ours) = (format!("{}, crate aegis", variant.name()), false);
-        let theirs = points(&|task| results.peer(variant, task).map(value));
-        series.push(Series { name, colour, is_ours, dashed: true, points: theirs });
-    }
-    for (colour, algorithm) in (variants.len()..).zip(others) {
-        let best = |task| results.best(task, |d| d.algorithm == *algorithm);
-        let (name, is_ours) = (algorithm.name().to_owned(), false);
-        let points = points(&|task| best(task).map(value));
-        series.push(Series { name, colour, is_ours, dashed: false, points });
-    }
-    series.retain(|series| !series.points.is_empty());
-    series
+    (!rows.is_empty()).then(|| svg::grid(title, &GOAL_SIZES.map(bytes), &rows))
 }
 
 #[cfg(test)]
@@ -95,20 +100,10 @@ mod tests {
     #[test]
     fn all_charts_are_drawn() {
         let plots = all(&sample(1.5, 2.0));
-        assert_eq!(plots.len(), 2);
+        assert_eq!(plots.iter().map(|plot| plot.file).collect::<Vec<_>>().len(), 3);
         assert!(plots.iter().all(|plot| plot.svg.starts_with("<svg") && !plot.svg.contains("NaN")));
-    }
-
-    #[test]
-    fn other_variants_are_drawn_if_there_are_no_usual_ones() {
-        let mut results = sample(1.5, 2.0);
-        let usual = |cell: &Cell| {
-            VARIANTS.map(Algorithm::from).contains(&results.description(cell).algorithm)
-        };
-        let cells: Vec<_> = results.cells.iter().filter(|cell| !usual(cell)).cloned().collect();
-        results.cells = cells;
-        let plots = all(&results);
-        assert!(plots[0].svg.contains("AEGIS-256X4") && !plots[0].svg.contains("AEGIS-128L"));
+        assert!(plots[0].svg.contains("AES-128-GCM") && !plots[0].svg.contains("AES-256-GCM"));
+        assert_eq!(plots[1].svg.matches(">0.67<").count(), 18 * 5);
     }
 
     #[test]

@@ -3,14 +3,15 @@
 use crate::algorithm::{Algorithm, Operation, Variant};
 use crate::batch;
 use crate::bounds;
-use crate::results::{Cell, GOAL_SIZES, Results, Task, Together};
+use crate::results::{Cell, GOAL_SIZES, Results, Task, TlsCell, Together};
 use crate::stats::geometric_mean;
-use crate::subjects::{Description, Role};
+use crate::subjects::Description;
 use crate::table::{Item, Table};
 use crate::verdict::{self, Pair};
+use palladion::Backend;
 
 /// The size that stands for long messages.
-const LONG: usize = 16384;
+pub const LONG: usize = 16384;
 /// The size that stands for short messages.
 const SHORT: usize = 64;
 
@@ -18,7 +19,7 @@ const SHORT: usize = 64;
 pub fn all(results: &Results) -> Vec<Table> {
     let mut tables: Vec<_> =
         operations(results).into_iter().map(|operation| speeds(results, operation)).collect();
-    tables.extend([ratios(results), backends(results)]);
+    tables.extend([ratios(results), cycles_per_byte(results), backends(results)]);
     tables.extend(cycles(results));
     for form in batch_forms(results) {
         tables.push(batches(results, form, &batch::COUNTS));
@@ -30,8 +31,8 @@ pub fn all(results: &Results) -> Vec<Table> {
 
 /// The tables in a report.
 pub fn page(results: &Results) -> Vec<Table> {
-    let mut tables =
-        vec![speeds(results, Operation::Encrypt), ratios(results), speeds(results, Operation::Mac)];
+    let mut tables = vec![speeds(results, Operation::Encrypt), speeds(results, Operation::Decrypt)];
+    tables.extend([speeds(results, Operation::Mac), ratios(results), cycles_per_byte(results)]);
     tables.push(backends(results));
     tables.extend(cycles(results));
     let most = &batch::COUNTS[batch::COUNTS.len() - 1..];
@@ -131,7 +132,7 @@ fn speeds(results: &Results, operation: Operation) -> Table {
 fn ratios(results: &Results) -> Table {
     let (sizes, pairs) = (sizes(results), verdict::against_aegis(results));
     let mut rows = Vec::new();
-    for operation in Operation::MAIN {
+    for operation in Operation::ALL {
         for variant in Variant::ALL {
             let of = |size: &usize| {
                 let is_it =
@@ -142,10 +143,10 @@ fn ratios(results: &Results) -> Table {
         }
     }
     Table {
-        title: "Time, compared with crate aegis".into(),
-        note: "Our time divided by that of the fastest build of crate aegis: libaegis in C or its \
-               Rust version, with default settings or compiled for this CPU only. Below 1 we are \
-               faster."
+        title: "Time, compared with the fastest other AEGIS".into(),
+        note: "Our time divided by that of the fastest other implementation: libaegis in C, its \
+               Rust version, or rscrypto, with default settings or compiled for this CPU only. \
+               Below 1 we are faster."
             .into(),
         labels: 2,
         head: head(&["", ""], &sizes),
@@ -156,7 +157,7 @@ fn ratios(results: &Results) -> Table {
 /// The speed of each backend with long messages.
 fn backends(results: &Results) -> Table {
     let mut forms: Vec<&str> = Vec::new();
-    for d in results.subjects.iter().filter(|d| matches!(d.role, Role::Ours | Role::OtherTier)) {
+    for d in results.subjects.iter().filter(|d| d.is_ours()) {
         if !forms.contains(&&*d.form) {
             forms.push(&d.form);
         }
@@ -164,10 +165,7 @@ fn backends(results: &Results) -> Table {
     let task = Task::new(Operation::Encrypt, LONG);
     let rows = Variant::ALL.into_iter().filter_map(|variant| {
         let cell = |form: &&str| {
-            results.best(task, |d| {
-                let is_ours = matches!(d.role, Role::Ours | Role::OtherTier);
-                is_ours && d.algorithm == variant.into() && d.form == *form
-            })
+            results.best(task, |d| d.is_ours() && d.algorithm == variant.into() && d.form == *form)
         };
         row(&[variant.name()], forms.iter().map(|form| figure(cell(form))))
     });
@@ -180,13 +178,49 @@ fn backends(results: &Results) -> Table {
     }
 }
 
+/// The cycles that a byte of a long message takes, with each algorithm.
+fn cycles_per_byte(results: &Results) -> Table {
+    let operations = [Operation::Encrypt, Operation::Decrypt];
+    let item = |cell: Option<&Cell>| {
+        let cycles = cell.and_then(|cell| cell.cycles);
+        cycles.map_or(Item::default(), |c| format!("{:.3}", c / LONG as f64).into())
+    };
+    let items = |wanted: &dyn Fn(&Description) -> bool| {
+        operations.map(|operation| item(results.best(Task::new(operation, LONG), wanted)))
+    };
+    let mut rows: Vec<_> = Variant::ALL
+        .into_iter()
+        .flat_map(|variant| {
+            let ours =
+                items(&|d: &Description| d.algorithm == variant.into() && results.is_ours(d));
+            let theirs =
+                items(&|d: &Description| d.algorithm == variant.into() && d.is_aegis_peer());
+            let name = variant.name();
+            [row(&[name, "palladion"], ours), row(&[name, "fastest other"], theirs)]
+        })
+        .flatten()
+        .collect();
+    rows.extend(Algorithm::OTHERS.into_iter().filter_map(|algorithm| {
+        row(&[algorithm.name(), "fastest"], items(&|d: &Description| d.algorithm == algorithm))
+    }));
+    Table {
+        title: "Cycles per byte, messages of 16 KiB".into(),
+        note: "HiAE is an Internet-Draft, with one length of tags and no commitment to keys. Its \
+               crate has AES instructions only if it is compiled for them, as it is here."
+            .into(),
+        labels: 2,
+        head: ["", "", "encrypt", "decrypt"].map(String::from).into(),
+        rows,
+    }
+}
+
 /// Compares cycles with the bounds.
 fn cycles(results: &Results) -> Option<Table> {
-    let backend = bounds::our_backend(results)?;
+    let backend: Backend = results.backend().parse().ok()?;
     let number = |number: Option<f64>| number.map_or(Item::default(), |n| format!("{n:.2}").into());
     let rows = Variant::ALL.into_iter().filter_map(|variant| {
-        let found = Operation::MAIN.map(|o| bounds::measured(results, variant, o));
-        let bound = Operation::MAIN.map(|o| bounds::bound(&results.machine, backend, variant, o));
+        let found = Operation::ALL.map(|o| bounds::measured(results, variant, o));
+        let bound = Operation::ALL.map(|o| bounds::bound(&results.facts, backend, variant, o));
         let mut items = vec![variant.rate().to_string().into()];
         items.extend(found.into_iter().zip(bound).flat_map(|(f, b)| [number(f), number(b)]));
         found.iter().any(Option::is_some).then(|| row(&[variant.name()], items)).flatten()
@@ -255,21 +289,20 @@ fn batches(results: &Results, form: &str, counts: &[usize]) -> Table {
 
 /// The cipher suites of TLS, over each provider.
 fn tls(results: &Results) -> Table {
-    let once = |names: &mut dyn Iterator<Item = &'static str>| {
+    let once = |name: fn(&TlsCell) -> &str| {
         let mut list: Vec<&str> = Vec::new();
-        for name in names {
+        for name in results.tls.iter().map(name) {
             if !list.contains(&name) {
                 list.push(name);
             }
         }
         list
     };
-    let providers = once(&mut results.tls.iter().map(|cell| cell.provider));
-    let suites = once(&mut results.tls.iter().map(|cell| cell.suite));
+    let (providers, suites) = (once(|cell| &cell.provider), once(|cell| &cell.suite));
     let rows = suites.into_iter().filter_map(|suite| {
         let items = providers.iter().flat_map(|provider| {
             let mut cells = results.tls.iter();
-            match cells.find(|cell| (cell.provider, cell.suite) == (*provider, suite)) {
+            match cells.find(|cell| (&*cell.provider, &*cell.suite) == (*provider, suite)) {
                 Some(cell) => [
                     format!("{:.2}", cell.records).into(),
                     format!("{:.0}", cell.handshakes).into(),
@@ -346,9 +379,9 @@ pub fn headline(results: &Results) -> Vec<String> {
             _ => format!("more than 2 % slower in {slower} of them"),
         };
         sentences.push(format!(
-            "Compared with the fastest of four builds of crate aegis (libaegis in C and its Rust \
-             version), this library takes **{:.2} of the time** in the geometric mean of {} cells \
-             (variant, operation, size), and is {slower}.",
+            "Compared with the fastest other implementation of each variant (libaegis in C, its \
+             Rust version, rscrypto), this library takes **{:.2} of the time** in the geometric \
+             mean of {} cells (variant, operation, size), and is {slower}.",
             geometric_mean(pairs.iter().map(Pair::ratio)),
             pairs.len()
         ));
@@ -365,8 +398,8 @@ mod tests {
     fn all_tables_are_rectangles() {
         let results = sample(1.5, 2.0);
         let tables = all(&results);
-        assert_eq!(tables.len(), 8);
-        assert_eq!(page(&results).len(), 7);
+        assert_eq!(tables.len(), 9);
+        assert_eq!(page(&results).len(), 9);
         for table in &tables {
             assert!(table.rows.iter().all(|row| row.len() == table.head.len()), "{}", table.title);
         }
@@ -395,6 +428,15 @@ mod tests {
         // 4096 bytes in 2 * 449.6 ns.
         assert_eq!(table.rows[6][0], "AES-128-GCM, AWS-LC".into());
         assert_eq!(table.rows[6][4], "4.56".into());
+    }
+
+    #[test]
+    fn cycles_are_in_a_table() {
+        let table = cycles_per_byte(&sample(1.5, 2.0));
+        // 2 GHz, and 1678.4 ns for 16 KiB.
+        assert_eq!(table.rows[0], ["AEGIS-128L", "palladion", "0.205", "0.205"].map(Item::from));
+        assert_eq!(table.rows[1][2], "0.307".into());
+        assert_eq!(table.rows.len(), 14);
     }
 
     #[test]

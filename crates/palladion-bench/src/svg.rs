@@ -1,5 +1,5 @@
-//! Charts as SVG: curves over sizes. Colours follow the reader's light or dark mode. The text is
-//! large enough to be read on a telephone.
+//! Charts as SVG: curves over sizes, and a grid of ratios. Colours follow the reader's light or
+//! dark mode. The text is large enough to be read on a telephone.
 
 use std::fmt::Write;
 
@@ -8,22 +8,22 @@ use crate::table::escape;
 
 type Colour = (&'static str, &'static str, &'static str);
 
-/// Roles and their colours in light and in dark mode. The seven colours of curves are distinct for
+/// Roles and their colours in light and in dark mode. The colours of curves are distinct for
 /// colour-blind readers too.
-const COLOURS: [Colour; 11] = [
+const COLOURS: [Colour; 10] = [
     ("ink", "#1c1c1c", "#ececec"),
     ("dim", "#5c5c5c", "#b0b0b0"),
     ("grid", "#dcdcdc", "#3a3a3a"),
     ("paper", "#ffffff", "#161616"),
     ("c0", "#0072b2", "#58b0e8"),
-    ("c1", "#d55e00", "#f08a4b"),
-    ("c2", "#009e73", "#2fbf94"),
-    ("c3", "#b3579a", "#dc8fc4"),
-    ("c4", "#b97a00", "#e0ab3a"),
-    ("c5", "#7a7a7a", "#a8a8a8"),
-    ("c6", "#8a6d3b", "#c7a878"),
+    ("c1", "#c44e00", "#f08a4b"),
+    ("c2", "#00805c", "#2fbf94"),
+    ("c3", "#a8478e", "#dc8fc4"),
+    ("c4", "#5c5c5c", "#b0b0b0"),
+    ("c5", "#8a6d1b", "#d0ab4a"),
 ];
-const CURVES: usize = 7;
+/// The dashes of curves, so that they can be told apart without colours.
+const DASHES: [&str; 6] = ["none", "14 4", "3 4", "14 4 3 4", "none", "7 5"];
 
 /// The style of all charts. It has no variables, because some viewers do not support them.
 fn style() -> String {
@@ -40,8 +40,6 @@ fn style() -> String {
         "svg {{ font: 16px system-ui, sans-serif; }}\n\
          .title {{ font-size: 19px; font-weight: 600; }}\n\
          .curve {{ stroke-width: 2; }} .ours {{ stroke-width: 3.5; }}\n\
-         .dash {{ stroke-dasharray: 6 4; }}\n\
-         @media (max-width: 480px) {{ svg {{ font-size: 21px; }} .title {{ font-size: 23px; }} }}\n\
          {}@media (prefers-color-scheme: dark) {{\n{}}}\n",
         rules(|colour| colour.1),
         rules(|colour| colour.2)
@@ -51,23 +49,12 @@ fn style() -> String {
 /// A curve.
 pub struct Series {
     pub name: String,
-    /// The index of the colour.
-    pub colour: usize,
+    /// The index of its colour and its dashes.
+    pub style: usize,
     /// Drawn with a thicker line, for this library.
     pub is_ours: bool,
-    /// Drawn with dashes and omitted from the legend, for other implementations.
-    pub dashed: bool,
     /// Size and value, sizes ascending.
     pub points: Vec<(usize, f64)>,
-}
-
-impl Series {
-    fn class(&self) -> String {
-        let colour = self.colour % CURVES;
-        let [ours, dash] = [(self.is_ours, " ours"), (self.dashed, " dash")]
-            .map(|(is, class)| if is { class } else { "" });
-        format!("curve{ours}{dash} c{colour}-line")
-    }
 }
 
 /// The scale of sizes.
@@ -79,7 +66,7 @@ pub enum Scale {
     Logarithmic,
 }
 
-const WIDTH: f64 = 640.0;
+const WIDTH: f64 = 760.0;
 
 struct Svg {
     text: String,
@@ -137,14 +124,24 @@ fn number(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Curves over sizes; values from 0.
-pub fn lines(title: &str, unit: &str, scale: Scale, series: &[Series]) -> Option<String> {
-    const TOP: f64 = 72.0;
-    const BOTTOM: f64 = 310.0;
-    const LEFT: f64 = 60.0;
-    const RIGHT: f64 = 618.0;
-    const LEGEND: f64 = 384.0;
-    const ROW: f64 = 26.0;
+/// Moves labels apart, so that none covers another, and keeps their order. `places` are ascending.
+fn apart(places: &mut [f64], gap: f64, last: f64) {
+    for i in 1..places.len() {
+        places[i] = places[i].max(places[i - 1] + gap);
+    }
+    let mut limit = last;
+    for place in places.iter_mut().rev() {
+        *place = place.min(limit);
+        limit = *place - gap;
+    }
+}
+
+/// Curves over sizes; values from 0. Each curve has its name and its last value at its end.
+pub fn lines(title: &str, scale: Scale, series: &[Series], unit: &str) -> Option<String> {
+    const TOP: f64 = 52.0;
+    const BOTTOM: f64 = 372.0;
+    const LEFT: f64 = 48.0;
+    const RIGHT: f64 = 500.0;
     let points = || series.iter().flat_map(|s| &s.points);
     let (min, max) = (points().map(|p| p.0).min()?, points().map(|p| p.0).max()?);
     let min = if scale == Scale::Linear { 0 } else { min };
@@ -161,9 +158,7 @@ pub fn lines(title: &str, unit: &str, scale: Scale, series: &[Series]) -> Option
     };
     let y = |value: f64| BOTTOM - (BOTTOM - TOP) * value / top;
 
-    let names: Vec<_> = series.iter().filter(|s| !s.dashed).collect();
-    let mut svg = Svg::new(LEGEND + ROW * names.len().div_ceil(2) as f64, title);
-    svg.text(14.0, 52.0, "start", "dim", unit);
+    let mut svg = Svg::new(BOTTOM + 40.0, title);
     let step = step(top);
     for i in 0..=(top / step) as u32 {
         let value = f64::from(i) * step;
@@ -172,37 +167,85 @@ pub fn lines(title: &str, unit: &str, scale: Scale, series: &[Series]) -> Option
     }
     let marks: Vec<usize> = match scale {
         Scale::Linear => (0..=max).step_by(max.div_ceil(8)).collect(),
-        Scale::Logarithmic => (0..usize::BITS).map(|bit| 1 << bit).collect(),
+        Scale::Logarithmic => (0..usize::BITS).step_by(2).map(|bit| 1 << bit).collect(),
     };
-    let mut last = f64::NEG_INFINITY;
     for size in marks.into_iter().filter(|size| (min..=max).contains(size)) {
-        if x(size) - last >= 80.0 {
-            last = x(size);
-            svg.line("grid-line", (last, BOTTOM), (last, BOTTOM + 6.0));
-            svg.text(last, BOTTOM + 26.0, "middle", "dim", &bytes(size));
-        }
+        svg.line("grid-line", (x(size), BOTTOM), (x(size), BOTTOM + 6.0));
+        svg.text(x(size), BOTTOM + 26.0, "middle", "dim", &bytes(size));
     }
-    svg.text((LEFT + RIGHT) / 2.0, BOTTOM + 50.0, "middle", "dim", "bytes");
+    let mut labels = Vec::new();
     for s in series {
         let path: Vec<_> = s
             .points
             .iter()
             .map(|&(size, value)| format!("{:.1},{:.1}", x(size), y(value)))
             .collect();
+        let (style, ours) = (s.style, if s.is_ours { " ours" } else { "" });
         svg.add(format_args!(
-            "<polyline class=\"{}\" points=\"{}\"><title>{}</title></polyline>",
-            s.class(),
+            "<polyline class=\"curve{ours} c{style}-line\" stroke-dasharray=\"{}\" \
+             points=\"{}\"/>",
+            DASHES[style],
             path.join(" "),
-            escape(&s.name)
         ));
+        let &(size, value) = s.points.last()?;
+        labels.push((y(value), x(size), s, value));
     }
-    for (i, s) in names.into_iter().enumerate() {
-        let left = if i % 2 == 0 { LEFT } else { (LEFT + RIGHT) / 2.0 };
-        let line = LEGEND + ROW * (i / 2) as f64;
-        svg.add(format_args!("<path class=\"{}\" d=\"M{left:.1} {line:.1}h34\"/>", s.class()));
-        svg.text(left + 44.0, line + 5.0, "start", "ink", &s.name);
+    labels.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut places: Vec<_> = labels.iter().map(|label| label.0).collect();
+    apart(&mut places, 22.0, BOTTOM - 4.0);
+    for ((y, x, s, value), place) in labels.into_iter().zip(places) {
+        let class = format!("c{}", s.style);
+        svg.line(&format!("{class}-line"), (x + 2.0, y), (RIGHT + 20.0, place));
+        let value = if value < 100.0 { format!("{value:.1}") } else { format!("{value:.0}") };
+        let text = format!("{} {value} {unit}", s.name);
+        svg.text(RIGHT + 24.0, place + 5.0, "start", &class, &text);
     }
     Some(svg.finish())
+}
+
+/// A colour between white and another, without which text can be read: green below 1, red above.
+fn shade(ratio: f64) -> String {
+    let (part, [r, g, b]) = match ratio {
+        _ if ratio < 1.0 => ((1.0 - ratio) / 0.6, [60, 175, 125]),
+        _ => ((ratio - 1.0) / 0.3, [235, 110, 60]),
+    };
+    let mix = |colour: i32| 255 - (f64::from(255 - colour) * part.min(1.0)).round() as i32;
+    format!("#{:02x}{:02x}{:02x}", mix(r), mix(g), mix(b))
+}
+
+/// Ratios in rows with names, below names of columns.
+pub fn grid(title: &str, columns: &[String], rows: &[(String, Vec<Option<f64>>)]) -> String {
+    const TOP: f64 = 70.0;
+    const LEFT: f64 = 190.0;
+    const ROW: f64 = 25.0;
+    let width = (WIDTH - LEFT - 14.0) / columns.len() as f64;
+    let mut svg = Svg::new(TOP + ROW * rows.len() as f64 + 14.0, title);
+    for (i, column) in columns.iter().enumerate() {
+        svg.text(LEFT + width * (i as f64 + 0.5), TOP - 10.0, "middle", "dim", column);
+    }
+    for (i, (name, ratios)) in rows.iter().enumerate() {
+        let y = TOP + ROW * i as f64;
+        svg.text(LEFT - 10.0, y + 18.0, "end", "ink", name);
+        for (j, ratio) in ratios.iter().enumerate() {
+            let (x, Some(ratio)) = (LEFT + width * j as f64, ratio) else { continue };
+            svg.add(format_args!(
+                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\"/>",
+                x,
+                y,
+                width - 1.0,
+                ROW - 1.0,
+                shade(*ratio)
+            ));
+            // Dark on every shade, in dark mode too.
+            svg.add(format_args!(
+                "<text fill=\"#1c1c1c\" x=\"{:.1}\" y=\"{:.1}\" \
+                 text-anchor=\"middle\">{ratio:.2}</text>",
+                x + width / 2.0,
+                y + 18.0
+            ));
+        }
+    }
+    svg.finish()
 }
 
 #[cfg(test)]
@@ -218,23 +261,36 @@ mod tests {
     #[test]
     fn curves_stay_inside() {
         let points = vec![(16, 1.0), (1024, 9.0), (65536, 12.0)];
-        let name = "a<b".into();
-        let series = [Series { name, colour: 8, is_ours: true, dashed: false, points }];
-        let svg = lines("Title & more", "GB/s", Scale::Logarithmic, &series).unwrap();
-        assert!(svg.contains("a&lt;b") && svg.contains("Title &amp; more"));
+        let series = [Series { name: "a<b".into(), style: 1, is_ours: true, points }];
+        let svg = lines("Title & more", Scale::Logarithmic, &series, "GB/s").unwrap();
+        assert!(svg.contains("a&lt;b 12.0 GB/s") && svg.contains("Title &amp; more"));
         assert!(svg.contains("curve ours c1-line") && svg.contains("prefers-color-scheme: dark"));
-        assert!(svg.contains("points=\"60.0,") && svg.contains("618.0,81.2\""));
+        assert!(svg.contains("points=\"48.0,") && svg.contains("500.0,64.3\""));
         assert!(svg.ends_with("</svg>\n"));
-        let svg = lines("", "", Scale::Linear, &series).unwrap();
-        assert!(svg.contains("points=\"60.1,") && svg.contains("618.0,81.2\""));
+        let svg = lines("", Scale::Linear, &series, "").unwrap();
+        assert!(svg.contains("points=\"48.1,") && svg.contains("500.0,64.3\""));
+    }
+
+    #[test]
+    fn labels_do_not_overlap() {
+        let mut places = [10.0, 12.0, 50.0, 99.0];
+        apart(&mut places, 20.0, 100.0);
+        assert_eq!(places, [10.0, 30.0, 50.0, 99.0]);
+        let mut places = [80.0, 81.0, 82.0];
+        apart(&mut places, 20.0, 100.0);
+        assert_eq!(places, [60.0, 80.0, 100.0]);
+    }
+
+    #[test]
+    fn shades() {
+        assert_eq!([1.0, 0.4, 0.1, 9.0].map(shade), ["#ffffff", "#3caf7d", "#3caf7d", "#eb6e3c"]);
     }
 
     #[test]
     fn nothing_to_draw() {
-        assert!(lines("", "", Scale::Linear, &[]).is_none());
+        assert!(lines("", Scale::Linear, &[], "").is_none());
         let points = vec![(0, 1.0), (16, 2.0)];
-        let name = String::new();
-        let series = [Series { name, colour: 0, is_ours: false, dashed: false, points }];
-        assert!(lines("", "", Scale::Logarithmic, &series).is_none());
+        let series = [Series { name: String::new(), style: 0, is_ours: false, points }];
+        assert!(lines("", Scale::Logarithmic, &series, "").is_none());
     }
 }

@@ -4,10 +4,10 @@ use crate::algorithm::{Algorithm, Operation, Variant};
 use crate::bounds;
 use crate::results::{BatchCell, Cell, GOAL_SIZES, Results, Task, Together};
 use crate::stats::geometric_mean;
-use crate::subjects::{Description, Role};
+use crate::subjects::Description;
 
 /// The goal for the geometric mean of our time divided by that of the best other AEGIS.
-const MEAN: f64 = 0.82;
+const MEAN: f64 = 0.80;
 /// A cell counts as slower than another if its time is more than this many times the other's. By
 /// chance, equal speeds differ by less.
 pub const SLOWER: f64 = 1.02;
@@ -21,6 +21,18 @@ const FILLED: usize = 4;
 /// The number of worst cells to list, of batches and compared with other libraries.
 const WORST: usize = 12;
 
+// Why goals are missed where they are, as far as we know.
+const WHY_MEAN: &str = "\
+    why: in long messages both sides wait for the AES units, most of all in the X4 variants";
+const WHY_BACKEND: &str = "why: one backend serves all variants and operations";
+const WHY_BULK: &str = "\
+    why: the goals are the best experimental kernels on Sapphire Rapids; on Zen 4 a step of
+    AEGIS-256 takes 4.5 cycles, because a word waits four cycles both as the input and as the key
+    of an AES round (docs/performance.md)";
+const WHY_BATCH: &str = "\
+    why: a message of an X variant fills registers by itself, and two messages leave half of the
+    widest ones empty";
+
 /// One goal.
 pub struct Verdict {
     pub goal: String,
@@ -30,6 +42,8 @@ pub struct Verdict {
     pub found: String,
     /// The cells, worst first.
     pub details: Vec<String>,
+    /// Why it may not be met; may be empty.
+    pub why: &'static str,
 }
 
 impl Verdict {
@@ -83,19 +97,20 @@ pub fn against_aegis(results: &Results) -> Vec<Pair<'_>> {
     };
     Variant::ALL
         .into_iter()
-        .flat_map(|v| tasks(&Operation::MAIN).filter_map(move |task| pair(v, task)))
+        .flat_map(|v| tasks(&Operation::ALL).filter_map(move |task| pair(v, task)))
         .collect()
 }
 
 /// The best other AEGIS that is not compiled for this CPU only.
 fn installed_peer(results: &Results, variant: Variant, task: Task) -> Option<&Cell> {
     let wanted = |d: &Description| {
-        d.algorithm == variant.into() && d.role == Role::AegisPeer && !d.form.ends_with("native")
+        d.algorithm == variant.into() && d.is_aegis_peer() && !d.form.ends_with("native")
     };
     results.best(task, wanted)
 }
 
-fn tasks(operations: &[Operation]) -> impl Iterator<Item = Task> {
+/// The tasks in the goals.
+pub fn tasks(operations: &[Operation]) -> impl Iterator<Item = Task> {
     operations.iter().flat_map(|&operation| GOAL_SIZES.map(|size| Task::new(operation, size)))
 }
 
@@ -112,10 +127,9 @@ pub fn against_gcm(results: &Results, variant: Variant, algorithm: Algorithm) ->
 /// All goals.
 pub fn all(results: &Results) -> Vec<Verdict> {
     let mut aegis = against_aegis(results);
-    let cells = Variant::ALL.len() * Operation::MAIN.len() * GOAL_SIZES.len();
+    let cells = Variant::ALL.len() * Operation::ALL.len() * GOAL_SIZES.len();
     let measured = format!("{} of {cells} cells measured", aegis.len());
     let mean = geometric_mean(aegis.iter().map(Pair::ratio));
-    let by_median = geometric_mean(aegis.iter().map(|p| p.ours.median_ns / p.theirs.median_ns));
     aegis.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));
     let installed = aegis
         .iter()
@@ -123,8 +137,6 @@ pub fn all(results: &Results) -> Vec<Verdict> {
     let installed = geometric_mean(installed);
     let some = (!aegis.is_empty()).then_some(());
     let slower = aegis.iter().filter(|pair| pair.ratio() > SLOWER).count();
-    let by_medians = |p: &&Pair| p.ours.median_ns > SLOWER * p.theirs.median_ns;
-    let slower_by_median = aegis.iter().filter(by_medians).count();
     let mut verdicts = vec![
         Verdict {
             goal: format!(
@@ -132,18 +144,20 @@ pub fn all(results: &Results) -> Vec<Verdict> {
             ),
             met: some.map(|()| mean <= MEAN),
             found: format!(
-                "{mean:.3} (by medians {by_median:.3}; without builds for this CPU only \
-                 {installed:.3}); {measured}"
+                "{mean:.3} (without builds for this CPU only {installed:.3}); {measured}"
             ),
             details: Vec::new(),
+            why: WHY_MEAN,
         },
         Verdict {
-            goal: format!("no cell slower than the best other AEGIS by more than {PERCENT}"),
-            met: some.map(|()| slower == 0),
-            found: format!(
-                "{slower} slower (by medians {slower_by_median}); {measured}; the worst cells:"
+            goal: format!(
+                "no cell slower than the best other AEGIS by more than {PERCENT}, by which equal \
+                 speeds differ by chance"
             ),
+            met: some.map(|()| slower == 0),
+            found: format!("{slower} slower; {measured}; the worst cells:"),
             details: aegis.iter().take(WORST).map(|pair| pair.text(results)).collect(),
+            why: "",
         },
         automatic(results),
         bulk(results),
@@ -168,6 +182,7 @@ pub fn all(results: &Results) -> Vec<Verdict> {
                 pairs.len()
             ),
             details: slower.iter().map(|pair| pair.text(results)).collect(),
+            why: "",
         });
     }
     verdicts.push(batches(results));
@@ -176,16 +191,15 @@ pub fn all(results: &Results) -> Vec<Verdict> {
 
 /// Compares the backend that the library chose with the others.
 fn automatic(results: &Results) -> Verdict {
-    let chosen = results.automatic.map_or("", |backend| backend.name());
-    let is_ours = |d: &Description| matches!(d.role, Role::Ours | Role::OtherTier);
+    let chosen = results.backend();
     let (mut count, mut slower) = (0, Vec::new());
     for cell in &results.cells {
         let d = results.description(cell);
-        if !is_ours(d) || d.form != chosen {
+        if !results.is_ours(d) {
             continue;
         }
         let task = Task { operation: cell.operation, size: cell.size, ad: cell.ad };
-        let other = |o: &Description| is_ours(o) && o.algorithm == d.algorithm && o.form != d.form;
+        let other = |o: &Description| o.is_ours() && o.algorithm == d.algorithm && o.form != d.form;
         let Some(best) = results.best(task, other) else { continue };
         count += 1;
         if cell.min_ns > SLOWER * best.min_ns && cell.min_ns > best.min_ns + SLOWER_NS {
@@ -215,10 +229,11 @@ fn automatic(results: &Results) -> Verdict {
         ),
         met: (count > 0).then_some(slower.is_empty()),
         found: match count {
-            0 => "the chosen backend, or another, was not measured".into(),
+            0 => "no other backend was measured".into(),
             _ => format!("{chosen} slower than another backend in {} of {count}", slower.len()),
         },
         details: slower.iter().map(detail).collect(),
+        why: WHY_BACKEND,
     }
 }
 
@@ -229,16 +244,13 @@ fn batches(results: &Results) -> Verdict {
     let all: Vec<_> = results.batches.iter().flat_map(of).collect();
     let mut slower: Vec<_> = all.iter().filter(|(.., both)| both.ratio() > SLOWER).collect();
     slower.sort_by(|(.., a), (.., b)| b.ratio().total_cmp(&a.ratio()));
-    let by_medians =
-        all.iter().filter(|(.., b)| b.batch.median_ns > SLOWER * b.alone.median_ns).count();
-    let mut found = format!("{} of {} slower (by medians {by_medians})", slower.len(), all.len());
-    let backend = bounds::our_backend(results).map_or("", |backend| backend.name());
+    let mut found = format!("{} of {} slower", slower.len(), all.len());
     for variant in [Variant::Aegis128L, Variant::Aegis256] {
         let speed = |wanted: &str| {
             let is_wanted = |(cell, what, _): &&(&BatchCell, &str, Together)| {
                 let d = &results.subjects[cell.subject];
-                let is_ours = d.algorithm == variant.into() && d.form == backend;
-                is_ours && *what == wanted && cell.messages >= FILLED
+                let is_it = d.algorithm == variant.into() && results.is_ours(d);
+                is_it && *what == wanted && cell.messages >= FILLED
             };
             let cells = all.iter().filter(is_wanted);
             let speeds: Vec<_> = cells.map(|(.., both)| both.ratio().recip()).collect();
@@ -270,6 +282,7 @@ fn batches(results: &Results) -> Verdict {
         met: (!all.is_empty()).then_some(slower.is_empty()),
         found: if all.is_empty() { "no batches".into() } else { found },
         details: slower.iter().take(WORST).map(detail).collect(),
+        why: WHY_BATCH,
     }
 }
 
@@ -284,10 +297,10 @@ fn bulk(results: &Results) -> Verdict {
     let mut cells = Vec::new();
     let mut details = Vec::new();
     for (variant, operation) in
-        Variant::ALL.into_iter().flat_map(|v| Operation::MAIN.map(|o| (v, o)))
+        Variant::ALL.into_iter().flat_map(|v| Operation::ALL.map(|o| (v, o)))
     {
-        let goal = bounds::our_backend(results)
-            .and_then(|b| bounds::goal(&results.machine, b, variant, operation));
+        let backend = results.backend().parse().ok();
+        let goal = backend.and_then(|b| bounds::goal(&results.facts, b, variant, operation));
         if let Some((found, goal)) = bounds::measured(results, variant, operation).zip(goal) {
             cells.push(found <= goal);
             if found > goal {
@@ -304,12 +317,11 @@ fn bulk(results: &Results) -> Verdict {
         goal: "cycles per step of long messages within the goals for this CPU".into(),
         met: (!cells.is_empty()).then_some(details.is_empty()),
         found: match cells.len() {
-            0 => "the goals are for VAES with AVX-512 and two AES units; \
-                  the table of cycles has the bounds"
-                .into(),
+            0 => "the goals are for Zen 4; the table of cycles has the bounds".into(),
             n => format!("{} of {n} above", details.len()),
         },
         details,
+        why: WHY_BULK,
     }
 }
 
@@ -321,6 +333,9 @@ pub fn text(results: &Results, most: usize) -> String {
         for detail in verdict.details.iter().take(most) {
             text += &format!("      {detail}\n");
         }
+        if verdict.met == Some(false) && !verdict.why.is_empty() {
+            text += &format!("    {}\n", verdict.why);
+        }
     }
     text
 }
@@ -328,6 +343,7 @@ pub fn text(results: &Results, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts;
     use crate::results::tests::sample;
 
     fn met(results: &Results) -> Vec<Option<bool>> {
@@ -338,10 +354,9 @@ mod tests {
     fn met_and_not_met() {
         let (yes, no) = (Some(true), Some(false));
         let mut results = sample(1.5, 2.0);
-        (results.machine.aes_units, results.machine.aes_units_512) = (1, 1);
-        assert_eq!(met(&results), [yes, yes, yes, None, yes, yes, yes]);
-        (results.machine.aes_units, results.machine.aes_units_512) = (2, 1);
-        assert_eq!(met(&results)[3], no);
+        assert_eq!(met(&results), [yes, yes, yes, no, yes, yes, yes]);
+        results.facts.set(facts::AES_UNITS, 1);
+        assert_eq!(met(&results)[3], None);
         assert_eq!(met(&sample(1.1, 2.0))[..2], [no, yes]);
         assert_eq!(met(&sample(0.99, 0.5))[..2], [no, yes]);
         assert_eq!(met(&sample(0.9, 0.5))[..2], [no, no]);
@@ -370,7 +385,7 @@ mod tests {
             cell.min_ns = if results.subjects[cell.subject].form == "portable" { 4.0 } else { 4.4 };
         }
         assert_eq!(automatic(&results).met, Some(true));
-        results.automatic = None;
+        results.facts.set(facts::BACKEND, "aesni");
         assert_eq!(automatic(&results).met, None);
     }
 

@@ -1,8 +1,8 @@
 // The interface between the benchmark and the library. Both compile this file.
 
 /// The library's only function, `palladion_bench_aegis_run`, which runs the job `repeats` times.
-/// Variants are numbered 128L, 128X2, 128X4, 256, 256X2, 256X4; operations are encrypt, decrypt,
-/// MAC. Returns 0, or another number if a tag was wrong or an argument is invalid.
+/// Variants are numbered 128L, 128X2, 128X4, 256, 256X2, 256X4, HiAE; operations are encrypt,
+/// decrypt, MAC. Returns 0, or another number if a tag was wrong or an argument is invalid.
 pub type Run =
     unsafe extern "C" fn(variant: u32, operation: u32, repeats: u64, job: &RawJob) -> i32;
 

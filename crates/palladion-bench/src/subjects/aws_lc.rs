@@ -8,13 +8,13 @@ use aws_lc_rs::aead::{
 };
 use aws_lc_rs::hmac;
 
-use super::subject::{AWS_LC, Entry, Job, KEY, NONCE, Role, Subject, TAG_LEN, check, version_of};
+use super::subject::{AWS_LC, Entry, Job, KEY, NONCE, Subject, TAG_LEN, check, version_of};
 use crate::algorithm::{Algorithm, Operation};
 
 pub fn entries() -> Result<Vec<Entry>, String> {
     let version =
         format!("aws-lc-rs {}, aws-lc-sys {}", version_of("aws-lc-rs"), version_of("aws-lc-sys"));
-    let entry = |algorithm, subject| Entry::new(algorithm, AWS_LC, &version, Role::Other, subject);
+    let entry = |algorithm, subject| Entry::new(algorithm, AWS_LC, &version, subject);
     let aead = |algorithm: Algorithm, aead: &'static Aead| {
         let key = check(UnboundKey::new(aead, &KEY[..algorithm.key_len()]))?;
         Ok::<_, String>(entry(algorithm, Box::new(Cipher(LessSafeKey::new(key)))))
@@ -44,10 +44,6 @@ impl Subject for Cipher {
                     &[],
                     &mut job.tag,
                 ),
-                Operation::EncryptInPlace => self
-                    .0
-                    .seal_in_place_separate_tag(nonce, ad, job.output)
-                    .map(|tag| job.tag.copy_from_slice(tag.as_ref())),
                 _ => self.0.open_separate_gather(nonce, ad, job.input, &job.tag, job.output),
             })?;
         }

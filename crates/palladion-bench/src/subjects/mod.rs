@@ -16,17 +16,22 @@ mod palladion;
 mod rust;
 pub mod subject;
 
-pub use subject::{Description, Entry, Job, KEY, NONCE, Role, TAG_LEN, check};
+pub use subject::{Description, Entry, Job, KEY, NONCE, PALLADION, TAG_LEN, check};
 
 use crate::algorithm::{Algorithm, Operation, Variant};
 use ::palladion::Backend;
 use subject::AWS_LC;
 
 impl Entry {
-    /// Whether a known bug makes the result wrong, so that it is not measured.
+    pub fn can(&self, operation: Operation) -> bool {
+        let Description { algorithm, library, .. } = &self.description;
+        algorithm.can(operation) && (operation != Operation::Mac || library != aegis::RSCRYPTO)
+    }
+
+    /// Returns whether a known bug makes the result wrong, so that it is not measured.
     pub fn is_known_to_be_wrong(&self, operation: Operation, len: usize) -> bool {
         let Description { library, form, .. } = &self.description;
-        library == aegis::LIBRARY
+        library == aegis::AEGIS
             && form.starts_with("Rust")
             && operation == Operation::Mac
             && len == 0
@@ -40,11 +45,13 @@ pub fn all(
     variants: &[Variant],
     backends: &[Backend],
     peers: impl Fn(&str) -> bool,
-) -> Result<(Vec<Entry>, Vec<String>), String> {
+) -> (Vec<Entry>, Vec<String>) {
     let mut notes = Vec::new();
-    let mut entries = palladion::entries(variants, backends)?;
-    let families: [(&str, Make); 5] = [
-        (aegis::LIBRARY, aegis::entries),
+    let mut entries = palladion::entries(variants, backends);
+    let families: [(&str, Make); 7] = [
+        (aegis::AEGIS, |variants| aegis::entries(aegis::AEGIS, variants)),
+        (aegis::RSCRYPTO, |variants| aegis::entries(aegis::RSCRYPTO, variants)),
+        (aegis::HIAE, |variants| aegis::entries(aegis::HIAE, variants)),
         (AWS_LC, |_| aws_lc_entries()),
         (openssl::LIBRARY, |_| openssl::entries()),
         (rust::RUST_CRYPTO, |_| {
@@ -63,7 +70,7 @@ pub fn all(
             }
         }
     }
-    Ok((entries, notes))
+    (entries, notes)
 }
 
 fn aws_lc_entries() -> Result<Vec<Entry>, String> {
@@ -74,5 +81,12 @@ fn aws_lc_entries() -> Result<Vec<Entry>, String> {
 }
 
 /// The names of the libraries to compare with.
-pub const PEERS: [&str; 5] =
-    [aegis::LIBRARY, AWS_LC, openssl::LIBRARY, rust::RUST_CRYPTO, rust::BLAKE3];
+pub const PEERS: [&str; 7] = [
+    aegis::AEGIS,
+    aegis::RSCRYPTO,
+    aegis::HIAE,
+    AWS_LC,
+    openssl::LIBRARY,
+    rust::RUST_CRYPTO,
+    rust::BLAKE3,
+];

@@ -8,7 +8,7 @@ use std::ptr::{null, null_mut};
 use libloading::Library;
 
 use super::foreign::{function, load};
-use super::subject::{Entry, Job, KEY, NONCE, Role, Subject, TAG_LEN};
+use super::subject::{Entry, Job, KEY, NONCE, Subject, TAG_LEN};
 use crate::algorithm::{Algorithm, Operation};
 
 pub const LIBRARY: &str = "OpenSSL";
@@ -80,7 +80,7 @@ pub fn entries() -> Result<Vec<Entry>, String> {
         // SAFETY: `Context::new` created a context for each direction with these functions, and it
         // is never freed.
         let cipher = unsafe { Cipher::new(library, name, new, directions) }?;
-        entries.push(Entry::new(algorithm, LIBRARY, &version, Role::Other, Box::new(cipher)));
+        entries.push(Entry::new(algorithm, LIBRARY, &version, Box::new(cipher)));
     }
     Ok(entries)
 }
@@ -127,15 +127,10 @@ impl Subject for Cipher {
         let len = job.output.len();
         let c_len = c_int::try_from(len).map_err(|error| error.to_string())?;
         let ad_len = c_int::try_from(job.ad.len()).map_err(|error| error.to_string())?;
-        assert!(job.operation == Operation::EncryptInPlace || job.input.len() == len);
+        assert!(job.input.len() == len);
         for _ in 0..repeats {
             let job = black_box(&mut *job);
-            let output = job.output.as_mut_ptr();
-            let input = if job.operation == Operation::EncryptInPlace {
-                output
-            } else {
-                job.input.as_ptr().cast_mut()
-            };
+            let (input, output) = (job.input.as_ptr(), job.output.as_mut_ptr());
             let tag = job.tag.as_mut_ptr();
             let mut written = 0;
             // SAFETY: no other code uses the context; the pointers come from slices of these

@@ -5,29 +5,25 @@ use std::hint::black_box;
 use palladion::family::Family;
 use palladion::{Aegis, Backend, Mac, Tag, with_algorithm};
 
-use super::subject::{Description, Entry, Job, KEY, NONCE, Role, Subject, TAG_LEN, check};
+use super::subject::{Description, Entry, Job, KEY, NONCE, PALLADION, Subject, TAG_LEN, check};
 use crate::algorithm::{Algorithm, Operation, Variant};
 
 /// Each variant on each backend.
-pub fn entries(variants: &[Variant], backends: &[Backend]) -> Result<Vec<Entry>, String> {
-    let default = check(palladion::backend())?;
-    // If the default backend is left out, the best of the others represents this library.
-    let ours = if backends.contains(&default) { Some(default) } else { backends.first().copied() };
+pub fn entries(variants: &[Variant], backends: &[Backend]) -> Vec<Entry> {
     let mut entries = Vec::new();
     for &variant in variants {
         for &backend in backends {
             let description = Description {
                 algorithm: Algorithm::Aegis(variant),
-                library: "palladion".into(),
+                library: PALLADION.into(),
                 form: backend.name().into(),
                 version: env!("CARGO_PKG_VERSION").into(),
-                role: if Some(backend) == ours { Role::Ours } else { Role::OtherTier },
             };
             let subject = with_algorithm!(variant.algorithm(), boxed(backend));
             entries.push(Entry { description, subject });
         }
     }
-    Ok(entries)
+    entries
 }
 
 struct Palladion<F: Family, const D: usize> {
@@ -56,7 +52,6 @@ impl<F: Family, const D: usize> Subject for Palladion<F, D> {
             let job = black_box(&mut *job);
             let made = match job.operation {
                 Operation::Encrypt => cipher.encrypt_into(nonce, job.ad, job.input, job.output),
-                Operation::EncryptInPlace => cipher.encrypt_in_place(nonce, job.ad, job.output),
                 Operation::Mac => Mac::<F, D, TAG_LEN>::mac(key, nonce, job.input),
                 Operation::Decrypt => {
                     match cipher.decrypt_into(nonce, job.ad, job.input, &tag, job.output) {

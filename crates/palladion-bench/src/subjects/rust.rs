@@ -5,7 +5,7 @@ use std::hint::black_box;
 use aes_gcm::aead::inout::InOutBuf;
 use aes_gcm::{AeadInOut, KeyInit};
 
-use super::subject::{Entry, Job, KEY, NONCE, Role, Subject, TAG_LEN, check, version_of};
+use super::subject::{Entry, Job, KEY, NONCE, Subject, TAG_LEN, check, version_of};
 use crate::algorithm::{Algorithm, Operation};
 
 pub const RUST_CRYPTO: &str = "RustCrypto";
@@ -14,12 +14,12 @@ pub const BLAKE3: &str = "BLAKE3";
 pub fn aes_gcm<C: AeadInOut + KeyInit + 'static>(algorithm: Algorithm) -> Entry {
     let cipher = C::new_from_slice(&KEY[..algorithm.key_len()]).expect("length");
     let version = format!("aes-gcm {}", version_of("aes-gcm"));
-    Entry::new(algorithm, RUST_CRYPTO, &version, Role::Other, Box::new(Cipher(cipher)))
+    Entry::new(algorithm, RUST_CRYPTO, &version, Box::new(Cipher(cipher)))
 }
 
 pub fn blake3() -> Entry {
     let version = format!("blake3 {}", version_of("blake3"));
-    Entry::new(Algorithm::Blake3, BLAKE3, &version, Role::Other, Box::new(Blake3))
+    Entry::new(Algorithm::Blake3, BLAKE3, &version, Box::new(Blake3))
 }
 
 struct Cipher<C>(C);
@@ -29,10 +29,7 @@ impl<C: AeadInOut> Subject for Cipher<C> {
         for _ in 0..repeats {
             let job = black_box(&mut *job);
             let nonce = check(NONCE[..12].try_into())?;
-            let buf = match job.operation {
-                Operation::EncryptInPlace => InOutBuf::from(&mut *job.output),
-                _ => check(InOutBuf::new(job.input, job.output))?,
-            };
+            let buf = check(InOutBuf::new(job.input, job.output))?;
             match job.operation {
                 Operation::Decrypt => {
                     let tag = check(job.tag[..].try_into())?;

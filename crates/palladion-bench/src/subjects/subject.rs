@@ -2,6 +2,7 @@
 
 use crate::algorithm::{Algorithm, Operation};
 
+pub const PALLADION: &str = "palladion";
 pub const AWS_LC: &str = "AWS-LC";
 pub const TAG_LEN: usize = 16;
 pub const KEY: [u8; 32] = *b"a key with 32 bytes for everyone";
@@ -11,7 +12,6 @@ pub const NONCE: [u8; 32] = *b"32 bytes, of which most take 12.";
 pub struct Job<'a> {
     pub operation: Operation,
     pub ad: &'a [u8],
-    /// Unused for encryption in place.
     pub input: &'a [u8],
     /// As long as the input. Unused for the MAC.
     pub output: &'a mut [u8],
@@ -25,19 +25,6 @@ pub trait Subject {
     fn run(&mut self, job: &mut Job, repeats: u64) -> Result<(), String>;
 }
 
-/// The role of an implementation in the comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// This library with its default backend.
-    Ours,
-    /// This library with another backend.
-    OtherTier,
-    /// Another implementation of AEGIS.
-    AegisPeer,
-    /// Another algorithm.
-    Other,
-}
-
 /// The description of a subject, for the results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Description {
@@ -45,11 +32,20 @@ pub struct Description {
     pub library: String,
     /// The backend or the build; may be empty.
     pub form: String,
+    /// Empty if unknown.
     pub version: String,
-    pub role: Role,
 }
 
 impl Description {
+    pub fn is_ours(&self) -> bool {
+        self.library == PALLADION
+    }
+
+    /// Returns whether this is another implementation of AEGIS.
+    pub fn is_aegis_peer(&self) -> bool {
+        matches!(self.algorithm, Algorithm::Aegis(_)) && !self.is_ours()
+    }
+
     /// Library and form.
     pub fn implementation(&self) -> String {
         format!("{} {}", self.library, self.form).trim_end().to_owned()
@@ -66,12 +62,11 @@ impl Entry {
         algorithm: Algorithm,
         library: &str,
         version: &str,
-        role: Role,
         subject: Box<dyn Subject>,
     ) -> Self {
         let form = String::new();
         let description =
-            Description { algorithm, library: library.into(), form, version: version.into(), role };
+            Description { algorithm, library: library.into(), form, version: version.into() };
         Self { description, subject }
     }
 }

@@ -1,0 +1,273 @@
+//! The files with the results: machine.txt, results.csv, batch.csv and tls.csv.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::algorithm::{Algorithm, Operation};
+use crate::facts::Facts;
+use crate::results::{BatchCell, Cell, Results, Times, TlsCell, Together};
+use crate::subjects::Description;
+
+const MACHINE: &str = "machine.txt";
+const CELLS: &str = "results.csv";
+const BATCHES: &str = "batch.csv";
+const TLS: &str = "tls.csv";
+
+const CELLS_HEAD: &str = "algorithm,library,form,operation,size,ad,min_ns,median_ns,cycles";
+const BATCHES_HEAD: &str = "algorithm,form,operation,messages,size,ad,batch_min_ns,\
+                            batch_median_ns,alone_min_ns,alone_median_ns,packets_min_ns,\
+                            packets_median_ns,in_place_min_ns,in_place_median_ns";
+const TLS_HEAD: &str = "provider,suite,records_gb_s,handshakes_per_s,quic_gb_s";
+
+/// Names of facts in machine.txt that become something else.
+const NOTE: &str = "Note";
+const VERSION: &str = "Version of ";
+
+/// The files, with no text if there are no such results.
+pub fn all(results: &Results) -> [(&'static str, Option<String>); 4] {
+    let csv = |head: &str, lines: Vec<String>| {
+        (!lines.is_empty()).then(|| format!("{head}\n{}\n", lines.join("\n")))
+    };
+    [
+        (MACHINE, Some(machine(results))),
+        (CELLS, csv(CELLS_HEAD, results.cells.iter().map(|cell| line(results, cell)).collect())),
+        (
+            BATCHES,
+            csv(BATCHES_HEAD, results.batches.iter().map(|c| batch_line(results, c)).collect()),
+        ),
+        (TLS, csv(TLS_HEAD, results.tls.iter().map(tls_line).collect())),
+    ]
+}
+
+/// Writes files into a folder, and removes those without text.
+pub fn write<'a>(
+    dir: &Path,
+    files: impl IntoIterator<Item = (&'a str, Option<String>)>,
+) -> Result<(), String> {
+    let failed = |path: &Path, error| format!("{}: {error}", path.display());
+    fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
+    for (name, text) in files {
+        let path = dir.join(name);
+        match text {
+            Some(text) => fs::write(&path, text),
+            None => match fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            },
+        }
+        .map_err(|error| failed(&path, error))?;
+    }
+    Ok(())
+}
+
+fn machine(results: &Results) -> String {
+    let mut text = results.facts.text();
+    let mut libraries: Vec<&str> = Vec::new();
+    for d in results.subjects.iter().filter(|d| !d.version.is_empty()) {
+        if !libraries.contains(&&*d.library) {
+            libraries.push(&d.library);
+            text += &format!("{VERSION}{}: {}\n", d.library, d.version);
+        }
+    }
+    for note in &results.notes {
+        text += &format!("{NOTE}: {note}\n");
+    }
+    text
+}
+
+fn line(results: &Results, cell: &Cell) -> String {
+    let cycles = cell.cycles.map(|cycles| format!("{cycles:.1}")).unwrap_or_default();
+    format!("{},{:.2},{:.2},{cycles}", key(results, cell), cell.min_ns, cell.median_ns)
+}
+
+/// The columns that name a cell.
+pub fn key(results: &Results, cell: &Cell) -> String {
+    let Description { algorithm, library, form, .. } = results.description(cell);
+    let (algorithm, operation) = (algorithm.name(), cell.operation.name());
+    format!("{algorithm},{library},{form},{operation},{},{}", cell.size, cell.ad)
+}
+
+fn batch_line(results: &Results, cell: &BatchCell) -> String {
+    let mut text = batch_key(results, cell);
+    for both in [Some(cell.jobs), cell.packets] {
+        match both {
+            Some(Together { batch, alone }) => {
+                for ns in [batch.min_ns, batch.median_ns, alone.min_ns, alone.median_ns] {
+                    write!(text, ",{ns:.2}").expect("a string takes everything");
+                }
+            }
+            None => text += ",,,,",
+        }
+    }
+    text
+}
+
+/// The columns that name a cell of batches.
+pub fn batch_key(results: &Results, cell: &BatchCell) -> String {
+    let Description { algorithm, form, .. } = &results.subjects[cell.subject];
+    let (algorithm, operation) = (algorithm.name(), cell.operation.name());
+    let BatchCell { messages, size, ad, .. } = cell;
+    format!("{algorithm},{form},{operation},{messages},{size},{ad}")
+}
+
+fn tls_line(cell: &TlsCell) -> String {
+    let TlsCell { provider, suite, records, handshakes, quic } = cell;
+    format!("{provider},{suite},{records:.3},{handshakes:.0},{quic:.3}")
+}
+
+/// Reads the results in a folder.
+pub fn read(dir: &Path) -> Result<Results, String> {
+    let mut results = Results::default();
+    let mut versions = HashMap::new();
+    for (name, head) in
+        [(MACHINE, ""), (CELLS, CELLS_HEAD), (BATCHES, BATCHES_HEAD), (TLS, TLS_HEAD)]
+    {
+        let path = dir.join(name);
+        let text = match fs::read_to_string(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound && name != MACHINE => continue,
+            text => text.map_err(|error| format!("{}: {error}", path.display()))?,
+        };
+        let parsed = match name {
+            MACHINE => parse_machine(&mut results, &mut versions, &text),
+            _ => rows(&text, head).and_then(|rows| {
+                rows.iter().enumerate().try_for_each(|(i, row)| {
+                    let parse = match name {
+                        CELLS => parse_cell,
+                        BATCHES => parse_batch,
+                        _ => parse_tls,
+                    };
+                    parse(&mut results, row).ok_or_else(|| format!("line {}: not a cell", i + 2))
+                })
+            }),
+        };
+        parsed.map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    for d in &mut results.subjects {
+        d.version = versions.get(&d.library).cloned().unwrap_or_default();
+    }
+    Ok(results)
+}
+
+fn parse_machine(
+    results: &mut Results,
+    versions: &mut HashMap<String, String>,
+    text: &str,
+) -> Result<(), String> {
+    let parsed = Facts::parse(text)?;
+    for (name, value) in parsed.iter() {
+        if name == NOTE {
+            results.notes.push(value.to_owned());
+        } else if let Some(library) = name.strip_prefix(VERSION) {
+            versions.insert(library.to_owned(), value.to_owned());
+        } else {
+            results.facts.set(name, value);
+        }
+    }
+    Ok(())
+}
+
+/// The rows of a CSV file with this first line.
+fn rows<'a>(csv: &'a str, head: &str) -> Result<Vec<Vec<&'a str>>, String> {
+    let mut lines = csv.lines();
+    if lines.next() != Some(head) {
+        return Err(format!("the first line is not {head}"));
+    }
+    let columns = head.split(',').count();
+    let row = |(i, line): (usize, &'a str)| {
+        let row: Vec<_> = line.split(',').collect();
+        if row.len() == columns { Ok(row) } else { Err(format!("line {}: not a cell", i + 2)) }
+    };
+    lines.enumerate().map(row).collect()
+}
+
+/// The place of a subject, which is added if it is new.
+fn subject(results: &mut Results, algorithm: &str, library: &str, form: &str) -> Option<usize> {
+    let algorithm = Algorithm::named(algorithm)?;
+    let (library, form, version) = (library.to_owned(), form.to_owned(), String::new());
+    let new = Description { algorithm, library, form, version };
+    Some(results.subjects.iter().position(|d| *d == new).unwrap_or_else(|| {
+        results.subjects.push(new);
+        results.subjects.len() - 1
+    }))
+}
+
+fn parse_cell(results: &mut Results, row: &[&str]) -> Option<()> {
+    let cell = Cell {
+        subject: subject(results, row[0], row[1], row[2])?,
+        operation: Operation::named(row[3])?,
+        size: row[4].parse().ok()?,
+        ad: row[5].parse().ok()?,
+        min_ns: row[6].parse().ok()?,
+        median_ns: row[7].parse().ok()?,
+        cycles: if row[8].is_empty() { None } else { Some(row[8].parse().ok()?) },
+    };
+    results.cells.push(cell);
+    Some(())
+}
+
+fn parse_batch(results: &mut Results, row: &[&str]) -> Option<()> {
+    let times = |i: usize| {
+        Some(Times { min_ns: row[i].parse().ok()?, median_ns: row[i + 1].parse().ok()? })
+    };
+    let together = |i: usize| Some(Together { batch: times(i)?, alone: times(i + 2)? });
+    let cell = BatchCell {
+        subject: subject(results, row[0], crate::subjects::PALLADION, row[1])?,
+        operation: Operation::named(row[2])?,
+        messages: row[3].parse().ok()?,
+        size: row[4].parse().ok()?,
+        ad: row[5].parse().ok()?,
+        jobs: together(6)?,
+        packets: if row[10].is_empty() { None } else { Some(together(10)?) },
+    };
+    results.batches.push(cell);
+    Some(())
+}
+
+fn parse_tls(results: &mut Results, row: &[&str]) -> Option<()> {
+    results.tls.push(TlsCell {
+        provider: row[0].into(),
+        suite: row[1].into(),
+        records: row[2].parse().ok()?,
+        handshakes: row[3].parse().ok()?,
+        quic: row[4].parse().ok()?,
+    });
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::tests::sample;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let mut results = sample(1.5, 2.0);
+        results.notes.push("a note: with more".into());
+        let dir = std::env::temp_dir().join(format!("palladion-bench-{}", std::process::id()));
+        write(&dir, all(&results)).unwrap();
+        let read_again = read(&dir).unwrap();
+        assert_eq!(all(&read_again), all(&results));
+        assert_eq!((read_again.subjects, &read_again.notes), (results.subjects, &results.notes));
+        // A folder need not have all kinds of results.
+        (results.batches, results.tls) = (Vec::new(), Vec::new());
+        results.subjects = sample(1.5, 2.0).subjects;
+        write(&dir, all(&results)).unwrap();
+        assert!(read(&dir).unwrap().batches.is_empty());
+        for (name, text) in [
+            (CELLS, ""),
+            (CELLS, &format!("{CELLS_HEAD}\nAEGIS-256")),
+            (CELLS, &format!("{CELLS_HEAD}\nAEGIS-256,a,b,MAC,1,0,fast,1,1")),
+            (BATCHES, &format!("{BATCHES_HEAD}\nAEGIS,a,MAC,1,2,3,4,5,6,7,,,,")),
+            (TLS, &format!("{TLS_HEAD}\nring,suite,1,2,")),
+        ] {
+            fs::write(dir.join(name), text).unwrap();
+            assert!(read(&dir).unwrap_err().contains(name), "{text}");
+            fs::remove_file(dir.join(name)).unwrap();
+        }
+        fs::remove_dir_all(&dir).unwrap();
+        assert!(read(&dir).unwrap_err().contains(MACHINE));
+    }
+}
