@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares the time of calls of the C library with libaegis from crate `aegis`, compiled by gcc and,
-# if installed, clang; see crates/palladion-capi/bench/calls.c. Then shows the time of the same
-# calls from Rust. Runs on one core and needs a quiet machine.
+# if installed, the newest clang; see crates/palladion-capi/bench/calls.c. Then shows the time of
+# the same calls from Rust. Runs on one core and needs a quiet machine.
 #
 #   crates/palladion-bench/measure-c.sh [-r ROUNDS] [-s SIZE,SIZE...] [-v VARIANT,...]
 set -euo pipefail
@@ -15,9 +15,9 @@ sources=$(cargo metadata --format-version 1 --locked --manifest-path "$manifest"
     grep -o '"manifest_path":"[^"]*/aegis-[0-9.]*/Cargo.toml"' | head -1 |
     sed 's/.*:"//; s|/Cargo.toml"||')/src/c/libaegis/src
 theirs=()
-for compiler in gcc clang-19 clang; do
+newest=$(compgen -c clang- | grep -xE 'clang-[0-9]+' | sort -V | tail -n 1) || newest=clang
+for compiler in gcc "$newest"; do
     type "$compiler" >/dev/null 2>&1 || continue
-    [ "$compiler" != clang ] || [ ! -e "$work/libaegis-clang-19.so" ] || continue
     native=-mtune=native
     case $(uname -m) in x86_64) native+=' -maes' ;; esac
     find "$sources" -name '*.c' -print0 | xargs -0 "$compiler" -O3 $native -w -fPIC -shared \

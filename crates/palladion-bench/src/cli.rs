@@ -38,7 +38,7 @@ const MAX_SIZE_IN_BATCH: usize = 16384;
     version,
     after_help = "\
 Units: sizes in bytes; speeds in GB/s (10^9 bytes per second), or ns per call for 0 bytes. \
-Tags have 16 bytes. A full run takes about five minutes, --quick less than one.
+Tags have 16 bytes. A full run takes about four minutes, --quick less than one.
 
 Examples:
   palladion-bench                     everything
