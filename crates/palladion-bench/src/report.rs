@@ -112,7 +112,8 @@ fn speeds(results: &Results, operation: Operation) -> Table {
             sizes.iter().filter_map(best).map(|cell| &*results.description(cell).library).collect();
         who.sort_unstable();
         who.dedup();
-        who.retain(|library| *library != algorithm.name().trim_end_matches(" keyed"));
+        let own = algorithm.name().trim_end_matches(" keyed");
+        who.retain(|library| !library.eq_ignore_ascii_case(own));
         let name = [&[algorithm.name()], &who[..]].concat().join(", ");
         row(&[&name], sizes.iter().map(|size| figure(best(size))))
     });
@@ -205,9 +206,11 @@ fn cycles_per_byte(results: &Results) -> Table {
     }));
     Table {
         title: "Cycles per byte, messages of 16 KiB".into(),
-        note: "HiAE is an Internet-Draft, with one length of tags and no commitment to keys. Its \
-               crate has AES instructions only if it is compiled for them, as it is here."
-            .into(),
+        note:
+            "HiAE is an Internet-Draft, not an RFC. It has 32-byte keys, but nonces and tags have \
+               16 bytes only, and its crate has no MAC and no AES instructions unless it is \
+               compiled for them, as it is here."
+                .into(),
         labels: 2,
         head: ["", "", "encrypt", "decrypt"].map(String::from).into(),
         rows,
