@@ -1,7 +1,7 @@
 //! Builds the libraries in peer-aegis/ in all their forms and records the compilers.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The libraries in their forms: feature, name, flags for C and for Rust. `hiae` chooses AES
@@ -86,19 +86,8 @@ fn build(
             cargo.env_remove(&variable);
         }
     }
-    cargo.env("CFLAGS", c_flags).env("RUSTFLAGS", rust_flags).env("CC", compiler);
-    // Crate `aegis` takes the compiler named `clang`, if there is one, instead of `$CC`.
-    #[cfg(unix)]
-    if let (Some(clang), Some(path)) = (found(compiler), env::var_os("PATH")) {
-        let first = out.join("compiler");
-        let link = first.join("clang");
-        let _ = std::fs::remove_file(&link);
-        std::fs::create_dir_all(&first)
-            .and_then(|()| std::os::unix::fs::symlink(clang, link))
-            .map_err(|error| error.to_string())?;
-        let path = env::join_paths([first].into_iter().chain(env::split_paths(&path)));
-        cargo.env("PATH", path.map_err(|error| error.to_string())?);
-    }
+    cargo.env("CFLAGS", c_flags).env("RUSTFLAGS", rust_flags);
+    choose(compiler, &mut cargo, &out)?;
     let output = cargo.output().map_err(|error| error.to_string())?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).replace('\n', " "));
@@ -108,10 +97,27 @@ fn build(
     Ok(dir.join("release").join(file))
 }
 
-/// The path of a program.
+/// Makes crate `aegis` use a compiler. It takes the one named `clang`, if there is one, instead of
+/// `$CC`.
 #[cfg(unix)]
-fn found(program: &str) -> Option<PathBuf> {
-    let folders = env::var_os("PATH")?;
-    let mut paths = env::split_paths(&folders).map(|folder| folder.join(program));
-    paths.find(|path| path.is_file())
+fn choose(compiler: &str, cargo: &mut Command, out: &Path) -> Result<(), String> {
+    cargo.env("CC", compiler);
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut found = env::split_paths(&path).map(|folder| folder.join(compiler));
+    let Some(program) = found.find(|program| program.is_file()) else { return Ok(()) };
+    let first = out.join("compiler");
+    let link = first.join("clang");
+    let _ = std::fs::remove_file(&link);
+    std::fs::create_dir_all(&first)
+        .and_then(|()| std::os::unix::fs::symlink(program, link))
+        .map_err(|error| error.to_string())?;
+    let path = env::join_paths([first].into_iter().chain(env::split_paths(&path)));
+    cargo.env("PATH", path.map_err(|error| error.to_string())?);
+    Ok(())
+}
+
+/// On Windows, it finds clang or Microsoft's compiler by itself.
+#[cfg(not(unix))]
+fn choose(_: &str, _: &mut Command, _: &Path) -> Result<(), String> {
+    Ok(())
 }
