@@ -51,11 +51,11 @@ one.
 ## More
 
 - [What is compared, and how it is measured](method.md)
+- [The command](command.md), compared with age, rage, gpg, openssl and b3sum
+- [CPUs without AES instructions, and other CPUs](without-aes-instructions.md)
+- [The C library and libaegis](c-library.md), [Python](python.md),
+  [JavaScript and WebAssembly](javascript.md), [files with random access](raf.md)
 - [The paper and the first implementation](compared.md)
-- [Every target beside its strongest peer](targets.md), and
-  [machines without AES instructions](without-aes-instructions.md)
-- [The C library and libaegis](c-library.md), [Python](python.md), [JavaScript](javascript.md),
-  [files with random access](raf.md)
 - [Why it is as fast as it is](../performance.md)
 ";
 
