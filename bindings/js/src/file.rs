@@ -65,20 +65,53 @@ impl Owned {
     }
 }
 
-pub(crate) fn sealer_new(
+/// A file that was just created.
+pub(crate) enum New {
+    Sealer(File<Sealer>, [u8; HEADER_LEN]),
+    Opener(File<Opener>),
+}
+
+impl New {
+    /// Keeps the file and returns its number. Writes the header of a new one to the data.
+    pub(crate) fn keep(self, scratch: &mut Scratch, objects: &mut Objects) -> u32 {
+        match self {
+            Self::Sealer(file, header) => {
+                scratch.data[..HEADER_LEN].copy_from_slice(&header);
+                objects.sealers.add(file)
+            }
+            Self::Opener(file) => objects.openers.add(file),
+        }
+    }
+}
+
+/// Creates a file. With a passphrase, this takes long; another thread may do it.
+pub(crate) trait Create: FnOnce() -> Result<New, Failure> + Send {}
+impl<F: FnOnce() -> Result<New, Failure> + Send> Create for F {}
+
+/// Takes the arguments for a file to write.
+pub(crate) fn sealer(
     scratch: &mut Scratch,
-    objects: &mut Objects,
     [passphrase_len, id, chunk_len, memory_kib, passes, lanes]: [u32; 6],
-) -> Result<u32, Failure> {
+) -> Result<impl Create + use<>, Failure> {
     let secret = Owned::take(scratch, 0, passphrase_len)?;
     let algorithm = algorithm(id)?;
     let actual = chunk_len as usize;
     let wrong = palladion::Error::WrongLength { what: "chunk", expected: 1 << 20, actual };
     let size = ChunkSize::new(actual).ok_or(wrong)?;
     let kdf = KdfParams::new(memory_kib, passes, lanes).ok_or(Failure::Kdf)?;
-    let (sealer, header) = Sealer::new(secret.secret(), algorithm, size, kdf, &scratch.nonce)?;
-    scratch.data[..HEADER_LEN].copy_from_slice(&header);
-    Ok(objects.sealers.add(File::new(sealer, size)?))
+    let salt = scratch.nonce;
+    Ok(move || {
+        let (sealer, header) = Sealer::new(secret.secret(), algorithm, size, kdf, &salt)?;
+        Ok(New::Sealer(File::new(sealer, size)?, header))
+    })
+}
+
+pub(crate) fn sealer_new(
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+    numbers: [u32; 6],
+) -> Result<u32, Failure> {
+    Ok(sealer(scratch, numbers)?()?.keep(scratch, objects))
 }
 
 pub(crate) fn sealer_free(
@@ -89,19 +122,29 @@ pub(crate) fn sealer_free(
     objects.sealers.free(file)
 }
 
+/// Takes the arguments for a file to read.
+pub(crate) fn opener(
+    scratch: &mut Scratch,
+    [passphrase_len, header_len, memory_kib, passes, lanes, work_kib]: [u32; 6],
+) -> Result<impl Create + use<>, Failure> {
+    let mut header = [0; HEADER_LEN];
+    let len = header_len as usize;
+    first(&mut header, header_len)?.copy_from_slice(first(&mut scratch.data, header_len)?);
+    let secret = Owned::take(scratch, len, passphrase_len)?;
+    let limits = KdfLimits { memory_kib, passes, lanes, work_kib };
+    Ok(move || {
+        let opener = Opener::new(secret.secret(), &limits, &header[..len])?;
+        let size = opener.chunk_size();
+        Ok(New::Opener(File::new(opener, size)?))
+    })
+}
+
 pub(crate) fn opener_new(
     scratch: &mut Scratch,
     objects: &mut Objects,
-    [passphrase_len, header_len, memory_kib, passes, lanes, work_kib]: [u32; 6],
+    numbers: [u32; 6],
 ) -> Result<u32, Failure> {
-    let mut header = [0; HEADER_LEN];
-    let header = first(&mut header, header_len)?;
-    header.copy_from_slice(first(&mut scratch.data, header_len)?);
-    let secret = Owned::take(scratch, header.len(), passphrase_len)?;
-    let limits = KdfLimits { memory_kib, passes, lanes, work_kib };
-    let opener = Opener::new(secret.secret(), &limits, header)?;
-    let size = opener.chunk_size();
-    Ok(objects.openers.add(File::new(opener, size)?))
+    Ok(opener(scratch, numbers)?()?.keep(scratch, objects))
 }
 
 pub(crate) fn opener_size(

@@ -28,7 +28,7 @@ const OK: sys::napi_status = sys::Status::napi_ok;
 const UINT8_ARRAY: i32 = sys::TypedarrayType::uint8_array;
 
 /// The most arguments of a function.
-const MOST: usize = 6;
+const MOST: usize = 7;
 
 /// What belongs to one thread of JavaScript.
 struct Instance {
@@ -200,6 +200,12 @@ define! {
     pld_sealer_seal => sealer_seal;
     pld_opener_frame => opener_frame;
     pld_opener_open => opener_open;
+    pld_sealer_new_later => |scratch, _, arguments| {
+        later(arguments, file::sealer(scratch, arguments.numbers()?)?)
+    };
+    pld_opener_new_later => |scratch, _, arguments| {
+        later(arguments, file::opener(scratch, arguments.numbers()?)?)
+    };
 }
 
 /// Encrypts or decrypts. Arguments: algorithm, length of the tag, associated data, input, output.
@@ -310,6 +316,104 @@ fn opener_open(
     let (file, buffer) = (objects.openers.get(file)?, arguments.array(2)?);
     // SAFETY: only this slice uses the buffer.
     file::open(&mut file.state, unsafe { buffer.write() }, len)
+}
+
+/// A file that another thread creates, because Argon2id takes long.
+struct Task {
+    create: Option<Box<dyn file::Create>>,
+    result: Result<file::New, Failure>,
+    work: sys::napi_async_work,
+    /// The function to call with the result.
+    callback: sys::napi_ref,
+}
+
+/// Creates a file on another thread. Then calls the seventh argument, a function, with the file's
+/// number, or -1 after writing an error. The scratch memory has the header until it returns.
+fn later(arguments: &Arguments, create: impl file::Create + 'static) -> Result<u32, Failure> {
+    let env = arguments.env;
+    let task = Box::into_raw(Box::new(Task {
+        create: Some(Box::new(create)),
+        result: Err(Failure::Panic), // for now
+        work: null_mut(),
+        callback: null_mut(),
+    }));
+    let data = task.cast();
+    let (name, mut text) = ("palladion", null_mut());
+    let len = name.len().cast_signed();
+    // SAFETY: the environment and the value are those of the running call. If the work was queued,
+    // the task belongs to it; if not, nothing else has its address any more.
+    unsafe {
+        let Task { work, callback, .. } = &mut *task;
+        if sys::napi_create_reference(env, arguments.values[MOST - 1], 1, callback) == OK
+            && sys::napi_create_string_utf8(env, name.as_ptr().cast(), len, &mut text) == OK
+            && sys::napi_create_async_work(
+                env,
+                null_mut(),
+                text,
+                Some(execute),
+                Some(complete),
+                data,
+                work,
+            ) == OK
+            && sys::napi_queue_async_work(env, *work) == OK
+        {
+            return Ok(0);
+        }
+        Box::from_raw(task).free(env);
+    }
+    Err(Failure::Argument)
+}
+
+impl Task {
+    /// # Safety
+    ///
+    /// The environment is that of the task, and its work does not run.
+    unsafe fn free(self: Box<Self>, env: sys::napi_env) {
+        // SAFETY: the caller promises that both are valid, or null if they were never created.
+        unsafe {
+            if !self.work.is_null() {
+                sys::napi_delete_async_work(env, self.work);
+            }
+            if !self.callback.is_null() {
+                sys::napi_delete_reference(env, self.callback);
+            }
+        }
+    }
+}
+
+/// Node-API calls this on another thread.
+unsafe extern "C" fn execute(_: sys::napi_env, task: *mut c_void) {
+    // SAFETY: `later` made this pointer of a box, and only this function uses it until it returns.
+    let task = unsafe { &mut *task.cast::<Task>() };
+    if let Some(create) = task.create.take() {
+        task.result = catch_unwind(AssertUnwindSafe(create)).unwrap_or(Err(Failure::Panic));
+    }
+}
+
+/// Node-API calls this afterwards on the thread of the environment, also if the environment ends.
+unsafe extern "C" fn complete(env: sys::napi_env, _: sys::napi_status, task: *mut c_void) {
+    // SAFETY: `later` made this pointer of a box, and Node-API is done with it. The environment has
+    // the instance that `register` gave it, which nothing else uses now. The callback may use it,
+    // so the borrows end before. If the environment ends, the calls fail and do nothing.
+    unsafe {
+        let mut task = Box::from_raw(task.cast::<Task>());
+        let mut instance = null_mut();
+        sys::napi_get_instance_data(env, &mut instance);
+        if let Some(Instance { scratch, objects }) = instance.cast::<Instance>().as_mut() {
+            let scratch = scratch.as_mut();
+            let result = core::mem::replace(&mut task.result, Err(Failure::Panic));
+            let result = result.map(|new| new.keep(scratch, objects));
+            let number = answer(&mut scratch.text, result).cast_signed();
+            let (mut this, mut callback, mut value) = (null_mut(), null_mut(), null_mut());
+            if sys::napi_get_undefined(env, &mut this) == OK
+                && sys::napi_get_reference_value(env, task.callback, &mut callback) == OK
+                && sys::napi_create_int32(env, number, &mut value) == OK
+            {
+                sys::napi_call_function(env, this, callback, 1, &value, null_mut());
+            }
+        }
+        task.free(env);
+    }
 }
 
 /// Sets a property to what `create` creates, if that worked.

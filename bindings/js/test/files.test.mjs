@@ -9,9 +9,11 @@ import { test } from 'node:test';
 import {
     ALGORITHMS,
     decryptFile,
+    decryptFileAsync,
     decryptStream,
     encryptedLength,
     encryptFile,
+    encryptFileAsync,
     encryptStream,
     formatKey,
     generateMasterKey,
@@ -239,6 +241,66 @@ test('passphrases', async () => {
         text((await through(decryptStream({ passphrase: 'x' }), usual.whole, [5])).whole),
         hello,
     );
+});
+
+test('functions that return promises', async () => {
+    const secrets = [{ key }, { passphrase: 'one', kdf: cheap }, { passphrase: 'two', kdf: cheap }];
+    await Promise.all(
+        [...secrets, ...secrets].map(async ({ kdf, ...secret }, i) => {
+            const plain = noise(3000 * i);
+            const file = await encryptFileAsync(plain, { ...secret, kdf, chunkSize: 1024 });
+            assert.deepEqual(decryptFile(file, secret), plain);
+            assert.deepEqual(await decryptFileAsync(file, secret), plain);
+            const other = { passphrase: 'three' };
+            const wrong = secret.key ? 'NEEDS_KEY' : 'WRONG_PASSPHRASE';
+            await assert.rejects(decryptFileAsync(file, other), { code: wrong });
+            await assert.rejects(through(decryptStream(other), file, [100]), { code: wrong });
+            for (const length of [0, 127, 128, 140, file.length - 1])
+                await assert.rejects(decryptFileAsync(file.subarray(0, length), secret));
+        }),
+    );
+    await assert.rejects(encryptFileAsync('text', { key }), { code: 'WRONG_TYPE' });
+    await assert.rejects(encryptFileAsync(key, {}), { code: 'WRONG_TYPE' });
+    const impossible = { passphrase: 'x', kdf: { memoryKiB: 7, lanes: 1 } };
+    await assert.rejects(encryptFileAsync(key, impossible), { code: 'WRONG_VALUE' });
+    assert.equal(code(() => encryptStream(impossible)), 'WRONG_VALUE');
+});
+
+const threads = build === 'native' ? false : 'WebAssembly blocks the thread';
+
+test('Argon2id runs on another thread', { skip: threads }, async () => {
+    const options = { passphrase: 'x', kdf: cheap };
+    const plain = noise(5000);
+    const file = encryptFile(plain, options);
+    for (const call of [
+        () => encryptFileAsync(plain, options),
+        () => decryptFileAsync(file, { passphrase: 'x' }),
+    ]) {
+        let settled = false;
+        const promise = call().finally(() => (settled = true));
+        // The result can arrive only once the event loop turns.
+        for (let i = 0; i < 100; i++) await undefined;
+        assert(!settled);
+        await promise;
+    }
+    for (const call of [
+        (bytes) => encryptFileAsync(bytes, options),
+        (bytes) => decryptFileAsync(bytes, { passphrase: 'x' }),
+    ]) {
+        const bytes = Uint8Array.from(file);
+        const promise = call(bytes);
+        structuredClone(bytes.buffer, { transfer: [bytes.buffer] });
+        await assert.rejects(promise, { code: 'WRONG_STATE' });
+    }
+    // A reader that cancels meanwhile.
+    for (const stream of [encryptStream(options), decryptStream({ passphrase: 'x' })]) {
+        const writer = stream.writable.getWriter();
+        const written = writer.write(file);
+        await stream.readable.cancel('enough');
+        await assert.rejects(written);
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        await assert.rejects(writer.closed);
+    }
 });
 
 // The addon would take this much.

@@ -73,6 +73,21 @@ test('each thread has an instance of its own', { skip }, async () => {
     }
 });
 
+test('a thread may end while another works on a passphrase', { skip }, async () => {
+    const program = `
+        import('@palladion/aegis').then(({ encryptFileAsync }) => {
+            for (let i = 0; i < 2; i++) encryptFileAsync(new Uint8Array(9), { passphrase: 'x' });
+            setImmediate(() => process.exit(7));
+        })`;
+    assert.equal(run(`await ${program}`), '');
+    const worker = new Worker(program, { eval: true, env: { PALLADION_BUILD: 'native' } });
+    const ended = await new Promise((resolve, reject) => {
+        worker.on('exit', resolve);
+        worker.on('error', reject);
+    });
+    assert.equal(ended, 7);
+});
+
 test('the addon refuses what the package would not pass', { skip }, () => {
     const addon = load();
     const one = new Uint8Array(100);
@@ -106,6 +121,11 @@ test('the addon refuses what the package would not pass', { skip }, () => {
         assert.equal(addon.pld_mac_update_array(number, one), -1);
         assert.equal(addon.pld_sealer_seal(number, 1, 0, one), -1);
         assert.equal(addon.pld_opener_open(number, 1, one), -1);
+    }
+    for (const callback of [undefined, 5, 'text']) {
+        const words = [2 ** 32 - 1, 5, 1024, 64, 1, 1, callback];
+        assert.equal(addon.pld_sealer_new_later(...words), -1, String(callback));
+        assert.equal(addon.pld_opener_new_later(2 ** 32 - 1, ...words.slice(1)), -1);
     }
     const file = addon.pld_sealer_new(2 ** 32 - 1, 5, 1024, 64, 1, 1);
     assert.equal(addon.pld_sealer_seal(file, 1024, 0, one), -1); // too short

@@ -17,9 +17,11 @@ export type { WasmBuild, WasmSource } from './wasm.js';
 export { PalladionError, type ErrorCode } from './errors.js';
 export {
     decryptFile,
+    decryptFileAsync,
     decryptStream,
     encryptedLength,
     encryptFile,
+    encryptFileAsync,
     encryptStream,
     formatKey,
     generateMasterKey,

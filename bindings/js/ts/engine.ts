@@ -65,6 +65,12 @@ export interface Message {
     readonly tag: Uint8Array;
 }
 
+/** A file being written or read. */
+export type FileKind = 'sealer' | 'opener';
+
+/** Nothing, or a promise if it takes longer. */
+export type Begun = Promise<void> | undefined;
+
 /** An algorithm's number, the length of its keys, and what `isRight` expects. The core has the same
  * answers. */
 const KNOWN_ANSWERS = [
@@ -114,8 +120,18 @@ export abstract class Engine {
     /** Starts a message with associated data that is longer than the room. */
     protected abstract beginLong(id: number, ad: Uint8Array): number;
 
+    /** Creates a file. Calls `made` with its number while the memory has the header. */
+    create(kind: FileKind, values: number[], made: (file: number) => void): undefined {
+        made(this.check(this.call[`pld_${kind}_new`](...values)));
+    }
+
+    /** Does the same on another thread and returns a promise, where there is one. */
+    createLater(kind: FileKind, values: number[], made: (file: number) => void): Begun {
+        return this.create(kind, values, made);
+    }
+
     /** Creates the buffer for the chunks of a file. */
-    abstract chunk(file: number, kind: 'sealer' | 'opener', length: number): Chunk;
+    abstract chunk(file: number, kind: FileKind, length: number): Chunk;
 
     /** Returns the result of a call, or throws if the call failed. */
     check(result: number): number {

@@ -10,7 +10,7 @@ import {
     type BytesLike,
 } from './bytes.js';
 import { engine } from './builds.js';
-import { Handle, type Chunk, type Engine } from './engine.js';
+import { Handle, type Begun, type Chunk, type Engine } from './engine.js';
 import { PalladionError } from './errors.js';
 import { randomBytes } from './random.js';
 import type { FileTransform } from './types.js';
@@ -188,13 +188,17 @@ function writeSecret(e: Engine, bytes: Uint8Array, passphrase: boolean, at: numb
 
 /** Encrypts a file in pieces. */
 class Sealer {
-    readonly #handle: Handle;
+    /** With `later`, wait for this first. */
+    readonly ready: Begun;
     readonly #size: number;
-    readonly #chunk: Chunk;
+    #handle: Handle | undefined;
+    #chunk: Chunk | undefined;
     #length = 0;
     #header: Bytes | undefined;
+    #freed = false;
 
-    constructor(options: EncryptOptions) {
+    /** With `later`, a passphrase may be worked on by another thread. */
+    constructor(options: EncryptOptions, later = false) {
         const given = fileOptions(options, ['algorithm', 'chunkSize', 'kdf', 'limits']);
         const id = algorithmId(given.algorithm ?? DEFAULT_ALGORITHM);
         const size = checkChunkSize(given.chunkSize ?? 1 << 20);
@@ -204,11 +208,19 @@ class Sealer {
         const e = engineFor(passphrase);
         const length = writeSecret(e, bytes, passphrase, 0);
         e.memory().set(salt, e.nonce);
-        const file = e.check(e.call.pld_sealer_new(length, id, size, ...costs));
-        this.#handle = new Handle(this, e, file, e.call.pld_sealer_free);
-        this.#header = e.memory().slice(e.data, e.data + HEADER) as Bytes;
         this.#size = size;
-        this.#chunk = e.chunk(file, 'sealer', FRAME + size + TAG);
+        const create = later && passphrase ? 'createLater' : 'create';
+        this.ready = e[create]('sealer', [length, id, size, ...costs], (file) => {
+            this.#handle = new Handle(this, e, file, e.call.pld_sealer_free);
+            this.#header = e.memory().slice(e.data, e.data + HEADER) as Bytes;
+            this.#chunk = e.chunk(file, 'sealer', FRAME + size + TAG);
+            if (this.#freed) this.free();
+        });
+    }
+
+    /** For `Opener.begin`: what comes in has no header. */
+    begin(_bytes: Uint8Array): number {
+        return 0;
     }
 
     push(bytes: Uint8Array, emit: Emit): void {
@@ -218,7 +230,7 @@ class Sealer {
             // Keep a full chunk until more data comes, because it might be the last.
             if (this.#length === this.#size) this.#seal(false, emit);
             const taken = Math.min(bytes.length - at, this.#size - this.#length);
-            this.#chunk.set(bytes.subarray(at, at + taken), FRAME + this.#length);
+            this.#chunk!.set(bytes.subarray(at, at + taken), FRAME + this.#length);
             this.#length += taken;
             at += taken;
         }
@@ -236,23 +248,25 @@ class Sealer {
     }
 
     #seal(last: boolean, emit: Emit): void {
-        const { engine: e, number } = this.#handle;
-        const { array } = this.#chunk;
+        const { engine: e, number } = this.#handle!;
+        const { array } = this.#chunk!;
         const length = e.check(
             e.call.pld_sealer_seal(number, this.#length, last ? 1 : 0, array),
         );
         this.#length = 0;
-        emit(this.#chunk.slice(0, length));
+        emit(this.#chunk!.slice(0, length));
     }
 
     free(): void {
-        this.#handle.free();
-        this.#chunk.wipe();
+        this.#freed = true;
+        this.#handle?.free();
+        this.#chunk?.wipe();
     }
 }
 
 /** Decrypts a file in pieces. */
 class Opener {
+    readonly ready: Begun = undefined;
     readonly #secret: Bytes;
     readonly #passphrase: boolean;
     readonly #limits: [memoryKiB: number, passes: number, lanes: number, workKiB: number];
@@ -270,6 +284,20 @@ class Opener {
         const [bytes, passphrase] = secretBytes(given, 'decrypt');
         this.#secret = new Uint8Array(bytes);
         this.#passphrase = passphrase;
+    }
+
+    /**
+     * Takes the header, or the next part of it, from the start of the bytes. Another thread may
+     * work on a passphrase. Returns how many bytes it took; `push` the others.
+     */
+    begin(bytes: Uint8Array): number | Promise<number> {
+        if (this.#part !== 'header') return 0;
+        const taken = Math.min(bytes.length, this.#wanted - this.#have);
+        this.#header.set(bytes.subarray(0, taken), this.#have);
+        this.#have += taken;
+        if (this.#have < this.#wanted) return taken;
+        const begun = this.#guarded(() => this.#begin(true));
+        return begun === undefined ? taken : begun.then(() => taken);
     }
 
     push(bytes: Uint8Array, emit: Emit): void {
@@ -300,11 +328,11 @@ class Opener {
     }
 
     /** Runs a step. After a failure, no other step can run. */
-    #guarded(run: () => void): void {
+    #guarded<Result>(run: () => Result): Result {
         if (this.#part === 'failed')
             throw new PalladionError('WRONG_STATE', 'this file failed or is finished');
         try {
-            run();
+            return run();
         } catch (error) {
             this.free();
             throw error;
@@ -323,22 +351,25 @@ class Opener {
     /** Works on what was collected. */
     #step(emit: Emit): void {
         switch (this.#part) {
-            case 'header': return this.#begin();
+            case 'header': return void this.#begin(false);
             case 'frame': return this.#frame();
             case 'rest': return this.#open(emit);
         }
     }
 
-    #begin(): void {
+    #begin(later: boolean): Begun {
         const e = engineFor(this.#passphrase);
         e.memory().set(this.#header.subarray(0, this.#have), e.data);
         const length = writeSecret(e, this.#secret, this.#passphrase, this.#have);
-        const file = e.check(e.call.pld_opener_new(length, this.#have, ...this.#limits));
-        this.#handle = new Handle(this, e, file, e.call.pld_opener_free);
-        const size = e.check(e.call.pld_opener_size(file));
-        this.#chunk = e.chunk(file, 'opener', FRAME + size + TAG);
         this.#secret.fill(0);
-        this.#collect('frame', FRAME);
+        const create = later && this.#passphrase ? 'createLater' : 'create';
+        return e[create]('opener', [length, this.#have, ...this.#limits], (file) => {
+            this.#handle = new Handle(this, e, file, e.call.pld_opener_free);
+            const size = e.check(e.call.pld_opener_size(file));
+            this.#chunk = e.chunk(file, 'opener', FRAME + size + TAG);
+            if (this.#part === 'failed') this.free();
+            else this.#collect('frame', FRAME);
+        });
     }
 
     #frame(): void {
@@ -373,8 +404,14 @@ function transform(file: Sealer | Opener): FileTransform {
     // Older declarations lack `cancel`. Older engines do not call it; then garbage collection frees
     // the file.
     const transformer: Transformer<BytesLike, Bytes> & { cancel(): void } = {
-        transform: (piece, controller) =>
-            file.push(toBytes(piece, 'piece of a stream'), (bytes) => controller.enqueue(bytes)),
+        start: () => file.ready,
+        transform: (piece, controller) => {
+            const bytes = () => toBytes(piece, 'piece of a stream');
+            const push = (taken: number) =>
+                file.push(bytes().subarray(taken), (bytes) => controller.enqueue(bytes));
+            const taken = file.begin(bytes());
+            return typeof taken === 'number' ? push(taken) : taken.then(push);
+        },
         flush: (controller) => file.end((bytes) => controller.enqueue(bytes)),
         cancel: () => file.free(),
     };
@@ -385,11 +422,11 @@ function transform(file: Sealer | Opener): FileTransform {
  * decryptFile}.
  * It keeps one chunk in memory.
  *
- * With a passphrase, this call takes a few tenths of a second and 64 MiB, unless `kdf` sets another
- * cost.
+ * With a passphrase, Argon2id takes a few tenths of a second and 64 MiB, unless `kdf` sets another
+ * cost. The native addon runs it on another thread; with WebAssembly, this call does.
  */
 export function encryptStream(options: EncryptOptions): FileTransform {
-    return transform(new Sealer(options));
+    return transform(new Sealer(options, true));
 }
 
 /** Decrypts a file from `palladion encrypt`, {@link encryptStream} or {@link encryptFile}. It keeps
@@ -422,15 +459,46 @@ function whole(file: Sealer | Opener, input: BytesLike, what: string): Bytes {
     return concatenate(pieces);
 }
 
-/** Encrypts a whole file in memory. */
+async function wholeLater(file: Sealer | Opener, input: BytesLike, what: string): Promise<Bytes> {
+    const pieces: Bytes[] = [];
+    try {
+        await file.ready;
+        const taken = await file.begin(toBytes(input, what));
+        file.push(toBytes(input, what).subarray(taken), (piece) => pieces.push(piece));
+        file.end((piece) => pieces.push(piece));
+    } finally {
+        file.free();
+    }
+    return concatenate(pieces);
+}
+
+/** Encrypts a whole file in memory. With a passphrase, it takes as long as Argon2id. */
 export function encryptFile(plaintext: BytesLike, options: EncryptOptions): Bytes {
     toBytes(plaintext, 'plaintext'); // before Argon2id runs
     return whole(new Sealer(options), plaintext, 'plaintext');
 }
 
-/** Decrypts a whole file in memory. */
+/** Decrypts a whole file in memory. With a passphrase, it takes as long as Argon2id. */
 export function decryptFile(file: BytesLike, options: DecryptOptions): Bytes {
     return whole(new Opener(options), file, 'file');
+}
+
+/**
+ * Encrypts a whole file in memory. The native addon runs Argon2id for a passphrase on another
+ * thread; with WebAssembly, this one does. Leave the plaintext as it is until the promise is
+ * fulfilled.
+ */
+export async function encryptFileAsync(
+    plaintext: BytesLike,
+    options: EncryptOptions,
+): Promise<Bytes> {
+    toBytes(plaintext, 'plaintext');
+    return wholeLater(new Sealer(options, true), plaintext, 'plaintext');
+}
+
+/** Decrypts a whole file in memory, as {@link encryptFileAsync} encrypts it. */
+export async function decryptFileAsync(file: BytesLike, options: DecryptOptions): Promise<Bytes> {
+    return wholeLater(new Opener(options), file, 'file');
 }
 
 /**

@@ -1,6 +1,17 @@
 /** The native addon. `src/native.rs` is its other side. */
 import { copyOf, isShared, newZeros } from './bytes.js';
-import { Chunk, Engine, type Call, type Calls, type Message, type Places } from './engine.js';
+import {
+    Chunk,
+    Engine,
+    type Call,
+    type Calls,
+    type FileKind,
+    type Message,
+    type Places,
+} from './engine.js';
+
+/** A function that calls its last argument with the result, once another thread has it. */
+type LaterCall = (...values: (number | ((result: number) => void))[]) => number;
 
 /** What the addon exports. */
 export interface Addon extends Calls, Places {
@@ -11,6 +22,8 @@ export interface Addon extends Calls, Places {
     readonly pld_session_new_array: Call;
     readonly pld_session_encrypt_arrays: Call;
     readonly pld_mac_update_array: Call;
+    readonly pld_sealer_new_later: LaterCall;
+    readonly pld_opener_new_later: LaterCall;
 }
 
 /**
@@ -88,7 +101,27 @@ export class Native extends Engine {
         this.check(this.call.pld_mac_update_array(mac, bytes));
     }
 
-    chunk(_file: number, _kind: string, length: number): Chunk {
+    override createLater(
+        kind: FileKind,
+        values: number[],
+        made: (file: number) => void,
+    ): Promise<void> {
+        let done!: (result: number) => void;
+        const promise = new Promise<void>((resolve, reject) => {
+            done = (result) => {
+                try {
+                    made(this.check(result));
+                    resolve();
+                } catch (error) {
+                    reject(error);
+                }
+            };
+        });
+        this.check(this.call[`pld_${kind}_new_later`](...values, done));
+        return promise;
+    }
+
+    chunk(_file: number, _kind: FileKind, length: number): Chunk {
         return new Chunk(this, 0, newZeros(length));
     }
 }

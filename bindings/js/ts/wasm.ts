@@ -1,6 +1,6 @@
 /** The WebAssembly module: which build can run here, and its instances. */
 import { toBytes, typeName, type Bytes, type BytesLike } from './bytes.js';
-import { Chunk, Engine, type Build, type Call, type Calls } from './engine.js';
+import { Chunk, Engine, type Build, type Call, type Calls, type FileKind } from './engine.js';
 import { PalladionError } from './errors.js';
 import type { ModuleSource } from './types.js';
 import { VERSION } from './version.js';
@@ -98,7 +98,7 @@ export class Wasm extends Engine {
         }
     }
 
-    chunk(file: number, kind: 'sealer' | 'opener'): Chunk {
+    chunk(file: number, kind: FileKind): Chunk {
         return new Chunk(this, this.check(this.call[`pld_${kind}_chunk`](file)));
     }
 }
