@@ -50,7 +50,9 @@ const policy = [
     "form-action 'none'",
 ].join('; ');
 
+const { version } = JSON.parse(readFileSync(path('../package.json'), 'utf8'));
 const parts = {
+    version,
     policy: `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
     style: `<style>${style}</style>`,
     scripts: `<script id="core">${core}</script>\n<script>${page}</script>`,

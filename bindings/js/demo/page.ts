@@ -2,7 +2,7 @@
 import type { Secret } from '@palladion/aegis';
 import type { Core, Failure, FromWorker, Inspection, Job, Step } from './core.js';
 import { deleteLeftovers, save, Sink } from './sink.js';
-import { command, resultName, sentence, shown, size } from './words.js';
+import { command, resultName, sentence, shown, size, spoken } from './words.js';
 
 const core = (globalThis as unknown as { core: Core }).core;
 
@@ -25,6 +25,9 @@ const progress = element<HTMLProgressElement>('progress');
 const done = element('done');
 const saveLink = element<HTMLAnchorElement>('save');
 const go = element<HTMLButtonElement>('go');
+
+/** The fewest characters of a passphrase for a new file. */
+const SHORTEST = 8;
 
 let file: File | undefined;
 let found: Inspection | undefined;
@@ -164,6 +167,21 @@ form.addEventListener('change', (event) => {
     }
 });
 
+// Five numbers of 16 bits. With Argon2id, nobody can try 2^80 passphrases.
+element('draw').addEventListener('click', () => {
+    passphrase.value = again.value = spoken(crypto.getRandomValues(new Uint16Array(5)));
+    showDrawn(passphrase.value); // all of it, where the field is too narrow
+    for (const input of [passphrase, again]) wrong(input, '');
+    if (passphrase.type === 'password') show.click();
+    announce('A passphrase of five words was drawn. Write it down before you encrypt.');
+});
+passphrase.addEventListener('input', () => showDrawn(''));
+
+function showDrawn(words: string): void {
+    element('words').textContent = words;
+    element('drawn').hidden = words === '';
+}
+
 show.addEventListener('click', () => {
     const visible = passphrase.type === 'password';
     passphrase.type = again.type = visible ? 'text' : 'password';
@@ -280,6 +298,14 @@ function secret(): Secret | undefined {
             opens()
                 ? 'Type the passphrase that the file was encrypted with.'
                 : 'Type a passphrase.',
+        );
+        return undefined;
+    }
+    if (!opens() && passphrase.value.length < SHORTEST) {
+        wrong(
+            passphrase,
+            `Use at least ${SHORTEST} characters: whoever gets the file tries all shorter ` +
+                'passphrases first. The button below draws a good one.',
         );
         return undefined;
     }
@@ -525,6 +551,7 @@ element('another').addEventListener('click', () => {
     saveLink.removeAttribute('href');
     forgetFile();
     passphrase.value = again.value = '';
+    showDrawn('');
     if (show.getAttribute('aria-pressed') === 'true') show.click();
     radio('mode').value = 'encrypt';
     done.hidden = true;

@@ -42,3 +42,17 @@ export function sentence(text: string): string {
     const whole = text.charAt(0).toUpperCase() + text.slice(1);
     return /[.?!]$/.test(whole) ? whole : `${whole}.`;
 }
+
+const CONSONANTS = 'bdfghjklmnprstvz';
+const VOWELS = 'aiou';
+
+/** Words that can be spoken, one for each number of 16 bits: the proquints of arXiv:0901.4016. */
+export function spoken(numbers: Uint16Array): string {
+    const word = (number: number) =>
+        CONSONANTS[number >> 12]! +
+        VOWELS[(number >> 10) & 3]! +
+        CONSONANTS[(number >> 6) & 15]! +
+        VOWELS[(number >> 4) & 3]! +
+        CONSONANTS[number & 15]!;
+    return Array.from(numbers, word).join('-');
+}

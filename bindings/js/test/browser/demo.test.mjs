@@ -233,7 +233,13 @@ test('passphrases that are not the same, and names', () =>
     withPage('server', async (page) => {
         writeFileSync(path("it's mine.txt"), '');
         await choose(page, "it's mine.txt");
-        await page.fill('#passphrase', 'one');
+        await page.fill('#passphrase', 'one two');
+        await page.fill('#again', 'one two');
+        await go(page);
+        assert.match(await page.innerText('#passphrase-wrong'), /at least 8 characters/);
+        assert.equal(await page.evaluate('document.activeElement.id'), 'passphrase');
+        await page.fill('#passphrase', 'one two three');
+        await page.fill('#again', '');
         await go(page);
         assert.match(await page.innerText('#again-wrong'), /Type the passphrase here as well/);
         await page.fill('#again', 'two');
@@ -251,8 +257,8 @@ test('passphrases that are not the same, and names', () =>
         }
         await go(page);
         assert.match(await problem(page), /at most 65536 bytes.+Nothing was saved\./s);
-        await page.fill('#passphrase', 'one');
-        await page.fill('#again', 'one');
+        await page.fill('#passphrase', 'one two three');
+        await page.fill('#again', 'one two three');
         const { name, bytes } = await saved(page, () => go(page));
         assert.equal(name, "it's mine.txt.pld");
         assert.equal(bytes.length, 128 + 36); // an empty file
@@ -265,6 +271,42 @@ test('passphrases that are not the same, and names', () =>
         await page.click('#another');
         assert.equal(await page.inputValue('#passphrase'), '');
         assert.equal(await page.getAttribute('#passphrase', 'type'), 'password');
+    }));
+
+test('draws a passphrase', () =>
+    withPage('file', async (page) => {
+        await choose(page, 'plain.txt');
+        await page.fill('#passphrase', 'x');
+        const drawn = new Set();
+        for (let i = 0; i < 20; i++) {
+            await page.click('#draw');
+            drawn.add(await page.inputValue('#passphrase'));
+        }
+        assert.equal(drawn.size, 20);
+        const word = '[bdfghjklmnprstvz][aiou][bdfghjklmnprstvz][aiou][bdfghjklmnprstvz]';
+        const form = new RegExp(`^${word}(-${word}){4}$`);
+        for (const passphrase of drawn) assert.match(passphrase, form);
+        assert.equal(await page.getAttribute('#passphrase', 'type'), 'text');
+        const words = await page.innerText('#words');
+        assert.equal(await page.inputValue('#passphrase'), words);
+        writeFileSync(path('drawn'), words, { mode: 0o600 });
+        writeFileSync(path('from page.pld'), (await saved(page, () => go(page))).bytes);
+        const names = ['-o', path('back'), path('from page.pld')];
+        palladion('decrypt', '-f', '--passphrase-file', path('drawn'), ...names);
+        assert(readFileSync(path('back')).equals(plain));
+        await page.click('#another');
+        assert.equal(await page.textContent('#words'), '');
+        // It is for new files.
+        await choose(page, 'with passphrase.pld');
+        assert(!(await page.isVisible('#draw')));
+    }));
+
+test('the page says what it is', () =>
+    withPage('server', async (page) => {
+        const { version } = JSON.parse(readFileSync(join(js, 'package.json'), 'utf8'));
+        const said = await page.innerText('footer');
+        for (const word of [`Palladion ${version}, `, 'AEGIS-256X2', 'MIT', 'Source code'])
+            assert(said.includes(word), word);
     }));
 
 test('a file that is dropped', () =>
@@ -358,8 +400,8 @@ test('by keyboard alone', () =>
 test('a passphrase that is cancelled', () =>
     withPage('file', async (page) => {
         await choose(page, 'plain.txt');
-        await page.fill('#passphrase', 'x');
-        await page.fill('#again', 'x');
+        await page.fill('#passphrase', passphrase);
+        await page.fill('#again', passphrase);
         await cancelNext(page, 'Escape');
         await go(page);
         await cancelled(page);
@@ -517,8 +559,12 @@ describe('accessibility', { concurrency: true }, () => {
                     };
                     await check('start');
                     await choose(page, 'plain.txt');
+                    await page.click('#draw');
+                    await check('a passphrase that was drawn');
                     await page.fill('#passphrase', 'x');
-                    await page.click('#show');
+                    await go(page);
+                    await check('a short passphrase');
+                    await page.fill('#passphrase', passphrase);
                     await go(page);
                     await check('passphrases not the same');
                     await pick(page, 'key');
