@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { ALGORITHMS, Cipher, Mac, supportedBuilds } from '@palladion/aegis';
 import { build, fill, hex, noise } from './common.mjs';
@@ -74,8 +74,9 @@ test('each thread has an instance of its own', { skip }, async () => {
 });
 
 test('a thread may end while another works on a passphrase', { skip }, async () => {
+    const entry = createRequire(import.meta.url).resolve('@palladion/aegis');
     const program = `
-        import('@palladion/aegis').then(({ encryptFileAsync }) => {
+        import(${JSON.stringify(pathToFileURL(entry))}).then(({ encryptFileAsync }) => {
             for (let i = 0; i < 2; i++) encryptFileAsync(new Uint8Array(9), { passphrase: 'x' });
             setImmediate(() => process.exit(7));
         })`;

@@ -1,6 +1,6 @@
 // Streams that fail: whoever fails, what was written until then is not a complete file.
 import assert from 'node:assert/strict';
-import { Readable, Writable } from 'node:stream';
+import { Duplex, Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { test } from 'node:test';
 import { decryptFile, decryptStream, encryptFile, encryptStream } from '@palladion/aegis';
@@ -64,6 +64,14 @@ const failures = {
     },
     'a source that is destroyed': (to) =>
         pipeline(source((stream) => stream.destroy()), encryptStream(options), to),
+    'a source of a Duplex that is destroyed': (to) => {
+        const stream = Duplex.fromWeb(encryptStream(options));
+        return pipeline(source((stream) => stream.destroy()), stream, to);
+    },
+    'a Duplex that is destroyed': (to) => {
+        const stream = Duplex.fromWeb(encryptStream(options));
+        return pipeline(source(() => stream.destroy()), stream, to);
+    },
     'a generator that throws': (to) => pipeline(() => pieces(fail), encryptStream(options), to),
     'a signal': (to) => {
         const controller = new AbortController();

@@ -1,6 +1,6 @@
 // A program for Node that uses the package, for the type checker only.
 import { createReadStream, createWriteStream } from 'node:fs';
-import { pipeline as pipelineOf } from 'node:stream';
+import { Duplex, pipeline as pipelineOf } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { decryptStream, encryptFile, encryptStream, init, seal } from '@palladion/aegis';
 
@@ -8,6 +8,8 @@ const key = Buffer.alloc(32);
 const [source, target] = [createReadStream('f'), createWriteStream('g')];
 await pipeline(source, encryptStream({ key }), target);
 await pipeline(source, encryptStream({ key }), decryptStream({ key }), target);
+// `as never` is needed with the types of browsers.
+source.pipe(Duplex.fromWeb(encryptStream({ key }) as never)).pipe(target);
 pipelineOf(source, encryptStream({ key }), target, (error) => console.log(error));
 await pipeline(source, decryptStream({ key }), async (pieces) => {
     for await (const piece of pieces) console.log(piece.length);
