@@ -119,6 +119,19 @@ test('a page with a policy', { skip }, () => {
     }
 });
 
+test('a Cloudflare Worker', { skip }, () => {
+    const refuse = `
+        WebAssembly.Module = class {
+            constructor() {
+                throw new WebAssembly.CompileError('Wasm code generation disallowed by embedder');
+            }
+        };`;
+    assert.match(
+        run(printing(browser, `${refuse} return seal(key, key)`)),
+        /^true UNSUPPORTED .* import the \.wasm file/,
+    );
+});
+
 test('an engine without memory for the module', { skip }, () => {
     const none = `
         const { Instance } = WebAssembly;

@@ -10,6 +10,7 @@ import { build, root, text } from './common.mjs';
 
 const skip = [undefined, 'simd128', 'native'].includes(build) ? false : 'tested with simd128';
 const here = dirname(fileURLToPath(import.meta.url));
+// Those for other programs are marked as "javascript".
 const examples = [
     ...readFileSync(join(root, 'bindings/js/README.md'), 'utf8').matchAll(/^```js\n(.*?)^```$/gms),
 ].map((match) => match[1]);

@@ -144,7 +144,9 @@ function unusable(cause: unknown, from: string, otherwise?: string): PalladionEr
         ? "the page's Content-Security-Policy must have 'wasm-unsafe-eval' in script-src"
         : /main thread/i.test(message)
           ? 'call `await init()` once at the start, which compiles it elsewhere'
-          : otherwise;
+          : /embedder/i.test(message)
+            ? 'in a Cloudflare Worker, import the .wasm file: see "With a bundler" in the README'
+            : otherwise;
     return new PalladionError(
         'UNSUPPORTED',
         `the WebAssembly module${from} cannot be loaded: ${message}`,
