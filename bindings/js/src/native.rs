@@ -8,7 +8,8 @@
 //!
 //! Node-API runs a function on the thread of its instance, one at a time, and no JavaScript while
 //! the function runs. So nothing else uses the instance, the scratch memory or the arrays that were
-//! passed. A `SharedArrayBuffer` would break this; `ts/native.ts` copies from and to those.
+//! passed. A `SharedArrayBuffer` would break this; `ts/native.ts` copies from and to those. What
+//! `later` runs on another thread owns all that it uses, and uses no Node-API.
 
 use core::ffi::{CStr, c_void};
 use core::ptr::{NonNull, null_mut};
