@@ -343,8 +343,11 @@ pub fn versions(results: &Results) -> Vec<(String, String)> {
         }
     }
     let row = |(d, forms): (&Description, Vec<&str>)| {
-        let forms = forms.join(", ");
-        let text = format!("{}{}{forms}", d.version, if forms.is_empty() { "" } else { ": " });
+        let text = match &forms[..] {
+            [""] => d.version.clone(),
+            ["", others @ ..] => format!("{}: default, {}", d.version, others.join(", ")),
+            forms => format!("{}: {}", d.version, forms.join(", ")),
+        };
         (d.library.clone(), text)
     };
     libraries.into_iter().map(row).collect()

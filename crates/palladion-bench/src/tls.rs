@@ -207,17 +207,27 @@ impl Track {
 pub fn measure(rounds: u32) -> Result<Vec<TlsCell>, String> {
     let runtime = check(tokio::runtime::Builder::new_current_thread().enable_all().build())?;
     let msg = message(QUIC_BYTES);
-    let mut tracks = Vec::new();
+    let mut suites = Vec::new();
     for (name, provider) in providers() {
         for suite in provider.cipher_suites.clone() {
-            let Some(tls13) = suite.tls13() else { continue };
-            let configs = Configs::new(provider.clone(), suite)?;
-            let suite = palladion_rustls::name(tls13.common.suite).unwrap_or("?").to_owned();
-            let provider = name.to_owned();
-            let cell = TlsCell { provider, suite, records: 0.0, handshakes: 0.0, quic: 0.0 };
-            let (ends, quic) = (configs.connect()?, runtime.block_on(configs.connect_quic())?);
-            tracks.push(Track { cell, configs, ends, quic, seconds: [f64::INFINITY; 3] });
+            if let Some(tls13) = suite.tls13() {
+                suites.push((name, provider.clone(), suite, tls13.common.suite));
+            }
         }
+    }
+    // rustls shrinks its buffer for received data and lets it grow again with each record. Whether
+    // it has to move then depends on what was allocated before, which can halve the speed of a
+    // connection. So each process opens the connections in another order.
+    let first = std::process::id() as usize % suites.len().max(1);
+    suites.rotate_left(first);
+    let mut tracks = Vec::new();
+    for (provider, configured, suite, number) in suites {
+        let configs = Configs::new(configured, suite)?;
+        let suite = palladion_rustls::name(number).unwrap_or("?").to_owned();
+        let provider = provider.to_owned();
+        let cell = TlsCell { provider, suite, records: 0.0, handshakes: 0.0, quic: 0.0 };
+        let (ends, quic) = (configs.connect()?, runtime.block_on(configs.connect_quic())?);
+        tracks.push(Track { cell, configs, ends, quic, seconds: [f64::INFINITY; 3] });
     }
     for round in 0..rounds {
         // Forwards and backwards in turn.
@@ -226,6 +236,7 @@ pub fn measure(rounds: u32) -> Result<Vec<TlsCell>, String> {
             tracks[place].sample(&runtime, &msg)?;
         }
     }
+    tracks.rotate_right(first);
     Ok(tracks.into_iter().map(Track::cell).collect())
 }
 
