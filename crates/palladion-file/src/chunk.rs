@@ -71,8 +71,13 @@ impl ChunkSize {
 
     /// Memory for a whole chunk; the plaintext begins at a cache line.
     pub(crate) fn buffer(self) -> Result<Buffer, TryReserveError> {
-        Buffer::new(FRAME_LEN, self.buffer_len() - FRAME_LEN)
+        buffer(self.buffer_len())
     }
+}
+
+/// Memory for a sealed chunk of so many bytes; the plaintext begins at a cache line.
+pub(crate) fn buffer(sealed_len: usize) -> Result<Buffer, TryReserveError> {
+    Buffer::new(FRAME_LEN, sealed_len - FRAME_LEN)
 }
 
 /// One chunk in a buffer: which it is, and how much plaintext it holds.
@@ -94,7 +99,7 @@ impl Chunk {
     }
 
     /// The chunk that a frame announces, if a chunk with this counter can be like that.
-    fn from_frame(frame: [u8; FRAME_LEN], counter: u64, size: ChunkSize) -> Option<Self> {
+    pub fn from_frame(frame: [u8; FRAME_LEN], counter: u64, size: ChunkSize) -> Option<Self> {
         let word = u32::from_le_bytes(frame);
         let chunk = Self { counter, len: (word & !LAST) as usize, last: word & LAST != 0 };
         chunk.fits(size).then_some(chunk)
@@ -169,13 +174,16 @@ impl<R: Read> PlainChunks<R> {
         Self { reader, size, next: 0, ahead: None, done: false }
     }
 
-    /// Reads the next chunk into a buffer as [`Chunk::seal`] wants it; `None` after the last.
+    /// Reads the next chunk into a buffer as [`Chunk::seal`] wants it; `None` after the last. The
+    /// buffer has room for a whole chunk, or for the whole input if that is shorter.
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<Option<Chunk>, Error> {
         if self.done {
             return Ok(None);
         }
         // The byte ahead lies where the tag will be written.
-        let room = &mut buffer[FRAME_LEN..][..self.size.bytes() + 1];
+        let room = &mut buffer[FRAME_LEN..];
+        let room_len = room.len().min(self.size.bytes() + 1);
+        let room = &mut room[..room_len];
         let mut len = 0;
         if let Some(byte) = self.ahead.take() {
             room[0] = byte;
@@ -257,7 +265,8 @@ impl<R: Read> SealedChunks<R> {
     }
 
     /// Reads the next chunk into a buffer as [`Chunk::open`] wants it, with its place in the file;
-    /// `None` after the last, when nothing follows it.
+    /// `None` after the last, when nothing follows it. The buffer has room for a whole chunk, or
+    /// for the first if that is the last.
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<Option<(Chunk, u64)>, Error> {
         if self.place.last_seen() && read_full(&mut self.reader, &mut [0])? == 0 {
             return Ok(None);

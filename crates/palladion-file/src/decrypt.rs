@@ -5,8 +5,9 @@ use std::io::{Read, Write};
 use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
 
-use crate::chunk::SealedChunks;
+use crate::chunk::{Chunk, FRAME_LEN, SealedChunks};
 use crate::header::Header;
+use crate::io::read_full;
 use crate::{Error, KdfLimits, Secret, Summary, engine};
 
 /// Decrypts a file from a reader to a writer, on several threads, in bounded memory.
@@ -86,10 +87,22 @@ impl<'a> Decryptor<'a> {
         let header = Header::read(&mut input)?;
         let cipher = header.open(self.secret, &self.limits)?;
 
-        let mut chunks = SealedChunks::new(input, header.first_chunk());
+        self.options.check()?;
+        let mut frame = [0; FRAME_LEN];
+        let len = read_full(&mut input, &mut frame)?;
+        let buffer_len = match Chunk::from_frame(frame, 0, header.chunk_size) {
+            // A single chunk needs neither a larger buffer nor other threads.
+            Some(chunk) if chunk.last => {
+                self.options.threads = Some(NonZero::<usize>::MIN);
+                chunk.sealed_len()
+            }
+            _ => header.chunk_size.buffer_len(),
+        };
+
+        let mut chunks = SealedChunks::new(frame[..len].chain(input), header.first_chunk());
         let mut summary = Summary { algorithm: header.algorithm, bytes: 0, chunks: 0 };
         engine::run(
-            header.chunk_size,
+            buffer_len,
             self.options,
             |buffer| chunks.read(buffer),
             |_| false, // read on after the last chunk: nothing may follow it

@@ -5,9 +5,15 @@ use std::io::{Read, Write};
 use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
 
+use zeroize::Zeroizing;
+
 use crate::chunk::{OVERHEAD, PlainChunks};
 use crate::header::Header;
+use crate::io::read_full;
 use crate::{Algorithm, ChunkSize, Error, KdfParams, Secret, Summary, engine};
+
+/// A shorter input gets a buffer of its own size, and no other threads.
+const SHORT: usize = 32 * 1024;
 
 /// Encrypts everything from a reader to a writer, on several threads, in bounded memory.
 ///
@@ -27,8 +33,9 @@ use crate::{Algorithm, ChunkSize, Error, KdfParams, Secret, Summary, engine};
 /// ```
 ///
 /// It uses one chunk of memory for each thread, and limits the threads so that this is at most 32
-/// MiB. A chunk is written once the next byte of the input arrives or the input ends. After an
-/// error, `run` returns once the read in progress returns.
+/// MiB. An input shorter than 32 KiB takes less than 100 KiB and no other thread. A
+/// chunk is written once the next byte of the input arrives or the input ends. After an error,
+/// `run` returns once the read in progress returns.
 pub struct Encryptor<'a> {
     secret: Secret<'a>,
     algorithm: Algorithm,
@@ -94,17 +101,27 @@ impl<'a> Encryptor<'a> {
     /// [`Decryptor`]: crate::Decryptor
     pub fn run(
         mut self,
-        input: impl Read + Send,
+        mut input: impl Read + Send,
         mut output: impl Write + Send,
     ) -> Result<Summary, Error> {
         let (header, cipher) =
             Header::create(self.secret, self.algorithm, self.chunk_size, self.kdf)?;
         output.write_all(&header).map_err(Error::Write)?;
 
-        let mut chunks = PlainChunks::new(input, self.chunk_size);
+        self.options.check()?;
+        let mut start = Zeroizing::new(vec![0; SHORT.min(self.chunk_size.bytes())]);
+        let len = read_full(&mut input, &mut start)?;
+        let (mut buffer_len, mut more) = (self.chunk_size.buffer_len(), u64::MAX);
+        if len < start.len() {
+            buffer_len = len + OVERHEAD;
+            more = 0; // a terminal, read again after its end, would wait for another
+            self.options.threads = Some(NonZero::<usize>::MIN);
+        }
+
+        let mut chunks = PlainChunks::new(start[..len].chain(input.take(more)), self.chunk_size);
         let mut summary = Summary { algorithm: self.algorithm, bytes: 0, chunks: 0 };
         engine::run(
-            self.chunk_size,
+            buffer_len,
             self.options,
             |buffer| chunks.read(buffer),
             |chunk| chunk.last,

@@ -16,7 +16,8 @@ use std::thread::{self, Scope};
 
 use palladion::Buffer;
 
-use crate::{ChunkSize, Error};
+use crate::Error;
+use crate::chunk;
 
 /// The most memory for all buffers together, unless a single one needs more.
 const BUFFER_BUDGET: usize = 32 << 20;
@@ -29,6 +30,14 @@ pub(crate) struct Options<'a> {
 }
 
 impl Options<'_> {
+    /// Fails if the run was cancelled.
+    pub fn check(&self) -> Result<(), Error> {
+        match self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            true => Err(Error::Cancelled),
+            false => Ok(()),
+        }
+    }
+
     fn workers(&self, buffer_len: usize) -> usize {
         let wanted =
             self.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
@@ -36,11 +45,11 @@ impl Options<'_> {
     }
 }
 
-/// Reads pieces into buffers for a chunk until `read` has none left or something fails,
-/// does `work` on each, several at a time, and gives the results to `write` in the order of the
-/// pieces. After a piece that `is_last`, nothing is read, and nothing can be cancelled.
+/// Reads pieces into buffers for a sealed chunk of `buffer_len` bytes until `read` has none left or
+/// something fails, does `work` on each, several at a time, and gives the results to `write` in the
+/// order of the pieces. After a piece that `is_last`, nothing is read, and nothing can be cancelled.
 pub(crate) fn run<T: Send>(
-    size: ChunkSize,
+    buffer_len: usize,
     options: Options<'_>,
     read: impl FnMut(&mut [u8]) -> Result<Option<T>, Error> + Send,
     is_last: impl Fn(&T) -> bool + Send,
@@ -48,7 +57,7 @@ pub(crate) fn run<T: Send>(
     write: impl FnMut(&[u8]) -> Result<(), Error> + Send,
 ) -> Result<(), Error> {
     let engine = Engine {
-        size,
+        buffer_len,
         input: Mutex::new(Input { read, is_last, taken: 0, ended: false }),
         work,
         output: Mutex::new(Output { write, turn: 0, outcome: Ok(()) }),
@@ -56,15 +65,15 @@ pub(crate) fn run<T: Send>(
         stopped: AtomicBool::new(false),
         cancel: options.cancel,
     };
-    let more_workers = options.workers(size.buffer_len()) - 1;
+    let more_workers = options.workers(buffer_len) - 1;
     // The first worker needs its buffer; others start only if there is memory for theirs.
-    let buffer = size.buffer().map_err(|error| Error::Read(error.into()))?;
+    let buffer = chunk::buffer(buffer_len).map_err(|error| Error::Read(error.into()))?;
     thread::scope(|scope| engine.worker(scope, buffer, more_workers));
     engine.output.into_inner().unwrap_or_else(PoisonError::into_inner).outcome
 }
 
 struct Engine<'a, R, L, W, O> {
-    size: ChunkSize,
+    buffer_len: usize,
     input: Mutex<Input<R, L>>,
     work: W,
     output: Mutex<Output<O>>,
@@ -109,7 +118,8 @@ where
                 let others = more_workers - 1;
                 // If there is no thread or buffer for the next worker, this one does the work.
                 let next = move || {
-                    self.size.buffer().map_or((), |buffer| self.worker(scope, buffer, others))
+                    chunk::buffer(self.buffer_len)
+                        .map_or((), |buffer| self.worker(scope, buffer, others))
                 };
                 let _ = thread::Builder::new().spawn_scoped(scope, next);
                 more_workers = 0;

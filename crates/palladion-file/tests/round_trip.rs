@@ -99,6 +99,31 @@ fn default_chunks_on_all_cores() {
     assert!(out == text);
 }
 
+/// Ends once, like a terminal: then there may be more.
+struct EndsOnce<'a>(Option<&'a [u8]>);
+
+impl Read for EndsOnce<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.0.as_mut().expect("the end was read");
+        let read = left.read(buffer)?;
+        self.0.take_if(|_| read == 0);
+        Ok(read)
+    }
+}
+
+#[test]
+fn inputs_shorter_than_a_chunk() {
+    let lengths = [0, 1, (1 << 15) - 1, 1 << 15, (1 << 15) + 1, 1 << 20];
+    for text in lengths.map(text) {
+        let mut file = Vec::new();
+        let summary = Encryptor::new(&key()).run(EndsOnce(Some(&text)), &mut file).unwrap();
+        assert_eq!((summary.bytes, summary.chunks), (text.len() as u64, 1));
+        let mut out = Vec::new();
+        Decryptor::new(&key()).run(EndsOnce(Some(&file)), &mut out).unwrap();
+        assert!(out == text);
+    }
+}
+
 #[test]
 fn largest_chunks() {
     let text = text((16 << 20) + 1);
