@@ -1,7 +1,9 @@
 //! `encrypt` and `decrypt`.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Read, Write};
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
@@ -9,7 +11,7 @@ use palladion_file::{Decryptor, Encryptor, Error, HEADER_LEN, Summary};
 
 use crate::args::{EncryptArgs, InOutArgs};
 use crate::failure::{Failure, Result, quoted};
-use crate::input::Input;
+use crate::input::{Input, descriptor_of};
 use crate::interrupt;
 use crate::keys::Source;
 use crate::output::{Access, Output};
@@ -24,7 +26,10 @@ const SUFFIX: &str = "pld";
 pub fn encrypt(args: &EncryptArgs) -> Result<()> {
     let EncryptArgs { secret, in_out, .. } = args;
     let mut source = Source::open(secret.given(), in_out.reads_standard_input())?;
-    for_each(in_out, |path, is_last| {
+    for_each(in_out, |path, batch| {
+        if source.is_passphrase() {
+            batch.commit(false); // deriving a key takes its time
+        }
         let input = Input::open(path)?;
         let sources = std::slice::from_ref(&source);
         let output = open_output(in_out, &input, sources, path, encrypted_name)?;
@@ -48,14 +53,14 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
         if let Ok(summary) = &result {
             input.check_whole(summary.bytes)?;
         }
-        finish(result, &input, output, is_last)
+        finish(result, &input, output)
     })
 }
 
 /// `decrypt`, and `encrypt -d`.
 pub fn decrypt(given: &[Given<'_>], in_out: &InOutArgs) -> Result<()> {
     let mut ring = Ring::open(given, in_out.reads_standard_input())?;
-    for_each(in_out, |path, is_last| {
+    for_each(in_out, |path, batch| {
         let input = Input::open(path)?;
         input.begin();
         // Check the header before asking for a passphrase: the file may not be ours.
@@ -71,6 +76,9 @@ pub fn decrypt(given: &[Given<'_>], in_out: &InOutArgs) -> Result<()> {
         };
         let needs_passphrase = palladion_file::needs_passphrase(&header).map_err(failed)?;
         ring.check(needs_passphrase, failed)?;
+        if needs_passphrase {
+            batch.commit(false); // the user may be asked, and deriving a key takes its time
+        }
         let output = open_output(in_out, &input, ring.sources(), path, plain_name)?;
         let mut wrong = None;
         let mut tries = Tries::default();
@@ -87,7 +95,7 @@ pub fn decrypt(given: &[Given<'_>], in_out: &InOutArgs) -> Result<()> {
             drop(progress);
             match result {
                 Err(error @ (Error::WrongKey | Error::WrongPassphrase)) => wrong = Some(error),
-                result => return finish(result, &input, output, is_last),
+                result => return finish(result, &input, output),
             }
         }
         let failure = Failure::file(&wrong.unwrap_or(Error::WrongKey), &input.name, &output.name);
@@ -98,35 +106,108 @@ pub fn decrypt(given: &[Given<'_>], in_out: &InOutArgs) -> Result<()> {
     })
 }
 
-/// Does the work for each file, and says whether it is the last. If it fails for one of several,
-/// the others are processed all the same; the status is that of the first failure.
+/// Does the work for each file and commits its output. If that fails for one of several, the others
+/// are processed all the same; the status is that of the first failure.
 fn for_each(
     args: &InOutArgs,
-    mut work: impl FnMut(Option<&Path>, bool) -> Result<()>,
+    mut work: impl FnMut(Option<&Path>, &mut Batch) -> Result<Output>,
 ) -> Result<()> {
-    let Some((last, others)) = args.files.split_last() else { return work(None, true) };
-    if let (Some(output), false) = (&args.output, others.is_empty()) {
-        let files = args.files.len();
-        return Err(Failure::usage(format!("{files} files cannot have one output: -o {output:?}"))
-            .hint("leave out -o, or name one file at a time"));
+    let mut files: Vec<_> = args.files.iter().map(|path| Some(path.as_path())).collect();
+    if let (Some(output), 2..) = (&args.output, files.len()) {
+        return Err(Failure::usage(format!(
+            "{} files cannot have one output: -o {output:?}",
+            files.len()
+        ))
+        .hint("leave out -o, or name one file at a time"));
     }
-    let mut first = None;
-    for path in others {
-        match work(Some(path), false) {
-            Err(failure) if !failure.is_final => {
-                failure.tell();
-                first.get_or_insert(failure.told());
+    if files.is_empty() {
+        files.push(None);
+    }
+    let mut batch = Batch::new();
+    for (at, path) in files.iter().enumerate() {
+        let len = batch.make_room(*path);
+        match work(*path, &mut batch) {
+            Ok(output) => batch.add(output, len, at + 1 == files.len()),
+            Err(failure) => {
+                batch.commit(false);
+                let is_final = failure.is_final;
+                batch.tell(failure);
+                if is_final {
+                    break;
+                }
             }
-            result => result?,
         }
     }
-    match (work(Some(last), true), first) {
-        (Err(failure), Some(first)) => {
-            failure.tell();
-            Err(first)
+    batch.failure.map_or(Ok(()), Err)
+}
+
+/// Finished outputs of short files. They are committed together, because a disk takes hardly longer
+/// to sync many files than to sync one.
+struct Batch {
+    outputs: Vec<Output>,
+    /// How long their inputs are together.
+    len: u64,
+    most_outputs: usize,
+    /// The first of all files.
+    failure: Option<Failure>,
+}
+
+impl Batch {
+    const MOST_OUTPUTS: u64 = 64;
+    /// A longer file does not join.
+    const LONGEST: u64 = 64 << 20;
+
+    fn new() -> Self {
+        #[cfg(unix)]
+        let most_open = {
+            use rustix::process::{Resource, getrlimit};
+            getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+        };
+        #[cfg(not(unix))]
+        let most_open = u64::MAX;
+        // An output has up to three, and the program some others.
+        let most_outputs = most_open.saturating_sub(32) / 4;
+        let most_outputs = most_outputs.clamp(1, Self::MOST_OUTPUTS) as usize;
+        Self { outputs: Vec::new(), len: 0, most_outputs, failure: None }
+    }
+
+    /// Commits the outputs unless the input that comes next may join them. It may be too long, or
+    /// keep the program waiting, or be one of them. Returns its length if it may join a batch.
+    fn make_room(&mut self, path: Option<&Path>) -> u64 {
+        let named = path.filter(|_| descriptor_of(path).is_none());
+        let found = named.and_then(|path| fs::metadata(path).ok());
+        let len = match found.filter(|found| found.is_file()) {
+            Some(file) if !self.outputs.iter().any(|output| output.replaces(&file)) => file.len(),
+            _ => u64::MAX,
+        };
+        if self.len.saturating_add(len) > Self::LONGEST {
+            self.commit(false);
         }
-        (Ok(()), Some(first)) => Err(first),
-        (result, None) => result,
+        len
+    }
+
+    /// Adds the output for an input of which `make_room` returned the length.
+    fn add(&mut self, output: Output, len: u64, is_last: bool) {
+        self.outputs.push(output);
+        self.len = self.len.saturating_add(len);
+        if is_last || self.outputs.len() >= self.most_outputs || self.len > Self::LONGEST {
+            self.commit(is_last);
+        }
+    }
+
+    /// Commits the outputs. No other may be open, because a signal would leave it behind.
+    fn commit(&mut self, is_last: bool) {
+        self.len = 0;
+        for result in Output::commit_all(mem::take(&mut self.outputs), is_last) {
+            if let Err(failure) = result {
+                self.tell(failure);
+            }
+        }
+    }
+
+    fn tell(&mut self, failure: Failure) {
+        failure.tell();
+        self.failure.get_or_insert(failure.told());
     }
 }
 
@@ -211,10 +292,9 @@ fn finish(
     result: std::result::Result<Summary, Error>,
     input: &Input,
     output: Output,
-    is_last: bool,
-) -> Result<()> {
+) -> Result<Output> {
     match result {
-        Ok(_) => output.commit(is_last),
+        Ok(_) => Ok(output),
         Err(error) => Err(Failure::file(&error, &input.name, &output.name)),
     }
 }

@@ -31,7 +31,7 @@ pub fn is_standard(path: Option<&Path>) -> bool {
 }
 
 /// The descriptor that the path of an input means, if it means one.
-fn descriptor_of(path: Option<&Path>) -> Option<u32> {
+pub fn descriptor_of(path: Option<&Path>) -> Option<u32> {
     path.filter(|path| !is_standard(Some(path))).map_or(Some(0), descriptor)
 }
 

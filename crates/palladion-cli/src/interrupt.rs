@@ -1,4 +1,4 @@
-//! Ctrl-C and similar signals. They end the program after removing its unfinished output, or after
+//! Ctrl-C and similar signals. They end the program after removing its unfinished outputs, or after
 //! finishing the current step of a change to an existing file.
 
 use std::fs;
@@ -11,9 +11,9 @@ use crate::failure::Failure;
 #[cfg(unix)]
 use crate::terminal;
 
-/// The unfinished output, if there is one. Locked while the output is created or renamed and during
-/// each step of a change, so that a signal is handled before or after that.
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// The unfinished outputs. Locked while they are created or renamed and during each step of a
+/// change, so that a signal is handled before or after that.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// Says how far an unfinished change got.
 static FAREWELL: Mutex<Option<Farewell>> = Mutex::new(None);
 /// The program is about to end.
@@ -29,21 +29,25 @@ pub fn guarding<T>(
 ) -> T {
     let mut guard = lock();
     let result = change();
-    *guard = unfinished(&result);
+    guard.extend(unfinished(&result));
     result
 }
 
-/// Like [`guarding`], for the change that gives the output its name, or removes it if that fails.
-/// Once the last of them succeeds, no signal ends the program. Exit status 0 must mean that there
-/// is a new output, and any other status that there is not.
-pub fn concluding<T, E>(is_last: bool, change: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+/// Like [`guarding`], for the change that gives the unfinished outputs their names, or removes
+/// those for which that fails. Once the last output of the program has its name, no signal ends the
+/// program. Exit status 0 must mean that there is a new output, and any other status that there is
+/// not.
+pub fn concluding<T, E>(
+    is_last: bool,
+    change: impl FnOnce() -> Vec<Result<T, E>>,
+) -> Vec<Result<T, E>> {
     let mut guard = lock();
-    let result = change();
-    *guard = None;
-    if result.is_ok() && is_last {
+    let results = change();
+    guard.clear();
+    if is_last && results.last().is_some_and(Result::is_ok) {
         std::mem::forget(guard);
     }
-    result
+    results
 }
 
 /// Ends a change in place. No signal ends the program after that, as after [`concluding`].
@@ -66,7 +70,7 @@ pub fn step<T>(step: impl FnOnce() -> T, farewell: impl FnOnce() + Send + 'stati
 }
 
 /// After a signal: waits for the current step to finish, then cleans up as [`clean_up`] does.
-fn stop() -> MutexGuard<'static, Option<PathBuf>> {
+fn stop() -> MutexGuard<'static, Vec<PathBuf>> {
     ENDING.store(true, Ordering::Release);
     let guard = clean_up();
     if let Some(farewell) = FAREWELL.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -82,22 +86,26 @@ pub fn end_with(failure: &Failure) -> ! {
     failure.end()
 }
 
-/// Removes the unfinished output; the lock stays with the caller, who ends the program.
-fn clean_up() -> MutexGuard<'static, Option<PathBuf>> {
+/// Removes the unfinished outputs; the lock stays with the caller, who ends the program.
+fn clean_up() -> MutexGuard<'static, Vec<PathBuf>> {
     let mut guard = lock();
-    if let Some(path) = guard.take() {
-        let _ = fs::remove_file(path);
-    }
+    remove(&mut guard);
     guard
 }
 
-/// Makes a panic remove the unfinished output and print an error like any other. A panic is a
+fn remove(unfinished: &mut Vec<PathBuf>) {
+    for path in unfinished.drain(..) {
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Makes a panic remove the unfinished outputs and print an error like any other. A panic is a
 /// defect of the program, or the standard library found no memory for a thread or no random bytes.
 pub fn end_panics_properly() {
     std::panic::set_hook(Box::new(|panic| {
         let mut nobody_begins_anew = lock_soon();
-        if let Some(path) = nobody_begins_anew.as_mut().and_then(|unfinished| unfinished.take()) {
-            let _ = fs::remove_file(path);
+        if let Some(unfinished) = &mut nobody_begins_anew {
+            remove(unfinished);
         }
         let text = panic.payload().downcast_ref::<&str>().copied();
         let what = text.or_else(|| panic.payload().downcast_ref::<String>().map(String::as_str));
@@ -109,13 +117,13 @@ pub fn end_panics_properly() {
     }));
 }
 
-fn lock() -> MutexGuard<'static, Option<PathBuf>> {
+fn lock() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Tries for a second to lock. After a panic, the thread that holds the lock may be this one, or
 /// one that waits for this one; any other holds it only for moments.
-fn lock_soon() -> Option<MutexGuard<'static, Option<PathBuf>>> {
+fn lock_soon() -> Option<MutexGuard<'static, Vec<PathBuf>>> {
     for _ in 0..1000 {
         match UNFINISHED.try_lock() {
             Ok(guard) => return Some(guard),

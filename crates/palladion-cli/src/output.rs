@@ -85,25 +85,35 @@ impl Output {
         self.file().try_clone().map_err(|error| Failure::io("open", &self.name, &error))
     }
 
+    /// Returns whether it will replace this file.
+    pub fn replaces(&self, file: &Metadata) -> bool {
+        self.output.replaces(file)
+    }
+
     /// Syncs the output to disk and gives it its name. A new file that is not committed is removed.
     /// `is_last` says that the command has no other output after this one.
     pub fn commit(self, is_last: bool) -> Result<()> {
-        let Self { name, output } = self;
-        if output.is_direct() {
-            return output.sync().map_err(|error| match error.cause {
-                Cause::Io(action, error) => Failure::io(action, &name, &error),
-                _ => failure(error),
-            });
-        }
-        output.sync().map_err(failure)?;
-        interrupt::concluding(is_last, || output.rename()).map_err(failure)
+        Self::commit_all(vec![self], is_last).pop().expect("one result for one output")
+    }
+
+    /// Commits all unfinished outputs, with a result for each. `is_last` says that the command has
+    /// no other output after them.
+    pub fn commit_all(outputs: Vec<Self>, is_last: bool) -> Vec<Result<()>> {
+        let outputs = outputs.into_iter().map(|output| output.output).collect();
+        let synced = output::sync_all(outputs);
+        let renamed = interrupt::concluding(is_last, || output::rename_all(synced));
+        renamed.into_iter().map(|result| result.map_err(failure)).collect()
     }
 }
 
 /// Explains why there is no output.
 fn failure(error: Error) -> Failure {
     if let Cause::Io(action, io) = &error.cause {
-        return Failure::io(action, &quoted(&error.path), io);
+        let name = match is_standard(Some(&error.path)) {
+            true => "standard output".to_string(),
+            false => quoted(&error.path),
+        };
+        return Failure::io(action, &name, io);
     }
     let message = error.to_string();
     let hint = match error.cause {

@@ -1,5 +1,6 @@
 //! All tests that run the command.
 
+mod batches;
 mod common;
 mod files;
 mod habits;

@@ -63,7 +63,7 @@ pub(crate) fn run<T: Send>(
         output: Mutex::new(Output { write, turn: 0, outcome: Ok(()) }),
         turn_changed: Condvar::new(),
         stopped: AtomicBool::new(false),
-        cancel: options.cancel,
+        options,
     };
     let more_workers = options.workers(buffer_len) - 1;
     // The first worker needs its buffer; others start only if there is memory for theirs.
@@ -80,7 +80,7 @@ struct Engine<'a, R, L, W, O> {
     turn_changed: Condvar,
     /// No more reading, working or writing: the outcome is settled.
     stopped: AtomicBool,
-    cancel: Option<&'a AtomicBool>,
+    options: Options<'a>,
 }
 
 struct Input<R, L> {
@@ -144,8 +144,7 @@ where
         if input.ended || self.stopped.load(Ordering::Relaxed) {
             return None;
         }
-        let cancelled = self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
-        let taken = if cancelled { Err(Error::Cancelled) } else { (input.read)(buffer) };
+        let taken = self.options.check().and_then(|()| (input.read)(buffer));
         input.ended = if let Ok(Some(piece)) = &taken { (input.is_last)(piece) } else { true };
         let turn = input.taken;
         input.taken += 1;

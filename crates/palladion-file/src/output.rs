@@ -15,6 +15,9 @@
 //!   symbolic link is followed: its target is replaced, and the link stays. A link to a missing
 //!   file is refused.
 //!
+//! To commit many files, [`sync_all`] and [`rename_all`] take much less time than
+//! [`Output::commit`] on each.
+//!
 //! A failure, a signal or a power failure leaves the old file, or none. At worst, a temporary file
 //! stays behind. What is written directly may be left incomplete.
 //!
@@ -74,10 +77,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, Permissions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 mod descriptor;
 mod error;
@@ -204,12 +210,16 @@ impl Target {
             name: Some(name),
             target: own.file_name().unwrap_or_default().to_os_string(),
             replace,
-            replaced: replaced.filter(|_| access == Access::Usual),
+            access,
+            replaced,
             _lock: lock,
         };
         Ok(Output { path, file, process, new: Some(new) })
     }
 }
+
+/// How many outputs [`sync_all`] syncs at a time.
+const SYNC_THREADS: usize = 16;
 
 /// An open output. A new file that is dropped without [`commit`](Output::commit) is removed.
 #[derive(Debug)]
@@ -230,7 +240,7 @@ struct New {
     name: Option<OsString>,
     target: OsString,
     replace: bool,
-    /// The file whose permissions it gets.
+    access: Access,
     replaced: Option<Box<Metadata>>,
     /// Unlocks the replaced file at the end.
     _lock: Option<File>,
@@ -265,6 +275,12 @@ impl Output {
         self.process == std::process::id()
     }
 
+    /// Returns whether it will replace this file. On Windows, whether it may.
+    pub fn replaces(&self, file: &Metadata) -> bool {
+        let replaced = self.new.as_ref().and_then(|new| new.replaced.as_deref());
+        replaced.is_some_and(|replaced| cfg!(not(unix)) || is_same(replaced, file))
+    }
+
     /// Gives a new file its permissions, and waits until everything is on disk.
     pub fn sync(&self) -> Result<()> {
         if !self.is_ours() {
@@ -272,7 +288,7 @@ impl Output {
         }
         let synced = match &self.new {
             Some(new) => {
-                if let Some(replaced) = &new.replaced {
+                if let (Access::Usual, Some(replaced)) = (new.access, &new.replaced) {
                     // First the owner: changing it removes some permissions. Without them on a file
                     // system, there are none to keep.
                     keep_owner(&self.file, replaced);
@@ -296,16 +312,15 @@ impl Output {
         }
     }
 
-    /// Gives a new file its name; call [`sync`](Self::sync) before it. If it fails, the file is
-    /// removed.
-    pub fn rename(mut self) -> Result<()> {
+    /// Gives a new file its name, which is not on disk before its directory is synced.
+    fn take_name(mut self) -> Result<Self> {
         if !self.is_ours() {
             return Err(Cause::Forked.of(&self.path));
         }
         let Some(New { folder, name, target, replace, .. }) = &mut self.new else {
-            return Ok(());
+            return Ok(self);
         };
-        let Some(from) = name.as_deref() else { return Ok(()) };
+        let Some(from) = name.as_deref() else { return Ok(self) };
         let renamed = match replace {
             true => folder.rename(from, target),
             false => rename_new(folder, from, target, folder::WAYS_NOT_TO_REPLACE),
@@ -313,10 +328,7 @@ impl Output {
         match renamed {
             Ok(()) => {
                 *name = None;
-                // So that the name survives a power failure. Some file systems cannot, which is not
-                // an error.
-                folder.sync();
-                Ok(())
+                Ok(self)
             }
             Err(error) => Err(match error.kind() {
                 ErrorKind::AlreadyExists => Cause::Exists,
@@ -327,11 +339,48 @@ impl Output {
         }
     }
 
-    /// Syncs and renames.
+    /// Syncs the output to disk and gives a new file its name. If that fails, the file is removed.
     pub fn commit(self) -> Result<()> {
-        self.sync()?;
-        self.rename()
+        let synced = self.sync().map(|()| self);
+        rename_all(vec![synced]).pop().expect("one result for one output")
     }
+}
+
+/// Does the first half of [`Output::commit`] for several outputs: syncs them, several at a time. A
+/// file system that writes its journal does so once for all that wait for it.
+pub fn sync_all(outputs: Vec<Output>) -> Vec<Result<Output>> {
+    let mut results: Vec<_> = outputs.iter().map(|_| Ok(())).collect();
+    let todo = Mutex::new(outputs.iter().zip(&mut results));
+    let next = || todo.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || {
+        while let Some((output, result)) = next() {
+            *result = output.sync();
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..outputs.len().min(SYNC_THREADS) {
+            // If there is no thread, the others do the work.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+    outputs.into_iter().zip(results).map(|(output, synced)| synced.map(|()| output)).collect()
+}
+
+/// Does the second half of [`Output::commit`] for what [`sync_all`] returns: gives new files their
+/// names, and syncs each directory once.
+pub fn rename_all(outputs: Vec<Result<Output>>) -> Vec<Result<()>> {
+    let outputs: Vec<_> = outputs.into_iter().map(|output| output?.take_name()).collect();
+    let named = outputs.iter().flatten().filter_map(|output| output.new.as_ref());
+    let mut synced = HashSet::new();
+    for folder in named.map(|new| &new.folder) {
+        // So that the names survive a power failure. Some file systems cannot, which is not an
+        // error.
+        if synced.insert(folder.path()) {
+            folder.sync();
+        }
+    }
+    outputs.into_iter().map(|output| output.map(drop)).collect()
 }
 
 impl Drop for Output {
@@ -350,22 +399,32 @@ pub fn refuse_inputs(
     output: Option<&Metadata>,
     inputs: &[(&str, &Metadata)],
 ) -> Result<()> {
-    #[cfg(unix)]
     for (what, input) in inputs {
-        use std::os::unix::fs::{FileTypeExt, MetadataExt};
-        let is_disk = |metadata: &Metadata| metadata.file_type().is_block_device();
-        // A terminal or a socket may well be both.
-        let same = |output: &Metadata| match is_disk(output) && is_disk(input) {
-            true => output.rdev() == input.rdev(),
-            false => output.is_file() && (output.dev(), output.ino()) == (input.dev(), input.ino()),
-        };
-        if output.is_some_and(same) {
+        if output.is_some_and(|output| is_same(output, input)) {
             return Err(Cause::Input((*what).to_string()).of(path));
         }
     }
-    // On Windows a file that is open for reading cannot be replaced: renaming it fails.
-    let _ = (path, output, inputs);
     Ok(())
+}
+
+/// Whether an output is the same file or disk as an input.
+fn is_same(output: &Metadata, input: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{FileTypeExt, MetadataExt};
+        let is_disk = |metadata: &Metadata| metadata.file_type().is_block_device();
+        // A terminal or a socket may well be both.
+        match is_disk(output) && is_disk(input) {
+            true => output.rdev() == input.rdev(),
+            false => output.is_file() && (output.dev(), output.ino()) == (input.dev(), input.ino()),
+        }
+    }
+    // On Windows a file that is open for reading cannot be replaced: renaming it fails.
+    #[cfg(not(unix))]
+    {
+        let _ = (output, input);
+        false
+    }
 }
 
 /// Creates a file under a name of its own.

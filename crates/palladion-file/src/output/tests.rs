@@ -86,6 +86,32 @@ fn an_output_that_is_not_committed_does_not_appear() {
 }
 
 #[test]
+fn one_of_several_that_fails() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("folder")).unwrap();
+    let open = |name: &String| {
+        let output = Target::check(&dir.path().join(name), false, Access::Usual, &[])?.open()?;
+        write(&output, name);
+        Ok(output)
+    };
+    let wanted: Vec<_> = (0..30).map(|n| format!("{}{n:02}", ["", "folder/"][n % 2])).collect();
+    let outputs: Vec<_> = wanted.iter().map(open).collect::<Result<_>>().unwrap();
+    fs::write(dir.path().join("10"), "meanwhile").unwrap();
+    let results = rename_all(sync_all(outputs));
+    for (name, result) in wanted.iter().zip(results) {
+        let content = fs::read_to_string(dir.path().join(name)).unwrap();
+        match result {
+            Ok(()) => assert_eq!(&content, name),
+            Err(error) => {
+                assert!(matches!(error.cause, Cause::Exists) && error.path.ends_with("10"));
+                assert_eq!((&name[..], &content[..]), ("10", "meanwhile"));
+            }
+        }
+    }
+    assert_eq!((names(dir.path()).len(), names(&dir.path().join("folder")).len()), (16, 15));
+}
+
+#[test]
 fn names_of_descriptors() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("file");

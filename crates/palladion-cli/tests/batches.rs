@@ -1,0 +1,174 @@
+//! Many short files in one command, whose outputs are committed together.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::common::*;
+
+/// More than one batch.
+const FILES: usize = 150;
+
+/// Creates `000`, `001` and so on, and returns their names.
+fn files(bench: &Bench, count: usize) -> Vec<String> {
+    let names: Vec<_> = (0..count).map(|number| format!("{number:03}")).collect();
+    for name in &names {
+        bench.write(name, text(2000 + name.parse::<usize>().unwrap()));
+    }
+    names
+}
+
+fn encrypt(names: &[String]) -> Vec<&str> {
+    ["encrypt", "-k", "key"].into_iter().chain(names.iter().map(String::as_str)).collect()
+}
+
+/// Every encrypted file is whole, and nothing unfinished is there.
+fn all_are_whole(bench: &Bench) {
+    let names = bench.names();
+    assert_eq!(names.iter().find(|name| name.ends_with(".tmp")), None);
+    let sealed: Vec<_> = names.iter().filter(|name| name.ends_with(".pld")).collect();
+    let inputs = || sealed.iter().map(|name| bench.read(name.strip_suffix(".pld").unwrap()));
+    let before: Vec<_> = inputs().collect();
+    let args = ["decrypt", "-k", "key", "-f"].into_iter();
+    bench.ok(&args.chain(sealed.iter().map(|name| name.as_str())).collect::<Vec<_>>());
+    assert!(inputs().eq(before));
+}
+
+#[test]
+fn there_and_back() {
+    let bench = Bench::new();
+    let mut names = files(&bench, FILES);
+    fs::create_dir(bench.path("folder")).unwrap();
+    for at in (0..FILES).step_by(3) {
+        let moved = format!("folder/{}", names[at]);
+        fs::rename(bench.path(&names[at]), bench.path(&moved)).unwrap();
+        names[at] = moved;
+    }
+    bench.ok(&encrypt(&names));
+    let before: Vec<_> = names.iter().map(|name| bench.read(name)).collect();
+    let sealed: Vec<_> = names.iter().map(|name| format!("{name}.pld")).collect();
+    let decrypt = [vec!["decrypt", "-f"], encrypt(&sealed)[1..].to_vec()].concat();
+    for name in &names {
+        bench.write(name, "old");
+    }
+    bench.ok(&decrypt);
+    let after: Vec<_> = names.iter().map(|name| bench.read(name)).collect();
+    assert!(before == after);
+    assert_eq!(fs::read_dir(bench.path("folder")).unwrap().count(), 2 * FILES.div_ceil(3));
+
+    // With few descriptors.
+    let script = "ulimit -n 24; rm *.pld; $P encrypt -k key [0-9]* && ls *.pld | wc -l";
+    let run = finish(bench.shell(script).spawn().unwrap());
+    assert!(run.status.success() && run.stderr.is_empty(), "{run:?}");
+    assert_eq!(run.stdout.trim_ascii(), (FILES - FILES.div_ceil(3)).to_string().as_bytes());
+}
+
+#[test]
+fn messages_are_in_the_order_of_the_files() {
+    let bench = Bench::new();
+    let names = files(&bench, 20);
+    let missing = ["003", "011"];
+    for name in missing {
+        fs::remove_file(bench.path(name)).unwrap();
+    }
+    bench.write("007.pld", "precious");
+    // Its output is there only when its batch is committed.
+    let mut args = names.clone();
+    args.insert(6, "005".into());
+    args.insert(14, "folder/".into());
+    fs::create_dir(bench.path("folder")).unwrap();
+    let run = bench.run(&encrypt(&args));
+    assert_eq!(run.status.code(), Some(1));
+    let errors: Vec<_> = run.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
+    let expected = [
+        "error: cannot open \"003\"",
+        "error: \"005.pld\" already exists",
+        "error: \"007.pld\" already exists",
+        "error: cannot open \"011\"",
+        "error: \"folder/\" is a directory",
+    ];
+    assert_eq!(errors.len(), expected.len(), "{run:?}");
+    for (error, expected) in errors.iter().zip(expected) {
+        assert!(error.starts_with(expected), "{run:?}");
+    }
+    assert_eq!(bench.read("007.pld"), b"precious");
+    fs::remove_file(bench.path("007.pld")).unwrap();
+    all_are_whole(&bench);
+    assert_eq!(bench.names().iter().filter(|name| name.ends_with(".pld")).count(), 20 - 3);
+}
+
+#[test]
+fn an_input_that_is_an_output() {
+    let bench = Bench::new();
+    bench.write("a", "secret");
+    bench.ok(&["encrypt", "-k", "key", "-o", "a.pld.pld", "a"]);
+    let once = bench.read("a.pld.pld");
+    bench.write("b.pld", &once);
+    bench.ok(&["encrypt", "-k", "key", "-o", "b.pld.pld", "b.pld"]);
+    bench.write("twice.pld.pld", bench.read("b.pld.pld"));
+    bench.ok(&["decrypt", "-k", "key", "twice.pld.pld", "twice.pld"]);
+    assert_eq!(bench.read("twice"), b"secret");
+    // Not what was there before.
+    bench.write("a", "other");
+    bench.ok(&["encrypt", "-k", "key", "-f", "-o", "b.pld", "a"]);
+    std::os::unix::fs::symlink("b.pld", bench.path("link.pld")).unwrap();
+    bench.ok(&["decrypt", "-k", "key", "-f", "b.pld.pld", "link.pld"]);
+    assert_eq!(bench.read("link"), b"secret");
+}
+
+#[test]
+fn signals_leave_whole_files() {
+    let bench = Bench::new();
+    let names = files(&bench, 400);
+    for (signal, number) in [("-TERM", 15), ("-TERM", 15), ("-TERM", 15), ("-KILL", 9)] {
+        let child = bench.command(&encrypt(&names)).spawn().unwrap();
+        let begin = Instant::now();
+        while !bench.path("000.pld").exists() {
+            assert!(begin.elapsed() < Duration::from_secs(30), "no output appears");
+            std::thread::yield_now();
+        }
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+        let run = finish(child);
+        // It may have been done before.
+        let killed = run.status.signal() == Some(number);
+        assert!(killed || run.status.success(), "{run:?}");
+        let of = |end: &str| bench.names().iter().filter(|name| name.ends_with(end)).count();
+        assert_eq!(!killed, of(".pld") == names.len(), "{signal}");
+        if signal == "-KILL" {
+            for name in bench.names().iter().filter(|name| name.ends_with(".tmp")) {
+                fs::remove_file(bench.path(name)).unwrap();
+            }
+        }
+        all_are_whole(&bench);
+        for name in names.iter().map(|name| format!("{name}.pld")) {
+            let _ = fs::remove_file(bench.path(&name));
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_fills_up() {
+    let bench = Bench::new();
+    let names = files(&bench, 20);
+    fs::create_dir(bench.path("disk")).unwrap();
+    let script = format!(
+        "unshare -Urm bash -c 'mount -t tmpfs -o size=128k tmpfs disk && cp {} disk || exit 99
+        cd disk; $P encrypt -k ../key ???; status=$?; cp *.pld ..; ls -A; exit $status'",
+        names.join(" ")
+    );
+    let run = finish(bench.shell(&script).spawn().unwrap());
+    if run.status.code() == Some(99) || run.stderr.contains("unshare") {
+        eprintln!("this system has no mount points for ordinary users");
+        return;
+    }
+    assert_eq!(run.status.code(), Some(1), "{run:?}");
+    assert!(run.stderr.contains("cannot write \"019.pld\": No space left"), "{run:?}");
+    assert!(!String::from_utf8(run.stdout).unwrap().contains(".tmp"));
+    all_are_whole(&bench);
+    let of = bench.names().iter().filter(|name| name.ends_with(".pld")).count();
+    assert!((3..20).contains(&of), "{of}");
+}
