@@ -1,7 +1,7 @@
 /*
- * Palladion's additions to the interface of libaegis: the version, the choice of a backend, many
- * messages in one call, random keys and nonces, wiping. They are in libpalladion, not in the
- * drop-in replacement for libaegis.
+ * Palladion's additions to the interface of libaegis: random keys and nonces, wiping, messages with
+ * a random nonce, many messages in one call, the version, the choice of a backend. They are in
+ * libpalladion, not in the drop-in replacement for libaegis. Files are in palladion_file.h.
  *
  * As in the other headers, functions that return int return 0 for success and -1 for failure.
  * Several threads may call all functions at once.
@@ -13,6 +13,15 @@
 #include <stdint.h>
 
 #include "aegis.h"
+
+/* The compiler warns if one of these arguments, counted from 1, is null. */
+#ifndef PALLADION_NONNULL
+#    ifdef __GNUC__
+#        define PALLADION_NONNULL(...) __attribute__((nonnull(__VA_ARGS__)))
+#    else
+#        define PALLADION_NONNULL(...)
+#    endif
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,7 +53,13 @@ int palladion_set_backend(const char *name);
 
 /**
  * Fills a buffer with random bytes from the operating system, fit for keys and nonces:
- * palladion_random(key, sizeof key).
+ * palladion_random_or_abort(key, sizeof key). If the system has none, which is rare, it prints that
+ * to standard error and calls abort: the buffer never holds anything else.
+ */
+void palladion_random_or_abort(void *out, size_t len);
+
+/**
+ * Fills a buffer like palladion_random_or_abort, for programs that can do without.
  *
  * @return 0; or -1 with the system's errno if it has none; the buffer is then zeroed: do not use it
  */
@@ -61,6 +76,40 @@ void palladion_wipe(void *memory, size_t len);
 #define PALLADION_AEGIS256 4
 #define PALLADION_AEGIS256X2 5
 #define PALLADION_AEGIS256X4 6
+
+/** Bytes that palladion_seal adds: a nonce and a tag. */
+#define PALLADION_SEALBYTES(alg, maclen) (((alg) < PALLADION_AEGIS256 ? 16 : 32) + (maclen))
+
+/**
+ * Encrypts a message with a random nonce, and writes nonce, ciphertext and tag. With the variants
+ * of aegis256, a key is good for any number of messages; with those of aegis128, for 2^48.
+ *
+ * @param alg    the variant, one of the numbers above
+ * @param maclen bytes in the tag, 16 or 32
+ * @param sealed where the result goes, mlen + PALLADION_SEALBYTES(alg, maclen) bytes; it may
+ *               overlap the inputs
+ * @param m      the message, mlen bytes
+ * @param ad     associated data, adlen bytes: authenticated, not encrypted
+ * @param k      the key
+ * @return 0; or -1 with errno EINVAL for a wrong alg or maclen or 2^61 bytes and more; or -1 with
+ *         the system's errno if it has no random bytes. Nothing is written then.
+ */
+AEGIS_WARN_UNUSED_RESULT PALLADION_NONNULL(3, 8)
+int palladion_seal(int alg, size_t maclen, uint8_t *sealed, const uint8_t *m, size_t mlen,
+                   const uint8_t *ad, size_t adlen, const uint8_t *k);
+
+/**
+ * Decrypts what palladion_seal wrote.
+ *
+ * @param m         where the message goes, sealedlen - PALLADION_SEALBYTES(alg, maclen) bytes; or
+ *                  null, to learn only whether the tag is right; it may overlap the inputs
+ * @param sealedlen bytes of nonce, ciphertext and tag
+ * @return 0; or -1 if the tag is wrong, and m is zeroed; or -1 if sealedlen is too short; or -1
+ *         with errno EINVAL as for palladion_seal
+ */
+AEGIS_WARN_UNUSED_RESULT PALLADION_NONNULL(4, 8)
+int palladion_open(int alg, size_t maclen, uint8_t *m, const uint8_t *sealed, size_t sealedlen,
+                   const uint8_t *ad, size_t adlen, const uint8_t *k);
 
 /** A message of a batch. */
 typedef struct palladion_message {
@@ -120,7 +169,7 @@ int palladion_decrypt_batch(int alg, size_t maclen, palladion_message *messages,
  * @return 0; or -1 with errno EINVAL for a wrong alg or maclen, a packet without room for its
  *         header and tag, or numbers of 2^64 and more; then nothing is encrypted
  */
-AEGIS_WARN_UNUSED_RESULT
+AEGIS_WARN_UNUSED_RESULT PALLADION_NONNULL(9)
 int palladion_seal_packets(int alg, size_t maclen, uint8_t *buf, size_t len, size_t packet,
                            size_t header, uint64_t first, const uint8_t *iv, const uint8_t *k);
 
@@ -132,7 +181,7 @@ int palladion_seal_packets(int alg, size_t maclen, uint8_t *buf, size_t len, siz
  * @return 0 if all tags are right; -1 if not; or -1 with errno EINVAL as for
  *         palladion_seal_packets, and then nothing is decrypted: ignore results
  */
-AEGIS_WARN_UNUSED_RESULT
+AEGIS_WARN_UNUSED_RESULT PALLADION_NONNULL(9)
 int palladion_open_packets(int alg, size_t maclen, uint8_t *buf, size_t len, size_t packet,
                            size_t header, uint64_t first, const uint8_t *iv, const uint8_t *k,
                            int *results);

@@ -10,6 +10,7 @@ use palladion::hazmat;
 use palladion::{Aegis, Error};
 
 use crate::aead::{covers, decrypt_detached, encrypt_detached, key, nonce};
+use crate::extra::by_number;
 use crate::memory::{bytes_mut, not_overlapping};
 use crate::status::{FAILED, OK, invalid_argument, status, with_backend};
 
@@ -108,7 +109,7 @@ unsafe fn run<F: Family, const D: usize, const T: usize, const ENCRYPT: bool>(
 
 /// Returns the function for an algorithm, 1 to 6 in C, and a tag of 16 or 32 bytes.
 fn choose<R: Copy>(alg: c_int, maclen: usize, runs: [[R; 2]; 6]) -> Option<R> {
-    let [short, long] = *runs.get(usize::try_from(alg).ok()?.checked_sub(1)?)?;
+    let [short, long] = by_number(alg, runs)?;
     match maclen {
         16 => Some(short),
         32 => Some(long),

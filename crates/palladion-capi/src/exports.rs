@@ -42,7 +42,7 @@ macro_rules! functions {
         $(
             #[unsafe(export_name = concat!($prefix, $name))]
             #[allow(clippy::too_many_arguments)] // C's
-            unsafe extern "C" fn $function($($arg: $type),*) $(-> $result)? {
+            pub(crate) unsafe extern "C" fn $function($($arg: $type),*) $(-> $result)? {
                 // SAFETY: the caller's contract, which is that of the header.
                 unsafe { $to($($arg),*) }
             }
@@ -58,7 +58,7 @@ macro_rules! variant {
         $module:ident, $prefix:literal, $family:ident $degree:literal, $state:literal,
         $mac_state:literal
     ) => {
-        mod $module {
+        pub(crate) mod $module {
             use super::*;
 
             type F = $family;

@@ -312,7 +312,7 @@ fn scratch_len(algorithm: Algorithm, chunk_size: u32) -> usize {
 /// Returns the scratch buffer if it is valid for the chunk size.
 ///
 /// # Safety
-/// `scratch` null or good.
+/// `scratch` null or valid.
 unsafe fn scratch(
     algorithm: Algorithm,
     scratch: *const Scratch,
@@ -335,7 +335,7 @@ unsafe fn scratch(
 /// Puts a file into its context, with a Merkle tree if the configuration has one.
 ///
 /// # Safety
-/// `ctx` writable for its length, `config` null or good.
+/// `ctx` writable for its length, `config` null or valid.
 unsafe fn begin(ctx: *mut u8, file: Result<File, Error>, config: *const MerkleConfig) -> c_int {
     let attached = file.and_then(|mut file| {
         // SAFETY: the caller promises this memory.
@@ -363,7 +363,7 @@ unsafe fn begin(ctx: *mut u8, file: Result<File, Error>, config: *const MerkleCo
 /// Returns the arguments of `create` and `open`, or `None` if a required one is missing.
 ///
 /// # Safety
-/// The pointers null or good for what they point to; `key` for the algorithm's key.
+/// The pointers null or valid for what they point to; `key` for the algorithm's key.
 unsafe fn arguments<'a>(
     algorithm: Algorithm,
     ctx: *mut u8,

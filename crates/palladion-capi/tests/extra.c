@@ -219,6 +219,66 @@ static void packets(int alg, size_t maclen)
     CHECK(palladion_open_packets(alg, maclen, NULL, 0, packet, HEADER, 0, NULL, key, NULL) == 0);
 }
 
+/* Messages with a random nonce: apart, in place, shifted, and over key and associated data. */
+static void with_random_nonces(int alg, size_t maclen)
+{
+    enum { LEN = 100, AD = 20, PLACES = 4 };
+    const size_t nonce_len = alg < PALLADION_AEGIS256 ? 16 : 32;
+    const size_t len = LEN + PALLADION_SEALBYTES(alg, maclen);
+    uint8_t text[LEN], ad[AD], key[32], sealed[LEN + 64 + 64], expected[LEN + 32], first[32];
+    palladion_random_or_abort(text, sizeof text);
+    palladion_random_or_abort(ad, sizeof ad);
+    palladion_random_or_abort(key, sizeof key);
+    CHECK(len == nonce_len + LEN + maclen);
+    for (int place = -1; place < PLACES; place++) {
+        static const size_t at[PLACES] = { 0, 5, 32, 64 };
+        memset(first, 0, sizeof first);
+        for (int again = 0; again < 2; again++) {
+            const uint8_t *m = text, *k = key, *a = ad;
+            if (place >= 0)
+                m = (uint8_t *) memcpy(sealed + at[place], text, LEN);
+            if (place == 3) /* before the message, where the nonce goes */
+                k = (uint8_t *) memcpy(sealed, key, 32),
+                a = (uint8_t *) memcpy(sealed + 40, ad, AD);
+            errno = 0;
+            CHECK(palladion_seal(alg, maclen, sealed, m, LEN, a, AD, k) == 0 && errno == 0);
+            CHECK(memcmp(first, sealed, nonce_len) != 0);
+            memcpy(first, sealed, nonce_len);
+            CHECK(encrypt_detached[alg](expected, expected + LEN, maclen, text, LEN, ad, AD, sealed,
+                      key) == 0);
+            CHECK(!memcmp(sealed + nonce_len, expected, LEN + maclen));
+        }
+        uint8_t copy[sizeof sealed], *m = place < 0 ? expected : copy + at[place];
+        memcpy(copy, sealed, sizeof copy);
+        CHECK(palladion_open(alg, maclen, NULL, copy, len, ad, AD, key) == 0);
+        CHECK(palladion_open(alg, maclen, m, copy, len, ad, AD, key) == 0);
+        CHECK(!memcmp(m, text, LEN) && errno == 0);
+    }
+    for (size_t i = 0; i < len; i++) {
+        sealed[i] ^= 4;
+        CHECK(palladion_open(alg, maclen, expected, sealed, len, ad, AD, key) == -1);
+        for (size_t n = 0; n < LEN; n++)
+            CHECK(expected[n] == 0);
+        sealed[i] ^= 4;
+        CHECK(palladion_open(alg, maclen, expected, sealed, i, ad, AD, key) == -1 && errno == 0);
+    }
+    CHECK(palladion_open(alg, maclen, expected, sealed, len, ad, AD - 1, key) == -1 && errno == 0);
+    CHECK(palladion_seal(alg, maclen, sealed, NULL, 0, NULL, 0, key) == 0);
+    CHECK(palladion_open(alg, maclen, NULL, sealed, len - LEN, NULL, 0, key) == 0);
+
+    memset(sealed, 7, sizeof sealed);
+    FAILS(palladion_seal(alg, maclen + 1, sealed, text, LEN, ad, AD, key));
+    FAILS(palladion_seal(0, maclen, sealed, text, LEN, ad, AD, key));
+    FAILS(palladion_seal(7, maclen, sealed, text, LEN, ad, AD, key));
+#if SIZE_MAX > UINT32_MAX
+    FAILS(palladion_seal(alg, maclen, sealed, text, (size_t) 1 << 61, ad, AD, key));
+#endif
+    FAILS(palladion_open(alg, 0, expected, sealed, len, ad, AD, key));
+    FAILS(palladion_open(-1, maclen, expected, sealed, len, ad, AD, key));
+    for (size_t i = 0; i < sizeof sealed; i++)
+        CHECK(sealed[i] == 7);
+}
+
 static void every_batch(void)
 {
     for (int alg = PALLADION_AEGIS128L; alg <= PALLADION_AEGIS256X4; alg++)
@@ -227,6 +287,7 @@ static void every_batch(void)
             batches(alg, maclen, 7, 1);
             outputs_over_inputs(alg, maclen);
             packets(alg, maclen);
+            with_random_nonces(alg, maclen);
         }
 }
 
@@ -306,6 +367,9 @@ int main(int argc, char **argv)
     uint8_t a[64] = { 0 }, b[64] = { 0 };
     CHECK(palladion_random(a, 63) == 0 && palladion_random(b, 63) == 0 && memcmp(a, b, 63));
     CHECK(a[63] == 0 && palladion_random(NULL, 0) == 0);
+    palladion_random_or_abort(b, 63);
+    CHECK(memcmp(a, b, 63) && b[63] == 0);
+    palladion_random_or_abort(NULL, 0);
     b[63] = 1;
     palladion_wipe(b, 63);
     for (int i = 0; i < 63; i++)
