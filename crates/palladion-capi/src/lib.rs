@@ -10,12 +10,13 @@
 //! | `exports.rs` | the same under the names that C knows, for each variant |
 //! | `raf.rs` | files with random access: C's callbacks and memory for `palladion-raf` |
 //! | `extra.rs`, `batch.rs` | what libaegis lacks, for `include/palladion.h`: feature `extra` |
+//! | `file/` | encrypted files, for `include/palladion_file.h`: feature `files` |
 //!
 //! All of them trust their caller as C functions do, within the contract that the headers state: a
-//! pointer is good for the length that goes with it. What they can check they do: the length of a
-//! tag.
+//! pointer is valid for its length. They check what they can: the length of a tag, and in `file/`
+//! null pointers.
 
-#![deny(unsafe_code)] // but where it is said
+#![deny(unsafe_code)] // except where stated
 
 #[allow(unsafe_code)]
 mod aead;
@@ -27,6 +28,9 @@ mod exports;
 #[allow(unsafe_code)]
 #[cfg(feature = "extra")]
 mod extra;
+#[allow(unsafe_code)]
+#[cfg(feature = "files")]
+mod file;
 #[allow(unsafe_code)]
 mod mac;
 #[allow(unsafe_code)]

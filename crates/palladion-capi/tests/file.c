@@ -1,0 +1,358 @@
+/* What palladion_file.h promises. Works in a folder that it creates. */
+#define _XOPEN_SOURCE 700
+#include <palladion.h>
+#include <palladion_file.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+
+enum { HEADER = 128, CHUNK = 1024, SEALED_CHUNK = CHUNK + 36, ROOM = 3 << 20 };
+
+static palladion_secret *key, *passphrase;
+
+/* Pushes all of the input in pieces, and collects what comes out. */
+static int push_all(palladion_stream *stream, const uint8_t *in, size_t len, size_t piece,
+    uint8_t *out, size_t *outlen)
+{
+    int result;
+    size_t done = 0;
+    CHECK(stream);
+    *outlen = 0;
+    do {
+        const uint8_t *ready;
+        size_t size = len - done < piece ? len - done : piece, count;
+        result = palladion_stream_push(stream, in + done, size, done + size == len, &ready, &count);
+        done += size;
+        CHECK(*outlen + count <= ROOM);
+        if (count)
+            memcpy(out + *outlen, ready, count);
+        *outlen += count;
+    } while (result == 0 && done < len);
+    return result;
+}
+
+static size_t seal(const palladion_secret *secret, int alg, size_t chunk, const uint8_t *text,
+    size_t len, size_t piece, uint8_t *out)
+{
+    size_t outlen;
+    palladion_stream *stream = palladion_sealer_new(secret, alg, chunk);
+    CHECK(push_all(stream, text, len, piece, out, &outlen) == 0);
+    palladion_stream_free(stream);
+    return outlen;
+}
+
+/* Only the beginning of the text comes out; all of it if the result is 0. */
+static int opens(const palladion_secret *secret, const uint8_t *file, size_t len, size_t piece,
+    const uint8_t *text, size_t textlen)
+{
+    static uint8_t out[ROOM];
+    size_t outlen;
+    palladion_stream *stream = palladion_opener_new(secret);
+    int result = push_all(stream, file, len, piece, out, &outlen);
+    palladion_stream_free(stream);
+    CHECK(outlen <= textlen && !memcmp(out, text, outlen));
+    CHECK(result != 0 || outlen == textlen);
+    return result;
+}
+
+static uint8_t text[ROOM], file[ROOM];
+
+static void round_trips(int quick)
+{
+    static const size_t lengths[] = { 0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 5000 };
+    static const size_t pieces[] = { 1, 7, CHUNK, CHUNK + 1, 3000, ROOM };
+    for (int alg = 0; alg <= PALLADION_AEGIS256X4; alg++)
+        for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
+            for (size_t p = 0; p < sizeof pieces / sizeof *pieces; p++) {
+                size_t len = lengths[l], chunks = len ? (len + CHUNK - 1) / CHUNK : 1;
+                size_t sealed = seal(key, alg, CHUNK, text, len, pieces[p], file);
+                CHECK(sealed == HEADER + len + 36 * chunks);
+                CHECK(file[9] == (alg ? alg : PALLADION_AEGIS256X2));
+                CHECK(opens(key, file, sealed, pieces[p], text, len) == 0);
+            }
+    if (!quick) {
+        size_t len = ROOM - 1000, sealed = seal(key, 0, 0, text, len, 70000, file);
+        CHECK(sealed == HEADER + len + 36 * 3);
+        CHECK(opens(key, file, sealed, 99999, text, len) == 0);
+    }
+    size_t sealed = seal(passphrase, 0, 0, text, 100, 100, file);
+    CHECK(opens(passphrase, file, sealed, 50, text, 100) == 0);
+}
+
+static void changed_files(void)
+{
+    const size_t len = 2 * CHUNK + 100, pieces[] = { 11, ROOM };
+    const size_t sealed = seal(key, 0, CHUNK, text, len, len, file);
+    for (size_t p = 0; p < 2; p++) {
+        for (size_t cut = 0; cut < sealed; cut++)
+            CHECK(opens(key, file, cut, pieces[p], text, len) == PALLADION_FILE_TRUNCATED);
+        for (size_t i = 0; i < sealed; i++) {
+            file[i] ^= 0x20;
+            int result = opens(key, file, sealed, pieces[p], text, len);
+            int is_frame = i >= HEADER && (i - HEADER) % SEALED_CHUNK < 4;
+            CHECK(result == (i < 4 ? PALLADION_FILE_NOT_PALLADION : PALLADION_FILE_DAMAGED) ||
+                  (is_frame && result == PALLADION_FILE_TRUNCATED));
+            file[i] ^= 0x20;
+        }
+        for (size_t more = 1; more < 200; more++)
+            CHECK(opens(key, file, sealed + more, pieces[p], text, len) ==
+                  PALLADION_FILE_EXTENDED);
+    }
+    /* Chunks in another order, and one that is missing. */
+    static uint8_t other[ROOM];
+    memcpy(other, file, sealed);
+    memcpy(other + HEADER, file + HEADER + SEALED_CHUNK, SEALED_CHUNK);
+    memcpy(other + HEADER + SEALED_CHUNK, file + HEADER, SEALED_CHUNK);
+    CHECK(opens(key, other, sealed, ROOM, text, len) == PALLADION_FILE_DAMAGED);
+    memcpy(other, file, HEADER + SEALED_CHUNK);
+    memcpy(other + HEADER + SEALED_CHUNK, file + HEADER + 2 * SEALED_CHUNK, 136);
+    CHECK(opens(key, other, HEADER + SEALED_CHUNK + 136, ROOM, text, len) ==
+          PALLADION_FILE_DAMAGED);
+    CHECK(opens(key, text, 500, ROOM, text, 0) == PALLADION_FILE_NOT_PALLADION);
+
+    /* What a later release may write: an intact header of version 2. */
+    static const uint8_t magic[9] = { 0x89, 'P', 'L', 'D', '\r', '\n', 0x1a, '\n', 2 };
+    static const uint8_t checksum[32] = { 0x3a, 0xef, 0x57, 0x72, 0x14, 0x0c, 0x2e, 0xeb, 0x52,
+        0x85, 0xda, 0x35, 0x98, 0xaa, 0x0f, 0x9a, 0x2e, 0xf8, 0xe8, 0xf0, 0x90, 0x2e, 0xad, 0x9c,
+        0x88, 0xfd, 0x20, 0x7c, 0x6c, 0x32, 0x41, 0x3c };
+    memset(other, 0, HEADER);
+    memcpy(other, magic, sizeof magic);
+    memcpy(other + 96, checksum, sizeof checksum);
+    CHECK(opens(key, other, HEADER, ROOM, text, 0) == PALLADION_FILE_UNSUPPORTED);
+}
+
+static void wrong_secrets(void)
+{
+    uint8_t bytes[PALLADION_FILE_KEYBYTES] = { 1 };
+    palladion_secret *other = palladion_secret_from_key(bytes);
+    palladion_secret *other_words = palladion_secret_from_passphrase("open sesame!", 12, 32, 1);
+    size_t sealed = seal(key, 0, CHUNK, text, 10, 10, file);
+    CHECK(opens(other, file, sealed, 100, text, 10) == PALLADION_FILE_WRONG_SECRET);
+    CHECK(opens(passphrase, file, sealed, 100, text, 10) == PALLADION_FILE_NEEDS_KEY);
+    sealed = seal(passphrase, 0, CHUNK, text, 10, 10, file);
+    CHECK(opens(other_words, file, sealed, 100, text, 10) == PALLADION_FILE_WRONG_SECRET);
+    CHECK(opens(key, file, sealed, 100, text, 10) == PALLADION_FILE_NEEDS_PASSPHRASE);
+    palladion_secret_free(other);
+    palladion_secret_free(other_words);
+
+    /* One that is stretched more often than is usual, and defaults. */
+    palladion_secret *costly = palladion_secret_from_passphrase("open sesame", 11, 32, 17);
+    sealed = seal(costly, 0, CHUNK, text, 10, 10, file);
+    CHECK(file[48] == 32 && file[52] == 17 && file[56] == 4);
+    CHECK(opens(passphrase, file, sealed, 100, text, 10) == PALLADION_FILE_TOO_COSTLY);
+    CHECK(opens(costly, file, sealed, 100, text, 10) == 0);
+    palladion_secret_free(costly);
+    palladion_secret *usual = palladion_secret_from_passphrase("\0\xff", 2, 0, 0);
+    sealed = seal(usual, 0, CHUNK, text, 10, 10, file);
+    CHECK(file[48] == 0 && file[50] == 1 && file[52] == 3 && file[56] == 4);
+    CHECK(opens(usual, file, sealed, 100, text, 10) == 0);
+    palladion_secret_free(usual);
+}
+
+#define IS_NULL(number, call)                        \
+    do {                                             \
+        errno = 0;                                   \
+        CHECK((call) == NULL && errno == (number));  \
+    } while (0)
+
+static void arguments(void)
+{
+    const uint8_t *out;
+    size_t len;
+    IS_NULL(EINVAL, palladion_secret_from_key(NULL));
+    IS_NULL(EINVAL, palladion_secret_from_key_file(NULL));
+    IS_NULL(EINVAL, palladion_secret_from_passphrase(NULL, 3, 0, 0));
+    IS_NULL(EINVAL, palladion_secret_from_passphrase("abc", 3, 31, 1));
+    palladion_secret *empty = palladion_secret_from_passphrase(NULL, 0, 32, 1);
+    CHECK(empty);
+    IS_NULL(EINVAL, palladion_sealer_new(empty, 0, 0));
+    palladion_secret_free(empty);
+    IS_NULL(EINVAL, palladion_sealer_new(NULL, 0, 0));
+    IS_NULL(EINVAL, palladion_sealer_new(key, 7, 0));
+    IS_NULL(EINVAL, palladion_sealer_new(key, -1, 0));
+    IS_NULL(EINVAL, palladion_sealer_new(key, 257, 0));
+    IS_NULL(EINVAL, palladion_sealer_new(key, 0, 1000));
+    IS_NULL(EINVAL, palladion_sealer_new(key, 0, 512));
+    IS_NULL(EINVAL, palladion_sealer_new(key, 0, (size_t) 32 << 20));
+    IS_NULL(EINVAL, palladion_opener_new(NULL));
+    palladion_secret_free(NULL);
+    palladion_stream_free(NULL);
+
+    FAILS(palladion_stream_push(NULL, text, 1, 0, &out, &len));
+    for (int opener = 0; opener < 2; opener++) {
+        palladion_stream *stream =
+            opener ? palladion_opener_new(key) : palladion_sealer_new(key, 0, CHUNK);
+        FAILS(palladion_stream_push(stream, text, 1, 0, NULL, &len));
+        FAILS(palladion_stream_push(stream, text, 1, 0, &out, NULL));
+        FAILS(palladion_stream_push(stream, NULL, 1, 0, &out, &len));
+        CHECK(len == 0);
+        CHECK(palladion_stream_push(stream, NULL, 0, 0, &out, &len) == 0);
+        CHECK(len == (opener ? 0 : HEADER));
+        CHECK(palladion_stream_push(stream, NULL, 0, 1, &out, &len) ==
+              (opener ? PALLADION_FILE_TRUNCATED : 0));
+        CHECK(len == (opener ? 0 : 36));
+        /* After the end, and after an error. */
+        FAILS(palladion_stream_push(stream, text, 1, 0, &out, &len));
+        CHECK(len == 0);
+        FAILS(palladion_stream_push(stream, NULL, 0, 1, &out, &len));
+        palladion_stream_free(stream);
+    }
+    /* A sealer that is freed before the end. What was held back is wiped; nothing leaks. */
+    palladion_stream *stream = palladion_sealer_new(key, 0, CHUNK);
+    CHECK(palladion_stream_push(stream, text, 2 * CHUNK, 0, &out, &len) == 0);
+    CHECK(len == HEADER + SEALED_CHUNK);
+    CHECK(opens(key, out, len, 100, text, CHUNK) == PALLADION_FILE_TRUNCATED);
+    palladion_stream_free(stream);
+
+    for (int result = 1; result >= -12; result--)
+        for (int other = 1; other >= -12; other--) {
+            int both_unknown = (result > 0 || result < -10) && (other > 0 || other < -10);
+            CHECK(!strcmp(palladion_file_message(result), palladion_file_message(other)) ==
+                  (result == other || both_unknown));
+        }
+}
+
+static void write_file(const char *name, const void *bytes, size_t len, mode_t mode)
+{
+    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    CHECK(fd >= 0 && write(fd, bytes, len) == (ssize_t) len);
+    CHECK(fchmod(fd, mode) == 0 && close(fd) == 0);
+}
+
+static int has(const char *name, const void *bytes, size_t len)
+{
+    static uint8_t found[ROOM];
+    int fd = open(name, O_RDONLY);
+    ssize_t count = fd < 0 ? -1 : read(fd, found, sizeof found);
+    if (fd >= 0)
+        close(fd);
+    return count == (ssize_t) len && !memcmp(found, bytes, len);
+}
+
+static int files_here(void)
+{
+    int count = -2; /* . and .. */
+    DIR *here = opendir(".");
+    CHECK(here);
+    while (readdir(here))
+        count++;
+    closedir(here);
+    return count;
+}
+
+static void files(size_t len)
+{
+    write_file("plain", text, len, 0600);
+    CHECK(palladion_encrypt_file("plain", "sealed", key, 0) == 0);
+    CHECK(palladion_decrypt_file("sealed", "opened", key, 0) == 0 && has("opened", text, len));
+    FAILS_WITH(EEXIST, palladion_decrypt_file("sealed", "opened", key, 0));
+    CHECK(palladion_encrypt_file("plain", "opened", passphrase, PALLADION_FILE_REPLACE) == 0);
+    CHECK(palladion_decrypt_file("opened", "opened2", passphrase, 0) == 0);
+    CHECK(has("opened2", text, len));
+
+    FAILS_WITH(ENOENT, palladion_encrypt_file("missing", "new", key, 0));
+    FAILS_WITH(ENOENT, palladion_encrypt_file("plain", "no/such/folder", key, 0));
+    FAILS_WITH(EISDIR, palladion_encrypt_file(".", "new", key, 0));
+    FAILS_WITH(EISDIR, palladion_encrypt_file("plain", ".", key, PALLADION_FILE_REPLACE));
+    FAILS(palladion_encrypt_file("plain", "plain", key, PALLADION_FILE_REPLACE));
+    FAILS(palladion_encrypt_file("plain", "new", key, 2));
+    FAILS(palladion_encrypt_file(NULL, "new", key, 0));
+    FAILS(palladion_encrypt_file("plain", NULL, key, 0));
+    FAILS(palladion_encrypt_file("plain", "new", NULL, 0));
+    FAILS(palladion_decrypt_file(NULL, "new", key, 0));
+    CHECK(has("plain", text, len));
+
+    /* A failure leaves the old file, and nothing else. */
+    int before = files_here();
+    write_file("old", "old", 3, 0600);
+    CHECK(palladion_decrypt_file("opened", "old", key, PALLADION_FILE_REPLACE) ==
+          PALLADION_FILE_NEEDS_PASSPHRASE);
+    CHECK(palladion_decrypt_file("plain", "old", key, PALLADION_FILE_REPLACE) ==
+          PALLADION_FILE_NOT_PALLADION);
+    struct stat sealed;
+    CHECK(stat("sealed", &sealed) == 0 && truncate("sealed", sealed.st_size - 1) == 0);
+    CHECK(palladion_decrypt_file("sealed", "old", key, PALLADION_FILE_REPLACE) ==
+          PALLADION_FILE_TRUNCATED);
+    CHECK(has("old", "old", 3) && files_here() == before + 1);
+    CHECK(palladion_decrypt_file("sealed", "new", key, 0) == PALLADION_FILE_TRUNCATED);
+    CHECK(files_here() == before + 1);
+
+    /* Descriptors continue where they are, and stay open. */
+    int from = open("plain", O_RDONLY), to = open("old", O_RDWR);
+    CHECK(lseek(from, 5, SEEK_SET) == 5 && lseek(to, 3, SEEK_SET) == 3);
+    CHECK(palladion_encrypt_fd(from, to, key) == 0);
+    CHECK(write(to, "x", 1) == 1 && close(from) == 0 && lseek(to, 3, SEEK_SET) == 3);
+    from = to, to = open("opened2", O_WRONLY | O_TRUNC);
+    CHECK(palladion_decrypt_fd(from, to, key) == PALLADION_FILE_EXTENDED);
+    CHECK(has("opened2", text + 5, len - 5));
+    FAILS_WITH(EBADF, palladion_encrypt_fd(-1, to, key));
+    FAILS_WITH(EBADF, palladion_encrypt_fd(from, 9999, key));
+    FAILS(palladion_decrypt_fd(from, to, NULL));
+    CHECK(close(from) == 0);
+    FAILS_WITH(EBADF, palladion_decrypt_fd(to, to, key)); /* it cannot be read */
+    CHECK(close(to) == 0);
+    unlink("sealed"), unlink("opened"), unlink("opened2"), unlink("old");
+}
+
+static void key_files(void)
+{
+    const char *line = "palladion-key-1:"
+                       "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a\n"
+                       "# check: 72109520\n";
+    uint8_t bytes[PALLADION_FILE_KEYBYTES];
+    memset(bytes, 0x5a, sizeof bytes);
+    write_file("key", line, strlen(line), 0600);
+    palladion_secret *from_file = palladion_secret_from_key_file("key");
+    palladion_secret *same = palladion_secret_from_key(bytes);
+    CHECK(from_file);
+    size_t sealed = seal(from_file, 0, CHUNK, text, 10, 10, file);
+    CHECK(opens(same, file, sealed, 100, text, 10) == 0);
+    FAILS(palladion_encrypt_file("plain", "key", from_file, PALLADION_FILE_REPLACE));
+    CHECK(has("key", line, strlen(line)));
+    palladion_secret_free(from_file);
+    palladion_secret_free(same);
+
+    IS_NULL(ENOENT, palladion_secret_from_key_file("missing"));
+    CHECK(chmod("key", 0644) == 0);
+    IS_NULL(EACCES, palladion_secret_from_key_file("key"));
+    write_file("key", "palladion-key-1:5a\n", 19, 0600);
+    IS_NULL(EBADMSG, palladion_secret_from_key_file("key"));
+    write_file("key", text, 1000, 0600);
+    IS_NULL(EBADMSG, palladion_secret_from_key_file("key"));
+    memset(file, '\n', ROOM);
+    memcpy(file, line, strlen(line));
+    write_file("key", file, 65 << 10, 0600);
+    IS_NULL(EBADMSG, palladion_secret_from_key_file("key"));
+    CHECK(unlink("key") == 0);
+}
+
+/* With an argument: only short files. */
+int main(int argc, char **argv)
+{
+    uint8_t bytes[PALLADION_FILE_KEYBYTES];
+    char folder[] = "/tmp/palladion-test-XXXXXX";
+    (void) argv;
+    palladion_random_or_abort(text, sizeof text);
+    palladion_random_or_abort(bytes, sizeof bytes);
+    key = palladion_secret_from_key(bytes);
+    palladion_wipe(bytes, sizeof bytes);
+    passphrase = palladion_secret_from_passphrase("open sesame", 11, 32, 1);
+    CHECK(key && passphrase);
+
+    round_trips(argc > 1);
+    changed_files();
+    wrong_secrets();
+    arguments();
+    CHECK(mkdtemp(folder) && chdir(folder) == 0);
+    files(argc > 1 ? 1000 : ROOM);
+    key_files();
+    CHECK(unlink("plain") == 0 && chdir("/") == 0 && rmdir(folder) == 0);
+    palladion_secret_free(key);
+    palladion_secret_free(passphrase);
+    printf("palladion_file.h is as it says\n");
+    return 0;
+}
