@@ -128,7 +128,7 @@ compile() { # TEST OUT COMPILER... : a test with libpalladion
     echo "== $compiler $*"
     "$out"
 }
-for test in interface extra file raf; do
+for test in interface extra file raf sodium; do
     compile $test gcc gcc -std=c99
     compile $test g++ g++ -std=c++17 -x c++
     compile $test sanitized gcc -std=c99 -O0 -fsanitize=address,undefined -fno-sanitize-recover
@@ -245,7 +245,7 @@ then
         make -s -C "$capi" install SHARED=0 PREFIX="$work/musl" \
         CARGO="$musl_cargo" CARGO_FLAGS="${musl_flags[*]} --target $musl" >/dev/null
     unset RUSTC RUSTC_BOOTSTRAP RUSTFLAGS
-    for test in interface extra file raf; do
+    for test in interface extra file raf sodium; do
         musl-gcc -std=c99 -static "${strict[@]}" -I"$work/musl/include/palladion" \
             "$capi/tests/$test.c" ${stub[@]+"${stub[@]}"} \
             "$work/musl/lib/libpalladion.a" -o "$work/bin/$test-musl"

@@ -62,8 +62,8 @@ fn result(done: Result<(), Failure>) -> c_int {
 }
 
 /// # Safety
-/// `from` and `to` null or ended by a zero; `secret` null, or from `palladion_secret_from_…` and not
-/// freed.
+/// `from` and `to` null or ended by a zero; `secret` null, or from `palladion_secret_from_…` and
+/// not freed.
 unsafe fn names(
     encrypt: bool,
     from: *const c_char,
