@@ -5,8 +5,9 @@
 .ci/docs.py FOLDER   fails if a page of the built site does
 mdbook build         builds the site; calls this as a preprocessor (book.toml)
 
-On the site, a page in docs/ that is nothing but {{#include FILE}} is that file. Links to other
-pages lead to these, and links to other files of the repository lead to them on GitHub.
+On the site, a page in docs/ that is nothing but {{#include FILE}} is that file or, for a C header,
+the reference in its comments. Links to other pages lead to these, and links to other files of the
+repository lead to them on GitHub.
 """
 
 import html.parser
@@ -94,6 +95,37 @@ def check_site(root):
                 yield f"{path}: no heading {link}"
 
 
+def reference(header):
+    """Returns the comments of a header in C, with what they are about, as Markdown."""
+    yield f"# {os.path.basename(header)}\n"
+    blocks = re.finditer(r"/\*(\*?)(.*?)\*/\n?(.*?)(?=\n\n|\n\}.*?;\n|\Z)(\n\}[^\n]*)?",
+                         read(header), re.S)
+    for position, (is_doc, comment, code, end) in enumerate(block.groups() for block in blocks):
+        if not is_doc and position > 0:
+            continue
+        # Bullets, HTML and emphasis are the only Markdown to mind.
+        text = re.sub(r"^ \* ?", "", comment.strip(), flags=re.M).removeprefix("* ").strip()
+        text = text.replace("<", "&lt;").replace("*", "\\*")
+        text, *tags = re.split(r"\s*@(?=param|return)", text)
+        if is_doc:
+            names = re.findall(r"^#define (\w+)|^(?!#|typedef).*?\b([a-z]\w+)\(|^typedef .*?(\w+);",
+                               code, re.M) or re.findall(r"\}()() *(\w+);", end or "")
+            names = ["".join(name) for name in names]
+            if "/**" in code and not end:  # constants, each with its comment
+                code, text = f"/**{comment}*/\n{code}", ""
+            others = ", ".join(f"`{name}`" for name in names[1:3]) + ", …" * (len(names) > 3)
+            yield f"## `{names[0]}`{others and ', ' + others}\n"
+            yield f"```c\n{code.strip()}{end or ''}\n```\n"
+        yield text + "\n"
+        for tag in tags:
+            kind, rest = tag.split(None, 1)
+            if kind == "param":
+                name, rest = rest.split(None, 1)
+                kind = f"`{name}`:"
+            yield f"- {kind.replace('return', '**returns**')} {' '.join(rest.split())}"
+        yield ""
+
+
 def prepare(items):
     """Rewrites the links in the chapters, which come as mdBook's JSON."""
     chapters = list(walk(items))
@@ -102,7 +134,8 @@ def prepare(items):
         path = "docs/" + chapter["source_path"]
         if included := INCLUDE.fullmatch(chapter["content"]):
             path = os.path.normpath(os.path.join("docs", included[1]))
-            chapter["content"] = read(path)
+            is_header = path.endswith(".h")
+            chapter["content"] = "\n".join(reference(path)) if is_header else read(path)
         sources[path] = chapter
     for path, chapter in sources.items():
         here = os.path.dirname(chapter["path"])

@@ -1,7 +1,7 @@
 /*
- * libsodium's names for AEGIS-128L and AEGIS-256, with the same bytes and results, for programs that
- * call crypto_aead_aegis128l_… or crypto_aead_aegis256_…: include this after <sodium.h>, or instead
- * of it. Those calls then go to this library, and all others still to libsodium.
+ * libsodium's names for AEGIS-128L and AEGIS-256, with the same bytes and results, for programs
+ * that call crypto_aead_aegis128l_… or crypto_aead_aegis256_…: include this after <sodium.h>, or
+ * instead of it. Those calls then go to this library, and all others still to libsodium.
  *
  * One thing differs: a message of more than …_MESSAGEBYTES_MAX bytes fails instead of ending the
  * program.
