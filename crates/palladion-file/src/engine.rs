@@ -47,7 +47,8 @@ impl Options<'_> {
 
 /// Reads pieces into buffers for a sealed chunk of `buffer_len` bytes until `read` has none left or
 /// something fails, does `work` on each, several at a time, and gives the results to `write` in the
-/// order of the pieces. After a piece that `is_last`, nothing is read, and nothing can be cancelled.
+/// order of the pieces. After a piece that `is_last`, nothing is read, and nothing can be
+/// cancelled.
 pub(crate) fn run<T: Send>(
     buffer_len: usize,
     options: Options<'_>,
