@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::buffer::{In, Target, work_on};
-use crate::error::{OrRaise, VerificationError, error};
+use crate::error::{NOT_AUTHENTIC, OrRaise, VerificationError, error};
 use crate::nonces::Nonces;
 
 /// The buffers of many messages and their associated data, held.
@@ -177,7 +177,7 @@ pub fn open_many<'py>(
         if why != palladion::Error::VerificationFailed {
             return Err(error(why));
         }
-        let failed = VerificationError::new_err(format!("message {first}: {why}"));
+        let failed = VerificationError::new_err(format!("message {first}: {NOT_AUTHENTIC}"));
         failed.value(py).setattr("index", first)?;
         return Err(failed);
     }

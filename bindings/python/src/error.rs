@@ -14,14 +14,21 @@ create_exception!(
     palladion,
     VerificationError,
     PalladionError,
-    "The key is wrong, or ciphertext, tag, nonce or associated data were changed."
+    "The data is not authentic.\n\n\
+     The key, the nonce, the associated data, the algorithm or the tag size is wrong, or the\n\
+     ciphertext or the tag was changed. Nothing tells which."
 );
+
+/// The message of [`VerificationError`]. That of the core names neither algorithm nor tag_size,
+/// which its callers choose when they compile.
+pub const NOT_AUTHENTIC: &str = "verification failed: the key, nonce, associated data, algorithm \
+                                 or tag_size is wrong, or the ciphertext or tag was changed";
 
 /// Converts an error of the core to an exception.
 #[cold]
 pub fn error(error: palladion::Error) -> PyErr {
     match error {
-        palladion::Error::VerificationFailed => VerificationError::new_err(error.to_string()),
+        palladion::Error::VerificationFailed => VerificationError::new_err(NOT_AUTHENTIC),
         palladion::Error::Backend(_) => PyRuntimeError::new_err(error.to_string()),
         palladion::Error::NoRandomness => PyOSError::new_err(error.to_string()),
         _ => PyValueError::new_err(error.to_string()),

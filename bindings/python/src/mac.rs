@@ -8,13 +8,12 @@ use pyo3::types::PyBytes;
 
 use crate::algorithm::{MAX_LEN, Name, copy};
 use crate::buffer::{In, lock, work_on};
-use crate::error::{OrRaise, error};
+use crate::error::{OrRaise, VerificationError, error};
 
 /// A message authentication code (RFC 10032, section 8), used like hashlib.
 ///
-/// Mac(key, data=b'', *, algorithm='AEGIS-256X2', nonce=None, digest_size=32) The key has 16 or 32
-/// bytes; do not use it for encryption too. The nonce may be the same for all messages; the default
-/// is all zeros.
+/// The key has 16 or 32 bytes; do not use it for encryption too. The nonce may be the same for all
+/// messages; the default is all zeros. Tags have digest_size bytes: 16 or 32.
 ///
 /// >>> import palladion
 /// >>> key = palladion.generate_key()
@@ -94,7 +93,13 @@ impl Mac {
     /// if they differ.
     fn verify(&self, py: Python<'_>, tag: In<'_, '_>) -> PyResult<()> {
         let tag = copy("tag", tag.bytes(), self.digest_len)?;
-        self.current(py).verify(&tag[..self.digest_len]).or_raise()
+        self.current(py).verify(&tag[..self.digest_len]).map_err(|why| match why {
+            palladion::Error::VerificationFailed => VerificationError::new_err(
+                "verification failed: the key, nonce or algorithm is wrong, or the data or tag was \
+                 changed",
+            ),
+            _ => error(why),
+        })
     }
 
     /// Returns a copy with the same key, nonce and data.

@@ -255,7 +255,7 @@ def test_many(cipher: Cipher) -> None:
     for index in (0, 77, 149):
         changed = list(sealed)
         changed[index] = sealed[index][:-1] + bytes([sealed[index][-1] ^ 1])
-        with pytest.raises(VerificationError, match=f"message {index}: ") as raised:
+        with pytest.raises(VerificationError, match=f"message {index}: .*tag_size") as raised:
             cipher.open_many(changed, ads)
         assert raised.value.index == index
     with pytest.raises(ValueError, match="ads must have 2 items"):
@@ -324,7 +324,7 @@ def test_mac_objects(algorithm: str, key: bytes) -> None:
     assert mac.digest() == mac.digest() and bytes.fromhex(mac.hexdigest()) == mac.digest()
     assert fork.digest() == copy.copy(fork).digest() == copy.deepcopy(fork).digest() != mac.digest()
     mac.verify(mac.digest())
-    with pytest.raises(VerificationError):
+    with pytest.raises(VerificationError, match="key, nonce or algorithm is wrong"):
         mac.verify(fork.digest())
     mac.reset()
     assert mac.digest() == palladion.mac(key, b"", algorithm=algorithm, digest_size=16)
