@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::io::{self, Read, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use palladion_file::{
@@ -13,6 +13,7 @@ use palladion_file::{
     KeyFileError, MasterKey, Passphrase, Secret, open_to_others, output,
 };
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use zeroize::Zeroizing;
@@ -398,7 +399,13 @@ const AGAIN: &str = "an encrypted file was used again before an earlier call had
 
 /// Encrypts what is written to it into a file object.
 #[pyclass(module = "palladion", frozen)]
-pub struct FileWriter(Turns<Option<EncryptWriter<Writer>>>);
+pub struct FileWriter {
+    writer: Turns<Option<EncryptWriter<Writer>>>,
+    /// The reference in the writer, for the garbage collector.
+    target: Arc<Py<PyAny>>,
+    /// Bytes written so far.
+    position: AtomicU64,
+}
 
 fn closed() -> PyErr {
     PyValueError::new_err("I/O operation on closed file")
@@ -420,31 +427,37 @@ impl FileWriter {
         check_new_passphrase(passphrase.as_ref())?;
         let secret = Owned::new(key, passphrase)?;
         let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
-        let writer = py.detach(|| {
-            EncryptWriter::with(
-                secret.get(),
-                algorithm.0,
-                chunk_size,
-                kdf,
-                Writer::new(Object::new(target, None)),
-            )
-        });
-        Ok(Self(Turns::new(Some(writer.map_err(|error| file_error(py, error))?), AGAIN)))
+        let writer = Writer::new(Object::new(target, None));
+        let target = writer.object.object.clone();
+        let writer =
+            py.detach(|| EncryptWriter::with(secret.get(), algorithm.0, chunk_size, kdf, writer));
+        let writer = writer.map_err(|error| file_error(py, error))?;
+        Ok(Self { writer: Turns::new(Some(writer), AGAIN), target, position: AtomicU64::new(0) })
+    }
+
+    /// The object of Python that owns this one breaks a cycle when it is cleared.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&*self.target)
     }
 
     /// Encrypts all of data, or raises. After an error, every later call raises too, so that the
     /// file gets no end.
     fn write(&self, py: Python<'_>, data: In<'_, '_>) -> PyResult<usize> {
         let bytes = data.bytes();
-        self.0.with(py, |writer| {
+        self.writer.with(py, |writer| {
             let writer = writer.as_mut().ok_or_else(closed)?;
             py.detach(|| writer.write_all(bytes)).map_err(|error| io_error(py, error))?;
+            self.position.fetch_add(bytes.len() as u64, Ordering::Relaxed);
             Ok(bytes.len())
         })
     }
 
+    fn tell(&self) -> u64 {
+        self.position.load(Ordering::Relaxed)
+    }
+
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        self.0.with(py, |writer| {
+        self.writer.with(py, |writer| {
             let writer = writer.as_mut().ok_or_else(closed)?;
             py.detach(|| writer.flush()).map_err(|error| io_error(py, error))
         })
@@ -452,7 +465,7 @@ impl FileWriter {
 
     /// Writes the last chunk.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
-        self.0.with(py, |writer| {
+        self.writer.with(py, |writer| {
             let writer = writer.take().ok_or_else(closed)?;
             py.detach(|| writer.finish()).map(drop).map_err(|error| file_error(py, error))
         })
@@ -461,13 +474,19 @@ impl FileWriter {
     /// Drops the writer without writing the end of the file.
     fn abandon(&self, py: Python<'_>) -> PyResult<()> {
         // Drop it after unlocking, because that may run the destructor of a Python object.
-        self.0.with(py, |writer| Ok(writer.take())).map(drop)
+        self.writer.with(py, |writer| Ok(writer.take())).map(drop)
     }
 }
 
 /// Decrypts a file object as it is read.
 #[pyclass(module = "palladion", frozen)]
-pub struct FileReader(Turns<DecryptReader<Reader>>);
+pub struct FileReader {
+    reader: Turns<DecryptReader<Reader>>,
+    /// The reference in the reader, for the garbage collector.
+    source: Arc<Py<PyAny>>,
+    /// Bytes read so far.
+    position: AtomicU64,
+}
 
 #[pymethods]
 impl FileReader {
@@ -480,15 +499,28 @@ impl FileReader {
         passphrase: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (secret, reader) = (Owned::new(key, passphrase)?, Reader(Object::new(source, None)));
+        let source = reader.0.object.clone();
         let reader = py.detach(|| DecryptReader::new(secret.get(), reader));
-        Ok(Self(Turns::new(reader.map_err(|error| file_error(py, error))?, AGAIN)))
+        let reader = reader.map_err(|error| file_error(py, error))?;
+        Ok(Self { reader: Turns::new(reader, AGAIN), source, position: AtomicU64::new(0) })
+    }
+
+    /// As in [`FileWriter`].
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&*self.source)
     }
 
     fn readinto(&self, py: Python<'_>, mut buffer: Out<'_>) -> PyResult<usize> {
         let bytes = buffer.bytes();
-        self.0.with(py, |reader| {
-            py.detach(|| reader.read(bytes)).map_err(|error| io_error(py, error))
+        self.reader.with(py, |reader| {
+            let read = py.detach(|| reader.read(bytes)).map_err(|error| io_error(py, error))?;
+            self.position.fetch_add(read as u64, Ordering::Relaxed);
+            Ok(read)
         })
+    }
+
+    fn tell(&self) -> u64 {
+        self.position.load(Ordering::Relaxed)
     }
 }
 

@@ -19,6 +19,7 @@ import sys
 import textwrap
 import threading
 import warnings
+import weakref
 from typing import Any, Callable
 
 import palladion
@@ -693,6 +694,23 @@ def test_layers_of_others_are_collected() -> None:
             del file
             gc.collect()
         assert not is_complete(target.getvalue())
+
+
+def test_cycles_are_collected() -> None:
+    """Otherwise their keys would stay in memory."""
+
+    class Owner(io.BytesIO):
+        layer: object
+
+    encrypted = io.BytesIO()
+    files.encrypt_file(io.BytesIO(b"text"), encrypted, key=KEY)
+    for layer in (files.EncryptWriter, files.DecryptReader):
+        owner = Owner(encrypted.getvalue())
+        owner.layer = layer(owner, key=KEY)  # type: ignore[operator]
+        there = weakref.ref(owner)
+        del owner
+        gc.collect()
+        assert there() is None
 
 
 def test_text_that_cannot_be_written(tmp_path: pathlib.Path) -> None:

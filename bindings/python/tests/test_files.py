@@ -89,10 +89,43 @@ def test_pieces(tmp_path: pathlib.Path) -> None:
         files.open(path, "xb", key=KEY)
     for mode in ("a", "r+b", "rbt", "", "wbx"):
         with pytest.raises(ValueError, match="mode"):
-            files.open(path, mode, key=KEY)  # type: ignore[call-overload]
+            files.open(path, mode, key=KEY)
     with pytest.raises(ValueError, match="need a text mode"):
-        files.open(path, "rb", key=KEY, encoding="utf-8")  # type: ignore[call-overload]
+        files.open(path, "rb", key=KEY, encoding="utf-8")
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_names_modes_and_positions(tmp_path: pathlib.Path) -> None:
+    """The same as those of the files that io opens."""
+    content, path = text(3_000_000), tmp_path / "file"
+    for mode in ("wb", "xb", "wt", "xt", "rb", "rt", "r"):
+        if mode[0] == "x":
+            path.unlink()
+        with files.open(path, mode, key=KEY) as file:
+            assert (file.name, file.mode) == (path, mode if len(mode) == 2 else "rb")
+    with files.open(path, "wb", key=KEY, chunk_size=1024) as file:
+        for end in (0, 10, 5000, 2_500_000, 2_500_001, len(content)):
+            file.write(content[file.tell() : end])
+            assert file.tell() == end
+            if end == 5000:
+                file.flush()
+    with files.open(path, key=KEY) as file:
+        for size in (0, 10, 5000, 2_500_000, -1):
+            start = file.tell()
+            assert file.read(size) == content[start : file.tell()]
+        assert file.tell() == len(content) and not file.seekable()
+        with pytest.raises(io.UnsupportedOperation):
+            file.seek(0)
+    with pytest.raises(ValueError, match="closed"):
+        file.tell()
+    # A file object's name is that of the one below, if there is one.
+    with io.open(path, "rb") as below, files.open(below, key=KEY) as file:
+        assert file.name == below.name
+    writer = files.EncryptWriter(io.BytesIO(), key=KEY)
+    assert not hasattr(writer, "name") and writer.mode == "wb" and writer.tell() == 0
+    writer.close()
+    with pytest.raises(ValueError, match="closed"):
+        writer.tell()
 
 
 def test_what_is_not_complete_does_not_appear(tmp_path: pathlib.Path) -> None:
@@ -309,6 +342,12 @@ def test_paths(tmp_path: pathlib.Path) -> None:
     assert target.read_bytes() == b"old"
     files.encrypt_file(source, target, key=KEY, overwrite=True)
     assert sorted(os.listdir(tmp_path)) == ["source", "target"]
+    names = [os.fsencode(tmp_path / name) for name in ("source", "target", "key")]
+    files.save_key(names[2], KEY)
+    files.encrypt_file(names[0], names[1], key_file=names[2], overwrite=True)
+    files.decrypt_file(names[1], names[0], key_file=names[2], overwrite=True)
+    with files.open(names[1], key=files.load_key(names[2])) as file:
+        assert file.read() == b"text" and not files.needs_passphrase(names[1])
     if os.name != "nt":
         target.chmod(0o640)
         files.encrypt_file(source, target, key=KEY, overwrite=True)

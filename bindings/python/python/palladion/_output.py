@@ -116,3 +116,19 @@ class Layer(io.RawIOBase):
     """A file object that reads or writes another one."""
 
     _under: Any = None
+    _native: Any = None
+    #: The mode: "rb", "wb" or "xb".
+    mode = "rb"
+    #: The name of the file, if it has one, as given to open().
+    name: Any
+
+    def __init__(self, under: Any, native: Any) -> None:
+        self._under, self._native = under, native
+        if hasattr(under, "name"):
+            self.name = under.name
+
+    def tell(self) -> int:
+        """The number of decrypted bytes before the position."""
+        if self.closed or self._native is None:
+            raise ValueError("I/O operation on closed file")
+        return cast(int, self._native.tell())

@@ -36,7 +36,7 @@ import os
 import stat
 import warnings
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, Union, cast, overload
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO, Union, cast, overload
 
 from . import _native, _output
 from ._native import PalladionError, VerificationError
@@ -68,7 +68,7 @@ __all__ = [
     "save_key",
 ]
 
-Path = Union[str, "os.PathLike[str]"]
+Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 
 class FileError(PalladionError):
@@ -224,6 +224,8 @@ def _to(
 ) -> int:
     if threads is not None and threads < 1:
         raise ValueError(f"threads must be at least 1, not {threads}")
+    if _output.is_path(source):
+        source = os.fsdecode(source)
     # If the source is missing, the error names it.
     may_wait = _output.is_path(source) and not stat.S_ISREG(os.stat(source).st_mode)
     with contextlib.ExitStack() as stack:
@@ -247,6 +249,8 @@ class EncryptWriter(_output.Layer):
     :meth:`close` writes no end either. The underlying file object is not closed.
     """
 
+    mode = "wb"
+
     def __init__(
         self,
         target: BinaryIO,
@@ -258,11 +262,9 @@ class EncryptWriter(_output.Layer):
         chunk_size: int = _DEFAULT_CHUNK_SIZE,
         kdf: tuple[int, int, int] | None = None,
     ) -> None:
-        self._native: _native.FileWriter | None = None
         _output.refuse_same(target, key_file=key_file)
         key = _key(key, key_file, passphrase)
-        self._under = target
-        self._native = _native.FileWriter(
+        native = _native.FileWriter(
             target,
             key=key,
             passphrase=passphrase,
@@ -270,6 +272,7 @@ class EncryptWriter(_output.Layer):
             chunk_size=chunk_size,
             kdf=kdf,
         )
+        super().__init__(target, native)
 
     def writable(self) -> bool:
         """Yes."""
@@ -279,7 +282,7 @@ class EncryptWriter(_output.Layer):
         """Encrypts all of ``data``; an incomplete chunk is kept until more data comes."""
         if self._native is None:
             raise ValueError("I/O operation on closed file")
-        return self._native.write(data)
+        return cast(int, self._native.write(data))
 
     def flush(self) -> None:
         """Passes complete chunks on and flushes the underlying file object."""
@@ -334,8 +337,8 @@ class DecryptReader(_output.Layer):
         passphrase: str | Buffer | None = None,
     ) -> None:
         key = _key(key, key_file, passphrase)
-        self._under = source
-        self._native = _native.FileReader(source, key=key, passphrase=passphrase)
+        native = _native.FileReader(source, key=key, passphrase=passphrase)
+        super().__init__(source, native)
 
     def readable(self) -> bool:
         """Yes."""
@@ -345,7 +348,7 @@ class DecryptReader(_output.Layer):
         """Reads up to ``len(buffer)`` bytes into a buffer; returns their number, 0 at the end."""
         if self.closed:
             raise ValueError("I/O operation on closed file")
-        return self._native.readinto(buffer)
+        return cast(int, self._native.readinto(buffer))
 
 
 class _Closing(io.BufferedReader):
@@ -497,6 +500,21 @@ def open(
     chunk_size: int = ...,
     kdf: tuple[int, int, int] | None = ...,
 ) -> BinaryIO: ...
+@overload
+def open(
+    file: Path | BinaryIO,
+    mode: str,
+    *,
+    key: Buffer | None = ...,
+    key_file: Path | None = ...,
+    passphrase: str | Buffer | None = ...,
+    algorithm: str = ...,
+    chunk_size: int = ...,
+    kdf: tuple[int, int, int] | None = ...,
+    encoding: str | None = ...,
+    errors: str | None = ...,
+    newline: str | None = ...,
+) -> IO[Any]: ...
 def open(
     file: Path | BinaryIO,
     mode: str = "rb",
@@ -510,12 +528,12 @@ def open(
     encoding: str | None = None,
     errors: str | None = None,
     newline: str | None = None,
-) -> BinaryIO | TextIO:
+) -> IO[Any]:
     """Opens an encrypted file, like :func:`gzip.open`.
 
     ``mode`` is ``"rb"`` to read, ``"wb"`` to write a new file, or ``"xb"`` to write a file that
     must not exist yet; with ``t`` instead of ``b`` for text. ``file`` is a path or a binary file
-    object.
+    object. The result has ``name``, ``mode`` and, if binary, ``tell()``, but cannot seek.
 
     A written file appears once it is closed, or at the end of ``with``. If an exception leaves the
     ``with`` block, or the file is collected or left open, it does not appear, and an existing file
@@ -534,7 +552,8 @@ def open(
             beneath = cast(BinaryIO, file)
             if _output.is_path(file):
                 beneath = stack.enter_context(_output.open_input(file))
-            reader = DecryptReader(beneath, key=key, passphrase=passphrase)
+            raw: _output.Layer
+            raw = reader = DecryptReader(beneath, key=key, passphrase=passphrase)
             binary = _Closing(reader, beneath if _output.is_path(file) else None)
             stack.pop_all()
         else:
@@ -544,7 +563,7 @@ def open(
                 target = cast(BinaryIO, stack.enter_context(appearing))
             else:
                 _output.refuse_same(target, key_file=key_file)
-            writer = EncryptWriter(
+            raw = writer = EncryptWriter(
                 target,
                 key=key,
                 passphrase=passphrase,
@@ -552,10 +571,15 @@ def open(
                 chunk_size=chunk_size,
                 kdf=kdf,
             )
+            raw.mode = f"{kind}b"
             binary = _Appearing(writer, stack.pop_all())
-    if text:
-        return _Text(binary, encoding, errors, newline)
-    return cast(BinaryIO, binary)
+    if _output.is_path(file):
+        raw.name = file
+    if not text:
+        return cast(BinaryIO, binary)
+    layer = _Text(binary, encoding, errors, newline)
+    layer.mode = mode  # type: ignore[misc]  # as io.open does
+    return layer
 
 
 def needs_passphrase(file: Path | BinaryIO) -> bool:
