@@ -72,6 +72,9 @@ timeout 100 "$python" -m pytest -q -p no:cacheprovider --doctest-modules --pyarg
 echo "== Types"
 "$python" -m mypy --strict -p palladion --no-error-summary
 "$python" -m mypy.stubtest palladion --allowlist tests/stubtest-allowlist.txt
-"$work/venv/bin/pyright" --pythonpath "$python" --warnings tests/typed_program.py
+for version in 3.9 3.13; do
+    "$work/venv/bin/pyright" --pythonversion "$version" --pythonpath "$python" --warnings \
+        tests/typed_program.py
+done
 "$python" -m mypy --strict tests/typed_program.py
 echo "passed"

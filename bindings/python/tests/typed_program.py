@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 
+import numpy as np
 import palladion
-from palladion import files
+from numpy.typing import NDArray
+from palladion import files, raf
 
 
 def messages(key: bytes) -> bytes:
@@ -41,3 +43,15 @@ def encrypted_files(key: bytes) -> str | None:
             return file.read().decode()
     except files.DamagedError as error:
         return error.hint
+
+
+def arrays(cipher: palladion.Cipher, array: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    cipher.seal(array, array)
+    files.save_key(b"my.key", array)
+    raf.open("disk.raf", key=array).readinto(array)
+    return cipher.open(array, into=array)
+
+
+def any_mode(mode: str, path: bytes) -> tuple[str, int]:
+    with files.open(path, mode, key_file=b"my.key") as file:
+        return file.mode, file.tell()

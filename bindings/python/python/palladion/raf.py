@@ -587,7 +587,7 @@ class RafFile(io.RawIOBase):
         if commitment is None:
             raf.verify()
             return
-        expected = bytes(commitment)
+        expected = bytes(cast(bytes, commitment))
         raf.rebuild_tree()
         if not hmac.compare_digest(raf.commitment(), expected):
             raise TreeMismatchError("the file does not match the commitment")

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from .._native import Buffer
+    from .._native import HasBuffer as Buffer
 
 __version__ = "0.2.0"  # the value in pyaegis 0.3.1
 
