@@ -59,6 +59,7 @@ fi
 
 echo "== For Python 3.11 and later"
 install cp311
+"$python" "$package/../../scripts/python-docstrings.py" --check
 if [ -n "${QUICK:-}" ]; then
     timeout 300 "$python" -X dev -m pytest -q -p no:cacheprovider \
         tests/test_{vectors,cipher,files,failures,output,raf}.py

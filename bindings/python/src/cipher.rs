@@ -14,9 +14,9 @@ use crate::pieces::{Decryptor, Encryptor, UnverifiedDecryptor};
 
 /// An authenticated cipher with its key.
 ///
-/// Cipher(key, algorithm='AEGIS-256X2', *, tag_size=32) algorithm is one of palladion.ALGORITHMS.
-/// Keys and nonces have 16 bytes for the AEGIS-128 family and 32 bytes for the AEGIS-256 family.
-/// Tags have 16 or 32 bytes. Any number of threads can use a cipher at once.
+/// algorithm is one of palladion.ALGORITHMS. Keys and nonces have 16 bytes for the AEGIS-128 family
+/// and 32 bytes for the AEGIS-256 family. Tags have 16 or 32 bytes. Any number of threads can use a
+/// cipher at once.
 ///
 /// >>> import palladion
 /// >>> cipher = palladion.Cipher(palladion.generate_key())
@@ -58,8 +58,9 @@ impl Cipher {
 
     /// Encrypts.
     ///
-    /// # Safety The requirements of `Message`. Its pointers must stay valid until this returns,
-    /// even without the interpreter's lock.
+    /// # Safety
+    /// The requirements of `Message`. Its pointers must stay valid until this returns, even without
+    /// the interpreter's lock.
     #[inline]
     unsafe fn seal_raw(&self, py: Python<'_>, message: Message) -> PyResult<()> {
         let (algorithm, call) = (self.inner.algorithm(), Call { message });

@@ -214,8 +214,7 @@ impl UnverifiedDecryptor {
 /// An endless stream of bytes from a key and a nonce (RFC 10032, section 7), without
 /// authentication.
 ///
-/// KeyStream(key, nonce=None, *, algorithm='AEGIS-256X2') The default nonce is all zeros; a key
-/// then always gives the same stream.
+/// The default nonce is all zeros; a key then always gives the same stream.
 ///
 /// >>> import palladion
 /// >>> key = bytes(32)

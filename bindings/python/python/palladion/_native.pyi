@@ -18,15 +18,24 @@ _B = TypeVar("_B", bound=Buffer)
 
 __version__: str
 
-class PalladionError(Exception): ...
+class PalladionError(Exception):
+    """The base of the exceptions of this package."""
 
 class VerificationError(PalladionError):
+    """The data is not authentic.
+
+    The key, the nonce, the associated data, the algorithm or the tag size is wrong, or the
+    ciphertext or the tag was changed. Nothing tells which.
+    """
     index: int
     """The index of the first message that is not authentic. Only open_many() sets it."""
 
-def generate_key(algorithm: str = "AEGIS-256X2") -> bytes: ...
-def generate_nonce(algorithm: str = "AEGIS-256X2") -> bytes: ...
-def backend() -> str: ...
+def generate_key(algorithm: str = "AEGIS-256X2") -> bytes:
+    """A new random key for an algorithm: 16 or 32 bytes."""
+def generate_nonce(algorithm: str = "AEGIS-256X2") -> bytes:
+    """A random nonce for an algorithm: 16 or 32 bytes."""
+def backend() -> str:
+    """The name of the backend in use, for example "vaes-avx512" or "portable"."""
 def key_size(algorithm: str) -> int: ...
 def mac(
     key: Buffer,
@@ -35,35 +44,69 @@ def mac(
     algorithm: str = "AEGIS-256X2",
     nonce: Buffer | None = None,
     digest_size: int = 32,
-) -> bytes: ...
+) -> bytes:
+    """Computes a message authentication code in one call; see Mac."""
 
 @final
 class Cipher:
+    """An authenticated cipher with its key.
+
+    algorithm is one of palladion.ALGORITHMS. Keys and nonces have 16 bytes for the AEGIS-128
+    family and 32 bytes for the AEGIS-256 family. Tags have 16 or 32 bytes. Any number of
+    threads can use a cipher at once.
+
+    >>> import palladion
+    >>> cipher = palladion.Cipher(palladion.generate_key())
+    >>> sealed = cipher.seal(b"attack at dawn", b"header")
+    >>> cipher.open(sealed, b"header")
+    b'attack at dawn'
+    """
     def __new__(
         cls, key: Buffer, algorithm: str = "AEGIS-256X2", *, tag_size: int = 32
     ) -> Cipher: ...
     @property
-    def algorithm(self) -> str: ...
+    def algorithm(self) -> str:
+        """The standard's name of the cipher."""
     @property
-    def key_size(self) -> int: ...
+    def key_size(self) -> int:
+        """Bytes in the key: 16 or 32."""
     @property
-    def nonce_size(self) -> int: ...
+    def nonce_size(self) -> int:
+        """Bytes in a nonce: 16 or 32, the same as in the key."""
     @property
-    def tag_size(self) -> int: ...
+    def tag_size(self) -> int:
+        """Bytes in a tag: 16 or 32."""
     @property
-    def overhead(self) -> int: ...
+    def overhead(self) -> int:
+        """How much longer seal() makes a message: nonce_size + tag_size."""
     @overload
-    def seal(self, message: Buffer, ad: Buffer | None = None, *, into: None = None) -> bytes: ...
+    def seal(self, message: Buffer, ad: Buffer | None = None, *, into: None = None) -> bytes:
+        """Encrypts a message under a random nonce; returns nonce, ciphertext and tag in one.
+
+        A key of the AEGIS-256 family can encrypt any number of messages, a key of the
+        AEGIS-128 family 2**48. ad is data that is authenticated with the message but is not
+        part of the result; pass the same to open(). into is a writable buffer of len(message)
+        + overhead bytes; if given, the result is written there, and into is returned.
+        """
     @overload
     def seal(self, message: Buffer, ad: Buffer | None = None, *, into: _B) -> _B: ...
     @overload
-    def open(self, sealed: Buffer, ad: Buffer | None = None, *, into: None = None) -> bytes: ...
+    def open(self, sealed: Buffer, ad: Buffer | None = None, *, into: None = None) -> bytes:
+        """Decrypts the output of seal(). Raises VerificationError and zeroes into if it is not
+        authentic.
+        """
     @overload
     def open(self, sealed: Buffer, ad: Buffer | None = None, *, into: _B) -> _B: ...
     @overload
     def encrypt(
         self, nonce: Buffer, message: Buffer, ad: Buffer | None = None, *, into: None = None
-    ) -> bytes: ...
+    ) -> bytes:
+        """Encrypts a message; returns ciphertext and tag in one. Never use a nonce twice with
+        one key.
+
+        into is a writable buffer of len(message) + tag_size bytes; if given, the result is
+        written there, and into is returned. It may start at the same address as the message.
+        """
     @overload
     def encrypt(
         self, nonce: Buffer, message: Buffer, ad: Buffer | None = None, *, into: _B
@@ -71,7 +114,10 @@ class Cipher:
     @overload
     def decrypt(
         self, nonce: Buffer, ciphertext: Buffer, ad: Buffer | None = None, *, into: None = None
-    ) -> bytes: ...
+    ) -> bytes:
+        """Decrypts the output of encrypt(). Raises VerificationError and zeroes into if it is
+        not authentic.
+        """
     @overload
     def decrypt(
         self, nonce: Buffer, ciphertext: Buffer, ad: Buffer | None = None, *, into: _B
@@ -79,7 +125,10 @@ class Cipher:
     @overload
     def encrypt_detached(
         self, nonce: Buffer, message: Buffer, ad: Buffer | None = None, *, into: None = None
-    ) -> tuple[bytes, bytes]: ...
+    ) -> tuple[bytes, bytes]:
+        """Encrypts a message; returns a pair of the ciphertext, which is as long as the message,
+        and the tag.
+        """
     @overload
     def encrypt_detached(
         self, nonce: Buffer, message: Buffer, ad: Buffer | None = None, *, into: _B
@@ -93,67 +142,162 @@ class Cipher:
         ad: Buffer | None = None,
         *,
         into: None = None,
-    ) -> bytes: ...
+    ) -> bytes:
+        """Decrypts a ciphertext with a separate tag. Raises VerificationError and zeroes into if
+        they are not authentic.
+        """
     @overload
     def decrypt_detached(
         self, nonce: Buffer, ciphertext: Buffer, tag: Buffer, ad: Buffer | None = None, *, into: _B
     ) -> _B: ...
     def encrypt_in_place(
         self, nonce: Buffer, buffer: Buffer, ad: Buffer | None = None
-    ) -> bytes: ...
+    ) -> bytes:
+        """Encrypts a message in place, in a writable buffer, and returns the tag."""
     def decrypt_in_place(
         self, nonce: Buffer, buffer: Buffer, tag: Buffer, ad: Buffer | None = None
-    ) -> None: ...
-    def verify(self, nonce: Buffer, ciphertext: Buffer, ad: Buffer | None = None) -> None: ...
-    def encryptor(self, nonce: Buffer, ad: Buffer | None = None) -> Encryptor: ...
-    def decryptor(self, nonce: Buffer, ad: Buffer | None = None) -> Decryptor: ...
+    ) -> None:
+        """Decrypts a ciphertext in place, in a writable buffer. Raises VerificationError and
+        zeroes the buffer if it is not authentic.
+        """
+    def verify(self, nonce: Buffer, ciphertext: Buffer, ad: Buffer | None = None) -> None:
+        """Checks the output of encrypt() without returning the message. Raises VerificationError
+        if it is not authentic.
+        """
+    def encryptor(self, nonce: Buffer, ad: Buffer | None = None) -> Encryptor:
+        """Starts to encrypt a message in pieces."""
+    def decryptor(self, nonce: Buffer, ad: Buffer | None = None) -> Decryptor:
+        """Starts to decrypt a message in pieces. It is kept in memory and returned only if it is
+        authentic.
+        """
     def unverified_decryptor(
         self, nonce: Buffer, ad: Buffer | None = None
-    ) -> UnverifiedDecryptor: ...
+    ) -> UnverifiedDecryptor:
+        """Starts to decrypt a message in pieces, each returned at once and UNVERIFIED.
+
+        Do not use any of them before verify() has succeeded.
+        """
     def seal_many(
         self, messages: Sequence[Buffer], ads: Sequence[Buffer | None] | None = None
-    ) -> list[bytes]: ...
+    ) -> list[bytes]:
+        """Encrypts many messages like seal(), each under its own random nonce; returns a list.
+
+        This is faster than a loop, above all for small messages on CPUs that can process
+        several at once. ads, if given, has one item for each message: bytes or None.
+
+        >>> import palladion
+        >>> cipher = palladion.Cipher(palladion.generate_key())
+        >>> cipher.open_many(cipher.seal_many([b"one", b"two"]))
+        [b'one', b'two']
+        """
     def open_many(
         self, sealed: Sequence[Buffer], ads: Sequence[Buffer | None] | None = None
-    ) -> list[bytes]: ...
+    ) -> list[bytes]:
+        """Decrypts many outputs of seal() or seal_many(); returns a list. If one is not
+        authentic, raises VerificationError with the position of the first such message as
+        index.
+        """
 
 @final
 class Encryptor:
+    """Encrypts a message in pieces; created by Cipher.encryptor().
+
+    >>> import palladion
+    >>> cipher = palladion.Cipher(palladion.generate_key())
+    >>> nonce = palladion.generate_nonce()
+    >>> encryptor = cipher.encryptor(nonce, b"header")
+    >>> ciphertext = encryptor.update(b"attack ") + encryptor.update(b"at dawn")
+    >>> tag = encryptor.finalize()
+    >>> cipher.decrypt(nonce, ciphertext + tag, b"header")
+    b'attack at dawn'
+    """
     @overload
-    def update(self, data: Buffer, *, into: None = None) -> bytes: ...
+    def update(self, data: Buffer, *, into: None = None) -> bytes:
+        """Encrypts the next piece to as many bytes, in a new object or in into, which may be the
+        piece itself.
+        """
     @overload
     def update(self, data: Buffer, *, into: _B) -> _B: ...
-    def finalize(self) -> bytes: ...
+    def finalize(self) -> bytes:
+        """Ends the message and returns its tag."""
 
 @final
 class Decryptor:
-    def update(self, data: Buffer) -> None: ...
-    def finalize(self, tag: Buffer) -> bytes: ...
+    """Decrypts a message in pieces and returns it only if it is authentic; created by
+    Cipher.decryptor().
+
+    It keeps the whole message in memory. For long messages use encrypted files
+    (palladion.files), which are verified in chunks.
+    """
+    def update(self, data: Buffer) -> None:
+        """Adds the next piece of the ciphertext."""
+    def finalize(self, tag: Buffer) -> bytes:
+        """Ends the ciphertext and returns the message. Raises VerificationError if it is not
+        authentic.
+        """
 
 @final
 class UnverifiedDecryptor:
+    """Decrypts a message in pieces, each returned at once and UNVERIFIED; created by
+    Cipher.unverified_decryptor().
+    """
     @overload
-    def update_unverified(self, data: Buffer, *, into: None = None) -> bytes: ...
+    def update_unverified(self, data: Buffer, *, into: None = None) -> bytes:
+        """Decrypts the next piece to as many bytes, in a new object or in into, which may be the
+        piece itself.
+        """
     @overload
     def update_unverified(self, data: Buffer, *, into: _B) -> _B: ...
-    def verify(self, tag: Buffer) -> None: ...
+    def verify(self, tag: Buffer) -> None:
+        """Ends the ciphertext. Raises VerificationError if it is not authentic; discard all
+        pieces then.
+        """
 
 @final
 class KeyStream:
+    """An endless stream of bytes from a key and a nonce (RFC 10032, section 7), without
+    authentication.
+
+    The default nonce is all zeros; a key then always gives the same stream.
+
+    >>> import palladion
+    >>> key = bytes(32)
+    >>> stream = palladion.KeyStream(key)
+    >>> stream.read(3) + stream.read(5) == palladion.KeyStream(key).read(8)
+    True
+    """
     def __new__(
         cls, key: Buffer, nonce: Buffer | None = None, *, algorithm: str = "AEGIS-256X2"
     ) -> KeyStream: ...
     @overload
-    def read(self, size: int, *, into: None = None) -> bytes: ...
+    def read(self, size: int, *, into: None = None) -> bytes:
+        """Returns the next size bytes, or fills the writable buffer into with the next bytes."""
     @overload
     def read(self, size: int | None = None, *, into: _B) -> _B: ...
     @overload
-    def xor(self, data: Buffer, *, into: None = None) -> bytes: ...
+    def xor(self, data: Buffer, *, into: None = None) -> bytes:
+        """XORs data with the next bytes of the stream. This encrypts or decrypts without
+        authentication.
+        """
     @overload
     def xor(self, data: Buffer, *, into: _B) -> _B: ...
 
 @final
 class Mac:
+    """A message authentication code (RFC 10032, section 8), used like hashlib.
+
+    The key has 16 or 32 bytes; do not use it for encryption too. The nonce may be the same
+    for all messages; the default is all zeros. Tags have digest_size bytes: 16 or 32.
+
+    >>> import palladion
+    >>> key = palladion.generate_key()
+    >>> mac = palladion.Mac(key)
+    >>> mac.update(b"some ")
+    >>> mac.update(b"data")
+    >>> mac.digest() == palladion.mac(key, b"some data")
+    True
+    >>> mac.verify(palladion.mac(key, b"some data"))
+    """
     def __new__(
         cls,
         key: Buffer,
@@ -164,17 +308,28 @@ class Mac:
         digest_size: int = 32,
     ) -> Mac: ...
     @property
-    def algorithm(self) -> str: ...
+    def algorithm(self) -> str:
+        """The standard's name of the cipher."""
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The algorithm followed by "-MAC"; corresponds to the name of hashlib's objects."""
     @property
-    def digest_size(self) -> int: ...
-    def update(self, data: Buffer) -> None: ...
-    def digest(self) -> bytes: ...
-    def hexdigest(self) -> str: ...
-    def verify(self, tag: Buffer) -> None: ...
-    def copy(self) -> Mac: ...
-    def reset(self) -> None: ...
+    def digest_size(self) -> int:
+        """Bytes in the tag: 16 or 32."""
+    def update(self, data: Buffer) -> None:
+        """Adds data, in pieces of any size."""
+    def digest(self) -> bytes:
+        """The tag of all data so far. More can be added afterwards."""
+    def hexdigest(self) -> str:
+        """The tag in hexadecimal digits."""
+    def verify(self, tag: Buffer) -> None:
+        """Compares the tag of all data so far with another, in constant time. Raises
+        VerificationError if they differ.
+        """
+    def copy(self) -> Mac:
+        """Returns a copy with the same key, nonce and data."""
+    def reset(self) -> None:
+        """Starts again with the same key and nonce."""
     def __copy__(self) -> Mac: ...
     def __deepcopy__(self, memo: Any) -> Mac: ...
 
