@@ -6,8 +6,8 @@
 mdbook build         builds the site; calls this as a preprocessor (book.toml)
 
 On the site, a page in docs/ that is nothing but {{#include FILE}} is that file or, for a C header,
-the reference in its comments. Links to other pages lead to these, and links to other files of the
-repository lead to them on GitHub.
+the reference in its comments; {{#python-reference}} is what python_reference.py makes. Links to
+other pages lead to these, and links to other files of the repository lead to them on GitHub.
 """
 
 import html.parser
@@ -16,6 +16,9 @@ import os
 import re
 import subprocess
 import sys
+
+sys.dont_write_bytecode = True
+import python_reference
 
 REPOSITORY = "https://github.com/palladion/palladion"
 # Code, which has no links; or what comes before a link, with its text if that is a path, and its
@@ -136,6 +139,8 @@ def prepare(items):
             path = os.path.normpath(os.path.join("docs", included[1]))
             is_header = path.endswith(".h")
             chapter["content"] = "\n".join(reference(path)) if is_header else read(path)
+        elif chapter["content"].strip() == "{{#python-reference}}":
+            chapter["content"] = python_reference.page()
         sources[path] = chapter
     for path, chapter in sources.items():
         here = os.path.dirname(chapter["path"])
