@@ -78,8 +78,10 @@ fn tree(storage: &Memory, key: &[u8]) -> Result<()> {
     // A tree of another file, in the caller's memory.
     let file = Raf::open(storage.clone(), key)?;
     let mut file = file.with_merkle_hasher::<Sha256>(Sha256, Sha256::LEN, 4)?;
-    let mut nodes = Buffer::new(0, tree_len(4, Sha256::LEN).unwrap_or(0)).map_err(io::Error::from)?;
-    nodes.copy_from_slice(&hidden(nodes.len()));
+    let mut nodes =
+        Buffer::new(0, tree_len(4, Sha256::LEN).unwrap_or(0)).map_err(io::Error::from)?;
+    let initial = hidden(nodes.len());
+    nodes.copy_from_slice(&initial);
     let tree = Tree::new(Sha256, nodes, 4, Sha256::LEN)?;
     file.attach(tree)?;
     assert!(matches!(file.verify_tree(), Err((Some(0), Error::TreeMismatch { .. }))));
