@@ -176,9 +176,9 @@ impl InOutArgs {
 
 /// Encrypts files or a pipe
 ///
-/// Writes notes.txt.pld for notes.txt, which stays. The output file appears only once it is
-/// complete, with the permissions that your umask gives. Nothing is overwritten without --force.
-/// The sources describe the format in docs/file-format.md.
+/// Writes notes.txt.pld and keeps notes.txt. The output file appears only once it is complete, with
+/// the permissions that your umask gives. Nothing is overwritten without --force. The sources
+/// describe the format in docs/file-format.md.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -206,9 +206,9 @@ pub struct EncryptArgs {
 
 /// Decrypts files or a pipe, and verifies that they are complete and unchanged
 ///
-/// Writes notes.txt for notes.txt.pld, which stays. No unverified data is written. The output file
-/// appears only once all of it is verified. A pipe gets each piece as soon as it is verified, so
-/// wait for exit status 0 before you trust the end.
+/// Writes notes.txt and keeps notes.txt.pld. No unverified data is written. The output file appears
+/// only once all of it is verified. A pipe gets each piece as soon as it is verified, so wait for
+/// exit status 0 before you trust the end.
 ///
 /// Without an option for it, each file takes what it needs: the default key, or a passphrase that
 /// you are asked for. With several keys or passphrases, each file takes the one that opens it.

@@ -82,7 +82,7 @@ fn stop() -> MutexGuard<'static, Vec<PathBuf>> {
 /// Ends the program with a failure, from any thread: the others may be waiting for input that never
 /// comes.
 pub fn end_with(failure: &Failure) -> ! {
-    let _nobody_begins_anew = clean_up();
+    let _no_new_output = clean_up();
     failure.end()
 }
 
@@ -103,8 +103,8 @@ fn remove(unfinished: &mut Vec<PathBuf>) {
 /// defect of the program, or the standard library found no memory for a thread or no random bytes.
 pub fn end_panics_properly() {
     std::panic::set_hook(Box::new(|panic| {
-        let mut nobody_begins_anew = lock_soon();
-        if let Some(unfinished) = &mut nobody_begins_anew {
+        let mut no_new_output = lock_soon();
+        if let Some(unfinished) = &mut no_new_output {
             remove(unfinished);
         }
         let text = panic.payload().downcast_ref::<&str>().copied();
@@ -157,7 +157,7 @@ pub fn install() {
                 terminal::hide_again();
                 continue;
             }
-            let _nobody_begins_anew = stop();
+            let _no_new_output = stop();
             terminal::restore();
             let _ = emulate_default_handler(signal);
         }
@@ -185,7 +185,7 @@ fn forbid_core_dumps() {
 /// Ends as Ctrl-C does, where the terminal sends no signal.
 #[cfg(windows)]
 pub fn end() -> ! {
-    let _nobody_begins_anew = clean_up();
+    let _no_new_output = clean_up();
     std::process::exit(130)
 }
 
@@ -201,7 +201,7 @@ fn is_ignored(signal: i32) -> bool {
 #[cfg(windows)]
 pub fn install() {
     let _ = ctrlc::set_handler(|| {
-        let _nobody_begins_anew = stop();
+        let _no_new_output = stop();
         std::process::exit(130);
     });
 }
