@@ -153,8 +153,8 @@ impl SecretArgs {
 /// The inputs, the output and the number of threads.
 #[derive(clap::Args)]
 pub struct InOutArgs {
-    /// The file to write, or - for standard output [default: the file's name with .pld added or
-    /// removed]
+    /// The file to write, a directory for the files to write, or - for standard output [default:
+    /// the file's name with .pld added or removed]
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
     /// Replace the output file if it exists
@@ -184,6 +184,7 @@ impl InOutArgs {
 Examples:
   palladion encrypt notes.txt photos.zip
   palladion encrypt -p -o sealed notes.txt
+  palladion encrypt -o /media/backup/ *.jpg
   tar c photos | palladion encrypt -k my.key > photos.tar.pld
   tar -I \"palladion encrypt\" -xf photos.tar.pld
   pass show backup | palladion encrypt -k - notes.txt")]

@@ -1,5 +1,6 @@
 //! `encrypt` and `decrypt`.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -11,7 +12,7 @@ use palladion_file::{Decryptor, Encryptor, Error, HEADER_LEN, Summary};
 
 use crate::args::{EncryptArgs, InOutArgs};
 use crate::failure::{Failure, Result, quoted};
-use crate::input::{Input, descriptor_of};
+use crate::input::{Input, descriptor_of, is_standard};
 use crate::interrupt;
 use crate::keys::Source;
 use crate::output::{Access, Output};
@@ -25,6 +26,7 @@ const SUFFIX: &str = "pld";
 /// `encrypt`.
 pub fn encrypt(args: &EncryptArgs) -> Result<()> {
     let EncryptArgs { secret, in_out, .. } = args;
+    let naming = Naming::new(in_out, encrypted_name)?;
     let mut source = Source::open(secret.given(), in_out.reads_standard_input())?;
     for_each(in_out, |path, batch| {
         if source.is_passphrase() {
@@ -32,7 +34,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
         }
         let input = Input::open(path)?;
         let sources = std::slice::from_ref(&source);
-        let output = open_output(in_out, &input, sources, path, encrypted_name)?;
+        let output = naming.open(&input, sources, path)?;
         if output.is_terminal() && in_out.output.is_none() {
             return Err(Failure::usage("refusing to write binary data to a terminal")
                 .hint("name a file to encrypt, pipe the output, or force it with -o -"));
@@ -59,6 +61,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
 
 /// `decrypt`, and `encrypt -d`.
 pub fn decrypt(given: &[Given<'_>], in_out: &InOutArgs) -> Result<()> {
+    let naming = Naming::new(in_out, plain_name)?;
     let mut ring = Ring::open(given, in_out.reads_standard_input())?;
     for_each(in_out, |path, batch| {
         let input = Input::open(path)?;
@@ -79,7 +82,7 @@ pub fn decrypt(given: &[Given<'_>], in_out: &InOutArgs) -> Result<()> {
         if needs_passphrase {
             batch.commit(false); // the user may be asked, and deriving a key takes its time
         }
-        let output = open_output(in_out, &input, ring.sources(), path, plain_name)?;
+        let output = naming.open(&input, ring.sources(), path)?;
         let mut wrong = None;
         let mut tries = Tries::default();
         while let Some(secret) = ring.next(needs_passphrase, &mut tries, &input.name)? {
@@ -113,13 +116,6 @@ fn for_each(
     mut work: impl FnMut(Option<&Path>, &mut Batch) -> Result<Output>,
 ) -> Result<()> {
     let mut files: Vec<_> = args.files.iter().map(|path| Some(path.as_path())).collect();
-    if let (Some(output), 2..) = (&args.output, files.len()) {
-        return Err(Failure::usage(format!(
-            "{} files cannot have one output: -o {output:?}",
-            files.len()
-        ))
-        .hint("leave out -o, or name one file at a time"));
-    }
     if files.is_empty() {
         files.push(None);
     }
@@ -233,32 +229,108 @@ impl Write for Impatient<'_> {
     }
 }
 
-/// Opens the output: the file that `-o` names, else for a file one that `name` derives from its
-/// path, else standard output.
-fn open_output(
-    args: &InOutArgs,
-    input: &Input,
-    sources: &[Source],
-    path: Option<&Path>,
-    name: impl FnOnce(&Path) -> Result<PathBuf>,
-) -> Result<Output> {
-    let derived = match path {
-        Some(path) if args.output.is_none() && input.descriptor.is_none() => {
-            if !input.metadata.is_file() {
-                let message = format!("{} is not a regular file", input.name);
-                return Err(Failure::usage(message)
-                    .hint("name the output with -o OUT, or write to standard output with -o -"));
+/// Where the outputs go: to the file that `-o` names or into its directory, else for a file beside
+/// it, else to standard output.
+struct Naming<'a> {
+    args: &'a InOutArgs,
+    /// The directory that `-o` names.
+    folder: Option<&'a Path>,
+    /// Derives the name of an output from that of its input.
+    derive: fn(&Path) -> Result<PathBuf>,
+}
+
+impl<'a> Naming<'a> {
+    fn new(args: &'a InOutArgs, derive: fn(&Path) -> Result<PathBuf>) -> Result<Self> {
+        let output = args.output.as_deref();
+        let folder = output.filter(|path| names_folder(path));
+        let naming = Self { args, folder, derive };
+        match (folder, output) {
+            (Some(folder), _) if !folder.is_dir() => {
+                let message = format!("there is no directory {}", quoted(folder));
+                return Err(Failure::new(message).hint("create it first: mkdir -p DIRECTORY"));
             }
-            Some(name(path)?)
+            (None, Some(output)) if args.files.len() > 1 => {
+                let message =
+                    format!("{} files cannot have one output: -o {output:?}", args.files.len());
+                return Err(Failure::usage(message)
+                    .hint("leave out -o, or name a directory, or one file at a time"));
+            }
+            _ => {}
         }
-        _ => None,
-    };
-    let mut inputs = vec![("input", &input.metadata)];
-    for source in sources {
-        inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
+        if folder.is_some() {
+            naming.check_distinct()?;
+        }
+        Ok(naming)
     }
-    let output = args.output.as_deref().or(derived.as_deref());
-    Output::open(output, args.force, Access::Usual, &inputs)
+
+    /// Fails if two files would have the same output.
+    fn check_distinct(&self) -> Result<()> {
+        let mut inputs = HashMap::new();
+        for path in &self.args.files {
+            // What has no such name is reported in its turn.
+            let Ok(name) = self.name(path) else { continue };
+            // As most file systems of these systems compare names.
+            let key = match cfg!(any(windows, target_os = "macos")) {
+                true => name.to_string_lossy().to_lowercase().into(),
+                false => name.clone().into_os_string(),
+            };
+            if let Some(other) = inputs.insert(key, path) {
+                return Err(Failure::usage(format!(
+                    "{} and {} would both become {}",
+                    quoted(other),
+                    quoted(path),
+                    quoted(&name)
+                ))
+                .hint("name each file once, or choose another output for one of them"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The name of the output for a file, if `-o` does not say the whole of it.
+    fn name(&self, path: &Path) -> Result<PathBuf> {
+        let name = (self.derive)(path)?;
+        Ok(match (self.folder, name.file_name()) {
+            (Some(folder), Some(name)) => folder.join(name),
+            _ => name,
+        })
+    }
+
+    /// Opens the output for an input.
+    fn open(&self, input: &Input, sources: &[Source], path: Option<&Path>) -> Result<Output> {
+        let derived = match path {
+            Some(path)
+                if input.descriptor.is_none()
+                    && (self.args.output.is_none() || self.folder.is_some()) =>
+            {
+                if !input.metadata.is_file() {
+                    let message = format!("{} is not a regular file", input.name);
+                    return Err(Failure::usage(message).hint(
+                        "name the output with -o OUT, or write to standard output with -o -",
+                    ));
+                }
+                Some(self.name(path)?)
+            }
+            _ => None,
+        };
+        if let (None, Some(folder)) = (&derived, self.folder) {
+            let message = format!("{} gives no name for a file in {}", input.name, quoted(folder));
+            return Err(Failure::usage(message).hint("name the file: -o DIRECTORY/FILE"));
+        }
+        let mut inputs = vec![("input", &input.metadata)];
+        for source in sources {
+            inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
+        }
+        let output = derived.as_deref().or(self.args.output.as_deref());
+        Output::open(output, self.args.force, Access::Usual, &inputs)
+    }
+}
+
+/// Whether `-o` names a directory: one that exists, or a name that ends like one.
+fn names_folder(path: &Path) -> bool {
+    let is_stream = is_standard(Some(path)) || descriptor_of(Some(path)).is_some();
+    let ends_like_one = path.to_string_lossy().ends_with(std::path::is_separator);
+    !is_stream && (ends_like_one || path.is_dir())
 }
 
 /// The name of the encrypted file: `notes.txt.pld` for `notes.txt`.

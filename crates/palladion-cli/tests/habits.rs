@@ -84,6 +84,39 @@ fn several_files() {
 }
 
 #[test]
+fn outputs_in_a_directory() {
+    let bench = Bench::new();
+    for dir in ["one", "two", "sealed"] {
+        fs::create_dir(bench.path(dir)).unwrap();
+    }
+    for name in ["one/a", "two/b", "two/a"] {
+        bench.write(name, name);
+    }
+    let in_dir = |dir: &str| {
+        let names = fs::read_dir(bench.path(dir)).unwrap();
+        let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    // Nothing is written if two would have the same name.
+    let encrypt = ["encrypt", "-k", "key", "-o", "sealed"];
+    bench.fails(
+        &[&encrypt[..], &["two/b", "one/a", "two/a"]].concat(),
+        2,
+        "\"one/a\" and \"two/a\" would both become \"sealed/a.pld\"",
+    );
+    assert!(in_dir("sealed").is_empty());
+    bench.ok(&[&encrypt[..], &["two/b", "one/a"]].concat());
+    assert_eq!(in_dir("sealed"), ["a.pld", "b.pld"]);
+    bench.fails(&[&encrypt[..], &["two/b"]].concat(), 1, "b.pld\" already exists");
+    bench.ok(&["decrypt", "-k", "key", "-fo", "one/", "sealed/a.pld", "sealed/b.pld"]);
+    assert_eq!((bench.read("one/a"), bench.read("one/b")), (b"one/a".to_vec(), b"two/b".to_vec()));
+    // What has no name.
+    bench.fails(&encrypt, 2, "standard input gives no name for a file in \"sealed\"");
+    assert_eq!(in_dir("sealed"), ["a.pld", "b.pld"]);
+}
+
+#[test]
 fn default_key() {
     let bench = Bench::new();
     bench.write("in", "secret");
