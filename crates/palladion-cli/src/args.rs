@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use palladion_file::{Algorithm, ChunkSize};
+use palladion_file::{Algorithm, ChunkSize, KdfLimits, KdfParams};
 
 use crate::input::is_standard_input;
 use crate::raf::args::RafArgs;
@@ -187,7 +187,8 @@ Examples:
   palladion encrypt -o /media/backup/ *.jpg
   tar c photos | palladion encrypt -k my.key > photos.tar.pld
   tar -I \"palladion encrypt\" -xf photos.tar.pld
-  pass show backup | palladion encrypt -k - notes.txt")]
+  pass show backup | palladion encrypt -k - notes.txt
+  palladion encrypt -p --kdf-memory 1G notes.txt")]
 pub struct EncryptArgs {
     #[command(flatten)]
     pub secret: SecretArgs,
@@ -200,9 +201,28 @@ pub struct EncryptArgs {
     /// The size of a chunk: a power of two from 1K to 16M
     #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = chunk_size)]
     pub chunk_size: ChunkSize,
+    /// How much memory Argon2id uses to turn a passphrase into a key, with K, M or G for units of
+    /// 1024 [default: 64M]
+    #[arg(long, value_name = "SIZE", value_parser = kdf_memory)]
+    kdf_memory: Option<u32>,
+    /// How often Argon2id passes over that memory; it always has 4 lanes [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    kdf_passes: Option<u32>,
     /// Decrypt instead, as palladion decrypt does: tar adds -d to a command to unpack
     #[arg(short, long)]
     pub decrypt: bool,
+}
+
+impl EncryptArgs {
+    /// The cost of a passphrase, if an option says it.
+    pub fn kdf(&self) -> Option<KdfParams> {
+        if self.kdf_memory.is_none() && self.kdf_passes.is_none() {
+            return None;
+        }
+        let (memory_kib, passes) = (self.kdf_memory.unwrap_or(64 << 10), self.kdf_passes);
+        let kdf = KdfParams::new(memory_kib, passes.unwrap_or(3), 4);
+        Some(kdf.expect("Argon2id allows what the options do"))
+    }
 }
 
 /// Decrypts files or a pipe, and verifies that they are complete and unchanged
@@ -236,6 +256,10 @@ pub struct DecryptArgs {
     /// repeated
     #[arg(long, value_name = "FILE")]
     passphrase_file: Vec<PathBuf>,
+    /// How much memory Argon2id may use for a passphrase, with at most the work of four passes over
+    /// it [default: 1G, and at most 16 passes]
+    #[arg(long, value_name = "SIZE", value_parser = kdf_memory)]
+    max_kdf_memory: Option<u32>,
     #[command(flatten)]
     pub in_out: InOutArgs,
     /// What tar adds to a command to unpack
@@ -244,6 +268,16 @@ pub struct DecryptArgs {
 }
 
 impl DecryptArgs {
+    /// What a file may make us spend on its passphrase.
+    pub fn kdf_limits(&self) -> KdfLimits {
+        self.max_kdf_memory.map_or_else(KdfLimits::default, |memory_kib| KdfLimits {
+            memory_kib,
+            passes: u32::MAX,
+            lanes: u32::MAX,
+            work_kib: memory_kib.saturating_mul(4),
+        })
+    }
+
     /// Empty means the default key file, or a passphrase to ask for.
     pub fn given(&self) -> Vec<Given<'_>> {
         let keys = self.key_files.iter().map(|path| (Kind::Key, Some(path.as_path())));
@@ -306,6 +340,13 @@ fn chunk_size(text: &str) -> Result<ChunkSize, String> {
     bytes.and_then(ChunkSize::new).ok_or("expected a power of two from 1K to 16M, like 64K".into())
 }
 
+/// Memory for Argon2id, in KiB.
+fn kdf_memory(text: &str) -> Result<u32, String> {
+    let kib = bytes(text).filter(|bytes| bytes % 1024 == 0).map(|bytes| bytes / 1024);
+    let kib = kib.and_then(|kib| u32::try_from(kib).ok()).filter(|kib| *kib >= 32);
+    kib.ok_or("expected a size of at least 32K, like 256M or 2G".into())
+}
+
 fn threads(text: &str) -> Result<NonZero<usize>, String> {
     text.parse().map_err(|_| "expected a whole number, at least 1".into())
 }
@@ -323,6 +364,15 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn memory() {
+        assert_eq!(kdf_memory("32k"), Ok(32));
+        assert_eq!(kdf_memory("4095G"), Ok(4095 << 20));
+        for wrong in ["0", "31K", "65537", "4096G", "x"] {
+            assert!(kdf_memory(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::mem;
 use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
-use palladion_file::{Decryptor, Encryptor, Error, HEADER_LEN, Summary};
+use palladion_file::{Decryptor, Encryptor, Error, HEADER_LEN, KdfLimits, Summary};
 
 use crate::args::{EncryptArgs, InOutArgs};
 use crate::failure::{Failure, Result, quoted};
@@ -28,6 +28,11 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
     let EncryptArgs { secret, in_out, .. } = args;
     let naming = Naming::new(in_out, encrypted_name)?;
     let mut source = Source::open(secret.given(), in_out.reads_standard_input())?;
+    let kdf = args.kdf();
+    if kdf.is_some() && !source.is_passphrase() {
+        return Err(Failure::usage("--kdf-memory and --kdf-passes are for a passphrase")
+            .hint("leave them out, or use -p"));
+    }
     for_each(in_out, |path, batch| {
         if source.is_passphrase() {
             batch.commit(false); // deriving a key takes its time
@@ -46,6 +51,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
         let mut encryptor = Encryptor::new(secret.borrow()?)
             .algorithm(args.algorithm)
             .chunk_size(args.chunk_size)
+            .kdf(kdf.unwrap_or_default())
             .on_progress(|done| progress.set(done));
         if let Some(threads) = in_out.threads {
             encryptor = encryptor.threads(threads);
@@ -60,7 +66,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
 }
 
 /// `decrypt`, and `encrypt -d`.
-pub fn decrypt(given: &[Given<'_>], in_out: &InOutArgs) -> Result<()> {
+pub fn decrypt(given: &[Given<'_>], limits: KdfLimits, in_out: &InOutArgs) -> Result<()> {
     let naming = Naming::new(in_out, plain_name)?;
     let mut ring = Ring::open(given, in_out.reads_standard_input())?;
     for_each(in_out, |path, batch| {
@@ -88,8 +94,9 @@ pub fn decrypt(given: &[Given<'_>], in_out: &InOutArgs) -> Result<()> {
         while let Some(secret) = ring.next(needs_passphrase, &mut tries, &input.name)? {
             let mut progress = Progress::of_bytes(input.len);
             let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
-            let mut decryptor =
-                Decryptor::new(secret.borrow()?).on_progress(|done| progress.set(done));
+            let mut decryptor = Decryptor::new(secret.borrow()?)
+                .kdf_limits(limits)
+                .on_progress(|done| progress.set(done));
             if let Some(threads) = in_out.threads {
                 decryptor = decryptor.threads(threads);
             }

@@ -97,6 +97,13 @@ impl Failure {
         let hint = match error {
             Error::NeedsKey => Some("use -k KEYFILE"),
             Error::NeedsPassphrase => Some("use -p or --passphrase-file FILE"),
+            Error::KdfTooCostly { .. } => Some(
+                "few files need so much, and a hostile one can ask for anything; if you trust it, \
+                 allow it more: palladion decrypt --max-kdf-memory SIZE",
+            ),
+            Error::KdfMemory => Some(
+                "close other programs, use a machine with more memory, or a lower --kdf-memory",
+            ),
             _ => error.hint(),
         };
         Self { status, hint: hint.map(Into::into), ..Self::new(message) }

@@ -27,6 +27,7 @@ mod waiting;
 use std::process::ExitCode;
 
 use clap::Parser;
+use palladion_file::KdfLimits;
 
 use crate::args::{Args, Command};
 
@@ -41,10 +42,10 @@ fn main() -> ExitCode {
         Command::Keygen(args) => keys::generate(&args),
         Command::Fingerprint(args) => keys::fingerprint(&args),
         Command::Encrypt(args) if args.decrypt => {
-            crypt::decrypt(args.secret.given().as_slice(), &args.in_out)
+            crypt::decrypt(args.secret.given().as_slice(), KdfLimits::default(), &args.in_out)
         }
         Command::Encrypt(args) => crypt::encrypt(&args),
-        Command::Decrypt(args) => crypt::decrypt(&args.given(), &args.in_out),
+        Command::Decrypt(args) => crypt::decrypt(&args.given(), args.kdf_limits(), &args.in_out),
         Command::Mac(args) => mac::run(&args),
         Command::Raf(args) => raf::run(&args.command),
         Command::Backends => backends::list(),

@@ -168,6 +168,34 @@ fn passphrases() {
     );
 }
 
+#[test]
+fn costs_of_a_passphrase() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    bench.write("passphrase", "open sesame");
+    chmod(&bench, "passphrase", 0o600);
+    let secret = ["--passphrase-file", "passphrase"];
+    let run = |args: &[&'static str]| [args, &secret].concat();
+    let costs = |memory: u32, passes: u32| [memory, passes, 4].map(u32::to_le_bytes).concat();
+    for (options, expected) in [
+        (&[][..], costs(64 << 10, 3)),
+        (&["--kdf-passes", "1"], costs(64 << 10, 1)),
+        (&["--kdf-memory", "1M", "--kdf-passes", "17"], costs(1024, 17)),
+    ] {
+        bench.ok(&run(&[&["encrypt", "-f", "in"], options].concat()));
+        assert_eq!(bench.read("in.pld")[48..60], expected);
+    }
+    // Too many passes.
+    let decrypt = run(&["decrypt", "-o", "-", "in.pld"]);
+    let stderr = bench.fails(&decrypt, 1, "passes 17, at most 16 allowed");
+    assert!(stderr.contains("--max-kdf-memory"), "{stderr}");
+    assert_eq!(bench.ok(&[&decrypt[..], &["--max-kdf-memory", "5M"]].concat()), b"secret");
+    bench.fails(&[&decrypt[..], &["--max-kdf-memory", "4M"]].concat(), 1, "times passes 17408");
+    let args = ["encrypt", "-k", "key", "--kdf-passes", "4", "-o", "-", "in"];
+    bench.fails(&args, 2, "are for a passphrase");
+    bench.fails(&run(&["encrypt", "--kdf-memory", "8K", "in"]), 2, "at least 32K");
+}
+
 #[cfg(unix)]
 #[test]
 fn secrets_that_others_can_read() {
