@@ -16,6 +16,9 @@ use crate::values::{Given, Kind, algorithms, bytes};
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
+    /// Print no progress and no notes, only warnings and errors
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
 }
 
 // Each paragraph is one line, which clap wraps at the width of the terminal.
@@ -311,12 +314,9 @@ pub struct MacArgs {
     #[arg(short, long, value_name = "NAME", default_value = "AEGIS-256X2")]
     #[arg(value_parser = algorithms(), ignore_case = true)]
     pub algorithm: Algorithm,
-    /// Read lists of MACs from the files and check them
+    /// Read lists of MACs from the files and check them; with --quiet, print only failures
     #[arg(short, long)]
     pub check: bool,
-    /// With --check, print only failures
-    #[arg(short, long, requires = "check")]
-    pub quiet: bool,
     /// The files [default or -: standard input]
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use palladion::Buffer;
 use palladion_file::Error;
@@ -146,7 +147,26 @@ pub fn buffer(len: usize) -> Result<Buffer> {
     Buffer::new(0, len).map_err(|error| Failure::io("allocate", "memory", &error.into()))
 }
 
-/// Prints a note that is not an error. If stderr is closed, nobody is listening.
+/// Whether the user wants no notes and no progress.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Prints no notes and no progress from now on.
+pub fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+pub fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// Prints a note, unless the user wants none.
+pub fn note(text: &str) {
+    if !is_quiet() {
+        tell(text);
+    }
+}
+
+/// Prints a message that is not an error. If stderr is closed, nobody is listening.
 pub fn tell(text: &str) {
     say(&format!("{text}\n"));
 }

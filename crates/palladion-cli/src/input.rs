@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use palladion_file::output::descriptor;
 
-use crate::failure::{Failure, Result, quoted, tell};
+use crate::failure::{Failure, Result, note, quoted};
 use crate::streams;
 use crate::waiting::Waiting;
 
@@ -112,7 +112,7 @@ impl Input {
     pub fn begin(&self) {
         streams::widen(&self.file);
         if self.file.is_terminal() {
-            tell("note: reading from the terminal; Ctrl-D ends the input");
+            note("note: reading from the terminal; Ctrl-D ends the input");
         }
     }
 }

@@ -11,7 +11,7 @@ use palladion_file::{KeyFileError, MasterKey, Passphrase, Secret, open_to_others
 use zeroize::Zeroizing;
 
 use crate::args::{FingerprintArgs, KeygenArgs};
-use crate::failure::{Failure, Result, quoted, tell};
+use crate::failure::{Failure, Result, note, quoted, tell};
 use crate::input::{Input, is_standard, is_standard_input};
 use crate::output::{Access, Output};
 use crate::text::{is_utf16, without_mark};
@@ -79,8 +79,8 @@ pub fn generate(args: &KeygenArgs) -> Result<()> {
     // Scripts that name a file want no message.
     if is_new_default || !is_standard(Some(&path)) && io::stderr().is_terminal() {
         let (path, fingerprint) = (quoted(&path), key.fingerprint());
-        tell(&format!("created the key file {path}; keep a copy in a safe place"));
-        tell(&format!("fingerprint of the key: {fingerprint}"));
+        note(&format!("created the key file {path}; keep a copy in a safe place"));
+        note(&format!("fingerprint of the key: {fingerprint}"));
     }
     Ok(())
 }
@@ -119,7 +119,7 @@ fn keep_old(path: &Path) -> Result<()> {
     let written = output.writer().write_all(&text);
     written.map_err(|error| Failure::io("write", &output.name, &error))?;
     output.commit(false)?;
-    tell(&format!("kept the old key as {}", quoted(&old)));
+    note(&format!("kept the old key as {}", quoted(&old)));
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use palladion::Buffer;
 use palladion_file::{Mac, MasterKey};
 
 use crate::args::MacArgs;
-use crate::failure::{Failure, Result, buffer};
+use crate::failure::{Failure, Result, buffer, is_quiet};
 use crate::input::{Input, is_standard_input};
 use crate::keys::{OwnSecret, Source};
 use crate::text::{is_utf16, without_mark};
@@ -157,7 +157,7 @@ impl Maker<'_> {
     /// Checks a file and prints the verdict, in the words of sha256sum.
     fn verify(&mut self, line: &Line, bad: &mut Bad) -> Result<()> {
         let verdict = match self.mac(&line.path()).map(|mac| mac.verify(&line.tag)) {
-            Ok(true) if self.args.quiet => return Ok(()),
+            Ok(true) if is_quiet() => return Ok(()),
             Ok(true) => "OK",
             Ok(false) => {
                 bad.failed += 1;

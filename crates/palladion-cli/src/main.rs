@@ -38,6 +38,9 @@ fn main() -> ExitCode {
         Err(shown) => return show(&shown),
     };
     interrupt::install();
+    if args.quiet {
+        failure::be_quiet();
+    }
     let result = match args.command {
         Command::Keygen(args) => keys::generate(&args),
         Command::Fingerprint(args) => keys::fingerprint(&args),

@@ -7,6 +7,8 @@ use indicatif::{
     HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
 };
 
+use crate::failure::is_quiet;
+
 /// Shorter work needs no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// The longest and the shortest bar, in columns.
@@ -67,7 +69,7 @@ impl Progress {
             self.bar.reset();
             Instant::now()
         });
-        if self.bar.is_hidden() && begin.elapsed() > PATIENCE {
+        if self.bar.is_hidden() && !is_quiet() && begin.elapsed() > PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         self.bar.set_position(done);

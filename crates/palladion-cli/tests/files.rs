@@ -232,7 +232,6 @@ fn wrong_usage() {
         &["encrypt", "-k", "key", "-o", "out", "in", "in"],
         &["encrypt", "-k", "-"],
         &["mac", "-k", "-"],
-        &["mac", "-k", "key", "--quiet", "in"],
         &["speed", "--seconds", "0"],
     ] {
         bench.fails(args, 2, "");
