@@ -43,7 +43,7 @@ If one of several files fails, the others are processed all the same, and the st
 the first failure.
 
 After any status but 0, a file that failed has no output file, and with --force the old one is \
-unchanged. Data already written to a pipe is verified but incomplete. A command that edits a RAF \
+unchanged. Only if --rm cannot delete an input, its output is there. Data already written to a pipe is verified but incomplete. A command that edits a RAF \
 file in place says how far it got. SIGKILL, a power failure or lack of memory can leave an \
 unfinished .palladion-*.tmp beside the output; you can remove it.
 
@@ -163,6 +163,9 @@ pub struct InOutArgs {
     /// Replace the output file if it exists
     #[arg(short, long)]
     pub force: bool,
+    /// Delete each input once its output is on disk; not for streams, devices and links
+    #[arg(long)]
+    pub rm: bool,
     /// How many threads to use [default: one for each core]
     #[arg(short, long, value_name = "N", value_parser = threads)]
     pub threads: Option<NonZero<usize>>,
@@ -188,6 +191,7 @@ Examples:
   palladion encrypt notes.txt photos.zip
   palladion encrypt -p -o sealed notes.txt
   palladion encrypt -o /media/backup/ *.jpg
+  palladion encrypt --rm *.jpg
   tar c photos | palladion encrypt -k my.key > photos.tar.pld
   tar -I \"palladion encrypt\" -xf photos.tar.pld
   pass show backup | palladion encrypt -k - notes.txt

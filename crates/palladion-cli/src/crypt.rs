@@ -2,17 +2,18 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io::{self, Read, Write};
 use std::mem;
 use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
+use palladion_file::output::refuse_inputs;
 use palladion_file::{Decryptor, Encryptor, Error, HEADER_LEN, KdfLimits, Summary};
 
 use crate::args::{EncryptArgs, InOutArgs};
 use crate::failure::{Failure, Result, quoted};
-use crate::input::{Input, descriptor_of, is_standard};
+use crate::input::{Input, descriptor_of, is_standard, is_unchanged};
 use crate::interrupt;
 use crate::keys::Source;
 use crate::output::{Access, Output};
@@ -61,7 +62,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
         if let Ok(summary) = &result {
             input.check_whole(summary.bytes)?;
         }
-        finish(result, &input, output)
+        finish(result, input, output, in_out)
     })
 }
 
@@ -105,7 +106,7 @@ pub fn decrypt(given: &[Given<'_>], limits: KdfLimits, in_out: &InOutArgs) -> Re
             drop(progress);
             match result {
                 Err(error @ (Error::WrongKey | Error::WrongPassphrase)) => wrong = Some(error),
-                result => return finish(result, &input, output),
+                result => return finish(result, input, output, in_out),
             }
         }
         let failure = Failure::file(&wrong.unwrap_or(Error::WrongKey), &input.name, &output.name);
@@ -120,7 +121,7 @@ pub fn decrypt(given: &[Given<'_>], limits: KdfLimits, in_out: &InOutArgs) -> Re
 /// are processed all the same; the status is that of the first failure.
 fn for_each(
     args: &InOutArgs,
-    mut work: impl FnMut(Option<&Path>, &mut Batch) -> Result<Output>,
+    mut work: impl FnMut(Option<&Path>, &mut Batch) -> Result<Done>,
 ) -> Result<()> {
     let mut files: Vec<_> = args.files.iter().map(|path| Some(path.as_path())).collect();
     if files.is_empty() {
@@ -130,7 +131,10 @@ fn for_each(
     for (at, path) in files.iter().enumerate() {
         let len = batch.make_room(*path);
         match work(*path, &mut batch) {
-            Ok(output) => batch.add(output, len, at + 1 == files.len()),
+            Ok(Done { output, spent }) => {
+                let spent = path.map(PathBuf::from).zip(spent);
+                batch.add((output, spent), len, at + 1 == files.len());
+            }
             Err(failure) => {
                 batch.commit(false);
                 let is_final = failure.is_final;
@@ -147,7 +151,8 @@ fn for_each(
 /// Finished outputs of short files. They are committed together, because a disk takes hardly longer
 /// to sync many files than to sync one.
 struct Batch {
-    outputs: Vec<Output>,
+    /// With the inputs that are to be deleted after that.
+    outputs: Vec<(Output, Option<(PathBuf, Metadata)>)>,
     /// How long their inputs are together.
     len: u64,
     most_outputs: usize,
@@ -180,7 +185,9 @@ impl Batch {
         let named = path.filter(|_| descriptor_of(path).is_none());
         let found = named.and_then(|path| fs::metadata(path).ok());
         let len = match found.filter(|found| found.is_file()) {
-            Some(file) if !self.outputs.iter().any(|output| output.replaces(&file)) => file.len(),
+            Some(file) if !self.outputs.iter().any(|(output, _)| output.replaces(&file)) => {
+                file.len()
+            }
             _ => u64::MAX,
         };
         if self.len.saturating_add(len) > Self::LONGEST {
@@ -190,7 +197,7 @@ impl Batch {
     }
 
     /// Adds the output for an input of which `make_room` returned the length.
-    fn add(&mut self, output: Output, len: u64, is_last: bool) {
+    fn add(&mut self, output: (Output, Option<(PathBuf, Metadata)>), len: u64, is_last: bool) {
         self.outputs.push(output);
         self.len = self.len.saturating_add(len);
         if is_last || self.outputs.len() >= self.most_outputs || self.len > Self::LONGEST {
@@ -201,8 +208,10 @@ impl Batch {
     /// Commits the outputs. No other may be open, because a signal would leave it behind.
     fn commit(&mut self, is_last: bool) {
         self.len = 0;
-        for result in Output::commit_all(mem::take(&mut self.outputs), is_last) {
-            if let Err(failure) = result {
+        let (outputs, spent): (Vec<_>, Vec<_>) = mem::take(&mut self.outputs).into_iter().unzip();
+        for (result, spent) in Output::commit_all(outputs, is_last).into_iter().zip(spent) {
+            let deleted = || spent.map_or(Ok(()), |(path, metadata)| delete(&path, &metadata));
+            if let Err(failure) = result.and_then(|()| deleted()) {
                 self.tell(failure);
             }
         }
@@ -264,7 +273,7 @@ impl<'a> Naming<'a> {
             }
             _ => {}
         }
-        if folder.is_some() {
+        if folder.is_some() || args.rm {
             naming.check_distinct()?;
         }
         Ok(naming)
@@ -276,12 +285,15 @@ impl<'a> Naming<'a> {
         for path in &self.args.files {
             // What has no such name is reported in its turn.
             let Ok(name) = self.name(path) else { continue };
+            let own = name.file_name().unwrap_or_default();
             // As most file systems of these systems compare names.
-            let key = match cfg!(any(windows, target_os = "macos")) {
-                true => name.to_string_lossy().to_lowercase().into(),
-                false => name.clone().into_os_string(),
+            let own = match cfg!(any(windows, target_os = "macos")) {
+                true => own.to_string_lossy().to_lowercase().into(),
+                false => own.to_os_string(),
             };
-            if let Some(other) = inputs.insert(key, path) {
+            let folder = name.parent().filter(|folder| *folder != Path::new(""));
+            let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok();
+            if let Some(other) = inputs.insert((folder, own), path) {
                 return Err(Failure::usage(format!(
                     "{} and {} would both become {}",
                     quoted(other),
@@ -324,13 +336,36 @@ impl<'a> Naming<'a> {
             let message = format!("{} gives no name for a file in {}", input.name, quoted(folder));
             return Err(Failure::usage(message).hint("name the file: -o DIRECTORY/FILE"));
         }
-        let mut inputs = vec![("input", &input.metadata)];
-        for source in sources {
-            inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
+        let secrets = sources
+            .iter()
+            .filter_map(|source| Some((source.name(), &source.file()?.metadata)))
+            .collect::<Vec<_>>();
+        if self.args.rm {
+            check_deletion(input, path, &secrets)?;
         }
+        let inputs = [&[("input", &input.metadata)], &secrets[..]].concat();
         let output = derived.as_deref().or(self.args.output.as_deref());
-        Output::open(output, self.args.force, Access::Usual, &inputs)
+        let output = Output::open(output, self.args.force, Access::Usual, &inputs)?;
+        if self.args.rm && output.is_direct() {
+            let message = format!("--rm needs an output file, which {} is not", output.name);
+            return Err(Failure::usage(message).hint("leave out --rm, or name a file"));
+        }
+        Ok(output)
     }
+}
+
+/// Fails if an input cannot be deleted, or is a secret.
+fn check_deletion(input: &Input, path: Option<&Path>, secrets: &[(&str, &Metadata)]) -> Result<()> {
+    let found = path.filter(|_| input.descriptor.is_none()).map(fs::symlink_metadata);
+    if !matches!(found, Some(Ok(metadata)) if metadata.is_file()) {
+        let message = format!("--rm deletes regular files only, and {} is none", input.name);
+        return Err(Failure::usage(message).hint("leave out --rm, or name a file"));
+    }
+    if refuse_inputs(Path::new(""), Some(&input.metadata), secrets).is_err() {
+        let message = format!("--rm would delete {}, the key or passphrase", input.name);
+        return Err(Failure::usage(message).hint("leave out --rm, or do not name this file"));
+    }
+    Ok(())
 }
 
 /// Whether `-o` names a directory: one that exists, or a name that ends like one.
@@ -369,11 +404,31 @@ fn has_suffix(path: &Path) -> bool {
 
 fn finish(
     result: std::result::Result<Summary, Error>,
-    input: &Input,
+    input: Input,
     output: Output,
-) -> Result<Output> {
+    args: &InOutArgs,
+) -> Result<Done> {
     match result {
-        Ok(_) => Ok(output),
+        Ok(_) => Ok(Done { output, spent: args.rm.then_some(input.metadata) }),
         Err(error) => Err(Failure::file(&error, &input.name, &output.name)),
     }
+}
+
+/// A finished output, which has yet to be committed.
+struct Done {
+    output: Output,
+    /// The state of the input, if it is to be deleted.
+    spent: Option<Metadata>,
+}
+
+/// Deletes an input whose output is on disk. Fails if it changed since it was opened.
+fn delete(path: &Path, read: &Metadata) -> Result<()> {
+    let name = quoted(path);
+    let failed = |error| Failure::io("delete", &name, &error);
+    let now = fs::symlink_metadata(path).map_err(failed)?;
+    if !is_unchanged(read, &now) {
+        let message = format!("{name} is kept: it changed while it was read");
+        return Err(Failure::new(message).hint("compare it with the output"));
+    }
+    fs::remove_file(path).map_err(failed)
 }

@@ -40,6 +40,21 @@ pub fn is_standard_input(path: Option<&Path>) -> bool {
     descriptor_of(path) == Some(0)
 }
 
+/// Whether a file is the same as before, with the same contents.
+pub fn is_unchanged(before: &Metadata, now: &Metadata) -> bool {
+    let state = |metadata: &Metadata| {
+        #[cfg(unix)]
+        let changed = {
+            use std::os::unix::fs::MetadataExt;
+            (metadata.dev(), metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
+        };
+        #[cfg(not(unix))]
+        let changed = ();
+        (metadata.len(), metadata.modified().ok(), changed)
+    };
+    state(before) == state(now)
+}
+
 impl Input {
     /// Opens a file with data, or standard input.
     pub fn open(path: Option<&Path>) -> Result<Self> {
@@ -94,17 +109,7 @@ impl Input {
     /// Whether the file was changed since it was opened. Files in sysfs and the like are shorter
     /// than the system says, without a change.
     fn was_changed(&self) -> bool {
-        let state = |metadata: &Metadata| {
-            #[cfg(unix)]
-            let changed = {
-                use std::os::unix::fs::MetadataExt;
-                (metadata.ctime(), metadata.ctime_nsec())
-            };
-            #[cfg(not(unix))]
-            let changed = ();
-            (metadata.len(), metadata.modified().ok(), changed)
-        };
-        self.file.metadata().map_or(true, |now| state(&now) != state(&self.metadata))
+        self.file.metadata().map_or(true, |now| !is_unchanged(&self.metadata, &now))
     }
 
     /// Prepares reading: widens a pipe, and tells a user at a terminal that the program waits for

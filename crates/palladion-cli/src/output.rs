@@ -72,6 +72,11 @@ impl Output {
         self.file().is_terminal()
     }
 
+    /// Returns whether it is a stream or a device, and not a file that gets its name at the end.
+    pub fn is_direct(&self) -> bool {
+        self.output.is_direct()
+    }
+
     /// The new file, for reading and writing at any position.
     pub fn random_access(&self) -> Result<File> {
         if self.output.is_direct() {

@@ -119,6 +119,77 @@ fn an_input_that_is_an_output() {
 }
 
 #[test]
+fn inputs_that_are_deleted() {
+    let bench = Bench::new();
+    let names = files(&bench, FILES);
+    let before: Vec<_> = names.iter().map(|name| bench.read(name)).collect();
+    bench.write("007.pld", "precious");
+    let with_rm = |args: &[&str]| {
+        let args: Vec<_> = [&args[..1], &["--rm"], &args[1..]].concat();
+        bench.run(&args)
+    };
+    // A file that has no output stays.
+    let run = with_rm(&encrypt(&names));
+    assert_eq!((run.status.code(), run.stderr.matches("error: ").count()), (Some(1), 1), "{run:?}");
+    fs::remove_file(bench.path("007.pld")).unwrap();
+    assert_eq!(bench.names().len(), FILES + 1);
+    assert!(with_rm(&encrypt(&["007".into()])).status.success());
+    let sealed: Vec<_> = names.iter().map(|name| format!("{name}.pld")).collect();
+    assert_eq!(bench.names(), [&sealed[..], &["key".into()]].concat());
+    let decrypt = [&["decrypt"], &encrypt(&sealed)[1..]].concat();
+    assert!(with_rm(&decrypt).status.success());
+    assert_eq!(bench.names(), [&names[..], &["key".into()]].concat());
+    assert!(names.iter().map(|name| bench.read(name)).eq(before));
+
+    // What must stay or has no name.
+    std::os::unix::fs::symlink("000", bench.path("link")).unwrap();
+    let encrypt = ["encrypt", "--rm", "-k", "key"];
+    for (args, message) in [
+        (&["-o", "-", "000"][..], "needs an output file, which standard output is not"),
+        (&["-o", "/dev/null", "000"], "needs an output file"),
+        (&["link"], "regular files only, and \"link\" is none"),
+        (&["-o", "out", "/dev/null"], "regular files only"),
+        (&["-o", "out"], "regular files only, and standard input is none"),
+        (&["key"], "--rm would delete \"key\""),
+        (&["000", "./000"], "would both become"),
+    ] {
+        bench.fails(&[&encrypt[..], args].concat(), 2, message);
+    }
+    // A directory that takes no deletion (root may all the same).
+    fs::create_dir(bench.path("fixed")).unwrap();
+    bench.write("fixed/a", "secret");
+    let set_mode = |mode| {
+        let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(bench.path("fixed"), permissions).unwrap();
+    };
+    set_mode(0o555);
+    let run = bench.run(&[&encrypt[..], &["-o", "out", "fixed/a"]].concat());
+    set_mode(0o755);
+    if bench.path("fixed/a").exists() {
+        assert_eq!(run.status.code(), Some(1));
+        assert!(run.stderr.contains("cannot delete \"fixed/a\""), "{run:?}");
+    }
+    assert!(bench.path("out").exists());
+}
+
+/// An input that changes while it is read is not deleted.
+#[test]
+fn inputs_that_change_are_kept() {
+    let bench = Bench::new();
+    bench.write("in", text(3 << 20));
+    // The program waits for the passphrase when both files are open.
+    let script = "
+        mkfifo pipe; exec 3<>pipe
+        $P encrypt --rm --kdf-memory 1M --passphrase-file /dev/fd/3 in &
+        until ls .palladion-*.tmp > list 2> errors; do sleep 0.01; done
+        echo more >> in; echo open sesame >&3; wait $!";
+    let run = finish(bench.shell(script).spawn().unwrap());
+    assert_eq!(run.status.code(), Some(1), "{run:?}");
+    assert!(run.stderr.contains("\"in\" is kept: it changed while it was read"), "{run:?}");
+    assert!(bench.path("in").exists() && bench.path("in.pld").exists());
+}
+
+#[test]
 fn signals_leave_whole_files() {
     let bench = Bench::new();
     let names = files(&bench, 400);
