@@ -134,7 +134,7 @@ pub struct SecretArgs {
     /// ~/.config/palladion/key]
     #[arg(short, long = "key", value_name = "KEYFILE")]
     pub key_file: Option<PathBuf>,
-    /// Ask for a passphrase
+    /// Ask for a passphrase, or generate one if none is typed
     #[arg(short, long)]
     pub passphrase: bool,
     /// Read the passphrase from the first line of a file, without its line end (\n or \r\n)

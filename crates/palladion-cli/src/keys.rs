@@ -16,12 +16,15 @@ use crate::input::{Input, is_standard, is_standard_input};
 use crate::output::{Access, Output};
 use crate::text::{is_utf16, without_mark};
 use crate::values::{Given, Kind, RawFormat};
+use crate::words::spoken;
 use crate::{hex, streams, terminal};
 
 /// The longest key file or passphrase file, in bytes. A longer file is something else.
 const LONGEST: usize = 64 * 1024;
 /// The longest file with the bytes of a key, or their hexadecimal digits and some white space.
 const LONGEST_RAW: usize = 128;
+/// How often a passphrase is asked for until it is well typed, and until it is the right one.
+pub const MOST_TRIES: usize = 3;
 /// Begins a key in its file.
 const KEY_MARK: &[u8] = b"palladion-key-";
 
@@ -332,23 +335,23 @@ fn first_line(input: &Input, new: bool) -> Result<Zeroizing<Vec<u8>>> {
         return Err(not_utf8(input, line));
     }
     let line = without_mark(line);
-    if new {
-        check_new(line, &format!("the first line of {}", input.name))?;
+    if let Some(problem) = problem_of(line).filter(|_| new) {
+        return Err(Failure::usage(format!("the first line of {} {problem}", input.name))
+            .hint("choose another passphrase, in UTF-8"));
     }
     Ok(Zeroizing::new(line.to_vec()))
 }
 
-/// Checks the passphrase for a new file, which should be one that can be typed. Other programs may
-/// have used any for an existing file. `name` is what messages call it.
-fn check_new(passphrase: &[u8], name: &str) -> Result<()> {
-    let problem = match std::str::from_utf8(passphrase) {
-        Err(_) => "is not UTF-8 text",
-        Ok("") => "is empty",
-        Ok(text) if text.trim().is_empty() => "is empty but for spaces",
-        Ok(text) if text.contains('\0') => "contains a zero byte; is it UTF-16?",
-        Ok(_) => return Ok(()),
-    };
-    Err(Failure::usage(format!("{name} {problem}")).hint("choose another passphrase, in UTF-8"))
+/// Returns what is wrong with the passphrase for a new file, which should be one that can be typed.
+/// Other programs may have used any for an existing file.
+fn problem_of(passphrase: &[u8]) -> Option<&'static str> {
+    match std::str::from_utf8(passphrase) {
+        Err(_) => Some("is not UTF-8 text"),
+        Ok("") => Some("is empty"),
+        Ok(text) if text.trim().is_empty() => Some("is empty but for spaces"),
+        Ok(text) if text.contains('\0') => Some("contains a zero byte; is it UTF-16?"),
+        Ok(_) => None,
+    }
 }
 
 /// Fails if other users can use a file. The shell decides who may read standard input.
@@ -393,30 +396,66 @@ fn not_utf8(input: &Input, bytes: &[u8]) -> Failure {
     })
 }
 
-/// Asks for a passphrase.
+/// Asks for a passphrase, again after a typing error. A new one is asked for twice, or generated if
+/// none is typed.
 fn ask(new: bool) -> Result<Zeroizing<Vec<u8>>> {
-    let prompt = |text: &str| {
-        terminal::ask(text).map_err(|error| match error.kind() {
+    for _ in 1..MOST_TRIES {
+        match ask_once(new)? {
+            Ok(passphrase) => return Ok(passphrase),
+            Err(mistake) => tell(&format!("{mistake}, try again")),
+        }
+    }
+    ask_once(new)?
+        .map_err(|mistake| Failure::usage(mistake).hint("try again, or use --passphrase-file FILE"))
+}
+
+/// A typing error is the inner error.
+fn ask_once(new: bool) -> Result<std::result::Result<Zeroizing<Vec<u8>>, String>> {
+    let prompt = |text: &str| match terminal::ask(text) {
+        Ok(line) => Ok(Ok(line)),
+        Err(error) => match error.kind() {
             #[cfg(windows)]
             io::ErrorKind::Interrupted => crate::interrupt::end(),
             // Ctrl-D
             io::ErrorKind::UnexpectedEof => {
                 tell("");
-                Failure::new("no passphrase was given")
+                Err(Failure::new("no passphrase was given"))
             }
-            io::ErrorKind::InvalidInput => {
-                Failure::usage(error.to_string()).hint("try again, or use --passphrase-file FILE")
-            }
-            _ => Failure::new(format!("no terminal to read a passphrase from: {error}"))
-                .hint("use --passphrase-file FILE"),
-        })
+            io::ErrorKind::InvalidInput => Ok(Err(error.to_string())),
+            _ => Err(Failure::new(format!("no terminal to read a passphrase from: {error}"))
+                .hint("use --passphrase-file FILE")),
+        },
     };
-    let passphrase = prompt("Passphrase: ")?;
+    let bytes = |text: &str| Zeroizing::new(text.as_bytes().to_vec());
+    let first = if new { "Passphrase (empty: generate one): " } else { "Passphrase: " };
+    let passphrase = match prompt(first)? {
+        Ok(line) if new && line.is_empty() => return generated().map(|line| Ok(bytes(&line))),
+        Ok(line) => line,
+        Err(mistake) => return Ok(Err(mistake)),
+    };
     if new {
-        check_new(passphrase.as_bytes(), "the passphrase")?;
+        if let Some(problem) = problem_of(passphrase.as_bytes()) {
+            return Ok(Err(format!("the passphrase {problem}")));
+        }
+        match prompt("Confirm passphrase: ")? {
+            Ok(line) if *line == *passphrase => {}
+            Ok(_) => return Ok(Err("the two passphrases differ".into())),
+            Err(mistake) => return Ok(Err(mistake)),
+        }
     }
-    if new && *prompt("Confirm passphrase: ")? != *passphrase {
-        return Err(Failure::usage("the two passphrases differ").hint("try again"));
+    Ok(Ok(bytes(&passphrase)))
+}
+
+/// Generates a passphrase of 80 bits, and shows it at the terminal. With Argon2id, nobody can try
+/// 2^80 of them.
+fn generated() -> Result<Zeroizing<String>> {
+    let random = MasterKey::generate().map_err(|error| Failure::new(error.to_string()))?;
+    let mut numbers = Zeroizing::new([0; 5]);
+    for (number, bytes) in numbers.iter_mut().zip(random.as_bytes().as_chunks().0) {
+        *number = u16::from_be_bytes(*bytes);
     }
-    Ok(Zeroizing::new(passphrase.as_bytes().to_vec()))
+    let words = spoken(&*numbers);
+    let shown = Zeroizing::new(format!("Generated passphrase, to keep: {}\n", *words));
+    terminal::show(&shown).map_err(|error| Failure::io("write", "the terminal", &error))?;
+    Ok(words)
 }

@@ -23,6 +23,7 @@ mod terminal;
 mod text;
 mod values;
 mod waiting;
+mod words;
 
 use std::process::ExitCode;
 

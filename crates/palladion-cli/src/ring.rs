@@ -4,11 +4,8 @@ use palladion_file::Error;
 
 use crate::failure::{Failure, Result, tell};
 use crate::input::is_standard_input;
-use crate::keys::{OwnSecret, Source};
+use crate::keys::{MOST_TRIES, OwnSecret, Source};
 use crate::values::{Given, Kind};
-
-/// How often a passphrase is asked for until it is the right one for a file.
-const MOST_TRIES: usize = 3;
 
 pub struct Ring {
     sources: Vec<Source>,

@@ -25,7 +25,7 @@ pub fn ask(prompt: &str) -> io::Result<Zeroizing<String>> {
 #[cfg(unix)]
 use unix::read_line;
 #[cfg(unix)]
-pub use unix::{hide_again, restore};
+pub use unix::{hide_again, restore, show};
 
 #[cfg(unix)]
 mod unix {
@@ -79,6 +79,11 @@ mod unix {
         std::mem::forget(waiting);
     }
 
+    /// Writes text to the terminal, wherever standard output and standard error go.
+    pub fn show(text: &str) -> io::Result<()> {
+        File::options().write(true).open("/dev/tty")?.write_all(text.as_bytes())
+    }
+
     /// Reads a line without its end. The terminal goes on to edit lines and to send signals.
     pub fn read_line(prompt: &str) -> io::Result<Zeroizing<String>> {
         let tty = File::options().read(true).write(true).open("/dev/tty")?;
@@ -121,6 +126,12 @@ mod unix {
             }
         }
     }
+}
+
+#[cfg(not(unix))]
+pub fn show(text: &str) -> io::Result<()> {
+    use std::io::Write;
+    std::fs::File::options().write(true).open("CONOUT$")?.write_all(text.as_bytes())
 }
 
 #[cfg(not(unix))]

@@ -293,24 +293,35 @@ fn passphrases_at_the_prompt() {
     let echo_is_on = |shown: &str| shown.ends_with("isig\r\necho\r\n");
 
     // Signals from the keyboard end the program, and the terminal is as before.
+    let first = "Passphrase (empty: generate one): ";
     for (key, status) in [("\x1c", 131), ("\x03", 130)] {
         if is_ignored(status - 128) {
             continue;
         }
-        let shown = at_a_terminal(&bench, &ask, &[("Passphrase: ", key)]);
+        let shown = at_a_terminal(&bench, &ask, &[(first, key)]);
         assert!(shown.contains(&format!("status={status}\r\n")) && echo_is_on(&shown), "{shown}");
     }
-    let shown = at_a_terminal(&bench, &ask, &[("Passphrase: ", "\x04")]);
+    let shown = at_a_terminal(&bench, &ask, &[(first, "\x04")]);
     assert!(shown.contains("no passphrase was given") && echo_is_on(&shown), "{shown}");
-    let dialog = [("Passphrase: ", "one\n"), ("Confirm passphrase: ", "two\n")];
+    // After the third typing error, it gives up.
+    let dialog = [
+        (first, "one\n"),
+        ("Confirm passphrase: ", "two\n"),
+        ("the two passphrases differ, try again", "arrow\x1b[D\n"),
+        ("a control character, perhaps from an arrow key, try again", " \n"),
+    ];
     let shown = at_a_terminal(&bench, &ask, &dialog);
-    assert!(shown.contains("the two passphrases differ") && shown.contains("status=2"), "{shown}");
-    let shown = at_a_terminal(&bench, &ask, &[("Passphrase: ", "arrow\x1b[D\n")]);
-    assert!(shown.contains("a control character") && shown.contains("status=2"), "{shown}");
+    assert!(shown.contains("error: the passphrase is empty but for spaces"), "{shown}");
+    assert!(shown.contains("status=2") && shown.matches(first).count() == 3, "{shown}");
     assert_eq!(bench.names(), ["in", "key"]);
 
     // It is not shown, and can be edited.
-    let dialog = [("Passphrase: ", "opem\x7fn\n"), ("Confirm passphrase: ", "open\n")];
+    let dialog = [
+        (first, "one\n"),
+        ("Confirm passphrase: ", "two\n"),
+        (first, "opem\x7fn\n"),
+        ("Confirm passphrase: ", "open\n"),
+    ];
     let shown = at_a_terminal(&bench, &ask, &dialog);
     assert!(shown.contains("status=0") && echo_is_on(&shown), "{shown}");
     assert!(!shown.contains("ope"), "{shown}");
@@ -325,6 +336,29 @@ fn passphrases_at_the_prompt() {
     let shown = at_a_terminal(&bench, open, &[("Passphrase: ", "open\n")]);
     assert!(shown.contains("status=0"), "{shown}");
     assert_eq!(bench.read("more"), b"secret");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn generated_passphrases() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    let said = "Generated passphrase, to keep: ";
+    let draw = || {
+        let dialog = [("generate one): ", "\n")];
+        let shown = at_a_terminal(&bench, "\"$P\" encrypt -f -p in 2> log", &dialog);
+        assert_eq!(bench.read("log"), b"", "it belongs on the screen only");
+        let words = &shown[shown.find(said).unwrap() + said.len()..];
+        words.lines().next().unwrap().to_string()
+    };
+    let (first, second) = (draw(), draw());
+    assert_ne!(first, second);
+    assert_eq!((second.len(), second.split('-').count()), (29, 5));
+    let run = bench.run_with_input(
+        &["decrypt", "-o", "-", "--passphrase-file", "-", "in.pld"],
+        second.as_bytes(),
+    );
+    assert_eq!(run.stdout, b"secret");
 }
 
 #[test]

@@ -286,6 +286,15 @@ test('draws a passphrase', () =>
         const word = '[bdfghjklmnprstvz][aiou][bdfghjklmnprstvz][aiou][bdfghjklmnprstvz]';
         const form = new RegExp(`^${word}(-${word}){4}$`);
         for (const passphrase of drawn) assert.match(passphrase, form);
+        // The command draws the same (crates/palladion-cli/src/words.rs).
+        await page.evaluate(() => {
+            const numbers = [0x7f00, 0x0001, 0x3f54, 0xdcc1, 0xffff];
+            crypto.getRandomValues = (array) => (array.set(numbers), array);
+        });
+        await page.click('#draw');
+        assert.equal(await page.inputValue('#passphrase'), 'lusab-babad-gutih-tugad-zuzuz');
+        await page.evaluate(() => delete crypto.getRandomValues);
+        await page.click('#draw');
         assert.equal(await page.getAttribute('#passphrase', 'type'), 'text');
         const words = await page.innerText('#words');
         assert.equal(await page.inputValue('#passphrase'), words);
