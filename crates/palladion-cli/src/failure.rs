@@ -50,6 +50,10 @@ impl Failure {
         Self { status: Status::Damaged, ..Self::new(message) }
     }
 
+    pub fn is_wrong_key(&self) -> bool {
+        self.status == Status::WrongKey
+    }
+
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

@@ -228,6 +228,11 @@ impl Source {
         self.kind == Kind::Passphrase
     }
 
+    /// Whether the user is asked for it.
+    pub fn is_typed(&self) -> bool {
+        self.kind == Kind::Passphrase && self.file.is_none()
+    }
+
     /// What was tried, if there is something to say about it.
     pub fn tried(&self) -> Option<String> {
         match &self.secret {

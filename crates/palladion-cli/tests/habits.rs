@@ -307,8 +307,11 @@ fn passphrases_at_the_prompt() {
     let dialog = [
         (first, "one\n"),
         ("Confirm passphrase: ", "two\n"),
-        ("the two passphrases differ, try again", "arrow\x1b[D\n"),
-        ("a control character, perhaps from an arrow key, try again", " \n"),
+        (
+            "the two passphrases differ, try again\r\nPassphrase (empty: generate one): ",
+            "a\x1b[D\n",
+        ),
+        ("an arrow key, try again\r\nPassphrase (empty: generate one): ", " \n"),
     ];
     let shown = at_a_terminal(&bench, &ask, &dialog);
     assert!(shown.contains("error: the passphrase is empty but for spaces"), "{shown}");
@@ -444,6 +447,15 @@ fn passphrases_of_several_files_at_the_prompt() {
             assert_eq!(bench.read(name), text);
         }
     }
+    let import = "\"$P\" raf import -p a a.raf; \"$P\" raf cat -p a.raf; echo; echo status=$?";
+    let dialog = [
+        ("Passphrase (empty", "one\n"),
+        ("Confirm passphrase: ", "one\n"),
+        ("Passphrase: ", "oen\n"),
+        ("\"a.raf\": wrong passphrase, try again\r\nPassphrase: ", "one\n"),
+    ];
+    let shown = at_a_terminal(&bench, import, &dialog);
+    assert!(shown.contains("\na\r\nstatus=0"), "{shown}");
     // A mistake is forgiven, but not for ever.
     let again = "wrong passphrase, try again\r\nPassphrase: ";
     let dialog = [("Passphrase: ", "two\n"), (again, "\n"), (again, "one\n")];

@@ -10,9 +10,9 @@ use palladion_raf::{
 };
 use zeroize::Zeroizing;
 
-use crate::failure::{Failure, Result, quoted};
+use crate::failure::{Failure, Result, quoted, tell};
 use crate::input::is_standard;
-use crate::keys::{OwnSecret, Source};
+use crate::keys::{MOST_TRIES, OwnSecret, Source};
 use crate::output::Output;
 use crate::raf::args::{KeyArgs, NewArgs};
 
@@ -102,9 +102,24 @@ impl Place {
     pub fn master_key(&mut self, key: &KeyArgs, mut source: Source) -> Result<Zeroizing<Vec<u8>>> {
         // Read the header before asking for a passphrase.
         let info = self.probe()?;
-        let key = master_key(source.secret(false)?, key, info.algorithm, &info.file_id)?;
-        self.tried = source.tried();
-        Ok(key)
+        let mut tries = 1;
+        loop {
+            let found = master_key(source.secret(false)?, key, info.algorithm, &info.file_id)?;
+            self.tried = source.tried();
+            let is_last = !source.is_typed() || tries == MOST_TRIES;
+            if is_last || !self.refuses(&found)? {
+                return Ok(found);
+            }
+            tell(&format!("{}: wrong passphrase, try again", self.name));
+            source = Source::typed()?;
+            tries += 1;
+        }
+    }
+
+    /// Returns whether this is the wrong key.
+    fn refuses(&self, master_key: &[u8]) -> Result<bool> {
+        let reader = Self { change: false, ..self.again()? };
+        Ok(reader.open_with(master_key).is_err_and(|failure| failure.is_wrong_key()))
     }
 
     /// A second handle to the file.
