@@ -329,7 +329,7 @@ pub struct MacArgs {
 /// Measures how fast this machine runs each variant, in a few seconds
 #[derive(clap::Args)]
 #[command(after_help = "\
-Gigabytes (10^9 bytes) per second on one core, the median of several rounds.
+Gigabytes (10^9 bytes) per second on one core, the fastest of several rounds.
 
 To compare implementations:
   PALLADION_BACKEND=portable palladion speed")]

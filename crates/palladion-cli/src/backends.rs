@@ -4,6 +4,7 @@ use palladion::Backend;
 
 use crate::failure::{Failure, Result};
 use crate::streams;
+use crate::text::wrapped;
 
 /// `backends`.
 pub fn list() -> Result<()> {
@@ -16,19 +17,17 @@ pub fn list() -> Result<()> {
             _ => "no",
         };
         let mark = if used == Ok(backend) { "yes" } else { "" };
-        table +=
-            &format!("{:17}  {available:9}  {mark:4}  {}\n", backend.name(), backend.description());
+        let (name, description) = (backend.name(), backend.description());
+        table += &wrapped(&format!("{name:17}  {available:9}  {mark:4}  {description}"), 36);
     }
     if Backend::ALL.iter().any(|backend| backend.is_faulty()) {
         table += "\nfaulty: left out, because it computes wrong results on this machine. The \
-                  emulator, hypervisor\nor CPU announces its instructions and gets them wrong \
-                  (QEMU before 8.1 does).\n";
+                  emulator,\nhypervisor or CPU announces its instructions and gets them wrong \
+                  (QEMU before 8.1\ndoes).\n";
     }
-    table += "\nIn every backend, no branch and no memory address depends on a secret.";
+    table += "\nIn every backend, no branch and no memory address depends on a secret.\n";
     if let Ok(backend) = used {
-        table += &format!("\nInstructions of {backend}: {}.\n", backend.timing());
-    } else {
-        table += "\n";
+        table += &wrapped(&format!("Instructions of {backend}: {}.", backend.timing()), 0);
     }
     streams::print(&table)?;
     used.map(|_| ()).map_err(|error| Failure::new(error.to_string()))

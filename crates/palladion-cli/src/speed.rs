@@ -10,6 +10,7 @@ use crate::args::SpeedArgs;
 use crate::failure::{Failure, Result};
 use crate::progress::Progress;
 use crate::streams;
+use crate::text::wrapped;
 
 const SIZES: [(usize, &str); 3] = [(64, "64 B"), (16 << 10, "16 KiB"), (1 << 20, "1 MiB")];
 const OPERATIONS: [(Operation, &str); 3] =
@@ -32,38 +33,37 @@ pub fn table(args: &SpeedArgs) -> Result<()> {
     let backend = palladion::backend().map_err(|error| failed(error.into()))?;
     let rates = measure(Duration::from_secs_f64(args.seconds)).map_err(failed)?;
 
-    let mut text = format!(
-        "Backend {backend}: {}. GB/s on one core, from one buffer to another.\n\n",
-        backend.description()
-    );
-    text += &format!("{:12}", "");
-    for (_, size) in SIZES {
-        text += &format!("  {size:^25}");
+    let mut text = wrapped(&format!("Backend {backend}: {}.", backend.description()), 0);
+    text += "GB/s on one core, from one buffer to another.\n\n           ";
+    for (_, operation) in OPERATIONS {
+        text += &format!(" {operation:>21}");
     }
-    text += &format!("\n{:12}", "");
-    for _ in SIZES {
-        text += "  ";
-        for (_, operation) in OPERATIONS {
-            text += &format!(" {operation:>7} ");
+    text += "\n           ";
+    for _ in OPERATIONS {
+        text.push(' ');
+        for (_, size) in SIZES {
+            text += &format!(" {size:>6}");
         }
-        text.truncate(text.trim_end().len());
     }
     for (algorithm, rates) in Algorithm::ALL.iter().zip(&rates) {
-        text += &format!("\n{algorithm:12}");
-        for size in rates.chunks_exact(OPERATIONS.len()) {
-            text += "  ";
-            for rate in size {
-                text += &format!(" {:7.*} ", if *rate < 1e10 { 2 } else { 1 }, rate / 1e9);
+        text += &format!("\n{algorithm:11}");
+        for operation in rates {
+            text.push(' ');
+            for rate in operation {
+                text += &format!(" {:6.*}", if *rate < 1e10 { 2 } else { 1 }, rate / 1e9);
             }
-            text.truncate(text.trim_end().len());
         }
     }
     text.push('\n');
     streams::print(&text)
 }
 
-/// Bytes per second: for each variant, each operation at each size.
-fn measure(time: Duration) -> std::result::Result<Vec<Vec<f64>>, Error> {
+/// Bytes per second for each operation, at each size.
+type Rates = [[f64; SIZES.len()]; OPERATIONS.len()];
+
+/// Measures each variant. The fastest round counts: whatever else the machine does only slows one
+/// down.
+fn measure(time: Duration) -> std::result::Result<Vec<Rates>, Error> {
     fn boxed<F: Family, const D: usize>() -> std::result::Result<Box<dyn Measured>, Error> {
         Ok(Box::new(Variant::<F, D>::new()?))
     }
@@ -74,21 +74,21 @@ fn measure(time: Duration) -> std::result::Result<Vec<Vec<f64>>, Error> {
     let mut progress = Progress::of_steps((cells as u32 * ROUNDS).into(), "measuring");
     let mut done = 0;
 
-    let mut samples = vec![vec![Vec::new(); SIZES.len() * OPERATIONS.len()]; variants.len()];
+    let mut fastest = vec![Rates::default(); variants.len()];
     for _ in 0..ROUNDS {
-        for (variant, samples) in variants.iter_mut().zip(&mut samples) {
-            let mut samples = samples.iter_mut();
-            for (size, _) in SIZES {
+        for (variant, fastest) in variants.iter_mut().zip(&mut fastest) {
+            for (at, (size, _)) in SIZES.into_iter().enumerate() {
                 variant.prepare(size)?;
-                for ((operation, _), samples) in OPERATIONS.iter().zip(samples.by_ref()) {
-                    samples.push(rate(slice, size, || variant.run(*operation))?);
+                for ((operation, _), fastest) in OPERATIONS.iter().zip(fastest.iter_mut()) {
+                    let rate = rate(slice, size, || variant.run(*operation))?;
+                    fastest[at] = rate.max(fastest[at]);
                     done += 1;
                     progress.set(done);
                 }
             }
         }
     }
-    Ok(samples.into_iter().map(|variant| variant.into_iter().map(median).collect()).collect())
+    Ok(fastest)
 }
 
 fn rate(
@@ -109,11 +109,6 @@ fn rate(
             return Ok(bytes as f64 / elapsed.as_secs_f64());
         }
     }
-}
-
-fn median(mut samples: Vec<f64>) -> f64 {
-    samples.sort_by(f64::total_cmp);
-    samples[samples.len() / 2]
 }
 
 trait Measured {

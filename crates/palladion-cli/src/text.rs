@@ -15,9 +15,33 @@ pub fn is_utf16(text: &[u8]) -> bool {
             if zero(a) != zero(b) && zero(a) == zero(c) && zero(b) == zero(d))
 }
 
+/// Breaks a line at spaces, so that it fits a terminal of 80 columns. The lines after the first are
+/// indented.
+pub fn wrapped(mut line: &str, indent: usize) -> String {
+    let mut text = String::new();
+    let mut room = 80;
+    while line.len() > room {
+        let Some(at) = line[..=room].rfind(' ').filter(|at| *at > 0) else { break };
+        text += &format!("{}\n{:indent$}", line[..at].trim_end(), "");
+        line = line[at..].trim_start();
+        room = 80 - indent;
+    }
+    text + line + "\n"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_lines() {
+        let word = "x".repeat(39);
+        assert_eq!(wrapped(&format!("{word} {word}"), 4), format!("{word} {word}\n"));
+        let line = format!("{word} {word}  {word} {word}");
+        let expected = format!("{word} {word}\n    {word}\n    {word}\n");
+        assert_eq!(wrapped(&line, 4), expected);
+        assert_eq!(wrapped(&"x".repeat(100), 4), "x".repeat(100) + "\n");
+    }
 
     #[test]
     fn marks() {

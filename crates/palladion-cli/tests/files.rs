@@ -70,6 +70,7 @@ fn every_backend() {
     let text = text(100_000);
     bench.write("in", &text);
     let table = String::from_utf8(bench.ok(&["backends"])).unwrap();
+    assert!(table.lines().all(|line| line.len() <= 80), "{table}");
     let backends: Vec<_> = table
         .lines()
         .filter(|line| line.contains(" yes "))
