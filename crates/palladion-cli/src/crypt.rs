@@ -19,6 +19,7 @@ use crate::keys::Source;
 use crate::output::{Access, Output};
 use crate::progress::Progress;
 use crate::ring::{Ring, Tries};
+use crate::text::printable;
 use crate::values::Given;
 
 /// The end of the name of an encrypted file.
@@ -47,7 +48,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
         }
         let secret = source.secret(true).map_err(Failure::of_all_files)?;
         input.begin();
-        let mut progress = Progress::of_bytes(input.len);
+        let mut progress = Progress::of_bytes(input.len, &batch.label);
         let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
         let mut encryptor = Encryptor::new(secret.borrow()?)
             .algorithm(args.algorithm)
@@ -93,7 +94,7 @@ pub fn decrypt(given: &[Given<'_>], limits: KdfLimits, in_out: &InOutArgs) -> Re
         let mut wrong = None;
         let mut tries = Tries::default();
         while let Some(secret) = ring.next(needs_passphrase, &mut tries, &input.name)? {
-            let mut progress = Progress::of_bytes(input.len);
+            let mut progress = Progress::of_bytes(input.len, &batch.label);
             let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
             let mut decryptor = Decryptor::new(secret.borrow()?)
                 .kdf_limits(limits)
@@ -130,6 +131,7 @@ fn for_each(
     let mut batch = Batch::new();
     for (at, path) in files.iter().enumerate() {
         let len = batch.make_room(*path);
+        batch.label = label(*path, at, files.len());
         match work(*path, &mut batch) {
             Ok(Done { output, spent }) => {
                 let spent = path.map(PathBuf::from).zip(spent);
@@ -148,6 +150,16 @@ fn for_each(
     batch.failure.map_or(Ok(()), Err)
 }
 
+/// What progress calls a file: its number among several, and its name.
+fn label(path: Option<&Path>, at: usize, of: usize) -> String {
+    let name = path.filter(|path| !is_standard(Some(path))).and_then(Path::file_name);
+    let name = name.map(|name| printable(name.as_encoded_bytes())).unwrap_or_default();
+    match of {
+        1 => name,
+        _ => format!("{} of {of}: {name}", at + 1),
+    }
+}
+
 /// Finished outputs of short files. They are committed together, because a disk takes hardly longer
 /// to sync many files than to sync one.
 struct Batch {
@@ -156,6 +168,8 @@ struct Batch {
     /// How long their inputs are together.
     len: u64,
     most_outputs: usize,
+    /// What progress calls the file that is being processed.
+    label: String,
     /// The first of all files.
     failure: Option<Failure>,
 }
@@ -176,7 +190,7 @@ impl Batch {
         // An output has up to three, and the program some others.
         let most_outputs = most_open.saturating_sub(32) / 4;
         let most_outputs = most_outputs.clamp(1, Self::MOST_OUTPUTS) as usize;
-        Self { outputs: Vec::new(), len: 0, most_outputs, failure: None }
+        Self { outputs: Vec::new(), len: 0, most_outputs, label: String::new(), failure: None }
     }
 
     /// Commits the outputs unless the input that comes next may join them. It may be too long, or

@@ -11,7 +11,7 @@ use crate::args::MacArgs;
 use crate::failure::{Failure, Result, buffer, is_quiet};
 use crate::input::{Input, is_standard_input};
 use crate::keys::{OwnSecret, Source};
-use crate::text::{is_utf16, without_mark};
+use crate::text::{is_utf16, printable, without_mark};
 use crate::values::Kind;
 use crate::{hex, streams};
 
@@ -196,27 +196,6 @@ fn open(path: &Path) -> Result<Input> {
     Input::open(Some(path)).inspect(Input::begin)
 }
 
-/// A name from a list, with characters escaped that a terminal does not show as themselves.
-fn printable(name: &[u8]) -> String {
-    let mut shown = String::new();
-    for chunk in name.utf8_chunks() {
-        for char in chunk.valid().chars() {
-            match char {
-                // Marks that change the direction of the text around them, and line separators.
-                '\u{61c}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{feff}' => shown.extend(char.escape_unicode()),
-                _ if char.is_control() => shown.extend(char.escape_unicode()),
-                _ => shown.push(char),
-            }
-        }
-        shown.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
-    }
-    shown
-}
-
 /// A MAC and the file that it belongs to.
 #[derive(Debug, PartialEq)]
 struct Line {
@@ -321,14 +300,6 @@ mod tests {
             assert!(!text.contains(&b'\n') && !text.contains(&b'\r'));
             assert_eq!(Line::parse(text), Some(line));
         }
-    }
-
-    #[test]
-    fn names_cannot_disguise_themselves() {
-        let name = "caf\u{e9} \u{202e}txt.exe\u{2066}\x1b[31m";
-        let shown = "caf\u{e9} \\u{202e}txt.exe\\u{2066}\\u{1b}[31m";
-        assert_eq!(printable(name.as_bytes()), shown);
-        assert_eq!(printable(b"\xff"), "\\xff");
     }
 
     #[test]

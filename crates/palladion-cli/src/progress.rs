@@ -1,10 +1,11 @@
 //! The progress bar on stderr, for work that takes a while.
 
+use std::env;
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use indicatif::{
-    HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+    DecimalBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
 };
 
 use crate::failure::is_quiet;
@@ -22,29 +23,39 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Counts bytes, up to `total` if known. Drawn only if stderr is a terminal.
-    pub fn of_bytes(total: Option<u64>) -> Self {
-        Self::new(total, |state, line| {
-            let bytes = HumanBytes(state.pos());
-            let rate = format!("{}/s", HumanBytes(state.per_sec() as u64));
-            line.write_str(&match state.len() {
+    /// Counts bytes, up to `total` if known. `name` says of what. Drawn only if stderr is a
+    /// terminal.
+    pub fn of_bytes(total: Option<u64>, name: &str) -> Self {
+        let (name, look) = (name.to_string(), Look::usual());
+        Self::new(total, move |state, line| {
+            let bytes = DecimalBytes(state.pos());
+            let rate = format!("{}/s", DecimalBytes(state.per_sec() as u64));
+            let columns = columns();
+            let mut name = shortened(&name, columns / 4);
+            if !name.is_empty() {
+                name += "  ";
+            }
+            let columns = columns - name.chars().count();
+            let rest = match state.len() {
                 Some(len) => {
                     let left = format!("{:#} left", HumanDuration(state.eta()));
-                    let bytes = format!("{bytes} of {}", HumanBytes(len));
-                    drawn(columns(), state.fraction(), &[&left, &bytes, &rate])
+                    let bytes = format!("{bytes} of {}", DecimalBytes(len));
+                    drawn(columns, look, state.fraction(), &[&left, &bytes, &rate])
                 }
                 None => {
                     let elapsed = format!("{:#}", HumanDuration(state.elapsed()));
-                    fitting(columns(), &[&bytes.to_string(), &rate, &elapsed])
+                    fitting(columns, &[&bytes.to_string(), &rate, &elapsed])
                 }
-            })
+            };
+            line.write_str(&(name + &rest))
         })
     }
 
     /// Counts steps; `what` says what they do.
     pub fn of_steps(total: u64, what: &'static str) -> Self {
+        let look = Look::usual();
         Self::new(Some(total), move |state, line| {
-            line.write_str(&drawn(columns(), state.fraction(), &[what]))
+            line.write_str(&drawn(columns(), look, state.fraction(), &[what]))
         })
     }
 
@@ -98,8 +109,37 @@ fn columns() -> usize {
     80
 }
 
+/// What a bar is made of.
+#[derive(Clone, Copy)]
+struct Look {
+    full: &'static str,
+    empty: &'static str,
+}
+
+impl Look {
+    const ASCII: Self = Self { full: "#", empty: "." };
+    const BLOCKS: Self = Self { full: "█", empty: "░" };
+
+    /// Blocks if the user's language settings include UTF-8.
+    fn usual() -> Self {
+        let names = ["LC_ALL", "LC_CTYPE", "LANG"];
+        let set = names.into_iter().find_map(|name| env::var(name).ok().filter(|v| !v.is_empty()));
+        let charset = set.unwrap_or_default().to_lowercase().replace('-', "");
+        if cfg!(windows) || charset.contains("utf8") { Self::BLOCKS } else { Self::ASCII }
+    }
+}
+
+/// The beginning of a name that is longer than `columns`.
+fn shortened(name: &str, columns: usize) -> String {
+    if name.chars().count() <= columns {
+        return name.to_string();
+    }
+    let Some(room) = columns.checked_sub(3) else { return String::new() };
+    name.chars().take(room).collect::<String>() + "..."
+}
+
 /// A bar if there is room, the percentage, and as many of the parts as fit.
-fn drawn(columns: usize, fraction: f32, parts: &[&str]) -> String {
+fn drawn(columns: usize, look: Look, fraction: f32, parts: &[&str]) -> String {
     let percent = format!("{:>3}%", (fraction * 100.0) as u32);
     let text = fitting(columns, &[&[percent.as_str()], parts].concat());
     let room = columns.saturating_sub(text.chars().count() + 1).min(BAR.0);
@@ -107,7 +147,7 @@ fn drawn(columns: usize, fraction: f32, parts: &[&str]) -> String {
         return text;
     }
     let full = ((fraction * room as f32) as usize).min(room);
-    format!("{}{} {text}", "█".repeat(full), "░".repeat(room - full))
+    format!("{}{} {text}", look.full.repeat(full), look.empty.repeat(room - full))
 }
 
 /// The first parts, as many as fit into the columns, two spaces apart.
@@ -129,8 +169,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_are_shortened() {
+        for (columns, expected) in [(2, ""), (3, "..."), (6, "fil..."), (8, "file.txt")] {
+            assert_eq!(shortened("file.txt", columns), expected);
+        }
+        assert_eq!(shortened("", 0), "");
+    }
+
+    #[test]
     fn lines_fit_every_terminal() {
-        let parts = ["59m left", "1023.99 GiB of 1023.99 GiB", "1023.99 MiB/s"];
+        let drawn = |columns, fraction, parts: &[&str]| {
+            super::drawn(columns, Look::BLOCKS, fraction, parts)
+        };
+        let parts = ["59m left", "999.99 GB of 999.99 GB", "999.99 MB/s"];
         for columns in 0..200 {
             for fraction in [0.0, 0.5, 1.0] {
                 let line = drawn(columns, fraction, &parts);

@@ -1,4 +1,5 @@
-//! Text files: byte order marks and UTF-16, which editors and shells of Windows make.
+//! Text in files and on the terminal: byte order marks and UTF-16, which editors and shells of
+//! Windows make, names, long lines.
 
 /// Text without the mark that some editors put before it.
 pub fn without_mark(text: &[u8]) -> &[u8] {
@@ -13,6 +14,27 @@ pub fn is_utf16(text: &[u8]) -> bool {
         || text.starts_with(b"\xfe\xff")
         || matches!(text, [a, b, c, d, ..]
             if zero(a) != zero(b) && zero(a) == zero(c) && zero(b) == zero(d))
+}
+
+/// A name, with characters escaped that a terminal does not show as themselves.
+pub fn printable(name: &[u8]) -> String {
+    let mut shown = String::new();
+    for chunk in name.utf8_chunks() {
+        for char in chunk.valid().chars() {
+            match char {
+                // Marks that change the direction of the text around them, and line separators.
+                '\u{61c}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}' => shown.extend(char.escape_unicode()),
+                _ if char.is_control() => shown.extend(char.escape_unicode()),
+                _ => shown.push(char),
+            }
+        }
+        shown.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    shown
 }
 
 /// Breaks a line at spaces, so that it fits a terminal of 80 columns. The lines after the first are
@@ -32,6 +54,14 @@ pub fn wrapped(mut line: &str, indent: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_cannot_disguise_themselves() {
+        let name = "caf\u{e9} \u{202e}txt.exe\u{2066}\x1b[31m";
+        let shown = "caf\u{e9} \\u{202e}txt.exe\\u{2066}\\u{1b}[31m";
+        assert_eq!(printable(name.as_bytes()), shown);
+        assert_eq!(printable(b"\xff"), "\\xff");
+    }
 
     #[test]
     fn long_lines() {

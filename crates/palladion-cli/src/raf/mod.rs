@@ -160,7 +160,7 @@ fn decrypt(
     }
     let end =
         length.and_then(|length| offset.checked_add(length)).map_or(size, |end| end.min(size));
-    let mut progress = Progress::of_bytes(Some(end - offset));
+    let mut progress = Progress::of_bytes(Some(end - offset), &file.name);
     let chunk = u64::from(info.chunk_size);
     let written = pieces::write(output.file(), PIECE as usize, |sink| {
         let mut at = offset;
@@ -249,7 +249,8 @@ struct Change<'a> {
 
 impl<'a> Change<'a> {
     fn new(file: &'a mut Opened, total: Option<u64>, piece: u64, stays: bool) -> Self {
-        Self { file, progress: Progress::of_bytes(total), piece, stays, done: 0 }
+        let progress = Progress::of_bytes(total, &file.name);
+        Self { file, progress, piece, stays, done: 0 }
     }
 
     fn chunk(&self) -> u64 {
@@ -397,7 +398,7 @@ fn told(args: &VerifyArgs, name: &str, hash: &[u8], max_chunks: u64) -> Result<(
 /// The commitment of a file, if no chunk is damaged.
 fn commit(file: Opened, max_chunks: u64) -> Result<Option<Vec<u8>>> {
     let info = file.raf.info();
-    let progress = Mutex::new((0, Progress::of_bytes(Some(info.size))));
+    let progress = Mutex::new((0, Progress::of_bytes(Some(info.size), &file.name)));
     let hasher = Watched { chunk: info.chunk_size.into(), size: info.size, progress };
     let made = file
         .raf
@@ -460,7 +461,7 @@ fn damaged(file: Opened) -> Result<u64> {
     let info = file.raf.info();
     let chunk = u64::from(info.chunk_size);
     let mut buffer = buffer(PIECE as usize)?;
-    let mut progress = Progress::of_bytes(Some(info.size));
+    let mut progress = Progress::of_bytes(Some(info.size), &file.name);
     let (mut at, mut damaged) = (0, 0);
     while at < info.size {
         let piece = up_to(at, info.size, chunk, PIECE);
