@@ -29,7 +29,7 @@ const SUFFIX: &str = "pld";
 pub fn encrypt(args: &EncryptArgs) -> Result<()> {
     let EncryptArgs { secret, in_out, .. } = args;
     let naming = Naming::new(in_out, encrypted_name)?;
-    let mut source = Source::open(secret.given(), in_out.reads_standard_input())?;
+    let mut source = Source::open(secret.given(), in_out.reads_standard_input(), true)?;
     let kdf = args.kdf();
     if kdf.is_some() && !source.is_passphrase() {
         return Err(Failure::usage("--kdf-memory and --kdf-passes are for a passphrase")
@@ -46,7 +46,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
             return Err(Failure::usage("refusing to write binary data to a terminal")
                 .hint("name a file to encrypt, pipe the output, or force it with -o -"));
         }
-        let secret = source.secret(true).map_err(Failure::of_all_files)?;
+        let secret = source.secret().map_err(Failure::of_all_files)?;
         input.begin();
         let mut progress = Progress::of_bytes(input.len, &batch.label);
         let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
@@ -72,7 +72,8 @@ pub fn decrypt(given: &[Given<'_>], limits: KdfLimits, in_out: &InOutArgs) -> Re
     let naming = Naming::new(in_out, plain_name)?;
     let mut ring = Ring::open(given, in_out.reads_standard_input())?;
     for_each(in_out, |path, batch| {
-        let input = Input::open(path)?;
+        let input =
+            Input::open_as("name the files in it: palladion decrypt DIRECTORY/*.pld", path)?;
         input.begin();
         // Check the header before asking for a passphrase: the file may not be ours.
         let mut header = Vec::with_capacity(HEADER_LEN);

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use palladion::Buffer;
 use palladion_file::Error;
@@ -129,7 +130,8 @@ impl Failure {
         if self.told || self.status == Status::BrokenPipe {
             return;
         }
-        let hint = self.hint.as_ref().map_or_else(String::new, |hint| format!("hint: {hint}\n"));
+        let hint = self.hint.as_ref().filter(|hint| is_new(hint));
+        let hint = hint.map_or_else(String::new, |hint| format!("hint: {hint}\n"));
         say(&format!("error: {}\n{hint}", self.message));
     }
 
@@ -144,6 +146,18 @@ impl Failure {
         }
         std::process::exit(self.status as i32)
     }
+}
+
+/// Whether the user has not seen a hint yet. Of many files with one problem, only the first needs
+/// it.
+fn is_new(hint: &str) -> bool {
+    static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_new = !seen.iter().any(|other| other == hint);
+    if is_new {
+        seen.push(hint.to_string());
+    }
+    is_new
 }
 
 /// Allocates memory for data.

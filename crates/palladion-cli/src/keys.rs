@@ -128,11 +128,11 @@ fn keep_old(path: &Path) -> Result<()> {
 
 /// `fingerprint`.
 pub fn fingerprint(args: &FingerprintArgs) -> Result<()> {
-    let default = if args.files.is_empty() { vec![existing_default()?] } else { Vec::new() };
+    let default = if args.files.is_empty() { vec![existing_default(false)?] } else { Vec::new() };
     let mut first = None;
     for path in args.files.iter().chain(&default) {
-        let opened = Source::open(Some((Kind::Key, Some(path))), false);
-        let text = opened.and_then(|mut source| match source.secret(false)? {
+        let opened = Source::open(Some((Kind::Key, Some(path))), false, false);
+        let text = opened.and_then(|mut source| match source.secret()? {
             OwnSecret::Key(key) => Ok(format!("{}  {}\n", key.fingerprint(), path.display())),
             _ => Err(Failure::usage("only a key file has a fingerprint")),
         });
@@ -179,20 +179,26 @@ fn create_folder(path: &Path) -> Result<()> {
 /// The source of a command's secret: open, and read or asked for when the secret is needed.
 pub struct Source {
     kind: Kind,
+    /// Whether it is for new files.
+    is_new: bool,
     file: Option<Input>,
     secret: Option<OwnSecret>,
 }
 
 impl Source {
     /// Opens the source that is given, or the default key file. The data and the secret cannot both
-    /// be standard input.
-    pub fn open(given: Option<Given<'_>>, data_is_standard_input: bool) -> Result<Self> {
+    /// be standard input. `is_new` says that the secret is for new files.
+    pub fn open(
+        given: Option<Given<'_>>,
+        data_is_standard_input: bool,
+        is_new: bool,
+    ) -> Result<Self> {
         let default = match given {
             Some(_) => PathBuf::new(),
-            None => existing_default()?,
+            None => existing_default(is_new)?,
         };
         let (kind, path) = given.unwrap_or((Kind::Key, Some(&default)));
-        let mut source = Self::new(kind);
+        let mut source = Self { kind, is_new, file: None, secret: None };
         let no_directory = format!("name the {} file in it", source.name());
         if path.is_some_and(|path| is_standard_input(Some(path))) && data_is_standard_input {
             let message =
@@ -206,13 +212,9 @@ impl Source {
 
     /// A passphrase for an existing file, which the user types now.
     pub fn typed() -> Result<Self> {
-        let mut source = Self::new(Kind::Passphrase);
-        source.secret(false)?;
+        let mut source = Self { kind: Kind::Passphrase, is_new: false, file: None, secret: None };
+        source.secret()?;
         Ok(source)
-    }
-
-    fn new(kind: Kind) -> Self {
-        Self { kind, file: None, secret: None }
     }
 
     /// How messages call it.
@@ -245,36 +247,39 @@ impl Source {
     }
 
     /// The secret, read or asked for at the first call; a new passphrase is asked for twice.
-    pub fn secret(&mut self, new: bool) -> Result<&OwnSecret> {
+    pub fn secret(&mut self) -> Result<&OwnSecret> {
         let secret = match self.secret.take() {
             Some(secret) => secret,
-            None => self.get(new)?,
+            None => self.get()?,
         };
         Ok(self.secret.insert(secret))
     }
 
-    fn get(&self, new: bool) -> Result<OwnSecret> {
+    fn get(&self) -> Result<OwnSecret> {
         let passphrase = match (&self.file, self.kind) {
             (Some(file), Kind::Key) => return read_key(file).map(OwnSecret::Key),
             (Some(file), Kind::RawKey(format)) => return read_raw_key(file, format),
-            (Some(file), Kind::Passphrase) => first_line(file, new)?,
-            (None, _) => ask(new)?,
+            (Some(file), Kind::Passphrase) => first_line(file, self.is_new)?,
+            (None, _) => ask(self.is_new)?,
         };
         Ok(OwnSecret::Passphrase(Passphrase::new(passphrase.as_slice())))
     }
 }
 
 /// The default key file, if there is one.
-fn existing_default() -> Result<PathBuf> {
+fn existing_default(is_new: bool) -> Result<PathBuf> {
     let path = default_key_file()?;
     // Other errors are reported when it is opened.
     match fs::metadata(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !is_standard(Some(&path)) => {
             let message =
                 format!("no key given, and there is no default key file {}", quoted(&path));
-            Err(Failure::usage(message).hint(
-                "use -k KEYFILE, or -p for a passphrase; for a first key, run palladion keygen",
-            ))
+            Err(Failure::usage(message).hint(match is_new {
+                true => {
+                    "use -k KEYFILE, or -p for a passphrase; for a first key, run palladion keygen"
+                }
+                false => "name the key with -k KEYFILE or PALLADION_KEY_FILE=KEYFILE",
+            }))
         }
         _ => Ok(path),
     }

@@ -26,8 +26,8 @@ pub fn run(args: &MacArgs) -> Result<()> {
     let files = if args.files.is_empty() { &standard_input[..] } else { &args.files };
     let given = args.key_file.as_deref().map(|path| (Kind::Key, Some(path)));
     let reads_standard_input = files.iter().any(|file| is_standard_input(Some(file)));
-    let mut source = Source::open(given, reads_standard_input)?;
-    let OwnSecret::Key(key) = source.secret(false)? else {
+    let mut source = Source::open(given, reads_standard_input, !args.check)?;
+    let OwnSecret::Key(key) = source.secret()? else {
         return Err(Failure::usage("a MAC needs a key file"));
     };
     let mut maker = Maker { key, args, buffer: buffer(BUFFER_LEN)? };
@@ -102,7 +102,8 @@ impl Maker<'_> {
 
     /// Checks a list, and counts the files that fail.
     fn check(&mut self, list: &Path, bad: &mut Bad) -> Result<Result<()>> {
-        let input = match open(list) {
+        let input = Input::open_as("name a list of MACs", Some(list)).inspect(Input::begin);
+        let input = match input {
             Ok(input) => input,
             Err(failure) => return Ok(Err(failure)),
         };

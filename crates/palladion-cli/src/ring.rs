@@ -34,7 +34,7 @@ impl Ring {
                 .hint("name a file for each of the others"));
         }
         let files = given.iter().filter(|(_, path)| path.is_some());
-        let open = |given: &Given<'_>| Source::open(Some(*given), data_is_standard_input);
+        let open = |given: &Given<'_>| Source::open(Some(*given), data_is_standard_input, false);
         Ok(Self {
             sources: files.map(open).collect::<Result<_>>()?,
             is_default: given.is_empty(),
@@ -59,7 +59,7 @@ impl Ring {
         }
         match (self.is_default, needs_passphrase) {
             (true, _) => {
-                self.sources.push(Source::open(None, self.data_is_standard_input)?);
+                self.sources.push(Source::open(None, self.data_is_standard_input, false)?);
                 Ok(())
             }
             (false, true) => Err(failed(Error::NeedsPassphrase)),
@@ -94,7 +94,7 @@ impl Ring {
         }
         tries.sources += 1;
         let (is_default, at) = (self.is_default, tries.sources - 1);
-        match self.fitting(needs_passphrase).nth(at).map(|source| source.secret(false)) {
+        match self.fitting(needs_passphrase).nth(at).map(|source| source.secret()) {
             Some(Err(failure)) if !is_default => Err(failure.of_all_files()),
             found => found.transpose(),
         }

@@ -68,6 +68,13 @@ fn several_files() {
     let run = bench.run(&["decrypt", "-k", "key", "missing", "c.pld", "-f"]);
     assert_eq!((run.status.code(), &bench.read("c")[..]), (Some(1), &b"c"[..]));
 
+    // A hint is given once.
+    let run = bench.run(&["encrypt", "-k", "key", "a", "b", "c"]);
+    assert_eq!(
+        (run.stderr.matches("error: ").count(), run.stderr.matches("hint: ").count()),
+        (3, 1)
+    );
+
     // What is wrong with all of them is said once.
     bench.ok(&["keygen", "-o", "bad"]);
     fs::write(bench.path("bad"), "nonsense").unwrap();
@@ -125,6 +132,19 @@ fn default_key() {
         let stderr = bench.fails(args, 2, "no key given, and there is no default key file");
         assert!(stderr.contains("palladion keygen"), "{stderr}");
     }
+    // A new key is no help for what is encrypted.
+    bench.ok(&["encrypt", "-k", "key", "in"]);
+    bench.ok(&["raf", "import", "-k", "key", "in", "some.raf"]);
+    bench.write("MACS", bench.ok(&["mac", "-k", "key", "in"]));
+    for args in [
+        &["decrypt", "-o", "-", "in.pld"][..],
+        &["mac", "--check", "MACS"],
+        &["raf", "cat", "some.raf"],
+    ] {
+        let stderr = bench.fails(args, 2, "there is no default key file");
+        assert!(stderr.contains("-k KEYFILE") && !stderr.contains("keygen"), "{stderr}");
+    }
+    fs::remove_file(bench.path("in.pld")).unwrap();
     let run = bench.run(&["keygen"]);
     assert!(run.status.success() && run.stdout.is_empty(), "{run:?}");
     assert!(run.stderr.starts_with("created the key file ") && run.stderr.contains("copy"));
@@ -191,6 +211,10 @@ fn folders_are_no_keys() {
         assert!(stderr.contains(hint) && !stderr.contains("tar"), "{stderr}");
     }
     assert!(bench.fails(&["encrypt", "-k", "key", "."], 1, "is a directory").contains("tar"));
+    let stderr = bench.fails(&["decrypt", "-k", "key", "."], 1, "is a directory");
+    assert!(stderr.contains("name the files in it"), "{stderr}");
+    let run = bench.run(&["mac", "-k", "key", "--check", "."]);
+    assert!(run.stderr.contains("hint: name a list of MACs"), "{run:?}");
 }
 
 #[test]

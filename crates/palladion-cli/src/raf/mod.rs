@@ -47,14 +47,14 @@ pub fn run(command: &Command) -> Result<()> {
 }
 
 /// The source of the secret. The data and the secret cannot both be standard input.
-fn source(key: &KeyArgs, data_is_standard_input: bool) -> Result<Source> {
-    Source::open(key.given(), data_is_standard_input)
+fn source(key: &KeyArgs, data_is_standard_input: bool, is_new: bool) -> Result<Source> {
+    Source::open(key.given(), data_is_standard_input, is_new)
 }
 
 fn open(path: &Path, key: &KeyArgs, change: bool) -> Result<Opened> {
     let mut place = Place::open(path, change)?;
     place.probe()?;
-    place.unlock(key, source(key, false)?)
+    place.unlock(key, source(key, false, false)?)
 }
 
 fn new_output(path: &Path, force: bool, inputs: &[(&str, &std::fs::Metadata)]) -> Result<Output> {
@@ -67,7 +67,7 @@ fn new_output(path: &Path, force: bool, inputs: &[(&str, &std::fs::Metadata)]) -
 
 /// `raf create`.
 fn create(args: &CreateArgs) -> Result<()> {
-    let source = source(&args.key, false)?;
+    let source = source(&args.key, false, true)?;
     let inputs: Vec<_> =
         source.file().map(|file| (source.name(), &file.metadata)).into_iter().collect();
     let output = new_output(&args.file, args.new.force, &inputs)?;
@@ -80,7 +80,7 @@ fn create(args: &CreateArgs) -> Result<()> {
 /// `raf import`.
 fn import(args: &ImportArgs) -> Result<()> {
     let input = Input::open(Some(&args.input))?;
-    let source = source(&args.key, is_standard_input(Some(&args.input)))?;
+    let source = source(&args.key, is_standard_input(Some(&args.input)), true)?;
     let mut inputs = vec![("input", &input.metadata)];
     inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
     let output = new_output(&args.file, args.new.force, &inputs)?;
@@ -97,7 +97,7 @@ fn info(args: &InfoArgs) -> Result<()> {
     let name = place.name.clone();
     let verified = match args.key.given() {
         Some(_) => {
-            place.unlock(&args.key, source(&args.key, false)?)?;
+            place.unlock(&args.key, source(&args.key, false, false)?)?;
             "verified"
         }
         None => "not verified (no key given)",
@@ -146,7 +146,7 @@ fn decrypt(
     length: Option<u64>,
 ) -> Result<()> {
     let info = place.probe()?;
-    let source = source(key, false)?;
+    let source = source(key, false, false)?;
     let mut inputs = vec![("input", &place.metadata)];
     inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
     let output = Output::open(output, force, Access::Usual, &inputs)?;
@@ -203,7 +203,7 @@ fn write(args: &WriteArgs) -> Result<()> {
     place.probe()?;
     let input = Input::open(args.input.as_deref())?;
     same_file(Some(&place.metadata), &[("input", &input.metadata)], &place.name)?;
-    let source = source(&args.key, is_standard_input(args.input.as_deref()))?;
+    let source = source(&args.key, is_standard_input(args.input.as_deref()), false)?;
     let mut file = place.unlock(&args.key, source)?;
     file.raf.set_barriers(true);
     let offset = if args.append { file.raf.size() } else { args.offset };
@@ -350,7 +350,7 @@ fn verify(args: &VerifyArgs) -> Result<()> {
     }
     let mut place = Place::open(&args.file, false)?;
     let info = place.probe()?;
-    let source = source(&args.key, false)?;
+    let source = source(&args.key, false, false)?;
     let key = place.master_key(&args.key, source)?;
     if args.commitment || args.expect.is_some() {
         let usual = info.chunks().max(MAX_CHUNKS).checked_next_power_of_two().unwrap_or(u64::MAX);

@@ -104,7 +104,7 @@ impl Place {
         let info = self.probe()?;
         let mut tries = 1;
         loop {
-            let found = master_key(source.secret(false)?, key, info.algorithm, &info.file_id)?;
+            let found = master_key(source.secret()?, key, info.algorithm, &info.file_id)?;
             self.tried = source.tried();
             let is_last = !source.is_typed() || tries == MOST_TRIES;
             if is_last || !self.refuses(&found)? {
@@ -210,7 +210,7 @@ fn free(blocks: u64, available: u64, block_len: u64) -> Option<u128> {
 /// Creates an empty file.
 pub fn create(output: &Output, key: &KeyArgs, new: &NewArgs, mut source: Source) -> Result<Opened> {
     let file = output.random_access()?;
-    let secret = source.secret(true)?;
+    let secret = source.secret()?;
     let mut id = [0; 24];
     let random = System::<merkle::Sha256>::default().random(&mut id);
     random.map_err(|error| failed("create", &output.name, None, Error::NoRandomness(error)))?;
