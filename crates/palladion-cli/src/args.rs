@@ -43,7 +43,7 @@ If one of several files fails, the others are processed all the same, and the st
 the first failure.
 
 After any status but 0, a file that failed has no output file, and with --force the old one is \
-unchanged. Only if --rm cannot delete an input, its output is there. Data already written to a pipe is verified but incomplete. A command that edits a RAF \
+unchanged. The exceptions are --salvage, and an input that --rm cannot delete: the output is there. Data already written to a pipe is verified but incomplete. A command that edits a RAF \
 file in place says how far it got. SIGKILL, a power failure or lack of memory can leave an \
 unfinished .palladion-*.tmp beside the output; you can remove it.
 
@@ -240,6 +240,10 @@ impl EncryptArgs {
 ///
 /// Without an option for it, each file takes what it needs: the default key, or a passphrase that
 /// you are asked for. With several keys or passphrases, each file takes the one that opens it.
+///
+/// --salvage is for damaged files without a backup. What it writes is authentic and in its place,
+/// but someone who can write to the file can choose what is missing. If anything is, the exit
+/// status is 4.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -247,6 +251,7 @@ Examples:
   palladion decrypt -k my.key -o notes2.txt notes.txt.pld
   palladion decrypt -o - photos.tar.pld | tar x
   palladion decrypt -k new.key -k old.key *.pld
+  palladion decrypt --salvage -o rest-of-photos.zip photos.zip.pld
 
 Exit status:
   3  wrong key or passphrase
@@ -267,6 +272,9 @@ pub struct DecryptArgs {
     /// it [default: 1G, and at most 16 passes]
     #[arg(long, value_name = "SIZE", value_parser = kdf_memory)]
     max_kdf_memory: Option<u32>,
+    /// Write what is intact of a damaged file, with zeros for what is missing, and list that
+    #[arg(long, requires = "output", conflicts_with = "rm")]
+    pub salvage: bool,
     #[command(flatten)]
     pub in_out: InOutArgs,
     /// What tar adds to a command to unpack

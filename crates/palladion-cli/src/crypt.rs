@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::mem;
 use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
 use palladion_file::output::refuse_inputs;
-use palladion_file::{Decryptor, Encryptor, Error, HEADER_LEN, KdfLimits, Summary};
+use palladion_file::{Decryptor, Encryptor, Error, HEADER_LEN, KdfLimits, Salvaged};
 
 use crate::args::{EncryptArgs, InOutArgs};
-use crate::failure::{Failure, Result, quoted};
+use crate::failure::{Failure, Result, quoted, tell};
 use crate::input::{Input, descriptor_of, is_standard, is_unchanged};
 use crate::interrupt;
 use crate::keys::Source;
@@ -63,12 +63,21 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
         if let Ok(summary) = &result {
             input.check_whole(summary.bytes)?;
         }
-        finish(result, input, output, in_out)
+        finish(result, input, output, path.filter(|_| in_out.rm))
     })
 }
 
+/// What `decrypt` does besides.
+#[derive(Default)]
+pub struct Options {
+    /// What a file may make us spend on its passphrase.
+    pub limits: KdfLimits,
+    /// Whether to write what is intact of a damaged file.
+    pub salvage: bool,
+}
+
 /// `decrypt`, and `encrypt -d`.
-pub fn decrypt(given: &[Given<'_>], limits: KdfLimits, in_out: &InOutArgs) -> Result<()> {
+pub fn decrypt(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result<()> {
     let naming = Naming::new(in_out, plain_name)?;
     let mut ring = Ring::open(given, in_out.reads_standard_input())?;
     for_each(in_out, |path, batch| {
@@ -96,19 +105,37 @@ pub fn decrypt(given: &[Given<'_>], limits: KdfLimits, in_out: &InOutArgs) -> Re
         let mut tries = Tries::default();
         while let Some(secret) = ring.next(needs_passphrase, &mut tries, &input.name)? {
             let mut progress = Progress::of_bytes(input.len, &batch.label);
-            let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
+            let bar = progress.bar();
             let mut decryptor = Decryptor::new(secret.borrow()?)
-                .kdf_limits(limits)
+                .kdf_limits(options.limits)
                 .on_progress(|done| progress.set(done));
             if let Some(threads) = in_out.threads {
                 decryptor = decryptor.threads(threads);
             }
             // A wrong secret is noticed before anything after the header is read.
-            let result = decryptor.run(header.as_slice().chain(input.reader()), writer);
+            let file = header.as_slice().chain(input.reader());
+            let result = match options.salvage {
+                true => {
+                    let mut sink = output.random_access()?;
+                    decryptor
+                        .salvage(file, |offset, text| {
+                            sink.seek(SeekFrom::Start(offset))?;
+                            sink.write_all(text)
+                        })
+                        .map(Some)
+                }
+                false => {
+                    let writer = Impatient { input: &input, output: &output, bar };
+                    decryptor.run(file, writer).map(|_| None)
+                }
+            };
             drop(progress);
             match result {
                 Err(error @ (Error::WrongKey | Error::WrongPassphrase)) => wrong = Some(error),
-                result => return finish(result, input, output, in_out),
+                Ok(Some(salvaged)) => return conclude(&salvaged, &input, output),
+                result => {
+                    return finish(result, input, output, path.filter(|_| in_out.rm));
+                }
             }
         }
         let failure = Failure::file(&wrong.unwrap_or(Error::WrongKey), &input.name, &output.name);
@@ -123,7 +150,7 @@ pub fn decrypt(given: &[Given<'_>], limits: KdfLimits, in_out: &InOutArgs) -> Re
 /// are processed all the same; the status is that of the first failure.
 fn for_each(
     args: &InOutArgs,
-    mut work: impl FnMut(Option<&Path>, &mut Batch) -> Result<Done>,
+    mut work: impl FnMut(Option<&Path>, &mut Batch) -> Result<(Output, After)>,
 ) -> Result<()> {
     let mut files: Vec<_> = args.files.iter().map(|path| Some(path.as_path())).collect();
     if files.is_empty() {
@@ -134,10 +161,7 @@ fn for_each(
         let len = batch.make_room(*path);
         batch.label = label(*path, at, files.len());
         match work(*path, &mut batch) {
-            Ok(Done { output, spent }) => {
-                let spent = path.map(PathBuf::from).zip(spent);
-                batch.add((output, spent), len, at + 1 == files.len());
-            }
+            Ok(done) => batch.add(done, len, at + 1 == files.len()),
             Err(failure) => {
                 batch.commit(false);
                 let is_final = failure.is_final;
@@ -164,8 +188,7 @@ fn label(path: Option<&Path>, at: usize, of: usize) -> String {
 /// Finished outputs of short files. They are committed together, because a disk takes hardly longer
 /// to sync many files than to sync one.
 struct Batch {
-    /// With the inputs that are to be deleted after that.
-    outputs: Vec<(Output, Option<(PathBuf, Metadata)>)>,
+    outputs: Vec<(Output, After)>,
     /// How long their inputs are together.
     len: u64,
     most_outputs: usize,
@@ -212,8 +235,8 @@ impl Batch {
     }
 
     /// Adds the output for an input of which `make_room` returned the length.
-    fn add(&mut self, output: (Output, Option<(PathBuf, Metadata)>), len: u64, is_last: bool) {
-        self.outputs.push(output);
+    fn add(&mut self, done: (Output, After), len: u64, is_last: bool) {
+        self.outputs.push(done);
         self.len = self.len.saturating_add(len);
         if is_last || self.outputs.len() >= self.most_outputs || self.len > Self::LONGEST {
             self.commit(is_last);
@@ -223,10 +246,9 @@ impl Batch {
     /// Commits the outputs. No other may be open, because a signal would leave it behind.
     fn commit(&mut self, is_last: bool) {
         self.len = 0;
-        let (outputs, spent): (Vec<_>, Vec<_>) = mem::take(&mut self.outputs).into_iter().unzip();
-        for (result, spent) in Output::commit_all(outputs, is_last).into_iter().zip(spent) {
-            let deleted = || spent.map_or(Ok(()), |(path, metadata)| delete(&path, &metadata));
-            if let Err(failure) = result.and_then(|()| deleted()) {
+        let (outputs, afters): (Vec<_>, Vec<_>) = mem::take(&mut self.outputs).into_iter().unzip();
+        for (result, after) in Output::commit_all(outputs, is_last).into_iter().zip(afters) {
+            if let Err(failure) = result.and_then(|()| after.conclude()) {
                 self.tell(failure);
             }
         }
@@ -417,26 +439,66 @@ fn has_suffix(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(SUFFIX))
 }
 
-fn finish(
-    result: std::result::Result<Summary, Error>,
+/// Says what could not be salvaged, and fails if there is nothing else.
+fn conclude(salvaged: &Salvaged, input: &Input, output: Output) -> Result<(Output, After)> {
+    let name = &input.name;
+    for range in &salvaged.missing {
+        tell(&format!("{name}: bytes {} to {} are missing", range.start, range.end - 1));
+    }
+    if !salvaged.has_end {
+        tell(&format!("{name}: the end is missing"));
+    }
+    if salvaged.has_trailing_data {
+        tell(&format!("{name}: data follows the end of the file; it was ignored"));
+    }
+    if salvaged.intact.chunks == 0 {
+        return Err(Failure::damaged(format!("{name}: nothing is intact")));
+    }
+    let end = salvaged.missing.last().map_or(0, |range| range.end);
+    let file = output.file();
+    let extended = file.metadata().and_then(|now| file.set_len(now.len().max(end)));
+    extended.map_err(|error| Failure::io("write", &output.name, &error))?;
+    let incomplete = (!salvaged.is_complete()).then(|| {
+        let bytes = salvaged.intact.bytes;
+        let message = format!("{name} is damaged: {bytes} bytes of it are intact");
+        Failure::damaged(message).hint("the output has zeros in place of the others")
+    });
+    Ok((output, After { spent: None, incomplete }))
+}
+
+fn finish<T>(
+    result: std::result::Result<T, Error>,
     input: Input,
     output: Output,
-    args: &InOutArgs,
-) -> Result<Done> {
+    spent: Option<&Path>,
+) -> Result<(Output, After)> {
     match result {
-        Ok(_) => Ok(Done { output, spent: args.rm.then_some(input.metadata) }),
+        Ok(_) => {
+            let spent = spent.map(|path| (path.to_path_buf(), input.metadata));
+            Ok((output, After { spent, incomplete: None }))
+        }
         Err(error) => Err(Failure::file(&error, &input.name, &output.name)),
     }
 }
 
-/// A finished output, which has yet to be committed.
-struct Done {
-    output: Output,
-    /// The state of the input, if it is to be deleted.
-    spent: Option<Metadata>,
+/// What comes after an output was committed.
+struct After {
+    /// An input that is to be deleted, and its state when it was opened.
+    spent: Option<(PathBuf, Metadata)>,
+    /// What the output lacks.
+    incomplete: Option<Failure>,
 }
 
-/// Deletes an input whose output is on disk. Fails if it changed since it was opened.
+impl After {
+    fn conclude(self) -> Result<()> {
+        if let Some((path, read)) = self.spent {
+            delete(&path, &read)?;
+        }
+        self.incomplete.map_or(Ok(()), Err)
+    }
+}
+
+/// Deletes an input. Fails if it changed since it was opened.
 fn delete(path: &Path, read: &Metadata) -> Result<()> {
     let name = quoted(path);
     let failed = |error| Failure::io("delete", &name, &error);

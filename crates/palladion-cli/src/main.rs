@@ -28,9 +28,9 @@ mod words;
 use std::process::ExitCode;
 
 use clap::Parser;
-use palladion_file::KdfLimits;
 
 use crate::args::{Args, Command};
+use crate::crypt::Options;
 
 fn main() -> ExitCode {
     interrupt::end_panics_properly();
@@ -46,10 +46,14 @@ fn main() -> ExitCode {
         Command::Keygen(args) => keys::generate(&args),
         Command::Fingerprint(args) => keys::fingerprint(&args),
         Command::Encrypt(args) if args.decrypt => {
-            crypt::decrypt(args.secret.given().as_slice(), KdfLimits::default(), &args.in_out)
+            let options = Options::default();
+            crypt::decrypt(args.secret.given().as_slice(), &options, &args.in_out)
         }
         Command::Encrypt(args) => crypt::encrypt(&args),
-        Command::Decrypt(args) => crypt::decrypt(&args.given(), args.kdf_limits(), &args.in_out),
+        Command::Decrypt(args) => {
+            let options = Options { limits: args.kdf_limits(), salvage: args.salvage };
+            crypt::decrypt(&args.given(), &options, &args.in_out)
+        }
         Command::Mac(args) => mac::run(&args),
         Command::Raf(args) => raf::run(&args.command),
         Command::Backends => backends::list(),

@@ -83,7 +83,7 @@ impl Output {
             let is_file = self.file().metadata().is_ok_and(|metadata| metadata.is_file());
             let (what, hint) = match is_file {
                 true => ("an open descriptor", "it cannot be replaced: name the file itself"),
-                false => ("not a regular file", "a RAF file needs random access: name a file"),
+                false => ("not a regular file", "the output needs random access: name a file"),
             };
             return Err(Failure::usage(format!("{} is {what}", self.name)).hint(hint));
         }

@@ -134,6 +134,50 @@ fn damaged_files() {
 }
 
 #[test]
+fn salvage() {
+    let bench = Bench::new();
+    let text = text(3 * MIB + 5);
+    bench.write("in", &text);
+    bench.ok(&["encrypt", "-k", "key", "-o", "sealed", "in"]);
+    let sealed = bench.read("sealed");
+    let decrypt = ["decrypt", "-k", "key", "--salvage", "-f", "-o", "out"];
+    let salvage = |bytes: &[u8]| {
+        bench.write("damaged", bytes);
+        bench.run(&[&decrypt[..], &["damaged"]].concat())
+    };
+    let run = salvage(&sealed);
+    assert!(run.status.success() && run.stderr.is_empty() && bench.read("out") == text, "{run:?}");
+    // A chunk in the middle, and the last one.
+    for (at, missing) in [(MIB + 999, MIB..2 * MIB), (sealed.len() - 1, 3 * MIB..3 * MIB + 5)] {
+        let mut damaged = sealed.clone();
+        damaged[at] ^= 1;
+        let run = salvage(&damaged);
+        assert_eq!(run.status.code(), Some(4));
+        let range = format!("bytes {} to {} are missing\n", missing.start, missing.end - 1);
+        let intact = format!("{} bytes of it are intact", text.len() - missing.len());
+        assert!(run.stderr.contains(&range) && run.stderr.contains(&intact), "{run:?}");
+        assert_eq!(run.stderr.contains("the end is missing"), missing.end == text.len());
+        let mut expected = text.clone();
+        expected[missing].fill(0);
+        assert!(bench.read("out") == expected);
+    }
+    let run = salvage(&sealed[..2 * MIB + 200]);
+    assert_eq!(run.status.code(), Some(4));
+    assert!(run.stderr.contains("the end is missing"), "{run:?}");
+    assert!(bench.read("out")[..2 * MIB] == text[..2 * MIB]);
+    let run = salvage(&[&sealed[..], b"more"].concat());
+    assert!(run.status.success() && run.stderr.contains("data follows"), "{run:?}");
+    // Nothing to be had: the old output stays.
+    let run = salvage(&sealed[..2000]);
+    assert!(run.stderr.contains("error: \"damaged\": nothing is intact"), "{run:?}");
+    assert!(bench.read("out") == text);
+    let salvage = ["decrypt", "-k", "key", "--salvage", "damaged"];
+    bench.fails(&salvage, 2, "--output");
+    bench.fails(&[&salvage[..], &["-o", "-"]].concat(), 2, "is not a regular file");
+    bench.fails(&[&salvage[..], &["-o", "x", "--rm"]].concat(), 2, "--rm");
+}
+
+#[test]
 fn a_pipe_gets_only_what_is_verified() {
     let bench = Bench::new();
     let text = text(3 * MIB);

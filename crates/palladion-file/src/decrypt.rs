@@ -1,14 +1,14 @@
 //! Decrypts whole files.
 
 use std::fmt;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
 
 use crate::chunk::{Chunk, FRAME_LEN, SealedChunks};
 use crate::header::Header;
 use crate::io::read_full;
-use crate::{Error, KdfLimits, Secret, Summary, engine};
+use crate::{Error, KdfLimits, Salvaged, Secret, Summary, engine, salvage};
 
 /// Decrypts a file from a reader to a writer, on several threads, in bounded memory.
 ///
@@ -116,6 +116,49 @@ impl<'a> Decryptor<'a> {
         )?;
         output.flush().map_err(Error::Write)?;
         Ok(summary)
+    }
+}
+
+impl Decryptor<'_> {
+    /// Decrypts what is intact of a damaged or truncated file, on this thread. Calls `write` with
+    /// each intact piece of plaintext and its offset, in ascending order.
+    ///
+    /// Each piece is authentic and in its place. Nothing is known about the rest: someone who can
+    /// write to the file can choose what is missing. So use this only when there is no backup. A
+    /// file whose header is damaged, or that lost or gained bytes in the middle, cannot be salvaged
+    /// from there on.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Self::run), but for damage after the header.
+    ///
+    /// ```
+    /// use palladion_file::{ChunkSize, Decryptor, Encryptor, MasterKey};
+    ///
+    /// let key = MasterKey::generate()?;
+    /// let mut file = Vec::new();
+    /// Encryptor::new(&key).chunk_size(ChunkSize::MIN).run(&[b'x'; 3000][..], &mut file)?;
+    /// file[1500] ^= 1; // in the second chunk
+    ///
+    /// let mut text = vec![0; 3000];
+    /// let found = Decryptor::new(&key).salvage(&file[..], |offset, piece| {
+    ///     text[offset as usize..][..piece.len()].copy_from_slice(piece);
+    ///     Ok(())
+    /// })?;
+    /// assert_eq!(found.missing, [1024..2048]);
+    /// assert!(found.has_end && !found.is_complete());
+    /// assert_eq!((text[1023], text[1024], text[2048]), (b'x', 0, b'x'));
+    /// # Ok::<(), palladion_file::Error>(())
+    /// ```
+    pub fn salvage(
+        mut self,
+        mut input: impl Read,
+        write: impl FnMut(u64, &[u8]) -> io::Result<()>,
+    ) -> Result<Salvaged, Error> {
+        let header = Header::read(&mut input)?;
+        let cipher = header.open(self.secret, &self.limits)?;
+        let check = || self.options.check();
+        salvage::run(&header, &cipher, input, check, write, &mut self.progress)
     }
 }
 

@@ -30,6 +30,7 @@
 //! | a reader and a writer (files, pipes) and want all cores | [`Encryptor`], [`Decryptor`] |
 //! | code that writes, or code that reads, piece by piece | [`EncryptWriter`], [`DecryptReader`] |
 //! | bytes that do not come from a reader | [`sans_io`] |
+//! | a damaged file and no backup | [`Decryptor::salvage`] |
 //! | data to authenticate without hiding it | [`Mac`] |
 //! | a name that the output shall have once it is complete | `output` (feature `output`) |
 //!
@@ -56,6 +57,7 @@ mod kdf;
 mod mac;
 #[cfg(feature = "output")]
 pub mod output;
+mod salvage;
 pub mod sans_io;
 mod secret;
 mod stream;
@@ -71,6 +73,7 @@ pub use header::{HEADER_LEN, MAGIC, VERSION, needs_passphrase};
 pub use kdf::{KdfLimits, KdfParams};
 pub use mac::Mac;
 pub use palladion::{Algorithm, UnknownAlgorithm};
+pub use salvage::Salvaged;
 pub use secret::{MasterKey, Passphrase, Secret};
 pub use stream::{DecryptReader, EncryptWriter};
 

@@ -39,6 +39,68 @@ fn fails_on_threads(file: &[u8], text: &[u8]) -> (usize, Error) {
     (len, error)
 }
 
+/// What salvage writes, with zeros between, and what it says is missing.
+fn salvage(file: &[u8]) -> (Vec<u8>, palladion_file::Salvaged) {
+    let mut out = Vec::new();
+    let found = Decryptor::new(&key()).salvage(file, |offset, piece| {
+        assert!(out.len() as u64 <= offset, "pieces come in order");
+        out.resize(offset as usize, 0);
+        out.extend_from_slice(piece);
+        Ok(())
+    });
+    (out, found.unwrap())
+}
+
+#[test]
+fn what_is_intact_can_be_salvaged() {
+    let text = text(LEN);
+    let file = encrypt_streaming(Algorithm::Aegis256X2, &text);
+    let (out, found) = salvage(&file);
+    assert!(out == text && found.is_complete() && !found.has_trailing_data);
+    // Every byte of every chunk, frames and tags included: only that chunk is missing.
+    for at in HEADER..file.len() {
+        let mut damaged = file.clone();
+        damaged[at] ^= 0x80;
+        let begin = (at - HEADER) / (CHUNK + OVERHEAD) * CHUNK;
+        let end = (begin + CHUNK).min(LEN);
+        let frame_only = (at - HEADER) % (CHUNK + OVERHEAD) < 4;
+        let (out, found) = salvage(&damaged);
+        let mut expected = text.clone();
+        if frame_only {
+            assert!(found.is_complete(), "{at}: what a frame says follows from its place");
+        } else {
+            expected[begin..end].fill(0);
+            assert_eq!(found.missing, [begin as u64..end as u64], "{at}");
+            assert_eq!(found.has_end, end < LEN);
+            if end == LEN {
+                expected.truncate(begin);
+            }
+        }
+        assert!(out == expected, "{at}");
+        assert_eq!(found.intact.bytes as usize, LEN - if frame_only { 0 } else { end - begin });
+    }
+    // Truncated anywhere: whole chunks come out, and the end is missing.
+    for len in HEADER..file.len() {
+        let (out, found) = salvage(&file[..len]);
+        let whole = (len - HEADER) / (CHUNK + OVERHEAD) * CHUNK;
+        assert!(out == text[..whole] && !found.has_end, "{len}");
+        assert!(found.missing.len() <= 1);
+    }
+    // Longer; swapped; of another file.
+    for extra in [1, 3 * CHUNK] {
+        let (out, found) = salvage(&[&file[..], &vec![7; extra]].concat());
+        assert!(out == text && found.is_complete() && found.has_trailing_data);
+    }
+    let (first, rest) = file[HEADER..].split_at(CHUNK + OVERHEAD);
+    let (second, last) = rest.split_at(CHUNK + OVERHEAD);
+    let (out, found) = salvage(&[&file[..HEADER], second, first, last].concat());
+    assert_eq!(found.missing, [0..2 * CHUNK as u64]);
+    assert!(out[2 * CHUNK..] == text[2 * CHUNK..] && found.has_end);
+    let other = encrypt_streaming(Algorithm::Aegis256X2, &text);
+    let (out, found) = salvage(&[&file[..HEADER], &other[HEADER..]].concat());
+    assert!(out.is_empty() && found.intact.chunks == 0 && !found.has_end);
+}
+
 #[test]
 fn every_bit() {
     for algorithm in [Algorithm::Aegis128L, Algorithm::Aegis256X2] {
