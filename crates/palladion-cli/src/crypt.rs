@@ -19,6 +19,7 @@ use crate::keys::Source;
 use crate::output::{Access, Output};
 use crate::progress::Progress;
 use crate::ring::{Ring, Tries};
+use crate::salvage::Found;
 use crate::text::printable;
 use crate::values::Given;
 
@@ -132,7 +133,7 @@ pub fn decrypt(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Re
             drop(progress);
             match result {
                 Err(error @ (Error::WrongKey | Error::WrongPassphrase)) => wrong = Some(error),
-                Ok(Some(salvaged)) => return conclude(&salvaged, &input, output),
+                Ok(Some(salvaged)) => return conclude(salvaged, &input, output),
                 result => {
                     return finish(result, input, output, path.filter(|_| in_out.rm));
                 }
@@ -439,30 +440,18 @@ fn has_suffix(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(SUFFIX))
 }
 
-/// Says what could not be salvaged, and fails if there is nothing else.
-fn conclude(salvaged: &Salvaged, input: &Input, output: Output) -> Result<(Output, After)> {
-    let name = &input.name;
-    for range in &salvaged.missing {
-        tell(&format!("{name}: bytes {} to {} are missing", range.start, range.end - 1));
-    }
-    if !salvaged.has_end {
-        tell(&format!("{name}: the end is missing"));
-    }
+/// Ends the output of what was salvaged, and says what is missing.
+fn conclude(salvaged: Salvaged, input: &Input, output: Output) -> Result<(Output, After)> {
     if salvaged.has_trailing_data {
-        tell(&format!("{name}: data follows the end of the file; it was ignored"));
-    }
-    if salvaged.intact.chunks == 0 {
-        return Err(Failure::damaged(format!("{name}: nothing is intact")));
+        tell(&format!("{}: data follows the end of the file; it was ignored", input.name));
     }
     let end = salvaged.missing.last().map_or(0, |range| range.end);
+    let Salvaged { missing, has_end, .. } = salvaged;
+    let found = Found { intact: salvaged.intact.bytes, missing, has_end };
+    let incomplete = found.report(&input.name)?;
     let file = output.file();
     let extended = file.metadata().and_then(|now| file.set_len(now.len().max(end)));
     extended.map_err(|error| Failure::io("write", &output.name, &error))?;
-    let incomplete = (!salvaged.is_complete()).then(|| {
-        let bytes = salvaged.intact.bytes;
-        let message = format!("{name} is damaged: {bytes} bytes of it are intact");
-        Failure::damaged(message).hint("the output has zeros in place of the others")
-    });
     Ok((output, After { spent: None, incomplete }))
 }
 

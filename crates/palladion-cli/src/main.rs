@@ -17,6 +17,7 @@ mod pages;
 mod progress;
 mod raf;
 mod ring;
+mod salvage;
 mod speed;
 mod streams;
 mod terminal;

@@ -436,6 +436,40 @@ fn damage() {
 }
 
 #[test]
+fn salvage() {
+    let (bench, text) = imported(5 * MIB + 7);
+    let sealed = bench.read("f.raf");
+    let export = ["raf", "export", "-k", "key", "--salvage", "-f", "f.raf", "out"];
+    bench.ok(&export);
+    assert!(bench.read("out") == text);
+    let mut damaged = sealed.clone();
+    for chunk in [3, 4, 70] {
+        damaged[HEADER + chunk * RECORD + 1000] ^= 1;
+    }
+    for (len, end) in [(sealed.len(), text.len()), (HEADER + 72 * RECORD - 1, 71 * 64 * KIB)] {
+        bench.write("f.raf", &damaged[..len]);
+        let run = bench.run(&export);
+        assert_eq!(run.status.code(), Some(4), "{run:?}");
+        let mut expected = text[..end].to_vec();
+        for (first, last) in [(3, 5), (70, 71)] {
+            let missing = first * 64 * KIB..last * 64 * KIB;
+            let said = format!("bytes {} to {} are missing\n", missing.start, missing.end - 1);
+            assert!(run.stderr.contains(&said), "{run:?}");
+            expected[missing].fill(0);
+        }
+        assert_eq!(run.stderr.contains("the end is missing"), end < text.len());
+        assert!(bench.read("out") == expected);
+    }
+    bench.write("f.raf", &sealed[..HEADER + 10]);
+    let export = ["raf", "export", "-k", "key", "--salvage", "f.raf", "new"];
+    let run = bench.run(&export);
+    assert!(run.stderr.contains("nothing is intact") && !bench.path("new").exists(), "{run:?}");
+    bench.ok(&["keygen", "-o", "other"]);
+    let export = ["raf", "export", "-k", "other", "--salvage", "f.raf", "new"];
+    bench.fails(&export, 3, "wrong key");
+}
+
+#[test]
 fn files_that_are_none() {
     let (bench, _) = imported(200_000);
     let sealed = bench.read("f.raf");

@@ -280,10 +280,15 @@ pub struct ImportArgs {
 #[command(after_help = "\
 Examples:
   palladion raf export -k my.key disk.raf disk.img
-  palladion raf export -k my.key disk.raf - | gzip > disk.img.gz")]
+  palladion raf export -k my.key disk.raf - | gzip > disk.img.gz
+  palladion raf export -k my.key --salvage disk.raf rest-of-disk.img")]
 pub struct ExportArgs {
     #[command(flatten)]
     pub key: KeyArgs,
+    /// Write what is intact of a damaged or truncated file, with zeros for damaged chunks, and list
+    /// what is missing
+    #[arg(long)]
+    pub salvage: bool,
     /// Replace the output file if it exists
     #[arg(short, long)]
     pub force: bool,

@@ -3,6 +3,7 @@
 pub mod args;
 mod pieces;
 mod place;
+mod salvage;
 
 use std::io;
 use std::path::Path;
@@ -134,7 +135,24 @@ fn cat(args: &CatArgs) -> Result<()> {
 /// `raf export`.
 fn export(args: &ExportArgs) -> Result<()> {
     let place = Place::open(&args.file, false)?;
+    if args.salvage {
+        let source = source(&args.key, false, false)?;
+        let output = plain_output(&place, &source, Some(&args.output), args.force)?;
+        return salvage::export(place, &args.key, source, output);
+    }
     decrypt(place, &args.key, Some(&args.output), args.force, 0, None)
+}
+
+/// Opens the output for the contents of a file.
+fn plain_output(
+    place: &Place,
+    source: &Source,
+    output: Option<&Path>,
+    force: bool,
+) -> Result<Output> {
+    let mut inputs = vec![("input", &place.metadata)];
+    inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
+    Output::open(output, force, Access::Usual, &inputs)
 }
 
 fn decrypt(
@@ -147,9 +165,7 @@ fn decrypt(
 ) -> Result<()> {
     let info = place.probe()?;
     let source = source(key, false, false)?;
-    let mut inputs = vec![("input", &place.metadata)];
-    inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
-    let output = Output::open(output, force, Access::Usual, &inputs)?;
+    let output = plain_output(&place, &source, output, force)?;
     let file = place.unlock(key, source)?;
     let size = file.raf.size();
     if offset > size {
@@ -369,7 +385,7 @@ fn verify(args: &VerifyArgs) -> Result<()> {
         }
         damaged => {
             Err(Failure::damaged(format!("{name}: {damaged} of {chunks} chunks are damaged"))
-                .hint("restore a copy, or read the rest with palladion raf cat --offset N"))
+                .hint("restore a copy, or read the rest with palladion raf export --salvage"))
         }
     }
 }

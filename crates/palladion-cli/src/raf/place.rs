@@ -15,6 +15,7 @@ use crate::input::is_standard;
 use crate::keys::{MOST_TRIES, OwnSecret, Source};
 use crate::output::Output;
 use crate::raf::args::{KeyArgs, NewArgs};
+use crate::raf::salvage::Truncated;
 
 const MAGIC: &[u8] = b"AEGISRAF";
 
@@ -130,6 +131,17 @@ impl Place {
         Ok(Self { name, metadata, file, change: *change, tried })
     }
 
+    /// Opens a file that may be truncated.
+    pub fn open_truncated(self, master_key: &[u8]) -> Result<(String, Raf<Truncated>)> {
+        let Self { name, file, tried, .. } = self;
+        let opened = Found::new(Truncated(file))
+            .and_then(|found| found.read_only().unlocked().open(master_key));
+        match opened {
+            Ok(raf) => Ok((name, raf)),
+            Err(error) => Err(not_opened(&name, tried, error)),
+        }
+    }
+
     pub fn open_with(self, master_key: &[u8]) -> Result<Opened> {
         let Self { name, file, change, tried, .. } = self;
         let opened = Found::new(file).and_then(|found| {
@@ -138,15 +150,18 @@ impl Place {
         });
         match opened {
             Ok(raf) => Ok(Opened { name, raf }),
-            Err(error) => {
-                let is_wrong = matches!(error, Error::WrongKey);
-                let failure = failed("open", &name, None, error);
-                Err(match tried.filter(|_| is_wrong) {
-                    Some(tried) => failure.detail(&format!("tried {tried}")),
-                    None => failure,
-                })
-            }
+            Err(error) => Err(not_opened(&name, tried, error)),
         }
+    }
+}
+
+/// The failure to open a file after this was tried.
+fn not_opened(name: &str, tried: Option<String>, error: Error) -> Failure {
+    let is_wrong = matches!(error, Error::WrongKey);
+    let failure = failed("open", name, None, error);
+    match tried.filter(|_| is_wrong) {
+        Some(tried) => failure.detail(&format!("tried {tried}")),
+        None => failure,
     }
 }
 
@@ -308,11 +323,12 @@ pub fn failed(action: &str, name: &str, info: Option<Info>, error: Error) -> Fai
         Error::Truncated { expected, actual } => Failure::damaged(format!(
             "{name}: the file is truncated: it has {actual} bytes, but should have {expected}"
         ))
-        .hint("fetch the file again, or restore a copy"),
+        .hint("fetch the file again, or restore a copy; palladion raf export --salvage reads the rest"),
         Error::DamagedChunk { index } => {
             let place = info.map_or(String::new(), |info| format!(" ({})", bytes_of(&info, index)));
             Failure::damaged(format!("{name}: chunk {index} is damaged{place}")).hint(
-                "palladion raf verify names all damaged chunks; palladion raf cat reads the others",
+                "palladion raf verify names all damaged chunks; palladion raf export --salvage reads \
+                 the others",
             )
         }
         Error::TreeFull { max_chunks } => {

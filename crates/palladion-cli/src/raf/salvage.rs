@@ -1,0 +1,116 @@
+//! Reads what is intact of a damaged file.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+
+use palladion_raf::{Error, HEADER_LEN, Lock, Raf, Shared, Storage};
+
+use super::args::KeyArgs;
+use super::place::Place;
+use super::{PIECE, pieces, up_to};
+use crate::failure::{Failure, Result};
+use crate::keys::Source;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::salvage::Found;
+
+/// Writes the contents, with zeros for what is damaged, up to where the file ends.
+pub fn export(mut place: Place, key: &KeyArgs, source: Source, output: Output) -> Result<()> {
+    let info = place.probe()?;
+    let whole = place.len()?.saturating_sub(HEADER_LEN as u64) / info.record_len() as u64;
+    let end = info.size.min(whole.saturating_mul(info.chunk_size.into()));
+    let master_key = place.master_key(key, source)?;
+    let (name, mut raf) = place.open_truncated(&master_key)?;
+    let mut found = Found { has_end: end == info.size, ..Found::default() };
+    let mut progress = Progress::of_bytes(Some(end), &name);
+    let written = pieces::write(output.file(), PIECE as usize, |sink| {
+        let mut at = 0;
+        while at < end {
+            let piece = up_to(at, end, info.chunk_size.into(), PIECE);
+            let range = at..at + piece as u64;
+            let read = |buffer: &mut [u8]| {
+                let buffer = &mut buffer[..piece];
+                read(&mut raf, buffer, range.clone(), info.chunk_size.into(), &mut found)
+            };
+            if let Err(error) = sink.write(read)? {
+                return Ok(Err(error));
+            }
+            at = range.end;
+            progress.set(at);
+        }
+        Ok(Ok(()))
+    });
+    drop(progress);
+    match written {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => return Err(super::place::failed("read", &name, Some(info), error)),
+        Err(error) => return Err(Failure::io("write", &output.name, &error)),
+    }
+    let incomplete = found.report(&name)?;
+    output.commit(true)?;
+    incomplete.map_or(Ok(()), Err)
+}
+
+/// Reads a range that begins with a chunk, with zeros for damaged chunks.
+fn read(
+    raf: &mut Raf<Truncated>,
+    buffer: &mut [u8],
+    range: Range<u64>,
+    chunk: u64,
+    found: &mut Found,
+) -> palladion_raf::Result<usize> {
+    match raf.read_at(buffer, range.start) {
+        Ok(len) => found.intact += len as u64,
+        Err(Error::DamagedChunk { .. }) => {
+            for (at, part) in
+                (range.start..).step_by(chunk as usize).zip(buffer.chunks_mut(chunk as usize))
+            {
+                match raf.read_at(part, at) {
+                    Ok(len) => found.intact += len as u64,
+                    Err(Error::DamagedChunk { .. }) => {
+                        part.fill(0);
+                        found.add_missing(at..at + part.len() as u64);
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(buffer.len())
+}
+
+/// A file that hides that it is shorter than its header says. Only chunks that are there may be
+/// read.
+pub struct Truncated(pub File);
+
+impl Storage for Truncated {
+    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        Storage::read_at(&mut self.0, buf, offset)
+    }
+
+    fn write_at(&mut self, _: &[u8], _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+
+    fn size(&mut self) -> io::Result<u64> {
+        Ok(u64::MAX)
+    }
+
+    fn set_size(&mut self, _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::ReadOnlyFilesystem.into())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn set_lock(&mut self, lock: Option<Lock>) -> io::Result<bool> {
+        self.0.set_lock(lock)
+    }
+
+    fn shared(&self) -> Option<&dyn Shared> {
+        self.0.shared()
+    }
+}
