@@ -43,9 +43,10 @@ If one of several files fails, the others are processed all the same, and the st
 the first failure.
 
 After any status but 0, a file that failed has no output file, and with --force the old one is \
-unchanged. The exceptions are --salvage, and an input that --rm cannot delete: the output is there. Data already written to a pipe is verified but incomplete. A command that edits a RAF \
-file in place says how far it got. SIGKILL, a power failure or lack of memory can leave an \
-unfinished .palladion-*.tmp beside the output; you can remove it.
+unchanged. The exceptions are --salvage, and an input that --rm cannot delete: the output is \
+there. Data already written to a pipe is verified but incomplete. A command that edits a RAF file \
+in place says how far it got. SIGKILL, a power failure or lack of memory can leave an unfinished \
+.palladion-*.tmp beside the output; you can remove it.
 
 Environment:
   PALLADION_KEY_FILE  the key file to use if no option names one

@@ -81,8 +81,8 @@ pub(crate) fn run(
     Ok(found)
 }
 
-/// Opens a chunk into a buffer, if it is intact. Its frame may be damaged, but only three chunks can
-/// be here: the one that the frame announces, a full one, and a last one that ends the input.
+/// Opens a chunk into a buffer, if it is intact. Its frame may be damaged, but only three chunks
+/// can be here: the one that the frame announces, a full one, and a last one that ends the input.
 fn open(
     cipher: &Cipher,
     counter: u64,

@@ -323,12 +323,12 @@ pub fn failed(action: &str, name: &str, info: Option<Info>, error: Error) -> Fai
         Error::Truncated { expected, actual } => Failure::damaged(format!(
             "{name}: the file is truncated: it has {actual} bytes, but should have {expected}"
         ))
-        .hint("fetch the file again, or restore a copy; palladion raf export --salvage reads the rest"),
+        .hint("fetch it again, or restore a copy; palladion raf export --salvage reads the rest"),
         Error::DamagedChunk { index } => {
             let place = info.map_or(String::new(), |info| format!(" ({})", bytes_of(&info, index)));
             Failure::damaged(format!("{name}: chunk {index} is damaged{place}")).hint(
-                "palladion raf verify names all damaged chunks; palladion raf export --salvage reads \
-                 the others",
+                "palladion raf verify names all damaged chunks; \
+                 palladion raf export --salvage reads the others",
             )
         }
         Error::TreeFull { max_chunks } => {
