@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use palladion_file::output::descriptor;
 
-use crate::failure::{Failure, Result, note, quoted};
+use crate::failure::{Failure, Result, note, quoted, tell};
 use crate::streams;
 use crate::waiting::Waiting;
 
@@ -93,17 +93,19 @@ impl Input {
         Waiting(&self.file)
     }
 
-    /// Fails if fewer bytes were read than the file had when it was opened. (It may grow: a log
-    /// does.)
+    /// Fails if fewer bytes were read than the file had when it was opened, and warns if it was
+    /// changed or grew, as a log does.
     pub fn check_whole(&self, read: u64) -> Result<()> {
-        match self.len {
-            Some(len) if read < len && self.was_changed() => Err(Failure::new(format!(
+        let Some(len) = self.len.filter(|_| self.was_changed()) else { return Ok(()) };
+        if read < len {
+            return Err(Failure::new(format!(
                 "{} became shorter while it was read: it had {len} bytes, and {read} were read",
                 self.name
             ))
-            .hint("run the command again when no other program changes the file")),
-            _ => Ok(()),
+            .hint("run the command again when no other program changes the file"));
         }
+        tell(&format!("warning: {} changed while it was read; {read} bytes were read", self.name));
+        Ok(())
     }
 
     /// Whether the file was changed since it was opened. Files in sysfs and the like are shorter

@@ -185,6 +185,8 @@ fn inputs_that_change_are_kept() {
         echo more >> in; echo open sesame >&3; wait $!";
     let run = finish(bench.shell(script).spawn().unwrap());
     assert_eq!(run.status.code(), Some(1), "{run:?}");
+    let warning = format!("warning: \"in\" changed while it was read; {} bytes", (3 << 20) + 5);
+    assert!(run.stderr.contains(&warning), "{run:?}");
     assert!(run.stderr.contains("\"in\" is kept: it changed while it was read"), "{run:?}");
     assert!(bench.path("in").exists() && bench.path("in.pld").exists());
 }
