@@ -70,7 +70,8 @@ fn what_is_intact_can_be_salvaged() {
             assert!(found.is_complete(), "{at}: what a frame says follows from its place");
         } else {
             expected[begin..end].fill(0);
-            assert_eq!(found.missing, [begin as u64..end as u64], "{at}");
+            let missing = begin as u64..end as u64;
+            assert!(found.missing.iter().eq([&missing]), "{at}: {found:?}");
             assert_eq!(found.has_end, end < LEN);
             if end == LEN {
                 expected.truncate(begin);
@@ -94,7 +95,8 @@ fn what_is_intact_can_be_salvaged() {
     let (first, rest) = file[HEADER..].split_at(CHUNK + OVERHEAD);
     let (second, last) = rest.split_at(CHUNK + OVERHEAD);
     let (out, found) = salvage(&[&file[..HEADER], second, first, last].concat());
-    assert_eq!(found.missing, [0..2 * CHUNK as u64]);
+    let missing = 0..2 * CHUNK as u64;
+    assert!(found.missing.iter().eq([&missing]), "{found:?}");
     assert!(out[2 * CHUNK..] == text[2 * CHUNK..] && found.has_end);
     let other = encrypt_streaming(Algorithm::Aegis256X2, &text);
     let (out, found) = salvage(&[&file[..HEADER], &other[HEADER..]].concat());

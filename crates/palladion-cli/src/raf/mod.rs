@@ -4,6 +4,7 @@ pub mod args;
 mod pieces;
 mod place;
 mod salvage;
+mod truncated;
 
 use std::io;
 use std::path::Path;
@@ -16,7 +17,7 @@ use self::args::{
     CatArgs, Command, CreateArgs, ExportArgs, ImportArgs, InfoArgs, KeyArgs, TruncateArgs,
     VerifyArgs, WriteArgs,
 };
-use self::pieces::Pieces;
+use self::pieces::{PIECE, Pieces, up_to};
 use self::place::{Opened, Place, bytes_of};
 use crate::failure::{Failure, Result, buffer, tell};
 use crate::input::{Input, is_standard, is_standard_input};
@@ -25,8 +26,6 @@ use crate::output::{Access, Output, same_file};
 use crate::progress::Progress;
 use crate::{hex, interrupt, streams};
 
-/// Bytes to process at once: enough for all cores, and small enough for their shared cache.
-const PIECE: u64 = 4 << 20;
 /// Bytes to write at once to an existing file. While it grows, each write waits until the data is
 /// on disk.
 const CHANGE: u64 = 8 << 20;
@@ -205,12 +204,6 @@ fn decrypt(
         Ok(Err(error)) => Err(file.failed("read", error)),
         Err(error) => Err(Failure::io("write", &output.name, &error)),
     }
-}
-
-/// The length of the piece that begins at `at`. It ends at the end of a chunk or at `end`.
-fn up_to(at: u64, end: u64, chunk: u64, piece: u64) -> usize {
-    let aligned = (at + piece) / chunk * chunk;
-    (aligned.min(end) - at) as usize
 }
 
 /// `raf write`.
@@ -507,19 +500,4 @@ fn damaged(file: Opened) -> Result<u64> {
         progress.set(at);
     }
     Ok(damaged)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pieces_end_where_chunks_end() {
-        assert_eq!(up_to(0, 100, 64, 256), 100);
-        assert_eq!(up_to(0, 1000, 64, 256), 256);
-        assert_eq!(up_to(10, 1000, 64, 256), 246);
-        assert_eq!(up_to(0, 1000, 48, 256), 240);
-        assert_eq!(up_to(240, 1000, 48, 256), 240);
-        assert_eq!(up_to(990, 1000, 48, 256), 10);
-    }
 }

@@ -13,6 +13,15 @@ use crate::waiting::Waiting;
 /// Pieces in flight: one being read or written, one being processed, and one between them.
 const PIECES: usize = 3;
 
+/// Bytes to process at once: enough for all cores, and small enough for their shared cache.
+pub const PIECE: u64 = 4 << 20;
+
+/// The length of the piece that begins at `at`. It ends at the end of a chunk or at `end`.
+pub fn up_to(at: u64, end: u64, chunk: u64, piece: u64) -> usize {
+    let aligned = (at + piece) / chunk * chunk;
+    (aligned.min(end) - at) as usize
+}
+
 /// Consecutive bytes of a file.
 pub struct Piece {
     buffer: Buffer,
@@ -141,4 +150,19 @@ pub fn write<T>(
             _ => Err(io::Error::other("the writing thread failed")),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_end_where_chunks_end() {
+        assert_eq!(up_to(0, 100, 64, 256), 100);
+        assert_eq!(up_to(0, 1000, 64, 256), 256);
+        assert_eq!(up_to(10, 1000, 64, 256), 246);
+        assert_eq!(up_to(0, 1000, 48, 256), 240);
+        assert_eq!(up_to(240, 1000, 48, 256), 240);
+        assert_eq!(up_to(990, 1000, 48, 256), 10);
+    }
 }

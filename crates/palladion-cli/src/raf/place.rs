@@ -15,7 +15,7 @@ use crate::input::is_standard;
 use crate::keys::{MOST_TRIES, OwnSecret, Source};
 use crate::output::Output;
 use crate::raf::args::{KeyArgs, NewArgs};
-use crate::raf::salvage::Truncated;
+use crate::raf::truncated::Truncated;
 
 const MAGIC: &[u8] = b"AEGISRAF";
 

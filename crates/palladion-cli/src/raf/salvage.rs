@@ -1,18 +1,17 @@
 //! Reads what is intact of a damaged file.
 
-use std::fs::File;
-use std::io;
 use std::ops::Range;
 
-use palladion_raf::{Error, HEADER_LEN, Lock, Raf, Shared, Storage};
+use palladion_raf::{Error, HEADER_LEN, Raf};
 
-use super::args::KeyArgs;
-use super::place::Place;
-use super::{PIECE, pieces, up_to};
 use crate::failure::{Failure, Result};
 use crate::keys::Source;
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::raf::args::KeyArgs;
+use crate::raf::pieces::{self, PIECE, up_to};
+use crate::raf::place::{self, Place};
+use crate::raf::truncated::Truncated;
 use crate::salvage::Found;
 
 /// Writes the contents, with zeros for what is damaged, up to where the file ends.
@@ -44,7 +43,7 @@ pub fn export(mut place: Place, key: &KeyArgs, source: Source, output: Output) -
     drop(progress);
     match written {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => return Err(super::place::failed("read", &name, Some(info), error)),
+        Ok(Err(error)) => return Err(place::failed("read", &name, Some(info), error)),
         Err(error) => return Err(Failure::io("write", &output.name, &error)),
     }
     let incomplete = found.report(&name)?;
@@ -79,38 +78,4 @@ fn read(
         Err(error) => return Err(error),
     }
     Ok(buffer.len())
-}
-
-/// A file that hides that it is shorter than its header says. Only chunks that are there may be
-/// read.
-pub struct Truncated(pub File);
-
-impl Storage for Truncated {
-    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
-        Storage::read_at(&mut self.0, buf, offset)
-    }
-
-    fn write_at(&mut self, _: &[u8], _: u64) -> io::Result<()> {
-        Err(io::ErrorKind::ReadOnlyFilesystem.into())
-    }
-
-    fn size(&mut self) -> io::Result<u64> {
-        Ok(u64::MAX)
-    }
-
-    fn set_size(&mut self, _: u64) -> io::Result<()> {
-        Err(io::ErrorKind::ReadOnlyFilesystem.into())
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn set_lock(&mut self, lock: Option<Lock>) -> io::Result<bool> {
-        self.0.set_lock(lock)
-    }
-
-    fn shared(&self) -> Option<&dyn Shared> {
-        self.0.shared()
-    }
 }
