@@ -137,7 +137,7 @@ fi
 
 # The README's commands in order, except those that ask for a passphrase, install something or need
 # keys of another time. Here "server" is this machine, and output does not go to a terminal.
-mkdir -p readme/bin readme/photos
+mkdir -p readme/bin readme/photos readme/backup
 cd readme
 export HOME=$PWD/home
 printf '#!/bin/sh\nshift; exec "$@"\n' >bin/ssh
@@ -146,7 +146,7 @@ chmod +x bin/*
 echo "remember the milk" >notes.txt
 head -c 3000000 ../large >disk.img
 for file in patch one.iso log one.jpg two.jpg photos/one.jpg; do cp ../one "$file"; done
-grep '^    ' "$readme" | grep -v 'cargo\| -p \|old.key' |
+grep '^    ' "$readme" | grep -v 'git clone\|cargo\| -p \|letter\|old.key' |
     sed 's/2G/20M/; s/^ *palladion decrypt notes.txt.pld/rm notes.txt; &/' >commands
 [ "$(wc -l <commands)" -ge 12 ]
 PATH=$PWD/bin:$(dirname "$palladion"):$PATH bash -euo pipefail commands >/dev/null
