@@ -210,7 +210,7 @@ pub struct EncryptArgs {
     #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = chunk_size)]
     pub chunk_size: ChunkSize,
     /// How much memory Argon2id uses to turn a passphrase into a key, with K, M or G for units of
-    /// 1024 [default: 64M]
+    /// 1024; to decrypt with more than 1G, an option is needed [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = kdf_memory)]
     kdf_memory: Option<u32>,
     /// How often Argon2id passes over that memory; it always has 4 lanes [default: 3]
