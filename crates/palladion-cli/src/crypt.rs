@@ -249,7 +249,7 @@ impl Batch {
         self.len = 0;
         let (outputs, afters): (Vec<_>, Vec<_>) = mem::take(&mut self.outputs).into_iter().unzip();
         for (result, after) in Output::commit_all(outputs, is_last).into_iter().zip(afters) {
-            if let Err(failure) = result.and_then(|()| after.conclude()) {
+            if let Err(failure) = result.and_then(|is_synced| after.conclude(is_synced)) {
                 self.tell(failure);
             }
         }
@@ -479,8 +479,15 @@ struct After {
 }
 
 impl After {
-    fn conclude(self) -> Result<()> {
+    fn conclude(self, is_synced: bool) -> Result<()> {
         if let Some((path, read)) = self.spent {
+            if !is_synced {
+                let message = format!(
+                    "{} is kept: the directory of the output cannot be synced",
+                    quoted(&path)
+                );
+                return Err(Failure::new(message).hint("delete it yourself if the disk is sound"));
+            }
             delete(&path, &read)?;
         }
         self.incomplete.map_or(Ok(()), Err)

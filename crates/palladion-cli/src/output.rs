@@ -98,12 +98,12 @@ impl Output {
     /// Syncs the output to disk and gives it its name. A new file that is not committed is removed.
     /// `is_last` says that the command has no other output after this one.
     pub fn commit(self, is_last: bool) -> Result<()> {
-        Self::commit_all(vec![self], is_last).pop().expect("one result for one output")
+        Self::commit_all(vec![self], is_last).pop().expect("one result for one output").map(drop)
     }
 
-    /// Commits all unfinished outputs, with a result for each. `is_last` says that the command has
-    /// no other output after them.
-    pub fn commit_all(outputs: Vec<Self>, is_last: bool) -> Vec<Result<()>> {
+    /// Commits all unfinished outputs. Returns for each whether its name is on disk too. `is_last`
+    /// says that the command has no other output after them.
+    pub fn commit_all(outputs: Vec<Self>, is_last: bool) -> Vec<Result<bool>> {
         let outputs = outputs.into_iter().map(|output| output.output).collect();
         let synced = output::sync_all(outputs);
         let renamed = interrupt::concluding(is_last, || output::rename_all(synced));

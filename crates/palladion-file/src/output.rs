@@ -77,7 +77,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, Permissions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -342,7 +342,7 @@ impl Output {
     /// Syncs the output to disk and gives a new file its name. If that fails, the file is removed.
     pub fn commit(self) -> Result<()> {
         let synced = self.sync().map(|()| self);
-        rename_all(vec![synced]).pop().expect("one result for one output")
+        rename_all(vec![synced]).pop().expect("one result for one output").map(drop)
     }
 }
 
@@ -368,19 +368,17 @@ pub fn sync_all(outputs: Vec<Output>) -> Vec<Result<Output>> {
 }
 
 /// Does the second half of [`Output::commit`] for what [`sync_all`] returns: gives new files their
-/// names, and syncs each directory once.
-pub fn rename_all(outputs: Vec<Result<Output>>) -> Vec<Result<()>> {
+/// names, and syncs each directory once. Returns `false` for an output whose directory could not be
+/// synced: it is complete, but may lose its name in a power failure. File systems that cannot sync
+/// directories do not count as failed.
+pub fn rename_all(outputs: Vec<Result<Output>>) -> Vec<Result<bool>> {
     let outputs: Vec<_> = outputs.into_iter().map(|output| output?.take_name()).collect();
-    let named = outputs.iter().flatten().filter_map(|output| output.new.as_ref());
-    let mut synced = HashSet::new();
-    for folder in named.map(|new| &new.folder) {
-        // So that the names survive a power failure. Some file systems cannot, which is not an
-        // error.
-        if synced.insert(folder.path()) {
-            folder.sync();
-        }
-    }
-    outputs.into_iter().map(|output| output.map(drop)).collect()
+    let mut synced = HashMap::new();
+    let mut sync = |output: &Output| {
+        let Some(New { folder, .. }) = &output.new else { return true };
+        *synced.entry(folder.path().to_owned()).or_insert_with(|| folder.sync())
+    };
+    outputs.into_iter().map(|output| output.map(|output| sync(&output))).collect()
 }
 
 impl Drop for Output {

@@ -24,6 +24,7 @@ mod system {
     use std::path::PathBuf;
 
     use rustix::fs::{self, AtFlags, CWD, Mode, OFlags};
+    use rustix::io::Errno;
 
     use super::*;
 
@@ -70,10 +71,13 @@ mod system {
             fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
         }
 
-        /// Writes the names to disk, if the file system can.
-        pub fn sync(&self) {
+        /// Writes the names to disk, if the file system can. Returns whether that worked.
+        pub fn sync(&self) -> bool {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let _ = fs::openat(&self.fd, ".", flags, Mode::empty()).and_then(fs::fsync);
+            match fs::openat(&self.fd, ".", flags, Mode::empty()).and_then(fs::fsync) {
+                Ok(()) | Err(Errno::INVAL | Errno::NOTSUP | Errno::NOSYS) => true,
+                Err(_) => false,
+            }
         }
 
         /// Returns whether files can be created but not renamed.
@@ -177,7 +181,9 @@ mod system {
             fs::symlink_metadata(self.path.join(name)).is_ok()
         }
 
-        pub fn sync(&self) {}
+        pub fn sync(&self) -> bool {
+            true
+        }
 
         pub fn is_append_only(&self) -> bool {
             false

@@ -101,7 +101,7 @@ fn one_of_several_that_fails() {
     for (name, result) in wanted.iter().zip(results) {
         let content = fs::read_to_string(dir.path().join(name)).unwrap();
         match result {
-            Ok(()) => assert_eq!(&content, name),
+            Ok(is_synced) => assert_eq!((&content, is_synced), (name, true)),
             Err(error) => {
                 assert!(matches!(error.cause, Cause::Exists) && error.path.ends_with("10"));
                 assert_eq!((&name[..], &content[..]), ("10", "meanwhile"));
