@@ -341,7 +341,8 @@ impl State {
         xor_bytes(xi, &z)
     }
 
-    /// What `Encrypt` does with the last, possibly partial block: pad with zeros, `Enc`, truncate.
+    /// Does what `Encrypt` does with the last, possibly partial block: pad with zeros, `Enc`,
+    /// truncate.
     pub fn enc_partial(&mut self, xn: &[u8]) -> Vec<u8> {
         self.enc(&zero_pad(xn, self.aegis.rate()))[..xn.len()].to_vec()
     }

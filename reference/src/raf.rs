@@ -159,7 +159,7 @@ impl Header {
         Ok(Header { algorithm: header[11], chunk_size, size: number(16, 24), file_id })
     }
 
-    /// How many chunks there are.
+    /// Returns how many chunks there are.
     pub fn chunks(&self) -> u64 {
         self.size.div_ceil(self.chunk_size.into())
     }
@@ -240,8 +240,8 @@ pub fn read_file(file: &[u8], master_key: &[u8]) -> Result<Vec<u8>, Refused> {
     Ok(contents)
 }
 
-/// Where a node is in a Merkle tree: its level, from 0 for the leaves, and its index there, as they
-/// are hashed.
+/// Returns where a node is in a Merkle tree: its level, from 0 for the leaves, and its index there,
+/// as they are hashed.
 fn place(level: u32, index: u64) -> Vec<u8> {
     [&level.to_le_bytes()[..], &index.to_le_bytes()].concat()
 }

@@ -45,7 +45,7 @@ fn column(operation: Operation) -> usize {
     }
 }
 
-/// Whether the core starts this many AES instructions per cycle, up to 32 bytes and of 64.
+/// Returns whether the core starts this many AES instructions per cycle, up to 32 bytes and of 64.
 fn has_units(facts: &Facts, units: u32, units_512: u32) -> bool {
     let number = |name| facts.number(name);
     number(facts::AES_UNITS) == Some(units) && number(facts::AES_UNITS_512) == Some(units_512)

@@ -57,7 +57,7 @@ pub(crate) unsafe fn nonce<'a, F: Family>(nonce: *const u8) -> &'a F::Nonce {
     unsafe { &*nonce_or_zeros::<F>(nonce).cast() }
 }
 
-/// Whether tags can have this many bytes.
+/// Returns whether tags can have this many bytes.
 #[inline(always)]
 fn is_tag_len(len: usize) -> bool {
     matches!(len, 16 | 32)

@@ -37,7 +37,7 @@ pub(crate) trait Work<'a, R> {
     fn apart(&mut self, input: &'a [u8], output: &'a mut [u8]) -> R;
 }
 
-/// Whether two buffers overlap without being the same.
+/// Returns whether two buffers overlap without being the same.
 #[inline(always)]
 pub(crate) fn overlap(from: *const u8, to: *mut u8, len: usize) -> bool {
     from.addr().abs_diff(to.addr()) < len && !core::ptr::eq(from, to)

@@ -284,7 +284,7 @@ pub struct DecryptArgs {
 }
 
 impl DecryptArgs {
-    /// What a file may make us spend on its passphrase.
+    /// Returns what a file may make us spend on its passphrase.
     pub fn kdf_limits(&self) -> KdfLimits {
         self.max_kdf_memory.map_or_else(KdfLimits::default, |memory_kib| KdfLimits {
             memory_kib,

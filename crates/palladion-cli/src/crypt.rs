@@ -176,7 +176,7 @@ fn for_each(
     batch.failure.map_or(Ok(()), Err)
 }
 
-/// What progress calls a file: its number among several, and its name.
+/// Returns what progress calls a file: its number among several, and its name.
 fn label(path: Option<&Path>, at: usize, of: usize) -> String {
     let name = path.filter(|path| !is_standard(Some(path))).and_then(Path::file_name);
     let name = name.map(|name| printable(name.as_encoded_bytes())).unwrap_or_default();
@@ -406,7 +406,7 @@ fn check_deletion(input: &Input, path: Option<&Path>, secrets: &[(&str, &Metadat
     Ok(())
 }
 
-/// Whether `-o` names a directory: one that exists, or a name that ends like one.
+/// Returns whether `-o` names a directory: one that exists, or a name that ends like one.
 fn names_folder(path: &Path) -> bool {
     let is_stream = is_standard(Some(path)) || descriptor_of(Some(path)).is_some();
     let ends_like_one = path.to_string_lossy().ends_with(std::path::is_separator);

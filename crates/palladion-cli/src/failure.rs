@@ -148,8 +148,8 @@ impl Failure {
     }
 }
 
-/// Whether the user has not seen a hint yet. Of many files with one problem, only the first needs
-/// it.
+/// Returns whether the user has not seen a hint yet. Of many files with one problem, only the first
+/// needs it.
 fn is_new(hint: &str) -> bool {
     static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -25,7 +25,7 @@ pub struct Input {
 /// The descriptors that were opened. What is read from one is gone from it.
 static OPENED: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
-/// Whether a path on the command line stands for a standard stream.
+/// Returns whether a path on the command line stands for a standard stream.
 pub fn is_standard(path: Option<&Path>) -> bool {
     path.is_none_or(|path| path.as_os_str() == "-")
 }
@@ -35,12 +35,12 @@ pub fn descriptor_of(path: Option<&Path>) -> Option<u32> {
     path.filter(|path| !is_standard(Some(path))).map_or(Some(0), descriptor)
 }
 
-/// Whether the path of an input means standard input.
+/// Returns whether the path of an input means standard input.
 pub fn is_standard_input(path: Option<&Path>) -> bool {
     descriptor_of(path) == Some(0)
 }
 
-/// Whether a file is the same as before, with the same contents.
+/// Returns whether a file is the same as before, with the same contents.
 pub fn is_unchanged(before: &Metadata, now: &Metadata) -> bool {
     let state = |metadata: &Metadata| {
         #[cfg(unix)]
@@ -88,7 +88,7 @@ impl Input {
         Ok(Self { file, name, descriptor, metadata, len })
     }
 
-    /// Where to read.
+    /// Returns where to read.
     pub fn reader(&self) -> Waiting<&File> {
         Waiting(&self.file)
     }
@@ -108,8 +108,8 @@ impl Input {
         Ok(())
     }
 
-    /// Whether the file was changed since it was opened. Files in sysfs and the like are shorter
-    /// than the system says, without a change.
+    /// Returns whether the file was changed since it was opened. Files in sysfs and the like are
+    /// shorter than the system says, without a change.
     fn was_changed(&self) -> bool {
         self.file.metadata().map_or(true, |now| !is_unchanged(&self.metadata, &now))
     }

@@ -189,7 +189,8 @@ pub fn end() -> ! {
     std::process::exit(130)
 }
 
-/// Whether whoever started the program wants the signal ignored, as `nohup` does with SIGHUP.
+/// Returns whether whoever started the program wants the signal ignored, as `nohup` does with
+/// SIGHUP.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

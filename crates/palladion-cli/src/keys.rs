@@ -217,7 +217,7 @@ impl Source {
         Ok(source)
     }
 
-    /// How messages call it.
+    /// Returns how messages call it.
     pub fn name(&self) -> &'static str {
         if self.kind == Kind::Passphrase { "passphrase" } else { "key" }
     }
@@ -230,12 +230,12 @@ impl Source {
         self.kind == Kind::Passphrase
     }
 
-    /// Whether the user is asked for it.
+    /// Returns whether the user is asked for it.
     pub fn is_typed(&self) -> bool {
         self.kind == Kind::Passphrase && self.file.is_none()
     }
 
-    /// What was tried, if there is something to say about it.
+    /// Returns what was tried, if there is something to say about it.
     pub fn tried(&self) -> Option<String> {
         match &self.secret {
             Some(OwnSecret::Key(key)) => Some(format!("key {}", key.fingerprint())),

@@ -213,8 +213,8 @@ impl Line {
         [&line[..], b"  ", &name, b"\n"].concat()
     }
 
-    /// Where the file is. A list made on Windows may separate the parts of a name by backslashes,
-    /// which elsewhere are part of a name.
+    /// Returns where the file is. A list made on Windows may separate the parts of a name by
+    /// backslashes, which elsewhere are part of a name.
     fn path(&self) -> PathBuf {
         let path = PathBuf::from(&self.file);
         if cfg!(windows) || !matches!(path.try_exists(), Ok(false)) {

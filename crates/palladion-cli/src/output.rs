@@ -58,12 +58,12 @@ impl Output {
         Ok(Self { name, output: output::Output::direct(path, file) })
     }
 
-    /// Where to write.
+    /// Returns where to write.
     pub fn file(&self) -> &File {
         self.output.file()
     }
 
-    /// Where to write, waiting if necessary.
+    /// Returns where to write, waiting if necessary.
     pub fn writer(&self) -> Waiting<&File> {
         Waiting(self.file())
     }

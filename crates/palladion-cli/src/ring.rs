@@ -105,7 +105,7 @@ impl Ring {
         if self.is_default { failure } else { failure.of_all_files() }
     }
 
-    /// What was tried for a file, if there is something to say about it.
+    /// Returns what was tried for a file, if there is something to say about it.
     pub fn tried(&mut self, needs_passphrase: bool) -> Option<String> {
         let tried = self.fitting(needs_passphrase).filter_map(|source| source.tried());
         let tried = tried.collect::<Vec<_>>().join(", ");

@@ -6,8 +6,8 @@ pub fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text)
 }
 
-/// Whether the beginning of a text looks like UTF-16: it has that byte order mark, or every other
-/// byte of the first few is zero.
+/// Returns whether the beginning of a text looks like UTF-16: it has that byte order mark, or every
+/// other byte of the first few is zero.
 pub fn is_utf16(text: &[u8]) -> bool {
     let zero = |byte: &u8| *byte == 0;
     text.starts_with(b"\xff\xfe")

@@ -105,8 +105,8 @@ impl Chunk {
         chunk.fits(size).then_some(chunk)
     }
 
-    /// Whether the format allows this chunk: all but the last are full, and only the single chunk
-    /// of an empty file is empty.
+    /// Returns whether the format allows this chunk: all but the last are full, and only the single
+    /// chunk of an empty file is empty.
     pub fn fits(&self, size: ChunkSize) -> bool {
         match (self.last, self.len) {
             (false, len) => len == size.bytes(),
@@ -215,7 +215,7 @@ impl Place {
         Self { size, next: 0, offset, last_seen: false }
     }
 
-    /// Whether the last chunk was read, so that the file must end here.
+    /// Returns whether the last chunk was read, so that the file must end here.
     pub fn last_seen(&self) -> bool {
         self.last_seen
     }

@@ -75,7 +75,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What the error means for the user, or what to do about it.
+    /// Returns what the error means for the user, or what to do about it.
     ///
     /// ```
     /// use palladion_file::{Decryptor, Error, MasterKey};

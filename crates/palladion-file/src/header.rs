@@ -215,8 +215,8 @@ impl Header {
     }
 }
 
-/// Whether a file that begins with these bytes needs a passphrase rather than a master key. Returns
-/// the error of decryption if the header is invalid.
+/// Returns whether a file that begins with these bytes needs a passphrase rather than a master key.
+/// Returns the error of decryption if the header is invalid.
 ///
 /// ```
 /// use palladion_file::{Encryptor, Error, MasterKey, needs_passphrase};

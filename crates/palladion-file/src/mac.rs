@@ -49,7 +49,7 @@ impl Mac {
         tag
     }
 
-    /// Whether this is the tag of all pieces, compared in constant time.
+    /// Returns whether this is the tag of all pieces, compared in constant time.
     pub fn verify(self, tag: &[u8; 32]) -> bool {
         self.0.verify(tag).is_ok()
     }

@@ -405,7 +405,7 @@ pub fn refuse_inputs(
     Ok(())
 }
 
-/// Whether an output is the same file or disk as an input.
+/// Returns whether an output is the same file or disk as an input.
 fn is_same(output: &Metadata, input: &Metadata) -> bool {
     #[cfg(unix)]
     {
@@ -493,7 +493,8 @@ fn plain(permissions: Permissions) -> Permissions {
     return permissions;
 }
 
-/// Whether a path can only name a directory. [`Path`] itself ignores a `/` or `/.` at the end.
+/// Returns whether a path can only name a directory. [`Path`] itself ignores a `/` or `/.` at the
+/// end.
 fn names_no_file(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let text = text.strip_suffix('.').unwrap_or(&text);

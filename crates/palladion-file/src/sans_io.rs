@@ -168,8 +168,8 @@ impl Opener {
             .inspect_err(|_| self.failed = true)
     }
 
-    /// Whether all chunks were opened, up to the last, so that the file may end here. After an
-    /// error, it is never complete, even if the chunks after a damaged one can be opened.
+    /// Returns whether all chunks were opened, up to the last, so that the file may end here. After
+    /// an error, it is never complete, even if the chunks after a damaged one can be opened.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.place.last_seen() && !self.failed

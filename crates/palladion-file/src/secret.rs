@@ -140,7 +140,7 @@ impl MasterKey {
     }
 }
 
-/// What comes after empty lines and comments.
+/// Returns what comes after empty lines and comments.
 fn without_comments(mut text: &str) -> &str {
     loop {
         text = text.trim_start();
@@ -160,8 +160,8 @@ fn check_of(line: &str) -> Option<[u8; FINGERPRINT_LEN]> {
     (decoded.len() == FINGERPRINT_LEN).then_some(check)
 }
 
-/// Whether a byte is a space or a tab, in constant time, because it may be the first digit. `Tag`
-/// compares that way.
+/// Returns whether a byte is a space or a tab, in constant time, because it may be the first digit.
+/// `Tag` compares that way.
 fn is_space(byte: u8) -> bool {
     Tag::from([byte]) == Tag::from([b' ']) || Tag::from([byte]) == Tag::from([b'\t'])
 }

@@ -39,7 +39,7 @@ fn fails_on_threads(file: &[u8], text: &[u8]) -> (usize, Error) {
     (len, error)
 }
 
-/// What salvage writes, with zeros between, and what it says is missing.
+/// Returns what salvage writes, with zeros between, and what it says is missing.
 fn salvage(file: &[u8]) -> (Vec<u8>, palladion_file::Salvaged) {
     let mut out = Vec::new();
     let found = Decryptor::new(&key()).salvage(file, |offset, piece| {

@@ -65,7 +65,7 @@ impl Options {
         Self { chunk_size: bytes, ..self }
     }
 
-    /// Whether to discard existing data.
+    /// Sets whether to discard existing data.
     #[must_use]
     pub fn overwrite(self, overwrite: bool) -> Self {
         Self { overwrite, ..self }
@@ -690,7 +690,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         }
     }
 
-    /// Whether a change has failed part way since the last one that did not, or since
+    /// Returns whether a change has failed part way since the last one that did not, or since
     /// [`recover`](Self::recover).
     pub fn is_poisoned(&self) -> bool {
         self.changing
@@ -755,7 +755,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         }
     }
 
-    /// What the storage has in place of a chunk, or nothing if it is too short.
+    /// Returns what the storage has in place of a chunk, or nothing if it is too short.
     fn raw(&self, chunk: u64) -> Result<Vec<u8>> {
         let info = self.info();
         let mut record = zeros(info.record_len())?;

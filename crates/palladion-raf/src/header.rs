@@ -150,13 +150,13 @@ impl Info {
         self.size.div_ceil(self.chunk_size.into())
     }
 
-    /// Where a chunk's record begins. For the number of chunks, where the storage ends.
+    /// Returns where a chunk's record begins. For the number of chunks, where the storage ends.
     pub(crate) fn offset(&self, chunk: u64) -> Result<u64> {
         let records = chunk.checked_mul(self.record_len() as u64);
         records.and_then(|len| len.checked_add(HEADER_LEN as u64)).ok_or(Error::TooLarge)
     }
 
-    /// How many bytes of a chunk belong to the file: all, except in the last one.
+    /// Returns how many bytes of a chunk belong to the file: all, except in the last one.
     pub(crate) fn len_of(&self, chunk: u64) -> usize {
         let start = chunk.saturating_mul(self.chunk_size.into());
         self.size.saturating_sub(start).min(self.chunk_size.into()) as usize

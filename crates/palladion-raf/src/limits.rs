@@ -10,7 +10,8 @@ pub const HASH_MIN: usize = 8;
 /// Bytes in the longest hash.
 pub const HASH_MAX: usize = 64;
 
-/// Whether chunks can have this many bytes: a multiple of 16 from [`CHUNK_MIN`] to [`CHUNK_MAX`].
+/// Returns whether chunks can have this many bytes: a multiple of 16 from [`CHUNK_MIN`] to
+/// [`CHUNK_MAX`].
 #[must_use]
 pub fn is_chunk_size(size: u32) -> bool {
     (CHUNK_MIN..=CHUNK_MAX).contains(&size) && size.is_multiple_of(16)

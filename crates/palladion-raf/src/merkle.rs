@@ -161,7 +161,7 @@ impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
         self.max_chunks
     }
 
-    /// Whether so many chunks have room.
+    /// Returns whether so many chunks have room.
     pub(crate) fn check_room(&self, chunks: u64) -> Result<()> {
         let max_chunks = self.max_chunks;
         if chunks > max_chunks { Err(Error::TreeFull { max_chunks }) } else { Ok(()) }
@@ -193,7 +193,7 @@ impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
         Ok(())
     }
 
-    /// Whether this is the chunk that was hashed.
+    /// Returns whether this is the chunk that was hashed.
     pub(crate) fn is(&self, index: u64, chunk: Option<&[u8]>) -> Result<bool> {
         let hash = self.hash(|hasher, out| match chunk {
             Some(chunk) => hasher.leaf(out, chunk, index),
@@ -215,7 +215,7 @@ impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
         Ok(())
     }
 
-    /// Whether all that is above the leaves follows from them.
+    /// Returns whether all that is above the leaves follows from them.
     pub(crate) fn is_consistent(&self) -> Result<bool> {
         for level in 0..self.top() {
             for index in 0..self.nodes_at(level + 1) {
@@ -268,7 +268,7 @@ impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
         ((self.max_chunks - 1) >> level) + 1
     }
 
-    /// Where a node is. It fits, because all of the tree does.
+    /// Returns where a node is. It fits, because all of the tree does.
     fn place(&self, level: u32, index: u64) -> Range<usize> {
         let before: u64 = (0..level).map(|level| self.nodes_at(level)).sum();
         let start = (before + index) as usize * self.hash_len;
@@ -279,8 +279,8 @@ impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
         &self.nodes.as_ref()[self.place(level, index)]
     }
 
-    /// Whether this is the hash of a node, compared in constant time, because it depends on the
-    /// contents.
+    /// Returns whether this is the hash of a node, compared in constant time, because it depends on
+    /// the contents.
     fn holds(&self, level: u32, index: u64, hash: &Hash) -> bool {
         let mut there = Hash([0; HASH_MAX]);
         there.0[..self.hash_len].copy_from_slice(self.node(level, index));

@@ -27,7 +27,7 @@ pub trait Storage {
     ///
     /// Whatever may happen; then any part of it may have been written.
     fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()>;
-    /// How many bytes there are.
+    /// Returns how many bytes there are.
     ///
     /// # Errors
     ///
@@ -55,8 +55,8 @@ pub trait Storage {
         let _ = lock;
         Ok(false)
     }
-    /// Whether a write that begins at the end or before makes it as long as needed. Otherwise, and
-    /// before long writes, [`set_size`](Self::set_size) does that.
+    /// Returns whether a write that begins at the end or before makes it as long as needed.
+    /// Otherwise, and before long writes, [`set_size`](Self::set_size) does that.
     fn grows(&self) -> bool {
         false
     }

@@ -70,7 +70,7 @@ fn create(storage: &mut dyn Storage) -> Raf<&mut dyn Storage> {
     options.create(storage, &KEY).unwrap()
 }
 
-/// What of one of the contents would be in a chunk of a file of a size.
+/// Returns what of one of the contents would be in a chunk of a file of a size.
 fn chunk(contents: &[u8], chunk: usize, size: usize) -> Vec<u8> {
     let mut bytes: Vec<u8> = contents.iter().copied().skip(chunk * CHUNK).take(CHUNK).collect();
     bytes.resize(CHUNK.min(size - chunk * CHUNK), 0);
@@ -245,7 +245,7 @@ impl Storage for Watched<'_> {
 }
 
 impl Cache {
-    /// What is left if, of all that was not synced, only this is kept.
+    /// Returns what is left if, of all that was not synced, only this is kept.
     fn cut(&self, mut is_kept: impl FnMut(usize) -> bool) -> Memory {
         let mut left = self.kept.clone();
         for (i, pending) in self.pending.iter().enumerate() {

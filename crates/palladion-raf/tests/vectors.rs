@@ -116,7 +116,7 @@ fn open(bytes: &[u8], key: &[u8]) -> Result<Raf<Memory>, Error> {
     Raf::open(Memory(bytes.to_vec()), key)
 }
 
-/// What there is from a place on, at most so many bytes.
+/// Returns what there is from a place on, at most so many bytes.
 fn read(file: &mut Raf<Memory>, offset: usize, len: usize) -> Vec<u8> {
     let mut buf = vec![0xee; len];
     let n = file.read_at(&mut buf, offset as u64).unwrap();

@@ -11,7 +11,7 @@ struct Column {
 }
 
 impl Column {
-    /// Where a value belongs. In another row or another column it does not decrypt.
+    /// Returns where a value belongs. In another row or another column it does not decrypt.
     fn place(&self, row: u64) -> String {
         format!("{} in row {row}", self.name)
     }

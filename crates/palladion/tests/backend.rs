@@ -12,7 +12,7 @@ use palladion::{
     ENVIRONMENT_VARIABLE, Error, Key128, Key256, Nonce128, Nonce256, Tag, backend, set_backend,
 };
 
-/// Whether a backend can run here, according to the standard library.
+/// Returns whether a backend can run here, according to the standard library.
 fn expected_here(backend: Backend) -> bool {
     #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
     {
@@ -103,7 +103,7 @@ fn auxiliary(kind: usize) -> usize {
     pairs.find(|pair| pair.0 == kind).map_or(0, |pair| pair.1)
 }
 
-/// Whether Linux reports Zvkned in its description of the CPUs.
+/// Returns whether Linux reports Zvkned in its description of the CPUs.
 #[cfg(target_arch = "riscv64")]
 fn linux_reports_zvkned() -> bool {
     let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -5,7 +5,7 @@ use ours::compat::rustcrypto_traits_06 as ours_aead;
 use palladion_aegis_compare::Random;
 use upstream::compat::rustcrypto_traits_06 as upstream_aead;
 
-/// What a function returned, for any two types that print alike.
+/// Returns what a function returned, for any two types that print alike.
 fn text(result: impl core::fmt::Debug) -> String {
     format!("{result:?}")
 }

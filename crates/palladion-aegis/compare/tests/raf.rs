@@ -131,7 +131,7 @@ macro_rules! implement {
 }
 implement!(a b);
 
-/// What a function returned, for any two types that print alike.
+/// Returns what a function returned, for any two types that print alike.
 fn text(result: impl core::fmt::Debug) -> String {
     format!("{result:?}")
 }

@@ -96,7 +96,7 @@ enum Part {
 }
 
 impl Opening {
-    /// How many bytes are needed to continue.
+    /// Returns how many bytes are needed to continue.
     fn wanted(&self) -> usize {
         match &self.next {
             Part::Header(_) => HEADER_LEN,

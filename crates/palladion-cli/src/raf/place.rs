@@ -165,7 +165,7 @@ fn not_opened(name: &str, tried: Option<String>, error: Error) -> Failure {
     }
 }
 
-/// Whether it allows random access: a file or a disk.
+/// Returns whether it allows random access: a file or a disk.
 fn has_places(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     let is_disk = std::os::unix::fs::FileTypeExt::is_block_device(&metadata.file_type());

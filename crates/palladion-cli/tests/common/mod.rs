@@ -143,8 +143,8 @@ pub fn text(len: usize) -> Vec<u8> {
     (0..len as u64).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect()
 }
 
-/// Whether this process ignores the signal, as under `nohup` or in the background of a script, and
-/// so do those it starts.
+/// Returns whether this process ignores the signal, as under `nohup` or in the background of a
+/// script, and so do those it starts.
 pub fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -46,7 +46,7 @@ pub fn encrypt_streaming(algorithm: Algorithm, text: &[u8]) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// What came out, and how it ended.
+/// Returns what came out, and how it ended.
 pub fn decrypt_with(key: &MasterKey, n: usize, file: &[u8]) -> (Vec<u8>, Result<(), Error>) {
     let mut out = Vec::new();
     let result = Decryptor::new(key).threads(threads(n)).run(file, &mut out).map(|_| ());

@@ -29,7 +29,7 @@ pub fn public(bytes: &[u8]) {
     mark(bytes, false);
 }
 
-/// Whether the program runs under valgrind.
+/// Returns whether the program runs under valgrind.
 #[cfg(palladion_secrecy)]
 #[must_use]
 pub fn is_watched() -> bool {

@@ -39,7 +39,7 @@ impl Choice {
         CHOICE.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a waiting test may go on.
+    /// Returns whether a waiting test may go on.
     fn admits(&self, number: u64, wish: Option<Backend>) -> bool {
         let ahead = self.queue.iter().take_while(|(other, _)| *other != number);
         let same = wish.is_some() && self.chosen == wish;
@@ -79,9 +79,9 @@ impl Drop for Turn {
     }
 }
 
-/// Whether to test less, under emulators: with the environment variable `PALLADION_TEST_REDUCED`,
-/// or with the build option `palladion_test_reduced`, which also compiles fewer variants. Only more
-/// of the same is left out.
+/// Returns whether to test less, under emulators: with the environment variable
+/// `PALLADION_TEST_REDUCED`, or with the build option `palladion_test_reduced`, which also compiles
+/// fewer variants. Only more of the same is left out.
 pub fn reduced() -> bool {
     cfg!(palladion_test_reduced)
         || std::env::var_os("PALLADION_TEST_REDUCED").is_some_and(|value| !value.is_empty())

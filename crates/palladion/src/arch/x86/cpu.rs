@@ -76,23 +76,23 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
-    /// Whether the kernels of `vaes512.rs` can run.
+    /// Returns whether the kernels of `vaes512.rs` can run.
     pub(crate) fn allow_vaes_avx512(&self) -> bool {
         self.allow_vaes_avx2() && self.avx512f && self.avx512bw && self.avx512vl
     }
-    /// Whether the kernels of `vaes.rs` can run.
+    /// Returns whether the kernels of `vaes.rs` can run.
     pub(crate) fn allow_vaes_avx2(&self) -> bool {
         self.allow_aesni_avx() && self.avx2 && self.vaes
     }
-    /// Whether the kernels of `aesni.rs` can run in the encoding of AVX.
+    /// Returns whether the kernels of `aesni.rs` can run in the encoding of AVX.
     pub(crate) fn allow_aesni_avx(&self) -> bool {
         self.allow_aesni() && self.avx
     }
-    /// Whether the kernels of `aesni.rs` can run.
+    /// Returns whether the kernels of `aesni.rs` can run.
     pub(crate) fn allow_aesni(&self) -> bool {
         self.ssse3 && self.aes
     }
-    /// Whether the kernels of `ssse3.rs` can run on two blocks.
+    /// Returns whether the kernels of `ssse3.rs` can run on two blocks.
     pub(crate) fn allow_avx2(&self) -> bool {
         self.ssse3 && self.avx2
     }
