@@ -10,6 +10,7 @@ use std::sync::Mutex;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
+use palladion::Buffer;
 use palladion_fuzz::{AnyBackend, Flip, Seed, plant, planted};
 use palladion_raf::merkle::{Sha256, Tree, tree_len};
 use palladion_raf::{
@@ -407,7 +408,9 @@ fn check(input: &Input) {
             }
             Step::Cursor(steps) => file = cursor(&mut model, file, steps, &data(5000)),
             Step::Attach => {
-                let nodes = vec![0xcc; tree_len(places, Sha256::LEN).expect("it is small")];
+                let len = tree_len(places, Sha256::LEN).expect("it is small");
+                let mut nodes = Buffer::new(0, len).expect("it is small");
+                nodes.fill(0xcc);
                 let tree = expect_room(Tree::new(Sha256, nodes, places, Sha256::LEN));
                 match file.attach(tree) {
                     Ok(()) => assert!(model.chunks() as u64 <= places, "more chunks than places"),

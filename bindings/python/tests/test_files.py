@@ -278,7 +278,7 @@ def test_too_little_memory() -> None:
     )
     assert result.stdout.splitlines() == [
         "it went well",
-        "MemoryError: not enough memory to check the passphrase",
+        "MemoryError: not enough memory for the passphrase",
         "MemoryError: not enough memory for the message",
     ]
 

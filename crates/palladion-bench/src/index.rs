@@ -127,7 +127,9 @@ fn index(cpus: &[(String, Results)]) -> String {
         "AES-GCM and ChaCha20-Poly1305 are those of the fastest library. The last column is the \
          geometric mean of this library's time divided by that of the fastest other \
          implementation of the same variant, for encryption, decryption and MACs of 0 bytes to 64 \
-         KiB: below 1, this library is faster. Each page has the other sizes and operations.",
+         KiB: below 1, this library is faster. Each page has the other sizes and operations. A CPU \
+         that is not here has not been timed; for ARM, POWER, IBM Z and RISC-V there are \
+         [counts of instructions](without-aes-instructions.md).",
     );
     text += "\n\n";
     if let Some((folder, results)) = cpus.first() {

@@ -87,6 +87,9 @@ fn run(args: &Args) -> Result<bool, String> {
         println!("Note: {note}.");
     }
     print!("\nGoals\n\n{}", verdict::text(&results, usize::MAX));
+    for sentences in report::headline(&results) {
+        println!("\n{}", sentences.replace("**", ""));
+    }
     let root = Path::new(if args.submit { COMMITTED } else { ROOT });
     let dir = args.out.clone().unwrap_or_else(|| root.join(&slug));
     output::write(&results, &dir)?;

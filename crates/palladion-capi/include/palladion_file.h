@@ -136,8 +136,9 @@ void palladion_stream_free(palladion_stream *stream);
 
 /**
  * Encrypts a file, on all cores if it is large. The output gets its name once it is complete and
- * on disk, so a failure leaves what was there before. Devices and FIFOs are written directly. Names
- * like /dev/stdout and /dev/fd/3 mean open descriptors.
+ * on disk, so a failure leaves what was there before. If the program ends meanwhile, a file with a
+ * name like .palladion-*.tmp remains. Devices and FIFOs are written directly. Names like
+ * /dev/stdout and /dev/fd/3 mean open descriptors.
  *
  * @param from  the name of the input; on Windows in UTF-8
  * @param to    the name of the output
@@ -157,7 +158,8 @@ int palladion_decrypt_file(const char *from, const char *to, const palladion_sec
 /**
  * Encrypts from one descriptor to another, each from its position on, up to the end of the input.
  * They stay open, and must be blocking. What was written before a failure is not a complete file.
- * Not on Windows, where it fails with errno ENOTSUP.
+ * Fails with errno EINVAL if both are one file, or the output is the key file. Not on Windows,
+ * where it fails with errno ENOTSUP.
  */
 AEGIS_WARN_UNUSED_RESULT
 int palladion_encrypt_fd(int from, int to, const palladion_secret *secret);

@@ -292,9 +292,16 @@ static void files(size_t len)
     FAILS_WITH(EBADF, palladion_encrypt_fd(-1, to, key));
     FAILS_WITH(EBADF, palladion_encrypt_fd(from, 9999, key));
     FAILS(palladion_decrypt_fd(from, to, NULL));
+    CHECK(close(from) == 0 && close(to) == 0);
+    /* One file as both: it would be overwritten before it is read. */
+    from = open("plain", O_RDONLY), to = open("plain", O_WRONLY);
+    FAILS_WITH(EINVAL, palladion_encrypt_fd(from, to, key));
+    FAILS_WITH(EINVAL, palladion_decrypt_fd(from, to, key));
+    CHECK(has("plain", text, len));
     CHECK(close(from) == 0);
-    FAILS_WITH(EBADF, palladion_decrypt_fd(to, to, key)); /* it cannot be read */
-    CHECK(close(to) == 0);
+    from = open("opened", O_WRONLY);
+    FAILS_WITH(EBADF, palladion_encrypt_fd(from, to, key)); /* it cannot be read */
+    CHECK(close(from) == 0 && close(to) == 0);
     unlink("sealed"), unlink("opened"), unlink("opened2"), unlink("old");
 }
 

@@ -213,7 +213,8 @@ pub struct EncryptArgs {
     /// 1024; to decrypt with more than 1G, an option is needed [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = kdf_memory)]
     kdf_memory: Option<u32>,
-    /// How often Argon2id passes over that memory; it always has 4 lanes [default: 3]
+    /// How often Argon2id passes over that memory, with 4 lanes; to decrypt with more than 16, or
+    /// with more than 4 over 1G, an option is needed [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     kdf_passes: Option<u32>,
     /// Decrypt instead, as palladion decrypt does: tar adds -d to a command to unpack

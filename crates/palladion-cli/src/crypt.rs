@@ -301,7 +301,8 @@ impl<'a> Naming<'a> {
         match (folder, output) {
             (Some(folder), _) if !folder.is_dir() => {
                 let message = format!("there is no directory {}", quoted(folder));
-                return Err(Failure::new(message).hint("create it first: mkdir -p DIRECTORY"));
+                return Err(Failure::new(message)
+                    .hint(format!("create it first: mkdir -p {}", quoted(folder))));
             }
             (None, Some(output)) if args.files.len() > 1 => {
                 let message =
@@ -444,6 +445,12 @@ fn has_suffix(path: &Path) -> bool {
 fn conclude(salvaged: Salvaged, input: &Input, output: Output) -> Result<(Output, After)> {
     if salvaged.has_trailing_data {
         tell(&format!("{}: data follows the end of the file; it was ignored", input.name));
+    }
+    if let Some(kind) = salvaged.read_error {
+        tell(&format!(
+            "{}: cannot be read to its end ({kind}): copy it with ddrescue, and salvage the copy",
+            input.name
+        ));
     }
     let end = salvaged.missing.last().map_or(0, |range| range.end);
     let Salvaged { missing, has_end, .. } = salvaged;

@@ -101,18 +101,35 @@ impl Failure {
             _ => (Status::Failed, error.to_string()),
         };
         let hint = match error {
-            Error::NeedsKey => Some("use -k KEYFILE"),
-            Error::NeedsPassphrase => Some("use -p or --passphrase-file FILE"),
-            Error::KdfTooCostly { .. } => Some(
-                "few files need so much, and a hostile one can ask for anything; if you trust it, \
-                 allow it more: palladion decrypt --max-kdf-memory SIZE",
-            ),
-            Error::KdfMemory => Some(
-                "close other programs, use a machine with more memory, or a lower --kdf-memory",
-            ),
-            _ => error.hint(),
+            Error::NeedsKey => "use -k KEYFILE",
+            Error::NeedsPassphrase => "use -p or --passphrase-file FILE",
+            Error::KdfTooCostly { what, value, .. } => {
+                // What the option needs to be to allow this, as far as the error says.
+                let size = match *what {
+                    "memory in KiB" => format!("{value}K"),
+                    "memory in KiB times passes" => format!("{}K", value.div_ceil(4)),
+                    _ => "SIZE".into(),
+                };
+                &format!(
+                    "few files need so much, and a hostile one can ask for anything; if you trust \
+                     it, allow it more: palladion decrypt --max-kdf-memory {size}"
+                )
+            }
+            Error::KdfMemory => {
+                "close other programs, use a machine with more memory, or a lower --kdf-memory"
+            }
+            Error::Truncated { .. } => {
+                "the file is incomplete: fetch it again, restore a backup, or save what is there: \
+                 palladion decrypt --salvage -o OUT"
+            }
+            Error::Damaged { .. } => {
+                "the key is right, but the data was changed or reordered: restore a backup, or \
+                 save what is intact: palladion decrypt --salvage -o OUT"
+            }
+            _ => error.hint().unwrap_or_default(),
         };
-        Self { status, hint: hint.map(Into::into), ..Self::new(message) }
+        let hint = (!hint.is_empty()).then(|| hint.into());
+        Self { status, hint, ..Self::new(message) }
     }
 
     /// Marks a failure that concerns all files of a command.

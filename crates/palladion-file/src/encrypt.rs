@@ -12,7 +12,7 @@ use crate::header::Header;
 use crate::io::read_full;
 use crate::{Algorithm, ChunkSize, Error, KdfParams, Secret, Summary, engine};
 
-/// A shorter input gets a buffer of its own size, and no other threads.
+/// An input shorter than this and than a chunk gets a buffer of its own size, and no other threads.
 const SHORT: usize = 32 * 1024;
 
 /// Encrypts everything from a reader to a writer, on several threads, in bounded memory.
@@ -33,8 +33,8 @@ const SHORT: usize = 32 * 1024;
 /// ```
 ///
 /// It uses one chunk of memory for each thread, and limits the threads so that this is at most 32
-/// MiB. An input shorter than 32 KiB takes less than 100 KiB and no other thread. A
-/// chunk is written once the next byte of the input arrives or the input ends. After an error,
+/// MiB. An input shorter than 32 KiB and than a chunk takes less than 100 KiB and no other thread.
+/// A chunk is written once the next byte of the input arrives or the input ends. After an error,
 /// `run` returns once the read in progress returns.
 pub struct Encryptor<'a> {
     secret: Secret<'a>,

@@ -157,7 +157,7 @@ impl fmt::Display for Error {
                 )
             }
             Error::EmptyPassphrase => write!(f, "the passphrase is empty"),
-            Error::KdfMemory => write!(f, "not enough memory to check the passphrase"),
+            Error::KdfMemory => write!(f, "not enough memory for the passphrase"),
             Error::Truncated { chunk: None, offset: 0 } => write!(f, "the input is empty"),
             Error::Truncated { chunk: None, offset } => {
                 write!(f, "the file is truncated: it ends within the header, after {offset} bytes")
@@ -186,7 +186,10 @@ impl fmt::Display for Error {
 
 impl Error {
     pub(crate) fn no_randomness(error: getrandom::Error) -> Self {
-        Self::NoRandomness(io::Error::other(error))
+        let number = error.raw_os_error();
+        Self::NoRandomness(
+            number.map_or_else(|| io::Error::other(error), io::Error::from_raw_os_error),
+        )
     }
 }
 

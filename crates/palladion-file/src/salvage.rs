@@ -22,6 +22,9 @@ pub struct Salvaged {
     pub has_end: bool,
     /// Whether data follows the last chunk, which is ignored.
     pub has_trailing_data: bool,
+    /// The error that ended the input before its end, if the disk is damaged too. What can be read
+    /// after that place is lost; programs such as `ddrescue` copy it first.
+    pub read_error: Option<io::ErrorKind>,
 }
 
 impl Salvaged {
@@ -50,10 +53,17 @@ pub(crate) fn run(
         missing: Vec::new(),
         has_end: false,
         has_trailing_data: false,
+        read_error: None,
     };
     for counter in 0.. {
         check()?;
-        let len = read_full(&mut input, &mut sealed[..size.buffer_len()])?;
+        let len = match read_full(&mut input, &mut sealed[..size.buffer_len()]) {
+            Err(Error::Read(error)) => {
+                found.read_error = Some(error.kind());
+                break;
+            }
+            read => read?,
+        };
         let begin = counter * size.bytes() as u64;
         let text_len = len.saturating_sub(OVERHEAD);
         if let Some(chunk) = open(cipher, counter, size, &sealed[..len], &mut opened)? {
@@ -62,8 +72,8 @@ pub(crate) fn run(
             found.intact.add(text.len() as u64);
             if chunk.last {
                 found.has_end = true;
-                found.has_trailing_data =
-                    chunk.sealed_len() < len || read_full(&mut input, &mut [0])? > 0;
+                found.has_trailing_data = chunk.sealed_len() < len
+                    || read_full(&mut input, &mut [0]).is_ok_and(|n| n > 0);
                 break;
             }
         } else if text_len > 0 {

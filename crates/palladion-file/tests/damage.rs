@@ -1,7 +1,7 @@
 //! Nothing that happens to a file goes unnoticed, every accident has its name, and nothing
 //! unverified comes out.
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use crate::common::*;
 use palladion_file::sans_io::Opener;
@@ -49,6 +49,30 @@ fn salvage(file: &[u8]) -> (Vec<u8>, palladion_file::Salvaged) {
         Ok(())
     });
     (out, found.unwrap())
+}
+
+/// What was read before a disk fails is kept.
+#[test]
+fn salvage_of_a_file_that_cannot_be_read_to_its_end() {
+    struct Fails;
+    impl Read for Fails {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::PermissionDenied.into())
+        }
+    }
+    let file = encrypt_streaming(Algorithm::Aegis256X2, &text(LEN));
+    let (_, whole) = salvage(&file);
+    let readable = &file[..file.len() - 1];
+    let mut len = 0;
+    let found = Decryptor::new(&key()).salvage(readable.chain(Fails), |offset, piece| {
+        len = offset as usize + piece.len();
+        Ok(())
+    });
+    let found = found.unwrap();
+    assert_eq!((found.has_end, found.is_complete()), (false, false));
+    assert_eq!(found.read_error, Some(io::ErrorKind::PermissionDenied));
+    assert_eq!(found.intact.chunks, whole.intact.chunks - 1);
+    assert_eq!(found.intact.bytes, len as u64);
 }
 
 #[test]

@@ -71,7 +71,7 @@ impl Algorithm {
         }
     }
 
-    /// Returns the algorithm with this name, in upper or lower case, with or without hyphens.
+    /// Returns the algorithm with this name, in upper or lower case. Hyphens are ignored.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         fn letters(name: &str) -> impl Iterator<Item = u8> {

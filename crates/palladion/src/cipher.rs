@@ -572,16 +572,26 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
         ad: &[u8],
         buf: &mut alloc::vec::Vec<u8>,
     ) -> Result<(), Error> {
-        let nonce = random_nonce::<F>()?;
+        self.seal_vec_with_nonce(&random_nonce::<F>()?, ad, buf)
+    }
+
+    /// Encrypts all of a vector in place, puts the nonce in front and appends the tag.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn seal_vec_with_nonce(
+        &self,
+        nonce: &F::Nonce,
+        ad: &[u8],
+        buf: &mut alloc::vec::Vec<u8>,
+    ) -> Result<(), Error> {
         let len = buf.len();
         if buf.capacity() - len < F::KEY_LEN + T {
-            let sealed = self.seal_with_nonce(&nonce, ad, buf)?;
+            let sealed = self.seal_with_nonce(nonce, ad, buf)?;
             crate::memory::wipe(buf);
             *buf = sealed;
             return Ok(());
         }
         buf.resize(len + F::KEY_LEN + T, 0);
-        let tag = self.encrypt_within(&nonce, ad, buf, 0..len, F::KEY_LEN);
+        let tag = self.encrypt_within(nonce, ad, buf, 0..len, F::KEY_LEN);
         let tag = tag.inspect_err(|_| buf.truncate(len))?;
         buf[..F::KEY_LEN].copy_from_slice(nonce.as_ref());
         buf[F::KEY_LEN + len..].copy_from_slice(tag.as_ref());

@@ -65,7 +65,7 @@
 //! | `alloc` | `seal` and `open`, which return a `Vec`; [`Buffer`] |
 //! | `getrandom` | `Key::generate`, `Nonce::generate`, `seal_with_random_nonce` |
 //! | `js` | the same for `wasm32-unknown-unknown` in a browser or Node |
-//! | `serde` | nonces and tags in the formats of [`serde`](https://docs.rs/serde) |
+//! | `serde` | [`serde`](https://docs.rs/serde) for nonces and tags, hexadecimal in JSON; not for keys |
 //! | `aead` | the traits of the crate [`aead`](https://docs.rs/aead) 0.6, which is re-exported |
 //! | `any-degree` | AEGIS-128X and AEGIS-256X of degrees other than 1, 2 and 4 |
 //!
@@ -177,6 +177,7 @@ mod proof;
 
 #[cfg(feature = "aead")]
 pub use ::aead;
+pub use ::subtle;
 pub use algorithm::{Algorithm, UnknownAlgorithm};
 pub use arch::Backend;
 #[cfg(feature = "alloc")]
@@ -206,7 +207,8 @@ pub type Aegis256XStream<const D: usize> = KeyStream<family::Aegis256, D>;
 
 macro_rules! names {
     ($(
-        $name:ident, $mac:ident, $stream:ident: $family:ident of $degree:literal, $text:literal;
+        $name:ident, $mac:ident, $stream:ident, $sealer:ident:
+            $family:ident of $degree:literal, $text:literal;
     )*) => {
         $(
             #[doc = concat!("The cipher ", $text, " with tags of `T` bytes: 16, or 32 by default.")]
@@ -215,17 +217,25 @@ macro_rules! names {
             pub type $mac<const T: usize = 32> = Mac<family::$family, $degree, T>;
             #[doc = concat!("The key stream of ", $text, ".")]
             pub type $stream = KeyStream<family::$family, $degree>;
+            #[doc = concat!("A sealer of ", $text, " with `T`-byte tags: 16, or 32 by default.")]
+            pub type $sealer<const T: usize = 32> = Sealer<family::$family, $degree, T>;
         )*
     };
 }
 
 names! {
-    Aegis128L, Aegis128LMac, Aegis128LStream: Aegis128 of 1, "AEGIS-128L (RFC 10032 §3)";
-    Aegis128X2, Aegis128X2Mac, Aegis128X2Stream: Aegis128 of 2, "AEGIS-128X2 (RFC 10032 §5.4)";
-    Aegis128X4, Aegis128X4Mac, Aegis128X4Stream: Aegis128 of 4, "AEGIS-128X4 (RFC 10032 §5.4)";
-    Aegis256, Aegis256Mac, Aegis256Stream: Aegis256 of 1, "AEGIS-256 (RFC 10032 §4)";
-    Aegis256X2, Aegis256X2Mac, Aegis256X2Stream: Aegis256 of 2, "AEGIS-256X2 (RFC 10032 §5.5)";
-    Aegis256X4, Aegis256X4Mac, Aegis256X4Stream: Aegis256 of 4, "AEGIS-256X4 (RFC 10032 §5.5)";
+    Aegis128L, Aegis128LMac, Aegis128LStream, Aegis128LSealer:
+        Aegis128 of 1, "AEGIS-128L (RFC 10032 §3)";
+    Aegis128X2, Aegis128X2Mac, Aegis128X2Stream, Aegis128X2Sealer:
+        Aegis128 of 2, "AEGIS-128X2 (RFC 10032 §5.4)";
+    Aegis128X4, Aegis128X4Mac, Aegis128X4Stream, Aegis128X4Sealer:
+        Aegis128 of 4, "AEGIS-128X4 (RFC 10032 §5.4)";
+    Aegis256, Aegis256Mac, Aegis256Stream, Aegis256Sealer:
+        Aegis256 of 1, "AEGIS-256 (RFC 10032 §4)";
+    Aegis256X2, Aegis256X2Mac, Aegis256X2Stream, Aegis256X2Sealer:
+        Aegis256 of 2, "AEGIS-256X2 (RFC 10032 §5.5)";
+    Aegis256X4, Aegis256X4Mac, Aegis256X4Stream, Aegis256X4Sealer:
+        Aegis256 of 4, "AEGIS-256X4 (RFC 10032 §5.5)";
 }
 
 /// Tests the examples in the READMEs and in docs/rust.md.

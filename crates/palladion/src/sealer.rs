@@ -19,6 +19,8 @@ use crate::types::Tag;
 /// Only a copy of the process can repeat a nonce. Do not use one sealer on both sides of a `fork`,
 /// or in a virtual machine that is restored from a snapshot. A sealer cannot be cloned.
 ///
+/// Each cipher has an alias, such as [`Aegis256X2Sealer`](crate::Aegis256X2Sealer).
+///
 /// ```
 /// use palladion::{Aegis128L, Key128, Nonce128, Sealer};
 ///
@@ -52,8 +54,9 @@ impl<F: Family, const D: usize, const T: usize> Sealer<F, D, T> {
     /// Creates a sealer that counts from this nonce, as a little-endian number.
     ///
     /// No nonce from there on may have been used with the key, and none may be used by another
-    /// sealer or call. To continue where another sealer stopped, store the number after its last
-    /// nonce before it is used.
+    /// sealer or call. To continue where another sealer stopped, store [`next_nonce`].
+    ///
+    /// [`next_nonce`]: Self::next_nonce
     pub fn starting_at(cipher: Aegis<F, D, T>, nonce: F::Nonce) -> Self {
         Self { cipher, next: nonce }
     }
@@ -71,11 +74,18 @@ impl<F: Family, const D: usize, const T: usize> Sealer<F, D, T> {
         nonce
     }
 
+    /// Returns the next nonce. A sender that continues later stores it, or one further ahead,
+    /// before it uses the nonces up to there.
+    #[must_use]
+    pub fn next_nonce(&self) -> F::Nonce {
+        self.next
+    }
+
     /// Encrypts a message in place and returns its nonce and its tag.
     ///
     /// # Errors
     ///
-    /// [`Error::TooLong`], [`Error::Backend`]; then nothing is changed.
+    /// [`Error::TooLong`], [`Error::Backend`]; then the buffer is unchanged, and the nonce used up.
     pub fn encrypt_in_place(
         &mut self,
         ad: &[u8],
@@ -95,6 +105,18 @@ impl<F: Family, const D: usize, const T: usize> Sealer<F, D, T> {
     pub fn seal(&mut self, ad: &[u8], msg: &[u8]) -> Result<alloc::vec::Vec<u8>, Error> {
         let nonce = self.take_nonce();
         self.cipher.seal_with_nonce(&nonce, ad, msg)
+    }
+
+    /// Encrypts all of a vector in place, puts the nonce in front and appends the tag, for
+    /// [`Aegis::open_vec_with_nonce`]. Wipes the old memory if the vector needs more.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLong`], [`Error::Backend`]; the vector is then unchanged.
+    #[cfg(feature = "alloc")]
+    pub fn seal_vec(&mut self, ad: &[u8], buf: &mut alloc::vec::Vec<u8>) -> Result<(), Error> {
+        let nonce = self.take_nonce();
+        self.cipher.seal_vec_with_nonce(&nonce, ad, buf)
     }
 }
 

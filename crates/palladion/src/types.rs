@@ -17,8 +17,14 @@ use crate::memory::{equal, wipe};
 /// assert!(Key128::try_from(&[0u8; 15][..]).is_err());
 /// ```
 ///
-/// Keys have no `==`, which might take a time that depends on the bytes. `ct_eq` of the crate
-/// [`subtle`](https://docs.rs/subtle) compares in constant time.
+/// Keys have no `==`. To compare them in constant time:
+///
+/// ```
+/// use palladion::Key128;
+/// use palladion::subtle::ConstantTimeEq;
+/// const KEY: Key128 = Key128::from_bytes([7; 16]);
+/// assert!(bool::from(KEY.ct_eq(&Key128::from([7; 16]))));
+/// ```
 #[derive(Clone)]
 #[repr(transparent)] // the C library uses its caller's key in place
 pub struct Key<const N: usize>([u8; N]);

@@ -1,10 +1,10 @@
 //! Encrypted files. The contracts are in `include/palladion_file.h`.
 
 use core::ffi::{c_char, c_int};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::path::Path;
 
-use palladion_file::output::{Access, Target, duplicate, open_input};
+use palladion_file::output::{Access, Target, duplicate, open_input, refuse_inputs};
 use palladion_file::{Decryptor, Encryptor, Error};
 
 mod failure;
@@ -42,9 +42,8 @@ fn by_name(
     if metadata.is_dir() {
         return Err(Number(libc::EISDIR));
     }
-    let mut not_to = vec![("input", &metadata)];
-    not_to.extend(secret.file.as_ref().map(|file| ("key", file)));
-    let output = Target::check(to, flags & REPLACE != 0, Access::Usual, &not_to)?.open()?;
+    let inputs = not_to(&metadata, secret);
+    let output = Target::check(to, flags & REPLACE != 0, Access::Usual, &inputs)?.open()?;
     run(encrypt, &input, output.file(), secret)?;
     Ok(output.commit()?)
 }
@@ -54,7 +53,17 @@ fn by_descriptor(encrypt: bool, from: c_int, to: c_int, secret: &Secret) -> Resu
         Ok(number) => Ok(duplicate(number)?),
         Err(_) => Err(Number(libc::EBADF)),
     };
-    Ok(run(encrypt, &file(from)?, &file(to)?, secret)?)
+    let (input, output) = (file(from)?, file(to)?);
+    let metadata = input.metadata()?;
+    let replaced = output.metadata()?;
+    refuse_inputs(Path::new(""), Some(&replaced), &not_to(&metadata, secret))?;
+    Ok(run(encrypt, &input, &output, secret)?)
+}
+
+/// What the output may not be.
+fn not_to<'a>(input: &'a Metadata, secret: &'a Secret) -> Vec<(&'static str, &'a Metadata)> {
+    let key = secret.file.as_ref().map(|file| ("key", file));
+    [("input", input)].into_iter().chain(key).collect()
 }
 
 fn result(done: Result<(), Failure>) -> c_int {

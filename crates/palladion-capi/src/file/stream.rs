@@ -5,7 +5,7 @@ use std::ptr;
 
 use palladion_file::sans_io::{Opener, Sealer};
 use palladion_file::{Algorithm, ChunkSize, HEADER_LEN};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::failure::Failure::{self, Number};
 use super::failure::WRONG_ARGUMENT;
@@ -69,7 +69,11 @@ impl Sealing {
             out.append(&self.held.0);
             out.append(taken);
             out.append(&[0; Sealer::TAG_LEN]);
-            self.sealer.seal(&mut out.0[start..], ends)?;
+            if let Err(error) = self.sealer.seal(&mut out.0[start..], ends) {
+                out.0[start..].zeroize(); // it is plaintext
+                out.0.truncate(start);
+                return Err(error.into());
+            }
             self.held.0.clear();
             if ends {
                 return Ok(());
@@ -233,20 +237,21 @@ unsafe extern "C" fn palladion_stream_push(
     out: *mut *const u8,
     out_len: *mut usize,
 ) -> c_int {
-    // SAFETY: the caller's contract.
-    let (Some(stream), Some(out), Some(out_len)) =
-        (unsafe { (stream.as_mut(), out.as_mut(), out_len.as_mut()) })
-    else {
-        return WRONG_ARGUMENT.report();
-    };
-    (*out, *out_len) = (ptr::null(), 0);
-    if input.is_null() && len != 0 {
+    if out.is_null() || out_len.is_null() {
         return WRONG_ARGUMENT.report();
     }
-    // SAFETY: the caller's contract.
-    let result = stream.push(unsafe { bytes(input, len) }, last != 0);
-    (*out, *out_len) = (stream.out.0.as_ptr(), stream.out.0.len());
-    result.map_or_else(|failure| failure.report(), |()| OK)
+    // SAFETY: both are writable by the caller's contract, which holds for the rest too.
+    unsafe {
+        out.write(ptr::null());
+        out_len.write(0);
+        let Some(stream) = stream.as_mut().filter(|_| !input.is_null() || len == 0) else {
+            return WRONG_ARGUMENT.report();
+        };
+        let result = stream.push(bytes(input, len), last != 0);
+        out.write(stream.out.0.as_ptr());
+        out_len.write(stream.out.0.len());
+        result.map_or_else(|failure| failure.report(), |()| OK)
+    }
 }
 
 /// # Safety

@@ -49,7 +49,7 @@ pub struct SecretArgs {
     /// hexadecimal digits
     #[arg(long, value_name = "FILE")]
     raw_key: Option<PathBuf>,
-    /// Ask for a passphrase
+    /// Ask for a passphrase, or generate one for a new file if none is typed
     #[arg(short, long)]
     passphrase: bool,
     /// Read the passphrase from the first line of a file, without its line end (\n or \r\n)

@@ -51,7 +51,8 @@ pub fn export(mut place: Place, key: &KeyArgs, source: Source, output: Output) -
     incomplete.map_or(Ok(()), Err)
 }
 
-/// Reads a range that begins with a chunk, with zeros for damaged chunks.
+/// Reads a range that begins with a chunk, with zeros for chunks that are damaged or cannot be
+/// read.
 fn read(
     raf: &mut Raf<Truncated>,
     buffer: &mut [u8],
@@ -61,13 +62,13 @@ fn read(
 ) -> palladion_raf::Result<usize> {
     match raf.read_at(buffer, range.start) {
         Ok(len) => found.intact += len as u64,
-        Err(Error::DamagedChunk { .. }) => {
+        Err(Error::DamagedChunk { .. } | Error::Io(_)) => {
             for (at, part) in
                 (range.start..).step_by(chunk as usize).zip(buffer.chunks_mut(chunk as usize))
             {
                 match raf.read_at(part, at) {
                     Ok(len) => found.intact += len as u64,
-                    Err(Error::DamagedChunk { .. }) => {
+                    Err(Error::DamagedChunk { .. } | Error::Io(_)) => {
                         part.fill(0);
                         found.add_missing(at..at + part.len() as u64);
                     }
