@@ -102,7 +102,7 @@ impl<F: Family, const D: usize, const T: usize> Sealer<F, D, T> {
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
     #[cfg(feature = "alloc")]
-    pub fn seal(&mut self, ad: &[u8], msg: &[u8]) -> Result<alloc::vec::Vec<u8>, Error> {
+    pub fn seal_with_nonce(&mut self, ad: &[u8], msg: &[u8]) -> Result<alloc::vec::Vec<u8>, Error> {
         let nonce = self.take_nonce();
         self.cipher.seal_with_nonce(&nonce, ad, msg)
     }
@@ -114,7 +114,11 @@ impl<F: Family, const D: usize, const T: usize> Sealer<F, D, T> {
     ///
     /// [`Error::TooLong`], [`Error::Backend`]; the vector is then unchanged.
     #[cfg(feature = "alloc")]
-    pub fn seal_vec(&mut self, ad: &[u8], buf: &mut alloc::vec::Vec<u8>) -> Result<(), Error> {
+    pub fn seal_vec_with_nonce(
+        &mut self,
+        ad: &[u8],
+        buf: &mut alloc::vec::Vec<u8>,
+    ) -> Result<(), Error> {
         let nonce = self.take_nonce();
         self.cipher.seal_vec_with_nonce(&nonce, ad, buf)
     }

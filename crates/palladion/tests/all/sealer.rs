@@ -20,7 +20,7 @@ fn a_sealer_counts() {
         let mut buf = *b"message";
         if i % 3 == 0 {
             let mut buf = buf.to_vec();
-            sealer.seal_vec(b"ad", &mut buf).unwrap();
+            sealer.seal_vec_with_nonce(b"ad", &mut buf).unwrap();
             assert_eq!(buf[..16], *expected.as_bytes(), "{i}");
             cipher.open_vec_with_nonce(b"ad", &mut buf).unwrap();
             assert_eq!(buf, b"message");
@@ -30,7 +30,7 @@ fn a_sealer_counts() {
             cipher.decrypt_in_place(&expected, b"ad", &mut buf, &tag).unwrap();
             assert_eq!(&buf, b"message");
         } else {
-            let sealed = sealer.seal(b"ad", &buf).unwrap();
+            let sealed = sealer.seal_with_nonce(b"ad", &buf).unwrap();
             assert_eq!(sealed[..16], *expected.as_bytes(), "{i}");
             assert_eq!(sealed[16..], cipher.seal(&expected, b"ad", &buf).unwrap());
         }
