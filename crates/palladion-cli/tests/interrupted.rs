@@ -318,7 +318,7 @@ fn permissions_and_links() {
 #[test]
 fn little_memory() {
     let bench = Bench::new();
-    bench.write("in", text(1 << 20));
+    bench.write("in", text(17 << 20)); // a single chunk would need less
     let sealed = bench.ok(&["encrypt", "--chunk-size", "16M", "-k", "key", "-o", "-", "in"]);
     bench.write("sealed", sealed);
     for args in ["encrypt --chunk-size 16M -k key -f -o out in", "decrypt -k key -f -o out sealed"]
