@@ -145,17 +145,16 @@ unsafe extern "C" fn palladion_seal(
     adlen: usize,
     k: *const u8,
 ) -> c_int {
-    let encrypt = by_number(
-        alg,
-        [
-            aegis128l::encrypt_detached,
-            aegis128x2::encrypt_detached,
-            aegis128x4::encrypt_detached,
-            aegis256::encrypt_detached,
-            aegis256x2::encrypt_detached,
-            aegis256x4::encrypt_detached,
-        ],
-    );
+    // By itself, so that older compilers take the functions for pointers of one type.
+    let each = [
+        aegis128l::encrypt_detached,
+        aegis128x2::encrypt_detached,
+        aegis128x4::encrypt_detached,
+        aegis256::encrypt_detached,
+        aegis256x2::encrypt_detached,
+        aegis256x4::encrypt_detached,
+    ];
+    let encrypt = by_number(alg, each);
     let (Some(encrypt), Some(len)) = (encrypt, nonce_len(alg, maclen)) else {
         return invalid_argument();
     };
@@ -188,17 +187,16 @@ unsafe extern "C" fn palladion_open(
     adlen: usize,
     k: *const u8,
 ) -> c_int {
-    let decrypt = by_number(
-        alg,
-        [
-            aegis128l::decrypt_detached,
-            aegis128x2::decrypt_detached,
-            aegis128x4::decrypt_detached,
-            aegis256::decrypt_detached,
-            aegis256x2::decrypt_detached,
-            aegis256x4::decrypt_detached,
-        ],
-    );
+    // By itself, so that older compilers take the functions for pointers of one type.
+    let each = [
+        aegis128l::decrypt_detached,
+        aegis128x2::decrypt_detached,
+        aegis128x4::decrypt_detached,
+        aegis256::decrypt_detached,
+        aegis256x2::decrypt_detached,
+        aegis256x4::decrypt_detached,
+    ];
+    let decrypt = by_number(alg, each);
     let (Some(decrypt), Some(len)) = (decrypt, nonce_len(alg, maclen)) else {
         return invalid_argument();
     };
