@@ -137,7 +137,7 @@ fi
 
 # The README's commands in order, except those that ask for a passphrase, install something or need
 # keys of another time. Here "server" is this machine, and output does not go to a terminal.
-mkdir -p readme/bin readme/photos readme/backup
+mkdir -p readme/bin readme/photos
 cd readme
 export HOME=$PWD/home
 printf '#!/bin/sh\nshift; exec "$@"\n' >bin/ssh

@@ -228,8 +228,12 @@ impl EncryptArgs {
         if self.kdf_memory.is_none() && self.kdf_passes.is_none() {
             return None;
         }
-        let (memory_kib, passes) = (self.kdf_memory.unwrap_or(64 << 10), self.kdf_passes);
-        let kdf = KdfParams::new(memory_kib, passes.unwrap_or(3), 4);
+        let usual = KdfParams::default();
+        let kdf = KdfParams::new(
+            self.kdf_memory.unwrap_or(usual.memory_kib()),
+            self.kdf_passes.unwrap_or(usual.passes()),
+            usual.lanes(),
+        );
         Some(kdf.expect("Argon2id allows what the options do"))
     }
 }

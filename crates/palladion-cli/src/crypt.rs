@@ -36,7 +36,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
         return Err(Failure::usage("--kdf-memory and --kdf-passes are for a passphrase")
             .hint("leave them out, or use -p"));
     }
-    for_each(in_out, |path, batch| {
+    for_each(in_out, |path, label, batch| {
         if source.is_passphrase() {
             batch.commit(false); // deriving a key takes its time
         }
@@ -49,7 +49,7 @@ pub fn encrypt(args: &EncryptArgs) -> Result<()> {
         }
         let secret = source.secret().map_err(Failure::of_all_files)?;
         input.begin();
-        let mut progress = Progress::of_bytes(input.len, &batch.label);
+        let mut progress = Progress::of_bytes(input.len, label);
         let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
         let mut encryptor = Encryptor::new(secret.borrow()?)
             .algorithm(args.algorithm)
@@ -81,7 +81,7 @@ pub struct Options {
 pub fn decrypt(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result<()> {
     let naming = Naming::new(in_out, plain_name)?;
     let mut ring = Ring::open(given, in_out.reads_standard_input())?;
-    for_each(in_out, |path, batch| {
+    for_each(in_out, |path, label, batch| {
         let input =
             Input::open_as("name the files in it: palladion decrypt DIRECTORY/*.pld", path)?;
         input.begin();
@@ -105,7 +105,7 @@ pub fn decrypt(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Re
         let mut wrong = None;
         let mut tries = Tries::default();
         while let Some(secret) = ring.next(needs_passphrase, &mut tries, &input.name)? {
-            let mut progress = Progress::of_bytes(input.len, &batch.label);
+            let mut progress = Progress::of_bytes(input.len, label);
             let bar = progress.bar();
             let mut decryptor = Decryptor::new(secret.borrow()?)
                 .kdf_limits(options.limits)
@@ -147,11 +147,12 @@ pub fn decrypt(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Re
     })
 }
 
-/// Does the work for each file and commits its output. If that fails for one of several, the others
-/// are processed all the same; the status is that of the first failure.
+/// Does the work for each file and commits its output. `work` also gets what progress calls the
+/// file. If it fails for one of several, the others are processed all the same; the status is that
+/// of the first failure.
 fn for_each(
     args: &InOutArgs,
-    mut work: impl FnMut(Option<&Path>, &mut Batch) -> Result<(Output, After)>,
+    mut work: impl FnMut(Option<&Path>, &str, &mut Batch) -> Result<(Output, After)>,
 ) -> Result<()> {
     let mut files: Vec<_> = args.files.iter().map(|path| Some(path.as_path())).collect();
     if files.is_empty() {
@@ -160,8 +161,7 @@ fn for_each(
     let mut batch = Batch::new();
     for (at, path) in files.iter().enumerate() {
         let len = batch.make_room(*path);
-        batch.label = label(*path, at, files.len());
-        match work(*path, &mut batch) {
+        match work(*path, &label(*path, at, files.len()), &mut batch) {
             Ok(done) => batch.add(done, len, at + 1 == files.len()),
             Err(failure) => {
                 batch.commit(false);
@@ -193,8 +193,6 @@ struct Batch {
     /// How long their inputs are together.
     len: u64,
     most_outputs: usize,
-    /// What progress calls the file that is being processed.
-    label: String,
     /// The first of all files.
     failure: Option<Failure>,
 }
@@ -215,7 +213,7 @@ impl Batch {
         // An output has up to three, and the program some others.
         let most_outputs = most_open.saturating_sub(32) / 4;
         let most_outputs = most_outputs.clamp(1, Self::MOST_OUTPUTS) as usize;
-        Self { outputs: Vec::new(), len: 0, most_outputs, label: String::new(), failure: None }
+        Self { outputs: Vec::new(), len: 0, most_outputs, failure: None }
     }
 
     /// Commits the outputs unless the input that comes next may join them. It may be too long, or

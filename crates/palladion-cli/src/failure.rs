@@ -100,6 +100,7 @@ impl Failure {
             // The input is not the cause.
             _ => (Status::Failed, error.to_string()),
         };
+        let usual = error.hint().unwrap_or_default();
         let hint = match error {
             Error::NeedsKey => "use -k KEYFILE",
             Error::NeedsPassphrase => "use -p or --passphrase-file FILE",
@@ -118,15 +119,11 @@ impl Failure {
             Error::KdfMemory => {
                 "close other programs, use a machine with more memory, or a lower --kdf-memory"
             }
-            Error::Truncated { .. } => {
-                "the file is incomplete: fetch it again, restore a backup, or save what is there: \
-                 palladion decrypt --salvage -o OUT"
+            // Without a whole header, nothing can be saved.
+            Error::Truncated { chunk: Some(_), .. } | Error::Damaged { .. } => {
+                &format!("{usual}, or save what is intact: palladion decrypt --salvage -o OUT")
             }
-            Error::Damaged { .. } => {
-                "the key is right, but the data was changed or reordered: restore a backup, or \
-                 save what is intact: palladion decrypt --salvage -o OUT"
-            }
-            _ => error.hint().unwrap_or_default(),
+            _ => usual,
         };
         let hint = (!hint.is_empty()).then(|| hint.into());
         Self { status, hint, ..Self::new(message) }

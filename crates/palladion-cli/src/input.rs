@@ -117,6 +117,9 @@ impl Input {
     /// Prepares reading: widens a pipe, and tells a user at a terminal that the program waits for
     /// input. Call it before the first read.
     pub fn begin(&self) {
+        if self.metadata.is_file() {
+            return; // thousands of small files should not pay for this
+        }
         streams::widen(&self.file);
         if self.file.is_terminal() {
             note("note: reading from the terminal; Ctrl-D ends the input");

@@ -45,7 +45,9 @@ impl Output {
                 ),
             };
             let output = output.map_err(failure)?;
-            streams::widen(output.file()); // a FIFO
+            if output.is_direct() {
+                streams::widen(output.file()); // a FIFO
+            }
             return Ok(Self { name, output });
         };
         let file = match number {

@@ -16,8 +16,7 @@ use std::thread::{self, Scope};
 
 use palladion::Buffer;
 
-use crate::Error;
-use crate::chunk;
+use crate::{Error, chunk};
 
 /// The most memory for all buffers together, unless a single one needs more.
 const BUFFER_BUDGET: usize = 32 << 20;

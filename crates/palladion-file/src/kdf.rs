@@ -37,6 +37,24 @@ impl KdfParams {
         }
     }
 
+    /// Returns the memory in KiB.
+    #[must_use]
+    pub const fn memory_kib(&self) -> u32 {
+        self.memory_kib
+    }
+
+    /// Returns the number of passes over the memory.
+    #[must_use]
+    pub const fn passes(&self) -> u32 {
+        self.passes
+    }
+
+    /// Returns the number of lanes.
+    #[must_use]
+    pub const fn lanes(&self) -> u32 {
+        self.lanes
+    }
+
     /// 32 bytes from a passphrase.
     pub(crate) fn stretch(
         &self,

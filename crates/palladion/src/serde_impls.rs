@@ -6,16 +6,7 @@ use core::marker::PhantomData;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::types::{Nonce, Tag};
-
-/// Bytes that are written as hexadecimal digits.
-struct Hex<'a>(&'a [u8]);
-
-impl fmt::Display for Hex<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
+use crate::types::{Hex, Nonce, Tag};
 
 struct BytesVisitor<T, const N: usize>(PhantomData<T>);
 

@@ -125,6 +125,18 @@ macro_rules! byte_type {
                 }
             }
         }
+
+        #[cfg(feature = "alloc")]
+        impl<const N: usize> TryFrom<alloc::vec::Vec<u8>> for $name<N> {
+            type Error = Error;
+
+            /// Wipes the vector. Returns [`Error::WrongLength`] if there are not `N` bytes.
+            fn try_from(mut bytes: alloc::vec::Vec<u8>) -> Result<Self, Error> {
+                let result = Self::try_from(&bytes[..]);
+                wipe(&mut bytes);
+                result
+            }
+        }
     };
 }
 byte_type!(Key, "key");
@@ -143,18 +155,6 @@ impl<const N: usize> Key<N> {
         let mut key = Self([0; N]);
         getrandom::fill(&mut key.0).map_err(|_| Error::NoRandomness)?;
         Ok(key)
-    }
-}
-
-#[cfg(feature = "alloc")]
-impl<const N: usize> TryFrom<alloc::vec::Vec<u8>> for Key<N> {
-    type Error = Error;
-
-    /// Wipes the vector. Returns [`Error::WrongLength`] if there are not `N` bytes.
-    fn try_from(mut bytes: alloc::vec::Vec<u8>) -> Result<Self, Error> {
-        let key = Self::try_from(&bytes[..]);
-        wipe(&mut bytes);
-        key
     }
 }
 
@@ -218,7 +218,7 @@ impl<const N: usize> AsMut<[u8]> for Nonce<N> {
 
 impl<const N: usize> fmt::Debug for Nonce<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        hex(f, "Nonce", &self.0)
+        write!(f, "Nonce({})", Hex(&self.0))
     }
 }
 
@@ -301,30 +301,15 @@ impl<const T: usize> From<Tag<T>> for [u8; T] {
 
 impl<const T: usize> fmt::Debug for Tag<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        hex(f, "Tag", &self.0)
+        write!(f, "Tag({})", Hex(&self.0))
     }
 }
 
-macro_rules! public_type {
-    ($name:ident) => {
-        #[cfg(feature = "alloc")]
-        impl<const N: usize> TryFrom<alloc::vec::Vec<u8>> for $name<N> {
-            type Error = Error;
+/// Bytes that are written as hexadecimal digits.
+pub(crate) struct Hex<'a>(pub(crate) &'a [u8]);
 
-            /// Returns [`Error::WrongLength`] if there are not `N` bytes.
-            fn try_from(bytes: alloc::vec::Vec<u8>) -> Result<Self, Error> {
-                Self::try_from(&bytes[..])
-            }
-        }
-    };
-}
-public_type!(Nonce);
-public_type!(Tag);
-
-fn hex(f: &mut fmt::Formatter<'_>, name: &str, bytes: &[u8]) -> fmt::Result {
-    write!(f, "{name}(")?;
-    for byte in bytes {
-        write!(f, "{byte:02x}")?;
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
-    f.write_str(")")
 }

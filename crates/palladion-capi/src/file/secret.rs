@@ -44,11 +44,10 @@ impl Secret {
     }
 
     fn passphrase(passphrase: &[u8], memory_kib: u32, passes: u32) -> Option<Self> {
-        /// As in the default cost.
-        const LANES: u32 = 4;
+        let usual = KdfParams::default();
         let or = |given, default| if given == 0 { default } else { given };
-        let (memory_kib, passes) = (or(memory_kib, 64 << 10), or(passes, 3));
-        let cost = KdfParams::new(memory_kib, passes, LANES)?;
+        let (memory_kib, passes) = (or(memory_kib, usual.memory_kib()), or(passes, usual.passes()));
+        let cost = KdfParams::new(memory_kib, passes, usual.lanes())?;
         let mut limits = KdfLimits::default();
         limits.memory_kib = limits.memory_kib.max(memory_kib);
         limits.passes = limits.passes.max(passes);
