@@ -94,7 +94,7 @@ impl Chunk {
         self.len + OVERHEAD
     }
 
-    fn frame(&self) -> [u8; FRAME_LEN] {
+    pub fn frame(&self) -> [u8; FRAME_LEN] {
         (self.len as u32 | if self.last { LAST } else { 0 }).to_le_bytes()
     }
 
@@ -155,6 +155,23 @@ impl Chunk {
         let tag = (&*tag).try_into().expect("32 bytes");
         match cipher.decrypt_in_place(&self.nonce(), &self.frame(), text, tag)? {
             true => Ok(text),
+            false => Err(Error::Damaged { chunk: self.counter, offset }),
+        }
+    }
+
+    /// Decrypts `frame || ciphertext || tag` into `text`, which is as long as the plaintext. If
+    /// verification fails, it is zeroed.
+    pub fn open_into(
+        &self,
+        cipher: &Cipher,
+        offset: u64,
+        sealed: &[u8],
+        text: &mut [u8],
+    ) -> Result<(), Error> {
+        let (ciphertext, tag) = sealed[FRAME_LEN..].split_at(self.len);
+        let tag = tag.try_into().expect("32 bytes");
+        match cipher.decrypt_into(&self.nonce(), &self.frame(), ciphertext, tag, text)? {
+            true => Ok(()),
             false => Err(Error::Damaged { chunk: self.counter, offset }),
         }
     }

@@ -1,5 +1,7 @@
 //! The cipher of a file, on top of the core crate.
 
+use std::fmt;
+
 use palladion::{Algorithm, any};
 
 use crate::Error;
@@ -9,6 +11,12 @@ pub(crate) type Tag = [u8; TAG_LEN];
 
 /// A cipher with its key.
 pub(crate) struct Cipher(any::Cipher);
+
+impl fmt::Debug for Cipher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Cipher(..)")
+    }
+}
 
 impl Cipher {
     /// `key` has the length that the algorithm needs.
@@ -40,10 +48,26 @@ impl Cipher {
         buffer: &mut [u8],
         tag: &Tag,
     ) -> Result<bool, Error> {
-        match self.0.decrypt_in_place(self.nonce(nonce), ad, buffer, tag) {
-            Ok(()) => Ok(true),
-            Err(palladion::Error::VerificationFailed) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        verdict(self.0.decrypt_in_place(self.nonce(nonce), ad, buffer, tag))
+    }
+
+    /// `false` if the tag is wrong; then the output is zeroed.
+    pub fn decrypt_into(
+        &self,
+        nonce: &[u8; 32],
+        ad: &[u8],
+        ciphertext: &[u8],
+        tag: &Tag,
+        text: &mut [u8],
+    ) -> Result<bool, Error> {
+        verdict(self.0.decrypt_into(self.nonce(nonce), ad, ciphertext, tag, text))
+    }
+}
+
+fn verdict(decrypted: Result<(), palladion::Error>) -> Result<bool, Error> {
+    match decrypted {
+        Ok(()) => Ok(true),
+        Err(palladion::Error::VerificationFailed) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }

@@ -36,12 +36,12 @@ impl Options<'_> {
             false => Ok(()),
         }
     }
+}
 
-    fn workers(&self, buffer_len: usize) -> usize {
-        let wanted =
-            self.threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
-        wanted.min(BUFFER_BUDGET / buffer_len).max(1)
-    }
+/// How many threads to use if each needs a buffer of `buffer_len` bytes.
+pub(crate) fn workers(threads: Option<NonZero<usize>>, buffer_len: usize) -> usize {
+    let wanted = threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZero::get);
+    wanted.min(BUFFER_BUDGET / buffer_len).max(1)
 }
 
 /// Reads pieces into buffers for a sealed chunk of `buffer_len` bytes until `read` has none left or
@@ -65,7 +65,7 @@ pub(crate) fn run<T: Send>(
         stopped: AtomicBool::new(false),
         options,
     };
-    let more_workers = options.workers(buffer_len) - 1;
+    let more_workers = workers(options.threads, buffer_len) - 1;
     // The first worker needs its buffer; others start only if there is memory for theirs.
     let buffer = chunk::buffer(buffer_len).map_err(|error| Error::Read(error.into()))?;
     thread::scope(|scope| engine.worker(scope, buffer, more_workers));

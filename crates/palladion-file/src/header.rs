@@ -29,10 +29,58 @@ const SALT: std::ops::Range<usize> = 16..48;
 const BEFORE_COMMITMENT: usize = 64;
 const BEFORE_CHECKSUM: usize = 96;
 
+/// The secret that opens a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum KeySource {
-    MasterKey,
+#[non_exhaustive]
+pub enum SecretKind {
+    /// A master key.
+    Key,
+    /// A passphrase, stretched at this cost.
     Passphrase(KdfParams),
+}
+
+/// What the header of a file says about it. Nothing of it is authentic until a secret opens the
+/// file.
+///
+/// ```
+/// use palladion_file::{Encryptor, Error, Info, MasterKey, SecretKind};
+///
+/// let mut file = Vec::new();
+/// Encryptor::new(&MasterKey::generate()?).run(&b"text"[..], &mut file)?;
+/// let info = Info::from_start(&file)?;
+/// assert_eq!(info.secret, SecretKind::Key);
+/// assert_eq!(info.algorithm.to_string(), "AEGIS-256X2");
+/// assert!(matches!(Info::from_start(b"text"), Err(Error::NotPalladion)));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Info {
+    /// The version of the format.
+    pub version: u8,
+    /// The algorithm.
+    pub algorithm: Algorithm,
+    /// The most plaintext in a chunk.
+    pub chunk_size: ChunkSize,
+    /// The kind of secret that opens the file.
+    pub secret: SecretKind,
+}
+
+impl Info {
+    /// Reads the header in the first bytes of a file, of which [`HEADER_LEN`] are enough.
+    ///
+    /// # Errors
+    ///
+    /// Those of decryption with an invalid header: [`Error::NotPalladion`], [`Error::Truncated`],
+    /// [`Error::HeaderDamaged`], [`Error::UnsupportedVersion`], [`Error::UnsupportedHeader`].
+    pub fn from_start(start: &[u8]) -> Result<Self, Error> {
+        Header::from_start(start).map(|header| Self {
+            version: VERSION,
+            algorithm: header.algorithm,
+            chunk_size: header.chunk_size,
+            secret: header.secret,
+        })
+    }
 }
 
 /// A well-formed header, as in the file.
@@ -40,7 +88,7 @@ pub(crate) struct Header {
     bytes: [u8; HEADER_LEN],
     pub algorithm: Algorithm,
     pub chunk_size: ChunkSize,
-    key_source: KeySource,
+    secret: SecretKind,
 }
 
 impl Header {
@@ -70,8 +118,8 @@ impl Header {
         bytes[9] = algorithm.id();
         bytes[11] = chunk_size.log2();
         bytes[SALT].copy_from_slice(salt);
-        let key_source = match secret {
-            Secret::Key(_) => KeySource::MasterKey,
+        let kind = match secret {
+            Secret::Key(_) => SecretKind::Key,
             Secret::Passphrase(passphrase) if passphrase.is_empty() => {
                 return Err(Error::EmptyPassphrase);
             }
@@ -82,10 +130,10 @@ impl Header {
                 {
                     field.copy_from_slice(&value.to_le_bytes());
                 }
-                KeySource::Passphrase(kdf)
+                SecretKind::Passphrase(kdf)
             }
         };
-        let mut header = Self { bytes, algorithm, chunk_size, key_source };
+        let mut header = Self { bytes, algorithm, chunk_size, secret: kind };
         let (cipher, commitment) = header.derive(secret)?;
         header.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM].copy_from_slice(commitment.as_bytes());
         let checksum = checksum(&header.bytes);
@@ -135,8 +183,8 @@ impl Header {
         let chunk_size =
             ChunkSize::from_log2(bytes[11]).ok_or(unsupported("chunk size (log2)", bytes[11]))?;
         let mut reserved = bytes[12..16].iter().chain(&bytes[60..64]);
-        let key_source = match bytes[10] {
-            0 if bytes[48..60] == [0; 12] => KeySource::MasterKey,
+        let secret = match bytes[10] {
+            0 if bytes[48..60] == [0; 12] => SecretKind::Key,
             0 => {
                 let field = "cost of a passphrase in a file with a master key";
                 let value = word(48).max(word(52)).max(word(56)).into();
@@ -152,7 +200,7 @@ impl Header {
                 }
                 (memory, passes, lanes) => {
                     let params = KdfParams::new(memory, passes, lanes);
-                    KeySource::Passphrase(params.ok_or(Error::UnsupportedHeader {
+                    SecretKind::Passphrase(params.ok_or(Error::UnsupportedHeader {
                         field: "memory in KiB for the passphrase",
                         value: memory.into(),
                     })?)
@@ -162,7 +210,7 @@ impl Header {
         };
         match reserved.find(|&&byte| byte != 0) {
             Some(&byte) => Err(unsupported("reserved byte", byte)),
-            None => Ok(Self { bytes, algorithm, chunk_size, key_source }),
+            None => Ok(Self { bytes, algorithm, chunk_size, secret }),
         }
     }
 
@@ -173,7 +221,7 @@ impl Header {
 
     /// The cipher for the chunks, if the header commits to this secret.
     pub fn open(&self, secret: Secret<'_>, limits: &KdfLimits) -> Result<Cipher, Error> {
-        if let (KeySource::Passphrase(kdf), Secret::Passphrase(_)) = (&self.key_source, secret) {
+        if let (SecretKind::Passphrase(kdf), Secret::Passphrase(_)) = (&self.secret, secret) {
             limits.check(kdf)?;
         }
         let (cipher, commitment) = self.derive(secret)?;
@@ -193,14 +241,14 @@ impl Header {
     fn derive(&self, secret: Secret<'_>) -> Result<(Cipher, Tag<32>), Error> {
         let salt: &[u8; 32] = self.bytes[SALT].try_into().expect("32 bytes");
         let mut stretched = Zeroizing::new([0; 32]);
-        let master = match (self.key_source, secret) {
-            (KeySource::MasterKey, Secret::Key(key)) => key.as_bytes(),
-            (KeySource::Passphrase(kdf), Secret::Passphrase(passphrase)) => {
+        let master = match (self.secret, secret) {
+            (SecretKind::Key, Secret::Key(key)) => key.as_bytes(),
+            (SecretKind::Passphrase(kdf), Secret::Passphrase(passphrase)) => {
                 kdf.stretch(passphrase.as_bytes(), salt, &mut stretched)?;
                 &stretched
             }
-            (KeySource::MasterKey, Secret::Passphrase(_)) => return Err(Error::NeedsKey),
-            (KeySource::Passphrase(_), Secret::Key(_)) => return Err(Error::NeedsPassphrase),
+            (SecretKind::Key, Secret::Passphrase(_)) => return Err(Error::NeedsKey),
+            (SecretKind::Passphrase(_), Secret::Key(_)) => return Err(Error::NeedsPassphrase),
         };
         let key_len = self.algorithm.key_len();
         let mut derived = Zeroizing::new([0; 64]);
@@ -228,7 +276,7 @@ impl Header {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn needs_passphrase(beginning: &[u8]) -> Result<bool, Error> {
-    Header::from_start(beginning).map(|header| header.key_source != KeySource::MasterKey)
+    Info::from_start(beginning).map(|info| matches!(info.secret, SecretKind::Passphrase(_)))
 }
 
 fn checksum(header: &[u8; HEADER_LEN]) -> [u8; 32] {

@@ -29,6 +29,7 @@
 //! | --- | --- |
 //! | a reader and a writer (files, pipes) and want all cores | [`Encryptor`], [`Decryptor`] |
 //! | code that writes, or code that reads, piece by piece | [`EncryptWriter`], [`DecryptReader`] |
+//! | a file of which you need a part, or that is read by seeking | [`SeekReader`] |
 //! | bytes that do not come from a reader | [`sans_io`] |
 //! | a damaged file and no backup | [`Decryptor::salvage`] |
 //! | data to authenticate without hiding it | [`Mac`] |
@@ -43,6 +44,7 @@
 
 #[cfg(feature = "output")]
 mod access;
+mod any_order;
 mod chunk;
 mod cipher;
 mod decrypt;
@@ -54,12 +56,15 @@ mod every_error;
 mod header;
 mod io;
 mod kdf;
+mod layout;
 mod mac;
 #[cfg(feature = "output")]
 pub mod output;
+mod read_at;
 mod salvage;
 pub mod sans_io;
 mod secret;
+mod seek;
 mod stream;
 
 #[cfg(feature = "output")]
@@ -69,12 +74,14 @@ pub use chunk::ChunkSize;
 pub use decrypt::Decryptor;
 pub use encrypt::Encryptor;
 pub use error::{Error, KeyFileError};
-pub use header::{HEADER_LEN, MAGIC, VERSION, needs_passphrase};
+pub use header::{HEADER_LEN, Info, MAGIC, SecretKind, VERSION, needs_passphrase};
 pub use kdf::{KdfLimits, KdfParams};
 pub use mac::Mac;
 pub use palladion::{Algorithm, UnknownAlgorithm};
+pub use read_at::ReadAt;
 pub use salvage::Salvaged;
 pub use secret::{MasterKey, Passphrase, Secret};
+pub use seek::SeekReader;
 pub use stream::{DecryptReader, EncryptWriter};
 
 /// The result of an [`Encryptor`] or a [`Decryptor`].

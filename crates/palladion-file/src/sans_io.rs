@@ -1,6 +1,7 @@
 //! The format without input and output, for asynchronous programs and bindings to other languages.
 //! Nothing here reads, writes or starts threads. The caller cuts the plaintext into chunks, and the
-//! file into the pieces that [`Opener`] asks for.
+//! file into the pieces that [`Opener`] asks for. To read only a part of a file, [`Opening`] says
+//! what to fetch first, and [`Layout`] which bytes of the file hold a range of the plaintext.
 //!
 //! ```
 //! use palladion_file::sans_io::{Opener, Sealer};
@@ -23,6 +24,9 @@
 //! ```
 
 use std::fmt;
+
+pub use crate::any_order::{ChunkOpener, Opening};
+pub use crate::layout::Layout;
 
 use crate::chunk::{Chunk, FRAME_LEN, OVERHEAD, Place};
 use crate::cipher::{Cipher, TAG_LEN};
