@@ -6,4 +6,5 @@ mod failing_io;
 #[path = "../../palladion/tests/common/random.rs"]
 mod random;
 mod round_trip;
+mod seek;
 mod vectors;

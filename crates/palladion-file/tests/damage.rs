@@ -7,6 +7,7 @@ use crate::common::*;
 use palladion_file::sans_io::Opener;
 use palladion_file::{
     Algorithm, DecryptReader, Decryptor, Encryptor, Error, KdfLimits, MasterKey, Passphrase,
+    SeekReader,
 };
 
 /// Two full chunks and one of 100 bytes.
@@ -28,7 +29,53 @@ fn fails(file: &[u8], text: &[u8]) -> (usize, Error) {
         result
     });
     assert_eq!((read, format!("{:?}", result.unwrap_err())), (out.clone(), format!("{error:?}")));
+    fails_from_the_middle(file, text, &error);
     (out.len(), error)
+}
+
+/// With random access, the file must not open, or reads fail that touch damaged chunks, and no
+/// others, with the error of the chunk that they touch.
+fn fails_from_the_middle(file: &[u8], text: &[u8], error: &Error) {
+    let opened = SeekReader::new(&key(), file);
+    let Ok(mut reader) = opened else {
+        let seek_error = opened.unwrap_err();
+        let is_same = format!("{seek_error:?}") == format!("{error:?}");
+        // If chunks are lost in the middle or changed, the last one is not where it must be.
+        let both_damaged = matches!(
+            (&seek_error, error),
+            (Error::Damaged { chunk: a, .. }, Error::Damaged { chunk: b, .. }) if a > b
+        );
+        assert!(is_same || both_damaged, "{seek_error:?} {error:?}");
+        return;
+    };
+    assert_eq!(reader.len(), text.len() as u64, "the length is authentic");
+    let mut first = None;
+    let mut before = true;
+    for (chunk, text) in text.chunks(CHUNK).enumerate() {
+        let (mut part, place) = (vec![1; text.len()], (chunk * CHUNK) as u64);
+        match reader.read_at(&mut part, place) {
+            Ok(n) => {
+                assert!(n == text.len() && part == text);
+                before = true;
+            }
+            Err(error) => {
+                assert!(part.iter().all(|byte| *byte == 0), "unverified output");
+                // A part of the chunk, and this chunk with others, give the same error.
+                let across = if before { place.saturating_sub(9) } else { place };
+                for (from, len) in [(place + 1, 1), (place, 1), (across, 10)] {
+                    let again = reader.read_at(&mut vec![0; len], from).unwrap_err();
+                    assert_eq!(format!("{error:?}"), format!("{again:?}"));
+                }
+                first.get_or_insert(error);
+                before = false;
+            }
+        }
+    }
+    let first = first.expect("damage was not noticed");
+    assert_eq!(format!("{first:?}"), format!("{error:?}"));
+    let mut read = vec![7];
+    let failed = reader.read_to_end(&mut read).unwrap_err().downcast::<Error>().unwrap();
+    assert_eq!((read, format!("{failed:?}")), (vec![7], format!("{error:?}")));
 }
 
 /// The same on several threads.

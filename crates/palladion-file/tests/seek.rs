@@ -1,0 +1,287 @@
+//! Reads from the middle of a file give the plaintext, whatever the size of the file, the place and
+//! the length, and read no more of the file than they need.
+
+use std::io::{self, BufRead, Cursor, Read, Seek, SeekFrom};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::common::*;
+use crate::random::{Random, with_new_seeds};
+use palladion_file::sans_io::Layout;
+use palladion_file::{Algorithm, ChunkSize, EncryptWriter, Encryptor, Error, ReadAt, SeekReader};
+
+/// Counts what is read from it.
+struct Counting<S> {
+    source: S,
+    calls: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl<S> Counting<S> {
+    fn new(source: S) -> Self {
+        Self { source, calls: AtomicU64::new(0), bytes: AtomicU64::new(0) }
+    }
+
+    /// The calls and bytes since it was last asked.
+    fn taken(&self) -> (u64, u64) {
+        (self.calls.swap(0, Ordering::Relaxed), self.bytes.swap(0, Ordering::Relaxed))
+    }
+}
+
+impl<S: ReadAt> ReadAt for Counting<S> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(buffer.len() as u64, Ordering::Relaxed);
+        self.source.read_at(buffer, offset)
+    }
+    fn size(&self) -> io::Result<u64> {
+        self.source.size()
+    }
+}
+
+fn encrypt_in_chunks(size: ChunkSize, text: &[u8]) -> Vec<u8> {
+    let mut file = Vec::new();
+    Encryptor::new(&key()).chunk_size(size).run(text, &mut file).unwrap();
+    file
+}
+
+/// A place near a border of the file, or anywhere, and beyond the end too.
+fn place(random: &mut Random, len: usize) -> usize {
+    match random.below(4) {
+        0 => random.below(len + 2000),
+        1 => len.saturating_sub(3) + random.below(6),
+        _ => (random.below(len / CHUNK + 2) * CHUNK + random.below(5)).saturating_sub(2),
+    }
+}
+
+#[test]
+fn random_reads() {
+    let reads = if cfg!(palladion_test_reduced) { 50 } else { 10_000 };
+    with_new_seeds(10, |random| {
+        // Small files around every border, and one in which groups of chunks are read.
+        for base in [0, CHUNK, 2 * CHUNK, 5 * CHUNK, 300 * CHUNK] {
+            for more in [0, 1, CHUNK - 1, random.below(CHUNK)] {
+                let text = random.bytes(base + more);
+                let reader = SeekReader::new(&key(), encrypt(&text)).unwrap();
+                assert_eq!(reader.len(), text.len() as u64);
+                for _ in 0..reads / 20 {
+                    let from = place(random, text.len());
+                    let mut part = vec![1; place(random, text.len() - from.min(text.len()))];
+                    let read = reader.read_at(&mut part, from as u64).unwrap();
+                    let expected = &text[from.min(text.len())..][..read];
+                    assert!(part[..read] == *expected, "{from} {}", part.len());
+                    assert_eq!(read, part.len().min(text.len().saturating_sub(from)));
+                    assert!(part[read..].iter().all(|byte| *byte == 1));
+                }
+            }
+        }
+    });
+}
+
+/// `Read`, `BufRead` and `Seek` do what those of a `Cursor` over the plaintext do.
+#[test]
+fn like_a_cursor() {
+    with_new_seeds(20, |random| {
+        let len = place(random, 4 * CHUNK);
+        let text = random.bytes(len);
+        let mut reader = SeekReader::new(&key(), encrypt(&text)).unwrap();
+        let mut cursor = Cursor::new(text);
+        for _ in 0..200 {
+            match random.below(6) {
+                0 => {
+                    let to = match random.below(3) {
+                        0 => SeekFrom::Start(place(random, len) as u64),
+                        1 => SeekFrom::End(place(random, len) as i64 - len as i64),
+                        _ => SeekFrom::Current(place(random, len) as i64 - len as i64),
+                    };
+                    let (ours, theirs) = (reader.seek(to), cursor.seek(to));
+                    assert_eq!(ours.is_ok(), theirs.is_ok(), "{to:?}");
+                    assert_eq!(reader.stream_position().unwrap(), cursor.position());
+                }
+                1 => {
+                    let wanted = place(random, len);
+                    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+                    reader.by_ref().take(wanted as u64).read_to_end(&mut ours).unwrap();
+                    cursor.by_ref().take(wanted as u64).read_to_end(&mut theirs).unwrap();
+                    assert!(ours == theirs);
+                }
+                2 => {
+                    let buffered = reader.fill_buf().unwrap();
+                    let theirs = cursor.fill_buf().unwrap();
+                    assert!(theirs.starts_with(buffered));
+                    assert_eq!(buffered.is_empty(), theirs.is_empty());
+                    let consumed = random.below(buffered.len() + 1);
+                    reader.consume(consumed);
+                    cursor.consume(consumed);
+                }
+                3 if random.below(10) == 0 => {
+                    let (mut ours, mut theirs) = (vec![3], vec![3]);
+                    reader.read_to_end(&mut ours).unwrap();
+                    cursor.read_to_end(&mut theirs).unwrap();
+                    assert!(ours == theirs);
+                }
+                _ => {
+                    let mut ours = vec![0; place(random, len)];
+                    let read = reader.read(&mut ours).unwrap();
+                    let mut theirs = vec![0; read];
+                    cursor.read_exact(&mut theirs).unwrap();
+                    assert!(ours[..read] == theirs);
+                    let at_end = cursor.position() >= len as u64;
+                    assert!(read > 0 || ours.is_empty() || at_end);
+                }
+            }
+        }
+    });
+}
+
+/// A small read fetches the header and the last chunk once, and then the chunks that hold it.
+#[test]
+fn no_more_is_read_than_needed() {
+    let size = ChunkSize::new(1 << 20).unwrap();
+    let text = text(5 << 20 | 1234);
+    let file = encrypt_in_chunks(size, &text);
+    let sealed = size.bytes() as u64 + OVERHEAD as u64;
+    let source = Counting::new(file);
+    let mut reader = SeekReader::new(&key(), &source).unwrap();
+    assert_eq!(source.taken(), (2, (HEADER + 1234 + OVERHEAD) as u64));
+    let mut page = [0; 4096];
+    for (place, expected) in [
+        (1 << 20, (1, sealed)),
+        ((1 << 20) + 9, (0, 0)),
+        ((3 << 20) - 1, (2, 2 * sealed)),
+        (text.len() as u64 - 4096, (2, sealed + (1234 + OVERHEAD) as u64)),
+    ] {
+        reader.read_at(&mut page, place).unwrap();
+        assert!(page == text[place as usize..][..4096]);
+        let taken = source.taken();
+        assert_eq!(taken, expected, "{place}");
+    }
+    // All at once, on several threads: each chunk once.
+    let mut all = Vec::new();
+    reader.read_to_end(&mut all).unwrap();
+    assert!(all == text);
+    assert_eq!(source.taken(), (6, source.size().unwrap() - HEADER as u64));
+    // In small pieces: the same.
+    reader.rewind().unwrap();
+    io::copy(&mut reader, &mut io::sink()).unwrap();
+    assert_eq!(source.taken().1, source.size().unwrap() - HEADER as u64);
+    // Small chunks are read in groups.
+    let source = Counting::new(encrypt(&text));
+    let reader = SeekReader::new(&key(), &source).unwrap();
+    source.taken();
+    let mut all = vec![0; text.len()];
+    assert_eq!(reader.read_at(&mut all, 0).unwrap(), text.len());
+    assert!(all == text && source.taken().0 <= 42);
+}
+
+#[test]
+fn several_threads() {
+    let text = text(40 * CHUNK + 7);
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file.pld");
+    std::fs::write(&path, encrypt(&text)).unwrap();
+    let reader = SeekReader::new(&key(), std::fs::File::open(&path).unwrap()).unwrap();
+    let mutex = SeekReader::new(&key(), Mutex::new(Cursor::new(encrypt(&text)))).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (reader, mutex, text) = (&reader, &mutex, &text);
+            scope.spawn(move || {
+                let mut random = Random(thread);
+                let (mut own, mut part) = (reader.clone(), [0; 100]);
+                for _ in 0..500 {
+                    let from = random.below(text.len() - 100);
+                    let expected = &text[from..][..100];
+                    reader.read_at(&mut part, from as u64).unwrap();
+                    assert!(part == expected);
+                    mutex.read_at(&mut part, from as u64).unwrap();
+                    assert!(part == expected);
+                    own.seek(SeekFrom::Start(from as u64)).unwrap();
+                    own.read_exact(&mut part).unwrap();
+                    assert!(part == expected);
+                }
+            });
+        }
+    });
+}
+
+/// Of several damaged chunks, the first is named, however many threads read.
+#[test]
+fn first_error_on_threads() {
+    let size = ChunkSize::new(1 << 16).unwrap();
+    let text = text(4 << 20);
+    let mut file = encrypt_in_chunks(size, &text);
+    let layout = Layout::of_file(size, file.len() as u64).unwrap();
+    for chunk in [9, 20, 21, 50] {
+        file[layout.sealed(chunk..chunk + 1).start as usize + 50] ^= 1;
+    }
+    let reader = SeekReader::new(&key(), file).unwrap().threads(threads(4));
+    let mut all = vec![1; text.len()];
+    for _ in 0..20 {
+        let error = reader.read_at(&mut all, 0).unwrap_err();
+        assert!(matches!(error, Error::Damaged { chunk: 9, .. }), "{error:?}");
+        assert!(all.iter().all(|byte| *byte == 0));
+    }
+    assert_eq!(reader.read_at(&mut all[..1 << 16], 22 << 16).unwrap(), 1 << 16);
+    assert!(all[..1 << 16] == text[22 << 16..][..1 << 16]);
+}
+
+/// A source that becomes shorter, and one that fails.
+#[test]
+fn failing_sources() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file.pld");
+    std::fs::write(&path, encrypt(&text(10 * CHUNK))).unwrap();
+    let file = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+    let reader = SeekReader::new(&key(), &file).unwrap();
+    file.set_len(3000).unwrap();
+    let error = reader.read_at(&mut [0; 100], 5000).unwrap_err();
+    assert!(matches!(error, Error::Truncated { chunk: Some(4), offset: 3000 }), "{error:?}");
+    assert_eq!(reader.read_at(&mut [0; 100], 500).unwrap(), 100);
+
+    struct Broken;
+    impl ReadAt for Broken {
+        fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<()> {
+            Err(io::Error::other("the disk is broken"))
+        }
+        fn size(&self) -> io::Result<u64> {
+            Ok(1 << 40)
+        }
+    }
+    assert!(matches!(SeekReader::new(&key(), Broken).unwrap_err(), Error::Read(_)));
+}
+
+/// Data after the end is noticed wherever it ends, and however much it is.
+#[test]
+fn appended() {
+    for len in [0, 1, CHUNK, 2 * CHUNK + 100, 7 * CHUNK] {
+        let file = encrypt(&text(len));
+        for more in (1..CHUNK + 100).step_by(17).chain([36, 37, CHUNK + 36, 20 * CHUNK, 100_000]) {
+            let longer = [&file[..], &vec![0x33; more]].concat();
+            let error = SeekReader::new(&key(), longer).unwrap_err();
+            let expected = file.len() as u64;
+            assert!(
+                matches!(error, Error::TrailingData { offset } if offset == expected),
+                "{len} {more}: {error:?}"
+            );
+        }
+    }
+}
+
+/// Every algorithm, and every size of chunks.
+#[test]
+fn every_kind_of_file() {
+    let text = text(3 << 10 | 77);
+    for algorithm in Algorithm::ALL {
+        for log2 in 10..=24 {
+            let size = ChunkSize::new(1 << log2).unwrap();
+            let mut writer =
+                EncryptWriter::with(&key(), algorithm, size, cheap(), Vec::new()).unwrap();
+            io::Write::write_all(&mut writer, &text).unwrap();
+            let reader = SeekReader::new(&key(), writer.finish().unwrap()).unwrap();
+            assert_eq!((reader.algorithm(), reader.chunk_size()), (algorithm, size));
+            let mut part = [0; 1500];
+            assert_eq!(reader.read_at(&mut part, 1000).unwrap(), 1500);
+            assert!(part == text[1000..2500]);
+        }
+    }
+}
