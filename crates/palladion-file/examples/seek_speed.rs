@@ -171,7 +171,7 @@ fn measure(path: &Path, len: u64) -> Outcome<()> {
     let all = RefCell::new(vec![0; call as usize]);
     let mut rows: Vec<_> = THREADS
         .into_iter()
-        .filter_map(|threads| NonZero::new(threads))
+        .filter_map(NonZero::new)
         .map(|threads| {
             let (reader, all) = (reader.clone().threads(threads), &all);
             row(format!("one read_at, threads: {threads}"), move || {

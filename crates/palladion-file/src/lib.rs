@@ -30,6 +30,7 @@
 //! | a reader and a writer (files, pipes) and want all cores | [`Encryptor`], [`Decryptor`] |
 //! | code that writes, or code that reads, piece by piece | [`EncryptWriter`], [`DecryptReader`] |
 //! | a file of which you need a part, or that is read by seeking | [`SeekReader`] |
+//! | an asynchronous program | `tokio` (feature `tokio`) |
 //! | bytes that do not come from a reader | [`sans_io`] |
 //! | a damaged file and no backup | [`Decryptor::salvage`] |
 //! | data to authenticate without hiding it | [`Mac`] |
@@ -66,6 +67,8 @@ pub mod sans_io;
 mod secret;
 mod seek;
 mod stream;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 
 #[cfg(feature = "output")]
 pub use access::open_to_others;

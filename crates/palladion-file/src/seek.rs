@@ -405,17 +405,22 @@ impl<S: ReadAt + Send + Sync> BufRead for SeekReader<S> {
 /// Like a file, it can be placed past its end, where there is nothing to read.
 impl<S> Seek for SeekReader<S> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let moved = match to {
-            SeekFrom::Start(position) => Some(position),
-            SeekFrom::Current(by) => self.position.checked_add_signed(by),
-            SeekFrom::End(by) => self.shared.layout.plaintext_len().checked_add_signed(by),
-        };
-        self.position = moved.ok_or_else(|| {
-            let text = "the position is before the start of the file, or too far after it";
-            io::Error::new(ErrorKind::InvalidInput, text)
-        })?;
+        self.position = moved(self.position, self.shared.layout.plaintext_len(), to)?;
         Ok(self.position)
     }
+}
+
+/// The new position in a plaintext of `len` bytes.
+pub(crate) fn moved(position: u64, len: u64, to: SeekFrom) -> io::Result<u64> {
+    let moved = match to {
+        SeekFrom::Start(position) => Some(position),
+        SeekFrom::Current(by) => position.checked_add_signed(by),
+        SeekFrom::End(by) => len.checked_add_signed(by),
+    };
+    moved.ok_or_else(|| {
+        let text = "the position is before the start of the file, or too far after it";
+        io::Error::new(ErrorKind::InvalidInput, text)
+    })
 }
 
 impl<S> Clone for SeekReader<S> {

@@ -7,4 +7,6 @@ mod failing_io;
 mod random;
 mod round_trip;
 mod seek;
+#[cfg(feature = "tokio")]
+mod tokio;
 mod vectors;

@@ -1,0 +1,224 @@
+//! Reads from the middle of a file.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::io::{self, SeekFrom};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use ::tokio::io::{AsyncBufRead, AsyncRead, AsyncSeek, ReadBuf};
+use palladion::Buffer;
+
+use super::{Owned, Work, elsewhere, fill, poll_fill};
+use crate::chunk::{self, FRAME_LEN};
+use crate::header::HEADER_LEN;
+use crate::sans_io::{ChunkOpener, Opening};
+use crate::{Algorithm, Error, KdfLimits, Secret};
+
+/// Reads any part of a file from an asynchronous reader that can be placed.
+///
+/// It opens a file with its header and its last chunk, as [`crate::SeekReader`] does: the
+/// [length](Self::len) is authentic, a file that was cut or extended is an error at once, and a
+/// damaged chunk spoils the reads that touch it, and no others. It keeps one decrypted chunk.
+pub struct SeekReader<R> {
+    input: R,
+    chunks: Arc<ChunkOpener>,
+    position: u64,
+    /// Missing while another thread decrypts what is in it, or if that thread is lost.
+    buffer: Option<Buffer>,
+    state: State,
+}
+
+enum State {
+    /// The plaintext of this chunk, if any, is in the buffer.
+    Idle(Option<u64>),
+    /// The input is being placed at this chunk.
+    Seeking(u64),
+    /// So many bytes of this chunk were read.
+    Reading(u64, usize),
+    Opening(u64, Work<(Buffer, Result<(), Error>)>),
+}
+
+impl<R: AsyncRead + AsyncSeek + Unpin> SeekReader<R> {
+    /// Opens a file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Decryptor`](crate::Decryptor) for the header, the secret and the end of the file.
+    pub async fn new<'a>(secret: impl Into<Secret<'a>>, input: R) -> Result<Self, Error> {
+        Self::with_limits(secret, &KdfLimits::default(), input).await
+    }
+
+    /// Like [`new`](Self::new), with limits on what the file may make this machine spend on a
+    /// passphrase.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub async fn with_limits<'a>(
+        secret: impl Into<Secret<'a>>,
+        limits: &KdfLimits,
+        mut input: R,
+    ) -> Result<Self, Error> {
+        let file_len = seek(&mut input, SeekFrom::End(0)).await?;
+        seek(&mut input, SeekFrom::Start(0)).await?;
+        let mut header = [0; HEADER_LEN];
+        let len = fill(&mut input, &mut header).await?;
+        let (secret, limits) = (Owned::new(secret), *limits);
+        let opening = move || Opening::new(secret.get(), &limits, &header[..len], file_len);
+        let mut opening = elsewhere(opening).await.map_err(Error::Read)??;
+        let size = opening.chunk_size();
+        let len = usize::try_from(file_len - HEADER_LEN as u64).unwrap_or(usize::MAX);
+        let buffer = chunk::buffer(size.buffer_len().min(len));
+        let mut buffer = buffer.map_err(|error| Error::Read(error.into()))?;
+        while let Some(range) = opening.wants() {
+            seek(&mut input, SeekFrom::Start(range.start)).await?;
+            let len = (range.end - range.start) as usize;
+            let len = fill(&mut input, &mut buffer[..len]).await?;
+            let given = move || {
+                let opening = opening.give(&mut buffer[..len]);
+                (opening, buffer)
+            };
+            let given = elsewhere(given).await.map_err(Error::Read)?;
+            (opening, buffer) = (given.0?, given.1);
+        }
+        let chunks = opening.finish();
+        let state = State::Idle(Some(chunks.layout().chunks() - 1));
+        Ok(Self { input, chunks: Arc::new(chunks), position: 0, buffer: Some(buffer), state })
+    }
+
+    /// The algorithm of the file.
+    #[must_use]
+    pub fn algorithm(&self) -> Algorithm {
+        self.chunks.algorithm()
+    }
+
+    /// The length of the plaintext in bytes.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty)] // as for `std::fs::Metadata`
+    pub fn len(&self) -> u64 {
+        self.chunks.layout().plaintext_len()
+    }
+
+    /// Goes on until this chunk is in the buffer.
+    fn poll_open(&mut self, cx: &mut Context<'_>, wanted: u64) -> Poll<Result<(), Error>> {
+        loop {
+            self.state = match &mut self.state {
+                State::Idle(Some(chunk)) if *chunk == wanted => return Poll::Ready(Ok(())),
+                State::Idle(_) => {
+                    let start = self.chunks.layout().sealed(wanted..wanted + 1).start;
+                    let seek = Pin::new(&mut self.input).start_seek(SeekFrom::Start(start));
+                    seek.map_err(Error::Read)?;
+                    State::Seeking(wanted)
+                }
+                State::Seeking(chunk) => {
+                    let chunk = *chunk;
+                    let placed = ready!(Pin::new(&mut self.input).poll_complete(cx));
+                    self.state = State::Idle(None);
+                    placed.map_err(Error::Read)?;
+                    State::Reading(chunk, 0)
+                }
+                // The position was changed in the meantime.
+                State::Reading(chunk, _) if *chunk != wanted => State::Idle(None),
+                State::Reading(chunk, filled) => {
+                    let chunk = *chunk;
+                    let sealed = self.chunks.layout().sealed(chunk..chunk + 1);
+                    let buffer = self.buffer.as_deref_mut().ok_or_else(lost)?;
+                    let buffer = &mut buffer[..(sealed.end - sealed.start) as usize];
+                    let read = ready!(poll_fill(&mut self.input, cx, buffer, filled));
+                    let filled = *filled;
+                    self.state = State::Idle(None);
+                    read.map_err(Error::Read)?;
+                    let chunks = Arc::clone(&self.chunks);
+                    let mut buffer = self.buffer.take().ok_or_else(lost)?;
+                    State::Opening(
+                        chunk,
+                        Work::start(filled, move || {
+                            let opened = chunks.open(chunk, &mut buffer[..filled]).map(drop);
+                            (buffer, opened)
+                        }),
+                    )
+                }
+                State::Opening(chunk, work) => {
+                    let chunk = *chunk;
+                    let done = ready!(work.poll(cx));
+                    self.state = State::Idle(None);
+                    let (buffer, opened) = done.map_err(Error::Read)?;
+                    self.buffer = Some(buffer);
+                    match opened {
+                        Err(error) if chunk == wanted => return Poll::Ready(Err(error)),
+                        Err(_) => State::Idle(None),
+                        Ok(()) => State::Idle(Some(chunk)),
+                    }
+                }
+            };
+        }
+    }
+}
+
+fn lost() -> Error {
+    Error::Read(io::Error::other("the thread that decrypted was lost"))
+}
+
+async fn seek(input: &mut (impl AsyncSeek + Unpin), to: SeekFrom) -> Result<u64, Error> {
+    Pin::new(&mut *input).start_seek(to).map_err(Error::Read)?;
+    poll_fn(|cx| Pin::new(&mut *input).poll_complete(cx)).await.map_err(Error::Read)
+}
+
+impl<R: AsyncRead + AsyncSeek + Unpin> AsyncBufRead for SeekReader<R> {
+    fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        let reader = self.get_mut();
+        let layout = reader.chunks.layout();
+        if reader.position >= layout.plaintext_len() {
+            return Poll::Ready(Ok(&[]));
+        }
+        let chunk = reader.position / layout.chunk_size().bytes() as u64;
+        ready!(reader.poll_open(cx, chunk))?;
+        let text = layout.plaintext(chunk);
+        let place = (reader.position - text.start) as usize..(text.end - text.start) as usize;
+        let buffer = reader.buffer.as_ref().ok_or_else(lost)?;
+        Poll::Ready(Ok(&buffer[FRAME_LEN..][place]))
+    }
+
+    fn consume(self: Pin<&mut Self>, bytes: usize) {
+        self.get_mut().position += bytes as u64;
+    }
+}
+
+impl<R: AsyncRead + AsyncSeek + Unpin> AsyncRead for SeekReader<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let text = ready!(self.as_mut().poll_fill_buf(cx))?;
+        let len = text.len().min(buffer.remaining());
+        buffer.put_slice(&text[..len]);
+        self.consume(len);
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Like a file, it can be placed past its end, where there is nothing to read.
+impl<R: Unpin> AsyncSeek for SeekReader<R> {
+    fn start_seek(self: Pin<&mut Self>, to: SeekFrom) -> io::Result<()> {
+        let reader = self.get_mut();
+        let len = reader.chunks.layout().plaintext_len();
+        reader.position = crate::seek::moved(reader.position, len, to)?;
+        Ok(())
+    }
+
+    fn poll_complete(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<u64>> {
+        Poll::Ready(Ok(self.position))
+    }
+}
+
+impl<R> fmt::Debug for SeekReader<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SeekReader")
+            .field("chunks", &self.chunks)
+            .field("position", &self.position)
+            .finish_non_exhaustive()
+    }
+}

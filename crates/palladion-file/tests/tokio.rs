@@ -1,0 +1,340 @@
+//! The asynchronous readers and writers do what the others do, however often they have to wait.
+
+use std::io::{self, Cursor, SeekFrom};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use ::tokio::io::{
+    AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite, AsyncWriteExt, ReadBuf,
+};
+use ::tokio::runtime::Builder;
+use palladion_file::tokio::{DecryptReader, EncryptWriter, SeekReader};
+use palladion_file::{Algorithm, ChunkSize, Encryptor, Error, KdfLimits, Passphrase};
+
+use crate::common::*;
+use crate::random::{Random, with_new_seeds};
+
+/// Runs a test, with threads to spare and without a runtime.
+fn on_tokio<T>(test: impl Future<Output = T>) -> T {
+    Builder::new_multi_thread().worker_threads(1).build().unwrap().block_on(test)
+}
+
+/// Bytes that are read and written in small pieces, and not at once.
+struct Slow {
+    bytes: Cursor<Vec<u8>>,
+    random: Random,
+    is_shut_down: bool,
+}
+
+impl Slow {
+    fn new(bytes: Vec<u8>) -> Self {
+        Self { bytes: Cursor::new(bytes), random: Random(1), is_shut_down: false }
+    }
+
+    /// How much to do of something; `None` if it has to wait.
+    fn part(&mut self, cx: &mut Context<'_>, len: usize) -> Option<usize> {
+        if self.random.below(3) == 0 {
+            cx.waker().wake_by_ref();
+            return None;
+        }
+        Some(len.min(1 + self.random.below(3000)))
+    }
+}
+
+impl AsyncRead for Slow {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let Some(len) = self.part(cx, buffer.remaining()) else { return Poll::Pending };
+        let read = io::Read::read(&mut self.bytes, buffer.initialize_unfilled_to(len))?;
+        buffer.advance(read);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncSeek for Slow {
+    fn start_seek(mut self: Pin<&mut Self>, to: SeekFrom) -> io::Result<()> {
+        io::Seek::seek(&mut self.bytes, to).map(drop)
+    }
+    fn poll_complete(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
+        match self.part(cx, 0) {
+            None => Poll::Pending,
+            Some(_) => Poll::Ready(Ok(self.bytes.position())),
+        }
+    }
+}
+
+impl AsyncWrite for Slow {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let Some(len) = self.part(cx, bytes.len()) else { return Poll::Pending };
+        Poll::Ready(io::Write::write(&mut self.bytes, &bytes[..len]))
+    }
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.part(cx, 0).map_or(Poll::Pending, |_| Poll::Ready(Ok(())))
+    }
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.part(cx, 0).is_none() {
+            return Poll::Pending;
+        }
+        self.is_shut_down = true;
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Some are worked on by the thread that polls, others by another.
+fn sizes() -> [ChunkSize; 2] {
+    [ChunkSize::MIN, ChunkSize::new(128 << 10).unwrap()]
+}
+
+async fn writer(size: ChunkSize) -> EncryptWriter<Slow> {
+    let (algorithm, kdf) = (Algorithm::Aegis128X4, cheap());
+    EncryptWriter::with(&key(), algorithm, size, kdf, Slow::new(Vec::new())).await.unwrap()
+}
+
+async fn decrypt_slowly(file: &[u8]) -> (Vec<u8>, Result<(), Error>) {
+    let mut out = Vec::new();
+    let result = match DecryptReader::new(&key(), Slow::new(file.to_vec())).await {
+        Err(error) => Err(error),
+        Ok(mut reader) => match reader.read_to_end(&mut out).await {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                assert!(reader.read(&mut [0]).await.is_err(), "an error must stay");
+                Err(error.downcast().unwrap())
+            }
+        },
+    };
+    (out, result)
+}
+
+/// What is written in any pieces, with flushes and cancelled writes between, is one file.
+#[test]
+fn written_and_read() {
+    for size in sizes() {
+        let chunk = size.bytes();
+        with_new_seeds(3, |random| {
+            for len in [0, 1, chunk - 1, chunk, chunk + 1, 3 * chunk, random.below(5 * chunk)] {
+                let text = text(len);
+                let file = on_tokio(async {
+                    let (mut writer, mut rest) = (writer(size).await, &text[..]);
+                    while !rest.is_empty() {
+                        match random.below(4) {
+                            0 => writer.flush().await.unwrap(),
+                            1 => {
+                                // A write that is not ready at once took nothing.
+                                let written = ::tokio::select! {
+                                    biased;
+                                    written = writer.write(rest) => written.unwrap(),
+                                    () = std::future::ready(()) => 0,
+                                };
+                                rest = &rest[written..];
+                            }
+                            _ => {
+                                let (now, later) = rest.split_at(random.below(rest.len() + 1));
+                                writer.write_all(now).await.unwrap();
+                                rest = later;
+                            }
+                        }
+                    }
+                    writer.shutdown().await.unwrap();
+                    writer.shutdown().await.unwrap();
+                    writer.flush().await.unwrap();
+                    assert!(writer.write(b"more").await.is_err());
+                    assert!(writer.get_ref().is_shut_down);
+                    writer.into_inner().bytes.into_inner()
+                });
+                assert!(decrypt(&file).0 == text);
+                assert!(decrypt(&file).1.is_ok(), "{len}");
+                let (out, result) = on_tokio(decrypt_slowly(&file));
+                assert!(out == text && result.is_ok());
+            }
+        });
+    }
+}
+
+/// Without a runtime, everything is done on this thread.
+#[test]
+fn without_a_runtime() {
+    let text = text(300_000);
+    let mut context = Context::from_waker(std::task::Waker::noop());
+    let mut file = Box::pin(async {
+        let mut writer = writer(sizes()[1]).await;
+        writer.write_all(&text).await.unwrap();
+        writer.shutdown().await.unwrap();
+        writer.into_inner().bytes.into_inner()
+    });
+    let file = loop {
+        if let Poll::Ready(file) = file.as_mut().poll(&mut context) {
+            break file;
+        }
+    };
+    assert!(decrypt(&file).0 == text);
+}
+
+/// A writer that is dropped, at any time, leaves a truncated file.
+#[test]
+fn unfinished_files_are_truncated() {
+    for len in [0, 1, CHUNK, 5 * CHUNK, 5 * CHUNK + 3] {
+        let file = on_tokio(async {
+            let mut writer = writer(ChunkSize::MIN).await;
+            writer.write_all(&text(len)).await.unwrap();
+            writer.flush().await.unwrap();
+            writer.into_inner().bytes.into_inner()
+        });
+        let (out, result) = decrypt(&file);
+        assert!(matches!(result, Err(Error::Truncated { .. })), "{len}");
+        assert!(text(len).starts_with(&out));
+    }
+}
+
+/// After an error of the writer below, there is no valid end.
+#[test]
+fn failed_writes_are_final() {
+    struct Full(usize);
+    impl AsyncWrite for Full {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            if self.0 == 0 {
+                self.0 = usize::MAX; // there is room again
+                return Poll::Ready(Err(io::ErrorKind::StorageFull.into()));
+            }
+            let written = bytes.len().min(self.0);
+            self.0 -= written;
+            Poll::Ready(Ok(written))
+        }
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+    for room in [0, 5, 128, 1000, 3000] {
+        on_tokio(async {
+            let (key, size, kdf) = (key(), ChunkSize::MIN, cheap());
+            let writer = EncryptWriter::with(&key, Algorithm::Aegis128L, size, kdf, Full(room));
+            let mut writer = writer.await.unwrap();
+            let written = writer.write_all(&text(5000)).await;
+            let ended = writer.shutdown().await;
+            let errors = [written, ended].map(|result| result.err().map(|error| error.kind()));
+            assert!(errors.contains(&Some(io::ErrorKind::StorageFull)), "{room} {errors:?}");
+            assert!(writer.shutdown().await.is_err() && writer.write(b"x").await.is_err());
+        });
+    }
+}
+
+/// The same errors as without tokio, and the same bytes before them.
+#[test]
+fn damage() {
+    let text = text(2 * CHUNK + 100);
+    let file = encrypt(&text);
+    let mut damaged: Vec<_> = (0..file.len()).step_by(7).map(|cut| file[..cut].to_vec()).collect();
+    damaged.extend((0..file.len()).step_by(5).map(|at| {
+        let mut file = file.clone();
+        file[at] ^= 1;
+        file
+    }));
+    damaged.push([&file[..], b"x"].concat());
+    damaged.push([&file[..], &file].concat());
+    on_tokio(async {
+        for file in damaged {
+            let (out, result) = decrypt(&file);
+            let (ours, error) = decrypt_slowly(&file).await;
+            let expected = format!("{:?}", result.unwrap_err());
+            assert_eq!((ours, format!("{:?}", error.unwrap_err())), (out, expected));
+
+            let sync = palladion_file::SeekReader::new(&key(), &file[..]);
+            let ours = SeekReader::new(&key(), Slow::new(file.clone())).await;
+            let (sync, mut ours) = match (sync, ours) {
+                (Ok(sync), Ok(ours)) => (sync, ours),
+                (sync, ours) => {
+                    let (sync, ours) = (sync.unwrap_err(), ours.unwrap_err());
+                    assert_eq!(format!("{ours:?}"), format!("{sync:?}"));
+                    continue;
+                }
+            };
+            for chunk in [2, 0, 1] {
+                let mut part = [0; 10];
+                let expected = sync.read_at(&mut part, chunk * CHUNK as u64);
+                let expected = expected.map(|_| part).map_err(|error| format!("{error:?}"));
+                ours.seek(SeekFrom::Start(chunk * CHUNK as u64)).await.unwrap();
+                let result = ours.read_exact(&mut part).await.map(|_| part);
+                let result =
+                    result.map_err(|error| format!("{:?}", error.downcast::<Error>().unwrap()));
+                assert_eq!(result, expected);
+            }
+        }
+    });
+}
+
+#[test]
+fn like_a_cursor() {
+    for size in sizes() {
+        with_new_seeds(3, |random| {
+            let len = random.below(4 * size.bytes());
+            let text = text(len);
+            let mut file = Vec::new();
+            Encryptor::new(&key()).chunk_size(size).run(&text[..], &mut file).unwrap();
+            on_tokio(async {
+                let mut reader = SeekReader::new(&key(), Slow::new(file)).await.unwrap();
+                assert_eq!(reader.len(), len as u64);
+                let mut cursor = Cursor::new(text);
+                for _ in 0..200 {
+                    let to = match random.below(3) {
+                        0 => SeekFrom::Start(random.below(len + 100) as u64),
+                        1 => SeekFrom::End(10 - random.below(len + 20) as i64),
+                        _ => SeekFrom::Current(random.below(1000) as i64 - 500),
+                    };
+                    let (ours, theirs) = (reader.seek(to).await, cursor.seek(to).await);
+                    assert_eq!(ours.ok(), theirs.ok());
+                    // Given up at some time, and then done.
+                    let mut ours = vec![0; random.below(3000)];
+                    ::tokio::select! {
+                        biased;
+                        read = reader.read(&mut ours) => {
+                            let position = cursor.position() + read.unwrap() as u64;
+                            cursor.set_position(position);
+                        }
+                        () = ::tokio::task::yield_now() => {}
+                    }
+                    let read = reader.read(&mut ours).await.unwrap();
+                    let mut theirs = vec![0; read];
+                    cursor.read_exact(&mut theirs).await.unwrap();
+                    assert!(ours[..read] == theirs);
+                    assert!(read > 0 || ours.is_empty() || cursor.position() >= len as u64);
+                }
+            });
+        });
+    }
+}
+
+#[test]
+fn passphrases() {
+    let passphrase = Passphrase::new("correct horse");
+    on_tokio(async {
+        let (size, kdf) = (ChunkSize::MIN, cheap());
+        let output = Slow::new(Vec::new());
+        let writer = EncryptWriter::with(&passphrase, Algorithm::Aegis256, size, kdf, output);
+        let mut writer = writer.await.unwrap();
+        writer.write_all(b"text").await.unwrap();
+        writer.shutdown().await.unwrap();
+        let file = writer.into_inner().bytes.into_inner();
+        let mut out = String::new();
+        let reader = DecryptReader::new(&passphrase, &file[..]).await;
+        reader.unwrap().read_to_string(&mut out).await.unwrap();
+        assert_eq!(out, "text");
+        let wrong = SeekReader::new(&Passphrase::new("x"), Cursor::new(&file)).await;
+        assert!(matches!(wrong.unwrap_err(), Error::WrongPassphrase));
+        let limits = KdfLimits { memory_kib: 7, ..KdfLimits::default() };
+        let costly = DecryptReader::with_limits(&passphrase, &limits, &file[..]).await;
+        assert!(matches!(costly.unwrap_err(), Error::KdfTooCostly { .. }));
+    });
+}
