@@ -106,7 +106,11 @@ impl Summary {
     }
 }
 
-/// Tests the example in the README.
+/// Tests the examples in the README and in docs/read-from-the-middle.md.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
+mod documents {
+    #[doc = include_str!("../README.md")]
+    struct Crate;
+    #[doc = include_str!("../../../docs/read-from-the-middle.md")]
+    struct ReadFromTheMiddle;
+}
