@@ -14,7 +14,7 @@ use libfuzzer_sys::fuzz_target;
 use palladion_file::sans_io::{Opener, Sealer};
 use palladion_file::{
     Algorithm, ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, HEADER_LEN,
-    KdfLimits, KdfParams, Mac, MasterKey, Passphrase, Secret, needs_passphrase,
+    KdfLimits, KdfParams, Mac, MasterKey, Passphrase, Secret, SeekReader, needs_passphrase,
 };
 use palladion_fuzz::{AnyBackend, Flip, Seed, cuts, plant, planted, planted_of};
 use palladion_reference::hash::sha256;
@@ -257,6 +257,26 @@ fn read(
     let by_hand = open(bytes, secret, limits, &mut opened);
     assert_eq!(opened, out);
     assert_eq!(format!("{by_hand:?}"), format!("{ended:?}"));
+    // From the middle: it opens only if the end is right, and then fails where the others do.
+    match SeekReader::with_limits(secret, limits, bytes) {
+        Ok(reader) => {
+            let (mut read, mut cuts) = (vec![0; reader.len() as usize], cuts.iter().cycle());
+            let mut at = 0;
+            let by_seeking = loop {
+                let len = cuts.next().map_or(512, |cut| usize::from(cut % 3000).max(1));
+                let part = &mut read[at..reader.len().min((at + len) as u64) as usize];
+                match reader.read_at(part, at as u64) {
+                    Ok(0) => break Ok(()),
+                    Ok(n) => at += n,
+                    Err(e) => break Err(e),
+                }
+            };
+            planted("seek", &mut read);
+            assert_eq!(read[..at], out[..at]);
+            assert_eq!(format!("{by_seeking:?}"), format!("{ended:?}"));
+        }
+        Err(_) => assert!(ended.is_err(), "a sound file does not open"),
+    }
     if let Err(e) = &ended {
         let _ = (e.to_string(), e.hint());
     }
