@@ -38,8 +38,10 @@ pub fn facts() -> Facts {
         _ => arm_core(implementer, part),
     };
     let cpu = match field(&["model name"]).replace("(R)", "").replace("(TM)", "") {
-        // Virtual machines call all of them "AMD EPYC".
-        name if amd && !core.is_empty() => format!("{name} ({core})"),
+        // Virtual machines call all of them so, or "AMD EPYC".
+        name if !core.is_empty() && (amd || name == "Intel Xeon Processor") => {
+            format!("{name} ({core})")
+        }
         name if !name.is_empty() => name,
         _ if !core.is_empty() => format!("ARM {core}"),
         _ if !part.is_empty() => format!("ARM {implementer} {part}"),
