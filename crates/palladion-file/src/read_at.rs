@@ -1,6 +1,5 @@
 //! What can be read at any offset.
 
-use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -60,7 +59,7 @@ pointers!(&T, Box<T>, Arc<T>);
 
 /// On Unix, the position of the file is left alone.
 #[cfg(any(unix, windows))]
-impl ReadAt for File {
+impl ReadAt for std::fs::File {
     #[cfg(unix)]
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         std::os::unix::fs::FileExt::read_exact_at(self, buffer, offset)
