@@ -1,14 +1,14 @@
 //! Encrypted files, chunk by chunk, and key files. JavaScript collects a chunk in a buffer, after
 //! room for its frame, and before room for its tag.
 
-use palladion_file::sans_io::{Opener, Sealer};
+use palladion_file::sans_io::{Opener, Opening, Sealer};
 use palladion_file::{ChunkSize, HEADER_LEN, KdfLimits, KdfParams, MasterKey, Passphrase, Secret};
 use zeroize::Zeroize;
 
 use crate::cipher::algorithm;
 use crate::failure::Failure;
 use crate::memory::{Key, Scratch, first};
-use crate::objects::{File, Objects};
+use crate::objects::{File, Objects, Reader};
 
 /// Seals the text in a buffer for a chunk. Returns the length with frame and tag.
 pub(crate) fn seal(
@@ -34,6 +34,34 @@ pub(crate) fn frame(opener: &mut Opener, chunk: &[u8], len: u32) -> Result<u32, 
 pub(crate) fn open(opener: &mut Opener, chunk: &mut [u8], len: u32) -> Result<u32, Failure> {
     let rest = chunk.get_mut(Opener::FRAME_LEN..).ok_or(Failure::Argument)?;
     Ok(opener.open(first(rest, len)?)?.len() as u32)
+}
+
+/// Takes the `len` bytes that a file wants before it is open. The last that it takes are the last
+/// chunk, whose text replaces them, after the frame.
+pub(crate) fn give(reader: &mut Reader, chunk: &mut [u8], len: u32) -> Result<u32, Failure> {
+    let Reader::Opening(opening) = reader else { return Err(Failure::Argument) };
+    let bytes = first(chunk, len)?;
+    let opening = opening.take().ok_or(Failure::NoObject)?.give(bytes)?;
+    *reader = match opening.wants() {
+        Some(_) => Reader::Opening(Some(opening)),
+        None => Reader::Open(opening.finish()),
+    };
+    Ok(0)
+}
+
+/// Opens the `len` bytes of any chunk, with its frame. Returns the length of the text that replaces
+/// them, after the frame.
+pub(crate) fn open_any(
+    reader: &Reader,
+    number: u64,
+    chunk: &mut [u8],
+    len: u32,
+) -> Result<u32, Failure> {
+    let Reader::Open(chunks) = reader else { return Err(Failure::Argument) };
+    if number >= chunks.layout().chunks() {
+        return Err(Failure::Argument);
+    }
+    Ok(chunks.open(number, first(chunk, len)?)?.len() as u32)
 }
 
 /// A master key or a passphrase, copied from the scratch memory, which is wiped.
@@ -69,6 +97,7 @@ impl Owned {
 pub(crate) enum New {
     Sealer(File<Sealer>, [u8; HEADER_LEN]),
     Opener(File<Opener>),
+    Reader(File<Reader>),
 }
 
 impl New {
@@ -80,6 +109,7 @@ impl New {
                 objects.sealers.add(file)
             }
             Self::Opener(file) => objects.openers.add(file),
+            Self::Reader(file) => objects.readers.add(file),
         }
     }
 }
@@ -102,7 +132,7 @@ pub(crate) fn sealer(
     let salt = scratch.nonce;
     Ok(move || {
         let (sealer, header) = Sealer::new(secret.secret(), algorithm, size, kdf, &salt)?;
-        Ok(New::Sealer(File::new(sealer, size)?, header))
+        Ok(New::Sealer(File::new(sealer, size.bytes())?, header))
     })
 }
 
@@ -122,20 +152,42 @@ pub(crate) fn sealer_free(
     objects.sealers.free(file)
 }
 
-/// Takes the arguments for a file to read.
+/// What it takes to read a file.
+struct Given {
+    header: [u8; HEADER_LEN],
+    header_len: usize,
+    secret: Owned,
+    limits: KdfLimits,
+}
+
+impl Given {
+    fn take(
+        scratch: &mut Scratch,
+        [passphrase_len, header_len, memory_kib, passes, lanes, work_kib]: [u32; 6],
+    ) -> Result<Self, Failure> {
+        let mut header = [0; HEADER_LEN];
+        first(&mut header, header_len)?.copy_from_slice(first(&mut scratch.data, header_len)?);
+        let header_len = header_len as usize;
+        let secret = Owned::take(scratch, header_len, passphrase_len)?;
+        let limits = KdfLimits { memory_kib, passes, lanes, work_kib };
+        Ok(Self { header, header_len, secret, limits })
+    }
+
+    fn header(&self) -> &[u8] {
+        &self.header[..self.header_len]
+    }
+}
+
+/// Takes the arguments for a file to read from its start to its end.
 pub(crate) fn opener(
     scratch: &mut Scratch,
-    [passphrase_len, header_len, memory_kib, passes, lanes, work_kib]: [u32; 6],
+    numbers: [u32; 6],
 ) -> Result<impl Create + use<>, Failure> {
-    let mut header = [0; HEADER_LEN];
-    let len = header_len as usize;
-    first(&mut header, header_len)?.copy_from_slice(first(&mut scratch.data, header_len)?);
-    let secret = Owned::take(scratch, len, passphrase_len)?;
-    let limits = KdfLimits { memory_kib, passes, lanes, work_kib };
+    let given = Given::take(scratch, numbers)?;
     Ok(move || {
-        let opener = Opener::new(secret.secret(), &limits, &header[..len])?;
+        let opener = Opener::new(given.secret.secret(), &given.limits, given.header())?;
         let size = opener.chunk_size();
-        Ok(New::Opener(File::new(opener, size)?))
+        Ok(New::Opener(File::new(opener, size.bytes())?))
     })
 }
 
@@ -169,6 +221,75 @@ pub(crate) fn opener_free(
     [file]: [u32; 1],
 ) -> Result<u32, Failure> {
     objects.openers.free(file)
+}
+
+/// Takes the arguments for a file to read in any order.
+pub(crate) fn reader(
+    scratch: &mut Scratch,
+    numbers: [u32; 6],
+) -> Result<impl Create + use<>, Failure> {
+    let (given, file_len) = (Given::take(scratch, numbers)?, scratch.long());
+    Ok(move || {
+        let secret = given.secret.secret();
+        let opening = Opening::new(secret, &given.limits, given.header(), file_len)?;
+        let len = file_len.min(opening.chunk_size().bytes() as u64);
+        Ok(New::Reader(File::new(Reader::Opening(Some(opening)), len as usize)?))
+    })
+}
+
+pub(crate) fn reader_new(
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+    numbers: [u32; 6],
+) -> Result<u32, Failure> {
+    Ok(reader(scratch, numbers)?()?.keep(scratch, objects))
+}
+
+pub(crate) fn reader_size(
+    _: &mut Scratch,
+    objects: &mut Objects,
+    [file]: [u32; 1],
+) -> Result<u32, Failure> {
+    let size = match &objects.readers.get(file)?.state {
+        Reader::Opening(opening) => opening.as_ref().ok_or(Failure::NoObject)?.chunk_size(),
+        Reader::Open(chunks) => chunks.layout().chunk_size(),
+    };
+    Ok(size.bytes() as u32)
+}
+
+pub(crate) fn reader_wants(
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+    [file]: [u32; 1],
+) -> Result<u32, Failure> {
+    let (long, len) = match &objects.readers.get(file)?.state {
+        Reader::Opening(opening) => {
+            let wanted = opening.as_ref().and_then(Opening::wants).ok_or(Failure::NoObject)?;
+            (wanted.start, wanted.end - wanted.start)
+        }
+        Reader::Open(chunks) => (chunks.layout().plaintext_len(), 0),
+    };
+    scratch.set_long(long);
+    Ok(len as u32)
+}
+
+pub(crate) fn reader_algorithm(
+    _: &mut Scratch,
+    objects: &mut Objects,
+    [file]: [u32; 1],
+) -> Result<u32, Failure> {
+    match &objects.readers.get(file)?.state {
+        Reader::Opening(_) => Err(Failure::Argument),
+        Reader::Open(chunks) => Ok(chunks.algorithm().id().into()),
+    }
+}
+
+pub(crate) fn reader_free(
+    _: &mut Scratch,
+    objects: &mut Objects,
+    [file]: [u32; 1],
+) -> Result<u32, Failure> {
+    objects.readers.free(file)
 }
 
 pub(crate) fn needs_passphrase(

@@ -85,6 +85,19 @@ macro_rules! functions {
             // Returns 1 if the last chunk was opened, so that nothing may follow, and otherwise 0.
             pld_opener_complete(file) => crate::file::opener_complete;
             pld_opener_free(file) => crate::file::opener_free;
+            // Starts to read a file in any order. The arguments are those of `pld_opener_new`; the
+            // length of the file is where nonces are.
+            pld_reader_new(passphrase_len, header_len, memory_kib, passes, lanes, work_kib)
+                => crate::file::reader_new;
+            // Returns the bytes of text in a full chunk.
+            pld_reader_size(file) => crate::file::reader_size;
+            // Returns how many bytes of the file it wants to verify its end. Writes where they
+            // begin to where nonces are. Once the file is open, returns 0 and writes the length of
+            // its plaintext there.
+            pld_reader_wants(file) => crate::file::reader_wants;
+            // Returns the algorithm of an open file.
+            pld_reader_algorithm(file) => crate::file::reader_algorithm;
+            pld_reader_free(file) => crate::file::reader_free;
             // Returns 1 if a file whose first `header_len` bytes are the data needs a passphrase,
             // and otherwise 0.
             pld_needs_passphrase(header_len) => crate::file::needs_passphrase;

@@ -18,7 +18,7 @@ pub(crate) const FAILED: u32 = u32::MAX;
 pub(crate) struct Scratch {
     /// A key; a call wipes it.
     pub(crate) key: [u8; 32],
-    /// A nonce, or a salt.
+    /// A nonce, a salt, or a number of 64 bits, the lowest byte first.
     pub(crate) nonce: [u8; 32],
     /// A tag, written or compared by a call, unless it follows the data.
     pub(crate) tag: [u8; 32],
@@ -38,6 +38,15 @@ impl Scratch {
         core::mem::offset_of!(Self, data),
         DATA_LEN,
     ];
+
+    /// The number of 64 bits where nonces are.
+    pub(crate) fn long(&self) -> u64 {
+        u64::from_le_bytes(*self.nonce.first_chunk().expect("32 bytes"))
+    }
+
+    pub(crate) fn set_long(&mut self, number: u64) {
+        *self.nonce.first_chunk_mut().expect("32 bytes") = number.to_le_bytes();
+    }
 }
 
 /// The key in the scratch memory, which is wiped at the end of the call. There is no copy of it.

@@ -201,11 +201,16 @@ define! {
     pld_sealer_seal => sealer_seal;
     pld_opener_frame => opener_frame;
     pld_opener_open => opener_open;
+    pld_reader_give => reader_give;
+    pld_reader_open => reader_open;
     pld_sealer_new_later => |scratch, _, arguments| {
         later(arguments, file::sealer(scratch, arguments.numbers()?)?)
     };
     pld_opener_new_later => |scratch, _, arguments| {
         later(arguments, file::opener(scratch, arguments.numbers()?)?)
+    };
+    pld_reader_new_later => |scratch, _, arguments| {
+        later(arguments, file::reader(scratch, arguments.numbers()?)?)
     };
 }
 
@@ -317,6 +322,30 @@ fn opener_open(
     let (file, buffer) = (objects.openers.get(file)?, arguments.array(2)?);
     // SAFETY: only this slice uses the buffer.
     file::open(&mut file.state, unsafe { buffer.write() }, len)
+}
+
+/// Takes what a file wants before it is open. Arguments: file, length, buffer.
+fn reader_give(
+    _: &mut Scratch,
+    objects: &mut Objects,
+    arguments: &Arguments,
+) -> Result<u32, Failure> {
+    let [file, len] = arguments.numbers()?;
+    let (file, buffer) = (objects.readers.get(file)?, arguments.array(2)?);
+    // SAFETY: only this slice uses the buffer.
+    file::give(&mut file.state, unsafe { buffer.write() }, len)
+}
+
+/// Opens the chunk whose number is where nonces are. Arguments: file, length, buffer.
+fn reader_open(
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+    arguments: &Arguments,
+) -> Result<u32, Failure> {
+    let [file, len] = arguments.numbers()?;
+    let (file, buffer) = (objects.readers.get(file)?, arguments.array(2)?);
+    // SAFETY: only this slice uses the buffer.
+    file::open_any(&file.state, scratch.long(), unsafe { buffer.write() }, len)
 }
 
 /// A file that another thread creates, because Argon2id takes long.

@@ -2,8 +2,7 @@
 
 use palladion::any::Mac;
 use palladion::hazmat::AnySession;
-use palladion_file::ChunkSize;
-use palladion_file::sans_io::{Opener, Sealer};
+use palladion_file::sans_io::{ChunkOpener, Opener, Opening, Sealer};
 
 use crate::failure::Failure;
 
@@ -13,6 +12,7 @@ pub(crate) struct Objects {
     pub(crate) macs: Table<AnyMac>,
     pub(crate) sealers: Table<File<Sealer>>,
     pub(crate) openers: Table<File<Opener>>,
+    pub(crate) readers: Table<File<Reader>>,
 }
 
 impl Objects {
@@ -22,6 +22,7 @@ impl Objects {
             macs: Table::new(),
             sealers: Table::new(),
             openers: Table::new(),
+            readers: Table::new(),
         }
     }
 }
@@ -106,6 +107,13 @@ impl AnyMac {
     }
 }
 
+/// A file whose chunks are read in any order.
+pub(crate) enum Reader {
+    /// Its end is not verified yet. `None` if that failed.
+    Opening(Option<Opening>),
+    Open(ChunkOpener),
+}
+
 /// A file being written or read.
 pub(crate) struct File<T> {
     pub(crate) state: T,
@@ -115,14 +123,15 @@ pub(crate) struct File<T> {
 }
 
 impl<T> File<T> {
+    /// A file whose chunks have at most `len` bytes of text.
     #[cfg(target_family = "wasm")]
-    pub(crate) fn new(state: T, size: ChunkSize) -> Result<Self, Failure> {
-        let chunk = palladion::Buffer::new(Sealer::FRAME_LEN, size.bytes() + Sealer::TAG_LEN);
+    pub(crate) fn new(state: T, len: usize) -> Result<Self, Failure> {
+        let chunk = palladion::Buffer::new(Sealer::FRAME_LEN, len + Sealer::TAG_LEN);
         Ok(Self { state, chunk: chunk.map_err(|_| Failure::Memory)? })
     }
 
     #[cfg(not(target_family = "wasm"))]
-    pub(crate) fn new(state: T, _: ChunkSize) -> Result<Self, Failure> {
+    pub(crate) fn new(state: T, _: usize) -> Result<Self, Failure> {
         Ok(Self { state })
     }
 }

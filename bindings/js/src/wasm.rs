@@ -167,3 +167,28 @@ extern "C" fn pld_opener_open(file: u32, len: u32) -> u32 {
         file::open(&mut file.state, &mut file.chunk, len)
     })
 }
+
+/// Returns the address of the buffer for a chunk.
+#[unsafe(no_mangle)]
+extern "C" fn pld_reader_chunk(file: u32) -> u32 {
+    enter(|_, objects| Ok(objects.readers.get(file)?.chunk.as_ptr().addr() as u32))
+}
+
+/// Takes the `len` bytes that the file wants.
+#[unsafe(no_mangle)]
+extern "C" fn pld_reader_give(file: u32, len: u32) -> u32 {
+    enter(|_, objects| {
+        let file = objects.readers.get(file)?;
+        file::give(&mut file.state, &mut file.chunk, len)
+    })
+}
+
+/// Opens the `len` bytes of the chunk whose number is where nonces are. Returns the length of the
+/// text that replaces them, after the frame.
+#[unsafe(no_mangle)]
+extern "C" fn pld_reader_open(file: u32, len: u32) -> u32 {
+    enter(|scratch, objects| {
+        let file = objects.readers.get(file)?;
+        file::open_any(&file.state, scratch.long(), &mut file.chunk, len)
+    })
+}

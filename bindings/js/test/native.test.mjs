@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { ALGORITHMS, Cipher, Mac, supportedBuilds } from '@palladion/aegis';
+import { ALGORITHMS, Cipher, encryptFile, Mac, supportedBuilds } from '@palladion/aegis';
 import { build, fill, hex, noise } from './common.mjs';
 
 const skip = build === 'native' ? false : 'tested with native';
@@ -122,11 +122,15 @@ test('the addon refuses what the package would not pass', { skip }, () => {
         assert.equal(addon.pld_mac_update_array(number, one), -1);
         assert.equal(addon.pld_sealer_seal(number, 1, 0, one), -1);
         assert.equal(addon.pld_opener_open(number, 1, one), -1);
+        assert.equal(addon.pld_reader_wants(number), -1);
+        assert.equal(addon.pld_reader_give(number, 1, one), -1);
+        assert.equal(addon.pld_reader_open(number, 1, one), -1);
     }
     for (const callback of [undefined, 5, 'text']) {
         const words = [2 ** 32 - 1, 5, 1024, 64, 1, 1, callback];
         assert.equal(addon.pld_sealer_new_later(...words), -1, String(callback));
         assert.equal(addon.pld_opener_new_later(2 ** 32 - 1, ...words.slice(1)), -1);
+        assert.equal(addon.pld_reader_new_later(2 ** 32 - 1, ...words.slice(1)), -1);
     }
     const file = addon.pld_sealer_new(2 ** 32 - 1, 5, 1024, 64, 1, 1);
     assert.equal(addon.pld_sealer_seal(file, 1024, 0, one), -1); // too short
@@ -134,6 +138,54 @@ test('the addon refuses what the package would not pass', { skip }, () => {
     assert.equal(addon.pld_sealer_seal(file, 5, 1, new Uint8Array(41)), -1); // after the last
     assert.equal(addon.pld_sealer_free(file), 0);
     assert.equal(addon.pld_sealer_free(file), -1);
+});
+
+test('the addon opens chunks only as the package does', { skip }, () => {
+    const addon = load();
+    const memory = new Uint8Array(addon.memory);
+    const long = (number) =>
+        new DataView(addon.memory).setBigUint64(addon.nonce, BigInt(number), true);
+    const key = fill(3, 32);
+    const file = encryptFile(noise(1500), { key, chunkSize: 1024 });
+    const begin = () => {
+        memory.set(file.subarray(0, 128), addon.data);
+        memory.set(key, addon.key);
+        long(file.length);
+        return addon.pld_reader_new(2 ** 32 - 1, 128, 64, 1, 1, 64);
+    };
+    const buffer = new Uint8Array(1060);
+    const last = file.subarray(1188);
+    const reader = begin();
+    assert.equal(addon.pld_reader_size(reader), 1024);
+    assert.equal(addon.pld_reader_wants(reader), last.length);
+    long(0);
+    assert.equal(addon.pld_reader_open(reader, 1060, buffer), -1); // not yet
+    assert.equal(addon.pld_reader_algorithm(reader), -1);
+    buffer.set(last);
+    assert.equal(addon.pld_reader_give(reader, last.length, buffer), 0);
+    assert.deepEqual(buffer.slice(4, 480), noise(1500).subarray(1024));
+    assert.equal(addon.pld_reader_give(reader, last.length, buffer), -1); // it is open
+    assert.equal(addon.pld_reader_wants(reader), 0);
+    assert.equal(addon.pld_reader_algorithm(reader), 5);
+    buffer.set(file.subarray(128, 1188));
+    for (const chunk of [1, 2, 2n ** 63n, 2n ** 64n - 1n]) {
+        long(chunk);
+        assert.equal(addon.pld_reader_open(reader, 1060, buffer.slice()), -1, `${chunk}`);
+    }
+    long(0);
+    for (const length of [0, 3, 4, 1059, 1061, 2 ** 32 - 1])
+        assert.equal(addon.pld_reader_open(reader, length, buffer.slice()), -1, `${length}`);
+    assert.equal(addon.pld_reader_open(reader, 1060, buffer), 1024);
+    assert.deepEqual(buffer.slice(4, 1028), noise(1500).subarray(0, 1024));
+    assert.equal(addon.pld_reader_free(reader), 0);
+    assert.equal(addon.pld_reader_free(reader), -1);
+    // Without a byte, it failed, and nothing can follow.
+    const failed = begin();
+    assert.equal(addon.pld_reader_give(failed, 0, buffer), -1);
+    assert.equal(addon.pld_reader_wants(failed), -1);
+    assert.equal(addon.pld_reader_size(failed), -1);
+    assert.equal(addon.pld_reader_give(failed, last.length, buffer), -1);
+    assert.equal(addon.pld_reader_free(failed), 0);
 });
 
 test('wrong lengths are errors, and nothing is printed', { skip }, () => {
@@ -164,6 +216,7 @@ test('wrong lengths are errors, and nothing is printed', { skip }, () => {
                 addon.pld_sealer_new(addon.room + 33, 5, 1024, 64, 1, 1),
                 addon.pld_sealer_seal(file, wrong, 0, new Uint8Array(2000)),
                 addon.pld_opener_new(0, wrong, 64, 1, 1, 64),
+                addon.pld_reader_new(0, wrong, 64, 1, 1, 64),
                 addon.pld_needs_passphrase(wrong),
                 addon.pld_key_parse(wrong),
             );

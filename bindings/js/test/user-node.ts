@@ -1,8 +1,9 @@
 // A program for Node that uses the package, for the type checker only.
 import { createReadStream, createWriteStream } from 'node:fs';
-import { Duplex, pipeline as pipelineOf } from 'node:stream';
+import { open } from 'node:fs/promises';
+import { Duplex, pipeline as pipelineOf, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { decryptStream, encryptFile, encryptStream, init, seal } from '@palladion/aegis';
+import { decryptStream, encryptFile, encryptStream, init, openFile, seal } from '@palladion/aegis';
 
 const key = Buffer.alloc(32);
 const [source, target] = [createReadStream('f'), createWriteStream('g')];
@@ -18,3 +19,10 @@ const into: Buffer = Buffer.alloc(100);
 target.write(seal(key, into, { ad: into.buffer }));
 target.write(encryptFile(into, { key, limits: { workKiB: 5 } }));
 await init({ wasm: new URL('x.wasm', import.meta.url) });
+
+const handle = await open('f.pld');
+const file = await openFile(handle, { key });
+await pipeline(file.stream(5, 500), decryptStream({ key }), target);
+for await (const piece of file.stream()) target.write(piece);
+Readable.fromWeb(file.stream() as never).pipe(target);
+target.write(await file.read(5, 500));

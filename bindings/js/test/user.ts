@@ -8,11 +8,14 @@ import {
     init,
     Mac,
     open,
+    openFile,
     PalladionError,
     seal,
     type Algorithm,
     type Build,
     type ErrorCode,
+    type FileSource,
+    type OpenFile,
 } from '@palladion/aegis';
 import * as slim from '@palladion/aegis/slim';
 
@@ -42,6 +45,22 @@ const streams: ReadableStream<Uint8Array> = new Blob([sealed])
 await streams.cancel();
 const { ciphertext, tag } = new Cipher(key).encryptDetached(key, sealed);
 new Mac(key).update(ciphertext).clone().verify(tag);
+
+const source: FileSource = { size: 5, read: async (start, end) => sealed.subarray(start, end) };
+for (const from of [source, sealed, sealed.buffer, new Blob([sealed]), new URL('https://a.b/c')]) {
+    const file: OpenFile = await openFile(from, { passphrase: 'x', limits: { passes: 5 } });
+    const part = await file.read(5, Math.min(file.size, 7));
+    new Blob([part, await file.read()]);
+    const parts: ReadableStream<Uint8Array> = file.stream(1).pipeThrough(encryptStream({ key }));
+    await parts.cancel(file.algorithm === algorithm);
+    file.close();
+}
+await openFile('https://a.b/c', { key, fetch: { headers: { a: 'b' }, credentials: 'include' } });
+// @ts-expect-error: a key or a passphrase
+await openFile(sealed, {});
+// @ts-expect-error: no source
+await openFile(5, { key });
+
 try {
     const build: Build = await init({
         build: 'simd128',

@@ -33,5 +33,7 @@ export {
     type KdfLimits,
     type Secret,
 } from './file.js';
+export { openFile, type OpenFile, type OpenOptions } from './open.js';
+export type { FileSource } from './source.js';
 export { Mac, mac, verifyMac, type MacOptions, type MacTagOptions } from './mac.js';
 export { Encryptor, KeyStream, keyStream } from './stream.js';

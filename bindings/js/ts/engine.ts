@@ -36,6 +36,13 @@ type Function =
     | 'opener_open'
     | 'opener_complete'
     | 'opener_free'
+    | 'reader_new'
+    | 'reader_size'
+    | 'reader_wants'
+    | 'reader_give'
+    | 'reader_open'
+    | 'reader_algorithm'
+    | 'reader_free'
     | 'needs_passphrase'
     | 'key_parse'
     | 'key_format';
@@ -65,8 +72,8 @@ export interface Message {
     readonly tag: Uint8Array;
 }
 
-/** A file being written or read. */
-export type FileKind = 'sealer' | 'opener';
+/** A file being written, read from its start to its end, or read in any order. */
+export type FileKind = 'sealer' | 'opener' | 'reader';
 
 /** Nothing, or a promise if it takes longer. */
 export type Begun = Promise<void> | undefined;
@@ -154,6 +161,20 @@ export abstract class Engine {
     /** Whether the last call failed because of a tag. */
     wrongTag(): boolean {
         return this.memory()[this.#text] === 0x56; // "V" of VERIFICATION_FAILED alone
+    }
+
+    /** A number of up to 53 bits where nonces are. */
+    get long(): number {
+        return Number(this.#long().getBigUint64(0, true));
+    }
+
+    set long(number: number) {
+        this.#long().setBigUint64(0, BigInt(number), true);
+    }
+
+    #long(): DataView {
+        const { buffer, byteOffset } = this.memory();
+        return new DataView(buffer, byteOffset + this.nonce, 8);
     }
 
     readTag(length: number): Bytes {
@@ -359,8 +380,17 @@ export class Chunk {
     }
 
     slice(from: number, to: number): Bytes {
+        return copyOf(this.#view(from, to));
+    }
+
+    /** Copies bytes from `from` on to an array, and fills it. */
+    fill(array: Uint8Array, from: number): void {
+        array.set(this.#view(from, from + array.length));
+    }
+
+    #view(from: number, to: number): Uint8Array {
         const memory = this.array ?? this.#engine.memory();
-        return copyOf(memory.subarray(this.#start + from, this.#start + to));
+        return memory.subarray(this.#start + from, this.#start + to);
     }
 
     /** Wipes the array. The module wipes its memory. */

@@ -19,6 +19,10 @@ export type ErrorCode =
     | 'TRUNCATED'
     | 'DAMAGED'
     | 'TRAILING_DATA'
+    // Sources of encrypted files
+    | 'READ_FAILED'
+    | 'NO_RANGES'
+    | 'FILE_CHANGED'
     // Key files
     | 'NO_KEY'
     | 'NOT_ONE_KEY'

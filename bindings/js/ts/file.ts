@@ -63,9 +63,9 @@ export type DecryptOptions = Secret & {
 type Emit = (bytes: Bytes) => void;
 
 const COSTS = ['memoryKiB', 'passes', 'lanes'];
-const HEADER = 128;
-const FRAME = 4;
-const TAG = 32;
+export const HEADER = 128;
+export const FRAME = 4;
+export const TAG = 32;
 const MAX_U32 = 2 ** 32 - 1;
 /** The longest passphrase, in bytes. */
 const MAX_PASSPHRASE = 65536;
@@ -76,7 +76,7 @@ function masterKey(key: BytesLike | string): Uint8Array {
 }
 
 /** Checks the options of a file: a secret and `others`. */
-function fileOptions<Options extends Secret>(options: Options, others: string[]): Options {
+export function fileOptions<Options extends Secret>(options: Options, others: string[]): Options {
     const given = options ?? {};
     checkOptions(given, ['key', 'passphrase', ...others]);
     return given;
@@ -86,7 +86,7 @@ function fileOptions<Options extends Secret>(options: Options, others: string[])
  * The bytes of a secret, and whether they are a passphrase. Read the other options first: they may
  * be getters, which may take the bytes away.
  */
-function secretBytes(
+export function secretBytes(
     secret: Secret,
     use: 'encrypt' | 'decrypt',
 ): [bytes: Uint8Array, passphrase: boolean] {
@@ -129,7 +129,7 @@ function secretBytes(
 }
 
 /** The costs that a caller allows. */
-function kdfLimits(limits: KdfLimits = {}): [number, number, number, number] {
+export function kdfLimits(limits: KdfLimits = {}): [number, number, number, number] {
     checkOptions(limits, [...COSTS, 'workKiB']);
     const { memoryKiB = 1 << 20, passes = 16, lanes = 16, workKiB = 1 << 22 } = limits;
     const all = [memoryKiB, passes, lanes, workKiB] as [number, number, number, number];
@@ -173,7 +173,7 @@ function checkChunkSize(size: number): number {
  * The instance for a secret. Argon2id needs much memory, and WebAssembly never returns memory, so a
  * file with a passphrase gets its own instance.
  */
-function engineFor(passphrase: boolean): Engine {
+export function engineFor(passphrase: boolean): Engine {
     return passphrase ? engine().another() : engine();
 }
 
@@ -181,7 +181,7 @@ function engineFor(passphrase: boolean): Engine {
  * Writes a secret to the module's memory, a passphrase at `at`. Returns the length of the
  * passphrase, or `MAX_U32` for a key.
  */
-function writeSecret(e: Engine, bytes: Uint8Array, passphrase: boolean, at: number): number {
+export function writeSecret(e: Engine, bytes: Uint8Array, passphrase: boolean, at: number): number {
     e.memory().set(bytes, passphrase ? e.data + at : e.key);
     return passphrase ? bytes.length : MAX_U32;
 }

@@ -24,6 +24,7 @@ export interface Addon extends Calls, Places {
     readonly pld_mac_update_array: Call;
     readonly pld_sealer_new_later: LaterCall;
     readonly pld_opener_new_later: LaterCall;
+    readonly pld_reader_new_later: LaterCall;
 }
 
 /**

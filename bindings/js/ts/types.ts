@@ -15,6 +15,14 @@ type GlobalModule = WebAssembly.Module;
 /** @ts-ignore */
 type GlobalTransform = TransformStream<BytesLike, Bytes>;
 /** @ts-ignore */
+type GlobalReadable = ReadableStream<Bytes>;
+/** @ts-ignore */
+type GlobalBlob = Blob;
+/** @ts-ignore */
+type GlobalInit = RequestInit;
+/** @ts-ignore */
+type NodeHandle = import('node:fs/promises').FileHandle;
+/** @ts-ignore */
 type NodeReadable = import('node:stream').Readable;
 
 /** An address, a server's answer or a compiled module, with the WebAssembly. */
@@ -30,3 +38,13 @@ type Piped = [0] extends [1 & NodeReadable] ? unknown : (source: any) => AsyncIt
  * that it takes a function. So this has the type of a function too, but is none.
  */
 export type FileTransform = Known<GlobalTransform, unknown> & Piped;
+
+/** A stream of bytes. */
+export type ByteStream = Known<GlobalReadable, unknown>;
+
+/** What has the bytes of a file: a `Blob` or `File`, a `FileHandle` of Node, an address. */
+export type FileObject =
+    Known<GlobalBlob, never> | Known<NodeHandle, never> | Known<GlobalUrl, never>;
+
+/** The options of `fetch`. */
+export type FetchOptions = Known<GlobalInit, object>;

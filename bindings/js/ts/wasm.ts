@@ -20,6 +20,7 @@ interface Exports extends Calls {
     readonly pld_session_new_at: Call;
     readonly pld_sealer_chunk: Call;
     readonly pld_opener_chunk: Call;
+    readonly pld_reader_chunk: Call;
 }
 
 /** The version of the package, as the module has it. */

@@ -1,0 +1,255 @@
+/** Sources of encrypted files, of which any part can be read. */
+import { checkInteger, describe, toBytes, typeName, type BytesLike } from './bytes.js';
+import { PalladionError } from './errors.js';
+import type { FetchOptions, FileObject } from './types.js';
+
+/** Your own source of an encrypted file. */
+export interface FileSource {
+    /** The length of the encrypted file in bytes. */
+    readonly size: number;
+    /**
+     * Returns the bytes from `start` to before `end`, which is at most `size`; fewer only if the
+     * file has become shorter. The array must stay as it is. Calls may overlap in time.
+     */
+    read(start: number, end: number): BytesLike | PromiseLike<BytesLike>;
+}
+
+/** Everything that `openFile` reads from. */
+export type AnySource = FileObject | FileSource | BytesLike | string;
+
+/** A source whose length is known. */
+export interface Source {
+    readonly size: number;
+    /** The first bytes, if they came with the length. */
+    readonly beginning?: Uint8Array;
+    /** Returns bytes; fewer if the file has become shorter. Every error is a PalladionError. */
+    read(start: number, end: number): Promise<Uint8Array>;
+}
+
+/** What this uses of a `FileHandle` of Node. */
+interface FileHandle {
+    readonly fd: number;
+    stat(): Promise<{ isFile(): boolean; size: number }>;
+    read(
+        into: Uint8Array,
+        at: number,
+        length: number,
+        position: number,
+    ): Promise<{ bytesRead: number }>;
+}
+
+function has<Name extends string>(
+    value: unknown,
+    ...names: Name[]
+): value is Record<Name, unknown> {
+    return (
+        typeof value === 'object' &&
+        value !== null &&
+        names.every((name) => (value as Record<string, unknown>)[name] !== undefined)
+    );
+}
+
+/** Passes errors of a source on as ours. */
+async function guarded<Result>(
+    what: string,
+    run: () => Result | PromiseLike<Result>,
+): Promise<Result> {
+    try {
+        return await run();
+    } catch (cause) {
+        if (cause instanceof PalladionError) throw cause;
+        const { message = String(cause) } = (cause ?? {}) as { message?: string };
+        throw new PalladionError('READ_FAILED', `${what} cannot be read: ${message}`, undefined, {
+            cause,
+        });
+    }
+}
+
+function source(size: number, read: FileSource['read'], beginning?: Uint8Array): Source {
+    checkInteger(size, 0, Number.MAX_SAFE_INTEGER, 'size of the source');
+    return {
+        size,
+        beginning,
+        read: (start, end) =>
+            guarded(`bytes ${start} to ${end} of the file`, async () => {
+                const bytes = toBytes(await read(start, end), 'part of the file from the source');
+                if (bytes.length > end - start) {
+                    throw new PalladionError(
+                        'WRONG_LENGTH',
+                        `the source returned ${bytes.length} bytes for ${start} to ${end}, ` +
+                            `which are ${end - start}`,
+                    );
+                }
+                return bytes;
+            }),
+    };
+}
+
+async function fromHandle(handle: FileHandle): Promise<Source> {
+    const stat = await guarded('the file', () => handle.stat());
+    if (!stat.isFile()) {
+        throw new PalladionError(
+            'WRONG_VALUE',
+            'the FileHandle is not of a regular file, so only its start can be read',
+            'use decryptStream for a pipe or a device',
+        );
+    }
+    return source(stat.size, async (start, end) => {
+        const bytes = new Uint8Array(end - start);
+        let have = 0;
+        while (have < bytes.length) {
+            const rest = bytes.length - have;
+            const { bytesRead } = await handle.read(bytes, have, rest, start + have);
+            if (bytesRead === 0) break;
+            have += bytesRead;
+        }
+        return bytes.subarray(0, have);
+    });
+}
+
+/** Reads a body of a known length. A server could send more without end. */
+async function body(response: Response, length: number): Promise<Uint8Array> {
+    const bytes = new Uint8Array(length);
+    const reader = response.body!.getReader();
+    let have = 0;
+    for (;;) {
+        const { done, value } = await reader.read();
+        if (done && have === length) return bytes;
+        if (done || value.length > length - have) {
+            void reader.cancel().catch(() => {});
+            throw new Error(`the server sends ${done ? 'fewer' : 'more'} bytes than it announces`);
+        }
+        bytes.set(value, have);
+        have += value.length;
+    }
+}
+
+/** A file on a server. `If-Range` would need the permission of a server of another origin, and a
+ * changed file would come as a whole; so this compares what each answer says about the file.
+ */
+async function fromServer(url: URL, options: RequestInit): Promise<Source> {
+    // The query of an address may be a secret.
+    const from = `${url.origin}${url.pathname}`;
+    let file: { size: number; version: string | null } | undefined;
+
+    async function get(start: number, end: number): Promise<Uint8Array> {
+        const headers = new Headers(options.headers);
+        headers.set('Range', `bytes=${start}-${end - 1}`);
+        const response = await fetch(url, { ...options, headers });
+        try {
+            return await part(response, start, end);
+        } catch (error) {
+            if (!response.bodyUsed) void response.body?.cancel().catch(() => {});
+            throw error;
+        }
+    }
+
+    async function part(response: Response, start: number, end: number): Promise<Uint8Array> {
+        const { status } = response;
+        const range = response.headers.get('content-range') ?? '';
+        if (status === 416) {
+            if (file !== undefined) throw changed();
+            if (/^bytes \*\/0$/i.test(range)) {
+                file = { size: 0, version: null };
+                return new Uint8Array(0);
+            }
+        }
+        if (status === 200) {
+            throw new PalladionError(
+                'NO_RANGES',
+                `the server does not send parts of files: ${from} came as a whole`,
+                'fetch the whole file, and pipe its body through decryptStream',
+            );
+        }
+        if (status !== 206) throw new Error(`the server answers ${status} for ${from}`);
+        const [, first, last, size] = /^bytes (\d+)-(\d+)\/(\d+)$/i.exec(range) ?? [];
+        if (size === undefined) {
+            throw new PalladionError(
+                'NO_RANGES',
+                `the server does not say which part of ${from} it sent: ` +
+                    (range === '' ? 'there is no Content-Range' : `Content-Range is "${range}"`),
+                'a server of another origin must allow the page to see it: ' +
+                    'Access-Control-Expose-Headers: Content-Range, ETag',
+            );
+        }
+        const now = {
+            size: Number(size),
+            version:
+                response.headers.get('etag')?.replace(/^W\//, '') ??
+                response.headers.get('last-modified'),
+        };
+        file ??= now;
+        if (file.size !== now.size || file.version !== now.version) throw changed();
+        const until = Math.min(end, file.size);
+        if (Number(first) !== start || Number(last) !== until - 1) {
+            throw new PalladionError(
+                'NO_RANGES',
+                `the server sent bytes ${first} to ${last} of ${from} instead of ` +
+                    `${start} to ${until - 1}`,
+            );
+        }
+        return body(response, until - start);
+    }
+
+    const changed = () =>
+        new PalladionError(
+            'FILE_CHANGED',
+            `the file changed on the server while it was open: ${from}`,
+            'open it again',
+        );
+
+    const beginning = await guarded('the start of the file', () => get(0, 128));
+    return source(file!.size, get, beginning);
+}
+
+function wrongSource(value: unknown): PalladionError {
+    const hint =
+        typeof value === 'string' || typeName(value) === 'URL'
+            ? "for a path in Node, pass `await open(path)` of 'node:fs/promises'; " +
+              'for an address without a host in a page, `new URL(address, location.href)`'
+            : typeName(value) === 'FileSystemFileHandle'
+              ? 'pass `await handle.getFile()`'
+              : typeName(value) === 'ReadableStream'
+                ? 'a stream has only one direction: use decryptStream'
+                : typeName(value) === 'Response'
+                  ? 'pass its address, or `await response.blob()`'
+                  : typeName(value) === 'Promise'
+                    ? '`await` it first'
+                    : undefined;
+    return new PalladionError(
+        'WRONG_TYPE',
+        'the source must be a Blob, a FileHandle, an http(s) address, bytes, or an object with ' +
+            `size and read, not ${describe(value)}` +
+            (typeof value === 'string' ? ' without https://' : ''),
+        hint,
+    );
+}
+
+/** Finds out what a source is, and its length. */
+export async function openSource(from: AnySource, options: FetchOptions = {}): Promise<Source> {
+    const kind = typeName(from);
+    if (kind === 'URL' || typeof from === 'string') {
+        if (!/^https?:\/\//i.test(String(from))) throw wrongSource(from);
+        if (typeof options !== 'object' || options === null) {
+            throw new PalladionError(
+                'WRONG_TYPE',
+                `the option "fetch" must be an object with options, not ${describe(options)}`,
+            );
+        }
+        return fromServer(new URL(String(from)), options as RequestInit);
+    }
+    if (kind === 'Blob' || kind === 'File') {
+        const blob = from as Blob;
+        return source(blob.size, (start, end) => blob.slice(start, end).arrayBuffer());
+    }
+    if (ArrayBuffer.isView(from) || kind === 'ArrayBuffer' || kind === 'SharedArrayBuffer') {
+        const bytes = () => toBytes(from as BytesLike, 'file');
+        return source(bytes().length, (start, end) => bytes().subarray(start, end));
+    }
+    if (has(from, 'fd', 'stat', 'read')) return fromHandle(from as unknown as FileHandle);
+    if (has(from, 'size', 'read') && typeof from.read === 'function') {
+        const own = from as unknown as FileSource;
+        return source(own.size, (start, end) => own.read(start, end));
+    }
+    throw wrongSource(from);
+}
