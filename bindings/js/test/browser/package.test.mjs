@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { encryptFile, generateMasterKey } from '@palladion/aegis';
 import { launch } from './chromium.mjs';
 import { serve } from './server.mjs';
 
@@ -38,7 +39,7 @@ async function pass(query) {
 
 describe('vectors, messages and files', { concurrency: true }, () => {
     for (const build of ['scalar', 'simd128', 'relaxed-simd']) {
-        test(build, () => pass(`build=${build}&tests=vectors,messages,files`));
+        test(build, () => pass(`build=${build}&tests=vectors,messages,files,open`));
     }
 });
 
@@ -154,6 +155,47 @@ test('streams in a worker, of a module that the server has', async () => {
         SLIM.replace('slim', 'index'),
     );
     assert.equal(result, 'attack at dawn');
+});
+
+test('parts of a file on a server and of one that the user chose', async () => {
+    const page = await browser.newPage();
+    try {
+        await page.goto(`${server.url}/test/browser/empty.html`);
+        const plain = Uint8Array.from({ length: 300_000 }, (_, i) => i * 7 + (i >> 8));
+        const key = generateMasterKey();
+        const file = Buffer.from(encryptFile(plain, { key, chunkSize: 1 << 16 }));
+        await page.setContent('<input type="file">');
+        await page.setInputFiles('input', { name: 'a.pld', mimeType: '', buffer: file });
+        server.files.set('/file.pld', file);
+        const result = await page.evaluate(
+            async ([url, key]) => {
+                const { openFile } = await import(url);
+                const secret = { key: Uint8Array.from(key) };
+                const codes = [];
+                const parts = [];
+                const { files } = document.querySelector('input');
+                for (const source of [files[0], new URL('/file.pld', url), new URL('/x', url)]) {
+                    try {
+                        const opened = await openFile(source, secret);
+                        const part = await opened.read(100_000, 100_005);
+                        const stream = new Response(opened.stream(65_530, 65_540));
+                        const rest = new Uint8Array(await stream.arrayBuffer());
+                        parts.push([opened.size, ...part, ...rest]);
+                        opened.close();
+                    } catch (error) {
+                        codes.push(error.code);
+                    }
+                }
+                return { parts, codes };
+            },
+            [new URL(SLIM.replace('slim', 'index'), server.url).href, [...key]],
+        );
+        const expected =
+            [plain.length, ...plain.slice(100_000, 100_005), ...plain.slice(65_530, 65_540)];
+        assert.deepEqual(result, { parts: [expected, expected], codes: ['READ_FAILED'] });
+    } finally {
+        await page.close();
+    }
 });
 
 test('the demo is built of this very package', () => {

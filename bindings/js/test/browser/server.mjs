@@ -14,8 +14,11 @@ const types = {
     '.txt': 'text/plain; charset=utf-8',
 };
 
-/** Serves folders by the first part of the path. Returns the address and a function to stop. */
+/** Serves folders by the first part of the path. Returns the address, a function to stop, and a map
+ * of further files, from paths to bytes, which it sends in ranges.
+ */
 export async function serve(folders) {
+    const files = new Map();
     const server = createServer(async (request, response) => {
         // Pages need these headers for SharedArrayBuffer.
         const headers = {
@@ -31,6 +34,14 @@ export async function serve(folders) {
                 const hash = createHash('sha256');
                 for await (const piece of request) hash.update(piece);
                 return response.writeHead(200, headers).end(hash.digest('hex'));
+            }
+            const file = files.get(request.url);
+            const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range);
+            if (file !== undefined && range !== null) {
+                const part = file.subarray(Number(range[1]), Number(range[2]) + 1);
+                const end = Number(range[1]) + part.length - 1;
+                headers['Content-Range'] = `bytes ${range[1]}-${end}/${file.length}`;
+                return response.writeHead(206, { ...headers, ETag: '"one"' }).end(part);
             }
             const folder = folders[first];
             const path = normalize(rest.join('/'));
@@ -48,5 +59,6 @@ export async function serve(folders) {
         }
     });
     await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return { url: `http://127.0.0.1:${server.address().port}`, close: () => server.close() };
+    const url = `http://127.0.0.1:${server.address().port}`;
+    return { url, files, close: () => server.close() };
 }
