@@ -89,6 +89,7 @@ impl KdfParams {
 /// Encryptor::new(&passphrase).kdf(kdf).run(&b"text"[..], &mut file)?;
 ///
 /// let limits = KdfLimits { memory_kib: 32, ..KdfLimits::default() };
+/// assert!(limits.check(&kdf).is_err());
 /// let refused = Decryptor::new(&passphrase).kdf_limits(limits).run(&file[..], Vec::new());
 /// assert!(matches!(refused, Err(Error::KdfTooCostly { value: 64, limit: 32, .. })));
 /// # Ok::<(), Error>(())
@@ -112,7 +113,13 @@ impl Default for KdfLimits {
 }
 
 impl KdfLimits {
-    pub(crate) fn check(&self, params: &KdfParams) -> Result<(), Error> {
+    /// Checks the cost of a file, for example before a user is asked for its passphrase. Decryption
+    /// does that by itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KdfTooCostly`] with the first cost that is above its limit.
+    pub fn check(&self, params: &KdfParams) -> Result<(), Error> {
         let work = params.memory_kib.saturating_mul(params.passes);
         let costs = [
             ("memory in KiB", params.memory_kib, self.memory_kib),
