@@ -77,7 +77,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, Permissions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -373,7 +373,8 @@ pub fn sync_all(outputs: Vec<Output>) -> Vec<Result<Output>> {
 /// directories do not count as failed.
 pub fn rename_all(outputs: Vec<Result<Output>>) -> Vec<Result<bool>> {
     let outputs: Vec<_> = outputs.into_iter().map(|output| output?.take_name()).collect();
-    let mut synced = HashMap::new();
+    // A `HashMap` would need random numbers, which may fail, and the outputs have their names now.
+    let mut synced = BTreeMap::new();
     let mut sync = |output: &Output| {
         let Some(New { folder, .. }) = &output.new else { return true };
         *synced.entry(folder.path().to_owned()).or_insert_with(|| folder.sync())

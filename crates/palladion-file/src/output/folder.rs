@@ -24,7 +24,7 @@ mod system {
     use std::path::PathBuf;
 
     use rustix::fs::{self, AtFlags, CWD, Mode, OFlags};
-    use rustix::io::Errno;
+    use rustix::io::{Errno, retry_on_intr};
 
     use super::*;
 
@@ -42,7 +42,7 @@ mod system {
             #[cfg(not(any(target_os = "linux", target_os = "android")))]
             let kind = OFlags::RDONLY;
             let flags = kind | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let fd = fs::openat(CWD, path, flags, Mode::empty())?;
+            let fd = retry_on_intr(|| fs::openat(CWD, path, flags, Mode::empty()))?;
             Ok(Self { fd, path: path.to_path_buf() })
         }
 
@@ -55,7 +55,7 @@ mod system {
             let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
             // The type is narrower on some systems.
             let mode = Mode::from_bits_truncate(mode as _);
-            Ok(fs::openat(&self.fd, name, flags, mode)?.into())
+            Ok(retry_on_intr(|| fs::openat(&self.fd, name, flags, mode))?.into())
         }
 
         pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
@@ -74,7 +74,8 @@ mod system {
         /// Writes the names to disk, if the file system can. Returns whether that worked.
         pub fn sync(&self) -> bool {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            match fs::openat(&self.fd, ".", flags, Mode::empty()).and_then(fs::fsync) {
+            let opened = retry_on_intr(|| fs::openat(&self.fd, ".", flags, Mode::empty()));
+            match opened.and_then(|fd| retry_on_intr(|| fs::fsync(&fd))) {
                 Ok(()) | Err(Errno::INVAL | Errno::NOTSUP | Errno::NOSYS) => true,
                 Err(_) => false,
             }
