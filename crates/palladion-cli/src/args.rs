@@ -1,6 +1,5 @@
 //! The command line: what `--help`, the man pages and the completions say.
 
-use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -8,7 +7,7 @@ use palladion_file::{Algorithm, ChunkSize, KdfLimits, KdfParams};
 
 use crate::input::is_standard_input;
 use crate::raf::args::RafArgs;
-use crate::values::{Given, Kind, algorithms, bytes};
+use crate::values::{Given, Kind, PartArgs, ThreadsArgs, algorithms, bytes};
 
 /// Encrypts, decrypts and authenticates files with AEGIS (RFC 10032)
 #[derive(Parser)]
@@ -27,6 +26,7 @@ Examples:
   palladion keygen                    create a key, once
   palladion encrypt notes.txt         write notes.txt.pld
   palladion decrypt notes.txt.pld     write notes.txt
+  palladion verify notes.txt.pld      check it, and write nothing
   palladion encrypt -p notes.txt      with a passphrase
   tar -I \"palladion encrypt\" -cf photos.tar.pld photos
   tar -I \"palladion encrypt\" -xf photos.tar.pld
@@ -59,6 +59,9 @@ pub enum Command {
     Encrypt(EncryptArgs),
     #[command(short_flag = 'd')]
     Decrypt(DecryptArgs),
+    Cat(CatArgs),
+    Info(InfoArgs),
+    Verify(VerifyArgs),
     Mac(MacArgs),
     Raf(RafArgs),
     /// Lists the implementations of the ciphers and the one in use
@@ -167,9 +170,8 @@ pub struct InOutArgs {
     /// Delete each input once its output is on disk; not for streams, devices and links
     #[arg(long)]
     pub rm: bool,
-    /// How many threads to use [default: one for each core]
-    #[arg(short, long, value_name = "N", value_parser = threads)]
-    pub threads: Option<NonZero<usize>>,
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
     /// The files to read; - or none is standard input, which goes to standard output
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
@@ -177,7 +179,52 @@ pub struct InOutArgs {
 
 impl InOutArgs {
     pub fn reads_standard_input(&self) -> bool {
-        self.files.is_empty() || self.files.iter().any(|file| is_standard_input(Some(file)))
+        reads_standard_input(&self.files)
+    }
+}
+
+/// Returns whether one of the files, or of none, is standard input.
+fn reads_standard_input(files: &[PathBuf]) -> bool {
+    files.is_empty() || files.iter().any(|file| is_standard_input(Some(file)))
+}
+
+/// The keys and passphrases to try, and what a passphrase may cost.
+#[derive(clap::Args)]
+pub struct RingArgs {
+    /// The key file from keygen, or - for standard input; can be repeated [default:
+    /// $PALLADION_KEY_FILE, or ~/.config/palladion/key]
+    #[arg(short, long = "key", value_name = "KEYFILE")]
+    key_files: Vec<PathBuf>,
+    /// Ask for a passphrase
+    #[arg(short, long)]
+    passphrase: bool,
+    /// Read the passphrase from the first line of a file, without its line end (\n or \r\n); can be
+    /// repeated
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Vec<PathBuf>,
+    /// How much memory Argon2id may use for a passphrase, with at most the work of four passes over
+    /// it [default: 1G, and at most 16 passes]
+    #[arg(long, value_name = "SIZE", value_parser = kdf_memory)]
+    max_kdf_memory: Option<u32>,
+}
+
+impl RingArgs {
+    /// Returns what a file may make us spend on its passphrase.
+    pub fn kdf_limits(&self) -> KdfLimits {
+        self.max_kdf_memory.map_or_else(KdfLimits::default, |memory_kib| KdfLimits {
+            memory_kib,
+            passes: u32::MAX,
+            lanes: u32::MAX,
+            work_kib: memory_kib.saturating_mul(4),
+        })
+    }
+
+    /// Empty means the default key file, or a passphrase to ask for.
+    pub fn given(&self) -> Vec<Given<'_>> {
+        let keys = self.key_files.iter().map(|path| (Kind::Key, Some(path.as_path())));
+        let passphrases =
+            self.passphrase_file.iter().map(|path| (Kind::Passphrase, Some(path.as_path())));
+        keys.chain(passphrases).chain(self.passphrase.then_some((Kind::Passphrase, None))).collect()
     }
 }
 
@@ -263,21 +310,8 @@ Exit status:
   3  wrong key or passphrase
   4  the file is damaged, incomplete or of another kind")]
 pub struct DecryptArgs {
-    /// The key file from keygen, or - for standard input; can be repeated [default:
-    /// $PALLADION_KEY_FILE, or ~/.config/palladion/key]
-    #[arg(short, long = "key", value_name = "KEYFILE")]
-    key_files: Vec<PathBuf>,
-    /// Ask for a passphrase
-    #[arg(short, long)]
-    passphrase: bool,
-    /// Read the passphrase from the first line of a file, without its line end (\n or \r\n); can be
-    /// repeated
-    #[arg(long, value_name = "FILE")]
-    passphrase_file: Vec<PathBuf>,
-    /// How much memory Argon2id may use for a passphrase, with at most the work of four passes over
-    /// it [default: 1G, and at most 16 passes]
-    #[arg(long, value_name = "SIZE", value_parser = kdf_memory)]
-    max_kdf_memory: Option<u32>,
+    #[command(flatten)]
+    pub ring: RingArgs,
     /// Write what is intact of a damaged file, with zeros for what is missing, and list that
     #[arg(long, requires = "output", conflicts_with = "rm")]
     pub salvage: bool,
@@ -288,23 +322,91 @@ pub struct DecryptArgs {
     _decrypt: bool,
 }
 
-impl DecryptArgs {
-    /// Returns what a file may make us spend on its passphrase.
-    pub fn kdf_limits(&self) -> KdfLimits {
-        self.max_kdf_memory.map_or_else(KdfLimits::default, |memory_kib| KdfLimits {
-            memory_kib,
-            passes: u32::MAX,
-            lanes: u32::MAX,
-            work_kib: memory_kib.saturating_mul(4),
-        })
-    }
+/// Decrypts a file or a part of it
+///
+/// Reads and decrypts only the chunks that hold the part, and the last one, which proves that the
+/// file is complete. Damage elsewhere goes unnoticed: to verify the whole file, use palladion
+/// verify. No unverified data is written. With -o, the output file appears only once all of it is
+/// verified; a pipe gets the data before a damaged chunk.
+///
+/// The key or passphrase is found as for palladion decrypt.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  palladion cat notes.txt.pld
+  palladion cat --offset 1M --length 4K disk.img.pld | hexdump -C
 
-    /// Empty means the default key file, or a passphrase to ask for.
-    pub fn given(&self) -> Vec<Given<'_>> {
-        let keys = self.key_files.iter().map(|path| (Kind::Key, Some(path.as_path())));
-        let passphrases =
-            self.passphrase_file.iter().map(|path| (Kind::Passphrase, Some(path.as_path())));
-        keys.chain(passphrases).chain(self.passphrase.then_some((Kind::Passphrase, None))).collect()
+Exit status:
+  3  wrong key or passphrase
+  4  the file is incomplete or of another kind, or the part is damaged")]
+pub struct CatArgs {
+    #[command(flatten)]
+    pub ring: RingArgs,
+    #[command(flatten)]
+    pub part: PartArgs,
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// The file to read, which cannot be a pipe
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// Prints what the headers of files say, without a key
+///
+/// Reads only the header, and computes the size of the contents from that of the file. Without the
+/// key, nothing of it is verified: anyone who can write to the file can change it. To verify the
+/// whole file, use palladion verify.
+///
+/// With --json, each file is an object on a line of its own. Its names are those of the text, with
+/// underscores. All sizes are in bytes, and null if unknown. More names, and more kinds of secrets,
+/// may be added.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  palladion info notes.txt.pld
+  palladion info --json *.pld | jq -r 'select(.secrets[].kind == \"passphrase\") | .file'
+
+Exit status:
+  4  a file is incomplete or of another kind")]
+pub struct InfoArgs {
+    /// Print an object in JSON for each file
+    #[arg(long)]
+    pub json: bool,
+    /// The files; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+}
+
+/// Verifies that files are complete and unchanged, and writes nothing
+///
+/// Decrypts each file and prints a line for it, like palladion mac --check: OK, FAILED if the file
+/// is damaged or incomplete, FAILED open or read if it could not be checked. A message says why.
+///
+/// The key or passphrase is found as for palladion decrypt. If several files fail, the exit status
+/// is that of the first failure.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  palladion verify *.pld
+  palladion verify -k new.key -k old.key backup/*.pld
+  ssh server cat photos.tar.pld | palladion verify
+
+Exit status:
+  3  wrong key or passphrase
+  4  a file is damaged, incomplete or of another kind")]
+pub struct VerifyArgs {
+    #[command(flatten)]
+    pub ring: RingArgs,
+    #[command(flatten)]
+    pub threads: ThreadsArgs,
+    /// The files; - or none is standard input. With --quiet, only failures are printed
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+}
+
+impl VerifyArgs {
+    pub fn reads_standard_input(&self) -> bool {
+        reads_standard_input(&self.files)
     }
 }
 
@@ -363,10 +465,6 @@ fn kdf_memory(text: &str) -> Result<u32, String> {
     let kib = bytes(text).filter(|bytes| bytes % 1024 == 0).map(|bytes| bytes / 1024);
     let kib = kib.and_then(|kib| u32::try_from(kib).ok()).filter(|kib| *kib >= 32);
     kib.ok_or("expected a size of at least 32K, like 256M or 2G".into())
-}
-
-fn threads(text: &str) -> Result<NonZero<usize>, String> {
-    text.parse().map_err(|_| "expected a whole number, at least 1".into())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

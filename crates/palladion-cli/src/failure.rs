@@ -55,6 +55,10 @@ impl Failure {
         self.status == Status::WrongKey
     }
 
+    pub fn is_damage(&self) -> bool {
+        self.status == Status::Damaged
+    }
+
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -113,7 +117,7 @@ impl Failure {
                 };
                 &format!(
                     "few files need so much, and a hostile one can ask for anything; if you trust \
-                     it, allow it more: palladion decrypt --max-kdf-memory {size}"
+                     it, allow it more with --max-kdf-memory {size}"
                 )
             }
             Error::KdfMemory => {
@@ -160,6 +164,26 @@ impl Failure {
         }
         std::process::exit(self.status as i32)
     }
+}
+
+/// Does the work for each of several files. If it fails for one, the user is told, and the others
+/// are processed all the same. Returns the first failure.
+pub fn for_each<T>(
+    files: impl IntoIterator<Item = T>,
+    mut work: impl FnMut(T) -> Result<()>,
+) -> Result<()> {
+    let mut first = None;
+    for file in files {
+        if let Err(failure) = work(file) {
+            failure.tell();
+            let is_final = failure.is_final;
+            first.get_or_insert(failure.told());
+            if is_final {
+                break;
+            }
+        }
+    }
+    first.map_or(Ok(()), Err)
 }
 
 /// Returns whether the user has not seen a hint yet. Of many files with one problem, only the first

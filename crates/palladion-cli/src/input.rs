@@ -1,6 +1,6 @@
 //! The input of a command: a file or standard input.
 
-use std::fs::{File, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io::{IsTerminal, Seek};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -10,6 +10,43 @@ use palladion_file::output::descriptor;
 use crate::failure::{Failure, Result, note, quoted, tell};
 use crate::streams;
 use crate::waiting::Waiting;
+
+/// A file that is read, and perhaps changed, at any offset.
+pub struct RandomAccess {
+    pub file: File,
+    /// The name in messages.
+    pub name: String,
+    pub metadata: Metadata,
+}
+
+impl RandomAccess {
+    /// Opens a file for reading, and if `change` also for writing. `no_directory` and `no_pipe` are
+    /// hints for those who name one.
+    pub fn open(path: &Path, change: bool, no_directory: &str, no_pipe: &str) -> Result<Self> {
+        let name = quoted(path);
+        let cannot = |error| Failure::io("open", &name, &error);
+        let is_pipe = |name: &str| {
+            Failure::usage(format!("{name} does not allow random access")).hint(no_pipe)
+        };
+        if is_standard(Some(path)) {
+            return Err(is_pipe("standard input"));
+        }
+        // Check before opening: opening a pipe might block for ever.
+        let metadata = fs::metadata(path).map_err(cannot)?;
+        if metadata.is_dir() {
+            return Err(Failure::new(format!("{name} is a directory")).hint(no_directory));
+        }
+        #[cfg(unix)]
+        let is_disk = std::os::unix::fs::FileTypeExt::is_block_device(&metadata.file_type());
+        #[cfg(not(unix))]
+        let is_disk = false;
+        if !metadata.is_file() && !is_disk {
+            return Err(is_pipe(&name));
+        }
+        let file = File::options().read(true).write(change).open(path).map_err(cannot)?;
+        Ok(Self { file, name, metadata })
+    }
+}
 
 pub struct Input {
     pub file: File,

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, Metadata};
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use palladion_file::{KeyFileError, MasterKey, Passphrase, Secret, open_to_others
 use zeroize::Zeroizing;
 
 use crate::args::{FingerprintArgs, KeygenArgs};
-use crate::failure::{Failure, Result, note, quoted, tell};
+use crate::failure::{Failure, Result, for_each, note, quoted, tell};
 use crate::input::{Input, is_standard, is_standard_input};
 use crate::output::{Access, Output};
 use crate::text::{is_utf16, without_mark};
@@ -129,22 +129,14 @@ fn keep_old(path: &Path) -> Result<()> {
 /// `fingerprint`.
 pub fn fingerprint(args: &FingerprintArgs) -> Result<()> {
     let default = if args.files.is_empty() { vec![existing_default(false)?] } else { Vec::new() };
-    let mut first = None;
-    for path in args.files.iter().chain(&default) {
-        let opened = Source::open(Some((Kind::Key, Some(path))), false, false);
-        let text = opened.and_then(|mut source| match source.secret()? {
-            OwnSecret::Key(key) => Ok(format!("{}  {}\n", key.fingerprint(), path.display())),
-            _ => Err(Failure::usage("only a key file has a fingerprint")),
-        });
-        match text {
-            Ok(text) => streams::print(text)?,
-            Err(failure) => {
-                failure.tell();
-                first.get_or_insert(failure.told());
-            }
-        }
-    }
-    first.map_or(Ok(()), Err)
+    for_each(args.files.iter().chain(&default), |path| {
+        let mut source = Source::open(Some((Kind::Key, Some(path))), false, false)?;
+        let OwnSecret::Key(key) = source.secret()? else {
+            return Err(Failure::usage("only a key file has a fingerprint"));
+        };
+        streams::print(format!("{}  {}\n", key.fingerprint(), path.display()))
+            .map_err(Failure::of_all_files)
+    })
 }
 
 /// The key file to use if the command line names none.
@@ -181,6 +173,8 @@ pub struct Source {
     kind: Kind,
     /// Whether it is for new files.
     is_new: bool,
+    /// The file that the prompt names.
+    asked_for: Option<String>,
     file: Option<Input>,
     secret: Option<OwnSecret>,
 }
@@ -198,7 +192,7 @@ impl Source {
             None => existing_default(is_new)?,
         };
         let (kind, path) = given.unwrap_or((Kind::Key, Some(&default)));
-        let mut source = Self { kind, is_new, file: None, secret: None };
+        let mut source = Self { kind, is_new, asked_for: None, file: None, secret: None };
         let no_directory = format!("name the {} file in it", source.name());
         if path.is_some_and(|path| is_standard_input(Some(path))) && data_is_standard_input {
             let message =
@@ -210,9 +204,11 @@ impl Source {
         Ok(source)
     }
 
-    /// A passphrase for an existing file, which the user types now.
-    pub fn typed() -> Result<Self> {
-        let mut source = Self { kind: Kind::Passphrase, is_new: false, file: None, secret: None };
+    /// A passphrase for an existing file, which the user types now. The prompt calls it `name`.
+    pub fn typed(name: &str) -> Result<Self> {
+        let asked_for = Some(name.to_string());
+        let mut source =
+            Self { kind: Kind::Passphrase, is_new: false, asked_for, file: None, secret: None };
         source.secret()?;
         Ok(source)
     }
@@ -222,8 +218,9 @@ impl Source {
         if self.kind == Kind::Passphrase { "passphrase" } else { "key" }
     }
 
-    pub fn file(&self) -> Option<&Input> {
-        self.file.as_ref()
+    /// Its file as an input, which no output may replace, with its name in messages.
+    pub fn as_input(&self) -> Option<(&str, &Metadata)> {
+        self.file.as_ref().map(|file| (self.name(), &file.metadata))
     }
 
     pub fn is_passphrase(&self) -> bool {
@@ -260,7 +257,7 @@ impl Source {
             (Some(file), Kind::Key) => return read_key(file).map(OwnSecret::Key),
             (Some(file), Kind::RawKey(format)) => return read_raw_key(file, format),
             (Some(file), Kind::Passphrase) => first_line(file, self.is_new)?,
-            (None, _) => ask(self.is_new)?,
+            (None, _) => ask(self.is_new, self.asked_for.as_deref())?,
         };
         Ok(OwnSecret::Passphrase(Passphrase::new(passphrase.as_slice())))
     }
@@ -407,20 +404,23 @@ fn not_utf8(input: &Input, bytes: &[u8]) -> Failure {
 }
 
 /// Asks for a passphrase, again after a typing error. A new one is asked for twice, or generated if
-/// none is typed.
-fn ask(new: bool) -> Result<Zeroizing<Vec<u8>>> {
+/// none is typed. The prompt for another one names the file.
+fn ask(new: bool, file: Option<&str>) -> Result<Zeroizing<Vec<u8>>> {
     for _ in 1..MOST_TRIES {
-        match ask_once(new)? {
+        match ask_once(new, file)? {
             Ok(passphrase) => return Ok(passphrase),
             Err(mistake) => tell(&format!("{mistake}, try again")),
         }
     }
-    ask_once(new)?
+    ask_once(new, file)?
         .map_err(|mistake| Failure::usage(mistake).hint("try again, or use --passphrase-file FILE"))
 }
 
 /// A typing error is the inner error.
-fn ask_once(new: bool) -> Result<std::result::Result<Zeroizing<Vec<u8>>, String>> {
+fn ask_once(
+    new: bool,
+    file: Option<&str>,
+) -> Result<std::result::Result<Zeroizing<Vec<u8>>, String>> {
     let prompt = |text: &str| match terminal::ask(text) {
         Ok(line) => Ok(Ok(line)),
         Err(error) => match error.kind() {
@@ -437,7 +437,11 @@ fn ask_once(new: bool) -> Result<std::result::Result<Zeroizing<Vec<u8>>, String>
         },
     };
     let bytes = |text: &str| Zeroizing::new(text.as_bytes().to_vec());
-    let first = if new { "Passphrase (empty: generate one): " } else { "Passphrase: " };
+    let first = match (new, file) {
+        (true, _) => "Passphrase (empty: generate one): ",
+        (false, Some(file)) => &format!("Passphrase for {file}: "),
+        (false, None) => "Passphrase: ",
+    };
     let passphrase = match prompt(first)? {
         Ok(line) if new && line.is_empty() => return generated().map(|line| Ok(bytes(&line))),
         Ok(line) => line,

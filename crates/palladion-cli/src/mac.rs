@@ -8,11 +8,12 @@ use palladion::Buffer;
 use palladion_file::{Mac, MasterKey};
 
 use crate::args::MacArgs;
-use crate::failure::{Failure, Result, buffer, is_quiet};
+use crate::failure::{Failure, Result, buffer};
 use crate::input::{Input, is_standard_input};
 use crate::keys::{OwnSecret, Source};
-use crate::text::{is_utf16, printable, without_mark};
+use crate::text::{is_utf16, without_mark};
 use crate::values::Kind;
+use crate::verdict::Verdict;
 use crate::{hex, streams};
 
 /// Large enough for few calls, small enough for the cache.
@@ -155,22 +156,21 @@ impl Maker<'_> {
         })
     }
 
-    /// Checks a file and prints the verdict, in the words of sha256sum.
+    /// Checks a file and prints the verdict.
     fn verify(&mut self, line: &Line, bad: &mut Bad) -> Result<()> {
         let verdict = match self.mac(&line.path()).map(|mac| mac.verify(&line.tag)) {
-            Ok(true) if is_quiet() => return Ok(()),
-            Ok(true) => "OK",
+            Ok(true) => Verdict::Ok,
             Ok(false) => {
                 bad.failed += 1;
-                "FAILED"
+                Verdict::Failed
             }
             Err(failure) => {
                 failure.tell();
                 bad.unread += 1;
-                "FAILED open or read"
+                Verdict::Unread
             }
         };
-        streams::print(format!("{}: {verdict}\n", printable(&line.shown_name())))
+        verdict.print(&line.shown_name())
     }
 
     /// The MAC of a whole file, ready to be finalized.

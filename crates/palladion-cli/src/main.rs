@@ -5,24 +5,34 @@
 
 mod args;
 mod backends;
-mod crypt;
+mod batch;
+mod cat;
+mod decrypt;
+mod encrypt;
 mod failure;
 mod hex;
+mod impatient;
+mod info;
 mod input;
 mod interrupt;
 mod keys;
 mod mac;
+mod naming;
 mod output;
 mod pages;
+mod pieces;
 mod progress;
 mod raf;
 mod ring;
 mod salvage;
+mod sealed;
 mod speed;
 mod streams;
 mod terminal;
 mod text;
 mod values;
+mod verdict;
+mod verify;
 mod waiting;
 mod words;
 
@@ -31,7 +41,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Args, Command};
-use crate::crypt::Options;
+use crate::decrypt::Options;
 
 fn main() -> ExitCode {
     interrupt::end_panics_properly();
@@ -48,13 +58,16 @@ fn main() -> ExitCode {
         Command::Fingerprint(args) => keys::fingerprint(&args),
         Command::Encrypt(args) if args.decrypt => {
             let options = Options::default();
-            crypt::decrypt(args.secret.given().as_slice(), &options, &args.in_out)
+            decrypt::run(args.secret.given().as_slice(), &options, &args.in_out)
         }
-        Command::Encrypt(args) => crypt::encrypt(&args),
+        Command::Encrypt(args) => encrypt::run(&args),
         Command::Decrypt(args) => {
-            let options = Options { limits: args.kdf_limits(), salvage: args.salvage };
-            crypt::decrypt(&args.given(), &options, &args.in_out)
+            let options = Options { limits: args.ring.kdf_limits(), salvage: args.salvage };
+            decrypt::run(&args.ring.given(), &options, &args.in_out)
         }
+        Command::Cat(args) => cat::run(&args),
+        Command::Info(args) => info::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Mac(args) => mac::run(&args),
         Command::Raf(args) => raf::run(&args.command),
         Command::Backends => backends::list(),

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fmt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use indicatif::{
@@ -9,6 +10,8 @@ use indicatif::{
 };
 
 use crate::failure::is_quiet;
+use crate::input::is_standard;
+use crate::text::printable;
 
 /// Shorter work needs no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -89,6 +92,16 @@ impl Progress {
     /// The bar itself, for other threads to clear.
     pub fn bar(&self) -> ProgressBar {
         self.bar.clone()
+    }
+}
+
+/// Returns what progress calls a file: its number among several, and its name.
+pub fn label(path: Option<&Path>, at: usize, of: usize) -> String {
+    let name = path.filter(|path| !is_standard(Some(path))).and_then(Path::file_name);
+    let name = name.map(|name| printable(name.as_encoded_bytes())).unwrap_or_default();
+    match of {
+        1 => name,
+        _ => format!("{} of {of}: {name}", at + 1),
     }
 }
 

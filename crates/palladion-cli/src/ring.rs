@@ -1,10 +1,13 @@
 //! The secrets for decryption: each file takes the one that opens it.
 
-use palladion_file::Error;
+use std::fs::Metadata;
+
+use palladion_file::{Error, KdfLimits, Secret, SecretKind};
 
 use crate::failure::{Failure, Result, tell};
 use crate::input::is_standard_input;
 use crate::keys::{MOST_TRIES, OwnSecret, Source};
+use crate::sealed::Sealed;
 use crate::values::{Given, Kind};
 
 pub struct Ring {
@@ -14,11 +17,13 @@ pub struct Ring {
     /// Whether the user can be asked for passphrases.
     asks: bool,
     data_is_standard_input: bool,
+    /// What a file may make us spend on its passphrase.
+    limits: KdfLimits,
 }
 
 /// What was tried for a file.
 #[derive(Default)]
-pub struct Tries {
+struct Tries {
     sources: usize,
     asked: usize,
 }
@@ -26,7 +31,11 @@ pub struct Tries {
 impl Ring {
     /// Opens the sources that are given; none means the default key file, and a prompt. The data
     /// and the secrets cannot both be standard input.
-    pub fn open(given: &[Given<'_>], data_is_standard_input: bool) -> Result<Self> {
+    pub fn open(
+        given: &[Given<'_>],
+        data_is_standard_input: bool,
+        limits: KdfLimits,
+    ) -> Result<Self> {
         let standard =
             given.iter().filter(|(_, path)| path.is_some_and(|path| is_standard_input(Some(path))));
         if standard.count() > 1 {
@@ -40,16 +49,27 @@ impl Ring {
             is_default: given.is_empty(),
             asks: given.is_empty() || given.contains(&(Kind::Passphrase, None)),
             data_is_standard_input,
+            limits,
         })
     }
 
-    pub fn sources(&self) -> &[Source] {
-        &self.sources
+    /// The files that hold the secrets, with their names in messages.
+    pub fn files(&self) -> Vec<(&str, &Metadata)> {
+        self.sources.iter().filter_map(Source::as_input).collect()
     }
 
-    /// Fails if there is no secret of the kind that a file needs. Opens the default key file if it
-    /// needs that.
-    pub fn check(
+    /// Fails if there is no secret of the kind that a file needs, or if its passphrase costs too
+    /// much. Opens the default key file if it needs that. Call it before [`unlock`](Self::unlock).
+    pub fn check(&mut self, sealed: &Sealed<'_>) -> Result<()> {
+        let failed = |error| Failure::file(&error, sealed.name, "the output");
+        self.check_kind(sealed.needs_passphrase(), failed)?;
+        match &sealed.info.secret {
+            SecretKind::Passphrase(kdf) => self.limits.check(kdf).map_err(failed),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_kind(
         &mut self,
         needs_passphrase: bool,
         failed: impl Fn(Error) -> Failure,
@@ -71,8 +91,31 @@ impl Ring {
         self.sources.iter_mut().filter(move |source| source.is_passphrase() == needs_passphrase)
     }
 
+    /// Does the work with the secret that opens a file: tries one after the other until one is not
+    /// wrong. Messages call the output `output`.
+    pub fn unlock<T>(
+        &mut self,
+        sealed: &Sealed<'_>,
+        output: &str,
+        mut work: impl FnMut(Secret<'_>) -> std::result::Result<T, Error>,
+    ) -> Result<T> {
+        let needs_passphrase = sealed.needs_passphrase();
+        let (mut tries, mut wrong) = (Tries::default(), Error::WrongKey);
+        while let Some(secret) = self.next(needs_passphrase, &mut tries, sealed.name)? {
+            match work(secret.borrow()?) {
+                Err(error @ (Error::WrongKey | Error::WrongPassphrase)) => wrong = error,
+                done => return done.map_err(|error| Failure::file(&error, sealed.name, output)),
+            }
+        }
+        let failure = Failure::file(&wrong, sealed.name, output);
+        Err(match self.tried(needs_passphrase) {
+            Some(tried) => failure.detail(&tried),
+            None => failure,
+        })
+    }
+
     /// The next secret to try for a file, which messages call `name`. `None` if all were wrong.
-    pub fn next(
+    fn next(
         &mut self,
         needs_passphrase: bool,
         tries: &mut Tries,
@@ -88,7 +131,7 @@ impl Ring {
             } else if known > 0 {
                 tell(&format!("{name} has another passphrase"));
             }
-            let typed = Source::typed().map_err(|failure| self.of_all_files(failure))?;
+            let typed = Source::typed(name).map_err(|failure| self.of_all_files(failure))?;
             self.sources.push(typed);
             tries.asked += 1;
         }
@@ -106,7 +149,7 @@ impl Ring {
     }
 
     /// Returns what was tried for a file, if there is something to say about it.
-    pub fn tried(&mut self, needs_passphrase: bool) -> Option<String> {
+    fn tried(&mut self, needs_passphrase: bool) -> Option<String> {
         let tried = self.fitting(needs_passphrase).filter_map(|source| source.tried());
         let tried = tried.collect::<Vec<_>>().join(", ");
         (!tried.is_empty()).then(|| format!("tried {tried}"))

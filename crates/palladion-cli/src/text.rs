@@ -1,5 +1,5 @@
 //! Text in files and on the terminal: byte order marks and UTF-16, which editors and shells of
-//! Windows make, names, long lines.
+//! Windows make, names, strings in JSON, long lines.
 
 /// Text without the mark that some editors put before it.
 pub fn without_mark(text: &[u8]) -> &[u8] {
@@ -21,20 +21,41 @@ pub fn printable(name: &[u8]) -> String {
     let mut shown = String::new();
     for chunk in name.utf8_chunks() {
         for char in chunk.valid().chars() {
-            match char {
-                // Marks that change the direction of the text around them, and line separators.
-                '\u{61c}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{feff}' => shown.extend(char.escape_unicode()),
-                _ if char.is_control() => shown.extend(char.escape_unicode()),
-                _ => shown.push(char),
+            match is_hidden(char) {
+                true => shown.extend(char.escape_unicode()),
+                false => shown.push(char),
             }
         }
         shown.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
     }
     shown
+}
+
+/// Returns whether a terminal does not show a character as itself.
+fn is_hidden(char: char) -> bool {
+    // Marks that change the direction of the text around them, and line separators.
+    let marks = [
+        '\u{61c}'..='\u{61c}',
+        '\u{200b}'..='\u{200f}',
+        '\u{2028}'..='\u{202e}',
+        '\u{2060}'..='\u{206f}',
+        '\u{feff}'..='\u{feff}',
+    ];
+    char.is_control() || marks.iter().any(|range| range.contains(&char))
+}
+
+/// A string in JSON.
+pub fn json(text: &str) -> String {
+    let mut string = String::from('"');
+    for char in text.chars() {
+        match char {
+            '"' | '\\' => string.extend(['\\', char]),
+            // All of them have at most 16 bits.
+            _ if is_hidden(char) => string += &format!("\\u{:04x}", u32::from(char)),
+            _ => string.push(char),
+        }
+    }
+    string + "\""
 }
 
 /// Breaks a line at spaces, so that it fits a terminal of 80 columns. The lines after the first are
@@ -61,6 +82,12 @@ mod tests {
         let shown = "caf\u{e9} \\u{202e}txt.exe\\u{2066}\\u{1b}[31m";
         assert_eq!(printable(name.as_bytes()), shown);
         assert_eq!(printable(b"\xff"), "\\xff");
+    }
+
+    #[test]
+    fn strings_in_json() {
+        let text = "\"b\" \\ \n\u{7f}\u{202e} caf\u{e9}";
+        assert_eq!(json(text), "\"\\\"b\\\" \\\\ \\u000a\\u007f\\u202e caf\u{e9}\"");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Values on the command line that several commands take.
 
-use std::path::Path;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use palladion_file::Algorithm;
@@ -28,10 +29,48 @@ pub enum RawFormat {
     Hex,
 }
 
+/// The part of a file that `cat` writes, and where.
+#[derive(clap::Args)]
+pub struct PartArgs {
+    /// Where to begin: a number of bytes, with K, M, G or T for units of 1024
+    #[arg(long, value_name = "N", default_value = "0", value_parser = size)]
+    pub offset: u64,
+    /// How many bytes at most [default: all]
+    #[arg(long, value_name = "N", value_parser = size)]
+    pub length: Option<u64>,
+    /// The file to write [default or -: standard output]
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// Replace the output file if it exists
+    #[arg(short, long)]
+    pub force: bool,
+}
+
+/// The number of threads.
+#[derive(clap::Args)]
+pub struct ThreadsArgs {
+    /// How many threads to use [default: one for each core]
+    #[arg(short, long, value_name = "N", value_parser = threads)]
+    pub threads: Option<NonZero<usize>>,
+}
+
+fn threads(text: &str) -> Result<NonZero<usize>, String> {
+    text.parse().map_err(|_| "expected a whole number, at least 1".into())
+}
+
 /// Accepts the names of the algorithms.
 pub fn algorithms() -> impl TypedValueParser<Value = Algorithm> {
     PossibleValuesParser::new(Algorithm::ALL.map(Algorithm::name))
         .try_map(|name| name.parse::<Algorithm>())
+}
+
+/// Parses the size of a file, or an offset in it.
+pub fn size(text: &str) -> Result<u64, String> {
+    // No file is larger.
+    let size = bytes(text).filter(|&size| i64::try_from(size).is_ok());
+    size.ok_or(
+        "expected a number of bytes, or a number with a unit, like 64K, 10M, 2G or 1T".into(),
+    )
 }
 
 /// Parses a number of bytes, with or without a unit.

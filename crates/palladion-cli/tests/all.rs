@@ -7,6 +7,7 @@ mod habits;
 mod interrupted;
 mod keys;
 mod outputs;
+mod parts;
 mod raf;
 #[cfg(unix)]
 mod waiting;

@@ -355,14 +355,29 @@ fn passphrases_at_the_prompt() {
 
     // The file says that it needs one.
     let open = "\"$P\" decrypt -o - in.pld; echo; echo status=$?";
-    let shown = at_a_terminal(&bench, open, &[("Passphrase: ", "open\n")]);
+    let shown = at_a_terminal(&bench, open, &[("Passphrase for \"in.pld\": ", "open\n")]);
     assert!(shown.contains("secret\r\nstatus=0"), "{shown}");
     // It is asked for once for several files.
     fs::copy(bench.path("in.pld"), bench.path("more.pld")).unwrap();
     let open = "\"$P\" decrypt -f in.pld more.pld; echo status=$?";
-    let shown = at_a_terminal(&bench, open, &[("Passphrase: ", "open\n")]);
+    let shown = at_a_terminal(&bench, open, &[("Passphrase for \"in.pld\": ", "open\n")]);
     assert!(shown.contains("status=0"), "{shown}");
     assert_eq!(bench.read("more"), b"secret");
+    let open = "\"$P\" verify -p more.pld in.pld; \"$P\" cat --offset 2 in.pld; echo";
+    let dialog = [("for \"more.pld\": ", "open\n"), ("for \"in.pld\": ", "open\n")];
+    let shown = at_a_terminal(&bench, open, &dialog);
+    assert!(shown.contains("more.pld: OK\r\nin.pld: OK\r\n"), "{shown}");
+    assert!(shown.ends_with("\r\ncret\r\n"), "{shown}");
+    // Nobody is asked for the passphrase of a file that costs too much.
+    let costly = "\"$P\" encrypt -p -f --kdf-passes 17 --kdf-memory 1M in";
+    let dialog = [(first, "open\n"), ("Confirm passphrase: ", "open\n")];
+    at_a_terminal(&bench, costly, &dialog);
+    for open in ["decrypt -o -", "cat", "verify"] {
+        let open = format!("\"$P\" {open} in.pld; echo status=$?");
+        let shown = at_a_terminal(&bench, &open, &[]);
+        assert!(shown.contains("passes 17, at most 16 allowed"), "{shown}");
+        assert!(shown.contains("status=1") && !shown.contains("Passphrase"), "{shown}");
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -462,8 +477,8 @@ fn passphrases_of_several_files_at_the_prompt() {
             bench.write(name, "");
         }
         let dialog = [
-            ("Passphrase: ", "one\n"),
-            ("\"c.pld\" has another passphrase\r\nPassphrase: ", "two\n"),
+            ("Passphrase for \"b.pld\": ", "one\n"),
+            ("\"c.pld\" has another passphrase\r\nPassphrase for \"c.pld\": ", "two\n"),
         ];
         let shown = at_a_terminal(&bench, &decrypt(files), &dialog);
         assert!(shown.contains("status=0"), "{shown}");
@@ -475,17 +490,18 @@ fn passphrases_of_several_files_at_the_prompt() {
     let dialog = [
         ("Passphrase (empty", "one\n"),
         ("Confirm passphrase: ", "one\n"),
-        ("Passphrase: ", "oen\n"),
-        ("\"a.raf\": wrong passphrase, try again\r\nPassphrase: ", "one\n"),
+        ("Passphrase for \"a.raf\": ", "oen\n"),
+        ("\"a.raf\": wrong passphrase, try again\r\nPassphrase for \"a.raf\": ", "one\n"),
     ];
     let shown = at_a_terminal(&bench, import, &dialog);
     assert!(shown.contains("\na\r\nstatus=0"), "{shown}");
     // A mistake is forgiven, but not for ever.
-    let again = "wrong passphrase, try again\r\nPassphrase: ";
-    let dialog = [("Passphrase: ", "two\n"), (again, "\n"), (again, "one\n")];
+    let first = "Passphrase for \"b.pld\": ";
+    let again = "wrong passphrase, try again\r\nPassphrase for \"b.pld\": ";
+    let dialog = [(first, "two\n"), (again, "\n"), (again, "one\n")];
     let shown = at_a_terminal(&bench, &decrypt("b.pld"), &dialog);
     assert!(shown.contains("status=0"), "{shown}");
-    let dialog = [("Passphrase: ", "x\n"), (again, "y\n"), (again, "\n")];
+    let dialog = [(first, "x\n"), (again, "y\n"), (again, "\n")];
     let shown = at_a_terminal(&bench, &decrypt("b.pld"), &dialog);
     assert!(shown.contains("not the passphrase") && shown.contains("status=3"), "{shown}");
     assert!(shown.contains("(tried an empty passphrase)"), "{shown}");

@@ -74,6 +74,10 @@ fn every_command_waits() {
     let text = text(5 * MIB + 7);
     let sealed = run(&bench, &["encrypt", "-k", "key"], &text);
     assert!(run(&bench, &["decrypt", "-k", "key"], &sealed) == text);
+    assert_eq!(run(&bench, &["verify", "-k", "key"], &sealed), b"-: OK\n");
+    assert!(run(&bench, &["info", "-"], &sealed).starts_with(b"file:        -\n"));
+    bench.write("sealed", &sealed);
+    assert!(run(&bench, &["cat", "-k", "key", "sealed"], b"") == text);
     let line = run(&bench, &["mac", "-k", "key"], &text);
     bench.write("in", &text);
     assert_eq!(line[..64], bench.ok(&["mac", "-k", "key", "in"])[..64]);

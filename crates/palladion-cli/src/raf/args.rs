@@ -6,7 +6,7 @@ use clap::Subcommand;
 use palladion_raf::{Algorithm, is_chunk_size};
 
 use crate::hex;
-use crate::values::{Given, Kind, RawFormat, algorithms, bytes};
+use crate::values::{Given, Kind, PartArgs, RawFormat, algorithms, bytes, size};
 
 /// Reads and edits encrypted files at any offset
 ///
@@ -150,18 +150,8 @@ Examples:
 pub struct CatArgs {
     #[command(flatten)]
     pub key: KeyArgs,
-    /// Where to begin: a number of bytes, with K, M, G or T for units of 1024
-    #[arg(long, value_name = "N", default_value = "0", value_parser = size)]
-    pub offset: u64,
-    /// How many bytes at most [default: all]
-    #[arg(long, value_name = "N", value_parser = size)]
-    pub length: Option<u64>,
-    /// The file to write [default or -: standard output]
-    #[arg(short, long, value_name = "OUT")]
-    pub output: Option<PathBuf>,
-    /// Replace the output file if it exists
-    #[arg(short, long)]
-    pub force: bool,
+    #[command(flatten)]
+    pub part: PartArgs,
     /// The file to read
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
@@ -311,14 +301,6 @@ fn chunk_size(text: &str) -> Result<u32, String> {
     let size = bytes(text).and_then(|size| u32::try_from(size).ok());
     size.filter(|size| is_chunk_size(*size))
         .ok_or("expected a multiple of 16 from 1K to 1M, like 64K".into())
-}
-
-fn size(text: &str) -> Result<u64, String> {
-    // No file is larger.
-    let size = bytes(text).filter(|&size| i64::try_from(size).is_ok());
-    size.ok_or(
-        "expected a number of bytes, or a number with a unit, like 64K, 10M, 2G or 1T".into(),
-    )
 }
 
 fn commitment(text: &str) -> Result<Commitment, String> {

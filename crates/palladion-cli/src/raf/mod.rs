@@ -1,7 +1,6 @@
 //! `raf`: encrypted files that are read and edited at any offset.
 
 pub mod args;
-mod pieces;
 mod place;
 mod salvage;
 mod truncated;
@@ -17,13 +16,14 @@ use self::args::{
     CatArgs, Command, CreateArgs, ExportArgs, ImportArgs, InfoArgs, KeyArgs, TruncateArgs,
     VerifyArgs, WriteArgs,
 };
-use self::pieces::{PIECE, Pieces, up_to};
 use self::place::{Opened, Place, bytes_of};
 use crate::failure::{Failure, Result, buffer, tell};
 use crate::input::{Input, is_standard, is_standard_input};
 use crate::keys::Source;
 use crate::output::{Access, Output, same_file};
+use crate::pieces::{self, PIECE, Pieces, up_to};
 use crate::progress::Progress;
+use crate::values::PartArgs;
 use crate::{hex, interrupt, streams};
 
 /// Bytes to write at once to an existing file. While it grows, each write waits until the data is
@@ -68,9 +68,7 @@ fn new_output(path: &Path, force: bool, inputs: &[(&str, &std::fs::Metadata)]) -
 /// `raf create`.
 fn create(args: &CreateArgs) -> Result<()> {
     let source = source(&args.key, false, true)?;
-    let inputs: Vec<_> =
-        source.file().map(|file| (source.name(), &file.metadata)).into_iter().collect();
-    let output = new_output(&args.file, args.new.force, &inputs)?;
+    let output = new_output(&args.file, args.new.force, source.as_input().as_slice())?;
     let mut file = place::create(&output, &args.key, &args.new, source)?;
     Change::new(&mut file, Some(args.size), PIECE, false).zeros(args.size)?;
     drop(file);
@@ -82,7 +80,7 @@ fn import(args: &ImportArgs) -> Result<()> {
     let input = Input::open(Some(&args.input))?;
     let source = source(&args.key, is_standard_input(Some(&args.input)), true)?;
     let mut inputs = vec![("input", &input.metadata)];
-    inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
+    inputs.extend(source.as_input());
     let output = new_output(&args.file, args.new.force, &inputs)?;
     let mut file = place::create(&output, &args.key, &args.new, source)?;
     Change::new(&mut file, input.len, PIECE, false).input(&input, 0)?;
@@ -126,9 +124,7 @@ fn info(args: &InfoArgs) -> Result<()> {
 
 /// `raf cat`.
 fn cat(args: &CatArgs) -> Result<()> {
-    let place = Place::open(&args.file, false)?;
-    let output = args.output.as_deref();
-    decrypt(place, &args.key, output, args.force, args.offset, args.length)
+    decrypt(Place::open(&args.file, false)?, &args.key, &args.part)
 }
 
 /// `raf export`.
@@ -139,7 +135,9 @@ fn export(args: &ExportArgs) -> Result<()> {
         let output = plain_output(&place, &source, Some(&args.output), args.force)?;
         return salvage::export(place, &args.key, source, output);
     }
-    decrypt(place, &args.key, Some(&args.output), args.force, 0, None)
+    let output = Some(args.output.clone());
+    let part = PartArgs { offset: 0, length: None, output, force: args.force };
+    decrypt(place, &args.key, &part)
 }
 
 /// Opens the output for the contents of a file.
@@ -150,56 +148,23 @@ fn plain_output(
     force: bool,
 ) -> Result<Output> {
     let mut inputs = vec![("input", &place.metadata)];
-    inputs.extend(source.file().map(|file| (source.name(), &file.metadata)));
+    inputs.extend(source.as_input());
     Output::open(output, force, Access::Usual, &inputs)
 }
 
-fn decrypt(
-    mut place: Place,
-    key: &KeyArgs,
-    output: Option<&Path>,
-    force: bool,
-    offset: u64,
-    length: Option<u64>,
-) -> Result<()> {
-    let info = place.probe()?;
+fn decrypt(mut place: Place, key: &KeyArgs, args: &PartArgs) -> Result<()> {
+    let chunk = u64::from(place.probe()?.chunk_size);
     let source = source(key, false, false)?;
-    let output = plain_output(&place, &source, output, force)?;
+    let output = plain_output(&place, &source, args.output.as_deref(), args.force)?;
     let file = place.unlock(key, source)?;
-    let size = file.raf.size();
-    if offset > size {
-        return Err(Failure::usage(format!(
-            "the offset {offset} is past the end of {}, which has {size} bytes",
-            file.name
-        )));
-    }
-    let end =
-        length.and_then(|length| offset.checked_add(length)).map_or(size, |end| end.min(size));
-    let mut progress = Progress::of_bytes(Some(end - offset), &file.name);
-    let chunk = u64::from(info.chunk_size);
-    let written = pieces::write(output.file(), PIECE as usize, |sink| {
-        let mut at = offset;
-        while at < end {
-            let mut damage = None;
-            let piece = up_to(at, end, chunk, PIECE);
-            let made = sink.write(|buffer| match file.raf.read_at(&mut buffer[..piece], at) {
-                // The data before a damaged chunk is verified.
-                Err(Error::DamagedChunk { index }) if index > at / chunk => {
-                    damage = Some(Error::DamagedChunk { index });
-                    file.raf.read_at(&mut buffer[..(index * chunk - at) as usize], at)
-                }
-                read => read,
-            })?;
-            match (made, damage) {
-                (Err(error), _) | (Ok(()), Some(error)) => return Ok(Err(error)),
-                (Ok(()), None) => at += piece as u64,
-            }
-            progress.set(at - offset);
-        }
-        Ok(Ok(()))
-    });
-    drop(progress);
-    match written {
+    let part = pieces::part(args, file.raf.size(), &file.name)?;
+    let progress = Progress::of_bytes(Some(part.end - part.start), &file.name);
+    let read = |buffer: &mut [u8], at| file.raf.read_at(buffer, at);
+    let damaged = |error: &Error| match error {
+        Error::DamagedChunk { index } => Some(*index),
+        _ => None,
+    };
+    match pieces::copy(output.file(), part, chunk, progress, read, damaged) {
         Ok(Ok(())) => output.commit(true),
         Ok(Err(error)) => Err(file.failed("read", error)),
         Err(error) => Err(Failure::io("write", &output.name, &error)),

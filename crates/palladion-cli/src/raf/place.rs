@@ -1,6 +1,6 @@
 //! Finds, locks, creates and opens RAF files with the user's secret.
 
-use std::fs::{self, File, Metadata, TryLockError};
+use std::fs::{File, Metadata, TryLockError};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use palladion_raf::{
 };
 use zeroize::Zeroizing;
 
-use crate::failure::{Failure, Result, quoted, tell};
-use crate::input::is_standard;
+use crate::failure::{Failure, Result, tell};
+use crate::input::RandomAccess;
 use crate::keys::{MOST_TRIES, OwnSecret, Source};
 use crate::output::Output;
 use crate::raf::args::{KeyArgs, NewArgs};
@@ -32,22 +32,8 @@ pub struct Place {
 impl Place {
     /// Opens a file for reading, and if `change` also for writing.
     pub fn open(path: &Path, change: bool) -> Result<Self> {
-        let name = quoted(path);
-        let cannot = |error| Failure::io("open", &name, &error);
-        if is_standard(Some(path)) {
-            return Err(no_pipe("standard input"));
-        }
-        // Check before opening: opening a pipe might block for ever.
-        let metadata = fs::metadata(path).map_err(cannot)?;
-        if metadata.is_dir() {
-            return Err(
-                Failure::new(format!("{name} is a directory")).hint("name a RAF file in it")
-            );
-        }
-        if !has_places(&metadata) {
-            return Err(no_pipe(&name));
-        }
-        let file = File::options().read(true).write(change).open(path).map_err(cannot)?;
+        let RandomAccess { file, name, metadata } =
+            RandomAccess::open(path, change, "name a RAF file in it", "name a file, not a pipe")?;
         let locked = if change { file.try_lock() } else { file.try_lock_shared() };
         // Not every file system has locks.
         if let Err(TryLockError::WouldBlock) = locked {
@@ -85,7 +71,7 @@ impl Place {
         }
         let failure = Failure::damaged(format!("{name}: this is not a RAF file"));
         failure.hint(match start.starts_with(&palladion_file::MAGIC) {
-            true => "it is a Palladion file: use palladion decrypt",
+            true => "it is a Palladion file: use palladion decrypt, cat, info or verify",
             false => "check that it is the right file; to encrypt it, use palladion raf import",
         })
     }
@@ -105,6 +91,9 @@ impl Place {
         let info = self.probe()?;
         let mut tries = 1;
         loop {
+            if source.is_typed() {
+                source = Source::typed(&self.name)?;
+            }
             let found = master_key(source.secret()?, key, info.algorithm, &info.file_id)?;
             self.tried = source.tried();
             let is_last = !source.is_typed() || tries == MOST_TRIES;
@@ -112,7 +101,6 @@ impl Place {
                 return Ok(found);
             }
             tell(&format!("{}: wrong passphrase, try again", self.name));
-            source = Source::typed()?;
             tries += 1;
         }
     }
@@ -163,19 +151,6 @@ fn not_opened(name: &str, tried: Option<String>, error: Error) -> Failure {
         Some(tried) => failure.detail(&format!("tried {tried}")),
         None => failure,
     }
-}
-
-/// Returns whether it allows random access: a file or a disk.
-fn has_places(metadata: &Metadata) -> bool {
-    #[cfg(unix)]
-    let is_disk = std::os::unix::fs::FileTypeExt::is_block_device(&metadata.file_type());
-    #[cfg(not(unix))]
-    let is_disk = false;
-    metadata.is_file() || is_disk
-}
-
-fn no_pipe(name: &str) -> Failure {
-    Failure::usage(format!("{name} does not allow random access")).hint("name a file, not a pipe")
 }
 
 /// A file opened with its key.

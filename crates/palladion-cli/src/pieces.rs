@@ -1,13 +1,17 @@
-//! Reading and writing beside the work on the data, in a thread of its own.
+//! Data in pieces: reading and writing beside the work on the data, in a thread of its own, and the
+//! part of a file that `cat` writes.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
 use palladion::Buffer;
 
+use crate::failure::{Failure, Result as CommandResult};
+use crate::progress::Progress;
+use crate::values::PartArgs;
 use crate::waiting::Waiting;
 
 /// Pieces in flight: one being read or written, one being processed, and one between them.
@@ -152,6 +156,58 @@ pub fn write<T>(
     })
 }
 
+/// The part of a file's contents, which have `size` bytes, that the user asks for.
+pub fn part(args: &PartArgs, size: u64, name: &str) -> CommandResult<Range<u64>> {
+    let PartArgs { offset, length, .. } = *args;
+    if offset > size {
+        return Err(Failure::usage(format!(
+            "the offset {offset} is past the end of {name}, which has {size} bytes"
+        )));
+    }
+    let end = length.and_then(|length| offset.checked_add(length));
+    Ok(offset..end.map_or(size, |end| end.min(size)))
+}
+
+/// Writes a part of a file's contents. `read` fills a buffer with what begins at an offset. If that
+/// fails because of a chunk, which `damaged` finds in the error, what comes before the chunk is
+/// written all the same.
+pub fn copy<E>(
+    output: &File,
+    part: Range<u64>,
+    chunk: u64,
+    mut progress: Progress,
+    read: impl Fn(&mut [u8], u64) -> Result<usize, E>,
+    damaged: impl Fn(&E) -> Option<u64>,
+) -> io::Result<Result<(), E>> {
+    if part.is_empty() {
+        return Ok(Ok(()));
+    }
+    let most = PIECE.max(chunk);
+    write(output, most.min(part.end - part.start) as usize, |sink| {
+        let mut at = part.start;
+        while at < part.end {
+            let mut damage = None;
+            let piece = up_to(at, part.end, chunk, most);
+            let made = sink.write(|buffer| {
+                read(&mut buffer[..piece], at).or_else(|error| match damaged(&error) {
+                    // The data before a damaged chunk is verified.
+                    Some(index) if index > at / chunk => {
+                        damage = Some(error);
+                        read(&mut buffer[..(index * chunk - at) as usize], at)
+                    }
+                    _ => Err(error),
+                })
+            })?;
+            match (made, damage) {
+                (Err(error), _) | (Ok(()), Some(error)) => return Ok(Err(error)),
+                (Ok(()), None) => at += piece as u64,
+            }
+            progress.set(at - part.start);
+        }
+        Ok(Ok(()))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,5 +220,18 @@ mod tests {
         assert_eq!(up_to(0, 1000, 48, 256), 240);
         assert_eq!(up_to(240, 1000, 48, 256), 240);
         assert_eq!(up_to(990, 1000, 48, 256), 10);
+    }
+
+    #[test]
+    fn parts() {
+        let part = |offset, length, size| {
+            part(&PartArgs { offset, length, output: None, force: false }, size, "x").ok()
+        };
+        assert_eq!(part(0, None, 10), Some(0..10));
+        assert_eq!(part(3, Some(4), 10), Some(3..7));
+        assert_eq!(part(3, Some(u64::MAX), 10), Some(3..10));
+        assert_eq!(part(10, Some(1), 10), Some(10..10));
+        assert_eq!(part(0, None, 0), Some(0..0));
+        assert_eq!(part(11, None, 10), None);
     }
 }

@@ -1,0 +1,94 @@
+//! `decrypt`, and `encrypt -d`.
+
+use std::io::{Read, Seek, SeekFrom, Write};
+
+use palladion_file::{Decryptor, KdfLimits, Salvaged};
+
+use crate::args::InOutArgs;
+use crate::batch::{self, After};
+use crate::failure::{Failure, Result, tell};
+use crate::impatient::Impatient;
+use crate::input::Input;
+use crate::naming::Naming;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::ring::Ring;
+use crate::salvage::Found;
+use crate::sealed::Sealed;
+use crate::values::Given;
+
+/// What `decrypt` does besides.
+#[derive(Default)]
+pub struct Options {
+    /// What a file may make us spend on its passphrase.
+    pub limits: KdfLimits,
+    /// Whether to write what is intact of a damaged file.
+    pub salvage: bool,
+}
+
+/// `decrypt`, and `encrypt -d`.
+pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result<()> {
+    let naming = Naming::plain(in_out)?;
+    let mut ring = Ring::open(given, in_out.reads_standard_input(), options.limits)?;
+    batch::run(in_out, |path, label, batch| {
+        let input =
+            Input::open_as("name the files in it: palladion decrypt DIRECTORY/*.pld", path)?;
+        input.begin();
+        let sealed = Sealed::read(input.reader(), &input.name, "export")?;
+        ring.check(&sealed)?;
+        if sealed.needs_passphrase() {
+            batch.commit(false); // the user may be asked, and deriving a key takes its time
+        }
+        let output = naming.open(&input, &ring.files(), path)?;
+        let mut sink = options.salvage.then(|| output.random_access()).transpose()?;
+        let salvaged = ring.unlock(&sealed, &output.name, |secret| {
+            let mut progress = Progress::of_bytes(input.len, label);
+            let bar = progress.bar();
+            let mut decryptor = Decryptor::new(secret)
+                .kdf_limits(options.limits)
+                .on_progress(|done| progress.set(done));
+            if let Some(threads) = in_out.threads.threads {
+                decryptor = decryptor.threads(threads);
+            }
+            // A wrong secret is noticed before anything after the header is read.
+            let file = sealed.header.as_slice().chain(input.reader());
+            match &mut sink {
+                Some(sink) => decryptor
+                    .salvage(file, |offset, text| {
+                        sink.seek(SeekFrom::Start(offset))?;
+                        sink.write_all(text)
+                    })
+                    .map(Some),
+                None => {
+                    let writer = Impatient { input: &input, output: &output, bar };
+                    decryptor.run(file, writer).map(|_| None)
+                }
+            }
+        })?;
+        match salvaged {
+            Some(salvaged) => conclude(salvaged, &input, output),
+            None => Ok((output, After::of(path.filter(|_| in_out.rm), input))),
+        }
+    })
+}
+
+/// Ends the output of what was salvaged, and says what is missing.
+fn conclude(salvaged: Salvaged, input: &Input, output: Output) -> Result<(Output, After)> {
+    if salvaged.has_trailing_data {
+        tell(&format!("{}: data follows the end of the file; it was ignored", input.name));
+    }
+    if let Some(kind) = salvaged.read_error {
+        tell(&format!(
+            "{}: cannot be read to its end ({kind}): copy it with ddrescue, and salvage the copy",
+            input.name
+        ));
+    }
+    let end = salvaged.missing.last().map_or(0, |range| range.end);
+    let Salvaged { missing, has_end, .. } = salvaged;
+    let found = Found { intact: salvaged.intact.bytes, missing, has_end };
+    let incomplete = found.report(&input.name)?;
+    let file = output.file();
+    let extended = file.metadata().and_then(|now| file.set_len(now.len().max(end)));
+    extended.map_err(|error| Failure::io("write", &output.name, &error))?;
+    Ok((output, After::lacking(incomplete)))
+}

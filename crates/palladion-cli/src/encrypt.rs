@@ -1,0 +1,56 @@
+//! `encrypt`.
+
+use palladion_file::Encryptor;
+
+use crate::args::EncryptArgs;
+use crate::batch::{self, After};
+use crate::failure::{Failure, Result};
+use crate::impatient::Impatient;
+use crate::input::Input;
+use crate::keys::Source;
+use crate::naming::Naming;
+use crate::progress::Progress;
+
+/// `encrypt`.
+pub fn run(args: &EncryptArgs) -> Result<()> {
+    let EncryptArgs { secret, in_out, .. } = args;
+    let naming = Naming::encrypted(in_out)?;
+    let mut source = Source::open(secret.given(), in_out.reads_standard_input(), true)?;
+    let kdf = args.kdf();
+    if kdf.is_some() && !source.is_passphrase() {
+        return Err(Failure::usage("--kdf-memory and --kdf-passes are for a passphrase")
+            .hint("leave them out, or use -p"));
+    }
+    batch::run(in_out, |path, label, batch| {
+        if source.is_passphrase() {
+            batch.commit(false); // deriving a key takes its time
+        }
+        let input = Input::open(path)?;
+        let output = naming.open(&input, source.as_input().as_slice(), path)?;
+        if output.is_terminal() && in_out.output.is_none() {
+            return Err(Failure::usage("refusing to write binary data to a terminal")
+                .hint("name a file to encrypt, pipe the output, or force it with -o -"));
+        }
+        let secret = source.secret().map_err(Failure::of_all_files)?;
+        input.begin();
+        let mut progress = Progress::of_bytes(input.len, label);
+        let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
+        let mut encryptor = Encryptor::new(secret.borrow()?)
+            .algorithm(args.algorithm)
+            .chunk_size(args.chunk_size)
+            .kdf(kdf.unwrap_or_default())
+            .on_progress(|done| progress.set(done));
+        if let Some(threads) = in_out.threads.threads {
+            encryptor = encryptor.threads(threads);
+        }
+        let result = encryptor.run(input.reader(), writer);
+        drop(progress);
+        if let Ok(summary) = &result {
+            input.check_whole(summary.bytes)?;
+        }
+        match result {
+            Ok(_) => Ok((output, After::of(path.filter(|_| in_out.rm), input))),
+            Err(error) => Err(Failure::file(&error, &input.name, &output.name)),
+        }
+    })
+}

@@ -1,0 +1,132 @@
+//! `info`.
+
+use std::path::Path;
+
+use palladion_file::sans_io::Layout;
+use palladion_file::{KdfParams, SecretKind};
+
+use crate::args::InfoArgs;
+use crate::failure::{Failure, Result, for_each};
+use crate::input::Input;
+use crate::sealed::Sealed;
+use crate::streams;
+use crate::text::{json, printable};
+
+/// `info`.
+pub fn run(args: &InfoArgs) -> Result<()> {
+    for_each(args.files.iter().enumerate(), |(at, path)| {
+        let input = Input::open_as("name the files in it", Some(path))?;
+        input.begin();
+        let sealed = Sealed::read(input.reader(), &input.name, "info")?;
+        let facts = Facts::new(path, &sealed, input.len);
+        let text = match args.json {
+            true => facts.to_json(),
+            false => format!("{}{}", if at > 0 { "\n" } else { "" }, facts.to_text()),
+        };
+        streams::print(text).map_err(Failure::of_all_files)?;
+        match facts {
+            Facts { on_disk: Some(len), layout: None, .. } => Err(Failure::damaged(format!(
+                "{}: the file is incomplete, or data follows its end: no file has {len} bytes",
+                input.name
+            ))
+            .hint("fetch it again, or restore a backup; palladion verify says where it ends")),
+            _ => Ok(()),
+        }
+    })
+}
+
+/// What is known about a file without its key.
+struct Facts<'a> {
+    path: &'a Path,
+    sealed: &'a Sealed<'a>,
+    /// The length of the file, unless it comes from a pipe.
+    on_disk: Option<u64>,
+    /// Where its contents lie, if a file can have that length.
+    layout: Option<Layout>,
+}
+
+impl<'a> Facts<'a> {
+    fn new(path: &'a Path, sealed: &'a Sealed<'a>, on_disk: Option<u64>) -> Self {
+        let layout = on_disk.and_then(|len| Layout::of_file(sealed.info.chunk_size, len));
+        Self { path, sealed, on_disk, layout }
+    }
+
+    fn size(&self) -> Option<u64> {
+        self.layout.map(|layout| layout.plaintext_len())
+    }
+
+    fn chunks(&self) -> Option<u64> {
+        self.layout.map(|layout| layout.chunks())
+    }
+
+    fn to_text(&self) -> String {
+        let info = &self.sealed.info;
+        let known = |number: Option<u64>| number.map_or("unknown".into(), |n| n.to_string());
+        let secret = match info.secret {
+            SecretKind::Passphrase(kdf) => &format!("passphrase ({})", cost(&kdf)),
+            _ => "key",
+        };
+        format!(
+            "file:        {}\nversion:     {}\nalgorithm:   {}\nchunk size:  {}\n\
+             secret:      {secret}\nsize:        {}\nchunks:      {}\non disk:     {}\n\
+             verified:    nothing (no key given; see palladion verify)\n",
+            printable(self.path.as_os_str().as_encoded_bytes()),
+            info.version,
+            info.algorithm,
+            info.chunk_size.bytes(),
+            known(self.size()),
+            known(self.chunks()),
+            known(self.on_disk),
+        )
+    }
+
+    fn to_json(&self) -> String {
+        let info = &self.sealed.info;
+        let known = |number: Option<u64>| number.map_or("null".into(), |n| n.to_string());
+        let secret = match info.secret {
+            SecretKind::Passphrase(kdf) => &format!(
+                r#"{{"kind":"passphrase","kdf":"Argon2id","memory":{},"passes":{},"lanes":{}}}"#,
+                u64::from(kdf.memory_kib()) * 1024,
+                kdf.passes(),
+                kdf.lanes(),
+            ),
+            _ => r#"{"kind":"key"}"#,
+        };
+        let parts = [
+            ("file", &*json(&self.path.to_string_lossy())),
+            ("version", &info.version.to_string()),
+            ("algorithm", &json(info.algorithm.name())),
+            ("chunk_size", &info.chunk_size.bytes().to_string()),
+            ("secrets", &format!("[{secret}]")),
+            ("size", &known(self.size())),
+            ("chunks", &known(self.chunks())),
+            ("on_disk", &known(self.on_disk)),
+            ("verified", "false"),
+        ];
+        let parts = parts.map(|(name, value)| format!("\"{name}\":{value}"));
+        format!("{{{}}}\n", parts.join(","))
+    }
+}
+
+/// The cost of a passphrase, with its memory in the largest unit that fits.
+fn cost(kdf: &KdfParams) -> String {
+    let memory = kdf.memory_kib();
+    let units = [(1 << 20, "GiB"), (1 << 10, "MiB"), (1, "KiB")];
+    let (size, unit) =
+        units.into_iter().find(|(size, _)| memory.is_multiple_of(*size)).unwrap_or(units[2]);
+    let memory = memory / size;
+    format!("Argon2id: memory {memory} {unit}, passes {}, lanes {}", kdf.passes(), kdf.lanes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs() {
+        let cost = |memory, passes, lanes| cost(&KdfParams::new(memory, passes, lanes).unwrap());
+        assert_eq!(cost(65536, 3, 4), "Argon2id: memory 64 MiB, passes 3, lanes 4");
+        assert_eq!(cost(2 << 20, 1, 1), "Argon2id: memory 2 GiB, passes 1, lanes 1");
+        assert_eq!(cost(1025, 1, 1), "Argon2id: memory 1025 KiB, passes 1, lanes 1");
+    }
+}

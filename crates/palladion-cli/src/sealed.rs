@@ -1,0 +1,37 @@
+//! The header of an encrypted file.
+
+use std::io::Read;
+
+use palladion_file::{Error, HEADER_LEN, Info, SecretKind};
+
+use crate::failure::{Failure, Result};
+
+/// An encrypted file whose header was read. Nothing of it is verified.
+pub struct Sealed<'a> {
+    /// The name in messages.
+    pub name: &'a str,
+    pub info: Info,
+    pub header: Vec<u8>,
+}
+
+impl<'a> Sealed<'a> {
+    /// Reads the header of a file. For a RAF file, a hint names the command of `raf` to use
+    /// instead.
+    pub fn read(reader: impl Read, name: &'a str, instead: &str) -> Result<Self> {
+        let mut header = Vec::with_capacity(HEADER_LEN);
+        let read = reader.take(HEADER_LEN as u64).read_to_end(&mut header);
+        read.map_err(|error| Failure::io("read", name, &error))?;
+        let info = Info::from_start(&header).map_err(|error| {
+            let failure = Failure::file(&error, name, "the output");
+            match matches!(error, Error::NotPalladion) && header.starts_with(b"AEGISRAF") {
+                true => failure.hint(format!("it is a RAF file: use palladion raf {instead}")),
+                false => failure,
+            }
+        })?;
+        Ok(Self { name, info, header })
+    }
+
+    pub fn needs_passphrase(&self) -> bool {
+        matches!(self.info.secret, SecretKind::Passphrase(_))
+    }
+}

@@ -1,0 +1,52 @@
+//! `verify`.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use palladion_file::Decryptor;
+
+use crate::args::VerifyArgs;
+use crate::failure::{Failure, Result, for_each};
+use crate::input::Input;
+use crate::progress::{Progress, label};
+use crate::ring::Ring;
+use crate::sealed::Sealed;
+use crate::verdict::Verdict;
+
+/// `verify`.
+pub fn run(args: &VerifyArgs) -> Result<()> {
+    let limits = args.ring.kdf_limits();
+    let mut ring = Ring::open(&args.ring.given(), args.reads_standard_input(), limits)?;
+    let standard_input = [Path::new("-").to_path_buf()];
+    let files = if args.files.is_empty() { &standard_input[..] } else { &args.files };
+    for_each(files.iter().enumerate(), |(at, path)| {
+        let checked = verify(args, &mut ring, path, &label(Some(path), at, files.len()));
+        let verdict = match &checked {
+            Ok(()) => Verdict::Ok,
+            // It says nothing about this file.
+            Err(failure) if failure.is_final => return checked,
+            Err(failure) if failure.is_damage() => Verdict::Failed,
+            Err(_) => Verdict::Unread,
+        };
+        let name = path.as_os_str().as_encoded_bytes();
+        verdict.print(name).map_err(Failure::of_all_files).and(checked)
+    })
+}
+
+fn verify(args: &VerifyArgs, ring: &mut Ring, path: &Path, label: &str) -> Result<()> {
+    let input = Input::open_as("name the files in it: palladion verify DIRECTORY/*", Some(path))?;
+    input.begin();
+    let sealed = Sealed::read(input.reader(), &input.name, "verify")?;
+    ring.check(&sealed)?;
+    ring.unlock(&sealed, "the output", |secret| {
+        let mut progress = Progress::of_bytes(input.len, label);
+        let mut decryptor = Decryptor::new(secret)
+            .kdf_limits(args.ring.kdf_limits())
+            .on_progress(|done| progress.set(done));
+        if let Some(threads) = args.threads.threads {
+            decryptor = decryptor.threads(threads);
+        }
+        // A wrong secret is noticed before anything after the header is read.
+        decryptor.run(sealed.header.as_slice().chain(input.reader()), io::sink()).map(drop)
+    })
+}

@@ -1,0 +1,236 @@
+//! `cat`, `info` and `verify`: parts of files, what is known without a key, and checks.
+
+use crate::common::*;
+
+const CHUNK: usize = 1024;
+
+/// Files of several lengths, their names and contents.
+fn files(bench: &Bench) -> Vec<(String, Vec<u8>)> {
+    [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 100 * CHUNK + 7]
+        .into_iter()
+        .map(|len| {
+            let (name, text) = (len.to_string(), text(len));
+            bench.write(&name, &text);
+            bench.ok(&["encrypt", "-k", "key", "--chunk-size", "1K", &name]);
+            (name + ".pld", text)
+        })
+        .collect()
+}
+
+#[test]
+fn cat_writes_parts() {
+    let bench = Bench::new();
+    for (name, text) in files(&bench) {
+        let cat = |more: &[&str]| bench.ok(&[&["cat", "-k", "key", &name], more].concat());
+        assert!(cat(&[]) == text, "{name}");
+        for offset in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 5, text.len()] {
+            for length in [0, 1, 2, CHUNK, CHUNK + 1, 1 << 20] {
+                if offset <= text.len() {
+                    let part = &text[offset..text.len().min(offset + length)];
+                    let (offset, length) = (offset.to_string(), length.to_string());
+                    let args = ["-t", "2", "--offset", &offset, "--length", &length];
+                    assert!(cat(&args) == part, "{name} {offset} {length}");
+                }
+            }
+        }
+        let after = (text.len() + 1).to_string();
+        let says = format!("the offset {after} is past the end of \"{name}\"");
+        bench.fails(&["cat", "-k", "key", "--offset", &after, &name], 2, &says);
+        bench.fails(&["cat", "-k", "key", "--offset", "8T", &name], 2, "the offset");
+    }
+    // Units, an output file, and chunks larger than a piece.
+    bench.write("in", text(40 << 20));
+    bench.ok(&["encrypt", "-k", "key", "--chunk-size", "16M", "in"]);
+    let cat = ["cat", "-k", "key", "--offset", "15M", "in.pld", "-o", "out"];
+    bench.ok(&cat);
+    assert!(bench.read("out") == text(40 << 20)[15 << 20..]);
+    bench.fails(&cat, 1, "\"out\" already exists");
+    bench.ok(&[&cat[..], &["-f", "--length", "2k"]].concat());
+    assert!(bench.read("out") == text(40 << 20)[15 << 20..][..2048]);
+    bench.fails(&["cat", "-k", "key", "in.pld", "-fo", "in.pld"], 2, "both input and output");
+    bench.fails(&["cat", "-k", "key", "in.pld", "-fo", "key"], 2, "both key and output");
+}
+
+#[test]
+fn cat_of_a_pipe_or_another_file() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    bench.ok(&["encrypt", "-k", "key", "in"]);
+    bench.ok(&["raf", "import", "-k", "key", "in", "in.raf"]);
+    let stderr =
+        bench.fails(&["cat", "-k", "key", "-"], 2, "standard input does not allow random access");
+    assert!(stderr.contains("palladion decrypt"), "{stderr}");
+    bench.fails(&["cat", "-k", "key", "."], 1, "is a directory");
+    bench.fails(&["cat", "-k", "key", "missing"], 1, "cannot open \"missing\"");
+    bench.fails(&["cat", "-k", "key", "in"], 4, "not a Palladion file");
+    bench.ok(&["keygen", "-o", "other"]);
+    bench.fails(&["cat", "-k", "other", "in.pld"], 3, "(tried key ");
+    bench.ok(&["cat", "-k", "other", "-k", "key", "in.pld"]);
+    // Each kind of file has commands of the same names.
+    for command in ["cat", "info", "verify"] {
+        let run = bench.run(&[command, "in.raf"]);
+        let hint = format!("it is a RAF file: use palladion raf {command}\n");
+        assert!(run.status.code() == Some(4) && run.stderr.ends_with(&hint), "{run:?}");
+        let stderr = bench.fails(&["raf", command, "in.pld"], 4, "not a RAF file");
+        assert!(stderr.contains("it is a Palladion file: use palladion decrypt, "), "{stderr}");
+        assert!(stderr.contains(command), "{stderr}");
+    }
+}
+
+/// Damages a file of three chunks and a bit. Each change, and the chunk of the error.
+fn damages(sealed: &[u8]) -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    let sealed_chunk = CHUNK + 36;
+    let flipped = |at: usize| {
+        let mut damaged = sealed.to_vec();
+        damaged[at] ^= 1;
+        damaged
+    };
+    let mut swapped = sealed.to_vec();
+    let (first, second) = swapped[128..].split_at_mut(sealed_chunk);
+    first.swap_with_slice(&mut second[..sealed_chunk]);
+    vec![
+        ("flipped", flipped(128 + sealed_chunk + 500), "chunk 1 (at byte 1188) fails"),
+        ("swapped", swapped, "chunk 0 (at byte 128) fails"),
+        ("cut", sealed[..2000].to_vec(), "it ends within chunk 1, after 2000 bytes"),
+        ("border", sealed[..128 + 2 * sealed_chunk].to_vec(), "it ends within chunk 2"),
+        ("longer", [sealed, b"more"].concat(), "data follows from byte"),
+        ("header", flipped(20), "the header of the file is damaged"),
+        ("short", sealed[..100].to_vec(), "it ends within the header, after 100 bytes"),
+    ]
+}
+
+#[test]
+fn damaged_files() {
+    let bench = Bench::new();
+    let plain = text(3 * CHUNK + 5);
+    bench.write("in", &plain);
+    bench.ok(&["encrypt", "-k", "key", "--chunk-size", "1K", "in"]);
+    let sealed = bench.read("in.pld");
+    for (name, damaged, says) in damages(&sealed) {
+        bench.write(name, damaged);
+        let run = bench.run(&["verify", "-k", "key", "in.pld", name, "in.pld"]);
+        assert_eq!(run.status.code(), Some(4), "{run:?}");
+        let lines = format!("in.pld: OK\n{name}: FAILED\nin.pld: OK\n");
+        assert_eq!(String::from_utf8(run.stdout).unwrap(), lines);
+        assert!(run.stderr.starts_with(&format!("error: \"{name}\": ")), "{}", run.stderr);
+        assert!(run.stderr.contains(says), "{}", run.stderr);
+        // A pipe gets what is before the damage, as from `decrypt`; a file appears not at all.
+        let run = bench.run(&["cat", "-k", "key", name]);
+        assert_eq!(run.status.code(), Some(4), "{run:?}");
+        assert!(run.stderr.contains(says), "{}", run.stderr);
+        let before = if name == "flipped" { CHUNK } else { 0 };
+        assert!(run.stdout == plain[..before], "{name}");
+        let run = bench.run(&["cat", "-k", "key", name, "-o", "out"]);
+        assert_eq!(run.status.code(), Some(4), "{run:?}");
+        assert!(!bench.path("out").exists());
+    }
+    // Damage elsewhere does not matter.
+    let cat = ["cat", "-k", "key", "--offset", "2K", "flipped"];
+    assert!(bench.ok(&cat) == plain[2 * CHUNK..]);
+    assert!(bench.ok(&["cat", "-k", "key", "--length", "1K", "flipped"]) == plain[..CHUNK]);
+}
+
+#[test]
+fn verify_says_what_it_could_not_check() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    bench.ok(&["encrypt", "-k", "key", "in"]);
+    bench.ok(&["keygen", "-o", "other"]);
+    bench.ok(&["encrypt", "-k", "other", "in", "-o", "b c.pld"]);
+    let run = bench.run(&["verify", "-k", "key", "missing", "b c.pld", "in.pld", "in"]);
+    assert_eq!(run.status.code(), Some(1), "the first failure: {run:?}");
+    let lines = "missing: FAILED open or read\nb c.pld: FAILED open or read\nin.pld: OK\n\
+                 in: FAILED\n";
+    assert_eq!(String::from_utf8(run.stdout).unwrap(), lines);
+    assert_eq!(run.stderr.matches("error: ").count(), 3, "{}", run.stderr);
+    let run = bench.run(&["verify", "-k", "key", "b c.pld"]);
+    assert_eq!(run.status.code(), Some(3), "{run:?}");
+    // Quietly, from standard input, and with a secret that is of no use for any file.
+    assert!(
+        bench.ok(&["verify", "-q", "-k", "key", "-k", "other", "in.pld", "b c.pld"]).is_empty()
+    );
+    let run = bench.run(&["verify", "-q", "-k", "key", "b c.pld", "in.pld"]);
+    assert_eq!(run.stdout, b"b c.pld: FAILED open or read\n");
+    for args in [&["verify", "-k", "key"][..], &["verify", "-k", "key", "-"]] {
+        let run = bench.run_with_input(args, &bench.read("in.pld"));
+        assert!(run.status.success() && run.stdout == b"-: OK\n", "{run:?}");
+    }
+    bench.fails(&["verify", "-k", "in", "in.pld", "in.pld"], 1, "not a Palladion key");
+    assert_eq!(bench.names(), ["b c.pld", "in", "in.pld", "key", "other"]);
+}
+
+#[test]
+fn info_without_a_key() {
+    let bench = Bench::new();
+    for (name, plain) in files(&bench) {
+        let text = String::from_utf8(bench.ok(&["info", &name])).unwrap();
+        let chunks = plain.len().div_ceil(CHUNK).max(1);
+        let expected = format!(
+            "file:        {name}\nversion:     1\nalgorithm:   AEGIS-256X2\nchunk size:  1024\n\
+             secret:      key\nsize:        {}\nchunks:      {chunks}\non disk:     {}\n\
+             verified:    nothing (no key given; see palladion verify)\n",
+            plain.len(),
+            bench.read(&name).len(),
+        );
+        assert_eq!(text, expected);
+    }
+    // A passphrase and its cost, in JSON.
+    let args = ["encrypt", "--passphrase-file", "-", "--kdf-memory", "1M", "-a", "AEGIS-128L"];
+    let args = [&args[..], &["1024", "-o", "a \"b\".pld"]].concat();
+    assert!(bench.run_with_input(&args, b"open sesame").status.success());
+    let json = String::from_utf8(bench.ok(&["info", "--json", "a \"b\".pld", "1.pld"])).unwrap();
+    let expected = concat!(
+        r#"{"file":"a \"b\".pld","version":1,"algorithm":"AEGIS-128L","chunk_size":1048576,"#,
+        r#""secrets":[{"kind":"passphrase","kdf":"Argon2id","memory":1048576,"passes":3,"#,
+        r#""lanes":4}],"size":1024,"chunks":1,"on_disk":1188,"verified":false}"#,
+        "\n",
+        r#"{"file":"1.pld","version":1,"algorithm":"AEGIS-256X2","chunk_size":1024,"#,
+        r#""secrets":[{"kind":"key"}],"size":1,"chunks":1,"on_disk":165,"verified":false}"#,
+        "\n",
+    );
+    assert_eq!(json, expected);
+    let text = String::from_utf8(bench.ok(&["info", "a \"b\".pld", "1.pld"])).unwrap();
+    let secret = "secret:      passphrase (Argon2id: memory 1 MiB, passes 3, lanes 4)\n";
+    assert!(text.contains(secret) && text.contains("verify)\n\nfile:        1.pld\n"), "{text}");
+
+    // From a pipe, whose length nobody knows.
+    let start = &bench.read("1024.pld")[..128];
+    let run = bench.run_with_input(&["info", "--json", "-"], start);
+    assert!(run.status.success(), "{run:?}");
+    let text = String::from_utf8(run.stdout).unwrap();
+    assert!(text.contains(r#""size":null,"chunks":null,"on_disk":null"#), "{text}");
+
+    // Lengths that no file has, and other files.
+    bench.write("bad", &bench.read("1025.pld")[..128 + CHUNK + 36 + 36]);
+    for (option, line) in [("-q", "size:        unknown\n"), ("--json", r#""size":null"#)] {
+        let run = bench.run(&["info", option, "bad", "1.pld"]);
+        let text = String::from_utf8(run.stdout).unwrap();
+        assert!(text.contains(line) && text.contains("1.pld"), "{text}");
+        assert_eq!(run.status.code(), Some(4));
+        assert!(run.stderr.contains("no file has 1224 bytes"), "{}", run.stderr);
+    }
+    bench.write("bad", &bench.read("1.pld")[..127]);
+    bench.fails(&["info", "bad"], 4, "it ends within the header, after 127 bytes");
+    bench.fails(&["info", "1"], 4, "not a Palladion file");
+    bench.fails(&["info", "missing"], 1, "cannot open");
+    assert_eq!(bench.run(&["info"]).status.code(), Some(2));
+}
+
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+#[test]
+fn failing_outputs() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    bench.ok(&["encrypt", "-k", "key", "in"]);
+    let redirections =
+        if cfg!(target_os = "linux") { &[">&-", ">/dev/full"][..] } else { &[">&-"] };
+    for command in ["cat -k key", "verify -k key in.pld", "info in.pld", "info --json in.pld"] {
+        for redirection in redirections {
+            let script = format!("\"$P\" {command} in.pld {redirection}");
+            let run = finish(bench.shell(&script).spawn().unwrap());
+            assert_eq!(run.status.code(), Some(1), "{script}: {run:?}");
+            assert_eq!(run.stderr.matches("error: ").count(), 1, "{script}: {run:?}");
+            assert!(run.stderr.contains("standard output"), "{script}: {run:?}");
+        }
+    }
+}
