@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests the command line on real files: empty, one byte, and larger than all its buffers together.
-# Also tests pipes, the default key and tar.
+# Also tests pipes, the default key and tar, and with strace what a part of a file costs.
 #
 #   scripts/test-cli.sh [PALLADION]
 #
@@ -65,6 +65,35 @@ chmod 644 other
 fails 1 "$palladion" encrypt -k other -o bad one
 [ ! -e bad ]
 [ -z "$(find . -name '.*' -type f)" ]
+
+# Parts, checks, and what is known without a key.
+chmod 600 other
+for part in "0 0" "0 1" "1048575 2" "50000000 3000000" "99999999 100"; do
+    read -r offset length <<<"$part"
+    "$palladion" cat -k key --offset "$offset" --length "$length" large.pld |
+        cmp - <(tail -c +$((offset + 1)) large | head -c "$length")
+done
+for file in empty one large; do "$palladion" cat -k key "$file.pld" | cmp - "$file"; done
+fails 2 "$palladion" cat -k key --offset 2 one.pld
+for file in cut changed longer; do
+    fails 4 "$palladion" verify -k key "$file"
+    fails 4 "$palladion" cat -k key -o bad "$file"
+done
+fails 3 "$palladion" cat -k other large.pld
+fails 3 "$palladion" verify -k other large.pld
+[ "$("$palladion" verify -k key empty.pld one.pld large.pld)" = "$(
+    printf '%s.pld: OK\n' empty one large)" ]
+[ "$("$palladion" info large.pld | awk '$1 == "size:" { print $2 }')" = 100000001 ]
+[ ! -e bad ]
+# 4 KiB from the middle: the header twice, the last chunk and two others.
+if type strace >/dev/null 2>&1; then
+    strace -f -o trace -e trace=read,pread64,readv,preadv,preadv2,mmap -y \
+        "$palladion" cat -k key --offset 52426752 --length 4K large.pld |
+        cmp - <(tail -c +52426753 large | head -c 4096)
+    read=$(grep 'large\.pld' trace | awk '{ sum += $NF } END { print sum }')
+    [ "$read" = $((2 * 128 + 385317 + 2 * (1048576 + 36))) ] ||
+        { echo "read $read bytes of large.pld" >&2; cat trace >&2; exit 1; }
+fi
 
 "$palladion" mac -k key empty one large >MACS
 "$palladion" mac -k key --check MACS >/dev/null

@@ -354,8 +354,8 @@ pub struct CatArgs {
 /// Prints what the headers of files say, without a key
 ///
 /// Reads only the header, and computes the size of the contents from that of the file. Without the
-/// key, nothing of it is verified: anyone who can write to the file can change it. To verify the
-/// whole file, use palladion verify.
+/// key, nothing of it is verified: anyone who can write to the file can change it, and a file that
+/// was cut off usually seems smaller. To verify the whole file, use palladion verify.
 ///
 /// With --json, each file is an object on a line of its own. Its names are those of the text, with
 /// underscores. All sizes are in bytes, and null if unknown. More names, and more kinds of secrets,
@@ -367,7 +367,7 @@ Examples:
   palladion info --json *.pld | jq -r 'select(.secrets[].kind == \"passphrase\") | .file'
 
 Exit status:
-  4  a file is incomplete or of another kind")]
+  4  a header is damaged or incomplete, a file is of another kind, or no file has its length")]
 pub struct InfoArgs {
     /// Print an object in JSON for each file
     #[arg(long)]
