@@ -358,8 +358,8 @@ pub struct CatArgs {
 /// was cut off usually seems smaller. To verify the whole file, use palladion verify.
 ///
 /// With --json, each file is an object on a line of its own. Its names are those of the text, with
-/// underscores. All sizes are in bytes, and null if unknown. More names, and more kinds of secrets,
-/// may be added.
+/// underscores, and "secrets", a list of what opens the file. All sizes are in bytes, and null if
+/// unknown. More names, and more kinds of secrets, may be added.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

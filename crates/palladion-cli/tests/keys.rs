@@ -188,6 +188,13 @@ fn costs_of_a_passphrase() {
     let decrypt = run(&["decrypt", "-o", "-", "in.pld"]);
     let stderr = bench.fails(&decrypt, 1, "passes 17, at most 16 allowed");
     assert!(stderr.contains("--max-kdf-memory"), "{stderr}");
+    // Before anyone is asked for it, which would fail without a terminal.
+    for open in [&["decrypt", "-o", "-"][..], &["cat"], &["cat", "-p"]] {
+        bench.fails(&[open, &["in.pld"]].concat(), 1, "passes 17, at most 16 allowed");
+    }
+    let verified = bench.run(&["verify", "in.pld"]);
+    assert!(verified.stderr.contains("passes 17, at most 16 allowed"), "{verified:?}");
+    assert_eq!(verified.stdout, b"in.pld: FAILED open or read\n");
     assert_eq!(bench.ok(&[&decrypt[..], &["--max-kdf-memory", "5M"]].concat()), b"secret");
     bench.fails(&[&decrypt[..], &["--max-kdf-memory", "4M"]].concat(), 1, "times passes 17408");
     let args = ["encrypt", "-k", "key", "--kdf-passes", "4", "-o", "-", "in"];

@@ -75,7 +75,7 @@ fn every_command_waits() {
     let sealed = run(&bench, &["encrypt", "-k", "key"], &text);
     assert!(run(&bench, &["decrypt", "-k", "key"], &sealed) == text);
     assert_eq!(run(&bench, &["verify", "-k", "key"], &sealed), b"-: OK\n");
-    assert!(run(&bench, &["info", "-"], &sealed).starts_with(b"file:        -\n"));
+    assert!(run(&bench, &["info", "-"], &sealed[..128]).starts_with(b"file:        -\n"));
     bench.write("sealed", &sealed);
     assert!(run(&bench, &["cat", "-k", "key", "sealed"], b"") == text);
     let line = run(&bench, &["mac", "-k", "key"], &text);
