@@ -62,7 +62,7 @@ install cp311
 "$python" "$package/../../scripts/python-docstrings.py" --check
 if [ -n "${QUICK:-}" ]; then
     timeout 300 "$python" -X dev -m pytest -q -p no:cacheprovider \
-        tests/test_{vectors,cipher,files,failures,output,raf}.py
+        tests/test_{vectors,cipher,files,seek,failures,output,raf}.py
     exit
 fi
 timeout 600 "$python" -X dev -m pytest -q -p no:cacheprovider tests

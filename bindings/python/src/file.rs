@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use palladion_file::sans_io::Layout;
 use palladion_file::{
-    ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, KdfLimits, KdfParams,
+    ChunkSize, Decryptor, EncryptWriter, Encryptor, Error, Info, KdfLimits, KdfParams,
     KeyFileError, MasterKey, Passphrase, Secret, open_to_others, output,
 };
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
@@ -19,7 +20,7 @@ use pyo3::types::{PyBytes, PyString};
 use zeroize::Zeroizing;
 
 use crate::algorithm::Name;
-use crate::buffer::{In, Out};
+use crate::buffer::In;
 use crate::error::error;
 use crate::home::Home;
 use crate::object;
@@ -28,11 +29,13 @@ use crate::storage::os_error;
 use crate::system::numbered;
 use crate::turns::Turns;
 
-/// Converts an error to one of the exceptions in `palladion/files.py`.
-pub fn file_error(py: Python<'_>, error: Error) -> PyErr {
+/// Converts an error to one of the exceptions in `palladion/files.py`. `name` is that of the
+/// encrypted file.
+pub fn file_error(py: Python<'_>, error: Error, name: Option<&Path>) -> PyErr {
     let (message, hint) = (error.to_string(), error.hint());
     let (class, chunk, offset) = match error {
-        Error::Read(error) | Error::Write(error) => return io_error(py, error),
+        Error::Read(error) => return io_error(py, error, name),
+        Error::Write(error) => return io_error(py, error, None),
         Error::NoRandomness(_) => return PyOSError::new_err(message),
         Error::EmptyPassphrase => {
             let hint = hint.unwrap_or_default();
@@ -56,30 +59,32 @@ pub fn file_error(py: Python<'_>, error: Error) -> PyErr {
         // Errors added later.
         _ => ("FileError", None, None),
     };
-    let make =
-        || py.import("palladion.files")?.getattr(class)?.call1((message, hint, chunk, offset));
+    let make = || {
+        let class = py.import("palladion.files")?.getattr(class)?;
+        class.call1((message, hint, chunk, offset, name.map(Path::as_os_str)))
+    };
     make().map_or_else(|error| error, PyErr::from_value)
 }
 
 /// Converts an I/O error to an exception. What a file object raised stays the same exception.
-fn io_error(py: Python<'_>, error: io::Error) -> PyErr {
+pub fn io_error(py: Python<'_>, error: io::Error, name: Option<&Path>) -> PyErr {
     match error.downcast::<PyErr>() {
         Ok(raised) => raised,
         Err(error) => match error.downcast::<Error>() {
-            Ok(error) => file_error(py, error),
-            Err(error) => os_error(py, &error, None),
+            Ok(error) => file_error(py, error, name),
+            Err(error) => os_error(py, &error, name),
         },
     }
 }
 
 /// The secret: either a key or a passphrase.
-enum Owned {
+pub enum Owned {
     Key(MasterKey),
     Passphrase(Passphrase),
 }
 
 impl Owned {
-    fn new(key: Option<In<'_, '_>>, passphrase: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
+    pub fn new(key: Option<In<'_, '_>>, passphrase: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
         match (key, passphrase) {
             (Some(key), None) => {
                 let bytes = <[u8; 32]>::try_from(key.bytes()).map_err(|_| {
@@ -96,7 +101,7 @@ impl Owned {
         }
     }
 
-    fn get(&self) -> Secret<'_> {
+    pub fn get(&self) -> Secret<'_> {
         match self {
             Self::Key(key) => key.into(),
             Self::Passphrase(passphrase) => passphrase.into(),
@@ -148,8 +153,18 @@ impl<'py> FromPyObject<'_, 'py> for Place {
     }
 }
 
+impl Place {
+    /// The name of the file, for errors, if it has one.
+    pub fn name(&self, py: Python<'_>) -> Option<PathBuf> {
+        match self {
+            Self::Path(path) => Some(path.clone()),
+            Self::Object(object) => object.bind(py).getattr("name").ok()?.extract().ok(),
+        }
+    }
+}
+
 /// A file object.
-struct Object {
+pub struct Object {
     object: Arc<Py<PyAny>>,
     /// The thread that uses it, if it is not the one that works.
     home: Option<Home>,
@@ -158,6 +173,11 @@ struct Object {
 impl Object {
     fn new(object: Py<PyAny>, home: Option<&Home>) -> Self {
         Self { object: Arc::new(object), home: home.cloned() }
+    }
+
+    /// An object that the thread that works uses itself.
+    pub fn here(object: Arc<Py<PyAny>>) -> Self {
+        Self { object, home: None }
     }
 
     fn call<T: Send + 'static>(
@@ -173,7 +193,7 @@ impl Object {
 }
 
 /// Reads from a file object.
-struct Reader(Object);
+pub struct Reader(pub Object);
 
 impl Read for Reader {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
@@ -218,7 +238,7 @@ impl Write for Writer {
 }
 
 /// Wraps an exception of Python in an `io::Error`, for code that handles those.
-fn raised(error: PyErr) -> io::Error {
+pub fn raised(error: PyErr) -> io::Error {
     io::Error::other(error)
 }
 
@@ -228,12 +248,14 @@ struct Run {
     cancel: AtomicBool,
     raised: Mutex<Option<PyErr>>,
     progress: Option<Arc<Py<PyAny>>>,
+    /// The name of the file that is read.
+    name: Option<PathBuf>,
 }
 
 impl Run {
-    fn new(home: &Home, progress: Option<Py<PyAny>>) -> Self {
+    fn new(home: &Home, progress: Option<Py<PyAny>>, name: Option<PathBuf>) -> Self {
         let (cancel, raised) = (AtomicBool::new(false), Mutex::new(None));
-        Self { home: home.clone(), cancel, raised, progress: progress.map(Arc::new) }
+        Self { home: home.clone(), cancel, raised, progress: progress.map(Arc::new), name }
     }
 
     /// Called after each chunk: reports progress, and checks for signals such as Ctrl-C if nobody
@@ -265,7 +287,8 @@ impl Run {
         if let Some(error) = self.raised.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
-        result.map(|summary| summary.bytes).map_err(|error| file_error(py, error))
+        let name = self.name.as_deref();
+        result.map(|summary| summary.bytes).map_err(|error| file_error(py, error, name))
     }
 }
 
@@ -307,6 +330,11 @@ fn only_one(alone: bool, threads: Option<NonZero<usize>>) -> Option<NonZero<usiz
     if alone { Some(NonZero::<usize>::MIN) } else { threads }
 }
 
+/// What a file may make us spend on its passphrase: the most memory in KiB, or the usual limits.
+pub fn kdf_limits(max_kdf_memory: Option<u32>) -> KdfLimits {
+    max_kdf_memory.map_or_else(KdfLimits::default, KdfLimits::with_memory)
+}
+
 /// Memory in KiB, passes, lanes.
 pub type Costs = (u32, u32, u32);
 
@@ -338,7 +366,7 @@ pub fn encrypt_file(
     let secret = Owned::new(key, passphrase)?;
     let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
     let (home, calls) = Home::new();
-    let run = Run::new(&home, progress);
+    let run = Run::new(&home, progress, source.name(py));
     // To change the thread for a small chunk takes longer than to encrypt it.
     let is_small = chunk_size.bytes() < SMALL && matches!(source, Place::Object(_));
     let alone = is_small && threads.is_none();
@@ -363,19 +391,21 @@ pub fn encrypt_file(
 }
 
 #[pyfunction]
-#[pyo3(signature = (source, target, *, key, passphrase, threads, progress))]
+#[pyo3(signature = (source, target, *, key, passphrase, max_kdf_memory, threads, progress))]
+#[allow(clippy::too_many_arguments)] // as above
 pub fn decrypt_file(
     py: Python<'_>,
     source: Place,
     target: Py<PyAny>,
     key: Option<In<'_, '_>>,
     passphrase: Option<Bound<'_, PyAny>>,
+    max_kdf_memory: Option<u32>,
     threads: Option<NonZero<usize>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
-    let secret = Owned::new(key, passphrase)?;
+    let (secret, limits) = (Owned::new(key, passphrase)?, kdf_limits(max_kdf_memory));
     let (home, calls) = Home::new();
-    let run = Run::new(&home, progress);
+    let run = Run::new(&home, progress, source.name(py));
     let (input, output) = (input(py, source, &home)?, self::target(py, target, &home)?);
     let result = home.work(
         py,
@@ -383,7 +413,7 @@ pub fn decrypt_file(
         false,
         |error| run.stop(error),
         |alone| {
-            let decryptor = Decryptor::new(secret.get()).kdf_limits(KdfLimits::default());
+            let decryptor = Decryptor::new(secret.get()).kdf_limits(limits);
             let decryptor = decryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
             match only_one(alone, threads) {
                 Some(threads) => decryptor.threads(threads),
@@ -395,7 +425,7 @@ pub fn decrypt_file(
     run.finish(py, result)
 }
 
-const AGAIN: &str = "an encrypted file was used again before an earlier call had ended";
+pub const AGAIN: &str = "an encrypted file was used again before an earlier call had ended";
 
 /// Encrypts what is written to it into a file object.
 #[pyclass(module = "palladion", frozen)]
@@ -431,7 +461,7 @@ impl FileWriter {
         let target = writer.object.object.clone();
         let writer =
             py.detach(|| EncryptWriter::with(secret.get(), algorithm.0, chunk_size, kdf, writer));
-        let writer = writer.map_err(|error| file_error(py, error))?;
+        let writer = writer.map_err(|error| file_error(py, error, None))?;
         Ok(Self { writer: Turns::new(Some(writer), AGAIN), target, position: AtomicU64::new(0) })
     }
 
@@ -446,7 +476,7 @@ impl FileWriter {
         let bytes = data.bytes();
         self.writer.with(py, |writer| {
             let writer = writer.as_mut().ok_or_else(closed)?;
-            py.detach(|| writer.write_all(bytes)).map_err(|error| io_error(py, error))?;
+            py.detach(|| writer.write_all(bytes)).map_err(|error| io_error(py, error, None))?;
             self.position.fetch_add(bytes.len() as u64, Ordering::Relaxed);
             Ok(bytes.len())
         })
@@ -459,7 +489,7 @@ impl FileWriter {
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         self.writer.with(py, |writer| {
             let writer = writer.as_mut().ok_or_else(closed)?;
-            py.detach(|| writer.flush()).map_err(|error| io_error(py, error))
+            py.detach(|| writer.flush()).map_err(|error| io_error(py, error, None))
         })
     }
 
@@ -467,7 +497,7 @@ impl FileWriter {
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         self.writer.with(py, |writer| {
             let writer = writer.take().ok_or_else(closed)?;
-            py.detach(|| writer.finish()).map(drop).map_err(|error| file_error(py, error))
+            py.detach(|| writer.finish()).map(drop).map_err(|error| file_error(py, error, None))
         })
     }
 
@@ -478,57 +508,25 @@ impl FileWriter {
     }
 }
 
-/// Decrypts a file object as it is read.
-#[pyclass(module = "palladion", frozen)]
-pub struct FileReader {
-    reader: Turns<DecryptReader<Reader>>,
-    /// The reference in the reader, for the garbage collector.
-    source: Arc<Py<PyAny>>,
-    /// Bytes read so far.
-    position: AtomicU64,
-}
-
-#[pymethods]
-impl FileReader {
-    #[new]
-    #[pyo3(signature = (source, *, key, passphrase))]
-    fn new(
-        py: Python<'_>,
-        source: Py<PyAny>,
-        key: Option<In<'_, '_>>,
-        passphrase: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        let (secret, reader) = (Owned::new(key, passphrase)?, Reader(Object::new(source, None)));
-        let source = reader.0.object.clone();
-        let reader = py.detach(|| DecryptReader::new(secret.get(), reader));
-        let reader = reader.map_err(|error| file_error(py, error))?;
-        Ok(Self { reader: Turns::new(reader, AGAIN), source, position: AtomicU64::new(0) })
-    }
-
-    /// As in [`FileWriter`].
-    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        visit.call(&*self.source)
-    }
-
-    fn readinto(&self, py: Python<'_>, mut buffer: Out<'_>) -> PyResult<usize> {
-        let bytes = buffer.bytes();
-        self.reader.with(py, |reader| {
-            let read = py.detach(|| reader.read(bytes)).map_err(|error| io_error(py, error))?;
-            self.position.fetch_add(read as u64, Ordering::Relaxed);
-            Ok(read)
-        })
-    }
-
-    fn tell(&self) -> u64 {
-        self.position.load(Ordering::Relaxed)
-    }
-}
-
 /// Whether a file that starts with these bytes needs a passphrase rather than a key. 128 bytes are
 /// enough.
 #[pyfunction]
 pub fn needs_passphrase(py: Python<'_>, beginning: In<'_, '_>) -> PyResult<bool> {
-    palladion_file::needs_passphrase(beginning.bytes()).map_err(|error| file_error(py, error))
+    palladion_file::needs_passphrase(beginning.bytes()).map_err(|error| file_error(py, error, None))
+}
+
+/// The size of the chunks of a file that starts with these 128 bytes.
+#[pyfunction]
+pub fn chunk_size_of(py: Python<'_>, beginning: In<'_, '_>) -> PyResult<usize> {
+    let info = Info::from_start(beginning.bytes()).map_err(|error| file_error(py, error, None))?;
+    Ok(info.chunk_size.bytes())
+}
+
+/// The length of the plaintext of a file of `file_len` bytes. None if no file has this length.
+#[pyfunction]
+pub fn plaintext_size(chunk_size: usize, file_len: u64) -> PyResult<Option<u64>> {
+    let layout = Layout::of_file(self::chunk_size(chunk_size)?, file_len);
+    Ok(layout.map(|layout| layout.plaintext_len()))
 }
 
 /// The longest key file, in bytes. A longer file is something else.

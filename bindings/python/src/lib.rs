@@ -21,6 +21,7 @@ mod output;
 #[allow(unsafe_code)]
 mod pieces;
 mod raf;
+mod reader;
 mod storage;
 mod system;
 mod turns;
@@ -42,8 +43,8 @@ mod _native {
     use super::error::{PalladionError, VerificationError};
     #[pymodule_export]
     use super::file::{
-        FileReader, FileWriter, decrypt_file, encrypt_file, format_key_file, load_key,
-        needs_passphrase,
+        FileWriter, chunk_size_of, decrypt_file, encrypt_file, format_key_file, load_key,
+        needs_passphrase, plaintext_size,
     };
     #[pymodule_export]
     use super::mac::{Mac, mac};
@@ -55,6 +56,8 @@ mod _native {
     use super::pieces::{Decryptor, Encryptor, KeyStream, UnverifiedDecryptor};
     #[pymodule_export]
     use super::raf::{Raf, raf_derive_master_key, raf_probe};
+    #[pymodule_export]
+    use super::reader::FileReader;
 
     /// The version of the package, the same as that of the project.
     #[pymodule_export]

@@ -210,7 +210,7 @@ impl Raf {
         System::<Hash>::default().random(&mut id).map_err(Error::NoRandomness).or_raise_in(py)?;
         let options = Options::default().algorithm(algorithm.0).chunk_size(chunk_size).file_id(id);
         if matches!(&secret.kind, Kind::Passphrase(passphrase) if passphrase.is_empty()) {
-            return Err(file_error(py, palladion_file::Error::EmptyPassphrase));
+            return Err(file_error(py, palladion_file::Error::EmptyPassphrase, None));
         }
         let key = secret.master_key(py, algorithm.0, &id)?;
         let tree = Wanted::new(merkle, max_chunks, 0)?.map(|wanted| py.detach(|| wanted.tree()));

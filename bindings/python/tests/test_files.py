@@ -76,7 +76,7 @@ def test_pieces(tmp_path: pathlib.Path) -> None:
             assert file.write(content[start : start + 777]) == len(content[start : start + 777])
         assert not path.exists()
     with files.open(path, "rb", key=KEY) as file:
-        assert file.readable() and not file.seekable() and not file.writable()
+        assert file.readable() and file.seekable() and not file.writable()
         assert file.read(10) == content[:10]
         assert b"".join(iter(lambda: file.read(999), b"")) == content[10:]
     with pytest.raises(ValueError, match="closed"):
@@ -113,9 +113,7 @@ def test_names_modes_and_positions(tmp_path: pathlib.Path) -> None:
         for size in (0, 10, 5000, 2_500_000, -1):
             start = file.tell()
             assert file.read(size) == content[start : file.tell()]
-        assert file.tell() == len(content) and not file.seekable()
-        with pytest.raises(io.UnsupportedOperation):
-            file.seek(0)
+        assert file.tell() == len(content)
     with pytest.raises(ValueError, match="closed"):
         file.tell()
     # A file object's name is that of the one below, if there is one.
@@ -238,6 +236,61 @@ def test_what_another_version_may_have_made() -> None:
         with pytest.raises(files.TooCostlyError, match=message) as raised:
             opened(changed(made, (10, b"\x01"), (48, costs)), key=None, passphrase="x")
         assert raised.value.hint and "hostile" in raised.value.hint, raised.value.hint
+
+
+def test_costs_that_the_caller_allows(tmp_path: pathlib.Path) -> None:
+    """Like --max-kdf-memory of the command: any costs, with the work of four passes."""
+    path, back = tmp_path / "file", tmp_path / "back"
+    secret: dict[str, Any] = {"passphrase": "x"}
+    path.write_bytes(sealed(b"text", key=None, kdf=(64, 17, 1), **secret))
+
+    def read(limit: int | None) -> None:
+        secret["max_kdf_memory"] = limit
+        with files.open(path, **secret) as file:
+            assert file.read() == b"text"
+        with files.DecryptReader(io.BytesIO(path.read_bytes()), **secret) as file:
+            assert file.read() == b"text"
+        assert files.decrypt_file(path, back, overwrite=True, **secret) == 4
+
+    for limit in (None, 63, 271):
+        for work in (read, lambda limit: files.decrypt_file(path, back, **secret)):
+            with pytest.raises(files.TooCostlyError):
+                work(limit)
+    read(272)  # 64 * 17 = 272 * 4
+    for wrong in (-1, 1 << 32):
+        with pytest.raises(OverflowError):
+            read(wrong)
+
+
+def test_errors_name_the_file(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "some file"
+    content = bytearray(sealed(text(3000), chunk_size=1024))
+    content[1500] ^= 1
+    path.write_bytes(content)
+    with open(path, "rb") as below:
+        for work in (
+            lambda: files.open(path, key=KEY).read(),
+            lambda: files.open(os.fsencode(path), key=KEY).read(),
+            lambda: files.open(below, key=KEY).read(),
+            lambda: files.open(path, key=bytes(32)),
+            lambda: files.decrypt_file(path, io.BytesIO(), key=KEY),
+            lambda: files.decrypt_file(below, io.BytesIO(), key=KEY),
+        ):
+            below.seek(0)
+            with pytest.raises(files.FileError, match="some file") as raised:
+                work()
+            assert raised.value.filename == str(path)
+    with pytest.raises(files.FileError) as raised:
+        opened(bytes(content))
+    assert raised.value.filename is None and str(raised.value).endswith(")")
+    for missing in (
+        lambda: files.open(tmp_path / "none", key=KEY),
+        lambda: files.DecryptReader(tmp_path / "none", key=KEY),
+        lambda: files.open(tmp_path, key=KEY),
+    ):
+        with pytest.raises(OSError) as failed:
+            missing()
+        assert failed.value.filename in (str(tmp_path / "none"), str(tmp_path))
 
 
 @pytest.mark.skipif(

@@ -211,12 +211,7 @@ pub struct RingArgs {
 impl RingArgs {
     /// Returns what a file may make us spend on its passphrase.
     pub fn kdf_limits(&self) -> KdfLimits {
-        self.max_kdf_memory.map_or_else(KdfLimits::default, |memory_kib| KdfLimits {
-            memory_kib,
-            passes: u32::MAX,
-            lanes: u32::MAX,
-            work_kib: memory_kib.saturating_mul(4),
-        })
+        self.max_kdf_memory.map_or_else(KdfLimits::default, KdfLimits::with_memory)
     }
 
     /// Empty means the default key file, or a passphrase to ask for.

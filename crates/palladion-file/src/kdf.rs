@@ -113,6 +113,14 @@ impl Default for KdfLimits {
 }
 
 impl KdfLimits {
+    /// Limits for a machine that can spare so much memory: any number of passes and lanes, with at
+    /// most the work of four passes over that memory.
+    #[must_use]
+    pub const fn with_memory(memory_kib: u32) -> Self {
+        let work_kib = memory_kib.saturating_mul(4);
+        Self { memory_kib, passes: u32::MAX, lanes: u32::MAX, work_kib }
+    }
+
     /// Checks the cost of a file, for example before a user is asked for its passphrase. Decryption
     /// does that by itself.
     ///

@@ -153,6 +153,22 @@ impl<S: ReadAt> SeekReader<S> {
     pub fn get_ref(&self) -> &S {
         &self.shared.source
     }
+
+    /// The bytes of the source that [`read_at`](Self::read_at) needs next for a range of the
+    /// plaintext: whole chunks, without the first one if it is kept. A source that takes long to
+    /// answer can fetch them in one go.
+    #[must_use]
+    pub fn fetch(&self, plaintext: Range<u64>) -> Range<u64> {
+        let mut chunks = self.shared.layout.chunks_of(plaintext.clone());
+        let first = self.shared.layout.plaintext(chunks.start);
+        // A whole chunk is decrypted into the caller's buffer even if it is kept.
+        let is_part = plaintext.start > first.start || plaintext.end < first.end;
+        let is_kept = |opened: &Opened| opened.chunk == Some(chunks.start);
+        if !chunks.is_empty() && is_part && self.shared.kept().iter().any(is_kept) {
+            chunks.start += 1;
+        }
+        self.shared.layout.sealed(chunks)
+    }
 }
 
 impl<S: ReadAt + Send + Sync> SeekReader<S> {

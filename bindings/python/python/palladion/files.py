@@ -15,10 +15,12 @@ The secret is one of three: ``key``, 32 random bytes from :func:`palladion.gener
 ``key_file``, the path of a key file made by :func:`save_key` or ``palladion keygen``; or
 ``passphrase``, str or bytes, which is stretched with Argon2id.
 
-Decryption returns verified data only. If it fails in the middle, what it returned before is a
-correct beginning of the original. A wrong key, a damaged file, a truncated file and data after the
-end raise distinct errors, whose ``hint`` says what to do. The repository's ``docs/file-format.md``
-describes the format.
+Decryption returns verified data only. A wrong key, a damaged file, a truncated file and data after
+the end raise distinct errors, whose ``hint`` says what to do. A file that can seek is checked for
+its end when it is opened, so a truncated or extended one is an error at once; a damaged chunk
+spoils the reads that touch it and no others. What cannot seek, such as a pipe, is read front to
+back: what was returned before an error is a correct beginning of the original. The repository's
+``docs/file-format.md`` describes the format.
 
 A target given as a path is written under a temporary name in the same directory and renamed once it
 is complete; a replaced file keeps its permissions. Devices and FIFOs are written directly, and
@@ -80,18 +82,23 @@ class FileError(PalladionError):
         hint: str | None = None,
         chunk: int | None = None,
         offset: int | None = None,
+        filename: str | None = None,
     ) -> None:
-        super().__init__(message, hint, chunk, offset)
+        super().__init__(message, hint, chunk, offset, filename)
         #: What the error means, or what to do about it.
         self.hint = hint
         #: The chunk with the error, counted from 0.
         self.chunk = chunk
         #: The offset of the error in the file, in bytes.
         self.offset = offset
+        #: The name of the file, if it has one.
+        self.filename = filename
 
     def __str__(self) -> str:
         message = str(self.args[0])
-        return f"{message} ({self.hint})" if self.hint else message
+        if self.hint:
+            message = f"{message} ({self.hint})"
+        return f"{message}: {self.filename!r}" if self.filename else message
 
 
 class NotPalladionError(FileError):
@@ -194,6 +201,7 @@ def decrypt_file(
     key: Buffer | None = None,
     key_file: Path | None = None,
     passphrase: str | Buffer | None = None,
+    max_kdf_memory: int | None = None,
     threads: int | None = None,
     overwrite: bool = False,
     progress: Callable[[int], object] | None = None,
@@ -203,12 +211,22 @@ def decrypt_file(
     Raises one of the errors of this module if it cannot be decrypted. In that case a target given
     as a path does not appear; a target given as a file object may hold a correct beginning of the
     original.
+
+    The cost of a passphrase is in the file, which may come from an enemy. ``max_kdf_memory`` is the
+    most KiB of memory for it, with at most the work of four passes over that (by default 1048576,
+    and at most 16 passes). Files that ask for more raise :class:`TooCostlyError`.
     """
     key = _key(key, key_file, passphrase)
 
     def run(source: Any, target: Any) -> int:
         return _native.decrypt_file(
-            source, target, key=key, passphrase=passphrase, threads=threads, progress=progress
+            source,
+            target,
+            key=key,
+            passphrase=passphrase,
+            max_kdf_memory=max_kdf_memory,
+            threads=threads,
+            progress=progress,
         )
 
     return _to(source, target, key_file, overwrite, threads, run)
@@ -322,41 +340,101 @@ class EncryptWriter(_output.Layer):
 
 
 class DecryptReader(_output.Layer):
-    """A binary file object that decrypts another one, front to back. It returns verified bytes
-    only.
+    """A raw binary file object that decrypts a file. It returns verified bytes only.
 
-    Read to the end to learn whether the file is complete. The underlying file object is not closed.
+    ``source`` is a path or a binary file object, whose encrypted part begins at its position. If it
+    can seek, so can this one, and any part is read without decrypting the rest. Opening it reads
+    the header and the last chunk, and raises an error if the file was cut or extended. From a path,
+    long reads use all cores. Otherwise, as from a pipe, it reads front to back: read to the end to
+    learn whether the file is complete.
+
+    Threads can share it. Their calls take turns, except :meth:`pread` of a path. A file object is
+    used by the calling thread alone, which moves its position, and is not closed.
     """
+
+    #: The file that was opened here, if the path is not that of a regular file.
+    _owned: BinaryIO | None = None
 
     def __init__(
         self,
-        source: BinaryIO,
+        source: Path | BinaryIO,
         *,
         key: Buffer | None = None,
         key_file: Path | None = None,
         passphrase: str | Buffer | None = None,
+        max_kdf_memory: int | None = None,
     ) -> None:
         key = _key(key, key_file, passphrase)
-        native = _native.FileReader(source, key=key, passphrase=passphrase)
-        super().__init__(source, native)
+        place: Any = source
+        with contextlib.ExitStack() as stack:
+            if _output.is_path(source):
+                place = os.fsdecode(cast("str", source))
+                if not stat.S_ISREG(os.stat(place).st_mode):
+                    # Opening a FIFO waits for its writer. Python's function stops at Ctrl-C.
+                    place = self._owned = stack.enter_context(_output.open_input(place))
+            native = _native.FileReader(
+                place, key=key, passphrase=passphrase, max_kdf_memory=max_kdf_memory
+            )
+            super().__init__(place, native)
+            stack.pop_all()
+        if _output.is_path(source):
+            self.name = source
 
     def readable(self) -> bool:
         """Yes."""
         return True
 
+    def seekable(self) -> bool:
+        """Whether the file below can seek."""
+        return self._open().size is not None
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Moves the position, which may be past the end."""
+        if not self.seekable():
+            return super().seek(offset, whence)  # raises io.UnsupportedOperation
+        return self._open().seek(offset, whence)
+
     def readinto(self, buffer: Any) -> int:
         """Reads up to ``len(buffer)`` bytes into a buffer; returns their number, 0 at the end."""
-        if self.closed:
+        return self._open().readinto(buffer)
+
+    def readall(self) -> bytes:
+        """Reads everything to the end."""
+        return self._open().readall() if self.seekable() else cast(bytes, super().readall())
+
+    def pread(self, size: int, offset: int) -> bytes:
+        """Reads up to ``size`` bytes at ``offset``, without moving the position.
+
+        Fewer come only at the end of the file. Needs a file that can seek.
+        """
+        if not self.seekable():
+            raise io.UnsupportedOperation("pread: the file cannot seek")
+        for what, number in (("size", size), ("offset", offset)):
+            if number < 0:
+                raise ValueError(f"{what} must not be negative, but is {number}")
+        return self._open().pread(size, offset)
+
+    def close(self) -> None:
+        """Closes it and wipes its key from memory."""
+        self._native = None
+        try:
+            super().close()
+        finally:
+            if self._owned is not None:
+                self._owned.close()
+
+    def _open(self) -> _native.FileReader:
+        native: _native.FileReader | None = self._native
+        if native is None:
             raise ValueError("I/O operation on closed file")
-        return cast(int, self._native.readinto(buffer))
+        return native
 
 
-class _Closing(io.BufferedReader):
-    """A buffered reader that also closes the encrypted file."""
+class _Reader(io.BufferedReader):
+    """A buffered reader. Its buffer is small: what a reader has decrypted, it keeps itself."""
 
-    def __init__(self, raw: DecryptReader, beneath: BinaryIO | None) -> None:
-        super().__init__(raw, _DEFAULT_CHUNK_SIZE)
-        self._beneath = beneath
+    def __init__(self, raw: DecryptReader) -> None:
+        super().__init__(raw, 64 << 10 if raw.seekable() else _DEFAULT_CHUNK_SIZE)
 
     def readinto(self, buffer: Any) -> int:
         _native.check_buffer(buffer)  # io would overwrite addresses of objects
@@ -365,13 +443,6 @@ class _Closing(io.BufferedReader):
     def readinto1(self, buffer: Any) -> int:
         _native.check_buffer(buffer)
         return super().readinto1(buffer)
-
-    def close(self) -> None:
-        try:
-            super().close()
-        finally:
-            if self._beneath is not None:
-                self._beneath.close()
 
 
 def _warn(message: str, source: object) -> None:
@@ -441,7 +512,7 @@ class _Appearing(io.BufferedWriter):
 class _Text(io.TextIOWrapper):
     """A text layer that ends like the binary file below it."""
 
-    def __init__(self, below: _Closing | _Appearing, *options: Any) -> None:
+    def __init__(self, below: _Reader | _Appearing, *options: Any) -> None:
         try:
             super().__init__(cast(BinaryIO, below), *options)
         except BaseException as error:
@@ -481,6 +552,7 @@ def open(
     key: Buffer | None = ...,
     key_file: Path | None = ...,
     passphrase: str | Buffer | None = ...,
+    max_kdf_memory: int | None = ...,
     algorithm: str = ...,
     chunk_size: int = ...,
     kdf: tuple[int, int, int] | None = ...,
@@ -496,6 +568,7 @@ def open(
     key: Buffer | None = ...,
     key_file: Path | None = ...,
     passphrase: str | Buffer | None = ...,
+    max_kdf_memory: int | None = ...,
     algorithm: str = ...,
     chunk_size: int = ...,
     kdf: tuple[int, int, int] | None = ...,
@@ -508,6 +581,7 @@ def open(
     key: Buffer | None = ...,
     key_file: Path | None = ...,
     passphrase: str | Buffer | None = ...,
+    max_kdf_memory: int | None = ...,
     algorithm: str = ...,
     chunk_size: int = ...,
     kdf: tuple[int, int, int] | None = ...,
@@ -522,6 +596,7 @@ def open(
     key: Buffer | None = None,
     key_file: Path | None = None,
     passphrase: str | Buffer | None = None,
+    max_kdf_memory: int | None = None,
     algorithm: str = "AEGIS-256X2",
     chunk_size: int = _DEFAULT_CHUNK_SIZE,
     kdf: tuple[int, int, int] | None = None,
@@ -533,7 +608,10 @@ def open(
 
     ``mode`` is ``"rb"`` to read, ``"wb"`` to write a new file, or ``"xb"`` to write a file that
     must not exist yet; with ``t`` instead of ``b`` for text. ``file`` is a path or a binary file
-    object. The result has ``name``, ``mode`` and, if binary, ``tell()``, but cannot seek.
+    object. The result has ``name``, ``mode`` and, if binary, ``tell()``. If it is read from a
+    regular file or a file object that can seek, it can seek too, and its beginning and its end are
+    checked at once: see :class:`DecryptReader`. :func:`decrypt_file` describes ``max_kdf_memory``,
+    :func:`encrypt_file` the options of a new file.
 
     A written file appears once it is closed, or at the end of ``with``. If an exception leaves the
     ``with`` block, or the file is collected or left open, it does not appear, and an existing file
@@ -549,13 +627,11 @@ def open(
     binary: io.BufferedReader | io.BufferedWriter
     with contextlib.ExitStack() as stack:
         if kind == "r":
-            beneath = cast(BinaryIO, file)
-            if _output.is_path(file):
-                beneath = stack.enter_context(_output.open_input(file))
             raw: _output.Layer
-            raw = reader = DecryptReader(beneath, key=key, passphrase=passphrase)
-            binary = _Closing(reader, beneath if _output.is_path(file) else None)
-            stack.pop_all()
+            raw = reader = DecryptReader(
+                file, key=key, passphrase=passphrase, max_kdf_memory=max_kdf_memory
+            )
+            binary = _Reader(reader)
         else:
             target = cast(BinaryIO, file)
             if _output.is_path(file):
