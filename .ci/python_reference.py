@@ -12,6 +12,7 @@ MODULES = {
     "palladion.files": ["files.py"],
     "palladion.raf": ["raf.py"],
     "palladion.columns": ["columns.py"],
+    "palladion.fsspec": ["fsspec.py"],
 }
 
 

@@ -5,7 +5,7 @@
 #   scripts/test-python.sh [--no-spark]
 #
 # WHEELS="py311" (or py39) makes and tests one of them. QUICK=1 makes the first, runs the tests that
-# need no other library, and leaves the types out.
+# need no other library, and leaves the types out. S3=1 tests with a server of S3 too.
 #
 # Needs: python3 with venv (3.11 or later, so that both wheels can be tested), Rust; Java for Spark.
 set -euo pipefail
@@ -17,7 +17,8 @@ mkdir -p "$work"
 spark=(pyspark)
 [ "${1:-}" != --no-spark ] || spark=()
 compared=(numpy pyarrow polars cryptography pyaegis==0.3.1 mypy pyright 'pandas>=3' pandas-stubs \
-    "${spark[@]}")
+    'fsspec>=2025.10' 'dask[dataframe]' duckdb pillow "${spark[@]}")
+[ -z "${S3:-}" ] || compared+=(s3fs 'moto[server]')
 [ -z "${QUICK:-}" ] || compared=() WHEELS=py311
 
 python=$work/venv/bin/python
@@ -66,6 +67,8 @@ if [ -n "${QUICK:-}" ]; then
     exit
 fi
 timeout 600 "$python" -X dev -m pytest -q -p no:cacheprovider tests
+[ -z "${S3:-}" ] || # without -X dev, in which aiohttp refuses what the server answers
+    timeout 100 "$python" -m pytest -q -p no:cacheprovider tests/test_fsspec.py -k s3
 (cd "$(mktemp -d)" && timeout 100 "$python" -m pytest -q -p no:cacheprovider \
     --doctest-glob=README.md "$work/run/README.md")
 timeout 100 "$python" -m pytest -q -p no:cacheprovider --doctest-modules --pyargs palladion

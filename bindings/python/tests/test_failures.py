@@ -6,6 +6,7 @@ import copy
 import errno
 import gc
 import importlib
+import importlib.util
 import inspect
 import io
 import multiprocessing
@@ -918,6 +919,8 @@ def test_forked_without_threads() -> None:
 
 def all_exceptions() -> list[type[BaseException]]:
     names = [info.name for info in pkgutil.walk_packages(palladion.__path__, "palladion.")]
+    if importlib.util.find_spec("fsspec") is None:
+        names.remove("palladion.fsspec")
     found: dict[type[BaseException], None] = {}
     for name in ["palladion", *names]:
         for value in vars(importlib.import_module(name)).values():

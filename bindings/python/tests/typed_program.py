@@ -39,7 +39,8 @@ def encrypted_files(key: bytes) -> str | None:
     try:
         with files.open("notes", "wt", passphrase="secret") as text:
             text.write(str(written))
-        with files.open("notes", key=files.load_key("my.key")) as file:
+        with files.open("notes", key=files.load_key("my.key"), max_kdf_memory=1 << 21) as file:
+            file.seek(3)
             return file.read().decode()
     except files.DamagedError as error:
         return error.hint
@@ -50,6 +51,11 @@ def arrays(cipher: palladion.Cipher, array: NDArray[np.uint8]) -> NDArray[np.uin
     files.save_key(b"my.key", array)
     raf.open("disk.raf", key=array).readinto(array)
     return cipher.open(array, into=array)
+
+
+def middle(path: str, key: bytes) -> bytes:
+    with files.DecryptReader(path, key=key) as reader:
+        return reader.pread(10, reader.seek(-10, 2))
 
 
 def any_mode(mode: str, path: bytes) -> tuple[str, int]:

@@ -14,10 +14,12 @@ calls.
 
 Other modules:
 
-- :mod:`palladion.files`: encrypted files of any size, as the command line makes them;
+- :mod:`palladion.files`: encrypted files of any size, as the command line makes them, which can be
+  read from the middle;
 - :mod:`palladion.raf`: encrypted files that can be read and changed at any offset;
 - :mod:`palladion.columns`: columns of Arrow, NumPy, pandas and Polars, each value encrypted
   separately;
+- :mod:`palladion.fsspec`: encrypted files by URL, for pandas, Dask and others;
 - :mod:`palladion.compat.pyaegis`: the interface of ``pyaegis``.
 """
 

@@ -400,7 +400,7 @@ class DecryptReader(_output.Layer):
 
     def readall(self) -> bytes:
         """Reads everything to the end."""
-        return self._open().readall() if self.seekable() else cast(bytes, super().readall())
+        return self._open().readall() if self.seekable() else super().readall()
 
     def pread(self, size: int, offset: int) -> bytes:
         """Reads up to ``size`` bytes at ``offset``, without moving the position.

@@ -32,10 +32,10 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from fsspec import AbstractFileSystem, filesystem
-from fsspec.implementations.chained import ChainedFileSystem
-from fsspec.implementations.local import LocalFileSystem
-from fsspec.spec import AbstractBufferedFile
+from fsspec import AbstractFileSystem, filesystem  # type: ignore[import-untyped]
+from fsspec.implementations.chained import ChainedFileSystem  # type: ignore[import-untyped]
+from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
+from fsspec.spec import AbstractBufferedFile  # type: ignore[import-untyped]
 
 from . import _native, _output, files
 
@@ -47,7 +47,7 @@ __all__ = ["PalladionFileSystem"]
 _DEFAULT_CHUNK_SIZE = 1 << 20
 
 
-class PalladionFileSystem(ChainedFileSystem):
+class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
     """A file system of fsspec that encrypts the files of another one.
 
     ``fs`` is that other one, or ``target_protocol`` and ``target_options`` say what it is, which
@@ -102,9 +102,11 @@ class PalladionFileSystem(ChainedFileSystem):
         self.fs = fs or filesystem(target_protocol, **(target_options or {}))
         self._secret_of_caller = (key, key_file, passphrase)
         self._max_kdf_memory = max_kdf_memory
-        self._new = {"algorithm": algorithm, "chunk_size": chunk_size, "kdf": kdf}
+        self._chunk_size = chunk_size
+        self._new: dict[str, Any] = {"algorithm": algorithm, "chunk_size": chunk_size, "kdf": kdf}
         _native.plaintext_size(chunk_size, 0)  # raises if it is no size of a chunk
-        self._strip_protocol = self._strip  # that of the class does not know what is below
+        # fsspec calls that of the class for URLs, which does not know what is below.
+        setattr(self, "_strip_protocol", self._strip)
 
     def _strip(self, path: Any) -> Any:
         return self.fs._strip_protocol(type(self)._strip_protocol(path))
@@ -116,7 +118,7 @@ class PalladionFileSystem(ChainedFileSystem):
     def to_dict(self, *, include_password: bool = True) -> dict[str, Any]:
         """Describes it for JSON, without a secret: one with a key or a passphrase is refused."""
         self._refuse_to_tell()
-        return super().to_dict(include_password=include_password)
+        return dict(super().to_dict(include_password=include_password))
 
     def _refuse_to_tell(self) -> None:
         key, _, passphrase = self._secret_of_caller
@@ -177,7 +179,7 @@ class PalladionFileSystem(ChainedFileSystem):
         if type(self.fs) is LocalFileSystem or not reader.seekable():
             return files._Reader(reader)
         cache_type = options.get("cache_type", "readahead")
-        return _Cached(self, path, reader, block_size, cache_type, cache_options)
+        return _File(self, path, reader, block_size, cache_type, cache_options)
 
     def cat_file(
         self, path: str, start: int | None = None, end: int | None = None, **options: Any
@@ -250,8 +252,8 @@ class PalladionFileSystem(ChainedFileSystem):
         """Replaces the length of a file by that of its plaintext."""
         if info.get("type") != "file" or info.get("size") is None:
             return info
-        chunk_size = chunk_size or self._new["chunk_size"]
-        return {**info, "size": _native.plaintext_size(chunk_size, info["size"])}
+        size = _native.plaintext_size(chunk_size or self._chunk_size, info["size"])
+        return {**info, "size": size}
 
     def info(self, path: str, **options: Any) -> dict[str, Any]:
         """Describes a file or directory. Raises an error for a file that is not encrypted."""
@@ -260,7 +262,7 @@ class PalladionFileSystem(ChainedFileSystem):
         if info["type"] != "file":
             return dict(info)
         try:
-            chunk_size = _native.chunk_size_of(self.fs.cat_file(path, 0, 128))
+            chunk_size = _native.chunk_size_of(self.fs.cat_file(path, start=0, end=128))
         except files.FileError as error:
             error.filename = path
             raise
@@ -280,20 +282,22 @@ class PalladionFileSystem(ChainedFileSystem):
         **options: Any,
     ) -> Any:
         """Lists the files in a directory and all below it."""
-        found = self.fs.find(self._strip(path), maxdepth, withdirs, detail=detail, **options)
+        found = self.fs.find(
+            self._strip(path), maxdepth=maxdepth, withdirs=withdirs, detail=detail, **options
+        )
         return {name: self._shown(each) for name, each in found.items()} if detail else found
 
     def exists(self, path: str, **options: Any) -> bool:
         """Whether there is a file or directory."""
-        return self.fs.exists(self._strip(path), **options)
+        return bool(self.fs.exists(self._strip(path), **options))
 
     def isdir(self, path: str) -> bool:
         """Whether it is a directory."""
-        return self.fs.isdir(self._strip(path))
+        return bool(self.fs.isdir(self._strip(path)))
 
     def isfile(self, path: str) -> bool:
         """Whether it is a file, encrypted or not."""
-        return self.fs.isfile(self._strip(path))
+        return bool(self.fs.isfile(self._strip(path)))
 
     def created(self, path: str) -> Any:
         """When it was created."""
@@ -316,11 +320,11 @@ class PalladionFileSystem(ChainedFileSystem):
 
     def mkdir(self, path: str, create_parents: bool = True, **options: Any) -> None:
         """Creates a directory."""
-        self.fs.mkdir(self._strip(path), create_parents, **options)
+        self.fs.mkdir(self._strip(path), create_parents=create_parents, **options)
 
     def makedirs(self, path: str, exist_ok: bool = False) -> None:
         """Creates a directory and those above it."""
-        self.fs.makedirs(self._strip(path), exist_ok)
+        self.fs.makedirs(self._strip(path), exist_ok=exist_ok)
 
     def rmdir(self, path: str) -> None:
         """Removes an empty directory."""
@@ -332,7 +336,7 @@ class PalladionFileSystem(ChainedFileSystem):
 
     def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:
         """Removes files, and directories if ``recursive``."""
-        self.fs.rm(self._strip(path), recursive, maxdepth)
+        self.fs.rm(self._strip(path), recursive=recursive, maxdepth=maxdepth)
 
     def cp_file(self, path1: str, path2: str, **options: Any) -> None:
         """Copies a file as it is, under the same key."""
@@ -376,12 +380,12 @@ class _Ranges:
         end = min(self._position + size, self._size)
         if self._position >= end:
             return b""
-        data: bytes = self._fs.cat_file(self.name, self._position, end)
+        data: bytes = self._fs.cat_file(self.name, start=self._position, end=end)
         self._position += len(data)
         return data
 
 
-class _Cached(AbstractBufferedFile):
+class _File(AbstractBufferedFile):  # type: ignore[misc]
     """Reads a file through a cache of fsspec, whose blocks are whole chunks."""
 
     def __init__(
@@ -409,7 +413,7 @@ class _Cached(AbstractBufferedFile):
         )
 
     def _fetch_range(self, start: int, end: int) -> bytes:
-        return self._reader.pread(end - start, start)
+        return self._reader.pread(max(0, end - start), start)
 
     def close(self) -> None:
         super().close()

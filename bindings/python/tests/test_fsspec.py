@@ -1,0 +1,621 @@
+"""Encrypted files by URL."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import json
+import os
+import pathlib
+import pickle
+import random
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import palladion
+import pytest
+from palladion import files
+
+fsspec = pytest.importorskip("fsspec", minversion="2025.10")
+from fsspec.implementations.local import LocalFileSystem  # noqa: E402
+from fsspec.implementations.memory import MemoryFileSystem  # noqa: E402
+from fsspec.spec import AbstractFileSystem  # noqa: E402
+from palladion.fsspec import PalladionFileSystem  # noqa: E402
+
+KEY = bytes(range(32))
+CHUNK = 1024
+EXAMPLE = pathlib.Path(__file__).parent.parent / "examples" / "dask_dataset.py"
+
+
+def text(size: int) -> bytes:
+    return palladion.KeyStream(bytes(32)).read(size)
+
+
+def sealed(content: bytes, chunk_size: int = CHUNK) -> bytes:
+    out = io.BytesIO()
+    files.encrypt_file(io.BytesIO(content), out, key=KEY, chunk_size=chunk_size)
+    return out.getvalue()
+
+
+def is_complete(content: bytes) -> bool:
+    try:
+        files.decrypt_file(io.BytesIO(content), io.BytesIO(), key=KEY)
+    except files.FileError:
+        return False
+    return True
+
+
+class Memory(MemoryFileSystem):
+    """A store of its own that counts what is read."""
+
+    cachable = False
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.store, self.pseudo_dirs, self.requests = {}, [""], []
+
+    def cat_file(  # with the order of s3fs
+        self, path: str, version_id: Any = None, start: Any = None, end: Any = None
+    ) -> bytes:
+        data: bytes = super().cat_file(path, start, end)
+        self.requests.append(len(data))
+        return data
+
+
+class Slow(AbstractFileSystem):
+    """A file system with nothing but open()."""
+
+    cachable = False
+    seeks = True
+
+    def __init__(self, **contents: bytes) -> None:
+        super().__init__()
+        self.contents, self.opened = contents, []
+
+    def info(self, path: str, **_: Any) -> dict[str, Any]:
+        return {"name": path, "type": "file", "size": len(self.contents[path])}
+
+    def _open(self, path: str, mode: str = "rb", **_: Any) -> Any:
+        file = io.BytesIO(self.contents[path])
+        if not self.seeks:
+            file.seekable = lambda: False  # type: ignore[method-assign]
+        self.opened.append(file)
+        return file
+
+
+@pytest.fixture(params=["file", "memory"])
+def place(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Iterator[tuple[Any, str]]:
+    """An encrypted file system, and a directory in it."""
+    if request.param == "file":
+        yield PalladionFileSystem(LocalFileSystem(), key=KEY, chunk_size=CHUNK), str(tmp_path)
+    else:
+        yield PalladionFileSystem(Memory(), key=KEY, chunk_size=CHUNK), "/some/where"
+
+
+def test_urls(tmp_path: pathlib.Path) -> None:
+    for url in (f"palladion::file://{tmp_path}/notes", "palladion::memory://notes"):
+        with fsspec.open(url, "wt", key=KEY, encoding="utf-8") as file:
+            file.write("Grüße\n")
+        with fsspec.open(url, "rt", key=KEY, encoding="utf-8") as file:
+            assert file.read() == "Grüße\n"
+        fs, path = fsspec.url_to_fs(url, key=KEY)
+        assert isinstance(fs, PalladionFileSystem) and path.endswith("/notes")
+        assert fs.cat(path) == fs.cat(url) == fs.cat(f"palladion://{path}") == "Grüße\n".encode()
+        assert fs.fs.cat(path)[1:4] == b"PLD"
+        assert fs.cat(fs.unstrip_protocol(path)) == "Grüße\n".encode()
+    assert os.listdir(tmp_path) == ["notes"]
+    # Options of the file system below.
+    with fsspec.open(
+        f"palladion::file://{tmp_path}/new/notes", "wb", key=KEY, file={"auto_mkdir": True}
+    ) as file:
+        file.write(b"text")
+    assert is_complete((tmp_path / "new" / "notes").read_bytes())
+    # Below a cache.
+    with fsspec.open(
+        f"simplecache::palladion::file://{tmp_path}/new/notes", palladion={"key": KEY}
+    ) as file:
+        assert file.read() == b"text"
+    with pytest.raises(ValueError, match="file system below"):
+        fsspec.open("palladion:///some/file", key=KEY)
+
+
+def test_what_is_there(place: tuple[Any, str]) -> None:
+    fs, folder = place
+    fs.makedirs(f"{folder}/sub", exist_ok=True)
+    sizes = {"a": 0, "b": 1, "c": CHUNK, "sub/d": 3 * CHUNK + 5}
+    for name, size in sizes.items():
+        fs.pipe_file(f"{folder}/{name}", text(size))
+    whole = {f"{folder}/{name}": size for name, size in sizes.items()}
+    assert {name: fs.size(name) for name in whole} == whole
+    assert {name: info["size"] for name, info in fs.find(folder, detail=True).items()} == whole
+    assert fs.find(folder) == fs.glob(f"{folder}/**") or set(whole) < set(fs.glob(f"{folder}/**"))
+    assert {each["name"]: each["size"] for each in fs.ls(folder) if each["type"] == "file"} == {
+        name: size for name, size in whole.items() if "sub" not in name
+    }
+    assert sorted(fs.ls(folder, detail=False)) == [f"{folder}/{n}" for n in ("a", "b", "c", "sub")]
+    assert fs.glob(f"{folder}/*/d") == [f"{folder}/sub/d"]
+    assert [sorted(names) for _, _, names in fs.walk(folder)] == [["a", "b", "c"], ["d"]]
+    assert fs.du(folder) == sum(sizes.values())
+    assert fs.isdir(folder) and fs.isfile(f"{folder}/a") and fs.exists(f"{folder}/sub/d")
+    assert not fs.exists(f"{folder}/none") and fs.info(folder)["type"] == "directory"
+    assert fs.modified(f"{folder}/a") and fs.created(f"{folder}/a")
+    with pytest.raises(FileNotFoundError):
+        fs.info(f"{folder}/none")
+    for work in (lambda: fs.open(f"{folder}/none"), lambda: fs.cat_file(f"{folder}/none")):
+        with pytest.raises(FileNotFoundError):
+            work()
+    with pytest.raises((IsADirectoryError, files.FileError)):
+        fs.open(folder)
+
+    fs.cp_file(f"{folder}/c", f"{folder}/copy")
+    fs.mv(f"{folder}/copy", f"{folder}/moved")
+    assert fs.cat_file(f"{folder}/moved") == text(CHUNK) and not fs.exists(f"{folder}/copy")
+    fs.touch(f"{folder}/empty")
+    assert fs.cat_file(f"{folder}/empty") == b""
+    fs.rm_file(f"{folder}/moved")
+    fs.rm(f"{folder}/sub", recursive=True)
+    assert {pathlib.Path(name).name for name in fs.find(folder)} == {"a", "b", "c", "empty"}
+
+    # Other sizes of chunks: only a header tells. A file that is not encrypted is an error.
+    fs.fs.pipe_file(f"{folder}/other", sealed(text(5000), 2048))
+    fs.fs.pipe_file(f"{folder}/plain", b"plain text")
+    assert fs.size(f"{folder}/other") == 5000
+    listed = {each["name"]: each["size"] for each in fs.ls(folder)}
+    assert listed[f"{folder}/plain"] is None and listed[f"{folder}/other"] != 5000
+    for work in (fs.info, fs.cat_file, fs.open):
+        with pytest.raises(files.NotPalladionError) as raised:
+            work(f"{folder}/plain")
+        assert raised.value.filename == f"{folder}/plain"
+
+
+def test_parts(place: tuple[Any, str]) -> None:
+    fs, folder = place
+    content, number = text(20 * CHUNK + 7), random.Random(41)
+    path, other = f"{folder}/file", f"{folder}/other"
+    fs.pipe({path: content, other: content[::-1]})
+    ends = [None, *(number.randrange(-len(content), len(content) + 10) for _ in range(12))]
+    for start in ends:
+        for end in ends:
+            assert fs.cat_file(path, start, end) == content[slice(start, end)]
+    starts = [number.randrange(len(content)) for _ in range(20)]
+    parts = fs.cat_ranges([path, other] * 10, starts, [start + 100 for start in starts])
+    assert parts == [
+        (content if n % 2 == 0 else content[::-1])[start : start + 100]
+        for n, start in enumerate(starts)
+    ]
+    assert fs.cat_ranges([path, f"{folder}/none"], 0, 5)[0] == content[:5]
+    assert isinstance(fs.cat_ranges([f"{folder}/none"], 0, 5)[0], FileNotFoundError)
+    with pytest.raises(FileNotFoundError):
+        fs.cat_ranges([f"{folder}/none"], 0, 5, on_error="raise")
+    with pytest.raises(ValueError, match="same length"):
+        fs.cat_ranges([path], [1, 2], [3])
+    assert fs.cat([path, other]) == {path: content, other: content[::-1]}
+    assert fs.head(path, 10) == content[:10] and fs.tail(path, 10) == content[-10:]
+
+
+@pytest.mark.parametrize(
+    "cache", ["readahead", "none", "bytes", "blockcache", "background", "first", "all", "mmap"]
+)
+def test_like_a_file_in_memory(cache: str) -> None:
+    fs = PalladionFileSystem(Memory(), key=KEY, chunk_size=CHUNK)
+    number = random.Random(41)
+    for size in (0, 1, CHUNK - 1, CHUNK, 3 * CHUNK, 50 * CHUNK + 7):
+        content = text(size)
+        fs.pipe_file("file", content)
+        with fs.open("file", cache_type=cache, block_size=3000) as file:
+            assert file.blocksize == 3 * CHUNK and file.size == size
+            for _ in range(100 if size else 3):
+                start, length = number.randrange(size + 1), number.randrange(1, 5 * CHUNK)
+                file.seek(start)
+                assert file.read(length) == content[start : start + length]
+            file.seek(0)
+            assert file.read() == content
+            file.seek(-min(size, 10), 2)
+            assert file.read() == content[-10:]
+
+
+def test_few_requests() -> None:
+    below, size = Memory(), 1 << 20
+    content = text(40 * size)
+    fs = PalladionFileSystem(below, key=KEY)
+    fs.pipe_file("file", content)
+    chunk = size + 36
+    with fs.open("file", cache_type="none") as file:
+        assert below.requests == [128, chunk]  # header and last chunk
+        for start, length, expected in (
+            (5 * size + 7, 4096, [chunk]),
+            (5 * size + 9000, 4096, []),
+            (8 * size - 100, 4096, [2 * chunk]),
+            (10 * size + 1, 3 * size, [4 * chunk]),
+            (13 * size + 1, 3 * size, [3 * chunk]),  # read on: one chunk is kept
+        ):
+            below.requests.clear()
+            file.seek(start)
+            assert file.read(length) == content[start : start + length]
+            assert below.requests == expected, start
+    with fs.open("file") as file:
+        below.requests.clear()
+        while file.read(100_000):
+            pass
+        # Read ahead, in requests of five blocks or more, and nothing twice.
+        assert sum(below.requests) <= 42 * chunk and len(below.requests) < 10
+    below.requests.clear()
+    assert fs.size("file") == len(content) and below.requests == [128]
+
+
+def test_file_systems_that_only_open() -> None:
+    content = text(5 * CHUNK)
+    below = Slow(file=sealed(content), cut=sealed(content)[:-1])
+    fs = PalladionFileSystem(below, key=KEY)
+    with fs.open("file") as file:
+        assert file.seek(CHUNK) == CHUNK and file.read(5) == content[CHUNK:][:5]
+    with pytest.raises(files.TruncatedError):
+        fs.open("cut")
+    below.seeks = False
+    with fs.open("file") as file:
+        assert not file.seekable() and file.read() == content
+    assert all(file.closed for file in below.opened)
+
+
+def test_threads() -> None:
+    fs = PalladionFileSystem(Memory(), key=KEY, chunk_size=CHUNK)
+    content = text(50 * CHUNK)
+    fs.pipe_file("file", content)
+    wrong: list[int] = []
+
+    def work(seed: int) -> None:
+        number = random.Random(seed)
+        for _ in range(50):
+            start = number.randrange(len(content))
+            if fs.cat_file("file", start, start + 3000) != content[start : start + 3000]:
+                wrong.append(start)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_damage() -> None:
+    below = Memory()
+    fs = PalladionFileSystem(below, key=KEY, chunk_size=CHUNK)
+    content = text(5 * CHUNK)
+    fs.pipe_file("file", content)
+    whole = below.cat_file("file")
+    below.pipe_file("file", whole[:2000] + bytes([whole[2000] ^ 1]) + whole[2001:])
+    with fs.open("file", cache_type="none") as file:
+        assert file.read(CHUNK) == content[:CHUNK]
+        with pytest.raises(files.DamagedError, match="file") as raised:
+            file.read(1)
+        assert raised.value.chunk == 1 and raised.value.filename == "/file"
+        file.seek(2 * CHUNK)
+        assert file.read() == content[2 * CHUNK :]
+    for cut in (10, 128, 128 + 2 * (CHUNK + 36), len(whole) - 1):
+        below.pipe_file("file", whole[:cut])
+        with pytest.raises(files.TruncatedError):
+            fs.open("file")
+    below.pipe_file("file", whole + b"more")
+    with pytest.raises(files.TrailingDataError):
+        fs.open("file")
+    below.pipe_file("file", whole)
+    with pytest.raises(files.WrongKeyError, match="file"):
+        PalladionFileSystem(below, key=bytes(32)).open("file")
+
+
+# Writing
+
+
+class Odd(Exception):
+    pass
+
+
+def test_what_raises_does_not_appear(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "file"
+    url = f"palladion::file://{path}"
+    fs = PalladionFileSystem(LocalFileSystem(), key=KEY)
+    for mode in ("wb", "wt"):
+        data: Any = "text" if mode == "wt" else b"text"
+        with pytest.raises(Odd), fs.open(str(path), "wb") as file:
+            file.write(b"text")
+            raise Odd
+        # fsspec closes the file without telling why.
+        with pytest.warns(RuntimeWarning, match="discarded.*file"), pytest.raises(Odd):
+            with fsspec.open(url, mode, key=KEY) as file:
+                file.write(data)
+                raise Odd
+        assert os.listdir(tmp_path) == []
+    with pytest.warns(RuntimeWarning, match="discarded"):
+        file = fs.open(str(path), "wb")
+        try:
+            raise Odd
+        except Odd:
+            file.close()
+    with pytest.warns(ResourceWarning, match="not closed"):
+        file = fs.open(str(path), "wb")
+        del file
+    assert os.listdir(tmp_path) == []
+    # An older exception does no harm.
+    try:
+        raise Odd
+    except Odd:
+        with fsspec.open(url, "wb", key=KEY) as file:
+            file.write(b"text")
+    assert fs.cat_file(str(path)) == b"text"
+    with pytest.raises(FileExistsError):
+        fs.open(str(path), "xb")
+    for wrong in ("ab", "r+b"):
+        with pytest.raises(ValueError, match="written once"):
+            fs.open(str(path), wrong)
+    # What cannot be discarded has no end.
+    below = Memory()
+    fs = PalladionFileSystem(below, key=KEY, chunk_size=CHUNK)
+    with pytest.raises(Odd), fs.open("file", "wb") as file:
+        file.write(text(5000))
+        raise Odd
+    assert not is_complete(below.cat_file("file"))
+    with pytest.raises(files.TruncatedError):
+        fs.open("file")
+
+
+def test_transactions(tmp_path: pathlib.Path) -> None:
+    fs = PalladionFileSystem(LocalFileSystem(), key=KEY)
+    with fs.transaction:
+        for name in ("one", "two"):
+            with fs.open(f"{tmp_path}/{name}", "wb") as file:
+                file.write(b"text")
+        assert os.listdir(tmp_path) == []
+    assert sorted(os.listdir(tmp_path)) == ["one", "two"]
+    assert fs.cat_file(f"{tmp_path}/two") == b"text"
+    with pytest.raises(Odd), fs.transaction:
+        with fs.open(f"{tmp_path}/three", "wb") as file:
+            file.write(b"text")
+        with fs.open(f"{tmp_path}/four", "wb") as file:
+            raise Odd
+    assert sorted(os.listdir(tmp_path)) == ["one", "two"]
+
+
+# Keys
+
+
+def test_key_files(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key_file = tmp_path / "my.key"
+    files.save_key(key_file, KEY)
+    monkeypatch.delenv("PALLADION_KEY_FILE", raising=False)
+    fs = PalladionFileSystem(Memory())
+    for empty in (False, True):
+        for work in (lambda: fs.open("file"), lambda: fs.open("file", "wb")):
+            with pytest.raises(ValueError, match="PALLADION_KEY_FILE"):
+                work()
+        if not empty:
+            monkeypatch.setenv("PALLADION_KEY_FILE", "")
+    monkeypatch.setenv("PALLADION_KEY_FILE", str(key_file))
+    fs.pipe_file("file", b"text")
+    for other in ({"key": KEY}, {"key_file": key_file}, {}):
+        assert PalladionFileSystem(fs.fs, **other).cat_file("file") == b"text"
+    monkeypatch.setenv("PALLADION_KEY_FILE", str(tmp_path / "none"))
+    assert PalladionFileSystem(fs.fs, key=KEY).cat_file("file") == b"text"
+    with pytest.raises(FileNotFoundError):
+        fs.open("file")
+    secret = PalladionFileSystem(fs.fs, passphrase="x", kdf=(64, 17, 1), max_kdf_memory=272)
+    secret.pipe_file("secret", b"text")
+    assert secret.cat_file("secret") == b"text"
+    with pytest.raises(files.TooCostlyError):
+        PalladionFileSystem(fs.fs, passphrase="x").open("secret")
+    with pytest.raises(files.NeedsPassphraseError):
+        PalladionFileSystem(fs.fs, key=KEY).open("secret")
+    with pytest.raises(TypeError, match="pass one of"):
+        PalladionFileSystem(fs.fs, key=KEY, passphrase="x")
+    with pytest.raises(ValueError, match="power of two"):
+        PalladionFileSystem(fs.fs, key=KEY, chunk_size=1000)
+    local = PalladionFileSystem(LocalFileSystem(), key_file=key_file)
+    with pytest.raises(ValueError, match="same file"):
+        local.open(str(key_file), "wb")
+
+
+def test_keys_do_not_travel(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key_file, target = tmp_path / "my.key", {"target_protocol": "file"}
+    files.save_key(key_file, KEY)
+    for secret in ({"key": KEY}, {"passphrase": "correct horse"}):
+        fs = fsspec.filesystem("palladion", **target, **secret)
+        for work in (lambda: pickle.dumps(fs), fs.to_json, fs.to_dict):
+            with pytest.raises(TypeError, match="PALLADION_KEY_FILE"):
+                work()
+        assert fs.storage_options == target
+        # Nothing that fsspec derives from the options depends on the secret.
+        assert fs._fs_token == fsspec.filesystem("palladion", **target, key=bytes(32))._fs_token
+        assert fsspec.filesystem("palladion", **target, **secret) is not fs
+        for seen in (repr(fs), repr(vars(type(fs)))):
+            assert "horse" not in seen and repr(KEY) not in seen
+    path = str(tmp_path / "file")
+    for secret in ({"key_file": str(key_file)}, {}):
+        monkeypatch.setenv("PALLADION_KEY_FILE", str(key_file))
+        fs = fsspec.filesystem("palladion", **target, **secret, chunk_size=2048)
+        fs.pipe_file(path, b"text")
+        for other in (
+            pickle.loads(pickle.dumps(fs)),
+            fsspec.AbstractFileSystem.from_json(fs.to_json()),
+        ):
+            monkeypatch.setenv("PALLADION_KEY_FILE", "" if secret else str(key_file))
+            assert other.cat_file(path) == b"text" and other._new["chunk_size"] == 2048
+        assert repr(KEY)[2:-1].encode() not in pickle.dumps(fs)
+        assert KEY.hex() not in json.dumps(fs.to_dict())
+
+
+# Libraries
+
+
+def test_pandas(tmp_path: pathlib.Path) -> None:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"a": range(1000), "b": [str(n) for n in range(1000)]})
+    options = {"key": KEY}
+    for url in (f"palladion::file://{tmp_path}/t", "palladion::memory://t"):
+        frame.to_parquet(url, storage_options=options)
+        assert pd.read_parquet(url, storage_options=options).equals(frame)
+        frame.to_csv(f"{url}.csv", storage_options=options, index=False)
+        read = pd.read_csv(f"{url}.csv", storage_options=options, dtype={"b": str})
+        assert read.equals(frame)
+        chunks = pd.read_csv(f"{url}.csv", storage_options=options, chunksize=300)
+        with chunks:
+            assert sum(len(each) for each in chunks) == 1000
+    assert (tmp_path / "t.csv").read_bytes()[1:4] == b"PLD"
+
+
+def test_parquet_needs_few_bytes() -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    import pyarrow as pa
+
+    below, rows = Memory(), 200_000
+    fs = PalladionFileSystem(below, key=KEY, chunk_size=64 << 10)
+    table = pa.table({name: pa.array(range(rows)) for name in "abcdefgh"})
+    options = {"compression": "none", "use_dictionary": False}
+    with fs.open("/dir/table", "wb") as file:
+        pq.write_table(table, file, row_group_size=rows // 4, **options)
+    whole = below.size("/dir/table")
+    below.requests.clear()
+    with fs.open("/dir/table", cache_type="none") as file:
+        group = pq.ParquetFile(file).read_row_group(2, columns=["b"])
+        assert group["b"].to_pylist()[0] == rows // 2
+    assert sum(below.requests) < whole / 32 + 6 * (64 << 10), (sum(below.requests), whole)
+    # As a data set of pyarrow, through its own file system.
+    import pyarrow.dataset as ds
+
+    assert ds.dataset("/dir", filesystem=fs).to_table(columns=["c"])["c"].equals(table["c"])
+
+
+def test_polars(tmp_path: pathlib.Path) -> None:
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"a": [1, 2, 3]})
+    url = f"palladion::file://{tmp_path}/t"
+    with fsspec.open(url, "wb", key=KEY) as file:
+        frame.write_parquet(file)
+    with fsspec.open(url, key=KEY) as file:
+        assert pl.read_parquet(file).equals(frame)
+
+
+def test_duckdb(tmp_path: pathlib.Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    fs = fsspec.filesystem("palladion", target_protocol="file", key=KEY)
+    with duckdb.connect() as connection:
+        connection.register_filesystem(fs)
+        url = f"palladion://{tmp_path}/t.parquet"
+        connection.execute(f"copy (select range as x from range(1000)) to '{url}'")
+        for each in (url, url.replace("t.parquet", "*.parquet")):
+            query = connection.execute(f"select sum(x) from read_parquet('{each}')")
+            assert query.fetchall() == [(499_500,)]
+    assert (tmp_path / "t.parquet").read_bytes()[1:4] == b"PLD"
+
+
+def load() -> Any:
+    spec = importlib.util.spec_from_file_location("dask_dataset", EXAMPLE)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_dask(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example, with the key in the environment of two worker processes."""
+    pytest.importorskip("dask.dataframe")
+    files.save_key(tmp_path / "my.key", KEY)
+    folder = tmp_path / "events"
+    run = [sys.executable, "-W", "ignore", str(EXAMPLE), str(folder)]
+    environment = {**os.environ, "PALLADION_KEY_FILE": str(tmp_path / "my.key")}
+    done = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert len(list(folder.iterdir())) == 4
+    assert all(is_complete(part.read_bytes()) for part in folder.iterdir())
+    monkeypatch.setenv("PALLADION_KEY_FILE", str(tmp_path / "my.key"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        example = load()
+        totals = {u: sum(range(u, 100_000, 97)) for u in range(97)}
+        best = example.busiest(str(folder))
+        assert best.to_dict() == dict(sorted(totals.items(), key=lambda each: -each[1])[:3])
+        assert str(best.iloc[0]) in done.stdout
+        # A key would be part of the tasks.
+        import dask
+        import dask.dataframe as dd
+
+        url, secret = example.encrypted(str(folder)), {"key": KEY}
+        with dask.config.set(scheduler="processes", num_workers=1):
+            with pytest.raises(TypeError, match="PALLADION_KEY_FILE"):
+                dd.read_parquet(url, storage_options=secret).seconds.sum().compute()
+        # In threads it stays in this process.
+        with dask.config.set(scheduler="threads"):
+            data = dd.read_parquet(url, storage_options=secret)
+            assert data.seconds.sum().compute() == sum(range(100_000))
+
+
+# A server of S3
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[tuple[str, dict[str, Any]]]:
+    """The URL of a bucket, and options."""
+    if sys.flags.dev_mode:
+        pytest.skip("aiohttp refuses what moto answers in this mode: leave out -X dev")
+    pytest.importorskip("s3fs")
+    server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    options = {
+        "endpoint_url": f"http://{host}:{port}",
+        "key": "testing",
+        "secret": "testing",
+        "client_kwargs": {"region_name": "eu-central-1"},
+    }
+    fsspec.filesystem("s3", **options).mkdir("bucket")
+    yield "s3://bucket", {"key": KEY, "s3": options}
+    server.stop()
+
+
+def test_s3(bucket: tuple[str, dict[str, Any]]) -> None:
+    url, options = bucket
+    fs, folder = fsspec.url_to_fs(f"palladion::{url}", **options)
+    content = text((12 << 20) + 7)
+    for name, size in (("small", 100), ("empty", 0), ("large", len(content))):
+        path = f"{folder}/{name}"
+        with fs.open(path, "wb") as file:
+            file.write(content[:size])
+            assert not fs.exists(path)
+        assert fs.size(path) == size and fs.cat_file(path) == content[:size]
+        assert is_complete(fs.fs.cat_file(path))
+    with fs.open(f"{folder}/large") as file:
+        for start in (5_000_000, 100, len(content) - 50):
+            file.seek(start)
+            assert file.read(100) == content[start : start + 100]
+    fs.mkdir(f"{folder}/sub")
+    fs.cp_file(f"{folder}/small", f"{folder}/sub/copy")
+    fs.mv(f"{folder}/sub/copy", f"{folder}/sub/moved")
+    assert fs.find(f"{folder}/sub", detail=True)[f"{folder}/sub/moved"]["size"] == 100
+    fs.rm(f"{folder}/sub", recursive=True)
+    parts = fs.cat_ranges([f"{folder}/large"] * 2, [1, 7_000_000], [9, 7_000_100])
+    assert parts == [content[1:9], content[7_000_000:7_000_100]]
+    with pytest.raises(Odd), fs.open(f"{folder}/new", "wb") as file:
+        file.write(content)
+        raise Odd
+    with pytest.warns(RuntimeWarning), pytest.raises(Odd):
+        with fsspec.open(f"palladion::{url}/new", "wb", **options) as file:
+            file.write(content)
+            raise Odd
+    assert sorted(fs.ls(folder, detail=False, refresh=True)) == [
+        f"{folder}/{name}" for name in ("empty", "large", "small")
+    ]
+    uploads = fs.fs.call_s3("list_multipart_uploads", Bucket="bucket")
+    assert not uploads.get("Uploads")
+
+
+def test_pandas_on_s3(bucket: tuple[str, dict[str, Any]]) -> None:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    url, options = bucket
+    frame = pd.DataFrame({"a": range(100_000)})
+    frame.to_parquet(f"palladion::{url}/frame", storage_options=options)
+    assert pd.read_parquet(f"palladion::{url}/frame", storage_options=options).equals(frame)
