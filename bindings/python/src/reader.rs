@@ -237,8 +237,8 @@ impl FileReader {
     /// Reads from the position on, as a raw file does. Fewer bytes than a chunk come from one
     /// chunk, so that little is read ahead.
     fn readinto(&self, py: Python<'_>, mut buffer: Out<'_>) -> PyResult<usize> {
-        let mut bytes = buffer.bytes();
-        let read = match &self.inner {
+        let bytes = buffer.bytes();
+        match &self.inner {
             Inner::Stream(reader) => reader.with(py, |reader| {
                 let name = self.name.as_deref();
                 let read = py.detach(|| reader.read(bytes)).map_err(|e| io_error(py, e, name))?;
@@ -247,17 +247,15 @@ impl FileReader {
             }),
             Inner::Seek(reader, turns) => turns.with(py, |()| {
                 let (position, chunk) = (self.tell(), reader.chunk_size().bytes());
-                if bytes.len() < chunk {
-                    let rest = chunk - (position % chunk as u64) as usize;
-                    let len = bytes.len().min(rest);
-                    bytes = &mut bytes[..len];
+                let mut len = bytes.len();
+                if len < chunk {
+                    len = len.min(chunk - (position % chunk as u64) as usize);
                 }
-                let read = self.read_at(py, reader, bytes, position)?;
+                let read = self.read_at(py, reader, &mut bytes[..len], position)?;
                 self.position.store(position + read as u64, Ordering::Relaxed);
                 Ok(read)
             }),
-        };
-        read
+        }
     }
 
     /// Reads everything from the position on in a file that can seek.

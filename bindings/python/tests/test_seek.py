@@ -121,6 +121,9 @@ def test_positions(tmp_path: pathlib.Path) -> None:
                 file.seek(0, 3)
             assert file.seek(1 << 62) == 1 << 62 and file.read(1) == b""
             assert file.seek(-5, 2) == 2995 and file.read() == text(3000)[-5:]
+            if isinstance(file, io.BufferedReader):
+                file.seek(1000)
+                assert file.peek(1)[:10] == file.read1(10) == text(3000)[1000:1010]
             file.close()
             for use in (file.seekable, file.tell, file.read, lambda: file.seek(0)):
                 with pytest.raises(ValueError, match="closed"):
@@ -227,7 +230,8 @@ def test_damage(below: str, tmp_path: pathlib.Path) -> None:
         with pytest.raises(files.FileError) as failed:
             opened(whole)
         assert failed.value.chunk == 4 and failed.value.offset is not None
-    for cut in {*range(0, len(made), 97), *(128 + k * SEALED + d for k in range(5) for d in (0, 1))}:
+    borders = {128 + k * SEALED + d for k in range(5) for d in (0, 1)}
+    for cut in {*range(0, len(made), 97), *borders}:
         with pytest.raises(files.TruncatedError) as failed:
             opened(made[:cut])
         assert failed.value.offset == cut
@@ -249,7 +253,8 @@ def test_a_file_that_changes(below: str, tmp_path: pathlib.Path) -> None:
     content, path = text(20 * CHUNK), tmp_path / "file"
     path.write_bytes(sealed(content))
     with open(path, "r+b", buffering=0) as real:
-        file = files.DecryptReader(path if below == "path" else real, key=KEY)  # type: ignore[arg-type]
+        place: Any = path if below == "path" else real
+        file = files.DecryptReader(place, key=KEY)
         assert file.pread(10, 0) == content[:10]
         real.truncate(5000)
         for size in (10, 15 * CHUNK):

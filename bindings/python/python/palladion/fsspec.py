@@ -55,9 +55,10 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
 
     The secret is one of ``key_file``, ``key`` and ``passphrase``, as in :mod:`palladion.files`.
     Without one, the environment variable ``PALLADION_KEY_FILE`` names the key file, as for the
-    command. It is read when a file is opened. A file system that was pickled, such as for the
-    workers of Dask, has the name of its key file or uses the variable of the process that it came
-    to. One with a ``key`` or a ``passphrase`` cannot be pickled: the secret would be in the tasks.
+    command; there is no other default. The key file is read whenever a file is opened. A file
+    system that was pickled, such as for the workers of Dask, keeps the name of its key file, or
+    uses the variable of the process that it came to. One with a ``key`` or a ``passphrase`` cannot
+    be pickled: the secret would be in the tasks.
 
     ``max_kdf_memory`` is as for :func:`palladion.files.decrypt_file`, and ``algorithm``,
     ``chunk_size`` and ``kdf`` of new files as for :func:`palladion.files.encrypt_file`. Choose
@@ -84,7 +85,7 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         *,
         target_protocol: str | None = None,
         target_options: dict[str, Any] | None = None,
-        fo: str | None = None,
+        fo: str | None = None,  # the path in a URL, which every call gets too
         key: Buffer | None = None,
         key_file: files.Path | None = None,
         passphrase: str | Buffer | None = None,
