@@ -431,10 +431,12 @@ class DecryptReader(_output.Layer):
 
 
 class _Reader(io.BufferedReader):
-    """A buffered reader. Its buffer is small: what a reader has decrypted, it keeps itself."""
+    """A buffered reader. What can seek keeps a chunk itself, so a small buffer reads little ahead."""
 
     def __init__(self, raw: DecryptReader) -> None:
-        super().__init__(raw, 64 << 10 if raw.seekable() else _DEFAULT_CHUNK_SIZE)
+        chunk_size = raw._open().chunk_size
+        small = None if chunk_size is None else min(max(chunk_size, 8 << 10), 128 << 10)
+        super().__init__(raw, small or _DEFAULT_CHUNK_SIZE)
 
     def readinto(self, buffer: Any) -> int:
         _native.check_buffer(buffer)  # io would overwrite addresses of objects
